@@ -1,0 +1,109 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <unistd.h>
+
+#include <cmath>
+#include <string>
+
+#include "isobit/base/bytes.h"
+#include "isobit/base/file.h"
+#include "isobit/base/fp_env.h"
+#include "isobit/base/text.h"
+#include "isobit/base/thread_pool.h"
+
+namespace isobit {
+namespace {
+
+TEST(ThreadPool, CoversEveryIndexOnceForAnyThreadCount) {
+  for (int threads : {1, 2, 3, 8}) {
+    ThreadPool pool(threads);
+    for (int64_t n : {0, 1, 2, 7, 1000}) {
+      for (int repeat = 0; repeat < 50; ++repeat) {
+        std::vector<std::atomic<int>> hits(static_cast<size_t>(n));
+        pool.parallel_for(n, 3, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) hits[static_cast<size_t>(i)]++;
+        });
+        for (auto& hit : hits) ASSERT_EQ(hit, 1);
+      }
+    }
+  }
+}
+
+TEST(FpEnvironment, IsStandardAndTheCheckSeesFlushToZero) {
+  pin_fp_environment();
+  EXPECT_TRUE(fp_environment_is_standard());
+#if defined(__x86_64__)
+  const unsigned before = __builtin_ia32_stmxcsr();
+  __builtin_ia32_ldmxcsr(before | 0x8040);
+  EXPECT_FALSE(fp_environment_is_standard());
+  __builtin_ia32_ldmxcsr(before);
+#endif
+  EXPECT_TRUE(fp_environment_is_standard());
+}
+
+TEST(Bytes, RoundTripAndStrictness) {
+  ByteWriter w;
+  w.u8(7);
+  w.u32(0xdeadbeef);
+  w.text("tag");
+  w.boolean(true);
+  w.f64(-0.0);
+  const Bytes encoded = w.take();
+  ByteReader r(encoded, "test");
+  EXPECT_EQ(r.u8("a").value(), 7);
+  EXPECT_EQ(r.u32("b").value(), 0xdeadbeefu);
+  EXPECT_EQ(r.text("c", 10).value(), "tag");
+  EXPECT_TRUE(r.boolean("d").value());
+  EXPECT_TRUE(std::signbit(r.f64("e").value()));
+  EXPECT_TRUE(r.finish());
+
+  ByteReader cut(ByteView(encoded).first(9), "cut");
+  EXPECT_TRUE(cut.u8("a") && cut.u32("b"));
+  EXPECT_FALSE(cut.text("c", 10));
+  const uint8_t two[] = {2};
+  ByteReader bad_bool(two, "bad");
+  EXPECT_FALSE(bad_bool.boolean("flag"));
+}
+
+TEST(Bytes, LengthOverTheLimitFailsBeforeAllocation) {
+  ByteWriter w;
+  w.u64(UINT64_MAX);
+  ByteReader r(w.view(), "huge");
+  const auto result = r.bytes("payload", 1 << 20);
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().message.find("limit"), std::string::npos);
+}
+
+TEST(Hex, RoundTripAndErrors) {
+  const Bytes data = {0, 0xff, 0x10};
+  EXPECT_EQ(to_hex(data), "00ff10");
+  EXPECT_EQ(from_hex("00fF10").value(), data);
+  EXPECT_FALSE(from_hex("0"));
+  EXPECT_FALSE(from_hex("0g"));
+}
+
+TEST(Text, NearestWordSuggestsTyposOnly) {
+  const std::vector<std::string> words = {"momentum", "weight_decay", "lr"};
+  EXPECT_EQ(nearest_word("momentun", words), "momentum");
+  EXPECT_EQ(nearest_word("weigth_decay", words), "weight_decay");
+  EXPECT_EQ(nearest_word("zzzzzzzz", words), "");
+}
+
+TEST(File, DurableWriteReplacesAndLeavesNoTemporary) {
+  const fs::path folder = fs::temp_directory_path() / text_of("isobit_file_test_", ::getpid());
+  ASSERT_TRUE(make_folder(folder));
+  const fs::path path = folder / "x";
+  ASSERT_TRUE(write_file_durably(path, as_bytes("one")));
+  ASSERT_TRUE(write_file_durably(path, as_bytes("two")));
+  const Bytes read = read_file(path, 10).value();
+  EXPECT_EQ(std::string(read.begin(), read.end()), "two");
+  EXPECT_FALSE(read_file(path, 2));
+  EXPECT_FALSE(fs::exists(folder / "x.tmp"));
+  EXPECT_FALSE(write_file_durably(folder / "missing" / "x", as_bytes("")));
+  EXPECT_FALSE(read_file(folder, 10));
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace isobit

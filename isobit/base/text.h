@@ -1,0 +1,50 @@
+// Small text helpers for messages and names.
+#pragma once
+
+#include <charconv>
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace isobit {
+
+inline void append_text(std::string& out, std::string_view s) { out.append(s); }
+inline void append_text(std::string& out, const char* s) { out.append(s); }
+inline void append_text(std::string& out, char c) { out.push_back(c); }
+inline void append_text(std::string& out, bool b) { out.append(b ? "true" : "false"); }
+template <std::integral T>
+void append_text(std::string& out, T value) {
+  char buffer[24];
+  out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
+}
+// Shortest text that reads back as the same number.
+template <std::floating_point T>
+void append_text(std::string& out, T value) {
+  char buffer[40];
+  out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
+}
+
+// text_of("found ", 3, ", expected ", 4): the arguments one after another.
+template <class... Args>
+std::string text_of(const Args&... args) {
+  std::string out;
+  (append_text(out, args), ...);
+  return out;
+}
+
+// "a, b or c"
+std::string join_or(std::span<const std::string> items);
+
+// The candidate with the smallest edit distance to `word`, or "" when none is near (more than a third of it differs).
+std::string nearest_word(std::string_view word, std::span<const std::string> candidates);
+
+// 1234567 bytes -> "1.2 MB"
+std::string human_bytes(uint64_t bytes);
+
+// 75.2 s -> "1 min 15 s"
+std::string human_seconds(double seconds);
+
+}  // namespace isobit

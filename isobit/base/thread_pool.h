@@ -1,0 +1,51 @@
+// A fixed set of threads and a parallel-for. Ordered code gives every output element to exactly one range, so the
+// number of threads cannot reach the bits.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace isobit {
+
+class ThreadPool {
+ public:
+  // threads >= 1, the caller included. Worker threads pin the floating-point environment.
+  explicit ThreadPool(int threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  // Calls f(begin, end) on disjoint ranges that cover [0, n), at most one per thread and none shorter than `grain`
+  // (but for the last). Returns when all are done. f must not throw and must not call parallel_for itself.
+  // One parallel_for at a time per pool.
+  template <class F>
+  void parallel_for(int64_t n, int64_t grain, F&& f) {
+    if (n <= 0) return;
+    auto call = [](void* data, int64_t begin, int64_t end) {
+      (*static_cast<std::remove_reference_t<F>*>(data))(begin, end);
+    };
+    run(n, grain < 1 ? 1 : grain, call, const_cast<void*>(static_cast<const void*>(&f)));
+  }
+
+ private:
+  using Call = void (*)(void*, int64_t, int64_t);
+  void run(int64_t n, int64_t grain, Call call, void* data);
+  void work(int index);
+  void run_part(int index);
+
+  std::vector<std::thread> workers_;
+  std::atomic<uint32_t> generation_{0};
+  std::atomic<int> pending_{0};
+  std::atomic<bool> stop_{false};
+  Call call_ = nullptr;
+  void* data_ = nullptr;
+  int64_t n_ = 0;
+  int parts_ = 0;
+};
+
+}  // namespace isobit

@@ -1,0 +1,93 @@
+#include "isobit/tensor/tensor.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#include "isobit/base/text.h"
+
+namespace isobit {
+
+size_t size_of(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat32:
+    case DType::kInt32: return 4;
+    case DType::kFloat64:
+    case DType::kInt64: return 8;
+    case DType::kUint8:
+    case DType::kBool: return 1;
+  }
+  ISOBIT_CHECK(!"dtype");
+}
+
+const char* name_of(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat32: return "float32";
+    case DType::kFloat64: return "float64";
+    case DType::kInt64: return "int64";
+    case DType::kInt32: return "int32";
+    case DType::kUint8: return "uint8";
+    case DType::kBool: return "bool";
+  }
+  ISOBIT_CHECK(!"dtype");
+}
+
+int64_t Shape::elements(int begin, int end) const {
+  int64_t n = 1;
+  for (int i = begin; i < end; ++i) n *= dims_[static_cast<size_t>(i)];
+  return n;
+}
+
+std::string Shape::text() const {
+  std::string out = "[";
+  for (size_t i = 0; i < dims_.size(); ++i) out += text_of(i ? ", " : "", dims_[i]);
+  return out + "]";
+}
+
+Expected<int64_t> checked_elements(std::span<const int64_t> dims, DType dtype, uint64_t max_bytes) {
+  const uint64_t limit = max_bytes / size_of(dtype);
+  uint64_t n = 1;
+  for (int64_t dim : dims) {
+    if (dim < 0) return unreadable(text_of("dimension ", dim, " is negative"));
+    if (__builtin_mul_overflow(n, static_cast<uint64_t>(dim), &n)) return unreadable("dimensions overflow");
+  }
+  if (n > limit) {
+    return unreadable(text_of("dimensions ask for ", n, " elements of ", name_of(dtype), ", over the limit of ",
+                              human_bytes(max_bytes)));
+  }
+  return static_cast<int64_t>(n);
+}
+
+Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape)), elements_(shape_.elements()) {
+  ISOBIT_CHECK(elements_ >= 0);
+  const size_t size = (std::max<size_t>(bytes(), 1) + 63) / 64 * 64;
+  auto* memory = static_cast<uint8_t*>(std::aligned_alloc(64, size));
+  if (memory == nullptr) throw std::bad_alloc();
+  storage_ = std::shared_ptr<uint8_t[]>(memory, [](uint8_t* p) { std::free(p); });
+}
+
+Tensor Tensor::zeros(DType dtype, Shape shape) {
+  Tensor t(dtype, std::move(shape));
+  std::memset(t.raw(), 0, t.bytes());
+  return t;
+}
+
+Tensor Tensor::reshaped(Shape shape) const {
+  ISOBIT_CHECK(shape.elements() == elements_);
+  Tensor t = *this;
+  t.shape_ = std::move(shape);
+  return t;
+}
+
+Tensor Tensor::clone() const {
+  Tensor t(dtype_, shape_);
+  std::memcpy(t.raw(), raw(), bytes());
+  return t;
+}
+
+bool identical(const Tensor& a, const Tensor& b) {
+  return a.defined() == b.defined() && a.dtype() == b.dtype() && a.shape() == b.shape() &&
+         std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
+}
+
+}  // namespace isobit

@@ -1,0 +1,128 @@
+// Shape, type and storage. No arithmetic.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "isobit/base/bytes.h"
+#include "isobit/base/status.h"
+
+namespace isobit {
+
+// The values are part of docs/formats/tensor_root.md; never renumber.
+enum class DType : uint8_t { kFloat32 = 1, kFloat64 = 2, kInt64 = 3, kInt32 = 4, kUint8 = 5, kBool = 6 };
+
+size_t size_of(DType dtype);
+const char* name_of(DType dtype);  // "float32"
+
+template <class T>
+constexpr DType dtype_of() {
+  if constexpr (std::is_same_v<T, float>) return DType::kFloat32;
+  else if constexpr (std::is_same_v<T, double>) return DType::kFloat64;
+  else if constexpr (std::is_same_v<T, int64_t>) return DType::kInt64;
+  else if constexpr (std::is_same_v<T, int32_t>) return DType::kInt32;
+  else if constexpr (std::is_same_v<T, uint8_t>) return DType::kUint8;
+  else if constexpr (std::is_same_v<T, bool>) return DType::kBool;
+  else static_assert(!sizeof(T), "not a tensor element type");
+}
+
+// Row-major dimensions, each >= 0. A scalar has rank 0.
+class Shape {
+ public:
+  Shape() = default;
+  Shape(std::initializer_list<int64_t> dims) : dims_(dims) {}
+  explicit Shape(std::vector<int64_t> dims) : dims_(std::move(dims)) {}
+
+  int rank() const { return static_cast<int>(dims_.size()); }
+  // Negative axes count from the end. REQUIRES -rank <= axis < rank.
+  int64_t operator[](int axis) const { return dims_[static_cast<size_t>(axis < 0 ? axis + rank() : axis)]; }
+  const std::vector<int64_t>& dims() const { return dims_; }
+  int64_t elements() const { return elements(0, rank()); }
+  // Product of the dimensions begin <= axis < end.
+  int64_t elements(int begin, int end) const;
+  std::string text() const;  // "[2, 3]"
+  bool operator==(const Shape&) const = default;
+
+ private:
+  std::vector<int64_t> dims_;
+};
+
+// Number of elements, or an error when a dimension is negative or the product (or its size in bytes) overflows or is over `max_bytes`.
+// For dimensions that come from outside.
+Expected<int64_t> checked_elements(std::span<const int64_t> dims, DType dtype, uint64_t max_bytes);
+
+// A dense row-major array. Copies share storage (64-byte aligned); clone() does not.
+class Tensor {
+ public:
+  Tensor() = default;
+  // Contents undefined until written.
+  Tensor(DType dtype, Shape shape);
+  static Tensor zeros(DType dtype, Shape shape);
+  template <class T>
+  static Tensor of(Shape shape, std::span<const T> values) {
+    Tensor t(dtype_of<T>(), std::move(shape));
+    ISOBIT_CHECK(t.elements() == static_cast<int64_t>(values.size()));
+    if (!values.empty()) std::memcpy(t.raw(), values.data(), values.size_bytes());
+    return t;
+  }
+  template <class T>
+  static Tensor scalar(T value) {
+    return of<T>(Shape{}, std::span<const T>(&value, 1));
+  }
+
+  bool defined() const { return storage_ != nullptr; }
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  int64_t elements() const { return elements_; }
+  size_t bytes() const { return static_cast<size_t>(elements_) * size_of(dtype_); }
+
+  template <class T>
+  T* data() {
+    ISOBIT_CHECK(dtype_ == dtype_of<T>());
+    return reinterpret_cast<T*>(storage_.get());
+  }
+  template <class T>
+  const T* data() const {
+    ISOBIT_CHECK(dtype_ == dtype_of<T>());
+    return reinterpret_cast<const T*>(storage_.get());
+  }
+  template <class T>
+  std::span<T> span() {
+    return {data<T>(), static_cast<size_t>(elements_)};
+  }
+  template <class T>
+  std::span<const T> span() const {
+    return {data<T>(), static_cast<size_t>(elements_)};
+  }
+  void* raw() { return storage_.get(); }
+  const void* raw() const { return storage_.get(); }
+  ByteView byte_view() const { return {static_cast<const uint8_t*>(raw()), bytes()}; }
+
+  // Same storage, other dimensions. REQUIRES the same number of elements.
+  Tensor reshaped(Shape shape) const;
+  Tensor clone() const;
+  // Whether nothing else refers to the storage, so that it may be overwritten in place.
+  bool sole_owner() const { return storage_.use_count() == 1; }
+
+ private:
+  DType dtype_ = DType::kFloat32;
+  Shape shape_;
+  int64_t elements_ = 0;
+  std::shared_ptr<uint8_t[]> storage_;
+};
+
+// Same dtype, shape and bits.
+bool identical(const Tensor& a, const Tensor& b);
+
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+
+}  // namespace isobit
