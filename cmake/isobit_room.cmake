@@ -21,7 +21,8 @@ function(isobit_isa_sources NAME ISA)
     return()
   endif()
   target_sources(isobit_${NAME} PRIVATE ${ARGN})
-  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS ${ISOBIT_FLAGS_${ISA}})
+  # TARGET_DIRECTORY: a family's folder adds to a library that its parent folder defines.
+  set_property(SOURCE ${ARGN} TARGET_DIRECTORY isobit_${NAME} APPEND PROPERTY COMPILE_OPTIONS ${ISOBIT_FLAGS_${ISA}})
 endfunction()
 
 function(isobit_test NAME)
