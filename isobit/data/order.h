@@ -1,0 +1,21 @@
+// The order of training samples: a keyed permutation per epoch, evaluated one index at a time.
+#pragma once
+
+#include <cstdint>
+
+namespace isobit::data {
+
+// The epoch that position `step * batch + j` of the run falls into, and the place inside that epoch.
+// Epochs follow each other without a gap: a batch may hold the end of one epoch and the start of the next.
+struct EpochPosition {
+  int64_t epoch = 0;
+  int64_t position = 0;
+};
+EpochPosition epoch_position(int64_t batch, int64_t count, int64_t step, int64_t j);
+
+// The training sample at position j of the batch of `step`: in [0, count), and each epoch visits every sample once.
+// Costs O(1), so that any step can be audited alone.
+// REQUIRES batch > 0, count > 0, step >= 0, 0 <= j < batch, step * batch + j < 2^63.
+int64_t sample_index(uint64_t seed, int64_t batch, int64_t count, int64_t step, int64_t j);
+
+}  // namespace isobit::data
