@@ -1,0 +1,28 @@
+// Dropout whose mask is a pure function of (seed, step, node, element index): no mask is stored, and a referee can
+// evaluate one element. Determinism class `ordered-1`.
+#pragma once
+
+#include <cstdint>
+
+#include "isobit/kernels/context.h"
+
+namespace isobit::kernels {
+
+struct DropoutArgs {
+  uint64_t seed = 0;  // of the job
+  uint64_t step = 0;  // training step
+  uint32_t node = 0;  // which dropout of the graph
+  double p = 0;       // probability of dropping; 0 <= p < 1
+};
+
+// The 32 bits of element i are word i % 4 of the Philox4x32-10 block with counter i / 4 under the key of
+// (seed, Purpose::kDropout, step, node) as numerics/philox.h derives it. The element is kept iff
+//   bits >= ceil(p * 2^32)            (p * 2^32 is exact in binary64)
+// and then dst[i] = src[i] * s with s = T(1.0 / (1.0 - p)), both operations in binary64, then one rounding to T; NaN is
+// canonical. A dropped element is +0.
+// The gradient is the same function of diff_dst.
+// T: float, double. dst may be src.
+template <class T>
+void dropout(const KernelContext& ctx, const DropoutArgs& args, int64_t n, const T* src, T* dst);
+
+}  // namespace isobit::kernels
