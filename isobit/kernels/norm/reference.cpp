@@ -1,0 +1,183 @@
+#include "isobit/kernels/norm/reference.h"
+
+#include "isobit/kernels/reduce/scalar.h"
+
+namespace isobit::kernels::reference {
+namespace {
+
+void mean_and_variance(const std::vector<float>& x, float* mean, float* var) {
+  const numerics::Segment segment{x.data(), static_cast<int64_t>(x.size()), 1};
+  *mean = numerics::mean_exactly(&segment, 1);
+  *var = numerics::variance_exactly(&segment, 1);
+}
+
+void mean_and_variance(const std::vector<double>& x, double* mean, double* var) {
+  const double count = static_cast<double>(x.size());
+  const double m = sum_of(x) / count;
+  std::vector<double> q(x.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double d = x[i] - m;
+    q[i] = d * d;
+  }
+  *mean = canonical(m);
+  *var = canonical(sum_of(q) / count);
+}
+
+// f(index) for every element of channel c, in (n, s) order.
+template <class F>
+void for_channel(BatchNormShape b, int64_t c, F f) {
+  for (int64_t n = 0; n < b.n; ++n) {
+    for (int64_t s = 0; s < b.s; ++s) f((n * b.c + c) * b.s + s);
+  }
+}
+
+}  // namespace
+
+template <class T>
+void batch_norm_stats(BatchNormShape b, const T* src, T* mean, T* var) {
+  for (int64_t c = 0; c < b.c; ++c) {
+    std::vector<T> x;
+    for_channel(b, c, [&](int64_t i) { x.push_back(src[i]); });
+    mean_and_variance(x, &mean[c], &var[c]);
+  }
+}
+
+template <class T>
+void batch_norm_apply(BatchNormShape b, T eps, const T* src, const T* mean, const T* var, const T* scale, const T* bias,
+                      T* dst) {
+  for (int64_t c = 0; c < b.c; ++c) {
+    const T d = var[c] + eps;
+    const T r = rsqrt_of(d);
+    for_channel(b, c, [&](int64_t i) {
+      const T t = src[i] - mean[c];
+      const T h = t * r;
+      const T p = h * scale[c];
+      dst[i] = canonical(p + bias[c]);
+    });
+  }
+}
+
+template <class T>
+void batch_norm_running(int64_t c, T momentum, const T* running, const T* current, T* dst) {
+  const T k = T(1) - momentum;
+  for (int64_t i = 0; i < c; ++i) {
+    const T a = running[i] * momentum;
+    const T b = current[i] * k;
+    dst[i] = canonical(a + b);
+  }
+}
+
+template <class T>
+void batch_norm_grad_sums(BatchNormShape b, T eps, const T* src, const T* mean, const T* var, const T* diff_dst,
+                          T* diff_scale, T* diff_bias) {
+  for (int64_t c = 0; c < b.c; ++c) {
+    const T d = var[c] + eps;
+    const T r = rsqrt_of(d);
+    std::vector<T> dy, p;
+    for_channel(b, c, [&](int64_t i) {
+      const T t = src[i] - mean[c];
+      const T h = t * r;
+      dy.push_back(diff_dst[i]);
+      p.push_back(diff_dst[i] * h);
+    });
+    diff_bias[c] = sum_of(dy);
+    diff_scale[c] = sum_of(p);
+  }
+}
+
+template <class T>
+void batch_norm_grad_data(BatchNormShape shape, T eps, const T* src, const T* mean, const T* var, const T* scale,
+                          const T* diff_dst, const T* diff_scale, const T* diff_bias, T* diff_src) {
+  const T count = static_cast<T>(shape.n * shape.s);
+  for (int64_t c = 0; c < shape.c; ++c) {
+    const T d = var[c] + eps;
+    const T r = rsqrt_of(d);
+    const T a = diff_bias[c] / count;
+    const T b = diff_scale[c] / count;
+    const T k = scale[c] * r;
+    for_channel(shape, c, [&](int64_t i) {
+      const T t = src[i] - mean[c];
+      const T h = t * r;
+      const T u = diff_dst[i] - a;
+      const T v = h * b;
+      const T w = u - v;
+      diff_src[i] = canonical(w * k);
+    });
+  }
+}
+
+template <class T>
+void layer_norm(int64_t rows, int64_t C, T eps, const T* src, const T* scale, const T* bias, T* dst, T* mean,
+                T* inv_std, T* var) {
+  for (int64_t row = 0; row < rows; ++row) {
+    const std::vector<T> x(src + row * C, src + (row + 1) * C);
+    T v;
+    mean_and_variance(x, &mean[row], &v);
+    if (var) var[row] = v;
+    const T d = v + eps;
+    inv_std[row] = rsqrt_of(d);
+    for (int64_t c = 0; c < C; ++c) {
+      const T t = x[c] - mean[row];
+      const T h = t * inv_std[row];
+      const T p = h * scale[c];
+      dst[row * C + c] = canonical(bias ? p + bias[c] : p);
+    }
+  }
+}
+
+template <class T>
+void layer_norm_grad_params(int64_t rows, int64_t C, const T* src, const T* mean, const T* inv_std, const T* diff_dst,
+                            T* diff_scale, T* diff_bias) {
+  for (int64_t c = 0; c < C; ++c) {
+    std::vector<T> dy, p;
+    for (int64_t row = 0; row < rows; ++row) {
+      const T t = src[row * C + c] - mean[row];
+      const T h = t * inv_std[row];
+      dy.push_back(diff_dst[row * C + c]);
+      p.push_back(diff_dst[row * C + c] * h);
+    }
+    if (diff_scale) diff_scale[c] = sum_of(p);
+    if (diff_bias) diff_bias[c] = sum_of(dy);
+  }
+}
+
+template <class T>
+void layer_norm_grad_data(int64_t rows, int64_t C, const T* src, const T* mean, const T* inv_std, const T* scale,
+                          const T* diff_dst, T* diff_src, T* sum_g, T* sum_gh) {
+  const T count = static_cast<T>(C);
+  std::vector<T> h(static_cast<size_t>(C)), g(h), e(h);
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t c = 0; c < C; ++c) {
+      const T t = src[row * C + c] - mean[row];
+      h[c] = t * inv_std[row];
+      g[c] = diff_dst[row * C + c] * scale[c];
+      e[c] = g[c] * h[c];
+    }
+    const T sg = sum_of(g), sgh = sum_of(e);
+    if (sum_g) sum_g[row] = sg;
+    if (sum_gh) sum_gh[row] = sgh;
+    const T a = sg / count, b = sgh / count;
+    for (int64_t c = 0; c < C; ++c) {
+      const T u = g[c] - a;
+      const T v = h[c] * b;
+      const T w = u - v;
+      diff_src[row * C + c] = canonical(w * inv_std[row]);
+    }
+  }
+}
+
+#define ISOBIT_INSTANTIATE(T)                                                                                          \
+  template void batch_norm_stats<T>(BatchNormShape, const T*, T*, T*);                                                 \
+  template void batch_norm_apply<T>(BatchNormShape, T, const T*, const T*, const T*, const T*, const T*, T*);          \
+  template void batch_norm_running<T>(int64_t, T, const T*, const T*, T*);                                             \
+  template void batch_norm_grad_sums<T>(BatchNormShape, T, const T*, const T*, const T*, const T*, T*, T*);            \
+  template void batch_norm_grad_data<T>(BatchNormShape, T, const T*, const T*, const T*, const T*, const T*, const T*, \
+                                        const T*, T*);                                                                 \
+  template void layer_norm<T>(int64_t, int64_t, T, const T*, const T*, const T*, T*, T*, T*, T*);                      \
+  template void layer_norm_grad_params<T>(int64_t, int64_t, const T*, const T*, const T*, const T*, T*, T*);           \
+  template void layer_norm_grad_data<T>(int64_t, int64_t, const T*, const T*, const T*, const T*, const T*, T*, T*, T*);
+ISOBIT_INSTANTIATE(float)
+ISOBIT_INSTANTIATE(double)
+#undef ISOBIT_INSTANTIATE
+
+}  // namespace isobit::kernels::reference

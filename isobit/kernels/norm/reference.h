@@ -1,0 +1,32 @@
+// The specification of batch_norm.h and layer_norm.h. T is float or double.
+#pragma once
+
+#include "isobit/kernels/norm/batch_norm.h"
+#include "isobit/kernels/norm/layer_norm.h"
+
+namespace isobit::kernels::reference {
+
+template <class T>
+void batch_norm_stats(BatchNormShape, const T* src, T* mean, T* var);
+template <class T>
+void batch_norm_apply(BatchNormShape, T eps, const T* src, const T* mean, const T* var, const T* scale, const T* bias,
+                      T* dst);
+template <class T>
+void batch_norm_running(int64_t c, T momentum, const T* running, const T* current, T* dst);
+template <class T>
+void batch_norm_grad_sums(BatchNormShape, T eps, const T* src, const T* mean, const T* var, const T* diff_dst,
+                          T* diff_scale, T* diff_bias);
+template <class T>
+void batch_norm_grad_data(BatchNormShape, T eps, const T* src, const T* mean, const T* var, const T* scale,
+                          const T* diff_dst, const T* diff_scale, const T* diff_bias, T* diff_src);
+template <class T>
+void layer_norm(int64_t rows, int64_t C, T eps, const T* src, const T* scale, const T* bias, T* dst, T* mean,
+                T* inv_std, T* var);
+template <class T>
+void layer_norm_grad_params(int64_t rows, int64_t C, const T* src, const T* mean, const T* inv_std, const T* diff_dst,
+                            T* diff_scale, T* diff_bias);
+template <class T>
+void layer_norm_grad_data(int64_t rows, int64_t C, const T* src, const T* mean, const T* inv_std, const T* scale,
+                          const T* diff_dst, T* diff_src, T* sum_g, T* sum_gh);
+
+}  // namespace isobit::kernels::reference
