@@ -10,18 +10,18 @@ namespace isobit::kernels {
 
 struct DropoutArgs {
   uint64_t seed = 0;  // of the job
-  uint64_t step = 0;  // training step
-  uint32_t node = 0;  // which dropout of the graph
+  uint32_t step = 0;  // training step
+  uint32_t node = 0;  // which dropout of the graph; below 2^22
   double p = 0;       // probability of dropping; 0 <= p < 1
 };
 
-// The 32 bits of element i are word i % 4 of the Philox4x32-10 block with counter i / 4 under the key of
-// (seed, Purpose::kDropout, step, node) as numerics/philox.h derives it. The element is kept iff
+// The 32 bits of element i are random_u32({seed, Purpose::kDropout, step}, node * 2^42 + i) of numerics/philox.h.
+// The element is kept iff
 //   bits >= ceil(p * 2^32)            (p * 2^32 is exact in binary64)
 // and then dst[i] = src[i] * s with s = T(1.0 / (1.0 - p)), both operations in binary64, then one rounding to T; NaN is
 // canonical. A dropped element is +0.
 // The gradient is the same function of diff_dst.
-// T: float, double. dst may be src.
+// T: float, double. dst may be src. REQUIRES n <= 2^42.
 template <class T>
 void dropout(const KernelContext& ctx, const DropoutArgs& args, int64_t n, const T* src, T* dst);
 

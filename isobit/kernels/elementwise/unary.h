@@ -10,14 +10,14 @@
 
 namespace isobit::kernels {
 
-// float: every one is correctly rounded, but for kRsqrt and kReciprocal as written here.
-// double: kNeg, kAbs, kSqrt are correctly rounded; kExp, kLog, kErf, kSin, kCos are the written sequences f64_* of
-// numerics/functions.h.
+// float: correctly rounded, each of them (numerics/functions.h).
+// double: kNeg, kAbs, kSqrt and kReciprocal are correctly rounded; kExp, kLog, kErf and kRsqrt are the written sequences
+// f64_* of numerics/functions.h; kSin and kCos are not offered (REQUIRES T = float).
 //   kNeg         the sign bit flipped
 //   kAbs         the sign bit cleared
 //   kSqrt        sqrt(-0) = -0, sqrt(x < 0) = NaN
-//   kReciprocal  1 / x, one division
-//   kRsqrt       float: correctly rounded 1 / sqrt(x); double: s = sqrt(x); 1 / s, each rounded
+//   kReciprocal  1 / x
+//   kRsqrt       1 / sqrt(x) as one function
 enum class UnaryOp { kNeg, kAbs, kSqrt, kExp, kLog, kErf, kSin, kCos, kReciprocal, kRsqrt };
 
 // T: float, double.
