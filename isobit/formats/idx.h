@@ -1,0 +1,29 @@
+// IDX files as MNIST uses them (yann.lecun.com/exdb/mnist): 0, 0, type, rank, big-endian u32 dimensions, data. Unsigned
+// bytes only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "isobit/base/bytes.h"
+#include "isobit/base/status.h"
+#include "isobit/tensor/tensor.h"
+
+namespace isobit::formats {
+
+inline constexpr uint64_t kIdxMaxBytes = uint64_t{4} << 30;
+
+// uint8 tensor of rank 1 to 8. kUnreadable for another magic, type or rank, dimensions that overflow or exceed
+// max_bytes, and data of another length than they ask for.
+Expected<Tensor> decode_idx(ByteView data, const std::string& name, uint64_t max_bytes = kIdxMaxBytes);
+
+// [n, rows, cols], each at least 1.
+Expected<Tensor> decode_idx_images(ByteView data, const std::string& name, uint64_t max_bytes = kIdxMaxBytes);
+// [n], n at least 1, every label below `classes`.
+Expected<Tensor> decode_idx_labels(ByteView data, const std::string& name, int classes,
+                                   uint64_t max_bytes = kIdxMaxBytes);
+
+// REQUIRES uint8, rank 1 to 8, dimensions below 2^32.
+Bytes encode_idx(const Tensor& tensor);
+
+}  // namespace isobit::formats

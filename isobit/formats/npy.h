@@ -1,0 +1,26 @@
+// NumPy's .npy files (numpy.lib.format), versions 1.0, 2.0 and 3.0.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "isobit/base/bytes.h"
+#include "isobit/base/file.h"
+#include "isobit/base/status.h"
+#include "isobit/tensor/tensor.h"
+
+namespace isobit::formats {
+
+inline constexpr uint64_t kNpyMaxBytes = uint64_t{64} << 30;
+
+// Element types <f4 <f8 <i8 <i4 |u1 |b1; Fortran order is rearranged to row-major. kUnreadable for anything else: other
+// types, big-endian, structured, rank over 32, data of another length than the shape asks for, booleans not 0 or 1.
+Expected<Tensor> decode_npy(ByteView data, const std::string& name, uint64_t max_bytes = kNpyMaxBytes);
+
+// Version 1.0, C order, the header as NumPy writes it (padded to 64 bytes).
+Bytes encode_npy(const Tensor& tensor);
+
+Expected<Tensor> read_npy(const fs::path& path, uint64_t max_bytes = kNpyMaxBytes);
+Status write_npy(const fs::path& path, const Tensor& tensor);
+
+}  // namespace isobit::formats

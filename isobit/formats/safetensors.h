@@ -1,0 +1,38 @@
+// safetensors files (github.com/huggingface/safetensors, "Format"): u64 header length, JSON header, tensor data.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "isobit/base/bytes.h"
+#include "isobit/base/file.h"
+#include "isobit/base/status.h"
+#include "isobit/tensor/tensor.h"
+
+namespace isobit::formats {
+
+struct Safetensors {
+  std::vector<NamedTensor> tensors;             // sorted by name (as bytes) when decoded
+  std::map<std::string, std::string> metadata;  // "__metadata__"
+};
+
+inline constexpr uint64_t kSafetensorsMaxBytes = uint64_t{64} << 30;
+
+// kUnreadable unless: the header is strict JSON of the known fields in valid UTF-8, no name or field twice; every dtype
+// is F32, F64, I64, I32, U8 or BOOL; every tensor's offsets match its size; the tensors cover the data without hole,
+// overlap or rest; booleans are 0 or 1; the whole is at most max_bytes. `name` (of the file) starts every message.
+Expected<Safetensors> decode_safetensors(ByteView data, const std::string& name,
+                                         uint64_t max_bytes = kSafetensorsMaxBytes);
+
+// One file per content: names sorted, data of wider element types first and then by name, so that every tensor is
+// aligned to its element size without holes; the header padded with spaces to 8 bytes. kUsage when a name occurs twice,
+// is "__metadata__" or is not UTF-8.
+Expected<Bytes> encode_safetensors(const Safetensors& file);
+
+Expected<Safetensors> read_safetensors(const fs::path& path, uint64_t max_bytes = kSafetensorsMaxBytes);
+// Durable, never half a file.
+Status write_safetensors(const fs::path& path, const Safetensors& file);
+
+}  // namespace isobit::formats
