@@ -1,0 +1,100 @@
+// Test only: the mathematical functions by MPFR and by the C library's long double, for both functions tests.
+#pragma once
+
+#include <mpfr.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "isobit/numerics/bits.h"
+
+namespace isobit::numerics::oracle {
+
+constexpr mpfr_prec_t kPrecision = 400;
+
+class Real {
+ public:
+  Real() { mpfr_init2(v, kPrecision); }
+  ~Real() { mpfr_clear(v); }
+  Real(const Real&) = delete;
+  Real& operator=(const Real&) = delete;
+  mpfr_t v;
+};
+
+// out = f(x) to nearly 400 bits; x exact in out on entry.
+using Exact = void (*)(mpfr_t out);
+
+inline void exact_exp(mpfr_t x) { mpfr_exp(x, x, MPFR_RNDN); }
+inline void exact_log(mpfr_t x) { mpfr_log(x, x, MPFR_RNDN); }
+inline void exact_tanh(mpfr_t x) { mpfr_tanh(x, x, MPFR_RNDN); }
+inline void exact_erf(mpfr_t x) { mpfr_erf(x, x, MPFR_RNDN); }
+inline void exact_erfc(mpfr_t x) { mpfr_erfc(x, x, MPFR_RNDN); }
+inline void exact_expm1(mpfr_t x) { mpfr_expm1(x, x, MPFR_RNDN); }
+inline void exact_sin(mpfr_t x) { mpfr_sin(x, x, MPFR_RNDN); }
+inline void exact_cos(mpfr_t x) { mpfr_cos(x, x, MPFR_RNDN); }
+inline void exact_sqrt(mpfr_t x) { mpfr_sqrt(x, x, MPFR_RNDN); }
+inline void exact_rsqrt(mpfr_t x) { mpfr_rec_sqrt(x, x, MPFR_RNDN); }
+// 1 / (1 + e^-x)
+inline void exact_sigmoid(mpfr_t x) {
+  mpfr_neg(x, x, MPFR_RNDN);
+  mpfr_exp(x, x, MPFR_RNDN);
+  mpfr_add_ui(x, x, 1, MPFR_RNDN);
+  mpfr_ui_div(x, 1, x, MPFR_RNDN);
+}
+// x/2 erfc(-x / sqrt 2)
+inline void exact_gelu_erf(mpfr_t x) {
+  Real t;
+  mpfr_sqrt_ui(t.v, 2, MPFR_RNDN);
+  mpfr_div(t.v, x, t.v, MPFR_RNDN);
+  mpfr_neg(t.v, t.v, MPFR_RNDN);
+  mpfr_erfc(t.v, t.v, MPFR_RNDN);
+  mpfr_mul(x, x, t.v, MPFR_RNDN);
+  mpfr_div_2ui(x, x, 1, MPFR_RNDN);
+}
+// x / (1 + exp(-2 sqrt(2/pi) (x + 0.044715 x^3)))
+inline void exact_gelu_tanh(mpfr_t x) {
+  Real t, c;
+  mpfr_set_str(c.v, "0.044715", 10, MPFR_RNDN);
+  mpfr_sqr(t.v, x, MPFR_RNDN);
+  mpfr_mul(t.v, t.v, c.v, MPFR_RNDN);
+  mpfr_add_ui(t.v, t.v, 1, MPFR_RNDN);
+  mpfr_mul(t.v, t.v, x, MPFR_RNDN);
+  mpfr_const_pi(c.v, MPFR_RNDN);
+  mpfr_ui_div(c.v, 8, c.v, MPFR_RNDN);
+  mpfr_sqrt(c.v, c.v, MPFR_RNDN);
+  mpfr_mul(t.v, t.v, c.v, MPFR_RNDN);
+  exact_sigmoid(t.v);
+  mpfr_mul(x, x, t.v, MPFR_RNDN);
+}
+
+inline float exact_f32(Exact f, float x) {
+  Real r;
+  mpfr_set_flt(r.v, x, MPFR_RNDN);
+  f(r.v);
+  return canonical(mpfr_get_flt(r.v, MPFR_RNDN));
+}
+
+// Relative error of `value` as an approximation of f(x), in units of 2^-53; x finite, f(x) finite and not zero.
+inline double error_in_units(Exact f, double x, double value) {
+  Real r;
+  mpfr_set_d(r.v, x, MPFR_RNDN);
+  f(r.v);
+  Real d;
+  mpfr_sub_d(d.v, r.v, value, MPFR_RNDN);
+  mpfr_div(d.v, d.v, r.v, MPFR_RNDN);
+  mpfr_mul_2ui(d.v, d.v, 53, MPFR_RNDN);
+  return std::fabs(mpfr_get_d(d.v, MPFR_RNDN));
+}
+
+inline long double long_sigmoid(long double x) { return 1 / (1 + expl(-x)); }
+inline long double long_rsqrt(long double x) { return 1 / sqrtl(x); }
+inline long double long_gelu_erf(long double x) {
+  if (x == -HUGE_VALL) return -0.0L;
+  return x * erfcl(x * -0.70710678118654752440084436210485L) * 0.5L;
+}
+inline long double long_gelu_tanh(long double x) {
+  if (x == -HUGE_VALL) return -0.0L;
+  return x / (1 + expl(-1.5957691216057307117597842397375L * (x + 0.044715L * (x * x * x))));
+}
+
+}  // namespace isobit::numerics::oracle

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Coefficients of the polynomials in isobit/numerics/functions_impl.h.
+
+Each is the Chebyshev interpolant of the function named in its comment, expanded in powers, rounded to float64.
+Prints C++ arrays and the largest error (before rounding in evaluation). Needs mpmath.
+"""
+import mpmath as mp
+
+mp.mp.dps = 80
+
+
+def chebyshev(f, a, b, degree):
+    """Powers-of-x coefficients of the interpolant of f at the Chebyshev nodes of [a, b]."""
+    n = degree + 1
+    nodes = [mp.cos(mp.pi * (2 * j + 1) / (2 * n)) for j in range(n)]
+    values = [f((a + b) / 2 + (b - a) / 2 * t) for t in nodes]
+    c = [2 * mp.fsum(values[j] * mp.cos(mp.pi * k * (2 * j + 1) / (2 * n)) for j in range(n)) / n for k in range(n)]
+    c[0] /= 2
+    # Sum of c[k] T_k(t) as powers of t, then t = scale * x + shift.
+    t_prev, t_cur, powers = [mp.mpf(1)], [mp.mpf(0), mp.mpf(1)], [c[0]] + [mp.mpf(0)] * degree
+    for k in range(1, n):
+        for i, v in enumerate(t_cur):
+            powers[i] += c[k] * v
+        t_next = [mp.mpf(0)] + [2 * v for v in t_cur]
+        for i, v in enumerate(t_prev):
+            t_next[i] -= v
+        t_prev, t_cur = t_cur, t_next
+    scale, shift = 2 / (b - a), -(a + b) / (b - a)
+    out = [mp.mpf(0)]
+    for p in reversed(powers):  # Horner with polynomials
+        new = [mp.mpf(0)] * (len(out) + 1)
+        for i, v in enumerate(out):
+            new[i] += v * shift
+            new[i + 1] += v * scale
+        new[0] += p
+        out = new
+    return out[:n]
+
+
+def emit(name, comment, f, a, b, degree, weight=lambda x: mp.mpf(1)):
+    """weight(x) turns an error of the polynomial into an error relative to the function's result."""
+    a, b = mp.mpf(a), mp.mpf(b)
+    coefficients = [float(c) for c in chebyshev(f, a, b, degree)]
+    worst = max(abs(mp.polyval([mp.mpf(c) for c in reversed(coefficients)], x) - f(x)) * weight(x)
+                for x in (a + (b - a) * (mp.mpf(i) + mp.mpf(1) / 3) / 400 for i in range(400)))
+    print(f"// {comment}; degree {degree}, relative error 2^{float(mp.log(worst, 2)):.1f}")
+    print(f"static constexpr double {name}[] = {{" + ", ".join(c.hex() for c in coefficients) + "};")
+
+
+def taylor(term, x):
+    total, k = mp.mpf(0), 0
+    while True:
+        t = term(k, x)
+        total += t
+        k += 1
+        if abs(t) < mp.mpf(10) ** -75 * max(abs(total), mp.mpf(10) ** -75) and k > 3:
+            return total
+
+
+HALF_LN2 = mp.log(2) / 2 * mp.mpf("1.0001")
+QUARTER_PI_SQUARED = (mp.pi / 4 * mp.mpf("1.0001")) ** 2
+
+
+def tail(x):
+    """Phi(-x) * exp(x^2 / 2) * (x + 1): nearly constant, so that powers do not cancel"""
+    return mp.erfc(x / mp.sqrt(2)) / 2 * mp.exp(x * x / 2) * (x + 1)
+
+
+def mapped_tail(centre):
+    return lambda t: tail(centre * (1 + t) / (1 - t))
+
+
+def main():
+    emit("kExp", "(e^r - 1 - r) / r^2 on |r| <= ln2 / 2", lambda r: taylor(lambda k, x: x**k / mp.factorial(k + 2), r),
+         -HALF_LN2, HALF_LN2, 10, lambda r: r * r / mp.exp(r))
+    emit("kLog", "(log((1+s)/(1-s)) - 2s) / s^3 in z = s^2", lambda z: taylor(lambda k, x: 2 * x**k / (2 * k + 3), z),
+         0, mp.mpf("0.02945"), 7, lambda z: z / 2)
+    emit("kSin", "(sin r - r) / r^3 in z = r^2", lambda z: taylor(lambda k, x: (-1)**(k + 1) * x**k / mp.factorial(2 * k + 3), z),
+         0, QUARTER_PI_SQUARED, 6, lambda z: z)
+    emit("kCos", "(cos r - 1 + r^2/2) / r^4 in z = r^2", lambda z: taylor(lambda k, x: (-1)**k * x**k / mp.factorial(2 * k + 4), z),
+         0, QUARTER_PI_SQUARED, 6, lambda z: z * z * mp.sqrt(2))
+    c0 = 2 / mp.sqrt(mp.pi)
+    c0_high = mp.mpf(float(mp.nint(c0 * 2**28) / 2**28))
+    emit("kErfSmall", f"erf(x)/x - {float(c0_high).hex()} in z = x^2 on 0 <= x <= 1",
+         lambda z: taylor(lambda k, x: c0 * (-1)**k * x**k / (mp.factorial(k) * (2 * k + 1)), z) - c0_high, 0, 1, 15)
+    emit("kErfLarge", "erf(x) in t = x - 2.5 on 1 <= x <= 4", lambda t: mp.erf(t + mp.mpf("2.5")), -1.5, 1.5, 34)
+    inv = 1 / mp.sqrt(2 * mp.pi)
+    emit("kPhiSmall", "(Phi(x) - 1/2) / x in z = x^2 on |x| <= 1.25",
+         lambda z: taylor(lambda k, x: inv * (-1)**k * x**k / (mp.factorial(k) * 2**k * (2 * k + 1)), z), 0, mp.mpf("1.5625"), 14,
+         lambda z: mp.mpf(3))
+    for hi, centre, degree, name in ((14.5, 4.5, 24, "kPhiTail"), (40, 6, 31, "kPhiTailWide")):
+        lo = mp.mpf("1.25")
+        c = mp.mpf(centre)
+        emit(name, f"Phi(-x) e^(x^2/2) (x + 1) in t = (x - {centre}) / (x + {centre}) on {float(lo)} <= x <= {hi}", mapped_tail(c),
+             (lo - c) / (lo + c), (hi - c) / (hi + c), degree, lambda t, c=c: 1 / mapped_tail(c)(t))
+
+
+if __name__ == "__main__":
+    main()
