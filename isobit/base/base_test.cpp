@@ -1,8 +1,7 @@
 #include <gtest/gtest.h>
-
-#include <atomic>
 #include <unistd.h>
 
+#include <atomic>
 #include <cmath>
 #include <string>
 

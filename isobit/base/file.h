@@ -13,8 +13,8 @@ namespace fs = std::filesystem;
 // kUnreadable when it is missing, not a regular file, or larger than max_size.
 Expected<Bytes> read_file(const fs::path& path, uint64_t max_size);
 
-// Replaces `path` in one step and makes it durable. kUnavailable with what is needed when the disk is full or the folder
-// cannot be written; then the old file, if any, is untouched.
+// Replaces `path` in one step and makes it durable. kUnavailable with what is needed when the disk is full or the
+// folder cannot be written; then the old file, if any, is untouched.
 Status write_file_durably(const fs::path& path, ByteView data);
 
 // mkdir -p. kUnavailable when it cannot be made.

@@ -43,23 +43,21 @@ inline tl::unexpected<Error> unavailable(std::string m) {
 
 }  // namespace isobit
 
-#define ISOBIT_CHECK(condition) \
-  ((condition) ? (void)0 : ::isobit::check_failed(#condition, __FILE__, __LINE__))
+#define ISOBIT_CHECK(condition) ((condition) ? (void)0 : ::isobit::check_failed(#condition, __FILE__, __LINE__))
 
 #define ISOBIT_CONCAT_(a, b) a##b
 #define ISOBIT_CONCAT(a, b) ISOBIT_CONCAT_(a, b)
 
 // ISOBIT_TRY(auto x, f());   declares x from the value of an Expected, or returns its error.
-#define ISOBIT_TRY(declaration, expression) \
-  ISOBIT_TRY_(ISOBIT_CONCAT(isobit_try_, __LINE__), declaration, expression)
-#define ISOBIT_TRY_(name, declaration, expression)            \
-  auto name = (expression);                                   \
+#define ISOBIT_TRY(declaration, expression) ISOBIT_TRY_(ISOBIT_CONCAT(isobit_try_, __LINE__), declaration, expression)
+#define ISOBIT_TRY_(name, declaration, expression)                            \
+  auto name = (expression);                                                   \
   if (!name) return tl::unexpected<::isobit::Error>(std::move(name).error()); \
   declaration = std::move(*name)
 
 // ISOBIT_RETURN_IF_ERROR(f());   for a Status.
-#define ISOBIT_RETURN_IF_ERROR(expression)                                                \
-  do {                                                                                    \
-    auto isobit_status = (expression);                                                    \
+#define ISOBIT_RETURN_IF_ERROR(expression)                                                        \
+  do {                                                                                            \
+    auto isobit_status = (expression);                                                            \
     if (!isobit_status) return tl::unexpected<::isobit::Error>(std::move(isobit_status).error()); \
   } while (false)

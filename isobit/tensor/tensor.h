@@ -23,13 +23,20 @@ const char* name_of(DType dtype);  // "float32"
 
 template <class T>
 constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<T, float>) return DType::kFloat32;
-  else if constexpr (std::is_same_v<T, double>) return DType::kFloat64;
-  else if constexpr (std::is_same_v<T, int64_t>) return DType::kInt64;
-  else if constexpr (std::is_same_v<T, int32_t>) return DType::kInt32;
-  else if constexpr (std::is_same_v<T, uint8_t>) return DType::kUint8;
-  else if constexpr (std::is_same_v<T, bool>) return DType::kBool;
-  else static_assert(!sizeof(T), "not a tensor element type");
+  if constexpr (std::is_same_v<T, float>)
+    return DType::kFloat32;
+  else if constexpr (std::is_same_v<T, double>)
+    return DType::kFloat64;
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return DType::kInt64;
+  else if constexpr (std::is_same_v<T, int32_t>)
+    return DType::kInt32;
+  else if constexpr (std::is_same_v<T, uint8_t>)
+    return DType::kUint8;
+  else if constexpr (std::is_same_v<T, bool>)
+    return DType::kBool;
+  else
+    static_assert(!sizeof(T), "not a tensor element type");
 }
 
 // Row-major dimensions, each >= 0. A scalar has rank 0.
@@ -53,8 +60,8 @@ class Shape {
   std::vector<int64_t> dims_;
 };
 
-// Number of elements, or an error when a dimension is negative or the product (or its size in bytes) overflows or is over `max_bytes`.
-// For dimensions that come from outside.
+// Number of elements, or an error when a dimension is negative or the product (or its size in bytes) overflows or is
+// over `max_bytes`. For dimensions that come from outside.
 Expected<int64_t> checked_elements(std::span<const int64_t> dims, DType dtype, uint64_t max_bytes);
 
 // A dense row-major array. Copies share storage (64-byte aligned); clone() does not.

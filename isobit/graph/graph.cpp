@@ -1,0 +1,194 @@
+#include "isobit/graph/graph.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "isobit/base/text.h"
+#include "isobit/graph/op.h"
+
+namespace isobit::graph {
+
+namespace {
+
+template <class T>
+T attribute_or(const std::map<std::string, Attribute>& items, const std::string& name, T fallback) {
+  const auto found = items.find(name);
+  if (found == items.end()) return fallback;
+  const T* value = std::get_if<T>(&found->second);
+  ISOBIT_CHECK(value != nullptr);
+  return *value;
+}
+
+void encode_attribute(ByteWriter& w, const Attribute& attribute) {
+  w.u8(static_cast<uint8_t>(attribute.index()));
+  std::visit(
+      [&w](const auto& v) {
+        using V = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<V, int64_t>) {
+          w.i64(v);
+        } else if constexpr (std::is_same_v<V, double>) {
+          w.f64(v);
+        } else if constexpr (std::is_same_v<V, std::string>) {
+          w.text(v);
+        } else if constexpr (std::is_same_v<V, std::vector<int64_t>>) {
+          w.u64(v.size());
+          for (int64_t i : v) w.i64(i);
+        } else if constexpr (std::is_same_v<V, std::vector<double>>) {
+          w.u64(v.size());
+          for (double d : v) w.f64(d);
+        } else if constexpr (std::is_same_v<V, Tensor>) {
+          w.u8(static_cast<uint8_t>(v.dtype()));
+          w.u64(v.shape().dims().size());
+          for (int64_t d : v.shape().dims()) w.i64(d);
+          w.bytes(v.byte_view());
+        } else {
+          w.bytes(v->canonical_bytes());
+        }
+      },
+      attribute);
+}
+
+void encode_ids(ByteWriter& w, const std::vector<ValueId>& ids) {
+  w.u64(ids.size());
+  for (ValueId id : ids) w.i64(id);
+}
+
+}  // namespace
+
+int64_t Attributes::integer(const std::string& name, int64_t fallback) const {
+  return attribute_or(items_, name, fallback);
+}
+double Attributes::real(const std::string& name, double fallback) const { return attribute_or(items_, name, fallback); }
+std::string Attributes::text(const std::string& name, const std::string& fallback) const {
+  return attribute_or(items_, name, fallback);
+}
+std::vector<int64_t> Attributes::integers(const std::string& name, std::vector<int64_t> fallback) const {
+  return attribute_or(items_, name, std::move(fallback));
+}
+
+bool Value::is_static() const {
+  return std::all_of(dims.begin(), dims.end(), [](int64_t d) { return d >= 0; });
+}
+
+Shape Value::shape() const {
+  ISOBIT_CHECK(is_static());
+  return Shape(dims);
+}
+
+ValueId Graph::add_value(const std::string& name, DType dtype, std::vector<int64_t> dims) {
+  std::string unique = name;
+  for (int suffix = 1; by_name_.contains(unique); ++suffix) unique = text_of(name, ".", suffix);
+  const auto id = static_cast<ValueId>(values_.size());
+  by_name_[unique] = id;
+  values_.push_back({unique, dtype, std::move(dims)});
+  return id;
+}
+
+ValueId Graph::add_input(const std::string& name, DType dtype, std::vector<int64_t> dims) {
+  const ValueId id = add_value(name, dtype, std::move(dims));
+  inputs_.push_back(id);
+  return id;
+}
+
+ValueId Graph::add_initializer(const std::string& name, Tensor tensor) {
+  const ValueId id = add_value(name, tensor.dtype(), tensor.shape().dims());
+  initializers_.push_back({id, std::move(tensor)});
+  return id;
+}
+
+const Tensor* Graph::initializer(ValueId id) const {
+  for (const Initializer& i : initializers_) {
+    if (i.value == id) return &i.tensor;
+  }
+  return nullptr;
+}
+
+ValueId Graph::find(const std::string& name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? kNoValue : found->second;
+}
+
+Expected<std::vector<ValueId>> Graph::add_node(const std::string& op, std::vector<ValueId> inputs,
+                                               Attributes attributes, std::vector<std::string> outputs,
+                                               const std::string& node_name) {
+  const std::string where =
+      text_of("node '", node_name.empty() ? (outputs.empty() ? op : outputs[0]) : node_name, "' (", op, ")");
+  const OpDef* def = find_op(op);
+  if (def == nullptr) return unreadable(text_of(where, ": unknown operator"));
+  const int given = static_cast<int>(inputs.size());
+  if (given < def->min_inputs || given > def->max_inputs) {
+    return unreadable(
+        text_of(where, ": found ", given, " inputs, expected ", def->min_inputs, " to ", def->max_inputs));
+  }
+  if (static_cast<int>(outputs.size()) > def->max_outputs) {
+    return unreadable(text_of(where, ": found ", outputs.size(), " outputs, expected at most ", def->max_outputs));
+  }
+  for (int i = 0; i < given; ++i) {
+    const ValueId id = inputs[static_cast<size_t>(i)];
+    if (id >= value_count() || id < kNoValue || (id == kNoValue && i < def->min_inputs)) {
+      return unreadable(text_of(where, ": input ", i, " is missing"));
+    }
+  }
+  InferContext context(*this, inputs, attributes, static_cast<int>(outputs.size()));
+  Status inferred = def->infer(context);
+  if (!inferred) return unreadable(text_of(where, ": ", inferred.error().message));
+
+  Node node{
+      op, node_name.empty() && !outputs.empty() ? outputs[0] : node_name, std::move(inputs), {}, std::move(attributes)};
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const InferContext::Type& type = context.outputs()[i];
+    node.outputs.push_back(outputs[i].empty() ? kNoValue : add_value(outputs[i], type.dtype, type.dims));
+  }
+  nodes_.push_back(std::move(node));
+  return nodes_.back().outputs;
+}
+
+std::vector<ValueId> Graph::emit_all(const std::string& op, std::vector<ValueId> inputs, Attributes attributes,
+                                     std::vector<std::string> outputs) {
+  auto added = add_node(op, std::move(inputs), std::move(attributes), std::move(outputs));
+  if (!added) {
+    std::fprintf(stderr, "isobit: internal error: %s\n", added.error().message.c_str());
+    std::abort();
+  }
+  return *std::move(added);
+}
+
+ValueId Graph::emit(const std::string& op, std::vector<ValueId> inputs, Attributes attributes,
+                    const std::string& output) {
+  return emit_all(op, std::move(inputs), std::move(attributes), {output})[0];
+}
+
+Bytes Graph::canonical_bytes() const {
+  ByteWriter w;
+  w.text("isobit.graph");
+  w.u32(1);
+  w.u64(values_.size());
+  for (const Value& value : values_) {
+    w.text(value.name);
+    w.u8(static_cast<uint8_t>(value.dtype));
+    w.u64(value.dims.size());
+    for (int64_t d : value.dims) w.i64(d);
+  }
+  encode_ids(w, inputs_);
+  encode_ids(w, outputs_);
+  w.u64(initializers_.size());
+  for (const Initializer& i : initializers_) {
+    w.i64(i.value);
+    encode_attribute(w, i.tensor);
+  }
+  w.u64(nodes_.size());
+  for (const Node& node : nodes_) {
+    w.text(node.op);
+    encode_ids(w, node.inputs);
+    encode_ids(w, node.outputs);
+    w.u64(node.attributes.items().size());
+    for (const auto& [name, attribute] : node.attributes.items()) {
+      w.text(name);
+      encode_attribute(w, attribute);
+    }
+  }
+  return w.take();
+}
+
+}  // namespace isobit::graph

@@ -1,0 +1,89 @@
+#include "isobit/graph/ops/ops.h"
+
+namespace isobit::graph::ops {
+namespace {
+
+Status check_channels(InferContext& c, int first, int last) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  if (c.rank(0) < 2) return unreadable("the source needs rank 2 or more ([N, C, ...])");
+  for (int i = first; i <= last; ++i) ISOBIT_RETURN_IF_ERROR(c.expect_dims(i, {c.dim(0, 1)}));
+  return {};
+}
+
+// (src, scale, bias, running_mean, running_var) -> dst, by the running statistics: inference.
+Status infer_batch_norm(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"epsilon", kReal}, {"momentum", kReal}}));
+  ISOBIT_RETURN_IF_ERROR(check_channels(c, 1, 4));
+  c.set_output(0, c.input(0).dtype, c.dims(0));
+  return {};
+}
+
+// src -> mean[C], var[C] of this batch
+Status infer_batch_stats(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({}));
+  ISOBIT_RETURN_IF_ERROR(check_channels(c, 1, 0));
+  c.set_output(0, c.input(0).dtype, {c.dim(0, 1)});
+  c.set_output(1, c.input(0).dtype, {c.dim(0, 1)});
+  return {};
+}
+
+// (running, current) -> running * momentum + current * (1 - momentum)
+Status infer_running_update(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"momentum", kReal}}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_same_shape(1, 0));
+  c.set_output(0, c.input(0).dtype, c.dims(0));
+  return {};
+}
+
+// (src, mean, var, scale, diff_dst) -> diff_src, diff_scale, diff_bias
+Status infer_batch_norm_grad(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"epsilon", kReal}}));
+  ISOBIT_RETURN_IF_ERROR(check_channels(c, 1, 3));
+  ISOBIT_RETURN_IF_ERROR(c.expect_same_shape(4, 0));
+  c.set_output(0, c.input(0).dtype, c.dims(0));
+  c.set_output(1, c.input(0).dtype, {c.dim(0, 1)});
+  c.set_output(2, c.input(0).dtype, {c.dim(0, 1)});
+  return {};
+}
+
+std::vector<int64_t> rows_of(InferContext& c) { return {c.dims(0).begin(), c.dims(0).end() - 1}; }
+
+// (src, scale, bias) -> dst, mean, inv_std; over the last axis
+Status infer_layer_norm(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"epsilon", kReal}}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  if (c.rank(0) < 1) return unreadable("the source needs rank 1 or more");
+  for (int i = 1; i < c.input_count(); ++i) ISOBIT_RETURN_IF_ERROR(c.expect_dims(i, {c.dim(0, -1)}));
+  c.set_output(0, c.input(0).dtype, c.dims(0));
+  c.set_output(1, c.input(0).dtype, rows_of(c));
+  c.set_output(2, c.input(0).dtype, rows_of(c));
+  return {};
+}
+
+// (src, mean, inv_std, scale, diff_dst) -> diff_src, diff_scale, diff_bias
+Status infer_layer_norm_grad(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_dims(1, rows_of(c)));
+  ISOBIT_RETURN_IF_ERROR(c.expect_dims(2, rows_of(c)));
+  ISOBIT_RETURN_IF_ERROR(c.expect_dims(3, {c.dim(0, -1)}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_same_shape(4, 0));
+  c.set_output(0, c.input(0).dtype, c.dims(0));
+  c.set_output(1, c.input(0).dtype, {c.dim(0, -1)});
+  c.set_output(2, c.input(0).dtype, {c.dim(0, -1)});
+  return {};
+}
+
+}  // namespace
+
+void add_norm(std::vector<OpDef>& defs) {
+  defs.push_back({"BatchNormalization", 5, 5, 1, infer_batch_norm});
+  defs.push_back({"isobit.BatchStatistics", 1, 1, 2, infer_batch_stats});
+  defs.push_back({"isobit.RunningUpdate", 2, 2, 1, infer_running_update});
+  // Training: (src, scale, bias, mean, var) with the batch's own statistics; same arithmetic, other gradient.
+  defs.push_back({"isobit.BatchNormApply", 5, 5, 1, infer_batch_norm});
+  defs.push_back({"isobit.BatchNormGrad", 5, 5, 3, infer_batch_norm_grad});
+  defs.push_back({"LayerNormalization", 3, 3, 3, infer_layer_norm});
+  defs.push_back({"isobit.LayerNormGrad", 5, 5, 3, infer_layer_norm_grad});
+}
+
+}  // namespace isobit::graph::ops

@@ -1,0 +1,35 @@
+// One function per operator family; each appends its definitions to the table.
+#pragma once
+
+#include <vector>
+
+#include "isobit/graph/op.h"
+
+namespace isobit::graph::ops {
+
+void add_elementwise(std::vector<OpDef>& defs);
+void add_linear(std::vector<OpDef>& defs);
+void add_pool(std::vector<OpDef>& defs);
+void add_norm(std::vector<OpDef>& defs);
+void add_softmax(std::vector<OpDef>& defs);
+void add_reduce(std::vector<OpDef>& defs);
+void add_movement(std::vector<OpDef>& defs);
+void add_optimizer(std::vector<OpDef>& defs);
+
+// Positions of the alternatives of Attribute, for expect_attributes.
+inline constexpr size_t kInt = 0, kReal = 1, kText = 2, kInts = 3;
+
+// Output 0 has the type of input 0.
+Status infer_like_first(InferContext& c);
+
+// The 2-D window of convolution and pooling, read from ONNX attributes kernel_shape, strides, pads, dilations,
+// auto_pad (NOTSET or VALID) and group. Defaults: 1, 0, 1.
+struct Window {
+  int64_t kh = 1, kw = 1, stride_h = 1, stride_w = 1, pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0,
+          dilation_h = 1, dilation_w = 1;
+  int64_t out_h(int64_t ih) const;
+  int64_t out_w(int64_t iw) const;
+};
+Expected<Window> read_window(const Attributes& attributes, std::vector<int64_t> default_kernel);
+
+}  // namespace isobit::graph::ops

@@ -1,0 +1,64 @@
+#include "isobit/graph/ops/ops.h"
+
+namespace isobit::graph::ops {
+namespace {
+
+Status expect_scalar(InferContext& c, int i, DType dtype) {
+  if (!c.has_input(i)) return {};
+  ISOBIT_RETURN_IF_ERROR(c.expect_rank(i, 0));
+  if (c.input(i).dtype != dtype) return unreadable("a scalar input has the wrong type");
+  return {};
+}
+
+void like_inputs(InferContext& c, std::initializer_list<int> inputs) {
+  int output = 0;
+  for (int i : inputs) {
+    if (c.has_input(i)) c.set_output(output, c.input(i).dtype, c.dims(i));
+    ++output;
+  }
+}
+
+// norm -> factor that brings it to at most max_norm
+Status infer_clip_factor(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"max_norm", kReal}}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_rank(0, 0));
+  if (!(c.attributes().real("max_norm", 0) > 0)) return unreadable("attribute 'max_norm' must be positive");
+  c.set_output(0, c.input(0).dtype, {});
+  return {};
+}
+
+// (param, grad, lr: float64, momentum?, grad_scale?) -> param', momentum'
+Status infer_sgd(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"momentum", kReal}, {"weight_decay", kReal}, {"nesterov", kInt}}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  ISOBIT_RETURN_IF_ERROR(c.expect_same_shape(1, 0));
+  ISOBIT_RETURN_IF_ERROR(expect_scalar(c, 2, DType::kFloat64));
+  ISOBIT_RETURN_IF_ERROR(expect_scalar(c, 4, c.input(0).dtype));
+  if (c.has_input(3)) ISOBIT_RETURN_IF_ERROR(c.expect_same_shape(3, 0));
+  if (c.has_input(3) != (c.attributes().real("momentum", 0) != 0))
+    return unreadable("momentum needs a buffer, and only momentum");
+  like_inputs(c, {0, 3});
+  return {};
+}
+
+// (param, grad, m, v, lr, beta1_power, beta2_power: float64, grad_scale?) -> param', m', v'
+Status infer_adam(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes(
+      {{"beta1", kReal}, {"beta2", kReal}, {"epsilon", kReal}, {"weight_decay", kReal}, {"decoupled", kInt}}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  for (int i = 1; i < 4; ++i) ISOBIT_RETURN_IF_ERROR(c.expect_same_shape(i, 0));
+  for (int i = 4; i < 7; ++i) ISOBIT_RETURN_IF_ERROR(expect_scalar(c, i, DType::kFloat64));
+  ISOBIT_RETURN_IF_ERROR(expect_scalar(c, 7, c.input(0).dtype));
+  like_inputs(c, {0, 2, 3});
+  return {};
+}
+
+}  // namespace
+
+void add_optimizer(std::vector<OpDef>& defs) {
+  defs.push_back({"isobit.ClipFactor", 1, 1, 1, infer_clip_factor});
+  defs.push_back({"isobit.Sgd", 3, 5, 2, infer_sgd});
+  defs.push_back({"isobit.Adam", 7, 8, 3, infer_adam});
+}
+
+}  // namespace isobit::graph::ops

@@ -1,0 +1,72 @@
+#include "isobit/graph/ops/ops.h"
+
+namespace isobit::graph::ops {
+namespace {
+
+#define ISOBIT_POOL_ATTRIBUTES \
+  {"kernel_shape", kInts}, {"strides", kInts}, {"pads", kInts}, {"count_include_pad", kInt}, { "auto_pad", kText }
+
+Expected<Window> check_pool(InferContext& c, const std::vector<int64_t>& src) {
+  if (src.size() != 4) return unreadable("the source needs rank 4 (2-D pooling)");
+  ISOBIT_TRY(const Window window, read_window(c.attributes(), {}));
+  if (window.pad_top >= window.kh || window.pad_bottom >= window.kh || window.pad_left >= window.kw ||
+      window.pad_right >= window.kw) {
+    return unreadable("pads must be smaller than the window");
+  }
+  if ((src[2] >= 0 && window.out_h(src[2]) < 1) || (src[3] >= 0 && window.out_w(src[3]) < 1)) {
+    return unreadable("the window is larger than the padded source");
+  }
+  return window;
+}
+
+// src -> dst, indices (of the maximum in its plane; the lowest index on ties)
+Status infer_pool(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({ISOBIT_POOL_ATTRIBUTES}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  ISOBIT_TRY(const Window w, check_pool(c, c.dims(0)));
+  const std::vector<int64_t> dims = {c.dim(0, 0), c.dim(0, 1), w.out_h(c.dim(0, 2)), w.out_w(c.dim(0, 3))};
+  c.set_output(0, c.input(0).dtype, dims);
+  c.set_output(1, DType::kInt64, dims);
+  return {};
+}
+
+// (diff_dst[, indices]) -> diff_src; attribute src_shape.
+Status infer_pool_grad(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({ISOBIT_POOL_ATTRIBUTES, {"src_shape", kInts}}));
+  const auto src = c.attributes().integers("src_shape", {});
+  ISOBIT_TRY(const Window w, check_pool(c, src));
+  ISOBIT_RETURN_IF_ERROR(c.expect_dims(0, {src[0], src[1], w.out_h(src[2]), w.out_w(src[3])}));
+  if (c.has_input(1)) ISOBIT_RETURN_IF_ERROR(c.expect_same_shape(1, 0));
+  c.set_output(0, c.input(0).dtype, src);
+  return {};
+}
+
+Status infer_global_average(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_rank(0, 4));
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  c.set_output(0, c.input(0).dtype, {c.dim(0, 0), c.dim(0, 1), 1, 1});
+  return {};
+}
+
+Status infer_global_average_grad(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"src_shape", kInts}}));
+  const auto src = c.attributes().integers("src_shape", {});
+  if (src.size() != 4) return unreadable("attribute 'src_shape' needs 4 numbers");
+  ISOBIT_RETURN_IF_ERROR(c.expect_dims(0, {src[0], src[1], 1, 1}));
+  c.set_output(0, c.input(0).dtype, src);
+  return {};
+}
+
+}  // namespace
+
+void add_pool(std::vector<OpDef>& defs) {
+  defs.push_back({"MaxPool", 1, 1, 2, infer_pool});
+  defs.push_back({"AveragePool", 1, 1, 1, infer_pool});
+  defs.push_back({"GlobalAveragePool", 1, 1, 1, infer_global_average});
+  defs.push_back({"isobit.MaxPoolGrad", 2, 2, 1, infer_pool_grad});
+  defs.push_back({"isobit.AveragePoolGrad", 1, 1, 1, infer_pool_grad});
+  defs.push_back({"isobit.GlobalAveragePoolGrad", 1, 1, 1, infer_global_average_grad});
+}
+
+}  // namespace isobit::graph::ops

@@ -1,0 +1,61 @@
+#include <algorithm>
+
+#include "isobit/base/text.h"
+#include "isobit/graph/ops/ops.h"
+
+namespace isobit::graph::ops {
+namespace {
+
+// Attribute axes (all when absent or empty), keepdims (1).
+Status infer_reduce(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"axes", kInts}, {"keepdims", kInt}}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  std::vector<bool> reduced(static_cast<size_t>(c.rank(0)), false);
+  for (int64_t axis : c.attributes().integers("axes", {})) {
+    ISOBIT_TRY(const int64_t a, normalized_axis(axis, c.rank(0)));
+    if (reduced[static_cast<size_t>(a)]) return unreadable(text_of("axis ", axis, " appears twice"));
+    reduced[static_cast<size_t>(a)] = true;
+  }
+  if (std::none_of(reduced.begin(), reduced.end(), [](bool r) { return r; })) reduced.assign(reduced.size(), true);
+  const bool keep = c.attributes().integer("keepdims", 1) != 0;
+  std::vector<int64_t> dims;
+  for (int i = 0; i < c.rank(0); ++i) {
+    if (!reduced[static_cast<size_t>(i)])
+      dims.push_back(c.dim(0, i));
+    else if (keep)
+      dims.push_back(1);
+  }
+  c.set_output(0, c.input(0).dtype, std::move(dims));
+  return {};
+}
+
+// The inverse of broadcasting: sums src down to attribute shape, each element one correctly rounded sum.
+Status infer_sum_to(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"shape", kInts}}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  const auto shape = c.attributes().integers("shape", {});
+  ISOBIT_TRY(const auto back, broadcast_dims(shape, c.dims(0)));
+  if (back != c.dims(0)) return unreadable(text_of("shape ", Shape(shape).text(), " does not broadcast to the source"));
+  c.set_output(0, c.input(0).dtype, shape);
+  return {};
+}
+
+// gradients... -> norm: the square root of the correctly rounded sum of all squares
+Status infer_global_norm(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({}));
+  for (int i = 0; i < c.input_count(); ++i) {
+    if (c.input(i).dtype != c.input(0).dtype) return unreadable("inputs have different types");
+  }
+  c.set_output(0, c.input(0).dtype, {});
+  return {};
+}
+
+}  // namespace
+
+void add_reduce(std::vector<OpDef>& defs) {
+  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax"}) defs.push_back({op, 1, 1, 1, infer_reduce});
+  defs.push_back({"isobit.SumTo", 1, 1, 1, infer_sum_to});
+  defs.push_back({"isobit.GlobalNorm", 1, 1 << 20, 1, infer_global_norm});
+}
+
+}  // namespace isobit::graph::ops

@@ -1,0 +1,67 @@
+#include "isobit/base/text.h"
+#include "isobit/graph/ops/ops.h"
+
+namespace isobit::graph::ops {
+namespace {
+
+Status check_last_axis(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  if (c.rank(0) < 1) return unreadable("the source needs rank 1 or more");
+  const int64_t axis = c.attributes().integer("axis", -1);
+  if (axis != -1 && axis != c.rank(0) - 1) return unreadable(text_of("axis ", axis, " is not the last one"));
+  return {};
+}
+
+Status infer_softmax(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"axis", kInt}}));
+  ISOBIT_RETURN_IF_ERROR(check_last_axis(c));
+  if (c.input_count() == 2) ISOBIT_RETURN_IF_ERROR(c.expect_same_shape(1, 0));
+  c.set_output(0, c.input(0).dtype, c.dims(0));
+  return {};
+}
+
+// [.., T, S]: element (t, s) takes part when s <= t + S - T, so that the last query sees every key.
+Status infer_causal_softmax(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  if (c.rank(0) < 2) return unreadable("the source needs rank 2 or more ([.., queries, keys])");
+  c.set_output(0, c.input(0).dtype, c.dims(0));
+  return {};
+}
+
+// (logits [rows, V], labels [rows]) -> loss (scalar mean), row_loss, row_max, row_log_sum
+Status infer_cross_entropy(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_rank(0, 2));
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  ISOBIT_RETURN_IF_ERROR(c.expect_dims(1, {c.dim(0, 0)}));
+  if (c.input(1).dtype != DType::kInt64) return unreadable("labels must be int64");
+  c.set_output(0, c.input(0).dtype, {});
+  for (int i = 1; i < 4; ++i) c.set_output(i, c.input(0).dtype, {c.dim(0, 0)});
+  return {};
+}
+
+// (logits, labels, row_max, row_log_sum, diff_loss) -> diff_logits
+Status infer_cross_entropy_grad(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_rank(0, 2));
+  for (int i = 1; i < 4; ++i) ISOBIT_RETURN_IF_ERROR(c.expect_dims(i, {c.dim(0, 0)}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_rank(4, 0));
+  c.set_output(0, c.input(0).dtype, c.dims(0));
+  return {};
+}
+
+}  // namespace
+
+void add_softmax(std::vector<OpDef>& defs) {
+  defs.push_back({"Softmax", 1, 1, 1, infer_softmax});
+  defs.push_back({"LogSoftmax", 1, 1, 1, infer_softmax});
+  defs.push_back({"isobit.CausalSoftmax", 1, 1, 1, infer_causal_softmax});
+  // (dst, diff_dst) -> diff_src; a causal softmax has the same rule, since its masked outputs are zero.
+  defs.push_back({"isobit.SoftmaxGrad", 2, 2, 1, infer_softmax});
+  defs.push_back({"isobit.LogSoftmaxGrad", 2, 2, 1, infer_softmax});
+  defs.push_back({"isobit.CrossEntropy", 2, 2, 4, infer_cross_entropy});
+  defs.push_back({"isobit.CrossEntropyGrad", 5, 5, 1, infer_cross_entropy_grad});
+}
+
+}  // namespace isobit::graph::ops
