@@ -1,0 +1,64 @@
+# A thin front to CMake: every goal works as the only command on a fresh Debian 12 machine.
+# The builds live in build/<preset>; see CMakePresets.json.
+
+# Memory, not cores, limits a C++ build: two jobs unless told otherwise.
+JOBS ?= 2
+BOOTSTRAP = scripts/bootstrap
+CONFIGURE = cmake --log-level=WARNING --preset
+BUILD = cmake --build -j $(JOBS) --preset
+# Seconds each fuzz target runs.
+FUZZ_SECONDS ?= 60
+CROSS = $(if $(filter 1,$(ISOBIT_BOOTSTRAP_CROSS)),cross)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test slow bench fuzz sanitize format tidy clean release
+
+help: ## list the goals
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | \
+	  while IFS="$$(printf '\t')" read -r goal text; do printf '  make %-10s %s\n' "$$goal" "$$text"; done
+
+demo: ## install what is missing, build, and show the whole story in about a minute
+	@$(BOOTSTRAP) build
+	@$(CONFIGURE) demo
+	@$(BUILD) demo
+	@scripts/demo build/release
+
+release:
+	@$(BOOTSTRAP) build test $(CROSS)
+	@$(CONFIGURE) release
+	@$(BUILD) release
+
+test: release ## install what is missing, build, run the fast tests (ISOBIT_BOOTSTRAP_CROSS=1: install cross tools too)
+	@scripts/run_tests build/release -L fast
+
+slow: release ## the slow tests: whole runs under emulation, exhaustive proofs (hours)
+	@scripts/run_tests build/release -L slow
+
+bench: ## benchmarks against vendor libraries
+	@$(BOOTSTRAP) build bench
+	@$(CONFIGURE) bench
+	@$(BUILD) bench
+	@scripts/run_benches build/bench
+
+fuzz: ## libFuzzer on every decoder, FUZZ_SECONDS each (60)
+	@$(BOOTSTRAP) build ci
+	@$(CONFIGURE) fuzz
+	@scripts/run_fuzz build/fuzz $(FUZZ_SECONDS)
+
+sanitize: ## the fast tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(BOOTSTRAP) build test
+	@$(CONFIGURE) asan
+	@$(BUILD) asan
+	@scripts/run_tests build/asan -L fast -E '^(cross_check|style)'
+
+format: ## rewrite the sources as .clang-format says
+	@$(BOOTSTRAP) ci
+	@scripts/format --fix
+
+tidy: ## clang-tidy over the sources
+	@$(BOOTSTRAP) build test ci
+	@$(CONFIGURE) clang
+	@scripts/tidy build/clang
+
+clean: ## remove every build
+	rm -rf build
