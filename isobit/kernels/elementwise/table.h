@@ -14,8 +14,8 @@ enum class Row { kBoth, kScalarA, kScalarB };
 template <class T>
 struct Table {
   void (*binary_row)(BinaryOp op, Row row, int64_t n, const T* a, const T* b, T* dst);
-  void (*unary)(UnaryOp op, int64_t n, const T* src, T* dst);        // null for integers
-  void (*scale)(int64_t n, T factor, const T* src, T* dst);          // null for integers
+  void (*unary)(UnaryOp op, int64_t n, const T* src, T* dst);  // null for integers
+  void (*scale)(int64_t n, T factor, const T* src, T* dst);    // null for integers
 };
 
 // T: float, double, int64_t, int32_t. `isa` is available.
@@ -24,12 +24,12 @@ const Table<T>& table(Isa isa);
 
 }  // namespace isobit::kernels::elementwise
 
-#define ISOBIT_ELEMENTWISE_TABLES(ns)                                         \
-  namespace isobit::kernels::elementwise::ns {                                \
-  extern const Table<float> kTableF32;                                        \
-  extern const Table<double> kTableF64;                                       \
-  extern const Table<int64_t> kTableI64;                                      \
-  extern const Table<int32_t> kTableI32;                                      \
+#define ISOBIT_ELEMENTWISE_TABLES(isa)          \
+  namespace isobit::kernels::elementwise::isa { \
+  extern const Table<float> kTableF32;          \
+  extern const Table<double> kTableF64;         \
+  extern const Table<int64_t> kTableI64;        \
+  extern const Table<int32_t> kTableI32;        \
   }
 ISOBIT_ELEMENTWISE_TABLES(reference)
 ISOBIT_ELEMENTWISE_TABLES(portable)

@@ -1,0 +1,5 @@
+#include "isobit/kernels/elementwise/loop.h"
+#include "isobit/kernels/elementwise/table.h"
+
+#define ISOBIT_ISA neon
+#include "isobit/kernels/elementwise/elementwise_body.inc"

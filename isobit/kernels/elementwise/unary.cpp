@@ -1,0 +1,35 @@
+#include "isobit/kernels/elementwise/unary.h"
+
+#include "isobit/base/status.h"
+#include "isobit/kernels/elementwise/table.h"
+
+namespace isobit::kernels {
+namespace {
+
+constexpr int64_t kGrain = 16384;
+
+}  // namespace
+
+template <class T>
+void unary(const KernelContext& ctx, UnaryOp op, int64_t n, const T* src, T* dst) {
+  ISOBIT_CHECK(sizeof(T) == sizeof(float) || (op != UnaryOp::kSin && op != UnaryOp::kCos));
+  const elementwise::Table<T>& t = elementwise::table<T>(ctx.isa);
+  // Functions cost some ten times a memory access: smaller parts are worth a thread.
+  const bool cheap = op == UnaryOp::kNeg || op == UnaryOp::kAbs || op == UnaryOp::kReciprocal;
+  ctx.pool->parallel_for(n, cheap ? kGrain : kGrain / 4,
+                         [&](int64_t begin, int64_t end) { t.unary(op, end - begin, src + begin, dst + begin); });
+}
+
+template <class T>
+void scale(const KernelContext& ctx, int64_t n, T factor, const T* src, T* dst) {
+  const elementwise::Table<T>& t = elementwise::table<T>(ctx.isa);
+  ctx.pool->parallel_for(n, kGrain,
+                         [&](int64_t begin, int64_t end) { t.scale(end - begin, factor, src + begin, dst + begin); });
+}
+
+template void unary<float>(const KernelContext&, UnaryOp, int64_t, const float*, float*);
+template void unary<double>(const KernelContext&, UnaryOp, int64_t, const double*, double*);
+template void scale<float>(const KernelContext&, int64_t, float, const float*, float*);
+template void scale<double>(const KernelContext&, int64_t, double, const double*, double*);
+
+}  // namespace isobit::kernels
