@@ -33,7 +33,7 @@ int64_t crop_padding(int64_t side);
 
 // The draw for position j of the batch of `step`. With p = crop_padding(side), shift_y and shift_x are uniform on
 // [-p, p] and flip is a fair coin; what `options` leaves out stays as it is and does not change the other draws.
-// Defined to the bit in docs/formats/samples.md.
+// Defined to the bit in docs/formats/samples.md. REQUIRES 0 <= step < 2^32, j >= 0, h >= 1, w >= 1.
 AugmentDraw draw_augment(uint64_t seed, int64_t step, int64_t j, const AugmentOptions& options, int64_t h, int64_t w);
 
 // dst[c][y][x] = src[c][y + shift_y][x' + shift_x] with x' = w - 1 - x when flipped, else x; +0 outside. Moves bits.

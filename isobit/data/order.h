@@ -15,7 +15,7 @@ EpochPosition epoch_position(int64_t batch, int64_t count, int64_t step, int64_t
 
 // The training sample at position j of the batch of `step`: in [0, count), and each epoch visits every sample once.
 // Costs O(1), so that any step can be audited alone.
-// REQUIRES batch > 0, count > 0, step >= 0, 0 <= j < batch, step * batch + j < 2^63.
+// REQUIRES batch > 0, 0 < count <= 2^62, step >= 0, 0 <= j < batch, step * batch + j < 2^63, epoch < 2^32.
 int64_t sample_index(uint64_t seed, int64_t batch, int64_t count, int64_t step, int64_t j);
 
 }  // namespace isobit::data

@@ -1,0 +1,68 @@
+// Files for tests of the data room.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "isobit/base/file.h"
+#include "isobit/data/dataset.h"
+
+namespace isobit::data::testing {
+
+// A folder of its own that goes away with the test.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (fs::temp_directory_path() / "isobit_data_XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) std::abort();
+    path_ = pattern;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  std::string path(const std::string& name = "") const {
+    return name.empty() ? path_.string() : (path_ / name).string();
+  }
+  std::string write(const std::string& name, ByteView data) const {
+    EXPECT_TRUE(write_file_durably(path_ / name, data));
+    return path(name);
+  }
+
+ private:
+  fs::path path_;
+};
+
+// "" when there is none.
+inline std::string shared_data(const std::string& name) {
+  const char* folder = std::getenv("ISOBIT_SHARED_DATA");
+  if (folder == nullptr || *folder == '\0') return "";
+  const fs::path path = fs::path(folder) / name;
+  return fs::exists(path) ? path.string() : "";
+}
+
+// "" when it opens.
+inline std::string open_error(const DataConfig& config, ErrorCode code = ErrorCode::kUnreadable) {
+  auto dataset = open_dataset(config);
+  EXPECT_FALSE(dataset);
+  if (dataset) return "";
+  EXPECT_EQ(dataset.error().code, code);
+  EXPECT_EQ(dataset.error().message.find('\n'), std::string::npos);
+  return dataset.error().message;
+}
+
+inline ::testing::AssertionResult contains(const std::string& text, const std::string& part) {
+  if (text.find(part) != std::string::npos) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "\"" << part << "\" is not in \"" << text << "\"";
+}
+
+Bytes gzip(ByteView data);
+
+}  // namespace isobit::data::testing
