@@ -1,0 +1,35 @@
+// Names and limits of the files of a bundle. Layout: docs/formats/bundle.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace isobit::bundle {
+
+inline constexpr uint32_t kBundleVersion = 1;
+
+inline constexpr std::string_view kJobFile = "job.toml";
+inline constexpr std::string_view kEngagementFile = "engagement";
+inline constexpr std::string_view kTranscriptFile = "transcript";
+inline constexpr std::string_view kHeadsFile = "heads";
+inline constexpr std::string_view kCheckpointFolder = "checkpoints";
+inline constexpr std::string_view kManifestFile = "manifest.json";
+inline constexpr std::string_view kManifestSignatureFile = "manifest.sig";
+// Empty; held with flock by the one writer, gone from a finished run.
+inline constexpr std::string_view kLockFile = "lock";
+
+inline constexpr uint64_t kMaxJobBytes = 1 << 20;
+inline constexpr uint64_t kMaxEngagementBytes = 1 << 14;
+inline constexpr uint64_t kMaxRecordFileBytes = uint64_t{1} << 30;  // transcript, heads
+inline constexpr uint64_t kMaxManifestBytes = 1 << 20;
+inline constexpr uint64_t kMaxCheckpointBytes = uint64_t{1} << 40;
+inline constexpr uint64_t kMaxCheckpoints = 1000;
+
+// "step-120.safetensors"
+std::string checkpoint_name(uint64_t step);
+// The step of such a name; none for any other text (leading zeros, signs).
+std::optional<uint64_t> checkpoint_step(std::string_view name);
+
+}  // namespace isobit::bundle

@@ -1,0 +1,81 @@
+// Writes a run so that a kill at any instant loses nothing that was committed. Layout: docs/formats/bundle.md.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "isobit/base/bytes.h"
+#include "isobit/base/file.h"
+#include "isobit/base/status.h"
+#include "isobit/commit/signature.h"
+#include "isobit/verify/engagement.h"
+#include "isobit/verify/head.h"
+#include "isobit/verify/transcript.h"
+
+namespace isobit::bundle {
+
+enum class RunState {
+  kAbsent,      // no folder, or an empty one
+  kNotBegun,    // killed while it was being created: create() starts it anew
+  kUnfinished,  // resume() continues it
+  kFinished,
+  kForeign,  // the folder holds something else
+};
+RunState run_state(const fs::path& folder);
+
+// One writer of one run. Every append is compared with what is stored already, so the code that drives it is the same
+// for a fresh and a resumed run. Errors: kUnavailable for a full disk or a folder that cannot be written (what was
+// committed stays, and the call may be repeated), kUsage when the run is not in the state the call needs, kRejected
+// when a replayed leaf differs from the stored one: this machine did not reproduce its own run. Not thread-safe.
+class BundleWriter {
+ public:
+  // `folder` must be absent, empty or kNotBegun; kUsage otherwise. Every file is durable before this returns.
+  static Expected<BundleWriter> create(const fs::path& folder, ByteView job_toml, const verify::Engagement& engagement,
+                                       const verify::TranscriptRules& rules, const commit::SecretKey& trainer);
+
+  // Takes the run up again: drops a torn last record and temporaries. kUsage when the run is finished, absent, being
+  // written by another process, or `trainer` is not engaged; kRejected when what is stored contradicts itself.
+  // The caller then chooses a checkpoint and calls continue_from.
+  static Expected<BundleWriter> resume(const fs::path& folder, const commit::SecretKey& trainer);
+
+  BundleWriter(BundleWriter&&) noexcept;
+  BundleWriter& operator=(BundleWriter&&) noexcept;
+  ~BundleWriter();
+
+  const Bytes& job_toml() const;
+  const verify::Engagement& engagement() const;
+  // All stored leaves, those past the position included.
+  const verify::Transcript& transcript() const;
+  // Steps with a checkpoint that the stored transcript reaches, newest first.
+  const std::vector<uint64_t>& checkpoints() const;
+  Expected<Bytes> read_checkpoint(uint64_t step) const;
+
+  // After resume: the caller stands after `step`, whose leaf is stored, and the next append is that of step + 1.
+  // Without this call the next append is the initial leaf.
+  Status continue_from(uint64_t step);
+  // Index of the leaf that the next append brings.
+  uint64_t position() const;
+
+  // Handed to the operating system before this returns (safe against a kill), durable only with the next head.
+  Status append(const verify::Leaf& leaf);
+  // Makes the leaves durable, then signs and durably writes the head of the leaves up to position(). Nothing is done
+  // when a head of this or a larger size is there.
+  Status sign_head();
+  // Durable; makes the leaves durable first. Then removes all but the `keep` newest (0: keep all).
+  // REQUIRES the leaf of `step` appended.
+  Status write_checkpoint(uint64_t step, ByteView safetensors, uint64_t keep);
+
+  // Signs the last head if that is still to do and writes the manifest. kUsage unless the final leaf is appended.
+  // Afterwards only the const methods may be called.
+  Status finish(const std::map<std::string, std::string>& facts);
+
+ private:
+  struct Impl;
+  explicit BundleWriter(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace isobit::bundle

@@ -1,0 +1,18 @@
+// The frame of every object that is hashed or signed here: its domain tag, then its version.
+#pragma once
+
+#include <string_view>
+
+#include "isobit/base/bytes.h"
+#include "isobit/base/status.h"
+
+namespace isobit::verify {
+
+// text tag, u32 version.
+void write_frame(ByteWriter& writer, std::string_view tag, uint32_t version);
+
+// Fails when the tag is another one, and says "from a newer version: found 3, this isobit reads up to 1; update
+// isobit" when the version is over max_version. Versions start at 1. Returns the version.
+Expected<uint32_t> read_frame(ByteReader& reader, std::string_view tag, uint32_t max_version);
+
+}  // namespace isobit::verify
