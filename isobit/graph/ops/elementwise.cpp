@@ -15,6 +15,12 @@ Status infer_float_unary(InferContext& c) {
   return infer_like_first(c);
 }
 
+// Sine and cosine are offered where they are correctly rounded.
+Status infer_float32_unary(InferContext& c) {
+  if (c.input(0).dtype != DType::kFloat32) return unreadable("only float32 is supported");
+  return infer_like_first(c);
+}
+
 Status infer_binary(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({}));
   if (c.input(0).dtype != c.input(1).dtype) return unreadable("inputs have different types");
@@ -70,10 +76,10 @@ Status infer_dropout(InferContext& c) {
 
 void add_elementwise(std::vector<OpDef>& defs) {
   for (const char* op : {"Add", "Sub", "Mul", "Div"}) defs.push_back({op, 2, 2, 1, infer_binary});
-  for (const char* op :
-       {"Neg", "Abs", "Sqrt", "Exp", "Log", "Erf", "Sin", "Cos", "Reciprocal", "Relu", "Sigmoid", "Tanh"}) {
+  for (const char* op : {"Neg", "Abs", "Sqrt", "Exp", "Log", "Erf", "Reciprocal", "Relu", "Sigmoid", "Tanh"}) {
     defs.push_back({op, 1, 1, 1, infer_float_unary});
   }
+  for (const char* op : {"Sin", "Cos"}) defs.push_back({op, 1, 1, 1, infer_float32_unary});
   defs.push_back({"Identity", 1, 1, 1, infer_like_first});
   defs.push_back({"Cast", 1, 1, 1, infer_cast});
   defs.push_back({"Gelu", 1, 1, 1, infer_gelu});

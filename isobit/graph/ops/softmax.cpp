@@ -25,6 +25,7 @@ Status infer_causal_softmax(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({}));
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
   if (c.rank(0) < 2) return unreadable("the source needs rank 2 or more ([.., queries, keys])");
+  if (c.input_count() == 2) ISOBIT_RETURN_IF_ERROR(c.expect_same_shape(1, 0));
   c.set_output(0, c.input(0).dtype, c.dims(0));
   return {};
 }
@@ -57,8 +58,9 @@ void add_softmax(std::vector<OpDef>& defs) {
   defs.push_back({"Softmax", 1, 1, 1, infer_softmax});
   defs.push_back({"LogSoftmax", 1, 1, 1, infer_softmax});
   defs.push_back({"isobit.CausalSoftmax", 1, 1, 1, infer_causal_softmax});
-  // (dst, diff_dst) -> diff_src; a causal softmax has the same rule, since its masked outputs are zero.
+  // (dst, diff_dst) -> diff_src
   defs.push_back({"isobit.SoftmaxGrad", 2, 2, 1, infer_softmax});
+  defs.push_back({"isobit.CausalSoftmaxGrad", 2, 2, 1, infer_causal_softmax});
   defs.push_back({"isobit.LogSoftmaxGrad", 2, 2, 1, infer_softmax});
   defs.push_back({"isobit.CrossEntropy", 2, 2, 4, infer_cross_entropy});
   defs.push_back({"isobit.CrossEntropyGrad", 5, 5, 1, infer_cross_entropy_grad});

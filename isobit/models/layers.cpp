@@ -1,0 +1,126 @@
+#include "isobit/models/layers.h"
+
+#include <cmath>
+
+#include "isobit/base/text.h"
+
+namespace isobit::models {
+
+using graph::Attributes;
+using graph::kNoValue;
+using Ints = std::vector<int64_t>;
+using V = Layers::V;
+
+V Layers::parameter(const std::string& name, Ints dims, Init init) {
+  const bool matrix = dims.size() >= 2;
+  const V value = graph().add_input(name, DType::kFloat32, std::move(dims));
+  model_.parameters.push_back({name, value, init, matrix});
+  return value;
+}
+
+namespace {
+
+// sqrt is one IEEE operation, so the bound is the same everywhere.
+Init he_uniform(int64_t fan_in) {
+  return {Init::Kind::kUniform, static_cast<float>(std::sqrt(6.0 / static_cast<double>(fan_in)))};
+}
+constexpr Init kZero{Init::Kind::kConstant, 0};
+constexpr Init kOne{Init::Kind::kConstant, 1};
+
+}  // namespace
+
+V Layers::linear(const std::string& name, V x, int64_t out, bool bias) {
+  const int64_t in = graph().value(x).dims[1];
+  const V weights = parameter(name + ".weight", {out, in}, he_uniform(in));
+  std::vector<V> inputs = {x, weights};
+  if (bias) inputs.push_back(parameter(name + ".bias", {out}, kZero));
+  return graph().emit("Gemm", inputs, {{"transB", int64_t{1}}}, name);
+}
+
+V Layers::linear_normal(const std::string& name, V x, int64_t out, float deviation, bool bias) {
+  const int64_t in = graph().value(x).dims[1];
+  const V weights = parameter(name + ".weight", {out, in}, {Init::Kind::kNormal, deviation});
+  std::vector<V> inputs = {x, weights};
+  if (bias) inputs.push_back(parameter(name + ".bias", {out}, kZero));
+  return graph().emit("Gemm", inputs, {{"transB", int64_t{1}}}, name);
+}
+
+V Layers::conv(const std::string& name, V x, int64_t oc, int64_t kernel, int64_t stride, int64_t pad, bool bias) {
+  const int64_t ic = graph().value(x).dims[1];
+  const V weights = parameter(name + ".weight", {oc, ic, kernel, kernel}, he_uniform(ic * kernel * kernel));
+  std::vector<V> inputs = {x, weights};
+  if (bias) inputs.push_back(parameter(name + ".bias", {oc}, kZero));
+  return graph().emit(
+      "Conv", inputs,
+      {{"kernel_shape", Ints{kernel, kernel}}, {"strides", Ints{stride, stride}}, {"pads", Ints{pad, pad, pad, pad}}},
+      name);
+}
+
+V Layers::batch_norm(const std::string& name, V x) {
+  const int64_t c = graph().value(x).dims[1];
+  const V scale = parameter(name + ".weight", {c}, kOne), bias = parameter(name + ".bias", {c}, kZero);
+  const V mean = graph().add_input(name + ".running_mean", DType::kFloat32, {c});
+  const V var = graph().add_input(name + ".running_var", DType::kFloat32, {c});
+  V new_mean = kNoValue, new_var = kNoValue, y = kNoValue;
+  if (config_.training) {
+    const auto stats = graph().emit_all("isobit.BatchStatistics", {x}, {}, {name + ".mean", name + ".var"});
+    const Attributes momentum = {{"momentum", 0.9}};
+    new_mean = graph().emit("isobit.RunningUpdate", {mean, stats[0]}, momentum, name + ".running_mean.next");
+    new_var = graph().emit("isobit.RunningUpdate", {var, stats[1]}, momentum, name + ".running_var.next");
+    y = graph().emit("isobit.BatchNormApply", {x, scale, bias, stats[0], stats[1]}, {}, name);
+  } else {
+    y = graph().emit("BatchNormalization", {x, scale, bias, mean, var}, {}, name);
+  }
+  model_.buffers.push_back({name + ".running_mean", mean, new_mean, 0});
+  model_.buffers.push_back({name + ".running_var", var, new_var, 1});
+  return y;
+}
+
+V Layers::layer_norm(const std::string& name, V x) {
+  const int64_t c = graph().value(x).dims.back();
+  const V scale = parameter(name + ".weight", {c}, kOne), bias = parameter(name + ".bias", {c}, kZero);
+  return graph().emit_all("LayerNormalization", {x, scale, bias}, {}, {name, name + ".mean", name + ".inv_std"})[0];
+}
+
+V Layers::relu(V x) { return graph().emit("Relu", {x}, {}, "relu"); }
+
+V Layers::max_pool(V x, int64_t kernel) {
+  return graph().emit_all("MaxPool", {x}, {{"kernel_shape", Ints{kernel, kernel}}, {"strides", Ints{kernel, kernel}}},
+                          {"pool", "pool.indices"})[0];
+}
+
+V Layers::flatten(V x) { return graph().emit("Flatten", {x}, {}, "flatten"); }
+
+V Layers::dropout(V x) {
+  if (!config_.training || config_.dropout == 0) return x;
+  if (model_.step == kNoValue) model_.step = graph().add_input("step", DType::kInt64, {});
+  return graph().emit("isobit.Dropout", {x, model_.step},
+                      {{"seed", static_cast<int64_t>(config_.seed)}, {"node", dropouts_++}, {"ratio", config_.dropout}},
+                      "dropout");
+}
+
+// Part 0, 1 or 2 (queries, keys, values) of qkv [B*T, 3C] as [B, heads, T, C / heads].
+V Layers::heads_of(const std::string& name, V qkv, int64_t part, int64_t context) {
+  const int64_t rows = graph().value(qkv).dims[0], c = config_.channels;
+  const V block = graph().emit("isobit.Block", {qkv}, {{"starts", Ints{0, part * c}}, {"counts", Ints{rows, c}}}, name);
+  const V split = graph().emit("Reshape", {block},
+                               {{"shape", Ints{rows / context, context, config_.heads, c / config_.heads}}}, name);
+  return graph().emit("Transpose", {split}, {{"perm", Ints{0, 2, 1, 3}}}, name);
+}
+
+V Layers::causal_attention(const std::string& name, V x, int64_t context) {
+  const int64_t rows = graph().value(x).dims[0], c = config_.channels;
+  const V qkv = linear_normal(name + ".qkv", x, 3 * c, 0.02f);
+  const V q = heads_of(name + ".q", qkv, 0, context), k = heads_of(name + ".k", qkv, 1, context),
+          v = heads_of(name + ".v", qkv, 2, context);
+  const V scores = graph().emit("MatMul", {q, k}, {{"transB", int64_t{1}}}, name + ".scores");
+  const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(c / config_.heads)));
+  const V scaled = graph().emit("Mul", {scores, graph().add_initializer(name + ".scale", Tensor::scalar(scale))}, {},
+                                name + ".scaled");
+  const V weights = dropout(graph().emit("isobit.CausalSoftmax", {scaled}, {}, name + ".weights"));
+  const V mixed = graph().emit("MatMul", {weights, v}, {}, name + ".mixed");
+  const V together = graph().emit("Transpose", {mixed}, {{"perm", Ints{0, 2, 1, 3}}}, name + ".together");
+  return graph().emit("Reshape", {together}, {{"shape", Ints{rows, c}}}, name + ".heads");
+}
+
+}  // namespace isobit::models

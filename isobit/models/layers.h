@@ -1,0 +1,42 @@
+// Layers as the builders use them: each declares its parameters and appends its operators.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "isobit/models/model.h"
+
+namespace isobit::models {
+
+class Layers {
+ public:
+  Layers(const ModelConfig& config, Model& model) : config_(config), model_(model) {}
+
+  using V = graph::ValueId;
+
+  V parameter(const std::string& name, std::vector<int64_t> dims, Init init);
+
+  // He uniform weights (bound sqrt(6 / fan_in), Init), zero bias. x is [rows, in]; weights are [out, in].
+  V linear(const std::string& name, V x, int64_t out, bool bias = true);
+  V linear_normal(const std::string& name, V x, int64_t out, float deviation, bool bias = true);
+  V conv(const std::string& name, V x, int64_t oc, int64_t kernel, int64_t stride, int64_t pad, bool bias);
+  V batch_norm(const std::string& name, V x);
+  V layer_norm(const std::string& name, V x);
+  V relu(V x);
+  V max_pool(V x, int64_t kernel);
+  V flatten(V x);
+  V dropout(V x);
+  // Scaled dot-product attention with a causal mask: x [B*T, C] -> [B*T, C] before the output projection.
+  V causal_attention(const std::string& name, V x, int64_t context);
+
+  graph::Graph& graph() { return model_.graph; }
+
+ private:
+  V heads_of(const std::string& name, V qkv, int64_t part, int64_t context);
+
+  const ModelConfig& config_;
+  Model& model_;
+  int64_t dropouts_ = 0;
+};
+
+}  // namespace isobit::models

@@ -1,0 +1,157 @@
+#include "isobit/models/model.h"
+
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "isobit/base/text.h"
+#include "isobit/models/layers.h"
+
+namespace isobit::models {
+namespace {
+
+using Ints = std::vector<int64_t>;
+using V = graph::ValueId;
+
+std::string shape_text(const Ints& dims) { return Shape(dims).text(); }
+
+Expected<V> image_input(const ModelConfig& config, Model& model, int64_t smallest_side) {
+  const Ints& s = config.input_shape;
+  if (s.size() != 3 || s[1] < smallest_side || s[2] < smallest_side || s[0] < 1) {
+    return unreadable(text_of("model '", config.builder, "': found samples of shape ", shape_text(s),
+                              ", expected [channels, height, width] of at least ", smallest_side, " by ",
+                              smallest_side));
+  }
+  return model.graph.add_input("input", DType::kFloat32, {config.batch, s[0], s[1], s[2]});
+}
+
+// Two convolutions, a pooling after each where `pools`, two linear layers.
+Status small_cnn(const ModelConfig& config, Model& model, int64_t pools) {
+  Layers layers(config, model);
+  ISOBIT_TRY(V x, image_input(config, model, 4));
+  model.input = x;
+  x = layers.relu(layers.conv("conv1", x, 16, 3, 1, 1, true));
+  if (pools > 1) x = layers.max_pool(x, 2);
+  x = layers.relu(layers.conv("conv2", x, 32, 3, 1, 1, true));
+  x = layers.flatten(layers.max_pool(x, 2));
+  x = layers.relu(layers.linear("fc1", x, 128));
+  model.logits = layers.linear("fc2", x, config.classes);
+  return {};
+}
+
+// He et al. 2016, section 4.2: three stages of `blocks` residual blocks, 6 * blocks + 2 layers in all; where a stage
+// halves the image, the shortcut is a 1x1 convolution with batch norm.
+Status resnet(const ModelConfig& config, Model& model) {
+  if (config.blocks < 1 || config.blocks > 100 || config.width < 1 || config.width > 4096) {
+    return unreadable("model 'resnet': blocks must be 1 to 100 and width 1 to 4096");
+  }
+  Layers layers(config, model);
+  ISOBIT_TRY(V x, image_input(config, model, 8));
+  model.input = x;
+  x = layers.relu(layers.batch_norm("bn0", layers.conv("conv0", x, config.width, 3, 1, 1, false)));
+  for (int64_t stage = 0; stage < 3; ++stage) {
+    const int64_t channels = config.width << stage;
+    for (int64_t block = 0; block < config.blocks; ++block) {
+      const std::string name = text_of("stage", stage + 1, ".block", block + 1);
+      const int64_t stride = stage > 0 && block == 0 ? 2 : 1;
+      V y = layers.conv(name + ".conv1", x, channels, 3, stride, 1, false);
+      y = layers.relu(layers.batch_norm(name + ".bn1", y));
+      y = layers.batch_norm(name + ".bn2", layers.conv(name + ".conv2", y, channels, 3, 1, 1, false));
+      if (stride != 1) {
+        x = layers.batch_norm(name + ".bn3", layers.conv(name + ".shortcut", x, channels, 1, stride, 0, false));
+      }
+      x = layers.relu(model.graph.emit("Add", {y, x}, {}, name));
+    }
+  }
+  x = layers.flatten(model.graph.emit("GlobalAveragePool", {x}, {}, "pool"));
+  model.logits = layers.linear("fc", x, config.classes);
+  return {};
+}
+
+Status logistic(const ModelConfig& config, Model& model) {
+  int64_t features = 1;
+  Ints dims = {config.batch};
+  for (int64_t d : config.input_shape) {
+    features *= d;
+    dims.push_back(d);
+  }
+  Layers layers(config, model);
+  model.input = model.graph.add_input("input", DType::kFloat32, dims);
+  const V x = model.graph.emit("Reshape", {model.input}, {{"shape", Ints{config.batch, features}}}, "flatten");
+  const V weights = layers.parameter("fc.weight", {config.classes, features}, {});
+  const V bias = layers.parameter("fc.bias", {config.classes}, {});
+  model.logits = model.graph.emit("Gemm", {x, weights, bias}, {{"transB", int64_t{1}}}, "fc");
+  return {};
+}
+
+// Radford et al. 2019 in small: learned positions, pre-norm blocks, GELU (tanh form), output weights tied to the
+// embedding.
+Status gpt(const ModelConfig& config, Model& model) {
+  if (config.input_shape.size() != 1) {
+    return unreadable(text_of("model 'gpt': found samples of shape ", shape_text(config.input_shape),
+                              ", expected [context]: token sequences"));
+  }
+  if (config.layers < 1 || config.layers > 200 || config.heads < 1 || config.channels < 1 ||
+      config.channels > 1 << 16 || config.channels % config.heads != 0) {
+    return unreadable("model 'gpt': layers must be 1 to 200 and channels a multiple of heads");
+  }
+  if (!(config.dropout >= 0 && config.dropout < 1)) return unreadable("model 'gpt': dropout must be in [0, 1)");
+  const int64_t context = config.input_shape[0], rows = config.batch * context, c = config.channels;
+  // Residual branches start smaller, so that their sum over the layers starts at unit scale.
+  const auto branch = static_cast<float>(0.02 / std::sqrt(2.0 * static_cast<double>(config.layers)));
+  Layers layers(config, model);
+  auto& g = model.graph;
+  model.input = g.add_input("input", DType::kInt64, {config.batch, context});
+  const V tokens = layers.parameter("wte.weight", {config.classes, c}, {Init::Kind::kNormal, 0.02f});
+  const V positions = layers.parameter("wpe.weight", {context, c}, {Init::Kind::kNormal, 0.02f});
+  V x = g.emit("Add", {g.emit("Gather", {tokens, model.input}, {}, "embedded"), positions}, {}, "positioned");
+  x = layers.dropout(g.emit("Reshape", {x}, {{"shape", Ints{rows, c}}}, "rows"));
+  for (int64_t l = 0; l < config.layers; ++l) {
+    const std::string name = text_of("h", l);
+    V y = layers.causal_attention(name + ".attn", layers.layer_norm(name + ".ln1", x), context);
+    y = layers.dropout(layers.linear_normal(name + ".attn.proj", y, c, branch));
+    x = g.emit("Add", {x, y}, {}, name + ".mid");
+    y = layers.linear_normal(name + ".mlp.fc", layers.layer_norm(name + ".ln2", x), 4 * c, 0.02f);
+    y = g.emit("Gelu", {y}, {{"approximate", std::string("tanh")}}, name + ".mlp.gelu");
+    y = layers.dropout(layers.linear_normal(name + ".mlp.proj", y, c, branch));
+    x = g.emit("Add", {x, y}, {}, name);
+  }
+  x = layers.layer_norm("ln_f", x);
+  model.logits = g.emit("Gemm", {x, tokens}, {{"transB", int64_t{1}}}, "logits");
+  return {};
+}
+
+using Builder = std::function<Status(const ModelConfig&, Model&)>;
+
+const std::map<std::string, Builder>& builders() {
+  static const std::map<std::string, Builder> kBuilders = {
+      {"digits-cnn", [](const ModelConfig& c, Model& m) { return small_cnn(c, m, 1); }},
+      {"mnist-cnn", [](const ModelConfig& c, Model& m) { return small_cnn(c, m, 2); }},
+      {"resnet", resnet},
+      {"logistic", logistic},
+      {"gpt", gpt},
+  };
+  return kBuilders;
+}
+
+}  // namespace
+
+std::vector<std::string> builder_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, builder] : builders()) names.push_back(name);
+  return names;
+}
+
+Expected<Model> build_model(const ModelConfig& config) {
+  const auto found = builders().find(config.builder);
+  if (found == builders().end()) {
+    const std::string near = nearest_word(config.builder, builder_names());
+    return unreadable(text_of("model.builder: found '", config.builder, "', expected ", join_or(builder_names()),
+                              near.empty() ? "" : text_of("; did you mean '", near, "'?")));
+  }
+  Model model;
+  ISOBIT_RETURN_IF_ERROR(found->second(config, model));
+  return model;
+}
+
+}  // namespace isobit::models

@@ -1,0 +1,79 @@
+#include "isobit/platform/platform.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "isobit/base/text.h"
+#include "isobit/kernels/dispatch/dispatch.h"
+
+namespace isobit::platform {
+
+namespace {
+
+constexpr int kMostThreads = 1024;
+
+std::vector<std::string> platform_names() {
+  std::vector<std::string> names = {"ordered"};
+  for (const char* isa : {"reference", "portable", "avx2", "avx512", "neon"}) names.push_back(text_of("ordered@", isa));
+  return names;
+}
+
+tl::unexpected<Error> unknown(std::string_view text) {
+  const std::string near = nearest_word(text, platform_names());
+  return usage_error(text_of("platform '", text, "' is not known", near.empty() ? "" : "; did you mean '" + near + "'",
+                             near.empty() ? "" : "?", " Write BACKEND[@ISA][/THREADSt], for instance ordered@avx2/2t; ",
+                             "'isobit platforms' lists what this machine has"));
+}
+
+}  // namespace
+
+std::string Platform::text() const { return text_of(backend, "@", kernels::name_of(isa), "/", threads, "t"); }
+
+int available_threads() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+Expected<Platform> parse_platform(std::string_view text) {
+  Platform platform;
+  platform.threads = available_threads();
+  std::string_view rest = text;
+  if (const size_t slash = rest.find('/'); slash != std::string_view::npos) {
+    std::string_view threads = rest.substr(slash + 1);
+    rest = rest.substr(0, slash);
+    const char* end = threads.data() + threads.size();
+    const auto parsed = std::from_chars(threads.data(), end, platform.threads);
+    if (parsed.ec != std::errc() || parsed.ptr + 1 != end || *parsed.ptr != 't' || platform.threads < 1 ||
+        platform.threads > kMostThreads) {
+      return usage_error(text_of("platform '", text, "': found '", threads,
+                                 "' after the slash, expected a thread count from 1 to ", kMostThreads,
+                                 " followed by t, like /2t"));
+    }
+  }
+  const size_t at = rest.find('@');
+  if (rest.substr(0, at) != "ordered") return unknown(text);
+  if (at == std::string_view::npos) {
+    platform.isa = kernels::best_isa();
+    return platform;
+  }
+  const auto isa = kernels::parse_isa(rest.substr(at + 1));
+  if (!isa) return unknown(text);
+  if (!kernels::isa_available(*isa)) {
+    return unavailable(text_of("platform '", text, "': this CPU has no ", kernels::name_of(*isa),
+                               "; 'isobit platforms' lists what it has"));
+  }
+  platform.isa = *isa;
+  return platform;
+}
+
+std::vector<Platform> available_platforms() {
+  std::vector<Platform> platforms;
+  for (kernels::Isa isa : kernels::available_isas()) platforms.push_back({"ordered", isa, available_threads()});
+  return platforms;
+}
+
+}  // namespace isobit::platform

@@ -1,0 +1,146 @@
+#include "isobit/runtime/executor.h"
+
+#include <algorithm>
+
+#include "isobit/runtime/kernel_call.h"
+
+namespace isobit::runtime {
+
+using graph::Graph;
+using graph::kNoValue;
+using graph::Node;
+using graph::ValueId;
+
+const KernelTable& kernel_table() {
+  static const KernelTable kTable = [] {
+    KernelTable table;
+    add_elementwise_kernels(table);
+    add_linear_kernels(table);
+    add_pool_kernels(table);
+    add_norm_kernels(table);
+    add_softmax_kernels(table);
+    add_reduce_kernels(table);
+    add_movement_kernels(table);
+    add_optimizer_kernels(table);
+    return table;
+  }();
+  return kTable;
+}
+
+std::vector<std::string> Executor::unsupported_operators(const Graph& graph) {
+  std::vector<std::string> missing;
+  for (const Node& node : graph.nodes()) {
+    if (!kernel_table().contains(node.op)) missing.push_back(node.op);
+  }
+  std::sort(missing.begin(), missing.end());
+  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+  return missing;
+}
+
+Executor::Executor(const Graph& graph) : graph_(graph), last_use_(static_cast<size_t>(graph.value_count()), -1) {
+  ISOBIT_CHECK(unsupported_operators(graph).empty());
+  const auto nodes = static_cast<int64_t>(graph.nodes().size());
+  for (int64_t n = 0; n < nodes; ++n) {
+    for (ValueId i : graph.nodes()[static_cast<size_t>(n)].inputs) {
+      if (i != kNoValue) last_use_[static_cast<size_t>(i)] = n;
+    }
+  }
+  for (ValueId o : graph.outputs()) last_use_[static_cast<size_t>(o)] = nodes;
+}
+
+namespace {
+
+// The values alive during one run, and their size.
+class Values {
+ public:
+  explicit Values(int64_t count) : tensors_(static_cast<size_t>(count)) {}
+
+  Tensor& operator[](ValueId id) { return tensors_[static_cast<size_t>(id)]; }
+  void put(ValueId id, Tensor tensor, bool owns) {
+    if (owns) held_ += tensor.bytes();
+    peak_ = std::max(peak_, held_);
+    tensors_[static_cast<size_t>(id)] = std::move(tensor);
+  }
+  void drop(ValueId id) {
+    Tensor& tensor = tensors_[static_cast<size_t>(id)];
+    if (!tensor.defined()) return;
+    if (tensor.sole_owner()) held_ -= std::min(held_, tensor.bytes());
+    tensor = Tensor();
+  }
+  size_t peak() const { return peak_; }
+
+ private:
+  std::vector<Tensor> tensors_;
+  size_t held_ = 0, peak_ = 0;
+};
+
+size_t value_bytes(const graph::Value& value) {
+  return static_cast<size_t>(value.shape().elements()) * size_of(value.dtype);
+}
+
+// The operand whose storage output `o` may take: a view always shares it; an in-place kernel may when this is the only
+// place that still needs it.
+template <class DiesHere>
+const Tensor* storage_to_reuse(const Kernel& kernel, const KernelCall& call, int o, const DiesHere& dies_here) {
+  if (kernel.is_view) return call.inputs[0];
+  const auto rule = kernel.in_place.find(o);
+  if (rule == kernel.in_place.end() || !call.has(rule->second)) return nullptr;
+  const std::vector<ValueId>& inputs = call.node.inputs;
+  const ValueId id = inputs[static_cast<size_t>(rule->second)];
+  const bool only_use = dies_here(id) && std::count(inputs.begin(), inputs.end(), id) == 1;
+  const Tensor* operand = call.inputs[static_cast<size_t>(rule->second)];
+  return only_use && operand->sole_owner() ? operand : nullptr;
+}
+
+}  // namespace
+
+Expected<std::vector<Tensor>> Executor::run(const kernels::KernelContext& ctx, Feeds feeds, Observer* observer,
+                                            MemoryUse* memory) const {
+  Values values(graph_.value_count());
+  for (auto& [id, tensor] : feeds) {
+    const graph::Value& value = graph_.value(id);
+    ISOBIT_CHECK(tensor.defined() && tensor.dtype() == value.dtype);
+    ISOBIT_CHECK(!value.is_static() || tensor.shape() == value.shape());
+    values.put(id, std::move(tensor), true);
+  }
+  feeds.clear();
+  for (const graph::Initializer& i : graph_.initializers()) values.put(i.value, i.tensor, false);
+
+  for (size_t n = 0; n < graph_.nodes().size(); ++n) {
+    const Node& node = graph_.nodes()[n];
+    const Kernel& kernel = kernel_table().at(node.op);
+    auto dies_here = [&](ValueId id) { return last_use_[static_cast<size_t>(id)] == static_cast<int64_t>(n); };
+
+    KernelCall call{ctx, node, {}, std::vector<Tensor>(node.outputs.size())};
+    for (ValueId i : node.inputs) call.inputs.push_back(i == kNoValue ? nullptr : &values[i]);
+    for (size_t o = 0; o < node.outputs.size(); ++o) {
+      const ValueId id = node.outputs[o];
+      if (id == kNoValue) continue;
+      const graph::Value& value = graph_.value(id);
+      const Tensor* over = storage_to_reuse(kernel, call, static_cast<int>(o), dies_here);
+      const bool fits = over != nullptr && over->dtype() == value.dtype && over->bytes() == value_bytes(value);
+      call.outputs[o] = fits ? over->reshaped(value.shape()) : Tensor(value.dtype, value.shape());
+    }
+    if (!kernel.is_view) ISOBIT_RETURN_IF_ERROR(kernel.run(call));
+
+    for (size_t o = 0; o < node.outputs.size(); ++o) {
+      const ValueId id = node.outputs[o];
+      if (id == kNoValue) continue;
+      if (observer != nullptr) observer->on_output(graph_, node, static_cast<int>(o), call.outputs[o]);
+      const bool owns = call.outputs[o].sole_owner();
+      values.put(id, std::move(call.outputs[o]), owns);
+    }
+    for (ValueId i : node.inputs) {
+      if (i != kNoValue && dies_here(i)) values.drop(i);
+    }
+    for (ValueId o : node.outputs) {
+      if (o != kNoValue && last_use_[static_cast<size_t>(o)] < 0) values.drop(o);
+    }
+  }
+  if (memory != nullptr) memory->peak_bytes = values.peak();
+  std::vector<Tensor> outputs;
+  for (ValueId o : graph_.outputs()) outputs.push_back(values[o]);
+  return outputs;
+}
+
+}  // namespace isobit::runtime

@@ -1,0 +1,51 @@
+// Runs a graph on a platform, one operator after another, and lets observers see every operator's outputs.
+//
+// There is one executor. A value is freed after its last use; an operator that may work in place does so when its
+// operand is not needed again, so that a training step holds what the backward pass needs and no more.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "isobit/base/status.h"
+#include "isobit/graph/graph.h"
+#include "isobit/kernels/context.h"
+#include "isobit/tensor/tensor.h"
+
+namespace isobit::runtime {
+
+// Sees operator outputs in node order; must not change them. The tensor may be overwritten once the call returns:
+// clone() what is to be kept.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_output(const graph::Graph& graph, const graph::Node& node, int output, const Tensor& tensor) = 0;
+};
+
+struct MemoryUse {
+  size_t peak_bytes = 0;  // most bytes held at once in values, feeds included
+};
+
+class Executor {
+ public:
+  // `graph` is not owned and must outlive the executor. REQUIRES every operator of it to have a kernel
+  // (unsupported_operators is empty).
+  explicit Executor(const graph::Graph& graph);
+
+  using Feeds = std::vector<std::pair<graph::ValueId, Tensor>>;
+
+  // Feeds give every graph input; a feed that nobody else holds may be overwritten. Returns the graph's outputs in
+  // order. Errors: kUnreadable when data do not fit (a label or index out of range). Determinism class: that of the
+  // kernels; neither ctx nor observers reach the bits.
+  Expected<std::vector<Tensor>> run(const kernels::KernelContext& ctx, Feeds feeds, Observer* observer = nullptr,
+                                    MemoryUse* memory = nullptr) const;
+
+  // The operators of `graph` that no kernel implements, each once.
+  static std::vector<std::string> unsupported_operators(const graph::Graph& graph);
+
+ private:
+  const graph::Graph& graph_;
+  std::vector<int64_t> last_use_;  // node index per value; node count for graph outputs
+};
+
+}  // namespace isobit::runtime

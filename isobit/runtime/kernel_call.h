@@ -1,0 +1,62 @@
+// The table from operator to kernel: how the runtime calls what isobit/kernels offers.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "isobit/graph/graph.h"
+#include "isobit/kernels/context.h"
+#include "isobit/tensor/tensor.h"
+
+namespace isobit::runtime {
+
+// One operator about to run. Outputs are allocated (an absent one is an undefined tensor) and may share storage with
+// the input that Kernel::in_place names.
+struct KernelCall {
+  const kernels::KernelContext& ctx;
+  const graph::Node& node;
+  std::vector<const Tensor*> inputs;  // null: absent
+  std::vector<Tensor> outputs;
+
+  const Tensor& in(int i) const { return *inputs[static_cast<size_t>(i)]; }
+  bool has(int i) const { return i < static_cast<int>(inputs.size()) && inputs[static_cast<size_t>(i)] != nullptr; }
+  Tensor& out(int i = 0) { return outputs[static_cast<size_t>(i)]; }
+  const graph::Attributes& attributes() const { return node.attributes; }
+  bool f64(int i = 0) const { return in(i).dtype() == DType::kFloat64; }
+};
+
+struct Kernel {
+  std::function<Status(KernelCall&)> run;
+  // in_place[o] = i: output o may be written over input i (same type and shape) when that is free.
+  std::map<int, int> in_place = {};
+  // Output 0 is input 0 under other dimensions: no kernel runs.
+  bool is_view = false;
+};
+
+using KernelTable = std::map<std::string, Kernel>;
+
+const KernelTable& kernel_table();
+
+// One function per family, in runtime/kernels/.
+void add_elementwise_kernels(KernelTable& table);
+void add_linear_kernels(KernelTable& table);
+void add_pool_kernels(KernelTable& table);
+void add_norm_kernels(KernelTable& table);
+void add_softmax_kernels(KernelTable& table);
+void add_reduce_kernels(KernelTable& table);
+void add_movement_kernels(KernelTable& table);
+void add_optimizer_kernels(KernelTable& table);
+
+// Calls f(float{}) or f(double{}) by the type of input i.
+template <class F>
+Status by_float_type(const KernelCall& call, int i, F&& f) {
+  if (call.f64(i))
+    f(double{});
+  else
+    f(float{});
+  return {};
+}
+
+}  // namespace isobit::runtime

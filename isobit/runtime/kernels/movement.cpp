@@ -1,0 +1,100 @@
+#include "isobit/kernels/movement/movement.h"
+
+#include <cstring>
+
+#include "isobit/base/text.h"
+#include "isobit/kernels/embedding/embedding.h"
+#include "isobit/runtime/kernel_call.h"
+
+namespace isobit::runtime {
+
+namespace {
+
+namespace k = kernels;
+
+Status transpose(KernelCall& c) {
+  std::vector<int> perm;
+  for (int64_t p : c.attributes().integers("perm", {})) perm.push_back(static_cast<int>(p));
+  k::transpose(c.ctx, size_of(c.in(0).dtype()), c.in(0).shape(), perm, c.in(0).raw(), c.out().raw());
+  return {};
+}
+
+Status concat(KernelCall& c) {
+  const int64_t axis = c.attributes().integer("axis", 0);
+  std::vector<k::ConcatInput> inputs;
+  for (const Tensor* t : c.inputs) inputs.push_back({t->shape(), t->raw()});
+  k::concat(c.ctx, size_of(c.in(0).dtype()), static_cast<int>(axis < 0 ? axis + c.in(0).shape().rank() : axis), inputs,
+            c.out().raw());
+  return {};
+}
+
+std::vector<k::SliceRange> block_ranges(const KernelCall& c) {
+  const auto starts = c.attributes().integers("starts", {}), counts = c.attributes().integers("counts", {});
+  std::vector<k::SliceRange> ranges;
+  for (size_t i = 0; i < starts.size(); ++i) ranges.push_back({starts[i], counts[i], 1});
+  return ranges;
+}
+
+Status block(KernelCall& c) {
+  k::slice(c.ctx, size_of(c.in(0).dtype()), c.in(0).shape(), block_ranges(c), c.in(0).raw(), c.out().raw());
+  return {};
+}
+
+Status block_grad(KernelCall& c) {
+  std::memset(c.out().raw(), 0, c.out().bytes());
+  k::assign_slice(c.ctx, size_of(c.in(0).dtype()), c.out().shape(), block_ranges(c), c.in(0).raw(), c.out().raw());
+  return {};
+}
+
+template <class Index>
+Status gather_by(KernelCall& c) {
+  const Shape& src = c.in(0).shape();
+  const int64_t given = c.attributes().integer("axis", 0);
+  const int axis = static_cast<int>(given < 0 ? given + src.rank() : given);
+  const auto indices = c.in(1).span<Index>();
+  const int64_t bad = k::first_bad_index(indices, src[axis]);
+  if (bad >= 0) {
+    return unreadable(text_of("node '", c.node.name, "': index ", bad, " is ", indices[static_cast<size_t>(bad)],
+                              ", expected less than ", src[axis]));
+  }
+  const k::GatherShape shape{src.elements(0, axis), src[axis], c.in(1).elements(), src.elements(axis + 1, src.rank())};
+  k::gather(c.ctx, size_of(c.in(0).dtype()), shape, indices.data(), c.in(0).raw(), c.out().raw());
+  return {};
+}
+
+Status gather(KernelCall& c) {
+  return c.in(1).dtype() == DType::kInt64 ? gather_by<int64_t>(c) : gather_by<int32_t>(c);
+}
+
+// The forward gather has checked the indices; a gradient is asked only for int64 tables of token ids.
+Status embedding_grad(KernelCall& c) {
+  if (c.in(0).dtype() != DType::kInt64) return unreadable("an embedding's indices must be int64 to be differentiated");
+  for (int64_t i : c.in(0).span<int64_t>()) {
+    if (i < 0) return unreadable("an embedding's indices must not be negative to be differentiated");
+  }
+  return by_float_type(c, 1, [&]<class T>(T) {
+    k::embedding_grad(c.ctx, c.in(0).elements(), c.out().shape()[0], c.out().shape()[1], c.in(0).data<int64_t>(),
+                      c.in(1).data<T>(), c.out().data<T>());
+  });
+}
+
+Status expand(KernelCall& c) {
+  k::expand(c.ctx, size_of(c.in(0).dtype()), c.in(0).shape(), c.out().shape(), c.in(0).raw(), c.out().raw());
+  return {};
+}
+
+}  // namespace
+
+void add_movement_kernels(KernelTable& table) {
+  table["Reshape"] = {nullptr, {}, true};
+  table["Flatten"] = {nullptr, {}, true};
+  table["Transpose"] = {transpose};
+  table["Concat"] = {concat};
+  table["isobit.Block"] = {block};
+  table["isobit.BlockGrad"] = {block_grad};
+  table["Gather"] = {gather};
+  table["isobit.EmbeddingGrad"] = {embedding_grad};
+  table["Expand"] = {expand};
+}
+
+}  // namespace isobit::runtime

@@ -1,0 +1,92 @@
+#include "isobit/kernels/softmax/softmax.h"
+
+#include "isobit/base/text.h"
+#include "isobit/runtime/kernel_call.h"
+
+namespace isobit::runtime {
+
+namespace {
+
+namespace k = kernels;
+
+int64_t rows_of(const Tensor& t) { return t.shape()[-1] == 0 ? 0 : t.elements() / t.shape()[-1]; }
+
+// Whatever the number of queries, the last one sees every key.
+k::CausalMask mask_of(const Shape& shape) { return {shape[-2], shape[-1] - shape[-2]}; }
+
+// f(call, rows, V, src, dst)
+template <class F>
+Kernel over_rows(F f) {
+  return {[f](KernelCall& c) -> Status {
+            return by_float_type(c, 0, [&]<class T>(T) {
+              f(c, rows_of(c.in(0)), c.in(0).shape()[-1], c.in(0).data<T>(), c.out().data<T>());
+            });
+          },
+          {{0, 0}}};
+}
+
+// f(call, rows, V, dst, diff_dst, diff_src)
+template <class F>
+Kernel grad_over_rows(F f) {
+  return {[f](KernelCall& c) -> Status {
+            return by_float_type(c, 0, [&]<class T>(T) {
+              f(c, rows_of(c.in(0)), c.in(0).shape()[-1], c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
+            });
+          },
+          {{0, 1}}};
+}
+
+Status check_labels(const Tensor& labels, int64_t classes) {
+  for (int64_t label : labels.span<int64_t>()) {
+    if (label < 0 || label >= classes) {
+      return unreadable(text_of("a label is ", label, ", expected 0 to ", classes - 1));
+    }
+  }
+  return {};
+}
+
+Status cross_entropy(KernelCall& c) {
+  const int64_t rows = c.in(0).shape()[0], classes = c.in(0).shape()[1];
+  ISOBIT_RETURN_IF_ERROR(check_labels(c.in(1), classes));
+  return by_float_type(c, 0, [&]<class T>(T) {
+    k::softmax_cross_entropy(c.ctx, rows, classes, {}, c.in(0).data<T>(), c.in(1).data<int64_t>(), c.out(1).data<T>(),
+                             c.out(2).data<T>(), c.out(3).data<T>());
+    c.out(0).data<T>()[0] = k::cross_entropy_mean(c.ctx, rows, c.out(1).data<T>(), rows);
+  });
+}
+
+Status cross_entropy_grad(KernelCall& c) {
+  const int64_t rows = c.in(0).shape()[0];
+  return by_float_type(c, 0, [&]<class T>(T) {
+    k::softmax_cross_entropy_grad(c.ctx, rows, c.in(0).shape()[1], {}, c.in(0).data<T>(), c.in(1).data<int64_t>(),
+                                  c.in(2).data<T>(), c.in(3).data<T>(), c.in(4).data<T>()[0], rows, c.out().data<T>());
+  });
+}
+
+}  // namespace
+
+void add_softmax_kernels(KernelTable& table) {
+  table["Softmax"] = over_rows([](KernelCall& c, int64_t rows, int64_t width, const auto* src, auto* dst) {
+    k::softmax(c.ctx, rows, width, src, dst);
+  });
+  table["LogSoftmax"] = over_rows([](KernelCall& c, int64_t rows, int64_t width, const auto* src, auto* dst) {
+    k::log_softmax(c.ctx, rows, width, src, dst);
+  });
+  table["isobit.CausalSoftmax"] = over_rows([](KernelCall& c, int64_t rows, int64_t width, const auto* src, auto* dst) {
+    k::softmax_causal(c.ctx, rows, width, mask_of(c.in(0).shape()), src, dst);
+  });
+  table["isobit.SoftmaxGrad"] =
+      grad_over_rows([](KernelCall& c, int64_t rows, int64_t width, const auto* dst, const auto* diff_dst,
+                        auto* diff_src) { k::softmax_grad(c.ctx, rows, width, dst, diff_dst, diff_src); });
+  table["isobit.LogSoftmaxGrad"] =
+      grad_over_rows([](KernelCall& c, int64_t rows, int64_t width, const auto* dst, const auto* diff_dst,
+                        auto* diff_src) { k::log_softmax_grad(c.ctx, rows, width, dst, diff_dst, diff_src); });
+  table["isobit.CausalSoftmaxGrad"] = grad_over_rows(
+      [](KernelCall& c, int64_t rows, int64_t width, const auto* dst, const auto* diff_dst, auto* diff_src) {
+        k::softmax_causal_grad(c.ctx, rows, width, mask_of(c.in(0).shape()), dst, diff_dst, diff_src);
+      });
+  table["isobit.CrossEntropy"] = {cross_entropy};
+  table["isobit.CrossEntropyGrad"] = {cross_entropy_grad, {{0, 0}}};
+}
+
+}  // namespace isobit::runtime
