@@ -1,0 +1,49 @@
+#include <arm_neon.h>
+
+#include <utility>
+
+#include "isobit/kernels/matmul/gemm.h"
+
+namespace isobit::kernels::neon {
+namespace {
+
+#include "isobit/kernels/matmul/lanes.inc"
+#include "isobit/kernels/matmul/transpose.inc"
+
+struct F32 : LaneByLane<F32, float, float32x4_t, 4> {
+  static constexpr int kPrefetchTerms = 16;
+  [[gnu::always_inline]] static Reg broadcast(float x) { return vdupq_n_f32(x); }
+  [[gnu::always_inline]] static Reg load(const float* p) { return vld1q_f32(p); }
+  [[gnu::always_inline]] static void store(float* p, Reg v) { vst1q_f32(p, v); }
+  [[gnu::always_inline]] static Reg add(Reg a, Reg b) { return vaddq_f32(a, b); }
+  [[gnu::always_inline]] static Reg fma(Reg a, Reg b, Reg c) { return vfmaq_f32(c, a, b); }
+  [[gnu::always_inline]] static void transpose(Reg (&rows)[4]) { transpose_vectors(rows); }
+  [[gnu::always_inline]] static void prefetch(const float* p) { __builtin_prefetch(p); }
+};
+
+struct F64 : LaneByLane<F64, double, float64x2_t, 2> {
+  static constexpr int kPrefetchTerms = 16;
+  [[gnu::always_inline]] static Reg broadcast(double x) { return vdupq_n_f64(x); }
+  [[gnu::always_inline]] static Reg load(const double* p) { return vld1q_f64(p); }
+  [[gnu::always_inline]] static void store(double* p, Reg v) { vst1q_f64(p, v); }
+  [[gnu::always_inline]] static Reg add(Reg a, Reg b) { return vaddq_f64(a, b); }
+  [[gnu::always_inline]] static Reg fma(Reg a, Reg b, Reg c) { return vfmaq_f64(c, a, b); }
+  [[gnu::always_inline]] static void transpose(Reg (&rows)[2]) { transpose_vectors(rows); }
+  [[gnu::always_inline]] static void prefetch(const double* p) { __builtin_prefetch(p); }
+};
+
+#include "isobit/kernels/matmul/pack_panels.inc"
+#include "isobit/kernels/matmul/tile_kernels.inc"
+
+}  // namespace
+
+const gemm::Kernels<float>& gemm_kernels_f32() {
+  static const gemm::Kernels<float> kTable = make_table<F32, 16, 10, 8>();
+  return kTable;
+}
+const gemm::Kernels<double>& gemm_kernels_f64() {
+  static const gemm::Kernels<double> kTable = make_table<F64, 16, 10, 8>();
+  return kTable;
+}
+
+}  // namespace isobit::kernels::neon

@@ -1,0 +1,380 @@
+#include "isobit/kernels/matmul/gemm.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include "isobit/base/status.h"
+#include "isobit/kernels/matmul/matmul.h"
+
+namespace isobit::kernels::gemm {
+namespace {
+
+// Sizes of the packed blocks, so that both stay in a second-level cache; found by measurement, free to change.
+constexpr int64_t kRightBytes = 1 << 20, kLeftBytes = 256 << 10;
+constexpr int64_t kTotalRows = 2048;  // bounds the running totals kept per thread
+constexpr int64_t kSerialWork = 1 << 15;
+
+template <class T>
+const Kernels<T>& choose(const Kernels<float>& f32, const Kernels<double>& f64) {
+  if constexpr (sizeof(T) == sizeof(float))
+    return f32;
+  else
+    return f64;
+}
+
+template <class T>
+const Kernels<T>& kernels_for(Isa isa) {
+  switch (isa) {
+#if defined(__x86_64__)
+    case Isa::kAvx2:
+      return choose<T>(avx2::gemm_kernels_f32(), avx2::gemm_kernels_f64());
+    case Isa::kAvx512:
+      return choose<T>(avx512::gemm_kernels_f32(), avx512::gemm_kernels_f64());
+#elif defined(__aarch64__)
+    case Isa::kNeon:
+      return choose<T>(neon::gemm_kernels_f32(), neon::gemm_kernels_f64());
+#endif
+    default:
+      break;
+  }
+  ISOBIT_CHECK(isa == Isa::kPortable);
+  return choose<T>(portable::gemm_kernels_f32(), portable::gemm_kernels_f64());
+}
+
+// One growing, aligned block of memory per thread: panels are packed for every call, and fresh pages would cost more
+// than the packing.
+class Scratch {
+ public:
+  Scratch() = default;
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() { std::free(data_); }
+
+  void* get(size_t bytes) {
+    bytes = (bytes + 4095) / 4096 * 4096;
+    if (bytes > size_) {
+      std::free(data_);
+      size_ = 0;
+      data_ = std::aligned_alloc(4096, bytes);
+      if (!data_) throw std::bad_alloc();
+      size_ = bytes;
+    }
+    return data_;
+  }
+
+ private:
+  void* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// The problem with its operands exchanged where that fits the vectors better.
+template <class T>
+struct Plan {
+  bool swapped = false;
+  int vectors = 1;
+  int64_t rows = 1;  // most rows of a tile
+};
+
+template <class T>
+double packing_cost(const Operand<T>& op, bool right) {
+  switch (op.kind) {
+    case OperandKind::kStrided:
+      if (op.i_stride == 1) return 0.1;
+      return op.k_stride == 1 ? (right ? 0.4 : 0.1) : 1.5;
+    case OperandKind::kChannels:
+      return 1.3;
+    case OperandKind::kWindows:
+      return 0.3;
+    case OperandKind::kWindowRows:
+      return 1.2;
+  }
+  return 1;
+}
+
+// Estimated cycles per term with two fma and two load units; only the comparison matters.
+double tile_cost(int64_t rows, int64_t vectors) {
+  return std::max({0.5 * static_cast<double>(rows * vectors), 0.5 * static_cast<double>(rows + vectors), 4.0});
+}
+
+// Splits `size` into `parts` whose sizes differ by at most one: how many have the larger size, and the smaller size.
+struct Even {
+  int64_t parts, small, larger_count;
+  Even(int64_t size, int64_t most) : parts(ceil_div(size, most)), small(size / parts), larger_count(size % parts) {}
+};
+
+template <class T>
+double grid_cost(const Kernels<T>& kernels, int64_t m, int64_t n, int vectors) {
+  const Even r(m, kernels.max_rows[vectors - 1]), c(ceil_div(n, kernels.lanes), vectors);
+  double sum = 0;
+  for (int i = 0; i < 2; ++i) {
+    for (int j = 0; j < 2; ++j) {
+      const int64_t tiles =
+          (i ? r.larger_count : r.parts - r.larger_count) * (j ? c.larger_count : c.parts - c.larger_count);
+      if (tiles) sum += static_cast<double>(tiles) * tile_cost(r.small + i, c.small + j);
+    }
+  }
+  return sum;
+}
+
+template <class T>
+Plan<T> make_plan(const Kernels<T>& kernels, const Problem<T>& p, int64_t m, int64_t n) {
+  Plan<T> best;
+  double least = 0;
+  const double terms = static_cast<double>(std::max<int64_t>(1, p.plan.periods * p.plan.period));
+  for (int swap = 0; swap < 2; ++swap) {
+    const Operand<T>& left = swap ? p.right : p.left;
+    const Operand<T>& right = swap ? p.left : p.right;
+    const double rows = static_cast<double>(swap ? n : m), columns = static_cast<double>(swap ? m : n);
+    double fixed = rows * packing_cost(left, false) + columns * packing_cost(right, true);
+    if (swap) fixed += rows * columns / terms;
+    for (int vectors = 1; vectors <= kMaxVectors; ++vectors) {
+      if (!kernels.max_rows[vectors - 1]) continue;
+      const double cost = fixed + grid_cost(kernels, swap ? n : m, swap ? m : n, vectors);
+      if (least == 0 || cost < least) {
+        least = cost;
+        best = {swap != 0, vectors, kernels.max_rows[vectors - 1]};
+      }
+    }
+  }
+  return best;
+}
+
+// The share of one thread: a rectangle of the outputs of one batch entry.
+template <class T>
+class Part {
+ public:
+  Part(const Kernels<T>& kernels, const Problem<T>& p, const Plan<T>& plan, int64_t batch)
+      : kernels_(kernels),
+        p_(p),
+        plan_(plan),
+        left_(plan.swapped ? p.right : p.left),
+        right_(plan.swapped ? p.left : p.right) {
+    left_.data += batch * left_.batch_stride;
+    right_.data += batch * right_.batch_stride;
+    out_ = p.out.data + batch * p.out.batch_stride;
+    const T* bias = p.bias ? p.bias + batch * p.bias_batch_stride : nullptr;
+    (p.bias_per_row == plan.swapped ? column_bias_ : row_bias_) = bias;
+    chunk_count_ = std::max<int64_t>(1, p.plan.periods * ceil_div(p.plan.period, p.plan.chunk));
+    longest_ = std::min(p.plan.period, p.plan.chunk);
+  }
+
+  // Rows and columns after the exchange, if there was one.
+  void run(int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
+    const int64_t width = plan_.vectors * kernels_.lanes, size = static_cast<int64_t>(sizeof(T));
+    const int64_t terms = std::max<int64_t>(1, longest_);
+    const int64_t columns = std::max(width, kRightBytes / (terms * size) / width * width);
+    left_rows_ = std::max(plan_.rows, kLeftBytes / (terms * size) / plan_.rows * plan_.rows);
+    const int64_t most_columns =
+        std::min(columns, ceil_div(column_end - column_begin, kernels_.lanes) * kernels_.lanes);
+    const int64_t most_rows = std::min(kTotalRows, row_end - row_begin);
+    reserve(most_rows, most_columns, terms);
+    for (int64_t j = column_begin; j < column_end; j += columns) {
+      for (int64_t i = row_begin; i < row_end; i += kTotalRows) {
+        block(i, std::min(kTotalRows, row_end - i), j, std::min(columns, column_end - j));
+      }
+    }
+  }
+
+ private:
+  void reserve(int64_t rows, int64_t columns, int64_t terms) {
+    thread_local Scratch scratch;
+    const int64_t lines = 64 / static_cast<int64_t>(sizeof(T));
+    auto round = [&](int64_t elements) { return ceil_div(elements, lines) * lines; };
+    const int64_t right = round(columns * terms), left = round(std::min(rows, left_rows_) * terms);
+    const int64_t totals = chunk_count_ > 1 ? round(rows * columns) : 0;
+    const int64_t results = chunk_count_ > kChunksPerBlock ? totals : 0;
+    const int64_t staging = round(kMaxWidth * (terms + kMaxWidth));
+    const int64_t all = right + left + totals + results + staging;
+    packed_right_ = static_cast<T*>(scratch.get(static_cast<size_t>(all) * sizeof(T)));
+    packed_left_ = packed_right_ + right;
+    block_totals_ = packed_left_ + left;
+    results_ = block_totals_ + totals;
+    staging_ = results_ + results;
+  }
+
+  // A rectangle whose running totals fit the buffers, through all chunks.
+  void block(int64_t i0, int64_t rows, int64_t j0, int64_t columns) {
+    const int64_t per_period = std::max<int64_t>(1, ceil_div(p_.plan.period, p_.plan.chunk));
+    for (int64_t chunk = 0; chunk < chunk_count_; ++chunk) {
+      const int64_t begin = chunk % per_period * p_.plan.chunk;
+      const int64_t k0 = chunk / per_period * p_.plan.period + begin;
+      const int64_t terms = p_.plan.periods ? std::min(p_.plan.chunk, p_.plan.period - begin) : 0;
+      pack_right(j0, columns, k0, terms);
+      step_.terms = terms;
+      step_.load_block = chunk % kChunksPerBlock != 0;
+      step_.load_result = chunk >= kChunksPerBlock;
+      step_.last = chunk + 1 == chunk_count_;
+      step_.end_block = step_.last || (chunk + 1) % kChunksPerBlock == 0;
+      for (int64_t i = 0; i < rows; i += left_rows_) {
+        sweep(i0, i, std::min(left_rows_, rows - i), rows, j0, columns, k0);
+      }
+    }
+  }
+
+  void pack_right(int64_t j0, int64_t columns, int64_t k0, int64_t terms) {
+    const int64_t lanes = kernels_.lanes, vectors = ceil_div(columns, lanes), panels = ceil_div(vectors, plan_.vectors);
+    for (int64_t panel = 0; panel < panels; ++panel) {
+      const int64_t first = vectors * panel / panels * lanes, last = vectors * (panel + 1) / panels * lanes;
+      kernels_.pack(right_, packed_right_ + first * terms, staging_, last - first, j0 + first,
+                    std::min(last, columns) - first, k0, terms);
+    }
+  }
+
+  // All tiles of rows i0 + i .. + rows (of all_rows) for one chunk.
+  void sweep(int64_t i0, int64_t i, int64_t rows, int64_t all_rows, int64_t j0, int64_t columns, int64_t k0) {
+    const int64_t terms = step_.terms, lanes = kernels_.lanes;
+    const bool direct =
+        left_.kind == OperandKind::kStrided && left_.k_stride == 1 && k0 % left_.k_period + terms <= left_.k_period;
+    const int64_t row_panels = ceil_div(rows, plan_.rows);
+    if (!direct) {
+      for (int64_t panel = 0; panel < row_panels; ++panel) {
+        const int64_t first = rows * panel / row_panels, count = rows * (panel + 1) / row_panels - first;
+        kernels_.pack(left_, packed_left_ + first * terms, staging_, count, i0 + i + first, count, k0, terms);
+      }
+    }
+    const int64_t vectors = ceil_div(columns, lanes), panels = ceil_div(vectors, plan_.vectors);
+    for (int64_t panel = 0; panel < panels; ++panel) {
+      const int64_t begin = vectors * panel / panels, wide = vectors * (panel + 1) / panels - begin;
+      const int64_t first = begin * lanes, width = wide * lanes;
+      step_.right = packed_right_ + first * terms;
+      step_.right_k_stride = width;
+      step_.columns = std::min(width, columns - first);
+      for (int64_t r = 0; r < row_panels; ++r) {
+        const int64_t row = rows * r / row_panels, count = rows * (r + 1) / row_panels - row;
+        const int64_t totals = first * all_rows + (i + row) * width;
+        step_.block = block_totals_ + totals;
+        step_.result = results_ + totals;
+        if (direct) {
+          step_.left = left_.data + (i0 + i + row) * left_.i_stride + k0 / left_.k_period * left_.k_period_stride +
+                       k0 % left_.k_period;
+          step_.left_row_stride = left_.i_stride;
+        } else {
+          step_.left = packed_left_ + row * terms;
+          step_.left_row_stride = 1;
+        }
+        call((direct ? kernels_.rows : kernels_.tile)[wide - 1][count - 1], i0 + i + row, count, j0 + first);
+      }
+    }
+  }
+
+  int64_t column_offset(int64_t j) const {
+    const Output<T>& o = p_.out;
+    const int64_t line = j / o.columns;
+    return line / o.lines * o.image_stride + line % o.lines * o.line_stride + j % o.columns * o.column_stride;
+  }
+
+  void call(TileKernel<T> kernel, int64_t i, int64_t rows, int64_t j) {
+    if (!step_.last) {
+      kernel(step_);
+      return;
+    }
+    step_.row_bias = row_bias_ ? row_bias_ + i : nullptr;
+    step_.column_bias = column_bias_ ? column_bias_ + j : nullptr;
+    const Output<T>& o = p_.out;
+    const bool one_line = j / o.columns == (j + step_.columns - 1) / o.columns;
+    if (!plan_.swapped && o.column_stride == 1 && one_line) {
+      step_.c = out_ + i * o.row_stride + column_offset(j);
+      step_.c_row_stride = o.row_stride;
+      kernel(step_);
+      return;
+    }
+    alignas(64) T tile[kMaxRows * kMaxWidth];
+    step_.c = tile;
+    step_.c_row_stride = kMaxWidth;
+    kernel(step_);
+    scatter(tile, i, rows, j);
+  }
+
+  void scatter(const T* tile, int64_t i, int64_t rows, int64_t j) {
+    const int64_t row_stride = p_.out.row_stride;
+    if (plan_.swapped) {
+      for (int64_t r = 0; r < rows; ++r) {
+        T* c = out_ + column_offset(i + r) + j * row_stride;
+        for (int64_t l = 0; l < step_.columns; ++l) c[l * row_stride] = tile[r * kMaxWidth + l];
+      }
+      return;
+    }
+    int64_t offsets[kMaxWidth];
+    for (int64_t l = 0; l < step_.columns; ++l) offsets[l] = column_offset(j + l);
+    for (int64_t r = 0; r < rows; ++r) {
+      T* c = out_ + (i + r) * row_stride;
+      for (int64_t l = 0; l < step_.columns; ++l) c[offsets[l]] = tile[r * kMaxWidth + l];
+    }
+  }
+
+  const Kernels<T>& kernels_;
+  const Problem<T>& p_;
+  const Plan<T> plan_;
+  Operand<T> left_, right_;
+  T* out_;
+  const T *row_bias_ = nullptr, *column_bias_ = nullptr;
+  int64_t chunk_count_, longest_, left_rows_ = 0;
+  T *packed_right_ = nullptr, *packed_left_ = nullptr, *block_totals_ = nullptr, *results_ = nullptr;
+  T* staging_ = nullptr;
+  TileStep<T> step_{};
+};
+
+// How many parts along rows and columns one batch entry is cut into.
+struct Grid {
+  int64_t rows = 1, columns = 1;
+};
+
+Grid cut(int64_t m, int64_t n, int64_t parts, int64_t lanes) {
+  Grid best{1, 1};
+  double least = 0;
+  for (int64_t rows = 1; rows <= parts; ++rows) {
+    const int64_t columns = parts / rows;
+    // Work of the largest part, plus the packing that every part repeats.
+    const double r = static_cast<double>(ceil_div(m, rows));
+    const double c = static_cast<double>(ceil_div(ceil_div(n, lanes), columns) * lanes);
+    const double cost = r * c + 8 * (r + c);
+    if (least == 0 || cost < least) {
+      least = cost;
+      best = {rows, columns};
+    }
+  }
+  return best;
+}
+
+template <class T>
+void execute(const KernelContext& ctx, const Problem<T>& p) {
+  if (p.m == 0 || p.n == 0 || p.batch == 0) return;
+  const Kernels<T>& kernels = kernels_for<T>(ctx.isa);
+  const int64_t terms = std::max<int64_t>(1, p.plan.periods * p.plan.period);
+  const double work = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(terms);
+  const int64_t threads = ctx.pool->threads();
+  const int64_t parts = p.batch >= 4 * threads || work < kSerialWork ? 1 : threads;
+  const Grid grid = cut(p.m, p.n, parts, kernels.lanes);
+  const Plan<T> plan = make_plan(kernels, p, ceil_div(p.m, grid.rows), ceil_div(p.n, grid.columns));
+  const int64_t per_batch = grid.rows * grid.columns;
+  const int64_t grain = static_cast<int64_t>(std::max(1.0, kSerialWork * static_cast<double>(per_batch) / work));
+  // Boundaries of the parts are multiples of the vector along whichever side the vectors lie.
+  auto bound = [](int64_t size, int64_t part, int64_t count, int64_t unit) {
+    return std::min(size, ceil_div(size, unit) * part / count * unit);
+  };
+  const int64_t row_unit = plan.swapped ? kernels.lanes : 1, column_unit = plan.swapped ? 1 : kernels.lanes;
+  ctx.pool->parallel_for(p.batch * per_batch, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      Part<T> part(kernels, p, plan, unit / per_batch);
+      const int64_t r = unit % per_batch / grid.columns, c = unit % grid.columns;
+      const int64_t r0 = bound(p.m, r, grid.rows, row_unit), r1 = bound(p.m, r + 1, grid.rows, row_unit);
+      const int64_t c0 = bound(p.n, c, grid.columns, column_unit), c1 = bound(p.n, c + 1, grid.columns, column_unit);
+      if (r0 == r1 || c0 == c1) continue;
+      if (plan.swapped)
+        part.run(c0, c1, r0, r1);
+      else
+        part.run(r0, r1, c0, c1);
+    }
+  });
+}
+
+}  // namespace
+
+void run(const KernelContext& ctx, const Problem<float>& problem) { execute(ctx, problem); }
+void run(const KernelContext& ctx, const Problem<double>& problem) { execute(ctx, problem); }
+
+}  // namespace isobit::kernels::gemm

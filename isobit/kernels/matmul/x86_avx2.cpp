@@ -1,0 +1,83 @@
+#include <immintrin.h>
+
+#include <utility>
+
+#include "isobit/kernels/matmul/gemm.h"
+
+namespace isobit::kernels::avx2 {
+namespace {
+
+#include "isobit/kernels/matmul/transpose.inc"
+
+struct F32 {
+  using T = float;
+  using Reg = __m256;
+  static constexpr int kLanes = 8, kPrefetchTerms = 8;
+  [[gnu::always_inline]] static __m256i first(int64_t n) {
+    const int count = static_cast<int>(n > 8 ? 8 : n < 0 ? 0 : n);
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  }
+  [[gnu::always_inline]] static Reg zero() { return _mm256_setzero_ps(); }
+  [[gnu::always_inline]] static Reg broadcast(float x) { return _mm256_set1_ps(x); }
+  [[gnu::always_inline]] static Reg load(const float* p) { return _mm256_loadu_ps(p); }
+  [[gnu::always_inline]] static void store(float* p, Reg v) { _mm256_storeu_ps(p, v); }
+  [[gnu::always_inline]] static Reg add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
+  [[gnu::always_inline]] static Reg fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
+  [[gnu::always_inline]] static Reg canonical(Reg v) {
+    return _mm256_blendv_ps(v, _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000)), _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+  }
+  [[gnu::always_inline]] static Reg load_first(const float* p, int64_t n) { return _mm256_maskload_ps(p, first(n)); }
+  [[gnu::always_inline]] static void store_first(float* p, Reg v, int64_t n) { _mm256_maskstore_ps(p, first(n), v); }
+  [[gnu::always_inline]] static Reg load_masked(const float* base, int64_t offset, uint64_t bits, Reg other) {
+    const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    const __m256i mask = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(bits)), lane), lane);
+    return _mm256_blendv_ps(other, _mm256_maskload_ps(base + offset, mask), _mm256_castsi256_ps(mask));
+  }
+  [[gnu::always_inline]] static void transpose(Reg (&rows)[8]) { transpose_vectors(rows); }
+  [[gnu::always_inline]] static void prefetch(const float* p) { __builtin_prefetch(p); }
+};
+
+struct F64 {
+  using T = double;
+  using Reg = __m256d;
+  static constexpr int kLanes = 4, kPrefetchTerms = 8;
+  [[gnu::always_inline]] static __m256i first(int64_t n) {
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
+  }
+  [[gnu::always_inline]] static Reg zero() { return _mm256_setzero_pd(); }
+  [[gnu::always_inline]] static Reg broadcast(double x) { return _mm256_set1_pd(x); }
+  [[gnu::always_inline]] static Reg load(const double* p) { return _mm256_loadu_pd(p); }
+  [[gnu::always_inline]] static void store(double* p, Reg v) { _mm256_storeu_pd(p, v); }
+  [[gnu::always_inline]] static Reg add(Reg a, Reg b) { return _mm256_add_pd(a, b); }
+  [[gnu::always_inline]] static Reg fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_pd(a, b, c); }
+  [[gnu::always_inline]] static Reg canonical(Reg v) {
+    return _mm256_blendv_pd(v, _mm256_castsi256_pd(_mm256_set1_epi64x(0x7ff8000000000000)),
+                            _mm256_cmp_pd(v, v, _CMP_UNORD_Q));
+  }
+  [[gnu::always_inline]] static Reg load_first(const double* p, int64_t n) { return _mm256_maskload_pd(p, first(n)); }
+  [[gnu::always_inline]] static void store_first(double* p, Reg v, int64_t n) { _mm256_maskstore_pd(p, first(n), v); }
+  [[gnu::always_inline]] static Reg load_masked(const double* base, int64_t offset, uint64_t bits, Reg other) {
+    const __m256i lane = _mm256_setr_epi64x(1, 2, 4, 8);
+    const __m256i all = _mm256_set1_epi64x(static_cast<int64_t>(bits));
+    const __m256i mask = _mm256_cmpeq_epi64(_mm256_and_si256(all, lane), lane);
+    return _mm256_blendv_pd(other, _mm256_maskload_pd(base + offset, mask), _mm256_castsi256_pd(mask));
+  }
+  [[gnu::always_inline]] static void transpose(Reg (&rows)[4]) { transpose_vectors(rows); }
+  [[gnu::always_inline]] static void prefetch(const double* p) { __builtin_prefetch(p); }
+};
+
+#include "isobit/kernels/matmul/pack_panels.inc"
+#include "isobit/kernels/matmul/tile_kernels.inc"
+
+}  // namespace
+
+const gemm::Kernels<float>& gemm_kernels_f32() {
+  static const gemm::Kernels<float> kTable = make_table<F32, 12, 6, 4>();
+  return kTable;
+}
+const gemm::Kernels<double>& gemm_kernels_f64() {
+  static const gemm::Kernels<double> kTable = make_table<F64, 12, 6, 4>();
+  return kTable;
+}
+
+}  // namespace isobit::kernels::avx2
