@@ -1,8 +1,9 @@
 # A thin front to CMake: every goal works as the only command on a fresh Debian 12 machine.
 # The builds live in build/<preset>; see CMakePresets.json.
 
-# Memory, not cores, limits a C++ build: two jobs unless told otherwise.
-JOBS ?= 2
+# Jobs of a build (or of clang-tidy and the fuzzers) at a time; each may need most of a gigabyte.
+JOBS ?= $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))
+export JOBS
 BOOTSTRAP = scripts/bootstrap
 CONFIGURE = cmake --log-level=WARNING --preset
 BUILD = cmake --build -j $(JOBS) --preset

@@ -1,0 +1,148 @@
+"""The rules that look at one text file. Each takes (path, text) and yields (line number, complaint).
+
+path is relative to the root of the tree and uses '/'. Words that a rule forbids are assembled here from pieces, so
+that this file obeys the rules it states.
+"""
+import re
+
+MAX_LINES = 450
+CXX = (".h", ".cpp", ".inc")
+TEXT = CXX + (".cmake", ".txt", ".py", ".md", ".toml", ".json", ".sh", ".yml")
+
+_UNFINISHED = re.compile(r"\b(%s)\b" % "|".join(["TO" + "DO", "FIX" + "ME", "X" * 3, "HA" + "CK"]))
+_MACHINE_PATH = re.compile(r"(?<![\w.$}])/(%s)/" % "|".join(["wo" + "rk", "ho" + "me", "ro" + "ot", "mn" + "t"]) + r"\w"
+                           r"|/tm" + r"p/buil" + r"d")
+_INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
+_OWN_FOLDERS = ("isobit/", "tests/", "bench/", "fuzz/", "examples/")
+
+# Functions whose bits the C library chooses. sqrt, fma, floor, ldexp and the like are exact or correctly rounded.
+_TRANSCENDENTAL = "exp|exp2|expm1|log|log2|log10|log1p|tanh|sinh|cosh|erf|erfc|sin|cos|tan|sincos|" \
+    "asin|acos|atan|atan2|asinh|acosh|atanh|pow|cbrt|hypot|tgamma|lgamma"
+_LIBM = re.compile(r"(?<!\w)(?P<source>std\s*::\s*|__builtin_)?(?P<name>(?:%s)[fl]?)\s*\(\s*(?P<first>\w*)"
+                   % _TRANSCENDENTAL)
+_UNORDERED = re.compile(r"std\s*::\s*(?:transform_)?reduce\b|std\s*::\s*execution\b|#\s*pragma\s+omp\b|"
+                        r"\batomic\s*<\s*(?:float|double)\s*>|-ffast-math|-Ofast")
+_LONG_DOUBLE = re.compile(r"\blong\s+double\b")
+_TEST_ONLY = re.compile(r"(_test|_oracle|_bench|_fuzz)\.\w+$|(^|/)(testing|oracles?)[./]|^(tests|bench|fuzz)/")
+
+
+def is_test_only(path):
+    return bool(_TEST_ONLY.search(path))
+
+
+def _at(text, position):
+    return text.count("\n", 0, position) + 1
+
+
+def without_comments(text):
+    """C++ text with comments and literals blanked; line numbers are kept. Include lines keep their names."""
+    def blank(match):
+        token = match.group(0)
+        if token.startswith("#"):
+            return token
+        return re.sub(r"[^\n]", " ", token) if token.startswith("/") else token[0] + " " * (len(token) - 2) + token[-1]
+    return re.sub(r'#[ \t]*include[^\n]*|//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\'',
+                  blank, text, flags=re.S)
+
+
+def length(path, text):
+    lines = text.count("\n") + (not text.endswith("\n"))
+    if path.endswith(CXX + (".cmake", ".py")) and lines > MAX_LINES:
+        yield 1, f"{lines} lines; at most {MAX_LINES}: split it"
+
+
+def finished(path, text):
+    for m in _UNFINISHED.finditer(text):
+        yield _at(text, m.start()), f"'{m.group(0)}': finish it or leave it out"
+
+
+def no_machine_paths(path, text):
+    for m in _MACHINE_PATH.finditer(text):
+        yield _at(text, m.start()), f"'{m.group(0)}...' is a path of one machine"
+
+
+def tidy_text(path, text):
+    if text and not text.endswith("\n"):
+        yield _at(text, len(text)), "no newline at the end of the file"
+    for m in re.finditer(r"[ \t]+$|\r", text, re.M):
+        if not path.endswith(".md"):
+            yield _at(text, m.start()), "white space at the end of the line"
+
+
+def full_include_paths(path, text):
+    if not path.endswith(CXX):
+        return
+    for m in _INCLUDE.finditer(text):
+        bracket, name = m.groups()
+        if bracket == '"' and not name.startswith(_OWN_FOLDERS):
+            yield _at(text, m.start()), f'"{name}": write the path from the root of the tree, or <{name}>'
+        if bracket == "<" and name.startswith("isobit/"):
+            yield _at(text, m.start()), f"<{name}>: our own headers are included with quotes"
+
+
+def header_form(path, text):
+    if not path.endswith(".h"):
+        return
+    if not text.startswith("//"):
+        yield 1, "a header starts with a comment that says what it is"
+    head = [line for line in text.splitlines() if line.strip() and not line.startswith("//")]
+    if not head or head[0] != "#pragma once":
+        yield 1, "#pragma once follows the opening comment"
+    for m in re.finditer(r"^\s*using namespace\b", text, re.M):
+        yield _at(text, m.start()), "using namespace in a header"
+
+
+def no_libm(path, text):
+    """In kernels/ and numerics/ (tests aside) elementary functions are ours: libm's bits differ between machines."""
+    if not re.match(r"isobit/(kernels|numerics)/", path) or not path.endswith(CXX) or is_test_only(path):
+        return
+    code = without_comments(text)
+    for m in _LIBM.finditer(code):
+        if not m.group("source") and not _bare_call(code[:m.start("name")].rstrip(), m.group("first")):
+            continue
+        yield _at(code, m.start("name")), (
+            f"{m.group('name')}(): the C library's bits differ between machines; use isobit/numerics")
+
+
+def _bare_call(before, first_argument):
+    """Whether a name is called as the C library's: unqualified or as ::name, not declared, not ours."""
+    if before.endswith("::"):
+        before = before[:-2].rstrip()
+        return not re.search(r"[\w>]$", before) or bool(re.search(r"\b(return|else|case)$", before))
+    word = re.search(r"(\w+)$", before)
+    if word:
+        return word.group(1) in ("return", "else", "case")  # any other word is the type of a declaration
+    # A member, a declaration ("T* log(" against "x * log("), or ours, whose first argument is the context.
+    return not re.search(r"\.$|->$|\w[*&>]+$", before) and first_argument != "ctx"
+
+
+def ordered_only(path, text):
+    """No unordered reductions and no long double in code that makes results."""
+    if not path.startswith("isobit/") or not path.endswith(CXX) or is_test_only(path):
+        return
+    code = without_comments(text)
+    for m in _UNORDERED.finditer(code):
+        yield _at(code, m.start()), f"'{m.group(0)}' has no fixed order"
+    for m in _LONG_DOUBLE.finditer(code):
+        yield _at(code, m.start()), "long double differs between machines"
+
+
+def room_order(path, text, rooms):
+    """A file of isobit/X includes only headers of X and of the rooms above X."""
+    parts = path.split("/")
+    if parts[0] != "isobit" or len(parts) < 3 or not path.endswith(CXX):
+        return
+    if parts[1] not in rooms:
+        yield 1, f"isobit/{parts[1]} is not in the list of rooms of isobit/CMakeLists.txt"
+        return
+    for m in _INCLUDE.finditer(text):
+        included = m.group(2).split("/")
+        if included[0] != "isobit" or len(included) < 3:
+            continue
+        if included[1] not in rooms:
+            yield _at(text, m.start()), f"isobit/{included[1]} is not a room"
+        elif rooms.index(included[1]) > rooms.index(parts[1]):
+            yield _at(text, m.start()), f"{parts[1]} includes {m.group(2)} of the lower room {included[1]}"
+
+
+RULES = (length, finished, no_machine_paths, tidy_text, full_include_paths, header_form, no_libm, ordered_only)
