@@ -1,0 +1,99 @@
+#include "isobit/runtime/executor.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "isobit/graph/op.h"
+#include "isobit/kernels/dispatch/dispatch.h"
+#include "isobit/runtime/kernel_call.h"
+
+namespace isobit::runtime {
+namespace {
+
+using graph::Graph;
+using graph::ValueId;
+
+TEST(KernelTable, EveryOperatorHasAKernelAndEveryKernelAnOperator) {
+  for (const std::string& op : graph::op_names()) EXPECT_TRUE(kernel_table().contains(op)) << op;
+  for (const auto& [op, kernel] : kernel_table()) EXPECT_NE(graph::find_op(op), nullptr) << op;
+}
+
+class Recorder : public Observer {
+ public:
+  void on_output(const Graph& g, const graph::Node& node, int output, const Tensor& tensor) override {
+    seen[g.value(node.outputs[static_cast<size_t>(output)]).name] = tensor.clone();
+  }
+  std::map<std::string, Tensor> seen;
+};
+
+// relu(x + 1) * 2, with an intermediate that is used twice.
+struct Example {
+  Example() {
+    x = g.add_input("x", DType::kFloat32, {4});
+    const ValueId one = g.add_initializer("one", Tensor::scalar(1.0f));
+    const ValueId sum = g.emit("Add", {x, one}, {}, "sum");
+    const ValueId relu = g.emit("Relu", {sum}, {}, "relu");
+    const ValueId twice = g.emit("Add", {relu, relu}, {}, "twice");
+    g.add_output(g.emit("Mul", {twice, sum}, {}, "y"));
+  }
+  Graph g;
+  ValueId x;
+};
+
+TEST(Executor, RunsInPlaceWithoutTouchingWhatOthersHold) {
+  const Example example;
+  const Executor executor(example.g);
+  ThreadPool pool(1);
+  const float values[] = {-3, -1, 0, 2};
+  const Tensor x = Tensor::of<float>({4}, values);
+  Recorder recorder;
+  for (kernels::Isa isa : kernels::available_isas()) {
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      const auto out = executor.run({isa, &pool}, {{example.x, x}}, &recorder).value();
+      const float expected[] = {0, 0, 2, 18};
+      EXPECT_TRUE(identical(out[0], Tensor::of<float>({4}, expected)));
+    }
+  }
+  EXPECT_TRUE(identical(x, Tensor::of<float>({4}, values)));
+  const float sum[] = {-2, 0, 1, 3}, twice[] = {0, 0, 2, 6};
+  EXPECT_TRUE(identical(recorder.seen["sum"], Tensor::of<float>({4}, sum)));
+  EXPECT_TRUE(identical(recorder.seen["twice"], Tensor::of<float>({4}, twice)));
+}
+
+TEST(Executor, ChainOfElementwiseOperatorsNeedsOneBuffer) {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::kFloat32, {1 << 16});
+  ValueId y = x;
+  for (int i = 0; i < 10; ++i) y = g.emit("Relu", {y}, {}, "y");
+  g.add_output(y);
+  ThreadPool pool(2);
+  MemoryUse memory;
+  const auto out =
+      Executor(g).run({kernels::best_isa(), &pool}, {{x, Tensor::zeros(DType::kFloat32, {1 << 16})}}, nullptr, &memory);
+  ASSERT_TRUE(out);
+  EXPECT_EQ(memory.peak_bytes, size_t{4} << 16);
+}
+
+TEST(Executor, LabelsAndIndicesOutOfRangeAreErrors) {
+  ThreadPool pool(1);
+  const kernels::KernelContext ctx{kernels::Isa::kPortable, &pool};
+  Graph g;
+  const ValueId logits = g.add_input("logits", DType::kFloat32, {2, 3});
+  const ValueId labels = g.add_input("labels", DType::kInt64, {2});
+  g.add_output(
+      g.emit_all("isobit.CrossEntropy", {logits, labels}, {}, {"loss", "row_loss", "row_max", "row_log_sum"})[0]);
+  const int64_t bad[] = {0, 3};
+  EXPECT_FALSE(Executor(g).run(
+      ctx, {{logits, Tensor::zeros(DType::kFloat32, {2, 3})}, {labels, Tensor::of<int64_t>({2}, bad)}}));
+
+  Graph h;
+  const ValueId table = h.add_input("table", DType::kFloat32, {3, 2});
+  const ValueId indices = h.add_input("indices", DType::kInt64, {2});
+  h.add_output(h.emit("Gather", {table, indices}, {}, "rows"));
+  EXPECT_FALSE(Executor(h).run(
+      ctx, {{table, Tensor::zeros(DType::kFloat32, {3, 2})}, {indices, Tensor::of<int64_t>({2}, bad)}}));
+}
+
+}  // namespace
+}  // namespace isobit::runtime

@@ -1,0 +1,286 @@
+// Every operator's gradient against central finite differences in float64.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <set>
+
+#include "isobit/graph/autograd/autograd.h"
+#include "isobit/graph/op.h"
+#include "isobit/kernels/dispatch/dispatch.h"
+#include "isobit/runtime/executor.h"
+
+namespace isobit::runtime {
+namespace {
+
+using graph::Attributes;
+using graph::Graph;
+using graph::kNoValue;
+using graph::ValueId;
+using Ints = std::vector<int64_t>;
+
+// Builds y = op(inputs), loss = sum(y * weights) with fixed random weights, so that every output element matters.
+class GradientCheck {
+ public:
+  GradientCheck() : pool_(2), ctx_{kernels::best_isa(), &pool_}, random_(7) {}
+
+  // values in [low, high)
+  ValueId input(Ints dims, double low = -1, double high = 1) {
+    const ValueId id = g_.add_input("x", DType::kFloat64, dims);
+    Tensor t(DType::kFloat64, Shape(dims));
+    std::uniform_real_distribution<double> uniform(low, high);
+    for (double& v : t.span<double>()) v = uniform(random_);
+    feeds_.emplace_back(id, t);
+    targets_.push_back(id);
+    return id;
+  }
+  ValueId constant(Tensor t) { return g_.add_initializer("c", std::move(t)); }
+  Graph& graph() { return g_; }
+  ValueId emit(const std::string& op, std::vector<ValueId> inputs, Attributes attributes = {}, int outputs = 1) {
+    used().insert(op);
+    std::vector<std::string> names;
+    for (int i = 0; i < outputs; ++i) names.push_back("y");
+    return g_.emit_all(op, std::move(inputs), std::move(attributes), names)[0];
+  }
+
+  void check(ValueId y, double tolerance = 1e-6) {
+    Tensor weights(DType::kFloat64, g_.value(y).shape());
+    std::uniform_real_distribution<double> uniform(0.5, 1.5);
+    for (double& v : weights.span<double>()) v = uniform(random_);
+    const ValueId product = g_.emit("Mul", {y, g_.add_initializer("weights", weights)}, {}, "weighted");
+    const ValueId loss = g_.emit("ReduceSum", {product}, {{"keepdims", int64_t{0}}}, "loss");
+    const auto grads = graph::append_gradients(g_, loss, targets_).value();
+    g_.add_output(loss);
+    for (ValueId grad : grads) {
+      ASSERT_NE(grad, kNoValue);
+      g_.add_output(grad);
+    }
+    const std::vector<Tensor> analytic = run(feeds_);
+    for (size_t i = 0; i < feeds_.size(); ++i) compare(i, analytic[i + 1], tolerance);
+  }
+
+  static std::set<std::string>& used() {
+    static std::set<std::string> ops;
+    return ops;
+  }
+
+ private:
+  std::vector<Tensor> run(const Executor::Feeds& feeds) { return Executor(g_).run(ctx_, feeds).value(); }
+
+  double loss_with(size_t input, int64_t element, double delta) {
+    Executor::Feeds feeds = feeds_;
+    feeds[input].second = feeds[input].second.clone();
+    feeds[input].second.data<double>()[element] += delta;
+    return run(feeds)[0].data<double>()[0];
+  }
+
+  void compare(size_t input, const Tensor& analytic, double tolerance) {
+    constexpr double kStep = 1e-5;
+    const int64_t n = analytic.elements(), stride = std::max<int64_t>(1, n / 40);
+    for (int64_t i = 0; i < n; i += stride) {
+      const double numeric = (loss_with(input, i, kStep) - loss_with(input, i, -kStep)) / (2 * kStep);
+      const double found = analytic.data<double>()[i];
+      EXPECT_NEAR(found, numeric, tolerance * std::max(1.0, std::abs(numeric)))
+          << "input " << input << " element " << i;
+    }
+  }
+
+  ThreadPool pool_;
+  kernels::KernelContext ctx_;
+  std::mt19937_64 random_;
+  Graph g_;
+  Executor::Feeds feeds_;
+  std::vector<ValueId> targets_;
+};
+
+TEST(Gradient, BinaryWithBroadcasting) {
+  for (const char* op : {"Add", "Sub", "Mul", "Div"}) {
+    for (const auto& [a, b] :
+         std::vector<std::pair<Ints, Ints>>{{{3, 4}, {3, 4}}, {{2, 3, 4}, {3, 1}}, {{4}, {2, 1, 4}}, {{}, {5}}}) {
+      SCOPED_TRACE(op);
+      GradientCheck c;
+      const ValueId x = c.input(a), y = c.input(b, 0.5, 2);
+      c.check(c.emit(op, {x, y}));
+    }
+  }
+}
+
+TEST(Gradient, Unary) {
+  const std::vector<std::tuple<const char*, double, double>> ops = {
+      {"Neg", -1, 1},         {"Sqrt", 0.5, 2}, {"Exp", -1, 1},     {"Log", 0.5, 2}, {"Erf", -2, 2},
+      {"Reciprocal", 0.5, 2}, {"Relu", -1, 1},  {"Sigmoid", -3, 3}, {"Tanh", -2, 2}, {"Identity", -1, 1}};
+  for (const auto& [op, low, high] : ops) {
+    SCOPED_TRACE(op);
+    GradientCheck c;
+    c.check(c.emit(op, {c.input({3, 5}, low, high)}));
+  }
+}
+
+TEST(Gradient, Gelu) {
+  for (const char* form : {"none", "tanh"}) {
+    GradientCheck c;
+    c.check(c.emit("Gelu", {c.input({40}, -4, 4)}, {{"approximate", std::string(form)}}));
+  }
+}
+
+TEST(Gradient, Dropout) {
+  GradientCheck c;
+  const ValueId x = c.input({50});
+  c.check(
+      c.emit("isobit.Dropout", {x, c.constant(Tensor::scalar(int64_t{3}))}, {{"seed", int64_t{1}}, {"ratio", 0.3}}));
+}
+
+TEST(Gradient, MatMul) {
+  const std::vector<std::pair<Ints, Ints>> plain = {
+      {{3, 4}, {4, 5}}, {{2, 3, 4}, {2, 4, 5}}, {{2, 3, 4}, {4, 5}}, {{2, 1, 3, 4}, {3, 4, 5}}};
+  for (const auto& [a, b] : plain) {
+    for (int64_t ta : {0, 1}) {
+      for (int64_t tb : {0, 1}) {
+        GradientCheck c;
+        Ints sa = a, sb = b;
+        if (ta) std::swap(sa[sa.size() - 1], sa[sa.size() - 2]);
+        if (tb) std::swap(sb[sb.size() - 1], sb[sb.size() - 2]);
+        const ValueId x = c.input(sa), y = c.input(sb);
+        c.check(c.emit("MatMul", {x, y}, {{"transA", ta}, {"transB", tb}}));
+      }
+    }
+  }
+}
+
+TEST(Gradient, Gemm) {
+  GradientCheck c;
+  const ValueId x = c.input({3, 4}), w = c.input({5, 4}), b = c.input({5});
+  c.check(c.emit("Gemm", {x, w, b}, {{"transB", int64_t{1}}}));
+}
+
+TEST(Gradient, Conv) {
+  const std::vector<Attributes> variants = {{},
+                                            {{"pads", Ints{1, 1, 1, 1}}},
+                                            {{"pads", Ints{0, 1, 2, 1}}, {"strides", Ints{2, 2}}},
+                                            {{"dilations", Ints{2, 1}}},
+                                            {{"group", int64_t{2}}, {"pads", Ints{1, 0, 1, 0}}}};
+  for (const Attributes& attributes : variants) {
+    GradientCheck c;
+    const int64_t group = attributes.integer("group", 1);
+    const ValueId x = c.input({2, 4, 7, 6}), w = c.input({6, 4 / group, 3, 3}), b = c.input({6});
+    c.check(c.emit("Conv", {x, w, b}, attributes));
+  }
+}
+
+TEST(Gradient, Pooling) {
+  const Attributes window = {{"kernel_shape", Ints{3, 2}}, {"strides", Ints{2, 1}}, {"pads", Ints{1, 0, 1, 1}}};
+  {
+    GradientCheck c;
+    c.check(c.emit("MaxPool", {c.input({2, 3, 7, 6})}, window, 2));
+  }
+  for (int64_t include : {0, 1}) {
+    GradientCheck c;
+    Attributes attributes = window;
+    attributes.set("count_include_pad", include);
+    c.check(c.emit("AveragePool", {c.input({2, 3, 7, 6})}, attributes));
+  }
+  GradientCheck c;
+  c.check(c.emit("GlobalAveragePool", {c.input({2, 3, 4, 5})}));
+}
+
+TEST(Gradient, BatchNorm) {
+  GradientCheck c;
+  const ValueId x = c.input({4, 3, 2, 5}), scale = c.input({3}, 0.5, 1.5), bias = c.input({3});
+  const auto stats = c.graph().emit_all("isobit.BatchStatistics", {x}, {}, {"mean", "var"});
+  GradientCheck::used().insert("isobit.BatchStatistics");
+  c.check(c.emit("isobit.BatchNormApply", {x, scale, bias, stats[0], stats[1]}), 1e-5);
+}
+
+TEST(Gradient, LayerNorm) {
+  GradientCheck c;
+  const ValueId x = c.input({4, 9}), scale = c.input({9}, 0.5, 1.5), bias = c.input({9});
+  c.check(c.emit("LayerNormalization", {x, scale, bias}, {}, 3), 1e-5);
+}
+
+TEST(Gradient, Softmax) {
+  for (const char* op : {"Softmax", "LogSoftmax", "isobit.CausalSoftmax"}) {
+    SCOPED_TRACE(op);
+    GradientCheck c;
+    c.check(c.emit(op, {c.input({2, 5, 5}, -3, 3)}));
+  }
+}
+
+TEST(Gradient, CrossEntropy) {
+  GradientCheck c;
+  const ValueId logits = c.input({4, 6}, -3, 3);
+  const int64_t labels[] = {0, 5, 2, 2};
+  c.check(c.emit("isobit.CrossEntropy", {logits, c.constant(Tensor::of<int64_t>({4}, labels))}, {}, 4));
+}
+
+TEST(Gradient, Reductions) {
+  for (const char* op : {"ReduceSum", "ReduceMean"}) {
+    for (const Attributes& attributes :
+         std::vector<Attributes>{{}, {{"axes", Ints{1}}}, {{"axes", Ints{0, -1}}, {"keepdims", int64_t{0}}}}) {
+      GradientCheck c;
+      c.check(c.emit(op, {c.input({3, 4, 2})}, attributes));
+    }
+  }
+  GradientCheck c;
+  c.check(c.emit("isobit.SumTo", {c.input({2, 3, 4})}, {{"shape", Ints{3, 1}}}));
+}
+
+TEST(Gradient, Movement) {
+  {
+    GradientCheck c;
+    c.check(c.emit("Transpose", {c.input({2, 3, 4})}, {{"perm", Ints{2, 0, 1}}}));
+  }
+  {
+    GradientCheck c;
+    c.check(c.emit("Reshape", {c.input({2, 6})}, {{"shape", Ints{3, -1}}}));
+  }
+  {
+    GradientCheck c;
+    c.check(c.emit("Flatten", {c.input({2, 3, 4})}));
+  }
+  {
+    GradientCheck c;
+    const ValueId a = c.input({2, 3}), b = c.input({2, 1}), d = c.input({2, 2});
+    c.check(c.emit("Concat", {a, b, d}, {{"axis", int64_t{-1}}}));
+  }
+  {
+    GradientCheck c;
+    c.check(c.emit("isobit.Block", {c.input({4, 5})}, {{"starts", Ints{1, 2}}, {"counts", Ints{2, 3}}}));
+  }
+  {
+    GradientCheck c;
+    c.check(c.emit("Expand", {c.input({3, 1})}, {{"shape", Ints{2, 3, 4}}}));
+  }
+  GradientCheck c;
+  const ValueId table = c.input({5, 3});
+  const int64_t rows[] = {4, 0, 4, 1};
+  c.check(c.emit("Gather", {table, c.constant(Tensor::of<int64_t>({2, 2}, rows))}));
+}
+
+// Keeps the list above complete: an operator with a gradient rule but no test fails here. Sine and cosine are float32
+// only and have their own test.
+TEST(GradientZ, EveryRuleWasChecked) {
+  for (const std::string& op : graph::op_names()) {
+    if (graph::find_gradient(op) == nullptr || op == "Sin" || op == "Cos") continue;
+    EXPECT_TRUE(GradientCheck::used().contains(op)) << op;
+  }
+}
+
+TEST(Gradient, SineAndCosineInFloat32) {
+  ThreadPool pool(1);
+  for (const std::string op : {"Sin", "Cos"}) {
+    Graph g;
+    const ValueId x = g.add_input("x", DType::kFloat32, {5});
+    const ValueId loss = g.emit("ReduceSum", {g.emit(op, {x}, {}, "y")}, {{"keepdims", int64_t{0}}}, "loss");
+    const ValueId targets[] = {x};
+    g.add_output(graph::append_gradients(g, loss, targets).value()[0]);
+    const float values[] = {-2, -0.5f, 0.25f, 1, 3};
+    const Tensor grad = Executor(g).run({kernels::best_isa(), &pool}, {{x, Tensor::of<float>({5}, values)}}).value()[0];
+    for (int i = 0; i < 5; ++i) {
+      const double expected = op == "Sin" ? std::cos(values[i]) : -std::sin(values[i]);
+      EXPECT_NEAR(grad.data<float>()[i], expected, 1e-6);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace isobit::runtime

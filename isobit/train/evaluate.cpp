@@ -1,0 +1,81 @@
+#include <algorithm>
+
+#include "isobit/base/text.h"
+#include "isobit/numerics/exact_sum.h"
+#include "isobit/train/trainer.h"
+
+namespace isobit::train {
+namespace {
+
+// How many logits of a row stand before the label's, equal ones with a lower index included. A NaN stands before
+// everything, so that a broken network does not score.
+int64_t rank_of_label(const float* logits, int64_t classes, int64_t label) {
+  const float own = logits[label];
+  int64_t before = 0;
+  for (int64_t c = 0; c < classes; ++c) {
+    const bool ahead = logits[c] > own || (logits[c] == own && c < label) || logits[c] != logits[c];
+    before += c != label && ahead ? 1 : 0;
+  }
+  return own == own ? before : classes;
+}
+
+const Tensor* find(const std::vector<NamedTensor>& state, const std::string& name) {
+  const auto found = std::find_if(state.begin(), state.end(), [&](const NamedTensor& t) { return t.name == name; });
+  return found == state.end() ? nullptr : &found->tensor;
+}
+
+// One batch: appends the row losses and counts hits.
+Status score(const EvalGraph& eval, const runtime::Executor& executor, data::Batch batch,
+             const std::vector<NamedTensor>& state, platform::Engine& engine, Evaluation& total,
+             std::vector<float>& losses) {
+  const Tensor labels = batch.labels.reshaped(eval.graph.value(eval.labels).shape());
+  runtime::Executor::Feeds feeds = {{eval.input, std::move(batch.input)}, {eval.labels, labels}};
+  for (const auto& [name, value] : eval.state) {
+    const Tensor* tensor = find(state, name);
+    const Shape expected = eval.graph.value(value).shape();
+    if (tensor == nullptr || tensor->dtype() != DType::kFloat32 || tensor->shape() != expected) {
+      return unreadable(text_of("checkpoint: tensor '", name, "' is ",
+                                tensor == nullptr ? "missing" : "of another type or shape", ", expected float32 ",
+                                expected.text()));
+    }
+    feeds.emplace_back(value, *tensor);
+  }
+  ISOBIT_TRY(const std::vector<Tensor> out, executor.run(engine.context(), std::move(feeds)));
+  const int64_t rows = out[1].shape()[0], classes = out[1].shape()[1];
+  for (int64_t r = 0; r < rows; ++r) {
+    const int64_t rank = rank_of_label(out[1].data<float>() + r * classes, classes, labels.data<int64_t>()[r]);
+    total.top1 += rank < 1 ? 1 : 0;
+    total.top5 += rank < 5 ? 1 : 0;
+  }
+  total.rows += rows;
+  const auto row_losses = out[0].span<float>();
+  losses.insert(losses.end(), row_losses.begin(), row_losses.end());
+  return {};
+}
+
+}  // namespace
+
+Expected<Evaluation> evaluate(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
+                              platform::Engine& engine) {
+  const int64_t count =
+      job.evaluate_samples == 0 ? dataset.test_count() : std::min(job.evaluate_samples, dataset.test_count());
+  Evaluation total;
+  if (count == 0) return total;
+  // Rows do not meet before the final sum, so the batch size is free.
+  int64_t batch = std::min<int64_t>(count, std::max<int64_t>(job.batch, 32));
+  std::vector<float> losses;
+  for (int64_t first = 0; first < count;) {
+    ISOBIT_TRY(const EvalGraph eval, build_eval_graph(job, dataset, batch));
+    const runtime::Executor executor(eval.graph);
+    for (; first + batch <= count; first += batch) {
+      data::Batch samples = data::test_batch(dataset, first, batch, engine.pool());
+      ISOBIT_RETURN_IF_ERROR(score(eval, executor, std::move(samples), state, engine, total, losses));
+    }
+    batch = count - first;
+  }
+  const float sum = numerics::sum_rounded(losses.data(), static_cast<int64_t>(losses.size()));
+  total.loss = sum / static_cast<float>(total.rows);
+  return total;
+}
+
+}  // namespace isobit::train

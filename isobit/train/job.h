@@ -1,0 +1,76 @@
+// A job: the one file a client and a trainer agree on. Every field that fixes the result or the transcript is in it;
+// where and how fast it runs is not.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "isobit/base/bytes.h"
+#include "isobit/base/status.h"
+#include "isobit/data/dataset.h"
+#include "isobit/models/model.h"
+
+namespace isobit::train {
+
+enum class Optimizer { kSgd, kAdam, kAdamW };
+enum class Schedule { kConstant, kStep, kCosine };
+
+struct Job {
+  std::string name = "job";
+  uint64_t seed = 0;
+  int64_t steps = 0;
+  std::string arithmetic = "ordered-1";
+
+  models::ModelConfig model;  // batch, input_shape, classes, training and seed are filled from the rest
+  data::DataConfig data;
+  int64_t batch = 0;
+
+  Optimizer optimizer = Optimizer::kSgd;
+  double lr = 0;
+  double momentum = 0;
+  bool nesterov = false;
+  double weight_decay = 0;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double clip_norm = 0;  // 0: no clipping
+
+  Schedule schedule = Schedule::kConstant;
+  int64_t warmup = 0;
+  int64_t decay_every = 0;  // step schedule
+  double decay_factor = 0.1;
+  double min_lr = 0;  // cosine
+
+  int64_t evaluate_samples = 0;  // of the test split; 0: all
+  int64_t commit_every = 1;
+
+  // Not part of what is committed: they change no result.
+  int64_t checkpoint_every = 0;  // 0: only at the end
+  int64_t checkpoint_keep = 3;
+};
+
+// Reads TOML. `source` names it in messages; `overrides` are "table.key=value" as --set gives them; relative paths in
+// the job are resolved against `folder`. Errors: kUnreadable for malformed TOML (with line and column), an unknown key
+// (with the nearest known one), a wrong type, a value out of range; kUsage for a malformed override.
+Expected<Job> parse_job(std::string_view toml, const std::string& source, const std::string& folder,
+                        const std::vector<std::string>& overrides = {});
+Expected<Job> load_job(const std::string& path, const std::vector<std::string>& overrides = {});
+
+// TOML that parses back to the same job, every field written out.
+std::string job_to_toml(const Job& job);
+
+// The canonical bytes of what fixes the result (docs/formats/job.md), without the dataset and the graph, which the job
+// root binds by their digests.
+Bytes canonical_job_bytes(const Job& job);
+
+// The learning rate of step t (0 .. steps - 1), in binary64, each operation rounded once:
+//   t < warmup:  lr * (t + 1) / warmup
+//   constant:    lr
+//   step:        lr * decay_factor, once for every full decay_every steps after the warm-up
+//   cosine:      p = (t - warmup) / (steps - warmup); c = cr_cos(float32(pi) * float32(p)), one float32 product;
+//                min_lr + 0.5 * (lr - min_lr) * (1 + c)
+double learning_rate(const Job& job, int64_t t);
+
+}  // namespace isobit::train

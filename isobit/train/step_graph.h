@@ -1,0 +1,49 @@
+// One training step as one single-assignment graph: forward, loss, backward, clipping, optimizer.
+//
+// Its node order is the order of execution and the schema of an operator trace: a pure function of the job and the
+// dataset's shape.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "isobit/models/model.h"
+#include "isobit/train/job.h"
+
+namespace isobit::train {
+
+// A piece of training state: what a step reads, and what replaces it.
+struct StateSlot {
+  std::string name;  // "conv1.weight", "conv1.weight/momentum", "bn1.running_mean"
+  graph::ValueId in;
+  graph::ValueId out;
+  models::Init init;
+  int64_t parameter = -1;  // place in Model::parameters; -1: optimizer state or buffer, which starts constant
+};
+
+struct StepGraph {
+  graph::Graph graph;  // outputs: the loss, then StateSlot::out of each slot
+  graph::ValueId input;
+  graph::ValueId labels;                         // int64 [rows]
+  graph::ValueId lr;                             // float64 scalar
+  graph::ValueId step = graph::kNoValue;         // int64 scalar, where dropout needs it
+  graph::ValueId beta1_power = graph::kNoValue;  // float64 scalars, Adam only
+  graph::ValueId beta2_power = graph::kNoValue;
+  std::vector<StateSlot> slots;
+};
+
+Expected<StepGraph> build_step_graph(const Job& job, const data::Dataset& dataset);
+
+// The same network for inference on `batch` samples; outputs: row losses, logits. Parameters and buffers are inputs
+// with the names of the step graph's slots.
+struct EvalGraph {
+  graph::Graph graph;
+  graph::ValueId input;
+  graph::ValueId labels;
+  int64_t batch;
+  std::vector<std::pair<std::string, graph::ValueId>> state;
+};
+
+Expected<EvalGraph> build_eval_graph(const Job& job, const data::Dataset& dataset, int64_t batch);
+
+}  // namespace isobit::train

@@ -1,0 +1,116 @@
+#include "isobit/train/trainer.h"
+
+#include <algorithm>
+
+#include "isobit/base/text.h"
+#include "isobit/kernels/optimizer/optimizer.h"
+#include "isobit/numerics/philox.h"
+
+namespace isobit::train {
+
+using graph::kNoValue;
+
+Expected<std::unique_ptr<Trainer>> Trainer::create(Job job, std::shared_ptr<const data::Dataset> dataset,
+                                                   platform::Engine& engine) {
+  if (dataset->train_count() < 1) return unreadable(text_of("dataset '", dataset->name(), "' has no training samples"));
+  ISOBIT_TRY(const data::AugmentOptions augment, data::parse_augment(job.data.augment));
+  ISOBIT_TRY(StepGraph graph, build_step_graph(job, *dataset));
+  std::unique_ptr<Trainer> trainer(new Trainer(std::move(job), std::move(dataset), engine, std::move(graph)));
+  trainer->batch_options_ = {trainer->job_.seed, trainer->job_.batch, augment};
+  trainer->initialise();
+  return trainer;
+}
+
+Trainer::Trainer(Job job, std::shared_ptr<const data::Dataset> dataset, platform::Engine& engine, StepGraph graph)
+    : job_(std::move(job)),
+      dataset_(std::move(dataset)),
+      engine_(engine),
+      graph_(std::move(graph)),
+      executor_(graph_.graph) {}
+
+void Trainer::initialise() {
+  for (const StateSlot& slot : graph_.slots) {
+    Tensor tensor(DType::kFloat32, graph_.graph.value(slot.in).shape());
+    float* data = tensor.data<float>();
+    const int64_t n = tensor.elements();
+    const numerics::Stream stream{job_.seed, numerics::Purpose::kInitialWeights, static_cast<uint32_t>(slot.parameter)};
+    switch (slot.init.kind) {
+      case models::Init::Kind::kConstant:
+        std::fill(data, data + n, slot.init.a);
+        break;
+      case models::Init::Kind::kUniform:
+        numerics::fill_uniform_f32(stream, 0, data, n);
+        for (int64_t i = 0; i < n; ++i) data[i] = (2.0f * data[i] - 1.0f) * slot.init.a;
+        break;
+      case models::Init::Kind::kNormal:
+        numerics::fill_normal_f32(stream, 0, data, n);
+        for (int64_t i = 0; i < n; ++i) data[i] *= slot.init.a;
+        break;
+    }
+    state_.push_back({slot.name, std::move(tensor)});
+  }
+}
+
+runtime::Executor::Feeds Trainer::feeds(data::Batch batch, double lr) {
+  runtime::Executor::Feeds feeds;
+  feeds.emplace_back(graph_.input, std::move(batch.input));
+  feeds.emplace_back(graph_.labels, batch.labels.reshaped(graph_.graph.value(graph_.labels).shape()));
+  feeds.emplace_back(graph_.lr, Tensor::scalar(lr));
+  if (graph_.step != kNoValue) feeds.emplace_back(graph_.step, Tensor::scalar(step_));
+  if (graph_.beta1_power != kNoValue) {
+    feeds.emplace_back(graph_.beta1_power, Tensor::scalar(beta1_power_ * job_.beta1));
+    feeds.emplace_back(graph_.beta2_power, Tensor::scalar(beta2_power_ * job_.beta2));
+  }
+  // Handed over, not copied: the optimizer then works in place.
+  for (size_t i = 0; i < state_.size(); ++i) feeds.emplace_back(graph_.slots[i].in, std::move(state_[i].tensor));
+  return feeds;
+}
+
+Expected<StepResult> Trainer::advance(runtime::Observer* observer, runtime::MemoryUse* memory) {
+  ISOBIT_CHECK(step_ < job_.steps);
+  data::Batch batch = data::train_batch(*dataset_, batch_options_, step_, engine_.pool());
+  StepResult result{step_ + 1, batch.indices, 0, learning_rate(job_, step_)};
+  double lr = result.lr;
+  if (tamper_.before_step) tamper_.before_step(result.step, batch, lr);
+
+  ISOBIT_TRY(std::vector<Tensor> outputs,
+             executor_.run(engine_.context(), feeds(std::move(batch), lr), observer, memory));
+  result.loss = outputs[0].data<float>()[0];
+  for (size_t i = 0; i < state_.size(); ++i) state_[i].tensor = std::move(outputs[i + 1]);
+  ++step_;
+  beta1_power_ *= job_.beta1;
+  beta2_power_ *= job_.beta2;
+  if (tamper_.after_step) tamper_.after_step(step_, state_);
+  return result;
+}
+
+Status Trainer::restore(std::vector<NamedTensor> state, int64_t step) {
+  if (step < 0 || step > job_.steps) {
+    return unreadable(text_of("checkpoint: found step ", step, ", the job has steps 0 to ", job_.steps));
+  }
+  if (state.size() != state_.size()) {
+    return unreadable(text_of("checkpoint: found ", state.size(), " tensors, the job has ", state_.size()));
+  }
+  std::vector<NamedTensor> ordered;
+  for (const NamedTensor& wanted : state_) {
+    const auto found =
+        std::find_if(state.begin(), state.end(), [&](const NamedTensor& t) { return t.name == wanted.name; });
+    if (found == state.end()) return unreadable(text_of("checkpoint: tensor '", wanted.name, "' is missing"));
+    const graph::Value& value = graph_.graph.value(graph_.slots[ordered.size()].in);
+    if (found->tensor.dtype() != value.dtype || found->tensor.shape() != value.shape()) {
+      return unreadable(text_of("checkpoint: tensor '", wanted.name, "' is ", name_of(found->tensor.dtype()), " ",
+                                found->tensor.shape().text(), ", expected ", name_of(value.dtype), " ",
+                                value.shape().text()));
+    }
+    ordered.push_back(std::move(*found));
+  }
+  state_ = std::move(ordered);
+  step_ = step;
+  beta1_power_ = kernels::beta_power(job_.beta1, step);
+  beta2_power_ = kernels::beta_power(job_.beta2, step);
+  return {};
+}
+
+Expected<Evaluation> Trainer::evaluate() { return train::evaluate(job_, *dataset_, state_, engine_); }
+
+}  // namespace isobit::train

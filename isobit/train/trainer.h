@@ -1,0 +1,87 @@
+// Training as a state machine: state(t+1) = step(state(t), batch(t), rate(t)). No files, no clock, no messages; whoever
+// drives it (train, audit, resume) does those.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "isobit/data/batch.h"
+#include "isobit/platform/platform.h"
+#include "isobit/runtime/executor.h"
+#include "isobit/train/job.h"
+#include "isobit/train/step_graph.h"
+
+namespace isobit::train {
+
+struct StepResult {
+  int64_t step = 0;  // 1 for the first
+  std::vector<int64_t> indices;
+  float loss = 0;
+  double lr = 0;
+};
+
+struct Evaluation {
+  float loss = 0;    // Sum of the row losses / float32(rows)
+  int64_t rows = 0;  // samples, or tokens for sequences
+  int64_t top1 = 0;
+  int64_t top5 = 0;
+};
+
+// What a dishonest trainer changes; an honest one has none. Tests and demonstrations use it.
+struct Tamper {
+  std::function<void(int64_t step, data::Batch& batch, double& lr)> before_step;
+  std::function<void(int64_t step, std::vector<NamedTensor>& state)> after_step;
+};
+
+class Trainer {
+ public:
+  // The initial state of the job: step 0. The engine is not owned.
+  static Expected<std::unique_ptr<Trainer>> create(Job job, std::shared_ptr<const data::Dataset> dataset,
+                                                   platform::Engine& engine);
+
+  const Job& job() const { return job_; }
+  const data::Dataset& dataset() const { return *dataset_; }
+  const StepGraph& step_graph() const { return graph_; }
+
+  // Steps done so far.
+  int64_t step() const { return step_; }
+  // Parameters, optimizer state and buffers, in slot order; everything that the future depends on, but for the step.
+  const std::vector<NamedTensor>& state() const { return state_; }
+
+  // One step. REQUIRES step() < job().steps. After an error the trainer is unusable.
+  // Determinism class: job().arithmetic.
+  Expected<StepResult> advance(runtime::Observer* observer = nullptr, runtime::MemoryUse* memory = nullptr);
+
+  // Continues from a state that advance() once produced. Errors (kUnreadable): a name, type or shape that does not fit.
+  Status restore(std::vector<NamedTensor> state, int64_t step);
+
+  // Scores the state on the job's evaluation samples. Independent of how they are batched.
+  Expected<Evaluation> evaluate();
+
+  void set_tamper(Tamper tamper) { tamper_ = std::move(tamper); }
+  std::vector<NamedTensor>& mutable_state() { return state_; }  // for a dishonest last act
+
+ private:
+  Trainer(Job job, std::shared_ptr<const data::Dataset> dataset, platform::Engine& engine, StepGraph graph);
+  void initialise();
+  runtime::Executor::Feeds feeds(data::Batch batch, double lr);
+
+  Job job_;
+  std::shared_ptr<const data::Dataset> dataset_;
+  platform::Engine& engine_;
+  StepGraph graph_;
+  runtime::Executor executor_;
+  data::BatchOptions batch_options_;
+  std::vector<NamedTensor> state_;
+  int64_t step_ = 0;
+  double beta1_power_ = 1, beta2_power_ = 1;  // of step_
+  Tamper tamper_;
+};
+
+// Scores `state` (found by name) on `samples` test samples (0: all).
+Expected<Evaluation> evaluate(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
+                              platform::Engine& engine);
+
+}  // namespace isobit::train

@@ -1,0 +1,114 @@
+#include "isobit/train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include "isobit/base/text.h"
+
+namespace isobit::train {
+namespace {
+
+Job small_job(const std::string& model, const std::string& optimizer, const std::string& data) {
+  const std::string text =
+      text_of("[job]\nseed = 5\nsteps = 8\n[model]\n", model, "\n[data]\nbatch = 6\n", data,
+              "\n[optimizer]\nlr = 0.02\n", optimizer, "\n[schedule]\nname = \"cosine\"\nwarmup = 2\n");
+  return parse_job(text, "test", "").value();
+}
+
+std::vector<Job> jobs() {
+  return {small_job("builder = \"digits-cnn\"", "name = \"sgd\"\nmomentum = 0.9\nweight_decay = 1e-3",
+                    "dataset = \"digits\""),
+          small_job("builder = \"resnet\"\nwidth = 4", "name = \"adamw\"\nweight_decay = 0.1\nclip_norm = 0.5",
+                    "dataset = \"digits\"\naugment = [\"crop\", \"flip\"]"),
+          small_job("builder = \"logistic\"", "name = \"sgd\"", "dataset = \"digits\"")};
+}
+
+std::shared_ptr<const data::Dataset> open(const Job& job) { return data::open_dataset(job.data).value(); }
+
+std::vector<NamedTensor> state_after(const Job& job, const std::string& platform, int64_t steps) {
+  platform::Engine engine(platform::parse_platform(platform).value());
+  auto trainer = Trainer::create(job, open(job), engine).value();
+  while (trainer->step() < steps) EXPECT_TRUE(trainer->advance());
+  return trainer->state();
+}
+
+void expect_identical(const std::vector<NamedTensor>& a, const std::vector<NamedTensor>& b, const std::string& where) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].name, b[i].name);
+    EXPECT_TRUE(identical(a[i].tensor, b[i].tensor)) << where << ": " << a[i].name;
+  }
+}
+
+TEST(Trainer, EveryPlatformAndThreadCountGivesTheSameBits) {
+  for (const Job& job : jobs()) {
+    const auto expected = state_after(job, "ordered@reference/1t", 4);
+    for (const platform::Platform& p : platform::available_platforms()) {
+      for (int threads : {1, 2, 3, 8}) {
+        const std::string text = text_of("ordered@", kernels::name_of(p.isa), "/", threads, "t");
+        expect_identical(state_after(job, text, 4), expected, text_of(job.model.builder, " ", text));
+      }
+    }
+  }
+}
+
+TEST(Trainer, ARestoredTrainerGoesOnToTheSameBits) {
+  for (const Job& job : jobs()) {
+    const auto expected = state_after(job, "ordered", 8);
+    platform::Engine engine(platform::parse_platform("ordered").value());
+    auto trainer = Trainer::create(job, open(job), engine).value();
+    std::vector<NamedTensor> middle;
+    for (const NamedTensor& t : state_after(job, "ordered", 3)) middle.push_back({t.name, t.tensor.clone()});
+    ASSERT_TRUE(trainer->restore(middle, 3));
+    while (trainer->step() < 8) ASSERT_TRUE(trainer->advance());
+    expect_identical(trainer->state(), expected, job.model.builder);
+  }
+}
+
+TEST(Trainer, RestoreRefusesWhatDoesNotFit) {
+  const Job job = jobs()[0];
+  platform::Engine engine(platform::parse_platform("ordered").value());
+  auto trainer = Trainer::create(job, open(job), engine).value();
+  EXPECT_FALSE(trainer->restore({}, 1));
+  EXPECT_FALSE(trainer->restore(trainer->state(), 9));
+  std::vector<NamedTensor> renamed = trainer->state();
+  renamed[0].name = "other";
+  EXPECT_FALSE(trainer->restore(renamed, 1));
+  std::vector<NamedTensor> reshaped = trainer->state();
+  reshaped[0].tensor = Tensor::zeros(DType::kFloat32, {1});
+  EXPECT_FALSE(trainer->restore(reshaped, 1));
+}
+
+TEST(Trainer, LearnsTheDigits) {
+  Job job = jobs()[0];
+  job.steps = 120;
+  job.batch = 32;
+  job.lr = 0.05;
+  job.warmup = 10;
+  platform::Engine engine(platform::parse_platform("ordered").value());
+  auto trainer = Trainer::create(job, open(job), engine).value();
+  const Evaluation before = trainer->evaluate().value();
+  while (trainer->step() < job.steps) ASSERT_TRUE(trainer->advance());
+  const Evaluation after = trainer->evaluate().value();
+  EXPECT_EQ(after.rows, 360);
+  EXPECT_LT(before.top1, 120);
+  EXPECT_GT(after.top1, 330);
+  EXPECT_GE(after.top5, after.top1);
+  EXPECT_LT(after.loss, before.loss);
+}
+
+TEST(Trainer, AStepHoldsNoMoreThanItNeeds) {
+  Job job = jobs()[1];
+  job.model.blocks = 3;
+  platform::Engine engine(platform::parse_platform("ordered").value());
+  auto trainer = Trainer::create(job, open(job), engine).value();
+  runtime::MemoryUse memory;
+  ASSERT_TRUE(trainer->advance(nullptr, &memory));
+  size_t everything = 0;
+  const graph::Graph& g = trainer->step_graph().graph;
+  for (graph::ValueId v = 0; v < g.value_count(); ++v)
+    everything += static_cast<size_t>(g.value(v).shape().elements()) * 4;
+  EXPECT_LT(memory.peak_bytes, everything / 2);
+}
+
+}  // namespace
+}  // namespace isobit::train
