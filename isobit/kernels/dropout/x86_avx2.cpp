@@ -1,0 +1,5 @@
+#include "isobit/kernels/dropout/table.h"
+#include "isobit/kernels/elementwise/loop.h"
+
+#define ISOBIT_ISA avx2
+#include "isobit/kernels/dropout/dropout_body.inc"

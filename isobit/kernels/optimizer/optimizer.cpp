@@ -1,0 +1,105 @@
+#include "isobit/kernels/optimizer/optimizer.h"
+
+#include <type_traits>
+
+#include "isobit/base/status.h"
+#include "isobit/kernels/optimizer/table.h"
+#include "isobit/numerics/bits.h"
+#include "isobit/numerics/functions.h"
+
+namespace isobit::kernels {
+namespace {
+
+constexpr int64_t kGrain = 8192;
+
+template <class T>
+const optimizer::Table<T>& pick(const optimizer::Table<float>& f32, const optimizer::Table<double>& f64) {
+  if constexpr (std::is_same_v<T, float>)
+    return f32;
+  else
+    return f64;
+}
+
+template <class T>
+const optimizer::Table<T>& table(Isa isa) {
+  namespace o = optimizer;
+  switch (isa) {
+    case Isa::kReference:
+      return pick<T>(o::reference::kTableF32, o::reference::kTableF64);
+    case Isa::kPortable:
+      return pick<T>(o::portable::kTableF32, o::portable::kTableF64);
+#if defined(__x86_64__)
+    case Isa::kAvx2:
+      return pick<T>(o::avx2::kTableF32, o::avx2::kTableF64);
+    case Isa::kAvx512:
+      return pick<T>(o::avx512::kTableF32, o::avx512::kTableF64);
+#elif defined(__aarch64__)
+    case Isa::kNeon:
+      return pick<T>(o::neon::kTableF32, o::neon::kTableF64);
+#endif
+    default:
+      break;
+  }
+  ISOBIT_CHECK(!"this build has no kernels for that instruction set");
+  return pick<T>(o::reference::kTableF32, o::reference::kTableF64);
+}
+
+template <class T>
+T clip(T global_norm, T max_norm) {
+  const T s = global_norm + T(1e-6);
+  const T c = max_norm / s;
+  return c < 1 ? c : numerics::is_nan(c) ? numerics::canonical(c) : T(1);
+}
+
+}  // namespace
+
+float clip_factor(float global_norm, float max_norm) { return clip(global_norm, max_norm); }
+double clip_factor(double global_norm, double max_norm) { return clip(global_norm, max_norm); }
+
+double beta_power(double beta, int64_t t) {
+  double power = 1;
+  for (int64_t i = 0; i < t; ++i) power = power * beta;
+  return power;
+}
+
+template <class T>
+void sgd(const KernelContext& ctx, const SgdArgs& args, int64_t n, const SgdTensors<T>& tensors) {
+  const optimizer::SgdFactors<T> f{.lr = static_cast<T>(args.lr),
+                                   .momentum = static_cast<T>(args.momentum),
+                                   .weight_decay = static_cast<T>(args.weight_decay),
+                                   .grad_scale = static_cast<T>(args.grad_scale),
+                                   .decay = args.weight_decay != 0,
+                                   .velocity = args.momentum != 0,
+                                   .nesterov = args.nesterov};
+  const auto loop = table<T>(ctx.isa).sgd;
+  ctx.pool->parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { loop(f, begin, end, tensors); });
+}
+
+template <class T>
+void adam(const KernelContext& ctx, const AdamArgs& args, int64_t n, const AdamTensors<T>& tensors) {
+  ISOBIT_CHECK(args.beta1_power < 1 && args.beta2_power < 1);
+  const double step = args.lr / (1 - args.beta1_power);
+  const double root = numerics::f64_sqrt(1 - args.beta2_power);
+  const double decay = args.lr * args.weight_decay;
+  const optimizer::AdamFactors<T> f{.beta1 = static_cast<T>(args.beta1),
+                                    .beta2 = static_cast<T>(args.beta2),
+                                    .nb1 = static_cast<T>(1 - args.beta1),
+                                    .nb2 = static_cast<T>(1 - args.beta2),
+                                    .step = static_cast<T>(step),
+                                    .root = static_cast<T>(root),
+                                    .eps = static_cast<T>(args.eps),
+                                    .weight_decay = static_cast<T>(args.weight_decay),
+                                    .keep = static_cast<T>(1 - decay),
+                                    .grad_scale = static_cast<T>(args.grad_scale),
+                                    .decay = args.weight_decay != 0,
+                                    .decoupled = args.decoupled};
+  const auto loop = table<T>(ctx.isa).adam;
+  ctx.pool->parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { loop(f, begin, end, tensors); });
+}
+
+template void sgd<float>(const KernelContext&, const SgdArgs&, int64_t, const SgdTensors<float>&);
+template void sgd<double>(const KernelContext&, const SgdArgs&, int64_t, const SgdTensors<double>&);
+template void adam<float>(const KernelContext&, const AdamArgs&, int64_t, const AdamTensors<float>&);
+template void adam<double>(const KernelContext&, const AdamArgs&, int64_t, const AdamTensors<double>&);
+
+}  // namespace isobit::kernels
