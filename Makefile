@@ -20,13 +20,13 @@ help: ## list the goals
 
 demo: ## install what is missing, build, and show the whole story in about a minute
 	@$(BOOTSTRAP) build
-	@$(CONFIGURE) demo
+	@$(CONFIGURE) demo >/dev/null
 	@$(BUILD) demo
 	@scripts/demo build/release
 
 release:
 	@$(BOOTSTRAP) build test $(CROSS)
-	@$(CONFIGURE) release
+	@$(CONFIGURE) release >/dev/null
 	@$(BUILD) release
 
 test: release ## install what is missing, build, run the fast tests (ISOBIT_BOOTSTRAP_CROSS=1: install cross tools too)
@@ -37,18 +37,18 @@ slow: release ## the slow tests: whole runs under emulation, exhaustive proofs (
 
 bench: ## benchmarks against vendor libraries
 	@$(BOOTSTRAP) build bench
-	@$(CONFIGURE) bench
+	@$(CONFIGURE) bench >/dev/null
 	@$(BUILD) bench
 	@scripts/run_benches build/bench
 
 fuzz: ## libFuzzer on every decoder, FUZZ_SECONDS each (60)
 	@$(BOOTSTRAP) build ci
-	@$(CONFIGURE) fuzz
+	@$(CONFIGURE) fuzz >/dev/null
 	@scripts/run_fuzz build/fuzz $(FUZZ_SECONDS)
 
 sanitize: ## the fast tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(BOOTSTRAP) build test
-	@$(CONFIGURE) asan
+	@$(CONFIGURE) asan >/dev/null
 	@$(BUILD) asan
 	@scripts/run_tests build/asan -L fast -E '^(cross_check|style)'
 
@@ -58,7 +58,7 @@ format: ## rewrite the sources as .clang-format says
 
 tidy: ## clang-tidy over the sources
 	@$(BOOTSTRAP) build test ci
-	@$(CONFIGURE) clang
+	@$(CONFIGURE) clang >/dev/null
 	@scripts/tidy build/clang
 
 clean: ## remove every build
