@@ -1,0 +1,278 @@
+#include "isobit/verify/auditor.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "isobit/verify/testing.h"
+
+namespace isobit::verify {
+namespace {
+
+using testing::Cheat;
+using testing::fake_transcript;
+using testing::FakeReplayer;
+using testing::FakeSource;
+
+TranscriptRules rules_of(uint64_t every) { return {25, every, DType::kFloat32, false}; }
+
+AuditOptions options_of(const TranscriptRules& rules) {
+  AuditOptions options;
+  options.rules = rules;
+  options.job_root = testing::fake_job_root();
+  return options;
+}
+
+AuditVerdict audit_of(const TranscriptRules& rules, const Cheat& cheat) {
+  FakeReplayer replayer(rules);
+  auto verdict = audit(fake_transcript(rules, cheat), replayer, options_of(rules));
+  ISOBIT_CHECK(verdict.has_value());
+  EXPECT_EQ(verdict->accepted, !verdict->first_difference.has_value());
+  return *verdict;
+}
+
+struct Found {
+  uint64_t step, first, last;
+  std::string part;
+  bool operator==(const Found&) const = default;
+};
+
+void PrintTo(const Found& f, std::ostream* out) {
+  *out << f.part << " at " << f.step << " [" << f.first << ", " << f.last << "]";
+}
+
+Found found_in(const AuditVerdict& verdict) {
+  if (!verdict.first_difference) return {0, 0, 0, "none"};
+  const FirstDifference& d = *verdict.first_difference;
+  EXPECT_NE(d.claimed, d.found);
+  EXPECT_FALSE(d.op);
+  EXPECT_FALSE(verdict.reason.empty());
+  return {d.step, d.first_step, d.last_step, name_of(d.part)};
+}
+
+TEST(Audit, HonestRunIsAccepted) {
+  for (uint64_t every : {1, 10, 25, 100}) {
+    for (bool logged : {false, true}) {
+      TranscriptRules rules = rules_of(every);
+      rules.logged = logged;
+      const AuditVerdict verdict = audit_of(rules, {});
+      EXPECT_TRUE(verdict.accepted) << verdict.reason;
+      EXPECT_TRUE(verdict.complete);
+      EXPECT_EQ(verdict.steps_checked, 25u);
+    }
+  }
+}
+
+TEST(Audit, EveryStepCommittedLocatesTheStep) {
+  const TranscriptRules rules = rules_of(1);
+  for (uint64_t t = 1; t <= 25; ++t) {
+    EXPECT_EQ(found_in(audit_of(rules, {.swapped_batch_at = t})), (Found{t, t, t, "batch"}));
+    EXPECT_EQ(found_in(audit_of(rules, {.wrong_loss_at = t})), (Found{t, t, t, "loss"}));
+    EXPECT_EQ(found_in(audit_of(rules, {.wrong_state_at = t})), (Found{t, t, t, "state"}));
+    EXPECT_EQ(audit_of(rules, {.wrong_state_at = t}).steps_checked, t);
+  }
+}
+
+TEST(Audit, EveryTenthStepCommittedLocatesTheInterval) {
+  const TranscriptRules rules = rules_of(10);
+  EXPECT_EQ(found_in(audit_of(rules, {.swapped_batch_at = 14})), (Found{14, 14, 14, "batch"}));
+  EXPECT_EQ(found_in(audit_of(rules, {.wrong_loss_at = 11})), (Found{11, 11, 11, "loss"}));
+  EXPECT_EQ(found_in(audit_of(rules, {.wrong_loss_at = 14})), (Found{14, 11, 14, "loss"}));
+  EXPECT_EQ(found_in(audit_of(rules, {.wrong_state_at = 20})), (Found{20, 11, 20, "state"}));
+  EXPECT_EQ(found_in(audit_of(rules, {.wrong_state_at = 25})), (Found{25, 21, 25, "state"}));
+  // A wrong state shows in the next loss; the wrong step is inside the interval that is told.
+  for (uint64_t t = 1; t < 25; ++t) {
+    const Found found = found_in(audit_of(rules, {.wrong_state_at = t}));
+    EXPECT_LE(found.first, t);
+    EXPECT_GE(found.last, t);
+    EXPECT_EQ(found.first, (t - 1) / 10 * 10 + 1);
+    EXPECT_EQ(found.last, t % 10 == 0 ? t : t + 1);
+  }
+}
+
+TEST(Audit, EndsAreCompared) {
+  for (uint64_t every : {1, 10}) {
+    const TranscriptRules rules = rules_of(every);
+    EXPECT_EQ(found_in(audit_of(rules, {.wrong_start = true})), (Found{0, 0, 0, "initial_state"}));
+    EXPECT_EQ(found_in(audit_of(rules, {.wrong_evaluation = true})), (Found{25, 25, 25, "evaluation"}));
+  }
+  EXPECT_EQ(found_in(audit_of(rules_of(1), {.replaced_at_end = true})), (Found{25, 25, 25, "state"}));
+  EXPECT_EQ(found_in(audit_of(rules_of(10), {.replaced_at_end = true})), (Found{25, 21, 25, "state"}));
+}
+
+TEST(Audit, FirstOfSeveralDifferencesIsTold) {
+  EXPECT_EQ(found_in(audit_of(rules_of(1), {.swapped_batch_at = 9, .wrong_loss_at = 4, .wrong_state_at = 6})),
+            (Found{4, 4, 4, "loss"}));
+}
+
+TEST(Audit, LogIsCompared) {
+  TranscriptRules rules = rules_of(1);
+  rules.logged = true;
+  Transcript claimed(rules);
+  for (Leaf leaf : testing::fake_leaves(rules)) {
+    if (auto* step = std::get_if<StepLeaf>(&leaf); step && step->step == 7) (*step->log_segment)[0] ^= 1;
+    ASSERT_TRUE(claimed.append(leaf));
+  }
+  FakeReplayer replayer(rules);
+  EXPECT_EQ(found_in(*audit(claimed, replayer, options_of(rules))), (Found{7, 7, 7, "log"}));
+}
+
+TEST(Audit, OtherJobOrRulesAreRejectedBeforeAnyStep) {
+  const TranscriptRules rules = rules_of(5);
+  FakeReplayer replayer(rules);
+  AuditOptions options = options_of(rules);
+  options.job_root[0] ^= 1;
+  EXPECT_EQ(found_in(*audit(fake_transcript(rules), replayer, options)), (Found{0, 0, 0, "job"}));
+  options = options_of(rules_of(6));
+  EXPECT_EQ(found_in(*audit(fake_transcript(rules), replayer, options)), (Found{0, 0, 0, "structure"}));
+  Transcript cut(rules);
+  for (uint64_t i = 0; i < 8; ++i) ASSERT_TRUE(cut.append(fake_transcript(rules).leaf(i)));
+  EXPECT_EQ(found_in(*audit(cut, replayer, options_of(rules))).part, "structure");
+  EXPECT_EQ(replayer.step(), 0u);
+}
+
+TEST(Audit, PartOfARun) {
+  const TranscriptRules rules = rules_of(10);
+  const Transcript claimed = fake_transcript(rules, {.wrong_state_at = 10});
+  auto run = [&](uint64_t from, std::optional<uint64_t> until, const Cheat& checkpoint) {
+    auto replayer = *FakeSource(rules, {}, checkpoint).open(from);
+    AuditOptions options = options_of(rules);
+    options.from_step = from;
+    options.until_step = until;
+    return audit(claimed, *replayer, options);
+  };
+  EXPECT_TRUE(run(0, 9, {})->accepted);
+  EXPECT_FALSE(run(0, 9, {})->complete);
+  EXPECT_EQ(run(0, 9, {})->steps_checked, 9u);
+  EXPECT_EQ(found_in(*run(0, 10, {})), (Found{10, 1, 10, "state"}));
+  // From a checkpoint the cheater supplied, what follows is right.
+  EXPECT_TRUE(run(10, 25, {.wrong_state_at = 10})->accepted);
+  EXPECT_FALSE(run(10, 25, {.wrong_state_at = 10})->complete);
+  EXPECT_EQ(found_in(*run(10, {}, {})), (Found{10, 10, 10, "checkpoint"}));
+  // The last step's state is committed by the final leaf.
+  EXPECT_TRUE(run(25, {}, {.wrong_state_at = 10})->accepted);
+  EXPECT_EQ(run(7, {}, {}).error().code, ErrorCode::kUsage);
+  EXPECT_EQ(run(20, 10, {}).error().code, ErrorCode::kUsage);
+  EXPECT_EQ(run(0, 26, {}).error().code, ErrorCode::kUsage);
+}
+
+TEST(Audit, ProgressAndErrorsPassThrough) {
+  struct Failing : FakeReplayer {
+    using FakeReplayer::FakeReplayer;
+    Expected<StepOutcome> advance() override {
+      if (step() == 3) return unavailable("no memory for step 4");
+      return FakeReplayer::advance();
+    }
+  };
+  const TranscriptRules rules = rules_of(1);
+  Failing replayer(rules);
+  AuditOptions options = options_of(rules);
+  std::vector<uint64_t> done;
+  options.progress = [&](uint64_t d, uint64_t total) {
+    done.push_back(d);
+    EXPECT_EQ(total, 25u);
+  };
+  const auto verdict = audit(fake_transcript(rules), replayer, options);
+  ASSERT_FALSE(verdict);
+  EXPECT_EQ(verdict.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(done, (std::vector<uint64_t>{1, 2, 3}));
+}
+
+TEST(Sample, IntervalsCoverTheRun) {
+  EXPECT_EQ(intervals_of(rules_of(10)), (std::vector<Interval>{{1, 10}, {11, 20}, {21, 25}}));
+  EXPECT_EQ(intervals_of(rules_of(5)).size(), 5u);
+  EXPECT_EQ(intervals_of(rules_of(1)).size(), 25u);
+  EXPECT_EQ(intervals_of(rules_of(100)), (std::vector<Interval>{{1, 25}}));
+  EXPECT_TRUE(intervals_of({0, 1, DType::kFloat32, false}).empty());
+}
+
+TEST(Sample, DrawDependsOnSeedAndTranscriptOnly) {
+  const Transcript claimed = fake_transcript(rules_of(1));
+  const Bytes seed{1, 2, 3}, other{1, 2, 4};
+  const auto drawn = draw_intervals(claimed, 6, seed);
+  EXPECT_EQ(drawn.size(), 6u);
+  EXPECT_EQ(drawn, draw_intervals(claimed, 6, seed));
+  EXPECT_NE(drawn, draw_intervals(claimed, 6, other));
+  EXPECT_NE(drawn, draw_intervals(fake_transcript(rules_of(1), {.wrong_loss_at = 3}), 6, seed));
+  EXPECT_EQ(draw_intervals(claimed, 100, seed), intervals_of(rules_of(1)));
+  for (size_t i = 1; i < drawn.size(); ++i) EXPECT_LT(drawn[i - 1].last_step, drawn[i].first_step);
+}
+
+TEST(Sample, DrawIsEven) {
+  const Transcript claimed = fake_transcript(rules_of(1));
+  std::vector<int> hits(26);
+  for (uint8_t a = 0; a < 250; ++a) {
+    for (uint8_t b = 0; b < 20; ++b) {
+      for (const Interval& i : draw_intervals(claimed, 5, Bytes{a, b})) ++hits[i.first_step];
+    }
+  }
+  // 5,000 draws, each interval with probability 1/5: mean 1,000, standard deviation 28.
+  for (int t = 1; t <= 25; ++t) EXPECT_NEAR(hits[t], 1000, 140) << t;
+}
+
+TEST(Sample, DetectionProbability) {
+  EXPECT_EQ(detection_probability(10, 0, 5), 0);
+  EXPECT_EQ(detection_probability(10, 10, 1), 1);
+  EXPECT_EQ(detection_probability(10, 6, 5), 1);
+  EXPECT_EQ(detection_probability(10, 3, 0), 0);
+  EXPECT_NEAR(detection_probability(10, 1, 3), 0.3, 1e-15);
+  EXPECT_NEAR(detection_probability(5, 2, 2), 1 - 3.0 / 10, 1e-15);  // C(3,2) / C(5,2)
+  // By counting: all pairs of 6 of which 2 are wrong.
+  int hit = 0, all = 0;
+  for (int i = 0; i < 6; ++i) {
+    for (int j = i + 1; j < 6; ++j, ++all) hit += i < 2 || j < 2;
+  }
+  EXPECT_NEAR(detection_probability(6, 2, 2), static_cast<double>(hit) / all, 1e-15);
+}
+
+TEST(Sample, ReplaysFromTheNearestStart) {
+  const TranscriptRules rules = rules_of(5);
+  FakeSource source(rules, {0, 10, 13, 20});
+  const std::vector<Interval> intervals{{6, 10}, {11, 15}, {21, 25}};
+  auto verdict = audit_sample(fake_transcript(rules), source, intervals, options_of(rules));
+  ASSERT_TRUE(verdict);
+  EXPECT_TRUE(verdict->accepted) << verdict->reason;
+  EXPECT_FALSE(verdict->complete);
+  EXPECT_EQ(verdict->steps_checked, 20u);  // 1-10, 11-15, 21-25
+  EXPECT_EQ(source.opened(), (std::vector<uint64_t>{0, 20}));
+}
+
+TEST(Sample, FindsTheWrongIntervalIffItIsDrawn) {
+  const TranscriptRules rules = rules_of(5);
+  const Cheat cheat{.wrong_state_at = 15};
+  const Transcript claimed = fake_transcript(rules, cheat);
+  // The cheater's own checkpoints; what follows step 15 is computed honestly from a state that was jumped to.
+  auto run = [&](std::vector<Interval> intervals) {
+    struct Source : FakeSource {
+      using FakeSource::FakeSource;
+      Expected<std::unique_ptr<Replayer>> open(uint64_t step) override {
+        if (step >= 15) return FakeSource::open(step);
+        FakeSource honest(rules_of(5), {0});
+        return honest.open(step);
+      }
+    } source(rules, {0, 5, 10, 15, 20}, cheat);
+    return *audit_sample(claimed, source, intervals, options_of(rules));
+  };
+  EXPECT_TRUE(run({{6, 10}, {16, 20}, {21, 25}}).accepted);
+  EXPECT_EQ(found_in(run({{6, 10}, {11, 15}})), (Found{15, 11, 15, "state"}));
+  EXPECT_TRUE(run({}).accepted);
+  EXPECT_FALSE(run({}).complete);
+  const AuditVerdict all = run(intervals_of(rules));
+  EXPECT_FALSE(all.accepted);
+}
+
+TEST(WithoutReplay, Contradictions) {
+  const TranscriptRules rules = rules_of(5);
+  EXPECT_FALSE(self_contradiction(fake_transcript(rules)));
+  EXPECT_TRUE(self_contradiction(fake_transcript(rules, {.replaced_at_end = true})));
+  const Transcript claimed = fake_transcript(rules);
+  EXPECT_FALSE(compare_checkpoint(claimed, 10, *claimed.committed_state(10)));
+  EXPECT_TRUE(compare_checkpoint(claimed, 10, *claimed.committed_state(5)));
+  EXPECT_FALSE(compare_checkpoint(claimed, 11, *claimed.committed_state(5)));
+  const AuditVerdict verdict = rejected_verdict(Part::kSignature, "forged");
+  EXPECT_FALSE(verdict.accepted);
+  EXPECT_EQ(name_of(verdict.first_difference->part), std::string("signature"));
+}
+
+}  // namespace
+}  // namespace isobit::verify

@@ -1,0 +1,30 @@
+#include "isobit/verify/object.h"
+
+#include <string>
+
+#include "isobit/base/text.h"
+
+namespace isobit::verify {
+
+void write_frame(ByteWriter& writer, std::string_view tag, uint32_t version) {
+  writer.text(tag);
+  writer.u32(version);
+}
+
+Expected<uint32_t> read_frame(ByteReader& reader, std::string_view tag, uint32_t max_version) {
+  ISOBIT_TRY(const uint64_t length, reader.u64("tag"));
+  if (length != tag.size()) return reader.fail("tag", text_of("is not \"", tag, "\""));
+  ISOBIT_TRY(const ByteView found, reader.fixed("tag", tag.size()));
+  if (std::memcmp(found.data(), tag.data(), tag.size()) != 0) {
+    return reader.fail("tag", text_of("is not \"", tag, "\""));
+  }
+  ISOBIT_TRY(const uint32_t version, reader.u32("version"));
+  if (version > max_version) {
+    return reader.fail("version", text_of("from a newer version: found ", version, ", this isobit reads up to ",
+                                          max_version, "; update isobit"));
+  }
+  if (version == 0) return reader.fail("version", "found 0, expected at least 1");
+  return version;
+}
+
+}  // namespace isobit::verify

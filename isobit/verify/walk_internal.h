@@ -1,0 +1,44 @@
+// A replay that is compared with the claim as it goes; shared by the whole and the sampled audit.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "isobit/base/status.h"
+#include "isobit/verify/auditor.h"
+
+namespace isobit::verify {
+
+// Every method that returns bool says whether claim and replay agree; after a false one only verdict() is of use.
+class Walk {
+ public:
+  Walk(const Transcript& claimed, const AuditOptions& options) : claimed_(claimed), options_(options) {}
+
+  // Whether the transcript is one of the auditor's job, and whole.
+  bool claims_the_job();
+  // Steps to be replayed, for the progress callback.
+  void plan(uint64_t steps) { planned_ = steps; }
+  // Takes a replayer that stands after `step`.
+  Expected<bool> begin(Replayer& replayer, uint64_t step);
+  Expected<bool> advance_to(uint64_t step);
+  // REQUIRES position() == rules().steps.
+  Expected<bool> compare_final();
+  void accept(bool complete);
+
+  uint64_t position() const { return position_; }
+  AuditVerdict verdict() const { return verdict_; }
+
+ private:
+  Expected<bool> compare_step(const StepOutcome& outcome);
+  bool differ(FirstDifference difference);
+
+  const Transcript& claimed_;
+  const AuditOptions& options_;
+  Replayer* replayer_ = nullptr;
+  uint64_t position_ = 0;
+  uint64_t agreed_ = 0;  // the last step whose committed state the replay reproduced
+  uint64_t planned_ = 0;
+  AuditVerdict verdict_;
+};
+
+}  // namespace isobit::verify
