@@ -144,4 +144,22 @@ void for_each_context(F f) {
   }
 }
 
+// run(ctx) returns the outputs of one call. They must be those of the reference for every ISA and number of threads.
+template <class Run>
+void expect_same_everywhere(const std::string& what, Run run) {
+  static ThreadPool pools[] = {ThreadPool(1), ThreadPool(2), ThreadPool(3), ThreadPool(8)};
+  const auto expected = run(KernelContext{Isa::kReference, &pools[0]});
+  for (ThreadPool& pool : pools) {
+    for (Isa isa : available_isas()) {
+      if (isa == Isa::kReference && pool.threads() == 1) continue;
+      const auto actual = run(KernelContext{isa, &pool});
+      ASSERT_EQ(expected.size(), actual.size());
+      for (size_t i = 0; i < expected.size(); ++i) {
+        ASSERT_TRUE(same_bits(expected[i], actual[i]))
+            << what << ", output " << i << ", " << name_of(isa) << "/" << pool.threads() << "t";
+      }
+    }
+  }
+}
+
 }  // namespace isobit::kernels::testing

@@ -1,0 +1,101 @@
+#include "isobit/kernels/embedding/embedding.h"
+
+#include <vector>
+
+#include "isobit/kernels/embedding/reference.h"
+#include "isobit/kernels/reduce/parallel.h"
+#include "isobit/kernels/reduce/primitives.h"
+#include "isobit/numerics/exact_sum.h"
+
+namespace isobit::kernels {
+namespace {
+
+using numerics::Segment;
+
+// The positions of each index, ascending: those of v are order[start[v]] .. order[start[v + 1] - 1].
+struct Positions {
+  Positions(int64_t n, int64_t V, const int64_t* indices) : start(static_cast<size_t>(V) + 1), order(n) {
+    for (int64_t i = 0; i < n; ++i) ++start[indices[i] + 1];
+    for (int64_t v = 0; v < V; ++v) start[v + 1] += start[v];
+    std::vector<int64_t> next(start.begin(), start.end() - 1);
+    for (int64_t i = 0; i < n; ++i) order[next[indices[i]]++] = i;
+  }
+  std::vector<int64_t> start, order;
+};
+
+template <class T>
+void gather(const KernelContext& ctx, int64_t n, int64_t C, const int64_t* indices, const T* table, T* dst) {
+  parallel_items(ctx, n, C, [=](int64_t begin, int64_t end) {
+    reference::embedding(end - begin, C, indices + begin, table, dst + begin * C);
+  });
+}
+
+// dst = the sum of the `count` rows of diff_dst at `rows`, a block of columns at a time.
+void sum_of_rows(const ReducePrimitives& isa, const int64_t* rows, int64_t count, int64_t C, const float* diff_dst,
+                 float* dst) {
+  double sum[kColumnBlock], size[kColumnBlock];
+  uint8_t undecided[kColumnBlock];
+  for (int64_t c = 0; c < C; c += kColumnBlock) {
+    const int64_t cols = std::min(kColumnBlock, C - c);
+    std::fill_n(sum, cols, 0.0);
+    std::fill_n(size, cols, 0.0);
+    for (int64_t i = 0; i < count; ++i) isa.add_columns(diff_dst + rows[i] * C + c, 1, C, cols, sum, size);
+    if (isa.round_columns(cols, sum, size, static_cast<double>(count + 4), dst + c, undecided) == 0) continue;
+    std::vector<Segment> segments(static_cast<size_t>(count));
+    for (int64_t j = 0; j < cols; ++j) {
+      if (!undecided[j]) continue;
+      for (int64_t i = 0; i < count; ++i) segments[i] = {diff_dst + rows[i] * C + c + j, 1, 1};
+      dst[c + j] = numerics::sum_exactly(segments.data(), count);
+    }
+  }
+}
+
+void sum_of_rows(const ReducePrimitives&, const int64_t* rows, int64_t count, int64_t C, const double* diff_dst,
+                 double* dst) {
+  std::vector<numerics::SegmentF64> segments(static_cast<size_t>(count));
+  for (int64_t c = 0; c < C; ++c) {
+    for (int64_t i = 0; i < count; ++i) segments[i] = {diff_dst + rows[i] * C + c, 1, 1};
+    dst[c] = numerics::sum_ordered_f64(segments);
+  }
+}
+
+template <class T>
+void gradient(const KernelContext& ctx, int64_t n, int64_t V, int64_t C, const int64_t* indices, const T* diff_dst,
+              T* diff_table) {
+  if (ctx.isa == Isa::kReference) return reference::embedding_grad(n, V, C, indices, diff_dst, diff_table);
+  const ReducePrimitives& isa = reduce_primitives(ctx.isa);
+  const Positions at(n, V, indices);
+  parallel_items(ctx, V, C, [&](int64_t begin, int64_t end) {
+    for (int64_t v = begin; v < end; ++v) {
+      const int64_t count = at.start[v + 1] - at.start[v];
+      T* dst = diff_table + v * C;
+      if (count == 0) {
+        std::fill(dst, dst + C, T(0));
+      } else {
+        sum_of_rows(isa, at.order.data() + at.start[v], count, C, diff_dst, dst);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void embedding(const KernelContext& ctx, int64_t n, int64_t, int64_t C, const int64_t* indices, const float* table,
+               float* dst) {
+  gather(ctx, n, C, indices, table, dst);
+}
+void embedding(const KernelContext& ctx, int64_t n, int64_t, int64_t C, const int64_t* indices, const double* table,
+               double* dst) {
+  gather(ctx, n, C, indices, table, dst);
+}
+
+void embedding_grad(const KernelContext& ctx, int64_t n, int64_t V, int64_t C, const int64_t* indices,
+                    const float* diff_dst, float* diff_table) {
+  gradient(ctx, n, V, C, indices, diff_dst, diff_table);
+}
+void embedding_grad(const KernelContext& ctx, int64_t n, int64_t V, int64_t C, const int64_t* indices,
+                    const double* diff_dst, double* diff_table) {
+  gradient(ctx, n, V, C, indices, diff_dst, diff_table);
+}
+
+}  // namespace isobit::kernels

@@ -1,0 +1,219 @@
+#include "isobit/kernels/norm/batch_norm.h"
+
+#include <vector>
+
+#include "isobit/kernels/norm/primitives.h"
+#include "isobit/kernels/norm/reference.h"
+#include "isobit/kernels/reduce/parallel.h"
+#include "isobit/numerics/bits.h"
+#include "isobit/numerics/exact_sum.h"
+#include "isobit/numerics/functions.h"
+
+namespace isobit::kernels {
+namespace {
+
+using numerics::Segment;
+
+// Below this many places a span of a channel is too short for wide vectors, and channels are taken side by side.
+constexpr int64_t kShortSpan = 16;
+
+// f(first channel, how many, layout) over the channels [begin, end) in groups that fit.
+template <class F>
+void for_each_group(BatchNormShape b, int64_t begin, int64_t end, F f) {
+  const int64_t step = kNormColumns / b.s;
+  for (int64_t c = begin; c < end; c += step) {
+    const int64_t here = std::min(step, end - c);
+    f(c, here, Interleaved{b.n, b.c * b.s, here, b.s});
+  }
+}
+
+std::vector<Segment> segments_of(BatchNormShape b, int64_t c, const float* x) {
+  std::vector<Segment> segments;
+  for (int64_t i = 0; i < b.n; ++i) segments.push_back({x + (i * b.c + c) * b.s, b.s, 1});
+  return segments;
+}
+
+void settle_stats(BatchNormShape b, int64_t c, const float* src, uint8_t open, float* mean, float* var) {
+  if (open == kDecided) return;
+  const std::vector<Segment> segments = segments_of(b, c, src);
+  if (open & kFirst) *mean = numerics::mean_exactly(segments.data(), b.n);
+  if (open & kSecond) *var = numerics::variance_exactly(segments.data(), b.n);
+}
+
+void settle_sums(BatchNormShape b, int64_t c, const float* src, float mean, float r, const float* dy, uint8_t open,
+                 float* diff_scale, float* diff_bias) {
+  if (open & kSecond) {
+    const std::vector<Segment> segments = segments_of(b, c, dy);
+    *diff_bias = numerics::sum_exactly(segments.data(), b.n);
+  }
+  if (open & kFirst) {
+    std::vector<float> p;
+    for (int64_t i = 0; i < b.n; ++i) {
+      for (int64_t k = (i * b.c + c) * b.s; k < (i * b.c + c + 1) * b.s; ++k) {
+        const float h = (src[k] - mean) * r;
+        p.push_back(dy[k] * h);
+      }
+    }
+    const Segment segment{p.data(), static_cast<int64_t>(p.size()), 1};
+    *diff_scale = numerics::sum_exactly(&segment, 1);
+  }
+}
+
+std::vector<float> inverse_deviations(int64_t c, float eps, const float* var) {
+  std::vector<float> r(static_cast<size_t>(c));
+  for (int64_t i = 0; i < c; ++i) r[i] = numerics::cr_rsqrt(var[i] + eps);
+  return r;
+}
+
+template <class T>
+void running(int64_t c, T momentum, const T* before, const T* current, T* dst) {
+  reference::batch_norm_running(c, momentum, before, current, dst);
+}
+
+}  // namespace
+
+void batch_norm_stats(const KernelContext& ctx, BatchNormShape b, const float* src, float* mean, float* var) {
+  if (ctx.isa == Isa::kReference) return reference::batch_norm_stats(b, src, mean, var);
+  const NormPrimitives& isa = norm_primitives(ctx.isa);
+  parallel_items(ctx, b.c, b.n * b.s, [&](int64_t begin, int64_t end) {
+    if (b.s >= kShortSpan) {
+      for (int64_t c = begin; c < end; ++c) {
+        const uint8_t open = isa.stats(src + c * b.s, b.n, b.c * b.s, b.s, &mean[c], &var[c]);
+        settle_stats(b, c, src, open, &mean[c], &var[c]);
+      }
+      return;
+    }
+    uint8_t open[kNormColumns];
+    for_each_group(b, begin, end, [&](int64_t c, int64_t here, Interleaved v) {
+      isa.stats_interleaved(src + c * b.s, v, mean + c, var + c, open);
+      for (int64_t i = 0; i < here; ++i) settle_stats(b, c + i, src, open[i], &mean[c + i], &var[c + i]);
+    });
+  });
+}
+
+void batch_norm_apply(const KernelContext& ctx, BatchNormShape b, float eps, const float* src, const float* mean,
+                      const float* var, const float* scale, const float* bias, float* dst) {
+  if (ctx.isa == Isa::kReference) return reference::batch_norm_apply(b, eps, src, mean, var, scale, bias, dst);
+  const NormPrimitives& isa = norm_primitives(ctx.isa);
+  const std::vector<float> r = inverse_deviations(b.c, eps, var);
+  if (b.s >= kShortSpan) {
+    return parallel_items(ctx, b.n * b.c, b.s, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t c = i % b.c;
+        isa.apply(b.s, src + i * b.s, mean[c], r[c], scale[c], bias[c], dst + i * b.s);
+      }
+    });
+  }
+  if (b.s < 1) return;
+  parallel_items(ctx, b.n, b.c * b.s, [&](int64_t begin, int64_t end) {
+    const BatchNormShape part{end - begin, b.c, b.s};
+    const int64_t start = begin * b.c * b.s;
+    for_each_group(part, 0, b.c, [&](int64_t c, int64_t, Interleaved v) {
+      const int64_t at = start + c * b.s;
+      isa.apply_interleaved(src + at, v, mean + c, &r[c], scale + c, bias + c, dst + at);
+    });
+  });
+}
+
+void batch_norm_grad_sums(const KernelContext& ctx, BatchNormShape b, float eps, const float* src, const float* mean,
+                          const float* var, const float* diff_dst, float* diff_scale, float* diff_bias) {
+  if (ctx.isa == Isa::kReference) {
+    return reference::batch_norm_grad_sums(b, eps, src, mean, var, diff_dst, diff_scale, diff_bias);
+  }
+  const NormPrimitives& isa = norm_primitives(ctx.isa);
+  const std::vector<float> r = inverse_deviations(b.c, eps, var);
+  const auto settle = [&](int64_t c, uint8_t open) {
+    settle_sums(b, c, src, mean[c], r[c], diff_dst, open, &diff_scale[c], &diff_bias[c]);
+  };
+  parallel_items(ctx, b.c, b.n * b.s, [&](int64_t begin, int64_t end) {
+    if (b.s >= kShortSpan || b.s < 1) {
+      for (int64_t c = begin; c < end; ++c) {
+        settle(c, isa.grad_sums(src + c * b.s, diff_dst + c * b.s, b.n, b.c * b.s, b.s, mean[c], r[c], &diff_scale[c],
+                                &diff_bias[c]));
+      }
+      return;
+    }
+    uint8_t open[kNormColumns];
+    for_each_group(b, begin, end, [&](int64_t c, int64_t here, Interleaved v) {
+      isa.grad_sums_interleaved(src + c * b.s, diff_dst + c * b.s, v, mean + c, &r[c], diff_scale + c, diff_bias + c,
+                                open);
+      for (int64_t i = 0; i < here; ++i) settle(c + i, open[i]);
+    });
+  });
+}
+
+void batch_norm_grad_data(const KernelContext& ctx, BatchNormShape b, float eps, const float* src, const float* mean,
+                          const float* var, const float* scale, const float* diff_dst, const float* diff_scale,
+                          const float* diff_bias, float* diff_src) {
+  if (ctx.isa == Isa::kReference) {
+    return reference::batch_norm_grad_data(b, eps, src, mean, var, scale, diff_dst, diff_scale, diff_bias, diff_src);
+  }
+  const NormPrimitives& isa = norm_primitives(ctx.isa);
+  const std::vector<float> r = inverse_deviations(b.c, eps, var);
+  std::vector<float> mean_dy(r.size()), mean_p(r.size()), k(r.size());
+  const float count = static_cast<float>(b.n * b.s);
+  for (int64_t c = 0; c < b.c; ++c) {
+    mean_dy[c] = diff_bias[c] / count;
+    mean_p[c] = diff_scale[c] / count;
+    k[c] = scale[c] * r[c];
+  }
+  if (b.s >= kShortSpan) {
+    return parallel_items(ctx, b.n * b.c, b.s, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t c = i % b.c, at = i * b.s;
+        isa.grad_data(b.s, src + at, diff_dst + at, mean[c], r[c], mean_dy[c], mean_p[c], k[c], diff_src + at);
+      }
+    });
+  }
+  if (b.s < 1) return;
+  parallel_items(ctx, b.n, b.c * b.s, [&](int64_t begin, int64_t end) {
+    const BatchNormShape part{end - begin, b.c, b.s};
+    const int64_t start = begin * b.c * b.s;
+    for_each_group(part, 0, b.c, [&](int64_t c, int64_t, Interleaved v) {
+      const int64_t at = start + c * b.s;
+      isa.grad_data_interleaved(src + at, diff_dst + at, v, mean + c, &r[c], &mean_dy[c], &mean_p[c], &k[c],
+                                diff_src + at);
+    });
+  });
+}
+
+void batch_norm_grad(const KernelContext& ctx, BatchNormShape b, float eps, const float* src, const float* mean,
+                     const float* var, const float* scale, const float* diff_dst, float* diff_src, float* diff_scale,
+                     float* diff_bias) {
+  batch_norm_grad_sums(ctx, b, eps, src, mean, var, diff_dst, diff_scale, diff_bias);
+  batch_norm_grad_data(ctx, b, eps, src, mean, var, scale, diff_dst, diff_scale, diff_bias, diff_src);
+}
+
+void batch_norm_running(const KernelContext&, int64_t c, float momentum, const float* before, const float* current,
+                        float* dst) {
+  running(c, momentum, before, current, dst);
+}
+void batch_norm_running(const KernelContext&, int64_t c, double momentum, const double* before, const double* current,
+                        double* dst) {
+  running(c, momentum, before, current, dst);
+}
+
+void batch_norm_stats(const KernelContext&, BatchNormShape b, const double* src, double* mean, double* var) {
+  reference::batch_norm_stats(b, src, mean, var);
+}
+void batch_norm_apply(const KernelContext&, BatchNormShape b, double eps, const double* src, const double* mean,
+                      const double* var, const double* scale, const double* bias, double* dst) {
+  reference::batch_norm_apply(b, eps, src, mean, var, scale, bias, dst);
+}
+void batch_norm_grad_sums(const KernelContext&, BatchNormShape b, double eps, const double* src, const double* mean,
+                          const double* var, const double* diff_dst, double* diff_scale, double* diff_bias) {
+  reference::batch_norm_grad_sums(b, eps, src, mean, var, diff_dst, diff_scale, diff_bias);
+}
+void batch_norm_grad_data(const KernelContext&, BatchNormShape b, double eps, const double* src, const double* mean,
+                          const double* var, const double* scale, const double* diff_dst, const double* diff_scale,
+                          const double* diff_bias, double* diff_src) {
+  reference::batch_norm_grad_data(b, eps, src, mean, var, scale, diff_dst, diff_scale, diff_bias, diff_src);
+}
+void batch_norm_grad(const KernelContext& ctx, BatchNormShape b, double eps, const double* src, const double* mean,
+                     const double* var, const double* scale, const double* diff_dst, double* diff_src,
+                     double* diff_scale, double* diff_bias) {
+  batch_norm_grad_sums(ctx, b, eps, src, mean, var, diff_dst, diff_scale, diff_bias);
+  batch_norm_grad_data(ctx, b, eps, src, mean, var, scale, diff_dst, diff_scale, diff_bias, diff_src);
+}
+
+}  // namespace isobit::kernels

@@ -1,0 +1,147 @@
+#include "isobit/kernels/norm/layer_norm.h"
+
+#include <vector>
+
+#include "isobit/kernels/norm/primitives.h"
+#include "isobit/kernels/norm/reference.h"
+#include "isobit/kernels/reduce/parallel.h"
+#include "isobit/numerics/exact_sum.h"
+#include "isobit/numerics/functions.h"
+
+namespace isobit::kernels {
+namespace {
+
+using numerics::Segment;
+
+// Sum of (dy * scale), or of (dy * scale) * h, of a row.
+float row_sum_exactly(int64_t C, const float* x, const float* dy, const float* scale, float mean, float r,
+                      bool times_h) {
+  std::vector<float> terms(static_cast<size_t>(C));
+  for (int64_t c = 0; c < C; ++c) {
+    const float g = dy[c] * scale[c];
+    const float h = (x[c] - mean) * r;
+    terms[c] = times_h ? g * h : g;
+  }
+  const Segment segment{terms.data(), C, 1};
+  return numerics::sum_exactly(&segment, 1);
+}
+
+float column_sum_exactly(int64_t rows, int64_t C, const float* x, const float* dy, const float* mean, const float* r) {
+  std::vector<float> terms(static_cast<size_t>(rows));
+  for (int64_t i = 0; i < rows; ++i) {
+    const float h = (x[i * C] - mean[i]) * r[i];
+    terms[i] = dy[i * C] * h;
+  }
+  const Segment segment{terms.data(), rows, 1};
+  return numerics::sum_exactly(&segment, 1);
+}
+
+}  // namespace
+
+void layer_norm(const KernelContext& ctx, int64_t rows, int64_t C, float eps, const float* src, const float* scale,
+                const float* bias, float* dst, float* mean, float* inv_std, float* var) {
+  if (ctx.isa == Isa::kReference) {
+    return reference::layer_norm(rows, C, eps, src, scale, bias, dst, mean, inv_std, var);
+  }
+  const NormPrimitives& isa = norm_primitives(ctx.isa);
+  parallel_items(ctx, rows, C, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const float* x = src + i * C;
+      float v;
+      const uint8_t open = isa.stats(x, 1, 0, C, &mean[i], &v);
+      const Segment segment{x, C, 1};
+      if (open & kFirst) mean[i] = numerics::mean_exactly(&segment, 1);
+      if (open & kSecond) v = numerics::variance_exactly(&segment, 1);
+      if (var) var[i] = v;
+      inv_std[i] = numerics::cr_rsqrt(v + eps);
+      isa.apply_row(C, x, mean[i], inv_std[i], scale, bias, dst + i * C);
+    }
+  });
+}
+
+void layer_norm_grad_params(const KernelContext& ctx, int64_t rows, int64_t C, const float* src, const float* mean,
+                            const float* inv_std, const float* diff_dst, float* diff_scale, float* diff_bias) {
+  if (ctx.isa == Isa::kReference) {
+    return reference::layer_norm_grad_params(rows, C, src, mean, inv_std, diff_dst, diff_scale, diff_bias);
+  }
+  const NormPrimitives& isa = norm_primitives(ctx.isa);
+  parallel_items(ctx, C, rows, [&](int64_t begin, int64_t end) {
+    float scale[kNormColumns], bias[kNormColumns];
+    uint8_t open[kNormColumns];
+    for (int64_t c = begin; c < end; c += kNormColumns) {
+      const int64_t cols = std::min(kNormColumns, end - c);
+      isa.grad_params(src + c, diff_dst + c, rows, C, cols, mean, inv_std, scale, bias, open);
+      for (int64_t j = 0; j < cols; ++j) {
+        const float *x = src + c + j, *dy = diff_dst + c + j;
+        if (diff_scale && (open[j] & kFirst)) scale[j] = column_sum_exactly(rows, C, x, dy, mean, inv_std);
+        if (diff_bias && (open[j] & kSecond)) {
+          const Segment segment{dy, rows, C};
+          bias[j] = numerics::sum_exactly(&segment, 1);
+        }
+      }
+      if (diff_scale) std::copy_n(scale, cols, diff_scale + c);
+      if (diff_bias) std::copy_n(bias, cols, diff_bias + c);
+    }
+  });
+}
+
+void layer_norm_grad_data(const KernelContext& ctx, int64_t rows, int64_t C, const float* src, const float* mean,
+                          const float* inv_std, const float* scale, const float* diff_dst, float* diff_src,
+                          float* sum_g, float* sum_gh) {
+  if (ctx.isa == Isa::kReference) {
+    return reference::layer_norm_grad_data(rows, C, src, mean, inv_std, scale, diff_dst, diff_src, sum_g, sum_gh);
+  }
+  const NormPrimitives& isa = norm_primitives(ctx.isa);
+  const float count = static_cast<float>(C);
+  parallel_items(ctx, rows, C, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const float *x = src + i * C, *dy = diff_dst + i * C;
+      float g, gh;
+      const uint8_t open = isa.row_sums(C, x, dy, scale, mean[i], inv_std[i], &g, &gh);
+      if (open & kFirst) g = row_sum_exactly(C, x, dy, scale, mean[i], inv_std[i], false);
+      if (open & kSecond) gh = row_sum_exactly(C, x, dy, scale, mean[i], inv_std[i], true);
+      if (sum_g) sum_g[i] = g;
+      if (sum_gh) sum_gh[i] = gh;
+      isa.row_data(C, x, dy, scale, mean[i], inv_std[i], g / count, gh / count, diff_src + i * C);
+    }
+  });
+}
+
+void layer_norm_grad(const KernelContext& ctx, int64_t rows, int64_t C, const float* src, const float* mean,
+                     const float* inv_std, const float* scale, const float* diff_dst, float* diff_src,
+                     float* diff_scale, float* diff_bias) {
+  layer_norm_grad_params(ctx, rows, C, src, mean, inv_std, diff_dst, diff_scale, diff_bias);
+  layer_norm_grad_data(ctx, rows, C, src, mean, inv_std, scale, diff_dst, diff_src);
+}
+
+void layer_norm(const KernelContext& ctx, int64_t rows, int64_t C, double eps, const double* src, const double* scale,
+                const double* bias, double* dst, double* mean, double* inv_std, double* var) {
+  parallel_items(ctx, rows, C, [=](int64_t begin, int64_t end) {
+    reference::layer_norm(end - begin, C, eps, src + begin * C, scale, bias, dst + begin * C, mean + begin,
+                          inv_std + begin, var ? var + begin : nullptr);
+  });
+}
+
+void layer_norm_grad_params(const KernelContext&, int64_t rows, int64_t C, const double* src, const double* mean,
+                            const double* inv_std, const double* diff_dst, double* diff_scale, double* diff_bias) {
+  reference::layer_norm_grad_params(rows, C, src, mean, inv_std, diff_dst, diff_scale, diff_bias);
+}
+
+void layer_norm_grad_data(const KernelContext& ctx, int64_t rows, int64_t C, const double* src, const double* mean,
+                          const double* inv_std, const double* scale, const double* diff_dst, double* diff_src,
+                          double* sum_g, double* sum_gh) {
+  parallel_items(ctx, rows, C, [=](int64_t begin, int64_t end) {
+    reference::layer_norm_grad_data(end - begin, C, src + begin * C, mean + begin, inv_std + begin, scale,
+                                    diff_dst + begin * C, diff_src + begin * C, sum_g ? sum_g + begin : nullptr,
+                                    sum_gh ? sum_gh + begin : nullptr);
+  });
+}
+
+void layer_norm_grad(const KernelContext& ctx, int64_t rows, int64_t C, const double* src, const double* mean,
+                     const double* inv_std, const double* scale, const double* diff_dst, double* diff_src,
+                     double* diff_scale, double* diff_bias) {
+  layer_norm_grad_params(ctx, rows, C, src, mean, inv_std, diff_dst, diff_scale, diff_bias);
+  layer_norm_grad_data(ctx, rows, C, src, mean, inv_std, scale, diff_dst, diff_src);
+}
+
+}  // namespace isobit::kernels

@@ -1,0 +1,209 @@
+#include "isobit/kernels/pool/pool.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "isobit/kernels/pool/primitives.h"
+#include "isobit/kernels/pool/reference.h"
+#include "isobit/kernels/reduce/parallel.h"
+#include "isobit/kernels/reduce/reduce.h"
+#include "isobit/numerics/bits.h"
+#include "isobit/numerics/exact_sum.h"
+
+namespace isobit::kernels {
+namespace {
+
+class Scratch {
+ public:
+  explicit Scratch(int64_t ow)
+      : ints_(static_cast<size_t>(2 * ow)),
+        doubles_(ints_.size()),
+        floats_(static_cast<size_t>(ow)),
+        undecided(static_cast<size_t>(ow)),
+        view{ints_.data(), ints_.data() + ow, doubles_.data(), doubles_.data() + ow, floats_.data()} {}
+
+ private:
+  std::vector<int32_t> ints_;
+  std::vector<double> doubles_;
+  std::vector<float> floats_;
+
+ public:
+  std::vector<uint8_t> undecided;
+  PoolScratch view;
+};
+
+// How many taps of window o are in [0, limit) of one axis; with padding, those in [-pad, limit + pad_end).
+int64_t taps_in(int64_t o, int64_t k, int64_t stride, int64_t pad, int64_t dilation, int64_t begin, int64_t end) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < k; ++i) {
+    const int64_t at = o * stride - pad + i * dilation;
+    count += at >= begin && at < end ? 1 : 0;
+  }
+  return count;
+}
+
+// T(count) of every window; 1 where the count is 0, since +0 / 1 is the +0 that is wanted there.
+std::vector<float> divisors(const PoolShape& p) {
+  const bool pads = p.count_include_pad;
+  std::vector<int64_t> rows, cols;
+  for (int64_t oh = 0; oh < p.oh; ++oh) {
+    rows.push_back(taps_in(oh, p.kh, p.stride_h, p.pad_top, p.dilation_h, pads ? -p.pad_top : 0,
+                           p.ih + (pads ? p.pad_bottom : 0)));
+  }
+  for (int64_t ow = 0; ow < p.ow; ++ow) {
+    cols.push_back(taps_in(ow, p.kw, p.stride_w, p.pad_left, p.dilation_w, pads ? -p.pad_left : 0,
+                           p.iw + (pads ? p.pad_right : 0)));
+  }
+  std::vector<float> result;
+  for (int64_t r : rows) {
+    for (int64_t c : cols) result.push_back(static_cast<float>(std::max<int64_t>(1, r * c)));
+  }
+  return result;
+}
+
+float window_sum_exactly(const PoolShape& p, const float* image, int64_t oh, int64_t ow) {
+  std::vector<float> taps;
+  for (int64_t i = 0; i < p.kh; ++i) {
+    for (int64_t j = 0; j < p.kw; ++j) {
+      const int64_t y = oh * p.stride_h - p.pad_top + i * p.dilation_h;
+      const int64_t x = ow * p.stride_w - p.pad_left + j * p.dilation_w;
+      if (y >= 0 && y < p.ih && x >= 0 && x < p.iw) taps.push_back(image[y * p.iw + x]);
+    }
+  }
+  const numerics::Segment segment{taps.data(), static_cast<int64_t>(taps.size()), 1};
+  return numerics::sum_exactly(&segment, 1);
+}
+
+// f(p, first plane) with p.n * p.c the planes of the part: references on ranges of planes.
+template <class F>
+void over_planes(const KernelContext& ctx, const PoolShape& p, F f) {
+  parallel_items(ctx, p.n * p.c, p.oh * p.ow * p.kh * p.kw, [&](int64_t begin, int64_t end) {
+    PoolShape part = p;
+    part.n = 1;
+    part.c = end - begin;
+    f(part, begin);
+  });
+}
+
+template <class T>
+void max_grad(const KernelContext& ctx, const PoolShape& p, const T* diff_dst, const int64_t* indices, T* diff_src) {
+  over_planes(ctx, p, [=](const PoolShape& part, int64_t first) {
+    const int64_t out = first * part.oh * part.ow;
+    reference::max_pool_grad(part, diff_dst + out, indices + out, diff_src + first * part.ih * part.iw);
+  });
+}
+
+template <class T>
+void global_grad(const KernelContext& ctx, int64_t planes, int64_t s, const T* diff_dst, T* diff_src) {
+  parallel_items(ctx, planes, s, [=](int64_t begin, int64_t end) {
+    reference::global_average_pool_grad(end - begin, s, diff_dst + begin, diff_src + begin * s);
+  });
+}
+
+}  // namespace
+
+int64_t pool_output_size(int64_t in, int64_t k, int64_t stride, int64_t pad_begin, int64_t pad_end, int64_t dilation,
+                         bool ceil_mode) {
+  const int64_t room = in + pad_begin + pad_end - dilation * (k - 1) - 1;
+  if (room < 0) return 0;
+  int64_t out = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
+  if (ceil_mode && (out - 1) * stride >= in + pad_begin) --out;
+  return out;
+}
+
+void max_pool(const KernelContext& ctx, const PoolShape& p, const float* src, float* dst, int64_t* indices) {
+  if (ctx.isa == Isa::kReference || p.ih * p.iw > INT32_MAX) return reference::max_pool(p, src, dst, indices);
+  const PoolPrimitives& isa = pool_primitives(ctx.isa);
+  parallel_items(ctx, p.n * p.c, p.oh * p.ow * p.kh * p.kw, [&](int64_t begin, int64_t end) {
+    const Scratch scratch(p.ow);
+    for (int64_t row = begin * p.oh; row < end * p.oh; ++row) {
+      const float* image = src + row / p.oh * p.ih * p.iw;
+      isa.max_row(p, row % p.oh, image, scratch.view, dst + row * p.ow, indices ? indices + row * p.ow : nullptr);
+    }
+  });
+}
+
+void max_pool(const KernelContext& ctx, const PoolShape& p, const double* src, double* dst, int64_t* indices) {
+  over_planes(ctx, p, [=](const PoolShape& part, int64_t first) {
+    const int64_t out = first * part.oh * part.ow;
+    reference::max_pool(part, src + first * part.ih * part.iw, dst + out, indices ? indices + out : nullptr);
+  });
+}
+
+void max_pool_grad(const KernelContext& ctx, const PoolShape& p, const float* diff_dst, const int64_t* indices,
+                   float* diff_src) {
+  max_grad(ctx, p, diff_dst, indices, diff_src);
+}
+void max_pool_grad(const KernelContext& ctx, const PoolShape& p, const double* diff_dst, const int64_t* indices,
+                   double* diff_src) {
+  max_grad(ctx, p, diff_dst, indices, diff_src);
+}
+
+void average_pool(const KernelContext& ctx, const PoolShape& p, const float* src, float* dst) {
+  if (ctx.isa == Isa::kReference) return reference::average_pool(p, src, dst);
+  const PoolPrimitives& isa = pool_primitives(ctx.isa);
+  const std::vector<float> divisor = divisors(p);
+  parallel_items(ctx, p.n * p.c, p.oh * p.ow * p.kh * p.kw, [&](int64_t begin, int64_t end) {
+    Scratch scratch(p.ow);
+    for (int64_t row = begin * p.oh; row < end * p.oh; ++row) {
+      const int64_t oh = row % p.oh;
+      const float *image = src + row / p.oh * p.ih * p.iw, *divide = divisor.data() + oh * p.ow;
+      float* out = dst + row * p.ow;
+      if (isa.average_row(p, oh, image, divide, scratch.view, out, scratch.undecided.data()) == 0) continue;
+      for (int64_t ow = 0; ow < p.ow; ++ow) {
+        if (scratch.undecided[ow]) out[ow] = numerics::canonical(window_sum_exactly(p, image, oh, ow) / divide[ow]);
+      }
+    }
+  });
+}
+
+void average_pool(const KernelContext& ctx, const PoolShape& p, const double* src, double* dst) {
+  over_planes(ctx, p, [=](const PoolShape& part, int64_t first) {
+    reference::average_pool(part, src + first * part.ih * part.iw, dst + first * part.oh * part.ow);
+  });
+}
+
+void average_pool_grad(const KernelContext& ctx, const PoolShape& p, const float* diff_dst, float* diff_src) {
+  if (ctx.isa == Isa::kReference) return reference::average_pool_grad(p, diff_dst, diff_src);
+  const PoolPrimitives& isa = pool_primitives(ctx.isa);
+  const std::vector<float> divisor = divisors(p);
+  parallel_items(ctx, p.n * p.c, p.oh * p.ow * p.kh * p.kw, [&](int64_t begin, int64_t end) {
+    const Scratch scratch(p.ow);
+    for (int64_t plane = begin; plane < end; ++plane) {
+      float* image = diff_src + plane * p.ih * p.iw;
+      std::fill(image, image + p.ih * p.iw, 0.0f);
+      for (int64_t oh = 0; oh < p.oh; ++oh) {
+        isa.average_grad_row(p, oh, diff_dst + (plane * p.oh + oh) * p.ow, divisor.data() + oh * p.ow, scratch.view,
+                             image);
+      }
+      for (int64_t i = 0; i < p.ih * p.iw; ++i) image[i] = numerics::canonical(image[i]);
+    }
+  });
+}
+
+void average_pool_grad(const KernelContext& ctx, const PoolShape& p, const double* diff_dst, double* diff_src) {
+  over_planes(ctx, p, [=](const PoolShape& part, int64_t first) {
+    reference::average_pool_grad(part, diff_dst + first * part.oh * part.ow, diff_src + first * part.ih * part.iw);
+  });
+}
+
+void global_average_pool(const KernelContext& ctx, int64_t planes, int64_t s, const float* src, float* dst) {
+  if (ctx.isa == Isa::kReference) return reference::global_average_pool(planes, s, src, dst);
+  reduce_mean(ctx, AxisView{planes, s, 1}, src, dst);
+}
+void global_average_pool(const KernelContext& ctx, int64_t planes, int64_t s, const double* src, double* dst) {
+  if (ctx.isa == Isa::kReference) return reference::global_average_pool(planes, s, src, dst);
+  reduce_mean(ctx, AxisView{planes, s, 1}, src, dst);
+}
+
+void global_average_pool_grad(const KernelContext& ctx, int64_t planes, int64_t s, const float* diff_dst,
+                              float* diff_src) {
+  global_grad(ctx, planes, s, diff_dst, diff_src);
+}
+void global_average_pool_grad(const KernelContext& ctx, int64_t planes, int64_t s, const double* diff_dst,
+                              double* diff_src) {
+  global_grad(ctx, planes, s, diff_dst, diff_src);
+}
+
+}  // namespace isobit::kernels

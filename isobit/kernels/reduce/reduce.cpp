@@ -1,0 +1,242 @@
+#include "isobit/kernels/reduce/reduce.h"
+
+#include <mutex>
+#include <vector>
+
+#include "isobit/kernels/reduce/parallel.h"
+#include "isobit/kernels/reduce/primitives.h"
+#include "isobit/kernels/reduce/reference.h"
+#include "isobit/numerics/bits.h"
+#include "isobit/numerics/exact_sum.h"
+#include "isobit/numerics/functions.h"
+
+namespace isobit::kernels {
+namespace {
+
+using numerics::Segment;
+using numerics::SegmentF64;
+
+template <class T>
+void divide_all(const KernelContext& ctx, int64_t n, int64_t count, T* dst) {
+  const T divisor = static_cast<T>(count);
+  parallel_items(ctx, n, 1, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) dst[i] = numerics::canonical(dst[i] / divisor);
+  });
+}
+
+void sum_rows(const KernelContext& ctx, int64_t rows, int64_t n, const float* src, float* dst) {
+  const ReducePrimitives& isa = reduce_primitives(ctx.isa);
+  parallel_items(ctx, rows, n, [&, n, src, dst](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const float* x = src + r * n;
+      if (isa.sum(x, 1, 0, n, &dst[r])) continue;
+      const Segment segment{x, n, 1};
+      dst[r] = numerics::sum_exactly(&segment, 1);
+    }
+  });
+}
+
+// dst[g] = the sum of columns g * fold .. g * fold + fold - 1 of src [rows, groups * fold]. REQUIRES fold <= 16.
+void sum_folded_columns(const ReducePrimitives& isa, const float* src, int64_t rows, int64_t row_stride, int64_t groups,
+                        int64_t fold, float* dst) {
+  const int64_t block = kColumnBlock / fold;
+  double sum[kColumnBlock], size[kColumnBlock];
+  uint8_t undecided[kColumnBlock];
+  for (int64_t g = 0; g < groups; g += block) {
+    const int64_t here = std::min(block, groups - g);
+    std::fill_n(sum, here * fold, 0.0);
+    std::fill_n(size, here * fold, 0.0);
+    isa.add_columns(src + g * fold, rows, row_stride, here * fold, sum, size);
+    for (int64_t j = 0; j < here && fold > 1; ++j) {
+      double s = 0, a = 0;
+      for (int64_t f = 0; f < fold; ++f) s += sum[j * fold + f], a += size[j * fold + f];
+      sum[j] = s, size[j] = a;
+    }
+    const double steps = column_steps(rows) + static_cast<double>(fold);
+    if (isa.round_columns(here, sum, size, steps, dst + g, undecided) == 0) continue;
+    std::vector<Segment> segments(static_cast<size_t>(fold));
+    for (int64_t j = 0; j < here; ++j) {
+      if (!undecided[j]) continue;
+      for (int64_t f = 0; f < fold; ++f) segments[f] = {src + (g + j) * fold + f, rows, row_stride};
+      dst[g + j] = numerics::sum_exactly(segments.data(), fold);
+    }
+  }
+}
+
+void sum_middle(const KernelContext& ctx, AxisView v, const float* src, float* dst) {
+  const ReducePrimitives& isa = reduce_primitives(ctx.isa);
+  const int64_t blocks = (v.inner + kColumnBlock - 1) / kColumnBlock;
+  parallel_items(ctx, v.outer * blocks, v.axis * std::min(v.inner, kColumnBlock), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t o = i / blocks, j = i % blocks * kColumnBlock;
+      sum_folded_columns(isa, src + o * v.axis * v.inner + j, v.axis, v.inner, std::min(kColumnBlock, v.inner - j), 1,
+                         dst + o * v.inner + j);
+    }
+  });
+}
+
+// Sum of chunks of 256 as numerics::sum_ordered_f64, fed in pieces.
+class OrderedSum {
+ public:
+  void add(double x) {
+    chunk_ += x;
+    if (++count_ == 256) flush();
+  }
+  double total() {
+    flush();
+    return numerics::canonical(total_);
+  }
+
+ private:
+  void flush() {
+    total_ += chunk_;
+    chunk_ = 0;
+    count_ = 0;
+  }
+  double chunk_ = 0, total_ = 0;
+  int count_ = 0;
+};
+
+}  // namespace
+
+void reduce_sum(const KernelContext& ctx, AxisView v, const float* src, float* dst) {
+  if (ctx.isa == Isa::kReference) return reference::reduce_sum(v, src, dst);
+  if (v.inner == 1) return sum_rows(ctx, v.outer, v.axis, src, dst);
+  sum_middle(ctx, v, src, dst);
+}
+
+void reduce_sum(const KernelContext& ctx, AxisView v, const double* src, double* dst) {
+  if (ctx.isa == Isa::kReference) return reference::reduce_sum(v, src, dst);
+  parallel_items(ctx, v.outer * v.inner, v.axis, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const SegmentF64 segment{src + i / v.inner * v.axis * v.inner + i % v.inner, v.axis, v.inner};
+      dst[i] = numerics::sum_ordered_f64(std::span(&segment, 1));
+    }
+  });
+}
+
+void reduce_mean(const KernelContext& ctx, AxisView v, const float* src, float* dst) {
+  if (ctx.isa == Isa::kReference) return reference::reduce_mean(v, src, dst);
+  reduce_sum(ctx, v, src, dst);
+  divide_all(ctx, v.outer * v.inner, v.axis, dst);
+}
+
+void reduce_mean(const KernelContext& ctx, AxisView v, const double* src, double* dst) {
+  if (ctx.isa == Isa::kReference) return reference::reduce_mean(v, src, dst);
+  reduce_sum(ctx, v, src, dst);
+  divide_all(ctx, v.outer * v.inner, v.axis, dst);
+}
+
+void reduce_max(const KernelContext& ctx, AxisView v, const float* src, float* dst) {
+  if (ctx.isa == Isa::kReference) return reference::reduce_max(v, src, dst);
+  const ReducePrimitives& isa = reduce_primitives(ctx.isa);
+  parallel_items(ctx, v.outer, v.axis * v.inner, [&](int64_t begin, int64_t end) {
+    std::vector<int32_t> best(static_cast<size_t>(v.inner == 1 ? 0 : v.inner));
+    for (int64_t o = begin; o < end; ++o) {
+      const float* x = src + o * v.axis * v.inner;
+      if (v.inner == 1) {
+        dst[o] = isa.max(x, v.axis);
+      } else if (v.inner > 1) {
+        isa.max_columns(x, v.axis, v.inner, v.inner, best.data(), dst + o * v.inner);
+      }
+    }
+  });
+}
+
+void reduce_max(const KernelContext& ctx, AxisView v, const double* src, double* dst) {
+  if (ctx.isa == Isa::kReference) return reference::reduce_max(v, src, dst);
+  parallel_items(ctx, v.outer, v.axis * v.inner, [=](int64_t begin, int64_t end) {
+    reference::reduce_max(AxisView{end - begin, v.axis, v.inner}, src + begin * v.axis * v.inner,
+                          dst + begin * v.inner);
+  });
+}
+
+void argmax(const KernelContext& ctx, AxisView v, const float* src, int64_t* dst) {
+  if (ctx.isa == Isa::kReference) return reference::argmax(v, src, dst);
+  const ReducePrimitives& isa = reduce_primitives(ctx.isa);
+  parallel_items(ctx, v.outer, v.axis * v.inner, [&](int64_t begin, int64_t end) {
+    std::vector<int32_t> best(static_cast<size_t>(v.inner == 1 ? 0 : v.inner));
+    for (int64_t o = begin; o < end; ++o) {
+      const float* x = src + o * v.axis * v.inner;
+      if (v.inner == 1) {
+        dst[o] = isa.argmax(x, v.axis);
+      } else if (v.inner > 1) {
+        isa.argmax_columns(x, v.axis, v.inner, v.inner, best.data(), dst + o * v.inner);
+      }
+    }
+  });
+}
+
+void argmax(const KernelContext& ctx, AxisView v, const double* src, int64_t* dst) {
+  if (ctx.isa == Isa::kReference) return reference::argmax(v, src, dst);
+  parallel_items(ctx, v.outer, v.axis * v.inner, [=](int64_t begin, int64_t end) {
+    reference::argmax(AxisView{end - begin, v.axis, v.inner}, src + begin * v.axis * v.inner, dst + begin * v.inner);
+  });
+}
+
+void sum_channels(const KernelContext& ctx, int64_t n, int64_t c, int64_t s, const float* src, float* dst) {
+  if (ctx.isa == Isa::kReference) return reference::sum_channels(n, c, s, src, dst);
+  const ReducePrimitives& isa = reduce_primitives(ctx.isa);
+  parallel_items(ctx, c, n * s, [&](int64_t begin, int64_t end) {
+    if (s >= 1 && s < 16) {
+      return sum_folded_columns(isa, src + begin * s, n, c * s, end - begin, s, dst + begin);
+    }
+    for (int64_t k = begin; k < end; ++k) {
+      if (isa.sum(src + k * s, n, c * s, s, &dst[k])) continue;
+      std::vector<Segment> segments;
+      for (int64_t i = 0; i < n; ++i) segments.push_back({src + (i * c + k) * s, s, 1});
+      dst[k] = numerics::sum_exactly(segments.data(), n);
+    }
+  });
+}
+
+void sum_channels(const KernelContext& ctx, int64_t n, int64_t c, int64_t s, const double* src, double* dst) {
+  if (ctx.isa == Isa::kReference) return reference::sum_channels(n, c, s, src, dst);
+  parallel_items(ctx, c, n * s, [=](int64_t begin, int64_t end) {
+    std::vector<SegmentF64> segments(static_cast<size_t>(n));
+    for (int64_t k = begin; k < end; ++k) {
+      for (int64_t i = 0; i < n; ++i) segments[i] = {src + (i * c + k) * s, s, 1};
+      dst[k] = numerics::sum_ordered_f64(segments);
+    }
+  });
+}
+
+float global_sum_of_squares(const KernelContext& ctx, std::span<const ConstPart<float>> parts) {
+  if (ctx.isa == Isa::kReference) return reference::global_sum_of_squares(parts);
+  const ReducePrimitives& isa = reduce_primitives(ctx.isa);
+  std::mutex mutex;
+  double sum = 0, error = 0, pieces = 0;
+  for (const ConstPart<float>& part : parts) {
+    parallel_items(ctx, part.n, 1, [&](int64_t begin, int64_t end) {
+      double s, e;
+      isa.sum_of_squares(part.data + begin, end - begin, &s, &e);
+      const std::lock_guard lock(mutex);
+      sum += s, error += e, pieces += 1;
+    });
+  }
+  error += sum * (pieces + 4) * 0x1p-51;
+  const float low = static_cast<float>(sum - error), high = static_cast<float>(sum + error);
+  if (low == high) return low;  // a zero here is +0: no term is negative
+  std::vector<Segment> segments;
+  for (const ConstPart<float>& part : parts) segments.push_back({part.data, part.n, 1});
+  return numerics::sum_of_squares_exactly(segments.data(), static_cast<int64_t>(segments.size()));
+}
+
+double global_sum_of_squares(const KernelContext& ctx, std::span<const ConstPart<double>> parts) {
+  if (ctx.isa == Isa::kReference) return reference::global_sum_of_squares(parts);
+  OrderedSum sum;
+  for (const ConstPart<double>& part : parts) {
+    for (int64_t i = 0; i < part.n; ++i) sum.add(part.data[i] * part.data[i]);
+  }
+  return sum.total();
+}
+
+float global_norm(const KernelContext& ctx, std::span<const ConstPart<float>> parts) {
+  return numerics::cr_sqrt(global_sum_of_squares(ctx, parts));
+}
+
+double global_norm(const KernelContext& ctx, std::span<const ConstPart<double>> parts) {
+  return numerics::canonical(numerics::f64_sqrt(global_sum_of_squares(ctx, parts)));
+}
+
+}  // namespace isobit::kernels
