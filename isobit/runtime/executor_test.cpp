@@ -51,7 +51,7 @@ TEST(Executor, RunsInPlaceWithoutTouchingWhatOthersHold) {
   for (kernels::Isa isa : kernels::available_isas()) {
     for (int repeat = 0; repeat < 2; ++repeat) {
       const auto out = executor.run({isa, &pool}, {{example.x, x}}, &recorder).value();
-      const float expected[] = {0, 0, 2, 18};
+      const float expected[] = {-0.0f, 0, 2, 18};
       EXPECT_TRUE(identical(out[0], Tensor::of<float>({4}, expected)));
     }
   }
@@ -69,8 +69,9 @@ TEST(Executor, ChainOfElementwiseOperatorsNeedsOneBuffer) {
   g.add_output(y);
   ThreadPool pool(2);
   MemoryUse memory;
-  const auto out =
-      Executor(g).run({kernels::best_isa(), &pool}, {{x, Tensor::zeros(DType::kFloat32, {1 << 16})}}, nullptr, &memory);
+  Executor::Feeds feeds;  // not a braced list, whose copy would hold on to the tensor
+  feeds.emplace_back(x, Tensor::zeros(DType::kFloat32, {1 << 16}));
+  const auto out = Executor(g).run({kernels::best_isa(), &pool}, std::move(feeds), nullptr, &memory);
   ASSERT_TRUE(out);
   EXPECT_EQ(memory.peak_bytes, size_t{4} << 16);
 }
