@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -76,10 +77,10 @@ TensorRoot tensor_root(std::string_view name, const Tensor& tensor, TensorLayout
 // Opens one tile: its bytes are tile_bytes(...), its path leads to tensor_root(...).tiles.
 InclusionProof prove_tile(std::string_view name, const Tensor& tensor, TensorLayout layout, int64_t tile,
                           ThreadPool& pool);
-// kRejected unless `tile` (as from tile_bytes) is the leaf proof.index of the tensor `root` stands for, and has the
-// header, tile row, tile column and length which that place must have.
-Status verify_tile(const TensorRoot& root, DType dtype, const Shape& shape, TensorLayout layout, ByteView tile,
-                   const InclusionProof& proof);
+// kRejected unless `root` is a root for this name, dtype, shape and layout, and `tile` (as from tile_bytes) is its leaf
+// proof.index, with the tile row, tile column and length which that place must have.
+Status verify_tile(const TensorRoot& root, std::string_view name, DType dtype, const Shape& shape, TensorLayout layout,
+                   ByteView tile, const InclusionProof& proof);
 
 // Tensors sorted by name (as bytes); leaf = name, tensor root.
 struct StateRoot {
