@@ -124,5 +124,17 @@ TEST(Augment, NamesAreChecked) {
   EXPECT_NE(parse_augment(twice).error().message.find("twice"), std::string::npos);
 }
 
+// From a separate evaluation of docs/formats/samples.md in Python.
+TEST(Augment, GoldenDraws) {
+  constexpr uint64_t kSeed = 0x123456789abcdef;
+  const auto draw = [](int64_t step, int64_t j) { return draw_augment(kSeed, step, j, {true, true}, 32, 28); };
+  EXPECT_EQ(draw(0, 0), (AugmentDraw{0, 0, false}));
+  EXPECT_EQ(draw(0, 1), (AugmentDraw{1, -2, false}));
+  EXPECT_EQ(draw(7, 29), (AugmentDraw{1, -3, true}));
+  EXPECT_EQ(draw(7, 30), (AugmentDraw{4, 0, true}));
+  EXPECT_EQ(draw(7, 31), (AugmentDraw{1, -3, false}));
+  EXPECT_EQ(draw(100000, 5), (AugmentDraw{-1, 3, false}));
+}
+
 }  // namespace
 }  // namespace isobit::data

@@ -55,5 +55,19 @@ TEST(Order, EpochPositionCountsWithoutGaps) {
   EXPECT_EQ(at.position, 1);
 }
 
+// From a separate evaluation of docs/formats/samples.md in Python.
+TEST(Order, GoldenIndices) {
+  constexpr uint64_t kSeed = 0x123456789abcdef;
+  const auto indices = [](int64_t batch, int64_t count, int64_t step, int64_t first) {
+    std::vector<int64_t> out;
+    for (int64_t j = first; j < first + 6; ++j) out.push_back(sample_index(kSeed, batch, count, step, j));
+    return out;
+  };
+  EXPECT_EQ(indices(32, 1437, 0, 0), (std::vector<int64_t>{214, 132, 237, 118, 811, 119}));
+  EXPECT_EQ(indices(32, 1437, 44, 26), (std::vector<int64_t>{1140, 480, 1150, 924, 1405, 153}));
+  EXPECT_EQ(indices(7, 1000000000000, 1000000, 0),
+            (std::vector<int64_t>{654956309217, 10329503368, 631982393373, 709424982473, 540519528237, 271390496001}));
+}
+
 }  // namespace
 }  // namespace isobit::data
