@@ -15,6 +15,8 @@ namespace {
 constexpr int64_t kRightBytes = 1 << 20, kLeftBytes = 256 << 10;
 constexpr int64_t kTotalRows = 2048;  // bounds the running totals kept per thread
 constexpr int64_t kSerialWork = 1 << 15;
+// An operand whose panels are used this often or less is read in place where its layout allows.
+constexpr int64_t kDirectPanels = 4;
 
 template <class T>
 const Kernels<T>& choose(const Kernels<float>& f32, const Kernels<double>& f64) {
@@ -203,8 +205,9 @@ class Part {
       const int64_t begin = chunk % per_period * p_.plan.chunk;
       const int64_t k0 = chunk / per_period * p_.plan.period + begin;
       const int64_t terms = p_.plan.periods ? std::min(p_.plan.chunk, p_.plan.period - begin) : 0;
-      pack_right(j0, columns, k0, terms);
       step_.terms = terms;
+      direct_right_ = ceil_div(rows, plan_.rows) <= kDirectPanels && readable_columns(right_, k0);
+      pack_right(j0, columns, k0, terms);
       step_.load_block = chunk % kChunksPerBlock != 0;
       step_.load_result = chunk >= kChunksPerBlock;
       step_.last = chunk + 1 == chunk_count_;
@@ -219,16 +222,26 @@ class Part {
     const int64_t lanes = kernels_.lanes, vectors = ceil_div(columns, lanes), panels = ceil_div(vectors, plan_.vectors);
     for (int64_t panel = 0; panel < panels; ++panel) {
       const int64_t first = vectors * panel / panels * lanes, last = vectors * (panel + 1) / panels * lanes;
+      if (direct_right_ && last <= columns) continue;  // a short panel must be padded
       kernels_.pack(right_, packed_right_ + first * terms, staging_, last - first, j0 + first,
                     std::min(last, columns) - first, k0, terms);
     }
   }
 
+  // Whether the elements of this chunk are contiguous along k.
+  bool readable_rows(const Operand<T>& op, int64_t k0) const {
+    return op.kind == OperandKind::kStrided && op.k_stride == 1 && k0 % op.k_period + step_.terms <= op.k_period;
+  }
+
+  // Whether they are contiguous along i and equally spaced along k.
+  bool readable_columns(const Operand<T>& op, int64_t k0) const {
+    return op.kind == OperandKind::kStrided && op.i_stride == 1 && k0 % op.k_period + step_.terms <= op.k_period;
+  }
+
   // All tiles of rows i0 + i .. + rows (of all_rows) for one chunk.
   void sweep(int64_t i0, int64_t i, int64_t rows, int64_t all_rows, int64_t j0, int64_t columns, int64_t k0) {
     const int64_t terms = step_.terms, lanes = kernels_.lanes;
-    const bool direct =
-        left_.kind == OperandKind::kStrided && left_.k_stride == 1 && k0 % left_.k_period + terms <= left_.k_period;
+    const bool direct = ceil_div(columns, lanes * plan_.vectors) <= kDirectPanels && readable_rows(left_, k0);
     const int64_t row_panels = ceil_div(rows, plan_.rows);
     if (!direct) {
       for (int64_t panel = 0; panel < row_panels; ++panel) {
@@ -240,8 +253,14 @@ class Part {
     for (int64_t panel = 0; panel < panels; ++panel) {
       const int64_t begin = vectors * panel / panels, wide = vectors * (panel + 1) / panels - begin;
       const int64_t first = begin * lanes, width = wide * lanes;
-      step_.right = packed_right_ + first * terms;
-      step_.right_k_stride = width;
+      if (direct_right_ && first + width <= columns) {
+        step_.right = right_.data + j0 + first + k0 / right_.k_period * right_.k_period_stride +
+                      k0 % right_.k_period * right_.k_stride;
+        step_.right_k_stride = right_.k_stride;
+      } else {
+        step_.right = packed_right_ + first * terms;
+        step_.right_k_stride = width;
+      }
       step_.columns = std::min(width, columns - first);
       for (int64_t r = 0; r < row_panels; ++r) {
         const int64_t row = rows * r / row_panels, count = rows * (r + 1) / row_panels - row;
@@ -315,6 +334,7 @@ class Part {
   int64_t chunk_count_, longest_, left_rows_ = 0;
   T *packed_right_ = nullptr, *packed_left_ = nullptr, *block_totals_ = nullptr, *results_ = nullptr;
   T* staging_ = nullptr;
+  bool direct_right_ = false;
   TileStep<T> step_{};
 };
 
