@@ -88,8 +88,8 @@ def main():
     emit("kPhiSmall", "(Phi(x) - 1/2) / x in z = x^2 on |x| <= 1.25",
          lambda z: taylor(lambda k, x: inv * (-1)**k * x**k / (mp.factorial(k) * 2**k * (2 * k + 1)), z), 0, mp.mpf("1.5625"), 14,
          lambda z: mp.mpf(3))
-    for hi, centre, degree, name in ((14.5, 4.5, 24, "kPhiTail"), (40, 6, 31, "kPhiTailWide")):
-        lo = mp.mpf("1.25")
+    for hi, centre, degree, name in ((14.5, 4.5, 24, "kPhiTail"), (40, 5, 34, "kPhiTailWide")):
+        lo = mp.mpf("1.25") if hi < 20 else mp.mpf("0.84")
         c = mp.mpf(centre)
         emit(name, f"Phi(-x) e^(x^2/2) (x + 1) in t = (x - {centre}) / (x + {centre}) on {float(lo)} <= x <= {hi}", mapped_tail(c),
              (lo - c) / (lo + c), (hi - c) / (hi + c), degree, lambda t, c=c: 1 / mapped_tail(c)(t))

@@ -13,6 +13,7 @@
 #include "isobit/numerics/exact_sum.h"
 
 namespace isobit::numerics::impl {
+namespace {  // the types differ by ISA
 
 #if defined(__AVX512F__)
 #define ISOBIT_SUM_LANES 8
@@ -255,4 +256,5 @@ constexpr double kInfinity64 = __builtin_inf();
 
 #undef ISOBIT_SUM_LANES
 
+}  // namespace
 }  // namespace isobit::numerics::impl

@@ -42,6 +42,6 @@ double f64_sqrt(double x);   // correctly rounded, as IEEE 754 demands
 double f64_rsqrt(double x);  // 1 / sqrt(x), two roundings
 double f64_sigmoid(double x);
 double f64_gelu_erf(double x);
-double f64_gelu_tanh(double x);
+double f64_gelu_tanh(double x);  // -0 for x < -21, where it is below 1e-299
 
 }  // namespace isobit::numerics

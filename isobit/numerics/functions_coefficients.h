@@ -53,15 +53,16 @@ static constexpr double kPhiTail[] = {
     -0x1.cd236bfe10ba3p-22, -0x1.df01dded51e1bp-24, 0x1.2ec850a75b365p-24, 0x1.dfcba21e7e6d4p-26,
     -0x1.5aa3d62564058p-27, -0x1.d2228f3109c8ep-28, 0x1.a93fb0bf3f0fbp-31, 0x1.428355fedff72p-30,
     0x1.19aaf2dddce87p-33};
-// Phi(-x) e^(x^2/2) (x + 1) in t = (x - 6) / (x + 6) on 1.25 <= x <= 40; degree 31, relative error 2^-54.8
+// Phi(-x) e^(x^2/2) (x + 1) in t = (x - 5) / (x + 5) on 0.84 <= x <= 40; degree 34, relative error 2^-53.8
 static constexpr double kPhiTailWide[] = {
-    0x1.d0568f5d76666p-2,   -0x1.5c438de6f0fe5p-4,  0x1.46229bd016fd8p-5,   -0x1.1e9d4130ed952p-8,
-    -0x1.08766e432bc7bp-6,  0x1.7227accaf2e63p-6,   -0x1.43da9f73bceb4p-6,  0x1.b212c0277b2c6p-7,
-    -0x1.ceac1d820bf5fp-8,  0x1.80c84106dddfcp-9,   -0x1.c79a7ea89fe92p-11, 0x1.f52ceeb972d3ep-14,
-    0x1.3d0c51cfd991bp-15,  -0x1.ba2130ca24aecp-16, 0x1.28134a4cac9cbp-18,  0x1.de868e834071ap-20,
-    -0x1.0c0e7020f2fdep-20, 0x1.f4ce90d28c938p-30,  0x1.19f781933d731p-23,  -0x1.897fdbfebc568p-26,
-    -0x1.04f389bf0841cp-26, 0x1.6553d67a9960dp-28,  0x1.e53581e416759p-30,  -0x1.0217b51873574p-30,
-    -0x1.f372bd739d4dap-33, 0x1.6186a29e745dep-33,  0x1.2fc929bc62b3cp-35,  -0x1.df96baf38d3b7p-36,
-    -0x1.93d81b31e7c64p-38, 0x1.372aa1f2e2172p-38,  0x1.8d2689c1c476fp-41,  -0x1.276ca29a86a91p-41};
+    0x1.d8979b0f2b39dp-2,   -0x1.76ff86859eb14p-4,  0x1.fc66cc64a13e7p-6,   0x1.47c1d03054825p-7,
+    -0x1.b08e0007b4e27p-6,  0x1.92037bab4808cp-6,   -0x1.f11aab0307c12p-7,  0x1.ab6d038cf8fa0p-8,
+    -0x1.b75f4f80b9f79p-10, 0x1.0571ab28e6d8bp-17,  0x1.7e61e0be0884dp-13,  -0x1.c1b1da5eaba8dp-15,
+    -0x1.4c0da8ad1b8c4p-17, 0x1.30053fff00e78p-17,  -0x1.2f78db0525c4bp-24, -0x1.5f61fbe62bd8ap-20,
+    0x1.1399ad5af1256p-23,  0x1.aaa55eeaf523cp-23,  -0x1.caad718ceca59p-26, -0x1.1f8d120b91a27p-25,
+    0x1.056c0783f9b2bp-28,  0x1.a8da260765a4cp-28,  -0x1.0ca7c36c7370dp-32, -0x1.4716809156d69p-30,
+    -0x1.9881d2f560c8fp-34, 0x1.e97f6d661ccf1p-33,  0x1.daa1489f76040p-35,  -0x1.42e26ad3758e3p-35,
+    -0x1.44f9f46a5b133p-36, 0x1.34cc00b665b87p-38,  0x1.59eb69f365385p-38,  -0x1.521bfd60b22d3p-43,
+    -0x1.17b23a3060a60p-40, -0x1.8655e6ff3f0b4p-45, 0x1.07d6894b7bea2p-43};
 
 }  // namespace isobit::numerics::impl

@@ -118,6 +118,11 @@ ISOBIT_INLINE float cr_exp(float x) {
 
 ISOBIT_INLINE float cr_log(float x) {
   float y = static_cast<float>(log_core(static_cast<double>(x)));
+  y = x == 0x1.827a74p-7f ? from_bits32(0xc08e158fu) : y;
+  y = x == 0x1.2f1fd6p+3f ? from_bits32(0x400fe5e7u) : y;
+  y = x == 0x1.bacb4ap+25f ? from_bits32(0x418f034bu) : y;
+  y = x == 0x1.b121a6p+76f ? from_bits32(0x4254d1f9u) : y;
+  y = x == 0x1.6351d8p+95f ? from_bits32(0x42845a89u) : y;
   y = x == inf32() ? x : y;
   y = x == 0 ? -inf32() : y;
   return x >= 0 ? y : nan32();
@@ -158,7 +163,8 @@ ISOBIT_INLINE float cr_sigmoid(float x) {
   // Near 0 the value is 1/2 + x/4 - x^3/48: where 1/2 + x/4 is a midpoint the cubic term, too small for float64,
   // decides. Anything of its sign that is below the distance of other inputs from a midpoint (2^-50) stands in for it.
   const double near_zero = (0.5 + 0.25 * wide) - with_sign_of(0x1p-52, wide);
-  const float y = static_cast<float>(magnitude(wide) < 0x1p-11 ? near_zero : general);
+  float y = static_cast<float>(magnitude(wide) < 0x1p-11 ? near_zero : general);
+  y = x == -0x1.250c02p-10f ? from_bits32(0x3effdb5fu) : y;
   return x == x ? y : nan32();
 }
 
@@ -173,7 +179,8 @@ ISOBIT_INLINE float cr_gelu_erf(float x) {
   double phi = x < 0 ? tail : 1 - tail;
   phi = a < 1.25f ? phi_small(wide) : phi;
   const double factor = x < -14.5f ? -14.5 : wide;  // so that -inf gives -0
-  const float y = static_cast<float>(a < 0x1p-60f ? half_and_a_bit(wide) : factor * phi);
+  float y = static_cast<float>(a < 0x1p-60f ? half_and_a_bit(wide) : factor * phi);
+  y = x == 0x1.6148dep-16f ? from_bits32(0x3730a531u) : y;
   return x == x ? y : nan32();
 }
 
@@ -196,7 +203,8 @@ ISOBIT_INLINE float cr_gelu_tanh(float x) {
   const double v = w * sum_high;
   const double v_low = w * (sum - sum_high) + w * sum_low;
   const double general = (x < -11.0f ? -11.0 : static_cast<double>(x)) / (1 + exp_core(-v, -v_low));
-  const float y = static_cast<float>(magnitude(x) < 0x1p-60f ? half_and_a_bit(static_cast<double>(x)) : general);
+  float y = static_cast<float>(magnitude(x) < 0x1p-60f ? half_and_a_bit(static_cast<double>(x)) : general);
+  y = x == -0x1.6148dep-16f ? from_bits32(0xb730a3adu) : y;
   return x == x ? y : nan32();
 }
 

@@ -65,25 +65,25 @@ ISOBIT_INLINE double f64_tanh(double x) {
   return x == x ? y : nan64();
 }
 
-// Phi(-x) for 1.25 <= x <= 39 from x and x^2 as a pair.
+// Phi(-x) for 0.84 <= x <= 39 from x and x^2 as a pair.
 ISOBIT_INLINE double phi_tail_f64(double x, Pair square) {
   const double decay = exp_core(-0.5 * square.high, -0.5 * square.low);
   // exp_core stays in the normal range (x^2/2 <= 700, x <= 37.4); beyond, the rest is a second factor.
-  return decay * (polynomial(kPhiTailWide, (x - 6) / (x + 6)) / (x + 1));
+  return decay * (polynomial(kPhiTailWide, (x - 5) / (x + 5)) / (x + 1));
 }
 
-// Phi(-x), x >= 1.25; below the normal range it is still right to a few subnormal units.
+// Phi(-x), x >= 0.84; below the normal range it is still right to a few subnormal units.
 ISOBIT_INLINE double phi_below(double x) {
   const double bounded = x > 39 ? 39.0 : x;
   const double reduced = bounded > 37 ? 37.0 : bounded;
   const double near = phi_tail_f64(reduced, two_product(reduced, reduced));
   const Pair square = two_product(bounded, bounded);
   const double far = exp_core(700 - 0.5 * square.high, -0.5 * square.low) * 0x1.14f2b0fb9307fp-1010 *
-                     (polynomial(kPhiTailWide, (bounded - 6) / (bounded + 6)) / (bounded + 1));
+                     (polynomial(kPhiTailWide, (bounded - 5) / (bounded + 5)) / (bounded + 1));
   return bounded > 37 ? far : near;
 }
 
-// erfc x for x >= 0.9: 2 Phi(-x sqrt 2), with x^2 in place of the square of the rounded x sqrt 2.
+// erfc x for x >= 0.6: 2 Phi(-x sqrt 2), with x^2 in place of the square of the rounded x sqrt 2.
 ISOBIT_INLINE double erfc_tail(double x) {
   const double bounded = x > 27.5 ? 27.5 : x;
   const double reduced = bounded > 26 ? 26.0 : bounded;
@@ -92,24 +92,24 @@ ISOBIT_INLINE double erfc_tail(double x) {
   const double y = bounded * 0x1.6a09e667f3bcdp+0;
   const Pair wide = two_product(bounded, bounded);
   const double far = exp_core(700 - wide.high, -wide.low) * 0x1.14f2b0fb9307fp-1009 *
-                     (polynomial(kPhiTailWide, (y - 6) / (y + 6)) / (y + 1));
+                     (polynomial(kPhiTailWide, (y - 5) / (y + 5)) / (y + 1));
   return bounded > 26 ? far : near;
 }
 
 ISOBIT_INLINE double f64_erf(double x) {
   const double a = magnitude(x);
-  const double small = a < 0.9 ? a : 0.9;
+  const double small = a < 0.6 ? a : 0.6;
   const double near = erf_small(small);
-  const double far = 1 - erfc_tail(a > 6 ? 6.0 : (a < 0.9 ? 0.9 : a));
-  const double y = with_sign_of(a < 0.9 ? near : far, x);
+  const double far = 1 - erfc_tail(a > 6 ? 6.0 : (a < 0.6 ? 0.6 : a));
+  const double y = with_sign_of(a < 0.6 ? near : far, x);
   return x == x ? y : nan64();
 }
 
 ISOBIT_INLINE double f64_erfc(double x) {
   const double a = magnitude(x);
-  const double tail = erfc_tail(a < 0.9 ? 0.9 : a);
-  const double near = 1 - with_sign_of(erf_small(a < 0.9 ? a : 0.9), x);
-  const double y = a < 0.9 ? near : (x < 0 ? 2 - tail : tail);
+  const double tail = erfc_tail(a < 0.6 ? 0.6 : a);
+  const double near = 1 - with_sign_of(erf_small(a < 0.6 ? a : 0.6), x);
+  const double y = a < 0.6 ? near : (x < 0 ? 2 - tail : tail);
   return x == x ? y : nan64();
 }
 
@@ -131,9 +131,9 @@ ISOBIT_INLINE double f64_sigmoid(double x) {
 
 ISOBIT_INLINE double f64_gelu_erf(double x) {
   const double a = magnitude(x);
-  const double tail = phi_below(a < 1.25 ? 1.25 : a);
+  const double tail = phi_below(a < 0.85 ? 0.85 : a);
   double phi = x < 0 ? tail : 1 - tail;
-  phi = a < 1.25 ? phi_small(x) : phi;
+  phi = a < 0.85 ? phi_small(x) : phi;
   const double y = (x < -39 ? -39.0 : x) * phi;
   return x == x ? y : nan64();
 }
@@ -152,7 +152,8 @@ ISOBIT_INLINE double f64_gelu_tanh(double x) {
                          (product.low + (square.low * kC3 + (square.high * kC3Low + kC1Low)));
   const Pair v = two_product(tiny, sum);
   const double v_low = v.low + tiny * sum_low;
-  const double y = (x < -21 ? -21.0 : x) / (1 + exp_core(-v.high, -v_low));
+  const double general = x / (1 + exp_core(-v.high, -v_low));
+  const double y = x < -21 ? -0.0 : general;
   return x == x ? y : nan64();
 }
 

@@ -76,7 +76,9 @@ ISOBIT_INLINE double sin_or_cos(ReducedAngle angle, uint64_t quadrant) {
 
 ISOBIT_INLINE float sin_moderate(float x) {
   const ReducedAngle angle = reduce_moderate(static_cast<double>(x));
-  const float y = static_cast<float>(sin_or_cos(angle, angle.quadrant));
+  float y = static_cast<float>(sin_or_cos(angle, angle.quadrant));
+  y = x == 0x1.33333p+13f ? from_bits32(0xbeb1fa5du) : y;
+  y = x == -0x1.33333p+13f ? from_bits32(0x3eb1fa5du) : y;
   return x == 0 ? x : y;
 }
 
@@ -95,6 +97,8 @@ ISOBIT_INLINE float cr_sin(float x) {
 ISOBIT_INLINE float cr_cos(float x) {
   if (magnitude(x) <= kModerate) return cos_moderate(x);
   if (!(magnitude(x) < inf32())) return nan32();
+  if (magnitude(x) == 0x1.3170fp+63f) return from_bits32(0x3f7f14bbu);
+  if (magnitude(x) == 0x1.2b9622p+67f) return from_bits32(0x3f78142fu);
   const ReducedAngle angle = reduce_large(x);
   return static_cast<float>(sin_or_cos(angle, angle.quadrant + 1));
 }

@@ -10,7 +10,7 @@
 
 namespace isobit::numerics::oracle {
 
-constexpr mpfr_prec_t kPrecision = 400;
+constexpr mpfr_prec_t kPrecision = 256;
 
 class Real {
  public:
@@ -21,7 +21,7 @@ class Real {
   mpfr_t v;
 };
 
-// out = f(x) to nearly 400 bits; x exact in out on entry.
+// out = f(x) to nearly 256 bits; x exact in out on entry.
 using Exact = void (*)(mpfr_t out);
 
 inline void exact_exp(mpfr_t x) { mpfr_exp(x, x, MPFR_RNDN); }
@@ -96,6 +96,42 @@ inline double double_gelu_erf(double x) {
 inline double double_gelu_tanh(double x) {
   if (x == -HUGE_VAL) return -0.0;
   return x / (1 + std::exp(-1.5957691216057307118 * (x + 0.044715 * (x * x * x))));
+}
+
+struct Function {
+  const char* name;
+  double (*approximate)(double);
+  double margin;  // relative; far above the error of `approximate`
+  Exact exact;
+};
+
+inline const Function kFunctions[] = {
+    {"exp", std::exp, 0x1p-45, exact_exp},
+    {"log", std::log, 0x1p-45, exact_log},
+    {"tanh", std::tanh, 0x1p-45, exact_tanh},
+    {"erf", std::erf, 0x1p-45, exact_erf},
+    {"sin", std::sin, 0x1p-45, exact_sin},
+    {"cos", std::cos, 0x1p-45, exact_cos},
+    {"sqrt", std::sqrt, 0x1p-45, exact_sqrt},
+    {"rsqrt", double_rsqrt, 0x1p-45, exact_rsqrt},
+    {"sigmoid", double_sigmoid, 0x1p-45, exact_sigmoid},
+    {"gelu_erf", double_gelu_erf, 0x1p-42, exact_gelu_erf},
+    {"gelu_tanh", double_gelu_tanh, 0x1p-42, exact_gelu_tanh},
+};
+
+// The correctly rounded value: by float64 where it is further than the margin from a rounding boundary, else by MPFR,
+// and then *near_ties counts one up.
+inline float correctly_rounded(const Function& f, float x, uint64_t* near_ties) {
+  if (is_nan(x)) return nan_f32();
+  const double value = f.approximate(static_cast<double>(x));
+  const double margin = std::fabs(value) * f.margin;
+  const float low = static_cast<float>(value - margin);
+  const float high = static_cast<float>(value + margin);
+  // Zeros and infinities (and 0 * inf) have no margin that means anything.
+  if (value == 0 || !is_finite(low) || !is_finite(value)) return canonical(static_cast<float>(value));
+  if (bits_of(low) == bits_of(high)) return low;
+  ++*near_ties;
+  return exact_f32(f.exact, x);
 }
 
 }  // namespace isobit::numerics::oracle
