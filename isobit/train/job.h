@@ -26,6 +26,7 @@ struct Job {
   models::ModelConfig model;  // batch, input_shape, classes, training and seed are filled from the rest
   data::DataConfig data;
   int64_t batch = 0;
+  std::string salt_path;  // a file of 64 hex digits that salts the sample hashes; "" for public data
 
   Optimizer optimizer = Optimizer::kSgd;
   double lr = 0;

@@ -133,7 +133,7 @@ Status read_job(Table t, Job& job) {
   ISOBIT_RETURN_IF_ERROR(t.integer("seed", seed, 0, std::numeric_limits<int64_t>::max()));
   job.seed = static_cast<uint64_t>(seed);
   if (!t.present("steps")) return unreadable(text_of(t.where("steps"), ": is missing; say how many steps to train"));
-  ISOBIT_RETURN_IF_ERROR(t.integer("steps", job.steps, 1, kMost));
+  ISOBIT_RETURN_IF_ERROR(t.integer("steps", job.steps, 1, 1 << 22));
   ISOBIT_RETURN_IF_ERROR(t.text("arithmetic", job.arithmetic));
   if (job.arithmetic != "ordered-1") {
     return unreadable(
@@ -177,10 +177,11 @@ Status read_data(Table t, Job& job, const std::string& folder) {
   ISOBIT_RETURN_IF_ERROR(t.integer("batch", job.batch, 1, 1 << 20));
   ISOBIT_RETURN_IF_ERROR(t.integer("context", d.context, 1, 1 << 20));
   ISOBIT_RETURN_IF_ERROR(t.texts("augment", d.augment));
-  const std::array<std::pair<const char*, std::string*>, 4> paths = {{{"path", &d.path},
+  const std::array<std::pair<const char*, std::string*>, 5> paths = {{{"path", &d.path},
                                                                       {"labels_path", &d.labels_path},
                                                                       {"test_path", &d.test_path},
-                                                                      {"test_labels_path", &d.test_labels_path}}};
+                                                                      {"test_labels_path", &d.test_labels_path},
+                                                                      {"salt", &job.salt_path}}};
   for (const auto& [key, path] : paths) {
     ISOBIT_RETURN_IF_ERROR(t.text(key, *path));
     *path = resolved(*path, folder);
@@ -326,11 +327,12 @@ std::string job_to_toml(const Job& job) {
   toml::table data{{"dataset", job.data.dataset}, {"batch", job.batch}};
   if (job.data.context > 0) data.insert("context", job.data.context);
   if (!job.data.augment.empty()) data.insert("augment", strings(job.data.augment));
-  const std::array<std::pair<const char*, const std::string*>, 4> paths = {
+  const std::array<std::pair<const char*, const std::string*>, 5> paths = {
       {{"path", &job.data.path},
        {"labels_path", &job.data.labels_path},
        {"test_path", &job.data.test_path},
-       {"test_labels_path", &job.data.test_labels_path}}};
+       {"test_labels_path", &job.data.test_labels_path},
+       {"salt", &job.salt_path}}};
   for (const auto& [key, path] : paths) {
     if (!path->empty()) data.insert(key, fs::absolute(*path).lexically_normal().string());
   }

@@ -1,0 +1,38 @@
+// Audits a run bundle by replaying its job on a platform of the auditor's.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "isobit/base/file.h"
+#include "isobit/commit/signature.h"
+#include "isobit/platform/platform.h"
+#include "isobit/verify/auditor.h"
+
+namespace isobit::run {
+
+struct AuditRequest {
+  fs::path run;
+  commit::PublicKey client;  // pinned by the auditor
+  platform::Platform platform;
+  std::vector<std::string> overrides;  // where the auditor's own copy of the data lies: data.path=...
+  std::optional<uint64_t> from_step;   // replay from the checkpoint of this step
+  std::optional<uint64_t> sample;      // replay this many intervals, drawn with sample_seed
+  Bytes sample_seed;
+  std::function<void(uint64_t done, uint64_t total)> progress;
+};
+
+struct AuditSummary {
+  verify::AuditVerdict verdict;
+  std::string platform;
+  // Of --sample: how many intervals there are, which were replayed, and the chance to hit if one of them were wrong.
+  uint64_t intervals = 0;
+  std::vector<verify::Interval> sampled;
+  double detection_probability = 1;
+};
+
+// A verdict whenever the bundle could be judged; an error when this machine could not (kUnreadable: no bundle, newer
+// version, data missing; kUsage: a step without checkpoint).
+Expected<AuditSummary> audit_run(const AuditRequest& request);
+
+}  // namespace isobit::run

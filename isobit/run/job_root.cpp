@@ -1,0 +1,112 @@
+#include "isobit/run/job_root.h"
+
+#include "isobit/base/file.h"
+#include "isobit/base/text.h"
+
+namespace isobit::run {
+
+namespace {
+
+// What "the same arithmetic" means besides the arithmetic's own version; a change of any of these changes job roots.
+constexpr std::string_view kVersions = "generator:philox4x32-10/1 samples:1 preprocessing:1 tensor-root:1 graph:1";
+
+commit::Salt sample_salt(const commit::Salt& dataset, data::Split split, int64_t index) {
+  ByteWriter w;
+  w.fixed(dataset);
+  w.u8(static_cast<uint8_t>(split));
+  w.i64(index);
+  return commit::tagged_hash("isobit.sample-salt", 1, w.view());
+}
+
+std::vector<commit::Digest> sample_leaves(const data::Dataset& dataset, const commit::Salt& salt, data::Split split,
+                                          ThreadPool& pool) {
+  std::vector<commit::Digest> leaves(static_cast<size_t>(dataset.count(split)));
+  pool.parallel_for(dataset.count(split), 64, [&](int64_t begin, int64_t end) {
+    Bytes sample;
+    for (int64_t i = begin; i < end; ++i) {
+      dataset.sample_bytes(split, i, sample);
+      leaves[static_cast<size_t>(i)] =
+          commit::sample_leaf(sample_salt(salt, split, i), static_cast<uint64_t>(i), sample);
+    }
+  });
+  return leaves;
+}
+
+void write_tree(ByteWriter& w, const std::vector<commit::Digest>& leaves, ThreadPool& pool) {
+  w.u64(leaves.size());
+  w.fixed(commit::merkle_root(leaves, &pool));
+}
+
+}  // namespace
+
+Expected<commit::Salt> dataset_salt(const train::Job& job) {
+  if (job.salt_path.empty()) return commit::tagged_hash("isobit.public-salt", 1, {});
+  ISOBIT_TRY(const Bytes bytes, read_file(job.salt_path, 1 << 10));
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  return commit::digest_from_hex(text, job.salt_path);
+}
+
+DatasetCommitment commit_dataset(const data::Dataset& dataset, const commit::Salt& salt, ThreadPool& pool) {
+  DatasetCommitment commitment;
+  commitment.train_leaves = sample_leaves(dataset, salt, data::Split::kTrain, pool);
+  ByteWriter w;
+  w.bytes(dataset.header_bytes());
+  write_tree(w, commitment.train_leaves, pool);
+  write_tree(w, sample_leaves(dataset, salt, data::Split::kTest, pool), pool);
+  commitment.root = commit::tagged_hash("isobit.dataset", 1, w.view());
+  return commitment;
+}
+
+commit::Digest batch_digest(const DatasetCommitment& dataset, int64_t step, const std::vector<int64_t>& indices) {
+  std::vector<commit::Digest> leaves;
+  leaves.reserve(indices.size());
+  for (int64_t i : indices) leaves.push_back(dataset.train_leaves[static_cast<size_t>(i)]);
+  ByteWriter w;
+  w.i64(step);
+  w.u64(leaves.size());
+  w.fixed(commit::merkle_root(leaves));
+  return commit::tagged_hash("isobit.batch", 1, w.view());
+}
+
+commit::Digest job_root(const train::Job& job, const data::Dataset& dataset, const DatasetCommitment& commitment,
+                        const train::StepGraph& graph, const commit::Digest& initial_state) {
+  ByteWriter w;
+  w.bytes(train::canonical_job_bytes(job));
+  w.fixed(commitment.root);
+  w.i64(dataset.train_count());
+  w.i64(dataset.test_count());
+  w.fixed(commit::tagged_hash("isobit.step-graph", 1, graph.graph.canonical_bytes()));
+  const auto eval = train::build_eval_graph(job, dataset, 1);
+  ISOBIT_CHECK(eval.has_value());  // the step graph of the same job was built
+  w.fixed(commit::tagged_hash("isobit.eval-graph", 1, eval->graph.canonical_bytes()));
+  w.fixed(initial_state);
+  w.text(kVersions);
+  return commit::tagged_hash("isobit.job-root", 1, w.view());
+}
+
+verify::TranscriptRules transcript_rules(const train::Job& job) {
+  return {static_cast<uint64_t>(job.steps), static_cast<uint64_t>(job.commit_every), DType::kFloat32, false};
+}
+
+Expected<commit::Digest> state_digest(const train::Trainer& trainer, ThreadPool& pool) {
+  ISOBIT_TRY(const commit::StateRoot root,
+             commit::state_root(trainer.state(), static_cast<uint64_t>(trainer.step()), pool));
+  return root.digest();
+}
+
+Expected<Session> open_session(const train::Job& job, platform::Engine& engine) {
+  Session session;
+  session.job = job;
+  ISOBIT_RETURN_IF_ERROR(transcript_rules(job).check(job.name));
+  ISOBIT_TRY(const commit::Salt salt, dataset_salt(job));
+  ISOBIT_TRY(session.dataset, data::open_dataset(job.data));
+  ISOBIT_TRY(session.trainer, train::Trainer::create(job, session.dataset, engine));
+  session.commitment = commit_dataset(*session.dataset, salt, engine.pool());
+  ISOBIT_TRY(session.initial_state, state_digest(*session.trainer, engine.pool()));
+  session.root =
+      job_root(job, *session.dataset, session.commitment, session.trainer->step_graph(), session.initial_state);
+  return session;
+}
+
+}  // namespace isobit::run

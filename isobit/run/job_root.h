@@ -1,0 +1,55 @@
+// What a job commits to: digests of everything its paths name. Byte layouts: docs/formats/job.md.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "isobit/commit/hash.h"
+#include "isobit/commit/tensor_root.h"
+#include "isobit/data/dataset.h"
+#include "isobit/train/job.h"
+#include "isobit/train/trainer.h"
+#include "isobit/verify/transcript.h"
+
+namespace isobit::run {
+
+// The dataset, sample by sample. The leaves of the training split stay at hand for batch commitments.
+struct DatasetCommitment {
+  commit::Digest root{};
+  std::vector<commit::Digest> train_leaves;
+};
+
+// The salt of the dataset: the file that the job names, else the public salt, which protects nothing (right for data
+// that are public anyway). kUnreadable when the file is not 64 hex digits.
+Expected<commit::Salt> dataset_salt(const train::Job& job);
+
+// Sample i of a split is hashed with a salt of its own, derived from the dataset's, so that one sample can be shown
+// without baring the others. Parallel; the same for any number of threads.
+DatasetCommitment commit_dataset(const data::Dataset& dataset, const commit::Salt& salt, ThreadPool& pool);
+
+// Of one step: the samples of its batch, in order.
+commit::Digest batch_digest(const DatasetCommitment& dataset, int64_t step, const std::vector<int64_t>& indices);
+
+// H(canonical job, dataset root and counts, graphs of step and evaluation, initial state root, versions).
+commit::Digest job_root(const train::Job& job, const data::Dataset& dataset, const DatasetCommitment& commitment,
+                        const train::StepGraph& graph, const commit::Digest& initial_state);
+
+// The shape of the job's transcript.
+verify::TranscriptRules transcript_rules(const train::Job& job);
+
+// Everything that training or replaying a job needs, opened once.
+struct Session {
+  train::Job job;
+  std::shared_ptr<const data::Dataset> dataset;
+  DatasetCommitment commitment;
+  std::unique_ptr<train::Trainer> trainer;  // at step 0
+  commit::Digest initial_state{};
+  commit::Digest root{};
+};
+
+Expected<Session> open_session(const train::Job& job, platform::Engine& engine);
+
+// commit::StateRoot::digest() of the trainer's state at its step.
+Expected<commit::Digest> state_digest(const train::Trainer& trainer, ThreadPool& pool);
+
+}  // namespace isobit::run

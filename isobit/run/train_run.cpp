@@ -1,0 +1,170 @@
+#include "isobit/run/train_run.h"
+
+#include "isobit/base/text.h"
+#include "isobit/bundle/writer.h"
+#include "isobit/formats/safetensors.h"
+#include "isobit/run/keys.h"
+#include "isobit/verify/auditor.h"
+
+namespace isobit::run {
+
+namespace {
+
+verify::Evaluation evaluation_leaf(const train::Evaluation& e) {
+  return {verify::LossBits::of(e.loss), static_cast<uint64_t>(e.rows), static_cast<uint64_t>(e.top1),
+          static_cast<uint64_t>(e.top5)};
+}
+
+// Drives a trainer and writes what it does into the bundle.
+class Loop {
+ public:
+  Loop(const TrainRequest& request, Session session, platform::Engine& engine, bundle::BundleWriter writer)
+      : request_(request), session_(std::move(session)), engine_(engine), writer_(std::move(writer)) {}
+
+  Expected<TrainSummary> run() {
+    train::Trainer& trainer = *session_.trainer;
+    if (writer_.position() == 0) {
+      ISOBIT_RETURN_IF_ERROR(writer_.append(verify::InitialLeaf{session_.root, session_.initial_state}));
+      ISOBIT_RETURN_IF_ERROR(writer_.sign_head());
+    }
+    const int64_t first = trainer.step();
+    const double begin = now();
+    while (trainer.step() < session_.job.steps) {
+      if (request_.stop != nullptr && request_.stop->load()) return stopped();
+      ISOBIT_RETURN_IF_ERROR(step());
+      if (request_.progress) request_.progress({trainer.step(), session_.job.steps, first, last_.loss, last_.lr});
+    }
+    return finish(first, begin);
+  }
+
+ private:
+  double now() const { return request_.seconds ? request_.seconds() : 0.0; }
+
+  Status step() {
+    train::Trainer& trainer = *session_.trainer;
+    ISOBIT_TRY(last_, trainer.advance());
+    const int64_t t = trainer.step();
+    verify::StepLeaf leaf{static_cast<uint64_t>(t), batch_digest(session_.commitment, t, last_.indices),
+                          verify::LossBits::of(last_.loss), std::nullopt, std::nullopt};
+    const bool commits = t % session_.job.commit_every == 0;
+    if (commits) {
+      ISOBIT_TRY(leaf.state_root, state_digest(trainer, engine_.pool()));
+    }
+    ISOBIT_RETURN_IF_ERROR(writer_.append(leaf));
+    if (commits) ISOBIT_RETURN_IF_ERROR(writer_.sign_head());
+    if (session_.job.checkpoint_every > 0 && t % session_.job.checkpoint_every == 0 && t < session_.job.steps) {
+      return checkpoint();
+    }
+    return {};
+  }
+
+  Status checkpoint() {
+    const train::Trainer& trainer = *session_.trainer;
+    ISOBIT_TRY(const Bytes bytes, formats::encode_safetensors({trainer.state(), {{"step", text_of(trainer.step())}}}));
+    return writer_.write_checkpoint(static_cast<uint64_t>(trainer.step()), bytes,
+                                    static_cast<uint64_t>(session_.job.checkpoint_keep));
+  }
+
+  // A checkpoint where we stand, so that nothing is computed twice.
+  Expected<TrainSummary> stopped() {
+    if (session_.trainer->step() > 0) ISOBIT_RETURN_IF_ERROR(checkpoint());
+    return summary();
+  }
+
+  Expected<TrainSummary> finish(int64_t first, double begin) {
+    train::Trainer& trainer = *session_.trainer;
+    if (request_.tamper_at_end) request_.tamper_at_end(trainer.mutable_state());
+    TrainSummary s = summary();
+    ISOBIT_TRY(s.evaluation, trainer.evaluate());
+    ISOBIT_TRY(s.final_state_root, state_digest(trainer, engine_.pool()));
+    ISOBIT_RETURN_IF_ERROR(writer_.append(
+        verify::FinalLeaf{static_cast<uint64_t>(trainer.step()), s.final_state_root, evaluation_leaf(s.evaluation)}));
+    ISOBIT_RETURN_IF_ERROR(checkpoint());
+    std::map<std::string, std::string> facts = {{"platform", s.platform}};
+    if (request_.seconds) {
+      facts["seconds"] = text_of(static_cast<int64_t>((now() - begin) * 1000 + 0.5) * 1e-3);
+      facts["first_step"] = text_of(first + 1);
+    }
+    ISOBIT_RETURN_IF_ERROR(writer_.finish(facts));
+    s.finished = true;
+    s.transcript_root = writer_.transcript().transcript_root();
+    return s;
+  }
+
+  TrainSummary summary() const {
+    TrainSummary s;
+    s.step = session_.trainer->step();
+    s.steps = session_.job.steps;
+    s.job_root = session_.root;
+    s.final_loss = last_.loss;
+    s.platform = engine_.platform().text();
+    return s;
+  }
+
+  const TrainRequest& request_;
+  Session session_;
+  platform::Engine& engine_;
+  bundle::BundleWriter writer_;
+  train::StepResult last_;
+};
+
+// Puts the trainer at the newest checkpoint that is whole and, where the transcript commits a state, is that state.
+Status go_to_checkpoint(bundle::BundleWriter& writer, Session& session, platform::Engine& engine) {
+  for (uint64_t step : writer.checkpoints()) {
+    const auto bytes = writer.read_checkpoint(step);
+    if (!bytes) continue;
+    auto file = formats::decode_safetensors(*bytes, text_of("checkpoint of step ", step));
+    if (!file || !session.trainer->restore(std::move(file->tensors), static_cast<int64_t>(step))) continue;
+    ISOBIT_TRY(const commit::Digest found, state_digest(*session.trainer, engine.pool()));
+    if (verify::compare_checkpoint(writer.transcript(), step, found)) continue;
+    return writer.continue_from(step);
+  }
+  ISOBIT_TRY(session.trainer, train::Trainer::create(session.job, session.dataset, engine));
+  return {};
+}
+
+void apply_tamper(const TrainRequest& request, Session& session) { session.trainer->set_tamper(request.tamper); }
+
+}  // namespace
+
+Expected<TrainSummary> train_run(const TrainRequest& request) {
+  // A folder that cannot take the run is said before anything is computed.
+  const bundle::RunState state = bundle::run_state(request.out);
+  if (state == bundle::RunState::kFinished || state == bundle::RunState::kUnfinished) {
+    return usage_error(text_of(request.out.string(), ": holds a run already; ",
+                               state == bundle::RunState::kFinished
+                                   ? "choose another --out"
+                                   : "continue it with --resume, or choose another --out"));
+  }
+  platform::Engine engine(request.platform);
+  ISOBIT_TRY(Session session, open_session(request.job, engine));
+  verify::EngagementTerms terms;
+  terms.job_root = session.root;
+  ISOBIT_TRY(terms.run_id, random_run_id());
+  terms.trainer_keys = {request.trainer.public_key()};
+  ISOBIT_TRY(const verify::Engagement engagement, verify::make_engagement(terms, request.client, request.trainer));
+  const std::string toml = train::job_to_toml(session.job);
+  ISOBIT_TRY(bundle::BundleWriter writer, bundle::BundleWriter::create(request.out, as_bytes(toml), engagement,
+                                                                       transcript_rules(session.job), request.trainer));
+  apply_tamper(request, session);
+  return Loop(request, std::move(session), engine, std::move(writer)).run();
+}
+
+Expected<TrainSummary> resume_run(const TrainRequest& request) {
+  ISOBIT_TRY(bundle::BundleWriter writer, bundle::BundleWriter::resume(request.out, request.trainer));
+  const Bytes& toml = writer.job_toml();
+  ISOBIT_TRY(const train::Job job, train::parse_job({reinterpret_cast<const char*>(toml.data()), toml.size()},
+                                                    (request.out / "job.toml").string(), "", request.overrides));
+  platform::Engine engine(request.platform);
+  ISOBIT_TRY(Session session, open_session(job, engine));
+  if (session.root != writer.engagement().terms.job_root) {
+    return rejected(text_of(request.out.string(), ": the job root ", commit::hex_of(session.root),
+                            " of its job.toml and data is not the engaged ",
+                            commit::hex_of(writer.engagement().terms.job_root), "; are the data the same?"));
+  }
+  ISOBIT_RETURN_IF_ERROR(go_to_checkpoint(writer, session, engine));
+  apply_tamper(request, session);
+  return Loop(request, std::move(session), engine, std::move(writer)).run();
+}
+
+}  // namespace isobit::run

@@ -1,0 +1,57 @@
+// Trains a job into a run bundle: the one training loop there is around train::Trainer.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+
+#include "isobit/base/file.h"
+#include "isobit/commit/signature.h"
+#include "isobit/run/job_root.h"
+#include "isobit/train/trainer.h"
+
+namespace isobit::run {
+
+struct TrainProgress {
+  int64_t step = 0;
+  int64_t steps = 0;
+  int64_t first_step = 0;  // where this process began
+  float loss = 0;
+  double lr = 0;
+};
+
+struct TrainRequest {
+  fs::path out;
+  train::Job job;                      // ignored by resume_run, which takes the run's own
+  std::vector<std::string> overrides;  // resume_run: of data paths
+  platform::Platform platform;
+  commit::SecretKey trainer;
+  commit::SecretKey client;  // signs the engagement of a new run
+  // What a dishonest trainer changes; empty functions for an honest one.
+  train::Tamper tamper;
+  std::function<void(std::vector<NamedTensor>&)> tamper_at_end;
+  std::function<void(const TrainProgress&)> progress;  // after each step
+  std::function<double()> seconds;                     // a clock, for the facts of the manifest
+  const std::atomic<bool>* stop = nullptr;             // set: stop after the current step, resumable
+};
+
+struct TrainSummary {
+  bool finished = false;  // false: stopped early; resume continues
+  int64_t step = 0;
+  int64_t steps = 0;
+  commit::Digest final_state_root{};
+  commit::Digest transcript_root{};
+  commit::Digest job_root{};
+  float final_loss = 0;
+  train::Evaluation evaluation;
+  std::string platform;
+};
+
+// A new run in request.out (absent or empty). Errors: as BundleWriter::create, open_session and Trainer::advance.
+Expected<TrainSummary> train_run(const TrainRequest& request);
+
+// Continues an unfinished run from its newest usable checkpoint; a step whose leaf is already there is computed again
+// and must agree. kUsage when the run is finished.
+Expected<TrainSummary> resume_run(const TrainRequest& request);
+
+}  // namespace isobit::run
