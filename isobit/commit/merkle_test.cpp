@@ -70,9 +70,8 @@ TEST(Rfc6962, ProofsOfTheReferenceLeaves) {
 std::vector<Digest> leaves_of(size_t n) {
   std::vector<Digest> out;
   for (size_t i = 0; i < n; ++i) {
-    ByteWriter bytes;
-    bytes.u64(i);
-    out.push_back(leaf_hash(bytes.view()));
+    const uint8_t bytes[] = {static_cast<uint8_t>(i), static_cast<uint8_t>(i >> 8)};
+    out.push_back(leaf_hash(bytes));
   }
   return out;
 }
