@@ -1,10 +1,14 @@
 #include "isobit/kernels/embedding/embedding.h"
 
+#include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "isobit/kernels/embedding/reference.h"
 #include "isobit/kernels/reduce/parallel.h"
 #include "isobit/kernels/reduce/primitives.h"
+#include "isobit/kernels/reduce/settle.h"
+#include "isobit/numerics/bits.h"
 #include "isobit/numerics/exact_sum.h"
 
 namespace isobit::kernels {
@@ -30,22 +34,30 @@ void gather(const KernelContext& ctx, int64_t n, int64_t C, const int64_t* indic
   });
 }
 
+// One or two float32 are added by one operation; + 0 makes of -0 the +0 that an exact zero is.
+void sum_of_two(const float* a, const float* b, int64_t C, float* dst) {
+  for (int64_t c = 0; c < C; ++c) dst[c] = numerics::canonical((a[c] + (b ? b[c] : 0.0f)) + 0.0f);
+}
+
 // dst = the sum of the `count` rows of diff_dst at `rows`, a block of columns at a time.
 void sum_of_rows(const ReducePrimitives& isa, const int64_t* rows, int64_t count, int64_t C, const float* diff_dst,
                  float* dst) {
+  if (count <= 2) return sum_of_two(diff_dst + rows[0] * C, count == 2 ? diff_dst + rows[1] * C : nullptr, C, dst);
   double sum[kColumnBlock], size[kColumnBlock];
+  float least[kColumnBlock];
   uint8_t undecided[kColumnBlock];
   for (int64_t c = 0; c < C; c += kColumnBlock) {
     const int64_t cols = std::min(kColumnBlock, C - c);
     std::fill_n(sum, cols, 0.0);
     std::fill_n(size, cols, 0.0);
-    for (int64_t i = 0; i < count; ++i) isa.add_columns(diff_dst + rows[i] * C + c, 1, C, cols, sum, size);
-    if (isa.round_columns(cols, sum, size, static_cast<double>(count + 4), dst + c, undecided) == 0) continue;
+    std::fill_n(least, cols, std::numeric_limits<float>::infinity());
+    for (int64_t i = 0; i < count; ++i) isa.add_columns(diff_dst + rows[i] * C + c, 1, C, cols, sum, size, least);
+    if (isa.round_columns(cols, sum, size, least, static_cast<double>(count + 4), dst + c, undecided) == 0) continue;
     std::vector<Segment> segments(static_cast<size_t>(count));
     for (int64_t j = 0; j < cols; ++j) {
       if (!undecided[j]) continue;
       for (int64_t i = 0; i < count; ++i) segments[i] = {diff_dst + rows[i] * C + c + j, 1, 1};
-      dst[c + j] = numerics::sum_exactly(segments.data(), count);
+      dst[c + j] = sum_settled(segments.data(), count);
     }
   }
 }

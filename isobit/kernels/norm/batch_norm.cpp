@@ -5,6 +5,7 @@
 #include "isobit/kernels/norm/primitives.h"
 #include "isobit/kernels/norm/reference.h"
 #include "isobit/kernels/reduce/parallel.h"
+#include "isobit/kernels/reduce/settle.h"
 #include "isobit/numerics/bits.h"
 #include "isobit/numerics/exact_sum.h"
 #include "isobit/numerics/functions.h"
@@ -14,8 +15,9 @@ namespace {
 
 using numerics::Segment;
 
-// Below this many places a span of a channel is too short for wide vectors, and channels are taken side by side.
-constexpr int64_t kShortSpan = 16;
+// Below this many places a span of a channel is too short for wide vectors and too far from the next one for the
+// memory, and channels are taken side by side. REQUIRES kShortSpan <= kNormColumns.
+constexpr int64_t kShortSpan = 128;
 
 // f(first channel, how many, layout) over the channels [begin, end) in groups that fit.
 template <class F>
@@ -44,7 +46,7 @@ void settle_sums(BatchNormShape b, int64_t c, const float* src, float mean, floa
                  float* diff_scale, float* diff_bias) {
   if (open & kSecond) {
     const std::vector<Segment> segments = segments_of(b, c, dy);
-    *diff_bias = numerics::sum_exactly(segments.data(), b.n);
+    *diff_bias = sum_settled(segments.data(), b.n);
   }
   if (open & kFirst) {
     std::vector<float> p;
@@ -55,7 +57,7 @@ void settle_sums(BatchNormShape b, int64_t c, const float* src, float mean, floa
       }
     }
     const Segment segment{p.data(), static_cast<int64_t>(p.size()), 1};
-    *diff_scale = numerics::sum_exactly(&segment, 1);
+    *diff_scale = sum_settled(&segment, 1);
   }
 }
 

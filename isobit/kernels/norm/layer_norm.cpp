@@ -5,6 +5,7 @@
 #include "isobit/kernels/norm/primitives.h"
 #include "isobit/kernels/norm/reference.h"
 #include "isobit/kernels/reduce/parallel.h"
+#include "isobit/kernels/reduce/settle.h"
 #include "isobit/numerics/exact_sum.h"
 #include "isobit/numerics/functions.h"
 
@@ -23,7 +24,7 @@ float row_sum_exactly(int64_t C, const float* x, const float* dy, const float* s
     terms[c] = times_h ? g * h : g;
   }
   const Segment segment{terms.data(), C, 1};
-  return numerics::sum_exactly(&segment, 1);
+  return sum_settled(&segment, 1);
 }
 
 float column_sum_exactly(int64_t rows, int64_t C, const float* x, const float* dy, const float* mean, const float* r) {
@@ -33,7 +34,7 @@ float column_sum_exactly(int64_t rows, int64_t C, const float* x, const float* d
     terms[i] = dy[i * C] * h;
   }
   const Segment segment{terms.data(), rows, 1};
-  return numerics::sum_exactly(&segment, 1);
+  return sum_settled(&segment, 1);
 }
 
 }  // namespace
@@ -76,7 +77,7 @@ void layer_norm_grad_params(const KernelContext& ctx, int64_t rows, int64_t C, c
         if (diff_scale && (open[j] & kFirst)) scale[j] = column_sum_exactly(rows, C, x, dy, mean, inv_std);
         if (diff_bias && (open[j] & kSecond)) {
           const Segment segment{dy, rows, C};
-          bias[j] = numerics::sum_exactly(&segment, 1);
+          bias[j] = sum_settled(&segment, 1);
         }
       }
       if (diff_scale) std::copy_n(scale, cols, diff_scale + c);

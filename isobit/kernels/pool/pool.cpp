@@ -1,36 +1,38 @@
 #include "isobit/kernels/pool/pool.h"
 
 #include <algorithm>
-#include <memory>
 #include <vector>
 
 #include "isobit/kernels/pool/primitives.h"
 #include "isobit/kernels/pool/reference.h"
 #include "isobit/kernels/reduce/parallel.h"
 #include "isobit/kernels/reduce/reduce.h"
+#include "isobit/kernels/reduce/settle.h"
 #include "isobit/numerics/bits.h"
-#include "isobit/numerics/exact_sum.h"
 
 namespace isobit::kernels {
 namespace {
 
 class Scratch {
  public:
-  explicit Scratch(int64_t ow)
-      : ints_(static_cast<size_t>(2 * ow)),
-        doubles_(ints_.size()),
-        floats_(static_cast<size_t>(ow)),
-        undecided(static_cast<size_t>(ow)),
-        view{ints_.data(), ints_.data() + ow, doubles_.data(), doubles_.data() + ow, floats_.data()} {}
+  explicit Scratch(const PoolShape& p)
+      : undecided(static_cast<size_t>(p.ow)), ints_(6 * size(p)), doubles_(6 * size(p)), floats_(3 * size(p)) {
+    for (size_t i = 0; i < 3; ++i) {
+      view.key[i] = ints_.data() + i * size(p);
+      view.place[i] = ints_.data() + (i + 3) * size(p);
+      view.sum[i] = doubles_.data() + i * size(p);
+      view.size[i] = doubles_.data() + (i + 3) * size(p);
+      view.least[i] = floats_.data() + i * size(p);
+    }
+  }
+  PoolScratch view;
+  std::vector<uint8_t> undecided;
 
  private:
+  static size_t size(const PoolShape& p) { return static_cast<size_t>(pool_scratch_size(p)); }
   std::vector<int32_t> ints_;
   std::vector<double> doubles_;
   std::vector<float> floats_;
-
- public:
-  std::vector<uint8_t> undecided;
-  PoolScratch view;
 };
 
 // How many taps of window o are in [0, limit) of one axis; with padding, those in [-pad, limit + pad_end).
@@ -71,8 +73,7 @@ float window_sum_exactly(const PoolShape& p, const float* image, int64_t oh, int
       if (y >= 0 && y < p.ih && x >= 0 && x < p.iw) taps.push_back(image[y * p.iw + x]);
     }
   }
-  const numerics::Segment segment{taps.data(), static_cast<int64_t>(taps.size()), 1};
-  return numerics::sum_exactly(&segment, 1);
+  return sum_settled(taps.data(), static_cast<int64_t>(taps.size()));
 }
 
 // f(p, first plane) with p.n * p.c the planes of the part: references on ranges of planes.
@@ -116,7 +117,7 @@ void max_pool(const KernelContext& ctx, const PoolShape& p, const float* src, fl
   if (ctx.isa == Isa::kReference || p.ih * p.iw > INT32_MAX) return reference::max_pool(p, src, dst, indices);
   const PoolPrimitives& isa = pool_primitives(ctx.isa);
   parallel_items(ctx, p.n * p.c, p.oh * p.ow * p.kh * p.kw, [&](int64_t begin, int64_t end) {
-    const Scratch scratch(p.ow);
+    const Scratch scratch(p);
     for (int64_t row = begin * p.oh; row < end * p.oh; ++row) {
       const float* image = src + row / p.oh * p.ih * p.iw;
       isa.max_row(p, row % p.oh, image, scratch.view, dst + row * p.ow, indices ? indices + row * p.ow : nullptr);
@@ -145,7 +146,7 @@ void average_pool(const KernelContext& ctx, const PoolShape& p, const float* src
   const PoolPrimitives& isa = pool_primitives(ctx.isa);
   const std::vector<float> divisor = divisors(p);
   parallel_items(ctx, p.n * p.c, p.oh * p.ow * p.kh * p.kw, [&](int64_t begin, int64_t end) {
-    Scratch scratch(p.ow);
+    Scratch scratch(p);
     for (int64_t row = begin * p.oh; row < end * p.oh; ++row) {
       const int64_t oh = row % p.oh;
       const float *image = src + row / p.oh * p.ih * p.iw, *divide = divisor.data() + oh * p.ow;
@@ -169,15 +170,11 @@ void average_pool_grad(const KernelContext& ctx, const PoolShape& p, const float
   const PoolPrimitives& isa = pool_primitives(ctx.isa);
   const std::vector<float> divisor = divisors(p);
   parallel_items(ctx, p.n * p.c, p.oh * p.ow * p.kh * p.kw, [&](int64_t begin, int64_t end) {
-    const Scratch scratch(p.ow);
+    std::vector<float> g(divisor.size()), phases(static_cast<size_t>(pool_scratch_size(p)));
     for (int64_t plane = begin; plane < end; ++plane) {
-      float* image = diff_src + plane * p.ih * p.iw;
-      std::fill(image, image + p.ih * p.iw, 0.0f);
-      for (int64_t oh = 0; oh < p.oh; ++oh) {
-        isa.average_grad_row(p, oh, diff_dst + (plane * p.oh + oh) * p.ow, divisor.data() + oh * p.ow, scratch.view,
-                             image);
-      }
-      for (int64_t i = 0; i < p.ih * p.iw; ++i) image[i] = numerics::canonical(image[i]);
+      const float* dy = diff_dst + plane * p.oh * p.ow;
+      for (size_t i = 0; i < g.size(); ++i) g[i] = dy[i] / divisor[i];
+      isa.average_grad(p, g.data(), phases.data(), diff_src + plane * p.ih * p.iw);
     }
   });
 }

@@ -1,4 +1,4 @@
-// The float32 loops of pooling over one row of windows, one version per instruction set.
+// The float32 loops of pooling, one version per instruction set.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +8,29 @@
 
 namespace isobit::kernels {
 
-// Best so far of each window of a row, and where; float64 totals of each window of a row. Each of size ow.
+// A row of the image in `stride_w` phases: phase r holds the places x with x mod stride_w = r, one after another, so
+// that neighbouring windows look at neighbouring memory. Entry q of phase r is at r * phase_length + q.
+constexpr int64_t phase_length(const PoolShape& p) { return p.iw / p.stride_w + 1; }
+
+// Room for one row: [0] by column, [1] by phase, [2] by window. Each of size pool_scratch_size.
 struct PoolScratch {
-  int32_t* key;
-  int32_t* place;
-  double* sum;
-  double* size;
-  float* g;
+  int32_t *key[3], *place[3];
+  double *sum[3], *size[3];
+  float* least[3];
 };
+constexpr int64_t pool_scratch_size(const PoolShape& p) {
+  const int64_t phases = phase_length(p) * p.stride_w;
+  return phases > p.ow ? phases : p.ow;
+}
 
 struct PoolPrimitives {
-  // Row oh of one plane. REQUIRES ih * iw < 2^31.
+  // Row oh of one plane. indices may be null. REQUIRES ih * iw < 2^31.
   void (*max_row)(const PoolShape&, int64_t oh, const float* image, const PoolScratch&, float* dst, int64_t* indices);
   // Sum / divisor[ow]; undecided[ow] = 1 where only an exact addition can tell the Sum. Returns how many those are.
   int64_t (*average_row)(const PoolShape&, int64_t oh, const float* image, const float* divisor, const PoolScratch&,
                          float* dst, uint8_t* undecided);
-  // Adds diff_dst / divisor of row oh to the image, in the order of the contract.
-  void (*average_grad_row)(const PoolShape&, int64_t oh, const float* diff_dst, const float* divisor,
-                           const PoolScratch&, float* image);
+  // One plane from its g [oh, ow]. `phases` has room for one row.
+  void (*average_grad)(const PoolShape&, const float* g, float* phases, float* image);
 };
 
 // REQUIRES isa is available and not kReference.

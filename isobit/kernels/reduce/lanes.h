@@ -28,10 +28,8 @@ namespace {
 
 #if defined(__AVX512F__)
 #define ISOBIT_LANES 8
-#elif defined(__AVX2__)
-#define ISOBIT_LANES 4
 #else
-#define ISOBIT_LANES 2
+#define ISOBIT_LANES 4
 #endif
 
 constexpr int64_t kLanes = ISOBIT_LANES;
@@ -154,6 +152,21 @@ ISOBIT_LANE_FN bool decide(double value, double error, double size, float* round
   *rounded = low;
   return low == high && (low != 0.0f || size == 0.0);
 }
+// Whether float64 sums of these terms are exact, in any order: all are multiples of the unit in the last place of the
+// least (not zero) of them, which is over 2^-24 times it, and no partial sum reaches 2^53 such units. Few terms often
+// add up to just between two float32 values, where no bound would do.
+ISOBIT_LANE_FN bool exact(double size, float least) { return size < static_cast<double>(least) * 0x1p29; }
+ISOBIT_LANE_FN float not_zero_magnitude(float x) {
+  return x == 0 ? __builtin_inff() : __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, x) & 0x7fffffffu);
+}
+ISOBIT_LANE_FN bool decide(Bounded b, float least, float* rounded) {
+  float nearest;
+  const bool known = decide(b.sum, b.size * b.steps * 0x1p-52, b.size, &nearest);
+  const bool no_error = exact(b.size, least);
+  *rounded = no_error ? static_cast<float>(b.sum) : nearest;
+  return known || no_error;
+}
+
 ISOBIT_LANE_FN bool decide(Bounded b, float* rounded) {
   return decide(b.sum, b.size * b.steps * 0x1p-52, b.size, rounded);
 }

@@ -13,12 +13,13 @@ struct ReducePrimitives {
   // The float64 sum of squares of n floats in [*sum - *error, *sum + *error] (all NaN when an element is not finite).
   void (*sum_of_squares)(const float* x, int64_t n, double* sum, double* error);
 
-  // Running sums and sums of magnitudes of `cols` columns over some rows. The rounding bound grows by
-  // column_steps(rows) a call.
-  void (*add_columns)(const float* x, int64_t rows, int64_t row_stride, int64_t cols, double* sum, double* size);
+  // Running sums, sums of magnitudes and least magnitudes other than zero of `cols` columns over some rows. The
+  // rounding bound grows by column_steps(rows) a call.
+  void (*add_columns)(const float* x, int64_t rows, int64_t row_stride, int64_t cols, double* sum, double* size,
+                      float* least);
   // dst[j] = the rounded sum; undecided[j] = 1 where only an exact addition can tell. Returns how many those are.
-  int64_t (*round_columns)(int64_t cols, const double* sum, const double* size, double steps, float* dst,
-                           uint8_t* undecided);
+  int64_t (*round_columns)(int64_t cols, const double* sum, const double* size, const float* least, double steps,
+                           float* dst, uint8_t* undecided);
 
   float (*max)(const float* x, int64_t n);
   int64_t (*argmax)(const float* x, int64_t n);

@@ -1,11 +1,13 @@
 #include "isobit/kernels/reduce/reduce.h"
 
+#include <limits>
 #include <mutex>
 #include <vector>
 
 #include "isobit/kernels/reduce/parallel.h"
 #include "isobit/kernels/reduce/primitives.h"
 #include "isobit/kernels/reduce/reference.h"
+#include "isobit/kernels/reduce/settle.h"
 #include "isobit/numerics/bits.h"
 #include "isobit/numerics/exact_sum.h"
 #include "isobit/numerics/functions.h"
@@ -31,34 +33,46 @@ void sum_rows(const KernelContext& ctx, int64_t rows, int64_t n, const float* sr
       const float* x = src + r * n;
       if (isa.sum(x, 1, 0, n, &dst[r])) continue;
       const Segment segment{x, n, 1};
-      dst[r] = numerics::sum_exactly(&segment, 1);
+      dst[r] = sum_settled(&segment, 1);
     }
   });
 }
 
-// dst[g] = the sum of columns g * fold .. g * fold + fold - 1 of src [rows, groups * fold]. REQUIRES fold <= 16.
+// Channels with spans up to this long are added side by side; the memory likes it better than span by span.
+constexpr int64_t kMaxFold = kColumnBlock / 2;
+
+// dst[g] = the sum of columns g * fold .. g * fold + fold - 1 of src [rows, groups * fold]. REQUIRES fold <= kMaxFold.
 void sum_folded_columns(const ReducePrimitives& isa, const float* src, int64_t rows, int64_t row_stride, int64_t groups,
                         int64_t fold, float* dst) {
   const int64_t block = kColumnBlock / fold;
   double sum[kColumnBlock], size[kColumnBlock];
+  float least[kColumnBlock];
   uint8_t undecided[kColumnBlock];
   for (int64_t g = 0; g < groups; g += block) {
     const int64_t here = std::min(block, groups - g);
     std::fill_n(sum, here * fold, 0.0);
     std::fill_n(size, here * fold, 0.0);
-    isa.add_columns(src + g * fold, rows, row_stride, here * fold, sum, size);
+    std::fill_n(least, here * fold, std::numeric_limits<float>::infinity());
+    isa.add_columns(src + g * fold, rows, row_stride, here * fold, sum, size, least);
     for (int64_t j = 0; j < here && fold > 1; ++j) {
       double s = 0, a = 0;
-      for (int64_t f = 0; f < fold; ++f) s += sum[j * fold + f], a += size[j * fold + f];
-      sum[j] = s, size[j] = a;
+      float m = std::numeric_limits<float>::infinity();
+      for (int64_t f = j * fold; f < (j + 1) * fold; ++f) {
+        s += sum[f];
+        a += size[f];
+        m = std::min(m, least[f]);
+      }
+      sum[j] = s;
+      size[j] = a;
+      least[j] = m;
     }
     const double steps = column_steps(rows) + static_cast<double>(fold);
-    if (isa.round_columns(here, sum, size, steps, dst + g, undecided) == 0) continue;
+    if (isa.round_columns(here, sum, size, least, steps, dst + g, undecided) == 0) continue;
     std::vector<Segment> segments(static_cast<size_t>(fold));
     for (int64_t j = 0; j < here; ++j) {
       if (!undecided[j]) continue;
       for (int64_t f = 0; f < fold; ++f) segments[f] = {src + (g + j) * fold + f, rows, row_stride};
-      dst[g + j] = numerics::sum_exactly(segments.data(), fold);
+      dst[g + j] = sum_settled(segments.data(), fold);
     }
   }
 }
@@ -178,14 +192,14 @@ void sum_channels(const KernelContext& ctx, int64_t n, int64_t c, int64_t s, con
   if (ctx.isa == Isa::kReference) return reference::sum_channels(n, c, s, src, dst);
   const ReducePrimitives& isa = reduce_primitives(ctx.isa);
   parallel_items(ctx, c, n * s, [&](int64_t begin, int64_t end) {
-    if (s >= 1 && s < 16) {
+    if (s >= 1 && s <= kMaxFold) {
       return sum_folded_columns(isa, src + begin * s, n, c * s, end - begin, s, dst + begin);
     }
     for (int64_t k = begin; k < end; ++k) {
       if (isa.sum(src + k * s, n, c * s, s, &dst[k])) continue;
       std::vector<Segment> segments;
       for (int64_t i = 0; i < n; ++i) segments.push_back({src + (i * c + k) * s, s, 1});
-      dst[k] = numerics::sum_exactly(segments.data(), n);
+      dst[k] = sum_settled(segments.data(), n);
     }
   });
 }

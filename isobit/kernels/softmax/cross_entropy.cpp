@@ -2,11 +2,11 @@
 #include <vector>
 
 #include "isobit/kernels/reduce/parallel.h"
+#include "isobit/kernels/reduce/settle.h"
 #include "isobit/kernels/softmax/primitives.h"
 #include "isobit/kernels/softmax/reference.h"
 #include "isobit/kernels/softmax/softmax.h"
 #include "isobit/numerics/bits.h"
-#include "isobit/numerics/exact_sum.h"
 #include "isobit/numerics/functions.h"
 
 namespace isobit::kernels {
@@ -18,11 +18,6 @@ bool ignored(CrossEntropyOptions options, int64_t label) {
   return options.has_ignore_index && label == options.ignore_index;
 }
 
-float sum_exactly(const float* x, int64_t n) {
-  const numerics::Segment segment{x, n, 1};
-  return numerics::sum_exactly(&segment, 1);
-}
-
 // m and l of the contract for one row.
 void max_and_log_sum(const SoftmaxPrimitives& isa, int64_t V, const float* x, float* m, float* l) {
   *m = isa.max(V, x);
@@ -30,7 +25,7 @@ void max_and_log_sum(const SoftmaxPrimitives& isa, int64_t V, const float* x, fl
   if (!isa.exp_sum_only(V, x, *m, &s)) {
     std::vector<float> e(static_cast<size_t>(V));
     isa.exp_sum(V, x, *m, e.data(), &s);
-    s = sum_exactly(e.data(), V);
+    s = sum_settled(e.data(), V);
   }
   *l = numerics::cr_log(s);
 }
@@ -103,7 +98,7 @@ void log_softmax_grad(const KernelContext& ctx, int64_t rows, int64_t V, const f
   parallel_items(ctx, rows, V * kExpWork, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       float s;
-      if (!isa.sum(V, diff_dst + r * V, &s)) s = sum_exactly(diff_dst + r * V, V);
+      if (!isa.sum(V, diff_dst + r * V, &s)) s = sum_settled(diff_dst + r * V, V);
       isa.log_grad(V, dst + r * V, diff_dst + r * V, s, diff_src + r * V);
       if (row_sum) row_sum[r] = s;
     }
@@ -156,7 +151,7 @@ float cross_entropy_mean(const KernelContext& ctx, int64_t rows, const float* lo
   if (ctx.isa == Isa::kReference) return reference::cross_entropy_mean(rows, loss, count);
   if (count == 0) return 0;
   float s;
-  if (!softmax_primitives(ctx.isa).sum(rows, loss, &s)) s = sum_exactly(loss, rows);
+  if (!softmax_primitives(ctx.isa).sum(rows, loss, &s)) s = sum_settled(loss, rows);
   return numerics::canonical(s / static_cast<float>(count));
 }
 

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "isobit/kernels/reduce/parallel.h"
+#include "isobit/kernels/reduce/settle.h"
 #include "isobit/kernels/softmax/primitives.h"
 #include "isobit/kernels/softmax/reference.h"
-#include "isobit/numerics/exact_sum.h"
 #include "isobit/numerics/functions.h"
 
 namespace isobit::kernels {
@@ -21,15 +21,10 @@ int64_t visible(int64_t r, int64_t V, CausalMask mask) {
 
 CausalMask no_mask(int64_t V) { return {1, V}; }
 
-float sum_exactly(const float* x, int64_t n) {
-  const numerics::Segment segment{x, n, 1};
-  return numerics::sum_exactly(&segment, 1);
-}
-
 float product_sum_exactly(const float* y, const float* dy, int64_t n) {
   std::vector<float> p(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i) p[i] = y[i] * dy[i];
-  return sum_exactly(p.data(), n);
+  return sum_settled(p.data(), n);
 }
 
 void softmax_rows(const KernelContext& ctx, int64_t rows, int64_t V, CausalMask mask, const float* src, float* dst,
@@ -43,7 +38,7 @@ void softmax_rows(const KernelContext& ctx, int64_t rows, int64_t V, CausalMask 
       float* y = dst + r * V;
       if (n > 0) {
         m = isa.max(n, src + r * V);
-        if (!isa.exp_sum(n, src + r * V, m, y, &s)) s = sum_exactly(y, n);
+        if (!isa.exp_sum(n, src + r * V, m, y, &s)) s = sum_settled(y, n);
         isa.divide(n, s, y);
       }
       std::fill(y + n, y + V, 0.0f);
