@@ -35,6 +35,21 @@ class Scratch {
   std::vector<float> floats_;
 };
 
+TapRange tap_range(const PoolShape& p, int64_t j) {
+  const int64_t offset = j * p.dilation_w - p.pad_left;
+  const int64_t begin = offset >= 0 ? 0 : (-offset + p.stride_w - 1) / p.stride_w;
+  const int64_t room = p.iw - 1 - offset;
+  const int64_t fit = room < 0 ? 0 : room / p.stride_w + 1;
+  const int64_t phase = (offset % p.stride_w + p.stride_w) % p.stride_w;
+  return {begin, fit < p.ow ? fit : p.ow, phase * phase_length(p) + (offset - phase) / p.stride_w};
+}
+
+std::vector<TapRange> tap_ranges(const PoolShape& p) {
+  std::vector<TapRange> taps;
+  for (int64_t j = 0; j < p.kw; ++j) taps.push_back(tap_range(p, j));
+  return taps;
+}
+
 // How many taps of window o are in [0, limit) of one axis; with padding, those in [-pad, limit + pad_end).
 int64_t taps_in(int64_t o, int64_t k, int64_t stride, int64_t pad, int64_t dilation, int64_t begin, int64_t end) {
   int64_t count = 0;
@@ -116,11 +131,13 @@ int64_t pool_output_size(int64_t in, int64_t k, int64_t stride, int64_t pad_begi
 void max_pool(const KernelContext& ctx, const PoolShape& p, const float* src, float* dst, int64_t* indices) {
   if (ctx.isa == Isa::kReference || p.ih * p.iw > INT32_MAX) return reference::max_pool(p, src, dst, indices);
   const PoolPrimitives& isa = pool_primitives(ctx.isa);
+  const std::vector<TapRange> taps = tap_ranges(p);
   parallel_items(ctx, p.n * p.c, p.oh * p.ow * p.kh * p.kw, [&](int64_t begin, int64_t end) {
     const Scratch scratch(p);
     for (int64_t row = begin * p.oh; row < end * p.oh; ++row) {
       const float* image = src + row / p.oh * p.ih * p.iw;
-      isa.max_row(p, row % p.oh, image, scratch.view, dst + row * p.ow, indices ? indices + row * p.ow : nullptr);
+      isa.max_row(p, taps.data(), row % p.oh, image, scratch.view, dst + row * p.ow,
+                  indices ? indices + row * p.ow : nullptr);
     }
   });
 }
@@ -144,6 +161,7 @@ void max_pool_grad(const KernelContext& ctx, const PoolShape& p, const double* d
 void average_pool(const KernelContext& ctx, const PoolShape& p, const float* src, float* dst) {
   if (ctx.isa == Isa::kReference) return reference::average_pool(p, src, dst);
   const PoolPrimitives& isa = pool_primitives(ctx.isa);
+  const std::vector<TapRange> taps = tap_ranges(p);
   const std::vector<float> divisor = divisors(p);
   parallel_items(ctx, p.n * p.c, p.oh * p.ow * p.kh * p.kw, [&](int64_t begin, int64_t end) {
     Scratch scratch(p);
@@ -151,7 +169,8 @@ void average_pool(const KernelContext& ctx, const PoolShape& p, const float* src
       const int64_t oh = row % p.oh;
       const float *image = src + row / p.oh * p.ih * p.iw, *divide = divisor.data() + oh * p.ow;
       float* out = dst + row * p.ow;
-      if (isa.average_row(p, oh, image, divide, scratch.view, out, scratch.undecided.data()) == 0) continue;
+      if (isa.average_row(p, taps.data(), oh, image, divide, scratch.view, out, scratch.undecided.data()) == 0)
+        continue;
       for (int64_t ow = 0; ow < p.ow; ++ow) {
         if (scratch.undecided[ow]) out[ow] = numerics::canonical(window_sum_exactly(p, image, oh, ow) / divide[ow]);
       }
@@ -168,13 +187,14 @@ void average_pool(const KernelContext& ctx, const PoolShape& p, const double* sr
 void average_pool_grad(const KernelContext& ctx, const PoolShape& p, const float* diff_dst, float* diff_src) {
   if (ctx.isa == Isa::kReference) return reference::average_pool_grad(p, diff_dst, diff_src);
   const PoolPrimitives& isa = pool_primitives(ctx.isa);
+  const std::vector<TapRange> taps = tap_ranges(p);
   const std::vector<float> divisor = divisors(p);
   parallel_items(ctx, p.n * p.c, p.oh * p.ow * p.kh * p.kw, [&](int64_t begin, int64_t end) {
     std::vector<float> g(divisor.size()), phases(static_cast<size_t>(pool_scratch_size(p)));
     for (int64_t plane = begin; plane < end; ++plane) {
       const float* dy = diff_dst + plane * p.oh * p.ow;
       for (size_t i = 0; i < g.size(); ++i) g[i] = dy[i] / divisor[i];
-      isa.average_grad(p, g.data(), phases.data(), diff_src + plane * p.ih * p.iw);
+      isa.average_grad(p, taps.data(), g.data(), phases.data(), diff_src + plane * p.ih * p.iw);
     }
   });
 }
