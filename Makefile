@@ -42,22 +42,22 @@ bench: ## benchmarks against vendor libraries
 	@scripts/run_benches build/bench
 
 fuzz: ## libFuzzer on every decoder, FUZZ_SECONDS each (60)
-	@$(BOOTSTRAP) build ci
+	@$(BOOTSTRAP) build clang
 	@$(CONFIGURE) fuzz >/dev/null
 	@scripts/run_fuzz build/fuzz $(FUZZ_SECONDS)
 
 sanitize: ## the fast tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	@$(BOOTSTRAP) build test
+	@$(BOOTSTRAP) build test clang
 	@$(CONFIGURE) asan >/dev/null
 	@$(BUILD) asan
 	@scripts/run_tests build/asan -L fast -E '^(cross_check|style)'
 
 format: ## rewrite the sources as .clang-format says
-	@$(BOOTSTRAP) ci
+	@$(BOOTSTRAP) lint
 	@scripts/format --fix
 
 tidy: ## clang-tidy over the sources
-	@$(BOOTSTRAP) build test ci
+	@$(BOOTSTRAP) build test clang lint
 	@$(CONFIGURE) clang >/dev/null
 	@scripts/tidy build/clang
 
