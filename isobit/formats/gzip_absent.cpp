@@ -1,0 +1,12 @@
+#include "isobit/base/text.h"
+#include "isobit/formats/gzip.h"
+
+namespace isobit::formats {
+
+bool gzip_available() { return false; }
+
+Expected<Bytes> gunzip(ByteView, const std::string& name, uint64_t) {
+  return unavailable(text_of(name, ": this build has no gzip; decompress the file first"));
+}
+
+}  // namespace isobit::formats

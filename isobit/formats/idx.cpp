@@ -1,0 +1,90 @@
+#include "isobit/formats/idx.h"
+
+#include <algorithm>
+
+#include "isobit/base/text.h"
+
+namespace isobit::formats {
+namespace {
+
+constexpr uint8_t kUnsignedByte = 0x08;
+constexpr uint8_t kMaxRank = 8;
+
+Status check_magic(ByteView magic, const std::string& name) {
+  if (magic[0] == 0x1f && magic[1] == 0x8b) {
+    return unreadable(text_of(name, ": is compressed with gzip, expected a plain IDX file here"));
+  }
+  if (magic[0] != 0 || magic[1] != 0) {
+    return unreadable(text_of(name, ": is no IDX file: found the first bytes ", to_hex(magic), ", expected 000008.."));
+  }
+  if (magic[2] != kUnsignedByte) {
+    return unreadable(text_of(name, ": found element type 0x", to_hex(magic.subspan(2, 1)),
+                              ", expected 0x08 (unsigned bytes); no other is supported"));
+  }
+  if (magic[3] < 1 || magic[3] > kMaxRank) {
+    return unreadable(text_of(name, ": found ", int{magic[3]}, " dimensions, expected 1 to ", int{kMaxRank}));
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<Tensor> decode_idx(ByteView data, const std::string& name, uint64_t max_bytes) {
+  ByteReader in(data, name);
+  ISOBIT_TRY(const ByteView magic, in.fixed("magic", 4));
+  ISOBIT_RETURN_IF_ERROR(check_magic(magic, name));
+  std::vector<int64_t> dims;
+  for (int i = 0; i < magic[3]; ++i) {
+    ISOBIT_TRY(const ByteView b, in.fixed("dimension", 4));
+    dims.push_back(int64_t{b[0]} << 24 | int64_t{b[1]} << 16 | int64_t{b[2]} << 8 | int64_t{b[3]});
+  }
+  const auto elements = checked_elements(dims, DType::kUint8, max_bytes);
+  if (!elements) return unreadable(text_of(name, ": ", elements.error().message));
+  if (in.remaining() != static_cast<uint64_t>(*elements)) {
+    return unreadable(text_of(name, ": found ", in.remaining(), " bytes of data, expected ", *elements, " for ",
+                              Shape(dims).text(), "; the file is ",
+                              in.remaining() < static_cast<uint64_t>(*elements) ? "cut short" : "too long"));
+  }
+  ISOBIT_TRY(const ByteView bytes, in.fixed("data", static_cast<size_t>(*elements)));
+  return Tensor::of<uint8_t>(Shape(dims), bytes);
+}
+
+Expected<Tensor> decode_idx_images(ByteView data, const std::string& name, uint64_t max_bytes) {
+  ISOBIT_TRY(Tensor images, decode_idx(data, name, max_bytes));
+  if (images.shape().rank() != 3 || images.elements() == 0) {
+    return unreadable(text_of(name, ": found an array ", images.shape().text(),
+                              ", expected images [count, rows, columns], at least one"));
+  }
+  return images;
+}
+
+Expected<Tensor> decode_idx_labels(ByteView data, const std::string& name, int classes, uint64_t max_bytes) {
+  ISOBIT_TRY(Tensor labels, decode_idx(data, name, max_bytes));
+  if (labels.shape().rank() != 1 || labels.elements() == 0) {
+    return unreadable(
+        text_of(name, ": found an array ", labels.shape().text(), ", expected labels [count], at least one"));
+  }
+  const auto values = std::as_const(labels).span<uint8_t>();
+  const auto bad = std::find_if(values.begin(), values.end(), [classes](uint8_t v) { return v >= classes; });
+  if (bad != values.end()) {
+    return unreadable(text_of(name, ": label ", bad - values.begin(), " is ", int{*bad}, ", expected below ", classes));
+  }
+  return labels;
+}
+
+Bytes encode_idx(const Tensor& tensor) {
+  const int rank = tensor.shape().rank();
+  ISOBIT_CHECK(tensor.dtype() == DType::kUint8 && rank >= 1 && rank <= kMaxRank);
+  ByteWriter out;
+  out.u16(0);
+  out.u8(kUnsignedByte);
+  out.u8(static_cast<uint8_t>(rank));
+  for (const int64_t dim : tensor.shape().dims()) {
+    ISOBIT_CHECK(dim <= UINT32_MAX);
+    out.u32(__builtin_bswap32(static_cast<uint32_t>(dim)));
+  }
+  out.fixed(tensor.byte_view());
+  return out.take();
+}
+
+}  // namespace isobit::formats

@@ -1,0 +1,108 @@
+#include "isobit/formats/npy.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "isobit/base/text.h"
+#include "isobit/formats/malformed_for_test.h"
+
+namespace isobit::formats {
+namespace {
+
+auto decode(ByteView data) { return decode_npy(data, "some.file"); }
+
+Bytes file_of(int version, std::string_view header, size_t data_bytes) {
+  ByteWriter out;
+  out.fixed(as_bytes(std::string_view("\x93NUMPY", 6)));
+  out.u8(static_cast<uint8_t>(version));
+  out.u8(0);
+  if (version == 1) {
+    out.u16(static_cast<uint16_t>(header.size()));
+  } else {
+    out.u32(static_cast<uint32_t>(header.size()));
+  }
+  out.fixed(as_bytes(header));
+  for (size_t i = 0; i < data_bytes; ++i) out.u8(static_cast<uint8_t>(i));
+  return out.take();
+}
+
+TEST(Npy, RoundTripsEveryType) {
+  for (const Shape& shape : {Shape{}, Shape{3}, Shape{2, 3}, Shape{2, 0}, Shape{2, 1, 2}}) {
+    for (uint8_t d = 1; d <= 6; ++d) {
+      Tensor t = Tensor::zeros(DType{d}, shape);
+      if (t.bytes() > 0) static_cast<uint8_t*>(t.raw())[0] = 1;
+      const Bytes bytes = encode_npy(t);
+      EXPECT_EQ((bytes.size() - t.bytes()) % 64, 0u);
+      const auto again = decode(bytes);
+      ASSERT_TRUE(again) << again.error().message;
+      EXPECT_TRUE(identical(*again, t)) << shape.text() << name_of(DType{d});
+    }
+  }
+}
+
+TEST(Npy, ReadsAllVersionsKeyOrdersAndQuotes) {
+  for (int version : {1, 2, 3}) {
+    const auto t = decode(file_of(version, "{\"shape\":(2,2),'fortran_order':False,'descr':'|u1'}\n", 4));
+    ASSERT_TRUE(t) << t.error().message;
+    EXPECT_EQ(t->shape(), (Shape{2, 2}));
+    EXPECT_EQ(t->data<uint8_t>()[3], 3);
+  }
+}
+
+TEST(Npy, RearrangesFortranOrder) {
+  const auto t = decode(file_of(1, "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3, 4), }", 24));
+  ASSERT_TRUE(t) << t.error().message;
+  for (int i = 0; i < 2; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      for (int k = 0; k < 4; ++k) EXPECT_EQ(t->data<uint8_t>()[(i * 3 + j) * 4 + k], i + 2 * (j + 3 * k));
+    }
+  }
+}
+
+TEST(Npy, RefusesEveryTruncationAndSurvivesEveryFlippedBit) {
+  const float values[] = {1, 2, 3, 4, 5, 6};
+  const Bytes bytes = encode_npy(Tensor::of<float>({2, 3}, values));
+  expect_every_truncation_fails(bytes, decode);
+  survive_every_flipped_bit(bytes, decode);
+  Bytes longer = bytes;
+  longer.push_back(0);
+  expect_error(decode(longer), "expected 24");
+}
+
+TEST(Npy, RefusesWhatItDoesNotKnow) {
+  auto header = [](std::string_view text) { return decode(file_of(1, text, 4)); };
+  auto with = [&](std::string_view descr, std::string_view shape) {
+    return header(text_of("{'descr': ", descr, ", 'fortran_order': False, 'shape': ", shape, ", }"));
+  };
+  EXPECT_TRUE(with("'<f4'", "()"));
+  expect_error(with("'>f4'", "()"), "big-endian");
+  expect_error(with("'<f2'", "(2,)"), "'<f2' is not supported");
+  expect_error(with("'|O'", "(1,)"), "not supported");
+  expect_error(with("[('a', '<f4')]", "(1,)"), "structured");
+  expect_error(with("'<f4'", "(1)"), "',' expected");
+  expect_error(with("'<f4'", "(-1,)"), "whole number");
+  expect_error(with("'<f4'", "(99999999999999999999,)"), "2^63");
+  expect_error(with("'<f4'", "(4611686018427387904, 4611686018427387904)"), "overflow");
+  expect_error(with("'<f4'", "(1000000000000,)"), "limit");
+  expect_error(with("'<f4'", text_of("(", std::string(99, '1'), ",)")), "2^63");
+  expect_error(with("'|b1'", "(4,)"), "boolean");
+  expect_error(header("{'descr': '<f4', 'fortran_order': False, }"), "missing");
+  expect_error(header("{'descr': '<f4', 'descr': '<f4', }"), "twice");
+  expect_error(header("{'descr': '<f4', 'fortran_order': 0, 'shape': ()}"), "True or False");
+  std::string deep = "(";
+  for (int i = 0; i < 33; ++i) deep += "1,";
+  expect_error(with("'<f4'", deep + ")"), "dimensions");
+  expect_error(decode(file_of(4, "{}", 0)), "version 4.0");
+  expect_error(decode(as_bytes("PK\x03\x04 a zip file")), "is no .npy file");
+  Bytes huge = file_of(2, "{}", 0);
+  for (size_t i = 8; i < 12; ++i) huge[i] = 0xff;
+  expect_error(decode(huge), "at most 65536");
+}
+
+RC_GTEST_PROP(NpyProperty, AnyVectorRoundTrips, (const std::vector<int64_t>& values)) {
+  const Tensor t = Tensor::of<int64_t>({static_cast<int64_t>(values.size())}, std::span<const int64_t>(values));
+  RC_ASSERT(identical(decode(encode_npy(t)).value(), t));
+}
+
+}  // namespace
+}  // namespace isobit::formats

@@ -1,0 +1,187 @@
+#include "isobit/formats/safetensors.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "isobit/base/text.h"
+#include "isobit/formats/json_header.h"
+
+namespace isobit::formats {
+namespace {
+
+constexpr uint64_t kMaxHeader = 100'000'000;  // as the reference implementation
+constexpr int kMaxRank = 32;
+
+struct Entry {
+  std::string name, dtype;
+  std::vector<int64_t> shape;
+  int64_t begin = 0, end = 0;
+};
+
+struct DTypeName {
+  const char* name;
+  DType dtype;
+};
+constexpr DTypeName kDTypes[] = {{"F32", DType::kFloat32}, {"F64", DType::kFloat64}, {"I64", DType::kInt64},
+                                 {"I32", DType::kInt32},   {"U8", DType::kUint8},    {"BOOL", DType::kBool}};
+
+std::optional<DType> dtype_named(std::string_view name) {
+  for (const DTypeName& d : kDTypes) {
+    if (name == d.name) return d.dtype;
+  }
+  return std::nullopt;
+}
+
+Status read_integers(JsonCursor& in, size_t most, std::vector<int64_t>& out) {
+  return in.list('[', ']', [&]() -> Status {
+    if (out.size() == most) return in.fail(text_of("a list has more than ", most, " numbers"));
+    ISOBIT_TRY(const int64_t value, in.integer());
+    out.push_back(value);
+    return {};
+  });
+}
+
+// {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, in any order.
+Status read_entry(JsonCursor& in, Entry& entry) {
+  bool has_dtype = false, has_shape = false;
+  std::vector<int64_t> offsets;
+  auto read_field = [&]() -> Status {
+    ISOBIT_TRY(const std::string field, in.string());
+    ISOBIT_RETURN_IF_ERROR(in.expect(':'));
+    if (field == "dtype" && !has_dtype) {
+      has_dtype = true;
+      ISOBIT_TRY(entry.dtype, in.string());
+      return {};
+    }
+    if (field == "shape" && !has_shape) {
+      has_shape = true;
+      return read_integers(in, kMaxRank, entry.shape);
+    }
+    if (field == "data_offsets" && offsets.empty()) {
+      ISOBIT_RETURN_IF_ERROR(read_integers(in, 2, offsets));
+      if (offsets.size() != 2) return in.fail("data_offsets needs two numbers");
+      return {};
+    }
+    return in.fail(text_of("tensor '", entry.name, "' has the field '", field,
+                           "' twice or it is unknown; expected dtype, shape and data_offsets once each"));
+  };
+  ISOBIT_RETURN_IF_ERROR(in.list('{', '}', read_field));
+  if (!has_dtype || !has_shape || offsets.empty()) {
+    return in.fail(text_of("tensor '", entry.name, "' lacks dtype, shape or data_offsets"));
+  }
+  entry.begin = offsets[0];
+  entry.end = offsets[1];
+  return {};
+}
+
+Status read_metadata(JsonCursor& in, std::map<std::string, std::string>& out) {
+  return in.list('{', '}', [&]() -> Status {
+    ISOBIT_TRY(std::string key, in.string());
+    ISOBIT_RETURN_IF_ERROR(in.expect(':'));
+    ISOBIT_TRY(std::string value, in.string());
+    if (!out.emplace(std::move(key), std::move(value)).second) return in.fail("__metadata__ has a key twice");
+    return {};
+  });
+}
+
+struct Header {
+  std::vector<Entry> entries;
+  std::map<std::string, std::string> metadata;
+};
+
+Expected<Header> read_header(std::string_view text, const std::string& name) {
+  Header out;
+  std::set<std::string> seen;
+  JsonCursor in(text, name);
+  if (!text.starts_with('{')) return in.fail("found no '{', which must be the first byte of the header");
+  auto read_one = [&]() -> Status {
+    ISOBIT_TRY(std::string key, in.string());
+    ISOBIT_RETURN_IF_ERROR(in.expect(':'));
+    if (!seen.insert(key).second) return in.fail(text_of("the name '", key, "' occurs twice"));
+    if (key == "__metadata__") return read_metadata(in, out.metadata);
+    out.entries.emplace_back().name = std::move(key);
+    return read_entry(in, out.entries.back());
+  };
+  ISOBIT_RETURN_IF_ERROR(in.list('{', '}', read_one));
+  ISOBIT_RETURN_IF_ERROR(in.finish());
+  return out;
+}
+
+Expected<Tensor> read_tensor(const Entry& entry, ByteView data, const std::string& name) {
+  const std::string where = text_of(name, ": tensor '", entry.name, "'");
+  const auto dtype = dtype_named(entry.dtype);
+  if (!dtype) {
+    return unreadable(text_of(where, ": dtype '", entry.dtype,
+                              "' is not supported, expected F32, F64, I64, I32, U8 or BOOL; convert the file first"));
+  }
+  const auto size = static_cast<uint64_t>(entry.end - entry.begin);
+  const auto elements = checked_elements(entry.shape, *dtype, data.size());
+  if (!elements) return unreadable(text_of(where, ": ", elements.error().message));
+  if (static_cast<uint64_t>(*elements) * size_of(*dtype) != size) {
+    return unreadable(text_of(where, ": data_offsets hold ", size, " bytes, but ", Shape(entry.shape).text(), " of ",
+                              entry.dtype, " needs ", static_cast<uint64_t>(*elements) * size_of(*dtype)));
+  }
+  const ByteView bytes = data.subspan(static_cast<size_t>(entry.begin), static_cast<size_t>(size));
+  if (*dtype == DType::kBool && std::any_of(bytes.begin(), bytes.end(), [](uint8_t b) { return b > 1; })) {
+    return unreadable(text_of(where, ": a boolean is neither 0 nor 1"));
+  }
+  Tensor out(*dtype, Shape(entry.shape));
+  if (!bytes.empty()) std::memcpy(out.raw(), bytes.data(), bytes.size());
+  return out;
+}
+
+// The offsets of all tensors, in order, must cover the data exactly: whatever a file says twice or hides is refused.
+Status check_cover(std::vector<Entry>& entries, uint64_t size, const std::string& name) {
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
+  });
+  int64_t at = 0;
+  for (const Entry& e : entries) {
+    if (e.end < e.begin || static_cast<uint64_t>(e.end) > size) {
+      return unreadable(text_of(name, ": tensor '", e.name, "': data_offsets [", e.begin, ", ", e.end,
+                                "] do not lie in the ", size, " bytes of data; the file may be cut short"));
+    }
+    if (e.begin != at) {
+      return unreadable(text_of(name, ": tensor '", e.name, "': starts at byte ", e.begin, " of the data, expected ",
+                                at, " (no overlap and no hole)"));
+    }
+    at = e.end;
+  }
+  if (static_cast<uint64_t>(at) != size) {
+    return unreadable(text_of(name, ": the tensors end at byte ", at, " of the data, which has ", size));
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<Safetensors> decode_safetensors(ByteView data, const std::string& name, uint64_t max_bytes) {
+  if (data.size() > max_bytes) {
+    return unreadable(text_of(name, ": is ", human_bytes(data.size()), ", over the limit of ", human_bytes(max_bytes)));
+  }
+  ByteReader in(data, name);
+  ISOBIT_TRY(const ByteView header_bytes, in.bytes("header", kMaxHeader));
+  const std::string_view text(reinterpret_cast<const char*>(header_bytes.data()), header_bytes.size());
+  ISOBIT_TRY(Header header, read_header(text, name));
+  const ByteView rest = data.subspan(in.offset());
+  ISOBIT_RETURN_IF_ERROR(check_cover(header.entries, rest.size(), name));
+  Safetensors out;
+  out.metadata = std::move(header.metadata);
+  std::sort(header.entries.begin(), header.entries.end(),
+            [](const Entry& a, const Entry& b) { return a.name < b.name; });
+  out.tensors.reserve(header.entries.size());
+  for (const Entry& entry : header.entries) {
+    ISOBIT_TRY(Tensor tensor, read_tensor(entry, rest, name));
+    out.tensors.push_back({entry.name, std::move(tensor)});
+  }
+  return out;
+}
+
+Expected<Safetensors> read_safetensors(const fs::path& path, uint64_t max_bytes) {
+  ISOBIT_TRY(const Bytes data, read_file(path, max_bytes));
+  return decode_safetensors(data, path.string(), max_bytes);
+}
+
+}  // namespace isobit::formats
