@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Writes fuzz/corpus/: small files each decoder accepts, and some it refuses late. Standard library only.
+
+usage: fuzz/make_corpus.py            Files that a fuzzer found and that were kept are not touched.
+"""
+import gzip
+import pathlib
+import struct
+
+CORPUS = pathlib.Path(__file__).parent / "corpus"
+
+
+def put(target, name, data):
+    folder = CORPUS / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(data)
+
+
+def safetensors(header, data):
+    return struct.pack("<Q", len(header)) + header.encode() + data
+
+
+def npy(version, header, data):
+    size = struct.pack("<H" if version == 1 else "<I", len(header))
+    return b"\x93NUMPY" + bytes([version, 0]) + size + header.encode() + data
+
+
+def text(s):
+    return struct.pack("<Q", len(s)) + s.encode()
+
+
+def proof(tag, numbers, digests):
+    return text(tag) + struct.pack("<I", 1) + b"".join(struct.pack("<Q", n) for n in numbers) + bytes(32 * digests)
+
+
+put("safetensors_fuzz", "empty", safetensors("{}", b""))
+put("safetensors_fuzz", "two", safetensors(
+    '{"__metadata__":{"format":"pt"},"a":{"dtype":"U8","shape":[3],"data_offsets":[8,11]},'
+    '"w":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}}', bytes(range(11))))
+put("safetensors_fuzz", "types", safetensors(
+    '{"b":{"dtype":"BOOL","shape":[1],"data_offsets":[20,21]},"d":{"dtype":"F64","shape":[],"data_offsets":[0,8]},'
+    '"i":{"dtype":"I32","shape":[1],"data_offsets":[16,20]},"l":{"dtype":"I64","shape":[1],"data_offsets":[8,16]}}',
+    bytes(21)))
+put("safetensors_fuzz", "escapes", safetensors(
+    '{"\\u00e9\\ud83d\\ude00\\n\\"":{"dtype":"F32","shape":[0,7],"data_offsets":[0,0]}}  ', b""))
+put("safetensors_fuzz", "overlap", safetensors(
+    '{"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}}', bytes(6)))
+
+put("npy_fuzz", "v1", npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", bytes(range(24))))
+put("npy_fuzz", "v2_fortran", npy(2, "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3, 2), }\n", bytes(range(12))))
+put("npy_fuzz", "v3_scalar", npy(3, "{'descr': '<i8', 'fortran_order': False, 'shape': (), }\n", bytes(8)))
+put("npy_fuzz", "bool", npy(1, "{'descr': '|b1', 'fortran_order': False, 'shape': (3,), }\n", bytes([0, 1, 1])))
+put("npy_fuzz", "empty", npy(1, "{'descr': '<f8', 'fortran_order': True, 'shape': (0, 5), }\n", b""))
+put("npy_fuzz", "big_endian", npy(1, "{'descr': '>f8', 'fortran_order': False, 'shape': (1,), }\n", bytes(8)))
+
+put("idx_fuzz", "labels", bytes([0, 0, 8, 1, 0, 0, 0, 3, 0, 9, 4]))
+put("idx_fuzz", "images", bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 2]) + bytes(range(8)))
+put("idx_fuzz", "float", bytes([0, 0, 13, 1, 0, 0, 0, 1, 0, 0, 0, 0]))
+put("idx_fuzz", "huge", bytes([0, 0, 8, 2]) + b"\xff" * 8)
+
+put("cifar_fuzz", "one", bytes([7]) + bytes(i % 251 for i in range(3072)))
+put("cifar_fuzz", "two", (bytes([9]) + bytes(3072)) * 2)
+put("cifar_fuzz", "label", bytes([10]) + bytes(3072))
+
+put("gzip_fuzz", "text", gzip.compress(b"a small file, a small file", mtime=0))
+put("gzip_fuzz", "nothing", gzip.compress(b"", mtime=0))
+put("gzip_fuzz", "stored", gzip.compress(bytes(range(64)), 0, mtime=0))
+put("gzip_fuzz", "two_members", gzip.compress(b"one", mtime=0) + gzip.compress(b"two", mtime=0))
+put("gzip_fuzz", "trailing", gzip.compress(b"one", mtime=0) + b"\0")
+
+put("merkle_proof_fuzz", "inclusion", proof("isobit.inclusion-proof", [5, 8], 3))
+put("merkle_proof_fuzz", "inclusion_one", proof("isobit.inclusion-proof", [0, 1], 0))
+put("merkle_proof_fuzz", "consistency", proof("isobit.consistency-proof", [6, 8], 3))
+put("merkle_proof_fuzz", "consistency_empty", proof("isobit.consistency-proof", [0, 8], 0))
+put("merkle_proof_fuzz", "multi", proof("isobit.multi-proof", [8, 2, 2, 3], 2))
+put("merkle_proof_fuzz", "multi_huge", proof("isobit.multi-proof", [2**64 - 1, 1, 2**64 - 2], 63))
+
+put("key_file_fuzz", "secret", b"isobit-ed25519-secret-1 " + b"9d61b19deffd5a60ba844af492ec2cc4" * 2 + b"\n")
+put("key_file_fuzz", "public", b"isobit-ed25519-public-1 " + b"d75a980182b10ab7d54bfed3c964073a" * 2 + b"\n")
+put("key_file_fuzz", "upper", b"isobit-ed25519-public-1 " + b"D75A980182B10AB7D54BFED3C964073A" * 2 + b"\n")
