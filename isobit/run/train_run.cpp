@@ -141,17 +141,19 @@ Expected<TrainSummary> train_run(const TrainRequest& request) {
   verify::EngagementTerms terms;
   terms.job_root = session.root;
   ISOBIT_TRY(terms.run_id, random_run_id());
-  terms.trainer_keys = {request.trainer.public_key()};
-  ISOBIT_TRY(const verify::Engagement engagement, verify::make_engagement(terms, request.client, request.trainer));
+  terms.trainer_keys = {request.keys->trainer.public_key()};
+  ISOBIT_TRY(const verify::Engagement engagement,
+             verify::make_engagement(terms, request.keys->client, request.keys->trainer));
   const std::string toml = train::job_to_toml(session.job);
-  ISOBIT_TRY(bundle::BundleWriter writer, bundle::BundleWriter::create(request.out, as_bytes(toml), engagement,
-                                                                       transcript_rules(session.job), request.trainer));
+  ISOBIT_TRY(bundle::BundleWriter writer,
+             bundle::BundleWriter::create(request.out, as_bytes(toml), engagement, transcript_rules(session.job),
+                                          request.keys->trainer));
   apply_tamper(request, session);
   return Loop(request, std::move(session), engine, std::move(writer)).run();
 }
 
 Expected<TrainSummary> resume_run(const TrainRequest& request) {
-  ISOBIT_TRY(bundle::BundleWriter writer, bundle::BundleWriter::resume(request.out, request.trainer));
+  ISOBIT_TRY(bundle::BundleWriter writer, bundle::BundleWriter::resume(request.out, request.keys->trainer));
   const Bytes& toml = writer.job_toml();
   ISOBIT_TRY(const train::Job job, train::parse_job({reinterpret_cast<const char*>(toml.data()), toml.size()},
                                                     (request.out / "job.toml").string(), "", request.overrides));

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "isobit/base/file.h"
-#include "isobit/commit/signature.h"
 #include "isobit/run/job_root.h"
+#include "isobit/run/keys.h"
 #include "isobit/train/trainer.h"
 
 namespace isobit::run {
@@ -25,8 +25,7 @@ struct TrainRequest {
   train::Job job;                      // ignored by resume_run, which takes the run's own
   std::vector<std::string> overrides;  // resume_run: of data paths
   platform::Platform platform;
-  commit::SecretKey trainer;
-  commit::SecretKey client;  // signs the engagement of a new run
+  std::optional<LocalKeys> keys;  // REQUIRES set; the client's signs the engagement of a new run
   // What a dishonest trainer changes; empty functions for an honest one.
   train::Tamper tamper;
   std::function<void(std::vector<NamedTensor>&)> tamper_at_end;

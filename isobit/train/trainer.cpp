@@ -69,9 +69,10 @@ runtime::Executor::Feeds Trainer::feeds(data::Batch batch, double lr) {
 Expected<StepResult> Trainer::advance(runtime::Observer* observer, runtime::MemoryUse* memory) {
   ISOBIT_CHECK(step_ < job_.steps);
   data::Batch batch = data::train_batch(*dataset_, batch_options_, step_, engine_.pool());
-  StepResult result{step_ + 1, batch.indices, 0, learning_rate(job_, step_)};
+  StepResult result{step_ + 1, {}, 0, learning_rate(job_, step_)};
   double lr = result.lr;
   if (tamper_.before_step) tamper_.before_step(result.step, batch, lr);
+  result.indices = batch.indices;
 
   ISOBIT_TRY(std::vector<Tensor> outputs,
              executor_.run(engine_.context(), feeds(std::move(batch), lr), observer, memory));

@@ -1,0 +1,134 @@
+#include <sys/random.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "isobit/base/text.h"
+#include "isobit/cli/commands.h"
+#include "isobit/run/audit_run.h"
+#include "isobit/run/keys.h"
+
+namespace isobit::cli {
+
+namespace {
+
+struct Options {
+  std::string run, platform = "ordered", client_key, key_folder, seed;
+  std::vector<std::string> overrides;
+  std::optional<uint64_t> from, sample;
+};
+
+Expected<commit::PublicKey> client_of(const std::string& file, const std::string& folder) {
+  if (!file.empty()) return commit::read_public_key(file);
+  return run::pinned_client(folder.empty() ? run::key_folder(environment) : fs::path(folder));
+}
+
+nlohmann::ordered_json difference_json(const std::optional<verify::FirstDifference>& d) {
+  if (!d) return nullptr;
+  return {{"step", d->step},
+          {"first_step", d->first_step},
+          {"last_step", d->last_step},
+          {"part", verify::name_of(d->part)},
+          {"operator", d->op ? nlohmann::ordered_json(*d->op) : nlohmann::ordered_json(nullptr)},
+          {"claimed", d->claimed},
+          {"found", d->found}};
+}
+
+void report(const run::AuditSummary& s, double seconds, Console& console) {
+  const verify::AuditVerdict& v = s.verdict;
+  nlohmann::ordered_json document = {{"verdict", v.accepted ? "accepted" : "rejected"},
+                                     {"complete", v.complete},
+                                     {"steps_checked", v.steps_checked},
+                                     {"first_difference", difference_json(v.first_difference)},
+                                     {"reason", v.reason},
+                                     {"platform", s.platform},
+                                     {"seconds", seconds}};
+  if (!s.sampled.empty()) {
+    document["intervals"] = s.intervals;
+    document["sampled"] = nlohmann::ordered_json::array();
+    for (const verify::Interval& i : s.sampled) document["sampled"].push_back({i.first_step, i.last_step});
+    document["detection_probability"] = s.detection_probability;
+  }
+  console.document(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+
+  console.line(text_of("verdict       ", v.accepted ? console.good("accepted") : console.bad("rejected"),
+                       v.accepted && !v.complete ? " (the part that was checked)" : ""));
+  console.line(text_of("checked       ", v.steps_checked, " steps on ", s.platform, " in ", human_seconds(seconds)));
+  if (!s.sampled.empty()) {
+    char line[160];
+    std::snprintf(line, sizeof line,
+                  "sample        %zu of %llu intervals: one wrong interval would be hit with probability %.3g",
+                  s.sampled.size(), static_cast<unsigned long long>(s.intervals), s.detection_probability);
+    console.line(line);
+  }
+  if (v.first_difference) {
+    const verify::FirstDifference& d = *v.first_difference;
+    console.line(text_of("first differs ", verify::name_of(d.part), " at step ", d.step,
+                         d.first_step == d.last_step
+                             ? ""
+                             : text_of(" (the wrong step is one of ", d.first_step, " to ", d.last_step, ")")));
+    console.line(text_of("  claimed     ", d.claimed));
+    console.line(text_of("  found       ", d.found));
+  }
+  if (!v.reason.empty()) console.line(text_of("reason        ", v.reason));
+}
+
+Expected<int> run(const Options& o, Console& console) {
+  run::AuditRequest request;
+  request.run = o.run;
+  ISOBIT_TRY(request.platform, platform::parse_platform(o.platform));
+  ISOBIT_TRY(request.client, client_of(o.client_key, o.key_folder));
+  if (o.from && o.sample) return usage_error("audit: --from and --sample exclude each other");
+  if (!o.seed.empty() && !o.sample) return usage_error("audit: --seed goes with --sample");
+  if (o.sample && *o.sample == 0) return usage_error("audit: --sample 0 checks nothing");
+  request.from_step = o.from;
+  request.sample = o.sample;
+  request.overrides = o.overrides;
+  if (o.sample) {
+    if (o.seed.empty()) {
+      request.sample_seed.resize(32);
+      if (getrandom(request.sample_seed.data(), 32, 0) != 32)
+        return unavailable("the operating system gives no random bytes");
+    } else {
+      ISOBIT_TRY(request.sample_seed, from_hex(o.seed));
+    }
+    console.note(text_of("sample seed   ", to_hex(request.sample_seed)));
+  }
+  const double begin = monotonic_seconds();
+  double shown = 0;
+  request.progress = [&](uint64_t done, uint64_t total) {
+    const double now = monotonic_seconds();
+    if (!console.shows_progress() || now - shown < 0.1) return;
+    shown = now;
+    const double rate = static_cast<double>(done) / std::max(now - begin, 1e-9);
+    console.progress(text_of("checked ", done, "/", total, " steps   ",
+                             human_seconds(static_cast<double>(total - done) / rate), " left"));
+  };
+  ISOBIT_TRY(const run::AuditSummary summary, run::audit_run(request));
+  console.end_progress();
+  report(summary, monotonic_seconds() - begin, console);
+  return summary.verdict.accepted ? kAgreed : kDisagreed;
+}
+
+}  // namespace
+
+void add_audit(Commands& commands) {
+  auto o = std::make_shared<Options>();
+  Command& c = commands.add("audit", "replay a run on this machine and compare every commitment; verdict",
+                            "  isobit audit digits.run\n"
+                            "  isobit audit digits.run --platform ordered@portable/1t\n"
+                            "  isobit audit theirs.run --client-key client.pub --set data.path=/my/mnist\n"
+                            "  isobit audit digits.run --sample 5\n");
+  c.positional("RUN", o->run, "folder of the run");
+  c.option("-p,--platform", "P", o->platform, "where to replay it (default: ordered, see 'isobit platforms')");
+  c.option("--client-key", "FILE", o->client_key,
+           "public key of the client whose engagement counts (default: your own)");
+  c.option("--keys", "FOLDER", o->key_folder, "folder of your own keys (default: $ISOBIT_HOME or ~/.config/isobit)");
+  c.option("--from", "STEP", o->from, "begin at the checkpoint of this step instead of the initial state");
+  c.option("--sample", "N", o->sample, "replay N intervals drawn at random instead of all");
+  c.option("--seed", "HEX", o->seed, "draw the sample from this seed (default: the system's randomness)");
+  c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of the job, such as where your copy of the data lies");
+  c.action([o](Console& console) { return run(*o, console); });
+}
+
+}  // namespace isobit::cli

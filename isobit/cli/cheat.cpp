@@ -1,0 +1,56 @@
+#include "isobit/run/cheat.h"
+
+#include "isobit/base/text.h"
+#include "isobit/cli/commands.h"
+#include "isobit/cli/train_result.h"
+#include "isobit/run/keys.h"
+
+namespace isobit::cli {
+
+namespace {
+
+struct Options {
+  std::string job, out, kind, platform = "ordered", key_folder;
+  std::optional<uint64_t> at;
+  std::vector<std::string> overrides;
+};
+
+Expected<int> run(const Options& o, Console& console) {
+  run::TrainRequest request;
+  ISOBIT_TRY(request.platform, platform::parse_platform(o.platform));
+  ISOBIT_TRY(request.job, train::load_job(o.job, o.overrides));
+  request.out = o.out;
+  const uint64_t at = o.at.value_or(static_cast<uint64_t>(request.job.steps));
+  if (at > static_cast<uint64_t>(request.job.steps))
+    return usage_error(text_of("--at ", at, ": the job has ", request.job.steps, " steps"));
+  ISOBIT_RETURN_IF_ERROR(run::apply_cheat(o.kind, static_cast<int64_t>(at), request));
+  ISOBIT_TRY(const run::LocalKeys keys,
+             run::local_keys(o.key_folder.empty() ? run::key_folder(environment) : fs::path(o.key_folder)));
+  request.keys = keys;
+  console.note(text_of("a dishonest run: '", o.kind, "' at step ", at));
+  return train_and_report(std::move(request), false, console);
+}
+
+}  // namespace
+
+void add_cheat(Commands& commands) {
+  auto o = std::make_shared<Options>();
+  static const std::string kKinds = [] {
+    std::string text = "what to do:";
+    for (const run::Cheat& c : run::cheats()) text += text_of("\n", c.name, ": ", c.what);
+    return text;
+  }();
+  Command& c = commands.add("cheat", "make a dishonest run, to try auditors with",
+                            "  isobit cheat examples/jobs/digits.toml --kind rate --at 120 --out bad.run\n"
+                            "  isobit audit bad.run\n");
+  c.positional("JOB.toml", o->job, "the job");
+  c.option("--kind", "KIND", o->kind, kKinds.c_str(), true);
+  c.option("--at", "STEP", o->at, "at which step (default: the last)");
+  c.option("-o,--out", "RUN", o->out, "folder of the run, new or empty", true);
+  c.option("-p,--platform", "P", o->platform, "where to run it (default: ordered)");
+  c.option("--keys", "FOLDER", o->key_folder, "keys to sign with (default: $ISOBIT_HOME or ~/.config/isobit)");
+  c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of the job; may be repeated");
+  c.action([o](Console& console) { return run(*o, console); });
+}
+
+}  // namespace isobit::cli

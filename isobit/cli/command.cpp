@@ -1,0 +1,133 @@
+#include "isobit/cli/command.h"
+
+#include <CLI/CLI.hpp>
+#include <deque>
+#include <map>
+
+namespace isobit::cli {
+
+namespace {
+
+using Action = std::function<Expected<int>(Console&)>;
+
+class CliCommand final : public Command {
+ public:
+  CliCommand(CLI::App* app, CommandInfo info) : app_(app), info_(std::move(info)) {}
+
+  Command& positional(const char* value, std::string& target, const char* help, bool required) override {
+    app_->add_option(value, target, help)->required(required)->option_text(" ");
+    info_.positionals.push_back({value, "", help});
+    return *this;
+  }
+  Command& option(const char* names, const char* value, std::string& target, const char* help, bool required) override {
+    app_->add_option(names, target, help)->required(required)->option_text(value);
+    return remember(names, value, help);
+  }
+  Command& option(const char* names, const char* value, std::optional<uint64_t>& target, const char* help) override {
+    app_->add_option(names, target, help)->option_text(value);
+    return remember(names, value, help);
+  }
+  Command& list(const char* names, const char* value, std::vector<std::string>& target, const char* help) override {
+    app_->add_option(names, target, help)->option_text(value)->take_all()->allow_extra_args(false);
+    return remember(names, value, help);
+  }
+  Command& flag(const char* names, bool& target, const char* help) override {
+    app_->add_flag(names, target, help);
+    return remember(names, "", help);
+  }
+  void action(Action run) override { run_ = std::move(run); }
+
+  CLI::App* app() const { return app_; }
+  const CommandInfo& info() const { return info_; }
+  const Action& run() const { return run_; }
+
+ private:
+  Command& remember(const char* names, const char* value, const char* help) {
+    info_.options.push_back({names, value, help});
+    return *this;
+  }
+
+  CLI::App* app_;
+  CommandInfo info_;
+  Action run_;
+};
+
+}  // namespace
+
+struct Commands::Impl {
+  CLI::App app{"isobit controls, proves and explains the bits of neural-network training", "isobit"};
+  std::deque<CliCommand> commands;
+  std::map<std::string, CLI::App*> groups;
+  bool json = false, quiet = false;
+  std::string colour = "auto";
+};
+
+Commands::Commands() : impl_(std::make_unique<Impl>()) {
+  CLI::App& app = impl_->app;
+  app.set_version_flag("--version", ISOBIT_VERSION);
+  app.require_subcommand(1);
+  app.fallthrough();  // --json and the like may follow the subcommand
+  app.add_flag("--json", impl_->json, "machine-readable result on stdout, nothing else there");
+  app.add_flag("-q,--quiet", impl_->quiet, "no progress and no remarks");
+  app.add_option("--color", impl_->colour, "auto, always or never")
+      ->option_text("WHEN")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+  app.footer(
+      "Exit codes: 0 agreed or done; 1 disagreed or rejected; 2 usage; 3 unreadable or unsupported input;\n"
+      "4 this machine cannot; 130 interrupted (a run can be resumed).\n"
+      "'isobit COMMAND --help' shows a command's options and examples.");
+}
+
+Commands::~Commands() = default;
+
+Command& Commands::add(const char* name, const char* help, const char* examples) {
+  CLI::App* parent = &impl_->app;
+  std::string words = name;
+  if (const size_t space = words.find(' '); space != std::string::npos) {
+    const std::string group = words.substr(0, space);
+    parent = impl_->groups[group];
+    if (parent == nullptr) {
+      impl_->groups[group] = parent = impl_->app.add_subcommand(group, "see 'isobit " + group + " --help'");
+      parent->require_subcommand(1);
+      parent->fallthrough();
+    }
+    words = words.substr(space + 1);
+  }
+  CLI::App* app = parent->add_subcommand(words, help);
+  if (*examples != 0) app->footer(std::string("Examples:\n") + examples);
+  impl_->commands.emplace_back(app, CommandInfo{name, help, examples, {}, {}});
+  return impl_->commands.back();
+}
+
+std::vector<CommandInfo> Commands::describe() const {
+  std::vector<CommandInfo> infos;
+  for (const CliCommand& command : impl_->commands) infos.push_back(command.info());
+  return infos;
+}
+
+int Commands::run(int argc, char** argv) {
+  try {
+    impl_->app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // --help and --version end up here with code 0.
+    const int code = impl_->app.exit(error);
+    return code == 0 ? 0 : static_cast<int>(ErrorCode::kUsage);
+  }
+  Console console;
+  console.set_json(impl_->json);
+  console.set_quiet(impl_->quiet);
+  console.set_colour(impl_->colour == "always"  ? Console::Colour::kAlways
+                     : impl_->colour == "never" ? Console::Colour::kNever
+                                                : Console::Colour::kAuto);
+  for (const CliCommand& command : impl_->commands) {
+    if (!command.app()->parsed()) continue;
+    const Expected<int> result = command.run()(console);
+    console.end_progress();
+    if (result) return *result;
+    console.error(result.error());
+    return static_cast<int>(result.error().code);
+  }
+  return static_cast<int>(ErrorCode::kUsage);
+}
+
+}  // namespace isobit::cli

@@ -1,0 +1,23 @@
+// One function per subcommand, each in its own file.
+#pragma once
+
+#include "isobit/cli/command.h"
+
+namespace isobit::cli {
+
+void add_train(Commands& commands);
+void add_audit(Commands& commands);
+void add_verify(Commands& commands);
+void add_info(Commands& commands);
+void add_platforms(Commands& commands);
+void add_keygen(Commands& commands);
+void add_job_check(Commands& commands);
+void add_eval(Commands& commands);
+void add_export(Commands& commands);
+void add_cheat(Commands& commands);
+void add_generate(Commands& commands);
+
+// Shared by several: 1.25 -> "1.250", 0.9722 -> "97.22 %".
+std::string percent(int64_t part, int64_t whole);
+
+}  // namespace isobit::cli

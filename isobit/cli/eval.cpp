@@ -1,0 +1,74 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "isobit/base/text.h"
+#include "isobit/cli/commands.h"
+#include "isobit/formats/safetensors.h"
+#include "isobit/run/run_weights.h"
+#include "isobit/train/trainer.h"
+
+namespace isobit::cli {
+
+namespace {
+
+struct Options {
+  std::string source, weights, platform = "ordered";
+  std::vector<std::string> overrides;
+  std::optional<uint64_t> step;
+};
+
+// A run's checkpoint, or a job with a safetensors file.
+Expected<run::Weights> weights_of(const Options& o) {
+  if (o.weights.empty()) return run::read_run_weights(o.source, o.step, o.overrides);
+  if (o.step) return usage_error("eval: --step names a checkpoint of a run; with --weights there is none");
+  run::Weights weights;
+  ISOBIT_TRY(weights.job, train::load_job(o.source, o.overrides));
+  ISOBIT_TRY(formats::Safetensors file, formats::read_safetensors(o.weights));
+  weights.state = std::move(file.tensors);
+  return weights;
+}
+
+Expected<int> run(const Options& o, Console& console) {
+  ISOBIT_TRY(const platform::Platform p, platform::parse_platform(o.platform));
+  ISOBIT_TRY(const run::Weights weights, weights_of(o));
+  ISOBIT_TRY(const auto dataset, data::open_dataset(weights.job.data));
+  if (dataset->test_count() == 0)
+    return unreadable(text_of("dataset '", dataset->name(), "' has no test samples to score"));
+  platform::Engine engine(p);
+  const double begin = monotonic_seconds();
+  ISOBIT_TRY(const train::Evaluation e, train::evaluate(weights.job, *dataset, weights.state, engine));
+  const double seconds = monotonic_seconds() - begin;
+  const auto rows = static_cast<double>(e.rows);
+  console.document(nlohmann::ordered_json{
+      {"samples", e.rows},
+      {"loss", e.loss},
+      {"top1", static_cast<double>(e.top1) / rows},
+      {"top5", static_cast<double>(e.top5) / rows},
+      {"step", weights.step},
+      {"seconds", seconds},
+      {"platform",
+       p.text()}}.dump(2));
+  console.line(text_of("samples       ", e.rows));
+  console.line(text_of("loss          ", e.loss));
+  console.line(text_of("top 1         ", percent(e.top1, e.rows)));
+  console.line(text_of("top 5         ", percent(e.top5, e.rows)));
+  return kAgreed;
+}
+
+}  // namespace
+
+void add_eval(Commands& commands) {
+  auto o = std::make_shared<Options>();
+  Command& c = commands.add("eval", "score the weights of a run, or of a file, on the job's test samples",
+                            "  isobit eval digits.run\n"
+                            "  isobit eval digits.run --step 200\n"
+                            "  isobit eval job.toml --weights weights.safetensors\n");
+  c.positional("RUN|JOB.toml", o->source, "folder of a run; with --weights, a job");
+  c.option("--weights", "FILE", o->weights, "safetensors file to score under the job");
+  c.option("--step", "STEP", o->step, "checkpoint of the run (default: the newest)");
+  c.option("-p,--platform", "P", o->platform, "where to run it (default: ordered)");
+  c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of the job");
+  c.action([o](Console& console) { return run(*o, console); });
+}
+
+}  // namespace isobit::cli

@@ -1,0 +1,46 @@
+#include <nlohmann/json.hpp>
+
+#include "isobit/base/text.h"
+#include "isobit/cli/commands.h"
+#include "isobit/formats/safetensors.h"
+#include "isobit/run/run_weights.h"
+
+namespace isobit::cli {
+
+namespace {
+
+struct Options {
+  std::string run, out;
+  std::optional<uint64_t> step;
+  bool all = false;
+};
+
+Expected<int> run(const Options& o, Console& console) {
+  ISOBIT_TRY(const run::Weights weights, run::read_run_weights(o.run, o.step, {}));
+  const std::vector<NamedTensor> tensors = o.all ? weights.state : run::inference_tensors(weights.state);
+  const formats::Safetensors file{tensors, {{"builder", weights.job.model.builder}, {"step", text_of(weights.step)}}};
+  ISOBIT_RETURN_IF_ERROR(formats::write_safetensors(o.out, file));
+  uint64_t bytes = 0;
+  for (const NamedTensor& t : tensors) bytes += t.tensor.bytes();
+  console.document(
+      nlohmann::ordered_json{{"file", o.out}, {"tensors", tensors.size()}, {"bytes", bytes}, {"step", weights.step}}
+          .dump(2));
+  console.line(text_of("wrote         ", o.out, ": ", tensors.size(), " tensors, ", human_bytes(bytes), ", after step ",
+                       weights.step));
+  return kAgreed;
+}
+
+}  // namespace
+
+void add_export(Commands& commands) {
+  auto o = std::make_shared<Options>();
+  Command& c = commands.add("export", "write the weights of a run as a safetensors file",
+                            "  isobit export digits.run --out weights.safetensors\n");
+  c.positional("RUN", o->run, "folder of the run");
+  c.option("-o,--out", "FILE", o->out, "file to write", true);
+  c.option("--step", "STEP", o->step, "checkpoint of the run (default: the newest)");
+  c.flag("--all", o->all, "the optimizer's state as well");
+  c.action([o](Console& console) { return run(*o, console); });
+}
+
+}  // namespace isobit::cli

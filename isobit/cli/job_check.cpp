@@ -1,0 +1,72 @@
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "isobit/base/text.h"
+#include "isobit/cli/commands.h"
+#include "isobit/run/price.h"
+
+namespace isobit::cli {
+
+namespace {
+
+struct Options {
+  std::string job, platform = "ordered";
+  std::vector<std::string> overrides;
+};
+
+Expected<int> run(const Options& o, Console& console) {
+  ISOBIT_TRY(const platform::Platform p, platform::parse_platform(o.platform));
+  ISOBIT_TRY(const train::Job job, train::load_job(o.job, o.overrides));
+  ISOBIT_TRY(const run::Price price, run::price_job(job, p, monotonic_seconds));
+  console.document(nlohmann::ordered_json{
+      {"steps", job.steps},
+      {"parameters", price.parameters},
+      {"operators", price.nodes},
+      {"train_samples", price.train_samples},
+      {"test_samples", price.test_samples},
+      {"seconds", price.seconds},
+      {"seconds_per_step", price.seconds_per_step},
+      {"seconds_per_commit", price.seconds_per_commit},
+      {"memory_bytes", price.memory_bytes},
+      {"disk_bytes", price.disk_bytes},
+      {"state_bytes", price.state_bytes},
+      {"commit_every", job.commit_every},
+      {"proposed_commit_every", price.proposed_commit_every},
+      {"platform",
+       p.text()}}.dump(2));
+  char line[200];
+  console.line(text_of("job           ", job.name, ": ", job.model.builder, ", ", price.parameters, " parameters, ",
+                       price.nodes, " operators a step"));
+  console.line(text_of("data          ", job.data.dataset, ": ", price.train_samples, " samples to train on, ",
+                       price.test_samples, " to test on"));
+  std::snprintf(line, sizeof line, "time          about %s (%lld steps at %.3g ms, evaluation not counted) on %s",
+                human_seconds(price.seconds).c_str(), static_cast<long long>(job.steps), price.seconds_per_step * 1e3,
+                p.text().c_str());
+  console.line(line);
+  console.line(text_of("memory        about ", human_bytes(price.memory_bytes)));
+  console.line(text_of("disk          about ", human_bytes(price.disk_bytes), " (a checkpoint is ",
+                       human_bytes(price.state_bytes), ")"));
+  std::snprintf(line, sizeof line,
+                "commitments   a state root takes %.3g ms; commit.every = %lld is %.2g %% of the training time",
+                price.seconds_per_commit * 1e3, static_cast<long long>(job.commit_every),
+                100 * price.seconds_per_commit / (static_cast<double>(job.commit_every) * price.seconds_per_step));
+  console.line(line);
+  if (price.proposed_commit_every > job.commit_every) {
+    console.line(text_of("              commit.every = ", price.proposed_commit_every, " would keep it within 2 %"));
+  }
+  return kAgreed;
+}
+
+}  // namespace
+
+void add_job_check(Commands& commands) {
+  auto o = std::make_shared<Options>();
+  Command& c = commands.add("job check", "say what a job needs here before training it: time, memory, disk",
+                            "  isobit job check examples/jobs/mnist.toml\n");
+  c.positional("JOB.toml", o->job, "the job");
+  c.option("-p,--platform", "P", o->platform, "where it would run (default: ordered)");
+  c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of the job; may be repeated");
+  c.action([o](Console& console) { return run(*o, console); });
+}
+
+}  // namespace isobit::cli

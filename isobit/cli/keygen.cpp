@@ -1,0 +1,57 @@
+#include <sys/random.h>
+
+#include <nlohmann/json.hpp>
+
+#include "isobit/base/text.h"
+#include "isobit/cli/commands.h"
+#include "isobit/commit/signature.h"
+
+namespace isobit::cli {
+
+namespace {
+
+struct Options {
+  std::string out, salt;
+};
+
+Expected<int> make_salt(const fs::path& path, Console& console) {
+  if (fs::exists(path)) return usage_error(text_of(path.string(), ": is there already; a salt is never overwritten"));
+  Bytes salt(32);
+  if (getrandom(salt.data(), salt.size(), 0) != 32) return unavailable("the operating system gives no random bytes");
+  ISOBIT_RETURN_IF_ERROR(write_file_durably(path, as_bytes(to_hex(salt) + "\n")));
+  console.document(nlohmann::ordered_json{{"salt", path.string()}}.dump(2));
+  console.line(text_of("salt          ", path.string(), "   (keep it with the data; name it as data.salt in the job)"));
+  return kAgreed;
+}
+
+Expected<int> run(const Options& o, Console& console) {
+  if (o.out.empty() == o.salt.empty()) return usage_error("keygen: give --out NAME for a pair of keys, or --salt FILE");
+  if (!o.salt.empty()) return make_salt(o.salt, console);
+  const fs::path secret = o.out + ".key", open = o.out + ".pub";
+  for (const fs::path& path : {secret, open}) {
+    if (fs::exists(path)) return usage_error(text_of(path.string(), ": is there already; a key is never overwritten"));
+  }
+  ISOBIT_TRY(const commit::SecretKey key, commit::SecretKey::generate());
+  ISOBIT_RETURN_IF_ERROR(commit::write_secret_key(secret, key));
+  ISOBIT_RETURN_IF_ERROR(commit::write_public_key(open, key.public_key()));
+  console.document(nlohmann::ordered_json{
+      {"secret", secret.string()}, {"public", open.string()}, {"key", commit::hex_of(key.public_key())}}
+                       .dump(2));
+  console.line(text_of("secret        ", secret.string(), "   (readable by you alone; never give it away)"));
+  console.line(text_of("public        ", open.string()));
+  console.line(text_of("key           ", commit::hex_of(key.public_key())));
+  return kAgreed;
+}
+
+}  // namespace
+
+void add_keygen(Commands& commands) {
+  auto o = std::make_shared<Options>();
+  Command& c = commands.add("keygen", "make a pair of Ed25519 keys, or a salt for private data",
+                            "  isobit keygen --out client\n  isobit keygen --salt mydata.salt\n");
+  c.option("-o,--out", "NAME", o->out, "write NAME.key and NAME.pub");
+  c.option("--salt", "FILE", o->salt, "write 256 random bits that salt the hashes of a dataset's samples");
+  c.action([o](Console& console) { return run(*o, console); });
+}
+
+}  // namespace isobit::cli

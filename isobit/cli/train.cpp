@@ -1,0 +1,136 @@
+#include <csignal>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "isobit/base/text.h"
+#include "isobit/cli/commands.h"
+#include "isobit/cli/train_result.h"
+#include "isobit/run/keys.h"
+#include "isobit/run/train_run.h"
+
+namespace isobit::cli {
+
+namespace {
+
+std::atomic<bool> stop_asked{false};
+
+void on_signal(int signal) {
+  stop_asked.store(true);
+  std::signal(signal, SIG_DFL);  // a second one ends the process at once
+}
+
+struct Options {
+  std::string job, out, platform = "ordered", resume, key_folder;
+  std::vector<std::string> overrides;
+};
+
+Expected<int> run(const Options& o, Console& console) {
+  run::TrainRequest request;
+  ISOBIT_TRY(request.platform, platform::parse_platform(o.platform));
+  if (o.resume.empty() == o.job.empty())
+    return usage_error("train: give a JOB.toml, or --resume RUN to continue a run");
+  if (!o.resume.empty() && !o.out.empty()) return usage_error("train: --resume names the run, --out cannot");
+  request.overrides = o.overrides;
+  if (o.resume.empty()) {
+    ISOBIT_TRY(request.job, train::load_job(o.job, o.overrides));
+    request.out = o.out.empty() ? request.job.name + ".run" : o.out;
+  } else {
+    request.out = o.resume;
+  }
+  const fs::path folder = o.key_folder.empty() ? run::key_folder(environment) : fs::path(o.key_folder);
+  ISOBIT_TRY(const run::LocalKeys keys, run::local_keys(folder));
+  if (keys.created)
+    console.note(text_of("made a client's and a trainer's key in ", folder.string(), " (kept for later runs)"));
+  request.keys = keys;
+  return train_and_report(std::move(request), !o.resume.empty(), console);
+}
+
+}  // namespace
+
+Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& console) {
+  const double begin = monotonic_seconds();
+  request.seconds = monotonic_seconds;
+  request.stop = &stop_asked;
+  double shown = 0;
+  request.progress = [&](const run::TrainProgress& p) {
+    const double now = monotonic_seconds();
+    if (!console.shows_progress() || (now - shown < 0.1 && p.step < p.steps)) return;
+    shown = now;
+    const double rate = static_cast<double>(p.step - p.first_step) / std::max(now - begin, 1e-9);
+    char line[200];
+    std::snprintf(line, sizeof line, "step %lld/%lld   loss %.4f   rate %.3g   %.1f steps/s   %s left",
+                  static_cast<long long>(p.step), static_cast<long long>(p.steps), static_cast<double>(p.loss), p.lr,
+                  rate, human_seconds(static_cast<double>(p.steps - p.step) / rate).c_str());
+    console.progress(line);
+  };
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+  const Expected<run::TrainSummary> done = resume ? run::resume_run(request) : run::train_run(request);
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+  console.end_progress();
+  if (!done) return tl::unexpected<Error>(done.error());
+  const run::TrainSummary& s = *done;
+  if (!s.finished) {
+    console.note(text_of("stopped after step ", s.step, " of ", s.steps, "; continue with: isobit train --resume ",
+                         request.out.string()));
+    console.document(
+        nlohmann::ordered_json{{"finished", false}, {"step", s.step}, {"steps", s.steps}, {"run", request.out.string()}}
+            .dump(2));
+    return kInterrupted;
+  }
+  const double seconds = monotonic_seconds() - begin;
+  const auto rows = static_cast<double>(std::max<int64_t>(s.evaluation.rows, 1));
+  const nlohmann::ordered_json document = {{"final_state_root", commit::hex_of(s.final_state_root)},
+                                           {"transcript_root", commit::hex_of(s.transcript_root)},
+                                           {"job_root", commit::hex_of(s.job_root)},
+                                           {"steps", s.steps},
+                                           {"final_loss", s.final_loss},
+                                           {"test_loss", s.evaluation.loss},
+                                           {"test_top1", static_cast<double>(s.evaluation.top1) / rows},
+                                           {"test_top5", static_cast<double>(s.evaluation.top5) / rows},
+                                           {"test_samples", s.evaluation.rows},
+                                           {"seconds", seconds},
+                                           {"platform", s.platform},
+                                           {"run", request.out.string()}};
+  console.document(document.dump(2));
+  char line[160];
+  std::snprintf(line, sizeof line, "trained       %lld steps on %s in %s", static_cast<long long>(s.steps),
+                s.platform.c_str(), human_seconds(seconds).c_str());
+  console.line(line);
+  std::snprintf(line, sizeof line, "final loss    %.6g", static_cast<double>(s.final_loss));
+  console.line(line);
+  if (s.evaluation.rows > 0) {
+    console.line(text_of("test          ", percent(s.evaluation.top1, s.evaluation.rows), " right of ",
+                         s.evaluation.rows, " (top 5: ", percent(s.evaluation.top5, s.evaluation.rows), ")"));
+  }
+  console.line(text_of("state root    ", commit::hex_of(s.final_state_root)));
+  console.line(text_of("transcript    ", commit::hex_of(s.transcript_root)));
+  console.line(
+      text_of("run           ", request.out.string(), "   (check it: isobit audit ", request.out.string(), ")"));
+  return kAgreed;
+}
+
+std::string percent(int64_t part, int64_t whole) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f %%",
+                whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+  return text;
+}
+
+void add_train(Commands& commands) {
+  auto o = std::make_shared<Options>();
+  Command& c = commands.add("train", "train a job and write a run that others can audit",
+                            "  isobit train examples/jobs/digits.toml --out digits.run\n"
+                            "  isobit train job.toml --platform ordered@avx2/1t --set job.steps=50\n"
+                            "  isobit train --resume digits.run\n");
+  c.positional("JOB.toml", o->job, "the job", false);
+  c.option("-o,--out", "RUN", o->out, "folder of the run, new or empty (default: NAME.run)");
+  c.option("-p,--platform", "P", o->platform, "where to run it (default: ordered, see 'isobit platforms')");
+  c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of the job; may be repeated");
+  c.option("--resume", "RUN", o->resume, "continue a run that was stopped or killed");
+  c.option("--keys", "FOLDER", o->key_folder, "keys to sign with (default: $ISOBIT_HOME or ~/.config/isobit)");
+  c.action([o](Console& console) { return run(*o, console); });
+}
+
+}  // namespace isobit::cli

@@ -1,0 +1,11 @@
+// Training with progress, Ctrl-C and a printed result: shared by 'train' and 'cheat'.
+#pragma once
+
+#include "isobit/cli/console.h"
+#include "isobit/run/train_run.h"
+
+namespace isobit::cli {
+
+Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& console);
+
+}  // namespace isobit::cli

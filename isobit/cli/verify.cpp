@@ -1,0 +1,57 @@
+#include <nlohmann/json.hpp>
+
+#include "isobit/base/text.h"
+#include "isobit/bundle/reader.h"
+#include "isobit/cli/commands.h"
+#include "isobit/run/keys.h"
+
+namespace isobit::cli {
+
+namespace {
+
+struct Options {
+  std::string run, client_key, key_folder;
+};
+
+Expected<int> run(const Options& o, Console& console) {
+  commit::PublicKey client;
+  if (o.client_key.empty()) {
+    ISOBIT_TRY(client,
+               run::pinned_client(o.key_folder.empty() ? run::key_folder(environment) : fs::path(o.key_folder)));
+  } else {
+    ISOBIT_TRY(client, commit::read_public_key(o.client_key));
+  }
+  const auto reader = bundle::BundleReader::open(o.run, {client});
+  if (!reader && reader.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(reader.error());
+  if (reader) ISOBIT_RETURN_IF_ERROR(reader->require_finished());
+  const bool good = reader.has_value();
+  console.document(nlohmann::ordered_json{
+      {"verdict", good ? "accepted" : "rejected"}, {"replayed", false}, {"reason", good ? "" : reader.error().message}}
+                       .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  console.line(
+      text_of("verdict       ", good ? console.good("accepted") : console.bad("rejected"), " (nothing was replayed)"));
+  if (!good) {
+    console.line(text_of("reason        ", reader.error().message));
+    return kDisagreed;
+  }
+  console.line(text_of("checked       engagement, ", reader->heads().size(), " signed heads, ",
+                       reader->transcript().size(), " leaves, digests of ", reader->manifest()->files.size(),
+                       " files"));
+  console.line("              'isobit audit' replays the run as well");
+  return kAgreed;
+}
+
+}  // namespace
+
+void add_verify(Commands& commands) {
+  auto o = std::make_shared<Options>();
+  Command& c = commands.add("verify", "check every signature, digest and structure of a run without replaying it",
+                            "  isobit verify digits.run\n");
+  c.positional("RUN", o->run, "folder of the run");
+  c.option("--client-key", "FILE", o->client_key,
+           "public key of the client whose engagement counts (default: your own)");
+  c.option("--keys", "FOLDER", o->key_folder, "folder of your own keys (default: $ISOBIT_HOME or ~/.config/isobit)");
+  c.action([o](Console& console) { return run(*o, console); });
+}
+
+}  // namespace isobit::cli

@@ -1,0 +1,100 @@
+#include "isobit/run/cheat.h"
+
+#include <cstring>
+
+#include "isobit/base/text.h"
+
+namespace isobit::run {
+
+namespace {
+
+// The first tensor whose name ends in `suffix`, or the first one.
+Tensor& tensor_ending(std::vector<NamedTensor>& state, std::string_view suffix) {
+  for (NamedTensor& t : state) {
+    if (t.name.ends_with(suffix)) return t.tensor;
+  }
+  return state.front().tensor;
+}
+
+void flip_low_bit(Tensor& tensor) { static_cast<uint8_t*>(tensor.raw())[0] ^= 1; }
+
+// Another sample in place of the batch's first: the first row of the input is overwritten by the second.
+void swap_sample(data::Batch& batch) {
+  if (batch.indices.size() < 2) return;
+  const size_t row = batch.input.bytes() / batch.indices.size(), label = batch.labels.bytes() / batch.indices.size();
+  auto* input = static_cast<uint8_t*>(batch.input.raw());
+  auto* labels = static_cast<uint8_t*>(batch.labels.raw());
+  std::memcpy(input, input + row, row);
+  std::memcpy(labels, labels + label, label);
+}
+
+void on_batch(TrainRequest& request, int64_t step, std::function<void(data::Batch&, double&)> act) {
+  request.tamper.before_step = [step, act = std::move(act)](int64_t t, data::Batch& batch, double& lr) {
+    if (t == step) act(batch, lr);
+  };
+}
+
+void on_state(TrainRequest& request, int64_t step, std::function<void(std::vector<NamedTensor>&)> act) {
+  request.tamper.after_step = [step, act = std::move(act)](int64_t t, std::vector<NamedTensor>& state) {
+    if (t == step) act(state);
+  };
+}
+
+}  // namespace
+
+const std::vector<Cheat>& cheats() {
+  static const std::vector<Cheat> kCheats = {
+      {"sample", "one sample of the batch replaced by another, the honest batch committed"},
+      {"label", "one label of the batch changed"},
+      {"order", "a batch of other samples, and committed as such"},
+      {"rate", "another learning rate at this step"},
+      {"momentum", "one bit of the optimizer's state flipped after this step"},
+      {"weight", "one bit of a weight flipped after this step"},
+      {"overwrite", "the weights overwritten after the last step"},
+  };
+  return kCheats;
+}
+
+Status apply_cheat(const std::string& name, int64_t step, TrainRequest& request) {
+  if (step < 1 || step > request.job.steps) {
+    return usage_error(text_of("--at ", step, ": expected 1 to ", request.job.steps, ", the steps of the job"));
+  }
+  if (name == "sample") {
+    on_batch(request, step, [](data::Batch& b, double&) { swap_sample(b); });
+  } else if (name == "label") {
+    on_batch(request, step,
+             [](data::Batch& b, double&) { b.labels.data<int64_t>()[0] = (b.labels.data<int64_t>()[0] + 1) % 2; });
+  } else if (name == "order") {
+    on_batch(request, step, [](data::Batch& b, double&) {
+      swap_sample(b);
+      if (b.indices.size() > 1) b.indices[0] = b.indices[1];
+    });
+  } else if (name == "rate") {
+    on_batch(request, step, [](data::Batch&, double& lr) { lr *= 0.5; });
+  } else if (name == "momentum") {
+    if (request.job.optimizer == train::Optimizer::kSgd && request.job.momentum == 0) {
+      return usage_error("cheat 'momentum': the job's optimizer keeps no state");
+    }
+    on_state(request, step, [](std::vector<NamedTensor>& state) {
+      for (NamedTensor& t : state) {
+        if (t.name.find('/') != std::string::npos) return flip_low_bit(t.tensor);
+      }
+    });
+  } else if (name == "weight") {
+    on_state(request, step, [](std::vector<NamedTensor>& state) { flip_low_bit(tensor_ending(state, ".weight")); });
+  } else if (name == "overwrite") {
+    request.tamper_at_end = [](std::vector<NamedTensor>& state) {
+      Tensor& weights = tensor_ending(state, ".weight");
+      for (float& w : weights.span<float>()) w *= 0.5f;
+    };
+  } else {
+    std::vector<std::string> names;
+    for (const Cheat& c : cheats()) names.push_back(c.name);
+    const std::string near = nearest_word(name, names);
+    return usage_error(text_of("cheat '", name, "' is not known; expected ", join_or(names),
+                               near.empty() ? "" : text_of("; did you mean '", near, "'?")));
+  }
+  return {};
+}
+
+}  // namespace isobit::run

@@ -1,0 +1,21 @@
+// Dishonest trainers, to try auditors with: each does one thing that the job does not say and signs the result.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "isobit/run/train_run.h"
+
+namespace isobit::run {
+
+struct Cheat {
+  std::string name;
+  std::string what;  // one line for people
+};
+
+const std::vector<Cheat>& cheats();
+
+// Makes `request` dishonest at `step`. kUsage for an unknown name (with the nearest) or a step outside the job.
+Status apply_cheat(const std::string& name, int64_t step, TrainRequest& request);
+
+}  // namespace isobit::run

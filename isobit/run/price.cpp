@@ -1,0 +1,74 @@
+#include "isobit/run/price.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "isobit/run/job_root.h"
+
+namespace isobit::run {
+
+namespace {
+
+constexpr double kMostHashing = 0.02;
+constexpr uint64_t kLeafBytes = 160, kHeadBytes = 240;  // on disk, rounded up
+
+double median(std::vector<double> v) {
+  std::nth_element(v.begin(), v.begin() + static_cast<int64_t>(v.size() / 2), v.end());
+  return v[v.size() / 2];
+}
+
+uint64_t dataset_bytes(const data::Dataset& dataset) {
+  Bytes sample;
+  dataset.sample_bytes(data::Split::kTrain, 0, sample);
+  return (sample.size() + sizeof(commit::Digest)) * static_cast<uint64_t>(dataset.train_count() + dataset.test_count());
+}
+
+// Checkpoints that lie on disk at the end; one more exists while the newest is being written.
+uint64_t checkpoints_kept(const train::Job& job) {
+  const int64_t made = 1 + (job.checkpoint_every > 0 ? (job.steps - 1) / job.checkpoint_every : 0);
+  return static_cast<uint64_t>(std::min(made, job.checkpoint_keep + 1));
+}
+
+}  // namespace
+
+Expected<Price> price_job(const train::Job& job, const platform::Platform& platform,
+                          const std::function<double()>& seconds) {
+  platform::Engine engine(platform);
+  ISOBIT_TRY(Session session, open_session(job, engine));
+  train::Trainer& trainer = *session.trainer;
+  Price price;
+  std::vector<double> steps, commits;
+  runtime::MemoryUse memory;
+  const int64_t most = std::min<int64_t>(job.steps, 6);
+  const double begin = seconds();
+  // The first step warms caches and is not counted, unless it is the only one.
+  for (int64_t i = 0; i < most && (i < 2 || seconds() - begin < 20); ++i) {
+    const double before = seconds();
+    ISOBIT_RETURN_IF_ERROR(trainer.advance(nullptr, &memory).map([](auto&&) {}));
+    const double between = seconds();
+    ISOBIT_RETURN_IF_ERROR(state_digest(trainer, engine.pool()).map([](auto&&) {}));
+    if (i > 0 || most == 1) {
+      steps.push_back(between - before);
+      commits.push_back(seconds() - between);
+    }
+  }
+  price.seconds_per_step = median(steps);
+  price.seconds_per_commit = median(commits);
+  price.proposed_commit_every = std::max<int64_t>(
+      1, static_cast<int64_t>(std::ceil(price.seconds_per_commit / (kMostHashing * price.seconds_per_step))));
+  const auto commit_count = static_cast<double>(job.steps / job.commit_every);
+  price.seconds = static_cast<double>(job.steps) * price.seconds_per_step + commit_count * price.seconds_per_commit;
+  for (const NamedTensor& t : trainer.state()) price.state_bytes += t.tensor.bytes();
+  price.memory_bytes = memory.peak_bytes + dataset_bytes(*session.dataset);
+  price.disk_bytes = checkpoints_kept(job) * price.state_bytes + static_cast<uint64_t>(job.steps) * kLeafBytes +
+                     static_cast<uint64_t>(commit_count) * kHeadBytes;
+  for (const train::StateSlot& slot : trainer.step_graph().slots) {
+    if (slot.parameter >= 0) price.parameters += trainer.step_graph().graph.value(slot.in).shape().elements();
+  }
+  price.train_samples = session.dataset->train_count();
+  price.test_samples = session.dataset->test_count();
+  price.nodes = static_cast<int64_t>(trainer.step_graph().graph.nodes().size());
+  return price;
+}
+
+}  // namespace isobit::run

@@ -1,0 +1,30 @@
+// What a job costs here, measured on a few of its steps before anybody commits to it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "isobit/platform/platform.h"
+#include "isobit/train/job.h"
+
+namespace isobit::run {
+
+struct Price {
+  double seconds_per_step = 0;
+  double seconds_per_commit = 0;  // one state root
+  double seconds = 0;             // all steps and commits
+  uint64_t memory_bytes = 0;      // peak of one step's values, state included, and the dataset
+  uint64_t state_bytes = 0;
+  uint64_t disk_bytes = 0;  // checkpoints kept, transcript and heads
+  int64_t parameters = 0;
+  int64_t train_samples = 0;
+  int64_t test_samples = 0;
+  int64_t nodes = 0;                  // operators of a step
+  int64_t proposed_commit_every = 1;  // smallest interval that keeps state roots within 2 % of training
+};
+
+// Runs a few steps of the job. `seconds` is a clock.
+Expected<Price> price_job(const train::Job& job, const platform::Platform& platform,
+                          const std::function<double()>& seconds);
+
+}  // namespace isobit::run
