@@ -258,6 +258,13 @@ Status apply_override(toml::table& root, const std::string& text) {
   toml::table* target = root[table].as_table();
   if (target == nullptr || parsed.size() != 1)
     return usage_error(text_of("--set ", text, ": '", table, "' is not a table"));
+  // A path typed on the command line is meant from where the command runs, not from where the job lies.
+  const auto path = parsed["v"].value_exact<std::string>();
+  const bool names_file = table == "data" && (key.ends_with("path") || key == "salt");
+  if (names_file && path && !path->empty()) {
+    target->insert_or_assign(key, fs::absolute(*path).lexically_normal().string());
+    return {};
+  }
   target->insert_or_assign(key, *parsed.get("v"));
   return {};
 }
