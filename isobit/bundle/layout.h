@@ -23,13 +23,16 @@ inline constexpr std::string_view kLockFile = "lock";
 inline constexpr uint64_t kMaxJobBytes = 1 << 20;
 inline constexpr uint64_t kMaxEngagementBytes = 1 << 14;
 inline constexpr uint64_t kMaxRecordFileBytes = uint64_t{1} << 30;  // transcript, heads
-inline constexpr uint64_t kMaxManifestBytes = 1 << 20;
+inline constexpr uint64_t kMaxManifestBytes = 1 << 24;
 inline constexpr uint64_t kMaxCheckpointBytes = uint64_t{1} << 40;
-inline constexpr uint64_t kMaxCheckpoints = 1000;
+inline constexpr uint64_t kMaxCheckpoints = 65536;
 
 // "step-120.safetensors"
 std::string checkpoint_name(uint64_t step);
 // The step of such a name; none for any other text (leading zeros, signs).
 std::optional<uint64_t> checkpoint_step(std::string_view name);
+
+// Whether `path` ("heads", "checkpoints/step-3.safetensors") is a file that a manifest lists.
+bool is_bundle_file(std::string_view path);
 
 }  // namespace isobit::bundle

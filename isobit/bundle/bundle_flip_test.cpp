@@ -1,0 +1,60 @@
+// Every bit of every file of a small bundle, flipped; every file cut to every length. Nothing may be accepted.
+#include <gtest/gtest.h>
+
+#include "isobit/bundle/reader.h"
+#include "isobit/bundle/testing.h"
+
+namespace isobit::bundle {
+namespace {
+
+const OpenOptions kPinned{testing::key_of(testing::kClient).public_key()};
+
+class Flip : public ::testing::Test {
+ protected:
+  Flip() {
+    ISOBIT_CHECK(testing::write_run(run_, {}).has_value());
+    files_ = testing::files_of(run_);
+  }
+  ErrorCode refused() const {
+    const auto reader = BundleReader::open(run_, kPinned);
+    return reader ? ErrorCode{} : reader.error().code;
+  }
+  testing::Scratch scratch_;
+  fs::path run_ = scratch_ / "run";
+  testing::Files files_;
+};
+
+TEST_F(Flip, EveryBitOfEveryFile) {
+  size_t newer = 0, bits = 0;
+  for (const auto& [name, good] : files_) {
+    std::string bytes = good;
+    for (size_t bit = 0; bit < bytes.size() * 8; ++bit, ++bits) {
+      bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ 1 << bit % 8);
+      testing::put_file(run_ / name, bytes);
+      const ErrorCode code = refused();
+      ASSERT_NE(code, ErrorCode{}) << name << " bit " << bit;
+      // Three bits turn the version "1" of the manifest into "3", "5" or "9", and that is what is then said.
+      newer += code != ErrorCode::kRejected;
+      bytes[bit / 8] = good[bit / 8];
+    }
+    testing::put_file(run_ / name, good);
+  }
+  EXPECT_EQ(newer, 3u);
+  EXPECT_GT(bits, 20000u);
+  EXPECT_EQ(refused(), ErrorCode{});
+}
+
+TEST_F(Flip, EveryLengthOfEveryFile) {
+  for (const auto& [name, good] : files_) {
+    for (size_t n = 0; n < good.size(); ++n) {
+      testing::put_file(run_ / name, good.substr(0, n));
+      ASSERT_EQ(refused(), ErrorCode::kRejected) << name << " cut to " << n;
+    }
+    testing::put_file(run_ / name, good + '\0');
+    ASSERT_EQ(refused(), ErrorCode::kRejected) << name << " lengthened";
+    testing::put_file(run_ / name, good);
+  }
+}
+
+}  // namespace
+}  // namespace isobit::bundle

@@ -1,0 +1,152 @@
+// Kills: files cut at every byte of what a kill can tear, and a real process killed at random moments.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <csignal>
+#include <random>
+#include <thread>
+
+#include "isobit/bundle/reader.h"
+#include "isobit/bundle/record_file.h"
+#include "isobit/bundle/testing.h"
+
+namespace isobit::bundle {
+namespace {
+
+using testing::Files;
+using testing::files_of;
+using testing::Plan;
+using testing::put_file;
+using testing::put_files;
+
+class Kill : public ::testing::Test {
+ protected:
+  Kill() {
+    ISOBIT_CHECK(testing::write_run(scratch_ / "whole", plan_).has_value());
+    whole_ = files_of(scratch_ / "whole");
+  }
+  Files left_before(uint64_t leaf) {
+    fs::remove_all(run_);
+    auto writer = testing::create(run_, plan_);
+    ISOBIT_CHECK(writer.has_value() && testing::drive(*writer, plan_, leaf).has_value());
+    return files_of(run_);
+  }
+  void expect_resumes(const std::string& what) {
+    const Status status = testing::resume_run(run_, plan_);
+    ASSERT_TRUE(status) << what << ": " << status.error().message;
+    ASSERT_TRUE(files_of(run_) == whole_) << what;
+  }
+  const Plan plan_;
+  testing::Scratch scratch_;
+  fs::path run_ = scratch_ / "run";
+  Files whole_;
+};
+
+TEST_F(Kill, BetweenAnyTwoLeaves) {
+  for (uint64_t leaf = 0; leaf < plan_.rules.leaves(); ++leaf) {
+    left_before(leaf);
+    expect_resumes(text_of("before leaf ", leaf));
+  }
+}
+
+TEST_F(Kill, InTheLastRecordOfTheTranscript) {
+  for (uint64_t leaf : {1, 3, 6, 8}) {
+    // No head speaks of this leaf yet: every torn length of its record.
+    const Files before = left_before(leaf);
+    const std::string& all = whole_.at("transcript");
+    const size_t begin = before.at("transcript").size();
+    const size_t end = leaf + 1 == plan_.rules.leaves() ? all.size() : left_before(leaf + 1).at("transcript").size();
+    for (size_t n = begin; n <= end; ++n) {
+      Files torn = before;
+      torn["transcript"] = all.substr(0, n);
+      put_files(run_, torn);
+      expect_resumes(text_of("leaf ", leaf, " cut to ", n));
+      // The space may have been there, and zero, before the bytes came.
+      torn["transcript"].resize(end, '\0');
+      put_files(run_, torn);
+      expect_resumes(text_of("leaf ", leaf, " zero from ", n));
+    }
+  }
+}
+
+TEST_F(Kill, InTheLastRecordOfTheHeads) {
+  for (uint64_t leaf : {4, 7}) {  // right after the heads of steps 3 and 6
+    const Files after = left_before(leaf);
+    const size_t record = kRecordOverhead + 199;
+    for (size_t n = after.at("heads").size() - record; n < after.at("heads").size(); ++n) {
+      Files torn = after;
+      torn["heads"].resize(n);
+      put_files(run_, torn);
+      expect_resumes(text_of("head after leaf ", leaf, " cut to ", n));
+    }
+  }
+}
+
+TEST_F(Kill, WithTemporariesAndHalfAnEnd) {
+  const Files begun = left_before(6);
+  Files torn = begun;
+  torn["checkpoints/step-6.safetensors.tmp"] = "weig";
+  torn["manifest.json.tmp"] = "{";
+  torn["lock"] = "";
+  put_files(run_, torn);
+  expect_resumes("temporaries");
+  torn = whole_;
+  torn.erase("manifest.json");
+  put_files(run_, torn);
+  expect_resumes("signature without its manifest");
+  // A checkpoint whose step the transcript lost cannot be continued from.
+  torn = begun;
+  torn["checkpoints/step-6.safetensors"] = "weights after step 6";
+  put_files(run_, torn);
+  expect_resumes("checkpoint ahead of the transcript");
+  torn = begun;
+  torn.erase("checkpoints/step-4.safetensors");
+  put_files(run_, torn);
+  const Status status = testing::resume_run(run_, plan_);
+  ASSERT_TRUE(status) << status.error().message;
+}
+
+TEST_F(Kill, CommittedLeavesAreNeverDropped) {
+  const Files begun = left_before(6);
+  for (size_t n = 0; n < begun.at("transcript").size(); n += 11) {
+    Files torn = begun;
+    torn["transcript"].resize(n);
+    put_files(run_, torn);
+    const Status status = testing::resume_run(run_, plan_);
+    if (status) continue;  // only the leaf after the last head was torn
+    EXPECT_EQ(files_of(run_).at("transcript").size(), n) << "refused without touching it";
+  }
+}
+
+TEST_F(Kill, RealProcessAtRandomMoments) {
+  std::mt19937_64 random(20260102);
+  for (int round = 0; round < 20; ++round) {
+    fs::remove_all(run_);
+    bool finished = false;
+    for (int kills = 0; !finished && kills < 200; ++kills) {
+      const pid_t child = ::fork();
+      ASSERT_GE(child, 0);
+      if (child == 0) {
+        const RunState state = run_state(run_);
+        const bool fresh = state == RunState::kAbsent || state == RunState::kNotBegun;
+        const Status status = fresh ? testing::write_run(run_, plan_) : testing::resume_run(run_, plan_);
+        ::_exit(status || state == RunState::kFinished ? 0 : 1);
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 30000 + 500));
+      ::kill(child, SIGKILL);
+      int how = 0;
+      ASSERT_EQ(::waitpid(child, &how, 0), child);
+      ASSERT_TRUE(WIFSIGNALED(how) || WEXITSTATUS(how) == 0) << "round " << round << ", kill " << kills;
+      finished = run_state(run_) == RunState::kFinished;
+    }
+    ASSERT_TRUE(finished) << "no progress between kills";
+    Files files = files_of(run_);
+    files.erase("lock");
+    ASSERT_TRUE(files == whole_);
+    ASSERT_TRUE(BundleReader::open(run_, {}));
+  }
+}
+
+}  // namespace
+}  // namespace isobit::bundle

@@ -1,0 +1,318 @@
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "isobit/bundle/reader.h"
+#include "isobit/bundle/record_file.h"
+#include "isobit/bundle/testing.h"
+#include "isobit/verify/auditor.h"
+
+namespace isobit::bundle {
+namespace {
+
+using testing::Files;
+using testing::files_of;
+using testing::Plan;
+using testing::put_file;
+using testing::put_files;
+
+const OpenOptions kPinned{testing::key_of(testing::kClient).public_key()};
+
+class Reader : public ::testing::Test {
+ protected:
+  Reader() {
+    const Status written = testing::write_run(run_, plan_);
+    ISOBIT_CHECK(written.has_value());
+    files_ = files_of(run_);
+  }
+
+  Expected<BundleReader> open() const { return BundleReader::open(run_, kPinned); }
+  ErrorCode code() const {
+    const auto reader = open();
+    EXPECT_FALSE(reader);
+    return reader ? ErrorCode{} : reader.error().code;
+  }
+  // Signs the files as they are, as a cheating trainer would.
+  void resign(uint8_t key = testing::kTrainer) {
+    const Files now = files_of(run_);
+    Manifest manifest = *decode_manifest(as_bytes(files_.at("manifest.json")), "m");
+    manifest.files.clear();
+    for (const auto& [name, bytes] : now) {
+      if (name.starts_with("manifest")) continue;
+      manifest.files[name] = {bytes.size(), commit::sha256(as_bytes(bytes))};
+    }
+    write_manifest(manifest, key);
+  }
+  void write_manifest(const Manifest& manifest, uint8_t key = testing::kTrainer) {
+    const Bytes bytes = encode(manifest);
+    const auto signature = encode(sign_manifest(bytes, manifest.job_root, manifest.run_id, testing::key_of(key)));
+    put_file(run_ / "manifest.json", {bytes.begin(), bytes.end()});
+    put_file(run_ / "manifest.sig", {signature.begin(), signature.end()});
+  }
+
+  Plan plan_;
+  testing::Scratch scratch_;
+  fs::path run_ = scratch_ / "run";
+  Files files_;
+};
+
+TEST_F(Reader, OpensAnHonestRun) {
+  const auto reader = open();
+  ASSERT_TRUE(reader) << reader.error().message;
+  EXPECT_TRUE(reader->finished());
+  EXPECT_TRUE(reader->require_finished());
+  EXPECT_TRUE(reader->client_pinned());
+  EXPECT_EQ(std::string(reader->job_toml().begin(), reader->job_toml().end()), testing::kJob);
+  EXPECT_EQ(reader->transcript().transcript_root(), verify::testing::fake_transcript(plan_.rules).transcript_root());
+  EXPECT_EQ(reader->checkpoints(), (std::vector<uint64_t>{4, 6}));
+  EXPECT_EQ(*reader->read_checkpoint(6), testing::fake_checkpoint(6));
+  EXPECT_FALSE(reader->read_checkpoint(2));
+  EXPECT_EQ(reader->heads().size(), 3u);  // after steps 3 and 6, and the last
+  EXPECT_EQ(reader->manifest()->facts.at("platform"), "ordered@test");
+  EXPECT_EQ(files_.size(), 8u);
+  const auto unpinned = BundleReader::open(run_, {});
+  ASSERT_TRUE(unpinned);
+  EXPECT_FALSE(unpinned->client_pinned());
+}
+
+// bundle_flip_test goes through every bit and length.
+TEST_F(Reader, FlippedBitsAndTruncationsAreNoticed) {
+  for (const auto& [name, good] : files_) {
+    std::string bytes = good;
+    for (size_t bit = 0; bit < bytes.size() * 8; bit += 37) {
+      bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ 1 << bit % 8);
+      put_file(run_ / name, bytes);
+      ASSERT_FALSE(open()) << name << " bit " << bit;
+      bytes[bit / 8] = good[bit / 8];
+    }
+    for (size_t n = 0; n < good.size(); n += 13) {
+      put_file(run_ / name, good.substr(0, n));
+      ASSERT_FALSE(open()) << name << " cut to " << n;
+    }
+    put_file(run_ / name, good);
+  }
+  EXPECT_TRUE(open());
+}
+
+TEST_F(Reader, MissingAndAdditionalFiles) {
+  for (const auto& [name, good] : files_) {
+    fs::remove(run_ / name);
+    const auto reader = open();
+    if (name == "manifest.json") {
+      // Without it the run is one that was not finished: it can be shown, not audited.
+      ASSERT_TRUE(reader) << reader.error().message;
+      EXPECT_EQ(reader->require_finished().error().code, ErrorCode::kUnreadable);
+    } else {
+      EXPECT_EQ(code(), ErrorCode::kRejected) << name;
+    }
+    put_file(run_ / name, good);
+  }
+  for (const char* name : {"notes", "checkpoints/step-5.safetensors", "checkpoints/x", "heads.tmp"}) {
+    put_file(run_ / name, "x");
+    EXPECT_EQ(code(), ErrorCode::kRejected) << name;
+    fs::remove(run_ / name);
+  }
+  put_file(run_ / "lock", "");
+  EXPECT_TRUE(open()) << "a kill may leave the empty lock";
+  put_file(run_ / "lock", "x");
+  EXPECT_EQ(code(), ErrorCode::kRejected);
+}
+
+TEST_F(Reader, LinksAndOtherKindsAreRefused) {
+  for (const auto& [name, good] : files_) {
+    if (name == "manifest.json") continue;
+    fs::rename(run_ / name, scratch_ / "elsewhere");
+    fs::create_symlink(scratch_ / "elsewhere", run_ / name);
+    EXPECT_EQ(code(), ErrorCode::kRejected) << name;
+    fs::remove(run_ / name);
+    ASSERT_EQ(::mkfifo((run_ / name).c_str(), 0600), 0);
+    EXPECT_EQ(code(), ErrorCode::kRejected) << name;
+    fs::remove(run_ / name);
+    fs::rename(scratch_ / "elsewhere", run_ / name);
+  }
+  fs::create_directory(run_ / "more");
+  EXPECT_EQ(code(), ErrorCode::kRejected);
+  fs::remove(run_ / "more");
+  fs::create_directory(run_ / "checkpoints" / "checkpoints");
+  EXPECT_EQ(code(), ErrorCode::kRejected);
+  fs::remove(run_ / "checkpoints" / "checkpoints");
+  EXPECT_TRUE(open());
+}
+
+TEST_F(Reader, WhatIsNoBundleIsUnreadable) {
+  EXPECT_EQ(BundleReader::open(scratch_ / "absent", kPinned).error().code, ErrorCode::kUnreadable);
+  put_file(scratch_ / "file", "x");
+  EXPECT_EQ(BundleReader::open(scratch_ / "file", kPinned).error().code, ErrorCode::kUnreadable);
+  fs::create_directory(scratch_ / "empty");
+  EXPECT_EQ(BundleReader::open(scratch_ / "empty", kPinned).error().code, ErrorCode::kUnreadable);
+  put_file(scratch_ / "other" / "readme", "x");
+  EXPECT_EQ(BundleReader::open(scratch_ / "other", kPinned).error().code, ErrorCode::kUnreadable);
+}
+
+TEST_F(Reader, NewerVersionIsUnreadable) {
+  std::string text = files_.at("manifest.json");
+  text.replace(text.find("\"version\": 1"), 12, "\"version\": 3");
+  put_file(run_ / "manifest.json", text);
+  const auto reader = open();
+  ASSERT_FALSE(reader);
+  EXPECT_EQ(reader.error().code, ErrorCode::kUnreadable);
+  EXPECT_NE(reader.error().message.find("bundle from a newer version: found 3, this isobit reads up to 1; update "
+                                        "isobit"),
+            std::string::npos);
+}
+
+TEST_F(Reader, OtherClientsRunIsRejected) {
+  const OpenOptions other{testing::key_of(5).public_key()};
+  const auto reader = BundleReader::open(run_, other);
+  ASSERT_FALSE(reader);
+  EXPECT_EQ(reader.error().code, ErrorCode::kRejected);
+}
+
+TEST_F(Reader, SignedAfreshUnderAnotherKeyIsRejected) {
+  resign();
+  EXPECT_TRUE(open()) << "the engaged key may sign again";
+  resign(5);
+  EXPECT_EQ(code(), ErrorCode::kRejected);
+  // The whole run made anew by somebody with keys of their own: consistent, but not the pinned client's.
+  put_files(run_, {});
+  const auto engagement = testing::fake_engagement(6, 7);
+  auto writer =
+      BundleWriter::create(scratch_ / "forged", as_bytes(testing::kJob), engagement, plan_.rules, testing::key_of(7));
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE(testing::drive(*writer, plan_));
+  EXPECT_TRUE(BundleReader::open(scratch_ / "forged", {}));
+  EXPECT_EQ(BundleReader::open(scratch_ / "forged", kPinned).error().code, ErrorCode::kRejected);
+  // Its transcript and heads inside the genuine engagement.
+  Files mixed = files_of(scratch_ / "forged");
+  mixed["engagement"] = files_["engagement"];
+  put_files(run_, mixed);
+  resign();
+  EXPECT_EQ(code(), ErrorCode::kRejected);
+}
+
+TEST_F(Reader, EngagedTrainerCannotSignNonsense) {
+  auto rejected_with = [&](const std::string& name, const std::string& bytes) {
+    put_file(run_ / name, bytes);
+    resign();
+    const bool is_rejected = code() == ErrorCode::kRejected;
+    put_file(run_ / name, files_.at(name));
+    return is_rejected;
+  };
+  // Every cut of transcript and heads, freshly signed for.
+  for (const char* name : {"transcript", "heads", "engagement"}) {
+    const std::string& good = files_.at(name);
+    for (size_t n = 0; n < good.size(); n += 7) EXPECT_TRUE(rejected_with(name, good.substr(0, n))) << name << n;
+    EXPECT_TRUE(rejected_with(name, good + good));
+  }
+  // Transcript of another run under the heads of this one.
+  const Bytes other = encode_transcript_file(verify::testing::fake_transcript(plan_.rules, {.wrong_loss_at = 5}));
+  EXPECT_TRUE(rejected_with("transcript", {other.begin(), other.end()}));
+  // No heads at all.
+  const Bytes none = heads_header();
+  EXPECT_TRUE(rejected_with("heads", {none.begin(), none.end()}));
+  resign();
+  EXPECT_TRUE(open());
+}
+
+TEST_F(Reader, HeadsThatForkAreRejected) {
+  // A valid head of another history in the middle: both histories signed by the engaged key.
+  const auto other = verify::testing::fake_transcript(plan_.rules, {.wrong_loss_at = 2});
+  const auto mine = verify::testing::fake_transcript(plan_.rules);
+  const auto terms = testing::fake_engagement().terms;
+  auto heads = [&](std::vector<commit::SizedRoot> trees) {
+    Bytes bytes = heads_header();
+    for (const auto& tree : trees) {
+      const Bytes record =
+          encode_record(verify::encode(verify::sign_head(tree, terms, testing::key_of(testing::kTrainer))));
+      bytes.insert(bytes.end(), record.begin(), record.end());
+    }
+    put_file(run_ / "heads", {bytes.begin(), bytes.end()});
+    resign();
+    return open().has_value();
+  };
+  EXPECT_TRUE(heads({mine.sized_root(4), mine.sized_root()}));
+  EXPECT_TRUE(heads({mine.sized_root()}));
+  EXPECT_FALSE(heads({other.sized_root(4), mine.sized_root()}));
+  EXPECT_FALSE(heads({mine.sized_root(4), other.sized_root()}));
+  EXPECT_FALSE(heads({mine.sized_root(4), mine.sized_root(4), mine.sized_root()}));
+  EXPECT_FALSE(heads({mine.sized_root(), mine.sized_root(4)}));
+  EXPECT_FALSE(heads({mine.sized_root(4)})) << "the end is not covered";
+}
+
+TEST_F(Reader, ManifestCannotReachOutside) {
+  Manifest manifest = *decode_manifest(as_bytes(files_.at("manifest.json")), "m");
+  for (const char* name : {"../secret", "/etc/passwd", "checkpoints/../heads", "", ".", "checkpoints/",
+                           "checkpoints/step-01.safetensors"}) {
+    Manifest bad = manifest;
+    bad.files[name] = {1, {}};
+    write_manifest(bad);
+    EXPECT_EQ(code(), ErrorCode::kRejected) << name;
+  }
+  for (const char* name : {"job.toml", "engagement", "transcript", "heads"}) {
+    Manifest bad = manifest;
+    bad.files.erase(name);
+    write_manifest(bad);
+    EXPECT_EQ(code(), ErrorCode::kRejected) << name;
+  }
+  Manifest bad = manifest;
+  bad.transcript_root[0] ^= 1;
+  write_manifest(bad);
+  EXPECT_EQ(code(), ErrorCode::kRejected);
+  bad = manifest;
+  bad.run_id[0] ^= 1;
+  write_manifest(bad);
+  EXPECT_EQ(code(), ErrorCode::kRejected);
+  write_manifest(manifest);
+  EXPECT_TRUE(open());
+}
+
+TEST_F(Reader, CheckpointIsCheckedAgainWhenRead) {
+  const auto reader = open();
+  ASSERT_TRUE(reader);
+  put_file(run_ / "checkpoints" / "step-6.safetensors", "something else");
+  EXPECT_EQ(reader->read_checkpoint(6).error().code, ErrorCode::kRejected);
+}
+
+TEST_F(Reader, UnfinishedRunIsShownAndNotAudited) {
+  const fs::path begun = scratch_ / "begun";
+  {
+    auto writer = testing::create(begun, plan_);
+    ASSERT_TRUE(writer);
+    ASSERT_TRUE(testing::drive(*writer, plan_, 6));
+    const auto reader = BundleReader::open(begun, kPinned);
+    ASSERT_TRUE(reader) << reader.error().message;
+    EXPECT_FALSE(reader->finished());
+    EXPECT_EQ(reader->transcript().steps(), 5u);
+    const Status status = reader->require_finished();
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().code, ErrorCode::kUnreadable);
+    EXPECT_NE(status.error().message.find("resume it first"), std::string::npos);
+  }
+  // A torn end is left out; leaves under a head must be there.
+  const std::string good = files_of(begun).at("transcript");
+  put_file(begun / "transcript", good.substr(0, good.size() - 5));
+  EXPECT_EQ(BundleReader::open(begun, kPinned)->transcript().steps(), 4u);
+  put_file(begun / "transcript", good.substr(0, good.size() / 3));
+  EXPECT_EQ(BundleReader::open(begun, kPinned).error().code, ErrorCode::kRejected);
+}
+
+TEST_F(Reader, BundleAndAuditTogether) {
+  const auto reader = open();
+  ASSERT_TRUE(reader);
+  verify::testing::FakeReplayer replayer(plan_.rules);
+  verify::AuditOptions options;
+  options.rules = plan_.rules;
+  options.job_root = verify::testing::fake_job_root();
+  const auto verdict = verify::audit(reader->transcript(), replayer, options);
+  ASSERT_TRUE(verdict);
+  EXPECT_TRUE(verdict->accepted);
+  Plan cheating;
+  cheating.cheat.wrong_state_at = 6;
+  ASSERT_TRUE(testing::write_run(scratch_ / "cheat", cheating));
+  const auto cheat = BundleReader::open(scratch_ / "cheat", kPinned);
+  ASSERT_TRUE(cheat) << "what is wrong in it only a replay can tell";
+  verify::testing::FakeReplayer again(plan_.rules);
+  EXPECT_FALSE(verify::audit(cheat->transcript(), again, options)->accepted);
+}
+
+}  // namespace
+}  // namespace isobit::bundle

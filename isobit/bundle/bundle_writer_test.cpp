@@ -1,0 +1,243 @@
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+
+#include "isobit/bundle/reader.h"
+#include "isobit/bundle/testing.h"
+#include "isobit/bundle/writer.h"
+
+namespace isobit::bundle {
+namespace {
+
+using testing::files_of;
+using testing::key_of;
+using testing::kTrainer;
+using testing::Plan;
+using testing::put_file;
+
+TEST(Writer, SameRunGivesTheSameBytes) {
+  testing::Scratch scratch;
+  ASSERT_TRUE(testing::write_run(scratch / "a", {}));
+  ASSERT_TRUE(testing::write_run(scratch / "deep/er/b", {}));
+  EXPECT_EQ(files_of(scratch / "a"), files_of(scratch / "deep/er/b"));
+  EXPECT_FALSE(fs::exists(scratch / "a" / std::string(kLockFile)));
+}
+
+TEST(Writer, NeverWritesIntoWhatIsThere) {
+  testing::Scratch scratch;
+  put_file(scratch / "mine" / "job.toml", "my own");
+  EXPECT_EQ(testing::create(scratch / "mine", {}).error().code, ErrorCode::kUsage);
+  EXPECT_EQ(files_of(scratch / "mine").at("job.toml"), "my own");
+  put_file(scratch / "file", "x");
+  EXPECT_EQ(testing::create(scratch / "file", {}).error().code, ErrorCode::kUsage);
+  ASSERT_TRUE(testing::write_run(scratch / "run", {}));
+  const auto before = files_of(scratch / "run");
+  EXPECT_EQ(testing::create(scratch / "run", {}).error().code, ErrorCode::kUsage);
+  EXPECT_EQ(files_of(scratch / "run"), before);
+  fs::create_directory(scratch / "empty");
+  EXPECT_TRUE(testing::create(scratch / "empty", {}));
+}
+
+TEST(Writer, RunStates) {
+  testing::Scratch scratch;
+  EXPECT_EQ(run_state(scratch / "run"), RunState::kAbsent);
+  fs::create_directory(scratch / "run");
+  EXPECT_EQ(run_state(scratch / "run"), RunState::kAbsent);
+  put_file(scratch / "run" / "lock", "");
+  EXPECT_EQ(run_state(scratch / "run"), RunState::kNotBegun);
+  put_file(scratch / "run" / "heads.tmp", "torn");
+  put_file(scratch / "run" / "job.toml", "torn");
+  EXPECT_EQ(run_state(scratch / "run"), RunState::kNotBegun);
+  EXPECT_EQ(testing::resume_run(scratch / "run", {}).error().code, ErrorCode::kUsage);
+  {
+    auto writer = testing::create(scratch / "run", {});
+    ASSERT_TRUE(writer) << writer.error().message;
+    EXPECT_EQ(run_state(scratch / "run"), RunState::kUnfinished);
+  }
+  EXPECT_TRUE(testing::resume_run(scratch / "run", {})) << "a run without any leaf";
+  EXPECT_EQ(run_state(scratch / "run"), RunState::kFinished);
+  EXPECT_EQ(testing::resume_run(scratch / "run", {}).error().code, ErrorCode::kUsage);
+  put_file(scratch / "other" / "x", "");
+  EXPECT_EQ(run_state(scratch / "other"), RunState::kForeign);
+}
+
+TEST(Writer, OneWriterAtATime) {
+  testing::Scratch scratch;
+  auto first = testing::create(scratch / "run", {});
+  ASSERT_TRUE(first);
+  ASSERT_TRUE(testing::drive(*first, {}, 4));
+  const auto second = BundleWriter::resume(scratch / "run", key_of(kTrainer));
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kUsage);
+  EXPECT_NE(second.error().message.find("another process is writing"), std::string::npos);
+  EXPECT_TRUE(testing::drive(*first, {}));
+}
+
+TEST(Writer, OnlyTheEngagedKey) {
+  testing::Scratch scratch;
+  const Plan plan;
+  EXPECT_EQ(
+      BundleWriter::create(scratch / "run", as_bytes(testing::kJob), testing::fake_engagement(), plan.rules, key_of(5))
+          .error()
+          .code,
+      ErrorCode::kUsage);
+  EXPECT_FALSE(fs::exists(scratch / "run"));
+  ASSERT_TRUE(testing::create(scratch / "run", plan));
+  EXPECT_EQ(BundleWriter::resume(scratch / "run", key_of(5)).error().code, ErrorCode::kUsage);
+}
+
+TEST(Writer, LeavesMustComeInOrderAndFromThisJob) {
+  testing::Scratch scratch;
+  const Plan plan;
+  auto writer = testing::create(scratch / "run", plan);
+  ASSERT_TRUE(writer);
+  const auto leaves = testing::fake_leaves(plan.rules);
+  EXPECT_EQ(writer->append(leaves[1]).error().code, ErrorCode::kRejected);
+  EXPECT_EQ(writer->append(verify::InitialLeaf{}).error().code, ErrorCode::kRejected);
+  EXPECT_TRUE(writer->append(leaves[0]));
+  EXPECT_EQ(writer->append(leaves[0]).error().code, ErrorCode::kRejected);
+  EXPECT_EQ(writer->finish({}).error().code, ErrorCode::kUsage);
+  EXPECT_EQ(writer->continue_from(1).error().code, ErrorCode::kUsage);
+  EXPECT_TRUE(writer->continue_from(0));
+  EXPECT_EQ(writer->transcript().size(), 1u);
+}
+
+TEST(Writer, ReplayedLeavesAreComparedNotRepeated) {
+  testing::Scratch scratch;
+  Plan plan;
+  {
+    auto writer = testing::create(scratch / "run", plan);
+    ASSERT_TRUE(writer);
+    ASSERT_TRUE(testing::drive(*writer, plan, 6));
+  }
+  const auto before = files_of(scratch / "run");
+  {
+    // This machine computes another loss at step 5 than before.
+    Plan other = plan;
+    other.cheat.wrong_loss_at = 5;
+    const Status status = testing::resume_run(scratch / "run", other);
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().code, ErrorCode::kRejected);
+    EXPECT_NE(status.error().message.find("did not reproduce its own run"), std::string::npos);
+    EXPECT_EQ(files_of(scratch / "run").at("transcript"), before.at("transcript"));
+  }
+  auto writer = BundleWriter::resume(scratch / "run", key_of(kTrainer));
+  ASSERT_TRUE(writer);
+  EXPECT_EQ(writer->checkpoints(), (std::vector<uint64_t>{4, 2}));
+  EXPECT_EQ(std::string(writer->job_toml().begin(), writer->job_toml().end()), testing::kJob);
+  ASSERT_TRUE(testing::drive(*writer, plan)) << "from the very beginning";
+  ASSERT_TRUE(testing::write_run(scratch / "whole", plan));
+  EXPECT_EQ(files_of(scratch / "run"), files_of(scratch / "whole"));
+}
+
+TEST(Writer, KeepsTheNewestCheckpoints) {
+  for (uint64_t keep : {0, 1, 2, 5}) {
+    testing::Scratch scratch;
+    Plan plan;
+    plan.checkpoint_every = 1;
+    plan.keep = keep;
+    ASSERT_TRUE(testing::write_run(scratch / "run", plan));
+    const auto reader = BundleReader::open(scratch / "run", {});
+    ASSERT_TRUE(reader) << reader.error().message;
+    EXPECT_EQ(reader->checkpoints().size(), keep == 0 ? 7u : keep);
+    EXPECT_EQ(reader->checkpoints().back(), 7u);
+  }
+}
+
+TEST(Writer, CommitmentsDoNotDependOnCheckpoints) {
+  testing::Scratch scratch;
+  Plan often, never;
+  often.checkpoint_every = 1;
+  never.checkpoint_every = 100;
+  ASSERT_TRUE(testing::write_run(scratch / "a", often));
+  ASSERT_TRUE(testing::write_run(scratch / "b", never));
+  EXPECT_EQ(files_of(scratch / "a").at("transcript"), files_of(scratch / "b").at("transcript"));
+  EXPECT_EQ(files_of(scratch / "a").at("heads"), files_of(scratch / "b").at("heads"));
+}
+
+TEST(Writer, ForeignFileIsNamedAtTheEnd) {
+  testing::Scratch scratch;
+  const Plan plan;
+  auto writer = testing::create(scratch / "run", plan);
+  ASSERT_TRUE(writer);
+  put_file(scratch / "run" / "notes.txt", "x");
+  const Status status = testing::drive(*writer, plan);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::kUsage);
+  EXPECT_NE(status.error().message.find("notes.txt"), std::string::npos);
+  fs::remove(scratch / "run" / "notes.txt");
+  EXPECT_TRUE(writer->finish({}));
+  EXPECT_TRUE(BundleReader::open(scratch / "run", {}));
+  EXPECT_EQ(writer->finish({}).error().code, ErrorCode::kUsage);
+}
+
+TEST(Writer, FactsMustBeText) {
+  testing::Scratch scratch;
+  auto writer = testing::create(scratch / "run", {});
+  ASSERT_TRUE(writer);
+  for (const auto& leaf : testing::fake_leaves(Plan{}.rules)) ASSERT_TRUE(writer->append(leaf));
+  EXPECT_EQ(writer->finish({{"bad", "\xff\xfe"}}).error().code, ErrorCode::kUsage);
+  EXPECT_TRUE(writer->finish({{"good", "yes"}}));
+}
+
+// A file-size limit stands in for a full disk: writes fail in the middle of a record or a checkpoint.
+class FullDisk {
+ public:
+  explicit FullDisk(uint64_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = bytes;
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FullDisk() { ::setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(Writer, FullDiskLosesNothing) {
+  const Plan plan;
+  testing::Scratch scratch;
+  ASSERT_TRUE(testing::write_run(scratch / "whole", plan));
+  const auto whole = files_of(scratch / "whole");
+  for (uint64_t space = 60; space < whole.at("transcript").size(); space += 61) {
+    const fs::path run = scratch / text_of("run", space);
+    auto writer = [&] {
+      FullDisk full(1 << 20);
+      return testing::create(run, plan);
+    }();
+    ASSERT_TRUE(writer);
+    {
+      FullDisk full(space);
+      const Status status = testing::drive(*writer, plan);
+      ASSERT_FALSE(status);
+      EXPECT_EQ(status.error().code, ErrorCode::kUnavailable) << status.error().message;
+    }
+    // What the writer holds is what is stored; it can go on, or be resumed.
+    if (space % 2 == 0) {
+      writer = usage_error("closed");
+      ASSERT_TRUE(testing::resume_run(run, plan));
+    } else {
+      ASSERT_TRUE(writer->continue_from(0) || writer->transcript().size() == 0);
+      ASSERT_TRUE(testing::drive(*writer, plan));
+    }
+    EXPECT_EQ(files_of(run), whole) << space;
+  }
+}
+
+TEST(Writer, FullDiskAtTheBeginningLeavesNothing) {
+  testing::Scratch scratch;
+  for (uint64_t space : {0, 10, 100, 300}) {
+    FullDisk full(space);
+    const auto writer = testing::create(scratch / "run", {});
+    if (writer) continue;
+    EXPECT_EQ(writer.error().code, ErrorCode::kUnavailable);
+    EXPECT_FALSE(fs::exists(scratch / "run"));
+  }
+  EXPECT_TRUE(testing::write_run(scratch / "run", {}));
+}
+
+}  // namespace
+}  // namespace isobit::bundle

@@ -1,0 +1,217 @@
+#include "isobit/bundle/disk.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "isobit/base/text.h"
+#include "isobit/bundle/layout.h"
+
+namespace isobit::bundle {
+namespace {
+
+// One entry is a name of at most 255 bytes; a folder with more than this is no bundle.
+constexpr size_t kMaxEntries = kMaxCheckpoints + 64;
+
+std::string reason(int error) { return std::strerror(error); }
+
+struct PlainFile {
+  Descriptor fd;
+  uint64_t size = 0;
+};
+
+// O_NONBLOCK: opening a pipe must not hang.
+Expected<PlainFile> open_plain(const fs::path& path) {
+  PlainFile file{Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)), 0};
+  if (!file.fd) {
+    const int error = errno;
+    if (error == ELOOP) return unreadable(text_of(path.string(), ": is a symbolic link, expected a plain file"));
+    return unreadable(text_of(path.string(), ": cannot open: ", reason(error)));
+  }
+  struct stat info {};
+  if (::fstat(file.fd.get(), &info) != 0) return unreadable(text_of(path.string(), ": ", reason(errno)));
+  if (!S_ISREG(info.st_mode)) return unreadable(text_of(path.string(), ": is not a plain file"));
+  file.size = static_cast<uint64_t>(info.st_size);
+  return file;
+}
+
+// Fills as much of `buffer` as the file has.
+Expected<size_t> read_some(const PlainFile& file, const fs::path& path, std::span<uint8_t> buffer) {
+  size_t done = 0;
+  while (done < buffer.size()) {
+    const ssize_t n = ::read(file.fd.get(), buffer.data() + done, buffer.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return unreadable(text_of(path.string(), ": cannot read: ", reason(errno)));
+    if (n == 0) break;
+    done += static_cast<size_t>(n);
+  }
+  return done;
+}
+
+// `prefix` is "" or "checkpoints/".
+Status list_folder(const fs::path& folder, const std::string& prefix, Listing& listing) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(folder.c_str()), &::closedir);
+  if (!dir) return unreadable(text_of(folder.string(), ": cannot open the folder: ", reason(errno)));
+  for (size_t count = 0; const dirent* entry = ::readdir(dir.get()); ++count) {
+    const std::string name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    if (count > kMaxEntries) return unreadable(text_of(folder.string(), ": has too many files for a run"));
+    const fs::path path = folder / name;
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) != 0) continue;  // gone in the meantime
+    if (S_ISREG(info.st_mode)) {
+      listing.files[prefix + name] = static_cast<uint64_t>(info.st_size);
+    } else if (S_ISDIR(info.st_mode) && prefix.empty() && name == kCheckpointFolder) {
+      ISOBIT_RETURN_IF_ERROR(list_folder(path, name + "/", listing));
+    } else if (listing.odd.empty()) {
+      listing.odd = prefix + name;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  if (this != &other) {
+    close();
+    fd_ = other.release();
+  }
+  return *this;
+}
+
+void Descriptor::close() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+int Descriptor::release() {
+  const int fd = fd_;
+  fd_ = -1;
+  return fd;
+}
+
+Expected<Bytes> read_plain_file(const fs::path& path, uint64_t max_size) {
+  ISOBIT_TRY(const PlainFile file, open_plain(path));
+  if (file.size > max_size) {
+    return unreadable(text_of(path.string(), ": is ", human_bytes(file.size), ", more than the ", human_bytes(max_size),
+                              " this file may have"));
+  }
+  Bytes data(static_cast<size_t>(file.size));
+  ISOBIT_TRY(const size_t size, read_some(file, path, data));
+  data.resize(size);
+  return data;
+}
+
+Expected<FileEntry> digest_of_file(const fs::path& path) {
+  ISOBIT_TRY(const PlainFile file, open_plain(path));
+  Bytes buffer(1 << 20);
+  commit::Sha256 hash;
+  FileEntry entry;
+  while (true) {
+    ISOBIT_TRY(const size_t size, read_some(file, path, buffer));
+    hash.update(ByteView(buffer).first(size));
+    entry.size += size;
+    if (size < buffer.size()) break;
+  }
+  entry.sha256 = hash.digest();
+  return entry;
+}
+
+FileEntry entry_of(ByteView data) { return {data.size(), commit::sha256(data)}; }
+
+Expected<Listing> list_bundle(const fs::path& folder) {
+  struct stat info {};
+  if (::stat(folder.c_str(), &info) != 0) {
+    return unreadable(text_of(folder.string(), ": ", reason(errno), "; expected the folder of a run"));
+  }
+  if (!S_ISDIR(info.st_mode)) {
+    return unreadable(text_of(folder.string(), ": is not a folder; expected the folder of a run"));
+  }
+  Listing listing;
+  ISOBIT_RETURN_IF_ERROR(list_folder(folder, "", listing));
+  return listing;
+}
+
+bool is_temporary(const std::string& path) { return path.ends_with(".tmp"); }
+
+Expected<AppendFile> AppendFile::open(const fs::path& path, uint64_t size) {
+  AppendFile file;
+  file.path_ = path;
+  file.fd_ = Descriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file.fd_) return unavailable(text_of(path.string(), ": cannot open for writing: ", reason(errno)));
+  struct stat info {};
+  if (::fstat(file.fd_.get(), &info) != 0) return unavailable(text_of(path.string(), ": ", reason(errno)));
+  if (!S_ISREG(info.st_mode)) return unreadable(text_of(path.string(), ": is not a plain file"));
+  file.size_ = size;
+  // What another process wrote before it was killed may not be on the disk yet.
+  file.dirty_ = true;
+  if (static_cast<uint64_t>(info.st_size) != size) {
+    if (::ftruncate(file.fd_.get(), static_cast<off_t>(size)) != 0) {
+      return unavailable(text_of(path.string(), ": cannot cut off a torn record: ", reason(errno)));
+    }
+    ISOBIT_RETURN_IF_ERROR(file.sync());
+  }
+  return file;
+}
+
+Status AppendFile::append(ByteView data) {
+  if (lost_) return sync();
+  size_t done = 0;
+  while (done < data.size()) {
+    const ssize_t n = ::pwrite(fd_.get(), data.data() + done, data.size() - done, static_cast<off_t>(size_ + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      const int error = n < 0 ? errno : ENOSPC;
+      // A half-written record would be dropped by the next resume anyway; do not leave it to that.
+      if (::ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0) lost_ = true;
+      return unavailable(text_of(path_.string(), ": cannot append ", data.size(), " bytes: ", reason(error),
+                                 "; free some space and resume the run, what was written before is safe"));
+    }
+    done += static_cast<size_t>(n);
+  }
+  size_ += data.size();
+  dirty_ = true;
+  return {};
+}
+
+Status AppendFile::sync() {
+  if (!lost_ && dirty_ && ::fsync(fd_.get()) != 0) lost_ = true;
+  if (lost_) {
+    return unavailable(text_of(path_.string(),
+                               ": cannot make the last records durable: the disk failed; check it "
+                               "and resume the run"));
+  }
+  dirty_ = false;
+  return {};
+}
+
+Expected<Descriptor> lock_bundle(const fs::path& folder) {
+  const fs::path path = folder / kLockFile;
+  Descriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644));
+  if (!fd) {
+    return unavailable(text_of(path.string(), ": cannot create: ", reason(errno), "; the folder must be writable"));
+  }
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) {
+      return usage_error(text_of(folder.string(), ": another process is writing this run; wait for it or stop it"));
+    }
+    return unavailable(text_of(path.string(), ": cannot lock: ", reason(errno)));
+  }
+  return fd;
+}
+
+Status remove_file(const fs::path& path) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
+    return unavailable(text_of(path.string(), ": cannot remove: ", reason(errno)));
+  }
+  return {};
+}
+
+}  // namespace isobit::bundle

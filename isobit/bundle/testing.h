@@ -1,0 +1,120 @@
+// Small runs on disk for the tests of bundles.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "isobit/bundle/layout.h"
+#include "isobit/bundle/writer.h"
+#include "isobit/verify/testing.h"
+
+namespace isobit::bundle::testing {
+
+using verify::testing::fake_engagement;
+using verify::testing::fake_leaves;
+using verify::testing::kClient;
+using verify::testing::key_of;
+using verify::testing::kTrainer;
+
+inline const std::string kJob = "[job]\nname = \"fake\"\n";
+
+// A fresh folder that goes with the test.
+class Scratch {
+ public:
+  Scratch() {
+    // In memory where that is to be had: these tests sync to the disk thousands of times.
+    const fs::path memory = "/dev/shm";
+    const bool usable = ::access(memory.c_str(), W_OK | X_OK) == 0;
+    std::string pattern = ((usable ? memory : fs::temp_directory_path()) / "isobit-bundle-XXXXXX").string();
+    ISOBIT_CHECK(::mkdtemp(pattern.data()) != nullptr);
+    path_ = pattern;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  fs::path operator/(const std::string& name) const { return path_ / name; }
+
+ private:
+  fs::path path_;
+};
+
+struct Plan {
+  verify::TranscriptRules rules{7, 3, DType::kFloat32, false};
+  uint64_t checkpoint_every = 2;
+  uint64_t keep = 2;
+  verify::testing::Cheat cheat;
+};
+
+inline Bytes fake_checkpoint(uint64_t step) {
+  const std::string text = text_of("weights after step ", step);
+  return Bytes(text.begin(), text.end());
+}
+
+// What a training command does with a writer, from its position on. stop_before: leave off before that leaf.
+inline Status drive(BundleWriter& writer, const Plan& plan, uint64_t stop_before = UINT64_MAX) {
+  const auto leaves = fake_leaves(plan.rules, plan.cheat);
+  for (uint64_t i = writer.position(); i < leaves.size() && i < stop_before; ++i) {
+    ISOBIT_RETURN_IF_ERROR(writer.append(leaves[i]));
+    const bool is_step = i >= 1 && i <= plan.rules.steps;
+    if (is_step && plan.rules.has_state(i)) ISOBIT_RETURN_IF_ERROR(writer.sign_head());
+    if (is_step && i % plan.checkpoint_every == 0) {
+      ISOBIT_RETURN_IF_ERROR(writer.write_checkpoint(i, fake_checkpoint(i), plan.keep));
+    }
+  }
+  if (stop_before < leaves.size()) return {};
+  return writer.finish({{"platform", "ordered@test"}, {"seconds", "1.5"}});
+}
+
+inline Expected<BundleWriter> create(const fs::path& folder, const Plan& plan) {
+  return BundleWriter::create(folder, as_bytes(kJob), fake_engagement(), plan.rules, key_of(kTrainer));
+}
+
+inline Status write_run(const fs::path& folder, const Plan& plan) {
+  ISOBIT_TRY(BundleWriter writer, create(folder, plan));
+  return drive(writer, plan);
+}
+
+// Takes the run up from its newest checkpoint, as a training command does.
+inline Status resume_run(const fs::path& folder, const Plan& plan, uint64_t stop_before = UINT64_MAX) {
+  ISOBIT_TRY(BundleWriter writer, BundleWriter::resume(folder, key_of(kTrainer)));
+  if (!writer.checkpoints().empty()) {
+    const uint64_t step = writer.checkpoints().front();
+    ISOBIT_TRY(const Bytes bytes, writer.read_checkpoint(step));
+    ISOBIT_CHECK(bytes == fake_checkpoint(step));
+    ISOBIT_RETURN_IF_ERROR(writer.continue_from(step));
+  }
+  return drive(writer, plan, stop_before);
+}
+
+using Files = std::map<std::string, std::string>;
+
+inline Files files_of(const fs::path& folder) {
+  Files files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream in(entry.path(), std::ios::binary);
+    files[fs::relative(entry.path(), folder).string()] = {std::istreambuf_iterator<char>(in), {}};
+  }
+  return files;
+}
+
+inline void put_file(const fs::path& path, const std::string& bytes) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+inline void put_files(const fs::path& folder, const Files& files) {
+  fs::remove_all(folder);
+  fs::create_directories(folder / kCheckpointFolder);
+  for (const auto& [name, bytes] : files) put_file(folder / name, bytes);
+}
+
+}  // namespace isobit::bundle::testing
