@@ -172,6 +172,33 @@ TEST(ExactSum, VarianceOfTwoValuesOnMidpoints) {
   }
 }
 
+// {2h, b}: the variance is (h - b/2)^2; h^2 has 25 bits and is a midpoint, and a b too small for float64 decides.
+TEST(ExactSum, VarianceBesideMidpoints) {
+  for (int h = 4097; h < 5792; h += 2) {
+    const float b = std::ldexp(h % 4 == 1 ? 1.0f : -1.0f, -25 - h % 100);
+    for (const std::vector<float>& x :
+         {std::vector<float>{2.0f * static_cast<float>(h), b}, {b, 2.0f * static_cast<float>(h)}}) {
+      ASSERT_TRUE(same_bits(mean_variance_rounded(x.data(), 2).variance, Exact(x).variance())) << h;
+    }
+    const std::vector<float> y = {2.0f * static_cast<float>(h), -b};
+    ASSERT_TRUE(same_bits(mean_variance_rounded(y.data(), 2).variance, Exact(y).variance())) << h;
+  }
+}
+
+TEST(ExactSum, ColumnsBesideMidpoints) {
+  constexpr int64_t kCols = 96;
+  std::vector<float> x(3 * kCols), found(kCols);
+  for (size_t c = 0; c < kCols; ++c) {
+    x[c] = c % 2 ? 1.0f : next_up(1.0f);
+    x[kCols + c] = 0x1p-24f;
+    x[2 * kCols + c] = std::ldexp(c % 4 < 2 ? 1.0f : -1.0f, -60 - static_cast<int>(c % 90));
+  }
+  sum_columns_rounded(x.data(), 3, kCols, kCols, found.data());
+  for (size_t c = 0; c < kCols; ++c) {
+    EXPECT_TRUE(same_bits(found[c], Exact({x[c], x[kCols + c], x[2 * kCols + c]}).sum())) << c;
+  }
+}
+
 TEST(ExactSum, LongArraysOfEveryLayout) {
   std::mt19937_64 random(4);
   std::normal_distribution<float> normal(0.1f, 1);
@@ -226,6 +253,7 @@ TEST(ExactSum, SpecialValues) {
   EXPECT_TRUE(same_bits(sum({-0.0f}), 0.0f));
   EXPECT_TRUE(same_bits(sum({-0.0f, -0.0f}), 0.0f));
   EXPECT_TRUE(same_bits(sum({1, -1}), 0.0f));
+  EXPECT_TRUE(same_bits(sum({0x1p-149f, -0x1p-149f}), 0.0f));
   EXPECT_TRUE(same_bits(sum({kInf, 1}), kInf));
   EXPECT_TRUE(same_bits(sum({-kInf, 1}), -kInf));
   EXPECT_TRUE(same_bits(sum({kInf, -kInf}), nan_f32()));
