@@ -2,6 +2,7 @@
 #include "isobit/kernels/conv/conv.h"
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "isobit/kernels/conv/reference.h"
@@ -48,25 +49,32 @@ Operand<T> windows_of_src(const ConvShape& s, OperandKind kind, const T* src, co
   return op;
 }
 
-// Weights in channel order over `channels`; i is the other channel.
+// Weights in channel order over `channels`, i being the other channel: weights[channel][tap][i] of each group, or the
+// original where a kernel of one tap makes that a plain matrix.
 template <class T>
-Operand<T> channel_weights(const ConvShape& s, const T* weights, int64_t channels, int64_t i_stride,
-                           int64_t channel_stride, const std::vector<Tap>& taps) {
+Operand<T> channel_weights(const ConvShape& s, const T* weights, int64_t channels, const std::vector<Tap>& taps) {
+  const int64_t group = s.oc / s.groups * (s.ic / s.groups), others = group / channels, all_taps = s.kh * s.kw;
   Operand<T> op;
-  op.data = weights;
-  op.batch_stride = s.oc / s.groups * (s.ic / s.groups) * s.kh * s.kw;
-  op.i_stride = i_stride;
-  if (s.kh * s.kw == 1) {
-    op.k_stride = channel_stride;
-    op.k_period = channels;
-    return op;
-  }
   op.kind = OperandKind::kChannels;
+  op.data = weights;
+  op.batch_stride = group * all_taps;
+  op.i_stride = 1;
   op.channels = channels;
-  op.channel_stride = channel_stride;
-  op.tap_stride = 1;
+  op.channel_stride = all_taps * others;
+  op.tap_stride = others;
   op.taps = taps.data();
   op.tap_count = static_cast<int64_t>(taps.size());
+  return op;
+}
+
+template <class T>
+Operand<T> plain_weights(const ConvShape& s, const T* weights, int64_t channels, int64_t i_stride, int64_t k_stride) {
+  Operand<T> op;
+  op.data = weights;
+  op.batch_stride = s.oc / s.groups * (s.ic / s.groups);
+  op.i_stride = i_stride;
+  op.k_stride = k_stride;
+  op.k_period = channels;
   return op;
 }
 
@@ -84,11 +92,16 @@ void forward(const KernelContext& ctx, const ConvShape& s, const T* src, const T
   }
   const int64_t icg = s.ic / s.groups, ocg = s.oc / s.groups, taps = s.kh * s.kw, area = s.oh() * s.ow();
   const std::vector<Tap> tap_list = forward_taps(s);
+  std::unique_ptr<T[]> ordered;  // [group][ic][tap][oc]
+  if (taps > 1) {
+    ordered = std::make_unique_for_overwrite<T[]>(static_cast<size_t>(s.oc * icg * taps));
+    gemm::transpose(ctx, s.groups, ocg, icg * taps, weights, ordered.get());
+  }
   Problem<T> p;
   p.m = ocg;
   p.n = s.n * area;
   p.plan = channel_plan(s, icg, taps);
-  p.left = channel_weights(s, weights, icg, icg * taps, taps, tap_list);
+  p.left = ordered ? channel_weights<T>(s, ordered.get(), icg, tap_list) : plain_weights(s, weights, icg, icg, 1);
   p.right = windows_of_src(s, OperandKind::kWindows, src, tap_list);
   p.out.data = dst;
   p.out.batch_stride = ocg * area;
@@ -118,7 +131,7 @@ bool all_finite(const T* x, int64_t n) {
   return std::all_of(x, x + n, [](T value) { return numerics::is_finite(value); });
 }
 
-// The taps that hit no output are left out if `skip`, else they take part as +0.
+// weights as [group][oc][tap][ic]. The taps that hit no output are left out if `skip`, else they take part as +0.
 template <class T>
 void grad_src_phase(const KernelContext& ctx, const ConvShape& s, const T* diff_dst, const T* weights, T* diff_src,
                     const Phase& v, const Phase& h, bool skip) {
@@ -134,7 +147,7 @@ void grad_src_phase(const KernelContext& ctx, const ConvShape& s, const T* diff_
   p.m = icg;
   p.n = s.n * v.count * h.count;
   p.plan = channel_plan(s, ocg, static_cast<int64_t>(tap_list.size()));
-  p.left = channel_weights(s, weights, ocg, taps, icg * taps, tap_list);
+  p.left = taps > 1 ? channel_weights(s, weights, ocg, tap_list) : plain_weights(s, weights, ocg, 1, icg);
   p.right.kind = OperandKind::kWindows;
   p.right.data = diff_dst;
   p.right.channels = ocg;
@@ -166,7 +179,14 @@ void grad_src(const KernelContext& ctx, const ConvShape& s, const T* diff_dst, c
     reference::conv_grad_src(s, diff_dst, weights, diff_src);
     return;
   }
-  const bool skip = all_finite(weights, s.oc * (s.ic / s.groups) * s.kh * s.kw);
+  const int64_t icg = s.ic / s.groups, taps = s.kh * s.kw;
+  const bool skip = all_finite(weights, s.oc * icg * taps);
+  std::unique_ptr<T[]> ordered;
+  if (taps > 1) {
+    ordered = std::make_unique_for_overwrite<T[]>(static_cast<size_t>(s.oc * icg * taps));
+    gemm::transpose(ctx, s.oc, icg, taps, weights, ordered.get());
+    weights = ordered.get();
+  }
   for (int64_t y = 0; y < std::min(s.stride_h, s.ih); ++y) {
     const Phase v{y, s.stride_h, (s.ih - y + s.stride_h - 1) / s.stride_h, s.kh, s.dilation_h, s.pad_top};
     for (int64_t x = 0; x < std::min(s.stride_w, s.iw); ++x) {

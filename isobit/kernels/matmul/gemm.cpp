@@ -186,7 +186,7 @@ class Part {
     thread_local Scratch scratch;
     const int64_t lines = 64 / static_cast<int64_t>(sizeof(T));
     auto round = [&](int64_t elements) { return ceil_div(elements, lines) * lines; };
-    const int64_t right = round(columns * terms), left = round(std::min(rows, left_rows_) * terms);
+    const int64_t right = round(columns * terms), left = round(std::min(rows, left_rows_) * row_stride(terms));
     const int64_t totals = chunk_count_ > 1 ? round(rows * columns) : 0;
     const int64_t results = chunk_count_ > kChunksPerBlock ? totals : 0;
     const int64_t staging = round(kMaxWidth * (terms + kMaxWidth));
@@ -197,6 +197,9 @@ class Part {
     results_ = block_totals_ + totals;
     staging_ = results_ + results;
   }
+
+  // Of a left block packed as rows; a power of two would crowd the rows into few sets of the cache.
+  static int64_t row_stride(int64_t terms) { return terms + 64 / static_cast<int64_t>(sizeof(T)); }
 
   // A rectangle whose running totals fit the buffers, through all chunks.
   void block(int64_t i0, int64_t rows, int64_t j0, int64_t columns) {
@@ -243,7 +246,10 @@ class Part {
     const int64_t terms = step_.terms, lanes = kernels_.lanes;
     const bool direct = ceil_div(columns, lanes * plan_.vectors) <= kDirectPanels && readable_rows(left_, k0);
     const int64_t row_panels = ceil_div(rows, plan_.rows);
-    if (!direct) {
+    const bool as_rows = left_.kind == OperandKind::kWindowRows;
+    if (as_rows) {
+      kernels_.pack_rows(left_, packed_left_, row_stride(terms), i0 + i, rows, k0, terms);
+    } else if (!direct) {
       for (int64_t panel = 0; panel < row_panels; ++panel) {
         const int64_t first = rows * panel / row_panels, count = rows * (panel + 1) / row_panels - first;
         kernels_.pack(left_, packed_left_ + first * terms, staging_, count, i0 + i + first, count, k0, terms);
@@ -271,11 +277,13 @@ class Part {
           step_.left = left_.data + (i0 + i + row) * left_.i_stride + k0 / left_.k_period * left_.k_period_stride +
                        k0 % left_.k_period;
           step_.left_row_stride = left_.i_stride;
+        } else if (as_rows) {
+          step_.left = packed_left_ + row * row_stride(terms);
+          step_.left_row_stride = row_stride(terms);
         } else {
           step_.left = packed_left_ + row * terms;
-          step_.left_row_stride = 1;
         }
-        call((direct ? kernels_.rows : kernels_.tile)[wide - 1][count - 1], i0 + i + row, count, j0 + first);
+        call((direct || as_rows ? kernels_.rows : kernels_.tile)[wide - 1][count - 1], i0 + i + row, count, j0 + first);
       }
     }
   }
@@ -392,7 +400,34 @@ void execute(const KernelContext& ctx, const Problem<T>& p) {
   });
 }
 
+template <class T>
+void transpose_all(const KernelContext& ctx, int64_t count, int64_t rows, int64_t columns, const T* src, T* dst) {
+  constexpr int64_t kColumns = 64;  // narrow enough for what is written to stay in the cache
+  const Kernels<T>& kernels = kernels_for<T>(ctx.isa);
+  const int64_t tiles = ceil_div(columns, kColumns);
+  const int64_t grain = 1 + kSerialWork / std::max<int64_t>(1, rows * std::min(columns, kColumns));
+  ctx.pool->parallel_for(count * tiles, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t first = unit % tiles * kColumns;
+      Operand<T> op;
+      op.data = src + unit / tiles * rows * columns;
+      op.i_stride = columns;
+      op.k_stride = 1;
+      op.k_period = columns;
+      kernels.pack(op, dst + unit / tiles * rows * columns + first * rows, nullptr, rows, 0, rows, first,
+                   std::min(kColumns, columns - first));
+    }
+  });
+}
+
 }  // namespace
+
+void transpose(const KernelContext& ctx, int64_t count, int64_t rows, int64_t columns, const float* src, float* dst) {
+  transpose_all(ctx, count, rows, columns, src, dst);
+}
+void transpose(const KernelContext& ctx, int64_t count, int64_t rows, int64_t columns, const double* src, double* dst) {
+  transpose_all(ctx, count, rows, columns, src, dst);
+}
 
 void run(const KernelContext& ctx, const Problem<float>& problem) { execute(ctx, problem); }
 void run(const KernelContext& ctx, const Problem<double>& problem) { execute(ctx, problem); }

@@ -75,19 +75,25 @@ struct Problem {
 void run(const KernelContext& ctx, const Problem<float>& problem);
 void run(const KernelContext& ctx, const Problem<double>& problem);
 
+// dst[p][c][r] = src[p][r][c] for p < count, c < columns, r < rows: weights, brought into an order that packs fast.
+void transpose(const KernelContext& ctx, int64_t count, int64_t rows, int64_t columns, const float* src, float* dst);
+void transpose(const KernelContext& ctx, int64_t count, int64_t rows, int64_t columns, const double* src, double* dst);
+
 // ---- what an ISA provides
 
 inline constexpr int kMaxVectors = 3;
 inline constexpr int kMaxRows = 24;
 inline constexpr int kMaxWidth = 64;  // of a packed panel, in elements
 
-// One chunk of one tile. Element (r, k) of the left panel is left[r * left_row_stride + k * left_k_stride]; row k of
+// One chunk of one tile. Element (r, k) of the left panel is left[k * rows + r] (`tile`) or left[r * left_row_stride +
+// k]
+// (`rows`); row k of
 // the right panel has vectors * lanes elements. block and result are the tile's running totals, row after row.
 template <class T>
 struct TileStep {
   int64_t terms;
   const T* left;
-  int64_t left_row_stride, left_k_stride;
+  int64_t left_row_stride;
   const T* right;
   int64_t right_k_stride;
   T *block, *result;
@@ -108,13 +114,20 @@ template <class T>
 using PackPanel = void (*)(const Operand<T>&, T* dst, T* scratch, int64_t width, int64_t i0, int64_t count, int64_t k0,
                            int64_t terms);
 
+// The same elements as rows: L(i0 + r, k0 + k) to dst[r * row_stride + k]. Only for kWindowRows, whose elements come
+// that way round. REQUIRES row_stride >= terms.
+template <class T>
+using PackRows = void (*)(const Operand<T>&, T* dst, int64_t row_stride, int64_t i0, int64_t count, int64_t k0,
+                          int64_t terms);
+
 template <class T>
 struct Kernels {
   int lanes;
   int max_rows[kMaxVectors];                  // for 1, 2, 3 vectors; 0: not provided
-  TileKernel<T> tile[kMaxVectors][kMaxRows];  // [vectors - 1][rows - 1]: left panel packed, left_row_stride = 1
-  TileKernel<T> rows[kMaxVectors][kMaxRows];  // the same for left_k_stride = 1
+  TileKernel<T> tile[kMaxVectors][kMaxRows];  // [vectors - 1][rows - 1]: left panel packed
+  TileKernel<T> rows[kMaxVectors][kMaxRows];  // the same, left panel row by row
   PackPanel<T> pack;
+  PackRows<T> pack_rows;
 };
 
 }  // namespace isobit::kernels::gemm

@@ -28,9 +28,16 @@ struct F32 {
   }
   [[gnu::always_inline]] static Reg load_first(const float* p, int64_t n) { return _mm256_maskload_ps(p, first(n)); }
   [[gnu::always_inline]] static void store_first(float* p, Reg v, int64_t n) { _mm256_maskstore_ps(p, first(n), v); }
-  [[gnu::always_inline]] static Reg load_masked(const float* base, int64_t offset, uint64_t bits, Reg other) {
+  [[gnu::always_inline]] static __m256i lanes_of(uint64_t bits) {
     const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    const __m256i mask = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(bits)), lane), lane);
+    return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(bits)), lane), lane);
+  }
+  [[gnu::always_inline]] static Reg gather(const float* base, const int32_t* index, uint64_t bits) {
+    const __m256i at = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(index));
+    return _mm256_mask_i32gather_ps(zero(), base, at, _mm256_castsi256_ps(lanes_of(bits)), 4);
+  }
+  [[gnu::always_inline]] static Reg load_masked(const float* base, int64_t offset, uint64_t bits, Reg other) {
+    const __m256i mask = lanes_of(bits);
     return _mm256_blendv_ps(other, _mm256_maskload_ps(base + offset, mask), _mm256_castsi256_ps(mask));
   }
   [[gnu::always_inline]] static void transpose(Reg (&rows)[8]) { transpose_vectors(rows); }
@@ -56,10 +63,16 @@ struct F64 {
   }
   [[gnu::always_inline]] static Reg load_first(const double* p, int64_t n) { return _mm256_maskload_pd(p, first(n)); }
   [[gnu::always_inline]] static void store_first(double* p, Reg v, int64_t n) { _mm256_maskstore_pd(p, first(n), v); }
+  [[gnu::always_inline]] static __m256i lanes_of(uint64_t bits) {
+    const __m256i lane = _mm256_setr_epi64x(1, 2, 4, 8), all = _mm256_set1_epi64x(static_cast<int64_t>(bits));
+    return _mm256_cmpeq_epi64(_mm256_and_si256(all, lane), lane);
+  }
+  [[gnu::always_inline]] static Reg gather(const double* base, const int32_t* index, uint64_t bits) {
+    const __m128i at = _mm_loadu_si128(reinterpret_cast<const __m128i*>(index));
+    return _mm256_mask_i32gather_pd(zero(), base, at, _mm256_castsi256_pd(lanes_of(bits)), 8);
+  }
   [[gnu::always_inline]] static Reg load_masked(const double* base, int64_t offset, uint64_t bits, Reg other) {
-    const __m256i lane = _mm256_setr_epi64x(1, 2, 4, 8);
-    const __m256i all = _mm256_set1_epi64x(static_cast<int64_t>(bits));
-    const __m256i mask = _mm256_cmpeq_epi64(_mm256_and_si256(all, lane), lane);
+    const __m256i mask = lanes_of(bits);
     return _mm256_blendv_pd(other, _mm256_maskload_pd(base + offset, mask), _mm256_castsi256_pd(mask));
   }
   [[gnu::always_inline]] static void transpose(Reg (&rows)[4]) { transpose_vectors(rows); }

@@ -31,6 +31,9 @@ struct F32 {
   [[gnu::always_inline]] static Reg load_masked(const float* base, int64_t offset, uint64_t bits, Reg other) {
     return _mm512_mask_loadu_ps(other, static_cast<__mmask16>(bits), base + offset);
   }
+  [[gnu::always_inline]] static Reg gather(const float* base, const int32_t* index, uint64_t bits) {
+    return _mm512_mask_i32gather_ps(zero(), static_cast<__mmask16>(bits), _mm512_loadu_si512(index), base, 4);
+  }
   [[gnu::always_inline]] static void transpose(Reg (&rows)[16]) { transpose_vectors(rows); }
   [[gnu::always_inline]] static void prefetch(const float* p) { __builtin_prefetch(p); }
 };
@@ -58,6 +61,10 @@ struct F64 {
   [[gnu::always_inline]] static void store_first(double* p, Reg v, int64_t n) { _mm512_mask_storeu_pd(p, first(n), v); }
   [[gnu::always_inline]] static Reg load_masked(const double* base, int64_t offset, uint64_t bits, Reg other) {
     return _mm512_mask_loadu_pd(other, static_cast<__mmask8>(bits), base + offset);
+  }
+  [[gnu::always_inline]] static Reg gather(const double* base, const int32_t* index, uint64_t bits) {
+    const __m256i at = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(index));
+    return _mm512_mask_i32gather_pd(zero(), static_cast<__mmask8>(bits), at, base, 8);
   }
   [[gnu::always_inline]] static void transpose(Reg (&rows)[8]) { transpose_vectors(rows); }
   [[gnu::always_inline]] static void prefetch(const double* p) { __builtin_prefetch(p); }
