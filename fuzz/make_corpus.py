@@ -4,6 +4,8 @@
 usage: fuzz/make_corpus.py            Files that a fuzzer found and that were kept are not touched.
 """
 import gzip
+import hashlib
+import json
 import pathlib
 import struct
 
@@ -57,6 +59,7 @@ put("idx_fuzz", "labels", bytes([0, 0, 8, 1, 0, 0, 0, 3, 0, 9, 4]))
 put("idx_fuzz", "images", bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 2]) + bytes(range(8)))
 put("idx_fuzz", "float", bytes([0, 0, 13, 1, 0, 0, 0, 1, 0, 0, 0, 0]))
 put("idx_fuzz", "huge", bytes([0, 0, 8, 2]) + b"\xff" * 8)
+put("idx_fuzz", "overflow_times_zero", bytes.fromhex("00000803f7ff0200e9ffff0100000000"))
 
 put("cifar_fuzz", "one", bytes([7]) + bytes(i % 251 for i in range(3072)))
 put("cifar_fuzz", "two", (bytes([9]) + bytes(3072)) * 2)
@@ -78,3 +81,52 @@ put("merkle_proof_fuzz", "multi_huge", proof("isobit.multi-proof", [2**64 - 1, 1
 put("key_file_fuzz", "secret", b"isobit-ed25519-secret-1 " + b"9d61b19deffd5a60ba844af492ec2cc4" * 2 + b"\n")
 put("key_file_fuzz", "public", b"isobit-ed25519-public-1 " + b"d75a980182b10ab7d54bfed3c964073a" * 2 + b"\n")
 put("key_file_fuzz", "upper", b"isobit-ed25519-public-1 " + b"D75A980182B10AB7D54BFED3C964073A" * 2 + b"\n")
+
+
+def frame(tag, version=1):
+    return text(tag) + struct.pack("<I", version)
+
+
+def checked(data):
+    return data + hashlib.sha256(data).digest()[:8]
+
+
+def record(payload):
+    length = struct.pack("<I", len(payload))
+    return length + hashlib.sha256(length + payload).digest()[:8] + payload
+
+
+def u64(*numbers):
+    return struct.pack("<%dQ" % len(numbers), *numbers)
+
+
+engagement = u64(10, 20) + bytes(64)
+put("engagement_fuzz", "one_key", frame("isobit.engagement") + bytes(80) + u64(1) + bytes(32) + engagement + bytes(96))
+put("engagement_fuzz", "two_keys", frame("isobit.engagement") + bytes(80) + u64(2) + bytes(32) + b"\1" * 32 + engagement
+    + b"\1" * 32 + bytes(64))
+put("engagement_fuzz", "newer", frame("isobit.engagement", 3) + bytes(300))
+
+leaf = frame("isobit.leaf")
+run = [leaf + b"\0" + bytes(64), leaf + b"\1" + u64(1) + bytes(32) + b"\1" + u64(5) + b"\0\0",
+       leaf + b"\1" + u64(2) + bytes(32) + b"\1" + u64(6) + b"\0\1" + bytes(32),
+       leaf + b"\2" + u64(2) + bytes(32) + b"\1" + u64(7) + u64(9, 3, 5)]
+header = checked(frame("isobit.transcript_file") + u64(2, 2) + b"\1\0")
+put("transcript_fuzz", "whole", header + b"".join(record(x) for x in run))
+put("transcript_fuzz", "torn", header + b"".join(record(x) for x in run)[:-5])
+put("transcript_fuzz", "header", header)
+put("transcript_fuzz", "leaves", bytes([2, 1]) + b"".join(bytes([len(x)]) + x for x in run))
+
+head = frame("isobit.head") + u64(4) + bytes(112) + bytes(64)
+put("heads_fuzz", "two", frame("isobit.heads_file") + record(head) * 2)
+put("heads_fuzz", "torn", frame("isobit.heads_file") + record(head)[:-1])
+put("heads_fuzz", "head", head)
+
+zero = "00" * 32
+manifest = {"facts": {"platform": "ordered"}, "files": {"heads": {"sha256": zero, "size": 3}}, "format": "isobit-bundle",
+            "job_root": zero, "run_id": "00" * 16, "transcript_root": zero, "version": 1}
+put("manifest_fuzz", "manifest", (json.dumps(manifest, indent=2, sort_keys=True) + "\n").encode())
+manifest.update(facts={}, files={})
+put("manifest_fuzz", "no_files", (json.dumps(manifest, indent=2, sort_keys=True) + "\n").encode())
+manifest.update(version=3)
+put("manifest_fuzz", "newer", (json.dumps(manifest, indent=2, sort_keys=True) + "\n").encode())
+put("manifest_fuzz", "signature", frame("isobit.manifest") + bytes(96))

@@ -55,11 +55,16 @@ std::string Shape::text() const {
 
 Expected<int64_t> checked_elements(std::span<const int64_t> dims, DType dtype, uint64_t max_bytes) {
   const uint64_t limit = max_bytes / size_of(dtype);
-  uint64_t n = 1;
+  // A zero anywhere makes the number of elements 0, but products of some of the dimensions are formed too (matrix views,
+  // strides): none of them may overflow.
+  int64_t product = 1;
+  bool empty = false;
   for (int64_t dim : dims) {
     if (dim < 0) return unreadable(text_of("dimension ", dim, " is negative"));
-    if (__builtin_mul_overflow(n, static_cast<uint64_t>(dim), &n)) return unreadable("dimensions overflow");
+    empty = empty || dim == 0;
+    if (dim != 0 && __builtin_mul_overflow(product, dim, &product)) return unreadable("dimensions overflow");
   }
+  const uint64_t n = empty ? 0 : static_cast<uint64_t>(product);
   if (n > limit) {
     return unreadable(text_of("dimensions ask for ", n, " elements of ", name_of(dtype), ", over the limit of ",
                               human_bytes(max_bytes)));

@@ -38,6 +38,10 @@ TEST(CheckedElements, RefusesOverflowNegativeAndTooLarge) {
   const int64_t large[] = {1 << 20};
   const int64_t fine[] = {3, 4};
   EXPECT_FALSE(checked_elements(overflow, DType::kFloat32, UINT64_MAX));
+  const int64_t hidden_overflow[] = {4160684544, 3925868289, 0};  // fits 64 bits unsigned, times 0
+  EXPECT_FALSE(checked_elements(hidden_overflow, DType::kUint8, 1 << 20));
+  const int64_t empty[] = {4, 0, 1 << 20};
+  EXPECT_EQ(checked_elements(empty, DType::kUint8, 1).value(), 0);
   EXPECT_FALSE(checked_elements(negative, DType::kFloat32, UINT64_MAX));
   EXPECT_FALSE(checked_elements(large, DType::kFloat32, 1 << 20));
   EXPECT_EQ(checked_elements(fine, DType::kFloat32, 48).value(), 12);
