@@ -2,7 +2,6 @@
 #include "isobit/kernels/conv/conv.h"
 
 #include <algorithm>
-#include <memory>
 #include <vector>
 
 #include "isobit/kernels/conv/reference.h"
@@ -78,6 +77,12 @@ Operand<T> plain_weights(const ConvShape& s, const T* weights, int64_t channels,
   return op;
 }
 
+template <class T>
+T* weights_scratch(const ConvShape& s) {
+  const int64_t size = s.oc * (s.ic / s.groups) * s.kh * s.kw;
+  return static_cast<T*>(gemm::scratch(gemm::Slot::kWeights, static_cast<size_t>(size) * sizeof(T)));
+}
+
 // taps: how many take part; the chunk is counted in channel blocks of the whole kernel.
 gemm::ChunkPlan channel_plan(const ConvShape& s, int64_t channels, int64_t taps) {
   const int64_t chunk = channel_blocks_per_chunk(s.kh * s.kw) * kChannelBlock * taps;
@@ -92,16 +97,17 @@ void forward(const KernelContext& ctx, const ConvShape& s, const T* src, const T
   }
   const int64_t icg = s.ic / s.groups, ocg = s.oc / s.groups, taps = s.kh * s.kw, area = s.oh() * s.ow();
   const std::vector<Tap> tap_list = forward_taps(s);
-  std::unique_ptr<T[]> ordered;  // [group][ic][tap][oc]
-  if (taps > 1) {
-    ordered = std::make_unique_for_overwrite<T[]>(static_cast<size_t>(s.oc * icg * taps));
-    gemm::transpose(ctx, s.groups, ocg, icg * taps, weights, ordered.get());
+  const bool one_tap = taps == 1;
+  if (!one_tap) {
+    T* ordered = weights_scratch<T>(s);  // [group][ic][tap][oc]
+    gemm::transpose(ctx, s.groups, ocg, icg * taps, weights, ordered);
+    weights = ordered;
   }
   Problem<T> p;
   p.m = ocg;
   p.n = s.n * area;
   p.plan = channel_plan(s, icg, taps);
-  p.left = ordered ? channel_weights<T>(s, ordered.get(), icg, tap_list) : plain_weights(s, weights, icg, icg, 1);
+  p.left = one_tap ? plain_weights(s, weights, icg, icg, 1) : channel_weights(s, weights, icg, tap_list);
   p.right = windows_of_src(s, OperandKind::kWindows, src, tap_list);
   p.out.data = dst;
   p.out.batch_stride = ocg * area;
@@ -181,11 +187,10 @@ void grad_src(const KernelContext& ctx, const ConvShape& s, const T* diff_dst, c
   }
   const int64_t icg = s.ic / s.groups, taps = s.kh * s.kw;
   const bool skip = all_finite(weights, s.oc * icg * taps);
-  std::unique_ptr<T[]> ordered;
   if (taps > 1) {
-    ordered = std::make_unique_for_overwrite<T[]>(static_cast<size_t>(s.oc * icg * taps));
-    gemm::transpose(ctx, s.oc, icg, taps, weights, ordered.get());
-    weights = ordered.get();
+    T* ordered = weights_scratch<T>(s);
+    gemm::transpose(ctx, s.oc, icg, taps, weights, ordered);
+    weights = ordered;
   }
   for (int64_t y = 0; y < std::min(s.stride_h, s.ih); ++y) {
     const Phase v{y, s.stride_h, (s.ih - y + s.stride_h - 1) / s.stride_h, s.kh, s.dilation_h, s.pad_top};

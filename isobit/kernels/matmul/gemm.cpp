@@ -45,8 +45,6 @@ const Kernels<T>& kernels_for(Isa isa) {
   return choose<T>(portable::gemm_kernels_f32(), portable::gemm_kernels_f64());
 }
 
-// One growing, aligned block of memory per thread: panels are packed for every call, and fresh pages would cost more
-// than the packing.
 class Scratch {
  public:
   Scratch() = default;
@@ -183,7 +181,6 @@ class Part {
 
  private:
   void reserve(int64_t rows, int64_t columns, int64_t terms) {
-    thread_local Scratch scratch;
     const int64_t lines = 64 / static_cast<int64_t>(sizeof(T));
     auto round = [&](int64_t elements) { return ceil_div(elements, lines) * lines; };
     const int64_t right = round(columns * terms), left = round(std::min(rows, left_rows_) * row_stride(terms));
@@ -191,7 +188,7 @@ class Part {
     const int64_t results = chunk_count_ > kChunksPerBlock ? totals : 0;
     const int64_t staging = round(kMaxWidth * (terms + kMaxWidth));
     const int64_t all = right + left + totals + results + staging;
-    packed_right_ = static_cast<T*>(scratch.get(static_cast<size_t>(all) * sizeof(T)));
+    packed_right_ = static_cast<T*>(scratch(Slot::kEngine, static_cast<size_t>(all) * sizeof(T)));
     packed_left_ = packed_right_ + right;
     block_totals_ = packed_left_ + left;
     results_ = block_totals_ + totals;
@@ -421,6 +418,11 @@ void transpose_all(const KernelContext& ctx, int64_t count, int64_t rows, int64_
 }
 
 }  // namespace
+
+void* scratch(Slot slot, size_t bytes) {
+  thread_local Scratch slots[2];
+  return slots[static_cast<int>(slot)].get(bytes);
+}
 
 void transpose(const KernelContext& ctx, int64_t count, int64_t rows, int64_t columns, const float* src, float* dst) {
   transpose_all(ctx, count, rows, columns, src, dst);

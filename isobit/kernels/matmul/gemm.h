@@ -9,6 +9,7 @@
 // per ISA (tile_kernels.inc). A tile vectorises over j and broadcasts over i, so every output keeps its own chain.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "isobit/kernels/context.h"
@@ -74,6 +75,11 @@ struct Problem {
 // REQUIRES ctx.isa != kReference.
 void run(const KernelContext& ctx, const Problem<float>& problem);
 void run(const KernelContext& ctx, const Problem<double>& problem);
+
+// An aligned, growing block of memory of the calling thread, for what is packed anew in every call: fresh pages would
+// cost more than the packing. Valid until the thread's next call with the same slot.
+enum class Slot { kEngine, kWeights };
+void* scratch(Slot slot, size_t bytes);
 
 // dst[p][c][r] = src[p][r][c] for p < count, c < columns, r < rows: weights, brought into an order that packs fast.
 void transpose(const KernelContext& ctx, int64_t count, int64_t rows, int64_t columns, const float* src, float* dst);
