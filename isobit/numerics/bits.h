@@ -3,7 +3,6 @@
 // units with ISA flags may include it.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 namespace isobit::numerics {
@@ -11,10 +10,10 @@ namespace isobit::numerics {
 constexpr uint32_t kNanBitsF32 = 0x7fc00000u;
 constexpr uint64_t kNanBitsF64 = 0x7ff8000000000000ull;
 
-[[gnu::always_inline]] static constexpr uint32_t bits_of(float x) { return std::bit_cast<uint32_t>(x); }
-[[gnu::always_inline]] static constexpr uint64_t bits_of(double x) { return std::bit_cast<uint64_t>(x); }
-[[gnu::always_inline]] static constexpr float f32_from_bits(uint32_t b) { return std::bit_cast<float>(b); }
-[[gnu::always_inline]] static constexpr double f64_from_bits(uint64_t b) { return std::bit_cast<double>(b); }
+[[gnu::always_inline]] static constexpr uint32_t bits_of(float x) { return __builtin_bit_cast(uint32_t, x); }
+[[gnu::always_inline]] static constexpr uint64_t bits_of(double x) { return __builtin_bit_cast(uint64_t, x); }
+[[gnu::always_inline]] static constexpr float f32_from_bits(uint32_t b) { return __builtin_bit_cast(float, b); }
+[[gnu::always_inline]] static constexpr double f64_from_bits(uint64_t b) { return __builtin_bit_cast(double, b); }
 
 [[gnu::always_inline]] static constexpr float nan_f32() { return f32_from_bits(kNanBitsF32); }
 [[gnu::always_inline]] static constexpr double nan_f64() { return f64_from_bits(kNanBitsF64); }
