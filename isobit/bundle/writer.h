@@ -54,15 +54,16 @@ class BundleWriter {
   Expected<Bytes> read_checkpoint(uint64_t step) const;
 
   // After resume: the caller stands after `step`, whose leaf is stored, and the next append is that of step + 1.
-  // Without this call the next append is the initial leaf.
+  // Without this call the next append is the initial leaf. Signs the head of `step` when the job commits its state and
+  // a kill lost that head.
   Status continue_from(uint64_t step);
   // Index of the leaf that the next append brings.
   uint64_t position() const;
 
   // Handed to the operating system before this returns (safe against a kill), durable only with the next head.
   Status append(const verify::Leaf& leaf);
-  // Makes the leaves durable, then signs and durably writes the head of the leaves up to position(). Nothing is done
-  // when a head of this or a larger size is there.
+  // To be called after each leaf with a state root. Makes the leaves durable, then signs and durably writes the head of
+  // the leaves up to position(). Nothing is done when a head of this or a larger size is there.
   Status sign_head();
   // Durable; makes the leaves durable first. Then removes all but the `keep` newest (0: keep all).
   // REQUIRES the leaf of `step` appended.
