@@ -131,6 +131,7 @@ TEST(Transcript, RootIsThatOfTheReferenceTree) {
   for (uint64_t n = 0; n <= transcript.size(); ++n) {
     EXPECT_EQ(transcript.sized_root(n).root, commit::merkle_root(std::span(hashes).first(n)));
   }
+  // From transcript_golden.py, which shares no code with this.
   EXPECT_EQ(commit::hex_of(transcript.transcript_root()),
             "cf7236d8ec148b53b15041fa9fad8af2a092352efb82e5365a043e8abf00b76a");
 }
