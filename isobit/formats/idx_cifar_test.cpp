@@ -34,7 +34,7 @@ TEST(Idx, RefusesOtherMagicsTypesAndSizes) {
   expect_error(decode(Bytes{0, 0, 8, 9}), "9 dimensions");
   expect_error(decode(Bytes{0, 0, 8, 3, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255}), "overflow");
   expect_error(decode(Bytes{0, 0, 8, 3, 255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0}), "overflow");
-  expect_error(decode(Bytes{0, 0, 8, 2, 255, 255, 255, 255, 255, 255, 255, 255}), "limit");
+  expect_error(decode(Bytes{0, 0, 8, 2, 127, 255, 255, 255, 127, 255, 255, 255}), "limit");
 }
 
 TEST(Idx, ChecksImagesAndLabels) {
