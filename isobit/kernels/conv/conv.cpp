@@ -48,39 +48,48 @@ Operand<T> windows_of_src(const ConvShape& s, OperandKind kind, const T* src, co
   return op;
 }
 
-// Weights in channel order over `channels`, i being the other channel: weights[channel][tap][i] of each group, or the
-// original where a kernel of one tap makes that a plain matrix.
-template <class T>
-Operand<T> channel_weights(const ConvShape& s, const T* weights, int64_t channels, const std::vector<Tap>& taps) {
-  const int64_t group = s.oc / s.groups * (s.ic / s.groups), others = group / channels, all_taps = s.kh * s.kw;
-  Operand<T> op;
-  op.kind = OperandKind::kChannels;
-  op.data = weights;
-  op.batch_stride = group * all_taps;
-  op.i_stride = 1;
-  op.channels = channels;
-  op.channel_stride = all_taps * others;
-  op.tap_stride = others;
-  op.taps = taps.data();
-  op.tap_count = static_cast<int64_t>(taps.size());
-  return op;
-}
+// One of the two channel axes of the weights of a group.
+struct Axis {
+  int64_t size, stride;
+};
 
+// The weights as a matrix with a row for each entry of `rows` and its columns in channel order over `channels`. With
+// one tap that is the original, possibly transposed; otherwise a copy, made once for each call and thread-locally.
 template <class T>
-Operand<T> plain_weights(const ConvShape& s, const T* weights, int64_t channels, int64_t i_stride, int64_t k_stride) {
+Operand<T> ordered_weights(const KernelContext& ctx, const ConvShape& s, const T* weights, Axis rows, Axis channels,
+                           const std::vector<Tap>& taps) {
+  const auto tap_count = static_cast<int64_t>(taps.size());
   Operand<T> op;
-  op.data = weights;
-  op.batch_stride = s.oc / s.groups * (s.ic / s.groups);
-  op.i_stride = i_stride;
-  op.k_stride = k_stride;
-  op.k_period = channels;
+  if (s.kh * s.kw == 1) {
+    op.data = weights;
+    op.batch_stride = rows.size * channels.size;
+    op.i_stride = rows.stride;
+    op.k_stride = channels.stride;
+    op.k_period = channels.size;
+    return op;
+  }
+  const int64_t terms = channels.size * tap_count, group_size = rows.size * channels.size * s.kh * s.kw;
+  T* matrix = static_cast<T*>(
+      gemm::scratch(gemm::Slot::kWeights, static_cast<size_t>(s.groups * rows.size * terms + 1) * sizeof(T)));
+  const int64_t grain = 1 + (1 << 14) / std::max<int64_t>(1, terms);
+  ctx.pool->parallel_for(s.groups * rows.size, grain, [&](int64_t begin, int64_t end) {
+    T* to = matrix + begin * terms;
+    for (int64_t row = begin; row < end; ++row) {
+      const T* from = weights + row / rows.size * group_size + row % rows.size * rows.stride;
+      for (int64_t first = 0; first < channels.size; first += kChannelBlock) {
+        const int64_t last = std::min(first + kChannelBlock, channels.size);
+        for (const Tap& tap : taps) {
+          for (int64_t c = first; c < last; ++c) *to++ = from[c * channels.stride + tap.index];
+        }
+      }
+    }
+  });
+  op.data = matrix;
+  op.batch_stride = rows.size * terms;
+  op.i_stride = terms;
+  op.k_stride = 1;
+  op.k_period = std::max<int64_t>(1, terms);
   return op;
-}
-
-template <class T>
-T* weights_scratch(const ConvShape& s) {
-  const int64_t size = s.oc * (s.ic / s.groups) * s.kh * s.kw;
-  return static_cast<T*>(gemm::scratch(gemm::Slot::kWeights, static_cast<size_t>(size) * sizeof(T)));
 }
 
 // taps: how many take part; the chunk is counted in channel blocks of the whole kernel.
@@ -97,17 +106,11 @@ void forward(const KernelContext& ctx, const ConvShape& s, const T* src, const T
   }
   const int64_t icg = s.ic / s.groups, ocg = s.oc / s.groups, taps = s.kh * s.kw, area = s.oh() * s.ow();
   const std::vector<Tap> tap_list = forward_taps(s);
-  const bool one_tap = taps == 1;
-  if (!one_tap) {
-    T* ordered = weights_scratch<T>(s);  // [group][ic][tap][oc]
-    gemm::transpose(ctx, s.groups, ocg, icg * taps, weights, ordered);
-    weights = ordered;
-  }
   Problem<T> p;
   p.m = ocg;
   p.n = s.n * area;
   p.plan = channel_plan(s, icg, taps);
-  p.left = one_tap ? plain_weights(s, weights, icg, icg, 1) : channel_weights(s, weights, icg, tap_list);
+  p.left = ordered_weights(ctx, s, weights, {ocg, icg * taps}, {icg, taps}, tap_list);
   p.right = windows_of_src(s, OperandKind::kWindows, src, tap_list);
   p.out.data = dst;
   p.out.batch_stride = ocg * area;
@@ -137,7 +140,7 @@ bool all_finite(const T* x, int64_t n) {
   return std::all_of(x, x + n, [](T value) { return numerics::is_finite(value); });
 }
 
-// weights as [group][oc][tap][ic]. The taps that hit no output are left out if `skip`, else they take part as +0.
+// The taps that hit no output are left out if `skip`, else they take part as +0.
 template <class T>
 void grad_src_phase(const KernelContext& ctx, const ConvShape& s, const T* diff_dst, const T* weights, T* diff_src,
                     const Phase& v, const Phase& h, bool skip) {
@@ -153,7 +156,7 @@ void grad_src_phase(const KernelContext& ctx, const ConvShape& s, const T* diff_
   p.m = icg;
   p.n = s.n * v.count * h.count;
   p.plan = channel_plan(s, ocg, static_cast<int64_t>(tap_list.size()));
-  p.left = taps > 1 ? channel_weights(s, weights, ocg, tap_list) : plain_weights(s, weights, ocg, 1, icg);
+  p.left = ordered_weights(ctx, s, weights, {icg, taps}, {ocg, icg * taps}, tap_list);
   p.right.kind = OperandKind::kWindows;
   p.right.data = diff_dst;
   p.right.channels = ocg;
@@ -187,11 +190,6 @@ void grad_src(const KernelContext& ctx, const ConvShape& s, const T* diff_dst, c
   }
   const int64_t icg = s.ic / s.groups, taps = s.kh * s.kw;
   const bool skip = all_finite(weights, s.oc * icg * taps);
-  if (taps > 1) {
-    T* ordered = weights_scratch<T>(s);
-    gemm::transpose(ctx, s.oc, icg, taps, weights, ordered);
-    weights = ordered;
-  }
   for (int64_t y = 0; y < std::min(s.stride_h, s.ih); ++y) {
     const Phase v{y, s.stride_h, (s.ih - y + s.stride_h - 1) / s.stride_h, s.kh, s.dilation_h, s.pad_top};
     for (int64_t x = 0; x < std::min(s.stride_w, s.iw); ++x) {

@@ -85,8 +85,6 @@ double packing_cost(const Operand<T>& op, bool right) {
     case OperandKind::kStrided:
       if (op.i_stride == 1) return 0.1;
       return op.k_stride == 1 ? (right ? 0.4 : 0.1) : 1.5;
-    case OperandKind::kChannels:
-      return 1.3;
     case OperandKind::kWindows:
       return 0.3;
     case OperandKind::kWindowRows:
@@ -397,38 +395,11 @@ void execute(const KernelContext& ctx, const Problem<T>& p) {
   });
 }
 
-template <class T>
-void transpose_all(const KernelContext& ctx, int64_t count, int64_t rows, int64_t columns, const T* src, T* dst) {
-  constexpr int64_t kColumns = 64;  // narrow enough for what is written to stay in the cache
-  const Kernels<T>& kernels = kernels_for<T>(ctx.isa);
-  const int64_t tiles = ceil_div(columns, kColumns);
-  const int64_t grain = 1 + kSerialWork / std::max<int64_t>(1, rows * std::min(columns, kColumns));
-  ctx.pool->parallel_for(count * tiles, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t first = unit % tiles * kColumns;
-      Operand<T> op;
-      op.data = src + unit / tiles * rows * columns;
-      op.i_stride = columns;
-      op.k_stride = 1;
-      op.k_period = columns;
-      kernels.pack(op, dst + unit / tiles * rows * columns + first * rows, nullptr, rows, 0, rows, first,
-                   std::min(kColumns, columns - first));
-    }
-  });
-}
-
 }  // namespace
 
 void* scratch(Slot slot, size_t bytes) {
   thread_local Scratch slots[2];
   return slots[static_cast<int>(slot)].get(bytes);
-}
-
-void transpose(const KernelContext& ctx, int64_t count, int64_t rows, int64_t columns, const float* src, float* dst) {
-  transpose_all(ctx, count, rows, columns, src, dst);
-}
-void transpose(const KernelContext& ctx, int64_t count, int64_t rows, int64_t columns, const double* src, double* dst) {
-  transpose_all(ctx, count, rows, columns, src, dst);
 }
 
 void run(const KernelContext& ctx, const Problem<float>& problem) { execute(ctx, problem); }

@@ -18,9 +18,7 @@ namespace isobit::kernels::gemm {
 
 enum class OperandKind {
   kStrided,     // data[i * i_stride + (k / k_period) * k_period_stride + (k % k_period) * k_stride]
-  kChannels,    // weights in channel order (conv.h): data[i * i_stride + channel * channel_stride + tap.index *
-                // tap_stride]
-  kWindows,     // i a position of the output grid, k in channel order: the element of the plane under tap k
+  kWindows,     // i a position of the output grid, k in channel order (conv.h): the element under tap k
   kWindowRows,  // the same elements with the roles exchanged: i = channel * taps + tap, k = (image, row, column)
 };
 
@@ -29,14 +27,14 @@ struct Tap {
   int64_t index;  // which weight
 };
 
-// i_stride etc. belong to kStrided and kChannels, the rest to the other kinds. See conv.cpp for how they are set.
+// i_stride etc. belong to kStrided, the rest to the other kinds. See conv.cpp for how they are set.
 template <class T>
 struct Operand {
   OperandKind kind = OperandKind::kStrided;
   const T* data = nullptr;
   int64_t batch_stride = 0;
   int64_t i_stride = 0, k_stride = 0, k_period = 1, k_period_stride = 0;
-  int64_t channels = 0, channel_stride = 0, tap_stride = 0;
+  int64_t channels = 0, channel_stride = 0;
   const Tap* taps = nullptr;
   int64_t tap_count = 0;
   int64_t image_stride = 0;
@@ -80,10 +78,6 @@ void run(const KernelContext& ctx, const Problem<double>& problem);
 // cost more than the packing. Valid until the thread's next call with the same slot.
 enum class Slot { kEngine, kWeights };
 void* scratch(Slot slot, size_t bytes);
-
-// dst[p][c][r] = src[p][r][c] for p < count, c < columns, r < rows: weights, brought into an order that packs fast.
-void transpose(const KernelContext& ctx, int64_t count, int64_t rows, int64_t columns, const float* src, float* dst);
-void transpose(const KernelContext& ctx, int64_t count, int64_t rows, int64_t columns, const double* src, double* dst);
 
 // ---- what an ISA provides
 
