@@ -12,8 +12,8 @@ if(CMAKE_CROSSCOMPILING)
   endforeach()
   target_include_directories(isobit_headers SYSTEM INTERFACE ${_links})
 else()
-  find_package(tomlplusplus REQUIRED)
-  target_link_libraries(isobit_headers INTERFACE tomlplusplus::tomlplusplus)
+  # As headers, not as Debian's shared library, so that a static core runs under an emulator.
+  find_path(ISOBIT_TOMLPP toml++/toml.h REQUIRED)
 endif()
 
 if(NOT ISOBIT_CORE_ONLY)

