@@ -70,7 +70,7 @@ void report(const run::AuditSummary& s, double seconds, Console& console) {
     console.line(text_of("  claimed     ", d.claimed));
     console.line(text_of("  found       ", d.found));
   }
-  if (!v.reason.empty()) console.line(text_of("reason        ", v.reason));
+  if (!v.reason.empty()) console.line(text_of("reason        ", printable(v.reason)));
 }
 
 Expected<int> run(const Options& o, Console& console) {
@@ -90,7 +90,9 @@ Expected<int> run(const Options& o, Console& console) {
       if (getrandom(request.sample_seed.data(), 32, 0) != 32)
         return unavailable("the operating system gives no random bytes");
     } else {
-      ISOBIT_TRY(request.sample_seed, from_hex(o.seed));
+      const auto seed = from_hex(o.seed);
+      if (!seed) return usage_error(text_of("--seed ", o.seed, ": ", seed.error().message));
+      request.sample_seed = *seed;
     }
     console.note(text_of("sample seed   ", to_hex(request.sample_seed)));
   }

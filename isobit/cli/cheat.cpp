@@ -22,7 +22,7 @@ Expected<int> run(const Options& o, Console& console) {
   request.out = o.out;
   const uint64_t at = o.at.value_or(static_cast<uint64_t>(request.job.steps));
   if (at > static_cast<uint64_t>(request.job.steps))
-    return usage_error(text_of("--at ", at, ": the job has ", request.job.steps, " steps"));
+    return usage_error(text_of("--at ", at, ": expected 1 to ", request.job.steps, ", the steps of the job"));
   ISOBIT_RETURN_IF_ERROR(run::apply_cheat(o.kind, static_cast<int64_t>(at), request));
   ISOBIT_TRY(const run::LocalKeys keys,
              run::local_keys(o.key_folder.empty() ? run::key_folder(environment) : fs::path(o.key_folder)));

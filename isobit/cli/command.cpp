@@ -1,8 +1,13 @@
 #include "isobit/cli/command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <cstring>
 #include <deque>
 #include <map>
+
+#include "isobit/base/text.h"
 
 namespace isobit::cli {
 
@@ -24,7 +29,10 @@ class CliCommand final : public Command {
     return remember(names, value, help);
   }
   Command& option(const char* names, const char* value, std::optional<uint64_t>& target, const char* help) override {
-    app_->add_option(names, target, help)->option_text(value);
+    app_->add_option(names, target, help)->option_text(value)->check([](const std::string& text) {
+      const bool digits = std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+      return digits && text.size() < 20 ? std::string() : text_of("found '", text, "', expected a whole number");
+    });
     return remember(names, value, help);
   }
   Command& list(const char* names, const char* value, std::vector<std::string>& target, const char* help) override {
@@ -60,6 +68,8 @@ struct Commands::Impl {
   std::map<std::string, CLI::App*> groups;
   bool json = false, quiet = false;
   std::string colour = "auto";
+
+  Error usage_of(const std::string& complaint, const char* first) const;
 };
 
 Commands::Commands() : impl_(std::make_unique<Impl>()) {
@@ -71,7 +81,10 @@ Commands::Commands() : impl_(std::make_unique<Impl>()) {
   app.add_flag("-q,--quiet", impl_->quiet, "no progress and no remarks");
   app.add_option("--color", impl_->colour, "auto, always or never")
       ->option_text("WHEN")
-      ->check(CLI::IsMember({"auto", "always", "never"}));
+      ->check([](const std::string& when) {
+        const bool known = when == "auto" || when == "always" || when == "never";
+        return known ? std::string() : text_of("found '", when, "', expected auto, always or never");
+      });
   app.footer(
       "Exit codes: 0 agreed or done; 1 disagreed or rejected; 2 usage; 3 unreadable or unsupported input;\n"
       "4 this machine cannot; 130 interrupted (a run can be resumed).\n"
@@ -105,15 +118,57 @@ std::vector<CommandInfo> Commands::describe() const {
   return infos;
 }
 
+// The parser's complaint as one line of ours, with where to read on.
+Error Commands::Impl::usage_of(const std::string& complaint, const char* first) const {
+  std::string message = complaint, command = "isobit";
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().front();
+    command += " " + at->get_name();
+  }
+  message = message.substr(0, message.find('\n'));
+  if (const size_t twice = message.find(": At Most 1 required"); twice != std::string::npos) {
+    message = message.substr(0, twice) + " is given more than once";
+  } else if (const size_t missing = message.find(": 1 required"); missing != std::string::npos) {
+    message = message.substr(0, missing) + " needs a value";
+  }
+  // What is missing may be missing because of a misspelt option, which says more.
+  for (const std::string& word : app.remaining(true)) {
+    if (!word.starts_with('-')) continue;
+    std::vector<std::string> names;
+    for (const CLI::App* a = at; a != nullptr; a = a->get_parent()) {
+      for (const CLI::Option* o : a->get_options()) names.push_back(o->get_name());
+    }
+    const std::string near = nearest_word(word, names);
+    message = text_of("there is no option '", word, "'", near.empty() ? "" : "; did you mean '" + near + "'?");
+    break;
+  }
+  const auto is_lower = [&](size_t i) { return std::islower(static_cast<unsigned char>(message[i])) != 0; };
+  if (message.size() > 1 && (message[1] == ' ' || is_lower(1))) {  // a sentence, no name in capitals
+    message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
+  }
+  if (at == &app && first != nullptr && *first != '-') {
+    std::vector<std::string> names;
+    for (const CLI::App* c : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(c->get_name());
+    if (std::find(names.begin(), names.end(), first) == names.end()) {
+      const std::string near = nearest_word(first, names);
+      message = text_of("there is no command '", first, "'", near.empty() ? "" : "; did you mean '" + near + "'?");
+    }
+  }
+  return {ErrorCode::kUsage, text_of(message, message.ends_with('?') ? " See '" : "; see '", command, " --help'")};
+}
+
 int Commands::run(int argc, char** argv) {
+  Console console;
   try {
     impl_->app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // --help and --version end up here with code 0.
-    const int code = impl_->app.exit(error);
-    return code == 0 ? 0 : static_cast<int>(ErrorCode::kUsage);
+    if (error.get_exit_code() == 0) return impl_->app.exit(error);
+    console.set_json(std::any_of(argv, argv + argc, [](const char* word) { return !std::strcmp(word, "--json"); }));
+    console.error(impl_->usage_of(error.what(), argc > 1 ? argv[1] : nullptr));
+    return static_cast<int>(ErrorCode::kUsage);
   }
-  Console console;
   console.set_json(impl_->json);
   console.set_quiet(impl_->quiet);
   console.set_colour(impl_->colour == "always"  ? Console::Colour::kAlways

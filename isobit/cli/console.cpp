@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "isobit/base/bytes.h"
+
 namespace isobit::cli {
 
 void Console::set_colour(Colour colour) {
@@ -52,7 +54,7 @@ void Console::end_progress() {
 
 void Console::error(const Error& error) {
   end_progress();
-  put(stderr, "isobit: " + error.message, true);
+  put(stderr, "isobit: " + printable(error.message), true);
   if (json_) {
     const nlohmann::ordered_json document = {{"error", error.message}, {"code", static_cast<int>(error.code)}};
     put(stdout, document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace), true);
@@ -65,6 +67,20 @@ std::string Console::good(std::string_view text) const {
 
 std::string Console::bad(std::string_view text) const {
   return colour_ ? "\x1b[31m" + std::string(text) + "\x1b[0m" : std::string(text);
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    const auto byte = static_cast<uint8_t>(c);
+    if (byte >= 0x20 && byte != 0x7f) {
+      out += c;
+    } else {
+      out += "\\x";
+      out += to_hex({&byte, 1});
+    }
+  }
+  return out;
 }
 
 double monotonic_seconds() {

@@ -42,6 +42,10 @@ class Console {
   bool in_progress_ = false;
 };
 
+// Control characters written out as \xNN: names and texts out of files that somebody else wrote must neither break a
+// line nor command a terminal.
+std::string printable(std::string_view text);
+
 // Seconds of a monotonic clock.
 double monotonic_seconds();
 

@@ -36,7 +36,12 @@ Expected<int> run(const Options& o, Console& console) {
     return unreadable(text_of("dataset '", dataset->name(), "' has no test samples to score"));
   platform::Engine engine(p);
   const double begin = monotonic_seconds();
-  ISOBIT_TRY(const train::Evaluation e, train::evaluate(weights.job, *dataset, weights.state, engine));
+  const auto scored = train::evaluate(weights.job, *dataset, weights.state, engine);
+  if (!scored) {
+    return tl::unexpected<Error>(
+        {scored.error().code, text_of(o.weights.empty() ? o.source : o.weights, ": ", scored.error().message)});
+  }
+  const train::Evaluation& e = *scored;
   const double seconds = monotonic_seconds() - begin;
   const auto rows = static_cast<double>(e.rows);
   console.document(nlohmann::ordered_json{

@@ -60,7 +60,7 @@ Expected<int> run(const std::string& folder, Console& console) {
            text_of(percent(static_cast<int64_t>(e.top1), static_cast<int64_t>(e.samples)), " right of ", e.samples));
     show("state root    ", text("final_state_root"));
     show("transcript    ", text("transcript_root"));
-    for (const auto& [key, value] : r.manifest()->facts) show("fact          ", text_of(key, " = ", value));
+    for (const auto& [key, value] : r.manifest()->facts) show("fact          ", printable(text_of(key, " = ", value)));
   }
   show("job root      ", text("job_root"));
   show("run id        ", text("run_id"));

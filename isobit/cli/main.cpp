@@ -1,6 +1,7 @@
 #include <malloc.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <new>
 
 #include "isobit/base/fp_env.h"
@@ -34,5 +35,10 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     std::fputs("isobit: this machine has not enough memory; 'isobit job check' says how much a job needs\n", stderr);
     return 4;
+  } catch (const std::filesystem::filesystem_error& error) {
+    // A name that no file can have, a folder that may not be looked into.
+    std::fprintf(stderr, "isobit: %s: %s\n", cli::printable(error.path1().string()).c_str(),
+                 error.code().message().c_str());
+    return 3;
   }
 }

@@ -38,6 +38,11 @@ Expected<int> run(const Options& o, Console& console) {
     request.out = o.resume;
   }
   const fs::path folder = o.key_folder.empty() ? run::key_folder(environment) : fs::path(o.key_folder);
+  if (!o.resume.empty() && !fs::exists(folder / "trainer.key")) {
+    return unreadable(text_of((folder / "trainer.key").string(),
+                              ": is missing; a run is continued with the key it was begun with: name its folder with "
+                              "--keys"));
+  }
   ISOBIT_TRY(const run::LocalKeys keys, run::local_keys(folder));
   if (keys.created)
     console.note(text_of("made a client's and a trainer's key in ", folder.string(), " (kept for later runs)"));

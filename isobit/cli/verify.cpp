@@ -31,7 +31,7 @@ Expected<int> run(const Options& o, Console& console) {
   console.line(
       text_of("verdict       ", good ? console.good("accepted") : console.bad("rejected"), " (nothing was replayed)"));
   if (!good) {
-    console.line(text_of("reason        ", reader.error().message));
+    console.line(text_of("reason        ", printable(reader.error().message)));
     return kDisagreed;
   }
   console.line(text_of("checked       engagement, ", reader->heads().size(), " signed heads, ",

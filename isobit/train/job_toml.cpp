@@ -17,6 +17,12 @@ namespace {
 constexpr uint64_t kMaxJobBytes = 1 << 20;
 constexpr double kAny = std::numeric_limits<double>::infinity();
 
+// Where a value was written: "job.toml:7", or "--set" for one that came from the command line.
+std::string place_of(const toml::node& node, const std::string& source) {
+  const auto line = node.source().begin.line;
+  return line > 0 ? text_of(source, ":", line) : "--set";
+}
+
 // Reads one table and remembers which keys it was asked for, so that a misspelt one is an error and not a default.
 class Table {
  public:
@@ -95,13 +101,16 @@ class Table {
       if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
       const std::string near = nearest_word(name, known_);
       return unreadable(
-          text_of(source_, ":", node.source().begin.line, ": [", name_, "] has no key '", name, "'; ",
+          text_of(place_of(node, source_), ": [", name_, "] has no key '", name, "'; ",
                   near.empty() ? text_of("it has ", join_or(known_)) : text_of("did you mean '", near, "'?")));
     }
     return {};
   }
   bool present(const char* key) { return find(key) != nullptr; }
-  std::string where(const char* key) const { return text_of(source_, ": ", name_, ".", key); }
+  std::string where(const char* key) const {
+    const toml::node* node = table_ == nullptr ? nullptr : table_->get(key);
+    return text_of(node == nullptr ? source_ : place_of(*node, source_), ": ", name_, ".", key);
+  }
 
  private:
   const toml::node* find(const char* key) {
@@ -111,8 +120,8 @@ class Table {
   Status wrong(const char* key, const toml::node& node, const char* expected) const {
     std::ostringstream found;
     found << node.type();
-    return unreadable(text_of(source_, ":", node.source().begin.line, ": ", name_, ".", key, ": found ",
-                              "a value of type ", found.str(), ", expected ", expected));
+    return unreadable(text_of(place_of(node, source_), ": ", name_, ".", key, ": found a value of type ", found.str(),
+                              ", expected ", expected));
   }
 
   const toml::table* table_;
@@ -129,6 +138,10 @@ constexpr int64_t kMost = int64_t{1} << 31;
 
 Status read_job(Table t, Job& job) {
   ISOBIT_RETURN_IF_ERROR(t.text("name", job.name));
+  // The name becomes that of a folder; a job that somebody else wrote must not choose where that lies.
+  if (job.name.empty() || job.name.starts_with('.') || job.name.find_first_of("/\n") != std::string::npos) {
+    return unreadable(text_of(t.where("name"), ": found '", job.name, "', expected a name without a slash"));
+  }
   auto seed = static_cast<int64_t>(job.seed);
   ISOBIT_RETURN_IF_ERROR(t.integer("seed", seed, 0, std::numeric_limits<int64_t>::max()));
   job.seed = static_cast<uint64_t>(seed);
@@ -275,11 +288,11 @@ Status check_tables(const toml::table& root, const std::string& source) {
     if (std::find(kTables.begin(), kTables.end(), name) == kTables.end()) {
       const std::string near = nearest_word(name, kTables);
       return unreadable(text_of(
-          source, ":", node.source().begin.line, ": a job has no '", name, "'; ",
+          place_of(node, source), ": a job has no '", name, "'; ",
           near.empty() ? text_of("it has the tables ", join_or(kTables)) : text_of("did you mean [", near, "]?")));
     }
     if (!node.is_table())
-      return unreadable(text_of(source, ":", node.source().begin.line, ": '", name, "' must be a table: [", name, "]"));
+      return unreadable(text_of(place_of(node, source), ": '", name, "' must be a table: [", name, "]"));
   }
   return {};
 }

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Killed at random moments and resumed: the same roots. With --slow twenty times over the whole digits job."""
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+
+from isobit_cli import DIGITS, SHORT, Case, contents, main, overrides
+
+SLOW = "--slow" in sys.argv
+if SLOW:
+    sys.argv.remove("--slow")
+KILLS = 20 if SLOW else 8
+JOB = [DIGITS] if SLOW else [DIGITS] + overrides("job.steps=40", "schedule.warmup=2", "commit.every=3",
+                                                  "checkpoint.every=7", "checkpoint.keep=2")
+SEED = int(os.environ.get("ISOBIT_TEST_SEED", "20"))
+
+
+class Killed(Case):
+    def state(self, name):
+        """"absent" (train begins it), "unfinished" (--resume continues it) or "finished"."""
+        if not os.path.isdir(self.path(name)) or not os.path.exists(self.path(name, "transcript")):
+            return "absent"
+        return "finished" if os.path.exists(self.path(name, "manifest.json")) else "unfinished"
+
+    def continuing(self, name):
+        return ["train", "--resume", name] if self.state(name) == "unfinished" else ["train", *JOB, "--out", name]
+
+    def same(self, name, expected):
+        info = self.isobit_json("info", name)
+        for field in ("final_state_root", "transcript_root", "job_root", "test_top1"):
+            self.assertEqual(info[field], expected[field], f"{field} of {name}, seed {SEED}")
+        self.assertEqual(self.isobit_json("verify", name)["verdict"], "accepted")
+
+    def test_killed_again_and_again(self):
+        begin = time.monotonic()
+        expected = self.isobit_json("train", *JOB, "--out", "whole")
+        whole = time.monotonic() - begin
+        generator = random.Random(SEED)
+        kills, runs, seen = 0, 0, set()
+        while kills < KILLS:
+            name = f"r{runs}"
+            process = self.start(*self.continuing(name))
+            # From the first instant to a little after the end of what would be a run of half the length.
+            time.sleep(generator.uniform(0, 0.6 * whole))
+            process.kill()
+            out, err = process.communicate()
+            self.assertIn(process.returncode, (0, -signal.SIGKILL), err)
+            kills += process.returncode != 0
+            seen.add(self.state(name))
+            if self.state(name) == "finished":
+                self.same(name, expected)
+                runs += 1
+        name = f"r{runs}"
+        if self.state(name) != "finished":
+            trained = self.isobit_json(*self.continuing(name))
+            for field in ("final_state_root", "transcript_root", "job_root", "test_top1", "steps"):
+                self.assertEqual(trained[field], expected[field], f"{field}, seed {SEED}")
+        self.same(name, expected)
+        self.assertEqual(self.isobit_json("audit", name)["verdict"], "accepted")
+        self.assertIn("unfinished", seen, f"no kill fell into the training: {seen}")
+
+    def test_killed_while_the_folder_is_being_made(self):
+        expected = self.train("whole")
+        generator = random.Random(SEED + 1)
+        for number in range(KILLS):
+            name = f"begin{number}"
+            process = self.start("train", DIGITS, *SHORT, "--out", name)
+            self.wait_for(lambda made=self.path(name): os.path.exists(made), process)
+            time.sleep(generator.uniform(0, 0.02))
+            process.kill()
+            process.communicate()
+            state = self.state(name)
+            if state == "finished":
+                continue
+            again = ["--resume", name] if state == "unfinished" else [DIGITS, *SHORT, "--out", name]
+            trained = self.isobit_json("train", *again)
+            self.assertEqual(trained["transcript_root"], expected["transcript_root"], f"{name}, seed {SEED}")
+            shutil.rmtree(self.path(name))
+
+
+class Interrupted(Case):
+    # Long enough that the signal falls into it.
+    LONG = ["train", DIGITS, *overrides("job.steps=400", "commit.every=1", "checkpoint.every=50")]
+
+    def interrupt(self, arguments, how):
+        process = self.start(*arguments)
+        self.wait_for(lambda: os.path.exists(self.path("r", "transcript")), process)
+        time.sleep(0.05)
+        process.send_signal(how)
+        out, err = process.communicate(timeout=300)
+        return process.returncode, out, err
+
+    def test_it_says_how_to_go_on(self):
+        for how in (signal.SIGINT, signal.SIGTERM):
+            code, out, err = self.interrupt([*self.LONG, "--out", "r"], how)
+            self.assertEqual((code, out), (130, ""), err)
+            self.assertRegex(err.splitlines()[-1],
+                             r"^stopped after step \d+ of 400; continue with: isobit train --resume r$")
+            info = self.isobit_json("info", "r")
+            self.assertEqual((info["finished"], info["steps"]), (False, 400))
+            self.assertGreaterEqual(info["steps_done"], 0)
+            if info["steps_done"] > 0:
+                self.assertIn(info["steps_done"], info["checkpoints"], "a checkpoint where it stopped")
+            self.fails("audit", "r", code=3, says=["unfinished", f"{info['steps_done']} of 400", "resume"])
+            self.fails(*self.LONG, "--out", "r", code=2, says=["--resume"])
+            shutil.rmtree(self.path("r"))
+
+    def test_resumed_it_is_the_same(self):
+        expected = self.isobit_json(*self.LONG, "--out", "whole")
+        code, out, err = self.interrupt(["--json", *self.LONG, "--out", "r"], signal.SIGINT)
+        self.assertEqual(code, 130, err)
+        self.assertIn('"finished": false', out)
+        # Elsewhere and with another number of threads.
+        os.rename(self.path("r"), self.path("moved"))
+        trained = self.isobit_json("train", "--resume", "moved", "--platform", "ordered/1t")
+        for field in ("final_state_root", "transcript_root", "job_root", "final_loss", "test_top1"):
+            self.assertEqual(trained[field], expected[field], field)
+
+    def test_only_one_process_writes(self):
+        process = self.start(*self.LONG, "--out", "r")
+        self.wait_for(lambda: os.path.exists(self.path("r", "transcript")), process)
+        process.send_signal(signal.SIGSTOP)
+        self.fails("train", "--resume", "r", code=2, says=["r: another process is writing this run"])
+        process.kill()
+        process.communicate()
+        before = contents(self.path("r"))
+        self.fails("train", "--resume", "r", "--keys", "other_keys", code=3, says=["other_keys/trainer.key", "--keys"])
+        self.assertFalse(os.path.exists(self.path("other_keys")), "no keys are made for a run that has its own")
+        self.train("other", "--keys", "other_keys")
+        self.fails("train", "--resume", "r", "--keys", "other_keys", code=2, says=["not engaged"])
+        self.assertEqual({k: v for k, v in contents(self.path("r")).items() if k != "lock"},
+                         {k: v for k, v in before.items() if k != "lock"})
+
+
+if __name__ == "__main__":
+    main()
