@@ -15,11 +15,13 @@ std::string bash_completion(const std::vector<CommandInfo>& commands) {
   std::string first, cases;
   for (const CommandInfo& c : commands) {
     const std::string word = c.name.substr(0, c.name.find(' '));
-    if ((" " + first + " ").find(" " + word + " ") == std::string::npos) first += (first.empty() ? "" : " ") + word;
+    if (text_of(" ", first, " ").find(text_of(" ", word, " ")) == std::string::npos) {
+      first += text_of(first.empty() ? "" : " ", word);
+    }
     std::string options = "--json --quiet --color --help";
-    for (const OptionInfo& o : c.options) options += " " + long_name(o.names);
+    for (const OptionInfo& o : c.options) options += text_of(" ", long_name(o.names));
     const size_t space = c.name.find(' ');
-    if (space != std::string::npos) options += " " + c.name.substr(space + 1);
+    if (space != std::string::npos) options += text_of(" ", c.name.substr(space + 1));
     cases += text_of("    ", word, ") words=\"", options, "\" ;;\n");
   }
   return text_of(

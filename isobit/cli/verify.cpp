@@ -3,7 +3,9 @@
 #include "isobit/base/text.h"
 #include "isobit/bundle/reader.h"
 #include "isobit/cli/commands.h"
+#include "isobit/platform/platform.h"
 #include "isobit/run/keys.h"
+#include "isobit/run/static_checks.h"
 
 namespace isobit::cli {
 
@@ -24,19 +26,24 @@ Expected<int> run(const Options& o, Console& console) {
   const auto reader = bundle::BundleReader::open(o.run, {client});
   if (!reader && reader.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(reader.error());
   if (reader) ISOBIT_RETURN_IF_ERROR(reader->require_finished());
-  const bool good = reader.has_value();
-  console.document(nlohmann::ordered_json{
-      {"verdict", good ? "accepted" : "rejected"}, {"replayed", false}, {"reason", good ? "" : reader.error().message}}
-                       .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  std::string reason = reader ? "" : reader.error().message;
+  if (reader) {
+    ThreadPool pool(platform::available_threads());
+    if (const auto finding = run::static_finding(*reader, pool)) reason = finding->reason;
+  }
+  const bool good = reason.empty();
+  console.document(
+      nlohmann::ordered_json{{"verdict", good ? "accepted" : "rejected"}, {"replayed", false}, {"reason", reason}}.dump(
+          2, ' ', false, nlohmann::json::error_handler_t::replace));
   console.line(
       text_of("verdict       ", good ? console.good("accepted") : console.bad("rejected"), " (nothing was replayed)"));
   if (!good) {
-    console.line(text_of("reason        ", printable(reader.error().message)));
+    console.line(text_of("reason        ", printable(reason)));
     return kDisagreed;
   }
   console.line(text_of("checked       engagement, ", reader->heads().size(), " signed heads, ",
-                       reader->transcript().size(), " leaves, digests of ", reader->manifest()->files.size(),
-                       " files"));
+                       reader->transcript().size(), " leaves, ", reader->checkpoints().size(),
+                       " checkpoints, digests of ", reader->manifest()->files.size(), " files"));
   console.line("              'isobit audit' replays the run as well");
   return kAgreed;
 }

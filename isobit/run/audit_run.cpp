@@ -6,6 +6,7 @@
 #include "isobit/bundle/reader.h"
 #include "isobit/formats/safetensors.h"
 #include "isobit/run/job_root.h"
+#include "isobit/run/static_checks.h"
 
 namespace isobit::run {
 
@@ -73,29 +74,8 @@ class BundleReplays : public verify::ReplayerSource {
   platform::Engine& engine_;
 };
 
-// Weights that are handed out must be the committed ones: every checkpoint against its root.
-Expected<std::optional<verify::AuditVerdict>> check_checkpoints(const bundle::BundleReader& reader,
-                                                                BundleReplays& replays, platform::Engine& engine) {
-  for (uint64_t step : reader.checkpoints()) {
-    auto trainer = replays.trainer_at(step);
-    if (!trainer) {
-      return verify::rejected_verdict(verify::Part::kCheckpoint,
-                                      text_of("checkpoint of step ", step, ": ", trainer.error().message));
-    }
-    ISOBIT_TRY(const commit::Digest found, state_digest(**trainer, engine.pool()));
-    if (auto difference = verify::compare_checkpoint(reader.transcript(), step, found)) {
-      verify::AuditVerdict verdict = verify::rejected_verdict(
-          verify::Part::kCheckpoint,
-          text_of("the checkpoint of step ", step, " is not the state that the transcript commits to"));
-      verdict.first_difference = std::move(difference);
-      return verdict;
-    }
-  }
-  return std::nullopt;
-}
-
-// The replay decides where a wrong run goes wrong; the checkpoints are looked at when it finds nothing, since an
-// earlier difference says more.
+// The replay decides where a wrong run goes wrong; what can be said without it is looked at when it finds nothing,
+// since an earlier difference says more.
 Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::BundleReader& reader,
                                      const Session& session, platform::Engine& engine, AuditSummary& summary) {
   BundleReplays replays(reader, session, engine);
@@ -122,11 +102,9 @@ Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::
     ISOBIT_TRY(verdict, verify::audit(reader.transcript(), *replay, options));
   }
   if (!verdict.accepted) return verdict;
-  ISOBIT_TRY(const auto wrong_checkpoint, check_checkpoints(reader, replays, engine));
-  if (wrong_checkpoint) {
-    const uint64_t checked = verdict.steps_checked;
-    verdict = *wrong_checkpoint;
-    verdict.steps_checked = checked;
+  if (auto found = static_finding(reader, engine.pool())) {
+    found->steps_checked = verdict.steps_checked;
+    return *std::move(found);
   }
   return verdict;
 }
