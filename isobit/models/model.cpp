@@ -1,5 +1,6 @@
 #include "isobit/models/model.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -134,6 +135,23 @@ const std::map<std::string, Builder>& builders() {
   return kBuilders;
 }
 
+// Elements of the largest tensor, roughly: enough to refuse sizes that no machine holds before any product of them
+// overflows.
+double largest_tensor(const ModelConfig& config) {
+  double sample = 1;
+  for (int64_t d : config.input_shape) sample *= static_cast<double>(d);
+  const auto batch = static_cast<double>(config.batch), c = static_cast<double>(config.channels);
+  if (config.builder == "gpt") {
+    const double rows = batch * sample;
+    return std::max({rows * 4 * c, rows * sample * static_cast<double>(config.heads),
+                     rows * static_cast<double>(config.classes), 4 * c * c, static_cast<double>(config.classes) * c});
+  }
+  const double maps = config.builder == "resnet" ? 4 * static_cast<double>(config.width) : 32;
+  return std::max(batch * sample * maps, sample * 32 * 128) + sample * static_cast<double>(config.classes);
+}
+
+constexpr double kMostElements = 1e10;
+
 }  // namespace
 
 std::vector<std::string> builder_names() {
@@ -148,6 +166,11 @@ Expected<Model> build_model(const ModelConfig& config) {
     const std::string near = nearest_word(config.builder, builder_names());
     return unreadable(text_of("model.builder: found '", config.builder, "', expected ", join_or(builder_names()),
                               near.empty() ? "" : text_of("; did you mean '", near, "'?")));
+  }
+  if (const double elements = largest_tensor(config); elements > kMostElements) {
+    return unreadable(text_of("model '", config.builder, "' on batches of ", config.batch, " needs a tensor of about ",
+                              elements, " elements, more than the ", kMostElements,
+                              " supported; make data.batch or the model smaller"));
   }
   Model model;
   ISOBIT_RETURN_IF_ERROR(found->second(config, model));

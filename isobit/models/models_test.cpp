@@ -54,6 +54,10 @@ TEST(Models, BadConfigurationsAreRefused) {
   config = {.builder = "gpt", .input_shape = {8}};
   config.heads = 3;
   EXPECT_FALSE(build_model(config));
+  config = {.builder = "gpt", .batch = 1 << 20, .input_shape = {1 << 20}};
+  config.heads = 1024;
+  config.channels = 1 << 16;
+  EXPECT_FALSE(build_model(config)) << "products of these sizes overflow";
 }
 
 }  // namespace

@@ -89,6 +89,9 @@ TEST(Job, ErrorsNameFileLineAndKeyAndSuggest) {
   EXPECT_NE(message("\"cosine\"", "\"cosin\"").find("constant, step or cosine"), std::string::npos);
   EXPECT_NE(message("warmup = 10", "warmup = 100").find("less than job.steps"), std::string::npos);
   EXPECT_NE(message("steps = 100", "steps = 100\narithmetic = \"fast\"").find("ordered-1"), std::string::npos);
+  for (const char* name : {"\"../x\"", "\"\"", "\"a/b\"", "\".hidden\""}) {
+    EXPECT_NE(message("name = \"t\"", text_of("name = ", name)).find("job.name"), std::string::npos) << name;
+  }
   EXPECT_EQ(parse(kSmall, {"steps=4"}).error().code, ErrorCode::kUsage);
   EXPECT_EQ(parse(kSmall, {"job.steps"}).error().code, ErrorCode::kUsage);
 }

@@ -136,8 +136,20 @@ const std::vector<std::string> kOptimizers = {"sgd", "adam", "adamw"};
 const std::vector<std::string> kSchedules = {"constant", "step", "cosine"};
 constexpr int64_t kMost = int64_t{1} << 31;
 
+// The name becomes that of a folder, so it must not lead elsewhere.
+bool is_plain_name(std::string_view name) {
+  auto alphanumeric = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); };
+  if (name.empty() || name.size() > 64 || !alphanumeric(name[0])) return false;
+  return std::all_of(name.begin(), name.end(),
+                     [&](char c) { return alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
+}
+
 Status read_job(Table t, Job& job) {
   ISOBIT_RETURN_IF_ERROR(t.text("name", job.name));
+  if (!is_plain_name(job.name)) {
+    return unreadable(text_of(t.where("name"), ": found '", job.name,
+                              "', expected 1 to 64 letters, digits, '-', '_' or '.', the first a letter or digit"));
+  }
   // The name becomes that of a folder; a job that somebody else wrote must not choose where that lies.
   if (job.name.empty() || job.name.starts_with('.') || job.name.find_first_of("/\n") != std::string::npos) {
     return unreadable(text_of(t.where("name"), ": found '", job.name, "', expected a name without a slash"));
@@ -333,6 +345,10 @@ std::string job_to_toml(const Job& job) {
     for (const std::string& s : list) array.push_back(s);
     return array;
   };
+  auto absolute = [](std::vector<std::string> paths) {
+    for (std::string& p : paths) p = fs::absolute(p).lexically_normal().string();
+    return paths;
+  };
   toml::table model{{"builder", job.model.builder}};
   if (job.model.builder == "resnet") {
     model.insert("blocks", job.model.blocks);
@@ -356,8 +372,8 @@ std::string job_to_toml(const Job& job) {
   for (const auto& [key, path] : paths) {
     if (!path->empty()) data.insert(key, fs::absolute(*path).lexically_normal().string());
   }
-  if (!job.data.files.empty()) data.insert("files", strings(job.data.files));
-  if (!job.data.test_files.empty()) data.insert("test_files", strings(job.data.test_files));
+  if (!job.data.files.empty()) data.insert("files", strings(absolute(job.data.files)));
+  if (!job.data.test_files.empty()) data.insert("test_files", strings(absolute(job.data.test_files)));
   toml::table optimizer{{"name", kOptimizers[static_cast<size_t>(job.optimizer)]},
                         {"lr", job.lr},
                         {"weight_decay", job.weight_decay},
