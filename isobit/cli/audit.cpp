@@ -70,7 +70,10 @@ void report(const run::AuditSummary& s, double seconds, Console& console) {
     console.line(text_of("  claimed     ", d.claimed));
     console.line(text_of("  found       ", d.found));
   }
-  if (!v.reason.empty()) console.line(text_of("reason        ", printable(v.reason)));
+  // Nothing is said twice.
+  const bool said = v.first_difference && !v.first_difference->claimed.empty() &&
+                    v.reason.find(v.first_difference->claimed) != std::string::npos;
+  if (!v.reason.empty() && !said) console.line(text_of("reason        ", printable(v.reason)));
 }
 
 Expected<int> run(const Options& o, Console& console) {

@@ -74,7 +74,7 @@ struct Commands::Impl {
 
 Commands::Commands() : impl_(std::make_unique<Impl>()) {
   CLI::App& app = impl_->app;
-  app.set_version_flag("--version", ISOBIT_VERSION);
+  app.set_version_flag("--version", "isobit " ISOBIT_VERSION);
   app.require_subcommand(1);
   app.fallthrough();  // --json and the like may follow the subcommand
   app.add_flag("--json", impl_->json, "machine-readable result on stdout, nothing else there");
@@ -100,14 +100,15 @@ Command& Commands::add(const char* name, const char* help, const char* examples)
     const std::string group = words.substr(0, space);
     parent = impl_->groups[group];
     if (parent == nullptr) {
-      impl_->groups[group] = parent = impl_->app.add_subcommand(group, "see 'isobit " + group + " --help'");
+      impl_->groups[group] = parent = impl_->app.add_subcommand(group, "commands about a " + group);
+      parent->footer("'isobit " + group + " COMMAND --help' shows a command's options and examples.");
       parent->require_subcommand(1);
       parent->fallthrough();
     }
     words = words.substr(space + 1);
   }
   CLI::App* app = parent->add_subcommand(words, help);
-  if (*examples != 0) app->footer(std::string("Examples:\n") + examples);
+  app->footer(text_of("Examples:\n", examples, "\nEvery command takes --json, --quiet and --color: 'isobit --help'."));
   impl_->commands.emplace_back(app, CommandInfo{name, help, examples, {}, {}});
   return impl_->commands.back();
 }

@@ -87,7 +87,7 @@ class Job(Refused):
         self.changed("lr = 0.1", "lr = 0.1\nnesterov = true", "optimizer.nesterov: needs a momentum")
         self.changed("lr = 0.1", "lr = 0.1\nnesterov = 1", "optimizer.nesterov: ", "true or false")
         self.changed('name = "sgd"', 'name = "sdg"', "optimizer.name: found 'sdg', expected sgd, adam or adamw")
-        self.changed('"small"', '"../small"', "job.name: found '../small'", "slash")
+        self.changed('"small"', '"../small"', "job.name: found '../small', expected 1 to 64 letters")
         self.changed('"small"', '""', "job.name: ")
         self.changed("steps = 3", 'steps = 3\narithmetic = "ordered-9"', "job.arithmetic: found 'ordered-9'", "ordered-1")
         self.bad(GOOD + '[schedule]\nname = "cosine"\nwarmup = 3\n', "schedule.warmup: found 3, expected less than")

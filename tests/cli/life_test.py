@@ -188,7 +188,10 @@ class Cheats(Case):
             step = STEPS if kind == "overwrite" else 7
             at = [] if kind == "overwrite" else ["--at", str(step)]
             self.isobit("cheat", DIGITS, *SHORT, "--kind", kind, *at, "--out", kind)
-            self.assertEqual(self.isobit_json("verify", kind)["verdict"], "accepted", "well-formed all the same")
+            if kind == "overwrite":  # the last step and the final leaf contradict each other: no replay is needed
+                self.assertIn("different states", self.isobit_json("verify", kind, code=1)["reason"])
+            else:
+                self.assertEqual(self.isobit_json("verify", kind)["verdict"], "accepted", "well-formed all the same")
             audited = self.isobit_json("audit", kind, "--platform", "ordered/1t", code=1)
             difference = audited["first_difference"]
             self.assertEqual((audited["verdict"], difference["step"]), ("rejected", step), (kind, audited))

@@ -24,7 +24,7 @@ class Help(Case):
 
     def test_every_command_knows_the_version(self):
         version = self.isobit("--version").out
-        self.assertRegex(version, r"^(isobit )?\d+\.\d+\.\d+\n$")
+        self.assertRegex(version, r"^isobit \d+\.\d+\.\d+\n$")
         for command in COMMANDS:
             self.assertEqual(self.isobit(*command.split(), "--version").out, version, command)
 
@@ -32,6 +32,7 @@ class Help(Case):
         text = self.isobit("--help").out
         for command in COMMANDS:
             self.assertRegex(text, rf"(?m)^ +{command.split()[0]}\b")
+            self.assertIn("--json", self.isobit(*command.split(), "--help").out)
         for code in ("0", "1", "2", "3", "4", "130"):
             self.assertRegex(text, rf"(?s)Exit codes:.*\b{code}\b")
         listed = re.findall(r"(?m)^  ([a-z]+)  ", text)
