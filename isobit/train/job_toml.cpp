@@ -150,10 +150,6 @@ Status read_job(Table t, Job& job) {
     return unreadable(text_of(t.where("name"), ": found '", job.name,
                               "', expected 1 to 64 letters, digits, '-', '_' or '.', the first a letter or digit"));
   }
-  // The name becomes that of a folder; a job that somebody else wrote must not choose where that lies.
-  if (job.name.empty() || job.name.starts_with('.') || job.name.find_first_of("/\n") != std::string::npos) {
-    return unreadable(text_of(t.where("name"), ": found '", job.name, "', expected a name without a slash"));
-  }
   auto seed = static_cast<int64_t>(job.seed);
   ISOBIT_RETURN_IF_ERROR(t.integer("seed", seed, 0, std::numeric_limits<int64_t>::max()));
   job.seed = static_cast<uint64_t>(seed);
