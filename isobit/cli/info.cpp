@@ -1,12 +1,22 @@
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "isobit/base/text.h"
 #include "isobit/bundle/reader.h"
 #include "isobit/cli/commands.h"
+#include "isobit/commit/tensor_root.h"
+#include "isobit/formats/safetensors.h"
+#include "isobit/platform/platform.h"
 
 namespace isobit::cli {
 
 namespace {
+
+bool parse_number(const std::string& text, uint64_t& value) {
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  return parsed.ec == std::errc() && parsed.ptr == end;
+}
 
 using Json = nlohmann::ordered_json;
 
@@ -74,14 +84,45 @@ Expected<int> run(const std::string& folder, Console& console) {
   return kAgreed;
 }
 
+// A checkpoint or exported weights: what is in the file and, where the step is known, the root of that state.
+Expected<int> describe_state(const std::string& path, Console& console) {
+  ISOBIT_TRY(const formats::Safetensors file, formats::read_safetensors(path));
+  Json tensors = Json::array();
+  uint64_t bytes = 0;
+  for (const NamedTensor& t : file.tensors) {
+    tensors.push_back({{"name", t.name}, {"dtype", name_of(t.tensor.dtype())}, {"shape", t.tensor.shape().dims()}});
+    bytes += t.tensor.bytes();
+    console.line(
+        text_of("tensor        ", printable(t.name), " ", name_of(t.tensor.dtype()), " ", t.tensor.shape().text()));
+  }
+  Json j = {{"tensors", tensors}, {"bytes", bytes}, {"metadata", file.metadata}};
+  console.line(text_of("in all        ", file.tensors.size(), " tensors, ", human_bytes(bytes)));
+  for (const auto& [key, value] : file.metadata)
+    console.line(text_of("metadata      ", printable(key), " = ", printable(value)));
+  uint64_t step = 0;
+  const auto found = file.metadata.find("step");
+  if (found != file.metadata.end() && parse_number(found->second, step)) {
+    ThreadPool pool(platform::available_threads());
+    ISOBIT_TRY(const commit::StateRoot root, commit::state_root(file.tensors, step, pool));
+    j["state_root"] = commit::hex_of(root.digest());
+    console.line(
+        text_of("state root    ", commit::hex_of(root.digest()), "   (of these tensors after step ", step, ")"));
+  }
+  console.document(j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  return kAgreed;
+}
+
 }  // namespace
 
 void add_info(Commands& commands) {
   auto folder = std::make_shared<std::string>();
-  Command& c = commands.add("info", "show what a run says of itself",
-                            "  isobit info digits.run\n  isobit info digits.run --json\n");
-  c.positional("RUN", *folder, "folder of the run");
-  c.action([folder](Console& console) { return run(*folder, console); });
+  Command& c = commands.add("info", "show what a run, or a file of weights, says of itself",
+                            "  isobit info digits.run\n  isobit info digits.run --json\n  isobit info "
+                            "digits.run/checkpoints/step-300.safetensors\n");
+  c.positional("RUN|FILE", *folder, "folder of the run, or a safetensors file");
+  c.action([folder](Console& console) {
+    return fs::is_regular_file(*folder) ? describe_state(*folder, console) : run(*folder, console);
+  });
 }
 
 }  // namespace isobit::cli
