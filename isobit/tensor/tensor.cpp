@@ -55,8 +55,8 @@ std::string Shape::text() const {
 
 Expected<int64_t> checked_elements(std::span<const int64_t> dims, DType dtype, uint64_t max_bytes) {
   const uint64_t limit = max_bytes / size_of(dtype);
-  // A zero anywhere makes the number of elements 0, but products of some of the dimensions are formed too (matrix views,
-  // strides): none of them may overflow.
+  // A zero anywhere makes the number of elements 0, but products of some of the dimensions are formed too (matrix
+  // views, strides): none of them may overflow.
   int64_t product = 1;
   bool empty = false;
   for (int64_t dim : dims) {
