@@ -1,0 +1,79 @@
+#include "isobit/kernels/correct/conv.h"
+
+#include <utility>
+
+#include "isobit/kernels/correct/engine.h"
+#include "isobit/kernels/correct/reference.h"
+#include "isobit/kernels/correct/windows.h"
+
+namespace isobit::kernels::correct {
+namespace {
+
+void count(const CorrectContext& ctx, int64_t elements) {
+  if (ctx.statistics != nullptr) ctx.statistics->elements += elements;
+}
+
+Axis window_rows(const ConvShape& s) { return Axis::windows(s.kh, s.oh(), s.ih, s.stride_h, s.pad_top, s.dilation_h); }
+Axis window_columns(const ConvShape& s) {
+  return Axis::windows(s.kw, s.ow(), s.iw, s.stride_w, s.pad_left, s.dilation_w);
+}
+
+}  // namespace
+
+// Per group: weights [oc, taps of ic] times windows of src [taps of ic, positions of dst].
+void conv_forward(const CorrectContext& ctx, const ConvShape& s, const float* src, const float* weights,
+                  const float* bias, float* dst) {
+  const int64_t icg = s.ic / s.groups, ocg = s.oc / s.groups, area = s.oh() * s.ow();
+  if (ctx.kernel.isa == Isa::kReference) {
+    reference::conv_forward(s, src, weights, bias, dst);
+    return count(ctx, s.n * s.oc * area);
+  }
+  const int64_t k = icg * s.kh * s.kw;
+  for (int64_t g = 0; g < s.groups; ++g) {
+    const WindowMatrix windows(src + g * icg * s.ih * s.iw, s.n, s.ic, s.ih, s.iw, window_rows(s), window_columns(s));
+    const StridedOperand left(weights + g * ocg * k, k, k, 1);
+    const PositionsOperand right(windows, k);
+    Problem p{ocg, s.n * area, k, &left, &right, {dst + g * ocg * area, area, area, s.oc * area}};
+    p.row_bias = bias != nullptr ? bias + g * ocg : nullptr;
+    run(ctx, p);
+  }
+}
+
+// Per group: weights [ic, taps of oc] times the elements of diff_dst [taps of oc, positions of src].
+void conv_grad_src(const CorrectContext& ctx, const ConvShape& s, const float* diff_dst, const float* weights,
+                   float* diff_src) {
+  const int64_t icg = s.ic / s.groups, ocg = s.oc / s.groups, area = s.ih * s.iw, taps = s.kh * s.kw;
+  if (ctx.kernel.isa == Isa::kReference) {
+    reference::conv_grad_src(s, diff_dst, weights, diff_src);
+    return count(ctx, s.n * s.ic * area);
+  }
+  const int64_t k = ocg * taps;
+  for (int64_t g = 0; g < s.groups; ++g) {
+    const WindowMatrix windows(diff_dst + g * ocg * s.oh() * s.ow(), s.n, s.oc, s.oh(), s.ow(),
+                               Axis::adjoint(s.kh, s.ih, s.oh(), s.stride_h, s.pad_top, s.dilation_h),
+                               Axis::adjoint(s.kw, s.iw, s.ow(), s.stride_w, s.pad_left, s.dilation_w));
+    const StridedOperand left(weights + g * ocg * icg * taps, k, taps, taps, icg * taps, 1);
+    const PositionsOperand right(windows, k);
+    run(ctx, {icg, s.n * area, k, &left, &right, {diff_src + g * icg * area, area, area, s.ic * area}});
+  }
+}
+
+// Per group: diff_dst [oc, positions of dst] times windows of src [positions of dst, taps of ic].
+void conv_grad_weights(const CorrectContext& ctx, const ConvShape& s, const float* src, const float* diff_dst,
+                       float* diff_weights) {
+  const int64_t icg = s.ic / s.groups, ocg = s.oc / s.groups, area = s.oh() * s.ow();
+  const int64_t n = icg * s.kh * s.kw;
+  if (ctx.kernel.isa == Isa::kReference) {
+    reference::conv_grad_weights(s, src, diff_dst, diff_weights);
+    return count(ctx, s.oc * n);
+  }
+  const int64_t k = s.n * area;
+  for (int64_t g = 0; g < s.groups; ++g) {
+    const WindowMatrix windows(src + g * icg * s.ih * s.iw, s.n, s.ic, s.ih, s.iw, window_rows(s), window_columns(s));
+    const StridedOperand left(diff_dst + g * ocg * area, k, area, area, s.oc * area, 1);
+    const TapsOperand right(windows);
+    run(ctx, {ocg, n, k, &left, &right, {diff_weights + g * ocg * n, n, n, 0}});
+  }
+}
+
+}  // namespace isobit::kernels::correct

@@ -1,0 +1,247 @@
+#include "isobit/kernels/correct/engine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <vector>
+
+#include "isobit/base/fp_env.h"
+#include "isobit/base/status.h"
+#include "isobit/kernels/correct/reference.h"
+#include "isobit/kernels/correct/repair.h"
+#include "isobit/numerics/bits.h"
+
+namespace isobit::kernels::correct {
+namespace {
+
+constexpr int64_t kTileRows = 1024;
+constexpr int64_t kTileColumns = 4096;
+constexpr int64_t kTileElements = int64_t{1} << 20;   // of the output
+constexpr int64_t kBlockElements = int64_t{1} << 22;  // of one operand in float64
+
+// A block of one operand in float64 and the 2-norms of its lines.
+struct Side {
+  const Operand* operand = nullptr;
+  double* block = nullptr;
+  std::vector<double> norms;
+  int64_t first = -1, last = -1, l0 = -1, l1 = -1;
+
+  int64_t ld() const { return operand->k_contiguous() ? l1 - l0 : last - first; }
+  // Where element (first, l) is.
+  const double* at(int64_t l) const { return block + (l - l0) * (operand->k_contiguous() ? 1 : ld()); }
+};
+
+// Brings lines [first, last) and terms [l0, l1) into the block, unless they are there, and adds to the norms.
+void load(const CorrectContext& ctx, Side& side, int64_t first, int64_t last, int64_t l0, int64_t l1, bool last_block) {
+  if (side.first == first && side.last == last && side.l0 == l0 && side.l1 == l1) return;
+  const Steps& steps = steps_of(ctx.kernel.isa);
+  side.first = first;
+  side.last = last;
+  side.l0 = l0;
+  side.l1 = l1;
+  if (l0 == 0) side.norms.assign(static_cast<size_t>(last - first), 0.0);
+  const int64_t ld = side.ld();
+  ctx.kernel.pool->parallel_for(last - first, 16384 / (l1 - l0) + 1, [&](int64_t begin, int64_t end) {
+    if (side.operand->k_contiguous()) {
+      for (int64_t line = begin; line < end; ++line) {
+        double* to = side.block + line * ld;
+        side.operand->fill(steps, first + line, first + line + 1, l0, l1, to, ld);
+        side.norms[static_cast<size_t>(line)] += steps.squares(l1 - l0, to);
+      }
+      return;
+    }
+    constexpr int64_t kRows = 16;  // few enough to be still in cache when they are squared
+    for (int64_t l = l0; l < l1; l += kRows) {
+      const int64_t stop = std::min(l + kRows, l1);
+      double* to = side.block + (l - l0) * ld + begin;
+      side.operand->fill(steps, first + begin, first + end, l, stop, to, ld);
+      steps.column_squares(stop - l, end - begin, to, ld, side.norms.data() + begin);
+    }
+  });
+  if (last_block) {
+    for (double& norm : side.norms) norm = std::sqrt(norm);
+  }
+}
+
+struct Tile {
+  int64_t i0, i1, j0, j1;
+  int64_t rows() const { return i1 - i0; }
+  int64_t columns() const { return j1 - j0; }
+};
+
+// How a problem is cut up. Affects speed only.
+struct Plan {
+  int64_t rows, columns, block, slice;  // block: terms held in float64 at a time, a multiple of slice or k
+  int64_t slices;
+};
+
+Plan plan_of(const Problem& p) {
+  Plan plan;
+  plan.rows = std::min(p.m, kTileRows);
+  plan.columns = std::min(p.n, std::clamp(kTileElements / plan.rows, kTileRows, kTileColumns));
+  if (p.k <= kSingleSlice) {
+    plan.block = plan.slice = p.k;
+    plan.slices = 1;
+    return plan;
+  }
+  plan.slice = kSlice;
+  plan.slices = (p.k + kSlice - 1) / kSlice;
+  plan.block = std::max<int64_t>(1, kBlockElements / std::max(plan.rows, plan.columns) / kSlice) * kSlice;
+  plan.block = std::min(plan.block, p.k);
+  return plan;
+}
+
+// gamma_n * (1 + 2^-20) of engine.h.
+double bound_per_magnitude(const Plan& plan, Mutation mutation) {
+  const double nu = static_cast<double>(plan.slice + plan.slices + 1) * 0x1p-53;
+  const double gamma = nu / (1 - nu) * (1 + 0x1p-20);
+  if (mutation == Mutation::kNoBound) return 0;
+  return mutation == Mutation::kSmallBound ? gamma / 1024 : gamma;
+}
+
+struct Buffers {
+  Side left, right;
+  double* total;
+  double* slice;
+};
+
+// The float64 product of a tile: its last slice in `slice`, the sum of the others in `total`; a single one in `total`.
+void approximate(const CorrectContext& ctx, const Problem& p, const Plan& plan, const Tile& tile, Buffers& buffers) {
+  const Steps& steps = steps_of(ctx.kernel.isa);
+  const int64_t m = tile.rows(), n = tile.columns();
+  for (int64_t l0 = 0; l0 < p.k; l0 += plan.block) {
+    const int64_t l1 = std::min(l0 + plan.block, p.k);
+    load(ctx, buffers.left, tile.i0, tile.i1, l0, l1, l1 == p.k);
+    load(ctx, buffers.right, tile.j0, tile.j1, l0, l1, l1 == p.k);
+    for (int64_t l = l0; l < l1; l += plan.slice) {
+      const int64_t count = std::min(plan.slice, l1 - l);
+      ctx.product->gemm(!p.left->k_contiguous(), p.right->k_contiguous(), m, n, count, buffers.left.at(l),
+                        buffers.left.ld(), buffers.right.at(l), buffers.right.ld(),
+                        l == 0 ? buffers.total : buffers.slice, n);
+      ISOBIT_CHECK(fp_environment_is_standard());
+      if (l == 0 || l + count == p.k) continue;
+      ctx.kernel.pool->parallel_for(m * n, 16384, [&](int64_t begin, int64_t end) {
+        steps.add(end - begin, buffers.slice + begin, buffers.total + begin);
+      });
+    }
+  }
+}
+
+// Rounds row i of a tile where the rounding is certain, and lists the rest.
+void filter_row(const Steps& steps, const Problem& p, const Plan& plan, const Tile& tile, const Buffers& buffers,
+                double gamma, int64_t i, std::vector<Undecided>& undecided) {
+  const int64_t row = (i - tile.i0) * tile.columns();
+  uint32_t flags[kFilterColumns];
+  for (int64_t j = tile.j0; j < tile.j1;) {
+    const int64_t same_run = p.out.columns - j % p.out.columns;
+    const int64_t count = std::min({tile.j1 - j, same_run, kFilterColumns});
+    const int64_t at = row + j - tile.j0;
+    FilterRow r;
+    r.total = buffers.total + at;
+    r.slice = plan.slices > 1 ? buffers.slice + at : nullptr;
+    r.column_norms = buffers.right.norms.data() + (j - tile.j0);
+    r.column_bias = p.column_bias != nullptr ? p.column_bias + j : nullptr;
+    r.row_bias = p.row_bias != nullptr ? static_cast<double>(p.row_bias[i]) : 0.0;
+    r.row_scale = gamma * buffers.left.norms[static_cast<size_t>(i - tile.i0)];
+    r.gamma = gamma;
+    r.biased = p.row_bias != nullptr || p.column_bias != nullptr;
+    if (steps.filter(count, r, p.out.at(i, j), flags)) {
+      for (int64_t q = 0; q < count; ++q) {
+        if (flags[q] == 0) continue;
+        const double sum = r.slice != nullptr ? r.total[q] + r.slice[q] : r.total[q];
+        undecided.push_back({i, j + q, sum == 0});
+      }
+    }
+    j += count;
+  }
+}
+
+std::vector<Undecided> filter(const CorrectContext& ctx, const Problem& p, const Plan& plan, const Tile& tile,
+                              const Buffers& buffers) {
+  const Steps& steps = steps_of(ctx.kernel.isa);
+  const double gamma = bound_per_magnitude(plan, p.mutation);
+  std::vector<Undecided> all;
+  std::mutex merging;
+  ctx.kernel.pool->parallel_for(tile.rows(), 16384 / tile.columns() + 1, [&](int64_t begin, int64_t end) {
+    std::vector<Undecided> own;
+    for (int64_t i = begin; i < end; ++i) filter_row(steps, p, plan, tile, buffers, gamma, tile.i0 + i, own);
+    const std::lock_guard<std::mutex> lock(merging);
+    all.insert(all.end(), own.begin(), own.end());
+  });
+  return all;
+}
+
+// k = 0: the bias alone.
+void fill_with_bias(const Problem& p) {
+  for (int64_t i = 0; i < p.m; ++i) {
+    for (int64_t j = 0; j < p.n; ++j) {
+      const float bias = p.row_bias != nullptr ? p.row_bias[i] : p.column_bias != nullptr ? p.column_bias[j] : 0.0f;
+      *p.out.at(i, j) = numerics::canonical(bias + 0.0f);
+    }
+  }
+}
+
+}  // namespace
+
+double* Scratch::doubles(int slot, size_t count) {
+  if (size_[slot] < count) {
+    memory_[slot].reset();
+    memory_[slot].reset(new double[count]);
+    size_[slot] = count;
+  }
+  return memory_[slot].get();
+}
+
+void run(const CorrectContext& ctx, const Problem& p) {
+  Statistics statistics;
+  statistics.elements = p.m * p.n;
+  if (p.m > 0 && p.n > 0 && p.k == 0) fill_with_bias(p);
+  if (p.m > 0 && p.n > 0 && p.k > 0) {
+    const Plan plan = plan_of(p);
+    Scratch own;
+    Scratch& scratch = ctx.scratch != nullptr ? *ctx.scratch : own;
+    const size_t outputs = static_cast<size_t>(plan.rows * plan.columns);
+    Buffers buffers;
+    buffers.left.operand = p.left;
+    buffers.left.block = scratch.doubles(0, static_cast<size_t>(plan.rows * plan.block));
+    buffers.right.operand = p.right;
+    buffers.right.block = scratch.doubles(1, static_cast<size_t>(plan.columns * plan.block));
+    buffers.total = scratch.doubles(2, outputs);
+    buffers.slice = plan.slices > 1 ? scratch.doubles(3, outputs) : nullptr;
+    for (int64_t i = 0; i < p.m; i += plan.rows) {
+      for (int64_t j = 0; j < p.n; j += plan.columns) {
+        const Tile tile{i, std::min(i + plan.rows, p.m), j, std::min(j + plan.columns, p.n)};
+        approximate(ctx, p, plan, tile, buffers);
+        std::vector<Undecided> undecided = filter(ctx, p, plan, tile, buffers);
+        const Norms norms{buffers.left.norms.data(), buffers.right.norms.data(), tile.i0, tile.j0};
+        repair(ctx, p, norms, undecided, statistics);
+      }
+    }
+  }
+  if (ctx.statistics == nullptr) return;
+  ctx.statistics->elements += statistics.elements;
+  ctx.statistics->zeros += statistics.zeros;
+  ctx.statistics->repaired += statistics.repaired;
+  ctx.statistics->exact += statistics.exact;
+}
+
+void matmul(const CorrectContext& ctx, const MatmulArgs<float>& args, Mutation mutation) {
+  if (ctx.kernel.isa == Isa::kReference) {
+    reference::matmul(args);
+    if (ctx.statistics != nullptr) ctx.statistics->elements += args.batch * args.m * args.n;
+    return;
+  }
+  for (int64_t t = 0; t < args.batch; ++t) {
+    const StridedOperand left(args.a + t * args.a_batch_stride, args.k, args.a_row_stride, args.a_col_stride);
+    const StridedOperand right(args.b + t * args.b_batch_stride, args.k, args.b_col_stride, args.b_row_stride);
+    Problem p{args.m, args.n, args.k, &left, &right, {args.c + t * args.c_batch_stride, args.c_row_stride, 0, 0}};
+    p.out.columns = std::max<int64_t>(1, args.n);
+    p.column_bias = args.bias;
+    p.mutation = mutation;
+    run(ctx, p);
+  }
+}
+
+void matmul(const CorrectContext& ctx, const MatmulArgs<float>& args) { matmul(ctx, args, Mutation::kNone); }
+
+}  // namespace isobit::kernels::correct

@@ -1,0 +1,55 @@
+// The machinery of `correct-1` inner products, for any pair of operands. Internal.
+//
+// The matrix is computed in tiles; k in slices of 512 terms (one slice if k <= 1,024), each one call of the float64
+// product; slices and bias are added here, in ascending order. With u = 2^-53, L the length of a slice and S their
+// number, an output is the result of at most (L - 1) + (S - 1) + 1 roundings along any path of additions, so it is off
+// by at most gamma_(L+S-1) times the sum of magnitudes. One more rounding happens in x - d and x + d. The filter uses
+//     d = gamma_n * (1 + 2^-20) * (|row| * |column| + |bias|),   n = L + S + 1,   gamma_n = n u / (1 - n u),
+// 2-norms standing for the sum of magnitudes (Cauchy-Schwarz); 1 + 2^-20 covers the rounding of norms (k < 2^31) and d.
+// Source of gamma_n: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1.
+#pragma once
+
+#include <cstdint>
+
+#include "isobit/kernels/correct/matmul.h"
+#include "isobit/kernels/correct/operand.h"
+
+namespace isobit::kernels::correct {
+
+inline constexpr int64_t kSlice = 512;
+inline constexpr int64_t kSingleSlice = 1024;  // up to this k
+
+// Deliberate mistakes, so that a test can show that it would notice them.
+enum class Mutation {
+  kNone,
+  kNoBound,        // d = 0
+  kSmallBound,     // d / 1024
+  kNoDoubledStep,  // a plain float64 sum under the bound of the doubled-precision one
+  kNoExactStep,    // the doubled-precision sum is believed where it cannot decide
+};
+
+// Output (i, j) lies at data[i * row_stride + (j / columns) * column_batch_stride + j % columns].
+struct Target {
+  float* data;
+  int64_t row_stride, columns, column_batch_stride;
+  float* at(int64_t i, int64_t j) const {
+    return data + i * row_stride + j / columns * column_batch_stride + j % columns;
+  }
+};
+
+struct Problem {
+  int64_t m, n, k;
+  const Operand* left;   // m lines
+  const Operand* right;  // n lines
+  Target out;
+  const float* row_bias = nullptr;     // length m; at most one bias
+  const float* column_bias = nullptr;  // length n
+  Mutation mutation = Mutation::kNone;
+};
+
+// REQUIRES m, n, k in [0, 2^31); ctx.kernel.isa != kReference.
+void run(const CorrectContext& ctx, const Problem& problem);
+
+void matmul(const CorrectContext& ctx, const MatmulArgs<float>& args, Mutation mutation);
+
+}  // namespace isobit::kernels::correct

@@ -1,0 +1,60 @@
+// Where the two sides of a product come from. A side is a set of lines (rows of a, columns of b) of k float32 values
+// each; the engine asks for blocks of them in float64, the repair for single lines. Internal.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "isobit/kernels/correct/steps.h"
+
+namespace isobit::kernels::correct {
+
+class Operand {
+ public:
+  virtual ~Operand() = default;
+
+  // Whether fill writes lines (true) or, for each l, the elements of all lines (false) contiguously.
+  virtual bool k_contiguous() const = 0;
+
+  // Elements [l0, l1) of lines [first, last): at out[(line - first) * ld + (l - l0)] if k_contiguous(), else at
+  // out[(l - l0) * ld + (line - first)].
+  virtual void fill(const Steps& steps, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out,
+                    int64_t ld) const = 0;
+
+  // out[q * k + l] = element l of lines[q], for all l < k. REQUIRES lines ascending.
+  virtual void pack(std::span<const int64_t> lines, float* out) const = 0;
+
+  // The line where it lies contiguously in memory, else null.
+  virtual const float* direct(int64_t line) const = 0;
+};
+
+// Element l of a line is data[line * line_stride + (l / period) * outer_stride + (l % period) * inner_stride].
+class StridedOperand final : public Operand {
+ public:
+  StridedOperand(const float* data, int64_t k, int64_t line_stride, int64_t k_stride)
+      : StridedOperand(data, k, line_stride, k < 1 ? 1 : k, 0, k_stride) {}
+  StridedOperand(const float* data, int64_t k, int64_t line_stride, int64_t period, int64_t outer_stride,
+                 int64_t inner_stride)
+      : data_(data),
+        k_(k),
+        line_stride_(line_stride),
+        period_(period),
+        outer_stride_(outer_stride),
+        inner_stride_(inner_stride) {}
+
+  bool k_contiguous() const override { return inner_stride_ == 1 || line_stride_ != 1; }
+  void fill(const Steps& steps, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out,
+            int64_t ld) const override;
+  void pack(std::span<const int64_t> lines, float* out) const override;
+  const float* direct(int64_t line) const override {
+    return period_ == k_ && inner_stride_ == 1 ? data_ + line * line_stride_ : nullptr;
+  }
+
+ private:
+  int64_t offset(int64_t l) const { return l / period_ * outer_stride_ + l % period_ * inner_stride_; }
+
+  const float* data_;
+  int64_t k_, line_stride_, period_, outer_stride_, inner_stride_;
+};
+
+}  // namespace isobit::kernels::correct

@@ -1,0 +1,4 @@
+#include "isobit/kernels/correct/steps.h"
+
+#define ISOBIT_ISA portable
+#include "isobit/kernels/correct/steps_body.inc"

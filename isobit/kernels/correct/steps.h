@@ -1,0 +1,65 @@
+// The inner loops of `correct-1`, one table per instruction set. They may differ in the last bits of sums of squares
+// and of doubled-precision sums: nothing that is decided with them depends on those.
+#pragma once
+
+#include <cstdint>
+
+#include "isobit/kernels/context.h"
+
+namespace isobit::kernels::correct {
+
+// What the filter needs of one row, and of its columns [0, n).
+struct FilterRow {
+  const double* total;         // sum of the slices but the last
+  const double* slice;         // the last slice; null if there is one slice only
+  const double* column_norms;  // 2-norms
+  const float* column_bias;    // null for none
+  double row_bias;             // a float32 value, 0 for none
+  double row_scale;            // gamma * norm of the row
+  double gamma;                // bound per unit of magnitude, for the bias
+  bool biased;                 // whether either bias takes part
+};
+
+// A value as an unevaluated sum of two float64 numbers.
+struct Doubled {
+  double high, low;
+};
+
+struct Steps {
+  // out[l] = src[l].
+  void (*widen)(int64_t n, const float* src, double* out);
+  // Sum of squares.
+  double (*squares)(int64_t n, const double* x);
+  // sums[j] += x[l * ld + j]^2 for l < rows, j < n.
+  void (*column_squares)(int64_t rows, int64_t n, const double* x, int64_t ld, double* sums);
+  // total[i] += slice[i].
+  void (*add)(int64_t n, const double* slice, double* total);
+  // dst[j] = float32(x - d), undecided[j] != 0 where float32(x + d) has other bits or is NaN. Returns whether any is.
+  // REQUIRES n <= kFilterColumns.
+  bool (*filter)(int64_t n, const FilterRow& row, float* dst, uint32_t* undecided);
+  // Sum of a[l] * b[l], finite values, in doubled precision: off by at most (k + 32)^2 u^2 (1 + 2^-20) times the sum of
+  // magnitudes, u = 2^-53.
+  Doubled (*dot)(int64_t k, const float* a, const float* b);
+  // Bit l of mask: x[l] != 0 (NaN counts). (k + 63) / 64 words.
+  void (*mask)(int64_t k, const float* x, uint64_t* mask);
+};
+
+inline constexpr int64_t kFilterColumns = 256;
+
+// REQUIRES isa_available(isa); kReference gets the portable ones.
+const Steps& steps_of(Isa isa);
+
+namespace portable {
+extern const Steps kSteps;
+}
+namespace avx2 {
+extern const Steps kSteps;
+}
+namespace avx512 {
+extern const Steps kSteps;
+}
+namespace neon {
+extern const Steps kSteps;
+}
+
+}  // namespace isobit::kernels::correct

@@ -1,0 +1,73 @@
+// The images of a convolution as one side of a matrix product (im2col, made a block at a time). Internal.
+//
+// Both kinds describe a matrix of taps (channel, kh, kw) by positions (n, y, x): its element is that of the tensor
+// [n, channels, height, width] which the tap meets at the position, or +0 where it meets none.
+#pragma once
+
+#include <vector>
+
+#include "isobit/kernels/correct/conv.h"
+#include "isobit/kernels/correct/operand.h"
+
+namespace isobit::kernels::correct {
+
+// Which row (or column) of the tensor tap t meets at position y; -1 for none.
+struct Axis {
+  int64_t taps, positions;
+  std::vector<int32_t> source;  // [t * positions + y]
+  // Forward: y * stride - pad + t * dilation, if inside.
+  static Axis windows(int64_t taps, int64_t positions, int64_t extent, int64_t stride, int64_t pad, int64_t dilation);
+  // The position whose window puts tap t on y, if there is one: (y + pad - t * dilation) / stride.
+  static Axis adjoint(int64_t taps, int64_t positions, int64_t extent, int64_t stride, int64_t pad, int64_t dilation);
+};
+
+class WindowMatrix {
+ public:
+  // data: the first channel of the group in the first image; all_channels: of the tensor.
+  WindowMatrix(const float* data, int64_t images, int64_t all_channels, int64_t height, int64_t width, Axis rows,
+               Axis columns);
+
+  int64_t positions() const { return images_ * rows_.positions * columns_.positions; }
+  // Elements [first, last) of the row of tap `tap`.
+  void row(const Steps& steps, int64_t tap, int64_t first, int64_t last, double* out) const;
+  float element(int64_t tap, int64_t position) const;
+
+ private:
+  void run(const Steps& steps, const float* line, int64_t kw, int64_t x, int64_t count, double* out) const;
+
+  const float* data_;
+  int64_t images_, image_stride_, height_, width_;
+  Axis rows_, columns_;
+  bool unit_step_;  // neighbours along x meet neighbours
+};
+
+// Lines are positions, terms are taps.
+class PositionsOperand final : public Operand {
+ public:
+  PositionsOperand(const WindowMatrix& matrix, int64_t taps) : matrix_(matrix), taps_(taps) {}
+  bool k_contiguous() const override { return false; }
+  void fill(const Steps& steps, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out,
+            int64_t ld) const override;
+  void pack(std::span<const int64_t> lines, float* out) const override;
+  const float* direct(int64_t) const override { return nullptr; }
+
+ private:
+  const WindowMatrix& matrix_;
+  int64_t taps_;
+};
+
+// Lines are taps, terms are positions.
+class TapsOperand final : public Operand {
+ public:
+  explicit TapsOperand(const WindowMatrix& matrix) : matrix_(matrix) {}
+  bool k_contiguous() const override { return true; }
+  void fill(const Steps& steps, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out,
+            int64_t ld) const override;
+  void pack(std::span<const int64_t> lines, float* out) const override;
+  const float* direct(int64_t) const override { return nullptr; }
+
+ private:
+  const WindowMatrix& matrix_;
+};
+
+}  // namespace isobit::kernels::correct
