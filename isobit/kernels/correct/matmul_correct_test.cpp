@@ -223,6 +223,16 @@ TEST(CorrectMatmul, CountsZerosAndRepairs) {
   EXPECT_EQ(statistics.repaired, 0);
 }
 
+// The hard cases would notice a bound that is too small, or a product that is worse than it may be.
+TEST(CorrectMatmul, AProductBeyondTheBoundIsNoticed) {
+  ThreadPool pool(1);
+  testing::WorstProduct illegal(8.0);
+  const HardCases h = hard_cases(2000, 20, 10, 5);
+  std::vector<float> c, unused;
+  matmul({{best_isa(), &pool}, &illegal}, h.args(c));
+  EXPECT_FALSE(same_bits(mpfr_matmul(h.args(unused)), c));
+}
+
 // The tests above would notice each of these mistakes.
 class MutantTest : public ::testing::TestWithParam<Mutation> {};
 

@@ -115,6 +115,35 @@ class BackwardProduct final : public Float64Product {
   }
 };
 
+// As wrong as a legal product may be, in a random direction: the sum is computed in doubled precision and then
+// displaced by `share` of gamma_(k-1) times the sum of magnitudes. With share <= 1 no result may change; well above 1
+// one must.
+class WorstProduct final : public Float64Product {
+ public:
+  explicit WorstProduct(double share) : share_(share) {}
+  void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
+            int64_t ldb, double* c, int64_t ldc) override {
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        double sum = 0, rest = 0, magnitude = 0;
+        for (int64_t l = 0; l < k; ++l) {
+          const double term = (ta ? a[l * lda + i] : a[i * lda + l]) * (tb ? b[j * ldb + l] : b[l * ldb + j]);
+          const double next = sum + term, z = next - sum;
+          rest += (sum - (next - z)) + (term - z);
+          sum = next;
+          magnitude += std::fabs(term);
+        }
+        const double most = share_ * static_cast<double>(k - 1) * 0x1p-53 * magnitude;
+        c[i * ldc + j] = sum + (rest + (random_() % 2 ? most : -most));
+      }
+    }
+  }
+
+ private:
+  double share_;
+  std::mt19937_64 random_{7};
+};
+
 struct NamedProduct {
   std::string name;
   std::unique_ptr<Float64Product> product;
@@ -128,6 +157,8 @@ inline std::vector<NamedProduct> all_products(ThreadPool* pool) {
   }
   all.push_back({"shuffled", std::make_unique<ShuffledProduct>(1)});
   all.push_back({"backward", std::make_unique<BackwardProduct>()});
+  // Its last addition may round by another u times the result, which is not among the k - 1 of a short sum.
+  all.push_back({"worst", std::make_unique<WorstProduct>(1.0)});
   return all;
 }
 
