@@ -7,6 +7,7 @@
 // once over all of k and rounds; both keep their working memory between rounds. A sample of the results is checked
 // against the exact accumulator before anything is timed.
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -190,6 +191,11 @@ void measure_all(int threads, int rounds, const char* name, correct::Float64Prod
 
 int main(int argc, char** argv) {
   using namespace isobit;
+  // As in bench_main.cpp: OpenBLAS reads its environment when it is loaded.
+  if (!std::getenv("OPENBLAS_CORETYPE")) {
+    setenv("OPENBLAS_CORETYPE", kernels::isa_available(kernels::Isa::kAvx512) ? "SkylakeX" : "Haswell", 0);
+    execv("/proc/self/exe", argv);
+  }
   int rounds = 7, threads = 0;
   std::string product = "ordered", only;
   for (int i = 1; i + 1 < argc; i += 2) {

@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kTileRows = 1024;
 constexpr int64_t kTileColumns = 4096;
 constexpr int64_t kTileElements = int64_t{1} << 20;   // of the output
-constexpr int64_t kBlockElements = int64_t{1} << 22;  // of one operand in float64
+constexpr int64_t kBlockElements = int64_t{1} << 20;  // of one operand in float64
 
 // A block of one operand in float64 and the 2-norms of its lines.
 struct Side {
