@@ -1,0 +1,111 @@
+#include "isobit/kernels/vendor/child.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+#include "isobit/base/text.h"
+
+namespace isobit::kernels::vendor {
+namespace {
+
+constexpr uint64_t kMostBytes = 1 << 20;
+
+void write_all(int fd, ByteView data) {
+  while (!data.empty()) {
+    const ssize_t n = write(fd, data.data(), data.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    data = data.subspan(static_cast<size_t>(n));
+  }
+}
+
+Bytes encoded(const Expected<Bytes>& result) {
+  ByteWriter out;
+  out.u8(result ? 0 : static_cast<uint8_t>(result.error().code));
+  result ? out.bytes(*result) : out.text(result.error().message);
+  return out.take();
+}
+
+[[noreturn]] void be_child(int fd, const std::function<Expected<Bytes>()>& work) {
+  // The parent's handlers (a sanitizer's, say) would turn the signal we want to see into something else.
+  for (int signal : {SIGILL, SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGTRAP}) std::signal(signal, SIG_DFL);
+  const rlimit no_core_file = {0, 0};
+  setrlimit(RLIMIT_CORE, &no_core_file);
+  // What libraries print about core types they do not know is for our error to say.
+  if (const int nowhere = open("/dev/null", O_WRONLY); nowhere >= 0) {
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+  }
+  std::thread([&] { write_all(fd, encoded(work())); }).join();
+  _exit(0);  // nothing of the parent's (buffers, exit handlers) is ours to flush or run
+}
+
+// Reads to the end, or to the deadline: false.
+bool read_until(int fd, std::chrono::steady_clock::time_point deadline, Bytes& out) {
+  for (;;) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return false;
+    pollfd waiting = {fd, POLLIN, 0};
+    const int ready = poll(&waiting, 1, static_cast<int>(left.count()));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return false;
+    uint8_t block[4096];
+    const ssize_t n = read(fd, block, sizeof block);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return true;
+    out.insert(out.end(), block, block + n);
+    if (out.size() > kMostBytes) return true;
+  }
+}
+
+std::string signal_name(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name ? text_of("SIG", name) : text_of("signal ", signal);
+}
+
+}  // namespace
+
+Expected<Bytes> run_in_child(const std::string& what, const std::function<Expected<Bytes>()>& work, int limit_seconds) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return unavailable(text_of(what, ": no pipe: ", std::strerror(errno)));
+  const pid_t pid = fork();
+  if (pid < 0) {
+    const int why = errno;
+    close(ends[0]);
+    close(ends[1]);
+    return unavailable(text_of(what, ": no child process: ", std::strerror(why)));
+  }
+  if (pid == 0) be_child(ends[1], work);
+  close(ends[1]);
+  Bytes received;
+  const bool in_time =
+      read_until(ends[0], std::chrono::steady_clock::now() + std::chrono::seconds(limit_seconds), received);
+  close(ends[0]);
+  if (!in_time) kill(pid, SIGKILL);
+  int state = 0;
+  while (waitpid(pid, &state, 0) < 0 && errno == EINTR) {
+  }
+  if (!in_time) return unavailable(text_of(what, ": no result within ", limit_seconds, " s"));
+  if (WIFSIGNALED(state)) return unavailable(text_of(what, ": ended by ", signal_name(WTERMSIG(state))));
+
+  ByteReader reader(received, what + ", child's answer");
+  ISOBIT_TRY(const uint8_t code, reader.u8("code"));
+  if (code != 0) {
+    ISOBIT_TRY(std::string message, reader.text("message", kMostBytes));
+    return tl::unexpected<Error>({static_cast<ErrorCode>(code), std::move(message)});
+  }
+  ISOBIT_TRY(const ByteView result, reader.bytes("result", kMostBytes));
+  return Bytes(result.begin(), result.end());
+}
+
+}  // namespace isobit::kernels::vendor

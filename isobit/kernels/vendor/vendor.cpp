@@ -1,0 +1,173 @@
+#include "isobit/kernels/vendor/vendor.h"
+
+#include <algorithm>
+
+#include "isobit/base/fp_env.h"
+#include "isobit/base/text.h"
+#include "isobit/kernels/vendor/adapter.h"
+#include "isobit/kernels/vendor/child.h"
+#include "isobit/kernels/vendor/trial.h"
+
+namespace isobit::kernels {
+namespace vendor {
+namespace {
+
+constexpr int kSecondsToTry = 60;
+constexpr int kMostThreads = 1024;
+
+const std::vector<Adapter>& adapters() {
+  static const std::vector<Adapter> all = [] {
+    std::vector<Adapter> list;
+    for (const auto& some : {openblas_adapters(), eigen_adapters(), onednn_adapters(), blis_adapters(), mkl_adapters(),
+                             netlib_adapters()}) {
+      list.insert(list.end(), some.begin(), some.end());
+    }
+    return list;
+  }();
+  return all;
+}
+
+const Adapter* find_adapter(const std::string& library) {
+  for (const Adapter& adapter : adapters()) {
+    if (adapter.library == library) return &adapter;
+  }
+  return nullptr;
+}
+
+// A setting that can be tried: known, its file found, its thread count sensible.
+struct Request {
+  const Adapter* adapter;
+  VendorId id;
+  VendorOptions options;
+};
+
+Expected<Request> request_of(const VendorId& id, VendorOptions options) {
+  const Adapter* adapter = find_adapter(id.library);
+  if (!adapter) {
+    std::vector<std::string> names;
+    for (const Adapter& a : adapters()) names.push_back(a.library);
+    const std::string near = nearest_word(id.library, names);
+    return usage_error(text_of("library '", id.library, "' is not known",
+                               near.empty() ? "" : "; did you mean '" + near + "'?", " Known are ", join_or(names)));
+  }
+  if (options.threads < 1 || options.threads > kMostThreads) {
+    return usage_error(text_of(id.text(), ": ", options.threads, " threads, expected 1 to ", kMostThreads));
+  }
+  if (options.path.empty()) options.path = adapter->locate(id);
+  if (options.path.empty()) {
+    return unavailable(text_of(id.text(), ": not in any of the usual places; install it, or give its path"));
+  }
+  return Request{adapter, id, std::move(options)};
+}
+
+Expected<Bytes> in_child(const Request& request, Expected<Bytes> (*work)(MatrixProduct&)) {
+  return run_in_child(
+      request.id.text() + ", tried in a child process",
+      [&]() -> Expected<Bytes> {
+        pin_fp_environment();
+        ISOBIT_TRY(const auto product, request.adapter->load(request.id, request.options));
+        ISOBIT_RETURN_IF_ERROR(try_products(*product));
+        return work(*product);
+      },
+      kSecondsToTry);
+}
+
+}  // namespace
+
+tl::unexpected<Error> wrong_core(const VendorId& id, const std::string& found, bool was_loaded) {
+  if (was_loaded) {
+    return unavailable(text_of(id.text(), ": this process already holds ", id.library, " with core type ", found,
+                               "; a core type is chosen once per process, so use another process for this one"));
+  }
+  return unavailable(text_of(id.text(), ": asked for core type ", id.core, ", the library took ", found,
+                             ": it does not know that core type or does not have it on this machine"));
+}
+
+tl::unexpected<Error> wrong_threads(const VendorId& id, int asked, int found) {
+  return unavailable(text_of(id.text(), ": asked for ", asked, " threads, the library took ", found));
+}
+
+Status require_plain(const VendorId& id, const VendorOptions& options) {
+  if (!id.core.empty()) return unavailable(text_of(id.text(), ": ", id.library, " has no core types"));
+  if (options.threads != 1) return wrong_threads(id, options.threads, 1);
+  return {};
+}
+
+}  // namespace vendor
+
+std::string VendorId::text() const { return core.empty() ? library : library + "@" + core; }
+
+std::string VendorRecord::text() const { return text_of(VendorId{library, core}.text(), "/", threads, "t"); }
+
+template <class T>
+Status MatrixProduct::gemm(const GemmArgs<T>& args) {
+  ISOBIT_CHECK(args.m >= 0 && args.n >= 0 && args.k >= 0);
+  if (std::is_same_v<T, double> && !has_f64()) {
+    return unavailable(text_of(record_.text(), ": this library has no float64 product; choose another for float64"));
+  }
+  if (args.m == 0 || args.n == 0) return {};
+  if (args.k == 0) {
+    for (int64_t i = 0; i < args.m; ++i) std::fill_n(args.c + i * args.ldc, args.n, T{0});
+    return {};
+  }
+  ISOBIT_CHECK(args.lda >= (args.transpose_a ? args.m : args.k));
+  ISOBIT_CHECK(args.ldb >= (args.transpose_b ? args.k : args.n));
+  ISOBIT_CHECK(args.ldc >= args.n);
+  const int64_t largest = std::max({args.m, args.n, args.k, args.lda, args.ldb, args.ldc});
+  if (largest > largest_size()) {
+    return unavailable(text_of(record_.text(), ": a size of ", largest, ", the library takes up to ", largest_size()));
+  }
+  product(args);
+  if (!fp_environment_is_standard()) {
+    pin_fp_environment();
+    return unavailable(text_of(record_.text(),
+                               ": a product left the thread with another rounding mode or with flush to "
+                               "zero; results of this library cannot be used"));
+  }
+  return {};
+}
+template Status MatrixProduct::gemm(const GemmArgs<float>&);
+template Status MatrixProduct::gemm(const GemmArgs<double>&);
+
+Expected<std::unique_ptr<MatrixProduct>> open_vendor(const VendorId& id, const VendorOptions& options) {
+  ISOBIT_TRY(const vendor::Request request, vendor::request_of(id, options));
+  ISOBIT_TRY(const Bytes nothing, vendor::in_child(request, [](MatrixProduct&) -> Expected<Bytes> { return Bytes(); }));
+  return request.adapter->load(request.id, request.options);
+}
+
+Expected<VendorProbe> probe_vendor(const VendorId& id, const VendorOptions& options) {
+  ISOBIT_TRY(const vendor::Request request, vendor::request_of(id, options));
+  ISOBIT_TRY(const Bytes bytes, vendor::in_child(request, [](MatrixProduct& product) -> Expected<Bytes> {
+               ISOBIT_TRY(const VendorProbe probe, vendor::fingerprint(product));
+               return vendor::encode(probe);
+             }));
+  return vendor::decode(bytes);
+}
+
+std::vector<VendorId> known_vendors(const std::string& library) {
+  const vendor::Adapter* adapter = vendor::find_adapter(library);
+  if (!adapter) return {};
+  if (adapter->cores.empty()) return {{library, ""}};
+  std::vector<VendorId> settings;
+  for (const std::string& core : adapter->cores) settings.push_back({library, core});
+  return settings;
+}
+
+bool vendor_installed(const std::string& library) {
+  const std::vector<VendorId> settings = known_vendors(library);
+  const vendor::Adapter* adapter = vendor::find_adapter(library);
+  return std::any_of(settings.begin(), settings.end(),
+                     [&](const VendorId& id) { return !adapter->locate(id).empty(); });
+}
+
+std::vector<VendorId> known_vendors() {
+  std::vector<VendorId> settings;
+  for (const vendor::Adapter& adapter : vendor::adapters()) {
+    for (VendorId& id : known_vendors(adapter.library)) {
+      if (!adapter.locate(id).empty()) settings.push_back(std::move(id));
+    }
+  }
+  return settings;
+}
+
+}  // namespace isobit::kernels
