@@ -149,6 +149,7 @@ std::vector<VendorId> known_vendors(const std::string& library) {
   if (!adapter) return {};
   if (adapter->cores.empty()) return {{library, ""}};
   std::vector<VendorId> settings;
+  settings.reserve(adapter->cores.size());
   for (const std::string& core : adapter->cores) settings.push_back({library, core});
   return settings;
 }

@@ -131,7 +131,10 @@ TEST_P(EachVendor, ProductsAgreeWithALoop) {
     EXPECT_EQ(in_child([&]() -> std::string {
                 auto product = open_vendor(id(), options(threads));
                 if (product) return compare_shapes(**product);
-                return threads == 2 && GetParam() == "netlib" ? "" : product.error().message;
+                // The reference BLAS has no threads, nor has Eigen where the compiler has no OpenMP.
+                const std::string& why = product.error().message;
+                const bool single = GetParam() == "netlib" || why.find("without OpenMP") != std::string::npos;
+                return threads == 2 && single ? "" : why;
               }),
               "");
   }

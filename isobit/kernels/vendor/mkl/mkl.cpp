@@ -90,7 +90,7 @@ Expected<std::unique_ptr<MatrixProduct>> load(const VendorId& id, const VendorOp
 
 std::vector<Adapter> mkl_adapters() {
   std::vector<std::string> cores;
-  for (const Mode& mode : kModes) cores.push_back(mode.name);
+  for (const Mode& mode : kModes) cores.emplace_back(mode.name);
   return {{"mkl", cores, locate, load}};
 }
 

@@ -102,7 +102,7 @@ Expected<std::unique_ptr<MatrixProduct>> load(const VendorId& id, const VendorOp
 
 std::vector<Adapter> onednn_adapters() {
   std::vector<std::string> cores;
-  for (const Cap& cap : kCaps) cores.push_back(cap.name);
+  for (const Cap& cap : kCaps) cores.emplace_back(cap.name);
   return {{"onednn", cores, locate, load}};
 }
 
