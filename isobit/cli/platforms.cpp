@@ -3,6 +3,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/kernels/vendor/vendor.h"
 #include "isobit/run/probe.h"
 
 namespace isobit::cli {
@@ -25,12 +26,43 @@ Expected<int> run(Console& console) {
   return kAgreed;
 }
 
+// Settings of vendors' libraries, each tried in a process of its own, since a core type holds for a process.
+Expected<int> run_vendors(Console& console) {
+  nlohmann::ordered_json document = nlohmann::ordered_json::array();
+  console.line("platform                float32 product   float64 product   library");
+  for (const kernels::VendorId& id : kernels::known_vendors()) {
+    const auto probe = kernels::probe_vendor(id);
+    char line[400];
+    if (!probe) {
+      document.push_back({{"platform", id.text()}, {"error", probe.error().message}});
+      std::snprintf(line, sizeof line, "%-22s  not here", id.text().c_str());
+      console.line(line);
+      continue;
+    }
+    document.push_back({{"platform", id.text()},
+                        {"library", probe->record.version},
+                        {"core", probe->record.core},
+                        {"float32_digest", probe->f32_digest},
+                        {"float64_digest", probe->f64_digest}});
+    std::snprintf(line, sizeof line, "%-22s  %-16s  %-16s  %s", id.text().c_str(),
+                  probe->f32_digest.substr(0, 16).c_str(),
+                  probe->f64_digest.empty() ? "none" : probe->f64_digest.substr(0, 16).c_str(),
+                  printable(probe->record.version).c_str());
+    console.line(line);
+  }
+  console.document(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  return kAgreed;
+}
+
 }  // namespace
 
 void add_platforms(Commands& commands) {
   Command& c = commands.add("platforms", "list what this machine can run, each with a digest of its bits",
-                            "  isobit platforms\n");
-  c.action([](Console& console) { return run(console); });
+                            "  isobit platforms\n  isobit platforms --vendors\n");
+  auto vendors = std::make_shared<bool>(false);
+  c.flag("--vendors", *vendors,
+         "instead, vendors' libraries with digests of their products: what arithmetic correct-1 makes equal");
+  c.action([vendors](Console& console) { return *vendors ? run_vendors(console) : run(console); });
 }
 
 }  // namespace isobit::cli

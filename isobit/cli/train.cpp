@@ -97,6 +97,8 @@ Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& 
                                            {"test_samples", s.evaluation.rows},
                                            {"seconds", seconds},
                                            {"platform", s.platform},
+                                           {"inner_products", s.repairs.elements},
+                                           {"repaired", s.repairs.repaired},
                                            {"run", request.out.string()}};
   console.document(document.dump(2));
   char line[160];
@@ -105,6 +107,12 @@ Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& 
   console.line(line);
   std::snprintf(line, sizeof line, "final loss    %.6g", static_cast<double>(s.final_loss));
   console.line(line);
+  if (s.repairs.elements > 0) {
+    std::snprintf(line, sizeof line, "correct       %lld of %lld inner products looked at again (%.2g), no log",
+                  static_cast<long long>(s.repairs.repaired), static_cast<long long>(s.repairs.elements),
+                  static_cast<double>(s.repairs.repaired) / static_cast<double>(s.repairs.elements));
+    console.line(line);
+  }
   if (s.evaluation.rows > 0) {
     console.line(text_of("test          ", percent(s.evaluation.top1, s.evaluation.rows), " right of ",
                          s.evaluation.rows, " (top 5: ", percent(s.evaluation.top5, s.evaluation.rows), ")"));

@@ -1,7 +1,7 @@
 // What every kernel is given besides its operands: which implementation to use and the threads to use it on.
 //
-// Determinism class of every kernel in this room: `ordered-1`. The result is a function of the operands alone; neither
-// field of KernelContext can reach a bit of it.
+// Determinism class of the kernels in this room, but for those in vendor/: `ordered-1`, or `correct-1` in correct/. The
+// result is a function of the operands alone; neither ISA nor threads can reach a bit of it.
 #pragma once
 
 #include <span>
@@ -17,9 +17,14 @@ enum class Isa { kReference, kPortable, kAvx2, kAvx512, kNeon };
 
 const char* name_of(Isa isa);  // "reference", "portable", "avx2", "avx512", "neon"
 
+class InnerProducts;  // inner_products.h
+
 struct KernelContext {
   Isa isa;
   ThreadPool* pool;  // not owned; never null
+  // Whoever runs a graph takes float32 inner products from here; null: those of ordered-1. Not owned. The kernels
+  // themselves do not look at it.
+  InnerProducts* inner_products = nullptr;
 };
 
 }  // namespace isobit::kernels

@@ -7,6 +7,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/kernels/dispatch/dispatch.h"
+#include "isobit/platform/vendor_product.h"
 
 namespace isobit::platform {
 
@@ -16,20 +17,26 @@ constexpr int kMostThreads = 1024;
 
 std::vector<std::string> platform_names() {
   std::vector<std::string> names = {"ordered"};
+  for (const std::string& library : vendor_libraries()) names.push_back(library);
   for (const char* isa : {"reference", "portable", "avx2", "avx512", "neon"}) names.push_back(text_of("ordered@", isa));
   return names;
 }
 
 tl::unexpected<Error> unknown(std::string_view text) {
   const std::string near = nearest_word(text, platform_names());
-  return usage_error(text_of("platform '", text, "' is not known", near.empty() ? "" : "; did you mean '" + near + "'",
-                             near.empty() ? "" : "?", " Write BACKEND[@ISA][/THREADSt], for instance ordered@avx2/2t; ",
-                             "'isobit platforms' lists what this machine has"));
+  return usage_error(
+      text_of("platform '", text, "' is not known", near.empty() ? "" : "; did you mean '" + near + "'",
+              near.empty() ? "" : "?",
+              " Write BACKEND[@ISA or core type][/THREADSt], for instance ordered@avx2/2t or openblas@haswell/1t; ",
+              "'isobit platforms' lists what this machine has"));
 }
 
 }  // namespace
 
-std::string Platform::text() const { return text_of(backend, "@", kernels::name_of(isa), "/", threads, "t"); }
+std::string Platform::text() const {
+  const std::string which = backend == "ordered" ? kernels::name_of(isa) : core;
+  return text_of(backend, which.empty() ? "" : "@", which, "/", threads, "t");
+}
 
 int available_threads() {
   cpu_set_t set;
@@ -55,6 +62,13 @@ Expected<Platform> parse_platform(std::string_view text) {
     }
   }
   const size_t at = rest.find('@');
+  const std::vector<std::string> vendors = vendor_libraries();
+  if (std::find(vendors.begin(), vendors.end(), rest.substr(0, at)) != vendors.end()) {
+    platform.backend = rest.substr(0, at);
+    platform.isa = kernels::best_isa();
+    if (at != std::string_view::npos) platform.core = rest.substr(at + 1);
+    return platform;
+  }
   if (rest.substr(0, at) != "ordered") return unknown(text);
   if (at == std::string_view::npos) {
     platform.isa = kernels::best_isa();
@@ -72,7 +86,7 @@ Expected<Platform> parse_platform(std::string_view text) {
 
 std::vector<Platform> available_platforms() {
   std::vector<Platform> platforms;
-  for (kernels::Isa isa : kernels::available_isas()) platforms.push_back({"ordered", isa, available_threads()});
+  for (kernels::Isa isa : kernels::available_isas()) platforms.push_back({"ordered", isa, "", available_threads()});
   return platforms;
 }
 

@@ -4,6 +4,7 @@
 //   ordered            the fastest instruction set of this machine, all its cores
 //   ordered@avx2       that instruction set
 //   ordered@portable/1t  ... and one thread
+//   openblas@haswell/2t  the float64 product of a vendor's library with that core type; everything else as ordered
 #pragma once
 
 #include <memory>
@@ -15,11 +16,16 @@
 #include "isobit/base/thread_pool.h"
 #include "isobit/kernels/context.h"
 
+namespace isobit::kernels::correct {
+class CorrectInnerProducts;
+}
+
 namespace isobit::platform {
 
 struct Platform {
-  std::string backend = "ordered";
-  kernels::Isa isa = kernels::Isa::kPortable;
+  std::string backend = "ordered";             // or a vendor's library
+  kernels::Isa isa = kernels::Isa::kPortable;  // of our own kernels
+  std::string core;                            // of the vendor's; "": its own choice
   int threads = 1;
 
   std::string text() const;  // canonical, e.g. "ordered@avx512/2t"
@@ -35,17 +41,31 @@ std::vector<Platform> available_platforms();
 // Cores this process may use.
 int available_threads();
 
-// A platform made ready: it owns the threads.
+// Inner products so far, and how many of them were too close to a tie to be rounded without a second look.
+struct Repairs {
+  int64_t elements = 0;
+  int64_t repaired = 0;
+};
+
+// A platform made ready: it owns the threads and, after use_arithmetic, the inner products.
 class Engine {
  public:
-  explicit Engine(const Platform& platform) : platform_(platform), pool_(platform.threads) {}
+  explicit Engine(const Platform& platform);  // of arithmetic ordered-1 where the platform can
+  ~Engine();
   const Platform& platform() const { return platform_; }
   ThreadPool& pool() { return pool_; }
-  kernels::KernelContext context() { return {platform_.isa, &pool_}; }
+  kernels::KernelContext context();
+
+  // From now on, context() computes by this arithmetic. kUsage: the platform cannot (a vendor's library has no written
+  // order); kUnavailable: the library or its core type is not there. Asking for the same one again does nothing.
+  Status use_arithmetic(std::string_view arithmetic);
+  Repairs repairs() const;  // of correct-1
 
  private:
   Platform platform_;
   ThreadPool pool_;
+  std::string arithmetic_;
+  std::unique_ptr<kernels::correct::CorrectInnerProducts> inner_products_;
 };
 
 }  // namespace isobit::platform

@@ -34,6 +34,16 @@ TEST(Platform, AnIsaThatIsNotThereIsUnavailable) {
   EXPECT_EQ(p.error().code, ErrorCode::kUnavailable);
 }
 
+TEST(Engine, AVendorsPlatformHasNoWrittenOrder) {
+  const Platform p = parse_platform("openblas@haswell/1t").value();
+  EXPECT_EQ(p.text(), "openblas@haswell/1t");
+  Engine engine(p);
+  const Status ordered = engine.use_arithmetic("ordered-1");
+  ASSERT_FALSE(ordered);
+  EXPECT_EQ(ordered.error().code, ErrorCode::kUsage);
+  EXPECT_FALSE(engine.use_arithmetic("no-such-arithmetic"));
+}
+
 TEST(Platform, EveryListedPlatformParses) {
   ASSERT_FALSE(available_platforms().empty());
   for (const Platform& p : available_platforms()) EXPECT_EQ(parse_platform(p.text()).value().text(), p.text());

@@ -40,6 +40,24 @@ TEST(Run, RootsAreAFunctionOfTheJobAlone) {
   EXPECT_NE(first.final_state_root, other.final_state_root);
 }
 
+TEST(Run, CorrectArithmeticHasOneResultOfItsOwn) {
+  const Folder folder("correct");
+  const train::Job job = small_job({"job.arithmetic=correct-1", "job.steps=6"});
+  const auto expected = train_run(train_request(folder / "reference", job, "ordered@reference/1t"));
+  ASSERT_TRUE(expected) << expected.error().message;
+  for (const platform::Platform& p : platform::available_platforms()) {
+    const auto trained = train_run(train_request(folder / kernels::name_of(p.isa), job, p.text()));
+    ASSERT_TRUE(trained) << trained.error().message;
+    EXPECT_EQ(trained->final_state_root, expected->final_state_root) << p.text();
+    EXPECT_EQ(trained->transcript_root, expected->transcript_root) << p.text();
+    EXPECT_GT(trained->repairs.elements, 0);
+    EXPECT_LT(trained->repairs.repaired, trained->repairs.elements / 20) << p.text();
+  }
+  EXPECT_TRUE(audit_run(audit_request(folder / "reference"))->verdict.accepted);
+  const auto ordered = train_run(train_request(folder / "ordered-1", small_job({"job.steps=6"}))).value();
+  EXPECT_NE(ordered.final_state_root, expected->final_state_root);
+}
+
 TEST(Run, AuditFromACheckpointAndOfASample) {
   const Folder folder("partial");
   ASSERT_TRUE(train_run(train_request(folder / "run", small_job({"commit.every=4"}))));

@@ -100,6 +100,7 @@ class Loop {
     s.job_root = session_.root;
     s.final_loss = last_.loss;
     s.platform = engine_.platform().text();
+    s.repairs = engine_.repairs();
     return s;
   }
 

@@ -44,6 +44,7 @@ struct TrainSummary {
   float final_loss = 0;
   train::Evaluation evaluation;
   std::string platform;
+  platform::Repairs repairs;  // of arithmetic correct-1
 };
 
 // A new run in request.out (absent or empty). Errors: as BundleWriter::create, open_session and Trainer::advance.

@@ -61,6 +61,7 @@ Expected<Evaluation> evaluate(const Job& job, const data::Dataset& dataset, cons
       job.evaluate_samples == 0 ? dataset.test_count() : std::min(job.evaluate_samples, dataset.test_count());
   Evaluation total;
   if (count == 0) return total;
+  ISOBIT_RETURN_IF_ERROR(engine.use_arithmetic(job.arithmetic));
   // Rows do not meet before the final sum, so the batch size is free.
   int64_t batch = std::min<int64_t>(count, std::max<int64_t>(job.batch, 32));
   std::vector<float> losses;

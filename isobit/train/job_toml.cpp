@@ -156,9 +156,9 @@ Status read_job(Table t, Job& job) {
   if (!t.present("steps")) return unreadable(text_of(t.where("steps"), ": is missing; say how many steps to train"));
   ISOBIT_RETURN_IF_ERROR(t.integer("steps", job.steps, 1, 1 << 22));
   ISOBIT_RETURN_IF_ERROR(t.text("arithmetic", job.arithmetic));
-  if (job.arithmetic != "ordered-1") {
-    return unreadable(
-        text_of(t.where("arithmetic"), ": found '", job.arithmetic, "', this version offers 'ordered-1'"));
+  if (job.arithmetic != "ordered-1" && job.arithmetic != "correct-1") {
+    return unreadable(text_of(t.where("arithmetic"), ": found '", job.arithmetic,
+                              "', this version offers 'ordered-1' and 'correct-1'"));
   }
   return t.finish();
 }

@@ -13,6 +13,7 @@ using graph::kNoValue;
 Expected<std::unique_ptr<Trainer>> Trainer::create(Job job, std::shared_ptr<const data::Dataset> dataset,
                                                    platform::Engine& engine) {
   if (dataset->train_count() < 1) return unreadable(text_of("dataset '", dataset->name(), "' has no training samples"));
+  ISOBIT_RETURN_IF_ERROR(engine.use_arithmetic(job.arithmetic));
   ISOBIT_TRY(const data::AugmentOptions augment, data::parse_augment(job.data.augment));
   ISOBIT_TRY(StepGraph graph, build_step_graph(job, *dataset));
   std::unique_ptr<Trainer> trainer(new Trainer(std::move(job), std::move(dataset), engine, std::move(graph)));

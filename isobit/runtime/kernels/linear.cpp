@@ -1,6 +1,7 @@
 #include "isobit/graph/ops/ops.h"
 #include "isobit/kernels/conv/conv.h"
 #include "isobit/kernels/elementwise/binary.h"
+#include "isobit/kernels/inner_products.h"
 #include "isobit/kernels/matmul/matmul.h"
 #include "isobit/runtime/kernel_call.h"
 
@@ -9,6 +10,15 @@ namespace isobit::runtime {
 namespace {
 
 namespace k = kernels;
+
+// Float32 inner products are the arithmetic's; float64 ones always the ordered ones.
+template <class T>
+void product(const k::KernelContext& ctx, const k::MatmulArgs<T>& args) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (ctx.inner_products != nullptr) return ctx.inner_products->matmul(args);
+  }
+  k::matmul(ctx, args);
+}
 
 // m, n, k and strides of op(a) op(b) for one matrix each, rows last but one.
 template <class T>
@@ -54,7 +64,7 @@ void matmul(KernelCall& c) {
       part.b += index[d] * plan.b_steps[d] * b_size;
     }
     part.c += done * args.c_batch_stride;
-    k::matmul(c.ctx, part);
+    product(c.ctx, part);
     for (size_t d = rank; d-- > 1;) {
       if (++index[d - 1] < plan.dims[d - 1]) break;
       index[d - 1] = 0;
@@ -66,7 +76,7 @@ Status gemm(KernelCall& c) {
   return by_float_type(c, 0, [&]<class T>(T) {
     k::MatmulArgs<T> args = matrix_args<T>(c);
     if (c.has(2)) args.bias = c.in(2).data<T>();
-    k::matmul(c.ctx, args);
+    product(c.ctx, args);
   });
 }
 
@@ -95,6 +105,11 @@ k::ConvShape conv_shape(const graph::Attributes& attributes, const Shape& src, c
 Status conv(KernelCall& c) {
   const k::ConvShape shape = conv_shape(c.attributes(), c.in(0).shape(), c.in(1).shape());
   return by_float_type(c, 0, [&]<class T>(T) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (c.ctx.inner_products != nullptr)
+        return c.ctx.inner_products->conv_forward(shape, c.in(0).data<T>(), c.in(1).data<T>(),
+                                                  c.has(2) ? c.in(2).data<T>() : nullptr, c.out().data<T>());
+    }
     k::conv_forward(c.ctx, shape, c.in(0).data<T>(), c.in(1).data<T>(), c.has(2) ? c.in(2).data<T>() : nullptr,
                     c.out().data<T>());
   });
@@ -103,6 +118,10 @@ Status conv(KernelCall& c) {
 Status conv_grad_src(KernelCall& c) {
   const k::ConvShape shape = conv_shape(c.attributes(), c.out().shape(), c.in(1).shape());
   return by_float_type(c, 0, [&]<class T>(T) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (c.ctx.inner_products != nullptr)
+        return c.ctx.inner_products->conv_grad_src(shape, c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
+    }
     k::conv_grad_src(c.ctx, shape, c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
   });
 }
@@ -110,6 +129,10 @@ Status conv_grad_src(KernelCall& c) {
 Status conv_grad_weights(KernelCall& c) {
   const k::ConvShape shape = conv_shape(c.attributes(), c.in(0).shape(), c.out().shape());
   return by_float_type(c, 0, [&]<class T>(T) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (c.ctx.inner_products != nullptr)
+        return c.ctx.inner_products->conv_grad_weights(shape, c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
+    }
     k::conv_grad_weights(c.ctx, shape, c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
   });
 }

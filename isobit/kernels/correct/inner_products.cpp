@@ -1,0 +1,27 @@
+#include "isobit/kernels/correct/inner_products.h"
+
+namespace isobit::kernels::correct {
+
+CorrectInnerProducts::CorrectInnerProducts(const KernelContext& kernel, std::unique_ptr<Float64Product> product)
+    : kernel_(kernel), product_(std::move(product)) {}
+
+CorrectContext CorrectInnerProducts::context() { return {kernel_, product_.get(), &scratch_, &statistics_}; }
+
+void CorrectInnerProducts::matmul(const MatmulArgs<float>& args) { correct::matmul(context(), args); }
+
+void CorrectInnerProducts::conv_forward(const ConvShape& shape, const float* src, const float* weights,
+                                        const float* bias, float* dst) {
+  correct::conv_forward(context(), shape, src, weights, bias, dst);
+}
+
+void CorrectInnerProducts::conv_grad_src(const ConvShape& shape, const float* diff_dst, const float* weights,
+                                         float* diff_src) {
+  correct::conv_grad_src(context(), shape, diff_dst, weights, diff_src);
+}
+
+void CorrectInnerProducts::conv_grad_weights(const ConvShape& shape, const float* src, const float* diff_dst,
+                                             float* diff_weights) {
+  correct::conv_grad_weights(context(), shape, src, diff_dst, diff_weights);
+}
+
+}  // namespace isobit::kernels::correct

@@ -1,0 +1,35 @@
+// `correct-1` as the inner products of a run: any float64 product behind it, one result.
+#pragma once
+
+#include <memory>
+
+#include "isobit/kernels/correct/conv.h"
+#include "isobit/kernels/correct/matmul.h"
+#include "isobit/kernels/inner_products.h"
+
+namespace isobit::kernels::correct {
+
+class CorrectInnerProducts final : public InnerProducts {
+ public:
+  // kernel.isa == kReference: the scalar specification, without the product (which may then be null).
+  CorrectInnerProducts(const KernelContext& kernel, std::unique_ptr<Float64Product> product);
+
+  void matmul(const MatmulArgs<float>& args) override;
+  void conv_forward(const ConvShape& shape, const float* src, const float* weights, const float* bias,
+                    float* dst) override;
+  void conv_grad_src(const ConvShape& shape, const float* diff_dst, const float* weights, float* diff_src) override;
+  void conv_grad_weights(const ConvShape& shape, const float* src, const float* diff_dst, float* diff_weights) override;
+
+  // Of all calls so far.
+  const Statistics& statistics() const { return statistics_; }
+
+ private:
+  CorrectContext context();
+
+  KernelContext kernel_;
+  std::unique_ptr<Float64Product> product_;
+  Scratch scratch_;
+  Statistics statistics_;
+};
+
+}  // namespace isobit::kernels::correct

@@ -1,0 +1,25 @@
+// Float64 products of vendors' libraries as platforms: openblas@haswell/2t, eigen@avx2, mkl, ...
+// A build without vendor adapters (the core) knows none.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "isobit/base/status.h"
+#include "isobit/kernels/correct/float64_product.h"
+
+namespace isobit::platform {
+
+// Libraries this build has adapters for, installed or not.
+std::vector<std::string> vendor_libraries();
+
+// Opens the library with this core type ("": its own choice) and thread count for the rest of the process, after a
+// child process has tried it. `fallback` computes a product that the library refuses (a size beyond its integers, a
+// floating-point environment left changed): under correct-1 the result is the same. kUnavailable: not installed, core
+// type not there or substituted.
+Expected<std::unique_ptr<kernels::correct::Float64Product>> open_vendor_product(const std::string& library,
+                                                                                const std::string& core, int threads,
+                                                                                const kernels::KernelContext& fallback);
+
+}  // namespace isobit::platform

@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""Arithmetic correct-1 over vendors' kernels: one result, whatever library, core type and thread count."""
+from isobit_cli import DIGITS, SHORT, Case, main, overrides
+
+CORRECT = SHORT + overrides("job.arithmetic=correct-1")
+
+
+class Correct(Case):
+    def vendors(self):
+        """Settings that run here and have a float64 product, at most one for each kernel that really differs."""
+        found = {}
+        for entry in self.isobit_json("platforms", "--vendors"):
+            digest = entry.get("float64_digest")
+            if digest and digest not in found:
+                found[digest] = entry["platform"]
+        return list(found.values())
+
+    def test_one_root_over_every_kernel_that_differs(self):
+        vendors = self.vendors()
+        if not vendors:
+            self.skipTest("skipped: no vendor library")
+        roots = {}
+        for number, platform in enumerate(["ordered", "ordered@portable/1t"] + [f"{v}/{1 + n % 2}t" for n, v in enumerate(vendors)]):
+            trained = self.isobit_json("train", DIGITS, *CORRECT, "--out", f"r{number}", "--platform", platform)
+            roots[platform] = (trained["final_state_root"], trained["transcript_root"])
+            self.assertGreater(trained["inner_products"], 0)
+        self.assertEqual(len(set(roots.values())), 1, roots)
+        audited = self.isobit_json("audit", "r0", "--platform", f"{vendors[-1]}/1t")
+        self.assertEqual(audited["verdict"], "accepted")
+        self.assertIn("no log", self.isobit("train", DIGITS, *CORRECT, "--out", "text").out)
+
+    def test_what_a_vendor_cannot(self):
+        self.fails("-q", "train", DIGITS, *SHORT, "--out", "r", "--platform", "openblas/1t", code=2, says=["ordered-1", "correct-1"])
+        self.fails("-q", "train", DIGITS, *CORRECT, "--out", "r", "--platform", "openblas@no-such-core/1t", code=4,
+                   says=["no-such-core"])
+
+
+if __name__ == "__main__":
+    main()
