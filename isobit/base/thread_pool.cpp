@@ -8,9 +8,9 @@
 namespace isobit {
 
 ThreadPool::ThreadPool(int threads) {
-  ISOBIT_CHECK(threads >= 1);
+  ISOBIT_CHECK(threads >= 1 && threads <= 0xffff);
   pin_fp_environment();
-  for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
+  for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
 }
 
 ThreadPool::~ThreadPool() {
@@ -20,14 +20,21 @@ ThreadPool::~ThreadPool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-void ThreadPool::run_part(int index) {
-  if (index >= parts_) return;
-  const int64_t begin = n_ * index / parts_, end = n_ * (index + 1) / parts_;
-  call_(data_, begin, end);
+void ThreadPool::run_open_parts() {
+  for (uint64_t open = open_.load();;) {
+    const uint64_t part = open & 0xffff, parts = open >> 16 & 0xffff;
+    if (part >= parts) return;
+    if (!open_.compare_exchange_weak(open, open + 1)) continue;
+    // The part is ours, so the call cannot end and its fields cannot change before we are done.
+    const auto i = static_cast<int64_t>(part), n = static_cast<int64_t>(parts);
+    call_(data_, n_ * i / n, n_ * (i + 1) / n);
+    if (unfinished_.fetch_sub(1) == 1) unfinished_.notify_all();
+    open = open_.load();
+  }
 }
 
 void ThreadPool::run(int64_t n, int64_t grain, Call call, void* data) {
-  const int parts = static_cast<int>(std::min<int64_t>(threads(), (n + grain - 1) / grain));
+  const int64_t parts = std::min<int64_t>(threads(), (n + grain - 1) / grain);
   if (parts <= 1) {
     call(data, 0, n);
     return;
@@ -35,15 +42,16 @@ void ThreadPool::run(int64_t n, int64_t grain, Call call, void* data) {
   call_ = call;
   data_ = data;
   n_ = n;
-  parts_ = parts;
-  pending_.store(static_cast<int>(workers_.size()));
-  generation_.fetch_add(1);
+  unfinished_.store(static_cast<int>(parts));
+  const uint32_t generation = generation_.load() + 1;
+  open_.store(uint64_t{generation} << 32 | static_cast<uint64_t>(parts) << 16);
+  generation_.store(generation);
   generation_.notify_all();
-  run_part(0);
-  for (int left = pending_.load(); left != 0; left = pending_.load()) pending_.wait(left);
+  run_open_parts();
+  for (int left = unfinished_.load(); left != 0; left = unfinished_.load()) unfinished_.wait(left);
 }
 
-void ThreadPool::work(int index) {
+void ThreadPool::work() {
   pin_fp_environment();
   ISOBIT_CHECK(fp_environment_is_standard());
   uint32_t seen = 0;
@@ -51,8 +59,7 @@ void ThreadPool::work(int index) {
     generation_.wait(seen);
     seen = generation_.load();
     if (stop_.load()) return;
-    run_part(index);
-    if (pending_.fetch_sub(1) == 1) pending_.notify_one();
+    run_open_parts();
   }
 }
 

@@ -20,8 +20,10 @@ class ThreadPool {
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // Calls f(begin, end) on disjoint ranges that cover [0, n), at most one per thread and none shorter than `grain`
-  // (but for the last). Returns when all are done. f must not throw and must not call parallel_for itself.
+  // Calls f(begin, end) on disjoint ranges that cover [0, n), at most as many as threads and none shorter than `grain`
+  // (but for the last). Returns when all are done. Which thread runs which range is not fixed: on a busy machine the
+  // caller takes those that no worker has begun, instead of waiting for it to be scheduled.
+  // f must not throw and must not call parallel_for itself.
   // One parallel_for at a time per pool.
   template <class F>
   void parallel_for(int64_t n, int64_t grain, F&& f) {
@@ -35,17 +37,20 @@ class ThreadPool {
  private:
   using Call = void (*)(void*, int64_t, int64_t);
   void run(int64_t n, int64_t grain, Call call, void* data);
-  void work(int index);
-  void run_part(int index);
+  void work();
+  void run_open_parts();
 
   std::vector<std::thread> workers_;
-  std::atomic<uint32_t> generation_{0};
-  std::atomic<int> pending_{0};
+  std::atomic<uint32_t> generation_{0};  // what workers sleep on
+  // Generation (32 bits), parts (16), next part to be taken (16): one word, so that a worker that comes late takes no
+  // part of a later call by mistake.
+  std::atomic<uint64_t> open_{0};
+  std::atomic<int> unfinished_{0};
   std::atomic<bool> stop_{false};
+  // Of the current call; stable while any of its parts is taken and unfinished.
   Call call_ = nullptr;
   void* data_ = nullptr;
   int64_t n_ = 0;
-  int parts_ = 0;
 };
 
 }  // namespace isobit
