@@ -119,9 +119,9 @@ void add_info(Commands& commands) {
   Command& c = commands.add("info", "show what a run, or a file of weights, says of itself",
                             "  isobit info digits.run\n  isobit info digits.run --json\n  isobit info "
                             "digits.run/checkpoints/step-300.safetensors\n");
-  c.positional("RUN|FILE", *folder, "folder of the run, or a safetensors file");
+  c.positional("RUN|FILE", *folder, "folder of the run, or a .safetensors file");
   c.action([folder](Console& console) {
-    return fs::is_regular_file(*folder) ? describe_state(*folder, console) : run(*folder, console);
+    return folder->ends_with(".safetensors") ? describe_state(*folder, console) : run(*folder, console);
   });
 }
 

@@ -43,7 +43,7 @@ TEST(Run, RootsAreAFunctionOfTheJobAlone) {
 TEST(Run, CorrectArithmeticHasOneResultOfItsOwn) {
   const Folder folder("correct");
   const train::Job job = small_job({"job.arithmetic=correct-1", "job.steps=6"});
-  const auto expected = train_run(train_request(folder / "reference", job, "ordered@reference/1t"));
+  const auto expected = train_run(train_request(folder / "specification", job, "ordered@reference/1t"));
   ASSERT_TRUE(expected) << expected.error().message;
   for (const platform::Platform& p : platform::available_platforms()) {
     const auto trained = train_run(train_request(folder / kernels::name_of(p.isa), job, p.text()));
@@ -53,7 +53,7 @@ TEST(Run, CorrectArithmeticHasOneResultOfItsOwn) {
     EXPECT_GT(trained->repairs.elements, 0);
     EXPECT_LT(trained->repairs.repaired, trained->repairs.elements / 20) << p.text();
   }
-  EXPECT_TRUE(audit_run(audit_request(folder / "reference"))->verdict.accepted);
+  EXPECT_TRUE(audit_run(audit_request(folder / "specification"))->verdict.accepted);
   const auto ordered = train_run(train_request(folder / "ordered-1", small_job({"job.steps=6"}))).value();
   EXPECT_NE(ordered.final_state_root, expected->final_state_root);
 }
