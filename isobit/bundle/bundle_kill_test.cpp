@@ -37,6 +37,11 @@ class Kill : public ::testing::Test {
     ASSERT_TRUE(status) << what << ": " << status.error().message;
     ASSERT_TRUE(files_of(run_) == whole_) << what;
   }
+  static std::string names_of(const Files& files) {
+    std::string names;
+    for (const auto& [name, bytes] : files) names += text_of(name, " ", bytes.size(), "; ");
+    return names;
+  }
   const Plan plan_;
   testing::Scratch scratch_;
   fs::path run_ = scratch_ / "run";
@@ -134,7 +139,9 @@ TEST_F(Kill, RealProcessAtRandomMoments) {
         const Status status = fresh ? testing::write_run(run_, plan_) : testing::resume_run(run_, plan_);
         ::_exit(status || state == RunState::kFinished ? 0 : 1);
       }
-      std::this_thread::sleep_for(std::chrono::microseconds(random() % 4000 + 200));
+      // Longer and longer, so that a busy machine gets to the end too.
+      const uint64_t most = 4000 + 200 * static_cast<uint64_t>(kills);
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % most + 200));
       ::kill(child, SIGKILL);
       int how = 0;
       ASSERT_EQ(::waitpid(child, &how, 0), child);
@@ -145,6 +152,7 @@ TEST_F(Kill, RealProcessAtRandomMoments) {
     ASSERT_TRUE(finished) << "no progress between kills";
     Files files = files_of(run_);
     files.erase("lock");
+    ASSERT_EQ(names_of(files), names_of(whole_));
     ASSERT_TRUE(files == whole_);
     ASSERT_TRUE(BundleReader::open(run_, {}));
   }

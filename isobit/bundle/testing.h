@@ -90,6 +90,8 @@ inline Status resume_run(const fs::path& folder, const Plan& plan, uint64_t stop
     ISOBIT_TRY(const Bytes bytes, writer.read_checkpoint(step));
     ISOBIT_CHECK(bytes == fake_checkpoint(step));
     ISOBIT_RETURN_IF_ERROR(writer.continue_from(step));
+    // The kill may have come between this checkpoint and the removal of the oldest one.
+    ISOBIT_RETURN_IF_ERROR(writer.write_checkpoint(step, bytes, plan.keep));
   }
   return drive(writer, plan, stop_before);
 }
