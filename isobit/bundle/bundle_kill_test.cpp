@@ -140,7 +140,7 @@ TEST_F(Kill, RealProcessAtRandomMoments) {
         ::_exit(status || state == RunState::kFinished ? 0 : 1);
       }
       // Longer and longer, so that a busy machine gets to the end too.
-      const uint64_t most = 4000 + 200 * static_cast<uint64_t>(kills);
+      const uint64_t most = 4000 + 1000 * static_cast<uint64_t>(kills);
       std::this_thread::sleep_for(std::chrono::microseconds(random() % most + 200));
       ::kill(child, SIGKILL);
       int how = 0;
