@@ -17,14 +17,25 @@ enum class Isa { kReference, kPortable, kAvx2, kAvx512, kNeon };
 
 const char* name_of(Isa isa);  // "reference", "portable", "avx2", "avx512", "neon"
 
+template <class T>
 class InnerProducts;  // inner_products.h
 
 struct KernelContext {
   Isa isa;
   ThreadPool* pool;  // not owned; never null
-  // Whoever runs a graph takes float32 inner products from here; null: those of ordered-1. Not owned. The kernels
-  // themselves do not look at it.
-  InnerProducts* inner_products = nullptr;
+  // Whoever runs a graph takes inner products from here; null: the ordered ones. Not owned. The kernels themselves do
+  // not look at them.
+  InnerProducts<float>* products_f32 = nullptr;
+  InnerProducts<double>* products_f64 = nullptr;
+
+  template <class T>
+  InnerProducts<T>* products() const {
+    if constexpr (sizeof(T) == 4) {
+      return products_f32;
+    } else {
+      return products_f64;
+    }
+  }
 };
 
 }  // namespace isobit::kernels

@@ -9,7 +9,7 @@
 
 namespace isobit::kernels::correct {
 
-class CorrectInnerProducts final : public InnerProducts {
+class CorrectInnerProducts final : public InnerProducts<float> {
  public:
   // kernel.isa == kReference: the scalar specification, without the product (which may then be null).
   CorrectInnerProducts(const KernelContext& kernel, std::unique_ptr<Float64Product> product);

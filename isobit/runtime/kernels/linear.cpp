@@ -11,12 +11,10 @@ namespace {
 
 namespace k = kernels;
 
-// Float32 inner products are the arithmetic's; float64 ones always the ordered ones.
+// Inner products are the arithmetic's and the platform's where the context brings some.
 template <class T>
 void product(const k::KernelContext& ctx, const k::MatmulArgs<T>& args) {
-  if constexpr (std::is_same_v<T, float>) {
-    if (ctx.inner_products != nullptr) return ctx.inner_products->matmul(args);
-  }
+  if (ctx.products<T>() != nullptr) return ctx.products<T>()->matmul(args);
   k::matmul(ctx, args);
 }
 
@@ -105,10 +103,9 @@ k::ConvShape conv_shape(const graph::Attributes& attributes, const Shape& src, c
 Status conv(KernelCall& c) {
   const k::ConvShape shape = conv_shape(c.attributes(), c.in(0).shape(), c.in(1).shape());
   return by_float_type(c, 0, [&]<class T>(T) {
-    if constexpr (std::is_same_v<T, float>) {
-      if (c.ctx.inner_products != nullptr)
-        return c.ctx.inner_products->conv_forward(shape, c.in(0).data<T>(), c.in(1).data<T>(),
-                                                  c.has(2) ? c.in(2).data<T>() : nullptr, c.out().data<T>());
+    if (c.ctx.products<T>() != nullptr) {
+      return c.ctx.products<T>()->conv_forward(shape, c.in(0).data<T>(), c.in(1).data<T>(),
+                                               c.has(2) ? c.in(2).data<T>() : nullptr, c.out().data<T>());
     }
     k::conv_forward(c.ctx, shape, c.in(0).data<T>(), c.in(1).data<T>(), c.has(2) ? c.in(2).data<T>() : nullptr,
                     c.out().data<T>());
@@ -118,9 +115,8 @@ Status conv(KernelCall& c) {
 Status conv_grad_src(KernelCall& c) {
   const k::ConvShape shape = conv_shape(c.attributes(), c.out().shape(), c.in(1).shape());
   return by_float_type(c, 0, [&]<class T>(T) {
-    if constexpr (std::is_same_v<T, float>) {
-      if (c.ctx.inner_products != nullptr)
-        return c.ctx.inner_products->conv_grad_src(shape, c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
+    if (c.ctx.products<T>() != nullptr) {
+      return c.ctx.products<T>()->conv_grad_src(shape, c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
     }
     k::conv_grad_src(c.ctx, shape, c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
   });
@@ -129,9 +125,8 @@ Status conv_grad_src(KernelCall& c) {
 Status conv_grad_weights(KernelCall& c) {
   const k::ConvShape shape = conv_shape(c.attributes(), c.in(0).shape(), c.out().shape());
   return by_float_type(c, 0, [&]<class T>(T) {
-    if constexpr (std::is_same_v<T, float>) {
-      if (c.ctx.inner_products != nullptr)
-        return c.ctx.inner_products->conv_grad_weights(shape, c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
+    if (c.ctx.products<T>() != nullptr) {
+      return c.ctx.products<T>()->conv_grad_weights(shape, c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
     }
     k::conv_grad_weights(c.ctx, shape, c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
   });
