@@ -4,7 +4,8 @@
 //   ordered            the fastest instruction set of this machine, all its cores
 //   ordered@avx2       that instruction set
 //   ordered@portable/1t  ... and one thread
-//   openblas@haswell/2t  the float64 product of a vendor's library with that core type; everything else as ordered
+//   openblas@haswell/2t  the matrix products of a vendor's library with that core type; everything else as ordered
+//   onednn@avx2/1t       a library that has them in float32 only
 #pragma once
 
 #include <memory>

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "isobit/platform/vendor_product.h"
+
 namespace isobit::platform {
 namespace {
 
@@ -42,6 +46,55 @@ TEST(Engine, AVendorsPlatformHasNoWrittenOrder) {
   ASSERT_FALSE(ordered);
   EXPECT_EQ(ordered.error().code, ErrorCode::kUsage);
   EXPECT_FALSE(engine.use_arithmetic("no-such-arithmetic"));
+}
+
+bool has_adapter(const std::string& library) {
+  const std::vector<std::string> all = vendor_libraries();
+  return std::find(all.begin(), all.end(), library) != all.end();
+}
+
+// What 2 x 3 ones make of 3 x 1 twos, with a bias of a half.
+template <class T>
+T six_and_a_half(kernels::InnerProducts<T>& products) {
+  const T a[] = {1, 1, 1, 1, 1, 1}, b[] = {2, 2, 2}, bias[] = {T(0.5)};
+  T c[2] = {};
+  kernels::MatmulArgs<T> p;
+  p.m = 2, p.n = 1, p.k = 3;
+  p.a = a, p.a_row_stride = 3, p.b = b, p.b_row_stride = 1, p.c = c, p.c_row_stride = 1, p.bias = bias;
+  products.matmul(p);
+  return c[1];
+}
+
+TEST(VendorInnerProducts, OneDnnIsAPlatformOfFloat32Alone) {
+  ASSERT_TRUE(has_adapter("onednn"));
+  const Platform p = parse_platform("onednn@avx2/1t").value();
+  EXPECT_EQ(p.text(), "onednn@avx2/1t");
+  ThreadPool pool(1);
+  const kernels::KernelContext fallback{p.isa, &pool};
+  // Its own choice of core: a machine without AVX2 has oneDNN too.
+  auto products = open_vendor_inner_products<float>("onednn", "", 1, fallback);
+  if (!products) GTEST_SKIP() << "skipped: no oneDNN: " << products.error().message;
+  EXPECT_EQ(six_and_a_half(**products), 6.5f);
+  const auto in_f64 = open_vendor_inner_products<double>("onednn", "", 1, fallback);
+  ASSERT_FALSE(in_f64);
+  EXPECT_EQ(in_f64.error().code, ErrorCode::kUnavailable);
+  const auto correct = open_vendor_product("onednn", "", 1, fallback);
+  ASSERT_FALSE(correct);
+  EXPECT_EQ(correct.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(correct.error().message.find("no float64 product, which arithmetic correct-1 needs"), std::string::npos)
+      << correct.error().message;
+}
+
+TEST(VendorInnerProducts, BothTypesWhereTheLibraryHasThem) {
+  ThreadPool pool(1);
+  const kernels::KernelContext fallback{kernels::Isa::kPortable, &pool};
+  auto f32 = open_vendor_inner_products<float>("openblas", "", 1, fallback);
+  if (!f32) GTEST_SKIP() << "skipped: no OpenBLAS: " << f32.error().message;
+  EXPECT_EQ(six_and_a_half(**f32), 6.5f);
+  auto f64 = open_vendor_inner_products<double>("openblas", "", 1, fallback);
+  ASSERT_TRUE(f64) << f64.error().message;
+  EXPECT_EQ(six_and_a_half(**f64), 6.5);
+  EXPECT_FALSE(open_vendor_inner_products<float>("openblas", "nosuchcore", 1, fallback));
 }
 
 TEST(Platform, EveryListedPlatformParses) {

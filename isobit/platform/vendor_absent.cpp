@@ -2,12 +2,31 @@
 
 namespace isobit::platform {
 
+namespace {
+
+tl::unexpected<Error> absent(const std::string& library) {
+  return unavailable("platform '" + library + "': this build has no vendor libraries");
+}
+
+}  // namespace
+
 std::vector<std::string> vendor_libraries() { return {}; }
 
 Expected<std::unique_ptr<kernels::correct::Float64Product>> open_vendor_product(const std::string& library,
                                                                                 const std::string&, int,
                                                                                 const kernels::KernelContext&) {
-  return unavailable("platform '" + library + "': this build has no vendor libraries");
+  return absent(library);
 }
+
+template <class T>
+Expected<std::unique_ptr<kernels::InnerProducts<T>>> open_vendor_inner_products(const std::string& library,
+                                                                                const std::string&, int,
+                                                                                const kernels::KernelContext&) {
+  return absent(library);
+}
+template Expected<std::unique_ptr<kernels::InnerProducts<float>>> open_vendor_inner_products(
+    const std::string&, const std::string&, int, const kernels::KernelContext&);
+template Expected<std::unique_ptr<kernels::InnerProducts<double>>> open_vendor_inner_products(
+    const std::string&, const std::string&, int, const kernels::KernelContext&);
 
 }  // namespace isobit::platform

@@ -1,0 +1,185 @@
+#include "isobit/kernels/vendor/im2col.h"
+
+#include <algorithm>
+
+namespace isobit::kernels::vendor {
+namespace {
+
+constexpr int64_t kWorthAThread = 1 << 14;  // elements
+
+int64_t grain_of(int64_t elements_of_one) { return 1 + kWorthAThread / std::max<int64_t>(1, elements_of_one); }
+
+// One tap of the kernel as a displacement: output (v, w) reads source row v * stride_h + y and column w * stride_w + x.
+// [first, last) are the w whose column is inside the plane.
+struct Tap {
+  int64_t y, x, first, last;
+
+  Tap(const ConvShape& s, int64_t index)
+      : y(index / s.kw * s.dilation_h - s.pad_top), x(index % s.kw * s.dilation_w - s.pad_left) {
+    last = x >= s.iw ? 0 : std::min(s.ow(), (s.iw - 1 - x) / s.stride_w + 1);
+    last = std::max<int64_t>(0, last);
+    first = std::min(last, x >= 0 ? 0 : (-x + s.stride_w - 1) / s.stride_w);
+  }
+};
+
+// Calls f(source row, w0, w1, place) for the pieces [w0, w1) of output rows that make up the positions [begin, end);
+// `place` counts from begin.
+template <class F>
+void for_each_line(const ConvShape& s, const Tap& tap, int64_t begin, int64_t end, F f) {
+  const int64_t ow = s.ow();
+  for (int64_t at = begin; at < end;) {
+    const int64_t v = at / ow, w0 = at - v * ow, w1 = std::min(ow, end - v * ow);
+    f(v * s.stride_h + tap.y, w0, w1, at - begin);
+    at += w1 - w0;
+  }
+}
+
+template <class T>
+void read_line(const ConvShape& s, const Tap& tap, const T* plane, int64_t row, int64_t w0, int64_t w1, T* to) {
+  if (row < 0 || row >= s.ih) {
+    std::fill(to, to + (w1 - w0), T{0});
+    return;
+  }
+  const int64_t first = std::clamp(tap.first, w0, w1), last = std::clamp(tap.last, first, w1);
+  std::fill(to, to + (first - w0), T{0});
+  if (first < last) {
+    const T* from = plane + row * s.iw + (first * s.stride_w + tap.x);
+    T* inside = to + (first - w0);
+    if (s.stride_w == 1) {
+      std::copy_n(from, last - first, inside);
+    } else {
+      for (int64_t i = 0; i < last - first; ++i) inside[i] = from[i * s.stride_w];
+    }
+  }
+  std::fill(to + (last - w0), to + (w1 - w0), T{0});
+}
+
+template <class T>
+void add_line(const ConvShape& s, const Tap& tap, const T* from, int64_t row, int64_t w0, int64_t w1, T* plane) {
+  if (row < 0 || row >= s.ih) return;
+  const int64_t first = std::clamp(tap.first, w0, w1), last = std::clamp(tap.last, first, w1);
+  if (first == last) return;
+  T* to = plane + row * s.iw + (first * s.stride_w + tap.x);
+  from += first - w0;
+  if (s.stride_w == 1) {
+    for (int64_t i = 0; i < last - first; ++i) to[i] += from[i];
+  } else {
+    for (int64_t i = 0; i < last - first; ++i) to[i * s.stride_w] += from[i];
+  }
+}
+
+// Calls f(channel, place in the matrix, offset in the tensor, length) for the pieces of planes in the block.
+template <class F>
+void for_each_piece(ThreadPool& pool, const Planes& planes, const ColumnBlock& block, F f) {
+  const int64_t length = block.end - block.begin;
+  pool.parallel_for(planes.count * block.images, grain_of(length), [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end; ++at) {
+      const int64_t channel = at / block.images, image = at % block.images;
+      f(channel, at * length, planes.offset(block.image + image) + channel * planes.area + block.begin, length);
+    }
+  });
+}
+
+}  // namespace
+
+std::vector<ColumnBlock> column_blocks(int64_t images, int64_t area, int64_t most) {
+  std::vector<ColumnBlock> blocks;
+  if (images == 0) return blocks;
+  if (area <= most) {
+    const int64_t count = (images + most / area - 1) / (most / area), step = (images + count - 1) / count;
+    for (int64_t image = 0; image < images; image += step) {
+      blocks.push_back({image, std::min(step, images - image), 0, area});
+    }
+    return blocks;
+  }
+  const int64_t parts = (area + most - 1) / most, step = (area + parts - 1) / parts;
+  for (int64_t image = 0; image < images; ++image) {
+    for (int64_t begin = 0; begin < area; begin += step) {
+      blocks.push_back({image, 1, begin, std::min(begin + step, area)});
+    }
+  }
+  return blocks;
+}
+
+template <class T>
+void im2col(ThreadPool& pool, const ConvShape& s, int64_t group, const ColumnBlock& block, const T* src, T* matrix) {
+  const int64_t icg = s.ic / s.groups, taps = s.kh * s.kw, length = block.end - block.begin;
+  const Planes planes{s.ic, group * icg, icg, s.ih * s.iw};
+  pool.parallel_for(icg * taps, grain_of(block.columns()), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const Tap tap(s, row % taps);
+      T* to = matrix + row * block.columns();
+      for (int64_t image = 0; image < block.images; ++image, to += length) {
+        const T* plane = src + planes.offset(block.image + image) + row / taps * planes.area;
+        for_each_line(s, tap, block.begin, block.end, [&](int64_t y, int64_t w0, int64_t w1, int64_t place) {
+          read_line(s, tap, plane, y, w0, w1, to + place);
+        });
+      }
+    }
+  });
+}
+
+template <class T>
+void col2im(ThreadPool& pool, const ConvShape& s, int64_t group, const ColumnBlock& block, const T* matrix,
+            T* diff_src) {
+  const int64_t icg = s.ic / s.groups, taps = s.kh * s.kw, length = block.end - block.begin;
+  const Planes planes{s.ic, group * icg, icg, s.ih * s.iw};
+  pool.parallel_for(icg * block.images, grain_of(taps * length), [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end; ++at) {
+      const int64_t channel = at / block.images, image = at % block.images;
+      T* plane = diff_src + planes.offset(block.image + image) + channel * planes.area;
+      if (block.begin == 0) std::fill(plane, plane + planes.area, T{0});
+      for (int64_t t = 0; t < taps; ++t) {
+        const Tap tap(s, t);
+        const T* from = matrix + (channel * taps + t) * block.columns() + image * length;
+        for_each_line(s, tap, block.begin, block.end, [&](int64_t y, int64_t w0, int64_t w1, int64_t place) {
+          add_line(s, tap, from + place, y, w0, w1, plane);
+        });
+      }
+    }
+  });
+}
+
+template <class T>
+void gather_planes(ThreadPool& pool, const Planes& planes, const ColumnBlock& block, const T* tensor, T* matrix) {
+  for_each_piece(pool, planes, block, [&](int64_t, int64_t place, int64_t offset, int64_t length) {
+    std::copy_n(tensor + offset, length, matrix + place);
+  });
+}
+
+template <class T>
+void scatter_planes(ThreadPool& pool, const Planes& planes, const ColumnBlock& block, const T* matrix, const T* bias,
+                    T* tensor) {
+  for_each_piece(pool, planes, block, [&](int64_t channel, int64_t place, int64_t offset, int64_t length) {
+    const T* from = matrix + place;
+    T* to = tensor + offset;
+    if (bias == nullptr) {
+      std::copy_n(from, length, to);
+      return;
+    }
+    const T b = bias[channel];
+    for (int64_t i = 0; i < length; ++i) to[i] = from[i] + b;
+  });
+}
+
+template <class T>
+void add_bias_to_planes(ThreadPool& pool, const Planes& planes, const ColumnBlock& block, const T* bias, T* tensor) {
+  for_each_piece(pool, planes, block, [&](int64_t channel, int64_t, int64_t offset, int64_t length) {
+    T* to = tensor + offset;
+    const T b = bias[channel];
+    for (int64_t i = 0; i < length; ++i) to[i] += b;
+  });
+}
+
+template void im2col(ThreadPool&, const ConvShape&, int64_t, const ColumnBlock&, const float*, float*);
+template void im2col(ThreadPool&, const ConvShape&, int64_t, const ColumnBlock&, const double*, double*);
+template void col2im(ThreadPool&, const ConvShape&, int64_t, const ColumnBlock&, const float*, float*);
+template void col2im(ThreadPool&, const ConvShape&, int64_t, const ColumnBlock&, const double*, double*);
+template void gather_planes(ThreadPool&, const Planes&, const ColumnBlock&, const float*, float*);
+template void gather_planes(ThreadPool&, const Planes&, const ColumnBlock&, const double*, double*);
+template void scatter_planes(ThreadPool&, const Planes&, const ColumnBlock&, const float*, const float*, float*);
+template void scatter_planes(ThreadPool&, const Planes&, const ColumnBlock&, const double*, const double*, double*);
+template void add_bias_to_planes(ThreadPool&, const Planes&, const ColumnBlock&, const float*, float*);
+template void add_bias_to_planes(ThreadPool&, const Planes&, const ColumnBlock&, const double*, double*);
+
+}  // namespace isobit::kernels::vendor

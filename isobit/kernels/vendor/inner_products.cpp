@@ -1,0 +1,325 @@
+#include "isobit/kernels/vendor/inner_products.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace isobit::kernels {
+namespace {
+
+using vendor::ColumnBlock;
+using vendor::Planes;
+
+// Enough for a library to be at its best; more would only leave the caches.
+constexpr int64_t kColumns = 2048;
+constexpr int64_t kWorthAThread = 1 << 14;  // elements
+
+Status gemm(MatrixProduct& product, const GemmArgs<float>& args) { return product.gemm_f32(args); }
+Status gemm(MatrixProduct& product, const GemmArgs<double>& args) { return product.gemm_f64(args); }
+
+// A strided matrix as BLAS takes one (rows, or columns, of neighbouring elements that do not overlap), or nullopt. One
+// without elements always is.
+struct Layout {
+  bool transposed;
+  int64_t ld;
+};
+std::optional<Layout> blas_layout(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
+  const int64_t row = std::max<int64_t>(1, columns), column = std::max<int64_t>(1, rows);
+  if (rows == 0 || columns == 0) return Layout{false, row};
+  if ((column_stride == 1 || columns <= 1) && (row_stride >= row || rows <= 1)) {
+    return Layout{false, rows <= 1 ? row : row_stride};
+  }
+  if ((row_stride == 1 || rows <= 1) && (column_stride >= column || columns <= 1)) {
+    return Layout{true, columns <= 1 ? column : column_stride};
+  }
+  return std::nullopt;
+}
+
+template <class T>
+void pack(ThreadPool& pool, int64_t rows, int64_t columns, const T* from, int64_t row_stride, int64_t column_stride,
+          T* to) {
+  pool.parallel_for(rows, 1 + kWorthAThread / columns, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      for (int64_t j = 0; j < columns; ++j) to[i * columns + j] = from[i * row_stride + j * column_stride];
+    }
+  });
+}
+
+template <class T>
+void add_bias(ThreadPool& pool, const MatmulArgs<T>& p, T* c) {
+  pool.parallel_for(p.m, 1 + kWorthAThread / p.n, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      T* row = c + i * p.c_row_stride;
+      for (int64_t j = 0; j < p.n; ++j) row[j] += p.bias[j];
+    }
+  });
+}
+
+// Neighbouring matrices of a batch times one shared right operand are one taller product.
+template <class T>
+MatmulArgs<T> merge_batch(const MatmulArgs<T>& given) {
+  MatmulArgs<T> p = given;
+  const bool stacked =
+      p.b_batch_stride == 0 && p.a_batch_stride == p.m * p.a_row_stride && p.c_batch_stride == p.m * p.c_row_stride;
+  if (p.batch > 1 && stacked) {
+    p.m *= p.batch;
+    p.batch = 1;
+  }
+  return p;
+}
+
+// What the three products of a group share. k: taps of all its input channels.
+struct Sizes {
+  int64_t icg, ocg, k, area;
+
+  explicit Sizes(const ConvShape& s)
+      : icg(s.ic / s.groups), ocg(s.oc / s.groups), k(icg * s.kh * s.kw), area(s.oh() * s.ow()) {}
+};
+
+Planes planes_of_src(const ConvShape& s, int64_t group) {
+  return {s.ic, group * (s.ic / s.groups), s.ic / s.groups, s.ih * s.iw};
+}
+Planes planes_of_dst(const ConvShape& s, int64_t group) {
+  return {s.oc, group * (s.oc / s.groups), s.oc / s.groups, s.oh() * s.ow()};
+}
+
+// The window matrix is src itself.
+bool is_pointwise(const ConvShape& s) {
+  return s.kh * s.kw == 1 && s.stride_h == 1 && s.stride_w == 1 &&
+         (s.pad_top | s.pad_left | s.pad_bottom | s.pad_right) == 0;
+}
+
+}  // namespace
+
+template <class T>
+VendorInnerProducts<T>::VendorInnerProducts(std::unique_ptr<MatrixProduct> product, const KernelContext& kernel,
+                                            int64_t scratch_bytes)
+    : product_(std::move(product)), kernel_(kernel), most_(scratch_bytes / static_cast<int64_t>(sizeof(T))) {
+  ISOBIT_CHECK(product_ != nullptr && (sizeof(T) == 4 || product_->has_f64()));
+}
+
+template <class T>
+void VendorInnerProducts<T>::multiply(const GemmArgs<T>& args) {
+  ++products_;
+  if (gemm(*product_, args)) return;
+  ++refused_;
+  MatmulArgs<T> p;
+  p.m = args.m, p.n = args.n, p.k = args.k;
+  p.a = args.a;
+  p.a_row_stride = args.transpose_a ? 1 : args.lda, p.a_col_stride = args.transpose_a ? args.lda : 1;
+  p.b = args.b;
+  p.b_row_stride = args.transpose_b ? 1 : args.ldb, p.b_col_stride = args.transpose_b ? args.ldb : 1;
+  p.c = args.c, p.c_row_stride = args.ldc;
+  kernels::matmul(kernel_, p);
+}
+
+template <class T>
+typename VendorInnerProducts<T>::Parts VendorInnerProducts<T>::scratch(int64_t first, int64_t second, int64_t third) {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  const auto whole_lines = [](int64_t count) { return (count + kLine - 1) / kLine * kLine; };
+  const int64_t total = whole_lines(first) + whole_lines(second) + whole_lines(third);
+  ISOBIT_CHECK(total <= most_);
+  if (total > held_) {
+    memory_.reset();
+    held_ = 0;
+    const size_t bytes = static_cast<size_t>(total) * sizeof(T);
+    memory_.reset(static_cast<T*>(::operator new[](bytes, std::align_val_t{64})));
+    held_ = total;
+  }
+  T* start = memory_.get();
+  return {start, start + whole_lines(first), start + whole_lines(first) + whole_lines(second)};
+}
+
+// ---- matmul
+
+template <class T>
+void VendorInnerProducts<T>::matmul(const MatmulArgs<T>& given) {
+  const MatmulArgs<T> p = merge_batch(given);
+  if (p.m == 0 || p.n == 0 || p.batch == 0) return;
+  const bool a_fits = blas_layout(p.m, p.k, p.a_row_stride, p.a_col_stride).has_value();
+  const bool b_fits = blas_layout(p.k, p.n, p.b_row_stride, p.b_col_stride).has_value();
+  // Some of each half is lost to alignment.
+  const int64_t room = std::max<int64_t>(0, most_ / 2 - 64) / std::max<int64_t>(1, p.k);
+  const int64_t rows = a_fits ? p.m : std::min(p.m, room), columns = b_fits ? p.n : std::min(p.n, room);
+  if (rows == 0 || columns == 0) return kernels::matmul(kernel_, p);
+  for (int64_t i = 0; i < p.batch; ++i) {
+    MatmulArgs<T> one = p;
+    one.a += i * p.a_batch_stride;
+    one.b += i * p.b_batch_stride;
+    one.c += i * p.c_batch_stride;
+    multiply_packed(one, rows, columns);
+    if (p.bias != nullptr) add_bias(*kernel_.pool, p, one.c);
+  }
+}
+
+// One matrix of the batch, a in blocks of rows and b in blocks of columns; one block each where nothing is packed.
+template <class T>
+void VendorInnerProducts<T>::multiply_packed(const MatmulArgs<T>& p, int64_t rows_at_once, int64_t columns_at_once) {
+  const auto a = blas_layout(p.m, p.k, p.a_row_stride, p.a_col_stride);
+  const auto b = blas_layout(p.k, p.n, p.b_row_stride, p.b_col_stride);
+  Parts room{};
+  if (!a || !b) room = scratch(a ? 0 : rows_at_once * p.k, b ? 0 : p.k * columns_at_once);
+  for (int64_t j = 0; j < p.n; j += columns_at_once) {
+    GemmArgs<T> g;
+    g.k = p.k, g.n = std::min(columns_at_once, p.n - j);
+    g.b = p.b + j * p.b_col_stride;
+    if (b) {
+      g.transpose_b = b->transposed, g.ldb = b->ld;
+    } else {
+      pack(*kernel_.pool, p.k, g.n, g.b, p.b_row_stride, p.b_col_stride, room.second);
+      g.b = room.second, g.ldb = g.n;
+    }
+    for (int64_t i = 0; i < p.m; i += rows_at_once) {
+      g.m = std::min(rows_at_once, p.m - i);
+      g.a = p.a + i * p.a_row_stride;
+      if (a) {
+        g.transpose_a = a->transposed, g.lda = a->ld;
+      } else {
+        // Still there when all of a is one block.
+        if (j == 0 || g.m < p.m) pack(*kernel_.pool, g.m, p.k, g.a, p.a_row_stride, p.a_col_stride, room.first);
+        g.a = room.first, g.lda = p.k;
+      }
+      g.c = p.c + i * p.c_row_stride + j;
+      g.ldc = std::max(p.c_row_stride, g.n);
+      multiply(g);
+    }
+  }
+}
+
+// ---- convolution
+
+template <class T>
+std::vector<ColumnBlock> VendorInnerProducts<T>::blocks_of(const ConvShape& s, int64_t per_column,
+                                                           int64_t fixed) const {
+  const int64_t area = s.oh() * s.ow();
+  // A large image that is its own window matrix needs no scratch at all, and so no smaller blocks.
+  if (is_pointwise(s) && (s.n == 1 || area >= kColumns / 4)) return vendor::column_blocks(s.n, area, area);
+  const int64_t fits = (most_ - fixed - 3 * 64) / per_column;
+  if (fits < 1) return {};
+  return vendor::column_blocks(s.n, area, std::min(fits, kColumns));
+}
+
+// The columns of the window matrix: in `room`, or where they already are.
+template <class T>
+typename VendorInnerProducts<T>::template Matrix<const T> VendorInnerProducts<T>::windows(const ConvShape& s,
+                                                                                          int64_t group,
+                                                                                          const ColumnBlock& block,
+                                                                                          const T* src, T* room) {
+  if (!is_pointwise(s)) {
+    vendor::im2col(*kernel_.pool, s, group, block, src, room);
+    return {room, block.columns()};
+  }
+  const Planes planes = planes_of_src(s, group);
+  if (block.images == 1) return {src + planes.offset(block.image) + block.begin, planes.area};
+  vendor::gather_planes(*kernel_.pool, planes, block, src, room);
+  return {room, block.columns()};
+}
+
+// Per group and block: dst [oc, columns] = weights [oc, k] windows [k, columns].
+template <class T>
+void VendorInnerProducts<T>::conv_forward(const ConvShape& s, const T* src, const T* weights, const T* bias, T* dst) {
+  if (s.n == 0) return;
+  const Sizes z(s);
+  const std::vector<ColumnBlock> blocks = blocks_of(s, z.k + z.ocg, 0);
+  if (blocks.empty()) return kernels::conv_forward(kernel_, s, src, weights, bias, dst);
+  for (const ColumnBlock& block : blocks) {
+    const bool in_place = block.images == 1, copies_src = !(in_place && is_pointwise(s));
+    const int64_t columns = block.columns();
+    const Parts room = scratch(copies_src ? z.k * columns : 0, in_place ? 0 : z.ocg * columns);
+    for (int64_t group = 0; group < s.groups; ++group) {
+      const Planes planes = planes_of_dst(s, group);
+      const Matrix<const T> right = windows(s, group, block, src, room.first);
+      GemmArgs<T> g;
+      g.m = z.ocg, g.n = columns, g.k = z.k;
+      g.a = weights + group * z.ocg * z.k, g.lda = z.k;
+      g.b = right.data, g.ldb = right.ld;
+      g.c = in_place ? dst + planes.offset(block.image) + block.begin : room.second;
+      g.ldc = in_place ? z.area : columns;
+      multiply(g);
+      const T* group_bias = bias == nullptr ? nullptr : bias + group * z.ocg;
+      if (!in_place) {
+        vendor::scatter_planes(*kernel_.pool, planes, block, room.second, group_bias, dst);
+      } else if (bias != nullptr) {
+        vendor::add_bias_to_planes(*kernel_.pool, planes, block, group_bias, dst);
+      }
+    }
+  }
+}
+
+// Per group and block: the gradient of the windows [k, columns] = weights^T [k, oc] diff_dst [oc, columns], then summed
+// over the windows that hold an element.
+template <class T>
+void VendorInnerProducts<T>::conv_grad_src(const ConvShape& s, const T* diff_dst, const T* weights, T* diff_src) {
+  if (s.n == 0) return;
+  const Sizes z(s);
+  const std::vector<ColumnBlock> blocks = blocks_of(s, z.k + z.ocg, 0);
+  if (blocks.empty()) return kernels::conv_grad_src(kernel_, s, diff_dst, weights, diff_src);
+  for (const ColumnBlock& block : blocks) {
+    const bool in_place = block.images == 1, is_result = in_place && is_pointwise(s);
+    const int64_t columns = block.columns();
+    const Parts room = scratch(is_result ? 0 : z.k * columns, in_place ? 0 : z.ocg * columns);
+    for (int64_t group = 0; group < s.groups; ++group) {
+      const Planes planes = planes_of_dst(s, group);
+      if (!in_place) vendor::gather_planes(*kernel_.pool, planes, block, diff_dst, room.second);
+      GemmArgs<T> g;
+      g.transpose_a = true;
+      g.m = z.k, g.n = columns, g.k = z.ocg;
+      g.a = weights + group * z.ocg * z.k, g.lda = z.k;
+      g.b = in_place ? diff_dst + planes.offset(block.image) + block.begin : room.second;
+      g.ldb = in_place ? z.area : columns;
+      g.c = is_result ? diff_src + planes_of_src(s, group).offset(block.image) + block.begin : room.first;
+      g.ldc = is_result ? z.area : columns;
+      multiply(g);
+      if (!is_result) vendor::col2im(*kernel_.pool, s, group, block, room.first, diff_src);
+    }
+  }
+}
+
+// Per group and block: diff_weights [oc, k] += diff_dst [oc, columns] windows^T [columns, k], some rows at a time.
+template <class T>
+void VendorInnerProducts<T>::conv_grad_weights(const ConvShape& s, const T* src, const T* diff_dst, T* diff_weights) {
+  const Sizes z(s);
+  if (s.n == 0) {
+    std::fill_n(diff_weights, s.oc * z.k, T{0});
+    return;
+  }
+  // A quarter of the scratch for what a block adds to the sum of those before it, but at least a row.
+  const int64_t rows = std::clamp<int64_t>(most_ / 4 / z.k, 1, z.ocg);
+  const std::vector<ColumnBlock> blocks = blocks_of(s, z.k + z.ocg, rows * z.k);
+  if (blocks.empty() || rows * z.k + 64 > most_) {
+    return kernels::conv_grad_weights(kernel_, s, src, diff_dst, diff_weights);
+  }
+  for (const ColumnBlock& block : blocks) {
+    const bool in_place = block.images == 1, copies_src = !(in_place && is_pointwise(s));
+    const bool is_first = &block == blocks.data();
+    const int64_t columns = block.columns(), step = is_first ? z.ocg : rows;
+    const Parts room =
+        scratch(copies_src ? z.k * columns : 0, in_place ? 0 : z.ocg * columns, is_first ? 0 : rows * z.k);
+    for (int64_t group = 0; group < s.groups; ++group) {
+      const Planes planes = planes_of_dst(s, group);
+      if (!in_place) vendor::gather_planes(*kernel_.pool, planes, block, diff_dst, room.second);
+      const Matrix<const T> right = windows(s, group, block, src, room.first);
+      GemmArgs<T> g;
+      g.transpose_b = true;
+      g.n = z.k, g.k = columns;
+      g.lda = in_place ? z.area : columns;
+      g.b = right.data, g.ldb = right.ld;
+      g.ldc = z.k;
+      for (int64_t row = 0; row < z.ocg; row += step) {
+        T* sum = diff_weights + (group * z.ocg + row) * z.k;
+        g.m = std::min(step, z.ocg - row);
+        g.a = (in_place ? diff_dst + planes.offset(block.image) + block.begin : room.second) + row * g.lda;
+        g.c = is_first ? sum : room.third;
+        multiply(g);
+        if (is_first) continue;
+        kernel_.pool->parallel_for(g.m * z.k, kWorthAThread, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) sum[i] += room.third[i];
+        });
+      }
+    }
+  }
+}
+
+template class VendorInnerProducts<float>;
+template class VendorInnerProducts<double>;
+
+}  // namespace isobit::kernels

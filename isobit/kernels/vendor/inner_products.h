@@ -1,0 +1,84 @@
+// Inner products as a vendor's library computes them, without any correction: what training on that library gives.
+//
+// Determinism class: none across platforms. The library chooses order, fusing and kernels; the same platform, thread
+// count and shape repeat their bits as far as the library repeats its own for operands at addresses of equal alignment.
+// Our part (packing, block sizes, sums over blocks) is a function of the shape alone: the threads of the pool reach no
+// bit.
+//
+// Error bound of a finite result: gamma_(k+2) = (k+2) u / (1 - (k+2) u) times the sum of the magnitudes of its k terms
+// and its bias, u = 2^-24 or 2^-53, and where products underflow k + 1 times half the smallest subnormal more; nothing
+// is flushed to zero. A product and its sums err by gamma_k, however they are split into blocks; the bias is added
+// once, after the product, in one rounded addition. NaN and infinities go where the library's additions take them (a
+// NaN keeps no canonical form); a tap that falls on padding takes part as +0 in forward and gradient of weights, and
+// takes no part in the gradient of src.
+//
+// Convolution is im2col (im2col.h) and products over blocks of a few thousand columns, gathered from several images
+// where images are small. A product that the library refuses (a size beyond its integers, a floating-point environment
+// left changed) is computed by the ordered kernel instead, and so is a call whose rows are too long for the scratch.
+#pragma once
+
+#include <memory>
+#include <new>
+
+#include "isobit/kernels/inner_products.h"
+#include "isobit/kernels/vendor/im2col.h"
+#include "isobit/kernels/vendor/vendor.h"
+
+namespace isobit::kernels {
+
+template <class T>
+class VendorInnerProducts final : public InnerProducts<T> {
+ public:
+  static constexpr int64_t kScratchBytes = int64_t{64} << 20;
+
+  // kernel: the pool for copies and sums, and the ordered kernels to fall back on. scratch_bytes: the most working
+  // memory to hold (kept between calls); block sizes, hence bits, depend on it.
+  // REQUIRES product not null and, for double, product->has_f64().
+  VendorInnerProducts(std::unique_ptr<MatrixProduct> product, const KernelContext& kernel,
+                      int64_t scratch_bytes = kScratchBytes);
+
+  void matmul(const MatmulArgs<T>& args) override;
+  void conv_forward(const ConvShape& shape, const T* src, const T* weights, const T* bias, T* dst) override;
+  void conv_grad_src(const ConvShape& shape, const T* diff_dst, const T* weights, T* diff_src) override;
+  void conv_grad_weights(const ConvShape& shape, const T* src, const T* diff_dst, T* diff_weights) override;
+
+  const VendorRecord& record() const { return product_->record(); }
+  int64_t products() const { return products_; }  // asked of the library so far
+  int64_t refused() const { return refused_; }    // of these, refused and computed by the ordered kernel
+  int64_t scratch_held() const { return held_ * static_cast<int64_t>(sizeof(T)); }  // bytes
+
+ private:
+  // A row-major matrix somewhere, ld elements from row to row.
+  template <class U>
+  struct Matrix {
+    U* data;
+    int64_t ld;
+  };
+  struct AlignedDelete {
+    void operator()(T* p) const { ::operator delete[](p, std::align_val_t{64}); }
+  };
+
+  void multiply(const GemmArgs<T>& args);
+  void multiply_packed(const MatmulArgs<T>& args, int64_t rows_at_once, int64_t columns_at_once);
+  // Working memory of three parts, the content of each meaningless; valid until the next call.
+  struct Parts {
+    T *first, *second, *third;
+  };
+  Parts scratch(int64_t first, int64_t second = 0, int64_t third = 0);
+  // Columns of a block, so that per_column elements for each and `fixed` more fit into the scratch; 0: not one does.
+  std::vector<vendor::ColumnBlock> blocks_of(const ConvShape& shape, int64_t per_column, int64_t fixed) const;
+  Matrix<const T> windows(const ConvShape& shape, int64_t group, const vendor::ColumnBlock& block, const T* src,
+                          T* room);
+
+  std::unique_ptr<MatrixProduct> product_;
+  KernelContext kernel_;
+  int64_t most_;  // elements of scratch
+  int64_t held_ = 0;
+  std::unique_ptr<T[], AlignedDelete> memory_;
+  int64_t products_ = 0, refused_ = 0;
+};
+
+extern template class VendorInnerProducts<float>;
+extern template class VendorInnerProducts<double>;
+
+}  // namespace isobit::kernels
