@@ -1,5 +1,6 @@
 #include "isobit/base/text.h"
 #include "isobit/kernels/correct/inner_products.h"
+#include "isobit/platform/arithmetic.h"
 #include "isobit/platform/platform.h"
 #include "isobit/platform/vendor_product.h"
 
@@ -8,35 +9,67 @@ namespace isobit::platform {
 Engine::Engine(const Platform& platform) : platform_(platform), pool_(platform.threads) {}
 Engine::~Engine() = default;
 
-kernels::KernelContext Engine::context() { return {platform_.isa, &pool_, inner_products_.get()}; }
-
-Status Engine::use_arithmetic(std::string_view arithmetic) {
-  if (arithmetic == arithmetic_) return {};
-  const kernels::KernelContext plain{platform_.isa, &pool_};
-  if (arithmetic == "ordered-1") {
-    if (platform_.backend != "ordered") {
-      return usage_error(text_of("platform '", platform_.text(), "' cannot compute ", arithmetic,
-                                 ", whose order is written down: use 'ordered', or a job of arithmetic correct-1"));
-    }
-    inner_products_ = nullptr;
-  } else if (arithmetic == "correct-1") {
-    std::unique_ptr<kernels::correct::Float64Product> product;
-    if (platform_.backend == "ordered") {
-      product = std::make_unique<kernels::correct::OrderedProduct>(plain);
-    } else {
-      ISOBIT_TRY(product, open_vendor_product(platform_.backend, platform_.core, platform_.threads, plain));
-    }
-    inner_products_ = std::make_unique<kernels::correct::CorrectInnerProducts>(plain, std::move(product));
-  } else {
-    return unreadable(text_of("arithmetic '", arithmetic, "' is not one of this version: ordered-1, correct-1"));
+kernels::KernelContext Engine::context() {
+  kernels::KernelContext context{platform_.isa, &pool_};
+  if (arithmetic_ == "correct-1") {
+    context.products_f32 = correct_.get();
+  } else if (arithmetic_ != "ordered-1") {
+    context.products_f32 = float32_.get();
+    context.products_f64 = float64_.get();
   }
-  arithmetic_ = arithmetic;
+  return context;
+}
+
+Status Engine::use_arithmetic(std::string_view name) {
+  if (name == arithmetic_) return {};
+  const Arithmetic* arithmetic = find_arithmetic(name);
+  if (arithmetic == nullptr) {
+    std::vector<std::string> names;
+    for (const Arithmetic& a : arithmetics()) names.push_back(a.name);
+    return unreadable(text_of("arithmetic '", name, "' is not one of this version: ", join_or(names)));
+  }
+  const bool ordered = platform_.backend == "ordered";
+  if (!ordered && !arithmetic->any_library) {
+    return usage_error(text_of("platform '", platform_.text(), "' cannot compute ", name,
+                               ", whose order is written down: use 'ordered', or a job of arithmetic correct-1"));
+  }
+  if (name == "correct-1") {
+    ISOBIT_RETURN_IF_ERROR(open_correct());
+  } else if (!ordered) {
+    ISOBIT_RETURN_IF_ERROR(open_plain(arithmetic->computes_in == DType::kFloat64));
+  }
+  arithmetic_ = name;
+  return {};
+}
+
+Status Engine::open_correct() {
+  if (correct_ != nullptr) return {};
+  const kernels::KernelContext plain{platform_.isa, &pool_};
+  std::unique_ptr<kernels::correct::Float64Product> product;
+  if (platform_.backend == "ordered") {
+    product = std::make_unique<kernels::correct::OrderedProduct>(plain);
+  } else {
+    ISOBIT_TRY(product, open_vendor_product(platform_.backend, platform_.core, platform_.threads, plain));
+  }
+  correct_ = std::make_unique<kernels::correct::CorrectInnerProducts>(plain, std::move(product));
+  return {};
+}
+
+Status Engine::open_plain(bool in_float64) {
+  const kernels::KernelContext plain{platform_.isa, &pool_};
+  if (in_float64 && float64_ == nullptr) {
+    ISOBIT_TRY(float64_,
+               open_vendor_inner_products<double>(platform_.backend, platform_.core, platform_.threads, plain));
+  }
+  if (!in_float64 && float32_ == nullptr) {
+    ISOBIT_TRY(float32_, open_vendor_inner_products<float>(platform_.backend, platform_.core, platform_.threads, plain));
+  }
   return {};
 }
 
 Repairs Engine::repairs() const {
-  if (inner_products_ == nullptr) return {};
-  const auto& s = inner_products_->statistics();
+  if (correct_ == nullptr) return {};
+  const auto& s = correct_->statistics();
   return {s.elements, s.repaired};
 }
 

@@ -17,9 +17,13 @@
 #include "isobit/base/thread_pool.h"
 #include "isobit/kernels/context.h"
 
-namespace isobit::kernels::correct {
+namespace isobit::kernels {
+template <class T>
+class InnerProducts;
+namespace correct {
 class CorrectInnerProducts;
 }
+}  // namespace isobit::kernels
 
 namespace isobit::platform {
 
@@ -51,22 +55,28 @@ struct Repairs {
 // A platform made ready: it owns the threads and, after use_arithmetic, the inner products.
 class Engine {
  public:
-  explicit Engine(const Platform& platform);  // of arithmetic ordered-1 where the platform can
+  explicit Engine(const Platform& platform);  // of the ordered kernels until use_arithmetic
   ~Engine();
   const Platform& platform() const { return platform_; }
   ThreadPool& pool() { return pool_; }
   kernels::KernelContext context();
 
-  // From now on, context() computes by this arithmetic. kUsage: the platform cannot (a vendor's library has no written
-  // order); kUnavailable: the library or its core type is not there. Asking for the same one again does nothing.
+  // From now on, context() computes inner products as this arithmetic (arithmetic.h) has them; the rounding of logged
+  // arithmetic is a stage of the executor. kUsage: the platform cannot (a vendor's library has no written order);
+  // kUnavailable: the library or its core type is not there. A library once opened stays open.
   Status use_arithmetic(std::string_view arithmetic);
   Repairs repairs() const;  // of correct-1
 
  private:
   Platform platform_;
   ThreadPool pool_;
+  Status open_correct();
+  Status open_plain(bool in_float64);
+
   std::string arithmetic_;
-  std::unique_ptr<kernels::correct::CorrectInnerProducts> inner_products_;
+  std::unique_ptr<kernels::correct::CorrectInnerProducts> correct_;
+  std::unique_ptr<kernels::InnerProducts<float>> float32_;  // of a vendor's library
+  std::unique_ptr<kernels::InnerProducts<double>> float64_;
 };
 
 }  // namespace isobit::platform

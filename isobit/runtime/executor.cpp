@@ -95,7 +95,7 @@ const Tensor* storage_to_reuse(const Kernel& kernel, const KernelCall& call, int
 }  // namespace
 
 Expected<std::vector<Tensor>> Executor::run(const kernels::KernelContext& ctx, Feeds feeds, Observer* observer,
-                                            MemoryUse* memory) const {
+                                            MemoryUse* memory, Stage* stage) const {
   Values values(graph_.value_count());
   for (auto& [id, tensor] : feeds) {
     const graph::Value& value = graph_.value(id);
@@ -121,7 +121,10 @@ Expected<std::vector<Tensor>> Executor::run(const kernels::KernelContext& ctx, F
       const bool fits = over != nullptr && over->dtype() == value.dtype && over->bytes() == value_bytes(value);
       call.outputs[o] = fits ? over->reshaped(value.shape()) : Tensor(value.dtype, value.shape());
     }
-    if (!kernel.is_view) ISOBIT_RETURN_IF_ERROR(kernel.run(call));
+    if (!kernel.is_view) {
+      ISOBIT_RETURN_IF_ERROR(kernel.run(call));
+      if (stage != nullptr) ISOBIT_RETURN_IF_ERROR(stage->apply(n, call));
+    }
 
     for (size_t o = 0; o < node.outputs.size(); ++o) {
       const ValueId id = node.outputs[o];

@@ -14,12 +14,23 @@
 
 namespace isobit::runtime {
 
+struct KernelCall;  // kernel_call.h
+
 // Sees operator outputs in node order; must not change them. The tensor may be overwritten once the call returns:
 // clone() what is to be kept.
 class Observer {
  public:
   virtual ~Observer() = default;
   virtual void on_output(const graph::Graph& graph, const graph::Node& node, int output, const Tensor& tensor) = 0;
+};
+
+// Changes an operator's outputs before anybody sees them: the rounding of logged arithmetic.
+class Stage {
+ public:
+  virtual ~Stage() = default;
+  // Node `index` of the graph has run. Its operands are as they were, but for those that its kernel may write over;
+  // outputs are to be changed in place. Not called for views. An error ends the run.
+  virtual Status apply(size_t index, KernelCall& call) = 0;
 };
 
 struct MemoryUse {
@@ -36,9 +47,9 @@ class Executor {
 
   // Feeds give every graph input; a feed that nobody else holds may be overwritten. Returns the graph's outputs in
   // order. Errors: kUnreadable when data do not fit (a label or index out of range). Determinism class: that of the
-  // kernels; neither ctx nor observers reach the bits.
+  // kernels and the stage; neither ctx nor observers reach the bits.
   Expected<std::vector<Tensor>> run(const kernels::KernelContext& ctx, Feeds feeds, Observer* observer = nullptr,
-                                    MemoryUse* memory = nullptr) const;
+                                    MemoryUse* memory = nullptr, Stage* stage = nullptr) const;
 
   // The operators of `graph` that no kernel implements, each once.
   static std::vector<std::string> unsupported_operators(const graph::Graph& graph);

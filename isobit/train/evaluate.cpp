@@ -55,13 +55,29 @@ Status score(const EvalGraph& eval, const runtime::Executor& executor, data::Bat
 
 }  // namespace
 
-Expected<Evaluation> evaluate(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
-                              platform::Engine& engine) {
+namespace {
+
+std::vector<NamedTensor> in_float32(const std::vector<NamedTensor>& state) {
+  std::vector<NamedTensor> narrow;
+  for (const auto& [name, tensor] : state) {
+    if (tensor.dtype() != DType::kFloat64) {
+      narrow.push_back({name, tensor});
+      continue;
+    }
+    narrow.push_back({name, Tensor(DType::kFloat32, tensor.shape())});
+    const auto to = narrow.back().tensor.span<float>();
+    const auto from = tensor.span<double>();
+    for (size_t i = 0; i < from.size(); ++i) to[i] = static_cast<float>(from[i]);
+  }
+  return narrow;
+}
+
+Expected<Evaluation> score_all(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
+                               platform::Engine& engine) {
   const int64_t count =
       job.evaluate_samples == 0 ? dataset.test_count() : std::min(job.evaluate_samples, dataset.test_count());
   Evaluation total;
   if (count == 0) return total;
-  ISOBIT_RETURN_IF_ERROR(engine.use_arithmetic(job.arithmetic));
   // Rows do not meet before the final sum, so the batch size is free.
   int64_t batch = std::min<int64_t>(count, std::max<int64_t>(job.batch, 32));
   std::vector<float> losses;
@@ -77,6 +93,17 @@ Expected<Evaluation> evaluate(const Job& job, const data::Dataset& dataset, cons
   const float sum = numerics::sum_rounded(losses.data(), static_cast<int64_t>(losses.size()));
   total.loss = sum / static_cast<float>(total.rows);
   return total;
+}
+
+}  // namespace
+
+Expected<Evaluation> evaluate(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
+                              platform::Engine& engine) {
+  const bool narrow = arithmetic_of(job).computes_in == DType::kFloat64;
+  ISOBIT_RETURN_IF_ERROR(engine.use_arithmetic(narrow ? "correct-1" : job.arithmetic));
+  const Expected<Evaluation> result = score_all(job, dataset, narrow ? in_float32(state) : state, engine);
+  ISOBIT_RETURN_IF_ERROR(engine.use_arithmetic(job.arithmetic));
+  return result;
 }
 
 }  // namespace isobit::train

@@ -4,6 +4,20 @@
 
 namespace isobit::train {
 
+namespace {
+
+void write_numbers(ByteWriter& w, const std::map<std::string, double>& numbers) {
+  w.u64(numbers.size());
+  for (const auto& [name, value] : numbers) {
+    w.text(name);
+    w.f64(value);
+  }
+}
+
+}  // namespace
+
+const platform::Arithmetic& arithmetic_of(const Job& job) { return platform::arithmetic_of(job.arithmetic); }
+
 Bytes canonical_job_bytes(const Job& job) {
   ByteWriter w;
   w.text("isobit.job");
@@ -34,6 +48,15 @@ Bytes canonical_job_bytes(const Job& job) {
   w.f64(job.min_lr);
   w.i64(job.evaluate_samples);
   w.i64(job.commit_every);
+  if (arithmetic_of(job).rounds) w.i64(job.rounding.bits);
+  if (arithmetic_of(job).logs) {
+    w.u8(static_cast<uint8_t>(job.rounding.log));
+    w.u8(static_cast<uint8_t>(job.rounding.bound));
+    w.f64(job.rounding.divergence);
+    write_numbers(w, job.rounding.divergences);
+    w.f64(job.rounding.threshold);
+    write_numbers(w, job.rounding.thresholds);
+  }
   return w.take();
 }
 

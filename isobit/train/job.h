@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,17 +12,40 @@
 #include "isobit/base/status.h"
 #include "isobit/data/dataset.h"
 #include "isobit/models/model.h"
+#include "isobit/platform/arithmetic.h"
 
 namespace isobit::train {
 
 enum class Optimizer { kSgd, kAdam, kAdamW };
 enum class Schedule { kConstant, kStep, kCosine };
+enum class RoundingLog { kSparse, kOvt };
+enum class DivergenceBound { kCalibrated, kSound };
+
+// Of the arithmetics that round: `rounded` and `logged-1`.
+struct Rounding {
+  int64_t bits = 32;  // kept of a float32: 22 to 32
+  // logged-1 only, all of it.
+  RoundingLog log = RoundingLog::kSparse;
+  // Sparse: how far the float64 results of two platforms may lie apart, by proof or as measured.
+  DivergenceBound bound = DivergenceBound::kCalibrated;
+  // As measured, with its margin: in units of 2^-53 times the product of the 2-norms of row and column. Per operator,
+  // else `divergence`.
+  double divergence = 4;
+  std::map<std::string, double> divergences;
+  // Ovt: the distance from the rounded value, in units of the spacing of rounded values, from which on a decision is
+  // written down. Per operator, else `threshold`.
+  double threshold = 0.25;
+  std::map<std::string, double> thresholds;
+  bool operator==(const Rounding&) const = default;
+};
 
 struct Job {
   std::string name = "job";
   uint64_t seed = 0;
   int64_t steps = 0;
   std::string arithmetic = "ordered-1";
+
+  Rounding rounding;
 
   models::ModelConfig model;  // batch, input_shape, classes, training and seed are filled from the rest
   data::DataConfig data;
@@ -51,6 +75,9 @@ struct Job {
   int64_t checkpoint_every = 0;  // 0: only at the end
   int64_t checkpoint_keep = 3;
 };
+
+// The arithmetic of the job. REQUIRES one of parse_job.
+const platform::Arithmetic& arithmetic_of(const Job& job);
 
 // Reads TOML. `source` names it in messages; `overrides` are "table.key=value" as --set gives them; relative paths in
 // the job are resolved against `folder`. Errors: kUnreadable for malformed TOML (with line and column), an unknown key

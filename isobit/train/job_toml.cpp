@@ -13,7 +13,7 @@
 
 #include "isobit/base/file.h"
 #include "isobit/base/text.h"
-#include "isobit/train/job.h"
+#include "isobit/train/job_names_internal.h"
 
 namespace isobit::train {
 namespace {
@@ -53,6 +53,21 @@ class Table {
       return unreadable(text_of(where(key), ": found ", *value, ", expected ", least, " to ", most));
     }
     out = *value;
+    return {};
+  }
+  // A table of numbers, { Conv = 3.5, MatMul = 2 }.
+  Status reals(const char* key, std::map<std::string, double>& out, double least, double most) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return {};
+    if (!node->is_table()) return wrong(key, *node, "a table of numbers, like { Conv = 4.0 }");
+    for (const auto& [name, number] : *node->as_table()) {
+      const auto value = number.value<double>();
+      if (!value || !number.is_number() || !(*value >= least && *value <= most)) {
+        return unreadable(
+            text_of(where(key), ": '", std::string(name.str()), "' must be a number from ", least, " to ", most));
+      }
+      out[std::string(name.str())] = *value;
+    }
     return {};
   }
   Status boolean(const char* key, bool& out) {
@@ -134,10 +149,8 @@ class Table {
   std::vector<std::string> known_;
 };
 
-const std::vector<std::string> kTables = {"job",      "model",  "data",       "optimizer",
-                                          "schedule", "commit", "checkpoint", "evaluate"};
-const std::vector<std::string> kOptimizers = {"sgd", "adam", "adamw"};
-const std::vector<std::string> kSchedules = {"constant", "step", "cosine"};
+const std::vector<std::string> kTables = {"job",    "model",      "data",     "optimizer", "schedule",
+                                          "commit", "checkpoint", "evaluate", "rounding"};
 constexpr int64_t kMost = int64_t{1} << 31;
 
 // The name becomes that of a folder, so it must not lead elsewhere.
@@ -160,9 +173,11 @@ Status read_job(Table t, Job& job) {
   if (!t.present("steps")) return unreadable(text_of(t.where("steps"), ": is missing; say how many steps to train"));
   ISOBIT_RETURN_IF_ERROR(t.integer("steps", job.steps, 1, 1 << 22));
   ISOBIT_RETURN_IF_ERROR(t.text("arithmetic", job.arithmetic));
-  if (job.arithmetic != "ordered-1" && job.arithmetic != "correct-1") {
-    return unreadable(text_of(t.where("arithmetic"), ": found '", job.arithmetic,
-                              "', this version offers 'ordered-1' and 'correct-1'"));
+  if (platform::find_arithmetic(job.arithmetic) == nullptr) {
+    std::vector<std::string> names;
+    for (const platform::Arithmetic& a : platform::arithmetics()) names.push_back(a.name);
+    return unreadable(
+        text_of(t.where("arithmetic"), ": found '", job.arithmetic, "', this version offers ", join_or(names)));
   }
   return t.finish();
 }
@@ -255,6 +270,25 @@ Status read_schedule(Table t, Job& job) {
   return t.finish();
 }
 
+Status read_rounding(Table t, Job& job) {
+  Rounding& r = job.rounding;
+  const platform::Arithmetic& arithmetic = arithmetic_of(job);
+  if (arithmetic.rounds) ISOBIT_RETURN_IF_ERROR(t.integer("bits", r.bits, 22, 32));
+  if (arithmetic.logs) {
+    ISOBIT_RETURN_IF_ERROR(t.choice("log", kLogs, r.log));
+    ISOBIT_RETURN_IF_ERROR(t.choice("bound", kBounds, r.bound));
+    ISOBIT_RETURN_IF_ERROR(t.real("divergence", r.divergence, 0, 1e9));
+    ISOBIT_RETURN_IF_ERROR(t.reals("divergences", r.divergences, 0, 1e9));
+    ISOBIT_RETURN_IF_ERROR(t.real("threshold", r.threshold, 0, 0.5));
+    ISOBIT_RETURN_IF_ERROR(t.reals("thresholds", r.thresholds, 0, 0.5));
+  }
+  const Status rest = t.finish();
+  if (!rest && !arithmetic.logs) {
+    return unreadable(text_of(rest.error().message, " (job.arithmetic is '", job.arithmetic, "')"));
+  }
+  return rest;
+}
+
 Status read_rest(Table commit, Table checkpoint, Table evaluate, Job& job) {
   ISOBIT_RETURN_IF_ERROR(commit.integer("every", job.commit_every, 1, kMost));
   ISOBIT_RETURN_IF_ERROR(commit.finish());
@@ -329,6 +363,7 @@ Expected<Job> parse_job(std::string_view text, const std::string& source, const 
   ISOBIT_RETURN_IF_ERROR(read_data(table("data"), job, folder));
   ISOBIT_RETURN_IF_ERROR(read_optimizer(table("optimizer"), job));
   ISOBIT_RETURN_IF_ERROR(read_schedule(table("schedule"), job));
+  ISOBIT_RETURN_IF_ERROR(read_rounding(table("rounding"), job));
   ISOBIT_RETURN_IF_ERROR(read_rest(table("commit"), table("checkpoint"), table("evaluate"), job));
   return job;
 }
@@ -337,75 +372,6 @@ Expected<Job> load_job(const std::string& path, const std::vector<std::string>& 
   ISOBIT_TRY(const Bytes bytes, read_file(path, kMaxJobBytes));
   return parse_job({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path,
                    fs::path(path).parent_path().string(), overrides);
-}
-
-std::string job_to_toml(const Job& job) {
-  auto strings = [](const std::vector<std::string>& list) {
-    toml::array array;
-    for (const std::string& s : list) array.push_back(s);
-    return array;
-  };
-  auto absolute = [](std::vector<std::string> paths) {
-    for (std::string& p : paths) p = fs::absolute(p).lexically_normal().string();
-    return paths;
-  };
-  toml::table model{{"builder", job.model.builder}};
-  if (job.model.builder == "resnet") {
-    model.insert("blocks", job.model.blocks);
-    model.insert("width", job.model.width);
-  }
-  if (job.model.builder == "gpt") {
-    model.insert("layers", job.model.layers);
-    model.insert("heads", job.model.heads);
-    model.insert("channels", job.model.channels);
-    model.insert("dropout", job.model.dropout);
-  }
-  toml::table data{{"dataset", job.data.dataset}, {"batch", job.batch}};
-  if (job.data.context > 0) data.insert("context", job.data.context);
-  if (!job.data.augment.empty()) data.insert("augment", strings(job.data.augment));
-  const std::array<std::pair<const char*, const std::string*>, 5> paths = {
-      {{"path", &job.data.path},
-       {"labels_path", &job.data.labels_path},
-       {"test_path", &job.data.test_path},
-       {"test_labels_path", &job.data.test_labels_path},
-       {"salt", &job.salt_path}}};
-  for (const auto& [key, path] : paths) {
-    if (!path->empty()) data.insert(key, fs::absolute(*path).lexically_normal().string());
-  }
-  if (!job.data.files.empty()) data.insert("files", strings(absolute(job.data.files)));
-  if (!job.data.test_files.empty()) data.insert("test_files", strings(absolute(job.data.test_files)));
-  toml::table optimizer{{"name", kOptimizers[static_cast<size_t>(job.optimizer)]},
-                        {"lr", job.lr},
-                        {"weight_decay", job.weight_decay},
-                        {"clip_norm", job.clip_norm}};
-  if (job.optimizer == Optimizer::kSgd) {
-    optimizer.insert("momentum", job.momentum);
-    optimizer.insert("nesterov", job.nesterov);
-  } else {
-    optimizer.insert("beta1", job.beta1);
-    optimizer.insert("beta2", job.beta2);
-    optimizer.insert("epsilon", job.epsilon);
-  }
-  toml::table schedule{{"name", kSchedules[static_cast<size_t>(job.schedule)]}, {"warmup", job.warmup}};
-  if (job.schedule == Schedule::kStep) {
-    schedule.insert("every", job.decay_every);
-    schedule.insert("factor", job.decay_factor);
-  }
-  if (job.schedule == Schedule::kCosine) schedule.insert("min_lr", job.min_lr);
-  const toml::table root{{"job", toml::table{{"name", job.name},
-                                             {"seed", static_cast<int64_t>(job.seed)},
-                                             {"steps", job.steps},
-                                             {"arithmetic", job.arithmetic}}},
-                         {"model", model},
-                         {"data", data},
-                         {"optimizer", optimizer},
-                         {"schedule", schedule},
-                         {"commit", toml::table{{"every", job.commit_every}}},
-                         {"checkpoint", toml::table{{"every", job.checkpoint_every}, {"keep", job.checkpoint_keep}}},
-                         {"evaluate", toml::table{{"samples", job.evaluate_samples}}}};
-  std::ostringstream out;
-  out << root << "\n";
-  return out.str();
 }
 
 }  // namespace isobit::train

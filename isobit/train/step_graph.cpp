@@ -2,6 +2,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/graph/autograd/autograd.h"
+#include "isobit/graph/in_float64.h"
 
 namespace isobit::train {
 namespace {
@@ -119,6 +120,9 @@ Expected<StepGraph> build_step_graph(const Job& job, const data::Dataset& datase
   }
   g.add_output(loss);
   for (const StateSlot& slot : step.slots) g.add_output(slot.out);
+  if (arithmetic_of(job).computes_in == DType::kFloat64) {
+    ISOBIT_TRY(step.graph, graph::in_float64(g));
+  }
   return step;
 }
 

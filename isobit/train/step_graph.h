@@ -1,7 +1,7 @@
 // One training step as one single-assignment graph: forward, loss, backward, clipping, optimizer.
 //
 // Its node order is the order of execution and the schema of an operator trace: a pure function of the job and the
-// dataset's shape.
+// dataset's shape. Its real values are of the type that the job's arithmetic computes in.
 #pragma once
 
 #include <string>
@@ -34,8 +34,8 @@ struct StepGraph {
 
 Expected<StepGraph> build_step_graph(const Job& job, const data::Dataset& dataset);
 
-// The same network for inference on `batch` samples; outputs: row losses, logits. Parameters and buffers are inputs
-// with the names of the step graph's slots.
+// The same network, always in float32, for inference on `batch` samples; outputs: row losses, logits. Parameters and
+// buffers are inputs with the names of the step graph's slots.
 struct EvalGraph {
   graph::Graph graph;
   graph::ValueId input;

@@ -27,7 +27,28 @@ Trainer::Trainer(Job job, std::shared_ptr<const data::Dataset> dataset, platform
       dataset_(std::move(dataset)),
       engine_(engine),
       graph_(std::move(graph)),
-      executor_(graph_.graph) {}
+      executor_(graph_.graph) {
+  if (arithmetic_of(job_).rounds)
+    rounding_ = std::make_unique<runtime::RoundingStage>(static_cast<int>(job_.rounding.bits));
+}
+
+namespace {
+
+// The same values in float64, unless they are no float32 values or float32 is what is wanted.
+Tensor in_type(DType wanted, Tensor tensor) {
+  if (tensor.dtype() != DType::kFloat32 || wanted != DType::kFloat64) return tensor;
+  Tensor wide(DType::kFloat64, tensor.shape());
+  const auto from = tensor.span<float>();
+  const auto to = wide.span<double>();
+  for (size_t i = 0; i < from.size(); ++i) to[i] = static_cast<double>(from[i]);
+  return wide;
+}
+
+float as_float(const Tensor& scalar) {
+  return scalar.dtype() == DType::kFloat64 ? static_cast<float>(scalar.data<double>()[0]) : scalar.data<float>()[0];
+}
+
+}  // namespace
 
 void Trainer::initialise() {
   for (const StateSlot& slot : graph_.slots) {
@@ -48,13 +69,13 @@ void Trainer::initialise() {
         for (int64_t i = 0; i < n; ++i) data[i] *= slot.init.a;
         break;
     }
-    state_.push_back({slot.name, std::move(tensor)});
+    state_.push_back({slot.name, in_type(graph_.graph.value(slot.in).dtype, std::move(tensor))});
   }
 }
 
 runtime::Executor::Feeds Trainer::feeds(data::Batch batch, double lr) {
   runtime::Executor::Feeds feeds;
-  feeds.emplace_back(graph_.input, std::move(batch.input));
+  feeds.emplace_back(graph_.input, in_type(graph_.graph.value(graph_.input).dtype, std::move(batch.input)));
   feeds.emplace_back(graph_.labels, batch.labels.reshaped(graph_.graph.value(graph_.labels).shape()));
   feeds.emplace_back(graph_.lr, Tensor::scalar(lr));
   if (graph_.step != kNoValue) feeds.emplace_back(graph_.step, Tensor::scalar(step_));
@@ -67,7 +88,7 @@ runtime::Executor::Feeds Trainer::feeds(data::Batch batch, double lr) {
   return feeds;
 }
 
-Expected<StepResult> Trainer::advance(runtime::Observer* observer, runtime::MemoryUse* memory) {
+Expected<StepResult> Trainer::advance(runtime::Observer* observer, runtime::MemoryUse* memory, runtime::Stage* stage) {
   ISOBIT_CHECK(step_ < job_.steps);
   data::Batch batch = data::train_batch(*dataset_, batch_options_, step_, engine_.pool());
   StepResult result{step_ + 1, {}, 0, learning_rate(job_, step_)};
@@ -75,9 +96,9 @@ Expected<StepResult> Trainer::advance(runtime::Observer* observer, runtime::Memo
   if (tamper_.before_step) tamper_.before_step(result.step, batch, lr);
   result.indices = batch.indices;
 
-  ISOBIT_TRY(std::vector<Tensor> outputs,
-             executor_.run(engine_.context(), feeds(std::move(batch), lr), observer, memory));
-  result.loss = outputs[0].data<float>()[0];
+  ISOBIT_TRY(std::vector<Tensor> outputs, executor_.run(engine_.context(), feeds(std::move(batch), lr), observer,
+                                                        memory, stage != nullptr ? stage : rounding_.get()));
+  result.loss = as_float(outputs[0]);
   for (size_t i = 0; i < state_.size(); ++i) state_[i].tensor = std::move(outputs[i + 1]);
   ++step_;
   beta1_power_ *= job_.beta1;

@@ -10,6 +10,7 @@
 #include "isobit/data/batch.h"
 #include "isobit/platform/platform.h"
 #include "isobit/runtime/executor.h"
+#include "isobit/runtime/stages/rounding_stage.h"
 #include "isobit/train/job.h"
 #include "isobit/train/step_graph.h"
 
@@ -18,7 +19,7 @@ namespace isobit::train {
 struct StepResult {
   int64_t step = 0;  // 1 for the first
   std::vector<int64_t> indices;
-  float loss = 0;
+  float loss = 0;  // of a float64 step: the nearest float32
   double lr = 0;
 };
 
@@ -52,12 +53,15 @@ class Trainer {
 
   // One step. REQUIRES step() < job().steps. After an error the trainer is unusable.
   // Determinism class: job().arithmetic.
-  Expected<StepResult> advance(runtime::Observer* observer = nullptr, runtime::MemoryUse* memory = nullptr);
+  // stage: of arithmetic logged-1, the one that writes the log of this step or follows it; null rounds without a log.
+  Expected<StepResult> advance(runtime::Observer* observer = nullptr, runtime::MemoryUse* memory = nullptr,
+                               runtime::Stage* stage = nullptr);
 
   // Continues from a state that advance() once produced. Errors (kUnreadable): a name, type or shape that does not fit.
   Status restore(std::vector<NamedTensor> state, int64_t step);
 
-  // Scores the state on the job's evaluation samples. Independent of how they are batched.
+  // Scores the state on the job's evaluation samples. Independent of how they are batched. What was trained in float64
+  // is scored in float32 by correct-1, so that no log is needed for it.
   Expected<Evaluation> evaluate();
 
   void set_tamper(Tamper tamper) { tamper_ = std::move(tamper); }
@@ -76,7 +80,8 @@ class Trainer {
   data::BatchOptions batch_options_;
   std::vector<NamedTensor> state_;
   int64_t step_ = 0;
-  double beta1_power_ = 1, beta2_power_ = 1;  // of step_
+  double beta1_power_ = 1, beta2_power_ = 1;          // of step_
+  std::unique_ptr<runtime::RoundingStage> rounding_;  // null when the arithmetic does not round
   Tamper tamper_;
 };
 

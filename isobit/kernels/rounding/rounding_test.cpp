@@ -1,0 +1,178 @@
+#include <gtest/gtest.h>
+#include <mpfr.h>
+
+#include <cmath>
+#include <random>
+
+#include "isobit/kernels/rounding/round_to_bits.h"
+#include "isobit/kernels/rounding/steps.h"
+#include "isobit/kernels/testing.h"
+
+namespace isobit::kernels::rounding {
+namespace {
+
+using numerics::bits_of;
+
+// MPFR's own rounding to bits - 8 significant bits, with the exponent range and subnormals of float32.
+double rounded_by_mpfr(double x, int bits) {
+  if (std::isnan(x)) return numerics::nan_f64();
+  mpfr_set_emin(-148 + (32 - bits));
+  mpfr_set_emax(128);
+  mpfr_t r;
+  mpfr_init2(r, bits - 8);
+  mpfr_set_emin(-1100);
+  mpfr_set_emax(1100);
+  mpfr_t wide;
+  mpfr_init2(wide, 53);
+  mpfr_set_d(wide, x, MPFR_RNDN);
+  mpfr_set_emin(-148 + (32 - bits));
+  mpfr_set_emax(128);
+  int inexact = mpfr_set(r, wide, MPFR_RNDN);
+  inexact = mpfr_check_range(r, inexact, MPFR_RNDN);
+  mpfr_subnormalize(r, inexact, MPFR_RNDN);
+  const double rounded = mpfr_get_d(r, MPFR_RNDN);
+  mpfr_set_emin(-1100);
+  mpfr_set_emax(1100);
+  mpfr_clears(r, wide, static_cast<mpfr_ptr>(nullptr));
+  return rounded;
+}
+
+// Doubles near float32 values, near rounding boundaries of every width, and of any magnitude.
+std::vector<double> values(size_t n, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<double> v = {0.0,       -0.0,     0x1p-149,       0x1p-150,       0x1.8p-150,
+                           -0x1p-160, 0x1p-126, 0x1.fffffep127, 0x1.ffffffp127, 0x1.fffffefffffffp127,
+                           0x1p128,   -0x1p300, HUGE_VAL,       -HUGE_VAL,      std::nan("0x7"),
+                           0x1p-1074};
+  while (v.size() < n) {
+    const uint64_t w = random();
+    double x = static_cast<double>(numerics::f32_from_bits(static_cast<uint32_t>(w)));
+    if (!std::isfinite(x)) continue;
+    const double ulp = spacing(x, kMostBits);
+    switch (w >> 62) {
+      case 0:
+        x += ulp * std::ldexp(1.0, static_cast<int>(w >> 40 & 15) - 8) * (w >> 61 & 1 ? 0.5 : 1.0);
+        break;
+      case 1:
+        x += ulp / 2 * (1 + std::ldexp(w >> 61 & 1 ? 1.0 : -1.0, -static_cast<int>(w >> 40 & 31)));
+        break;
+      case 2:
+        x += ulp * (static_cast<double>(w >> 40 & 0xffff) / 65536 - 0.5);
+        break;
+      default:
+        x = numerics::f64_from_bits(random());
+    }
+    v.push_back(x);
+  }
+  return v;
+}
+
+TEST(RoundToBits, IsMpfrs) {
+  for (int bits = kLeastBits; bits <= kMostBits; ++bits) {
+    for (double x : values(20000, static_cast<uint64_t>(bits))) {
+      ASSERT_EQ(bits_of(rounded_by_mpfr(x, bits)), bits_of(round_to_bits(x, bits))) << bits << " bits of " << x;
+    }
+  }
+}
+
+TEST(RoundToBits, KeepsWhatItMade) {
+  for (int bits = kLeastBits; bits <= kMostBits; ++bits) {
+    for (double x : values(2000, 7)) {
+      const double r = round_to_bits(x, bits);
+      ASSERT_EQ(bits_of(r), bits_of(round_to_bits(r, bits)));
+      if (!std::isfinite(r)) continue;
+      ASSERT_EQ(r, static_cast<double>(static_cast<float>(r)));
+      ASSERT_EQ(bits_of(static_cast<float>(r)) & ((uint32_t{1} << (32 - bits)) - 1), 0u);
+      ASSERT_LE(std::fabs(x - r), spacing(x, bits) / 2);
+    }
+  }
+}
+
+TEST(Steps, AllInstructionSetsRoundAlike) {
+  for (Isa isa : available_isas()) {
+    const Steps& steps = steps_of(isa);
+    for (int bits : {22, 26, 31, 32}) {
+      std::vector<double> x = values(4099, 3), expected = x;
+      for (double& v : expected) v = round_to_bits(v, bits);
+      steps.round(static_cast<int64_t>(x.size()), x.data(), bits);
+      EXPECT_TRUE(testing::same_bits(expected, x)) << name_of(isa) << ", " << bits << " bits";
+    }
+  }
+}
+
+TEST(Steps, NearTiesAreThoseWhoseEndsRoundApart) {
+  const std::vector<double> from = values(1003, 11);
+  const size_t n = from.size();
+  const std::vector<double> norms = testing::random_values<double>(n, testing::Values::kUnit, 5);
+  std::vector<double> column_norms(n), column_bias(n);
+  for (size_t j = 0; j < n; ++j) {
+    column_norms[j] = std::fabs(norms[j]);
+    column_bias[j] = norms[n - 1 - j];
+  }
+  for (Isa isa : available_isas()) {
+    for (int bits : {24, 32}) {
+      for (double width : {0.0, 0x1p-50, 0x1p-26}) {
+        for (const double* bias :
+             {static_cast<const double*>(nullptr), static_cast<const double*>(column_bias.data())}) {
+          const NearTieRow row{3.0, column_norms.data(), bias == nullptr ? -0.25 : 0.0, bias, width, bits};
+          std::vector<double> x = from;
+          std::vector<uint64_t> flags(n);
+          const bool any = steps_of(isa).near_ties(static_cast<int64_t>(n), row, x.data(), flags.data());
+          bool expected_any = false;
+          for (size_t j = 0; j < n; ++j) {
+            const double scale = 3.0 * column_norms[j] + (bias == nullptr ? 0.25 : std::fabs(column_bias[j]));
+            const double w = width * scale;
+            const double low = round_to_bits(from[j] - w, bits) + 0.0, high = round_to_bits(from[j] + w, bits) + 0.0;
+            const bool apart = bits_of(low) != bits_of(high);
+            expected_any |= apart;
+            ASSERT_EQ(apart, flags[j] != 0) << from[j];
+            ASSERT_EQ(bits_of(apart ? from[j] : low), bits_of(x[j])) << from[j];
+          }
+          ASSERT_EQ(any, expected_any);
+        }
+      }
+    }
+  }
+}
+
+TEST(Steps, DecisionsFollowThePublishedRule) {
+  for (Isa isa : available_isas()) {
+    for (int bits : {27, 32}) {
+      std::vector<double> x = values(2000, 13);
+      const std::vector<double> from = x;
+      std::vector<uint8_t> decisions(x.size());
+      steps_of(isa).classify(static_cast<int64_t>(x.size()), 0.25, bits, x.data(), decisions.data());
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double r = round_to_bits(from[i], bits);
+        ASSERT_EQ(bits_of(r), bits_of(x[i]));
+        const bool far = std::fabs(from[i] - r) > 0.25 * spacing(from[i], bits);
+        ASSERT_EQ(int{decisions[i]}, !far ? 1 : from[i] < r ? 2 : 0) << from[i];
+      }
+    }
+  }
+}
+
+TEST(Steps, SumsOfSquaresHaveOneOrder) {
+  for (int64_t n : {0, 1, 7, 8, 9, 64, 1000, 1003}) {
+    const std::vector<double> x = testing::random_values<double>(static_cast<size_t>(n), testing::Values::kUnit, 17);
+    double lanes[8] = {}, sum = 0;
+    const int64_t whole = n - n % 8;
+    for (int64_t i = 0; i < whole; ++i) lanes[i % 8] += x[static_cast<size_t>(i)] * x[static_cast<size_t>(i)];
+    for (int64_t i = whole; i < n; ++i) sum += x[static_cast<size_t>(i)] * x[static_cast<size_t>(i)];
+    for (double lane : lanes) sum += lane;
+    for (Isa isa : available_isas()) EXPECT_EQ(bits_of(sum), bits_of(steps_of(isa).squares(n, x.data())));
+  }
+  const std::vector<double> x = testing::random_values<double>(60 * 37, testing::Values::kUnit, 19);
+  std::vector<double> expected(37, 0.5);
+  for (size_t l = 0; l < 60; ++l) {
+    for (size_t j = 0; j < 37; ++j) expected[j] += x[l * 37 + j] * x[l * 37 + j];
+  }
+  for (Isa isa : available_isas()) {
+    std::vector<double> sums(37, 0.5);
+    steps_of(isa).column_squares(60, 37, x.data(), 37, sums.data());
+    EXPECT_TRUE(testing::same_bits(expected, sums));
+  }
+}
+
+}  // namespace
+}  // namespace isobit::kernels::rounding

@@ -1,0 +1,5 @@
+#include "isobit/kernels/rounding/round_to_bits.h"
+#include "isobit/kernels/rounding/steps.h"
+
+#define ISOBIT_ISA avx2
+#include "isobit/kernels/rounding/steps_body.inc"

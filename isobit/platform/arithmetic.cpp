@@ -1,0 +1,32 @@
+#include "isobit/platform/arithmetic.h"
+
+#include "isobit/base/status.h"
+
+namespace isobit::platform {
+
+const std::vector<Arithmetic>& arithmetics() {
+  static const std::vector<Arithmetic> kAll = {
+      {"ordered-1", DType::kFloat32, false, false, true, false},
+      {"correct-1", DType::kFloat32, false, false, true},
+      {"logged-1", DType::kFloat64, true, true, true},
+      {"rounded", DType::kFloat64, true},
+      {"float64", DType::kFloat64},
+      {"float32", DType::kFloat32},
+  };
+  return kAll;
+}
+
+const Arithmetic* find_arithmetic(std::string_view name) {
+  for (const Arithmetic& a : arithmetics()) {
+    if (a.name == name) return &a;
+  }
+  return nullptr;
+}
+
+const Arithmetic& arithmetic_of(std::string_view name) {
+  const Arithmetic* found = find_arithmetic(name);
+  ISOBIT_CHECK(found != nullptr);
+  return *found;
+}
+
+}  // namespace isobit::platform

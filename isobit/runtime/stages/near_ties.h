@@ -1,0 +1,58 @@
+// Finding, in the outputs of an inner product, the few values that lie so close to a rounding boundary that another
+// platform might round them the other way; and evaluating single ones exactly.
+//
+// With d the largest distance of two platforms' results (RoundingRules::divergence_of, times u = 2^-53 and the scale),
+// widths in units of u times the scale, the surplus covering the rounding of interval ends (|x| <= scale, up to a part
+// in 2^20):
+//   an auditor needs an entry where round(y - w) != round(y + w),  w = d + 1;
+//   a trainer writes one where round(x - w) != round(x + w),       w = 2 d + 4, which covers every such y;
+//   an entry is superfluous where round(y - w) == round(y + w),    w = 3 d + 8.
+// e = d / 2 + 1 bounds the distance of one platform's result from the exact value.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "isobit/runtime/stages/inner_product.h"
+
+namespace isobit::runtime {
+
+inline constexpr double kUnit = 0x1p-53;
+inline double auditor_width(double d) { return (d + 1) * kUnit; }
+inline double trainer_width(double d) { return (2 * d + 4) * kUnit; }
+inline double superfluous_width(double d) { return (3 * d + 8) * kUnit; }
+inline double exact_width(double d) { return (d / 2 + 1) * kUnit; }
+
+struct NearTie {
+  uint64_t position = 0;  // in output 0 of the node
+  uint32_t block = 0;
+  int64_t i = 0, j = 0;
+  double value = 0;  // in float64, not rounded
+};
+
+// Rounds every output of the blocks that is decided within `width` times its scale, in place, and returns the others,
+// sorted by position, left as they were. Outputs that are zero because no term is nonzero are decided: +0.
+std::vector<NearTie> round_decided(const kernels::KernelContext& ctx, std::vector<ProductBlock>& blocks, double width,
+                                   int bits);
+
+// The block and place of an output. REQUIRES position to be one of them.
+NearTie locate(const std::vector<ProductBlock>& blocks, uint64_t position);
+
+// The inner product and bias of an output as an unevaluated sum of two float64 values, off by less than 2^-90 of its
+// scale. REQUIRES operands that are float32 values.
+struct ExactValue {
+  double high = 0, low = 0;
+};
+ExactValue evaluate_exactly(const ProductBlock& block, int64_t i, int64_t j);
+
+// The interval [low, high] of rounded values that x +- width * scale rounds to, +0 for zeros.
+struct Candidates {
+  double low = 0, high = 0;
+  bool one() const { return low == high; }
+  bool has(double v) const { return v >= low && v <= high; }
+};
+Candidates candidates(double x, double width, double scale, int bits);
+// The same around an exact value.
+Candidates candidates(const ExactValue& z, double width, double scale, int bits);
+
+}  // namespace isobit::runtime

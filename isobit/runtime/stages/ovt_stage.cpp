@@ -1,0 +1,114 @@
+#include "isobit/runtime/stages/ovt_stage.h"
+
+#include <atomic>
+
+#include "isobit/base/text.h"
+#include "isobit/kernels/rounding/round_to_bits.h"
+#include "isobit/kernels/rounding/steps.h"
+#include "isobit/runtime/stages/inner_product.h"
+
+namespace isobit::runtime {
+namespace {
+
+constexpr int64_t kGrain = 1 << 14;
+
+// f(output) for every output that is rounded.
+template <class F>
+Status for_each_rounded(KernelCall& call, F f) {
+  if (only_moves_values(call.node.op)) return {};
+  for (size_t o = 0; o < call.outputs.size(); ++o) {
+    const Tensor& tensor = call.outputs[o];
+    if (tensor.defined() && tensor.dtype() == DType::kFloat64) ISOBIT_RETURN_IF_ERROR(f(static_cast<int>(o)));
+  }
+  return {};
+}
+
+// The b-bit value next to r, below or above.
+double neighbour(double r, bool up, int bits) {
+  const double step = kernels::rounding::spacing(r, bits) / 4;
+  double next = r;
+  // A quarter of a spacing never leaves the value; towards zero the spacing may be half as large.
+  for (double away = step; next == r; away *= 2) {
+    next = kernels::rounding::round_to_bits(up ? r + away : r - away, bits) + 0.0;
+  }
+  return next;
+}
+
+}  // namespace
+
+Status OvtRecorder::apply(size_t index, KernelCall& call) {
+  const kernels::rounding::Steps& steps = kernels::rounding::steps_of(call.ctx.isa);
+  const double threshold = rules_.threshold_of(call.node.op);
+  return for_each_rounded(call, [&](int o) -> Status {
+    Tensor& tensor = call.outputs[static_cast<size_t>(o)];
+    double* x = tensor.data<double>();
+    OvtOutput entry{static_cast<uint32_t>(index), static_cast<uint32_t>(o),
+                    std::vector<uint8_t>(static_cast<size_t>(tensor.elements()))};
+    std::atomic<uint64_t> written{0};
+    const bool no_sign = is_inner_product(call.node.op);
+    call.ctx.pool->parallel_for(tensor.elements(), kGrain, [&](int64_t begin, int64_t end) {
+      steps.classify(end - begin, threshold, bits_, x + begin, entry.decisions.data() + begin);
+      uint64_t own = 0;
+      for (int64_t i = begin; i < end; ++i) own += entry.decisions[static_cast<size_t>(i)] != 1 ? 1 : 0;
+      for (int64_t i = begin; no_sign && i < end; ++i) x[i] += 0.0;
+      written += own;
+    });
+    LogCounts& counts = counts_[call.node.op];
+    counts.elements += entry.decisions.size();
+    counts.entries += written;
+    log_.outputs.push_back(std::move(entry));
+    return {};
+  });
+}
+
+void OvtFollower::begin_step(OvtLog log) {
+  log_ = std::move(log);
+  next_ = 0;
+  fault_.reset();
+}
+
+Status OvtFollower::end_step() {
+  if (next_ == log_.outputs.size()) return {};
+  return reject(text_of("node ", log_.outputs[next_].node), "the log has decisions for an output that takes none");
+}
+
+Status OvtFollower::reject(const std::string& op, const std::string& what) {
+  fault_ = LogFault{op, text_of(op, ": ", what)};
+  return rejected(fault_->what);
+}
+
+Status OvtFollower::apply(size_t index, KernelCall& call) {
+  return for_each_rounded(call, [&](int o) -> Status {
+    Tensor& tensor = call.outputs[static_cast<size_t>(o)];
+    const OvtOutput* entry = next_ < log_.outputs.size() ? &log_.outputs[next_] : nullptr;
+    if (entry == nullptr || entry->node != index || entry->output != static_cast<uint32_t>(o) ||
+        entry->decisions.size() != static_cast<size_t>(tensor.elements())) {
+      return reject(call.node.name,
+                    text_of("the log has no decisions for its output ", o, " of ", tensor.elements(), " elements"));
+    }
+    ++next_;
+    double* data = tensor.data<double>();
+    const double plus_zero = is_inner_product(call.node.op) ? 0.0 : -0.0;  // what leaves the sign of a zero alone
+    std::atomic<uint64_t> corrections{0}, entries{0};
+    call.ctx.pool->parallel_for(tensor.elements(), kGrain, [&](int64_t begin, int64_t end) {
+      uint64_t corrected = 0, read = 0;
+      for (int64_t i = begin; i < end; ++i) {
+        const double y = data[i], r = kernels::rounding::round_to_bits(y, bits_) + plus_zero;
+        const int decision = entry->decisions[static_cast<size_t>(i)];
+        const bool takes_below = decision == 0 && y < r, takes_above = decision == 2 && y > r;
+        data[i] = takes_below || takes_above ? neighbour(r, takes_above, bits_) : r;
+        corrected += takes_below || takes_above ? 1 : 0;
+        read += decision != 1 ? 1 : 0;
+      }
+      corrections += corrected;
+      entries += read;
+    });
+    LogCounts& counts = counts_[call.node.op];
+    counts.elements += entry->decisions.size();
+    counts.entries += entries;
+    counts.corrections += corrections;
+    return {};
+  });
+}
+
+}  // namespace isobit::runtime

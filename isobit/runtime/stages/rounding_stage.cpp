@@ -1,0 +1,77 @@
+#include "isobit/runtime/stages/rounding_stage.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "isobit/kernels/rounding/steps.h"
+#include "isobit/runtime/stages/inner_product.h"
+
+namespace isobit::runtime {
+
+namespace {
+
+std::string plain_name(const std::string& op) { return op.starts_with("isobit.") ? op.substr(7) : op; }
+
+double value_of(const std::map<std::string, double>& by_operator, const std::string& op, double otherwise) {
+  const auto found = by_operator.find(plain_name(op));
+  return found == by_operator.end() ? otherwise : found->second;
+}
+
+}  // namespace
+
+double RoundingRules::divergence_of(const std::string& op, int64_t k) const {
+  if (!sound) return value_of(divergences, op, divergence);
+  const double n = static_cast<double>(k + 2);
+  return 2 * n / (1 - n * 0x1p-53);
+}
+
+double RoundingRules::threshold_of(const std::string& op) const { return value_of(thresholds, op, threshold); }
+
+bool only_moves_values(const std::string& op) {
+  static constexpr std::array<std::string_view, 17> kMovers = {
+      "Identity", "Reshape",      "Flatten", "Transpose",       "Concat",    "Gather",
+      "Expand",   "isobit.Block", "Relu",    "MaxPool",         "ReduceMax", "isobit.BlockGrad",
+      "Neg",      "Abs",          "Slice",   "isobit.ReluGrad", "Split"};
+  return std::find(kMovers.begin(), kMovers.end(), op) != kMovers.end();
+}
+
+std::vector<LoggedOutput> logged_outputs(const graph::Graph& graph, bool ovt) {
+  std::vector<LoggedOutput> outputs;
+  for (size_t n = 0; n < graph.nodes().size(); ++n) {
+    const graph::Node& node = graph.nodes()[n];
+    if (ovt ? only_moves_values(node.op) : !is_inner_product(node.op)) continue;
+    for (size_t o = 0; o < node.outputs.size(); ++o) {
+      if (node.outputs[o] == graph::kNoValue) continue;
+      const graph::Value& value = graph.value(node.outputs[o]);
+      if (value.dtype != DType::kFloat64 || !value.is_static()) continue;
+      outputs.push_back(
+          {static_cast<uint32_t>(n), static_cast<uint32_t>(o), static_cast<uint64_t>(value.shape().elements())});
+    }
+  }
+  return outputs;
+}
+
+void RoundingStage::round_output(KernelCall& call, int output) const {
+  Tensor& tensor = call.outputs[static_cast<size_t>(output)];
+  double* data = tensor.data<double>();
+  const bool no_sign = is_inner_product(call.node.op);
+  const kernels::rounding::Steps& steps = kernels::rounding::steps_of(call.ctx.isa);
+  call.ctx.pool->parallel_for(tensor.elements(), 1 << 14, [&](int64_t begin, int64_t end) {
+    steps.round(end - begin, data + begin, bits_);
+    if (no_sign) {
+      for (int64_t i = begin; i < end; ++i) data[i] += 0.0;
+    }
+  });
+}
+
+Status RoundingStage::apply(size_t, KernelCall& call) {
+  if (only_moves_values(call.node.op)) return {};
+  for (size_t o = 0; o < call.outputs.size(); ++o) {
+    const Tensor& tensor = call.outputs[o];
+    if (tensor.defined() && tensor.dtype() == DType::kFloat64) round_output(call, static_cast<int>(o));
+  }
+  return {};
+}
+
+}  // namespace isobit::runtime

@@ -1,0 +1,58 @@
+// The rounding that logged arithmetic does to every operator's outputs, and what follows from it.
+//
+// Operators compute in float64; every real output, forward, backward and of the optimizer, becomes the nearest float32
+// with `bits` bits (kernels/rounding/round_to_bits.h) before anybody sees it. Outputs that are copies of values already
+// rounded (views, moves, maxima, ReLU and its gradient) are left alone. Of inner products, zeros are +0.
+//
+// Where two platforms' float64 results of one inner product lie on two sides of a rounding boundary they round apart.
+// That is what the logs are for; this stage alone keeps none (arithmetic `rounded`).
+// Source: M. Srivastava, S. Arora and D. Boneh, Optimistic verifiable training by controlling hardware nondeterminism,
+// NeurIPS 2024, section 5.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "isobit/runtime/executor.h"
+#include "isobit/runtime/kernel_call.h"
+#include "isobit/runtime/stages/step_log.h"
+
+namespace isobit::runtime {
+
+// Everything that the job says about rounding.
+struct RoundingRules {
+  int bits = 32;
+  bool ovt = false;    // log = "ovt", else "sparse"
+  bool sound = false;  // bound = "sound", else "calibrated"
+  double divergence = 4;
+  std::map<std::string, double> divergences;  // by operator, without the prefix "isobit."
+  double threshold = 0.25;
+  std::map<std::string, double> thresholds;
+
+  // d: how far the float64 results of two platforms may lie apart, in units of 2^-53 times the scale of the output
+  // (inner_product.h). Sound: twice gamma_(k+2), which bounds any classical sum of k products and a bias.
+  double divergence_of(const std::string& op, int64_t k) const;
+  // The share of the spacing of rounded values beyond which ovt writes a decision down.
+  double threshold_of(const std::string& op) const;
+};
+
+// Whether a float64 output of this operator holds nothing but values that were inputs, and zeros.
+bool only_moves_values(const std::string& op);
+
+// The outputs that a log of this kind speaks of: sparse, output 0 of inner products; ovt, every rounded output.
+std::vector<LoggedOutput> logged_outputs(const graph::Graph& graph, bool ovt);
+
+class RoundingStage : public Stage {
+ public:
+  explicit RoundingStage(int bits) : bits_(bits) {}
+  Status apply(size_t index, KernelCall& call) override;
+
+ protected:
+  // Rounds an output whose value depends on no platform, or on nothing that is logged.
+  void round_output(KernelCall& call, int output) const;
+
+  int bits_;
+};
+
+}  // namespace isobit::runtime
