@@ -100,6 +100,33 @@ def u64(*numbers):
     return struct.pack("<%dQ" % len(numbers), *numbers)
 
 
+def log_input(flags, schema, payload):
+    """As fuzz/log_fuzz.h takes it apart; schema: (node distance, output distance, root of elements)."""
+    outputs = b"".join(bytes([16 * node + output, root]) for node, output, root in schema)
+    return bytes([flags | len(schema)]) + outputs + payload
+
+
+def raw_frame(data):
+    """zstd: one segment, its size in a byte; one raw block, the last (RFC 8878)."""
+    return bytes.fromhex("28b52ffd20") + bytes([len(data)]) + (1 | len(data) << 3).to_bytes(3, "little") + data
+
+
+sparse = bytes.fromhex("02020207000701c0bf0106010301002f030000803f")
+places = [(2, 0, 32), (1, 0, 3), (0, 0, 3), (6, 0, 8)]
+put("log_sparse_fuzz", "example", log_input(0, places, sparse))
+put("log_sparse_fuzz", "nothing", log_input(0, places, b"\0"))
+put("log_sparse_fuzz", "every_element", log_input(0, [(0, 0, 3)], bytes.fromhex("0100080000ffed02")))
+put("log_sparse_fuzz", "zstd", log_input(16, places, raw_frame(sparse)))
+put("log_sparse_fuzz", "segment", frame("isobit.log-segment") + b"\0" + u64(7) + b"\0\0")
+
+ovt = struct.pack("<IIQ", 2, 0, 9) + bytes([210, 12]) + struct.pack("<IIQ", 3, 1, 4) + bytes([40])
+places = [(2, 0, 3), (1, 1, 2)]
+put("log_ovt_fuzz", "example", log_input(0, places, ovt))
+put("log_ovt_fuzz", "zstd", log_input(16, places, raw_frame(ovt)))
+put("log_ovt_fuzz", "empty_output", log_input(0, [(1, 2, 0)], struct.pack("<IIQ", 1, 2, 0)))
+put("log_ovt_fuzz", "nothing", log_input(0, [], b""))
+put("log_ovt_fuzz", "segment", frame("isobit.log-segment") + b"\1" + u64(7) + b"\0")
+
 engagement = u64(10, 20) + bytes(64)
 put("engagement_fuzz", "one_key", frame("isobit.engagement") + bytes(80) + u64(1) + bytes(32) + engagement + bytes(96))
 put("engagement_fuzz", "two_keys", frame("isobit.engagement") + bytes(80) + u64(2) + bytes(32) + b"\1" * 32 + engagement

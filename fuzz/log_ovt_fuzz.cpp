@@ -1,0 +1,9 @@
+// A rounding log of kind ovt: what is accepted fits the schema and encodes to the bytes that were read.
+#include "fuzz/log_fuzz.h"
+
+using namespace isobit;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  fuzz::try_log_segment({data, size}, verify::LogKind::kOvt);
+  return 0;
+}
