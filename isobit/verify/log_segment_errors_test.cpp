@@ -137,6 +137,12 @@ TEST(LogSegmentErrors, SparseContent) {
   expect_error(decode_payload(sample, "010300000101030000803f"), kUnreadable, "found parameter 1, expected 0");
 }
 
+TEST(LogSegmentErrors, ASparseLogSpeaksOfOutput0Alone) {
+  const LogSample sample{{12, SparseLog{{{3, {testing::odd(0)}}}}}, {{3, 1, 8}}};
+  expect_error(sample.decode(encode(sample.segment)), kRejected,
+               "found entries of node 3, expected a node whose output 0");
+}
+
 TEST(LogSegmentErrors, NodesOfASparseLogAreInOrderByConstruction) {
   // Numbers of nodes are distances from the one before, so no bytes say "the same node again".
   const LogSample sample = testing::sparse_sample();
