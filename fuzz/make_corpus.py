@@ -148,6 +148,14 @@ put("heads_fuzz", "two", frame("isobit.heads_file") + record(head) * 2)
 put("heads_fuzz", "torn", frame("isobit.heads_file") + record(head)[:-1])
 put("heads_fuzz", "head", head)
 
+segments = [b"segment one", b"", bytes(range(40))]
+log = frame("isobit.log_file")
+put("log_file_fuzz", "whole", log + b"".join(record(x) for x in segments))
+put("log_file_fuzz", "torn", log + b"".join(record(x) for x in segments)[:-5])
+put("log_file_fuzz", "huge", log + record(b"one") + struct.pack("<I", 2**32 - 1) + bytes(20))
+put("log_file_fuzz", "header", log)
+put("log_file_fuzz", "segments", b"".join(bytes([len(x)]) + x for x in segments))
+
 zero = "00" * 32
 manifest = {"facts": {"platform": "ordered"}, "files": {"heads": {"sha256": zero, "size": 3}}, "format": "isobit-bundle",
             "job_root": zero, "run_id": "00" * 16, "transcript_root": zero, "version": 1}

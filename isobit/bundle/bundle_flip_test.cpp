@@ -9,10 +9,10 @@ namespace {
 
 const OpenOptions kPinned{testing::key_of(testing::kClient).public_key()};
 
-class Flip : public ::testing::Test {
+class Flip : public ::testing::TestWithParam<bool> {
  protected:
   Flip() {
-    ISOBIT_CHECK(testing::write_run(run_, {}).has_value());
+    ISOBIT_CHECK(testing::write_run(run_, testing::plan_of(GetParam())).has_value());
     files_ = testing::files_of(run_);
   }
   ErrorCode refused() const {
@@ -24,7 +24,9 @@ class Flip : public ::testing::Test {
   testing::Files files_;
 };
 
-TEST_F(Flip, EveryBitOfEveryFile) {
+INSTANTIATE_TEST_SUITE_P(WithoutAndWithLog, Flip, ::testing::Bool());
+
+TEST_P(Flip, EveryBitOfEveryFile) {
   size_t newer = 0, bits = 0;
   for (const auto& [name, good] : files_) {
     std::string bytes = good;
@@ -44,7 +46,7 @@ TEST_F(Flip, EveryBitOfEveryFile) {
   EXPECT_EQ(refused(), ErrorCode{});
 }
 
-TEST_F(Flip, EveryLengthOfEveryFile) {
+TEST_P(Flip, EveryLengthOfEveryFile) {
   for (const auto& [name, good] : files_) {
     for (size_t n = 0; n < good.size(); ++n) {
       testing::put_file(run_ / name, good.substr(0, n));

@@ -17,7 +17,7 @@ using testing::put_files;
 
 const OpenOptions kPinned{testing::key_of(testing::kClient).public_key()};
 
-class Reader : public ::testing::Test {
+class Reader : public ::testing::TestWithParam<bool> {
  protected:
   Reader() {
     const Status written = testing::write_run(run_, plan_);
@@ -49,33 +49,35 @@ class Reader : public ::testing::Test {
     put_file(run_ / "manifest.sig", {signature.begin(), signature.end()});
   }
 
-  Plan plan_;
+  Plan plan_ = testing::plan_of(GetParam());
   testing::Scratch scratch_;
   fs::path run_ = scratch_ / "run";
   Files files_;
 };
 
-TEST_F(Reader, OpensAnHonestRun) {
+INSTANTIATE_TEST_SUITE_P(WithoutAndWithLog, Reader, ::testing::Bool());
+
+TEST_P(Reader, OpensAnHonestRun) {
   const auto reader = open();
   ASSERT_TRUE(reader) << reader.error().message;
   EXPECT_TRUE(reader->finished());
   EXPECT_TRUE(reader->require_finished());
   EXPECT_TRUE(reader->client_pinned());
   EXPECT_EQ(std::string(reader->job_toml().begin(), reader->job_toml().end()), testing::kJob);
-  EXPECT_EQ(reader->transcript().transcript_root(), verify::testing::fake_transcript(plan_.rules).transcript_root());
+  EXPECT_EQ(reader->transcript().transcript_root(), testing::transcript_of(plan_).transcript_root());
   EXPECT_EQ(reader->checkpoints(), (std::vector<uint64_t>{4, 6}));
   EXPECT_EQ(*reader->read_checkpoint(6), testing::fake_checkpoint(6));
   EXPECT_FALSE(reader->read_checkpoint(2));
   EXPECT_EQ(reader->heads().size(), 3u);  // after steps 3 and 6, and the last
   EXPECT_EQ(reader->manifest()->facts.at("platform"), "ordered@test");
-  EXPECT_EQ(files_.size(), 8u);
+  EXPECT_EQ(files_.size(), GetParam() ? 9u : 8u);
   const auto unpinned = BundleReader::open(run_, {});
   ASSERT_TRUE(unpinned);
   EXPECT_FALSE(unpinned->client_pinned());
 }
 
 // bundle_flip_test goes through every bit and length.
-TEST_F(Reader, FlippedBitsAndTruncationsAreNoticed) {
+TEST_P(Reader, FlippedBitsAndTruncationsAreNoticed) {
   for (const auto& [name, good] : files_) {
     std::string bytes = good;
     for (size_t bit = 0; bit < bytes.size() * 8; bit += 37) {
@@ -93,7 +95,7 @@ TEST_F(Reader, FlippedBitsAndTruncationsAreNoticed) {
   EXPECT_TRUE(open());
 }
 
-TEST_F(Reader, MissingAndAdditionalFiles) {
+TEST_P(Reader, MissingAndAdditionalFiles) {
   for (const auto& [name, good] : files_) {
     fs::remove(run_ / name);
     const auto reader = open();
@@ -106,18 +108,19 @@ TEST_F(Reader, MissingAndAdditionalFiles) {
     }
     put_file(run_ / name, good);
   }
-  for (const char* name : {"notes", "checkpoints/step-5.safetensors", "checkpoints/x", "heads.tmp"}) {
+  for (const char* name : {"notes", "checkpoints/step-5.safetensors", "checkpoints/x", "heads.tmp", "log/x"}) {
     put_file(run_ / name, "x");
     EXPECT_EQ(code(), ErrorCode::kRejected) << name;
     fs::remove(run_ / name);
   }
+  if (!GetParam()) fs::remove(run_ / "log");
   put_file(run_ / "lock", "");
   EXPECT_TRUE(open()) << "a kill may leave the empty lock";
   put_file(run_ / "lock", "x");
   EXPECT_EQ(code(), ErrorCode::kRejected);
 }
 
-TEST_F(Reader, LinksAndOtherKindsAreRefused) {
+TEST_P(Reader, LinksAndOtherKindsAreRefused) {
   for (const auto& [name, good] : files_) {
     if (name == "manifest.json") continue;
     fs::rename(run_ / name, scratch_ / "elsewhere");
@@ -138,7 +141,7 @@ TEST_F(Reader, LinksAndOtherKindsAreRefused) {
   EXPECT_TRUE(open());
 }
 
-TEST_F(Reader, WhatIsNoBundleIsUnreadable) {
+TEST_P(Reader, WhatIsNoBundleIsUnreadable) {
   EXPECT_EQ(BundleReader::open(scratch_ / "absent", kPinned).error().code, ErrorCode::kUnreadable);
   put_file(scratch_ / "file", "x");
   EXPECT_EQ(BundleReader::open(scratch_ / "file", kPinned).error().code, ErrorCode::kUnreadable);
@@ -148,7 +151,7 @@ TEST_F(Reader, WhatIsNoBundleIsUnreadable) {
   EXPECT_EQ(BundleReader::open(scratch_ / "other", kPinned).error().code, ErrorCode::kUnreadable);
 }
 
-TEST_F(Reader, NewerVersionIsUnreadable) {
+TEST_P(Reader, NewerVersionIsUnreadable) {
   std::string text = files_.at("manifest.json");
   text.replace(text.find("\"version\": 1"), 12, "\"version\": 3");
   put_file(run_ / "manifest.json", text);
@@ -160,14 +163,14 @@ TEST_F(Reader, NewerVersionIsUnreadable) {
             std::string::npos);
 }
 
-TEST_F(Reader, OtherClientsRunIsRejected) {
+TEST_P(Reader, OtherClientsRunIsRejected) {
   const OpenOptions other{testing::key_of(5).public_key()};
   const auto reader = BundleReader::open(run_, other);
   ASSERT_FALSE(reader);
   EXPECT_EQ(reader.error().code, ErrorCode::kRejected);
 }
 
-TEST_F(Reader, SignedAfreshUnderAnotherKeyIsRejected) {
+TEST_P(Reader, SignedAfreshUnderAnotherKeyIsRejected) {
   resign();
   EXPECT_TRUE(open()) << "the engaged key may sign again";
   resign(5);
@@ -189,7 +192,7 @@ TEST_F(Reader, SignedAfreshUnderAnotherKeyIsRejected) {
   EXPECT_EQ(code(), ErrorCode::kRejected);
 }
 
-TEST_F(Reader, EngagedTrainerCannotSignNonsense) {
+TEST_P(Reader, EngagedTrainerCannotSignNonsense) {
   auto rejected_with = [&](const std::string& name, const std::string& bytes) {
     put_file(run_ / name, bytes);
     resign();
@@ -204,7 +207,9 @@ TEST_F(Reader, EngagedTrainerCannotSignNonsense) {
     EXPECT_TRUE(rejected_with(name, good + good));
   }
   // Transcript of another run under the heads of this one.
-  const Bytes other = encode_transcript_file(verify::testing::fake_transcript(plan_.rules, {.wrong_loss_at = 5}));
+  Plan cheating = plan_;
+  cheating.cheat.wrong_loss_at = 5;
+  const Bytes other = encode_transcript_file(testing::transcript_of(cheating));
   EXPECT_TRUE(rejected_with("transcript", {other.begin(), other.end()}));
   // No heads at all.
   const Bytes none = heads_header();
@@ -213,10 +218,12 @@ TEST_F(Reader, EngagedTrainerCannotSignNonsense) {
   EXPECT_TRUE(open());
 }
 
-TEST_F(Reader, HeadsThatForkAreRejected) {
+TEST_P(Reader, HeadsThatForkAreRejected) {
   // A valid head of another history in the middle: both histories signed by the engaged key.
-  const auto other = verify::testing::fake_transcript(plan_.rules, {.wrong_loss_at = 2});
-  const auto mine = verify::testing::fake_transcript(plan_.rules);
+  Plan cheating = plan_;
+  cheating.cheat.wrong_loss_at = 2;
+  const auto other = testing::transcript_of(cheating);
+  const auto mine = testing::transcript_of(plan_);
   const auto terms = testing::fake_engagement().terms;
   auto heads = [&](std::vector<commit::SizedRoot> trees) {
     Bytes bytes = heads_header();
@@ -238,10 +245,10 @@ TEST_F(Reader, HeadsThatForkAreRejected) {
   EXPECT_FALSE(heads({mine.sized_root(4)})) << "the end is not covered";
 }
 
-TEST_F(Reader, ManifestCannotReachOutside) {
+TEST_P(Reader, ManifestCannotReachOutside) {
   Manifest manifest = *decode_manifest(as_bytes(files_.at("manifest.json")), "m");
   for (const char* name : {"../secret", "/etc/passwd", "checkpoints/../heads", "", ".", "checkpoints/",
-                           "checkpoints/step-01.safetensors"}) {
+                           "checkpoints/step-01.safetensors", "log", "log/", "log/other", "checkpoints/segments"}) {
     Manifest bad = manifest;
     bad.files[name] = {1, {}};
     write_manifest(bad);
@@ -265,14 +272,14 @@ TEST_F(Reader, ManifestCannotReachOutside) {
   EXPECT_TRUE(open());
 }
 
-TEST_F(Reader, CheckpointIsCheckedAgainWhenRead) {
+TEST_P(Reader, CheckpointIsCheckedAgainWhenRead) {
   const auto reader = open();
   ASSERT_TRUE(reader);
   put_file(run_ / "checkpoints" / "step-6.safetensors", "something else");
   EXPECT_EQ(reader->read_checkpoint(6).error().code, ErrorCode::kRejected);
 }
 
-TEST_F(Reader, UnfinishedRunIsShownAndNotAudited) {
+TEST_P(Reader, UnfinishedRunIsShownAndNotAudited) {
   const fs::path begun = scratch_ / "begun";
   {
     auto writer = testing::create(begun, plan_);
@@ -295,22 +302,33 @@ TEST_F(Reader, UnfinishedRunIsShownAndNotAudited) {
   EXPECT_EQ(BundleReader::open(begun, kPinned).error().code, ErrorCode::kRejected);
 }
 
-TEST_F(Reader, BundleAndAuditTogether) {
+// Makes the segments that the fake runs here have.
+class Replayer : public verify::testing::FakeReplayer {
+ public:
+  using FakeReplayer::FakeReplayer;
+  Expected<verify::StepOutcome> advance() override {
+    ISOBIT_TRY(verify::StepOutcome outcome, FakeReplayer::advance());
+    if (outcome.log_segment) outcome.log_segment = log_segment_digest(testing::fake_segment(outcome.step));
+    return outcome;
+  }
+};
+
+TEST_P(Reader, BundleAndAuditTogether) {
   const auto reader = open();
   ASSERT_TRUE(reader);
-  verify::testing::FakeReplayer replayer(plan_.rules);
+  Replayer replayer(plan_.rules);
   verify::AuditOptions options;
   options.rules = plan_.rules;
   options.job_root = verify::testing::fake_job_root();
   const auto verdict = verify::audit(reader->transcript(), replayer, options);
   ASSERT_TRUE(verdict);
   EXPECT_TRUE(verdict->accepted);
-  Plan cheating;
+  Plan cheating = plan_;
   cheating.cheat.wrong_state_at = 6;
   ASSERT_TRUE(testing::write_run(scratch_ / "cheat", cheating));
   const auto cheat = BundleReader::open(scratch_ / "cheat", kPinned);
   ASSERT_TRUE(cheat) << "what is wrong in it only a replay can tell";
-  verify::testing::FakeReplayer again(plan_.rules);
+  Replayer again(plan_.rules);
   EXPECT_FALSE(verify::audit(cheat->transcript(), again, options)->accepted);
 }
 

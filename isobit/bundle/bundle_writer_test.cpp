@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "isobit/bundle/reader.h"
@@ -18,10 +19,17 @@ using testing::put_file;
 
 TEST(Writer, SameRunGivesTheSameBytes) {
   testing::Scratch scratch;
-  ASSERT_TRUE(testing::write_run(scratch / "a", {}));
-  ASSERT_TRUE(testing::write_run(scratch / "deep/er/b", {}));
-  EXPECT_EQ(files_of(scratch / "a"), files_of(scratch / "deep/er/b"));
-  EXPECT_FALSE(fs::exists(scratch / "a" / std::string(kLockFile)));
+  for (bool logged : {false, true}) {
+    const fs::path a = scratch / (logged ? "log_a" : "a"), b = scratch / (logged ? "deep/er/log_b" : "deep/er/b");
+    ASSERT_TRUE(testing::write_run(a, testing::plan_of(logged)));
+    ASSERT_TRUE(testing::write_run(b, testing::plan_of(logged)));
+    EXPECT_EQ(files_of(a), files_of(b));
+    EXPECT_FALSE(fs::exists(a / std::string(kLockFile)));
+  }
+  // The manifest has the digest of every other file: the bytes of a run without log, whatever is added for others.
+  const std::string manifest = files_of(scratch / "a").at("manifest.json");
+  EXPECT_EQ(commit::hex_of(commit::sha256(as_bytes(manifest))),
+            "66a63afdb4db5e1f65f4af78df5d6e708bc2263f6c66550b95cf617b06151d72");
 }
 
 TEST(Writer, NeverWritesIntoWhatIsThere) {
@@ -167,6 +175,9 @@ TEST(Writer, ForeignFileIsNamedAtTheEnd) {
   EXPECT_EQ(status.error().code, ErrorCode::kUsage);
   EXPECT_NE(status.error().message.find("notes.txt"), std::string::npos);
   fs::remove(scratch / "run" / "notes.txt");
+  fs::create_directory(scratch / "run" / "log");  // this job is not logged
+  EXPECT_EQ(writer->finish({}).error().code, ErrorCode::kUsage);
+  fs::remove(scratch / "run" / "log");
   EXPECT_TRUE(writer->finish({}));
   EXPECT_TRUE(BundleReader::open(scratch / "run", {}));
   EXPECT_EQ(writer->finish({}).error().code, ErrorCode::kUsage);
@@ -197,12 +208,13 @@ class FullDisk {
   rlimit before_{};
 };
 
-TEST(Writer, FullDiskLosesNothing) {
-  const Plan plan;
+void expect_full_disk_loses_nothing(const Plan& plan) {
   testing::Scratch scratch;
   ASSERT_TRUE(testing::write_run(scratch / "whole", plan));
   const auto whole = files_of(scratch / "whole");
-  for (uint64_t space = 60; space < whole.at("transcript").size(); space += 61) {
+  size_t longest = whole.at("transcript").size();
+  if (plan.rules.logged) longest = std::max(longest, whole.at("log/segments").size());
+  for (uint64_t space = 60; space < longest; space += plan.rules.logged ? 7 : 61) {
     const fs::path run = scratch / text_of("run", space);
     auto writer = [&] {
       FullDisk full(1 << 20);
@@ -227,14 +239,20 @@ TEST(Writer, FullDiskLosesNothing) {
   }
 }
 
+TEST(Writer, FullDiskLosesNothing) {
+  for (bool logged : {false, true}) expect_full_disk_loses_nothing(testing::plan_of(logged));
+}
+
 TEST(Writer, FullDiskAtTheBeginningLeavesNothing) {
   testing::Scratch scratch;
-  for (uint64_t space : {0, 10, 100, 300}) {
-    FullDisk full(space);
-    const auto writer = testing::create(scratch / "run", {});
-    if (writer) continue;
-    EXPECT_EQ(writer.error().code, ErrorCode::kUnavailable);
-    EXPECT_FALSE(fs::exists(scratch / "run"));
+  for (uint64_t space : {0, 10, 26, 27, 40, 100, 300}) {
+    for (bool logged : {false, true}) {
+      FullDisk full(space);
+      const auto writer = testing::create(scratch / "run", testing::plan_of(logged));
+      if (writer) continue;
+      EXPECT_EQ(writer.error().code, ErrorCode::kUnavailable);
+      EXPECT_FALSE(fs::exists(scratch / "run"));
+    }
   }
   EXPECT_TRUE(testing::write_run(scratch / "run", {}));
 }

@@ -21,40 +21,7 @@ constexpr size_t kMaxEntries = kMaxCheckpoints + 64;
 
 std::string reason(int error) { return std::strerror(error); }
 
-struct PlainFile {
-  Descriptor fd;
-  uint64_t size = 0;
-};
-
-// O_NONBLOCK: opening a pipe must not hang.
-Expected<PlainFile> open_plain(const fs::path& path) {
-  PlainFile file{Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)), 0};
-  if (!file.fd) {
-    const int error = errno;
-    if (error == ELOOP) return unreadable(text_of(path.string(), ": is a symbolic link, expected a plain file"));
-    return unreadable(text_of(path.string(), ": cannot open: ", reason(error)));
-  }
-  struct stat info {};
-  if (::fstat(file.fd.get(), &info) != 0) return unreadable(text_of(path.string(), ": ", reason(errno)));
-  if (!S_ISREG(info.st_mode)) return unreadable(text_of(path.string(), ": is not a plain file"));
-  file.size = static_cast<uint64_t>(info.st_size);
-  return file;
-}
-
-// Fills as much of `buffer` as the file has.
-Expected<size_t> read_some(const PlainFile& file, const fs::path& path, std::span<uint8_t> buffer) {
-  size_t done = 0;
-  while (done < buffer.size()) {
-    const ssize_t n = ::read(file.fd.get(), buffer.data() + done, buffer.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return unreadable(text_of(path.string(), ": cannot read: ", reason(errno)));
-    if (n == 0) break;
-    done += static_cast<size_t>(n);
-  }
-  return done;
-}
-
-// `prefix` is "" or "checkpoints/".
+// `prefix` is "", "checkpoints/" or "log/".
 Status list_folder(const fs::path& folder, const std::string& prefix, Listing& listing) {
   const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(folder.c_str()), &::closedir);
   if (!dir) return unreadable(text_of(folder.string(), ": cannot open the folder: ", reason(errno)));
@@ -67,7 +34,8 @@ Status list_folder(const fs::path& folder, const std::string& prefix, Listing& l
     if (::lstat(path.c_str(), &info) != 0) continue;  // gone in the meantime
     if (S_ISREG(info.st_mode)) {
       listing.files[prefix + name] = static_cast<uint64_t>(info.st_size);
-    } else if (S_ISDIR(info.st_mode) && prefix.empty() && name == kCheckpointFolder) {
+    } else if (S_ISDIR(info.st_mode) && prefix.empty() && (name == kCheckpointFolder || name == kLogFolder)) {
+      listing.log_folder |= name == kLogFolder;
       ISOBIT_RETURN_IF_ERROR(list_folder(path, name + "/", listing));
     } else if (listing.odd.empty()) {
       listing.odd = prefix + name;
@@ -97,25 +65,54 @@ int Descriptor::release() {
   return fd;
 }
 
-Expected<Bytes> read_plain_file(const fs::path& path, uint64_t max_size) {
-  ISOBIT_TRY(const PlainFile file, open_plain(path));
-  if (file.size > max_size) {
-    return unreadable(text_of(path.string(), ": is ", human_bytes(file.size), ", more than the ", human_bytes(max_size),
-                              " this file may have"));
+// O_NONBLOCK: opening a pipe must not hang.
+Expected<ReadFile> ReadFile::open(const fs::path& path) {
+  ReadFile file;
+  file.path_ = path;
+  file.fd_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file.fd_) {
+    const int error = errno;
+    if (error == ELOOP) return unreadable(text_of(path.string(), ": is a symbolic link, expected a plain file"));
+    return unreadable(text_of(path.string(), ": cannot open: ", reason(error)));
   }
-  Bytes data(static_cast<size_t>(file.size));
-  ISOBIT_TRY(const size_t size, read_some(file, path, data));
+  struct stat info {};
+  if (::fstat(file.fd_.get(), &info) != 0) return unreadable(text_of(path.string(), ": ", reason(errno)));
+  if (!S_ISREG(info.st_mode)) return unreadable(text_of(path.string(), ": is not a plain file"));
+  file.size_ = static_cast<uint64_t>(info.st_size);
+  return file;
+}
+
+Expected<size_t> ReadFile::read_at(uint64_t offset, std::span<uint8_t> buffer) const {
+  size_t done = 0;
+  while (done < buffer.size()) {
+    const ssize_t n = ::pread(fd_.get(), buffer.data() + done, buffer.size() - done, static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return unreadable(text_of(path_.string(), ": cannot read: ", reason(errno)));
+    if (n == 0) break;
+    done += static_cast<size_t>(n);
+  }
+  return done;
+}
+
+Expected<Bytes> read_plain_file(const fs::path& path, uint64_t max_size) {
+  ISOBIT_TRY(const ReadFile file, ReadFile::open(path));
+  if (file.size() > max_size) {
+    return unreadable(text_of(path.string(), ": is ", human_bytes(file.size()), ", more than the ",
+                              human_bytes(max_size), " this file may have"));
+  }
+  Bytes data(static_cast<size_t>(file.size()));
+  ISOBIT_TRY(const size_t size, file.read_at(0, data));
   data.resize(size);
   return data;
 }
 
 Expected<FileEntry> digest_of_file(const fs::path& path) {
-  ISOBIT_TRY(const PlainFile file, open_plain(path));
+  ISOBIT_TRY(const ReadFile file, ReadFile::open(path));
   Bytes buffer(1 << 20);
   commit::Sha256 hash;
   FileEntry entry;
   while (true) {
-    ISOBIT_TRY(const size_t size, read_some(file, path, buffer));
+    ISOBIT_TRY(const size_t size, file.read_at(entry.size, buffer));
     hash.update(ByteView(buffer).first(size));
     entry.size += size;
     if (size < buffer.size()) break;
@@ -161,23 +158,41 @@ Expected<AppendFile> AppendFile::open(const fs::path& path, uint64_t size) {
   return file;
 }
 
-Status AppendFile::append(ByteView data) {
-  if (lost_) return sync();
+Status AppendFile::write_at(uint64_t offset, ByteView data) {
   size_t done = 0;
   while (done < data.size()) {
-    const ssize_t n = ::pwrite(fd_.get(), data.data() + done, data.size() - done, static_cast<off_t>(size_ + done));
+    const ssize_t n = ::pwrite(fd_.get(), data.data() + done, data.size() - done, static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      const int error = n < 0 ? errno : ENOSPC;
-      // A half-written record would be dropped by the next resume anyway; do not leave it to that.
-      if (::ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0) lost_ = true;
-      return unavailable(text_of(path_.string(), ": cannot append ", data.size(), " bytes: ", reason(error),
-                                 "; free some space and resume the run, what was written before is safe"));
-    }
+    if (n <= 0) return unavailable(reason(n < 0 ? errno : ENOSPC));
     done += static_cast<size_t>(n);
   }
-  size_ += data.size();
+  return {};
+}
+
+Status AppendFile::append(ByteView first, ByteView second) {
+  if (lost_) return sync();
+  const size_t bytes = first.size() + second.size();
   dirty_ = true;
+  Status written = write_at(size_, first);
+  if (written) written = write_at(size_ + first.size(), second);
+  if (!written) {
+    // A half-written record would be dropped by the next resume anyway; do not leave it to that.
+    if (::ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0) lost_ = true;
+    return unavailable(text_of(path_.string(), ": cannot append ", bytes, " bytes: ", written.error().message,
+                               "; free some space and resume the run, what was written before is safe"));
+  }
+  size_ += bytes;
+  return {};
+}
+
+Status AppendFile::cut(uint64_t size) {
+  if (lost_) return sync();
+  ISOBIT_CHECK(size <= size_);
+  dirty_ = true;
+  if (::ftruncate(fd_.get(), static_cast<off_t>(size)) != 0) {
+    return unavailable(text_of(path_.string(), ": cannot cut off the last record: ", reason(errno)));
+  }
+  size_ = size;
   return {};
 }
 

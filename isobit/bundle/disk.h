@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 
 #include "isobit/base/bytes.h"
@@ -29,16 +30,40 @@ class Descriptor {
   int fd_ = -1;
 };
 
+// Bytes that can be read from any place.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  virtual uint64_t size() const = 0;
+  // Fills as much of `buffer` as there is from `offset` on.
+  virtual Expected<size_t> read_at(uint64_t offset, std::span<uint8_t> buffer) const = 0;
+};
+
+// An open plain file. Several threads may read from it at a time.
+class ReadFile : public ByteSource {
+ public:
+  // kUnreadable when it is missing or no plain file.
+  static Expected<ReadFile> open(const fs::path& path);
+  uint64_t size() const override { return size_; }  // when it was opened
+  Expected<size_t> read_at(uint64_t offset, std::span<uint8_t> buffer) const override;
+
+ private:
+  fs::path path_;
+  Descriptor fd_;
+  uint64_t size_ = 0;
+};
+
 // kUnreadable when it is missing, no plain file, or larger than max_size.
 Expected<Bytes> read_plain_file(const fs::path& path, uint64_t max_size);
 // Size and SHA-256, in constant memory.
 Expected<FileEntry> digest_of_file(const fs::path& path);
 FileEntry entry_of(ByteView data);
 
-// What a bundle's folder holds, the checkpoint folder included: path in the bundle -> size.
+// What a bundle's folder holds, the folders of checkpoints and log included: path in the bundle -> size.
 struct Listing {
   std::map<std::string, uint64_t> files;
-  std::string odd;  // the first thing that is no plain file in an expected place; empty when there is none
+  bool log_folder = false;  // empty or not
+  std::string odd;          // the first thing that is no plain file in an expected place; empty when there is none
   bool has(std::string_view name) const { return files.contains(std::string(name)); }
 };
 // kUnreadable when `folder` is no folder or cannot be read.
@@ -51,11 +76,15 @@ class AppendFile {
  public:
   // Opens an existing plain file and cuts it to `size` bytes, durably when that changes it.
   static Expected<AppendFile> open(const fs::path& path, uint64_t size);
-  // kUnavailable when the disk is full.
-  Status append(ByteView data);
+  // `first`, then `second`, as one record. kUnavailable when the disk is full.
+  Status append(ByteView first, ByteView second = {});
+  // Drops what follows the first `size` bytes. REQUIRES no more than there are.
+  Status cut(uint64_t size);
   Status sync();
 
  private:
+  Status write_at(uint64_t offset, ByteView data);  // the message is the bare reason
+
   fs::path path_;
   Descriptor fd_;
   uint64_t size_ = 0;

@@ -24,7 +24,7 @@ std::optional<uint64_t> checkpoint_step(std::string_view name) {
 }
 
 bool is_bundle_file(std::string_view path) {
-  for (std::string_view name : {kJobFile, kEngagementFile, kTranscriptFile, kHeadsFile}) {
+  for (std::string_view name : {kJobFile, kEngagementFile, kTranscriptFile, kHeadsFile, kLogFile}) {
     if (path == name) return true;
   }
   if (!path.starts_with(kCheckpointFolder)) return false;

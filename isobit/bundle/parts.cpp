@@ -33,4 +33,71 @@ Status check_parts(const Parts& parts, const commit::PublicKey& client, const fs
   return verify::verify_heads(parts.heads.heads, parts.engagement, transcript, (folder / kHeadsFile).string());
 }
 
+Status check_log_presence(const Parts& parts, const Listing& listing, const fs::path& folder) {
+  const bool logged = parts.transcript.transcript.rules().logged;
+  if (logged && !listing.has(kLogFile)) {
+    return rejected(text_of((folder / kLogFile).string(), ": is missing; the job of this run is logged"));
+  }
+  if (!logged && listing.log_folder) {
+    return rejected(text_of((folder / kLogFolder).string(), ": is there, but the job of this run is not logged"));
+  }
+  return {};
+}
+
+Expected<Log> open_unfinished_log(Parts& parts, const fs::path& folder) {
+  const std::string what = (folder / kLogFile).string();
+  const verify::Transcript& transcript = parts.transcript.transcript;
+  const uint64_t covered = parts.heads.heads.empty() ? 0 : parts.heads.heads.back().tree.size;  // leaves
+  ISOBIT_TRY(ReadFile file, ReadFile::open(folder / kLogFile));
+  ISOBIT_TRY(LogScanner scanner, LogScanner::begin(file, what));
+  Bytes segment;
+  uint64_t steps = 0;
+  for (bool whole = true; whole && steps < transcript.steps(); steps += whole) {
+    if (steps + 1 < covered) {
+      ISOBIT_TRY(whole, scanner.skip());
+      if (!whole) {
+        return rejected(text_of(what, ": ends before the segment of step ", steps + 1, ", which a signed head covers",
+                                scanner.torn().empty() ? "" : "; ", scanner.torn()));
+      }
+    } else {
+      ISOBIT_TRY(const bool read, scanner.next(segment));
+      whole = read && log_segment_digest(segment) == transcript.step(steps + 1).log_segment;
+    }
+  }
+  LogIndex index = scanner.index();
+  index.cut(steps);
+  if (steps < transcript.steps()) parts.transcript = first_leaves(parts.transcript, steps + 1);
+  return Log{std::move(file), std::move(index)};
+}
+
+Expected<Log> open_finished_log(const verify::Transcript& transcript, const FileEntry& entry, const fs::path& folder) {
+  const std::string what = (folder / kLogFile).string();
+  ISOBIT_TRY(ReadFile file, ReadFile::open(folder / kLogFile));
+  if (file.size() > kMaxLogBytes) {
+    return rejected(text_of(what, ": is ", human_bytes(file.size()), ", more than the ", human_bytes(kMaxLogBytes),
+                            " a log may have"));
+  }
+  ISOBIT_TRY(LogScanner scanner, LogScanner::begin(file, what));
+  Bytes segment;
+  for (uint64_t step = 1; step <= transcript.steps(); ++step) {
+    ISOBIT_TRY(const bool whole, scanner.next(segment));
+    if (!whole) {
+      return rejected(
+          text_of(what, ": step ", step, ": has no whole segment", scanner.torn().empty() ? "" : "; ", scanner.torn()));
+    }
+    if (log_segment_digest(segment) != transcript.step(step).log_segment) {
+      return rejected(text_of(what, ": step ", step, ": the segment is not the one that the leaf stands for"));
+    }
+  }
+  const FileEntry found{scanner.index().bytes(), scanner.digest()};
+  if (file.size() != found.size) {
+    return rejected(text_of(what, ": has bytes after the segment of the last step"));
+  }
+  if (found != entry) {
+    return rejected(text_of(what, ": has SHA-256 ", commit::hex_of(found.sha256), ", the manifest says ",
+                            commit::hex_of(entry.sha256)));
+  }
+  return Log{std::move(file), scanner.index()};
+}
+
 }  // namespace isobit::bundle

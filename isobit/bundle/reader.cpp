@@ -158,7 +158,13 @@ class BundleOpener {
     ISOBIT_TRY(RawParts raw, read_parts(folder_));
     ISOBIT_TRY(Parts parts, decode_parts(raw, folder_));
     ISOBIT_RETURN_IF_ERROR(check_parts(parts, client_of(parts), folder_));
-    return fill(std::move(raw), std::move(parts), std::nullopt);
+    ISOBIT_RETURN_IF_ERROR(check_log_presence(parts, listing_, folder_));
+    std::shared_ptr<const Log> log;
+    if (is_logged(parts)) {
+      ISOBIT_TRY(Log found, open_unfinished_log(parts, folder_));
+      log = std::make_shared<const Log>(std::move(found));
+    }
+    return fill(std::move(raw), std::move(parts), std::nullopt, std::move(log));
   }
 
   Expected<BundleReader> open_finished() {
@@ -177,14 +183,23 @@ class BundleOpener {
     ISOBIT_RETURN_IF_ERROR(check_parts(parts, client_of(parts), folder_));
     ISOBIT_RETURN_IF_ERROR(check_signature(folder_, bytes, manifest, parts.engagement));
     ISOBIT_RETURN_IF_ERROR(check_end(folder_, parts, manifest));
-    return fill(std::move(raw), std::move(parts), std::move(manifest));
+    ISOBIT_RETURN_IF_ERROR(check_log_presence(parts, listing_, folder_));
+    std::shared_ptr<const Log> log;
+    if (is_logged(parts)) {
+      const FileEntry& entry = manifest.files.at(std::string(kLogFile));
+      ISOBIT_TRY(Log found, or_rejected(open_finished_log(parts.transcript.transcript, entry, folder_)));
+      log = std::make_shared<const Log>(std::move(found));
+    }
+    return fill(std::move(raw), std::move(parts), std::move(manifest), std::move(log));
   }
 
   commit::PublicKey client_of(const Parts& parts) const {
     return options_.client_key.value_or(parts.engagement.terms.client_key);
   }
 
-  BundleReader fill(RawParts raw, Parts parts, std::optional<Manifest> manifest) {
+  static bool is_logged(const Parts& parts) { return parts.transcript.transcript.rules().logged; }
+
+  BundleReader fill(RawParts raw, Parts parts, std::optional<Manifest> manifest, std::shared_ptr<const Log> log) {
     BundleReader reader;
     reader.folder_ = folder_;
     reader.client_pinned_ = options_.client_key.has_value();
@@ -194,6 +209,7 @@ class BundleOpener {
     reader.heads_ = std::move(parts.heads.heads);
     reader.manifest_ = std::move(manifest);
     reader.checkpoints_ = checkpoints_in(listing_);
+    reader.log_ = std::move(log);
     return reader;
   }
 
@@ -220,6 +236,12 @@ Expected<Bytes> BundleReader::read_checkpoint(uint64_t step) const {
   ISOBIT_TRY(Bytes bytes, read_plain_file(folder_ / name, kMaxCheckpointBytes));
   if (manifest_) ISOBIT_RETURN_IF_ERROR(check_entry(folder_, name, entry_of(bytes), *manifest_));
   return bytes;
+}
+
+Expected<Bytes> BundleReader::read_log_segment(uint64_t step) const {
+  const std::string what = name_in(folder_, kLogFile);
+  if (log_ == nullptr) return usage_error(text_of(what, ": this run has no log; its job is not logged"));
+  return log_->read(transcript_, step, what);
 }
 
 }  // namespace isobit::bundle

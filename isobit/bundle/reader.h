@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@
 
 namespace isobit::bundle {
 
+struct Log;
+
 struct OpenOptions {
   // The client the caller trusts. Without it signatures are checked against the key that the run itself names: enough
   // to show what a run says, never to accept it.
@@ -27,7 +30,7 @@ class BundleReader {
  public:
   // kUnreadable: no bundle there, or from a newer version. kRejected: any signature, digest or structure check failed,
   // a missing or an unexpected file included. A finished run is checked whole (every file is read). Of an unfinished
-  // one a torn last record is left out.
+  // one a torn last record is left out, and so are leaves after the last head whose log segment is not whole.
   static Expected<BundleReader> open(const fs::path& folder, const OpenOptions& options);
 
   bool finished() const { return manifest_.has_value(); }
@@ -46,6 +49,10 @@ class BundleReader {
   const std::vector<uint64_t>& checkpoints() const { return checkpoints_; }
   // The bytes of a finished run are checked against the manifest once more.
   Expected<Bytes> read_checkpoint(uint64_t step) const;
+  // The rounding-log segment of a step, at any place of the log and of any size up to kMaxLogSegmentBytes, compared
+  // with its leaf whenever it is read: kRejected, naming the step, when it is another one. kUsage when the job is not
+  // logged or the transcript has no such step (1 .. transcript().steps()). Several threads may read at a time.
+  Expected<Bytes> read_log_segment(uint64_t step) const;
 
  private:
   BundleReader() : transcript_(verify::TranscriptRules{}) {}
@@ -58,6 +65,7 @@ class BundleReader {
   std::vector<verify::SignedHead> heads_;
   std::optional<Manifest> manifest_;
   std::vector<uint64_t> checkpoints_;
+  std::shared_ptr<const Log> log_;  // none unless the job is logged
 
   friend class BundleOpener;
 };

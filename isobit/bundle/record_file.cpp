@@ -37,13 +37,19 @@ Expected<verify::TranscriptRules> read_transcript_header(ByteReader& reader, Byt
 
 }  // namespace
 
-Bytes encode_record(ByteView payload) {
+std::array<uint8_t, kRecordOverhead> record_header(ByteView payload) {
+  std::array<uint8_t, kRecordOverhead> header;
   const auto length = static_cast<uint32_t>(payload.size());
+  std::memcpy(header.data(), &length, sizeof length);
+  const commit::Digest digest = commit::Sha256().update(ByteView(header).first(sizeof length)).update(payload).digest();
+  std::ranges::copy(checksum_of(digest), header.begin() + sizeof length);
+  return header;
+}
+
+Bytes encode_record(ByteView payload) {
   Bytes record(kRecordOverhead + payload.size());
-  std::memcpy(record.data(), &length, sizeof length);
+  std::ranges::copy(record_header(payload), record.begin());
   std::ranges::copy(payload, record.begin() + kRecordOverhead);
-  const commit::Digest digest = commit::Sha256().update(ByteView(record).first(sizeof length)).update(payload).digest();
-  std::ranges::copy(checksum_of(digest), record.begin() + sizeof length);
   return record;
 }
 
@@ -69,8 +75,7 @@ Records read_records(ByteView data, size_t max_size) {
       break;
     }
     const ByteView payload = rest.subspan(kRecordOverhead, length);
-    const commit::Digest digest = commit::Sha256().update(rest.first(sizeof length)).update(payload).digest();
-    if (!std::ranges::equal(rest.subspan(sizeof length, kChecksumBytes), checksum_of(digest))) {
+    if (!std::ranges::equal(rest.first(kRecordOverhead), record_header(payload))) {
       torn("fails its checksum");
       break;
     }
@@ -117,6 +122,16 @@ Bytes encode_transcript_file(const verify::Transcript& transcript) {
   writer.fixed(transcript_header(transcript.rules()));
   for (uint64_t i = 0; i < transcript.size(); ++i) writer.fixed(encode_record(verify::encode(transcript.leaf(i))));
   return writer.take();
+}
+
+TranscriptFile first_leaves(const TranscriptFile& file, uint64_t leaves) {
+  const verify::Transcript& all = file.transcript;
+  TranscriptFile out{verify::Transcript(all.rules()), transcript_header(all.rules()).size(), file.torn};
+  for (uint64_t i = 0; i < leaves; ++i) {
+    out.good_bytes += kRecordOverhead + verify::encode(all.leaf(i)).size();
+    ISOBIT_CHECK(out.transcript.append(all.leaf(i)).has_value());
+  }
+  return out;
 }
 
 Expected<HeadsFile> decode_heads_file(ByteView data, const std::string& what) {

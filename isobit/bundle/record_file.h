@@ -1,7 +1,8 @@
-// Append-only files of records (transcript, heads): a header, then per record its length, a checksum and its bytes.
-// A kill can only tear the end, and a torn end shows. Byte layout: docs/formats/bundle.md.
+// Append-only files of records (transcript, heads; the log is in log_file.h): a header, then per record its length, a
+// checksum and its bytes. A kill can only tear the end, and a torn end shows. Byte layout: docs/formats/bundle.md.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@ namespace isobit::bundle {
 // u32 length, u64 checksum (of length and bytes), the bytes.
 inline constexpr size_t kRecordOverhead = 12;
 Bytes encode_record(ByteView payload);
+// Length and checksum alone, for a payload that is too large to copy.
+std::array<uint8_t, kRecordOverhead> record_header(ByteView payload);
 
 // Whole records from the front of `data`, as views into it; stops at the first that is cut short, longer than max_size
 // or fails its checksum.
@@ -38,6 +41,8 @@ struct TranscriptFile {
 };
 Expected<TranscriptFile> decode_transcript_file(ByteView data, const std::string& what);
 Bytes encode_transcript_file(const verify::Transcript& transcript);
+// As it was when it had this many leaves. REQUIRES no more than it has.
+TranscriptFile first_leaves(const TranscriptFile& file, uint64_t leaves);
 
 struct HeadsFile {
   std::vector<verify::SignedHead> heads;  // signatures unchecked

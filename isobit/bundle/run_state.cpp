@@ -17,7 +17,7 @@ RunState run_state(const fs::path& folder) {
   if (fs::is_empty(folder, error)) return RunState::kAbsent;
   // Only what create() makes before the transcript, its lock first: a folder with a job file of the user's own in it
   // must not look like that.
-  constexpr std::array kBefore = {kLockFile, kJobFile, kEngagementFile, kHeadsFile};
+  constexpr std::array kBefore = {kLockFile, kJobFile, kEngagementFile, kHeadsFile, kLogFile};
   const bool ours = std::ranges::all_of(listing->files, [&](const auto& file) {
     return is_temporary(file.first) || std::ranges::find(kBefore, file.first) != kBefore.end();
   });

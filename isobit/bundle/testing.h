@@ -10,6 +10,7 @@
 #include <string>
 
 #include "isobit/bundle/layout.h"
+#include "isobit/bundle/log_file.h"
 #include "isobit/bundle/writer.h"
 #include "isobit/verify/testing.h"
 
@@ -58,11 +59,49 @@ inline Bytes fake_checkpoint(uint64_t step) {
   return Bytes(text.begin(), text.end());
 }
 
+inline Plan plan_of(bool logged) {
+  Plan plan;
+  plan.rules.logged = logged;
+  return plan;
+}
+
+// Of all kinds of sizes, none at all included: what is in a segment is no business of a bundle.
+inline Bytes fake_segment(uint64_t step) {
+  Bytes segment((step * 89 + 85) % 352);
+  for (size_t i = 0; i < segment.size(); ++i) segment[i] = static_cast<uint8_t>(step * 31 + i * i);
+  return segment;
+}
+
+inline std::vector<verify::Leaf> leaves_of(const Plan& plan) {
+  auto leaves = fake_leaves(plan.rules, plan.cheat);
+  for (uint64_t t = 1; plan.rules.logged && t <= plan.rules.steps; ++t) {
+    std::get<verify::StepLeaf>(leaves[t]).log_segment = log_segment_digest(fake_segment(t));
+  }
+  return leaves;
+}
+
+inline verify::Transcript transcript_of(const Plan& plan) {
+  verify::Transcript transcript(plan.rules);
+  for (const auto& leaf : leaves_of(plan)) ISOBIT_CHECK(transcript.append(leaf).has_value());
+  return transcript;
+}
+
+inline Status append(BundleWriter& writer, const Plan& plan, const verify::Leaf& leaf) {
+  const auto* step = std::get_if<verify::StepLeaf>(&leaf);
+  if (!plan.rules.logged || step == nullptr) return writer.append(leaf);
+  // What is stored must be at hand when the step is computed again.
+  if (step->step <= writer.transcript().steps()) {
+    ISOBIT_TRY(const Bytes stored, writer.read_log_segment(step->step));
+    ISOBIT_CHECK(stored == fake_segment(step->step));
+  }
+  return writer.append(*step, fake_segment(step->step));
+}
+
 // What a training command does with a writer, from its position on. stop_before: leave off before that leaf.
 inline Status drive(BundleWriter& writer, const Plan& plan, uint64_t stop_before = UINT64_MAX) {
-  const auto leaves = fake_leaves(plan.rules, plan.cheat);
+  const auto leaves = leaves_of(plan);
   for (uint64_t i = writer.position(); i < leaves.size() && i < stop_before; ++i) {
-    ISOBIT_RETURN_IF_ERROR(writer.append(leaves[i]));
+    ISOBIT_RETURN_IF_ERROR(append(writer, plan, leaves[i]));
     const bool is_step = i >= 1 && i <= plan.rules.steps;
     if (is_step && plan.rules.has_state(i)) ISOBIT_RETURN_IF_ERROR(writer.sign_head());
     if (is_step && i % plan.checkpoint_every == 0) {

@@ -1,10 +1,12 @@
 #include "isobit/bundle/writer.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "isobit/base/text.h"
 #include "isobit/bundle/disk.h"
 #include "isobit/bundle/layout.h"
+#include "isobit/bundle/log_file.h"
 #include "isobit/bundle/manifest.h"
 #include "isobit/bundle/parts_internal.h"
 #include "isobit/bundle/record_file.h"
@@ -24,11 +26,19 @@ struct BundleWriter::Impl {
   AppendFile heads_file;
   Descriptor lock;
   bool finished = false;
+  std::optional<LogWriter> log;  // present iff the job is logged
 
   fs::path checkpoint_path(uint64_t step) const { return folder / kCheckpointFolder / checkpoint_name(step); }
   Status writable() const {
     if (finished) return usage_error(text_of(folder.string(), ": the run is finished, nothing can be added"));
     return {};
+  }
+  Status store(const verify::Leaf& leaf, const ByteView* log_segment);
+  Status check_segment(const verify::Leaf& leaf, const ByteView* log_segment) const;
+  // A leaf on the disk whose segment is not there would be of no use.
+  Status sync_leaves() {
+    if (log) ISOBIT_RETURN_IF_ERROR(log->sync());
+    return transcript_file.sync();
   }
   Expected<Manifest> manifest(const std::map<std::string, std::string>& facts) const;
 };
@@ -76,16 +86,30 @@ Status check_engaged(const fs::path& folder, const verify::Engagement& engagemen
 void remove_beginnings(const fs::path& folder, bool folder_too) {
   std::error_code ignored;
   fs::remove(folder / kCheckpointFolder, ignored);
-  for (std::string_view name : {kTranscriptFile, kHeadsFile, kEngagementFile, kJobFile, kLockFile}) {
+  for (std::string_view name :
+       {kTranscriptFile, kLogFile, kLogFolder, kHeadsFile, kEngagementFile, kJobFile, kLockFile}) {
     fs::remove(folder / name, ignored);
   }
   if (folder_too) fs::remove(folder, ignored);
+}
+
+// An attempt at a logged job may have left the folder where a job without log begins now.
+Status prepare_log(const fs::path& folder, bool logged) {
+  if (logged) {
+    ISOBIT_RETURN_IF_ERROR(make_folder(folder / kLogFolder));
+    return write_file_durably(folder / kLogFile, log_header());
+  }
+  std::error_code error;
+  fs::remove_all(folder / kLogFolder, error);
+  if (error) return unavailable(text_of((folder / kLogFolder).string(), ": cannot remove: ", error.message()));
+  return {};
 }
 
 // The transcript comes last: with it the run has begun.
 Status write_beginnings(const fs::path& folder, ByteView job_toml, const verify::Engagement& engagement,
                         const verify::TranscriptRules& rules) {
   ISOBIT_RETURN_IF_ERROR(make_folder(folder / kCheckpointFolder));
+  ISOBIT_RETURN_IF_ERROR(prepare_log(folder, rules.logged));
   ISOBIT_RETURN_IF_ERROR(write_file_durably(folder / kJobFile, job_toml));
   ISOBIT_RETURN_IF_ERROR(write_file_durably(folder / kEngagementFile, verify::encode(engagement)));
   ISOBIT_RETURN_IF_ERROR(write_file_durably(folder / kHeadsFile, heads_header()));
@@ -140,6 +164,11 @@ Expected<BundleWriter> BundleWriter::create(const fs::path& folder, ByteView job
     remove_beginnings(folder, made);
     return tl::unexpected<Error>(std::move(written).error());
   }
+  std::optional<LogWriter> log;
+  if (rules.logged) {
+    ISOBIT_TRY(ReadFile file, ReadFile::open(folder / kLogFile));
+    ISOBIT_TRY(log, LogWriter::open(folder / kLogFile, {std::move(file), {}}));
+  }
   ISOBIT_TRY(AppendFile transcript, AppendFile::open(folder / kTranscriptFile, transcript_header(rules).size()));
   ISOBIT_TRY(AppendFile heads, AppendFile::open(folder / kHeadsFile, heads_header().size()));
   return BundleWriter(std::unique_ptr<Impl>(new Impl{folder,
@@ -153,7 +182,8 @@ Expected<BundleWriter> BundleWriter::create(const fs::path& folder, ByteView job
                                                      std::move(transcript),
                                                      std::move(heads),
                                                      std::move(lock),
-                                                     false}));
+                                                     false,
+                                                     std::move(log)}));
 }
 
 Expected<BundleWriter> BundleWriter::resume(const fs::path& folder, const commit::SecretKey& trainer) {
@@ -166,14 +196,21 @@ Expected<BundleWriter> BundleWriter::resume(const fs::path& folder, const commit
   ISOBIT_RETURN_IF_ERROR(check_parts(parts, parts.engagement.terms.client_key, folder));
   ISOBIT_RETURN_IF_ERROR(check_engaged(folder, parts.engagement, trainer));
   ISOBIT_TRY(const Listing listing, list_bundle(folder));
+  ISOBIT_RETURN_IF_ERROR(check_log_presence(parts, listing, folder));
+  std::optional<LogWriter> log;
+  if (parts.transcript.transcript.rules().logged) {
+    ISOBIT_TRY(Log stored, open_unfinished_log(parts, folder));
+    ISOBIT_TRY(log, LogWriter::open(folder / kLogFile, std::move(stored)));
+  }
   ISOBIT_TRY(std::vector<uint64_t> checkpoints, clean(folder, listing, parts.transcript.transcript));
   ISOBIT_RETURN_IF_ERROR(make_folder(folder / kCheckpointFolder));
   ISOBIT_TRY(AppendFile transcript, AppendFile::open(folder / kTranscriptFile, parts.transcript.good_bytes));
   ISOBIT_TRY(AppendFile heads, AppendFile::open(folder / kHeadsFile, parts.heads.good_bytes));
   const uint64_t head_size = parts.heads.heads.empty() ? 0 : parts.heads.heads.back().tree.size;
-  return BundleWriter(std::unique_ptr<Impl>(new Impl{
-      folder, trainer, std::move(raw.job_toml), std::move(parts.engagement), std::move(parts.transcript.transcript), 0,
-      head_size, std::move(checkpoints), std::move(transcript), std::move(heads), std::move(lock), false}));
+  return BundleWriter(
+      std::unique_ptr<Impl>(new Impl{folder, trainer, std::move(raw.job_toml), std::move(parts.engagement),
+                                     std::move(parts.transcript.transcript), 0, head_size, std::move(checkpoints),
+                                     std::move(transcript), std::move(heads), std::move(lock), false, std::move(log)}));
 }
 
 const Bytes& BundleWriter::job_toml() const { return impl_->job_toml; }
@@ -198,28 +235,55 @@ Status BundleWriter::continue_from(uint64_t step) {
   return due ? sign_head() : Status{};
 }
 
-Status BundleWriter::append(const verify::Leaf& leaf) {
-  Impl& run = *impl_;
-  ISOBIT_RETURN_IF_ERROR(run.writable());
-  ISOBIT_RETURN_IF_ERROR(run.stored.fits(leaf, run.position));
-  const auto* initial = std::get_if<verify::InitialLeaf>(&leaf);
-  if (initial != nullptr && initial->job_root != run.engagement.terms.job_root) {
-    return rejected(text_of(run.folder.string(), ": field 'job_root': the run has ", commit::hex_of(initial->job_root),
-                            ", the engagement ", commit::hex_of(run.engagement.terms.job_root)));
+Expected<Bytes> BundleWriter::read_log_segment(uint64_t step) const {
+  const std::string what = (impl_->folder / kLogFile).string();
+  if (!impl_->log) return usage_error(text_of(what, ": this run has no log; its job is not logged"));
+  return impl_->log->log().read(impl_->stored, step, what);
+}
+
+Status BundleWriter::append(const verify::Leaf& leaf) { return impl_->store(leaf, nullptr); }
+
+Status BundleWriter::append(const verify::StepLeaf& leaf, ByteView log_segment) {
+  return impl_->store(leaf, &log_segment);
+}
+
+Status BundleWriter::Impl::check_segment(const verify::Leaf& leaf, const ByteView* log_segment) const {
+  const auto* step = std::get_if<verify::StepLeaf>(&leaf);
+  const bool expected = stored.rules().logged && step != nullptr;
+  if (expected != (log_segment != nullptr)) {
+    return usage_error(text_of(folder.string(), ": ", verify::describe(leaf), " came with", expected ? "out its" : " a",
+                               " log segment"));
   }
-  if (run.position < run.stored.size()) {
-    if (leaf != run.stored.leaf(run.position)) {
-      return rejected(text_of(run.folder.string(),
-                              ": this machine did not reproduce its own run: ", verify::describe(leaf),
+  if (expected && log_segment_digest(*log_segment) != step->log_segment) {
+    return rejected(text_of(folder.string(), ": ", verify::describe(leaf), ": its log segment has the digest ",
+                            commit::hex_of(log_segment_digest(*log_segment)), ", the leaf ",
+                            commit::hex_of(*step->log_segment)));
+  }
+  return {};
+}
+
+Status BundleWriter::Impl::store(const verify::Leaf& leaf, const ByteView* log_segment) {
+  ISOBIT_RETURN_IF_ERROR(writable());
+  ISOBIT_RETURN_IF_ERROR(stored.fits(leaf, position));
+  ISOBIT_RETURN_IF_ERROR(check_segment(leaf, log_segment));
+  const auto* initial = std::get_if<verify::InitialLeaf>(&leaf);
+  if (initial != nullptr && initial->job_root != engagement.terms.job_root) {
+    return rejected(text_of(folder.string(), ": field 'job_root': the run has ", commit::hex_of(initial->job_root),
+                            ", the engagement ", commit::hex_of(engagement.terms.job_root)));
+  }
+  if (position < stored.size()) {
+    if (leaf != stored.leaf(position)) {
+      return rejected(text_of(folder.string(), ": this machine did not reproduce its own run: ", verify::describe(leaf),
                               " differs from the stored one; check the memory, the data and "
                               "the build, or start the run anew in another folder"));
     }
-    ++run.position;
+    ++position;
     return {};
   }
-  ISOBIT_RETURN_IF_ERROR(run.transcript_file.append(encode_record(verify::encode(leaf))));
-  ISOBIT_RETURN_IF_ERROR(run.stored.append(leaf));
-  ++run.position;
+  if (log_segment != nullptr) ISOBIT_RETURN_IF_ERROR(log->append(position, *log_segment));
+  ISOBIT_RETURN_IF_ERROR(transcript_file.append(encode_record(verify::encode(leaf))));
+  ISOBIT_RETURN_IF_ERROR(stored.append(leaf));
+  ++position;
   return {};
 }
 
@@ -228,7 +292,7 @@ Status BundleWriter::sign_head() {
   ISOBIT_RETURN_IF_ERROR(run.writable());
   if (run.position <= run.head_size) return {};
   // In this order: a head on the disk never speaks of leaves that a power failure can take away.
-  ISOBIT_RETURN_IF_ERROR(run.transcript_file.sync());
+  ISOBIT_RETURN_IF_ERROR(run.sync_leaves());
   const verify::SignedHead head =
       verify::sign_head(run.stored.sized_root(run.position), run.engagement.terms, run.trainer);
   ISOBIT_RETURN_IF_ERROR(run.heads_file.append(encode_record(verify::encode(head))));
@@ -241,7 +305,7 @@ Status BundleWriter::write_checkpoint(uint64_t step, ByteView safetensors, uint6
   Impl& run = *impl_;
   ISOBIT_RETURN_IF_ERROR(run.writable());
   ISOBIT_CHECK(step < run.position && step <= run.stored.steps());
-  ISOBIT_RETURN_IF_ERROR(run.transcript_file.sync());
+  ISOBIT_RETURN_IF_ERROR(run.sync_leaves());
   ISOBIT_RETURN_IF_ERROR(write_file_durably(run.checkpoint_path(step), safetensors));
   auto& steps = run.checkpoints;
   if (std::find(steps.begin(), steps.end(), step) == steps.end()) {
@@ -263,6 +327,7 @@ Expected<Manifest> BundleWriter::Impl::manifest(const std::map<std::string, std:
   out.facts = facts;
   ISOBIT_TRY(const Listing listing, list_bundle(folder));
   std::string foreign = listing.odd;
+  if (!log && listing.log_folder) foreign = kLogFolder;
   for (const auto& [name, size] : listing.files) {
     if (name == kLockFile || name == kManifestSignatureFile) continue;
     if (!is_bundle_file(name)) foreign = name;
@@ -288,7 +353,7 @@ Status BundleWriter::finish(const std::map<std::string, std::string>& facts) {
   }
   ISOBIT_RETURN_IF_ERROR(sign_head());
   // A head that was handed over before a kill may not be durable yet.
-  ISOBIT_RETURN_IF_ERROR(run.transcript_file.sync());
+  ISOBIT_RETURN_IF_ERROR(run.sync_leaves());
   ISOBIT_RETURN_IF_ERROR(run.heads_file.sync());
   ISOBIT_TRY(const Manifest manifest, run.manifest(facts));
   const Bytes bytes = encode(manifest);

@@ -47,11 +47,14 @@ class BundleWriter {
 
   const Bytes& job_toml() const;
   const verify::Engagement& engagement() const;
-  // All stored leaves, those past the position included.
+  // All stored leaves, those past the position included. Of a resumed logged run: those whose segment is stored.
   const verify::Transcript& transcript() const;
   // Steps with a checkpoint that the stored transcript reaches, newest first.
   const std::vector<uint64_t>& checkpoints() const;
   Expected<Bytes> read_checkpoint(uint64_t step) const;
+  // The log segment of a stored step, past the position or not: a trainer that computes its own steps again follows
+  // what it decided the first time. Errors as BundleReader::read_log_segment.
+  Expected<Bytes> read_log_segment(uint64_t step) const;
 
   // After resume: the caller stands after `step`, whose leaf is stored, and the next append is that of step + 1.
   // Without this call the next append is the initial leaf. Signs the head of `step` when the job commits its state and
@@ -61,11 +64,15 @@ class BundleWriter {
   uint64_t position() const;
 
   // Handed to the operating system before this returns (safe against a kill), durable only with the next head.
+  // Of a logged job's steps the segment comes along (at most kMaxLogSegmentBytes) and is written first; of a leaf that
+  // is stored already it is compared only. kRejected when it is not the one whose digest the leaf has, kUsage when
+  // there is a segment too many or too few.
   Status append(const verify::Leaf& leaf);
-  // To be called after each leaf with a state root. Makes the leaves durable, then signs and durably writes the head of
-  // the leaves up to position(). Nothing is done when a head of this or a larger size is there.
+  Status append(const verify::StepLeaf& leaf, ByteView log_segment);
+  // To be called after each leaf with a state root. Makes segments and leaves durable, then signs and durably writes
+  // the head of the leaves up to position(). Nothing is done when a head of this or a larger size is there.
   Status sign_head();
-  // Durable; makes the leaves durable first. Then removes all but the `keep` newest (0: keep all).
+  // Durable; makes segments and leaves durable first. Then removes all but the `keep` newest (0: keep all).
   // REQUIRES the leaf of `step` appended.
   Status write_checkpoint(uint64_t step, ByteView safetensors, uint64_t keep);
 
