@@ -294,7 +294,7 @@ TEST(LogOfAWriter, ReplayedSegmentsAreNotStoredTwice) {
   EXPECT_EQ(files_of(scratch / "run").at("log/segments"), before.at("log/segments"));
   auto again = std::get<verify::StepLeaf>(leaves[5]);
   ASSERT_TRUE(writer->continue_from(4));
-  again.log_segment = log_segment_digest(fake_segment(6));
+  again.log_segment = verify::log_segment_digest(fake_segment(6));
   const Status status = writer->append(again, fake_segment(6));
   ASSERT_FALSE(status) << "this machine decided otherwise than before";
   EXPECT_EQ(status.error().code, ErrorCode::kRejected);

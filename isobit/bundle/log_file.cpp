@@ -4,6 +4,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/bundle/layout.h"
+#include "isobit/verify/log_segment.h"
 #include "isobit/verify/object.h"
 
 namespace isobit::bundle {
@@ -11,8 +12,6 @@ namespace {
 constexpr std::string_view kLogTag = "isobit.log_file";
 constexpr uint32_t kVersion = 1;
 }  // namespace
-
-commit::Digest log_segment_digest(ByteView segment) { return commit::tagged_hash("isobit.log-segment", 1, segment); }
 
 Bytes log_header() {
   ByteWriter writer;
@@ -82,7 +81,7 @@ Expected<Bytes> Log::read(const verify::Transcript& transcript, uint64_t step, c
   }
   Bytes segment(static_cast<size_t>(index.size(step)));
   ISOBIT_TRY(const size_t got, file.read_at(index.offset(step), segment));
-  if (got < segment.size() || log_segment_digest(segment) != transcript.step(step).log_segment) {
+  if (got < segment.size() || verify::log_segment_digest(segment) != transcript.step(step).log_segment) {
     return rejected(text_of(what, ": step ", step, ": the segment is not the one that the leaf stands for"));
   }
   return segment;

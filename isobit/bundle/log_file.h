@@ -19,9 +19,6 @@
 
 namespace isobit::bundle {
 
-// What a step's leaf has of its segment: the tagged hash "isobit.log-segment", version 1.
-commit::Digest log_segment_digest(ByteView segment);
-
 Bytes log_header();
 
 // Where the segments lie in the file. Steps count from 1.

@@ -2,6 +2,7 @@
 #include "isobit/bundle/disk.h"
 #include "isobit/bundle/layout.h"
 #include "isobit/bundle/parts_internal.h"
+#include "isobit/verify/log_segment.h"
 
 namespace isobit::bundle {
 
@@ -61,7 +62,7 @@ Expected<Log> open_unfinished_log(Parts& parts, const fs::path& folder) {
       }
     } else {
       ISOBIT_TRY(const bool read, scanner.next(segment));
-      whole = read && log_segment_digest(segment) == transcript.step(steps + 1).log_segment;
+      whole = read && verify::log_segment_digest(segment) == transcript.step(steps + 1).log_segment;
     }
   }
   LogIndex index = scanner.index();
@@ -85,7 +86,7 @@ Expected<Log> open_finished_log(const verify::Transcript& transcript, const File
       return rejected(
           text_of(what, ": step ", step, ": has no whole segment", scanner.torn().empty() ? "" : "; ", scanner.torn()));
     }
-    if (log_segment_digest(segment) != transcript.step(step).log_segment) {
+    if (verify::log_segment_digest(segment) != transcript.step(step).log_segment) {
       return rejected(text_of(what, ": step ", step, ": the segment is not the one that the leaf stands for"));
     }
   }

@@ -10,6 +10,7 @@
 #include "isobit/bundle/manifest.h"
 #include "isobit/bundle/parts_internal.h"
 #include "isobit/bundle/record_file.h"
+#include "isobit/verify/log_segment.h"
 
 namespace isobit::bundle {
 
@@ -254,9 +255,9 @@ Status BundleWriter::Impl::check_segment(const verify::Leaf& leaf, const ByteVie
     return usage_error(text_of(folder.string(), ": ", verify::describe(leaf), " came with", expected ? "out its" : " a",
                                " log segment"));
   }
-  if (expected && log_segment_digest(*log_segment) != step->log_segment) {
+  if (expected && verify::log_segment_digest(*log_segment) != step->log_segment) {
     return rejected(text_of(folder.string(), ": ", verify::describe(leaf), ": its log segment has the digest ",
-                            commit::hex_of(log_segment_digest(*log_segment)), ", the leaf ",
+                            commit::hex_of(verify::log_segment_digest(*log_segment)), ", the leaf ",
                             commit::hex_of(*step->log_segment)));
   }
   return {};
