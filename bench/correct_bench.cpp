@@ -6,11 +6,6 @@
 // and how many outputs were repaired. The plain run converts both operands to float64 as a whole, calls the product
 // once over all of k and rounds; both keep their working memory between rounds. A sample of the results is checked
 // against the exact accumulator before anything is timed.
-#include <dlfcn.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -19,7 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/vendors.h"
+#include "bench/common.h"
+#include "bench/openblas_product.h"
 #include "isobit/kernels/correct/matmul.h"
 #include "isobit/kernels/correct/reference.h"
 #include "isobit/kernels/correct/steps.h"
@@ -45,30 +41,6 @@ constexpr Size kSizes[] = {
     {"resnet", 512, 49, 4608, false, false},      {"resnet", 2048, 49, 512, false, false},
     {"resnet", 512, 1568, 4608, false, false},    {"resnet-grad", 512, 4608, 1568, false, true},
     {"long", 1024, 768, 50257, false, false},     {"long", 64, 576, 50176, false, true},
-};
-
-class OpenBlasProduct final : public correct::Float64Product {
- public:
-  OpenBlasProduct() {
-    const char* path = std::getenv("ISOBIT_OPENBLAS");
-    void* library = dlopen(path ? path : "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0", RTLD_NOW);
-    if (!library) return;
-    dgemm_ = reinterpret_cast<Dgemm>(dlsym(library, "cblas_dgemm"));
-    set_threads_ = reinterpret_cast<void (*)(int)>(dlsym(library, "openblas_set_num_threads"));
-  }
-  bool available() const { return dgemm_ != nullptr && set_threads_ != nullptr; }
-  void use(int threads) { set_threads_(threads); }
-  void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
-            int64_t ldb, double* c, int64_t ldc) override {
-    const auto i = [](int64_t x) { return static_cast<int>(x); };
-    dgemm_(101, ta ? 112 : 111, tb ? 112 : 111, i(m), i(n), i(k), 1.0, a, i(lda), b, i(ldb), 0.0, c, i(ldc));
-  }
-
- private:
-  using Dgemm = void (*)(int, int, int, int, int, int, double, const double*, int, const double*, int, double, double*,
-                         int);
-  Dgemm dgemm_ = nullptr;
-  void (*set_threads_)(int) = nullptr;
 };
 
 struct Run {
@@ -128,13 +100,6 @@ struct Run {
   }
 };
 
-double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return v[v.size() / 2];
-}
-
 // The ratio of the medians' runs.
 double measure(const Size& size, int threads, int rounds, const char* name, correct::Float64Product& product) {
   Run run(size);
@@ -191,11 +156,7 @@ void measure_all(int threads, int rounds, const char* name, correct::Float64Prod
 
 int main(int argc, char** argv) {
   using namespace isobit;
-  // As in bench_main.cpp: OpenBLAS reads its environment when it is loaded.
-  if (!std::getenv("OPENBLAS_CORETYPE")) {
-    setenv("OPENBLAS_CORETYPE", kernels::isa_available(kernels::Isa::kAvx512) ? "SkylakeX" : "Haswell", 0);
-    execv("/proc/self/exe", argv);
-  }
+  bench::restart_with_best_core(argv);
   int rounds = 7, threads = 0;
   std::string product = "ordered", only;
   for (int i = 1; i + 1 < argc; i += 2) {

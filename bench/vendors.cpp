@@ -3,11 +3,8 @@
 #include <dlfcn.h>
 #include <omp.h>
 
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
-#include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "isobit/base/text.h"
@@ -69,30 +66,6 @@ void onednn_sgemm(int threads, bool transpose_a, bool transpose_b, int64_t m, in
 std::string onednn_version() {
   const dnnl_version_t* v = dnnl_version();
   return text_of(v->major, ".", v->minor, ".", v->patch);
-}
-
-ThreadPool& pool_of(int threads) {
-  static std::map<int, std::unique_ptr<ThreadPool>> pools;
-  std::unique_ptr<ThreadPool>& pool = pools[threads];
-  if (!pool) pool = std::make_unique<ThreadPool>(threads);
-  return *pool;
-}
-
-std::vector<float> random_floats(int64_t n, uint64_t seed) {
-  std::vector<float> v(static_cast<size_t>(n));
-  uint64_t state = seed * 2 + 1;
-  for (float& x : v) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    x = static_cast<float>(static_cast<int64_t>(state >> 40) - (1 << 23)) / static_cast<float>(1 << 23);
-  }
-  return v;
-}
-
-void require_near(const std::string& what, double expected, double found, double tolerance) {
-  if (std::fabs(expected - found) <= tolerance) return;
-  std::fprintf(stderr, "%s is wrong: expected %.9g, found %.9g, tolerance %.3g\n", what.c_str(), expected, found,
-               tolerance);
-  std::exit(1);
 }
 
 }  // namespace isobit::bench

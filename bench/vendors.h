@@ -1,11 +1,11 @@
-// The libraries isobit is measured against, and what all benchmarks share.
+// The libraries that the ordered kernels are measured against.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "isobit/base/thread_pool.h"
+#include "bench/common.h"
 
 namespace isobit::bench {
 
@@ -21,14 +21,5 @@ void onednn_sgemm(int threads, bool transpose_a, bool transpose_b, int64_t m, in
 std::string onednn_version();
 // For oneDNN's OpenMP.
 void set_openmp_threads(int threads);
-
-// A pool of that many threads, kept for the life of the program.
-ThreadPool& pool_of(int threads);
-
-// About uniform in [-1, 1), the same on every machine.
-std::vector<float> random_floats(int64_t n, uint64_t seed);
-
-// Ends the program when `found` is further from `expected` than `tolerance`: a wrong result is never timed.
-void require_near(const std::string& what, double expected, double found, double tolerance);
 
 }  // namespace isobit::bench

@@ -108,7 +108,7 @@ Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& 
   std::snprintf(line, sizeof line, "final loss    %.6g", static_cast<double>(s.final_loss));
   console.line(line);
   if (s.repairs.elements > 0) {
-    std::snprintf(line, sizeof line, "correct       %lld of %lld inner products looked at again (%.2g), no log",
+    std::snprintf(line, sizeof line, "correct       %lld of %lld inner products evaluated again (%.2g), no log",
                   static_cast<long long>(s.repairs.repaired), static_cast<long long>(s.repairs.elements),
                   static_cast<double>(s.repairs.repaired) / static_cast<double>(s.repairs.elements));
     console.line(line);

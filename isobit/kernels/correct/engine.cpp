@@ -33,6 +33,7 @@ struct Side {
 
 // Brings lines [first, last) and terms [l0, l1) into the block, unless they are there, and adds to the norms.
 void load(const CorrectContext& ctx, Side& side, int64_t first, int64_t last, int64_t l0, int64_t l1, bool last_block) {
+  const bool bounded = ctx.instruments.mutation != Mutation::kUnfiltered;
   if (side.first == first && side.last == last && side.l0 == l0 && side.l1 == l1) return;
   const Steps& steps = steps_of(ctx.kernel.isa);
   side.first = first;
@@ -46,7 +47,7 @@ void load(const CorrectContext& ctx, Side& side, int64_t first, int64_t last, in
       for (int64_t line = begin; line < end; ++line) {
         double* to = side.block + line * ld;
         side.operand->fill(steps, first + line, first + line + 1, l0, l1, to, ld);
-        side.norms[static_cast<size_t>(line)] += steps.squares(l1 - l0, to);
+        if (bounded) side.norms[static_cast<size_t>(line)] += steps.squares(l1 - l0, to);
       }
       return;
     }
@@ -55,7 +56,7 @@ void load(const CorrectContext& ctx, Side& side, int64_t first, int64_t last, in
       const int64_t stop = std::min(l + kRows, l1);
       double* to = side.block + (l - l0) * ld + begin;
       side.operand->fill(steps, first + begin, first + end, l, stop, to, ld);
-      steps.column_squares(stop - l, end - begin, to, ld, side.norms.data() + begin);
+      if (bounded) steps.column_squares(stop - l, end - begin, to, ld, side.norms.data() + begin);
     }
   });
   if (last_block) {
@@ -75,7 +76,7 @@ struct Plan {
   int64_t slices;
 };
 
-Plan plan_of(const Problem& p) {
+Plan plan_of(const Problem& p, Mutation mutation) {
   Plan plan;
   plan.rows = std::min(p.m, kTileRows);
   plan.columns = std::min(p.n, std::clamp(kTileElements / plan.rows, kTileRows, kTileColumns));
@@ -85,9 +86,10 @@ Plan plan_of(const Problem& p) {
     return plan;
   }
   plan.slice = kSlice;
-  plan.slices = (p.k + kSlice - 1) / kSlice;
   plan.block = std::max<int64_t>(1, kBlockElements / std::max(plan.rows, plan.columns) / kSlice) * kSlice;
   plan.block = std::min(plan.block, p.k);
+  if (mutation == Mutation::kUnfiltered) plan.slice = plan.block;
+  plan.slices = (p.k + plan.slice - 1) / plan.slice;
   return plan;
 }
 
@@ -127,9 +129,26 @@ void approximate(const CorrectContext& ctx, const Problem& p, const Plan& plan, 
   }
 }
 
+double bias_of(const FilterRow& r, int64_t q) {
+  return r.row_bias + (r.column_bias != nullptr ? static_cast<double>(r.column_bias[q]) : 0.0);
+}
+
+// x as the filter computes it.
+double approximation(const FilterRow& r, int64_t q) {
+  const double sum = r.slice != nullptr ? r.total[q] + r.slice[q] : r.total[q];
+  return r.biased ? sum + bias_of(r, q) : sum;
+}
+
+void show_bounds(const FilterRow& r, int64_t i, int64_t j, int64_t count, BoundObserver& observer) {
+  for (int64_t q = 0; q < count; ++q) {
+    const double d = r.row_scale * r.column_norms[q] + (r.biased ? r.gamma * std::fabs(bias_of(r, q)) : 0.0);
+    observer.on_bound(i, j + q, approximation(r, q), d);
+  }
+}
+
 // Rounds row i of a tile where the rounding is certain, and lists the rest.
 void filter_row(const Steps& steps, const Problem& p, const Plan& plan, const Tile& tile, const Buffers& buffers,
-                double gamma, int64_t i, std::vector<Undecided>& undecided) {
+                double gamma, const Instruments& instruments, int64_t i, std::vector<Undecided>& undecided) {
   const int64_t row = (i - tile.i0) * tile.columns();
   uint32_t flags[kFilterColumns];
   for (int64_t j = tile.j0; j < tile.j1;) {
@@ -145,11 +164,12 @@ void filter_row(const Steps& steps, const Problem& p, const Plan& plan, const Ti
     r.row_scale = gamma * buffers.left.norms[static_cast<size_t>(i - tile.i0)];
     r.gamma = gamma;
     r.biased = p.row_bias != nullptr || p.column_bias != nullptr;
-    if (steps.filter(count, r, p.out.at(i, j), flags)) {
+    if (instruments.bounds != nullptr) show_bounds(r, i, j, count, *instruments.bounds);
+    if (instruments.mutation == Mutation::kUnfiltered) {
+      steps.round(count, r, p.out.at(i, j));
+    } else if (steps.filter(count, r, p.out.at(i, j), flags)) {
       for (int64_t q = 0; q < count; ++q) {
-        if (flags[q] == 0) continue;
-        const double sum = r.slice != nullptr ? r.total[q] + r.slice[q] : r.total[q];
-        undecided.push_back({i, j + q, sum == 0});
+        if (flags[q] != 0) undecided.push_back({i, j + q, approximation(r, q)});
       }
     }
     j += count;
@@ -159,12 +179,14 @@ void filter_row(const Steps& steps, const Problem& p, const Plan& plan, const Ti
 std::vector<Undecided> filter(const CorrectContext& ctx, const Problem& p, const Plan& plan, const Tile& tile,
                               const Buffers& buffers) {
   const Steps& steps = steps_of(ctx.kernel.isa);
-  const double gamma = bound_per_magnitude(plan, p.mutation);
+  const double gamma = bound_per_magnitude(plan, ctx.instruments.mutation);
   std::vector<Undecided> all;
   std::mutex merging;
   ctx.kernel.pool->parallel_for(tile.rows(), 16384 / tile.columns() + 1, [&](int64_t begin, int64_t end) {
     std::vector<Undecided> own;
-    for (int64_t i = begin; i < end; ++i) filter_row(steps, p, plan, tile, buffers, gamma, tile.i0 + i, own);
+    for (int64_t i = begin; i < end; ++i) {
+      filter_row(steps, p, plan, tile, buffers, gamma, ctx.instruments, tile.i0 + i, own);
+    }
     const std::lock_guard<std::mutex> lock(merging);
     all.insert(all.end(), own.begin(), own.end());
   });
@@ -197,7 +219,7 @@ void run(const CorrectContext& ctx, const Problem& p) {
   statistics.elements = p.m * p.n;
   if (p.m > 0 && p.n > 0 && p.k == 0) fill_with_bias(p);
   if (p.m > 0 && p.n > 0 && p.k > 0) {
-    const Plan plan = plan_of(p);
+    const Plan plan = plan_of(p, ctx.instruments.mutation);
     Scratch own;
     Scratch& scratch = ctx.scratch != nullptr ? *ctx.scratch : own;
     const size_t outputs = static_cast<size_t>(plan.rows * plan.columns);
@@ -221,11 +243,12 @@ void run(const CorrectContext& ctx, const Problem& p) {
   if (ctx.statistics == nullptr) return;
   ctx.statistics->elements += statistics.elements;
   ctx.statistics->zeros += statistics.zeros;
+  ctx.statistics->settled += statistics.settled;
   ctx.statistics->repaired += statistics.repaired;
   ctx.statistics->exact += statistics.exact;
 }
 
-void matmul(const CorrectContext& ctx, const MatmulArgs<float>& args, Mutation mutation) {
+void matmul(const CorrectContext& ctx, const MatmulArgs<float>& args) {
   if (ctx.kernel.isa == Isa::kReference) {
     reference::matmul(args);
     if (ctx.statistics != nullptr) ctx.statistics->elements += args.batch * args.m * args.n;
@@ -237,11 +260,8 @@ void matmul(const CorrectContext& ctx, const MatmulArgs<float>& args, Mutation m
     Problem p{args.m, args.n, args.k, &left, &right, {args.c + t * args.c_batch_stride, args.c_row_stride, 0, 0}};
     p.out.columns = std::max<int64_t>(1, args.n);
     p.column_bias = args.bias;
-    p.mutation = mutation;
     run(ctx, p);
   }
 }
-
-void matmul(const CorrectContext& ctx, const MatmulArgs<float>& args) { matmul(ctx, args, Mutation::kNone); }
 
 }  // namespace isobit::kernels::correct

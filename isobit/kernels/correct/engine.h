@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "isobit/kernels/correct/instruments.h"
 #include "isobit/kernels/correct/matmul.h"
 #include "isobit/kernels/correct/operand.h"
 
@@ -18,15 +19,6 @@ namespace isobit::kernels::correct {
 
 inline constexpr int64_t kSlice = 512;
 inline constexpr int64_t kSingleSlice = 1024;  // up to this k
-
-// Deliberate mistakes, so that a test can show that it would notice them.
-enum class Mutation {
-  kNone,
-  kNoBound,        // d = 0
-  kSmallBound,     // d / 1024
-  kNoDoubledStep,  // a plain float64 sum under the bound of the doubled-precision one
-  kNoExactStep,    // the doubled-precision sum is believed where it cannot decide
-};
 
 // Output (i, j) lies at data[i * row_stride + (j / columns) * column_batch_stride + j % columns].
 struct Target {
@@ -44,12 +36,9 @@ struct Problem {
   Target out;
   const float* row_bias = nullptr;     // length m; at most one bias
   const float* column_bias = nullptr;  // length n
-  Mutation mutation = Mutation::kNone;
 };
 
 // REQUIRES m, n, k in [0, 2^31); ctx.kernel.isa != kReference.
 void run(const CorrectContext& ctx, const Problem& problem);
-
-void matmul(const CorrectContext& ctx, const MatmulArgs<float>& args, Mutation mutation);
 
 }  // namespace isobit::kernels::correct

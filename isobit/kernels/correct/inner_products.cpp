@@ -2,10 +2,13 @@
 
 namespace isobit::kernels::correct {
 
-CorrectInnerProducts::CorrectInnerProducts(const KernelContext& kernel, std::unique_ptr<Float64Product> product)
-    : kernel_(kernel), product_(std::move(product)) {}
+CorrectInnerProducts::CorrectInnerProducts(const KernelContext& kernel, std::unique_ptr<Float64Product> product,
+                                           const Instruments& instruments)
+    : kernel_(kernel), product_(std::move(product)), instruments_(instruments) {}
 
-CorrectContext CorrectInnerProducts::context() { return {kernel_, product_.get(), &scratch_, &statistics_}; }
+CorrectContext CorrectInnerProducts::context() {
+  return {kernel_, product_.get(), &scratch_, &statistics_, instruments_};
+}
 
 void CorrectInnerProducts::matmul(const MatmulArgs<float>& args) { correct::matmul(context(), args); }
 

@@ -12,7 +12,8 @@ namespace isobit::kernels::correct {
 class CorrectInnerProducts final : public InnerProducts<float> {
  public:
   // kernel.isa == kReference: the scalar specification, without the product (which may then be null).
-  CorrectInnerProducts(const KernelContext& kernel, std::unique_ptr<Float64Product> product);
+  CorrectInnerProducts(const KernelContext& kernel, std::unique_ptr<Float64Product> product,
+                       const Instruments& instruments = {});
 
   void matmul(const MatmulArgs<float>& args) override;
   void conv_forward(const ConvShape& shape, const float* src, const float* weights, const float* bias,
@@ -30,6 +31,7 @@ class CorrectInnerProducts final : public InnerProducts<float> {
   std::unique_ptr<Float64Product> product_;
   Scratch scratch_;
   Statistics statistics_;
+  Instruments instruments_;
 };
 
 }  // namespace isobit::kernels::correct

@@ -21,6 +21,7 @@
 
 #include "isobit/kernels/context.h"
 #include "isobit/kernels/correct/float64_product.h"
+#include "isobit/kernels/correct/instruments.h"
 #include "isobit/kernels/matmul/matmul.h"
 
 namespace isobit::kernels::correct {
@@ -29,6 +30,7 @@ namespace isobit::kernels::correct {
 struct Statistics {
   int64_t elements = 0;
   int64_t zeros = 0;     // undecided by the filter, without a single nonzero term: +0 (or the bias) by the zero test
+  int64_t settled = 0;   // undecided by the filter, decided by its closer look at the bound (repair.h)
   int64_t repaired = 0;  // evaluated again, `exact` included
   int64_t exact = 0;     // of these, undecided by the doubled-precision sum and settled by the exact accumulator
 };
@@ -52,6 +54,7 @@ struct CorrectContext {
   Float64Product* product = nullptr;  // not owned; never null unless kernel.isa == kReference
   Scratch* scratch = nullptr;         // not owned; null for memory of the call's own
   Statistics* statistics = nullptr;   // not owned; added to, if not null
+  Instruments instruments = {};       // none
 };
 
 // Shapes, strides and overlaps as in kernels/matmul/matmul.h. REQUIRES k < 2^31; m and n < 2^31.

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "isobit/kernels/correct/bound_check_for_test.h"
 #include "isobit/kernels/correct/engine.h"
 #include "isobit/kernels/correct/matmul.h"
 #include "isobit/kernels/correct/oracle_for_test.h"
@@ -43,20 +44,25 @@ Case random_case(int64_t m, int64_t n, int64_t k, Values values, uint64_t seed) 
   return x;
 }
 
-// Every product, engine instruction set and number of threads against `expected`.
+// Every product, engine instruction set and number of threads against `expected`, and every bound against MPFR.
 template <class Args>
 void expect_everywhere(const std::vector<float>& expected, const Args& args, const std::string& what) {
+  std::vector<float> unused;
+  testing::BoundCheck bounds(args(unused));
   for (int threads : {1, 3}) {
     ThreadPool pool(threads);
     const std::vector<NamedProduct> products = all_products(&pool);
     for (Isa isa : available_isas()) {
       for (const NamedProduct& p : products) {
         std::vector<float> c;
-        matmul({{isa, &pool}, p.product.get()}, args(c));
+        matmul({{isa, &pool}, p.product.get(), nullptr, nullptr, {Mutation::kNone, &bounds}}, args(c));
         ASSERT_TRUE(same_bits(expected, c)) << what << ", " << p.name << ", engine " << name_of(isa) << "/" << threads;
       }
     }
   }
+  EXPECT_LE(bounds.largest(), 1.0) << what;
+  std::printf("%s: error at most %.3g of the bound, %lld outputs\n", what.c_str(), bounds.largest(),
+              static_cast<long long>(bounds.seen()));
 }
 
 TEST(CorrectMatmul, IsMpfrsRoundingOnHardCasesForEveryProduct) {
@@ -98,7 +104,9 @@ TEST(CorrectMatmul, IsMpfrsRoundingOfRandomAndSpecialValues) {
         const NamedProduct& p = products[seed % products.size()];
         const Isa isa = isas[1 + seed % (isas.size() - 1)];
         std::vector<float> c;
-        matmul({{isa, &pool}, p.product.get()}, x.args(c));
+        testing::BoundCheck bounds(x.args(c));
+        matmul({{isa, &pool}, p.product.get(), nullptr, nullptr, {Mutation::kNone, &bounds}}, x.args(c));
+        EXPECT_LE(bounds.largest(), 1.0) << p.name << ", " << name_of(isa) << ", seed " << seed;
         ASSERT_TRUE(same_bits(mpfr, c)) << p.name << ", " << name_of(isa) << ", seed " << seed << ", " << m << " x "
                                         << n << " x " << k;
       }
@@ -153,6 +161,12 @@ TEST(CorrectMatmul, ZeroAndInfinityByHand) {
       {{1, 1}, {1, 1}, NAN, 0x7fc00000},
       {{-NAN, 1}, {1, 1}, 0, 0x7fc00000},
       {{max, max}, {max, -max}, 7, 0x40e00000},
+      // In float64 these are a tie, which the second of two terms breaks.
+      {{5, 0x1p-40f}, {3355445, 1}, 0, 0x4b800005},
+      {{5, 0x1p-40f}, {3355445, -1}, 0, 0x4b800004},
+      {{5, 0x1p-40f}, {3355447, -1}, 0, 0x4b800009},
+      {{5, 0}, {3355445, 1}, 0x1p-40f, 0x4b800005},
+      {{5, 0}, {3355445, 1}, 0, 0x4b800004},  // and this is one
   };
   for (const auto& x : kCases) {
     const std::vector<float> expected = {numerics::f32_from_bits(x.bits)};
@@ -223,6 +237,53 @@ TEST(CorrectMatmul, CountsZerosAndRepairs) {
   EXPECT_EQ(statistics.repaired, 0);
 }
 
+// Sums that are ties, exactly, for which no bound but zero decides.
+TEST(CorrectMatmul, SettlesExactSumsWithoutRepair) {
+  ThreadPool pool(2);
+  for (NamedProduct& p : all_products(&pool)) {
+    for (const bool biased : {false, true}) {
+      Case x = random_case(60, 70, 30, Values::kUnit, 8);
+      std::mt19937_64 random(5);
+      for (float& e : x.a) e = static_cast<float>(random() % 17) / 16;
+      for (float& e : x.bias) e = static_cast<float>(static_cast<int64_t>(random() % 4096) - 2048) * 0x1p-20f;
+      for (float& e : x.b)
+        e = std::ldexp(static_cast<float>(static_cast<int64_t>(random() % 0x2000000) - 0x1000000), -25);
+      x.biased = biased;
+      Statistics statistics;
+      std::vector<float> c, unused;
+      matmul({{best_isa(), &pool}, p.product.get(), nullptr, &statistics}, x.args(c));
+      EXPECT_TRUE(same_bits(mpfr_matmul(x.args(unused)), c)) << p.name;
+      EXPECT_GT(statistics.settled, 50) << p.name;
+      EXPECT_LE(statistics.repaired, 1) << p.name;
+    }
+  }
+}
+
+TEST(CorrectSteps, MasksAndGridsOfEveryInstructionSet) {
+  for (int64_t k = 1; k < 150; ++k) {
+    std::vector<float> x = random_values<float>(static_cast<size_t>(k), Values::kWide, static_cast<uint64_t>(k));
+    for (size_t l = 0; l < x.size(); ++l) {
+      if (!std::isfinite(x[l]) || (l + static_cast<size_t>(k)) % 3 == 0) x[l] = l % 2 ? 0.0f : -0.0f;
+    }
+    if (k % 5 == 0) x[0] = std::ldexp(static_cast<float>(k), -149);
+    if (k % 7 == 0) x.assign(x.size(), std::ldexp(static_cast<float>(k), static_cast<int>(k) - 75));
+    if (k % 50 == 0) x.assign(x.size(), 0.0f);
+    std::vector<uint64_t> expected(static_cast<size_t>(k + 63) / 64);
+    int grid = kNoGrid;
+    for (size_t l = 0; l < x.size(); ++l) {
+      if (x[l] == 0) continue;
+      expected[l / 64] |= uint64_t{1} << l % 64;
+      grid = std::min(grid, testing::lowest_bit(static_cast<double>(x[l])));
+    }
+    for (Isa isa : available_isas()) {
+      std::vector<uint64_t> mask(expected.size(), 0x5555);
+      steps_of(isa).mask(k, x.data(), mask.data());
+      EXPECT_EQ(mask, expected) << name_of(isa) << ", k " << k;
+      EXPECT_EQ(steps_of(isa).grid(k, x.data()), grid) << name_of(isa) << ", k " << k;
+    }
+  }
+}
+
 // The hard cases would notice a bound that is too small, or a product that is worse than it may be.
 TEST(CorrectMatmul, AProductBeyondTheBoundIsNoticed) {
   ThreadPool pool(1);
@@ -243,7 +304,7 @@ TEST_P(MutantTest, IsKilled) {
     for (const auto& [m, k, spread] : {std::array<int64_t, 3>{2500, 6, 20}, {2000, 10, 40}}) {
       const HardCases h = hard_cases(m, k, static_cast<int>(spread), static_cast<uint64_t>(k));
       std::vector<float> c, unused;
-      matmul({{best_isa(), &pool}, p.product.get()}, h.args(c), GetParam());
+      matmul({{best_isa(), &pool}, p.product.get(), nullptr, nullptr, {GetParam(), nullptr}}, h.args(c));
       const std::vector<float> expected = mpfr_matmul(h.args(unused));
       for (size_t i = 0; i < c.size(); ++i) wrong += numerics::bits_of(c[i]) != numerics::bits_of(expected[i]);
       hard += h.hard;
@@ -254,8 +315,8 @@ TEST_P(MutantTest, IsKilled) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(All, MutantTest,
-                         ::testing::Values(Mutation::kNoBound, Mutation::kSmallBound, Mutation::kNoDoubledStep,
-                                           Mutation::kNoExactStep));
+                         ::testing::Values(Mutation::kNoBound, Mutation::kSmallBound, Mutation::kFewTermsAreExact,
+                                           Mutation::kGridUnchecked, Mutation::kNoDoubledStep, Mutation::kNoExactStep));
 
 }  // namespace
 }  // namespace isobit::kernels::correct

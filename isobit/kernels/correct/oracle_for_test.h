@@ -5,6 +5,7 @@
 #include <mpfr.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "isobit/kernels/correct/float64_product.h"
+#include "isobit/kernels/correct/steps.h"
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/kernels/matmul/matmul.h"
 
@@ -41,6 +43,12 @@ class MpfrSum {
   void add(float a) { add_product(a, 1.0f); }
   // Whether nothing has ever been rounded.
   bool exact() const { return exact_; }
+  // NaN or an infinity in `high` if that is what the sum is.
+  Doubled high_low() {
+    const double high = mpfr_get_d(sum_, MPFR_RNDN);
+    mpfr_sub_d(sum_, sum_, high, MPFR_RNDN);
+    return {high, mpfr_get_d(sum_, MPFR_RNDN)};
+  }
   float rounded() const {
     if (mpfr_nan_p(sum_)) return __builtin_bit_cast(float, 0x7fc00000u);
     if (mpfr_zero_p(sum_)) return 0.0f;
@@ -52,17 +60,22 @@ class MpfrSum {
   bool exact_ = true;
 };
 
+// Output (i, j) of a product.
+inline void add_terms(const MatmulArgs<float>& p, int64_t i, int64_t j, MpfrSum& sum) {
+  sum.clear();
+  for (int64_t l = 0; l < p.k; ++l) {
+    sum.add_product(p.a[i * p.a_row_stride + l * p.a_col_stride], p.b[l * p.b_row_stride + j * p.b_col_stride]);
+  }
+  if (p.bias != nullptr) sum.add(p.bias[j]);
+}
+
 inline std::vector<float> mpfr_matmul(const MatmulArgs<float>& p) {
-  std::vector<float> c(static_cast<size_t>(p.m * p.n));
+  std::vector<float> c;
   MpfrSum sum;
   for (int64_t i = 0; i < p.m; ++i) {
     for (int64_t j = 0; j < p.n; ++j) {
-      sum.clear();
-      for (int64_t l = 0; l < p.k; ++l) {
-        sum.add_product(p.a[i * p.a_row_stride + l * p.a_col_stride], p.b[l * p.b_row_stride + j * p.b_col_stride]);
-      }
-      if (p.bias != nullptr) sum.add(p.bias[j]);
-      c[static_cast<size_t>(i * p.n + j)] = sum.rounded();
+      add_terms(p, i, j, sum);
+      c.push_back(sum.rounded());
     }
   }
   if (!sum.exact()) c.assign(c.size(), std::nanf("0x77"));  // a fault of the oracle: fails every comparison
@@ -115,9 +128,16 @@ class BackwardProduct final : public Float64Product {
   }
 };
 
+// The largest e such that x, finite and not zero, is an integer multiple of 2^e.
+inline int lowest_bit(double x) {
+  const int exponent = std::ilogb(x);
+  return exponent - 52 + std::countr_zero(static_cast<uint64_t>(std::fabs(std::ldexp(x, 52 - exponent))));
+}
+
 // As wrong as a legal product may be, in a random direction: the sum is computed in doubled precision and then
-// displaced by `share` of gamma_(k-1) times the sum of magnitudes. With share <= 1 no result may change; well above 1
-// one must.
+// displaced by `share` of gamma_(t-1) times the sum of magnitudes, t the number of nonzero terms. A product can be no
+// further off, since only additions of two nonzero numbers round; and it is not off at all where every partial sum fits
+// in float64. With share <= 1 no result may change; well above 1 one must.
 class WorstProduct final : public Float64Product {
  public:
   explicit WorstProduct(double share) : share_(share) {}
@@ -126,14 +146,20 @@ class WorstProduct final : public Float64Product {
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         double sum = 0, rest = 0, magnitude = 0;
+        int64_t terms = 0;
+        int grid = 10000;
         for (int64_t l = 0; l < k; ++l) {
           const double term = (ta ? a[l * lda + i] : a[i * lda + l]) * (tb ? b[j * ldb + l] : b[l * ldb + j]);
           const double next = sum + term, z = next - sum;
           rest += (sum - (next - z)) + (term - z);
           sum = next;
           magnitude += std::fabs(term);
+          if (term == 0) continue;
+          ++terms;
+          if (std::isfinite(term)) grid = std::min(grid, lowest_bit(term));
         }
-        const double most = share_ * static_cast<double>(k - 1) * 0x1p-53 * magnitude;
+        const bool exact = terms <= 2 || magnitude <= std::ldexp(1.0, grid + 53);
+        const double most = exact ? 0 : share_ * static_cast<double>(terms - 1) * 0x1p-53 * magnitude;
         c[i * ldc + j] = sum + (rest + (random_() % 2 ? most : -most));
       }
     }

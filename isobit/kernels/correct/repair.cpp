@@ -1,9 +1,11 @@
 #include "isobit/kernels/correct/repair.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <mutex>
 
+#include "isobit/kernels/correct/lines.h"
 #include "isobit/numerics/bits.h"
 #include "isobit/numerics/exact_accumulator.h"
 
@@ -77,56 +79,6 @@ float finite_value(const Steps& steps, const Term& t, Mutation mutation, Statist
   return exact_value(t);
 }
 
-// Lines by number, packed where they are not contiguous in memory, with masks of their nonzero elements on demand.
-class Lines {
- public:
-  Lines(const Steps& steps, const Operand& operand, int64_t k) : steps_(steps), operand_(operand), k_(k) {}
-
-  // REQUIRES lines ascending, without repetition.
-  void assign(std::vector<int64_t> lines) {
-    lines_ = std::move(lines);
-    direct_ = lines_.empty() || operand_.direct(lines_[0]) != nullptr;
-    if (!direct_ && packed_.size() < lines_.size() * static_cast<size_t>(k_)) {
-      packed_.resize(lines_.size() * static_cast<size_t>(k_));
-    }
-    masked_.assign(lines_.size(), 0);
-  }
-  // Packs lines [first, last) of those assigned.
-  void pack(int64_t first, int64_t last) {
-    if (direct_) return;
-    operand_.pack(
-        std::span<const int64_t>(lines_).subspan(static_cast<size_t>(first), static_cast<size_t>(last - first)),
-        packed_.data() + first * k_);
-  }
-  size_t size() const { return lines_.size(); }
-  size_t index_of(int64_t line) const {
-    return static_cast<size_t>(std::lower_bound(lines_.begin(), lines_.end(), line) - lines_.begin());
-  }
-  const float* at(size_t index) const {
-    return direct_ ? operand_.direct(lines_[index]) : packed_.data() + static_cast<int64_t>(index) * k_;
-  }
-  // Not for two threads at a time.
-  const uint64_t* mask(size_t index) {
-    if (masks_.size() < lines_.size() * words()) masks_.resize(lines_.size() * words());
-    uint64_t* m = masks_.data() + index * words();
-    if (!masked_[index]) steps_.mask(k_, at(index), m);
-    masked_[index] = 1;
-    return m;
-  }
-  const uint64_t* made_mask(size_t index) const { return masks_.data() + index * words(); }
-  size_t words() const { return static_cast<size_t>((k_ + 63) / 64); }
-
- private:
-  const Steps& steps_;
-  const Operand& operand_;
-  int64_t k_;
-  bool direct_ = true;
-  std::vector<int64_t> lines_;
-  std::vector<float> packed_;
-  std::vector<uint64_t> masks_;
-  std::vector<char> masked_;
-};
-
 template <class Key>
 std::vector<int64_t> distinct(std::span<const Undecided> items, Key key) {
   std::vector<int64_t> lines(items.size());
@@ -136,15 +88,50 @@ std::vector<int64_t> distinct(std::span<const Undecided> items, Key key) {
   return lines;
 }
 
-bool disjoint(const uint64_t* a, const uint64_t* b, size_t words) {
-  uint64_t common = 0;
-  for (size_t w = 0; w < words; ++w) common |= a[w] & b[w];
-  return common == 0;
+// A value x and a bound on its distance from the exact sum; true if that decides the rounding.
+bool decides(double x, double d, float& out) {
+  const float below = static_cast<float>(x - d), above = static_cast<float>(x + d);
+  out = below;
+  return numerics::bits_of(below) == numerics::bits_of(above);
+}
+
+int64_t common_bits(const uint64_t* a, const uint64_t* b, size_t words) {
+  int64_t count = 0;
+  for (size_t w = 0; w < words; ++w) count += std::popcount(a[w] & b[w]);
+  return count;
+}
+
+// gamma_n * (1 + 2^-20)
+double gamma(int64_t n) {
+  const double nu = static_cast<double>(n) * 0x1p-53;
+  return nu / (1 - nu) * (1 + 0x1p-20);
+}
+
+// The closer look of repair.h at a sum of finite terms, at least one of them nonzero. False: still undecided.
+bool settle(const Steps& steps, const Term& t, int64_t terms, double x, Mutation mutation, float& out) {
+  const double bias = std::fabs(static_cast<double>(t.bias));
+  const double magnitude = t.norm_a * t.norm_b + bias;
+  x += 0.0;  // -0 to +0
+  if (terms == 1 || (mutation == Mutation::kFewTermsAreExact && terms <= 3)) {
+    out = static_cast<float>(x);
+    return true;
+  }
+  if (terms == 2) {
+    if (decides(x, 0x1p-51 * std::fabs(x), out)) return true;
+  } else if (decides(x, gamma(terms) * magnitude, out)) {
+    return true;
+  }
+  if ((numerics::bits_of(x) & ((uint64_t{1} << 28) - 1)) != 0) return false;  // more than 25 bits
+  int grid = steps.grid(t.k, t.a) + steps.grid(t.k, t.b);
+  if (t.bias != 0) grid = std::min(grid, steps.grid(1, &t.bias));
+  if (mutation != Mutation::kGridUnchecked && magnitude * (1 + 0x1p-20) > std::ldexp(1.0, grid + 53)) return false;
+  out = static_cast<float>(x);
+  return true;
 }
 
 // The items of a few columns.
 void repair_group(const Steps& steps, const Problem& p, const Norms& norms, const Lines& rows, Lines& columns,
-                  std::span<const Undecided> items, Statistics& statistics) {
+                  std::span<const Undecided> items, Mutation mutation, Statistics& statistics) {
   columns.assign(distinct(items, [](const Undecided& u) { return u.j; }));
   columns.pack(0, static_cast<int64_t>(columns.size()));
   for (const Undecided& u : items) {
@@ -161,12 +148,17 @@ void repair_group(const Steps& steps, const Problem& p, const Norms& norms, cons
     if (!std::isfinite(t.norm_a) || !std::isfinite(t.norm_b) || !numerics::is_finite(t.bias)) {
       ++statistics.repaired;
       *out = special_value(t);
-    } else if (u.maybe_empty && disjoint(rows.made_mask(row), columns.mask(column), rows.words())) {
+      continue;
+    }
+    const int64_t terms = common_bits(rows.mask(row), columns.mask(column), rows.words());
+    if (terms == 0) {
       ++statistics.zeros;
       *out = t.bias + 0.0f;
+    } else if (settle(steps, t, terms + (t.bias != 0), u.x, mutation, *out)) {
+      ++statistics.settled;
     } else {
       ++statistics.repaired;
-      *out = finite_value(steps, t, p.mutation, statistics);
+      *out = finite_value(steps, t, mutation, statistics);
     }
   }
 }
@@ -198,9 +190,6 @@ void repair(const CorrectContext& ctx, const Problem& p, const Norms& norms, std
   pool.parallel_for(static_cast<int64_t>(rows.size()), 16, [&](int64_t begin, int64_t end) {
     for (int64_t q = begin; q < end; q += 16) rows.pack(q, std::min(q + 16, end));
   });
-  for (const Undecided& u : items) {
-    if (u.maybe_empty) rows.mask(rows.index_of(u.i));
-  }
   int64_t columns = 1;
   for (size_t q = 1; q < items.size(); ++q) columns += items[q].j != items[q - 1].j;
   const int64_t width = std::clamp<int64_t>(columns / (4 * pool.threads()), 1, 16);
@@ -211,10 +200,12 @@ void repair(const CorrectContext& ctx, const Problem& p, const Norms& norms, std
     Lines packed(steps, *p.right, p.k);
     for (int64_t g = begin; g < end; ++g) {
       const size_t first = starts[static_cast<size_t>(g)], last = starts[static_cast<size_t>(g) + 1];
-      repair_group(steps, p, norms, rows, packed, std::span<const Undecided>(items).subspan(first, last - first), own);
+      repair_group(steps, p, norms, rows, packed, std::span<const Undecided>(items).subspan(first, last - first),
+                   ctx.instruments.mutation, own);
     }
     const std::lock_guard<std::mutex> lock(merging);
     statistics.zeros += own.zeros;
+    statistics.settled += own.settled;
     statistics.repaired += own.repaired;
     statistics.exact += own.exact;
   });

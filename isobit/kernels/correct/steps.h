@@ -37,14 +37,19 @@ struct Steps {
   // dst[j] = float32(x - d), undecided[j] != 0 where float32(x + d) has other bits or is NaN. Returns whether any is.
   // REQUIRES n <= kFilterColumns.
   bool (*filter)(int64_t n, const FilterRow& row, float* dst, uint32_t* undecided);
+  // dst[j] = float32(x), without any bound.
+  void (*round)(int64_t n, const FilterRow& row, float* dst);
   // Sum of a[l] * b[l], finite values, in doubled precision: off by at most (k + 32)^2 u^2 (1 + 2^-20) times the sum of
   // magnitudes, u = 2^-53.
   Doubled (*dot)(int64_t k, const float* a, const float* b);
   // Bit l of mask: x[l] != 0 (NaN counts). (k + 63) / 64 words.
   void (*mask)(int64_t k, const float* x, uint64_t* mask);
+  // The largest e such that every x[l] is an integer multiple of 2^e; kNoGrid if all are zero. REQUIRES finite values.
+  int (*grid)(int64_t k, const float* x);
 };
 
 inline constexpr int64_t kFilterColumns = 256;
+inline constexpr int kNoGrid = 1000;
 
 // REQUIRES isa_available(isa); kReference gets the portable ones.
 const Steps& steps_of(Isa isa);

@@ -28,10 +28,11 @@ Axis Axis::adjoint(int64_t taps, int64_t positions, int64_t extent, int64_t stri
   return axis;
 }
 
-WindowMatrix::WindowMatrix(const float* data, int64_t images, int64_t all_channels, int64_t height, int64_t width,
-                           Axis rows, Axis columns)
+WindowMatrix::WindowMatrix(const float* data, int64_t images, int64_t channels, int64_t all_channels, int64_t height,
+                           int64_t width, Axis rows, Axis columns)
     : data_(data),
       images_(images),
+      channels_(channels),
       image_stride_(all_channels * height * width),
       height_(height),
       width_(width),
@@ -49,30 +50,37 @@ WindowMatrix::WindowMatrix(const float* data, int64_t images, int64_t all_channe
   }
 }
 
-float WindowMatrix::element(int64_t tap, int64_t position) const {
+void WindowMatrix::column(int64_t position, float* out) const {
   const int64_t area = rows_.positions * columns_.positions;
-  const int64_t kw = tap % columns_.taps, kh = tap / columns_.taps % rows_.taps;
-  const int64_t channel = tap / (columns_.taps * rows_.taps);
-  const int64_t y = rows_.source[static_cast<size_t>(kh * rows_.positions + position % area / columns_.positions)];
-  const int64_t x = columns_.source[static_cast<size_t>(kw * columns_.positions + position % columns_.positions)];
-  if (y < 0 || x < 0) return 0.0f;
-  return data_[position / area * image_stride_ + (channel * height_ + y) * width_ + x];
+  const int64_t y = position % area / columns_.positions, x = position % columns_.positions;
+  const float* plane = data_ + position / area * image_stride_;
+  for (int64_t channel = 0; channel < channels_; ++channel, plane += height_ * width_) {
+    for (int64_t kh = 0; kh < rows_.taps; ++kh) {
+      const int64_t row = rows_.source[static_cast<size_t>(kh * rows_.positions + y)];
+      for (int64_t kw = 0; kw < columns_.taps; ++kw) {
+        const int64_t at = columns_.source[static_cast<size_t>(kw * columns_.positions + x)];
+        *out++ = row >= 0 && at >= 0 ? plane[row * width_ + at] : 0.0f;
+      }
+    }
+  }
 }
 
 // Positions [x, x + count) of one line of the tensor.
-void WindowMatrix::run(const Steps& steps, const float* line, int64_t kw, int64_t x, int64_t count, double* out) const {
+template <class T, class Copy>
+void WindowMatrix::run(const float* line, int64_t kw, int64_t x, int64_t count, T* out, const Copy& copy) const {
   const int32_t* at = columns_.source.data() + kw * columns_.positions + x;
   if (!unit_step_) {
-    for (int64_t q = 0; q < count; ++q) out[q] = at[q] >= 0 ? static_cast<double>(line[at[q]]) : 0.0;
+    for (int64_t q = 0; q < count; ++q) out[q] = at[q] >= 0 ? static_cast<T>(line[at[q]]) : T{0};
     return;
   }
   int64_t begin = 0, end = count;
-  while (begin < end && at[begin] < 0) out[begin++] = 0.0;
-  while (end > begin && at[end - 1] < 0) out[--end] = 0.0;
-  if (begin < end) steps.widen(end - begin, line + at[begin], out + begin);
+  while (begin < end && at[begin] < 0) out[begin++] = 0;
+  while (end > begin && at[end - 1] < 0) out[--end] = 0;
+  if (begin < end) copy(end - begin, line + at[begin], out + begin);
 }
 
-void WindowMatrix::row(const Steps& steps, int64_t tap, int64_t first, int64_t last, double* out) const {
+template <class T, class Copy>
+void WindowMatrix::row(int64_t tap, int64_t first, int64_t last, T* out, const Copy& copy) const {
   const int64_t kw = tap % columns_.taps, kh = tap / columns_.taps % rows_.taps;
   const int64_t channel = tap / (columns_.taps * rows_.taps);
   int64_t x = first % columns_.positions, y = first / columns_.positions % rows_.positions;
@@ -81,10 +89,10 @@ void WindowMatrix::row(const Steps& steps, int64_t tap, int64_t first, int64_t l
     const int64_t count = std::min(last - first, columns_.positions - x);
     const int64_t source = rows_.source[static_cast<size_t>(kh * rows_.positions + y)];
     if (source < 0) {
-      std::fill(out, out + count, 0.0);
+      std::fill(out, out + count, T{0});
     } else {
       const float* line = data_ + image * image_stride_ + (channel * height_ + source) * width_;
-      run(steps, line, kw, x, count, out);
+      run(line, kw, x, count, out, copy);
     }
     first += count;
     out += count;
@@ -98,23 +106,26 @@ void WindowMatrix::row(const Steps& steps, int64_t tap, int64_t first, int64_t l
 
 void PositionsOperand::fill(const Steps& steps, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out,
                             int64_t ld) const {
-  for (int64_t l = l0; l < l1; ++l) matrix_.row(steps, l, first, last, out + (l - l0) * ld);
+  for (int64_t l = l0; l < l1; ++l) matrix_.row(l, first, last, out + (l - l0) * ld, steps.widen);
 }
 
 void PositionsOperand::pack(std::span<const int64_t> lines, float* out) const {
   for (const int64_t line : lines) {
-    for (int64_t l = 0; l < taps_; ++l) *out++ = matrix_.element(l, line);
+    matrix_.column(line, out);
+    out += taps_;
   }
 }
 
 void TapsOperand::fill(const Steps& steps, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out,
                        int64_t ld) const {
-  for (int64_t line = first; line < last; ++line) matrix_.row(steps, line, l0, l1, out + (line - first) * ld);
+  for (int64_t line = first; line < last; ++line) matrix_.row(line, l0, l1, out + (line - first) * ld, steps.widen);
 }
 
 void TapsOperand::pack(std::span<const int64_t> lines, float* out) const {
+  const auto copy = [](int64_t n, const float* from, float* to) { std::copy(from, from + n, to); };
   for (const int64_t line : lines) {
-    for (int64_t p = 0; p < matrix_.positions(); ++p) *out++ = matrix_.element(line, p);
+    matrix_.row(line, 0, matrix_.positions(), out, copy);
+    out += matrix_.positions();
   }
 }
 

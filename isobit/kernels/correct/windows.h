@@ -23,20 +23,23 @@ struct Axis {
 
 class WindowMatrix {
  public:
-  // data: the first channel of the group in the first image; all_channels: of the tensor.
-  WindowMatrix(const float* data, int64_t images, int64_t all_channels, int64_t height, int64_t width, Axis rows,
-               Axis columns);
+  // data: the first channel of the group in the first image; channels: of the group; all_channels: of the tensor.
+  WindowMatrix(const float* data, int64_t images, int64_t channels, int64_t all_channels, int64_t height, int64_t width,
+               Axis rows, Axis columns);
 
   int64_t positions() const { return images_ * rows_.positions * columns_.positions; }
-  // Elements [first, last) of the row of tap `tap`.
-  void row(const Steps& steps, int64_t tap, int64_t first, int64_t last, double* out) const;
-  float element(int64_t tap, int64_t position) const;
+  // Elements [first, last) of the row of tap `tap`; copy(n, from, to) copies n neighbours of the tensor.
+  template <class T, class Copy>
+  void row(int64_t tap, int64_t first, int64_t last, T* out, const Copy& copy) const;
+  // The elements of all taps at a position.
+  void column(int64_t position, float* out) const;
 
  private:
-  void run(const Steps& steps, const float* line, int64_t kw, int64_t x, int64_t count, double* out) const;
+  template <class T, class Copy>
+  void run(const float* line, int64_t kw, int64_t x, int64_t count, T* out, const Copy& copy) const;
 
   const float* data_;
-  int64_t images_, image_stride_, height_, width_;
+  int64_t images_, channels_, image_stride_, height_, width_;
   Axis rows_, columns_;
   bool unit_step_;  // neighbours along x meet neighbours
 };
