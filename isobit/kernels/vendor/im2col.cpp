@@ -25,14 +25,42 @@ struct Tap {
 // Calls f(source row, w0, w1, place) for the pieces [w0, w1) of output rows that make up the positions [begin, end);
 // `place` counts from begin.
 template <class F>
-void for_each_line(const ConvShape& s, const Tap& tap, int64_t begin, int64_t end, F f) {
-  const int64_t ow = s.ow();
-  for (int64_t at = begin; at < end;) {
-    const int64_t v = at / ow, w0 = at - v * ow, w1 = std::min(ow, end - v * ow);
+void for_each_line(const ConvShape& s, const Tap& tap, int64_t ow, int64_t begin, int64_t end, F f) {
+  int64_t v = begin / ow, w0 = begin - v * ow;
+  for (int64_t at = begin; at < end; ++v, w0 = 0) {
+    const int64_t w1 = std::min(ow, w0 + end - at);
     f(v * s.stride_h + tap.y, w0, w1, at - begin);
     at += w1 - w0;
   }
 }
+
+// Where windows move by single elements and rows of dst are as long as those of src, the elements under a tap are one
+// piece of the plane, but for the columns that fall on padding: short lines cost more than their elements.
+struct Shift {
+  bool possible;
+  int64_t ow, size;
+
+  explicit Shift(const ConvShape& s)
+      : possible(s.stride_h == 1 && s.stride_w == 1 && s.ow() == s.iw), ow(s.ow()), size(s.ih * s.iw) {}
+
+  int64_t displacement(const Tap& tap) const { return tap.y * ow + tap.x; }
+  // Calls f(from, to): the positions in [begin, end) whose rows, and whose places in the plane, exist.
+  template <class F>
+  void inside(const Tap& tap, int64_t begin, int64_t end, F f) const {
+    const int64_t first = std::max({begin, -tap.y * ow, -displacement(tap)});
+    const int64_t last = std::min({end, size - tap.y * ow, size - displacement(tap)});
+    f(std::min(first, end), std::max(std::min(first, end), last));
+  }
+  // Sets the positions whose columns fall on padding to +0.
+  template <class T>
+  void clear_padding(const Tap& tap, int64_t begin, int64_t end, T* line) const {
+    if (tap.first == 0 && tap.last == ow) return;
+    for (int64_t row = begin / ow * ow; row < end; row += ow) {
+      for (int64_t p = std::max(row, begin); p < std::min(row + tap.first, end); ++p) line[p - begin] = 0;
+      for (int64_t p = std::max(row + tap.last, begin); p < std::min(row + ow, end); ++p) line[p - begin] = 0;
+    }
+  }
+};
 
 template <class T>
 void read_line(const ConvShape& s, const Tap& tap, const T* plane, int64_t row, int64_t w0, int64_t w1, T* to) {
@@ -47,6 +75,8 @@ void read_line(const ConvShape& s, const Tap& tap, const T* plane, int64_t row, 
     T* inside = to + (first - w0);
     if (s.stride_w == 1) {
       std::copy_n(from, last - first, inside);
+    } else if (s.stride_w == 2) {  // the usual one, so that the compiler knows it
+      for (int64_t i = 0; i < last - first; ++i) inside[i] = from[i * 2];
     } else {
       for (int64_t i = 0; i < last - first; ++i) inside[i] = from[i * s.stride_w];
     }
@@ -63,9 +93,47 @@ void add_line(const ConvShape& s, const Tap& tap, const T* from, int64_t row, in
   from += first - w0;
   if (s.stride_w == 1) {
     for (int64_t i = 0; i < last - first; ++i) to[i] += from[i];
+  } else if (s.stride_w == 2) {
+    for (int64_t i = 0; i < last - first; ++i) to[i * 2] += from[i];
   } else {
     for (int64_t i = 0; i < last - first; ++i) to[i * s.stride_w] += from[i];
   }
+}
+
+// The row of the matrix for one tap and one image.
+template <class T>
+void read_tap(const ConvShape& s, const Shift& shift, const Tap& tap, const T* plane, int64_t begin, int64_t end,
+              T* to) {
+  if (!shift.possible) {
+    for_each_line(s, tap, shift.ow, begin, end, [&](int64_t y, int64_t w0, int64_t w1, int64_t place) {
+      read_line(s, tap, plane, y, w0, w1, to + place);
+    });
+    return;
+  }
+  shift.inside(tap, begin, end, [&](int64_t first, int64_t last) {
+    std::fill(to, to + (first - begin), T{0});
+    if (first < last) std::copy_n(plane + (first + shift.displacement(tap)), last - first, to + (first - begin));
+    std::fill(to + (last - begin), to + (end - begin), T{0});
+  });
+  shift.clear_padding(tap, begin, end, to);
+}
+
+// The adjoint. Adding the +0 of padding changes no sum: one that starts at +0 is never -0.
+template <class T>
+void add_tap(const ConvShape& s, const Shift& shift, const Tap& tap, T* from, int64_t begin, int64_t end, T* plane) {
+  if (!shift.possible) {
+    for_each_line(s, tap, shift.ow, begin, end, [&](int64_t y, int64_t w0, int64_t w1, int64_t place) {
+      add_line(s, tap, from + place, y, w0, w1, plane);
+    });
+    return;
+  }
+  shift.clear_padding(tap, begin, end, from);
+  shift.inside(tap, begin, end, [&](int64_t first, int64_t last) {
+    if (first == last) return;
+    T* to = plane + (first + shift.displacement(tap));
+    const T* line = from + (first - begin);
+    for (int64_t i = 0; i < last - first; ++i) to[i] += line[i];
+  });
 }
 
 // Calls f(channel, place in the matrix, offset in the tensor, length) for the pieces of planes in the block.
@@ -105,25 +173,24 @@ template <class T>
 void im2col(ThreadPool& pool, const ConvShape& s, int64_t group, const ColumnBlock& block, const T* src, T* matrix) {
   const int64_t icg = s.ic / s.groups, taps = s.kh * s.kw, length = block.end - block.begin;
   const Planes planes{s.ic, group * icg, icg, s.ih * s.iw};
+  const Shift shift(s);
   pool.parallel_for(icg * taps, grain_of(block.columns()), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const Tap tap(s, row % taps);
       T* to = matrix + row * block.columns();
       for (int64_t image = 0; image < block.images; ++image, to += length) {
         const T* plane = src + planes.offset(block.image + image) + row / taps * planes.area;
-        for_each_line(s, tap, block.begin, block.end, [&](int64_t y, int64_t w0, int64_t w1, int64_t place) {
-          read_line(s, tap, plane, y, w0, w1, to + place);
-        });
+        read_tap(s, shift, tap, plane, block.begin, block.end, to);
       }
     }
   });
 }
 
 template <class T>
-void col2im(ThreadPool& pool, const ConvShape& s, int64_t group, const ColumnBlock& block, const T* matrix,
-            T* diff_src) {
+void col2im(ThreadPool& pool, const ConvShape& s, int64_t group, const ColumnBlock& block, T* matrix, T* diff_src) {
   const int64_t icg = s.ic / s.groups, taps = s.kh * s.kw, length = block.end - block.begin;
   const Planes planes{s.ic, group * icg, icg, s.ih * s.iw};
+  const Shift shift(s);
   pool.parallel_for(icg * block.images, grain_of(taps * length), [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; ++at) {
       const int64_t channel = at / block.images, image = at % block.images;
@@ -131,10 +198,8 @@ void col2im(ThreadPool& pool, const ConvShape& s, int64_t group, const ColumnBlo
       if (block.begin == 0) std::fill(plane, plane + planes.area, T{0});
       for (int64_t t = 0; t < taps; ++t) {
         const Tap tap(s, t);
-        const T* from = matrix + (channel * taps + t) * block.columns() + image * length;
-        for_each_line(s, tap, block.begin, block.end, [&](int64_t y, int64_t w0, int64_t w1, int64_t place) {
-          add_line(s, tap, from + place, y, w0, w1, plane);
-        });
+        T* from = matrix + (channel * taps + t) * block.columns() + image * length;
+        add_tap(s, shift, tap, from, block.begin, block.end, plane);
       }
     }
   });
@@ -173,8 +238,8 @@ void add_bias_to_planes(ThreadPool& pool, const Planes& planes, const ColumnBloc
 
 template void im2col(ThreadPool&, const ConvShape&, int64_t, const ColumnBlock&, const float*, float*);
 template void im2col(ThreadPool&, const ConvShape&, int64_t, const ColumnBlock&, const double*, double*);
-template void col2im(ThreadPool&, const ConvShape&, int64_t, const ColumnBlock&, const float*, float*);
-template void col2im(ThreadPool&, const ConvShape&, int64_t, const ColumnBlock&, const double*, double*);
+template void col2im(ThreadPool&, const ConvShape&, int64_t, const ColumnBlock&, float*, float*);
+template void col2im(ThreadPool&, const ConvShape&, int64_t, const ColumnBlock&, double*, double*);
 template void gather_planes(ThreadPool&, const Planes&, const ColumnBlock&, const float*, float*);
 template void gather_planes(ThreadPool&, const Planes&, const ColumnBlock&, const double*, double*);
 template void scatter_planes(ThreadPool&, const Planes&, const ColumnBlock&, const float*, const float*, float*);

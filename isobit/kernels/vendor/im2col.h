@@ -31,10 +31,9 @@ void im2col(ThreadPool& pool, const ConvShape& shape, int64_t group, const Colum
 
 // The adjoint: adds every element of the matrix to the element of diff_src it stands for, taps in ascending order,
 // blocks in the order of the calls; what falls on padding is dropped. The block that begins an image sets the group's
-// planes of that image to +0 first.
+// planes of that image to +0 first. What is dropped may be overwritten in the matrix.
 template <class T>
-void col2im(ThreadPool& pool, const ConvShape& shape, int64_t group, const ColumnBlock& block, const T* matrix,
-            T* diff_src);
+void col2im(ThreadPool& pool, const ConvShape& shape, int64_t group, const ColumnBlock& block, T* matrix, T* diff_src);
 
 // The planes of a group in a tensor NCHW with `channels` channels in all, `count` of them from `first` on.
 struct Planes {
