@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/vendors.h"
+#include "bench/common.h"
 #include "isobit/base/text.h"
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/kernels/vendor/inner_products.h"
@@ -43,11 +43,6 @@ double milliseconds(const Setting& setting, const std::function<void()>& run) {
   const double start = now(setting);
   run();
   return now(setting) - start;
-}
-
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return v[v.size() / 2];
 }
 
 template <class T>
