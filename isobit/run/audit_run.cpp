@@ -12,18 +12,37 @@ namespace isobit::run {
 
 namespace {
 
+// What the replays of one audit come to.
+struct Tally {
+  runtime::CountsByOperator log_counts;
+  double step_seconds = 0;
+};
+
 // A trainer as the auditor sees one.
 class TrainerReplay : public verify::Replayer {
  public:
-  TrainerReplay(std::unique_ptr<train::Trainer> trainer, const DatasetCommitment& commitment, platform::Engine& engine)
-      : trainer_(std::move(trainer)), commitment_(commitment), engine_(engine) {}
+  TrainerReplay(std::unique_ptr<train::Trainer> trainer, const Session& session, const bundle::BundleReader& bundle,
+                platform::Engine& engine, const AuditRequest& request, Tally& tally)
+      : trainer_(std::move(trainer)),
+        session_(session),
+        bundle_(bundle),
+        engine_(engine),
+        request_(request),
+        tally_(tally) {
+    if (arithmetic_of(session.job).logs) log_.emplace(session.job, trainer_->step_graph());
+  }
+  ~TrainerReplay() override {
+    if (!log_) return;
+    for (const auto& [op, counts] : log_->counts()) tally_.log_counts[op] += counts;
+  }
 
   Expected<commit::Digest> state_root() override { return state_digest(*trainer_, engine_.pool()); }
 
   Expected<verify::StepOutcome> advance() override {
-    ISOBIT_TRY(const train::StepResult r, trainer_->advance());
-    return verify::StepOutcome{static_cast<uint64_t>(r.step), batch_digest(commitment_, r.step, r.indices),
-                               verify::LossBits::of(r.loss), std::nullopt};
+    const double begin = now();
+    auto outcome = log_ ? advance_with_log() : advance_without_log();
+    tally_.step_seconds += now() - begin;
+    return outcome;
   }
 
   Expected<verify::Evaluation> evaluate() override {
@@ -33,16 +52,63 @@ class TrainerReplay : public verify::Replayer {
   }
 
  private:
+  double now() const { return request_.seconds ? request_.seconds() : 0.0; }
+
+  verify::StepOutcome outcome_of(const train::StepResult& r) const {
+    verify::StepOutcome outcome;
+    outcome.step = static_cast<uint64_t>(r.step);
+    outcome.batch = batch_digest(session_.commitment, r.step, r.indices);
+    outcome.loss = verify::LossBits::of(r.loss);
+    return outcome;
+  }
+
+  Expected<verify::StepOutcome> advance_without_log() {
+    ISOBIT_TRY(const train::StepResult r, trainer_->advance());
+    return outcome_of(r);
+  }
+
+  // A log that cannot be followed is the trainer's fault and part of the outcome; any other failure is this machine's.
+  Expected<verify::StepOutcome> advance_with_log() {
+    const auto t = static_cast<uint64_t>(trainer_->step()) + 1;
+    verify::StepOutcome outcome;
+    outcome.step = t;
+    outcome.batch = bundle_.transcript().step(t).batch;  // a fault is reported before the batch is computed
+    const auto segment = bundle_.read_log_segment(t);
+    if (!segment) {
+      if (segment.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(segment.error());
+      outcome.fault = verify::StepFault{"", segment.error().message};
+      return outcome;
+    }
+    const auto stage = log_->begin(t, *segment);
+    if (stage) {
+      const auto r = trainer_->advance(nullptr, nullptr, *stage);
+      log_->note_fault();
+      if (!r && !log_->fault()) return tl::unexpected<Error>(r.error());
+      if (r && log_->end()) {
+        outcome = outcome_of(*r);
+        outcome.log_segment = verify::log_segment_digest(*segment);
+        return outcome;
+      }
+    }
+    outcome.fault = verify::StepFault{log_->fault()->op, log_->fault()->what};
+    return outcome;
+  }
+
   std::unique_ptr<train::Trainer> trainer_;
-  const DatasetCommitment& commitment_;
+  const Session& session_;
+  const bundle::BundleReader& bundle_;
   platform::Engine& engine_;
+  const AuditRequest& request_;
+  Tally& tally_;
+  std::optional<LogReader> log_;
 };
 
 // Replayers at the initial state and at every checkpoint of the bundle.
 class BundleReplays : public verify::ReplayerSource {
  public:
-  BundleReplays(const bundle::BundleReader& reader, const Session& session, platform::Engine& engine)
-      : reader_(reader), session_(session), engine_(engine) {}
+  BundleReplays(const AuditRequest& request, const bundle::BundleReader& reader, const Session& session,
+                platform::Engine& engine, Tally& tally)
+      : request_(request), reader_(reader), session_(session), engine_(engine), tally_(tally) {}
 
   std::vector<uint64_t> starts() const override {
     std::vector<uint64_t> steps = {0};
@@ -54,7 +120,8 @@ class BundleReplays : public verify::ReplayerSource {
 
   Expected<std::unique_ptr<verify::Replayer>> open(uint64_t step) override {
     ISOBIT_TRY(std::unique_ptr<train::Trainer> trainer, trainer_at(step));
-    return std::unique_ptr<verify::Replayer>(new TrainerReplay(std::move(trainer), session_.commitment, engine_));
+    return std::unique_ptr<verify::Replayer>(
+        new TrainerReplay(std::move(trainer), session_, reader_, engine_, request_, tally_));
   }
 
   Expected<std::unique_ptr<train::Trainer>> trainer_at(uint64_t step) {
@@ -69,16 +136,19 @@ class BundleReplays : public verify::ReplayerSource {
   }
 
  private:
+  const AuditRequest& request_;
   const bundle::BundleReader& reader_;
   const Session& session_;
   platform::Engine& engine_;
+  Tally& tally_;
 };
 
 // The replay decides where a wrong run goes wrong; what can be said without it is looked at when it finds nothing,
 // since an earlier difference says more.
 Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::BundleReader& reader,
-                                     const Session& session, platform::Engine& engine, AuditSummary& summary) {
-  BundleReplays replays(reader, session, engine);
+                                     const Session& session, platform::Engine& engine, AuditSummary& summary,
+                                     Tally& tally) {
+  BundleReplays replays(request, reader, session, engine, tally);
   verify::AuditOptions options;
   options.rules = transcript_rules(session.job);
   options.job_root = session.root;
@@ -135,7 +205,11 @@ Expected<AuditSummary> audit_run(const AuditRequest& request) {
                 ": other data, another job, or another version of the arithmetic"));
     return summary;
   }
-  ISOBIT_TRY(summary.verdict, judge(request, reader, session, engine, summary));
+  Tally tally;
+  ISOBIT_TRY(summary.verdict, judge(request, reader, session, engine, summary, tally));
+  summary.log_counts = std::move(tally.log_counts);
+  summary.step_seconds = tally.step_seconds;
+  if (job.arithmetic == "correct-1") summary.repairs = engine.repairs();
   return summary;
 }
 

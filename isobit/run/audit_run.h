@@ -7,6 +7,7 @@
 #include "isobit/base/file.h"
 #include "isobit/commit/signature.h"
 #include "isobit/platform/platform.h"
+#include "isobit/run/step_logs.h"
 #include "isobit/verify/auditor.h"
 
 namespace isobit::run {
@@ -20,6 +21,7 @@ struct AuditRequest {
   std::optional<uint64_t> sample;      // replay this many intervals, drawn with sample_seed
   Bytes sample_seed;
   std::function<void(uint64_t done, uint64_t total)> progress;
+  std::function<double()> seconds;  // a clock, for AuditSummary::step_seconds
 };
 
 struct AuditSummary {
@@ -29,6 +31,9 @@ struct AuditSummary {
   uint64_t intervals = 0;
   std::vector<verify::Interval> sampled;
   double detection_probability = 1;
+  platform::Repairs repairs;             // of arithmetic correct-1
+  runtime::CountsByOperator log_counts;  // of arithmetic logged-1
+  double step_seconds = 0;               // in the steps alone
 };
 
 // A verdict whenever the bundle could be judged; an error when this machine could not (kUnreadable: no bundle, newer

@@ -86,7 +86,8 @@ commit::Digest job_root(const train::Job& job, const data::Dataset& dataset, con
 }
 
 verify::TranscriptRules transcript_rules(const train::Job& job) {
-  return {static_cast<uint64_t>(job.steps), static_cast<uint64_t>(job.commit_every), DType::kFloat32, false};
+  return {static_cast<uint64_t>(job.steps), static_cast<uint64_t>(job.commit_every), DType::kFloat32,
+          arithmetic_of(job).logs};
 }
 
 Expected<commit::Digest> state_digest(const train::Trainer& trainer, ThreadPool& pool) {

@@ -21,7 +21,11 @@ verify::Evaluation evaluation_leaf(const train::Evaluation& e) {
 class Loop {
  public:
   Loop(const TrainRequest& request, Session session, platform::Engine& engine, bundle::BundleWriter writer)
-      : request_(request), session_(std::move(session)), engine_(engine), writer_(std::move(writer)) {}
+      : request_(request), session_(std::move(session)), engine_(engine), writer_(std::move(writer)) {
+    if (!arithmetic_of(session_.job).logs) return;
+    log_.emplace(session_.job);
+    own_log_.emplace(session_.job, session_.trainer->step_graph());
+  }
 
   Expected<TrainSummary> run() {
     train::Trainer& trainer = *session_.trainer;
@@ -44,7 +48,10 @@ class Loop {
 
   Status step() {
     train::Trainer& trainer = *session_.trainer;
-    ISOBIT_TRY(last_, trainer.advance());
+    Bytes segment;
+    const double begin = now();
+    ISOBIT_RETURN_IF_ERROR(compute(segment));
+    step_seconds_ += now() - begin;
     const int64_t t = trainer.step();
     verify::StepLeaf leaf{static_cast<uint64_t>(t), batch_digest(session_.commitment, t, last_.indices),
                           verify::LossBits::of(last_.loss), std::nullopt, std::nullopt};
@@ -52,11 +59,36 @@ class Loop {
     if (commits) {
       ISOBIT_TRY(leaf.state_root, state_digest(trainer, engine_.pool()));
     }
-    ISOBIT_RETURN_IF_ERROR(writer_.append(leaf));
+    if (log_) {
+      leaf.log_segment = verify::log_segment_digest(segment);
+      ISOBIT_RETURN_IF_ERROR(writer_.append(leaf, segment));
+    } else {
+      ISOBIT_RETURN_IF_ERROR(writer_.append(leaf));
+    }
     if (commits) ISOBIT_RETURN_IF_ERROR(writer_.sign_head());
     if (session_.job.checkpoint_every > 0 && t % session_.job.checkpoint_every == 0 && t < session_.job.steps) {
       return checkpoint();
     }
+    return {};
+  }
+
+  // One step, and its log. A step of our own that is stored already is decided as it was the first time.
+  Status compute(Bytes& segment) {
+    train::Trainer& trainer = *session_.trainer;
+    const auto t = static_cast<uint64_t>(trainer.step()) + 1;
+    if (!log_) {
+      ISOBIT_TRY(last_, trainer.advance());
+      return {};
+    }
+    if (t <= writer_.transcript().steps()) {
+      ISOBIT_TRY(segment, writer_.read_log_segment(t));
+      ISOBIT_TRY(runtime::Stage * stage, own_log_->begin(t, segment));
+      ISOBIT_TRY(last_, trainer.advance(nullptr, nullptr, stage));
+      return own_log_->end();
+    }
+    ISOBIT_TRY(last_, trainer.advance(nullptr, nullptr, &log_->begin(t)));
+    segment = log_->segment();
+    ++logged_steps_;
     return {};
   }
 
@@ -100,7 +132,13 @@ class Loop {
     s.job_root = session_.root;
     s.final_loss = last_.loss;
     s.platform = engine_.platform().text();
-    s.repairs = engine_.repairs();
+    if (session_.job.arithmetic == "correct-1") s.repairs = engine_.repairs();
+    s.step_seconds = step_seconds_;
+    s.logged_steps = logged_steps_;
+    if (log_) {
+      s.log_counts = log_->counts();
+      s.log_bytes = log_->bytes();
+    }
     return s;
   }
 
@@ -109,6 +147,10 @@ class Loop {
   platform::Engine& engine_;
   bundle::BundleWriter writer_;
   train::StepResult last_;
+  std::optional<LogWriter> log_;      // of a logged job
+  std::optional<LogReader> own_log_;  // for steps that are stored already
+  uint64_t logged_steps_ = 0;
+  double step_seconds_ = 0;
 };
 
 // Puts the trainer at the newest checkpoint that is whole and, where the transcript commits a state, is that state.

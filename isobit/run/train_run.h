@@ -8,6 +8,7 @@
 #include "isobit/base/file.h"
 #include "isobit/run/job_root.h"
 #include "isobit/run/keys.h"
+#include "isobit/run/step_logs.h"
 #include "isobit/train/trainer.h"
 
 namespace isobit::run {
@@ -45,6 +46,11 @@ struct TrainSummary {
   train::Evaluation evaluation;
   std::string platform;
   platform::Repairs repairs;  // of arithmetic correct-1
+  // Of arithmetic logged-1, for the steps of this process that were new.
+  runtime::CountsByOperator log_counts;
+  uint64_t log_bytes = 0;
+  uint64_t logged_steps = 0;
+  double step_seconds = 0;  // in the steps alone, without commitments and files; 0 without a clock
 };
 
 // A new run in request.out (absent or empty). Errors: as BundleWriter::create, open_session and Trainer::advance.

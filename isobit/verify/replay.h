@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "isobit/base/status.h"
@@ -12,12 +13,19 @@
 
 namespace isobit::verify {
 
+// Why a step could not be computed as claimed: the claim is at fault, not this machine.
+struct StepFault {
+  std::string op;  // the operator; empty where none is to blame
+  std::string what;
+};
+
 // What one step computed; the fields of StepLeaf but for the state root.
 struct StepOutcome {
   uint64_t step = 0;
   commit::Digest batch{};
   LossBits loss;
   std::optional<commit::Digest> log_segment;
+  std::optional<StepFault> fault;  // then the other fields but `step` and `batch` mean nothing
 };
 
 // Stands at a state of the job and goes forward. Every method may fail for this machine's own reasons; such an error is

@@ -100,6 +100,14 @@ Expected<bool> Walk::compare_step(const StepOutcome& outcome) {
   if (leaf.batch != outcome.batch) {
     return differ({t, t, t, Part::kBatch, commit::hex_of(leaf.batch), commit::hex_of(outcome.batch), {}});
   }
+  if (outcome.fault) {
+    FirstDifference d{t, t, t, Part::kLog, text_of_optional(leaf.log_segment), outcome.fault->what, {}};
+    if (!outcome.fault->op.empty()) d.op = outcome.fault->op;
+    verdict_.reason = text_of("rejected: the log of step ", t, " cannot be followed: ", outcome.fault->what);
+    verdict_.accepted = false;
+    verdict_.first_difference = std::move(d);
+    return false;
+  }
   if (leaf.loss != outcome.loss) {
     return differ({t, agreed_ + 1, t, Part::kLoss, text_of_bits(leaf.loss), text_of_bits(outcome.loss), {}});
   }
