@@ -5,6 +5,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/log_report.h"
 #include "isobit/run/audit_run.h"
 #include "isobit/run/keys.h"
 
@@ -42,7 +43,9 @@ void report(const run::AuditSummary& s, double seconds, Console& console) {
                                      {"first_difference", difference_json(v.first_difference)},
                                      {"reason", v.reason},
                                      {"platform", s.platform},
-                                     {"seconds", seconds}};
+                                     {"seconds", seconds},
+                                     {"step_seconds", s.step_seconds},
+                                     {"log", log_json(s.log_counts, v.steps_checked, 0)}};
   if (!s.sampled.empty()) {
     document["intervals"] = s.intervals;
     document["sampled"] = nlohmann::ordered_json::array();
@@ -61,6 +64,7 @@ void report(const run::AuditSummary& s, double seconds, Console& console) {
                   s.sampled.size(), static_cast<unsigned long long>(s.intervals), s.detection_probability);
     console.line(line);
   }
+  for (const std::string& line : followed_lines(s.log_counts, v.steps_checked)) console.line(line);
   if (v.first_difference) {
     const verify::FirstDifference& d = *v.first_difference;
     console.line(text_of("first differs ", verify::name_of(d.part), " at step ", d.step,
@@ -69,6 +73,9 @@ void report(const run::AuditSummary& s, double seconds, Console& console) {
                              : text_of(" (the wrong step is one of ", d.first_step, " to ", d.last_step, ")")));
     console.line(text_of("  claimed     ", d.claimed));
     console.line(text_of("  found       ", d.found));
+  }
+  if (v.first_difference && v.first_difference->op) {
+    console.line(text_of("  operator    ", printable(*v.first_difference->op)));
   }
   // Nothing is said twice.
   const bool said = v.first_difference && !v.first_difference->claimed.empty() &&
@@ -100,6 +107,7 @@ Expected<int> run(const Options& o, Console& console) {
     console.note(text_of("sample seed   ", to_hex(request.sample_seed)));
   }
   const double begin = monotonic_seconds();
+  request.seconds = monotonic_seconds;
   double shown = 0;
   request.progress = [&](uint64_t done, uint64_t total) {
     const double now = monotonic_seconds();

@@ -4,6 +4,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/log_report.h"
 #include "isobit/cli/train_result.h"
 #include "isobit/run/keys.h"
 #include "isobit/run/train_run.h"
@@ -99,6 +100,8 @@ Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& 
                                            {"platform", s.platform},
                                            {"inner_products", s.repairs.elements},
                                            {"repaired", s.repairs.repaired},
+                                           {"step_seconds", s.step_seconds},
+                                           {"log", log_json(s.log_counts, s.logged_steps, s.log_bytes)},
                                            {"run", request.out.string()}};
   console.document(document.dump(2));
   char line[160];
@@ -113,6 +116,7 @@ Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& 
                   static_cast<double>(s.repairs.repaired) / static_cast<double>(s.repairs.elements));
     console.line(line);
   }
+  if (s.logged_steps > 0) console.line(log_line(s.log_counts, s.logged_steps, s.log_bytes));
   if (s.evaluation.rows > 0) {
     console.line(text_of("test          ", percent(s.evaluation.top1, s.evaluation.rows), " right of ",
                          s.evaluation.rows, " (top 5: ", percent(s.evaluation.top5, s.evaluation.rows), ")"));

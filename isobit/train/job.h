@@ -28,8 +28,8 @@ struct Rounding {
   RoundingLog log = RoundingLog::kSparse;
   // Sparse: how far the float64 results of two platforms may lie apart, by proof or as measured.
   DivergenceBound bound = DivergenceBound::kCalibrated;
-  // As measured, with its margin: in units of 2^-53 times the product of the 2-norms of row and column. Per operator,
-  // else `divergence`.
+  // As measured, with its margin: in units of 2^-53 times the sum of magnitudes of the terms. Per operator, else
+  // `divergence`.
   double divergence = 4;
   std::map<std::string, double> divergences;
   // Ovt: the distance from the rounded value, in units of the spacing of rounded values, from which on a decision is

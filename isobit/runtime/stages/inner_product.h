@@ -2,8 +2,9 @@
 // l of line i of the left side times element l of line j of the right side, plus a bias.
 //
 // What the rounding of logged arithmetic needs to know of them: the scale of every output, the 2-norm of its left line
-// times that of its right line plus the magnitude of its bias. Norms are computed in a fixed order from operands that
-// all parties share, so that all have the same scales to the bit.
+// times that of its right line plus the magnitude of its bias, which is at least the sum of magnitudes of its terms.
+// Norms are computed in a fixed order from operands that all parties share, so that all have the same scales to the
+// bit.
 #pragma once
 
 #include <functional>

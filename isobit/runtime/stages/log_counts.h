@@ -34,6 +34,11 @@ struct LogCounts {
   uint64_t findings() const { return missing + superfluous + beyond; }
 };
 
+// How many corrections honest platforms come to at most, but for a chance below 1e-9. An entry is written within 2 d of
+// a boundary and corrected where the boundary lies between two results, at most d apart: a quarter of the entries at
+// most, if boundaries lie evenly.
+double most_expected_corrections(const LogCounts& counts);
+
 using CountsByOperator = std::map<std::string, LogCounts>;
 
 inline LogCounts total(const CountsByOperator& counts) {

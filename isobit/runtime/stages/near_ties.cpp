@@ -1,11 +1,16 @@
 #include "isobit/runtime/stages/near_ties.h"
 
 #include <algorithm>
+#include <bit>
+#include <climits>
+#include <cmath>
 #include <map>
 #include <mutex>
+#include <tuple>
 
 #include "isobit/kernels/rounding/round_to_bits.h"
 #include "isobit/kernels/rounding/steps.h"
+#include "isobit/runtime/stages/log_counts.h"
 
 namespace isobit::runtime {
 namespace {
@@ -43,46 +48,110 @@ struct Scan {
   }
 };
 
-// Which elements of a line are not zero, one bit each; kept, since the zeros of a sparse operand come in whole lines.
-class Masks {
+// A line, and what decides an output without a bound: which elements are not zero, and the exponent of the largest
+// power of two that divides all of them.
+struct Line {
+  std::vector<double> values;
+  std::vector<uint64_t> nonzero;
+  int quantum = INT_MAX;
+};
+
+int quantum_of(double x) {
+  const uint64_t bits = numerics::bits_of(x), exponent = bits >> 52 & 0x7ff;
+  if (exponent == 0 || exponent == 0x7ff) return -1074;
+  return static_cast<int>(exponent) - 1075 + std::countr_zero((bits & 0xfffffffffffffull) | (uint64_t{1} << 52));
+}
+
+Line read_line(int64_t k, int64_t index, const std::function<void(int64_t, double*)>& read) {
+  Line line{std::vector<double>(static_cast<size_t>(k)), std::vector<uint64_t>(static_cast<size_t>(k + 63) / 64, 0)};
+  read(index, line.values.data());
+  for (size_t l = 0; l < line.values.size(); ++l) {
+    if (line.values[l] == 0) continue;
+    line.nonzero[l / 64] |= uint64_t{1} << (l % 64);
+    line.quantum = std::min(line.quantum, quantum_of(line.values[l]));
+  }
+  return line;
+}
+
+double sum_of_magnitudes(const std::vector<double>& a, const std::vector<double>& b, double bias) {
+  double lanes[8] = {};
+  const size_t whole = a.size() / 8 * 8;
+  for (size_t l = 0; l < whole; l += 8) {
+    for (size_t q = 0; q < 8; ++q) lanes[q] += std::fabs(a[l + q] * b[l + q]);
+  }
+  for (size_t l = whole; l < a.size(); ++l) lanes[l % 8] += std::fabs(a[l] * b[l]);
+  double sum = 0;
+  for (double lane : lanes) sum += lane;
+  return sum + std::fabs(bias);
+}
+
+// The second sieve. Near-ties come in lines (a cancelling sum seldom comes alone), so lines are kept, up to a limit.
+class SecondSieve {
  public:
-  explicit Masks(int64_t k) : k_(k), line_(static_cast<size_t>(k)) {}
-  const std::vector<uint64_t>& of(int64_t index, const std::function<void(int64_t, double*)>& line) {
-    auto [at, is_new] = masks_.try_emplace(index);
-    if (is_new) {
-      line(index, line_.data());
-      at->second.assign(static_cast<size_t>(k_ + 63) / 64, 0);
-      for (int64_t l = 0; l < k_; ++l) {
-        at->second[static_cast<size_t>(l) / 64] |= uint64_t{line_[static_cast<size_t>(l)] != 0} << (l % 64);
-      }
-    }
-    return at->second;
+  SecondSieve(std::vector<ProductBlock>& blocks, double width, int bits)
+      : blocks_(blocks), width_(width), bits_(bits) {}
+
+  // Whether the output is decided after all; it is rounded then. Sets the magnitude otherwise.
+  bool decides(NearTie& t) {
+    ProductBlock& b = blocks_[t.block];
+    const Line& x = line(t.block, b.k, 0, t.i, b.left);
+    const Line& y = line(t.block, b.k, 1, t.j, b.right);
+    const double bias = b.bias(t.i, t.j);
+    const bool decided = is_exact(b, t, x, y, bias) || magnitude_decides(t, x, y, bias);
+    if (decided) b.out[b.at(t.i, t.j)] = round_to_bits(t.value, bits_) + 0.0;
+    return decided;
   }
 
  private:
-  int64_t k_;
-  std::vector<double> line_;
-  std::map<int64_t, std::vector<uint64_t>> masks_;
-};
+  static constexpr size_t kKeptElements = size_t{1} << 22;
 
-// Sets the outputs of exact zeros without a term to +0 and takes them off the list.
-void drop_empty_sums(std::vector<ProductBlock>& blocks, std::vector<NearTie>& ties) {
-  std::map<uint32_t, std::pair<Masks, Masks>> masks;
-  auto is_empty = [&](const NearTie& t) {
-    const ProductBlock& b = blocks[t.block];
-    if (t.value != 0 || b.bias(t.i, t.j) != 0) return false;
-    auto& [left, right] = masks.try_emplace(t.block, Masks(b.k), Masks(b.k)).first->second;
-    const auto &x = left.of(t.i, b.left), &y = right.of(t.j, b.right);
+  // Valid until the next but one call.
+  const Line& line(uint32_t block, int64_t k, int side, int64_t index,
+                   const std::function<void(int64_t, double*)>& read) {
+    const auto key = std::tuple(block, side, index);
+    const auto found = kept_.find(key);
+    if (found != kept_.end()) return found->second;
+    if (kept_elements_ + static_cast<size_t>(k) > kKeptElements) return spare_[side] = read_line(k, index, read);
+    kept_elements_ += static_cast<size_t>(k);
+    return kept_[key] = read_line(k, index, read);
+  }
+
+  // No term is nonzero; or, of an exact tie, all terms are multiples of one power of two q and their magnitudes add up
+  // to no more than 2^53 q, so that no addition, in whatever order, can round.
+  bool is_exact(const ProductBlock& b, const NearTie& t, const Line& x, const Line& y, double bias) const {
+    if (t.value == 0 && bias == 0 && disjoint(x.nonzero, y.nonzero)) return true;
+    const double distance = std::fabs(t.value - round_to_bits(t.value, bits_));
+    if (t.value != 0 && distance != kernels::rounding::spacing(t.value, bits_) / 2) return false;
+    if (x.quantum == INT_MAX || y.quantum == INT_MAX) return false;
+    int quantum = x.quantum + y.quantum;
+    if (bias != 0) quantum = std::min(quantum, quantum_of(bias));
+    return b.scale(t.i, t.j) * (1 + 0x1p-20) <= std::ldexp(1.0, quantum + 53);
+  }
+  static bool disjoint(const std::vector<uint64_t>& x, const std::vector<uint64_t>& y) {
     for (size_t w = 0; w < x.size(); ++w) {
       if ((x[w] & y[w]) != 0) return false;
     }
-    b.out[b.at(t.i, t.j)] = 0.0;
     return true;
-  };
-  std::erase_if(ties, is_empty);
-}
+  }
+  bool magnitude_decides(NearTie& t, const Line& x, const Line& y, double bias) const {
+    t.magnitude = sum_of_magnitudes(x.values, y.values, bias);
+    return candidates(t.value, width_, t.magnitude, bits_).one();
+  }
+
+  std::vector<ProductBlock>& blocks_;
+  double width_;
+  int bits_;
+  size_t kept_elements_ = 0;
+  std::map<std::tuple<uint32_t, int, int64_t>, Line> kept_;
+  Line spare_[2];
+};
 
 }  // namespace
+
+double most_expected_corrections(const LogCounts& counts) {
+  const double mean = static_cast<double>(counts.entries) / 4;
+  return mean + 6 * std::sqrt(mean) + 12;
+}
 
 std::vector<NearTie> round_decided(const kernels::KernelContext& ctx, std::vector<ProductBlock>& blocks, double width,
                                    int bits) {
@@ -98,9 +167,15 @@ std::vector<NearTie> round_decided(const kernels::KernelContext& ctx, std::vecto
       all.insert(all.end(), own.begin(), own.end());
     });
   }
-  drop_empty_sums(blocks, all);
+  SecondSieve second(blocks, width, bits);
+  std::erase_if(all, [&](NearTie& t) { return second.decides(t); });
   std::sort(all.begin(), all.end(), [](const NearTie& a, const NearTie& b) { return a.position < b.position; });
   return all;
+}
+
+double magnitude_of(const ProductBlock& block, int64_t i, int64_t j) {
+  return sum_of_magnitudes(read_line(block.k, i, block.left).values, read_line(block.k, j, block.right).values,
+                           block.bias(i, j));
 }
 
 NearTie locate(const std::vector<ProductBlock>& blocks, uint64_t position) {
@@ -137,14 +212,14 @@ ExactValue evaluate_exactly(const ProductBlock& block, int64_t i, int64_t j) {
   return {sum, low - (sum - high)};
 }
 
-Candidates candidates(double x, double width, double scale, int bits) {
-  const double w = width * scale;
+Candidates candidates(double x, double width, double magnitude, int bits) {
+  const double w = width * magnitude;
   return {round_to_bits(x - w, bits) + 0.0, round_to_bits(x + w, bits) + 0.0};
 }
 
 // The low part is far below the width, whose surplus covers it.
-Candidates candidates(const ExactValue& z, double width, double scale, int bits) {
-  return candidates(z.high, width, scale, bits);
+Candidates candidates(const ExactValue& z, double width, double magnitude, int bits) {
+  return candidates(z.high, width, magnitude, bits);
 }
 
 }  // namespace isobit::runtime

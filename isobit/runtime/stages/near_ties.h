@@ -1,13 +1,18 @@
 // Finding, in the outputs of an inner product, the few values that lie so close to a rounding boundary that another
 // platform might round them the other way; and evaluating single ones exactly.
 //
-// With d the largest distance of two platforms' results (RoundingRules::divergence_of, times u = 2^-53 and the scale),
-// widths in units of u times the scale, the surplus covering the rounding of interval ends (|x| <= scale, up to a part
-// in 2^20):
+// The magnitude of an output is the sum of the magnitudes of its terms and bias, computed in a fixed order from
+// operands that all parties share. With d the largest distance of two platforms' results in units of u = 2^-53 times
+// the magnitude (RoundingRules::divergence_of), widths in those units, the surplus covering the rounding of interval
+// ends and of the magnitude (|x| is at most the magnitude, but for a part in 2^20):
 //   an auditor needs an entry where round(y - w) != round(y + w),  w = d + 1;
 //   a trainer writes one where round(x - w) != round(x + w),       w = 2 d + 4, which covers every such y;
 //   an entry is superfluous where round(y - w) == round(y + w),    w = 3 d + 8.
 // e = d / 2 + 1 bounds the distance of one platform's result from the exact value.
+//
+// Looked for in two sieves: with the product of 2-norms in place of the magnitude, which is never less (Cauchy-Schwarz)
+// and needs no term; then, what is left, with the magnitude itself, which for sparse or cancelling operands is far
+// less.
 #pragma once
 
 #include <cstdint>
@@ -27,32 +32,38 @@ struct NearTie {
   uint64_t position = 0;  // in output 0 of the node
   uint32_t block = 0;
   int64_t i = 0, j = 0;
-  double value = 0;  // in float64, not rounded
+  double value = 0;      // in float64, not rounded
+  double magnitude = 0;  // as above
 };
 
-// Rounds every output of the blocks that is decided within `width` times its scale, in place, and returns the others,
-// sorted by position, left as they were. Outputs that are zero because no term is nonzero are decided: +0.
+// Rounds every output of the blocks that is decided within `width` times its magnitude, in place, and returns the
+// others, sorted by position, left as they were. Zeros and exact ties that every platform must compute exactly are
+// decided too.
 std::vector<NearTie> round_decided(const kernels::KernelContext& ctx, std::vector<ProductBlock>& blocks, double width,
                                    int bits);
+
+// The sum of magnitudes of the terms and bias of an output: eight lanes, term l in lane l % 8, then the lanes in
+// ascending order, then the bias.
+double magnitude_of(const ProductBlock& block, int64_t i, int64_t j);
 
 // The block and place of an output. REQUIRES position to be one of them.
 NearTie locate(const std::vector<ProductBlock>& blocks, uint64_t position);
 
 // The inner product and bias of an output as an unevaluated sum of two float64 values, off by less than 2^-90 of its
-// scale. REQUIRES operands that are float32 values.
+// magnitude. REQUIRES operands that are float32 values.
 struct ExactValue {
   double high = 0, low = 0;
 };
 ExactValue evaluate_exactly(const ProductBlock& block, int64_t i, int64_t j);
 
-// The interval [low, high] of rounded values that x +- width * scale rounds to, +0 for zeros.
+// The interval [low, high] of rounded values that x +- width * magnitude rounds to, +0 for zeros.
 struct Candidates {
   double low = 0, high = 0;
   bool one() const { return low == high; }
   bool has(double v) const { return v >= low && v <= high; }
 };
-Candidates candidates(double x, double width, double scale, int bits);
+Candidates candidates(double x, double width, double magnitude, int bits);
 // The same around an exact value.
-Candidates candidates(const ExactValue& z, double width, double scale, int bits);
+Candidates candidates(const ExactValue& z, double width, double magnitude, int bits);
 
 }  // namespace isobit::runtime

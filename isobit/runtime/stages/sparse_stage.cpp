@@ -27,8 +27,6 @@ double value_at(int64_t place, int bits) {
 
 bool neighbours(const Candidates& c, int bits) { return place_of(c.high, bits) - place_of(c.low, bits) == 1; }
 
-double scale_of(const std::vector<ProductBlock>& blocks, const NearTie& t) { return blocks[t.block].scale(t.i, t.j); }
-
 // What an entry says, seen from a result y: of the values with that parity the one nearest to y.
 double said_value(const SparseEntry& entry, double y, int bits) {
   if (entry.kind == SparseEntry::Kind::kValue) return static_cast<double>(entry.value) + 0.0;
@@ -46,13 +44,13 @@ Status check_one_output(const KernelCall& call, const std::vector<ProductBlock>&
   if (b.m == 0 || b.n == 0) return {};
   const auto i = static_cast<int64_t>((draw >> 8) % static_cast<uint64_t>(b.m));
   const auto j = static_cast<int64_t>((draw >> 32) % static_cast<uint64_t>(b.n));
-  const double x = b.out[b.at(i, j)], scale = b.scale(i, j);
+  const double x = b.out[b.at(i, j)], magnitude = magnitude_of(b, i, j);
   const ExactValue z = evaluate_exactly(b, i, j);
   const double distance = std::fabs((x - z.high) - z.low);
-  if (!(distance > exact_width(d) * scale)) return {};
+  if (!(distance > exact_width(d) * magnitude)) return {};
   return unavailable(text_of("this platform is beyond the job's error bound: ", call.node.name, " (", call.node.op,
-                             "), row ", i, ", column ", j, ": off the exact value by ", distance / scale / kUnit,
-                             " x 2^-53 of its scale, allowed ", d / 2,
+                             "), row ", i, ", column ", j, ": off the exact value by ", distance / magnitude / kUnit,
+                             " x 2^-53 of its magnitude, allowed ", d / 2,
                              "; calibrate the job's [rounding] divergences with "
                              "`isobit thresholds`, or take another platform"));
 }
@@ -80,7 +78,7 @@ Status SparseRecorder::apply(size_t index, KernelCall& call) {
   if (ties.empty()) return {};
   SparseNode node{static_cast<uint32_t>(index), {}};
   for (const NearTie& t : ties) {
-    const Candidates c = candidates(t.value, trainer_width(d), scale_of(blocks, t), bits_);
+    const Candidates c = candidates(t.value, trainer_width(d), t.magnitude, bits_);
     const double r = round_to_bits(t.value, bits_) + 0.0;
     const bool one_bit = neighbours(c, bits_);
     const auto kind = !one_bit                ? SparseEntry::Kind::kValue
@@ -100,8 +98,6 @@ struct SparseFollower::Place {
   double d;
   const SparseEntry* entry;
   bool needed;
-
-  double scale() const { return block.scale(tie.i, tie.j); }
 };
 
 void SparseFollower::begin_step(SparseLog log) {
@@ -139,7 +135,11 @@ Status SparseFollower::follow(KernelCall& call, std::vector<ProductBlock>& block
   if (blocks.empty()) return {};
   const double d = rules_.divergence_of(call.node.op, blocks[0].k);
   std::vector<NearTie> logged;  // before they are rounded
-  for (const SparseEntry& e : entries) logged.push_back(locate(blocks, e.position));
+  for (const SparseEntry& e : entries) {
+    logged.push_back(locate(blocks, e.position));
+    NearTie& t = logged.back();
+    t.magnitude = magnitude_of(blocks[t.block], t.i, t.j);
+  }
   const std::vector<NearTie> needed = round_decided(call.ctx, blocks, auditor_width(d), bits_);
   LogCounts& counts = counts_[call.node.op];
   counts.elements += static_cast<uint64_t>(call.out().elements());
@@ -163,16 +163,16 @@ Status SparseFollower::take(KernelCall& call, const Place& p, LogCounts& counts)
   const double y = p.tie.value, own = round_to_bits(y, bits_) + 0.0;
   const double said = said_value(*p.entry, y, bits_);
   double& out = call.out().data<double>()[p.tie.position];
-  if (candidates(y, superfluous_width(p.d), p.scale(), bits_).one()) {
+  if (candidates(y, superfluous_width(p.d), p.tie.magnitude, bits_).one()) {
     ++counts.superfluous;
     if (said != own)
       return reject(call, p.tie.position, "the log moves a value that is far from any rounding boundary");
     out = own;
     return {};
   }
-  if (!candidates(y, auditor_width(p.d), p.scale(), bits_).has(said)) {
+  if (!candidates(y, auditor_width(p.d), p.tie.magnitude, bits_).has(said)) {
     const ExactValue z = evaluate_exactly(p.block, p.tie.i, p.tie.j);
-    if (!candidates(z, exact_width(p.d), p.scale(), bits_).has(said)) {
+    if (!candidates(z, exact_width(p.d), p.tie.magnitude, bits_).has(said)) {
       return reject(call, p.tie.position,
                     text_of("the log says ", said, ", which no result within the error bound rounds to (exact value ",
                             z.high, ")"));
@@ -187,7 +187,7 @@ Status SparseFollower::take(KernelCall& call, const Place& p, LogCounts& counts)
 // Without an entry the trainer found the value decided: exact evaluation finds the same, or there is no telling.
 Status SparseFollower::decide_missing(KernelCall& call, const Place& p, LogCounts& counts) {
   const ExactValue z = evaluate_exactly(p.block, p.tie.i, p.tie.j);
-  const Candidates c = candidates(z, exact_width(p.d), p.scale(), bits_);
+  const Candidates c = candidates(z, exact_width(p.d), p.tie.magnitude, bits_);
   if (!c.one())
     return reject(call, p.tie.position, "is too close to a rounding boundary and the log has no entry for it");
   ++counts.missing;

@@ -73,7 +73,7 @@ class Disturbed final : public Stage {
         for (int64_t j = 0; j < b.n; ++j) {
           const double share = static_cast<double>(static_cast<int64_t>(random_())) * 0x1p-63;
           double& x = b.out[b.at(i, j)];
-          if (x != 0) x += share * e * b.scale(i, j);  // a sum without terms is zero everywhere
+          if (x != 0) x += share * e * magnitude_of(b, i, j);  // a sum without terms is zero everywhere
         }
       }
     }
@@ -124,6 +124,7 @@ class CheckBlocks final : public Stage {
           b.right(j, right.data());
           double magnitudes = std::fabs(b.bias(i, j));
           for (size_t l = 0; l < left.size(); ++l) magnitudes += std::fabs(left[l] * right[l]);
+          EXPECT_NEAR(magnitudes, magnitude_of(b, i, j), 1e-12 * magnitudes);
           EXPECT_LE(magnitudes, b.scale(i, j) * (1 + 0x1p-40)) << call.node.op;
           const double x = b.out[b.at(i, j)];
           EXPECT_NEAR(evaluate_exactly(b, i, j).high, x, 1e-12 * magnitudes) << call.node.op;

@@ -1,0 +1,24 @@
+// What train and audit say of a rounding log.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "isobit/runtime/stages/log_counts.h"
+
+namespace isobit::cli {
+
+// Per operator and in all; null when nothing was logged. bytes 0: not known.
+nlohmann::ordered_json log_json(const runtime::CountsByOperator& counts, uint64_t steps, uint64_t bytes);
+
+// Of a trainer.
+std::string log_line(const runtime::CountsByOperator& counts, uint64_t steps, uint64_t bytes);
+
+// Of an auditor: corrections by operator, findings if there are any; nothing when no log was followed.
+std::vector<std::string> followed_lines(const runtime::CountsByOperator& counts, uint64_t steps);
+
+// More corrections than chance makes of this many entries (runtime::most_expected_corrections).
+bool too_many_corrections(const runtime::LogCounts& counts);
+
+}  // namespace isobit::cli
