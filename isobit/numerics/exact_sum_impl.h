@@ -229,6 +229,10 @@ constexpr double kInfinity64 = __builtin_inf();
 
 [[gnu::always_inline]] static inline void sum_columns_rounded(const float* src, int64_t rows, int64_t cols,
                                                               int64_t row_stride, float* dst) {
+  if (rows == 0) {  // src may be null then, and must not be stepped over
+    for (int64_t c = 0; c < cols; ++c) dst[c] = 0.0f;
+    return;
+  }
   const double depth = static_cast<double>(rows / kFlush + kFlush + 2);
   for (int64_t c = 0; c < cols;) {
     const int vectors = cols - c >= kStep ? kVectors : 1;

@@ -18,6 +18,12 @@ Axis window_columns(const ConvShape& s) {
   return Axis::windows(s.kw, s.ow(), s.iw, s.stride_w, s.pad_left, s.dilation_w);
 }
 
+// Where a group's elements begin; an empty array is null and has no such place.
+template <class T>
+T* at(T* data, int64_t offset) {
+  return data != nullptr ? data + offset : nullptr;
+}
+
 }  // namespace
 
 // Per group: weights [oc, taps of ic] times windows of src [taps of ic, positions of dst].
@@ -30,11 +36,11 @@ void conv_forward(const CorrectContext& ctx, const ConvShape& s, const float* sr
   }
   const int64_t k = icg * s.kh * s.kw;
   for (int64_t g = 0; g < s.groups; ++g) {
-    const WindowMatrix windows(src + g * icg * s.ih * s.iw, s.n, icg, s.ic, s.ih, s.iw, window_rows(s),
+    const WindowMatrix windows(at(src, g * icg * s.ih * s.iw), s.n, icg, s.ic, s.ih, s.iw, window_rows(s),
                                window_columns(s));
-    const StridedOperand left(weights + g * ocg * k, k, k, 1);
+    const StridedOperand left(at(weights, g * ocg * k), k, k, 1);
     const PositionsOperand right(windows, k);
-    Problem p{ocg, s.n * area, k, &left, &right, {dst + g * ocg * area, area, area, s.oc * area}};
+    Problem p{ocg, s.n * area, k, &left, &right, {at(dst, g * ocg * area), area, area, s.oc * area}};
     p.row_bias = bias != nullptr ? bias + g * ocg : nullptr;
     run(ctx, p);
   }
@@ -50,12 +56,12 @@ void conv_grad_src(const CorrectContext& ctx, const ConvShape& s, const float* d
   }
   const int64_t k = ocg * taps;
   for (int64_t g = 0; g < s.groups; ++g) {
-    const WindowMatrix windows(diff_dst + g * ocg * s.oh() * s.ow(), s.n, ocg, s.oc, s.oh(), s.ow(),
+    const WindowMatrix windows(at(diff_dst, g * ocg * s.oh() * s.ow()), s.n, ocg, s.oc, s.oh(), s.ow(),
                                Axis::adjoint(s.kh, s.ih, s.oh(), s.stride_h, s.pad_top, s.dilation_h),
                                Axis::adjoint(s.kw, s.iw, s.ow(), s.stride_w, s.pad_left, s.dilation_w));
-    const StridedOperand left(weights + g * ocg * icg * taps, k, taps, taps, icg * taps, 1);
+    const StridedOperand left(at(weights, g * ocg * icg * taps), k, taps, taps, icg * taps, 1);
     const PositionsOperand right(windows, k);
-    run(ctx, {icg, s.n * area, k, &left, &right, {diff_src + g * icg * area, area, area, s.ic * area}});
+    run(ctx, {icg, s.n * area, k, &left, &right, {at(diff_src, g * icg * area), area, area, s.ic * area}});
   }
 }
 
@@ -70,11 +76,11 @@ void conv_grad_weights(const CorrectContext& ctx, const ConvShape& s, const floa
   }
   const int64_t k = s.n * area;
   for (int64_t g = 0; g < s.groups; ++g) {
-    const WindowMatrix windows(src + g * icg * s.ih * s.iw, s.n, icg, s.ic, s.ih, s.iw, window_rows(s),
+    const WindowMatrix windows(at(src, g * icg * s.ih * s.iw), s.n, icg, s.ic, s.ih, s.iw, window_rows(s),
                                window_columns(s));
-    const StridedOperand left(diff_dst + g * ocg * area, k, area, area, s.oc * area, 1);
+    const StridedOperand left(at(diff_dst, g * ocg * area), k, area, area, s.oc * area, 1);
     const TapsOperand right(windows);
-    run(ctx, {ocg, n, k, &left, &right, {diff_weights + g * ocg * n, n, n, 0}});
+    run(ctx, {ocg, n, k, &left, &right, {at(diff_weights, g * ocg * n), n, n, 0}});
   }
 }
 

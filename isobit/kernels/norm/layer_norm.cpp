@@ -65,6 +65,11 @@ void layer_norm_grad_params(const KernelContext& ctx, int64_t rows, int64_t C, c
   if (ctx.isa == Isa::kReference) {
     return reference::layer_norm_grad_params(rows, C, src, mean, inv_std, diff_dst, diff_scale, diff_bias);
   }
+  if (rows == 0) {  // src and diff_dst may be null
+    if (diff_scale) std::fill_n(diff_scale, C, 0.0f);
+    if (diff_bias) std::fill_n(diff_bias, C, 0.0f);
+    return;
+  }
   const NormPrimitives& isa = norm_primitives(ctx.isa);
   parallel_items(ctx, C, rows, [&](int64_t begin, int64_t end) {
     float scale[kNormColumns], bias[kNormColumns];

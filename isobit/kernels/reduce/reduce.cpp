@@ -26,6 +26,13 @@ void divide_all(const KernelContext& ctx, int64_t n, int64_t count, T* dst) {
   });
 }
 
+// The sum of nothing is +0. src may be null then, and must not be stepped over.
+template <class T>
+bool sum_of_nothing(int64_t terms, int64_t n, T* dst) {
+  if (terms == 0) std::fill_n(dst, n, T(0));
+  return terms == 0;
+}
+
 void sum_rows(const KernelContext& ctx, int64_t rows, int64_t n, const float* src, float* dst) {
   const ReducePrimitives& isa = reduce_primitives(ctx.isa);
   parallel_items(ctx, rows, n, [&, n, src, dst](int64_t begin, int64_t end) {
@@ -115,12 +122,14 @@ class OrderedSum {
 
 void reduce_sum(const KernelContext& ctx, AxisView v, const float* src, float* dst) {
   if (ctx.isa == Isa::kReference) return reference::reduce_sum(v, src, dst);
+  if (sum_of_nothing(v.axis, v.outer * v.inner, dst)) return;
   if (v.inner == 1) return sum_rows(ctx, v.outer, v.axis, src, dst);
   sum_middle(ctx, v, src, dst);
 }
 
 void reduce_sum(const KernelContext& ctx, AxisView v, const double* src, double* dst) {
   if (ctx.isa == Isa::kReference) return reference::reduce_sum(v, src, dst);
+  if (sum_of_nothing(v.axis, v.outer * v.inner, dst)) return;
   parallel_items(ctx, v.outer * v.inner, v.axis, [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const SegmentF64 segment{src + i / v.inner * v.axis * v.inner + i % v.inner, v.axis, v.inner};
@@ -190,6 +199,7 @@ void argmax(const KernelContext& ctx, AxisView v, const double* src, int64_t* ds
 
 void sum_channels(const KernelContext& ctx, int64_t n, int64_t c, int64_t s, const float* src, float* dst) {
   if (ctx.isa == Isa::kReference) return reference::sum_channels(n, c, s, src, dst);
+  if (sum_of_nothing(n * s, c, dst)) return;
   const ReducePrimitives& isa = reduce_primitives(ctx.isa);
   parallel_items(ctx, c, n * s, [&](int64_t begin, int64_t end) {
     if (s >= 1 && s <= kMaxFold) {
@@ -206,6 +216,7 @@ void sum_channels(const KernelContext& ctx, int64_t n, int64_t c, int64_t s, con
 
 void sum_channels(const KernelContext& ctx, int64_t n, int64_t c, int64_t s, const double* src, double* dst) {
   if (ctx.isa == Isa::kReference) return reference::sum_channels(n, c, s, src, dst);
+  if (sum_of_nothing(n * s, c, dst)) return;
   parallel_items(ctx, c, n * s, [=](int64_t begin, int64_t end) {
     std::vector<SegmentF64> segments(static_cast<size_t>(n));
     for (int64_t k = begin; k < end; ++k) {
