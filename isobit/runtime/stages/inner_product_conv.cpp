@@ -1,6 +1,7 @@
 // The matrices of a convolution and of its gradients.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "isobit/kernels/rounding/steps.h"
 #include "isobit/runtime/kernels/linear.h"
@@ -26,49 +27,65 @@ struct Axis {
   }
 };
 
+// Both directions written out: which place of the image tap t meets at output position p, and from which output
+// position tap t meets a place of the image; -1 for none.
 struct Windows {
   explicit Windows(const ConvShape& s)
       : rows{s.kh, s.ih, s.oh(), s.stride_h, s.pad_top, s.dilation_h},
         columns{s.kw, s.iw, s.ow(), s.stride_w, s.pad_left, s.dilation_w} {}
-  Axis rows, columns;
   int64_t taps() const { return rows.taps * columns.taps; }
   int64_t image() const { return rows.extent * columns.extent; }
   int64_t outputs() const { return rows.outputs * columns.outputs; }
-  // Place in the image that tap t meets at output position p, and the other way round; -1 for none.
-  int64_t meets(int64_t t, int64_t p) const {
-    const int64_t y = rows.meets(t / columns.taps, p / columns.outputs);
-    const int64_t x = columns.meets(t % columns.taps, p % columns.outputs);
-    return y < 0 || x < 0 ? -1 : y * columns.extent + x;
+
+  // [t * outputs() + p]
+  std::vector<int32_t> meets() const {
+    return table(rows.outputs, columns.outputs, columns.extent,
+                 [](const Axis& a, int64_t t, int64_t y) { return a.meets(t, y); });
   }
-  int64_t met_from(int64_t t, int64_t at) const {
-    const int64_t y = rows.met_from(t / columns.taps, at / columns.extent);
-    const int64_t x = columns.met_from(t % columns.taps, at % columns.extent);
-    return y < 0 || x < 0 ? -1 : y * columns.outputs + x;
+  // [t * image() + place]
+  std::vector<int32_t> met_from() const {
+    return table(rows.extent, columns.extent, columns.outputs,
+                 [](const Axis& a, int64_t t, int64_t y) { return a.met_from(t, y); });
   }
+
+ private:
+  template <class F>
+  std::vector<int32_t> table(int64_t height, int64_t width, int64_t row_length, F f) const {
+    std::vector<int32_t> places;
+    places.reserve(static_cast<size_t>(taps() * height * width));
+    for (int64_t t = 0; t < taps(); ++t) {
+      for (int64_t y = 0; y < height; ++y) {
+        const int64_t row = f(rows, t / columns.taps, y);
+        for (int64_t x = 0; x < width; ++x) {
+          const int64_t column = f(columns, t % columns.taps, x);
+          places.push_back(static_cast<int32_t>(row < 0 || column < 0 ? -1 : row * row_length + column));
+        }
+      }
+    }
+    return places;
+  }
+
+  Axis rows, columns;
 };
 
+using Places = std::shared_ptr<const std::vector<int32_t>>;
+
 // sqrt of the sum of squares over `channels` planes of `area` elements and over the taps, at each of `positions` places
-// of each image: meets(t, p) is the place in a plane.
-template <class Meets>
+// of each image.
 Norms window_norms(const kernels::KernelContext& ctx, const double* data, int64_t images, int64_t image_stride,
-                   int64_t channels, int64_t area, int64_t taps, int64_t positions, const Meets& meets) {
-  std::vector<int32_t> places(static_cast<size_t>(taps * positions));
-  for (int64_t t = 0; t < taps; ++t) {
-    for (int64_t p = 0; p < positions; ++p)
-      places[static_cast<size_t>(t * positions + p)] = static_cast<int32_t>(meets(t, p));
-  }
+                   int64_t channels, int64_t area, int64_t taps, int64_t positions, const Places& places) {
   Norms norms(static_cast<size_t>(images * positions), 0.0);
   const kernels::rounding::Steps& steps = kernels::rounding::steps_of(ctx.isa);
   ctx.pool->parallel_for(images, 1, [&](int64_t begin, int64_t end) {
-    Norms squares(static_cast<size_t>(area));
+    Norms squares(static_cast<size_t>(area) + 1);  // the last one stays zero: what a tap meets outside
     for (int64_t n = begin; n < end; ++n) {
-      squares.assign(squares.size(), 0.0);
+      std::fill(squares.begin(), squares.end(), 0.0);
       steps.column_squares(channels, area, data + n * image_stride, area, squares.data());
       double* to = norms.data() + n * positions;
       for (int64_t t = 0; t < taps; ++t) {
-        const int32_t* place = places.data() + t * positions;
+        const int32_t* place = places->data() + t * positions;
         for (int64_t p = 0; p < positions; ++p) {
-          if (place[p] >= 0) to[p] += squares[static_cast<size_t>(place[p])];
+          to[p] += squares[static_cast<size_t>(place[p] < 0 ? area : place[p])];
         }
       }
       for (int64_t p = 0; p < positions; ++p) to[p] = std::sqrt(to[p]);
@@ -94,9 +111,13 @@ Norms grouped_norms(const kernels::KernelContext& ctx, const double* data, int64
 
 struct Geometry {
   explicit Geometry(const KernelCall& call)
-      : s(conv_shape(call)), w(s), icg(s.ic / s.groups), ocg(s.oc / s.groups), ctx(call.ctx) {}
+      : s(conv_shape(call)), w(s), icg(s.ic / s.groups), ocg(s.oc / s.groups), ctx(call.ctx) {
+    const bool backward = call.node.op == "isobit.ConvGradSrc";
+    places = std::make_shared<const std::vector<int32_t>>(backward ? w.met_from() : w.meets());
+  }
   ConvShape s;
   Windows w;
+  Places places;
   int64_t icg, ocg;
   const kernels::KernelContext& ctx;
 };
@@ -115,13 +136,12 @@ ProductBlock forward(const Geometry& q, int64_t g, const double* src, const doub
   const double* w0 = weights + g * q.ocg * b.k;
   const double* x0 = src + g * q.icg * image;
   b.row_norms = grouped_norms(q.ctx, w0, b.m, b.k, 1, 0, b.k);
-  b.column_norms = window_norms(q.ctx, x0, q.s.n, q.s.ic * image, q.icg, image, taps, area,
-                                [&](int64_t t, int64_t p) { return q.w.meets(t, p); });
+  b.column_norms = window_norms(q.ctx, x0, q.s.n, q.s.ic * image, q.icg, image, taps, area, q.places);
   b.left = [=, k = b.k](int64_t i, double* to) { std::copy(w0 + i * k, w0 + (i + 1) * k, to); };
-  b.right = [=, w = q.w, icg = q.icg, stride = q.s.ic * image](int64_t j, double* to) {
+  b.right = [=, places = q.places, icg = q.icg, stride = q.s.ic * image](int64_t j, double* to) {
     for (int64_t c = 0; c < icg; ++c) {
       for (int64_t t = 0; t < taps; ++t) {
-        const int64_t at = w.meets(t, j % area);
+        const int32_t at = (*places)[static_cast<size_t>(t * area + j % area)];
         *to++ = at < 0 ? 0.0 : x0[j / area * stride + c * image + at];
       }
     }
@@ -142,15 +162,14 @@ ProductBlock grad_src(const Geometry& q, int64_t g, const double* diff_dst, cons
   const double* w0 = weights + g * q.ocg * q.icg * taps;
   const double* y0 = diff_dst + g * q.ocg * area;
   b.row_norms = grouped_norms(q.ctx, w0, b.m, taps, q.ocg, q.icg * taps, taps);
-  b.column_norms = window_norms(q.ctx, y0, q.s.n, q.s.oc * area, q.ocg, area, taps, image,
-                                [&](int64_t t, int64_t at) { return q.w.met_from(t, at); });
+  b.column_norms = window_norms(q.ctx, y0, q.s.n, q.s.oc * area, q.ocg, area, taps, image, q.places);
   b.left = [=, icg = q.icg, ocg = q.ocg](int64_t i, double* to) {
     for (int64_t o = 0; o < ocg; ++o) to = std::copy_n(w0 + (o * icg + i) * taps, taps, to);
   };
-  b.right = [=, w = q.w, ocg = q.ocg, stride = q.s.oc * area](int64_t j, double* to) {
+  b.right = [=, places = q.places, ocg = q.ocg, stride = q.s.oc * area](int64_t j, double* to) {
     for (int64_t o = 0; o < ocg; ++o) {
       for (int64_t t = 0; t < taps; ++t) {
-        const int64_t at = w.met_from(t, j % image);
+        const int32_t at = (*places)[static_cast<size_t>(t * image + j % image)];
         *to++ = at < 0 ? 0.0 : y0[j / image * stride + o * area + at];
       }
     }
@@ -182,7 +201,7 @@ ProductBlock grad_weights(const Geometry& q, int64_t g, const double* src, const
       for (int64_t t = 0; t < taps; ++t) {
         double sum = 0;
         for (int64_t p = 0; p < area; ++p) {
-          const int64_t at = q.w.meets(t, p);
+          const int32_t at = (*q.places)[static_cast<size_t>(t * area + p)];
           if (at >= 0) sum += squares[static_cast<size_t>(at)];
         }
         b.column_norms[static_cast<size_t>(c * taps + t)] = std::sqrt(sum);
@@ -192,11 +211,12 @@ ProductBlock grad_weights(const Geometry& q, int64_t g, const double* src, const
   b.left = [=](int64_t i, double* to) {
     for (int64_t n = 0; n < images; ++n) to = std::copy_n(y0 + n * y_stride + i * area, area, to);
   };
-  b.right = [=, w = q.w](int64_t j, double* to) {
+  b.right = [=, places = q.places](int64_t j, double* to) {
+    const int32_t* place = places->data() + j % taps * area;
     for (int64_t n = 0; n < images; ++n) {
+      const double* plane = x0 + n * x_stride + j / taps * image;
       for (int64_t p = 0; p < area; ++p) {
-        const int64_t at = w.meets(j % taps, p);
-        *to++ = at < 0 ? 0.0 : x0[n * x_stride + j / taps * image + at];
+        *to++ = place[p] < 0 ? 0.0 : plane[place[p]];
       }
     }
   };
