@@ -4,9 +4,9 @@
 #include <bit>
 #include <climits>
 #include <cmath>
-#include <map>
+#include <memory>
 #include <mutex>
-#include <tuple>
+#include <optional>
 
 #include "isobit/kernels/rounding/round_to_bits.h"
 #include "isobit/kernels/rounding/steps.h"
@@ -48,30 +48,49 @@ struct Scan {
   }
 };
 
-// A line, and what decides an output without a bound: which elements are not zero, and the exponent of the largest
-// power of two that divides all of them.
-struct Line {
-  std::vector<double> values;
-  std::vector<uint64_t> nonzero;
-  int quantum = INT_MAX;
-};
-
 int quantum_of(double x) {
   const uint64_t bits = numerics::bits_of(x), exponent = bits >> 52 & 0x7ff;
   if (exponent == 0 || exponent == 0x7ff) return -1074;
   return static_cast<int>(exponent) - 1075 + std::countr_zero((bits & 0xfffffffffffffull) | (uint64_t{1} << 52));
 }
 
-Line read_line(int64_t k, int64_t index, const std::function<void(int64_t, double*)>& read) {
-  Line line{std::vector<double>(static_cast<size_t>(k)), std::vector<uint64_t>(static_cast<size_t>(k + 63) / 64, 0)};
-  read(index, line.values.data());
-  for (size_t l = 0; l < line.values.size(); ++l) {
-    if (line.values[l] == 0) continue;
-    line.nonzero[l / 64] |= uint64_t{1} << (l % 64);
-    line.quantum = std::min(line.quantum, quantum_of(line.values[l]));
+// A line of one side, and what decides an output without a bound, found out when it is asked for.
+class Line {
+ public:
+  Line(int64_t k, int64_t index, const std::function<void(int64_t, double*)>& read) : values_(static_cast<size_t>(k)) {
+    read(index, values_.data());
   }
-  return line;
-}
+  const std::vector<double>& values() const { return values_; }
+
+  // One bit an element: whether it is not zero.
+  const std::vector<uint64_t>& nonzero() {
+    if (nonzero_.empty()) {
+      nonzero_.resize(values_.size() / 64 + 1);
+      for (size_t first = 0; first < values_.size(); first += 64) {
+        const size_t count = std::min<size_t>(64, values_.size() - first);
+        uint64_t word = 0;
+        for (size_t l = 0; l < count; ++l) word |= uint64_t{values_[first + l] != 0} << l;
+        nonzero_[first / 64] = word;
+      }
+    }
+    return nonzero_;
+  }
+  // The exponent of the largest power of two that divides all elements; INT_MAX when all are zero.
+  int quantum() {
+    if (!quantum_) {
+      quantum_ = INT_MAX;
+      for (double x : values_) {
+        if (x != 0) quantum_ = std::min(*quantum_, quantum_of(x));
+      }
+    }
+    return *quantum_;
+  }
+
+ private:
+  std::vector<double> values_;
+  std::vector<uint64_t> nonzero_;
+  std::optional<int> quantum_;
+};
 
 double sum_of_magnitudes(const std::vector<double>& a, const std::vector<double>& b, double bias) {
   double lanes[8] = {};
@@ -88,14 +107,15 @@ double sum_of_magnitudes(const std::vector<double>& a, const std::vector<double>
 // The second sieve. Near-ties come in lines (a cancelling sum seldom comes alone), so lines are kept, up to a limit.
 class SecondSieve {
  public:
-  SecondSieve(std::vector<ProductBlock>& blocks, double width, int bits)
-      : blocks_(blocks), width_(width), bits_(bits) {}
+  SecondSieve(std::vector<ProductBlock>& blocks, double width, int bits) : blocks_(blocks), width_(width), bits_(bits) {
+    kept_.resize(2 * blocks.size());
+  }
 
   // Whether the output is decided after all; it is rounded then. Sets the magnitude otherwise.
   bool decides(NearTie& t) {
     ProductBlock& b = blocks_[t.block];
-    const Line& x = line(t.block, b.k, 0, t.i, b.left);
-    const Line& y = line(t.block, b.k, 1, t.j, b.right);
+    Line& x = line(t.block, 0, t.i, b.m, b.left);
+    Line& y = line(t.block, 1, t.j, b.n, b.right);
     const double bias = b.bias(t.i, t.j);
     const bool decided = is_exact(b, t, x, y, bias) || magnitude_decides(t, x, y, bias);
     if (decided) b.out[b.at(t.i, t.j)] = round_to_bits(t.value, bits_) + 0.0;
@@ -105,25 +125,29 @@ class SecondSieve {
  private:
   static constexpr size_t kKeptElements = size_t{1} << 22;
 
-  // Valid until the next but one call.
-  const Line& line(uint32_t block, int64_t k, int side, int64_t index,
-                   const std::function<void(int64_t, double*)>& read) {
-    const auto key = std::tuple(block, side, index);
-    const auto found = kept_.find(key);
-    if (found != kept_.end()) return found->second;
-    if (kept_elements_ + static_cast<size_t>(k) > kKeptElements) return spare_[side] = read_line(k, index, read);
-    kept_elements_ += static_cast<size_t>(k);
-    return kept_[key] = read_line(k, index, read);
+  // Valid until the next call for the same side.
+  Line& line(uint32_t block, size_t side, int64_t index, int64_t lines,
+             const std::function<void(int64_t, double*)>& read) {
+    std::vector<std::unique_ptr<Line>>& kept = kept_[2 * block + side];
+    if (kept.empty()) kept.resize(static_cast<size_t>(lines));
+    std::unique_ptr<Line>& place = kept[static_cast<size_t>(index)];
+    if (place != nullptr) return *place;
+    const int64_t k = blocks_[block].k;
+    const bool keep = kept_elements_ + static_cast<size_t>(k) <= kKeptElements;
+    kept_elements_ += keep ? static_cast<size_t>(k) : 0;
+    std::unique_ptr<Line>& to = keep ? place : spare_[side];
+    to = std::make_unique<Line>(k, index, read);
+    return *to;
   }
 
   // No term is nonzero; or, of an exact tie, all terms are multiples of one power of two q and their magnitudes add up
   // to no more than 2^53 q, so that no addition, in whatever order, can round.
-  bool is_exact(const ProductBlock& b, const NearTie& t, const Line& x, const Line& y, double bias) const {
-    if (t.value == 0 && bias == 0 && disjoint(x.nonzero, y.nonzero)) return true;
+  bool is_exact(const ProductBlock& b, const NearTie& t, Line& x, Line& y, double bias) const {
+    if (t.value == 0 && bias == 0 && disjoint(x.nonzero(), y.nonzero())) return true;
     const double distance = std::fabs(t.value - round_to_bits(t.value, bits_));
     if (t.value != 0 && distance != kernels::rounding::spacing(t.value, bits_) / 2) return false;
-    if (x.quantum == INT_MAX || y.quantum == INT_MAX) return false;
-    int quantum = x.quantum + y.quantum;
+    if (x.quantum() == INT_MAX || y.quantum() == INT_MAX) return false;
+    int quantum = x.quantum() + y.quantum();
     if (bias != 0) quantum = std::min(quantum, quantum_of(bias));
     return b.scale(t.i, t.j) * (1 + 0x1p-20) <= std::ldexp(1.0, quantum + 53);
   }
@@ -134,7 +158,7 @@ class SecondSieve {
     return true;
   }
   bool magnitude_decides(NearTie& t, const Line& x, const Line& y, double bias) const {
-    t.magnitude = sum_of_magnitudes(x.values, y.values, bias);
+    t.magnitude = sum_of_magnitudes(x.values(), y.values(), bias);
     return candidates(t.value, width_, t.magnitude, bits_).one();
   }
 
@@ -142,8 +166,8 @@ class SecondSieve {
   double width_;
   int bits_;
   size_t kept_elements_ = 0;
-  std::map<std::tuple<uint32_t, int, int64_t>, Line> kept_;
-  Line spare_[2];
+  std::vector<std::vector<std::unique_ptr<Line>>> kept_;  // by block and side
+  std::unique_ptr<Line> spare_[2];
 };
 
 }  // namespace
@@ -174,7 +198,7 @@ std::vector<NearTie> round_decided(const kernels::KernelContext& ctx, std::vecto
 }
 
 double magnitude_of(const ProductBlock& block, int64_t i, int64_t j) {
-  return sum_of_magnitudes(read_line(block.k, i, block.left).values, read_line(block.k, j, block.right).values,
+  return sum_of_magnitudes(Line(block.k, i, block.left).values(), Line(block.k, j, block.right).values(),
                            block.bias(i, j));
 }
 
