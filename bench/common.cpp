@@ -1,10 +1,10 @@
 #include "bench/common.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <map>
 #include <memory>
 
@@ -34,7 +34,11 @@ void require_near(const std::string& what, double expected, double found, double
   std::exit(1);
 }
 
-double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double seconds(int threads) {
+  timespec now{};
+  clock_gettime(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());

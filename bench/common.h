@@ -18,7 +18,9 @@ std::vector<float> random_floats(int64_t n, uint64_t seed);
 // Ends the program when `found` is further from `expected` than `tolerance`: a wrong result is never timed.
 void require_near(const std::string& what, double expected, double found, double tolerance);
 
-double seconds();  // monotonic
+// Processor time of this process where it runs one thread, which is what a busy machine leaves comparable; else wall
+// time.
+double seconds(int threads);
 double median(std::vector<double> values);
 
 }  // namespace isobit::bench

@@ -112,11 +112,11 @@ double measure(const Size& size, int threads, int rounds, const char* name, corr
   statistics = {};
   std::vector<double> plain, full, ratio;
   for (int round = 0; round < rounds; ++round) {
-    const double t0 = seconds();
+    const double t0 = seconds(threads);
     run.run_plain(kernel, product);
-    const double t1 = seconds();
+    const double t1 = seconds(threads);
     correct_once();
-    const double t2 = seconds();
+    const double t2 = seconds(threads);
     plain.push_back(t1 - t0);
     full.push_back(t2 - t1);
     ratio.push_back((t2 - t1) / (t1 - t0));

@@ -77,7 +77,7 @@ std::unique_ptr<kernels::correct::Float64Product> open_product(const Options& o,
 class Step {
  public:
   explicit Step(const train::Trainer& trainer, ThreadPool& pool)
-      : trainer_(trainer), executor_(trainer.step_graph().graph) {
+      : trainer_(trainer), executor_(trainer.step_graph().graph), threads_(pool.threads()) {
     const train::Job& job = trainer.job();
     const data::BatchOptions options{job.seed, job.batch, *data::parse_augment(job.data.augment)};
     batch_ = data::train_batch(trainer.dataset(), options, trainer.step(), pool);
@@ -85,9 +85,9 @@ class Step {
   // Seconds it took; `outputs`, if wanted.
   double run(const kernels::KernelContext& ctx, std::vector<Tensor>* outputs = nullptr) const {
     runtime::Executor::Feeds given = feeds();
-    const double begin = seconds();
+    const double begin = seconds(threads_);
     Expected<std::vector<Tensor>> result = executor_.run(ctx, std::move(given));
-    const double end = seconds();
+    const double end = seconds(threads_);
     ISOBIT_CHECK(result.has_value());
     if (outputs != nullptr) *outputs = std::move(*result);
     return end - begin;
@@ -114,6 +114,7 @@ class Step {
 
   const train::Trainer& trainer_;
   runtime::Executor executor_;
+  int threads_;
   data::Batch batch_;
 };
 
@@ -126,8 +127,8 @@ class Both final : public kernels::InnerProducts<float> {
     Statistics statistics;          // of one round
   };
 
-  Both(CorrectInnerProducts& plain, CorrectInnerProducts& correct, int rounds)
-      : plain_(plain), correct_(correct), rounds_(rounds) {}
+  Both(CorrectInnerProducts& plain, CorrectInnerProducts& correct, int threads, int rounds)
+      : plain_(plain), correct_(correct), threads_(threads), rounds_(rounds) {}
   void matmul(const MatmulArgs<float>& a) override {
     compare(text_of("matmul ", a.batch, " of ", a.m, " x ", a.n, " x ", a.k), [&](auto& p) { p.matmul(a); });
   }
@@ -152,12 +153,12 @@ class Both final : public kernels::InnerProducts<float> {
     std::vector<double> plain, correct;
     const Statistics before = correct_.statistics();
     for (int round = 0; round < rounds_; ++round) {
-      const double t0 = seconds();
+      const double t0 = seconds(threads_);
       f(plain_);
-      const double t1 = seconds();
+      const double t1 = seconds(threads_);
       f(correct_);
       plain.push_back(t1 - t0);
-      correct.push_back(seconds() - t1);
+      correct.push_back(seconds(threads_) - t1);
     }
     const Statistics& after = correct_.statistics();
     Line& line = lines_[name];
@@ -172,7 +173,7 @@ class Both final : public kernels::InnerProducts<float> {
 
   CorrectInnerProducts& plain_;
   CorrectInnerProducts& correct_;
-  int rounds_;
+  int threads_, rounds_;
   std::map<std::string, Line> lines_;
 };
 
@@ -243,7 +244,7 @@ Status measure(const Options& o) {
   all.elements -= before.elements, all.zeros -= before.zeros;
   all.settled -= before.settled, all.repaired -= before.repaired;
   print_rates(all);
-  Both both(plain, correct, std::min(o.rounds, 5));
+  Both both(plain, correct, o.threads, std::min(o.rounds, 5));
   ctx.products_f32 = &both;
   step.run(ctx);
   print_lines(both.lines());

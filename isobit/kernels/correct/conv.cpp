@@ -36,10 +36,9 @@ void conv_forward(const CorrectContext& ctx, const ConvShape& s, const float* sr
   }
   const int64_t k = icg * s.kh * s.kw;
   for (int64_t g = 0; g < s.groups; ++g) {
-    const WindowMatrix windows(at(src, g * icg * s.ih * s.iw), s.n, icg, s.ic, s.ih, s.iw, window_rows(s),
-                               window_columns(s));
+    WindowMatrix windows(at(src, g * icg * s.ih * s.iw), s.n, icg, s.ic, s.ih, s.iw, window_rows(s), window_columns(s));
     const StridedOperand left(at(weights, g * ocg * k), k, k, 1);
-    const PositionsOperand right(windows, k);
+    const PositionsOperand right(ctx, windows, k);
     Problem p{ocg, s.n * area, k, &left, &right, {at(dst, g * ocg * area), area, area, s.oc * area}};
     p.row_bias = bias != nullptr ? bias + g * ocg : nullptr;
     run(ctx, p);
@@ -56,11 +55,11 @@ void conv_grad_src(const CorrectContext& ctx, const ConvShape& s, const float* d
   }
   const int64_t k = ocg * taps;
   for (int64_t g = 0; g < s.groups; ++g) {
-    const WindowMatrix windows(at(diff_dst, g * ocg * s.oh() * s.ow()), s.n, ocg, s.oc, s.oh(), s.ow(),
-                               Axis::adjoint(s.kh, s.ih, s.oh(), s.stride_h, s.pad_top, s.dilation_h),
-                               Axis::adjoint(s.kw, s.iw, s.ow(), s.stride_w, s.pad_left, s.dilation_w));
+    WindowMatrix windows(at(diff_dst, g * ocg * s.oh() * s.ow()), s.n, ocg, s.oc, s.oh(), s.ow(),
+                         Axis::adjoint(s.kh, s.ih, s.oh(), s.stride_h, s.pad_top, s.dilation_h),
+                         Axis::adjoint(s.kw, s.iw, s.ow(), s.stride_w, s.pad_left, s.dilation_w));
     const StridedOperand left(at(weights, g * ocg * icg * taps), k, taps, taps, icg * taps, 1);
-    const PositionsOperand right(windows, k);
+    const PositionsOperand right(ctx, windows, k);
     run(ctx, {icg, s.n * area, k, &left, &right, {at(diff_src, g * icg * area), area, area, s.ic * area}});
   }
 }
@@ -76,10 +75,9 @@ void conv_grad_weights(const CorrectContext& ctx, const ConvShape& s, const floa
   }
   const int64_t k = s.n * area;
   for (int64_t g = 0; g < s.groups; ++g) {
-    const WindowMatrix windows(at(src, g * icg * s.ih * s.iw), s.n, icg, s.ic, s.ih, s.iw, window_rows(s),
-                               window_columns(s));
+    WindowMatrix windows(at(src, g * icg * s.ih * s.iw), s.n, icg, s.ic, s.ih, s.iw, window_rows(s), window_columns(s));
     const StridedOperand left(at(diff_dst, g * ocg * area), k, area, area, s.oc * area, 1);
-    const TapsOperand right(windows);
+    const TapsOperand right(ctx, windows);
     run(ctx, {ocg, n, k, &left, &right, {at(diff_weights, g * ocg * n), n, n, 0}});
   }
 }

@@ -25,29 +25,40 @@ struct Side {
   double* block = nullptr;
   std::vector<double> norms;
   int64_t first = -1, last = -1, l0 = -1, l1 = -1;
+  bool add_squares = true;  // of what is loaded, to the norms
 
   int64_t ld() const { return operand->k_contiguous() ? l1 - l0 : last - first; }
   // Where element (first, l) is.
   const double* at(int64_t l) const { return block + (l - l0) * (operand->k_contiguous() ? 1 : ld()); }
 };
 
+// Zero, or all of their squares where the operand knows them.
+void start_norms(const CorrectContext& ctx, Side& side) {
+  side.norms.assign(static_cast<size_t>(side.last - side.first), 0.0);
+  const bool wanted = ctx.instruments.mutation != Mutation::kUnfiltered;
+  side.add_squares = wanted && !side.operand->knows_squares();
+  if (!wanted || side.add_squares) return;
+  ctx.kernel.pool->parallel_for(side.last - side.first, 1024, [&](int64_t begin, int64_t end) {
+    side.operand->line_squares(side.first + begin, side.first + end, side.norms.data() + begin);
+  });
+}
+
 // Brings lines [first, last) and terms [l0, l1) into the block, unless they are there, and adds to the norms.
 void load(const CorrectContext& ctx, Side& side, int64_t first, int64_t last, int64_t l0, int64_t l1, bool last_block) {
-  const bool bounded = ctx.instruments.mutation != Mutation::kUnfiltered;
   if (side.first == first && side.last == last && side.l0 == l0 && side.l1 == l1) return;
   const Steps& steps = steps_of(ctx.kernel.isa);
   side.first = first;
   side.last = last;
   side.l0 = l0;
   side.l1 = l1;
-  if (l0 == 0) side.norms.assign(static_cast<size_t>(last - first), 0.0);
+  if (l0 == 0) start_norms(ctx, side);
   const int64_t ld = side.ld();
   ctx.kernel.pool->parallel_for(last - first, 16384 / (l1 - l0) + 1, [&](int64_t begin, int64_t end) {
     if (side.operand->k_contiguous()) {
       for (int64_t line = begin; line < end; ++line) {
         double* to = side.block + line * ld;
         side.operand->fill(steps, first + line, first + line + 1, l0, l1, to, ld);
-        if (bounded) side.norms[static_cast<size_t>(line)] += steps.squares(l1 - l0, to);
+        if (side.add_squares) side.norms[static_cast<size_t>(line)] += steps.squares(l1 - l0, to);
       }
       return;
     }
@@ -56,7 +67,7 @@ void load(const CorrectContext& ctx, Side& side, int64_t first, int64_t last, in
       const int64_t stop = std::min(l + kRows, l1);
       double* to = side.block + (l - l0) * ld + begin;
       side.operand->fill(steps, first + begin, first + end, l, stop, to, ld);
-      if (bounded) steps.column_squares(stop - l, end - begin, to, ld, side.norms.data() + begin);
+      if (side.add_squares) steps.column_squares(stop - l, end - begin, to, ld, side.norms.data() + begin);
     }
   });
   if (last_block) {

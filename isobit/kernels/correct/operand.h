@@ -21,6 +21,11 @@ class Operand {
   virtual void fill(const Steps& steps, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out,
                     int64_t ld) const = 0;
 
+  // Whether line_squares has them without laying the lines out.
+  virtual bool knows_squares() const { return false; }
+  // out[q] = the sum of squares of line first + q up to rounding, or more, but finite only if that line is.
+  virtual void line_squares(int64_t first, int64_t last, double* out) const { (void)first, (void)last, (void)out; }
+
   // out[q * k + l] = element l of lines[q], for all l < k. REQUIRES lines ascending.
   virtual void pack(std::span<const int64_t> lines, float* out) const = 0;
 

@@ -30,8 +30,10 @@ struct Steps {
   void (*widen)(int64_t n, const float* src, double* out);
   // Sum of squares.
   double (*squares)(int64_t n, const double* x);
+  double (*squares_f32)(int64_t n, const float* x);
   // sums[j] += x[l * ld + j]^2 for l < rows, j < n.
   void (*column_squares)(int64_t rows, int64_t n, const double* x, int64_t ld, double* sums);
+  void (*column_squares_f32)(int64_t rows, int64_t n, const float* x, int64_t ld, double* sums);
   // total[i] += slice[i].
   void (*add)(int64_t n, const double* slice, double* total);
   // dst[j] = float32(x - d), undecided[j] != 0 where float32(x + d) has other bits or is NaN. Returns whether any is.

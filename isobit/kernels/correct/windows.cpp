@@ -1,6 +1,7 @@
 #include "isobit/kernels/correct/windows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace isobit::kernels::correct {
@@ -65,6 +66,61 @@ void WindowMatrix::column(int64_t position, float* out) const {
   }
 }
 
+void WindowMatrix::square_positions(const Steps& steps, ThreadPool& pool) {
+  const int64_t area = height_ * width_;
+  squares_.assign(static_cast<size_t>(images_ * area), 0.0);
+  pool.parallel_for(images_, 16384 / (channels_ * area + 1) + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t image = begin; image < end; ++image) {
+      steps.column_squares_f32(channels_, area, data_ + image * image_stride_, area, squares_.data() + image * area);
+    }
+  });
+}
+
+bool WindowMatrix::square_taps(const Steps& steps, ThreadPool& pool) {
+  const int64_t area = height_ * width_;
+  if (rows_.positions * columns_.positions < area / 2) return false;
+  squares_.assign(static_cast<size_t>(channels_), 0.0);
+  pool.parallel_for(channels_, 16384 / (images_ * area + 1) + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t image = 0; image < images_; ++image) {
+      const float* channels = data_ + image * image_stride_;
+      for (int64_t c = begin; c < end; ++c) {
+        squares_[static_cast<size_t>(c)] += steps.squares_f32(area, channels + c * area);
+      }
+    }
+  });
+  return std::all_of(squares_.begin(), squares_.end(), [](double x) { return std::isfinite(x); });
+}
+
+void WindowMatrix::position_squares(int64_t first, int64_t last, double* out) const {
+  int64_t x = first % columns_.positions, y = first / columns_.positions % rows_.positions;
+  int64_t image = first / (columns_.positions * rows_.positions);
+  for (int64_t count; first < last; first += count, out += count, x = 0, ++y) {
+    if (y == rows_.positions) {
+      y = 0;
+      ++image;
+    }
+    count = std::min(last - first, columns_.positions - x);
+    std::fill(out, out + count, 0.0);
+    for (int64_t kh = 0; kh < rows_.taps; ++kh) {
+      const int64_t source = rows_.source[static_cast<size_t>(kh * rows_.positions + y)];
+      if (source < 0) continue;
+      const double* line = squares_.data() + (image * height_ + source) * width_;
+      for (int64_t kw = 0; kw < columns_.taps; ++kw) {
+        const int32_t* at = columns_.source.data() + kw * columns_.positions + x;
+        int64_t begin = 0, end = count;
+        while (begin < end && at[begin] < 0) ++begin;
+        while (end > begin && at[end - 1] < 0) --end;
+        if (unit_step_) {
+          const double* from = line + (begin < end ? at[begin] : 0) - begin;
+          for (int64_t q = begin; q < end; ++q) out[q] += from[q];
+        } else {
+          for (int64_t q = begin; q < end; ++q) out[q] += at[q] >= 0 ? line[at[q]] : 0.0;
+        }
+      }
+    }
+  }
+}
+
 // Positions [x, x + count) of one line of the tensor.
 template <class T, class Copy>
 void WindowMatrix::run(const float* line, int64_t kw, int64_t x, int64_t count, T* out, const Copy& copy) const {
@@ -102,6 +158,17 @@ void WindowMatrix::row(int64_t tap, int64_t first, int64_t last, T* out, const C
       ++image;
     }
   }
+}
+
+// With one tap a channel, adding up what is laid out anyway is as fast.
+PositionsOperand::PositionsOperand(const CorrectContext& ctx, WindowMatrix& matrix, int64_t taps)
+    : matrix_(matrix), taps_(taps), knows_squares_(matrix.taps_per_channel() >= 4) {
+  if (knows_squares_) matrix.square_positions(steps_of(ctx.kernel.isa), *ctx.kernel.pool);
+}
+
+TapsOperand::TapsOperand(const CorrectContext& ctx, WindowMatrix& matrix)
+    : matrix_(matrix),
+      knows_squares_(matrix.taps_per_channel() >= 4 && matrix.square_taps(steps_of(ctx.kernel.isa), *ctx.kernel.pool)) {
 }
 
 void PositionsOperand::fill(const Steps& steps, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out,

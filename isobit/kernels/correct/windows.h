@@ -31,6 +31,16 @@ class WindowMatrix {
   // Elements [first, last) of the row of tap `tap`; copy(n, from, to) copies n neighbours of the tensor.
   template <class T, class Copy>
   void row(int64_t tap, int64_t first, int64_t last, T* out, const Copy& copy) const;
+  // Prepares position_squares, or tap_squares. The second is not worth it, and then returns false, where the windows
+  // leave out much of the tensor, nor can it be used where an element is no finite number.
+  void square_positions(const Steps& steps, ThreadPool& pool);
+  bool square_taps(const Steps& steps, ThreadPool& pool);
+  // out[q] = sum of squares of the column of position first + q.
+  void position_squares(int64_t first, int64_t last, double* out) const;
+  // At least the sum of squares of the row of `tap`: that of its channel.
+  double tap_squares(int64_t tap) const { return squares_[static_cast<size_t>(tap / (rows_.taps * columns_.taps))]; }
+  int64_t taps_per_channel() const { return rows_.taps * columns_.taps; }
+
   // The elements of all taps at a position.
   void column(int64_t position, float* out) const;
 
@@ -41,36 +51,47 @@ class WindowMatrix {
   const float* data_;
   int64_t images_, channels_, image_stride_, height_, width_;
   Axis rows_, columns_;
-  bool unit_step_;  // neighbours along x meet neighbours
+  bool unit_step_;               // neighbours along x meet neighbours
+  std::vector<double> squares_;  // [images, height, width], summed over channels; or [channels]
 };
 
 // Lines are positions, terms are taps.
 class PositionsOperand final : public Operand {
  public:
-  PositionsOperand(const WindowMatrix& matrix, int64_t taps) : matrix_(matrix), taps_(taps) {}
+  PositionsOperand(const CorrectContext& ctx, WindowMatrix& matrix, int64_t taps);
   bool k_contiguous() const override { return false; }
   void fill(const Steps& steps, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out,
             int64_t ld) const override;
   void pack(std::span<const int64_t> lines, float* out) const override;
   const float* direct(int64_t) const override { return nullptr; }
+  bool knows_squares() const override { return knows_squares_; }
+  void line_squares(int64_t first, int64_t last, double* out) const override {
+    matrix_.position_squares(first, last, out);
+  }
 
  private:
   const WindowMatrix& matrix_;
   int64_t taps_;
+  bool knows_squares_;
 };
 
 // Lines are taps, terms are positions.
 class TapsOperand final : public Operand {
  public:
-  explicit TapsOperand(const WindowMatrix& matrix) : matrix_(matrix) {}
+  TapsOperand(const CorrectContext& ctx, WindowMatrix& matrix);
   bool k_contiguous() const override { return true; }
   void fill(const Steps& steps, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out,
             int64_t ld) const override;
   void pack(std::span<const int64_t> lines, float* out) const override;
   const float* direct(int64_t) const override { return nullptr; }
+  bool knows_squares() const override { return knows_squares_; }
+  void line_squares(int64_t first, int64_t last, double* out) const override {
+    for (int64_t tap = first; tap < last; ++tap) *out++ = matrix_.tap_squares(tap);
+  }
 
  private:
   const WindowMatrix& matrix_;
+  bool knows_squares_;
 };
 
 }  // namespace isobit::kernels::correct
