@@ -7,6 +7,7 @@
 
 #include "isobit/base/fp_env.h"
 #include "isobit/base/status.h"
+#include "isobit/kernels/correct/closer_look.h"
 #include "isobit/kernels/correct/reference.h"
 #include "isobit/kernels/correct/repair.h"
 #include "isobit/numerics/bits.h"
@@ -18,19 +19,6 @@ constexpr int64_t kTileRows = 1024;
 constexpr int64_t kTileColumns = 4096;
 constexpr int64_t kTileElements = int64_t{1} << 20;   // of the output
 constexpr int64_t kBlockElements = int64_t{1} << 20;  // of one operand in float64
-
-// A block of one operand in float64 and the 2-norms of its lines.
-struct Side {
-  const Operand* operand = nullptr;
-  double* block = nullptr;
-  std::vector<double> norms;
-  int64_t first = -1, last = -1, l0 = -1, l1 = -1;
-  bool add_squares = true;  // of what is loaded, to the norms
-
-  int64_t ld() const { return operand->k_contiguous() ? l1 - l0 : last - first; }
-  // Where element (first, l) is.
-  const double* at(int64_t l) const { return block + (l - l0) * (operand->k_contiguous() ? 1 : ld()); }
-};
 
 // Zero, or all of their squares where the operand knows them.
 void start_norms(const CorrectContext& ctx, Side& side) {
@@ -246,17 +234,13 @@ void run(const CorrectContext& ctx, const Problem& p) {
         const Tile tile{i, std::min(i + plan.rows, p.m), j, std::min(j + plan.columns, p.n)};
         approximate(ctx, p, plan, tile, buffers);
         std::vector<Undecided> undecided = filter(ctx, p, plan, tile, buffers);
-        const Norms norms{buffers.left.norms.data(), buffers.right.norms.data(), tile.i0, tile.j0};
-        repair(ctx, p, norms, undecided, statistics);
+        look_closer(ctx, p, buffers.left, buffers.right, undecided, statistics);
+        repair(ctx, p, buffers.left, buffers.right, undecided, statistics);
       }
     }
   }
   if (ctx.statistics == nullptr) return;
-  ctx.statistics->elements += statistics.elements;
-  ctx.statistics->zeros += statistics.zeros;
-  ctx.statistics->settled += statistics.settled;
-  ctx.statistics->repaired += statistics.repaired;
-  ctx.statistics->exact += statistics.exact;
+  *ctx.statistics += statistics;
 }
 
 void matmul(const CorrectContext& ctx, const MatmulArgs<float>& args) {

@@ -1,14 +1,18 @@
 #include "isobit/kernels/correct/lines.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace isobit::kernels::correct {
 
-void Lines::assign(std::vector<int64_t> lines) {
+void Lines::assign(std::vector<int64_t> lines, int64_t first, int64_t last) {
   lines_ = std::move(lines);
+  first_ = first;
+  index_.resize(static_cast<size_t>(last - first));
+  for (size_t q = 0; q < lines_.size(); ++q) index_[static_cast<size_t>(lines_[q] - first)] = static_cast<uint32_t>(q);
   direct_ = lines_.empty() || operand_.direct(lines_[0]) != nullptr;
   const size_t elements = lines_.size() * static_cast<size_t>(k_);
   if (!direct_ && packed_.size() < elements) packed_.resize(elements);
+  if (grids_.size() < lines_.size()) grids_.resize(lines_.size());
   if (masks_.size() < lines_.size() * words()) masks_.resize(lines_.size() * words());
 }
 
@@ -21,11 +25,8 @@ void Lines::pack(int64_t first, int64_t last) {
   for (int64_t q = first; q < last; ++q) {
     const auto index = static_cast<size_t>(q);
     steps_.mask(k_, at(index), masks_.data() + index * words());
+    if (with_grids_) grids_[index] = steps_.grid(k_, at(index));
   }
-}
-
-size_t Lines::index_of(int64_t line) const {
-  return static_cast<size_t>(std::lower_bound(lines_.begin(), lines_.end(), line) - lines_.begin());
 }
 
 }  // namespace isobit::kernels::correct

@@ -30,9 +30,18 @@ namespace isobit::kernels::correct {
 struct Statistics {
   int64_t elements = 0;
   int64_t zeros = 0;     // undecided by the filter, without a single nonzero term: +0 (or the bias) by the zero test
-  int64_t settled = 0;   // undecided by the filter, decided by its closer look at the bound (repair.h)
+  int64_t settled = 0;   // undecided by the filter, decided by a closer look (closer_look.h)
   int64_t repaired = 0;  // evaluated again, `exact` included
   int64_t exact = 0;     // of these, undecided by the doubled-precision sum and settled by the exact accumulator
+
+  Statistics& operator+=(const Statistics& other) {
+    elements += other.elements;
+    zeros += other.zeros;
+    settled += other.settled;
+    repaired += other.repaired;
+    exact += other.exact;
+    return *this;
+  }
 };
 
 // Working memory, kept between calls so that large blocks are not mapped anew each time. Content is meaningless.

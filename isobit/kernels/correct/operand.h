@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "isobit/kernels/correct/steps.h"
 
@@ -31,6 +32,21 @@ class Operand {
 
   // The line where it lies contiguously in memory, else null.
   virtual const float* direct(int64_t line) const = 0;
+};
+
+// Lines [first, last) of an operand, as far as they are laid out: terms [l0, l1) in float64.
+struct Side {
+  const Operand* operand = nullptr;
+  double* block = nullptr;    // not owned
+  std::vector<double> norms;  // 2-norms of the lines or a little more
+  int64_t first = -1, last = -1, l0 = -1, l1 = -1;
+  bool add_squares = true;  // of what is laid out, to the norms
+
+  int64_t count() const { return last - first; }
+  double norm(int64_t line) const { return norms[static_cast<size_t>(line - first)]; }
+  int64_t ld() const { return operand->k_contiguous() ? l1 - l0 : last - first; }
+  // Where element (first, l) is.
+  const double* at(int64_t l) const { return block + (l - l0) * (operand->k_contiguous() ? 1 : ld()); }
 };
 
 // Element l of a line is data[line * line_stride + (l / period) * outer_stride + (l % period) * inner_stride].

@@ -46,8 +46,13 @@ struct Steps {
   Doubled (*dot)(int64_t k, const float* a, const float* b);
   // Bit l of mask: x[l] != 0 (NaN counts). (k + 63) / 64 words.
   void (*mask)(int64_t k, const float* x, uint64_t* mask);
+  // The same of float64 numbers that are float32 values.
+  void (*mask_f64)(int64_t k, const double* x, uint64_t* mask);
+  // Bit l of words[j]: x[l * ld + j] != 0, for l < rows, j < n. REQUIRES rows <= 64, float32 values.
+  void (*column_masks)(int64_t rows, int64_t n, const double* x, int64_t ld, uint64_t* words);
   // The largest e such that every x[l] is an integer multiple of 2^e; kNoGrid if all are zero. REQUIRES finite values.
   int (*grid)(int64_t k, const float* x);
+  int (*grid_f64)(int64_t k, const double* x);  // of float32 values in float64
 };
 
 inline constexpr int64_t kFilterColumns = 256;

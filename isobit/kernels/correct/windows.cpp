@@ -160,9 +160,11 @@ void WindowMatrix::row(int64_t tap, int64_t first, int64_t last, T* out, const C
   }
 }
 
-// With one tap a channel, adding up what is laid out anyway is as fast.
+// With few taps a channel or few channels, adding up what is laid out anyway is as fast.
 PositionsOperand::PositionsOperand(const CorrectContext& ctx, WindowMatrix& matrix, int64_t taps)
-    : matrix_(matrix), taps_(taps), knows_squares_(matrix.taps_per_channel() >= 4) {
+    : matrix_(matrix),
+      taps_(taps),
+      knows_squares_(matrix.taps_per_channel() >= 4 && taps >= 4 * matrix.taps_per_channel()) {
   if (knows_squares_) matrix.square_positions(steps_of(ctx.kernel.isa), *ctx.kernel.pool);
 }
 
