@@ -10,7 +10,8 @@
 // So the result is a mathematical fact: it depends on no kernel, order, tile or thread count.
 //
 // How: an approximation x by any float64 product, a bound d on its distance from the exact sum (engine.h), and the
-// answer where x - d and x + d round alike; the others are evaluated again, more accurately (repair.h).
+// answer where x - d and x + d round alike; the others get a closer look (closer_look.h) or are evaluated again,
+// more accurately (repair.h).
 // Source: the floating-point filter of J. R. Shewchuk, Adaptive precision floating-point arithmetic and fast robust
 // geometric predicates, Discrete & Computational Geometry 18, 1997.
 #pragma once
