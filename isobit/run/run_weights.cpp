@@ -5,6 +5,7 @@
 #include "isobit/base/text.h"
 #include "isobit/bundle/reader.h"
 #include "isobit/formats/safetensors.h"
+#include "isobit/train/trainer.h"
 
 namespace isobit::run {
 
@@ -34,7 +35,7 @@ std::vector<NamedTensor> inference_tensors(const std::vector<NamedTensor>& state
   for (const NamedTensor& t : state) {
     if (t.name.find('/') == std::string::npos) out.push_back(t);  // "weight/momentum" is the optimizer's
   }
-  return out;
+  return train::in_float32(out);
 }
 
 }  // namespace isobit::run

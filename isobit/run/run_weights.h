@@ -18,7 +18,8 @@ struct Weights {
 Expected<Weights> read_run_weights(const fs::path& folder, std::optional<uint64_t> step,
                                    const std::vector<std::string>& overrides);
 
-// Parameters and buffers only: what inference needs, without the optimizer's state.
+// Parameters and buffers only: what inference needs, without the optimizer's state. In float32, whatever they were
+// trained in.
 std::vector<NamedTensor> inference_tensors(const std::vector<NamedTensor>& state);
 
 }  // namespace isobit::run

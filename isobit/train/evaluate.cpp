@@ -55,8 +55,6 @@ Status score(const EvalGraph& eval, const runtime::Executor& executor, data::Bat
 
 }  // namespace
 
-namespace {
-
 std::vector<NamedTensor> in_float32(const std::vector<NamedTensor>& state) {
   std::vector<NamedTensor> narrow;
   for (const auto& [name, tensor] : state) {
@@ -71,6 +69,8 @@ std::vector<NamedTensor> in_float32(const std::vector<NamedTensor>& state) {
   }
   return narrow;
 }
+
+namespace {
 
 Expected<Evaluation> score_all(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
                                platform::Engine& engine) {

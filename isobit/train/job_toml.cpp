@@ -13,6 +13,9 @@
 
 #include "isobit/base/file.h"
 #include "isobit/base/text.h"
+#include "isobit/graph/op.h"
+#include "isobit/runtime/stages/inner_product.h"
+#include "isobit/runtime/stages/rounding_stage.h"
 #include "isobit/train/job_names_internal.h"
 
 namespace isobit::train {
@@ -56,11 +59,18 @@ class Table {
     return {};
   }
   // A table of numbers, { Conv = 3.5, MatMul = 2 }.
-  Status reals(const char* key, std::map<std::string, double>& out, double least, double most) {
+  Status reals(const char* key, std::map<std::string, double>& out, const std::vector<std::string>& names, double least,
+               double most) {
     const toml::node* node = find(key);
     if (node == nullptr) return {};
     if (!node->is_table()) return wrong(key, *node, "a table of numbers, like { Conv = 4.0 }");
     for (const auto& [name, number] : *node->as_table()) {
+      if (std::find(names.begin(), names.end(), name.str()) == names.end()) {
+        const std::string near = nearest_word(std::string(name.str()), names);
+        return unreadable(
+            text_of(where(key), ": '", std::string(name.str()), "' is no operator that it could speak of; ",
+                    near.empty() ? text_of("expected ", join_or(names)) : text_of("did you mean '", near, "'?")));
+      }
       const auto value = number.value<double>();
       if (!value || !number.is_number() || !(*value >= least && *value <= most)) {
         return unreadable(
@@ -126,6 +136,8 @@ class Table {
     return {};
   }
   bool present(const char* key) { return find(key) != nullptr; }
+  // Where the table itself stands.
+  std::string place() const { return table_ == nullptr ? source_ : place_of(*table_, source_); }
   std::string where(const char* key) const {
     const toml::node* node = table_ == nullptr ? nullptr : table_->get(key);
     return text_of(node == nullptr ? source_ : place_of(*node, source_), ": ", name_, ".", key);
@@ -270,23 +282,36 @@ Status read_schedule(Table t, Job& job) {
   return t.finish();
 }
 
-Status read_rounding(Table t, Job& job) {
+// Operators as a job spells them: without the prefix of our own.
+std::vector<std::string> operator_names(bool inner_products) {
+  std::vector<std::string> names;
+  for (const std::string& op : graph::op_names()) {
+    const bool wanted = inner_products ? runtime::is_inner_product(op) : !runtime::only_moves_values(op);
+    if (wanted) names.push_back(op.starts_with("isobit.") ? op.substr(7) : op);
+  }
+  return names;
+}
+
+Status read_rounding(Table t, bool present, Job& job) {
   Rounding& r = job.rounding;
   const platform::Arithmetic& arithmetic = arithmetic_of(job);
-  if (arithmetic.rounds) ISOBIT_RETURN_IF_ERROR(t.integer("bits", r.bits, 22, 32));
+  if (!arithmetic.rounds) {
+    if (!present) return {};
+    return unreadable(text_of(t.place(), ": the job has a table [rounding], but its arithmetic '", job.arithmetic,
+                              "' does not round; it is for 'logged-1' and 'rounded'"));
+  }
+  ISOBIT_RETURN_IF_ERROR(t.integer("bits", r.bits, 22, 32));
   if (arithmetic.logs) {
     ISOBIT_RETURN_IF_ERROR(t.choice("log", kLogs, r.log));
     ISOBIT_RETURN_IF_ERROR(t.choice("bound", kBounds, r.bound));
     ISOBIT_RETURN_IF_ERROR(t.real("divergence", r.divergence, 0, 1e9));
-    ISOBIT_RETURN_IF_ERROR(t.reals("divergences", r.divergences, 0, 1e9));
+    ISOBIT_RETURN_IF_ERROR(t.reals("divergences", r.divergences, operator_names(true), 0, 1e9));
     ISOBIT_RETURN_IF_ERROR(t.real("threshold", r.threshold, 0, 0.5));
-    ISOBIT_RETURN_IF_ERROR(t.reals("thresholds", r.thresholds, 0, 0.5));
+    ISOBIT_RETURN_IF_ERROR(t.reals("thresholds", r.thresholds, operator_names(false), 0, 0.5));
   }
   const Status rest = t.finish();
-  if (!rest && !arithmetic.logs) {
-    return unreadable(text_of(rest.error().message, " (job.arithmetic is '", job.arithmetic, "')"));
-  }
-  return rest;
+  if (rest || arithmetic.logs) return rest;
+  return unreadable(text_of(rest.error().message, " (job.arithmetic is '", job.arithmetic, "', which keeps no log)"));
 }
 
 Status read_rest(Table commit, Table checkpoint, Table evaluate, Job& job) {
@@ -363,7 +388,7 @@ Expected<Job> parse_job(std::string_view text, const std::string& source, const 
   ISOBIT_RETURN_IF_ERROR(read_data(table("data"), job, folder));
   ISOBIT_RETURN_IF_ERROR(read_optimizer(table("optimizer"), job));
   ISOBIT_RETURN_IF_ERROR(read_schedule(table("schedule"), job));
-  ISOBIT_RETURN_IF_ERROR(read_rounding(table("rounding"), job));
+  ISOBIT_RETURN_IF_ERROR(read_rounding(table("rounding"), root.contains("rounding"), job));
   ISOBIT_RETURN_IF_ERROR(read_rest(table("commit"), table("checkpoint"), table("evaluate"), job));
   return job;
 }

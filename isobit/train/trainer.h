@@ -85,6 +85,9 @@ class Trainer {
   Tamper tamper_;
 };
 
+// The same tensors with float64 ones in float32: exactly, where their arithmetic rounds.
+std::vector<NamedTensor> in_float32(const std::vector<NamedTensor>& state);
+
 // Scores `state` (found by name) on `samples` test samples (0: all).
 Expected<Evaluation> evaluate(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
                               platform::Engine& engine);

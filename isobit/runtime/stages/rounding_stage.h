@@ -25,7 +25,7 @@ struct RoundingRules {
   int bits = 32;
   bool ovt = false;    // log = "ovt", else "sparse"
   bool sound = false;  // bound = "sound", else "calibrated"
-  double divergence = 4;
+  double divergence = 16;
   std::map<std::string, double> divergences;  // by operator, without the prefix "isobit."
   double threshold = 0.25;
   std::map<std::string, double> thresholds;

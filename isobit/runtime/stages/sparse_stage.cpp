@@ -50,7 +50,7 @@ Status check_one_output(const KernelCall& call, const std::vector<ProductBlock>&
   if (!(distance > exact_width(d) * magnitude)) return {};
   return unavailable(text_of("this platform is beyond the job's error bound: ", call.node.name, " (", call.node.op,
                              "), row ", i, ", column ", j, ": off the exact value by ", distance / magnitude / kUnit,
-                             " x 2^-53 of its magnitude, allowed ", d / 2,
+                             " x 2^-53 of its magnitude, allowed ", d / 2 + 1,
                              "; calibrate the job's [rounding] divergences with "
                              "`isobit thresholds`, or take another platform"));
 }
