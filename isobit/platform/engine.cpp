@@ -62,7 +62,8 @@ Status Engine::open_plain(bool in_float64) {
                open_vendor_inner_products<double>(platform_.backend, platform_.core, platform_.threads, plain));
   }
   if (!in_float64 && float32_ == nullptr) {
-    ISOBIT_TRY(float32_, open_vendor_inner_products<float>(platform_.backend, platform_.core, platform_.threads, plain));
+    ISOBIT_TRY(float32_,
+               open_vendor_inner_products<float>(platform_.backend, platform_.core, platform_.threads, plain));
   }
   return {};
 }
