@@ -33,7 +33,7 @@ class Loop {
       ISOBIT_RETURN_IF_ERROR(writer_.append(verify::InitialLeaf{session_.root, session_.initial_state}));
       ISOBIT_RETURN_IF_ERROR(writer_.sign_head());
     }
-    const int64_t first = trainer.step();
+    const int64_t first = first_step_ = trainer.step();
     const double begin = now();
     while (trainer.step() < session_.job.steps) {
       if (request_.stop != nullptr && request_.stop->load()) return stopped();
@@ -133,6 +133,7 @@ class Loop {
     s.final_loss = last_.loss;
     s.platform = engine_.platform().text();
     if (session_.job.arithmetic == "correct-1") s.repairs = engine_.repairs();
+    s.first_step = first_step_;
     s.step_seconds = step_seconds_;
     s.logged_steps = logged_steps_;
     if (log_) {
@@ -150,6 +151,7 @@ class Loop {
   std::optional<LogWriter> log_;      // of a logged job
   std::optional<LogReader> own_log_;  // for steps that are stored already
   uint64_t logged_steps_ = 0;
+  int64_t first_step_ = 0;
   double step_seconds_ = 0;
 };
 

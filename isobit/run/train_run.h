@@ -39,6 +39,7 @@ struct TrainSummary {
   bool finished = false;  // false: stopped early; resume continues
   int64_t step = 0;
   int64_t steps = 0;
+  int64_t first_step = 0;  // done before this process began
   commit::Digest final_state_root{};
   commit::Digest transcript_root{};
   commit::Digest job_root{};

@@ -152,6 +152,26 @@ TEST(Steps, DecisionsFollowThePublishedRule) {
   }
 }
 
+TEST(Steps, ComparingFindsTheDecisionsAgainstOnesOwn) {
+  for (Isa isa : available_isas()) {
+    for (int bits : {27, 32}) {
+      std::vector<double> x = values(2005, 23);
+      const std::vector<double> from = x;
+      std::vector<uint8_t> decisions(x.size()), against(x.size());
+      for (size_t i = 0; i < x.size(); ++i) decisions[i] = static_cast<uint8_t>(i % 3);
+      EXPECT_TRUE(
+          steps_of(isa).compare(static_cast<int64_t>(x.size()), decisions.data(), bits, x.data(), against.data()));
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double r = round_to_bits(from[i], bits);
+        ASSERT_EQ(bits_of(r), bits_of(x[i]));
+        ASSERT_EQ(against[i] != 0, (i % 3 == 0 && from[i] < r) || (i % 3 == 2 && from[i] > r)) << from[i];
+      }
+      std::vector<uint8_t> none(5, 1);
+      EXPECT_FALSE(steps_of(isa).compare(5, none.data(), bits, x.data(), against.data()));
+    }
+  }
+}
+
 TEST(Steps, SumsOfSquaresHaveOneOrder) {
   for (int64_t n : {0, 1, 7, 8, 9, 64, 1000, 1003}) {
     const std::vector<double> x = testing::random_values<double>(static_cast<size_t>(n), testing::Values::kUnit, 17);

@@ -24,6 +24,9 @@ struct Steps {
   // x[j] becomes the value that both ends of [x - w, x + w] round to, +0 for a zero of either sign; where they round
   // differently flags[j] != 0 and x[j] stays. Returns whether any does.
   bool (*near_ties)(int64_t n, const NearTieRow& row, double* x, uint64_t* flags);
+  // x[i] = round_to_bits(x[i], bits); against[i] != 0 where decisions[i] is 0 and it was rounded up, or 2 and it was
+  // rounded down. Returns whether any is.
+  bool (*compare)(int64_t n, const uint8_t* decisions, int bits, double* x, uint8_t* against);
   // decisions[i]: 1 where |x - r| <= threshold * (spacing of r), r = round_to_bits(x[i], bits); else 2 where x < r and
   // 0 where x > r. x[i] = r.
   void (*classify)(int64_t n, double threshold, int bits, double* x, uint8_t* decisions);

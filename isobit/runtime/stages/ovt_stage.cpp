@@ -78,6 +78,7 @@ Status OvtFollower::reject(const std::string& op, const std::string& what) {
 }
 
 Status OvtFollower::apply(size_t index, KernelCall& call) {
+  const kernels::rounding::Steps& steps = kernels::rounding::steps_of(call.ctx.isa);
   return for_each_rounded(call, [&](int o) -> Status {
     Tensor& tensor = call.outputs[static_cast<size_t>(o)];
     const OvtOutput* entry = next_ < log_.outputs.size() ? &log_.outputs[next_] : nullptr;
@@ -88,18 +89,21 @@ Status OvtFollower::apply(size_t index, KernelCall& call) {
     }
     ++next_;
     double* data = tensor.data<double>();
-    const double plus_zero = is_inner_product(call.node.op) ? 0.0 : -0.0;  // what leaves the sign of a zero alone
+    const bool no_sign = is_inner_product(call.node.op);
     std::atomic<uint64_t> corrections{0}, entries{0};
     call.ctx.pool->parallel_for(tensor.elements(), kGrain, [&](int64_t begin, int64_t end) {
+      const uint8_t* decisions = entry->decisions.data() + begin;
+      std::vector<uint8_t> against(static_cast<size_t>(end - begin));
       uint64_t corrected = 0, read = 0;
-      for (int64_t i = begin; i < end; ++i) {
-        const double y = data[i], r = kernels::rounding::round_to_bits(y, bits_) + plus_zero;
-        const int decision = entry->decisions[static_cast<size_t>(i)];
-        const bool takes_below = decision == 0 && y < r, takes_above = decision == 2 && y > r;
-        data[i] = takes_below || takes_above ? neighbour(r, takes_above, bits_) : r;
-        corrected += takes_below || takes_above ? 1 : 0;
-        read += decision != 1 ? 1 : 0;
+      if (steps.compare(end - begin, decisions, bits_, data + begin, against.data())) {
+        for (int64_t i = 0; i < end - begin; ++i) {
+          if (against[static_cast<size_t>(i)] == 0) continue;
+          data[begin + i] = neighbour(data[begin + i], decisions[i] == 2, bits_);
+          ++corrected;
+        }
       }
+      for (int64_t i = begin; no_sign && i < end; ++i) data[i] += 0.0;
+      for (int64_t i = 0; i < end - begin; ++i) read += decisions[i] != 1 ? 1 : 0;
       corrections += corrected;
       entries += read;
     });
