@@ -105,10 +105,10 @@ Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& 
                                            {"run", request.out.string()}};
   console.document(document.dump(2));
   char line[160];
-  std::snprintf(
-      line, sizeof line, "trained       %lld steps on %s in %s (%s a step)", static_cast<long long>(s.steps),
-      s.platform.c_str(), human_seconds(seconds).c_str(),
-      human_seconds(s.step_seconds / static_cast<double>(std::max<int64_t>(s.steps - s.first_step, 1))).c_str());
+  const auto steps_here = static_cast<double>(std::max<int64_t>(s.steps - s.first_step, 1));
+  std::snprintf(line, sizeof line, "trained       %lld steps on %s in %s (%.3g ms a step)",
+                static_cast<long long>(s.steps), s.platform.c_str(), human_seconds(seconds).c_str(),
+                1e3 * s.step_seconds / steps_here);
   console.line(line);
   std::snprintf(line, sizeof line, "final loss    %.6g", static_cast<double>(s.final_loss));
   console.line(line);
