@@ -45,7 +45,8 @@ void report(const run::AuditSummary& s, double seconds, Console& console) {
                                      {"platform", s.platform},
                                      {"seconds", seconds},
                                      {"step_seconds", s.step_seconds},
-                                     {"log", log_json(s.log_counts, v.steps_checked, 0)}};
+                                     {"log", log_json(s.log_counts, v.steps_checked, 0)},
+                                     {"findings", findings_json(s.log_counts)}};
   if (!s.sampled.empty()) {
     document["intervals"] = s.intervals;
     document["sampled"] = nlohmann::ordered_json::array();

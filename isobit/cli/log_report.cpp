@@ -14,6 +14,41 @@ nlohmann::ordered_json one(const runtime::LogCounts& c) {
           {"beyond_bound", c.beyond}};
 }
 
+struct FindingKind {
+  const char* name;
+  const char* text;
+};
+constexpr FindingKind kMissing{"missing", "entries missing, settled exactly"};
+constexpr FindingKind kSuperfluous{"superfluous", "entries far from any boundary"};
+constexpr FindingKind kBeyond{"beyond_bound", "entries beyond the calibrated bound but legal"};
+constexpr FindingKind kCorrections{"corrections", "more corrections than honest platforms come to"};
+
+struct Finding {
+  const FindingKind* kind;
+  std::string op;  // empty: all together
+  uint64_t count = 0;
+  uint64_t most = 0;
+};
+
+void add_excess(const std::string& op, const runtime::LogCounts& c, std::vector<Finding>& findings) {
+  const double most = runtime::most_expected_corrections(c);
+  if (static_cast<double>(c.corrections) <= most) return;
+  findings.push_back({&kCorrections, op, c.corrections, static_cast<uint64_t>(most)});
+}
+
+std::vector<Finding> findings_of(const runtime::CountsByOperator& counts) {
+  std::vector<Finding> findings;
+  for (const auto& [op, c] : counts) {
+    if (c.missing > 0) findings.push_back({&kMissing, op, c.missing});
+    if (c.superfluous > 0) findings.push_back({&kSuperfluous, op, c.superfluous});
+    if (c.beyond > 0) findings.push_back({&kBeyond, op, c.beyond});
+    add_excess(op, c, findings);
+  }
+  // What is spread thinly over the operators still adds up.
+  if (counts.size() > 1) add_excess("", total(counts), findings);
+  return findings;
+}
+
 std::string per_step(uint64_t count, uint64_t steps) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", static_cast<double>(count) / static_cast<double>(steps < 1 ? 1 : steps));
@@ -47,19 +82,20 @@ std::vector<std::string> followed_lines(const runtime::CountsByOperator& counts,
   for (const auto& [op, c] : counts) {
     if (c.corrections > 0) lines.push_back(text_of("  ", op, ": ", c.corrections, " corrections in all"));
   }
-  if (all.findings() > 0) {
-    lines.push_back(text_of("findings      ", all.missing, " entries missing, ", all.superfluous, " superfluous, ",
-                            all.beyond, " beyond the calibrated bound but legal"));
-  }
-  if (too_many_corrections(all)) {
-    lines.push_back(text_of("findings      ", all.corrections, " corrections of ", all.entries,
-                            " entries: more than honest platforms come to"));
+  for (const Finding& f : findings_of(counts)) {
+    lines.push_back(text_of("finding       ", f.kind->text, f.op.empty() ? "" : text_of(" of ", f.op), ": ", f.count,
+                            f.most > 0 ? text_of(", at most ", f.most, " expected") : ""));
   }
   return lines;
 }
 
-bool too_many_corrections(const runtime::LogCounts& counts) {
-  return static_cast<double>(counts.corrections) > runtime::most_expected_corrections(counts);
+nlohmann::ordered_json findings_json(const runtime::CountsByOperator& counts) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Finding& f : findings_of(counts)) {
+    list.push_back({{"kind", f.kind->name}, {"operator", nullptr}, {"count", f.count}, {"expected_at_most", f.most}});
+    if (!f.op.empty()) list.back()["operator"] = f.op;
+  }
+  return list;
 }
 
 }  // namespace isobit::cli

@@ -18,7 +18,9 @@ std::string log_line(const runtime::CountsByOperator& counts, uint64_t steps, ui
 // Of an auditor: corrections by operator, findings if there are any; nothing when no log was followed.
 std::vector<std::string> followed_lines(const runtime::CountsByOperator& counts, uint64_t steps);
 
-// More corrections than chance makes of this many entries (runtime::most_expected_corrections).
-bool too_many_corrections(const runtime::LogCounts& counts);
+// What an honest trainer's log does not have, by kind and operator, each with its count and what of it is expected at
+// most: entries "missing", "superfluous" or "beyond_bound" (none expected), and "corrections" in excess
+// (runtime::most_expected_corrections; of all operators together: operator null).
+nlohmann::ordered_json findings_json(const runtime::CountsByOperator& counts);
 
 }  // namespace isobit::cli

@@ -80,6 +80,7 @@ class TrainerReplay : public verify::Replayer {
       return outcome;
     }
     const auto stage = log_->begin(t, *segment);
+    if (!stage && !log_->fault()) return tl::unexpected<Error>(stage.error());
     if (stage) {
       const auto r = trainer_->advance(nullptr, nullptr, *stage);
       log_->note_fault();

@@ -1,9 +1,11 @@
 #include "isobit/run/cheat.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "isobit/base/text.h"
+#include "isobit/run/log_cheat.h"
 
 namespace isobit::run {
 
@@ -52,15 +54,19 @@ void on_state(TrainRequest& request, int64_t step, std::function<void(std::vecto
 }  // namespace
 
 const std::vector<Cheat>& cheats() {
-  static const std::vector<Cheat> kCheats = {
-      {"sample", "one sample of the batch replaced by another, the honest batch committed"},
-      {"label", "one label of the batch changed"},
-      {"order", "a batch of other samples, and committed as such"},
-      {"rate", "another learning rate at this step"},
-      {"momentum", "one bit of the optimizer's state flipped after this step"},
-      {"weight", "one bit of a weight flipped after this step"},
-      {"overwrite", "the weights overwritten after the last step"},
-  };
+  static const std::vector<Cheat> kCheats = [] {
+    std::vector<Cheat> all = {
+        {"sample", "one sample of the batch replaced by another, the honest batch committed"},
+        {"label", "one label of the batch changed"},
+        {"order", "a batch of other samples, and committed as such"},
+        {"rate", "another learning rate at this step"},
+        {"momentum", "one bit of the optimizer's state flipped after this step"},
+        {"weight", "one bit of a weight flipped after this step"},
+        {"overwrite", "the weights overwritten after the last step"},
+    };
+    all.insert(all.end(), log_cheats().begin(), log_cheats().end());
+    return all;
+  }();
   return kCheats;
 }
 
@@ -68,6 +74,8 @@ Status apply_cheat(const std::string& name, int64_t step, TrainRequest& request)
   if (step < 1 || step > request.job.steps) {
     return usage_error(text_of("--at ", step, ": expected 1 to ", request.job.steps, ", the steps of the job"));
   }
+  const auto known = [&](const Cheat& c) { return c.name == name; };
+  if (std::any_of(log_cheats().begin(), log_cheats().end(), known)) return apply_log_cheat(name, step, request);
   if (name == "sample") {
     on_batch(request, step, [](data::Batch& b, double&) { swap_sample(b); });
   } else if (name == "label") {

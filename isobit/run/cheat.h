@@ -10,7 +10,8 @@ namespace isobit::run {
 
 struct Cheat {
   std::string name;
-  std::string what;  // one line for people
+  std::string what;       // one line for people
+  bool of_a_log = false;  // needs a job of arithmetic logged-1
 };
 
 const std::vector<Cheat>& cheats();

@@ -1,5 +1,6 @@
 #include "isobit/run/step_logs.h"
 
+#include "isobit/runtime/stages/inner_product.h"
 #include "isobit/runtime/stages/ovt_stage.h"
 #include "isobit/runtime/stages/sparse_stage.h"
 
@@ -22,35 +23,75 @@ verify::LogKind log_kind(const train::Job& job) {
   return job.rounding.log == train::RoundingLog::kOvt ? verify::LogKind::kOvt : verify::LogKind::kSparse;
 }
 
+namespace {
+
+// An honest recorder whose every node somebody changes afterwards.
+class TamperedRecorder final : public runtime::Stage {
+ public:
+  TamperedRecorder(runtime::SparseRecorder& honest, const LogTamper& tamper) : honest_(honest), tamper_(tamper) {}
+
+  void begin_step(uint64_t step) {
+    step_ = step;
+    log_.nodes.clear();
+  }
+
+  Status apply(size_t index, runtime::KernelCall& call) override {
+    const size_t before = honest_.log().nodes.size();
+    ISOBIT_RETURN_IF_ERROR(honest_.apply(index, call));
+    if (!runtime::is_inner_product(call.node.op)) return {};
+    runtime::SparseNode node{static_cast<uint32_t>(index), {}};
+    if (honest_.log().nodes.size() > before) node.entries = honest_.log().nodes.back().entries;
+    tamper_.product(step_, call, node.entries);
+    if (!node.entries.empty()) log_.nodes.push_back(std::move(node));
+    return {};
+  }
+
+  const runtime::SparseLog& log() const { return log_; }
+
+ private:
+  runtime::SparseRecorder& honest_;
+  const LogTamper& tamper_;
+  uint64_t step_ = 0;
+  runtime::SparseLog log_;
+};
+
+}  // namespace
+
 struct LogWriter::Impl {
-  explicit Impl(const train::Job& job) : kind(log_kind(job)), sparse(rounding_rules(job)), ovt(rounding_rules(job)) {}
+  Impl(const train::Job& job, LogTamper what)
+      : kind(log_kind(job)), sparse(rounding_rules(job)), ovt(rounding_rules(job)), tamper(std::move(what)) {}
   verify::LogKind kind;
   runtime::SparseRecorder sparse;
   runtime::OvtRecorder ovt;
+  LogTamper tamper;
+  TamperedRecorder tampered{sparse, tamper};
   uint64_t step = 0;
 };
 
-LogWriter::LogWriter(const train::Job& job) : impl_(std::make_unique<Impl>(job)) {}
+LogWriter::LogWriter(const train::Job& job, LogTamper tamper) : impl_(std::make_unique<Impl>(job, std::move(tamper))) {}
 LogWriter::~LogWriter() = default;
 
 runtime::Stage& LogWriter::begin(uint64_t step) {
   impl_->step = step;
-  if (impl_->kind == verify::LogKind::kSparse) {
-    impl_->sparse.begin_step(step);
-    return impl_->sparse;
+  if (impl_->kind == verify::LogKind::kOvt) {
+    impl_->ovt.begin_step();
+    return impl_->ovt;
   }
-  impl_->ovt.begin_step();
-  return impl_->ovt;
+  impl_->sparse.begin_step(step);
+  if (!impl_->tamper.product) return impl_->sparse;
+  impl_->tampered.begin_step(step);
+  return impl_->tampered;
 }
 
-Bytes LogWriter::segment() const {
+Expected<Bytes> LogWriter::segment() {
   verify::LogSegment segment{impl_->step, {}};
-  if (impl_->kind == verify::LogKind::kSparse) {
-    segment.log = impl_->sparse.log();
-  } else {
+  if (impl_->kind == verify::LogKind::kOvt) {
     segment.log = impl_->ovt.log();
+  } else {
+    segment.log = impl_->tamper.product ? impl_->tampered.log() : impl_->sparse.log();
   }
   Bytes bytes = verify::encode(segment);
+  if (impl_->tamper.segment) ISOBIT_RETURN_IF_ERROR(impl_->tamper.segment(impl_->step, bytes));
   bytes_ += bytes.size();
   return bytes;
 }
@@ -79,7 +120,9 @@ Expected<runtime::Stage*> LogReader::begin(uint64_t step, ByteView segment) {
   fault_.reset();
   auto decoded = verify::decode_log_segment(segment, step, impl_->kind, impl_->schema, "rounding log");
   if (!decoded) {
-    fault_ = runtime::LogFault{"", decoded.error().message};
+    const ErrorCode code = decoded.error().code;  // without memory for it this machine is at fault
+    if (code == ErrorCode::kRejected || code == ErrorCode::kUnreadable)
+      fault_ = runtime::LogFault{"", decoded.error().message};
     return tl::unexpected<Error>(std::move(decoded).error());
   }
   if (auto* sparse = std::get_if<runtime::SparseLog>(&decoded->log)) {

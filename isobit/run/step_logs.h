@@ -2,6 +2,7 @@
 // follows it. A trainer that repeats steps of its own after a kill is on the auditor's side until it is past them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -17,29 +18,39 @@ namespace isobit::run {
 runtime::RoundingRules rounding_rules(const train::Job& job);
 verify::LogKind log_kind(const train::Job& job);
 
+// What a dishonest trainer does to the log of a step; empty functions for an honest one.
+struct LogTamper {
+  // An inner product has been rounded and these are its entries: may change outputs and entries (positions stay
+  // strictly ascending). Of sparse logs only.
+  std::function<void(uint64_t step, runtime::KernelCall& call, std::vector<runtime::SparseEntry>& entries)> product;
+  // The segment of a step, before it is hashed and stored. An error ends the training.
+  std::function<Status(uint64_t step, Bytes& segment)> segment;
+};
+
 // REQUIRES a job whose arithmetic logs.
 class LogWriter {
  public:
-  explicit LogWriter(const train::Job& job);
+  explicit LogWriter(const train::Job& job, LogTamper tamper = {});
   ~LogWriter();
   // For the step about to be computed (1 for the first).
   runtime::Stage& begin(uint64_t step);
-  // The segment of the step that was computed.
-  Bytes segment() const;
+  // The segment of the step that was computed. An honest writer gives no error.
+  Expected<Bytes> segment();
   const runtime::CountsByOperator& counts() const;
   uint64_t bytes() const { return bytes_; }  // of all segments so far
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
-  mutable uint64_t bytes_ = 0;
+  uint64_t bytes_ = 0;
 };
 
 class LogReader {
  public:
   LogReader(const train::Job& job, const train::StepGraph& graph);
   ~LogReader();
-  // kRejected, kUnreadable: the bytes are no log of this step (verify/log_segment.h); fault() is set.
+  // kRejected, kUnreadable: the bytes are no log of this step (verify/log_segment.h); fault() is set. kUnavailable: no
+  // memory for it.
   Expected<runtime::Stage*> begin(uint64_t step, ByteView segment);
   // After the step: whether the whole log was used.
   Status end();

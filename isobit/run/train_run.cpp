@@ -23,7 +23,7 @@ class Loop {
   Loop(const TrainRequest& request, Session session, platform::Engine& engine, bundle::BundleWriter writer)
       : request_(request), session_(std::move(session)), engine_(engine), writer_(std::move(writer)) {
     if (!arithmetic_of(session_.job).logs) return;
-    log_.emplace(session_.job);
+    log_.emplace(session_.job, request.tamper_log);
     own_log_.emplace(session_.job, session_.trainer->step_graph());
   }
 
@@ -87,7 +87,7 @@ class Loop {
       return own_log_->end();
     }
     ISOBIT_TRY(last_, trainer.advance(nullptr, nullptr, &log_->begin(t)));
-    segment = log_->segment();
+    ISOBIT_TRY(segment, log_->segment());
     ++logged_steps_;
     return {};
   }

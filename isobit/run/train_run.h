@@ -29,6 +29,7 @@ struct TrainRequest {
   std::optional<LocalKeys> keys;  // REQUIRES set; the client's signs the engagement of a new run
   // What a dishonest trainer changes; empty functions for an honest one.
   train::Tamper tamper;
+  LogTamper tamper_log;
   std::function<void(std::vector<NamedTensor>&)> tamper_at_end;
   std::function<void(const TrainProgress&)> progress;  // after each step
   std::function<double()> seconds;                     // a clock, for the facts of the manifest

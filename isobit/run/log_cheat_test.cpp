@@ -1,0 +1,252 @@
+// What dishonest rounding logs come to in whole runs: a value that no honest platform could have is never accepted, and
+// what an honest log does not have is counted. Likewise logs that are damaged, though the trainer has signed them.
+#include "isobit/run/log_cheat.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+
+#include "isobit/run/testing.h"
+#include "isobit/verify/compression_internal.h"
+#include "isobit/verify/log_payload_internal.h"
+
+namespace isobit::run {
+namespace {
+
+using runtime::LogCounts;
+using testing::audit_request;
+using testing::Folder;
+using testing::small_job;
+using testing::train_request;
+
+constexpr int64_t kSteps = 5, kAt = 3;
+
+// Loose enough that every step has near-ties of every kind.
+train::Job logged_job(const std::vector<std::string>& overrides = {}) {
+  std::vector<std::string> all = {"job.arithmetic=logged-1", "job.steps=5", "checkpoint.every=0",
+                                  "rounding.divergence=65536"};
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  return small_job(all);
+}
+
+class LogCheatTest : public ::testing::Test {
+ protected:
+  LogCheatTest() : folder_("log_cheat") {}
+
+  // The audit of a run that was trained so.
+  AuditSummary audit_of(const TrainRequest& request) {
+    const auto trained = train_run(request);
+    EXPECT_TRUE(trained) << trained.error().message;
+    const auto audited = audit_run(audit_request(request.out));
+    EXPECT_TRUE(audited) << audited.error().message;
+    fs::remove_all(request.out);
+    return audited ? *audited : AuditSummary{};
+  }
+  TrainRequest request(const train::Job& job) { return train_request(folder_ / "run", job); }
+  AuditSummary audit_of_cheat(const std::string& name, int64_t step, const train::Job& job) {
+    TrainRequest r = request(job);
+    const Status applied = apply_cheat(name, step, r);
+    EXPECT_TRUE(applied) << applied.error().message;
+    return audit_of(r);
+  }
+
+  void expect_rejected(const AuditSummary& s, verify::Part part, const std::string& what) {
+    EXPECT_FALSE(s.verdict.accepted) << what;
+    ASSERT_TRUE(s.verdict.first_difference) << what;
+    EXPECT_EQ(s.verdict.first_difference->step, static_cast<uint64_t>(kAt)) << what << ": " << s.verdict.reason;
+    EXPECT_EQ(s.verdict.first_difference->part, part) << what << ": " << s.verdict.reason;
+  }
+  Folder folder_;
+};
+
+TEST_F(LogCheatTest, AnHonestLogHasNoFindings) {
+  const AuditSummary s = audit_of(request(logged_job()));
+  EXPECT_TRUE(s.verdict.accepted) << s.verdict.reason;
+  const LogCounts counts = total(s.log_counts);
+  EXPECT_GT(counts.entries, 300u);
+  EXPECT_EQ(counts.findings(), 0u);
+  EXPECT_EQ(counts.corrections, 0u);  // both compute in the same order
+}
+
+TEST_F(LogCheatTest, AMovedValueIsRejectedByStepAndOperator) {
+  for (const char* divergence : {"rounding.divergence=4", "rounding.divergence=65536", "rounding.bits=27"}) {
+    const AuditSummary s = audit_of_cheat("log-move", kAt, logged_job({divergence}));
+    expect_rejected(s, verify::Part::kLog, divergence);
+    ASSERT_TRUE(s.verdict.first_difference->op) << s.verdict.reason;
+    EXPECT_FALSE(s.verdict.first_difference->op->empty());
+    EXPECT_NE(s.verdict.reason.find("moves a value that is far from any rounding boundary"), std::string::npos)
+        << s.verdict.reason;
+  }
+}
+
+TEST_F(LogCheatTest, ALegalMoveIsAcceptedAndCounted) {
+  const AuditSummary s = audit_of_cheat("log-nudge", kAt, logged_job());
+  EXPECT_TRUE(s.verdict.accepted) << s.verdict.reason;
+  EXPECT_EQ(total(s.log_counts).corrections, 1u);
+  EXPECT_EQ(total(s.log_counts).findings(), 0u);
+}
+
+TEST_F(LogCheatTest, ManyLegalMovesChangeTheRunAndAreMoreThanHonestPlatformsComeTo) {
+  const auto honest = train_run(train_request(folder_ / "honest", logged_job()));
+  TrainRequest r = train_request(folder_ / "forged", logged_job());
+  ASSERT_TRUE(apply_cheat("log-many", 1, r));
+  const auto forged = train_run(r);
+  ASSERT_TRUE(honest && forged);
+  EXPECT_NE(honest->final_state_root, forged->final_state_root);
+  const auto audited = audit_run(audit_request(r.out));
+  ASSERT_TRUE(audited) << audited.error().message;
+  EXPECT_TRUE(audited->verdict.accepted) << audited->verdict.reason;
+  const LogCounts counts = total(audited->log_counts);
+  EXPECT_EQ(counts.findings(), 0u);
+  EXPECT_GT(static_cast<double>(counts.corrections), runtime::most_expected_corrections(counts));
+}
+
+TEST_F(LogCheatTest, AnEntryTooManyIsFound) {
+  const AuditSummary s = audit_of_cheat("log-add", kAt, logged_job());
+  EXPECT_TRUE(s.verdict.accepted) << s.verdict.reason;
+  EXPECT_EQ(total(s.log_counts).superfluous, 1u);
+  EXPECT_EQ(total(s.log_counts).corrections, 0u);
+}
+
+TEST_F(LogCheatTest, AnEntryTooFewIsFoundOrRejected) {
+  int found = 0, refused = 0;
+  for (int seed = 1; seed <= 12 && (found == 0 || refused == 0); ++seed) {
+    const AuditSummary s = audit_of_cheat("log-remove", kAt, logged_job({text_of("job.seed=", seed)}));
+    if (s.verdict.accepted) {
+      EXPECT_EQ(total(s.log_counts).missing, 1u);
+      ++found;
+    } else {
+      expect_rejected(s, verify::Part::kLog, "log-remove");
+      EXPECT_NE(s.verdict.reason.find("has no entry for it"), std::string::npos) << s.verdict.reason;
+      EXPECT_TRUE(s.verdict.first_difference->op);
+      ++refused;
+    }
+  }
+  EXPECT_GT(found, 0);
+  EXPECT_GT(refused, 0);
+}
+
+TEST_F(LogCheatTest, LogsOfOtherStepsAndRunsAreRejected) {
+  for (const char* log : {"sparse", "ovt"}) {
+    const std::string kind = text_of("rounding.log=", log);
+    expect_rejected(audit_of_cheat("log-swap", kAt, logged_job({kind})), verify::Part::kLog, log);
+    for (const char* cheat : {"log-cut", "log-version"})
+      expect_rejected(audit_of_cheat(cheat, kAt, logged_job({kind})), verify::Part::kLog, log);
+  }
+  const AuditSummary s = audit_of_cheat("log-foreign", kAt, logged_job());
+  expect_rejected(s, verify::Part::kLog, "log-foreign");
+}
+
+TEST_F(LogCheatTest, WhatCannotBeDoneIsSaid) {
+  TrainRequest r = request(small_job());
+  for (const Cheat& cheat : log_cheats()) {
+    const Status refused = apply_cheat(cheat.name, kAt, r);
+    ASSERT_FALSE(refused) << cheat.name;
+    EXPECT_NE(refused.error().message.find("logged-1"), std::string::npos) << refused.error().message;
+  }
+  r = request(logged_job({"rounding.log=ovt"}));
+  EXPECT_FALSE(apply_cheat("log-add", kAt, r));
+  r = request(logged_job());
+  EXPECT_FALSE(apply_cheat("log-swap", 1, r));
+  r = request(logged_job({"rounding.divergence=0.001"}));  // no near-ties at all
+  ASSERT_TRUE(apply_cheat("log-nudge", kAt, r));
+  const auto trained = train_run(r);
+  ASSERT_FALSE(trained);
+  EXPECT_EQ(trained.error().code, ErrorCode::kUsage);
+  EXPECT_NE(trained.error().message.find("step 3"), std::string::npos) << trained.error().message;
+}
+
+// A trainer who commits to whatever `damage` makes of the segment: leaf, heads and manifest agree with it.
+class SignedDamage : public LogCheatTest {
+ protected:
+  void rejected(const std::string& what, const std::function<void(Bytes&)>& damage, const char* log = "sparse") {
+    TrainRequest r = request(logged_job({text_of("rounding.log=", log), "rounding.divergence=4096"}));
+    r.tamper_log.segment = [&](uint64_t step, Bytes& segment) -> Status {
+      if (step == kAt) damage(segment);
+      return {};
+    };
+    const AuditSummary s = audit_of(r);
+    expect_rejected(s, verify::Part::kLog, text_of(log, ": ", what));
+    EXPECT_NE(s.verdict.reason.find("step 3"), std::string::npos) << what << ": " << s.verdict.reason;
+  }
+  // The step's own log, changed and written again as a segment in order.
+  void rejected_log(const std::string& what, const std::function<void(runtime::SparseLog&)>& damage) {
+    runtime::SparseLog log;
+    TrainRequest r = request(logged_job());
+    const auto schema = schema_of(r.job);
+    rejected(what, [&](Bytes& segment) {
+      auto decoded =
+          verify::decode_log_segment(segment, static_cast<uint64_t>(kAt), verify::LogKind::kSparse, schema, "test");
+      ASSERT_TRUE(decoded) << decoded.error().message;
+      damage(std::get<runtime::SparseLog>(decoded->log));
+      segment = verify::internal::encode_stored(*decoded);
+    });
+  }
+  static std::vector<runtime::LoggedOutput> schema_of(const train::Job& job) {
+    platform::Engine engine(platform::parse_platform("ordered/1t").value());
+    const Session session = open_session(job, engine).value();
+    return runtime::logged_outputs(session.trainer->step_graph().graph, false);
+  }
+};
+
+TEST_F(SignedDamage, CutShortOrLonger) {
+  for (const char* log : {"sparse", "ovt"}) {
+    for (size_t kept : {0, 25, 40, 41})
+      rejected(
+          text_of(kept, " bytes"), [=](Bytes& s) { s.resize(kept); }, log);
+    rejected(
+        "without its last byte", [](Bytes& s) { s.pop_back(); }, log);
+    rejected(
+        "with a byte more", [](Bytes& s) { s.push_back(0); }, log);
+  }
+}
+
+TEST_F(SignedDamage, AnyFieldOfTheHeader) {
+  for (size_t at = 0; at < 40; ++at) {
+    rejected(text_of("byte ", at), [=](Bytes& s) { s[at] ^= 1; });
+    if (at >= 26)
+      rejected(
+          text_of("byte ", at), [=](Bytes& s) { s[at] ^= 1; }, "ovt");
+  }
+}
+
+TEST_F(SignedDamage, AStepsLogUnderAnotherStepsName) {
+  Bytes before;
+  TrainRequest r = request(logged_job());
+  r.tamper_log.segment = [&](uint64_t step, Bytes& segment) -> Status {
+    if (step == kAt) {
+      const Bytes own = segment;
+      segment = before;
+      std::memcpy(segment.data() + 31, own.data() + 31, 8);  // the step
+    }
+    before = segment;
+    return {};
+  };
+  expect_rejected(audit_of(r), verify::Part::kLog, "relabelled");
+}
+
+TEST_F(SignedDamage, EntriesOutOfOrderOrRange) {
+  rejected_log("node beyond the graph", [](runtime::SparseLog& log) { log.nodes.back().node += 100000; });
+  rejected_log("node that takes none", [](runtime::SparseLog& log) { log.nodes.front().node = 0; });
+  rejected_log("position beyond the output",
+               [](runtime::SparseLog& log) { log.nodes.front().entries.back().position = uint64_t{1} << 40; });
+  rejected_log("nodes of another order", [](runtime::SparseLog& log) {
+    ASSERT_GE(log.nodes.size(), 2u);
+    std::swap(log.nodes.front().entries, log.nodes.back().entries);
+  });
+  rejected_log("no entries at all", [](runtime::SparseLog& log) { log.nodes.clear(); });
+}
+
+TEST_F(SignedDamage, AFrameThatUnpacksToFarMoreThanThereIsRoomFor) {
+  rejected("zstd bomb", [](Bytes& s) {
+    Bytes zeros(size_t{64} << 20, 0);
+    const Bytes frame = verify::internal::zstd_compressed(zeros);
+    s.resize(39);
+    s.push_back(1);
+    s.insert(s.end(), frame.begin(), frame.end());
+  });
+}
+
+}  // namespace
+}  // namespace isobit::run
