@@ -18,7 +18,7 @@ struct LogCounts {
   uint64_t corrections = 0;  // entries that differ from what this platform would have rounded to
   // Findings, that is, what an honest trainer's log does not have:
   uint64_t missing = 0;      // needed, without an entry, and settled exactly
-  uint64_t superfluous = 0;  // entries far from any boundary
+  uint64_t superfluous = 0;  // entries far from any boundary, or of values that are exact everywhere
   uint64_t beyond = 0;       // entries outside the calibrated bound that exact evaluation found legal
 
   LogCounts& operator+=(const LogCounts& o) {

@@ -163,10 +163,15 @@ Status SparseFollower::take(KernelCall& call, const Place& p, LogCounts& counts)
   const double y = p.tie.value, own = round_to_bits(y, bits_) + 0.0;
   const double said = said_value(*p.entry, y, bits_);
   double& out = call.out().data<double>()[p.tie.position];
-  if (candidates(y, superfluous_width(p.d), p.tie.magnitude, bits_).one()) {
+  // Decided although a boundary is near: a zero or a tie that every platform computes exactly, whatever the bound.
+  const bool exact = !p.needed && !candidates(y, auditor_width(p.d), p.tie.magnitude, bits_).one();
+  if (exact || candidates(y, superfluous_width(p.d), p.tie.magnitude, bits_).one()) {
     ++counts.superfluous;
-    if (said != own)
-      return reject(call, p.tie.position, "the log moves a value that is far from any rounding boundary");
+    if (said != own) {
+      return reject(call, p.tie.position,
+                    exact ? "the log moves a value that every platform computes exactly"
+                          : "the log moves a value that is far from any rounding boundary");
+    }
     out = own;
     return {};
   }

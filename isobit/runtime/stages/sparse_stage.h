@@ -4,8 +4,9 @@
 // reads one exactly where it needs it. What no entry decides is the same on both. Rule and widths: near_ties.h.
 //
 // An entry is followed only if its value is one that the auditor's own result can round to within the bound; failing
-// that, only if the exact value can, within the bound of one platform. So whoever forges entries can move only values
-// that lie next to a rounding boundary, and each of those by one spacing.
+// that, only if the exact value can, within the bound of one platform. What every platform computes exactly
+// (near_ties.h) no entry can move. So whoever forges entries can move only values that lie next to a rounding boundary,
+// and each of those by one spacing.
 #pragma once
 
 #include <optional>
