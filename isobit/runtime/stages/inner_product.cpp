@@ -57,6 +57,8 @@ void add_blocks(KernelCall& call, const MatmulArgs<double>& args, std::vector<Pr
     block.row_norms = line_norms(call.ctx, a, args.m, args.k, args.a_row_stride, args.a_col_stride);
     block.column_norms = line_norms(call.ctx, b, args.n, args.k, args.b_col_stride, args.b_row_stride);
     block.column_bias = args.bias;
+    block.first_operand = call.in(0).span<double>();
+    block.second_operand = call.in(1).span<double>();
     block.left = strided_line(a, args.k, args.a_row_stride, args.a_col_stride);
     block.right = strided_line(b, args.k, args.b_col_stride, args.b_row_stride);
     blocks.push_back(std::move(block));

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "isobit/runtime/kernel_call.h"
@@ -24,6 +25,8 @@ struct ProductBlock {
   std::vector<double> row_norms, column_norms;
   const double* row_bias = nullptr;     // length m; at most one of the two
   const double* column_bias = nullptr;  // length n
+  // The whole operands that the lines are taken from, other blocks' lines included; in the order of the call.
+  std::span<const double> first_operand, second_operand;
   // Writes the k elements of a line; they refer to the operands of the call.
   std::function<void(int64_t line, double* to)> left, right;
 

@@ -237,7 +237,10 @@ std::vector<ProductBlock> convolution_blocks(KernelCall& call) {
     } else {
       blocks.push_back(grad_weights(geometry, g, first, second));
     }
-    blocks.back().out = call.out().data<double>() + blocks.back().offset;
+    ProductBlock& block = blocks.back();
+    block.out = call.out().data<double>() + block.offset;
+    block.first_operand = call.in(0).span<double>();
+    block.second_operand = call.in(1).span<double>();
   }
   return blocks;
 }

@@ -109,15 +109,23 @@ class SecondSieve {
  public:
   SecondSieve(std::vector<ProductBlock>& blocks, double width, int bits) : blocks_(blocks), width_(width), bits_(bits) {
     kept_.resize(2 * blocks.size());
+    exact_.resize(blocks.size());
   }
 
   // Whether the output is decided after all; it is rounded then. Sets the magnitude otherwise.
   bool decides(NearTie& t) {
     ProductBlock& b = blocks_[t.block];
+    // Only of ties, as below: whether an output is decided must not depend on how many others were looked at.
+    if (is_tie(t) && all_exact(t.block)) {
+      b.out[b.at(t.i, t.j)] = round_to_bits(t.value, bits_) + 0.0;
+      return true;
+    }
     Line& x = line(t.block, 0, t.i, b.m, b.left);
     Line& y = line(t.block, 1, t.j, b.n, b.right);
     const double bias = b.bias(t.i, t.j);
-    const bool decided = is_exact(b, t, x, y, bias) || magnitude_decides(t, x, y, bias);
+    const bool exact = is_exact(b, t, x, y, bias);
+    exact_[t.block].seen += exact && t.value != 0 ? 1 : 0;
+    const bool decided = exact || magnitude_decides(t, x, y, bias);
     if (decided) b.out[b.at(t.i, t.j)] = round_to_bits(t.value, bits_) + 0.0;
     return decided;
   }
@@ -140,16 +148,50 @@ class SecondSieve {
     return *to;
   }
 
+  // Where ties come in numbers, as from images of few bits, the whole block is likely to be exact: the same rule for
+  // all its lines at once.
+  bool all_exact(uint32_t block) {
+    Exactness& e = exact_[block];
+    if (!e.known && e.seen >= kManyTies) {
+      e.known = true;
+      const ProductBlock& b = blocks_[block];
+      int quantum = quantum_of_all(b.first_operand) + quantum_of_all(b.second_operand);
+      double bias = 0;
+      for (int64_t i = 0; b.row_bias != nullptr && i < b.m; ++i) take_bias(b.row_bias[i], bias, quantum);
+      for (int64_t j = 0; b.column_bias != nullptr && j < b.n; ++j) take_bias(b.column_bias[j], bias, quantum);
+      const double scale = *std::max_element(b.row_norms.begin(), b.row_norms.end()) *
+                               *std::max_element(b.column_norms.begin(), b.column_norms.end()) +
+                           bias;
+      e.whole = scale * (1 + 0x1p-20) <= std::ldexp(1.0, quantum + 53);
+    }
+    return e.whole;
+  }
+  static int quantum_of_all(std::span<const double> values) {
+    int quantum = 1024;
+    for (double x : values) {
+      if (x != 0) quantum = std::min(quantum, quantum_of(x));
+    }
+    return quantum;
+  }
+  static void take_bias(double bias, double& largest, int& quantum) {
+    if (bias == 0) return;
+    largest = std::max(largest, std::fabs(bias));
+    quantum = std::min(quantum, quantum_of(bias));
+  }
+
   // No term is nonzero; or, of an exact tie, all terms are multiples of one power of two q and their magnitudes add up
   // to no more than 2^53 q, so that no addition, in whatever order, can round.
   bool is_exact(const ProductBlock& b, const NearTie& t, Line& x, Line& y, double bias) const {
     if (t.value == 0 && bias == 0 && disjoint(x.nonzero(), y.nonzero())) return true;
-    const double distance = std::fabs(t.value - round_to_bits(t.value, bits_));
-    if (t.value != 0 && distance != kernels::rounding::spacing(t.value, bits_) / 2) return false;
+    if (t.value != 0 && !is_tie(t)) return false;
     if (x.quantum() == INT_MAX || y.quantum() == INT_MAX) return false;
     int quantum = x.quantum() + y.quantum();
     if (bias != 0) quantum = std::min(quantum, quantum_of(bias));
     return b.scale(t.i, t.j) * (1 + 0x1p-20) <= std::ldexp(1.0, quantum + 53);
+  }
+  bool is_tie(const NearTie& t) const {
+    const double distance = std::fabs(t.value - round_to_bits(t.value, bits_));
+    return distance == kernels::rounding::spacing(t.value, bits_) / 2;
   }
   static bool disjoint(const std::vector<uint64_t>& x, const std::vector<uint64_t>& y) {
     for (size_t w = 0; w < x.size(); ++w) {
@@ -166,6 +208,12 @@ class SecondSieve {
   double width_;
   int bits_;
   size_t kept_elements_ = 0;
+  struct Exactness {
+    int seen = 0;  // exact ties
+    bool known = false, whole = false;
+  };
+  static constexpr int kManyTies = 32;
+  std::vector<Exactness> exact_;                          // by block
   std::vector<std::vector<std::unique_ptr<Line>>> kept_;  // by block and side
   std::unique_ptr<Line> spare_[2];
 };

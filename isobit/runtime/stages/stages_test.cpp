@@ -313,6 +313,38 @@ TEST_F(Forger, EntriesOfAnotherNodeOrBeyondTheOutputAreRefused) {
   EXPECT_FALSE(accepted(forged));
 }
 
+// Pixels of four bits: one sum in some tens is an exact tie, on every platform alike, and none of them a near-tie.
+TEST_F(StageTest, ExactTiesAreNotWrittenDown) {
+  Graph g;
+  const ValueId x = g.add_input("x", DType::kFloat64, {8, 1, 12, 12}),
+                w = g.add_input("w", DType::kFloat64, {4, 1, 3, 3});
+  const ValueId b = g.add_input("b", DType::kFloat64, {4});
+  g.add_output(g.emit("Conv", {x, w, b}, {}, "y"));
+  Tensor pixels = random_tensor({8, 1, 12, 12}, 1, 32);
+  for (double& p : pixels.span<double>()) p = std::round(p * 8) / 16;
+  const Executor::Feeds feeds = {{x, pixels}, {w, random_tensor({4, 1, 3, 3}, 2, 32)}, {b, random_tensor({4}, 3, 32)}};
+  RoundingRules rules;
+  SparseRecorder recorder(rules);
+  recorder.begin_step(1);
+  const auto out = Executor(g).run({kernels::best_isa(), &pool_}, feeds, nullptr, nullptr, &recorder).value();
+  RoundingStage plain(32);
+  const auto rounded = Executor(g).run({kernels::best_isa(), &pool_}, feeds, nullptr, nullptr, &plain).value();
+  EXPECT_TRUE(same(out, rounded));
+  EXPECT_EQ(total(recorder.counts()).entries, 0u);
+  // That there were ties: a stage that only counts them.
+  struct Count final : Stage {
+    Status apply(size_t, KernelCall& call) override {
+      for (double v : call.out().span<double>()) {
+        ties += std::fabs(v - kernels::rounding::round_to_bits(v, 32)) == kernels::rounding::spacing(v, 32) / 2 ? 1 : 0;
+      }
+      return {};
+    }
+    int ties = 0;
+  } count;
+  ASSERT_TRUE(Executor(g).run({kernels::best_isa(), &pool_}, feeds, nullptr, nullptr, &count));
+  EXPECT_GT(count.ties, 50);
+}
+
 TEST_F(StageTest, OvtIsFollowedToTheSameBits) {
   for (int bits : {26, 32}) {
     RoundingRules rules = loose_rules(bits);
