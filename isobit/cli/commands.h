@@ -15,6 +15,7 @@ void add_job_check(Commands& commands);
 void add_eval(Commands& commands);
 void add_export(Commands& commands);
 void add_cheat(Commands& commands);
+void add_costs(Commands& commands);
 void add_generate(Commands& commands);
 
 // Shared by several: 1.25 -> "1.250", 0.9722 -> "97.22 %".

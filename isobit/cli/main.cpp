@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
   cli::add_platforms(commands);
   cli::add_keygen(commands);
   cli::add_cheat(commands);
+  cli::add_costs(commands);
   cli::add_generate(commands);
   try {
     return commands.run(argc, argv);
