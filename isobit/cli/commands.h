@@ -10,6 +10,7 @@ void add_audit(Commands& commands);
 void add_verify(Commands& commands);
 void add_info(Commands& commands);
 void add_platforms(Commands& commands);
+void add_thresholds(Commands& commands);
 void add_keygen(Commands& commands);
 void add_job_check(Commands& commands);
 void add_eval(Commands& commands);

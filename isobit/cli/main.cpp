@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   cli::add_export(commands);
   cli::add_job_check(commands);
   cli::add_platforms(commands);
+  cli::add_thresholds(commands);
   cli::add_keygen(commands);
   cli::add_cheat(commands);
   cli::add_costs(commands);

@@ -17,7 +17,7 @@
 namespace isobit::kernels::vendor {
 namespace {
 
-constexpr uint64_t kMostBytes = 1 << 20;
+constexpr uint64_t kHeader = 16;  // of an answer: its code and length
 
 void write_all(int fd, ByteView data) {
   while (!data.empty()) {
@@ -49,8 +49,8 @@ Bytes encoded(const Expected<Bytes>& result) {
   _exit(0);  // nothing of the parent's (buffers, exit handlers) is ours to flush or run
 }
 
-// Reads to the end, or to the deadline: false.
-bool read_until(int fd, std::chrono::steady_clock::time_point deadline, Bytes& out) {
+// Reads to the end, or past `most` bytes; or to the deadline: false.
+bool read_until(int fd, std::chrono::steady_clock::time_point deadline, uint64_t most, Bytes& out) {
   for (;;) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
@@ -59,12 +59,12 @@ bool read_until(int fd, std::chrono::steady_clock::time_point deadline, Bytes& o
     const int ready = poll(&waiting, 1, static_cast<int>(left.count()));
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) return false;
-    uint8_t block[4096];
+    uint8_t block[1 << 16];
     const ssize_t n = read(fd, block, sizeof block);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return true;
     out.insert(out.end(), block, block + n);
-    if (out.size() > kMostBytes) return true;
+    if (out.size() > most) return true;
   }
 }
 
@@ -75,7 +75,8 @@ std::string signal_name(int signal) {
 
 }  // namespace
 
-Expected<Bytes> run_in_child(const std::string& what, const std::function<Expected<Bytes>()>& work, int limit_seconds) {
+Expected<Bytes> run_in_child(const std::string& what, const std::function<Expected<Bytes>()>& work, int limit_seconds,
+                             uint64_t most_bytes) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return unavailable(text_of(what, ": no pipe: ", std::strerror(errno)));
   const pid_t pid = fork();
@@ -88,23 +89,26 @@ Expected<Bytes> run_in_child(const std::string& what, const std::function<Expect
   if (pid == 0) be_child(ends[1], work);
   close(ends[1]);
   Bytes received;
-  const bool in_time =
-      read_until(ends[0], std::chrono::steady_clock::now() + std::chrono::seconds(limit_seconds), received);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(limit_seconds);
+  const bool in_time = read_until(ends[0], deadline, most_bytes + kHeader, received);
+  const bool too_long = received.size() > most_bytes + kHeader;
+  if (too_long) kill(pid, SIGKILL);
   close(ends[0]);
   if (!in_time) kill(pid, SIGKILL);
   int state = 0;
   while (waitpid(pid, &state, 0) < 0 && errno == EINTR) {
   }
   if (!in_time) return unavailable(text_of(what, ": no result within ", limit_seconds, " s"));
+  if (too_long) return unavailable(text_of(what, ": an answer of more than ", most_bytes, " bytes"));
   if (WIFSIGNALED(state)) return unavailable(text_of(what, ": ended by ", signal_name(WTERMSIG(state))));
 
   ByteReader reader(received, what + ", child's answer");
   ISOBIT_TRY(const uint8_t code, reader.u8("code"));
   if (code != 0) {
-    ISOBIT_TRY(std::string message, reader.text("message", kMostBytes));
+    ISOBIT_TRY(std::string message, reader.text("message", most_bytes));
     return tl::unexpected<Error>({static_cast<ErrorCode>(code), std::move(message)});
   }
-  ISOBIT_TRY(const ByteView result, reader.bytes("result", kMostBytes));
+  ISOBIT_TRY(const ByteView result, reader.bytes("result", most_bytes));
   return Bytes(result.begin(), result.end());
 }
 

@@ -12,7 +12,8 @@ namespace isobit::kernels::vendor {
 // not a new program: so it runs on the same, perhaps emulated, CPU, and holds the libraries that this process holds.
 // A fresh thread, because an OpenMP runtime used before the fork expects its workers to be there still.
 // Errors: what `work` returned; kUnavailable when the child was ended by a signal (named), or by us after the time
-// limit, or could not be started. `what` starts those messages.
-Expected<Bytes> run_in_child(const std::string& what, const std::function<Expected<Bytes>()>& work, int limit_seconds);
+// limit, or could not be started, or returned more than most_bytes. `what` starts those messages.
+Expected<Bytes> run_in_child(const std::string& what, const std::function<Expected<Bytes>()>& work, int limit_seconds,
+                             uint64_t most_bytes = 1 << 20);
 
 }  // namespace isobit::kernels::vendor
