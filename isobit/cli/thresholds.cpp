@@ -37,6 +37,11 @@ Expected<std::vector<platform::Platform>> parse_platforms(const std::string& lis
 
 Expected<run::ThresholdsRequest> request_of(const Options& o) {
   run::ThresholdsRequest request;
+  // Said before minutes of measuring, not after.
+  const fs::path folder = fs::path(o.out).parent_path();
+  if (!folder.empty() && !fs::is_directory(folder)) {
+    return unavailable(text_of("--out ", o.out, ": there is no folder ", folder.string()));
+  }
   ISOBIT_TRY(request.platforms, parse_platforms(o.platforms));
   ISOBIT_TRY(request.job, train::load_job(o.job, o.overrides));
   const char* end = o.margin.data() + o.margin.size();

@@ -112,10 +112,11 @@ class Comparison {
     f.divergence = f.pairs[f.worst_pair].divergence;
     f.least_bound = runtime::sound_divergence(f.least_k);
     f.most_bound = runtime::sound_divergence(f.most_k);
-    // d / 2 + 1 must cover each platform's own error, too (near_ties.h).
-    double needed = f.divergence;
-    for (double e : f.errors) needed = std::max(needed, 2 * (e - 1));
-    if (f.divergence > 0 && std::isfinite(needed)) f.proposed_divergence = std::ceil(margin * needed * 100) / 100;
+    // d / 2 + 1 must cover each platform's own error, too (near_ties.h): with half the margin, because platforms share
+    // most of their errors, and a log grows with d.
+    double needed = margin * f.divergence;
+    for (double e : f.errors) needed = std::max(needed, 2 * (std::max(margin / 2, 1.0) * e - 1));
+    if (f.divergence > 0 && std::isfinite(needed)) f.proposed_divergence = std::ceil(needed * 100) / 100;
     if (f.straddles > 0) {
       f.threshold = largest_threshold(f.least_distance);
       f.proposed_threshold = std::max(kLeastThreshold, kMostThreshold - margin * (kMostThreshold - f.threshold));

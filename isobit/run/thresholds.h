@@ -58,9 +58,9 @@ struct OperatorFigures {
   uint64_t straddles = 0;
   double least_distance = 0.5;
   double threshold = 0.25;  // Algorithm 3's, or 0.25 when nothing straddled
-  // With the margin. 0: nothing was measured to base a proposal on.
+  // margin x divergence, or what covers half the margin x the largest error if that is more. 0: nothing differed.
   double proposed_divergence = 0;
-  double proposed_threshold = 0;
+  double proposed_threshold = 0;  // margin times as far from 0.5, at least 0.25. 0: nothing straddled
 };
 
 struct ThresholdsReport {
