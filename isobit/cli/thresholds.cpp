@@ -140,8 +140,9 @@ std::vector<std::string> findings(const ThresholdsReport& report) {
                               " values are outside the sound bound; a platform among these cannot be used for it"));
     }
     if (f.beyond_job > 0) {
-      lines.push_back(text_of("BEYOND THE JOB: ", f.op, ": ", f.beyond_job, " values lie further apart than the job's ",
-                              f.allowed, "; raise rounding.divergences to the proposed value"));
+      lines.push_back(text_of("BEYOND THE JOB: ", f.op, ": ", f.beyond_job, " values are outside the job's d = ",
+                              f.allowed, " (two results more than d apart, or one more than d/2 + 1 off the exact ",
+                              "value); raise rounding.divergences to the proposed value"));
     }
     if (f.straddles > 0 && f.least_distance <= 0.25) {
       lines.push_back(text_of("NO THRESHOLD: ", f.op, ": a straddling value lies only ", f.least_distance,

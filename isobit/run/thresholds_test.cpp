@@ -29,10 +29,10 @@ TEST(Thresholds, OrderedPlatformsDifferByExactlyNothing) {
   if (best != "ordered@portable/1t") names.push_back(best);
   const auto report = measure_thresholds(request_for(names));
   ASSERT_TRUE(report) << report.error().message;
-  ASSERT_EQ(report->operators.size(), 4u);
+  ASSERT_EQ(report->operators.size(), 5u);
   EXPECT_EQ(report->left_out, 0u);
-  const char* ops[] = {"Conv", "ConvGradSrc", "ConvGradWeights", "Gemm"};
-  for (size_t n = 0; n < 4; ++n) {
+  const char* ops[] = {"Conv", "ConvGradSrc", "ConvGradWeights", "Gemm", "MatMul"};
+  for (size_t n = 0; n < 5; ++n) {
     const OperatorFigures& f = report->operators[n];
     EXPECT_EQ(f.op, ops[n]);
     EXPECT_GT(f.samples, 0u);

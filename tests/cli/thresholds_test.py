@@ -18,7 +18,8 @@ class Thresholds(Case):
         report = self.isobit_json("thresholds", DIGITS, "--platforms", ORDERED, *FEW)
         self.assertEqual(report["left_out"], 0)
         self.assertEqual(report["findings"], [])
-        self.assertEqual([f["operator"] for f in report["operators"]], ["Conv", "ConvGradSrc", "ConvGradWeights", "Gemm"])
+        self.assertEqual([f["operator"] for f in report["operators"]],
+                         ["Conv", "ConvGradSrc", "ConvGradWeights", "Gemm", "MatMul"])
         for f in report["operators"]:
             self.assertEqual((f["divergence"], f["straddles"]), (0, 0))
             self.assertIsNone(f["proposed_divergence"])

@@ -17,7 +17,7 @@
 namespace isobit::kernels::vendor {
 namespace {
 
-constexpr uint64_t kHeader = 16;  // of an answer: its code and length
+constexpr uint64_t kHeader = 9;  // of an answer: its code and length
 
 void write_all(int fd, ByteView data) {
   while (!data.empty()) {

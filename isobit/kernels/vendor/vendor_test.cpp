@@ -402,6 +402,16 @@ TEST(Child, ReportsResultsErrorsSignalsAndHangs) {
   const auto silent = vendor::run_in_child(
       "c", []() -> Expected<Bytes> { _exit(0); }, kLimit);
   EXPECT_FALSE(silent);
+  for (size_t size : {size_t{5000000}, size_t{5000001}}) {
+    const auto large = vendor::run_in_child(
+        "c", [size]() -> Expected<Bytes> { return Bytes(size, 7); }, kLimit, 5000000);
+    EXPECT_EQ(large.has_value(), size == 5000000);
+    if (large) {
+      EXPECT_EQ(*large, Bytes(size, 7));
+    } else {
+      EXPECT_EQ(large.error().message, "c: an answer of more than 5000000 bytes");
+    }
+  }
 }
 
 }  // namespace
