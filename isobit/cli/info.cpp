@@ -1,5 +1,6 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "isobit/base/text.h"
 #include "isobit/bundle/reader.h"
@@ -7,6 +8,7 @@
 #include "isobit/commit/tensor_root.h"
 #include "isobit/formats/safetensors.h"
 #include "isobit/platform/platform.h"
+#include "isobit/train/job.h"
 
 namespace isobit::cli {
 
@@ -26,6 +28,23 @@ std::string steps_text(const std::vector<uint64_t>& steps) {
   return text.empty() ? "none" : text;
 }
 
+// The job as it stands in the run; none when this version cannot read it.
+std::optional<train::Job> job_of(const bundle::BundleReader& r) {
+  const std::string_view toml(reinterpret_cast<const char*>(r.job_toml().data()), r.job_toml().size());
+  auto job = train::parse_job(toml, "job.toml", "");
+  if (!job) return std::nullopt;
+  return *std::move(job);
+}
+
+// "logged-1, 32 bits, sparse log"
+std::string arithmetic_text(const train::Job& job) {
+  const platform::Arithmetic& arithmetic = train::arithmetic_of(job);
+  std::string text = job.arithmetic;
+  if (arithmetic.rounds) text += text_of(", ", job.rounding.bits, " bits");
+  if (arithmetic.logs) text += job.rounding.log == train::RoundingLog::kOvt ? ", ovt log" : ", sparse log";
+  return text;
+}
+
 Json describe(const bundle::BundleReader& r) {
   const verify::EngagementTerms& terms = r.engagement().terms;
   const verify::Transcript& t = r.transcript();
@@ -39,6 +58,7 @@ Json describe(const bundle::BundleReader& r) {
             {"trainer_key", commit::hex_of(r.engagement().trainer_key)},
             {"heads", r.heads().size()},
             {"checkpoints", r.checkpoints()}};
+  if (const auto job = job_of(r)) j["arithmetic"] = arithmetic_text(*job);
   if (t.steps() > 0) j["last_loss"] = t.step(t.steps()).loss.value();
   if (r.finished()) {
     const verify::FinalLeaf& f = t.final();
@@ -62,6 +82,7 @@ Expected<int> run(const std::string& folder, Console& console) {
   show("state         ", r.finished() ? "finished" : "unfinished (continue it: isobit train --resume)");
   show("steps         ", text_of(r.transcript().steps(), " of ", r.transcript().rules().steps,
                                  ", state committed every ", r.transcript().rules().commit_every));
+  if (j.contains("arithmetic")) show("arithmetic    ", text("arithmetic"));
   if (j.contains("last_loss")) show("last loss     ", text_of(static_cast<float>(j["last_loss"].get<double>())));
   if (r.finished()) {
     const verify::Evaluation& e = r.transcript().final().evaluation;
