@@ -165,3 +165,15 @@ put("manifest_fuzz", "no_files", (json.dumps(manifest, indent=2, sort_keys=True)
 manifest.update(version=3)
 put("manifest_fuzz", "newer", (json.dumps(manifest, indent=2, sort_keys=True) + "\n").encode())
 put("manifest_fuzz", "signature", frame("isobit.manifest") + bytes(96))
+
+# Entries (node and kind; position; four bytes of a value): even, odd, a value; a node that is none.
+put("sparse_follower_fuzz", "none", b"")
+put("sparse_follower_fuzz", "parities", bytes([0, 1, 16, 2, 1, 3, 17, 9, 2, 0, 18, 5]))
+put("sparse_follower_fuzz", "value", bytes([34, 4]) + struct.pack("<f", 1.5) + bytes([3, 17]))
+put("sparse_follower_fuzz", "beyond", bytes([0, 255]))
+put("sparse_follower_fuzz", "no_node", bytes([6, 0]))
+# What is changed in the shape, then decisions.
+put("ovt_follower_fuzz", "ignored", bytes([0]) + bytes([121] * 30))
+put("ovt_follower_fuzz", "decided", bytes([0]) + bytes(range(0, 243, 7)))
+for change in range(1, 7):
+    put("ovt_follower_fuzz", f"shape{change}", bytes([change + 8 * change]))

@@ -1,0 +1,180 @@
+#include "bench/forgery_stage.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "isobit/base/text.h"
+#include "isobit/kernels/rounding/round_to_bits.h"
+
+namespace isobit::bench {
+
+using kernels::rounding::round_to_bits;
+using runtime::Candidates;
+using runtime::candidates;
+using runtime::KernelCall;
+using runtime::ProductBlock;
+using runtime::SparseEntry;
+
+namespace {
+
+runtime::KernelCall with_outputs(KernelCall& call, const std::vector<Tensor>& outputs) {
+  KernelCall copy{call.ctx, call.node, call.inputs, {}};
+  for (const Tensor& t : outputs) copy.outputs.push_back(t.defined() ? t.clone() : Tensor());
+  return copy;
+}
+
+// Evenly spread over a list.
+template <class T>
+std::vector<T> spread(const std::vector<T>& all, size_t wanted) {
+  std::vector<T> some;
+  const size_t step = std::max<size_t>(1, all.size() / std::max<size_t>(1, wanted));
+  for (size_t i = 0; i < all.size() && some.size() < wanted; i += step) some.push_back(all[i]);
+  return some;
+}
+
+std::string name_of(const KernelCall& call, size_t index, size_t output) {
+  return text_of(call.node.name, " #", index, output == 0 ? "" : text_of(".", output));
+}
+
+}  // namespace
+
+// An output somebody might move, the value it might be moved to, and whether the rule lets them.
+struct ForgeryStage::Suspect {
+  uint64_t position = 0;
+  double honest = 0, forged = 0;
+  bool movable = false;
+};
+
+Status ForgeryStage::apply(size_t index, KernelCall& call) {
+  std::vector<Tensor> before;
+  for (const Tensor& t : call.outputs) before.push_back(t.defined() ? t.clone() : Tensor());
+  if (!runtime::only_moves_values(call.node.op)) look_at_decisions(index, call, before);
+  if (runtime::is_inner_product(call.node.op)) return look_at_product(index, call, before[0]);
+  return RoundingStage::apply(index, call);
+}
+
+// The acceptance rule of sparse_stage.cpp, output by output. The product of norms is at least the magnitude, so where
+// nothing else can be rounded to within the one, nothing can within the other; a closer look is for the rest.
+std::vector<ForgeryStage::Suspect> ForgeryStage::judge(KernelCall& call) const {
+  const std::vector<ProductBlock> blocks = product_blocks(call);
+  std::vector<Suspect> suspects;
+  if (blocks.empty()) return suspects;
+  // What is exact on every platform is decided though a boundary is near.
+  KernelCall copy = with_outputs(call, {call.out()});
+  std::vector<ProductBlock> to_round = product_blocks(copy);
+  std::set<uint64_t> undecided;
+  for (const runtime::NearTie& t : round_decided(
+           call.ctx, to_round, runtime::auditor_width(rules_.divergence_of(call.node.op, blocks[0].k)), bits_))
+    undecided.insert(t.position);
+  for (const ProductBlock& b : blocks) {
+    const double d = rules_.divergence_of(call.node.op, b.k);
+    for (int64_t i = 0; i < b.m; ++i) {
+      for (int64_t j = 0; j < b.n; ++j) {
+        const double y = b.out[b.at(i, j)];
+        if (candidates(y, runtime::superfluous_width(d), b.scale(i, j) * (1 + 0x1p-20), bits_).one()) continue;
+        const double magnitude = magnitude_of(b, i, j), honest = round_to_bits(y, bits_) + 0.0;
+        Candidates c = candidates(y, runtime::superfluous_width(d), magnitude, bits_);
+        Suspect s{static_cast<uint64_t>(b.offset + b.at(i, j)), honest, honest == c.low ? c.high : c.low, false};
+        if (!c.one()) {
+          c = candidates(y, runtime::auditor_width(d), magnitude, bits_);
+          if (c.one())
+            c = candidates(evaluate_exactly(b, i, j), runtime::exact_width(d), magnitude, bits_);
+          else if (!undecided.contains(s.position))
+            c = {honest, honest};
+          s.movable = c.low != honest || c.high != honest;
+          if (s.movable) s.forged = c.low != honest ? c.low : c.high;
+        }
+        // Equal candidates: a suspect by its norms alone; try the value one spacing away.
+        if (s.forged == honest) s.forged = honest + std::copysign(kernels::rounding::spacing(honest, bits_), honest);
+        suspects.push_back(s);
+      }
+    }
+  }
+  return suspects;
+}
+
+Status ForgeryStage::look_at_product(size_t index, KernelCall& call, const Tensor& before) {
+  const std::vector<Suspect> suspects = judge(call);
+  Forgeable& tensor = tensors_[name_of(call, index, 0)];
+  runtime::SparseRecorder recorder(rules_);
+  recorder.begin_step(step_);
+  ISOBIT_RETURN_IF_ERROR(recorder.apply(index, call));
+  std::vector<SparseEntry> honest;
+  if (!recorder.log().nodes.empty()) honest = recorder.log().nodes[0].entries;
+  std::vector<Suspect> movable, others;
+  for (const Suspect& s : suspects) (s.movable ? movable : others).push_back(s);
+  tensor.sparse += movable.size();
+  // Outputs that are far from everything are tried as well.
+  const double* rounded = call.out().data<double>();
+  for (int64_t q = 0; q < 3; ++q) {
+    const int64_t at = call.out().elements() * q / 3;
+    if (rounded[at] == 0 || std::any_of(suspects.begin(), suspects.end(),
+                                        [&](const Suspect& s) { return s.position == static_cast<uint64_t>(at); }))
+      continue;
+    others.push_back({static_cast<uint64_t>(at), rounded[at],
+                      rounded[at] + std::copysign(kernels::rounding::spacing(rounded[at], bits_), rounded[at]), false});
+  }
+  const auto wanted = static_cast<size_t>(trials_wanted_);
+  for (const Suspect& s : spread(movable, wanted)) try_entry(index, call, before, honest, s);
+  for (const Suspect& s : spread(others, wanted)) try_entry(index, call, before, honest, s);
+  return {};
+}
+
+void ForgeryStage::try_entry(size_t index, KernelCall& call, const Tensor& before,
+                             const std::vector<SparseEntry>& honest, const Suspect& s) {
+  runtime::SparseLog log{{{static_cast<uint32_t>(index), honest}}};
+  std::vector<SparseEntry>& entries = log.nodes[0].entries;
+  const auto at = std::lower_bound(entries.begin(), entries.end(), s.position,
+                                   [](const SparseEntry& e, uint64_t p) { return e.position < p; });
+  const SparseEntry forged{s.position, SparseEntry::Kind::kValue, static_cast<float>(s.forged)};
+  if (at != entries.end() && at->position == s.position) {
+    *at = forged;
+  } else {
+    entries.insert(at, forged);
+  }
+  runtime::SparseFollower follower(rules_);
+  follower.begin_step(std::move(log));
+  KernelCall again = with_outputs(call, {before});
+  const bool accepted = follower.apply(index, again).has_value();
+  const bool moved = accepted && again.out().data<double>()[s.position] != s.honest;
+  ++(accepted ? sparse_trials_.taken : sparse_trials_.refused);
+  ++(moved == s.movable && accepted == moved ? sparse_trials_.agreed : sparse_trials_.differed);
+}
+
+// A reversed decision is 0 for 2 and 2 for 0. A forged one is whichever moves the value: 0 where it was rounded up, 2
+// where down, so all values can be moved but those that needed no rounding.
+void ForgeryStage::look_at_decisions(size_t index, KernelCall& call, const std::vector<Tensor>& before) {
+  KernelCall honest = with_outputs(call, before);
+  runtime::OvtRecorder recorder(rules_);
+  recorder.begin_step();
+  ISOBIT_CHECK(recorder.apply(index, honest).has_value());
+  runtime::OvtLog forged = recorder.log();
+  for (runtime::OvtOutput& o : forged.outputs) {
+    const double *x = before[o.output].data<double>(), *r = honest.outputs[o.output].data<double>();
+    Forgeable& tensor = tensors_[name_of(call, index, o.output)];
+    tensor.op = call.node.op;
+    tensor.elements += o.decisions.size();
+    for (size_t i = 0; i < o.decisions.size(); ++i) {
+      const uint8_t decision = o.decisions[i];
+      tensor.reversed += decision != 1 ? 1 : 0;
+      tensor.any += x[i] != r[i] ? 1 : 0;
+      o.decisions[i] = static_cast<uint8_t>(2 - decision);
+    }
+  }
+  // All reversed at once: nothing in this scheme looks at one of them.
+  runtime::OvtFollower follower(rules_);
+  follower.begin_step(forged);
+  KernelCall again = with_outputs(call, before);
+  ISOBIT_CHECK(follower.apply(index, again).has_value());
+  for (const runtime::OvtOutput& o : forged.outputs) {
+    const double *r = honest.outputs[o.output].data<double>(), *moved = again.outputs[o.output].data<double>();
+    for (size_t i = 0; i < o.decisions.size(); ++i) {
+      const bool taken = moved[i] != r[i];
+      ++(taken ? ovt_trials_.taken : ovt_trials_.refused);
+      ++(taken == (o.decisions[i] != 1) ? ovt_trials_.agreed : ovt_trials_.differed);
+    }
+  }
+}
+
+}  // namespace isobit::bench

@@ -1,0 +1,108 @@
+// Any sparse log before an auditor: no crash, and what is accepted is the honest value wherever no rounding boundary is
+// near, and lies within the bound and half a spacing of the exact value elsewhere.
+#include <algorithm>
+
+#include "fuzz/follower_fuzz.h"
+#include "isobit/runtime/stages/inner_product.h"
+#include "isobit/runtime/stages/sparse_stage.h"
+
+using namespace isobit;
+
+namespace {
+
+constexpr double kDivergence = 0x1p24;  // so wide that one output in ten is near a boundary
+
+struct Known {
+  double own = 0, exact = 0, magnitude = 0;
+};
+
+// The net and its outputs without a log, by node and position; `exact` by sums in long double, which is enough here.
+class Honest final : public runtime::RoundingStage {
+ public:
+  Honest() : RoundingStage(32) { ISOBIT_CHECK(net.run(*this).has_value()); }
+  Status apply(size_t index, runtime::KernelCall& call) override {
+    outputs.resize(index + 1);
+    std::vector<Known>& known = outputs[index];
+    known.resize(static_cast<size_t>(call.out().elements()));
+    if (runtime::is_inner_product(call.node.op)) {
+      for (const runtime::ProductBlock& b : product_blocks(call)) sum(b, known);
+    }
+    ISOBIT_RETURN_IF_ERROR(RoundingStage::apply(index, call));
+    for (size_t i = 0; i < known.size(); ++i) known[i].own = call.out().data<double>()[i];
+    return {};
+  }
+  fuzz::FollowedNet net;
+  std::vector<std::vector<Known>> outputs;
+
+ private:
+  static void sum(const runtime::ProductBlock& b, std::vector<Known>& known) {
+    std::vector<double> left(static_cast<size_t>(b.k)), right(left.size());
+    for (int64_t i = 0; i < b.m; ++i) {
+      for (int64_t j = 0; j < b.n; ++j) {
+        b.left(i, left.data());
+        b.right(j, right.data());
+        long double total = b.bias(i, j), magnitude = std::fabs(b.bias(i, j));
+        for (size_t l = 0; l < left.size(); ++l) {
+          total += static_cast<long double>(left[l]) * right[l];
+          magnitude += std::fabs(static_cast<long double>(left[l]) * right[l]);
+        }
+        known[static_cast<size_t>(b.offset + b.at(i, j))] = {0, static_cast<double>(total),
+                                                             static_cast<double>(magnitude)};
+      }
+    }
+  }
+};
+
+// Two bytes an entry (node and kind; position), four more for a value. Sorted, as the decoder hands them over.
+runtime::SparseLog log_of(fuzz::Source input, size_t nodes) {
+  std::vector<std::vector<runtime::SparseEntry>> by_node(nodes + 1);
+  while (!input.empty()) {
+    const uint8_t what = input.byte(), position = input.byte();
+    const auto kind = static_cast<runtime::SparseEntry::Kind>(what / 16 % 3);
+    runtime::SparseEntry entry{position, kind, 0};
+    if (kind == runtime::SparseEntry::Kind::kValue) entry.value = numerics::f32_from_bits(input.word());
+    auto& entries = by_node[what % by_node.size()];
+    std::erase_if(entries, [&](const runtime::SparseEntry& e) { return e.position == position; });
+    entries.push_back(entry);
+  }
+  runtime::SparseLog log;
+  for (size_t n = 0; n < by_node.size(); ++n) {
+    std::sort(by_node[n].begin(), by_node[n].end(),
+              [](const auto& a, const auto& b) { return a.position < b.position; });
+    if (!by_node[n].empty()) log.nodes.push_back({static_cast<uint32_t>(n), by_node[n]});
+  }
+  return log;
+}
+
+void check(const Known& k, double accepted) {
+  if (accepted == k.own) return;
+  const double bound = (1.5 * kDivergence + 3) * 0x1p-53 * k.magnitude;
+  const double spacing = kernels::rounding::spacing(std::fabs(k.exact) + bound, 32);
+  ISOBIT_CHECK(std::fabs(accepted - k.exact) <= bound + spacing / 2);
+  // Where a boundary is near; far from one the interval rounds to a single value and nothing else is accepted.
+  const double reach = (3 * kDivergence + 8) * 0x1p-53 * k.magnitude;
+  const double low = kernels::rounding::round_to_bits(k.exact - reach, 32),
+               high = kernels::rounding::round_to_bits(k.exact + reach, 32);
+  ISOBIT_CHECK(low != high);
+  // Where that interval is narrower than a spacing, by one spacing at most.
+  if (2 * reach < kernels::rounding::spacing(k.exact, 32) / 4)
+    ISOBIT_CHECK(std::fabs(accepted - k.own) <= kernels::rounding::spacing(k.own, 32));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static Honest honest;
+  runtime::RoundingRules rules;
+  rules.divergence = kDivergence;
+  runtime::SparseFollower follower(rules);
+  follower.begin_step(log_of({data, size}, honest.outputs.size()));
+  const auto outputs = honest.net.run(follower);
+  const bool accepted = outputs.has_value() && follower.end_step().has_value();
+  ISOBIT_CHECK(accepted != follower.fault().has_value());
+  if (!accepted) return 0;
+  for (size_t n = 0; n < outputs->size(); ++n) {
+    for (size_t i = 0; i < honest.outputs[n].size(); ++i) check(honest.outputs[n][i], (*outputs)[n].data<double>()[i]);
+  }
+  return 0;
+}
