@@ -1,0 +1,135 @@
+// The file of the rounding log changed after training, and the manifest written and signed again by the trainer, so
+// that only the leaves can tell: a verdict, never a crash and never an acceptance.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "isobit/bundle/layout.h"
+#include "isobit/bundle/log_file.h"
+#include "isobit/bundle/manifest.h"
+#include "isobit/bundle/record_file.h"
+#include "isobit/run/testing.h"
+
+namespace isobit::run {
+namespace {
+
+using testing::audit_request;
+using testing::Folder;
+
+constexpr size_t kNoLimit = size_t{1} << 26;
+
+class LogFileDamage : public ::testing::Test {
+ protected:
+  LogFileDamage() : folder_("log_file_damage") {
+    train(folder_ / "run", "11");
+    const Bytes file = read("run", bundle::kLogFile);
+    for (ByteView p : bundle::read_records(ByteView(file).subspan(header_), kNoLimit).payloads)
+      segments_.emplace_back(p.begin(), p.end());
+  }
+
+  static void train(const fs::path& out, const std::string& seed) {
+    const train::Job job = testing::small_job({"job.arithmetic=logged-1", "job.steps=5", "checkpoint.every=0",
+                                               "rounding.divergence=4096", "job.seed=" + seed});
+    EXPECT_TRUE(train_run(testing::train_request(out, job)));
+  }
+  Bytes read(const std::string& run, std::string_view name) const {
+    return read_file(folder_ / run / name, kNoLimit).value();
+  }
+  static Bytes file_of(const std::vector<Bytes>& segments) {
+    Bytes file = bundle::log_header();
+    for (const Bytes& s : segments) {
+      const Bytes record = bundle::encode_record(s);
+      file.insert(file.end(), record.begin(), record.end());
+    }
+    return file;
+  }
+
+  // The audit of the run with this log, manifest and signature made anew.
+  Expected<AuditSummary> audit_with(const Bytes& log) {
+    const fs::path run = folder_ / "run";
+    EXPECT_TRUE(write_file_durably(run / bundle::kLogFile, log));
+    bundle::Manifest manifest = bundle::decode_manifest(read("run", bundle::kManifestFile), "test").value();
+    manifest.files.at(std::string(bundle::kLogFile)) = {log.size(), commit::sha256(log)};
+    const Bytes bytes = bundle::encode(manifest);
+    EXPECT_TRUE(write_file_durably(run / bundle::kManifestFile, bytes));
+    EXPECT_TRUE(write_file_durably(
+        run / bundle::kManifestSignatureFile,
+        bundle::encode(bundle::sign_manifest(bytes, manifest.job_root, manifest.run_id, testing::key(2)))));
+    return audit_run(audit_request(run));
+  }
+  void rejected(const std::string& what, const Bytes& log, const std::string& says) {
+    const auto audited = audit_with(log);
+    ASSERT_TRUE(audited) << what << ": " << audited.error().message;
+    EXPECT_FALSE(audited->verdict.accepted) << what;
+    EXPECT_NE(audited->verdict.reason.find(says), std::string::npos) << what << ": " << audited->verdict.reason;
+  }
+
+  Folder folder_;
+  const size_t header_ = bundle::log_header().size();
+  std::vector<Bytes> segments_;
+};
+
+TEST_F(LogFileDamage, TheSameFileSignedAgainIsAccepted) {
+  ASSERT_EQ(segments_.size(), 5u);
+  const auto audited = audit_with(file_of(segments_));
+  ASSERT_TRUE(audited) << audited.error().message;
+  EXPECT_TRUE(audited->verdict.accepted) << audited->verdict.reason;
+}
+
+TEST_F(LogFileDamage, RecordsMissingOrMoreOrInAnotherOrder) {
+  std::vector<Bytes> changed = segments_;
+  std::swap(changed[1], changed[3]);
+  rejected("two swapped", file_of(changed), "step 2");
+  changed = segments_;
+  changed.erase(changed.begin() + 2);
+  rejected("one missing", file_of(changed), "step");
+  changed = segments_;
+  changed.pop_back();
+  rejected("the last missing", file_of(changed), "step");
+  changed = segments_;
+  changed.push_back(segments_.back());
+  rejected("one more", file_of(changed), "segments");
+  changed = segments_;
+  changed[2].push_back(0);
+  rejected("a byte more in one", file_of(changed), "step 3");
+  changed = segments_;
+  changed[3].clear();
+  rejected("an empty one", file_of(changed), "step 4");
+}
+
+TEST_F(LogFileDamage, TheLogOfAnotherRun) {
+  train(folder_ / "other", "12");
+  rejected("another seed", read("other", bundle::kLogFile), "step 1");
+}
+
+TEST_F(LogFileDamage, EveryByteOfARecord) {
+  const Bytes file = file_of(segments_);
+  const size_t second = header_ + bundle::kRecordOverhead + segments_[0].size();
+  const size_t end = second + bundle::kRecordOverhead + segments_[1].size();
+  for (size_t at = second; at < end; ++at) {
+    Bytes changed = file;
+    changed[at] ^= 0x55;
+    rejected(std::to_string(at - second), changed, "");
+  }
+}
+
+TEST_F(LogFileDamage, CutAnywhere) {
+  const Bytes file = file_of(segments_);
+  for (size_t kept = 0; kept < file.size(); kept += 1 + kept / 16) {
+    const auto audited = audit_with(Bytes(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(kept)));
+    EXPECT_TRUE(!audited || !audited->verdict.accepted) << kept;
+    // Inside of its header it is no log at all; behind that a step is at fault.
+    EXPECT_TRUE(audited || kept < header_) << kept << ": " << audited.error().message;
+  }
+}
+
+TEST_F(LogFileDamage, AnUnknownVersionOfTheFile) {
+  Bytes changed = file_of(segments_);
+  changed[header_ - 4] = 99;
+  const auto audited = audit_with(changed);
+  EXPECT_TRUE(!audited || !audited->verdict.accepted);
+}
+
+}  // namespace
+}  // namespace isobit::run
