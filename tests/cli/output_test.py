@@ -7,7 +7,7 @@ import subprocess
 
 from isobit_cli import DIGITS, JOBS, SHORT, Case, contents, main, overrides
 
-COMMANDS = ["train", "audit", "verify", "info", "eval", "export", "job check", "platforms", "thresholds", "keygen", "cheat",
+COMMANDS = ["train", "audit", "verify", "info", "eval", "export", "job check", "platforms", "thresholds", "keygen", "cheat", "costs",
             "completion", "man"]
 ESCAPE = "\x1b["
 
