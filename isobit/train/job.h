@@ -30,7 +30,7 @@ struct Rounding {
   DivergenceBound bound = DivergenceBound::kCalibrated;
   // As measured, with its margin: in units of 2^-53 times the sum of magnitudes of the terms. Per operator, else
   // `divergence`.
-  double divergence = 16;
+  double divergence = 32;
   std::map<std::string, double> divergences;
   // Ovt: the distance from the rounded value, in units of the spacing of rounded values, from which on a decision is
   // written down. Per operator, else `threshold`.

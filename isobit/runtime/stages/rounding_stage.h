@@ -25,13 +25,14 @@ struct RoundingRules {
   int bits = 32;
   bool ovt = false;    // log = "ovt", else "sparse"
   bool sound = false;  // bound = "sound", else "calibrated"
-  double divergence = 16;
+  double divergence = 32;
   std::map<std::string, double> divergences;  // by operator, without the prefix "isobit."
   double threshold = 0.25;
   std::map<std::string, double> thresholds;
 
-  // d: how far the float64 results of two platforms may lie apart, in units of 2^-53 times the magnitude of the
-  // output (near_ties.h). Sound: twice gamma_(k+2), which bounds any classical sum of k products and a bias.
+  // d: how far the float64 results of two platforms may lie apart, in units of 2^-53 times the magnitude of the output
+  // (near_ties.h). Sound: twice gamma_(k+2), which bounds any classical sum of k products and a bias. Calibrated: what
+  // the job says.
   double divergence_of(const std::string& op, int64_t k) const;
   // The share of the spacing of rounded values beyond which ovt writes a decision down.
   double threshold_of(const std::string& op) const;
