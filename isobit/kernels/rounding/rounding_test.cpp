@@ -182,6 +182,14 @@ TEST(Steps, SumsOfSquaresHaveOneOrder) {
     for (double lane : lanes) sum += lane;
     for (Isa isa : available_isas()) EXPECT_EQ(bits_of(sum), bits_of(steps_of(isa).squares(n, x.data())));
   }
+  for (int64_t n : {0, 1, 7, 8, 9, 1003}) {
+    const auto a = testing::random_values<double>(static_cast<size_t>(n), testing::Values::kUnit, 29);
+    const auto b = testing::random_values<double>(static_cast<size_t>(n), testing::Values::kUnit, 31);
+    double lanes[8] = {}, sum = 0;
+    for (size_t l = 0; l < a.size(); ++l) lanes[l % 8] += std::fabs(a[l] * b[l]);
+    for (double lane : lanes) sum += lane;
+    for (Isa isa : available_isas()) EXPECT_EQ(bits_of(sum), bits_of(steps_of(isa).magnitudes(n, a.data(), b.data())));
+  }
   const std::vector<double> x = testing::random_values<double>(60 * 37, testing::Values::kUnit, 19);
   std::vector<double> expected(37, 0.5);
   for (size_t l = 0; l < 60; ++l) {

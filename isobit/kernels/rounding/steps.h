@@ -33,6 +33,9 @@ struct Steps {
   // Sum of squares in eight lanes: lane l takes x[8 i + l] in ascending i, lanes are added in ascending l to a sum that
   // starts with the squares of the last n % 8 elements, ascending. No fma.
   double (*squares)(int64_t n, const double* x);
+  // Sum of |a[l] * b[l]|: term l in lane l % 8, ascending, then the lanes in ascending order to a sum that starts at
+  // +0.
+  double (*magnitudes)(int64_t n, const double* a, const double* b);
   // sums[j] += x[l * ld + j]^2 for l < rows in ascending order, j < n. No fma.
   void (*column_squares)(int64_t rows, int64_t n, const double* x, int64_t ld, double* sums);
 };

@@ -92,22 +92,15 @@ class Line {
   std::optional<int> quantum_;
 };
 
-double sum_of_magnitudes(const std::vector<double>& a, const std::vector<double>& b, double bias) {
-  double lanes[8] = {};
-  const size_t whole = a.size() / 8 * 8;
-  for (size_t l = 0; l < whole; l += 8) {
-    for (size_t q = 0; q < 8; ++q) lanes[q] += std::fabs(a[l + q] * b[l + q]);
-  }
-  for (size_t l = whole; l < a.size(); ++l) lanes[l % 8] += std::fabs(a[l] * b[l]);
-  double sum = 0;
-  for (double lane : lanes) sum += lane;
-  return sum + std::fabs(bias);
+double sum_of_magnitudes(const Steps& steps, const std::vector<double>& a, const std::vector<double>& b, double bias) {
+  return steps.magnitudes(static_cast<int64_t>(a.size()), a.data(), b.data()) + std::fabs(bias);
 }
 
 // The second sieve. Near-ties come in lines (a cancelling sum seldom comes alone), so lines are kept, up to a limit.
 class SecondSieve {
  public:
-  SecondSieve(std::vector<ProductBlock>& blocks, double width, int bits) : blocks_(blocks), width_(width), bits_(bits) {
+  SecondSieve(const Steps& steps, std::vector<ProductBlock>& blocks, double width, int bits)
+      : steps_(steps), blocks_(blocks), width_(width), bits_(bits) {
     kept_.resize(2 * blocks.size());
     exact_.resize(blocks.size());
   }
@@ -200,10 +193,11 @@ class SecondSieve {
     return true;
   }
   bool magnitude_decides(NearTie& t, const Line& x, const Line& y, double bias) const {
-    t.magnitude = sum_of_magnitudes(x.values(), y.values(), bias);
+    t.magnitude = sum_of_magnitudes(steps_, x.values(), y.values(), bias);
     return candidates(t.value, width_, t.magnitude, bits_).one();
   }
 
+  const Steps& steps_;
   std::vector<ProductBlock>& blocks_;
   double width_;
   int bits_;
@@ -239,14 +233,15 @@ std::vector<NearTie> round_decided(const kernels::KernelContext& ctx, std::vecto
       all.insert(all.end(), own.begin(), own.end());
     });
   }
-  SecondSieve second(blocks, width, bits);
+  SecondSieve second(steps, blocks, width, bits);
   std::erase_if(all, [&](NearTie& t) { return second.decides(t); });
   std::sort(all.begin(), all.end(), [](const NearTie& a, const NearTie& b) { return a.position < b.position; });
   return all;
 }
 
 double magnitude_of(const ProductBlock& block, int64_t i, int64_t j) {
-  return sum_of_magnitudes(Line(block.k, i, block.left).values(), Line(block.k, j, block.right).values(),
+  const Steps& steps = kernels::rounding::steps_of(kernels::Isa::kPortable);  // every one gives the same
+  return sum_of_magnitudes(steps, Line(block.k, i, block.left).values(), Line(block.k, j, block.right).values(),
                            block.bias(i, j));
 }
 
