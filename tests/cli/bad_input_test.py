@@ -66,7 +66,7 @@ class Job(Refused):
         self.changed("lr = 0.1", "lr = 0.1\nmomentun = 0.9", "job.toml:12: ", "did you mean 'momentum'?")
         self.changed("lr = 0.1", "lr = 0.1\nzzzzzz = 0.9", "[optimizer] has no key 'zzzzzz'; it has name, lr")
         self.bad(GOOD + "[checkpiont]\nevery = 3\n", "job.toml:12: ", "did you mean [checkpoint]?")
-        self.bad(GOOD + "[zzzzzz]\n", "job.toml:12: ", "'zzzzzz'", "checkpoint or evaluate")
+        self.bad(GOOD + "[zzzzzz]\n", "job.toml:12: ", "'zzzzzz'", "evaluate or rounding")
         self.bad("steps = 3\n" + GOOD, "job.toml:1: ", "'steps'")
         self.bad(GOOD.replace("[job]\nname = \"small\"\nsteps = 3\n", "job = 3\n"), "job.toml:1: ", "[job]")
 
@@ -90,6 +90,12 @@ class Job(Refused):
         self.changed('"small"', '"../small"', "job.name: found '../small', expected 1 to 64 letters")
         self.changed('"small"', '""', "job.name: ")
         self.changed("steps = 3", 'steps = 3\narithmetic = "ordered-9"', "job.arithmetic: found 'ordered-9'", "ordered-1")
+        logged = ("steps = 3", 'steps = 3\narithmetic = "logged-1"')
+        self.bad(GOOD + "[rounding]\nbits = 30\n", "[rounding]", "'ordered-1' does not round")
+        for line, says in (("bits = 21", "22 to 32"), ('log = "paper"', "sparse or ovt"), ("divergence = -1", "0 to"),
+                           ("divergences = { Cnv = 3 }", "did you mean 'Conv'?"), ("divergences = 3", "a table of numbers"),
+                           ("thresholds = { Conv = 0.7 }", "0 to 0.5"), ("margin = 4", "no key 'margin'")):
+            self.bad(GOOD.replace(*logged) + f"[rounding]\n{line}\n", "rounding", says)
         self.bad(GOOD + '[schedule]\nname = "cosine"\nwarmup = 3\n', "schedule.warmup: found 3, expected less than")
         self.bad(GOOD + '[schedule]\nname = "step"\n', "schedule.every: is missing")
         self.bad(GOOD + "[commit]\nevery = 0\n", "job.toml:13: commit.every: found 0, expected 1")
