@@ -104,6 +104,7 @@ void forward(const KernelContext& ctx, const ConvShape& s, const T* src, const T
     reference::conv_forward(s, src, weights, bias, dst);
     return;
   }
+  if (s.n == 0) return;
   const int64_t icg = s.ic / s.groups, ocg = s.oc / s.groups, taps = s.kh * s.kw, area = s.oh() * s.ow();
   const std::vector<Tap> tap_list = forward_taps(s);
   Problem<T> p;
@@ -188,6 +189,7 @@ void grad_src(const KernelContext& ctx, const ConvShape& s, const T* diff_dst, c
     reference::conv_grad_src(s, diff_dst, weights, diff_src);
     return;
   }
+  if (s.n == 0) return;  // no images: nothing to write, and no array to step over
   const int64_t icg = s.ic / s.groups, taps = s.kh * s.kw;
   const bool skip = all_finite(weights, s.oc * icg * taps);
   for (int64_t y = 0; y < std::min(s.stride_h, s.ih); ++y) {
@@ -209,6 +211,10 @@ template <class T>
 void grad_weights(const KernelContext& ctx, const ConvShape& s, const T* src, const T* diff_dst, T* diff_weights) {
   if (ctx.isa == Isa::kReference) {
     reference::conv_grad_weights(s, src, diff_dst, diff_weights);
+    return;
+  }
+  if (s.n == 0) {
+    std::fill(diff_weights, diff_weights + s.oc * (s.ic / s.groups) * s.kh * s.kw, T(0));
     return;
   }
   const int64_t icg = s.ic / s.groups, ocg = s.oc / s.groups, taps = s.kh * s.kw, area = s.oh() * s.ow();
