@@ -21,6 +21,7 @@ inline void restart_with_best_core(char** argv) {
 class OpenBlasProduct final : public kernels::correct::Float64Product {
  public:
   OpenBlasProduct() {
+    setenv("OPENBLAS_THREAD_TIMEOUT", "4", 0);  // as kernels/vendor/openblas does
     const char* path = std::getenv("ISOBIT_OPENBLAS");
     void* library = dlopen(path ? path : "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0", RTLD_NOW);
     if (!library) return;

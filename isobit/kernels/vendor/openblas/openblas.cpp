@@ -1,4 +1,5 @@
 // OpenBLAS built with DYNAMIC_ARCH: OPENBLAS_CORETYPE, read once when the library is loaded, chooses its kernels.
+#include <cstdlib>
 #include <utility>
 
 #include "isobit/base/text.h"
@@ -31,6 +32,10 @@ Expected<std::unique_ptr<MatrixProduct>> load(const VendorId& id, const VendorOp
     // Unset for an empty core type: what the caller's environment happens to hold is not a choice of this setting.
     const ScopedEnvironment core("OPENBLAS_CORETYPE",
                                  id.core.empty() ? std::nullopt : std::optional<std::string>(id.core));
+    // Its idle threads spin for 2^26 cycles by default, on the processors that our own passes between two products
+    // need; 2^4 is the least it takes.
+    const char* chosen = std::getenv("OPENBLAS_THREAD_TIMEOUT");
+    const ScopedEnvironment patience("OPENBLAS_THREAD_TIMEOUT", chosen != nullptr ? chosen : "4");
     return Library::open(options.path);
   }();
   if (!library) return tl::unexpected<Error>(library.error());
