@@ -64,15 +64,16 @@ std::vector<ForgeryStage::Suspect> ForgeryStage::judge(KernelCall& call) const {
   KernelCall copy = with_outputs(call, {call.out()});
   std::vector<ProductBlock> to_round = product_blocks(copy);
   std::set<uint64_t> undecided;
-  for (const runtime::NearTie& t : round_decided(
-           call.ctx, to_round, runtime::auditor_width(rules_.divergence_of(call.node.op, blocks[0].k)), bits_))
-    undecided.insert(t.position);
+  const double width = runtime::auditor_width(rules_.divergence_of(call.node.op, blocks[0].k));
+  for (const runtime::NearTie& t : round_decided_outputs(copy, to_round, width)) undecided.insert(t.position);
   for (const ProductBlock& b : blocks) {
     const double d = rules_.divergence_of(call.node.op, b.k);
+    const std::vector<double> left = b.left.norm_bounds(call.ctx), right = b.right.norm_bounds(call.ctx);
     for (int64_t i = 0; i < b.m; ++i) {
       for (int64_t j = 0; j < b.n; ++j) {
         const double y = b.out[b.at(i, j)];
-        if (candidates(y, runtime::superfluous_width(d), b.scale(i, j) * (1 + 0x1p-20), bits_).one()) continue;
+        const double norms = left[static_cast<size_t>(i)] * right[static_cast<size_t>(j)] + std::fabs(b.bias(i, j));
+        if (candidates(y, runtime::superfluous_width(d), norms * (1 + 0x1p-19), bits_).one()) continue;
         const double magnitude = magnitude_of(b, i, j), honest = round_to_bits(y, bits_) + 0.0;
         Candidates c = candidates(y, runtime::superfluous_width(d), magnitude, bits_);
         Suspect s{static_cast<uint64_t>(b.offset + b.at(i, j)), honest, honest == c.low ? c.high : c.low, false};

@@ -39,8 +39,8 @@ class Honest final : public runtime::RoundingStage {
     std::vector<double> left(static_cast<size_t>(b.k)), right(left.size());
     for (int64_t i = 0; i < b.m; ++i) {
       for (int64_t j = 0; j < b.n; ++j) {
-        b.left(i, left.data());
-        b.right(j, right.data());
+        b.left.read(i, left.data());
+        b.right.read(j, right.data());
         long double total = b.bias(i, j), magnitude = std::fabs(b.bias(i, j));
         for (size_t l = 0; l < left.size(); ++l) {
           total += static_cast<long double>(left[l]) * right[l];

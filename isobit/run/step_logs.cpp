@@ -35,6 +35,7 @@ class TamperedRecorder final : public runtime::Stage {
     log_.nodes.clear();
   }
 
+  void begin_run(const graph::Graph& graph) override { honest_.begin_run(graph); }
   Status apply(size_t index, runtime::KernelCall& call) override {
     const size_t before = honest_.log().nodes.size();
     ISOBIT_RETURN_IF_ERROR(honest_.apply(index, call));

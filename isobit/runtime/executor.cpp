@@ -106,6 +106,7 @@ Expected<std::vector<Tensor>> Executor::run(const kernels::KernelContext& ctx, F
   feeds.clear();
   for (const graph::Initializer& i : graph_.initializers()) values.put(i.value, i.tensor, false);
 
+  if (stage != nullptr) stage->begin_run(graph_);
   for (size_t n = 0; n < graph_.nodes().size(); ++n) {
     const Node& node = graph_.nodes()[n];
     const Kernel& kernel = kernel_table().at(node.op);

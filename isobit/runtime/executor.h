@@ -28,6 +28,8 @@ class Observer {
 class Stage {
  public:
   virtual ~Stage() = default;
+  // A run of the graph begins. What wraps another stage should pass it on: it is for speed.
+  virtual void begin_run(const graph::Graph&) {}
   // Node `index` of the graph has run. Its operands are as they were, but for those that its kernel may write over;
   // outputs are to be changed in place. Not called for views. An error ends the run.
   virtual Status apply(size_t index, KernelCall& call) = 0;

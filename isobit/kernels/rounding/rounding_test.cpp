@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 #include <mpfr.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "isobit/kernels/rounding/round_to_bits.h"
@@ -100,36 +102,56 @@ TEST(Steps, AllInstructionSetsRoundAlike) {
   }
 }
 
-TEST(Steps, NearTiesAreThoseWhoseEndsRoundApart) {
+double magnitude_or_infinity(double x) {
+  return std::isnan(x) ? std::numeric_limits<double>::infinity() : std::fabs(x);
+}
+
+TEST(Steps, ASieveLeavesWhatItsEndsRoundApart) {
   const std::vector<double> from = values(1003, 11);
   const size_t n = from.size();
-  const std::vector<double> norms = testing::random_values<double>(n, testing::Values::kUnit, 5);
-  std::vector<double> column_norms(n), column_bias(n);
-  for (size_t j = 0; j < n; ++j) {
-    column_norms[j] = std::fabs(norms[j]);
-    column_bias[j] = norms[n - 1 - j];
-  }
+  std::vector<double> norms = testing::random_values<double>(n, testing::Values::kUnit, 5);
+  for (double& norm : norms) norm = std::fabs(norm);
+  norms[8] = norms[n - 1] = std::numeric_limits<double>::infinity();
   for (Isa isa : available_isas()) {
     for (int bits : {24, 32}) {
-      for (double width : {0.0, 0x1p-50, 0x1p-26}) {
-        for (const double* bias :
-             {static_cast<const double*>(nullptr), static_cast<const double*>(column_bias.data())}) {
-          const NearTieRow row{3.0, column_norms.data(), bias == nullptr ? -0.25 : 0.0, bias, width, bits};
-          std::vector<double> x = from;
-          std::vector<uint64_t> flags(n);
-          const bool any = steps_of(isa).near_ties(static_cast<int64_t>(n), row, x.data(), flags.data());
-          bool expected_any = false;
-          for (size_t j = 0; j < n; ++j) {
-            const double scale = 3.0 * column_norms[j] + (bias == nullptr ? 0.25 : std::fabs(column_bias[j]));
-            const double w = width * scale;
-            const double low = round_to_bits(from[j] - w, bits) + 0.0, high = round_to_bits(from[j] + w, bits) + 0.0;
-            const bool apart = bits_of(low) != bits_of(high);
-            expected_any |= apart;
-            ASSERT_EQ(apart, flags[j] != 0) << from[j];
-            ASSERT_EQ(bits_of(apart ? from[j] : low), bits_of(x[j])) << from[j];
-          }
-          ASSERT_EQ(any, expected_any);
+      for (const Interval& interval :
+           {Interval{0.0}, Interval{0x1p-26}, Interval{0x1p-10}, Interval{std::numeric_limits<double>::infinity()},
+            Interval{0.0, 0x1p-26, norms.data()}, Interval{0x1p-26, 0x1p-10, norms.data()}}) {
+        std::vector<double> x = from;
+        std::vector<int32_t> flags(n);
+        double peak = 0, expected_peak = 0;
+        const bool any = steps_of(isa).sieve(static_cast<int64_t>(n), interval, bits, x.data(), flags.data(), &peak);
+        bool expected_any = false;
+        for (size_t j = 0; j < n; ++j) {
+          const double width = interval.width + (interval.norms != nullptr ? interval.scale * norms[j] : 0.0);
+          const double low = round_to_bits(from[j] - width, bits) + 0.0;
+          const double high = round_to_bits(from[j] + width, bits) + 0.0;
+          const bool apart = std::isfinite(from[j]) && bits_of(low) != bits_of(high);
+          expected_any |= apart;
+          for (double end : {low, high}) expected_peak = std::max(expected_peak, magnitude_or_infinity(end));
+          ASSERT_EQ(apart, flags[j] != 0) << from[j];
+          const double decided = std::isfinite(from[j]) ? low : round_to_bits(from[j], bits);
+          ASSERT_EQ(bits_of(apart ? from[j] : decided), bits_of(x[j])) << from[j];
         }
+        ASSERT_EQ(any, expected_any);
+        ASSERT_EQ(peak, expected_peak);
+      }
+    }
+  }
+}
+
+TEST(Steps, PeaksAreTheLargestMagnitudes) {
+  for (Isa isa : available_isas()) {
+    EXPECT_EQ(steps_of(isa).peak(0, nullptr), 0.0);
+    std::vector<double> x = testing::random_values<double>(83, testing::Values::kUnit, 37);
+    for (size_t at : {size_t{3}, x.size() - 1}) {
+      for (double v :
+           {-25.0, 70.0, -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+        std::vector<double> y = x;
+        y[at] = v;
+        const auto n = static_cast<int64_t>(y.size());
+        EXPECT_EQ(steps_of(isa).peak(n, y.data()), magnitude_or_infinity(v));
+        EXPECT_EQ(steps_of(isa).round(n, y.data(), 32), magnitude_or_infinity(v));
       }
     }
   }

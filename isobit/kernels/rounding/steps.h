@@ -7,23 +7,22 @@
 
 namespace isobit::kernels::rounding {
 
-// One row of an inner product's outputs, as the search for near-ties sees it: the scale of column j is
-// row_norm * column_norms[j] + |row_bias| + |column_bias[j]|.
-struct NearTieRow {
-  double row_norm;
-  const double* column_norms;
-  double row_bias = 0;
-  const double* column_bias = nullptr;  // null for none
-  double width;                         // half the interval, per unit of scale
-  int bits;
+// Half the width of an interval around value j: width + scale * norms[j].
+struct Interval {
+  double width;
+  double scale = 0;
+  const double* norms = nullptr;  // null for none
 };
 
 struct Steps {
-  // x[i] = round_to_bits(x[i], bits).
-  void (*round)(int64_t n, double* x, int bits);
-  // x[j] becomes the value that both ends of [x - w, x + w] round to, +0 for a zero of either sign; where they round
-  // differently flags[j] != 0 and x[j] stays. Returns whether any does.
-  bool (*near_ties)(int64_t n, const NearTieRow& row, double* x, uint64_t* flags);
+  // The peak of n values: their largest magnitude; infinity if one is NaN. +0 for none.
+  double (*peak)(int64_t n, const double* x);
+  // x[i] = round_to_bits(x[i], bits). Returns the peak of the rounded values.
+  double (*round)(int64_t n, double* x, int bits);
+  // x[j] becomes the value that both ends of [x - w, x + w] round to, w as the interval says, +0 for a zero of either
+  // sign; where they round differently flags[j] != 0 and x[j] stays. Infinities and NaN are never flagged. Returns
+  // whether any is. *peak becomes at least the peak of all ends, rounded.
+  bool (*sieve)(int64_t n, const Interval& interval, int bits, double* x, int32_t* flags, double* peak);
   // x[i] = round_to_bits(x[i], bits); against[i] != 0 where decisions[i] is 0 and it was rounded up, or 2 and it was
   // rounded down. Returns whether any is.
   bool (*compare)(int64_t n, const uint8_t* decisions, int bits, double* x, uint8_t* against);

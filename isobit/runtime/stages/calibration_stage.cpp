@@ -79,7 +79,7 @@ Status CalibrationStage::apply(size_t index, KernelCall& call) {
   record.operands = digest_of(call);
   record.samples = draw(call, blocks, record.node);
 
-  const std::vector<NearTie> ties = round_decided(call.ctx, blocks, auditor_width(sound_divergence(record.k)), bits_);
+  const std::vector<NearTie> ties = round_decided_outputs(call, blocks, auditor_width(sound_divergence(record.k)));
   record.ties.reserve(ties.size());
   for (const NearTie& t : ties) record.ties.push_back({t.position, t.value});
   double* out = call.out().data<double>();

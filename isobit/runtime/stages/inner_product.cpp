@@ -1,67 +1,107 @@
 #include "isobit/runtime/stages/inner_product.h"
 
-#include <cmath>
-
-#include "isobit/kernels/rounding/steps.h"
+#include "isobit/base/status.h"
 #include "isobit/runtime/kernels/linear.h"
 
 namespace isobit::runtime {
 namespace {
 
+using kernels::ConvShape;
 using kernels::MatmulArgs;
 
-// 2-norms of lines whose elements are k_stride apart.
-std::vector<double> line_norms(const kernels::KernelContext& ctx, const double* data, int64_t lines, int64_t k,
-                               int64_t line_stride, int64_t k_stride) {
-  const kernels::rounding::Steps& steps = kernels::rounding::steps_of(ctx.isa);
-  std::vector<double> norms(static_cast<size_t>(lines), 0.0);
-  ctx.pool->parallel_for(lines, 16384 / (k + 1) + 1, [&](int64_t begin, int64_t end) {
-    if (k_stride != 1 && line_stride == 1) {
-      steps.column_squares(k, end - begin, data + begin, k_stride, norms.data() + begin);
-    } else {
-      for (int64_t i = begin; i < end; ++i) {
-        double& sum = norms[static_cast<size_t>(i)];
-        if (k_stride == 1) {
-          sum = steps.squares(k, data + i * line_stride);
-        } else {
-          for (int64_t l = 0; l < k; ++l) {
-            const double x = data[i * line_stride + l * k_stride];
-            sum += x * x;
-          }
-        }
-      }
-    }
-    for (int64_t i = begin; i < end; ++i) norms[static_cast<size_t>(i)] = std::sqrt(norms[static_cast<size_t>(i)]);
-  });
-  return norms;
-}
-
-std::function<void(int64_t, double*)> strided_line(const double* data, int64_t k, int64_t line_stride,
-                                                   int64_t k_stride) {
-  return [=](int64_t line, double* to) {
-    for (int64_t l = 0; l < k; ++l) to[l] = data[line * line_stride + l * k_stride];
-  };
-}
-
-void add_blocks(KernelCall& call, const MatmulArgs<double>& args, std::vector<ProductBlock>& blocks) {
+void add_matrices(KernelCall& call, const MatmulArgs<double>& args, std::vector<ProductBlock>& blocks) {
+  ISOBIT_CHECK(args.c_row_stride == args.n);
   for (int64_t t = 0; t < args.batch; ++t) {
     const double *a = args.a + t * args.a_batch_stride, *b = args.b + t * args.b_batch_stride;
     ProductBlock block;
     block.m = args.m;
     block.n = args.n;
     block.k = args.k;
-    block.out = args.c + t * args.c_batch_stride;
-    block.offset = block.out - call.out().data<double>();
-    block.row_stride = args.c_row_stride;
+    block.offset = args.c + t * args.c_batch_stride - call.out().data<double>();
     block.columns = args.n < 1 ? 1 : args.n;
-    block.row_norms = line_norms(call.ctx, a, args.m, args.k, args.a_row_stride, args.a_col_stride);
-    block.column_norms = line_norms(call.ctx, b, args.n, args.k, args.b_col_stride, args.b_row_stride);
     block.column_bias = args.bias;
-    block.first_operand = call.in(0).span<double>();
-    block.second_operand = call.in(1).span<double>();
-    block.left = strided_line(a, args.k, args.a_row_stride, args.a_col_stride);
-    block.right = strided_line(b, args.k, args.b_col_stride, args.b_row_stride);
-    blocks.push_back(std::move(block));
+    block.left = Lines::strided(a, args.m, args.k, args.a_row_stride, args.a_col_stride);
+    block.right = Lines::strided(b, args.n, args.k, args.b_col_stride, args.b_row_stride);
+    blocks.push_back(block);
+  }
+}
+
+Windows windows_of(const ConvShape& s) {
+  Windows w;
+  w.rows = {s.kh, s.ih, s.oh(), s.stride_h, s.pad_top, s.dilation_h};
+  w.columns = {s.kw, s.iw, s.ow(), s.stride_w, s.pad_left, s.dilation_w};
+  w.images = s.n;
+  return w;
+}
+
+// Group g of a convolution: `output` is how many of its channels, of `plane` elements each, lie in the output.
+ProductBlock group_block(const ConvShape& s, int64_t g, int64_t channels, int64_t plane) {
+  ProductBlock b;
+  b.m = channels;
+  b.n = s.n * plane;
+  b.columns = plane;
+  b.column_stride = s.groups * channels * plane;
+  b.offset = g * channels * plane;
+  return b;
+}
+
+// Weights [oc, taps of ic] times windows of src.
+ProductBlock forward(const ConvShape& s, int64_t g, const double* src, const double* weights, const double* bias) {
+  const int64_t icg = s.ic / s.groups, ocg = s.oc / s.groups, image = s.ih * s.iw;
+  Windows w = windows_of(s);
+  w.image_stride = s.ic * image;
+  w.channels = icg;
+  ProductBlock b = group_block(s, g, ocg, w.positions());
+  b.k = icg * w.taps();
+  b.row_bias = bias != nullptr ? bias + g * ocg : nullptr;
+  b.left = Lines::strided(weights + g * ocg * b.k, ocg, b.k, b.k, 1);
+  b.right = Lines::windows(src + g * icg * image, w);
+  return b;
+}
+
+// Weights [ic, taps of oc] times the elements of diff_dst that each place of src went into.
+ProductBlock grad_src(const ConvShape& s, int64_t g, const double* diff_dst, const double* weights) {
+  const int64_t icg = s.ic / s.groups, ocg = s.oc / s.groups;
+  Windows w = windows_of(s);
+  w.backward = true;
+  w.image_stride = s.oc * w.plane();
+  w.channels = ocg;
+  ProductBlock b = group_block(s, g, icg, w.positions());
+  b.k = ocg * w.taps();
+  b.left = Lines::grouped(weights + g * ocg * icg * w.taps(), icg, b.k, w.taps(), w.taps(), icg * w.taps());
+  b.right = Lines::windows(diff_dst + g * ocg * w.plane(), w);
+  return b;
+}
+
+// diff_dst [oc, positions] times windows of src [positions, taps of ic].
+ProductBlock grad_weights(const ConvShape& s, int64_t g, const double* src, const double* diff_dst) {
+  const int64_t icg = s.ic / s.groups, ocg = s.oc / s.groups, image = s.ih * s.iw;
+  Windows w = windows_of(s);
+  w.image_stride = s.ic * image;
+  w.channels = icg;
+  const int64_t area = w.positions();
+  ProductBlock b;
+  b.m = ocg;
+  b.n = icg * w.taps();
+  b.k = s.n * area;
+  b.columns = b.n;
+  b.offset = g * ocg * b.n;
+  b.left = Lines::grouped(diff_dst + g * ocg * area, ocg, b.k, area, area, s.oc * area);
+  b.right = Lines::taps(src + g * icg * image, w);
+  return b;
+}
+
+void add_convolution(KernelCall& call, std::vector<ProductBlock>& blocks) {
+  const ConvShape s = conv_shape(call);
+  const double *first = call.in(0).data<double>(), *second = call.in(1).data<double>();
+  for (int64_t g = 0; g < s.groups; ++g) {
+    if (call.node.op == "Conv") {
+      blocks.push_back(forward(s, g, first, second, call.has(2) ? call.in(2).data<double>() : nullptr));
+    } else if (call.node.op == "isobit.ConvGradSrc") {
+      blocks.push_back(grad_src(s, g, first, second));
+    } else {
+      blocks.push_back(grad_weights(s, g, first, second));
+    }
   }
 }
 
@@ -75,11 +115,16 @@ std::vector<ProductBlock> product_blocks(KernelCall& call) {
   std::vector<ProductBlock> blocks;
   if (call.out().elements() == 0) return blocks;
   if (call.node.op == "MatMul") {
-    for_each_product<double>(call, [&](const MatmulArgs<double>& args) { add_blocks(call, args, blocks); });
+    for_each_product<double>(call, [&](const MatmulArgs<double>& args) { add_matrices(call, args, blocks); });
   } else if (call.node.op == "Gemm") {
-    add_blocks(call, gemm_args<double>(call), blocks);
+    add_matrices(call, gemm_args<double>(call), blocks);
   } else {
-    blocks = convolution_blocks(call);
+    add_convolution(call, blocks);
+  }
+  for (ProductBlock& block : blocks) {
+    block.out = call.out().data<double>() + block.offset;
+    block.first_operand = call.in(0).span<double>();
+    block.second_operand = call.in(1).span<double>();
   }
   return blocks;
 }

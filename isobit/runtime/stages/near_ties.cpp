@@ -4,7 +4,7 @@
 #include <bit>
 #include <climits>
 #include <cmath>
-#include <memory>
+#include <limits>
 #include <mutex>
 #include <optional>
 
@@ -15,38 +15,10 @@
 namespace isobit::runtime {
 namespace {
 
-using kernels::rounding::NearTieRow;
 using kernels::rounding::round_to_bits;
 using kernels::rounding::Steps;
 
-constexpr int64_t kRun = 256;  // columns looked at together
-
-struct Scan {
-  const Steps& steps;
-  ProductBlock& block;
-  uint32_t index;
-  double width;
-  int bits;
-
-  void row(int64_t i, std::vector<NearTie>& found) const {
-    uint64_t flags[kRun];
-    NearTieRow r{block.row_norms[static_cast<size_t>(i)], nullptr, 0, nullptr, width, bits};
-    if (block.row_bias != nullptr) r.row_bias = block.row_bias[i];
-    for (int64_t j = 0; j < block.n;) {
-      const int64_t count = std::min({block.n - j, block.columns - j % block.columns, kRun});
-      r.column_norms = block.column_norms.data() + j;
-      r.column_bias = block.column_bias != nullptr ? block.column_bias + j : nullptr;
-      double* x = block.out + block.at(i, j);
-      if (steps.near_ties(count, r, x, flags)) {
-        for (int64_t q = 0; q < count; ++q) {
-          if (flags[q] == 0) continue;
-          found.push_back({static_cast<uint64_t>(block.offset + block.at(i, j + q)), index, i, j + q, x[q]});
-        }
-      }
-      j += count;
-    }
-  }
-};
+constexpr double kSlack = 0x1p-20;  // more than all roundings of a magnitude or of a norm
 
 int quantum_of(double x) {
   const uint64_t bits = numerics::bits_of(x), exponent = bits >> 52 & 0x7ff;
@@ -54,162 +26,296 @@ int quantum_of(double x) {
   return static_cast<int>(exponent) - 1075 + std::countr_zero((bits & 0xfffffffffffffull) | (uint64_t{1} << 52));
 }
 
-// A line of one side, and what decides an output without a bound, found out when it is asked for.
-class Line {
- public:
-  Line(int64_t k, int64_t index, const std::function<void(int64_t, double*)>& read) : values_(static_cast<size_t>(k)) {
-    read(index, values_.data());
+// The exponent of the largest power of two that divides all of them; INT_MAX if all are zero.
+int quantum_of_all(std::span<const double> values) {
+  int quantum = INT_MAX;
+  for (double x : values) {
+    if (x != 0) quantum = std::min(quantum, quantum_of(x));
   }
-  const std::vector<double>& values() const { return values_; }
-
-  // One bit an element: whether it is not zero.
-  const std::vector<uint64_t>& nonzero() {
-    if (nonzero_.empty()) {
-      nonzero_.resize(values_.size() / 64 + 1);
-      for (size_t first = 0; first < values_.size(); first += 64) {
-        const size_t count = std::min<size_t>(64, values_.size() - first);
-        uint64_t word = 0;
-        for (size_t l = 0; l < count; ++l) word |= uint64_t{values_[first + l] != 0} << l;
-        nonzero_[first / 64] = word;
-      }
-    }
-    return nonzero_;
-  }
-  // The exponent of the largest power of two that divides all elements; INT_MAX when all are zero.
-  int quantum() {
-    if (!quantum_) {
-      quantum_ = INT_MAX;
-      for (double x : values_) {
-        if (x != 0) quantum_ = std::min(*quantum_, quantum_of(x));
-      }
-    }
-    return *quantum_;
-  }
-
- private:
-  std::vector<double> values_;
-  std::vector<uint64_t> nonzero_;
-  std::optional<int> quantum_;
-};
-
-double sum_of_magnitudes(const Steps& steps, const std::vector<double>& a, const std::vector<double>& b, double bias) {
-  return steps.magnitudes(static_cast<int64_t>(a.size()), a.data(), b.data()) + std::fabs(bias);
+  return quantum;
 }
 
-// The second sieve. Near-ties come in lines (a cancelling sum seldom comes alone), so lines are kept, up to a limit.
-class SecondSieve {
- public:
-  SecondSieve(const Steps& steps, std::vector<ProductBlock>& blocks, double width, int bits)
-      : steps_(steps), blocks_(blocks), width_(width), bits_(bits) {
-    kept_.resize(2 * blocks.size());
-    exact_.resize(blocks.size());
-  }
+// Terms that are multiples of 2^quantum and whose magnitudes add up to no more than 2^53 times that: no addition, in
+// whatever order, can round.
+bool adds_exactly(double magnitude, int quantum) {
+  return magnitude * (1 + kSlack) <= std::ldexp(1.0, std::min(quantum, 970) + 53);
+}
 
-  // Whether the output is decided after all; it is rounded then. Sets the magnitude otherwise.
-  bool decides(NearTie& t) {
-    ProductBlock& b = blocks_[t.block];
-    // Only of ties, as below: whether an output is decided must not depend on how many others were looked at.
-    if (is_tie(t) && all_exact(t.block)) {
-      b.out[b.at(t.i, t.j)] = round_to_bits(t.value, bits_) + 0.0;
-      return true;
+// The first two sieves, over the output as one piece.
+class FirstSieves {
+ public:
+  FirstSieves(const kernels::KernelContext& ctx, std::vector<ProductBlock>& blocks, double bound, double width,
+              int bits)
+      : ctx_(ctx),
+        steps_(kernels::rounding::steps_of(ctx.isa)),
+        blocks_(blocks),
+        width_(width),
+        interval_(width * bound),
+        bits_(bits),
+        out_(blocks[0].out - blocks[0].offset),
+        outputs_(static_cast<int64_t>(blocks.size()) * blocks[0].m * blocks[0].n),
+        patience_(patience(blocks[0])) {}
+
+  Decided run() {
+    Decided decided;
+    std::vector<Range> left;
+    if (std::isfinite(interval_)) {
+      left = by_one_bound(decided);
+    } else {
+      left = {{0, outputs_}};
+      decided.peak = std::numeric_limits<double>::infinity();
     }
-    Line& x = line(t.block, 0, t.i, b.m, b.left);
-    Line& y = line(t.block, 1, t.j, b.n, b.right);
-    const double bias = b.bias(t.i, t.j);
-    const bool exact = is_exact(b, t, x, y, bias);
-    exact_[t.block].seen += exact && t.value != 0 ? 1 : 0;
-    const bool decided = exact || magnitude_decides(t, x, y, bias);
-    if (decided) b.out[b.at(t.i, t.j)] = round_to_bits(t.value, bits_) + 0.0;
+    if (!left.empty() || decided.rest.size() > patience_) by_norms(left, decided);
     return decided;
   }
 
  private:
-  static constexpr size_t kKeptElements = size_t{1} << 22;
+  struct Range {
+    int64_t begin, end;
+  };
+  struct Norms {
+    std::vector<double> left, right;
+    double bias;  // its peak
+  };
+  static constexpr int64_t kRun = 256;  // outputs looked at together
 
-  // Valid until the next call for the same side.
-  Line& line(uint32_t block, size_t side, int64_t index, int64_t lines,
-             const std::function<void(int64_t, double*)>& read) {
-    std::vector<std::unique_ptr<Line>>& kept = kept_[2 * block + side];
-    if (kept.empty()) kept.resize(static_cast<size_t>(lines));
-    std::unique_ptr<Line>& place = kept[static_cast<size_t>(index)];
-    if (place != nullptr) return *place;
-    const int64_t k = blocks_[block].k;
-    const bool keep = kept_elements_ + static_cast<size_t>(k) <= kKeptElements;
-    kept_elements_ += keep ? static_cast<size_t>(k) : 0;
-    std::unique_ptr<Line>& to = keep ? place : spare_[side];
-    to = std::make_unique<Line>(k, index, read);
-    return *to;
+  // How many may be left before the norms, which need a pass over the operands, are cheaper than so many magnitudes.
+  static size_t patience(const ProductBlock& b) {
+    const size_t terms = 6 * static_cast<size_t>(std::max<int64_t>(b.k, 1));
+    return (b.first_operand.size() + b.second_operand.size()) / terms + 1;
   }
 
-  // Where ties come in numbers, as from images of few bits, the whole block is likely to be exact: the same rule for
-  // all its lines at once.
-  bool all_exact(uint32_t block) {
-    Exactness& e = exact_[block];
-    if (!e.known && e.seen >= kManyTies) {
-      e.known = true;
-      const ProductBlock& b = blocks_[block];
-      int quantum = quantum_of_all(b.first_operand) + quantum_of_all(b.second_operand);
-      double bias = 0;
-      for (int64_t i = 0; b.row_bias != nullptr && i < b.m; ++i) take_bias(b.row_bias[i], bias, quantum);
-      for (int64_t j = 0; b.column_bias != nullptr && j < b.n; ++j) take_bias(b.column_bias[j], bias, quantum);
-      const double scale = *std::max_element(b.row_norms.begin(), b.row_norms.end()) *
-                               *std::max_element(b.column_norms.begin(), b.column_norms.end()) +
-                           bias;
-      e.whole = scale * (1 + 0x1p-20) <= std::ldexp(1.0, quantum + 53);
+  // Returns what it did not come to.
+  std::vector<Range> by_one_bound(Decided& decided) {
+    const size_t most = patience_ / static_cast<size_t>(ctx_.pool->threads());
+    std::vector<Range> left;
+    std::mutex merging;
+    ctx_.pool->parallel_for(outputs_, 16384, [&](int64_t begin, int64_t end) {
+      std::vector<NearTie> found;
+      double peak = 0;
+      int32_t flags[kRun];
+      int64_t p = begin;
+      while (p < end && found.size() <= most) {
+        const int64_t count = std::min(end - p, kRun);
+        if (steps_.sieve(count, {interval_}, bits_, out_ + p, flags, &peak)) {
+          for (int64_t q = 0; q < count; ++q) {
+            if (flags[q] != 0) found.push_back(locate(blocks_, static_cast<uint64_t>(p + q)));
+          }
+        }
+        p += count;
+      }
+      const std::lock_guard<std::mutex> lock(merging);
+      if (p < end) left.push_back({p, end});
+      decided.rest.insert(decided.rest.end(), found.begin(), found.end());
+      decided.peak = std::max(decided.peak, peak);
+    });
+    return left;
+  }
+
+  // Looks again at what is left, and at the ranges.
+  void by_norms(const std::vector<Range>& ranges, Decided& decided) {
+    norms_.reserve(blocks_.size());
+    for (const ProductBlock& b : blocks_) norms_.push_back(norms_of(b));
+    std::vector<NearTie> rest;
+    for (const NearTie& t : decided.rest) look(t, 1, decided.peak, rest);
+    decided.rest = std::move(rest);
+    std::mutex merging;
+    for (const Range& range : ranges) {
+      ctx_.pool->parallel_for(range.end - range.begin, 16384, [&](int64_t begin, int64_t end) {
+        std::vector<NearTie> found;
+        double peak = 0;
+        for (int64_t p = range.begin + begin; p < range.begin + end;) {
+          const NearTie at = locate(blocks_, static_cast<uint64_t>(p));
+          const int64_t same_row = blocks_[at.block].columns - at.j % blocks_[at.block].columns;
+          const int64_t count = std::min({range.begin + end - p, same_row, kRun});
+          look(at, count, peak, found);
+          p += count;
+        }
+        const std::lock_guard<std::mutex> lock(merging);
+        decided.rest.insert(decided.rest.end(), found.begin(), found.end());
+        decided.peak = std::max(decided.peak, peak);
+      });
     }
-    return e.whole;
-  }
-  static int quantum_of_all(std::span<const double> values) {
-    int quantum = 1024;
-    for (double x : values) {
-      if (x != 0) quantum = std::min(quantum, quantum_of(x));
-    }
-    return quantum;
-  }
-  static void take_bias(double bias, double& largest, int& quantum) {
-    if (bias == 0) return;
-    largest = std::max(largest, std::fabs(bias));
-    quantum = std::min(quantum, quantum_of(bias));
   }
 
-  // No term is nonzero; or, of an exact tie, all terms are multiples of one power of two q and their magnitudes add up
-  // to no more than 2^53 q, so that no addition, in whatever order, can round.
-  bool is_exact(const ProductBlock& b, const NearTie& t, Line& x, Line& y, double bias) const {
-    if (t.value == 0 && bias == 0 && disjoint(x.nonzero(), y.nonzero())) return true;
-    if (t.value != 0 && !is_tie(t)) return false;
-    if (x.quantum() == INT_MAX || y.quantum() == INT_MAX) return false;
-    int quantum = x.quantum() + y.quantum();
-    if (bias != 0) quantum = std::min(quantum, quantum_of(bias));
-    return b.scale(t.i, t.j) * (1 + 0x1p-20) <= std::ldexp(1.0, quantum + 53);
+  Norms norms_of(const ProductBlock& b) const {
+    Norms n{b.left.norm_bounds(ctx_), b.right.norm_bounds(ctx_), 0};
+    for (double& norm : n.left) norm *= 1 + 2 * kSlack;
+    if (b.row_bias != nullptr) n.bias = steps_.peak(b.m, b.row_bias);
+    if (b.column_bias != nullptr) n.bias = steps_.peak(b.n, b.column_bias);
+    return n;
   }
-  bool is_tie(const NearTie& t) const {
-    const double distance = std::fabs(t.value - round_to_bits(t.value, bits_));
-    return distance == kernels::rounding::spacing(t.value, bits_) / 2;
+
+  // Outputs of one row in one piece.
+  void look(const NearTie& at, int64_t count, double& peak, std::vector<NearTie>& found) const {
+    const Norms& n = norms_[at.block];
+    const kernels::rounding::Interval interval{width_ * n.bias, width_ * n.left[static_cast<size_t>(at.i)],
+                                               n.right.data() + at.j};
+    double* x = out_ + at.position;
+    int32_t flags[kRun];
+    if (!steps_.sieve(count, interval, bits_, x, flags, &peak)) return;
+    for (int64_t q = 0; q < count; ++q) {
+      if (flags[q] == 0) continue;
+      found.push_back({at.position + static_cast<uint64_t>(q), at.block, at.i, at.j + q, x[q]});
+    }
   }
-  static bool disjoint(const std::vector<uint64_t>& x, const std::vector<uint64_t>& y) {
-    for (size_t w = 0; w < x.size(); ++w) {
-      if ((x[w] & y[w]) != 0) return false;
+
+  const kernels::KernelContext& ctx_;
+  const Steps& steps_;
+  const std::vector<ProductBlock>& blocks_;
+  const double width_, interval_;  // of the first sieve
+  const int bits_;
+  double* const out_;  // output 0 of the call
+  const int64_t outputs_;
+  const size_t patience_;
+  std::vector<Norms> norms_;  // by block
+};
+
+// A block's lines that touch a zero, a bit for each element: whether it is not zero.
+class Masks {
+ public:
+  explicit Masks(const Lines& lines) : words_(static_cast<size_t>(lines.k() + 63) / 64) {
+    std::vector<double> line(static_cast<size_t>(lines.k()));
+    bits_.resize(words_ * static_cast<size_t>(lines.count()));
+    uint64_t* to = bits_.data();
+    for (int64_t i = 0; i < lines.count(); ++i, to += words_) {
+      lines.read(i, line.data());
+      for (size_t l = 0; l < line.size(); ++l) to[l / 64] |= uint64_t{line[l] != 0} << l % 64;
+    }
+  }
+  bool disjoint(int64_t i, const Masks& other, int64_t j) const {
+    const uint64_t *a = bits_.data() + words_ * static_cast<size_t>(i),
+                   *b = other.bits_.data() + words_ * static_cast<size_t>(j);
+    for (size_t w = 0; w < words_; ++w) {
+      if ((a[w] & b[w]) != 0) return false;
     }
     return true;
   }
-  bool magnitude_decides(NearTie& t, const Line& x, const Line& y, double bias) const {
-    t.magnitude = sum_of_magnitudes(steps_, x.values(), y.values(), bias);
-    return candidates(t.value, width_, t.magnitude, bits_).one();
+
+ private:
+  size_t words_;
+  std::vector<uint64_t> bits_;
+};
+
+// The last sieve. Whether an output is decided must not depend on what else was looked at: other platforms look at
+// others. So whatever decides many at once decides what each of them alone would.
+class LastSieve {
+ public:
+  LastSieve(const kernels::KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound, double width,
+            int bits)
+      : ctx_(ctx),
+        steps_(kernels::rounding::steps_of(ctx.isa)),
+        blocks_(blocks),
+        bound_(bound),
+        width_(width),
+        bits_(bits) {}
+
+  // Rounds what is decided and removes it.
+  void operator()(std::vector<NearTie>& ties) {
+    look_at_blocks(ties);
+    std::vector<char> decided(ties.size());
+    ctx_.pool->parallel_for(static_cast<int64_t>(ties.size()), 8, [&](int64_t begin, int64_t end) {
+      Pair lines;
+      for (int64_t q = begin; q < end; ++q) {
+        NearTie& t = ties[static_cast<size_t>(q)];
+        if (q + 1 < end) blocks_[t.block].right.prefetch(ties[static_cast<size_t>(q + 1)].j);
+        if (!decides(t, lines)) continue;
+        decided[static_cast<size_t>(q)] = 1;
+        const ProductBlock& b = blocks_[t.block];
+        b.out[b.at(t.i, t.j)] = round_to_bits(t.value, bits_) + 0.0;
+      }
+    });
+    size_t q = 0;
+    std::erase_if(ties, [&](const NearTie&) { return decided[q++] != 0; });
   }
 
-  const Steps& steps_;
-  std::vector<ProductBlock>& blocks_;
-  double width_;
-  int bits_;
-  size_t kept_elements_ = 0;
-  struct Exactness {
-    int seen = 0;  // exact ties
-    bool known = false, whole = false;
+ private:
+  struct Pair {
+    std::vector<double> left, right;
+    std::vector<Lines::Place> nonzero;  // of the right side's elements, where a left line has a term
+    uint32_t nonzero_block = 0;
+    int64_t nonzero_line = -1;
   };
-  static constexpr int kManyTies = 32;
-  std::vector<Exactness> exact_;                          // by block
-  std::vector<std::vector<std::unique_ptr<Line>>> kept_;  // by block and side
-  std::unique_ptr<Line> spare_[2];
+  // What is known of a block as a whole.
+  struct Whole {
+    int64_t zeros = 0, ties = 0;
+    bool exact = false;
+    std::optional<Masks> left, right;
+  };
+
+  void look_at_blocks(const std::vector<NearTie>& ties) {
+    whole_.resize(blocks_.size());
+    for (const NearTie& t : ties) {
+      whole_[t.block].zeros += t.value == 0 ? 1 : 0;
+      whole_[t.block].ties += is_tie(t) ? 1 : 0;
+    }
+    for (size_t b = 0; b < blocks_.size(); ++b) {
+      const ProductBlock& block = blocks_[b];
+      Whole& w = whole_[b];
+      // As from images of few bits.
+      if (w.ties >= 32) w.exact = adds_exactly(bound_, quantum_of_block(block));
+      if (block.k * (block.m + block.n) <= 16 * w.zeros) {
+        w.left.emplace(block.left);
+        w.right.emplace(block.right);
+      }
+    }
+  }
+
+  static int quantum_of_block(const ProductBlock& b) {
+    const int first = quantum_of_all(b.first_operand), second = quantum_of_all(b.second_operand);
+    int quantum = first == INT_MAX || second == INT_MAX ? INT_MAX : first + second;
+    if (b.row_bias != nullptr) quantum = std::min(quantum, quantum_of_all({b.row_bias, static_cast<size_t>(b.m)}));
+    if (b.column_bias != nullptr)
+      quantum = std::min(quantum, quantum_of_all({b.column_bias, static_cast<size_t>(b.n)}));
+    return quantum;
+  }
+
+  // Sets the magnitude of what it does not decide.
+  bool decides(NearTie& t, Pair& lines) const {
+    const ProductBlock& b = blocks_[t.block];
+    const Whole& w = whole_[t.block];
+    const double bias = b.bias(t.i, t.j);
+    const bool tie = is_tie(t);
+    if (tie && w.exact) return true;
+    if (t.value == 0 && bias == 0 && (w.left ? w.left->disjoint(t.i, *w.right, t.j) : no_terms(b, t, lines)))
+      return true;
+    lines.left.resize(static_cast<size_t>(b.k));
+    lines.right.resize(static_cast<size_t>(b.k));
+    b.left.read(t.i, lines.left.data());
+    b.right.read(t.j, lines.right.data());
+    t.magnitude = steps_.magnitudes(b.k, lines.left.data(), lines.right.data()) + std::fabs(bias);
+    if (candidates(t.value, width_, t.magnitude, bits_).one()) return true;
+    if (!tie && t.value != 0) return false;
+    int quantum = bias != 0 ? quantum_of(bias) : INT_MAX;
+    const int left = quantum_of_all(lines.left), right = quantum_of_all(lines.right);
+    if (left != INT_MAX && right != INT_MAX) quantum = std::min(quantum, left + right);
+    return adds_exactly(t.magnitude, quantum);
+  }
+
+  bool no_terms(const ProductBlock& b, const NearTie& t, Pair& lines) const {
+    if (lines.nonzero_line != t.i || lines.nonzero_block != t.block) {
+      lines.left.resize(static_cast<size_t>(b.k));
+      b.left.read(t.i, lines.left.data());
+      lines.nonzero.clear();
+      for (int64_t l = 0; l < b.k; ++l) {
+        if (lines.left[static_cast<size_t>(l)] != 0) lines.nonzero.push_back(b.right.place(l));
+      }
+      lines.nonzero_line = t.i;
+      lines.nonzero_block = t.block;
+    }
+    return b.right.all_zero(t.j, lines.nonzero);
+  }
+  bool is_tie(const NearTie& t) const {
+    const double distance = std::fabs(t.value - round_to_bits(t.value, bits_));
+    return distance != 0 && distance == kernels::rounding::spacing(t.value, bits_) / 2;
+  }
+
+  const kernels::KernelContext& ctx_;
+  const Steps& steps_;
+  const std::vector<ProductBlock>& blocks_;
+  const double bound_, width_;
+  const int bits_;
+  std::vector<Whole> whole_;
 };
 
 }  // namespace
@@ -219,56 +325,49 @@ double most_expected_corrections(const LogCounts& counts) {
   return mean + 6 * std::sqrt(mean) + 12;
 }
 
-std::vector<NearTie> round_decided(const kernels::KernelContext& ctx, std::vector<ProductBlock>& blocks, double width,
-                                   int bits) {
-  const Steps& steps = kernels::rounding::steps_of(ctx.isa);
-  std::vector<NearTie> all;
-  std::mutex merging;
-  for (size_t b = 0; b < blocks.size(); ++b) {
-    const Scan scan{steps, blocks[b], static_cast<uint32_t>(b), width, bits};
-    ctx.pool->parallel_for(blocks[b].m, 16384 / (blocks[b].n + 1) + 1, [&](int64_t begin, int64_t end) {
-      std::vector<NearTie> own;
-      for (int64_t i = begin; i < end; ++i) scan.row(i, own);
-      const std::lock_guard<std::mutex> lock(merging);
-      all.insert(all.end(), own.begin(), own.end());
-    });
-  }
-  SecondSieve second(steps, blocks, width, bits);
-  std::erase_if(all, [&](NearTie& t) { return second.decides(t); });
-  std::sort(all.begin(), all.end(), [](const NearTie& a, const NearTie& b) { return a.position < b.position; });
-  return all;
+double magnitude_bound(int64_t k, double left_peak, double right_peak, double bias_peak) {
+  return (static_cast<double>(k) * left_peak * right_peak + bias_peak) * (1 + kSlack);
+}
+
+Decided round_decided(const kernels::KernelContext& ctx, std::vector<ProductBlock>& blocks, double bound, double width,
+                      int bits) {
+  FirstSieves first(ctx, blocks, bound, width, bits);
+  Decided decided = first.run();
+  if (decided.rest.empty()) return decided;
+  LastSieve{ctx, blocks, bound, width, bits}(decided.rest);
+  std::sort(decided.rest.begin(), decided.rest.end(),
+            [](const NearTie& a, const NearTie& b) { return a.position < b.position; });
+  return decided;
 }
 
 double magnitude_of(const ProductBlock& block, int64_t i, int64_t j) {
   const Steps& steps = kernels::rounding::steps_of(kernels::Isa::kPortable);  // every one gives the same
-  return sum_of_magnitudes(steps, Line(block.k, i, block.left).values(), Line(block.k, j, block.right).values(),
-                           block.bias(i, j));
+  std::vector<double> left(static_cast<size_t>(block.k)), right(left.size());
+  block.left.read(i, left.data());
+  block.right.read(j, right.data());
+  return steps.magnitudes(block.k, left.data(), right.data()) + std::fabs(block.bias(i, j));
 }
 
 NearTie locate(const std::vector<ProductBlock>& blocks, uint64_t position) {
+  const ProductBlock& first = blocks.front();
   const auto p = static_cast<int64_t>(position);
-  for (size_t b = 0; b < blocks.size(); ++b) {
-    const ProductBlock& block = blocks[b];
-    const int64_t within = p - block.offset;
-    if (within < 0 || block.m == 0 || block.n == 0) continue;
-    // Images of a convolution lie column_stride apart, rows of a matrix row_stride.
-    const int64_t image = block.column_stride > 0 ? within / block.column_stride : 0;
-    const int64_t rest = block.column_stride > 0 ? within % block.column_stride : within;
-    const int64_t i = rest / block.row_stride, j = image * block.columns + rest % block.row_stride;
-    if (i < block.m && rest % block.row_stride < block.columns && j < block.n) {
-      return {position, static_cast<uint32_t>(b), i, j, block.out[block.at(i, j)]};
-    }
-  }
-  ISOBIT_CHECK(false);
-  return {};
+  // Images of a convolution lie column_stride apart, and in each the groups one after the other; as do matrices.
+  const int64_t image = first.column_stride > 0 ? p / first.column_stride : 0;
+  const int64_t rest = p - image * first.column_stride, size = first.m * first.columns;
+  const auto index = static_cast<size_t>(rest / size);
+  ISOBIT_CHECK(index < blocks.size());
+  const ProductBlock& block = blocks[index];
+  const int64_t within = rest % size, i = within / first.columns, j = image * first.columns + within % first.columns;
+  ISOBIT_CHECK(j < block.n && block.offset + block.at(i, j) == p);
+  return {position, static_cast<uint32_t>(index), i, j, block.out[block.at(i, j)]};
 }
 
 // Sum2 of T. Ogita, S. M. Rump and S. Oishi, Accurate sum and dot product, SIAM J. Sci. Comput. 26, 2005; products of
 // float32 values are exact.
 ExactValue evaluate_exactly(const ProductBlock& block, int64_t i, int64_t j) {
   std::vector<double> a(static_cast<size_t>(block.k)), b(a.size());
-  block.left(i, a.data());
-  block.right(j, b.data());
+  block.left.read(i, a.data());
+  block.right.read(j, b.data());
   double high = block.bias(i, j), low = 0;
   for (size_t l = 0; l < a.size(); ++l) {
     const double p = a[l] * b[l], sum = high + p, z = sum - high;

@@ -10,9 +10,9 @@
 //   an entry is superfluous where round(y - w) == round(y + w),    w = 3 d + 8.
 // e = d / 2 + 1 bounds the distance of one platform's result from the exact value.
 //
-// Looked for in two sieves: with the product of 2-norms in place of the magnitude, which is never less (Cauchy-Schwarz)
-// and needs no term; then, what is left, with the magnitude itself, which for sparse or cancelling operands is far
-// less.
+// Looked for in three sieves, each with a magnitude that is never less than the next one's: one bound for all outputs,
+// from the operands' peaks, which costs next to nothing; where it leaves much, the product of the lines' 2-norms
+// (Cauchy-Schwarz); and what is left, with the magnitude itself. What is found depends on the last one alone.
 #pragma once
 
 #include <cstdint>
@@ -36,11 +36,20 @@ struct NearTie {
   double magnitude = 0;  // as above
 };
 
-// Rounds every output of the blocks that is decided within `width` times its magnitude, in place, and returns the
-// others, sorted by position, left as they were. Zeros and exact ties that every platform must compute exactly are
-// decided too.
-std::vector<NearTie> round_decided(const kernels::KernelContext& ctx, std::vector<ProductBlock>& blocks, double width,
-                                   int bits);
+struct Decided {
+  std::vector<NearTie> rest;  // what is not, sorted by position, left as it was
+  double peak = 0;            // no output is larger in magnitude, whatever the rest is rounded to; infinity if unknown
+};
+
+// Rounds every output of the blocks that is decided within `width` times its magnitude, in place. Also decided,
+// whatever the width: infinities and NaN, which no order of a sum of float32 products can bring about or avoid; zeros
+// and ties that every platform must compute exactly. `bound`: at least the magnitude of every output; infinity if
+// unknown. REQUIRES the blocks of one call.
+Decided round_decided(const kernels::KernelContext& ctx, std::vector<ProductBlock>& blocks, double bound, double width,
+                      int bits);
+
+// At least the magnitude of every output, from the peaks of the operands and of the bias (0 for none).
+double magnitude_bound(int64_t k, double left_peak, double right_peak, double bias_peak);
 
 // The sum of magnitudes of the terms and bias of an output: eight lanes, term l in lane l % 8, then the lanes in
 // ascending order, then the bias.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <string_view>
 
 #include "isobit/kernels/rounding/steps.h"
@@ -52,21 +53,36 @@ std::vector<LoggedOutput> logged_outputs(const graph::Graph& graph, bool ovt) {
   return outputs;
 }
 
-void RoundingStage::round_output(KernelCall& call, int output) const {
+void RoundingStage::round_output(KernelCall& call, int output) {
   Tensor& tensor = call.outputs[static_cast<size_t>(output)];
   double* data = tensor.data<double>();
   const bool no_sign = is_inner_product(call.node.op);
   const kernels::rounding::Steps& steps = kernels::rounding::steps_of(call.ctx.isa);
+  double peak = 0;
+  std::mutex merging;
   call.ctx.pool->parallel_for(tensor.elements(), 1 << 14, [&](int64_t begin, int64_t end) {
-    steps.round(end - begin, data + begin, bits_);
-    if (no_sign) {
-      for (int64_t i = begin; i < end; ++i) data[i] += 0.0;
-    }
+    const double own = steps.round(end - begin, data + begin, bits_);
+    for (int64_t i = begin; no_sign && i < end; ++i) data[i] += 0.0;
+    const std::lock_guard<std::mutex> lock(merging);
+    peak = std::max(peak, own);
   });
+  peaks_.set(call.node.outputs[static_cast<size_t>(output)], peak);
+}
+
+std::vector<NearTie> RoundingStage::round_decided_outputs(KernelCall& call, std::vector<ProductBlock>& blocks,
+                                                          double width) {
+  const auto peak = [&](int i) { return peaks_.of(call.ctx, call.node.inputs[static_cast<size_t>(i)], call.in(i)); };
+  const double bound = magnitude_bound(blocks[0].k, peak(0), peak(1), call.has(2) ? peak(2) : 0);
+  Decided decided = round_decided(call.ctx, blocks, bound, width, bits_);
+  peaks_.set(call.node.outputs[0], decided.peak);
+  return std::move(decided.rest);
 }
 
 Status RoundingStage::apply(size_t, KernelCall& call) {
-  if (only_moves_values(call.node.op)) return {};
+  if (only_moves_values(call.node.op)) {
+    peaks_.set_of_moved(call);
+    return {};
+  }
   for (size_t o = 0; o < call.outputs.size(); ++o) {
     const Tensor& tensor = call.outputs[o];
     if (tensor.defined() && tensor.dtype() == DType::kFloat64) round_output(call, static_cast<int>(o));

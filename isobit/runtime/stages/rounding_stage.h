@@ -16,6 +16,8 @@
 
 #include "isobit/runtime/executor.h"
 #include "isobit/runtime/kernel_call.h"
+#include "isobit/runtime/stages/near_ties.h"
+#include "isobit/runtime/stages/peaks.h"
 #include "isobit/runtime/stages/step_log.h"
 
 namespace isobit::runtime {
@@ -47,13 +49,19 @@ std::vector<LoggedOutput> logged_outputs(const graph::Graph& graph, bool ovt);
 class RoundingStage : public Stage {
  public:
   explicit RoundingStage(int bits) : bits_(bits) {}
+  void begin_run(const graph::Graph& graph) override { peaks_.begin(graph); }
   Status apply(size_t index, KernelCall& call) override;
 
  protected:
   // Rounds an output whose value depends on no platform, or on nothing that is logged.
-  void round_output(KernelCall& call, int output) const;
+  void round_output(KernelCall& call, int output);
+  // round_decided of near_ties.h for an inner product, with what is known of its operands.
+  std::vector<NearTie> round_decided_outputs(KernelCall& call, std::vector<ProductBlock>& blocks, double width);
 
   int bits_;
+
+ private:
+  Peaks peaks_;
 };
 
 }  // namespace isobit::runtime

@@ -71,7 +71,7 @@ Status SparseRecorder::apply(size_t index, KernelCall& call) {
   if (products_++ == (products_before_ == 0 ? 0 : step_ % products_before_)) {
     ISOBIT_RETURN_IF_ERROR(check_one_output(call, blocks, d, (step_ + 1) * 0x9e3779b97f4a7c15ull));
   }
-  const std::vector<NearTie> ties = round_decided(call.ctx, blocks, trainer_width(d), bits_);
+  const std::vector<NearTie> ties = round_decided_outputs(call, blocks, trainer_width(d));
   LogCounts& counts = counts_[call.node.op];
   counts.elements += static_cast<uint64_t>(call.out().elements());
   counts.entries += ties.size();
@@ -140,7 +140,7 @@ Status SparseFollower::follow(KernelCall& call, std::vector<ProductBlock>& block
     NearTie& t = logged.back();
     t.magnitude = magnitude_of(blocks[t.block], t.i, t.j);
   }
-  const std::vector<NearTie> needed = round_decided(call.ctx, blocks, auditor_width(d), bits_);
+  const std::vector<NearTie> needed = round_decided_outputs(call, blocks, auditor_width(d));
   LogCounts& counts = counts_[call.node.op];
   counts.elements += static_cast<uint64_t>(call.out().elements());
   counts.entries += entries.size();

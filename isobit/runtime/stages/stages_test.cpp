@@ -66,6 +66,7 @@ class Disturbed final : public Stage {
  public:
   Disturbed(Stage& inner, const RoundingRules& rules, uint64_t seed, double reach = 1)
       : inner_(inner), rules_(rules), random_(seed), reach_(reach) {}
+  void begin_run(const Graph& graph) override { inner_.begin_run(graph); }
   Status apply(size_t index, KernelCall& call) override {
     for (const ProductBlock& b : is_inner_product(call.node.op) ? product_blocks(call) : std::vector<ProductBlock>{}) {
       const double e = rules_.divergence_of(call.node.op, b.k) / 2 * kUnit * reach_;
@@ -115,17 +116,32 @@ class CheckBlocks final : public Stage {
   Status apply(size_t, KernelCall& call) override {
     std::vector<int> seen(static_cast<size_t>(call.out().elements()), 0);
     const std::vector<ProductBlock> blocks = product_blocks(call);
+    Peaks peaks;
+    const auto peak = [&](int i) { return peaks.of(call.ctx, graph::kNoValue, call.in(i)); };
+    const double bound = magnitude_bound(blocks[0].k, peak(0), peak(1), call.has(2) ? peak(2) : 0);
     for (size_t q = 0; q < blocks.size(); ++q) {
       const ProductBlock& b = blocks[q];
       std::vector<double> left(static_cast<size_t>(b.k)), right(left.size());
+      const std::vector<double> left_norms = b.left.norm_bounds(call.ctx), right_norms = b.right.norm_bounds(call.ctx);
+      EXPECT_EQ(b.left.count(), b.m);
+      EXPECT_EQ(b.right.count(), b.n);
+      EXPECT_EQ(b.left.k(), b.k);
+      EXPECT_EQ(b.right.k(), b.k);
       for (int64_t i = 0; i < b.m; ++i) {
         for (int64_t j = 0; j < b.n; ++j) {
-          b.left(i, left.data());
-          b.right(j, right.data());
+          b.left.read(i, left.data());
+          b.right.read(j, right.data());
+          for (size_t l = 0; l < left.size(); ++l) {
+            const auto at = static_cast<int64_t>(l);
+            EXPECT_EQ(left[l] == 0, b.left.all_zero(i, {b.left.place(at)})) << call.node.op;
+            EXPECT_EQ(right[l] == 0, b.right.all_zero(j, {b.right.place(at)})) << call.node.op;
+          }
           double magnitudes = std::fabs(b.bias(i, j));
           for (size_t l = 0; l < left.size(); ++l) magnitudes += std::fabs(left[l] * right[l]);
           EXPECT_NEAR(magnitudes, magnitude_of(b, i, j), 1e-12 * magnitudes);
-          EXPECT_LE(magnitudes, b.scale(i, j) * (1 + 0x1p-40)) << call.node.op;
+          const double norms = left_norms[static_cast<size_t>(i)] * right_norms[static_cast<size_t>(j)];
+          EXPECT_LE(magnitudes, (norms + std::fabs(b.bias(i, j))) * (1 + 0x1p-40)) << call.node.op;
+          EXPECT_LE(magnitudes, bound) << call.node.op;
           const double x = b.out[b.at(i, j)];
           EXPECT_NEAR(evaluate_exactly(b, i, j).high, x, 1e-12 * magnitudes) << call.node.op;
           const auto position = static_cast<uint64_t>(b.offset + b.at(i, j));
