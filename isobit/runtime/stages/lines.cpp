@@ -51,21 +51,22 @@ Lines::Place Lines::place(int64_t l) const {
   return {l / w.positions() * w.image_stride, narrow(p / w.width()), narrow(p % w.width())};
 }
 
-bool Lines::all_zero(int64_t line, const std::vector<Place>& places) const {
+void Lines::gather(int64_t line, const std::vector<Place>& places, double* to) const {
   const Windows& w = windows_;
   if (kind_ == Kind::kGrouped) {
     const double* from = data_ + line * line_stride_;
-    return std::all_of(places.begin(), places.end(), [&](const Place& p) { return from[p.offset] == 0; });
+    for (const Place& p : places) *to++ = from[p.offset];
+    return;
   }
   const bool by_position = kind_ == Kind::kWindows;
   const int64_t inner = by_position ? line % w.positions() : line % w.taps();
   const int64_t width = by_position ? w.width() : w.columns.taps, y = inner / width, x = inner % width;
   const double* from = data_ + (by_position ? line / w.positions() * w.image_stride : line / w.taps() * w.plane());
-  return std::all_of(places.begin(), places.end(), [&](const Place& p) {
+  for (const Place& p : places) {
     const int64_t row = by_position ? w.row(p.row, y) : w.row(y, p.row);
     const int64_t column = by_position ? w.column(p.column, x) : w.column(x, p.column);
-    return row < 0 || column < 0 || from[p.offset + row * w.plane_width() + column] == 0;
-  });
+    *to++ = row < 0 || column < 0 ? 0.0 : from[p.offset + row * w.plane_width() + column];
+  }
 }
 
 void Lines::prefetch(int64_t line) const {

@@ -71,7 +71,8 @@ class Lines {
     int32_t row = 0, column = 0;
   };
   Place place(int64_t l) const;
-  bool all_zero(int64_t line, const std::vector<Place>& places) const;
+  // to[q] = the element of the line at places[q].
+  void gather(int64_t line, const std::vector<Place>& places, double* to) const;
   // For each line a number that is at least its 2-norm, but for 2^-20 of it, and zero if all its elements are.
   std::vector<double> norm_bounds(const kernels::KernelContext& ctx) const;
 

@@ -9,10 +9,6 @@
 //   a trainer writes one where round(x - w) != round(x + w),       w = 2 d + 4, which covers every such y;
 //   an entry is superfluous where round(y - w) == round(y + w),    w = 3 d + 8.
 // e = d / 2 + 1 bounds the distance of one platform's result from the exact value.
-//
-// Looked for in three sieves, each with a magnitude that is never less than the next one's: one bound for all outputs,
-// from the operands' peaks, which costs next to nothing; where it leaves much, the product of the lines' 2-norms
-// (Cauchy-Schwarz); and what is left, with the magnitude itself. What is found depends on the last one alone.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +41,8 @@ struct Decided {
 // whatever the width: infinities and NaN, which no order of a sum of float32 products can bring about or avoid; zeros
 // and ties that every platform must compute exactly. `bound`: at least the magnitude of every output; infinity if
 // unknown. REQUIRES the blocks of one call.
-Decided round_decided(const kernels::KernelContext& ctx, std::vector<ProductBlock>& blocks, double bound, double width,
-                      int bits);
+Decided round_decided(const kernels::KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound,
+                      double width, int bits);
 
 // At least the magnitude of every output, from the peaks of the operands and of the bias (0 for none).
 double magnitude_bound(int64_t k, double left_peak, double right_peak, double bias_peak);

@@ -38,23 +38,6 @@ double said_value(const SparseEntry& entry, double y, int bits) {
 
 }  // namespace
 
-Status check_one_output(const KernelCall& call, const std::vector<ProductBlock>& blocks, double d, uint64_t draw) {
-  if (blocks.empty()) return {};
-  const ProductBlock& b = blocks[draw % blocks.size()];
-  if (b.m == 0 || b.n == 0) return {};
-  const auto i = static_cast<int64_t>((draw >> 8) % static_cast<uint64_t>(b.m));
-  const auto j = static_cast<int64_t>((draw >> 32) % static_cast<uint64_t>(b.n));
-  const double x = b.out[b.at(i, j)], magnitude = magnitude_of(b, i, j);
-  const ExactValue z = evaluate_exactly(b, i, j);
-  const double distance = std::fabs((x - z.high) - z.low);
-  if (!(distance > exact_width(d) * magnitude)) return {};
-  return unavailable(text_of("this platform is beyond the job's error bound: ", call.node.name, " (", call.node.op,
-                             "), row ", i, ", column ", j, ": off the exact value by ", distance / magnitude / kUnit,
-                             " x 2^-53 of its magnitude, allowed ", d / 2 + 1,
-                             "; calibrate the job's [rounding] divergences with "
-                             "`isobit thresholds`, or take another platform"));
-}
-
 void SparseRecorder::begin_step(uint64_t step) {
   step_ = step;
   products_before_ = products_;

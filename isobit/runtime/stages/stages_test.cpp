@@ -133,8 +133,11 @@ class CheckBlocks final : public Stage {
           b.right.read(j, right.data());
           for (size_t l = 0; l < left.size(); ++l) {
             const auto at = static_cast<int64_t>(l);
-            EXPECT_EQ(left[l] == 0, b.left.all_zero(i, {b.left.place(at)})) << call.node.op;
-            EXPECT_EQ(right[l] == 0, b.right.all_zero(j, {b.right.place(at)})) << call.node.op;
+            double alone = 0;
+            b.left.gather(i, {b.left.place(at)}, &alone);
+            EXPECT_EQ(left[l], alone) << call.node.op;
+            b.right.gather(j, {b.right.place(at)}, &alone);
+            EXPECT_EQ(right[l], alone) << call.node.op;
           }
           double magnitudes = std::fabs(b.bias(i, j));
           for (size_t l = 0; l < left.size(); ++l) magnitudes += std::fabs(left[l] * right[l]);

@@ -1,0 +1,152 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+
+#include "isobit/kernels/rounding/round_to_bits.h"
+#include "isobit/kernels/rounding/steps.h"
+#include "isobit/runtime/stages/sieves.h"
+
+namespace isobit::runtime {
+namespace {
+
+using kernels::rounding::Steps;
+
+// The first two sieves, over the output as one piece.
+class FirstSieves {
+ public:
+  FirstSieves(const kernels::KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound, double width,
+              int bits)
+      : ctx_(ctx),
+        steps_(kernels::rounding::steps_of(ctx.isa)),
+        blocks_(blocks),
+        width_(width),
+        interval_(width * bound),
+        bits_(bits),
+        out_(blocks[0].out - blocks[0].offset),
+        outputs_(static_cast<int64_t>(blocks.size()) * blocks[0].m * blocks[0].n),
+        patience_(patience(blocks[0])) {}
+
+  Decided run() {
+    Decided decided;
+    std::vector<Range> left;
+    if (std::isfinite(interval_)) {
+      left = by_one_bound(decided);
+    } else {
+      left = {{0, outputs_}};
+      decided.peak = std::numeric_limits<double>::infinity();
+    }
+    if (!left.empty() || decided.rest.size() > patience_) by_norms(left, decided);
+    return decided;
+  }
+
+ private:
+  struct Range {
+    int64_t begin, end;
+  };
+  struct Norms {
+    std::vector<double> left, right;
+    double bias;  // its peak
+  };
+  static constexpr int64_t kRun = 256;  // outputs looked at together
+
+  // How many may be left before the norms, which need a pass over the operands, are cheaper than so many magnitudes.
+  static size_t patience(const ProductBlock& b) {
+    const size_t terms = 6 * static_cast<size_t>(std::max<int64_t>(b.k, 1));
+    return (b.first_operand.size() + b.second_operand.size()) / terms + 1;
+  }
+
+  // Returns what it did not come to.
+  std::vector<Range> by_one_bound(Decided& decided) {
+    const size_t most = patience_ / static_cast<size_t>(ctx_.pool->threads());
+    std::vector<Range> left;
+    std::mutex merging;
+    ctx_.pool->parallel_for(outputs_, 16384, [&](int64_t begin, int64_t end) {
+      std::vector<NearTie> found;
+      double peak = 0;
+      int32_t flags[kRun];
+      int64_t p = begin;
+      while (p < end && found.size() <= most) {
+        const int64_t count = std::min(end - p, kRun);
+        if (steps_.sieve(count, {interval_}, bits_, out_ + p, flags, &peak)) {
+          for (int64_t q = 0; q < count; ++q) {
+            if (flags[q] != 0) found.push_back(locate(blocks_, static_cast<uint64_t>(p + q)));
+          }
+        }
+        p += count;
+      }
+      const std::lock_guard<std::mutex> lock(merging);
+      if (p < end) left.push_back({p, end});
+      decided.rest.insert(decided.rest.end(), found.begin(), found.end());
+      decided.peak = std::max(decided.peak, peak);
+    });
+    return left;
+  }
+
+  // Looks again at what is left, and at the ranges.
+  void by_norms(const std::vector<Range>& ranges, Decided& decided) {
+    norms_.reserve(blocks_.size());
+    for (const ProductBlock& b : blocks_) norms_.push_back(norms_of(b));
+    std::vector<NearTie> rest;
+    for (const NearTie& t : decided.rest) look(t, 1, decided.peak, rest);
+    decided.rest = std::move(rest);
+    std::mutex merging;
+    for (const Range& range : ranges) {
+      ctx_.pool->parallel_for(range.end - range.begin, 16384, [&](int64_t begin, int64_t end) {
+        std::vector<NearTie> found;
+        double peak = 0;
+        for (int64_t p = range.begin + begin; p < range.begin + end;) {
+          const NearTie at = locate(blocks_, static_cast<uint64_t>(p));
+          const int64_t same_row = blocks_[at.block].columns - at.j % blocks_[at.block].columns;
+          const int64_t count = std::min({range.begin + end - p, same_row, kRun});
+          look(at, count, peak, found);
+          p += count;
+        }
+        const std::lock_guard<std::mutex> lock(merging);
+        decided.rest.insert(decided.rest.end(), found.begin(), found.end());
+        decided.peak = std::max(decided.peak, peak);
+      });
+    }
+  }
+
+  Norms norms_of(const ProductBlock& b) const {
+    Norms n{b.left.norm_bounds(ctx_), b.right.norm_bounds(ctx_), 0};
+    for (double& norm : n.left) norm *= 1 + 2 * kSlack;
+    if (b.row_bias != nullptr) n.bias = steps_.peak(b.m, b.row_bias);
+    if (b.column_bias != nullptr) n.bias = steps_.peak(b.n, b.column_bias);
+    return n;
+  }
+
+  // Outputs of one row in one piece.
+  void look(const NearTie& at, int64_t count, double& peak, std::vector<NearTie>& found) const {
+    const Norms& n = norms_[at.block];
+    const kernels::rounding::Interval interval{width_ * n.bias, width_ * n.left[static_cast<size_t>(at.i)],
+                                               n.right.data() + at.j};
+    double* x = out_ + at.position;
+    int32_t flags[kRun];
+    if (!steps_.sieve(count, interval, bits_, x, flags, &peak)) return;
+    for (int64_t q = 0; q < count; ++q) {
+      if (flags[q] == 0) continue;
+      found.push_back({at.position + static_cast<uint64_t>(q), at.block, at.i, at.j + q, x[q]});
+    }
+  }
+
+  const kernels::KernelContext& ctx_;
+  const Steps& steps_;
+  const std::vector<ProductBlock>& blocks_;
+  const double width_, interval_;  // of the first sieve
+  const int bits_;
+  double* const out_;  // output 0 of the call
+  const int64_t outputs_;
+  const size_t patience_;
+  std::vector<Norms> norms_;  // by block
+};
+
+}  // namespace
+
+Decided first_sieves(const kernels::KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound,
+                     double width, int bits) {
+  return FirstSieves(ctx, blocks, bound, width, bits).run();
+}
+
+}  // namespace isobit::runtime
