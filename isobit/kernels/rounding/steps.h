@@ -9,7 +9,7 @@ namespace isobit::kernels::rounding {
 
 // Half the width of an interval around value j: width + scale * norms[j].
 struct Interval {
-  double width;
+  double width;  // finite
   double scale = 0;
   const double* norms = nullptr;  // null for none
 };
@@ -20,9 +20,9 @@ struct Steps {
   // x[i] = round_to_bits(x[i], bits). Returns the peak of the rounded values.
   double (*round)(int64_t n, double* x, int bits);
   // x[j] becomes the value that both ends of [x - w, x + w] round to, w as the interval says, +0 for a zero of either
-  // sign; where they round differently flags[j] != 0 and x[j] stays. Infinities and NaN are never flagged. Returns
-  // whether any is. *peak becomes at least the peak of all ends, rounded.
-  bool (*sieve)(int64_t n, const Interval& interval, int bits, double* x, int32_t* flags, double* peak);
+  // sign; where they round differently x[j] stays and j is written to `undecided`, ascending. Infinities and NaN are
+  // rounded. Returns how many are undecided. *peak becomes at least the peak of all ends, rounded.
+  int64_t (*sieve)(int64_t n, const Interval& interval, int bits, double* x, int32_t* undecided, double* peak);
   // x[i] = round_to_bits(x[i], bits); against[i] != 0 where decisions[i] is 0 and it was rounded up, or 2 and it was
   // rounded down. Returns whether any is.
   bool (*compare)(int64_t n, const uint8_t* decisions, int bits, double* x, uint8_t* against);

@@ -64,15 +64,12 @@ class FirstSieves {
     ctx_.pool->parallel_for(outputs_, 16384, [&](int64_t begin, int64_t end) {
       std::vector<NearTie> found;
       double peak = 0;
-      int32_t flags[kRun];
+      int32_t undecided[kRun];
       int64_t p = begin;
       while (p < end && found.size() <= most) {
         const int64_t count = std::min(end - p, kRun);
-        if (steps_.sieve(count, {interval_}, bits_, out_ + p, flags, &peak)) {
-          for (int64_t q = 0; q < count; ++q) {
-            if (flags[q] != 0) found.push_back(locate(blocks_, static_cast<uint64_t>(p + q)));
-          }
-        }
+        const int64_t some = steps_.sieve(count, {interval_}, bits_, out_ + p, undecided, &peak);
+        for (int64_t q = 0; q < some; ++q) found.push_back(locate(blocks_, static_cast<uint64_t>(p + undecided[q])));
         p += count;
       }
       const std::lock_guard<std::mutex> lock(merging);
@@ -123,11 +120,11 @@ class FirstSieves {
     const kernels::rounding::Interval interval{width_ * n.bias, width_ * n.left[static_cast<size_t>(at.i)],
                                                n.right.data() + at.j};
     double* x = out_ + at.position;
-    int32_t flags[kRun];
-    if (!steps_.sieve(count, interval, bits_, x, flags, &peak)) return;
-    for (int64_t q = 0; q < count; ++q) {
-      if (flags[q] == 0) continue;
-      found.push_back({at.position + static_cast<uint64_t>(q), at.block, at.i, at.j + q, x[q]});
+    int32_t undecided[kRun];
+    const int64_t some = steps_.sieve(count, interval, bits_, x, undecided, &peak);
+    for (int64_t q = 0; q < some; ++q) {
+      const int64_t p = undecided[q];
+      found.push_back({at.position + static_cast<uint64_t>(p), at.block, at.i, at.j + p, x[p]});
     }
   }
 
