@@ -96,7 +96,8 @@ TEST(Steps, AllInstructionSetsRoundAlike) {
     for (int bits : {22, 26, 31, 32}) {
       std::vector<double> x = values(4099, 3), expected = x;
       for (double& v : expected) v = round_to_bits(v, bits);
-      steps.round(static_cast<int64_t>(x.size()), x.data(), bits);
+      Extent extent;
+      steps.round(static_cast<int64_t>(x.size()), x.data(), bits, &extent);
       EXPECT_TRUE(testing::same_bits(expected, x)) << name_of(isa) << ", " << bits << " bits";
     }
   }
@@ -119,9 +120,10 @@ TEST(Steps, ASieveLeavesWhatItsEndsRoundApart) {
             Interval{0x1p-26, 0x1p-10, norms.data()}}) {
         std::vector<double> x = from;
         std::vector<int32_t> undecided(n);
-        double peak = 0, expected_peak = 0;
+        double expected_peak = 0, lower = 0;
+        Extent extent;
         undecided.resize(static_cast<size_t>(
-            steps_of(isa).sieve(static_cast<int64_t>(n), interval, bits, x.data(), undecided.data(), &peak)));
+            steps_of(isa).sieve(static_cast<int64_t>(n), interval, bits, x.data(), undecided.data(), &extent)));
         std::vector<int32_t> expected;
         for (size_t j = 0; j < n; ++j) {
           const double width = interval.width + (interval.norms != nullptr ? interval.scale * norms[j] : 0.0);
@@ -131,27 +133,42 @@ TEST(Steps, ASieveLeavesWhatItsEndsRoundApart) {
           if (apart) expected.push_back(static_cast<int32_t>(j));
           for (double end : {low, high}) expected_peak = std::max(expected_peak, magnitude_or_infinity(end));
           const double decided = std::isfinite(from[j]) ? low : round_to_bits(from[j], bits);
+          lower += low * low;
           ASSERT_EQ(bits_of(apart ? from[j] : decided), bits_of(x[j])) << from[j];
         }
         ASSERT_EQ(undecided, expected);
-        ASSERT_EQ(peak, expected_peak);
+        ASSERT_EQ(extent.peak, expected_peak);
+        ASSERT_FALSE(extent.squares < lower * (1 - 0x1p-40));
       }
     }
   }
 }
 
-TEST(Steps, PeaksAreTheLargestMagnitudes) {
+TEST(Steps, ExtentsAreOfAllValues) {
   for (Isa isa : available_isas()) {
-    EXPECT_EQ(steps_of(isa).peak(0, nullptr), 0.0);
-    std::vector<double> x = testing::random_values<double>(83, testing::Values::kUnit, 37);
+    const Steps& steps = steps_of(isa);
+    Extent none;
+    steps.measure(0, nullptr, &none);
+    EXPECT_EQ(none.peak, 0.0);
+    EXPECT_EQ(none.squares, 0.0);
+    const std::vector<double> x = testing::random_values<double>(83, testing::Values::kUnit, 37);
     for (size_t at : {size_t{3}, x.size() - 1}) {
       for (double v :
            {-25.0, 70.0, -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
         std::vector<double> y = x;
         y[at] = v;
+        double squares = 0;
+        for (double z : y) squares += z * z;
         const auto n = static_cast<int64_t>(y.size());
-        EXPECT_EQ(steps_of(isa).peak(n, y.data()), magnitude_or_infinity(v));
-        EXPECT_EQ(steps_of(isa).round(n, y.data(), 32), magnitude_or_infinity(v));
+        Extent measured, rounded;
+        steps.measure(n, y.data(), &measured);
+        steps.round(n, y.data(), 32, &rounded);
+        for (const Extent& extent : {measured, rounded}) {
+          EXPECT_EQ(extent.peak, magnitude_or_infinity(v));
+          if (std::isfinite(v)) {
+            EXPECT_NEAR(extent.squares, squares, 1e-6 * squares);
+          }
+        }
       }
     }
   }

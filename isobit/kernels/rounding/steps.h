@@ -7,6 +7,12 @@
 
 namespace isobit::kernels::rounding {
 
+// How large some values are. For bounds: the order of the sum is nobody's business.
+struct Extent {
+  double peak = 0;     // the largest magnitude; infinity if one is NaN
+  double squares = 0;  // the sum of the squares
+};
+
 // Half the width of an interval around value j: width + scale * norms[j].
 struct Interval {
   double width;  // finite
@@ -15,14 +21,15 @@ struct Interval {
 };
 
 struct Steps {
-  // The peak of n values: their largest magnitude; infinity if one is NaN. +0 for none.
-  double (*peak)(int64_t n, const double* x);
-  // x[i] = round_to_bits(x[i], bits). Returns the peak of the rounded values.
-  double (*round)(int64_t n, double* x, int bits);
+  // Adds n values to the extent.
+  void (*measure)(int64_t n, const double* x, Extent* extent);
+  // x[i] = round_to_bits(x[i], bits). Adds the rounded values to the extent.
+  void (*round)(int64_t n, double* x, int bits, Extent* extent);
   // x[j] becomes the value that both ends of [x - w, x + w] round to, w as the interval says, +0 for a zero of either
   // sign; where they round differently x[j] stays and j is written to `undecided`, ascending. Infinities and NaN are
-  // rounded. Returns how many are undecided. *peak becomes at least the peak of all ends, rounded.
-  int64_t (*sieve)(int64_t n, const Interval& interval, int bits, double* x, int32_t* undecided, double* peak);
+  // rounded. Returns how many are undecided. Adds to the extent: to its peak all ends, to its squares at least the
+  // lower ones, rounded.
+  int64_t (*sieve)(int64_t n, const Interval& interval, int bits, double* x, int32_t* undecided, Extent* extent);
   // x[i] = round_to_bits(x[i], bits); against[i] != 0 where decisions[i] is 0 and it was rounded up, or 2 and it was
   // rounded down. Returns whether any is.
   bool (*compare)(int64_t n, const uint8_t* decisions, int bits, double* x, uint8_t* against);

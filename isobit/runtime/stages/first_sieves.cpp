@@ -10,7 +10,13 @@
 namespace isobit::runtime {
 namespace {
 
+using kernels::rounding::Extent;
 using kernels::rounding::Steps;
+
+void add(Extent& to, const Extent& other) {
+  to.peak = std::max(to.peak, other.peak);
+  to.squares += other.squares;
+}
 
 // The first two sieves, over the output as one piece.
 class FirstSieves {
@@ -34,9 +40,13 @@ class FirstSieves {
       left = by_one_bound(decided);
     } else {
       left = {{0, outputs_}};
-      decided.peak = std::numeric_limits<double>::infinity();
+      decided.extent.peak = std::numeric_limits<double>::infinity();
     }
     if (!left.empty() || decided.rest.size() > patience_) by_norms(left, decided);
+    // The squares are those of the lower ends.
+    const double outputs = static_cast<double>(outputs_);
+    const double norm = std::sqrt(decided.extent.squares) * (1 + 0x1p-12) + 3 * interval_ * std::sqrt(outputs);
+    decided.extent.squares = norm * norm;
     return decided;
   }
 
@@ -63,19 +73,19 @@ class FirstSieves {
     std::mutex merging;
     ctx_.pool->parallel_for(outputs_, 16384, [&](int64_t begin, int64_t end) {
       std::vector<NearTie> found;
-      double peak = 0;
+      Extent extent;
       int32_t undecided[kRun];
       int64_t p = begin;
       while (p < end && found.size() <= most) {
         const int64_t count = std::min(end - p, kRun);
-        const int64_t some = steps_.sieve(count, {interval_}, bits_, out_ + p, undecided, &peak);
+        const int64_t some = steps_.sieve(count, {interval_}, bits_, out_ + p, undecided, &extent);
         for (int64_t q = 0; q < some; ++q) found.push_back(locate(blocks_, static_cast<uint64_t>(p + undecided[q])));
         p += count;
       }
       const std::lock_guard<std::mutex> lock(merging);
       if (p < end) left.push_back({p, end});
       decided.rest.insert(decided.rest.end(), found.begin(), found.end());
-      decided.peak = std::max(decided.peak, peak);
+      add(decided.extent, extent);
     });
     return left;
   }
@@ -85,23 +95,23 @@ class FirstSieves {
     norms_.reserve(blocks_.size());
     for (const ProductBlock& b : blocks_) norms_.push_back(norms_of(b));
     std::vector<NearTie> rest;
-    for (const NearTie& t : decided.rest) look(t, 1, decided.peak, rest);
+    for (const NearTie& t : decided.rest) look(t, 1, decided.extent, rest);
     decided.rest = std::move(rest);
     std::mutex merging;
     for (const Range& range : ranges) {
       ctx_.pool->parallel_for(range.end - range.begin, 16384, [&](int64_t begin, int64_t end) {
         std::vector<NearTie> found;
-        double peak = 0;
+        Extent extent;
         for (int64_t p = range.begin + begin; p < range.begin + end;) {
           const NearTie at = locate(blocks_, static_cast<uint64_t>(p));
           const int64_t same_row = blocks_[at.block].columns - at.j % blocks_[at.block].columns;
           const int64_t count = std::min({range.begin + end - p, same_row, kRun});
-          look(at, count, peak, found);
+          look(at, count, extent, found);
           p += count;
         }
         const std::lock_guard<std::mutex> lock(merging);
         decided.rest.insert(decided.rest.end(), found.begin(), found.end());
-        decided.peak = std::max(decided.peak, peak);
+        add(decided.extent, extent);
       });
     }
   }
@@ -109,19 +119,21 @@ class FirstSieves {
   Norms norms_of(const ProductBlock& b) const {
     Norms n{b.left.norm_bounds(ctx_), b.right.norm_bounds(ctx_), 0};
     for (double& norm : n.left) norm *= 1 + 2 * kSlack;
-    if (b.row_bias != nullptr) n.bias = steps_.peak(b.m, b.row_bias);
-    if (b.column_bias != nullptr) n.bias = steps_.peak(b.n, b.column_bias);
+    Extent bias;
+    if (b.row_bias != nullptr) steps_.measure(b.m, b.row_bias, &bias);
+    if (b.column_bias != nullptr) steps_.measure(b.n, b.column_bias, &bias);
+    n.bias = bias.peak;
     return n;
   }
 
   // Outputs of one row in one piece.
-  void look(const NearTie& at, int64_t count, double& peak, std::vector<NearTie>& found) const {
+  void look(const NearTie& at, int64_t count, Extent& extent, std::vector<NearTie>& found) const {
     const Norms& n = norms_[at.block];
     const kernels::rounding::Interval interval{width_ * n.bias, width_ * n.left[static_cast<size_t>(at.i)],
                                                n.right.data() + at.j};
     double* x = out_ + at.position;
     int32_t undecided[kRun];
-    const int64_t some = steps_.sieve(count, interval, bits_, x, undecided, &peak);
+    const int64_t some = steps_.sieve(count, interval, bits_, x, undecided, &extent);
     for (int64_t q = 0; q < some; ++q) {
       const int64_t p = undecided[q];
       found.push_back({at.position + static_cast<uint64_t>(p), at.block, at.i, at.j + p, x[p]});

@@ -9,11 +9,16 @@
 
 namespace isobit::runtime {
 
+using kernels::rounding::Extent;
 using kernels::rounding::round_to_bits;
 using kernels::rounding::Steps;
 
-double magnitude_bound(int64_t k, double left_peak, double right_peak, double bias_peak) {
-  return (static_cast<double>(k) * left_peak * right_peak + bias_peak) * (1 + kSlack);
+double magnitude_bound(int64_t k, const Extent& left, const Extent& right, double bias_peak) {
+  // At least the 2-norm of any line: of k elements, or of all.
+  const auto norm = [k](const Extent& e) {
+    return std::min(std::sqrt(static_cast<double>(k)) * e.peak, std::sqrt(e.squares));
+  };
+  return (norm(left) * norm(right) + bias_peak) * (1 + 2 * kSlack);
 }
 
 Decided round_decided(const kernels::KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound,

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "isobit/kernels/rounding/steps.h"
 #include "isobit/runtime/stages/inner_product.h"
 
 namespace isobit::runtime {
@@ -33,8 +34,8 @@ struct NearTie {
 };
 
 struct Decided {
-  std::vector<NearTie> rest;  // what is not, sorted by position, left as it was
-  double peak = 0;            // no output is larger in magnitude, whatever the rest is rounded to; infinity if unknown
+  std::vector<NearTie> rest;         // what is not, sorted by position, left as it was
+  kernels::rounding::Extent extent;  // at least that of the outputs, whatever the rest is rounded to
 };
 
 // Rounds every output of the blocks that is decided within `width` times its magnitude, in place. Also decided,
@@ -44,8 +45,10 @@ struct Decided {
 Decided round_decided(const kernels::KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound,
                       double width, int bits);
 
-// At least the magnitude of every output, from the peaks of the operands and of the bias (0 for none).
-double magnitude_bound(int64_t k, double left_peak, double right_peak, double bias_peak);
+// At least the magnitude of every output of a sum of k products, from the extents of the operands and the peak of the
+// bias (0 for none).
+double magnitude_bound(int64_t k, const kernels::rounding::Extent& left, const kernels::rounding::Extent& right,
+                       double bias_peak);
 
 // The sum of magnitudes of the terms and bias of an output: eight lanes, term l in lane l % 8, then the lanes in
 // ascending order, then the bias.

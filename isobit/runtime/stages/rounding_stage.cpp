@@ -58,29 +58,33 @@ void RoundingStage::round_output(KernelCall& call, int output) {
   double* data = tensor.data<double>();
   const bool no_sign = is_inner_product(call.node.op);
   const kernels::rounding::Steps& steps = kernels::rounding::steps_of(call.ctx.isa);
-  double peak = 0;
+  Extents::Extent extent;
   std::mutex merging;
   call.ctx.pool->parallel_for(tensor.elements(), 1 << 14, [&](int64_t begin, int64_t end) {
-    const double own = steps.round(end - begin, data + begin, bits_);
+    Extents::Extent own;
+    steps.round(end - begin, data + begin, bits_, &own);
     for (int64_t i = begin; no_sign && i < end; ++i) data[i] += 0.0;
     const std::lock_guard<std::mutex> lock(merging);
-    peak = std::max(peak, own);
+    extent.peak = std::max(extent.peak, own.peak);
+    extent.squares += own.squares;
   });
-  peaks_.set(call.node.outputs[static_cast<size_t>(output)], peak);
+  extents_.set(call.node.outputs[static_cast<size_t>(output)], extent);
 }
 
 std::vector<NearTie> RoundingStage::round_decided_outputs(KernelCall& call, std::vector<ProductBlock>& blocks,
                                                           double width) {
-  const auto peak = [&](int i) { return peaks_.of(call.ctx, call.node.inputs[static_cast<size_t>(i)], call.in(i)); };
-  const double bound = magnitude_bound(blocks[0].k, peak(0), peak(1), call.has(2) ? peak(2) : 0);
+  const auto extent = [&](int i) {
+    return extents_.of(call.ctx, call.node.inputs[static_cast<size_t>(i)], call.in(i));
+  };
+  const double bound = magnitude_bound(blocks[0].k, extent(0), extent(1), call.has(2) ? extent(2).peak : 0);
   Decided decided = round_decided(call.ctx, blocks, bound, width, bits_);
-  peaks_.set(call.node.outputs[0], decided.peak);
+  extents_.set(call.node.outputs[0], decided.extent);
   return std::move(decided.rest);
 }
 
 Status RoundingStage::apply(size_t, KernelCall& call) {
   if (only_moves_values(call.node.op)) {
-    peaks_.set_of_moved(call);
+    extents_.set_of_moved(call);
     return {};
   }
   for (size_t o = 0; o < call.outputs.size(); ++o) {

@@ -16,8 +16,8 @@
 
 #include "isobit/runtime/executor.h"
 #include "isobit/runtime/kernel_call.h"
+#include "isobit/runtime/stages/extents.h"
 #include "isobit/runtime/stages/near_ties.h"
-#include "isobit/runtime/stages/peaks.h"
 #include "isobit/runtime/stages/step_log.h"
 
 namespace isobit::runtime {
@@ -49,7 +49,7 @@ std::vector<LoggedOutput> logged_outputs(const graph::Graph& graph, bool ovt);
 class RoundingStage : public Stage {
  public:
   explicit RoundingStage(int bits) : bits_(bits) {}
-  void begin_run(const graph::Graph& graph) override { peaks_.begin(graph); }
+  void begin_run(const graph::Graph& graph) override { extents_.begin(graph); }
   Status apply(size_t index, KernelCall& call) override;
 
  protected:
@@ -61,7 +61,7 @@ class RoundingStage : public Stage {
   int bits_;
 
  private:
-  Peaks peaks_;
+  Extents extents_;
 };
 
 }  // namespace isobit::runtime

@@ -1,7 +1,7 @@
 // The three sieves of near_ties.h. Internal.
 //
 // Each has a magnitude that is never less than the next one's, so that what it decides they would decide alike: one
-// bound for all outputs, from the operands' peaks, which costs next to nothing; where it leaves much, the product of
+// bound for all outputs, from the operands' extents, which costs next to nothing; where it leaves much, the product of
 // the lines' 2-norms (Cauchy-Schwarz); and what is left, with the magnitude itself. Whether an output is decided
 // depends on the last one alone, and never on how much else was looked at: other platforms look at others.
 #pragma once

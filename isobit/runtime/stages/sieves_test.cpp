@@ -90,9 +90,9 @@ class CompareSieves final : public Stage {
     const std::vector<uint64_t> expected = undecided_alone(blocks, width_, bits_);
     found += expected.size();
     // Whatever is known of the magnitudes beforehand.
-    Peaks peaks;
-    const auto peak = [&](int i) { return peaks.of(call.ctx, graph::kNoValue, call.in(i)); };
-    const double bound = magnitude_bound(blocks[0].k, peak(0), peak(1), call.has(2) ? peak(2) : 0);
+    Extents extents;
+    const auto extent = [&](int i) { return extents.of(call.ctx, graph::kNoValue, call.in(i)); };
+    const double bound = magnitude_bound(blocks[0].k, extent(0), extent(1), call.has(2) ? extent(2).peak : 0);
     for (double b : {bound, 1024 * bound, std::numeric_limits<double>::infinity()}) {
       std::copy_n(before.data<double>(), before.elements(), call.out().data<double>());
       const Decided decided = round_decided(call.ctx, blocks, b, width_, bits_);
@@ -104,7 +104,7 @@ class CompareSieves final : public Stage {
         EXPECT_EQ(t.magnitude, magnitude_of(blocks[t.block], t.i, t.j));
       }
       EXPECT_EQ(positions, expected) << call.node.op;
-      check_rounded(before, call.out(), expected, decided.peak);
+      check_rounded(before, call.out(), expected, decided.extent);
     }
     std::copy_n(before.data<double>(), before.elements(), call.out().data<double>());
     return {};
@@ -112,13 +112,17 @@ class CompareSieves final : public Stage {
   size_t found = 0;
 
  private:
-  void check_rounded(const Tensor& before, const Tensor& after, std::vector<uint64_t> rest, double peak) const {
+  void check_rounded(const Tensor& before, const Tensor& after, std::vector<uint64_t> rest,
+                     const Extents::Extent& extent) const {
+    double squares = 0;
     for (int64_t p = 0; p < before.elements(); ++p) {
       const double x = before.data<double>()[p], r = after.data<double>()[p];
-      EXPECT_FALSE(std::isfinite(r) && std::fabs(r) > peak);
+      EXPECT_FALSE(std::isfinite(r) && std::fabs(r) > extent.peak);
+      squares += r * r;
       if (std::binary_search(rest.begin(), rest.end(), static_cast<uint64_t>(p))) continue;
       EXPECT_EQ(numerics::bits_of(r), numerics::bits_of(round_to_bits(x, bits_) + 0.0));
     }
+    EXPECT_FALSE(squares > extent.squares * (1 + 0x1p-30));
   }
 
   double width_;

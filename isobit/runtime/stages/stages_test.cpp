@@ -116,9 +116,9 @@ class CheckBlocks final : public Stage {
   Status apply(size_t, KernelCall& call) override {
     std::vector<int> seen(static_cast<size_t>(call.out().elements()), 0);
     const std::vector<ProductBlock> blocks = product_blocks(call);
-    Peaks peaks;
-    const auto peak = [&](int i) { return peaks.of(call.ctx, graph::kNoValue, call.in(i)); };
-    const double bound = magnitude_bound(blocks[0].k, peak(0), peak(1), call.has(2) ? peak(2) : 0);
+    Extents extents;
+    const auto extent = [&](int i) { return extents.of(call.ctx, graph::kNoValue, call.in(i)); };
+    const double bound = magnitude_bound(blocks[0].k, extent(0), extent(1), call.has(2) ? extent(2).peak : 0);
     for (size_t q = 0; q < blocks.size(); ++q) {
       const ProductBlock& b = blocks[q];
       std::vector<double> left(static_cast<size_t>(b.k)), right(left.size());

@@ -1,0 +1,74 @@
+#include "isobit/runtime/stages/extents.h"
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <numeric>
+#include <string_view>
+
+namespace isobit::runtime {
+namespace {
+
+// Operators no element of whose inputs comes twice into the output.
+bool takes_each_once(const std::string& op) {
+  static constexpr std::array<std::string_view, 7> kOps = {"Identity", "Transpose", "Concat",         "Relu",
+                                                           "Neg",      "Abs",       "isobit.ReluGrad"};
+  return std::find(kOps.begin(), kOps.end(), op) != kOps.end();
+}
+
+}  // namespace
+
+void Extents::begin(const graph::Graph& graph) {
+  extents_.assign(graph.value_count(), {kUnknown, 0});
+  same_as_.resize(extents_.size());
+  std::iota(same_as_.begin(), same_as_.end(), graph::ValueId{0});
+  for (const graph::Node& node : graph.nodes()) {
+    if (!kernel_table().at(node.op).is_view) continue;
+    same_as_[static_cast<size_t>(node.outputs[0])] = same_as_[static_cast<size_t>(node.inputs[0])];
+  }
+}
+
+Extents::Extent* Extents::find(graph::ValueId id) {
+  if (id == graph::kNoValue || extents_.empty()) return nullptr;
+  return &extents_[static_cast<size_t>(same_as_[static_cast<size_t>(id)])];
+}
+
+Extents::Extent Extents::of(const kernels::KernelContext& ctx, graph::ValueId id, const Tensor& tensor) {
+  Extent* known = find(id);
+  if (known != nullptr && known->peak != kUnknown) return *known;
+  const kernels::rounding::Steps& steps = kernels::rounding::steps_of(ctx.isa);
+  const double* data = tensor.data<double>();
+  Extent extent;
+  std::mutex merging;
+  ctx.pool->parallel_for(tensor.elements(), 1 << 15, [&](int64_t begin, int64_t end) {
+    Extent own;
+    steps.measure(end - begin, data + begin, &own);
+    const std::lock_guard<std::mutex> lock(merging);
+    extent.peak = std::max(extent.peak, own.peak);
+    extent.squares += own.squares;
+  });
+  if (known != nullptr) *known = extent;
+  return extent;
+}
+
+void Extents::set(graph::ValueId id, const Extent& extent) {
+  if (Extent* known = find(id)) *known = extent;
+}
+
+void Extents::set_of_moved(const KernelCall& call) {
+  Extent extent;
+  // The first operand of this one only says which elements of the second become zero.
+  const size_t first = call.node.op == "isobit.ReluGrad" ? 1 : 0;
+  for (size_t i = first; i < call.inputs.size(); ++i) {
+    if (call.inputs[i] == nullptr || call.inputs[i]->dtype() != DType::kFloat64) continue;
+    const Extent* known = find(call.node.inputs[i]);
+    if (known == nullptr || known->peak == kUnknown) return;
+    extent.peak = std::max(extent.peak, known->peak);
+    extent.squares += known->squares;
+  }
+  const double elements = static_cast<double>(call.outputs[0].elements());
+  if (!takes_each_once(call.node.op)) extent.squares = elements * extent.peak * extent.peak;
+  for (graph::ValueId id : call.node.outputs) set(id, extent);
+}
+
+}  // namespace isobit::runtime
