@@ -15,9 +15,9 @@ struct Extent {
 
 // Half the width of an interval around value j: width + scale * norms[j].
 struct Interval {
-  double width;  // finite
+  double width;  // finite if there are no norms
   double scale = 0;
-  const double* norms = nullptr;  // null for none
+  const double* norms = nullptr;  // null for none; width + scale * norms[j] may be infinite, but not NaN
 };
 
 struct Steps {

@@ -118,7 +118,10 @@ class FirstSieves {
 
   Norms norms_of(const ProductBlock& b) const {
     Norms n{b.left.norm_bounds(ctx_), b.right.norm_bounds(ctx_), 0};
-    for (double& norm : n.left) norm *= 1 + 2 * kSlack;
+    // A line that no output of this block takes whole may have an infinity or a NaN; 0 times this is still 0.
+    constexpr double kHuge = 1e300;
+    for (double& norm : n.left) norm = norm <= kHuge ? norm * (1 + 2 * kSlack) : kHuge;
+    for (double& norm : n.right) norm = norm <= kHuge ? norm : kHuge;
     Extent bias;
     if (b.row_bias != nullptr) steps_.measure(b.m, b.row_bias, &bias);
     if (b.column_bias != nullptr) steps_.measure(b.n, b.column_bias, &bias);

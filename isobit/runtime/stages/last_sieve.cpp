@@ -38,14 +38,16 @@ bool adds_exactly(double magnitude, int quantum) {
 // A block's lines that touch a zero, a bit for each element: whether it is not zero.
 class Masks {
  public:
-  explicit Masks(const Lines& lines) : words_(static_cast<size_t>(lines.k() + 63) / 64) {
-    std::vector<double> line(static_cast<size_t>(lines.k()));
+  Masks(ThreadPool& pool, const Lines& lines) : words_(static_cast<size_t>(lines.k() + 63) / 64) {
     bits_.resize(words_ * static_cast<size_t>(lines.count()));
-    uint64_t* to = bits_.data();
-    for (int64_t i = 0; i < lines.count(); ++i, to += words_) {
-      lines.read(i, line.data());
-      for (size_t l = 0; l < line.size(); ++l) to[l / 64] |= uint64_t{line[l] != 0} << l % 64;
-    }
+    pool.parallel_for(lines.count(), 16384 / (lines.k() + 1) + 1, [&](int64_t begin, int64_t end) {
+      std::vector<double> line(static_cast<size_t>(lines.k()));
+      for (int64_t i = begin; i < end; ++i) {
+        uint64_t* to = bits_.data() + words_ * static_cast<size_t>(i);
+        lines.read(i, line.data());
+        for (size_t l = 0; l < line.size(); ++l) to[l / 64] |= uint64_t{line[l] != 0} << l % 64;
+      }
+    });
   }
   bool disjoint(int64_t i, const Masks& other, int64_t j) const {
     const uint64_t *a = bits_.data() + words_ * static_cast<size_t>(i),
@@ -105,7 +107,7 @@ class LastSieve {
   };
   // What is known of a block as a whole.
   struct Whole {
-    int64_t zeros = 0, ties = 0, others = 0;
+    int64_t zeros = 0, ties = 0;
     bool exact = false;
     std::optional<Masks> left, right;
   };
@@ -113,7 +115,12 @@ class LastSieve {
   void look_at_blocks(const std::vector<NearTie>& ties) {
     whole_.resize(blocks_.size());
     for (const NearTie& t : ties) {
-      ++(t.value == 0 ? whole_[t.block].zeros : is_tie(t) ? whole_[t.block].ties : whole_[t.block].others);
+      Whole& w = whole_[t.block];
+      if (t.value == 0) {
+        ++w.zeros;
+      } else if (is_tie(t)) {
+        ++w.ties;
+      }
     }
     for (size_t b = 0; b < blocks_.size(); ++b) {
       const ProductBlock& block = blocks_[b];
@@ -121,15 +128,18 @@ class LastSieve {
       // As from images of few bits.
       if (w.ties >= 32) w.exact = adds_exactly(bound_, quantum_of_block(block));
       if (block.k * (block.m + block.n) <= 16 * w.zeros) {
-        w.left.emplace(block.left);
-        w.right.emplace(block.right);
+        w.left.emplace(*ctx_.pool, block.left);
+        w.right.emplace(*ctx_.pool, block.right);
       }
     }
   }
 
-  static int quantum_of_block(const ProductBlock& b) {
-    const int first = quantum_of_all(b.first_operand), second = quantum_of_all(b.second_operand);
-    int quantum = first == INT_MAX || second == INT_MAX ? INT_MAX : first + second;
+  int quantum_of_block(const ProductBlock& b) {
+    if (!quantum_) {  // of the operands, which all blocks have in common
+      const int first = quantum_of_all(b.first_operand), second = quantum_of_all(b.second_operand);
+      quantum_ = first == INT_MAX || second == INT_MAX ? INT_MAX : first + second;
+    }
+    int quantum = *quantum_;
     if (b.row_bias != nullptr) quantum = std::min(quantum, quantum_of_all({b.row_bias, static_cast<size_t>(b.m)}));
     if (b.column_bias != nullptr)
       quantum = std::min(quantum, quantum_of_all({b.column_bias, static_cast<size_t>(b.n)}));
@@ -209,6 +219,7 @@ class LastSieve {
   const double bound_, width_;
   const int bits_;
   std::vector<Whole> whole_;
+  std::optional<int> quantum_;
 };
 
 }  // namespace

@@ -30,8 +30,8 @@ Decided round_decided(const kernels::KernelContext& ctx, const std::vector<Produ
   return decided;
 }
 
-double magnitude_of(const ProductBlock& block, int64_t i, int64_t j) {
-  const Steps& steps = kernels::rounding::steps_of(kernels::Isa::kPortable);  // every one gives the same
+double magnitude_of(const ProductBlock& block, int64_t i, int64_t j, kernels::Isa isa) {
+  const Steps& steps = kernels::rounding::steps_of(isa);
   std::vector<double> left(static_cast<size_t>(block.k)), right(left.size());
   block.left.read(i, left.data());
   block.right.read(j, right.data());

@@ -51,8 +51,8 @@ double magnitude_bound(int64_t k, const kernels::rounding::Extent& left, const k
                        double bias_peak);
 
 // The sum of magnitudes of the terms and bias of an output: eight lanes, term l in lane l % 8, then the lanes in
-// ascending order, then the bias.
-double magnitude_of(const ProductBlock& block, int64_t i, int64_t j);
+// ascending order, then the bias. The same on every instruction set. REQUIRES isa_available(isa).
+double magnitude_of(const ProductBlock& block, int64_t i, int64_t j, kernels::Isa isa = kernels::Isa::kPortable);
 
 // The block and place of an output. REQUIRES position to be one of them.
 NearTie locate(const std::vector<ProductBlock>& blocks, uint64_t position);

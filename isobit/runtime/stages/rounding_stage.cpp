@@ -30,10 +30,9 @@ double RoundingRules::divergence_of(const std::string& op, int64_t k) const {
 double RoundingRules::threshold_of(const std::string& op) const { return value_of(thresholds, op, threshold); }
 
 bool only_moves_values(const std::string& op) {
-  static constexpr std::array<std::string_view, 17> kMovers = {
-      "Identity", "Reshape",      "Flatten", "Transpose",       "Concat",    "Gather",
-      "Expand",   "isobit.Block", "Relu",    "MaxPool",         "ReduceMax", "isobit.BlockGrad",
-      "Neg",      "Abs",          "Slice",   "isobit.ReluGrad", "Split"};
+  static constexpr std::array<std::string_view, 15> kMovers = {
+      "Identity", "Reshape", "Flatten",   "Transpose",        "Concat", "Gather", "Expand",         "isobit.Block",
+      "Relu",     "MaxPool", "ReduceMax", "isobit.BlockGrad", "Neg",    "Abs",    "isobit.ReluGrad"};
   return std::find(kMovers.begin(), kMovers.end(), op) != kMovers.end();
 }
 

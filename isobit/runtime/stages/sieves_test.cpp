@@ -16,7 +16,7 @@ namespace {
 using kernels::rounding::round_to_bits;
 using Ints = std::vector<int64_t>;
 
-enum class Kind { kDense, kSparse, kPeaked, kSmallIntegers, kPowers, kWithInfinity };
+enum class Kind { kDense, kSparse, kPeaked, kSmallIntegers, kPowers, kWithInfinity, kWithNan };
 
 Tensor operand(const Ints& dims, Kind kind, uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -32,6 +32,7 @@ Tensor operand(const Ints& dims, Kind kind, uint64_t seed) {
     constexpr int kExponents[] = {0, 6, 30};
     if (kind == Kind::kPowers) x = random() % 4 != 0 ? 0 : std::copysign(std::ldexp(1.0, kExponents[random() % 3]), x);
     if (kind == Kind::kWithInfinity && random() % 400 == 0) x = std::numeric_limits<double>::infinity();
+    if (kind == Kind::kWithNan && random() % 400 == 0) x = std::numeric_limits<double>::quiet_NaN();
     x = round_to_bits(x, 32);
   }
   return t;
@@ -172,7 +173,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(std::tuple{Kind::kDense, Kind::kDense}, std::tuple{Kind::kSparse, Kind::kDense},
                       std::tuple{Kind::kSparse, Kind::kSparse}, std::tuple{Kind::kPeaked, Kind::kPeaked},
                       std::tuple{Kind::kSmallIntegers, Kind::kDense}, std::tuple{Kind::kPowers, Kind::kPowers},
-                      std::tuple{Kind::kWithInfinity, Kind::kDense}));
+                      std::tuple{Kind::kWithInfinity, Kind::kDense}, std::tuple{Kind::kWithInfinity, Kind::kSparse},
+                      std::tuple{Kind::kWithNan, Kind::kDense}, std::tuple{Kind::kWithNan, Kind::kSparse}));
 
 }  // namespace
 }  // namespace isobit::runtime

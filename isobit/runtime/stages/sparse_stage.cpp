@@ -117,12 +117,14 @@ Status SparseFollower::follow(KernelCall& call, std::vector<ProductBlock>& block
                               const std::vector<SparseEntry>& entries) {
   if (blocks.empty()) return {};
   const double d = rules_.divergence_of(call.node.op, blocks[0].k);
-  std::vector<NearTie> logged;  // before they are rounded
-  for (const SparseEntry& e : entries) {
-    logged.push_back(locate(blocks, e.position));
-    NearTie& t = logged.back();
-    t.magnitude = magnitude_of(blocks[t.block], t.i, t.j);
-  }
+  std::vector<NearTie> logged(entries.size());  // before they are rounded
+  call.ctx.pool->parallel_for(static_cast<int64_t>(entries.size()), 8, [&](int64_t begin, int64_t end) {
+    for (int64_t q = begin; q < end; ++q) {
+      NearTie& t = logged[static_cast<size_t>(q)];
+      t = locate(blocks, entries[static_cast<size_t>(q)].position);
+      t.magnitude = magnitude_of(blocks[t.block], t.i, t.j, call.ctx.isa);
+    }
+  });
   const std::vector<NearTie> needed = round_decided_outputs(call, blocks, auditor_width(d));
   LogCounts& counts = counts_[call.node.op];
   counts.elements += static_cast<uint64_t>(call.out().elements());
@@ -146,6 +148,9 @@ Status SparseFollower::take(KernelCall& call, const Place& p, LogCounts& counts)
   const double y = p.tie.value, own = round_to_bits(y, bits_) + 0.0;
   const double said = said_value(*p.entry, y, bits_);
   double& out = call.out().data<double>()[p.tie.position];
+  if (!(round_to_bits(said, bits_) == said)) {
+    return reject(call, p.tie.position, text_of("the log says ", said, ", which is no value of ", bits_, " bits"));
+  }
   // Decided although a boundary is near: a zero or a tie that every platform computes exactly, whatever the bound.
   const bool exact = !p.needed && !candidates(y, auditor_width(p.d), p.tie.magnitude, bits_).one();
   if (exact || candidates(y, superfluous_width(p.d), p.tie.magnitude, bits_).one()) {
