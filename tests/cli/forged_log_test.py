@@ -6,7 +6,7 @@ import re
 from isobit_cli import DIGITS, Case, contents, main, overrides
 
 AT = 4
-# Near-ties of every kind in every step: the default is 4.
+# Near-ties of every kind in every step: the default is 32.
 LOGGED = overrides("job.arithmetic=logged-1", "job.steps=6", "schedule.warmup=1", "commit.every=1",
                    "checkpoint.every=0", "rounding.divergence=65536")
 # What an audit comes to: part and operator of the difference, words of the reason; or the finding, if any, when accepted.

@@ -33,8 +33,8 @@ struct Steps {
   // x[i] = round_to_bits(x[i], bits); against[i] != 0 where decisions[i] is 0 and it was rounded up, or 2 and it was
   // rounded down. Returns whether any is.
   bool (*compare)(int64_t n, const uint8_t* decisions, int bits, double* x, uint8_t* against);
-  // decisions[i]: 1 where |x - r| <= threshold * (spacing of r), r = round_to_bits(x[i], bits); else 2 where x < r and
-  // 0 where x > r. x[i] = r.
+  // decisions[i]: 1 where |x - r| <= threshold * spacing(x, bits), x = x[i], r = round_to_bits(x, bits); else 2 where
+  // x < r and 0 where x > r. x[i] = r. The spacing is that at x: where r is the next power of two, half of that at r.
   void (*classify)(int64_t n, double threshold, int bits, double* x, uint8_t* decisions);
   // Sum of squares in eight lanes: lane l takes x[8 i + l] in ascending i, lanes are added in ascending l to a sum that
   // starts with the squares of the last n % 8 elements, ascending. No fma.
