@@ -87,7 +87,7 @@ runtime::Stage& LogWriter::begin(uint64_t step) {
 Expected<Bytes> LogWriter::segment() {
   verify::LogSegment segment{impl_->step, {}};
   if (impl_->kind == verify::LogKind::kOvt) {
-    segment.log = impl_->ovt.log();
+    segment.log = impl_->ovt.take_log();
   } else {
     segment.log = impl_->tamper.product ? impl_->tampered.log() : impl_->sparse.log();
   }

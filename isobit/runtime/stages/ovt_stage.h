@@ -7,6 +7,8 @@
 // its binade.
 #pragma once
 
+#include <utility>
+
 #include "isobit/runtime/stages/log_counts.h"
 #include "isobit/runtime/stages/rounding_stage.h"
 
@@ -18,6 +20,8 @@ class OvtRecorder final : public RoundingStage {
   void begin_step() { log_.outputs.clear(); }
   Status apply(size_t index, KernelCall& call) override;
   const OvtLog& log() const { return log_; }
+  // The same, a byte for every rounded value, without a copy. None is left.
+  OvtLog take_log() { return std::exchange(log_, {}); }
   const CountsByOperator& counts() const { return counts_; }
 
  private:
