@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "isobit/base/text.h"
-#include "isobit/kernels/rounding/round_to_bits.h"
+#include "isobit/kernels/rounding/places.h"
 #include "isobit/kernels/rounding/steps.h"
 #include "isobit/runtime/stages/inner_product.h"
 
@@ -21,17 +21,6 @@ Status for_each_rounded(KernelCall& call, F f) {
     if (tensor.defined() && tensor.dtype() == DType::kFloat64) ISOBIT_RETURN_IF_ERROR(f(static_cast<int>(o)));
   }
   return {};
-}
-
-// The b-bit value next to r, below or above.
-double neighbour(double r, bool up, int bits) {
-  const double step = kernels::rounding::spacing(r, bits) / 4;
-  double next = r;
-  // A quarter of a spacing never leaves the value; towards zero the spacing may be half as large.
-  for (double away = step; next == r; away *= 2) {
-    next = kernels::rounding::round_to_bits(up ? r + away : r - away, bits) + 0.0;
-  }
-  return next;
 }
 
 }  // namespace
@@ -98,7 +87,7 @@ Status OvtFollower::apply(size_t index, KernelCall& call) {
       if (steps.compare(end - begin, decisions, bits_, data + begin, against.data())) {
         for (int64_t i = 0; i < end - begin; ++i) {
           if (against[static_cast<size_t>(i)] == 0) continue;
-          data[begin + i] = neighbour(data[begin + i], decisions[i] == 2, bits_);
+          data[begin + i] = kernels::rounding::neighbour(data[begin + i], decisions[i] == 2, bits_);
           ++corrected;
         }
       }

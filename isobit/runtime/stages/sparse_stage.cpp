@@ -4,26 +4,16 @@
 #include <cmath>
 
 #include "isobit/base/text.h"
-#include "isobit/kernels/rounding/round_to_bits.h"
+#include "isobit/kernels/rounding/places.h"
 
 namespace isobit::runtime {
 
+using kernels::rounding::neighbour;
 using kernels::rounding::parity;
+using kernels::rounding::place_of;
 using kernels::rounding::round_to_bits;
 
 namespace {
-
-// Places of b-bit values in their order, zero at zero.
-int64_t place_of(double value, int bits) {
-  const uint32_t all = numerics::bits_of(static_cast<float>(value));
-  const auto magnitude = static_cast<int64_t>((all & 0x7fffffffu) >> (32 - bits));
-  return all >> 31 ? -magnitude : magnitude;
-}
-
-double value_at(int64_t place, int bits) {
-  const auto magnitude = static_cast<uint32_t>(place < 0 ? -place : place) << (32 - bits);
-  return static_cast<double>(numerics::f32_from_bits(magnitude | (place < 0 ? 0x80000000u : 0u))) + 0.0;
-}
 
 bool neighbours(const Candidates& c, int bits) { return place_of(c.high, bits) - place_of(c.low, bits) == 1; }
 
@@ -33,7 +23,7 @@ double said_value(const SparseEntry& entry, double y, int bits) {
   const double r = round_to_bits(y, bits) + 0.0;
   const int wanted = entry.kind == SparseEntry::Kind::kOdd ? 1 : 0;
   if (parity(r, bits) == wanted || !std::isfinite(r)) return r;
-  return value_at(place_of(r, bits) + (y < r ? -1 : 1), bits);
+  return neighbour(r, y >= r, bits);
 }
 
 }  // namespace
