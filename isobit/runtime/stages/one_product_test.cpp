@@ -1,6 +1,8 @@
 // What a log may say of a single product of two numbers.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/kernels/rounding/round_to_bits.h"
 #include "isobit/runtime/stages/sparse_stage.h"
@@ -64,6 +66,26 @@ TEST(OneProduct, AnEntryNamesOnlyValuesOfTheBitsKept) {
     EXPECT_EQ(follower.fault().has_value(), !audited.has_value());
     if (audited) {
       EXPECT_EQ(audited->at(0).data<double>()[0], own + off * spacing);
+    }
+  }
+}
+
+// A result just beyond the middle between the largest finite value and infinity; the trainer's lay on either side.
+TEST(OneProduct, AnEntryChoosesBetweenTheLargestValueAndInfinity) {
+  RoundingRules rules;
+  rules.bits = 22;
+  rules.divergence = 0x1p30;
+  for (double sign : {1.0, -1.0}) {
+    OneProduct product(sign * 0x1p127 * (1 - 0x1p-15 + 0x1p-24), 2);
+    for (auto kind : {SparseEntry::Kind::kOdd, SparseEntry::Kind::kEven}) {
+      SparseFollower follower(rules);
+      follower.begin_step({{{0, {{0, kind, 0}}}}});
+      const auto audited = product.run(follower);
+      ASSERT_TRUE(audited);
+      const double expected = kind == SparseEntry::Kind::kOdd ? 0x1p128 * (1 - 0x1p-14) : HUGE_VAL;
+      EXPECT_EQ(audited->at(0).data<double>()[0], sign * expected);
+      EXPECT_EQ(total(follower.counts()).corrections, kind == SparseEntry::Kind::kOdd ? 1u : 0u);
+      EXPECT_EQ(total(follower.counts()).superfluous, 0u);
     }
   }
 }

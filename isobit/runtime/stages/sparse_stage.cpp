@@ -22,7 +22,7 @@ double said_value(const SparseEntry& entry, double y, int bits) {
   if (entry.kind == SparseEntry::Kind::kValue) return static_cast<double>(entry.value) + 0.0;
   const double r = round_to_bits(y, bits) + 0.0;
   const int wanted = entry.kind == SparseEntry::Kind::kOdd ? 1 : 0;
-  if (parity(r, bits) == wanted || !std::isfinite(r)) return r;
+  if (parity(r, bits) == wanted || !std::isfinite(y)) return r;
   return neighbour(r, y >= r, bits);
 }
 
