@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "isobit/kernels/conv/missing_taps.h"
 #include "isobit/kernels/conv/reference.h"
 #include "isobit/kernels/matmul/gemm.h"
-#include "isobit/numerics/bits.h"
 
 namespace isobit::kernels {
 namespace {
@@ -136,11 +136,6 @@ struct Phase {
   int64_t displacement(int64_t tap) const { return hits(tap) ? (first + pad - tap * dilation) / stride : -count; }
 };
 
-template <class T>
-bool all_finite(const T* x, int64_t n) {
-  return std::all_of(x, x + n, [](T value) { return numerics::is_finite(value); });
-}
-
 // The taps that hit no output are left out if `skip`, else they take part as +0.
 template <class T>
 void grad_src_phase(const KernelContext& ctx, const ConvShape& s, const T* diff_dst, const T* weights, T* diff_src,
@@ -190,8 +185,7 @@ void grad_src(const KernelContext& ctx, const ConvShape& s, const T* diff_dst, c
     return;
   }
   if (s.n == 0) return;  // no images: nothing to write, and no array to step over
-  const int64_t icg = s.ic / s.groups, taps = s.kh * s.kw;
-  const bool skip = all_finite(weights, s.oc * icg * taps);
+  const bool skip = may_skip_missing_taps(s, weights);
   for (int64_t y = 0; y < std::min(s.stride_h, s.ih); ++y) {
     const Phase v{y, s.stride_h, (s.ih - y + s.stride_h - 1) / s.stride_h, s.kh, s.dilation_h, s.pad_top};
     for (int64_t x = 0; x < std::min(s.stride_w, s.iw); ++x) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "isobit/kernels/conv/missing_taps.h"
+
 namespace isobit::kernels {
 namespace {
 
@@ -252,7 +254,10 @@ void VendorInnerProducts<T>::conv_grad_src(const ConvShape& s, const T* diff_dst
   if (s.n == 0) return;
   const Sizes z(s);
   const std::vector<ColumnBlock> blocks = blocks_of(s, z.k + z.ocg, 0);
-  if (blocks.empty()) return kernels::conv_grad_src(kernel_, s, diff_dst, weights, diff_src);
+  // The sum over windows leaves missing taps out.
+  if (blocks.empty() || !may_skip_missing_taps(s, weights)) {
+    return kernels::conv_grad_src(kernel_, s, diff_dst, weights, diff_src);
+  }
   for (const ColumnBlock& block : blocks) {
     const bool in_place = block.images == 1, is_result = in_place && is_pointwise(s);
     const int64_t columns = block.columns();

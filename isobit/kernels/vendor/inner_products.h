@@ -9,8 +9,8 @@
 // and its bias, u = 2^-24 or 2^-53, and where products underflow k + 1 times half the smallest subnormal more; nothing
 // is flushed to zero. A product and its sums err by gamma_k, however they are split into blocks; the bias is added
 // once, after the product, in one rounded addition. NaN and infinities go where the library's additions take them (a
-// NaN keeps no canonical form); a tap that falls on padding takes part as +0 in forward and gradient of weights, and
-// takes no part in the gradient of src.
+// NaN keeps no canonical form). Taps on padding or on no output take part as +0 (conv/conv.h); the gradient of src
+// leaves them out, and is computed by the ordered kernel where a weight is not finite.
 //
 // Convolution is im2col (im2col.h) and products over blocks of a few thousand columns, gathered from several images
 // where images are small. A product that the library refuses (a size beyond its integers, a floating-point environment

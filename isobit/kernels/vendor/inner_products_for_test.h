@@ -95,6 +95,19 @@ std::string compare(const std::string& what, const std::vector<T>& found, const 
   return "";
 }
 
+// "" or the first element that is not of the oracle's kind: finite, +infinity, -infinity or NaN.
+template <class T>
+std::string compare_kinds(const std::string& what, const std::vector<T>& found, const std::vector<double>& expected) {
+  if (found.size() != expected.size()) return what + ": sizes differ";
+  const auto kind = [](double x) { return std::isnan(x) ? 2 : std::isfinite(x) ? 0 : x < 0 ? -1 : 1; };
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (kind(static_cast<double>(found[i])) == kind(expected[i])) continue;
+    return text_of(what, " of ", sizeof(T) * 8, " bit: element ", i, " of ", found.size(), " is ", found[i],
+                   ", expected ", expected[i], "; ");
+  }
+  return "";
+}
+
 inline ThreadPool& pool_of(int threads) {
   static ThreadPool pools[] = {ThreadPool(1), ThreadPool(2), ThreadPool(3)};
   return pools[threads - 1];

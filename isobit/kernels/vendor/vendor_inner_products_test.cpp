@@ -5,7 +5,10 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
+#include <random>
 
 #include "isobit/kernels/testing.h"
 #include "isobit/kernels/vendor/inner_products.h"
@@ -23,6 +26,7 @@ using testing::kernel;
 using testing::OrderedF64;
 using testing::values;
 using testing::Watched;
+using testing::widened;
 
 template <class T>
 VendorInnerProducts<T> products(MatrixProduct* library, int threads = 1,
@@ -167,6 +171,47 @@ void expect_subnormals_kept(MatrixProduct* library) {
 TEST_P(EachLibrary, SubnormalNumbersAreKept) {
   expect_subnormals_kept<float>(library_.get());
   if (has_f64()) expect_subnormals_kept<double>(library_.get());
+}
+
+// One infinity or NaN, and two infinities of different sign, in every operand: each output is finite, infinite of the
+// same sign, or NaN just as the ordered kernels' is, with taps on padding, under no window, and on no output.
+const ConvShape kMissing[] = {conv_shape(2, 3, 6, 4, 3, 1, 1), conv_shape(3, 2, 7, 3, 3, 2, 1),
+                              conv_shape(2, 3, 8, 2, 2, 3, 0), conv_shape(2, 4, 5, 3, 1, 2, 0),
+                              conv_shape(3, 4, 5, 3, 1, 1, 0), conv_shape(30, 2, 4, 3, 3, 1, 2)};
+
+template <class T>
+std::string check_not_finite(MatrixProduct* library) {
+  const T infinity = std::numeric_limits<T>::infinity();
+  OrderedF64 ordered;
+  std::mt19937_64 random(5);
+  for (ConvShape s : kMissing) {
+    if (s.ic % 2 == 0 && s.oc % 2 == 0) s.groups = 2;
+    for (std::vector<T> Conv<T>::*operand : {&Conv<T>::src, &Conv<T>::weights, &Conv<T>::bias, &Conv<T>::dst}) {
+      for (const std::vector<T>& put : {std::vector<T>{infinity}, {-infinity}, {T(NAN)}, {infinity, -infinity}}) {
+        Conv<T> x(s, false);
+        Conv<double> wide(s, false);
+        for (const T value : put) (x.*operand)[random() % (x.*operand).size()] = value;
+        wide.src = widened(x.src), wide.weights = widened(x.weights);
+        wide.bias = widened(x.bias), wide.dst = widened(x.dst);
+        auto tested = products<T>(library);
+        const auto found = x.run(tested);
+        const auto expected = wide.run(ordered);
+        std::string wrong = testing::compare_kinds("forward", found.forward, expected.forward);
+        wrong += testing::compare_kinds("with bias", found.with_bias, expected.with_bias);
+        wrong += testing::compare_kinds("grad_src", found.grad_src, expected.grad_src);
+        wrong += testing::compare_kinds("grad_weights", found.grad_weights, expected.grad_weights);
+        if (!wrong.empty()) return wrong;
+      }
+    }
+  }
+  return "";
+}
+
+TEST_P(EachLibrary, InfinitiesAndNanAreThoseOfTheOrderedKernels) {
+  EXPECT_EQ(check_not_finite<float>(library_.get()), "");
+  if (has_f64()) {
+    EXPECT_EQ(check_not_finite<double>(library_.get()), "");
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Vendors, EachLibrary,
