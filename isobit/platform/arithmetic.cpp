@@ -6,9 +6,9 @@ namespace isobit::platform {
 
 const std::vector<Arithmetic>& arithmetics() {
   static const std::vector<Arithmetic> kAll = {
-      {"ordered-1", DType::kFloat32, false, false, true, false},
-      {"correct-1", DType::kFloat32, false, false, true},
-      {"logged-1", DType::kFloat64, true, true, true},
+      {"ordered-1", DType::kFloat32, false, false, false},
+      {"correct-1", DType::kFloat32},
+      {"logged-1", DType::kFloat64, true, true},
       {"rounded", DType::kFloat64, true},
       {"float64", DType::kFloat64},
       {"float32", DType::kFloat32},

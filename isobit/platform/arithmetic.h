@@ -23,7 +23,6 @@ struct Arithmetic {
   DType computes_in = DType::kFloat32;  // the type of the values of a training step
   bool rounds = false;                  // outputs of operators are rounded (job table [rounding])
   bool logs = false;                    // near-ties are written to a log
-  bool same_everywhere = false;         // whether any two platforms that can compute it must agree
   bool any_library = true;              // false: only our own ordered kernels
 };
 
