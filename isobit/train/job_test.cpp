@@ -96,6 +96,21 @@ TEST(Job, ErrorsNameFileLineAndKeyAndSuggest) {
   EXPECT_EQ(parse(kSmall, {"job.steps"}).error().code, ErrorCode::kUsage);
 }
 
+TEST(Job, ABoundByProofTakesNoMeasurement) {
+  const std::vector<std::string> sound = {"job.arithmetic=logged-1", "rounding.bound=sound"};
+  const Job job = parse(kSmall, sound).value();
+  EXPECT_EQ(canonical_job_bytes(parse(job_to_toml(job)).value()), canonical_job_bytes(job));
+  for (const std::string key : {"divergence = 32", "divergences = { Conv = 8 }"}) {
+    const std::string text = kSmall + ("[rounding]\n" + key);
+    ASSERT_TRUE(parse(text, {"job.arithmetic=logged-1"})) << key;
+    const auto refused = parse(text, sound);
+    ASSERT_FALSE(refused) << key;
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnreadable);
+    const std::string &message = refused.error().message, field = key.substr(0, key.find(' '));
+    EXPECT_TRUE(message.starts_with("job.toml:19: rounding." + field + ": found a value, expected none")) << message;
+  }
+}
+
 TEST(LearningRate, FollowsItsFormulas) {
   Job job = parse(kSmall).value();
   EXPECT_DOUBLE_EQ(learning_rate(job, 0), 0.01);

@@ -292,6 +292,21 @@ std::vector<std::string> operator_names(bool inner_products) {
   return names;
 }
 
+// A bound by proof leaves nothing to say by measurement.
+Status read_divergences(Table& t, Rounding& r) {
+  if (r.bound == DivergenceBound::kCalibrated) {
+    ISOBIT_RETURN_IF_ERROR(t.real("divergence", r.divergence, 0, 1e9));
+    return t.reals("divergences", r.divergences, operator_names(true), 0, 1e9);
+  }
+  for (const char* key : {"divergence", "divergences"}) {
+    if (!t.present(key)) continue;
+    return unreadable(text_of(t.where(key),
+                              ": found a value, expected none: under rounding.bound = \"sound\" it would ",
+                              "change nothing; leave it out, or set rounding.bound = \"calibrated\""));
+  }
+  return {};
+}
+
 Status read_rounding(Table t, bool present, Job& job) {
   Rounding& r = job.rounding;
   const platform::Arithmetic& arithmetic = arithmetic_of(job);
@@ -304,8 +319,7 @@ Status read_rounding(Table t, bool present, Job& job) {
   if (arithmetic.logs) {
     ISOBIT_RETURN_IF_ERROR(t.choice("log", kLogs, r.log));
     ISOBIT_RETURN_IF_ERROR(t.choice("bound", kBounds, r.bound));
-    ISOBIT_RETURN_IF_ERROR(t.real("divergence", r.divergence, 0, 1e9));
-    ISOBIT_RETURN_IF_ERROR(t.reals("divergences", r.divergences, operator_names(true), 0, 1e9));
+    ISOBIT_RETURN_IF_ERROR(read_divergences(t, r));
     ISOBIT_RETURN_IF_ERROR(t.real("threshold", r.threshold, 0, 0.5));
     ISOBIT_RETURN_IF_ERROR(t.reals("thresholds", r.thresholds, operator_names(false), 0, 0.5));
   }

@@ -22,8 +22,9 @@ toml::table rounding_table(const Job& job) {
   };
   table.insert("log", kLogs[static_cast<size_t>(r.log)]);
   table.insert("bound", kBounds[static_cast<size_t>(r.bound)]);
-  table.insert("divergence", r.divergence);
-  if (!r.divergences.empty()) table.insert("divergences", numbers(r.divergences));
+  const bool measured = r.bound == DivergenceBound::kCalibrated;  // else a job file must not speak of it
+  if (measured) table.insert("divergence", r.divergence);
+  if (measured && !r.divergences.empty()) table.insert("divergences", numbers(r.divergences));
   table.insert("threshold", r.threshold);
   if (!r.thresholds.empty()) table.insert("thresholds", numbers(r.thresholds));
   return table;

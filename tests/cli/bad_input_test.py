@@ -94,7 +94,8 @@ class Job(Refused):
         self.bad(GOOD + "[rounding]\nbits = 30\n", "[rounding]", "'ordered-1' does not round")
         for line, says in (("bits = 21", "22 to 32"), ('log = "paper"', "sparse or ovt"), ("divergence = -1", "0 to"),
                            ("divergences = { Cnv = 3 }", "did you mean 'Conv'?"), ("divergences = 3", "a table of numbers"),
-                           ("thresholds = { Conv = 0.7 }", "0 to 0.5"), ("margin = 4", "no key 'margin'")):
+                           ("thresholds = { Conv = 0.7 }", "0 to 0.5"), ("margin = 4", "no key 'margin'"),
+                           ('bound = "sound"\ndivergences = { Conv = 3 }', "rounding.divergences: found a value, expected none")):
             self.bad(GOOD.replace(*logged) + f"[rounding]\n{line}\n", "rounding", says)
         self.bad(GOOD + '[schedule]\nname = "cosine"\nwarmup = 3\n', "schedule.warmup: found 3, expected less than")
         self.bad(GOOD + '[schedule]\nname = "step"\n', "schedule.every: is missing")
