@@ -28,6 +28,11 @@ double in_units(double distance, double magnitude) {
 
 double error_of(const CalibrationSample& s) { return in_units((s.value - s.exact.high) - s.exact.low, s.magnitude); }
 
+// Every platform ran the same graphs in the same order, so equal places hold the same product.
+bool of_one_product(const CalibrationRecord& a, const CalibrationRecord& b) {
+  return a.pass == b.pass && a.node == b.node && a.k == b.k && a.outputs == b.outputs;
+}
+
 // Calls f(a, b) for elements of two ascending lists that have one position.
 template <class List, class F>
 void for_each_common(const List& a, const List& b, F f) {
@@ -182,6 +187,7 @@ ThresholdsReport compare_records(const ThresholdsRequest& request,
     const std::string& op = ops[records[0][n].node];
     Comparison& c = comparisons.try_emplace(op, rules, records.size()).first->second;
     for (size_t a = 0, which = 0; a < records.size(); ++a) {
+      ISOBIT_CHECK(of_one_product(records[0][n], records[a][n]));
       c.platform(op, a, records[a][n]);
       for (size_t b = a + 1; b < records.size(); ++b, ++which) {
         if (records[a][n].operands == records[b][n].operands) {

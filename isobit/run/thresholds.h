@@ -94,7 +94,8 @@ Expected<std::vector<runtime::CalibrationRecord>> record_in_child(const Threshol
                                                                   std::shared_ptr<const data::Dataset> dataset,
                                                                   const platform::Platform& platform);
 
-// How all of `records` (one list a platform) compare. `ops`: the operator of each node of the step graph.
+// How all of `records` (one list a platform) compare. `ops`: the operator of each node of the step graph. REQUIRES
+// lists of the same products in the same order.
 ThresholdsReport compare_records(const ThresholdsRequest& request,
                                  const std::vector<std::vector<runtime::CalibrationRecord>>& records,
                                  const std::vector<std::string>& ops);

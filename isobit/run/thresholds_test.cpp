@@ -140,6 +140,17 @@ TEST_F(ByHand, WhatHadOtherOperandsIsLeftOut) {
   EXPECT_FALSE(report.beyond_bound());
 }
 
+TEST_F(ByHand, OneProductIsNotComparedWithAnother) {
+  const CalibrationRecord a = record({1.0}, 1.0, 1.0);
+  CalibrationRecord of_next_pass = a, of_other_node = a, of_more_terms = a;
+  of_next_pass.pass = 2;
+  of_other_node.node = 0;
+  of_more_terms.k = 11;
+  for (const CalibrationRecord& b : {of_next_pass, of_other_node, of_more_terms}) {
+    EXPECT_DEATH(compare(a, b), "of_one_product");
+  }
+}
+
 TEST_F(ByHand, ResultsThatAreNoNumbersAreBeyondEveryBound) {
   const auto report = compare(record({std::nan("")}, 1.0, 1.0), record({1.0}, 1.0, 1.0));
   EXPECT_TRUE(report.beyond_bound());
