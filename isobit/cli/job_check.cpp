@@ -18,22 +18,22 @@ Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(const platform::Platform p, platform::parse_platform(o.platform));
   ISOBIT_TRY(const train::Job job, train::load_job(o.job, o.overrides));
   ISOBIT_TRY(const run::Price price, run::price_job(job, p, monotonic_seconds));
-  console.document(nlohmann::ordered_json{
-      {"steps", job.steps},
-      {"parameters", price.parameters},
-      {"operators", price.nodes},
-      {"train_samples", price.train_samples},
-      {"test_samples", price.test_samples},
-      {"seconds", price.seconds},
-      {"seconds_per_step", price.seconds_per_step},
-      {"seconds_per_commit", price.seconds_per_commit},
-      {"memory_bytes", price.memory_bytes},
-      {"disk_bytes", price.disk_bytes},
-      {"state_bytes", price.state_bytes},
-      {"commit_every", job.commit_every},
-      {"proposed_commit_every", price.proposed_commit_every},
-      {"platform",
-       p.text()}}.dump(2));
+  nlohmann::ordered_json document = {{"steps", job.steps},
+                                     {"parameters", price.parameters},
+                                     {"operators", price.nodes},
+                                     {"train_samples", price.train_samples},
+                                     {"test_samples", price.test_samples},
+                                     {"seconds", price.seconds},
+                                     {"seconds_per_step", price.seconds_per_step},
+                                     {"seconds_per_commit", price.seconds_per_commit},
+                                     {"memory_bytes", price.memory_bytes},
+                                     {"disk_bytes", price.disk_bytes},
+                                     {"state_bytes", price.state_bytes},
+                                     {"commit_every", job.commit_every},
+                                     {"proposed_commit_every", price.proposed_commit_every},
+                                     {"platform", p.text()}};
+  if (price.log_bytes_per_step) document["log_bytes_per_step"] = *price.log_bytes_per_step;
+  console.document(document.dump(2));
   char line[200];
   console.line(text_of("job           ", job.name, ": ", job.model.builder, ", ", price.parameters, " parameters, ",
                        price.nodes, " operators a step"));
@@ -46,6 +46,10 @@ Expected<int> run(const Options& o, Console& console) {
   console.line(text_of("memory        about ", human_bytes(price.memory_bytes)));
   console.line(text_of("disk          about ", human_bytes(price.disk_bytes), " (a checkpoint is ",
                        human_bytes(price.state_bytes), ")"));
+  if (price.log_bytes_per_step) {
+    const uint64_t each = *price.log_bytes_per_step, all = each * static_cast<uint64_t>(job.steps);
+    console.line(text_of("log           about ", human_bytes(each), " a step, ", human_bytes(all), " of the disk"));
+  }
   std::snprintf(line, sizeof line,
                 "commitments   a state root takes %.3g ms; commit.every = %lld is %.2g %% of the training time",
                 price.seconds_per_commit * 1e3, static_cast<long long>(job.commit_every),

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "isobit/bundle/reader.h"
+#include "isobit/run/price.h"
 #include "isobit/run/run_weights.h"
 #include "isobit/run/testing.h"
 
@@ -91,6 +92,25 @@ TEST(LoggedRun, StoppedAnywhereAndResumedElsewhereEndsWithTheSameBits) {
     EXPECT_EQ(resumed->transcript_root, whole.transcript_root);
     const auto audited = audit_run(audit_request(out));
     EXPECT_TRUE(audited->verdict.accepted) << audited->verdict.reason;
+  }
+}
+
+TEST(LoggedRun, ItsPriceCountsTheLog) {
+  const Folder folder("priced");
+  const platform::Platform platform = platform::parse_platform("ordered/1t").value();
+  const auto priced = [&](const train::Job& job) {
+    return price_job(job, platform, [t = 0.0]() mutable { return t += 0.01; }).value();
+  };
+  const Price bare = priced(small_job({"job.arithmetic=rounded"}));
+  EXPECT_EQ(bare.log_bytes_per_step, std::nullopt);
+  for (const char* log : {"sparse", "ovt"}) {
+    const Price price = priced(logged_job(log));
+    ASSERT_TRUE(price.log_bytes_per_step.has_value());
+    EXPECT_NEAR(price.seconds_per_step, 0.01, 1e-9);
+    EXPECT_EQ(price.disk_bytes - bare.disk_bytes, 12 * *price.log_bytes_per_step);
+    ASSERT_TRUE(train_run(train_request(folder / log, logged_job(log))));
+    const auto file = static_cast<double>(fs::file_size(folder / log / "log" / "segments"));
+    EXPECT_NEAR(12 * static_cast<double>(*price.log_bytes_per_step), file, 0.1 * file) << log;
   }
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "isobit/bundle/log_file.h"
 #include "isobit/run/job_root.h"
+#include "isobit/run/step_logs.h"
 
 namespace isobit::run {
 
@@ -12,7 +14,8 @@ namespace {
 constexpr double kMostHashing = 0.02;
 constexpr uint64_t kLeafBytes = 160, kHeadBytes = 240;  // on disk, rounded up
 
-double median(std::vector<double> v) {
+template <class T>
+T median(std::vector<T> v) {
   std::nth_element(v.begin(), v.begin() + static_cast<int64_t>(v.size() / 2), v.end());
   return v[v.size() / 2];
 }
@@ -29,6 +32,19 @@ uint64_t checkpoints_kept(const train::Job& job) {
   return static_cast<uint64_t>(std::min(made, job.checkpoint_keep + 1));
 }
 
+// One step as train_run makes it, and the bytes of its log on disk; 0 without a log.
+Expected<uint64_t> one_step(train::Trainer& trainer, std::optional<LogWriter>& log, runtime::MemoryUse& memory) {
+  if (!log) {
+    ISOBIT_RETURN_IF_ERROR(trainer.advance(nullptr, &memory).map([](auto&&) {}));
+    return 0;
+  }
+  runtime::Stage& stage = log->begin(static_cast<uint64_t>(trainer.step()) + 1);
+  ISOBIT_RETURN_IF_ERROR(trainer.advance(nullptr, &memory, &stage).map([](auto&&) {}));
+  ISOBIT_TRY(const Bytes segment, log->segment());
+  verify::log_segment_digest(segment);  // every leaf has it
+  return segment.size() + bundle::kRecordOverhead;
+}
+
 }  // namespace
 
 Expected<Price> price_job(const train::Job& job, const platform::Platform& platform,
@@ -37,19 +53,23 @@ Expected<Price> price_job(const train::Job& job, const platform::Platform& platf
   ISOBIT_TRY(Session session, open_session(job, engine));
   train::Trainer& trainer = *session.trainer;
   Price price;
+  std::optional<LogWriter> log;
+  if (arithmetic_of(job).logs) log.emplace(job);
   std::vector<double> steps, commits;
+  std::vector<uint64_t> logged;
   runtime::MemoryUse memory;
   const int64_t most = std::min<int64_t>(job.steps, 6);
   const double begin = seconds();
   // The first step warms caches and is not counted, unless it is the only one.
   for (int64_t i = 0; i < most && (i < 2 || seconds() - begin < 20); ++i) {
     const double before = seconds();
-    ISOBIT_RETURN_IF_ERROR(trainer.advance(nullptr, &memory).map([](auto&&) {}));
+    ISOBIT_TRY(const uint64_t log_bytes, one_step(trainer, log, memory));
     const double between = seconds();
     ISOBIT_RETURN_IF_ERROR(state_digest(trainer, engine.pool()).map([](auto&&) {}));
     if (i > 0 || most == 1) {
       steps.push_back(between - before);
       commits.push_back(seconds() - between);
+      logged.push_back(log_bytes);
     }
   }
   price.seconds_per_step = median(steps);
@@ -62,6 +82,10 @@ Expected<Price> price_job(const train::Job& job, const platform::Platform& platf
   price.memory_bytes = memory.peak_bytes + dataset_bytes(*session.dataset);
   price.disk_bytes = checkpoints_kept(job) * price.state_bytes + static_cast<uint64_t>(job.steps) * kLeafBytes +
                      static_cast<uint64_t>(commit_count) * kHeadBytes;
+  if (log) {
+    price.log_bytes_per_step = median(logged);
+    price.disk_bytes += static_cast<uint64_t>(job.steps) * *price.log_bytes_per_step;
+  }
   for (const train::StateSlot& slot : trainer.step_graph().slots) {
     if (slot.parameter >= 0) price.parameters += trainer.step_graph().graph.value(slot.in).shape().elements();
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "isobit/platform/platform.h"
 #include "isobit/train/job.h"
@@ -10,12 +11,14 @@
 namespace isobit::run {
 
 struct Price {
-  double seconds_per_step = 0;
+  double seconds_per_step = 0;    // its log, if any, included
   double seconds_per_commit = 0;  // one state root
   double seconds = 0;             // all steps and commits
   uint64_t memory_bytes = 0;      // peak of one step's values, state included, and the dataset
   uint64_t state_bytes = 0;
-  uint64_t disk_bytes = 0;  // checkpoints kept, transcript and heads
+  // Of a job that logs: the log of one step on disk, the median of those run.
+  std::optional<uint64_t> log_bytes_per_step;
+  uint64_t disk_bytes = 0;  // checkpoints kept, transcript, heads and log
   int64_t parameters = 0;
   int64_t train_samples = 0;
   int64_t test_samples = 0;

@@ -110,6 +110,14 @@ class Generated(Case):
         for word in ("time", "memory", "disk", "commitments"):
             self.assertRegex(result.out, rf"(?m)^{word} ")
         self.assertEqual(result.err, "")
+        self.assertNotIn("log_bytes_per_step", price)
+        self.assertNotRegex(result.out, r"(?m)^log ")
+        for log in ("sparse", "ovt"):
+            logged = overrides("job.arithmetic=logged-1", f"rounding.log={log}")
+            price = self.isobit_json("job", "check", DIGITS, *logged)
+            self.assertGreater(price["log_bytes_per_step"], 0)
+            self.assertGreater(price["disk_bytes"], price["steps"] * price["log_bytes_per_step"] + price["state_bytes"])
+            self.assertRegex(self.isobit("job", "check", DIGITS, *logged).out, r"(?m)^log +about \d.* a step, ")
         self.assertEqual(os.listdir(self.dir), [], "nothing is written, no keys are made")
 
     def test_every_example_reads(self):
