@@ -6,9 +6,31 @@
 #include "isobit/base/status.h"
 
 namespace isobit {
+namespace {
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Some microseconds, less than it takes to wake a sleeping thread. Whether `done` came.
+template <class F>
+bool spin_until(int times, F done) {
+  for (int i = 0; i < times; ++i) {
+    if (done()) return true;
+    relax();
+  }
+  return false;
+}
+
+}  // namespace
 
 ThreadPool::ThreadPool(int threads) {
   ISOBIT_CHECK(threads >= 1 && threads <= 0xffff);
+  if (static_cast<unsigned>(threads) <= std::thread::hardware_concurrency()) spins_ = 1000;
   pin_fp_environment();
   for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
 }
@@ -48,6 +70,7 @@ void ThreadPool::run(int64_t n, int64_t grain, Call call, void* data) {
   generation_.store(generation);
   generation_.notify_all();
   run_open_parts();
+  spin_until(spins_, [this] { return unfinished_.load() == 0; });
   for (int left = unfinished_.load(); left != 0; left = unfinished_.load()) unfinished_.wait(left);
 }
 
@@ -56,6 +79,7 @@ void ThreadPool::work() {
   ISOBIT_CHECK(fp_environment_is_standard());
   uint32_t seen = 0;
   for (;;) {
+    spin_until(spins_, [&] { return generation_.load() != seen; });
     generation_.wait(seen);
     seen = generation_.load();
     if (stop_.load()) return;

@@ -40,6 +40,7 @@ class ThreadPool {
   void work();
   void run_open_parts();
 
+  int spins_ = 0;  // before a thread sleeps; none where threads share processors
   std::vector<std::thread> workers_;
   std::atomic<uint32_t> generation_{0};  // what workers sleep on
   // Generation (32 bits), parts (16), next part to be taken (16): one word, so that a worker that comes late takes no
