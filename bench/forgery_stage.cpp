@@ -56,7 +56,7 @@ Status ForgeryStage::apply(size_t index, KernelCall& call) {
 
 // The acceptance rule of sparse_stage.cpp, output by output. The product of norms is at least the magnitude, so where
 // nothing else can be rounded to within the one, nothing can within the other; a closer look is for the rest.
-std::vector<ForgeryStage::Suspect> ForgeryStage::judge(KernelCall& call) const {
+std::vector<ForgeryStage::Suspect> ForgeryStage::judge(KernelCall& call) {
   const std::vector<ProductBlock> blocks = product_blocks(call);
   std::vector<Suspect> suspects;
   if (blocks.empty()) return suspects;
