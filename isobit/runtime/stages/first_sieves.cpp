@@ -28,6 +28,7 @@ class FirstSieves {
         blocks_(blocks),
         width_(width),
         interval_(width * bound),
+        widest_(interval_),
         bits_(bits),
         out_(blocks[0].out - blocks[0].offset),
         outputs_(static_cast<int64_t>(blocks.size()) * blocks[0].m * blocks[0].n),
@@ -43,10 +44,10 @@ class FirstSieves {
       decided.extent.peak = std::numeric_limits<double>::infinity();
     }
     if (!left.empty() || decided.rest.size() > patience_) by_norms(left, decided);
-    // The squares are those of the lower ends.
+    // The squares are those of the lower ends; what is undecided may become the upper one.
     const double outputs = static_cast<double>(outputs_);
-    const double norm = std::sqrt(decided.extent.squares) * (1 + 0x1p-12) + 3 * interval_ * std::sqrt(outputs);
-    decided.extent.squares = norm * norm;
+    const double norm = std::sqrt(decided.extent.squares) + 2 * widest_ * std::sqrt(outputs);
+    decided.extent.squares = norm * norm * (1 + 0x1p-11);
     return decided;
   }
 
@@ -93,7 +94,13 @@ class FirstSieves {
   // Looks again at what is left, and at the ranges.
   void by_norms(const std::vector<Range>& ranges, Decided& decided) {
     norms_.reserve(blocks_.size());
-    for (const ProductBlock& b : blocks_) norms_.push_back(norms_of(b));
+    for (const ProductBlock& b : blocks_) {
+      norms_.push_back(norms_of(b));
+      const Norms& n = norms_.back();
+      const double most =
+          *std::max_element(n.left.begin(), n.left.end()) * *std::max_element(n.right.begin(), n.right.end());
+      widest_ = std::max(widest_, width_ * (most + n.bias));
+    }
     std::vector<NearTie> rest;
     for (const NearTie& t : decided.rest) look(t, 1, decided.extent, rest);
     decided.rest = std::move(rest);
@@ -147,6 +154,7 @@ class FirstSieves {
   const Steps& steps_;
   const std::vector<ProductBlock>& blocks_;
   const double width_, interval_;  // of the first sieve
+  double widest_;                  // interval of either
   const int bits_;
   double* const out_;  // output 0 of the call
   const int64_t outputs_;

@@ -137,7 +137,7 @@ TEST_P(Sieves, LeaveWhatEveryOutputAloneWouldLeave) {
   ThreadPool pool(2);
   size_t found = 0;
   for (int bits : {24, 32}) {
-    for (double divergence : {32.0, 0x1p20}) {
+    for (double divergence : {32.0, 0x1p20, 0x1p50}) {
       graph::Graph g;
       Executor::Feeds feeds;
       auto in = [&](Ints dims, Kind kind) {
