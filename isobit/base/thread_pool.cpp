@@ -32,7 +32,10 @@ ThreadPool::ThreadPool(int threads) {
   ISOBIT_CHECK(threads >= 1 && threads <= 0xffff);
   if (static_cast<unsigned>(threads) <= std::thread::hardware_concurrency()) spins_ = 1000;
   pin_fp_environment();
+  unfinished_.store(threads - 1);
   for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+  // A process that forks while a thread is still being set up may copy locks which that thread holds.
+  for (int left = unfinished_.load(); left != 0; left = unfinished_.load()) unfinished_.wait(left);
 }
 
 ThreadPool::~ThreadPool() {
@@ -77,6 +80,7 @@ void ThreadPool::run(int64_t n, int64_t grain, Call call, void* data) {
 void ThreadPool::work() {
   pin_fp_environment();
   ISOBIT_CHECK(fp_environment_is_standard());
+  if (unfinished_.fetch_sub(1) == 1) unfinished_.notify_all();
   uint32_t seen = 0;
   for (;;) {
     spin_until(spins_, [&] { return generation_.load() != seen; });
