@@ -34,7 +34,7 @@ Windows windows_of(const ConvShape& s) {
   return w;
 }
 
-// Group g of a convolution: `output` is how many of its channels, of `plane` elements each, lie in the output.
+// Group g of a convolution, which has `channels` channels of `plane` elements in the output.
 ProductBlock group_block(const ConvShape& s, int64_t g, int64_t channels, int64_t plane) {
   ProductBlock b;
   b.m = channels;
