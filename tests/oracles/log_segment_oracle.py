@@ -103,4 +103,5 @@ def main():
     return 1 if bad or not count else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
