@@ -6,6 +6,7 @@
 #include <string>
 
 #include "isobit/base/bytes.h"
+#include "isobit/base/fields.h"
 #include "isobit/base/file.h"
 #include "isobit/base/fp_env.h"
 #include "isobit/base/text.h"
@@ -102,6 +103,39 @@ TEST(File, DurableWriteReplacesAndLeavesNoTemporary) {
   EXPECT_FALSE(write_file_durably(folder / "missing" / "x", as_bytes("")));
   EXPECT_FALSE(read_file(folder, 10));
   fs::remove_all(folder);
+}
+
+TEST(Fields, AreSortedByNameAndTyped) {
+  FieldWriter w;
+  w.u64("b", 3);
+  w.text("a", "x");
+  EXPECT_EQ(to_hex(w.bytes()),
+            "0200000000000000"
+            "0100000000000000"
+            "61"
+            "05"
+            "0100000000000000"
+            "78"
+            "0100000000000000"
+            "62"
+            "03"
+            "0300000000000000");
+  FieldWriter other;
+  other.text("a", "x");
+  other.i64("b", 3);
+  EXPECT_NE(other.bytes(), w.bytes()) << "the type is part of the bytes";
+}
+
+TEST(Fields, ListsCannotRunIntoOneAnother) {
+  const auto of = [](std::vector<std::string> a, std::map<std::string, double> b) {
+    FieldWriter w;
+    w.texts("a", a);
+    w.numbers("b", b);
+    return w.bytes();
+  };
+  EXPECT_NE(of({"x", "y"}, {}), of({"xy"}, {}));
+  EXPECT_NE(of({"x"}, {{"y", 1}}), of({"x", "y"}, {}));
+  EXPECT_NE(of({}, {{"y", 0.0}}), of({}, {{"y", -0.0}}));
 }
 
 }  // namespace

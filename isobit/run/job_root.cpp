@@ -1,7 +1,9 @@
 #include "isobit/run/job_root.h"
 
+#include "isobit/base/fields.h"
 #include "isobit/base/file.h"
 #include "isobit/base/text.h"
+#include "isobit/train/job_digest.h"
 
 namespace isobit::run {
 
@@ -71,18 +73,18 @@ commit::Digest batch_digest(const DatasetCommitment& dataset, int64_t step, cons
 
 commit::Digest job_root(const train::Job& job, const data::Dataset& dataset, const DatasetCommitment& commitment,
                         const train::StepGraph& graph, const commit::Digest& initial_state) {
-  ByteWriter w;
-  w.bytes(train::canonical_job_bytes(job));
-  w.fixed(commitment.root);
-  w.i64(dataset.train_count());
-  w.i64(dataset.test_count());
-  w.fixed(commit::tagged_hash("isobit.step-graph", 1, graph.graph.canonical_bytes()));
   const auto eval = train::build_eval_graph(job, dataset, 1);
   ISOBIT_CHECK(eval.has_value());  // the step graph of the same job was built
-  w.fixed(commit::tagged_hash("isobit.eval-graph", 1, eval->graph.canonical_bytes()));
-  w.fixed(initial_state);
-  w.text(kVersions);
-  return commit::tagged_hash("isobit.job-root", 1, w.view());
+  FieldWriter w;
+  w.digest("job", train::job_digest(job));
+  w.digest("dataset.root", commitment.root);
+  w.u64("dataset.train", static_cast<uint64_t>(dataset.train_count()));
+  w.u64("dataset.test", static_cast<uint64_t>(dataset.test_count()));
+  w.digest("graph.step", commit::tagged_hash("isobit.step-graph", 1, graph.graph.canonical_bytes()));
+  w.digest("graph.eval", commit::tagged_hash("isobit.eval-graph", 1, eval->graph.canonical_bytes()));
+  w.digest("state.initial", initial_state);
+  w.text("versions", kVersions);
+  return commit::tagged_hash("isobit.job-root", 2, w.bytes());
 }
 
 verify::TranscriptRules transcript_rules(const train::Job& job) {

@@ -117,10 +117,17 @@ TEST(LoggedRun, ItsPriceCountsTheLog) {
 TEST(LoggedRun, TheJobRootKnowsTheRounding) {
   const Folder folder("root");
   std::vector<commit::Digest> roots;
-  for (const char* set :
-       {"rounding.bits=32", "rounding.bits=31", "rounding.bound=sound", "rounding.threshold=0.3", "rounding.log=ovt",
-        "rounding.divergences={Conv = 7.5}", "rounding.thresholds={Conv = 0.3}"}) {
-    const train::Job job = small_job({"job.arithmetic=logged-1", "job.steps=3", set});
+  using Sets = std::vector<std::string>;
+  for (const Sets& sets : {Sets{"rounding.bits=32"},
+                           {"rounding.bits=31"},
+                           {"rounding.bound=sound"},
+                           {"rounding.divergences={Conv = 7.5}"},
+                           {"rounding.log=ovt"},
+                           {"rounding.log=ovt", "rounding.threshold=0.3"},
+                           {"rounding.log=ovt", "rounding.thresholds={Conv = 0.3}"}}) {
+    std::vector<std::string> overrides = {"job.arithmetic=logged-1", "job.steps=3"};
+    overrides.insert(overrides.end(), sets.begin(), sets.end());
+    const train::Job job = small_job(overrides);
     EXPECT_EQ(train::parse_job(train::job_to_toml(job), "again", "")->rounding, job.rounding);
     platform::Engine engine(platform::parse_platform("ordered/1t").value());
     roots.push_back(open_session(job, engine)->root);

@@ -1,16 +1,76 @@
 #include "isobit/train/job.h"
 
+#include "isobit/base/fields.h"
 #include "isobit/numerics/functions.h"
+#include "isobit/train/job_names_internal.h"
 
 namespace isobit::train {
 
 namespace {
 
-void write_numbers(ByteWriter& w, const std::map<std::string, double>& numbers) {
-  w.u64(numbers.size());
-  for (const auto& [name, value] : numbers) {
-    w.text(name);
-    w.f64(value);
+void add_model(FieldWriter& w, const models::ModelConfig& model) {
+  w.text("model.builder", model.builder);
+  if (model.builder == "resnet") {
+    w.i64("model.blocks", model.blocks);
+    w.i64("model.width", model.width);
+  }
+  if (model.builder == "gpt") {
+    w.i64("model.layers", model.layers);
+    w.i64("model.heads", model.heads);
+    w.i64("model.channels", model.channels);
+    w.f64("model.dropout", model.dropout);
+  }
+}
+
+void add_data(FieldWriter& w, const Job& job) {
+  w.text("data.dataset", job.data.dataset);
+  w.i64("data.batch", job.batch);
+  if (job.data.dataset == "text") {
+    w.i64("data.context", job.data.context);
+  } else {
+    w.texts("data.augment", job.data.augment);
+  }
+}
+
+void add_optimizer(FieldWriter& w, const Job& job) {
+  w.text("optimizer.name", kOptimizers[static_cast<size_t>(job.optimizer)]);
+  w.f64("optimizer.lr", job.lr);
+  w.f64("optimizer.weight_decay", job.weight_decay);
+  w.f64("optimizer.clip_norm", job.clip_norm);
+  if (job.optimizer == Optimizer::kSgd) {
+    w.f64("optimizer.momentum", job.momentum);
+    w.boolean("optimizer.nesterov", job.nesterov);
+  } else {
+    w.f64("optimizer.beta1", job.beta1);
+    w.f64("optimizer.beta2", job.beta2);
+    w.f64("optimizer.epsilon", job.epsilon);
+  }
+}
+
+void add_schedule(FieldWriter& w, const Job& job) {
+  w.text("schedule.name", kSchedules[static_cast<size_t>(job.schedule)]);
+  w.i64("schedule.warmup", job.warmup);
+  if (job.schedule == Schedule::kStep) {
+    w.i64("schedule.every", job.decay_every);
+    w.f64("schedule.factor", job.decay_factor);
+  }
+  if (job.schedule == Schedule::kCosine) w.f64("schedule.min_lr", job.min_lr);
+}
+
+void add_rounding(FieldWriter& w, const Job& job) {
+  const Rounding& r = job.rounding;
+  if (arithmetic_of(job).rounds) w.i64("rounding.bits", r.bits);
+  if (!arithmetic_of(job).logs) return;
+  w.text("rounding.log", kLogs[static_cast<size_t>(r.log)]);
+  if (r.log == RoundingLog::kSparse) {
+    w.text("rounding.bound", kBounds[static_cast<size_t>(r.bound)]);
+    if (r.bound == DivergenceBound::kCalibrated) {
+      w.f64("rounding.divergence", r.divergence);
+      w.numbers("rounding.divergences", r.divergences);
+    }
+  } else {
+    w.f64("rounding.threshold", r.threshold);
+    w.numbers("rounding.thresholds", r.thresholds);
   }
 }
 
@@ -19,44 +79,22 @@ void write_numbers(ByteWriter& w, const std::map<std::string, double>& numbers) 
 const platform::Arithmetic& arithmetic_of(const Job& job) { return platform::arithmetic_of(job.arithmetic); }
 
 Bytes canonical_job_bytes(const Job& job) {
+  FieldWriter fields;
+  fields.text("job.name", job.name);
+  fields.u64("job.seed", job.seed);
+  fields.i64("job.steps", job.steps);
+  fields.text("job.arithmetic", job.arithmetic);
+  add_model(fields, job.model);
+  add_data(fields, job);
+  add_optimizer(fields, job);
+  add_schedule(fields, job);
+  add_rounding(fields, job);
+  fields.i64("evaluate.samples", job.evaluate_samples);
+  fields.i64("commit.every", job.commit_every);
   ByteWriter w;
-  w.text("isobit.job");
-  w.u32(1);
-  w.text(job.name);
-  w.u64(job.seed);
-  w.i64(job.steps);
-  w.text(job.arithmetic);
-  w.text(job.model.builder);
-  w.i64(job.model.blocks);
-  w.i64(job.model.width);
-  w.i64(job.model.layers);
-  w.i64(job.model.heads);
-  w.i64(job.model.channels);
-  w.f64(job.model.dropout);
-  w.text(job.data.dataset);
-  w.i64(job.data.context);
-  w.u64(job.data.augment.size());
-  for (const std::string& a : job.data.augment) w.text(a);
-  w.i64(job.batch);
-  w.u8(static_cast<uint8_t>(job.optimizer));
-  for (double v : {job.lr, job.momentum, job.weight_decay, job.beta1, job.beta2, job.epsilon, job.clip_norm}) w.f64(v);
-  w.boolean(job.nesterov);
-  w.u8(static_cast<uint8_t>(job.schedule));
-  w.i64(job.warmup);
-  w.i64(job.decay_every);
-  w.f64(job.decay_factor);
-  w.f64(job.min_lr);
-  w.i64(job.evaluate_samples);
-  w.i64(job.commit_every);
-  if (arithmetic_of(job).rounds) w.i64(job.rounding.bits);
-  if (arithmetic_of(job).logs) {
-    w.u8(static_cast<uint8_t>(job.rounding.log));
-    w.u8(static_cast<uint8_t>(job.rounding.bound));
-    w.f64(job.rounding.divergence);
-    write_numbers(w, job.rounding.divergences);
-    w.f64(job.rounding.threshold);
-    write_numbers(w, job.rounding.thresholds);
-  }
+  w.text(kJobTag);
+  w.u32(kJobVersion);
+  w.fixed(fields.bytes());
   return w.take();
 }
 

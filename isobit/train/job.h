@@ -89,8 +89,12 @@ Expected<Job> load_job(const std::string& path, const std::vector<std::string>& 
 // TOML that parses back to the same job, every field written out.
 std::string job_to_toml(const Job& job);
 
-// The canonical bytes of what fixes the result (docs/formats/job.md), without the dataset and the graph, which the job
-// root binds by their digests.
+inline constexpr std::string_view kJobTag = "isobit.job";
+inline constexpr uint32_t kJobVersion = 2;
+
+// The canonical bytes of what fixes the result, as named and typed fields (docs/formats/job.md), without the dataset
+// and the graph, which the job root binds by their digests. Jobs that mean the same have the same bytes, whether their
+// files spell defaults out or not. Their digest: train/job_digest.h.
 Bytes canonical_job_bytes(const Job& job);
 
 // The learning rate of step t (0 .. steps - 1), in binary64, each operation rounded once:
