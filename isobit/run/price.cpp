@@ -20,12 +20,6 @@ T median(std::vector<T> v) {
   return v[v.size() / 2];
 }
 
-uint64_t dataset_bytes(const data::Dataset& dataset) {
-  Bytes sample;
-  dataset.sample_bytes(data::Split::kTrain, 0, sample);
-  return (sample.size() + sizeof(commit::Digest)) * static_cast<uint64_t>(dataset.train_count() + dataset.test_count());
-}
-
 // Checkpoints that lie on disk at the end; one more exists while the newest is being written.
 uint64_t checkpoints_kept(const train::Job& job) {
   const int64_t made = 1 + (job.checkpoint_every > 0 ? (job.steps - 1) / job.checkpoint_every : 0);
@@ -79,7 +73,7 @@ Expected<Price> price_job(const train::Job& job, const platform::Platform& platf
   const auto commit_count = static_cast<double>(job.steps / job.commit_every);
   price.seconds = static_cast<double>(job.steps) * price.seconds_per_step + commit_count * price.seconds_per_commit;
   for (const NamedTensor& t : trainer.state()) price.state_bytes += t.tensor.bytes();
-  price.memory_bytes = memory.peak_bytes + dataset_bytes(*session.dataset);
+  price.memory_bytes = memory.peak_bytes + data::shape_of(*session.dataset).bytes;
   price.disk_bytes = checkpoints_kept(job) * price.state_bytes + static_cast<uint64_t>(job.steps) * kLeafBytes +
                      static_cast<uint64_t>(commit_count) * kHeadBytes;
   if (log) {

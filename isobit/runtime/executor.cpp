@@ -78,18 +78,13 @@ size_t value_bytes(const graph::Value& value) {
   return static_cast<size_t>(value.shape().elements()) * size_of(value.dtype);
 }
 
-// The operand whose storage output `o` may take: a view always shares it; an in-place kernel may when this is the only
-// place that still needs it.
+// The operand whose storage output `o` takes, or null.
 template <class DiesHere>
 const Tensor* storage_to_reuse(const Kernel& kernel, const KernelCall& call, int o, const DiesHere& dies_here) {
-  if (kernel.is_view) return call.inputs[0];
-  const auto rule = kernel.in_place.find(o);
-  if (rule == kernel.in_place.end() || !call.has(rule->second)) return nullptr;
-  const std::vector<ValueId>& inputs = call.node.inputs;
-  const ValueId id = inputs[static_cast<size_t>(rule->second)];
-  const bool only_use = dies_here(id) && std::count(inputs.begin(), inputs.end(), id) == 1;
-  const Tensor* operand = call.inputs[static_cast<size_t>(rule->second)];
-  return only_use && operand->sole_owner() ? operand : nullptr;
+  const int input = reusable_input(kernel, call.node, o, dies_here);
+  if (input < 0) return nullptr;
+  const Tensor* operand = call.inputs[static_cast<size_t>(input)];
+  return kernel.is_view || operand->sole_owner() ? operand : nullptr;
 }
 
 }  // namespace

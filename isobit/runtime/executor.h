@@ -53,6 +53,10 @@ class Executor {
   Expected<std::vector<Tensor>> run(const kernels::KernelContext& ctx, Feeds feeds, Observer* observer = nullptr,
                                     MemoryUse* memory = nullptr, Stage* stage = nullptr) const;
 
+  // What MemoryUse will say of a run whose feeds nobody else holds, from the shapes alone. kUnavailable where the sizes
+  // cannot even be counted. REQUIRES a static graph.
+  Expected<uint64_t> planned_peak_bytes() const;
+
   // The operators of `graph` that no kernel implements, each once.
   static std::vector<std::string> unsupported_operators(const graph::Graph& graph);
 

@@ -1,6 +1,7 @@
 // The table from operator to kernel: how the runtime calls what isobit/kernels offers.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
@@ -34,6 +35,19 @@ struct Kernel {
   // Output 0 is input 0 under other dimensions: no kernel runs.
   bool is_view = false;
 };
+
+// The input whose storage output `o` of the node may take as far as the graph tells, else -1: a view always shares it;
+// an in-place kernel may when no later node needs it (`dies_here`) and this one has it once. That nobody outside the
+// graph holds the storage is for the caller to see.
+template <class DiesHere>
+int reusable_input(const Kernel& kernel, const graph::Node& node, int o, const DiesHere& dies_here) {
+  if (kernel.is_view) return 0;
+  const auto rule = kernel.in_place.find(o);
+  if (rule == kernel.in_place.end() || static_cast<size_t>(rule->second) >= node.inputs.size()) return -1;
+  const graph::ValueId id = node.inputs[static_cast<size_t>(rule->second)];
+  if (id == graph::kNoValue || !dies_here(id)) return -1;
+  return std::count(node.inputs.begin(), node.inputs.end(), id) == 1 ? rule->second : -1;
+}
 
 using KernelTable = std::map<std::string, Kernel>;
 

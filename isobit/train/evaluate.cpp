@@ -74,12 +74,11 @@ namespace {
 
 Expected<Evaluation> score_all(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
                                platform::Engine& engine) {
-  const int64_t count =
-      job.evaluate_samples == 0 ? dataset.test_count() : std::min(job.evaluate_samples, dataset.test_count());
+  const int64_t count = evaluation_samples(job, dataset.test_count());
   Evaluation total;
   if (count == 0) return total;
   // Rows do not meet before the final sum, so the batch size is free.
-  int64_t batch = std::min<int64_t>(count, std::max<int64_t>(job.batch, 32));
+  int64_t batch = evaluation_batch(job, count);
   std::vector<float> losses;
   for (int64_t first = 0; first < count;) {
     ISOBIT_TRY(const EvalGraph eval, build_eval_graph(job, dataset, batch));

@@ -1,5 +1,7 @@
 #include "isobit/train/step_graph.h"
 
+#include <algorithm>
+
 #include "isobit/base/text.h"
 #include "isobit/graph/autograd/autograd.h"
 #include "isobit/graph/in_float64.h"
@@ -11,15 +13,15 @@ using graph::Attributes;
 using graph::kNoValue;
 using graph::ValueId;
 
-Expected<models::Model> model_for(const Job& job, const data::Dataset& dataset, int64_t batch, bool training) {
+Expected<models::Model> model_for(const Job& job, const data::DataShape& data, int64_t batch, bool training) {
   models::ModelConfig config = job.model;
   config.batch = batch;
-  config.input_shape = dataset.input_shape().dims();
-  config.classes = dataset.classes();
+  config.input_shape = data.input_shape;
+  config.classes = data.classes;
   config.training = training;
   config.seed = job.seed;
-  if (dataset.input_dtype() == DType::kInt64 && config.builder != "gpt") {
-    return unreadable(text_of("model.builder: '", config.builder, "' takes images; dataset '", dataset.name(),
+  if (data.input_dtype == DType::kInt64 && config.builder != "gpt") {
+    return unreadable(text_of("model.builder: '", config.builder, "' takes images; dataset '", data.name,
                               "' has token sequences (use 'gpt')"));
   }
   return models::build_model(config);
@@ -95,8 +97,8 @@ class OptimizerStep {
 
 }  // namespace
 
-Expected<StepGraph> build_step_graph(const Job& job, const data::Dataset& dataset) {
-  ISOBIT_TRY(models::Model model, model_for(job, dataset, job.batch, true));
+Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data) {
+  ISOBIT_TRY(models::Model model, model_for(job, data, job.batch, true));
   StepGraph step;
   step.graph = std::move(model.graph);
   graph::Graph& g = step.graph;
@@ -126,8 +128,12 @@ Expected<StepGraph> build_step_graph(const Job& job, const data::Dataset& datase
   return step;
 }
 
-Expected<EvalGraph> build_eval_graph(const Job& job, const data::Dataset& dataset, int64_t batch) {
-  ISOBIT_TRY(models::Model model, model_for(job, dataset, batch, false));
+Expected<StepGraph> build_step_graph(const Job& job, const data::Dataset& dataset) {
+  return build_step_graph(job, data::shape_of(dataset));
+}
+
+Expected<EvalGraph> build_eval_graph(const Job& job, const data::DataShape& data, int64_t batch) {
+  ISOBIT_TRY(models::Model model, model_for(job, data, batch, false));
   EvalGraph eval{std::move(model.graph), model.input, kNoValue, batch, {}};
   graph::Graph& g = eval.graph;
   eval.labels = g.add_input("labels", DType::kInt64, {g.value(model.logits).dims[0]});
@@ -138,6 +144,18 @@ Expected<EvalGraph> build_eval_graph(const Job& job, const data::Dataset& datase
   g.add_output(losses[1]);
   g.add_output(model.logits);
   return eval;
+}
+
+Expected<EvalGraph> build_eval_graph(const Job& job, const data::Dataset& dataset, int64_t batch) {
+  return build_eval_graph(job, data::shape_of(dataset), batch);
+}
+
+int64_t evaluation_samples(const Job& job, int64_t test_count) {
+  return job.evaluate_samples == 0 ? test_count : std::min(job.evaluate_samples, test_count);
+}
+
+int64_t evaluation_batch(const Job& job, int64_t samples) {
+  return std::min<int64_t>(samples, std::max<int64_t>(job.batch, 32));
 }
 
 }  // namespace isobit::train

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "isobit/data/data_shape.h"
 #include "isobit/models/model.h"
 #include "isobit/train/job.h"
 
@@ -32,6 +33,8 @@ struct StepGraph {
   std::vector<StateSlot> slots;
 };
 
+// Building allocates names and shapes, never a tensor, whatever sizes the job asks for.
+Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data);
 Expected<StepGraph> build_step_graph(const Job& job, const data::Dataset& dataset);
 
 // The same network, always in float32, for inference on `batch` samples; outputs: row losses, logits. Parameters and
@@ -44,6 +47,11 @@ struct EvalGraph {
   std::vector<std::pair<std::string, graph::ValueId>> state;
 };
 
+Expected<EvalGraph> build_eval_graph(const Job& job, const data::DataShape& data, int64_t batch);
 Expected<EvalGraph> build_eval_graph(const Job& job, const data::Dataset& dataset, int64_t batch);
+
+// How many samples an evaluation scores, and how many of them at a time (but for the last batch).
+int64_t evaluation_samples(const Job& job, int64_t test_count);
+int64_t evaluation_batch(const Job& job, int64_t samples);
 
 }  // namespace isobit::train

@@ -77,6 +77,7 @@ runtime::Executor::Feeds Trainer::feeds(data::Batch batch, double lr) {
   runtime::Executor::Feeds feeds;
   feeds.emplace_back(graph_.input, in_type(graph_.graph.value(graph_.input).dtype, std::move(batch.input)));
   feeds.emplace_back(graph_.labels, batch.labels.reshaped(graph_.graph.value(graph_.labels).shape()));
+  batch.labels = Tensor();  // the feed is the only one that holds them
   feeds.emplace_back(graph_.lr, Tensor::scalar(lr));
   if (graph_.step != kNoValue) feeds.emplace_back(graph_.step, Tensor::scalar(step_));
   if (graph_.beta1_power != kNoValue) {

@@ -111,6 +111,12 @@ Expected<LogSegment> decode_log_segment(ByteView data, uint64_t step, LogKind ki
   return segment;
 }
 
+uint64_t largest_log_segment(LogKind kind, internal::Schema schema) {
+  const uint64_t payload =
+      kind == LogKind::kSparse ? internal::max_sparse_payload(schema) : internal::ovt_payload_size(schema);
+  return internal::segment_header(kind, 0, Compression::kStored).size() + payload;
+}
+
 commit::Digest log_segment_digest(ByteView data) { return commit::tagged_hash(kTag, kVersion, data); }
 
 }  // namespace isobit::verify

@@ -39,6 +39,9 @@ Bytes encode(const LogSegment& segment);
 Expected<LogSegment> decode_log_segment(ByteView data, uint64_t step, LogKind kind,
                                         std::span<const runtime::LoggedOutput> schema, const std::string& what);
 
+// No segment of this schema that encode() writes is larger.
+uint64_t largest_log_segment(LogKind kind, std::span<const runtime::LoggedOutput> schema);
+
 // tagged_hash("isobit.log-segment", 1, the segment's bytes as they are stored, compressed or not).
 commit::Digest log_segment_digest(ByteView data);
 

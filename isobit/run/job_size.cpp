@@ -1,0 +1,111 @@
+#include "isobit/run/job_size.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "isobit/base/text.h"
+#include "isobit/bundle/log_file.h"
+#include "isobit/formats/json_header.h"
+#include "isobit/runtime/executor.h"
+#include "isobit/runtime/stages/rounding_stage.h"
+#include "isobit/train/step_graph.h"
+#include "isobit/verify/log_segment.h"
+
+namespace isobit::run {
+
+namespace {
+
+constexpr uint64_t kTile = 1024;  // of a tensor root: a hash for each
+constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+
+// Sums and products that stay at the top instead of wrapping: whatever is there is over every limit.
+uint64_t plus(uint64_t a, uint64_t b) { return a > kMost - b ? kMost : a + b; }
+uint64_t times(uint64_t a, uint64_t b) { return b != 0 && a > kMost / b ? kMost : a * b; }
+
+uint64_t bytes_of(const graph::Value& value) {
+  uint64_t bytes = size_of(value.dtype);
+  for (const int64_t dim : value.dims) bytes = times(bytes, static_cast<uint64_t>(std::max<int64_t>(dim, 0)));
+  return bytes;
+}
+
+// Of the JSON header for one tensor, with numbers of any length.
+uint64_t header_bytes(const std::string& name, size_t rank) {
+  const std::string_view rest = R"(,:{"dtype":"BOOL","shape":[],"data_offsets":[,]})";
+  return formats::json_quoted(name).size() + rest.size() + 20 * (rank + 2) + rank;
+}
+
+void count_state(const train::StepGraph& step, JobSize& size) {
+  uint64_t header = 256;
+  for (const train::StateSlot& slot : step.slots) {
+    const graph::Value& value = step.graph.value(slot.in);
+    const uint64_t bytes = bytes_of(value);
+    size.state = plus(size.state, bytes);
+    header += header_bytes(slot.name, value.dims.size());
+    if (slot.parameter >= 0) size.parameters += static_cast<int64_t>(bytes / size_of(value.dtype));
+  }
+  size.largest_checkpoint = plus(size.state, header);
+}
+
+void count_log(const train::Job& job, const train::StepGraph& step, JobSize& size) {
+  if (!arithmetic_of(job).logs) return;
+  const bool ovt = job.rounding.log == train::RoundingLog::kOvt;
+  const auto schema = runtime::logged_outputs(step.graph, ovt);
+  size.largest_log_segment =
+      verify::largest_log_segment(ovt ? verify::LogKind::kOvt : verify::LogKind::kSparse, schema);
+  const uint64_t record = plus(size.largest_log_segment, bundle::kRecordOverhead);
+  size.largest_log = plus(times(static_cast<uint64_t>(job.steps), record), bundle::log_header().size());
+}
+
+Status count_evaluation(const train::Job& job, const data::DataShape& data, JobSize& size) {
+  const int64_t samples = train::evaluation_samples(job, data.test_count);
+  if (samples == 0) return {};
+  ISOBIT_TRY(const train::EvalGraph eval, build_eval_graph(job, data, train::evaluation_batch(job, samples)));
+  ISOBIT_TRY(const uint64_t peak, runtime::Executor(eval.graph).planned_peak_bytes());
+  // A loss for each row; tokens of a sequence are rows of their own.
+  const auto rows_per_sample = static_cast<uint64_t>(eval.graph.value(eval.labels).dims[0] / eval.batch);
+  size.evaluation_peak = plus(peak, times(times(static_cast<uint64_t>(samples), rows_per_sample), sizeof(float)));
+  return {};
+}
+
+}  // namespace
+
+Expected<JobSize> job_size(const train::Job& job, const data::DataShape& data) {
+  JobSize size;
+  ISOBIT_TRY(const train::StepGraph step, build_step_graph(job, data));
+  size.nodes = static_cast<int64_t>(step.graph.nodes().size());
+  ISOBIT_TRY(size.step_peak, runtime::Executor(step.graph).planned_peak_bytes());
+  count_state(step, size);
+  count_log(job, step, size);
+  ISOBIT_RETURN_IF_ERROR(count_evaluation(job, data, size));
+  const auto samples = static_cast<uint64_t>(data.train_count + data.test_count);
+  size.data = plus(data.bytes, times(samples, sizeof(int64_t) + sizeof(commit::Digest)));
+
+  const uint64_t hashes = size.state / kTile * sizeof(commit::Digest);
+  const uint64_t always = plus(plus(size.data, hashes), kWorkspace);
+  // The step has been taken and the state is alone while it is written or scored.
+  const uint64_t scoring = plus(size.state, size.evaluation_peak);
+  size.to_train = plus(always, std::max({size.step_peak, plus(size.state, size.largest_checkpoint), scoring}));
+  // An audit keeps the initial state beside the one that it replays, which may begin at a checkpoint (its bytes, and
+  // the tensors in them).
+  const uint64_t opening = plus(times(size.state, 2), size.largest_checkpoint);
+  size.to_audit = plus(always, plus(size.state, std::max({size.step_peak, opening, scoring})));
+  size.to_evaluate = plus(always, plus(size.state, std::max(size.largest_checkpoint, size.evaluation_peak)));
+  if (size.largest_log_segment > 0) {
+    // OVT: a byte for each decision, which takes a fifth of one when it is coded, and two copies of those. Sparse: few
+    // outputs are near a tie; what a stranger's log may hold more is bounded by the size of its file.
+    const bool ovt = job.rounding.log == train::RoundingLog::kOvt;
+    const uint64_t log = ovt ? times(size.largest_log_segment, 7) : size.largest_log_segment / 16;
+    size.to_train = plus(size.to_train, log);
+    size.to_audit = plus(size.to_audit, log);
+  }
+  return size;
+}
+
+Status check_memory(uint64_t needed, const Limits& limits, const std::string& purpose) {
+  if (needed <= limits.max_memory) return {};
+  return unavailable(text_of("to ", purpose, " this job takes about ", human_bytes(needed),
+                             " of memory, more than the ", human_bytes(limits.max_memory),
+                             " allowed; make data.batch or the model smaller, or allow ", "more with --max-memory"));
+}
+
+}  // namespace isobit::run

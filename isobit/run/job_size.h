@@ -1,0 +1,50 @@
+// What a job needs, from its shapes alone: no tensor is allocated, so that a stranger's job can be priced in
+// milliseconds and refused before it takes any memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "isobit/data/data_shape.h"
+#include "isobit/train/job.h"
+
+namespace isobit::run {
+
+// Bytes, unless said otherwise. Exact but for the last block.
+struct JobSize {
+  int64_t parameters = 0;  // numbers that are learned
+  int64_t nodes = 0;       // operators of a step
+  uint64_t state = 0;      // parameters, optimizer state, buffers
+  // The most that the values of a step, state included, take at once (runtime::MemoryUse), and those of an evaluation,
+  // its copy of the state in float32 included where the step has another type.
+  uint64_t step_peak = 0;
+  uint64_t evaluation_peak = 0;      // 0 without test samples
+  uint64_t data = 0;                 // samples, labels and their hashes; 0 where the data have not been opened
+  uint64_t largest_checkpoint = 0;   // no checkpoint file of this job is larger
+  uint64_t largest_log_segment = 0;  // no log of one step is; 0 for a job without a log
+  uint64_t largest_log = 0;          // nor the log file of all steps
+
+  // Peaks of a whole process: what is above, what else is alive beside it, and kWorkspace for the kernels and the
+  // program.
+  uint64_t to_train = 0;
+  uint64_t to_audit = 0;
+  uint64_t to_evaluate = 0;
+};
+
+// Estimated: kernels work in blocks of bounded size.
+inline constexpr uint64_t kWorkspace = uint64_t{96} << 20;
+
+// Errors: as build_step_graph; kUnavailable where sizes cannot even be counted. Counts of `data` may be 0 (not opened):
+// then what depends on them is left out.
+Expected<JobSize> job_size(const train::Job& job, const data::DataShape& data);
+
+// How much a process may take. The library sets no limit by itself.
+struct Limits {
+  uint64_t max_memory = UINT64_MAX;  // bytes
+};
+
+// kUnavailable, with what is needed, what is allowed and what to do, when `needed` is over the limit. `purpose`:
+// "train", "audit" ...
+Status check_memory(uint64_t needed, const Limits& limits, const std::string& purpose);
+
+}  // namespace isobit::run
