@@ -127,10 +127,14 @@ put("log_ovt_fuzz", "empty_output", log_input(0, [(1, 2, 0)], struct.pack("<IIQ"
 put("log_ovt_fuzz", "nothing", log_input(0, [], b""))
 put("log_ovt_fuzz", "segment", frame("isobit.log-segment") + b"\1" + u64(7) + b"\0")
 
-engagement = u64(10, 20) + bytes(64)
-put("engagement_fuzz", "one_key", frame("isobit.engagement") + bytes(80) + u64(1) + bytes(32) + engagement + bytes(96))
-put("engagement_fuzz", "two_keys", frame("isobit.engagement") + bytes(80) + u64(2) + bytes(32) + b"\1" * 32 + engagement
-    + b"\1" * 32 + bytes(64))
+ids = struct.pack("<I", 1) + bytes(112)  # protocol version; job root and digest, run id, client key
+limits = u64(10, 20, 4096, 1, 0)
+one_key = ids + u64(1) + b"\1" * 32 + b"\0" + limits + (b"\0" + u64(0)) * 2
+two_keys = ids + u64(2) + b"\1" * 32 + b"\2" * 32 + b"\1" + b"\3" * 32 + limits + b"\1" + u64(9) + b"\2" + u64(7)
+put("engagement_fuzz", "one_key", frame("isobit.engagement", 2) + one_key + bytes(64) + b"\1" * 32 + bytes(64))
+put("engagement_fuzz", "two_keys", frame("isobit.engagement", 2) + two_keys + bytes(64) + b"\2" * 32 + bytes(64))
+put("engagement_fuzz", "offer", frame("isobit.offer", 2) + one_key + bytes(64))
+put("engagement_fuzz", "offer_referee", frame("isobit.offer", 2) + two_keys + bytes(64))
 put("engagement_fuzz", "newer", frame("isobit.engagement", 3) + bytes(300))
 
 leaf = frame("isobit.leaf")

@@ -236,13 +236,18 @@ TEST_P(Reader, HeadsThatForkAreRejected) {
     resign();
     return open().has_value();
   };
-  EXPECT_TRUE(heads({mine.sized_root(4), mine.sized_root()}));
-  EXPECT_TRUE(heads({mine.sized_root()}));
-  EXPECT_FALSE(heads({other.sized_root(4), mine.sized_root()}));
-  EXPECT_FALSE(heads({mine.sized_root(4), other.sized_root()}));
-  EXPECT_FALSE(heads({mine.sized_root(4), mine.sized_root(4), mine.sized_root()}));
-  EXPECT_FALSE(heads({mine.sized_root(), mine.sized_root(4)}));
-  EXPECT_FALSE(heads({mine.sized_root(4)})) << "the end is not covered";
+  EXPECT_TRUE(heads({mine.sized_root(4), mine.sized_root(7), mine.sized_root()}));
+  EXPECT_TRUE(
+      heads({mine.sized_root(1), mine.sized_root(4), mine.sized_root(5), mine.sized_root(7), mine.sized_root()}));
+  EXPECT_FALSE(heads({other.sized_root(4), mine.sized_root(7), mine.sized_root()}));
+  EXPECT_FALSE(heads({mine.sized_root(4), mine.sized_root(7), other.sized_root()}));
+  EXPECT_FALSE(heads({mine.sized_root(4), mine.sized_root(4), mine.sized_root(7), mine.sized_root()}));
+  EXPECT_FALSE(heads({mine.sized_root(), mine.sized_root(4), mine.sized_root(7)}));
+  EXPECT_FALSE(heads({mine.sized_root(4), mine.sized_root(7)})) << "the end is not covered";
+  // States are committed after steps 3 and 6, and the engagement asks for a head at each.
+  EXPECT_FALSE(heads({mine.sized_root(4), mine.sized_root()}));
+  EXPECT_NE(open().error().message.find("no head after step 6"), std::string::npos) << open().error().message;
+  EXPECT_FALSE(heads({mine.sized_root()}));
 }
 
 TEST_P(Reader, ManifestCannotReachOutside) {
@@ -322,14 +327,14 @@ TEST_P(Reader, BundleAndAuditTogether) {
   options.job_root = verify::testing::fake_job_root();
   const auto verdict = verify::audit(reader->transcript(), replayer, options);
   ASSERT_TRUE(verdict);
-  EXPECT_TRUE(verdict->accepted);
+  EXPECT_TRUE(verdict->accepted());
   Plan cheating = plan_;
   cheating.cheat.wrong_state_at = 6;
   ASSERT_TRUE(testing::write_run(scratch_ / "cheat", cheating));
   const auto cheat = BundleReader::open(scratch_ / "cheat", kPinned);
   ASSERT_TRUE(cheat) << "what is wrong in it only a replay can tell";
   Replayer again(plan_.rules);
-  EXPECT_FALSE(verify::audit(cheat->transcript(), again, options)->accepted);
+  EXPECT_FALSE(verify::audit(cheat->transcript(), again, options)->accepted());
 }
 
 }  // namespace

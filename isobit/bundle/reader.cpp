@@ -102,6 +102,8 @@ Status check_end(const fs::path& folder, const Parts& parts, const Manifest& man
   if (parts.heads.heads.empty() || parts.heads.heads.back().tree.size != transcript.size()) {
     return rejected(text_of(name_in(folder, kHeadsFile), ": the last head does not cover the whole transcript"));
   }
+  ISOBIT_RETURN_IF_ERROR(verify::verify_cadence(parts.heads.heads, parts.engagement.terms.head_every, transcript,
+                                                name_in(folder, kHeadsFile)));
   if (manifest.transcript_root != transcript.transcript_root()) {
     return rejected(text_of(name_in(folder, kManifestFile), ": field 'transcript_root': found ",
                             commit::hex_of(manifest.transcript_root), ", the transcript gives ",

@@ -232,7 +232,7 @@ Status BundleWriter::continue_from(uint64_t step) {
   }
   impl_->position = step + 1;
   // The checkpoint may have come through where the head of its step did not.
-  const bool due = step > 0 && stored.rules().has_state(step);
+  const bool due = verify::head_is_due(stored.rules(), impl_->engagement.terms.head_every, step);
   return due ? sign_head() : Status{};
 }
 

@@ -57,8 +57,8 @@ class BundleWriter {
   Expected<Bytes> read_log_segment(uint64_t step) const;
 
   // After resume: the caller stands after `step`, whose leaf is stored, and the next append is that of step + 1.
-  // Without this call the next append is the initial leaf. Signs the head of `step` when the job commits its state and
-  // a kill lost that head.
+  // Without this call the next append is the initial leaf. Signs the head of `step` when the engagement asks for one
+  // there and a kill lost it.
   Status continue_from(uint64_t step);
   // Index of the leaf that the next append brings.
   uint64_t position() const;
@@ -69,8 +69,9 @@ class BundleWriter {
   // there is a segment too many or too few.
   Status append(const verify::Leaf& leaf);
   Status append(const verify::StepLeaf& leaf, ByteView log_segment);
-  // To be called after each leaf with a state root. Makes segments and leaves durable, then signs and durably writes
-  // the head of the leaves up to position(). Nothing is done when a head of this or a larger size is there.
+  // To be called at least whenever a head is due (verify::head_is_due). Makes segments and leaves durable, then signs
+  // and durably writes the head of the leaves up to position(). Nothing is done when a head of this or a larger size is
+  // there.
   Status sign_head();
   // Durable; makes segments and leaves durable first. Then removes all but the `keep` newest (0: keep all).
   // REQUIRES the leaf of `step` appended.

@@ -37,7 +37,7 @@ nlohmann::ordered_json difference_json(const std::optional<verify::FirstDifferen
 
 void report(const run::AuditSummary& s, double seconds, Console& console) {
   const verify::AuditVerdict& v = s.verdict;
-  nlohmann::ordered_json document = {{"verdict", v.accepted ? "accepted" : "rejected"},
+  nlohmann::ordered_json document = {{"verdict", verify::name_of(v.outcome)},
                                      {"complete", v.complete},
                                      {"steps_checked", v.steps_checked},
                                      {"first_difference", difference_json(v.first_difference)},
@@ -55,8 +55,9 @@ void report(const run::AuditSummary& s, double seconds, Console& console) {
   }
   console.document(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 
-  console.line(text_of("verdict       ", v.accepted ? console.good("accepted") : console.bad("rejected"),
-                       v.accepted && !v.complete ? " (the part that was checked)" : ""));
+  console.line(text_of("verdict       ",
+                       v.accepted() ? console.good("accepted") : console.bad(verify::name_of(v.outcome)),
+                       v.accepted() && !v.complete ? " (the part that was checked)" : ""));
   console.line(text_of("checked       ", v.steps_checked, " steps on ", s.platform, " in ", human_seconds(seconds)));
   if (!s.sampled.empty()) {
     char line[160];
@@ -121,7 +122,15 @@ Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(const run::AuditSummary summary, run::audit_run(request));
   console.end_progress();
   report(summary, monotonic_seconds() - begin, console);
-  return summary.verdict.accepted ? kAgreed : kDisagreed;
+  switch (summary.verdict.outcome) {
+    case verify::Outcome::kAccepted:
+      return kAgreed;
+    case verify::Outcome::kRejected:
+      return kDisagreed;
+    case verify::Outcome::kInconclusive:
+      return kInconclusive;
+  }
+  return kDisagreed;
 }
 
 }  // namespace

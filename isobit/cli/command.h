@@ -15,6 +15,7 @@ namespace isobit::cli {
 
 inline constexpr int kAgreed = 0;
 inline constexpr int kDisagreed = 1;
+inline constexpr int kInconclusive = 4;
 inline constexpr int kInterrupted = 130;
 
 // One subcommand being described. Values are written through the references when the command line is parsed, so they

@@ -172,7 +172,7 @@ Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::
     ISOBIT_TRY(const std::unique_ptr<verify::Replayer> replay, replays.open(options.from_step));
     ISOBIT_TRY(verdict, verify::audit(reader.transcript(), *replay, options));
   }
-  if (!verdict.accepted) return verdict;
+  if (!verdict.accepted()) return verdict;
   if (auto found = static_finding(reader, engine.pool())) {
     found->steps_checked = verdict.steps_checked;
     return *std::move(found);

@@ -31,7 +31,7 @@ TEST(Cheat, EachIsFoundAtItsVeryStepWhereEveryStateIsCommitted) {
     if (cheat.of_a_log) continue;  // log_cheat_test.cpp
     const int64_t step = cheat.name == "overwrite" ? 12 : 5;
     const verify::AuditVerdict v = verdict_on(cheat.name, step, small_job());
-    EXPECT_FALSE(v.accepted) << cheat.name;
+    EXPECT_FALSE(v.accepted()) << cheat.name;
     ASSERT_TRUE(v.first_difference) << cheat.name;
     EXPECT_EQ(v.first_difference->step, static_cast<uint64_t>(step)) << cheat.name << ": " << v.reason;
     EXPECT_EQ(v.first_difference->first_step, v.first_difference->last_step) << cheat.name;
@@ -43,7 +43,7 @@ TEST(Cheat, WithRareCommitmentsTheIntervalHoldsTheStep) {
     if (cheat.of_a_log) continue;  // log_cheat_test.cpp
     const int64_t step = cheat.name == "overwrite" ? 12 : 6;
     const verify::AuditVerdict v = verdict_on(cheat.name, step, small_job({"commit.every=5"}));
-    EXPECT_FALSE(v.accepted) << cheat.name;
+    EXPECT_FALSE(v.accepted()) << cheat.name;
     ASSERT_TRUE(v.first_difference) << cheat.name;
     EXPECT_LE(v.first_difference->first_step, static_cast<uint64_t>(step)) << cheat.name;
     EXPECT_GE(v.first_difference->last_step, static_cast<uint64_t>(step)) << cheat.name;
@@ -66,7 +66,7 @@ class Tampered : public ::testing::Test {
 
   bool accepted() const {
     const auto audited = audit_run(audit_request(folder_ / "run"));
-    return audited && audited->verdict.accepted;
+    return audited && audited->verdict.accepted();
   }
 
   Folder folder_;
@@ -98,7 +98,7 @@ TEST_F(Tampered, ARunUnderAnotherClientsKeyIsRejected) {
   ASSERT_TRUE(train_run(theirs));
   const auto audited = audit_run(audit_request(folder_ / "theirs"));
   ASSERT_TRUE(audited) << audited.error().message;
-  EXPECT_FALSE(audited->verdict.accepted);
+  EXPECT_FALSE(audited->verdict.accepted());
   // Their engagement in our run, and our engagement in theirs: re-signed, but not by whom the client engaged.
   for (const char* file : {"engagement", "heads", "manifest.sig"}) {
     const Bytes ours = read_file((folder_ / "run") / file, 1 << 20).value();

@@ -181,7 +181,7 @@ class Measurement {
     request.seconds = clock_of(p);
     return in_child(what + ", audit", p, [&]() -> Expected<Bytes> {
       ISOBIT_TRY(const AuditSummary s, audit_run(request));
-      if (!s.verdict.accepted || !s.verdict.complete) {
+      if (!s.verdict.accepted() || !s.verdict.complete) {
         return rejected(text_of("the honest run is not accepted: ", s.verdict.reason));
       }
       Measured m;

@@ -52,7 +52,7 @@ class LogCheatTest : public ::testing::Test {
   }
 
   void expect_rejected(const AuditSummary& s, verify::Part part, const std::string& what) {
-    EXPECT_FALSE(s.verdict.accepted) << what;
+    EXPECT_FALSE(s.verdict.accepted()) << what;
     ASSERT_TRUE(s.verdict.first_difference) << what;
     EXPECT_EQ(s.verdict.first_difference->step, static_cast<uint64_t>(kAt)) << what << ": " << s.verdict.reason;
     EXPECT_EQ(s.verdict.first_difference->part, part) << what << ": " << s.verdict.reason;
@@ -62,7 +62,7 @@ class LogCheatTest : public ::testing::Test {
 
 TEST_F(LogCheatTest, AnHonestLogHasNoFindings) {
   const AuditSummary s = audit_of(request(logged_job()));
-  EXPECT_TRUE(s.verdict.accepted) << s.verdict.reason;
+  EXPECT_TRUE(s.verdict.accepted()) << s.verdict.reason;
   const LogCounts counts = total(s.log_counts);
   EXPECT_GT(counts.entries, 300u);
   EXPECT_EQ(counts.findings(), 0u);
@@ -82,7 +82,7 @@ TEST_F(LogCheatTest, AMovedValueIsRejectedByStepAndOperator) {
 
 TEST_F(LogCheatTest, ALegalMoveIsAcceptedAndCounted) {
   const AuditSummary s = audit_of_cheat("log-nudge", kAt, logged_job());
-  EXPECT_TRUE(s.verdict.accepted) << s.verdict.reason;
+  EXPECT_TRUE(s.verdict.accepted()) << s.verdict.reason;
   EXPECT_EQ(total(s.log_counts).corrections, 1u);
   EXPECT_EQ(total(s.log_counts).findings(), 0u);
 }
@@ -96,7 +96,7 @@ TEST_F(LogCheatTest, ManyLegalMovesChangeTheRunAndAreMoreThanHonestPlatformsCome
   EXPECT_NE(honest->final_state_root, forged->final_state_root);
   const auto audited = audit_run(audit_request(r.out));
   ASSERT_TRUE(audited) << audited.error().message;
-  EXPECT_TRUE(audited->verdict.accepted) << audited->verdict.reason;
+  EXPECT_TRUE(audited->verdict.accepted()) << audited->verdict.reason;
   const LogCounts counts = total(audited->log_counts);
   EXPECT_EQ(counts.findings(), 0u);
   EXPECT_GT(static_cast<double>(counts.corrections), runtime::most_expected_corrections(counts));
@@ -104,7 +104,7 @@ TEST_F(LogCheatTest, ManyLegalMovesChangeTheRunAndAreMoreThanHonestPlatformsCome
 
 TEST_F(LogCheatTest, AnEntryTooManyIsFound) {
   const AuditSummary s = audit_of_cheat("log-add", kAt, logged_job());
-  EXPECT_TRUE(s.verdict.accepted) << s.verdict.reason;
+  EXPECT_TRUE(s.verdict.accepted()) << s.verdict.reason;
   EXPECT_EQ(total(s.log_counts).superfluous, 1u);
   EXPECT_EQ(total(s.log_counts).corrections, 0u);
 }
@@ -113,7 +113,7 @@ TEST_F(LogCheatTest, AnEntryTooFewIsFoundOrRejected) {
   int found = 0, refused = 0;
   for (int seed = 1; seed <= 12 && (found == 0 || refused == 0); ++seed) {
     const AuditSummary s = audit_of_cheat("log-remove", kAt, logged_job({text_of("job.seed=", seed)}));
-    if (s.verdict.accepted) {
+    if (s.verdict.accepted()) {
       EXPECT_EQ(total(s.log_counts).missing, 1u);
       ++found;
     } else {

@@ -61,7 +61,7 @@ class LogFileDamage : public ::testing::Test {
   void rejected(const std::string& what, const Bytes& log, const std::string& says) {
     const auto audited = audit_with(log);
     ASSERT_TRUE(audited) << what << ": " << audited.error().message;
-    EXPECT_FALSE(audited->verdict.accepted) << what;
+    EXPECT_FALSE(audited->verdict.accepted()) << what;
     EXPECT_NE(audited->verdict.reason.find(says), std::string::npos) << what << ": " << audited->verdict.reason;
   }
 
@@ -74,7 +74,7 @@ TEST_F(LogFileDamage, TheSameFileSignedAgainIsAccepted) {
   ASSERT_EQ(segments_.size(), 5u);
   const auto audited = audit_with(file_of(segments_));
   ASSERT_TRUE(audited) << audited.error().message;
-  EXPECT_TRUE(audited->verdict.accepted) << audited->verdict.reason;
+  EXPECT_TRUE(audited->verdict.accepted()) << audited->verdict.reason;
 }
 
 TEST_F(LogFileDamage, RecordsMissingOrMoreOrInAnotherOrder) {
@@ -118,7 +118,7 @@ TEST_F(LogFileDamage, CutAnywhere) {
   const Bytes file = file_of(segments_);
   for (size_t kept = 0; kept < file.size(); kept += 1 + kept / 16) {
     const auto audited = audit_with(Bytes(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(kept)));
-    EXPECT_TRUE(!audited || !audited->verdict.accepted) << kept;
+    EXPECT_TRUE(!audited || !audited->verdict.accepted()) << kept;
     // Inside of its header it is no log at all; behind that a step is at fault.
     EXPECT_TRUE(audited || kept < header_) << kept << ": " << audited.error().message;
   }
@@ -128,7 +128,7 @@ TEST_F(LogFileDamage, AnUnknownVersionOfTheFile) {
   Bytes changed = file_of(segments_);
   changed[header_ - 4] = 99;
   const auto audited = audit_with(changed);
-  EXPECT_TRUE(!audited || !audited->verdict.accepted);
+  EXPECT_TRUE(!audited || !audited->verdict.accepted());
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST(LoggedRun, IsAcceptedOnEveryPlatform) {
     for (const platform::Platform& p : platform::available_platforms()) {
       const auto audited = audit_run(audit_request(folder / "run", p.text()));
       ASSERT_TRUE(audited) << audited.error().message;
-      EXPECT_TRUE(audited->verdict.accepted) << p.text() << ": " << audited->verdict.reason;
+      EXPECT_TRUE(audited->verdict.accepted()) << p.text() << ": " << audited->verdict.reason;
       const runtime::LogCounts followed = runtime::total(audited->log_counts);
       EXPECT_EQ(followed.entries, counts.entries);
       EXPECT_EQ(followed.elements, counts.elements);
@@ -41,7 +41,7 @@ TEST(LoggedRun, IsAcceptedOnEveryPlatform) {
     }
     AuditRequest from = audit_request(folder / "run");
     from.from_step = 8;
-    EXPECT_TRUE(audit_run(from)->verdict.accepted);
+    EXPECT_TRUE(audit_run(from)->verdict.accepted());
   }
 }
 
@@ -91,7 +91,7 @@ TEST(LoggedRun, StoppedAnywhereAndResumedElsewhereEndsWithTheSameBits) {
     EXPECT_EQ(resumed->final_state_root, whole.final_state_root);
     EXPECT_EQ(resumed->transcript_root, whole.transcript_root);
     const auto audited = audit_run(audit_request(out));
-    EXPECT_TRUE(audited->verdict.accepted) << audited->verdict.reason;
+    EXPECT_TRUE(audited->verdict.accepted()) << audited->verdict.reason;
   }
 }
 
@@ -146,7 +146,7 @@ TEST(LoggedRun, ArithmeticsWithoutAPromiseStillTrainAndAudit) {
     EXPECT_EQ(trained->logged_steps, 0u);
     // On our own kernels, which have one order, even these agree.
     const auto audited = audit_run(audit_request(folder / arithmetic));
-    EXPECT_TRUE(audited->verdict.accepted) << arithmetic << ": " << audited->verdict.reason;
+    EXPECT_TRUE(audited->verdict.accepted()) << arithmetic << ": " << audited->verdict.reason;
   }
 }
 

@@ -24,7 +24,7 @@ TEST(Run, AnHonestRunIsAcceptedOnEveryPlatform) {
   for (const platform::Platform& p : platform::available_platforms()) {
     const auto audited = audit_run(audit_request(folder / "run", p.text()));
     ASSERT_TRUE(audited) << audited.error().message;
-    EXPECT_TRUE(audited->verdict.accepted) << p.text() << ": " << audited->verdict.reason;
+    EXPECT_TRUE(audited->verdict.accepted()) << p.text() << ": " << audited->verdict.reason;
     EXPECT_TRUE(audited->verdict.complete);
     EXPECT_EQ(audited->verdict.steps_checked, 12u);
   }
@@ -53,7 +53,7 @@ TEST(Run, CorrectArithmeticHasOneResultOfItsOwn) {
     EXPECT_GT(trained->repairs.elements, 0);
     EXPECT_LT(trained->repairs.repaired, trained->repairs.elements / 20) << p.text();
   }
-  EXPECT_TRUE(audit_run(audit_request(folder / "specification"))->verdict.accepted);
+  EXPECT_TRUE(audit_run(audit_request(folder / "specification"))->verdict.accepted());
   const auto ordered = train_run(train_request(folder / "ordered-1", small_job({"job.steps=6"}))).value();
   EXPECT_NE(ordered.final_state_root, expected->final_state_root);
 }
@@ -65,7 +65,7 @@ TEST(Run, AuditFromACheckpointAndOfASample) {
   from.from_step = 8;
   const auto part = audit_run(from);
   ASSERT_TRUE(part) << part.error().message;
-  EXPECT_TRUE(part->verdict.accepted) << part->verdict.reason;
+  EXPECT_TRUE(part->verdict.accepted()) << part->verdict.reason;
   EXPECT_EQ(part->verdict.steps_checked, 4u);
   from.from_step = 7;
   EXPECT_EQ(audit_run(from).error().code, ErrorCode::kUsage);
@@ -75,7 +75,7 @@ TEST(Run, AuditFromACheckpointAndOfASample) {
   sample.sample_seed = Bytes(32, 5);
   const auto drawn = audit_run(sample);
   ASSERT_TRUE(drawn) << drawn.error().message;
-  EXPECT_TRUE(drawn->verdict.accepted);
+  EXPECT_TRUE(drawn->verdict.accepted());
   EXPECT_EQ(drawn->intervals, 3u);
   EXPECT_NEAR(drawn->detection_probability, 1.0 / 3, 1e-12);
 }
@@ -101,7 +101,7 @@ TEST(Run, StoppedAnywhereAndResumedEndsWithTheSameBits) {
     ASSERT_TRUE(resumed) << resumed.error().message;
     EXPECT_EQ(resumed->final_state_root, whole.final_state_root);
     EXPECT_EQ(resumed->transcript_root, whole.transcript_root);
-    EXPECT_TRUE(audit_run(audit_request(out))->verdict.accepted);
+    EXPECT_TRUE(audit_run(audit_request(out))->verdict.accepted());
     EXPECT_EQ(resume_run(train_request(out, small_job())).error().code, ErrorCode::kUsage);
   }
 }

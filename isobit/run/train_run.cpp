@@ -6,6 +6,7 @@
 #include "isobit/bundle/writer.h"
 #include "isobit/formats/safetensors.h"
 #include "isobit/run/keys.h"
+#include "isobit/train/job_digest.h"
 #include "isobit/verify/auditor.h"
 
 namespace isobit::run {
@@ -55,8 +56,7 @@ class Loop {
     const int64_t t = trainer.step();
     verify::StepLeaf leaf{static_cast<uint64_t>(t), batch_digest(session_.commitment, t, last_.indices),
                           verify::LossBits::of(last_.loss), std::nullopt, std::nullopt};
-    const bool commits = t % session_.job.commit_every == 0;
-    if (commits) {
+    if (t % session_.job.commit_every == 0) {
       ISOBIT_TRY(leaf.state_root, state_digest(trainer, engine_.pool()));
     }
     if (log_) {
@@ -65,7 +65,9 @@ class Loop {
     } else {
       ISOBIT_RETURN_IF_ERROR(writer_.append(leaf));
     }
-    if (commits) ISOBIT_RETURN_IF_ERROR(writer_.sign_head());
+    if (verify::head_is_due(writer_.transcript().rules(), writer_.engagement().terms.head_every, leaf.step)) {
+      ISOBIT_RETURN_IF_ERROR(writer_.sign_head());
+    }
     if (session_.job.checkpoint_every > 0 && t % session_.job.checkpoint_every == 0 && t < session_.job.steps) {
       return checkpoint();
     }
@@ -190,6 +192,7 @@ Expected<TrainSummary> train_run(const TrainRequest& request) {
   ISOBIT_TRY(Session session, open_session(request.job, engine));
   verify::EngagementTerms terms;
   terms.job_root = session.root;
+  terms.job_digest = train::job_digest(session.job);
   ISOBIT_TRY(terms.run_id, random_run_id());
   terms.trainer_keys = {request.keys->trainer.public_key()};
   ISOBIT_TRY(const verify::Engagement engagement,

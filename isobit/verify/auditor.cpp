@@ -33,6 +33,18 @@ const char* name_of(Part part) {
   return "structure";
 }
 
+const char* name_of(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kAccepted:
+      return "accepted";
+    case Outcome::kRejected:
+      return "rejected";
+    case Outcome::kInconclusive:
+      return "inconclusive";
+  }
+  return "rejected";
+}
+
 AuditVerdict rejected_verdict(Part part, std::string reason) {
   AuditVerdict verdict;
   verdict.first_difference = FirstDifference{};

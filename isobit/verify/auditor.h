@@ -31,12 +31,19 @@ struct FirstDifference {
   std::optional<std::string> op;  // first differing operator; unknown until a dispute names it
 };
 
+// Inconclusive: trainer and auditor differ, and what the auditor knows cannot tell which of them is wrong (its own
+// results are beyond the job's bound).
+enum class Outcome : uint8_t { kAccepted = 0, kRejected = 1, kInconclusive = 2 };
+const char* name_of(Outcome outcome);  // "accepted", "rejected", "inconclusive"
+
 struct AuditVerdict {
-  bool accepted = false;
+  Outcome outcome = Outcome::kRejected;
   bool complete = false;  // whether every leaf was compared; else acceptance speaks for the compared ones only
   uint64_t steps_checked = 0;
   std::optional<FirstDifference> first_difference;  // present iff not accepted
   std::string reason;                               // one sentence for people
+
+  bool accepted() const { return outcome == Outcome::kAccepted; }
 };
 
 struct AuditOptions {

@@ -27,7 +27,7 @@ AuditVerdict audit_of(const TranscriptRules& rules, const Cheat& cheat) {
   FakeReplayer replayer(rules);
   auto verdict = audit(fake_transcript(rules, cheat), replayer, options_of(rules));
   ISOBIT_CHECK(verdict.has_value());
-  EXPECT_EQ(verdict->accepted, !verdict->first_difference.has_value());
+  EXPECT_EQ(verdict->accepted(), !verdict->first_difference.has_value());
   return *verdict;
 }
 
@@ -56,7 +56,7 @@ TEST(Audit, HonestRunIsAccepted) {
       TranscriptRules rules = rules_of(every);
       rules.logged = logged;
       const AuditVerdict verdict = audit_of(rules, {});
-      EXPECT_TRUE(verdict.accepted) << verdict.reason;
+      EXPECT_TRUE(verdict.accepted()) << verdict.reason;
       EXPECT_TRUE(verdict.complete);
       EXPECT_EQ(verdict.steps_checked, 25u);
     }
@@ -141,16 +141,16 @@ TEST(Audit, PartOfARun) {
     options.until_step = until;
     return audit(claimed, *replayer, options);
   };
-  EXPECT_TRUE(run(0, 9, {})->accepted);
+  EXPECT_TRUE(run(0, 9, {})->accepted());
   EXPECT_FALSE(run(0, 9, {})->complete);
   EXPECT_EQ(run(0, 9, {})->steps_checked, 9u);
   EXPECT_EQ(found_in(*run(0, 10, {})), (Found{10, 1, 10, "state"}));
   // From a checkpoint the cheater supplied, what follows is right.
-  EXPECT_TRUE(run(10, 25, {.wrong_state_at = 10})->accepted);
+  EXPECT_TRUE(run(10, 25, {.wrong_state_at = 10})->accepted());
   EXPECT_FALSE(run(10, 25, {.wrong_state_at = 10})->complete);
   EXPECT_EQ(found_in(*run(10, {}, {})), (Found{10, 10, 10, "checkpoint"}));
   // The last step's state is committed by the final leaf.
-  EXPECT_TRUE(run(25, {}, {.wrong_state_at = 10})->accepted);
+  EXPECT_TRUE(run(25, {}, {.wrong_state_at = 10})->accepted());
   EXPECT_EQ(run(7, {}, {}).error().code, ErrorCode::kUsage);
   EXPECT_EQ(run(20, 10, {}).error().code, ErrorCode::kUsage);
   EXPECT_EQ(run(0, 26, {}).error().code, ErrorCode::kUsage);
@@ -231,7 +231,7 @@ TEST(Sample, ReplaysFromTheNearestStart) {
   const std::vector<Interval> intervals{{6, 10}, {11, 15}, {21, 25}};
   auto verdict = audit_sample(fake_transcript(rules), source, intervals, options_of(rules));
   ASSERT_TRUE(verdict);
-  EXPECT_TRUE(verdict->accepted) << verdict->reason;
+  EXPECT_TRUE(verdict->accepted()) << verdict->reason;
   EXPECT_FALSE(verdict->complete);
   EXPECT_EQ(verdict->steps_checked, 20u);  // 1-10, 11-15, 21-25
   EXPECT_EQ(source.opened(), (std::vector<uint64_t>{0, 20}));
@@ -253,12 +253,12 @@ TEST(Sample, FindsTheWrongIntervalIffItIsDrawn) {
     } source(rules, {0, 5, 10, 15, 20}, cheat);
     return *audit_sample(claimed, source, intervals, options_of(rules));
   };
-  EXPECT_TRUE(run({{6, 10}, {16, 20}, {21, 25}}).accepted);
+  EXPECT_TRUE(run({{6, 10}, {16, 20}, {21, 25}}).accepted());
   EXPECT_EQ(found_in(run({{6, 10}, {11, 15}})), (Found{15, 11, 15, "state"}));
-  EXPECT_TRUE(run({}).accepted);
+  EXPECT_TRUE(run({}).accepted());
   EXPECT_FALSE(run({}).complete);
   const AuditVerdict all = run(intervals_of(rules));
-  EXPECT_FALSE(all.accepted);
+  EXPECT_FALSE(all.accepted());
 }
 
 TEST(WithoutReplay, Contradictions) {
@@ -270,7 +270,7 @@ TEST(WithoutReplay, Contradictions) {
   EXPECT_TRUE(compare_checkpoint(claimed, 10, *claimed.committed_state(5)));
   EXPECT_FALSE(compare_checkpoint(claimed, 11, *claimed.committed_state(5)));
   const AuditVerdict verdict = rejected_verdict(Part::kSignature, "forged");
-  EXPECT_FALSE(verdict.accepted);
+  EXPECT_FALSE(verdict.accepted());
   EXPECT_EQ(name_of(verdict.first_difference->part), std::string("signature"));
 }
 

@@ -1,8 +1,9 @@
-// The contract of one run: the client signs what may be claimed in its name and by whom, the trainer countersigns.
-// Byte layout: docs/formats/engagement.md.
+// The contract of one run: the client offers what may be claimed in its name and by whom, the trainer accepts by
+// signing the offer in turn. Byte layout: docs/formats/engagement.md.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,20 +14,53 @@
 
 namespace isobit::verify {
 
+inline constexpr uint32_t kProtocolVersion = 1;
 inline constexpr size_t kMaxTrainerKeys = 64;
+inline constexpr uint64_t kMaxDeadlineSeconds = uint64_t{30} * 86400;
+inline constexpr uint64_t kMinMessageBytes = 1 << 10;
+inline constexpr uint64_t kMaxMessageBytes = 1 << 20;
+inline constexpr uint64_t kMaxUnixSeconds = 253402300799;  // the last second of the year 9999
+
+enum class Keeper : uint8_t { kNobody = 0, kTrainer = 1, kClient = 2 };
+const char* name_of(Keeper keeper);  // "nobody", "trainer", "client"
+
+// Who keeps something that a dispute may ask for, and until when (seconds since 1970, UTC). Nobody keeps it until 0,
+// anybody else until a moment from 1 to kMaxUnixSeconds.
+struct Availability {
+  Keeper by = Keeper::kNobody;
+  uint64_t until = 0;
+  bool operator==(const Availability&) const = default;
+};
 
 // What the client signs.
 struct EngagementTerms {
-  commit::Digest job_root{};
-  commit::RunId run_id{};
+  uint32_t protocol_version = kProtocolVersion;  // of the dispute; kProtocolVersion is the only one there is
+  commit::Digest job_root{};                     // of the job with the client's own data
+  commit::Digest job_digest{};                   // of the canonical job alone: can be compared without any data
+  commit::RunId run_id{};                        // fresh: one engagement, one run
   commit::PublicKey client_key;
   // The keys that may sign heads and manifests of this run. Strictly increasing (as bytes), 1 to kMaxTrainerKeys.
   std::vector<commit::PublicKey> trainer_keys;
-  // The time a party has to answer in a dispute before it forfeits, and the longer one it has after it announced a
-  // restart. Both at least 1. Nothing of a run or an audit depends on them.
+  // Whose verdict on a dispute counts; neither the client's key nor a trainer's.
+  std::optional<commit::PublicKey> referee_key;
+  // The time a party has to answer in a dispute before it forfeits, and the one it has after it announced a restart.
+  // 1 to kMaxDeadlineSeconds. Nothing of a run or an audit depends on them.
   uint64_t response_seconds = 600;
   uint64_t restart_seconds = 3600;
+  uint64_t message_bytes = kMaxMessageBytes;  // the longest message of a dispute: kMinMessageBytes to kMaxMessageBytes
+  // A head is signed at least at the first committed state at or after each multiple of so many steps (head.h).
+  uint64_t head_every = 1;
+  uint64_t accept_until = 0;  // the last second at which the offer may be accepted; 0: no end
+  Availability checkpoints;
+  Availability salts;
   bool operator==(const EngagementTerms&) const = default;
+};
+
+// Terms that wait for a trainer.
+struct Offer {
+  EngagementTerms terms;
+  commit::Signature client_signature;
+  bool operator==(const Offer&) const = default;
 };
 
 struct Engagement {
@@ -45,18 +79,23 @@ struct Engagement {
 Expected<Engagement> make_engagement(EngagementTerms terms, const commit::SecretKey& client,
                                      const commit::SecretKey& trainer);
 
-// The two halves. sign_terms: kUsage when the terms are not valid or name another client key.
-Expected<commit::Signature> sign_terms(const EngagementTerms& terms, const commit::SecretKey& client);
-// kRejected when the client's signature is not valid; kUsage when `trainer` is not engaged.
-Expected<Engagement> countersign(const EngagementTerms& terms, const commit::Signature& client_signature,
-                                 const commit::SecretKey& trainer);
+// The client's half. Sorts the trainers' keys and removes repeats, sets terms.client_key. kUsage when the terms are not
+// valid.
+Expected<Offer> make_offer(EngagementTerms terms, const commit::SecretKey& client);
+// kRejected unless the terms are valid and signed by the client key that they name. Whether that key is the client's
+// is for the caller to know.
+Status verify_offer(const Offer& offer);
+// The trainer's half. Errors as verify_offer; kUsage when `trainer` is not engaged.
+Expected<Engagement> countersign(const Offer& offer, const commit::SecretKey& trainer);
 
 // kRejected unless the client is the pinned one and both signatures are valid. The pinned key comes from the caller,
 // never from the run.
 Status verify_engagement(const Engagement& engagement, const commit::PublicKey& pinned_client);
 
+Bytes encode(const Offer& offer);
 Bytes encode(const Engagement& engagement);
-// Accepts exactly what encode() writes; checks no signature. `what` starts the messages.
+// Accept exactly what encode() writes; check no signature. `what` starts the messages.
+Expected<Offer> decode_offer(ByteView data, const std::string& what);
 Expected<Engagement> decode_engagement(ByteView data, const std::string& what);
 
 }  // namespace isobit::verify

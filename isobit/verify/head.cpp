@@ -66,6 +66,26 @@ Status verify_heads(std::span<const SignedHead> heads, const Engagement& engagem
   return {};
 }
 
+bool head_is_due(const TranscriptRules& rules, uint64_t head_every, uint64_t step) {
+  if (step == 0 || !rules.has_state(step)) return false;
+  return step / head_every > (step - rules.commit_every) / head_every;
+}
+
+Status verify_cadence(std::span<const SignedHead> heads, uint64_t head_every, const Transcript& transcript,
+                      const std::string& what) {
+  const TranscriptRules& rules = transcript.rules();
+  size_t next = 0;
+  for (uint64_t step = rules.commit_every; step <= transcript.steps(); step += rules.commit_every) {
+    if (!head_is_due(rules, head_every, step)) continue;
+    while (next < heads.size() && heads[next].tree.size < step + 1) ++next;
+    if (next == heads.size() || heads[next].tree.size != step + 1) {
+      return rejected(text_of(what, ": there is no head after step ", step, "; the engagement asks for one every ",
+                              head_every, " steps"));
+    }
+  }
+  return {};
+}
+
 commit::ConsistencyProof prove_extends(const Transcript& transcript, uint64_t older, uint64_t newer) {
   ISOBIT_CHECK(older <= newer && newer <= transcript.size());
   return commit::prove_consistency(transcript.leaf_hashes().first(newer), older);

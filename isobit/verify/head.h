@@ -33,6 +33,14 @@ Status verify_head(const SignedHead& head, const Engagement& engagement);
 Status verify_heads(std::span<const SignedHead> heads, const Engagement& engagement, const Transcript& transcript,
                     const std::string& what);
 
+// The cadence of heads. With head_every = n a head is due after step s when s is the first step with a committed state
+// at or after a multiple of n (n, 2n, ...). More heads than that may be signed.
+bool head_is_due(const TranscriptRules& rules, uint64_t head_every, uint64_t step);
+// kRejected unless every head that was due up to the transcript's last step is there. `what` starts the message.
+// REQUIRES heads that grow (verify_heads).
+Status verify_cadence(std::span<const SignedHead> heads, uint64_t head_every, const Transcript& transcript,
+                      const std::string& what);
+
 // That `newer` extends `older`, for a party that has the transcript. REQUIRES older <= newer <= transcript.size().
 commit::ConsistencyProof prove_extends(const Transcript& transcript, uint64_t older, uint64_t newer);
 // For a party that has only the heads: kRejected when they are of different runs or newer does not extend older.

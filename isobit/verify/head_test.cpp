@@ -97,5 +97,41 @@ TEST(Head, ForksHaveNoProof) {
   EXPECT_FALSE(verify_extends(a, foreign, prove_extends(one, 8, 9)));
 }
 
+TEST(Head, CadenceAsksForTheFirstCommittedStateAtOrAfterEachMultiple) {
+  const auto due = [](const TranscriptRules& rules, uint64_t every) {
+    std::vector<uint64_t> steps;
+    for (uint64_t step = 0; step <= rules.steps; ++step) {
+      if (head_is_due(rules, every, step)) steps.push_back(step);
+    }
+    return steps;
+  };
+  const TranscriptRules threes{20, 3, DType::kFloat32, false};
+  using Steps = std::vector<uint64_t>;
+  EXPECT_EQ(due(threes, 1), (Steps{3, 6, 9, 12, 15, 18}));
+  EXPECT_EQ(due(threes, 3), (Steps{3, 6, 9, 12, 15, 18}));
+  EXPECT_EQ(due(threes, 5), (Steps{6, 12, 15}));  // for 5, 10 and 15; after 20 no state is committed
+  EXPECT_EQ(due(threes, 7), (Steps{9, 15}));
+  EXPECT_EQ(due(threes, 100), Steps{});
+  EXPECT_EQ(due({6, 1, DType::kFloat32, false}, 2), (Steps{2, 4, 6}));
+
+  // A state every 4 of 10 steps: committed after 4 and 8.
+  const Transcript transcript = fake_transcript(kRules);
+  const auto kept = [&](std::vector<uint64_t> sizes, uint64_t every) {
+    return verify_cadence(heads_of(transcript, sizes), every, transcript, "heads");
+  };
+  EXPECT_TRUE(kept({1, 5, 9, 12}, 1));
+  EXPECT_TRUE(kept({5, 9}, 4));
+  EXPECT_TRUE(kept({2, 3, 5, 6, 9, 11, 12}, 2)) << "more heads than asked for";
+  EXPECT_TRUE(kept({5, 12}, 9)) << "for 9 the next committed state would be 12";
+  EXPECT_TRUE(kept({12}, 100));
+  for (const auto& sizes : {Steps{1, 9, 12}, Steps{1, 5, 12}, Steps{4, 6, 9, 12}, Steps{}}) {
+    const Status status = kept(sizes, 4);
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().code, ErrorCode::kRejected);
+    EXPECT_NE(status.error().message.find("one every 4 steps"), std::string::npos) << status.error().message;
+  }
+  EXPECT_TRUE(kept({1, 9, 12}, 5)) << "for 5 it is 8, and 10 is the end";
+}
+
 }  // namespace
 }  // namespace isobit::verify

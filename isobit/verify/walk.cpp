@@ -36,7 +36,7 @@ std::string where(const FirstDifference& d) {
 }  // namespace
 
 bool Walk::differ(FirstDifference difference) {
-  verdict_.accepted = false;
+  verdict_.outcome = Outcome::kRejected;
   verdict_.reason = text_of("rejected: the ", name_of(difference.part), " differs at ", where(difference), ": claimed ",
                             difference.claimed, ", found ", difference.found);
   verdict_.first_difference = std::move(difference);
@@ -104,7 +104,7 @@ Expected<bool> Walk::compare_step(const StepOutcome& outcome) {
     FirstDifference d{t, t, t, Part::kLog, text_of_optional(leaf.log_segment), outcome.fault->what, {}};
     if (!outcome.fault->op.empty()) d.op = outcome.fault->op;
     verdict_.reason = text_of("rejected: the log of step ", t, " cannot be followed: ", outcome.fault->what);
-    verdict_.accepted = false;
+    verdict_.outcome = Outcome::kRejected;
     verdict_.first_difference = std::move(d);
     return false;
   }
@@ -143,7 +143,7 @@ Expected<bool> Walk::compare_final() {
 }
 
 void Walk::accept(bool complete) {
-  verdict_.accepted = true;
+  verdict_.outcome = Outcome::kAccepted;
   verdict_.complete = complete;
   verdict_.reason = complete ? text_of("accepted: all ", verdict_.steps_checked, " steps and the evaluation agree")
                              : text_of("accepted as far as it was checked: ", verdict_.steps_checked, " of ",

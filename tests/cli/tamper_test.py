@@ -131,12 +131,12 @@ class Tampered(Case):
             os.remove(os.path.join(self.run_folder, name))
         self.assertEqual(self.isobit_json("info", "r")["finished"], False)
         self.fails("audit", "r", code=3, says=["unfinished", "resume"])
-        for name, tag in (("transcript", b"isobit.transcript_file"), ("heads", b"isobit.heads_file"),
-                          ("engagement", b"isobit.engagement")):
+        for name, tag, version in (("transcript", b"isobit.transcript_file", 1), ("heads", b"isobit.heads_file", 1),
+                                   ("engagement", b"isobit.engagement", 2)):
             data = bytearray(self.original[name])
             at = data.index(tag) + len(tag)
-            self.assertEqual(data[at:at + 4], b"\1\0\0\0", f"{name}: the version follows the tag")
-            data[at] = 2
+            self.assertEqual(data[at:at + 4], bytes([version, 0, 0, 0]), f"{name}: the version follows the tag")
+            data[at] += 1
             self.put(name, data)
             self.fails("info", "r", code=3, says=[name, "newer version", "update isobit"])
             self.put(name, self.original[name])
