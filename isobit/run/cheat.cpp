@@ -19,14 +19,25 @@ Tensor& tensor_ending(std::vector<NamedTensor>& state, std::string_view suffix) 
   return state.front().tensor;
 }
 
-// The highest bit of the significand of the first element that is not zero: a change that later rounding does not
-// swallow.
-void flip_bit(Tensor& tensor) {
-  for (float& x : tensor.span<float>()) {
+template <class Float, class Bits>
+void flip_bit_of(Tensor& tensor, Bits bit) {
+  for (Float& x : tensor.span<Float>()) {
     if (x == 0) continue;
-    x = std::bit_cast<float>(std::bit_cast<uint32_t>(x) ^ 0x00400000u);
+    x = std::bit_cast<Float>(std::bit_cast<Bits>(x) ^ bit);
     return;
   }
+}
+
+// The highest bit of the significand of the first element that is not zero: a change that later rounding does not
+// swallow. Logged states are float64.
+void flip_bit(Tensor& tensor) {
+  if (tensor.dtype() == DType::kFloat64) return flip_bit_of<double>(tensor, uint64_t{1} << 51);
+  flip_bit_of<float>(tensor, uint32_t{1} << 22);
+}
+
+template <class Float>
+void halve(Tensor& tensor) {
+  for (Float& x : tensor.span<Float>()) x *= Float{0.5};
 }
 
 // Another sample in place of the batch's first: the first row of the input is overwritten by the second.
@@ -102,7 +113,7 @@ Status apply_cheat(const std::string& name, int64_t step, TrainRequest& request)
   } else if (name == "overwrite") {
     request.tamper_at_end = [](std::vector<NamedTensor>& state) {
       Tensor& weights = tensor_ending(state, ".weight");
-      for (float& w : weights.span<float>()) w *= 0.5f;
+      weights.dtype() == DType::kFloat64 ? halve<double>(weights) : halve<float>(weights);
     };
   } else {
     std::vector<std::string> names;

@@ -38,6 +38,17 @@ TEST(Cheat, EachIsFoundAtItsVeryStepWhereEveryStateIsCommitted) {
   }
 }
 
+TEST(Cheat, EachIsFoundWhereStatesAreFloat64) {
+  for (const Cheat& cheat : cheats()) {
+    if (cheat.of_a_log) continue;
+    const int64_t step = cheat.name == "overwrite" ? 4 : 2;
+    const auto v = verdict_on(cheat.name, step, small_job({"job.arithmetic=logged-1", "job.steps=4"}));
+    EXPECT_FALSE(v.accepted()) << cheat.name;
+    ASSERT_TRUE(v.first_difference) << cheat.name;
+    EXPECT_EQ(v.first_difference->step, static_cast<uint64_t>(step)) << cheat.name << ": " << v.reason;
+  }
+}
+
 TEST(Cheat, WithRareCommitmentsTheIntervalHoldsTheStep) {
   for (const Cheat& cheat : cheats()) {
     if (cheat.of_a_log) continue;  // log_cheat_test.cpp
