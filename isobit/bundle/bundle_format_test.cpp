@@ -31,32 +31,39 @@ TEST(Layout, CheckpointNamesAreUnique) {
   EXPECT_FALSE(is_bundle_file("manifest.json"));
 }
 
+RecordCursor gone_through(ByteView data, size_t max_size) {
+  RecordCursor records(data, max_size);
+  while (records.next()) {
+  }
+  return records;
+}
+
 TEST(Records, StopAtTheFirstBadOne) {
   Bytes data;
   for (const char* text : {"one", "", "three"}) {
     const Bytes record = encode_record(as_bytes(text));
     data.insert(data.end(), record.begin(), record.end());
   }
-  const Records whole = read_records(data, 100);
-  ASSERT_EQ(whole.payloads.size(), 3u);
-  EXPECT_EQ(whole.good_bytes, data.size());
-  EXPECT_TRUE(whole.torn.empty());
+  const auto whole = gone_through(data, 100);
+  ASSERT_EQ(whole.count(), 3u);
+  EXPECT_EQ(whole.good_bytes(), data.size());
+  EXPECT_TRUE(whole.torn().empty());
   const size_t ends[] = {0, 15, 27, 44};
   for (size_t n = 0; n < data.size(); ++n) {
-    const Records cut = read_records(ByteView(data).first(n), 100);
+    const auto cut = gone_through(ByteView(data).first(n), 100);
     const size_t expected = n < 15 ? 0 : n < 27 ? 1 : 2;
-    EXPECT_EQ(cut.payloads.size(), expected);
-    EXPECT_EQ(cut.good_bytes, ends[expected]);
-    EXPECT_EQ(cut.torn.empty(), n == ends[expected]);
+    EXPECT_EQ(cut.count(), expected);
+    EXPECT_EQ(cut.good_bytes(), ends[expected]);
+    EXPECT_EQ(cut.torn().empty(), n == ends[expected]);
   }
   for (size_t bit = 0; bit < data.size() * 8; ++bit) {
     Bytes bad = data;
     bad[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
-    const Records records = read_records(bad, 100);
-    EXPECT_EQ(records.payloads.size(), bit / 8 < 15 ? 0u : bit / 8 < 27 ? 1u : 2u);
-    EXPECT_FALSE(records.torn.empty());
+    const auto records = gone_through(bad, 100);
+    EXPECT_EQ(records.count(), bit / 8 < 15 ? 0u : bit / 8 < 27 ? 1u : 2u);
+    EXPECT_FALSE(records.torn().empty());
   }
-  EXPECT_EQ(read_records(data, 4).payloads.size(), 2u) << "the limit holds";
+  EXPECT_EQ(gone_through(data, 4).count(), 2u) << "the limit holds";
 }
 
 TEST(TranscriptFile, RoundTrips) {
@@ -120,6 +127,21 @@ Manifest sample() {
 std::string text_of_manifest(const Manifest& m) {
   const Bytes bytes = encode(m);
   return std::string(bytes.begin(), bytes.end());
+}
+
+TEST(Manifest, NestingIsBoundedBeforeParsing) {
+  for (size_t depth : {4, 1000, 1 << 20}) {
+    EXPECT_EQ(decode_manifest(as_bytes(std::string(depth, '[')), "m").error().code, ErrorCode::kUnreadable);
+    std::string text;
+    for (size_t i = 0; i < depth && text.size() + 6 < 1 << 20; ++i) text += "{\"a\":";
+    EXPECT_EQ(decode_manifest(as_bytes(text), "m").error().code, ErrorCode::kUnreadable);
+    EXPECT_TRUE(check_manifest_version(as_bytes(text), "m"));
+  }
+  EXPECT_FALSE(decode_manifest(as_bytes(std::string((1 << 20) + 1, ' ')), "m"));
+  // Brackets inside texts are no nesting.
+  Manifest manifest;
+  manifest.facts = {{"brackets", "[[[[[[{{{{{\"[[[[["}, {"quote", "\\\"[[[["}};
+  EXPECT_EQ(*decode_manifest(encode(manifest), "m"), manifest);
 }
 
 TEST(Manifest, RoundTrips) {

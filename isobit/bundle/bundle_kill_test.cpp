@@ -142,7 +142,7 @@ TEST_P(KillWithLog, CommittedSegmentsAreNeverDropped) {
     Files torn = begun;
     torn["log/segments"].resize(n);
     put_files(run_, torn);
-    EXPECT_FALSE(BundleReader::open(run_, {}));
+    EXPECT_FALSE(testing::open_bundle(run_, {}, plan_));
     const Status status = testing::resume_run(run_, plan_);
     ASSERT_FALSE(status) << n;
     Files after = files_of(run_);
@@ -220,7 +220,7 @@ TEST_P(Kill, RealProcessAtRandomMoments) {
     files.erase("lock");
     ASSERT_EQ(names_of(files), names_of(whole_));
     ASSERT_TRUE(files == whole_);
-    ASSERT_TRUE(BundleReader::open(run_, {}));
+    ASSERT_TRUE(testing::open_bundle(run_, {}, plan_));
   }
   RecordProperty("kills_before_the_end", hits);
   std::printf("%d kills before the end\n", hits);

@@ -133,7 +133,7 @@ TEST(LogScanner, HeaderIsChecked) {
 class LoggedRun : public ::testing::Test {
  protected:
   LoggedRun() { ISOBIT_CHECK(testing::write_run(run_, plan_).has_value()); }
-  Expected<BundleReader> open() const { return BundleReader::open(run_, kPinned); }
+  Expected<BundleReader> open() const { return testing::open_bundle(run_, kPinned, plan_); }
   // As a cheating trainer would, with sizes and digests that may be claimed instead of the true ones.
   void sign_for(const std::string& name, const std::optional<FileEntry>& entry) {
     const std::string old = files_of(run_).at("manifest.json");
@@ -235,7 +235,8 @@ TEST_F(LoggedRun, LogIsThereExactlyWhenTheJobIsLogged) {
   EXPECT_EQ(testing::resume_run(run_, plan_).error().code, ErrorCode::kRejected);
 
   fs::remove_all(run_);
-  ASSERT_TRUE(testing::write_run(run_, {}));
+  plan_ = {};
+  ASSERT_TRUE(testing::write_run(run_, plan_));
   ASSERT_TRUE(open());
   EXPECT_EQ(open()->read_log_segment(1).error().code, ErrorCode::kUsage);
   fs::create_directory(run_ / "log");
@@ -331,7 +332,7 @@ TEST(LogOfAWriter, BeginningOfALoggedRunDoesNotStayInAnother) {
   EXPECT_EQ(run_state(scratch / "run"), RunState::kNotBegun);
   ASSERT_TRUE(testing::write_run(scratch / "run", {}));
   EXPECT_FALSE(fs::exists(scratch / "run" / "log"));
-  EXPECT_TRUE(BundleReader::open(scratch / "run", kPinned));
+  EXPECT_TRUE(testing::open_bundle(scratch / "run", kPinned, {}));
 }
 
 TEST(LogOfAReader, SegmentsOfARunThatGoesOn) {
@@ -339,7 +340,7 @@ TEST(LogOfAReader, SegmentsOfARunThatGoesOn) {
   const Plan plan = testing::plan_of(true);
   auto writer = testing::create(scratch / "run", plan);
   ASSERT_TRUE(writer && testing::drive(*writer, plan, 6));
-  const auto reader = BundleReader::open(scratch / "run", kPinned);
+  const auto reader = testing::open_bundle(scratch / "run", kPinned, plan);
   ASSERT_TRUE(reader) << reader.error().message;
   EXPECT_EQ(reader->transcript().steps(), 5u);
   ASSERT_TRUE(testing::drive(*writer, plan));
@@ -356,7 +357,7 @@ TEST(LogOfAReader, LeavesWithoutTheirSegmentAreLeftOut) {
   }
   const std::string log = files_of(scratch / "run").at("log/segments");
   put_file(scratch / "run" / "log" / "segments", log.substr(0, log.size() - 1));
-  const auto reader = BundleReader::open(scratch / "run", kPinned);
+  const auto reader = testing::open_bundle(scratch / "run", kPinned, plan);
   ASSERT_TRUE(reader) << reader.error().message;
   EXPECT_EQ(reader->transcript().steps(), 4u);
   EXPECT_EQ(*reader->read_log_segment(4), fake_segment(4));

@@ -25,7 +25,7 @@ class Reader : public ::testing::TestWithParam<bool> {
     files_ = files_of(run_);
   }
 
-  Expected<BundleReader> open() const { return BundleReader::open(run_, kPinned); }
+  Expected<BundleReader> open() const { return testing::open_bundle(run_, kPinned, plan_); }
   ErrorCode code() const {
     const auto reader = open();
     EXPECT_FALSE(reader);
@@ -42,10 +42,20 @@ class Reader : public ::testing::TestWithParam<bool> {
     }
     write_manifest(manifest, key);
   }
+  void sign_for(const std::string& name, FileEntry entry) {
+    Manifest manifest = *decode_manifest(as_bytes(files_.at("manifest.json")), "m");
+    manifest.files[name] = entry;
+    write_manifest(manifest);
+  }
   void write_manifest(const Manifest& manifest, uint8_t key = testing::kTrainer) {
     const Bytes bytes = encode(manifest);
-    const auto signature = encode(sign_manifest(bytes, manifest.job_root, manifest.run_id, testing::key_of(key)));
     put_file(run_ / "manifest.json", {bytes.begin(), bytes.end()});
+    sign({bytes.begin(), bytes.end()}, key);
+  }
+  void sign(const std::string& manifest, uint8_t key = testing::kTrainer) {
+    const auto terms = testing::fake_engagement().terms;
+    const auto signature =
+        encode(sign_manifest(as_bytes(manifest), terms.job_root, terms.run_id, testing::key_of(key)));
     put_file(run_ / "manifest.sig", {signature.begin(), signature.end()});
   }
 
@@ -65,13 +75,13 @@ TEST_P(Reader, OpensAnHonestRun) {
   EXPECT_TRUE(reader->client_pinned());
   EXPECT_EQ(std::string(reader->job_toml().begin(), reader->job_toml().end()), testing::kJob);
   EXPECT_EQ(reader->transcript().transcript_root(), testing::transcript_of(plan_).transcript_root());
-  EXPECT_EQ(reader->checkpoints(), (std::vector<uint64_t>{4, 6}));
+  EXPECT_EQ(reader->checkpoints(), (std::vector<uint64_t>{6, 7}));
   EXPECT_EQ(*reader->read_checkpoint(6), testing::fake_checkpoint(6));
-  EXPECT_FALSE(reader->read_checkpoint(2));
+  EXPECT_FALSE(reader->read_checkpoint(3));
   EXPECT_EQ(reader->heads().size(), 3u);  // after steps 3 and 6, and the last
   EXPECT_EQ(reader->manifest()->facts.at("platform"), "ordered@test");
   EXPECT_EQ(files_.size(), GetParam() ? 9u : 8u);
-  const auto unpinned = BundleReader::open(run_, {});
+  const auto unpinned = testing::open_bundle(run_, {}, plan_);
   ASSERT_TRUE(unpinned);
   EXPECT_FALSE(unpinned->client_pinned());
 }
@@ -142,30 +152,43 @@ TEST_P(Reader, LinksAndOtherKindsAreRefused) {
 }
 
 TEST_P(Reader, WhatIsNoBundleIsUnreadable) {
-  EXPECT_EQ(BundleReader::open(scratch_ / "absent", kPinned).error().code, ErrorCode::kUnreadable);
+  EXPECT_EQ(testing::open_bundle(scratch_ / "absent", kPinned, plan_).error().code, ErrorCode::kUnreadable);
   put_file(scratch_ / "file", "x");
-  EXPECT_EQ(BundleReader::open(scratch_ / "file", kPinned).error().code, ErrorCode::kUnreadable);
+  EXPECT_EQ(testing::open_bundle(scratch_ / "file", kPinned, plan_).error().code, ErrorCode::kUnreadable);
   fs::create_directory(scratch_ / "empty");
-  EXPECT_EQ(BundleReader::open(scratch_ / "empty", kPinned).error().code, ErrorCode::kUnreadable);
+  EXPECT_EQ(testing::open_bundle(scratch_ / "empty", kPinned, plan_).error().code, ErrorCode::kUnreadable);
   put_file(scratch_ / "other" / "readme", "x");
-  EXPECT_EQ(BundleReader::open(scratch_ / "other", kPinned).error().code, ErrorCode::kUnreadable);
+  EXPECT_EQ(testing::open_bundle(scratch_ / "other", kPinned, plan_).error().code, ErrorCode::kUnreadable);
 }
 
 TEST_P(Reader, NewerVersionIsUnreadable) {
+  auto expect_newer = [&] {
+    const auto reader = open();
+    ASSERT_FALSE(reader);
+    EXPECT_EQ(reader.error().code, ErrorCode::kUnreadable);
+    EXPECT_NE(reader.error().message.find("from a newer version: found 3, this isobit reads up to 1; update isobit"),
+              std::string::npos)
+        << reader.error().message;
+  };
   std::string text = files_.at("manifest.json");
   text.replace(text.find("\"version\": 1"), 12, "\"version\": 3");
   put_file(run_ / "manifest.json", text);
-  const auto reader = open();
-  ASSERT_FALSE(reader);
-  EXPECT_EQ(reader.error().code, ErrorCode::kUnreadable);
-  EXPECT_NE(reader.error().message.find("bundle from a newer version: found 3, this isobit reads up to 1; update "
-                                        "isobit"),
-            std::string::npos);
+  EXPECT_EQ(code(), ErrorCode::kRejected) << "who says so has not signed it";
+  sign(text);
+  expect_newer();
+  put_files(run_, files_);
+  for (const auto& [name, tag] : {std::pair{"manifest.sig", "isobit.manifest"}}) {
+    std::string bytes = files_.at(name);
+    bytes[bytes.find(tag) + std::string(tag).size()] = 3;
+    put_file(run_ / name, bytes);
+    expect_newer();
+    put_file(run_ / name, files_.at(name));
+  }
 }
 
 TEST_P(Reader, OtherClientsRunIsRejected) {
   const OpenOptions other{testing::key_of(5).public_key()};
-  const auto reader = BundleReader::open(run_, other);
+  const auto reader = testing::open_bundle(run_, other, plan_);
   ASSERT_FALSE(reader);
   EXPECT_EQ(reader.error().code, ErrorCode::kRejected);
 }
@@ -182,8 +205,8 @@ TEST_P(Reader, SignedAfreshUnderAnotherKeyIsRejected) {
       BundleWriter::create(scratch_ / "forged", as_bytes(testing::kJob), engagement, plan_.rules, testing::key_of(7));
   ASSERT_TRUE(writer);
   ASSERT_TRUE(testing::drive(*writer, plan_));
-  EXPECT_TRUE(BundleReader::open(scratch_ / "forged", {}));
-  EXPECT_EQ(BundleReader::open(scratch_ / "forged", kPinned).error().code, ErrorCode::kRejected);
+  EXPECT_TRUE(testing::open_bundle(scratch_ / "forged", {}, plan_));
+  EXPECT_EQ(testing::open_bundle(scratch_ / "forged", kPinned, plan_).error().code, ErrorCode::kRejected);
   // Its transcript and heads inside the genuine engagement.
   Files mixed = files_of(scratch_ / "forged");
   mixed["engagement"] = files_["engagement"];
@@ -277,6 +300,91 @@ TEST_P(Reader, ManifestCannotReachOutside) {
   EXPECT_TRUE(open());
 }
 
+// What an engaged trainer could hand out although no audit ever compared it.
+TEST_P(Reader, OnlyCommittedStatesAndAlwaysTheLast) {
+  for (const char* step : {"8", "61", "5", "1", "18446744073709551615"}) {
+    put_file(run_ / "checkpoints" / text_of("step-", step, ".safetensors"), "weights");
+    resign();
+    EXPECT_EQ(code(), ErrorCode::kRejected) << "step " << step;
+    put_files(run_, files_);
+  }
+  for (const char* step : {"0", "3"}) {
+    put_file(run_ / "checkpoints" / text_of("step-", step, ".safetensors"), "weights");
+    resign();
+    EXPECT_TRUE(open()) << "the state after step " << step << " is committed; whether this is it the tensors must tell";
+    put_files(run_, files_);
+  }
+  fs::remove(run_ / "checkpoints" / "step-7.safetensors");
+  resign();
+  EXPECT_EQ(code(), ErrorCode::kRejected) << "the final state is missing";
+  fs::remove_all(run_ / "checkpoints");
+  resign();
+  EXPECT_EQ(code(), ErrorCode::kRejected);
+}
+
+// The header of the transcript is outside the tree: it must be that of the job before it sizes anything.
+TEST_P(Reader, HeaderMustBeThatOfTheJob) {
+  std::vector<verify::TranscriptRules> others(5, plan_.rules);
+  others[0].steps = 8;
+  others[1].steps = verify::kMaxSteps;
+  others[2].commit_every = 1;
+  others[3].loss_dtype = DType::kFloat64;
+  others[4].logged = !plan_.rules.logged;
+  for (const auto& rules : others) {
+    const Bytes header = transcript_header(rules);
+    put_file(run_ / "transcript",
+             std::string(header.begin(), header.end()) + files_.at("transcript").substr(header.size()));
+    resign();
+    const auto reader = open();
+    ASSERT_FALSE(reader);
+    EXPECT_EQ(reader.error().code, ErrorCode::kRejected);
+    EXPECT_NE(reader.error().message.find("the job says"), std::string::npos) << reader.error().message;
+    fs::remove(run_ / "manifest.json");
+    EXPECT_EQ(code(), ErrorCode::kRejected) << "neither in an unfinished run";
+    put_files(run_, files_);
+  }
+  Plan longer = plan_;
+  longer.rules.steps = 9;
+  EXPECT_EQ(testing::open_bundle(run_, kPinned, longer).error().code, ErrorCode::kRejected);
+}
+
+// Sizes are looked at before bytes are: sparse files, which take no space, would take hours and memory.
+TEST_P(Reader, LargerThanTheJobImpliesIsNotRead) {
+  std::vector<std::string> names = {"transcript",
+                                    "heads",
+                                    "job.toml",
+                                    "engagement",
+                                    "checkpoints/step-7.safetensors",
+                                    "checkpoints/step-6.safetensors",
+                                    "manifest.json",
+                                    "manifest.sig"};
+  if (GetParam()) names.push_back("log/segments");
+  for (const std::string& name : names) {
+    for (uint64_t size : {uint64_t{1} << 21, uint64_t{1} << 40}) {
+      std::error_code error;
+      fs::resize_file(run_ / name, size, error);
+      if (error) continue;  // this file system has none as large
+      if (!name.starts_with("manifest")) sign_for(name, {size, {}});
+      EXPECT_EQ(code(), ErrorCode::kRejected) << name;
+      put_files(run_, files_);
+    }
+  }
+  EXPECT_TRUE(open());
+}
+
+TEST_P(Reader, UnsignedManifestIsNotParsed) {
+  // Deep, wide and endless texts: whoever wrote them has not signed them.
+  for (const std::string& text : {std::string(1 << 20, '['), std::string(1 << 20, '{'), std::string("{}")}) {
+    put_file(run_ / "manifest.json", text);
+    const auto reader = open();
+    ASSERT_FALSE(reader);
+    EXPECT_EQ(reader.error().code, ErrorCode::kRejected);
+    EXPECT_NE(reader.error().message.find("is not valid for this manifest"), std::string::npos);
+    sign(text);
+    EXPECT_EQ(code(), ErrorCode::kRejected) << "signed it is no manifest either";
+  }
+}
+
 TEST_P(Reader, CheckpointIsCheckedAgainWhenRead) {
   const auto reader = open();
   ASSERT_TRUE(reader);
@@ -290,7 +398,7 @@ TEST_P(Reader, UnfinishedRunIsShownAndNotAudited) {
     auto writer = testing::create(begun, plan_);
     ASSERT_TRUE(writer);
     ASSERT_TRUE(testing::drive(*writer, plan_, 6));
-    const auto reader = BundleReader::open(begun, kPinned);
+    const auto reader = testing::open_bundle(begun, kPinned, plan_);
     ASSERT_TRUE(reader) << reader.error().message;
     EXPECT_FALSE(reader->finished());
     EXPECT_EQ(reader->transcript().steps(), 5u);
@@ -302,9 +410,9 @@ TEST_P(Reader, UnfinishedRunIsShownAndNotAudited) {
   // A torn end is left out; leaves under a head must be there.
   const std::string good = files_of(begun).at("transcript");
   put_file(begun / "transcript", good.substr(0, good.size() - 5));
-  EXPECT_EQ(BundleReader::open(begun, kPinned)->transcript().steps(), 4u);
+  EXPECT_EQ(testing::open_bundle(begun, kPinned, plan_)->transcript().steps(), 4u);
   put_file(begun / "transcript", good.substr(0, good.size() / 3));
-  EXPECT_EQ(BundleReader::open(begun, kPinned).error().code, ErrorCode::kRejected);
+  EXPECT_EQ(testing::open_bundle(begun, kPinned, plan_).error().code, ErrorCode::kRejected);
 }
 
 // Makes the segments that the fake runs here have.
@@ -331,7 +439,7 @@ TEST_P(Reader, BundleAndAuditTogether) {
   Plan cheating = plan_;
   cheating.cheat.wrong_state_at = 6;
   ASSERT_TRUE(testing::write_run(scratch_ / "cheat", cheating));
-  const auto cheat = BundleReader::open(scratch_ / "cheat", kPinned);
+  const auto cheat = testing::open_bundle(scratch_ / "cheat", kPinned, plan_);
   ASSERT_TRUE(cheat) << "what is wrong in it only a replay can tell";
   Replayer again(plan_.rules);
   EXPECT_FALSE(verify::audit(cheat->transcript(), again, options)->accepted());

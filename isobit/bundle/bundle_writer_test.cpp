@@ -29,7 +29,7 @@ TEST(Writer, SameRunGivesTheSameBytes) {
   // The manifest has the digest of every other file: the bytes of a run without log, whatever is added for others.
   const std::string manifest = files_of(scratch / "a").at("manifest.json");
   EXPECT_EQ(commit::hex_of(commit::sha256(as_bytes(manifest))),
-            "f53f364d0e1c989672b46ceeb57f215241ca083bbfb7a54cc549137af13f1fa2");
+            "b92cb2406b0acbcd209caa8fc7e3c363a96b1d52af3fe023c57827b0c4cb2fec");
 }
 
 TEST(Writer, NeverWritesIntoWhatIsThere) {
@@ -140,17 +140,37 @@ TEST(Writer, ReplayedLeavesAreComparedNotRepeated) {
 }
 
 TEST(Writer, KeepsTheNewestCheckpoints) {
-  for (uint64_t keep : {0, 1, 2, 5}) {
+  // The state is committed after steps 3 and 6 and at the end: others are there to resume from and go when the run
+  // ends.
+  const std::map<uint64_t, std::vector<uint64_t>> left = {{0, {3, 6, 7}}, {1, {7}}, {2, {6, 7}}, {5, {3, 6, 7}}};
+  for (const auto& [keep, steps] : left) {
     testing::Scratch scratch;
     Plan plan;
     plan.checkpoint_every = 1;
     plan.keep = keep;
-    ASSERT_TRUE(testing::write_run(scratch / "run", plan));
-    const auto reader = BundleReader::open(scratch / "run", {});
+    {
+      auto writer = testing::create(scratch / "run", plan);
+      ASSERT_TRUE(writer && testing::drive(*writer, plan, 6));
+      EXPECT_EQ(writer->checkpoints().size(), keep == 0 ? 5u : keep) << "the newest, committed or not";
+    }
+    ASSERT_TRUE(testing::resume_run(scratch / "run", plan));
+    const auto reader = testing::open_bundle(scratch / "run", {}, plan);
     ASSERT_TRUE(reader) << reader.error().message;
-    EXPECT_EQ(reader->checkpoints().size(), keep == 0 ? 7u : keep);
-    EXPECT_EQ(reader->checkpoints().back(), 7u);
+    EXPECT_EQ(reader->checkpoints(), steps);
   }
+}
+
+TEST(Writer, ARunWithoutItsFinalStateCannotEnd) {
+  testing::Scratch scratch;
+  const Plan plan;
+  auto writer = testing::create(scratch / "run", plan);
+  ASSERT_TRUE(writer);
+  for (const auto& leaf : testing::leaves_of(plan)) ASSERT_TRUE(writer->append(leaf));
+  ASSERT_TRUE(writer->write_checkpoint(6, testing::fake_checkpoint(6), 2));
+  EXPECT_EQ(writer->finish({}).error().code, ErrorCode::kUsage);
+  EXPECT_EQ(run_state(scratch / "run"), RunState::kUnfinished);
+  ASSERT_TRUE(writer->write_checkpoint(7, testing::fake_checkpoint(7), 2));
+  EXPECT_TRUE(writer->finish({}));
 }
 
 TEST(Writer, CommitmentsDoNotDependOnCheckpoints) {
@@ -179,7 +199,7 @@ TEST(Writer, ForeignFileIsNamedAtTheEnd) {
   EXPECT_EQ(writer->finish({}).error().code, ErrorCode::kUsage);
   fs::remove(scratch / "run" / "log");
   EXPECT_TRUE(writer->finish({}));
-  EXPECT_TRUE(BundleReader::open(scratch / "run", {}));
+  EXPECT_TRUE(testing::open_bundle(scratch / "run", {}, plan));
   EXPECT_EQ(writer->finish({}).error().code, ErrorCode::kUsage);
 }
 
@@ -188,7 +208,9 @@ TEST(Writer, FactsMustBeText) {
   auto writer = testing::create(scratch / "run", {});
   ASSERT_TRUE(writer);
   for (const auto& leaf : testing::fake_leaves(Plan{}.rules)) ASSERT_TRUE(writer->append(leaf));
+  ASSERT_TRUE(writer->write_checkpoint(7, testing::fake_checkpoint(7), 2));
   EXPECT_EQ(writer->finish({{"bad", "\xff\xfe"}}).error().code, ErrorCode::kUsage);
+  EXPECT_EQ(writer->finish({{"long", std::string(1 << 20, 'x')}}).error().code, ErrorCode::kUsage);
   EXPECT_TRUE(writer->finish({{"good", "yes"}}));
 }
 

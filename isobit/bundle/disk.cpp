@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -94,28 +95,38 @@ Expected<size_t> ReadFile::read_at(uint64_t offset, std::span<uint8_t> buffer) c
   return done;
 }
 
-Expected<Bytes> read_plain_file(const fs::path& path, uint64_t max_size) {
-  ISOBIT_TRY(const ReadFile file, ReadFile::open(path));
+namespace {
+
+Expected<ReadFile> open_within(const fs::path& path, uint64_t max_size) {
+  ISOBIT_TRY(ReadFile file, ReadFile::open(path));
   if (file.size() > max_size) {
     return unreadable(text_of(path.string(), ": is ", human_bytes(file.size()), ", more than the ",
                               human_bytes(max_size), " this file may have"));
   }
+  return file;
+}
+
+}  // namespace
+
+Expected<Bytes> read_plain_file(const fs::path& path, uint64_t max_size) {
+  ISOBIT_TRY(const ReadFile file, open_within(path, max_size));
   Bytes data(static_cast<size_t>(file.size()));
   ISOBIT_TRY(const size_t size, file.read_at(0, data));
   data.resize(size);
   return data;
 }
 
-Expected<FileEntry> digest_of_file(const fs::path& path) {
-  ISOBIT_TRY(const ReadFile file, ReadFile::open(path));
+Expected<FileEntry> digest_of_file(const fs::path& path, uint64_t max_size) {
+  ISOBIT_TRY(const ReadFile file, open_within(path, max_size));
   Bytes buffer(1 << 20);
   commit::Sha256 hash;
   FileEntry entry;
-  while (true) {
-    ISOBIT_TRY(const size_t size, file.read_at(entry.size, buffer));
+  while (entry.size < file.size()) {  // what is appended meanwhile is not waited for
+    const auto want = static_cast<size_t>(std::min<uint64_t>(buffer.size(), file.size() - entry.size));
+    ISOBIT_TRY(const size_t size, file.read_at(entry.size, std::span(buffer).first(want)));
     hash.update(ByteView(buffer).first(size));
     entry.size += size;
-    if (size < buffer.size()) break;
+    if (size < want) break;
   }
   entry.sha256 = hash.digest();
   return entry;

@@ -55,8 +55,8 @@ class ReadFile : public ByteSource {
 
 // kUnreadable when it is missing, no plain file, or larger than max_size.
 Expected<Bytes> read_plain_file(const fs::path& path, uint64_t max_size);
-// Size and SHA-256, in constant memory.
-Expected<FileEntry> digest_of_file(const fs::path& path);
+// Size and SHA-256, in constant memory. kUnreadable when it is missing, no plain file, or larger than max_size.
+Expected<FileEntry> digest_of_file(const fs::path& path, uint64_t max_size);
 FileEntry entry_of(ByteView data);
 
 // What a bundle's folder holds, the folders of checkpoints and log included: path in the bundle -> size.

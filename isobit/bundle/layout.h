@@ -22,14 +22,14 @@ inline constexpr std::string_view kManifestSignatureFile = "manifest.sig";
 // Empty; held with flock by the one writer, gone from a finished run.
 inline constexpr std::string_view kLockFile = "lock";
 
-inline constexpr uint64_t kMaxJobBytes = 1 << 20;
+inline constexpr uint64_t kMaxJobBytes = 1 << 16;
 inline constexpr uint64_t kMaxEngagementBytes = 1 << 14;
 inline constexpr uint64_t kMaxRecordFileBytes = uint64_t{1} << 30;    // transcript, heads
 inline constexpr uint64_t kMaxLogSegmentBytes = uint64_t{256} << 20;  // of one step
 inline constexpr uint64_t kMaxLogBytes = uint64_t{1} << 42;           // of all steps
-inline constexpr uint64_t kMaxManifestBytes = 1 << 24;
+inline constexpr uint64_t kMaxManifestBytes = 1 << 20;
 inline constexpr uint64_t kMaxCheckpointBytes = uint64_t{1} << 40;
-inline constexpr uint64_t kMaxCheckpoints = 65536;
+inline constexpr uint64_t kMaxCheckpoints = 4096;  // so that a manifest can list them
 
 // "step-120.safetensors"
 std::string checkpoint_name(uint64_t step);

@@ -16,7 +16,31 @@ constexpr const char* kFormat = "isobit-bundle";
 constexpr std::string_view kSignatureTag = "isobit.manifest";
 constexpr uint32_t kSignatureVersion = 1;
 
-Json parse(ByteView data) { return Json::parse(data.begin(), data.end(), nullptr, false); }
+// A manifest is an object of objects of objects. The parser would follow any depth, at some 80 bytes of memory for each
+// byte of text.
+bool nests_deeper_than(ByteView text, int levels) {
+  int depth = 0;
+  bool quoted = false, escaped = false;
+  for (uint8_t c : text) {
+    if (quoted) {
+      quoted = escaped || c != '"';
+      escaped = !escaped && c == '\\';
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > levels) return true;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+// Discarded (no object) when it is no JSON, too long or too deep.
+Json parse(ByteView data) {
+  if (data.size() > kMaxManifestBytes || nests_deeper_than(data, 3)) return Json(Json::value_t::discarded);
+  return Json::parse(data.begin(), data.end(), nullptr, false);
+}
 
 tl::unexpected<Error> bad(const std::string& what, std::string_view field, std::string_view expected) {
   return unreadable(text_of(what, ": field '", field, "': expected ", expected));
@@ -86,7 +110,10 @@ Status check_manifest_version(ByteView data, const std::string& what) { return c
 Expected<Manifest> decode_manifest(ByteView data, const std::string& what) {
   const Json root = parse(data);
   ISOBIT_RETURN_IF_ERROR(check_version(root, what));
-  if (!root.is_object()) return unreadable(text_of(what, ": is not a JSON object"));
+  if (!root.is_object()) {
+    return unreadable(text_of(what, ": is not a JSON object of at most ", human_bytes(kMaxManifestBytes),
+                              " with objects three deep"));
+  }
   Manifest manifest;
   ISOBIT_TRY(manifest.job_root, digest_member(root, "job_root", what));
   ISOBIT_TRY(manifest.transcript_root, digest_member(root, "transcript_root", what));

@@ -30,7 +30,8 @@ struct Manifest {
 
 // JSON with sorted keys, two spaces of indentation and a final newline.
 Bytes encode(const Manifest& manifest);
-// Accepts exactly what encode() writes; kUnreadable otherwise, with the version named when it is a newer one.
+// Accepts exactly what encode() writes, up to kMaxManifestBytes; kUnreadable otherwise, with the version named when it
+// is a newer one. Memory and stack are bounded whatever the text.
 Expected<Manifest> decode_manifest(ByteView data, const std::string& what);
 // Whether the text is a manifest that claims a newer version than this build reads; its message then. Anything else,
 // malformed text included, passes.

@@ -6,36 +6,27 @@
 
 namespace isobit::bundle {
 
-Expected<RawParts> read_parts(const fs::path& folder) {
-  RawParts raw;
-  ISOBIT_TRY(raw.job_toml, read_plain_file(folder / kJobFile, kMaxJobBytes));
-  ISOBIT_TRY(raw.engagement, read_plain_file(folder / kEngagementFile, kMaxEngagementBytes));
-  ISOBIT_TRY(raw.transcript, read_plain_file(folder / kTranscriptFile, kMaxRecordFileBytes));
-  ISOBIT_TRY(raw.heads, read_plain_file(folder / kHeadsFile, kMaxRecordFileBytes));
-  return raw;
+std::string name_in(const fs::path& folder, std::string_view file) { return (folder / file).string(); }
+
+Status check_entry(const fs::path& folder, std::string_view name, const FileEntry& found, const Manifest& manifest) {
+  const auto expected = manifest.files.find(std::string(name));
+  if (expected != manifest.files.end() && expected->second == found) return {};
+  const std::string claimed = expected == manifest.files.end() ? "nothing" : commit::hex_of(expected->second.sha256);
+  return rejected(
+      text_of(name_in(folder, name), ": has SHA-256 ", commit::hex_of(found.sha256), ", the manifest says ", claimed));
 }
 
-Expected<Parts> decode_parts(const RawParts& raw, const fs::path& folder) {
-  const auto name = [&](std::string_view file) { return (folder / file).string(); };
-  ISOBIT_TRY(verify::Engagement engagement, verify::decode_engagement(raw.engagement, name(kEngagementFile)));
-  ISOBIT_TRY(TranscriptFile transcript, decode_transcript_file(raw.transcript, name(kTranscriptFile)));
-  ISOBIT_TRY(HeadsFile heads, decode_heads_file(raw.heads, name(kHeadsFile)));
-  return Parts{std::move(engagement), std::move(transcript), std::move(heads)};
-}
-
-Status check_parts(const Parts& parts, const commit::PublicKey& client, const fs::path& folder) {
-  ISOBIT_RETURN_IF_ERROR(verify::verify_engagement(parts.engagement, client));
+Status check_parts(const Parts& parts, const verify::Engagement& engagement, const fs::path& folder) {
   const verify::Transcript& transcript = parts.transcript.transcript;
-  if (transcript.size() > 0 && transcript.initial().job_root != parts.engagement.terms.job_root) {
-    return rejected(text_of((folder / kTranscriptFile).string(), ": field 'job_root': found ",
+  if (transcript.size() > 0 && transcript.initial().job_root != engagement.terms.job_root) {
+    return rejected(text_of(name_in(folder, kTranscriptFile), ": field 'job_root': found ",
                             commit::hex_of(transcript.initial().job_root), ", the engagement says ",
-                            commit::hex_of(parts.engagement.terms.job_root)));
+                            commit::hex_of(engagement.terms.job_root)));
   }
-  return verify::verify_heads(parts.heads.heads, parts.engagement, transcript, (folder / kHeadsFile).string());
+  return verify::verify_heads(parts.heads.heads, engagement, transcript, name_in(folder, kHeadsFile));
 }
 
-Status check_log_presence(const Parts& parts, const Listing& listing, const fs::path& folder) {
-  const bool logged = parts.transcript.transcript.rules().logged;
+Status check_log_presence(bool logged, const Listing& listing, const fs::path& folder) {
   if (logged && !listing.has(kLogFile)) {
     return rejected(text_of((folder / kLogFile).string(), ": is missing; the job of this run is logged"));
   }

@@ -1,37 +1,41 @@
-// The files that every run has from its beginning, for whoever opens it: reader or resuming writer.
+// What reader and resuming writer share in opening the files of a run.
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "isobit/base/bytes.h"
 #include "isobit/base/file.h"
 #include "isobit/base/status.h"
 #include "isobit/bundle/disk.h"
 #include "isobit/bundle/log_file.h"
+#include "isobit/bundle/manifest.h"
 #include "isobit/bundle/record_file.h"
-#include "isobit/commit/signature.h"
 #include "isobit/verify/engagement.h"
 
 namespace isobit::bundle {
 
-struct RawParts {
-  Bytes job_toml;
-  Bytes engagement;
-  Bytes transcript;
-  Bytes heads;
-};
-Expected<RawParts> read_parts(const fs::path& folder);
+// "RUN/heads", for messages.
+std::string name_in(const fs::path& folder, std::string_view file);
+
+// In a finished run everything is signed for, so what cannot be read or decoded there is not merely unreadable.
+template <class T>
+Expected<T> or_rejected(Expected<T> value) {
+  if (value || value.error().code != ErrorCode::kUnreadable) return value;
+  return rejected(std::move(value).error().message);
+}
 
 struct Parts {
-  verify::Engagement engagement;
   TranscriptFile transcript;
   HeadsFile heads;
 };
-// `folder` is for the messages.
-Expected<Parts> decode_parts(const RawParts& raw, const fs::path& folder);
+
+// kRejected unless the manifest lists exactly this for the file.
+Status check_entry(const fs::path& folder, std::string_view name, const FileEntry& found, const Manifest& manifest);
 
 // kRejected unless the folder has a log exactly when the job is logged.
-Status check_log_presence(const Parts& parts, const Listing& listing, const fs::path& folder);
+Status check_log_presence(bool logged, const Listing& listing, const fs::path& folder);
 
 // Of a logged run that is not finished, after check_parts: the segments of the leaves there are. What a power failure
 // can take is left out: leaves after the last head whose segment did not get to the disk, from `parts` too. kRejected
@@ -41,8 +45,7 @@ Expected<Log> open_unfinished_log(Parts& parts, const fs::path& folder);
 // Of a finished one: every segment read and compared with its leaf and the file with its entry in the manifest.
 Expected<Log> open_finished_log(const verify::Transcript& transcript, const FileEntry& entry, const fs::path& folder);
 
-// kRejected unless the engagement is of this client, the transcript of the engaged job and every head of this
-// transcript.
-Status check_parts(const Parts& parts, const commit::PublicKey& client, const fs::path& folder);
+// kRejected unless the transcript is of the engaged job and every head of this transcript and by an engaged key.
+Status check_parts(const Parts& parts, const verify::Engagement& engagement, const fs::path& folder);
 
 }  // namespace isobit::bundle

@@ -1,4 +1,7 @@
 // Opens a run that somebody else may have written, and checks everything that can be checked without replaying it.
+//
+// In two parts, because between them the caller reads the job: first what is small, named and signed (the front), then,
+// measured against what the job implies, everything else.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +13,9 @@
 #include "isobit/base/bytes.h"
 #include "isobit/base/file.h"
 #include "isobit/base/status.h"
+#include "isobit/bundle/disk.h"
 #include "isobit/bundle/manifest.h"
+#include "isobit/bundle/run_limits.h"
 #include "isobit/commit/signature.h"
 #include "isobit/verify/engagement.h"
 #include "isobit/verify/head.h"
@@ -26,12 +31,44 @@ struct OpenOptions {
   std::optional<commit::PublicKey> client_key;
 };
 
+// The front of a run. Of a finished one the job and the manifest are then known to be the engaged trainer's own; of
+// neither is anything believed yet.
+class BundleFront {
+ public:
+  // In this order, each before the next: names and sizes in the folder, engagement, signature over the manifest's bytes
+  // under an engaged key, manifest, job file. kUnreadable: no bundle there, or from a newer version. kRejected:
+  // anything else that is wrong with a finished run. Reads at most 1.2 MiB.
+  static Expected<BundleFront> open(const fs::path& folder, const OpenOptions& options);
+
+  bool finished() const { return manifest_.has_value(); }
+  bool client_pinned() const { return client_pinned_; }
+  const fs::path& folder() const { return folder_; }
+  const verify::Engagement& engagement() const { return engagement_; }
+  const Bytes& job_toml() const { return job_toml_; }
+  // Present iff finished().
+  const std::optional<Manifest>& manifest() const { return manifest_; }
+
+ private:
+  BundleFront() = default;
+
+  fs::path folder_;
+  bool client_pinned_ = false;
+  Listing listing_;
+  verify::Engagement engagement_;
+  std::optional<Manifest> manifest_;
+  Bytes job_toml_;
+
+  friend class FrontOpener;
+  friend class BundleOpener;
+};
+
 class BundleReader {
  public:
-  // kUnreadable: no bundle there, or from a newer version. kRejected: any signature, digest or structure check failed,
-  // a missing or an unexpected file included. A finished run is checked whole (every file is read). Of an unfinished
-  // one a torn last record is left out, and so are leaves after the last head whose log segment is not whole.
-  static Expected<BundleReader> open(const fs::path& folder, const OpenOptions& options);
+  // kRejected: any size, digest, signature or structure check failed, a missing or an unexpected file included; also
+  // where the transcript's header is not that of the limits. A finished run is checked whole (every file is read). Of
+  // an unfinished one a torn last record is left out, and so are leaves after the last head whose log segment is not
+  // whole; what cannot be decoded there is kUnreadable.
+  static Expected<BundleReader> open(BundleFront front, const RunLimits& limits);
 
   bool finished() const { return manifest_.has_value(); }
   // kUnreadable "resume it first" unless it is finished; an audit starts with this.
@@ -45,7 +82,7 @@ class BundleReader {
   const std::vector<verify::SignedHead>& heads() const { return heads_; }
   // Present iff finished().
   const std::optional<Manifest>& manifest() const { return manifest_; }
-  // Steps, increasing.
+  // Steps, increasing. Of a finished run all are steps whose state root is committed, and the last is the job's last.
   const std::vector<uint64_t>& checkpoints() const { return checkpoints_; }
   // The bytes of a finished run are checked against the manifest once more.
   Expected<Bytes> read_checkpoint(uint64_t step) const;
@@ -65,6 +102,7 @@ class BundleReader {
   std::vector<verify::SignedHead> heads_;
   std::optional<Manifest> manifest_;
   std::vector<uint64_t> checkpoints_;
+  uint64_t checkpoint_bytes_ = 0;   // the most of one
   std::shared_ptr<const Log> log_;  // none unless the job is logged
 
   friend class BundleOpener;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isobit/base/text.h"
+#include "isobit/bundle/run_limits.h"
 #include "isobit/commit/hash.h"
 #include "isobit/verify/object.h"
 
@@ -53,36 +54,24 @@ Bytes encode_record(ByteView payload) {
   return record;
 }
 
-Records read_records(ByteView data, size_t max_size) {
-  Records records;
-  while (records.good_bytes < data.size()) {
-    const ByteView rest = data.subspan(records.good_bytes);
-    auto torn = [&](std::string_view problem) {
-      records.torn = text_of("record ", records.payloads.size(), " at byte ", records.good_bytes, " ", problem);
-    };
-    if (rest.size() < kRecordOverhead) {
-      torn("is cut short");
-      break;
-    }
-    uint32_t length;
-    std::memcpy(&length, rest.data(), sizeof length);
-    if (length > max_size) {
-      torn(text_of("claims ", length, " bytes, over the limit of ", max_size));
-      break;
-    }
-    if (rest.size() - kRecordOverhead < length) {
-      torn("is cut short");
-      break;
-    }
-    const ByteView payload = rest.subspan(kRecordOverhead, length);
-    if (!std::ranges::equal(rest.first(kRecordOverhead), record_header(payload))) {
-      torn("fails its checksum");
-      break;
-    }
-    records.payloads.push_back(payload);
-    records.good_bytes += kRecordOverhead + length;
-  }
-  return records;
+std::nullopt_t RecordCursor::tear(std::string_view problem) {
+  torn_ = text_of("record ", count_, " at byte ", good_bytes_, " ", problem);
+  return std::nullopt;
+}
+
+std::optional<ByteView> RecordCursor::next() {
+  if (!torn_.empty() || good_bytes_ == data_.size()) return std::nullopt;
+  const ByteView rest = data_.subspan(good_bytes_);
+  if (rest.size() < kRecordOverhead) return tear("is cut short");
+  uint32_t length;
+  std::memcpy(&length, rest.data(), sizeof length);
+  if (length > max_size_) return tear(text_of("claims ", length, " bytes, over the limit of ", max_size_));
+  if (rest.size() - kRecordOverhead < length) return tear("is cut short");
+  const ByteView payload = rest.subspan(kRecordOverhead, length);
+  if (!std::ranges::equal(rest.first(kRecordOverhead), record_header(payload))) return tear("fails its checksum");
+  ++count_;
+  good_bytes_ += kRecordOverhead + length;
+  return payload;
 }
 
 Bytes transcript_header(const verify::TranscriptRules& rules) {
@@ -103,17 +92,21 @@ Bytes heads_header() {
   return writer.take();
 }
 
-Expected<TranscriptFile> decode_transcript_file(ByteView data, const std::string& what) {
+Expected<TranscriptFile> decode_transcript_file(ByteView data, const std::string& what,
+                                                const verify::TranscriptRules* job) {
   ByteReader reader(data, what);
   ISOBIT_TRY(const verify::TranscriptRules rules, read_transcript_header(reader, data, what));
+  if (job != nullptr) ISOBIT_RETURN_IF_ERROR(check_rules(rules, *job, what));
   const size_t header = reader.offset();
-  Records records = read_records(data.subspan(header), verify::kMaxLeafBytes);
-  TranscriptFile file{verify::Transcript(rules), header + records.good_bytes, std::move(records.torn)};
-  for (const ByteView payload : records.payloads) {
-    auto leaf = verify::decode_leaf(payload, rules, text_of(what, ": leaf ", file.transcript.size()));
+  TranscriptFile file{verify::Transcript(rules), 0, {}};
+  RecordCursor records(data.subspan(header), verify::kMaxLeafBytes);
+  while (const auto payload = records.next()) {
+    auto leaf = verify::decode_leaf(*payload, rules, text_of(what, ": leaf ", file.transcript.size()));
     if (!leaf) return rejected(std::move(leaf).error().message);
     ISOBIT_RETURN_IF_ERROR(file.transcript.append(*leaf));
   }
+  file.good_bytes = header + records.good_bytes();
+  file.torn = records.torn();
   return file;
 }
 
@@ -138,13 +131,15 @@ Expected<HeadsFile> decode_heads_file(ByteView data, const std::string& what) {
   ByteReader reader(data, what);
   ISOBIT_RETURN_IF_ERROR(verify::read_frame(reader, kHeadsTag, kVersion));
   const size_t header = reader.offset();
-  Records records = read_records(data.subspan(header), verify::kMaxLeafBytes);
-  HeadsFile file{{}, header + records.good_bytes, std::move(records.torn)};
-  for (const ByteView payload : records.payloads) {
-    auto head = verify::decode_head(payload, text_of(what, ": head ", file.heads.size()));
+  HeadsFile file;
+  RecordCursor records(data.subspan(header), verify::kMaxLeafBytes);
+  while (const auto payload = records.next()) {
+    auto head = verify::decode_head(*payload, text_of(what, ": head ", file.heads.size()));
     if (!head) return rejected(std::move(head).error().message);
     file.heads.push_back(*head);
   }
+  file.good_bytes = header + records.good_bytes();
+  file.torn = records.torn();
   return file;
 }
 

@@ -11,6 +11,7 @@
 
 #include "isobit/bundle/layout.h"
 #include "isobit/bundle/log_file.h"
+#include "isobit/bundle/reader.h"
 #include "isobit/bundle/writer.h"
 #include "isobit/verify/log_segment.h"
 #include "isobit/verify/testing.h"
@@ -110,7 +111,17 @@ inline Status drive(BundleWriter& writer, const Plan& plan, uint64_t stop_before
     }
   }
   if (stop_before < leaves.size()) return {};
+  const uint64_t last = plan.rules.steps;
+  ISOBIT_RETURN_IF_ERROR(writer.write_checkpoint(last, fake_checkpoint(last), plan.keep));
   return writer.finish({{"platform", "ordered@test"}, {"seconds", "1.5"}});
+}
+
+// What the job of the fake runs implies.
+inline RunLimits limits_of(const Plan& plan) { return {plan.rules, 64, plan.rules.logged ? uint64_t{352} : 0}; }
+
+inline Expected<BundleReader> open_bundle(const fs::path& folder, const OpenOptions& options, const Plan& plan) {
+  ISOBIT_TRY(BundleFront front, BundleFront::open(folder, options));
+  return BundleReader::open(std::move(front), limits_of(plan));
 }
 
 inline Expected<BundleWriter> create(const fs::path& folder, const Plan& plan) {

@@ -41,6 +41,7 @@ struct BundleWriter::Impl {
     if (log) ISOBIT_RETURN_IF_ERROR(log->sync());
     return transcript_file.sync();
   }
+  Status drop_uncommitted_checkpoints();
   Expected<Manifest> manifest(const std::map<std::string, std::string>& facts) const;
 };
 
@@ -119,6 +120,24 @@ Status write_beginnings(const fs::path& folder, ByteView job_toml, const verify:
   return sync_folder(parent.empty() ? fs::path("/") : parent);
 }
 
+struct Stored {
+  Bytes job_toml;
+  verify::Engagement engagement;
+  Parts parts;
+};
+
+Expected<Stored> read_stored(const fs::path& folder) {
+  ISOBIT_TRY(Bytes job_toml, read_plain_file(folder / kJobFile, kMaxJobBytes));
+  ISOBIT_TRY(const Bytes signed_terms, read_plain_file(folder / kEngagementFile, kMaxEngagementBytes));
+  ISOBIT_TRY(verify::Engagement engagement, verify::decode_engagement(signed_terms, name_in(folder, kEngagementFile)));
+  ISOBIT_RETURN_IF_ERROR(verify::verify_engagement(engagement, engagement.terms.client_key));
+  ISOBIT_TRY(const Bytes leaves, read_plain_file(folder / kTranscriptFile, kMaxRecordFileBytes));
+  ISOBIT_TRY(TranscriptFile transcript, decode_transcript_file(leaves, name_in(folder, kTranscriptFile)));
+  ISOBIT_TRY(const Bytes signatures, read_plain_file(folder / kHeadsFile, kMaxRecordFileBytes));
+  ISOBIT_TRY(HeadsFile heads, decode_heads_file(signatures, name_in(folder, kHeadsFile)));
+  return Stored{std::move(job_toml), std::move(engagement), {std::move(transcript), std::move(heads)}};
+}
+
 // Removes temporaries, a signature whose manifest was not written, and checkpoints of steps the transcript lost.
 // Returns the steps of the checkpoints that stay, newest first.
 Expected<std::vector<uint64_t>> clean(const fs::path& folder, const Listing& listing,
@@ -191,13 +210,13 @@ Expected<BundleWriter> BundleWriter::resume(const fs::path& folder, const commit
   ISOBIT_RETURN_IF_ERROR(check_resumable(folder));
   ISOBIT_TRY(Descriptor lock, lock_bundle(folder));
   ISOBIT_RETURN_IF_ERROR(check_resumable(folder));  // again: the run may have ended before the lock was ours
-  ISOBIT_TRY(RawParts raw, read_parts(folder));
-  ISOBIT_TRY(Parts parts, decode_parts(raw, folder));
+  ISOBIT_TRY(Stored run, read_stored(folder));
+  Parts& parts = run.parts;
   // Also where more than the torn end is lost: heads that cover missing leaves are rejected here.
-  ISOBIT_RETURN_IF_ERROR(check_parts(parts, parts.engagement.terms.client_key, folder));
-  ISOBIT_RETURN_IF_ERROR(check_engaged(folder, parts.engagement, trainer));
+  ISOBIT_RETURN_IF_ERROR(check_parts(parts, run.engagement, folder));
+  ISOBIT_RETURN_IF_ERROR(check_engaged(folder, run.engagement, trainer));
   ISOBIT_TRY(const Listing listing, list_bundle(folder));
-  ISOBIT_RETURN_IF_ERROR(check_log_presence(parts, listing, folder));
+  ISOBIT_RETURN_IF_ERROR(check_log_presence(parts.transcript.transcript.rules().logged, listing, folder));
   std::optional<LogWriter> log;
   if (parts.transcript.transcript.rules().logged) {
     ISOBIT_TRY(Log stored, open_unfinished_log(parts, folder));
@@ -209,7 +228,7 @@ Expected<BundleWriter> BundleWriter::resume(const fs::path& folder, const commit
   ISOBIT_TRY(AppendFile heads, AppendFile::open(folder / kHeadsFile, parts.heads.good_bytes));
   const uint64_t head_size = parts.heads.heads.empty() ? 0 : parts.heads.heads.back().tree.size;
   return BundleWriter(
-      std::unique_ptr<Impl>(new Impl{folder, trainer, std::move(raw.job_toml), std::move(parts.engagement),
+      std::unique_ptr<Impl>(new Impl{folder, trainer, std::move(run.job_toml), std::move(run.engagement),
                                      std::move(parts.transcript.transcript), 0, head_size, std::move(checkpoints),
                                      std::move(transcript), std::move(heads), std::move(lock), false, std::move(log)}));
 }
@@ -320,6 +339,16 @@ Status BundleWriter::write_checkpoint(uint64_t step, ByteView safetensors, uint6
   return {};
 }
 
+Status BundleWriter::Impl::drop_uncommitted_checkpoints() {
+  for (size_t i = checkpoints.size(); i-- > 0;) {
+    const uint64_t step = checkpoints[i];
+    if (stored.committed_state(step)) continue;
+    ISOBIT_RETURN_IF_ERROR(remove_file(checkpoint_path(step)));
+    checkpoints.erase(checkpoints.begin() + static_cast<ptrdiff_t>(i));
+  }
+  return {};
+}
+
 Expected<Manifest> BundleWriter::Impl::manifest(const std::map<std::string, std::string>& facts) const {
   Manifest out;
   out.job_root = engagement.terms.job_root;
@@ -340,7 +369,7 @@ Expected<Manifest> BundleWriter::Impl::manifest(const std::map<std::string, std:
   }
   for (const auto& [name, size] : listing.files) {
     if (name == kLockFile || name == kManifestSignatureFile) continue;
-    ISOBIT_TRY(out.files[name], digest_of_file(folder / name));
+    ISOBIT_TRY(out.files[name], digest_of_file(folder / name, kMaxLogBytes));
   }
   return out;
 }
@@ -352,12 +381,21 @@ Status BundleWriter::finish(const std::map<std::string, std::string>& facts) {
     return usage_error(text_of(run.folder.string(), ": cannot finish after ", run.position, " of ",
                                run.stored.rules().leaves(), " leaves"));
   }
+  const uint64_t last = run.stored.rules().steps;
+  if (std::find(run.checkpoints.begin(), run.checkpoints.end(), last) == run.checkpoints.end()) {
+    return usage_error(text_of(run.folder.string(), ": cannot finish without the checkpoint of step ", last));
+  }
   ISOBIT_RETURN_IF_ERROR(sign_head());
+  ISOBIT_RETURN_IF_ERROR(run.drop_uncommitted_checkpoints());
   // A head that was handed over before a kill may not be durable yet.
   ISOBIT_RETURN_IF_ERROR(run.sync_leaves());
   ISOBIT_RETURN_IF_ERROR(run.heads_file.sync());
   ISOBIT_TRY(const Manifest manifest, run.manifest(facts));
   const Bytes bytes = encode(manifest);
+  if (bytes.size() > kMaxManifestBytes) {
+    return usage_error(text_of("manifest: would be ", human_bytes(bytes.size()), ", more than the ",
+                               human_bytes(kMaxManifestBytes), " one may have; give it fewer or shorter facts"));
+  }
   if (const auto back = decode_manifest(bytes, "manifest"); !back || *back != manifest) {
     return usage_error("manifest: the facts of the run are not UTF-8 text");
   }

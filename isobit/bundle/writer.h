@@ -77,8 +77,10 @@ class BundleWriter {
   // REQUIRES the leaf of `step` appended.
   Status write_checkpoint(uint64_t step, ByteView safetensors, uint64_t keep);
 
-  // Signs the last head if that is still to do and writes the manifest. kUsage unless the final leaf is appended.
-  // Afterwards only the const methods may be called.
+  // Signs the last head if that is still to do, removes the checkpoints of steps whose state the job does not commit to
+  // (they served to resume from, and nobody could say whose weights they are) and writes the manifest. kUsage unless
+  // the final leaf is appended and the checkpoint of the last step written. Afterwards only the const methods may be
+  // called.
   Status finish(const std::map<std::string, std::string>& facts);
 
  private:

@@ -3,6 +3,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/trust.h"
 #include "isobit/formats/safetensors.h"
 #include "isobit/run/run_weights.h"
 #include "isobit/train/trainer.h"
@@ -13,13 +14,17 @@ namespace {
 
 struct Options {
   std::string source, weights, platform = "ordered";
+  Trust trust;
   std::vector<std::string> overrides;
   std::optional<uint64_t> step;
 };
 
-// A run's checkpoint, or a job with a safetensors file.
-Expected<run::Weights> weights_of(const Options& o) {
-  if (o.weights.empty()) return run::read_run_weights(o.source, o.step, o.overrides);
+// A run's final state or checkpoint, or a job with a safetensors file.
+Expected<run::Weights> weights_of(const Options& o, ThreadPool& pool) {
+  if (o.weights.empty()) {
+    ISOBIT_TRY(const auto client, trusted_client(o.trust));
+    return run::read_run_weights({o.source, client, o.overrides}, o.step, pool);
+  }
   if (o.step) return usage_error("eval: --step names a checkpoint of a run; with --weights there is none");
   run::Weights weights;
   ISOBIT_TRY(weights.job, train::load_job(o.source, o.overrides));
@@ -30,11 +35,11 @@ Expected<run::Weights> weights_of(const Options& o) {
 
 Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(const platform::Platform p, platform::parse_platform(o.platform));
-  ISOBIT_TRY(const run::Weights weights, weights_of(o));
+  platform::Engine engine(p);
+  ISOBIT_TRY(const run::Weights weights, weights_of(o, engine.pool()));
   ISOBIT_TRY(const auto dataset, data::open_dataset(weights.job.data));
   if (dataset->test_count() == 0)
     return unreadable(text_of("dataset '", dataset->name(), "' has no test samples to score"));
-  platform::Engine engine(p);
   const double begin = monotonic_seconds();
   const auto scored = train::evaluate(weights.job, *dataset, weights.state, engine);
   if (!scored) {
@@ -44,15 +49,18 @@ Expected<int> run(const Options& o, Console& console) {
   const train::Evaluation& e = *scored;
   const double seconds = monotonic_seconds() - begin;
   const auto rows = static_cast<double>(e.rows);
-  console.document(nlohmann::ordered_json{
-      {"samples", e.rows},
-      {"loss", e.loss},
-      {"top1", static_cast<double>(e.top1) / rows},
-      {"top5", static_cast<double>(e.top5) / rows},
-      {"step", weights.step},
-      {"seconds", seconds},
-      {"platform",
-       p.text()}}.dump(2));
+  nlohmann::ordered_json document = {{"samples", e.rows},
+                                     {"loss", e.loss},
+                                     {"top1", static_cast<double>(e.top1) / rows},
+                                     {"top5", static_cast<double>(e.top5) / rows},
+                                     {"step", weights.step},
+                                     {"seconds", seconds},
+                                     {"platform", p.text()}};
+  if (o.weights.empty()) {
+    document["client_pinned"] = weights.client_pinned;
+    note_unpinned(weights.client_pinned, console);
+  }
+  console.document(document.dump(2));
   console.line(text_of("samples       ", e.rows));
   console.line(text_of("loss          ", e.loss));
   console.line(text_of("top 1         ", percent(e.top1, e.rows)));
@@ -70,7 +78,8 @@ void add_eval(Commands& commands) {
                             "  isobit eval job.toml --weights weights.safetensors\n");
   c.positional("RUN|JOB.toml", o->source, "folder of a run; with --weights, a job");
   c.option("--weights", "FILE", o->weights, "safetensors file to score under the job");
-  c.option("--step", "STEP", o->step, "checkpoint of the run (default: the newest)");
+  c.option("--step", "STEP", o->step, "score the checkpoint of this step instead of the final state");
+  add_trust_options(c, o->trust);
   c.option("-p,--platform", "P", o->platform, "where to run it (default: ordered)");
   c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of the job");
   c.action([o](Console& console) { return run(*o, console); });

@@ -2,7 +2,9 @@
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/trust.h"
 #include "isobit/formats/safetensors.h"
+#include "isobit/platform/platform.h"
 #include "isobit/run/run_weights.h"
 
 namespace isobit::cli {
@@ -11,20 +13,27 @@ namespace {
 
 struct Options {
   std::string run, out;
+  Trust trust;
   std::optional<uint64_t> step;
   bool all = false;
 };
 
 Expected<int> run(const Options& o, Console& console) {
-  ISOBIT_TRY(const run::Weights weights, run::read_run_weights(o.run, o.step, {}));
+  ISOBIT_TRY(const auto client, trusted_client(o.trust));
+  ThreadPool pool(platform::available_threads());
+  ISOBIT_TRY(const run::Weights weights, run::read_run_weights({o.run, client, {}}, o.step, pool));
   const std::vector<NamedTensor> tensors = o.all ? weights.state : run::inference_tensors(weights.state);
   const formats::Safetensors file{tensors, {{"builder", weights.job.model.builder}, {"step", text_of(weights.step)}}};
   ISOBIT_RETURN_IF_ERROR(formats::write_safetensors(o.out, file));
   uint64_t bytes = 0;
   for (const NamedTensor& t : tensors) bytes += t.tensor.bytes();
-  console.document(
-      nlohmann::ordered_json{{"file", o.out}, {"tensors", tensors.size()}, {"bytes", bytes}, {"step", weights.step}}
-          .dump(2));
+  console.document(nlohmann::ordered_json{{"file", o.out},
+                                          {"tensors", tensors.size()},
+                                          {"bytes", bytes},
+                                          {"step", weights.step},
+                                          {"client_pinned", weights.client_pinned}}
+                       .dump(2));
+  note_unpinned(weights.client_pinned, console);
   console.line(text_of("wrote         ", o.out, ": ", tensors.size(), " tensors, ", human_bytes(bytes), ", after step ",
                        weights.step));
   return kAgreed;
@@ -38,7 +47,8 @@ void add_export(Commands& commands) {
                             "  isobit export digits.run --out weights.safetensors\n");
   c.positional("RUN", o->run, "folder of the run");
   c.option("-o,--out", "FILE", o->out, "file to write", true);
-  c.option("--step", "STEP", o->step, "checkpoint of the run (default: the newest)");
+  c.option("--step", "STEP", o->step, "write the checkpoint of this step instead of the final state");
+  add_trust_options(c, o->trust);
   c.flag("--all", o->all, "the optimizer's state as well");
   c.action([o](Console& console) { return run(*o, console); });
 }

@@ -3,12 +3,11 @@
 #include <optional>
 
 #include "isobit/base/text.h"
-#include "isobit/bundle/reader.h"
 #include "isobit/cli/commands.h"
 #include "isobit/commit/tensor_root.h"
 #include "isobit/formats/safetensors.h"
 #include "isobit/platform/platform.h"
-#include "isobit/train/job.h"
+#include "isobit/run/open_run.h"
 
 namespace isobit::cli {
 
@@ -28,14 +27,6 @@ std::string steps_text(const std::vector<uint64_t>& steps) {
   return text.empty() ? "none" : text;
 }
 
-// The job as it stands in the run; none when this version cannot read it.
-std::optional<train::Job> job_of(const bundle::BundleReader& r) {
-  const std::string_view toml(reinterpret_cast<const char*>(r.job_toml().data()), r.job_toml().size());
-  auto job = train::parse_job(toml, "job.toml", "");
-  if (!job) return std::nullopt;
-  return *std::move(job);
-}
-
 // "logged-1, 32 bits, sparse log"
 std::string arithmetic_text(const train::Job& job) {
   const platform::Arithmetic& arithmetic = train::arithmetic_of(job);
@@ -45,7 +36,7 @@ std::string arithmetic_text(const train::Job& job) {
   return text;
 }
 
-Json describe(const bundle::BundleReader& r) {
+Json describe(const bundle::BundleReader& r, const train::Job& job) {
   const verify::EngagementTerms& terms = r.engagement().terms;
   const verify::Transcript& t = r.transcript();
   Json j = {{"finished", r.finished()},
@@ -57,8 +48,8 @@ Json describe(const bundle::BundleReader& r) {
             {"client_key", commit::hex_of(terms.client_key)},
             {"trainer_key", commit::hex_of(r.engagement().trainer_key)},
             {"heads", r.heads().size()},
-            {"checkpoints", r.checkpoints()}};
-  if (const auto job = job_of(r)) j["arithmetic"] = arithmetic_text(*job);
+            {"checkpoints", r.checkpoints()},
+            {"arithmetic", arithmetic_text(job)}};
   if (t.steps() > 0) j["last_loss"] = t.step(t.steps()).loss.value();
   if (r.finished()) {
     const verify::FinalLeaf& f = t.final();
@@ -74,15 +65,16 @@ Json describe(const bundle::BundleReader& r) {
 }
 
 Expected<int> run(const std::string& folder, Console& console) {
-  ISOBIT_TRY(const bundle::BundleReader r, bundle::BundleReader::open(folder, {}));
-  const Json j = describe(r);
+  ISOBIT_TRY(const run::OpenedRun opened, run::open_run({folder, std::nullopt, {}}));
+  const bundle::BundleReader& r = opened.reader;
+  const Json j = describe(r, opened.job);
   console.document(j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   auto show = [&](const char* label, const std::string& value) { console.line(text_of(label, value)); };
   auto text = [&](const char* key) { return j[key].get<std::string>(); };
   show("state         ", r.finished() ? "finished" : "unfinished (continue it: isobit train --resume)");
   show("steps         ", text_of(r.transcript().steps(), " of ", r.transcript().rules().steps,
                                  ", state committed every ", r.transcript().rules().commit_every));
-  if (j.contains("arithmetic")) show("arithmetic    ", text("arithmetic"));
+  show("arithmetic    ", text("arithmetic"));
   if (j.contains("last_loss")) show("last loss     ", text_of(static_cast<float>(j["last_loss"].get<double>())));
   if (r.finished()) {
     const verify::Evaluation& e = r.transcript().final().evaluation;

@@ -1,10 +1,10 @@
 #include <nlohmann/json.hpp>
 
 #include "isobit/base/text.h"
-#include "isobit/bundle/reader.h"
 #include "isobit/cli/commands.h"
 #include "isobit/platform/platform.h"
 #include "isobit/run/keys.h"
+#include "isobit/run/open_run.h"
 #include "isobit/run/static_checks.h"
 
 namespace isobit::cli {
@@ -23,11 +23,12 @@ Expected<int> run(const Options& o, Console& console) {
   } else {
     ISOBIT_TRY(client, commit::read_public_key(o.client_key));
   }
-  const auto reader = bundle::BundleReader::open(o.run, {client});
-  if (!reader && reader.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(reader.error());
-  if (reader) ISOBIT_RETURN_IF_ERROR(reader->require_finished());
-  std::string reason = reader ? "" : reader.error().message;
-  if (reader) {
+  const auto opened = run::open_run({o.run, client, {}});
+  if (!opened && opened.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(opened.error());
+  const bundle::BundleReader* reader = opened ? &opened->reader : nullptr;
+  if (reader != nullptr) ISOBIT_RETURN_IF_ERROR(reader->require_finished());
+  std::string reason = opened ? "" : opened.error().message;
+  if (reader != nullptr) {
     ThreadPool pool(platform::available_threads());
     if (const auto finding = run::static_finding(*reader, pool)) reason = finding->reason;
   }

@@ -6,6 +6,7 @@
 #include "isobit/bundle/reader.h"
 #include "isobit/formats/safetensors.h"
 #include "isobit/run/job_root.h"
+#include "isobit/run/open_run.h"
 #include "isobit/run/static_checks.h"
 
 namespace isobit::run {
@@ -185,17 +186,16 @@ Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::
 Expected<AuditSummary> audit_run(const AuditRequest& request) {
   AuditSummary summary;
   summary.platform = request.platform.text();
-  const auto opened = bundle::BundleReader::open(request.run, {request.client});
+  const auto opened = open_run({request.run, request.client, request.overrides});
   if (!opened) {
     if (opened.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(opened.error());
     summary.verdict = verify::rejected_verdict(verify::Part::kStructure, opened.error().message);
     return summary;
   }
-  const bundle::BundleReader& reader = *opened;
+  const bundle::BundleReader& reader = opened->reader;
   ISOBIT_RETURN_IF_ERROR(reader.require_finished());
 
-  const std::string_view toml(reinterpret_cast<const char*>(reader.job_toml().data()), reader.job_toml().size());
-  ISOBIT_TRY(const train::Job job, train::parse_job(toml, (request.run / "job.toml").string(), "", request.overrides));
+  const train::Job& job = opened->job;
   platform::Engine engine(request.platform);
   ISOBIT_TRY(const Session session, open_session(job, engine));
   if (session.root != reader.engagement().terms.job_root) {

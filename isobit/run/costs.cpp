@@ -5,10 +5,10 @@
 #include <csignal>
 
 #include "isobit/base/text.h"
-#include "isobit/bundle/reader.h"
 #include "isobit/kernels/rounding/round_to_bits.h"
 #include "isobit/kernels/vendor/child.h"
 #include "isobit/run/audit_run.h"
+#include "isobit/run/open_run.h"
 #include "isobit/run/train_run.h"
 
 namespace isobit::run {
@@ -248,11 +248,11 @@ class Measurement {
   }
 
   Expected<std::optional<uint64_t>> first_difference(const fs::path& one, const fs::path& other) const {
-    const bundle::OpenOptions options{keys_.client.public_key()};
-    ISOBIT_TRY(const bundle::BundleReader a, bundle::BundleReader::open(one, options));
-    ISOBIT_TRY(const bundle::BundleReader b, bundle::BundleReader::open(other, options));
-    for (uint64_t t = 1; t <= a.transcript().steps(); ++t) {
-      if (a.transcript().committed_state(t) != b.transcript().committed_state(t)) return t;
+    ISOBIT_TRY(const OpenedRun a, open_run({one, keys_.client.public_key(), {}}));
+    ISOBIT_TRY(const OpenedRun b, open_run({other, keys_.client.public_key(), {}}));
+    const verify::Transcript &first = a.reader.transcript(), &second = b.reader.transcript();
+    for (uint64_t t = 1; t <= first.steps(); ++t) {
+      if (first.committed_state(t) != second.committed_state(t)) return t;
     }
     return std::nullopt;
   }

@@ -24,8 +24,8 @@ class LogFileDamage : public ::testing::Test {
   LogFileDamage() : folder_("log_file_damage") {
     train(folder_ / "run", "11");
     const Bytes file = read("run", bundle::kLogFile);
-    for (ByteView p : bundle::read_records(ByteView(file).subspan(header_), kNoLimit).payloads)
-      segments_.emplace_back(p.begin(), p.end());
+    bundle::RecordCursor records(ByteView(file).subspan(header_), kNoLimit);
+    while (const auto segment = records.next()) segments_.emplace_back(segment->begin(), segment->end());
   }
 
   static void train(const fs::path& out, const std::string& seed) {

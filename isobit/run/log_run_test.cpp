@@ -62,8 +62,9 @@ TEST(LoggedRun, TheStateIsThatOfRoundedArithmeticOnTheSamePlatform) {
 
 TEST(LoggedRun, EveryValueOfTheStateHasTheBitsThatTheJobAllows) {
   const Folder folder("bits");
+  ThreadPool pool(1);
   ASSERT_TRUE(train_run(train_request(folder / "run", logged_job("sparse", {"rounding.bits=25", "job.steps=3"}))));
-  const Weights weights = read_run_weights(folder / "run", std::nullopt, {}).value();
+  const Weights weights = read_run_weights({folder / "run", {}, {}}, std::nullopt, pool).value();
   for (const NamedTensor& t : weights.state) {
     for (double x : t.tensor.span<double>()) {
       const auto narrow = static_cast<float>(x);

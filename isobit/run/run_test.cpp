@@ -139,12 +139,13 @@ TEST(Run, OverwritesNothingThatIsNotItsOwn) {
 
 TEST(Run, WeightsComeOutAsTheyWere) {
   const Folder folder("weights");
+  ThreadPool pool(1);
   ASSERT_TRUE(train_run(train_request(folder / "run", small_job())));
-  const Weights newest = read_run_weights(folder / "run", std::nullopt, {}).value();
+  const Weights newest = read_run_weights({folder / "run", {}, {}}, std::nullopt, pool).value();
   EXPECT_EQ(newest.step, 12u);
   for (const NamedTensor& t : inference_tensors(newest.state)) EXPECT_EQ(t.name.find('/'), std::string::npos);
   EXPECT_LT(inference_tensors(newest.state).size(), newest.state.size());
-  EXPECT_EQ(read_run_weights(folder / "run", 3, {}).error().code, ErrorCode::kUsage);
+  EXPECT_EQ(read_run_weights({folder / "run", {}, {}}, 3, pool).error().code, ErrorCode::kUsage);
 }
 
 TEST(Probe, IsTheSameOnEveryPlatform) {

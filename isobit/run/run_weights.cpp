@@ -1,32 +1,23 @@
 #include "isobit/run/run_weights.h"
 
-#include <algorithm>
-
 #include "isobit/base/text.h"
-#include "isobit/bundle/reader.h"
-#include "isobit/formats/safetensors.h"
+#include "isobit/run/static_checks.h"
 #include "isobit/train/trainer.h"
 
 namespace isobit::run {
 
-Expected<Weights> read_run_weights(const fs::path& folder, std::optional<uint64_t> step,
-                                   const std::vector<std::string>& overrides) {
-  ISOBIT_TRY(const bundle::BundleReader reader, bundle::BundleReader::open(folder, {}));
-  const std::vector<uint64_t>& steps = reader.checkpoints();
-  if (steps.empty()) return unreadable(text_of(folder.string(), ": holds no checkpoint"));
-  Weights weights;
-  weights.step = step.value_or(steps.back());
-  if (std::find(steps.begin(), steps.end(), weights.step) == steps.end()) {
-    std::string have;
-    for (uint64_t s : steps) have += text_of(have.empty() ? "" : ", ", s);
-    return usage_error(text_of("--step ", weights.step, ": the run has checkpoints of steps ", have));
+Expected<Weights> read_run_weights(const OpenRequest& request, std::optional<uint64_t> step, ThreadPool& pool) {
+  ISOBIT_TRY(OpenedRun opened, open_run(request));
+  const bundle::BundleReader& reader = opened.reader;
+  if (!reader.finished() && !step) {
+    return usage_error(text_of(request.run.string(), ": the run is unfinished and has no final state; resume it, or ",
+                               "name the step of a checkpoint with --step"));
   }
-  const std::string_view toml(reinterpret_cast<const char*>(reader.job_toml().data()), reader.job_toml().size());
-  ISOBIT_TRY(weights.job, train::parse_job(toml, (folder / "job.toml").string(), "", overrides));
-  ISOBIT_TRY(const Bytes bytes, reader.read_checkpoint(weights.step));
-  ISOBIT_TRY(formats::Safetensors file,
-             formats::decode_safetensors(bytes, text_of(folder.string(), ", checkpoint of step ", weights.step)));
-  weights.state = std::move(file.tensors);
+  Weights weights;
+  weights.step = step.value_or(reader.transcript().rules().steps);
+  weights.client_pinned = reader.client_pinned();
+  ISOBIT_TRY(weights.state, committed_state(reader, weights.step, pool));
+  weights.job = std::move(opened.job);
   return weights;
 }
 

@@ -1,9 +1,14 @@
-// The weights inside a run, or in a file beside a job.
+// The weights inside a run: nothing but a state that its transcript commits to.
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "isobit/base/file.h"
+#include "isobit/base/thread_pool.h"
+#include "isobit/run/open_run.h"
+#include "isobit/tensor/tensor.h"
 #include "isobit/train/job.h"
 
 namespace isobit::run {
@@ -12,11 +17,14 @@ struct Weights {
   train::Job job;
   std::vector<NamedTensor> state;  // as in the checkpoint
   uint64_t step = 0;
+  // Whether the signatures were checked against a key that the caller trusts, not only against the run's own.
+  bool client_pinned = false;
 };
 
-// Of the checkpoint of `step` (the newest without it). The bundle's own checks are made (kRejected); no key is pinned.
-Expected<Weights> read_run_weights(const fs::path& folder, std::optional<uint64_t> step,
-                                   const std::vector<std::string>& overrides);
+// The final state of a finished run, or the checkpoint of `step`. Its root is compared with the transcript: kRejected
+// when it is another one. Else as open_run; kUsage: the run is unfinished and no step was named, there is no such
+// checkpoint, or the job commits to no state after it.
+Expected<Weights> read_run_weights(const OpenRequest& request, std::optional<uint64_t> step, ThreadPool& pool);
 
 // Parameters and buffers only: what inference needs, without the optimizer's state. In float32, whatever they were
 // trained in.

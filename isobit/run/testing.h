@@ -6,6 +6,9 @@
 #include <string>
 
 #include "isobit/base/text.h"
+#include "isobit/bundle/disk.h"
+#include "isobit/bundle/layout.h"
+#include "isobit/bundle/manifest.h"
 #include "isobit/run/audit_run.h"
 #include "isobit/run/train_run.h"
 
@@ -68,6 +71,22 @@ inline TrainRequest train_request(const fs::path& out, const train::Job& job, co
   request.platform = platform::parse_platform(platform).value();
   request.keys = LocalKeys{key(1), key(2), false};
   return request;
+}
+
+// Signs the folder of a finished run as it is now, as a dishonest trainer would.
+inline void sign_again(const fs::path& run, uint8_t trainer = 2) {
+  const Bytes before = read_file(run / bundle::kManifestFile, bundle::kMaxManifestBytes).value();
+  bundle::Manifest manifest = bundle::decode_manifest(before, "test").value();
+  manifest.files.clear();
+  for (const auto& entry : fs::recursive_directory_iterator(run)) {
+    const std::string name = fs::relative(entry.path(), run).string();
+    if (!entry.is_regular_file() || !bundle::is_bundle_file(name)) continue;
+    manifest.files[name] = bundle::digest_of_file(entry.path(), UINT64_MAX).value();
+  }
+  const Bytes bytes = bundle::encode(manifest);
+  const auto signature = bundle::sign_manifest(bytes, manifest.job_root, manifest.run_id, key(trainer));
+  ISOBIT_CHECK(write_file_durably(run / bundle::kManifestFile, bytes).has_value());
+  ISOBIT_CHECK(write_file_durably(run / bundle::kManifestSignatureFile, bundle::encode(signature)).has_value());
 }
 
 inline AuditRequest audit_request(const fs::path& run, const std::string& platform = "ordered@portable/1t") {

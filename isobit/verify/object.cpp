@@ -5,6 +5,9 @@
 #include "isobit/base/text.h"
 
 namespace isobit::verify {
+namespace {
+constexpr std::string_view kNewer = "from a newer version: found ";
+}  // namespace
 
 void write_frame(ByteWriter& writer, std::string_view tag, uint32_t version) {
   writer.text(tag);
@@ -20,11 +23,15 @@ Expected<uint32_t> read_frame(ByteReader& reader, std::string_view tag, uint32_t
   }
   ISOBIT_TRY(const uint32_t version, reader.u32("version"));
   if (version > max_version) {
-    return reader.fail("version", text_of("from a newer version: found ", version, ", this isobit reads up to ",
-                                          max_version, "; update isobit"));
+    return reader.fail("version",
+                       text_of(kNewer, version, ", this isobit reads up to ", max_version, "; update isobit"));
   }
   if (version == 0) return reader.fail("version", "found 0, expected at least 1");
   return version;
+}
+
+bool is_newer_version(const Error& error) {
+  return error.code == ErrorCode::kUnreadable && error.message.find(kNewer) != std::string::npos;
 }
 
 }  // namespace isobit::verify

@@ -76,7 +76,7 @@ class Honest(Case):
         early = self.isobit_json("eval", "r", "--step", "4")
         self.assertEqual(early["step"], 4)
         self.assertNotEqual(early["loss"], scored["loss"])
-        self.fails("eval", "r", "--step", "5", code=2, says=["--step 5", "4, 8, 12"])
+        self.fails("eval", "r", "--step", "5", code=2, says=["step 5", "4, 8, 12"])
         self.fails("eval", DIGITS, "--weights", "w.safetensors", "--step", "4", code=2, says=["--step"])
         exported = self.isobit_json("export", "r", "--out", "all.safetensors", "--all", "--step", "8")
         self.assertEqual(exported["step"], 8)

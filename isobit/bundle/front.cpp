@@ -1,0 +1,155 @@
+#include "isobit/base/text.h"
+#include "isobit/bundle/layout.h"
+#include "isobit/bundle/parts_internal.h"
+#include "isobit/bundle/reader.h"
+#include "isobit/verify/object.h"
+
+namespace isobit::bundle {
+namespace {
+
+// Engagement and signature come first, so they tell when the whole is of a newer version; another isobit may find it
+// right.
+template <class T>
+Expected<T> or_rejected_unless_newer(Expected<T> value) {
+  if (!value && verify::is_newer_version(value.error())) return value;
+  return or_rejected(std::move(value));
+}
+
+// That a finished run's folder holds only what a run has, and everything that every run has.
+Status check_finished_names(const fs::path& folder, const Listing& listing) {
+  if (!listing.odd.empty()) {
+    return rejected(text_of(name_in(folder, listing.odd), ": is not a plain file of a run"));
+  }
+  for (const auto& [name, size] : listing.files) {
+    if (is_bundle_file(name) || name == kManifestFile || name == kManifestSignatureFile) continue;
+    if (name == kLockFile && size == 0) continue;  // left by a kill after the manifest was written
+    return rejected(text_of(name_in(folder, name), ": does not belong to a finished run, which holds nothing else"));
+  }
+  for (std::string_view name : {kJobFile, kEngagementFile, kTranscriptFile, kHeadsFile, kManifestSignatureFile}) {
+    if (!listing.has(name)) return rejected(text_of(name_in(folder, name), ": is missing; every finished run has it"));
+  }
+  return {};
+}
+
+Status check_unfinished_names(const fs::path& folder, const Listing& listing) {
+  if (!listing.odd.empty()) {
+    return rejected(text_of(name_in(folder, listing.odd), ": is not a plain file of a run"));
+  }
+  for (const auto& [name, size] : listing.files) {
+    if (is_bundle_file(name) || is_temporary(name) || name == kLockFile || name == kManifestSignatureFile) continue;
+    return rejected(text_of(name_in(folder, name), ": does not belong to a run"));
+  }
+  return {};
+}
+
+// That the folder holds what the manifest lists, no more and no less.
+Status check_listed(const fs::path& folder, const Listing& listing, const Manifest& manifest) {
+  for (const auto& [name, size] : listing.files) {
+    if (is_bundle_file(name) && !manifest.files.contains(name)) {
+      return rejected(text_of(name_in(folder, name), ": is not in the manifest; a finished run holds nothing else"));
+    }
+  }
+  for (const auto& [name, entry] : manifest.files) {
+    if (!is_bundle_file(name)) {
+      return rejected(text_of(name_in(folder, kManifestFile), ": lists '", name, "', which no run has"));
+    }
+    const auto found = listing.files.find(name);
+    if (found == listing.files.end()) {
+      return rejected(text_of(name_in(folder, name), ": is missing; the manifest lists it"));
+    }
+    if (found->second != entry.size) {
+      return rejected(
+          text_of(name_in(folder, name), ": has ", found->second, " bytes, the manifest says ", entry.size));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+// Fills a front; apart from it because the two kinds of run take different ways.
+class FrontOpener {
+ public:
+  FrontOpener(const fs::path& folder, const OpenOptions& options) : options_(options) {
+    front_.folder_ = folder;
+    front_.client_pinned_ = options.client_key.has_value();
+  }
+
+  Expected<BundleFront> open() {
+    const fs::path& folder = front_.folder_;
+    ISOBIT_TRY(front_.listing_, list_bundle(folder));
+    const Listing& listing = front_.listing_;
+    if (listing.has(kManifestFile)) {
+      ISOBIT_RETURN_IF_ERROR(finished());
+    } else if (listing.has(kTranscriptFile)) {
+      ISOBIT_RETURN_IF_ERROR(unfinished());
+    } else if (listing.has(kLockFile) && listing.files.at(std::string(kLockFile)) == 0) {
+      return unreadable(text_of(folder.string(), ": the run was stopped before it began; start it again"));
+    } else {
+      return unreadable(text_of(folder.string(), ": is not a bundle: it has neither '", kManifestFile, "' nor '",
+                                kTranscriptFile, "'"));
+    }
+    return std::move(front_);
+  }
+
+ private:
+  Status check_client() const {
+    return verify::verify_engagement(front_.engagement_,
+                                     options_.client_key.value_or(front_.engagement_.terms.client_key));
+  }
+
+  Status unfinished() {
+    const fs::path& folder = front_.folder_;
+    ISOBIT_RETURN_IF_ERROR(check_unfinished_names(folder, front_.listing_));
+    ISOBIT_TRY(const Bytes engagement, read_plain_file(folder / kEngagementFile, kMaxEngagementBytes));
+    ISOBIT_TRY(front_.engagement_, verify::decode_engagement(engagement, name_in(folder, kEngagementFile)));
+    ISOBIT_RETURN_IF_ERROR(check_client());
+    ISOBIT_TRY(front_.job_toml_, read_plain_file(folder / kJobFile, kMaxJobBytes));
+    return {};
+  }
+
+  Status finished() {
+    const fs::path& folder = front_.folder_;
+    ISOBIT_RETURN_IF_ERROR(check_finished_names(folder, front_.listing_));
+    ISOBIT_TRY(const Bytes engagement, or_rejected(read_plain_file(folder / kEngagementFile, kMaxEngagementBytes)));
+    ISOBIT_TRY(front_.engagement_,
+               or_rejected_unless_newer(verify::decode_engagement(engagement, name_in(folder, kEngagementFile))));
+    ISOBIT_RETURN_IF_ERROR(check_client());
+    ISOBIT_TRY(const Bytes manifest, or_rejected(read_plain_file(folder / kManifestFile, kMaxManifestBytes)));
+    ISOBIT_RETURN_IF_ERROR(check_signature(manifest));
+    const std::string what = name_in(folder, kManifestFile);
+    ISOBIT_RETURN_IF_ERROR(check_manifest_version(manifest, what));
+    ISOBIT_TRY(front_.manifest_, or_rejected(decode_manifest(manifest, what)));
+    const verify::EngagementTerms& terms = front_.engagement_.terms;
+    if (front_.manifest_->job_root != terms.job_root || front_.manifest_->run_id != terms.run_id) {
+      return rejected(text_of(what, ": is of another job or run than the engagement"));
+    }
+    ISOBIT_RETURN_IF_ERROR(check_listed(folder, front_.listing_, *front_.manifest_));
+    ISOBIT_RETURN_IF_ERROR(check_entry(folder, kEngagementFile, entry_of(engagement), *front_.manifest_));
+    ISOBIT_TRY(front_.job_toml_, or_rejected(read_plain_file(folder / kJobFile, kMaxJobBytes)));
+    return check_entry(folder, kJobFile, entry_of(front_.job_toml_), *front_.manifest_);
+  }
+
+  // Of the bytes, before anything in them is looked at.
+  Status check_signature(ByteView manifest) const {
+    const fs::path& folder = front_.folder_;
+    const std::string what = name_in(folder, kManifestSignatureFile);
+    ISOBIT_TRY(const Bytes bytes, or_rejected(read_plain_file(folder / kManifestSignatureFile, kMaxEngagementBytes)));
+    ISOBIT_TRY(const ManifestSignature signature, or_rejected_unless_newer(decode_manifest_signature(bytes, what)));
+    if (!front_.engagement_.engages(signature.key)) {
+      return rejected(
+          text_of(what, ": field 'key': ", commit::hex_of(signature.key), " is not among the engaged trainer keys"));
+    }
+    const verify::EngagementTerms& terms = front_.engagement_.terms;
+    return verify_manifest_signature(signature, manifest, terms.job_root, terms.run_id, what);
+  }
+
+  const OpenOptions& options_;
+  BundleFront front_;
+};
+
+Expected<BundleFront> BundleFront::open(const fs::path& folder, const OpenOptions& options) {
+  return FrontOpener(folder, options).open();
+}
+
+}  // namespace isobit::bundle

@@ -1,0 +1,27 @@
+#include "isobit/cli/trust.h"
+
+#include "isobit/run/keys.h"
+
+namespace isobit::cli {
+
+void add_trust_options(Command& command, Trust& trust) {
+  command.option("--client-key", "FILE", trust.client_key,
+                 "public key of the client whose engagement counts (default: your own)");
+  command.option("--keys", "FOLDER", trust.key_folder,
+                 "folder of your own keys (default: $ISOBIT_HOME or ~/.config/isobit)");
+}
+
+Expected<std::optional<commit::PublicKey>> trusted_client(const Trust& trust) {
+  if (!trust.client_key.empty()) return commit::read_public_key(trust.client_key);
+  const fs::path folder = trust.key_folder.empty() ? run::key_folder(environment) : fs::path(trust.key_folder);
+  std::error_code error;
+  if (trust.key_folder.empty() && !fs::exists(folder / "client.pub", error)) return std::nullopt;
+  return run::pinned_client(folder);
+}
+
+void note_unpinned(bool client_pinned, Console& console) {
+  if (client_pinned) return;
+  console.note("signatures checked against the run's own keys: name the client that you trust with --client-key");
+}
+
+}  // namespace isobit::cli

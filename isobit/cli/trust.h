@@ -1,0 +1,26 @@
+// Whose engagement counts: the options with which eval, export, unpack and their like name the client they trust.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "isobit/cli/command.h"
+#include "isobit/commit/signature.h"
+
+namespace isobit::cli {
+
+struct Trust {
+  std::string client_key, key_folder;
+};
+
+// --client-key and --keys.
+void add_trust_options(Command& command, Trust& trust);
+
+// The key of --client-key, else one's own; none where there is neither. A file that was named and cannot be read is an
+// error.
+Expected<std::optional<commit::PublicKey>> trusted_client(const Trust& trust);
+
+// Says it plainly where nobody's key was trusted.
+void note_unpinned(bool client_pinned, Console& console);
+
+}  // namespace isobit::cli

@@ -1,0 +1,36 @@
+// Opens a run that somebody else may have written: its front, its job, and then, measured against the job, the rest.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "isobit/base/file.h"
+#include "isobit/bundle/reader.h"
+#include "isobit/commit/signature.h"
+#include "isobit/train/job.h"
+
+namespace isobit::run {
+
+struct OpenRequest {
+  fs::path run;
+  // The client whose engagement counts. Without it signatures are checked against the keys that the run itself names.
+  std::optional<commit::PublicKey> client;
+  std::vector<std::string> overrides;  // of fields of the job, such as data.path
+};
+
+struct OpenedRun {
+  bundle::BundleReader reader;
+  train::Job job;  // the run's own, with the overrides
+};
+
+// Errors as BundleFront::open and BundleReader::open. A job that is not the engaged one is kRejected. A job file that
+// is signed for and cannot be read, or whose network does not fit together, is kRejected; of an unfinished run it is
+// kUnreadable. kUsage: an override that does not fit.
+Expected<OpenedRun> open_run(const OpenRequest& request);
+
+// What a run of this job may take on the disk. Of data whose shape only their files know ("npy") the sizes of
+// checkpoints and log segments are bounded by this machine's memory, since both are read whole. Errors as job_size.
+Expected<bundle::RunLimits> run_limits(const train::Job& job);
+
+}  // namespace isobit::run
