@@ -137,10 +137,19 @@ put("engagement_fuzz", "offer", frame("isobit.offer", 2) + one_key + bytes(64))
 put("engagement_fuzz", "offer_referee", frame("isobit.offer", 2) + two_keys + bytes(64))
 put("engagement_fuzz", "newer", frame("isobit.engagement", 3) + bytes(300))
 
-leaf = frame("isobit.leaf")
+total = bytes(49) + u64(9)
+evaluation = u64(3) + bytes(32) + u64(2) + text("loss") + total + text("top1") + b"\0" + b"\0" * 18 + b"\x20" + bytes(29) + u64(9)
+put("evaluation_fuzz", "evaluation", evaluation)
+put("evaluation_fuzz", "none", u64(0) + bytes(32) + u64(0))
+sample_proof = frame("isobit.sample-proof") + u64(1, 3, 2) + total * 2 + (bytes(32) + total * 2) * 2
+put("evaluation_fuzz", "proof", sample_proof)
+put("evaluation_fuzz", "both", evaluation + sample_proof)
+put("evaluation_fuzz", "deep", frame("isobit.sample-proof") + u64(0, 2**64 - 1, 0) + bytes(32 * 64))
+
+leaf = frame("isobit.leaf", 2)
 run = [leaf + b"\0" + bytes(64), leaf + b"\1" + u64(1) + bytes(32) + b"\1" + u64(5) + b"\0\0",
        leaf + b"\1" + u64(2) + bytes(32) + b"\1" + u64(6) + b"\0\1" + bytes(32),
-       leaf + b"\2" + u64(2) + bytes(32) + b"\1" + u64(7) + u64(9, 3, 5)]
+       leaf + b"\2" + u64(2) + bytes(32) + evaluation]
 header = checked(frame("isobit.transcript_file") + u64(2, 2) + b"\1\0")
 put("transcript_fuzz", "whole", header + b"".join(record(x) for x in run))
 put("transcript_fuzz", "torn", header + b"".join(record(x) for x in run)[:-5])

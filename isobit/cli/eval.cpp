@@ -3,6 +3,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/evaluation_report.h"
 #include "isobit/cli/trust.h"
 #include "isobit/formats/safetensors.h"
 #include "isobit/run/run_weights.h"
@@ -46,25 +47,21 @@ Expected<int> run(const Options& o, Console& console) {
     return tl::unexpected<Error>(
         {scored.error().code, text_of(o.weights.empty() ? o.source : o.weights, ": ", scored.error().message)});
   }
-  const train::Evaluation& e = *scored;
-  const double seconds = monotonic_seconds() - begin;
-  const auto rows = static_cast<double>(e.rows);
-  nlohmann::ordered_json document = {{"samples", e.rows},
-                                     {"loss", e.loss},
-                                     {"top1", static_cast<double>(e.top1) / rows},
-                                     {"top5", static_cast<double>(e.top5) / rows},
-                                     {"step", weights.step},
-                                     {"seconds", seconds},
-                                     {"platform", p.text()}};
+  const std::vector<train::Metric> metrics = scored->totals();
+  nlohmann::ordered_json document;
+  add_evaluation(scored->samples(), metrics, "", document);
+  document["step"] = weights.step;
+  document["seconds"] = monotonic_seconds() - begin;
+  document["platform"] = p.text();
   if (o.weights.empty()) {
     document["client_pinned"] = weights.client_pinned;
     note_unpinned(weights.client_pinned, console);
   }
   console.document(document.dump(2));
-  console.line(text_of("samples       ", e.rows));
-  console.line(text_of("loss          ", e.loss));
-  console.line(text_of("top 1         ", percent(e.top1, e.rows)));
-  console.line(text_of("top 5         ", percent(e.top5, e.rows)));
+  console.line(text_of("samples       ", scored->samples()));
+  if (const train::Metric* loss = train::find_metric(metrics, "loss"))
+    console.line(text_of("loss          ", static_cast<float>(train::value_of(*loss))));
+  console.line(text_of("test          ", train::text_of_metrics(metrics)));
   return kAgreed;
 }
 

@@ -4,6 +4,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/evaluation_report.h"
 #include "isobit/commit/tensor_root.h"
 #include "isobit/formats/safetensors.h"
 #include "isobit/platform/platform.h"
@@ -55,10 +56,7 @@ Json describe(const bundle::BundleReader& r, const train::Job& job) {
     const verify::FinalLeaf& f = t.final();
     j["final_state_root"] = commit::hex_of(f.state_root);
     j["transcript_root"] = commit::hex_of(t.transcript_root());
-    j["test_samples"] = f.evaluation.samples;
-    j["test_top1"] = f.evaluation.samples == 0
-                         ? 0.0
-                         : static_cast<double>(f.evaluation.top1) / static_cast<double>(f.evaluation.samples);
+    add_evaluation(f.evaluation.samples, f.evaluation.metrics, "test_", j);
     j["facts"] = r.manifest()->facts;
   }
   return j;
@@ -78,9 +76,7 @@ Expected<int> run(const std::string& folder, Console& console) {
   if (j.contains("last_loss")) show("last loss     ", text_of(static_cast<float>(j["last_loss"].get<double>())));
   if (r.finished()) {
     const verify::Evaluation& e = r.transcript().final().evaluation;
-    if (e.samples > 0)
-      show("test          ",
-           text_of(percent(static_cast<int64_t>(e.top1), static_cast<int64_t>(e.samples)), " right of ", e.samples));
+    if (e.samples > 0) show("test          ", train::text_of_metrics(e.metrics));
     show("state root    ", text("final_state_root"));
     show("transcript    ", text("transcript_root"));
     for (const auto& [key, value] : r.manifest()->facts) show("fact          ", printable(text_of(key, " = ", value)));

@@ -4,6 +4,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/evaluation_report.h"
 #include "isobit/cli/log_report.h"
 #include "isobit/cli/train_result.h"
 #include "isobit/run/keys.h"
@@ -86,23 +87,19 @@ Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& 
     return kInterrupted;
   }
   const double seconds = monotonic_seconds() - begin;
-  const auto rows = static_cast<double>(std::max<int64_t>(s.evaluation.rows, 1));
-  const nlohmann::ordered_json document = {{"final_state_root", commit::hex_of(s.final_state_root)},
-                                           {"transcript_root", commit::hex_of(s.transcript_root)},
-                                           {"job_root", commit::hex_of(s.job_root)},
-                                           {"steps", s.steps},
-                                           {"final_loss", s.final_loss},
-                                           {"test_loss", s.evaluation.loss},
-                                           {"test_top1", static_cast<double>(s.evaluation.top1) / rows},
-                                           {"test_top5", static_cast<double>(s.evaluation.top5) / rows},
-                                           {"test_samples", s.evaluation.rows},
-                                           {"seconds", seconds},
-                                           {"platform", s.platform},
-                                           {"inner_products", s.repairs.elements},
-                                           {"repaired", s.repairs.repaired},
-                                           {"step_seconds", s.step_seconds},
-                                           {"log", log_json(s.log_counts, s.logged_steps, s.log_bytes)},
-                                           {"run", request.out.string()}};
+  nlohmann::ordered_json document = {{"final_state_root", commit::hex_of(s.final_state_root)},
+                                     {"transcript_root", commit::hex_of(s.transcript_root)},
+                                     {"job_root", commit::hex_of(s.job_root)},
+                                     {"steps", s.steps},
+                                     {"final_loss", s.final_loss},
+                                     {"seconds", seconds},
+                                     {"platform", s.platform},
+                                     {"inner_products", s.repairs.elements},
+                                     {"repaired", s.repairs.repaired},
+                                     {"step_seconds", s.step_seconds},
+                                     {"log", log_json(s.log_counts, s.logged_steps, s.log_bytes)},
+                                     {"run", request.out.string()}};
+  add_evaluation(s.evaluation.samples, s.evaluation.metrics, "test_", document);
   console.document(document.dump(2));
   char line[160];
   const auto steps_here = static_cast<double>(std::max<int64_t>(s.steps - s.first_step, 1));
@@ -119,10 +116,7 @@ Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& 
     console.line(line);
   }
   if (s.logged_steps > 0) console.line(log_line(s.log_counts, s.logged_steps, s.log_bytes));
-  if (s.evaluation.rows > 0) {
-    console.line(text_of("test          ", percent(s.evaluation.top1, s.evaluation.rows), " right of ",
-                         s.evaluation.rows, " (top 5: ", percent(s.evaluation.top5, s.evaluation.rows), ")"));
-  }
+  if (s.evaluation.samples > 0) console.line(text_of("test          ", train::text_of_metrics(s.evaluation.metrics)));
   console.line(text_of("state root    ", commit::hex_of(s.final_state_root)));
   console.line(text_of("transcript    ", commit::hex_of(s.transcript_root)));
   console.line(

@@ -47,9 +47,8 @@ class TrainerReplay : public verify::Replayer {
   }
 
   Expected<verify::Evaluation> evaluate() override {
-    ISOBIT_TRY(const train::Evaluation e, trainer_->evaluate());
-    return verify::Evaluation{verify::LossBits::of(e.loss), static_cast<uint64_t>(e.rows),
-                              static_cast<uint64_t>(e.top1), static_cast<uint64_t>(e.top5)};
+    ISOBIT_TRY(const train::Evaluation scored, trainer_->evaluate());
+    return verify::EvaluationTree(scored).evaluation();
   }
 
  private:

@@ -166,8 +166,10 @@ class Measurement {
       m.n[kBytes] = s.log_bytes;
       add(s.log_counts, m);
       m.n[kRepaired] = static_cast<uint64_t>(s.repairs.repaired);
-      m.n[kRows] = static_cast<uint64_t>(s.evaluation.rows);
-      m.n[kTop1] = static_cast<uint64_t>(s.evaluation.top1);
+      if (const train::Metric* top1 = train::find_metric(s.evaluation.metrics, "top1")) {
+        m.n[kRows] = top1->total.count;
+        m.n[kTop1] = top1->total.sum.whole().value_or(0);
+      }
       return encoded(m);
     });
   }

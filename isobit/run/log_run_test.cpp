@@ -55,7 +55,7 @@ TEST(LoggedRun, TheStateIsThatOfRoundedArithmeticOnTheSamePlatform) {
       const auto logged = train_run(train_request(folder / (log + set), logged_job(log, {set})));
       ASSERT_TRUE(logged) << logged.error().message;
       EXPECT_EQ(logged->final_state_root, rounded->final_state_root) << log << " " << bits;
-      EXPECT_EQ(logged->evaluation.top1, rounded->evaluation.top1);
+      EXPECT_EQ(logged->evaluation, rounded->evaluation);
     }
   }
 }

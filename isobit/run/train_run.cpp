@@ -13,11 +13,6 @@ namespace isobit::run {
 
 namespace {
 
-verify::Evaluation evaluation_leaf(const train::Evaluation& e) {
-  return {verify::LossBits::of(e.loss), static_cast<uint64_t>(e.rows), static_cast<uint64_t>(e.top1),
-          static_cast<uint64_t>(e.top5)};
-}
-
 // Drives a trainer and writes what it does into the bundle.
 class Loop {
  public:
@@ -111,10 +106,11 @@ class Loop {
     train::Trainer& trainer = *session_.trainer;
     if (request_.tamper_at_end) request_.tamper_at_end(trainer.mutable_state());
     TrainSummary s = summary();
-    ISOBIT_TRY(s.evaluation, trainer.evaluate());
+    ISOBIT_TRY(const train::Evaluation scored, trainer.evaluate());
+    s.evaluation = verify::EvaluationTree(scored).evaluation();
     ISOBIT_TRY(s.final_state_root, state_digest(trainer, engine_.pool()));
-    ISOBIT_RETURN_IF_ERROR(writer_.append(
-        verify::FinalLeaf{static_cast<uint64_t>(trainer.step()), s.final_state_root, evaluation_leaf(s.evaluation)}));
+    ISOBIT_RETURN_IF_ERROR(
+        writer_.append(verify::FinalLeaf{static_cast<uint64_t>(trainer.step()), s.final_state_root, s.evaluation}));
     ISOBIT_RETURN_IF_ERROR(checkpoint());
     std::map<std::string, std::string> facts = {{"platform", s.platform}};
     if (request_.seconds) {

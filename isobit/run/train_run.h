@@ -45,7 +45,7 @@ struct TrainSummary {
   commit::Digest transcript_root{};
   commit::Digest job_root{};
   float final_loss = 0;
-  train::Evaluation evaluation;
+  verify::Evaluation evaluation;
   std::string platform;
   platform::Repairs repairs;  // of arithmetic correct-1
   // Of arithmetic logged-1, for the steps of this process that were new.

@@ -1,11 +1,12 @@
 #include <algorithm>
 
 #include "isobit/base/text.h"
-#include "isobit/numerics/exact_sum.h"
 #include "isobit/train/trainer.h"
 
 namespace isobit::train {
 namespace {
+
+const std::vector<std::string> kMetrics = {"loss", "top1", "top5"};
 
 // How many logits of a row stand before the label's, equal ones with a lower index included. A NaN stands before
 // everything, so that a broken network does not score.
@@ -24,10 +25,9 @@ const Tensor* find(const std::vector<NamedTensor>& state, const std::string& nam
   return found == state.end() ? nullptr : &found->tensor;
 }
 
-// One batch: appends the row losses and counts hits.
+// One batch: appends the sums of each sample.
 Status score(const EvalGraph& eval, const runtime::Executor& executor, data::Batch batch,
-             const std::vector<NamedTensor>& state, platform::Engine& engine, Evaluation& total,
-             std::vector<float>& losses) {
+             const std::vector<NamedTensor>& state, platform::Engine& engine, Evaluation& result) {
   const Tensor labels = batch.labels.reshaped(eval.graph.value(eval.labels).shape());
   runtime::Executor::Feeds feeds = {{eval.input, std::move(batch.input)}, {eval.labels, labels}};
   for (const auto& [name, value] : eval.state) {
@@ -42,14 +42,16 @@ Status score(const EvalGraph& eval, const runtime::Executor& executor, data::Bat
   }
   ISOBIT_TRY(const std::vector<Tensor> out, executor.run(engine.context(), std::move(feeds)));
   const int64_t rows = out[1].shape()[0], classes = out[1].shape()[1];
+  const int64_t rows_per_sample = rows / eval.batch;
   for (int64_t r = 0; r < rows; ++r) {
+    if (r % rows_per_sample == 0) result.sums.resize(result.sums.size() + kMetrics.size());
+    const auto sums = std::span(result.sums).last(kMetrics.size());
     const int64_t rank = rank_of_label(out[1].data<float>() + r * classes, classes, labels.data<int64_t>()[r]);
-    total.top1 += rank < 1 ? 1 : 0;
-    total.top5 += rank < 5 ? 1 : 0;
+    sums[0].sum.add(out[0].data<float>()[r]);
+    sums[1].sum.add(rank < 1 ? 1 : 0);
+    sums[2].sum.add(rank < 5 ? 1 : 0);
+    for (MetricSum& sum : sums) ++sum.count;
   }
-  total.rows += rows;
-  const auto row_losses = out[0].span<float>();
-  losses.insert(losses.end(), row_losses.begin(), row_losses.end());
   return {};
 }
 
@@ -75,23 +77,20 @@ namespace {
 Expected<Evaluation> score_all(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
                                platform::Engine& engine) {
   const int64_t count = evaluation_samples(job, dataset.test_count());
-  Evaluation total;
-  if (count == 0) return total;
-  // Rows do not meet before the final sum, so the batch size is free.
+  Evaluation result{kMetrics, {}};
+  if (count == 0) return result;
+  // Rows do not meet before the exact sums, so the batch size is free.
   int64_t batch = evaluation_batch(job, count);
-  std::vector<float> losses;
   for (int64_t first = 0; first < count;) {
     ISOBIT_TRY(const EvalGraph eval, build_eval_graph(job, dataset, batch));
     const runtime::Executor executor(eval.graph);
     for (; first + batch <= count; first += batch) {
       data::Batch samples = data::test_batch(dataset, first, batch, engine.pool());
-      ISOBIT_RETURN_IF_ERROR(score(eval, executor, std::move(samples), state, engine, total, losses));
+      ISOBIT_RETURN_IF_ERROR(score(eval, executor, std::move(samples), state, engine, result));
     }
     batch = count - first;
   }
-  const float sum = numerics::sum_rounded(losses.data(), static_cast<int64_t>(losses.size()));
-  total.loss = sum / static_cast<float>(total.rows);
-  return total;
+  return result;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "isobit/platform/platform.h"
 #include "isobit/runtime/executor.h"
 #include "isobit/runtime/stages/rounding_stage.h"
+#include "isobit/train/evaluation.h"
 #include "isobit/train/job.h"
 #include "isobit/train/step_graph.h"
 
@@ -21,13 +22,6 @@ struct StepResult {
   std::vector<int64_t> indices;
   float loss = 0;  // of a float64 step: the nearest float32
   double lr = 0;
-};
-
-struct Evaluation {
-  float loss = 0;    // Sum of the row losses / float32(rows)
-  int64_t rows = 0;  // samples, or tokens for sequences
-  int64_t top1 = 0;
-  int64_t top5 = 0;
 };
 
 // What a dishonest trainer changes; an honest one has none. Tests and demonstrations use it.
@@ -88,7 +82,8 @@ class Trainer {
 // The same tensors with float64 ones in float32: exactly, where their arithmetic rounds.
 std::vector<NamedTensor> in_float32(const std::vector<NamedTensor>& state);
 
-// Scores `state` (found by name) on `samples` test samples (0: all).
+// Scores `state` (found by name) on the job's evaluation samples: the first evaluate.samples of the test split (0:
+// all).
 Expected<Evaluation> evaluate(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
                               platform::Engine& engine);
 

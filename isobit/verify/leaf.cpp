@@ -8,7 +8,7 @@ namespace isobit::verify {
 namespace {
 
 constexpr std::string_view kTag = "isobit.leaf";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 
 enum class Kind : uint8_t { kInitial = 0, kStep = 1, kFinal = 2 };
 
@@ -68,14 +68,7 @@ Expected<Leaf> read_final(ByteReader& reader, const TranscriptRules& rules) {
     return reader.fail("steps", text_of("found ", leaf.steps, ", expected ", rules.steps));
   }
   ISOBIT_TRY(leaf.state_root, commit::read_digest(reader, "state_root"));
-  ISOBIT_TRY(leaf.evaluation.loss, read_loss(reader, rules));
-  ISOBIT_TRY(leaf.evaluation.samples, reader.u64("samples"));
-  ISOBIT_TRY(leaf.evaluation.top1, reader.u64("top1"));
-  ISOBIT_TRY(leaf.evaluation.top5, reader.u64("top5"));
-  if (leaf.evaluation.top1 > leaf.evaluation.top5 || leaf.evaluation.top5 > leaf.evaluation.samples) {
-    return reader.fail("evaluation", text_of("top1 ", leaf.evaluation.top1, ", top5 ", leaf.evaluation.top5,
-                                             ", samples ", leaf.evaluation.samples, " are not in increasing order"));
-  }
+  ISOBIT_TRY(leaf.evaluation, read_evaluation(reader));
   return Leaf(leaf);
 }
 
@@ -107,10 +100,7 @@ Bytes encode(const Leaf& leaf) {
     writer.u8(static_cast<uint8_t>(Kind::kFinal));
     writer.u64(final.steps);
     writer.fixed(final.state_root);
-    write_loss(writer, final.evaluation.loss);
-    writer.u64(final.evaluation.samples);
-    writer.u64(final.evaluation.top1);
-    writer.u64(final.evaluation.top5);
+    write_evaluation(writer, final.evaluation);
   }
   ISOBIT_CHECK(writer.size() <= kMaxLeafBytes);
   return writer.take();
@@ -118,7 +108,10 @@ Bytes encode(const Leaf& leaf) {
 
 Expected<Leaf> decode_leaf(ByteView data, const TranscriptRules& rules, const std::string& what) {
   ByteReader reader(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kTag, kVersion));
+  ISOBIT_TRY(const uint32_t version, read_frame(reader, kTag, kVersion));
+  if (version != kVersion) {
+    return reader.fail("version", text_of("found ", version, ", expected ", kVersion, ": a run of an older isobit"));
+  }
   ISOBIT_TRY(const uint8_t kind, reader.u8("kind"));
   Leaf leaf;
   if (kind == static_cast<uint8_t>(Kind::kInitial)) {

@@ -41,9 +41,7 @@ std::string field_problem(const Leaf& leaf, const TranscriptRules& rules) {
                      rules.commit_every, " steps");
     }
   } else if (const auto* final = std::get_if<FinalLeaf>(&leaf)) {
-    const Evaluation& e = final->evaluation;
-    if (!fits_loss(e.loss, rules)) return text_of("the loss is not a ", name_of(rules.loss_dtype));
-    if (e.top1 > e.top5 || e.top5 > e.samples) return "top1, top5 and samples are not in increasing order";
+    return metrics_problem(final->evaluation.metrics);
   }
   return {};
 }

@@ -15,12 +15,13 @@
 #include "isobit/commit/hash.h"
 #include "isobit/commit/merkle.h"
 #include "isobit/tensor/tensor.h"
+#include "isobit/verify/evaluation.h"
 
 namespace isobit::verify {
 
 // Bounds every size of a transcript before anything is allocated.
 inline constexpr uint64_t kMaxSteps = uint64_t{1} << 22;
-inline constexpr size_t kMaxLeafBytes = 256;
+inline constexpr size_t kMaxLeafBytes = 1024;
 
 // What the job says about the shape of its transcript.
 struct TranscriptRules {
@@ -46,15 +47,6 @@ struct LossBits {
   static LossBits of(double value);
   double value() const;  // for people
   bool operator==(const LossBits&) const = default;
-};
-
-// loss, samples and hits over the job's evaluation set. top1 <= top5 <= samples.
-struct Evaluation {
-  LossBits loss;
-  uint64_t samples = 0;
-  uint64_t top1 = 0;
-  uint64_t top5 = 0;
-  bool operator==(const Evaluation&) const = default;
 };
 
 // State roots are commit::StateRoot::digest().

@@ -38,7 +38,11 @@ TEST(Leaf, SizesAreTheDocumentedOnes) {
   EXPECT_EQ(encode(leaves[0]).size(), 24u + 64);
   EXPECT_EQ(encode(leaves[1]).size(), 24u + 8 + 32 + 9 + 33 + 1);
   EXPECT_EQ(encode(leaves[4]).size(), 24u + 8 + 32 + 9 + 33 + 33);
-  EXPECT_EQ(encode(leaves[11]).size(), 24u + 8 + 32 + 9 + 24);
+  EXPECT_EQ(encode(leaves[11]).size(), 24u + 8 + 32 + 8 + 32 + 8 + 3 * (8 + 4 + 57));
+  FinalLeaf most = std::get<FinalLeaf>(leaves[11]);
+  most.evaluation.metrics.clear();
+  for (char c = 'a'; c < 'i'; ++c) most.evaluation.metrics.push_back({std::string(kMaxMetricName, c), {}});
+  EXPECT_LE(encode(Leaf(most)).size(), kMaxLeafBytes);
 }
 
 // One encoding per value: whatever a decoder accepts is what the encoder writes.
@@ -92,10 +96,20 @@ TEST(Leaf, LossBitsAreChecked) {
 
 TEST(Leaf, EvaluationMustMakeSense) {
   FinalLeaf leaf = std::get<FinalLeaf>(fake_leaves(kRules).back());
-  leaf.evaluation.top1 = leaf.evaluation.top5 + 1;
+  Transcript transcript = fake_transcript(kRules);
+  std::swap(leaf.evaluation.metrics[0], leaf.evaluation.metrics[1]);
   EXPECT_FALSE(decode_leaf(encode(Leaf(leaf)), kRules, "leaf"));
-  leaf.evaluation = {LossBits::of(1.0f), 5, 1, 6};
-  EXPECT_FALSE(decode_leaf(encode(Leaf(leaf)), kRules, "leaf"));
+  const Status status = transcript.fits(leaf, 11);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::kRejected);
+}
+
+TEST(Leaf, AnOlderOneIsNotRead) {
+  Bytes bytes = encode(fake_leaves(kRules)[0]);
+  bytes[19] = 1;
+  const auto decoded = decode_leaf(bytes, kRules, "leaf");
+  ASSERT_FALSE(decoded);
+  EXPECT_NE(decoded.error().message.find("found 1, expected 2"), std::string::npos) << decoded.error().message;
 }
 
 TEST(Transcript, TakesLeavesInTheirOneOrder) {
@@ -133,7 +147,7 @@ TEST(Transcript, RootIsThatOfTheReferenceTree) {
   }
   // From transcript_golden.py, which shares no code with this.
   EXPECT_EQ(commit::hex_of(transcript.transcript_root()),
-            "cf7236d8ec148b53b15041fa9fad8af2a092352efb82e5365a043e8abf00b76a");
+            "18eaddceccafe7a689c633bda8a3885b722de0c4a974f5f8b2d4a19a5e17250d");
 }
 
 TEST(Transcript, EveryResultReachesTheRoot) {

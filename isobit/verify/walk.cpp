@@ -14,10 +14,6 @@ std::string text_of_bits(const LossBits& loss) {
   return hex;
 }
 
-std::string text_of_evaluation(const Evaluation& e) {
-  return text_of("loss ", text_of_bits(e.loss), ", samples ", e.samples, ", top1 ", e.top1, ", top5 ", e.top5);
-}
-
 std::string text_of_rules(const TranscriptRules& rules) {
   return text_of("steps ", rules.steps, ", commit every ", rules.commit_every, ", loss ", name_of(rules.loss_dtype),
                  ", log ", rules.logged);

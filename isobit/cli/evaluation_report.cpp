@@ -1,0 +1,12 @@
+#include "isobit/cli/evaluation_report.h"
+
+namespace isobit::cli {
+
+void add_evaluation(uint64_t samples, std::span<const train::Metric> metrics, const std::string& prefix,
+                    nlohmann::ordered_json& document) {
+  document[prefix + "samples"] = samples;
+  document[prefix + "rows"] = metrics.empty() ? 0 : metrics.front().total.count;
+  for (const train::Metric& metric : metrics) document[prefix + metric.name] = train::value_of(metric);
+}
+
+}  // namespace isobit::cli
