@@ -21,7 +21,8 @@ struct Options {
 
 Expected<commit::PublicKey> client_of(const std::string& file, const std::string& folder) {
   if (!file.empty()) return commit::read_public_key(file);
-  return run::pinned_client(folder.empty() ? run::key_folder(environment) : fs::path(folder));
+  ISOBIT_TRY(const fs::path home, run::key_folder(folder, environment));
+  return run::pinned_client(home);
 }
 
 nlohmann::ordered_json difference_json(const std::optional<verify::FirstDifference>& d) {

@@ -2,15 +2,15 @@
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/own_files.h"
 #include "isobit/cli/train_result.h"
-#include "isobit/run/keys.h"
 
 namespace isobit::cli {
 
 namespace {
 
 struct Options {
-  std::string job, out, kind, platform = "ordered", key_folder;
+  std::string job, out, kind, platform = "ordered", engagement, key_folder;
   std::optional<uint64_t> at;
   std::vector<std::string> overrides;
 };
@@ -24,9 +24,7 @@ Expected<int> run(const Options& o, Console& console) {
   if (at > static_cast<uint64_t>(request.job.steps))
     return usage_error(text_of("--at ", at, ": expected 1 to ", request.job.steps, ", the steps of the job"));
   ISOBIT_RETURN_IF_ERROR(run::apply_cheat(o.kind, static_cast<int64_t>(at), request));
-  ISOBIT_TRY(const run::LocalKeys keys,
-             run::local_keys(o.key_folder.empty() ? run::key_folder(environment) : fs::path(o.key_folder)));
-  request.keys = keys;
+  ISOBIT_RETURN_IF_ERROR(sign_with_own_keys(o.key_folder, o.engagement, request, console));
   console.note(text_of("a dishonest run: '", o.kind, "' at step ", at));
   return train_and_report(std::move(request), false, console);
 }
@@ -48,7 +46,8 @@ void add_cheat(Commands& commands) {
   c.option("--at", "STEP", o->at, "at which step (default: the last)");
   c.option("-o,--out", "RUN", o->out, "folder of the run, new or empty", true);
   c.option("-p,--platform", "P", o->platform, "where to run it (default: ordered)");
-  c.option("--keys", "FOLDER", o->key_folder, "keys to sign with (default: $ISOBIT_HOME or ~/.config/isobit)");
+  c.option("--engagement", "FILE", o->engagement, "cheat under this engagement, which you have accepted");
+  c.option("--keys", "FOLDER", o->key_folder, kKeysHelp);
   c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of the job; may be repeated");
   c.action([o](Console& console) { return run(*o, console); });
 }

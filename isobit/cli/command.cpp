@@ -100,7 +100,8 @@ Command& Commands::add(const char* name, const char* help, const char* examples)
     const std::string group = words.substr(0, space);
     parent = impl_->groups[group];
     if (parent == nullptr) {
-      impl_->groups[group] = parent = impl_->app.add_subcommand(group, "commands about a " + group);
+      impl_->groups[group] = parent = impl_->app.add_subcommand(
+          group, group == "engage" ? "agree with another party on a run" : "commands about a " + group);
       parent->footer("'isobit " + group + " COMMAND --help' shows a command's options and examples.");
       parent->require_subcommand(1);
       parent->fallthrough();

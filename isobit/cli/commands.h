@@ -6,6 +6,7 @@
 namespace isobit::cli {
 
 void add_train(Commands& commands);
+void add_engage(Commands& commands);
 void add_audit(Commands& commands);
 void add_verify(Commands& commands);
 void add_info(Commands& commands);

@@ -1,17 +1,20 @@
 #include <sys/random.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/own_files.h"
 #include "isobit/commit/signature.h"
+#include "isobit/run/keys.h"
 
 namespace isobit::cli {
 
 namespace {
 
 struct Options {
-  std::string out, salt;
+  std::string out, salt, role, key_folder;
 };
 
 Expected<int> make_salt(const fs::path& path, Console& console) {
@@ -24,10 +27,27 @@ Expected<int> make_salt(const fs::path& path, Console& console) {
   return kAgreed;
 }
 
+// What the files of the pair start with.
+Expected<std::string> name_of_keys(const Options& o) {
+  if (o.role.empty()) return o.out;
+  const std::vector<std::string> roles = {"client", "trainer", "referee", "auditor"};
+  if (std::find(roles.begin(), roles.end(), o.role) == roles.end()) {
+    return usage_error(text_of("--role ", o.role, ": expected ", join_or(roles)));
+  }
+  ISOBIT_TRY(const fs::path home, run::key_folder(o.key_folder, environment));
+  ISOBIT_RETURN_IF_ERROR(make_folder(home));
+  return (home / o.role).string();
+}
+
 Expected<int> run(const Options& o, Console& console) {
-  if (o.out.empty() == o.salt.empty()) return usage_error("keygen: give --out NAME for a pair of keys, or --salt FILE");
+  if (!o.out.empty() + !o.salt.empty() + !o.role.empty() != 1) {
+    return usage_error(
+        "keygen: give one of --role ROLE (keys in your own folder), --out NAME (a pair of keys anywhere) "
+        "and --salt FILE");
+  }
   if (!o.salt.empty()) return make_salt(o.salt, console);
-  const fs::path secret = o.out + ".key", open = o.out + ".pub";
+  ISOBIT_TRY(const std::string name, name_of_keys(o));
+  const fs::path secret = name + ".key", open = name + ".pub";
   for (const fs::path& path : {secret, open}) {
     if (fs::exists(path)) return usage_error(text_of(path.string(), ": is there already; a key is never overwritten"));
   }
@@ -47,8 +67,12 @@ Expected<int> run(const Options& o, Console& console) {
 
 void add_keygen(Commands& commands) {
   auto o = std::make_shared<Options>();
-  Command& c = commands.add("keygen", "make a pair of Ed25519 keys, or a salt for private data",
-                            "  isobit keygen --out client\n  isobit keygen --salt mydata.salt\n");
+  Command& c = commands.add(
+      "keygen", "make a pair of Ed25519 keys, or a salt for private data",
+      "  isobit keygen --role trainer\n  isobit keygen --out keys/referee\n  isobit keygen --salt mydata.salt\n");
+  c.option("--role", "ROLE", o->role,
+           "client, trainer, referee or auditor: write ROLE.key and ROLE.pub among your keys");
+  c.option("--keys", "FOLDER", o->key_folder, kKeysHelp);
   c.option("-o,--out", "NAME", o->out, "write NAME.key and NAME.pub");
   c.option("--salt", "FILE", o->salt, "write 256 random bits that salt the hashes of a dataset's samples");
   c.action([o](Console& console) { return run(*o, console); });

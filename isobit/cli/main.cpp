@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
   namespace cli = isobit::cli;
   cli::Commands commands;
   cli::add_train(commands);
+  cli::add_engage(commands);
   cli::add_audit(commands);
   cli::add_verify(commands);
   cli::add_info(commands);

@@ -6,6 +6,7 @@
 #include "isobit/cli/commands.h"
 #include "isobit/cli/evaluation_report.h"
 #include "isobit/cli/log_report.h"
+#include "isobit/cli/own_files.h"
 #include "isobit/cli/train_result.h"
 #include "isobit/run/keys.h"
 #include "isobit/run/train_run.h"
@@ -22,7 +23,7 @@ void on_signal(int signal) {
 }
 
 struct Options {
-  std::string job, out, platform = "ordered", resume, key_folder;
+  std::string job, out, platform = "ordered", resume, engagement, data, key_folder;
   std::vector<std::string> overrides;
 };
 
@@ -32,24 +33,24 @@ Expected<int> run(const Options& o, Console& console) {
   if (o.resume.empty() == o.job.empty())
     return usage_error("train: give a JOB.toml, or --resume RUN to continue a run");
   if (!o.resume.empty() && !o.out.empty()) return usage_error("train: --resume names the run, --out cannot");
-  request.overrides = o.overrides;
-  if (o.resume.empty()) {
-    ISOBIT_TRY(request.job, train::load_job(o.job, o.overrides));
-    request.out = o.out.empty() ? request.job.name + ".run" : o.out;
-  } else {
+  if (!o.resume.empty() && !o.engagement.empty())
+    return usage_error("train: --resume continues under the run's own engagement, --engagement cannot name another");
+  request.overrides = with_data_path(o.overrides, o.data);
+  if (!o.resume.empty()) {
     request.out = o.resume;
+    ISOBIT_TRY(request.home, run::key_folder(o.key_folder, environment));
+    if (!fs::exists(request.home / "trainer.key")) {
+      return unreadable(text_of((request.home / "trainer.key").string(),
+                                ": is missing; a run is continued with the key it was begun with: name its folder with "
+                                "--keys"));
+    }
+    ISOBIT_TRY(request.trainer, run::existing_key(request.home, "trainer"));
+    return train_and_report(std::move(request), true, console);
   }
-  const fs::path folder = o.key_folder.empty() ? run::key_folder(environment) : fs::path(o.key_folder);
-  if (!o.resume.empty() && !fs::exists(folder / "trainer.key")) {
-    return unreadable(text_of((folder / "trainer.key").string(),
-                              ": is missing; a run is continued with the key it was begun with: name its folder with "
-                              "--keys"));
-  }
-  ISOBIT_TRY(const run::LocalKeys keys, run::local_keys(folder));
-  if (keys.created)
-    console.note(text_of("made a client's and a trainer's key in ", folder.string(), " (kept for later runs)"));
-  request.keys = keys;
-  return train_and_report(std::move(request), !o.resume.empty(), console);
+  ISOBIT_TRY(request.job, train::load_job(o.job, request.overrides));
+  request.out = o.out.empty() ? request.job.name + ".run" : o.out;
+  ISOBIT_RETURN_IF_ERROR(sign_with_own_keys(o.key_folder, o.engagement, request, console));
+  return train_and_report(std::move(request), false, console);
 }
 
 }  // namespace
@@ -136,13 +137,16 @@ void add_train(Commands& commands) {
   Command& c = commands.add("train", "train a job and write a run that others can audit",
                             "  isobit train examples/jobs/digits.toml --out digits.run\n"
                             "  isobit train job.toml --platform ordered@avx2/1t --set job.steps=50\n"
+                            "  isobit train job.toml --engagement engagement --out job.run\n"
                             "  isobit train --resume digits.run\n");
   c.positional("JOB.toml", o->job, "the job", false);
   c.option("-o,--out", "RUN", o->out, "folder of the run, new or empty (default: NAME.run)");
   c.option("-p,--platform", "P", o->platform, "where to run it (default: ordered, see 'isobit platforms')");
   c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of the job; may be repeated");
   c.option("--resume", "RUN", o->resume, "continue a run that was stopped or killed");
-  c.option("--keys", "FOLDER", o->key_folder, "keys to sign with (default: $ISOBIT_HOME or ~/.config/isobit)");
+  c.option("--engagement", "FILE", o->engagement, "train under this engagement, which you have accepted");
+  c.option("--data", "PATH", o->data, "where the data lie, like --set data.path=PATH");
+  c.option("--keys", "FOLDER", o->key_folder, kKeysHelp);
   c.action([o](Console& console) { return run(*o, console); });
 }
 

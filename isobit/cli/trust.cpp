@@ -13,10 +13,11 @@ void add_trust_options(Command& command, Trust& trust) {
 
 Expected<std::optional<commit::PublicKey>> trusted_client(const Trust& trust) {
   if (!trust.client_key.empty()) return commit::read_public_key(trust.client_key);
-  const fs::path folder = trust.key_folder.empty() ? run::key_folder(environment) : fs::path(trust.key_folder);
+  const auto folder = run::key_folder(trust.key_folder, environment);
   std::error_code error;
-  if (trust.key_folder.empty() && !fs::exists(folder / "client.pub", error)) return std::nullopt;
-  return run::pinned_client(folder);
+  // Nobody is trusted where there is no home, or no client's key in it.
+  if (trust.key_folder.empty() && (!folder || !fs::exists(*folder / "client.pub", error))) return std::nullopt;
+  return run::pinned_client(*folder);
 }
 
 void note_unpinned(bool client_pinned, Console& console) {

@@ -18,8 +18,8 @@ struct Options {
 Expected<int> run(const Options& o, Console& console) {
   commit::PublicKey client;
   if (o.client_key.empty()) {
-    ISOBIT_TRY(client,
-               run::pinned_client(o.key_folder.empty() ? run::key_folder(environment) : fs::path(o.key_folder)));
+    ISOBIT_TRY(const fs::path home, run::key_folder(o.key_folder, environment));
+    ISOBIT_TRY(client, run::pinned_client(home));
   } else {
     ISOBIT_TRY(client, commit::read_public_key(o.client_key));
   }

@@ -105,7 +105,8 @@ TEST_F(Tampered, NoFlippedBitOfAnyFileIsAccepted) {
 
 TEST_F(Tampered, ARunUnderAnotherClientsKeyIsRejected) {
   TrainRequest theirs = train_request(folder_ / "theirs", small_job({"job.steps=3"}));
-  theirs.keys = LocalKeys{testing::key(8), testing::key(9), false};
+  theirs.client = testing::key(8);
+  theirs.trainer = testing::key(9);
   ASSERT_TRUE(train_run(theirs));
   const auto audited = audit_run(audit_request(folder_ / "theirs"));
   ASSERT_TRUE(audited) << audited.error().message;

@@ -101,9 +101,14 @@ struct Entry {
   std::vector<double> trainer_seconds, auditor_seconds;  // per step, one a round
 };
 
+// Of these runs alone; never written down.
+struct Keys {
+  commit::SecretKey client, trainer;
+};
+
 class Measurement {
  public:
-  Measurement(const CostsRequest& request, LocalKeys keys) : request_(request), keys_(std::move(keys)) {}
+  Measurement(const CostsRequest& request, Keys keys) : request_(request), keys_(std::move(keys)) {}
 
   Expected<Costs> run() {
     for (const std::string& name : cost_names()) {
@@ -156,7 +161,8 @@ class Measurement {
     request.out = out;
     request.job = job;
     request.platform = p;
-    request.keys = keys_;
+    request.client = keys_.client;
+    request.trainer = keys_.trainer;
     request.seconds = clock_of(p);
     return in_child(what + ", training", p, [&]() -> Expected<Bytes> {
       ISOBIT_TRY(const TrainSummary s, train_run(request));
@@ -304,7 +310,7 @@ class Measurement {
   }
 
   const CostsRequest& request_;
-  const LocalKeys keys_;
+  const Keys keys_;
   std::vector<Entry> entries_;
 };
 
@@ -337,7 +343,7 @@ Expected<Costs> measure_costs(const CostsRequest& request) {
   }
   ISOBIT_TRY(commit::SecretKey client, commit::SecretKey::generate());
   ISOBIT_TRY(commit::SecretKey trainer, commit::SecretKey::generate());
-  return Measurement(request, LocalKeys{std::move(client), std::move(trainer), false}).run();
+  return Measurement(request, Keys{std::move(client), std::move(trainer)}).run();
 }
 
 }  // namespace isobit::run

@@ -1,4 +1,4 @@
-// Keys of a person who trains and audits on one machine: made once, kept outside every run.
+// One's own keys: made once, kept outside every run, in a folder that holds one's registers too (registers.h).
 #pragma once
 
 #include <functional>
@@ -9,18 +9,20 @@
 
 namespace isobit::run {
 
-struct LocalKeys {
-  commit::SecretKey client;
-  commit::SecretKey trainer;
+// `named` unless it is empty, else $ISOBIT_HOME, else $XDG_CONFIG_HOME/isobit, else $HOME/.config/isobit, as given by
+// `environment` (name -> value, "" when unset). kUsage, with what to set, when none of them is set or the latter two
+// are not absolute: nothing is ever taken from the folder that a command happens to run in.
+Expected<fs::path> key_folder(const std::string& named, const std::function<std::string(const char*)>& environment);
+
+struct OwnKey {
+  commit::SecretKey key;
   bool created = false;  // by this call
 };
+// NAME.key and NAME.pub of that folder ("client", "trainer", "referee", "auditor"); makes what is missing.
+Expected<OwnKey> own_key(const fs::path& folder, const std::string& name);
 
-// $ISOBIT_HOME, else $XDG_CONFIG_HOME/isobit, else $HOME/.config/isobit, as given by `environment` (name -> value, ""
-// when unset).
-fs::path key_folder(const std::function<std::string(const char*)>& environment);
-
-// client.key, client.pub, trainer.key, trainer.pub of that folder; makes what is missing.
-Expected<LocalKeys> local_keys(const fs::path& folder);
+// NAME.key of that folder; kUnreadable with what to do when it is not there.
+Expected<commit::SecretKey> existing_key(const fs::path& folder, const std::string& name);
 
 // client.pub of that folder; kUnreadable with what to do when it is not there.
 Expected<commit::PublicKey> pinned_client(const fs::path& folder);

@@ -69,7 +69,8 @@ inline TrainRequest train_request(const fs::path& out, const train::Job& job, co
   request.out = out;
   request.job = job;
   request.platform = platform::parse_platform(platform).value();
-  request.keys = LocalKeys{key(1), key(2), false};
+  request.client = key(1);
+  request.trainer = key(2);
   return request;
 }
 

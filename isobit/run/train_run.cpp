@@ -5,8 +5,11 @@
 #include "isobit/base/text.h"
 #include "isobit/bundle/writer.h"
 #include "isobit/formats/safetensors.h"
+#include "isobit/run/engagement.h"
 #include "isobit/run/keys.h"
+#include "isobit/run/registers.h"
 #include "isobit/train/job_digest.h"
+#include "isobit/train/job_paths.h"
 #include "isobit/verify/auditor.h"
 
 namespace isobit::run {
@@ -170,42 +173,78 @@ Status go_to_checkpoint(bundle::BundleWriter& writer, Session& session, platform
 
 void apply_tamper(const TrainRequest& request, Session& session) { session.trainer->set_tamper(request.tamper); }
 
-}  // namespace
-
-Expected<TrainSummary> train_run(const TrainRequest& request) {
-  // A folder that cannot take the run is said before anything is computed.
-  const bundle::RunState state = bundle::run_state(request.out);
+// A folder that cannot take the run is said before anything is computed.
+Status check_out(const fs::path& out) {
+  const bundle::RunState state = bundle::run_state(out);
   if (state == bundle::RunState::kFinished || state == bundle::RunState::kUnfinished) {
-    return usage_error(text_of(request.out.string(), ": holds a run already; ",
+    return usage_error(text_of(out.string(), ": holds a run already; ",
                                state == bundle::RunState::kFinished
                                    ? "choose another --out"
                                    : "continue it with --resume, or choose another --out"));
   }
   if (state == bundle::RunState::kForeign) {
-    return usage_error(text_of(request.out.string(), ": is not an empty folder; choose another --out"));
+    return usage_error(text_of(out.string(), ": is not an empty folder; choose another --out"));
   }
-  platform::Engine engine(request.platform);
-  ISOBIT_TRY(Session session, open_session(request.job, engine));
+  return {};
+}
+
+// The engagement that was accepted, or one that client and trainer in one person sign for this run.
+Expected<verify::Engagement> engagement_of(const TrainRequest& request, const Session& session) {
+  if (request.engagement) {
+    const commit::Digest& engaged = request.engagement->terms.job_root;
+    if (session.root == engaged) return *request.engagement;
+    return rejected(text_of("engagement: field 'job_root': found ", commit::hex_of(engaged),
+                            ", your job and data have ", commit::hex_of(session.root),
+                            "; other data, or another version of isobit"));
+  }
   verify::EngagementTerms terms;
   terms.job_root = session.root;
   terms.job_digest = train::job_digest(session.job);
   ISOBIT_TRY(terms.run_id, random_run_id());
-  terms.trainer_keys = {request.keys->trainer.public_key()};
-  ISOBIT_TRY(const verify::Engagement engagement,
-             verify::make_engagement(terms, request.keys->client, request.keys->trainer));
+  terms.trainer_keys = {request.trainer->public_key()};
+  return verify::make_engagement(terms, *request.client, *request.trainer);
+}
+
+// Before the first head is signed: from then on the run id stands for what is in this folder.
+Status note_beginning(const TrainRequest& request, const train::Job& job, const bundle::BundleWriter& writer) {
+  if (request.home.empty()) return {};
+  const BegunRun begun{fs::absolute(request.out).lexically_normal(), train::paths_of(job)};
+  return note_begun(request.home, writer.engagement().terms.run_id, begun);
+}
+
+// The job of an own run: its paths, unless others are named, are those that were noted when it began.
+Expected<train::Job> job_to_resume(const TrainRequest& request, const bundle::BundleWriter& writer) {
+  const Bytes& toml = writer.job_toml();
+  ISOBIT_TRY(train::Job job, train::parse_job({reinterpret_cast<const char*>(toml.data()), toml.size()},
+                                              (request.out / "job.toml").string(), "", request.overrides));
+  if (request.home.empty()) return job;
+  ISOBIT_TRY(const auto begun, find_begun(request.home, writer.engagement().terms.run_id));
+  return begun ? train::with_paths(std::move(job), begun->paths) : job;
+}
+
+}  // namespace
+
+Expected<TrainSummary> train_run(const TrainRequest& request) {
+  ISOBIT_RETURN_IF_ERROR(check_out(request.out));
+  if (request.engagement) {
+    ISOBIT_RETURN_IF_ERROR(
+        check_trainable(*request.engagement, request.job, request.trainer->public_key(), request.home));
+  }
+  platform::Engine engine(request.platform);
+  ISOBIT_TRY(Session session, open_session(request.job, engine));
+  ISOBIT_TRY(const verify::Engagement engagement, engagement_of(request, session));
   const std::string toml = train::job_to_toml(session.job);
   ISOBIT_TRY(bundle::BundleWriter writer,
              bundle::BundleWriter::create(request.out, as_bytes(toml), engagement, transcript_rules(session.job),
-                                          request.keys->trainer));
+                                          *request.trainer));
+  ISOBIT_RETURN_IF_ERROR(note_beginning(request, session.job, writer));
   apply_tamper(request, session);
   return Loop(request, std::move(session), engine, std::move(writer)).run();
 }
 
 Expected<TrainSummary> resume_run(const TrainRequest& request) {
-  ISOBIT_TRY(bundle::BundleWriter writer, bundle::BundleWriter::resume(request.out, request.keys->trainer));
-  const Bytes& toml = writer.job_toml();
-  ISOBIT_TRY(const train::Job job, train::parse_job({reinterpret_cast<const char*>(toml.data()), toml.size()},
-                                                    (request.out / "job.toml").string(), "", request.overrides));
+  ISOBIT_TRY(bundle::BundleWriter writer, bundle::BundleWriter::resume(request.out, *request.trainer));
+  ISOBIT_TRY(const train::Job job, job_to_resume(request, writer));
   platform::Engine engine(request.platform);
   ISOBIT_TRY(Session session, open_session(job, engine));
   if (session.root != writer.engagement().terms.job_root) {
@@ -213,6 +252,7 @@ Expected<TrainSummary> resume_run(const TrainRequest& request) {
                             " of its job.toml and data is not the engaged ",
                             commit::hex_of(writer.engagement().terms.job_root), "; are the data the same?"));
   }
+  if (writer.transcript().size() == 0) ISOBIT_RETURN_IF_ERROR(note_beginning(request, job, writer));
   ISOBIT_RETURN_IF_ERROR(go_to_checkpoint(writer, session, engine));
   apply_tamper(request, session);
   return Loop(request, std::move(session), engine, std::move(writer)).run();

@@ -7,9 +7,9 @@
 
 #include "isobit/base/file.h"
 #include "isobit/run/job_root.h"
-#include "isobit/run/keys.h"
 #include "isobit/run/step_logs.h"
 #include "isobit/train/trainer.h"
+#include "isobit/verify/engagement.h"
 
 namespace isobit::run {
 
@@ -26,7 +26,11 @@ struct TrainRequest {
   train::Job job;                      // ignored by resume_run, which takes the run's own
   std::vector<std::string> overrides;  // resume_run: of data paths
   platform::Platform platform;
-  std::optional<LocalKeys> keys;  // REQUIRES set; the client's signs the engagement of a new run
+  std::optional<commit::SecretKey> trainer;  // REQUIRES set: signs the run
+  // A new run's: the engagement that the trainer accepted; without one the client's key signs one for this run alone.
+  std::optional<verify::Engagement> engagement;
+  std::optional<commit::SecretKey> client;
+  fs::path home;  // of the registers; empty: nothing is looked up or noted down
   // What a dishonest trainer changes; empty functions for an honest one.
   train::Tamper tamper;
   LogTamper tamper_log;
@@ -55,7 +59,8 @@ struct TrainSummary {
   double step_seconds = 0;  // in the steps alone, without commitments and files; 0 without a clock
 };
 
-// A new run in request.out (absent or empty). Errors: as BundleWriter::create, open_session and Trainer::advance.
+// A new run in request.out (absent or empty). Errors: as check_trainable, BundleWriter::create,
+// open_session, note_begun and Trainer::advance.
 Expected<TrainSummary> train_run(const TrainRequest& request);
 
 // Continues an unfinished run from its newest usable checkpoint; a step whose leaf is already there is computed again

@@ -67,9 +67,11 @@ class Case(unittest.TestCase):
         return subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, cwd=self.dir, env=self.environment(), text=True, **more)
 
-    def isobit(self, *arguments, code=0, env=None, **more):
-        """Runs to the end. `code`: the exit code, or those allowed; a signal is never allowed."""
-        done = subprocess.run([PROGRAM, *arguments], stdin=subprocess.DEVNULL, capture_output=True, cwd=self.dir,
+    def isobit(self, *arguments, code=0, env=None, inside="", **more):
+        """Runs to the end, in self.dir or a folder inside it. `code`: the exit code, or those allowed; a signal is
+        never allowed."""
+        done = subprocess.run([PROGRAM, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+                              cwd=os.path.join(self.dir, inside),
                               env=self.environment(**(env or {})), timeout=600, **more)
         result = Result(arguments, done.returncode, done.stdout.decode(), done.stderr.decode())
         self.assertIn(result.code, (code,) if isinstance(code, int) else code, str(result))

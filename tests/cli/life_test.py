@@ -117,12 +117,16 @@ class Keys(Case):
 
     def test_made_once(self):
         self.train("r")
-        self.assertEqual(files_of(self.path("keys")), ["client.key", "client.pub", "trainer.key", "trainer.pub"])
+        pairs = ["client.key", "client.pub", "trainer.key", "trainer.pub"]
+        self.assertEqual([name for name in files_of(self.path("keys")) if os.sep not in name], pairs)
         for name in ("client.key", "trainer.key"):
             self.assertEqual(self.mode("keys", name), 0o600)
         before = contents(self.path("keys"))
         self.train("s")
-        self.assertEqual(contents(self.path("keys")), before)
+        after = contents(self.path("keys"))
+        self.assertEqual({name: after[name] for name in before}, before, "nothing that is there is changed")
+        self.assertEqual([os.path.dirname(name) for name in after.keys() - before.keys()], ["begun"])
+        self.assertEqual(sorted(name for name in before if os.sep not in name), pairs)
         secrets = [text.split()[-1] for name, text in before.items() if name.endswith(".key")]
         for name, data in contents(self.path("r")).items():
             for secret in secrets:
@@ -140,7 +144,7 @@ class Keys(Case):
         self.assertEqual(files_of(self.dir), ["mine.pub"])
         self.assertNotEqual(self.isobit_json("keygen", "--out", "other")["key"], made["key"])
         self.assertEqual(len(before), 2)
-        self.fails("keygen", code=2, says=["--out", "--salt"])
+        self.fails("keygen", code=2, says=["--role", "--out", "--salt"])
         self.fails("keygen", "--out", "no/such/folder/k", code=4, says=["no/such/folder/k"])
 
     def test_a_client_elsewhere(self):

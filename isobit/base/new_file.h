@@ -1,0 +1,18 @@
+// Files that must not replace anything: what somebody else made first stays.
+#pragma once
+
+#include <sys/types.h>
+
+#include "isobit/base/file.h"
+
+namespace isobit {
+
+// kUsage when something of that name is there: asked before a long computation.
+Status check_new_name(const fs::path& path);
+
+// Makes the file in one step and durable; of several processes that try, one succeeds. kUsage when something of that
+// name is there, kUnavailable with what is needed when the disk is full or the folder cannot be written. `mode` is
+// narrowed by the umask.
+Status create_file_durably(const fs::path& path, ByteView data, mode_t mode = 0644);
+
+}  // namespace isobit

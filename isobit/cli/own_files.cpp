@@ -1,0 +1,48 @@
+#include "isobit/cli/own_files.h"
+
+#include "isobit/base/text.h"
+#include "isobit/cli/console.h"
+#include "isobit/run/keys.h"
+
+namespace isobit::cli {
+
+std::vector<std::string> with_data_path(std::vector<std::string> overrides, const std::string& path) {
+  if (path.empty()) return overrides;
+  // As a text of TOML, whatever characters it has.
+  std::string quoted = "\"";
+  for (const char c : path) {
+    const auto byte = static_cast<uint8_t>(c);
+    if (c == '"' || c == '\\') quoted += '\\';
+    if (byte < 0x20 || byte == 0x7f) {
+      quoted += "\\u00" + to_hex({&byte, 1});
+    } else {
+      quoted += c;
+    }
+  }
+  overrides.push_back("data.path=" + quoted + "\"");
+  return overrides;
+}
+
+Status sign_with_own_keys(const std::string& key_folder, const std::string& engagement, run::TrainRequest& request,
+                          Console& console) {
+  ISOBIT_TRY(request.home, run::key_folder(key_folder, environment));
+  if (!engagement.empty()) {
+    ISOBIT_TRY(request.trainer, run::existing_key(request.home, "trainer"));
+    ISOBIT_TRY(const Bytes bytes, read_file(engagement, kMaxSmallFile));
+    ISOBIT_TRY(request.engagement, verify::decode_engagement(bytes, engagement));
+    return {};
+  }
+  ISOBIT_TRY(const run::OwnKey client, run::own_key(request.home, "client"));
+  ISOBIT_TRY(const run::OwnKey trainer, run::own_key(request.home, "trainer"));
+  if (client.created || trainer.created) {
+    const char* made = client.created && trainer.created ? "a client's and a trainer's key"
+                       : client.created                  ? "a client's key"
+                                                         : "a trainer's key";
+    console.note(text_of("made ", made, " in ", request.home.string(), " (kept for later runs)"));
+  }
+  request.client = client.key;
+  request.trainer = trainer.key;
+  return {};
+}
+
+}  // namespace isobit::cli

@@ -1,0 +1,27 @@
+// Options that several commands share: where one's own data and keys lie.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "isobit/base/file.h"
+#include "isobit/run/train_run.h"
+
+namespace isobit::cli {
+
+class Console;
+
+inline constexpr const char* kKeysHelp =
+    "folder of your own keys and registers (default: $ISOBIT_HOME or ~/.config/isobit)";
+// The most of an offer, an engagement or a verdict.
+inline constexpr uint64_t kMaxSmallFile = 1 << 14;
+
+// `overrides`, and `path` (unless it is empty) as data.path.
+std::vector<std::string> with_data_path(std::vector<std::string> overrides, const std::string& path);
+
+// Whose keys sign a new run: the trainer's own under an accepted engagement (a file's name), else both keys of
+// `key_folder`, made where they are missing.
+Status sign_with_own_keys(const std::string& key_folder, const std::string& engagement, run::TrainRequest& request,
+                          Console& console);
+
+}  // namespace isobit::cli

@@ -1,0 +1,240 @@
+// Client and trainer come to terms, and the trainer keeps to them.
+#include <gtest/gtest.h>
+
+#include "isobit/bundle/writer.h"
+#include "isobit/run/engagement.h"
+#include "isobit/run/registers.h"
+#include "isobit/run/testing.h"
+#include "isobit/train/job_digest.h"
+#include "isobit/train/job_paths.h"
+
+namespace isobit::run {
+namespace {
+
+using testing::Folder;
+using testing::key;
+using testing::small_job;
+
+const platform::Platform kHere = platform::parse_platform("ordered").value();
+
+class Engaged : public ::testing::Test {
+ protected:
+  OfferRequest offer_request(const train::Job& job) const {
+    OfferRequest request;
+    request.job = job;
+    request.terms.trainer_keys = {key(2).public_key()};
+    request.terms.accept_until = 1000;
+    request.client = key(1);
+    request.home = folder_ / "client";
+    request.platform = kHere;
+    return request;
+  }
+  AcceptRequest accept_request(const verify::Offer& offer) const {
+    AcceptRequest request;
+    request.offer = offer;
+    request.job = job_;
+    request.trainer = key(2);
+    request.home = folder_ / "trainer";
+    request.now = 1000;
+    request.platform = kHere;
+    return request;
+  }
+  verify::Offer offer() const { return offer_job(offer_request(job_)).value().offer; }
+  // The fields that speak against it, and no engagement.
+  std::vector<std::string> refused(const AcceptRequest& request) const {
+    const auto result = accept_offer(request);
+    if (!result) return {result.error().message};
+    EXPECT_FALSE(result->engagement);
+    std::vector<std::string> fields;
+    for (const OfferProblem& p : result->problems) {
+      EXPECT_FALSE(p.offered.empty() || p.found.empty() || p.reason.empty() || p.offered == p.found);
+      fields.push_back(p.field);
+    }
+    return fields;
+  }
+  TrainRequest train_request(const verify::Engagement& engagement, const std::string& out) const {
+    TrainRequest request;
+    request.out = folder_ / out;
+    request.job = job_;
+    request.platform = kHere;
+    request.trainer = key(2);
+    request.engagement = engagement;
+    request.home = folder_ / "trainer";
+    return request;
+  }
+
+  Folder folder_{"engaged"};
+  train::Job job_ = small_job({"job.steps=3"});
+};
+
+using Fields = std::vector<std::string>;
+
+TEST_F(Engaged, AnOfferNamesTheJobAndAFreshRunId) {
+  const auto first = offer_job(offer_request(job_)), second = offer_job(offer_request(job_));
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->offer.terms.job_digest, train::job_digest(job_));
+  EXPECT_EQ(first->offer.terms.job_root, second->offer.terms.job_root);
+  EXPECT_NE(first->offer.terms.run_id, second->offer.terms.run_id);
+  EXPECT_TRUE(verify::verify_offer(first->offer));
+  for (const auto* made : {&*first, &*second}) {
+    EXPECT_TRUE(fs::exists(folder_ / "client" / "offered" / to_hex(made->offer.terms.run_id)));
+  }
+  OfferRequest bad = offer_request(job_);
+  bad.terms.response_seconds = 0;
+  EXPECT_EQ(offer_job(bad).error().code, ErrorCode::kUsage);
+}
+
+TEST_F(Engaged, AcceptedTrainedAndResumed) {
+  const auto accepted = accept_offer(accept_request(offer()));
+  ASSERT_TRUE(accepted && accepted->engagement) << accepted.error().message;
+  const verify::Engagement& engagement = *accepted->engagement;
+  EXPECT_TRUE(verify::verify_engagement(engagement, key(1).public_key()));
+  std::atomic<bool> stop{true};
+  TrainRequest request = train_request(engagement, "run");
+  request.stop = &stop;
+  ASSERT_TRUE(train_run(request));  // stopped before the first step
+  stop = false;
+  const auto resumed = resume_run(request);
+  ASSERT_TRUE(resumed && resumed->finished) << resumed.error().message;
+  AuditRequest audit = testing::audit_request(folder_ / "run");
+  EXPECT_TRUE(audit_run(audit)->verdict.accepted());
+  audit.client = key(8).public_key();
+  EXPECT_FALSE(audit_run(audit)->verdict.accepted());
+}
+
+TEST_F(Engaged, WhatSpeaksAgainstAnOfferIsSaidFieldByField) {
+  const verify::Offer good = offer();
+  AcceptRequest other_job = accept_request(good);
+  other_job.job = small_job({"job.steps=4"});
+  EXPECT_EQ(refused(other_job), Fields{"job_digest"});
+
+  AcceptRequest other_data = accept_request(good);  // the same job, and another salt of the data
+  ASSERT_TRUE(write_file_durably(folder_ / "salt", as_bytes(std::string(64, '7') + "\n")));
+  other_data.job.salt_path = (folder_ / "salt").string();
+  EXPECT_EQ(refused(other_data), Fields{"job_root"});
+
+  AcceptRequest late = accept_request(good);
+  late.now = 1001;
+  EXPECT_EQ(refused(late), Fields{"accept_until"});
+
+  AcceptRequest not_mine = accept_request(good);
+  not_mine.trainer = key(3);
+  EXPECT_EQ(refused(not_mine), Fields{"trainer_keys"});
+
+  AcceptRequest insists = accept_request(good);
+  insists.client = key(8).public_key();
+  EXPECT_EQ(refused(insists), Fields{"client_key"});
+  insists.client = key(1).public_key();
+  EXPECT_TRUE(accept_offer(insists)->engagement);
+
+  ASSERT_TRUE(note_begun(folder_ / "trainer", good.terms.run_id, {"/runs/old", {}}));
+  EXPECT_EQ(refused(accept_request(good)), Fields{"run_id"});
+
+  AcceptRequest all = insists;
+  all.client = key(8).public_key();
+  all.trainer = key(3);
+  all.now = 5000;
+  all.job = small_job({"job.steps=4"});
+  EXPECT_EQ(refused(all), (Fields{"client_key", "trainer_keys", "accept_until", "run_id", "job_digest"}));
+}
+
+TEST_F(Engaged, AnAlteredOfferIsRejected) {
+  AcceptRequest request = accept_request(offer());
+  request.offer.terms.response_seconds += 1;
+  const auto result = accept_offer(request);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kRejected);
+  EXPECT_NE(result.error().message.find("client_signature"), std::string::npos);
+}
+
+TEST_F(Engaged, OnlyTheAgreedJobIsTrainedAndOnlyOnce) {
+  const verify::Engagement engagement = *accept_offer(accept_request(offer()))->engagement;
+  const auto refusal = [&](const TrainRequest& request) {
+    const auto trained = train_run(request);
+    EXPECT_FALSE(trained);
+    EXPECT_FALSE(fs::exists(request.out)) << "nothing is written";
+    return trained ? Error{} : trained.error();
+  };
+  TrainRequest request = train_request(engagement, "run");
+  request.job = small_job({"job.steps=4"});
+  Error error = refusal(request);
+  EXPECT_EQ(error.code, ErrorCode::kRejected);
+  EXPECT_NE(error.message.find("'job_digest'"), std::string::npos) << error.message;
+
+  request = train_request(engagement, "run");
+  ASSERT_TRUE(write_file_durably(folder_ / "salt", as_bytes(std::string(64, '7') + "\n")));
+  request.job.salt_path = (folder_ / "salt").string();
+  error = refusal(request);
+  EXPECT_EQ(error.code, ErrorCode::kRejected);
+  EXPECT_NE(error.message.find("'job_root'"), std::string::npos) << error.message;
+
+  request = train_request(engagement, "run");
+  request.trainer = key(3);
+  EXPECT_EQ(refusal(request).code, ErrorCode::kUsage);
+
+  // Somebody who has both halves made by other keys: valid in itself, not what this trainer accepted.
+  request = train_request(*verify::make_engagement(engagement.terms, key(8), key(2)), "run");
+  request.engagement->terms.client_key = key(1).public_key();
+  EXPECT_EQ(refusal(request).code, ErrorCode::kRejected);
+
+  ASSERT_TRUE(train_run(train_request(engagement, "run")));
+  error = refusal(train_request(engagement, "again"));
+  EXPECT_EQ(error.code, ErrorCode::kUsage);
+  EXPECT_NE(error.message.find((folder_ / "run").string()), std::string::npos) << error.message;
+  EXPECT_NE(error.message.find("--resume"), std::string::npos) << error.message;
+}
+
+TEST_F(Engaged, ARunIdThatALocalRunHasUsedIsUsed) {
+  TrainRequest local = train_request({}, "local");
+  local.engagement.reset();
+  local.client = key(1);
+  ASSERT_TRUE(train_run(local));
+  const Bytes bytes = read_file(folder_ / "local" / "engagement", 1 << 14).value();
+  const auto engagement = verify::decode_engagement(bytes, "engagement").value();
+  EXPECT_EQ(train_run(train_request(engagement, "second")).error().code, ErrorCode::kUsage);
+}
+
+TEST_F(Engaged, OfTwoRunsThatBeginAtOnceOneIsSigned) {
+  const verify::Engagement engagement = *accept_offer(accept_request(offer()))->engagement;
+  std::atomic<bool> stop{true};
+  TrainRequest request = train_request(engagement, "first");
+  request.stop = &stop;
+  ASSERT_TRUE(train_run(request));
+  // A second folder that was made before the first was noted: nothing in it is signed, and nothing will be.
+  TrainRequest second = train_request(engagement, "second");
+  second.stop = &stop;
+  second.home = "";
+  fs::remove_all(folder_ / "second");
+  {
+    auto writer = bundle::BundleWriter::create(second.out, as_bytes(train::job_to_toml(job_)), engagement,
+                                               transcript_rules(job_), key(2));
+    ASSERT_TRUE(writer);
+  }
+  second.home = folder_ / "trainer";
+  EXPECT_EQ(resume_run(second).error().code, ErrorCode::kUsage);
+  stop = false;
+  EXPECT_TRUE(resume_run(request));
+}
+
+TEST(JobPaths, AreTakenOutAndPutBack) {
+  train::Job job = small_job();
+  job.data.path = "/a";
+  job.data.labels_path = "/b";
+  job.data.test_files = {"/c", "/d"};
+  job.salt_path = "/s";
+  const train::JobPaths paths = train::paths_of(job);
+  const train::Job bare = train::without_paths(job);
+  EXPECT_EQ(train::paths_of(bare), train::JobPaths{});
+  EXPECT_EQ(train::job_digest(bare), train::job_digest(job));
+  EXPECT_EQ(train::paths_of(train::with_paths(bare, paths)), paths);
+  // Whoever names data anew names all of them; a salt stays the salt.
+  train::Job named = bare;
+  named.data.path = "/other";
+  train::JobPaths expected;
+  expected.path = "/other";
+  expected.salt = "/s";
+  EXPECT_EQ(train::paths_of(train::with_paths(named, paths)), expected);
+}
+
+}  // namespace
+}  // namespace isobit::run

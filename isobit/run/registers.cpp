@@ -1,0 +1,149 @@
+#include "isobit/run/registers.h"
+
+#include <algorithm>
+
+#include "isobit/base/new_file.h"
+#include "isobit/base/text.h"
+#include "isobit/verify/object.h"
+
+namespace isobit::run {
+namespace {
+
+constexpr uint32_t kVersion = 1;
+constexpr uint64_t kMaxEntryBytes = 1 << 20;
+constexpr uint64_t kMaxPathBytes = 1 << 14;
+constexpr uint64_t kMaxPaths = 1 << 10;
+
+fs::path entry_path(const fs::path& home, const char* kind, const commit::RunId& run_id) {
+  return home / kind / to_hex(run_id);
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(fs::symlink_status(path, ignored));
+}
+
+// Bytes that rotted must not accuse anybody: a checksum follows the entry.
+Bytes sealed(ByteWriter entry) {
+  const commit::Digest sum = commit::sha256(entry.view());
+  entry.fixed(sum);
+  return entry.take();
+}
+
+Expected<Bytes> read_entry(const fs::path& path) {
+  ISOBIT_TRY(Bytes bytes, read_file(path, kMaxEntryBytes));
+  const size_t sum = sizeof(commit::Digest);
+  const size_t size = bytes.size() < sum ? 0 : bytes.size() - sum;
+  const commit::Digest found = commit::sha256(ByteView(bytes).first(size));
+  if (bytes.size() < sum || !std::equal(found.begin(), found.end(), bytes.begin() + static_cast<ptrdiff_t>(size))) {
+    return unreadable(text_of(path.string(),
+                              ": is damaged: its checksum is not that of its bytes; restore it from a "
+                              "backup of your keys"));
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+// Makes the entry; false when there is one already.
+Expected<bool> make_entry(const fs::path& path, ByteWriter entry) {
+  if (is_there(path)) return false;
+  const Bytes bytes = sealed(std::move(entry));
+  ISOBIT_RETURN_IF_ERROR(make_folder(path.parent_path()));
+  const Status made = create_file_durably(path, bytes, 0600);
+  if (made) return true;
+  if (is_there(path)) return false;  // somebody was faster
+  return tl::unexpected<Error>(made.error());
+}
+
+void write_texts(ByteWriter& writer, const std::vector<std::string>& texts) {
+  writer.u64(texts.size());
+  for (const std::string& text : texts) writer.text(text);
+}
+
+Expected<std::vector<std::string>> read_texts(ByteReader& reader, const char* field) {
+  ISOBIT_TRY(const uint64_t count, reader.u64(field));
+  if (count > kMaxPaths) return reader.fail(field, text_of("found ", count, ", expected at most ", kMaxPaths));
+  std::vector<std::string> texts;
+  for (uint64_t i = 0; i < count; ++i) {
+    ISOBIT_TRY(std::string text, reader.text(field, kMaxPathBytes));
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+ByteWriter encode(const BegunRun& run) {
+  ByteWriter writer;
+  verify::write_frame(writer, "isobit.begun", kVersion);
+  writer.text(run.folder.string());
+  const train::JobPaths& p = run.paths;
+  for (const std::string* path : {&p.path, &p.labels_path, &p.test_path, &p.test_labels_path, &p.salt}) {
+    writer.text(*path);
+  }
+  write_texts(writer, p.files);
+  write_texts(writer, p.test_files);
+  return writer;
+}
+
+Expected<BegunRun> decode_begun(ByteView bytes, const std::string& what) {
+  ByteReader reader(bytes, what);
+  ISOBIT_RETURN_IF_ERROR(verify::read_frame(reader, "isobit.begun", kVersion));
+  BegunRun run;
+  ISOBIT_TRY(run.folder, reader.text("folder", kMaxPathBytes));
+  train::JobPaths& p = run.paths;
+  for (std::string* path : {&p.path, &p.labels_path, &p.test_path, &p.test_labels_path, &p.salt}) {
+    ISOBIT_TRY(*path, reader.text("path", kMaxPathBytes));
+  }
+  ISOBIT_TRY(p.files, read_texts(reader, "files"));
+  ISOBIT_TRY(p.test_files, read_texts(reader, "test_files"));
+  ISOBIT_RETURN_IF_ERROR(reader.finish());
+  return run;
+}
+
+}  // namespace
+
+Expected<std::optional<BegunRun>> find_begun(const fs::path& home, const commit::RunId& run_id) {
+  const fs::path path = entry_path(home, "begun", run_id);
+  if (!is_there(path)) return std::nullopt;
+  ISOBIT_TRY(const Bytes bytes, read_entry(path));
+  ISOBIT_TRY(BegunRun run, decode_begun(bytes, path.string()));
+  return run;
+}
+
+Status note_begun(const fs::path& home, const commit::RunId& run_id, const BegunRun& run) {
+  ISOBIT_TRY(const bool made, make_entry(entry_path(home, "begun", run_id), encode(run)));
+  if (made) return {};
+  ISOBIT_TRY(const auto other, find_begun(home, run_id));
+  if (other && other->folder == run.folder) return {};
+  return usage_error(text_of("run id ", to_hex(run_id), ": a run has begun under it",
+                             other ? text_of(" in ", other->folder.string()) : "",
+                             "; a run id stands for one run: continue that one with --resume, or ask the client for a "
+                             "new offer"));
+}
+
+Status note_offered(const fs::path& home, const commit::RunId& run_id, const commit::Digest& job_root) {
+  ByteWriter writer;
+  verify::write_frame(writer, "isobit.offered", kVersion);
+  writer.fixed(job_root);
+  ISOBIT_TRY(const bool made, make_entry(entry_path(home, "offered", run_id), std::move(writer)));
+  if (made) return {};
+  return usage_error(text_of("run id ", to_hex(run_id), ": was offered before; a run id stands for one run"));
+}
+
+Expected<commit::Digest> note_judged(const fs::path& home, const commit::PublicKey& client, const commit::RunId& run_id,
+                                     const commit::Digest& transcript_root) {
+  // By client: a stranger who learns a run id must not be able to speak for it.
+  const fs::path path = home / "judged" / commit::hex_of(client) / to_hex(run_id);
+  ByteWriter writer;
+  verify::write_frame(writer, "isobit.judged", kVersion);
+  writer.fixed(transcript_root);
+  ISOBIT_TRY(const bool made, make_entry(path, std::move(writer)));
+  if (made) return transcript_root;
+  ISOBIT_TRY(const Bytes bytes, read_entry(path));
+  ByteReader reader(bytes, path.string());
+  ISOBIT_RETURN_IF_ERROR(verify::read_frame(reader, "isobit.judged", kVersion));
+  ISOBIT_TRY(const commit::Digest first, commit::read_digest(reader, "transcript_root"));
+  ISOBIT_RETURN_IF_ERROR(reader.finish());
+  return first;
+}
+
+}  // namespace isobit::run

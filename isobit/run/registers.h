@@ -1,0 +1,35 @@
+// What one has begun, offered and judged, by run id, in one's own folder of keys (docs/formats/home.md): a run id
+// stands for one run, and only a memory that outlives the process can see to that. Each entry is a file that appears
+// whole or not at all and is never changed; two processes cannot both make one.
+#pragma once
+
+#include <optional>
+
+#include "isobit/base/file.h"
+#include "isobit/commit/hash.h"
+#include "isobit/commit/signature.h"
+#include "isobit/train/job_paths.h"
+
+namespace isobit::run {
+
+// A trainer's: the run that was begun under a run id.
+struct BegunRun {
+  fs::path folder;  // absolute, when it began
+  train::JobPaths paths;
+  bool operator==(const BegunRun&) const = default;
+};
+// None when no run has begun under this id. kUnreadable: the entry is damaged.
+Expected<std::optional<BegunRun>> find_begun(const fs::path& home, const commit::RunId& run_id);
+// Durable before it returns. kUsage, with the folder of the other run, when one has begun under this id; not when it is
+// this very one.
+Status note_begun(const fs::path& home, const commit::RunId& run_id, const BegunRun& run);
+
+// A client's: that it has offered the run id, for this job. kUsage when it has done so before.
+Status note_offered(const fs::path& home, const commit::RunId& run_id, const commit::Digest& job_root);
+
+// An auditor's: the transcript that a trainer signed as finished under the client's run id. Returns the transcript root
+// that was judged first: another one than `transcript_root` means two finished runs under one id.
+Expected<commit::Digest> note_judged(const fs::path& home, const commit::PublicKey& client, const commit::RunId& run_id,
+                                     const commit::Digest& transcript_root);
+
+}  // namespace isobit::run

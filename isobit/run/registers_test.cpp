@@ -1,0 +1,150 @@
+#include "isobit/run/registers.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "isobit/run/keys.h"
+#include "isobit/run/testing.h"
+
+namespace isobit::run {
+namespace {
+
+using testing::Folder;
+
+commit::RunId run_id(uint8_t fill) {
+  commit::RunId id{};
+  id.fill(fill);
+  return id;
+}
+
+commit::Digest digest(uint8_t fill) {
+  commit::Digest d{};
+  d.fill(fill);
+  return d;
+}
+
+TEST(Registers, ARunIdIsBegunOnce) {
+  Folder folder("begun");
+  const fs::path home = folder / "home";
+  const BegunRun run{"/runs/a \"b\"\n", {"/data/x", "", "/t", "", {"/f1", "/f2"}, {"/g"}, "/salt"}};
+  EXPECT_FALSE(find_begun(home, run_id(1)).value());
+  ASSERT_TRUE(note_begun(home, run_id(1), run));
+  EXPECT_EQ(find_begun(home, run_id(1)).value(), run);
+  EXPECT_FALSE(find_begun(home, run_id(2)).value());
+  EXPECT_TRUE(note_begun(home, run_id(1), run)) << "the very same run, killed before its first head";
+  const Status other = note_begun(home, run_id(1), {"/runs/b", {}});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, ErrorCode::kUsage);
+  EXPECT_NE(other.error().message.find("/runs/a"), std::string::npos) << other.error().message;
+  EXPECT_EQ(find_begun(home, run_id(1)).value(), run) << "an entry is never changed";
+}
+
+TEST(Registers, OfAllWhoTryAtOnceOneBegins) {
+  Folder folder("race");
+  for (uint8_t round = 0; round < 20; ++round) {
+    std::atomic<int> begun{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&, i] {
+        begun += note_begun(folder / "home", run_id(round), {text_of("/runs/", i), {}}).has_value();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(begun.load(), 1);
+  }
+}
+
+TEST(Registers, ARunIdIsOfferedOnce) {
+  Folder folder("offered");
+  EXPECT_TRUE(note_offered(folder / "home", run_id(1), digest(1)));
+  EXPECT_EQ(note_offered(folder / "home", run_id(1), digest(1)).error().code, ErrorCode::kUsage);
+  EXPECT_TRUE(note_offered(folder / "home", run_id(2), digest(1)));
+}
+
+TEST(Registers, TheFirstTranscriptJudgedStays) {
+  Folder folder("judged");
+  const fs::path home = folder / "home";
+  const commit::PublicKey client = testing::key(1).public_key(), other = testing::key(2).public_key();
+  EXPECT_EQ(note_judged(home, client, run_id(1), digest(1)).value(), digest(1));
+  EXPECT_EQ(note_judged(home, client, run_id(1), digest(1)).value(), digest(1));
+  EXPECT_EQ(note_judged(home, client, run_id(1), digest(2)).value(), digest(1));
+  EXPECT_EQ(note_judged(home, client, run_id(2), digest(2)).value(), digest(2));
+  EXPECT_EQ(note_judged(home, other, run_id(1), digest(3)).value(), digest(3)) << "another client's run ids are others";
+}
+
+TEST(Registers, DamageIsSaidAndAccusesNobody) {
+  Folder folder("damage");
+  const fs::path home = folder / "home";
+  const commit::PublicKey client = testing::key(1).public_key();
+  ASSERT_TRUE(note_judged(home, client, run_id(1), digest(1)));
+  ASSERT_TRUE(note_begun(home, run_id(1), {"/runs/a", {}}));
+  for (const fs::path& entry :
+       {home / "judged" / commit::hex_of(client) / to_hex(run_id(1)), home / "begun" / to_hex(run_id(1))}) {
+    const Bytes good = read_file(entry, 1 << 20).value();
+    const auto notes = [&] {
+      const auto judged = note_judged(home, client, run_id(1), digest(1));
+      const auto begun = find_begun(home, run_id(1));
+      return !judged ? judged.error() : !begun ? begun.error() : Error{ErrorCode::kUsage, "found nothing wrong"};
+    };
+    for (size_t bit = 0; bit < good.size() * 8; ++bit) {
+      Bytes bad = good;
+      bad[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+      ASSERT_TRUE(write_file_durably(entry, bad));
+      const Error error = notes();
+      ASSERT_EQ(error.code, ErrorCode::kUnreadable) << bit << error.message;
+      EXPECT_NE(error.message.find(entry.string()), std::string::npos) << error.message;
+    }
+    ASSERT_TRUE(write_file_durably(entry, {}));
+    EXPECT_EQ(notes().code, ErrorCode::kUnreadable);
+    ASSERT_TRUE(write_file_durably(entry, good));
+  }
+}
+
+TEST(Keys, NothingComesFromTheCurrentFolder) {
+  std::map<std::string, std::string> set;
+  const auto folder = [&](const std::string& named = "") {
+    return key_folder(named, [&](const char* name) { return set[name]; });
+  };
+  const auto complains = [&](const char* says) {
+    const auto found = folder();
+    EXPECT_FALSE(found);
+    if (found) return false;
+    EXPECT_EQ(found.error().code, ErrorCode::kUsage);
+    return found.error().message.find(says) != std::string::npos &&
+           found.error().message.find("ISOBIT_HOME") != std::string::npos;
+  };
+  EXPECT_TRUE(complains("Neither"));
+  EXPECT_EQ(folder("mine").value(), "mine");
+  set = {{"HOME", "."}};
+  EXPECT_TRUE(complains("HOME: found '.', expected an absolute path"));
+  set = {{"HOME", "/h"}};
+  EXPECT_EQ(folder().value(), "/h/.config/isobit");
+  set["XDG_CONFIG_HOME"] = "config";
+  EXPECT_TRUE(complains("XDG_CONFIG_HOME: found 'config'"));
+  set["XDG_CONFIG_HOME"] = "/c";
+  EXPECT_EQ(folder().value(), "/c/isobit");
+  set["ISOBIT_HOME"] = "/i";
+  EXPECT_EQ(folder().value(), "/i");
+}
+
+TEST(Keys, AreMadeOnceAndBelongTogether) {
+  Folder folder("own_key");
+  const fs::path home = folder / "home";
+  EXPECT_EQ(existing_key(home, "trainer").error().code, ErrorCode::kUnreadable);
+  const OwnKey made = own_key(home, "trainer").value();
+  EXPECT_TRUE(made.created);
+  const OwnKey again = own_key(home, "trainer").value();
+  EXPECT_FALSE(again.created);
+  EXPECT_EQ(again.key.public_key(), made.key.public_key());
+  EXPECT_EQ(existing_key(home, "trainer")->public_key(), made.key.public_key());
+  ASSERT_TRUE(own_key(home, "client"));
+  fs::copy_file(home / "client.pub", home / "trainer.pub", fs::copy_options::overwrite_existing);
+  const auto mixed = own_key(home, "trainer");
+  ASSERT_FALSE(mixed);
+  EXPECT_EQ(mixed.error().code, ErrorCode::kUnreadable);
+  EXPECT_NE(mixed.error().message.find("trainer.pub"), std::string::npos) << mixed.error().message;
+}
+
+}  // namespace
+}  // namespace isobit::run

@@ -1,0 +1,54 @@
+#include "isobit/train/job_paths.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace isobit::train {
+namespace {
+
+std::string absolute(const std::string& path) {
+  return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
+}
+
+std::vector<std::string> absolute(std::vector<std::string> paths) {
+  for (std::string& path : paths) path = absolute(path);
+  return paths;
+}
+
+}  // namespace
+
+bool JobPaths::names_data() const {
+  const auto named = [](const std::string& p) { return !p.empty(); };
+  return named(path) || named(labels_path) || named(test_path) || named(test_labels_path) || !files.empty() ||
+         !test_files.empty();
+}
+
+JobPaths paths_of(const Job& job) {
+  const data::DataConfig& d = job.data;
+  return {absolute(d.path),  absolute(d.labels_path), absolute(d.test_path),  absolute(d.test_labels_path),
+          absolute(d.files), absolute(d.test_files),  absolute(job.salt_path)};
+}
+
+Job without_paths(Job job) {
+  data::DataConfig& d = job.data;
+  d.path = d.labels_path = d.test_path = d.test_labels_path = job.salt_path = "";
+  d.files.clear();
+  d.test_files.clear();
+  return job;
+}
+
+Job with_paths(Job job, const JobPaths& paths) {
+  data::DataConfig& d = job.data;
+  if (!paths_of(job).names_data()) {
+    d.path = paths.path;
+    d.labels_path = paths.labels_path;
+    d.test_path = paths.test_path;
+    d.test_labels_path = paths.test_labels_path;
+    d.files = paths.files;
+    d.test_files = paths.test_files;
+  }
+  if (job.salt_path.empty()) job.salt_path = paths.salt;
+  return job;
+}
+
+}  // namespace isobit::train

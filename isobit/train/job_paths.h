@@ -1,0 +1,31 @@
+// Where the data of a job lie on one machine: no part of what fixes the result, and nobody else's business.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "isobit/train/job.h"
+
+namespace isobit::train {
+
+// As in DataConfig and Job::salt_path; empty fields are not named.
+struct JobPaths {
+  std::string path, labels_path, test_path, test_labels_path;
+  std::vector<std::string> files, test_files;
+  std::string salt;
+  bool operator==(const JobPaths&) const = default;
+  // Whether data are named; the salt is apart from them.
+  bool names_data() const;
+};
+
+// Those of the job, absolute.
+JobPaths paths_of(const Job& job);
+
+// The same job and no paths: what may be published.
+Job without_paths(Job job);
+
+// Fills in what the job does not name: all paths of the data when it names none of them, and the salt when it names
+// none. So whoever names data anew names all of them.
+Job with_paths(Job job, const JobPaths& paths);
+
+}  // namespace isobit::train
