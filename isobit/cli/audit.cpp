@@ -6,6 +6,7 @@
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/log_report.h"
+#include "isobit/cli/own_files.h"
 #include "isobit/run/audit_run.h"
 #include "isobit/run/keys.h"
 
@@ -14,15 +15,33 @@ namespace isobit::cli {
 namespace {
 
 struct Options {
-  std::string run, platform = "ordered", client_key, key_folder, seed;
+  std::string run, platform = "ordered", client_key, engagement, job, data, key_folder, seed;
   std::vector<std::string> overrides;
   std::optional<uint64_t> from, sample;
 };
 
-Expected<commit::PublicKey> client_of(const std::string& file, const std::string& folder) {
-  if (!file.empty()) return commit::read_public_key(file);
-  ISOBIT_TRY(const fs::path home, run::key_folder(folder, environment));
-  return run::pinned_client(home);
+// Whom the auditor trusts and what it wants: an engagement names both.
+Status read_wanted(const Options& o, run::AuditRequest& request) {
+  ISOBIT_TRY(request.home, run::key_folder(o.key_folder, environment));
+  request.overrides = with_data_path(o.overrides, o.data);
+  if (!o.job.empty()) {
+    ISOBIT_TRY(request.job, train::load_job(o.job, request.overrides));
+  }
+  if (!o.client_key.empty()) {
+    ISOBIT_TRY(request.client, commit::read_public_key(o.client_key));
+  }
+  if (o.engagement.empty()) {
+    if (!o.client_key.empty()) return {};
+    ISOBIT_TRY(request.client, run::pinned_client(request.home));
+    return {};
+  }
+  ISOBIT_TRY(const Bytes bytes, read_file(o.engagement, kMaxSmallFile));
+  ISOBIT_TRY(const verify::Engagement engagement, verify::decode_engagement(bytes, o.engagement));
+  const commit::PublicKey& client = engagement.terms.client_key;
+  ISOBIT_RETURN_IF_ERROR(verify::verify_engagement(engagement, o.client_key.empty() ? client : request.client));
+  request.client = client;
+  request.terms = engagement.terms;
+  return {};
 }
 
 nlohmann::ordered_json difference_json(const std::optional<verify::FirstDifference>& d) {
@@ -90,13 +109,12 @@ Expected<int> run(const Options& o, Console& console) {
   run::AuditRequest request;
   request.run = o.run;
   ISOBIT_TRY(request.platform, platform::parse_platform(o.platform));
-  ISOBIT_TRY(request.client, client_of(o.client_key, o.key_folder));
+  ISOBIT_RETURN_IF_ERROR(read_wanted(o, request));
   if (o.from && o.sample) return usage_error("audit: --from and --sample exclude each other");
   if (!o.seed.empty() && !o.sample) return usage_error("audit: --seed goes with --sample");
   if (o.sample && *o.sample == 0) return usage_error("audit: --sample 0 checks nothing");
   request.from_step = o.from;
   request.sample = o.sample;
-  request.overrides = o.overrides;
   if (o.sample) {
     if (o.seed.empty()) {
       request.sample_seed.resize(32);
@@ -141,13 +159,18 @@ void add_audit(Commands& commands) {
   Command& c = commands.add("audit", "replay a run on this machine and compare every commitment; verdict",
                             "  isobit audit digits.run\n"
                             "  isobit audit digits.run --platform ordered@portable/1t\n"
-                            "  isobit audit theirs.run --client-key client.pub --set data.path=/my/mnist\n"
+                            "  isobit audit theirs.run --engagement engagement --job job.toml\n"
+                            "  isobit audit theirs.run --client-key client.pub --data /my/mnist\n"
                             "  isobit audit digits.run --sample 5\n");
   c.positional("RUN", o->run, "folder of the run");
   c.option("-p,--platform", "P", o->platform, "where to replay it (default: ordered, see 'isobit platforms')");
   c.option("--client-key", "FILE", o->client_key,
            "public key of the client whose engagement counts (default: your own)");
-  c.option("--keys", "FOLDER", o->key_folder, "folder of your own keys (default: $ISOBIT_HOME or ~/.config/isobit)");
+  c.option("--engagement", "FILE", o->engagement,
+           "the client's copy of the engagement, never the trainer's: its client key is trusted, its terms are wanted");
+  c.option("--job", "JOB.toml", o->job, "the job that is wanted, with your own copy of the data");
+  c.option("--data", "PATH", o->data, "where your copy of the data lies, like --set data.path=PATH");
+  c.option("--keys", "FOLDER", o->key_folder, kKeysHelp);
   c.option("--from", "STEP", o->from, "begin at the checkpoint of this step instead of the initial state");
   c.option("--sample", "N", o->sample, "replay N intervals drawn at random instead of all");
   c.option("--seed", "HEX", o->seed, "draw the sample from this seed (default: the system's randomness)");

@@ -24,7 +24,8 @@ struct Options {
 Expected<run::Weights> weights_of(const Options& o, ThreadPool& pool) {
   if (o.weights.empty()) {
     ISOBIT_TRY(const auto client, trusted_client(o.trust));
-    return run::read_run_weights({o.source, client, o.overrides}, o.step, pool);
+    return run::read_run_weights({o.source, client, o.overrides, std::nullopt, home_of(o.trust), std::nullopt}, o.step,
+                                 pool);
   }
   if (o.step) return usage_error("eval: --step names a checkpoint of a run; with --weights there is none");
   run::Weights weights;

@@ -20,6 +20,8 @@ Expected<std::optional<commit::PublicKey>> trusted_client(const Trust& trust) {
   return run::pinned_client(*folder);
 }
 
+fs::path home_of(const Trust& trust) { return run::key_folder(trust.key_folder, environment).value_or(fs::path()); }
+
 void note_unpinned(bool client_pinned, Console& console) {
   if (client_pinned) return;
   console.note("signatures checked against the run's own keys: name the client that you trust with --client-key");

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "isobit/base/file.h"
 #include "isobit/cli/command.h"
 #include "isobit/commit/signature.h"
 
@@ -19,6 +20,9 @@ void add_trust_options(Command& command, Trust& trust);
 // The key of --client-key, else one's own; none where there is neither. A file that was named and cannot be read is an
 // error.
 Expected<std::optional<commit::PublicKey>> trusted_client(const Trust& trust);
+
+// The folder of one's own keys and registers; empty where there is none.
+fs::path home_of(const Trust& trust);
 
 // Says it plainly where nobody's key was trusted.
 void note_unpinned(bool client_pinned, Console& console);

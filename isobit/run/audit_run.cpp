@@ -7,6 +7,7 @@
 #include "isobit/formats/safetensors.h"
 #include "isobit/run/job_root.h"
 #include "isobit/run/open_run.h"
+#include "isobit/run/registers.h"
 #include "isobit/run/static_checks.h"
 
 namespace isobit::run {
@@ -180,12 +181,28 @@ Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::
   return verdict;
 }
 
+// A run id stands for one run: who signs two finished ones under it has signed evidence against itself.
+Expected<std::optional<verify::AuditVerdict>> judged_otherwise(const AuditRequest& request,
+                                                               const bundle::BundleReader& reader) {
+  if (request.home.empty()) return std::nullopt;
+  const commit::Digest root = reader.transcript().transcript_root();
+  const commit::RunId& run_id = reader.engagement().terms.run_id;
+  ISOBIT_TRY(const commit::Digest first, note_judged(request.home, request.client, run_id, root));
+  if (first == root) return std::nullopt;
+  return verify::rejected_verdict(
+      verify::Part::kStructure,
+      text_of("another finished run was judged under the run id ", to_hex(run_id), ": its transcript root is ",
+              commit::hex_of(first), ", that of this one ", commit::hex_of(root),
+              "; a trainer signs one run under a run id: keep both, and 'isobit verify A B' makes evidence of them"));
+}
+
 }  // namespace
 
 Expected<AuditSummary> audit_run(const AuditRequest& request) {
   AuditSummary summary;
   summary.platform = request.platform.text();
-  const auto opened = open_run({request.run, request.client, request.overrides});
+  const auto opened =
+      open_run({request.run, request.client, request.overrides, request.job, request.home, request.terms});
   if (!opened) {
     if (opened.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(opened.error());
     summary.verdict = verify::rejected_verdict(verify::Part::kStructure, opened.error().message);
@@ -194,6 +211,11 @@ Expected<AuditSummary> audit_run(const AuditRequest& request) {
   const bundle::BundleReader& reader = opened->reader;
   ISOBIT_RETURN_IF_ERROR(reader.require_finished());
 
+  ISOBIT_TRY(const auto other, judged_otherwise(request, reader));
+  if (other) {
+    summary.verdict = *other;
+    return summary;
+  }
   const train::Job& job = opened->job;
   platform::Engine engine(request.platform);
   ISOBIT_TRY(const Session session, open_session(job, engine));

@@ -8,7 +8,9 @@
 #include "isobit/commit/signature.h"
 #include "isobit/platform/platform.h"
 #include "isobit/run/step_logs.h"
+#include "isobit/train/job.h"
 #include "isobit/verify/auditor.h"
+#include "isobit/verify/engagement.h"
 
 namespace isobit::run {
 
@@ -16,9 +18,13 @@ struct AuditRequest {
   fs::path run;
   commit::PublicKey client;  // pinned by the auditor
   platform::Platform platform;
-  std::vector<std::string> overrides;  // where the auditor's own copy of the data lies: data.path=...
-  std::optional<uint64_t> from_step;   // replay from the checkpoint of this step
-  std::optional<uint64_t> sample;      // replay this many intervals, drawn with sample_seed
+  // Where the auditor's own copy of the data lies, which job is wanted and under which terms: as in OpenRequest.
+  std::vector<std::string> overrides;
+  std::optional<train::Job> job;
+  std::optional<verify::EngagementTerms> terms;
+  fs::path home;                      // of the auditor's registers; empty: nothing is looked up or noted down
+  std::optional<uint64_t> from_step;  // replay from the checkpoint of this step
+  std::optional<uint64_t> sample;     // replay this many intervals, drawn with sample_seed
   Bytes sample_seed;
   std::function<void(uint64_t done, uint64_t total)> progress;
   std::function<double()> seconds;  // a clock, for AuditSummary::step_seconds

@@ -181,10 +181,12 @@ class Measurement {
   }
 
   // kRejected unless the run is accepted whole.
-  Expected<Measured> audit(const std::string& what, const platform::Platform& p, const fs::path& run) const {
+  Expected<Measured> audit(const std::string& what, const train::Job& job, const platform::Platform& p,
+                           const fs::path& run) const {
     AuditRequest request;
     request.run = run;
     request.client = keys_.client.public_key();
+    request.job = job;
     request.platform = p;
     request.seconds = clock_of(p);
     return in_child(what + ", audit", p, [&]() -> Expected<Bytes> {
@@ -211,7 +213,7 @@ class Measurement {
     c.test_rows = trained.n[kRows];
     c.test_top1 = trained.n[kTop1];
     if (is_audited(c.name)) {
-      ISOBIT_TRY(const Measured audited, audit(what, e.auditor, run));
+      ISOBIT_TRY(const Measured audited, audit(what, job, e.auditor, run));
       describe(trained, audited, c);
       if (c.name == "ovt") {
         ISOBIT_TRY(c.forgeable, movable_share(job, e.auditor));
@@ -274,7 +276,7 @@ class Measurement {
     ISOBIT_TRY(const Measured trained, train(what, job, e.trainer, run));
     e.trainer_seconds.push_back(trained.seconds / static_cast<double>(trained.n[kSteps]));
     Expected<Measured> second =
-        is_audited(e.cost.name) ? audit(what, e.auditor, run) : train(what, job, e.auditor, other);
+        is_audited(e.cost.name) ? audit(what, job, e.auditor, run) : train(what, job, e.auditor, other);
     ISOBIT_TRY(const Measured audited, std::move(second));
     e.auditor_seconds.push_back(audited.seconds / static_cast<double>(audited.n[kSteps]));
     fs::remove_all(run);

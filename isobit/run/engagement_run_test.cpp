@@ -216,6 +216,86 @@ TEST_F(Engaged, OfTwoRunsThatBeginAtOnceOneIsSigned) {
   EXPECT_TRUE(resume_run(request));
 }
 
+TEST_F(Engaged, PathsStayAtHome) {
+  const fs::path data = folder_ / "text.bin";
+  ASSERT_TRUE(write_file_durably(data, as_bytes(std::string(4000, 'x') + "the quick brown fox")));
+  train::Job job = small_job({"job.steps=3"});
+  job.model.builder = "gpt";
+  job.model.layers = 1;
+  job.model.heads = 1;
+  job.model.channels = 16;
+  job.data = {};
+  job.data.dataset = "text";
+  job.data.path = data.string();
+  job.data.context = 8;
+  TrainRequest request = train_request({}, "run");
+  request.engagement.reset();
+  request.client = key(1);
+  request.job = job;
+  std::atomic<bool> stop{true};
+  request.stop = &stop;
+  ASSERT_TRUE(train_run(request));
+  stop = false;
+  for (const auto& entry : fs::recursive_directory_iterator(request.out)) {
+    if (!entry.is_regular_file()) continue;
+    const Bytes bytes = read_file(entry.path(), 1 << 26).value();
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    EXPECT_EQ(text.find(data.string()), std::string_view::npos) << entry.path();
+  }
+  TrainRequest elsewhere = request;
+  elsewhere.home = folder_ / "another home";
+  EXPECT_EQ(resume_run(elsewhere).error().code, ErrorCode::kUnreadable) << "who has not noted the paths must name them";
+  const auto resumed = resume_run(request);
+  EXPECT_TRUE(resumed) << resumed.error().message;
+
+  // An audit takes the paths of an own run from the register, of anybody's from who audits, of a stranger's never.
+  AuditRequest audit = testing::audit_request(request.out);
+  EXPECT_EQ(audit_run(audit).error().code, ErrorCode::kUnreadable);
+  audit.home = request.home;
+  EXPECT_EQ(audit_run(audit).error().code, ErrorCode::kUnreadable) << "the trainer's key is not this home's";
+  ASSERT_TRUE(commit::write_public_key(request.home / "trainer.pub", key(2).public_key()));
+  EXPECT_TRUE(audit_run(audit)->verdict.accepted());
+  AuditRequest named = testing::audit_request(request.out);
+  named.overrides = {text_of("data.path=\"", data.string(), "\"")};
+  EXPECT_TRUE(audit_run(named)->verdict.accepted());
+  named.overrides.clear();
+  named.job = job;
+  EXPECT_TRUE(audit_run(named)->verdict.accepted());
+  named.job->seed += 1;
+  const auto other_job = audit_run(named);
+  EXPECT_FALSE(other_job->verdict.accepted());
+  EXPECT_NE(other_job->verdict.reason.find("another job"), std::string::npos) << other_job->verdict.reason;
+}
+
+TEST_F(Engaged, AnAuditWantsTheClientsTermsAndOneRunForARunId) {
+  const verify::Engagement engagement = *accept_offer(accept_request(offer()))->engagement;
+  ASSERT_TRUE(train_run(train_request(engagement, "run")));
+  AuditRequest audit = testing::audit_request(folder_ / "run");
+  audit.terms = engagement.terms;
+  audit.home = folder_ / "auditor";
+  EXPECT_TRUE(audit_run(audit)->verdict.accepted());
+  EXPECT_TRUE(audit_run(audit)->verdict.accepted()) << "the same run may be judged again";
+  // The same client and job, and the terms of another offer: a run delivered twice.
+  audit.terms = offer().terms;
+  const auto replayed = audit_run(audit);
+  EXPECT_FALSE(replayed->verdict.accepted());
+  EXPECT_NE(replayed->verdict.reason.find("'run_id'"), std::string::npos) << replayed->verdict.reason;
+  audit.terms = engagement.terms;
+  audit.terms->head_every += 1;
+  EXPECT_NE(audit_run(audit)->verdict.reason.find("'terms'"), std::string::npos);
+  // A second finished run under the run id, by a trainer who has no register; dishonest, so that it differs.
+  TrainRequest second = train_request(engagement, "second");
+  second.home = "";
+  second.tamper_at_end = [](std::vector<NamedTensor>& state) { state.front().tensor.span<float>()[0] += 1; };
+  ASSERT_TRUE(train_run(second));
+  audit.terms = engagement.terms;
+  audit.run = folder_ / "second";
+  const auto twice = audit_run(audit);
+  EXPECT_FALSE(twice->verdict.accepted());
+  EXPECT_EQ(twice->verdict.steps_checked, 0u);
+  EXPECT_NE(twice->verdict.reason.find("isobit verify A B"), std::string::npos) << twice->verdict.reason;
+}
+
 TEST(JobPaths, AreTakenOutAndPutBack) {
   train::Job job = small_job();
   job.data.path = "/a";

@@ -6,15 +6,60 @@
 #include "isobit/platform/memory.h"
 #include "isobit/run/job_root.h"
 #include "isobit/run/job_size.h"
+#include "isobit/run/registers.h"
 #include "isobit/train/job_digest.h"
+#include "isobit/train/job_paths.h"
 
 namespace isobit::run {
 namespace {
 
-Expected<train::Job> parse(const bundle::BundleFront& front, const std::vector<std::string>& overrides) {
+// Without the paths that it may name: they are for nobody else to open.
+Expected<train::Job> parse(const bundle::BundleFront& front) {
   const Bytes& bytes = front.job_toml();
   const std::string_view toml(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return train::parse_job(toml, (front.folder() / bundle::kJobFile).string(), "", overrides);
+  ISOBIT_TRY(train::Job job, train::parse_job(toml, (front.folder() / bundle::kJobFile).string(), ""));
+  return train::without_paths(std::move(job));
+}
+
+// The paths of an own run, noted when it began; none of a stranger's.
+Expected<std::optional<train::JobPaths>> own_paths(const bundle::BundleFront& front, const fs::path& home) {
+  const fs::path trainer = home / "trainer.pub";
+  std::error_code ignored;
+  if (home.empty() || !fs::exists(trainer, ignored)) return std::nullopt;
+  ISOBIT_TRY(const commit::PublicKey own, commit::read_public_key(trainer));
+  if (front.engagement().trainer_key != own) return std::nullopt;
+  ISOBIT_TRY(const auto begun, find_begun(home, front.engagement().terms.run_id));
+  if (!begun) return std::nullopt;
+  return begun->paths;
+}
+
+// The run's job with the reader's data.
+Expected<train::Job> with_data(const bundle::BundleFront& front, train::Job job, const OpenRequest& request) {
+  if (request.job) return *request.job;
+  if (!request.overrides.empty()) {
+    const std::string source = (front.folder() / bundle::kJobFile).string();
+    ISOBIT_TRY(job, train::parse_job(train::job_to_toml(job), source, "", request.overrides));
+  }
+  ISOBIT_TRY(const auto paths, own_paths(front, request.home));
+  return paths ? train::with_paths(std::move(job), *paths) : job;
+}
+
+// That the front is of the job and the engagement that the reader wants, where it says which.
+Status check_wanted(const bundle::BundleFront& front, const OpenRequest& request) {
+  const verify::EngagementTerms& terms = front.engagement().terms;
+  const std::string what = (front.folder() / bundle::kEngagementFile).string();
+  if (request.terms && terms != *request.terms) {
+    const bool same_id = terms.run_id == request.terms->run_id;
+    return rejected(text_of(what, ": field '", same_id ? "terms" : "run_id", "': ",
+                            same_id ? "are others than those of your engagement"
+                                    : text_of("found ", to_hex(terms.run_id), ", your engagement has ",
+                                              to_hex(request.terms->run_id), "; the run was made under another one")));
+  }
+  if (request.job && train::job_digest(*request.job) != terms.job_digest) {
+    return rejected(text_of(what, ": field 'job_digest': found ", commit::hex_of(terms.job_digest), ", your job has ",
+                            commit::hex_of(train::job_digest(*request.job)), "; the run is of another job"));
+  }
+  return {};
 }
 
 // What is wrong with the job as it stands is the fault of who signed for it.
@@ -44,7 +89,8 @@ Expected<bundle::RunLimits> run_limits(const train::Job& job) {
 
 Expected<OpenedRun> open_run(const OpenRequest& request) {
   ISOBIT_TRY(bundle::BundleFront front, bundle::BundleFront::open(request.run, {request.client}));
-  ISOBIT_TRY(train::Job job, or_rejected(parse(front, {}), front));
+  ISOBIT_RETURN_IF_ERROR(check_wanted(front, request));
+  ISOBIT_TRY(train::Job job, or_rejected(parse(front), front));
   const commit::Digest& engaged = front.engagement().terms.job_digest;
   if (train::job_digest(job) != engaged) {
     return rejected(text_of((request.run / bundle::kJobFile).string(), ": has the job digest ",
@@ -52,9 +98,7 @@ Expected<OpenedRun> open_run(const OpenRequest& request) {
                             ": another job"));
   }
   ISOBIT_TRY(const bundle::RunLimits limits, or_rejected(run_limits(job), front));
-  if (!request.overrides.empty()) {
-    ISOBIT_TRY(job, parse(front, request.overrides));
-  }
+  ISOBIT_TRY(job, with_data(front, std::move(job), request));
   ISOBIT_TRY(bundle::BundleReader reader, bundle::BundleReader::open(std::move(front), limits));
   return OpenedRun{std::move(reader), std::move(job)};
 }

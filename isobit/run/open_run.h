@@ -17,6 +17,13 @@ struct OpenRequest {
   // The client whose engagement counts. Without it signatures are checked against the keys that the run itself names.
   std::optional<commit::PublicKey> client;
   std::vector<std::string> overrides;  // of fields of the job, such as data.path
+  // Whose data: paths that a run itself names are never opened. Either the reader's own copy of the job says where they
+  // lie (the run must be of this job), or the overrides do, or, for a run whose trainer's key is one's own, the
+  // register in `home` does.
+  std::optional<train::Job> job = std::nullopt;
+  fs::path home = {};
+  // The terms that the client holds: the run must have been made under these.
+  std::optional<verify::EngagementTerms> terms = std::nullopt;
 };
 
 struct OpenedRun {

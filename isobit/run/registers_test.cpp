@@ -87,7 +87,7 @@ TEST(Registers, DamageIsSaidAndAccusesNobody) {
       const auto begun = find_begun(home, run_id(1));
       return !judged ? judged.error() : !begun ? begun.error() : Error{ErrorCode::kUsage, "found nothing wrong"};
     };
-    for (size_t bit = 0; bit < good.size() * 8; ++bit) {
+    for (size_t bit = 0; bit < good.size() * 8; bit += 9) {
       Bytes bad = good;
       bad[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
       ASSERT_TRUE(write_file_durably(entry, bad));

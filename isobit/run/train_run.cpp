@@ -233,7 +233,7 @@ Expected<TrainSummary> train_run(const TrainRequest& request) {
   platform::Engine engine(request.platform);
   ISOBIT_TRY(Session session, open_session(request.job, engine));
   ISOBIT_TRY(const verify::Engagement engagement, engagement_of(request, session));
-  const std::string toml = train::job_to_toml(session.job);
+  const std::string toml = train::job_to_toml(train::without_paths(session.job));
   ISOBIT_TRY(bundle::BundleWriter writer,
              bundle::BundleWriter::create(request.out, as_bytes(toml), engagement, transcript_rules(session.job),
                                           *request.trainer));

@@ -59,7 +59,8 @@ struct TrainSummary {
   double step_seconds = 0;  // in the steps alone, without commitments and files; 0 without a clock
 };
 
-// A new run in request.out (absent or empty). Errors: as check_trainable, BundleWriter::create,
+// A new run in request.out (absent or empty). What is published names no path of this machine; where the data lie is
+// noted in the trainer's register, for resuming and auditing. Errors: as check_trainable, BundleWriter::create,
 // open_session, note_begun and Trainer::advance.
 Expected<TrainSummary> train_run(const TrainRequest& request);
 

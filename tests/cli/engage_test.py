@@ -74,6 +74,12 @@ class Honest(Parties):
         self.client.gives("home/client.pub", self.auditor)
         audited = self.auditor.json("audit", "run", "--client-key", "client.pub")
         self.assertEqual((audited["verdict"], audited["steps_checked"]), ("accepted", STEPS))
+        self.client.gives("engagement", self.auditor)
+        for wanted in (["--engagement", "engagement"], ["--engagement", "engagement", "--job", "job.toml"],
+                       ["--client-key", "client.pub", "--job", "job.toml"],
+                       ["--client-key", "client.pub", "--engagement", "engagement"]):
+            self.assertEqual(self.auditor.json("audit", "run", *wanted)["verdict"], "accepted", wanted)
+        self.auditor.fails("audit", "run", code=3, says=["client.pub", "--client-key", "--engagement"])
         # Secret keys never leave their owner: each home has its own and no other's.
         secrets = {}
         for home in (self.client, self.trainer):
@@ -167,6 +173,44 @@ class Refused(Parties):
         rejected = self.auditor.json("audit", "run", "--client-key", "client.pub", code=1)
         self.assertEqual((rejected["verdict"], rejected["steps_checked"]), ("rejected", 0))
         self.assertIn("client_key", rejected["reason"])
+
+    def test_what_an_auditor_wants(self):
+        self.offer()
+        self.accept()
+        self.train()
+        self.client.gives("engagement", self.auditor)
+        self.client.gives("home/client.pub", self.auditor)
+
+        def reason(*options):
+            rejected = self.auditor.json("audit", "run", *options, code=1)
+            self.assertEqual((rejected["verdict"], rejected["steps_checked"]), ("rejected", 0))
+            return rejected["reason"]
+
+        self.assertIn("another job", reason("--client-key", "client.pub", "--job", "job.toml", "--set", "job.seed=9"))
+        # The client ordered a second run of the same job, and is handed the first one again.
+        self.offer(name="second")
+        self.accept("second", "second.engagement")
+        self.client.gives("second.engagement", self.auditor)
+        self.assertIn("run_id", reason("--engagement", "second.engagement"))
+        # The trainer's copy, made by the trainer with a client's key of its own.
+        self.trainer("engage", "offer", "job.toml", "--trainer", "home/trainer.pub", "--out", "forged.offer")
+        self.trainer("engage", "accept", "forged.offer", "--job", "job.toml", "--out", "forged")
+        self.trainer.gives("forged", self.auditor)
+        self.auditor.fails("audit", "run", "--client-key", "client.pub", "--engagement", "forged", code=1,
+                           says=["client_key", "client you trust"])
+        self.assertIn("client_key", reason("--engagement", "forged"))
+        good = contents(self.auditor.path())["engagement"]
+        self.write("auditor/engagement", good[:-1] + bytes([good[-1] ^ 1]))
+        self.auditor.fails("audit", "run", "--engagement", "engagement", code=1, says=["trainer_signature"])
+
+    def test_a_cheat_under_an_engagement_is_found_at_its_step(self):
+        self.offer()
+        self.accept()
+        self.trainer("cheat", "job.toml", "--kind", "rate", "--at", "10", "--engagement", "engagement", "--out", "run")
+        self.trainer.gives("run", self.auditor)
+        self.client.gives("engagement", self.auditor)
+        rejected = self.auditor.json("audit", "run", "--engagement", "engagement", code=1)
+        self.assertEqual((rejected["verdict"], rejected["first_difference"]["last_step"]), ("rejected", 10))
 
 
 class Terms(Parties):
