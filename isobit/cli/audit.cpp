@@ -55,7 +55,7 @@ nlohmann::ordered_json difference_json(const std::optional<verify::FirstDifferen
           {"found", d->found}};
 }
 
-void report(const run::AuditSummary& s, double seconds, Console& console) {
+void report(const run::AuditSummary& s, const Bytes& seed, double seconds, Console& console) {
   const verify::AuditVerdict& v = s.verdict;
   nlohmann::ordered_json document = {{"verdict", verify::name_of(v.outcome)},
                                      {"complete", v.complete},
@@ -72,6 +72,7 @@ void report(const run::AuditSummary& s, double seconds, Console& console) {
     document["sampled"] = nlohmann::ordered_json::array();
     for (const verify::Interval& i : s.sampled) document["sampled"].push_back({i.first_step, i.last_step});
     document["detection_probability"] = s.detection_probability;
+    document["seed"] = to_hex(seed);
   }
   console.document(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 
@@ -80,10 +81,12 @@ void report(const run::AuditSummary& s, double seconds, Console& console) {
                        v.accepted() && !v.complete ? " (the part that was checked)" : ""));
   console.line(text_of("checked       ", v.steps_checked, " steps on ", s.platform, " in ", human_seconds(seconds)));
   if (!s.sampled.empty()) {
-    char line[160];
-    std::snprintf(line, sizeof line,
-                  "sample        %zu of %llu intervals: one wrong interval would be hit with probability %.3g",
-                  s.sampled.size(), static_cast<unsigned long long>(s.intervals), s.detection_probability);
+    char line[200];
+    std::snprintf(
+        line, sizeof line,
+        "sample        the last and %zu others of %llu intervals: one wrong interval among the others would be "
+        "hit with probability %.3g",
+        s.sampled.size() - 1, static_cast<unsigned long long>(s.intervals), s.detection_probability);
     console.line(line);
   }
   for (const std::string& line : followed_lines(s.log_counts, v.steps_checked)) console.line(line);
@@ -123,6 +126,10 @@ Expected<int> run(const Options& o, Console& console) {
     } else {
       const auto seed = from_hex(o.seed);
       if (!seed) return usage_error(text_of("--seed ", o.seed, ": ", seed.error().message));
+      if (seed->size() < verify::kMinSeedBytes) {
+        return usage_error(text_of("--seed ", o.seed, ": has ", seed->size(), " bytes, expected at least ",
+                                   verify::kMinSeedBytes, ": a shorter one could be guessed before the run ends"));
+      }
       request.sample_seed = *seed;
     }
     console.note(text_of("sample seed   ", to_hex(request.sample_seed)));
@@ -140,7 +147,7 @@ Expected<int> run(const Options& o, Console& console) {
   };
   ISOBIT_TRY(const run::AuditSummary summary, run::audit_run(request));
   console.end_progress();
-  report(summary, monotonic_seconds() - begin, console);
+  report(summary, request.sample_seed, monotonic_seconds() - begin, console);
   switch (summary.verdict.outcome) {
     case verify::Outcome::kAccepted:
       return kAgreed;
@@ -172,8 +179,8 @@ void add_audit(Commands& commands) {
   c.option("--data", "PATH", o->data, "where your copy of the data lies, like --set data.path=PATH");
   c.option("--keys", "FOLDER", o->key_folder, kKeysHelp);
   c.option("--from", "STEP", o->from, "begin at the checkpoint of this step instead of the initial state");
-  c.option("--sample", "N", o->sample, "replay N intervals drawn at random instead of all");
-  c.option("--seed", "HEX", o->seed, "draw the sample from this seed (default: the system's randomness)");
+  c.option("--sample", "N", o->sample, "replay the last interval and N drawn at random instead of all");
+  c.option("--seed", "HEX", o->seed, "seed of the draw, at least 16 bytes (default: the system's randomness)");
   c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of the job, such as where your copy of the data lies");
   c.action([o](Console& console) { return run(*o, console); });
 }

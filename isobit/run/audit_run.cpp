@@ -4,6 +4,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/bundle/reader.h"
+#include "isobit/data/order.h"
 #include "isobit/formats/safetensors.h"
 #include "isobit/run/job_root.h"
 #include "isobit/run/open_run.h"
@@ -145,6 +146,17 @@ class BundleReplays : public verify::ReplayerSource {
   Tally& tally_;
 };
 
+// The order of samples alone decides a batch, so that all of them can be checked without a step.
+commit::Digest batch_of_step(const Session& session, uint64_t step) {
+  const auto t = static_cast<int64_t>(step);
+  std::vector<int64_t> indices(static_cast<size_t>(session.job.batch));
+  for (size_t j = 0; j < indices.size(); ++j) {
+    indices[j] = data::sample_index(session.job.seed, session.job.batch, session.dataset->train_count(), t - 1,
+                                    static_cast<int64_t>(j));
+  }
+  return batch_digest(session.commitment, t, indices);
+}
+
 // The replay decides where a wrong run goes wrong; what can be said without it is looked at when it finds nothing,
 // since an earlier difference says more.
 Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::BundleReader& reader,
@@ -157,9 +169,15 @@ Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::
   options.progress = request.progress;
   verify::AuditVerdict verdict;
   if (request.sample) {
+    if (request.sample_seed.size() < verify::kMinSeedBytes) {
+      return usage_error(text_of("--seed: has ", request.sample_seed.size(), " bytes, expected at least ",
+                                 verify::kMinSeedBytes, ": a shorter one could be guessed before the run ends"));
+    }
+    options.batch = [&session](uint64_t step) -> Expected<commit::Digest> { return batch_of_step(session, step); };
     summary.intervals = verify::intervals_of(options.rules).size();
     summary.sampled = verify::draw_intervals(reader.transcript(), *request.sample, request.sample_seed);
-    summary.detection_probability = verify::detection_probability(summary.intervals, 1, summary.sampled.size());
+    const uint64_t drawn = summary.sampled.empty() ? 0 : summary.sampled.size() - 1;
+    summary.detection_probability = verify::sample_detection_probability(summary.intervals, drawn);
     ISOBIT_TRY(verdict, verify::audit_sample(reader.transcript(), replays, summary.sampled, options));
   } else {
     options.from_step = request.from_step.value_or(0);

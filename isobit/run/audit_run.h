@@ -24,8 +24,8 @@ struct AuditRequest {
   std::optional<verify::EngagementTerms> terms;
   fs::path home;                      // of the auditor's registers; empty: nothing is looked up or noted down
   std::optional<uint64_t> from_step;  // replay from the checkpoint of this step
-  std::optional<uint64_t> sample;     // replay this many intervals, drawn with sample_seed
-  Bytes sample_seed;
+  std::optional<uint64_t> sample;     // replay this many intervals, drawn with sample_seed, and the last one
+  Bytes sample_seed;                  // at least verify::kMinSeedBytes, unknown to the trainer until its final head
   std::function<void(uint64_t done, uint64_t total)> progress;
   std::function<double()> seconds;  // a clock, for AuditSummary::step_seconds
 };
@@ -33,7 +33,8 @@ struct AuditRequest {
 struct AuditSummary {
   verify::AuditVerdict verdict;
   std::string platform;
-  // Of --sample: how many intervals there are, which were replayed, and the chance to hit if one of them were wrong.
+  // Of --sample: how many intervals there are, which were replayed (the last one always), and the chance to hit if one
+  // of the others were wrong.
   uint64_t intervals = 0;
   std::vector<verify::Interval> sampled;
   double detection_probability = 1;

@@ -77,7 +77,10 @@ TEST(Run, AuditFromACheckpointAndOfASample) {
   ASSERT_TRUE(drawn) << drawn.error().message;
   EXPECT_TRUE(drawn->verdict.accepted());
   EXPECT_EQ(drawn->intervals, 3u);
-  EXPECT_NEAR(drawn->detection_probability, 1.0 / 3, 1e-12);
+  EXPECT_EQ(drawn->sampled.size(), 2u) << "one, and the last";
+  EXPECT_NEAR(drawn->detection_probability, 1.0 / 2, 1e-12);
+  sample.sample_seed = Bytes(15, 5);
+  EXPECT_EQ(audit_run(sample).error().code, ErrorCode::kUsage);
 }
 
 TEST(Run, StoppedAnywhereAndResumedEndsWithTheSameBits) {

@@ -55,6 +55,9 @@ struct AuditOptions {
   uint64_t from_step = 0;
   // The last step to replay; without it all of them, the final state and the evaluation.
   std::optional<uint64_t> until_step;
+  // The batch commitment of a step (1 .. rules.steps), from job and dataset alone, without replaying anything. REQUIRES
+  // set for audit_sample.
+  std::function<Expected<commit::Digest>(uint64_t step)> batch;
   // Called after each step with the steps done and to do.
   std::function<void(uint64_t done, uint64_t total)> progress;
 };
@@ -74,16 +77,25 @@ struct Interval {
 // All of them, in order; the last one ends with the last step, whether its state is committed or not.
 std::vector<Interval> intervals_of(const TranscriptRules& rules);
 
-// `count` different ones (all when there are fewer), in order, a pure function of the seed and the finished
-// transcript. The trainer must not know the seed before its final head is published. REQUIRES claimed.complete().
+// A shorter seed could be guessed, and a root ground for it.
+inline constexpr size_t kMinSeedBytes = 16;
+
+// The last interval and `count` others (all when there are fewer), in order, a pure function of the seed and the
+// finished transcript. The trainer must not know the seed before its final head is published. REQUIRES
+// claimed.complete(), seed.size() >= kMinSeedBytes.
 std::vector<Interval> draw_intervals(const Transcript& claimed, uint64_t count, ByteView seed);
 
 // The probability that at least one of `wrong` wrong intervals is among `sampled` of `total` drawn.
 // REQUIRES wrong, sampled <= total.
 double detection_probability(uint64_t total, uint64_t wrong, uint64_t sampled);
+// That one wrong interval, anywhere but in the last place, is among `drawn` others. A wrong last one is always found.
+// REQUIRES drawn < intervals, unless both are 0.
+double sample_detection_probability(uint64_t intervals, uint64_t drawn);
 
-// Replays the intervals (in order, from draw_intervals), each from the nearest start at or before it; what lies between
-// is compared too. Starts whose state is not committed are passed over. options.from_step and until_step are ignored.
+// Replays the intervals (from draw_intervals; the last one of the run is added where it is missing), each from the
+// nearest start at or before it; what lies between is compared too. Also compares the initial state, the batch of every
+// step, the final state and the evaluation. Starts whose state is not committed are passed over. options.from_step and
+// until_step are ignored.
 Expected<AuditVerdict> audit_sample(const Transcript& claimed, ReplayerSource& source,
                                     const std::vector<Interval>& intervals, const AuditOptions& options);
 

@@ -20,6 +20,7 @@ AuditOptions options_of(const TranscriptRules& rules) {
   AuditOptions options;
   options.rules = rules;
   options.job_root = testing::fake_job_root();
+  options.batch = [](uint64_t step) -> Expected<commit::Digest> { return testing::digest_of(text_of("batch ", step)); };
   return options;
 }
 
@@ -188,9 +189,11 @@ TEST(Sample, IntervalsCoverTheRun) {
 
 TEST(Sample, DrawDependsOnSeedAndTranscriptOnly) {
   const Transcript claimed = fake_transcript(rules_of(1));
-  const Bytes seed{1, 2, 3}, other{1, 2, 4};
+  const Bytes seed(kMinSeedBytes, 3), other(kMinSeedBytes, 4);
   const auto drawn = draw_intervals(claimed, 6, seed);
-  EXPECT_EQ(drawn.size(), 6u);
+  EXPECT_EQ(drawn.size(), 7u) << "six, and the last";
+  EXPECT_EQ(drawn.back(), (Interval{25, 25}));
+  EXPECT_EQ(draw_intervals(claimed, 0, seed), (std::vector<Interval>{{25, 25}}));
   EXPECT_EQ(drawn, draw_intervals(claimed, 6, seed));
   EXPECT_NE(drawn, draw_intervals(claimed, 6, other));
   EXPECT_NE(drawn, draw_intervals(fake_transcript(rules_of(1), {.wrong_loss_at = 3}), 6, seed));
@@ -203,11 +206,14 @@ TEST(Sample, DrawIsEven) {
   std::vector<int> hits(26);
   for (uint8_t a = 0; a < 250; ++a) {
     for (uint8_t b = 0; b < 20; ++b) {
-      for (const Interval& i : draw_intervals(claimed, 5, Bytes{a, b})) ++hits[i.first_step];
+      Bytes seed(kMinSeedBytes, a);
+      seed[0] = b;
+      for (const Interval& i : draw_intervals(claimed, 6, seed)) ++hits[i.first_step];
     }
   }
-  // 5,000 draws, each interval with probability 1/5: mean 1,000, standard deviation 28.
-  for (int t = 1; t <= 25; ++t) EXPECT_NEAR(hits[t], 1000, 140) << t;
+  // 5,000 draws, each interval but the last with probability 6/24: mean 1,250, standard deviation 31.
+  for (int t = 1; t <= 24; ++t) EXPECT_NEAR(hits[t], 1250, 155) << t;
+  EXPECT_EQ(hits[25], 5000);
 }
 
 TEST(Sample, DetectionProbability) {
@@ -225,6 +231,34 @@ TEST(Sample, DetectionProbability) {
   EXPECT_NEAR(detection_probability(6, 2, 2), static_cast<double>(hit) / all, 1e-15);
 }
 
+TEST(Sample, ProbabilityOfWhatIsDrawn) {
+  EXPECT_EQ(sample_detection_probability(0, 0), 1);
+  EXPECT_EQ(sample_detection_probability(1, 0), 1);
+  EXPECT_EQ(sample_detection_probability(5, 0), 0);
+  EXPECT_NEAR(sample_detection_probability(5, 1), 0.25, 1e-15);
+  EXPECT_EQ(sample_detection_probability(5, 4), 1);
+}
+
+// Whatever is drawn: inflated results, exchanged weights, other data and another beginning are found.
+TEST(Sample, AlwaysChecksWhatMatters) {
+  const TranscriptRules rules = rules_of(5);
+  const std::vector<std::pair<Cheat, Found>> cheats = {{{.wrong_evaluation = true}, {25, 25, 25, "evaluation"}},
+                                                       {{.replaced_at_end = true}, {25, 25, 25, "state"}},
+                                                       {{.swapped_batch_at = 7}, {7, 7, 7, "batch"}},
+                                                       {{.wrong_state_at = 23}, {24, 21, 24, "loss"}},
+                                                       {{.wrong_start = true}, {0, 0, 0, "initial_state"}}};
+  for (const auto& [cheat, found] : cheats) {
+    const Transcript claimed = fake_transcript(rules, cheat);
+    for (uint8_t seed = 0; seed < 20; ++seed) {
+      FakeSource source(rules, {0, 5, 10, 15, 20});
+      const auto drawn = draw_intervals(claimed, 0, Bytes(kMinSeedBytes, seed));
+      const auto verdict = audit_sample(claimed, source, drawn, options_of(rules));
+      ASSERT_TRUE(verdict);
+      EXPECT_EQ(found_in(*verdict), found) << verdict->reason;
+    }
+  }
+}
+
 TEST(Sample, ReplaysFromTheNearestStart) {
   const TranscriptRules rules = rules_of(5);
   FakeSource source(rules, {0, 10, 13, 20});
@@ -235,6 +269,11 @@ TEST(Sample, ReplaysFromTheNearestStart) {
   EXPECT_FALSE(verdict->complete);
   EXPECT_EQ(verdict->steps_checked, 20u);  // 1-10, 11-15, 21-25
   EXPECT_EQ(source.opened(), (std::vector<uint64_t>{0, 20}));
+  // Nothing drawn: the initial state is looked at all the same, and the last interval.
+  FakeSource again(rules, {0, 10, 13, 20});
+  verdict = audit_sample(fake_transcript(rules), again, {}, options_of(rules));
+  EXPECT_EQ(verdict->steps_checked, 5u);
+  EXPECT_EQ(again.opened(), (std::vector<uint64_t>{0, 20}));
 }
 
 TEST(Sample, FindsTheWrongIntervalIffItIsDrawn) {

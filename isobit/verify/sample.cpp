@@ -78,14 +78,18 @@ std::vector<Interval> intervals_of(const TranscriptRules& rules) {
 }
 
 std::vector<Interval> draw_intervals(const Transcript& claimed, uint64_t count, ByteView seed) {
-  ISOBIT_CHECK(claimed.complete());
+  ISOBIT_CHECK(claimed.complete() && seed.size() >= kMinSeedBytes);
   std::vector<Interval> intervals = intervals_of(claimed.rules());
+  if (intervals.empty()) return {};
+  const Interval last = intervals.back();
+  intervals.pop_back();
   count = std::min<uint64_t>(count, intervals.size());
   Draw draw(seed, claimed.transcript_root());
   for (uint64_t i = 0; i < count; ++i) std::swap(intervals[i], intervals[i + draw.below(intervals.size() - i)]);
   intervals.resize(count);
   std::sort(intervals.begin(), intervals.end(),
             [](const Interval& a, const Interval& b) { return a.first_step < b.first_step; });
+  intervals.push_back(last);
   return intervals;
 }
 
@@ -100,30 +104,43 @@ double detection_probability(uint64_t total, uint64_t wrong, uint64_t sampled) {
   return 1 - missed;
 }
 
+double sample_detection_probability(uint64_t intervals, uint64_t drawn) {
+  if (intervals <= 1) return 1;  // the only one is always replayed
+  return detection_probability(intervals - 1, 1, drawn);
+}
+
 Expected<AuditVerdict> audit_sample(const Transcript& claimed, ReplayerSource& source,
-                                    const std::vector<Interval>& intervals, const AuditOptions& options) {
+                                    const std::vector<Interval>& drawn, const AuditOptions& options) {
+  ISOBIT_CHECK(options.batch != nullptr);
   Walk walk(claimed, options);
   if (!walk.claims_the_job()) return walk.verdict();
+  ISOBIT_TRY(bool agrees, walk.compare_batches());
+  if (!agrees) return walk.verdict();
+  std::vector<Interval> intervals = drawn;
+  const std::vector<Interval> all = intervals_of(claimed.rules());
+  if (!all.empty() && (intervals.empty() || intervals.back() != all.back())) intervals.push_back(all.back());
+
   const std::vector<uint64_t> starts = committed_starts(claimed, source);
   walk.plan(planned_steps(intervals, starts));
-  std::unique_ptr<Replayer> replayer;
+  ISOBIT_TRY(std::unique_ptr<Replayer> replayer, source.open(0));
+  ISOBIT_TRY(agrees, walk.begin(*replayer, 0));
   for (const Interval& interval : intervals) {
+    if (!agrees) return walk.verdict();
     const uint64_t start = nearest_start(starts, interval.first_step - 1);
-    bool agrees = true;
-    if (!replayer || start > walk.position()) {
+    if (start > walk.position()) {
       ISOBIT_TRY(replayer, source.open(start));
       ISOBIT_TRY(agrees, walk.begin(*replayer, start));
     }
     if (agrees) {
       ISOBIT_TRY(agrees, walk.advance_to(interval.last_step));
     }
-    if (agrees && interval.last_step == claimed.rules().steps) {
-      ISOBIT_TRY(agrees, walk.compare_final());
-    }
-    if (!agrees) return walk.verdict();
   }
-  const bool whole = walk.verdict().steps_checked == claimed.rules().steps && !intervals.empty();
-  walk.accept(whole);
+  if (agrees) {
+    ISOBIT_TRY(agrees, walk.compare_final());
+  }
+  if (!agrees) return walk.verdict();
+  walk.accept(walk.verdict().steps_checked == claimed.rules().steps,
+              ", the initial state, all batches, the final state and the evaluation");
   return walk.verdict();
 }
 

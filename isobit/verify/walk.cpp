@@ -60,6 +60,15 @@ bool Walk::claims_the_job() {
   return true;
 }
 
+Expected<bool> Walk::compare_batches() {
+  for (uint64_t t = 1; t <= claimed_.rules().steps; ++t) {
+    ISOBIT_TRY(const commit::Digest found, options_.batch(t));
+    if (found == claimed_.step(t).batch) continue;
+    return differ({t, t, t, Part::kBatch, commit::hex_of(claimed_.step(t).batch), commit::hex_of(found), {}});
+  }
+  return true;
+}
+
 Expected<bool> Walk::begin(Replayer& replayer, uint64_t step) {
   const auto claimed = claimed_.committed_state(step);
   if (!claimed) {
@@ -138,12 +147,12 @@ Expected<bool> Walk::compare_final() {
   return true;
 }
 
-void Walk::accept(bool complete) {
+void Walk::accept(bool complete, std::string_view rest) {
   verdict_.outcome = Outcome::kAccepted;
   verdict_.complete = complete;
   verdict_.reason = complete ? text_of("accepted: all ", verdict_.steps_checked, " steps and the evaluation agree")
                              : text_of("accepted as far as it was checked: ", verdict_.steps_checked, " of ",
-                                       claimed_.rules().steps, " steps agree");
+                                       claimed_.rules().steps, " steps", rest, " agree");
 }
 
 }  // namespace isobit::verify

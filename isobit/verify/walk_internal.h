@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "isobit/base/status.h"
 #include "isobit/verify/auditor.h"
@@ -16,6 +17,8 @@ class Walk {
 
   // Whether the transcript is one of the auditor's job, and whole.
   bool claims_the_job();
+  // Every batch, by options.batch.
+  Expected<bool> compare_batches();
   // Steps to be replayed, for the progress callback.
   void plan(uint64_t steps) { planned_ = steps; }
   // Takes a replayer that stands after `step`.
@@ -23,7 +26,8 @@ class Walk {
   Expected<bool> advance_to(uint64_t step);
   // REQUIRES position() == rules().steps.
   Expected<bool> compare_final();
-  void accept(bool complete);
+  // `rest`: what was compared beside the steps, for the reason of an acceptance that is not complete.
+  void accept(bool complete, std::string_view rest = {});
 
   uint64_t position() const { return position_; }
   AuditVerdict verdict() const { return verdict_; }

@@ -46,10 +46,11 @@ class Honest(Case):
         audited = self.isobit_json("audit", "r", "--from", "8")
         self.assertEqual((audited["verdict"], audited["steps_checked"], audited["complete"]), ("accepted", 4, False))
         self.assertIn("the part that was checked", self.isobit("audit", "r", "--from", "8").out)
-        audited = self.isobit_json("audit", "r", "--sample", "3", "--seed", "00ff")
-        self.assertEqual((audited["verdict"], audited["intervals"], len(audited["sampled"])), ("accepted", STEPS, 3))
-        self.assertAlmostEqual(audited["detection_probability"], 3 / STEPS)
-        again = self.isobit_json("audit", "r", "--sample", "3", "--seed", "00ff")
+        audited = self.isobit_json("audit", "r", "--sample", "3", "--seed", "00ff" * 8)
+        self.assertEqual((audited["verdict"], audited["intervals"], len(audited["sampled"])), ("accepted", STEPS, 4))
+        self.assertEqual((audited["sampled"][-1], audited["seed"]), ([STEPS, STEPS], "00ff" * 8))
+        self.assertAlmostEqual(audited["detection_probability"], 3 / (STEPS - 1))
+        again = self.isobit_json("audit", "r", "--sample", "3", "--seed", "00ff" * 8)
         self.assertEqual(audited["sampled"], again["sampled"])
         drawn = self.isobit("audit", "r", "--sample", "2")
         self.assertRegex(drawn.err, r"^sample seed +[0-9a-f]{64}\n$")
@@ -60,6 +61,7 @@ class Honest(Case):
         self.fails("audit", "r", "--from", "4", "--sample", "1", code=2, says=["--from", "--sample"])
         self.fails("audit", "r", "--sample", "0", code=2, says=["--sample 0"])
         self.fails("audit", "r", "--seed", "00", code=2, says=["--sample"])
+        self.fails("audit", "r", "--sample", "1", "--seed", "00" * 15, code=2, says=["--seed", "15 bytes", "at least 16"])
         self.fails("audit", "r", "--sample", "1", "--seed", "xyz", code=2, says=["--seed", "xyz"])
 
     def test_weights_give_the_score_of_the_training(self):
