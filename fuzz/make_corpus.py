@@ -146,6 +146,28 @@ put("evaluation_fuzz", "proof", sample_proof)
 put("evaluation_fuzz", "both", evaluation + sample_proof)
 put("evaluation_fuzz", "deep", frame("isobit.sample-proof") + u64(0, 2**64 - 1, 0) + bytes(32 * 64))
 
+
+def chunk_of(kind, node, output, first, total, data):
+    return frame("isobit.log-chunk") + struct.pack("<BIIQQ", kind, node, output, first, total) + data
+
+
+def sized(data):
+    return u64(len(data)) + data
+
+
+def chunk_parts(node, index, size, digests):
+    entries = struct.pack("<QBIQBI", 3, 1, 0, 9, 2, 0x3f800000)
+    return sized(chunk_of(0, node, 0, 0, 2, entries)) + sized(proof("isobit.inclusion-proof", [index, size], digests))
+
+
+put("log_tree_fuzz", "sparse", chunk_of(0, 5, 0, 4096, 4097, struct.pack("<QBI", 8192, 0, 0)))
+put("log_tree_fuzz", "ovt", chunk_of(1, 5, 1, 0, 7, bytes([0xd2, 3])))
+put("log_tree_fuzz", "ovt_empty", chunk_of(1, 5, 1, 0, 0, b""))
+put("log_tree_fuzz", "proof", frame("isobit.log-chunk-proof") + chunk_parts(5, 1, 3, 2))
+put("log_tree_fuzz", "absence", frame("isobit.log-absence-proof") + b"\1" + chunk_parts(2, 0, 2, 1) + b"\1"
+    + chunk_parts(5, 1, 2, 1))
+put("log_tree_fuzz", "absence_empty", frame("isobit.log-absence-proof") + b"\0\0")
+
 leaf = frame("isobit.leaf", 2)
 run = [leaf + b"\0" + bytes(64), leaf + b"\1" + u64(1) + bytes(32) + b"\1" + u64(5) + b"\0\0",
        leaf + b"\1" + u64(2) + bytes(32) + b"\1" + u64(6) + b"\0\1" + bytes(32),

@@ -421,7 +421,7 @@ class Replayer : public verify::testing::FakeReplayer {
   using FakeReplayer::FakeReplayer;
   Expected<verify::StepOutcome> advance() override {
     ISOBIT_TRY(verify::StepOutcome outcome, FakeReplayer::advance());
-    if (outcome.log_segment) outcome.log_segment = verify::log_segment_digest(testing::fake_segment(outcome.step));
+    if (outcome.log_segment) outcome.log_segment = commit::sha256(testing::fake_segment(outcome.step));
     return outcome;
   }
 };

@@ -4,7 +4,6 @@
 
 #include "isobit/base/text.h"
 #include "isobit/bundle/layout.h"
-#include "isobit/verify/log_segment.h"
 #include "isobit/verify/object.h"
 
 namespace isobit::bundle {
@@ -80,9 +79,11 @@ Expected<Bytes> Log::read(const verify::Transcript& transcript, uint64_t step, c
                                std::min(transcript.steps(), index.segments())));
   }
   Bytes segment(static_cast<size_t>(index.size(step)));
+  std::array<uint8_t, kRecordOverhead> header;
+  ISOBIT_TRY(const size_t head, file.read_at(index.offset(step) - kRecordOverhead, header));
   ISOBIT_TRY(const size_t got, file.read_at(index.offset(step), segment));
-  if (got < segment.size() || verify::log_segment_digest(segment) != transcript.step(step).log_segment) {
-    return rejected(text_of(what, ": step ", step, ": the segment is not the one that the leaf stands for"));
+  if (head < header.size() || got < segment.size() || header != record_header(segment)) {
+    return rejected(text_of(what, ": step ", step, ": the segment is not the one that was there, or is damaged"));
   }
   return segment;
 }

@@ -70,8 +70,9 @@ class LogScanner {
 struct Log {
   ReadFile file;
   LogIndex index;
-  // kRejected, naming the step, when what is stored is not what the leaf of the step stands for; kUsage when there is
-  // no such step. `what` starts the messages. Allocates what the index says.
+  // kRejected, naming the step, when its record is not whole; kUsage when there is no such step. Whether its entries
+  // are what the leaf of the step stands for shows when it is decoded. `what` starts the messages. Allocates what the
+  // index says.
   Expected<Bytes> read(const verify::Transcript& transcript, uint64_t step, const std::string& what) const;
 };
 

@@ -13,7 +13,6 @@
 #include "isobit/bundle/log_file.h"
 #include "isobit/bundle/reader.h"
 #include "isobit/bundle/writer.h"
-#include "isobit/verify/log_segment.h"
 #include "isobit/verify/testing.h"
 
 namespace isobit::bundle::testing {
@@ -77,7 +76,7 @@ inline Bytes fake_segment(uint64_t step) {
 inline std::vector<verify::Leaf> leaves_of(const Plan& plan) {
   auto leaves = fake_leaves(plan.rules, plan.cheat);
   for (uint64_t t = 1; plan.rules.logged && t <= plan.rules.steps; ++t) {
-    std::get<verify::StepLeaf>(leaves[t]).log_segment = verify::log_segment_digest(fake_segment(t));
+    std::get<verify::StepLeaf>(leaves[t]).log_segment = commit::sha256(fake_segment(t));
   }
   return leaves;
 }

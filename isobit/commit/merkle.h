@@ -82,6 +82,9 @@ ConsistencyProof prove_consistency(std::span<const Digest> leaf_hashes, uint64_t
 // REQUIRES indices strictly increasing, non-empty, all < leaf_hashes.size().
 MultiProof prove_several(std::span<const Digest> leaf_hashes, std::span<const uint64_t> indices);
 
+// The root of the tree of proof.size leaves that the proof leads to. kRejected when it is no proof of such a tree.
+Expected<Digest> inclusion_root(const InclusionProof& proof, const Digest& leaf_hash);
+
 // kRejected with the reason when the proof does not lead to exactly this tree. The proof may come from anybody; the
 // SizedRoot must come from a commitment.
 Status verify_inclusion(const InclusionProof& proof, const Digest& leaf_hash, const SizedRoot& tree);

@@ -186,15 +186,21 @@ MultiProof prove_several(Leaves leaf_hashes, std::span<const uint64_t> indices) 
   return proof;
 }
 
-Status verify_inclusion(const InclusionProof& proof, const Digest& leaf_hash, const SizedRoot& tree) {
+Expected<Digest> inclusion_root(const InclusionProof& proof, const Digest& leaf_hash) {
   constexpr const char* kKind = "inclusion proof";
-  if (proof.size != tree.size) return wrong_size(kKind, proof.size, tree.size);
   if (proof.index >= proof.size) {
     return rejected(text_of(kKind, ": leaf ", proof.index, " is outside a tree of ", proof.size, " leaves"));
   }
   const uint64_t length = internal::inclusion_path_length(proof.index, proof.size);
   if (proof.path.size() != length) return wrong_count(kKind, proof.path.size(), length);
-  if (path_root(proof.index, proof.size, leaf_hash, proof.path) != tree.root) {
+  return path_root(proof.index, proof.size, leaf_hash, proof.path);
+}
+
+Status verify_inclusion(const InclusionProof& proof, const Digest& leaf_hash, const SizedRoot& tree) {
+  constexpr const char* kKind = "inclusion proof";
+  if (proof.size != tree.size) return wrong_size(kKind, proof.size, tree.size);
+  ISOBIT_TRY(const Digest root, inclusion_root(proof, leaf_hash));
+  if (root != tree.root) {
     return rejected(text_of(kKind, ": leaf ", proof.index, " does not lead to the root"));
   }
   return {};

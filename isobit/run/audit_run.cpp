@@ -81,7 +81,7 @@ class TrainerReplay : public verify::Replayer {
       outcome.fault = verify::StepFault{"", segment.error().message};
       return outcome;
     }
-    const auto stage = log_->begin(t, *segment);
+    const auto stage = log_->begin(t, *segment, bundle_.transcript().step(t).log_segment);
     if (!stage && !log_->fault()) return tl::unexpected<Error>(stage.error());
     if (stage) {
       const auto r = trainer_->advance(nullptr, nullptr, *stage);
@@ -89,7 +89,7 @@ class TrainerReplay : public verify::Replayer {
       if (!r && !log_->fault()) return tl::unexpected<Error>(r.error());
       if (r && log_->end()) {
         outcome = outcome_of(*r);
-        outcome.log_segment = verify::log_segment_digest(*segment);
+        outcome.log_segment = bundle_.transcript().step(t).log_segment;  // begin() compared it
         return outcome;
       }
     }

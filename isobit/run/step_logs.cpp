@@ -1,8 +1,10 @@
 #include "isobit/run/step_logs.h"
 
+#include "isobit/base/text.h"
 #include "isobit/runtime/stages/inner_product.h"
 #include "isobit/runtime/stages/ovt_stage.h"
 #include "isobit/runtime/stages/sparse_stage.h"
+#include "isobit/verify/log_tree.h"
 
 namespace isobit::run {
 
@@ -91,6 +93,7 @@ Expected<Bytes> LogWriter::segment() {
   } else {
     segment.log = impl_->tamper.product ? impl_->tampered.log() : impl_->sparse.log();
   }
+  root_ = verify::log_segment_root(segment);
   Bytes bytes = verify::encode(segment);
   if (impl_->tamper.segment) ISOBIT_RETURN_IF_ERROR(impl_->tamper.segment(impl_->step, bytes));
   bytes_ += bytes.size();
@@ -117,7 +120,13 @@ LogReader::LogReader(const train::Job& job, const train::StepGraph& graph)
     : impl_(std::make_unique<Impl>(job, graph)) {}
 LogReader::~LogReader() = default;
 
-Expected<runtime::Stage*> LogReader::begin(uint64_t step, ByteView segment) {
+Expected<commit::Digest> LogReader::root_of(uint64_t step, ByteView segment) const {
+  ISOBIT_TRY(const verify::LogSegment decoded,
+             verify::decode_log_segment(segment, step, impl_->kind, impl_->schema, "rounding log"));
+  return verify::log_segment_root(decoded);
+}
+
+Expected<runtime::Stage*> LogReader::begin(uint64_t step, ByteView segment, const std::optional<commit::Digest>& leaf) {
   fault_.reset();
   auto decoded = verify::decode_log_segment(segment, step, impl_->kind, impl_->schema, "rounding log");
   if (!decoded) {
@@ -125,6 +134,12 @@ Expected<runtime::Stage*> LogReader::begin(uint64_t step, ByteView segment) {
     if (code == ErrorCode::kRejected || code == ErrorCode::kUnreadable)
       fault_ = runtime::LogFault{"", decoded.error().message};
     return tl::unexpected<Error>(std::move(decoded).error());
+  }
+  if (const commit::Digest root = verify::log_segment_root(*decoded); root != leaf) {
+    fault_ =
+        runtime::LogFault{"", text_of("rounding log, step ", step, ": its entries have the root ", commit::hex_of(root),
+                                      ", the leaf commits to ", leaf ? commit::hex_of(*leaf) : std::string("none"))};
+    return rejected(fault_->what);
   }
   if (auto* sparse = std::get_if<runtime::SparseLog>(&decoded->log)) {
     impl_->sparse.begin_step(std::move(*sparse));

@@ -23,7 +23,8 @@ struct LogTamper {
   // An inner product has been rounded and these are its entries: may change outputs and entries (positions stay
   // strictly ascending). Of sparse logs only.
   std::function<void(uint64_t step, runtime::KernelCall& call, std::vector<runtime::SparseEntry>& entries)> product;
-  // The segment of a step, before it is hashed and stored. An error ends the training.
+  // The segment of a step, before it is stored; the leaf commits to the entries that it then has, if it still has any.
+  // An error ends the training.
   std::function<Status(uint64_t step, Bytes& segment)> segment;
 };
 
@@ -36,6 +37,8 @@ class LogWriter {
   runtime::Stage& begin(uint64_t step);
   // The segment of the step that was computed. An honest writer gives no error.
   Expected<Bytes> segment();
+  // Of what segment() gave, before anybody changed its bytes: what the leaf commits to.
+  const commit::Digest& root() const { return root_; }
   const runtime::CountsByOperator& counts() const;
   uint64_t bytes() const { return bytes_; }  // of all segments so far
 
@@ -43,15 +46,19 @@ class LogWriter {
   struct Impl;
   std::unique_ptr<Impl> impl_;
   uint64_t bytes_ = 0;
+  commit::Digest root_{};
 };
 
 class LogReader {
  public:
   LogReader(const train::Job& job, const train::StepGraph& graph);
   ~LogReader();
-  // kRejected, kUnreadable: the bytes are no log of this step (verify/log_segment.h); fault() is set. kUnavailable: no
-  // memory for it.
-  Expected<runtime::Stage*> begin(uint64_t step, ByteView segment);
+  // leaf: what the step's leaf commits to (verify/log_tree.h). kRejected, kUnreadable: the bytes are no log of this
+  // step (verify/log_segment.h), or one of other entries than the leaf's; fault() is set. kUnavailable: no memory for
+  // it.
+  Expected<runtime::Stage*> begin(uint64_t step, ByteView segment, const std::optional<commit::Digest>& leaf);
+  // Of a segment, for its leaf. Errors as begin().
+  Expected<commit::Digest> root_of(uint64_t step, ByteView segment) const;
   // After the step: whether the whole log was used.
   Status end();
   const runtime::CountsByOperator& counts() const;  // of all steps

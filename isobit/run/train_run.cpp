@@ -58,7 +58,7 @@ class Loop {
       ISOBIT_TRY(leaf.state_root, state_digest(trainer, engine_.pool()));
     }
     if (log_) {
-      leaf.log_segment = verify::log_segment_digest(segment);
+      leaf.log_segment = log_root_;
       ISOBIT_RETURN_IF_ERROR(writer_.append(leaf, segment));
     } else {
       ISOBIT_RETURN_IF_ERROR(writer_.append(leaf));
@@ -82,12 +82,17 @@ class Loop {
     }
     if (t <= writer_.transcript().steps()) {
       ISOBIT_TRY(segment, writer_.read_log_segment(t));
-      ISOBIT_TRY(runtime::Stage * stage, own_log_->begin(t, segment));
+      ISOBIT_TRY(runtime::Stage * stage, own_log_->begin(t, segment, writer_.transcript().step(t).log_segment));
+      log_root_ = *writer_.transcript().step(t).log_segment;
       ISOBIT_TRY(last_, trainer.advance(nullptr, nullptr, stage));
       return own_log_->end();
     }
     ISOBIT_TRY(last_, trainer.advance(nullptr, nullptr, &log_->begin(t)));
     ISOBIT_TRY(segment, log_->segment());
+    log_root_ = log_->root();
+    if (request_.tamper_log.segment) {  // a liar commits to what is stored
+      if (const auto stored = own_log_->root_of(t, segment)) log_root_ = *stored;
+    }
     ++logged_steps_;
     return {};
   }
@@ -151,6 +156,7 @@ class Loop {
   train::StepResult last_;
   std::optional<LogWriter> log_;      // of a logged job
   std::optional<LogReader> own_log_;  // for steps that are stored already
+  commit::Digest log_root_{};         // of the step computed last
   uint64_t logged_steps_ = 0;
   int64_t first_step_ = 0;
   double step_seconds_ = 0;

@@ -9,20 +9,7 @@ namespace {
 constexpr uint64_t kPerByte = 5;
 constexpr unsigned kStates = 3 * 3 * 3 * 3 * 3;
 
-uint64_t packed_size(uint64_t elements) { return elements / kPerByte + (elements % kPerByte != 0 ? 1 : 0); }
-
 std::string label(uint32_t node, uint32_t output) { return text_of("output ", output, " of node ", node); }
-
-void write_packed(ByteWriter& writer, std::span<const uint8_t> decisions) {
-  for (size_t at = 0; at < decisions.size(); at += kPerByte) {
-    unsigned byte = 0;
-    for (size_t i = std::min<size_t>(decisions.size(), at + kPerByte); i-- > at;) {
-      ISOBIT_CHECK(decisions[i] <= 2);
-      byte = byte * 3 + decisions[i];
-    }
-    writer.u8(static_cast<uint8_t>(byte));
-  }
-}
 
 Expected<runtime::OvtOutput> read_output(ByteReader& reader, const runtime::LoggedOutput& expected,
                                          const std::string& what) {
@@ -41,23 +28,45 @@ Expected<runtime::OvtOutput> read_output(ByteReader& reader, const runtime::Logg
   }
   ISOBIT_TRY(const ByteView packed, reader.fixed("decisions", static_cast<size_t>(packed_size(elements))));
   runtime::OvtOutput out{node, output, std::vector<uint8_t>(static_cast<size_t>(elements))};
-  for (size_t i = 0; i < packed.size(); ++i) {
-    unsigned byte = packed[i];
-    if (byte >= kStates) {
-      return reader.fail("decisions", text_of("found byte ", byte, " for five decisions of ", label(node, output),
-                                              ", expected at most ", kStates - 1));
-    }
-    const size_t end = std::min<size_t>(out.decisions.size(), (i + 1) * kPerByte);
-    for (size_t at = i * kPerByte; at < end; ++at, byte /= 3) out.decisions[at] = static_cast<uint8_t>(byte % 3);
-    if (byte != 0) {
+  switch (unpack(packed, out.decisions)) {
+    case PackedFault::kNone:
+      break;
+    case PackedFault::kByte:
+      return reader.fail("decisions",
+                         text_of("found byte ", *std::ranges::find_if(packed, [](unsigned b) { return b >= kStates; }),
+                                 " for five decisions of ", label(node, output), ", expected at most ", kStates - 1));
+    case PackedFault::kPadding:
       return reader.fail("decisions",
                          text_of("the digits after the last decision of ", label(node, output), " are not zero"));
-    }
   }
   return out;
 }
 
 }  // namespace
+
+uint64_t packed_size(uint64_t decisions) { return decisions / kPerByte + (decisions % kPerByte != 0 ? 1 : 0); }
+
+void write_packed(ByteWriter& writer, std::span<const uint8_t> decisions) {
+  for (size_t at = 0; at < decisions.size(); at += kPerByte) {
+    unsigned byte = 0;
+    for (size_t i = std::min<size_t>(decisions.size(), at + kPerByte); i-- > at;) {
+      ISOBIT_CHECK(decisions[i] <= 2);
+      byte = byte * 3 + decisions[i];
+    }
+    writer.u8(static_cast<uint8_t>(byte));
+  }
+}
+
+PackedFault unpack(ByteView packed, std::span<uint8_t> decisions) {
+  for (size_t i = 0; i < packed.size(); ++i) {
+    unsigned byte = packed[i];
+    if (byte >= kStates) return PackedFault::kByte;
+    const size_t end = std::min<size_t>(decisions.size(), (i + 1) * kPerByte);
+    for (size_t at = i * kPerByte; at < end; ++at, byte /= 3) decisions[at] = static_cast<uint8_t>(byte % 3);
+    if (byte != 0) return PackedFault::kPadding;
+  }
+  return PackedFault::kNone;
+}
 
 Bytes ovt_payload(const runtime::OvtLog& log) {
   ByteWriter writer;

@@ -27,6 +27,13 @@ Bytes ovt_payload(const runtime::OvtLog& log);
 Expected<runtime::SparseLog> decode_sparse_payload(ByteView payload, Schema schema, const std::string& what);
 Expected<runtime::OvtLog> decode_ovt_payload(ByteView payload, Schema schema, const std::string& what);
 
+// Ovt decisions, five to a byte; the digits after the last are 0.
+uint64_t packed_size(uint64_t decisions);
+void write_packed(ByteWriter& writer, std::span<const uint8_t> decisions);
+enum class PackedFault { kNone, kByte, kPadding };
+// Fills `decisions`. REQUIRES packed.size() == packed_size(decisions.size()).
+PackedFault unpack(ByteView packed, std::span<uint8_t> decisions);
+
 // No payload that fits the schema is longer.
 uint64_t max_sparse_payload(Schema schema);
 // The length of the only payload length that fits.

@@ -117,6 +117,4 @@ uint64_t largest_log_segment(LogKind kind, internal::Schema schema) {
   return internal::segment_header(kind, 0, Compression::kStored).size() + payload;
 }
 
-commit::Digest log_segment_digest(ByteView data) { return commit::tagged_hash(kTag, kVersion, data); }
-
 }  // namespace isobit::verify

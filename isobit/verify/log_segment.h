@@ -1,5 +1,5 @@
-// The rounding log of one step as bytes: a segment. The step's leaf holds the segment's digest, so the log is committed
-// before anybody audits. Byte layout: docs/formats/rounding-log.md.
+// The rounding log of one step as bytes: a segment. The step's leaf holds the root of its entries (verify/log_tree.h),
+// so the log is committed before anybody audits. Byte layout: docs/formats/rounding-log.md.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,5 @@ Expected<LogSegment> decode_log_segment(ByteView data, uint64_t step, LogKind ki
 
 // No segment of this schema that encode() writes is larger.
 uint64_t largest_log_segment(LogKind kind, std::span<const runtime::LoggedOutput> schema);
-
-// tagged_hash("isobit.log-segment", 1, the segment's bytes as they are stored, compressed or not).
-commit::Digest log_segment_digest(ByteView data);
 
 }  // namespace isobit::verify

@@ -74,6 +74,40 @@ def segment(kind, step, body):
     return text("isobit.log-segment") + struct.pack("<IBQB", 1, KINDS[kind], step, 0) + payload
 
 
+def tree(leaves):
+    """RFC 6962, section 2.1."""
+    if len(leaves) < 2:
+        return hashlib.sha256(b"\0" + leaves[0] if leaves else b"").digest()
+    half = 1
+    while 2 * half < len(leaves):
+        half *= 2
+    return hashlib.sha256(b"\1" + tree(leaves[:half]) + tree(leaves[half:])).digest()
+
+
+def chunks(kind, body):
+    """The leaves of a log's tree."""
+    out = []
+    for place, items in body:
+        node, output = (place, 0) if kind == "sparse" else place
+        per_chunk = 4096 if kind == "sparse" else 65536
+        for first in range(0, len(items), per_chunk) or [0]:
+            part = items[first:first + per_chunk]
+            head = struct.pack("<IBIIQQ", 1, KINDS[kind], node, output, first, len(items))
+            if kind == "sparse":
+                data = b"".join(struct.pack("<QBI", p, 2 if value else "eo".index(parity), int(value or "0", 16))
+                                for p, parity, value in part)
+            else:
+                data = ovt_payload([((0, 0), part)])[16:]
+            out.append(text("isobit.log-chunk") + head + data)
+    return out
+
+
+def log_root(kind, step, body):
+    leaves = chunks(kind, body)
+    payload = struct.pack("<QBQ", step, KINDS[kind], len(leaves)) + tree(leaves)
+    return hashlib.sha256(text("isobit.log-segment") + struct.pack("<IQ", 2, len(payload)) + payload).digest()
+
+
 def main():
     path, write = sys.argv[1], "--write" in sys.argv[2:]
     out, body, count, bad = [], [], 0, 0
@@ -90,7 +124,7 @@ def main():
         if fields[0] in ("bytes", "digest"):
             data = segment(kind, int(step), body)
             if fields[0] == "digest":
-                data = hashlib.sha256(text("isobit.log-segment") + struct.pack("<IQ", 1, len(data)) + data).digest()
+                data = log_root(kind, int(step), body)
                 count += 1
             if not write and fields[1] != data.hex():
                 print(f"{path}: {name}: {fields[0]} {fields[1]}\n  recomputed {data.hex()}")
