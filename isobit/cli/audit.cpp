@@ -3,10 +3,12 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "isobit/base/new_file.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/log_report.h"
 #include "isobit/cli/own_files.h"
+#include "isobit/cli/verdict_report.h"
 #include "isobit/run/audit_run.h"
 #include "isobit/run/keys.h"
 
@@ -15,7 +17,7 @@ namespace isobit::cli {
 namespace {
 
 struct Options {
-  std::string run, platform = "ordered", client_key, engagement, job, data, key_folder, seed;
+  std::string run, platform = "ordered", client_key, engagement, job, data, key_folder, seed, verdict, sign;
   std::vector<std::string> overrides;
   std::optional<uint64_t> from, sample;
 };
@@ -44,24 +46,16 @@ Status read_wanted(const Options& o, run::AuditRequest& request) {
   return {};
 }
 
-nlohmann::ordered_json difference_json(const std::optional<verify::FirstDifference>& d) {
-  if (!d) return nullptr;
-  return {{"step", d->step},
-          {"first_step", d->first_step},
-          {"last_step", d->last_step},
-          {"part", verify::name_of(d->part)},
-          {"operator", d->op ? nlohmann::ordered_json(*d->op) : nlohmann::ordered_json(nullptr)},
-          {"claimed", d->claimed},
-          {"found", d->found}};
-}
-
-void report(const run::AuditSummary& s, const Bytes& seed, double seconds, Console& console) {
+void report(const run::AuditSummary& s, const verify::Verdict& verdict, const Bytes& seed, double seconds,
+            Console& console) {
   const verify::AuditVerdict& v = s.verdict;
   nlohmann::ordered_json document = {{"verdict", verify::name_of(v.outcome)},
                                      {"complete", v.complete},
                                      {"steps_checked", v.steps_checked},
                                      {"first_difference", difference_json(v.first_difference)},
                                      {"reason", v.reason},
+                                     {"client_key", commit::hex_of(verdict.client_key)},
+                                     {"run", run_names_json(verdict)},
                                      {"platform", s.platform},
                                      {"seconds", seconds},
                                      {"step_seconds", s.step_seconds},
@@ -89,6 +83,7 @@ void report(const run::AuditSummary& s, const Bytes& seed, double seconds, Conso
         s.sampled.size() - 1, static_cast<unsigned long long>(s.intervals), s.detection_probability);
     console.line(line);
   }
+  print_run_names(verdict, console);
   for (const std::string& line : followed_lines(s.log_counts, v.steps_checked)) console.line(line);
   if (v.first_difference) {
     const verify::FirstDifference& d = *v.first_difference;
@@ -108,11 +103,25 @@ void report(const run::AuditSummary& s, const Bytes& seed, double seconds, Conso
   if (!v.reason.empty() && !said) console.line(text_of("reason        ", printable(v.reason)));
 }
 
+// The verdict as a document. Where the auditor keeps the run is nobody else's business.
+verify::Verdict verdict_of(const run::AuditRequest& request, const run::AuditSummary& s) {
+  verify::AuditVerdict audit = s.verdict;
+  const std::string folder = (request.run / "").string();
+  for (size_t at = 0; (at = audit.reason.find(folder, at)) != std::string::npos;) audit.reason.erase(at, folder.size());
+  return verify::make_verdict(request.client, s.engaged, s.finished, audit, s.platform);
+}
+
 Expected<int> run(const Options& o, Console& console) {
   run::AuditRequest request;
   request.run = o.run;
   ISOBIT_TRY(request.platform, platform::parse_platform(o.platform));
   ISOBIT_RETURN_IF_ERROR(read_wanted(o, request));
+  std::optional<commit::SecretKey> auditor;
+  if (!o.sign.empty() && o.verdict.empty()) return usage_error("audit: --sign goes with --verdict FILE");
+  if (!o.verdict.empty()) ISOBIT_RETURN_IF_ERROR(check_new_name(o.verdict));
+  if (!o.sign.empty()) {
+    ISOBIT_TRY(auditor, commit::read_secret_key(o.sign));
+  }
   if (o.from && o.sample) return usage_error("audit: --from and --sample exclude each other");
   if (!o.seed.empty() && !o.sample) return usage_error("audit: --seed goes with --sample");
   if (o.sample && *o.sample == 0) return usage_error("audit: --sample 0 checks nothing");
@@ -147,16 +156,11 @@ Expected<int> run(const Options& o, Console& console) {
   };
   ISOBIT_TRY(const run::AuditSummary summary, run::audit_run(request));
   console.end_progress();
-  report(summary, request.sample_seed, monotonic_seconds() - begin, console);
-  switch (summary.verdict.outcome) {
-    case verify::Outcome::kAccepted:
-      return kAgreed;
-    case verify::Outcome::kRejected:
-      return kDisagreed;
-    case verify::Outcome::kInconclusive:
-      return kInconclusive;
-  }
-  return kDisagreed;
+  verify::Verdict verdict = verdict_of(request, summary);
+  if (auditor) verify::sign(verdict, *auditor);
+  if (!o.verdict.empty()) ISOBIT_RETURN_IF_ERROR(create_file_durably(o.verdict, verify::encode(verdict)));
+  report(summary, verdict, request.sample_seed, monotonic_seconds() - begin, console);
+  return exit_code_of(summary.verdict.outcome);
 }
 
 }  // namespace
@@ -168,7 +172,8 @@ void add_audit(Commands& commands) {
                             "  isobit audit digits.run --platform ordered@portable/1t\n"
                             "  isobit audit theirs.run --engagement engagement --job job.toml\n"
                             "  isobit audit theirs.run --client-key client.pub --data /my/mnist\n"
-                            "  isobit audit digits.run --sample 5\n");
+                            "  isobit audit digits.run --sample 5\n"
+                            "  isobit audit digits.run --verdict digits.verdict --sign auditor.key\n");
   c.positional("RUN", o->run, "folder of the run");
   c.option("-p,--platform", "P", o->platform, "where to replay it (default: ordered, see 'isobit platforms')");
   c.option("--client-key", "FILE", o->client_key,
@@ -177,6 +182,8 @@ void add_audit(Commands& commands) {
            "the client's copy of the engagement, never the trainer's: its client key is trusted, its terms are wanted");
   c.option("--job", "JOB.toml", o->job, "the job that is wanted, with your own copy of the data");
   c.option("--data", "PATH", o->data, "where your copy of the data lies, like --set data.path=PATH");
+  c.option("--verdict", "FILE", o->verdict, "write the verdict as a document; 'isobit verify FILE' checks it");
+  c.option("--sign", "KEY", o->sign, "sign that document with this secret key ('isobit keygen --role auditor')");
   c.option("--keys", "FOLDER", o->key_folder, kKeysHelp);
   c.option("--from", "STEP", o->from, "begin at the checkpoint of this step instead of the initial state");
   c.option("--sample", "N", o->sample, "replay the last interval and N drawn at random instead of all");

@@ -2,6 +2,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/verdict_report.h"
 #include "isobit/platform/platform.h"
 #include "isobit/run/keys.h"
 #include "isobit/run/open_run.h"
@@ -12,10 +13,12 @@ namespace isobit::cli {
 namespace {
 
 struct Options {
-  std::string run, client_key, key_folder;
+  std::string run, client_key, auditor_key, key_folder;
 };
 
 Expected<int> run(const Options& o, Console& console) {
+  if (fs::is_regular_file(o.run)) return check_verdict(o.run, o.client_key, o.auditor_key, console);
+  if (!o.auditor_key.empty()) return usage_error("verify: --auditor-key goes with the file of a verdict");
   commit::PublicKey client;
   if (o.client_key.empty()) {
     ISOBIT_TRY(const fs::path home, run::key_folder(o.key_folder, environment));
@@ -53,11 +56,13 @@ Expected<int> run(const Options& o, Console& console) {
 
 void add_verify(Commands& commands) {
   auto o = std::make_shared<Options>();
-  Command& c = commands.add("verify", "check every signature, digest and structure of a run without replaying it",
-                            "  isobit verify digits.run\n");
-  c.positional("RUN", o->run, "folder of the run");
+  Command& c = commands.add("verify", "check what was signed without replaying it: a run, or the verdict of an audit",
+                            "  isobit verify digits.run\n"
+                            "  isobit verify digits.verdict --auditor-key auditor.pub\n");
+  c.positional("RUN|VERDICT", o->run, "folder of a run, or the file of a verdict");
   c.option("--client-key", "FILE", o->client_key,
            "public key of the client whose engagement counts (default: your own)");
+  c.option("--auditor-key", "FILE", o->auditor_key, "public key of the auditor whose verdict counts");
   c.option("--keys", "FOLDER", o->key_folder, "folder of your own keys (default: $ISOBIT_HOME or ~/.config/isobit)");
   c.action([o](Console& console) { return run(*o, console); });
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "isobit/base/text.h"
+#include "isobit/bundle/disk.h"
+#include "isobit/bundle/layout.h"
 #include "isobit/bundle/reader.h"
 #include "isobit/data/order.h"
 #include "isobit/formats/safetensors.h"
@@ -199,6 +201,16 @@ Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::
   return verdict;
 }
 
+// Of a run that was rejected for something else than its engagement.
+std::optional<verify::EngagedNames> engaged_names(const AuditRequest& request) {
+  const fs::path file = request.run / bundle::kEngagementFile;
+  const auto bytes = bundle::read_plain_file(file, bundle::kMaxEngagementBytes);
+  if (!bytes) return std::nullopt;
+  const auto engagement = verify::decode_engagement(*bytes, file.string());
+  if (!engagement || !verify::verify_engagement(*engagement, request.client)) return std::nullopt;
+  return verify::EngagedNames{engagement->terms.job_root, engagement->terms.run_id};
+}
+
 // A run id stands for one run: who signs two finished ones under it has signed evidence against itself.
 Expected<std::optional<verify::AuditVerdict>> judged_otherwise(const AuditRequest& request,
                                                                const bundle::BundleReader& reader) {
@@ -224,11 +236,15 @@ Expected<AuditSummary> audit_run(const AuditRequest& request) {
   if (!opened) {
     if (opened.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(opened.error());
     summary.verdict = verify::rejected_verdict(verify::Part::kStructure, opened.error().message);
+    summary.engaged = engaged_names(request);
     return summary;
   }
   const bundle::BundleReader& reader = opened->reader;
   ISOBIT_RETURN_IF_ERROR(reader.require_finished());
 
+  summary.engaged = verify::EngagedNames{reader.engagement().terms.job_root, reader.engagement().terms.run_id};
+  summary.finished = verify::FinishedNames{reader.transcript().transcript_root(),
+                                           reader.transcript().final().state_root, reader.heads().back().tree};
   ISOBIT_TRY(const auto other, judged_otherwise(request, reader));
   if (other) {
     summary.verdict = *other;

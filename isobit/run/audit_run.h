@@ -11,6 +11,7 @@
 #include "isobit/train/job.h"
 #include "isobit/verify/auditor.h"
 #include "isobit/verify/engagement.h"
+#include "isobit/verify/verdict.h"
 
 namespace isobit::run {
 
@@ -32,6 +33,10 @@ struct AuditRequest {
 
 struct AuditSummary {
   verify::AuditVerdict verdict;
+  // Which run the verdict is of, as far as the bundle could be believed: `engaged` once the client's engagement is
+  // valid, `finished` once everything that the trainer signed is.
+  std::optional<verify::EngagedNames> engaged;
+  std::optional<verify::FinishedNames> finished;
   std::string platform;
   // Of --sample: how many intervals there are, which were replayed (the last one always), and the chance to hit if one
   // of the others were wrong.

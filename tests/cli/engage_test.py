@@ -106,6 +106,79 @@ class Honest(Parties):
         self.trainer.fails("train", "--resume", "part", "--engagement", "engagement", code=2, says=["--engagement"])
 
 
+class Verdicts(Parties):
+    def audited(self, *options, code=0):
+        self.auditor("keygen", "--role", "auditor")
+        self.client.gives("home/client.pub", self.auditor)
+        return self.auditor.json("audit", "run", "--client-key", "client.pub", "--verdict", "verdict", "--sign",
+                                 "home/auditor.key", *options, code=code)
+
+    def test_a_signed_acceptance_names_its_run(self):
+        made = self.offer()["terms"]
+        self.accept()
+        trained = self.train()
+        audited = self.audited()
+        self.auditor.gives("verdict", self.client)
+        self.auditor.gives("home/auditor.pub", self.client)
+        check = ["verify", "verdict", "--auditor-key", "auditor.pub"]
+        shown = self.client.json(*check, "--client-key", "home/client.pub")
+        self.assertEqual((shown["genuine"], shown["verdict"], shown["complete"]), (True, "accepted", True))
+        run = shown["run"]
+        self.assertEqual([run[key] for key in ("job_root", "run_id", "transcript_root", "final_state_root")],
+                         [made["job_root"], made["run_id"], trained["transcript_root"], trained["final_state_root"]])
+        self.assertEqual(run["last_head"]["leaves"], STEPS + 2)
+        self.assertEqual((audited["run"], audited["client_key"]), (run, made["client_key"]))
+        self.assertEqual(shown["client_key"], made["client_key"])
+        text = self.auditor("audit", "run", "--client-key", "client.pub").out + self.client(*check).out
+        for value in (run["job_root"], run["run_id"], run["transcript_root"], run["last_head"]["root"]):
+            self.assertEqual(text.count(value), 2, value)
+        self.auditor.fails("audit", "run", "--client-key", "client.pub", "--verdict", "verdict", code=2,
+                           says=["verdict", "not overwritten"])
+        # Whoever else stands by it, and whatever else it says.
+        self.client("keygen", "--out", "other")
+        for options, says in ((["--auditor-key", "other.pub"], "another auditor"),
+                              (["--client-key", "other.pub"], "another client")):
+            wrong = self.client.json("verify", "verdict", *options, code=1)
+            self.assertEqual(wrong["genuine"], False)
+            self.assertIn(says, wrong["problem"])
+        good = contents(self.client.path())["verdict"]
+        for at in range(0, len(good), 5):
+            self.write("client/verdict", good[:at] + bytes([good[at] ^ 1]) + good[at + 1:])
+            self.client(*check, code=(1, 3))
+
+    def test_a_rejection_says_where_and_has_its_exit_code(self):
+        self.offer()
+        self.accept()
+        self.trainer("cheat", "job.toml", "--kind", "rate", "--at", "10", "--engagement", "engagement", "--out", "run")
+        self.trainer.gives("run", self.auditor)
+        audited = self.audited(code=1)
+        shown = self.auditor.json("verify", "verdict", code=1)
+        self.assertEqual((shown["genuine"], shown["verdict"]), (True, "rejected"))
+        self.assertEqual(shown["first_difference"], audited["first_difference"])
+
+    def test_rejected_before_it_could_say_which_run(self):
+        self.trainer("train", "job.toml", "--out", "run")
+        self.trainer.gives("run", self.auditor)
+        self.client("keygen", "--role", "client")
+        self.audited(code=1)
+        shown = self.auditor.json("verify", "verdict", code=1)
+        self.assertEqual((shown["genuine"], shown["run"]), (True, None))
+        self.assertNotIn("run/", shown["reason"], "where the auditor keeps the run is nobody's business")
+
+    def test_an_unsigned_verdict_is_a_note(self):
+        self.offer()
+        self.accept()
+        self.train()
+        self.client.gives("home/client.pub", self.auditor)
+        self.auditor("audit", "run", "--client-key", "client.pub", "--verdict", "note", "--from", "0")
+        self.assertIn("nobody has signed", self.auditor("verify", "note").err)
+        unsigned = self.auditor.json("verify", "note", "--auditor-key", "client.pub", code=1)
+        self.assertIn("not signed", unsigned["problem"])
+        self.auditor.fails("audit", "run", "--client-key", "client.pub", "--sign", "x", code=2, says=["--verdict"])
+        self.auditor.fails("verify", "run", "--auditor-key", "client.pub", code=2, says=["--auditor-key"])
+        self.auditor.fails("verify", "job.toml", code=3, says=["job.toml", "isobit.verdict"])
+
+
 class Refused(Parties):
     def test_offers_that_a_trainer_does_not_accept(self):
         self.offer()

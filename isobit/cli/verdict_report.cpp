@@ -1,0 +1,120 @@
+#include "isobit/cli/verdict_report.h"
+
+#include "isobit/base/file.h"
+#include "isobit/base/text.h"
+#include "isobit/cli/command.h"
+
+namespace isobit::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What keeps the document from being believed; empty when nothing does.
+Expected<std::string> problem_of(const verify::Verdict& v, const std::string& client_key,
+                                 const std::string& auditor_key) {
+  if (const Status valid = verify::verify_verdict(v); !valid) return valid.error().message;
+  if (!client_key.empty()) {
+    ISOBIT_TRY(const commit::PublicKey client, commit::read_public_key(client_key));
+    if (v.client_key != client) {
+      return text_of("verdict: field 'client_key': found ", commit::hex_of(v.client_key), ", expected ",
+                     commit::hex_of(client), "; it is of another client's run");
+    }
+  }
+  if (auditor_key.empty()) return std::string();
+  ISOBIT_TRY(const commit::PublicKey auditor, commit::read_public_key(auditor_key));
+  if (!v.signature) return std::string("verdict: is not signed; nobody stands by it");
+  if (v.signature->auditor_key == auditor) return std::string();
+  return text_of("verdict: field 'auditor_key': found ", commit::hex_of(v.signature->auditor_key), ", expected ",
+                 commit::hex_of(auditor), "; another auditor signed it");
+}
+
+void print_verdict(const verify::Verdict& v, Console& console) {
+  const char* outcome = verify::name_of(v.audit.outcome);
+  console.line(text_of("verdict       ", v.audit.accepted() ? console.good(outcome) : console.bad(outcome),
+                       v.audit.accepted() && !v.audit.complete ? " (the part that was checked)" : ""));
+  console.line(text_of("checked       ", v.audit.steps_checked, " steps on ", printable(v.platform)));
+  console.line(text_of("client key    ", commit::hex_of(v.client_key)));
+  print_run_names(v, console);
+  if (!v.audit.reason.empty()) console.line(text_of("reason        ", printable(v.audit.reason)));
+  console.line(v.signature ? text_of("signed by     ", commit::hex_of(v.signature->auditor_key))
+                           : "signed by     nobody");
+}
+
+}  // namespace
+
+Json difference_json(const std::optional<verify::FirstDifference>& d) {
+  if (!d) return nullptr;
+  return {{"step", d->step},
+          {"first_step", d->first_step},
+          {"last_step", d->last_step},
+          {"part", verify::name_of(d->part)},
+          {"operator", d->op ? Json(*d->op) : Json(nullptr)},
+          {"claimed", d->claimed},
+          {"found", d->found}};
+}
+
+Json run_names_json(const verify::Verdict& v) {
+  if (!v.engaged) return nullptr;
+  Json json = {{"job_root", commit::hex_of(v.engaged->job_root)}, {"run_id", to_hex(v.engaged->run_id)}};
+  if (!v.finished) return json;
+  json["transcript_root"] = commit::hex_of(v.finished->transcript_root);
+  json["final_state_root"] = commit::hex_of(v.finished->final_state_root);
+  json["last_head"] = {{"leaves", v.finished->last_head.size}, {"root", commit::hex_of(v.finished->last_head.root)}};
+  return json;
+}
+
+void print_run_names(const verify::Verdict& v, Console& console) {
+  if (!v.engaged) return;
+  console.line(text_of("job root      ", commit::hex_of(v.engaged->job_root)));
+  console.line(text_of("run id        ", to_hex(v.engaged->run_id)));
+  if (!v.finished) return;
+  console.line(text_of("transcript    ", commit::hex_of(v.finished->transcript_root)));
+  console.line(text_of("state root    ", commit::hex_of(v.finished->final_state_root)));
+  console.line(text_of("last head     ", commit::hex_of(v.finished->last_head.root), "   (", v.finished->last_head.size,
+                       " leaves)"));
+}
+
+int exit_code_of(verify::Outcome outcome) {
+  switch (outcome) {
+    case verify::Outcome::kAccepted:
+      return kAgreed;
+    case verify::Outcome::kRejected:
+      return kDisagreed;
+    case verify::Outcome::kInconclusive:
+      return kInconclusive;
+  }
+  return kDisagreed;
+}
+
+Expected<int> check_verdict(const std::string& file, const std::string& client_key, const std::string& auditor_key,
+                            Console& console) {
+  ISOBIT_TRY(const Bytes bytes, read_file(file, verify::kMaxVerdictBytes));
+  ISOBIT_TRY(const verify::Verdict v, verify::decode_verdict(bytes, file));
+  ISOBIT_TRY(const std::string problem, problem_of(v, client_key, auditor_key));
+  const Json document = {{"genuine", problem.empty()},
+                         {"problem", problem},
+                         {"verdict", verify::name_of(v.audit.outcome)},
+                         {"complete", v.audit.complete},
+                         {"steps_checked", v.audit.steps_checked},
+                         {"first_difference", difference_json(v.audit.first_difference)},
+                         {"reason", v.audit.reason},
+                         {"client_key", commit::hex_of(v.client_key)},
+                         {"run", run_names_json(v)},
+                         {"platform", v.platform},
+                         {"auditor_key", v.signature ? Json(commit::hex_of(v.signature->auditor_key)) : Json(nullptr)}};
+  console.document(document.dump(2, ' ', false, Json::error_handler_t::replace));
+  print_verdict(v, console);
+  if (!problem.empty()) {
+    console.line(text_of("genuine       ", console.bad("no"), ": ", problem));
+    return kDisagreed;
+  }
+  if (v.signature) {
+    console.line(text_of("genuine       ", console.good("yes"), ": the signature is valid",
+                         auditor_key.empty() ? "; whose key it is, --auditor-key can compare" : ""));
+  } else {
+    console.note("nobody has signed this verdict: it is a note, and no auditor stands by it");
+  }
+  return exit_code_of(v.audit.outcome);
+}
+
+}  // namespace isobit::cli

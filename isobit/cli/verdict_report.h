@@ -1,0 +1,26 @@
+// Verdicts as people and programs read them, and 'isobit verify' of a verdict's file.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "isobit/cli/console.h"
+#include "isobit/verify/verdict.h"
+
+namespace isobit::cli {
+
+nlohmann::ordered_json difference_json(const std::optional<verify::FirstDifference>& d);
+
+// Which run the verdict is of: null where the bundle was rejected before it could say.
+nlohmann::ordered_json run_names_json(const verify::Verdict& verdict);
+void print_run_names(const verify::Verdict& verdict, Console& console);
+
+// 0, 1 or 4: accepted, rejected, inconclusive.
+int exit_code_of(verify::Outcome outcome);
+
+// Decodes the verdict and checks its signature, its client against `client_key` and its auditor against `auditor_key`
+// (files; empty: not compared). The exit code is that of the verdict itself, or 1 when it is not genuine.
+Expected<int> check_verdict(const std::string& file, const std::string& client_key, const std::string& auditor_key,
+                            Console& console);
+
+}  // namespace isobit::cli

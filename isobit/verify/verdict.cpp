@@ -1,0 +1,207 @@
+#include "isobit/verify/verdict.h"
+
+#include <algorithm>
+
+#include "isobit/base/text.h"
+#include "isobit/verify/object.h"
+
+namespace isobit::verify {
+namespace {
+
+constexpr std::string_view kTag = "isobit.verdict";
+constexpr std::string_view kAuditorTag = "isobit.verdict.auditor";
+constexpr uint32_t kVersion = 1;
+constexpr Part kParts[] = {Part::kSignature, Part::kStructure, Part::kJob,   Part::kInitialState, Part::kBatch,
+                           Part::kLoss,      Part::kLog,       Part::kState, Part::kEvaluation,   Part::kCheckpoint};
+
+// The first bytes, and no half of a character.
+std::string shortened(std::string text) {
+  if (text.size() <= kMaxVerdictText) return text;
+  size_t end = kMaxVerdictText;
+  while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xc0) == 0x80) --end;
+  text.resize(end);
+  return text;
+}
+
+void write_names(ByteWriter& writer, const Verdict& v) {
+  writer.fixed(v.client_key.bytes);
+  writer.boolean(v.engaged.has_value());
+  if (v.engaged) {
+    writer.fixed(v.engaged->job_root);
+    writer.fixed(v.engaged->run_id);
+  }
+  writer.boolean(v.finished.has_value());
+  if (v.finished) {
+    writer.fixed(v.finished->transcript_root);
+    writer.fixed(v.finished->final_state_root);
+    writer.u64(v.finished->last_head.size);
+    writer.fixed(v.finished->last_head.root);
+  }
+}
+
+void write_difference(ByteWriter& writer, const std::optional<FirstDifference>& d) {
+  writer.boolean(d.has_value());
+  if (!d) return;
+  writer.u64(d->step);
+  writer.u64(d->first_step);
+  writer.u64(d->last_step);
+  writer.text(name_of(d->part));
+  writer.text(d->claimed);
+  writer.text(d->found);
+  writer.boolean(d->op.has_value());
+  if (d->op) writer.text(*d->op);
+}
+
+// Everything that is signed.
+void write_body(ByteWriter& writer, const Verdict& v) {
+  write_names(writer, v);
+  writer.u8(static_cast<uint8_t>(v.audit.outcome));
+  writer.boolean(v.audit.complete);
+  writer.u64(v.audit.steps_checked);
+  write_difference(writer, v.audit.first_difference);
+  writer.text(v.audit.reason);
+  writer.text(v.platform);
+}
+
+Bytes auditor_message(const Verdict& v, const commit::PublicKey& auditor) {
+  ByteWriter writer;
+  write_frame(writer, kAuditorTag, kVersion);
+  write_body(writer, v);
+  writer.fixed(auditor.bytes);
+  return writer.take();
+}
+
+template <class Array>
+Status read_into(ByteReader& reader, const char* field, Array& array) {
+  ISOBIT_TRY(const ByteView bytes, reader.fixed(field, array.size()));
+  std::copy(bytes.begin(), bytes.end(), array.begin());
+  return {};
+}
+
+Status read_names(ByteReader& reader, Verdict& v) {
+  ISOBIT_RETURN_IF_ERROR(read_into(reader, "client_key", v.client_key.bytes));
+  ISOBIT_TRY(const bool engaged, reader.boolean("engaged"));
+  if (engaged) {
+    v.engaged.emplace();
+    ISOBIT_RETURN_IF_ERROR(read_into(reader, "job_root", v.engaged->job_root));
+    ISOBIT_RETURN_IF_ERROR(read_into(reader, "run_id", v.engaged->run_id));
+  }
+  ISOBIT_TRY(const bool finished, reader.boolean("finished"));
+  if (!finished) return {};
+  if (!engaged) return reader.fail("finished", "names a transcript of no engagement");
+  FinishedNames& f = v.finished.emplace();
+  ISOBIT_RETURN_IF_ERROR(read_into(reader, "transcript_root", f.transcript_root));
+  ISOBIT_RETURN_IF_ERROR(read_into(reader, "final_state_root", f.final_state_root));
+  ISOBIT_TRY(f.last_head.size, reader.u64("last_head.size"));
+  return read_into(reader, "last_head.root", f.last_head.root);
+}
+
+Expected<Part> read_part(ByteReader& reader) {
+  ISOBIT_TRY(const std::string name, reader.text("part", kMaxVerdictText));
+  for (const Part part : kParts) {
+    if (name == name_of(part)) return part;
+  }
+  return reader.fail("part", "is no part of a run");
+}
+
+Expected<std::optional<FirstDifference>> read_difference(ByteReader& reader) {
+  ISOBIT_TRY(const bool differs, reader.boolean("first_difference"));
+  if (!differs) return std::nullopt;
+  FirstDifference d;
+  ISOBIT_TRY(d.step, reader.u64("step"));
+  ISOBIT_TRY(d.first_step, reader.u64("first_step"));
+  ISOBIT_TRY(d.last_step, reader.u64("last_step"));
+  ISOBIT_TRY(d.part, read_part(reader));
+  ISOBIT_TRY(d.claimed, reader.text("claimed", kMaxVerdictText));
+  ISOBIT_TRY(d.found, reader.text("found", kMaxVerdictText));
+  ISOBIT_TRY(const bool has_op, reader.boolean("operator"));
+  if (has_op) {
+    ISOBIT_TRY(d.op, reader.text("operator", kMaxVerdictText));
+  }
+  return d;
+}
+
+Status read_audit(ByteReader& reader, AuditVerdict& audit) {
+  ISOBIT_TRY(const uint8_t outcome, reader.u8("outcome"));
+  if (outcome > static_cast<uint8_t>(Outcome::kInconclusive)) {
+    return reader.fail("outcome",
+                       text_of("found ", int{outcome}, ", expected 0 (accepted), 1 (rejected) or 2 (inconclusive)"));
+  }
+  audit.outcome = static_cast<Outcome>(outcome);
+  ISOBIT_TRY(audit.complete, reader.boolean("complete"));
+  ISOBIT_TRY(audit.steps_checked, reader.u64("steps_checked"));
+  ISOBIT_TRY(audit.first_difference, read_difference(reader));
+  ISOBIT_TRY(audit.reason, reader.text("reason", kMaxVerdictText));
+  return {};
+}
+
+}  // namespace
+
+bool Verdict::operator==(const Verdict& other) const { return encode(*this) == encode(other); }
+
+Verdict make_verdict(const commit::PublicKey& client, const std::optional<EngagedNames>& engaged,
+                     const std::optional<FinishedNames>& finished, const AuditVerdict& audit,
+                     const std::string& platform) {
+  ISOBIT_CHECK(!finished || engaged);
+  ISOBIT_CHECK(!audit.accepted() || (finished && !audit.first_difference));
+  Verdict v{client, engaged, finished, audit, shortened(platform), std::nullopt};
+  v.audit.reason = shortened(v.audit.reason);
+  if (auto& d = v.audit.first_difference) {
+    d->claimed = shortened(d->claimed);
+    d->found = shortened(d->found);
+    if (d->op) d->op = shortened(*d->op);
+  }
+  return v;
+}
+
+void sign(Verdict& verdict, const commit::SecretKey& auditor) {
+  verdict.signature = {auditor.public_key(), auditor.sign(auditor_message(verdict, auditor.public_key()))};
+}
+
+Status verify_verdict(const Verdict& verdict) {
+  if (!verdict.signature) return {};
+  const auto& [key, signature] = *verdict.signature;
+  if (commit::verify(key, auditor_message(verdict, key), signature)) return {};
+  return rejected("verdict: field 'signature': is not valid for these words and the auditor's key that they name");
+}
+
+Bytes encode(const Verdict& verdict) {
+  ByteWriter writer;
+  write_frame(writer, kTag, kVersion);
+  write_body(writer, verdict);
+  writer.boolean(verdict.signature.has_value());
+  if (verdict.signature) {
+    writer.fixed(verdict.signature->auditor_key.bytes);
+    writer.fixed(verdict.signature->signature.bytes);
+  }
+  return writer.take();
+}
+
+Expected<Verdict> decode_verdict(ByteView data, const std::string& what) {
+  ByteReader reader(data, what);
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kTag, kVersion));
+  Verdict v;
+  ISOBIT_RETURN_IF_ERROR(read_names(reader, v));
+  ISOBIT_RETURN_IF_ERROR(read_audit(reader, v.audit));
+  if (v.audit.accepted() && (!v.finished || v.audit.first_difference)) {
+    return reader.fail("outcome", "accepts a run that has no transcript or differs");
+  }
+  ISOBIT_TRY(v.platform, reader.text("platform", kMaxVerdictText));
+  ISOBIT_TRY(const bool is_signed, reader.boolean("signature"));
+  if (is_signed) {
+    v.signature.emplace();
+    ISOBIT_RETURN_IF_ERROR(read_into(reader, "auditor_key", v.signature->auditor_key.bytes));
+    ISOBIT_RETURN_IF_ERROR(read_into(reader, "signature", v.signature->signature.bytes));
+  }
+  ISOBIT_RETURN_IF_ERROR(reader.finish());
+  return v;
+}
+
+bool is_verdict(ByteView data) {
+  ByteWriter writer;
+  writer.text(kTag);
+  const Bytes& start = writer.view();
+  return data.size() >= start.size() && std::equal(start.begin(), start.end(), data.begin());
+}
+
+}  // namespace isobit::verify

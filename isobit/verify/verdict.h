@@ -1,0 +1,69 @@
+// What an auditor says of a run, as a document: it names the run it speaks of and may be signed. Byte layout:
+// docs/formats/verdict.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "isobit/base/bytes.h"
+#include "isobit/base/status.h"
+#include "isobit/commit/merkle.h"
+#include "isobit/commit/signature.h"
+#include "isobit/verify/auditor.h"
+
+namespace isobit::verify {
+
+inline constexpr size_t kMaxVerdictText = 2048;  // of each text in a verdict
+inline constexpr size_t kMaxVerdictBytes = 1 << 14;
+
+// From the engagement, whose signatures were valid.
+struct EngagedNames {
+  commit::Digest job_root{};
+  commit::RunId run_id{};
+  bool operator==(const EngagedNames&) const = default;
+};
+
+// From the transcript, whose last head the trainer signed.
+struct FinishedNames {
+  commit::Digest transcript_root{};
+  commit::Digest final_state_root{};
+  commit::SizedRoot last_head;
+  bool operator==(const FinishedNames&) const = default;
+};
+
+struct VerdictSignature {
+  commit::PublicKey auditor_key;
+  commit::Signature signature;
+  bool operator==(const VerdictSignature&) const = default;
+};
+
+struct Verdict {
+  commit::PublicKey client_key;  // the one that the auditor trusted
+  // As far as the bundle got: none where it was rejected before they could be believed.
+  std::optional<EngagedNames> engaged;
+  std::optional<FinishedNames> finished;  // only with `engaged`; always when accepted
+  AuditVerdict audit;                     // first_difference is present only when not accepted
+  std::string platform;                   // where the auditor replayed
+  std::optional<VerdictSignature> signature;
+
+  bool operator==(const Verdict&) const;
+};
+
+// A verdict without signature. Texts that are too long lose their end.
+Verdict make_verdict(const commit::PublicKey& client, const std::optional<EngagedNames>& engaged,
+                     const std::optional<FinishedNames>& finished, const AuditVerdict& audit,
+                     const std::string& platform);
+
+// Signs everything else in the verdict.
+void sign(Verdict& verdict, const commit::SecretKey& auditor);
+// kRejected when there is a signature and it is not valid. An unsigned verdict passes: nobody stands by it.
+Status verify_verdict(const Verdict& verdict);
+
+Bytes encode(const Verdict& verdict);
+// Accepts exactly what encode() writes; checks no signature. `what` starts the messages.
+Expected<Verdict> decode_verdict(ByteView data, const std::string& what);
+// Whether the bytes begin as a verdict does, whatever version.
+bool is_verdict(ByteView data);
+
+}  // namespace isobit::verify

@@ -1,0 +1,101 @@
+#include "isobit/verify/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include "isobit/verify/testing.h"
+
+namespace isobit::verify {
+namespace {
+
+using testing::digest_of;
+using testing::key_of;
+
+const EngagedNames kEngaged{digest_of("job"), {1, 2, 3}};
+const FinishedNames kFinished{digest_of("transcript"), digest_of("state"), {14, digest_of("head")}};
+
+Verdict accepted() {
+  AuditVerdict audit;
+  audit.outcome = Outcome::kAccepted;
+  audit.complete = true;
+  audit.steps_checked = 12;
+  audit.reason = "accepted: all 12 steps agree";
+  return make_verdict(key_of(1).public_key(), kEngaged, kFinished, audit, "ordered@portable/1t");
+}
+
+Verdict rejected_at_a_step() {
+  AuditVerdict audit = rejected_verdict(Part::kState, "the state differs");
+  audit.first_difference = FirstDifference{7, 6, 7, Part::kState, "aa", "bb", "Conv"};
+  audit.steps_checked = 7;
+  return make_verdict(key_of(1).public_key(), kEngaged, kFinished, audit, "ordered/1t");
+}
+
+Verdict rejected_at_once() {
+  return make_verdict(key_of(1).public_key(), {}, {}, rejected_verdict(Part::kStructure, "no such client"), "ordered");
+}
+
+TEST(VerdictDocument, RoundTripsSignedAndUnsigned) {
+  for (Verdict v : {accepted(), rejected_at_a_step(), rejected_at_once()}) {
+    for (bool is_signed : {false, true}) {
+      if (is_signed) sign(v, key_of(5));
+      const Bytes bytes = encode(v);
+      EXPECT_TRUE(is_verdict(bytes));
+      const auto back = decode_verdict(bytes, "verdict");
+      ASSERT_TRUE(back) << back.error().message;
+      EXPECT_EQ(*back, v);
+      EXPECT_EQ(encode(*back), bytes);
+      EXPECT_TRUE(verify_verdict(*back));
+      EXPECT_EQ(back->signature.has_value(), is_signed);
+    }
+  }
+  EXPECT_FALSE(is_verdict(as_bytes("isobit.verdict")));
+}
+
+TEST(VerdictDocument, LayoutIsTheDocumentedOne) {
+  Verdict v = accepted();
+  sign(v, key_of(5));
+  const Bytes bytes = encode(v);
+  const size_t names = 32 + 1 + 48 + 1 + 32 + 32 + 8 + 32;
+  ASSERT_EQ(bytes.size(), 8u + 14 + 4 + names + 1 + 1 + 8 + 1 + 8 + 28 + 8 + 19 + 1 + 32 + 64);
+  EXPECT_EQ(std::string(bytes.begin() + 8, bytes.begin() + 22), "isobit.verdict");
+  EXPECT_EQ(bytes[26 + names], 0);  // accepted
+  EXPECT_EQ(commit::hex_of(commit::sha256(bytes)), "0890ae26e7e7820b9d78b86357f3506f5454f5b029897abe9e1b8540f66379be");
+}
+
+TEST(VerdictDocument, EveryFlippedBitOfASignedOneIsNoticed) {
+  for (Verdict v : {accepted(), rejected_at_a_step()}) {
+    sign(v, key_of(5));
+    const Bytes good = encode(v);
+    for (size_t bit = 0; bit < good.size() * 8; ++bit) {
+      Bytes bad = good;
+      bad[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+      const auto decoded = decode_verdict(bad, "verdict");
+      ASSERT_FALSE(decoded && decoded->signature && verify_verdict(*decoded)) << "bit " << bit;
+    }
+    for (size_t n = 0; n < good.size(); ++n) EXPECT_FALSE(decode_verdict(ByteView(good).first(n), "v"));
+  }
+}
+
+TEST(VerdictDocument, AnAcceptanceNamesItsRun) {
+  Verdict v = accepted();
+  v.finished.reset();
+  EXPECT_FALSE(decode_verdict(encode(v), "v"));
+  v = accepted();
+  v.engaged.reset();
+  EXPECT_FALSE(decode_verdict(encode(v), "v"));
+  v = rejected_at_a_step();
+  v.audit.outcome = Outcome::kAccepted;
+  EXPECT_FALSE(decode_verdict(encode(v), "v"));
+}
+
+TEST(VerdictDocument, LongTextsLoseTheirEnd) {
+  AuditVerdict audit = rejected_verdict(Part::kJob, std::string(kMaxVerdictText - 1, 'x') + "\xc3\xa4 and more");
+  const Verdict v = make_verdict(key_of(1).public_key(), {}, {}, audit, "ordered");
+  EXPECT_EQ(v.audit.reason, std::string(kMaxVerdictText - 1, 'x')) << "not half a character";
+  EXPECT_TRUE(decode_verdict(encode(v), "v"));
+  Verdict longer = v;
+  longer.audit.reason += "xx";
+  EXPECT_FALSE(decode_verdict(encode(longer), "v"));
+}
+
+}  // namespace
+}  // namespace isobit::verify
