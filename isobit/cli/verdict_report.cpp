@@ -89,6 +89,9 @@ int exit_code_of(verify::Outcome outcome) {
 Expected<int> check_verdict(const std::string& file, const std::string& client_key, const std::string& auditor_key,
                             Console& console) {
   ISOBIT_TRY(const Bytes bytes, read_file(file, verify::kMaxVerdictBytes));
+  if (!verify::is_verdict(bytes)) {
+    return unreadable(text_of(file, ": is neither the folder of a run nor a verdict ('isobit audit --verdict')"));
+  }
   ISOBIT_TRY(const verify::Verdict v, verify::decode_verdict(bytes, file));
   ISOBIT_TRY(const std::string problem, problem_of(v, client_key, auditor_key));
   const Json document = {{"genuine", problem.empty()},

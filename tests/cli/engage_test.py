@@ -176,7 +176,7 @@ class Verdicts(Parties):
         self.assertIn("not signed", unsigned["problem"])
         self.auditor.fails("audit", "run", "--client-key", "client.pub", "--sign", "x", code=2, says=["--verdict"])
         self.auditor.fails("verify", "run", "--auditor-key", "client.pub", code=2, says=["--auditor-key"])
-        self.auditor.fails("verify", "job.toml", code=3, says=["job.toml", "isobit.verdict"])
+        self.auditor.fails("verify", "job.toml", code=3, says=["job.toml", "nor a verdict"])
 
 
 class Refused(Parties):
