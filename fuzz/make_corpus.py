@@ -191,6 +191,19 @@ put("heads_fuzz", "two", frame("isobit.heads_file") + record(head) * 2)
 put("heads_fuzz", "torn", frame("isobit.heads_file") + record(head)[:-1])
 put("heads_fuzz", "head", head)
 
+
+def sized(data):
+    return u64(len(data)) + data
+
+
+engagement = frame("isobit.engagement", 2) + one_key + bytes(64) + b"\1" * 32 + bytes(64)
+consistency = proof("isobit.consistency-proof", [6, 8], 3)
+fork = frame("isobit.evidence") + b"\1" + sized(engagement) + sized(head) * 2 + bytes(32)
+put("evidence_fuzz", "fork", fork + sized(consistency))
+put("evidence_fuzz", "cut", (fork + sized(consistency))[:-1])
+put("evidence_fuzz", "kind", frame("isobit.evidence") + b"\2")
+put("evidence_fuzz", "newer", frame("isobit.evidence", 2) + bytes(40))
+
 segments = [b"segment one", b"", bytes(range(40))]
 log = frame("isobit.log_file")
 put("log_file_fuzz", "whole", log + b"".join(record(x) for x in segments))

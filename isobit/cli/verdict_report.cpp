@@ -90,7 +90,8 @@ Expected<int> check_verdict(const std::string& file, const std::string& client_k
                             Console& console) {
   ISOBIT_TRY(const Bytes bytes, read_file(file, verify::kMaxVerdictBytes));
   if (!verify::is_verdict(bytes)) {
-    return unreadable(text_of(file, ": is neither the folder of a run nor a verdict ('isobit audit --verdict')"));
+    return unreadable(
+        text_of(file, ": is neither the folder of a run, nor evidence, nor a verdict ('isobit audit --verdict')"));
   }
   ISOBIT_TRY(const verify::Verdict v, verify::decode_verdict(bytes, file));
   ISOBIT_TRY(const std::string problem, problem_of(v, client_key, auditor_key));

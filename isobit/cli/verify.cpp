@@ -2,29 +2,31 @@
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/evidence.h"
 #include "isobit/cli/verdict_report.h"
 #include "isobit/platform/platform.h"
 #include "isobit/run/keys.h"
 #include "isobit/run/open_run.h"
 #include "isobit/run/static_checks.h"
+#include "isobit/verify/evidence.h"
+#include "isobit/verify/object.h"
 
 namespace isobit::cli {
 
 namespace {
 
 struct Options {
-  std::string run, client_key, auditor_key, key_folder;
+  std::string run, other, out, auditor_key;
+  Trust trust;
 };
 
-Expected<int> run(const Options& o, Console& console) {
-  if (fs::is_regular_file(o.run)) return check_verdict(o.run, o.client_key, o.auditor_key, console);
-  if (!o.auditor_key.empty()) return usage_error("verify: --auditor-key goes with the file of a verdict");
+Expected<int> verify_run(const Options& o, Console& console) {
   commit::PublicKey client;
-  if (o.client_key.empty()) {
-    ISOBIT_TRY(const fs::path home, run::key_folder(o.key_folder, environment));
+  if (o.trust.client_key.empty()) {
+    ISOBIT_TRY(const fs::path home, run::key_folder(o.trust.key_folder, environment));
     ISOBIT_TRY(client, run::pinned_client(home));
   } else {
-    ISOBIT_TRY(client, commit::read_public_key(o.client_key));
+    ISOBIT_TRY(client, commit::read_public_key(o.trust.client_key));
   }
   const auto opened = run::open_run({o.run, client, {}});
   if (!opened && opened.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(opened.error());
@@ -52,18 +54,40 @@ Expected<int> run(const Options& o, Console& console) {
   return kAgreed;
 }
 
+// Small files say by their tag what they are.
+Expected<int> verify_file(const Options& o, Console& console) {
+  ISOBIT_TRY(const Bytes bytes, read_file(o.run, verify::kMaxEvidenceBytes));
+  if (!verify::has_tag(bytes, verify::kEvidenceTag)) {
+    return check_verdict(o.run, o.trust.client_key, o.auditor_key, console);
+  }
+  if (!o.auditor_key.empty()) return usage_error("verify: --auditor-key goes with the file of a verdict");
+  return verify_evidence_file(o.run, bytes, console);
+}
+
+Expected<int> run(const Options& o, Console& console) {
+  if (o.other.empty() && !o.out.empty()) {
+    return usage_error("verify: --out takes the evidence of two runs; name both");
+  }
+  std::error_code error;
+  if (o.other.empty() && fs::is_regular_file(o.run, error)) return verify_file(o, console);
+  if (!o.auditor_key.empty()) return usage_error("verify: --auditor-key goes with the file of a verdict");
+  return o.other.empty() ? verify_run(o, console) : verify_two_runs(o.run, o.other, o.out, o.trust, console);
+}
+
 }  // namespace
 
 void add_verify(Commands& commands) {
   auto o = std::make_shared<Options>();
-  Command& c = commands.add("verify", "check what was signed without replaying it: a run, or the verdict of an audit",
+  Command& c = commands.add("verify", "check what was signed without replaying it: a run, a verdict, evidence",
                             "  isobit verify digits.run\n"
-                            "  isobit verify digits.verdict --auditor-key auditor.pub\n");
-  c.positional("RUN|VERDICT", o->run, "folder of a run, or the file of a verdict");
-  c.option("--client-key", "FILE", o->client_key,
-           "public key of the client whose engagement counts (default: your own)");
+                            "  isobit verify digits.verdict --auditor-key auditor.pub\n"
+                            "  isobit verify theirs.run what-they-gave-others.run --out fork.evidence\n"
+                            "  isobit verify fork.evidence\n");
+  c.positional("RUN|FILE", o->run, "folder of a run, or a file of a verdict or of evidence");
+  c.positional("RUN", o->other, "another copy of the same run: did its trainer sign two histories?", false);
+  c.option("-o,--out", "FILE", o->out, "where to write what convicts the signer of two histories");
   c.option("--auditor-key", "FILE", o->auditor_key, "public key of the auditor whose verdict counts");
-  c.option("--keys", "FOLDER", o->key_folder, "folder of your own keys (default: $ISOBIT_HOME or ~/.config/isobit)");
+  add_trust_options(c, o->trust);
   c.action([o](Console& console) { return run(*o, console); });
 }
 

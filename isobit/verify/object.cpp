@@ -30,6 +30,13 @@ Expected<uint32_t> read_frame(ByteReader& reader, std::string_view tag, uint32_t
   return version;
 }
 
+bool has_tag(ByteView data, std::string_view tag) {
+  ByteWriter writer;
+  writer.text(tag);
+  const Bytes& expected = writer.view();
+  return data.size() >= expected.size() && std::memcmp(data.data(), expected.data(), expected.size()) == 0;
+}
+
 bool is_newer_version(const Error& error) {
   return error.code == ErrorCode::kUnreadable && error.message.find(kNewer) != std::string::npos;
 }

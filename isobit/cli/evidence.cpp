@@ -1,0 +1,99 @@
+#include "isobit/cli/evidence.h"
+
+#include <nlohmann/json.hpp>
+
+#include "isobit/base/new_file.h"
+#include "isobit/base/text.h"
+#include "isobit/cli/command.h"
+#include "isobit/run/compare_runs.h"
+
+namespace isobit::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json head_json(const verify::SignedHead& head) {
+  return {{"leaves", head.tree.size}, {"root", commit::hex_of(head.tree.root)}, {"signer", commit::hex_of(head.key)}};
+}
+
+Json fork_json(const verify::ForkEvidence& fork) {
+  const verify::EngagementTerms& terms = fork.engagement.terms;
+  return {{"run_id", to_hex(terms.run_id)},
+          {"job_root", commit::hex_of(terms.job_root)},
+          {"client_key", commit::hex_of(terms.client_key)},
+          {"older_head", head_json(fork.older)},
+          {"newer_head", head_json(fork.newer)},
+          {"root_in_newer", commit::hex_of(fork.prefix_root)}};
+}
+
+void show(const verify::ForkEvidence& fork, Console& console) {
+  const verify::EngagementTerms& terms = fork.engagement.terms;
+  console.line(text_of("run id        ", to_hex(terms.run_id)));
+  console.line(text_of("job root      ", commit::hex_of(terms.job_root)));
+  console.line(text_of("client key    ", commit::hex_of(terms.client_key)));
+  console.line(text_of("older head    ", fork.older.tree.size, " leaves, root ", commit::hex_of(fork.older.tree.root)));
+  console.line(text_of("  signed by   ", commit::hex_of(fork.older.key)));
+  console.line(text_of("newer head    ", fork.newer.tree.size, " leaves, root ", commit::hex_of(fork.newer.tree.root)));
+  console.line(text_of("  signed by   ", commit::hex_of(fork.newer.key)));
+  console.line(text_of("  had there   root ", commit::hex_of(fork.prefix_root), " at ", fork.older.tree.size,
+                       " leaves, which is another one"));
+}
+
+}  // namespace
+
+Expected<int> verify_two_runs(const std::string& a, const std::string& b, const std::string& out, const Trust& trust,
+                              Console& console) {
+  if (!out.empty()) ISOBIT_RETURN_IF_ERROR(check_new_name(out));
+  ISOBIT_TRY(const auto client, trusted_client(trust));
+  const auto request = [&](const std::string& run) {
+    run::OpenRequest open;
+    open.run = run;
+    open.client = client;
+    return open;
+  };
+  ISOBIT_TRY(const run::RunComparison found, run::compare_runs(request(a), request(b)));
+  note_unpinned(client.has_value(), console);
+  Json document = {{"evidence", found.fork.has_value()},
+                   {"common_leaves", found.common_leaves},
+                   {"leaves", {found.a_leaves, found.b_leaves}},
+                   {"client_pinned", client.has_value()}};
+  if (!found.fork) {
+    const bool agree = found.common_leaves == std::min(found.a_leaves, found.b_leaves);
+    console.document(document.dump(2));
+    console.line(text_of("evidence      none: ", agree ? "one copy continues the other, or they are the same"
+                                                       : "the copies differ only in leaves that no head covers"));
+    console.line(
+        text_of("in common     ", found.common_leaves, " leaves of ", found.a_leaves, " and ", found.b_leaves));
+    return kAgreed;
+  }
+  if (!out.empty()) ISOBIT_RETURN_IF_ERROR(create_file_durably(out, verify::encode(*found.fork)));
+  document["fork"] = fork_json(*found.fork);
+  if (!out.empty()) document["file"] = out;
+  console.document(document.dump(2));
+  console.line(text_of("evidence      ", console.bad("two histories of one run were signed")));
+  show(*found.fork, console);
+  console.line(text_of("in common     ", found.common_leaves, " leaves of ", found.a_leaves, " and ", found.b_leaves));
+  console.line(out.empty() ? std::string("              --out FILE writes it down for others to check")
+                           : text_of("wrote         ", out, "   (check it: isobit verify ", out, ")"));
+  return kDisagreed;
+}
+
+Expected<int> verify_evidence_file(const std::string& path, const Bytes& bytes, Console& console) {
+  ISOBIT_TRY(const verify::ForkEvidence fork, verify::decode_evidence(bytes, path));
+  const Status checked = verify::verify_evidence(fork);
+  if (!checked && checked.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(checked.error());
+  Json document = {{"verdict", checked ? "accepted" : "rejected"}, {"reason", checked ? "" : checked.error().message}};
+  if (checked) document["fork"] = fork_json(fork);
+  console.document(document.dump(2, ' ', false, Json::error_handler_t::replace));
+  console.line(text_of("verdict       ", checked ? console.good("accepted") : console.bad("rejected"),
+                       " (evidence of two histories of one run)"));
+  if (!checked) {
+    console.line(text_of("reason        ", printable(checked.error().message)));
+    return kDisagreed;
+  }
+  show(fork, console);
+  return kAgreed;
+}
+
+}  // namespace isobit::cli
