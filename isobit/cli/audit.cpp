@@ -83,7 +83,6 @@ void report(const run::AuditSummary& s, const verify::Verdict& verdict, const By
         s.sampled.size() - 1, static_cast<unsigned long long>(s.intervals), s.detection_probability);
     console.line(line);
   }
-  print_run_names(verdict, console);
   for (const std::string& line : followed_lines(s.log_counts, v.steps_checked)) console.line(line);
   if (v.first_difference) {
     const verify::FirstDifference& d = *v.first_difference;
@@ -101,6 +100,7 @@ void report(const run::AuditSummary& s, const verify::Verdict& verdict, const By
   const bool said = v.first_difference && !v.first_difference->claimed.empty() &&
                     v.reason.find(v.first_difference->claimed) != std::string::npos;
   if (!v.reason.empty() && !said) console.line(text_of("reason        ", printable(v.reason)));
+  print_run_names(verdict, console);
 }
 
 // The verdict as a document. Where the auditor keeps the run is nobody else's business.

@@ -67,6 +67,9 @@ class Full(Case):
         self.fails("keygen", "--out", "k", code=4, says=["k.key"], preexec_fn=full)
         self.fails("keygen", "--salt", "s", code=4, says=["s: cannot write"], preexec_fn=full)
         self.assertEqual(files_of(self.dir), before)
+        # The first audit of a run notes its run id down; after that an audit only reads.
+        self.isobit("audit", "r", preexec_fn=full, code=4)
+        self.isobit("audit", "r")
         self.assertEqual(self.isobit_json("audit", "r", preexec_fn=full)["verdict"], "accepted", "reads only")
 
     def test_a_small_disk(self):
