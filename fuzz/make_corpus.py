@@ -160,6 +160,17 @@ def chunk_parts(node, index, size, digests):
     return sized(chunk_of(0, node, 0, 0, 2, entries)) + sized(proof("isobit.inclusion-proof", [index, size], digests))
 
 
+value = u64(4) + text("y") + b"\1" + u64(2, 2, 3)
+attributes = [b"\0" + u64(1), b"\1" + bytes(8), b"\2" + text("t"), b"\3" + u64(1, 5), b"\4" + u64(1, 0), b"\5" + bytes(32),
+              b"\6" + bytes(32)]
+node = (frame("isobit.graph-node") + u64(1) + text("Conv") + u64(2, 0, 2**64 - 1) + u64(2) + value + u64(2**64 - 1)
+        + u64(len(attributes)) + b"".join(text("abcdefg"[i]) + a for i, a in enumerate(attributes)))
+put("graph_tree_fuzz", "node", node)
+put("graph_tree_fuzz", "bare", frame("isobit.graph-node") + u64(0) + text("Add") + u64(0, 0, 0))
+put("graph_tree_fuzz", "huge", frame("isobit.graph-node") + u64(0) + text("Add") + u64(2**61))
+put("graph_tree_fuzz", "proof", frame("isobit.graph-node-proof") + bytes(32) + sized(node)
+    + sized(proof("isobit.inclusion-proof", [1, 3], 2)))
+
 put("log_tree_fuzz", "sparse", chunk_of(0, 5, 0, 4096, 4097, struct.pack("<QBI", 8192, 0, 0)))
 put("log_tree_fuzz", "ovt", chunk_of(1, 5, 1, 0, 7, bytes([0xd2, 3])))
 put("log_tree_fuzz", "ovt_empty", chunk_of(1, 5, 1, 0, 0, b""))

@@ -20,40 +20,6 @@ T attribute_or(const std::map<std::string, Attribute>& items, const std::string&
   return *value;
 }
 
-void encode_attribute(ByteWriter& w, const Attribute& attribute) {
-  w.u8(static_cast<uint8_t>(attribute.index()));
-  std::visit(
-      [&w](const auto& v) {
-        using V = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<V, int64_t>) {
-          w.i64(v);
-        } else if constexpr (std::is_same_v<V, double>) {
-          w.f64(v);
-        } else if constexpr (std::is_same_v<V, std::string>) {
-          w.text(v);
-        } else if constexpr (std::is_same_v<V, std::vector<int64_t>>) {
-          w.u64(v.size());
-          for (int64_t i : v) w.i64(i);
-        } else if constexpr (std::is_same_v<V, std::vector<double>>) {
-          w.u64(v.size());
-          for (double d : v) w.f64(d);
-        } else if constexpr (std::is_same_v<V, Tensor>) {
-          w.u8(static_cast<uint8_t>(v.dtype()));
-          w.u64(v.shape().dims().size());
-          for (int64_t d : v.shape().dims()) w.i64(d);
-          w.bytes(v.byte_view());
-        } else {
-          w.bytes(v->canonical_bytes());
-        }
-      },
-      attribute);
-}
-
-void encode_ids(ByteWriter& w, const std::vector<ValueId>& ids) {
-  w.u64(ids.size());
-  for (ValueId id : ids) w.i64(id);
-}
-
 }  // namespace
 
 int64_t Attributes::integer(const std::string& name, int64_t fallback) const {
@@ -157,38 +123,6 @@ std::vector<ValueId> Graph::emit_all(const std::string& op, std::vector<ValueId>
 ValueId Graph::emit(const std::string& op, std::vector<ValueId> inputs, Attributes attributes,
                     const std::string& output) {
   return emit_all(op, std::move(inputs), std::move(attributes), {output})[0];
-}
-
-Bytes Graph::canonical_bytes() const {
-  ByteWriter w;
-  w.text("isobit.graph");
-  w.u32(1);
-  w.u64(values_.size());
-  for (const Value& value : values_) {
-    w.text(value.name);
-    w.u8(static_cast<uint8_t>(value.dtype));
-    w.u64(value.dims.size());
-    for (int64_t d : value.dims) w.i64(d);
-  }
-  encode_ids(w, inputs_);
-  encode_ids(w, outputs_);
-  w.u64(initializers_.size());
-  for (const Initializer& i : initializers_) {
-    w.i64(i.value);
-    encode_attribute(w, i.tensor);
-  }
-  w.u64(nodes_.size());
-  for (const Node& node : nodes_) {
-    w.text(node.op);
-    encode_ids(w, node.inputs);
-    encode_ids(w, node.outputs);
-    w.u64(node.attributes.items().size());
-    for (const auto& [name, attribute] : node.attributes.items()) {
-      w.text(name);
-      encode_attribute(w, attribute);
-    }
-  }
-  return w.take();
 }
 
 }  // namespace isobit::graph

@@ -97,9 +97,6 @@ class Graph {
   const Tensor* initializer(ValueId id) const;  // null when the value is not a constant
   ValueId find(const std::string& name) const;  // kNoValue when there is none
 
-  // Canonical bytes of everything above (docs/formats/graph.md): what the graph hash covers.
-  Bytes canonical_bytes() const;
-
  private:
   ValueId add_value(const std::string& name, DType dtype, std::vector<int64_t> dims);
 

@@ -36,17 +36,6 @@ TEST(Graph, NamesAreMadeUnique) {
   EXPECT_EQ(g.find("y"), kNoValue);
 }
 
-TEST(Graph, CanonicalBytesTellAttributesApart) {
-  auto bytes = [](int64_t axis) {
-    Graph g;
-    const ValueId x = g.add_input("x", DType::kFloat32, {2, 3});
-    g.add_output(g.emit("Flatten", {x}, {{"axis", axis}}, "y"));
-    return g.canonical_bytes();
-  };
-  EXPECT_EQ(bytes(1), bytes(1));
-  EXPECT_NE(bytes(1), bytes(0));
-}
-
 TEST(Broadcast, FollowsNumPy) {
   EXPECT_EQ(broadcast_dims({4, 1, 3}, {5, 1}).value(), (std::vector<int64_t>{4, 5, 3}));
   EXPECT_EQ(broadcast_dims({}, {2}).value(), (std::vector<int64_t>{2}));

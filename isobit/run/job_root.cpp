@@ -4,13 +4,14 @@
 #include "isobit/base/file.h"
 #include "isobit/base/text.h"
 #include "isobit/train/job_digest.h"
+#include "isobit/verify/graph_tree.h"
 
 namespace isobit::run {
 
 namespace {
 
 // What "the same arithmetic" means besides the arithmetic's own version; a change of any of these changes job roots.
-constexpr std::string_view kVersions = "generator:philox4x32-10/1 samples:1 preprocessing:1 tensor-root:1 graph:1";
+constexpr std::string_view kVersions = "generator:philox4x32-10/1 samples:1 preprocessing:1 tensor-root:1 graph:2";
 
 commit::Salt sample_salt(const commit::Salt& dataset, data::Split split, int64_t index) {
   ByteWriter w;
@@ -72,7 +73,7 @@ commit::Digest batch_digest(const DatasetCommitment& dataset, int64_t step, cons
 }
 
 commit::Digest job_root(const train::Job& job, const data::Dataset& dataset, const DatasetCommitment& commitment,
-                        const train::StepGraph& graph, const commit::Digest& initial_state) {
+                        const train::StepGraph& graph, const commit::Digest& initial_state, ThreadPool& pool) {
   const auto eval = train::build_eval_graph(job, dataset, 1);
   ISOBIT_CHECK(eval.has_value());  // the step graph of the same job was built
   FieldWriter w;
@@ -80,8 +81,8 @@ commit::Digest job_root(const train::Job& job, const data::Dataset& dataset, con
   w.digest("dataset.root", commitment.root);
   w.u64("dataset.train", static_cast<uint64_t>(dataset.train_count()));
   w.u64("dataset.test", static_cast<uint64_t>(dataset.test_count()));
-  w.digest("graph.step", commit::tagged_hash("isobit.step-graph", 1, graph.graph.canonical_bytes()));
-  w.digest("graph.eval", commit::tagged_hash("isobit.eval-graph", 1, eval->graph.canonical_bytes()));
+  w.digest("graph.step", verify::graph_root(graph.graph, pool));
+  w.digest("graph.eval", verify::graph_root(eval->graph, pool));
   w.digest("state.initial", initial_state);
   w.text("versions", kVersions);
   return commit::tagged_hash("isobit.job-root", 2, w.bytes());
@@ -107,8 +108,8 @@ Expected<Session> open_session(const train::Job& job, platform::Engine& engine) 
   ISOBIT_TRY(session.trainer, train::Trainer::create(job, session.dataset, engine));
   session.commitment = commit_dataset(*session.dataset, salt, engine.pool());
   ISOBIT_TRY(session.initial_state, state_digest(*session.trainer, engine.pool()));
-  session.root =
-      job_root(job, *session.dataset, session.commitment, session.trainer->step_graph(), session.initial_state);
+  session.root = job_root(job, *session.dataset, session.commitment, session.trainer->step_graph(),
+                          session.initial_state, engine.pool());
   return session;
 }
 

@@ -32,7 +32,7 @@ commit::Digest batch_digest(const DatasetCommitment& dataset, int64_t step, cons
 
 // H(canonical job, dataset root and counts, graphs of step and evaluation, initial state root, versions).
 commit::Digest job_root(const train::Job& job, const data::Dataset& dataset, const DatasetCommitment& commitment,
-                        const train::StepGraph& graph, const commit::Digest& initial_state);
+                        const train::StepGraph& graph, const commit::Digest& initial_state, ThreadPool& pool);
 
 // The shape of the job's transcript.
 verify::TranscriptRules transcript_rules(const train::Job& job);
