@@ -172,6 +172,13 @@ TEST_F(Engaged, OnlyTheAgreedJobIsTrainedAndOnlyOnce) {
   request.trainer = key(3);
   EXPECT_EQ(refusal(request).code, ErrorCode::kUsage);
 
+  // Two keys may speak for the trainer, and another one than ours has accepted.
+  verify::EngagementTerms two = engagement.terms;
+  two.trainer_keys.push_back(key(3).public_key());
+  request = train_request(*verify::make_engagement(two, key(1), key(2)), "run");
+  request.trainer = key(3);
+  EXPECT_NE(refusal(request).message.find("accept the offer with your own key"), std::string::npos);
+
   // Somebody who has both halves made by other keys: valid in itself, not what this trainer accepted.
   request = train_request(*verify::make_engagement(engagement.terms, key(8), key(2)), "run");
   request.engagement->terms.client_key = key(1).public_key();
@@ -253,6 +260,9 @@ TEST_F(Engaged, PathsStayAtHome) {
   EXPECT_EQ(audit_run(audit).error().code, ErrorCode::kUnreadable);
   audit.home = request.home;
   EXPECT_EQ(audit_run(audit).error().code, ErrorCode::kUnreadable) << "the trainer's key is not this home's";
+  ASSERT_TRUE(commit::write_public_key(request.home / "trainer.pub", key(3).public_key()));
+  EXPECT_EQ(audit_run(audit).error().code, ErrorCode::kUnreadable) << "the trainer's key is another one";
+  fs::remove(request.home / "trainer.pub");
   ASSERT_TRUE(commit::write_public_key(request.home / "trainer.pub", key(2).public_key()));
   EXPECT_TRUE(audit_run(audit)->verdict.accepted());
   AuditRequest named = testing::audit_request(request.out);
@@ -264,7 +274,13 @@ TEST_F(Engaged, PathsStayAtHome) {
   named.job->seed += 1;
   const auto other_job = audit_run(named);
   EXPECT_FALSE(other_job->verdict.accepted());
-  EXPECT_NE(other_job->verdict.reason.find("another job"), std::string::npos) << other_job->verdict.reason;
+  EXPECT_NE(other_job->verdict.reason.find("'job_digest'"), std::string::npos) << other_job->verdict.reason;
+  // A job file that names a path after all: signed for, and opened by nobody.
+  ASSERT_TRUE(write_file_durably(request.out / "job.toml", as_bytes(train::job_to_toml(job))));
+  testing::sign_again(request.out);
+  EXPECT_EQ(audit_run(testing::audit_request(request.out)).error().code, ErrorCode::kUnreadable);
+  named.job = job;
+  EXPECT_TRUE(audit_run(named)->verdict.accepted());
 }
 
 TEST_F(Engaged, AnAuditWantsTheClientsTermsAndOneRunForARunId) {
