@@ -129,18 +129,21 @@ class Both final : public kernels::InnerProducts<float> {
 
   Both(CorrectInnerProducts& plain, CorrectInnerProducts& correct, int threads, int rounds)
       : plain_(plain), correct_(correct), threads_(threads), rounds_(rounds) {}
-  void matmul(const MatmulArgs<float>& a) override {
-    compare(text_of("matmul ", a.batch, " of ", a.m, " x ", a.n, " x ", a.k), [&](auto& p) { p.matmul(a); });
+  Status matmul(const MatmulArgs<float>& a) override {
+    return compare(text_of("matmul ", a.batch, " of ", a.m, " x ", a.n, " x ", a.k),
+                   [&](auto& p) { return p.matmul(a); });
   }
-  void conv_forward(const ConvShape& s, const float* src, const float* weights, const float* bias,
-                    float* dst) override {
-    compare(name_of("conv", s), [&](auto& p) { p.conv_forward(s, src, weights, bias, dst); });
+  Status conv_forward(const ConvShape& s, const float* src, const float* weights, const float* bias,
+                      float* dst) override {
+    return compare(name_of("conv", s), [&](auto& p) { return p.conv_forward(s, src, weights, bias, dst); });
   }
-  void conv_grad_src(const ConvShape& s, const float* diff_dst, const float* weights, float* diff_src) override {
-    compare(name_of("conv grad_src", s), [&](auto& p) { p.conv_grad_src(s, diff_dst, weights, diff_src); });
+  Status conv_grad_src(const ConvShape& s, const float* diff_dst, const float* weights, float* diff_src) override {
+    return compare(name_of("conv grad_src", s),
+                   [&](auto& p) { return p.conv_grad_src(s, diff_dst, weights, diff_src); });
   }
-  void conv_grad_weights(const ConvShape& s, const float* src, const float* diff_dst, float* diff_weights) override {
-    compare(name_of("conv grad_weights", s), [&](auto& p) { p.conv_grad_weights(s, src, diff_dst, diff_weights); });
+  Status conv_grad_weights(const ConvShape& s, const float* src, const float* diff_dst, float* diff_weights) override {
+    return compare(name_of("conv grad_weights", s),
+                   [&](auto& p) { return p.conv_grad_weights(s, src, diff_dst, diff_weights); });
   }
   const std::map<std::string, Line>& lines() const { return lines_; }
 
@@ -149,14 +152,14 @@ class Both final : public kernels::InnerProducts<float> {
     return text_of(what, " n", s.n, " ", s.ic, ">", s.oc, " ", s.ih, "x", s.iw, " k", s.kh, " s", s.stride_h);
   }
   template <class F>
-  void compare(const std::string& name, F&& f) {
+  Status compare(const std::string& name, F&& f) {
     std::vector<double> plain, correct;
     const Statistics before = correct_.statistics();
     for (int round = 0; round < rounds_; ++round) {
       const double t0 = seconds(threads_);
-      f(plain_);
+      ISOBIT_RETURN_IF_ERROR(f(plain_));
       const double t1 = seconds(threads_);
-      f(correct_);
+      ISOBIT_RETURN_IF_ERROR(f(correct_));
       plain.push_back(t1 - t0);
       correct.push_back(seconds(threads_) - t1);
     }
@@ -169,6 +172,7 @@ class Both final : public kernels::InnerProducts<float> {
     line.statistics.zeros += (after.zeros - before.zeros) / rounds_;
     line.statistics.settled += (after.settled - before.settled) / rounds_;
     line.statistics.repaired += (after.repaired - before.repaired) / rounds_;
+    return {};
   }
 
   CorrectInnerProducts& plain_;

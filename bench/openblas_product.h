@@ -20,6 +20,7 @@ inline void restart_with_best_core(char** argv) {
 
 class OpenBlasProduct final : public kernels::correct::Float64Product {
  public:
+  std::string name() const override { return "openblas"; }
   OpenBlasProduct() {
     setenv("OPENBLAS_THREAD_TIMEOUT", "4", 0);  // as kernels/vendor/openblas does
     const char* path = std::getenv("ISOBIT_OPENBLAS");

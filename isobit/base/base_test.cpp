@@ -1,14 +1,17 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <string>
+#include <thread>
 
 #include "isobit/base/bytes.h"
 #include "isobit/base/fields.h"
 #include "isobit/base/file.h"
 #include "isobit/base/fp_env.h"
+#include "isobit/base/fp_env_for_test.h"
 #include "isobit/base/text.h"
 #include "isobit/base/thread_pool.h"
 
@@ -40,6 +43,50 @@ TEST(FpEnvironment, IsStandardAndTheCheckSeesFlushToZero) {
   __builtin_ia32_ldmxcsr(before);
 #endif
   EXPECT_TRUE(fp_environment_is_standard());
+}
+
+TEST(ThreadPool, RunsOnEveryThreadOnceBetweenAndAfterWork) {
+  for (int threads : {1, 2, 3, 8}) {
+    ThreadPool pool(threads);
+    std::vector<std::thread::id> ids(static_cast<size_t>(threads));
+    pool.on_every_thread([&](int thread) { ids[static_cast<size_t>(thread)] = std::this_thread::get_id(); });
+    EXPECT_EQ(ids[0], std::this_thread::get_id());
+    for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(std::count(ids.begin(), ids.end(), ids[i]), 1);
+    for (int repeat = 0; repeat < 500; ++repeat) {
+      std::vector<std::atomic<int>> hits(static_cast<size_t>(threads));
+      std::atomic<int64_t> sum{0};
+      pool.parallel_for(100, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+      pool.on_every_thread([&](int thread) {
+        hits[static_cast<size_t>(thread)]++;
+        ASSERT_EQ(ids[static_cast<size_t>(thread)], std::this_thread::get_id());
+      });
+      ASSERT_EQ(sum, 100);
+      for (auto& hit : hits) ASSERT_EQ(hit, 1);
+    }
+  }
+}
+
+// Set after the pool's threads are there, on the caller and on one of them.
+TEST(FpEnvironment, ACheckOfThePoolNamesEveryThreadThatHasAnother) {
+  ThreadPool pool(3);
+  const auto on_thread = [&](int which, void (*set)()) {
+    pool.on_every_thread([&](int thread) {
+      if (thread == which) set();
+    });
+  };
+  ASSERT_TRUE(check_fp_environment(pool));
+  for (const testing::FpDisturbance& d : testing::fp_disturbances()) {
+    for (int which : {0, 2}) {
+      on_thread(which, d.set);
+      const Status status = check_fp_environment(pool);
+      on_thread(which, pin_fp_environment);
+      ASSERT_FALSE(status) << d.what;
+      EXPECT_EQ(status.error().code, ErrorCode::kUnavailable);
+      const std::string expected = text_of(which == 0 ? "(the calling thread" : "(thread 3", " of 3: ", d.what, ")");
+      EXPECT_NE(status.error().message.find(expected), std::string::npos) << status.error().message;
+      EXPECT_TRUE(check_fp_environment(pool));
+    }
+  }
 }
 
 TEST(Bytes, RoundTripAndStrictness) {

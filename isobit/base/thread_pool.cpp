@@ -33,9 +33,9 @@ ThreadPool::ThreadPool(int threads) {
   if (static_cast<unsigned>(threads) <= std::thread::hardware_concurrency()) spins_ = 1000;
   pin_fp_environment();
   unfinished_.store(threads - 1);
-  for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+  for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
   // A process that forks while a thread is still being set up may copy locks which that thread holds.
-  for (int left = unfinished_.load(); left != 0; left = unfinished_.load()) unfinished_.wait(left);
+  wait_for_all();
 }
 
 ThreadPool::~ThreadPool() {
@@ -43,6 +43,14 @@ ThreadPool::~ThreadPool() {
   generation_.fetch_add(1);
   generation_.notify_all();
   for (std::thread& worker : workers_) worker.join();
+}
+
+void ThreadPool::finish_part() {
+  if (unfinished_.fetch_sub(1) == 1) unfinished_.notify_all();
+}
+
+void ThreadPool::wait_for_all() {
+  for (int left = unfinished_.load(); left != 0; left = unfinished_.load()) unfinished_.wait(left);
 }
 
 void ThreadPool::run_open_parts() {
@@ -53,7 +61,7 @@ void ThreadPool::run_open_parts() {
     // The part is ours, so the call cannot end and its fields cannot change before we are done.
     const auto i = static_cast<int64_t>(part), n = static_cast<int64_t>(parts);
     call_(data_, n_ * i / n, n_ * (i + 1) / n);
-    if (unfinished_.fetch_sub(1) == 1) unfinished_.notify_all();
+    finish_part();
     open = open_.load();
   }
 }
@@ -74,20 +82,39 @@ void ThreadPool::run(int64_t n, int64_t grain, Call call, void* data) {
   generation_.notify_all();
   run_open_parts();
   spin_until(spins_, [this] { return unfinished_.load() == 0; });
-  for (int left = unfinished_.load(); left != 0; left = unfinished_.load()) unfinished_.wait(left);
+  wait_for_all();
 }
 
-void ThreadPool::work() {
+void ThreadPool::run_everywhere(Call call, void* data) {
+  call_ = call;
+  data_ = data;
+  unfinished_.store(threads() - 1);
+  const uint32_t generation = generation_.load() + 1;
+  everywhere_.store(uint64_t{1} << 32 | generation);
+  generation_.store(generation);
+  generation_.notify_all();
+  call(data, 0, 1);
+  spin_until(spins_, [this] { return unfinished_.load() == 0; });
+  wait_for_all();
+  everywhere_.store(0);
+}
+
+void ThreadPool::work(int thread) {
   pin_fp_environment();
   ISOBIT_CHECK(fp_environment_is_standard());
-  if (unfinished_.fetch_sub(1) == 1) unfinished_.notify_all();
+  finish_part();
   uint32_t seen = 0;
   for (;;) {
     spin_until(spins_, [&] { return generation_.load() != seen; });
     generation_.wait(seen);
     seen = generation_.load();
     if (stop_.load()) return;
-    run_open_parts();
+    if (everywhere_.load() == (uint64_t{1} << 32 | seen)) {
+      call_(data_, thread, thread + 1);
+      finish_part();
+    } else {
+      run_open_parts();
+    }
   }
 }
 

@@ -34,11 +34,24 @@ class ThreadPool {
     run(n, grain < 1 ? 1 : grain, call, const_cast<void*>(static_cast<const void*>(&f)));
   }
 
+  // Calls f(thread) once on every thread, 0 being the caller, and returns when all are done. For what belongs to a
+  // thread and not to work: every worker is woken and waited for. Otherwise as parallel_for.
+  template <class F>
+  void on_every_thread(F&& f) {
+    auto call = [](void* data, int64_t thread, int64_t) {
+      (*static_cast<std::remove_reference_t<F>*>(data))(static_cast<int>(thread));
+    };
+    run_everywhere(call, const_cast<void*>(static_cast<const void*>(&f)));
+  }
+
  private:
   using Call = void (*)(void*, int64_t, int64_t);
   void run(int64_t n, int64_t grain, Call call, void* data);
-  void work();
+  void run_everywhere(Call call, void* data);
+  void work(int thread);
   void run_open_parts();
+  void finish_part();
+  void wait_for_all();
 
   int spins_ = 0;  // before a thread sleeps; none where threads share processors
   std::vector<std::thread> workers_;
@@ -46,6 +59,9 @@ class ThreadPool {
   // Generation (32 bits), parts (16), next part to be taken (16): one word, so that a worker that comes late takes no
   // part of a later call by mistake.
   std::atomic<uint64_t> open_{0};
+  // 2^32 + the generation that every worker runs once; 0 for none. With its generation, so that a worker that is late
+  // for the one before does not take it for that.
+  std::atomic<uint64_t> everywhere_{0};
   std::atomic<int> unfinished_{0};
   std::atomic<bool> stop_{false};
   // Of the current call; stable while any of its parts is taken and unfinished.

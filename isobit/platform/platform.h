@@ -8,6 +8,7 @@
 //   onednn@avx2/1t       a library that has them in float32 only
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,7 +23,8 @@ template <class T>
 class InnerProducts;
 namespace correct {
 class CorrectInnerProducts;
-}
+class Float64Product;
+}  // namespace correct
 }  // namespace isobit::kernels
 
 namespace isobit::platform {
@@ -32,6 +34,8 @@ struct Platform {
   kernels::Isa isa = kernels::Isa::kPortable;  // of our own kernels
   std::string core;                            // of the vendor's; "": its own choice
   int threads = 1;
+  // Tests only, no text names one: makes the float64 product of correct-1 in place of the backend's.
+  std::function<std::unique_ptr<kernels::correct::Float64Product>(const kernels::KernelContext&)> product_for_test = {};
 
   std::string text() const;  // canonical, e.g. "ordered@avx512/2t"
 };

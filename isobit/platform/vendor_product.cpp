@@ -14,6 +14,7 @@ class VendorProduct final : public kernels::correct::Float64Product {
  public:
   VendorProduct(std::unique_ptr<kernels::MatrixProduct> product, const kernels::KernelContext& fallback)
       : product_(std::move(product)), fallback_(fallback) {}
+  std::string name() const override { return product_->record().text(); }
 
   void gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda,
             const double* b, int64_t ldb, double* c, int64_t ldc) override {

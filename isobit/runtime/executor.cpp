@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isobit/base/fp_env.h"
 #include "isobit/runtime/kernel_call.h"
 
 namespace isobit::runtime {
@@ -91,6 +92,7 @@ const Tensor* storage_to_reuse(const Kernel& kernel, const KernelCall& call, int
 
 Expected<std::vector<Tensor>> Executor::run(const kernels::KernelContext& ctx, Feeds feeds, Observer* observer,
                                             MemoryUse* memory, Stage* stage) const {
+  ISOBIT_RETURN_IF_ERROR(check_fp_environment(*ctx.pool));
   Values values(graph_.value_count());
   for (auto& [id, tensor] : feeds) {
     const graph::Value& value = graph_.value(id);
@@ -135,6 +137,10 @@ Expected<std::vector<Tensor>> Executor::run(const kernels::KernelContext& ctx, F
     for (ValueId o : node.outputs) {
       if (o != kNoValue && last_use_[static_cast<size_t>(o)] < 0) values.drop(o);
     }
+  }
+  if (const std::string fault = fp_environment_fault(); !fault.empty()) {
+    return unavailable("the floating-point environment has changed during a step (" + fault +
+                       "): its results cannot be used; run without what changes it");
   }
   if (memory != nullptr) memory->peak_bytes = values.peak();
   std::vector<Tensor> outputs;

@@ -48,8 +48,10 @@ class Executor {
   using Feeds = std::vector<std::pair<graph::ValueId, Tensor>>;
 
   // Feeds give every graph input; a feed that nobody else holds may be overwritten. Returns the graph's outputs in
-  // order. Errors: kUnreadable when data do not fit (a label or index out of range). Determinism class: that of the
-  // kernels and the stage; neither ctx nor observers reach the bits.
+  // order. Errors: kUnreadable when data do not fit (a label or index out of range); kUnavailable when a thread of the
+  // pool has another floating-point environment than base/fp_env.h demands (looked at before the first operator, on the
+  // caller after the last as well), and what the inner products find wrong with the platform. Determinism class: that
+  // of the kernels and the stage; neither ctx nor observers reach the bits.
   Expected<std::vector<Tensor>> run(const kernels::KernelContext& ctx, Feeds feeds, Observer* observer = nullptr,
                                     MemoryUse* memory = nullptr, Stage* stage = nullptr) const;
 

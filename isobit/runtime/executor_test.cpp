@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "isobit/base/fp_env_for_test.h"
 #include "isobit/graph/op.h"
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/runtime/kernel_call.h"
@@ -94,6 +95,48 @@ TEST(Executor, LabelsAndIndicesOutOfRangeAreErrors) {
   h.add_output(h.emit("Gather", {table, indices}, {}, "rows"));
   EXPECT_FALSE(Executor(h).run(
       ctx, {{table, Tensor::zeros(DType::kFloat32, {3, 2})}, {indices, Tensor::of<int64_t>({2}, bad)}}));
+}
+
+// Sets something on its thread when it sees an output.
+class Disturbing final : public Observer {
+ public:
+  explicit Disturbing(void (*set)()) : set_(set) {}
+  void on_output(const Graph&, const graph::Node&, int, const Tensor&) override { set_(); }
+
+ private:
+  void (*set_)();
+};
+
+TEST(Executor, RefusesAStepOnThreadsWithAnotherFloatingPointEnvironment) {
+  const Example example;
+  const Executor executor(example.g);
+  ThreadPool pool(3);
+  const float values[] = {-3, -1, 0, 2};
+  const auto run = [&](Observer* observer = nullptr) {
+    return executor.run({kernels::best_isa(), &pool}, {{example.x, Tensor::of<float>({4}, values)}}, observer);
+  };
+  ASSERT_TRUE(run());
+  for (const auto& d : isobit::testing::fp_disturbances()) {
+    for (int which : {0, 1, 2}) {
+      const auto on_thread = [&](void (*set)()) {
+        pool.on_every_thread([&](int thread) {
+          if (thread == which) set();
+        });
+      };
+      on_thread(d.set);
+      const auto refused = run();
+      on_thread(pin_fp_environment);
+      ASSERT_FALSE(refused) << d.what << " on thread " << which;
+      EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+      EXPECT_NE(refused.error().message.find(d.what), std::string::npos) << refused.error().message;
+    }
+    Disturbing observer(d.set);
+    const auto during = run(&observer);
+    pin_fp_environment();
+    ASSERT_FALSE(during) << d.what << " during a step";
+    EXPECT_EQ(during.error().code, ErrorCode::kUnavailable);
+    EXPECT_TRUE(run());
+  }
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 // same rules for zero, underflow, overflow, NaN and infinities. Its terms are those of kernels/conv/conv.h: padding
 // taps, and in the gradient of src taps that fall on no output, take part with +0 in place of the element of src or
 // diff_dst (so that an infinite or NaN weight there makes the output NaN). The bias is one more summand of the exact
-// sum.
+// sum. Errors are those of correct/matmul.h; kUnreadable also for an extent of 2^31 or more.
 #pragma once
 
 #include "isobit/kernels/conv/conv.h"
@@ -13,12 +13,12 @@
 namespace isobit::kernels::correct {
 
 // bias may be nullptr. No output overlaps an operand.
-void conv_forward(const CorrectContext& ctx, const ConvShape& shape, const float* src, const float* weights,
-                  const float* bias, float* dst);
-void conv_grad_src(const CorrectContext& ctx, const ConvShape& shape, const float* diff_dst, const float* weights,
-                   float* diff_src);
+Status conv_forward(const CorrectContext& ctx, const ConvShape& shape, const float* src, const float* weights,
+                    const float* bias, float* dst);
+Status conv_grad_src(const CorrectContext& ctx, const ConvShape& shape, const float* diff_dst, const float* weights,
+                     float* diff_src);
 // n = 0 gives +0 everywhere.
-void conv_grad_weights(const CorrectContext& ctx, const ConvShape& shape, const float* src, const float* diff_dst,
-                       float* diff_weights);
+Status conv_grad_weights(const CorrectContext& ctx, const ConvShape& shape, const float* src, const float* diff_dst,
+                         float* diff_weights);
 
 }  // namespace isobit::kernels::correct

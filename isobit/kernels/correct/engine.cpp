@@ -7,9 +7,11 @@
 
 #include "isobit/base/fp_env.h"
 #include "isobit/base/status.h"
+#include "isobit/base/text.h"
 #include "isobit/kernels/correct/closer_look.h"
 #include "isobit/kernels/correct/reference.h"
 #include "isobit/kernels/correct/repair.h"
+#include "isobit/kernels/correct/watch.h"
 #include "isobit/numerics/bits.h"
 
 namespace isobit::kernels::correct {
@@ -107,7 +109,7 @@ struct Buffers {
 };
 
 // The float64 product of a tile: its last slice in `slice`, the sum of the others in `total`; a single one in `total`.
-void approximate(const CorrectContext& ctx, const Problem& p, const Plan& plan, const Tile& tile, Buffers& buffers) {
+Status approximate(const CorrectContext& ctx, const Problem& p, const Plan& plan, const Tile& tile, Buffers& buffers) {
   const Steps& steps = steps_of(ctx.kernel.isa);
   const int64_t m = tile.rows(), n = tile.columns();
   for (int64_t l0 = 0; l0 < p.k; l0 += plan.block) {
@@ -119,13 +121,18 @@ void approximate(const CorrectContext& ctx, const Problem& p, const Plan& plan, 
       ctx.product->gemm(!p.left->k_contiguous(), p.right->k_contiguous(), m, n, count, buffers.left.at(l),
                         buffers.left.ld(), buffers.right.at(l), buffers.right.ld(),
                         l == 0 ? buffers.total : buffers.slice, n);
-      ISOBIT_CHECK(fp_environment_is_standard());
+      if (const std::string fault = fp_environment_fault(); !fault.empty()) {
+        return unavailable(text_of("the float64 product of platform ", ctx.product->name(),
+                                   " left the thread with another floating-point environment (", fault,
+                                   "); its results cannot be used, use another platform"));
+      }
       if (l == 0 || l + count == p.k) continue;
       ctx.kernel.pool->parallel_for(m * n, 16384, [&](int64_t begin, int64_t end) {
         steps.add(end - begin, buffers.slice + begin, buffers.total + begin);
       });
     }
   }
+  return {};
 }
 
 double bias_of(const FilterRow& r, int64_t q) {
@@ -192,6 +199,21 @@ std::vector<Undecided> filter(const CorrectContext& ctx, const Problem& p, const
   return all;
 }
 
+// The outputs of the tile that are looked at, however they were decided.
+std::vector<Undecided> draw_sample(Watch& watch, const Problem& p, const Plan& plan, const Tile& tile,
+                                   const Buffers& buffers) {
+  std::vector<Undecided> sample;
+  for (const int64_t place : watch.draw(tile.rows() * tile.columns())) {
+    const int64_t i = tile.i0 + place / tile.columns(), j = tile.j0 + place % tile.columns();
+    double x = buffers.total[place];
+    if (plan.slices > 1) x += buffers.slice[place];
+    if (p.row_bias != nullptr) x += static_cast<double>(p.row_bias[i]);
+    if (p.column_bias != nullptr) x += static_cast<double>(p.column_bias[j]);
+    sample.push_back({i, j, x});
+  }
+  return sample;
+}
+
 // k = 0: the bias alone.
 void fill_with_bias(const Problem& p) {
   for (int64_t i = 0; i < p.m; ++i) {
@@ -200,6 +222,34 @@ void fill_with_bias(const Problem& p) {
       *p.out.at(i, j) = numerics::canonical(bias + 0.0f);
     }
   }
+}
+
+Status require_sizes(const Problem& p) {
+  for (const auto& [name, size] : {std::pair("m", p.m), std::pair("n", p.n), std::pair("k", p.k)}) {
+    if (size <= kMostTerms) continue;
+    return unreadable(text_of("a product of ", p.m, " x ", p.k, " times ", p.k, " x ", p.n, ": ", name, " is ", size,
+                              ", the error bounds of correct-1 hold up to ", kMostTerms));
+  }
+  return {};
+}
+
+// One tile, from the operands to the outputs.
+Status compute(const CorrectContext& ctx, const Problem& p, const Plan& plan, const Tile& tile, Buffers& buffers,
+               Statistics& statistics) {
+  const Mutation mutation = ctx.instruments.mutation;
+  ISOBIT_RETURN_IF_ERROR(approximate(ctx, p, plan, tile, buffers));
+  std::vector<Undecided> undecided = filter(ctx, p, plan, tile, buffers);
+  look_closer(ctx, p, buffers.left, buffers.right, undecided, statistics);
+  // A deliberate mistake of ours is not the product's.
+  const bool watched = mutation == Mutation::kNone;
+  Breaches breaches;
+  repair(ctx, p, buffers.left, buffers.right, undecided, bound_per_magnitude(plan, mutation),
+         watched ? &breaches : nullptr, statistics);
+  if (watched && ctx.watch != nullptr) {
+    check_sample(ctx, p, buffers.left, buffers.right, draw_sample(*ctx.watch, p, plan, tile, buffers),
+                 plan.slice + plan.slices - 1, breaches, statistics);
+  }
+  return breaches.status(p, ctx.product->name());
 }
 
 }  // namespace
@@ -213,9 +263,11 @@ double* Scratch::doubles(int slot, size_t count) {
   return memory_[slot].get();
 }
 
-void run(const CorrectContext& ctx, const Problem& p) {
+Status run(const CorrectContext& ctx, const Problem& p) {
+  ISOBIT_RETURN_IF_ERROR(require_sizes(p));
   Statistics statistics;
   statistics.elements = p.m * p.n;
+  statistics.terms = static_cast<double>(statistics.elements) * static_cast<double>(p.k);
   if (p.m > 0 && p.n > 0 && p.k == 0) fill_with_bias(p);
   if (p.m > 0 && p.n > 0 && p.k > 0) {
     const Plan plan = plan_of(p, ctx.instruments.mutation);
@@ -232,22 +284,19 @@ void run(const CorrectContext& ctx, const Problem& p) {
     for (int64_t i = 0; i < p.m; i += plan.rows) {
       for (int64_t j = 0; j < p.n; j += plan.columns) {
         const Tile tile{i, std::min(i + plan.rows, p.m), j, std::min(j + plan.columns, p.n)};
-        approximate(ctx, p, plan, tile, buffers);
-        std::vector<Undecided> undecided = filter(ctx, p, plan, tile, buffers);
-        look_closer(ctx, p, buffers.left, buffers.right, undecided, statistics);
-        repair(ctx, p, buffers.left, buffers.right, undecided, statistics);
+        ISOBIT_RETURN_IF_ERROR(compute(ctx, p, plan, tile, buffers, statistics));
       }
     }
   }
-  if (ctx.statistics == nullptr) return;
-  *ctx.statistics += statistics;
+  if (ctx.statistics != nullptr) *ctx.statistics += statistics;
+  return {};
 }
 
-void matmul(const CorrectContext& ctx, const MatmulArgs<float>& args) {
+Status matmul(const CorrectContext& ctx, const MatmulArgs<float>& args) {
   if (ctx.kernel.isa == Isa::kReference) {
     reference::matmul(args);
     if (ctx.statistics != nullptr) ctx.statistics->elements += args.batch * args.m * args.n;
-    return;
+    return {};
   }
   for (int64_t t = 0; t < args.batch; ++t) {
     const StridedOperand left(args.a + t * args.a_batch_stride, args.k, args.a_row_stride, args.a_col_stride);
@@ -255,8 +304,9 @@ void matmul(const CorrectContext& ctx, const MatmulArgs<float>& args) {
     Problem p{args.m, args.n, args.k, &left, &right, {args.c + t * args.c_batch_stride, args.c_row_stride, 0, 0}};
     p.out.columns = std::max<int64_t>(1, args.n);
     p.column_bias = args.bias;
-    run(ctx, p);
+    ISOBIT_RETURN_IF_ERROR(run(ctx, p));
   }
+  return {};
 }
 
 }  // namespace isobit::kernels::correct

@@ -38,7 +38,10 @@ struct Problem {
   const float* column_bias = nullptr;  // length n
 };
 
-// REQUIRES m, n, k in [0, 2^31); ctx.kernel.isa != kReference.
-void run(const CorrectContext& ctx, const Problem& problem);
+// The largest m, n and k: 1 + 2^-20 covers no more, and outputs are numbered in 32 bits here and there.
+inline constexpr int64_t kMostTerms = (int64_t{1} << 31) - 1;
+
+// REQUIRES m, n, k >= 0; ctx.kernel.isa != kReference. Errors: those of correct/matmul.h.
+Status run(const CorrectContext& ctx, const Problem& problem);
 
 }  // namespace isobit::kernels::correct

@@ -14,6 +14,7 @@ namespace {
 class VendorProduct final : public Float64Product {
  public:
   explicit VendorProduct(std::unique_ptr<MatrixProduct> product) : product_(std::move(product)) {}
+  std::string name() const override { return product_->record().text(); }
   void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
             int64_t ldb, double* c, int64_t ldc) override {
     GemmArgs<double> p;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "isobit/kernels/context.h"
 
@@ -15,6 +16,9 @@ namespace isobit::kernels::correct {
 class Float64Product {
  public:
   virtual ~Float64Product() = default;
+
+  // What computes, for messages: "openblas@Haswell/1t".
+  virtual std::string name() const = 0;
 
   // c = op(a) * op(b), m x k times k x n, c's old content ignored. Row-major: op(a)[i, l] is a[i * lda + l], or
   // a[l * lda + i] if transpose_a; op(b)[l, j] is b[l * ldb + j], or b[j * ldb + l] if transpose_b.
@@ -27,6 +31,7 @@ class Float64Product {
 class OrderedProduct final : public Float64Product {
  public:
   explicit OrderedProduct(const KernelContext& kernel) : kernel_(kernel) {}
+  std::string name() const override { return std::string("ordered@") + name_of(kernel_.isa); }
   void gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda,
             const double* b, int64_t ldb, double* c, int64_t ldc) override;
 

@@ -7,24 +7,24 @@ CorrectInnerProducts::CorrectInnerProducts(const KernelContext& kernel, std::uni
     : kernel_(kernel), product_(std::move(product)), instruments_(instruments) {}
 
 CorrectContext CorrectInnerProducts::context() {
-  return {kernel_, product_.get(), &scratch_, &statistics_, instruments_};
+  return {kernel_, product_.get(), &scratch_, &statistics_, instruments_, &watch_};
 }
 
-void CorrectInnerProducts::matmul(const MatmulArgs<float>& args) { correct::matmul(context(), args); }
+Status CorrectInnerProducts::matmul(const MatmulArgs<float>& args) { return correct::matmul(context(), args); }
 
-void CorrectInnerProducts::conv_forward(const ConvShape& shape, const float* src, const float* weights,
-                                        const float* bias, float* dst) {
-  correct::conv_forward(context(), shape, src, weights, bias, dst);
+Status CorrectInnerProducts::conv_forward(const ConvShape& shape, const float* src, const float* weights,
+                                          const float* bias, float* dst) {
+  return correct::conv_forward(context(), shape, src, weights, bias, dst);
 }
 
-void CorrectInnerProducts::conv_grad_src(const ConvShape& shape, const float* diff_dst, const float* weights,
-                                         float* diff_src) {
-  correct::conv_grad_src(context(), shape, diff_dst, weights, diff_src);
+Status CorrectInnerProducts::conv_grad_src(const ConvShape& shape, const float* diff_dst, const float* weights,
+                                           float* diff_src) {
+  return correct::conv_grad_src(context(), shape, diff_dst, weights, diff_src);
 }
 
-void CorrectInnerProducts::conv_grad_weights(const ConvShape& shape, const float* src, const float* diff_dst,
-                                             float* diff_weights) {
-  correct::conv_grad_weights(context(), shape, src, diff_dst, diff_weights);
+Status CorrectInnerProducts::conv_grad_weights(const ConvShape& shape, const float* src, const float* diff_dst,
+                                               float* diff_weights) {
+  return correct::conv_grad_weights(context(), shape, src, diff_dst, diff_weights);
 }
 
 }  // namespace isobit::kernels::correct

@@ -5,6 +5,7 @@
 
 #include "isobit/kernels/correct/conv.h"
 #include "isobit/kernels/correct/matmul.h"
+#include "isobit/kernels/correct/watch.h"
 #include "isobit/kernels/inner_products.h"
 
 namespace isobit::kernels::correct {
@@ -12,14 +13,16 @@ namespace isobit::kernels::correct {
 class CorrectInnerProducts final : public InnerProducts<float> {
  public:
   // kernel.isa == kReference: the scalar specification, without the product (which may then be null).
+  // Errors of the calls are those of correct/matmul.h; a sample of all outputs is looked at (watch.h).
   CorrectInnerProducts(const KernelContext& kernel, std::unique_ptr<Float64Product> product,
                        const Instruments& instruments = {});
 
-  void matmul(const MatmulArgs<float>& args) override;
-  void conv_forward(const ConvShape& shape, const float* src, const float* weights, const float* bias,
-                    float* dst) override;
-  void conv_grad_src(const ConvShape& shape, const float* diff_dst, const float* weights, float* diff_src) override;
-  void conv_grad_weights(const ConvShape& shape, const float* src, const float* diff_dst, float* diff_weights) override;
+  Status matmul(const MatmulArgs<float>& args) override;
+  Status conv_forward(const ConvShape& shape, const float* src, const float* weights, const float* bias,
+                      float* dst) override;
+  Status conv_grad_src(const ConvShape& shape, const float* diff_dst, const float* weights, float* diff_src) override;
+  Status conv_grad_weights(const ConvShape& shape, const float* src, const float* diff_dst,
+                           float* diff_weights) override;
 
   // Of all calls so far.
   const Statistics& statistics() const { return statistics_; }
@@ -32,6 +35,7 @@ class CorrectInnerProducts final : public InnerProducts<float> {
   Scratch scratch_;
   Statistics statistics_;
   Instruments instruments_;
+  Watch watch_;
 };
 
 }  // namespace isobit::kernels::correct

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "isobit/base/status.h"
 #include "isobit/kernels/context.h"
 #include "isobit/kernels/correct/float64_product.h"
 #include "isobit/kernels/correct/instruments.h"
@@ -34,6 +35,9 @@ struct Statistics {
   int64_t settled = 0;   // undecided by the filter, decided by a closer look (closer_look.h)
   int64_t repaired = 0;  // evaluated again, `exact` included
   int64_t exact = 0;     // of these, undecided by the doubled-precision sum and settled by the exact accumulator
+  int64_t sampled = 0;   // elements looked at to see whether the product is classical (watch.h)
+  double terms = 0;      // of the sums of all elements
+  double sampled_terms = 0;  // of those looked at
 
   Statistics& operator+=(const Statistics& other) {
     elements += other.elements;
@@ -41,6 +45,9 @@ struct Statistics {
     settled += other.settled;
     repaired += other.repaired;
     exact += other.exact;
+    terms += other.terms;
+    sampled += other.sampled;
+    sampled_terms += other.sampled_terms;
     return *this;
   }
 };
@@ -57,17 +64,22 @@ class Scratch {
   size_t size_[kSlots] = {};
 };
 
-// kernel.isa == kReference: the scalar specification, without the product. One call at a time per product, pool and
-// scratch.
+class Watch;  // watch.h
+
+// kernel.isa == kReference: the scalar specification, without the product. One call at a time per product, pool,
+// scratch and watch.
 struct CorrectContext {
   KernelContext kernel;
   Float64Product* product = nullptr;  // not owned; never null unless kernel.isa == kReference
   Scratch* scratch = nullptr;         // not owned; null for memory of the call's own
   Statistics* statistics = nullptr;   // not owned; added to, if not null
   Instruments instruments = {};       // none
+  Watch* watch = nullptr;             // not owned; null for no sample
 };
 
-// Shapes, strides and overlaps as in kernels/matmul/matmul.h. REQUIRES k < 2^31; m and n < 2^31.
-void matmul(const CorrectContext& ctx, const MatmulArgs<float>& args);
+// Shapes, strides and overlaps as in kernels/matmul/matmul.h. Errors, after which c must not be used:
+// kUnreadable: m, n or k of 2^31 or more, for which the bounds do not hold. kUnavailable: the float64 product is shown
+// not to be classical (watch.h), or left the thread with another floating-point environment.
+Status matmul(const CorrectContext& ctx, const MatmulArgs<float>& args);
 
 }  // namespace isobit::kernels::correct

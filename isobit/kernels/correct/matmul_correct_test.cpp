@@ -55,7 +55,9 @@ void expect_everywhere(const std::vector<float>& expected, const Args& args, con
     for (Isa isa : available_isas()) {
       for (const NamedProduct& p : products) {
         std::vector<float> c;
-        matmul({{isa, &pool}, p.product.get(), nullptr, nullptr, {Mutation::kNone, &bounds}}, args(c));
+        const Status status =
+            matmul({{isa, &pool}, p.product.get(), nullptr, nullptr, {Mutation::kNone, &bounds}}, args(c));
+        ASSERT_TRUE(status) << what << ", " << p.name << ": " << status.error().message;
         ASSERT_TRUE(same_bits(expected, c)) << what << ", " << p.name << ", engine " << name_of(isa) << "/" << threads;
       }
     }
@@ -305,8 +307,12 @@ TEST(CorrectMatmul, AProductBeyondTheBoundIsNoticed) {
   testing::WorstProduct illegal(8.0);
   const HardCases h = hard_cases(2000, 20, 10, 5);
   std::vector<float> c, unused;
-  matmul({{best_isa(), &pool}, &illegal}, h.args(c));
+  const Status status = matmul({{best_isa(), &pool}, &illegal}, h.args(c));
   EXPECT_FALSE(same_bits(mpfr_matmul(h.args(unused)), c));
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(status.error().message.find("platform worst is not classical"), std::string::npos)
+      << status.error().message;
 }
 
 // The tests above would notice each of these mistakes.

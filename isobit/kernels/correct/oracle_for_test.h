@@ -86,6 +86,7 @@ inline std::vector<float> mpfr_matmul(const MatmulArgs<float>& p) {
 class ShuffledProduct final : public Float64Product {
  public:
   explicit ShuffledProduct(uint64_t seed) : random_(seed) {}
+  std::string name() const override { return "shuffled"; }
   void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
             int64_t ldb, double* c, int64_t ldc) override {
     std::vector<int64_t> order(static_cast<size_t>(k));
@@ -113,6 +114,7 @@ class ShuffledProduct final : public Float64Product {
 // Last term first, with fma; skips terms whose left factor is zero, as some libraries do (0 * Inf is then lost).
 class BackwardProduct final : public Float64Product {
  public:
+  std::string name() const override { return "backward"; }
   void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
             int64_t ldb, double* c, int64_t ldc) override {
     for (int64_t i = 0; i < m; ++i) {
@@ -141,6 +143,7 @@ inline int lowest_bit(double x) {
 class WorstProduct final : public Float64Product {
  public:
   explicit WorstProduct(double share) : share_(share) {}
+  std::string name() const override { return "worst"; }
   void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
             int64_t ldb, double* c, int64_t ldc) override {
     for (int64_t i = 0; i < m; ++i) {

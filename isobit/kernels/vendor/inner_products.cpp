@@ -134,15 +134,18 @@ typename VendorInnerProducts<T>::Parts VendorInnerProducts<T>::scratch(int64_t f
 // ---- matmul
 
 template <class T>
-void VendorInnerProducts<T>::matmul(const MatmulArgs<T>& given) {
+Status VendorInnerProducts<T>::matmul(const MatmulArgs<T>& given) {
   const MatmulArgs<T> p = merge_batch(given);
-  if (p.m == 0 || p.n == 0 || p.batch == 0) return;
+  if (p.m == 0 || p.n == 0 || p.batch == 0) return {};
   const bool a_fits = blas_layout(p.m, p.k, p.a_row_stride, p.a_col_stride).has_value();
   const bool b_fits = blas_layout(p.k, p.n, p.b_row_stride, p.b_col_stride).has_value();
   // Some of each half is lost to alignment.
   const int64_t room = std::max<int64_t>(0, most_ / 2 - 64) / std::max<int64_t>(1, p.k);
   const int64_t rows = a_fits ? p.m : std::min(p.m, room), columns = b_fits ? p.n : std::min(p.n, room);
-  if (rows == 0 || columns == 0) return kernels::matmul(kernel_, p);
+  if (rows == 0 || columns == 0) {
+    kernels::matmul(kernel_, p);
+    return {};
+  }
   for (int64_t i = 0; i < p.batch; ++i) {
     MatmulArgs<T> one = p;
     one.a += i * p.a_batch_stride;
@@ -151,6 +154,7 @@ void VendorInnerProducts<T>::matmul(const MatmulArgs<T>& given) {
     multiply_packed(one, rows, columns);
     if (p.bias != nullptr) add_bias(*kernel_.pool, p, one.c);
   }
+  return {};
 }
 
 // One matrix of the batch, a in blocks of rows and b in blocks of columns; one block each where nothing is packed.
@@ -218,11 +222,14 @@ typename VendorInnerProducts<T>::template Matrix<const T> VendorInnerProducts<T>
 
 // Per group and block: dst [oc, columns] = weights [oc, k] windows [k, columns].
 template <class T>
-void VendorInnerProducts<T>::conv_forward(const ConvShape& s, const T* src, const T* weights, const T* bias, T* dst) {
-  if (s.n == 0) return;
+Status VendorInnerProducts<T>::conv_forward(const ConvShape& s, const T* src, const T* weights, const T* bias, T* dst) {
+  if (s.n == 0) return {};
   const Sizes z(s);
   const std::vector<ColumnBlock> blocks = blocks_of(s, z.k + z.ocg, 0);
-  if (blocks.empty()) return kernels::conv_forward(kernel_, s, src, weights, bias, dst);
+  if (blocks.empty()) {
+    kernels::conv_forward(kernel_, s, src, weights, bias, dst);
+    return {};
+  }
   for (const ColumnBlock& block : blocks) {
     const bool in_place = block.images == 1, copies_src = !(in_place && is_pointwise(s));
     const int64_t columns = block.columns();
@@ -245,18 +252,20 @@ void VendorInnerProducts<T>::conv_forward(const ConvShape& s, const T* src, cons
       }
     }
   }
+  return {};
 }
 
 // Per group and block: the gradient of the windows [k, columns] = weights^T [k, oc] diff_dst [oc, columns], then summed
 // over the windows that hold an element.
 template <class T>
-void VendorInnerProducts<T>::conv_grad_src(const ConvShape& s, const T* diff_dst, const T* weights, T* diff_src) {
-  if (s.n == 0) return;
+Status VendorInnerProducts<T>::conv_grad_src(const ConvShape& s, const T* diff_dst, const T* weights, T* diff_src) {
+  if (s.n == 0) return {};
   const Sizes z(s);
   const std::vector<ColumnBlock> blocks = blocks_of(s, z.k + z.ocg, 0);
   // The sum over windows leaves missing taps out.
   if (blocks.empty() || !may_skip_missing_taps(s, weights)) {
-    return kernels::conv_grad_src(kernel_, s, diff_dst, weights, diff_src);
+    kernels::conv_grad_src(kernel_, s, diff_dst, weights, diff_src);
+    return {};
   }
   for (const ColumnBlock& block : blocks) {
     const bool in_place = block.images == 1, is_result = in_place && is_pointwise(s);
@@ -277,21 +286,23 @@ void VendorInnerProducts<T>::conv_grad_src(const ConvShape& s, const T* diff_dst
       if (!is_result) vendor::col2im(*kernel_.pool, s, group, block, room.first, diff_src);
     }
   }
+  return {};
 }
 
 // Per group and block: diff_weights [oc, k] += diff_dst [oc, columns] windows^T [columns, k], some rows at a time.
 template <class T>
-void VendorInnerProducts<T>::conv_grad_weights(const ConvShape& s, const T* src, const T* diff_dst, T* diff_weights) {
+Status VendorInnerProducts<T>::conv_grad_weights(const ConvShape& s, const T* src, const T* diff_dst, T* diff_weights) {
   const Sizes z(s);
   if (s.n == 0) {
     std::fill_n(diff_weights, s.oc * z.k, T{0});
-    return;
+    return {};
   }
   // A quarter of the scratch for what a block adds to the sum of those before it, but at least a row.
   const int64_t rows = std::clamp<int64_t>(most_ / 4 / z.k, 1, z.ocg);
   const std::vector<ColumnBlock> blocks = blocks_of(s, z.k + z.ocg, rows * z.k);
   if (blocks.empty() || rows * z.k + 64 > most_) {
-    return kernels::conv_grad_weights(kernel_, s, src, diff_dst, diff_weights);
+    kernels::conv_grad_weights(kernel_, s, src, diff_dst, diff_weights);
+    return {};
   }
   for (const ColumnBlock& block : blocks) {
     const bool in_place = block.images == 1, copies_src = !(in_place && is_pointwise(s));
@@ -322,6 +333,7 @@ void VendorInnerProducts<T>::conv_grad_weights(const ConvShape& s, const T* src,
       }
     }
   }
+  return {};
 }
 
 template class VendorInnerProducts<float>;

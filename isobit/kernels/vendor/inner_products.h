@@ -37,10 +37,10 @@ class VendorInnerProducts final : public InnerProducts<T> {
   VendorInnerProducts(std::unique_ptr<MatrixProduct> product, const KernelContext& kernel,
                       int64_t scratch_bytes = kScratchBytes);
 
-  void matmul(const MatmulArgs<T>& args) override;
-  void conv_forward(const ConvShape& shape, const T* src, const T* weights, const T* bias, T* dst) override;
-  void conv_grad_src(const ConvShape& shape, const T* diff_dst, const T* weights, T* diff_src) override;
-  void conv_grad_weights(const ConvShape& shape, const T* src, const T* diff_dst, T* diff_weights) override;
+  Status matmul(const MatmulArgs<T>& args) override;
+  Status conv_forward(const ConvShape& shape, const T* src, const T* weights, const T* bias, T* dst) override;
+  Status conv_grad_src(const ConvShape& shape, const T* diff_dst, const T* weights, T* diff_src) override;
+  Status conv_grad_weights(const ConvShape& shape, const T* src, const T* diff_dst, T* diff_weights) override;
 
   const VendorRecord& record() const { return product_->record(); }
   int64_t products() const { return products_; }  // asked of the library so far

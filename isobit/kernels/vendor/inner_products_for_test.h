@@ -270,15 +270,22 @@ struct Conv {
 // The ordered float64 kernels as inner products.
 class OrderedF64 final : public InnerProducts<double> {
  public:
-  void matmul(const MatmulArgs<double>& args) override { kernels::matmul(kernel(), args); }
-  void conv_forward(const ConvShape& s, const double* src, const double* w, const double* bias, double* dst) override {
+  Status matmul(const MatmulArgs<double>& args) override {
+    kernels::matmul(kernel(), args);
+    return {};
+  }
+  Status conv_forward(const ConvShape& s, const double* src, const double* w, const double* bias,
+                      double* dst) override {
     kernels::conv_forward(kernel(), s, src, w, bias, dst);
+    return {};
   }
-  void conv_grad_src(const ConvShape& s, const double* dst, const double* w, double* src) override {
+  Status conv_grad_src(const ConvShape& s, const double* dst, const double* w, double* src) override {
     kernels::conv_grad_src(kernel(), s, dst, w, src);
+    return {};
   }
-  void conv_grad_weights(const ConvShape& s, const double* src, const double* dst, double* w) override {
+  Status conv_grad_weights(const ConvShape& s, const double* src, const double* dst, double* w) override {
     kernels::conv_grad_weights(kernel(), s, src, dst, w);
+    return {};
   }
 };
 

@@ -117,6 +117,10 @@ Status MatrixProduct::gemm(const GemmArgs<T>& args) {
   if (largest > largest_size()) {
     return unavailable(text_of(record_.text(), ": a size of ", largest, ", the library takes up to ", largest_size()));
   }
+  // Not the library's doing, and not to be put right here: whoever runs the step refuses it.
+  if (const std::string fault = fp_environment_fault(); !fault.empty()) {
+    return unavailable(text_of(record_.text(), ": called with another floating-point environment (", fault, ")"));
+  }
   product(args);
   if (!fp_environment_is_standard()) {
     pin_fp_environment();

@@ -79,7 +79,7 @@ class MatrixProduct {
   // REQUIRES leading dimensions at least the row length, and c apart from a and b.
   // Errors (kUnavailable): a size that the library's integers cannot hold; float64 where has_f64() is false; a call
   // that left the thread with another rounding mode or with flush to zero (put right again before the return, but c
-  // must not be used).
+  // must not be used), or came from a thread that had one (left as it is; the library is not called).
   Status gemm_f32(const GemmArgs<float>& args) { return gemm(args); }
   Status gemm_f64(const GemmArgs<double>& args) { return gemm(args); }
 

@@ -1,5 +1,6 @@
 #include "isobit/runtime/kernels/linear.h"
 
+#include "isobit/base/text.h"
 #include "isobit/graph/ops/ops.h"
 #include "isobit/kernels/inner_products.h"
 
@@ -37,56 +38,73 @@ namespace k = kernels;
 
 // Inner products are the arithmetic's and the platform's where the context brings some.
 template <class T>
-void product(const k::KernelContext& ctx, const k::MatmulArgs<T>& args) {
+Status product(const k::KernelContext& ctx, const k::MatmulArgs<T>& args) {
   if (ctx.products<T>() != nullptr) return ctx.products<T>()->matmul(args);
   k::matmul(ctx, args);
+  return {};
 }
 
 template <class T>
-void matmul(KernelCall& c) {
-  for_each_product<T>(c, [&](const k::MatmulArgs<T>& part) { product(c.ctx, part); });
+Status matmul(KernelCall& c) {
+  Status status;
+  for_each_product<T>(c, [&](const k::MatmulArgs<T>& part) {
+    if (status) status = product(c.ctx, part);
+  });
+  return status;
+}
+
+// Calls f(float{}) or f(double{}) by the type of input 0; an error names the node.
+template <class F>
+Status inner_products(const KernelCall& c, F&& f) {
+  Status status = c.f64() ? f(double{}) : f(float{});
+  if (status) return status;
+  return tl::unexpected<Error>(
+      {status.error().code, text_of("operator ", c.node.op, " '", c.node.name, "': ", status.error().message)});
 }
 
 Status gemm(KernelCall& c) {
-  return by_float_type(c, 0, [&]<class T>(T) { product(c.ctx, gemm_args<T>(c)); });
+  return inner_products(c, [&]<class T>(T) { return product(c.ctx, gemm_args<T>(c)); });
 }
 
 Status conv(KernelCall& c) {
   const k::ConvShape shape = conv_shape(c);
-  return by_float_type(c, 0, [&]<class T>(T) {
+  return inner_products(c, [&]<class T>(T) -> Status {
     if (c.ctx.products<T>() != nullptr) {
       return c.ctx.products<T>()->conv_forward(shape, c.in(0).data<T>(), c.in(1).data<T>(),
                                                c.has(2) ? c.in(2).data<T>() : nullptr, c.out().data<T>());
     }
     k::conv_forward(c.ctx, shape, c.in(0).data<T>(), c.in(1).data<T>(), c.has(2) ? c.in(2).data<T>() : nullptr,
                     c.out().data<T>());
+    return {};
   });
 }
 
 Status conv_grad_src(KernelCall& c) {
   const k::ConvShape shape = conv_shape(c);
-  return by_float_type(c, 0, [&]<class T>(T) {
+  return inner_products(c, [&]<class T>(T) -> Status {
     if (c.ctx.products<T>() != nullptr) {
       return c.ctx.products<T>()->conv_grad_src(shape, c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
     }
     k::conv_grad_src(c.ctx, shape, c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
+    return {};
   });
 }
 
 Status conv_grad_weights(KernelCall& c) {
   const k::ConvShape shape = conv_shape(c);
-  return by_float_type(c, 0, [&]<class T>(T) {
+  return inner_products(c, [&]<class T>(T) -> Status {
     if (c.ctx.products<T>() != nullptr) {
       return c.ctx.products<T>()->conv_grad_weights(shape, c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
     }
     k::conv_grad_weights(c.ctx, shape, c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
+    return {};
   });
 }
 
 }  // namespace
 
 void add_linear_kernels(KernelTable& table) {
-  table["MatMul"] = {[](KernelCall& c) -> Status { return by_float_type(c, 0, [&]<class T>(T) { matmul<T>(c); }); }};
+  table["MatMul"] = {[](KernelCall& c) { return inner_products(c, [&]<class T>(T) { return matmul<T>(c); }); }};
   table["Gemm"] = {gemm};
   table["Conv"] = {conv};
   table["isobit.ConvGradSrc"] = {conv_grad_src};

@@ -1,0 +1,22 @@
+// One output computed anew from its two lines, more accurately than any filter needs. Internal.
+#pragma once
+
+#include "isobit/kernels/correct/closer_look.h"
+
+namespace isobit::kernels::correct {
+
+// Of finite terms.
+struct Evaluation {
+  float value = 0;           // the float32 nearest to the exact sum
+  Doubled sum = {0, 0};      // the sum in doubled precision, bias included
+  double bound = 0;          // on the distance of `sum` from the exact sum
+  bool accumulated = false;  // the doubled-precision sum left the rounding open: `value` is the exact accumulator's
+};
+
+// REQUIRES the lines of `t` at hand, t.finite(). magnitude: at least the sum of the magnitudes of its terms and bias.
+Evaluation evaluate(const Steps& steps, const Term& t, double magnitude, Mutation mutation);
+
+// Where a line or the bias holds an infinity or a NaN. REQUIRES the lines of `t` at hand.
+float special_value(const Term& t);
+
+}  // namespace isobit::kernels::correct

@@ -1,0 +1,135 @@
+#include "isobit/kernels/correct/watch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "isobit/base/text.h"
+#include "isobit/kernels/correct/lines.h"
+#include "isobit/numerics/bits.h"
+
+namespace isobit::kernels::correct {
+namespace {
+
+// Mixes the bits of a counter (SplitMix64 of G. Steele, D. Lea and C. Flood, 2014).
+uint64_t mixed(uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+double distance(const Evaluation& e, double x) { return std::fabs((x - e.sum.high) - e.sum.low); }
+
+double gamma(int64_t n) {
+  const double nu = static_cast<double>(n) * 0x1p-53;
+  return nu / (1 - nu) * (1 + 0x1p-20);
+}
+
+// The sum of the magnitudes of all terms; in lanes, for speed.
+double magnitude_of(const Term& t) {
+  constexpr int64_t kLanes = 8;
+  double lanes[kLanes] = {};
+  int64_t l = 0;
+  for (; l + kLanes <= t.k; l += kLanes) {
+    for (int64_t q = 0; q < kLanes; ++q) {
+      lanes[q] += std::fabs(static_cast<double>(t.a[l + q]) * static_cast<double>(t.b[l + q]));
+    }
+  }
+  double sum = std::fabs(static_cast<double>(t.bias));
+  for (; l < t.k; ++l) sum += std::fabs(static_cast<double>(t.a[l]) * static_cast<double>(t.b[l]));
+  for (const double lane : lanes) sum += lane;
+  return sum * (1 + 0x1p-20);
+}
+
+// Every partial sum of the terms fits in float64.
+bool is_on_grid(const Steps& steps, const Term& t, double magnitude) {
+  int grid = steps.grid(t.k, t.a) + steps.grid(t.k, t.b);
+  if (t.bias != 0) grid = std::min(grid, steps.grid(1, &t.bias));
+  return magnitude <= std::ldexp(1.0, grid + 53);
+}
+
+// What x may be off by. common: products of nonzero elements.
+double most_of(const Steps& steps, const Term& t, int64_t common, int64_t roundings, double magnitude) {
+  const int64_t terms = common + (t.bias != 0 ? 1 : 0);
+  if (terms <= 1 || is_on_grid(steps, t, magnitude)) return 0;
+  return gamma(std::min(terms - 1, roundings)) * magnitude;
+}
+
+// The line of one side that an output needs.
+void take(Lines& line, int64_t index) {
+  line.assign({index}, index, index + 1);
+  line.pack(0, 1);
+}
+
+void check_one(const Steps& steps, const Term& t, int64_t common, int64_t roundings, const Undecided& u, float written,
+               Breaches& breaches) {
+  const double magnitude = magnitude_of(t);
+  const Evaluation e = evaluate(steps, t, magnitude, Mutation::kNone);
+  compare(e, u, distance(e, u.x) == 0 ? 0 : most_of(steps, t, common, roundings, magnitude), breaches);
+  if (numerics::bits_of(e.value) == numerics::bits_of(written)) return;
+  breaches.note({.i = u.i, .j = u.j, .x = u.x, .exact = e.sum.high, .written = written, .nearest = e.value});
+}
+
+}  // namespace
+
+std::vector<int64_t> Watch::draw(int64_t count) {
+  std::vector<int64_t> places;
+  const uint64_t first = seen_, last = seen_ + static_cast<uint64_t>(count);
+  for (uint64_t stretch = first / one_in_; stretch * one_in_ < last; ++stretch) {
+    const uint64_t place = stretch * one_in_ + mixed(stretch) % one_in_;
+    if (place >= first && place < last) places.push_back(static_cast<int64_t>(place - first));
+  }
+  seen_ = last;
+  return places;
+}
+
+void Breaches::note(const Breach& breach) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!first_ || std::tie(breach.i, breach.j) < std::tie(first_->i, first_->j)) first_ = breach;
+}
+
+Status Breaches::status(const Problem& p, const std::string& product) const {
+  if (!first_) return {};
+  const Breach& b = *first_;
+  const std::string which = text_of("output (", b.i, ", ", b.j, ") of ", p.m, " x ", p.k, " times ", p.k, " x ", p.n,
+                                    " is ", b.x, " in float64, ", b.exact, " exactly");
+  if (numerics::bits_of(b.written) != numerics::bits_of(b.nearest)) {
+    return unavailable(text_of("a result of platform ", product, " is not correctly rounded: ", which,
+                               ", and was rounded to ", b.written, " instead of ", b.nearest,
+                               "; is the memory of this machine sound?"));
+  }
+  return unavailable(text_of("the float64 product of platform ", product, " is not classical: ", which,
+                             ", but additions in float64, in whatever order, stay within ", b.most,
+                             " of that; use another platform"));
+}
+
+void compare(const Evaluation& e, const Undecided& u, double most, Breaches& breaches) {
+  // Written so that a NaN is too far away.
+  if (distance(e, u.x) <= most + e.bound) return;
+  breaches.note({.i = u.i, .j = u.j, .x = u.x, .exact = e.sum.high, .most = most});
+}
+
+void check_sample(const CorrectContext& ctx, const Problem& p, const Side& left, const Side& right,
+                  const std::vector<Undecided>& sample, int64_t roundings, Breaches& breaches, Statistics& statistics) {
+  if (sample.empty()) return;
+  const Steps& steps = steps_of(ctx.kernel.isa);
+  statistics.sampled += static_cast<int64_t>(sample.size());
+  statistics.sampled_terms += static_cast<double>(sample.size()) * static_cast<double>(p.k);
+  ctx.kernel.pool->parallel_for(static_cast<int64_t>(sample.size()), 4096 / p.k + 1, [&](int64_t begin, int64_t end) {
+    Lines row(steps, *p.left, p.k, false), column(steps, *p.right, p.k, false);
+    for (int64_t q = begin; q < end; ++q) {
+      const Undecided& u = sample[static_cast<size_t>(q)];
+      Term t = term_of(p, left, right, u);
+      if (!t.finite()) continue;  // whatever x is: special_value does not use it
+      take(row, u.i);
+      take(column, u.j);
+      t.a = row.at(0);
+      t.b = column.at(0);
+      check_one(steps, t, common_bits(row.mask(0), column.mask(0), row.words()), roundings, u, *p.out.at(u.i, u.j),
+                breaches);
+    }
+  });
+}
+
+}  // namespace isobit::kernels::correct
