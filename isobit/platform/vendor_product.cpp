@@ -44,6 +44,7 @@ Expected<std::unique_ptr<kernels::MatrixProduct>> open_product(const std::string
                                                                int threads, const char* needs_f64) {
   kernels::VendorOptions options;
   options.threads = threads;
+  options.large_trial = needs_f64 != nullptr;
   ISOBIT_TRY(std::unique_ptr<kernels::MatrixProduct> product, kernels::open_vendor({library, core}, options));
   if (needs_f64 != nullptr && !product->has_f64()) {
     return unavailable(text_of("platform '", library, "': this library has no float64 product, which ", needs_f64,

@@ -50,6 +50,12 @@ float special_value(const Term& t) {
   return numerics::canonical(static_cast<float>(sum));
 }
 
+// Two terms more than the sum's own bound (steps.h) has: the bias, and the rounding of low +- bound.
+double doubled_bound(int64_t k, double magnitude) {
+  const double ku = static_cast<double>(k + 36) * 0x1p-53;
+  return ku * ku * (1 + 0x1p-18) * magnitude;
+}
+
 Evaluation evaluate(const Steps& steps, const Term& t, double magnitude, Mutation mutation) {
   Evaluation e;
   e.sum = mutation == Mutation::kNoDoubledStep ? plain_sum(t) : steps.dot(t.k, t.a, t.b);
@@ -62,9 +68,7 @@ Evaluation evaluate(const Steps& steps, const Term& t, double magnitude, Mutatio
     e.value = rounded(e.sum.high, e.sum.low);
     return e;
   }
-  // Two terms more than the sum's own bound has: the bias, and the rounding of low +- bound.
-  const double ku = static_cast<double>(t.k + 36) * 0x1p-53;
-  e.bound = ku * ku * (1 + 0x1p-18) * magnitude;
+  e.bound = doubled_bound(t.k, magnitude);
   const float below = rounded(e.sum.high, e.sum.low - e.bound), above = rounded(e.sum.high, e.sum.low + e.bound);
   if (numerics::bits_of(below) == numerics::bits_of(above)) {
     e.value = below;

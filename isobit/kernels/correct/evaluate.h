@@ -16,6 +16,9 @@ struct Evaluation {
 // REQUIRES the lines of `t` at hand, t.finite(). magnitude: at least the sum of the magnitudes of its terms and bias.
 Evaluation evaluate(const Steps& steps, const Term& t, double magnitude, Mutation mutation);
 
+// Of the sum in doubled precision: on its distance from the exact sum, `magnitude` as above.
+double doubled_bound(int64_t k, double magnitude);
+
 // Where a line or the bias holds an infinity or a NaN. REQUIRES the lines of `t` at hand.
 float special_value(const Term& t);
 

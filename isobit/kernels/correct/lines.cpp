@@ -9,6 +9,18 @@ void Lines::assign(std::vector<int64_t> lines, int64_t first, int64_t last) {
   first_ = first;
   index_.resize(static_cast<size_t>(last - first));
   for (size_t q = 0; q < lines_.size(); ++q) index_[static_cast<size_t>(lines_[q] - first)] = static_cast<uint32_t>(q);
+  make_room();
+}
+
+void Lines::take(int64_t line) {
+  lines_.assign(1, line);
+  first_ = line;
+  index_.assign(1, 0);
+  make_room();
+  pack(0, 1);
+}
+
+void Lines::make_room() {
   direct_ = lines_.empty() || operand_.direct(lines_[0]) != nullptr;
   const size_t elements = lines_.size() * static_cast<size_t>(k_);
   if (!direct_ && packed_.size() < elements) packed_.resize(elements);

@@ -15,6 +15,8 @@ class Lines {
 
   // REQUIRES lines ascending, without repetition, in [first, last).
   void assign(std::vector<int64_t> lines, int64_t first, int64_t last);
+  // One line alone, packed as well.
+  void take(int64_t line);
   // Packs lines [first, last) of those assigned and describes them. Once for each; different lines may be packed at
   // the same time.
   void pack(int64_t first, int64_t last);
@@ -31,6 +33,8 @@ class Lines {
   int grid(size_t index) const { return grids_[index]; }
 
  private:
+  void make_room();
+
   const Steps& steps_;
   const Operand& operand_;
   int64_t k_;

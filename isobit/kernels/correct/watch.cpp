@@ -49,26 +49,34 @@ bool is_on_grid(const Steps& steps, const Term& t, double magnitude) {
   return magnitude <= std::ldexp(1.0, grid + 53);
 }
 
-// What x may be off by. common: products of nonzero elements.
-double most_of(const Steps& steps, const Term& t, int64_t common, int64_t roundings, double magnitude) {
-  const int64_t terms = common + (t.bias != 0 ? 1 : 0);
-  if (terms <= 1 || is_on_grid(steps, t, magnitude)) return 0;
-  return gamma(std::min(terms - 1, roundings)) * magnitude;
+// One output that is looked at.
+struct Looked {
+  const Undecided& u;
+  const Term& t;
+  int64_t terms;  // nonzero ones, bias included
+  int64_t roundings;
+};
+
+// Whether |x - sum| shows that x is near enough without the magnitudes: it is zero, or at most gamma_r |sum|, the sum
+// being no more than they are. So it nearly always is. Where the terms lie on one grid, so that no error is allowed,
+// the sum is a float64 number. What the sum itself is off by is far below a rounding of the magnitudes.
+bool is_plainly_near(const Looked& o, const Evaluation& e) {
+  const double off = distance(e, o.u.x);
+  if (off == 0) return true;
+  if (o.terms <= 1 || e.sum.low == 0) return false;
+  return off <= gamma(std::min(o.terms - 1, o.roundings)) * std::fabs(e.sum.high);
 }
 
-// The line of one side that an output needs.
-void take(Lines& line, int64_t index) {
-  line.assign({index}, index, index + 1);
-  line.pack(0, 1);
-}
-
-void check_one(const Steps& steps, const Term& t, int64_t common, int64_t roundings, const Undecided& u, float written,
-               Breaches& breaches) {
-  const double magnitude = magnitude_of(t);
-  const Evaluation e = evaluate(steps, t, magnitude, Mutation::kNone);
-  compare(e, u, distance(e, u.x) == 0 ? 0 : most_of(steps, t, common, roundings, magnitude), breaches);
+void check_one(const Steps& steps, const Looked& o, float written, Breaches& breaches) {
+  Evaluation e = evaluate(steps, o.t, o.t.magnitude(), Mutation::kNone);
+  if (!is_plainly_near(o, e)) {
+    const double magnitude = magnitude_of(o.t);
+    const bool exact = o.terms <= 1 || is_on_grid(steps, o.t, magnitude);
+    e.bound = exact ? 0 : doubled_bound(o.t.k, magnitude);
+    compare(e, o.u, exact ? 0 : gamma(std::min(o.terms - 1, o.roundings)) * magnitude, breaches);
+  }
   if (numerics::bits_of(e.value) == numerics::bits_of(written)) return;
-  breaches.note({.i = u.i, .j = u.j, .x = u.x, .exact = e.sum.high, .written = written, .nearest = e.value});
+  breaches.note({.i = o.u.i, .j = o.u.j, .x = o.u.x, .exact = e.sum.high, .written = written, .nearest = e.value});
 }
 
 }  // namespace
@@ -99,9 +107,10 @@ Status Breaches::status(const Problem& p, const std::string& product) const {
                                ", and was rounded to ", b.written, " instead of ", b.nearest,
                                "; is the memory of this machine sound?"));
   }
+  const std::string within =
+      b.most == 0 ? "round nothing here" : text_of("stay within ", b.most, " of the exact value here");
   return unavailable(text_of("the float64 product of platform ", product, " is not classical: ", which,
-                             ", but additions in float64, in whatever order, stay within ", b.most,
-                             " of that; use another platform"));
+                             ", but additions in float64, in whatever order, ", within, "; use another platform"));
 }
 
 void compare(const Evaluation& e, const Undecided& u, double most, Breaches& breaches) {
@@ -122,12 +131,12 @@ void check_sample(const CorrectContext& ctx, const Problem& p, const Side& left,
       const Undecided& u = sample[static_cast<size_t>(q)];
       Term t = term_of(p, left, right, u);
       if (!t.finite()) continue;  // whatever x is: special_value does not use it
-      take(row, u.i);
-      take(column, u.j);
+      row.take(u.i);
+      column.take(u.j);
       t.a = row.at(0);
       t.b = column.at(0);
-      check_one(steps, t, common_bits(row.mask(0), column.mask(0), row.words()), roundings, u, *p.out.at(u.i, u.j),
-                breaches);
+      const int64_t terms = common_bits(row.mask(0), column.mask(0), row.words()) + (t.bias != 0 ? 1 : 0);
+      check_one(steps, {u, t, terms, roundings}, *p.out.at(u.i, u.j), breaches);
     }
   });
 }

@@ -15,7 +15,7 @@
 //     the rule, wherever they lie, one at least is drawn with probability 1 - exp(-s M / kSampleOneIn) or more: the
 //     chance to draw none is the product over the stretches of 1 - (bad ones in it) / kSampleOneIn.
 //     The cost: kSampleOperations for each term of one line, against 2 * kSampleOneIn of the product itself, which is
-//     half a percent.
+//     a quarter of a percent.
 //
 // Not noticed: a product whose errors stay within these bounds. Its results are right where the filter decided; where
 // the closer look did (by the number of terms, by a grid), an output that the sample has not met may be wrong.
@@ -32,7 +32,7 @@
 
 namespace isobit::kernels::correct {
 
-inline constexpr int64_t kSampleOneIn = 4096;
+inline constexpr int64_t kSampleOneIn = 8192;
 // Operations for each term of a line that is looked at, at most: gathering both lines, their masks and grids, the
 // magnitudes and the doubled-precision sum.
 inline constexpr double kSampleOperations = 40;

@@ -16,6 +16,8 @@ struct Adapter {
   std::string (*locate)(const VendorId& id);
   // Loads it into this process, sets and verifies core type and threads. `path` is not empty.
   Expected<std::unique_ptr<MatrixProduct>> (*load)(const VendorId& id, const VendorOptions& options);
+  // The largest of trial.h's sizes that is worth its time.
+  int64_t largest_trial = INT64_MAX;
 };
 
 std::vector<Adapter> openblas_adapters();

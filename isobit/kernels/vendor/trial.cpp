@@ -136,6 +136,151 @@ Status try_subnormals(MatrixProduct& product, const char* type) {
   return {};
 }
 
+// Every result is the sum of two numbers which ends half way between two neighbours, or goes the other way under
+// another rounding mode, on any thread.
+template <class T>
+Status try_ties(MatrixProduct& product, const char* type) {
+  constexpr int64_t size = 256, k = 8;
+  const T u = std::numeric_limits<T>::epsilon() / 2;
+  const struct {
+    T first, second, sum;
+  } kCases[] = {{1, u, 1}, {1 + 2 * u, u, 1 + 4 * u}, {1, u * T{1.5}, 1 + 2 * u}, {-1, u * T{-1.5}, -1 - 2 * u}};
+  std::vector<T> a(size * k), b(k * size, T{1}), c(size * size);
+  for (int64_t i = 0; i < size; ++i) {
+    a[static_cast<size_t>(i * k)] = kCases[i % 4].first;
+    a[static_cast<size_t>(i * k + k - 1)] = kCases[i % 4].second;
+  }
+  const GemmArgs<T> args = {
+      .m = size, .n = size, .k = k, .a = a.data(), .lda = k, .b = b.data(), .ldb = size, .c = c.data(), .ldc = size};
+  ISOBIT_RETURN_IF_ERROR(gemm(product, args));
+  for (int64_t q = 0; q < size * size; ++q) {
+    const T expected = kCases[q / size % 4].sum, found = c[static_cast<size_t>(q)];
+    if (found == expected) continue;
+    return unavailable(text_of(product.record().text(), " ", type,
+                               ": a sum that lies half way between two numbers, or "
+                               "near it, is ",
+                               found, ", expected ", expected, "; the library does not round to nearest"));
+  }
+  return {};
+}
+
+// ---- large products
+
+// The same for every size: mixes the bits of a line's number (SplitMix64 of G. Steele, D. Lea and C. Flood, 2014).
+uint64_t mixed(uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+constexpr int64_t kPart = 32;  // lines
+
+// The exponents of a line are below this one.
+int range_of(int64_t line, uint64_t side) {
+  return -25 * static_cast<int>(mixed(static_cast<uint64_t>(line) * 2 + side) % 8);
+}
+
+// One side of a large product: size lines of size elements.
+class LargeOperand {
+ public:
+  LargeOperand(int64_t size, uint64_t side)
+      : size_(size), side_(side), lines_(wide_numbers<double>(size * size, 5 + side, 8)) {
+    std::vector<double> terms(static_cast<size_t>(size));
+    for (int64_t l = 0; l < size; ++l) {
+      const int e = (static_cast<int>(mixed(static_cast<uint64_t>(l) * 2 + 99) % 9) - 4) * 15;
+      terms[static_cast<size_t>(l)] = std::ldexp(1.0, side == 0 ? e : -e);
+    }
+    for (int64_t i = 0; i < size; ++i) {
+      double* line = lines_.data() + i * size;
+      const double range = std::ldexp(1.0, range_of(i, side));
+      for (int64_t l = 0; l < size; ++l) line[l] *= range * terms[static_cast<size_t>(l)];
+      const std::vector<int64_t> kept = kept_of(i);
+      if (kept.empty()) continue;
+      // The first of them is a power of two.
+      const double first = std::ldexp(1.0, std::ilogb(line[kept[0]])), last = line[kept.back()];
+      std::fill(line, line + size, 0.0);
+      line[kept.back()] = last;
+      line[kept[0]] = first;
+    }
+  }
+  const double* data() const { return lines_.data(); }
+  const double* line(int64_t i) const { return lines_.data() + i * size_; }
+
+  // The elements of line i that are not zero; none for all.
+  std::vector<int64_t> kept_of(int64_t i) const {
+    const auto first = static_cast<int64_t>(mixed(static_cast<uint64_t>(i) * 2 + side_) % static_cast<uint64_t>(size_));
+    if (i % kPart == 0) return {first};
+    if (i % kPart == 1) return {first, (first + size_ / 2 + 1) % size_};
+    return {};
+  }
+  // The lines of each part that are looked at: those with few elements, and of the others the one of smallest range.
+  std::vector<int64_t> looked_at() const {
+    std::vector<int64_t> all;
+    for (int64_t part = 0; part < size_; part += kPart) {
+      all.insert(all.end(), {part, part + 1});
+      int64_t smallest = part + 2;
+      for (int64_t i = smallest; i < part + kPart; ++i) {
+        if (range_of(i, side_) < range_of(smallest, side_)) smallest = i;
+      }
+      all.push_back(smallest);
+    }
+    return all;
+  }
+
+ private:
+  int64_t size_;
+  uint64_t side_;  // 0: rows of a, 1: columns of b
+  std::vector<double> lines_;
+};
+
+bool is_power_of_two(double x) { return std::ldexp(1.0, std::ilogb(x)) == x; }
+
+// The error of x, the sum over the places `at` of products of two lines, in units of gamma_t times the magnitudes;
+// infinite where none is allowed.
+double error_of(const double* a, const double* b, const std::vector<int64_t>& at, double x) {
+  Doubled exact;
+  int64_t terms = 0;
+  bool rounds = true;
+  for (const int64_t l : at) {
+    if (a[l] == 0 || b[l] == 0) continue;
+    if (++terms == 1 && at.size() <= 2) rounds = !is_power_of_two(a[l]) && !is_power_of_two(b[l]);
+    exact.add(a[l], b[l]);
+  }
+  const double error = std::fabs((exact.sum - x) + exact.rest);
+  if (error == 0) return 0;
+  const double tu = terms <= 1 && !rounds ? 0 : static_cast<double>(terms) * 0x1p-53;
+  const double share = error / (tu / (1 - tu) * exact.magnitude);
+  return share >= 0 ? share : std::numeric_limits<double>::infinity();
+}
+
+Status try_large_product(MatrixProduct& product, int64_t size) {
+  const LargeOperand a(size, 0), b(size, 1);
+  std::vector<double> c(static_cast<size_t>(size * size));
+  ISOBIT_RETURN_IF_ERROR(product.gemm_f64({.transpose_b = true,
+                                           .m = size,
+                                           .n = size,
+                                           .k = size,
+                                           .a = a.data(),
+                                           .lda = size,
+                                           .b = b.data(),
+                                           .ldb = size,
+                                           .c = c.data(),
+                                           .ldc = size}));
+  std::vector<int64_t> all(static_cast<size_t>(size));
+  for (int64_t l = 0; l < size; ++l) all[static_cast<size_t>(l)] = l;
+  for (const int64_t i : a.looked_at()) {
+    for (const int64_t j : b.looked_at()) {
+      std::vector<int64_t> at = a.kept_of(i);
+      if (at.empty()) at = b.kept_of(j);
+      const double error = error_of(a.line(i), b.line(j), at.empty() ? all : at, c[static_cast<size_t>(i * size + j)]);
+      if (error <= 1) continue;
+      return not_classical(product, text_of("float64 of ", size, " x ", size, " x ", size).c_str(), error);
+    }
+  }
+  return {};
+}
+
 struct Print {
   std::string digest;
   double error = 0;
@@ -167,9 +312,18 @@ Expected<Print> print_of(MatrixProduct& product, const char* type) {
 Status try_products(MatrixProduct& product) {
   ISOBIT_RETURN_IF_ERROR(try_shapes<float>(product, "float32"));
   ISOBIT_RETURN_IF_ERROR(try_subnormals<float>(product, "float32"));
+  ISOBIT_RETURN_IF_ERROR(try_ties<float>(product, "float32"));
   if (!product.has_f64()) return {};
   ISOBIT_RETURN_IF_ERROR(try_shapes<double>(product, "float64"));
-  return try_subnormals<double>(product, "float64");
+  ISOBIT_RETURN_IF_ERROR(try_subnormals<double>(product, "float64"));
+  return try_ties<double>(product, "float64");
+}
+
+Status try_large_products(MatrixProduct& product, int64_t largest) {
+  for (const int64_t size : kTrialSizes) {
+    if (size <= largest) ISOBIT_RETURN_IF_ERROR(try_large_product(product, size));
+  }
+  return {};
 }
 
 Expected<VendorProbe> fingerprint(MatrixProduct& product) {

@@ -1,6 +1,7 @@
 #include "isobit/kernels/vendor/vendor.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "isobit/base/fp_env.h"
 #include "isobit/base/text.h"
@@ -12,7 +13,7 @@ namespace isobit::kernels {
 namespace vendor {
 namespace {
 
-constexpr int kSecondsToTry = 60;
+constexpr int kSecondsToTry = 120;
 constexpr int kMostThreads = 1024;
 
 const std::vector<Adapter>& adapters() {
@@ -60,7 +61,7 @@ Expected<Request> request_of(const VendorId& id, VendorOptions options) {
   return Request{adapter, id, std::move(options)};
 }
 
-Expected<Bytes> in_child(const Request& request, Expected<Bytes> (*work)(MatrixProduct&)) {
+Expected<Bytes> in_child(const Request& request, const std::function<Expected<Bytes>(MatrixProduct&)>& work) {
   return run_in_child(
       request.id.text() + ", tried in a child process",
       [&]() -> Expected<Bytes> {
@@ -135,7 +136,13 @@ template Status MatrixProduct::gemm(const GemmArgs<double>&);
 
 Expected<std::unique_ptr<MatrixProduct>> open_vendor(const VendorId& id, const VendorOptions& options) {
   ISOBIT_TRY(const vendor::Request request, vendor::request_of(id, options));
-  ISOBIT_TRY(const Bytes nothing, vendor::in_child(request, [](MatrixProduct&) -> Expected<Bytes> { return Bytes(); }));
+  const auto try_large = [&](MatrixProduct& product) -> Expected<Bytes> {
+    if (options.large_trial && product.has_f64()) {
+      ISOBIT_RETURN_IF_ERROR(vendor::try_large_products(product, request.adapter->largest_trial));
+    }
+    return Bytes();
+  };
+  ISOBIT_TRY(const Bytes nothing, vendor::in_child(request, try_large));
   return request.adapter->load(request.id, request.options);
 }
 

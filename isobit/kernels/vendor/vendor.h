@@ -3,8 +3,9 @@
 // They promise nothing about bits: which kernel runs, in which order it adds and whether it fuses is theirs. What an
 // adapter promises is that it is what its record says. A core type is chosen when a library is loaded and holds for the
 // process; it is believed only after a child process, loading the library the same way, reported that core type and
-// computed products within the error bound of a classical IEEE sum, subnormal numbers kept. A library that substitutes
-// another core type, crashes, hangs or flushes to zero is an error, never a silent stand-in.
+// computed products within the error bound of a classical IEEE sum, rounded to nearest, subnormal numbers kept (trial.h
+// says what is tried). A library that substitutes another core type, crashes, hangs, flushes to zero or is seen to use
+// a fast algorithm or an emulation is an error, never a silent stand-in.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +37,9 @@ struct VendorId {
 struct VendorOptions {
   int threads = 1;
   std::string path;  // of the library, or for eigen of the folder with its builds; empty: the usual places
+  // Whether its float64 products are tried on large operands, too (trial.h): what correct-1 and the float64 arithmetics
+  // stand on. It takes 17 billion multiplications, half a second to some seconds.
+  bool large_trial = true;
 };
 
 // What was opened.
@@ -112,7 +116,8 @@ struct VendorProbe {
   double f32_error = 0, f64_error = 0;
 };
 
-// Opens the setting in a child process and computes its fingerprint there; this process stays as it was. A setting can
+// Opens the setting in a child process and computes its fingerprint there; this process stays as it was. Large products
+// are not tried. A setting can
 // be probed only where it could be opened: in a process that does not hold the library with another core type.
 Expected<VendorProbe> probe_vendor(const VendorId& id, const VendorOptions& options = {});
 

@@ -46,7 +46,7 @@ class EachLibrary : public ::testing::TestWithParam<std::string> {
   void SetUp() override {
     if (GetParam() == "loop") return;
     if (!vendor_installed(GetParam())) GTEST_SKIP() << "skipped: no " << GetParam();
-    auto opened = open_vendor({GetParam(), kCores.at(GetParam())});
+    auto opened = open_vendor({GetParam(), kCores.at(GetParam())}, {1, "", false});
     ASSERT_TRUE(opened) << opened.error().message;
     library_ = std::move(*opened);
   }

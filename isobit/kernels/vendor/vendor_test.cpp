@@ -122,7 +122,9 @@ class EachVendor : public ::testing::TestWithParam<std::string> {
   void SetUp() override {
     if (!installed(GetParam())) GTEST_SKIP() << "skipped: no " << GetParam();
   }
-  VendorOptions options(int threads = 1) const { return {threads, path_of(GetParam())}; }
+  VendorOptions options(int threads = 1, bool large_trial = false) const {
+    return {threads, path_of(GetParam()), large_trial};
+  }
   VendorId id() const { return {GetParam(), kAnyCore.at(GetParam())}; }
 };
 
@@ -140,9 +142,9 @@ TEST_P(EachVendor, ProductsAgreeWithALoop) {
   }
 }
 
-TEST_P(EachVendor, RecordSaysWhatRuns) {
+TEST_P(EachVendor, PassesTheTrialOfLargeProductsAndItsRecordSaysWhatRuns) {
   EXPECT_EQ(in_child([&]() -> std::string {
-              auto product = open_vendor(id(), options());
+              auto product = open_vendor(id(), options(1, true));
               if (!product) return product.error().message;
               const VendorRecord& r = (*product)->record();
               const bool complete = r.library == GetParam() && !r.version.empty() && r.threads == 1 &&
@@ -207,9 +209,9 @@ TEST(OpenBlas, SecondCoreTypeInOneProcessIsRefused) {
   if (probes.size() < 2) GTEST_SKIP() << "skipped: OpenBLAS has " << probes.size() << " core types here";
   const std::string one = probes.begin()->first, other = std::next(probes.begin())->first;
   EXPECT_EQ(in_child([&]() -> std::string {
-              const auto first = open_vendor({"openblas", one});
+              const auto first = open_vendor({"openblas", one}, {1, "", false});
               if (!first) return first.error().message;
-              const auto again = open_vendor({"openblas", one}, {2, ""});
+              const auto again = open_vendor({"openblas", one}, {2, "", false});
               if (!again) return again.error().message;
               const auto second = open_vendor({"openblas", other});
               if (second) return "opened " + (*second)->record().text();
@@ -224,12 +226,12 @@ TEST(OpenBlas, AnotherLibraryBesideItKeepsItsOwnKernels) {
     GTEST_SKIP() << "skipped: needs OpenBLAS twice and the reference BLAS";
   }
   EXPECT_EQ(in_child([&]() -> std::string {
-              auto product = open_vendor({"openblas", ""}, {2, ""});
+              auto product = open_vendor({"openblas", ""}, {2, "", false});
               if (!product) return product.error().message;
               const std::string wrong = compare_with_loop<double>(**product, 200, 200, 200, 0, 0);
               // Both after OpenBLAS has worked with its threads in this process.
               for (const char* other : {"netlib", "openblas-openmp"}) {
-                auto beside = open_vendor({other, ""});
+                auto beside = open_vendor({other, ""}, {1, "", false});
                 if (!beside) return beside.error().message;
                 if ((*beside)->record().path == (*product)->record().path) return "the same file";
               }
@@ -255,7 +257,7 @@ TEST(Eigen, BuildsLiveSideBySide) {
   if (!vendor_installed("eigen")) GTEST_SKIP() << "skipped: no Eigen";
   int opened = 0;
   for (const VendorId& id : known_vendors("eigen")) {
-    const auto product = open_vendor(id);
+    const auto product = open_vendor(id, {1, "", false});
     if (!product) {
       EXPECT_NE(product.error().message.find("this CPU has no"), std::string::npos) << product.error().message;
       continue;
@@ -290,7 +292,7 @@ TEST(Vendor, UnknownLibrary) {
 
 TEST(Vendor, AbsentOrForeignFile) {
   for (const char* path : {"/no/such/file.so", "/proc/self/exe"}) {
-    const auto product = open_vendor({"openblas", ""}, {1, path});
+    const auto product = open_vendor({"openblas", ""}, {1, path, false});
     ASSERT_FALSE(product);
     EXPECT_EQ(product.error().code, ErrorCode::kUnavailable) << product.error().message;
   }

@@ -1,0 +1,92 @@
+// What the trial of large products refuses, shown with products that are not what correct-1 stands on.
+#include <gtest/gtest.h>
+
+#include "isobit/base/text.h"
+#include "isobit/kernels/correct/illegal_products_for_test.h"
+#include "isobit/kernels/dispatch/dispatch.h"
+#include "isobit/kernels/vendor/trial.h"
+
+namespace isobit::kernels {
+namespace {
+
+using correct::Float64Product;
+
+// A library with this float64 product.
+class Library final : public MatrixProduct {
+ public:
+  explicit Library(std::unique_ptr<Float64Product> f64)
+      : MatrixProduct({f64->name(), "1", "", 1, "/"}), f64_(std::move(f64)) {}
+
+ private:
+  void product(const GemmArgs<float>&) override {}
+  void product(const GemmArgs<double>& g) override {
+    f64_->gemm(g.transpose_a, g.transpose_b, g.m, g.n, g.k, g.a, g.lda, g.b, g.ldb, g.c, g.ldc);
+  }
+  std::unique_ptr<Float64Product> f64_;
+};
+
+// Every element as the sum of two float32 numbers, products of the small parts left out: 2^-48.
+class SplitProduct final : public Float64Product {
+ public:
+  explicit SplitProduct(const KernelContext& kernel) : base_(kernel) {}
+  std::string name() const override { return "split"; }
+  void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
+            int64_t ldb, double* c, int64_t ldc) override {
+    using correct::testing::Dense;
+    const Dense left = Dense::of(ta, m, k, a, lda), right = Dense::of(tb, k, n, b, ldb);
+    Dense result = times(base_, high(left), high(right));
+    result = plus(result, times(base_, high(left), low(right)));
+    result = plus(result, times(base_, low(left), high(right)));
+    for (int64_t i = 0; i < m; ++i) std::copy_n(result.x.data() + i * n, n, c + i * ldc);
+  }
+
+ private:
+  using Dense = correct::testing::Dense;
+  // 24 bits of x, whatever its exponent.
+  static double first_bits(double x) {
+    int e = 0;
+    const double f = std::frexp(x, &e);
+    return std::ldexp(static_cast<double>(static_cast<float>(f)), e);
+  }
+  static Dense high(Dense d) {
+    for (double& x : d.x) x = first_bits(x);
+    return d;
+  }
+  static Dense low(Dense d) {
+    for (double& x : d.x) x = first_bits(x - first_bits(x));
+    return d;
+  }
+  correct::OrderedProduct base_;
+};
+
+TEST(LargeTrial, RefusesFastAlgorithmsAndEmulations) {
+  ThreadPool pool(2);
+  const KernelContext kernel{best_isa(), &pool};
+  // What the small size finds already, and what only the large one does.
+  const std::pair<std::unique_ptr<Float64Product>, int64_t> cases[] = {
+      {std::make_unique<correct::testing::StrassenProduct>(kernel, 64), 512},
+      {std::make_unique<correct::testing::StrassenProduct>(kernel, 300), 512},
+      {std::make_unique<correct::testing::StrassenProduct>(kernel, 1024), 2048},
+      {std::make_unique<correct::testing::FixedPointProduct>(kernel, 55), 512},
+      {std::make_unique<correct::testing::FixedPointProduct>(kernel, 80, false), 512},
+      {std::make_unique<SplitProduct>(kernel), 512},
+  };
+  for (auto& [product, size] : cases) {
+    Library library(std::move(const_cast<std::unique_ptr<Float64Product>&>(product)));
+    const Status status = vendor::try_large_products(library);
+    ASSERT_FALSE(status) << library.record().text();
+    EXPECT_EQ(status.error().code, ErrorCode::kUnavailable);
+    const std::string expected = text_of(library.record().text(), " float64 of ", size, " x ");
+    EXPECT_EQ(status.error().message.find(expected), 0u) << status.error().message;
+  }
+}
+
+TEST(LargeTrial, PassesOurOwnProduct) {
+  ThreadPool pool(2);
+  Library library(std::make_unique<correct::OrderedProduct>(KernelContext{best_isa(), &pool}));
+  const Status status = vendor::try_large_products(library);
+  EXPECT_TRUE(status) << status.error().message;
+}
+
+}  // namespace
+}  // namespace isobit::kernels
