@@ -244,3 +244,31 @@ put("ovt_follower_fuzz", "ignored", bytes([0]) + bytes([121] * 30))
 put("ovt_follower_fuzz", "decided", bytes([0]) + bytes(range(0, 243, 7)))
 for change in range(1, 7):
     put("ovt_follower_fuzz", f"shape{change}", bytes([change + 8 * change]))
+
+# The first byte decides whether the end is an override too; as TOML it is a space, a '#' or a newline.
+JOB = """[job]
+name = "small"
+seed = 3
+steps = 3
+arithmetic = "%s"
+[model]
+%s
+[data]
+%s
+batch = 4
+[optimizer]
+name = "%s"
+lr = 0.1
+"""
+put("job_fuzz", "digits", ("\n" + JOB % ("ordered-1", 'builder = "digits-cnn"', 'dataset = "digits"', "sgd")
+                           + 'momentum = 0.9\nnesterov = true\n[schedule]\nname = "cosine"\nwarmup = 1\n').encode())
+put("job_fuzz", "gpt", (" " + JOB % ("correct-1", 'builder = "gpt"\nlayers = 1\nheads = 2\nchannels = 8\ndropout = 0.1',
+                                     'dataset = "text"\npath = "book.txt"\nsalt = \'book.salt\'\ncontext = 16', "adamw")
+                        + "beta1 = 0.8\nclip_norm = 1\n[commit]\nevery = 2\n[evaluate]\nsamples = 7\n").encode())
+put("job_fuzz", "logged", ("#\n" + JOB % ("logged-1", 'builder = "resnet"\nwidth = 4',
+                                          'dataset = "cifar10"\nfiles = ["a.bin", """b\n.bin"""]\ntest_files = ["c"]\naugment = ["crop"]', "sgd")
+                           + '[rounding]\nbits = 30\nlog = "sparse"\ndivergences = { Conv = 3.5, MatMul = 2 }\n').encode())
+put("job_fuzz", "override", (JOB % ("rounded", 'builder = "logistic"', 'dataset = "npy"\npath = "x"', "adam")).encode().join(
+    [b"\x0a", b"# job.seed=7"]))
+put("job_fuzz", "deep", b"\n" + b"a." * 40 + b"a = 1\n")
+put("job_fuzz", "nested", b"\nv = " + b"[" * 40 + b"]" * 40)

@@ -9,7 +9,6 @@
 
 #include "isobit/base/bytes.h"
 #include "isobit/base/fields.h"
-#include "isobit/base/file.h"
 #include "isobit/base/fp_env.h"
 #include "isobit/base/fp_env_for_test.h"
 #include "isobit/base/text.h"
@@ -135,21 +134,6 @@ TEST(Text, NearestWordSuggestsTyposOnly) {
   EXPECT_EQ(nearest_word("momentun", words), "momentum");
   EXPECT_EQ(nearest_word("weigth_decay", words), "weight_decay");
   EXPECT_EQ(nearest_word("zzzzzzzz", words), "");
-}
-
-TEST(File, DurableWriteReplacesAndLeavesNoTemporary) {
-  const fs::path folder = fs::temp_directory_path() / text_of("isobit_file_test_", ::getpid());
-  ASSERT_TRUE(make_folder(folder));
-  const fs::path path = folder / "x";
-  ASSERT_TRUE(write_file_durably(path, as_bytes("one")));
-  ASSERT_TRUE(write_file_durably(path, as_bytes("two")));
-  const Bytes read = read_file(path, 10).value();
-  EXPECT_EQ(std::string(read.begin(), read.end()), "two");
-  EXPECT_FALSE(read_file(path, 2));
-  EXPECT_FALSE(fs::exists(folder / "x.tmp"));
-  EXPECT_FALSE(write_file_durably(folder / "missing" / "x", as_bytes("")));
-  EXPECT_FALSE(read_file(folder, 10));
-  fs::remove_all(folder);
 }
 
 TEST(Fields, AreSortedByNameAndTyped) {

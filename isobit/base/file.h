@@ -1,7 +1,13 @@
-// Whole files in and out. Writers never leave half a file: temporary, fsync, rename, fsync of the folder.
+// Whole files in and out. Readers open plain files only and never wait for one: a name that comes from somebody else's
+// job may be that of a pipe or a device. Writers never leave half a file: temporary, fsync, rename, fsync of the
+// folder.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
+#include <span>
+#include <string>
 
 #include "isobit/base/bytes.h"
 #include "isobit/base/status.h"
@@ -10,16 +16,69 @@ namespace isobit {
 
 namespace fs = std::filesystem;
 
-// kUnreadable when it is missing, not a regular file, or larger than max_size.
-Expected<Bytes> read_file(const fs::path& path, uint64_t max_size);
+// An open file of the system, which closes itself.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor() { close(); }
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  void close();
 
-// Replaces `path` in one step and makes it durable. kUnavailable with what is needed when the disk is full or the
-// folder cannot be written; then the old file, if any, is untouched.
-Status write_file_durably(const fs::path& path, ByteView data);
+ private:
+  int release();
+  int fd_ = -1;
+};
+
+// Whether the last part of a path may be a symbolic link: of one's own files that is ordinary; of what somebody else
+// laid out it may lead anywhere.
+enum class Links { kFollow, kRefuse };
+
+// A plain file, open for reading. Several threads may read from it at a time.
+class PlainFile {
+ public:
+  // kUnreadable, with what it is instead, unless it is a regular file (or a link to one, as `links` allows). Opens no
+  // pipe, socket, device or folder, and does not block.
+  static Expected<PlainFile> open(const fs::path& path, Links links);
+  uint64_t size() const { return size_; }  // when it was opened
+  // Fills as much of `buffer` as there is from `offset` on.
+  Expected<size_t> read_at(uint64_t offset, std::span<uint8_t> buffer) const;
+  // Exactly `buffer`, or kUnreadable "is shorter than it was when it was opened".
+  Status read_exactly(uint64_t offset, std::span<uint8_t> buffer) const;
+
+ private:
+  fs::path path_;
+  Descriptor fd_;
+  uint64_t size_ = 0;
+};
+
+// The whole of a file that must not change meanwhile. kUnreadable when it is missing, no plain file, larger than
+// max_size (nothing is read or allocated then), or has not the size that its folder says, as files of /proc.
+Expected<Bytes> read_file(const fs::path& path, uint64_t max_size, Links links = Links::kFollow);
+
+struct WriteOptions {
+  bool replace = true;  // a regular file of that name; never anything else, and never through a link
+  mode_t mode = 0644;   // of a new file, less the umask; who replaces one keeps its mode
+};
+
+// Makes the file `path` in one step and durable: another process sees the old content or the new. The temporary has a
+// name of its own ("NAME.<16 hex digits>.tmp"), so two writers do not meet. kUsage when there is something of that name
+// that must not be replaced; kUnavailable with what is needed when the disk is full or the folder cannot be written. In
+// each case what was there is untouched.
+Status write_file_durably(const fs::path& path, ByteView data, const WriteOptions& options = {});
+
+// kUsage when `path` holds what write_file_durably would refuse to replace: to be asked before a long computation.
+Status check_writable_name(const fs::path& path, bool replace);
 
 // mkdir -p. kUnavailable when it cannot be made.
 Status make_folder(const fs::path& path);
 
 Status sync_folder(const fs::path& path);
+
+// What an errno of write(2) means and what to do: "No space left on device; free some space and " + then.
+std::string write_problem(int error, std::string_view then);
 
 }  // namespace isobit

@@ -1,11 +1,6 @@
-#include <fcntl.h>
 #include <openssl/crypto.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "isobit/base/text.h"
 #include "isobit/commit/signature.h"
@@ -47,37 +42,11 @@ tl::unexpected<Error> exists_error(const fs::path& path) {
       text_of(path.string(), ": exists, and a key is never overwritten; choose another name or remove it"));
 }
 
-Status write_and_sync(int fd, const fs::path& path, std::string_view text) {
-  ssize_t n;
-  do {
-    n = ::write(fd, text.data(), text.size());
-  } while (n < 0 && errno == EINTR);
-  if (n != static_cast<ssize_t>(text.size())) {
-    return unavailable(text_of(path.string(), ": cannot write the key: ", std::strerror(n < 0 ? errno : ENOSPC)));
-  }
-  if (::fsync(fd) != 0) return unavailable(text_of(path.string(), ": cannot make durable: ", std::strerror(errno)));
-  return {};
-}
-
-// Unlike write_file_durably this must not replace a file and must never show a secret to others, not even for an
-// instant: the temporary is created with the final mode, and link(2) fails where rename(2) would overwrite.
+// A key replaces no file, and a secret one is never open to others, not even for an instant.
 Status write_new_file(const fs::path& path, std::string_view text, mode_t mode) {
   std::error_code ignored;
   if (fs::exists(fs::symlink_status(path, ignored))) return exists_error(path);
-  fs::path temporary = path;
-  temporary += text_of(".tmp-", ::getpid());
-  ::unlink(temporary.c_str());  // left by a killed process of the same number
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-  if (fd < 0) return unavailable(text_of(temporary.string(), ": cannot create: ", std::strerror(errno)));
-  Status done = write_and_sync(fd, path, text);
-  ::close(fd);
-  if (done && ::link(temporary.c_str(), path.c_str()) != 0) {
-    done = errno == EEXIST ? Status(exists_error(path))
-                           : unavailable(text_of(path.string(), ": cannot create: ", std::strerror(errno)));
-  }
-  ::unlink(temporary.c_str());
-  if (!done) return done;
-  return sync_folder(path.parent_path());
+  return write_file_durably(path, as_bytes(text), {.replace = false, .mode = mode});
 }
 
 }  // namespace

@@ -77,11 +77,11 @@ Expected<FileLists> file_lists(const DataConfig& config) {
   return FileLists{config.files, config.test_files};
 }
 
-Expected<ImagePart> read_part(const Files& files) {
+Expected<ImagePart> read_part(const Files& files, FileBudget& budget) {
   std::vector<formats::CifarRecords> all;
   int64_t count = 0;
   for (const std::string& file : files) {
-    ISOBIT_TRY(const Bytes bytes, read_file(file, kMaxRecordFile));
+    ISOBIT_TRY(const Bytes bytes, budget.read(file, kMaxRecordFile));
     ISOBIT_TRY(formats::CifarRecords records, formats::decode_cifar10(bytes, file));
     count += records.labels.elements();
     all.push_back(std::move(records));
@@ -99,10 +99,10 @@ Expected<ImagePart> read_part(const Files& files) {
 
 }  // namespace
 
-OpenResult open_cifar10(const DataConfig& config) {
+OpenResult open_cifar10(const DataConfig& config, FileBudget& budget) {
   ISOBIT_TRY(const FileLists lists, file_lists(config));
-  ISOBIT_TRY(ImagePart train, read_part(lists.train));
-  ISOBIT_TRY(ImagePart test, read_part(lists.test));
+  ISOBIT_TRY(ImagePart train, read_part(lists.train, budget));
+  ISOBIT_TRY(ImagePart test, read_part(lists.test, budget));
   ImageSpec spec{"cifar10",
                  Shape{3, 32, 32},
                  DType::kUint8,

@@ -10,7 +10,7 @@ namespace {
 
 struct Entry {
   std::string name;
-  OpenResult (*open)(const DataConfig&);
+  OpenResult (*open)(const DataConfig&, FileBudget&);
   std::vector<std::string> fields;  // of DataConfig that may be set
   bool images;
 };
@@ -58,7 +58,7 @@ const std::vector<std::string>& dataset_names() {
   return kNames;
 }
 
-Expected<std::unique_ptr<Dataset>> open_dataset(const DataConfig& config) {
+Expected<std::unique_ptr<Dataset>> open_dataset(const DataConfig& config, uint64_t max_bytes) {
   const auto entry =
       std::find_if(entries().begin(), entries().end(), [&](const Entry& e) { return e.name == config.dataset; });
   if (entry == entries().end()) {
@@ -72,7 +72,8 @@ Expected<std::unique_ptr<Dataset>> open_dataset(const DataConfig& config) {
     return unreadable(text_of("data.augment: found \"", config.augment[0], "\", expected none for dataset \"",
                               entry->name, "\"; remove it"));
   }
-  ISOBIT_TRY(std::unique_ptr<Dataset> dataset, entry->open(config));
+  FileBudget budget(max_bytes);
+  ISOBIT_TRY(std::unique_ptr<Dataset> dataset, entry->open(config, budget));
   if (augment.any() && dataset->input_shape().rank() != 3) {
     return unreadable(text_of("data.augment: found samples of shape ", dataset->input_shape().text(),
                               ", expected [channels, height, width] for crop and flip; remove data.augment"));

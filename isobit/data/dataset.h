@@ -69,9 +69,13 @@ class Dataset {
   virtual void fill_tokens(Split split, int64_t index, int64_t* tokens, int64_t* next_tokens) const = 0;
 };
 
+// More than any set that is meant to be held in memory.
+inline constexpr uint64_t kMaxDatasetBytes = uint64_t{64} << 30;
+
 // Reads everything into memory and checks it. Errors: kUnreadable for unknown names, missing or malformed files, counts
-// that differ, labels out of range, fields that do not apply; kUnavailable for .gz in a build without zlib.
-Expected<std::unique_ptr<Dataset>> open_dataset(const DataConfig& config);
+// that differ, labels out of range, fields that do not apply, paths of pipes, devices and the like; kUnavailable for
+// .gz in a build without zlib and for files of more than `max_bytes` in all, which is looked at before they are read.
+Expected<std::unique_ptr<Dataset>> open_dataset(const DataConfig& config, uint64_t max_bytes = kMaxDatasetBytes);
 
 // The names open_dataset knows.
 const std::vector<std::string>& dataset_names();

@@ -52,7 +52,7 @@ ImagePart take(ByteView records, int64_t first, int64_t count) {
 
 }  // namespace
 
-OpenResult open_digits(const DataConfig&) {
+OpenResult open_digits(const DataConfig&, FileBudget&) {
   ByteReader reader({isobit_digits_begin, static_cast<size_t>(isobit_digits_end - isobit_digits_begin)},
                     "the digits inside the program");
   ISOBIT_TRY(const ByteView magic, reader.fixed("magic", 8));

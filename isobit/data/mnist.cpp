@@ -17,7 +17,7 @@ struct IdxFile {
 };
 
 // folder/name, or folder/name.gz.
-Expected<IdxFile> read_idx(const fs::path& folder, const std::string& name) {
+Expected<IdxFile> read_idx(const fs::path& folder, const std::string& name, FileBudget& budget) {
   const fs::path plain = folder / name, compressed = folder / (name + ".gz");
   std::error_code ignored;
   const bool is_plain = fs::exists(plain, ignored);
@@ -26,21 +26,25 @@ Expected<IdxFile> read_idx(const fs::path& folder, const std::string& name) {
                               ".gz, expected one of them; set data.path to the folder of the four MNIST files"));
   }
   IdxFile file{(is_plain ? plain : compressed).string(), {}};
-  ISOBIT_TRY(file.bytes, read_file(file.path, formats::kIdxMaxBytes));
+  ISOBIT_TRY(file.bytes, budget.read(file.path, formats::kIdxMaxBytes));
   if (is_plain) return file;
-  ISOBIT_TRY(file.bytes, formats::gunzip(file.bytes, file.path, formats::kIdxMaxBytes));
+  // A few kilobytes may hold gigabytes: what they are said to hold is looked at first, and no more is taken.
+  ISOBIT_TRY(const Bytes front, formats::gunzip_front(file.bytes, file.path, formats::kIdxMaxHeader));
+  ISOBIT_TRY(const uint64_t size, formats::idx_size(front, file.path));
+  ISOBIT_RETURN_IF_ERROR(budget.take(file.path, size));
+  ISOBIT_TRY(file.bytes, formats::gunzip(file.bytes, file.path, size + 1));  // one more, so that it shows
   return file;
 }
 
-Expected<ImagePart> read_part(const fs::path& folder, const std::string& prefix) {
-  ISOBIT_TRY(const IdxFile images_file, read_idx(folder, prefix + "-images-idx3-ubyte"));
+Expected<ImagePart> read_part(const fs::path& folder, const std::string& prefix, FileBudget& budget) {
+  ISOBIT_TRY(const IdxFile images_file, read_idx(folder, prefix + "-images-idx3-ubyte", budget));
   ISOBIT_TRY(const Tensor images, formats::decode_idx_images(images_file.bytes, images_file.path));
   const Shape& shape = images.shape();
   if (shape[1] != kSide || shape[2] != kSide) {
     return unreadable(text_of(images_file.path, ": found images of ", shape[1], "x", shape[2], ", expected ", kSide,
                               "x", kSide, "; save others as .npy and use dataset \"npy\""));
   }
-  ISOBIT_TRY(const IdxFile labels_file, read_idx(folder, prefix + "-labels-idx1-ubyte"));
+  ISOBIT_TRY(const IdxFile labels_file, read_idx(folder, prefix + "-labels-idx1-ubyte", budget));
   ISOBIT_TRY(const Tensor labels, formats::decode_idx(labels_file.bytes, labels_file.path));
   ImagePart part{images, {}};
   ISOBIT_TRY(part.labels, labels_of(labels, labels_file.path, shape[0], images_file.path, kClasses));
@@ -49,9 +53,9 @@ Expected<ImagePart> read_part(const fs::path& folder, const std::string& prefix)
 
 }  // namespace
 
-OpenResult open_mnist(const DataConfig& config) {
-  ISOBIT_TRY(ImagePart train, read_part(config.path, "train"));
-  ISOBIT_TRY(ImagePart test, read_part(config.path, "t10k"));
+OpenResult open_mnist(const DataConfig& config, FileBudget& budget) {
+  ISOBIT_TRY(ImagePart train, read_part(config.path, "train", budget));
+  ISOBIT_TRY(ImagePart test, read_part(config.path, "t10k", budget));
   ImageSpec spec{"mnist", Shape{1, kSide, kSide}, DType::kUint8, kClasses, "u8/255", {divided_by(255.0f)}};
   return std::make_unique<ImageDataset>(std::move(spec), std::move(train), std::move(test));
 }

@@ -68,10 +68,10 @@ Status check_inputs(const std::string& file, const Tensor& inputs) {
       text_of(file, ": sample ", sample, ": found ", *bad, ", expected finite numbers; remove or replace the sample"));
 }
 
-Expected<ImagePart> read_part(const std::string& inputs_file, const std::string& labels_file) {
-  ISOBIT_TRY(const Tensor inputs, formats::read_npy(inputs_file));
+Expected<ImagePart> read_part(const std::string& inputs_file, const std::string& labels_file, FileBudget& budget) {
+  ISOBIT_TRY(const Tensor inputs, budget.read_npy(inputs_file));
   ISOBIT_RETURN_IF_ERROR(check_inputs(inputs_file, inputs));
-  ISOBIT_TRY(const Tensor labels, formats::read_npy(labels_file));
+  ISOBIT_TRY(const Tensor labels, budget.read_npy(labels_file));
   ImagePart part{inputs, {}};
   ISOBIT_TRY(part.labels, labels_of(labels, labels_file, inputs.shape()[0], inputs_file, kMaxClasses));
   return part;
@@ -84,9 +84,9 @@ Shape sample_shape(const Tensor& inputs) {
 
 }  // namespace
 
-OpenResult open_npy(const DataConfig& config) {
+OpenResult open_npy(const DataConfig& config, FileBudget& budget) {
   ISOBIT_TRY(const Paths paths, paths_of(config));
-  ISOBIT_TRY(ImagePart train, read_part(paths.inputs, paths.labels));
+  ISOBIT_TRY(ImagePart train, read_part(paths.inputs, paths.labels, budget));
   ImageSpec spec{"npy", sample_shape(train.samples), train.samples.dtype(), 0, "f32", {}};
   if (spec.stored == DType::kUint8) {
     spec.preprocessing = "u8/255";
@@ -95,7 +95,7 @@ OpenResult open_npy(const DataConfig& config) {
   int64_t largest = *std::max_element(train.labels.begin(), train.labels.end());
   ImagePart test{Tensor(spec.stored, Shape{0}), {}};
   if (!paths.test_inputs.empty()) {
-    ISOBIT_TRY(test, read_part(paths.test_inputs, paths.test_labels));
+    ISOBIT_TRY(test, read_part(paths.test_inputs, paths.test_labels, budget));
     if (test.samples.dtype() != spec.stored || sample_shape(test.samples) != spec.shape) {
       return unreadable(text_of(paths.test_inputs, ": found ", name_of(test.samples.dtype()), " samples of shape ",
                                 sample_shape(test.samples).text(), ", expected ", name_of(spec.stored), " ",

@@ -42,13 +42,14 @@ void TextDataset::fill_tokens(Split split, int64_t index, int64_t* tokens, int64
   }
 }
 
-OpenResult open_text(const DataConfig& config) {
+OpenResult open_text(const DataConfig& config, FileBudget& budget) {
   constexpr int64_t kMaxContext = 1 << 20;
+  constexpr uint64_t kMaxTextFile = uint64_t{16} << 30;
   if (config.context < 1 || config.context > kMaxContext) {
     return unreadable(text_of("data.context: found ", config.context, ", expected 1 to ", kMaxContext,
                               " for dataset \"text\"; set it to the model's block length"));
   }
-  ISOBIT_TRY(Bytes text, read_file(config.path, kMaxDataFile));
+  ISOBIT_TRY(Bytes text, budget.read(config.path, kMaxTextFile));
   const uint64_t needed = 2 * static_cast<uint64_t>(config.context) + 1;
   if (text.size() < needed) {
     return unreadable(text_of(config.path, ": found ", text.size(), " bytes, expected at least ", needed,

@@ -20,4 +20,8 @@ bool is_gzip(ByteView data);
 // decompressed.
 Expected<Bytes> gunzip(ByteView data, const std::string& name, uint64_t max_size);
 
+// At most the first `size` bytes of what gunzip would give: enough to see what a file says of its own size before it is
+// decompressed. Errors: as gunzip, as far as it comes.
+Expected<Bytes> gunzip_front(ByteView data, const std::string& name, uint64_t size);
+
 }  // namespace isobit::formats

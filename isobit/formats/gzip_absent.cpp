@@ -9,4 +9,6 @@ Expected<Bytes> gunzip(ByteView, const std::string& name, uint64_t) {
   return unavailable(text_of(name, ": this build has no gzip; decompress the file first"));
 }
 
+Expected<Bytes> gunzip_front(ByteView data, const std::string& name, uint64_t size) { return gunzip(data, name, size); }
+
 }  // namespace isobit::formats

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <algorithm>
+
 #include "isobit/formats/malformed_for_test.h"
 
 namespace isobit::formats {
@@ -38,6 +40,18 @@ TEST(Gunzip, RoundTripsAlsoSeveralMembersAndNothing) {
   Bytes two = one;
   two.insert(two.end(), one.begin(), one.end());
   EXPECT_EQ(decode(two)->size(), 2 * data.size());
+}
+
+TEST(Gunzip, GivesTheFrontAlone) {
+  const Bytes data = example(), one = compressed(data);
+  for (const uint64_t size : {0, 1, 40, 70000, 299999, 300000, 300001}) {
+    const Bytes front = gunzip_front(one, "some.file", size).value();
+    EXPECT_EQ(front, Bytes(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(std::min<uint64_t>(size, 300000))));
+  }
+  // Damage behind the front is not seen, damage in it is.
+  Bytes cut(one.begin(), one.begin() + static_cast<std::ptrdiff_t>(one.size() / 2));
+  EXPECT_TRUE(gunzip_front(cut, "some.file", 40));
+  expect_error(gunzip_front(cut, "some.file", 300000), "cut short");
 }
 
 TEST(Gunzip, StopsAtTheLimitExactly) {

@@ -1,6 +1,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "isobit/base/text.h"
@@ -27,11 +28,12 @@ class Member {
   std::unique_ptr<z_stream> stream_;
 };
 
-// Appends the member at the front of `data` to `out` and returns how many bytes of `data` it took.
-Expected<size_t> inflate_member(ByteView data, const std::string& name, uint64_t max_size, Bytes& out) {
+// Appends the member at the front of `data` to `out` and returns how many bytes of `data` it took. At `enough` bytes of
+// output it stops in the middle.
+Expected<size_t> inflate_member(ByteView data, const std::string& name, uint64_t max_size, uint64_t enough,
+                                Bytes& chunk, Bytes& out) {
   Member member;
   z_stream& z = member.stream();
-  Bytes chunk(kChunk);
   size_t fed = 0;
   for (;;) {
     if (z.avail_in == 0) {
@@ -48,6 +50,7 @@ Expected<size_t> inflate_member(ByteView data, const std::string& name, uint64_t
       return unreadable(text_of(name, ": decompresses to more than ", max_size, " bytes, the most expected here"));
     }
     out.insert(out.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(produced));
+    if (out.size() >= enough) return fed - z.avail_in;
     if (result == Z_STREAM_END) return fed - z.avail_in;
     if (result == Z_BUF_ERROR || (result == Z_OK && z.avail_in == 0 && fed == data.size() && produced == 0)) {
       return unreadable(text_of(name, ": the gzip data is cut short after ", data.size(), " bytes"));
@@ -64,16 +67,32 @@ Expected<size_t> inflate_member(ByteView data, const std::string& name, uint64_t
 
 bool gzip_available() { return true; }
 
-Expected<Bytes> gunzip(ByteView data, const std::string& name, uint64_t max_size) {
+namespace {
+
+Expected<Bytes> members(ByteView data, const std::string& name, uint64_t max_size, uint64_t enough) {
   if (!is_gzip(data)) return unreadable(text_of(name, ": is no gzip file, expected the first bytes 1f8b"));
-  Bytes out;
-  while (!data.empty()) {
+  Bytes out, chunk(kChunk);
+  while (!data.empty() && out.size() < enough) {
     if (!is_gzip(data)) {
       return unreadable(text_of(name, ": ", data.size(), " bytes that are no gzip follow the compressed data"));
     }
-    ISOBIT_TRY(const size_t used, inflate_member(data, name, max_size, out));
+    ISOBIT_TRY(const size_t used, inflate_member(data, name, max_size, enough, chunk, out));
     data = data.subspan(used);
   }
+  return out;
+}
+
+constexpr uint64_t kAll = std::numeric_limits<uint64_t>::max();
+
+}  // namespace
+
+Expected<Bytes> gunzip(ByteView data, const std::string& name, uint64_t max_size) {
+  return members(data, name, max_size, kAll);
+}
+
+Expected<Bytes> gunzip_front(ByteView data, const std::string& name, uint64_t size) {
+  ISOBIT_TRY(Bytes out, members(data, name, kAll, size));
+  if (out.size() > size) out.resize(static_cast<size_t>(size));
   return out;
 }
 

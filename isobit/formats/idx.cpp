@@ -27,26 +27,43 @@ Status check_magic(ByteView magic, const std::string& name) {
   return {};
 }
 
+struct IdxHeader {
+  std::vector<int64_t> dims;
+  uint64_t elements = 0;
+};
+
+Expected<IdxHeader> read_header(ByteReader& in, const std::string& name, uint64_t max_bytes) {
+  ISOBIT_TRY(const ByteView magic, in.fixed("magic", 4));
+  ISOBIT_RETURN_IF_ERROR(check_magic(magic, name));
+  IdxHeader header;
+  for (int i = 0; i < magic[3]; ++i) {
+    ISOBIT_TRY(const ByteView b, in.fixed("dimension", 4));
+    header.dims.push_back(int64_t{b[0]} << 24 | int64_t{b[1]} << 16 | int64_t{b[2]} << 8 | int64_t{b[3]});
+  }
+  const auto elements = checked_elements(header.dims, DType::kUint8, max_bytes);
+  if (!elements) return unreadable(text_of(name, ": ", elements.error().message));
+  header.elements = static_cast<uint64_t>(*elements);
+  return header;
+}
+
 }  // namespace
+
+Expected<uint64_t> idx_size(ByteView front, const std::string& name, uint64_t max_bytes) {
+  ByteReader in(front, name);
+  ISOBIT_TRY(const IdxHeader header, read_header(in, name, max_bytes));
+  return in.offset() + header.elements;
+}
 
 Expected<Tensor> decode_idx(ByteView data, const std::string& name, uint64_t max_bytes) {
   ByteReader in(data, name);
-  ISOBIT_TRY(const ByteView magic, in.fixed("magic", 4));
-  ISOBIT_RETURN_IF_ERROR(check_magic(magic, name));
-  std::vector<int64_t> dims;
-  for (int i = 0; i < magic[3]; ++i) {
-    ISOBIT_TRY(const ByteView b, in.fixed("dimension", 4));
-    dims.push_back(int64_t{b[0]} << 24 | int64_t{b[1]} << 16 | int64_t{b[2]} << 8 | int64_t{b[3]});
+  ISOBIT_TRY(const IdxHeader header, read_header(in, name, max_bytes));
+  if (in.remaining() != header.elements) {
+    return unreadable(text_of(name, ": found ", in.remaining(), " bytes of data, expected ", header.elements, " for ",
+                              Shape(header.dims).text(), "; the file is ",
+                              in.remaining() < header.elements ? "cut short" : "too long"));
   }
-  const auto elements = checked_elements(dims, DType::kUint8, max_bytes);
-  if (!elements) return unreadable(text_of(name, ": ", elements.error().message));
-  if (in.remaining() != static_cast<uint64_t>(*elements)) {
-    return unreadable(text_of(name, ": found ", in.remaining(), " bytes of data, expected ", *elements, " for ",
-                              Shape(dims).text(), "; the file is ",
-                              in.remaining() < static_cast<uint64_t>(*elements) ? "cut short" : "too long"));
-  }
-  ISOBIT_TRY(const ByteView bytes, in.fixed("data", static_cast<size_t>(*elements)));
-  return Tensor::of<uint8_t>(Shape(dims), bytes);
+  ISOBIT_TRY(const ByteView bytes, in.fixed("data", static_cast<size_t>(header.elements)));
+  return Tensor::of<uint8_t>(Shape(header.dims), bytes);
 }
 
 Expected<Tensor> decode_idx_images(ByteView data, const std::string& name, uint64_t max_bytes) {

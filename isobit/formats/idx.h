@@ -17,6 +17,11 @@ inline constexpr uint64_t kIdxMaxBytes = uint64_t{4} << 30;
 // max_bytes, and data of another length than they ask for.
 Expected<Tensor> decode_idx(ByteView data, const std::string& name, uint64_t max_bytes = kIdxMaxBytes);
 
+// How many bytes the file has whose first bytes these are, as its header says; kIdxMaxHeader bytes are enough of it.
+// Errors: as decode_idx, but for the length of the data.
+inline constexpr uint64_t kIdxMaxHeader = 4 + 4 * 8;
+Expected<uint64_t> idx_size(ByteView front, const std::string& name, uint64_t max_bytes = kIdxMaxBytes);
+
 // [n, rows, cols], each at least 1.
 Expected<Tensor> decode_idx_images(ByteView data, const std::string& name, uint64_t max_bytes = kIdxMaxBytes);
 // [n], n at least 1, every label below `classes`.

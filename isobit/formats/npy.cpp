@@ -1,6 +1,7 @@
 #include "isobit/formats/npy.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "isobit/base/text.h"
 
@@ -200,27 +201,39 @@ const char* descr_of(DType dtype) {
   return "";
 }
 
-}  // namespace
-
-Expected<Tensor> decode_npy(ByteView data, const std::string& name, uint64_t max_bytes) {
-  ByteReader in(data, name);
+// Nothing is allocated for data before the header and the size have been found to fit one another.
+Expected<Tensor> decode(uint64_t file_size, const std::function<Status(uint64_t, std::span<uint8_t>)>& read_at,
+                        const std::string& name, uint64_t max_bytes) {
+  Bytes front(static_cast<size_t>(std::min<uint64_t>(file_size, kMagic.size() + 6 + kMaxHeader)));
+  ISOBIT_RETURN_IF_ERROR(read_at(0, front));
+  ByteReader in(front, name);
   ISOBIT_TRY(const NpyHeader header, read_header(in, name));
   ISOBIT_TRY(const DType dtype, dtype_of_descr(header.descr, name));
   const auto elements = checked_elements(header.shape, dtype, max_bytes);
   if (!elements) return unreadable(text_of(name, ": shape: ", elements.error().message));
-  const uint64_t size = static_cast<uint64_t>(*elements) * size_of(dtype);
-  if (in.remaining() != size) {
-    return unreadable(text_of(name, ": found ", in.remaining(), " bytes of data, expected ", size, " for shape ",
+  const uint64_t size = static_cast<uint64_t>(*elements) * size_of(dtype), rest = file_size - in.offset();
+  if (rest != size) {
+    return unreadable(text_of(name, ": found ", rest, " bytes of data, expected ", size, " for shape ",
                               Shape(header.shape).text(), " of ", name_of(dtype)));
   }
-  ISOBIT_TRY(const ByteView bytes, in.fixed("data", static_cast<size_t>(size)));
+  Tensor out(dtype, Shape(header.shape));
+  const std::span<uint8_t> bytes(static_cast<uint8_t*>(out.raw()), static_cast<size_t>(size));
+  ISOBIT_RETURN_IF_ERROR(read_at(in.offset(), bytes));
   if (dtype == DType::kBool && std::any_of(bytes.begin(), bytes.end(), [](uint8_t b) { return b > 1; })) {
     return unreadable(text_of(name, ": a boolean is neither 0 nor 1"));
   }
-  Tensor out(dtype, Shape(header.shape));
-  if (!bytes.empty()) std::memcpy(out.raw(), bytes.data(), bytes.size());
   if (header.fortran_order && out.shape().rank() > 1) return from_fortran(out);
   return out;
+}
+
+}  // namespace
+
+Expected<Tensor> decode_npy(ByteView data, const std::string& name, uint64_t max_bytes) {
+  const auto read_at = [&](uint64_t offset, std::span<uint8_t> to) -> Status {
+    if (!to.empty()) std::memcpy(to.data(), data.data() + offset, to.size());
+    return {};
+  };
+  return decode(data.size(), read_at, name, max_bytes);
 }
 
 Bytes encode_npy(const Tensor& tensor) {
@@ -243,8 +256,9 @@ Bytes encode_npy(const Tensor& tensor) {
 }
 
 Expected<Tensor> read_npy(const fs::path& path, uint64_t max_bytes) {
-  ISOBIT_TRY(const Bytes data, read_file(path, max_bytes));
-  return decode_npy(data, path.string(), max_bytes);
+  ISOBIT_TRY(const PlainFile file, PlainFile::open(path, Links::kFollow));
+  const auto read_at = [&](uint64_t offset, std::span<uint8_t> to) { return file.read_exactly(offset, to); };
+  return decode(file.size(), read_at, path.string(), max_bytes);
 }
 
 Status write_npy(const fs::path& path, const Tensor& tensor) { return write_file_durably(path, encode_npy(tensor)); }

@@ -1,6 +1,7 @@
 #include "isobit/formats/safetensors.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -11,7 +12,9 @@
 namespace isobit::formats {
 namespace {
 
-constexpr uint64_t kMaxHeader = 100'000'000;  // as the reference implementation
+// A few hundred bytes of memory for each tensor of the shortest description: this bounds it at some 100 MB. The
+// reference implementation allows 100 MB of header.
+constexpr uint64_t kMaxHeader = uint64_t{8} << 20;
 constexpr int kMaxRank = 32;
 
 struct Entry {
@@ -109,7 +112,11 @@ Expected<Header> read_header(std::string_view text, const std::string& name) {
   return out;
 }
 
-Expected<Tensor> read_tensor(const Entry& entry, ByteView data, const std::string& name) {
+// Where the bytes come from: memory, or a file whose tensors are read to their place one by one.
+using ReadAt = std::function<Status(uint64_t offset, std::span<uint8_t> to)>;
+
+Expected<Tensor> read_tensor(const Entry& entry, uint64_t data_begin, uint64_t data_size, const ReadAt& read_at,
+                             const std::string& name) {
   const std::string where = text_of(name, ": tensor '", entry.name, "'");
   const auto dtype = dtype_named(entry.dtype);
   if (!dtype) {
@@ -117,18 +124,18 @@ Expected<Tensor> read_tensor(const Entry& entry, ByteView data, const std::strin
                               "' is not supported, expected F32, F64, I64, I32, U8 or BOOL; convert the file first"));
   }
   const auto size = static_cast<uint64_t>(entry.end - entry.begin);
-  const auto elements = checked_elements(entry.shape, *dtype, data.size());
+  const auto elements = checked_elements(entry.shape, *dtype, data_size);
   if (!elements) return unreadable(text_of(where, ": ", elements.error().message));
   if (static_cast<uint64_t>(*elements) * size_of(*dtype) != size) {
     return unreadable(text_of(where, ": data_offsets hold ", size, " bytes, but ", Shape(entry.shape).text(), " of ",
                               entry.dtype, " needs ", static_cast<uint64_t>(*elements) * size_of(*dtype)));
   }
-  const ByteView bytes = data.subspan(static_cast<size_t>(entry.begin), static_cast<size_t>(size));
+  Tensor out(*dtype, Shape(entry.shape));
+  const std::span<uint8_t> bytes(static_cast<uint8_t*>(out.raw()), static_cast<size_t>(size));
+  ISOBIT_RETURN_IF_ERROR(read_at(data_begin + static_cast<uint64_t>(entry.begin), bytes));
   if (*dtype == DType::kBool && std::any_of(bytes.begin(), bytes.end(), [](uint8_t b) { return b > 1; })) {
     return unreadable(text_of(where, ": a boolean is neither 0 nor 1"));
   }
-  Tensor out(*dtype, Shape(entry.shape));
-  if (!bytes.empty()) std::memcpy(out.raw(), bytes.data(), bytes.size());
   return out;
 }
 
@@ -155,33 +162,49 @@ Status check_cover(std::vector<Entry>& entries, uint64_t size, const std::string
   return {};
 }
 
-}  // namespace
-
-Expected<Safetensors> decode_safetensors(ByteView data, const std::string& name, uint64_t max_bytes) {
-  if (data.size() > max_bytes) {
-    return unreadable(text_of(name, ": is ", human_bytes(data.size()), ", over the limit of ", human_bytes(max_bytes)));
+// Nothing is allocated for data before the header and the size have been found to fit one another.
+Expected<Safetensors> decode(uint64_t size, const ReadAt& read_at, const std::string& name, uint64_t max_bytes) {
+  if (size > max_bytes) {
+    return unreadable(text_of(name, ": is ", human_bytes(size), ", over the limit of ", human_bytes(max_bytes)));
   }
-  ByteReader in(data, name);
-  ISOBIT_TRY(const ByteView header_bytes, in.bytes("header", kMaxHeader));
-  const std::string_view text(reinterpret_cast<const char*>(header_bytes.data()), header_bytes.size());
+  Bytes length(static_cast<size_t>(std::min<uint64_t>(size, sizeof(uint64_t))));
+  ISOBIT_RETURN_IF_ERROR(read_at(0, length));
+  ISOBIT_TRY(const uint64_t header_size, ByteReader(length, name).u64("header length"));
+  if (header_size > kMaxHeader || header_size > size - length.size()) {
+    return unreadable(text_of(name, ": header length: found ", header_size, ", expected at most ",
+                              std::min<uint64_t>(kMaxHeader, size - length.size())));
+  }
+  std::string text(static_cast<size_t>(header_size), '\0');
+  ISOBIT_RETURN_IF_ERROR(read_at(length.size(), {reinterpret_cast<uint8_t*>(text.data()), text.size()}));
   ISOBIT_TRY(Header header, read_header(text, name));
-  const ByteView rest = data.subspan(in.offset());
-  ISOBIT_RETURN_IF_ERROR(check_cover(header.entries, rest.size(), name));
+  const uint64_t begin = length.size() + header_size, rest = size - begin;
+  ISOBIT_RETURN_IF_ERROR(check_cover(header.entries, rest, name));
   Safetensors out;
   out.metadata = std::move(header.metadata);
   std::sort(header.entries.begin(), header.entries.end(),
             [](const Entry& a, const Entry& b) { return a.name < b.name; });
   out.tensors.reserve(header.entries.size());
   for (const Entry& entry : header.entries) {
-    ISOBIT_TRY(Tensor tensor, read_tensor(entry, rest, name));
+    ISOBIT_TRY(Tensor tensor, read_tensor(entry, begin, rest, read_at, name));
     out.tensors.push_back({entry.name, std::move(tensor)});
   }
   return out;
 }
 
+}  // namespace
+
+Expected<Safetensors> decode_safetensors(ByteView data, const std::string& name, uint64_t max_bytes) {
+  const auto read_at = [&](uint64_t offset, std::span<uint8_t> to) -> Status {
+    if (!to.empty()) std::memcpy(to.data(), data.data() + offset, to.size());
+    return {};
+  };
+  return decode(data.size(), read_at, name, max_bytes);
+}
+
 Expected<Safetensors> read_safetensors(const fs::path& path, uint64_t max_bytes) {
-  ISOBIT_TRY(const Bytes data, read_file(path, max_bytes));
-  return decode_safetensors(data, path.string(), max_bytes);
+  ISOBIT_TRY(const PlainFile file, PlainFile::open(path, Links::kFollow));
+  const auto read_at = [&](uint64_t offset, std::span<uint8_t> to) { return file.read_exactly(offset, to); };
+  return decode(file.size(), read_at, path.string(), max_bytes);
 }
 
 }  // namespace isobit::formats

@@ -17,6 +17,7 @@
 #include "isobit/runtime/stages/inner_product.h"
 #include "isobit/runtime/stages/rounding_stage.h"
 #include "isobit/train/job_names_internal.h"
+#include "isobit/train/toml_limits.h"
 
 namespace isobit::train {
 namespace {
@@ -348,10 +349,11 @@ Status apply_override(toml::table& root, const std::string& text) {
                     value = text.substr(equals + 1);
   toml::table parsed;
   try {
-    parsed = toml::parse(text_of("v = ", value));
+    const std::string line = text_of("v = ", value);
+    if (check_toml_limits(line, "--set")) parsed = toml::parse(line);
   } catch (const toml::parse_error&) {
-    parsed.insert_or_assign("v", value);
   }
+  if (parsed.empty()) parsed.insert_or_assign("v", value);
   if (!root.contains(table)) root.insert(table, toml::table{});
   toml::table* target = root[table].as_table();
   if (target == nullptr || parsed.size() != 1)
@@ -386,6 +388,11 @@ Status check_tables(const toml::table& root, const std::string& source) {
 
 Expected<Job> parse_job(std::string_view text, const std::string& source, const std::string& folder,
                         const std::vector<std::string>& overrides) {
+  if (text.size() > kMaxJobBytes) {
+    return unreadable(text_of(source, ": is ", human_bytes(text.size()), ", more than the ", human_bytes(kMaxJobBytes),
+                              " a job may have"));
+  }
+  ISOBIT_RETURN_IF_ERROR(check_toml_limits(text, source));
   toml::table root;
   try {
     root = toml::parse(text, source);

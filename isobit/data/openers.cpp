@@ -1,0 +1,31 @@
+#include "isobit/data/openers.h"
+
+#include "isobit/base/file.h"
+#include "isobit/base/text.h"
+#include "isobit/formats/npy.h"
+
+namespace isobit::data {
+
+Status FileBudget::take(const std::string& file, uint64_t bytes) {
+  if (bytes > left_) {
+    return unavailable(text_of(file, ": holds ", human_bytes(bytes), ", more than the ", human_bytes(left_),
+                               " that are left of ", human_bytes(allowed_),
+                               " for the data; use a smaller set, or allow more with --max-memory"));
+  }
+  left_ -= bytes;
+  return {};
+}
+
+Expected<Bytes> FileBudget::read(const std::string& file, uint64_t most) {
+  ISOBIT_TRY(const PlainFile opened, PlainFile::open(file, Links::kFollow));
+  if (opened.size() <= most) ISOBIT_RETURN_IF_ERROR(take(file, opened.size()));
+  return read_file(file, std::min(most, opened.size()));
+}
+
+Expected<Tensor> FileBudget::read_npy(const std::string& file) {
+  ISOBIT_TRY(const PlainFile opened, PlainFile::open(file, Links::kFollow));
+  if (opened.size() <= formats::kNpyMaxBytes) ISOBIT_RETURN_IF_ERROR(take(file, opened.size()));
+  return formats::read_npy(file, opened.size());
+}
+
+}  // namespace isobit::data
