@@ -90,8 +90,8 @@ void report(const run::AuditSummary& s, const verify::Verdict& verdict, const By
                          d.first_step == d.last_step
                              ? ""
                              : text_of(" (the wrong step is one of ", d.first_step, " to ", d.last_step, ")")));
-    console.line(text_of("  claimed     ", d.claimed));
-    console.line(text_of("  found       ", d.found));
+    if (!d.claimed.empty()) console.line(text_of("  claimed     ", d.claimed));
+    if (!d.found.empty()) console.line(text_of("  found       ", d.found));
   }
   if (v.first_difference && v.first_difference->op) {
     console.line(text_of("  operator    ", printable(*v.first_difference->op)));

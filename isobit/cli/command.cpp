@@ -6,7 +6,11 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <new>
+#include <sstream>
+#include <stdexcept>
 
+#include "isobit/base/file.h"
 #include "isobit/base/text.h"
 
 namespace isobit::cli {
@@ -160,13 +164,48 @@ Error Commands::Impl::usage_of(const std::string& complaint, const char* first) 
   return {ErrorCode::kUsage, text_of(message, message.ends_with('?') ? " See '" : "; see '", command, " --help'")};
 }
 
+namespace {
+
+// What the standard library throws, as errors like ours.
+Expected<int> guarded(const Action& action, Console& console) {
+  constexpr const char* kNoMemory = "this machine has not enough memory; 'isobit job check' says how much a job needs";
+  try {
+    return action(console);
+  } catch (const std::bad_alloc&) {
+    return unavailable(kNoMemory);
+  } catch (const std::length_error&) {
+    return unavailable(kNoMemory);
+  } catch (const fs::filesystem_error& error) {
+    // A name that no file can have, a folder that may not be looked into.
+    return unreadable(text_of(error.path1().string(), ": ", error.code().message()));
+  } catch (const std::exception& error) {
+    return unavailable(text_of("internal error, please report it: ", error.what()));
+  }
+}
+
+// The exit code, once everything is said: a result that could not be written is no success.
+int ended(Console& console, int code) {
+  const Status finished = console.finish();
+  if (finished) return code;
+  console.set_json(false);  // there is nowhere to write a document
+  console.error(finished.error());
+  return code == kAgreed ? static_cast<int>(finished.error().code) : code;
+}
+
+}  // namespace
+
 int Commands::run(int argc, char** argv) {
   Console console;
   try {
     impl_->app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // --help and --version end up here with code 0.
-    if (error.get_exit_code() == 0) return impl_->app.exit(error);
+    if (error.get_exit_code() == 0) {
+      std::ostringstream text;
+      impl_->app.exit(error, text, text);
+      console.text(text.str());
+      return ended(console, kAgreed);
+    }
     console.set_json(std::any_of(argv, argv + argc, [](const char* word) { return !std::strcmp(word, "--json"); }));
     console.error(impl_->usage_of(error.what(), argc > 1 ? argv[1] : nullptr));
     return static_cast<int>(ErrorCode::kUsage);
@@ -178,11 +217,10 @@ int Commands::run(int argc, char** argv) {
                                                 : Console::Colour::kAuto);
   for (const CliCommand& command : impl_->commands) {
     if (!command.app()->parsed()) continue;
-    const Expected<int> result = command.run()(console);
+    const Expected<int> result = guarded(command.run(), console);
     console.end_progress();
-    if (result) return *result;
-    console.error(result.error());
-    return static_cast<int>(result.error().code);
+    if (!result) console.error(result.error());
+    return ended(console, result ? *result : static_cast<int>(result.error().code));
   }
   return static_cast<int>(ErrorCode::kUsage);
 }

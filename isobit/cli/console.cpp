@@ -1,86 +1,125 @@
 #include "isobit/cli/console.h"
 
+#include <sys/random.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "isobit/base/bytes.h"
+#include "isobit/base/text.h"
 
 namespace isobit::cli {
 
-void Console::set_colour(Colour colour) {
-  const bool terminal =
-      ::isatty(STDOUT_FILENO) != 0 && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
-  colour_ = colour == Colour::kAlways || (colour == Colour::kAuto && terminal);
-}
-
 namespace {
 
-void put(std::FILE* file, std::string_view text, bool newline) {
-  std::fwrite(text.data(), 1, text.size(), file);
-  if (newline) std::fputc('\n', file);
-  std::fflush(file);
+// Longer messages quote what nobody will read.
+constexpr size_t kMostMessage = 4000;
+
+// What is lost on stderr is lost.
+void put_remark(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+std::string clipped(std::string text) {
+  if (text.size() <= kMostMessage) return text;
+  size_t end = kMostMessage;
+  while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xc0) == 0x80) --end;  // not inside a character
+  text.resize(end);
+  return text + " ... (cut)";
 }
 
 }  // namespace
 
+Console::Console() {
+  uint8_t bytes[16] = {};
+  // Without random bytes there is no colour: the mark is then one that text can hold.
+  if (::getrandom(bytes, sizeof bytes, 0) == static_cast<ssize_t>(sizeof bytes)) mark_ = "\x1b" + to_hex(bytes);
+}
+
+void Console::set_colour(Colour colour) {
+  const bool terminal =
+      ::isatty(STDOUT_FILENO) != 0 && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
+  colour_ = !mark_.empty() && (colour == Colour::kAlways || (colour == Colour::kAuto && terminal));
+}
+
+void Console::put_result(std::string_view text) const {
+  errno = 0;
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (!written && write_error_ == 0) write_error_ = errno != 0 ? errno : EIO;
+}
+
+// Everything printable, but for the colours of good() and bad(): mark, 'g', 'r' or '0'.
+std::string Console::shown(std::string_view text) const {
+  if (!colour_) return printable(text);
+  std::string out;
+  for (;;) {
+    const size_t at = text.find(mark_);
+    out += printable(text.substr(0, at));
+    if (at == std::string_view::npos || at + mark_.size() >= text.size()) return out;
+    const char colour = text[at + mark_.size()];
+    out += colour == 'g' ? "\x1b[32m" : colour == 'r' ? "\x1b[31m" : "\x1b[0m";
+    text.remove_prefix(at + mark_.size() + 1);
+  }
+}
+
 void Console::line(std::string_view text) const {
-  if (!json_) put(stdout, text, true);
+  if (!json_) put_result(shown(text) + "\n");
+}
+
+void Console::text(std::string_view lines) const {
+  if (!json_) put_result(lines);
 }
 
 void Console::document(const std::string& json) const {
-  if (json_) put(stdout, json, true);
+  if (!json_) return;
+  has_document_ = true;
+  put_result(printable_json(json) + "\n");
 }
 
 void Console::note(std::string_view text) const {
-  if (!quiet_ && !json_) put(stderr, text, true);
+  if (!quiet_ && !json_) put_remark(shown(text) + "\n");
 }
 
 bool Console::shows_progress() const { return !quiet_ && ::isatty(STDERR_FILENO) != 0; }
 
 void Console::progress(std::string_view text) {
   if (!shows_progress()) return;
-  put(stderr, std::string("\r\x1b[K") + std::string(text), false);
+  put_remark("\r\x1b[K" + printable(text));
   in_progress_ = true;
 }
 
 void Console::end_progress() {
-  if (in_progress_) put(stderr, "\r\x1b[K", false);
+  if (in_progress_) put_remark("\r\x1b[K");
   in_progress_ = false;
 }
 
 void Console::error(const Error& error) {
   end_progress();
-  put(stderr, "isobit: " + printable(error.message), true);
-  if (json_) {
-    const nlohmann::ordered_json document = {{"error", error.message}, {"code", static_cast<int>(error.code)}};
-    put(stdout, document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace), true);
-  }
+  const std::string message = clipped(error.message);
+  put_remark("isobit: " + printable(message) + "\n");
+  if (!json_ || has_document_) return;
+  const nlohmann::ordered_json document = {{"error", message}, {"code", static_cast<int>(error.code)}};
+  this->document(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 std::string Console::good(std::string_view text) const {
-  return colour_ ? "\x1b[32m" + std::string(text) + "\x1b[0m" : std::string(text);
+  return colour_ ? text_of(mark_, 'g', text, mark_, '0') : std::string(text);
 }
 
 std::string Console::bad(std::string_view text) const {
-  return colour_ ? "\x1b[31m" + std::string(text) + "\x1b[0m" : std::string(text);
+  return colour_ ? text_of(mark_, 'r', text, mark_, '0') : std::string(text);
 }
 
-std::string printable(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    const auto byte = static_cast<uint8_t>(c);
-    if (byte >= 0x20 && byte != 0x7f) {
-      out += c;
-    } else {
-      out += "\\x";
-      out += to_hex({&byte, 1});
-    }
-  }
-  return out;
+Status Console::finish() const {
+  if (write_error_ == 0) return {};
+  const std::string reason = write_error_ == EPIPE ? "whoever read it has closed it" : std::strerror(write_error_);
+  return unavailable(text_of("standard output: the result could not be written: ", reason));
 }
 
 double monotonic_seconds() {

@@ -1,4 +1,6 @@
 // Shell completion and the manual page, made from the same descriptions as --help.
+#include <nlohmann/json.hpp>
+
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 
@@ -59,6 +61,11 @@ std::string manual_page(const std::vector<CommandInfo>& commands) {
          ".SH ENVIRONMENT\n.TP\nISOBIT_HOME\nfolder of your keys\n.TP\nNO_COLOR\nno colour\n";
 }
 
+void print(const std::string& text, const Console& console) {
+  console.text(text);
+  console.document(nlohmann::ordered_json{{"text", text}}.dump(2));
+}
+
 }  // namespace
 
 void add_generate(Commands& commands) {
@@ -66,12 +73,12 @@ void add_generate(Commands& commands) {
       .add("completion", "print the completion script for bash",
            "  isobit completion > ~/.local/share/bash-completion/completions/isobit\n")
       .action([&commands](Console& console) -> Expected<int> {
-        console.line(bash_completion(commands.describe()));
+        print(bash_completion(commands.describe()), console);
         return kAgreed;
       });
   commands.add("man", "print the manual page", "  isobit man > isobit.1 && man ./isobit.1\n")
       .action([&commands](Console& console) -> Expected<int> {
-        console.line(manual_page(commands.describe()));
+        print(manual_page(commands.describe()), console);
         return kAgreed;
       });
 }

@@ -18,10 +18,9 @@ struct Options {
 };
 
 Expected<int> make_salt(const fs::path& path, Console& console) {
-  if (fs::exists(path)) return usage_error(text_of(path.string(), ": is there already; a salt is never overwritten"));
   Bytes salt(32);
   if (getrandom(salt.data(), salt.size(), 0) != 32) return unavailable("the operating system gives no random bytes");
-  ISOBIT_RETURN_IF_ERROR(write_file_durably(path, as_bytes(to_hex(salt) + "\n")));
+  ISOBIT_RETURN_IF_ERROR(write_file_durably(path, as_bytes(to_hex(salt) + "\n"), {.replace = false}));
   console.document(nlohmann::ordered_json{{"salt", path.string()}}.dump(2));
   console.line(text_of("salt          ", path.string(), "   (keep it with the data; name it as data.salt in the job)"));
   return kAgreed;

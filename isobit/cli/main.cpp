@@ -1,13 +1,39 @@
 #include <malloc.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
-#include <filesystem>
+#include <exception>
 #include <new>
 
 #include "isobit/base/fp_env.h"
 #include "isobit/cli/commands.h"
 
+namespace {
+
+// An exception that nothing caught, on a thread of a pool say, where it cannot be. No memory is this machine's lack;
+// the rest are our bugs, which abort as they should.
+[[noreturn]] void on_terminate() {
+  try {
+    if (std::current_exception()) std::rethrow_exception(std::current_exception());
+  } catch (const std::bad_alloc&) {
+    std::fputs("isobit: this machine has not enough memory; 'isobit job check' says how much a job needs\n", stderr);
+    ::_exit(4);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "isobit: internal error, please report it: %s\n", isobit::printable(error.what()).c_str());
+  } catch (...) {
+  }
+  std::abort();
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  std::set_terminate(on_terminate);
+  // Writing to a closed pipe, or beyond the limit on the size of files, is an error of that write, which says what it
+  // was and leaves what was written before in order.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   isobit::pin_fp_environment();
   if (!isobit::fp_environment_is_standard()) {
     std::fputs("isobit: this machine does not round as IEEE 754 asks; no result of it could be trusted\n", stderr);
@@ -33,15 +59,5 @@ int main(int argc, char** argv) {
   cli::add_cheat(commands);
   cli::add_costs(commands);
   cli::add_generate(commands);
-  try {
-    return commands.run(argc, argv);
-  } catch (const std::bad_alloc&) {
-    std::fputs("isobit: this machine has not enough memory; 'isobit job check' says how much a job needs\n", stderr);
-    return 4;
-  } catch (const std::filesystem::filesystem_error& error) {
-    // A name that no file can have, a folder that may not be looked into.
-    std::fprintf(stderr, "isobit: %s: %s\n", cli::printable(error.path1().string()).c_str(),
-                 error.code().message().c_str());
-    return 3;
-  }
+  return commands.run(argc, argv);
 }

@@ -20,6 +20,7 @@ using run::ThresholdsReport;
 
 struct Options {
   std::string job, platforms, margin = "4", out;
+  bool force = false;
   std::optional<uint64_t> steps, samples, draws;
   std::vector<std::string> overrides;
 };
@@ -192,6 +193,7 @@ nlohmann::ordered_json operator_json(const ThresholdsReport& report, const Opera
 }
 
 Expected<int> run(const Options& o, Console& console) {
+  if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(check_writable_name(o.out, o.force));
   ISOBIT_TRY(run::ThresholdsRequest request, request_of(o));
   request.progress = [&](size_t done) {
     console.progress(
@@ -206,6 +208,13 @@ Expected<int> run(const Options& o, Console& console) {
                                    " draws of normal numbers; ", report.platforms.size(), " platforms; margin ",
                                    report.margin, ". Divergences in units of 2^-53 x the sum of magnitudes.");
   const std::vector<std::string> table = main_table(report), pairs = pair_table(report), found = findings(report);
+  // First what can fail: who gets the result can rely on the file.
+  if (!o.out.empty()) {
+    std::vector<std::string> remarks = {head, ""};
+    for (const auto* part : {&table, &pairs, &found}) remarks.insert(remarks.end(), part->begin(), part->end());
+    ISOBIT_RETURN_IF_ERROR(
+        write_file_durably(o.out, as_bytes(run::rounding_fragment(report, remarks)), {.replace = o.force}));
+  }
   for (const std::string& line : {head, std::string()}) console.line(line);
   for (const std::string& line : table) console.line(line);
   console.line("");
@@ -227,10 +236,8 @@ Expected<int> run(const Options& o, Console& console) {
       {"findings",
        found}}.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   if (!o.out.empty()) {
-    std::vector<std::string> remarks = {head, ""};
-    for (const auto* part : {&table, &pairs, &found}) remarks.insert(remarks.end(), part->begin(), part->end());
-    ISOBIT_RETURN_IF_ERROR(write_file_durably(o.out, as_bytes(run::rounding_fragment(report, remarks))));
-    console.line(text_of("\nwritten to    ", o.out, " (for a job of arithmetic logged-1)"));
+    console.line("");
+    console.line(text_of("written to    ", o.out, " (for a job of arithmetic logged-1)"));
   }
   return report.beyond_job() || report.beyond_bound() || report.left_out > 0 ? kDisagreed : kAgreed;
 }
@@ -250,6 +257,7 @@ void add_thresholds(Commands& commands) {
   c.option("--samples", "S", o->samples, "outputs sampled of each product and step (default: 256)");
   c.option("--margin", "X", o->margin, "proposals are the measured figures times this (default: 4)");
   c.option("-o,--out", "FILE", o->out, "write the table and the proposals as TOML, for the job's [rounding]");
+  c.flag("--force", o->force, "let --out replace a file");
   c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of the job; may be repeated");
   c.action([o](Console& console) { return run(*o, console); });
 }

@@ -32,7 +32,7 @@ Expected<Safetensors> decode_safetensors(ByteView data, const std::string& name,
 Expected<Bytes> encode_safetensors(const Safetensors& file);
 
 Expected<Safetensors> read_safetensors(const fs::path& path, uint64_t max_bytes = kSafetensorsMaxBytes);
-// Durable, never half a file.
-Status write_safetensors(const fs::path& path, const Safetensors& file);
+// Durable, never half a file. Errors: as encode_safetensors and write_file_durably.
+Status write_safetensors(const fs::path& path, const Safetensors& file, const WriteOptions& options = {});
 
 }  // namespace isobit::formats

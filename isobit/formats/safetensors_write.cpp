@@ -108,9 +108,9 @@ Expected<Bytes> encode_safetensors(const Safetensors& file) {
   return out;
 }
 
-Status write_safetensors(const fs::path& path, const Safetensors& file) {
+Status write_safetensors(const fs::path& path, const Safetensors& file, const WriteOptions& options) {
   ISOBIT_TRY(const Bytes data, encode_safetensors(file));
-  return write_file_durably(path, data);
+  return write_file_durably(path, data, options);
 }
 
 }  // namespace isobit::formats
