@@ -62,9 +62,10 @@ double share(uint64_t part, uint64_t all) {
 }
 
 void print_line(const std::string& name, const Forgeable& f) {
-  std::printf("  %-34s %-24s %10llu  %6llu  %.1e  %.3f  %.3f\n", name.c_str(), f.op.c_str(),
+  std::printf("  %-34s %-24s %10llu  %6llu  %.1e  %7llu  %.3f  %.3f\n", name.c_str(), f.op.c_str(),
               static_cast<unsigned long long>(f.elements), static_cast<unsigned long long>(f.sparse),
-              share(f.sparse, f.elements), share(f.reversed, f.elements), share(f.any, f.elements));
+              share(f.sparse, f.elements), static_cast<unsigned long long>(f.found), share(f.reversed, f.elements),
+              share(f.any, f.elements));
 }
 
 void print(const train::Job& job, const ForgeryStage& stage, const Options& o) {
@@ -73,7 +74,8 @@ void print(const train::Job& job, const ForgeryStage& stage, const Options& o) {
   for (const auto& [name, f] : stage.tensors()) {
     for (Forgeable* sum : {&of_products, &all}) {
       if (sum == &of_products && !runtime::is_inner_product(f.op)) continue;
-      sum->elements += f.elements, sum->sparse += f.sparse, sum->reversed += f.reversed, sum->any += f.any;
+      sum->elements += f.elements, sum->sparse += f.sparse, sum->found += f.found, sum->reversed += f.reversed,
+          sum->any += f.any;
     }
     if (runtime::is_inner_product(f.op)) products.emplace_back(name, f);
   }
@@ -83,8 +85,8 @@ void print(const train::Job& job, const ForgeryStage& stage, const Options& o) {
   std::printf("%s, steps %lld to %lld on %s, %zu inner products\n", job.name.c_str(),
               static_cast<long long>(o.warm + 1), static_cast<long long>(o.warm + o.steps), o.platform.c_str(),
               products.size());
-  std::printf("  %-34s %-24s %10s  %6s  %7s  %5s  %5s\n", "tensor", "operator", "elements", "movable", "sparse", "ovt",
-              "any");
+  std::printf("  %-34s %-24s %10s  %6s  %7s  %7s  %5s  %5s\n", "tensor", "operator", "elements", "movable", "sparse",
+              "found", "ovt", "any");
   for (size_t i = 0; i < std::min(o.top, products.size()); ++i) print_line(products[i].first, products[i].second);
   print_line("", of_products);
   print_line("", all);

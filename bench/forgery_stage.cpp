@@ -5,7 +5,7 @@
 #include <set>
 
 #include "isobit/base/text.h"
-#include "isobit/kernels/rounding/round_to_bits.h"
+#include "isobit/kernels/rounding/places.h"
 
 namespace isobit::bench {
 
@@ -44,6 +44,7 @@ struct ForgeryStage::Suspect {
   uint64_t position = 0;
   double honest = 0, forged = 0;
   bool movable = false;
+  bool found = false;  // movable, but beyond the job's bound: a finding
 };
 
 Status ForgeryStage::apply(size_t index, KernelCall& call) {
@@ -54,40 +55,28 @@ Status ForgeryStage::apply(size_t index, KernelCall& call) {
   return RoundingStage::apply(index, call);
 }
 
-// The acceptance rule of sparse_stage.cpp, output by output. The product of norms is at least the magnitude, so where
-// nothing else can be rounded to within the one, nothing can within the other; a closer look is for the rest.
+// The acceptance rule of legality.h, output by output. The product of norms is at least the magnitude, so where nothing
+// else can be rounded to within the one, nothing can within the other; a closer look is for the rest.
 std::vector<ForgeryStage::Suspect> ForgeryStage::judge(KernelCall& call) {
   const std::vector<ProductBlock> blocks = product_blocks(call);
   std::vector<Suspect> suspects;
-  if (blocks.empty()) return suspects;
-  // What is exact on every platform is decided though a boundary is near.
-  KernelCall copy = with_outputs(call, {call.out()});
-  std::vector<ProductBlock> to_round = product_blocks(copy);
-  std::set<uint64_t> undecided;
-  const double width = runtime::auditor_width(rules_.divergence_of(call.node.op, blocks[0].k));
-  for (const runtime::NearTie& t : round_decided_outputs(copy, to_round, width)) undecided.insert(t.position);
   for (const ProductBlock& b : blocks) {
-    const double d = rules_.divergence_of(call.node.op, b.k);
+    const runtime::ErrorBounds bounds = rules_.bounds_of(call.node.op, b.k);
+    const double widest = runtime::exact_width(bounds.sound) + runtime::superfluous_width(bounds.divergence);
     const std::vector<double> left = b.left.norm_bounds(call.ctx), right = b.right.norm_bounds(call.ctx);
     for (int64_t i = 0; i < b.m; ++i) {
       for (int64_t j = 0; j < b.n; ++j) {
-        const double y = b.out[b.at(i, j)];
         const double norms = left[static_cast<size_t>(i)] * right[static_cast<size_t>(j)] + std::fabs(b.bias(i, j));
-        if (candidates(y, runtime::superfluous_width(d), norms * (1 + 0x1p-19), bits_).one()) continue;
-        const double magnitude = magnitude_of(b, i, j), honest = round_to_bits(y, bits_) + 0.0;
-        Candidates c = candidates(y, runtime::superfluous_width(d), magnitude, bits_);
-        Suspect s{static_cast<uint64_t>(b.offset + b.at(i, j)), honest, honest == c.low ? c.high : c.low, false};
-        if (!c.one()) {
-          c = candidates(y, runtime::auditor_width(d), magnitude, bits_);
-          if (c.one())
-            c = candidates(evaluate_exactly(b, i, j), runtime::exact_width(d), magnitude, bits_);
-          else if (!undecided.contains(s.position))
-            c = {honest, honest};
-          s.movable = c.low != honest || c.high != honest;
-          if (s.movable) s.forged = c.low != honest ? c.low : c.high;
-        }
-        // Equal candidates: a suspect by its norms alone; try the value one spacing away.
-        if (s.forged == honest) s.forged = honest + std::copysign(kernels::rounding::spacing(honest, bits_), honest);
+        if (candidates(b.out[b.at(i, j)], widest, norms * (1 + 0x1p-19), bits_).one()) continue;
+        const runtime::NearTie at = locate(blocks, static_cast<uint64_t>(b.offset + b.at(i, j)));
+        const runtime::ExactOutput o = evaluate_outputs(call.ctx, blocks, {at}, bits_)[0];
+        const Candidates c = candidates(o.z, runtime::exact_width(bounds.sound), o.at.magnitude, bits_);
+        Suspect s{at.position, round_to_bits(at.value, bits_) + 0.0, 0, false, false};
+        s.forged = kernels::rounding::neighbour(o.rounded, o.rounded == c.low, bits_);
+        const SparseEntry entry{at.position, SparseEntry::Kind::kValue, static_cast<float>(s.forged)};
+        const runtime::Ruling ruling = rule_on_entry(b, o, &entry, bounds, bits_);
+        s.movable = ruling.taken();
+        s.found = ruling.standing == runtime::Standing::kBeyond;
         suspects.push_back(s);
       }
     }
@@ -98,14 +87,16 @@ std::vector<ForgeryStage::Suspect> ForgeryStage::judge(KernelCall& call) {
 Status ForgeryStage::look_at_product(size_t index, KernelCall& call, const Tensor& before) {
   const std::vector<Suspect> suspects = judge(call);
   Forgeable& tensor = tensors_[name_of(call, index, 0)];
-  runtime::SparseRecorder recorder(rules_);
+  runtime::SparseRecorder recorder(rules_, runtime::SelfCheck::kNo);
   recorder.begin_step(step_);
   ISOBIT_RETURN_IF_ERROR(recorder.apply(index, call));
   std::vector<SparseEntry> honest;
   if (!recorder.log().nodes.empty()) honest = recorder.log().nodes[0].entries;
   std::vector<Suspect> movable, others;
-  for (const Suspect& s : suspects) (s.movable ? movable : others).push_back(s);
-  tensor.sparse += movable.size();
+  for (const Suspect& s : suspects) {
+    (s.movable ? movable : others).push_back(s);
+    ++(s.found ? tensor.found : s.movable ? tensor.sparse : tensor.refused);
+  }
   // Outputs that are far from everything are tried as well.
   const double* rounded = call.out().data<double>();
   for (int64_t q = 0; q < 3; ++q) {
@@ -114,7 +105,8 @@ Status ForgeryStage::look_at_product(size_t index, KernelCall& call, const Tenso
                                         [&](const Suspect& s) { return s.position == static_cast<uint64_t>(at); }))
       continue;
     others.push_back({static_cast<uint64_t>(at), rounded[at],
-                      rounded[at] + std::copysign(kernels::rounding::spacing(rounded[at], bits_), rounded[at]), false});
+                      rounded[at] + std::copysign(kernels::rounding::spacing(rounded[at], bits_), rounded[at]), false,
+                      false});
   }
   const auto wanted = static_cast<size_t>(trials_wanted_);
   for (const Suspect& s : spread(movable, wanted)) try_entry(index, call, before, honest, s);
@@ -135,10 +127,10 @@ void ForgeryStage::try_entry(size_t index, KernelCall& call, const Tensor& befor
     entries.insert(at, forged);
   }
   runtime::SparseFollower follower(rules_);
-  follower.begin_step(std::move(log));
+  follower.begin_step(step_, std::move(log), false);
   KernelCall again = with_outputs(call, {before});
   const bool accepted = follower.apply(index, again).has_value();
-  const bool moved = accepted && again.out().data<double>()[s.position] != s.honest;
+  const bool moved = accepted && again.out().data<double>()[s.position] == s.forged;
   ++(accepted ? sparse_trials_.taken : sparse_trials_.refused);
   ++(moved == s.movable && accepted == moved ? sparse_trials_.agreed : sparse_trials_.differed);
 }
@@ -147,8 +139,11 @@ void ForgeryStage::try_entry(size_t index, KernelCall& call, const Tensor& befor
 // where down, so all values can be moved but those that needed no rounding.
 void ForgeryStage::look_at_decisions(size_t index, KernelCall& call, const std::vector<Tensor>& before) {
   KernelCall honest = with_outputs(call, before);
-  runtime::OvtRecorder recorder(rules_);
-  recorder.begin_step();
+  // As published, without the rules that were added: what they keep away is what is counted here.
+  runtime::RoundingRules published = rules_;
+  published.distance = false;
+  runtime::OvtRecorder recorder(published);
+  recorder.begin_step(step_);
   ISOBIT_CHECK(recorder.apply(index, honest).has_value());
   runtime::OvtLog forged = recorder.log();
   for (runtime::OvtOutput& o : forged.outputs) {
@@ -163,9 +158,10 @@ void ForgeryStage::look_at_decisions(size_t index, KernelCall& call, const std::
       o.decisions[i] = static_cast<uint8_t>(2 - decision);
     }
   }
+  if (!runtime::is_inner_product(call.node.op)) return;  // refused by the follower
   // All reversed at once: nothing in this scheme looks at one of them.
-  runtime::OvtFollower follower(rules_);
-  follower.begin_step(forged);
+  runtime::OvtFollower follower(published);
+  follower.begin_step(step_, forged, false);
   KernelCall again = with_outputs(call, before);
   ISOBIT_CHECK(follower.apply(index, again).has_value());
   for (const runtime::OvtOutput& o : forged.outputs) {

@@ -13,7 +13,9 @@ namespace isobit::bench {
 struct Forgeable {
   std::string op;
   uint64_t elements = 0;
-  uint64_t sparse = 0;    // an entry exists that the sparse rule takes and that says another value than the honest one
+  uint64_t sparse = 0;    // an entry that says another value than the exact one rounds to is taken, without a finding
+  uint64_t found = 0;     // one is taken, as a finding: it is beyond the job's bound
+  uint64_t refused = 0;   // some bound reaches another value, and no entry for it is taken
   uint64_t reversed = 0;  // ovt: reversing the honest decision (up for down) gives another value
   uint64_t any = 0;       // ovt: some decision gives another value
 };

@@ -4,13 +4,15 @@
 
 #include "isobit/base/text.h"
 #include "isobit/cli/console.h"
+#include "isobit/runtime/stages/self_check.h"
 
 namespace isobit::cli {
 namespace {
 
 nlohmann::ordered_json one(const runtime::LogCounts& c) {
   return {{"elements", c.elements},       {"entries", c.entries}, {"needed", c.needed},
-          {"corrections", c.corrections}, {"missing", c.missing}, {"superfluous", c.superfluous},
+          {"corrections", c.corrections}, {"moved", c.moved},     {"evaluated", c.evaluated},
+          {"checked", c.checked},         {"missing", c.missing}, {"superfluous", c.superfluous},
           {"beyond_bound", c.beyond}};
 }
 
@@ -20,8 +22,9 @@ struct FindingKind {
 };
 constexpr FindingKind kMissing{"missing", "entries missing, settled exactly"};
 constexpr FindingKind kSuperfluous{"superfluous", "entries far from any boundary"};
-constexpr FindingKind kBeyond{"beyond_bound", "entries beyond the calibrated bound but legal"};
-constexpr FindingKind kCorrections{"corrections", "more corrections than honest platforms come to"};
+constexpr FindingKind kBeyond{"beyond_bound", "entries beyond the job's bound, though not illegal"};
+constexpr FindingKind kCorrections{"corrections",
+                                   "more values off the exact ones' rounding than honest platforms come to"};
 
 struct Finding {
   const FindingKind* kind;
@@ -31,9 +34,9 @@ struct Finding {
 };
 
 void add_excess(const std::string& op, const runtime::LogCounts& c, std::vector<Finding>& findings) {
-  const double most = runtime::most_expected_corrections(c);
-  if (static_cast<double>(c.corrections) <= most) return;
-  findings.push_back({&kCorrections, op, c.corrections, static_cast<uint64_t>(most)});
+  const double most = runtime::most_expected_moves(c);
+  if (static_cast<double>(c.moved) <= most) return;
+  findings.push_back({&kCorrections, op, c.moved, static_cast<uint64_t>(most)});
 }
 
 std::vector<Finding> findings_of(const runtime::CountsByOperator& counts) {
@@ -49,6 +52,8 @@ std::vector<Finding> findings_of(const runtime::CountsByOperator& counts) {
   return findings;
 }
 
+constexpr double kShare = 0.001;  // of outputs, for which the probability of noticing is said
+
 std::string per_step(uint64_t count, uint64_t steps) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", static_cast<double>(count) / static_cast<double>(steps < 1 ? 1 : steps));
@@ -60,6 +65,7 @@ std::string per_step(uint64_t count, uint64_t steps) {
 nlohmann::ordered_json log_json(const runtime::CountsByOperator& counts, uint64_t steps, uint64_t bytes) {
   if (counts.empty()) return nullptr;
   nlohmann::ordered_json document = one(total(counts));
+  document["noticing"] = runtime::noticing_probability(kShare, total(counts).checked);
   document["steps"] = steps;
   if (bytes > 0) document["bytes"] = bytes;
   for (const auto& [op, c] : counts) document["operators"][op] = one(c);
@@ -73,12 +79,22 @@ std::string log_line(const runtime::CountsByOperator& counts, uint64_t steps, ui
                  " outputs a step written down");
 }
 
+std::string checked_line(const runtime::CountsByOperator& counts) {
+  const runtime::LogCounts c = total(counts);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", runtime::noticing_probability(kShare, c.checked));
+  return text_of("self-check    ", c.checked,
+                 " outputs within the job's bound of their exact values, and every near-tie;",
+                 " one in 1,000 beyond it would be noticed with probability ", text);
+}
+
 std::vector<std::string> followed_lines(const runtime::CountsByOperator& counts, uint64_t steps) {
   if (counts.empty()) return {};
   const runtime::LogCounts all = total(counts);
   std::vector<std::string> lines = {text_of("log followed  ", per_step(all.entries, steps), " entries and ",
                                             per_step(all.corrections, steps), " corrections a step, of ",
                                             per_step(all.elements, steps), " outputs")};
+  if (all.checked > 0) lines.push_back(checked_line(counts));
   for (const auto& [op, c] : counts) {
     if (c.corrections > 0) lines.push_back(text_of("  ", op, ": ", c.corrections, " corrections in all"));
   }

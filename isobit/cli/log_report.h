@@ -9,18 +9,22 @@
 
 namespace isobit::cli {
 
-// Per operator and in all; null when nothing was logged. bytes 0: not known.
+// Per operator and in all; null when nothing was logged. bytes 0: not known. `noticing`: the probability that a
+// platform beyond the job's bound on one in 1,000 outputs would have been noticed.
 nlohmann::ordered_json log_json(const runtime::CountsByOperator& counts, uint64_t steps, uint64_t bytes);
 
 // Of a trainer.
 std::string log_line(const runtime::CountsByOperator& counts, uint64_t steps, uint64_t bytes);
+
+// Of either: how many outputs the platform set against their exact values, and what that would have shown.
+std::string checked_line(const runtime::CountsByOperator& counts);
 
 // Of an auditor: corrections by operator, findings if there are any; nothing when no log was followed.
 std::vector<std::string> followed_lines(const runtime::CountsByOperator& counts, uint64_t steps);
 
 // What an honest trainer's log does not have, by kind and operator, each with its count and what of it is expected at
 // most: entries "missing", "superfluous" or "beyond_bound" (none expected), and "corrections" in excess
-// (runtime::most_expected_corrections; of all operators together: operator null).
+// (runtime::most_expected_moves; of all operators together: operator null).
 nlohmann::ordered_json findings_json(const runtime::CountsByOperator& counts);
 
 }  // namespace isobit::cli

@@ -145,7 +145,7 @@ std::vector<std::string> findings(const ThresholdsReport& report) {
                               f.allowed, " (two results more than d apart, or one more than d/2 + 1 off the exact ",
                               "value); raise rounding.divergences to the proposed value"));
     }
-    if (f.straddles > 0 && f.least_distance <= 0.25) {
+    if (f.straddles > 0 && f.least_distance <= run::least_threshold(report.bits)) {
       lines.push_back(text_of("NO THRESHOLD: ", f.op, ": a straddling value lies only ", f.least_distance,
                               " of a spacing from what it rounds to; log = \"ovt\" misses such values"));
     }
@@ -164,12 +164,13 @@ nlohmann::ordered_json number_or_null(bool known, double x) {
 nlohmann::ordered_json operator_json(const ThresholdsReport& report, const OperatorFigures& f) {
   nlohmann::ordered_json pairs = nlohmann::ordered_json::array(), errors = nlohmann::ordered_json::object();
   for (const PairFigures& p : f.pairs) {
-    pairs.push_back({{"platforms", {report.platforms[p.first], report.platforms[p.second]}},
-                     {"samples", p.samples},
-                     {"divergence", number_or_null(true, p.divergence)},
-                     {"terms", p.divergence_k},
-                     {"straddles", p.straddles},
-                     {"threshold", number_or_null(p.straddles > 0, run::largest_threshold(p.least_distance))}});
+    pairs.push_back(
+        {{"platforms", {report.platforms[p.first], report.platforms[p.second]}},
+         {"samples", p.samples},
+         {"divergence", number_or_null(true, p.divergence)},
+         {"terms", p.divergence_k},
+         {"straddles", p.straddles},
+         {"threshold", number_or_null(p.straddles > 0, run::largest_threshold(p.least_distance, report.bits))}});
   }
   for (size_t p = 0; p < f.errors.size(); ++p) errors[report.platforms[p]] = number_or_null(true, f.errors[p]);
   return {{"operator", f.op},

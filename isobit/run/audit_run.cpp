@@ -80,10 +80,12 @@ class TrainerReplay : public verify::Replayer {
     const auto segment = bundle_.read_log_segment(t);
     if (!segment) {
       if (segment.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(segment.error());
-      outcome.fault = verify::StepFault{"", segment.error().message};
+      outcome.fault = verify::StepFault{runtime::FaultKind::kDamaged, "", segment.error().message};
       return outcome;
     }
-    const auto stage = log_->begin(t, *segment, bundle_.transcript().step(t).log_segment);
+    // A committed state was compared before this step was asked for.
+    const bool agreed = bundle_.transcript().committed_state(t - 1).has_value();
+    const auto stage = log_->begin(t, *segment, bundle_.transcript().step(t).log_segment, agreed);
     if (!stage && !log_->fault()) return tl::unexpected<Error>(stage.error());
     if (stage) {
       const auto r = trainer_->advance(nullptr, nullptr, *stage);
@@ -95,7 +97,7 @@ class TrainerReplay : public verify::Replayer {
         return outcome;
       }
     }
-    outcome.fault = verify::StepFault{log_->fault()->op, log_->fault()->what};
+    outcome.fault = log_->fault();
     return outcome;
   }
 
@@ -159,6 +161,21 @@ commit::Digest batch_of_step(const Session& session, uint64_t step) {
   return batch_digest(session.commitment, t, indices);
 }
 
+// What a logged arithmetic leaves open.
+void add_notes(const train::Job& job, verify::AuditOptions& options) {
+  if (!arithmetic_of(job).logs) return;
+  const train::Rounding& r = job.rounding;
+  if (r.log == train::RoundingLog::kOvt && !r.distance) {
+    options.note =
+        "no guarantee: with rounding.distance = false the log's decisions on inner products are taken unchecked";
+  }
+  if (r.bound == train::DivergenceBound::kCalibrated) {
+    options.difference_note =
+        "the job's bound is calibrated, so an honest platform beyond it that did not notice differs likewise: this "
+        "does not say who is at fault, and names nobody's value as illegal";
+  }
+}
+
 // The replay decides where a wrong run goes wrong; what can be said without it is looked at when it finds nothing,
 // since an earlier difference says more.
 Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::BundleReader& reader,
@@ -169,6 +186,7 @@ Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::
   options.rules = transcript_rules(session.job);
   options.job_root = session.root;
   options.progress = request.progress;
+  add_notes(session.job, options);
   verify::AuditVerdict verdict;
   if (request.sample) {
     if (request.sample_seed.size() < verify::kMinSeedBytes) {

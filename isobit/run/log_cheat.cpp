@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "isobit/base/text.h"
-#include "isobit/kernels/rounding/round_to_bits.h"
+#include "isobit/kernels/rounding/places.h"
 #include "isobit/run/job_root.h"
 #include "isobit/runtime/stages/inner_product.h"
-#include "isobit/runtime/stages/near_ties.h"
+#include "isobit/runtime/stages/legality.h"
 
 namespace isobit::run {
 
@@ -21,7 +21,7 @@ using Entries = std::vector<SparseEntry>;
 struct Product {
   runtime::KernelCall& call;
   Entries& entries;
-  double d;
+  runtime::ErrorBounds bounds;
   int bits;
   std::vector<runtime::ProductBlock> blocks;
 
@@ -33,6 +33,11 @@ struct Product {
     return runtime::candidates(runtime::evaluate_exactly(b, at.i, at.j), width, runtime::magnitude_of(b, at.i, at.j),
                                bits);
   }
+  bool adds_exactly(uint64_t position) const {
+    const runtime::NearTie at = runtime::locate(blocks, position);
+    const runtime::ProductBlock& b = blocks[at.block];
+    return runtime::adds_exactly(b, at.i, at.j, runtime::magnitude_of(b, at.i, at.j));
+  }
   // An entry for what now is the value.
   SparseEntry says_the_value(uint64_t position) {
     const bool odd = kernels::rounding::parity(value(position), bits) == 1;
@@ -40,9 +45,34 @@ struct Product {
   }
 };
 
-// An entry for the first value that is far from any boundary for every auditor, in its place; the value itself goes
-// one spacing away from zero if it is to be moved.
-bool add_far_entry(Product& p, bool move) {
+// Entries for the first `most` values that are far from any boundary for every auditor, each in its place; the values
+// themselves go one spacing away from zero if they are to be moved.
+bool add_far_entries(Product& p, bool move, uint64_t most) {
+  const auto elements = static_cast<uint64_t>(p.call.out().elements());
+  // To be moved it must be out of reach of any classical sum; else out of reach of an entry.
+  const double far =
+      move ? runtime::exact_width(2 * p.bounds.sound) : 2 * runtime::superfluous_width(p.bounds.divergence);
+  uint64_t added = 0;
+  Entries all;
+  auto next = p.entries.begin();
+  for (uint64_t at = 0; at < elements; ++at) {
+    if (next != p.entries.end() && next->position == at) {
+      all.push_back(*next++);
+      continue;
+    }
+    double& value = p.value(at);
+    if (added == most || value == 0 || !std::isfinite(value) || !p.within(at, far).one()) continue;
+    if (move) value += std::copysign(kernels::rounding::spacing(value, p.bits), value);
+    all.push_back(p.says_the_value(at));
+    ++added;
+  }
+  p.entries = std::move(all);
+  return added > 0;
+}
+
+// The first value without an entry that the sound bound lets lie on the other side of a boundary, moved there: beyond
+// the job's bound, and not illegal.
+bool move_beyond(Product& p) {
   const auto elements = static_cast<uint64_t>(p.call.out().elements());
   auto next = p.entries.begin();
   for (uint64_t at = 0; at < elements; ++at) {
@@ -52,19 +82,21 @@ bool add_far_entry(Product& p, bool move) {
     }
     double& value = p.value(at);
     if (value == 0 || !std::isfinite(value)) continue;
-    if (!p.within(at, 2 * runtime::superfluous_width(p.d)).one()) continue;
-    if (move) value += std::copysign(kernels::rounding::spacing(value, p.bits), value);
-    p.entries.insert(next, p.says_the_value(at));
+    if (!p.within(at, 2 * runtime::superfluous_width(p.bounds.divergence)).one()) continue;
+    const Candidates c = p.within(at, runtime::exact_width(p.bounds.sound));
+    if (c.one() || p.adds_exactly(at)) continue;
+    value = value == c.low ? c.high : c.low;
+    p.entries.insert(next, {at, SparseEntry::Kind::kValue, static_cast<float>(value)});
     return true;
   }
   return false;
 }
 
-// The other side of the boundary for an entry's value, if a result within `width` may lie there.
-bool take_other_side(Product& p, SparseEntry& entry, double width) {
+// The other side of the boundary for an entry's value, if a platform within the job's bound may have it.
+bool take_other_side(Product& p, SparseEntry& entry) {
   double& value = p.value(entry.position);
-  const Candidates c = p.within(entry.position, width);
-  if (c.one() || !c.has(value)) return false;
+  const Candidates c = p.within(entry.position, runtime::exact_width(p.bounds.divergence));
+  if (c.one() || !c.has(value) || p.adds_exactly(entry.position)) return false;
   value = value == c.low ? c.high : c.low;
   if (entry.kind == SparseEntry::Kind::kValue) {
     entry.value = static_cast<float>(value);
@@ -75,24 +107,19 @@ bool take_other_side(Product& p, SparseEntry& entry, double width) {
 }
 
 bool nudge(Product& p) {
-  for (SparseEntry& e : p.entries) {
-    if (take_other_side(p, e, runtime::exact_width(p.d))) return true;
-  }
-  return false;
+  return std::any_of(p.entries.begin(), p.entries.end(), [&](SparseEntry& e) { return take_other_side(p, e); });
 }
 
-// Where the exact value is within `width` of a boundary every auditor takes either side; less than an auditor's own
-// width, since its result may lie on the far side of the exact value.
 bool take_all_other_sides(Product& p) {
   bool done = false;
-  for (SparseEntry& e : p.entries) done |= take_other_side(p, e, 0.75 * runtime::auditor_width(p.d));
+  for (SparseEntry& e : p.entries) done |= take_other_side(p, e);
   return done;
 }
 
 // An entry that an auditor with the exact value would need.
 bool remove_needed_entry(Product& p) {
   const auto found = std::find_if(p.entries.begin(), p.entries.end(), [&](const SparseEntry& e) {
-    return !p.within(e.position, runtime::auditor_width(p.d)).one();
+    return !p.within(e.position, runtime::auditor_width(p.bounds.divergence)).one();
   });
   if (found == p.entries.end()) return false;
   p.entries.erase(found);
@@ -101,7 +128,8 @@ bool remove_needed_entry(Product& p) {
 
 tl::unexpected<Error> nothing_to_do(int64_t step) {
   return usage_error(text_of("step ", step, " gives this cheat nothing to do: no near-tie of its kind, or the same log",
-                             "; choose another step, or make near-ties common with --set rounding.divergence=4096"));
+                             "; choose another step, or make near-ties common with --set rounding.divergence=100000 "
+                             "and a larger --set data.batch"));
 }
 
 // `act` on the inner products of the step, until it did something; of that step and all later ones if `ever_after`.
@@ -113,7 +141,7 @@ void on_products(TrainRequest& request, int64_t step, bool ever_after, std::func
     if (ever_after ? t < step : t != step || *done) return;
     std::vector<runtime::ProductBlock> blocks = runtime::product_blocks(call);
     if (blocks.empty()) return;
-    Product product{call, entries, rules.divergence_of(call.node.op, blocks[0].k), rules.bits, std::move(blocks)};
+    Product product{call, entries, rules.bounds_of(call.node.op, blocks[0].k), rules.bits, std::move(blocks)};
     if (act(product)) *done = true;
   };
   const int64_t last = ever_after ? request.job.steps : step;
@@ -122,6 +150,31 @@ void on_products(TrainRequest& request, int64_t step, bool ever_after, std::func
     if (!*done) return nothing_to_do(last);
     *done = false;  // the request may be used again
     return {};
+  };
+}
+
+// Rounds against its decision what the decisions of this output say: what an auditor that believes them takes.
+void reverse(Tensor& tensor, std::vector<uint8_t>& decisions, size_t most, int bits) {
+  double* data = tensor.data<double>();
+  for (size_t i = 0, done = 0; i < decisions.size() && done < most; ++i) {
+    if (decisions[i] == 1 || !std::isfinite(data[i])) continue;
+    const bool up = decisions[i] == 0;
+    data[i] = kernels::rounding::neighbour(data[i], up, bits);
+    decisions[i] = up ? 2 : 0;
+    ++done;
+  }
+}
+
+// `act` on the decisions of the outputs of operators that `takes`, in that step and, if `ever_after`, in all later
+// ones.
+void on_decisions(TrainRequest& request, int64_t step, bool ever_after, size_t most,
+                  std::function<bool(const std::string& op)> takes) {
+  const int bits = rounding_rules(request.job).bits;
+  request.tamper_log.decisions = [=](uint64_t at, runtime::KernelCall& call, int output,
+                                     std::vector<uint8_t>& decisions) {
+    const auto t = static_cast<int64_t>(at);
+    if ((ever_after ? t < step : t != step) || !takes(call.node.op)) return;
+    reverse(call.outputs[static_cast<size_t>(output)], decisions, most, bits);
   };
 }
 
@@ -166,12 +219,19 @@ const std::vector<Cheat>& log_cheats() {
       {"log-move", "a value far from any rounding boundary moved, and its log entry written to match", true},
       {"log-nudge", "one value next to a boundary moved to the boundary's other side, which no audit can refuse", true},
       {"log-many", "every value next to a boundary moved so, in this and all later steps", true},
+      {"log-beyond",
+       "a value moved farther than the job's bound lets any platform, but not farther than any sum can be", true},
       {"log-add", "a log entry for a value that needs none", true},
+      {"log-pad", "log entries for all values that need none", true},
       {"log-remove", "a log entry left out that auditors need", true},
       {"log-swap", "the log of the step before in place of this step's, and committed as such", true},
       {"log-foreign", "the log of this step from a run with another seed, and committed as such", true},
       {"log-cut", "the log of the step cut in half, and committed as such", true},
       {"log-version", "the log of the step in an unknown version, and committed as such", true},
+      {"log-unchecked", "trained without a look at whether the platform keeps to the job's bound", true},
+      {"log-optimizer", "every decision of the optimizer reversed, in this and all later steps (rounding.log ovt)",
+       true},
+      {"log-reverse", "one decision of each inner product reversed (rounding.log ovt)", true},
   };
   return kCheats;
 }
@@ -200,12 +260,27 @@ Status apply_log_cheat(const std::string& name, int64_t step, TrainRequest& requ
       changed[kVersionAt] = 99;
       return changed;
     });
+  } else if (name == "log-unchecked") {
+    request.tamper_log.unchecked = true;
+  } else if (name == "log-optimizer" || name == "log-reverse") {
+    if (log_kind(job) != verify::LogKind::kOvt) {
+      return usage_error(text_of("cheat '", name, "' changes decisions of an ovt log; add --set rounding.log=ovt"));
+    }
+    if (name == "log-optimizer") {
+      on_decisions(request, step, true, SIZE_MAX,
+                   [](const std::string& op) { return op == "isobit.Sgd" || op == "isobit.Adam"; });
+    } else {
+      on_decisions(request, step, false, 1, runtime::is_inner_product);
+    }
   } else {
     if (log_kind(job) != verify::LogKind::kSparse) {
       return usage_error(text_of("cheat '", name, "' changes entries of a sparse log; the job has rounding.log 'ovt'"));
     }
-    if (name == "log-move") on_products(request, step, false, [](Product& p) { return add_far_entry(p, true); });
-    if (name == "log-add") on_products(request, step, false, [](Product& p) { return add_far_entry(p, false); });
+    if (name == "log-move") on_products(request, step, false, [](Product& p) { return add_far_entries(p, true, 1); });
+    if (name == "log-add") on_products(request, step, false, [](Product& p) { return add_far_entries(p, false, 1); });
+    if (name == "log-pad")
+      on_products(request, step, true, [](Product& p) { return add_far_entries(p, false, SIZE_MAX); });
+    if (name == "log-beyond") on_products(request, step, false, move_beyond);
     if (name == "log-nudge") on_products(request, step, false, nudge);
     if (name == "log-remove") on_products(request, step, false, remove_needed_entry);
     if (name == "log-many") on_products(request, step, true, take_all_other_sides);

@@ -22,12 +22,17 @@ using testing::train_request;
 
 constexpr int64_t kSteps = 5, kAt = 3;
 
-// Loose enough that every step has near-ties of every kind.
 train::Job logged_job(const std::vector<std::string>& overrides = {}) {
-  std::vector<std::string> all = {"job.arithmetic=logged-1", "job.steps=5", "checkpoint.every=0",
-                                  "rounding.divergence=65536"};
+  std::vector<std::string> all = {"job.arithmetic=logged-1", "job.steps=5", "checkpoint.every=0"};
   all.insert(all.end(), overrides.begin(), overrides.end());
   return small_job(all);
+}
+
+// Wide enough, and under a bound as loose as there is, that every step has some tens of near-ties.
+train::Job near_tie_job(const std::vector<std::string>& overrides = {}) {
+  std::vector<std::string> all = {"model.width=16", "data.batch=24", "rounding.divergence=65536"};
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  return logged_job(all);
 }
 
 class LogCheatTest : public ::testing::Test {
@@ -61,35 +66,44 @@ class LogCheatTest : public ::testing::Test {
 };
 
 TEST_F(LogCheatTest, AnHonestLogHasNoFindings) {
-  const AuditSummary s = audit_of(request(logged_job()));
+  const AuditSummary s = audit_of(request(near_tie_job()));
   EXPECT_TRUE(s.verdict.accepted()) << s.verdict.reason;
   const LogCounts counts = total(s.log_counts);
-  EXPECT_GT(counts.entries, 300u);
+  EXPECT_GT(counts.entries, 30u);
+  EXPECT_GT(counts.checked, 100u);
   EXPECT_EQ(counts.findings(), 0u);
   EXPECT_EQ(counts.corrections, 0u);  // both compute in the same order
 }
 
 TEST_F(LogCheatTest, AMovedValueIsRejectedByStepAndOperator) {
-  for (const char* divergence : {"rounding.divergence=4", "rounding.divergence=65536", "rounding.bits=27"}) {
-    const AuditSummary s = audit_of_cheat("log-move", kAt, logged_job({divergence}));
-    expect_rejected(s, verify::Part::kLog, divergence);
+  for (const char* set : {"rounding.divergence=32", "rounding.divergence=65536", "rounding.bits=27"}) {
+    const AuditSummary s = audit_of_cheat("log-move", kAt, logged_job({set}));
+    expect_rejected(s, verify::Part::kLog, set);
     ASSERT_TRUE(s.verdict.first_difference->op) << s.verdict.reason;
     EXPECT_FALSE(s.verdict.first_difference->op->empty());
-    EXPECT_NE(s.verdict.reason.find("moves a value that is far from any rounding boundary"), std::string::npos)
-        << s.verdict.reason;
+    EXPECT_NE(s.verdict.reason.find("no result within the sound error bound"), std::string::npos) << s.verdict.reason;
+    // It is the first product of a step after a committed state, whose operands both know.
+    EXPECT_NE(s.verdict.reason.find("have the same operands"), std::string::npos) << s.verdict.reason;
   }
 }
 
+TEST_F(LogCheatTest, WhereTheStateIsNotCommittedNobodyIsNamed) {
+  const AuditSummary s = audit_of_cheat("log-move", kAt, logged_job({"commit.every=5"}));
+  expect_rejected(s, verify::Part::kLog, "log-move");
+  EXPECT_EQ(s.verdict.reason.find("have the same operands"), std::string::npos) << s.verdict.reason;
+  EXPECT_NE(s.verdict.reason.find("names nobody's value as illegal"), std::string::npos) << s.verdict.reason;
+}
+
 TEST_F(LogCheatTest, ALegalMoveIsAcceptedAndCounted) {
-  const AuditSummary s = audit_of_cheat("log-nudge", kAt, logged_job());
+  const AuditSummary s = audit_of_cheat("log-nudge", kAt, near_tie_job());
   EXPECT_TRUE(s.verdict.accepted()) << s.verdict.reason;
   EXPECT_EQ(total(s.log_counts).corrections, 1u);
   EXPECT_EQ(total(s.log_counts).findings(), 0u);
 }
 
-TEST_F(LogCheatTest, ManyLegalMovesChangeTheRunAndAreMoreThanHonestPlatformsComeTo) {
-  const auto honest = train_run(train_request(folder_ / "honest", logged_job()));
-  TrainRequest r = train_request(folder_ / "forged", logged_job());
+TEST_F(LogCheatTest, ManyLegalMovesChangeTheRun) {
+  const auto honest = train_run(train_request(folder_ / "honest", near_tie_job()));
+  TrainRequest r = train_request(folder_ / "forged", near_tie_job());
   ASSERT_TRUE(apply_cheat("log-many", 1, r));
   const auto forged = train_run(r);
   ASSERT_TRUE(honest && forged);
@@ -99,32 +113,71 @@ TEST_F(LogCheatTest, ManyLegalMovesChangeTheRunAndAreMoreThanHonestPlatformsCome
   EXPECT_TRUE(audited->verdict.accepted()) << audited->verdict.reason;
   const LogCounts counts = total(audited->log_counts);
   EXPECT_EQ(counts.findings(), 0u);
-  EXPECT_GT(static_cast<double>(counts.corrections), runtime::most_expected_corrections(counts));
+  EXPECT_GT(counts.moved, counts.entries / 10);
 }
 
-TEST_F(LogCheatTest, AnEntryTooManyIsFound) {
+TEST_F(LogCheatTest, AMoveBeyondTheJobsBoundIsAFinding) {
+  const AuditSummary s = audit_of_cheat("log-beyond", kAt, near_tie_job({"rounding.divergence=16"}));
+  EXPECT_TRUE(s.verdict.accepted()) << s.verdict.reason;
+  EXPECT_EQ(total(s.log_counts).beyond, 1u);
+  EXPECT_EQ(total(s.log_counts).moved, 1u);
+}
+
+TEST_F(LogCheatTest, AnEntryTooManyIsFoundAndManyAreRefused) {
   const AuditSummary s = audit_of_cheat("log-add", kAt, logged_job());
   EXPECT_TRUE(s.verdict.accepted()) << s.verdict.reason;
   EXPECT_EQ(total(s.log_counts).superfluous, 1u);
   EXPECT_EQ(total(s.log_counts).corrections, 0u);
+  const AuditSummary padded = audit_of_cheat("log-pad", kAt, logged_job());
+  expect_rejected(padded, verify::Part::kLog, "log-pad");
+  EXPECT_NE(padded.verdict.reason.find("an honest log has none"), std::string::npos) << padded.verdict.reason;
 }
 
-TEST_F(LogCheatTest, AnEntryTooFewIsFoundOrRejected) {
-  int found = 0, refused = 0;
-  for (int seed = 1; seed <= 12 && (found == 0 || refused == 0); ++seed) {
-    const AuditSummary s = audit_of_cheat("log-remove", kAt, logged_job({text_of("job.seed=", seed)}));
-    if (s.verdict.accepted()) {
-      EXPECT_EQ(total(s.log_counts).missing, 1u);
-      ++found;
-    } else {
-      expect_rejected(s, verify::Part::kLog, "log-remove");
-      EXPECT_NE(s.verdict.reason.find("has no entry for it"), std::string::npos) << s.verdict.reason;
-      EXPECT_TRUE(s.verdict.first_difference->op);
-      ++refused;
-    }
+TEST_F(LogCheatTest, AnEntryTooFewIsEvaluatedAndFound) {
+  const AuditSummary s = audit_of_cheat("log-remove", kAt, near_tie_job());
+  if (s.verdict.accepted()) {
+    EXPECT_EQ(total(s.log_counts).missing, 1u);
+  } else {  // where the trainer's own result was on the other side than the exact value
+    EXPECT_NE(s.verdict.reason.find("names nobody's value as illegal"), std::string::npos) << s.verdict.reason;
   }
-  EXPECT_GT(found, 0);
-  EXPECT_GT(refused, 0);
+}
+
+// Results of a platform lie farther from the exact ones than 1.0005 units.
+TEST_F(LogCheatTest, APlatformBeyondTheJobsBoundNeitherSignsNorJudges) {
+  for (const char* log : {"sparse", "ovt"}) {
+    const train::Job job = logged_job({"rounding.divergence=0.001", text_of("rounding.log=", log)});
+    TrainRequest r = request(job);
+    const auto refused = train_run(r);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+    EXPECT_NE(refused.error().message.find("beyond the job's error bound"), std::string::npos);
+    fs::remove_all(r.out);
+    const AuditSummary s = audit_of_cheat("log-unchecked", 1, job);
+    EXPECT_EQ(s.verdict.outcome, verify::Outcome::kInconclusive) << s.verdict.reason;
+    EXPECT_TRUE(s.verdict.reason.starts_with("inconclusive: ")) << s.verdict.reason;
+    EXPECT_NE(s.verdict.reason.find("beyond the job's error bound"), std::string::npos) << s.verdict.reason;
+  }
+}
+
+// What steered a run from 61 to 214 of 360 right, and every audit accepted it.
+TEST_F(LogCheatTest, ForgedDecisionsOfTheOptimizerAreRejected) {
+  for (const char* distance : {"true", "false"}) {
+    const train::Job job = logged_job({"rounding.log=ovt", text_of("rounding.distance=", distance)});
+    const AuditSummary s = audit_of_cheat("log-optimizer", kAt, job);
+    expect_rejected(s, verify::Part::kLog, distance);
+    EXPECT_NE(s.verdict.reason.find("every platform computes alike"), std::string::npos) << s.verdict.reason;
+    EXPECT_NE(s.verdict.first_difference->op, std::nullopt);
+  }
+}
+
+TEST_F(LogCheatTest, ReversedDecisionsAreRejectedUnlessTheyAreTakenAsPublished) {
+  const AuditSummary s = audit_of_cheat("log-reverse", kAt, logged_job({"rounding.log=ovt"}));
+  expect_rejected(s, verify::Part::kLog, "log-reverse");
+  EXPECT_NE(s.verdict.reason.find("no result within the sound error bound"), std::string::npos) << s.verdict.reason;
+  const AuditSummary published =
+      audit_of_cheat("log-reverse", kAt, logged_job({"rounding.log=ovt", "rounding.distance=false"}));
+  EXPECT_TRUE(published.verdict.accepted()) << published.verdict.reason;
+  EXPECT_NE(published.verdict.reason.find("no guarantee"), std::string::npos) << published.verdict.reason;
 }
 
 TEST_F(LogCheatTest, LogsOfOtherStepsAndRunsAreRejected) {
@@ -134,7 +187,7 @@ TEST_F(LogCheatTest, LogsOfOtherStepsAndRunsAreRejected) {
     for (const char* cheat : {"log-cut", "log-version"})
       expect_rejected(audit_of_cheat(cheat, kAt, logged_job({kind})), verify::Part::kLog, log);
   }
-  const AuditSummary s = audit_of_cheat("log-foreign", kAt, logged_job());
+  const AuditSummary s = audit_of_cheat("log-foreign", kAt, near_tie_job());
   expect_rejected(s, verify::Part::kLog, "log-foreign");
 }
 
@@ -149,7 +202,11 @@ TEST_F(LogCheatTest, WhatCannotBeDoneIsSaid) {
   EXPECT_FALSE(apply_cheat("log-add", kAt, r));
   r = request(logged_job());
   EXPECT_FALSE(apply_cheat("log-swap", 1, r));
-  r = request(logged_job({"rounding.divergence=0.001"}));  // no near-ties at all
+  r = request(logged_job({"rounding.log=ovt"}));
+  EXPECT_FALSE(apply_cheat("log-move", kAt, r));
+  r = request(logged_job());
+  EXPECT_FALSE(apply_cheat("log-optimizer", kAt, r));
+  r = request(logged_job({"rounding.bits=22"}));  // no near-ties at all
   ASSERT_TRUE(apply_cheat("log-nudge", kAt, r));
   const auto trained = train_run(r);
   ASSERT_FALSE(trained);
@@ -161,21 +218,23 @@ TEST_F(LogCheatTest, WhatCannotBeDoneIsSaid) {
 class SignedDamage : public LogCheatTest {
  protected:
   void rejected(const std::string& what, const std::function<void(Bytes&)>& damage, const char* log = "sparse") {
-    TrainRequest r = request(logged_job({text_of("rounding.log=", log), "rounding.divergence=4096"}));
+    rejected_of(text_of(log, ": ", what), logged_job({text_of("rounding.log=", log)}), damage);
+  }
+  void rejected_of(const std::string& what, const train::Job& job, const std::function<void(Bytes&)>& damage) {
+    TrainRequest r = request(job);
     r.tamper_log.segment = [&](uint64_t step, Bytes& segment) -> Status {
       if (step == kAt) damage(segment);
       return {};
     };
     const AuditSummary s = audit_of(r);
-    expect_rejected(s, verify::Part::kLog, text_of(log, ": ", what));
+    expect_rejected(s, verify::Part::kLog, what);
     EXPECT_NE(s.verdict.reason.find("step 3"), std::string::npos) << what << ": " << s.verdict.reason;
   }
   // The step's own log, changed and written again as a segment in order.
   void rejected_log(const std::string& what, const std::function<void(runtime::SparseLog&)>& damage) {
-    runtime::SparseLog log;
-    TrainRequest r = request(logged_job());
+    TrainRequest r = request(near_tie_job());
     const auto schema = schema_of(r.job);
-    rejected(what, [&](Bytes& segment) {
+    rejected_of(what, r.job, [&](Bytes& segment) {
       auto decoded =
           verify::decode_log_segment(segment, static_cast<uint64_t>(kAt), verify::LogKind::kSparse, schema, "test");
       ASSERT_TRUE(decoded) << decoded.error().message;

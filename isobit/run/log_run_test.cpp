@@ -14,7 +14,7 @@ using testing::Folder;
 using testing::small_job;
 using testing::train_request;
 
-// A generous bound, so that there are near-ties to write down.
+// A generous bound, so that there are some near-ties to write down.
 train::Job logged_job(const std::string& log, std::vector<std::string> more = {}) {
   more.insert(more.end(), {"job.arithmetic=logged-1", "rounding.log=" + log, "rounding.divergence=65536"});
   return small_job(more);

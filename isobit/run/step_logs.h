@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "isobit/runtime/stages/log_counts.h"
+#include "isobit/runtime/stages/log_fault.h"
 #include "isobit/runtime/stages/rounding_stage.h"
 #include "isobit/train/job.h"
 #include "isobit/train/step_graph.h"
@@ -23,9 +24,13 @@ struct LogTamper {
   // An inner product has been rounded and these are its entries: may change outputs and entries (positions stay
   // strictly ascending). Of sparse logs only.
   std::function<void(uint64_t step, runtime::KernelCall& call, std::vector<runtime::SparseEntry>& entries)> product;
+  // Of ovt logs: an output has been rounded and these are its decisions; may change either.
+  std::function<void(uint64_t step, runtime::KernelCall& call, int output, std::vector<uint8_t>& decisions)> decisions;
   // The segment of a step, before it is stored; the leaf commits to the entries that it then has, if it still has any.
   // An error ends the training.
   std::function<Status(uint64_t step, Bytes& segment)> segment;
+  // Goes on with a platform that is beyond the job's bound: never looks.
+  bool unchecked = false;
 };
 
 // REQUIRES a job whose arithmetic logs.
@@ -53,16 +58,17 @@ class LogReader {
  public:
   LogReader(const train::Job& job, const train::StepGraph& graph);
   ~LogReader();
-  // leaf: what the step's leaf commits to (verify/log_tree.h). kRejected, kUnreadable: the bytes are no log of this
-  // step (verify/log_segment.h), or one of other entries than the leaf's; fault() is set. kUnavailable: no memory for
-  // it.
-  Expected<runtime::Stage*> begin(uint64_t step, ByteView segment, const std::optional<commit::Digest>& leaf);
+  // leaf: what the step's leaf commits to (verify/log_tree.h). agreed: whether the state before the step is known to be
+  // the trainer's (FollowerStage::begin_step). kRejected, kUnreadable: the bytes are no log of this step
+  // (verify/log_segment.h), or one of other entries than the leaf's; fault() is set. kUnavailable: no memory for it.
+  Expected<runtime::Stage*> begin(uint64_t step, ByteView segment, const std::optional<commit::Digest>& leaf,
+                                  bool agreed);
   // Of a segment, for its leaf. Errors as begin().
   Expected<commit::Digest> root_of(uint64_t step, ByteView segment) const;
   // After the step: whether the whole log was used.
   Status end();
   const runtime::CountsByOperator& counts() const;  // of all steps
-  // Set when a log could not be followed: the log is at fault, not this machine.
+  // Set when the log could not be followed, or this platform is beyond the job's bound.
   const std::optional<runtime::LogFault>& fault() const { return fault_; }
   // Looks whether the stage ended the step for the log's sake.
   void note_fault();

@@ -17,7 +17,7 @@ using kernels::rounding::round_to_bits;
 using runtime::CalibrationRecord;
 using runtime::CalibrationSample;
 
-constexpr double kLeastThreshold = 0.25, kMostThreshold = 0.5;
+constexpr double kMostThreshold = 0.5;
 
 // A distance in units of 2^-53 times the magnitude. Infinite where it is none or the magnitude is zero.
 double in_units(double distance, double magnitude) {
@@ -61,7 +61,7 @@ class Comparison {
   }
 
   void platform(const std::string& op, size_t which, const CalibrationRecord& r) {
-    const double allowed = rules_.divergence_of(op, r.k), bound = runtime::sound_divergence(r.k);
+    const auto [allowed, bound] = rules_.bounds_of(op, r.k);
     for (const CalibrationSample& s : r.samples) {
       const double error = error_of(s);
       figures_.errors[which] = std::max(figures_.errors[which], error);
@@ -84,7 +84,7 @@ class Comparison {
 
   void pair(const std::string& op, size_t which, const CalibrationRecord& a, const CalibrationRecord& b) {
     PairFigures& p = figures_.pairs[which];
-    const double allowed = rules_.divergence_of(op, a.k), bound = runtime::sound_divergence(a.k);
+    const runtime::ErrorBounds bounds = rules_.bounds_of(op, a.k);
     for_each_common(a.samples, b.samples, [&](const CalibrationSample& x, const CalibrationSample& y) {
       const double divergence = in_units(x.value - y.value, x.magnitude);
       ++p.samples;
@@ -92,9 +92,9 @@ class Comparison {
         p.divergence = divergence;
         p.divergence_k = a.k;
       }
-      figures_.bound_share = std::max(figures_.bound_share, divergence / bound);
-      figures_.beyond_job += divergence > allowed ? 1 : 0;
-      figures_.beyond_bound += divergence > bound ? 1 : 0;
+      figures_.bound_share = std::max(figures_.bound_share, divergence / bounds.sound);
+      figures_.beyond_job += divergence > bounds.divergence ? 1 : 0;
+      figures_.beyond_bound += divergence > bounds.sound ? 1 : 0;
     });
     for_each_common(a.ties, b.ties, [&](const runtime::CalibrationTie& x, const runtime::CalibrationTie& y) {
       if (round_to_bits(x.value, rules_.bits) == round_to_bits(y.value, rules_.bits)) return;
@@ -123,8 +123,9 @@ class Comparison {
     for (double e : f.errors) needed = std::max(needed, 2 * (std::max(margin / 2, 1.0) * e - 1));
     if (f.divergence > 0 && std::isfinite(needed)) f.proposed_divergence = std::ceil(needed * 100) / 100;
     if (f.straddles > 0) {
-      f.threshold = largest_threshold(f.least_distance);
-      f.proposed_threshold = std::max(kLeastThreshold, kMostThreshold - margin * (kMostThreshold - f.threshold));
+      f.threshold = largest_threshold(f.least_distance, rules_.bits);
+      f.proposed_threshold =
+          std::max(least_threshold(rules_.bits), kMostThreshold - margin * (kMostThreshold - f.threshold));
     }
     return f;
   }
@@ -164,8 +165,10 @@ bool ThresholdsReport::beyond_bound() const {
   return std::any_of(operators.begin(), operators.end(), [](const OperatorFigures& f) { return f.beyond_bound > 0; });
 }
 
-double largest_threshold(double least_distance) {
-  double low = kLeastThreshold, high = kMostThreshold;
+double least_threshold(int bits) { return std::ldexp(0.25, bits - 32); }
+
+double largest_threshold(double least_distance, int bits) {
+  double low = least_threshold(bits), high = kMostThreshold;
   while (high - low > 0x1p-32) {
     const double middle = (low + high) / 2;
     (least_distance > middle ? low : high) = middle;
@@ -182,6 +185,7 @@ ThresholdsReport compare_records(const ThresholdsRequest& request,
   report.draws = request.draws;
   report.margin = request.margin;
   const runtime::RoundingRules rules = rounding_rules(request.job);
+  report.bits = rules.bits;
   std::map<std::string, Comparison> comparisons;
   for (size_t n = 0; n < records[0].size(); ++n) {
     const std::string& op = ops[records[0][n].node];

@@ -57,16 +57,17 @@ struct OperatorFigures {
   uint64_t beyond_bound = 0;               // ... outside the sound bound: no classical IEEE sum
   uint64_t straddles = 0;
   double least_distance = 0.5;
-  double threshold = 0.25;  // Algorithm 3's, or 0.25 when nothing straddled
+  double threshold = 0.25;  // Algorithm 3's, or the job's default when nothing straddled
   // margin x divergence, or what covers half the margin x the largest error if that is more. 0: nothing differed.
   double proposed_divergence = 0;
-  double proposed_threshold = 0;  // margin times as far from 0.5, at least 0.25. 0: nothing straddled
+  double proposed_threshold = 0;  // margin times as far from 0.5, in the same interval. 0: nothing straddled
 };
 
 struct ThresholdsReport {
   std::vector<std::string> platforms;
   int64_t steps = 0, draws = 0;
   double margin = 0;
+  int bits = 32;                           // kept by the job
   std::vector<OperatorFigures> operators;  // by name
   uint64_t left_out = 0;                   // products of a pair that were not compared, because their operands differed
   bool beyond_job() const;
@@ -77,9 +78,13 @@ struct ThresholdsReport {
 // Forks: REQUIRES that this process has opened no vendor's library.
 Expected<ThresholdsReport> measure_thresholds(const ThresholdsRequest& request);
 
-// The largest threshold in [0.25, 0.5] that logs every distance (distance > threshold), by bisection to 2^-32; 0.25
-// where none does.
-double largest_threshold(double least_distance);
+// Where the search for a threshold begins: a quarter of a float32 spacing, in units of the spacing of values of so many
+// bits, 0.25 * 2^(bits - 32).
+double least_threshold(int bits);
+
+// The largest threshold in [0.25 * 2^(bits - 32), 0.5] that logs every distance (distance > threshold), by bisection to
+// 2^-32; the lower end where none does.
+double largest_threshold(double least_distance, int bits);
 
 // A TOML table [rounding] with the proposals, to be put into a job of arithmetic logged-1; each line of `remarks` is a
 // comment above it. Operators without a proposal are left to the job's defaults.

@@ -159,12 +159,16 @@ TEST_F(ByHand, ResultsThatAreNoNumbersAreBeyondEveryBound) {
 
 TEST(Thresholds, TheLargestThresholdThatLogsADistance) {
   for (double distance : {0.4999999, 0.49, 0.3, 0.2500001}) {
-    const double threshold = largest_threshold(distance);
+    const double threshold = largest_threshold(distance, 32);
     EXPECT_GT(distance, threshold);
     EXPECT_LE(distance - threshold, 0x1p-31);
   }
-  EXPECT_EQ(largest_threshold(0.25), 0.25);
-  EXPECT_EQ(largest_threshold(0.1), 0.25);
+  EXPECT_EQ(largest_threshold(0.25, 32), 0.25);
+  EXPECT_EQ(largest_threshold(0.1, 32), 0.25);
+  // With fewer bits the spacing is wider and the search begins nearer to the value.
+  EXPECT_EQ(least_threshold(27), 0.25 / 32);
+  EXPECT_NEAR(largest_threshold(0.1, 27), 0.1, 0x1p-31);
+  EXPECT_EQ(largest_threshold(0.005, 27), 0.25 / 32);
 }
 
 TEST(Thresholds, TheFragmentIsWhatAJobReads) {

@@ -82,7 +82,7 @@ class Loop {
     }
     if (t <= writer_.transcript().steps()) {
       ISOBIT_TRY(segment, writer_.read_log_segment(t));
-      ISOBIT_TRY(runtime::Stage * stage, own_log_->begin(t, segment, writer_.transcript().step(t).log_segment));
+      ISOBIT_TRY(runtime::Stage * stage, own_log_->begin(t, segment, writer_.transcript().step(t).log_segment, false));
       log_root_ = *writer_.transcript().step(t).log_segment;
       ISOBIT_TRY(last_, trainer.advance(nullptr, nullptr, stage));
       return own_log_->end();

@@ -26,16 +26,18 @@ struct Rounding {
   int64_t bits = 32;  // kept of a float32: 22 to 32
   // logged-1 only, all of it.
   RoundingLog log = RoundingLog::kSparse;
-  // Sparse: how far the float64 results of two platforms may lie apart, by proof or as measured.
+  // How far the float64 results of two platforms may lie apart, by proof or as measured. Not of ovt without `distance`.
   DivergenceBound bound = DivergenceBound::kCalibrated;
-  // As measured, with its margin: in units of 2^-53 times the sum of magnitudes of the terms. Per operator, else
-  // `divergence`.
+  // As measured, with its margin; never above what proof gives: in units of 2^-53 times the sum of magnitudes of the
+  // terms. Per operator, else `divergence`.
   double divergence = 32;
   std::map<std::string, double> divergences;
   // Ovt: the distance from the rounded value, in units of the spacing of rounded values, from which on a decision is
   // written down. Per operator, else `threshold`.
   double threshold = 0.25;
   std::map<std::string, double> thresholds;
+  // Ovt: decisions of inner products obey that bound, too. Without it they are taken as published, unchecked.
+  bool distance = true;
   bool operator==(const Rounding&) const = default;
 };
 

@@ -53,6 +53,12 @@ TEST(JobDigest, WhatHasNoMeaningForTheJobIsNotInIt) {
   EXPECT_TRUE(same("logged-1", "sparse", "rounding.threshold=0.125"));
   EXPECT_FALSE(same("logged-1", "ovt", "rounding.threshold=0.125"));
   EXPECT_FALSE(same("logged-1", "sparse", "rounding.divergence=16"));
+  EXPECT_FALSE(same("logged-1", "ovt", "rounding.divergence=16"));
+  EXPECT_FALSE(same("logged-1", "ovt", "rounding.distance=false"));
+  const std::vector<std::string> published = {"job.arithmetic=logged-1", "rounding.log=ovt", "rounding.distance=false"};
+  std::vector<std::string> with_divergence = published;
+  with_divergence.emplace_back("rounding.divergence=16");
+  EXPECT_EQ(job_digest(digits(published)), job_digest(digits(with_divergence)));
   EXPECT_EQ(job_digest(digits({"data.path=\"elsewhere\"", "checkpoint.every=7"})), job_digest(digits({})));
 }
 

@@ -296,8 +296,8 @@ std::vector<std::string> operator_names(bool inner_products) {
 // A bound by proof leaves nothing to say by measurement.
 Status read_divergences(Table& t, Rounding& r) {
   if (r.bound == DivergenceBound::kCalibrated) {
-    ISOBIT_RETURN_IF_ERROR(t.real("divergence", r.divergence, 0, 1e9));
-    return t.reals("divergences", r.divergences, operator_names(true), 0, 1e9);
+    ISOBIT_RETURN_IF_ERROR(t.real("divergence", r.divergence, 0, runtime::kMostDivergence));
+    return t.reals("divergences", r.divergences, operator_names(true), 0, runtime::kMostDivergence);
   }
   for (const char* key : {"divergence", "divergences"}) {
     if (!t.present(key)) continue;
@@ -321,6 +321,12 @@ Status read_rounding(Table t, bool present, Job& job) {
     ISOBIT_RETURN_IF_ERROR(t.choice("log", kLogs, r.log));
     ISOBIT_RETURN_IF_ERROR(t.choice("bound", kBounds, r.bound));
     ISOBIT_RETURN_IF_ERROR(read_divergences(t, r));
+    if (r.log == RoundingLog::kOvt) {
+      ISOBIT_RETURN_IF_ERROR(t.boolean("distance", r.distance));
+    } else if (t.present("distance")) {
+      return unreadable(text_of(t.where("distance"), ": found a value, expected none: entries of a sparse log always ",
+                                "obey the bound; leave it out, or set rounding.log = \"ovt\""));
+    }
     ISOBIT_RETURN_IF_ERROR(t.real("threshold", r.threshold, 0, 0.5));
     ISOBIT_RETURN_IF_ERROR(t.reals("thresholds", r.thresholds, operator_names(false), 0, 0.5));
   }

@@ -58,6 +58,10 @@ struct AuditOptions {
   // The batch commitment of a step (1 .. rules.steps), from job and dataset alone, without replaying anything. REQUIRES
   // set for audit_sample.
   std::function<Expected<commit::Digest>(uint64_t step)> batch;
+  // What the arithmetic of the job leaves open, as words that follow a verdict's reason: where loss, state or
+  // evaluation differ without anybody being caught, and of every verdict.
+  std::string difference_note;
+  std::string note;
   // Called after each step with the steps done and to do.
   std::function<void(uint64_t done, uint64_t total)> progress;
 };

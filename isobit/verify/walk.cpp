@@ -35,8 +35,37 @@ bool Walk::differ(FirstDifference difference) {
   verdict_.outcome = Outcome::kRejected;
   verdict_.reason = text_of("rejected: the ", name_of(difference.part), " differs at ", where(difference), ": claimed ",
                             difference.claimed, ", found ", difference.found);
+  const Part part = difference.part;
+  const bool open = part == Part::kLoss || part == Part::kState || part == Part::kEvaluation;
+  if (open && !options_.difference_note.empty()) verdict_.reason += "; " + options_.difference_note;
   verdict_.first_difference = std::move(difference);
   return false;
+}
+
+bool Walk::refuse(const StepLeaf& leaf, const StepFault& fault) {
+  using runtime::FaultKind;
+  const uint64_t t = leaf.step;
+  FirstDifference d{t, t, t, Part::kLog, text_of_optional(leaf.log_segment), fault.what, {}};
+  if (!fault.op.empty()) d.op = fault.op;
+  verdict_.first_difference = std::move(d);
+  if (fault.kind == FaultKind::kOwnPlatform) {
+    verdict_.outcome = Outcome::kInconclusive;
+    verdict_.reason = text_of("inconclusive: at step ", t, " this machine cannot judge: ", fault.what);
+    return false;
+  }
+  verdict_.outcome = Outcome::kRejected;
+  verdict_.reason = text_of("rejected: the log of step ", t, " cannot be followed: ", fault.what);
+  if (fault.kind == FaultKind::kIllegal) verdict_.reason += "; trainer and auditor have the same operands here";
+  if (fault.kind == FaultKind::kDiffers && !options_.difference_note.empty()) {
+    verdict_.reason += "; " + options_.difference_note;
+  }
+  return false;
+}
+
+AuditVerdict Walk::verdict() const {
+  AuditVerdict verdict = verdict_;
+  if (!options_.note.empty()) verdict.reason += "; " + options_.note;
+  return verdict;
 }
 
 bool Walk::claims_the_job() {
@@ -105,14 +134,7 @@ Expected<bool> Walk::compare_step(const StepOutcome& outcome) {
   if (leaf.batch != outcome.batch) {
     return differ({t, t, t, Part::kBatch, commit::hex_of(leaf.batch), commit::hex_of(outcome.batch), {}});
   }
-  if (outcome.fault) {
-    FirstDifference d{t, t, t, Part::kLog, text_of_optional(leaf.log_segment), outcome.fault->what, {}};
-    if (!outcome.fault->op.empty()) d.op = outcome.fault->op;
-    verdict_.reason = text_of("rejected: the log of step ", t, " cannot be followed: ", outcome.fault->what);
-    verdict_.outcome = Outcome::kRejected;
-    verdict_.first_difference = std::move(d);
-    return false;
-  }
+  if (outcome.fault) return refuse(leaf, *outcome.fault);
   if (leaf.loss != outcome.loss) {
     return differ({t, agreed_ + 1, t, Part::kLoss, text_of_bits(leaf.loss), text_of_bits(outcome.loss), {}});
   }

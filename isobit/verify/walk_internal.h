@@ -30,11 +30,13 @@ class Walk {
   void accept(bool complete, std::string_view rest = {});
 
   uint64_t position() const { return position_; }
-  AuditVerdict verdict() const { return verdict_; }
+  // Whatever it is, with the note on every verdict.
+  AuditVerdict verdict() const;
 
  private:
   Expected<bool> compare_step(const StepOutcome& outcome);
   bool differ(FirstDifference difference);
+  bool refuse(const StepLeaf& leaf, const StepFault& fault);
 
   const Transcript& claimed_;
   const AuditOptions& options_;

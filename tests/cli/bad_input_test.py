@@ -93,6 +93,8 @@ class Job(Refused):
         logged = ("steps = 3", 'steps = 3\narithmetic = "logged-1"')
         self.bad(GOOD + "[rounding]\nbits = 30\n", "[rounding]", "'ordered-1' does not round")
         for line, says in (("bits = 21", "22 to 32"), ('log = "paper"', "sparse or ovt"), ("divergence = -1", "0 to"),
+                           ("divergence = 1e9", "0 to 134217728"), ("distance = true", "rounding.distance: found a value, expected none"),
+                           ('log = "ovt"\ndistance = 1', "true or false"),
                            ("divergences = { Cnv = 3 }", "did you mean 'Conv'?"), ("divergences = 3", "a table of numbers"),
                            ("thresholds = { Conv = 0.7 }", "0 to 0.5"), ("margin = 4", "no key 'margin'"),
                            ('bound = "sound"\ndivergences = { Conv = 3 }', "rounding.divergences: found a value, expected none")):

@@ -6,30 +6,35 @@ import re
 from isobit_cli import DIGITS, Case, contents, main, overrides
 
 AT = 4
-# Near-ties of every kind in every step: the default is 32.
+# Near-ties in every step: the default is 32, and what exceeds the sound bound counts as that.
 LOGGED = overrides("job.arithmetic=logged-1", "job.steps=6", "schedule.warmup=1", "commit.every=1",
                    "checkpoint.every=0", "rounding.divergence=65536")
 # What an audit comes to: part and operator of the difference, words of the reason; or the finding, if any, when accepted.
 REJECTED = {
-    "log-move": (True, "moves a value that is far from any rounding boundary"),
+    "log-move": (True, "no result within the sound error bound"),
+    "log-pad": (True, "an honest log has none"),
     "log-swap": (False, "the segment of another step"),
     "log-foreign": (True, ""),
     "log-cut": (False, "cut short"),
     "log-version": (False, "newer version"),
 }
-ACCEPTED = {"log-nudge": None, "log-many": "corrections", "log-add": "superfluous"}
+ACCEPTED = {"log-nudge": None, "log-many": None, "log-add": "superfluous", "log-beyond": "beyond_bound"}
+MORE = {"log-beyond": overrides("rounding.divergence=16"), "log-unchecked": overrides("rounding.divergence=0.001"),
+        "log-optimizer": overrides("rounding.log=ovt"), "log-reverse": overrides("rounding.log=ovt")}
+REJECTED |= {"log-optimizer": (True, "every platform computes alike"), "log-reverse": (True, "no result within")}
 
 
 class Forged(Case):
     def cheat(self, kind, at=AT, **more):
-        return self.isobit("-q", "cheat", DIGITS, *LOGGED, "--kind", kind, "--at", str(at), "--out", kind, **more)
+        return self.isobit("-q", "cheat", DIGITS, *LOGGED, *MORE.get(kind, ()), "--kind", kind, "--at", str(at), "--out", kind,
+                           **more)
 
     def audit(self, run, code):
         return self.isobit_json("audit", run, "--platform", "ordered@portable/1t", code=code)
 
     def test_every_kind_is_tried_here(self):
         kinds = re.findall(r"(?m)^ +(log-\w+): ", self.isobit("cheat", "--help").out)
-        self.assertEqual(sorted(kinds), sorted([*REJECTED, *ACCEPTED, "log-remove"]))
+        self.assertEqual(sorted(kinds), sorted([*REJECTED, *ACCEPTED, "log-remove", "log-unchecked"]))
 
     def test_rejected(self):
         for kind, (names_operator, words) in REJECTED.items():
@@ -61,9 +66,24 @@ class Forged(Case):
         self.cheat("log-remove")
         audited = self.isobit("--json", "audit", "log-remove", code=(0, 1)).json()
         if audited["verdict"] == "rejected":
-            self.assertEqual((audited["first_difference"]["part"], audited["first_difference"]["step"]), ("log", AT))
+            self.assertIn("names nobody's value as illegal", audited["reason"])
         else:
             self.assertEqual([f["kind"] for f in audited["findings"]], ["missing"])
+
+    def test_a_platform_beyond_the_bound(self):
+        strict = MORE["log-unchecked"]
+        self.fails("-q", "train", DIGITS, *LOGGED, *strict, "--out", "r", code=4, says=["beyond the job's error bound"])
+        self.cheat("log-unchecked")
+        audited = self.audit("log-unchecked", code=4)
+        self.assertEqual(audited["verdict"], "inconclusive")
+        self.assertIn("beyond the job's error bound", audited["reason"])
+
+    def test_as_published(self):
+        published = overrides("rounding.log=ovt", "rounding.distance=false")
+        self.isobit("-q", "cheat", DIGITS, *LOGGED, *published, "--kind", "log-reverse", "--at", "3", "--out", "r")
+        self.assertIn("no guarantee", self.audit("r", code=0)["reason"])
+        self.isobit("-q", "cheat", DIGITS, *LOGGED, *published, "--kind", "log-optimizer", "--at", "3", "--out", "s")
+        self.assertIn("every platform computes alike", self.audit("s", code=1)["reason"])
 
     def test_an_honest_log_has_no_findings(self):
         self.isobit("train", DIGITS, *LOGGED, "--out", "r")
@@ -73,7 +93,7 @@ class Forged(Case):
     def test_nothing_to_do(self):
         self.fails("-q", "cheat", DIGITS, "--kind", "log-add", "--out", "x", code=2, says=["job.arithmetic=logged-1"])
         self.fails("-q", "cheat", DIGITS, *LOGGED, "--kind", "log-swap", "--at", "1", "--out", "x", code=2, says=["step 1"])
-        self.fails("-q", "cheat", DIGITS, *LOGGED, "--set", "rounding.divergence=1e-3", "--kind", "log-nudge", "--at", "2",
+        self.fails("-q", "cheat", DIGITS, *LOGGED, "--set", "rounding.bits=22", "--kind", "log-nudge", "--at", "2",
                    "--out", "y", code=2, says=["step 2", "rounding.divergence"])
 
 
@@ -83,7 +103,7 @@ class Damaged(Case):
     def setUp(self):
         super().setUp()
         # As few bytes as a log has.
-        small = overrides("job.steps=2", "schedule.warmup=0", "rounding.divergence=4", "data.batch=4")
+        small = overrides("job.steps=2", "schedule.warmup=0", "rounding.divergence=16", "data.batch=4")
         self.isobit("train", DIGITS, *LOGGED, *small, "--out", "r")
         self.name = self.path("r", "log", "segments")
         with open(self.name, "rb") as f:

@@ -107,8 +107,12 @@ def rounding_fields(arithmetic, rounding):
     log = rounding.get("log", "sparse")
     out["rounding.log"] = text_field(log)
     if log == "ovt":
-        return out | {"rounding.threshold": f64(rounding.get("threshold", 0.25)),
-                      "rounding.thresholds": numbers(rounding.get("thresholds", {}))}
+        distance = rounding.get("distance", True)
+        out |= {"rounding.threshold": f64(rounding.get("threshold", 0.25)),
+                "rounding.thresholds": numbers(rounding.get("thresholds", {})),
+                "rounding.distance": boolean(distance)}
+        if not distance:
+            return out
     bound = rounding.get("bound", "calibrated")
     out["rounding.bound"] = text_field(bound)
     if bound == "calibrated":

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "isobit/kernels/rounding/round_to_bits.h"
+#include "isobit/numerics/bits.h"
 #include "isobit/numerics/philox.h"
 
 namespace isobit::runtime {
@@ -40,26 +40,19 @@ std::vector<uint64_t> positions(const numerics::Stream& stream, uint32_t node, u
 
 }  // namespace
 
-double sound_divergence(int64_t k) {
-  RoundingRules rules;
-  rules.sound = true;
-  return rules.divergence_of("", k);
-}
-
 std::vector<CalibrationSample> CalibrationStage::draw(const KernelCall& call, const std::vector<ProductBlock>& blocks,
                                                       uint32_t node) {
   const numerics::Stream stream{seed_, numerics::Purpose::kAuditSample, static_cast<uint32_t>(pass_)};
   const std::vector<uint64_t> drawn =
       positions(stream, node, samples_, static_cast<uint64_t>(call.outputs[0].elements()));
-  std::vector<CalibrationSample> samples(drawn.size());
-  call.ctx.pool->parallel_for(static_cast<int64_t>(drawn.size()), 16, [&](int64_t begin, int64_t end) {
-    for (int64_t s = begin; s < end; ++s) {
-      const NearTie at = locate(blocks, drawn[static_cast<size_t>(s)]);
-      const ProductBlock& b = blocks[at.block];
-      samples[static_cast<size_t>(s)] = {at.position, at.value, magnitude_of(b, at.i, at.j),
-                                         evaluate_exactly(b, at.i, at.j)};
-    }
-  });
+  std::vector<NearTie> places;
+  places.reserve(drawn.size());
+  for (uint64_t position : drawn) places.push_back(locate(blocks, position));
+  std::vector<CalibrationSample> samples;
+  samples.reserve(drawn.size());
+  for (const ExactOutput& o : evaluate_outputs(call.ctx, blocks, places, bits_)) {
+    samples.push_back({o.at.position, o.at.value, o.at.magnitude, o.z});
+  }
   // Nothing can be set against a magnitude that is zero or has overflowed.
   std::erase_if(samples, [](const CalibrationSample& s) {
     return !std::isfinite(s.magnitude) || (s.magnitude == 0 && s.value == 0);
@@ -83,13 +76,7 @@ Status CalibrationStage::apply(size_t index, KernelCall& call) {
   record.ties.reserve(ties.size());
   for (const NearTie& t : ties) record.ties.push_back({t.position, t.value});
   double* out = call.out().data<double>();
-  call.ctx.pool->parallel_for(static_cast<int64_t>(ties.size()), 16, [&](int64_t begin, int64_t end) {
-    for (int64_t q = begin; q < end; ++q) {
-      const NearTie& t = ties[static_cast<size_t>(q)];
-      const ExactValue z = evaluate_exactly(blocks[t.block], t.i, t.j);
-      out[t.position] = kernels::rounding::round_to_bits(z.high, bits_) + 0.0;
-    }
-  });
+  for (const ExactOutput& o : evaluate_outputs(call.ctx, blocks, ties, bits_)) out[o.at.position] = o.rounded;
   records_.push_back(std::move(record));
   return {};
 }

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "isobit/runtime/stages/near_ties.h"
+#include "isobit/runtime/stages/exact_value.h"
 #include "isobit/runtime/stages/rounding_stage.h"
 
 namespace isobit::runtime {
@@ -40,9 +40,6 @@ struct CalibrationRecord {
   std::vector<CalibrationSample> samples;  // positions strictly ascending; none of a zero or infinite magnitude
   std::vector<CalibrationTie> ties;        // positions strictly ascending
 };
-
-// 2 gamma_(k+2) in units of 2^-53 times the magnitude: how far classical sums of k products and a bias can lie apart.
-double sound_divergence(int64_t k);
 
 class CalibrationStage final : public RoundingStage {
  public:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <mutex>
 #include <numeric>
 #include <string_view>
@@ -53,6 +54,13 @@ Extents::Extent Extents::of(const kernels::KernelContext& ctx, graph::ValueId id
 
 void Extents::set(graph::ValueId id, const Extent& extent) {
   if (Extent* known = find(id)) *known = extent;
+}
+
+void Extents::include(graph::ValueId id, double x) {
+  Extent* known = find(id);
+  if (known == nullptr || known->peak == kUnknown) return;
+  known->peak = std::max(known->peak, std::fabs(x));
+  known->squares += x * x;
 }
 
 void Extents::set_of_moved(const KernelCall& call) {

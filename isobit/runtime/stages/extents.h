@@ -17,6 +17,8 @@ class Extents {
   // At least that of the tensor, the value `id`.
   Extent of(const kernels::KernelContext& ctx, graph::ValueId id, const Tensor& tensor);
   void set(graph::ValueId id, const Extent& extent);
+  // After an element of the value has become x.
+  void include(graph::ValueId id, double x);
   // Of the outputs of a call that hold nothing but elements of its inputs, and zeros.
   void set_of_moved(const KernelCall& call);
 

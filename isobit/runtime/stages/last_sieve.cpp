@@ -14,12 +14,6 @@ namespace {
 using kernels::rounding::round_to_bits;
 using kernels::rounding::Steps;
 
-int quantum_of(double x) {
-  const uint64_t bits = numerics::bits_of(x), exponent = bits >> 52 & 0x7ff;
-  if (exponent == 0 || exponent == 0x7ff) return -1074;
-  return static_cast<int>(exponent) - 1075 + std::countr_zero((bits & 0xfffffffffffffull) | (uint64_t{1} << 52));
-}
-
 // The exponent of the largest power of two that divides all of them; INT_MAX if all are zero.
 int quantum_of_all(std::span<const double> values) {
   int quantum = INT_MAX;
@@ -27,12 +21,6 @@ int quantum_of_all(std::span<const double> values) {
     if (x != 0) quantum = std::min(quantum, quantum_of(x));
   }
   return quantum;
-}
-
-// Terms that are multiples of 2^quantum and whose magnitudes add up to no more than 2^53 times that: no addition, in
-// whatever order, can round.
-bool adds_exactly(double magnitude, int quantum) {
-  return magnitude * (1 + kSlack) <= std::ldexp(1.0, std::min(quantum, 970) + 53);
 }
 
 // A block's lines that touch a zero, a bit for each element: whether it is not zero.
@@ -223,6 +211,16 @@ class LastSieve {
 };
 
 }  // namespace
+
+int quantum_of(double x) {
+  const uint64_t bits = numerics::bits_of(x), exponent = bits >> 52 & 0x7ff;
+  if (exponent == 0 || exponent == 0x7ff) return -1074;
+  return static_cast<int>(exponent) - 1075 + std::countr_zero((bits & 0xfffffffffffffull) | (uint64_t{1} << 52));
+}
+
+bool adds_exactly(double magnitude, int quantum) {
+  return magnitude * (1 + kSlack) <= std::ldexp(1.0, std::min(quantum, 970) + 53);
+}
 
 void last_sieve(const kernels::KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound, double width,
                 int bits, std::vector<NearTie>& ties) {

@@ -3,11 +3,7 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
-
-#include "isobit/base/status.h"
-#include "isobit/runtime/stages/near_ties.h"
 
 namespace isobit::runtime {
 
@@ -16,16 +12,22 @@ struct LogCounts {
   uint64_t entries = 0;      // of the log
   uint64_t needed = 0;       // outputs that this platform cannot decide without an entry (sparse)
   uint64_t corrections = 0;  // entries that differ from what this platform would have rounded to
+  uint64_t moved = 0;        // entries whose value is not what the exact value rounds to: the same for every auditor
+  uint64_t evaluated = 0;    // outputs whose terms cancel: evaluated exactly, nothing written down
+  uint64_t checked = 0;      // outputs of the rotating sample that were set against their exact values
   // Findings, that is, what an honest trainer's log does not have:
   uint64_t missing = 0;      // needed, without an entry, and settled exactly
-  uint64_t superfluous = 0;  // entries far from any boundary, or of values that are exact everywhere
-  uint64_t beyond = 0;       // entries outside the calibrated bound that exact evaluation found legal
+  uint64_t superfluous = 0;  // entries far from any boundary, or of values that no log decides
+  uint64_t beyond = 0;       // entries outside the calibrated bound and inside the sound one
 
   LogCounts& operator+=(const LogCounts& o) {
     elements += o.elements;
     entries += o.entries;
     needed += o.needed;
     corrections += o.corrections;
+    moved += o.moved;
+    evaluated += o.evaluated;
+    checked += o.checked;
     missing += o.missing;
     superfluous += o.superfluous;
     beyond += o.beyond;
@@ -34,10 +36,11 @@ struct LogCounts {
   uint64_t findings() const { return missing + superfluous + beyond; }
 };
 
-// How many corrections honest platforms come to at most, but for a chance below 1e-9. An entry is written within 2 d of
-// a boundary and corrected where the boundary lies between two results, at most d apart: a quarter of the entries at
-// most, if boundaries lie evenly.
-double most_expected_corrections(const LogCounts& counts);
+// How many entries of an honest sparse log say another value than the exact one rounds to, at most, but for a chance
+// below 1e-9. An entry is written within 2 d of a boundary, and it says another value where the boundary lies between
+// the trainer's result and the exact value, at most d / 2 apart: an eighth of the entries at most, if boundaries lie
+// evenly. A forger, who may choose either side, comes to twice that.
+double most_expected_moves(const LogCounts& counts);
 
 using CountsByOperator = std::map<std::string, LogCounts>;
 
@@ -46,15 +49,5 @@ inline LogCounts total(const CountsByOperator& counts) {
   for (const auto& [op, c] : counts) sum += c;
   return sum;
 }
-
-// Why a log cannot be followed: what a verdict says.
-struct LogFault {
-  std::string op;  // name of the node
-  std::string what;
-};
-
-// Checks one output of an inner product, drawn by `draw`, against its exact value: a platform whose error is beyond its
-// bound must not sign. Call it before the outputs are rounded. kUnavailable: it is beyond, with both figures.
-Status check_one_output(const KernelCall& call, const std::vector<ProductBlock>& blocks, double d, uint64_t draw);
 
 }  // namespace isobit::runtime

@@ -52,30 +52,9 @@ NearTie locate(const std::vector<ProductBlock>& blocks, uint64_t position) {
   return {position, static_cast<uint32_t>(index), i, j, block.out[block.at(i, j)]};
 }
 
-// Sum2 of T. Ogita, S. M. Rump and S. Oishi, Accurate sum and dot product, SIAM J. Sci. Comput. 26, 2005; products of
-// float32 values are exact.
-ExactValue evaluate_exactly(const ProductBlock& block, int64_t i, int64_t j) {
-  std::vector<double> a(static_cast<size_t>(block.k)), b(a.size());
-  block.left.read(i, a.data());
-  block.right.read(j, b.data());
-  double high = block.bias(i, j), low = 0;
-  for (size_t l = 0; l < a.size(); ++l) {
-    const double p = a[l] * b[l], sum = high + p, z = sum - high;
-    low += (high - (sum - z)) + (p - z);
-    high = sum;
-  }
-  const double sum = high + low;
-  return {sum, low - (sum - high)};
-}
-
 Candidates candidates(double x, double width, double magnitude, int bits) {
   const double w = width * magnitude;
   return {round_to_bits(x - w, bits) + 0.0, round_to_bits(x + w, bits) + 0.0};
-}
-
-// The low part is far below the width, whose surplus covers it.
-Candidates candidates(const ExactValue& z, double width, double magnitude, int bits) {
-  return candidates(z.high, width, magnitude, bits);
 }
 
 }  // namespace isobit::runtime

@@ -1,14 +1,17 @@
 // Finding, in the outputs of an inner product, the few values that lie so close to a rounding boundary that another
-// platform might round them the other way; and evaluating single ones exactly.
+// platform might round them the other way.
 //
 // The magnitude of an output is the sum of the magnitudes of its terms and bias, computed in a fixed order from
-// operands that all parties share. With d the largest distance of two platforms' results in units of u = 2^-53 times
-// the magnitude (RoundingRules::divergence_of), widths in those units, the surplus covering the rounding of interval
-// ends and of the magnitude (|x| is at most the magnitude, but for a part in 2^20):
-//   an auditor needs an entry where round(y - w) != round(y + w),  w = d + 1;
-//   a trainer writes one where round(x - w) != round(x + w),       w = 2 d + 4, which covers every such y;
-//   an entry is superfluous where round(y - w) == round(y + w),    w = 3 d + 8.
-// e = d / 2 + 1 bounds the distance of one platform's result from the exact value.
+// operands that all parties share. All widths are in units of u = 2^-53 times the magnitude. With d the job's
+// divergence, the largest distance of two platforms' results (RoundingRules::bounds_of), and z the exact value
+// (exact_value.h):
+//   a platform keeps to the bound where |x - z| <= d / 2 + 1;
+//   an auditor needs an entry where round(y - w) != round(y + w),  w = d + 3;
+//   a trainer writes one where round(x - w) != round(x + w),       w = 2 d + 8;
+//   an entry is superfluous where round(z - w) == round(z + w),    w = 2.5 d + 12.
+// Each covers the one before for any x, y that keep to the bound; the surplus is for the rounding of interval ends, one
+// unit each, and of the magnitude (|x| is at most the magnitude, but for a part in 2^20). So where an auditor needs no
+// entry its result rounds as z does, and so does that of a trainer that wrote none.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +23,10 @@
 namespace isobit::runtime {
 
 inline constexpr double kUnit = 0x1p-53;
-inline double auditor_width(double d) { return (d + 1) * kUnit; }
-inline double trainer_width(double d) { return (2 * d + 4) * kUnit; }
-inline double superfluous_width(double d) { return (3 * d + 8) * kUnit; }
 inline double exact_width(double d) { return (d / 2 + 1) * kUnit; }
+inline double auditor_width(double d) { return (d + 3) * kUnit; }
+inline double trainer_width(double d) { return (2 * d + 8) * kUnit; }
+inline double superfluous_width(double d) { return (2.5 * d + 12) * kUnit; }
 
 struct NearTie {
   uint64_t position = 0;  // in output 0 of the node
@@ -57,14 +60,6 @@ double magnitude_of(const ProductBlock& block, int64_t i, int64_t j, kernels::Is
 // The block and place of an output. REQUIRES position to be one of them.
 NearTie locate(const std::vector<ProductBlock>& blocks, uint64_t position);
 
-// The inner product and bias of an output as an unevaluated sum of two float64 values. The products are exact and their
-// sum is compensated once, so it is off by less than ((k + 2) 2^-53)^2 of its magnitude for k up to 2^26: 2^-96 where
-// k is 30, 2^-74 where it is 65,536. REQUIRES operands that are float32 values.
-struct ExactValue {
-  double high = 0, low = 0;
-};
-ExactValue evaluate_exactly(const ProductBlock& block, int64_t i, int64_t j);
-
 // The interval [low, high] of rounded values that x +- width * magnitude rounds to, +0 for zeros.
 struct Candidates {
   double low = 0, high = 0;
@@ -72,7 +67,5 @@ struct Candidates {
   bool has(double v) const { return v >= low && v <= high; }
 };
 Candidates candidates(double x, double width, double magnitude, int bits);
-// The same around an exact value.
-Candidates candidates(const ExactValue& z, double width, double magnitude, int bits);
 
 }  // namespace isobit::runtime

@@ -21,10 +21,14 @@ double value_of(const std::map<std::string, double>& by_operator, const std::str
 
 }  // namespace
 
-double RoundingRules::divergence_of(const std::string& op, int64_t k) const {
-  if (!sound) return value_of(divergences, op, divergence);
+double sound_divergence(int64_t k) {
   const double n = static_cast<double>(k + 2);
-  return 2 * n / (1 - n * 0x1p-53);
+  return 2 * n / (1 - n * kUnit);
+}
+
+ErrorBounds RoundingRules::bounds_of(const std::string& op, int64_t k) const {
+  const double bound = sound_divergence(k);
+  return {sound ? bound : std::min(value_of(divergences, op, divergence), bound), bound};
 }
 
 double RoundingRules::threshold_of(const std::string& op) const { return value_of(thresholds, op, threshold); }
@@ -79,6 +83,11 @@ std::vector<NearTie> RoundingStage::round_decided_outputs(KernelCall& call, std:
   Decided decided = round_decided(call.ctx, blocks, bound, width, bits_);
   extents_.set(call.node.outputs[0], decided.extent);
   return std::move(decided.rest);
+}
+
+void RoundingStage::set_output(KernelCall& call, uint64_t position, double value) {
+  call.out().data<double>()[position] = value;
+  extents_.include(call.node.outputs[0], value);
 }
 
 Status RoundingStage::apply(size_t, KernelCall& call) {

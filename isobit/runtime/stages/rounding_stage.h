@@ -17,25 +17,32 @@
 #include "isobit/runtime/executor.h"
 #include "isobit/runtime/kernel_call.h"
 #include "isobit/runtime/stages/extents.h"
+#include "isobit/runtime/stages/legality.h"
 #include "isobit/runtime/stages/near_ties.h"
 #include "isobit/runtime/stages/step_log.h"
 
 namespace isobit::runtime {
 
+// 2 gamma_(k+2) in units of 2^-53 times the magnitude: how far classical sums of k products and a bias can lie apart.
+double sound_divergence(int64_t k);
+
+// The largest divergence that a job may name: the sound one of sums of kMostTerms (2^26) products, but for 5 units.
+inline constexpr double kMostDivergence = 0x1p27;
+
 // Everything that the job says about rounding.
 struct RoundingRules {
   int bits = 32;
-  bool ovt = false;    // log = "ovt", else "sparse"
-  bool sound = false;  // bound = "sound", else "calibrated"
-  double divergence = 32;
+  bool ovt = false;                           // log = "ovt", else "sparse"
+  bool sound = false;                         // bound = "sound", else "calibrated"
+  double divergence = 32;                     // in units of 2^-53 times the magnitude of the output (near_ties.h)
   std::map<std::string, double> divergences;  // by operator, without the prefix "isobit."
   double threshold = 0.25;
   std::map<std::string, double> thresholds;
+  bool distance = true;  // ovt: decisions of inner products obey the bounds above, as entries of sparse do
 
-  // d: how far the float64 results of two platforms may lie apart, in units of 2^-53 times the magnitude of the output
-  // (near_ties.h). Sound: twice gamma_(k+2), which bounds any classical sum of k products and a bias. Calibrated: what
-  // the job says.
-  double divergence_of(const std::string& op, int64_t k) const;
+  // Of sums of k products. Sound: the divergence is the sound one. Calibrated: what the job says, but never more than
+  // the sound one.
+  ErrorBounds bounds_of(const std::string& op, int64_t k) const;
   // The share of the spacing of rounded values beyond which ovt writes a decision down.
   double threshold_of(const std::string& op) const;
 };
@@ -57,6 +64,8 @@ class RoundingStage : public Stage {
   void round_output(KernelCall& call, int output);
   // round_decided of near_ties.h for an inner product, with what is known of its operands.
   std::vector<NearTie> round_decided_outputs(KernelCall& call, std::vector<ProductBlock>& blocks, double width);
+  // Sets an output of an inner product, after the above, to a value that need not lie within that width.
+  void set_output(KernelCall& call, uint64_t position, double value);
 
   int bits_;
 

@@ -12,6 +12,13 @@ namespace isobit::runtime {
 
 inline constexpr double kSlack = 0x1p-20;  // more than all roundings of a magnitude or of a norm
 
+// The exponent of the largest power of two that divides x. REQUIRES x != 0; what is not finite counts as the least.
+int quantum_of(double x);
+
+// Terms that are multiples of 2^quantum and whose magnitudes add up to no more than 2^53 times that: no addition, in
+// whatever order, can round.
+bool adds_exactly(double magnitude, int quantum);
+
 // Rounds what the first two decide, in place; the rest is in no order.
 Decided first_sieves(const kernels::KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound,
                      double width, int bits);

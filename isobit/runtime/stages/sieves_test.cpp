@@ -50,7 +50,7 @@ int lowest_bit(double x) {
 }
 
 // Whether every order of additions gives the same, without any rounding.
-bool adds_exactly(const ProductBlock& b, int64_t i, int64_t j, double magnitude) {
+bool no_order_rounds(const ProductBlock& b, int64_t i, int64_t j, double magnitude) {
   std::vector<double> left(static_cast<size_t>(b.k)), right(left.size());
   b.left.read(i, left.data());
   b.right.read(j, right.data());
@@ -73,7 +73,7 @@ std::vector<uint64_t> undecided_alone(const std::vector<ProductBlock>& blocks, d
         if (candidates(x, width, magnitude, bits).one()) continue;
         const double off = std::fabs(x - round_to_bits(x, bits));
         const bool tie = off == kernels::rounding::spacing(x, bits) / 2;
-        if ((x == 0 || tie) && adds_exactly(b, i, j, magnitude)) continue;
+        if ((x == 0 || tie) && no_order_rounds(b, i, j, magnitude)) continue;
         positions.push_back(static_cast<uint64_t>(b.offset + b.at(i, j)));
       }
     }

@@ -5,33 +5,33 @@
 
 #include "isobit/base/text.h"
 #include "isobit/kernels/rounding/places.h"
+#include "isobit/runtime/stages/inner_product.h"
 
 namespace isobit::runtime {
 
-using kernels::rounding::neighbour;
 using kernels::rounding::parity;
 using kernels::rounding::place_of;
 using kernels::rounding::round_to_bits;
 
 namespace {
 
+// Entries that are evaluated together: what a log of superfluous ones costs at most, besides the ones that are allowed.
+constexpr size_t kTogether = 256;
+
 bool neighbours(const Candidates& c, int bits) { return place_of(c.high, bits) - place_of(c.low, bits) == 1; }
 
-// What an entry says, seen from a result y: of the values with that parity the one nearest to y.
-double said_value(const SparseEntry& entry, double y, int bits) {
-  if (entry.kind == SparseEntry::Kind::kValue) return static_cast<double>(entry.value) + 0.0;
-  const double r = round_to_bits(y, bits) + 0.0;
-  const int wanted = entry.kind == SparseEntry::Kind::kOdd ? 1 : 0;
-  if (parity(r, bits) == wanted || !std::isfinite(y)) return r;
-  return neighbour(r, y >= r, bits);
+// What a trainer writes down for an output that it rounds to r.
+SparseEntry entry_of(const NearTie& t, double r, const ErrorBounds& bounds, int bits) {
+  if (!neighbours(candidates(t.value, trainer_width(bounds.divergence), t.magnitude, bits), bits)) {
+    return {t.position, SparseEntry::Kind::kValue, static_cast<float>(r)};
+  }
+  return {t.position, parity(r, bits) == 1 ? SparseEntry::Kind::kOdd : SparseEntry::Kind::kEven, 0};
 }
 
 }  // namespace
 
 void SparseRecorder::begin_step(uint64_t step) {
   step_ = step;
-  products_before_ = products_;
-  products_ = 0;
   log_.nodes.clear();
 }
 
@@ -39,56 +39,40 @@ Status SparseRecorder::apply(size_t index, KernelCall& call) {
   if (!is_inner_product(call.node.op)) return RoundingStage::apply(index, call);
   std::vector<ProductBlock> blocks = product_blocks(call);
   if (blocks.empty()) return {};
-  const double d = rules_.divergence_of(call.node.op, blocks[0].k);
-  // One operator a step is checked, each in its turn.
-  if (products_++ == (products_before_ == 0 ? 0 : step_ % products_before_)) {
-    ISOBIT_RETURN_IF_ERROR(check_one_output(call, blocks, d, (step_ + 1) * 0x9e3779b97f4a7c15ull));
-  }
-  const std::vector<NearTie> ties = round_decided_outputs(call, blocks, trainer_width(d));
+  const ErrorBounds bounds = rules_.bounds_of(call.node.op, blocks[0].k);
   LogCounts& counts = counts_[call.node.op];
+  const bool checks = self_check_ == SelfCheck::kYes;
+  if (checks) ISOBIT_RETURN_IF_ERROR(check_sample(call, blocks, bounds, step_, bits_, counts));
+  const std::vector<NearTie> ties = round_decided_outputs(call, blocks, trainer_width(bounds.divergence));
   counts.elements += static_cast<uint64_t>(call.out().elements());
-  counts.entries += ties.size();
-  if (ties.empty()) return {};
+  const std::vector<ExactOutput> outputs = evaluate_outputs(call.ctx, blocks, ties, bits_);
+  if (checks) ISOBIT_RETURN_IF_ERROR(check_own(call, bounds, outputs));
   SparseNode node{static_cast<uint32_t>(index), {}};
-  for (const NearTie& t : ties) {
-    const Candidates c = candidates(t.value, trainer_width(d), t.magnitude, bits_);
-    const double r = round_to_bits(t.value, bits_) + 0.0;
-    const bool one_bit = neighbours(c, bits_);
-    const auto kind = !one_bit                ? SparseEntry::Kind::kValue
-                      : parity(r, bits_) == 1 ? SparseEntry::Kind::kOdd
-                                              : SparseEntry::Kind::kEven;
-    node.entries.push_back({t.position, kind, one_bit ? 0.0f : static_cast<float>(r)});
-    call.out().data<double>()[t.position] = r;
+  for (const ExactOutput& o : outputs) {
+    double& out = call.out().data<double>()[o.at.position];
+    if (cancels(o, bounds, bits_)) {
+      ++counts.evaluated;
+      out = o.rounded;
+    } else {
+      out = round_to_bits(o.at.value, bits_) + 0.0;
+      node.entries.push_back(entry_of(o.at, out, bounds, bits_));
+    }
   }
-  log_.nodes.push_back(std::move(node));
+  counts.entries += node.entries.size();
+  if (!node.entries.empty()) log_.nodes.push_back(std::move(node));
   return {};
 }
 
-// An output that has an entry, needs one, or both.
-struct SparseFollower::Place {
-  const ProductBlock& block;
-  NearTie tie;
-  double d;
-  const SparseEntry* entry;
-  bool needed;
-};
-
-void SparseFollower::begin_step(SparseLog log) {
+void SparseFollower::begin_step(uint64_t step, SparseLog log, bool agreed) {
+  FollowerStage::begin_step(step, agreed);
   log_ = std::move(log);
   next_ = 0;
-  fault_.reset();
 }
 
 Status SparseFollower::end_step() {
   if (next_ == log_.nodes.size()) return {};
-  fault_ = LogFault{text_of("node ", log_.nodes[next_].node),
-                    text_of("the log has entries for node ", log_.nodes[next_].node, ", which takes none")};
-  return rejected(fault_->what);
-}
-
-Status SparseFollower::reject(const KernelCall& call, uint64_t position, const std::string& what) {
-  fault_ = LogFault{call.node.name, text_of(call.node.name, " (", call.node.op, "), element ", position, ": ", what)};
-  return rejected(fault_->what);
+  const std::string node = text_of("node ", log_.nodes[next_].node);
+  return reject_damaged(node, text_of("the log has entries for ", node, ", which takes none"));
 }
 
 Status SparseFollower::apply(size_t index, KernelCall& call) {
@@ -98,84 +82,64 @@ Status SparseFollower::apply(size_t index, KernelCall& call) {
   const std::vector<SparseEntry>& entries = logged ? log_.nodes[next_++].entries : kNone;
   std::vector<ProductBlock> blocks = product_blocks(call);
   if (!entries.empty() && entries.back().position >= static_cast<uint64_t>(call.out().elements())) {
-    return reject(call, entries.back().position, text_of("is beyond its ", call.out().elements(), " elements"));
+    return reject_damaged(call.node.name,
+                          text_of(call.node.name, " (", call.node.op, "), element ", entries.back().position,
+                                  ": is beyond its ", call.out().elements(), " elements"));
   }
-  return follow(call, blocks, entries);
+  return blocks.empty() ? Status{} : follow(call, blocks, entries);
 }
 
 Status SparseFollower::follow(KernelCall& call, std::vector<ProductBlock>& blocks,
                               const std::vector<SparseEntry>& entries) {
-  if (blocks.empty()) return {};
-  const double d = rules_.divergence_of(call.node.op, blocks[0].k);
-  std::vector<NearTie> logged(entries.size());  // before they are rounded
-  call.ctx.pool->parallel_for(static_cast<int64_t>(entries.size()), 8, [&](int64_t begin, int64_t end) {
-    for (int64_t q = begin; q < end; ++q) {
-      NearTie& t = logged[static_cast<size_t>(q)];
-      t = locate(blocks, entries[static_cast<size_t>(q)].position);
-      t.magnitude = magnitude_of(blocks[t.block], t.i, t.j, call.ctx.isa);
-    }
-  });
-  const std::vector<NearTie> needed = round_decided_outputs(call, blocks, auditor_width(d));
   LogCounts& counts = counts_[call.node.op];
+  ISOBIT_TRY(const ErrorBounds bounds, begin_product(call, blocks, counts));
+  ISOBIT_TRY(const std::vector<double> values, judge(call, blocks, bounds, entries, counts));
+  std::vector<NearTie> needed = round_decided_outputs(call, blocks, auditor_width(bounds.divergence));
   counts.elements += static_cast<uint64_t>(call.out().elements());
   counts.entries += entries.size();
   counts.needed += needed.size();
-  size_t n = 0;
-  for (size_t e = 0; e <= entries.size(); ++e) {
-    const uint64_t position = e < entries.size() ? entries[e].position : UINT64_MAX;
-    for (; n < needed.size() && needed[n].position < position; ++n) {
-      ISOBIT_RETURN_IF_ERROR(decide_missing(call, {blocks[needed[n].block], needed[n], d, nullptr, true}, counts));
-    }
-    if (e == entries.size()) break;
-    const bool also_needed = n < needed.size() && needed[n].position == position;
-    n += also_needed ? 1 : 0;
-    ISOBIT_RETURN_IF_ERROR(take(call, {blocks[logged[e].block], logged[e], d, &entries[e], also_needed}, counts));
+  for (size_t e = 0; e < entries.size(); ++e) set_output(call, entries[e].position, values[e]);
+  // What is needed and has no entry is decided by the exact value.
+  std::erase_if(needed, [&](const NearTie& t) {
+    const auto at = std::lower_bound(entries.begin(), entries.end(), t.position,
+                                     [](const SparseEntry& e, uint64_t position) { return e.position < position; });
+    return at != entries.end() && at->position == t.position;
+  });
+  ISOBIT_TRY(const std::vector<ExactOutput> outputs, evaluate(call, blocks, bounds, needed));
+  for (const ExactOutput& o : outputs) {
+    const Ruling ruling = rule_on_entry(blocks[o.at.block], o, nullptr, bounds, bits_);
+    ISOBIT_RETURN_IF_ERROR(admit(call, o, ruling, counts));
+    set_output(call, o.at.position, ruling.value);
   }
   return {};
 }
 
-Status SparseFollower::take(KernelCall& call, const Place& p, LogCounts& counts) {
-  const double y = p.tie.value, own = round_to_bits(y, bits_) + 0.0;
-  const double said = said_value(*p.entry, y, bits_);
-  double& out = call.out().data<double>()[p.tie.position];
-  if (!(round_to_bits(said, bits_) == said)) {
-    return reject(call, p.tie.position, text_of("the log says ", said, ", which is no value of ", bits_, " bits"));
-  }
-  // Decided although a boundary is near: a zero or a tie that every platform computes exactly, whatever the bound.
-  const bool exact = !p.needed && !candidates(y, auditor_width(p.d), p.tie.magnitude, bits_).one();
-  if (exact || candidates(y, superfluous_width(p.d), p.tie.magnitude, bits_).one()) {
-    ++counts.superfluous;
-    if (said != own) {
-      return reject(call, p.tie.position,
-                    exact ? "the log moves a value that every platform computes exactly"
-                          : "the log moves a value that is far from any rounding boundary");
+Expected<std::vector<double>> SparseFollower::judge(KernelCall& call, const std::vector<ProductBlock>& blocks,
+                                                    const ErrorBounds& bounds, const std::vector<SparseEntry>& entries,
+                                                    LogCounts& counts) {
+  std::vector<double> values;
+  values.reserve(entries.size());
+  for (size_t begin = 0; begin < entries.size(); begin += kTogether) {
+    std::vector<NearTie> places;
+    for (size_t e = begin; e < std::min(entries.size(), begin + kTogether); ++e) {
+      places.push_back(locate(blocks, entries[e].position));
     }
-    out = own;
-    return {};
-  }
-  if (!candidates(y, auditor_width(p.d), p.tie.magnitude, bits_).has(said)) {
-    const ExactValue z = evaluate_exactly(p.block, p.tie.i, p.tie.j);
-    if (!candidates(z, exact_width(p.d), p.tie.magnitude, bits_).has(said)) {
-      return reject(call, p.tie.position,
-                    text_of("the log says ", said, ", which no result within the error bound rounds to (exact value ",
-                            z.high, ")"));
+    ISOBIT_TRY(const std::vector<ExactOutput> outputs, evaluate(call, blocks, bounds, places));
+    for (const ExactOutput& o : outputs) {
+      const SparseEntry& entry = entries[values.size()];
+      if (entry.kind == SparseEntry::Kind::kValue && !(round_to_bits(entry.value, bits_) == entry.value)) {
+        return tl::unexpected<Error>(
+            reject_damaged(call.node.name,
+                           text_of(call.node.name, " (", call.node.op, "), element ", entry.position, ": the log says ",
+                                   entry.value, ", which is no value of ", bits_, " bits"))
+                .error());
+      }
+      const Ruling ruling = rule_on_entry(blocks[o.at.block], o, &entry, bounds, bits_);
+      ISOBIT_RETURN_IF_ERROR(admit(call, o, ruling, counts));
+      values.push_back(ruling.value);
     }
-    ++counts.beyond;
   }
-  counts.corrections += said != own ? 1 : 0;
-  out = said;
-  return {};
-}
-
-// Without an entry the trainer found the value decided: exact evaluation finds the same, or there is no telling.
-Status SparseFollower::decide_missing(KernelCall& call, const Place& p, LogCounts& counts) {
-  const ExactValue z = evaluate_exactly(p.block, p.tie.i, p.tie.j);
-  const Candidates c = candidates(z, exact_width(p.d), p.tie.magnitude, bits_);
-  if (!c.one())
-    return reject(call, p.tie.position, "is too close to a rounding boundary and the log has no entry for it");
-  ++counts.missing;
-  call.out().data<double>()[p.tie.position] = c.low;
-  return {};
+  return values;
 }
 
 }  // namespace isobit::runtime

@@ -1,0 +1,51 @@
+// Single outputs of an inner product evaluated exactly: what a published value is judged by, and what an output is
+// where no log decides it.
+//
+// The exact value z of an output is the sum of its products and its bias without any rounding, from operands that all
+// parties share. Everything here is a pure function of the operands: the same to the bit on every machine. REQUIRES
+// operands and biases that are float32 values, and k <= kMostTerms.
+#pragma once
+
+#include <vector>
+
+#include "isobit/runtime/stages/near_ties.h"
+
+namespace isobit::runtime {
+
+// The longest sum that is evaluated; the surplus of all widths (near_ties.h) covers what z is off by up to here.
+inline constexpr int64_t kMostTerms = int64_t{1} << 26;
+
+// z as an unevaluated sum of two float64 values, high the float64 nearest to the whole. The products are exact and
+// their sum is compensated once, so it is off by less than ((k + 16) 2^-53)^2 of the magnitude: 2^-95 where k is 30,
+// 2^-73 where it is 65,536. Where a term is infinite or NaN, high is what every order of additions gives, and low is 0.
+struct ExactValue {
+  double high = 0, low = 0;
+};
+ExactValue evaluate_exactly(const ProductBlock& block, int64_t i, int64_t j);
+
+// An output of this platform beside what it should be.
+struct ExactOutput {
+  NearTie at;  // with its value, not rounded, and its magnitude
+  ExactValue z;
+  double rounded = 0;  // z rounded to the bits kept, once: +0 for every zero
+
+  // How far the platform's own value lies from z, in units of 2^-53 times the magnitude; 0 where they are alike, NaN
+  // included, and infinity where only one of them is finite.
+  double error() const;
+};
+
+// Evaluates the outputs at `places`, whose values must not have been rounded yet. Their magnitudes need not be set.
+std::vector<ExactOutput> evaluate_outputs(const kernels::KernelContext& ctx, const std::vector<ProductBlock>& blocks,
+                                          const std::vector<NearTie>& places, int bits);
+
+// Whether no addition of the output's terms can round, in whatever order: all of them are multiples of 2^q, and their
+// magnitudes add up to no more than 2^(q + 53). Then every platform's value is z itself. `magnitude`: of the output.
+bool adds_exactly(const ProductBlock& block, int64_t i, int64_t j, double magnitude);
+
+// high + low rounded to `bits` in one rounding; zeros keep their sign. REQUIRES high the float64 nearest to the sum.
+double round_sum(double high, double low, int bits);
+
+// Candidates around z: what z +- width * magnitude rounds to. The low part is far below the width's surplus.
+Candidates candidates(const ExactValue& z, double width, double magnitude, int bits);
+
+}  // namespace isobit::runtime
