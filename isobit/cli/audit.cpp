@@ -1,11 +1,12 @@
 #include <sys/random.h>
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "isobit/base/new_file.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/json_text.h"
+#include "isobit/cli/limits.h"
 #include "isobit/cli/log_report.h"
 #include "isobit/cli/own_files.h"
 #include "isobit/cli/verdict_report.h"
@@ -20,6 +21,7 @@ struct Options {
   std::string run, platform = "ordered", client_key, engagement, job, data, key_folder, seed, verdict, sign;
   std::vector<std::string> overrides;
   std::optional<uint64_t> from, sample;
+  LimitOptions limits;
 };
 
 // Whom the auditor trusts and what it wants: an engagement names both.
@@ -68,7 +70,7 @@ void report(const run::AuditSummary& s, const verify::Verdict& verdict, const By
     document["detection_probability"] = s.detection_probability;
     document["seed"] = to_hex(seed);
   }
-  console.document(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  console.document(json_text(document));
 
   console.line(text_of("verdict       ",
                        v.accepted() ? console.good("accepted") : console.bad(verify::name_of(v.outcome)),
@@ -115,6 +117,7 @@ Expected<int> run(const Options& o, Console& console) {
   run::AuditRequest request;
   request.run = o.run;
   ISOBIT_TRY(request.platform, platform::parse_platform(o.platform));
+  ISOBIT_TRY(request.limits, limits_of(o.limits));
   ISOBIT_RETURN_IF_ERROR(read_wanted(o, request));
   std::optional<commit::SecretKey> auditor;
   if (!o.sign.empty() && o.verdict.empty()) return usage_error("audit: --sign goes with --verdict FILE");
@@ -154,7 +157,9 @@ Expected<int> run(const Options& o, Console& console) {
     console.progress(text_of("checked ", done, "/", total, " steps   ",
                              human_seconds(static_cast<double>(total - done) / rate), " left"));
   };
+  Deadline deadline(o.limits, console);
   ISOBIT_TRY(const run::AuditSummary summary, run::audit_run(request));
+  deadline.finish();
   console.end_progress();
   verify::Verdict verdict = verdict_of(request, summary);
   if (auditor) verify::sign(verdict, *auditor);
@@ -185,6 +190,8 @@ void add_audit(Commands& commands) {
   c.option("--verdict", "FILE", o->verdict, "write the verdict as a document; 'isobit verify FILE' checks it");
   c.option("--sign", "KEY", o->sign, "sign that document with this secret key ('isobit keygen --role auditor')");
   c.option("--keys", "FOLDER", o->key_folder, kKeysHelp);
+  add_memory_option(c, o->limits);
+  add_time_option(c, o->limits);
   c.option("--from", "STEP", o->from, "begin at the checkpoint of this step instead of the initial state");
   c.option("--sample", "N", o->sample, "replay the last interval and N drawn at random instead of all");
   c.option("--seed", "HEX", o->seed, "seed of the draw, at least 16 bytes (default: the system's randomness)");

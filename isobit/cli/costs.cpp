@@ -6,10 +6,10 @@
 
 #include <csignal>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/json_text.h"
 
 namespace isobit::cli {
 
@@ -159,7 +159,7 @@ nlohmann::ordered_json json_of(const run::Costs& costs) {
 }
 
 void report(const run::Costs& costs, const Options& o, const run::CostsRequest& request, const Console& console) {
-  console.document(json_of(costs).dump(2));
+  console.document(json_text(json_of(costs)));
   auto clock = [](const platform::Platform& p) { return p.threads == 1 ? " (processor time)" : " (wall time)"; };
   if (!o.markdown) {
     console.line(text_of("trainer       ", request.trainer.text(), clock(request.trainer)));

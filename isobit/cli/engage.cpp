@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "isobit/base/new_file.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/engagement_report.h"
+#include "isobit/cli/json_text.h"
 #include "isobit/cli/moments.h"
 #include "isobit/cli/own_files.h"
 #include "isobit/run/engagement.h"
@@ -72,7 +72,7 @@ Expected<int> offer(const OfferOptions& o, Console& console) {
   ISOBIT_TRY(const run::JobOffer made, run::offer_job(request));
   ISOBIT_RETURN_IF_ERROR(create_file_durably(o.out, verify::encode(made.offer)));
   Json document = {{"offer", o.out}, {"terms", terms_json(made.offer.terms)}, {"job", identity_json(made.job)}};
-  console.document(document.dump(2));
+  console.document(json_text(document));
   print_terms(made.offer.terms, console);
   print_identity(made.job, console);
   console.line(text_of("offer         ", o.out, "   (for the trainer, with ", o.job, " and ",
@@ -164,7 +164,7 @@ Expected<int> show(const std::string& file, Console& console) {
                          {"accepted_by", s.accepted_by ? Json(commit::hex_of(*s.accepted_by)) : Json(nullptr)},
                          {"expired", !s.accepted_by && expired},
                          {"terms", terms_json(s.terms)}};
-  console.document(document.dump(2));
+  console.document(json_text(document));
   console.line(s.accepted_by ? "kind          engagement: an offer that a trainer has accepted"
                              : text_of("kind          offer: waits for a trainer", expired ? ", and has expired" : ""));
   print_terms(s.terms, console);

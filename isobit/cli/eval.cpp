@@ -1,9 +1,10 @@
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/evaluation_report.h"
+#include "isobit/cli/json_text.h"
+#include "isobit/cli/limits.h"
 #include "isobit/cli/trust.h"
 #include "isobit/formats/safetensors.h"
 #include "isobit/run/run_weights.h"
@@ -18,10 +19,11 @@ struct Options {
   Trust trust;
   std::vector<std::string> overrides;
   std::optional<uint64_t> step;
+  LimitOptions limits;
 };
 
 // A run's final state or checkpoint, or a job with a safetensors file.
-Expected<run::Weights> weights_of(const Options& o, ThreadPool& pool) {
+Expected<run::Weights> weights_of(const Options& o, const run::Limits& limits, ThreadPool& pool) {
   if (o.weights.empty()) {
     ISOBIT_TRY(const auto client, trusted_client(o.trust));
     return run::read_run_weights({o.source, client, o.overrides, std::nullopt, home_of(o.trust), std::nullopt}, o.step,
@@ -30,7 +32,8 @@ Expected<run::Weights> weights_of(const Options& o, ThreadPool& pool) {
   if (o.step) return usage_error("eval: --step names a checkpoint of a run; with --weights there is none");
   run::Weights weights;
   ISOBIT_TRY(weights.job, train::load_job(o.source, o.overrides));
-  ISOBIT_TRY(formats::Safetensors file, formats::read_safetensors(o.weights));
+  ISOBIT_TRY(formats::Safetensors file,
+             formats::read_safetensors(o.weights, std::min(limits.max_memory, formats::kSafetensorsMaxBytes)));
   weights.state = std::move(file.tensors);
   return weights;
 }
@@ -38,8 +41,12 @@ Expected<run::Weights> weights_of(const Options& o, ThreadPool& pool) {
 Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(const platform::Platform p, platform::parse_platform(o.platform));
   platform::Engine engine(p);
-  ISOBIT_TRY(const run::Weights weights, weights_of(o, engine.pool()));
-  ISOBIT_TRY(const auto dataset, data::open_dataset(weights.job.data));
+  ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
+  ISOBIT_TRY(const run::Weights weights, weights_of(o, limits, engine.pool()));
+  ISOBIT_TRY(const auto dataset,
+             data::open_dataset(weights.job.data, std::min(limits.max_memory, data::kMaxDatasetBytes)));
+  ISOBIT_TRY(const run::JobSize size, run::job_size(weights.job, data::shape_of(*dataset)));
+  ISOBIT_RETURN_IF_ERROR(run::check_memory(size.to_evaluate, limits, "evaluate"));
   if (dataset->test_count() == 0)
     return unreadable(text_of("dataset '", dataset->name(), "' has no test samples to score"));
   const double begin = monotonic_seconds();
@@ -58,7 +65,7 @@ Expected<int> run(const Options& o, Console& console) {
     document["client_pinned"] = weights.client_pinned;
     note_unpinned(weights.client_pinned, console);
   }
-  console.document(document.dump(2));
+  console.document(json_text(document));
   console.line(text_of("samples       ", scored->samples()));
   if (const train::Metric* loss = train::find_metric(metrics, "loss"))
     console.line(text_of("loss          ", static_cast<float>(train::value_of(*loss))));
@@ -79,6 +86,7 @@ void add_eval(Commands& commands) {
   c.option("--step", "STEP", o->step, "score the checkpoint of this step instead of the final state");
   add_trust_options(c, o->trust);
   c.option("-p,--platform", "P", o->platform, "where to run it (default: ordered)");
+  add_memory_option(c, o->limits);
   c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of the job");
   c.action([o](Console& console) { return run(*o, console); });
 }

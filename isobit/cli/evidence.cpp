@@ -1,10 +1,9 @@
 #include "isobit/cli/evidence.h"
 
-#include <nlohmann/json.hpp>
-
 #include "isobit/base/new_file.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/command.h"
+#include "isobit/cli/json_text.h"
 #include "isobit/run/compare_runs.h"
 
 namespace isobit::cli {
@@ -60,7 +59,7 @@ Expected<int> verify_two_runs(const std::string& a, const std::string& b, const 
                    {"client_pinned", client.has_value()}};
   if (!found.fork) {
     const bool agree = found.common_leaves == std::min(found.a_leaves, found.b_leaves);
-    console.document(document.dump(2));
+    console.document(json_text(document));
     console.line(text_of("evidence      none: ", agree ? "one copy continues the other, or they are the same"
                                                        : "the copies differ only in leaves that no head covers"));
     console.line(
@@ -70,7 +69,7 @@ Expected<int> verify_two_runs(const std::string& a, const std::string& b, const 
   if (!out.empty()) ISOBIT_RETURN_IF_ERROR(create_file_durably(out, verify::encode(*found.fork)));
   document["fork"] = fork_json(*found.fork);
   if (!out.empty()) document["file"] = out;
-  console.document(document.dump(2));
+  console.document(json_text(document));
   console.line(text_of("evidence      ", console.bad("two histories of one run were signed")));
   show(*found.fork, console);
   console.line(text_of("in common     ", found.common_leaves, " leaves of ", found.a_leaves, " and ", found.b_leaves));

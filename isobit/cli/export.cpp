@@ -32,7 +32,7 @@ Expected<int> run(const Options& o, Console& console) {
                                           {"bytes", bytes},
                                           {"step", weights.step},
                                           {"client_pinned", weights.client_pinned}}
-                       .dump(2));
+                       .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   note_unpinned(weights.client_pinned, console);
   console.line(text_of("wrote         ", o.out, ": ", tensors.size(), " tensors, ", human_bytes(bytes), ", after step ",
                        weights.step));

@@ -1,8 +1,8 @@
 // Shell completion and the manual page, made from the same descriptions as --help.
-#include <nlohmann/json.hpp>
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/json_text.h"
 
 namespace isobit::cli {
 
@@ -63,7 +63,7 @@ std::string manual_page(const std::vector<CommandInfo>& commands) {
 
 void print(const std::string& text, const Console& console) {
   console.text(text);
-  console.document(nlohmann::ordered_json{{"text", text}}.dump(2));
+  console.document(json_text(nlohmann::ordered_json{{"text", text}}));
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/evaluation_report.h"
+#include "isobit/cli/json_text.h"
+#include "isobit/cli/limits.h"
 #include "isobit/commit/tensor_root.h"
 #include "isobit/formats/safetensors.h"
 #include "isobit/platform/platform.h"
@@ -66,7 +67,7 @@ Expected<int> run(const std::string& folder, Console& console) {
   ISOBIT_TRY(const run::OpenedRun opened, run::open_run({folder, std::nullopt, {}}));
   const bundle::BundleReader& r = opened.reader;
   const Json j = describe(r, opened.job);
-  console.document(j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  console.document(json_text(j));
   auto show = [&](const char* label, const std::string& value) { console.line(text_of(label, value)); };
   auto text = [&](const char* key) { return j[key].get<std::string>(); };
   show("state         ", r.finished() ? "finished" : "unfinished (continue it: isobit train --resume)");
@@ -95,7 +96,9 @@ Expected<int> run(const std::string& folder, Console& console) {
 
 // A checkpoint or exported weights: what is in the file and, where the step is known, the root of that state.
 Expected<int> describe_state(const std::string& path, Console& console) {
-  ISOBIT_TRY(const formats::Safetensors file, formats::read_safetensors(path));
+  ISOBIT_TRY(const run::Limits limits, limits_of({}));
+  ISOBIT_TRY(const formats::Safetensors file,
+             formats::read_safetensors(path, std::min(limits.max_memory, formats::kSafetensorsMaxBytes)));
   Json tensors = Json::array();
   uint64_t bytes = 0;
   for (const NamedTensor& t : file.tensors) {
@@ -117,7 +120,7 @@ Expected<int> describe_state(const std::string& path, Console& console) {
     console.line(
         text_of("state root    ", commit::hex_of(root.digest()), "   (of these tensors after step ", step, ")"));
   }
-  console.document(j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  console.document(json_text(j));
   return kAgreed;
 }
 

@@ -1,8 +1,9 @@
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/json_text.h"
+#include "isobit/cli/limits.h"
 #include "isobit/run/price.h"
 
 namespace isobit::cli {
@@ -12,12 +13,14 @@ namespace {
 struct Options {
   std::string job, platform = "ordered";
   std::vector<std::string> overrides;
+  LimitOptions limits;
 };
 
 Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(const platform::Platform p, platform::parse_platform(o.platform));
+  ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
   ISOBIT_TRY(const train::Job job, train::load_job(o.job, o.overrides));
-  ISOBIT_TRY(const run::Price price, run::price_job(job, p, monotonic_seconds));
+  ISOBIT_TRY(const run::Price price, run::price_job(job, p, limits, monotonic_seconds));
   nlohmann::ordered_json document = {{"steps", job.steps},
                                      {"parameters", price.parameters},
                                      {"operators", price.nodes},
@@ -27,13 +30,16 @@ Expected<int> run(const Options& o, Console& console) {
                                      {"seconds_per_step", price.seconds_per_step},
                                      {"seconds_per_commit", price.seconds_per_commit},
                                      {"memory_bytes", price.memory_bytes},
+                                     {"memory_to_train", price.size.to_train},
+                                     {"memory_to_audit", price.size.to_audit},
+                                     {"memory_to_evaluate", price.size.to_evaluate},
                                      {"disk_bytes", price.disk_bytes},
                                      {"state_bytes", price.state_bytes},
                                      {"commit_every", job.commit_every},
                                      {"proposed_commit_every", price.proposed_commit_every},
                                      {"platform", p.text()}};
   if (price.log_bytes_per_step) document["log_bytes_per_step"] = *price.log_bytes_per_step;
-  console.document(document.dump(2));
+  console.document(json_text(document));
   char line[200];
   console.line(text_of("job           ", job.name, ": ", job.model.builder, ", ", price.parameters, " parameters, ",
                        price.nodes, " operators a step"));
@@ -43,7 +49,9 @@ Expected<int> run(const Options& o, Console& console) {
                 human_seconds(price.seconds).c_str(), static_cast<long long>(job.steps), price.seconds_per_step * 1e3,
                 p.text().c_str());
   console.line(line);
-  console.line(text_of("memory        about ", human_bytes(price.memory_bytes)));
+  console.line(text_of("memory        about ", human_bytes(price.memory_bytes), "; the whole process at most ",
+                       human_bytes(price.size.to_train), " to train, ", human_bytes(price.size.to_audit), " to audit, ",
+                       human_bytes(price.size.to_evaluate), " to evaluate"));
   console.line(text_of("disk          about ", human_bytes(price.disk_bytes), " (a checkpoint is ",
                        human_bytes(price.state_bytes), ")"));
   if (price.log_bytes_per_step) {
@@ -69,6 +77,7 @@ void add_job_check(Commands& commands) {
                             "  isobit job check examples/jobs/mnist.toml\n");
   c.positional("JOB.toml", o->job, "the job");
   c.option("-p,--platform", "P", o->platform, "where it would run (default: ordered)");
+  add_memory_option(c, o->limits);
   c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of the job; may be repeated");
   c.action([o](Console& console) { return run(*o, console); });
 }

@@ -1,10 +1,10 @@
 #include <sys/random.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/json_text.h"
 #include "isobit/cli/own_files.h"
 #include "isobit/commit/signature.h"
 #include "isobit/run/keys.h"
@@ -21,7 +21,7 @@ Expected<int> make_salt(const fs::path& path, Console& console) {
   Bytes salt(32);
   if (getrandom(salt.data(), salt.size(), 0) != 32) return unavailable("the operating system gives no random bytes");
   ISOBIT_RETURN_IF_ERROR(write_file_durably(path, as_bytes(to_hex(salt) + "\n"), {.replace = false}));
-  console.document(nlohmann::ordered_json{{"salt", path.string()}}.dump(2));
+  console.document(json_text(nlohmann::ordered_json{{"salt", path.string()}}));
   console.line(text_of("salt          ", path.string(), "   (keep it with the data; name it as data.salt in the job)"));
   return kAgreed;
 }
@@ -53,9 +53,8 @@ Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(const commit::SecretKey key, commit::SecretKey::generate());
   ISOBIT_RETURN_IF_ERROR(commit::write_secret_key(secret, key));
   ISOBIT_RETURN_IF_ERROR(commit::write_public_key(open, key.public_key()));
-  console.document(nlohmann::ordered_json{
-      {"secret", secret.string()}, {"public", open.string()}, {"key", commit::hex_of(key.public_key())}}
-                       .dump(2));
+  console.document(json_text(nlohmann::ordered_json{
+      {"secret", secret.string()}, {"public", open.string()}, {"key", commit::hex_of(key.public_key())}}));
   console.line(text_of("secret        ", secret.string(), "   (readable by you alone; never give it away)"));
   console.line(text_of("public        ", open.string()));
   console.line(text_of("key           ", commit::hex_of(key.public_key())));

@@ -1,8 +1,8 @@
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/json_text.h"
 #include "isobit/kernels/vendor/vendor.h"
 #include "isobit/run/probe.h"
 
@@ -22,7 +22,7 @@ Expected<int> run(Console& console) {
                   p.text() == best ? "  (ordered)" : "");
     console.line(line);
   }
-  console.document(document.dump(2));
+  console.document(json_text(document));
   return kAgreed;
 }
 
@@ -50,7 +50,7 @@ Expected<int> run_vendors(Console& console) {
                   printable(probe->record.version).c_str());
     console.line(line);
   }
-  console.document(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  console.document(json_text(document));
   return kAgreed;
 }
 

@@ -1,10 +1,11 @@
 #include <csignal>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/evaluation_report.h"
+#include "isobit/cli/json_text.h"
+#include "isobit/cli/limits.h"
 #include "isobit/cli/log_report.h"
 #include "isobit/cli/own_files.h"
 #include "isobit/cli/train_result.h"
@@ -25,11 +26,13 @@ void on_signal(int signal) {
 struct Options {
   std::string job, out, platform = "ordered", resume, engagement, data, key_folder;
   std::vector<std::string> overrides;
+  LimitOptions limits;
 };
 
 Expected<int> run(const Options& o, Console& console) {
   run::TrainRequest request;
   ISOBIT_TRY(request.platform, platform::parse_platform(o.platform));
+  ISOBIT_TRY(request.limits, limits_of(o.limits));
   if (o.resume.empty() == o.job.empty())
     return usage_error("train: give a JOB.toml, or --resume RUN to continue a run");
   if (!o.resume.empty() && !o.out.empty()) return usage_error("train: --resume names the run, --out cannot");
@@ -82,9 +85,8 @@ Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& 
   if (!s.finished) {
     console.note(text_of("stopped after step ", s.step, " of ", s.steps, "; continue with: isobit train --resume ",
                          request.out.string()));
-    console.document(
-        nlohmann::ordered_json{{"finished", false}, {"step", s.step}, {"steps", s.steps}, {"run", request.out.string()}}
-            .dump(2));
+    console.document(json_text(nlohmann::ordered_json{
+        {"finished", false}, {"step", s.step}, {"steps", s.steps}, {"run", request.out.string()}}));
     return kInterrupted;
   }
   const double seconds = monotonic_seconds() - begin;
@@ -101,7 +103,7 @@ Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& 
                                      {"log", log_json(s.log_counts, s.logged_steps, s.log_bytes)},
                                      {"run", request.out.string()}};
   add_evaluation(s.evaluation.samples, s.evaluation.metrics, "test_", document);
-  console.document(document.dump(2));
+  console.document(json_text(document));
   char line[160];
   const auto steps_here = static_cast<double>(std::max<int64_t>(s.steps - s.first_step, 1));
   std::snprintf(line, sizeof line, "trained       %lld steps on %s in %s (%.3g ms a step)",
@@ -148,6 +150,7 @@ void add_train(Commands& commands) {
   c.option("--engagement", "FILE", o->engagement, "train under this engagement, which you have accepted");
   c.option("--data", "PATH", o->data, "where the data lie, like --set data.path=PATH");
   c.option("--keys", "FOLDER", o->key_folder, kKeysHelp);
+  add_memory_option(c, o->limits);
   c.action([o](Console& console) { return run(*o, console); });
 }
 

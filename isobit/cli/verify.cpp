@@ -3,6 +3,7 @@
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/evidence.h"
+#include "isobit/cli/limits.h"
 #include "isobit/cli/verdict_report.h"
 #include "isobit/platform/platform.h"
 #include "isobit/run/keys.h"
@@ -18,6 +19,7 @@ namespace {
 struct Options {
   std::string run, other, out, auditor_key;
   Trust trust;
+  LimitOptions limits;
 };
 
 Expected<int> verify_run(const Options& o, Console& console) {
@@ -28,6 +30,7 @@ Expected<int> verify_run(const Options& o, Console& console) {
   } else {
     ISOBIT_TRY(client, commit::read_public_key(o.trust.client_key));
   }
+  Deadline deadline(o.limits, console);
   const auto opened = run::open_run({o.run, client, {}});
   if (!opened && opened.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(opened.error());
   const bundle::BundleReader* reader = opened ? &opened->reader : nullptr;
@@ -37,6 +40,7 @@ Expected<int> verify_run(const Options& o, Console& console) {
     ThreadPool pool(platform::available_threads());
     if (const auto finding = run::static_finding(*reader, pool)) reason = finding->reason;
   }
+  deadline.finish();
   const bool good = reason.empty();
   console.document(
       nlohmann::ordered_json{{"verdict", good ? "accepted" : "rejected"}, {"replayed", false}, {"reason", reason}}.dump(
@@ -88,6 +92,7 @@ void add_verify(Commands& commands) {
   c.option("-o,--out", "FILE", o->out, "where to write what convicts the signer of two histories");
   c.option("--auditor-key", "FILE", o->auditor_key, "public key of the auditor whose verdict counts");
   add_trust_options(c, o->trust);
+  add_time_option(c, o->limits);
   c.action([o](Console& console) { return run(*o, console); });
 }
 

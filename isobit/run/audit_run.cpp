@@ -270,7 +270,7 @@ Expected<AuditSummary> audit_run(const AuditRequest& request) {
   }
   const train::Job& job = opened->job;
   platform::Engine engine(request.platform);
-  ISOBIT_TRY(const Session session, open_session(job, engine));
+  ISOBIT_TRY(const Session session, open_session(job, engine, request.limits, Purpose::kAudit));
   if (session.root != reader.engagement().terms.job_root) {
     summary.verdict = verify::rejected_verdict(
         verify::Part::kJob,

@@ -7,6 +7,7 @@
 #include "isobit/base/file.h"
 #include "isobit/commit/signature.h"
 #include "isobit/platform/platform.h"
+#include "isobit/run/job_size.h"
 #include "isobit/run/step_logs.h"
 #include "isobit/train/job.h"
 #include "isobit/verify/auditor.h"
@@ -19,6 +20,7 @@ struct AuditRequest {
   fs::path run;
   commit::PublicKey client;  // pinned by the auditor
   platform::Platform platform;
+  Limits limits;
   // Where the auditor's own copy of the data lies, which job is wanted and under which terms: as in OpenRequest.
   std::vector<std::string> overrides;
   std::optional<train::Job> job;

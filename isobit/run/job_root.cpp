@@ -1,5 +1,7 @@
 #include "isobit/run/job_root.h"
 
+#include <algorithm>
+
 #include "isobit/base/fields.h"
 #include "isobit/base/file.h"
 #include "isobit/base/text.h"
@@ -99,12 +101,26 @@ Expected<commit::Digest> state_digest(const train::Trainer& trainer, ThreadPool&
   return root.digest();
 }
 
-Expected<Session> open_session(const train::Job& job, platform::Engine& engine) {
+namespace {
+
+Status check_size(const train::Job& job, const data::DataShape& shape, const Limits& limits, Purpose purpose) {
+  ISOBIT_TRY(const JobSize size, job_size(job, shape));
+  const bool audits = purpose == Purpose::kAudit;
+  return check_memory(audits ? size.to_audit : size.to_train, limits, audits ? "audit" : "train");
+}
+
+}  // namespace
+
+Expected<Session> open_session(const train::Job& job, platform::Engine& engine, const Limits& limits, Purpose purpose) {
   Session session;
   session.job = job;
+  if (const auto declared = data::declared_shape(job.data)) {
+    ISOBIT_RETURN_IF_ERROR(check_size(job, *declared, limits, purpose));
+  }
   ISOBIT_RETURN_IF_ERROR(transcript_rules(job).check(job.name));
   ISOBIT_TRY(const commit::Salt salt, dataset_salt(job));
-  ISOBIT_TRY(session.dataset, data::open_dataset(job.data));
+  ISOBIT_TRY(session.dataset, data::open_dataset(job.data, std::min(limits.max_memory, data::kMaxDatasetBytes)));
+  ISOBIT_RETURN_IF_ERROR(check_size(job, data::shape_of(*session.dataset), limits, purpose));
   ISOBIT_TRY(session.trainer, train::Trainer::create(job, session.dataset, engine));
   session.commitment = commit_dataset(*session.dataset, salt, engine.pool());
   ISOBIT_TRY(session.initial_state, state_digest(*session.trainer, engine.pool()));

@@ -7,6 +7,7 @@
 #include "isobit/commit/hash.h"
 #include "isobit/commit/tensor_root.h"
 #include "isobit/data/dataset.h"
+#include "isobit/run/job_size.h"
 #include "isobit/train/job.h"
 #include "isobit/train/trainer.h"
 #include "isobit/verify/transcript.h"
@@ -47,7 +48,13 @@ struct Session {
   commit::Digest root{};
 };
 
-Expected<Session> open_session(const train::Job& job, platform::Engine& engine);
+// What a session is opened for, and thus how much memory it takes.
+enum class Purpose { kTrain, kAudit };
+
+// Data that take more than the limit are not read, and of a job that does nothing is allocated: kUnavailable. Other
+// errors: as open_dataset and Trainer::create.
+Expected<Session> open_session(const train::Job& job, platform::Engine& engine, const Limits& limits = {},
+                               Purpose purpose = Purpose::kTrain);
 
 // commit::StateRoot::digest() of the trainer's state at its step.
 Expected<commit::Digest> state_digest(const train::Trainer& trainer, ThreadPool& pool);

@@ -40,12 +40,13 @@ Expected<uint64_t> one_step(train::Trainer& trainer, std::optional<LogWriter>& l
 
 }  // namespace
 
-Expected<Price> price_job(const train::Job& job, const platform::Platform& platform,
+Expected<Price> price_job(const train::Job& job, const platform::Platform& platform, const Limits& limits,
                           const std::function<double()>& seconds) {
   platform::Engine engine(platform);
-  ISOBIT_TRY(Session session, open_session(job, engine));
+  ISOBIT_TRY(Session session, open_session(job, engine, limits));
   train::Trainer& trainer = *session.trainer;
   Price price;
+  ISOBIT_TRY(price.size, job_size(job, data::shape_of(*session.dataset)));
   std::optional<LogWriter> log;
   if (arithmetic_of(job).logs) log.emplace(job);
   std::vector<double> steps, commits;

@@ -6,11 +6,13 @@
 #include <optional>
 
 #include "isobit/platform/platform.h"
+#include "isobit/run/job_size.h"
 #include "isobit/train/job.h"
 
 namespace isobit::run {
 
 struct Price {
+  JobSize size;                   // from the shapes alone
   double seconds_per_step = 0;    // its log, if any, included
   double seconds_per_commit = 0;  // one state root
   double seconds = 0;             // all steps and commits
@@ -26,8 +28,8 @@ struct Price {
   int64_t proposed_commit_every = 1;  // smallest interval that keeps state roots within 2 % of training
 };
 
-// Runs a few steps of the job. `seconds` is a clock.
-Expected<Price> price_job(const train::Job& job, const platform::Platform& platform,
+// Runs a few steps of the job. `seconds` is a clock. Errors: as open_session.
+Expected<Price> price_job(const train::Job& job, const platform::Platform& platform, const Limits& limits,
                           const std::function<double()>& seconds);
 
 }  // namespace isobit::run

@@ -237,7 +237,7 @@ Expected<TrainSummary> train_run(const TrainRequest& request) {
         check_trainable(*request.engagement, request.job, request.trainer->public_key(), request.home));
   }
   platform::Engine engine(request.platform);
-  ISOBIT_TRY(Session session, open_session(request.job, engine));
+  ISOBIT_TRY(Session session, open_session(request.job, engine, request.limits));
   ISOBIT_TRY(const verify::Engagement engagement, engagement_of(request, session));
   const std::string toml = train::job_to_toml(train::without_paths(session.job));
   ISOBIT_TRY(bundle::BundleWriter writer,
@@ -252,7 +252,7 @@ Expected<TrainSummary> resume_run(const TrainRequest& request) {
   ISOBIT_TRY(bundle::BundleWriter writer, bundle::BundleWriter::resume(request.out, *request.trainer));
   ISOBIT_TRY(const train::Job job, job_to_resume(request, writer));
   platform::Engine engine(request.platform);
-  ISOBIT_TRY(Session session, open_session(job, engine));
+  ISOBIT_TRY(Session session, open_session(job, engine, request.limits));
   if (session.root != writer.engagement().terms.job_root) {
     return rejected(text_of(request.out.string(), ": the job root ", commit::hex_of(session.root),
                             " of its job.toml and data is not the engaged ",

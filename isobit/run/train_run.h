@@ -26,6 +26,7 @@ struct TrainRequest {
   train::Job job;                      // ignored by resume_run, which takes the run's own
   std::vector<std::string> overrides;  // resume_run: of data paths
   platform::Platform platform;
+  Limits limits;
   std::optional<commit::SecretKey> trainer;  // REQUIRES set: signs the run
   // A new run's: the engagement that the trainer accepted; without one the client's key signs one for this run alone.
   std::optional<verify::Engagement> engagement;

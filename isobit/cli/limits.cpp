@@ -1,0 +1,77 @@
+#include "isobit/cli/limits.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+
+#include "isobit/base/text.h"
+#include "isobit/cli/json_text.h"
+#include "isobit/platform/memory.h"
+
+namespace isobit::cli {
+
+void add_memory_option(Command& command, LimitOptions& options) {
+  command.option("--max-memory", "BYTES", options.max_memory,
+                 "refuse what would take more memory, like 512M or 8G (default: 3/4 of what the machine has)");
+}
+
+void add_time_option(Command& command, LimitOptions& options) {
+  command.option("--max-time", "SECONDS", options.max_seconds,
+                 "give up after so many seconds: inconclusive, exit code 4 (default: no limit)");
+}
+
+Expected<run::Limits> limits_of(const LimitOptions& options) {
+  const std::string& text = options.max_memory;
+  if (text.empty()) {
+    const uint64_t memory = platform::available_memory();
+    return memory == 0 ? run::Limits{} : run::Limits{memory / 4 * 3};
+  }
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string unit(end, text.data() + text.size());
+  const std::string units = "KMGT";
+  const size_t place = units.find(unit);
+  if (error == std::errc() && (unit.empty() || (unit.size() == 1 && place != units.npos))) {
+    const int shift = unit.empty() ? 0 : 10 * (static_cast<int>(place) + 1);
+    if (value > 0 && value <= UINT64_MAX >> shift) return run::Limits{value << shift};
+  }
+  return usage_error(
+      text_of("--max-memory ", text, ": expected a number of bytes, or one with K, M, G or T like 512M"));
+}
+
+Deadline::Deadline(const LimitOptions& options, Console& console) : console_(console) {
+  if (!options.max_seconds) return;
+  watch_ = std::thread([this, seconds = *options.max_seconds] { wait(seconds); });
+  // A process that forks while a thread is still being set up may copy locks which that thread holds.
+  std::unique_lock<std::mutex> lock(mutex_);
+  done_.wait(lock, [this] { return started_; });
+}
+
+void Deadline::finish() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    finished_ = true;
+  }
+  done_.notify_all();
+  if (watch_.joinable()) watch_.join();
+}
+
+void Deadline::wait(uint64_t seconds) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  started_ = true;
+  done_.notify_all();
+  // A hundred years, so that no sum of times overflows.
+  const std::chrono::seconds time(std::min<uint64_t>(seconds, 3'000'000'000u));
+  if (done_.wait_for(lock, time, [this] { return finished_; })) return;
+  // The lock stays: finish() cannot return any more, and nothing else is printed.
+  const std::string reason = text_of("ran past --max-time of ", seconds, " s");
+  console_.end_progress();
+  console_.document(json_text(nlohmann::ordered_json{{"verdict", "inconclusive"}, {"reason", reason}}));
+  console_.line(text_of("verdict       ", console_.bad("inconclusive")));
+  console_.line(text_of("reason        ", reason));
+  ::_exit(kInconclusive);
+}
+
+}  // namespace isobit::cli

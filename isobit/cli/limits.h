@@ -1,0 +1,48 @@
+// How much of this machine a command may take: the options --max-memory and --max-time.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "isobit/cli/command.h"
+#include "isobit/run/job_size.h"
+
+namespace isobit::cli {
+
+struct LimitOptions {
+  std::string max_memory;
+  std::optional<uint64_t> max_seconds;
+};
+
+void add_memory_option(Command& command, LimitOptions& options);
+void add_time_option(Command& command, LimitOptions& options);
+
+// --max-memory as a number of bytes, "512M" or "2G" (powers of 1024); else three quarters of what the machine, or the
+// control group that the process is in, has. kUsage for anything else.
+Expected<run::Limits> limits_of(const LimitOptions& options);
+
+// From its making until finish(): ends the process with exit code 4 and the verdict "inconclusive" when --max-time has
+// passed, whatever the process is doing. For commands that only read; what they write is written in one step each.
+class Deadline {
+ public:
+  Deadline(const LimitOptions& options, Console& console);
+  ~Deadline() { finish(); }
+  Deadline(const Deadline&) = delete;
+  Deadline& operator=(const Deadline&) = delete;
+  // The result is there: from here on time is no matter.
+  void finish();
+
+ private:
+  void wait(uint64_t seconds);
+
+  Console& console_;
+  std::mutex mutex_;
+  std::condition_variable done_;
+  bool started_ = false, finished_ = false;
+  std::thread watch_;  // none without a limit
+};
+
+}  // namespace isobit::cli
