@@ -28,6 +28,20 @@ TEST(Graph, InfersConvolutionAndRefusesWhatDoesNotFit) {
   EXPECT_FALSE(g.add_node("Conv", {x, 999}, {}, {"z"}));
 }
 
+TEST(Graph, RefusesPlanesThatPoolingCannotNumber) {
+  Graph g;
+  const Attributes window = {{"kernel_shape", std::vector<int64_t>{2, 2}}};
+  const ValueId fits = g.add_input("fits", DType::kFloat32, {1, 1, 32768, 65535});
+  const ValueId large = g.add_input("large", DType::kFloat32, {1, 1, 32768, 65536});
+  for (const char* op : {"MaxPool", "AveragePool"}) {
+    EXPECT_TRUE(g.add_node(op, {fits}, window, {"y"})) << op;
+    const auto node = g.add_node(op, {large}, window, {"y"});
+    ASSERT_FALSE(node) << op;
+    EXPECT_EQ(node.error().code, ErrorCode::kUnreadable);
+    EXPECT_NE(node.error().message.find("32768 x 65536 places"), std::string::npos) << node.error().message;
+  }
+}
+
 TEST(Graph, NamesAreMadeUnique) {
   Graph g;
   g.add_input("x", DType::kFloat32, {1});

@@ -107,7 +107,7 @@ TEST(IllegalPlatform, TrainingStopsInItsFirstStepAndSignsNothing) {
 TEST(IllegalPlatform, AnAuditStopsWithoutAVerdict) {
   const GradedJob graded;
   ASSERT_TRUE(train_run(train_request(graded.out("run"), graded.job())));
-  ASSERT_TRUE(audit_run(audit_request(graded.out("run")))->verdict.accepted);
+  ASSERT_TRUE(audit_run(audit_request(graded.out("run")))->verdict.accepted());
   for (const auto& [name, platform] : illegal_platforms()) {
     AuditRequest request = audit_request(graded.out("run"));
     request.platform = platform;

@@ -100,7 +100,7 @@ TEST(LoggedRun, ItsPriceCountsTheLog) {
   const Folder folder("priced");
   const platform::Platform platform = platform::parse_platform("ordered/1t").value();
   const auto priced = [&](const train::Job& job) {
-    return price_job(job, platform, [t = 0.0]() mutable { return t += 0.01; }).value();
+    return price_job(job, platform, {}, [t = 0.0]() mutable { return t += 0.01; }).value();
   };
   const Price bare = priced(small_job({"job.arithmetic=rounded"}));
   EXPECT_EQ(bare.log_bytes_per_step, std::nullopt);

@@ -159,7 +159,7 @@ TEST(Probe, IsTheSameOnEveryPlatform) {
 TEST(Price, AddsUp) {
   double clock = 0;
   const Price price =
-      price_job(small_job(), platform::parse_platform("ordered").value(), [&] { return clock += 0.01; }).value();
+      price_job(small_job(), platform::parse_platform("ordered").value(), {}, [&] { return clock += 0.01; }).value();
   EXPECT_NEAR(price.seconds_per_step, 0.01, 1e-9);
   EXPECT_EQ(price.train_samples, 1437);
   EXPECT_GT(price.memory_bytes, price.state_bytes);
