@@ -54,13 +54,14 @@ TEST(Writer, RunStates) {
   EXPECT_EQ(run_state(scratch / "run"), RunState::kAbsent);
   put_file(scratch / "run" / "lock", "");
   EXPECT_EQ(run_state(scratch / "run"), RunState::kNotBegun);
-  put_file(scratch / "run" / "heads.tmp", "torn");
+  put_file(scratch / "run" / "heads.0123456789abcdef.tmp", "torn");
   put_file(scratch / "run" / "job.toml", "torn");
   EXPECT_EQ(run_state(scratch / "run"), RunState::kNotBegun);
   EXPECT_EQ(testing::resume_run(scratch / "run", {}).error().code, ErrorCode::kUsage);
   {
     auto writer = testing::create(scratch / "run", {});
     ASSERT_TRUE(writer) << writer.error().message;
+    EXPECT_FALSE(fs::exists(scratch / "run" / "heads.0123456789abcdef.tmp"));
     EXPECT_EQ(run_state(scratch / "run"), RunState::kUnfinished);
   }
   EXPECT_TRUE(testing::resume_run(scratch / "run", {})) << "a run without any leaf";

@@ -106,6 +106,15 @@ Status prepare_log(const fs::path& folder, bool logged) {
   return {};
 }
 
+// What a process left that was killed while it made the folder.
+Status remove_temporaries(const fs::path& folder) {
+  ISOBIT_TRY(const Listing listing, list_bundle(folder));
+  for (const auto& [name, size] : listing.files) {
+    if (is_temporary(name)) ISOBIT_RETURN_IF_ERROR(remove_file(folder / name));
+  }
+  return {};
+}
+
 // The transcript comes last: with it the run has begun.
 Status write_beginnings(const fs::path& folder, ByteView job_toml, const verify::Engagement& engagement,
                         const verify::TranscriptRules& rules) {
@@ -179,6 +188,7 @@ Expected<BundleWriter> BundleWriter::create(const fs::path& folder, ByteView job
   ISOBIT_RETURN_IF_ERROR(make_folder(folder));
   ISOBIT_TRY(Descriptor lock, lock_bundle(folder));
   ISOBIT_RETURN_IF_ERROR(check_free(folder));  // again: somebody may have been faster
+  ISOBIT_RETURN_IF_ERROR(remove_temporaries(folder));
   if (Status written = write_beginnings(folder, job_toml, engagement, rules); !written) {
     remove_beginnings(folder, made);
     return tl::unexpected<Error>(std::move(written).error());

@@ -250,10 +250,11 @@ class SignedDamage : public LogCheatTest {
 };
 
 TEST_F(SignedDamage, CutShortOrLonger) {
+  for (size_t kept : {0, 25, 40, 41})
+    rejected_of(text_of(kept, " bytes"), near_tie_job(), [=](Bytes& s) { s.resize(kept); });
   for (const char* log : {"sparse", "ovt"}) {
-    for (size_t kept : {0, 25, 40, 41})
-      rejected(
-          text_of(kept, " bytes"), [=](Bytes& s) { s.resize(kept); }, log);
+    rejected(
+        "40 bytes", [](Bytes& s) { s.resize(40); }, log);
     rejected(
         "without its last byte", [](Bytes& s) { s.pop_back(); }, log);
     rejected(
@@ -272,7 +273,7 @@ TEST_F(SignedDamage, AnyFieldOfTheHeader) {
 
 TEST_F(SignedDamage, AStepsLogUnderAnotherStepsName) {
   Bytes before;
-  TrainRequest r = request(logged_job());
+  TrainRequest r = request(near_tie_job());
   r.tamper_log.segment = [&](uint64_t step, Bytes& segment) -> Status {
     if (step == kAt) {
       const Bytes own = segment;
@@ -294,7 +295,27 @@ TEST_F(SignedDamage, EntriesOutOfOrderOrRange) {
     ASSERT_GE(log.nodes.size(), 2u);
     std::swap(log.nodes.front().entries, log.nodes.back().entries);
   });
-  rejected_log("no entries at all", [](runtime::SparseLog& log) { log.nodes.clear(); });
+}
+
+// What is missing is evaluated: it costs the auditor time, and whoever trained honestly is believed.
+TEST_F(SignedDamage, NoEntriesAtAllAreFoundMissing) {
+  TrainRequest r = request(near_tie_job());
+  const auto schema = schema_of(r.job);
+  r.tamper_log.segment = [&](uint64_t step, Bytes& segment) -> Status {
+    if (step != static_cast<uint64_t>(kAt)) return {};
+    auto decoded = verify::decode_log_segment(segment, step, verify::LogKind::kSparse, schema, "test");
+    EXPECT_TRUE(decoded) << decoded.error().message;
+    EXPECT_FALSE(std::get<runtime::SparseLog>(decoded->log).nodes.empty());
+    decoded->log = runtime::SparseLog{};
+    segment = verify::internal::encode_stored(*decoded);
+    return {};
+  };
+  const AuditSummary s = audit_of(r);
+  if (s.verdict.accepted()) {
+    EXPECT_GT(total(s.log_counts).missing, 0u);
+  } else {  // where the trainer's own result was on the other side than the exact value
+    EXPECT_NE(s.verdict.reason.find("names nobody's value as illegal"), std::string::npos) << s.verdict.reason;
+  }
 }
 
 TEST_F(SignedDamage, AFrameThatUnpacksToFarMoreThanThereIsRoomFor) {

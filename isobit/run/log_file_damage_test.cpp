@@ -29,8 +29,9 @@ class LogFileDamage : public ::testing::Test {
   }
 
   static void train(const fs::path& out, const std::string& seed) {
-    const train::Job job = testing::small_job({"job.arithmetic=logged-1", "job.steps=5", "checkpoint.every=0",
-                                               "rounding.divergence=4096", "job.seed=" + seed});
+    const train::Job job =
+        testing::small_job({"job.arithmetic=logged-1", "job.steps=5", "checkpoint.every=0", "rounding.divergence=65536",
+                            "model.width=16", "data.batch=24", "job.seed=" + seed});
     EXPECT_TRUE(train_run(testing::train_request(out, job)));
   }
   Bytes read(const std::string& run, std::string_view name) const {

@@ -37,7 +37,7 @@ class Full(Case):
         for limit in sorted(limits):
             name = f"r{limit}"
             result = self.fails("train", *JOB, "--out", name, code=4, preexec_fn=no_file_above(limit))
-            self.assertRegex(result.err, rf"{name}/\S+: cannot (append|write)[^\n]*free some space", str(result))
+            self.assertRegex(result.err, rf"{name}/\S+: cannot (append|write)[^\n]*(free some space|raise the limit)", str(result))
             info = self.isobit_json("info", name)
             self.assertFalse(info["finished"])
             self.assertFalse([f for f in files_of(self.path(name)) if f.endswith(".tmp")], "nothing half-written")

@@ -19,7 +19,7 @@ REJECTED = {
     "log-version": (False, "newer version"),
 }
 ACCEPTED = {"log-nudge": None, "log-many": None, "log-add": "superfluous", "log-beyond": "beyond_bound"}
-MORE = {"log-beyond": overrides("rounding.divergence=16"), "log-unchecked": overrides("rounding.divergence=0.001"),
+MORE = {"log-beyond": overrides("rounding.divergence=16"), "log-unchecked": overrides("rounding.divergence=0.001", "data.batch=512"),
         "log-optimizer": overrides("rounding.log=ovt"), "log-reverse": overrides("rounding.log=ovt")}
 REJECTED |= {"log-optimizer": (True, "every platform computes alike"), "log-reverse": (True, "no result within")}
 
@@ -72,7 +72,7 @@ class Forged(Case):
 
     def test_a_platform_beyond_the_bound(self):
         strict = MORE["log-unchecked"]
-        self.fails("-q", "train", DIGITS, *LOGGED, *strict, "--out", "r", code=4, says=["beyond the job's error bound"])
+        self.fails("-q", "train", DIGITS, "--platform", "ordered@reference/1t", *LOGGED, *strict, "--out", "r", code=4, says=["beyond the job's error bound"])
         self.cheat("log-unchecked")
         audited = self.audit("log-unchecked", code=4)
         self.assertEqual(audited["verdict"], "inconclusive")

@@ -170,7 +170,7 @@ class Keys(Case):
         plain = self.train("plain")
         self.isobit("keygen", "--salt", "my.salt")
         self.assertRegex(contents(self.dir)["my.salt"].decode(), r"^[0-9a-f]{64}\n$")
-        self.fails("keygen", "--salt", "my.salt", code=2, says=["my.salt", "never overwritten"])
+        self.fails("keygen", "--salt", "my.salt", code=2, says=["my.salt", "not overwritten"])
         salted = self.train("salted", "--set", "data.salt=my.salt")
         self.assertNotEqual(salted["job_root"], plain["job_root"])
         self.assertNotEqual(salted["transcript_root"], plain["transcript_root"])

@@ -117,6 +117,7 @@ class Sizes(Limited):
             self.assertFalse(os.path.exists(self.path("r")))
 
     def test_the_limit_is_the_users(self):
+        self.train("keys_are_made", "--max-memory", "1G")
         self.fails("train", DIGITS, *SHORT, "--out", "r", "--max-memory", "50M", code=4,
                    says=["to train this job takes about", "more than the 52.4 MB allowed", "--max-memory"])
         self.assertFalse(os.path.exists(self.path("r")))
