@@ -210,6 +210,12 @@ def sized(data):
 engagement = frame("isobit.engagement", 2) + one_key + bytes(64) + b"\1" * 32 + bytes(64)
 consistency = proof("isobit.consistency-proof", [6, 8], 3)
 fork = frame("isobit.evidence") + b"\1" + sized(engagement) + sized(head) * 2 + bytes(32)
+first = checked(u64(4, 20) + bytes(64))
+second = checked(u64(6, 21) + b"\1" * 64)
+put("checkpoint_index_fuzz", "two", frame("isobit.checkpoint_index") + first + second)
+put("checkpoint_index_fuzz", "damaged", frame("isobit.checkpoint_index") + first[:-1] + b"\0" + second)
+put("checkpoint_index_fuzz", "cut", frame("isobit.checkpoint_index") + first + second[:-3])
+
 put("evidence_fuzz", "fork", fork + sized(consistency))
 put("evidence_fuzz", "cut", (fork + sized(consistency))[:-1])
 put("evidence_fuzz", "kind", frame("isobit.evidence") + b"\2")

@@ -135,23 +135,6 @@ TEST_P(KillWithLog, LeavesWithoutTheirSegment) {
   }
 }
 
-TEST_P(KillWithLog, CommittedSegmentsAreNeverDropped) {
-  const Files begun = left_before(6);
-  const size_t covered = left_before(4).at("log/segments").size();
-  for (size_t n = 0; n < covered; n += 7) {
-    Files torn = begun;
-    torn["log/segments"].resize(n);
-    put_files(run_, torn);
-    EXPECT_FALSE(testing::open_bundle(run_, {}, plan_));
-    const Status status = testing::resume_run(run_, plan_);
-    ASSERT_FALSE(status) << n;
-    Files after = files_of(run_);
-    after.erase("lock");
-    torn.erase("lock");
-    EXPECT_EQ(after, torn) << "refused without touching it";
-  }
-}
-
 TEST_P(Kill, WithTemporariesAndHalfAnEnd) {
   const Files begun = left_before(6);
   Files torn = begun;
@@ -175,18 +158,6 @@ TEST_P(Kill, WithTemporariesAndHalfAnEnd) {
   put_files(run_, torn);
   const Status status = testing::resume_run(run_, plan_);
   ASSERT_TRUE(status) << status.error().message;
-}
-
-TEST_P(Kill, CommittedLeavesAreNeverDropped) {
-  const Files begun = left_before(6);
-  for (size_t n = 0; n < begun.at("transcript").size(); n += 11) {
-    Files torn = begun;
-    torn["transcript"].resize(n);
-    put_files(run_, torn);
-    const Status status = testing::resume_run(run_, plan_);
-    if (status) continue;  // only the leaf after the last head was torn
-    EXPECT_EQ(files_of(run_).at("transcript").size(), n) << "refused without touching it";
-  }
 }
 
 TEST_P(Kill, RealProcessAtRandomMoments) {

@@ -47,52 +47,9 @@ Status list_folder(const fs::path& folder, const std::string& prefix, Listing& l
 
 }  // namespace
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  if (this != &other) {
-    close();
-    fd_ = other.release();
-  }
-  return *this;
-}
-
-void Descriptor::close() {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
-}
-
-int Descriptor::release() {
-  const int fd = fd_;
-  fd_ = -1;
-  return fd;
-}
-
-// O_NONBLOCK: opening a pipe must not hang.
-Expected<ReadFile> ReadFile::open(const fs::path& path) {
-  ReadFile file;
-  file.path_ = path;
-  file.fd_ = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!file.fd_) {
-    const int error = errno;
-    if (error == ELOOP) return unreadable(text_of(path.string(), ": is a symbolic link, expected a plain file"));
-    return unreadable(text_of(path.string(), ": cannot open: ", reason(error)));
-  }
-  struct stat info {};
-  if (::fstat(file.fd_.get(), &info) != 0) return unreadable(text_of(path.string(), ": ", reason(errno)));
-  if (!S_ISREG(info.st_mode)) return unreadable(text_of(path.string(), ": is not a plain file"));
-  file.size_ = static_cast<uint64_t>(info.st_size);
-  return file;
-}
-
-Expected<size_t> ReadFile::read_at(uint64_t offset, std::span<uint8_t> buffer) const {
-  size_t done = 0;
-  while (done < buffer.size()) {
-    const ssize_t n = ::pread(fd_.get(), buffer.data() + done, buffer.size() - done, static_cast<off_t>(offset + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return unreadable(text_of(path_.string(), ": cannot read: ", reason(errno)));
-    if (n == 0) break;
-    done += static_cast<size_t>(n);
-  }
-  return done;
+Expected<ReadFile> ReadFile::open(const fs::path& path, Links links) {
+  ISOBIT_TRY(PlainFile file, PlainFile::open(path, links));
+  return ReadFile(std::move(file));
 }
 
 namespace {
@@ -148,6 +105,20 @@ Expected<Listing> list_bundle(const fs::path& folder) {
 }
 
 bool is_temporary(const std::string& path) { return path.ends_with(".tmp"); }
+
+Status check_outside_runs(const fs::path& path) {
+  std::error_code error;
+  const fs::path whole = fs::weakly_canonical(fs::absolute(path, error).lexically_normal(), error);
+  if (error) return {};  // what is wrong with the name shows when it is written
+  for (fs::path folder = whole.parent_path();; folder = folder.parent_path()) {
+    const auto has = [&](std::string_view name) { return fs::is_regular_file(folder / name, error); };
+    if (has(kEngagementFile) && (has(kTranscriptFile) || has(kManifestFile))) {
+      return usage_error(text_of(path.string(), ": lies in the run ", folder.string(),
+                                 ", which holds nothing but what its trainer signed for; choose another folder"));
+    }
+    if (folder == folder.parent_path()) return {};
+  }
+}
 
 Expected<AppendFile> AppendFile::open(const fs::path& path, uint64_t size) {
   AppendFile file;

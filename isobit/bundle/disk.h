@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "isobit/base/bytes.h"
 #include "isobit/base/file.h"
@@ -12,23 +13,6 @@
 #include "isobit/bundle/manifest.h"
 
 namespace isobit::bundle {
-
-// Closes itself.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor() { close(); }
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  void close();
-
- private:
-  int release();
-  int fd_ = -1;
-};
 
 // Bytes that can be read from any place.
 class ByteSource {
@@ -43,14 +27,16 @@ class ByteSource {
 class ReadFile : public ByteSource {
  public:
   // kUnreadable when it is missing or no plain file.
-  static Expected<ReadFile> open(const fs::path& path);
-  uint64_t size() const override { return size_; }  // when it was opened
-  Expected<size_t> read_at(uint64_t offset, std::span<uint8_t> buffer) const override;
+  static Expected<ReadFile> open(const fs::path& path, Links links = Links::kRefuse);
+  uint64_t size() const override { return file_.size(); }  // when it was opened
+  Expected<size_t> read_at(uint64_t offset, std::span<uint8_t> buffer) const override {
+    return file_.read_at(offset, buffer);
+  }
 
  private:
-  fs::path path_;
-  Descriptor fd_;
-  uint64_t size_ = 0;
+  explicit ReadFile(PlainFile file) : file_(std::move(file)) {}
+
+  PlainFile file_;
 };
 
 // kUnreadable when it is missing, no plain file, or larger than max_size.
@@ -70,6 +56,10 @@ struct Listing {
 Expected<Listing> list_bundle(const fs::path& folder);
 
 bool is_temporary(const std::string& path);
+
+// kUsage when `path`, which need not be there, is in the folder of a run or one within: what is written there would
+// make it a run that nobody signed for.
+Status check_outside_runs(const fs::path& path);
 
 // An open file that grows by whole records. A failed append leaves it as it was.
 class AppendFile {

@@ -36,7 +36,10 @@ Status check_unfinished_names(const fs::path& folder, const Listing& listing) {
     return rejected(text_of(name_in(folder, listing.odd), ": is not a plain file of a run"));
   }
   for (const auto& [name, size] : listing.files) {
-    if (is_bundle_file(name) || is_temporary(name) || name == kLockFile || name == kManifestSignatureFile) continue;
+    if (is_bundle_file(name) || is_temporary(name) || name == kLockFile || name == kManifestSignatureFile ||
+        name == kCheckpointIndexFile) {
+      continue;
+    }
     return rejected(text_of(name_in(folder, name), ": does not belong to a run"));
   }
   return {};
@@ -65,7 +68,37 @@ Status check_listed(const fs::path& folder, const Listing& listing, const Manife
   return {};
 }
 
+// Of the bytes, before anything in them is looked at.
+Status check_signature(const fs::path& folder, const verify::Engagement& engagement, ByteView manifest,
+                       ByteView signature_file) {
+  const std::string what = name_in(folder, kManifestSignatureFile);
+  ISOBIT_TRY(const ManifestSignature signature,
+             or_rejected_unless_newer(decode_manifest_signature(signature_file, what)));
+  if (!engagement.engages(signature.key)) {
+    return rejected(
+        text_of(what, ": field 'key': ", commit::hex_of(signature.key), " is not among the engaged trainer keys"));
+  }
+  return verify_manifest_signature(signature, manifest, engagement.terms.job_root, engagement.terms.run_id, what);
+}
+
 }  // namespace
+
+Expected<SignedFront> open_signed_front(const fs::path& folder, ByteView engagement, ByteView manifest,
+                                        ByteView signature, const std::optional<commit::PublicKey>& client) {
+  SignedFront out;
+  ISOBIT_TRY(out.engagement,
+             or_rejected_unless_newer(verify::decode_engagement(engagement, name_in(folder, kEngagementFile))));
+  const verify::EngagementTerms& terms = out.engagement.terms;
+  ISOBIT_RETURN_IF_ERROR(check_engagement(out.engagement, client.value_or(terms.client_key), folder));
+  ISOBIT_RETURN_IF_ERROR(check_signature(folder, out.engagement, manifest, signature));
+  const std::string what = name_in(folder, kManifestFile);
+  ISOBIT_RETURN_IF_ERROR(check_manifest_version(manifest, what));
+  ISOBIT_TRY(out.manifest, or_rejected(decode_manifest(manifest, what)));
+  if (out.manifest.job_root != terms.job_root || out.manifest.run_id != terms.run_id) {
+    return rejected(text_of(what, ": is of another job or run than the engagement"));
+  }
+  return out;
+}
 
 // Fills a front; apart from it because the two kinds of run take different ways.
 class FrontOpener {
@@ -93,17 +126,13 @@ class FrontOpener {
   }
 
  private:
-  Status check_client() const {
-    return verify::verify_engagement(front_.engagement_,
-                                     options_.client_key.value_or(front_.engagement_.terms.client_key));
-  }
-
   Status unfinished() {
     const fs::path& folder = front_.folder_;
     ISOBIT_RETURN_IF_ERROR(check_unfinished_names(folder, front_.listing_));
     ISOBIT_TRY(const Bytes engagement, read_plain_file(folder / kEngagementFile, kMaxEngagementBytes));
     ISOBIT_TRY(front_.engagement_, verify::decode_engagement(engagement, name_in(folder, kEngagementFile)));
-    ISOBIT_RETURN_IF_ERROR(check_client());
+    ISOBIT_RETURN_IF_ERROR(check_engagement(front_.engagement_,
+                                            options_.client_key.value_or(front_.engagement_.terms.client_key), folder));
     ISOBIT_TRY(front_.job_toml_, read_plain_file(folder / kJobFile, kMaxJobBytes));
     return {};
   }
@@ -112,36 +141,16 @@ class FrontOpener {
     const fs::path& folder = front_.folder_;
     ISOBIT_RETURN_IF_ERROR(check_finished_names(folder, front_.listing_));
     ISOBIT_TRY(const Bytes engagement, or_rejected(read_plain_file(folder / kEngagementFile, kMaxEngagementBytes)));
-    ISOBIT_TRY(front_.engagement_,
-               or_rejected_unless_newer(verify::decode_engagement(engagement, name_in(folder, kEngagementFile))));
-    ISOBIT_RETURN_IF_ERROR(check_client());
     ISOBIT_TRY(const Bytes manifest, or_rejected(read_plain_file(folder / kManifestFile, kMaxManifestBytes)));
-    ISOBIT_RETURN_IF_ERROR(check_signature(manifest));
-    const std::string what = name_in(folder, kManifestFile);
-    ISOBIT_RETURN_IF_ERROR(check_manifest_version(manifest, what));
-    ISOBIT_TRY(front_.manifest_, or_rejected(decode_manifest(manifest, what)));
-    const verify::EngagementTerms& terms = front_.engagement_.terms;
-    if (front_.manifest_->job_root != terms.job_root || front_.manifest_->run_id != terms.run_id) {
-      return rejected(text_of(what, ": is of another job or run than the engagement"));
-    }
+    ISOBIT_TRY(const Bytes signature,
+               or_rejected(read_plain_file(folder / kManifestSignatureFile, kMaxEngagementBytes)));
+    ISOBIT_TRY(SignedFront front, open_signed_front(folder, engagement, manifest, signature, options_.client_key));
+    front_.engagement_ = std::move(front.engagement);
+    front_.manifest_ = std::move(front.manifest);
     ISOBIT_RETURN_IF_ERROR(check_listed(folder, front_.listing_, *front_.manifest_));
     ISOBIT_RETURN_IF_ERROR(check_entry(folder, kEngagementFile, entry_of(engagement), *front_.manifest_));
     ISOBIT_TRY(front_.job_toml_, or_rejected(read_plain_file(folder / kJobFile, kMaxJobBytes)));
     return check_entry(folder, kJobFile, entry_of(front_.job_toml_), *front_.manifest_);
-  }
-
-  // Of the bytes, before anything in them is looked at.
-  Status check_signature(ByteView manifest) const {
-    const fs::path& folder = front_.folder_;
-    const std::string what = name_in(folder, kManifestSignatureFile);
-    ISOBIT_TRY(const Bytes bytes, or_rejected(read_plain_file(folder / kManifestSignatureFile, kMaxEngagementBytes)));
-    ISOBIT_TRY(const ManifestSignature signature, or_rejected_unless_newer(decode_manifest_signature(bytes, what)));
-    if (!front_.engagement_.engages(signature.key)) {
-      return rejected(
-          text_of(what, ": field 'key': ", commit::hex_of(signature.key), " is not among the engaged trainer keys"));
-    }
-    const verify::EngagementTerms& terms = front_.engagement_.terms;
-    return verify_manifest_signature(signature, manifest, terms.job_root, terms.run_id, what);
   }
 
   const OpenOptions& options_;

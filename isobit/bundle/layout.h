@@ -15,6 +15,8 @@ inline constexpr std::string_view kEngagementFile = "engagement";
 inline constexpr std::string_view kTranscriptFile = "transcript";
 inline constexpr std::string_view kHeadsFile = "heads";
 inline constexpr std::string_view kCheckpointFolder = "checkpoints";
+// Of an unfinished run only.
+inline constexpr std::string_view kCheckpointIndexFile = "checkpoints/index";
 inline constexpr std::string_view kLogFolder = "log";  // of a logged job only
 inline constexpr std::string_view kLogFile = "log/segments";
 inline constexpr std::string_view kManifestFile = "manifest.json";
@@ -29,6 +31,7 @@ inline constexpr uint64_t kMaxLogSegmentBytes = uint64_t{256} << 20;  // of one 
 inline constexpr uint64_t kMaxLogBytes = uint64_t{1} << 42;           // of all steps
 inline constexpr uint64_t kMaxManifestBytes = 1 << 20;
 inline constexpr uint64_t kMaxCheckpointBytes = uint64_t{1} << 40;
+inline constexpr uint64_t kMaxCheckpointIndexBytes = 1 << 20;
 inline constexpr uint64_t kMaxCheckpoints = 4096;  // so that a manifest can list them
 
 // "step-120.safetensors"

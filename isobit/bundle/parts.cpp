@@ -7,6 +7,12 @@ namespace isobit::bundle {
 
 std::string name_in(const fs::path& folder, std::string_view file) { return (folder / file).string(); }
 
+Status check_engagement(const verify::Engagement& engagement, const commit::PublicKey& client, const fs::path& folder) {
+  const Status status = verify::verify_engagement(engagement, client);
+  // Its messages begin with "engagement: ".
+  return status ? status : rejected(name_in(folder, status.error().message));
+}
+
 Status check_entry(const fs::path& folder, std::string_view name, const FileEntry& found, const Manifest& manifest) {
   const auto expected = manifest.files.find(std::string(name));
   if (expected != manifest.files.end() && expected->second == found) return {};
@@ -15,14 +21,19 @@ Status check_entry(const fs::path& folder, std::string_view name, const FileEntr
       text_of(name_in(folder, name), ": has SHA-256 ", commit::hex_of(found.sha256), ", the manifest says ", claimed));
 }
 
-Status check_parts(const Parts& parts, const verify::Engagement& engagement, const fs::path& folder) {
+Status check_initial(const Parts& parts, const verify::Engagement& engagement, const fs::path& folder) {
   const verify::Transcript& transcript = parts.transcript.transcript;
   if (transcript.size() > 0 && transcript.initial().job_root != engagement.terms.job_root) {
     return rejected(text_of(name_in(folder, kTranscriptFile), ": field 'job_root': found ",
                             commit::hex_of(transcript.initial().job_root), ", the engagement says ",
                             commit::hex_of(engagement.terms.job_root)));
   }
-  return verify::verify_heads(parts.heads.heads, engagement, transcript, name_in(folder, kHeadsFile));
+  return {};
+}
+
+Status check_parts(const Parts& parts, const verify::Engagement& engagement, const fs::path& folder) {
+  ISOBIT_RETURN_IF_ERROR(check_initial(parts, engagement, folder));
+  return verify::verify_heads(parts.heads.heads, engagement, parts.transcript.transcript, name_in(folder, kHeadsFile));
 }
 
 Status check_log_presence(bool logged, const Listing& listing, const fs::path& folder) {
@@ -59,6 +70,20 @@ Expected<Log> open_unfinished_log(Parts& parts, const fs::path& folder) {
   index.cut(steps);
   if (steps < transcript.steps()) parts.transcript = first_leaves(parts.transcript, steps + 1);
   return Log{std::move(file), std::move(index)};
+}
+
+Expected<Log> salvage_log(Parts& parts, const fs::path& folder) {
+  const std::string what = name_in(folder, kLogFile);
+  ISOBIT_TRY(ReadFile file, ReadFile::open(folder / kLogFile));
+  ISOBIT_TRY(LogScanner scanner, LogScanner::begin(file, what));
+  const uint64_t stored = parts.transcript.transcript.steps();
+  Bytes segment;
+  for (bool whole = true; whole && scanner.index().segments() < stored;) {
+    ISOBIT_TRY(whole, scanner.next(segment));
+  }
+  const uint64_t steps = scanner.index().segments();
+  if (steps < stored) parts.transcript = first_leaves(parts.transcript, steps + 1);
+  return Log{std::move(file), scanner.index()};
 }
 
 Expected<Log> open_finished_log(const verify::Transcript& transcript, const FileEntry& entry, const fs::path& folder) {

@@ -1,6 +1,7 @@
 // What reader and resuming writer share in opening the files of a run.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,11 +32,29 @@ struct Parts {
   HeadsFile heads;
 };
 
+// verify::verify_engagement, with the file in the message.
+Status check_engagement(const verify::Engagement& engagement, const commit::PublicKey& client, const fs::path& folder);
+
+// What a finished run is signed for by.
+struct SignedFront {
+  verify::Engagement engagement;
+  Manifest manifest;
+};
+// From the bytes of the three files `engagement`, `manifest.json` and `manifest.sig`, which `folder` names in messages.
+// In the order of trust: the engagement, against `client` or, without, the key that it names itself; the signature over
+// the manifest's bytes; and only then the manifest. kRejected, or kUnreadable where one is of a newer version.
+Expected<SignedFront> open_signed_front(const fs::path& folder, ByteView engagement, ByteView manifest,
+                                        ByteView signature, const std::optional<commit::PublicKey>& client);
+
 // kRejected unless the manifest lists exactly this for the file.
 Status check_entry(const fs::path& folder, std::string_view name, const FileEntry& found, const Manifest& manifest);
 
 // kRejected unless the folder has a log exactly when the job is logged.
 Status check_log_presence(bool logged, const Listing& listing, const fs::path& folder);
+
+// For a writer that takes a run up again: the segments up to the first that is missing or damaged; `parts` then has the
+// leaves up to there. Every segment is read.
+Expected<Log> salvage_log(Parts& parts, const fs::path& folder);
 
 // Of a logged run that is not finished, after check_parts: the segments of the leaves there are. What a power failure
 // can take is left out: leaves after the last head whose segment did not get to the disk, from `parts` too. kRejected
@@ -45,7 +64,9 @@ Expected<Log> open_unfinished_log(Parts& parts, const fs::path& folder);
 // Of a finished one: every segment read and compared with its leaf and the file with its entry in the manifest.
 Expected<Log> open_finished_log(const verify::Transcript& transcript, const FileEntry& entry, const fs::path& folder);
 
-// kRejected unless the transcript is of the engaged job and every head of this transcript and by an engaged key.
+// kRejected unless the transcript is of the engaged job.
+Status check_initial(const Parts& parts, const verify::Engagement& engagement, const fs::path& folder);
+// The same, and every head of this transcript and by an engaged key.
 Status check_parts(const Parts& parts, const verify::Engagement& engagement, const fs::path& folder);
 
 }  // namespace isobit::bundle

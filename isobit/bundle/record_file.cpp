@@ -140,6 +140,14 @@ Expected<HeadsFile> decode_heads_file(ByteView data, const std::string& what) {
   }
   file.good_bytes = header + records.good_bytes();
   file.torn = records.torn();
+  const size_t size = kRecordOverhead + verify::encode(verify::SignedHead{}).size();
+  for (size_t at = file.good_bytes + size; at + size <= data.size(); at += size) {
+    RecordCursor record(data.subspan(at, size), verify::kMaxLeafBytes);
+    const auto payload = record.next();
+    if (!payload) continue;
+    const auto head = verify::decode_head(*payload, what);
+    if (head) file.behind.push_back(*head);
+  }
   return file;
 }
 

@@ -62,6 +62,8 @@ TranscriptFile first_leaves(const TranscriptFile& file, uint64_t leaves);
 
 struct HeadsFile {
   std::vector<verify::SignedHead> heads;  // signatures unchecked
+  // Those whole ones that stand behind a damaged record: all heads take the same space.
+  std::vector<verify::SignedHead> behind;
   size_t good_bytes = 0;
   std::string torn;
 };

@@ -60,6 +60,8 @@ inline Bytes fake_checkpoint(uint64_t step) {
   return Bytes(text.begin(), text.end());
 }
 
+inline commit::Digest fake_state_root(uint64_t step) { return commit::sha256(fake_checkpoint(step)); }
+
 inline Plan plan_of(bool logged) {
   Plan plan;
   plan.rules.logged = logged;
@@ -106,12 +108,16 @@ inline Status drive(BundleWriter& writer, const Plan& plan, uint64_t stop_before
     const bool is_step = i >= 1 && i <= plan.rules.steps;
     if (is_step && plan.rules.has_state(i)) ISOBIT_RETURN_IF_ERROR(writer.sign_head());
     if (is_step && i % plan.checkpoint_every == 0) {
-      ISOBIT_RETURN_IF_ERROR(writer.write_checkpoint(i, fake_checkpoint(i), plan.keep));
+      ISOBIT_RETURN_IF_ERROR(writer.write_checkpoint(i, fake_checkpoint(i), fake_state_root(i), plan.keep));
     }
   }
   if (stop_before < leaves.size()) return {};
   const uint64_t last = plan.rules.steps;
-  ISOBIT_RETURN_IF_ERROR(writer.write_checkpoint(last, fake_checkpoint(last), plan.keep));
+  ISOBIT_RETURN_IF_ERROR(writer.write_checkpoint(last, fake_checkpoint(last), fake_state_root(last), plan.keep));
+  const std::vector<uint64_t> steps = writer.checkpoints();
+  for (uint64_t step : steps) {
+    if (step != last && !writer.read_checkpoint(step)) ISOBIT_RETURN_IF_ERROR(writer.drop_checkpoint(step));
+  }
   return writer.finish({{"platform", "ordered@test"}, {"seconds", "1.5"}});
 }
 
@@ -135,13 +141,18 @@ inline Status write_run(const fs::path& folder, const Plan& plan) {
 // Takes the run up from its newest checkpoint, as a training command does.
 inline Status resume_run(const fs::path& folder, const Plan& plan, uint64_t stop_before = UINT64_MAX) {
   ISOBIT_TRY(BundleWriter writer, BundleWriter::resume(folder, key_of(kTrainer)));
-  if (!writer.checkpoints().empty()) {
-    const uint64_t step = writer.checkpoints().front();
-    ISOBIT_TRY(const Bytes bytes, writer.read_checkpoint(step));
-    ISOBIT_CHECK(bytes == fake_checkpoint(step));
+  const std::vector<uint64_t> steps = writer.checkpoints();
+  for (uint64_t step : steps) {
+    const auto stored = writer.read_checkpoint(step);
+    if (!stored || !stored->state_root) {  // damaged, or nothing vouches for it
+      ISOBIT_RETURN_IF_ERROR(writer.drop_checkpoint(step));
+      continue;
+    }
+    ISOBIT_CHECK(stored->bytes == fake_checkpoint(step) && stored->state_root == fake_state_root(step));
     ISOBIT_RETURN_IF_ERROR(writer.continue_from(step));
     // The kill may have come between this checkpoint and the removal of the oldest one.
-    ISOBIT_RETURN_IF_ERROR(writer.write_checkpoint(step, bytes, plan.keep));
+    ISOBIT_RETURN_IF_ERROR(writer.write_checkpoint(step, stored->bytes, *stored->state_root, plan.keep));
+    break;
   }
   return drive(writer, plan, stop_before);
 }

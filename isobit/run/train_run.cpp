@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "isobit/base/text.h"
+#include "isobit/bundle/disk.h"
 #include "isobit/bundle/writer.h"
 #include "isobit/formats/safetensors.h"
 #include "isobit/run/engagement.h"
@@ -15,6 +16,23 @@
 namespace isobit::run {
 
 namespace {
+
+struct CheckpointState {
+  std::vector<NamedTensor> state;
+  commit::Digest root{};
+};
+
+// kRejected or kUnreadable unless the checkpoint is what was noted when it was written, or, without such a note, what
+// the transcript commits to.
+Expected<CheckpointState> read_checkpoint(const bundle::BundleWriter& writer, uint64_t step, ThreadPool& pool) {
+  ISOBIT_TRY(const bundle::StoredCheckpoint stored, writer.read_checkpoint(step));
+  const std::string what = text_of("checkpoint of step ", step);
+  ISOBIT_TRY(formats::Safetensors file, formats::decode_safetensors(stored.bytes, what));
+  ISOBIT_TRY(const commit::StateRoot root, commit::state_root(file.tensors, step, pool));
+  const auto expected = stored.state_root ? stored.state_root : writer.transcript().committed_state(step);
+  if (root.digest() != expected) return rejected(text_of(what, ": nothing shows that this is what was written"));
+  return CheckpointState{std::move(file.tensors), root.digest()};
+}
 
 // Drives a trainer and writes what it does into the bundle.
 class Loop {
@@ -100,7 +118,8 @@ class Loop {
   Status checkpoint() {
     const train::Trainer& trainer = *session_.trainer;
     ISOBIT_TRY(const Bytes bytes, formats::encode_safetensors({trainer.state(), {{"step", text_of(trainer.step())}}}));
-    return writer_.write_checkpoint(static_cast<uint64_t>(trainer.step()), bytes,
+    ISOBIT_TRY(const commit::Digest root, state_digest(trainer, engine_.pool()));
+    return writer_.write_checkpoint(static_cast<uint64_t>(trainer.step()), bytes, root,
                                     static_cast<uint64_t>(session_.job.checkpoint_keep));
   }
 
@@ -120,6 +139,8 @@ class Loop {
     ISOBIT_RETURN_IF_ERROR(
         writer_.append(verify::FinalLeaf{static_cast<uint64_t>(trainer.step()), s.final_state_root, s.evaluation}));
     ISOBIT_RETURN_IF_ERROR(checkpoint());
+    ISOBIT_RETURN_IF_ERROR(check_checkpoints());
+    ISOBIT_RETURN_IF_ERROR(check_log());
     std::map<std::string, std::string> facts = {{"platform", s.platform}};
     if (request_.seconds) {
       facts["seconds"] = text_of(std::floor((now() - begin) * 1000 + 0.5) / 1000);
@@ -129,6 +150,31 @@ class Loop {
     s.finished = true;
     s.transcript_root = writer_.transcript().transcript_root();
     return s;
+  }
+
+  // An older checkpoint that is no longer what the transcript commits to is not handed out.
+  Status check_checkpoints() {
+    const std::vector<uint64_t> steps = writer_.checkpoints();
+    for (uint64_t step : steps) {
+      const auto claimed = writer_.transcript().committed_state(step);
+      if (!claimed || step == writer_.transcript().steps()) continue;  // goes anyway; has just been written
+      const auto stored = read_checkpoint(writer_, step, engine_.pool());
+      if (!stored || stored->root != *claimed) ISOBIT_RETURN_IF_ERROR(writer_.drop_checkpoint(step));
+    }
+    return {};
+  }
+
+  // That every segment still has the entries that its leaf commits to. A liar's need not.
+  Status check_log() {
+    if (!log_ || request_.tamper_log.segment || request_.tamper_log.product) return {};
+    for (uint64_t t = 1; t <= writer_.transcript().steps(); ++t) {
+      const auto segment = writer_.read_log_segment(t);
+      const auto root = segment ? own_log_->root_of(t, *segment) : tl::unexpected<Error>(segment.error());
+      if (root && *root == writer_.transcript().step(t).log_segment) continue;
+      return unavailable(text_of(request_.out.string(), ": the log of step ", t, " is not what was written; check the ",
+                                 "disk and resume the run, which computes again what is lost"));
+    }
+    return {};
   }
 
   TrainSummary summary() const {
@@ -162,16 +208,16 @@ class Loop {
   double step_seconds_ = 0;
 };
 
-// Puts the trainer at the newest checkpoint that is whole and, where the transcript commits a state, is that state.
+// Puts the trainer at the newest checkpoint that is what was written, or, where no record of that is left, what the
+// transcript commits to; at the beginning when there is none. Those that are not are removed.
 Status go_to_checkpoint(bundle::BundleWriter& writer, Session& session, platform::Engine& engine) {
-  for (uint64_t step : writer.checkpoints()) {
-    const auto bytes = writer.read_checkpoint(step);
-    if (!bytes) continue;
-    auto file = formats::decode_safetensors(*bytes, text_of("checkpoint of step ", step));
-    if (!file || !session.trainer->restore(std::move(file->tensors), static_cast<int64_t>(step))) continue;
-    ISOBIT_TRY(const commit::Digest found, state_digest(*session.trainer, engine.pool()));
-    if (verify::compare_checkpoint(writer.transcript(), step, found)) continue;
-    return writer.continue_from(step);
+  const std::vector<uint64_t> steps = writer.checkpoints();
+  for (uint64_t step : steps) {
+    auto stored = read_checkpoint(writer, step, engine.pool());
+    const bool good = stored && !verify::compare_checkpoint(writer.transcript(), step, stored->root) &&
+                      session.trainer->restore(std::move(stored->state), static_cast<int64_t>(step));
+    if (good) return writer.continue_from(step);
+    ISOBIT_RETURN_IF_ERROR(writer.drop_checkpoint(step));
   }
   ISOBIT_TRY(session.trainer, train::Trainer::create(session.job, session.dataset, engine));
   return {};
@@ -191,7 +237,7 @@ Status check_out(const fs::path& out) {
   if (state == bundle::RunState::kForeign) {
     return usage_error(text_of(out.string(), ": is not an empty folder; choose another --out"));
   }
-  return {};
+  return bundle::check_outside_runs(out);
 }
 
 // The engagement that was accepted, or one that client and trainer in one person sign for this run.
