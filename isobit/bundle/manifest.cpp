@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "isobit/base/json_depth.h"
 #include "isobit/base/text.h"
 #include "isobit/bundle/layout.h"
 #include "isobit/verify/object.h"
@@ -16,29 +17,12 @@ constexpr const char* kFormat = "isobit-bundle";
 constexpr std::string_view kSignatureTag = "isobit.manifest";
 constexpr uint32_t kSignatureVersion = 1;
 
-// A manifest is an object of objects of objects. The parser would follow any depth, at some 80 bytes of memory for each
-// byte of text.
-bool nests_deeper_than(ByteView text, int levels) {
-  int depth = 0;
-  bool quoted = false, escaped = false;
-  for (uint8_t c : text) {
-    if (quoted) {
-      quoted = escaped || c != '"';
-      escaped = !escaped && c == '\\';
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > levels) return true;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return false;
-}
+// A manifest is an object of objects of objects.
+constexpr int kDepth = 3;
 
 // Discarded (no object) when it is no JSON, too long or too deep.
 Json parse(ByteView data) {
-  if (data.size() > kMaxManifestBytes || nests_deeper_than(data, 3)) return Json(Json::value_t::discarded);
+  if (data.size() > kMaxManifestBytes || !check_json_depth(data, kDepth, "")) return Json(Json::value_t::discarded);
   return Json::parse(data.begin(), data.end(), nullptr, false);
 }
 
