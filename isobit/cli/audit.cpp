@@ -121,7 +121,7 @@ Expected<int> run(const Options& o, Console& console) {
   ISOBIT_RETURN_IF_ERROR(read_wanted(o, request));
   std::optional<commit::SecretKey> auditor;
   if (!o.sign.empty() && o.verdict.empty()) return usage_error("audit: --sign goes with --verdict FILE");
-  if (!o.verdict.empty()) ISOBIT_RETURN_IF_ERROR(check_new_name(o.verdict));
+  if (!o.verdict.empty()) ISOBIT_RETURN_IF_ERROR(check_output(o.verdict, false));
   if (!o.sign.empty()) {
     ISOBIT_TRY(auditor, commit::read_secret_key(o.sign));
   }

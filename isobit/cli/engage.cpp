@@ -60,7 +60,7 @@ Expected<verify::EngagementTerms> terms_of(const OfferOptions& o) {
 
 Expected<int> offer(const OfferOptions& o, Console& console) {
   if (o.trainers.empty()) return usage_error("engage offer: name the trainer's public key with --trainer FILE");
-  ISOBIT_RETURN_IF_ERROR(check_new_name(o.out));
+  ISOBIT_RETURN_IF_ERROR(check_output(o.out, false));
   run::OfferRequest request;
   ISOBIT_TRY(request.terms, terms_of(o));
   ISOBIT_TRY(request.home, run::key_folder(o.key_folder, environment));
@@ -96,7 +96,7 @@ void print_problems(const std::vector<run::OfferProblem>& problems, Console& con
 }
 
 Expected<int> accept(const AcceptOptions& o, Console& console) {
-  ISOBIT_RETURN_IF_ERROR(check_new_name(o.out));
+  ISOBIT_RETURN_IF_ERROR(check_output(o.out, false));
   run::AcceptRequest request;
   ISOBIT_TRY(const Bytes bytes, read_file(o.offer, kMaxSmallFile));
   ISOBIT_TRY(request.offer, verify::decode_offer(bytes, o.offer));

@@ -4,6 +4,7 @@
 #include "isobit/base/text.h"
 #include "isobit/cli/command.h"
 #include "isobit/cli/json_text.h"
+#include "isobit/cli/own_files.h"
 #include "isobit/run/compare_runs.h"
 
 namespace isobit::cli {
@@ -43,7 +44,7 @@ void show(const verify::ForkEvidence& fork, Console& console) {
 
 Expected<int> verify_two_runs(const std::string& a, const std::string& b, const std::string& out, const Trust& trust,
                               Console& console) {
-  if (!out.empty()) ISOBIT_RETURN_IF_ERROR(check_new_name(out));
+  if (!out.empty()) ISOBIT_RETURN_IF_ERROR(check_output(out, false));
   ISOBIT_TRY(const auto client, trusted_client(trust));
   const auto request = [&](const std::string& run) {
     run::OpenRequest open;

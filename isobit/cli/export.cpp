@@ -1,7 +1,7 @@
-#include <nlohmann/json.hpp>
-
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/json_text.h"
+#include "isobit/cli/own_files.h"
 #include "isobit/cli/trust.h"
 #include "isobit/formats/safetensors.h"
 #include "isobit/platform/platform.h"
@@ -15,24 +15,24 @@ struct Options {
   std::string run, out;
   Trust trust;
   std::optional<uint64_t> step;
-  bool all = false;
+  bool all = false, force = false;
 };
 
 Expected<int> run(const Options& o, Console& console) {
+  ISOBIT_RETURN_IF_ERROR(check_output(o.out, o.force));
   ISOBIT_TRY(const auto client, trusted_client(o.trust));
   ThreadPool pool(platform::available_threads());
   ISOBIT_TRY(const run::Weights weights, run::read_run_weights({o.run, client, {}}, o.step, pool));
   const std::vector<NamedTensor> tensors = o.all ? weights.state : run::inference_tensors(weights.state);
   const formats::Safetensors file{tensors, {{"builder", weights.job.model.builder}, {"step", text_of(weights.step)}}};
-  ISOBIT_RETURN_IF_ERROR(formats::write_safetensors(o.out, file));
+  ISOBIT_RETURN_IF_ERROR(formats::write_safetensors(o.out, file, {.replace = o.force}));
   uint64_t bytes = 0;
   for (const NamedTensor& t : tensors) bytes += t.tensor.bytes();
-  console.document(nlohmann::ordered_json{{"file", o.out},
-                                          {"tensors", tensors.size()},
-                                          {"bytes", bytes},
-                                          {"step", weights.step},
-                                          {"client_pinned", weights.client_pinned}}
-                       .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  console.document(json_text({{"file", o.out},
+                              {"tensors", tensors.size()},
+                              {"bytes", bytes},
+                              {"step", weights.step},
+                              {"client_pinned", weights.client_pinned}}));
   note_unpinned(weights.client_pinned, console);
   console.line(text_of("wrote         ", o.out, ": ", tensors.size(), " tensors, ", human_bytes(bytes), ", after step ",
                        weights.step));
@@ -49,6 +49,7 @@ void add_export(Commands& commands) {
   c.option("-o,--out", "FILE", o->out, "file to write", true);
   c.option("--step", "STEP", o->step, "write the checkpoint of this step instead of the final state");
   add_trust_options(c, o->trust);
+  c.flag("--force", o->force, "replace a file of that name");
   c.flag("--all", o->all, "the optimizer's state as well");
   c.action([o](Console& console) { return run(*o, console); });
 }

@@ -1,6 +1,7 @@
 #include "isobit/cli/own_files.h"
 
 #include "isobit/base/text.h"
+#include "isobit/bundle/disk.h"
 #include "isobit/cli/console.h"
 #include "isobit/run/keys.h"
 
@@ -21,6 +22,12 @@ std::vector<std::string> with_data_path(std::vector<std::string> overrides, cons
   }
   overrides.push_back("data.path=" + quoted + "\"");
   return overrides;
+}
+
+Status check_output(const fs::path& out, bool force) {
+  if (out.empty()) return usage_error("--out: is empty; expected the name of a file");
+  ISOBIT_RETURN_IF_ERROR(check_writable_name(out, force));
+  return bundle::check_outside_runs(out);
 }
 
 Status sign_with_own_keys(const std::string& key_folder, const std::string& engagement, run::TrainRequest& request,

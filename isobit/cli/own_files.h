@@ -19,6 +19,10 @@ inline constexpr uint64_t kMaxSmallFile = 1 << 14;
 // `overrides`, and `path` (unless it is empty) as data.path.
 std::vector<std::string> with_data_path(std::vector<std::string> overrides, const std::string& path);
 
+// Asked before the work whose result goes to `out`: kUsage where something is in the way that would not be replaced
+// (anything at all without `force`, anything but a regular file with it) or where it lies in a run's folder.
+Status check_output(const fs::path& out, bool force);
+
 // Whose keys sign a new run: the trainer's own under an accepted engagement (a file's name), else both keys of
 // `key_folder`, made where they are missing.
 Status sign_with_own_keys(const std::string& key_folder, const std::string& engagement, run::TrainRequest& request,

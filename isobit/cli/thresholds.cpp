@@ -9,6 +9,7 @@
 #include "isobit/base/file.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/own_files.h"
 
 namespace isobit::cli {
 
@@ -194,7 +195,7 @@ nlohmann::ordered_json operator_json(const ThresholdsReport& report, const Opera
 }
 
 Expected<int> run(const Options& o, Console& console) {
-  if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(check_writable_name(o.out, o.force));
+  if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(check_output(o.out, o.force));
   ISOBIT_TRY(run::ThresholdsRequest request, request_of(o));
   request.progress = [&](size_t done) {
     console.progress(
