@@ -216,6 +216,22 @@ put("checkpoint_index_fuzz", "two", frame("isobit.checkpoint_index") + first + s
 put("checkpoint_index_fuzz", "damaged", frame("isobit.checkpoint_index") + first[:-1] + b"\0" + second)
 put("checkpoint_index_fuzz", "cut", frame("isobit.checkpoint_index") + first + second[:-3])
 
+
+
+def tar(name, data):
+    size = b"%011o\0" % len(data)
+    front = name.encode().ljust(100, b"\0") + b"0000644\0" + 2 * b"0000000\0" + size + b"00000000000\0"
+    back = b"0" + bytes(100) + b"ustar\0" + b"00" + bytes(64) + 2 * b"0000000\0" + bytes(167)
+    return front + b"%06o\0 " % sum(front + b"        " + back) + back + data + bytes(-len(data) % 512)
+
+
+packed = tar("engagement", b"e") + tar("manifest.json", b"{}") + tar("manifest.sig", b"") + tar("job.toml", bytes(512))
+put("pack_fuzz", "four", packed + bytes(1024))
+put("pack_fuzz", "five", packed + tar("checkpoints/step-3.safetensors", b"w" * 513) + bytes(1024))
+put("pack_fuzz", "escape", packed + tar("../heads", b"") + bytes(1024))
+put("pack_fuzz", "twice", packed + 2 * tar("heads", b"h") + bytes(1024))
+put("pack_fuzz", "behind", packed + bytes(1536))
+
 put("evidence_fuzz", "fork", fork + sized(consistency))
 put("evidence_fuzz", "cut", (fork + sized(consistency))[:-1])
 put("evidence_fuzz", "kind", frame("isobit.evidence") + b"\2")

@@ -1,14 +1,13 @@
 #include "isobit/base/file.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "isobit/base/durable_file.h"
 #include "isobit/base/text.h"
 
 namespace isobit {
@@ -26,48 +25,6 @@ const char* kind_of(mode_t mode) {
 
 tl::unexpected<Error> not_plain(const fs::path& path, mode_t mode) {
   return unreadable(text_of(path.string(), ": is not a regular file but ", kind_of(mode)));
-}
-
-Status write_all(int fd, const fs::path& path, ByteView data) {
-  size_t done = 0;
-  while (done < data.size()) {
-    const ssize_t n = ::write(fd, data.data() + done, data.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      return unavailable(text_of(path.string(), ": cannot write ", human_bytes(data.size()), ": ",
-                                 write_problem(n < 0 ? errno : ENOSPC, "try again")));
-    }
-    done += static_cast<size_t>(n);
-  }
-  return {};
-}
-
-Expected<std::string> random_name() {
-  uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) {
-    return unavailable("the operating system gives no random bytes");
-  }
-  ByteWriter bytes;
-  bytes.u64(number);
-  return to_hex(bytes.view());
-}
-
-// Like rename(2), but fails with EEXIST where rename would replace. File systems that cannot do that in one call can
-// make links, or cannot do it at all.
-int rename_to_new(const fs::path& from, const fs::path& to) {
-#ifdef SYS_renameat2
-  constexpr unsigned kNoReplace = 1;
-  if (::syscall(SYS_renameat2, AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), kNoReplace) == 0) return 0;
-  if (errno != EINVAL && errno != ENOSYS) return -1;
-#endif
-  if (::link(from.c_str(), to.c_str()) != 0) return -1;
-  ::unlink(from.c_str());
-  return 0;
-}
-
-tl::unexpected<Error> exists_already(const fs::path& path) {
-  return usage_error(
-      text_of(path.string(), ": is there already and is not overwritten; choose another name or remove it"));
 }
 
 }  // namespace
@@ -153,39 +110,17 @@ Status check_writable_name(const fs::path& path, bool replace) {
     return usage_error(text_of(path.string(), ": is ", kind_of(info.st_mode),
                                "; only a regular file is ever replaced, choose another name"));
   }
-  if (!replace) return exists_already(path);
+  if (!replace) {
+    return usage_error(
+        text_of(path.string(), ": is there already and is not overwritten; choose another name or remove it"));
+  }
   return {};
 }
 
 Status write_file_durably(const fs::path& path, ByteView data, const WriteOptions& options) {
-  ISOBIT_RETURN_IF_ERROR(check_writable_name(path, options.replace));
-  ISOBIT_TRY(const std::string random, random_name());
-  fs::path temporary = path;
-  temporary += text_of(".", random, ".tmp");
-  struct stat old {};
-  const bool keeps_mode = options.replace && ::lstat(path.c_str(), &old) == 0;
-  Status written;
-  {
-    const Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, options.mode));
-    if (!fd) return unavailable(text_of(temporary.string(), ": cannot create: ", reason(errno)));
-    if (keeps_mode && ::fchmod(fd.get(), old.st_mode & 0777) != 0) {
-      written = unavailable(text_of(path.string(), ": cannot keep its mode: ", reason(errno)));
-    }
-    if (written) written = write_all(fd.get(), path, data);
-    if (written && ::fsync(fd.get()) != 0) {
-      written = unavailable(text_of(path.string(), ": cannot make durable: ", reason(errno)));
-    }
-  }
-  if (written) {
-    const bool renamed =
-        (options.replace ? ::rename(temporary.c_str(), path.c_str()) : rename_to_new(temporary, path)) == 0;
-    if (renamed) return sync_folder(path.parent_path());
-    const int error = errno;
-    written = error == EEXIST ? Status(exists_already(path))
-                              : Status(unavailable(text_of(path.string(), ": cannot replace: ", reason(error))));
-  }
-  ::unlink(temporary.c_str());
-  return written;
+  ISOBIT_TRY(DurableFile file, DurableFile::create(path, options));
+  ISOBIT_RETURN_IF_ERROR(file.append(data));
+  return file.commit();
 }
 
 Status make_folder(const fs::path& path) {

@@ -9,7 +9,7 @@ from isobit_cli import DIGITS, SHORT, Case, contents, files_of, main
 
 
 class Outputs(Case):
-    WRITERS = (("export", "r"),)
+    WRITERS = (("export", "r"), ("pack", "r"))
 
     def setUp(self):
         super().setUp()
@@ -37,7 +37,7 @@ class Outputs(Case):
             s.bind("socket")
             os.chdir(here)
             names = ["pipe", "link", "dangling", "folder", "socket", "/dev/null"]
-            for command in (*((*c, "--force") for c in self.WRITERS)):
+            for command in (*((*c, "--force") for c in self.WRITERS), ("unpack", "r.tar")):
                 for name in names:
                     before = os.lstat(self.path(name))
                     self.fails(*command, "--out", name, code=2, says=[name])
@@ -48,15 +48,16 @@ class Outputs(Case):
         self.assertFalse(os.path.exists(self.path("nothing")))
 
     def test_never_into_a_run(self):
+        self.isobit("pack", "r", "--out", "r.tar")
         shutil.copytree(self.path("r"), self.path("begun"))
         os.remove(self.path("begun", "manifest.json"))
         os.symlink("r", self.path("alias"))
         before = contents(self.path("r"))
         for out in ("r/w", "r/checkpoints/step-12.safetensors", "r/checkpoints/w", "begun/w", "alias/w", "./r/../r/w", "r/new/w"):
-            for command in (*((*c, "--force") for c in self.WRITERS), ("audit", "r", "--verdict"),
+            for command in (*((*c, "--force") for c in self.WRITERS), ("unpack", "r.tar"), ("audit", "r", "--verdict"),
                             ("train", DIGITS, *SHORT)):
                 option = () if command[-1] == "--verdict" else ("--out",)
-                if command[0] in ("audit", "train") and out.endswith("12.safetensors"):
+                if command[0] in ("unpack", "audit", "train") and out.endswith("12.safetensors"):
                     continue  # refused for being there
                 self.fails(*command, *option, out, code=2, says=["lies in the run", out])
         self.assertEqual(contents(self.path("r")), before)
