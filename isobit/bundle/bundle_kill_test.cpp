@@ -160,6 +160,17 @@ TEST_P(Kill, WithTemporariesAndHalfAnEnd) {
   ASSERT_TRUE(status) << status.error().message;
 }
 
+TEST_P(Kill, BeforeTheRunHasBegun) {
+  Files torn = {{"lock", ""}, {"job.toml", testing::kJob}, {"job.toml.0123456789abcdef.tmp", "[jo"}};
+  torn["engagement.0123456789abcdef.tmp"] = "isobit";
+  if (GetParam()) torn["log/segments.0123456789abcdef.tmp"] = "";
+  put_files(run_, torn);
+  EXPECT_EQ(run_state(run_), RunState::kNotBegun);
+  const Status status = testing::write_run(run_, plan_);
+  ASSERT_TRUE(status) << status.error().message;
+  EXPECT_TRUE(files_of(run_) == whole_);
+}
+
 TEST_P(Kill, RealProcessAtRandomMoments) {
   std::mt19937_64 random(20260102);
   int hits = 0;
@@ -173,6 +184,8 @@ TEST_P(Kill, RealProcessAtRandomMoments) {
         const RunState state = run_state(run_);
         const bool fresh = state == RunState::kAbsent || state == RunState::kNotBegun;
         const Status status = fresh ? testing::write_run(run_, plan_) : testing::resume_run(run_, plan_);
+        if (!status)
+          std::fprintf(stderr, "child: state %d: %s\n", static_cast<int>(state), status.error().message.c_str());
         ::_exit(status || state == RunState::kFinished ? 0 : 1);
       }
       // Longer and longer, so that a busy machine gets to the end too.

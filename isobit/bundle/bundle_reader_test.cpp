@@ -1,9 +1,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "isobit/bundle/reader.h"
-#include "isobit/bundle/record_file.h"
-#include "isobit/bundle/testing.h"
+#include "isobit/bundle/reader_for_test.h"
 #include "isobit/verify/auditor.h"
 
 namespace isobit::bundle {
@@ -11,59 +9,11 @@ namespace {
 
 using testing::Files;
 using testing::files_of;
+using testing::kPinned;
 using testing::Plan;
 using testing::put_file;
 using testing::put_files;
-
-const OpenOptions kPinned{testing::key_of(testing::kClient).public_key()};
-
-class Reader : public ::testing::TestWithParam<bool> {
- protected:
-  Reader() {
-    const Status written = testing::write_run(run_, plan_);
-    ISOBIT_CHECK(written.has_value());
-    files_ = files_of(run_);
-  }
-
-  Expected<BundleReader> open() const { return testing::open_bundle(run_, kPinned, plan_); }
-  ErrorCode code() const {
-    const auto reader = open();
-    EXPECT_FALSE(reader);
-    return reader ? ErrorCode{} : reader.error().code;
-  }
-  // Signs the files as they are, as a cheating trainer would.
-  void resign(uint8_t key = testing::kTrainer) {
-    const Files now = files_of(run_);
-    Manifest manifest = *decode_manifest(as_bytes(files_.at("manifest.json")), "m");
-    manifest.files.clear();
-    for (const auto& [name, bytes] : now) {
-      if (name.starts_with("manifest")) continue;
-      manifest.files[name] = {bytes.size(), commit::sha256(as_bytes(bytes))};
-    }
-    write_manifest(manifest, key);
-  }
-  void sign_for(const std::string& name, FileEntry entry) {
-    Manifest manifest = *decode_manifest(as_bytes(files_.at("manifest.json")), "m");
-    manifest.files[name] = entry;
-    write_manifest(manifest);
-  }
-  void write_manifest(const Manifest& manifest, uint8_t key = testing::kTrainer) {
-    const Bytes bytes = encode(manifest);
-    put_file(run_ / "manifest.json", {bytes.begin(), bytes.end()});
-    sign({bytes.begin(), bytes.end()}, key);
-  }
-  void sign(const std::string& manifest, uint8_t key = testing::kTrainer) {
-    const auto terms = testing::fake_engagement().terms;
-    const auto signature =
-        encode(sign_manifest(as_bytes(manifest), terms.job_root, terms.run_id, testing::key_of(key)));
-    put_file(run_ / "manifest.sig", {signature.begin(), signature.end()});
-  }
-
-  Plan plan_ = testing::plan_of(GetParam());
-  testing::Scratch scratch_;
-  fs::path run_ = scratch_ / "run";
-  Files files_;
-};
+class Reader : public testing::ReaderCase {};
 
 INSTANTIATE_TEST_SUITE_P(WithoutAndWithLog, Reader, ::testing::Bool());
 
@@ -320,86 +270,6 @@ TEST_P(Reader, OnlyCommittedStatesAndAlwaysTheLast) {
   fs::remove_all(run_ / "checkpoints");
   resign();
   EXPECT_EQ(code(), ErrorCode::kRejected);
-}
-
-// The header of the transcript is outside the tree: it must be that of the job before it sizes anything.
-TEST_P(Reader, HeaderMustBeThatOfTheJob) {
-  std::vector<verify::TranscriptRules> others(5, plan_.rules);
-  others[0].steps = 8;
-  others[1].steps = verify::kMaxSteps;
-  others[2].commit_every = 1;
-  others[3].loss_dtype = DType::kFloat64;
-  others[4].logged = !plan_.rules.logged;
-  for (const auto& rules : others) {
-    const Bytes header = transcript_header(rules);
-    put_file(run_ / "transcript",
-             std::string(header.begin(), header.end()) + files_.at("transcript").substr(header.size()));
-    resign();
-    const auto reader = open();
-    ASSERT_FALSE(reader);
-    EXPECT_EQ(reader.error().code, ErrorCode::kRejected);
-    EXPECT_NE(reader.error().message.find("the job says"), std::string::npos) << reader.error().message;
-    fs::remove(run_ / "manifest.json");
-    EXPECT_EQ(code(), ErrorCode::kRejected) << "neither in an unfinished run";
-    put_files(run_, files_);
-  }
-  Plan longer = plan_;
-  longer.rules.steps = 9;
-  EXPECT_EQ(testing::open_bundle(run_, kPinned, longer).error().code, ErrorCode::kRejected);
-}
-
-// Sizes are looked at before bytes are: sparse files, which take no space, would take hours and memory.
-TEST_P(Reader, LargerThanTheJobImpliesIsNotRead) {
-  std::vector<std::string> names = {"transcript",
-                                    "heads",
-                                    "job.toml",
-                                    "engagement",
-                                    "checkpoints/step-7.safetensors",
-                                    "checkpoints/step-6.safetensors",
-                                    "manifest.json",
-                                    "manifest.sig"};
-  if (GetParam()) names.push_back("log/segments");
-  for (const std::string& name : names) {
-    for (uint64_t size : {uint64_t{1} << 21, uint64_t{1} << 40}) {
-      std::error_code error;
-      fs::resize_file(run_ / name, size, error);
-      if (error) continue;  // this file system has none as large
-      if (!name.starts_with("manifest")) sign_for(name, {size, {}});
-      EXPECT_EQ(code(), ErrorCode::kRejected) << name;
-      put_files(run_, files_);
-    }
-  }
-  EXPECT_TRUE(open());
-}
-
-TEST_P(Reader, UnsignedManifestIsNotParsed) {
-  // Deep, wide and endless texts: whoever wrote them has not signed them.
-  for (const std::string& text : {std::string(1 << 20, '['), std::string(1 << 20, '{'), std::string("{}")}) {
-    put_file(run_ / "manifest.json", text);
-    const auto reader = open();
-    ASSERT_FALSE(reader);
-    EXPECT_EQ(reader.error().code, ErrorCode::kRejected);
-    EXPECT_NE(reader.error().message.find("is not valid for this manifest"), std::string::npos);
-    sign(text);
-    EXPECT_EQ(code(), ErrorCode::kRejected) << "signed it is no manifest either";
-  }
-}
-
-TEST_P(Reader, CheckpointIsCheckedAgainWhenRead) {
-  const auto reader = open();
-  ASSERT_TRUE(reader);
-  put_file(run_ / "checkpoints" / "step-6.safetensors", "something else");
-  EXPECT_EQ(reader->read_checkpoint(6).error().code, ErrorCode::kRejected);
-  // Grown in place since, it would take the memory of what it is now.
-  std::error_code error;
-  for (uint64_t size : {uint64_t{1} << 34, uint64_t{1} << 40}) {
-    fs::resize_file(run_ / "checkpoints" / "step-7.safetensors", size, error);
-    if (error) continue;  // this file system has none as large
-    const auto grown = reader->read_checkpoint(7);
-    ASSERT_FALSE(grown);
-    EXPECT_EQ(grown.error().code, ErrorCode::kRejected);
-    EXPECT_NE(grown.error().message.find("more than the"), std::string::npos) << grown.error().message;
-  }
 }
 
 TEST_P(Reader, UnfinishedRunIsShownAndNotAudited) {

@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <cstdio>
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/limits.h"
+#include "isobit/run/job_root.h"
 #include "isobit/run/price.h"
+#include "isobit/train/trace_schema.h"
 
 namespace isobit::cli {
 
@@ -12,14 +15,46 @@ namespace {
 
 struct Options {
   std::string job, platform = "ordered";
+  bool trace_schema = false;
   std::vector<std::string> overrides;
   LimitOptions limits;
 };
+
+// One line for each value of a step, or a document with all of them.
+Expected<int> show_trace_schema(const train::Job& job, const run::Limits& limits, Console& console) {
+  ISOBIT_TRY(const auto dataset, data::open_dataset(job.data, std::min(limits.max_memory, data::kMaxDatasetBytes)));
+  ISOBIT_TRY(const train::StepGraph step, train::build_step_graph(job, *dataset));
+  const std::vector<train::TraceEntry> schema = train::trace_schema(step);
+  const std::string root = commit::hex_of(run::trace_schema_root(schema));
+  nlohmann::ordered_json document = {{"trace_schema_root", root}, {"entries", nlohmann::ordered_json::array()}};
+  for (size_t i = 0; i < schema.size(); ++i) {
+    const train::TraceEntry& e = schema[i];
+    const std::string op = e.node < 0 ? "" : step.graph.nodes()[static_cast<size_t>(e.node)].op;
+    document["entries"].push_back({{"entry", i},
+                                   {"kind", train::name_of(e.kind)},
+                                   {"node", e.node},
+                                   {"place", e.place},
+                                   {"operator", op},
+                                   {"name", e.name},
+                                   {"dtype", name_of(e.dtype)},
+                                   {"dims", e.dims},
+                                   {"split", e.split}});
+    char front[64];
+    std::snprintf(front, sizeof front, "%5zu  %-9s  %5s  ", i, train::name_of(e.kind),
+                  e.node < 0 ? "" : text_of(e.node).c_str());
+    console.line(text_of(front, e.name, "  ", name_of(e.dtype), " ", Shape(e.dims).text(),
+                         e.dims.size() < 2 ? std::string() : text_of(" split ", e.split), op.empty() ? "" : "  ", op));
+  }
+  console.line(text_of("root   ", root));
+  console.document(json_text(document));
+  return kAgreed;
+}
 
 Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(const platform::Platform p, platform::parse_platform(o.platform));
   ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
   ISOBIT_TRY(const train::Job job, train::load_job(o.job, o.overrides));
+  if (o.trace_schema) return show_trace_schema(job, limits, console);
   ISOBIT_TRY(const run::Price price, run::price_job(job, p, limits, monotonic_seconds));
   nlohmann::ordered_json document = {{"steps", job.steps},
                                      {"parameters", price.parameters},
@@ -74,11 +109,13 @@ Expected<int> run(const Options& o, Console& console) {
 void add_job_check(Commands& commands) {
   auto o = std::make_shared<Options>();
   Command& c = commands.add("job check", "say what a job needs here before training it: time, memory, disk",
-                            "  isobit job check examples/jobs/mnist.toml\n");
+                            "  isobit job check examples/jobs/mnist.toml\n"
+                            "  isobit job check examples/jobs/digits.toml --trace-schema\n");
   c.positional("JOB.toml", o->job, "the job");
   c.option("-p,--platform", "P", o->platform, "where it would run (default: ordered)");
   add_memory_option(c, o->limits);
   c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of the job; may be repeated");
+  c.flag("--trace-schema", o->trace_schema, "list the values of a step's trace instead (docs/formats/trace-schema.md)");
   c.action([o](Console& console) { return run(*o, console); });
 }
 

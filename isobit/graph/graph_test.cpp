@@ -23,6 +23,9 @@ TEST(Graph, InfersConvolutionAndRefusesWhatDoesNotFit) {
   EXPECT_FALSE(g.add_node("Conv", {x, w}, {{"strides", std::vector<int64_t>{0, 1}}}, {"z"}));
   EXPECT_FALSE(g.add_node("Conv", {x, w}, {{"strides", int64_t{1}}}, {"z"}));
   EXPECT_FALSE(g.add_node("Conv", {x, w}, {{"colour", int64_t{1}}}, {"z"}));
+  EXPECT_FALSE(g.add_node("isobit.RunningUpdate", {x, x}, {{"count", int64_t{1}}}, {"z"}))
+      << "has no unbiased variance";
+  EXPECT_TRUE(g.add_node("isobit.RunningUpdate", {x, x}, {{"count", int64_t{2}}}, {"z"}));
   EXPECT_FALSE(g.add_node("NoSuchOp", {x}, {}, {"z"}));
   EXPECT_FALSE(g.add_node("Conv", {x}, {}, {"z"}));
   EXPECT_FALSE(g.add_node("Conv", {x, 999}, {}, {"z"}));

@@ -112,6 +112,12 @@ const OpDef* find_op(const std::string& name) {
   return found == table().end() ? nullptr : &found->second;
 }
 
+std::vector<Statistic> statistics_of(const Graph& graph, const Node& node) {
+  const OpDef* def = find_op(node.op);
+  ISOBIT_CHECK(def != nullptr);
+  return def->statistics ? def->statistics(graph, node) : std::vector<Statistic>{};
+}
+
 std::vector<std::string> op_names() {
   std::vector<std::string> names;
   for (const auto& [name, def] : table()) names.push_back(name);

@@ -54,13 +54,29 @@ class InferContext {
 
 using InferRule = std::function<Status(InferContext&)>;
 
+// A value that an operator computes on its way, of the type of its input 0, and that many elements of its outputs need.
+// With the statistics of its node, every element of an output follows from the inputs alone, without the other
+// elements.
+struct Statistic {
+  std::string name;
+  std::vector<int64_t> dims;
+  int output = -1;  // the output that it becomes when no stage changes that; -1: none
+};
+
+using StatisticsRule = std::function<std::vector<Statistic>(const Graph&, const Node&)>;
+
 struct OpDef {
   std::string name;
   int min_inputs = 1;
   int max_inputs = 1;
   int max_outputs = 1;
   InferRule infer;
+  StatisticsRule statistics = {};  // empty: each element of an output is one sum, maximum or formula of inputs
+  bool matrices = false;           // inputs and outputs of rank 3 and more are matrices in their last two axes
 };
+
+// The statistics of a node of the graph, in the order in which each may need those before it.
+std::vector<Statistic> statistics_of(const Graph& graph, const Node& node);
 
 // Null when there is no such operator.
 const OpDef* find_op(const std::string& name);

@@ -1,6 +1,8 @@
 #include "isobit/models/layers.h"
 
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "isobit/base/text.h"
 
@@ -56,6 +58,11 @@ V Layers::conv(const std::string& name, V x, int64_t oc, int64_t kernel, int64_t
       name);
 }
 
+int64_t Layers::values_of_a_channel(V x) const {
+  const Ints& dims = model_.graph.value(x).dims;
+  return std::accumulate(dims.begin() + 2, dims.end(), dims[0], std::multiplies<>());
+}
+
 V Layers::batch_norm(const std::string& name, V x) {
   const int64_t c = graph().value(x).dims[1];
   const V scale = parameter(name + ".weight", {c}, kOne), bias = parameter(name + ".bias", {c}, kZero);
@@ -66,7 +73,9 @@ V Layers::batch_norm(const std::string& name, V x) {
     const auto stats = graph().emit_all("isobit.BatchStatistics", {x}, {}, {name + ".mean", name + ".var"});
     const Attributes momentum = {{"momentum", 0.9}};
     new_mean = graph().emit("isobit.RunningUpdate", {mean, stats[0]}, momentum, name + ".running_mean.next");
-    new_var = graph().emit("isobit.RunningUpdate", {var, stats[1]}, momentum, name + ".running_var.next");
+    Attributes of_variance = momentum;
+    if (config_.running_variance == RunningVariance::kUnbiased) of_variance.set("count", values_of_a_channel(x));
+    new_var = graph().emit("isobit.RunningUpdate", {var, stats[1]}, of_variance, name + ".running_var.next");
     y = graph().emit("isobit.BatchNormApply", {x, scale, bias, stats[0], stats[1]}, {}, name);
   } else {
     y = graph().emit("BatchNormalization", {x, scale, bias, mean, var}, {}, name);

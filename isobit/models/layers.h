@@ -32,6 +32,8 @@ class Layers {
   graph::Graph& graph() { return model_.graph; }
 
  private:
+  // N * H * W of [N, C, H, W].
+  int64_t values_of_a_channel(V x) const;
   V heads_of(const std::string& name, V qkv, int64_t part, int64_t context);
 
   const ModelConfig& config_;

@@ -44,6 +44,11 @@ struct Model {
   std::vector<Buffer> buffers;
 };
 
+// What batch norm's running variance, which inference scales by, is an average of: with N values of a channel in a
+// batch and Q the sum of their squared distances from the mean, Q / N as ONNX says, or Q / (N - 1) as PyTorch takes. In
+// a training step both scale by Q / N.
+enum class RunningVariance { kBiased, kUnbiased };
+
 struct ModelConfig {
   std::string builder;  // "digits-cnn", "mnist-cnn", "resnet", "logistic", "gpt"
   int64_t batch = 1;
@@ -54,6 +59,7 @@ struct ModelConfig {
   // resnet: residual blocks per stage and channels of the first of its three stages.
   int64_t blocks = 1;
   int64_t width = 16;
+  RunningVariance running_variance = RunningVariance::kBiased;
   // gpt: layers, heads and channels (a multiple of heads).
   int64_t layers = 2;
   int64_t heads = 4;

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "isobit/models/model.h"
 
 namespace isobit::models {
@@ -32,6 +34,29 @@ TEST(Models, TheInferenceGraphHasTheSameParametersAndNoUpdates) {
     EXPECT_EQ(training.parameters[i].name, inference.parameters[i].name);
   }
   for (const Buffer& b : inference.buffers) EXPECT_EQ(b.updated, graph::kNoValue);
+}
+
+TEST(Models, TheUnbiasedRunningVarianceIsThatOfAChannelsValues) {
+  ModelConfig config{.builder = "resnet", .batch = 2, .input_shape = {3, 32, 32}};
+  // By node name: the count that its update corrects by, 0 for none.
+  const auto counts = [&] {
+    const Model model = build_model(config).value();
+    std::map<std::string, int64_t> found;
+    for (const graph::Node& n : model.graph.nodes()) {
+      if (n.op != "isobit.RunningUpdate") continue;
+      found[model.graph.value(n.outputs[0]).name] = n.attributes.integer("count", 0);
+    }
+    return found;
+  };
+  for (const auto& [name, count] : counts()) EXPECT_EQ(count, 0) << name;
+  config.running_variance = RunningVariance::kUnbiased;
+  const auto unbiased = counts();
+  EXPECT_EQ(unbiased.size(), 18u);
+  for (const auto& [name, count] : unbiased) {
+    EXPECT_EQ(count > 0, name.find("running_var") != std::string::npos) << name;
+  }
+  EXPECT_EQ(unbiased.at("bn0.running_var.next"), 2 * 32 * 32);
+  EXPECT_EQ(unbiased.at("stage3.block1.bn2.running_var.next"), 2 * 8 * 8);
 }
 
 TEST(Models, GptHasTheParametersOfItsFormula) {

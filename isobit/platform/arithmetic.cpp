@@ -7,8 +7,9 @@ namespace isobit::platform {
 const std::vector<Arithmetic>& arithmetics() {
   static const std::vector<Arithmetic> kAll = {
       {"ordered-1", DType::kFloat32, false, false, false},
-      {"correct-1", DType::kFloat32},
-      {"logged-1", DType::kFloat64, true, true},
+      // The numbers are kernels::correct::kMostTerms and runtime::kMostTerms, in rooms that this one does not see.
+      {"correct-1", DType::kFloat32, false, false, true, (int64_t{1} << 31) - 1},
+      {"logged-1", DType::kFloat64, true, true, true, int64_t{1} << 26},
       {"rounded", DType::kFloat64, true},
       {"float64", DType::kFloat64},
       {"float32", DType::kFloat32},

@@ -10,6 +10,8 @@
 // The last three are there to be measured against.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +26,8 @@ struct Arithmetic {
   bool rounds = false;                  // outputs of operators are rounded (job table [rounding])
   bool logs = false;                    // near-ties are written to a log
   bool any_library = true;              // false: only our own ordered kernels
+  // The longest inner product that the analysis of its errors covers; graphs with a longer one are refused.
+  int64_t most_terms = std::numeric_limits<int64_t>::max();
 };
 
 const std::vector<Arithmetic>& arithmetics();

@@ -13,7 +13,8 @@ namespace isobit::run {
 namespace {
 
 // What "the same arithmetic" means besides the arithmetic's own version; a change of any of these changes job roots.
-constexpr std::string_view kVersions = "generator:philox4x32-10/1 samples:1 preprocessing:1 tensor-root:1 graph:2";
+constexpr std::string_view kVersions =
+    "generator:philox4x32-10/1 samples:1 preprocessing:1 tensor-root:1 graph:2 trace:1";
 
 commit::Salt sample_salt(const commit::Salt& dataset, data::Split split, int64_t index) {
   ByteWriter w;
@@ -74,20 +75,40 @@ commit::Digest batch_digest(const DatasetCommitment& dataset, int64_t step, cons
   return commit::tagged_hash("isobit.batch", 1, w.view());
 }
 
+commit::Digest trace_schema_root(const std::vector<train::TraceEntry>& schema) {
+  std::vector<commit::Digest> leaves;
+  for (size_t i = 0; i < schema.size(); ++i) {
+    leaves.push_back(commit::leaf_hash(train::trace_entry_bytes(schema[i], i)));
+  }
+  return commit::SizedRoot{leaves.size(), commit::merkle_root(leaves)}.commitment("isobit.trace-schema", 1);
+}
+
+commit::Digest job_root(const JobRootParts& parts) {
+  FieldWriter w;
+  w.digest("job", parts.job);
+  w.digest("dataset.root", parts.dataset);
+  w.u64("dataset.train", parts.train_samples);
+  w.u64("dataset.test", parts.test_samples);
+  w.digest("graph.step", parts.step_graph);
+  w.digest("graph.eval", parts.eval_graph);
+  w.digest("trace", parts.trace_schema);
+  w.digest("state.initial", parts.initial_state);
+  if (parts.frozen) {
+    w.u64("frozen.count", parts.frozen->count);
+    w.digest("frozen.root", parts.frozen->root);
+  }
+  w.text("versions", kVersions);
+  return commit::tagged_hash("isobit.job-root", 2, w.bytes());
+}
+
 commit::Digest job_root(const train::Job& job, const data::Dataset& dataset, const DatasetCommitment& commitment,
                         const train::StepGraph& graph, const commit::Digest& initial_state, ThreadPool& pool) {
   const auto eval = train::build_eval_graph(job, dataset, 1);
   ISOBIT_CHECK(eval.has_value());  // the step graph of the same job was built
-  FieldWriter w;
-  w.digest("job", train::job_digest(job));
-  w.digest("dataset.root", commitment.root);
-  w.u64("dataset.train", static_cast<uint64_t>(dataset.train_count()));
-  w.u64("dataset.test", static_cast<uint64_t>(dataset.test_count()));
-  w.digest("graph.step", verify::graph_root(graph.graph, pool));
-  w.digest("graph.eval", verify::graph_root(eval->graph, pool));
-  w.digest("state.initial", initial_state);
-  w.text("versions", kVersions);
-  return commit::tagged_hash("isobit.job-root", 2, w.bytes());
+  return job_root({train::job_digest(job), commitment.root, static_cast<uint64_t>(dataset.train_count()),
+                   static_cast<uint64_t>(dataset.test_count()), verify::graph_root(graph.graph, pool),
+                   verify::graph_root(eval->graph, pool), trace_schema_root(train::trace_schema(graph)), initial_state,
+                   std::nullopt});
 }
 
 verify::TranscriptRules transcript_rules(const train::Job& job) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "isobit/commit/hash.h"
@@ -9,6 +10,7 @@
 #include "isobit/data/dataset.h"
 #include "isobit/run/job_size.h"
 #include "isobit/train/job.h"
+#include "isobit/train/trace_schema.h"
 #include "isobit/train/trainer.h"
 #include "isobit/verify/transcript.h"
 
@@ -31,7 +33,25 @@ DatasetCommitment commit_dataset(const data::Dataset& dataset, const commit::Sal
 // Of one step: the samples of its batch, in order.
 commit::Digest batch_digest(const DatasetCommitment& dataset, int64_t step, const std::vector<int64_t>& indices);
 
-// H(canonical job, dataset root and counts, graphs of step and evaluation, initial state root, versions).
+// The root of a trace schema as a tree over its entries (docs/formats/trace-schema.md).
+commit::Digest trace_schema_root(const std::vector<train::TraceEntry>& schema);
+
+// Parameters that training does not change: no part of the state, so that no state root has to hash them again.
+struct FrozenParameters {
+  uint64_t count = 0;
+  commit::Digest root;  // of them as a state at step 0 (commit/tensor_root.h)
+};
+
+// What a job root is the root of, field by field (docs/formats/job.md).
+struct JobRootParts {
+  commit::Digest job, dataset;
+  uint64_t train_samples = 0, test_samples = 0;
+  commit::Digest step_graph, eval_graph, trace_schema, initial_state;
+  std::optional<FrozenParameters> frozen;  // jobs of this version freeze nothing
+};
+commit::Digest job_root(const JobRootParts& parts);
+
+// The same, of a job whose data and graph are at hand.
 commit::Digest job_root(const train::Job& job, const data::Dataset& dataset, const DatasetCommitment& commitment,
                         const train::StepGraph& graph, const commit::Digest& initial_state, ThreadPool& pool);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isobit/base/fp_env.h"
+#include "isobit/graph/op.h"
 #include "isobit/runtime/kernel_call.h"
 
 namespace isobit::runtime {
@@ -120,7 +121,15 @@ Expected<std::vector<Tensor>> Executor::run(const kernels::KernelContext& ctx, F
       call.outputs[o] = fits ? over->reshaped(value.shape()) : Tensor(value.dtype, value.shape());
     }
     if (!kernel.is_view) {
+      const std::vector<graph::Statistic> statistics = observer != nullptr && observer->wants_statistics()
+                                                           ? graph::statistics_of(graph_, node)
+                                                           : std::vector<graph::Statistic>{};
+      for (const graph::Statistic& s : statistics) call.statistics.emplace_back(call.in(0).dtype(), Shape(s.dims));
       ISOBIT_RETURN_IF_ERROR(kernel.run(call));
+      for (size_t s = 0; s < statistics.size(); ++s) {
+        const int output = statistics[s].output;
+        observer->on_statistic(graph_, node, static_cast<int>(s), output < 0 ? call.statistics[s] : call.out(output));
+      }
       if (stage != nullptr) ISOBIT_RETURN_IF_ERROR(stage->apply(n, call));
     }
 

@@ -22,6 +22,10 @@ class Observer {
  public:
   virtual ~Observer() = default;
   virtual void on_output(const graph::Graph& graph, const graph::Node& node, int output, const Tensor& tensor) = 0;
+  // Whether kernels are to give out their statistics (graph::statistics_of) as well, which costs time: for a trace.
+  virtual bool wants_statistics() const { return false; }
+  // All of a node's before its outputs, as they were before any stage.
+  virtual void on_statistic(const graph::Graph&, const graph::Node&, int, const Tensor&) {}
 };
 
 // Changes an operator's outputs before anybody sees them: the rounding of logged arithmetic.

@@ -20,7 +20,13 @@ struct KernelCall {
   const graph::Node& node;
   std::vector<const Tensor*> inputs;  // null: absent
   std::vector<Tensor> outputs;
+  std::vector<Tensor> statistics = {};  // graph::statistics_of the node; none unless somebody wants them
 
+  // Where statistic i goes, or null. A kernel writes those that are no outputs.
+  template <class T>
+  T* statistic(int i) {
+    return statistics.empty() ? nullptr : statistics[static_cast<size_t>(i)].data<T>();
+  }
   const Tensor& in(int i) const { return *inputs[static_cast<size_t>(i)]; }
   bool has(int i) const { return i < static_cast<int>(inputs.size()) && inputs[static_cast<size_t>(i)] != nullptr; }
   Tensor& out(int i = 0) { return outputs[static_cast<size_t>(i)]; }

@@ -13,6 +13,8 @@ void add_model(FieldWriter& w, const models::ModelConfig& model) {
   if (model.builder == "resnet") {
     w.i64("model.blocks", model.blocks);
     w.i64("model.width", model.width);
+    // Jobs without the field, which it is younger than, mean the other one.
+    if (model.running_variance == models::RunningVariance::kUnbiased) w.text("model.running_variance", "unbiased");
   }
   if (model.builder == "gpt") {
     w.i64("model.layers", model.layers);

@@ -10,6 +10,7 @@ namespace isobit::train {
 
 inline const std::vector<std::string> kOptimizers = {"sgd", "adam", "adamw"};
 inline const std::vector<std::string> kSchedules = {"constant", "step", "cosine"};
+inline const std::vector<std::string> kRunningVariances = {"biased", "unbiased"};
 inline const std::vector<std::string> kLogs = {"sparse", "ovt"};
 inline const std::vector<std::string> kBounds = {"calibrated", "sound"};
 

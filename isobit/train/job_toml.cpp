@@ -204,6 +204,7 @@ Status read_model(Table t, Job& job) {
   if (m.builder == "resnet") {
     ISOBIT_RETURN_IF_ERROR(t.integer("blocks", m.blocks, 1, 100));
     ISOBIT_RETURN_IF_ERROR(t.integer("width", m.width, 1, 4096));
+    ISOBIT_RETURN_IF_ERROR(t.choice("running_variance", kRunningVariances, m.running_variance));
   }
   if (m.builder == "gpt") {
     ISOBIT_RETURN_IF_ERROR(t.integer("layers", m.layers, 1, 200));

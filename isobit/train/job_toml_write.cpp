@@ -47,6 +47,7 @@ std::string job_to_toml(const Job& job) {
   if (job.model.builder == "resnet") {
     model.insert("blocks", job.model.blocks);
     model.insert("width", job.model.width);
+    model.insert("running_variance", kRunningVariances[static_cast<size_t>(job.model.running_variance)]);
   }
   if (job.model.builder == "gpt") {
     model.insert("layers", job.model.layers);

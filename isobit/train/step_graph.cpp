@@ -5,6 +5,7 @@
 #include "isobit/base/text.h"
 #include "isobit/graph/autograd/autograd.h"
 #include "isobit/graph/in_float64.h"
+#include "isobit/runtime/stages/inner_product.h"
 
 namespace isobit::train {
 namespace {
@@ -125,6 +126,7 @@ Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data
   if (arithmetic_of(job).computes_in == DType::kFloat64) {
     ISOBIT_TRY(step.graph, graph::in_float64(g));
   }
+  ISOBIT_RETURN_IF_ERROR(runtime::check_terms(step.graph, arithmetic_of(job)));
   return step;
 }
 

@@ -33,7 +33,8 @@ struct StepGraph {
   std::vector<StateSlot> slots;
 };
 
-// Building allocates names and shapes, never a tensor, whatever sizes the job asks for.
+// Building allocates names and shapes, never a tensor, whatever sizes the job asks for. Errors: kUnreadable for a model
+// that does not fit the data, and for one with inner products too long for the job's arithmetic.
 Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data);
 Expected<StepGraph> build_step_graph(const Job& job, const data::Dataset& dataset);
 

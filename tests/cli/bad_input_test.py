@@ -312,7 +312,7 @@ class Weights(Case):
             self.fails("eval", DIGITS, "--weights", "w.safetensors", code=3, says=["w.safetensors", says])
         self.fails("eval", DIGITS, "--weights", "none.safetensors", code=3, says=["none.safetensors", "No such file"])
         self.train("r")
-        self.isobit("export", "r", "--out", "w.safetensors")
+        self.isobit("export", "r", "--out", "w.safetensors", "--force")
         result = self.fails("eval", DIGITS, *SHORT, "--weights", "w.safetensors", "--set", "model.builder='mnist-cnn'",
                             code=3, says=["w.safetensors", "expected float32"])
         self.assertNotIn("checkpoint: checkpoint", result.err)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Recomputes job digests from docs/formats/job.md and fields.md alone (tomllib and hashlib, no isobit).
+"""Recomputes job digests and job roots from docs/formats/job.md and fields.md alone (tomllib and hashlib, no isobit).
 
 usage: job_oracle.py GOLDEN ROOT            checks every line, exit status 1 at a difference
        job_oracle.py GOLDEN ROOT --write    fills in the digests again (only with a new format version)
 
 Lines: DIGEST JOB.toml [TABLE.KEY=VALUE ...]    the file is relative to ROOT, a VALUE is in TOML's notation, without blanks
+       DIGEST FIELD=VALUE ...                   a job root of these fields: a number, or 64 hex digits
 """
 import hashlib
 import os
@@ -12,6 +13,7 @@ import struct
 import sys
 import tomllib
 
+VERSIONS = "generator:philox4x32-10/1 samples:1 preprocessing:1 tensor-root:1 graph:2 trace:1"
 OPTIMIZER_DEFAULTS = {"momentum": 0.0, "nesterov": False, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8}
 
 
@@ -75,6 +77,8 @@ def job_fields(job):
            "commit.every": i64(get("commit", "every", 1))}
     if builder == "resnet":
         out |= {"model.blocks": i64(get("model", "blocks", 1)), "model.width": i64(get("model", "width", 16))}
+        if get("model", "running_variance", "biased") != "biased":
+            out["model.running_variance"] = text_field(get("model", "running_variance"))
     if builder == "gpt":
         out |= {"model." + k: i64(get("model", k, d)) for k, d in (("layers", 2), ("heads", 4), ("channels", 64))}
         out["model.dropout"] = f64(get("model", "dropout", 0.0))
@@ -125,6 +129,13 @@ def job_digest(job):
     return tagged("isobit.job", 2, text("isobit.job") + struct.pack("<I", 2) + fields(job_fields(job)))
 
 
+def job_root(items):
+    def field(v):
+        return digest_field(bytes.fromhex(v)) if len(v) == 64 else u64(int(v))
+    parts = {name: field(value) for name, value in (item.split("=", 1) for item in items)}
+    return tagged("isobit.job-root", 2, fields(parts | {"versions": text_field(VERSIONS)})).hex()
+
+
 def digest_of_line(root, path, overrides):
     with open(os.path.join(root, path), "rb") as f:
         job = tomllib.load(f)
@@ -144,7 +155,8 @@ def main():
         if not line or line.startswith("#"):
             continue
         claimed, path, *overrides = line.split()
-        found = digest_of_line(root, path, overrides)
+        is_root = "=" in path
+        found = job_root([path, *overrides]) if is_root else digest_of_line(root, path, overrides)
         checked += 1
         if claimed != found:
             wrong += 1

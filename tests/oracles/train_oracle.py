@@ -3,10 +3,11 @@
 
 usage: train_oracle.py TRAINING_DUMP DIGITS_TOML WORK_FOLDER
 
-Three jobs: the digits example (SGD), a residual network with batch norm on the same images (Adam with clipping), and a
-small GPT (AdamW). Losses must agree within 1e-6, and the way the weights went within the part each job states. Exit
-status 77 where there is no torch.
+Four jobs: the digits example (SGD), a residual network with batch norm on the same images (Adam with clipping) with
+either kind of running variance, and a small GPT (AdamW). Losses must agree within 1e-6, and the way the weights went
+within the part each job states. Exit status 77 where there is no torch.
 """
+import functools
 import math
 import pathlib
 import subprocess
@@ -26,12 +27,13 @@ def small_cnn(w, x):
     return F.linear(x, w["fc2.weight"], w["fc2.bias"])
 
 
-def resnet(w, x):
+def resnet(w, x, unbiased=False):
     def batch_norm(name, y):
-        mean, var = y.mean((0, 2, 3)), y.var((0, 2, 3), unbiased=False)
-        for kind, now in (("mean", mean), ("var", var)):  # ONNX's rule: the biased variance
-            running = w[f"{name}.running_{kind}"]
-            running.copy_(0.9 * running + 0.1 * now.detach())
+        running = [w[f"{name}.running_{kind}"] for kind in ("mean", "var")]
+        if unbiased:  # PyTorch's own rule, by PyTorch itself; its momentum is the part of the new value
+            return F.batch_norm(y, *running, w[name + ".weight"], w[name + ".bias"], True, 0.1, 1e-5)
+        for kept, now in zip(running, (y.mean((0, 2, 3)), y.var((0, 2, 3), unbiased=False))):  # ONNX's
+            kept.copy_(0.9 * kept + 0.1 * now.detach())
         return F.batch_norm(y, None, None, w[name + ".weight"], w[name + ".bias"], True, 0.0, 1e-5)
     x = F.relu(batch_norm("bn0", F.conv2d(x, w["conv0.weight"], padding=1)))
     for stage in (1, 2, 3):
@@ -178,7 +180,8 @@ def main():
     work.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
     (work / "text.txt").write_text("".join(f"{i} times {i} is {i * i}.\n" for i in range(400)))
-    for name, text in (("resnet", RESNET_JOB), ("gpt", GPT_JOB)):
+    unbiased = RESNET_JOB.replace("width = 4", 'width = 4\nrunning_variance = "unbiased"')
+    for name, text in (("resnet", RESNET_JOB), ("resnet-unbiased", unbiased), ("gpt", GPT_JOB)):
         (work / (name + ".toml")).write_text(text)
 
     def groups(kind, decay, **settings):
@@ -187,6 +190,9 @@ def main():
     failures = run_job(tool, work, "digits", digits, 1e-4, small_cnn, groups(torch.optim.SGD, 5e-4, momentum=0.9),
                        cosine(0.05, 20, 300), 0)
     failures += run_job(tool, work, "resnet", work / "resnet.toml", 1e-3, resnet, groups(torch.optim.Adam, 1e-3),
+                        cosine(1e-3, 5, 30), 1.0)
+    failures += run_job(tool, work, "resnet-unbiased", work / "resnet-unbiased.toml", 1e-3,
+                        functools.partial(resnet, unbiased=True), groups(torch.optim.Adam, 1e-3),
                         cosine(1e-3, 5, 30), 1.0)
     failures += run_job(tool, work, "gpt", work / "gpt.toml", 1e-3, gpt, groups(torch.optim.AdamW, 0.1, eps=1e-5),
                         lambda t: 1e-3, 0)

@@ -18,6 +18,8 @@ def norms(c):
              ("tensor", 3), epsilon=1e-3)
     c.op("isobit.RunningUpdate", [u(9), u(9)], lambda running, now: 0.9 * running + (1 - 0.9) * now, ("tensor", 2),
          momentum=0.9)
+    c.op("isobit.RunningUpdate", [u(9), u(9)], lambda running, now: 0.9 * running + (1 - 0.9) * now * 5 / 4, ("tensor", 4),
+         momentum=0.9, count=5)
     for shape in ((4, 9), (2, 3, 70)):
         def layer_norm(x, scale, bias):
             mean = x.mean(-1)

@@ -124,7 +124,7 @@ Status infer_conv_grad_weights(InferContext& c) {
 }  // namespace
 
 void add_linear(std::vector<OpDef>& defs) {
-  defs.push_back({"MatMul", 2, 2, 1, infer_matmul});
+  defs.push_back({"MatMul", 2, 2, 1, infer_matmul, {}, true});
   defs.push_back({"Gemm", 2, 3, 1, infer_gemm});
   defs.push_back({"Conv", 2, 3, 1, infer_conv});
   defs.push_back({"isobit.ConvGradSrc", 2, 2, 1, infer_conv_grad_src});

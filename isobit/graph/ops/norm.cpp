@@ -1,3 +1,4 @@
+#include "isobit/base/text.h"
 #include "isobit/graph/ops/ops.h"
 
 namespace isobit::graph::ops {
@@ -27,9 +28,12 @@ Status infer_batch_stats(InferContext& c) {
   return {};
 }
 
-// (running, current) -> running * momentum + current * (1 - momentum)
+// (running, current) -> running * momentum + current * (1 - momentum); with `count` N, current * (N / (N - 1)) instead
 Status infer_running_update(InferContext& c) {
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"momentum", kReal}}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"momentum", kReal}, {"count", kInt}}));
+  if (const int64_t count = c.attributes().integer("count", 2); count < 2) {
+    return unreadable(text_of("count ", count, ": the unbiased variance needs 2 values or more"));
+  }
   ISOBIT_RETURN_IF_ERROR(c.expect_same_shape(1, 0));
   c.set_output(0, c.input(0).dtype, c.dims(0));
   return {};
@@ -73,17 +77,41 @@ Status infer_layer_norm_grad(InferContext& c) {
   return {};
 }
 
+// The variance in float64 is around the mean as it was before it was rounded to an output.
+std::vector<Statistic> batch_statistics(const Graph& g, const Node& n) { return {{"mean", channel_dims(g, n), 0}}; }
+
+std::vector<Statistic> batch_norm_sums(const Graph& g, const Node& n) {
+  return {{"diff_scale", channel_dims(g, n), 1}, {"diff_bias", channel_dims(g, n), 2}};
+}
+
+std::vector<Statistic> layer_norm_moments(const Graph& g, const Node& n) {
+  return {{"mean", row_dims(g, n), 1}, {"var", row_dims(g, n)}};
+}
+
+std::vector<Statistic> layer_norm_sums(const Graph& g, const Node& n) {
+  return {{"sum_g", row_dims(g, n)}, {"sum_gh", row_dims(g, n)}};
+}
+
 }  // namespace
+
+std::vector<int64_t> row_dims(const Graph& graph, const Node& node) {
+  const auto& dims = graph.value(node.inputs[0]).dims;
+  return {dims.begin(), dims.end() - 1};
+}
+
+std::vector<int64_t> channel_dims(const Graph& graph, const Node& node) {
+  return {graph.value(node.inputs[0]).dims[1]};
+}
 
 void add_norm(std::vector<OpDef>& defs) {
   defs.push_back({"BatchNormalization", 5, 5, 1, infer_batch_norm});
-  defs.push_back({"isobit.BatchStatistics", 1, 1, 2, infer_batch_stats});
+  defs.push_back({"isobit.BatchStatistics", 1, 1, 2, infer_batch_stats, batch_statistics});
   defs.push_back({"isobit.RunningUpdate", 2, 2, 1, infer_running_update});
   // Training: (src, scale, bias, mean, var) with the batch's own statistics; same arithmetic, other gradient.
   defs.push_back({"isobit.BatchNormApply", 5, 5, 1, infer_batch_norm});
-  defs.push_back({"isobit.BatchNormGrad", 5, 5, 3, infer_batch_norm_grad});
-  defs.push_back({"LayerNormalization", 3, 3, 3, infer_layer_norm});
-  defs.push_back({"isobit.LayerNormGrad", 5, 5, 3, infer_layer_norm_grad});
+  defs.push_back({"isobit.BatchNormGrad", 5, 5, 3, infer_batch_norm_grad, batch_norm_sums});
+  defs.push_back({"LayerNormalization", 3, 3, 3, infer_layer_norm, layer_norm_moments});
+  defs.push_back({"isobit.LayerNormGrad", 5, 5, 3, infer_layer_norm_grad, layer_norm_sums});
 }
 
 }  // namespace isobit::graph::ops

@@ -19,6 +19,10 @@ void add_optimizer(std::vector<OpDef>& defs);
 // Positions of the alternatives of Attribute, for expect_attributes.
 inline constexpr size_t kInt = 0, kReal = 1, kText = 2, kInts = 3;
 
+// Of a node's input 0: the dimensions but for the last one; the channels [C] of [N, C, ...].
+std::vector<int64_t> row_dims(const Graph& graph, const Node& node);
+std::vector<int64_t> channel_dims(const Graph& graph, const Node& node);
+
 // Output 0 has the type of input 0.
 Status infer_like_first(InferContext& c);
 

@@ -50,12 +50,14 @@ Status infer_global_norm(InferContext& c) {
   return {};
 }
 
+std::vector<Statistic> global_sum(const Graph&, const Node&) { return {{"sum_of_squares", {}}}; }
+
 }  // namespace
 
 void add_reduce(std::vector<OpDef>& defs) {
   for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax"}) defs.push_back({op, 1, 1, 1, infer_reduce});
   defs.push_back({"isobit.SumTo", 1, 1, 1, infer_sum_to});
-  defs.push_back({"isobit.GlobalNorm", 1, 1 << 20, 1, infer_global_norm});
+  defs.push_back({"isobit.GlobalNorm", 1, 1 << 20, 1, infer_global_norm, global_sum});
 }
 
 }  // namespace isobit::graph::ops

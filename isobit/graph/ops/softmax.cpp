@@ -52,17 +52,31 @@ Status infer_cross_entropy_grad(InferContext& c) {
   return {};
 }
 
+std::vector<Statistic> softmax_rows(const Graph& g, const Node& n) {
+  return {{"row_max", row_dims(g, n)}, {"row_sum", row_dims(g, n)}};
+}
+
+std::vector<Statistic> log_softmax_rows(const Graph& g, const Node& n) {
+  return {{"row_max", row_dims(g, n)}, {"log_sum", row_dims(g, n)}};
+}
+
+std::vector<Statistic> grad_rows(const Graph& g, const Node& n) { return {{"row_sum", row_dims(g, n)}}; }
+
+std::vector<Statistic> cross_entropy_rows(const Graph& g, const Node& n) {
+  return {{"row_max", row_dims(g, n), 2}, {"row_log_sum", row_dims(g, n), 3}, {"row_loss", row_dims(g, n), 1}};
+}
+
 }  // namespace
 
 void add_softmax(std::vector<OpDef>& defs) {
-  defs.push_back({"Softmax", 1, 1, 1, infer_softmax});
-  defs.push_back({"LogSoftmax", 1, 1, 1, infer_softmax});
-  defs.push_back({"isobit.CausalSoftmax", 1, 1, 1, infer_causal_softmax});
+  defs.push_back({"Softmax", 1, 1, 1, infer_softmax, softmax_rows});
+  defs.push_back({"LogSoftmax", 1, 1, 1, infer_softmax, log_softmax_rows});
+  defs.push_back({"isobit.CausalSoftmax", 1, 1, 1, infer_causal_softmax, softmax_rows});
   // (dst, diff_dst) -> diff_src
-  defs.push_back({"isobit.SoftmaxGrad", 2, 2, 1, infer_softmax});
-  defs.push_back({"isobit.CausalSoftmaxGrad", 2, 2, 1, infer_causal_softmax});
-  defs.push_back({"isobit.LogSoftmaxGrad", 2, 2, 1, infer_softmax});
-  defs.push_back({"isobit.CrossEntropy", 2, 2, 4, infer_cross_entropy});
+  defs.push_back({"isobit.SoftmaxGrad", 2, 2, 1, infer_softmax, grad_rows});
+  defs.push_back({"isobit.CausalSoftmaxGrad", 2, 2, 1, infer_causal_softmax, grad_rows});
+  defs.push_back({"isobit.LogSoftmaxGrad", 2, 2, 1, infer_softmax, grad_rows});
+  defs.push_back({"isobit.CrossEntropy", 2, 2, 4, infer_cross_entropy, cross_entropy_rows});
   defs.push_back({"isobit.CrossEntropyGrad", 5, 5, 1, infer_cross_entropy_grad});
 }
 

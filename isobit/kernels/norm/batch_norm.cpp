@@ -67,11 +67,6 @@ std::vector<float> inverse_deviations(int64_t c, float eps, const float* var) {
   return r;
 }
 
-template <class T>
-void running(int64_t c, T momentum, const T* before, const T* current, T* dst) {
-  reference::batch_norm_running(c, momentum, before, current, dst);
-}
-
 }  // namespace
 
 void batch_norm_stats(const KernelContext& ctx, BatchNormShape b, const float* src, float* mean, float* var) {
@@ -186,13 +181,13 @@ void batch_norm_grad(const KernelContext& ctx, BatchNormShape b, float eps, cons
   batch_norm_grad_data(ctx, b, eps, src, mean, var, scale, diff_dst, diff_scale, diff_bias, diff_src);
 }
 
-void batch_norm_running(const KernelContext&, int64_t c, float momentum, const float* before, const float* current,
-                        float* dst) {
-  running(c, momentum, before, current, dst);
+void batch_norm_running(const KernelContext&, int64_t c, int64_t count, float momentum, const float* running,
+                        const float* current, float* dst) {
+  reference::batch_norm_running(c, count, momentum, running, current, dst);
 }
-void batch_norm_running(const KernelContext&, int64_t c, double momentum, const double* before, const double* current,
-                        double* dst) {
-  running(c, momentum, before, current, dst);
+void batch_norm_running(const KernelContext&, int64_t c, int64_t count, double momentum, const double* running,
+                        const double* current, double* dst) {
+  reference::batch_norm_running(c, count, momentum, running, current, dst);
 }
 
 void batch_norm_stats(const KernelContext&, BatchNormShape b, const double* src, double* mean, double* var) {

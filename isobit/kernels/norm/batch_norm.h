@@ -33,12 +33,15 @@ void batch_norm_apply(const KernelContext&, BatchNormShape, float eps, const flo
 void batch_norm_apply(const KernelContext&, BatchNormShape, double eps, const double* src, const double* mean,
                       const double* var, const double* scale, const double* bias, double* dst);
 
-// The running statistic (mean or, biased as in ONNX, variance) after a step:
-// k = 1 - momentum; a = running * momentum; b = current * k; dst = a + b. dst may be running.
-void batch_norm_running(const KernelContext&, int64_t c, float momentum, const float* running, const float* current,
-                        float* dst);
-void batch_norm_running(const KernelContext&, int64_t c, double momentum, const double* running, const double* current,
-                        double* dst);
+// The running statistic (mean or variance) after a step: k = 1 - momentum; a = running * momentum; b = v * k;
+// dst = a + b, where v is
+//   count 0: current; of a variance the biased one, as in ONNX;
+//   count N: current * f, f = T(N) / T(N - 1); of a biased variance of N values the unbiased one, as in PyTorch.
+// dst may be running. REQUIRES count == 0 or count >= 2.
+void batch_norm_running(const KernelContext&, int64_t c, int64_t count, float momentum, const float* running,
+                        const float* current, float* dst);
+void batch_norm_running(const KernelContext&, int64_t c, int64_t count, double momentum, const double* running,
+                        const double* current, double* dst);
 
 // With r and h as in batch_norm_apply (mean and var those of src):
 // diff_bias[c] = Sum(dy); p = dy * h; diff_scale[c] = Sum(p).

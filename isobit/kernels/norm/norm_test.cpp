@@ -48,15 +48,16 @@ TYPED_TEST(NormTest, BatchNormIsTheSameEverywhere) {
       const auto src = channels<T>(b, kind, seed), dy = random_values<T>(n, kind, seed + 1000);
       const auto scale = random_values<T>(c, kind, seed + 2000), bias = random_values<T>(c, kind, seed + 3000);
       expect_same_everywhere("seed " + std::to_string(seed), [&](const KernelContext& ctx) {
-        std::vector<T> mean(c), var(c), y(n), running(c), dx(n), dscale(c), dbias(c), in_place = src;
+        std::vector<T> mean(c), var(c), y(n), running(c), unbiased(c), dx(n), dscale(c), dbias(c), in_place = src;
         batch_norm_stats(ctx, b, src.data(), mean.data(), var.data());
         batch_norm_apply(ctx, b, T(1e-5), src.data(), mean.data(), var.data(), scale.data(), bias.data(), y.data());
         batch_norm_apply(ctx, b, T(1e-5), in_place.data(), mean.data(), var.data(), scale.data(), bias.data(),
                          in_place.data());
-        batch_norm_running(ctx, b.c, T(0.9), bias.data(), mean.data(), running.data());
+        batch_norm_running(ctx, b.c, 0, T(0.9), bias.data(), mean.data(), running.data());
+        batch_norm_running(ctx, b.c, b.n * b.s + 1, T(0.9), bias.data(), var.data(), unbiased.data());
         batch_norm_grad(ctx, b, T(1e-5), src.data(), mean.data(), var.data(), scale.data(), dy.data(), dx.data(),
                         dscale.data(), dbias.data());
-        return std::vector<std::vector<T>>{mean, var, y, running, dx, dscale, dbias, in_place};
+        return std::vector<std::vector<T>>{mean, var, y, running, unbiased, dx, dscale, dbias, in_place};
       });
     }
   }
@@ -112,6 +113,36 @@ TEST(NormOracle, StatisticsAgainstMpfr) {
       EXPECT_EQ(expected.variance, var) << name_of(isa) << " interleaved, seed " << seed;
     }
   }
+}
+
+// PyTorch's rule, computed as its documentation writes it; ONNX's beside it.
+TEST(NormOracle, RunningVariancesOfPyTorchAndOnnx) {
+  ThreadPool pool(1);
+  const KernelContext ctx{best_isa(), &pool};
+  for (const auto& [n, s] : {std::pair<int64_t, int64_t>{2, 1}, {3, 2}, {4, 49}, {16, 64}}) {
+    const auto x = random_values<float>(static_cast<size_t>(n * s), Values::kUnit, static_cast<uint64_t>(n));
+    const auto count = static_cast<double>(n * s);
+    double mean = 0, squares = 0;
+    for (float v : x) mean += static_cast<double>(v) / count;
+    for (float v : x) squares += (static_cast<double>(v) - mean) * (static_cast<double>(v) - mean);
+    float m, var;
+    batch_norm_stats(ctx, {n, 1, s}, x.data(), &m, &var);
+    const float before = 0.75f;
+    const auto after = [&](int64_t of) {
+      float value;
+      batch_norm_running(ctx, 1, of, 0.9f, &before, &var, &value);
+      return static_cast<double>(value);
+    };
+    const double onnx = 0.9 * 0.75 + 0.1 * squares / count, torch = 0.9 * 0.75 + 0.1 * squares / (count - 1);
+    EXPECT_NEAR(after(0), onnx, 0x1p-22 * onnx);
+    EXPECT_NEAR(after(n * s), torch, 0x1p-22 * torch);
+    EXPECT_GT(torch - onnx, 0x1p-20 * torch) << "too near to tell";
+  }
+  // Each operation rounded once: f = 3/2, v = 3/2, b = v * fl(1 - 0.9).
+  const double before = 1, var = 1;
+  double after;
+  batch_norm_running(ctx, 1, 3, 0.9, &before, &var, &after);
+  EXPECT_EQ(after, 1 * 0.9 + 1.5 * (1 - 0.9));
 }
 
 // d/dx of sum(dy * f(x)) by central differences, for every element of x.

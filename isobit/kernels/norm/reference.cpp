@@ -58,11 +58,13 @@ void batch_norm_apply(BatchNormShape b, T eps, const T* src, const T* mean, cons
 }
 
 template <class T>
-void batch_norm_running(int64_t c, T momentum, const T* running, const T* current, T* dst) {
+void batch_norm_running(int64_t c, int64_t count, T momentum, const T* running, const T* current, T* dst) {
   const T k = T(1) - momentum;
+  const T f = count == 0 ? T(1) : static_cast<T>(count) / static_cast<T>(count - 1);
   for (int64_t i = 0; i < c; ++i) {
     const T a = running[i] * momentum;
-    const T b = current[i] * k;
+    const T v = count == 0 ? current[i] : current[i] * f;
+    const T b = v * k;
     dst[i] = canonical(a + b);
   }
 }
@@ -169,7 +171,7 @@ void layer_norm_grad_data(int64_t rows, int64_t C, const T* src, const T* mean, 
 #define ISOBIT_INSTANTIATE(T)                                                                                          \
   template void batch_norm_stats<T>(BatchNormShape, const T*, T*, T*);                                                 \
   template void batch_norm_apply<T>(BatchNormShape, T, const T*, const T*, const T*, const T*, const T*, T*);          \
-  template void batch_norm_running<T>(int64_t, T, const T*, const T*, T*);                                             \
+  template void batch_norm_running<T>(int64_t, int64_t, T, const T*, const T*, T*);                                    \
   template void batch_norm_grad_sums<T>(BatchNormShape, T, const T*, const T*, const T*, const T*, T*, T*);            \
   template void batch_norm_grad_data<T>(BatchNormShape, T, const T*, const T*, const T*, const T*, const T*, const T*, \
                                         const T*, T*);                                                                 \

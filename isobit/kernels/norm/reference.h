@@ -12,7 +12,7 @@ template <class T>
 void batch_norm_apply(BatchNormShape, T eps, const T* src, const T* mean, const T* var, const T* scale, const T* bias,
                       T* dst);
 template <class T>
-void batch_norm_running(int64_t c, T momentum, const T* running, const T* current, T* dst);
+void batch_norm_running(int64_t c, int64_t count, T momentum, const T* running, const T* current, T* dst);
 template <class T>
 void batch_norm_grad_sums(BatchNormShape, T eps, const T* src, const T* mean, const T* var, const T* diff_dst,
                           T* diff_scale, T* diff_bias);

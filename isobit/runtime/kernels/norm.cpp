@@ -31,8 +31,9 @@ Status batch_apply(KernelCall& c) {
 
 Status running_update(KernelCall& c) {
   return by_float_type(c, 0, [&]<class T>(T) {
-    k::batch_norm_running(c.ctx, c.in(0).elements(), static_cast<T>(c.attributes().real("momentum", 0.9)),
-                          c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
+    k::batch_norm_running(c.ctx, c.in(0).elements(), c.attributes().integer("count", 0),
+                          static_cast<T>(c.attributes().real("momentum", 0.9)), c.in(0).data<T>(), c.in(1).data<T>(),
+                          c.out().data<T>());
   });
 }
 
@@ -48,15 +49,18 @@ Status layer_norm(KernelCall& c) {
   const int64_t width = c.in(0).shape()[-1], rows = width == 0 ? 0 : c.in(0).elements() / width;
   return by_float_type(c, 0, [&]<class T>(T) {
     k::layer_norm(c.ctx, rows, width, epsilon<T>(c), c.in(0).data<T>(), c.in(1).data<T>(), c.in(2).data<T>(),
-                  c.out(0).data<T>(), c.out(1).data<T>(), c.out(2).data<T>());
+                  c.out(0).data<T>(), c.out(1).data<T>(), c.out(2).data<T>(), c.statistic<T>(1));
   });
 }
 
 Status layer_grad(KernelCall& c) {
   const int64_t width = c.in(0).shape()[-1], rows = width == 0 ? 0 : c.in(0).elements() / width;
   return by_float_type(c, 0, [&]<class T>(T) {
-    k::layer_norm_grad(c.ctx, rows, width, c.in(0).data<T>(), c.in(1).data<T>(), c.in(2).data<T>(), c.in(3).data<T>(),
-                       c.in(4).data<T>(), c.out(0).data<T>(), c.out(1).data<T>(), c.out(2).data<T>());
+    k::layer_norm_grad_params(c.ctx, rows, width, c.in(0).data<T>(), c.in(1).data<T>(), c.in(2).data<T>(),
+                              c.in(4).data<T>(), c.out(1).data<T>(), c.out(2).data<T>());
+    k::layer_norm_grad_data(c.ctx, rows, width, c.in(0).data<T>(), c.in(1).data<T>(), c.in(2).data<T>(),
+                            c.in(3).data<T>(), c.in(4).data<T>(), c.out(0).data<T>(), c.statistic<T>(0),
+                            c.statistic<T>(1));
   });
 }
 

@@ -63,7 +63,9 @@ Status global_norm(KernelCall& c) {
   return by_float_type(c, 0, [&]<class T>(T) {
     std::vector<k::ConstPart<T>> parts;
     for (const Tensor* t : c.inputs) parts.push_back({t->data<T>(), t->elements()});
-    c.out().data<T>()[0] = k::global_norm(c.ctx, std::span<const k::ConstPart<T>>(parts));
+    const std::span<const k::ConstPart<T>> all(parts);
+    c.out().data<T>()[0] = k::global_norm(c.ctx, all);
+    if (T* sum = c.statistic<T>(0)) *sum = k::global_sum_of_squares(c.ctx, all);
   });
 }
 

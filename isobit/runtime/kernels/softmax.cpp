@@ -14,23 +14,25 @@ int64_t rows_of(const Tensor& t) { return t.shape()[-1] == 0 ? 0 : t.elements() 
 // Whatever the number of queries, the last one sees every key.
 k::CausalMask mask_of(const Shape& shape) { return {shape[-2], shape[-1] - shape[-2]}; }
 
-// f(call, rows, V, src, dst)
+// f(call, rows, V, src, dst, statistic 0, statistic 1)
 template <class F>
 Kernel over_rows(F f) {
   return {[f](KernelCall& c) -> Status {
             return by_float_type(c, 0, [&]<class T>(T) {
-              f(c, rows_of(c.in(0)), c.in(0).shape()[-1], c.in(0).data<T>(), c.out().data<T>());
+              f(c, rows_of(c.in(0)), c.in(0).shape()[-1], c.in(0).data<T>(), c.out().data<T>(), c.statistic<T>(0),
+                c.statistic<T>(1));
             });
           },
           {{0, 0}}};
 }
 
-// f(call, rows, V, dst, diff_dst, diff_src)
+// f(call, rows, V, dst, diff_dst, diff_src, statistic 0)
 template <class F>
 Kernel grad_over_rows(F f) {
   return {[f](KernelCall& c) -> Status {
             return by_float_type(c, 0, [&]<class T>(T) {
-              f(c, rows_of(c.in(0)), c.in(0).shape()[-1], c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
+              f(c, rows_of(c.in(0)), c.in(0).shape()[-1], c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>(),
+                c.statistic<T>(0));
             });
           },
           {{0, 1}}};
@@ -66,24 +68,25 @@ Status cross_entropy_grad(KernelCall& c) {
 }  // namespace
 
 void add_softmax_kernels(KernelTable& table) {
-  table["Softmax"] = over_rows([](KernelCall& c, int64_t rows, int64_t width, const auto* src, auto* dst) {
-    k::softmax(c.ctx, rows, width, src, dst);
-  });
-  table["LogSoftmax"] = over_rows([](KernelCall& c, int64_t rows, int64_t width, const auto* src, auto* dst) {
-    k::log_softmax(c.ctx, rows, width, src, dst);
-  });
-  table["isobit.CausalSoftmax"] = over_rows([](KernelCall& c, int64_t rows, int64_t width, const auto* src, auto* dst) {
-    k::softmax_causal(c.ctx, rows, width, mask_of(c.in(0).shape()), src, dst);
-  });
-  table["isobit.SoftmaxGrad"] =
-      grad_over_rows([](KernelCall& c, int64_t rows, int64_t width, const auto* dst, const auto* diff_dst,
-                        auto* diff_src) { k::softmax_grad(c.ctx, rows, width, dst, diff_dst, diff_src); });
-  table["isobit.LogSoftmaxGrad"] =
-      grad_over_rows([](KernelCall& c, int64_t rows, int64_t width, const auto* dst, const auto* diff_dst,
-                        auto* diff_src) { k::log_softmax_grad(c.ctx, rows, width, dst, diff_dst, diff_src); });
+  table["Softmax"] = over_rows([](KernelCall& c, int64_t rows, int64_t width, const auto* src, auto* dst, auto* max,
+                                  auto* sum) { k::softmax(c.ctx, rows, width, src, dst, max, sum); });
+  table["LogSoftmax"] = over_rows([](KernelCall& c, int64_t rows, int64_t width, const auto* src, auto* dst, auto* max,
+                                     auto* sum) { k::log_softmax(c.ctx, rows, width, src, dst, max, sum); });
+  table["isobit.CausalSoftmax"] =
+      over_rows([](KernelCall& c, int64_t rows, int64_t width, const auto* src, auto* dst, auto* max, auto* sum) {
+        k::softmax_causal(c.ctx, rows, width, mask_of(c.in(0).shape()), src, dst, max, sum);
+      });
+  table["isobit.SoftmaxGrad"] = grad_over_rows(
+      [](KernelCall& c, int64_t rows, int64_t width, const auto* dst, const auto* diff_dst, auto* diff_src, auto* sum) {
+        k::softmax_grad(c.ctx, rows, width, dst, diff_dst, diff_src, sum);
+      });
+  table["isobit.LogSoftmaxGrad"] = grad_over_rows(
+      [](KernelCall& c, int64_t rows, int64_t width, const auto* dst, const auto* diff_dst, auto* diff_src, auto* sum) {
+        k::log_softmax_grad(c.ctx, rows, width, dst, diff_dst, diff_src, sum);
+      });
   table["isobit.CausalSoftmaxGrad"] = grad_over_rows(
-      [](KernelCall& c, int64_t rows, int64_t width, const auto* dst, const auto* diff_dst, auto* diff_src) {
-        k::softmax_causal_grad(c.ctx, rows, width, mask_of(c.in(0).shape()), dst, diff_dst, diff_src);
+      [](KernelCall& c, int64_t rows, int64_t width, const auto* dst, const auto* diff_dst, auto* diff_src, auto* sum) {
+        k::softmax_causal_grad(c.ctx, rows, width, mask_of(c.in(0).shape()), dst, diff_dst, diff_src, sum);
       });
   table["isobit.CrossEntropy"] = {cross_entropy};
   table["isobit.CrossEntropyGrad"] = {cross_entropy_grad, {{0, 0}}};

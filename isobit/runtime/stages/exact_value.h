@@ -12,7 +12,8 @@
 
 namespace isobit::runtime {
 
-// The longest sum that is evaluated; the surplus of all widths (near_ties.h) covers what z is off by up to here.
+// The longest sum that is evaluated, and that a graph under logged-1 may have (check_terms of inner_product.h); the
+// surplus of all widths (near_ties.h) covers what z is off by up to here.
 inline constexpr int64_t kMostTerms = int64_t{1} << 26;
 
 // z as an unevaluated sum of two float64 values, high the float64 nearest to the whole. The products are exact and

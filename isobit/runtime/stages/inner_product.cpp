@@ -1,6 +1,7 @@
 #include "isobit/runtime/stages/inner_product.h"
 
 #include "isobit/base/status.h"
+#include "isobit/base/text.h"
 #include "isobit/runtime/kernels/linear.h"
 
 namespace isobit::runtime {
@@ -109,6 +110,33 @@ void add_convolution(KernelCall& call, std::vector<ProductBlock>& blocks) {
 
 bool is_inner_product(const std::string& op) {
   return op == "MatMul" || op == "Gemm" || op == "Conv" || op == "isobit.ConvGradSrc" || op == "isobit.ConvGradWeights";
+}
+
+int64_t terms_of(const graph::Graph& graph, const graph::Node& node) {
+  const auto dims = [&](size_t input) -> const std::vector<int64_t>& { return graph.value(node.inputs[input]).dims; };
+  if (node.op == "MatMul" || node.op == "Gemm") {
+    const std::vector<int64_t>& a = dims(0);
+    return node.attributes.integer("transA", 0) != 0 ? a[a.size() - 2] : a.back();
+  }
+  if (node.op == "isobit.ConvGradWeights") {  // diff_dst [n, oc, oh, ow]
+    const std::vector<int64_t>& d = dims(1);
+    return d[0] * d[2] * d[3];
+  }
+  const std::vector<int64_t>& w = dims(1);  // [oc, ic of a group, kh, kw]
+  const int64_t channels = node.op == "Conv" ? w[1] : w[0] / node.attributes.integer("group", 1);
+  return channels * w[2] * w[3];
+}
+
+Status check_terms(const graph::Graph& graph, const platform::Arithmetic& arithmetic) {
+  for (const graph::Node& node : graph.nodes()) {
+    if (!is_inner_product(node.op)) continue;
+    const int64_t terms = terms_of(graph, node);
+    if (terms <= arithmetic.most_terms) continue;
+    return unreadable(text_of(node.op, " of '", graph.value(node.outputs[0]).name, "' adds up ", terms,
+                              " products for one output; the error bounds of ", arithmetic.name, " hold up to ",
+                              arithmetic.most_terms, ": make the batch or the model smaller, or compute in ordered-1"));
+  }
+  return {};
 }
 
 std::vector<ProductBlock> product_blocks(KernelCall& call) {

@@ -1,0 +1,49 @@
+// What a trace of one training step holds: every value of the step in the order in which it comes to be, with the type,
+// shape and layout of its tensor root. A pure function of the step graph, so that two parties who agree on the job
+// agree on what entry i of a trace means. Byte layout: docs/formats/trace-schema.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "isobit/base/bytes.h"
+#include "isobit/tensor/tensor.h"
+#include "isobit/train/step_graph.h"
+
+namespace isobit::train {
+
+struct TraceEntry {
+  // The numbers are those of the format.
+  enum class Kind : uint8_t {
+    kState = 0,      // read from the state before the step
+    kBatch = 1,      // input and labels of the step's samples
+    kRate = 2,       // learning rate, step and powers of beta: formulas of job and step
+    kOutput = 3,     // of a node
+    kStatistic = 4,  // of a node, as it was before any stage; before all of the node's outputs
+  };
+  Kind kind = Kind::kOutput;
+  int64_t node = -1;   // of kOutput and kStatistic, in the step graph; else -1
+  int64_t place = -1;  // the output, or the statistic; else -1
+  // Of the tensor root. What replaces a piece of state has its name, so that its root is that of the state after.
+  std::string name;
+  DType dtype = DType::kFloat32;
+  std::vector<int64_t> dims;
+  int split = 1;  // as in commit::TensorLayout
+  bool operator==(const TraceEntry&) const = default;
+};
+
+const char* name_of(TraceEntry::Kind kind);
+
+// In the order of the trace: state in slot order, batch, rates, then of every node its statistics and its outputs.
+//
+// Splits: state, what replaces it and the gradients that its replacement reads have 1, as in state roots. Of other
+// values, rank 3 and matrices (graph::OpDef::matrices) are cut before the last dimension; rank 4 and more after the
+// second, so that the terms of one output of a convolution lie in few tiles.
+// REQUIRES a static graph.
+std::vector<TraceEntry> trace_schema(const StepGraph& step);
+
+// The canonical bytes of entry `index`.
+Bytes trace_entry_bytes(const TraceEntry& entry, uint64_t index);
+
+}  // namespace isobit::train
