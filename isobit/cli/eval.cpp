@@ -52,8 +52,9 @@ Expected<int> run(const Options& o, Console& console) {
   const double begin = monotonic_seconds();
   const auto scored = train::evaluate(weights.job, *dataset, weights.state, engine);
   if (!scored) {
-    return tl::unexpected<Error>(
-        {scored.error().code, text_of(o.weights.empty() ? o.source : o.weights, ": ", scored.error().message)});
+    const bool signed_for = o.weights.empty() && scored.error().code == ErrorCode::kUnreadable;
+    return tl::unexpected<Error>({signed_for ? ErrorCode::kRejected : scored.error().code,
+                                  text_of(o.weights.empty() ? o.source : o.weights, ": ", scored.error().message)});
   }
   const std::vector<train::Metric> metrics = scored->totals();
   nlohmann::ordered_json document;

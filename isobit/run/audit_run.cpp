@@ -136,8 +136,11 @@ class BundleReplays : public verify::ReplayerSource {
                train::Trainer::create(session_.job, session_.dataset, engine_));
     if (step > 0) {
       ISOBIT_TRY(const Bytes bytes, reader_.read_checkpoint(step));
-      ISOBIT_TRY(formats::Safetensors file, formats::decode_safetensors(bytes, text_of("checkpoint of step ", step)));
-      ISOBIT_RETURN_IF_ERROR(trainer->restore(std::move(file.tensors), static_cast<int64_t>(step)));
+      const std::string what = text_of(reader_.folder().string(), ": checkpoint of step ", step);
+      auto file = formats::decode_safetensors(bytes, what, bytes.size());
+      if (!file) return rejected(std::move(file).error().message);
+      const Status restored = trainer->restore(std::move(file->tensors), static_cast<int64_t>(step));
+      if (!restored) return rejected(text_of(what, ": ", restored.error().message));
     }
     return trainer;
   }
@@ -280,7 +283,13 @@ Expected<AuditSummary> audit_run(const AuditRequest& request) {
     return summary;
   }
   Tally tally;
-  ISOBIT_TRY(summary.verdict, judge(request, reader, session, engine, summary, tally));
+  auto judged = judge(request, reader, session, engine, summary, tally);
+  if (!judged) {
+    // What the trainer signed is no state to begin from, or is no longer what it was.
+    if (judged.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(judged.error());
+    judged = verify::rejected_verdict(verify::Part::kCheckpoint, judged.error().message);
+  }
+  summary.verdict = *std::move(judged);
   summary.log_counts = std::move(tally.log_counts);
   summary.step_seconds = tally.step_seconds;
   if (job.arithmetic == "correct-1") summary.repairs = engine.repairs();

@@ -140,6 +140,19 @@ TEST_F(HostileRun, BrokenContentsThatAreSignedForAreRejected) {
   }
 }
 
+// A sample replays the last interval, so it begins at this checkpoint.
+TEST_F(HostileRun, ABrokenCheckpointToBeginFromIsRejected) {
+  const Bytes weights = read_file(checkpoint(10), kNoLimit).value();
+  auto file = formats::decode_safetensors(weights, "weights").value();
+  file.tensors.pop_back();
+  const Bytes fewer = formats::encode_safetensors(file).value();
+  for (const Bytes& bad : {Bytes{}, Bytes(40, 0xff), Bytes(weights.begin(), weights.end() - 4), fewer}) {
+    ASSERT_TRUE(write_file_durably(checkpoint(10), bad));
+    sign_again(run_);
+    EXPECT_TRUE(is_rejected());
+  }
+}
+
 // Inflated results, exchanged final weights and other data are found whatever intervals are drawn.
 TEST(Sample, FindsWhatMattersWithAnySeed) {
   const Folder folder("sample");

@@ -1,0 +1,148 @@
+// Files that change while they are audited, each of them (ISOBIT_SWAPS: more often at random). What is accepted is what
+// was read: a false run never, whichever of its files an honest one takes the place of in time; and nothing hangs or
+// crashes on a file that is no longer what it was.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+#include "isobit/run/audit_run.h"
+#include "isobit/run/testing.h"
+#include "tests/attacks/mutants.h"
+
+namespace isobit::attacks {
+namespace {
+
+using run::testing::audit_request;
+using run::testing::Folder;
+
+void put(const fs::path& path, const Bytes& data) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary | std::ios::trunc)
+      .write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
+}
+
+void put_all(const fs::path& folder, const Files& files) {
+  fs::remove_all(folder);
+  for (const auto& [name, data] : files) put(folder / name, data);
+}
+
+// As a whole, in one instant.
+void replace(const fs::path& spare, const fs::path& path, const Bytes& data) {
+  put(spare, data);
+  fs::rename(spare, path);
+}
+
+class Swap : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    alarm(240);  // whoever waits for a pipe
+    std::vector<std::string> overrides = {"job.steps=5", "data.batch=4", "evaluate.samples=8", "commit.every=2",
+                                          "checkpoint.every=2"};
+    if (GetParam() == "sparse") overrides.insert(overrides.end(), {"job.arithmetic=logged-1"});
+    const auto request = run::testing::train_request(folder_ / "trained", run::testing::small_job(overrides));
+    ASSERT_TRUE(run::train_run(request));
+    honest_ = honest_of(request);
+    false_ = overwritten(*honest_);
+  }
+  void TearDown() override { alarm(0); }
+  static void TearDownTestSuite() { std::printf("%d audits of runs that changed meanwhile\n", audits_); }
+
+  // The audit of `before`, in which `act` happens after step `at` has been replayed.
+  bool accepted(const Files& before, uint64_t at, const std::function<void()>& act) {
+    put_all(folder_ / "run", before);
+    run::AuditRequest request = audit_request(folder_ / "run");
+    request.progress = [&](uint64_t done, uint64_t) {
+      if (done == at) act();
+    };
+    ++audits_;
+    const auto audited = run::audit_run(request);
+    return audited && audited->verdict.accepted();
+  }
+
+  void swap(const std::string& name, const Files& to) {
+    replace(folder_ / "spare", folder_ / "run" / name, to.at(name));
+  }
+
+  static inline int audits_ = 0;  // of all tests
+
+  Folder folder_{"swap_" + GetParam()};
+  std::optional<Honest> honest_;
+  Files false_;
+};
+
+TEST_P(Swap, TheTwoRunsAreWhatTheyAreMeantToBe) {
+  const auto nothing = [] {};
+  EXPECT_TRUE(accepted(honest_->files, 1, nothing));
+  EXPECT_FALSE(accepted(false_, 1, nothing));
+  EXPECT_EQ(false_claim(*honest_, false_), "other leaves");
+}
+
+TEST_P(Swap, AnHonestFileInTimeDoesNotSaveAFalseRun) {
+  for (const auto& [name, data] : honest_->files) {
+    for (uint64_t at = 1; at <= 5; at += 2) {
+      EXPECT_FALSE(accepted(false_, at, [&] { swap(name, honest_->files); })) << name << " after step " << at;
+    }
+  }
+  EXPECT_FALSE(accepted(false_, 1, [&] {
+    for (const auto& [name, data] : honest_->files) swap(name, honest_->files);
+  })) << "all files";
+}
+
+// What is read again is compared again. In place: a file that was opened before stays the same file.
+TEST_P(Swap, ALogThatIsOtherWhenItIsReadIsNoticed) {
+  if (GetParam() != "sparse") GTEST_SKIP() << "skipped: the job has no log";
+  Bytes changed = honest_->files.at("log/segments");
+  for (uint8_t& b : changed) b ^= 0x10;
+  EXPECT_FALSE(accepted(honest_->files, 1, [&] { put(folder_ / "run" / "log/segments", changed); }));
+}
+
+TEST_P(Swap, AFileThatIsNoFileAnyMoreNeitherHangsNorCrashes) {
+  for (const auto& [name, data] : honest_->files) {
+    const fs::path path = folder_ / "run" / name;
+    accepted(honest_->files, 1, [&] { fs::remove(path); });
+    accepted(honest_->files, 1, [&] { fs::resize_file(path, 0); });
+    accepted(honest_->files, 1, [&] { fs::resize_file(path, data.size() / 2); });
+    accepted(honest_->files, 1, [&] { fs::resize_file(path, uint64_t{1} << 40); });
+    accepted(honest_->files, 1, [&] { fs::remove(path), fs::create_directory(path); });
+    accepted(honest_->files, 1, [&] { fs::remove(path), fs::create_symlink("/dev/zero", path); });
+    accepted(honest_->files, 1, [&] { fs::remove(path), ISOBIT_CHECK(mkfifo(path.c_str(), 0600) == 0); });
+  }
+}
+
+// At no point that anybody chose: one file, or all of them, go back and forth between the two runs.
+TEST_P(Swap, BackAndForthAllTheTime) {
+  const char* asked = std::getenv("ISOBIT_SWAPS");
+  const int audits = asked == nullptr ? 6 : std::atoi(asked);
+  for (const std::string& name :
+       {std::string("transcript"), std::string("heads"), std::string("manifest.json"), std::string("manifest.sig"),
+        std::string("checkpoints/step-5.safetensors"), std::string()}) {
+    put_all(folder_ / "run", name.empty() ? honest_->files : false_);
+    std::atomic<bool> done{false};
+    std::thread swapper([&] {
+      std::mt19937_64 random(5);
+      for (bool good = true; !done; good = !good) {
+        for (const auto& [file, data] : honest_->files) {
+          if (name.empty() || file == name) swap(file, good ? honest_->files : false_);
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % 4000));
+      }
+    });
+    for (int i = 0; i < audits; ++i, ++audits_) {
+      const auto audited = run::audit_run(audit_request(folder_ / "run"));
+      if (!audited || !audited->verdict.accepted()) continue;
+      EXPECT_EQ(name, "") << "one honest file among false ones";
+    }
+    done = true;
+    swapper.join();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, Swap, ::testing::Values("ordered", "sparse"), [](const auto& p) { return p.param; });
+
+}  // namespace
+}  // namespace isobit::attacks
