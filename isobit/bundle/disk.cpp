@@ -29,7 +29,10 @@ Status list_folder(const fs::path& folder, const std::string& prefix, Listing& l
   for (size_t count = 0; const dirent* entry = ::readdir(dir.get()); ++count) {
     const std::string name = entry->d_name;
     if (name == "." || name == "..") continue;
-    if (count > kMaxEntries) return unreadable(text_of(folder.string(), ": has too many files for a run"));
+    if (count > kMaxEntries) {
+      const std::string found = text_of(folder.string(), ": has more than ", kMaxEntries, " files, too many for a run");
+      return prefix.empty() ? unreadable(found) : rejected(found);
+    }
     const fs::path path = folder / name;
     struct stat info {};
     if (::lstat(path.c_str(), &info) != 0) continue;  // gone in the meantime

@@ -125,7 +125,11 @@ Expected<std::vector<Tensor>> Executor::run(const kernels::KernelContext& ctx, F
                                                            ? graph::statistics_of(graph_, node)
                                                            : std::vector<graph::Statistic>{};
       for (const graph::Statistic& s : statistics) call.statistics.emplace_back(call.in(0).dtype(), Shape(s.dims));
-      ISOBIT_RETURN_IF_ERROR(kernel.run(call));
+      if (Status done = kernel.run(call); !done) {
+        // What a kernel finds wrong in a changed environment is that environment's.
+        ISOBIT_RETURN_IF_ERROR(check_fp_environment(*ctx.pool));
+        return tl::unexpected<Error>(std::move(done).error());
+      }
       for (size_t s = 0; s < statistics.size(); ++s) {
         const int output = statistics[s].output;
         observer->on_statistic(graph_, node, static_cast<int>(s), output < 0 ? call.statistics[s] : call.out(output));
@@ -147,10 +151,7 @@ Expected<std::vector<Tensor>> Executor::run(const kernels::KernelContext& ctx, F
       if (o != kNoValue && last_use_[static_cast<size_t>(o)] < 0) values.drop(o);
     }
   }
-  if (const std::string fault = fp_environment_fault(); !fault.empty()) {
-    return unavailable("the floating-point environment has changed during a step (" + fault +
-                       "): its results cannot be used; run without what changes it");
-  }
+  ISOBIT_RETURN_IF_ERROR(check_fp_environment(*ctx.pool));
   if (memory != nullptr) memory->peak_bytes = values.peak();
   std::vector<Tensor> outputs;
   for (ValueId o : graph_.outputs()) outputs.push_back(values[o]);
