@@ -5,6 +5,7 @@
 #include "isobit/cli/commands.h"
 #include "isobit/cli/engagement_report.h"
 #include "isobit/cli/json_text.h"
+#include "isobit/cli/limits.h"
 #include "isobit/cli/moments.h"
 #include "isobit/cli/own_files.h"
 #include "isobit/run/engagement.h"
@@ -21,6 +22,7 @@ struct OfferOptions {
                                                    checkpoints = "trainer:90d", salts = "client:90d";
   std::vector<std::string> trainers, overrides;
   std::optional<uint64_t> message_bytes, head_every;
+  LimitOptions limits;
 };
 
 // "trainer:90d" or "nobody".
@@ -62,6 +64,7 @@ Expected<int> offer(const OfferOptions& o, Console& console) {
   if (o.trainers.empty()) return usage_error("engage offer: name the trainer's public key with --trainer FILE");
   ISOBIT_RETURN_IF_ERROR(check_output(o.out, false));
   run::OfferRequest request;
+  ISOBIT_TRY(request.limits, limits_of(o.limits));
   ISOBIT_TRY(request.terms, terms_of(o));
   ISOBIT_TRY(request.home, run::key_folder(o.key_folder, environment));
   ISOBIT_TRY(request.job, train::load_job(o.job, with_data_path(o.overrides, o.data)));
@@ -83,6 +86,7 @@ Expected<int> offer(const OfferOptions& o, Console& console) {
 struct AcceptOptions {
   std::string offer, job, out, client_key, key_folder, data;
   std::vector<std::string> overrides;
+  LimitOptions limits;
 };
 
 void print_problems(const std::vector<run::OfferProblem>& problems, Console& console) {
@@ -98,6 +102,7 @@ void print_problems(const std::vector<run::OfferProblem>& problems, Console& con
 Expected<int> accept(const AcceptOptions& o, Console& console) {
   ISOBIT_RETURN_IF_ERROR(check_output(o.out, false));
   run::AcceptRequest request;
+  ISOBIT_TRY(request.limits, limits_of(o.limits));
   ISOBIT_TRY(const Bytes bytes, read_file(o.offer, kMaxSmallFile));
   ISOBIT_TRY(request.offer, verify::decode_offer(bytes, o.offer));
   ISOBIT_TRY(request.home, run::key_folder(o.key_folder, environment));
@@ -203,6 +208,7 @@ void add_offer(Commands& commands) {
   c.option("--data", "PATH", o->data, "where your copy of the data lies, like --set data.path=PATH");
   c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of the job; may be repeated");
   c.option("--keys", "FOLDER", o->key_folder, kKeysHelp);
+  add_memory_option(c, o->limits);
   c.action([o](Console& console) { return offer(*o, console); });
 }
 
@@ -220,6 +226,7 @@ void add_accept(Commands& commands) {
   c.option("--data", "PATH", o->data, "where your copy of the data lies, like --set data.path=PATH");
   c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of the job; may be repeated");
   c.option("--keys", "FOLDER", o->key_folder, kKeysHelp);
+  add_memory_option(c, o->limits);
   c.action([o](Console& console) { return accept(*o, console); });
 }
 

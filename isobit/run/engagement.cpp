@@ -11,9 +11,9 @@
 namespace isobit::run {
 namespace {
 
-Expected<JobIdentity> identity_of(const train::Job& job, const platform::Platform& platform) {
+Expected<JobIdentity> identity_of(const train::Job& job, const platform::Platform& platform, const Limits& limits) {
   platform::Engine engine(platform);
-  ISOBIT_TRY(const Session session, open_session(job, engine));
+  ISOBIT_TRY(const Session session, open_session(job, engine, limits));
   return JobIdentity{train::job_digest(job),        session.commitment.root, session.dataset->train_count(),
                      session.dataset->test_count(), session.initial_state,   session.root};
 }
@@ -61,7 +61,7 @@ Expected<JobOffer> offer_job(const OfferRequest& request) {
   verify::EngagementTerms terms = request.terms;
   // What is wrong with the terms is said before anything is computed.
   ISOBIT_RETURN_IF_ERROR(verify::make_offer(terms, *request.client));
-  ISOBIT_TRY(const JobIdentity job, identity_of(request.job, request.platform));
+  ISOBIT_TRY(const JobIdentity job, identity_of(request.job, request.platform, request.limits));
   terms.job_root = job.job_root;
   terms.job_digest = job.job_digest;
   ISOBIT_TRY(terms.run_id, random_run_id());
@@ -81,7 +81,7 @@ Expected<Acceptance> accept_offer(const AcceptRequest& request) {
                                "the offer is for another job than your job file says, whatever the data are"});
     return result;
   }
-  ISOBIT_TRY(result.job, identity_of(request.job, request.platform));
+  ISOBIT_TRY(result.job, identity_of(request.job, request.platform, request.limits));
   if (result.job->job_root != terms.job_root) {
     result.problems.push_back({"job_root", commit::hex_of(terms.job_root), commit::hex_of(result.job->job_root),
                                "the job is the same and its root is not: your data, their salt, or your version of "

@@ -8,6 +8,7 @@
 
 #include "isobit/base/file.h"
 #include "isobit/platform/platform.h"
+#include "isobit/run/job_size.h"
 #include "isobit/train/job.h"
 #include "isobit/verify/engagement.h"
 
@@ -30,6 +31,7 @@ struct OfferRequest {
   std::optional<commit::SecretKey> client;  // REQUIRES set
   fs::path home;                            // of the client's register
   platform::Platform platform;              // to compute the initial state on; the result is the same on all
+  Limits limits;                            // a job that takes more is kUnavailable, before any of it is taken
 };
 
 struct JobOffer {
@@ -49,6 +51,7 @@ struct AcceptRequest {
   fs::path home;                             // of the trainer's register
   uint64_t now = 0;                          // seconds since 1970, UTC
   platform::Platform platform;
+  Limits limits;  // as in OfferRequest: the job is the client's
 };
 
 // A reason not to accept: a field of the offer, what it says, and what the trainer has.

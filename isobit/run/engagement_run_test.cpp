@@ -332,5 +332,18 @@ TEST(JobPaths, AreTakenOutAndPutBack) {
   EXPECT_EQ(train::paths_of(train::with_paths(named, paths)), expected);
 }
 
+TEST_F(Engaged, AJobThatTakesMoreThanIsAllowedIsRefusedByBothSides) {
+  const verify::Offer made = offer();
+  OfferRequest offering = offer_request(job_);
+  AcceptRequest accepting = accept_request(made);
+  offering.limits.max_memory = accepting.limits.max_memory = uint64_t{50} << 20;
+  const auto offered = offer_job(offering);
+  const auto accepted = accept_offer(accepting);
+  ASSERT_FALSE(offered || accepted);
+  EXPECT_EQ(offered.error().code, ErrorCode::kUnavailable) << offered.error().message;
+  EXPECT_EQ(accepted.error().code, ErrorCode::kUnavailable) << accepted.error().message;
+  EXPECT_NE(accepted.error().message.find("--max-memory"), std::string::npos) << accepted.error().message;
+}
+
 }  // namespace
 }  // namespace isobit::run

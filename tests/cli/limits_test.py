@@ -110,11 +110,13 @@ class Sizes(Limited):
                 yield self.write("job.toml", JOB.format(arithmetic=arithmetic, model=model, data=data))
 
     def test_jobs_that_no_machine_holds(self):
+        self.isobit("keygen", "--role", "trainer")
         for job in self.jobs():
-            for command in (["train", job, "--out", "r"], ["job", "check", job]):
+            for command in (["train", job, "--out", "r"], ["job", "check", job],
+                            ["engage", "offer", job, "--trainer", "keys/trainer.pub", "--out", "o"]):
                 result = self.limited(*command, "--max-memory", "1G", code=(3, 4))
                 self.assertRegex(result.err, "more than the .* (allowed|supported)", str(result))
-            self.assertFalse(os.path.exists(self.path("r")))
+            self.assertFalse(os.path.exists(self.path("r")) or os.path.exists(self.path("o")))
 
     def test_the_limit_is_the_users(self):
         self.train("keys_are_made", "--max-memory", "1G")
@@ -122,7 +124,10 @@ class Sizes(Limited):
                    says=["to train this job takes about", "more than the 52.4 MB allowed", "--max-memory"])
         self.assertFalse(os.path.exists(self.path("r")))
         self.train("r", "--max-memory", "1G")
-        for command in (["audit", "r"], ["eval", "r"], ["train", DIGITS, "--out", "s"], ["job", "check", DIGITS]):
+        offer = ["engage", "offer", DIGITS, "--trainer", "keys/trainer.pub", "--out"]
+        self.isobit(*offer, "o", "--max-memory", "1G")
+        for command in (["audit", "r"], ["eval", "r"], ["train", DIGITS, "--out", "s"], ["job", "check", DIGITS],
+                        [*offer, "o2"], ["engage", "accept", "o", "--job", DIGITS, "--out", "e"]):
             self.fails(*command, "--max-memory", "50M", code=4, says=["more than the 52.4 MB allowed"])
             for wrong in ("", "x", "0", "-1", "1.5G", "1GB", "99999999999T"):
                 self.fails(*command, "--max-memory=" + wrong, code=2, says=["--max-memory"])
