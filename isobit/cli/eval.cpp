@@ -26,8 +26,8 @@ struct Options {
 Expected<run::Weights> weights_of(const Options& o, const run::Limits& limits, ThreadPool& pool) {
   if (o.weights.empty()) {
     ISOBIT_TRY(const auto client, trusted_client(o.trust));
-    return run::read_run_weights({o.source, client, o.overrides, std::nullopt, home_of(o.trust), std::nullopt}, o.step,
-                                 pool);
+    return run::read_run_weights({o.source, client, o.overrides, std::nullopt, home_of(o.trust), std::nullopt, limits},
+                                 o.step, pool);
   }
   if (o.step) return usage_error("eval: --step names a checkpoint of a run; with --weights there is none");
   run::Weights weights;
@@ -42,6 +42,7 @@ Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(const platform::Platform p, platform::parse_platform(o.platform));
   platform::Engine engine(p);
   ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
+  Deadline deadline(o.limits, console);
   ISOBIT_TRY(const run::Weights weights, weights_of(o, limits, engine.pool()));
   ISOBIT_TRY(const auto dataset,
              data::open_dataset(weights.job.data, std::min(limits.max_memory, data::kMaxDatasetBytes)));
@@ -56,6 +57,7 @@ Expected<int> run(const Options& o, Console& console) {
     return tl::unexpected<Error>({signed_for ? ErrorCode::kRejected : scored.error().code,
                                   text_of(o.weights.empty() ? o.source : o.weights, ": ", scored.error().message)});
   }
+  deadline.finish();
   const std::vector<train::Metric> metrics = scored->totals();
   nlohmann::ordered_json document;
   add_evaluation(scored->samples(), metrics, "", document);
@@ -88,6 +90,7 @@ void add_eval(Commands& commands) {
   add_trust_options(c, o->trust);
   c.option("-p,--platform", "P", o->platform, "where to run it (default: ordered)");
   add_memory_option(c, o->limits);
+  add_time_option(c, o->limits);
   c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of the job");
   c.action([o](Console& console) { return run(*o, console); });
 }

@@ -42,17 +42,19 @@ void show(const verify::ForkEvidence& fork, Console& console) {
 
 }  // namespace
 
-Expected<int> verify_two_runs(const std::string& a, const std::string& b, const std::string& out, const Trust& trust,
-                              Console& console) {
+Expected<int> verify_two_runs(const TwoRuns& runs, Deadline& deadline, Console& console) {
+  const std::string& out = runs.out;
   if (!out.empty()) ISOBIT_RETURN_IF_ERROR(check_output(out, false));
-  ISOBIT_TRY(const auto client, trusted_client(trust));
+  ISOBIT_TRY(const auto client, trusted_client(runs.trust));
   const auto request = [&](const std::string& run) {
     run::OpenRequest open;
     open.run = run;
     open.client = client;
+    open.limits = runs.limits;
     return open;
   };
-  ISOBIT_TRY(const run::RunComparison found, run::compare_runs(request(a), request(b)));
+  ISOBIT_TRY(const run::RunComparison found, run::compare_runs(request(runs.a), request(runs.b)));
+  deadline.finish();
   note_unpinned(client.has_value(), console);
   Json document = {{"evidence", found.fork.has_value()},
                    {"common_leaves", found.common_leaves},
@@ -79,9 +81,10 @@ Expected<int> verify_two_runs(const std::string& a, const std::string& b, const 
   return kDisagreed;
 }
 
-Expected<int> verify_evidence_file(const std::string& path, const Bytes& bytes, Console& console) {
+Expected<int> verify_evidence_file(const std::string& path, const Bytes& bytes, Deadline& deadline, Console& console) {
   ISOBIT_TRY(const verify::ForkEvidence fork, verify::decode_evidence(bytes, path));
   const Status checked = verify::verify_evidence(fork);
+  deadline.finish();
   if (!checked && checked.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(checked.error());
   Json document = {{"verdict", checked ? "accepted" : "rejected"}, {"reason", checked ? "" : checked.error().message}};
   if (checked) document["fork"] = fork_json(fork);

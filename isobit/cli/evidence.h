@@ -4,16 +4,22 @@
 #include <string>
 
 #include "isobit/cli/console.h"
+#include "isobit/cli/limits.h"
 #include "isobit/cli/trust.h"
 
 namespace isobit::cli {
 
-// Compares two copies of a run; writes what convicts their signer to `out` unless that is empty. kDisagreed with
-// evidence, kAgreed without.
-Expected<int> verify_two_runs(const std::string& a, const std::string& b, const std::string& out, const Trust& trust,
-                              Console& console);
+struct TwoRuns {
+  std::string a, b;
+  std::string out;  // where to write what convicts their signer, unless empty
+  Trust trust;
+  run::Limits limits;
+};
+
+// Compares two copies of a run. kDisagreed with evidence, kAgreed without. Finishes the deadline when it knows.
+Expected<int> verify_two_runs(const TwoRuns& runs, Deadline& deadline, Console& console);
 
 // Checks a file of evidence. kAgreed when it convicts, kDisagreed when it does not.
-Expected<int> verify_evidence_file(const std::string& path, const Bytes& bytes, Console& console);
+Expected<int> verify_evidence_file(const std::string& path, const Bytes& bytes, Deadline& deadline, Console& console);
 
 }  // namespace isobit::cli

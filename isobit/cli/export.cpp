@@ -1,6 +1,7 @@
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/json_text.h"
+#include "isobit/cli/limits.h"
 #include "isobit/cli/own_files.h"
 #include "isobit/cli/trust.h"
 #include "isobit/formats/safetensors.h"
@@ -16,13 +17,18 @@ struct Options {
   Trust trust;
   std::optional<uint64_t> step;
   bool all = false, force = false;
+  LimitOptions limits;
 };
 
 Expected<int> run(const Options& o, Console& console) {
   ISOBIT_RETURN_IF_ERROR(check_output(o.out, o.force));
   ISOBIT_TRY(const auto client, trusted_client(o.trust));
   ThreadPool pool(platform::available_threads());
-  ISOBIT_TRY(const run::Weights weights, run::read_run_weights({o.run, client, {}}, o.step, pool));
+  run::OpenRequest open{o.run, client, {}};
+  ISOBIT_TRY(open.limits, limits_of(o.limits));
+  Deadline deadline(o.limits, console);
+  ISOBIT_TRY(const run::Weights weights, run::read_run_weights(open, o.step, pool));
+  deadline.finish();
   const std::vector<NamedTensor> tensors = o.all ? weights.state : run::inference_tensors(weights.state);
   const formats::Safetensors file{tensors, {{"builder", weights.job.model.builder}, {"step", text_of(weights.step)}}};
   ISOBIT_RETURN_IF_ERROR(formats::write_safetensors(o.out, file, {.replace = o.force}));
@@ -51,6 +57,8 @@ void add_export(Commands& commands) {
   add_trust_options(c, o->trust);
   c.flag("--force", o->force, "replace a file of that name");
   c.flag("--all", o->all, "the optimizer's state as well");
+  add_memory_option(c, o->limits);
+  add_time_option(c, o->limits);
   c.action([o](Console& console) { return run(*o, console); });
 }
 

@@ -63,8 +63,17 @@ Json describe(const bundle::BundleReader& r, const train::Job& job) {
   return j;
 }
 
-Expected<int> run(const std::string& folder, Console& console) {
-  ISOBIT_TRY(const run::OpenedRun opened, run::open_run({folder, std::nullopt, {}}));
+struct Options {
+  std::string source;
+  LimitOptions limits;
+};
+
+Expected<int> run(const Options& o, Console& console) {
+  run::OpenRequest request{o.source, std::nullopt, {}};
+  ISOBIT_TRY(request.limits, limits_of(o.limits));
+  Deadline deadline(o.limits, console);
+  ISOBIT_TRY(const run::OpenedRun opened, run::open_run(request));
+  deadline.finish();
   const bundle::BundleReader& r = opened.reader;
   const Json j = describe(r, opened.job);
   console.document(json_text(j));
@@ -95,10 +104,20 @@ Expected<int> run(const std::string& folder, Console& console) {
 }
 
 // A checkpoint or exported weights: what is in the file and, where the step is known, the root of that state.
-Expected<int> describe_state(const std::string& path, Console& console) {
-  ISOBIT_TRY(const run::Limits limits, limits_of({}));
+Expected<int> describe_state(const Options& o, Console& console) {
+  ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
+  Deadline deadline(o.limits, console);
   ISOBIT_TRY(const formats::Safetensors file,
-             formats::read_safetensors(path, std::min(limits.max_memory, formats::kSafetensorsMaxBytes)));
+             formats::read_safetensors(o.source, std::min(limits.max_memory, formats::kSafetensorsMaxBytes)));
+  uint64_t step = 0;
+  std::string root;
+  const auto found = file.metadata.find("step");
+  if (found != file.metadata.end() && parse_number(found->second, step)) {
+    ThreadPool pool(platform::available_threads());
+    ISOBIT_TRY(const commit::StateRoot state, commit::state_root(file.tensors, step, pool));
+    root = commit::hex_of(state.digest());
+  }
+  deadline.finish();
   Json tensors = Json::array();
   uint64_t bytes = 0;
   for (const NamedTensor& t : file.tensors) {
@@ -111,14 +130,9 @@ Expected<int> describe_state(const std::string& path, Console& console) {
   console.line(text_of("in all        ", file.tensors.size(), " tensors, ", human_bytes(bytes)));
   for (const auto& [key, value] : file.metadata)
     console.line(text_of("metadata      ", printable(key), " = ", printable(value)));
-  uint64_t step = 0;
-  const auto found = file.metadata.find("step");
-  if (found != file.metadata.end() && parse_number(found->second, step)) {
-    ThreadPool pool(platform::available_threads());
-    ISOBIT_TRY(const commit::StateRoot root, commit::state_root(file.tensors, step, pool));
-    j["state_root"] = commit::hex_of(root.digest());
-    console.line(
-        text_of("state root    ", commit::hex_of(root.digest()), "   (of these tensors after step ", step, ")"));
+  if (!root.empty()) {
+    j["state_root"] = root;
+    console.line(text_of("state root    ", root, "   (of these tensors after step ", step, ")"));
   }
   console.document(json_text(j));
   return kAgreed;
@@ -127,13 +141,15 @@ Expected<int> describe_state(const std::string& path, Console& console) {
 }  // namespace
 
 void add_info(Commands& commands) {
-  auto folder = std::make_shared<std::string>();
+  auto o = std::make_shared<Options>();
   Command& c = commands.add("info", "show what a run, or a file of weights, says of itself",
                             "  isobit info digits.run\n  isobit info digits.run --json\n  isobit info "
                             "digits.run/checkpoints/step-300.safetensors\n");
-  c.positional("RUN|FILE", *folder, "folder of the run, or a .safetensors file");
-  c.action([folder](Console& console) {
-    return folder->ends_with(".safetensors") ? describe_state(*folder, console) : run(*folder, console);
+  c.positional("RUN|FILE", o->source, "folder of the run, or a .safetensors file");
+  add_memory_option(c, o->limits);
+  add_time_option(c, o->limits);
+  c.action([o](Console& console) {
+    return o->source.ends_with(".safetensors") ? describe_state(*o, console) : run(*o, console);
   });
 }
 

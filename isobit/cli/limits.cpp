@@ -43,6 +43,7 @@ Expected<run::Limits> limits_of(const LimitOptions& options) {
 
 Deadline::Deadline(const LimitOptions& options, Console& console) : console_(console) {
   if (!options.max_seconds) return;
+  if (*options.max_seconds == 0) end(0);  // not a race against a thread
   watch_ = std::thread([this, seconds = *options.max_seconds] { wait(seconds); });
   // A process that forks while a thread is still being set up may copy locks which that thread holds.
   std::unique_lock<std::mutex> lock(mutex_);
@@ -65,7 +66,10 @@ void Deadline::wait(uint64_t seconds) {
   // A hundred years, so that no sum of times overflows.
   const std::chrono::seconds time(std::min<uint64_t>(seconds, 3'000'000'000u));
   if (done_.wait_for(lock, time, [this] { return finished_; })) return;
-  // The lock stays: finish() cannot return any more, and nothing else is printed.
+  end(seconds);  // with the lock: finish() cannot return any more, and nothing else is printed
+}
+
+void Deadline::end(uint64_t seconds) {
   const std::string reason = text_of("ran past --max-time of ", seconds, " s");
   console_.end_progress();
   console_.document(json_text(nlohmann::ordered_json{{"verdict", "inconclusive"}, {"reason", reason}}));

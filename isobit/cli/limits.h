@@ -25,7 +25,8 @@ void add_time_option(Command& command, LimitOptions& options);
 Expected<run::Limits> limits_of(const LimitOptions& options);
 
 // From its making until finish(): ends the process with exit code 4 and the verdict "inconclusive" when --max-time has
-// passed, whatever the process is doing. For commands that only read; what they write is written in one step each.
+// passed, whatever the process is doing. 0 seconds have passed at once. For commands that only read; what they write is
+// written in one step each.
 class Deadline {
  public:
   Deadline(const LimitOptions& options, Console& console);
@@ -37,6 +38,7 @@ class Deadline {
 
  private:
   void wait(uint64_t seconds);
+  [[noreturn]] void end(uint64_t seconds);
 
   Console& console_;
   std::mutex mutex_;

@@ -87,7 +87,7 @@ int exit_code_of(verify::Outcome outcome) {
 }
 
 Expected<int> check_verdict(const std::string& file, const std::string& client_key, const std::string& auditor_key,
-                            Console& console) {
+                            Deadline& deadline, Console& console) {
   ISOBIT_TRY(const Bytes bytes, read_file(file, verify::kMaxVerdictBytes));
   if (!verify::is_verdict(bytes)) {
     return unreadable(
@@ -95,6 +95,7 @@ Expected<int> check_verdict(const std::string& file, const std::string& client_k
   }
   ISOBIT_TRY(const verify::Verdict v, verify::decode_verdict(bytes, file));
   ISOBIT_TRY(const std::string problem, problem_of(v, client_key, auditor_key));
+  deadline.finish();
   const Json document = {{"genuine", problem.empty()},
                          {"problem", problem},
                          {"verdict", verify::name_of(v.audit.outcome)},

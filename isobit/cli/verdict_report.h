@@ -5,6 +5,7 @@
 #include <string>
 
 #include "isobit/cli/console.h"
+#include "isobit/cli/limits.h"
 #include "isobit/verify/verdict.h"
 
 namespace isobit::cli {
@@ -21,6 +22,6 @@ int exit_code_of(verify::Outcome outcome);
 // Decodes the verdict and checks its signature, its client against `client_key` and its auditor against `auditor_key`
 // (files; empty: not compared). The exit code is that of the verdict itself, or 1 when it is not genuine.
 Expected<int> check_verdict(const std::string& file, const std::string& client_key, const std::string& auditor_key,
-                            Console& console);
+                            Deadline& deadline, Console& console);
 
 }  // namespace isobit::cli

@@ -22,7 +22,7 @@ struct Options {
   LimitOptions limits;
 };
 
-Expected<int> verify_run(const Options& o, Console& console) {
+Expected<int> verify_run(const Options& o, Deadline& deadline, Console& console) {
   commit::PublicKey client;
   if (o.trust.client_key.empty()) {
     ISOBIT_TRY(const fs::path home, run::key_folder(o.trust.key_folder, environment));
@@ -30,8 +30,9 @@ Expected<int> verify_run(const Options& o, Console& console) {
   } else {
     ISOBIT_TRY(client, commit::read_public_key(o.trust.client_key));
   }
-  Deadline deadline(o.limits, console);
-  const auto opened = run::open_run({o.run, client, {}});
+  run::OpenRequest request{o.run, client, {}};
+  ISOBIT_TRY(request.limits, limits_of(o.limits));
+  const auto opened = run::open_run(request);
   if (!opened && opened.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(opened.error());
   const bundle::BundleReader* reader = opened ? &opened->reader : nullptr;
   if (reader != nullptr) ISOBIT_RETURN_IF_ERROR(reader->require_finished());
@@ -59,23 +60,26 @@ Expected<int> verify_run(const Options& o, Console& console) {
 }
 
 // Small files say by their tag what they are.
-Expected<int> verify_file(const Options& o, Console& console) {
+Expected<int> verify_file(const Options& o, Deadline& deadline, Console& console) {
   ISOBIT_TRY(const Bytes bytes, read_file(o.run, verify::kMaxEvidenceBytes));
   if (!verify::has_tag(bytes, verify::kEvidenceTag)) {
-    return check_verdict(o.run, o.trust.client_key, o.auditor_key, console);
+    return check_verdict(o.run, o.trust.client_key, o.auditor_key, deadline, console);
   }
   if (!o.auditor_key.empty()) return usage_error("verify: --auditor-key goes with the file of a verdict");
-  return verify_evidence_file(o.run, bytes, console);
+  return verify_evidence_file(o.run, bytes, deadline, console);
 }
 
 Expected<int> run(const Options& o, Console& console) {
   if (o.other.empty() && !o.out.empty()) {
     return usage_error("verify: --out takes the evidence of two runs; name both");
   }
+  Deadline deadline(o.limits, console);
   std::error_code error;
-  if (o.other.empty() && fs::is_regular_file(o.run, error)) return verify_file(o, console);
+  if (o.other.empty() && fs::is_regular_file(o.run, error)) return verify_file(o, deadline, console);
   if (!o.auditor_key.empty()) return usage_error("verify: --auditor-key goes with the file of a verdict");
-  return o.other.empty() ? verify_run(o, console) : verify_two_runs(o.run, o.other, o.out, o.trust, console);
+  if (o.other.empty()) return verify_run(o, deadline, console);
+  ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
+  return verify_two_runs({o.run, o.other, o.out, o.trust, limits}, deadline, console);
 }
 
 }  // namespace
@@ -92,6 +96,7 @@ void add_verify(Commands& commands) {
   c.option("-o,--out", "FILE", o->out, "where to write what convicts the signer of two histories");
   c.option("--auditor-key", "FILE", o->auditor_key, "public key of the auditor whose verdict counts");
   add_trust_options(c, o->trust);
+  add_memory_option(c, o->limits);
   add_time_option(c, o->limits);
   c.action([o](Console& console) { return run(*o, console); });
 }

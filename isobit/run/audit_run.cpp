@@ -252,8 +252,8 @@ Expected<std::optional<verify::AuditVerdict>> judged_otherwise(const AuditReques
 Expected<AuditSummary> audit_run(const AuditRequest& request) {
   AuditSummary summary;
   summary.platform = request.platform.text();
-  const auto opened =
-      open_run({request.run, request.client, request.overrides, request.job, request.home, request.terms});
+  const auto opened = open_run(
+      {request.run, request.client, request.overrides, request.job, request.home, request.terms, request.limits});
   if (!opened) {
     if (opened.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(opened.error());
     summary.verdict = verify::rejected_verdict(verify::Part::kStructure, opened.error().message);

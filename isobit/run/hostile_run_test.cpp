@@ -103,6 +103,25 @@ TEST_F(HostileRun, OtherWeightsUnderACommittedStep) {
   }
 }
 
+// Nobody is pinned, and the job that would allow a terabyte is the stranger's own.
+TEST_F(HostileRun, CheckpointsLargerThanTheMemoryAreNotRead) {
+  const train::Job huge = small_job({"model.width=4096", "model.blocks=100"});
+  const auto unlimited = run_limits(huge, {});
+  ASSERT_TRUE(unlimited) << unlimited.error().message;
+  EXPECT_GT(unlimited->checkpoint_bytes, uint64_t{1} << 34);
+  const auto limited = run_limits(huge, {uint64_t{1} << 30});
+  ASSERT_FALSE(limited);
+  EXPECT_EQ(limited.error().code, ErrorCode::kUnavailable) << limited.error().message;
+  ThreadPool pool(1);
+  OpenRequest request{run_, std::nullopt, {}};
+  request.limits.max_memory = 1000;
+  EXPECT_EQ(open_run(request).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(read_run_weights(request, 5, pool).error().code, ErrorCode::kUnavailable);
+  AuditRequest audit = audit_request(run_);
+  audit.limits = request.limits;
+  EXPECT_EQ(audit_run(audit).error().code, ErrorCode::kUnavailable);
+}
+
 TEST_F(HostileRun, WithoutItsFinalState) {
   fs::remove(checkpoint(12));
   sign_again(run_);

@@ -1,5 +1,7 @@
 #include "isobit/run/open_run.h"
 
+#include <algorithm>
+
 #include "isobit/base/text.h"
 #include "isobit/bundle/layout.h"
 #include "isobit/data/data_shape.h"
@@ -71,18 +73,20 @@ Expected<T> or_rejected(Expected<T> value, const bundle::BundleFront& front) {
 
 }  // namespace
 
-Expected<bundle::RunLimits> run_limits(const train::Job& job) {
+Expected<bundle::RunLimits> run_limits(const train::Job& job, const Limits& allowed) {
   bundle::RunLimits limits;
   limits.rules = transcript_rules(job);
   const auto shape = data::declared_shape(job.data);
   if (shape) {
     ISOBIT_TRY(const JobSize size, job_size(job, *shape));
+    ISOBIT_RETURN_IF_ERROR(check_memory(size.largest_checkpoint, allowed, "read a checkpoint of"));
     limits.checkpoint_bytes = size.largest_checkpoint;
     limits.log_segment_bytes = size.largest_log_segment;
     return limits;
   }
   const uint64_t memory = platform::available_memory();
-  limits.checkpoint_bytes = memory == 0 ? bundle::kMaxCheckpointBytes : memory / 4 * 3;
+  const uint64_t most = memory == 0 ? bundle::kMaxCheckpointBytes : memory / 4 * 3;
+  limits.checkpoint_bytes = std::min(most, allowed.max_memory);
   if (limits.rules.logged) limits.log_segment_bytes = bundle::kMaxLogSegmentBytes;
   return limits;
 }
@@ -97,7 +101,7 @@ Expected<OpenedRun> open_run(const OpenRequest& request) {
                             commit::hex_of(train::job_digest(job)), ", the engagement says ", commit::hex_of(engaged),
                             ": another job"));
   }
-  ISOBIT_TRY(const bundle::RunLimits limits, or_rejected(run_limits(job), front));
+  ISOBIT_TRY(const bundle::RunLimits limits, or_rejected(run_limits(job, request.limits), front));
   ISOBIT_TRY(job, with_data(front, std::move(job), request));
   ISOBIT_TRY(bundle::BundleReader reader, bundle::BundleReader::open(std::move(front), limits));
   return OpenedRun{std::move(reader), std::move(job)};

@@ -8,6 +8,7 @@
 #include "isobit/base/file.h"
 #include "isobit/bundle/reader.h"
 #include "isobit/commit/signature.h"
+#include "isobit/run/job_size.h"
 #include "isobit/train/job.h"
 
 namespace isobit::run {
@@ -24,6 +25,8 @@ struct OpenRequest {
   fs::path home = {};
   // The terms that the client holds: the run must have been made under these.
   std::optional<verify::EngagementTerms> terms = std::nullopt;
+  // What reading the run may take, whoever wrote its job.
+  Limits limits = {};
 };
 
 struct OpenedRun {
@@ -33,11 +36,13 @@ struct OpenedRun {
 
 // Errors as BundleFront::open and BundleReader::open. A job that is not the engaged one is kRejected. A job file that
 // is signed for and cannot be read, or whose network does not fit together, is kRejected; of an unfinished run it is
-// kUnreadable. kUsage: an override that does not fit.
+// kUnreadable. kUnavailable, before any file of a size that the job decides is read: as run_limits. kUsage: an override
+// that does not fit.
 Expected<OpenedRun> open_run(const OpenRequest& request);
 
-// What a run of this job may take on the disk. Of data whose shape only their files know ("npy") the sizes of
-// checkpoints and log segments are bounded by this machine's memory, since both are read whole. Errors as job_size.
-Expected<bundle::RunLimits> run_limits(const train::Job& job);
+// What a run of this job may take on the disk. A job whose checkpoints may be larger than the limit of memory is
+// kUnavailable: they are read whole, and who wrote the job may be who wants them read. Of data whose shape only their
+// files know ("npy") the limit is what bounds them; without one, this machine's memory. Else errors as job_size.
+Expected<bundle::RunLimits> run_limits(const train::Job& job, const Limits& limits);
 
 }  // namespace isobit::run

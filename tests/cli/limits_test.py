@@ -13,7 +13,7 @@ import threading
 import time
 import unittest
 
-from isobit_cli import DIGITS, JOBS, PROGRAM, SHORT, Case, Result, main, overrides
+from isobit_cli import DIGITS, JOBS, PROGRAM, SHORT, STEPS, Case, Result, main, overrides
 
 MEGABYTE = 1 << 20
 # Of address space: the program, its libraries and thread stacks are most of it.
@@ -133,6 +133,17 @@ class Sizes(Limited):
                 self.fails(*command, "--max-memory=" + wrong, code=2, says=["--max-memory"])
         self.assertEqual(self.isobit_json("audit", "r", "--max-memory", "1G")["verdict"], "accepted")
 
+    def test_what_reads_a_run_keeps_to_the_limit(self):
+        """Before any checkpoint is read: a stranger's job says how large these may be."""
+        self.train("r")
+        with open(self.path("r", "checkpoints", f"step-{STEPS}.safetensors"), "r+b") as f:
+            f.write(b"x")  # rejected, by whoever looks at it
+        commands = (["info", "r"], ["eval", "r"], ["export", "r", "--out", "w"], ["verify", "r", "r"], ["audit", "r"], ["verify", "r"])
+        for command in commands:
+            self.assertNotEqual(self.isobit(*command, code=(1, 3)).code, 0)
+            self.fails(*command, "--max-memory", "10K", code=4,
+                       says=["to read a checkpoint of this job takes about", "more than the 10.2 KB allowed", "--max-memory"])
+
     def test_the_estimate_holds(self):
         """What a process takes is no more than what was said of it, and not far below."""
         said = self.isobit_json("job", "check", DIGITS)
@@ -147,14 +158,20 @@ class Time(Case):
     def test_inconclusive_when_it_runs_out(self):
         self.train("r", "--set", "job.steps=400")
         begin = time.monotonic()
-        for command in (["audit", "r"], ["verify", "r"]):
+        self.isobit("audit", "r", "--verdict", "v")
+        for command in (["audit", "r"], ["verify", "r"], ["verify", "r", "r"], ["verify", "v"], ["info", "r"], ["eval", "r"],
+                        ["export", "r", "--out", "w.safetensors"],
+                        ["info", os.path.join("r", "checkpoints", "step-400.safetensors")]):
+            self.isobit(*command, "--max-time", "600")
+            if command[0] == "export":
+                os.remove(self.path("w.safetensors"))
             result = self.isobit(*command, "--max-time", "0", code=4)
             self.assertRegex(result.out, "verdict +inconclusive")
             self.assertIn("ran past --max-time of 0 s", result.out)
             verdict = self.isobit_json(*command, "--max-time", "0", code=4)
             self.assertEqual(verdict, {"verdict": "inconclusive", "reason": "ran past --max-time of 0 s"})
+        self.assertFalse(os.path.exists(self.path("w.safetensors")))
         self.assertLess(time.monotonic() - begin, 120)
-        self.assertEqual(self.isobit_json("audit", "r", "--max-time", "600")["verdict"], "accepted")
         self.fails("audit", "r", "--max-time", "soon", code=2, says=["--max-time", "whole number"])
 
 
