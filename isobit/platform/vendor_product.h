@@ -16,16 +16,16 @@ namespace isobit::platform {
 std::vector<std::string> vendor_libraries();
 
 // Opens the library with this core type ("": its own choice) and thread count for the rest of the process, after a
-// child process has tried it. `fallback` computes a product that the library refuses (a size beyond its integers, a
-// floating-point environment left changed): under correct-1 the result is the same. kUnavailable: not installed, core
-// type not there or substituted, no float64 in that library (onednn).
+// child process has tried it. `fallback` computes a product of a size beyond the library's integers: under correct-1
+// the result is the same. One that left another floating-point environment is an error of its step. kUnavailable: not
+// installed, core type not there or substituted, no float64 in that library (onednn).
 Expected<std::unique_ptr<kernels::correct::Float64Product>> open_vendor_product(const std::string& library,
                                                                                 const std::string& core, int threads,
                                                                                 const kernels::KernelContext& fallback);
 
 // The library's own inner products, uncorrected (kernels/vendor/inner_products.h says what they promise), T float or
-// double. `fallback` has the pool for packing and computes what the library refuses; its pool must outlive the result.
-// kUnavailable: as above, no float64 for T float excepted.
+// double. `fallback` has the pool for packing and computes what is too large for the library; its pool must outlive the
+// result. kUnavailable: as above, no float64 for T float excepted.
 template <class T>
 Expected<std::unique_ptr<kernels::InnerProducts<T>>> open_vendor_inner_products(const std::string& library,
                                                                                 const std::string& core, int threads,

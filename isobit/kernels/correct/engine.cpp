@@ -121,6 +121,7 @@ Status approximate(const CorrectContext& ctx, const Problem& p, const Plan& plan
       ctx.product->gemm(!p.left->k_contiguous(), p.right->k_contiguous(), m, n, count, buffers.left.at(l),
                         buffers.left.ld(), buffers.right.at(l), buffers.right.ld(),
                         l == 0 ? buffers.total : buffers.slice, n);
+      ISOBIT_RETURN_IF_ERROR(ctx.product->status());
       if (const std::string fault = fp_environment_fault(); !fault.empty()) {
         return unavailable(text_of("the float64 product of platform ", ctx.product->name(),
                                    " left the thread with another floating-point environment (", fault,

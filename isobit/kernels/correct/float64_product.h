@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 
+#include "isobit/base/status.h"
 #include "isobit/kernels/context.h"
 
 namespace isobit::kernels::correct {
@@ -25,6 +26,9 @@ class Float64Product {
   // REQUIRES m, n, k >= 1; c overlaps no operand. Must leave the floating-point environment of every thread as it was.
   virtual void gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda,
                     const double* b, int64_t ldb, double* c, int64_t ldc) = 0;
+
+  // Why what the last gemm() computed must not be used; an error is kUnavailable.
+  virtual Status status() const { return {}; }
 };
 
 // The ordered float64 kernels of matmul/matmul.h.

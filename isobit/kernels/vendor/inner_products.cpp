@@ -100,9 +100,9 @@ VendorInnerProducts<T>::VendorInnerProducts(std::unique_ptr<MatrixProduct> produ
 }
 
 template <class T>
-void VendorInnerProducts<T>::multiply(const GemmArgs<T>& args) {
+Status VendorInnerProducts<T>::multiply(const GemmArgs<T>& args) {
   ++products_;
-  if (gemm(*product_, args)) return;
+  if (product_->takes(args)) return gemm(*product_, args);
   ++refused_;
   MatmulArgs<T> p;
   p.m = args.m, p.n = args.n, p.k = args.k;
@@ -112,6 +112,7 @@ void VendorInnerProducts<T>::multiply(const GemmArgs<T>& args) {
   p.b_row_stride = args.transpose_b ? 1 : args.ldb, p.b_col_stride = args.transpose_b ? args.ldb : 1;
   p.c = args.c, p.c_row_stride = args.ldc;
   kernels::matmul(kernel_, p);
+  return {};
 }
 
 template <class T>
@@ -151,7 +152,7 @@ Status VendorInnerProducts<T>::matmul(const MatmulArgs<T>& given) {
     one.a += i * p.a_batch_stride;
     one.b += i * p.b_batch_stride;
     one.c += i * p.c_batch_stride;
-    multiply_packed(one, rows, columns);
+    ISOBIT_RETURN_IF_ERROR(multiply_packed(one, rows, columns));
     if (p.bias != nullptr) add_bias(*kernel_.pool, p, one.c);
   }
   return {};
@@ -159,7 +160,7 @@ Status VendorInnerProducts<T>::matmul(const MatmulArgs<T>& given) {
 
 // One matrix of the batch, a in blocks of rows and b in blocks of columns; one block each where nothing is packed.
 template <class T>
-void VendorInnerProducts<T>::multiply_packed(const MatmulArgs<T>& p, int64_t rows_at_once, int64_t columns_at_once) {
+Status VendorInnerProducts<T>::multiply_packed(const MatmulArgs<T>& p, int64_t rows_at_once, int64_t columns_at_once) {
   const auto a = blas_layout(p.m, p.k, p.a_row_stride, p.a_col_stride);
   const auto b = blas_layout(p.k, p.n, p.b_row_stride, p.b_col_stride);
   Parts room{};
@@ -186,9 +187,10 @@ void VendorInnerProducts<T>::multiply_packed(const MatmulArgs<T>& p, int64_t row
       }
       g.c = p.c + i * p.c_row_stride + j;
       g.ldc = std::max(p.c_row_stride, g.n);
-      multiply(g);
+      ISOBIT_RETURN_IF_ERROR(multiply(g));
     }
   }
+  return {};
 }
 
 // ---- convolution
@@ -243,7 +245,7 @@ Status VendorInnerProducts<T>::conv_forward(const ConvShape& s, const T* src, co
       g.b = right.data, g.ldb = right.ld;
       g.c = in_place ? dst + planes.offset(block.image) + block.begin : room.second;
       g.ldc = in_place ? z.area : columns;
-      multiply(g);
+      ISOBIT_RETURN_IF_ERROR(multiply(g));
       const T* group_bias = bias == nullptr ? nullptr : bias + group * z.ocg;
       if (!in_place) {
         vendor::scatter_planes(*kernel_.pool, planes, block, room.second, group_bias, dst);
@@ -282,7 +284,7 @@ Status VendorInnerProducts<T>::conv_grad_src(const ConvShape& s, const T* diff_d
       g.ldb = in_place ? z.area : columns;
       g.c = is_result ? diff_src + planes_of_src(s, group).offset(block.image) + block.begin : room.first;
       g.ldc = is_result ? z.area : columns;
-      multiply(g);
+      ISOBIT_RETURN_IF_ERROR(multiply(g));
       if (!is_result) vendor::col2im(*kernel_.pool, s, group, block, room.first, diff_src);
     }
   }
@@ -325,7 +327,7 @@ Status VendorInnerProducts<T>::conv_grad_weights(const ConvShape& s, const T* sr
         g.m = std::min(step, z.ocg - row);
         g.a = (in_place ? diff_dst + planes.offset(block.image) + block.begin : room.second) + row * g.lda;
         g.c = is_first ? sum : room.third;
-        multiply(g);
+        ISOBIT_RETURN_IF_ERROR(multiply(g));
         if (is_first) continue;
         kernel_.pool->parallel_for(g.m * z.k, kWorthAThread, [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) sum[i] += room.third[i];

@@ -13,8 +13,9 @@
 // leaves them out, and is computed by the ordered kernel where a weight is not finite.
 //
 // Convolution is im2col (im2col.h) and products over blocks of a few thousand columns, gathered from several images
-// where images are small. A product that the library refuses (a size beyond its integers, a floating-point environment
-// left changed) is computed by the ordered kernel instead, and so is a call whose rows are too long for the scratch.
+// where images are small. A product of a size beyond the library's integers is computed by the ordered kernel instead,
+// and so is a call whose rows are too long for the scratch. Whatever else a product is refused for (it left another
+// floating-point environment) is an error: whoever chose the library should know.
 #pragma once
 
 #include <memory>
@@ -44,7 +45,7 @@ class VendorInnerProducts final : public InnerProducts<T> {
 
   const VendorRecord& record() const { return product_->record(); }
   int64_t products() const { return products_; }  // asked of the library so far
-  int64_t refused() const { return refused_; }    // of these, refused and computed by the ordered kernel
+  int64_t refused() const { return refused_; }    // of these, too large and computed by the ordered kernel
   int64_t scratch_held() const { return held_ * static_cast<int64_t>(sizeof(T)); }  // bytes
 
  private:
@@ -58,8 +59,8 @@ class VendorInnerProducts final : public InnerProducts<T> {
     void operator()(T* p) const { ::operator delete[](p, std::align_val_t{64}); }
   };
 
-  void multiply(const GemmArgs<T>& args);
-  void multiply_packed(const MatmulArgs<T>& args, int64_t rows_at_once, int64_t columns_at_once);
+  Status multiply(const GemmArgs<T>& args);
+  Status multiply_packed(const MatmulArgs<T>& args, int64_t rows_at_once, int64_t columns_at_once);
   // Working memory of three parts, the content of each meaningless; valid until the next call.
   struct Parts {
     T *first, *second, *third;

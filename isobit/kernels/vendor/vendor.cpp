@@ -114,9 +114,9 @@ Status MatrixProduct::gemm(const GemmArgs<T>& args) {
   ISOBIT_CHECK(args.lda >= (args.transpose_a ? args.m : args.k));
   ISOBIT_CHECK(args.ldb >= (args.transpose_b ? args.k : args.n));
   ISOBIT_CHECK(args.ldc >= args.n);
-  const int64_t largest = std::max({args.m, args.n, args.k, args.lda, args.ldb, args.ldc});
-  if (largest > largest_size()) {
-    return unavailable(text_of(record_.text(), ": a size of ", largest, ", the library takes up to ", largest_size()));
+  if (!takes(args)) {
+    return unavailable(
+        text_of(record_.text(), ": a size of ", largest_of(args), ", the library takes up to ", largest_size()));
   }
   // Not the library's doing, and not to be put right here: whoever runs the step refuses it.
   if (const std::string fault = fp_environment_fault(); !fault.empty()) {

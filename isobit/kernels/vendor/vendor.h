@@ -8,6 +8,7 @@
 // a fast algorithm or an emulation is an error, never a silent stand-in.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -86,6 +87,12 @@ class MatrixProduct {
   // must not be used), or came from a thread that had one (left as it is; the library is not called).
   Status gemm_f32(const GemmArgs<float>& args) { return gemm(args); }
   Status gemm_f64(const GemmArgs<double>& args) { return gemm(args); }
+  // Whether the library's integers hold the sizes. What such a product is refused for says that something is wrong with
+  // the library or the process; any other, that somebody else must compute it.
+  template <class T>
+  bool takes(const GemmArgs<T>& args) const {
+    return largest_of(args) <= largest_size();
+  }
 
  protected:
   explicit MatrixProduct(VendorRecord record) : record_(std::move(record)) {}
@@ -97,6 +104,10 @@ class MatrixProduct {
   virtual void product(const GemmArgs<double>& args) = 0;
   virtual int64_t largest_size() const { return INT32_MAX; }
 
+  template <class T>
+  static int64_t largest_of(const GemmArgs<T>& args) {
+    return std::max({args.m, args.n, args.k, args.lda, args.ldb, args.ldc});
+  }
   template <class T>
   Status gemm(const GemmArgs<T>& args);
 };

@@ -10,7 +10,10 @@
 #include <map>
 #include <random>
 
+#include "isobit/base/fp_env_for_test.h"
+#include "isobit/kernels/correct/matmul.h"
 #include "isobit/kernels/testing.h"
+#include "isobit/kernels/vendor/float64_product.h"
 #include "isobit/kernels/vendor/inner_products.h"
 #include "isobit/kernels/vendor/inner_products_for_test.h"
 
@@ -311,6 +314,52 @@ TEST(VendorInnerProducts, WhatTheLibraryRefusesIsOrdered) {
   EXPECT_EQ(tested.refused(), 1);
   EXPECT_EQ(check_conv(tested, kLarge[0], true), "");
   EXPECT_EQ(tested.refused(), tested.products());
+}
+
+// Leaves another floating-point environment behind.
+class Leaving final : public MatrixProduct {
+ public:
+  explicit Leaving(void (*set)()) : MatrixProduct({"leaving", "1", "", 1, "/"}), set_(set) {}
+
+ private:
+  void product(const GemmArgs<float>& args) override { compute(args); }
+  void product(const GemmArgs<double>& args) override { compute(args); }
+  template <class T>
+  void compute(const GemmArgs<T>& args) {
+    for (int64_t i = 0; i < args.m; ++i) std::fill_n(args.c + i * args.ldc, args.n, T{0});
+    set_();
+  }
+  void (*set_)();
+};
+
+void expect_error(const Status& status) {
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(status.error().message.find("leaving"), std::string::npos) << status.error().message;
+  EXPECT_TRUE(fp_environment_is_standard());
+}
+
+// Whoever chose the library should know: our own product would do for the bits of correct-1, and for nobody's trust.
+TEST(VendorInnerProducts, AnEnvironmentLeftChangedStopsTheStep) {
+  const auto a = values<float>(20 * 300, false, 1), b = values<float>(300 * 30, false, 2);
+  std::vector<float> c(600);
+  MatmulArgs<float> p;
+  p.m = 20, p.n = 30, p.k = 300;
+  p.a = a.data(), p.a_row_stride = 300, p.a_col_stride = 1;
+  p.b = b.data(), p.b_row_stride = 30, p.b_col_stride = 1;
+  p.c = c.data(), p.c_row_stride = 30;
+  const ConvShape s = conv_shape(3, 6, 20, 5, 3, 1, 1);
+  const std::vector<float> src(8000, 1.0f), weights(8000, 1.0f), diff_dst(8000, 1.0f);
+  std::vector<float> result(8000);
+  for (const auto& d : isobit::testing::fp_disturbances()) {
+    const auto leaving = [&] { return VendorInnerProducts<float>(std::make_unique<Leaving>(d.set), kernel()); };
+    expect_error(leaving().matmul(p));
+    expect_error(leaving().conv_forward(s, src.data(), weights.data(), nullptr, result.data()));
+    expect_error(leaving().conv_grad_src(s, diff_dst.data(), weights.data(), result.data()));
+    expect_error(leaving().conv_grad_weights(s, src.data(), diff_dst.data(), result.data()));
+    VendorFloat64Product product(std::make_unique<Leaving>(d.set), kernel());
+    expect_error(correct::matmul({kernel(), &product}, p));
+  }
 }
 
 // Blocks that are parts of a small image, which is its own window matrix but not large enough to go without scratch.
