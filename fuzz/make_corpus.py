@@ -179,13 +179,15 @@ put("log_tree_fuzz", "absence", frame("isobit.log-absence-proof") + b"\1" + chun
     + chunk_parts(5, 1, 2, 1))
 put("log_tree_fuzz", "absence_empty", frame("isobit.log-absence-proof") + b"\0\0")
 
+findings = u64(2) + b"\0" + text("Conv") + u64(3, 0) + b"\3" + text("") + u64(70, 41)
+sample = b"\1" + u64(16) + bytes(16) + u64(60, 5)
 names = bytes(32) + b"\1" + bytes(48) + b"\1" + bytes(64) + u64(14) + bytes(32)
 differs = b"\1" + u64(7, 6, 7) + text("state") + text("aa") + text("bb") + b"\1" + text("Conv")
-put("verdict_fuzz", "accepted", frame("isobit.verdict") + names + b"\0\1" + u64(12) + b"\0" + text("good")
-    + text("ordered") + b"\1" + bytes(96))
-put("verdict_fuzz", "rejected", frame("isobit.verdict") + names + b"\1\0" + u64(7) + differs + text("the state differs")
-    + text("ordered") + b"\0")
-put("verdict_fuzz", "at_once", frame("isobit.verdict") + bytes(34) + b"\2\0" + u64(0) + b"\0" + text("") + text("") + b"\0")
+put("verdict_fuzz", "accepted", frame("isobit.verdict", 2) + names + b"\0\0" + u64(12) + b"\0" + text("good")
+    + text("ordered") + findings + sample + b"\1" + bytes(96))
+put("verdict_fuzz", "rejected", frame("isobit.verdict", 2) + names + b"\1\0" + u64(7) + differs + text("the state differs")
+    + text("ordered") + u64(0) + b"\0\0")
+put("verdict_fuzz", "at_once", frame("isobit.verdict", 2) + bytes(34) + b"\2\0" + u64(0) + b"\0" + text("") + text("") + u64(0) + b"\0\0")
 
 leaf = frame("isobit.leaf", 2)
 run = [leaf + b"\0" + bytes(64), leaf + b"\1" + u64(1) + bytes(32) + b"\1" + u64(5) + b"\0\0",

@@ -62,7 +62,7 @@ void report(const run::AuditSummary& s, const verify::Verdict& verdict, const By
                                      {"seconds", seconds},
                                      {"step_seconds", s.step_seconds},
                                      {"log", log_json(s.log_counts, v.steps_checked, 0)},
-                                     {"findings", findings_json(s.log_counts)}};
+                                     {"findings", findings_json(verdict.findings)}};
   if (!s.sampled.empty()) {
     document["intervals"] = s.intervals;
     document["sampled"] = nlohmann::ordered_json::array();
@@ -110,7 +110,10 @@ verify::Verdict verdict_of(const run::AuditRequest& request, const run::AuditSum
   verify::AuditVerdict audit = s.verdict;
   const std::string folder = (request.run / "").string();
   for (size_t at = 0; (at = audit.reason.find(folder, at)) != std::string::npos;) audit.reason.erase(at, folder.size());
-  return verify::make_verdict(request.client, s.engaged, s.finished, audit, s.platform);
+  verify::Verdict verdict = verify::make_verdict(request.client, s.engaged, s.finished, audit, s.platform);
+  verdict.findings = findings_of(s.log_counts);
+  if (!s.sampled.empty()) verdict.sample = {request.sample_seed, s.intervals, s.sampled.size() - 1};
+  return verdict;
 }
 
 Expected<int> run(const Options& o, Console& console) {
@@ -141,6 +144,9 @@ Expected<int> run(const Options& o, Console& console) {
       if (seed->size() < verify::kMinSeedBytes) {
         return usage_error(text_of("--seed ", o.seed, ": has ", seed->size(), " bytes, expected at least ",
                                    verify::kMinSeedBytes, ": a shorter one could be guessed before the run ends"));
+      }
+      if (seed->size() > verify::kMaxSeedBytes) {
+        return usage_error(text_of("--seed: has ", seed->size(), " bytes, expected at most ", verify::kMaxSeedBytes));
       }
       request.sample_seed = *seed;
     }

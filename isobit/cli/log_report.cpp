@@ -16,40 +16,27 @@ nlohmann::ordered_json one(const runtime::LogCounts& c) {
           {"beyond_bound", c.beyond}};
 }
 
-struct FindingKind {
-  const char* name;
-  const char* text;
-};
-constexpr FindingKind kMissing{"missing", "entries missing, settled exactly"};
-constexpr FindingKind kSuperfluous{"superfluous", "entries far from any boundary"};
-constexpr FindingKind kBeyond{"beyond_bound", "entries beyond the job's bound, though not illegal"};
-constexpr FindingKind kCorrections{"corrections",
-                                   "more values off the exact ones' rounding than honest platforms come to"};
+using verify::FindingKind;
+using verify::LogFinding;
 
-struct Finding {
-  const FindingKind* kind;
-  std::string op;  // empty: all together
-  uint64_t count = 0;
-  uint64_t most = 0;
-};
-
-void add_excess(const std::string& op, const runtime::LogCounts& c, std::vector<Finding>& findings) {
-  const double most = runtime::most_expected_moves(c);
-  if (static_cast<double>(c.moved) <= most) return;
-  findings.push_back({&kCorrections, op, c.moved, static_cast<uint64_t>(most)});
+const char* text_of_kind(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::kMissing:
+      return "entries missing, settled exactly";
+    case FindingKind::kSuperfluous:
+      return "entries far from any boundary";
+    case FindingKind::kBeyondBound:
+      return "entries beyond the job's bound, though not illegal";
+    case FindingKind::kCorrections:
+      return "more values off the exact ones' rounding than honest platforms come to";
+  }
+  return "";
 }
 
-std::vector<Finding> findings_of(const runtime::CountsByOperator& counts) {
-  std::vector<Finding> findings;
-  for (const auto& [op, c] : counts) {
-    if (c.missing > 0) findings.push_back({&kMissing, op, c.missing});
-    if (c.superfluous > 0) findings.push_back({&kSuperfluous, op, c.superfluous});
-    if (c.beyond > 0) findings.push_back({&kBeyond, op, c.beyond});
-    add_excess(op, c, findings);
-  }
-  // What is spread thinly over the operators still adds up.
-  if (counts.size() > 1) add_excess("", total(counts), findings);
-  return findings;
+void add_excess(const std::string& op, const runtime::LogCounts& c, std::vector<LogFinding>& findings) {
+  const double most = runtime::most_expected_moves(c);
+  if (static_cast<double>(c.moved) <= most) return;
+  findings.push_back({FindingKind::kCorrections, op, c.moved, static_cast<uint64_t>(most)});
 }
 
 constexpr double kShare = 0.001;  // of outputs, for which the probability of noticing is said
@@ -98,17 +85,41 @@ std::vector<std::string> followed_lines(const runtime::CountsByOperator& counts,
   for (const auto& [op, c] : counts) {
     if (c.corrections > 0) lines.push_back(text_of("  ", op, ": ", c.corrections, " corrections in all"));
   }
-  for (const Finding& f : findings_of(counts)) {
-    lines.push_back(text_of("finding       ", f.kind->text, f.op.empty() ? "" : text_of(" of ", f.op), ": ", f.count,
-                            f.most > 0 ? text_of(", at most ", f.most, " expected") : ""));
+  const std::vector<std::string> found = finding_lines(findings_of(counts));
+  lines.insert(lines.end(), found.begin(), found.end());
+  return lines;
+}
+
+std::vector<LogFinding> findings_of(const runtime::CountsByOperator& counts) {
+  std::vector<LogFinding> findings;
+  for (const auto& [op, c] : counts) {
+    if (c.missing > 0) findings.push_back({FindingKind::kMissing, op, c.missing, 0});
+    if (c.superfluous > 0) findings.push_back({FindingKind::kSuperfluous, op, c.superfluous, 0});
+    if (c.beyond > 0) findings.push_back({FindingKind::kBeyondBound, op, c.beyond, 0});
+    add_excess(op, c, findings);
+  }
+  // What is spread thinly over the operators still adds up.
+  if (counts.size() > 1) add_excess("", total(counts), findings);
+  return findings;
+}
+
+std::vector<std::string> finding_lines(const std::vector<LogFinding>& findings) {
+  std::vector<std::string> lines;
+  for (const LogFinding& f : findings) {
+    lines.push_back(text_of("finding       ", text_of_kind(f.kind),
+                            f.op.empty() ? "" : text_of(" of ", printable(f.op)), ": ", f.count,
+                            f.expected_most > 0 ? text_of(", at most ", f.expected_most, " expected") : ""));
   }
   return lines;
 }
 
-nlohmann::ordered_json findings_json(const runtime::CountsByOperator& counts) {
+nlohmann::ordered_json findings_json(const std::vector<LogFinding>& findings) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const Finding& f : findings_of(counts)) {
-    list.push_back({{"kind", f.kind->name}, {"operator", nullptr}, {"count", f.count}, {"expected_at_most", f.most}});
+  for (const LogFinding& f : findings) {
+    list.push_back({{"kind", verify::name_of(f.kind)},
+                    {"operator", nullptr},
+                    {"count", f.count},
+                    {"expected_at_most", f.expected_most}});
     if (!f.op.empty()) list.back()["operator"] = f.op;
   }
   return list;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "isobit/runtime/stages/log_counts.h"
+#include "isobit/verify/verdict.h"
 
 namespace isobit::cli {
 
@@ -25,6 +26,8 @@ std::vector<std::string> followed_lines(const runtime::CountsByOperator& counts,
 // What an honest trainer's log does not have, by kind and operator, each with its count and what of it is expected at
 // most: entries "missing", "superfluous" or "beyond_bound" (none expected), and "corrections" in excess
 // (runtime::most_expected_moves; of all operators together: operator null).
-nlohmann::ordered_json findings_json(const runtime::CountsByOperator& counts);
+std::vector<verify::LogFinding> findings_of(const runtime::CountsByOperator& counts);
+std::vector<std::string> finding_lines(const std::vector<verify::LogFinding>& findings);
+nlohmann::ordered_json findings_json(const std::vector<verify::LogFinding>& findings);
 
 }  // namespace isobit::cli

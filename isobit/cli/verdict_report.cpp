@@ -3,6 +3,7 @@
 #include "isobit/base/file.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/command.h"
+#include "isobit/cli/log_report.h"
 
 namespace isobit::cli {
 namespace {
@@ -35,9 +36,19 @@ void print_verdict(const verify::Verdict& v, Console& console) {
   console.line(text_of("checked       ", v.audit.steps_checked, " steps on ", printable(v.platform)));
   console.line(text_of("client key    ", commit::hex_of(v.client_key)));
   print_run_names(v, console);
+  for (const std::string& line : finding_lines(v.findings)) console.line(line);
+  if (v.sample) {
+    console.line(text_of("sample        the last and ", v.sample->drawn, " others of ", v.sample->intervals,
+                         " intervals, drawn with the seed ", to_hex(v.sample->seed)));
+  }
   if (!v.audit.reason.empty()) console.line(text_of("reason        ", printable(v.audit.reason)));
   console.line(v.signature ? text_of("signed by     ", commit::hex_of(v.signature->auditor_key))
                            : "signed by     nobody");
+}
+
+Json sample_json(const std::optional<verify::SampleNames>& sample) {
+  if (!sample) return nullptr;
+  return {{"seed", to_hex(sample->seed)}, {"intervals", sample->intervals}, {"drawn", sample->drawn}};
 }
 
 }  // namespace
@@ -106,6 +117,8 @@ Expected<int> check_verdict(const std::string& file, const std::string& client_k
                          {"client_key", commit::hex_of(v.client_key)},
                          {"run", run_names_json(v)},
                          {"platform", v.platform},
+                         {"findings", findings_json(v.findings)},
+                         {"sample", sample_json(v.sample)},
                          {"auditor_key", v.signature ? Json(commit::hex_of(v.signature->auditor_key)) : Json(nullptr)}};
   console.document(document.dump(2, ' ', false, Json::error_handler_t::replace));
   print_verdict(v, console);

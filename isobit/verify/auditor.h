@@ -83,6 +83,7 @@ std::vector<Interval> intervals_of(const TranscriptRules& rules);
 
 // A shorter seed could be guessed, and a root ground for it.
 inline constexpr size_t kMinSeedBytes = 16;
+inline constexpr size_t kMaxSeedBytes = 1024;  // fits a verdict
 
 // The last interval and `count` others (all when there are fewer), in order, a pure function of the seed and the
 // finished transcript. The trainer must not know the seed before its final head is published. REQUIRES

@@ -10,9 +10,12 @@ namespace {
 
 constexpr std::string_view kTag = "isobit.verdict";
 constexpr std::string_view kAuditorTag = "isobit.verdict.auditor";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr Part kParts[] = {Part::kSignature, Part::kStructure, Part::kJob,   Part::kInitialState, Part::kBatch,
                            Part::kLoss,      Part::kLog,       Part::kState, Part::kEvaluation,   Part::kCheckpoint};
+
+constexpr FindingKind kKinds[] = {FindingKind::kMissing, FindingKind::kSuperfluous, FindingKind::kBeyondBound,
+                                  FindingKind::kCorrections};
 
 // The first bytes, and no half of a character.
 std::string shortened(std::string text) {
@@ -52,6 +55,25 @@ void write_difference(ByteWriter& writer, const std::optional<FirstDifference>& 
   if (d->op) writer.text(*d->op);
 }
 
+void write_findings(ByteWriter& writer, const std::vector<LogFinding>& findings) {
+  writer.u64(findings.size());
+  for (const LogFinding& f : findings) {
+    writer.u8(static_cast<uint8_t>(f.kind));
+    writer.text(f.op);
+    writer.u64(f.count);
+    writer.u64(f.expected_most);
+  }
+}
+
+void write_sample(ByteWriter& writer, const std::optional<SampleNames>& sample) {
+  writer.boolean(sample.has_value());
+  if (!sample) return;
+  writer.u64(sample->seed.size());
+  writer.fixed(sample->seed);
+  writer.u64(sample->intervals);
+  writer.u64(sample->drawn);
+}
+
 // Everything that is signed.
 void write_body(ByteWriter& writer, const Verdict& v) {
   write_names(writer, v);
@@ -61,6 +83,8 @@ void write_body(ByteWriter& writer, const Verdict& v) {
   write_difference(writer, v.audit.first_difference);
   writer.text(v.audit.reason);
   writer.text(v.platform);
+  write_findings(writer, v.findings);
+  write_sample(writer, v.sample);
 }
 
 Bytes auditor_message(const Verdict& v, const commit::PublicKey& auditor) {
@@ -135,7 +159,58 @@ Status read_audit(ByteReader& reader, AuditVerdict& audit) {
   return {};
 }
 
+Status read_findings(ByteReader& reader, std::vector<LogFinding>& findings) {
+  ISOBIT_TRY(const uint64_t count, reader.u64("findings"));
+  if (count > kMaxVerdictFindings) {
+    return reader.fail("findings", text_of("found ", count, ", expected at most ", kMaxVerdictFindings));
+  }
+  for (uint64_t i = 0; i < count; ++i) {
+    LogFinding f;
+    ISOBIT_TRY(const uint8_t kind, reader.u8("finding.kind"));
+    if (kind >= std::size(kKinds))
+      return reader.fail("finding.kind", text_of("found ", int{kind}, ", expected 0 to 3"));
+    f.kind = kKinds[kind];
+    ISOBIT_TRY(f.op, reader.text("finding.operator", kMaxVerdictText));
+    ISOBIT_TRY(f.count, reader.u64("finding.count"));
+    if (f.count == 0) return reader.fail("finding.count", "is 0, which is no finding");
+    ISOBIT_TRY(f.expected_most, reader.u64("finding.expected_at_most"));
+    findings.push_back(std::move(f));
+  }
+  return {};
+}
+
+Status read_sample(ByteReader& reader, Verdict& v) {
+  ISOBIT_TRY(const bool sampled, reader.boolean("sample"));
+  if (!sampled) return {};
+  if (!v.finished) return reader.fail("sample", "is of no transcript");
+  SampleNames& s = v.sample.emplace();
+  ISOBIT_TRY(const uint64_t size, reader.u64("seed"));
+  if (size < kMinSeedBytes || size > kMaxSeedBytes) {
+    return reader.fail("seed", text_of("has ", size, " bytes, expected ", kMinSeedBytes, " to ", kMaxSeedBytes));
+  }
+  ISOBIT_TRY(const ByteView seed, reader.fixed("seed", size));
+  s.seed.assign(seed.begin(), seed.end());
+  ISOBIT_TRY(s.intervals, reader.u64("intervals"));
+  ISOBIT_TRY(s.drawn, reader.u64("drawn"));
+  if (s.drawn >= s.intervals) return reader.fail("drawn", "is not less than the number of intervals");
+  return {};
+}
+
 }  // namespace
+
+const char* name_of(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::kMissing:
+      return "missing";
+    case FindingKind::kSuperfluous:
+      return "superfluous";
+    case FindingKind::kBeyondBound:
+      return "beyond_bound";
+    case FindingKind::kCorrections:
+      return "corrections";
+  }
+  return "";
+}
 
 bool Verdict::operator==(const Verdict& other) const { return encode(*this) == encode(other); }
 
@@ -144,7 +219,7 @@ Verdict make_verdict(const commit::PublicKey& client, const std::optional<Engage
                      const std::string& platform) {
   ISOBIT_CHECK(!finished || engaged);
   ISOBIT_CHECK(!audit.accepted() || (finished && !audit.first_difference));
-  Verdict v{client, engaged, finished, audit, shortened(platform), std::nullopt};
+  Verdict v{client, engaged, finished, audit, shortened(platform), {}, std::nullopt, std::nullopt};
   v.audit.reason = shortened(v.audit.reason);
   if (auto& d = v.audit.first_difference) {
     d->claimed = shortened(d->claimed);
@@ -187,6 +262,8 @@ Expected<Verdict> decode_verdict(ByteView data, const std::string& what) {
     return reader.fail("outcome", "accepts a run that has no transcript or differs");
   }
   ISOBIT_TRY(v.platform, reader.text("platform", kMaxVerdictText));
+  ISOBIT_RETURN_IF_ERROR(read_findings(reader, v.findings));
+  ISOBIT_RETURN_IF_ERROR(read_sample(reader, v));
   ISOBIT_TRY(const bool is_signed, reader.boolean("signature"));
   if (is_signed) {
     v.signature.emplace();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "isobit/base/bytes.h"
 #include "isobit/base/status.h"
@@ -15,7 +16,8 @@
 namespace isobit::verify {
 
 inline constexpr size_t kMaxVerdictText = 2048;  // of each text in a verdict
-inline constexpr size_t kMaxVerdictBytes = 1 << 14;
+inline constexpr size_t kMaxVerdictBytes = 1 << 16;
+inline constexpr size_t kMaxVerdictFindings = 256;
 
 // From the engagement, whose signatures were valid.
 struct EngagedNames {
@@ -32,6 +34,27 @@ struct FinishedNames {
   bool operator==(const FinishedNames&) const = default;
 };
 
+// What the log of a logged run has that no honest trainer's would: it convicts nobody, and whoever reads an acceptance
+// should know it.
+enum class FindingKind : uint8_t { kMissing = 0, kSuperfluous = 1, kBeyondBound = 2, kCorrections = 3 };
+const char* name_of(FindingKind kind);  // "missing", "superfluous", "beyond_bound", "corrections"
+
+struct LogFinding {
+  FindingKind kind = FindingKind::kMissing;
+  std::string op;              // "Conv"; empty: all operators together
+  uint64_t count = 0;          // at least 1
+  uint64_t expected_most = 0;  // in an honest log
+  bool operator==(const LogFinding&) const = default;
+};
+
+// How a sample was drawn: with these and the transcript whoever likes can draw it again (draw_intervals).
+struct SampleNames {
+  Bytes seed;              // kMinSeedBytes .. kMaxSeedBytes
+  uint64_t intervals = 0;  // that the run has
+  uint64_t drawn = 0;      // beside the last one, which is always replayed; less than `intervals`
+  bool operator==(const SampleNames&) const = default;
+};
+
 struct VerdictSignature {
   commit::PublicKey auditor_key;
   commit::Signature signature;
@@ -45,12 +68,14 @@ struct Verdict {
   std::optional<FinishedNames> finished;  // only with `engaged`; always when accepted
   AuditVerdict audit;                     // first_difference is present only when not accepted
   std::string platform;                   // where the auditor replayed
+  std::vector<LogFinding> findings;       // of the steps that were checked; at most kMaxVerdictFindings
+  std::optional<SampleNames> sample;      // where only a sample was replayed; only with `finished`
   std::optional<VerdictSignature> signature;
 
   bool operator==(const Verdict&) const;
 };
 
-// A verdict without signature. Texts that are too long lose their end.
+// A verdict without findings, sample and signature. Texts that are too long lose their end.
 Verdict make_verdict(const commit::PublicKey& client, const std::optional<EngagedNames>& engaged,
                      const std::optional<FinishedNames>& finished, const AuditVerdict& audit,
                      const std::string& platform);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <vector>
+
 #include "isobit/verify/testing.h"
 
 namespace isobit::verify {
@@ -29,12 +32,23 @@ Verdict rejected_at_a_step() {
   return make_verdict(key_of(1).public_key(), kEngaged, kFinished, audit, "ordered/1t");
 }
 
+// Of a sample of a logged run.
+Verdict accepted_with_findings() {
+  Verdict v = accepted();
+  v.audit.complete = false;
+  v.findings = {{FindingKind::kMissing, "Conv", 3, 0},
+                {FindingKind::kBeyondBound, "Gemm", 10000, 0},
+                {FindingKind::kCorrections, "", 70, 41}};
+  v.sample = {Bytes(32, 9), 60, 5};
+  return v;
+}
+
 Verdict rejected_at_once() {
   return make_verdict(key_of(1).public_key(), {}, {}, rejected_verdict(Part::kStructure, "no such client"), "ordered");
 }
 
 TEST(VerdictDocument, RoundTripsSignedAndUnsigned) {
-  for (Verdict v : {accepted(), rejected_at_a_step(), rejected_at_once()}) {
+  for (Verdict v : {accepted(), accepted_with_findings(), rejected_at_a_step(), rejected_at_once()}) {
     for (bool is_signed : {false, true}) {
       if (is_signed) sign(v, key_of(5));
       const Bytes bytes = encode(v);
@@ -55,14 +69,17 @@ TEST(VerdictDocument, LayoutIsTheDocumentedOne) {
   sign(v, key_of(5));
   const Bytes bytes = encode(v);
   const size_t names = 32 + 1 + 48 + 1 + 32 + 32 + 8 + 32;
-  ASSERT_EQ(bytes.size(), 8u + 14 + 4 + names + 1 + 1 + 8 + 1 + 8 + 28 + 8 + 19 + 1 + 32 + 64);
+  ASSERT_EQ(bytes.size(), 8u + 14 + 4 + names + 1 + 1 + 8 + 1 + 8 + 28 + 8 + 19 + 8 + 1 + 1 + 32 + 64);
+  const Verdict more = accepted_with_findings();
+  const size_t findings = 3 * (1 + 8 + 8 + 8) + 4 + 4, sample = 8 + 32 + 8 + 8;
+  EXPECT_EQ(encode(more).size(), bytes.size() - 96 + findings + sample);
   EXPECT_EQ(std::string(bytes.begin() + 8, bytes.begin() + 22), "isobit.verdict");
   EXPECT_EQ(bytes[26 + names], 0);  // accepted
-  EXPECT_EQ(commit::hex_of(commit::sha256(bytes)), "0890ae26e7e7820b9d78b86357f3506f5454f5b029897abe9e1b8540f66379be");
+  EXPECT_EQ(commit::hex_of(commit::sha256(bytes)), "f476f8c231246d27b242122972f910c084ce25c18ec0884ae42d6b2ce6fdebcc");
 }
 
 TEST(VerdictDocument, EveryFlippedBitOfASignedOneIsNoticed) {
-  for (Verdict v : {accepted(), rejected_at_a_step()}) {
+  for (Verdict v : {accepted(), accepted_with_findings(), rejected_at_a_step()}) {
     sign(v, key_of(5));
     const Bytes good = encode(v);
     for (size_t bit = 0; bit < good.size() * 8; ++bit) {
@@ -85,6 +102,35 @@ TEST(VerdictDocument, AnAcceptanceNamesItsRun) {
   v = rejected_at_a_step();
   v.audit.outcome = Outcome::kAccepted;
   EXPECT_FALSE(decode_verdict(encode(v), "v"));
+}
+
+TEST(VerdictDocument, ThoseThatSayOtherThingsAreOtherDocuments) {
+  const Verdict v = accepted_with_findings();
+  for (const auto& change : std::vector<std::function<void(Verdict&)>>{
+           [](Verdict& w) { w.findings.clear(); }, [](Verdict& w) { w.findings[1].count = 1; },
+           [](Verdict& w) { w.sample->seed[0] ^= 1; }, [](Verdict& w) { w.sample->drawn = 6; }}) {
+    Verdict w = v;
+    sign(w, key_of(5));
+    change(w);
+    EXPECT_FALSE(w == v);
+    EXPECT_FALSE(verify_verdict(w)) << "the signature speaks for them";
+  }
+}
+
+TEST(VerdictDocument, FindingsAndSamplesThatCannotBeAreRefused) {
+  for (const auto& change : std::vector<std::function<void(Verdict&)>>{
+           [](Verdict& w) { w.findings[0].count = 0; },
+           [](Verdict& w) { w.findings[0].kind = static_cast<FindingKind>(4); },
+           [](Verdict& w) { w.findings.resize(kMaxVerdictFindings + 1, w.findings[0]); },
+           [](Verdict& w) { w.sample->seed.resize(kMinSeedBytes - 1); },
+           [](Verdict& w) { w.sample->seed.resize(kMaxSeedBytes + 1); },
+           [](Verdict& w) { w.sample->drawn = w.sample->intervals; },
+           [](Verdict& w) { w.finished.reset(), w.audit.outcome = Outcome::kInconclusive; }}) {
+    Verdict w = accepted_with_findings();
+    ASSERT_TRUE(decode_verdict(encode(w), "v"));
+    change(w);
+    EXPECT_FALSE(decode_verdict(encode(w), "v"));
+  }
 }
 
 TEST(VerdictDocument, LongTextsLoseTheirEnd) {

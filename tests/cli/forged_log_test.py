@@ -59,8 +59,11 @@ class Forged(Case):
             kinds = {f["kind"] for f in audited["findings"]}
             self.assertEqual(kinds, {finding} if finding else set(), kind)
             self.assertEqual(audited["log"]["corrections"] > 0, kind != "log-add", kind)
-            text = self.isobit("audit", kind).out
+            text = self.isobit("audit", kind, "--verdict", kind + ".verdict").out
             self.assertEqual("\nfinding " in text, finding is not None, text)
+            # Whoever has only the document knows them too.
+            self.assertEqual(self.isobit_json("verify", kind + ".verdict")["findings"], audited["findings"])
+            self.assertEqual("\nfinding " in self.isobit("verify", kind + ".verdict").out, finding is not None)
 
     def test_removed(self):
         self.cheat("log-remove")

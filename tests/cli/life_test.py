@@ -50,7 +50,12 @@ class Honest(Case):
         self.assertEqual((audited["verdict"], audited["intervals"], len(audited["sampled"])), ("accepted", STEPS, 4))
         self.assertEqual((audited["sampled"][-1], audited["seed"]), ([STEPS, STEPS], "00ff" * 8))
         self.assertAlmostEqual(audited["detection_probability"], 3 / (STEPS - 1))
-        again = self.isobit_json("audit", "r", "--sample", "3", "--seed", "00ff" * 8)
+        again = self.isobit_json("audit", "r", "--sample", "3", "--seed", "00ff" * 8, "--verdict", "v")
+        shown = self.isobit_json("verify", "v")
+        self.assertEqual((shown["sample"], shown["complete"]),
+                         ({"seed": "00ff" * 8, "intervals": audited["intervals"], "drawn": 3}, False))
+        self.assertIn("00ff" * 8, self.isobit("verify", "v").out)
+        self.fails("audit", "r", "--sample", "3", "--seed", "00" * 1025, code=2, says=["--seed", "1025 bytes", "at most 1024"])
         self.assertEqual(audited["sampled"], again["sampled"])
         drawn = self.isobit("audit", "r", "--sample", "2")
         self.assertRegex(drawn.err, r"^sample seed +[0-9a-f]{64}\n$")
