@@ -87,7 +87,8 @@ class BundleReader {
   // The bytes of a finished run are checked against the manifest once more.
   Expected<Bytes> read_checkpoint(uint64_t step) const;
   // The rounding-log segment of a step, at any place of the log and of any size up to kMaxLogSegmentBytes, compared
-  // with its leaf whenever it is read: kRejected, naming the step, when it is another one. kUsage when the job is not
+  // with its record's checksum whenever it is read: kRejected, naming the step, when it is damaged. Whether it is what
+  // the step's leaf commits to, only who decodes it can say (run::LogReader). kUsage when the job is not
   // logged or the transcript has no such step (1 .. transcript().steps()). Several threads may read at a time.
   Expected<Bytes> read_log_segment(uint64_t step) const;
 

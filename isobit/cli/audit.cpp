@@ -84,6 +84,7 @@ void report(const run::AuditSummary& s, const verify::Verdict& verdict, const By
         "hit with probability %.3g",
         s.sampled.size() - 1, static_cast<unsigned long long>(s.intervals), s.detection_probability);
     console.line(line);
+    console.line(text_of("sample seed   ", to_hex(seed)));
   }
   for (const std::string& line : followed_lines(s.log_counts, v.steps_checked)) console.line(line);
   if (v.first_difference) {
@@ -93,7 +94,9 @@ void report(const run::AuditSummary& s, const verify::Verdict& verdict, const By
                              ? ""
                              : text_of(" (the wrong step is one of ", d.first_step, " to ", d.last_step, ")")));
     if (!d.claimed.empty()) console.line(text_of("  claimed     ", d.claimed));
-    if (!d.found.empty()) console.line(text_of("  found       ", d.found));
+    if (!d.found.empty() && (!d.claimed.empty() || v.reason.find(d.found) == std::string::npos)) {
+      console.line(text_of("  found       ", printable(d.found)));
+    }
   }
   if (v.first_difference && v.first_difference->op) {
     console.line(text_of("  operator    ", printable(*v.first_difference->op)));
@@ -150,7 +153,6 @@ Expected<int> run(const Options& o, Console& console) {
       }
       request.sample_seed = *seed;
     }
-    console.note(text_of("sample seed   ", to_hex(request.sample_seed)));
   }
   const double begin = monotonic_seconds();
   request.seconds = monotonic_seconds;
@@ -169,8 +171,12 @@ Expected<int> run(const Options& o, Console& console) {
   console.end_progress();
   verify::Verdict verdict = verdict_of(request, summary);
   if (auditor) verify::sign(verdict, *auditor);
-  if (!o.verdict.empty()) ISOBIT_RETURN_IF_ERROR(create_file_durably(o.verdict, verify::encode(verdict)));
+  // What was computed is told even where the document cannot be written.
   report(summary, verdict, request.sample_seed, monotonic_seconds() - begin, console);
+  if (!o.verdict.empty()) {
+    ISOBIT_RETURN_IF_ERROR(create_file_durably(o.verdict, verify::encode(verdict)));
+    console.line(text_of("wrote         ", o.verdict));
+  }
   return exit_code_of(summary.verdict.outcome);
 }
 
@@ -184,7 +190,7 @@ void add_audit(Commands& commands) {
                             "  isobit audit theirs.run --engagement engagement --job job.toml\n"
                             "  isobit audit theirs.run --client-key client.pub --data /my/mnist\n"
                             "  isobit audit digits.run --sample 5\n"
-                            "  isobit audit digits.run --verdict digits.verdict --sign auditor.key\n");
+                            "  isobit audit digits.run --verdict digits.verdict --sign ~/.config/isobit/auditor.key\n");
   c.positional("RUN", o->run, "folder of the run");
   c.option("-p,--platform", "P", o->platform, "where to replay it (default: ordered, see 'isobit platforms')");
   c.option("--client-key", "FILE", o->client_key,
@@ -201,7 +207,8 @@ void add_audit(Commands& commands) {
   c.option("--from", "STEP", o->from, "begin at the checkpoint of this step instead of the initial state");
   c.option("--sample", "N", o->sample, "replay the last interval and N drawn at random instead of all");
   c.option("--seed", "HEX", o->seed, "seed of the draw, at least 16 bytes (default: the system's randomness)");
-  c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of the job, such as where your copy of the data lies");
+  c.list("--set", "T.KEY=VALUE", o->overrides,
+         "where your copy of the data lies (data.path, data.salt); with --job, override any of its fields");
   c.action([o](Console& console) { return run(*o, console); });
 }
 

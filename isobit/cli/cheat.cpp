@@ -26,7 +26,12 @@ Expected<int> run(const Options& o, Console& console) {
   ISOBIT_RETURN_IF_ERROR(run::apply_cheat(o.kind, static_cast<int64_t>(at), request));
   ISOBIT_RETURN_IF_ERROR(sign_with_own_keys(o.key_folder, o.engagement, request, console));
   console.note(text_of("a dishonest run: '", o.kind, "' at step ", at));
-  return train_and_report(std::move(request), false, console);
+  std::error_code ignored;
+  const bool there = fs::exists(request.out, ignored);
+  const Expected<int> done = train_and_report(std::move(request), false, console);
+  // What could not be done leaves no run behind that would be resumed as an honest one.
+  if (!done && done.error().code == ErrorCode::kUsage && !there) fs::remove_all(o.out, ignored);
+  return done;
 }
 
 }  // namespace

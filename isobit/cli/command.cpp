@@ -29,13 +29,17 @@ class CliCommand final : public Command {
     return *this;
   }
   Command& option(const char* names, const char* value, std::string& target, const char* help, bool required) override {
-    app_->add_option(names, target, help)->required(required)->option_text(value);
+    // An empty value is most often a variable that was not set, and is never what an option wants.
+    app_->add_option(names, target, help)->required(required)->option_text(value)->check([](const std::string& text) {
+      return text.empty() ? std::string("is empty; leave the option out, or give it a value") : std::string();
+    });
     return remember(names, value, help);
   }
   Command& option(const char* names, const char* value, std::optional<uint64_t>& target, const char* help) override {
     app_->add_option(names, target, help)->option_text(value)->check([](const std::string& text) {
       const bool digits = std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-      return digits && text.size() < 20 ? std::string() : text_of("found '", text, "', expected a whole number");
+      return digits && !text.empty() && text.size() < 20 ? std::string()
+                                                         : text_of("found '", text, "', expected a whole number");
     });
     return remember(names, value, help);
   }

@@ -27,7 +27,12 @@ std::vector<std::string> with_data_path(std::vector<std::string> overrides, cons
 Status check_output(const fs::path& out, bool force) {
   if (out.empty()) return usage_error("--out: is empty; expected the name of a file");
   ISOBIT_RETURN_IF_ERROR(check_writable_name(out, force));
-  return bundle::check_outside_runs(out);
+  ISOBIT_RETURN_IF_ERROR(bundle::check_outside_runs(out));
+  // Asked before a long computation, whose result would be lost.
+  const fs::path folder = out.has_parent_path() ? out.parent_path() : fs::path(".");
+  std::error_code error;
+  if (fs::is_directory(folder, error)) return {};
+  return unavailable(text_of(out.string(), ": there is no folder ", folder.string(), "; make it first"));
 }
 
 Status sign_with_own_keys(const std::string& key_folder, const std::string& engagement, run::TrainRequest& request,

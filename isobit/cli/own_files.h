@@ -20,7 +20,8 @@ inline constexpr uint64_t kMaxSmallFile = 1 << 14;
 std::vector<std::string> with_data_path(std::vector<std::string> overrides, const std::string& path);
 
 // Asked before the work whose result goes to `out`: kUsage where something is in the way that would not be replaced
-// (anything at all without `force`, anything but a regular file with it) or where it lies in a run's folder.
+// (anything at all without `force`, anything but a regular file with it) or where it lies in a run's folder;
+// kUnavailable where its folder is missing.
 Status check_output(const fs::path& out, bool force);
 
 // Whose keys sign a new run: the trainer's own under an accepted engagement (a file's name), else both keys of

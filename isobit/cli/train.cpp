@@ -26,6 +26,7 @@ void on_signal(int signal) {
 struct Options {
   std::string job, out, platform = "ordered", resume, engagement, data, key_folder;
   std::vector<std::string> overrides;
+  bool moved = false;
   LimitOptions limits;
 };
 
@@ -38,6 +39,8 @@ Expected<int> run(const Options& o, Console& console) {
   if (!o.resume.empty() && !o.out.empty()) return usage_error("train: --resume names the run, --out cannot");
   if (!o.resume.empty() && !o.engagement.empty())
     return usage_error("train: --resume continues under the run's own engagement, --engagement cannot name another");
+  if (o.moved && o.resume.empty()) return usage_error("train: --moved goes with --resume");
+  request.moved = o.moved;
   request.overrides = with_data_path(o.overrides, o.data);
   if (!o.resume.empty()) {
     request.out = o.resume;
@@ -101,6 +104,7 @@ Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& 
                                      {"repaired", s.repairs.repaired},
                                      {"step_seconds", s.step_seconds},
                                      {"log", log_json(s.log_counts, s.logged_steps, s.log_bytes)},
+                                     {"notes", s.notes},
                                      {"run", request.out.string()}};
   add_evaluation(s.evaluation.samples, s.evaluation.metrics, "test_", document);
   console.document(json_text(document));
@@ -120,11 +124,13 @@ Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& 
   }
   if (s.logged_steps > 0) console.line(log_line(s.log_counts, s.logged_steps, s.log_bytes));
   if (runtime::total(s.log_counts).checked > 0) console.line(checked_line(s.log_counts));
+  for (const std::string& note : s.notes) console.line(text_of("note          ", note));
   if (s.evaluation.samples > 0) console.line(text_of("test          ", train::text_of_metrics(s.evaluation.metrics)));
   console.line(text_of("state root    ", commit::hex_of(s.final_state_root)));
   console.line(text_of("transcript    ", commit::hex_of(s.transcript_root)));
-  console.line(
-      text_of("run           ", request.out.string(), "   (check it: isobit audit ", request.out.string(), ")"));
+  console.line(text_of("run           ", request.out.string(), "   (",
+                       request.engagement ? "the client checks it" : "check it", ": isobit audit ",
+                       request.out.string(), request.engagement ? " --engagement ENGAGEMENT" : "", ")"));
   return kAgreed;
 }
 
@@ -147,6 +153,7 @@ void add_train(Commands& commands) {
   c.option("-p,--platform", "P", o->platform, "where to run it (default: ordered, see 'isobit platforms')");
   c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of the job; may be repeated");
   c.option("--resume", "RUN", o->resume, "continue a run that was stopped or killed");
+  c.flag("--moved", o->moved, "with --resume: the run was moved to this folder, and no copy of it goes on elsewhere");
   c.option("--engagement", "FILE", o->engagement, "train under this engagement, which you have accepted");
   c.option("--data", "PATH", o->data, "where the data lie, like --set data.path=PATH");
   c.option("--keys", "FOLDER", o->key_folder, kKeysHelp);

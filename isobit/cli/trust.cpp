@@ -1,18 +1,29 @@
 #include "isobit/cli/trust.h"
 
+#include "isobit/cli/own_files.h"
 #include "isobit/run/keys.h"
+#include "isobit/verify/engagement.h"
 
 namespace isobit::cli {
 
 void add_trust_options(Command& command, Trust& trust) {
   command.option("--client-key", "FILE", trust.client_key,
-                 "public key of the client whose engagement counts (default: your own)");
+                 "public key of the client whose engagement counts (default: your own, if you have one)");
+  command.option("--engagement", "FILE", trust.engagement,
+                 "the client's copy of the engagement, never the trainer's: its client key is trusted");
   command.option("--keys", "FOLDER", trust.key_folder,
                  "folder of your own keys (default: $ISOBIT_HOME or ~/.config/isobit)");
 }
 
 Expected<std::optional<commit::PublicKey>> trusted_client(const Trust& trust) {
   if (!trust.client_key.empty()) return commit::read_public_key(trust.client_key);
+  if (!trust.engagement.empty()) {
+    ISOBIT_TRY(const Bytes bytes, read_file(trust.engagement, kMaxSmallFile));
+    ISOBIT_TRY(const verify::Engagement engagement, verify::decode_engagement(bytes, trust.engagement));
+    const commit::PublicKey& client = engagement.terms.client_key;
+    ISOBIT_RETURN_IF_ERROR(verify::verify_engagement(engagement, client));
+    return client;
+  }
   const auto folder = run::key_folder(trust.key_folder, environment);
   std::error_code error;
   // Nobody is trusted where there is no home, or no client's key in it.
@@ -24,7 +35,8 @@ fs::path home_of(const Trust& trust) { return run::key_folder(trust.key_folder, 
 
 void note_unpinned(bool client_pinned, Console& console) {
   if (client_pinned) return;
-  console.note("signatures checked against the run's own keys: name the client that you trust with --client-key");
+  console.line(
+      "client        signatures checked against the run's own keys: name the client that you trust with --client-key");
 }
 
 }  // namespace isobit::cli

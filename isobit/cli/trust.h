@@ -11,14 +11,14 @@
 namespace isobit::cli {
 
 struct Trust {
-  std::string client_key, key_folder;
+  std::string client_key, engagement, key_folder;
 };
 
-// --client-key and --keys.
+// --client-key, --engagement and --keys.
 void add_trust_options(Command& command, Trust& trust);
 
-// The key of --client-key, else one's own; none where there is neither. A file that was named and cannot be read is an
-// error.
+// The key of --client-key, else that of --engagement, else one's own; none where there is neither. A file that was
+// named and cannot be read is an error.
 Expected<std::optional<commit::PublicKey>> trusted_client(const Trust& trust);
 
 // The folder of one's own keys and registers; empty where there is none.

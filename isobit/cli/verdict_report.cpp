@@ -29,9 +29,13 @@ Expected<std::string> problem_of(const verify::Verdict& v, const std::string& cl
                  commit::hex_of(auditor), "; another auditor signed it");
 }
 
-void print_verdict(const verify::Verdict& v, Console& console) {
+// A document that is not genuine shows what it says without colour: it says it, nobody else.
+void print_verdict(const verify::Verdict& v, bool genuine, Console& console) {
   const char* outcome = verify::name_of(v.audit.outcome);
-  console.line(text_of("verdict       ", v.audit.accepted() ? console.good(outcome) : console.bad(outcome),
+  console.line(text_of(genuine ? "verdict       " : "it says       ",
+                       !genuine             ? outcome
+                       : v.audit.accepted() ? console.good(outcome)
+                                            : console.bad(outcome),
                        v.audit.accepted() && !v.audit.complete ? " (the part that was checked)" : ""));
   console.line(text_of("checked       ", v.audit.steps_checked, " steps on ", printable(v.platform)));
   console.line(text_of("client key    ", commit::hex_of(v.client_key)));
@@ -121,11 +125,9 @@ Expected<int> check_verdict(const std::string& file, const std::string& client_k
                          {"sample", sample_json(v.sample)},
                          {"auditor_key", v.signature ? Json(commit::hex_of(v.signature->auditor_key)) : Json(nullptr)}};
   console.document(document.dump(2, ' ', false, Json::error_handler_t::replace));
-  print_verdict(v, console);
-  if (!problem.empty()) {
-    console.line(text_of("genuine       ", console.bad("no"), ": ", problem));
-    return kDisagreed;
-  }
+  if (!problem.empty()) console.line(text_of("genuine       ", console.bad("no"), ": ", problem));
+  print_verdict(v, problem.empty(), console);
+  if (!problem.empty()) return kDisagreed;
   if (v.signature) {
     console.line(text_of("genuine       ", console.good("yes"), ": the signature is valid",
                          auditor_key.empty() ? "; whose key it is, --auditor-key can compare" : ""));

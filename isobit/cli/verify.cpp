@@ -24,11 +24,12 @@ struct Options {
 
 Expected<int> verify_run(const Options& o, Deadline& deadline, Console& console) {
   commit::PublicKey client;
-  if (o.trust.client_key.empty()) {
+  if (o.trust.client_key.empty() && o.trust.engagement.empty()) {
     ISOBIT_TRY(const fs::path home, run::key_folder(o.trust.key_folder, environment));
     ISOBIT_TRY(client, run::pinned_client(home));
   } else {
-    ISOBIT_TRY(client, commit::read_public_key(o.trust.client_key));
+    ISOBIT_TRY(const auto named, trusted_client(o.trust));
+    client = *named;
   }
   run::OpenRequest request{o.run, client, {}};
   ISOBIT_TRY(request.limits, limits_of(o.limits));

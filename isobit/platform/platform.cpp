@@ -25,8 +25,7 @@ std::vector<std::string> platform_names() {
 tl::unexpected<Error> unknown(std::string_view text) {
   const std::string near = nearest_word(text, platform_names());
   return usage_error(
-      text_of("platform '", text, "' is not known", near.empty() ? "" : "; did you mean '" + near + "'",
-              near.empty() ? "" : "?",
+      text_of("platform '", text, "' is not known", near.empty() ? "." : "; did you mean '" + near + "'?",
               " Write BACKEND[@ISA or core type][/THREADSt], for instance ordered@avx2/2t or openblas@haswell/1t; ",
               "'isobit platforms' lists what this machine has"));
 }

@@ -167,15 +167,11 @@ commit::Digest batch_of_step(const Session& session, uint64_t step) {
 // What a logged arithmetic leaves open.
 void add_notes(const train::Job& job, verify::AuditOptions& options) {
   if (!arithmetic_of(job).logs) return;
-  const train::Rounding& r = job.rounding;
-  if (r.log == train::RoundingLog::kOvt && !r.distance) {
-    options.note =
-        "no guarantee: with rounding.distance = false the log's decisions on inner products are taken unchecked";
-  }
-  if (r.bound == train::DivergenceBound::kCalibrated) {
+  if (leaves_log_unchecked(job)) options.note = kUncheckedLog;
+  if (job.rounding.bound == train::DivergenceBound::kCalibrated) {
     options.difference_note =
-        "the job's bound is calibrated, so an honest platform beyond it that did not notice differs likewise: this "
-        "does not say who is at fault, and names nobody's value as illegal";
+        "the job's bound is calibrated, so an honest platform beyond it that did not notice differs likewise: the "
+        "operands here may already differ, this does not say who is at fault and names nobody's value as illegal";
   }
 }
 

@@ -51,9 +51,9 @@ struct Cost {
   std::optional<double> log_bytes, near_ties, corrections;
   std::optional<double> repairs;  // of correct, per step: sums evaluated again
   // The share of the outputs that a forged log, or none, could move without the audit noticing; none where nothing is
-  // audited.
+  // audited. Of ovt, whatever rounding.distance is: the share under the scheme as published, which checks no decision.
   std::optional<double> forgeable;
-  uint64_t findings = 0;  // of the audit of the sparse log
+  uint64_t findings = 0;  // of the audit of either log
   // The first step after which the two platforms' weights differ; none: they agree to the end. Where audits say so
   // (ovt, sparse, correct, ordered) it is never there.
   std::optional<uint64_t> first_difference;

@@ -40,7 +40,14 @@ Expected<train::Job> with_data(const bundle::BundleFront& front, train::Job job,
   if (request.job) return *request.job;
   if (!request.overrides.empty()) {
     const std::string source = (front.folder() / bundle::kJobFile).string();
+    const commit::Digest engaged = train::job_digest(job);
     ISOBIT_TRY(job, train::parse_job(train::job_to_toml(job), source, "", request.overrides));
+    // A verdict is about the run's own job: what the reader changed is no fault of the trainer's.
+    if (train::job_digest(job) != engaged) {
+      return usage_error(
+          "--set changes the job of a run that is there; with a run it only says where your copy of the data lies "
+          "(data.path, data.salt), and --job names the job that you want");
+    }
   }
   ISOBIT_TRY(const auto paths, own_paths(front, request.home));
   return paths ? train::with_paths(std::move(job), *paths) : job;

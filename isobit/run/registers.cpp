@@ -120,6 +120,13 @@ Status note_begun(const fs::path& home, const commit::RunId& run_id, const Begun
                              "new offer"));
 }
 
+Status note_moved(const fs::path& home, const commit::RunId& run_id, const fs::path& folder) {
+  ISOBIT_TRY(auto entry, find_begun(home, run_id));
+  if (!entry) return usage_error(text_of("run id ", to_hex(run_id), ": no run has begun under it"));
+  entry->folder = folder;
+  return write_file_durably(entry_path(home, "begun", run_id), sealed(encode(*entry)));
+}
+
 Status note_offered(const fs::path& home, const commit::RunId& run_id, const commit::Digest& job_root) {
   ByteWriter writer;
   verify::write_frame(writer, "isobit.offered", kVersion);

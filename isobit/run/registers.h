@@ -1,6 +1,6 @@
 // What one has begun, offered and judged, by run id, in one's own folder of keys (docs/formats/home.md): a run id
 // stands for one run, and only a memory that outlives the process can see to that. Each entry is a file that appears
-// whole or not at all and is never changed; two processes cannot both make one.
+// whole or not at all; two processes cannot both make one. None is ever changed but by note_moved.
 #pragma once
 
 #include <optional>
@@ -23,6 +23,10 @@ Expected<std::optional<BegunRun>> find_begun(const fs::path& home, const commit:
 // Durable before it returns. kUsage, with the folder of the other run, when one has begun under this id; not when it is
 // this very one.
 Status note_begun(const fs::path& home, const commit::RunId& run_id, const BegunRun& run);
+
+// The folder of a run that has begun, absolute, is another one from here on; the rest of its entry stays. Durable
+// before it returns. kUsage when no run has begun under this id.
+Status note_moved(const fs::path& home, const commit::RunId& run_id, const fs::path& folder);
 
 // A client's: that it has offered the run id, for this job. kUsage when it has done so before.
 Status note_offered(const fs::path& home, const commit::RunId& run_id, const commit::Digest& job_root);

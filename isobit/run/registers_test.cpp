@@ -146,5 +146,19 @@ TEST(Keys, AreMadeOnceAndBelongTogether) {
   EXPECT_NE(mixed.error().message.find("trainer.pub"), std::string::npos) << mixed.error().message;
 }
 
+TEST(Registers, ARunThatMovedKeepsTheRestOfItsEntry) {
+  const Folder folder("moved");
+  const fs::path home = folder / "home";
+  EXPECT_EQ(note_moved(home, run_id(1), "/runs/b").error().code, ErrorCode::kUsage) << "nothing has begun";
+  BegunRun run{"/runs/a", {}};
+  run.paths.path = "/data/digits";
+  ASSERT_TRUE(note_begun(home, run_id(1), run));
+  ASSERT_TRUE(note_moved(home, run_id(1), "/runs/b"));
+  run.folder = "/runs/b";
+  EXPECT_EQ(find_begun(home, run_id(1)).value(), run);
+  EXPECT_TRUE(note_begun(home, run_id(1), run));
+  EXPECT_FALSE(note_begun(home, run_id(1), {"/runs/a", {}}));
+}
+
 }  // namespace
 }  // namespace isobit::run

@@ -206,4 +206,8 @@ const runtime::CountsByOperator& LogReader::counts() const {
   return impl_->kind == verify::LogKind::kSparse ? impl_->sparse.counts() : impl_->ovt.counts();
 }
 
+bool leaves_log_unchecked(const train::Job& job) {
+  return arithmetic_of(job).logs && job.rounding.log == train::RoundingLog::kOvt && !job.rounding.distance;
+}
+
 }  // namespace isobit::run

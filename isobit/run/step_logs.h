@@ -79,4 +79,9 @@ class LogReader {
   std::optional<runtime::LogFault> fault_;
 };
 
+// Whether the job takes the published scheme's log as it is, and what is said of its runs then.
+bool leaves_log_unchecked(const train::Job& job);
+inline constexpr const char* kUncheckedLog =
+    "no guarantee: with rounding.distance = false the log's decisions on inner products are taken unchecked";
+
 }  // namespace isobit::run

@@ -4,6 +4,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/bundle/disk.h"
+#include "isobit/bundle/layout.h"
 #include "isobit/bundle/writer.h"
 #include "isobit/formats/safetensors.h"
 #include "isobit/run/engagement.h"
@@ -188,6 +189,7 @@ class Loop {
     s.first_step = first_step_;
     s.step_seconds = step_seconds_;
     s.logged_steps = logged_steps_;
+    if (leaves_log_unchecked(session_.job)) s.notes.emplace_back(kUncheckedLog);
     if (log_) {
       s.log_counts = log_->counts();
       s.log_bytes = log_->bytes();
@@ -257,11 +259,58 @@ Expected<verify::Engagement> engagement_of(const TrainRequest& request, const Se
   return verify::make_engagement(terms, *request.client, *request.trainer);
 }
 
+// However the folder is spelled.
+fs::path place_of(const fs::path& run) {
+  const fs::path place = fs::absolute(run).lexically_normal();
+  return place.has_filename() ? place : place.parent_path();
+}
+
+bool same_folder(const fs::path& a, const fs::path& b) {
+  std::error_code ignored;
+  return place_of(a) == place_of(b) || fs::equivalent(a, b, ignored);
+}
+
+bool holds_run(const fs::path& folder, const commit::RunId& run_id) {
+  const auto bytes = read_file(folder / bundle::kEngagementFile, bundle::kMaxEngagementBytes);
+  if (!bytes) return false;
+  const auto engagement = verify::decode_engagement(*bytes, folder.string());
+  return engagement && engagement->terms.run_id == run_id;
+}
+
+// One folder of a run goes on. Two copies need not come to the same leaves: a logged run on two platforms does not.
+Status check_place(const TrainRequest& request, const bundle::BundleWriter& writer) {
+  if (request.home.empty()) return {};
+  const commit::RunId& run_id = writer.engagement().terms.run_id;
+  ISOBIT_TRY(const auto begun, find_begun(request.home, run_id));
+  if (!begun || same_folder(begun->folder, request.out)) return {};
+  if (holds_run(begun->folder, run_id)) {
+    return usage_error(
+        text_of(request.out.string(), ": is a copy of the run that began in ", begun->folder.string(),
+                " and is still there: resume that one. Where two copies go on, two histories of one run ",
+                "are signed, which is evidence against you"));
+  }
+  if (!request.moved) {
+    return usage_error(text_of(request.out.string(), ": your register has this run in ", begun->folder.string(),
+                               ", where it is no longer. If it was moved here, and no copy of it goes on or has gone ",
+                               "on elsewhere, say so with --moved: two histories of one run are evidence against you"));
+  }
+  return {};
+}
+
 // Before the first head is signed: from then on the run id stands for what is in this folder.
 Status note_beginning(const TrainRequest& request, const train::Job& job, const bundle::BundleWriter& writer) {
   if (request.home.empty()) return {};
-  const BegunRun begun{fs::absolute(request.out).lexically_normal(), train::paths_of(job)};
+  const BegunRun begun{place_of(request.out), train::paths_of(job)};
   return note_begun(request.home, writer.engagement().terms.run_id, begun);
+}
+
+// After check_place.
+Status note_place(const TrainRequest& request, const train::Job& job, const bundle::BundleWriter& writer) {
+  if (request.home.empty()) return {};
+  const commit::RunId& run_id = writer.engagement().terms.run_id;
+  ISOBIT_TRY(const auto begun, find_begun(request.home, run_id));
+  if (!begun) return note_beginning(request, job, writer);
+  return same_folder(begun->folder, request.out) ? Status() : note_moved(request.home, run_id, place_of(request.out));
 }
 
 // The job of an own run: its paths, unless others are named, are those that were noted when it began.
@@ -296,6 +345,7 @@ Expected<TrainSummary> train_run(const TrainRequest& request) {
 
 Expected<TrainSummary> resume_run(const TrainRequest& request) {
   ISOBIT_TRY(bundle::BundleWriter writer, bundle::BundleWriter::resume(request.out, *request.trainer));
+  ISOBIT_RETURN_IF_ERROR(check_place(request, writer));
   ISOBIT_TRY(const train::Job job, job_to_resume(request, writer));
   platform::Engine engine(request.platform);
   ISOBIT_TRY(Session session, open_session(job, engine, request.limits));
@@ -304,7 +354,7 @@ Expected<TrainSummary> resume_run(const TrainRequest& request) {
                             " of its job.toml and data is not the engaged ",
                             commit::hex_of(writer.engagement().terms.job_root), "; are the data the same?"));
   }
-  if (writer.transcript().size() == 0) ISOBIT_RETURN_IF_ERROR(note_beginning(request, job, writer));
+  ISOBIT_RETURN_IF_ERROR(note_place(request, job, writer));
   ISOBIT_RETURN_IF_ERROR(go_to_checkpoint(writer, session, engine));
   apply_tamper(request, session);
   return Loop(request, std::move(session), engine, std::move(writer)).run();

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "isobit/base/file.h"
 #include "isobit/run/job_root.h"
@@ -31,7 +33,8 @@ struct TrainRequest {
   // A new run's: the engagement that the trainer accepted; without one the client's key signs one for this run alone.
   std::optional<verify::Engagement> engagement;
   std::optional<commit::SecretKey> client;
-  fs::path home;  // of the registers; empty: nothing is looked up or noted down
+  fs::path home;       // of the registers; empty: nothing is looked up or noted down
+  bool moved = false;  // resume_run: the run lies elsewhere than where the register has it, and nowhere else
   // What a dishonest trainer changes; empty functions for an honest one.
   train::Tamper tamper;
   LogTamper tamper_log;
@@ -57,7 +60,8 @@ struct TrainSummary {
   runtime::CountsByOperator log_counts;
   uint64_t log_bytes = 0;
   uint64_t logged_steps = 0;
-  double step_seconds = 0;  // in the steps alone, without commitments and files; 0 without a clock
+  std::vector<std::string> notes;  // what the job's arithmetic leaves open, as an audit's verdict says it
+  double step_seconds = 0;         // in the steps alone, without commitments and files; 0 without a clock
 };
 
 // A new run in request.out (absent or empty). What is published names no path of this machine; where the data lie is
@@ -66,7 +70,9 @@ struct TrainSummary {
 Expected<TrainSummary> train_run(const TrainRequest& request);
 
 // Continues an unfinished run from its newest usable checkpoint; a step whose leaf is already there is computed again
-// and must agree. kUsage when the run is finished.
+// and must agree. kUsage when the run is finished, or when the register has it in another folder: two copies of a run
+// that both go on sign two histories, which is evidence against their trainer. request.moved notes the new folder
+// instead, unless the run is still in the other one, too.
 Expected<TrainSummary> resume_run(const TrainRequest& request);
 
 }  // namespace isobit::run

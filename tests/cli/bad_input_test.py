@@ -160,9 +160,10 @@ class Names(Case):
 
 class Platform(Refused):
     def test_unknown(self):
-        for text in ("orderd", "ordered@avx3", "cuda:0", "", "ordered@", "ordered/0t", "ordered/2", "ordered/-1t",
+        for text in ("orderd", "ordered@avx3", "cuda:0", "ordered@", "ordered/0t", "ordered/2", "ordered/-1t",
                      "ordered/99999999999t", "ordered@portable/1t/2t"):
             self.refused(DIGITS, "--platform", text, code=2, says=[f"platform '{text}'"])
+        self.refused(DIGITS, "--platform", "", code=2, says=["--platform", "is empty"])
         self.refused(DIGITS, "--platform", "orderd", code=2, says=["did you mean 'ordered'?", "isobit platforms"])
 
     def test_not_on_this_machine(self):

@@ -98,12 +98,12 @@ class Honest(Parties):
         self.accept()
         # Killed between its steps, then continued: the same run.
         self.trainer("train", "job.toml", "--engagement", "engagement", "--out", "whole")
-        shutil.copytree(self.trainer.path("whole"), self.trainer.path("part"))
+        whole = self.trainer.json("info", "whole")
         for name in ("manifest.json", "manifest.sig"):
-            os.remove(self.trainer.path("part", name))
-        resumed = self.trainer.json("train", "--resume", "part")
-        self.assertEqual(resumed["transcript_root"], self.trainer.json("info", "whole")["transcript_root"])
-        self.trainer.fails("train", "--resume", "part", "--engagement", "engagement", code=2, says=["--engagement"])
+            os.remove(self.trainer.path("whole", name))
+        resumed = self.trainer.json("train", "--resume", "whole")
+        self.assertEqual(resumed["transcript_root"], whole["transcript_root"])
+        self.trainer.fails("train", "--resume", "whole", "--engagement", "engagement", code=2, says=["--engagement"])
 
 
 class Verdicts(Parties):

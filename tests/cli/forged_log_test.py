@@ -85,6 +85,9 @@ class Forged(Case):
         published = overrides("rounding.log=ovt", "rounding.distance=false")
         self.isobit("-q", "cheat", DIGITS, *LOGGED, *published, "--kind", "log-reverse", "--at", "3", "--out", "r")
         self.assertIn("no guarantee", self.audit("r", code=0)["reason"])
+        for options, says in ((published, True), (overrides("rounding.log=ovt"), False)):
+            name = "trained" + str(says)
+            self.assertEqual("no guarantee" in self.isobit("train", DIGITS, *LOGGED, *options, "--out", name).out, says)
         self.isobit("-q", "cheat", DIGITS, *LOGGED, *published, "--kind", "log-optimizer", "--at", "3", "--out", "s")
         self.assertIn("every platform computes alike", self.audit("s", code=1)["reason"])
 

@@ -115,9 +115,30 @@ class Interrupted(Case):
         self.assertIn('"finished": false', out)
         # Elsewhere and with another number of threads.
         os.rename(self.path("r"), self.path("moved"))
-        trained = self.isobit_json("train", "--resume", "moved", "--platform", "ordered/1t")
+        self.fails("train", "--resume", "moved", code=2, says=[self.path("r"), "--moved", "no longer"])
+        trained = self.isobit_json("train", "--resume", "moved", "--moved", "--platform", "ordered/1t")
         for field in ("final_state_root", "transcript_root", "job_root", "final_loss", "test_top1"):
             self.assertEqual(trained[field], expected[field], field)
+
+    def test_one_copy_goes_on(self):
+        """Two that both go on would sign two histories of one run."""
+        code, out, err = self.interrupt([*self.LONG, "--out", "r"], signal.SIGINT)
+        self.assertEqual(code, 130, err)
+        shutil.copytree(self.path("r"), self.path("copy"))
+        before = contents(self.path("copy"))
+        for options in ([], ["--moved"]):
+            self.fails("train", "--resume", "copy", *options, code=2, says=["a copy of the run", self.path("r"), "evidence"])
+        self.assertEqual(contents(self.path("copy")), before)
+        # However its folder is spelled, the noted one goes on.
+        os.symlink("r", self.path("alias"))
+        code, out, err = self.interrupt(["train", "--resume", "alias/"], signal.SIGINT)
+        self.assertEqual(code, 130, err)
+        # From when it has been moved, the place where it was is another's.
+        os.rename(self.path("r"), self.path("moved"))
+        self.isobit("train", "--resume", "moved/", "--moved")
+        os.rename(self.path("copy"), self.path("r"))
+        self.fails("train", "--resume", "r", code=2, says=["a copy of the run", self.path("moved")])
+        self.fails("train", DIGITS, "--moved", "--out", "x", code=2, says=["--moved", "--resume"])
 
     def test_only_one_process_writes(self):
         process = self.start(*self.LONG, "--out", "r")

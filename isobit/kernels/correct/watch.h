@@ -11,11 +11,11 @@
 //     lie on one grid (closer_look.h); and what was written must be its rounding. So the sample also sees products that
 //     keep to the norms of lines, but not to the terms: fixed-point emulations, say.
 //     It is drawn from each kSampleOneIn outputs in the order in which products come, at a place of its own that
-//     changes from one to the next: over the steps every output is looked at. Of M outputs of which the share s breaks
-//     the rule, wherever they lie, one at least is drawn with probability 1 - exp(-s M / kSampleOneIn) or more: the
-//     chance to draw none is the product over the stretches of 1 - (bad ones in it) / kSampleOneIn.
-//     The cost: kSampleOperations for each term of one line, against 2 * kSampleOneIn of the product itself, which is
-//     a quarter of a percent.
+//     changes from one to the next: over the steps every output may be looked at. Of M outputs of which the share s
+//     breaks the rule, if which ones do does not depend on where the sample falls, one at least is drawn with
+//     probability 1 - exp(-s M / kSampleOneIn) or more: the chance to draw none is the product over the stretches of 1
+//     - (bad ones in it) / kSampleOneIn. The cost: kSampleOperations for each term of one line, against 2 *
+//     kSampleOneIn of the product itself, which is a quarter of a percent.
 //
 // Not noticed: a product whose errors stay within these bounds. Its results are right where the filter decided; where
 // the closer look did (by the number of terms, by a grid), an output that the sample has not met may be wrong.

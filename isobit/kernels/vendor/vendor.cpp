@@ -49,7 +49,7 @@ Expected<Request> request_of(const VendorId& id, VendorOptions options) {
     for (const Adapter& a : adapters()) names.push_back(a.library);
     const std::string near = nearest_word(id.library, names);
     return usage_error(text_of("library '", id.library, "' is not known",
-                               near.empty() ? "" : "; did you mean '" + near + "'?", " Known are ", join_or(names)));
+                               near.empty() ? "." : "; did you mean '" + near + "'?", " Known are ", join_or(names)));
   }
   if (options.threads < 1 || options.threads > kMostThreads) {
     return usage_error(text_of(id.text(), ": ", options.threads, " threads, expected 1 to ", kMostThreads));
