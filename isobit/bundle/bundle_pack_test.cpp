@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <set>
+
 #include "isobit/bundle/pack.h"
 #include "isobit/bundle/tar.h"
 #include "isobit/bundle/testing.h"
@@ -149,6 +151,28 @@ TEST_P(Pack, ClaimsOfSizesAreNotBelieved) {
   fs::remove(file_);
   ASSERT_EQ(::mkfifo(file_.c_str(), 0600), 0);
   EXPECT_EQ(unpack_run(file_, out_, kPinned).error().code, ErrorCode::kUnreadable);
+}
+
+// All that a finished run may have, each file empty, and one checkpoint too many.
+TEST_P(Pack, HasNoMoreFilesThanARun) {
+  for (const uint64_t more : {0u, 1u}) {
+    std::set<std::string> names = {"heads", "log/segments", "transcript"};
+    for (uint64_t step = 0; step < kMaxCheckpoints + more; ++step) names.insert("checkpoints/" + checkpoint_name(step));
+    std::vector<std::string> all = {"engagement", "manifest.json", "manifest.sig", "job.toml"};
+    all.insert(all.end(), names.begin(), names.end());
+    std::string bytes;
+    for (const std::string& name : all) {
+      const TarHeader header = tar_header(name, 0);
+      bytes.append(header.begin(), header.end());
+    }
+    put_file(file_, bytes + kEnd);
+    const auto listed = list_pack(ReadFile::open(file_).value(), "x");
+    EXPECT_EQ(all.size(), 4103 + more);
+    ASSERT_EQ(listed.has_value(), more == 0) << (listed ? "" : listed.error().message);
+    if (more > 0) {
+      EXPECT_NE(listed.error().message.find("has more than 4103 files"), std::string::npos);
+    }
+  }
 }
 
 TEST(Tar, HeadersOfAnySizeComeBack) {

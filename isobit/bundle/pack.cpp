@@ -15,7 +15,8 @@
 namespace isobit::bundle {
 namespace {
 
-constexpr size_t kMaxEntries = kMaxCheckpoints + 8;
+// The four of rank() below, transcript, heads and log.
+constexpr size_t kMaxEntries = kMaxCheckpoints + 7;
 constexpr size_t kEndBlocks = 2;
 constexpr size_t kPiece = 1 << 20;
 

@@ -19,7 +19,7 @@ struct PackEntry {
   uint64_t offset = 0;  // of the contents in the file
   uint64_t size = 0;
 };
-// What is in the file, from its headers alone, at most kMaxCheckpoints + 8 of them. kUnreadable unless it is, from its
+// What is in the file, from its headers alone, at most kMaxCheckpoints + 7 of them. kUnreadable unless it is, from its
 // first byte to its last, in the form that pack_run writes. The contents are not looked at.
 Expected<std::vector<PackEntry>> list_pack(const ByteSource& file, const std::string& what);
 

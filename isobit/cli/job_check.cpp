@@ -56,6 +56,7 @@ Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(const train::Job job, train::load_job(o.job, o.overrides));
   if (o.trace_schema) return show_trace_schema(job, limits, console);
   ISOBIT_TRY(const run::Price price, run::price_job(job, p, limits, monotonic_seconds));
+  const uint64_t trial = run::trial_bytes(job, p);
   nlohmann::ordered_json document = {{"steps", job.steps},
                                      {"parameters", price.parameters},
                                      {"operators", price.nodes},
@@ -68,6 +69,7 @@ Expected<int> run(const Options& o, Console& console) {
                                      {"memory_to_train", price.size.to_train},
                                      {"memory_to_audit", price.size.to_audit},
                                      {"memory_to_evaluate", price.size.to_evaluate},
+                                     {"memory_of_trial", trial},
                                      {"disk_bytes", price.disk_bytes},
                                      {"state_bytes", price.state_bytes},
                                      {"commit_every", job.commit_every},
@@ -87,6 +89,10 @@ Expected<int> run(const Options& o, Console& console) {
   console.line(text_of("memory        about ", human_bytes(price.memory_bytes), "; the whole process at most ",
                        human_bytes(price.size.to_train), " to train, ", human_bytes(price.size.to_audit), " to audit, ",
                        human_bytes(price.size.to_evaluate), " to evaluate"));
+  if (trial > 0) {
+    console.line(text_of("              and for a moment about ", human_bytes(trial),
+                         " in a child process that tries the platform's library"));
+  }
   console.line(text_of("disk          about ", human_bytes(price.disk_bytes), " (a checkpoint is ",
                        human_bytes(price.state_bytes), ")"));
   if (price.log_bytes_per_step) {

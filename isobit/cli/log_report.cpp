@@ -10,10 +10,10 @@ namespace isobit::cli {
 namespace {
 
 nlohmann::ordered_json one(const runtime::LogCounts& c) {
-  return {{"elements", c.elements},       {"entries", c.entries}, {"needed", c.needed},
-          {"corrections", c.corrections}, {"moved", c.moved},     {"evaluated", c.evaluated},
-          {"checked", c.checked},         {"missing", c.missing}, {"superfluous", c.superfluous},
-          {"beyond_bound", c.beyond}};
+  return {{"elements", c.elements},       {"entries", c.entries},    {"needed", c.needed},
+          {"corrections", c.corrections}, {"moved", c.moved},        {"evaluated", c.evaluated},
+          {"sampled", c.sampled},         {"checked", c.checked},    {"missing", c.missing},
+          {"superfluous", c.superfluous}, {"beyond_bound", c.beyond}};
 }
 
 using verify::FindingKind;
@@ -47,12 +47,15 @@ std::string per_step(uint64_t count, uint64_t steps) {
   return text;
 }
 
+// To the nearest byte.
+uint64_t rounded_share(uint64_t bytes, uint64_t steps) { return steps < 1 ? bytes : (bytes + steps / 2) / steps; }
+
 }  // namespace
 
 nlohmann::ordered_json log_json(const runtime::CountsByOperator& counts, uint64_t steps, uint64_t bytes) {
   if (counts.empty()) return nullptr;
   nlohmann::ordered_json document = one(total(counts));
-  document["noticing"] = runtime::noticing_probability(kShare, total(counts).checked);
+  document["noticing"] = runtime::noticing_probability(kShare, total(counts).sampled);
   document["steps"] = steps;
   if (bytes > 0) document["bytes"] = bytes;
   for (const auto& [op, c] : counts) document["operators"][op] = one(c);
@@ -61,7 +64,7 @@ nlohmann::ordered_json log_json(const runtime::CountsByOperator& counts, uint64_
 
 std::string log_line(const runtime::CountsByOperator& counts, uint64_t steps, uint64_t bytes) {
   const runtime::LogCounts c = total(counts);
-  return text_of("log           ", human_bytes(bytes), " (", human_bytes(bytes / (steps < 1 ? 1 : steps)),
+  return text_of("log           ", human_bytes(bytes), " (", human_bytes(rounded_share(bytes, steps)),
                  " a step): ", per_step(c.entries, steps), " of ", per_step(c.elements, steps),
                  " outputs a step written down");
 }
@@ -69,10 +72,10 @@ std::string log_line(const runtime::CountsByOperator& counts, uint64_t steps, ui
 std::string checked_line(const runtime::CountsByOperator& counts) {
   const runtime::LogCounts c = total(counts);
   char text[32];
-  std::snprintf(text, sizeof text, "%.3g", runtime::noticing_probability(kShare, c.checked));
-  return text_of("self-check    ", c.checked,
+  std::snprintf(text, sizeof text, "%.3g", runtime::noticing_probability(kShare, c.sampled));
+  return text_of("self-check    ", c.checked, " of ", c.sampled,
                  " outputs within the job's bound of their exact values, and every near-tie;",
-                 " one in 1,000 beyond it would be noticed with probability ", text);
+                 " one in 1,000 beyond it would be noticed with probability ", text, " or more");
 }
 
 std::vector<std::string> followed_lines(const runtime::CountsByOperator& counts, uint64_t steps) {

@@ -10,8 +10,8 @@
 
 namespace isobit::cli {
 
-// Per operator and in all; null when nothing was logged. bytes 0: not known. `noticing`: the probability that a
-// platform beyond the job's bound on one in 1,000 outputs would have been noticed.
+// Per operator and in all; null when nothing was logged. bytes 0: not known. `noticing`: at least the
+// probability that a platform beyond the job's bound on one in 1,000 outputs of products would have been noticed.
 nlohmann::ordered_json log_json(const runtime::CountsByOperator& counts, uint64_t steps, uint64_t bytes);
 
 // Of a trainer.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "isobit/data/data_shape.h"
+#include "isobit/platform/platform.h"
 #include "isobit/train/job.h"
 
 namespace isobit::run {
@@ -25,7 +26,7 @@ struct JobSize {
   uint64_t largest_log = 0;          // nor the log file of all steps
 
   // Peaks of a whole process: what is above, what else is alive beside it, and kWorkspace for the kernels and the
-  // program.
+  // program. Not counted: the child process in which a vendor's library is tried (trial_bytes).
   uint64_t to_train = 0;
   uint64_t to_audit = 0;
   uint64_t to_evaluate = 0;
@@ -33,6 +34,11 @@ struct JobSize {
 
 // Estimated: kernels work in blocks of bounded size.
 inline constexpr uint64_t kWorkspace = uint64_t{96} << 20;
+
+// About what a child process takes that tries the library of `platform` (kernels/vendor/trial.h), for a moment and
+// beside the process that computes the job: the three matrices of the largest product and some kernels. 0 for our own
+// products, and for a job that uses no float64 product.
+uint64_t trial_bytes(const train::Job& job, const platform::Platform& platform);
 
 // Errors: as build_step_graph; kUnavailable where sizes cannot even be counted. Counts of `data` may be 0 (not opened):
 // then what depends on them is left out.

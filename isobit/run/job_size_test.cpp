@@ -130,6 +130,19 @@ TEST(JobSize, OfHugeJobsIsKnownAtOnce) {
   }
 }
 
+TEST(JobSize, TheTrialOfALibraryIsSaidWhereThereIsOne) {
+  train::Job job = job_of("\"digits-cnn\"", kDigits);
+  platform::Platform ordered, library;
+  library.backend = "openblas";
+  for (const char* arithmetic : {"correct-1", "logged-1", "rounded", "float64"}) {
+    job.arithmetic = arithmetic;
+    EXPECT_GT(trial_bytes(job, library), uint64_t{3} * 2048 * 2048 * 8) << arithmetic;
+    EXPECT_EQ(trial_bytes(job, ordered), 0u) << arithmetic;
+  }
+  job.arithmetic = "float32";
+  EXPECT_EQ(trial_bytes(job, library), 0u);
+}
+
 TEST(Limits, AreSaidWithWhatToDo) {
   EXPECT_TRUE(check_memory(100, {}, "train"));
   EXPECT_TRUE(check_memory(100, {100}, "train"));

@@ -30,7 +30,7 @@ void add_data(FieldWriter& w, const Job& job) {
   if (job.data.dataset == "text") {
     w.i64("data.context", job.data.context);
   } else {
-    w.texts("data.augment", job.data.augment);
+    w.texts("data.augment", in_order(job.data.augment));
   }
 }
 

@@ -43,6 +43,13 @@ TEST(JobDigest, SpelledOutDefaultsAreTheSameJob) {
   EXPECT_EQ(job_digest(plain), job_digest(parse_job(job_to_toml(plain), "again", "").value()));
 }
 
+TEST(JobDigest, TheOrderOfAugmentationsMeansNothing) {
+  const Job one = digits({"data.augment=[\"crop\", \"flip\"]"}), other = digits({"data.augment=[\"flip\", \"crop\"]"});
+  EXPECT_EQ(job_digest(one), job_digest(other));
+  EXPECT_EQ(job_to_toml(one), job_to_toml(other));
+  EXPECT_NE(job_digest(one), job_digest(digits({"data.augment=[\"crop\"]"})));
+}
+
 TEST(JobDigest, WhatHasNoMeaningForTheJobIsNotInIt) {
   const auto same = [](const std::string& arithmetic, const std::string& log, const std::string& field) {
     const std::vector<std::string> base = {"job.arithmetic=" + arithmetic, "rounding.log=" + log};

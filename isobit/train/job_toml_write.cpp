@@ -57,7 +57,7 @@ std::string job_to_toml(const Job& job) {
   }
   toml::table data{{"dataset", job.data.dataset}, {"batch", job.batch}};
   if (job.data.context > 0) data.insert("context", job.data.context);
-  if (!job.data.augment.empty()) data.insert("augment", strings(job.data.augment));
+  if (!job.data.augment.empty()) data.insert("augment", strings(in_order(job.data.augment)));
   const std::array<std::pair<const char*, const std::string*>, 5> paths = {
       {{"path", &job.data.path},
        {"labels_path", &job.data.labels_path},

@@ -55,12 +55,13 @@ class Schema {
     const bool like_state = roles_.like_state.contains(id);
     const int rank = static_cast<int>(value.dims.size());
     const bool matrix = rank == 3 || roles_.matrices.contains(id);
-    const int split = like_state || rank < 3 ? 1 : matrix ? rank - 1 : 2;
+    const int split = rank < 2 ? 0 : like_state || rank < 3 ? 1 : matrix ? rank - 1 : 2;
     entries.push_back({kind, node, place, name, value.dtype, value.dims, split});
   }
 
   void statistic(const graph::Node& node, const graph::Statistic& s, int64_t index, int64_t place) {
-    const int split = s.dims.size() < 3 ? 1 : static_cast<int>(s.dims.size()) - 1;
+    const int rank = static_cast<int>(s.dims.size());
+    const int split = rank < 2 ? 0 : rank < 3 ? 1 : rank - 1;
     entries.push_back({Kind::kStatistic, index, place, text_of(first_output(node), "#", s.name),
                        graph_.value(node.inputs[0]).dtype, s.dims, split});
   }
@@ -131,7 +132,7 @@ Bytes trace_entry_bytes(const TraceEntry& entry, uint64_t index) {
   w.u8(static_cast<uint8_t>(entry.dtype));
   w.u64(entry.dims.size());
   for (int64_t d : entry.dims) w.i64(d);
-  w.u32(entry.dims.size() < 2 ? 0 : static_cast<uint32_t>(entry.split));
+  w.u32(static_cast<uint32_t>(entry.split));
   return w.take();
 }
 

@@ -29,7 +29,7 @@ struct TraceEntry {
   std::string name;
   DType dtype = DType::kFloat32;
   std::vector<int64_t> dims;
-  int split = 1;  // as in commit::TensorLayout
+  int split = 0;  // as in commit::TensorLayout; 0 for rank 0 and 1, which are flat
   bool operator==(const TraceEntry&) const = default;
 };
 
@@ -37,10 +37,9 @@ const char* name_of(TraceEntry::Kind kind);
 
 // In the order of the trace: state in slot order, batch, rates, then of every node its statistics and its outputs.
 //
-// Splits: state, what replaces it and the gradients that its replacement reads have 1, as in state roots. Of other
-// values, rank 3 and matrices (graph::OpDef::matrices) are cut before the last dimension; rank 4 and more after the
-// second, so that the terms of one output of a convolution lie in few tiles.
-// REQUIRES a static graph.
+// Splits: rank 0 and 1 have 0. State, what replaces it and the gradients that its replacement reads have 1, as in state
+// roots. Of other values, rank 3 and matrices (graph::OpDef::matrices) are cut before the last dimension; rank 4 and
+// more after the second, so that the terms of one output of a convolution lie in few tiles. REQUIRES a static graph.
 std::vector<TraceEntry> trace_schema(const StepGraph& step);
 
 // The canonical bytes of entry `index`.

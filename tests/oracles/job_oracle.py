@@ -85,7 +85,7 @@ def job_fields(job):
     if dataset == "text":
         out["data.context"] = i64(get("data", "context"))
     else:
-        out["data.augment"] = texts(get("data", "augment", []))
+        out["data.augment"] = texts(sorted(get("data", "augment", [])))
     optimizer = get("optimizer", "name", "sgd")
     out["optimizer.name"] = text_field(optimizer)
     for key in ("lr", "weight_decay", "clip_norm") + (("momentum",) if optimizer == "sgd" else

@@ -17,8 +17,9 @@ namespace isobit::runtime {
 inline constexpr int64_t kMostTerms = int64_t{1} << 26;
 
 // z as an unevaluated sum of two float64 values, high the float64 nearest to the whole. The products are exact and
-// their sum is compensated once, so it is off by less than ((k + 16) 2^-53)^2 of the magnitude: 2^-95 where k is 30,
-// 2^-73 where it is 65,536. Where a term is infinite or NaN, high is what every order of additions gives, and low is 0.
+// their sum is compensated once, so it is off by less than ((k + 16) 2^-53)^2 of the magnitude: about 2^-95 where
+// k is 30, 2^-74 where it is 65,536. Where a term is infinite or NaN, high is what every order of additions gives, and
+// low is 0.
 struct ExactValue {
   double high = 0, low = 0;
 };

@@ -14,7 +14,8 @@ struct LogCounts {
   uint64_t corrections = 0;  // entries that differ from what this platform would have rounded to
   uint64_t moved = 0;        // entries whose value is not what the exact value rounds to: the same for every auditor
   uint64_t evaluated = 0;    // outputs whose terms cancel: evaluated exactly, nothing written down
-  uint64_t checked = 0;      // outputs of the rotating sample that were set against their exact values
+  uint64_t sampled = 0;      // outputs of the products that the rotating sample was taken of
+  uint64_t checked = 0;      // outputs of that sample, which were set against their exact values
   // Findings, that is, what an honest trainer's log does not have:
   uint64_t missing = 0;      // needed, without an entry, and settled exactly
   uint64_t superfluous = 0;  // entries far from any boundary, or of values that no log decides
@@ -27,6 +28,7 @@ struct LogCounts {
     corrections += o.corrections;
     moved += o.moved;
     evaluated += o.evaluated;
+    sampled += o.sampled;
     checked += o.checked;
     missing += o.missing;
     superfluous += o.superfluous;

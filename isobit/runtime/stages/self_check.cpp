@@ -15,9 +15,8 @@ uint64_t sample_position(uint64_t step, uint64_t q, uint64_t outputs) {
   return ((step - 1) * sample_size(outputs) + q) % outputs * stride % outputs;
 }
 
-double noticing_probability(double share, uint64_t checked) {
-  if (checked == 0) return 0;
-  return -std::expm1(static_cast<double>(checked) * std::log1p(-share));
+double noticing_probability(double share, uint64_t outputs) {
+  return -std::expm1(-share * static_cast<double>(outputs) / static_cast<double>(kOutputsPerSample));
 }
 
 Status check_own(const KernelCall& call, const ErrorBounds& bounds, const std::vector<ExactOutput>& outputs) {
@@ -41,6 +40,7 @@ Status check_sample(const KernelCall& call, const std::vector<ProductBlock>& blo
   const auto outputs = static_cast<uint64_t>(call.outputs[0].elements());
   std::vector<NearTie> places(sample_size(outputs));
   for (uint64_t q = 0; q < places.size(); ++q) places[q] = locate(blocks, sample_position(step, q, outputs));
+  counts.sampled += outputs;
   counts.checked += places.size();
   return check_own(call, bounds, evaluate_outputs(call.ctx, blocks, places, bits));
 }

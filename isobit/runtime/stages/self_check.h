@@ -32,9 +32,15 @@ inline uint64_t sample_size(uint64_t outputs) { return outputs == 0 ? 0 : 1 + ou
 // twice. REQUIRES q < sample_size(outputs).
 uint64_t sample_position(uint64_t step, uint64_t q, uint64_t outputs);
 
-// The probability that at least one of `checked` outputs is beyond the bound when the share `share` of all outputs is
-// and which ones does not depend on the order of the sample. REQUIRES 0 <= share <= 1.
-double noticing_probability(double share, uint64_t checked);
+// At least the probability that a sample meets an output beyond the bound, when the share `share` is beyond it of all
+// `outputs` of the products of a number of steps, in whatever products and steps they are, and which outputs of a
+// product they are does not depend on where the sample falls: 1 - exp(-share * outputs / kOutputsPerSample).
+//
+// Of a product with m outputs n = sample_size(m) > m / kOutputsPerSample are checked. If b of them, any b being as
+// likely as any other, are beyond the bound, none is met with probability C(m - b, n) / C(m, n) <= (1 - n / m)^b <=
+// exp(-b / kOutputsPerSample); over products and steps these multiply and the b add up. Many checks of small products
+// do not make up for few of a large one, so the number of checks in all says less. REQUIRES 0 <= share <= 1.
+double noticing_probability(double share, uint64_t outputs);
 
 // kUnavailable: an output is farther from its exact value than the job's bound lets a platform be, with both figures.
 Status check_own(const KernelCall& call, const ErrorBounds& bounds, const std::vector<ExactOutput>& outputs);

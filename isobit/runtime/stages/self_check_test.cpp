@@ -1,6 +1,8 @@
 // Platforms that notice that they are beyond the job's bound, as often as it is stated.
 #include "isobit/runtime/stages/self_check.h"
 
+#include <numeric>
+#include <random>
 #include <set>
 
 #include "isobit/runtime/stages/ovt_stage.h"
@@ -36,14 +38,59 @@ TEST(SelfCheck, TheSampleGoesRoundAllOutputs) {
 TEST(SelfCheck, TheProbabilityOfNoticing) {
   EXPECT_EQ(noticing_probability(0, 1000), 0);
   EXPECT_EQ(noticing_probability(0.5, 0), 0);
-  EXPECT_EQ(noticing_probability(1, 1), 1);
-  EXPECT_NEAR(noticing_probability(0.5, 2), 0.75, 1e-15);
-  EXPECT_NEAR(noticing_probability(0.001, 1000), 0.632305, 1e-6);
-  EXPECT_NEAR(noticing_probability(1e-12, 1000), 1e-9, 1e-15);
+  EXPECT_NEAR(noticing_probability(1, kOutputsPerSample), 0.6321206, 1e-7);
+  EXPECT_NEAR(noticing_probability(0.25, 8 * kOutputsPerSample), 0.8646647, 1e-7);
+  EXPECT_NEAR(noticing_probability(1e-12, 1000 * kOutputsPerSample), 1e-9, 1e-15);
+}
+
+// Whether, in steps from `first` on, the sample of a product meets one of `bad` outputs drawn anew in each step.
+bool meets(uint64_t outputs, uint64_t bad, uint64_t first, uint64_t steps, std::mt19937_64& random) {
+  std::vector<uint64_t> order(outputs);
+  std::iota(order.begin(), order.end(), 0);
+  bool met = false;
+  for (uint64_t step = first; step < first + steps; ++step) {
+    std::set<uint64_t> sample;
+    for (uint64_t q = 0; q < sample_size(outputs); ++q) sample.insert(sample_position(step, q, outputs));
+    for (uint64_t b = 0; b < bad; ++b) {
+      std::swap(order[b], order[b + random() % (outputs - b)]);
+      met = met || sample.contains(order[b]);
+    }
+  }
+  return met;
+}
+
+// Products of which every step has one check or a few: outputs beyond the bound may all be in one of them.
+TEST(SelfCheck, IsAsFrequentAsStatedWhereverTheyAre) {
+  constexpr uint64_t kTrials = 600, kSteps = 20, kSmall = 400;
+  for (uint64_t outputs : {uint64_t{4000}, kOutputsPerSample - 1, 3 * kOutputsPerSample - 1}) {
+    // Beside it 40 products of 10 outputs each, in which all is well.
+    const uint64_t bad = 600, all = outputs + kSmall;
+    const double share = static_cast<double>(bad) / static_cast<double>(all);
+    std::mt19937_64 random(outputs);
+    uint64_t met = 0;
+    for (uint64_t t = 0; t < kTrials; ++t) met += meets(outputs, bad, 1 + random() % 100000, kSteps, random) ? 1 : 0;
+    const double frequency = static_cast<double>(met) / kTrials;
+    const double stated = noticing_probability(share, all * kSteps);
+    EXPECT_GT(frequency, stated - 0.06) << outputs;
+    // Just below a multiple of kOutputsPerSample nothing higher could be stated.
+    if (outputs > kOutputsPerSample - 2) {
+      EXPECT_LT(frequency, stated + 0.08) << outputs;
+      // What all checks together would come to if errors fell evenly on all products.
+      const auto checks = static_cast<double>(kSteps * (sample_size(outputs) + kSmall / 10));
+      EXPECT_GT(even_noticing(share, checks), frequency + 0.3) << outputs;
+    }
+  }
 }
 
 class Noticing : public StageTest {
  protected:
+  static uint64_t outputs_of(const Net& net) {
+    uint64_t all = 0;
+    for (const graph::ValueId id : net.g.outputs()) {
+      all += static_cast<uint64_t>(Shape(net.g.value(id).dims).elements());
+    }
+    return all;
+  }
   // Of `runs` simulated steps, how many a trainer whose share `share` of outputs is beyond the bound ended.
   template <class Recorder>
   std::pair<double, double> noticed(const RoundingRules& rules, double share, int runs) {
@@ -65,12 +112,17 @@ class Noticing : public StageTest {
         counts += total(recorder.counts());
       }
     }
+    EXPECT_LE(noticing_probability(share, outputs_of(net)), even_noticing(share, 5));
     const double checked = counts.checked == 0 ? 5 : static_cast<double>(counts.checked) / (runs - ended);
-    return {static_cast<double>(ended) / runs, noticing_probability(share, static_cast<uint64_t>(checked))};
+    if (counts.checked > 0) {
+      EXPECT_EQ(counts.sampled, outputs_of(net) * static_cast<uint64_t>(runs - ended));
+    }
+    return {static_cast<double>(ended) / runs, even_noticing(share, checked)};
   }
 };
 
-TEST_F(Noticing, IsAsFrequentAsStated) {
+// The simulated errors fall evenly on all outputs, so more can be asked for than is stated.
+TEST_F(Noticing, IsAsFrequentAsTheSampleIsLarge) {
   RoundingRules rules = cancelling_rules(32);
   rules.divergence = 1;  // far below the sound bound, which caps what is simulated
   for (double share : {0.02, 0.1, 0.5, 1.0}) {

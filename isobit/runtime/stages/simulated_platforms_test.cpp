@@ -20,6 +20,8 @@ constexpr uint64_t kRuns = 24;
 #endif
 constexpr int kSteps = 6;
 constexpr double kDivergence = 4;
+// Of both platforms' two products, in all steps.
+constexpr uint64_t kOutputs = 2 * 2 * kSteps * SimulatedRun::kSide * SimulatedRun::kSide;
 
 struct Tally {
   std::map<Ending, uint64_t> endings;
@@ -77,9 +79,11 @@ TEST(SimulatedPlatforms, NoHonestRunIsNamedAndPlatformsBeyondTheBoundNotice) {
       if (reach <= 2) {
         EXPECT_EQ(t.of(Ending::kDiffers), 0u) << reach;
       }
-      // The share of the runs that ended by somebody's notice, against what both samples together promise.
-      const double stated = noticing_probability(share_beyond(reach), 2 * 2 * kSteps);
-      EXPECT_GE(static_cast<double>(t.noticed()), static_cast<double>(kRuns) * (stated - 0.05)) << reach;
+      // The share of the runs that ended by somebody's notice, against what both samples together come to where errors
+      // fall evenly; what is stated of errors wherever they are is no more than that.
+      const double even = even_noticing(share_beyond(reach), 2 * 2 * kSteps);
+      EXPECT_LE(noticing_probability(share_beyond(reach), kOutputs), even);
+      EXPECT_GE(static_cast<double>(t.noticed()), static_cast<double>(kRuns) * (even - 0.05)) << reach;
     }
   }
 }
@@ -93,8 +97,9 @@ TEST(SimulatedPlatforms, WhatGoesUnnoticedIsADifferenceThatNamesNobody) {
       for (double share : {0.0002, 0.001, 0.01}) {
         const Tally t = tally_of(run, {0.9, reach, share});
         EXPECT_EQ(t.of(Ending::kNamed), 0u);
-        const double stated = noticing_probability(share * share_beyond(reach), 2 * 2 * kSteps);
-        EXPECT_GE(static_cast<double>(t.noticed()), static_cast<double>(kRuns) * (stated - 0.1));
+        const double even = even_noticing(share * share_beyond(reach), 2 * 2 * kSteps);
+        EXPECT_LE(noticing_probability(share * share_beyond(reach), kOutputs), even);
+        EXPECT_GE(static_cast<double>(t.noticed()), static_cast<double>(kRuns) * (even - 0.1));
         differing += t.of(Ending::kDiffers);
         accepted += t.of(Ending::kAccepted);
         EXPECT_TRUE(reach > 2 || t.of(Ending::kDiffers) == 0);

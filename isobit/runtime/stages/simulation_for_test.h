@@ -55,6 +55,9 @@ inline void cancel_along(Tensor& t, size_t axis, int64_t block, double sign, dou
   }
 }
 
+// The probability that `checks` outputs show one of the share `share`, where errors fall evenly on all outputs.
+inline double even_noticing(double share, double checks) { return 1 - std::pow(1 - share, checks); }
+
 // One product of `op`: operands of these shapes that cancel along these axes, and the attributes.
 struct CancellingOperand {
   Ints dims;
