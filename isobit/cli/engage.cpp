@@ -99,6 +99,24 @@ void print_problems(const std::vector<run::OfferProblem>& problems, Console& con
   }
 }
 
+// The keys of the offer that are not the trainer's that accepts it.
+std::vector<std::string> other_keys(const verify::EngagementTerms& terms, const commit::PublicKey& own) {
+  std::vector<std::string> others;
+  for (const commit::PublicKey& key : terms.trainer_keys) {
+    if (key != own) others.push_back(commit::hex_of(key));
+  }
+  return others;
+}
+
+void warn_of_other_keys(const std::vector<std::string>& keys, Console& console) {
+  if (keys.empty()) return;
+  std::string list;
+  for (const std::string& key : keys) list += (list.empty() ? "" : ", ") + key;
+  console.note(text_of("warning: the offer lists trainer keys that are not the one you accept with: ", list,
+                       "; whoever holds one may sign heads and finished runs under this engagement too: unless they "
+                       "are yours, ask the client for an offer without them before you send it"));
+}
+
 Expected<int> accept(const AcceptOptions& o, Console& console) {
   ISOBIT_RETURN_IF_ERROR(check_output(o.out, false));
   run::AcceptRequest request;
@@ -119,8 +137,10 @@ Expected<int> accept(const AcceptOptions& o, Console& console) {
     problems.push_back({{"field", p.field}, {"offered", p.offered}, {"found", p.found}, {"reason", p.reason}});
   }
   if (result.engagement) ISOBIT_RETURN_IF_ERROR(create_file_durably(o.out, verify::encode(*result.engagement)));
+  const auto others = other_keys(request.offer.terms, request.trainer->public_key());
   const Json document = {{"accepted", result.engagement.has_value()},
                          {"problems", problems},
+                         {"other_trainer_keys", others},
                          {"terms", terms_json(request.offer.terms)},
                          {"job", result.job ? identity_json(*result.job) : Json(nullptr)},
                          {"engagement", result.engagement ? Json(o.out) : Json(nullptr)}};
@@ -131,6 +151,7 @@ Expected<int> accept(const AcceptOptions& o, Console& console) {
     print_problems(result.problems, console);
     return kDisagreed;
   }
+  warn_of_other_keys(others, console);
   if (!request.client) {
     console.note(
         "the client key above is whoever signed the offer: compare it with the client's own, or give that with "

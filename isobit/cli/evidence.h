@@ -1,6 +1,7 @@
 // 'isobit verify A B' and 'isobit verify EVIDENCE': what convicts a signer without replaying anything.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "isobit/cli/console.h"
@@ -19,7 +20,10 @@ struct TwoRuns {
 // Compares two copies of a run. kDisagreed with evidence, kAgreed without. Finishes the deadline when it knows.
 Expected<int> verify_two_runs(const TwoRuns& runs, Deadline& deadline, Console& console);
 
-// Checks a file of evidence. kAgreed when it convicts, kDisagreed when it does not.
-Expected<int> verify_evidence_file(const std::string& path, const Bytes& bytes, Deadline& deadline, Console& console);
+// Checks a file of evidence. kAgreed when it convicts, kDisagreed when it does not, or when it is of the run of another
+// client than `client` (none: anybody's).
+Expected<int> verify_evidence_file(const std::string& path, const Bytes& bytes,
+                                   const std::optional<commit::PublicKey>& client, Deadline& deadline,
+                                   Console& console);
 
 }  // namespace isobit::cli

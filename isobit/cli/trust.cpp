@@ -31,6 +31,11 @@ Expected<std::optional<commit::PublicKey>> trusted_client(const Trust& trust) {
   return run::pinned_client(*folder);
 }
 
+Expected<std::optional<commit::PublicKey>> named_client(const Trust& trust) {
+  if (trust.client_key.empty() && trust.engagement.empty() && trust.key_folder.empty()) return std::nullopt;
+  return trusted_client(trust);
+}
+
 fs::path home_of(const Trust& trust) { return run::key_folder(trust.key_folder, environment).value_or(fs::path()); }
 
 void note_unpinned(bool client_pinned, Console& console) {

@@ -21,6 +21,10 @@ void add_trust_options(Command& command, Trust& trust);
 // named and cannot be read is an error.
 Expected<std::optional<commit::PublicKey>> trusted_client(const Trust& trust);
 
+// The same where one of the options was given; none where none was, whatever one's own home has: for documents that
+// anybody may check.
+Expected<std::optional<commit::PublicKey>> named_client(const Trust& trust);
+
 // The folder of one's own keys and registers; empty where there is none.
 fs::path home_of(const Trust& trust);
 

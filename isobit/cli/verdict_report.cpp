@@ -11,15 +11,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // What keeps the document from being believed; empty when nothing does.
-Expected<std::string> problem_of(const verify::Verdict& v, const std::string& client_key,
+Expected<std::string> problem_of(const verify::Verdict& v, const std::optional<commit::PublicKey>& client,
                                  const std::string& auditor_key) {
   if (const Status valid = verify::verify_verdict(v); !valid) return valid.error().message;
-  if (!client_key.empty()) {
-    ISOBIT_TRY(const commit::PublicKey client, commit::read_public_key(client_key));
-    if (v.client_key != client) {
-      return text_of("verdict: field 'client_key': found ", commit::hex_of(v.client_key), ", expected ",
-                     commit::hex_of(client), "; it is of another client's run");
-    }
+  if (client && v.client_key != *client) {
+    return text_of("verdict: field 'client_key': found ", commit::hex_of(v.client_key), ", expected ",
+                   commit::hex_of(*client), "; it is of another client's run");
   }
   if (auditor_key.empty()) return std::string();
   ISOBIT_TRY(const commit::PublicKey auditor, commit::read_public_key(auditor_key));
@@ -101,15 +98,15 @@ int exit_code_of(verify::Outcome outcome) {
   return kDisagreed;
 }
 
-Expected<int> check_verdict(const std::string& file, const std::string& client_key, const std::string& auditor_key,
-                            Deadline& deadline, Console& console) {
+Expected<int> check_verdict(const std::string& file, const std::optional<commit::PublicKey>& client,
+                            const std::string& auditor_key, Deadline& deadline, Console& console) {
   ISOBIT_TRY(const Bytes bytes, read_file(file, verify::kMaxVerdictBytes));
   if (!verify::is_verdict(bytes)) {
     return unreadable(
         text_of(file, ": is neither the folder of a run, nor evidence, nor a verdict ('isobit audit --verdict')"));
   }
   ISOBIT_TRY(const verify::Verdict v, verify::decode_verdict(bytes, file));
-  ISOBIT_TRY(const std::string problem, problem_of(v, client_key, auditor_key));
+  ISOBIT_TRY(const std::string problem, problem_of(v, client, auditor_key));
   deadline.finish();
   const Json document = {{"genuine", problem.empty()},
                          {"problem", problem},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "isobit/cli/console.h"
@@ -19,9 +20,10 @@ void print_run_names(const verify::Verdict& verdict, Console& console);
 // 0, 1 or 4: accepted, rejected, inconclusive.
 int exit_code_of(verify::Outcome outcome);
 
-// Decodes the verdict and checks its signature, its client against `client_key` and its auditor against `auditor_key`
-// (files; empty: not compared). The exit code is that of the verdict itself, or 1 when it is not genuine.
-Expected<int> check_verdict(const std::string& file, const std::string& client_key, const std::string& auditor_key,
-                            Deadline& deadline, Console& console);
+// Decodes the verdict and checks its signature, its client against `client` (none: not compared) and its auditor
+// against `auditor_key` (a file; empty: not compared). The exit code is that of the verdict itself, or 1 when it is not
+// genuine.
+Expected<int> check_verdict(const std::string& file, const std::optional<commit::PublicKey>& client,
+                            const std::string& auditor_key, Deadline& deadline, Console& console);
 
 }  // namespace isobit::cli

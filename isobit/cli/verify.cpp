@@ -60,14 +60,15 @@ Expected<int> verify_run(const Options& o, Deadline& deadline, Console& console)
   return kAgreed;
 }
 
-// Small files say by their tag what they are.
+// Small files say by their tag what they are. Whose client they name is compared where a client was named.
 Expected<int> verify_file(const Options& o, Deadline& deadline, Console& console) {
   ISOBIT_TRY(const Bytes bytes, read_file(o.run, verify::kMaxEvidenceBytes));
+  ISOBIT_TRY(const auto client, named_client(o.trust));
   if (!verify::has_tag(bytes, verify::kEvidenceTag)) {
-    return check_verdict(o.run, o.trust.client_key, o.auditor_key, deadline, console);
+    return check_verdict(o.run, client, o.auditor_key, deadline, console);
   }
   if (!o.auditor_key.empty()) return usage_error("verify: --auditor-key goes with the file of a verdict");
-  return verify_evidence_file(o.run, bytes, deadline, console);
+  return verify_evidence_file(o.run, bytes, client, deadline, console);
 }
 
 Expected<int> run(const Options& o, Console& console) {

@@ -200,6 +200,11 @@ Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::
     ISOBIT_TRY(verdict, verify::audit_sample(reader.transcript(), replays, summary.sampled, options));
   } else {
     options.from_step = request.from_step.value_or(0);
+    if (options.from_step == options.rules.steps) {
+      return usage_error(text_of("--from ", options.from_step,
+                                 ": the run ends with that step, so this checks nothing; ",
+                                 "name an earlier checkpoint, or leave --from out"));
+    }
     const auto starts = replays.starts();
     if (std::find(starts.begin(), starts.end(), options.from_step) == starts.end()) {
       std::string have;
@@ -228,18 +233,21 @@ std::optional<verify::EngagedNames> engaged_names(const AuditRequest& request) {
   return verify::EngagedNames{engagement->terms.job_root, engagement->terms.run_id};
 }
 
-// A run id stands for one run: who signs two finished ones under it has signed evidence against itself.
+// A run id stands for one run: who signs two finished ones under it has signed evidence against itself. The signer is
+// the key of the last head, which covers all of the transcript; the engagement's list of keys is the client's.
 Expected<std::optional<verify::AuditVerdict>> judged_otherwise(const AuditRequest& request,
                                                                const bundle::BundleReader& reader) {
   if (request.home.empty()) return std::nullopt;
   const commit::Digest root = reader.transcript().transcript_root();
   const commit::RunId& run_id = reader.engagement().terms.run_id;
-  ISOBIT_TRY(const commit::Digest first, note_judged(request.home, request.client, run_id, root));
+  const commit::PublicKey& trainer = reader.heads().back().key;
+  ISOBIT_TRY(const commit::Digest first, note_judged(request.home, request.client, trainer, run_id, root));
   if (first == root) return std::nullopt;
   return verify::rejected_verdict(
       verify::Part::kStructure,
-      text_of("another finished run was judged under the run id ", to_hex(run_id), ": its transcript root is ",
-              commit::hex_of(first), ", that of this one ", commit::hex_of(root),
+      text_of("another finished run by the trainer key ", commit::hex_of(trainer), " was judged under the run id ",
+              to_hex(run_id), ": its transcript root is ", commit::hex_of(first), ", that of this one ",
+              commit::hex_of(root),
               "; a trainer signs one run under a run id: keep both, and 'isobit verify A B' makes evidence of them"));
 }
 

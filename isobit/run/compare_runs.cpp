@@ -24,8 +24,11 @@ Expected<RunComparison> compare_runs(const OpenRequest& a, const OpenRequest& b)
   comparison.b_leaves = second.size();
   const auto left = mine.leaf_hashes(), right = second.leaf_hashes();
   comparison.common_leaves = static_cast<uint64_t>(std::ranges::mismatch(left, right).in1 - left.begin());
-  comparison.fork =
-      verify::find_fork(one.reader.engagement(), {&mine, one.reader.heads()}, {&second, other.reader.heads()});
+  const verify::History a_history{&mine, one.reader.heads()}, b_history{&second, other.reader.heads()};
+  comparison.heads_contradict = verify::heads_contradict(a_history, b_history);
+  // Each of the keys that accepted these terms answers for its own heads.
+  comparison.fork = verify::find_fork(one.reader.engagement(), a_history, b_history);
+  if (!comparison.fork) comparison.fork = verify::find_fork(other.reader.engagement(), a_history, b_history);
   if (comparison.fork) ISOBIT_RETURN_IF_ERROR(verify::verify_evidence(*comparison.fork));
   return comparison;
 }

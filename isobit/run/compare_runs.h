@@ -13,7 +13,10 @@ struct RunComparison {
   uint64_t common_leaves = 0;
   uint64_t a_leaves = 0;
   uint64_t b_leaves = 0;
-  // What convicts the signer, already verified. None when the copies agree, or differ only in what nobody signed for.
+  // Heads of the two copies, by whatever keys, cannot be of one history.
+  bool heads_contradict = false;
+  // What convicts the trainer whose key signed both, already verified. None when the copies agree, differ only in what
+  // nobody signed for, or when no one key that accepted the engagement signed both histories.
   std::optional<verify::ForkEvidence> fork;
 };
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "isobit/bundle/writer.h"
+#include "isobit/run/compare_runs.h"
 #include "isobit/run/engagement.h"
 #include "isobit/run/registers.h"
 #include "isobit/run/testing.h"
@@ -310,6 +311,65 @@ TEST_F(Engaged, AnAuditWantsTheClientsTermsAndOneRunForARunId) {
   EXPECT_FALSE(twice->verdict.accepted());
   EXPECT_EQ(twice->verdict.steps_checked, 0u);
   EXPECT_NE(twice->verdict.reason.find("isobit verify A B"), std::string::npos) << twice->verdict.reason;
+  EXPECT_NE(twice->verdict.reason.find(commit::hex_of(key(2).public_key())), std::string::npos);
+}
+
+// A client that signs for the same run id twice, the second time with a trainer's key of its own, alone or beside the
+// honest trainer's: neither an audit nor a comparison holds that against the honest one.
+TEST_F(Engaged, ASecondTrainerUnderTheRunIdIsNoFaultOfTheFirst) {
+  const auto tamper = [](std::vector<NamedTensor>& state) { state.front().tensor.span<float>()[0] += 1; };
+  OfferRequest both = offer_request(job_);
+  both.terms.trainer_keys.push_back(key(3).public_key());
+  const verify::Offer listed = offer_job(both)->offer;
+  const verify::Engagement honest = *accept_offer(accept_request(listed))->engagement;
+  ASSERT_TRUE(train_run(train_request(honest, "honest")));
+  verify::EngagementTerms alone = listed.terms;
+  alone.trainer_keys = {key(3).public_key()};
+  const auto foreign = [&](const verify::Engagement& engagement, const char* out) {
+    TrainRequest request = train_request(engagement, out);
+    request.trainer = key(3);
+    request.home = "";
+    request.tamper_at_end = tamper;
+    EXPECT_TRUE(train_run(request));
+  };
+  foreign(*verify::make_engagement(alone, key(1), key(3)), "alone");
+  foreign(*verify::countersign(listed, key(3)), "beside");
+
+  AuditRequest audit = testing::audit_request(folder_ / "honest");
+  audit.home = folder_ / "auditor";
+  for (const char* other : {"alone", "beside"}) {
+    audit.run = folder_ / other;
+    EXPECT_FALSE(audit_run(audit)->verdict.accepted());
+  }
+  audit.run = folder_ / "honest";
+  const auto verdict = audit_run(audit)->verdict;
+  EXPECT_TRUE(verdict.accepted()) << verdict.reason;
+
+  const auto request = [&](const char* run) {
+    OpenRequest open;
+    open.run = folder_ / run;
+    open.client = key(1).public_key();
+    return open;
+  };
+  for (const auto& [a, b] : {std::pair{"honest", "beside"}, std::pair{"beside", "honest"}}) {
+    const auto compared = compare_runs(request(a), request(b));
+    ASSERT_TRUE(compared) << compared.error().message;
+    EXPECT_TRUE(compared->heads_contradict);
+    EXPECT_FALSE(compared->fork);
+  }
+  EXPECT_EQ(compare_runs(request("honest"), request("alone")).error().code, ErrorCode::kUsage);
+
+  // Who did sign twice is found, whichever copy is named first, and whoever accepted the engagement that lies in it.
+  TrainRequest again = train_request(honest, "again");
+  again.home = "";
+  again.tamper_at_end = tamper;
+  ASSERT_TRUE(train_run(again));
+  for (const auto& [a, b] : {std::pair{"honest", "again"}, std::pair{"again", "honest"}}) {
+    const auto compared = compare_runs(request(a), request(b));
+    ASSERT_TRUE(compared && compared->fork);
+    EXPECT_EQ(compared->fork->older.key, key(2).public_key());
+    EXPECT_EQ(compared->fork->newer.key, key(2).public_key());
+  }
 }
 
 TEST(JobPaths, AreTakenOutAndPutBack) {

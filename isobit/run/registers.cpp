@@ -1,6 +1,11 @@
 #include "isobit/run/registers.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <system_error>
 
 #include "isobit/base/new_file.h"
 #include "isobit/base/text.h"
@@ -18,9 +23,17 @@ fs::path entry_path(const fs::path& home, const char* kind, const commit::RunId&
   return home / kind / to_hex(run_id);
 }
 
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(fs::symlink_status(path, ignored));
+// Only a system that says "there is none" is believed: an entry that cannot be seen may be that of a run that has
+// begun.
+Expected<bool> is_there(const fs::path& path) {
+  struct stat info {};
+  const bool found = ::lstat(path.c_str(), &info) == 0;
+  if (found && ::access(path.c_str(), R_OK) == 0) return true;
+  const int problem = errno;
+  if (!found && problem == ENOENT) return false;
+  return unavailable(text_of(path.string(), ": cannot be looked up: ", std::generic_category().message(problem),
+                             "; it says whether a run id was used before: let your user read it and the folders above "
+                             "it, or name the home that you mean with --keys"));
 }
 
 // Bytes that rotted must not accuse anybody: a checksum follows the entry.
@@ -46,12 +59,14 @@ Expected<Bytes> read_entry(const fs::path& path) {
 
 // Makes the entry; false when there is one already.
 Expected<bool> make_entry(const fs::path& path, ByteWriter entry) {
-  if (is_there(path)) return false;
+  ISOBIT_TRY(const bool before, is_there(path));
+  if (before) return false;
   const Bytes bytes = sealed(std::move(entry));
   ISOBIT_RETURN_IF_ERROR(make_folder(path.parent_path()));
   const Status made = create_file_durably(path, bytes, 0600);
   if (made) return true;
-  if (is_there(path)) return false;  // somebody was faster
+  ISOBIT_TRY(const bool meanwhile, is_there(path));
+  if (meanwhile) return false;  // somebody was faster
   return tl::unexpected<Error>(made.error());
 }
 
@@ -103,7 +118,8 @@ Expected<BegunRun> decode_begun(ByteView bytes, const std::string& what) {
 
 Expected<std::optional<BegunRun>> find_begun(const fs::path& home, const commit::RunId& run_id) {
   const fs::path path = entry_path(home, "begun", run_id);
-  if (!is_there(path)) return std::nullopt;
+  ISOBIT_TRY(const bool begun, is_there(path));
+  if (!begun) return std::nullopt;
   ISOBIT_TRY(const Bytes bytes, read_entry(path));
   ISOBIT_TRY(BegunRun run, decode_begun(bytes, path.string()));
   return run;
@@ -136,10 +152,12 @@ Status note_offered(const fs::path& home, const commit::RunId& run_id, const com
   return usage_error(text_of("run id ", to_hex(run_id), ": was offered before; a run id stands for one run"));
 }
 
-Expected<commit::Digest> note_judged(const fs::path& home, const commit::PublicKey& client, const commit::RunId& run_id,
+Expected<commit::Digest> note_judged(const fs::path& home, const commit::PublicKey& client,
+                                     const commit::PublicKey& trainer, const commit::RunId& run_id,
                                      const commit::Digest& transcript_root) {
-  // By client: a stranger who learns a run id must not be able to speak for it.
-  const fs::path path = home / "judged" / commit::hex_of(client) / to_hex(run_id);
+  // By client: a stranger who learns a run id must not be able to speak for it. By trainer: nor must a client that
+  // engages a second one under the run id of the first.
+  const fs::path path = home / "judged" / commit::hex_of(client) / commit::hex_of(trainer) / to_hex(run_id);
   ByteWriter writer;
   verify::write_frame(writer, "isobit.judged", kVersion);
   writer.fixed(transcript_root);

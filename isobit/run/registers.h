@@ -1,6 +1,7 @@
 // What one has begun, offered and judged, by run id, in one's own folder of keys (docs/formats/home.md): a run id
 // stands for one run, and only a memory that outlives the process can see to that. Each entry is a file that appears
-// whole or not at all; two processes cannot both make one. None is ever changed but by note_moved.
+// whole or not at all; two processes cannot both make one. None is ever changed but by note_moved. Where it cannot be
+// seen whether there is an entry, all of these fail with kUnavailable: what is not seen may still be there.
 #pragma once
 
 #include <optional>
@@ -31,9 +32,12 @@ Status note_moved(const fs::path& home, const commit::RunId& run_id, const fs::p
 // A client's: that it has offered the run id, for this job. kUsage when it has done so before.
 Status note_offered(const fs::path& home, const commit::RunId& run_id, const commit::Digest& job_root);
 
-// An auditor's: the transcript that a trainer signed as finished under the client's run id. Returns the transcript root
-// that was judged first: another one than `transcript_root` means two finished runs under one id.
-Expected<commit::Digest> note_judged(const fs::path& home, const commit::PublicKey& client, const commit::RunId& run_id,
+// An auditor's: the transcript that this trainer key signed as finished under the client's run id. Returns the
+// transcript root that was judged first: another one than `transcript_root` means that one trainer finished two runs
+// under one id. By all three names: a client can have its run id signed for by as many keys as it likes, and none of
+// them may speak for another.
+Expected<commit::Digest> note_judged(const fs::path& home, const commit::PublicKey& client,
+                                     const commit::PublicKey& trainer, const commit::RunId& run_id,
                                      const commit::Digest& transcript_root);
 
 }  // namespace isobit::run

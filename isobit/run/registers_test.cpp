@@ -1,7 +1,9 @@
 #include "isobit/run/registers.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <functional>
 #include <thread>
 
 #include "isobit/run/keys.h"
@@ -66,24 +68,82 @@ TEST(Registers, TheFirstTranscriptJudgedStays) {
   Folder folder("judged");
   const fs::path home = folder / "home";
   const commit::PublicKey client = testing::key(1).public_key(), other = testing::key(2).public_key();
-  EXPECT_EQ(note_judged(home, client, run_id(1), digest(1)).value(), digest(1));
-  EXPECT_EQ(note_judged(home, client, run_id(1), digest(1)).value(), digest(1));
-  EXPECT_EQ(note_judged(home, client, run_id(1), digest(2)).value(), digest(1));
-  EXPECT_EQ(note_judged(home, client, run_id(2), digest(2)).value(), digest(2));
-  EXPECT_EQ(note_judged(home, other, run_id(1), digest(3)).value(), digest(3)) << "another client's run ids are others";
+  const commit::PublicKey trainer = testing::key(3).public_key();
+  EXPECT_EQ(note_judged(home, client, trainer, run_id(1), digest(1)).value(), digest(1));
+  EXPECT_EQ(note_judged(home, client, trainer, run_id(1), digest(1)).value(), digest(1));
+  EXPECT_EQ(note_judged(home, client, trainer, run_id(1), digest(2)).value(), digest(1));
+  EXPECT_EQ(note_judged(home, client, trainer, run_id(2), digest(2)).value(), digest(2));
+  EXPECT_EQ(note_judged(home, other, trainer, run_id(1), digest(3)).value(), digest(3)) << "another client's run ids";
+  EXPECT_EQ(note_judged(home, client, other, run_id(1), digest(4)).value(), digest(4)) << "another trainer's run";
+  EXPECT_EQ(note_judged(home, client, trainer, run_id(1), digest(4)).value(), digest(1));
+}
+
+// Each function of a register at `home` says that it cannot know.
+void all_are_at_a_loss(const fs::path& home, const char* what) {
+  const commit::PublicKey key = testing::key(1).public_key();
+  const auto judged = note_judged(home, key, key, run_id(1), digest(1));
+  const auto begun = find_begun(home, run_id(1));
+  const Status begins = note_begun(home, run_id(1), {"/runs/a", {}});
+  const Status moves = note_moved(home, run_id(1), "/runs/b");
+  const Status offered = note_offered(home, run_id(1), digest(1));
+  for (const Error* error :
+       {judged ? nullptr : &judged.error(), begun ? nullptr : &begun.error(), begins ? nullptr : &begins.error(),
+        moves ? nullptr : &moves.error(), offered ? nullptr : &offered.error()}) {
+    ASSERT_TRUE(error != nullptr) << what;
+    EXPECT_EQ(error->code, ErrorCode::kUnavailable) << error->message;
+    EXPECT_NE(error->message.find(home.string()), std::string::npos) << error->message;
+    EXPECT_NE(error->message.find("--keys"), std::string::npos) << error->message;
+  }
+}
+
+void in_each_register(const fs::path& home, const std::function<void(const fs::path&)>& change) {
+  for (const char* kind : {"begun", "offered", "judged"}) change(home / kind);
+}
+
+// "Not begun" is said only where the system says that there is nothing: a run id that only looks free would be signed
+// for twice.
+TEST(Registers, WhatCannotBeSeenIsNotTakenForNothing) {
+  Folder folder("unseen");
+  const fs::path home = folder / "home";
+  fs::create_directories(home);
+  in_each_register(home, [](const fs::path& kind) { fs::create_symlink(kind.filename(), kind); });
+  all_are_at_a_loss(home, "the folder leads round in a circle");
+  in_each_register(home, [](const fs::path& kind) {
+    fs::remove(kind);
+    EXPECT_TRUE(write_file_durably(kind, {}));
+  });
+  all_are_at_a_loss(home, "the folder is a file");
+}
+
+TEST(Registers, WhatIsClosedIsNotTakenForNothing) {
+  if (::geteuid() == 0) GTEST_SKIP() << "permissions do not bind root";
+  Folder folder("closed");
+  const fs::path home = folder / "home";
+  const commit::PublicKey key = testing::key(1).public_key();
+  ASSERT_TRUE(note_begun(home, run_id(1), {"/runs/a", {}}));
+  ASSERT_TRUE(note_offered(home, run_id(1), digest(1)));
+  ASSERT_TRUE(note_judged(home, key, key, run_id(1), digest(1)));
+  in_each_register(home, [](const fs::path& kind) { fs::permissions(kind, fs::perms::none); });
+  all_are_at_a_loss(home, "the folder is closed");
+  in_each_register(home, [](const fs::path& kind) { fs::permissions(kind, fs::perms::owner_all); });
+  for (const fs::path& entry : {home / "begun" / to_hex(run_id(1)), home / "offered" / to_hex(run_id(1)),
+                                home / "judged" / commit::hex_of(key) / commit::hex_of(key) / to_hex(run_id(1))}) {
+    fs::permissions(entry, fs::perms::none);
+  }
+  all_are_at_a_loss(home, "the entry is closed");
 }
 
 TEST(Registers, DamageIsSaidAndAccusesNobody) {
   Folder folder("damage");
   const fs::path home = folder / "home";
-  const commit::PublicKey client = testing::key(1).public_key();
-  ASSERT_TRUE(note_judged(home, client, run_id(1), digest(1)));
+  const commit::PublicKey client = testing::key(1).public_key(), trainer = testing::key(3).public_key();
+  ASSERT_TRUE(note_judged(home, client, trainer, run_id(1), digest(1)));
   ASSERT_TRUE(note_begun(home, run_id(1), {"/runs/a", {}}));
-  for (const fs::path& entry :
-       {home / "judged" / commit::hex_of(client) / to_hex(run_id(1)), home / "begun" / to_hex(run_id(1))}) {
+  for (const fs::path& entry : {home / "judged" / commit::hex_of(client) / commit::hex_of(trainer) / to_hex(run_id(1)),
+                                home / "begun" / to_hex(run_id(1))}) {
     const Bytes good = read_file(entry, 1 << 20).value();
     const auto notes = [&] {
-      const auto judged = note_judged(home, client, run_id(1), digest(1));
+      const auto judged = note_judged(home, client, trainer, run_id(1), digest(1));
       const auto begun = find_begun(home, run_id(1));
       return !judged ? judged.error() : !begun ? begun.error() : Error{ErrorCode::kUsage, "found nothing wrong"};
     };

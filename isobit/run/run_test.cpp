@@ -67,8 +67,10 @@ TEST(Run, AuditFromACheckpointAndOfASample) {
   ASSERT_TRUE(part) << part.error().message;
   EXPECT_TRUE(part->verdict.accepted()) << part->verdict.reason;
   EXPECT_EQ(part->verdict.steps_checked, 4u);
-  from.from_step = 7;
-  EXPECT_EQ(audit_run(from).error().code, ErrorCode::kUsage);
+  for (const uint64_t step : {7, 12}) {
+    from.from_step = step;
+    EXPECT_EQ(audit_run(from).error().code, ErrorCode::kUsage) << "no checkpoint, and nothing behind it";
+  }
 
   AuditRequest sample = audit_request(folder / "run");
   sample.sample = 1;

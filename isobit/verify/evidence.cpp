@@ -1,6 +1,8 @@
 #include "isobit/verify/evidence.h"
 
 #include <algorithm>
+#include <iterator>
+#include <vector>
 
 #include "isobit/base/text.h"
 #include "isobit/verify/object.h"
@@ -30,13 +32,40 @@ std::optional<ForkEvidence> contradiction(const Engagement& engagement, const Hi
   return std::nullopt;
 }
 
+std::vector<SignedHead> heads_by(const commit::PublicKey& key, std::span<const SignedHead> heads) {
+  std::vector<SignedHead> own;
+  std::ranges::copy_if(heads, std::back_inserter(own), [&](const SignedHead& head) { return head.key == key; });
+  return own;
+}
+
+// Both heads by the trainer that accepted the engagement. A list of keys is the client's alone to write: a key that it
+// put beside an honest trainer's must not be able to sign that trainer's second history.
+Status check_signer(const ForkEvidence& evidence) {
+  const commit::PublicKey &signer = evidence.older.key, &newer = evidence.newer.key;
+  if (signer != newer) {
+    return rejected(text_of("evidence: the older head is signed by ", commit::hex_of(signer), ", the newer by ",
+                            commit::hex_of(newer), ": histories of two trainers convict nobody"));
+  }
+  const commit::PublicKey& accepted = evidence.engagement.trainer_key;
+  if (accepted == signer) return {};
+  return rejected(text_of("evidence: engagement: field 'trainer_key': found ", commit::hex_of(accepted), ", expected ",
+                          commit::hex_of(signer),
+                          ", which signed the heads: an engagement that a trainer has not accepted proves nothing "
+                          "about it"));
+}
+
 }  // namespace
 
 std::optional<ForkEvidence> find_fork(const Engagement& engagement, const History& a, const History& b) {
-  auto first = contradiction(engagement, a, b.heads);
-  auto second = contradiction(engagement, b, a.heads);
+  const auto of_a = heads_by(engagement.trainer_key, a.heads), of_b = heads_by(engagement.trainer_key, b.heads);
+  auto first = contradiction(engagement, {a.transcript, of_a}, of_b);
+  auto second = contradiction(engagement, {b.transcript, of_b}, of_a);
   if (first && second) return first->older.tree.size <= second->older.tree.size ? first : second;
   return first ? first : second;
+}
+
+bool heads_contradict(const History& a, const History& b) {
+  return contradiction({}, a, b.heads) || contradiction({}, b, a.heads);
 }
 
 Status verify_evidence(const ForkEvidence& evidence) {
@@ -44,6 +73,7 @@ Status verify_evidence(const ForkEvidence& evidence) {
   ISOBIT_RETURN_IF_ERROR(verify_engagement(evidence.engagement, terms.client_key));
   ISOBIT_RETURN_IF_ERROR(verify_head(evidence.older, evidence.engagement));
   ISOBIT_RETURN_IF_ERROR(verify_head(evidence.newer, evidence.engagement));
+  ISOBIT_RETURN_IF_ERROR(check_signer(evidence));
   const commit::SizedRoot &older = evidence.older.tree, &newer = evidence.newer.tree;
   if (older.size == 0 || older.size > newer.size) {
     return rejected(text_of("evidence: the older head has ", older.size, " leaves and the newer ", newer.size,

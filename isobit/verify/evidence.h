@@ -1,4 +1,5 @@
-// What convicts the signer of heads without any replay: two heads of one run that no append-only transcript has both.
+// What convicts a trainer without any replay: two heads of one run, both by its key, that no append-only transcript has
+// both.
 // Byte layout: docs/formats/evidence.md.
 #pragma once
 
@@ -22,8 +23,8 @@ inline constexpr size_t kMaxEvidenceBytes = 1 << 16;
 // A fork: the tree of `newer` had another root at the size of `older` than `older` says.
 struct ForkEvidence {
   Engagement engagement;
-  SignedHead older;  // of at least one leaf and no more than newer
-  SignedHead newer;
+  SignedHead older;                // of at least one leaf and no more than newer
+  SignedHead newer;                // by the same key, which countersigned the engagement
   commit::Digest prefix_root{};    // of the first older.tree.size leaves of the newer tree
   commit::ConsistencyProof proof;  // from there to the newer tree
   bool operator==(const ForkEvidence&) const = default;
@@ -36,11 +37,18 @@ struct History {
 };
 
 // The fork whose older head is the smallest that there is, between two copies of one run whose heads are valid under
-// the engagement. None when every head of each copy agrees with the leaves of the other, as far as both go.
+// the engagement. Heads of other keys than engagement.trainer_key are passed over: nobody answers for what another key
+// signed, nor under an engagement that it did not accept. None when every head of that key in each copy agrees with the
+// leaves that it signed in the other, as far as both go.
 std::optional<ForkEvidence> find_fork(const Engagement& engagement, const History& a, const History& b);
 
-// kRejected unless it shows that engaged keys signed two histories of the engaged run. Needs nothing else: neither the
-// run nor anybody's key, since the client's signature is there only to say whose engagement it was.
+// Whether a head of one copy, by whatever key, contradicts leaves of the other that a head covers. Where this holds and
+// find_fork finds nothing, two histories were signed, and nobody in particular signed both.
+bool heads_contradict(const History& a, const History& b);
+
+// kRejected unless it shows that one key, engagement.trainer_key, signed two histories of the run that it accepted.
+// Needs nothing else: neither the run nor anybody's key. The client's signature is there only to say whose engagement
+// it was; the client chose the list of trainer keys, so that being on the list is no trainer's doing.
 Status verify_evidence(const ForkEvidence& evidence);
 
 Bytes encode(const ForkEvidence& evidence);

@@ -13,6 +13,7 @@ using testing::fake_transcript;
 using testing::key_of;
 using testing::kTrainer;
 
+constexpr uint8_t kOther = 3;  // the number of another trainer's key
 const TranscriptRules kRules{10, 4, DType::kFloat32, false};
 
 struct Copy {
@@ -96,9 +97,10 @@ TEST(Evidence, EveryFlippedBitIsNoticed) {
 TEST(Evidence, AnHonestSignerIsNotConvicted) {
   const Copy honest = copy_of({}, {5, 9, 12});
   const Copy forged = copy_of({.wrong_loss_at = 2}, {5, 9, 12}, 3);  // by somebody who is not engaged
-  const auto found = fork(honest, forged);
-  ASSERT_TRUE(found) << "the heads do contradict each other";
-  EXPECT_FALSE(verify_evidence(*found)) << "but one is not the trainer's";
+  EXPECT_TRUE(heads_contradict(honest.history(), forged.history()));
+  EXPECT_FALSE(fork(honest, forged)) << "but one is not the trainer's";
+  EXPECT_FALSE(verify_evidence({fake_engagement(), honest.heads[0], forged.heads[0], forged.heads[0].tree.root,
+                                prove_extends(forged.transcript, 5, 5)}));
   // Made up from two honest heads: with the true prefix there is no contradiction, with another no proof.
   ForkEvidence made{fake_engagement(), honest.heads[0], honest.heads[1], honest.heads[0].tree.root,
                     prove_extends(honest.transcript, 5, 9)};
@@ -125,6 +127,63 @@ TEST(Evidence, AnHonestSignerIsNotConvicted) {
   nothing.older = sign_head({0, {}}, fake_engagement().terms, key_of(kTrainer));
   nothing.proof = prove_extends(honest.transcript, 0, 12);
   EXPECT_FALSE(verify_evidence(nothing));
+}
+
+// The fake run's terms for two trainers, accepted by one of them: what a client can make alone when one key is its own.
+Engagement of_two(uint8_t accepted_by) {
+  EngagementTerms terms = fake_engagement().terms;
+  terms.trainer_keys.push_back(key_of(kOther).public_key());
+  return *make_engagement(terms, key_of(testing::kClient), key_of(accepted_by));
+}
+
+TEST(Evidence, HistoriesOfTwoTrainersConvictNobody) {
+  const Copy a = copy_of({}, {5, 9, 12}), b = copy_of({.wrong_loss_at = 2}, {5, 9, 12}, kOther);
+  for (const uint8_t accepted_by : {kTrainer, kOther}) {
+    const Engagement engagement = of_two(accepted_by);
+    EXPECT_FALSE(find_fork(engagement, a.history(), b.history()));
+    EXPECT_FALSE(find_fork(engagement, b.history(), a.history()));
+    for (const auto& [older, newer] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
+      const ForkEvidence made{engagement, older->heads[0], newer->heads[1], newer->transcript.sized_root(5).root,
+                              prove_extends(newer->transcript, 5, 9)};
+      const Status checked = verify_evidence(made);
+      ASSERT_FALSE(checked);
+      EXPECT_NE(checked.error().message.find("two trainers convict nobody"), std::string::npos);
+      for (const SignedHead* head : {&made.older, &made.newer}) {
+        EXPECT_NE(checked.error().message.find(commit::hex_of(head->key)), std::string::npos);
+      }
+    }
+  }
+  EXPECT_TRUE(heads_contradict(a.history(), b.history()));
+  EXPECT_FALSE(heads_contradict(a.history(), copy_of({}, {6, 12}, kOther).history()));
+}
+
+TEST(Evidence, ATrainerAnswersUnderTheEngagementThatItAccepted) {
+  const Copy a = copy_of({}, {5, 9, 12}), b = copy_of({.wrong_loss_at = 2}, {5, 9, 12});
+  EXPECT_FALSE(find_fork(of_two(kOther), a.history(), b.history()));
+  const auto found = find_fork(of_two(kTrainer), a.history(), b.history());
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(verify_evidence(*found));
+  ForkEvidence foreign = *found;
+  foreign.engagement = of_two(kOther);
+  const Status checked = verify_evidence(foreign);
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().code, ErrorCode::kRejected);
+  EXPECT_NE(checked.error().message.find("'trainer_key'"), std::string::npos) << checked.error().message;
+}
+
+// Two keys may sign the heads of one copy: the fork is looked for among those of the one that accepted.
+TEST(Evidence, HeadsOfAnotherKeyAreNoHindrance) {
+  const Copy a = copy_of({}, {5, 9, 12});
+  Copy b = copy_of({.wrong_loss_at = 2}, {5, 9, 12});
+  b.heads[0] = copy_of({.wrong_loss_at = 2}, {5}, kOther).heads[0];
+  b.heads[2] = copy_of({.wrong_loss_at = 2}, {12}, kOther).heads[0];
+  for (const auto& found :
+       {find_fork(of_two(kTrainer), a.history(), b.history()), find_fork(of_two(kTrainer), b.history(), a.history())}) {
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(verify_evidence(*found));
+    EXPECT_EQ(found->older.tree.size, 5u) << "the first head of the copy whose heads are all of one key";
+    EXPECT_EQ(found->newer.tree.size, 9u);
+  }
 }
 
 }  // namespace

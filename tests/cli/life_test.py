@@ -65,6 +65,7 @@ class Honest(Case):
         self.assertEqual((first["sampled"], first["seed"]), (second["sampled"], seed))
         self.assertEqual(self.isobit_json("audit", "r", "--sample", "999")["steps_checked"], STEPS)
         self.fails("audit", "r", "--from", "5", code=2, says=["--from 5", "4, 8, 12"])
+        self.fails("audit", "r", "--from", "12", code=2, says=["--from 12", "checks nothing"])
         self.fails("audit", "r", "--from", "4", "--sample", "1", code=2, says=["--from", "--sample"])
         self.fails("audit", "r", "--sample", "0", code=2, says=["--sample 0"])
         self.fails("audit", "r", "--seed", "00", code=2, says=["--sample"])
