@@ -7,16 +7,18 @@ export JOBS
 BOOTSTRAP = scripts/bootstrap
 CONFIGURE = cmake --log-level=WARNING --preset
 BUILD = cmake --build -j $(JOBS) --preset
+# The rooms that read what strangers write.
+DECODERS = base formats data commit bundle verify
 # Seconds each fuzz target runs.
 FUZZ_SECONDS ?= 60
 CROSS = $(if $(filter 1,$(ISOBIT_BOOTSTRAP_CROSS)),cross)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow bench fuzz sanitize format tidy clean release
+.PHONY: help demo test slow bench fuzz sanitize sanitize-decoders format tidy clean release
 
 help: ## list the goals
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | \
-	  while IFS="$$(printf '\t')" read -r goal text; do printf '  make %-10s %s\n' "$$goal" "$$text"; done
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
+	  while IFS="$$(printf '\t')" read -r goal text; do printf '  make %-18s %s\n' "$$goal" "$$text"; done
 
 demo: ## install what is missing, build, and show the whole story in about a minute
 	@$(BOOTSTRAP) build
@@ -42,15 +44,21 @@ bench: ## benchmarks against vendor libraries
 	@scripts/run_benches build/bench
 
 fuzz: ## libFuzzer on every decoder, FUZZ_SECONDS each (60)
-	@$(BOOTSTRAP) build clang
-	@$(CONFIGURE) fuzz >/dev/null
-	@scripts/run_fuzz build/fuzz $(FUZZ_SECONDS)
+	@$(BOOTSTRAP) build test clang
+	@$(CONFIGURE) asan >/dev/null
+	@scripts/run_fuzz build/asan $(FUZZ_SECONDS)
 
 sanitize: ## the fast tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(BOOTSTRAP) build test clang
 	@$(CONFIGURE) asan >/dev/null
 	@$(BUILD) asan
 	@scripts/run_tests build/asan -L fast -E '^(cross_check|style)'
+
+sanitize-decoders: ## the same for the rooms that decode what strangers write, and for the attacks
+	@$(BOOTSTRAP) build test clang
+	@$(CONFIGURE) asan >/dev/null
+	@$(BUILD) asan --target $(DECODERS:%=isobit/%/all) tests/attacks/all
+	@scripts/run_tests build/asan -L fast -L '^($(subst $() ,|,$(DECODERS))|attacks)$$'
 
 format: ## rewrite the sources as .clang-format says
 	@$(BOOTSTRAP) lint

@@ -1,8 +1,15 @@
 # isobit_room(NAME SOURCES ... DEPS ...)      a static library isobit_NAME, alias isobit::NAME
 # isobit_isa_sources(NAME ISA FILES ...)      adds FILES to that library, compiled for ISA (no-op on other machines)
-# isobit_test(NAME SOURCES ... DEPS ... [LABELS ...] [TIMEOUT s])   a GoogleTest binary registered with CTest
+# isobit_test(NAME SOURCES ... DEPS ... [LABELS ...] [TIMEOUT s])   a GoogleTest binary registered with CTest; its room
+#                                             (the folder under isobit/) is a label too
 # isobit_fuzz(NAME SOURCE file DEPS ...)      a libFuzzer target when ISOBIT_FUZZ, else a replay of its corpus
 include(CMakeParseArguments)
+
+# What every test is told. Sanitizers take memory and time of their own: tests that compare them are told of it.
+set(ISOBIT_TEST_ENVIRONMENT "ISOBIT_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "ISOBIT_SHARED_DATA=${ISOBIT_SHARED_DATA}")
+if(ISOBIT_SANITIZE)
+  list(APPEND ISOBIT_TEST_ENVIRONMENT "ISOBIT_SANITIZED=1")
+endif()
 
 function(isobit_room NAME)
   cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
@@ -42,9 +49,13 @@ function(isobit_test NAME)
   if(NOT A_LABELS)
     set(A_LABELS fast)
   endif()
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE _folder)
+  if(_folder MATCHES "^isobit/([a-z]+)")
+    list(APPEND A_LABELS ${CMAKE_MATCH_1})
+  endif()
   add_test(NAME ${NAME} COMMAND ${NAME})
   set_tests_properties(${NAME} PROPERTIES LABELS "${A_LABELS}" TIMEOUT ${A_TIMEOUT}
-    ENVIRONMENT "ISOBIT_SOURCE_DIR=${PROJECT_SOURCE_DIR};ISOBIT_SHARED_DATA=${ISOBIT_SHARED_DATA}")
+    ENVIRONMENT "${ISOBIT_TEST_ENVIRONMENT}")
 endfunction()
 
 # Every fuzz target also builds as an ordinary test: fuzz/replay_main.cpp feeds it its corpus plus seeded
