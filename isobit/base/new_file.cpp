@@ -2,8 +2,6 @@
 
 namespace isobit {
 
-Status check_new_name(const fs::path& path) { return check_writable_name(path, false); }
-
 Status create_file_durably(const fs::path& path, ByteView data, mode_t mode) {
   return write_file_durably(path, data, {.replace = false, .mode = mode});
 }

@@ -7,9 +7,6 @@
 
 namespace isobit {
 
-// kUsage when something of that name is there: asked before a long computation.
-Status check_new_name(const fs::path& path);
-
 // Makes the file in one step and durable; of several processes that try, one succeeds. kUsage when something of that
 // name is there, kUnavailable with what is needed when the disk is full or the folder cannot be written. `mode` is
 // narrowed by the umask.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "isobit/base/text.h"
+#include "isobit/cli/audited.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/evaluation_report.h"
 #include "isobit/cli/json_text.h"
@@ -17,19 +18,24 @@ namespace {
 struct Options {
   std::string source, weights, platform = "ordered";
   Trust trust;
+  AuditedOptions audited;
   std::vector<std::string> overrides;
   std::optional<uint64_t> step;
   LimitOptions limits;
 };
 
 // A run's final state or checkpoint, or a job with a safetensors file.
-Expected<run::Weights> weights_of(const Options& o, const run::Limits& limits, ThreadPool& pool) {
+Expected<run::Weights> weights_of(const Options& o, const run::Limits& limits,
+                                  const std::optional<verify::Verdict>& verdict, ThreadPool& pool) {
   if (o.weights.empty()) {
     ISOBIT_TRY(const auto client, trusted_client(o.trust));
-    return run::read_run_weights({o.source, client, o.overrides, std::nullopt, home_of(o.trust), std::nullopt, limits},
-                                 o.step, pool);
+    return run::read_run_weights(
+        {o.source, client, o.overrides, std::nullopt, home_of(o.trust), std::nullopt, limits, verdict}, o.step, pool);
   }
-  if (o.step) return usage_error("eval: --step names a checkpoint of a run; with --weights there is none");
+  if (o.step || verdict || !o.trust.client_key.empty() || !o.trust.engagement.empty()) {
+    return usage_error(
+        "eval: --step, --client-key, --engagement and --verdict are about a run; with --weights there is none");
+  }
   run::Weights weights;
   ISOBIT_TRY(weights.job, train::load_job(o.source, o.overrides));
   ISOBIT_TRY(formats::Safetensors file,
@@ -43,7 +49,8 @@ Expected<int> run(const Options& o, Console& console) {
   platform::Engine engine(p);
   ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
   Deadline deadline(o.limits, console);
-  ISOBIT_TRY(const run::Weights weights, weights_of(o, limits, engine.pool()));
+  ISOBIT_TRY(const auto verdict, named_verdict(o.audited, o.trust));
+  ISOBIT_TRY(const run::Weights weights, weights_of(o, limits, verdict, engine.pool()));
   ISOBIT_TRY(const auto dataset,
              data::open_dataset(weights.job.data, std::min(limits.max_memory, data::kMaxDatasetBytes)));
   ISOBIT_TRY(const run::JobSize size, run::job_size(weights.job, data::shape_of(*dataset)));
@@ -66,6 +73,7 @@ Expected<int> run(const Options& o, Console& console) {
   document["platform"] = p.text();
   if (o.weights.empty()) {
     document["client_pinned"] = weights.client_pinned;
+    document["audited"] = audited_json(verdict);
     note_unpinned(weights.client_pinned, console);
   }
   console.document(json_text(document));
@@ -73,6 +81,7 @@ Expected<int> run(const Options& o, Console& console) {
   if (const train::Metric* loss = train::find_metric(metrics, "loss"))
     console.line(text_of("loss          ", static_cast<float>(train::value_of(*loss))));
   console.line(text_of("test          ", train::text_of_metrics(metrics)));
+  print_audited(verdict, console);
   return kAgreed;
 }
 
@@ -88,6 +97,7 @@ void add_eval(Commands& commands) {
   c.option("--weights", "FILE", o->weights, "safetensors file to score under the job");
   c.option("--step", "STEP", o->step, "score the checkpoint of this step instead of the final state");
   add_trust_options(c, o->trust);
+  add_audited_options(c, o->audited);
   c.option("-p,--platform", "P", o->platform, "where to run it (default: ordered)");
   add_memory_option(c, o->limits);
   add_time_option(c, o->limits);

@@ -1,4 +1,5 @@
 #include "isobit/base/text.h"
+#include "isobit/cli/audited.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/limits.h"
@@ -15,6 +16,7 @@ namespace {
 struct Options {
   std::string run, out;
   Trust trust;
+  AuditedOptions audited;
   std::optional<uint64_t> step;
   bool all = false, force = false;
   LimitOptions limits;
@@ -26,6 +28,7 @@ Expected<int> run(const Options& o, Console& console) {
   ThreadPool pool(platform::available_threads());
   run::OpenRequest open{o.run, client, {}};
   ISOBIT_TRY(open.limits, limits_of(o.limits));
+  ISOBIT_TRY(open.verdict, named_verdict(o.audited, o.trust));
   Deadline deadline(o.limits, console);
   ISOBIT_TRY(const run::Weights weights, run::read_run_weights(open, o.step, pool));
   deadline.finish();
@@ -38,10 +41,12 @@ Expected<int> run(const Options& o, Console& console) {
                               {"tensors", tensors.size()},
                               {"bytes", bytes},
                               {"step", weights.step},
-                              {"client_pinned", weights.client_pinned}}));
+                              {"client_pinned", weights.client_pinned},
+                              {"audited", audited_json(open.verdict)}}));
   note_unpinned(weights.client_pinned, console);
   console.line(text_of("wrote         ", o.out, ": ", tensors.size(), " tensors, ", human_bytes(bytes), ", after step ",
                        weights.step));
+  print_audited(open.verdict, console);
   return kAgreed;
 }
 
@@ -49,12 +54,15 @@ Expected<int> run(const Options& o, Console& console) {
 
 void add_export(Commands& commands) {
   auto o = std::make_shared<Options>();
-  Command& c = commands.add("export", "write the weights of a run as a safetensors file",
-                            "  isobit export digits.run --out weights.safetensors\n");
+  Command& c = commands.add(
+      "export", "write the weights of a run as a safetensors file",
+      "  isobit export digits.run --out weights.safetensors\n"
+      "  isobit export digits.run --verdict digits.verdict --auditor-key auditor.pub --out w.safetensors\n");
   c.positional("RUN", o->run, "folder of the run");
   c.option("-o,--out", "FILE", o->out, "file to write", true);
   c.option("--step", "STEP", o->step, "write the checkpoint of this step instead of the final state");
   add_trust_options(c, o->trust);
+  add_audited_options(c, o->audited);
   c.flag("--force", o->force, "replace a file of that name");
   c.flag("--all", o->all, "the optimizer's state as well");
   add_memory_option(c, o->limits);

@@ -44,11 +44,14 @@ Expected<int> run(const Options& o, Console& console) {
         "keygen: give one of --role ROLE (keys in your own folder), --out NAME (a pair of keys anywhere) "
         "and --salt FILE");
   }
+  if (o.role.empty() && !o.key_folder.empty()) return usage_error("keygen: --keys says where --role writes");
   if (!o.salt.empty()) return make_salt(o.salt, console);
   ISOBIT_TRY(const std::string name, name_of_keys(o));
   const fs::path secret = name + ".key", open = name + ".pub";
   for (const fs::path& path : {secret, open}) {
-    if (fs::exists(path)) return usage_error(text_of(path.string(), ": is there already; a key is never overwritten"));
+    // Also a link that leads nowhere: nothing may be half made when the second file is refused.
+    if (fs::exists(fs::symlink_status(path)))
+      return usage_error(text_of(path.string(), ": is there already; a key is never overwritten"));
   }
   ISOBIT_TRY(const commit::SecretKey key, commit::SecretKey::generate());
   ISOBIT_RETURN_IF_ERROR(commit::write_secret_key(secret, key));

@@ -10,22 +10,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What keeps the document from being believed; empty when nothing does.
-Expected<std::string> problem_of(const verify::Verdict& v, const std::optional<commit::PublicKey>& client,
-                                 const std::string& auditor_key) {
-  if (const Status valid = verify::verify_verdict(v); !valid) return valid.error().message;
-  if (client && v.client_key != *client) {
-    return text_of("verdict: field 'client_key': found ", commit::hex_of(v.client_key), ", expected ",
-                   commit::hex_of(*client), "; it is of another client's run");
-  }
-  if (auditor_key.empty()) return std::string();
-  ISOBIT_TRY(const commit::PublicKey auditor, commit::read_public_key(auditor_key));
-  if (!v.signature) return std::string("verdict: is not signed; nobody stands by it");
-  if (v.signature->auditor_key == auditor) return std::string();
-  return text_of("verdict: field 'auditor_key': found ", commit::hex_of(v.signature->auditor_key), ", expected ",
-                 commit::hex_of(auditor), "; another auditor signed it");
-}
-
 // A document that is not genuine shows what it says without colour: it says it, nobody else.
 void print_verdict(const verify::Verdict& v, bool genuine, Console& console) {
   const char* outcome = verify::name_of(v.audit.outcome);
@@ -53,6 +37,28 @@ Json sample_json(const std::optional<verify::SampleNames>& sample) {
 }
 
 }  // namespace
+
+Expected<verify::Verdict> read_verdict(const std::string& file) {
+  ISOBIT_TRY(const Bytes bytes, read_file(file, verify::kMaxVerdictBytes));
+  if (verify::is_verdict(bytes)) return verify::decode_verdict(bytes, file);
+  return unreadable(
+      text_of(file, ": is neither the folder of a run, nor evidence, nor a verdict ('isobit audit --verdict')"));
+}
+
+Expected<std::string> problem_of(const verify::Verdict& v, const std::optional<commit::PublicKey>& client,
+                                 const std::string& auditor_key) {
+  if (const Status valid = verify::verify_verdict(v); !valid) return valid.error().message;
+  if (client && v.client_key != *client) {
+    return text_of("verdict: field 'client_key': found ", commit::hex_of(v.client_key), ", expected ",
+                   commit::hex_of(*client), "; it is of another client's run");
+  }
+  if (auditor_key.empty()) return std::string();
+  ISOBIT_TRY(const commit::PublicKey auditor, commit::read_public_key(auditor_key));
+  if (!v.signature) return std::string("verdict: is not signed; nobody stands by it");
+  if (v.signature->auditor_key == auditor) return std::string();
+  return text_of("verdict: field 'auditor_key': found ", commit::hex_of(v.signature->auditor_key), ", expected ",
+                 commit::hex_of(auditor), "; another auditor signed it");
+}
 
 Json difference_json(const std::optional<verify::FirstDifference>& d) {
   if (!d) return nullptr;
@@ -100,12 +106,7 @@ int exit_code_of(verify::Outcome outcome) {
 
 Expected<int> check_verdict(const std::string& file, const std::optional<commit::PublicKey>& client,
                             const std::string& auditor_key, Deadline& deadline, Console& console) {
-  ISOBIT_TRY(const Bytes bytes, read_file(file, verify::kMaxVerdictBytes));
-  if (!verify::is_verdict(bytes)) {
-    return unreadable(
-        text_of(file, ": is neither the folder of a run, nor evidence, nor a verdict ('isobit audit --verdict')"));
-  }
-  ISOBIT_TRY(const verify::Verdict v, verify::decode_verdict(bytes, file));
+  ISOBIT_TRY(const verify::Verdict v, read_verdict(file));
   ISOBIT_TRY(const std::string problem, problem_of(v, client, auditor_key));
   deadline.finish();
   const Json document = {{"genuine", problem.empty()},

@@ -17,12 +17,19 @@ nlohmann::ordered_json difference_json(const std::optional<verify::FirstDifferen
 nlohmann::ordered_json run_names_json(const verify::Verdict& verdict);
 void print_run_names(const verify::Verdict& verdict, Console& console);
 
+// kUnreadable: the file is no verdict. No signature is checked.
+Expected<verify::Verdict> read_verdict(const std::string& file);
+
+// What keeps a verdict from being believed, empty when nothing does: a signature that is not valid, another client's
+// run (none: not compared), or, where a file with an auditor's key is named, that this auditor has not signed it.
+Expected<std::string> problem_of(const verify::Verdict& v, const std::optional<commit::PublicKey>& client,
+                                 const std::string& auditor_key);
+
 // 0, 1 or 4: accepted, rejected, inconclusive.
 int exit_code_of(verify::Outcome outcome);
 
-// Decodes the verdict and checks its signature, its client against `client` (none: not compared) and its auditor
-// against `auditor_key` (a file; empty: not compared). The exit code is that of the verdict itself, or 1 when it is not
-// genuine.
+// Decodes the verdict and checks it as problem_of() does. The exit code is that of the verdict itself, or 1 when it is
+// not genuine.
 Expected<int> check_verdict(const std::string& file, const std::optional<commit::PublicKey>& client,
                             const std::string& auditor_key, Deadline& deadline, Console& console);
 

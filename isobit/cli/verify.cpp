@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "isobit/base/text.h"
+#include "isobit/cli/audited.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/evidence.h"
 #include "isobit/cli/limits.h"
@@ -17,8 +18,9 @@ namespace isobit::cli {
 namespace {
 
 struct Options {
-  std::string run, other, out, auditor_key;
+  std::string run, other, out;
   Trust trust;
+  AuditedOptions audited;
   LimitOptions limits;
 };
 
@@ -33,6 +35,7 @@ Expected<int> verify_run(const Options& o, Deadline& deadline, Console& console)
   }
   run::OpenRequest request{o.run, client, {}};
   ISOBIT_TRY(request.limits, limits_of(o.limits));
+  ISOBIT_TRY(request.verdict, named_verdict(o.audited, o.trust));
   const auto opened = run::open_run(request);
   if (!opened && opened.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(opened.error());
   const bundle::BundleReader* reader = opened ? &opened->reader : nullptr;
@@ -44,9 +47,11 @@ Expected<int> verify_run(const Options& o, Deadline& deadline, Console& console)
   }
   deadline.finish();
   const bool good = reason.empty();
-  console.document(
-      nlohmann::ordered_json{{"verdict", good ? "accepted" : "rejected"}, {"replayed", false}, {"reason", reason}}.dump(
-          2, ' ', false, nlohmann::json::error_handler_t::replace));
+  console.document(nlohmann::ordered_json{{"verdict", good ? "accepted" : "rejected"},
+                                          {"replayed", false},
+                                          {"reason", reason},
+                                          {"audited", good ? audited_json(request.verdict) : nullptr}}
+                       .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   console.line(
       text_of("verdict       ", good ? console.good("accepted") : console.bad("rejected"), " (nothing was replayed)"));
   if (!good) {
@@ -56,7 +61,8 @@ Expected<int> verify_run(const Options& o, Deadline& deadline, Console& console)
   console.line(text_of("checked       engagement, ", reader->heads().size(), " signed heads, ",
                        reader->transcript().size(), " leaves, ", reader->checkpoints().size(),
                        " checkpoints, digests of ", reader->manifest()->files.size(), " files"));
-  console.line("              'isobit audit' replays the run as well");
+  print_audited(request.verdict, console);
+  if (!request.verdict) console.line("              'isobit audit' replays the run as well");
   return kAgreed;
 }
 
@@ -65,9 +71,9 @@ Expected<int> verify_file(const Options& o, Deadline& deadline, Console& console
   ISOBIT_TRY(const Bytes bytes, read_file(o.run, verify::kMaxEvidenceBytes));
   ISOBIT_TRY(const auto client, named_client(o.trust));
   if (!verify::has_tag(bytes, verify::kEvidenceTag)) {
-    return check_verdict(o.run, client, o.auditor_key, deadline, console);
+    return check_verdict(o.run, client, o.audited.auditor_key, deadline, console);
   }
-  if (!o.auditor_key.empty()) return usage_error("verify: --auditor-key goes with the file of a verdict");
+  if (!o.audited.auditor_key.empty()) return usage_error("verify: --auditor-key goes with a verdict");
   return verify_evidence_file(o.run, bytes, client, deadline, console);
 }
 
@@ -77,9 +83,12 @@ Expected<int> run(const Options& o, Console& console) {
   }
   Deadline deadline(o.limits, console);
   std::error_code error;
-  if (o.other.empty() && fs::is_regular_file(o.run, error)) return verify_file(o, deadline, console);
-  if (!o.auditor_key.empty()) return usage_error("verify: --auditor-key goes with the file of a verdict");
-  if (o.other.empty()) return verify_run(o, deadline, console);
+  const bool of_file = o.other.empty() && fs::is_regular_file(o.run, error);
+  if (o.other.empty() && !of_file) return verify_run(o, deadline, console);
+  if (!o.audited.verdict.empty())
+    return usage_error("verify: --verdict goes with one run; a verdict's file stands alone");
+  if (of_file) return verify_file(o, deadline, console);
+  if (!o.audited.auditor_key.empty()) return usage_error("verify: --auditor-key goes with a verdict");
   ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
   return verify_two_runs({o.run, o.other, o.out, o.trust, limits}, deadline, console);
 }
@@ -91,13 +100,14 @@ void add_verify(Commands& commands) {
   Command& c = commands.add("verify", "check what was signed without replaying it: a run, a verdict, evidence",
                             "  isobit verify digits.run\n"
                             "  isobit verify digits.verdict --auditor-key auditor.pub\n"
+                            "  isobit verify digits.run --verdict digits.verdict --auditor-key auditor.pub\n"
                             "  isobit verify theirs.run what-they-gave-others.run --out fork.evidence\n"
                             "  isobit verify fork.evidence\n");
   c.positional("RUN|FILE", o->run, "folder of a run, or a file of a verdict or of evidence");
   c.positional("RUN", o->other, "another copy of the same run: did its trainer sign two histories?", false);
   c.option("-o,--out", "FILE", o->out, "where to write what convicts the signer of two histories");
-  c.option("--auditor-key", "FILE", o->auditor_key, "public key of the auditor whose verdict counts");
   add_trust_options(c, o->trust);
+  add_audited_options(c, o->audited);
   add_memory_option(c, o->limits);
   add_time_option(c, o->limits);
   c.action([o](Console& console) { return run(*o, console); });

@@ -224,7 +224,7 @@ Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::
 }
 
 // Of a run that was rejected for something else than its engagement.
-std::optional<verify::EngagedNames> engaged_names(const AuditRequest& request) {
+std::optional<verify::EngagedNames> names_in_engagement(const AuditRequest& request) {
   const fs::path file = request.run / bundle::kEngagementFile;
   const auto bytes = bundle::read_plain_file(file, bundle::kMaxEngagementBytes);
   if (!bytes) return std::nullopt;
@@ -261,15 +261,14 @@ Expected<AuditSummary> audit_run(const AuditRequest& request) {
   if (!opened) {
     if (opened.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(opened.error());
     summary.verdict = verify::rejected_verdict(verify::Part::kStructure, opened.error().message);
-    summary.engaged = engaged_names(request);
+    summary.engaged = names_in_engagement(request);
     return summary;
   }
   const bundle::BundleReader& reader = opened->reader;
   ISOBIT_RETURN_IF_ERROR(reader.require_finished());
 
-  summary.engaged = verify::EngagedNames{reader.engagement().terms.job_root, reader.engagement().terms.run_id};
-  summary.finished = verify::FinishedNames{reader.transcript().transcript_root(),
-                                           reader.transcript().final().state_root, reader.heads().back().tree};
+  summary.engaged = engaged_names(reader);
+  summary.finished = finished_names(reader);
   ISOBIT_TRY(const auto other, judged_otherwise(request, reader));
   if (other) {
     summary.verdict = *other;

@@ -78,7 +78,22 @@ Expected<T> or_rejected(Expected<T> value, const bundle::BundleFront& front) {
   return rejected(std::move(value).error().message);
 }
 
+Status check_verdict(const bundle::BundleReader& reader, const OpenRequest& request) {
+  if (!request.verdict) return {};
+  ISOBIT_RETURN_IF_ERROR(reader.require_finished());
+  return verify::check_accepts(*request.verdict, engaged_names(reader), finished_names(reader));
+}
+
 }  // namespace
+
+verify::EngagedNames engaged_names(const bundle::BundleReader& reader) {
+  return {reader.engagement().terms.job_root, reader.engagement().terms.run_id};
+}
+
+verify::FinishedNames finished_names(const bundle::BundleReader& reader) {
+  const bundle::Transcript& transcript = reader.transcript();
+  return {transcript.transcript_root(), transcript.final().state_root, reader.heads().back().tree};
+}
 
 Expected<bundle::RunLimits> run_limits(const train::Job& job, const Limits& allowed) {
   bundle::RunLimits limits;
@@ -111,6 +126,7 @@ Expected<OpenedRun> open_run(const OpenRequest& request) {
   ISOBIT_TRY(const bundle::RunLimits limits, or_rejected(run_limits(job, request.limits), front));
   ISOBIT_TRY(job, with_data(front, std::move(job), request));
   ISOBIT_TRY(bundle::BundleReader reader, bundle::BundleReader::open(std::move(front), limits));
+  ISOBIT_RETURN_IF_ERROR(check_verdict(reader, request));
   return OpenedRun{std::move(reader), std::move(job)};
 }
 

@@ -10,6 +10,7 @@
 #include "isobit/commit/signature.h"
 #include "isobit/run/job_size.h"
 #include "isobit/train/job.h"
+#include "isobit/verify/verdict.h"
 
 namespace isobit::run {
 
@@ -27,12 +28,18 @@ struct OpenRequest {
   std::optional<verify::EngagementTerms> terms = std::nullopt;
   // What reading the run may take, whoever wrote its job.
   Limits limits = {};
+  // A verdict that the caller believes: the run must be the one that it accepts.
+  std::optional<verify::Verdict> verdict = std::nullopt;
 };
 
 struct OpenedRun {
   bundle::BundleReader reader;
   train::Job job;  // the run's own, with the overrides
 };
+
+// What a verdict names a run by. Of a finished run.
+verify::EngagedNames engaged_names(const bundle::BundleReader& reader);
+verify::FinishedNames finished_names(const bundle::BundleReader& reader);
 
 // Errors as BundleFront::open and BundleReader::open. A job that is not the engaged one is kRejected. A job file that
 // is signed for and cannot be read, or whose network does not fit together, is kRejected; of an unfinished run it is

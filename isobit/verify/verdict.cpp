@@ -240,6 +240,28 @@ Status verify_verdict(const Verdict& verdict) {
   return rejected("verdict: field 'signature': is not valid for these words and the auditor's key that they name");
 }
 
+Status check_accepts(const Verdict& verdict, const EngagedNames& engaged, const FinishedNames& finished) {
+  const auto of_another = [](const char* field, const std::string& found, const std::string& expected) {
+    return rejected(text_of("verdict: field '", field, "': found ", found, ", the run has ", expected,
+                            ": it is of another run, or of another copy of this one"));
+  };
+  if (!verdict.audit.accepted()) {
+    return rejected(text_of("verdict: is '", name_of(verdict.audit.outcome), "', expected 'accepted'",
+                            verdict.audit.reason.empty() ? "" : ": ", verdict.audit.reason));
+  }
+  if (!verdict.engaged || !verdict.finished) return rejected("verdict: names no run");
+  if (verdict.engaged->run_id != engaged.run_id) {
+    return of_another("run_id", to_hex(verdict.engaged->run_id), to_hex(engaged.run_id));
+  }
+  if (verdict.finished->transcript_root != finished.transcript_root) {
+    return of_another("transcript_root", commit::hex_of(verdict.finished->transcript_root),
+                      commit::hex_of(finished.transcript_root));
+  }
+  // What else is named hangs on these two; a verdict that contradicts itself is nobody's.
+  if (*verdict.engaged == engaged && *verdict.finished == finished) return {};
+  return rejected("verdict: names run id and transcript of this run, and another job root, final state or last head");
+}
+
 Bytes encode(const Verdict& verdict) {
   ByteWriter writer;
   write_frame(writer, kTag, kVersion);

@@ -85,6 +85,9 @@ void sign(Verdict& verdict, const commit::SecretKey& auditor);
 // kRejected when there is a signature and it is not valid. An unsigned verdict passes: nobody stands by it.
 Status verify_verdict(const Verdict& verdict);
 
+// kRejected unless the verdict accepts the run, whole or in part, and the run has these names.
+Status check_accepts(const Verdict& verdict, const EngagedNames& engaged, const FinishedNames& finished);
+
 Bytes encode(const Verdict& verdict);
 // Accepts exactly what encode() writes; checks no signature. `what` starts the messages.
 Expected<Verdict> decode_verdict(ByteView data, const std::string& what);

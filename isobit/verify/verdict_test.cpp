@@ -104,6 +104,25 @@ TEST(VerdictDocument, AnAcceptanceNamesItsRun) {
   EXPECT_FALSE(decode_verdict(encode(v), "v"));
 }
 
+TEST(VerdictDocument, AcceptsTheRunItNamesAndNoOther) {
+  EXPECT_TRUE(check_accepts(accepted(), kEngaged, kFinished));
+  EXPECT_TRUE(check_accepts(accepted_with_findings(), kEngaged, kFinished));
+  EXPECT_FALSE(check_accepts(rejected_at_a_step(), kEngaged, kFinished));
+  EXPECT_FALSE(check_accepts(rejected_at_once(), kEngaged, kFinished));
+  Verdict inconclusive = rejected_at_a_step();
+  inconclusive.audit.outcome = Outcome::kInconclusive;
+  EXPECT_FALSE(check_accepts(inconclusive, kEngaged, kFinished));
+  for (const auto& change : std::vector<std::function<void(EngagedNames&, FinishedNames&)>>{
+           [](auto& e, auto&) { e.job_root[0] ^= 1; }, [](auto& e, auto&) { e.run_id[0] ^= 1; },
+           [](auto&, auto& f) { f.transcript_root[0] ^= 1; }, [](auto&, auto& f) { f.final_state_root[0] ^= 1; },
+           [](auto&, auto& f) { f.last_head.root[0] ^= 1; }, [](auto&, auto& f) { ++f.last_head.size; }}) {
+    EngagedNames engaged = kEngaged;
+    FinishedNames finished = kFinished;
+    change(engaged, finished);
+    EXPECT_FALSE(check_accepts(accepted(), engaged, finished));
+  }
+}
+
 TEST(VerdictDocument, ThoseThatSayOtherThingsAreOtherDocuments) {
   const Verdict v = accepted_with_findings();
   for (const auto& change : std::vector<std::function<void(Verdict&)>>{

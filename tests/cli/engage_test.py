@@ -146,6 +146,52 @@ class Verdicts(Parties):
             self.write("client/verdict", good[:at] + bytes([good[at] ^ 1]) + good[at + 1:])
             self.client(*check, code=(1, 3))
 
+    def test_a_run_is_taken_only_as_it_was_accepted(self):
+        self.offer()
+        self.accept()
+        self.train()
+        self.audited()
+        for name in ("verdict", "home/auditor.pub"):
+            self.auditor.gives(name, self.client)
+        self.trainer.gives("run", self.client)
+        self.client("keygen", "--out", "other")
+        taken = ["--verdict", "verdict", "--auditor-key", "auditor.pub"]
+        commands = (["verify", "run"], ["eval", "run"], ["export", "run", "--out", "w"])
+        for command in commands:
+            shown = self.client.json(*command, *taken)["audited"]
+            self.assertEqual((shown["complete"], shown["steps_checked"], shown["findings"]), (True, STEPS, []), command)
+            self.assertIn(shown["auditor_key"], self.client("verify", "run", *taken).out)
+            self.client.fails(*command, "--verdict", "verdict", code=2, says=["--auditor-key"])
+            self.client.fails(*command, "--auditor-key", "auditor.pub", code=2, says=["--verdict"])
+            if command[0] == "export":
+                os.remove(self.client.path("w"))
+
+        def refuses(said, taken=taken):
+            for command in commands:
+                result = self.client(*command, *taken, code=1)
+                self.assertIn(said, result.out + result.err, str(result))
+            self.assertFalse(os.path.exists(self.client.path("w")))
+
+        refuses("another auditor", ["--verdict", "verdict", "--auditor-key", "other.pub"])
+        # Another run that is as good, under another id, which nobody audited.
+        os.rename(self.client.path("run"), self.client.path("audited"))
+        self.client("keygen", "--role", "trainer")
+        self.client("train", "job.toml", "--out", "run")
+        refuses("field 'run_id'")
+        shutil.rmtree(self.client.path("run"))
+        # And what an auditor rejected, or could not decide.
+        os.rename(self.client.path("audited"), self.client.path("run"))
+        self.auditor.fails("verify", "verdict", "--verdict", "verdict", code=2, says=["--verdict"])
+        os.remove(self.auditor.path("verdict"))
+        checkpoint = self.auditor.path("run", "checkpoints", f"step-{STEPS}.safetensors")
+        os.chmod(checkpoint, 0o600)
+        with open(checkpoint, "r+b") as f:
+            f.write(b"x")
+        self.audited(code=1)
+        os.remove(self.client.path("verdict"))
+        self.auditor.gives("verdict", self.client)
+        refuses("is 'rejected'")
+
     def test_a_rejection_says_where_and_has_its_exit_code(self):
         self.offer()
         self.accept()

@@ -1,0 +1,31 @@
+// Taking a run only as an auditor accepted it: the options of verify, eval and export that tie a copy of a run to a
+// verdict.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "isobit/cli/trust.h"
+#include "isobit/verify/verdict.h"
+
+namespace isobit::cli {
+
+struct AuditedOptions {
+  std::string verdict, auditor_key;
+};
+
+// --verdict and --auditor-key.
+void add_audited_options(Command& command, AuditedOptions& options);
+
+// What --verdict names, signed by the auditor of --auditor-key or, without it, by one's own key; none where no verdict
+// was named. kRejected: it is not genuine, of another client's run, or not that auditor's. kUsage: a key of an auditor
+// and no verdict, or a verdict and nobody whose verdict would count. Which run it speaks of is compared when that is
+// opened (run::OpenRequest).
+Expected<std::optional<verify::Verdict>> named_verdict(const AuditedOptions& options, const Trust& trust);
+
+// Whose word the run was taken on, and for how much of it; null and nothing where there was none.
+nlohmann::ordered_json audited_json(const std::optional<verify::Verdict>& verdict);
+void print_audited(const std::optional<verify::Verdict>& verdict, Console& console);
+
+}  // namespace isobit::cli
