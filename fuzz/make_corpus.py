@@ -187,6 +187,7 @@ put("verdict_fuzz", "accepted", frame("isobit.verdict", 2) + names + b"\0\0" + u
     + text("ordered") + findings + sample + b"\1" + bytes(96))
 put("verdict_fuzz", "rejected", frame("isobit.verdict", 2) + names + b"\1\0" + u64(7) + differs + text("the state differs")
     + text("ordered") + u64(0) + b"\0\0")
+put("verdict_fuzz", "version_1", frame("isobit.verdict", 1) + bytes(34) + b"\1\0" + u64(0) + b"\0" + text("") + text("") + u64(0) + b"\0\0")
 put("verdict_fuzz", "at_once", frame("isobit.verdict", 2) + bytes(34) + b"\2\0" + u64(0) + b"\0" + text("") + text("") + u64(0) + b"\0\0")
 
 leaf = frame("isobit.leaf", 2)
@@ -294,5 +295,8 @@ put("job_fuzz", "logged", ("#\n" + JOB % ("logged-1", 'builder = "resnet"\nwidth
                            + '[rounding]\nbits = 30\nlog = "sparse"\ndivergences = { Conv = 3.5, MatMul = 2 }\n').encode())
 put("job_fuzz", "override", (JOB % ("rounded", 'builder = "logistic"', 'dataset = "npy"\npath = "x"', "adam")).encode().join(
     [b"\x0a", b"# job.seed=7"]))
+put("job_fuzz", "letter_outside_of_strings", "typ_inəo\nname =0 ".encode())
+put("job_fuzz", "letter_after_a_backslash", b"\na = \"\"\"b\\\n\xc9\x99\"\"\"")
+put("job_fuzz", "letter_in_no_string", b"\nT = 2\"\"b '\xc9\x99' ")
 put("job_fuzz", "deep", b"\n" + b"a." * 40 + b"a = 1\n")
 put("job_fuzz", "nested", b"\nv = " + b"[" * 40 + b"]" * 40)

@@ -187,7 +187,7 @@ TEST(Manifest, NewerVersionSaysSo) {
   const auto back = decode_manifest(as_bytes(text), "manifest.json");
   ASSERT_FALSE(back);
   EXPECT_EQ(back.error().message,
-            "manifest.json: bundle from a newer version: found 3, this isobit reads up to 1; "
+            "manifest.json: bundle from a newer version: found 3, this isobit reads 1; "
             "update isobit");
 }
 

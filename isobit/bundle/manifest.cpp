@@ -59,7 +59,7 @@ Status check_version(const Json& root, const std::string& what) {
   if (format == nullptr || *format != kFormat || version == nullptr || !version->is_number_unsigned()) return {};
   const auto found = version->get<uint64_t>();
   if (found <= kBundleVersion) return {};
-  return unreadable(text_of(what, ": bundle from a newer version: found ", found, ", this isobit reads up to ",
+  return unreadable(text_of(what, ": bundle from a newer version: found ", found, ", this isobit reads ",
                             kBundleVersion, "; update isobit"));
 }
 

@@ -25,6 +25,7 @@ struct Options {
 };
 
 Expected<int> verify_run(const Options& o, Deadline& deadline, Console& console) {
+  ISOBIT_TRY(const auto verdict, named_verdict(o.audited, o.trust));
   commit::PublicKey client;
   if (o.trust.client_key.empty() && o.trust.engagement.empty()) {
     ISOBIT_TRY(const fs::path home, run::key_folder(o.trust.key_folder, environment));
@@ -35,7 +36,7 @@ Expected<int> verify_run(const Options& o, Deadline& deadline, Console& console)
   }
   run::OpenRequest request{o.run, client, {}};
   ISOBIT_TRY(request.limits, limits_of(o.limits));
-  ISOBIT_TRY(request.verdict, named_verdict(o.audited, o.trust));
+  request.verdict = verdict;
   const auto opened = run::open_run(request);
   if (!opened && opened.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(opened.error());
   const bundle::BundleReader* reader = opened ? &opened->reader : nullptr;

@@ -91,8 +91,7 @@ verify::EngagedNames engaged_names(const bundle::BundleReader& reader) {
 }
 
 verify::FinishedNames finished_names(const bundle::BundleReader& reader) {
-  const bundle::Transcript& transcript = reader.transcript();
-  return {transcript.transcript_root(), transcript.final().state_root, reader.heads().back().tree};
+  return {reader.transcript().transcript_root(), reader.transcript().final().state_root, reader.heads().back().tree};
 }
 
 Expected<bundle::RunLimits> run_limits(const train::Job& job, const Limits& allowed) {

@@ -41,14 +41,6 @@ Expected<commit::Signature> read_signature(ByteReader& reader, const char* field
   return signature;
 }
 
-// Version 1 was another contract: it named no job digest and no referee.
-Status read_own_frame(ByteReader& reader, std::string_view tag) {
-  ISOBIT_TRY(const uint32_t version, read_frame(reader, tag, kVersion));
-  if (version == kVersion) return {};
-  return reader.fail("version", text_of("from an older version: found ", version, ", this isobit reads ", kVersion,
-                                        "; ask for a new offer"));
-}
-
 void sort_keys(EngagementTerms& terms) {
   auto& keys = terms.trainer_keys;
   std::sort(keys.begin(), keys.end());
@@ -127,7 +119,7 @@ Bytes encode(const Offer& offer) {
 
 Expected<Offer> decode_offer(ByteView data, const std::string& what) {
   ByteReader reader(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_own_frame(reader, kOfferTag));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kOfferTag, kVersion));
   Offer offer;
   ISOBIT_TRY(offer.terms, read_terms(reader));
   ISOBIT_TRY(offer.client_signature, read_signature(reader, "client_signature"));
@@ -147,7 +139,7 @@ Bytes encode(const Engagement& engagement) {
 
 Expected<Engagement> decode_engagement(ByteView data, const std::string& what) {
   ByteReader reader(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_own_frame(reader, kTag));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kTag, kVersion));
   Engagement engagement;
   ISOBIT_TRY(engagement.terms, read_terms(reader));
   ISOBIT_TRY(engagement.client_signature, read_signature(reader, "client_signature"));

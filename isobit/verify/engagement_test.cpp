@@ -131,10 +131,8 @@ TEST(Engagement, AnotherVersionSaysSo) {
     EXPECT_EQ(decoded.error().code, ErrorCode::kUnreadable);
     return decoded.error().message;
   };
-  EXPECT_NE(complaint(25, 3).find("newer version: found 3, this isobit reads up to 2; update isobit"),
-            std::string::npos);
-  EXPECT_NE(complaint(25, 1).find("older version: found 1, this isobit reads 2; ask for a new offer"),
-            std::string::npos);
+  EXPECT_NE(complaint(25, 3).find("newer version: found 3, this isobit reads 2; update isobit"), std::string::npos);
+  EXPECT_NE(complaint(25, 1).find("older version: found 1, this isobit reads 2"), std::string::npos);
   EXPECT_NE(complaint(29, 2).find("protocol_version is 2, this isobit knows 1; update isobit"), std::string::npos);
 }
 

@@ -108,10 +108,7 @@ Bytes encode(const Leaf& leaf) {
 
 Expected<Leaf> decode_leaf(ByteView data, const TranscriptRules& rules, const std::string& what) {
   ByteReader reader(data, what);
-  ISOBIT_TRY(const uint32_t version, read_frame(reader, kTag, kVersion));
-  if (version != kVersion) {
-    return reader.fail("version", text_of("found ", version, ", expected ", kVersion, ": a run of an older isobit"));
-  }
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kTag, kVersion));
   ISOBIT_TRY(const uint8_t kind, reader.u8("kind"));
   Leaf leaf;
   if (kind == static_cast<uint8_t>(Kind::kInitial)) {

@@ -95,7 +95,7 @@ TEST(LogSegmentErrors, Header) {
     return sample.decode(bad);
   };
   expect_error(with(8, 'I'), kUnreadable, "field 'tag' at byte 26: is not \"isobit.log-segment\"");
-  expect_error(with(26, 2), kUnreadable, "from a newer version: found 2, this isobit reads up to 1; update isobit");
+  expect_error(with(26, 2), kUnreadable, "from a newer version: found 2, this isobit reads 1; update isobit");
   expect_error(with(26, 0), kUnreadable, "found 0, expected at least 1");
   expect_error(with(30, 2), kUnreadable, "field 'kind' at byte 31: found 2, expected 0 (sparse) or 1 (ovt)");
   expect_error(with(30, 1), kRejected, "field 'kind': found 1 (ovt), expected 0 (sparse): the log of another job");

@@ -14,20 +14,19 @@ void write_frame(ByteWriter& writer, std::string_view tag, uint32_t version) {
   writer.u32(version);
 }
 
-Expected<uint32_t> read_frame(ByteReader& reader, std::string_view tag, uint32_t max_version) {
+Status read_frame(ByteReader& reader, std::string_view tag, uint32_t version) {
   ISOBIT_TRY(const uint64_t length, reader.u64("tag"));
   if (length != tag.size()) return reader.fail("tag", text_of("is not \"", tag, "\""));
-  ISOBIT_TRY(const ByteView found, reader.fixed("tag", tag.size()));
-  if (std::memcmp(found.data(), tag.data(), tag.size()) != 0) {
+  ISOBIT_TRY(const ByteView bytes, reader.fixed("tag", tag.size()));
+  if (std::memcmp(bytes.data(), tag.data(), tag.size()) != 0) {
     return reader.fail("tag", text_of("is not \"", tag, "\""));
   }
-  ISOBIT_TRY(const uint32_t version, reader.u32("version"));
-  if (version > max_version) {
-    return reader.fail("version",
-                       text_of(kNewer, version, ", this isobit reads up to ", max_version, "; update isobit"));
-  }
-  if (version == 0) return reader.fail("version", "found 0, expected at least 1");
-  return version;
+  ISOBIT_TRY(const uint32_t found, reader.u32("version"));
+  if (found == version) return {};
+  if (found == 0) return reader.fail("version", "found 0, expected at least 1");
+  return reader.fail("version", found > version
+                                    ? text_of(kNewer, found, ", this isobit reads ", version, "; update isobit")
+                                    : text_of("from an older version: found ", found, ", this isobit reads ", version));
 }
 
 bool has_tag(ByteView data, std::string_view tag) {

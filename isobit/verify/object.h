@@ -11,9 +11,9 @@ namespace isobit::verify {
 // text tag, u32 version.
 void write_frame(ByteWriter& writer, std::string_view tag, uint32_t version);
 
-// Fails when the tag is another one, and says "from a newer version: found 3, this isobit reads up to 1; update
-// isobit" when the version is over max_version. Versions start at 1. Returns the version.
-Expected<uint32_t> read_frame(ByteReader& reader, std::string_view tag, uint32_t max_version);
+// Fails when the tag or the version is another one: a version is one layout. Says "from a newer version: found 3, this
+// isobit reads 1; update isobit" or "from an older version: found 1, this isobit reads 2".
+Status read_frame(ByteReader& reader, std::string_view tag, uint32_t version);
 // Whether the bytes begin with such a frame, of any version.
 bool has_tag(ByteView data, std::string_view tag);
 // Whether read_frame failed for the version alone: such bytes may be right, and another isobit can tell.

@@ -109,7 +109,7 @@ TEST(Leaf, AnOlderOneIsNotRead) {
   bytes[19] = 1;
   const auto decoded = decode_leaf(bytes, kRules, "leaf");
   ASSERT_FALSE(decoded);
-  EXPECT_NE(decoded.error().message.find("found 1, expected 2"), std::string::npos) << decoded.error().message;
+  EXPECT_NE(decoded.error().message.find("found 1, this isobit reads 2"), std::string::npos) << decoded.error().message;
 }
 
 TEST(Transcript, TakesLeavesInTheirOneOrder) {

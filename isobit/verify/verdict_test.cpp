@@ -104,6 +104,17 @@ TEST(VerdictDocument, AnAcceptanceNamesItsRun) {
   EXPECT_FALSE(decode_verdict(encode(v), "v"));
 }
 
+// Version 1 had no findings: its bytes are no verdict of this version, and this version's are none of that.
+TEST(VerdictDocument, OtherVersionsAreRefused) {
+  const Bytes good = encode(accepted());
+  for (const uint8_t version : {0, 1, 3}) {
+    Bytes other = good;
+    ASSERT_EQ(other[22], 2);  // after the tag of 14 characters
+    other[22] = version;
+    EXPECT_FALSE(decode_verdict(other, "v")) << int{version};
+  }
+}
+
 TEST(VerdictDocument, AcceptsTheRunItNamesAndNoOther) {
   EXPECT_TRUE(check_accepts(accepted(), kEngaged, kFinished));
   EXPECT_TRUE(check_accepts(accepted_with_findings(), kEngaged, kFinished));

@@ -55,7 +55,7 @@ class Job(Refused):
         self.changed('"logistic"', '"logistic', "job.toml:5:")
         self.changed("steps = 3", "steps = 3\nsteps = 4", "job.toml:4:", "steps")
         self.bad("\0\1\2", "job.toml:1:1: ")
-        self.bad(b"\xff\xfe[job]", "job.toml:1:1: ")
+        self.bad(b"\xff\xfe[job]", "job.toml:1: has a character outside of strings")
         self.bad("", "job.toml: job.steps: is missing")
         self.bad("[" * 100000, "job.toml:1:")
         self.bad("a" * (2 << 20), "job.toml", "more than")
