@@ -298,5 +298,7 @@ put("job_fuzz", "override", (JOB % ("rounded", 'builder = "logistic"', 'dataset 
 put("job_fuzz", "letter_outside_of_strings", "typ_inəo\nname =0 ".encode())
 put("job_fuzz", "letter_after_a_backslash", b"\na = \"\"\"b\\\n\xc9\x99\"\"\"")
 put("job_fuzz", "letter_in_no_string", b"\nT = 2\"\"b '\xc9\x99' ")
+put("job_fuzz", "letter_after_a_number", b"\na = 1.\"\xc9\x99\"")
+put("job_fuzz", "letter_after_a_date", b"\na = 1979-05-27 0#\xc9\x99")
 put("job_fuzz", "deep", b"\n" + b"a." * 40 + b"a = 1\n")
 put("job_fuzz", "nested", b"\nv = " + b"[" * 40 + b"]" * 40)

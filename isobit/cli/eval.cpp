@@ -29,12 +29,14 @@ Expected<run::Weights> weights_of(const Options& o, const run::Limits& limits,
                                   const std::optional<verify::Verdict>& verdict, ThreadPool& pool) {
   if (o.weights.empty()) {
     ISOBIT_TRY(const auto client, trusted_client(o.trust));
+    ISOBIT_TRY(const auto terms, wanted_terms(o.trust));
     return run::read_run_weights(
-        {o.source, client, o.overrides, std::nullopt, home_of(o.trust), std::nullopt, limits, verdict}, o.step, pool);
+        {o.source, client, o.overrides, std::nullopt, home_of(o.trust), terms, limits, verdict}, o.step, pool);
   }
-  if (o.step || verdict || !o.trust.client_key.empty() || !o.trust.engagement.empty()) {
+  const Trust& t = o.trust;
+  if (o.step || verdict || !t.client_key.empty() || !t.engagement.empty() || !t.key_folder.empty()) {
     return usage_error(
-        "eval: --step, --client-key, --engagement and --verdict are about a run; with --weights there is none");
+        "eval: --step, --client-key, --engagement, --keys and --verdict are about a run; with --weights there is none");
   }
   run::Weights weights;
   ISOBIT_TRY(weights.job, train::load_job(o.source, o.overrides));
@@ -49,7 +51,7 @@ Expected<int> run(const Options& o, Console& console) {
   platform::Engine engine(p);
   ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
   Deadline deadline(o.limits, console);
-  ISOBIT_TRY(const auto verdict, named_verdict(o.audited, o.trust));
+  ISOBIT_TRY(const auto verdict, named_verdict(o.audited, o.trust, o.step.has_value()));
   ISOBIT_TRY(const run::Weights weights, weights_of(o, limits, verdict, engine.pool()));
   ISOBIT_TRY(const auto dataset,
              data::open_dataset(weights.job.data, std::min(limits.max_memory, data::kMaxDatasetBytes)));

@@ -28,7 +28,8 @@ Expected<int> run(const Options& o, Console& console) {
   ThreadPool pool(platform::available_threads());
   run::OpenRequest open{o.run, client, {}};
   ISOBIT_TRY(open.limits, limits_of(o.limits));
-  ISOBIT_TRY(open.verdict, named_verdict(o.audited, o.trust));
+  ISOBIT_TRY(open.terms, wanted_terms(o.trust));
+  ISOBIT_TRY(open.verdict, named_verdict(o.audited, o.trust, o.step.has_value()));
   Deadline deadline(o.limits, console);
   ISOBIT_TRY(const run::Weights weights, run::read_run_weights(open, o.step, pool));
   deadline.finish();

@@ -1,8 +1,8 @@
 #include "isobit/cli/trust.h"
 
+#include "isobit/base/text.h"
 #include "isobit/cli/own_files.h"
 #include "isobit/run/keys.h"
-#include "isobit/verify/engagement.h"
 
 namespace isobit::cli {
 
@@ -15,15 +15,22 @@ void add_trust_options(Command& command, Trust& trust) {
                  "folder of your own keys (default: $ISOBIT_HOME or ~/.config/isobit)");
 }
 
+Expected<std::optional<verify::EngagementTerms>> wanted_terms(const Trust& trust) {
+  if (trust.engagement.empty()) return std::nullopt;
+  ISOBIT_TRY(const Bytes bytes, read_file(trust.engagement, kMaxSmallFile));
+  ISOBIT_TRY(const verify::Engagement engagement, verify::decode_engagement(bytes, trust.engagement));
+  const commit::PublicKey& client = engagement.terms.client_key;
+  ISOBIT_RETURN_IF_ERROR(verify::verify_engagement(engagement, client));
+  if (trust.client_key.empty()) return engagement.terms;
+  ISOBIT_TRY(const commit::PublicKey named, commit::read_public_key(trust.client_key));
+  if (named == client) return engagement.terms;
+  return usage_error(text_of("--client-key names another client than --engagement ", trust.engagement));
+}
+
 Expected<std::optional<commit::PublicKey>> trusted_client(const Trust& trust) {
+  ISOBIT_TRY(const auto terms, wanted_terms(trust));
+  if (terms) return terms->client_key;
   if (!trust.client_key.empty()) return commit::read_public_key(trust.client_key);
-  if (!trust.engagement.empty()) {
-    ISOBIT_TRY(const Bytes bytes, read_file(trust.engagement, kMaxSmallFile));
-    ISOBIT_TRY(const verify::Engagement engagement, verify::decode_engagement(bytes, trust.engagement));
-    const commit::PublicKey& client = engagement.terms.client_key;
-    ISOBIT_RETURN_IF_ERROR(verify::verify_engagement(engagement, client));
-    return client;
-  }
   const auto folder = run::key_folder(trust.key_folder, environment);
   std::error_code error;
   // Nobody is trusted where there is no home, or no client's key in it.

@@ -7,6 +7,7 @@
 #include "isobit/base/file.h"
 #include "isobit/cli/command.h"
 #include "isobit/commit/signature.h"
+#include "isobit/verify/engagement.h"
 
 namespace isobit::cli {
 
@@ -18,11 +19,15 @@ struct Trust {
 void add_trust_options(Command& command, Trust& trust);
 
 // The key of --client-key, else that of --engagement, else one's own; none where there is neither. A file that was
-// named and cannot be read is an error.
+// named and cannot be read is an error, as is an engagement that is not valid.
 Expected<std::optional<commit::PublicKey>> trusted_client(const Trust& trust);
 
-// The same where one of the options was given; none where none was, whatever one's own home has: for documents that
-// anybody may check.
+// The terms of --engagement, which the run must have been made under; none without. As trusted_client, and kUsage when
+// --client-key names another client than the engagement.
+Expected<std::optional<verify::EngagementTerms>> wanted_terms(const Trust& trust);
+
+// The same as trusted_client where one of the options was given; none where none was, whatever one's own home has: for
+// documents that anybody may check.
 Expected<std::optional<commit::PublicKey>> named_client(const Trust& trust);
 
 // The folder of one's own keys and registers; empty where there is none.

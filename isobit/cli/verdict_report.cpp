@@ -31,18 +31,17 @@ void print_verdict(const verify::Verdict& v, bool genuine, Console& console) {
                            : "signed by     nobody");
 }
 
+}  // namespace
+
 Json sample_json(const std::optional<verify::SampleNames>& sample) {
   if (!sample) return nullptr;
   return {{"seed", to_hex(sample->seed)}, {"intervals", sample->intervals}, {"drawn", sample->drawn}};
 }
 
-}  // namespace
-
 Expected<verify::Verdict> read_verdict(const std::string& file) {
   ISOBIT_TRY(const Bytes bytes, read_file(file, verify::kMaxVerdictBytes));
   if (verify::is_verdict(bytes)) return verify::decode_verdict(bytes, file);
-  return unreadable(
-      text_of(file, ": is neither the folder of a run, nor evidence, nor a verdict ('isobit audit --verdict')"));
+  return unreadable(text_of(file, ": is no verdict ('isobit audit --verdict' writes one)"));
 }
 
 Expected<std::string> problem_of(const verify::Verdict& v, const std::optional<commit::PublicKey>& client,

@@ -13,6 +13,9 @@ namespace isobit::cli {
 
 nlohmann::ordered_json difference_json(const std::optional<verify::FirstDifference>& d);
 
+// How a sample was drawn; null where none was.
+nlohmann::ordered_json sample_json(const std::optional<verify::SampleNames>& sample);
+
 // Which run the verdict is of: null where the bundle was rejected before it could say.
 nlohmann::ordered_json run_names_json(const verify::Verdict& verdict);
 void print_run_names(const verify::Verdict& verdict, Console& console);

@@ -25,7 +25,7 @@ struct Options {
 };
 
 Expected<int> verify_run(const Options& o, Deadline& deadline, Console& console) {
-  ISOBIT_TRY(const auto verdict, named_verdict(o.audited, o.trust));
+  ISOBIT_TRY(const auto verdict, named_verdict(o.audited, o.trust, false));
   commit::PublicKey client;
   if (o.trust.client_key.empty() && o.trust.engagement.empty()) {
     ISOBIT_TRY(const fs::path home, run::key_folder(o.trust.key_folder, environment));
@@ -37,6 +37,7 @@ Expected<int> verify_run(const Options& o, Deadline& deadline, Console& console)
   run::OpenRequest request{o.run, client, {}};
   ISOBIT_TRY(request.limits, limits_of(o.limits));
   request.verdict = verdict;
+  ISOBIT_TRY(request.terms, wanted_terms(o.trust));
   const auto opened = run::open_run(request);
   if (!opened && opened.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(opened.error());
   const bundle::BundleReader* reader = opened ? &opened->reader : nullptr;
@@ -72,6 +73,10 @@ Expected<int> verify_file(const Options& o, Deadline& deadline, Console& console
   ISOBIT_TRY(const Bytes bytes, read_file(o.run, verify::kMaxEvidenceBytes));
   ISOBIT_TRY(const auto client, named_client(o.trust));
   if (!verify::has_tag(bytes, verify::kEvidenceTag)) {
+    if (!verify::is_verdict(bytes)) {
+      return unreadable(
+          text_of(o.run, ": is neither the folder of a run, nor evidence, nor a verdict ('isobit audit --verdict')"));
+    }
     return check_verdict(o.run, client, o.audited.auditor_key, deadline, console);
   }
   if (!o.audited.auditor_key.empty()) return usage_error("verify: --auditor-key goes with a verdict");
@@ -88,6 +93,7 @@ Expected<int> run(const Options& o, Console& console) {
   if (o.other.empty() && !of_file) return verify_run(o, deadline, console);
   if (!o.audited.verdict.empty())
     return usage_error("verify: --verdict goes with one run; a verdict's file stands alone");
+  if (o.audited.partial) return usage_error("verify: --partial goes with --verdict");
   if (of_file) return verify_file(o, deadline, console);
   if (!o.audited.auditor_key.empty()) return usage_error("verify: --auditor-key goes with a verdict");
   ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));

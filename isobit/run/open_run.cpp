@@ -81,6 +81,17 @@ Expected<T> or_rejected(Expected<T> value, const bundle::BundleFront& front) {
 Status check_verdict(const bundle::BundleReader& reader, const OpenRequest& request) {
   if (!request.verdict) return {};
   ISOBIT_RETURN_IF_ERROR(reader.require_finished());
+  const verify::Verdict& verdict = *request.verdict;
+  const verify::EngagementTerms& terms = reader.engagement().terms;
+  // The names bind the job's data and arithmetic; what the job is called and who ordered it, the engagement does.
+  if (verdict.client_key != terms.client_key) {
+    return rejected(text_of("verdict: field 'client_key': found ", commit::hex_of(verdict.client_key),
+                            ", the run's engagement has ", commit::hex_of(terms.client_key)));
+  }
+  if (verdict.signature && reader.engagement().engages(verdict.signature->auditor_key)) {
+    return rejected(text_of("verdict: field 'auditor_key': is a key of the run's trainer, ",
+                            commit::hex_of(verdict.signature->auditor_key), "; nobody audits their own run"));
+  }
   return verify::check_accepts(*request.verdict, engaged_names(reader), finished_names(reader));
 }
 

@@ -28,7 +28,7 @@ struct OpenRequest {
   std::optional<verify::EngagementTerms> terms = std::nullopt;
   // What reading the run may take, whoever wrote its job.
   Limits limits = {};
-  // A verdict that the caller believes: the run must be the one that it accepts.
+  // A verdict that the caller believes: the run must be the one that it accepts, by another key than a trainer's.
   std::optional<verify::Verdict> verdict = std::nullopt;
 };
 

@@ -8,8 +8,9 @@ namespace isobit::train {
 namespace {
 
 // Goes over the text once. Outside of strings and comments it counts open brackets, and the dots since the last
-// character that ends a key. Where it cannot know how a malformed text goes on it takes the shorter string, so that it
-// counts too much rather than too little; the parser stops at such a place anyway.
+// character that ends a key, and knows whether a key, a value, or what ends a value comes next. Where it cannot know
+// how a malformed text goes on it takes the shorter string, so that it counts too much rather than too little; the
+// parser stops at such a place anyway, but for looking ahead to the end of a bare value: in one nothing is a string.
 class Scanner {
  public:
   Scanner(std::string_view text, const std::string& source) : text_(text), source_(source) {}
@@ -19,50 +20,77 @@ class Scanner {
     while (at_ < text_.size()) {
       const char c = text_[at_];
       if (c == '"' || c == '\'') {
-        // Elsewhere the library sees no string, but a value that goes on.
-        if (kBeforeStrings.find(last_) == kBeforeStrings.npos) return misplaced();
+        if (place_ == Place::kBare || place_ == Place::kAfter) return misplaced();
+        if (place_ == Place::kValue) place_ = Place::kAfter;
         ISOBIT_RETURN_IF_ERROR(skip_string(c));
-        last_ = c;
         continue;
       }
       if (c == '#') {
+        if (place_ == Place::kBare) place_ = Place::kAfter;
         at_ = std::min(text_.find('\n', at_), text_.size());
         continue;
       }
-      ISOBIT_RETURN_IF_ERROR(count(c));
-      if (c != ' ' && c != '\t' && c != '\r') last_ = c;
+      ISOBIT_RETURN_IF_ERROR(step(c));
       ++at_;
     }
     return {};
   }
 
  private:
-  static constexpr std::string_view kBeforeStrings = "\n=[{,.";
+  enum class Place {
+    kKey,    // in a key or before one, also of a header
+    kValue,  // before a value
+    kBare,   // in one that is neither string, array nor table
+    kAfter   // behind one
+  };
 
-  Status count(char c) {
-    switch (c) {
-      case '.':
-        if (++dots_ >= kMaxTomlKeyParts) return fail("a key has more parts between dots than", kMaxTomlKeyParts);
-        return {};
-      case '[':
-      case '{':
-        dots_ = 0;
-        if (++open_ > kMaxTomlNesting) return fail("arrays and tables are nested deeper than", kMaxTomlNesting);
-        return {};
-      case ']':
-      case '}':
-        open_ = std::max(0, open_ - 1);
-        break;
-      case '\n':
-        ++line_;
-        break;
-      case '=':
-      case ',':
-        break;
-      default:
-        return is_ascii(c) ? Status() : foreign("outside of strings and comments");
+  Status step(char c) {
+    if (!is_ascii(c)) return foreign("outside of strings and comments");
+    if (c == '.') {
+      if (++dots_ >= kMaxTomlKeyParts) return fail("a key has more parts between dots than", kMaxTomlKeyParts);
+      return bare();
     }
+    if (c == ' ' || c == '\t' || c == '\r') {
+      if (place_ == Place::kBare) place_ = Place::kAfter;
+      return {};
+    }
+    if (std::string_view("[{]}=,\n").find(c) == std::string_view::npos) return bare();
     dots_ = 0;
+    if (c == '[' || c == '{') return open(c == '[' && place_ == Place::kValue);
+    if (c == '=') return equals();
+    if (c == '\n') {
+      if (open_ > 0 && !in_array()) return unclosed();
+      ++line_;
+    }
+    if (c == ']' || c == '}') open_ = std::max(0, open_ - 1);
+    if (c == ',' || (c == '\n' && open_ == 0)) {
+      place_ = in_array() ? Place::kValue : Place::kKey;
+    } else if (c != '\n' || place_ == Place::kBare) {
+      place_ = Place::kAfter;
+    }
+    return {};
+  }
+
+  bool in_array() const { return open_ > 0 && (arrays_ >> open_ & 1u) != 0; }
+
+  // A character of a bare key or value.
+  Status bare() {
+    if (place_ == Place::kAfter) return misplaced();
+    if (place_ == Place::kValue) place_ = Place::kBare;
+    return {};
+  }
+
+  Status equals() {
+    if (place_ != Place::kKey) return misplaced();
+    place_ = Place::kValue;
+    return {};
+  }
+
+  Status open(bool array) {
+    if (place_ == Place::kBare || place_ == Place::kAfter) return misplaced();
+    if (++open_ > kMaxTomlNesting) return fail("arrays and tables are nested deeper than", kMaxTomlNesting);
+    arrays_ = (arrays_ & ~(1u << open_)) | (array ? 1u : 0u) << open_;
+    place_ = array ? Place::kValue : Place::kKey;
     return {};
   }
 
@@ -126,13 +154,19 @@ class Scanner {
   }
 
   tl::unexpected<Error> misplaced() const {
-    return unreadable(text_of(source_, ":", line_, ": a string begins where none may be"));
+    return unreadable(
+        text_of(source_, ":", line_, ": a value is not followed by a comma, a bracket or the end of the line"));
+  }
+
+  tl::unexpected<Error> unclosed() const {
+    return unreadable(text_of(source_, ":", line_, ": a bracket of a header or a table is not closed on its line"));
   }
 
   std::string_view text_;
   const std::string& source_;
   size_t at_ = 0;
-  char last_ = '\n';  // outside of strings and comments, but for blanks; of a string its quote
+  Place place_ = Place::kKey;
+  unsigned arrays_ = 0;  // bit n: the n-th open bracket is an array's
   int line_ = 1, dots_ = 0, open_ = 0;
 };
 

@@ -245,11 +245,8 @@ Status check_accepts(const Verdict& verdict, const EngagedNames& engaged, const 
     return rejected(text_of("verdict: field '", field, "': found ", found, ", the run has ", expected,
                             ": it is of another run, or of another copy of this one"));
   };
-  if (!verdict.audit.accepted()) {
-    return rejected(text_of("verdict: is '", name_of(verdict.audit.outcome), "', expected 'accepted'",
-                            verdict.audit.reason.empty() ? "" : ": ", verdict.audit.reason));
-  }
-  if (!verdict.engaged || !verdict.finished) return rejected("verdict: names no run");
+  if (!verdict.engaged || !verdict.finished)
+    return rejected("verdict: names no run: the bundle that it is of was rejected before it could say");
   if (verdict.engaged->run_id != engaged.run_id) {
     return of_another("run_id", to_hex(verdict.engaged->run_id), to_hex(engaged.run_id));
   }
@@ -258,8 +255,12 @@ Status check_accepts(const Verdict& verdict, const EngagedNames& engaged, const 
                       commit::hex_of(finished.transcript_root));
   }
   // What else is named hangs on these two; a verdict that contradicts itself is nobody's.
-  if (*verdict.engaged == engaged && *verdict.finished == finished) return {};
-  return rejected("verdict: names run id and transcript of this run, and another job root, final state or last head");
+  if (*verdict.engaged != engaged || *verdict.finished != finished) {
+    return rejected("verdict: names run id and transcript of this run, and another job root, final state or last head");
+  }
+  if (verdict.audit.accepted()) return {};
+  return rejected(text_of("verdict: is '", name_of(verdict.audit.outcome), "', expected 'accepted'",
+                          verdict.audit.reason.empty() ? "" : ": ", verdict.audit.reason));
 }
 
 Bytes encode(const Verdict& verdict) {

@@ -85,7 +85,7 @@ void sign(Verdict& verdict, const commit::SecretKey& auditor);
 // kRejected when there is a signature and it is not valid. An unsigned verdict passes: nobody stands by it.
 Status verify_verdict(const Verdict& verdict);
 
-// kRejected unless the verdict accepts the run, whole or in part, and the run has these names.
+// kRejected unless the verdict is of a run with these names and accepts it, whole or in part.
 Status check_accepts(const Verdict& verdict, const EngagedNames& engaged, const FinishedNames& finished);
 
 Bytes encode(const Verdict& verdict);

@@ -148,6 +148,10 @@ class Verdicts(Parties):
             self.client(*check, code=(1, 3))
 
     def test_a_run_is_taken_only_as_it_was_accepted(self):
+        for home in (self.client, self.trainer, self.auditor):
+            with open(home.path("job.toml")) as f:
+                text = re.sub(r"(?m)^every *=.*$", "every = 4", f.read())
+            self.write(os.path.join(home.name, "job.toml"), text)
         self.offer()
         self.accept()
         self.train()
@@ -174,13 +178,37 @@ class Verdicts(Parties):
             self.assertFalse(os.path.exists(self.client.path("w")))
 
         refuses("another auditor", ["--verdict", "verdict", "--auditor-key", "other.pub"])
+        # The engagement that a client names is the one that the run must have been made under.
+        self.offer(name="offer2")
+        self.accept("offer2", "engagement2")
+        refuses("another one", [*taken, "--engagement", "engagement2"])
+        self.assertIsNotNone(self.client.json("verify", "run", *taken, "--engagement", "engagement")["audited"])
+        self.auditor.fails("export", "run", *taken[:2], "--out", "w", code=2, says=["--client-key"])
+        # An audit of a part is one only for those who say so, and of no single step.
+        self.auditor("audit", "run", "--client-key", "client.pub", "--from", "8", "--verdict", "part", "--sign", "home/auditor.key")
+        self.auditor.gives("part", self.client)
+        part = ["--verdict", "part", "--auditor-key", "auditor.pub"]
+        refuses(f"a part of the run, {STEPS - 8} of {STEPS} steps", part)
+        for command in commands:
+            shown = self.client.json(*command, *part, "--partial")["audited"]
+            self.assertEqual((shown["complete"], shown["steps_checked"], shown["steps"], shown["sample"]), (False, STEPS - 8, STEPS, None))
+            if command[0] == "export":
+                os.remove(self.client.path("w"))
+            if command[0] != "verify":
+                self.client.fails(*command, *part, "--partial", "--step", "8", code=2, says=["--step"])
+        self.client.fails("verify", "run", "--partial", code=2, says=["--partial"])
+        # A trainer's word for the own run.
+        self.client.gives("home/client.pub", self.trainer)
+        self.trainer("audit", "run", "--client-key", "client.pub", "--verdict", "own", "--sign", "home/trainer.key")
+        self.trainer.gives("own", self.client)
+        refuses("nobody audits their own run", ["--verdict", "own", "--auditor-key", "trainer.pub"])
         # Another run that is as good, under another id, which nobody audited.
         os.rename(self.client.path("run"), self.client.path("audited"))
         self.client("keygen", "--role", "trainer")
         self.client("train", "job.toml", "--out", "run")
         refuses("field 'run_id'")
         shutil.rmtree(self.client.path("run"))
-        # And what an auditor rejected, or could not decide.
+        # And what an auditor rejected before it could be named.
         os.rename(self.client.path("audited"), self.client.path("run"))
         self.auditor.fails("verify", "verdict", "--verdict", "verdict", code=2, says=["--verdict"])
         os.remove(self.auditor.path("verdict"))
@@ -191,7 +219,7 @@ class Verdicts(Parties):
         self.audited(code=1)
         os.remove(self.client.path("verdict"))
         self.auditor.gives("verdict", self.client)
-        refuses("is 'rejected'")
+        refuses("names no run")
 
     def test_a_rejection_says_where_and_has_its_exit_code(self):
         self.offer()
