@@ -118,7 +118,7 @@ Status measure(const Options& o) {
   ForgeryStage stage(rules, o.trials);
   for (int64_t t = 1; t <= o.steps; ++t) {
     stage.begin_step(static_cast<uint64_t>(o.warm + t));
-    ISOBIT_RETURN_IF_ERROR(trainer->advance(nullptr, nullptr, &stage).map([](const auto&) {}));
+    ISOBIT_RETURN_IF_ERROR(trainer->advance({.stage = &stage}).map([](const auto&) {}));
   }
   print(trainer->job(), stage, o);
   if (stage.sparse_trials().differed + stage.ovt_trials().differed > 0) {

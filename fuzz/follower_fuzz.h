@@ -32,7 +32,7 @@ class FollowedNet {
   }
 
   Expected<std::vector<Tensor>> run(runtime::Stage& stage) {
-    return runtime::Executor(graph_).run({kernels::Isa::kPortable, &pool_}, feeds_, nullptr, nullptr, &stage);
+    return runtime::Executor(graph_).run({kernels::Isa::kPortable, &pool_}, feeds_, {.stage = &stage});
   }
   const graph::Graph& graph() const { return graph_; }
 

@@ -88,7 +88,7 @@ class TrainerReplay : public verify::Replayer {
     const auto stage = log_->begin(t, *segment, bundle_.transcript().step(t).log_segment, agreed);
     if (!stage && !log_->fault()) return tl::unexpected<Error>(stage.error());
     if (stage) {
-      const auto r = trainer_->advance(nullptr, nullptr, *stage);
+      const auto r = trainer_->advance({.stage = *stage});
       log_->note_fault();
       if (!r && !log_->fault()) return tl::unexpected<Error>(r.error());
       if (r && log_->end()) {

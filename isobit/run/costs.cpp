@@ -249,7 +249,7 @@ class Measurement {
                  ISOBIT_TRY(const Session session, open_session(job, engine));
                  MovableCounter counter(static_cast<int>(job.rounding.bits));
                  for (int64_t t = 0; t < std::min(job.steps, kCountedSteps); ++t) {
-                   ISOBIT_RETURN_IF_ERROR(session.trainer->advance(nullptr, nullptr, &counter).map([](auto&&) {}));
+                   ISOBIT_RETURN_IF_ERROR(session.trainer->advance({.stage = &counter}).map([](auto&&) {}));
                  }
                  Measured counted;
                  counted.n[kElements] = counter.elements;

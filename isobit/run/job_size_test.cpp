@@ -53,7 +53,7 @@ TEST(JobSize, IsWhatAStepTakes) {
     for (const NamedTensor& t : session.trainer->state()) state += t.tensor.bytes();
     EXPECT_EQ(size.state, state) << name_of(job);
     runtime::MemoryUse memory;
-    ASSERT_TRUE(session.trainer->advance(nullptr, &memory)) << name_of(job);
+    ASSERT_TRUE(session.trainer->advance({.memory = &memory})) << name_of(job);
     EXPECT_EQ(size.step_peak, memory.peak_bytes) << name_of(job);
     const Bytes checkpoint =
         formats::encode_safetensors({session.trainer->state(), {{"step", "18446744073709551615"}}}).value();
@@ -70,7 +70,7 @@ TEST(JobSize, BoundsTheLog) {
     if (!arithmetic_of(job).logs) continue;
     const Session session = open_session(job, engine).value();
     LogWriter log(job);
-    ASSERT_TRUE(session.trainer->advance(nullptr, nullptr, &log.begin(1)));
+    ASSERT_TRUE(session.trainer->advance({.stage = &log.begin(1)}));
     EXPECT_LE(log.segment().value().size(), size.largest_log_segment);
     EXPECT_GE(size.largest_log, static_cast<uint64_t>(job.steps) * size.largest_log_segment);
   }

@@ -186,7 +186,7 @@ Expected<Bytes> segment_of_another_run(train::Job job, const platform::Platform&
   LogWriter writer(job);
   for (int64_t t = 1; t <= step; ++t) {
     ISOBIT_TRY(const train::StepResult ignored,
-               session.trainer->advance(nullptr, nullptr, &writer.begin(static_cast<uint64_t>(t))));
+               session.trainer->advance({.stage = &writer.begin(static_cast<uint64_t>(t))}));
     (void)ignored;
   }
   return writer.segment();

@@ -29,11 +29,11 @@ uint64_t checkpoints_kept(const train::Job& job) {
 // One step as train_run makes it, and the bytes of its log on disk; 0 without a log.
 Expected<uint64_t> one_step(train::Trainer& trainer, std::optional<LogWriter>& log, runtime::MemoryUse& memory) {
   if (!log) {
-    ISOBIT_RETURN_IF_ERROR(trainer.advance(nullptr, &memory).map([](auto&&) {}));
+    ISOBIT_RETURN_IF_ERROR(trainer.advance({.memory = &memory}).map([](auto&&) {}));
     return 0;
   }
   runtime::Stage& stage = log->begin(static_cast<uint64_t>(trainer.step()) + 1);
-  ISOBIT_RETURN_IF_ERROR(trainer.advance(nullptr, &memory, &stage).map([](auto&&) {}));
+  ISOBIT_RETURN_IF_ERROR(trainer.advance({.stage = &stage, .memory = &memory}).map([](auto&&) {}));
   ISOBIT_TRY(const Bytes segment, log->segment());
   return segment.size() + bundle::kRecordOverhead;
 }

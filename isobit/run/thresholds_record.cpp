@@ -70,7 +70,7 @@ Status run_drawn(const Graph& graph, size_t index, uint64_t seed, uint64_t pass,
   }
   one.add_output(one.emit(node.op, std::move(inputs), node.attributes, "y"));
   stage.begin(pass, index);
-  return runtime::Executor(one).run(engine.context(), std::move(feeds), nullptr, nullptr, &stage).map([](auto&&) {});
+  return runtime::Executor(one).run(engine.context(), std::move(feeds), {.stage = &stage}).map([](auto&&) {});
 }
 
 void write(ByteWriter& w, const CalibrationRecord& r) {
@@ -131,7 +131,7 @@ Expected<std::vector<CalibrationRecord>> record_inner_products(const ThresholdsR
   uint64_t pass = 0;
   while (trainer->step() < request.steps) {
     stage.begin(++pass);
-    ISOBIT_RETURN_IF_ERROR(trainer->advance(nullptr, nullptr, &stage).map([](auto&&) {}));
+    ISOBIT_RETURN_IF_ERROR(trainer->advance({.stage = &stage}).map([](auto&&) {}));
   }
   const Graph& graph = trainer->step_graph().graph;
   for (int64_t draw = 0; draw < request.draws; ++draw) {

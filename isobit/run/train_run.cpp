@@ -103,10 +103,10 @@ class Loop {
       ISOBIT_TRY(segment, writer_.read_log_segment(t));
       ISOBIT_TRY(runtime::Stage * stage, own_log_->begin(t, segment, writer_.transcript().step(t).log_segment, false));
       log_root_ = *writer_.transcript().step(t).log_segment;
-      ISOBIT_TRY(last_, trainer.advance(nullptr, nullptr, stage));
+      ISOBIT_TRY(last_, trainer.advance({.stage = stage}));
       return own_log_->end();
     }
-    ISOBIT_TRY(last_, trainer.advance(nullptr, nullptr, &log_->begin(t)));
+    ISOBIT_TRY(last_, trainer.advance({.stage = &log_->begin(t)}));
     ISOBIT_TRY(segment, log_->segment());
     log_root_ = log_->root();
     if (request_.tamper_log.segment) {  // a liar commits to what is stored

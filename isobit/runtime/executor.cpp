@@ -39,6 +39,15 @@ std::vector<std::string> Executor::unsupported_operators(const Graph& graph) {
   return missing;
 }
 
+const Tensor* NodeRun::input(size_t i) const {
+  const Tensor* tensor = i < inputs.size() ? inputs[i] : nullptr;
+  if (tensor == nullptr || tensor->elements() == 0) return tensor;
+  for (const Tensor& o : outputs) {
+    if (o.defined() && o.raw() == tensor->raw() && !kernel_table().at(node.op).is_view) return nullptr;
+  }
+  return tensor;
+}
+
 Executor::Executor(const Graph& graph) : graph_(graph), last_use_(static_cast<size_t>(graph.value_count()), -1) {
   ISOBIT_CHECK(unsupported_operators(graph).empty());
   const auto nodes = static_cast<int64_t>(graph.nodes().size());
@@ -91,8 +100,8 @@ const Tensor* storage_to_reuse(const Kernel& kernel, const KernelCall& call, int
 
 }  // namespace
 
-Expected<std::vector<Tensor>> Executor::run(const kernels::KernelContext& ctx, Feeds feeds, Observer* observer,
-                                            MemoryUse* memory, Stage* stage) const {
+Expected<std::vector<Tensor>> Executor::run(const kernels::KernelContext& ctx, Feeds feeds, RunOptions options) const {
+  const auto [observer, stage, memory] = options;
   ISOBIT_RETURN_IF_ERROR(check_fp_environment(*ctx.pool));
   Values values(graph_.value_count());
   for (auto& [id, tensor] : feeds) {
@@ -131,16 +140,21 @@ Expected<std::vector<Tensor>> Executor::run(const kernels::KernelContext& ctx, F
         return tl::unexpected<Error>(std::move(done).error());
       }
       for (size_t s = 0; s < statistics.size(); ++s) {
-        const int output = statistics[s].output;
-        observer->on_statistic(graph_, node, static_cast<int>(s), output < 0 ? call.statistics[s] : call.out(output));
+        if (statistics[s].output >= 0) call.statistics[s] = call.out(statistics[s].output);
+      }
+      if (observer != nullptr) {
+        ISOBIT_RETURN_IF_ERROR(
+            observer->before_stage({graph_, n, node, ctx, call.inputs, call.outputs, call.statistics}));
       }
       if (stage != nullptr) ISOBIT_RETURN_IF_ERROR(stage->apply(n, call));
     }
 
+    if (observer != nullptr) {
+      ISOBIT_RETURN_IF_ERROR(observer->after_stage({graph_, n, node, ctx, call.inputs, call.outputs}));
+    }
     for (size_t o = 0; o < node.outputs.size(); ++o) {
       const ValueId id = node.outputs[o];
       if (id == kNoValue) continue;
-      if (observer != nullptr) observer->on_output(graph_, node, static_cast<int>(o), call.outputs[o]);
       const bool owns = call.outputs[o].sole_owner();
       values.put(id, std::move(call.outputs[o]), owns);
     }

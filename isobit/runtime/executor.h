@@ -4,6 +4,7 @@
 // operand is not needed again, so that a training step holds what the backward pass needs and no more.
 #pragma once
 
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -16,16 +17,32 @@ namespace isobit::runtime {
 
 struct KernelCall;  // kernel_call.h
 
-// Sees operator outputs in node order; must not change them. The tensor may be overwritten once the call returns:
-// clone() what is to be kept.
+// A node that has just run, as an observer sees it. Tensors may be overwritten once the call returns: clone() what is
+// to be kept.
+struct NodeRun {
+  const graph::Graph& graph;
+  size_t index;  // of the node in the graph
+  const graph::Node& node;
+  const kernels::KernelContext& ctx;
+  std::span<const Tensor* const> inputs;  // null: absent. Read them through input().
+  std::span<const Tensor> outputs;        // undefined: absent
+  // graph::statistics_of the node as the kernel computed them. Before the stage, and only if they were wanted.
+  std::span<const Tensor> statistics = {};
+
+  // Input i; null when it is absent or the kernel has written an output over it.
+  const Tensor* input(size_t i) const;
+};
+
+// Sees every node in the order of the graph and changes nothing. An error ends the run.
 class Observer {
  public:
   virtual ~Observer() = default;
-  virtual void on_output(const graph::Graph& graph, const graph::Node& node, int output, const Tensor& tensor) = 0;
   // Whether kernels are to give out their statistics (graph::statistics_of) as well, which costs time: for a trace.
   virtual bool wants_statistics() const { return false; }
-  // All of a node's before its outputs, as they were before any stage.
-  virtual void on_statistic(const graph::Graph&, const graph::Node&, int, const Tensor&) {}
+  // What the kernel computed. Not called for views, which compute nothing.
+  virtual Status before_stage(const NodeRun&) { return {}; }
+  // What every later node reads.
+  virtual Status after_stage(const NodeRun&) { return {}; }
 };
 
 // Changes an operator's outputs before anybody sees them: the rounding of logged arithmetic.
@@ -43,6 +60,13 @@ struct MemoryUse {
   size_t peak_bytes = 0;  // most bytes held at once in values, feeds included
 };
 
+// What a run is asked for besides its outputs. Nothing here is owned; null: not wanted.
+struct RunOptions {
+  Observer* observer = nullptr;
+  Stage* stage = nullptr;
+  MemoryUse* memory = nullptr;
+};
+
 class Executor {
  public:
   // `graph` is not owned and must outlive the executor. REQUIRES every operator of it to have a kernel
@@ -55,9 +79,8 @@ class Executor {
   // order. Errors: kUnreadable when data do not fit (a label or index out of range); kUnavailable when a thread of the
   // pool has another floating-point environment than base/fp_env.h demands (looked at before the first operator, on the
   // caller after the last as well), and what the inner products find wrong with the platform. Determinism class: that
-  // of the kernels and the stage; neither ctx nor observers reach the bits.
-  Expected<std::vector<Tensor>> run(const kernels::KernelContext& ctx, Feeds feeds, Observer* observer = nullptr,
-                                    MemoryUse* memory = nullptr, Stage* stage = nullptr) const;
+  // of the kernels and the stage; neither ctx nor the observer reaches the bits.
+  Expected<std::vector<Tensor>> run(const kernels::KernelContext& ctx, Feeds feeds, RunOptions options = {}) const;
 
   // What MemoryUse will say of a run whose feeds nobody else holds, from the shapes alone. kUnavailable where the sizes
   // cannot even be counted. REQUIRES a static graph.

@@ -22,8 +22,9 @@ TEST(KernelTable, EveryOperatorHasAKernelAndEveryKernelAnOperator) {
 
 class Recorder : public Observer {
  public:
-  void on_output(const Graph& g, const graph::Node& node, int output, const Tensor& tensor) override {
-    seen[g.value(node.outputs[static_cast<size_t>(output)]).name] = tensor.clone();
+  Status after_stage(const NodeRun& n) override {
+    for (size_t o = 0; o < n.outputs.size(); ++o) seen[n.graph.value(n.node.outputs[o]).name] = n.outputs[o].clone();
+    return {};
   }
   std::map<std::string, Tensor> seen;
 };
@@ -51,7 +52,7 @@ TEST(Executor, RunsInPlaceWithoutTouchingWhatOthersHold) {
   Recorder recorder;
   for (kernels::Isa isa : kernels::available_isas()) {
     for (int repeat = 0; repeat < 2; ++repeat) {
-      const auto out = executor.run({isa, &pool}, {{example.x, x}}, &recorder).value();
+      const auto out = executor.run({isa, &pool}, {{example.x, x}}, {.observer = &recorder}).value();
       const float expected[] = {-0.0f, 0, 2, 18};
       EXPECT_TRUE(identical(out[0], Tensor::of<float>({4}, expected)));
     }
@@ -72,7 +73,7 @@ TEST(Executor, ChainOfElementwiseOperatorsNeedsOneBuffer) {
   MemoryUse memory;
   Executor::Feeds feeds;  // not a braced list, whose copy would hold on to the tensor
   feeds.emplace_back(x, Tensor::zeros(DType::kFloat32, {1 << 16}));
-  const auto out = Executor(g).run({kernels::best_isa(), &pool}, std::move(feeds), nullptr, &memory);
+  const auto out = Executor(g).run({kernels::best_isa(), &pool}, std::move(feeds), {.memory = &memory});
   ASSERT_TRUE(out);
   EXPECT_EQ(memory.peak_bytes, size_t{4} << 16);
 }
@@ -101,7 +102,10 @@ TEST(Executor, LabelsAndIndicesOutOfRangeAreErrors) {
 class Disturbing final : public Observer {
  public:
   explicit Disturbing(void (*set)()) : set_(set) {}
-  void on_output(const Graph&, const graph::Node&, int, const Tensor&) override { set_(); }
+  Status after_stage(const NodeRun&) override {
+    set_();
+    return {};
+  }
 
  private:
   void (*set_)();
@@ -113,7 +117,8 @@ TEST(Executor, RefusesAStepOnThreadsWithAnotherFloatingPointEnvironment) {
   ThreadPool pool(3);
   const float values[] = {-3, -1, 0, 2};
   const auto run = [&](Observer* observer = nullptr) {
-    return executor.run({kernels::best_isa(), &pool}, {{example.x, Tensor::of<float>({4}, values)}}, observer);
+    return executor.run({kernels::best_isa(), &pool}, {{example.x, Tensor::of<float>({4}, values)}},
+                        {.observer = observer});
   };
   ASSERT_TRUE(run());
   for (const auto& d : isobit::testing::fp_disturbances()) {

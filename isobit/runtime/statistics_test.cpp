@@ -22,12 +22,16 @@ using Rows = std::vector<std::vector<double>>;
 class Recorder : public Observer {
  public:
   bool wants_statistics() const override { return true; }
-  void on_output(const Graph& g, const graph::Node& node, int output, const Tensor& tensor) override {
-    seen[g.value(node.outputs[static_cast<size_t>(output)]).name] = values(tensor);
+  Status before_stage(const NodeRun& n) override {
+    const auto statistics = graph::statistics_of(n.graph, n.node);
+    for (size_t i = 0; i < n.statistics.size(); ++i) seen["#" + statistics[i].name] = values(n.statistics[i]);
+    return {};
   }
-  void on_statistic(const Graph& g, const graph::Node& node, int i, const Tensor& tensor) override {
-    const auto statistics = graph::statistics_of(g, node);
-    seen["#" + statistics[static_cast<size_t>(i)].name] = values(tensor);
+  Status after_stage(const NodeRun& n) override {
+    for (size_t o = 0; o < n.outputs.size(); ++o) {
+      if (n.outputs[o].defined()) seen[n.graph.value(n.node.outputs[o]).name] = values(n.outputs[o]);
+    }
+    return {};
   }
   static std::vector<double> values(const Tensor& t) {
     if (t.dtype() == DType::kFloat64) return {t.span<double>().begin(), t.span<double>().end()};
@@ -69,7 +73,7 @@ struct OneNode {
     ThreadPool pool(2);
     Recorder recorder;
     const kernels::KernelContext ctx{kernels::available_isas().back(), &pool};
-    const auto watched = executor.run(ctx, std::move(feeds), &recorder).value();
+    const auto watched = executor.run(ctx, std::move(feeds), {.observer = &recorder}).value();
     const auto plain = executor.run(ctx, std::move(again)).value();
     for (size_t o = 0; o < plain.size(); ++o) EXPECT_TRUE(identical(plain[o], watched[o])) << op << " " << o;
     seen = std::move(recorder.seen);

@@ -41,7 +41,7 @@ TEST(Terms, AreWhatTheStepComputes) {
     const Job job = example(name, {"data.dataset=digits", "data.path=\"\"", "data.batch=3", "job.arithmetic=float64"});
     platform::Engine engine(platform::parse_platform("ordered/1t").value());
     auto trainer = Trainer::create(job, data::open_dataset(job.data).value(), engine).value();
-    ASSERT_TRUE(trainer->advance(nullptr, nullptr, &lengths));
+    ASSERT_TRUE(trainer->advance({.stage = &lengths}));
   }
   EXPECT_EQ(lengths.seen,
             (std::set<std::string>{"Conv", "Gemm", "MatMul", "isobit.ConvGradSrc", "isobit.ConvGradWeights"}));

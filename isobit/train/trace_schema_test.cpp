@@ -63,13 +63,24 @@ class Recorder : public runtime::Observer {
     bool operator==(const Seen&) const = default;
   };
   bool wants_statistics() const override { return true; }
-  void on_output(const graph::Graph& g, const graph::Node& n, int place, const Tensor& t) override {
-    seen.push_back({Kind::kOutput, &n - g.nodes().data(), place, t.dtype(), t.shape().dims()});
+  Status before_stage(const runtime::NodeRun& n) override {
+    add(Kind::kStatistic, n.index, n.statistics);
+    return {};
   }
-  void on_statistic(const graph::Graph& g, const graph::Node& n, int place, const Tensor& t) override {
-    seen.push_back({Kind::kStatistic, &n - g.nodes().data(), place, t.dtype(), t.shape().dims()});
+  Status after_stage(const runtime::NodeRun& n) override {
+    add(Kind::kOutput, n.index, n.outputs);
+    return {};
   }
   std::vector<Seen> seen;
+
+ private:
+  void add(Kind kind, size_t node, std::span<const Tensor> tensors) {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const Tensor& t = tensors[i];
+      if (!t.defined()) continue;
+      seen.push_back({kind, static_cast<int64_t>(node), static_cast<int64_t>(i), t.dtype(), t.shape().dims()});
+    }
+  }
 };
 
 TEST(TraceSchema, IsWhatTheExecutorGivesOutInAStepOfEveryExampleJob) {
@@ -79,7 +90,7 @@ TEST(TraceSchema, IsWhatTheExecutorGivesOutInAStepOfEveryExampleJob) {
       platform::Engine engine(platform::parse_platform("ordered/1t").value());
       auto trainer = Trainer::create(job, data::open_dataset(job.data).value(), engine).value();
       Recorder recorder;
-      ASSERT_TRUE(trainer->advance(&recorder));
+      ASSERT_TRUE(trainer->advance({.observer = &recorder}));
       std::vector<Recorder::Seen> expected;
       for (const TraceEntry& e : trace_schema(trainer->step_graph())) {
         if (e.node >= 0) expected.push_back({e.kind, e.node, e.place, e.dtype, e.dims});

@@ -89,16 +89,16 @@ runtime::Executor::Feeds Trainer::feeds(data::Batch batch, double lr) {
   return feeds;
 }
 
-Expected<StepResult> Trainer::advance(runtime::Observer* observer, runtime::MemoryUse* memory, runtime::Stage* stage) {
+Expected<StepResult> Trainer::advance(runtime::RunOptions options) {
   ISOBIT_CHECK(step_ < job_.steps);
+  if (options.stage == nullptr) options.stage = rounding_.get();
   data::Batch batch = data::train_batch(*dataset_, batch_options_, step_, engine_.pool());
   StepResult result{step_ + 1, {}, 0, learning_rate(job_, step_)};
   double lr = result.lr;
   if (tamper_.before_step) tamper_.before_step(result.step, batch, lr);
   result.indices = batch.indices;
 
-  ISOBIT_TRY(std::vector<Tensor> outputs, executor_.run(engine_.context(), feeds(std::move(batch), lr), observer,
-                                                        memory, stage != nullptr ? stage : rounding_.get()));
+  ISOBIT_TRY(std::vector<Tensor> outputs, executor_.run(engine_.context(), feeds(std::move(batch), lr), options));
   result.loss = as_float(outputs[0]);
   for (size_t i = 0; i < state_.size(); ++i) state_[i].tensor = std::move(outputs[i + 1]);
   ++step_;

@@ -47,9 +47,9 @@ class Trainer {
 
   // One step. REQUIRES step() < job().steps. After an error the trainer is unusable.
   // Determinism class: job().arithmetic.
-  // stage: of arithmetic logged-1, the one that writes the log of this step or follows it; null rounds without a log.
-  Expected<StepResult> advance(runtime::Observer* observer = nullptr, runtime::MemoryUse* memory = nullptr,
-                               runtime::Stage* stage = nullptr);
+  // options.stage: of arithmetic logged-1, the one that writes the log of this step or follows it; null rounds without
+  // a log.
+  Expected<StepResult> advance(runtime::RunOptions options = {});
 
   // Continues from a state that advance() once produced. Errors (kUnreadable): a name, type or shape that does not fit.
   Status restore(std::vector<NamedTensor> state, int64_t step);

@@ -106,7 +106,7 @@ TEST(Trainer, AStepHoldsNoMoreThanItNeeds) {
   platform::Engine engine(platform::parse_platform("ordered").value());
   auto trainer = Trainer::create(job, open(job), engine).value();
   runtime::MemoryUse memory;
-  ASSERT_TRUE(trainer->advance(nullptr, &memory));
+  ASSERT_TRUE(trainer->advance({.memory = &memory}));
   size_t everything = 0;
   const graph::Graph& g = trainer->step_graph().graph;
   for (graph::ValueId v = 0; v < g.value_count(); ++v)

@@ -80,7 +80,7 @@ TEST(CalibrationStage, PlatformsWithinTheSoundBoundSeeTheSameOperands) {
     CalibrationStage stage(32, 7, 64);
     stage.begin(3, 10);
     Disturbed disturbed(stage, seed);
-    auto done = Executor(net.g).run({kernels::best_isa(), &pool}, net.feeds, nullptr, nullptr, &disturbed);
+    auto done = Executor(net.g).run({kernels::best_isa(), &pool}, net.feeds, {.stage = &disturbed});
     ASSERT_TRUE(done) << done.error().message;
     outputs.push_back(*std::move(done));
     records.push_back(stage.records());
@@ -116,7 +116,7 @@ TEST(CalibrationStage, SamplesAreDrawnAlikeAndMeasuredRightly) {
   CalibrationStage stage(32, 7, 64);
   stage.begin(1);
   Disturbed disturbed(stage, 5);
-  ASSERT_TRUE(Executor(net.g).run({kernels::best_isa(), &pool}, net.feeds, nullptr, nullptr, &disturbed));
+  ASSERT_TRUE(Executor(net.g).run({kernels::best_isa(), &pool}, net.feeds, {.stage = &disturbed}));
   const CalibrationRecord& r = stage.records()[0];
   EXPECT_EQ(r.k, kTerms);
   EXPECT_EQ(r.outputs, static_cast<uint64_t>(kLines * kLines));
@@ -140,7 +140,7 @@ TEST(CalibrationStage, SamplesAreDrawnAlikeAndMeasuredRightly) {
   // Fewer outputs than samples: all of them.
   CalibrationStage all(32, 7, 1 << 20);
   all.begin(1);
-  ASSERT_TRUE(Executor(net.g).run({kernels::best_isa(), &pool}, net.feeds, nullptr, nullptr, &all));
+  ASSERT_TRUE(Executor(net.g).run({kernels::best_isa(), &pool}, net.feeds, {.stage = &all}));
   EXPECT_EQ(all.records()[1].samples.size(), static_cast<size_t>(kLines * 30));
 }
 

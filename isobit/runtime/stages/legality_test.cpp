@@ -190,7 +190,7 @@ TEST(Legality, AnExactTieIsNotLoggedAndCannotBeMoved) {
   SparseRecorder recorder(rules);
   recorder.begin_step(1);
   ThreadPool pool{1};
-  const auto trained = Executor(g).run({kernels::best_isa(), &pool}, feeds, nullptr, nullptr, &recorder);
+  const auto trained = Executor(g).run({kernels::best_isa(), &pool}, feeds, {.stage = &recorder});
   ASSERT_TRUE(trained);
   EXPECT_TRUE(recorder.log().nodes.empty());
   EXPECT_EQ(trained->at(0).data<double>()[0], o.rounded);

@@ -97,7 +97,7 @@ Expected<std::vector<Tensor>> run_product(int64_t outputs, kernels::Isa isa, Sta
   ThreadPool pool(2);
   return Executor(g).run(
       {isa, &pool}, {{a, Tensor(DType::kFloat64, Shape({1, 1}))}, {b, Tensor(DType::kFloat64, Shape({1, outputs}))}},
-      nullptr, nullptr, &stage);
+      {.stage = &stage});
 }
 
 void expect_followed(int bits, kernels::Isa isa) {

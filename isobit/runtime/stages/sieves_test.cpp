@@ -161,7 +161,7 @@ TEST_P(Sieves, LeaveWhatEveryOutputAloneWouldLeave) {
       grad.set("weights_shape", Ints{8, 3, 3, 3});
       out("isobit.ConvGradWeights", {x, in({4, 8, 6, 11}, second)}, grad);
       CompareSieves compare(divergence, bits);
-      ASSERT_TRUE(Executor(g).run({kernels::best_isa(), &pool}, feeds, nullptr, nullptr, &compare));
+      ASSERT_TRUE(Executor(g).run({kernels::best_isa(), &pool}, feeds, {.stage = &compare}));
       found += compare.found;
     }
   }

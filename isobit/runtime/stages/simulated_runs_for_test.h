@@ -69,7 +69,7 @@ class SimulatedRun {
   }
   Expected<Tensor> step(const Tensor& state, Stage& stage) {
     feeds_[0].second = state;
-    auto outputs = Executor(g_).run({kernels::best_isa(), &pool_}, feeds_, nullptr, nullptr, &stage);
+    auto outputs = Executor(g_).run({kernels::best_isa(), &pool_}, feeds_, {.stage = &stage});
     if (!outputs) return tl::unexpected<Error>(outputs.error());
     return (*outputs)[0];
   }

@@ -171,7 +171,7 @@ class Simulated final : public Stage {
 class StageTest : public ::testing::Test {
  protected:
   Expected<std::vector<Tensor>> run(const Net& net, Stage& stage) {
-    return Executor(net.g).run({kernels::best_isa(), &pool_}, net.feeds, nullptr, nullptr, &stage);
+    return Executor(net.g).run({kernels::best_isa(), &pool_}, net.feeds, {.stage = &stage});
   }
   ThreadPool pool_{2};
 };

@@ -118,9 +118,9 @@ TEST_F(StageTest, ExactTiesAreNotWrittenDown) {
   RoundingRules rules;
   SparseRecorder recorder(rules);
   recorder.begin_step(1);
-  const auto out = Executor(g).run({kernels::best_isa(), &pool_}, feeds, nullptr, nullptr, &recorder).value();
+  const auto out = Executor(g).run({kernels::best_isa(), &pool_}, feeds, {.stage = &recorder}).value();
   RoundingStage plain(32);
-  const auto rounded = Executor(g).run({kernels::best_isa(), &pool_}, feeds, nullptr, nullptr, &plain).value();
+  const auto rounded = Executor(g).run({kernels::best_isa(), &pool_}, feeds, {.stage = &plain}).value();
   EXPECT_TRUE(same(out, rounded));
   EXPECT_EQ(total(recorder.counts()).entries, 0u);
   // That there were ties: a stage that only counts them.
@@ -133,7 +133,7 @@ TEST_F(StageTest, ExactTiesAreNotWrittenDown) {
     }
     int ties = 0;
   } count;
-  ASSERT_TRUE(Executor(g).run({kernels::best_isa(), &pool_}, feeds, nullptr, nullptr, &count));
+  ASSERT_TRUE(Executor(g).run({kernels::best_isa(), &pool_}, feeds, {.stage = &count}));
   EXPECT_GT(count.ties, 50);
 }
 
@@ -146,7 +146,7 @@ TEST_F(StageTest, SparseWritesTheSameLogOnEveryInstructionSetAndThreadCount) {
       ThreadPool pool(threads);
       SparseRecorder recorder(rules);
       recorder.begin_step(1);
-      ASSERT_TRUE(Executor(net.g).run({isa, &pool}, net.feeds, nullptr, nullptr, &recorder));
+      ASSERT_TRUE(Executor(net.g).run({isa, &pool}, net.feeds, {.stage = &recorder}));
       logs.push_back(recorder.log());
       EXPECT_EQ(logs.front(), logs.back());
     }
