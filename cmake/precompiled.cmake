@@ -1,37 +1,46 @@
-# isobit_precompiled(TARGET [TEST])   the target's sources find the commonest headers parsed, when ISOBIT_PCH is on
+# isobit_precompiled(TARGET ROOM|TEST|CLI)   the target's sources find the commonest headers parsed
 #
-# For builds whose only use is to be run once (sanitizers, the cross check): the release build does without, so that
-# every file is seen to include what it uses.
-function(isobit_precompiled TARGET)
-  if(NOT ISOBIT_PCH)
-    return()
+# Tests and the commands always: their headers cost more than their code. The rooms only when ISOBIT_PCH is on, in
+# builds whose one use is to be run (sanitizers, the cross check): elsewhere they do without, so that every file of
+# the library is seen to include what it uses.
+set(_isobit_std_headers <algorithm> <cmath> <cstdint> <cstring> <filesystem> <functional> <map> <memory> <optional>
+  <span> <string> <utility> <vector> <tl/expected.hpp>)
+if(NOT ISOBIT_CORE_ONLY)
+  list(APPEND _isobit_std_headers <nlohmann/json.hpp>)
+endif()
+
+# What ccache asks for.
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  set(_isobit_pch_options "SHELL:-Xclang -fno-pch-timestamp")
+else()
+  set(_isobit_pch_options -fpch-preprocess)
+endif()
+
+function(_isobit_parsed_headers KIND LIBRARY)
+  set(_empty ${PROJECT_BINARY_DIR}/precompiled.cpp)
+  if(NOT EXISTS ${_empty})
+    file(WRITE ${_empty} "")
   endif()
-  if("TEST" IN_LIST ARGN)
-    target_precompile_headers(${TARGET} REUSE_FROM isobit_headers_for_tests)
-  else()
-    target_precompile_headers(${TARGET} REUSE_FROM isobit_headers_for_rooms)
-  endif()
+  add_library(isobit_headers_${KIND} OBJECT ${_empty})
+  target_link_libraries(isobit_headers_${KIND} PRIVATE isobit_options ${LIBRARY})
+  target_compile_options(isobit_headers_${KIND} PRIVATE ${_isobit_pch_options})
+  target_precompile_headers(isobit_headers_${KIND} PRIVATE ${_isobit_std_headers} ${ARGN})
 endfunction()
 
-if(ISOBIT_PCH)
-  # What ccache asks for.
-  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    target_compile_options(isobit_options INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
-  else()
-    target_compile_options(isobit_options INTERFACE -fpch-preprocess)
-  endif()
-  set(_headers <algorithm> <cmath> <cstdint> <cstring> <filesystem> <functional> <map> <memory> <optional> <span>
-      <string> <utility> <vector> <tl/expected.hpp>)
-  if(NOT ISOBIT_CORE_ONLY)
-    list(APPEND _headers <nlohmann/json.hpp>)
-  endif()
-  file(WRITE ${PROJECT_BINARY_DIR}/precompiled.cpp "")
-  add_library(isobit_headers_for_rooms OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
-  target_link_libraries(isobit_headers_for_rooms PRIVATE isobit_options)
-  target_precompile_headers(isobit_headers_for_rooms PRIVATE ${_headers})
-  if(ISOBIT_TESTS)
-    add_library(isobit_headers_for_tests OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
-    target_link_libraries(isobit_headers_for_tests PRIVATE isobit_options GTest::gtest)
-    target_precompile_headers(isobit_headers_for_tests PRIVATE ${_headers} <random> <set> <gtest/gtest.h>)
-  endif()
+if(ISOBIT_PCH OR NOT ISOBIT_CORE_ONLY)
+  _isobit_parsed_headers(ROOM "")
 endif()
+if(ISOBIT_TESTS)
+  _isobit_parsed_headers(TEST GTest::gtest <random> <set> <gtest/gtest.h>)
+endif()
+
+function(isobit_precompiled TARGET KIND)
+  if(KIND STREQUAL "ROOM" AND NOT ISOBIT_PCH)
+    return()
+  endif()
+  if(KIND STREQUAL "CLI")
+    set(KIND ROOM)
+  endif()
+  target_compile_options(${TARGET} PRIVATE ${_isobit_pch_options})
+  target_precompile_headers(${TARGET} REUSE_FROM isobit_headers_${KIND})
+endfunction()
