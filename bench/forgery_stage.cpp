@@ -10,11 +10,11 @@
 namespace isobit::bench {
 
 using kernels::rounding::round_to_bits;
+using log::SparseEntry;
 using runtime::Candidates;
 using runtime::candidates;
 using runtime::KernelCall;
 using runtime::ProductBlock;
-using runtime::SparseEntry;
 
 namespace {
 
@@ -116,7 +116,7 @@ Status ForgeryStage::look_at_product(size_t index, KernelCall& call, const Tenso
 
 void ForgeryStage::try_entry(size_t index, KernelCall& call, const Tensor& before,
                              const std::vector<SparseEntry>& honest, const Suspect& s) {
-  runtime::SparseLog log{{{static_cast<uint32_t>(index), honest}}};
+  log::SparseLog log{{{static_cast<uint32_t>(index), honest}}};
   std::vector<SparseEntry>& entries = log.nodes[0].entries;
   const auto at = std::lower_bound(entries.begin(), entries.end(), s.position,
                                    [](const SparseEntry& e, uint64_t p) { return e.position < p; });
@@ -145,8 +145,8 @@ void ForgeryStage::look_at_decisions(size_t index, KernelCall& call, const std::
   runtime::OvtRecorder recorder(published);
   recorder.begin_step(step_);
   ISOBIT_CHECK(recorder.apply(index, honest).has_value());
-  runtime::OvtLog forged = recorder.log();
-  for (runtime::OvtOutput& o : forged.outputs) {
+  log::OvtLog forged = recorder.log();
+  for (log::OvtOutput& o : forged.outputs) {
     const double *x = before[o.output].data<double>(), *r = honest.outputs[o.output].data<double>();
     Forgeable& tensor = tensors_[name_of(call, index, o.output)];
     tensor.op = call.node.op;
@@ -164,7 +164,7 @@ void ForgeryStage::look_at_decisions(size_t index, KernelCall& call, const std::
   follower.begin_step(step_, forged, false);
   KernelCall again = with_outputs(call, before);
   ISOBIT_CHECK(follower.apply(index, again).has_value());
-  for (const runtime::OvtOutput& o : forged.outputs) {
+  for (const log::OvtOutput& o : forged.outputs) {
     const double *r = honest.outputs[o.output].data<double>(), *moved = again.outputs[o.output].data<double>();
     for (size_t i = 0; i < o.decisions.size(); ++i) {
       const bool taken = moved[i] != r[i];

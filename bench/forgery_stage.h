@@ -47,7 +47,7 @@ class ForgeryStage final : public runtime::RoundingStage {
   Status look_at_product(size_t index, runtime::KernelCall& call, const Tensor& before);
   std::vector<Suspect> judge(runtime::KernelCall& call);
   void try_entry(size_t index, runtime::KernelCall& call, const Tensor& before,
-                 const std::vector<runtime::SparseEntry>& honest, const Suspect& suspect);
+                 const std::vector<log::SparseEntry>& honest, const Suspect& suspect);
   void look_at_decisions(size_t index, runtime::KernelCall& call, const std::vector<Tensor>& before);
 
   const runtime::RoundingRules rules_;

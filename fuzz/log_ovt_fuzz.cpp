@@ -4,6 +4,6 @@
 using namespace isobit;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  fuzz::try_log_segment({data, size}, verify::LogKind::kOvt);
+  fuzz::try_log_segment({data, size}, log::Kind::kOvt);
   return 0;
 }

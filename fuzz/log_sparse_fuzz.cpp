@@ -4,6 +4,6 @@
 using namespace isobit;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  fuzz::try_log_segment({data, size}, verify::LogKind::kSparse);
+  fuzz::try_log_segment({data, size}, log::Kind::kSparse);
   return 0;
 }

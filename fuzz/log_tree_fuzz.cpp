@@ -18,8 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (const auto proof = verify::decode_log_absence_proof(input, "input")) {
     ISOBIT_CHECK(std::ranges::equal(verify::encode(*proof), input));
     for (const uint32_t node : {0u, 3u, UINT32_MAX}) {
-      (void)verify::verify_log_absence(*proof, node, 0, 7, verify::LogKind::kSparse, {});
-      (void)verify::verify_log_absence(*proof, node, 0, 7, verify::LogKind::kOvt, {});
+      (void)verify::verify_log_absence(*proof, node, 0, 7, log::Kind::kSparse, {});
+      (void)verify::verify_log_absence(*proof, node, 0, 7, log::Kind::kOvt, {});
     }
   }
   return 0;

@@ -8,11 +8,11 @@ using namespace isobit;
 namespace {
 
 // The first byte: what is changed in the shape of an honest log, if anything; then five decisions a byte.
-runtime::OvtLog log_of(fuzz::Source input, const std::vector<runtime::LoggedOutput>& schema) {
+log::OvtLog log_of(fuzz::Source input, const std::vector<log::LoggedOutput>& schema) {
   const uint8_t change = input.byte();
-  runtime::OvtLog log;
-  for (const runtime::LoggedOutput& s : schema) {
-    runtime::OvtOutput output{s.node, s.output, std::vector<uint8_t>(s.elements, 1)};
+  log::OvtLog log;
+  for (const log::LoggedOutput& s : schema) {
+    log::OvtOutput output{s.node, s.output, std::vector<uint8_t>(s.elements, 1)};
     for (size_t i = 0; i < output.decisions.size() && !input.empty();) {
       unsigned packed = input.byte();
       for (int d = 0; d < 5 && i < output.decisions.size(); ++d, packed /= 3)
@@ -20,7 +20,7 @@ runtime::OvtLog log_of(fuzz::Source input, const std::vector<runtime::LoggedOutp
     }
     log.outputs.push_back(std::move(output));
   }
-  runtime::OvtOutput& victim = log.outputs[change / 8u % log.outputs.size()];
+  log::OvtOutput& victim = log.outputs[change / 8u % log.outputs.size()];
   if (change % 8 == 1) victim.decisions.pop_back();
   if (change % 8 == 2) victim.decisions.push_back(2);
   if (change % 8 == 3) victim.node += 1;
@@ -34,13 +34,13 @@ runtime::OvtLog log_of(fuzz::Source input, const std::vector<runtime::LoggedOutp
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static fuzz::FollowedNet net;
-  static const std::vector<runtime::LoggedOutput> schema = runtime::logged_outputs(net.graph(), true);
+  static const std::vector<log::LoggedOutput> schema = runtime::logged_outputs(net.graph(), log::Kind::kOvt);
   static const std::vector<Tensor> honest = [] {
     runtime::RoundingStage rounding(32);
     return net.run(rounding).value();
   }();
   runtime::RoundingRules rules;
-  rules.ovt = true;
+  rules.log = log::Kind::kOvt;
   rules.distance = false;  // taken as published; with the bounds see sparse_follower_fuzz
   runtime::OvtFollower follower(rules);
   follower.begin_step(1, log_of({data, size}, schema), true);
@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   ISOBIT_CHECK(whole || !accepted);
   if (!accepted) {
     // Of another shape, it may be refused for a correction that comes before what is missing or too many.
-    ISOBIT_CHECK(!whole || follower.fault()->kind != runtime::FaultKind::kDamaged);
+    ISOBIT_CHECK(!whole || follower.fault()->kind != log::FaultKind::kDamaged);
     return 0;
   }
   for (size_t n = 0; n < outputs->size(); ++n) {

@@ -55,18 +55,18 @@ class Honest final : public runtime::RoundingStage {
 };
 
 // Two bytes an entry (node and kind; position), four more for a value. Sorted, as the decoder hands them over.
-runtime::SparseLog log_of(fuzz::Source input, size_t nodes) {
-  std::vector<std::vector<runtime::SparseEntry>> by_node(nodes + 1);
+log::SparseLog log_of(fuzz::Source input, size_t nodes) {
+  std::vector<std::vector<log::SparseEntry>> by_node(nodes + 1);
   while (!input.empty()) {
     const uint8_t what = input.byte(), position = input.byte();
-    const auto kind = static_cast<runtime::SparseEntry::Kind>(what / 16 % 3);
-    runtime::SparseEntry entry{position, kind, 0};
-    if (kind == runtime::SparseEntry::Kind::kValue) entry.value = numerics::f32_from_bits(input.word());
+    const auto kind = static_cast<log::SparseEntry::Kind>(what / 16 % 3);
+    log::SparseEntry entry{position, kind, 0};
+    if (kind == log::SparseEntry::Kind::kValue) entry.value = numerics::f32_from_bits(input.word());
     auto& entries = by_node[what % by_node.size()];
-    std::erase_if(entries, [&](const runtime::SparseEntry& e) { return e.position == position; });
+    std::erase_if(entries, [&](const log::SparseEntry& e) { return e.position == position; });
     entries.push_back(entry);
   }
-  runtime::SparseLog log;
+  log::SparseLog log;
   for (size_t n = 0; n < by_node.size(); ++n) {
     std::sort(by_node[n].begin(), by_node[n].end(),
               [](const auto& a, const auto& b) { return a.position < b.position; });

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "isobit/verify/object.h"
+#include "isobit/base/frame.h"
 
 namespace isobit::bundle {
 namespace {
@@ -14,7 +14,7 @@ constexpr size_t kFieldBytes = 8 + 8 + 32 + 32;
 
 Bytes header() {
   ByteWriter writer;
-  verify::write_frame(writer, kTag, kVersion);
+  write_frame(writer, kTag, kVersion);
   return writer.take();
 }
 

@@ -1,8 +1,8 @@
+#include "isobit/base/frame.h"
 #include "isobit/base/text.h"
 #include "isobit/bundle/layout.h"
 #include "isobit/bundle/parts_internal.h"
 #include "isobit/bundle/reader.h"
-#include "isobit/verify/object.h"
 
 namespace isobit::bundle {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 // right.
 template <class T>
 Expected<T> or_rejected_unless_newer(Expected<T> value) {
-  if (!value && verify::is_newer_version(value.error())) return value;
+  if (!value && is_newer_version(value.error())) return value;
   return or_rejected(std::move(value));
 }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "isobit/base/frame.h"
 #include "isobit/base/text.h"
 #include "isobit/bundle/layout.h"
-#include "isobit/verify/object.h"
 
 namespace isobit::bundle {
 namespace {
@@ -14,7 +14,7 @@ constexpr uint32_t kVersion = 1;
 
 Bytes log_header() {
   ByteWriter writer;
-  verify::write_frame(writer, kLogTag, kVersion);
+  write_frame(writer, kLogTag, kVersion);
   return writer.take();
 }
 
@@ -24,7 +24,7 @@ Expected<LogScanner> LogScanner::begin(const ByteSource& source, const std::stri
   ISOBIT_TRY(const size_t size, source.read_at(0, header));
   header.resize(size);
   ByteReader reader(header, what);
-  ISOBIT_RETURN_IF_ERROR(verify::read_frame(reader, kLogTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kLogTag, kVersion));
   scanner.read_.update(header);
   return scanner;
 }

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "isobit/base/frame.h"
 #include "isobit/base/json_depth.h"
 #include "isobit/base/text.h"
 #include "isobit/bundle/layout.h"
-#include "isobit/verify/object.h"
 
 namespace isobit::bundle {
 namespace {
@@ -141,7 +141,7 @@ Status verify_manifest_signature(const ManifestSignature& signature, ByteView ma
 
 Bytes encode(const ManifestSignature& signature) {
   ByteWriter writer;
-  verify::write_frame(writer, kSignatureTag, kSignatureVersion);
+  write_frame(writer, kSignatureTag, kSignatureVersion);
   writer.fixed(signature.key.bytes);
   writer.fixed(signature.signature.bytes);
   return writer.take();
@@ -149,7 +149,7 @@ Bytes encode(const ManifestSignature& signature) {
 
 Expected<ManifestSignature> decode_manifest_signature(ByteView data, const std::string& what) {
   ByteReader reader(data, what);
-  ISOBIT_RETURN_IF_ERROR(verify::read_frame(reader, kSignatureTag, kSignatureVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kSignatureTag, kSignatureVersion));
   ManifestSignature out;
   ISOBIT_TRY(const ByteView key, reader.fixed("key", out.key.bytes.size()));
   std::copy(key.begin(), key.end(), out.key.bytes.begin());

@@ -1,4 +1,4 @@
-#include "isobit/run/costs.h"
+#include "isobit/lab/costs.h"
 
 #include <malloc.h>
 #include <time.h>
@@ -82,7 +82,7 @@ std::string per_step(const std::optional<double>& value) {
   return !value ? "-" : *value == 0 ? "0" : *value < 1000 ? number(*value) : number(*value, "%.0f");
 }
 
-bool missed(const run::Cost& c, const char* what) {
+bool missed(const lab::Cost& c, const char* what) {
   return std::find(c.misses.begin(), c.misses.end(), what) != c.misses.end();
 }
 
@@ -91,7 +91,7 @@ const std::vector<std::string> kColumns = {"arithmetic", "trainer ms",  "ratio",
                                            "forgeable",  "differ from", "test right"};
 
 // A star behind what misses its target.
-std::vector<std::string> cells(const run::Cost& c) {
+std::vector<std::string> cells(const lab::Cost& c) {
   auto starred = [&](std::string text, const char* what) { return missed(c, what) ? text + "*" : text; };
   return {c.name,
           number(1e3 * c.trainer.seconds_per_step, "%.4g"),
@@ -106,9 +106,9 @@ std::vector<std::string> cells(const run::Cost& c) {
           percent(static_cast<int64_t>(c.test_top1), static_cast<int64_t>(c.test_rows))};
 }
 
-void print_table(const run::Costs& costs, bool markdown, const Console& console) {
+void print_table(const lab::Costs& costs, bool markdown, const Console& console) {
   std::vector<std::vector<std::string>> rows = {kColumns};
-  for (const run::Cost& c : costs.rows) rows.push_back(cells(c));
+  for (const lab::Cost& c : costs.rows) rows.push_back(cells(c));
   std::vector<size_t> widths(kColumns.size(), 0);
   for (const auto& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
@@ -134,13 +134,13 @@ nlohmann::ordered_json or_null(const std::optional<T>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
-nlohmann::ordered_json side_json(const run::CostSide& s) {
+nlohmann::ordered_json side_json(const lab::CostSide& s) {
   return {{"platform", s.platform}, {"seconds_per_step", s.seconds_per_step}, {"ratio", s.ratio}};
 }
 
-nlohmann::ordered_json json_of(const run::Costs& costs) {
+nlohmann::ordered_json json_of(const lab::Costs& costs) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (const run::Cost& c : costs.rows) {
+  for (const lab::Cost& c : costs.rows) {
     rows.push_back(
         {{"arithmetic", c.name},
          {"trainer", side_json(c.trainer)},
@@ -158,7 +158,7 @@ nlohmann::ordered_json json_of(const run::Costs& costs) {
   return {{"steps", costs.steps}, {"rows", rows}};
 }
 
-void report(const run::Costs& costs, const Options& o, const run::CostsRequest& request, const Console& console) {
+void report(const lab::Costs& costs, const Options& o, const lab::CostsRequest& request, const Console& console) {
   console.document(json_text(json_of(costs)));
   auto clock = [](const platform::Platform& p) { return p.threads == 1 ? " (processor time)" : " (wall time)"; };
   if (!o.markdown) {
@@ -168,17 +168,17 @@ void report(const run::Costs& costs, const Options& o, const run::CostsRequest& 
   }
   print_table(costs, o.markdown, console);
   bool any = false;
-  for (const run::Cost& c : costs.rows) {
+  for (const lab::Cost& c : costs.rows) {
     any = any || !c.misses.empty();
     if (c.findings > 0) console.note(text_of(c.name, ": the audit has ", c.findings, " findings in the log"));
   }
   if (any)
-    console.line(text_of(o.markdown ? "\n" : "", "* misses its target: ", number(run::kMostTime), " x float64, ",
-                         number(run::kMostBytes), " x the bytes of ovt"));
+    console.line(text_of(o.markdown ? "\n" : "", "* misses its target: ", number(lab::kMostTime), " x float64, ",
+                         number(lab::kMostBytes), " x the bytes of ovt"));
 }
 
 Expected<int> run(const Options& o, Console& console) {
-  run::CostsRequest request;
+  lab::CostsRequest request;
   ISOBIT_TRY(request.trainer, platform::parse_platform(o.trainer));
   ISOBIT_TRY(request.auditor, platform::parse_platform(o.auditor));
   ISOBIT_TRY(request.job, job_of(o));
@@ -195,11 +195,11 @@ Expected<int> run(const Options& o, Console& console) {
   // A child computes in a thread, whose memory is to be kept as main() asks for that of the first thread.
   mallopt(M_ARENA_MAX, 1);
   for (int signal : {SIGINT, SIGTERM}) std::signal(signal, on_signal);
-  const Expected<run::Costs> costs = run::measure_costs(request);
+  const Expected<lab::Costs> costs = lab::measure_costs(request);
   for (int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
   console.end_progress();
   if (!costs && stop_asked.load()) return kInterrupted;
-  ISOBIT_TRY(const run::Costs measured, costs);
+  ISOBIT_TRY(const lab::Costs measured, costs);
   report(measured, o, request, console);
   return kAgreed;
 }

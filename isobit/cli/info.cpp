@@ -34,7 +34,7 @@ std::string arithmetic_text(const train::Job& job) {
   const platform::Arithmetic& arithmetic = train::arithmetic_of(job);
   std::string text = job.arithmetic;
   if (arithmetic.rounds) text += text_of(", ", job.rounding.bits, " bits");
-  if (arithmetic.logs) text += job.rounding.log == train::RoundingLog::kOvt ? ", ovt log" : ", sparse log";
+  if (arithmetic.logs) text += job.rounding.log == log::Kind::kOvt ? ", ovt log" : ", sparse log";
   return text;
 }
 

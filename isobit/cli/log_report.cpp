@@ -9,7 +9,7 @@
 namespace isobit::cli {
 namespace {
 
-nlohmann::ordered_json one(const runtime::LogCounts& c) {
+nlohmann::ordered_json one(const log::Counts& c) {
   return {{"elements", c.elements},       {"entries", c.entries},    {"needed", c.needed},
           {"corrections", c.corrections}, {"moved", c.moved},        {"evaluated", c.evaluated},
           {"sampled", c.sampled},         {"checked", c.checked},    {"missing", c.missing},
@@ -33,8 +33,8 @@ const char* text_of_kind(FindingKind kind) {
   return "";
 }
 
-void add_excess(const std::string& op, const runtime::LogCounts& c, std::vector<LogFinding>& findings) {
-  const double most = runtime::most_expected_moves(c);
+void add_excess(const std::string& op, const log::Counts& c, std::vector<LogFinding>& findings) {
+  const double most = log::most_expected_moves(c);
   if (static_cast<double>(c.moved) <= most) return;
   findings.push_back({FindingKind::kCorrections, op, c.moved, static_cast<uint64_t>(most)});
 }
@@ -52,7 +52,7 @@ uint64_t rounded_share(uint64_t bytes, uint64_t steps) { return steps < 1 ? byte
 
 }  // namespace
 
-nlohmann::ordered_json log_json(const runtime::CountsByOperator& counts, uint64_t steps, uint64_t bytes) {
+nlohmann::ordered_json log_json(const log::CountsByOperator& counts, uint64_t steps, uint64_t bytes) {
   if (counts.empty()) return nullptr;
   nlohmann::ordered_json document = one(total(counts));
   document["noticing"] = runtime::noticing_probability(kShare, total(counts).sampled);
@@ -62,15 +62,15 @@ nlohmann::ordered_json log_json(const runtime::CountsByOperator& counts, uint64_
   return document;
 }
 
-std::string log_line(const runtime::CountsByOperator& counts, uint64_t steps, uint64_t bytes) {
-  const runtime::LogCounts c = total(counts);
+std::string log_line(const log::CountsByOperator& counts, uint64_t steps, uint64_t bytes) {
+  const log::Counts c = total(counts);
   return text_of("log           ", human_bytes(bytes), " (", human_bytes(rounded_share(bytes, steps)),
                  " a step): ", per_step(c.entries, steps), " of ", per_step(c.elements, steps),
                  " outputs a step written down");
 }
 
-std::string checked_line(const runtime::CountsByOperator& counts) {
-  const runtime::LogCounts c = total(counts);
+std::string checked_line(const log::CountsByOperator& counts) {
+  const log::Counts c = total(counts);
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", runtime::noticing_probability(kShare, c.sampled));
   return text_of("self-check    ", c.checked, " of ", c.sampled,
@@ -78,9 +78,9 @@ std::string checked_line(const runtime::CountsByOperator& counts) {
                  " one in 1,000 beyond it would be noticed with probability ", text, " or more");
 }
 
-std::vector<std::string> followed_lines(const runtime::CountsByOperator& counts, uint64_t steps) {
+std::vector<std::string> followed_lines(const log::CountsByOperator& counts, uint64_t steps) {
   if (counts.empty()) return {};
-  const runtime::LogCounts all = total(counts);
+  const log::Counts all = total(counts);
   std::vector<std::string> lines = {text_of("log followed  ", per_step(all.entries, steps), " entries and ",
                                             per_step(all.corrections, steps), " corrections a step, of ",
                                             per_step(all.elements, steps), " outputs")};
@@ -93,7 +93,7 @@ std::vector<std::string> followed_lines(const runtime::CountsByOperator& counts,
   return lines;
 }
 
-std::vector<LogFinding> findings_of(const runtime::CountsByOperator& counts) {
+std::vector<LogFinding> findings_of(const log::CountsByOperator& counts) {
   std::vector<LogFinding> findings;
   for (const auto& [op, c] : counts) {
     if (c.missing > 0) findings.push_back({FindingKind::kMissing, op, c.missing, 0});

@@ -4,7 +4,7 @@
 #include "isobit/cli/commands.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/kernels/vendor/vendor.h"
-#include "isobit/run/probe.h"
+#include "isobit/lab/probe.h"
 
 namespace isobit::cli {
 
@@ -15,7 +15,7 @@ Expected<int> run(Console& console) {
   console.line("platform                digest of its bits (a probe of two training steps)");
   const std::string best = platform::parse_platform("ordered")->text();
   for (const platform::Platform& p : platform::available_platforms()) {
-    ISOBIT_TRY(const commit::Digest digest, run::probe(p));
+    ISOBIT_TRY(const commit::Digest digest, lab::probe(p));
     document.push_back({{"platform", p.text()}, {"digest", commit::hex_of(digest)}, {"default", p.text() == best}});
     char line[160];
     std::snprintf(line, sizeof line, "%-22s  %s%s", p.text().c_str(), commit::hex_of(digest).substr(0, 32).c_str(),

@@ -1,4 +1,4 @@
-#include "isobit/run/thresholds.h"
+#include "isobit/lab/thresholds.h"
 
 #include <algorithm>
 #include <charconv>
@@ -15,9 +15,9 @@ namespace isobit::cli {
 
 namespace {
 
-using run::OperatorFigures;
-using run::PairFigures;
-using run::ThresholdsReport;
+using lab::OperatorFigures;
+using lab::PairFigures;
+using lab::ThresholdsReport;
 
 struct Options {
   std::string job, platforms, margin = "4", out;
@@ -37,8 +37,8 @@ Expected<std::vector<platform::Platform>> parse_platforms(const std::string& lis
   return platforms;
 }
 
-Expected<run::ThresholdsRequest> request_of(const Options& o) {
-  run::ThresholdsRequest request;
+Expected<lab::ThresholdsRequest> request_of(const Options& o) {
+  lab::ThresholdsRequest request;
   // Said before minutes of measuring, not after.
   const fs::path folder = fs::path(o.out).parent_path();
   if (!folder.empty() && !fs::is_directory(folder)) {
@@ -146,7 +146,7 @@ std::vector<std::string> findings(const ThresholdsReport& report) {
                               f.allowed, " (two results more than d apart, or one more than d/2 + 1 off the exact ",
                               "value); raise rounding.divergences to the proposed value"));
     }
-    if (f.straddles > 0 && f.least_distance <= run::least_threshold(report.bits)) {
+    if (f.straddles > 0 && f.least_distance <= lab::least_threshold(report.bits)) {
       lines.push_back(text_of("NO THRESHOLD: ", f.op, ": a straddling value lies only ", f.least_distance,
                               " of a spacing from what it rounds to; log = \"ovt\" misses such values"));
     }
@@ -171,7 +171,7 @@ nlohmann::ordered_json operator_json(const ThresholdsReport& report, const Opera
          {"divergence", number_or_null(true, p.divergence)},
          {"terms", p.divergence_k},
          {"straddles", p.straddles},
-         {"threshold", number_or_null(p.straddles > 0, run::largest_threshold(p.least_distance, report.bits))}});
+         {"threshold", number_or_null(p.straddles > 0, lab::largest_threshold(p.least_distance, report.bits))}});
   }
   for (size_t p = 0; p < f.errors.size(); ++p) errors[report.platforms[p]] = number_or_null(true, f.errors[p]);
   return {{"operator", f.op},
@@ -196,12 +196,12 @@ nlohmann::ordered_json operator_json(const ThresholdsReport& report, const Opera
 
 Expected<int> run(const Options& o, Console& console) {
   if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(check_output(o.out, o.force));
-  ISOBIT_TRY(run::ThresholdsRequest request, request_of(o));
+  ISOBIT_TRY(lab::ThresholdsRequest request, request_of(o));
   request.progress = [&](size_t done) {
     console.progress(
         text_of("platform ", done + 1, "/", request.platforms.size(), "   ", request.platforms[done].text()));
   };
-  const Expected<ThresholdsReport> measured = run::measure_thresholds(request);
+  const Expected<ThresholdsReport> measured = lab::measure_thresholds(request);
   console.end_progress();
   if (!measured) return tl::unexpected<Error>(measured.error());
   const ThresholdsReport& report = *measured;
@@ -215,7 +215,7 @@ Expected<int> run(const Options& o, Console& console) {
     std::vector<std::string> remarks = {head, ""};
     for (const auto* part : {&table, &pairs, &found}) remarks.insert(remarks.end(), part->begin(), part->end());
     ISOBIT_RETURN_IF_ERROR(
-        write_file_durably(o.out, as_bytes(run::rounding_fragment(report, remarks)), {.replace = o.force}));
+        write_file_durably(o.out, as_bytes(lab::rounding_fragment(report, remarks)), {.replace = o.force}));
   }
   for (const std::string& line : {head, std::string()}) console.line(line);
   for (const std::string& line : table) console.line(line);

@@ -123,7 +123,7 @@ Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& 
     console.line(line);
   }
   if (s.logged_steps > 0) console.line(log_line(s.log_counts, s.logged_steps, s.log_bytes));
-  if (runtime::total(s.log_counts).checked > 0) console.line(checked_line(s.log_counts));
+  if (log::total(s.log_counts).checked > 0) console.line(checked_line(s.log_counts));
   for (const std::string& note : s.notes) console.line(text_of("note          ", note));
   if (s.evaluation.samples > 0) console.line(text_of("test          ", train::text_of_metrics(s.evaluation.metrics)));
   console.line(text_of("state root    ", commit::hex_of(s.final_state_root)));

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "isobit/base/frame.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/audited.h"
 #include "isobit/cli/commands.h"
@@ -11,7 +12,6 @@
 #include "isobit/run/open_run.h"
 #include "isobit/run/static_checks.h"
 #include "isobit/verify/evidence.h"
-#include "isobit/verify/object.h"
 
 namespace isobit::cli {
 
@@ -72,7 +72,7 @@ Expected<int> verify_run(const Options& o, Deadline& deadline, Console& console)
 Expected<int> verify_file(const Options& o, Deadline& deadline, Console& console) {
   ISOBIT_TRY(const Bytes bytes, read_file(o.run, verify::kMaxEvidenceBytes));
   ISOBIT_TRY(const auto client, named_client(o.trust));
-  if (!verify::has_tag(bytes, verify::kEvidenceTag)) {
+  if (!has_tag(bytes, verify::kEvidenceTag)) {
     if (!verify::is_verdict(bytes)) {
       return unreadable(
           text_of(o.run, ": is neither the folder of a run, nor evidence, nor a verdict ('isobit audit --verdict')"));

@@ -19,7 +19,7 @@ namespace {
 
 // What the replays of one audit come to.
 struct Tally {
-  runtime::CountsByOperator log_counts;
+  log::CountsByOperator log_counts;
   double step_seconds = 0;
 };
 
@@ -80,7 +80,7 @@ class TrainerReplay : public verify::Replayer {
     const auto segment = bundle_.read_log_segment(t);
     if (!segment) {
       if (segment.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(segment.error());
-      outcome.fault = verify::StepFault{runtime::FaultKind::kDamaged, "", segment.error().message};
+      outcome.fault = verify::StepFault{log::FaultKind::kDamaged, "", segment.error().message};
       return outcome;
     }
     // A committed state was compared before this step was asked for.

@@ -45,9 +45,9 @@ struct AuditSummary {
   uint64_t intervals = 0;
   std::vector<verify::Interval> sampled;
   double detection_probability = 1;
-  platform::Repairs repairs;             // of arithmetic correct-1
-  runtime::CountsByOperator log_counts;  // of arithmetic logged-1
-  double step_seconds = 0;               // in the steps alone
+  platform::Repairs repairs;         // of arithmetic correct-1
+  log::CountsByOperator log_counts;  // of arithmetic logged-1
+  double step_seconds = 0;           // in the steps alone
 };
 
 // A verdict whenever the bundle could be judged; an error when this machine could not (kUnreadable: no bundle, newer

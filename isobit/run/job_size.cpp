@@ -6,10 +6,10 @@
 #include "isobit/base/text.h"
 #include "isobit/bundle/log_file.h"
 #include "isobit/formats/json_header.h"
+#include "isobit/log/segment.h"
 #include "isobit/runtime/executor.h"
 #include "isobit/runtime/stages/rounding_stage.h"
 #include "isobit/train/step_graph.h"
-#include "isobit/verify/log_segment.h"
 
 namespace isobit::run {
 
@@ -48,10 +48,8 @@ void count_state(const train::StepGraph& step, JobSize& size) {
 
 void count_log(const train::Job& job, const train::StepGraph& step, JobSize& size) {
   if (!arithmetic_of(job).logs) return;
-  const bool ovt = job.rounding.log == train::RoundingLog::kOvt;
-  const auto schema = runtime::logged_outputs(step.graph, ovt);
-  size.largest_log_segment =
-      verify::largest_log_segment(ovt ? verify::LogKind::kOvt : verify::LogKind::kSparse, schema);
+  const auto schema = runtime::logged_outputs(step.graph, job.rounding.log);
+  size.largest_log_segment = log::largest_segment(job.rounding.log, schema);
   const uint64_t record = plus(size.largest_log_segment, bundle::kRecordOverhead);
   size.largest_log = plus(times(static_cast<uint64_t>(job.steps), record), bundle::log_header().size());
 }
@@ -93,7 +91,7 @@ Expected<JobSize> job_size(const train::Job& job, const data::DataShape& data) {
   if (size.largest_log_segment > 0) {
     // OVT: a byte for each decision, which takes a fifth of one when it is coded, and two copies of those. Sparse: few
     // outputs are near a tie; what a stranger's log may hold more is bounded by the size of its file.
-    const bool ovt = job.rounding.log == train::RoundingLog::kOvt;
+    const bool ovt = job.rounding.log == log::Kind::kOvt;
     const uint64_t log = ovt ? times(size.largest_log_segment, 7) : size.largest_log_segment / 16;
     size.to_train = plus(size.to_train, log);
     size.to_audit = plus(size.to_audit, log);

@@ -38,7 +38,7 @@ std::vector<train::Job> jobs() {
   }
   all.push_back(all[0]);
   all.back().arithmetic = "logged-1";
-  all.back().rounding.log = train::RoundingLog::kOvt;
+  all.back().rounding.log = log::Kind::kOvt;
   return all;
 }
 

@@ -13,8 +13,8 @@ namespace isobit::run {
 
 namespace {
 
+using log::SparseEntry;
 using runtime::Candidates;
-using runtime::SparseEntry;
 using Entries = std::vector<SparseEntry>;
 
 // An inner product that has been rounded, as a forger sees it.
@@ -263,7 +263,7 @@ Status apply_log_cheat(const std::string& name, int64_t step, TrainRequest& requ
   } else if (name == "log-unchecked") {
     request.tamper_log.unchecked = true;
   } else if (name == "log-optimizer" || name == "log-reverse") {
-    if (log_kind(job) != verify::LogKind::kOvt) {
+    if (job.rounding.log != log::Kind::kOvt) {
       return usage_error(text_of("cheat '", name, "' changes decisions of an ovt log; add --set rounding.log=ovt"));
     }
     if (name == "log-optimizer") {
@@ -273,7 +273,7 @@ Status apply_log_cheat(const std::string& name, int64_t step, TrainRequest& requ
       on_decisions(request, step, false, 1, runtime::is_inner_product);
     }
   } else {
-    if (log_kind(job) != verify::LogKind::kSparse) {
+    if (job.rounding.log != log::Kind::kSparse) {
       return usage_error(text_of("cheat '", name, "' changes entries of a sparse log; the job has rounding.log 'ovt'"));
     }
     if (name == "log-move") on_products(request, step, false, [](Product& p) { return add_far_entries(p, true, 1); });

@@ -7,14 +7,13 @@
 #include <cstring>
 #include <string>
 
+#include "isobit/log/compression_internal.h"
+#include "isobit/log/payload_internal.h"
 #include "isobit/run/testing.h"
-#include "isobit/verify/compression_internal.h"
-#include "isobit/verify/log_payload_internal.h"
 
 namespace isobit::run {
 namespace {
 
-using runtime::LogCounts;
 using testing::audit_request;
 using testing::Folder;
 using testing::small_job;
@@ -68,7 +67,7 @@ class LogCheatTest : public ::testing::Test {
 TEST_F(LogCheatTest, AnHonestLogHasNoFindings) {
   const AuditSummary s = audit_of(request(near_tie_job()));
   EXPECT_TRUE(s.verdict.accepted()) << s.verdict.reason;
-  const LogCounts counts = total(s.log_counts);
+  const log::Counts counts = total(s.log_counts);
   EXPECT_GT(counts.entries, 30u);
   EXPECT_GT(counts.checked, 100u);
   EXPECT_EQ(counts.findings(), 0u);
@@ -111,7 +110,7 @@ TEST_F(LogCheatTest, ManyLegalMovesChangeTheRun) {
   const auto audited = audit_run(audit_request(r.out));
   ASSERT_TRUE(audited) << audited.error().message;
   EXPECT_TRUE(audited->verdict.accepted()) << audited->verdict.reason;
-  const LogCounts counts = total(audited->log_counts);
+  const log::Counts counts = total(audited->log_counts);
   EXPECT_EQ(counts.findings(), 0u);
   EXPECT_GT(counts.moved, counts.entries / 10);
 }
@@ -231,21 +230,20 @@ class SignedDamage : public LogCheatTest {
     EXPECT_NE(s.verdict.reason.find("step 3"), std::string::npos) << what << ": " << s.verdict.reason;
   }
   // The step's own log, changed and written again as a segment in order.
-  void rejected_log(const std::string& what, const std::function<void(runtime::SparseLog&)>& damage) {
+  void rejected_log(const std::string& what, const std::function<void(log::SparseLog&)>& damage) {
     TrainRequest r = request(near_tie_job());
     const auto schema = schema_of(r.job);
     rejected_of(what, r.job, [&](Bytes& segment) {
-      auto decoded =
-          verify::decode_log_segment(segment, static_cast<uint64_t>(kAt), verify::LogKind::kSparse, schema, "test");
+      auto decoded = log::decode_segment(segment, static_cast<uint64_t>(kAt), log::Kind::kSparse, schema, "test");
       ASSERT_TRUE(decoded) << decoded.error().message;
-      damage(std::get<runtime::SparseLog>(decoded->log));
-      segment = verify::internal::encode_stored(*decoded);
+      damage(std::get<log::SparseLog>(decoded->log));
+      segment = log::internal::encode_stored(*decoded);
     });
   }
-  static std::vector<runtime::LoggedOutput> schema_of(const train::Job& job) {
+  static std::vector<log::LoggedOutput> schema_of(const train::Job& job) {
     platform::Engine engine(platform::parse_platform("ordered/1t").value());
     const Session session = open_session(job, engine).value();
-    return runtime::logged_outputs(session.trainer->step_graph().graph, false);
+    return runtime::logged_outputs(session.trainer->step_graph().graph, log::Kind::kSparse);
   }
 };
 
@@ -287,11 +285,11 @@ TEST_F(SignedDamage, AStepsLogUnderAnotherStepsName) {
 }
 
 TEST_F(SignedDamage, EntriesOutOfOrderOrRange) {
-  rejected_log("node beyond the graph", [](runtime::SparseLog& log) { log.nodes.back().node += 100000; });
-  rejected_log("node that takes none", [](runtime::SparseLog& log) { log.nodes.front().node = 0; });
+  rejected_log("node beyond the graph", [](log::SparseLog& log) { log.nodes.back().node += 100000; });
+  rejected_log("node that takes none", [](log::SparseLog& log) { log.nodes.front().node = 0; });
   rejected_log("position beyond the output",
-               [](runtime::SparseLog& log) { log.nodes.front().entries.back().position = uint64_t{1} << 40; });
-  rejected_log("nodes of another order", [](runtime::SparseLog& log) {
+               [](log::SparseLog& log) { log.nodes.front().entries.back().position = uint64_t{1} << 40; });
+  rejected_log("nodes of another order", [](log::SparseLog& log) {
     ASSERT_GE(log.nodes.size(), 2u);
     std::swap(log.nodes.front().entries, log.nodes.back().entries);
   });
@@ -303,11 +301,11 @@ TEST_F(SignedDamage, NoEntriesAtAllAreFoundMissing) {
   const auto schema = schema_of(r.job);
   r.tamper_log.segment = [&](uint64_t step, Bytes& segment) -> Status {
     if (step != static_cast<uint64_t>(kAt)) return {};
-    auto decoded = verify::decode_log_segment(segment, step, verify::LogKind::kSparse, schema, "test");
+    auto decoded = log::decode_segment(segment, step, log::Kind::kSparse, schema, "test");
     EXPECT_TRUE(decoded) << decoded.error().message;
-    EXPECT_FALSE(std::get<runtime::SparseLog>(decoded->log).nodes.empty());
-    decoded->log = runtime::SparseLog{};
-    segment = verify::internal::encode_stored(*decoded);
+    EXPECT_FALSE(std::get<log::SparseLog>(decoded->log).nodes.empty());
+    decoded->log = log::SparseLog{};
+    segment = log::internal::encode_stored(*decoded);
     return {};
   };
   const AuditSummary s = audit_of(r);
@@ -321,7 +319,7 @@ TEST_F(SignedDamage, NoEntriesAtAllAreFoundMissing) {
 TEST_F(SignedDamage, AFrameThatUnpacksToFarMoreThanThereIsRoomFor) {
   rejected("zstd bomb", [](Bytes& s) {
     Bytes zeros(size_t{64} << 20, 0);
-    const Bytes frame = verify::internal::zstd_compressed(zeros);
+    const Bytes frame = log::internal::zstd_compressed(zeros);
     s.resize(39);
     s.push_back(1);
     s.insert(s.end(), frame.begin(), frame.end());

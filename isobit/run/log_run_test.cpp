@@ -27,14 +27,14 @@ TEST(LoggedRun, IsAcceptedOnEveryPlatform) {
     ASSERT_TRUE(trained) << trained.error().message;
     EXPECT_EQ(trained->logged_steps, 12u);
     EXPECT_GT(trained->log_bytes, 0u);
-    const runtime::LogCounts counts = runtime::total(trained->log_counts);
+    const log::Counts counts = log::total(trained->log_counts);
     EXPECT_GT(counts.entries, 0u);
     EXPECT_LT(counts.entries, counts.elements);
     for (const platform::Platform& p : platform::available_platforms()) {
       const auto audited = audit_run(audit_request(folder / "run", p.text()));
       ASSERT_TRUE(audited) << audited.error().message;
       EXPECT_TRUE(audited->verdict.accepted()) << p.text() << ": " << audited->verdict.reason;
-      const runtime::LogCounts followed = runtime::total(audited->log_counts);
+      const log::Counts followed = log::total(audited->log_counts);
       EXPECT_EQ(followed.entries, counts.entries);
       EXPECT_EQ(followed.elements, counts.elements);
       EXPECT_EQ(followed.findings(), 0u);

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <system_error>
 
+#include "isobit/base/frame.h"
 #include "isobit/base/new_file.h"
 #include "isobit/base/text.h"
-#include "isobit/verify/object.h"
 
 namespace isobit::run {
 namespace {
@@ -88,7 +88,7 @@ Expected<std::vector<std::string>> read_texts(ByteReader& reader, const char* fi
 
 ByteWriter encode(const BegunRun& run) {
   ByteWriter writer;
-  verify::write_frame(writer, "isobit.begun", kVersion);
+  write_frame(writer, "isobit.begun", kVersion);
   writer.text(run.folder.string());
   const train::JobPaths& p = run.paths;
   for (const std::string* path : {&p.path, &p.labels_path, &p.test_path, &p.test_labels_path, &p.salt}) {
@@ -101,7 +101,7 @@ ByteWriter encode(const BegunRun& run) {
 
 Expected<BegunRun> decode_begun(ByteView bytes, const std::string& what) {
   ByteReader reader(bytes, what);
-  ISOBIT_RETURN_IF_ERROR(verify::read_frame(reader, "isobit.begun", kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, "isobit.begun", kVersion));
   BegunRun run;
   ISOBIT_TRY(run.folder, reader.text("folder", kMaxPathBytes));
   train::JobPaths& p = run.paths;
@@ -145,7 +145,7 @@ Status note_moved(const fs::path& home, const commit::RunId& run_id, const fs::p
 
 Status note_offered(const fs::path& home, const commit::RunId& run_id, const commit::Digest& job_root) {
   ByteWriter writer;
-  verify::write_frame(writer, "isobit.offered", kVersion);
+  write_frame(writer, "isobit.offered", kVersion);
   writer.fixed(job_root);
   ISOBIT_TRY(const bool made, make_entry(entry_path(home, "offered", run_id), std::move(writer)));
   if (made) return {};
@@ -159,13 +159,13 @@ Expected<commit::Digest> note_judged(const fs::path& home, const commit::PublicK
   // engages a second one under the run id of the first.
   const fs::path path = home / "judged" / commit::hex_of(client) / commit::hex_of(trainer) / to_hex(run_id);
   ByteWriter writer;
-  verify::write_frame(writer, "isobit.judged", kVersion);
+  write_frame(writer, "isobit.judged", kVersion);
   writer.fixed(transcript_root);
   ISOBIT_TRY(const bool made, make_entry(path, std::move(writer)));
   if (made) return transcript_root;
   ISOBIT_TRY(const Bytes bytes, read_entry(path));
   ByteReader reader(bytes, path.string());
-  ISOBIT_RETURN_IF_ERROR(verify::read_frame(reader, "isobit.judged", kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, "isobit.judged", kVersion));
   ISOBIT_TRY(const commit::Digest first, commit::read_digest(reader, "transcript_root"));
   ISOBIT_RETURN_IF_ERROR(reader.finish());
   return first;

@@ -3,9 +3,8 @@
 #include <utility>
 
 #include "isobit/base/text.h"
+#include "isobit/log/segment.h"
 #include "isobit/runtime/stages/inner_product.h"
-#include "isobit/runtime/stages/ovt_stage.h"
-#include "isobit/runtime/stages/sparse_stage.h"
 #include "isobit/verify/log_tree.h"
 
 namespace isobit::run {
@@ -14,7 +13,7 @@ runtime::RoundingRules rounding_rules(const train::Job& job) {
   const train::Rounding& r = job.rounding;
   runtime::RoundingRules rules;
   rules.bits = static_cast<int>(r.bits);
-  rules.ovt = r.log == train::RoundingLog::kOvt;
+  rules.log = r.log;
   rules.sound = r.bound == train::DivergenceBound::kSound;
   rules.divergence = r.divergence;
   rules.divergences = r.divergences;
@@ -24,190 +23,117 @@ runtime::RoundingRules rounding_rules(const train::Job& job) {
   return rules;
 }
 
-verify::LogKind log_kind(const train::Job& job) {
-  return job.rounding.log == train::RoundingLog::kOvt ? verify::LogKind::kOvt : verify::LogKind::kSparse;
-}
-
 namespace {
 
 // An honest recorder whose every node somebody changes afterwards.
-class TamperedRecorder final : public runtime::Stage {
+class TamperedRecorder final : public runtime::LogRecorder {
  public:
-  TamperedRecorder(runtime::SparseRecorder& honest, const LogTamper& tamper) : honest_(honest), tamper_(tamper) {}
+  TamperedRecorder(std::unique_ptr<runtime::LogRecorder> honest, LogTamper tamper)
+      : honest_(std::move(honest)), tamper_(std::move(tamper)) {}
 
-  void begin_step(uint64_t step) {
+  void begin_run(const graph::Graph& graph) override { honest_->begin_run(graph); }
+  void begin_step(uint64_t step) override {
     step_ = step;
-    log_.nodes.clear();
+    sparse_.nodes.clear();
+    ovt_.outputs.clear();
+    honest_->begin_step(step);
   }
-
-  void begin_run(const graph::Graph& graph) override { honest_.begin_run(graph); }
   Status apply(size_t index, runtime::KernelCall& call) override {
-    const size_t before = honest_.log().nodes.size();
-    ISOBIT_RETURN_IF_ERROR(honest_.apply(index, call));
-    if (!runtime::is_inner_product(call.node.op)) return {};
-    runtime::SparseNode node{static_cast<uint32_t>(index), {}};
-    if (honest_.log().nodes.size() > before) node.entries = honest_.log().nodes.back().entries;
-    tamper_.product(step_, call, node.entries);
-    if (!node.entries.empty()) log_.nodes.push_back(std::move(node));
-    return {};
-  }
-
-  const runtime::SparseLog& log() const { return log_; }
-
- private:
-  runtime::SparseRecorder& honest_;
-  const LogTamper& tamper_;
-  uint64_t step_ = 0;
-  runtime::SparseLog log_;
-};
-
-// The same of an ovt log.
-class TamperedOvtRecorder final : public runtime::Stage {
- public:
-  TamperedOvtRecorder(runtime::OvtRecorder& honest, const LogTamper& tamper) : honest_(honest), tamper_(tamper) {}
-
-  void begin_step(uint64_t step) {
-    step_ = step;
-    log_.outputs.clear();
-  }
-
-  void begin_run(const graph::Graph& graph) override { honest_.begin_run(graph); }
-  Status apply(size_t index, runtime::KernelCall& call) override {
-    const size_t before = honest_.log().outputs.size();
-    ISOBIT_RETURN_IF_ERROR(honest_.apply(index, call));
-    for (size_t o = before; o < honest_.log().outputs.size(); ++o) {
-      log_.outputs.push_back(honest_.log().outputs[o]);
-      tamper_.decisions(step_, call, static_cast<int>(log_.outputs.back().output), log_.outputs.back().decisions);
+    ISOBIT_RETURN_IF_ERROR(honest_->apply(index, call));
+    log::StepLog of_node = honest_->take_log();
+    if (auto* ovt = std::get_if<log::OvtLog>(&of_node)) {
+      for (log::OvtOutput& o : ovt->outputs) {
+        if (tamper_.decisions) tamper_.decisions(step_, call, static_cast<int>(o.output), o.decisions);
+        ovt_.outputs.push_back(std::move(o));
+      }
+      return {};
     }
+    auto& sparse = std::get<log::SparseLog>(of_node);
+    log::SparseNode node{static_cast<uint32_t>(index), {}};
+    if (!sparse.nodes.empty()) node = std::move(sparse.nodes[0]);
+    if (tamper_.product && runtime::is_inner_product(call.node.op)) tamper_.product(step_, call, node.entries);
+    if (!node.entries.empty()) sparse_.nodes.push_back(std::move(node));
     return {};
   }
-
-  runtime::OvtLog take_log() { return std::exchange(log_, {}); }
+  log::StepLog take_log() override {
+    if (kind_of(honest_->take_log()) == log::Kind::kOvt) return std::exchange(ovt_, {});
+    return std::exchange(sparse_, {});
+  }
+  const log::CountsByOperator& counts() const override { return honest_->counts(); }
 
  private:
-  runtime::OvtRecorder& honest_;
-  const LogTamper& tamper_;
+  std::unique_ptr<runtime::LogRecorder> honest_;
+  LogTamper tamper_;
   uint64_t step_ = 0;
-  runtime::OvtLog log_;
+  log::SparseLog sparse_;
+  log::OvtLog ovt_;
 };
+
+std::unique_ptr<runtime::LogRecorder> recorder_of(const train::Job& job, const LogTamper& tamper) {
+  auto honest = runtime::make_recorder(rounding_rules(job),
+                                       tamper.unchecked ? runtime::SelfCheck::kNo : runtime::SelfCheck::kYes);
+  if (!tamper.product && !tamper.decisions) return honest;
+  return std::make_unique<TamperedRecorder>(std::move(honest), tamper);
+}
 
 }  // namespace
 
-struct LogWriter::Impl {
-  Impl(const train::Job& job, LogTamper what)
-      : kind(log_kind(job)),
-        self_check(what.unchecked ? runtime::SelfCheck::kNo : runtime::SelfCheck::kYes),
-        sparse(rounding_rules(job), self_check),
-        ovt(rounding_rules(job), self_check),
-        tamper(std::move(what)) {}
-  verify::LogKind kind;
-  runtime::SelfCheck self_check;
-  runtime::SparseRecorder sparse;
-  runtime::OvtRecorder ovt;
-  LogTamper tamper;
-  TamperedRecorder tampered{sparse, tamper};
-  TamperedOvtRecorder tampered_ovt{ovt, tamper};
-  uint64_t step = 0;
-};
-
-LogWriter::LogWriter(const train::Job& job, LogTamper tamper) : impl_(std::make_unique<Impl>(job, std::move(tamper))) {}
-LogWriter::~LogWriter() = default;
+LogWriter::LogWriter(const train::Job& job, LogTamper tamper)
+    : recorder_(recorder_of(job, tamper)), tamper_(std::move(tamper)) {}
 
 runtime::Stage& LogWriter::begin(uint64_t step) {
-  impl_->step = step;
-  if (impl_->kind == verify::LogKind::kOvt) {
-    impl_->ovt.begin_step(step);
-    if (!impl_->tamper.decisions) return impl_->ovt;
-    impl_->tampered_ovt.begin_step(step);
-    return impl_->tampered_ovt;
-  }
-  impl_->sparse.begin_step(step);
-  if (!impl_->tamper.product) return impl_->sparse;
-  impl_->tampered.begin_step(step);
-  return impl_->tampered;
+  step_ = step;
+  recorder_->begin_step(step);
+  return *recorder_;
 }
 
 Expected<Bytes> LogWriter::segment() {
-  verify::LogSegment segment{impl_->step, {}};
-  if (impl_->kind == verify::LogKind::kOvt) {
-    segment.log = impl_->tamper.decisions ? impl_->tampered_ovt.take_log() : impl_->ovt.take_log();
-  } else {
-    segment.log = impl_->tamper.product ? impl_->tampered.log() : impl_->sparse.log();
-  }
+  const log::Segment segment{step_, recorder_->take_log()};
   root_ = verify::log_segment_root(segment);
-  Bytes bytes = verify::encode(segment);
-  if (impl_->tamper.segment) ISOBIT_RETURN_IF_ERROR(impl_->tamper.segment(impl_->step, bytes));
+  Bytes bytes = log::encode(segment);
+  if (tamper_.segment) ISOBIT_RETURN_IF_ERROR(tamper_.segment(step_, bytes));
   bytes_ += bytes.size();
   return bytes;
 }
 
-const runtime::CountsByOperator& LogWriter::counts() const {
-  return impl_->kind == verify::LogKind::kSparse ? impl_->sparse.counts() : impl_->ovt.counts();
-}
-
-struct LogReader::Impl {
-  Impl(const train::Job& job, const train::StepGraph& graph)
-      : kind(log_kind(job)),
-        sparse(rounding_rules(job)),
-        ovt(rounding_rules(job)),
-        schema(runtime::logged_outputs(graph.graph, kind == verify::LogKind::kOvt)) {}
-  verify::LogKind kind;
-  runtime::SparseFollower sparse;
-  runtime::OvtFollower ovt;
-  std::vector<runtime::LoggedOutput> schema;
-};
-
 LogReader::LogReader(const train::Job& job, const train::StepGraph& graph)
-    : impl_(std::make_unique<Impl>(job, graph)) {}
-LogReader::~LogReader() = default;
+    : kind_(job.rounding.log),
+      follower_(runtime::make_follower(rounding_rules(job))),
+      schema_(runtime::logged_outputs(graph.graph, kind_)) {}
 
 Expected<commit::Digest> LogReader::root_of(uint64_t step, ByteView segment) const {
-  ISOBIT_TRY(const verify::LogSegment decoded,
-             verify::decode_log_segment(segment, step, impl_->kind, impl_->schema, "rounding log"));
+  ISOBIT_TRY(const log::Segment decoded, log::decode_segment(segment, step, kind_, schema_, "rounding log"));
   return verify::log_segment_root(decoded);
 }
 
 Expected<runtime::Stage*> LogReader::begin(uint64_t step, ByteView segment, const std::optional<commit::Digest>& leaf,
                                            bool agreed) {
   fault_.reset();
-  auto decoded = verify::decode_log_segment(segment, step, impl_->kind, impl_->schema, "rounding log");
+  auto decoded = log::decode_segment(segment, step, kind_, schema_, "rounding log");
   if (!decoded) {
     const ErrorCode code = decoded.error().code;  // without memory for it this machine is at fault
     if (code == ErrorCode::kRejected || code == ErrorCode::kUnreadable)
-      fault_ = runtime::LogFault{runtime::FaultKind::kDamaged, "", decoded.error().message};
+      fault_ = log::Fault{log::FaultKind::kDamaged, "", decoded.error().message};
     return tl::unexpected<Error>(std::move(decoded).error());
   }
   if (const commit::Digest root = verify::log_segment_root(*decoded); root != leaf) {
-    fault_ =
-        runtime::LogFault{runtime::FaultKind::kDamaged, "",
-                          text_of("rounding log, step ", step, ": its entries have the root ", commit::hex_of(root),
-                                  ", the leaf commits to ", leaf ? commit::hex_of(*leaf) : std::string("none"))};
+    fault_ = log::Fault{log::FaultKind::kDamaged, "",
+                        text_of("rounding log, step ", step, ": its entries have the root ", commit::hex_of(root),
+                                ", the leaf commits to ", leaf ? commit::hex_of(*leaf) : std::string("none"))};
     return rejected(fault_->what);
   }
-  if (auto* sparse = std::get_if<runtime::SparseLog>(&decoded->log)) {
-    impl_->sparse.begin_step(step, std::move(*sparse), agreed);
-    return &impl_->sparse;
-  }
-  impl_->ovt.begin_step(step, std::get<runtime::OvtLog>(std::move(decoded->log)), agreed);
-  return &impl_->ovt;
+  follower_->begin_step(step, std::move(decoded->log), agreed);
+  return follower_.get();
 }
 
 Status LogReader::end() {
-  const Status status = impl_->kind == verify::LogKind::kSparse ? impl_->sparse.end_step() : impl_->ovt.end_step();
+  const Status status = follower_->end_step();
   note_fault();
   return status;
 }
 
-void LogReader::note_fault() {
-  fault_ = impl_->kind == verify::LogKind::kSparse ? impl_->sparse.fault() : impl_->ovt.fault();
-}
-
-const runtime::CountsByOperator& LogReader::counts() const {
-  return impl_->kind == verify::LogKind::kSparse ? impl_->sparse.counts() : impl_->ovt.counts();
-}
-
 bool leaves_log_unchecked(const train::Job& job) {
-  return arithmetic_of(job).logs && job.rounding.log == train::RoundingLog::kOvt && !job.rounding.distance;
+  return arithmetic_of(job).logs && job.rounding.log == log::Kind::kOvt && !job.rounding.distance;
 }
 
 }  // namespace isobit::run

@@ -57,7 +57,7 @@ struct TrainSummary {
   std::string platform;
   platform::Repairs repairs;  // of arithmetic correct-1
   // Of arithmetic logged-1, for the steps of this process that were new.
-  runtime::CountsByOperator log_counts;
+  log::CountsByOperator log_counts;
   uint64_t log_bytes = 0;
   uint64_t logged_steps = 0;
   std::vector<std::string> notes;  // what the job's arithmetic leaves open, as an audit's verdict says it

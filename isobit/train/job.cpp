@@ -64,12 +64,12 @@ void add_rounding(FieldWriter& w, const Job& job) {
   if (arithmetic_of(job).rounds) w.i64("rounding.bits", r.bits);
   if (!arithmetic_of(job).logs) return;
   w.text("rounding.log", kLogs[static_cast<size_t>(r.log)]);
-  if (r.log == RoundingLog::kOvt) {
+  if (r.log == log::Kind::kOvt) {
     w.f64("rounding.threshold", r.threshold);
     w.numbers("rounding.thresholds", r.thresholds);
     w.boolean("rounding.distance", r.distance);
   }
-  if (r.log == RoundingLog::kSparse || r.distance) {
+  if (r.log == log::Kind::kSparse || r.distance) {
     w.text("rounding.bound", kBounds[static_cast<size_t>(r.bound)]);
     if (r.bound == DivergenceBound::kCalibrated) {
       w.f64("rounding.divergence", r.divergence);

@@ -11,6 +11,7 @@
 #include "isobit/base/bytes.h"
 #include "isobit/base/status.h"
 #include "isobit/data/dataset.h"
+#include "isobit/log/kind.h"
 #include "isobit/models/model.h"
 #include "isobit/platform/arithmetic.h"
 
@@ -18,14 +19,13 @@ namespace isobit::train {
 
 enum class Optimizer { kSgd, kAdam, kAdamW };
 enum class Schedule { kConstant, kStep, kCosine };
-enum class RoundingLog { kSparse, kOvt };
 enum class DivergenceBound { kCalibrated, kSound };
 
 // Of the arithmetics that round: `rounded` and `logged-1`.
 struct Rounding {
   int64_t bits = 32;  // kept of a float32: 22 to 32
   // logged-1 only, all of it.
-  RoundingLog log = RoundingLog::kSparse;
+  log::Kind log = log::Kind::kSparse;
   // How far the float64 results of two platforms may lie apart, by proof or as measured. Not of ovt without `distance`.
   DivergenceBound bound = DivergenceBound::kCalibrated;
   // As measured, with its margin; never above what proof gives: in units of 2^-53 times the sum of magnitudes of the

@@ -322,7 +322,7 @@ Status read_rounding(Table t, bool present, Job& job) {
     ISOBIT_RETURN_IF_ERROR(t.choice("log", kLogs, r.log));
     ISOBIT_RETURN_IF_ERROR(t.choice("bound", kBounds, r.bound));
     ISOBIT_RETURN_IF_ERROR(read_divergences(t, r));
-    if (r.log == RoundingLog::kOvt) {
+    if (r.log == log::Kind::kOvt) {
       ISOBIT_RETURN_IF_ERROR(t.boolean("distance", r.distance));
     } else if (t.present("distance")) {
       return unreadable(text_of(t.where("distance"), ": found a value, expected none: entries of a sparse log always ",

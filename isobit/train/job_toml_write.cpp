@@ -26,7 +26,7 @@ toml::table rounding_table(const Job& job) {
   if (measured) table.insert("divergence", r.divergence);
   if (measured && !r.divergences.empty()) table.insert("divergences", numbers(r.divergences));
   table.insert("threshold", r.threshold);
-  if (r.log == RoundingLog::kOvt) table.insert("distance", r.distance);
+  if (r.log == log::Kind::kOvt) table.insert("distance", r.distance);
   if (!r.thresholds.empty()) table.insert("thresholds", numbers(r.thresholds));
   return table;
 }

@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "isobit/base/frame.h"
 #include "isobit/base/text.h"
 #include "isobit/verify/engagement_internal.h"
-#include "isobit/verify/object.h"
 
 namespace isobit::verify {
 namespace {

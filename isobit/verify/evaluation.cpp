@@ -4,8 +4,8 @@
 #include <array>
 #include <bit>
 
+#include "isobit/base/frame.h"
 #include "isobit/base/text.h"
-#include "isobit/verify/object.h"
 
 namespace isobit::verify {
 namespace {

@@ -1,8 +1,8 @@
 #include "isobit/verify/graph_tree.h"
 
+#include "isobit/base/frame.h"
 #include "isobit/base/text.h"
 #include "isobit/commit/tensor_root.h"
-#include "isobit/verify/object.h"
 
 namespace isobit::verify {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "isobit/base/frame.h"
 #include "isobit/base/text.h"
-#include "isobit/verify/object.h"
 
 namespace isobit::verify {
 namespace {

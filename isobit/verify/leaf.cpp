@@ -1,7 +1,7 @@
 #include <bit>
 
+#include "isobit/base/frame.h"
 #include "isobit/base/text.h"
-#include "isobit/verify/object.h"
 #include "isobit/verify/transcript.h"
 
 namespace isobit::verify {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "isobit/base/frame.h"
 #include "isobit/base/text.h"
-#include "isobit/verify/object.h"
 
 namespace isobit::verify {
 namespace {
@@ -42,19 +42,19 @@ uint64_t LogChunk::size() const {
   return std::visit([](const auto& entries) { return static_cast<uint64_t>(entries.size()); }, log);
 }
 
-std::vector<LogChunk> log_chunks(const LogSegment& segment) {
+std::vector<LogChunk> log_chunks(const log::Segment& segment) {
   std::vector<LogChunk> out;
-  if (const auto* sparse = std::get_if<runtime::SparseLog>(&segment.log)) {
+  if (const auto* sparse = std::get_if<log::SparseLog>(&segment.log)) {
     for (const auto& node : sparse->nodes) cut(node.entries, node.node, 0, kEntriesPerChunk, out);
   } else {
-    for (const auto& output : std::get<runtime::OvtLog>(segment.log).outputs) {
+    for (const auto& output : std::get<log::OvtLog>(segment.log).outputs) {
       cut(output.decisions, output.node, output.output, kDecisionsPerChunk, out);
     }
   }
   return out;
 }
 
-commit::Digest log_root(uint64_t step, LogKind kind, const commit::SizedRoot& chunks) {
+commit::Digest log_root(uint64_t step, log::Kind kind, const commit::SizedRoot& chunks) {
   ByteWriter writer;
   writer.u64(step);
   writer.u8(static_cast<uint8_t>(kind));
@@ -63,9 +63,10 @@ commit::Digest log_root(uint64_t step, LogKind kind, const commit::SizedRoot& ch
   return commit::tagged_hash(kTag, kVersion, writer.view());
 }
 
-commit::Digest log_segment_root(const LogSegment& segment) { return LogTree(segment).root(); }
+commit::Digest log_segment_root(const log::Segment& segment) { return LogTree(segment).root(); }
 
-LogTree::LogTree(const LogSegment& segment) : step_(segment.step), kind_(segment.kind()), chunks_(log_chunks(segment)) {
+LogTree::LogTree(const log::Segment& segment)
+    : step_(segment.step), kind_(segment.kind()), chunks_(log_chunks(segment)) {
   for (const LogChunk& chunk : chunks_) hashes_.push_back(commit::leaf_hash(encode(chunk)));
 }
 
@@ -90,7 +91,7 @@ Status verify_log_chunk(const LogChunkProof& proof, uint64_t step, const commit:
   return {};
 }
 
-Status verify_log_absence(const LogAbsenceProof& proof, uint32_t node, uint32_t output, uint64_t step, LogKind kind,
+Status verify_log_absence(const LogAbsenceProof& proof, uint32_t node, uint32_t output, uint64_t step, log::Kind kind,
                           const commit::Digest& root) {
   const Place place{node, output};
   for (const auto* side : {&proof.before, &proof.after}) {

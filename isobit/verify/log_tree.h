@@ -13,7 +13,7 @@
 #include "isobit/base/status.h"
 #include "isobit/commit/hash.h"
 #include "isobit/commit/merkle.h"
-#include "isobit/verify/log_segment.h"
+#include "isobit/log/segment.h"
 
 namespace isobit::verify {
 
@@ -26,24 +26,24 @@ struct LogChunk {
   uint32_t node = 0;
   uint32_t output = 0;
   uint64_t first = 0;
-  uint64_t total = 0;                                                         // of the output
-  std::variant<std::vector<runtime::SparseEntry>, std::vector<uint8_t>> log;  // as in SparseNode, OvtOutput
+  uint64_t total = 0;                                                     // of the output
+  std::variant<std::vector<log::SparseEntry>, std::vector<uint8_t>> log;  // as in SparseNode, OvtOutput
 
-  LogKind kind() const { return static_cast<LogKind>(log.index()); }
+  log::Kind kind() const { return static_cast<log::Kind>(log.index()); }
   uint64_t size() const;
   bool operator==(const LogChunk&) const = default;
 };
 
 // In the order of the tree. REQUIRES of the segment what encode() does.
-std::vector<LogChunk> log_chunks(const LogSegment& segment);
+std::vector<LogChunk> log_chunks(const log::Segment& segment);
 
 Bytes encode(const LogChunk& chunk);
 // Accepts exactly what encode() writes of a chunk that some log has.
 Expected<LogChunk> decode_log_chunk(ByteView data, const std::string& what);
 
 // What a leaf commits to: step, kind and the tree of the chunks.
-commit::Digest log_segment_root(const LogSegment& segment);
-commit::Digest log_root(uint64_t step, LogKind kind, const commit::SizedRoot& chunks);
+commit::Digest log_segment_root(const log::Segment& segment);
+commit::Digest log_root(uint64_t step, log::Kind kind, const commit::SizedRoot& chunks);
 
 // That a chunk is in the log of a step.
 struct LogChunkProof {
@@ -62,7 +62,7 @@ struct LogAbsenceProof {
 // The chunks of a segment, ready to be opened.
 class LogTree {
  public:
-  explicit LogTree(const LogSegment& segment);
+  explicit LogTree(const log::Segment& segment);
   commit::Digest root() const;
   const std::vector<LogChunk>& chunks() const { return chunks_; }
   // REQUIRES index < chunks().size().
@@ -72,7 +72,7 @@ class LogTree {
 
  private:
   uint64_t step_;
-  LogKind kind_;
+  log::Kind kind_;
   std::vector<LogChunk> chunks_;
   std::vector<commit::Digest> hashes_;
 };
@@ -81,7 +81,7 @@ class LogTree {
 // What is shown is one chunk in its place; that the whole tree is in order is what an audit checks.
 Status verify_log_chunk(const LogChunkProof& proof, uint64_t step, const commit::Digest& root);
 // kRejected unless the proof shows that `output` of `node` has no entries in the log of `step`.
-Status verify_log_absence(const LogAbsenceProof& proof, uint32_t node, uint32_t output, uint64_t step, LogKind kind,
+Status verify_log_absence(const LogAbsenceProof& proof, uint32_t node, uint32_t output, uint64_t step, log::Kind kind,
                           const commit::Digest& root);
 
 // Canonical bytes; the decoders take no others, and allocate nothing that the data do not hold.

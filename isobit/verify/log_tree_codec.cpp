@@ -2,16 +2,15 @@
 #include <algorithm>
 #include <bit>
 
+#include "isobit/base/frame.h"
 #include "isobit/base/text.h"
-#include "isobit/verify/log_payload_internal.h"
+#include "isobit/log/packed.h"
 #include "isobit/verify/log_tree.h"
-#include "isobit/verify/object.h"
-#include "isobit/verify/sorted_set_internal.h"
 
 namespace isobit::verify {
 namespace {
 
-using runtime::SparseEntry;
+using log::SparseEntry;
 
 constexpr std::string_view kChunkTag = "isobit.log-chunk", kProofTag = "isobit.log-chunk-proof",
                            kAbsenceTag = "isobit.log-absence-proof";
@@ -20,22 +19,22 @@ constexpr uint64_t kMaxElements = uint64_t{1} << 56;  // as in a segment
 constexpr uint64_t kMaxChunkBytes = 1 << 16;
 constexpr uint64_t kMaxProofBytes = kMaxChunkBytes + (1 << 13);
 
-Expected<std::vector<SparseEntry>> read_entries(ByteReader& reader, uint64_t first, uint64_t size) {
-  std::vector<SparseEntry> entries;
+Expected<std::vector<log::SparseEntry>> read_entries(ByteReader& reader, uint64_t first, uint64_t size) {
+  std::vector<log::SparseEntry> entries;
   for (uint64_t next = first; entries.size() < size;) {
-    SparseEntry entry;
+    log::SparseEntry entry;
     ISOBIT_TRY(entry.position, reader.u64("position"));
-    if (entry.position < next || entry.position >= internal::kMaxLimit) {
+    if (entry.position < next || entry.position >= log::kPositionLimit) {
       return reader.fail("position", text_of("found ", entry.position, ", expected at least ", next));
     }
     next = entry.position + 1;
     ISOBIT_TRY(const uint8_t kind, reader.u8("entry"));
-    if (kind > static_cast<uint8_t>(SparseEntry::Kind::kValue)) {
+    if (kind > static_cast<uint8_t>(log::SparseEntry::Kind::kValue)) {
       return reader.fail("entry", text_of("found ", kind, ", expected 0 (even), 1 (odd) or 2 (value)"));
     }
-    entry.kind = static_cast<SparseEntry::Kind>(kind);
+    entry.kind = static_cast<log::SparseEntry::Kind>(kind);
     ISOBIT_TRY(entry.value, reader.f32("value"));
-    if (entry.kind != SparseEntry::Kind::kValue && std::bit_cast<uint32_t>(entry.value) != 0) {
+    if (entry.kind != log::SparseEntry::Kind::kValue && std::bit_cast<uint32_t>(entry.value) != 0) {
       return reader.fail("value", "is not zero in an entry without a value");
     }
     entries.push_back(entry);
@@ -45,8 +44,8 @@ Expected<std::vector<SparseEntry>> read_entries(ByteReader& reader, uint64_t fir
 
 Expected<std::vector<uint8_t>> read_decisions(ByteReader& reader, uint64_t size) {
   std::vector<uint8_t> decisions(static_cast<size_t>(size));
-  ISOBIT_TRY(const ByteView packed, reader.fixed("decisions", internal::packed_size(size)));
-  if (internal::unpack(packed, decisions) != internal::PackedFault::kNone) {
+  ISOBIT_TRY(const ByteView packed, reader.fixed("decisions", log::packed_size(size)));
+  if (log::unpack(packed, decisions) != log::PackedFault::kNone) {
     return reader.fail("decisions", "a byte is no five decisions, or what follows the last one is not zero");
   }
   return decisions;
@@ -77,14 +76,14 @@ Bytes encode(const LogChunk& chunk) {
   writer.u32(chunk.output);
   writer.u64(chunk.first);
   writer.u64(chunk.total);
-  if (const auto* entries = std::get_if<std::vector<SparseEntry>>(&chunk.log)) {
-    for (const SparseEntry& entry : *entries) {
+  if (const auto* entries = std::get_if<std::vector<log::SparseEntry>>(&chunk.log)) {
+    for (const log::SparseEntry& entry : *entries) {
       writer.u64(entry.position);
       writer.u8(static_cast<uint8_t>(entry.kind));
       writer.f32(entry.value);
     }
   } else {
-    internal::write_packed(writer, std::get<std::vector<uint8_t>>(chunk.log));
+    log::write_packed(writer, std::get<std::vector<uint8_t>>(chunk.log));
   }
   return writer.take();
 }
@@ -93,10 +92,10 @@ Expected<LogChunk> decode_log_chunk(ByteView data, const std::string& what) {
   ByteReader reader(data, what);
   ISOBIT_RETURN_IF_ERROR(read_frame(reader, kChunkTag, kVersion));
   ISOBIT_TRY(const uint8_t kind, reader.u8("kind"));
-  if (kind > static_cast<uint8_t>(LogKind::kOvt)) {
+  if (kind > static_cast<uint8_t>(log::Kind::kOvt)) {
     return reader.fail("kind", text_of("found ", kind, ", expected 0 (sparse) or 1 (ovt)"));
   }
-  const bool sparse = kind == static_cast<uint8_t>(LogKind::kSparse);
+  const bool sparse = kind == static_cast<uint8_t>(log::Kind::kSparse);
   LogChunk chunk;
   ISOBIT_TRY(chunk.node, reader.u32("node"));
   ISOBIT_TRY(chunk.output, reader.u32("output"));

@@ -9,13 +9,13 @@
 
 #include "isobit/base/status.h"
 #include "isobit/commit/hash.h"
-#include "isobit/runtime/stages/log_fault.h"
+#include "isobit/log/fault.h"
 #include "isobit/verify/transcript.h"
 
 namespace isobit::verify {
 
 // Why a step could not be computed as claimed. kOwnPlatform: this machine must not judge; else the claim is refused.
-using StepFault = runtime::LogFault;
+using StepFault = log::Fault;
 
 // What one step computed; the fields of StepLeaf but for the state root.
 struct StepOutcome {

@@ -43,20 +43,20 @@ bool Walk::differ(FirstDifference difference) {
 }
 
 bool Walk::refuse(const StepLeaf& leaf, const StepFault& fault) {
-  using runtime::FaultKind;
+  using log::FaultKind;
   const uint64_t t = leaf.step;
   FirstDifference d{t, t, t, Part::kLog, text_of_optional(leaf.log_segment), fault.what, {}};
   if (!fault.op.empty()) d.op = fault.op;
   verdict_.first_difference = std::move(d);
-  if (fault.kind == FaultKind::kOwnPlatform) {
+  if (fault.kind == log::FaultKind::kOwnPlatform) {
     verdict_.outcome = Outcome::kInconclusive;
     verdict_.reason = text_of("inconclusive: at step ", t, " this machine cannot judge: ", fault.what);
     return false;
   }
   verdict_.outcome = Outcome::kRejected;
   verdict_.reason = text_of("rejected: the log of step ", t, " cannot be followed: ", fault.what);
-  if (fault.kind == FaultKind::kIllegal) verdict_.reason += "; trainer and auditor have the same operands here";
-  if (fault.kind == FaultKind::kDiffers && !options_.difference_note.empty()) {
+  if (fault.kind == log::FaultKind::kIllegal) verdict_.reason += "; trainer and auditor have the same operands here";
+  if (fault.kind == log::FaultKind::kDiffers && !options_.difference_note.empty()) {
     verdict_.reason += "; " + options_.difference_note;
   }
   return false;

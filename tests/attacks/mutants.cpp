@@ -195,7 +195,7 @@ std::string any_file(const Files& files, Random& random) {
 
 Bytes with_log_digest(const Honest& honest, const Bytes& leaf, const Bytes& segment, uint64_t step) {
   auto changed = std::get<verify::StepLeaf>(leaf_of(honest, leaf));
-  const auto decoded = verify::decode_log_segment(segment, step, run::log_kind(honest.job), honest.schema, "segment");
+  const auto decoded = log::decode_segment(segment, step, honest.job.rounding.log, honest.schema, "segment");
   if (!decoded) return leaf;
   changed.log_segment = verify::log_segment_root(*decoded);
   return verify::encode(verify::Leaf(changed));
@@ -255,11 +255,11 @@ std::string change_heads(Parts& parts, Random& random) {
   return text_of("head ", i);
 }
 
-void change_entries(runtime::SparseLog& log, Random& random) {
+void change_entries(log::SparseLog& log, Random& random) {
   if (log.nodes.empty()) return;
-  runtime::SparseNode& node = log.nodes[below(random, log.nodes.size())];
-  runtime::SparseEntry& entry = node.entries[below(random, node.entries.size())];
-  using Kind = runtime::SparseEntry::Kind;
+  log::SparseNode& node = log.nodes[below(random, log.nodes.size())];
+  log::SparseEntry& entry = node.entries[below(random, node.entries.size())];
+  using Kind = log::SparseEntry::Kind;
   switch (below(random, 4)) {
     case 0:
       if (entry.kind != Kind::kValue) entry.kind = entry.kind == Kind::kOdd ? Kind::kEven : Kind::kOdd;
@@ -275,7 +275,7 @@ void change_entries(runtime::SparseLog& log, Random& random) {
   }
 }
 
-void change_entries(runtime::OvtLog& log, Random& random) {
+void change_entries(log::OvtLog& log, Random& random) {
   if (log.outputs.empty()) return;
   auto& decisions = log.outputs[below(random, log.outputs.size())].decisions;
   for (uint64_t n = 1 + below(random, 40); n > 0 && !decisions.empty(); --n) {
@@ -288,9 +288,9 @@ std::string change_log(const Honest& honest, Parts& parts, Random& random) {
   Bytes& segment = parts.segments[i];
   const bool entries = below(random, 2) == 0;
   if (entries) {
-    auto log = verify::decode_log_segment(segment, i + 1, run::log_kind(honest.job), honest.schema, "segment").value();
+    auto log = log::decode_segment(segment, i + 1, honest.job.rounding.log, honest.schema, "segment").value();
     std::visit([&](auto& l) { change_entries(l, random); }, log.log);
-    segment = verify::encode(log);
+    segment = log::encode(log);
   } else {
     change_bytes(segment, random);
   }
@@ -387,8 +387,7 @@ Honest honest_of(const run::TrainRequest& request) {
   if (run::transcript_rules(request.job).logged) {
     platform::Engine engine(request.platform);
     const auto session = run::open_session(request.job, engine).value();
-    honest.schema = runtime::logged_outputs(session.trainer->step_graph().graph,
-                                            run::log_kind(request.job) == verify::LogKind::kOvt);
+    honest.schema = runtime::logged_outputs(session.trainer->step_graph().graph, request.job.rounding.log);
   }
   return honest;
 }

@@ -23,7 +23,7 @@ struct Honest {
   train::Job job;
   commit::SecretKey trainer;
   Files files;
-  std::vector<runtime::LoggedOutput> schema;  // of a logged job
+  std::vector<log::LoggedOutput> schema;  // of a logged job
 };
 
 // Reads a finished run.

@@ -18,9 +18,9 @@ double neighbour_towards(const ExactOutput& o, int bits) {
 }
 
 // Of the values that are legal the one nearest to z that has the entry's parity; if there is none, one that is not.
-double published(const SparseEntry& entry, const ExactOutput& o, const Candidates& legal, int bits) {
-  if (entry.kind == SparseEntry::Kind::kValue) return static_cast<double>(entry.value) + 0.0;
-  if (parity(o.rounded, bits) == (entry.kind == SparseEntry::Kind::kOdd ? 1 : 0)) return o.rounded;
+double published(const log::SparseEntry& entry, const ExactOutput& o, const Candidates& legal, int bits) {
+  if (entry.kind == log::SparseEntry::Kind::kValue) return static_cast<double>(entry.value) + 0.0;
+  if (parity(o.rounded, bits) == (entry.kind == log::SparseEntry::Kind::kOdd ? 1 : 0)) return o.rounded;
   const double nearer = neighbour_towards(o, bits);
   if (legal.has(nearer) || !std::isfinite(o.rounded)) return nearer;
   const double farther = neighbour(o.rounded, nearer < o.rounded, bits);
@@ -58,7 +58,7 @@ bool cancels(const ExactOutput& o, const ErrorBounds& bounds, int bits) {
   return 2 * exact_width(bounds.divergence) * o.at.magnitude > spacing(o.z.high, bits) / 2;
 }
 
-Ruling rule_on_entry(const ProductBlock& block, const ExactOutput& o, const SparseEntry* entry,
+Ruling rule_on_entry(const ProductBlock& block, const ExactOutput& o, const log::SparseEntry* entry,
                      const ErrorBounds& bounds, int bits) {
   const bool finite = std::isfinite(o.z.high), evaluated = finite && cancels(o, bounds, bits);
   if (entry == nullptr) return {evaluated ? Standing::kCancels : Standing::kMissing, o.rounded};

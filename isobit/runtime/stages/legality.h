@@ -7,8 +7,8 @@
 // the spacing of the result (its terms cancel) or no addition can round, nothing is left to a log: r is the value.
 #pragma once
 
+#include "isobit/log/step_log.h"
 #include "isobit/runtime/stages/exact_value.h"
-#include "isobit/runtime/stages/step_log.h"
 
 namespace isobit::runtime {
 
@@ -43,7 +43,7 @@ bool cancels(const ExactOutput& output, const ErrorBounds& bounds, int bits);
 
 // Of an output with this entry of a sparse log, or without one where the auditor needs one. `block`: the output's.
 // REQUIRES an entry whose value, if it has one, is a value of `bits` bits.
-Ruling rule_on_entry(const ProductBlock& block, const ExactOutput& output, const SparseEntry* entry,
+Ruling rule_on_entry(const ProductBlock& block, const ExactOutput& output, const log::SparseEntry* entry,
                      const ErrorBounds& bounds, int bits);
 
 // The same of an ovt log whose decisions obey the bounds (RoundingRules::distance). Such a decision names a direction

@@ -16,9 +16,9 @@ namespace {
 using testing::OneSum;
 using Terms = std::vector<std::pair<double, double>>;
 
-constexpr SparseEntry kOdd{0, SparseEntry::Kind::kOdd, 0}, kEven{0, SparseEntry::Kind::kEven, 0};
+constexpr log::SparseEntry kOdd{0, log::SparseEntry::Kind::kOdd, 0}, kEven{0, log::SparseEntry::Kind::kEven, 0};
 
-SparseEntry value(double v) { return {0, SparseEntry::Kind::kValue, static_cast<float>(v)}; }
+log::SparseEntry value(double v) { return {0, log::SparseEntry::Kind::kValue, static_cast<float>(v)}; }
 
 // Terms that add up to 1 + `off` + 2^-60 and whose magnitudes add up to about 2^(2 e + 1).
 Terms terms_of(double off, int e) {
@@ -31,7 +31,7 @@ Terms terms_of(double off, int e) {
 class NextToABoundary : public ::testing::Test {
  protected:
   NextToABoundary() : sum_(terms_of(0x1p-24, 12)), output_(sum_.exact(32)) {}
-  Ruling rule(const SparseEntry& entry) { return rule_on_entry(sum_.block, output_, &entry, bounds_, 32); }
+  Ruling rule(const log::SparseEntry& entry) { return rule_on_entry(sum_.block, output_, &entry, bounds_, 32); }
   Ruling rule(uint8_t decision) { return rule_on_decision(sum_.block, output_, decision, bounds_, 32); }
 
   OneSum sum_;
@@ -100,7 +100,9 @@ TEST(Legality, FarFromABoundaryOnlyTheSoundBoundCounts) {
   OneSum sum(terms_of(0x1p-25, 11));
   const ExactOutput o = sum.exact(32);
   const ErrorBounds calibrated{1, 125}, sound{1, 1};
-  const auto rule = [&](const SparseEntry& e, const ErrorBounds& b) { return rule_on_entry(sum.block, o, &e, b, 32); };
+  const auto rule = [&](const log::SparseEntry& e, const ErrorBounds& b) {
+    return rule_on_entry(sum.block, o, &e, b, 32);
+  };
   EXPECT_EQ(rule(kEven, calibrated).standing, Standing::kSuperfluous);
   EXPECT_EQ(rule(kOdd, calibrated).standing, Standing::kBeyond);
   EXPECT_EQ(rule(kOdd, calibrated).value, 1 + 0x1p-23);  // towards the exact value
@@ -130,7 +132,7 @@ TEST(Legality, WhatCancellationLeavesIsNotForALogToSay) {
   const ErrorBounds bounds{10, 10};
   EXPECT_TRUE(candidates(o.z, exact_width(10), o.at.magnitude, 32).has(-0x1p-51));
   for (double said : {-0x1p-51, 0.0, 0x1p-60 + 0x1p-83}) {
-    const SparseEntry e = value(said);
+    const log::SparseEntry e = value(said);
     EXPECT_EQ(rule_on_entry(sum.block, o, &e, bounds, 32).standing, Standing::kForbidden);
   }
 }
@@ -150,7 +152,7 @@ TEST(Legality, AnEntryChoosesBetweenTheLargestValueAndInfinity) {
     const uint8_t towards_zero = sign > 0 ? 0 : 2;
     EXPECT_EQ(rule_on_decision(sum.block, o, towards_zero, bounds, 32).value, sign * largest);
     EXPECT_EQ(rule_on_decision(sum.block, o, 2 - towards_zero, bounds, 32).value, sign * infinity);
-    const SparseEntry next = value(sign * 0x1p128 * (1 - 0x1p-23));
+    const log::SparseEntry next = value(sign * 0x1p128 * (1 - 0x1p-23));
     EXPECT_EQ(rule_on_entry(sum.block, o, &next, bounds, 32).standing, Standing::kIllegal);
   }
 }
@@ -159,7 +161,7 @@ TEST(Legality, InfinitiesComeFromTheOperands) {
   const double infinity = std::numeric_limits<double>::infinity();
   OneSum sum({{1.0, infinity}, {2.0, 3.0}});
   const ExactOutput o = sum.exact(32, infinity);
-  const SparseEntry own = value(infinity), other = value(6);
+  const log::SparseEntry own = value(infinity), other = value(6);
   EXPECT_EQ(rule_on_entry(sum.block, o, &own, {32, 64}, 32).standing, Standing::kSuperfluous);
   EXPECT_EQ(rule_on_entry(sum.block, o, &other, {32, 64}, 32).standing, Standing::kIllegal);
   EXPECT_EQ(rule_on_decision(sum.block, o, 0, {32, 64}, 32).value, infinity);
@@ -172,7 +174,7 @@ TEST(Legality, AnExactTieIsNotLoggedAndCannotBeMoved) {
   const ExactOutput o = sum.exact(32);
   EXPECT_EQ(o.rounded, 1.5 + 0x1p-22);  // to even
   for (double said : {o.rounded, 1.5 + 0x1p-23}) {
-    const SparseEntry e = value(said);
+    const log::SparseEntry e = value(said);
     EXPECT_EQ(rule_on_entry(sum.block, o, &e, {4, 6}, 32).standing,
               said == o.rounded ? Standing::kSuperfluous : Standing::kIllegal);
   }

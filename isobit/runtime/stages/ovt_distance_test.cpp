@@ -10,7 +10,7 @@ using namespace testing;
 
 RoundingRules ovt_rules(int bits) {
   RoundingRules rules = cancelling_rules(bits);
-  rules.ovt = true;
+  rules.log = log::Kind::kOvt;
   return rules;
 }
 
@@ -20,7 +20,7 @@ TEST_F(StageTest, DecisionsThatObeyTheBoundsAreFollowedToTheSameBits) {
       RoundingRules rules = ovt_rules(bits);
       rules.threshold = threshold;
       const Net net = cancelling_net(bits);
-      LogCounts counts;
+      log::Counts counts;
       for (uint64_t seed = 0; seed < 8; ++seed) {
         OvtRecorder recorder(rules);
         OvtFollower follower(rules);
@@ -49,7 +49,7 @@ TEST_F(StageTest, AsPublishedMostOutputsAreFollowed) {
     rules.distance = false;
     const Net net = cancelling_net(bits);
     size_t differing = 0, all = 0;
-    LogCounts counts;
+    log::Counts counts;
     for (uint64_t seed = 0; seed < 10; ++seed) {
       OvtRecorder recorder(rules);
       OvtFollower follower(rules);
@@ -83,7 +83,7 @@ class OvtForger : public StageTest {
     outputs_ = run(net_, trainer).value();
     log_ = recorder.log();
   }
-  bool accepted(const OvtLog& log, uint64_t seed = 6, bool agreed = true) {
+  bool accepted(const log::OvtLog& log, uint64_t seed = 6, bool agreed = true) {
     OvtFollower follower(rules_);
     Simulated auditor(follower, rules_, seed, {});
     follower.begin_step(1, log, agreed);
@@ -98,9 +98,9 @@ class OvtForger : public StageTest {
   RoundingRules rules_;
   Net net_;
   std::vector<Tensor> outputs_, audited_;
-  OvtLog log_;
-  LogCounts counts_;
-  std::optional<LogFault> fault_;
+  log::OvtLog log_;
+  log::Counts counts_;
+  std::optional<log::Fault> fault_;
 };
 
 TEST_F(OvtForger, MovesOnlyNearTiesUnlessItIsAsPublished) {
@@ -111,11 +111,11 @@ TEST_F(OvtForger, MovesOnlyNearTiesUnlessItIsAsPublished) {
     for (size_t n = 0; n < log_.outputs.size(); ++n) {
       for (size_t p = 0; p < log_.outputs[n].decisions.size(); p += 3) {
         if (log_.outputs[n].decisions[p] == 1) continue;
-        OvtLog forged = log_;
+        log::OvtLog forged = log_;
         forged.outputs[n].decisions[p] = static_cast<uint8_t>(2 - log_.outputs[n].decisions[p]);
         ++tried;
         if (!accepted(forged)) {
-          EXPECT_EQ(fault_->kind, FaultKind::kIllegal) << fault_->what;
+          EXPECT_EQ(fault_->kind, log::FaultKind::kIllegal) << fault_->what;
           ++refused;
         } else if (outputs_[n].data<double>()[p] != audited_[n].data<double>()[p]) {
           ++moved;
@@ -140,9 +140,9 @@ TEST_F(OvtForger, TwoAuditorsNeverDisagreeAboutOneLog) {
   std::mt19937_64 random(7);
   int taken = 0, refused = 0;
   for (int trial = 0; trial < 150; ++trial) {
-    OvtLog forged = log_;
+    log::OvtLog forged = log_;
     for (int change = 0; change < 2; ++change) {
-      OvtOutput& o = forged.outputs[random() % forged.outputs.size()];
+      log::OvtOutput& o = forged.outputs[random() % forged.outputs.size()];
       o.decisions[random() % o.decisions.size()] = static_cast<uint8_t>(random() % 3);
     }
     std::optional<std::vector<Tensor>> outputs;
@@ -171,13 +171,13 @@ TEST_F(StageTest, ACorrectionOutsideAnInnerProductIsRefused) {
   for (bool distance : {true, false}) {
     for (bool agreed : {true, false}) {
       RoundingRules rules;
-      rules.ovt = true;
+      rules.log = log::Kind::kOvt;
       rules.distance = distance;
       OvtRecorder recorder(rules);
       recorder.begin_step(1);
       const auto trained = run(net, recorder).value();
       for (bool forged : {false, true}) {
-        OvtLog log = recorder.log();
+        log::OvtLog log = recorder.log();
         for (uint8_t& decision : log.outputs[0].decisions) {
           if (forged) decision = static_cast<uint8_t>(2 - decision);
         }
@@ -188,7 +188,7 @@ TEST_F(StageTest, ACorrectionOutsideAnInnerProductIsRefused) {
         EXPECT_TRUE(!audited || same(trained, *audited));
         EXPECT_EQ(follower.fault().has_value(), forged);
         if (!forged) continue;
-        EXPECT_EQ(follower.fault()->kind, agreed ? FaultKind::kIllegal : FaultKind::kDiffers);
+        EXPECT_EQ(follower.fault()->kind, agreed ? log::FaultKind::kIllegal : log::FaultKind::kDiffers);
         EXPECT_NE(follower.fault()->what.find("every platform computes alike"), std::string::npos);
       }
     }
@@ -201,13 +201,13 @@ TEST_F(StageTest, OvtLogOfAnotherShapeIsDamage) {
   OvtRecorder recorder(rules);
   recorder.begin_step(1);
   ASSERT_TRUE(run(net, recorder));
-  OvtLog log = recorder.log();
+  log::OvtLog log = recorder.log();
   log.outputs[1].decisions.pop_back();
   OvtFollower follower(rules);
   follower.begin_step(1, log, false);
   EXPECT_FALSE(run(net, follower));
   ASSERT_TRUE(follower.fault().has_value());
-  EXPECT_EQ(follower.fault()->kind, FaultKind::kDamaged);
+  EXPECT_EQ(follower.fault()->kind, log::FaultKind::kDamaged);
 }
 
 }  // namespace

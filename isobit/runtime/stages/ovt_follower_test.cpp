@@ -102,7 +102,7 @@ Expected<std::vector<Tensor>> run_product(int64_t outputs, kernels::Isa isa, Sta
 
 void expect_followed(int bits, kernels::Isa isa) {
   RoundingRules rules;
-  rules.bits = bits, rules.ovt = true;
+  rules.bits = bits, rules.log = log::Kind::kOvt;
   rules.distance = false;  // as published: what the results are made of does not count
   const std::vector<Case> some = cases(bits);
   std::vector<Case> all;
@@ -132,7 +132,7 @@ void expect_followed(int bits, kernels::Isa isa) {
         << ", the trainer " << c.trainer << " and took " << c.rounded;
   }
   EXPECT_EQ(total(recorder.counts()).entries, undecided);
-  const LogCounts counts = total(follower.counts());
+  const log::Counts counts = total(follower.counts());
   EXPECT_EQ(counts.elements, all.size());
   EXPECT_EQ(counts.entries, undecided);
   EXPECT_EQ(counts.corrections, apart);

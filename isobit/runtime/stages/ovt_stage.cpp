@@ -63,16 +63,16 @@ Status OvtRecorder::record(size_t index, KernelCall& call, int o) {
   const Steps& steps = steps_of(call.ctx.isa);
   const double threshold = rules_.threshold_of(call.node.op);
   const bool product = is_inner_product(call.node.op);
-  LogCounts& counts = counts_[call.node.op];
+  log::Counts& counts = counts_[call.node.op];
   Tensor& tensor = call.outputs[static_cast<size_t>(o)];
-  OvtOutput entry{static_cast<uint32_t>(index), static_cast<uint32_t>(o),
-                  std::vector<uint8_t>(static_cast<size_t>(tensor.elements()))};
+  log::OvtOutput entry{static_cast<uint32_t>(index), static_cast<uint32_t>(o),
+                       std::vector<uint8_t>(static_cast<size_t>(tensor.elements()))};
   // Near-ties are looked for in values that have not been rounded, so here a copy is.
   const bool by_distance = product && rules_.distance;
   Tensor classified = by_distance ? tensor.clone() : tensor;
   double* x = classified.data<double>();
   call.ctx.pool->parallel_for(tensor.elements(), kGrain, [&](int64_t begin, int64_t end) {
-    steps.classify(end - begin, threshold, bits_, x + begin, entry.decisions.data() + begin);
+    steps.classify(end - begin, threshold, rules_.bits, x + begin, entry.decisions.data() + begin);
     for (int64_t i = begin; product && i < end; ++i) x[i] += 0.0;
   });
   if (by_distance) ISOBIT_RETURN_IF_ERROR(settle_near_ties(call, entry.decisions, counts));
@@ -82,33 +82,33 @@ Status OvtRecorder::record(size_t index, KernelCall& call, int o) {
   return {};
 }
 
-Status OvtRecorder::settle_near_ties(KernelCall& call, std::vector<uint8_t>& decisions, LogCounts& counts) {
+Status OvtRecorder::settle_near_ties(KernelCall& call, std::vector<uint8_t>& decisions, log::Counts& counts) {
   std::vector<ProductBlock> blocks = product_blocks(call);
   if (blocks.empty()) return {};
   const ErrorBounds bounds = rules_.bounds_of(call.node.op, blocks[0].k);
   const bool checks = self_check_ == SelfCheck::kYes;
-  if (checks) ISOBIT_RETURN_IF_ERROR(check_sample(call, blocks, bounds, step_, bits_, counts));
-  const std::vector<NearTie> ties = round_decided_outputs(call, blocks, trainer_width(bounds.divergence));
-  const std::vector<ExactOutput> outputs = evaluate_outputs(call.ctx, blocks, ties, bits_);
+  if (checks) ISOBIT_RETURN_IF_ERROR(check_sample(call, blocks, bounds, step_, rules_.bits, counts));
+  const std::vector<NearTie> ties = rounding_.round_decided_outputs(call, blocks, trainer_width(bounds.divergence));
+  const std::vector<ExactOutput> outputs = evaluate_outputs(call.ctx, blocks, ties, rules_.bits);
   if (checks) ISOBIT_RETURN_IF_ERROR(check_own(call, bounds, outputs));
   for (const ExactOutput& o : outputs) {
     uint8_t& decision = decisions[o.at.position];
-    if (cancels_for_decisions(o, bounds, bits_)) {
+    if (cancels_for_decisions(o, bounds, rules_.bits)) {
       ++counts.evaluated;
       decision = 1;
-      set_output(call, o.at.position, o.rounded);
+      rounding_.set_output(call, o.at.position, o.rounded);
       continue;
     }
-    const double x = o.at.value, r = round_to_bits(x, bits_) + 0.0;
+    const double x = o.at.value, r = round_to_bits(x, rules_.bits) + 0.0;
     decision = x < r ? 2 : x > r ? 0 : 1;
-    set_output(call, o.at.position, r);
+    rounding_.set_output(call, o.at.position, r);
   }
   return {};
 }
 
-void OvtFollower::begin_step(uint64_t step, OvtLog log, bool agreed) {
-  FollowerStage::begin_step(step, agreed);
-  log_ = std::move(log);
+void OvtFollower::begin_step(uint64_t step, log::StepLog log, bool agreed) {
+  begin(step, agreed);
+  log_ = std::get<log::OvtLog>(std::move(log));
   next_ = 0;
 }
 
@@ -124,21 +124,21 @@ Status OvtFollower::apply(size_t index, KernelCall& call) {
 
 Status OvtFollower::follow(size_t index, KernelCall& call, int o) {
   const Tensor& tensor = call.outputs[static_cast<size_t>(o)];
-  const OvtOutput* entry = next_ < log_.outputs.size() ? &log_.outputs[next_] : nullptr;
+  const log::OvtOutput* entry = next_ < log_.outputs.size() ? &log_.outputs[next_] : nullptr;
   if (entry == nullptr || entry->node != index || entry->output != static_cast<uint32_t>(o) ||
       entry->decisions.size() != static_cast<size_t>(tensor.elements())) {
     return reject_damaged(call.node.name, text_of(call.node.name, ": the log has no decisions for its output ", o,
                                                   " of ", tensor.elements(), " elements"));
   }
   ++next_;
-  LogCounts& counts = counts_[call.node.op];
+  log::Counts& counts = counts_[call.node.op];
   counts.elements += entry->decisions.size();
   counts.entries += written(entry->decisions);
   const bool by_distance = is_inner_product(call.node.op) && rules_.distance;
   return by_distance ? follow_by_distance(call, *entry, counts) : follow_unchecked(call, o, *entry, counts);
 }
 
-Status OvtFollower::follow_unchecked(KernelCall& call, int o, const OvtOutput& entry, LogCounts& counts) {
+Status OvtFollower::follow_unchecked(KernelCall& call, int o, const log::OvtOutput& entry, log::Counts& counts) {
   const Steps& steps = steps_of(call.ctx.isa);
   double* data = call.outputs[static_cast<size_t>(o)].data<double>();
   const bool product = is_inner_product(call.node.op);
@@ -171,7 +171,7 @@ Status OvtFollower::follow_unchecked(KernelCall& call, int o, const OvtOutput& e
   return {};
 }
 
-Status OvtFollower::follow_by_distance(KernelCall& call, const OvtOutput& entry, LogCounts& counts) {
+Status OvtFollower::follow_by_distance(KernelCall& call, const log::OvtOutput& entry, log::Counts& counts) {
   std::vector<ProductBlock> blocks = product_blocks(call);
   if (blocks.empty()) return {};
   ISOBIT_TRY(const ErrorBounds bounds, begin_product(call, blocks, counts));

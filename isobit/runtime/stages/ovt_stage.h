@@ -16,51 +16,52 @@
 
 #include <utility>
 
-#include "isobit/runtime/stages/follower_stage.h"
+#include "isobit/runtime/stages/log_follower.h"
+#include "isobit/runtime/stages/log_recorder.h"
 
 namespace isobit::runtime {
 
 // A platform beyond the job's bound ends the step with an error of code kUnavailable (with `distance`).
-class OvtRecorder final : public RoundingStage {
+class OvtRecorder final : public LogRecorder {
  public:
   explicit OvtRecorder(const RoundingRules& rules, SelfCheck self_check = SelfCheck::kYes)
-      : RoundingStage(rules.bits), rules_(rules), self_check_(self_check) {}
-  void begin_step(uint64_t step) {
+      : rounding_(rules.bits), rules_(rules), self_check_(self_check) {}
+  void begin_run(const graph::Graph& graph) override { rounding_.begin_run(graph); }
+  void begin_step(uint64_t step) override {
     step_ = step;
     log_.outputs.clear();
   }
   Status apply(size_t index, KernelCall& call) override;
-  const OvtLog& log() const { return log_; }
-  // The same, a byte for every rounded value, without a copy. None is left.
-  OvtLog take_log() { return std::exchange(log_, {}); }
-  const CountsByOperator& counts() const { return counts_; }
+  const log::OvtLog& log() const { return log_; }  // of the step so far
+  log::StepLog take_log() override { return std::exchange(log_, {}); }
+  const log::CountsByOperator& counts() const override { return counts_; }
 
  private:
   Status record(size_t index, KernelCall& call, int output);
-  Status settle_near_ties(KernelCall& call, std::vector<uint8_t>& decisions, LogCounts& counts);
+  Status settle_near_ties(KernelCall& call, std::vector<uint8_t>& decisions, log::Counts& counts);
 
+  RoundingStage rounding_;
   const RoundingRules rules_;
   const SelfCheck self_check_;
   uint64_t step_ = 0;
-  OvtLog log_;
-  CountsByOperator counts_;
+  log::OvtLog log_;
+  log::CountsByOperator counts_;
 };
 
 // An output without decisions, or with another number of them, is damage.
-class OvtFollower final : public FollowerStage {
+class OvtFollower final : public LogFollower {
  public:
-  explicit OvtFollower(const RoundingRules& rules) : FollowerStage(rules) {}
-  // agreed: as FollowerStage::begin_step.
-  void begin_step(uint64_t step, OvtLog log, bool agreed);
+  explicit OvtFollower(const RoundingRules& rules) : LogFollower(rules) {}
+  void begin_step(uint64_t step, log::StepLog log, bool agreed) override;
   Status apply(size_t index, KernelCall& call) override;
-  Status end_step();
+  Status end_step() override;
 
  private:
   Status follow(size_t index, KernelCall& call, int output);
-  Status follow_unchecked(KernelCall& call, int output, const OvtOutput& entry, LogCounts& counts);
-  Status follow_by_distance(KernelCall& call, const OvtOutput& entry, LogCounts& counts);
+  Status follow_unchecked(KernelCall& call, int output, const log::OvtOutput& entry, log::Counts& counts);
+  Status follow_by_distance(KernelCall& call, const log::OvtOutput& entry, log::Counts& counts);
 
-  OvtLog log_;
+  log::OvtLog log_;
   size_t next_ = 0;
 };
 

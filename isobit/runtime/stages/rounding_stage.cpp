@@ -40,11 +40,11 @@ bool only_moves_values(const std::string& op) {
   return std::find(kMovers.begin(), kMovers.end(), op) != kMovers.end();
 }
 
-std::vector<LoggedOutput> logged_outputs(const graph::Graph& graph, bool ovt) {
-  std::vector<LoggedOutput> outputs;
+std::vector<log::LoggedOutput> logged_outputs(const graph::Graph& graph, log::Kind kind) {
+  std::vector<log::LoggedOutput> outputs;
   for (size_t n = 0; n < graph.nodes().size(); ++n) {
     const graph::Node& node = graph.nodes()[n];
-    if (ovt ? only_moves_values(node.op) : !is_inner_product(node.op)) continue;
+    if (kind == log::Kind::kOvt ? only_moves_values(node.op) : !is_inner_product(node.op)) continue;
     for (size_t o = 0; o < node.outputs.size(); ++o) {
       if (node.outputs[o] == graph::kNoValue) continue;
       const graph::Value& value = graph.value(node.outputs[o]);

@@ -14,12 +14,12 @@
 #include <string>
 #include <vector>
 
+#include "isobit/log/step_log.h"
 #include "isobit/runtime/executor.h"
 #include "isobit/runtime/kernel_call.h"
 #include "isobit/runtime/stages/extents.h"
 #include "isobit/runtime/stages/legality.h"
 #include "isobit/runtime/stages/near_ties.h"
-#include "isobit/runtime/stages/step_log.h"
 
 namespace isobit::runtime {
 
@@ -32,7 +32,7 @@ inline constexpr double kMostDivergence = 0x1p27;
 // Everything that the job says about rounding.
 struct RoundingRules {
   int bits = 32;
-  bool ovt = false;                           // log = "ovt", else "sparse"
+  log::Kind log = log::Kind::kSparse;
   bool sound = false;                         // bound = "sound", else "calibrated"
   double divergence = 32;                     // in units of 2^-53 times the magnitude of the output (near_ties.h)
   std::map<std::string, double> divergences;  // by operator, without the prefix "isobit."
@@ -51,7 +51,7 @@ struct RoundingRules {
 bool only_moves_values(const std::string& op);
 
 // The outputs that a log of this kind speaks of: sparse, output 0 of inner products; ovt, every rounded output.
-std::vector<LoggedOutput> logged_outputs(const graph::Graph& graph, bool ovt);
+std::vector<log::LoggedOutput> logged_outputs(const graph::Graph& graph, log::Kind kind);
 
 class RoundingStage : public Stage {
  public:
@@ -59,17 +59,19 @@ class RoundingStage : public Stage {
   void begin_run(const graph::Graph& graph) override { extents_.begin(graph); }
   Status apply(size_t index, KernelCall& call) override;
 
- protected:
-  // Rounds an output whose value depends on no platform, or on nothing that is logged.
-  void round_output(KernelCall& call, int output);
-  // round_decided of near_ties.h for an inner product, with what is known of its operands.
+  // For stages that settle inner products themselves, in place of apply():
+  // round_decided of near_ties.h, with what is known of the operands.
   std::vector<NearTie> round_decided_outputs(KernelCall& call, std::vector<ProductBlock>& blocks, double width);
-  // Sets an output of an inner product, after the above, to a value that need not lie within that width.
+  // Sets an output, after the above, to a value that need not lie within that width.
   void set_output(KernelCall& call, uint64_t position, double value);
 
+ protected:
   int bits_;
 
  private:
+  // Rounds an output whose value depends on no platform, or on nothing that is logged.
+  void round_output(KernelCall& call, int output);
+
   Extents extents_;
 };
 

@@ -35,7 +35,7 @@ Status check_own(const KernelCall& call, const ErrorBounds& bounds, const std::v
 }
 
 Status check_sample(const KernelCall& call, const std::vector<ProductBlock>& blocks, const ErrorBounds& bounds,
-                    uint64_t step, int bits, LogCounts& counts) {
+                    uint64_t step, int bits, log::Counts& counts) {
   if (blocks.empty()) return {};
   const auto outputs = static_cast<uint64_t>(call.outputs[0].elements());
   std::vector<NearTie> places(sample_size(outputs));

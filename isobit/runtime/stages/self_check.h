@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "isobit/base/status.h"
+#include "isobit/log/counts.h"
 #include "isobit/runtime/kernel_call.h"
 #include "isobit/runtime/stages/legality.h"
-#include "isobit/runtime/stages/log_counts.h"
 
 namespace isobit::runtime {
 
@@ -47,6 +47,6 @@ Status check_own(const KernelCall& call, const ErrorBounds& bounds, const std::v
 
 // Evaluates the sample of this step and checks it. Call it before the outputs are rounded.
 Status check_sample(const KernelCall& call, const std::vector<ProductBlock>& blocks, const ErrorBounds& bounds,
-                    uint64_t step, int bits, LogCounts& counts);
+                    uint64_t step, int bits, log::Counts& counts);
 
 }  // namespace isobit::runtime

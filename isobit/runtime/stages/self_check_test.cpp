@@ -96,7 +96,7 @@ class Noticing : public StageTest {
   std::pair<double, double> noticed(const RoundingRules& rules, double share, int runs) {
     const Net net = cancelling_net(32);
     int ended = 0;
-    LogCounts counts;
+    log::Counts counts;
     for (int run_index = 0; run_index < runs; ++run_index) {
       Recorder recorder(rules);
       // Within the bound, or beyond it but for one in 10^5.
@@ -129,10 +129,10 @@ TEST_F(Noticing, IsAsFrequentAsTheSampleIsLarge) {
     const auto [frequency, stated] = noticed<SparseRecorder>(rules, share, 400);
     // Near-ties are looked at, too, so that it is more often than the sample alone would.
     EXPECT_GT(frequency, stated - 0.06) << share;
-    rules.ovt = true;
+    rules.log = log::Kind::kOvt;
     const auto [of_ovt, same_stated] = noticed<OvtRecorder>(rules, share, 200);
     EXPECT_GT(of_ovt, same_stated - 0.09) << share;
-    rules.ovt = false;
+    rules.log = log::Kind::kSparse;
   }
 }
 
@@ -167,7 +167,7 @@ TEST_F(Noticing, EveryNearTieIsLookedAt) {
     follower.begin_step(seed, recorder.log(), true);
     const auto audited = run(net, auditor);
     if (!audited) {
-      EXPECT_EQ(follower.fault()->kind, FaultKind::kOwnPlatform) << follower.fault()->what;
+      EXPECT_EQ(follower.fault()->kind, log::FaultKind::kOwnPlatform) << follower.fault()->what;
       EXPECT_EQ(audited.error().code, ErrorCode::kUnavailable);
       ++noticed_by_either;
       continue;

@@ -26,7 +26,7 @@ constexpr uint64_t kOutputs = 2 * 2 * kSteps * SimulatedRun::kSide * SimulatedRu
 struct Tally {
   std::map<Ending, uint64_t> endings;
   uint64_t checked = 0;
-  LogCounts counts;
+  log::Counts counts;
   uint64_t of(Ending e) const {
     const auto found = endings.find(e);
     return found == endings.end() ? 0 : found->second;
@@ -64,8 +64,8 @@ double share_beyond(double reach) {
 }
 
 TEST(SimulatedPlatforms, NoHonestRunIsNamedAndPlatformsBeyondTheBoundNotice) {
-  for (bool ovt : {false, true}) {
-    SimulatedRun run(kDivergence, ovt);
+  for (const log::Kind log : {log::Kind::kSparse, log::Kind::kOvt}) {
+    SimulatedRun run(kDivergence, log);
     for (double reach : {0.5, 0.9, 1.2, 2.0, 6.0, 40.0}) {
       const Tally t = tally_of(run, {reach});
       EXPECT_EQ(t.of(Ending::kNamed), 0u) << reach;
@@ -91,8 +91,8 @@ TEST(SimulatedPlatforms, NoHonestRunIsNamedAndPlatformsBeyondTheBoundNotice) {
 // Few outputs are beyond the bound, but far: most runs go on unnoticed, and some of them part.
 TEST(SimulatedPlatforms, WhatGoesUnnoticedIsADifferenceThatNamesNobody) {
   uint64_t differing = 0, accepted = 0;
-  for (bool ovt : {false, true}) {
-    SimulatedRun run(kDivergence, ovt);
+  for (const log::Kind log : {log::Kind::kSparse, log::Kind::kOvt}) {
+    SimulatedRun run(kDivergence, log);
     for (double reach : {2.0, 6.0, 40.0}) {
       for (double share : {0.0002, 0.001, 0.01}) {
         const Tally t = tally_of(run, {0.9, reach, share});

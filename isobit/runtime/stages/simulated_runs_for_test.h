@@ -25,15 +25,15 @@ enum class Ending {
 struct RunResult {
   Ending ending = Ending::kAccepted;
   uint64_t checked = 0;  // outputs of the samples of both
-  LogCounts counts;      // of the auditor
+  log::Counts counts;    // of the auditor
 };
 
 // y = [x, x(1+a)] [w; -w(1+b)]; state' = state / 2 + tanh(c y), and the same once more with the result in place of w.
 class SimulatedRun {
  public:
-  explicit SimulatedRun(double divergence, bool ovt) {
+  SimulatedRun(double divergence, log::Kind log) {
     rules_.divergence = divergence;
-    rules_.ovt = ovt;
+    rules_.log = log;
     const graph::ValueId state = input(random_tensor({kHalf, kSide}, 1));
     state_ = feeds_.back().second;
     graph::ValueId next = state;
@@ -54,10 +54,8 @@ class SimulatedRun {
     g_.add_output(next);
   }
 
-  RunResult operator()(uint64_t seed, const Errors& trainer, const Errors& auditor, int steps) {
-    return rules_.ovt ? run<OvtRecorder, OvtFollower>(seed, trainer, auditor, steps)
-                      : run<SparseRecorder, SparseFollower>(seed, trainer, auditor, steps);
-  }
+  // As train_run and audit_run do it: a state root after every other step, compared by its bits.
+  RunResult operator()(uint64_t seed, const Errors& trainer, const Errors& auditor, int steps);
   static constexpr int64_t kHalf = 40, kSide = 40, kTerms = 2 * kHalf;
 
  private:
@@ -74,53 +72,52 @@ class SimulatedRun {
     return (*outputs)[0];
   }
 
-  // As train_run and audit_run do it: a state root after every other step, compared by its bits.
-  template <class Recorder, class Follower>
-  RunResult run(uint64_t seed, const Errors& trainer_errors, const Errors& auditor_errors, int steps) {
-    Recorder recorder(rules_);
-    Follower follower(rules_);
-    Simulated trainer(recorder, rules_, 2 * seed, trainer_errors),
-        auditor(follower, rules_, 2 * seed + 1, auditor_errors);
-    Tensor trained = state_, audited = state_;
-    RunResult result;
-    for (int t = 1; t <= steps; ++t) {
-      recorder.begin_step(static_cast<uint64_t>(t));
-      const auto next = step(trained, trainer);
-      result.checked = total(recorder.counts()).checked + total(follower.counts()).checked;
-      if (!next) {
-        EXPECT_EQ(next.error().code, ErrorCode::kUnavailable);
-        result.ending = Ending::kTrainerStopped;
-        return result;
-      }
-      trained = *next;
-      follower.begin_step(static_cast<uint64_t>(t), recorder.log(), t % 2 == 1);
-      const auto replayed = step(audited, auditor);
-      const bool followed = replayed && follower.end_step();
-      result.counts = total(follower.counts());
-      result.checked = total(recorder.counts()).checked + result.counts.checked;
-      if (!followed) {
-        const FaultKind kind = follower.fault()->kind;
-        result.ending = kind == FaultKind::kOwnPlatform ? Ending::kInconclusive
-                        : kind == FaultKind::kDiffers   ? Ending::kDiffers
-                                                        : Ending::kNamed;
-        return result;
-      }
-      audited = *replayed;
-      if (t % 2 == 0 || t == steps) {
-        if (!identical(trained, audited)) {
-          result.ending = Ending::kDiffers;
-          return result;
-        }
-      }
-    }
-    return result;
-  }
-
   RoundingRules rules_;
   graph::Graph g_;
   Executor::Feeds feeds_;
   Tensor state_;
   ThreadPool pool_{1};
 };
+
+inline RunResult SimulatedRun::operator()(uint64_t seed, const Errors& trainer_errors, const Errors& auditor_errors,
+                                          int steps) {
+  const std::unique_ptr<LogRecorder> recorder = make_recorder(rules_);
+  const std::unique_ptr<LogFollower> follower = make_follower(rules_);
+  Simulated trainer(*recorder, rules_, 2 * seed, trainer_errors),
+      auditor(*follower, rules_, 2 * seed + 1, auditor_errors);
+  Tensor trained = state_, audited = state_;
+  RunResult result;
+  for (int t = 1; t <= steps; ++t) {
+    recorder->begin_step(static_cast<uint64_t>(t));
+    const auto next = step(trained, trainer);
+    result.checked = total(recorder->counts()).checked + total(follower->counts()).checked;
+    if (!next) {
+      EXPECT_EQ(next.error().code, ErrorCode::kUnavailable);
+      result.ending = Ending::kTrainerStopped;
+      return result;
+    }
+    trained = *next;
+    follower->begin_step(static_cast<uint64_t>(t), recorder->take_log(), t % 2 == 1);
+    const auto replayed = step(audited, auditor);
+    const bool followed = replayed && follower->end_step();
+    result.counts = total(follower->counts());
+    result.checked = total(recorder->counts()).checked + result.counts.checked;
+    if (!followed) {
+      const log::FaultKind kind = follower->fault()->kind;
+      result.ending = kind == log::FaultKind::kOwnPlatform ? Ending::kInconclusive
+                      : kind == log::FaultKind::kDiffers   ? Ending::kDiffers
+                                                           : Ending::kNamed;
+      return result;
+    }
+    audited = *replayed;
+    if (t % 2 == 0 || t == steps) {
+      if (!identical(trained, audited)) {
+        result.ending = Ending::kDiffers;
+        return result;
+      }
+    }
+  }
+  return result;
+}
 
 }  // namespace isobit::runtime::testing

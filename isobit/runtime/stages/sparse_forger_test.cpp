@@ -20,7 +20,7 @@ class Forger : public StageTest {
     log_ = recorder_.log();
   }
   // Whether an auditor takes the log; its outputs, counts and fault then.
-  bool accepted(const SparseLog& log, uint64_t seed = 6, bool agreed = true) {
+  bool accepted(const log::SparseLog& log, uint64_t seed = 6, bool agreed = true) {
     SparseFollower follower(rules_);
     Simulated auditor(follower, rules_, seed, {});
     follower.begin_step(1, log, agreed);
@@ -33,14 +33,14 @@ class Forger : public StageTest {
     return ok;
   }
   // A log with this entry in its place, in place of any that is there.
-  static SparseLog with(SparseLog forged, size_t node, const SparseEntry& entry) {
-    auto found =
-        std::find_if(forged.nodes.begin(), forged.nodes.end(), [&](const SparseNode& n) { return n.node >= node; });
+  static log::SparseLog with(log::SparseLog forged, size_t node, const log::SparseEntry& entry) {
+    auto found = std::find_if(forged.nodes.begin(), forged.nodes.end(),
+                              [&](const log::SparseNode& n) { return n.node >= node; });
     if (found == forged.nodes.end() || found->node != node) {
       found = forged.nodes.insert(found, {static_cast<uint32_t>(node), {}});
     }
     auto at = std::lower_bound(found->entries.begin(), found->entries.end(), entry.position,
-                               [](const SparseEntry& e, uint64_t position) { return e.position < position; });
+                               [](const log::SparseEntry& e, uint64_t position) { return e.position < position; });
     if (at != found->entries.end() && at->position == entry.position) {
       *at = entry;
     } else {
@@ -48,8 +48,8 @@ class Forger : public StageTest {
     }
     return forged;
   }
-  static SparseEntry value_of(const ExactOutput& o, double value) {
-    return {o.at.position, SparseEntry::Kind::kValue, static_cast<float>(value)};
+  static log::SparseEntry value_of(const ExactOutput& o, double value) {
+    return {o.at.position, log::SparseEntry::Kind::kValue, static_cast<float>(value)};
   }
   // The outputs of which something holds, evaluated by a platform without errors.
   struct Found {
@@ -83,22 +83,22 @@ class Forger : public StageTest {
   Net net_;
   SparseRecorder recorder_;
   std::vector<Tensor> outputs_, audited_;
-  SparseLog log_;
-  LogCounts counts_;
-  std::optional<LogFault> fault_;
+  log::SparseLog log_;
+  log::Counts counts_;
+  std::optional<log::Fault> fault_;
 };
 
 TEST_F(Forger, WithinTheJobsBoundAnEntryMovesAValueByOneSpacing) {
   int moved = 0, beyond = 0, refused = 0;
-  for (const SparseNode& node : log_.nodes) {
+  for (const log::SparseNode& node : log_.nodes) {
     for (size_t e = 0; e < node.entries.size(); e += 4) {
-      const SparseEntry& honest = node.entries[e];
+      const log::SparseEntry& honest = node.entries[e];
       const double before = outputs_[node.node].data<double>()[honest.position];
       for (int64_t off : {-300, -2, -1, 1, 2, 300}) {
         const double said = before + static_cast<double>(off) * spacing_at(node.node, honest.position);
-        const SparseEntry entry{honest.position, SparseEntry::Kind::kValue, static_cast<float>(said)};
+        const log::SparseEntry entry{honest.position, log::SparseEntry::Kind::kValue, static_cast<float>(said)};
         if (!accepted(with(log_, node.node, entry))) {
-          EXPECT_EQ(fault_->kind, FaultKind::kIllegal) << fault_->what;
+          EXPECT_EQ(fault_->kind, log::FaultKind::kIllegal) << fault_->what;
           ++refused;
           continue;
         }
@@ -120,11 +120,12 @@ TEST_F(Forger, WithinTheJobsBoundAnEntryMovesAValueByOneSpacing) {
 // A parity says which side, whatever the auditor's own result is.
 TEST_F(Forger, AReversedParityGoesToTheOtherSide) {
   int moved = 0;
-  for (const SparseNode& node : log_.nodes) {
+  for (const log::SparseNode& node : log_.nodes) {
     for (size_t e = 0; e < node.entries.size(); e += 2) {
-      SparseEntry entry = node.entries[e];
-      if (entry.kind == SparseEntry::Kind::kValue) continue;
-      entry.kind = entry.kind == SparseEntry::Kind::kOdd ? SparseEntry::Kind::kEven : SparseEntry::Kind::kOdd;
+      log::SparseEntry entry = node.entries[e];
+      if (entry.kind == log::SparseEntry::Kind::kValue) continue;
+      entry.kind =
+          entry.kind == log::SparseEntry::Kind::kOdd ? log::SparseEntry::Kind::kEven : log::SparseEntry::Kind::kOdd;
       if (!accepted(with(log_, node.node, entry))) continue;
       const double before = outputs_[node.node].data<double>()[entry.position],
                    after = audited_[node.node].data<double>()[entry.position];
@@ -140,19 +141,19 @@ TEST_F(Forger, AllLegalMovesAreMoreThanHonestPlatformsComeTo) {
   net_ = Net();  // of sums long enough that hardly any is exact
   net_.add("Gemm", {{60, 70}, 1, 70}, {{60, 70}, 1, 70}, 0x1p-15, {{"transB", int64_t{1}}});
   for (bool honest : {true, false}) {
-    LogCounts counts;
+    log::Counts counts;
     for (uint64_t step = 1; step <= 24; ++step) {
       SparseRecorder recorder(rules_);
       Simulated trainer(recorder, rules_, step, {});
       recorder.begin_step(step);
       ASSERT_TRUE(run(net_, trainer));
       log_ = recorder.log();
-      SparseLog forged = log_;
+      log::SparseLog forged = log_;
       for (const auto& [n, o] : honest ? std::vector<Found>{} : find([&](const ExactOutput& x, const ErrorBounds& b) {
              return !cancels(x, b, 32) && !candidates(x.z, exact_width(b.divergence), x.at.magnitude, 32).one();
            })) {
         const Candidates c = candidates(o.z, exact_width(rules_.divergence), o.at.magnitude, 32);
-        const SparseLog more = with(forged, n, value_of(o, o.rounded == c.low ? c.high : c.low));
+        const log::SparseLog more = with(forged, n, value_of(o, o.rounded == c.low ? c.high : c.low));
         if (accepted(more)) forged = more;  // a few sums are exact
       }
       ASSERT_TRUE(accepted(forged)) << fault_->what;
@@ -160,7 +161,7 @@ TEST_F(Forger, AllLegalMovesAreMoreThanHonestPlatformsComeTo) {
       counts += counts_;
     }
     EXPECT_GT(counts.entries, 600u);
-    EXPECT_EQ(static_cast<double>(counts.moved) <= most_expected_moves(counts), honest)
+    EXPECT_EQ(static_cast<double>(counts.moved) <= log::most_expected_moves(counts), honest)
         << counts.moved << " of " << counts.entries;
   }
 }
@@ -169,18 +170,19 @@ TEST_F(Forger, AnEntryFarFromABoundaryIsSuperfluousAndMovesNothing) {
   int superfluous = 0, refused = 0, beyond = 0;
   for (size_t n = 0; n < outputs_.size(); ++n) {
     for (uint64_t p = 0; p < std::min<uint64_t>(40, static_cast<uint64_t>(outputs_[n].elements())); ++p) {
-      const auto logged = std::find_if(log_.nodes.begin(), log_.nodes.end(), [&](const SparseNode& x) {
-        return x.node == n &&
-               std::any_of(x.entries.begin(), x.entries.end(), [&](const SparseEntry& e) { return e.position == p; });
+      const auto logged = std::find_if(log_.nodes.begin(), log_.nodes.end(), [&](const log::SparseNode& x) {
+        return x.node == n && std::any_of(x.entries.begin(), x.entries.end(),
+                                          [&](const log::SparseEntry& e) { return e.position == p; });
       });
       const double own = outputs_[n].data<double>()[p];
       if (logged != log_.nodes.end() || own == 0) continue;
       const int parity = kernels::rounding::parity(own, 32);
-      ASSERT_TRUE(accepted(with(log_, n, {p, parity == 1 ? SparseEntry::Kind::kOdd : SparseEntry::Kind::kEven, 0})));
+      ASSERT_TRUE(
+          accepted(with(log_, n, {p, parity == 1 ? log::SparseEntry::Kind::kOdd : log::SparseEntry::Kind::kEven, 0})));
       EXPECT_TRUE(same(outputs_, audited_));
       superfluous += counts_.superfluous == 1 ? 1 : 0;
       // The other parity.
-      if (accepted(with(log_, n, {p, parity == 1 ? SparseEntry::Kind::kEven : SparseEntry::Kind::kOdd, 0}))) {
+      if (accepted(with(log_, n, {p, parity == 1 ? log::SparseEntry::Kind::kEven : log::SparseEntry::Kind::kOdd, 0}))) {
         EXPECT_EQ(counts_.beyond, 1u);
         ++beyond;
       } else {
@@ -198,7 +200,7 @@ TEST_F(Forger, MoreSuperfluousEntriesThanAnyHonestLogHasAreRefused) {
     return o.rounded != 0 && candidates(o.z, superfluous_width(bounds.divergence), o.at.magnitude, 32).one();
   });
   ASSERT_GT(far.size(), kMostSuperfluous);
-  SparseLog forged = log_;
+  log::SparseLog forged = log_;
   for (uint64_t n = 0; n < kMostSuperfluous; ++n) {
     forged = with(forged, far[n].node, value_of(far[n].output, far[n].output.rounded));
   }
@@ -214,7 +216,7 @@ TEST_F(Forger, AMissingEntryIsEvaluatedAndReported) {
   int missing = 0, apart = 0;
   for (size_t n = 0; n < log_.nodes.size(); ++n) {
     for (size_t e = 0; e < log_.nodes[n].entries.size(); e += 3) {
-      SparseLog forged = log_;
+      log::SparseLog forged = log_;
       forged.nodes[n].entries.erase(forged.nodes[n].entries.begin() + static_cast<std::ptrdiff_t>(e));
       if (forged.nodes[n].entries.empty()) forged.nodes.erase(forged.nodes.begin() + static_cast<std::ptrdiff_t>(n));
       ASSERT_TRUE(accepted(forged)) << fault_->what;
@@ -238,7 +240,7 @@ TEST_F(Forger, WhereTermsCancelNoEntryIsTaken) {
     EXPECT_TRUE(accepted(with(log_, node, value_of(o, o.rounded))));
     EXPECT_EQ(counts_.superfluous, 1u);
     EXPECT_FALSE(accepted(with(log_, node, value_of(o, kernels::rounding::neighbour(o.rounded, true, 32)))));
-    EXPECT_EQ(fault_->kind, FaultKind::kIllegal);
+    EXPECT_EQ(fault_->kind, log::FaultKind::kIllegal);
     EXPECT_NE(fault_->what.find("no entry may stand"), std::string::npos) << fault_->what;
   }
 }
@@ -248,20 +250,20 @@ TEST_F(Forger, TwoAuditorsNeverDisagreeAboutOneLog) {
   std::mt19937_64 random(7);
   int taken = 0, refused = 0;
   for (int trial = 0; trial < 120; ++trial) {
-    SparseLog forged = log_;
+    log::SparseLog forged = log_;
     for (int change = 0; change < 3; ++change) {
-      SparseNode& node = forged.nodes[random() % forged.nodes.size()];
-      SparseEntry& entry = node.entries[random() % node.entries.size()];
+      log::SparseNode& node = forged.nodes[random() % forged.nodes.size()];
+      log::SparseEntry& entry = node.entries[random() % node.entries.size()];
       switch (random() % 4) {
         case 0:
-          entry.kind = SparseEntry::Kind::kOdd;
+          entry.kind = log::SparseEntry::Kind::kOdd;
           break;
         case 1:
-          entry.kind = SparseEntry::Kind::kEven;
+          entry.kind = log::SparseEntry::Kind::kEven;
           break;
         case 2: {
           const double value = outputs_[node.node].data<double>()[entry.position];
-          entry = {entry.position, SparseEntry::Kind::kValue,
+          entry = {entry.position, log::SparseEntry::Kind::kValue,
                    static_cast<float>(kernels::rounding::neighbour(value, random() % 2 == 0, 32))};
           break;
         }
@@ -290,27 +292,27 @@ TEST_F(Forger, TwoAuditorsNeverDisagreeAboutOneLog) {
 
 // A value is called illegal only on operands that are known to be shared.
 TEST_F(Forger, WithoutAnAgreedStateNobodyIsNamed) {
-  const SparseEntry& honest = log_.nodes[0].entries[0];
-  const SparseLog forged = with(log_, log_.nodes[0].node, {honest.position, SparseEntry::Kind::kValue, 1e9f});
+  const log::SparseEntry& honest = log_.nodes[0].entries[0];
+  const log::SparseLog forged = with(log_, log_.nodes[0].node, {honest.position, log::SparseEntry::Kind::kValue, 1e9f});
   EXPECT_FALSE(accepted(forged, 6, true));
-  EXPECT_EQ(fault_->kind, FaultKind::kIllegal);
+  EXPECT_EQ(fault_->kind, log::FaultKind::kIllegal);
   EXPECT_FALSE(accepted(forged, 6, false));
-  EXPECT_EQ(fault_->kind, FaultKind::kDiffers);
+  EXPECT_EQ(fault_->kind, log::FaultKind::kDiffers);
 }
 
 TEST_F(Forger, EntriesOfAnotherNodeOrBeyondTheOutputOrOfOtherBitsAreDamage) {
-  SparseLog forged = log_;
+  log::SparseLog forged = log_;
   forged.nodes.back().node += 1;
   EXPECT_FALSE(accepted(forged, 6, false));
-  EXPECT_EQ(fault_->kind, FaultKind::kDamaged);
+  EXPECT_EQ(fault_->kind, log::FaultKind::kDamaged);
   forged = log_;
   forged.nodes[0].entries.back().position = 1 << 20;
   EXPECT_FALSE(accepted(forged, 6, false));
-  EXPECT_EQ(fault_->kind, FaultKind::kDamaged);
+  EXPECT_EQ(fault_->kind, log::FaultKind::kDamaged);
   for (float no_value : {1 + 0x1p-20f, __builtin_nanf("")}) {
     rules_.bits = 27;
-    EXPECT_FALSE(accepted(with(log_, 0, {0, SparseEntry::Kind::kValue, no_value}), 6, false));
-    EXPECT_EQ(fault_->kind, FaultKind::kDamaged) << fault_->what;
+    EXPECT_FALSE(accepted(with(log_, 0, {0, log::SparseEntry::Kind::kValue, no_value}), 6, false));
+    EXPECT_EQ(fault_->kind, log::FaultKind::kDamaged) << fault_->what;
   }
 }
 

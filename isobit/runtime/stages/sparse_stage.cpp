@@ -21,11 +21,11 @@ constexpr size_t kTogether = 256;
 bool neighbours(const Candidates& c, int bits) { return place_of(c.high, bits) - place_of(c.low, bits) == 1; }
 
 // What a trainer writes down for an output that it rounds to r.
-SparseEntry entry_of(const NearTie& t, double r, const ErrorBounds& bounds, int bits) {
+log::SparseEntry entry_of(const NearTie& t, double r, const ErrorBounds& bounds, int bits) {
   if (!neighbours(candidates(t.value, trainer_width(bounds.divergence), t.magnitude, bits), bits)) {
-    return {t.position, SparseEntry::Kind::kValue, static_cast<float>(r)};
+    return {t.position, log::SparseEntry::Kind::kValue, static_cast<float>(r)};
   }
-  return {t.position, parity(r, bits) == 1 ? SparseEntry::Kind::kOdd : SparseEntry::Kind::kEven, 0};
+  return {t.position, parity(r, bits) == 1 ? log::SparseEntry::Kind::kOdd : log::SparseEntry::Kind::kEven, 0};
 }
 
 }  // namespace
@@ -36,26 +36,26 @@ void SparseRecorder::begin_step(uint64_t step) {
 }
 
 Status SparseRecorder::apply(size_t index, KernelCall& call) {
-  if (!is_inner_product(call.node.op)) return RoundingStage::apply(index, call);
+  if (!is_inner_product(call.node.op)) return rounding_.apply(index, call);
   std::vector<ProductBlock> blocks = product_blocks(call);
   if (blocks.empty()) return {};
   const ErrorBounds bounds = rules_.bounds_of(call.node.op, blocks[0].k);
-  LogCounts& counts = counts_[call.node.op];
+  log::Counts& counts = counts_[call.node.op];
   const bool checks = self_check_ == SelfCheck::kYes;
-  if (checks) ISOBIT_RETURN_IF_ERROR(check_sample(call, blocks, bounds, step_, bits_, counts));
-  const std::vector<NearTie> ties = round_decided_outputs(call, blocks, trainer_width(bounds.divergence));
+  if (checks) ISOBIT_RETURN_IF_ERROR(check_sample(call, blocks, bounds, step_, rules_.bits, counts));
+  const std::vector<NearTie> ties = rounding_.round_decided_outputs(call, blocks, trainer_width(bounds.divergence));
   counts.elements += static_cast<uint64_t>(call.out().elements());
-  const std::vector<ExactOutput> outputs = evaluate_outputs(call.ctx, blocks, ties, bits_);
+  const std::vector<ExactOutput> outputs = evaluate_outputs(call.ctx, blocks, ties, rules_.bits);
   if (checks) ISOBIT_RETURN_IF_ERROR(check_own(call, bounds, outputs));
-  SparseNode node{static_cast<uint32_t>(index), {}};
+  log::SparseNode node{static_cast<uint32_t>(index), {}};
   for (const ExactOutput& o : outputs) {
     double& out = call.out().data<double>()[o.at.position];
-    if (cancels(o, bounds, bits_)) {
+    if (cancels(o, bounds, rules_.bits)) {
       ++counts.evaluated;
       out = o.rounded;
     } else {
-      out = round_to_bits(o.at.value, bits_) + 0.0;
-      node.entries.push_back(entry_of(o.at, out, bounds, bits_));
+      out = round_to_bits(o.at.value, rules_.bits) + 0.0;
+      node.entries.push_back(entry_of(o.at, out, bounds, rules_.bits));
     }
   }
   counts.entries += node.entries.size();
@@ -63,9 +63,9 @@ Status SparseRecorder::apply(size_t index, KernelCall& call) {
   return {};
 }
 
-void SparseFollower::begin_step(uint64_t step, SparseLog log, bool agreed) {
-  FollowerStage::begin_step(step, agreed);
-  log_ = std::move(log);
+void SparseFollower::begin_step(uint64_t step, log::StepLog log, bool agreed) {
+  begin(step, agreed);
+  log_ = std::get<log::SparseLog>(std::move(log));
   next_ = 0;
 }
 
@@ -77,9 +77,9 @@ Status SparseFollower::end_step() {
 
 Status SparseFollower::apply(size_t index, KernelCall& call) {
   if (!is_inner_product(call.node.op)) return RoundingStage::apply(index, call);
-  static const std::vector<SparseEntry> kNone;
+  static const std::vector<log::SparseEntry> kNone;
   const bool logged = next_ < log_.nodes.size() && log_.nodes[next_].node == index;
-  const std::vector<SparseEntry>& entries = logged ? log_.nodes[next_++].entries : kNone;
+  const std::vector<log::SparseEntry>& entries = logged ? log_.nodes[next_++].entries : kNone;
   std::vector<ProductBlock> blocks = product_blocks(call);
   if (!entries.empty() && entries.back().position >= static_cast<uint64_t>(call.out().elements())) {
     return reject_damaged(call.node.name,
@@ -90,8 +90,8 @@ Status SparseFollower::apply(size_t index, KernelCall& call) {
 }
 
 Status SparseFollower::follow(KernelCall& call, std::vector<ProductBlock>& blocks,
-                              const std::vector<SparseEntry>& entries) {
-  LogCounts& counts = counts_[call.node.op];
+                              const std::vector<log::SparseEntry>& entries) {
+  log::Counts& counts = counts_[call.node.op];
   ISOBIT_TRY(const ErrorBounds bounds, begin_product(call, blocks, counts));
   ISOBIT_TRY(const std::vector<double> values, judge(call, blocks, bounds, entries, counts));
   std::vector<NearTie> needed = round_decided_outputs(call, blocks, auditor_width(bounds.divergence));
@@ -101,8 +101,9 @@ Status SparseFollower::follow(KernelCall& call, std::vector<ProductBlock>& block
   for (size_t e = 0; e < entries.size(); ++e) set_output(call, entries[e].position, values[e]);
   // What is needed and has no entry is decided by the exact value.
   std::erase_if(needed, [&](const NearTie& t) {
-    const auto at = std::lower_bound(entries.begin(), entries.end(), t.position,
-                                     [](const SparseEntry& e, uint64_t position) { return e.position < position; });
+    const auto at =
+        std::lower_bound(entries.begin(), entries.end(), t.position,
+                         [](const log::SparseEntry& e, uint64_t position) { return e.position < position; });
     return at != entries.end() && at->position == t.position;
   });
   ISOBIT_TRY(const std::vector<ExactOutput> outputs, evaluate(call, blocks, bounds, needed));
@@ -115,8 +116,8 @@ Status SparseFollower::follow(KernelCall& call, std::vector<ProductBlock>& block
 }
 
 Expected<std::vector<double>> SparseFollower::judge(KernelCall& call, const std::vector<ProductBlock>& blocks,
-                                                    const ErrorBounds& bounds, const std::vector<SparseEntry>& entries,
-                                                    LogCounts& counts) {
+                                                    const ErrorBounds& bounds,
+                                                    const std::vector<log::SparseEntry>& entries, log::Counts& counts) {
   std::vector<double> values;
   values.reserve(entries.size());
   for (size_t begin = 0; begin < entries.size(); begin += kTogether) {
@@ -126,8 +127,8 @@ Expected<std::vector<double>> SparseFollower::judge(KernelCall& call, const std:
     }
     ISOBIT_TRY(const std::vector<ExactOutput> outputs, evaluate(call, blocks, bounds, places));
     for (const ExactOutput& o : outputs) {
-      const SparseEntry& entry = entries[values.size()];
-      if (entry.kind == SparseEntry::Kind::kValue && !(round_to_bits(entry.value, bits_) == entry.value)) {
+      const log::SparseEntry& entry = entries[values.size()];
+      if (entry.kind == log::SparseEntry::Kind::kValue && !(round_to_bits(entry.value, bits_) == entry.value)) {
         return tl::unexpected<Error>(
             reject_damaged(call.node.name,
                            text_of(call.node.name, " (", call.node.op, "), element ", entry.position, ": the log says ",

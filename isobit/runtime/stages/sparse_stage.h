@@ -9,45 +9,49 @@
 // by one spacing. An entry that moves a value farther, within the sound bound, is taken and counted as a finding.
 #pragma once
 
-#include "isobit/runtime/stages/follower_stage.h"
+#include <utility>
+
+#include "isobit/runtime/stages/log_follower.h"
+#include "isobit/runtime/stages/log_recorder.h"
 
 namespace isobit::runtime {
 
 // Of a trainer. One step at a time. A platform beyond the job's bound ends the step with an error of code kUnavailable.
-class SparseRecorder final : public RoundingStage {
+class SparseRecorder final : public LogRecorder {
  public:
   explicit SparseRecorder(const RoundingRules& rules, SelfCheck self_check = SelfCheck::kYes)
-      : RoundingStage(rules.bits), rules_(rules), self_check_(self_check) {}
-  void begin_step(uint64_t step);
+      : rounding_(rules.bits), rules_(rules), self_check_(self_check) {}
+  void begin_run(const graph::Graph& graph) override { rounding_.begin_run(graph); }
+  void begin_step(uint64_t step) override;
   Status apply(size_t index, KernelCall& call) override;
-  const SparseLog& log() const { return log_; }               // of the step so far
-  const CountsByOperator& counts() const { return counts_; }  // of all steps
+  const log::SparseLog& log() const { return log_; }  // of the step so far
+  log::StepLog take_log() override { return std::exchange(log_, {}); }
+  const log::CountsByOperator& counts() const override { return counts_; }
 
  private:
+  RoundingStage rounding_;
   const RoundingRules rules_;
   const SelfCheck self_check_;
   uint64_t step_ = 0;
-  SparseLog log_;
-  CountsByOperator counts_;
+  log::SparseLog log_;
+  log::CountsByOperator counts_;
 };
 
-class SparseFollower final : public FollowerStage {
+class SparseFollower final : public LogFollower {
  public:
-  explicit SparseFollower(const RoundingRules& rules) : FollowerStage(rules) {}
-  // agreed: as FollowerStage::begin_step.
-  void begin_step(uint64_t step, SparseLog log, bool agreed);
+  explicit SparseFollower(const RoundingRules& rules) : LogFollower(rules) {}
+  void begin_step(uint64_t step, log::StepLog log, bool agreed) override;
   Status apply(size_t index, KernelCall& call) override;
-  // Whether every node of the log has been met; kRejected otherwise.
-  Status end_step();
+  Status end_step() override;
 
  private:
-  Status follow(KernelCall& call, std::vector<ProductBlock>& blocks, const std::vector<SparseEntry>& entries);
+  Status follow(KernelCall& call, std::vector<ProductBlock>& blocks, const std::vector<log::SparseEntry>& entries);
   // The value of each entry's output. Before the outputs are rounded.
   Expected<std::vector<double>> judge(KernelCall& call, const std::vector<ProductBlock>& blocks,
-                                      const ErrorBounds& bounds, const std::vector<SparseEntry>& entries,
-                                      LogCounts& counts);
+                                      const ErrorBounds& bounds, const std::vector<log::SparseEntry>& entries,
+                                      log::Counts& counts);
 
-  SparseLog log_;
+  log::SparseLog log_;
   size_t next_ = 0;  // node of the log
 };
 

@@ -78,7 +78,7 @@ TEST_F(StageTest, AnHonestSparseLogIsFollowedToTheSameBits) {
   for (int bits : {22, 27, 32}) {
     const RoundingRules rules = cancelling_rules(bits);
     const Net net = cancelling_net(bits);
-    LogCounts trainers, counts;
+    log::Counts trainers, counts;
     for (uint64_t seed = 0; seed < 20; ++seed) {
       SparseRecorder recorder(rules);
       SparseFollower follower(rules);
@@ -140,7 +140,7 @@ TEST_F(StageTest, ExactTiesAreNotWrittenDown) {
 TEST_F(StageTest, SparseWritesTheSameLogOnEveryInstructionSetAndThreadCount) {
   const RoundingRules rules = cancelling_rules(32);
   const Net net = cancelling_net(32);
-  std::vector<SparseLog> logs;
+  std::vector<log::SparseLog> logs;
   for (kernels::Isa isa : kernels::available_isas()) {
     for (int threads : {1, 3}) {
       ThreadPool pool(threads);

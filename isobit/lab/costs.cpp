@@ -1,0 +1,353 @@
+#include "isobit/lab/costs.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+
+#include "isobit/base/text.h"
+#include "isobit/kernels/rounding/round_to_bits.h"
+#include "isobit/kernels/vendor/child.h"
+#include "isobit/run/audit_run.h"
+#include "isobit/run/open_run.h"
+#include "isobit/run/train_run.h"
+
+namespace isobit::lab {
+namespace {
+
+constexpr int kLongestRun = 7 * 24 * 3600;  // of a child, seconds
+constexpr int64_t kCountedSteps = 20;       // for the share of outputs that ovt lets move
+
+// What a child says of its run.
+enum Number {
+  kSteps,
+  kBytes,
+  kElements,
+  kEntries,
+  kNeeded,
+  kCorrections,
+  kMovable,
+  kFindings,
+  kRepaired,
+  kRows,
+  kTop1
+};
+struct Measured {
+  double seconds = 0;
+  std::array<uint64_t, kTop1 + 1> n{};
+  double per_step(Number which) const { return static_cast<double>(n[which]) / static_cast<double>(n[kSteps]); }
+};
+
+Bytes encoded(const Measured& m) {
+  ByteWriter out;
+  out.f64(m.seconds);
+  for (uint64_t v : m.n) out.u64(v);
+  return out.take();
+}
+
+Expected<Measured> decoded(ByteView bytes) {
+  ByteReader in(bytes, "what a run came to");
+  Measured m;
+  ISOBIT_TRY(m.seconds, in.f64("seconds"));
+  for (uint64_t& v : m.n) {
+    ISOBIT_TRY(v, in.u64("count"));
+  }
+  ISOBIT_RETURN_IF_ERROR(in.finish());
+  return m;
+}
+
+void add(const log::CountsByOperator& counts, Measured& m) {
+  const log::Counts c = log::total(counts);
+  m.n[kElements] = c.elements;
+  m.n[kEntries] = c.entries;
+  m.n[kNeeded] = c.needed;
+  m.n[kCorrections] = c.corrections;
+  m.n[kFindings] = c.findings();
+}
+
+bool is_audited(const std::string& name) {
+  return name == "ovt" || name == "sparse" || name == "correct" || name == "ordered";
+}
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  const size_t half = v.size() / 2;
+  return v.size() % 2 == 1 ? v[half] : (v[half - 1] + v[half]) / 2;
+}
+
+// The outputs that a decision of ovt as published could move, nobody the wiser: all whose float64 value is not the
+// rounded one already, since an auditor there follows whatever decision its own value does not contradict. More than
+// isobit's audits let a log move: with rounding.distance, the default, decisions obey the bounds, and outside of inner
+// products none is taken in any case.
+class MovableCounter final : public runtime::RoundingStage {
+ public:
+  explicit MovableCounter(int bits) : RoundingStage(bits) {}
+  uint64_t elements = 0, movable = 0;
+
+  Status apply(size_t index, runtime::KernelCall& call) override {
+    for (const Tensor& tensor : call.outputs) {
+      if (runtime::only_moves_values(call.node.op) || !tensor.defined() || tensor.dtype() != DType::kFloat64) continue;
+      for (const double x : tensor.span<double>()) {
+        const double r = kernels::rounding::round_to_bits(x, bits_);
+        movable += x < r || x > r ? 1 : 0;
+      }
+      elements += static_cast<uint64_t>(tensor.elements());
+    }
+    return RoundingStage::apply(index, call);
+  }
+};
+
+// One row being measured.
+struct Entry {
+  Cost cost;
+  platform::Platform trainer, auditor;
+  std::vector<double> trainer_seconds, auditor_seconds;  // per step, one a round
+};
+
+// Of these runs alone; never written down.
+struct Keys {
+  commit::SecretKey client, trainer;
+};
+
+class Measurement {
+ public:
+  Measurement(const CostsRequest& request, Keys keys) : request_(request), keys_(std::move(keys)) {}
+
+  Expected<Costs> run() {
+    for (const std::string& name : cost_names()) {
+      if (!wanted(name)) continue;
+      Entry e;
+      e.cost.name = name;
+      e.trainer = name == "ordered" ? ordered_like(request_.trainer) : request_.trainer;
+      e.auditor = name == "ordered" ? ordered_like(request_.auditor) : request_.auditor;
+      entries_.push_back(std::move(e));
+    }
+    for (Entry& e : entries_) ISOBIT_RETURN_IF_ERROR(check(e));
+    for (int round = 1; round <= request_.rounds; ++round) {
+      for (Entry& e : entries_) ISOBIT_RETURN_IF_ERROR(time(e, text_of("round ", round, "/", request_.rounds, ": ")));
+    }
+    return results();
+  }
+
+ private:
+  bool wanted(const std::string& name) const {
+    const auto& only = request_.only;
+    return only.empty() || name == "float64" || std::find(only.begin(), only.end(), name) != only.end();
+  }
+
+  static platform::Platform ordered_like(const platform::Platform& p) { return {"ordered", p.isa, "", p.threads}; }
+
+  std::function<double()> clock_of(const platform::Platform& p) const {
+    return p.threads == 1 ? request_.processor_seconds : request_.wall_seconds;
+  }
+
+  Expected<Measured> in_child(const std::string& what, const platform::Platform& p,
+                              const std::function<Expected<Bytes>()>& work) const {
+    const std::string name = text_of(what, " on ", p.text());
+    if (request_.stop != nullptr && request_.stop->load()) return unavailable("stopped");
+    if (request_.progress) request_.progress(name);
+    const auto answer = kernels::vendor::run_in_child(
+        name,
+        [&] {
+          for (int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
+          return work();
+        },
+        kLongestRun);
+    if (answer) return decoded(*answer);
+    const auto& [code, message] = answer.error();
+    return tl::unexpected<Error>({code, message.starts_with(name) ? message : text_of(name, ": ", message)});
+  }
+
+  Expected<Measured> train(const std::string& what, const train::Job& job, const platform::Platform& p,
+                           const fs::path& out) const {
+    run::TrainRequest request;
+    request.out = out;
+    request.job = job;
+    request.platform = p;
+    request.client = keys_.client;
+    request.trainer = keys_.trainer;
+    request.seconds = clock_of(p);
+    return in_child(what + ", training", p, [&]() -> Expected<Bytes> {
+      ISOBIT_TRY(const run::TrainSummary s, run::train_run(request));
+      Measured m;
+      m.seconds = s.step_seconds;
+      m.n[kSteps] = static_cast<uint64_t>(s.steps);
+      m.n[kBytes] = s.log_bytes;
+      add(s.log_counts, m);
+      m.n[kRepaired] = static_cast<uint64_t>(s.repairs.repaired);
+      if (const train::Metric* top1 = train::find_metric(s.evaluation.metrics, "top1")) {
+        m.n[kRows] = top1->total.count;
+        m.n[kTop1] = top1->total.sum.whole().value_or(0);
+      }
+      return encoded(m);
+    });
+  }
+
+  // kRejected unless the run is accepted whole.
+  Expected<Measured> audit(const std::string& what, const train::Job& job, const platform::Platform& p,
+                           const fs::path& run) const {
+    run::AuditRequest request;
+    request.run = run;
+    request.client = keys_.client.public_key();
+    request.job = job;
+    request.platform = p;
+    request.seconds = clock_of(p);
+    return in_child(what + ", audit", p, [&]() -> Expected<Bytes> {
+      ISOBIT_TRY(const run::AuditSummary s, run::audit_run(request));
+      if (!s.verdict.accepted() || !s.verdict.complete) {
+        return rejected(text_of("the honest run is not accepted: ", s.verdict.reason));
+      }
+      Measured m;
+      m.seconds = s.step_seconds;
+      m.n[kSteps] = s.verdict.steps_checked;
+      add(s.log_counts, m);
+      return encoded(m);
+    });
+  }
+
+  // Both sides once, every state committed: what is logged and where the weights part.
+  Status check(Entry& e) {
+    Cost& c = e.cost;
+    train::Job job = cost_job(request_.job, c.name);
+    job.commit_every = 1;
+    const fs::path run = request_.folder / "trainer", other = request_.folder / "auditor";
+    const std::string what = "check: " + c.name;
+    ISOBIT_TRY(const Measured trained, train(what, job, e.trainer, run));
+    c.test_rows = trained.n[kRows];
+    c.test_top1 = trained.n[kTop1];
+    if (is_audited(c.name)) {
+      ISOBIT_TRY(const Measured audited, audit(what, job, e.auditor, run));
+      describe(trained, audited, c);
+      if (c.name == "ovt") {
+        ISOBIT_TRY(c.forgeable, movable_share(job, e.auditor));
+      }
+    } else {
+      ISOBIT_RETURN_IF_ERROR(train(what, job, e.auditor, other).map([](auto&&) {}));
+      ISOBIT_TRY(c.first_difference, first_difference(run, other));
+    }
+    fs::remove_all(run);
+    fs::remove_all(other);
+    return {};
+  }
+
+  static void describe(const Measured& trained, const Measured& audited, Cost& c) {
+    if (c.name == "correct") c.repairs = trained.per_step(kRepaired);
+    c.forgeable = 0;
+    if (c.name == "sparse" && audited.n[kElements] > 0) {
+      c.forgeable = static_cast<double>(audited.n[kNeeded]) / static_cast<double>(audited.n[kElements]);
+    }
+    if (c.name != "ovt" && c.name != "sparse") return;
+    c.log_bytes = trained.per_step(kBytes);
+    c.near_ties = trained.per_step(kEntries);
+    c.corrections = audited.per_step(kCorrections);
+    c.findings = audited.n[kFindings];
+  }
+
+  // Of ovt's outputs on the auditor's platform, over the first steps.
+  Expected<double> movable_share(const train::Job& job, const platform::Platform& p) const {
+    ISOBIT_TRY(const Measured m, in_child("count: ovt", p, [&]() -> Expected<Bytes> {
+                 platform::Engine engine(p);
+                 ISOBIT_TRY(const run::Session session, run::open_session(job, engine));
+                 MovableCounter counter(static_cast<int>(job.rounding.bits));
+                 for (int64_t t = 0; t < std::min(job.steps, kCountedSteps); ++t) {
+                   ISOBIT_RETURN_IF_ERROR(session.trainer->advance({.stage = &counter}).map([](auto&&) {}));
+                 }
+                 Measured counted;
+                 counted.n[kElements] = counter.elements;
+                 counted.n[kEntries] = counter.movable;
+                 return encoded(counted);
+               }));
+    return m.n[kElements] == 0 ? 0.0 : static_cast<double>(m.n[kEntries]) / static_cast<double>(m.n[kElements]);
+  }
+
+  Expected<std::optional<uint64_t>> first_difference(const fs::path& one, const fs::path& other) const {
+    ISOBIT_TRY(const run::OpenedRun a, run::open_run({one, keys_.client.public_key(), {}}));
+    ISOBIT_TRY(const run::OpenedRun b, run::open_run({other, keys_.client.public_key(), {}}));
+    const verify::Transcript &first = a.reader.transcript(), &second = b.reader.transcript();
+    for (uint64_t t = 1; t <= first.steps(); ++t) {
+      if (first.committed_state(t) != second.committed_state(t)) return t;
+    }
+    return std::nullopt;
+  }
+
+  Status time(Entry& e, const std::string& round) {
+    train::Job job = cost_job(request_.job, e.cost.name);
+    job.commit_every = job.steps;
+    job.evaluate_samples = 1;
+    const fs::path run = request_.folder / "trainer", other = request_.folder / "auditor";
+    const std::string what = round + e.cost.name;
+    ISOBIT_TRY(const Measured trained, train(what, job, e.trainer, run));
+    e.trainer_seconds.push_back(trained.seconds / static_cast<double>(trained.n[kSteps]));
+    Expected<Measured> second =
+        is_audited(e.cost.name) ? audit(what, job, e.auditor, run) : train(what, job, e.auditor, other);
+    ISOBIT_TRY(const Measured audited, std::move(second));
+    e.auditor_seconds.push_back(audited.seconds / static_cast<double>(audited.n[kSteps]));
+    fs::remove_all(run);
+    fs::remove_all(other);
+    return {};
+  }
+
+  Costs results() {
+    Costs costs;
+    costs.steps = static_cast<uint64_t>(request_.job.steps);
+    const Entry& base =
+        *std::find_if(entries_.begin(), entries_.end(), [](auto& e) { return e.cost.name == "float64"; });
+    const double trainer = median(base.trainer_seconds), auditor = median(base.auditor_seconds);
+    for (Entry& e : entries_) {
+      const double t = median(e.trainer_seconds), a = median(e.auditor_seconds);
+      e.cost.trainer = {e.trainer.text(), t, t / trainer};
+      e.cost.auditor = {e.auditor.text(), a, a / auditor};
+    }
+    for (const Entry& e : entries_) costs.rows.push_back(e.cost);
+    note_misses(costs);
+    return costs;
+  }
+
+  static void note_misses(Costs& costs) {
+    std::optional<double> ovt;
+    for (Cost& c : costs.rows) {
+      if (c.name == "ovt") ovt = c.log_bytes;
+      if (c.name != "sparse") continue;
+      if (!(c.trainer.ratio <= kMostTime)) c.misses.emplace_back("trainer");
+      if (!(c.auditor.ratio <= kMostTime)) c.misses.emplace_back("auditor");
+      if (ovt && !(*c.log_bytes <= *ovt * kMostBytes)) c.misses.emplace_back("log_bytes");
+    }
+  }
+
+  const CostsRequest& request_;
+  const Keys keys_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace
+
+const std::vector<std::string>& cost_names() {
+  static const std::vector<std::string> kNames = {"float32", "float64", "rounded", "ovt",
+                                                  "sparse",  "correct", "ordered"};
+  return kNames;
+}
+
+train::Job cost_job(const train::Job& job, const std::string& name) {
+  train::Job out = job;
+  const bool logs = name == "ovt" || name == "sparse";
+  out.arithmetic = logs ? "logged-1" : name == "correct" || name == "ordered" ? name + "-1" : name;
+  const platform::Arithmetic& arithmetic = train::arithmetic_of(out);
+  if (!arithmetic.logs) out.rounding = train::Rounding{};
+  if (arithmetic.rounds) out.rounding.bits = job.rounding.bits;
+  if (logs) out.rounding.log = name == "ovt" ? log::Kind::kOvt : log::Kind::kSparse;
+  out.checkpoint_every = 0;
+  return out;
+}
+
+Expected<Costs> measure_costs(const CostsRequest& request) {
+  ISOBIT_CHECK(request.rounds >= 1);
+  for (const std::string& name : request.only) {
+    const auto& names = cost_names();
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    return usage_error(text_of("'", name, "' is no arithmetic to compare; expected ", join_or(names)));
+  }
+  ISOBIT_TRY(commit::SecretKey client, commit::SecretKey::generate());
+  ISOBIT_TRY(commit::SecretKey trainer, commit::SecretKey::generate());
+  return Measurement(request, Keys{std::move(client), std::move(trainer)}).run();
+}
+
+}  // namespace isobit::lab
