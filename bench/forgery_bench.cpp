@@ -14,6 +14,7 @@
 
 #include "bench/forgery_stage.h"
 #include "isobit/base/text.h"
+#include "isobit/graph/op.h"
 #include "isobit/train/trainer.h"
 
 namespace isobit::bench {
@@ -72,12 +73,13 @@ void print(const train::Job& job, const ForgeryStage& stage, const Options& o) {
   std::vector<std::pair<std::string, Forgeable>> products;
   Forgeable of_products{"inner products"}, all{"all rounded outputs"};
   for (const auto& [name, f] : stage.tensors()) {
+    const bool is_product = graph::find_op(f.op)->is_inner_product();
     for (Forgeable* sum : {&of_products, &all}) {
-      if (sum == &of_products && !runtime::is_inner_product(f.op)) continue;
+      if (sum == &of_products && !is_product) continue;
       sum->elements += f.elements, sum->sparse += f.sparse, sum->found += f.found, sum->reversed += f.reversed,
           sum->any += f.any;
     }
-    if (runtime::is_inner_product(f.op)) products.emplace_back(name, f);
+    if (is_product) products.emplace_back(name, f);
   }
   std::sort(products.begin(), products.end(), [](const auto& a, const auto& b) {
     return share(a.second.sparse, a.second.elements) > share(b.second.sparse, b.second.elements);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "isobit/base/text.h"
+#include "isobit/graph/op.h"
 #include "isobit/kernels/rounding/places.h"
 
 namespace isobit::bench {
@@ -50,8 +51,9 @@ struct ForgeryStage::Suspect {
 Status ForgeryStage::apply(size_t index, KernelCall& call) {
   std::vector<Tensor> before;
   for (const Tensor& t : call.outputs) before.push_back(t.defined() ? t.clone() : Tensor());
-  if (!runtime::only_moves_values(call.node.op)) look_at_decisions(index, call, before);
-  if (runtime::is_inner_product(call.node.op)) return look_at_product(index, call, before[0]);
+  const graph::OpDef& def = graph::op_of(call.node);
+  if (!def.only_moves_values()) look_at_decisions(index, call, before);
+  if (def.is_inner_product()) return look_at_product(index, call, before[0]);
   return RoundingStage::apply(index, call);
 }
 
@@ -158,7 +160,7 @@ void ForgeryStage::look_at_decisions(size_t index, KernelCall& call, const std::
       o.decisions[i] = static_cast<uint8_t>(2 - decision);
     }
   }
-  if (!runtime::is_inner_product(call.node.op)) return;  // refused by the follower
+  if (!graph::op_of(call.node).is_inner_product()) return;  // refused by the follower
   // All reversed at once: nothing in this scheme looks at one of them.
   runtime::OvtFollower follower(published);
   follower.begin_step(step_, forged, false);

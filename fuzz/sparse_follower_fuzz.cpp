@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fuzz/follower_fuzz.h"
+#include "isobit/graph/op.h"
 #include "isobit/runtime/stages/inner_product.h"
 #include "isobit/runtime/stages/sparse_stage.h"
 
@@ -23,7 +24,7 @@ class Honest final : public runtime::RoundingStage {
     outputs.resize(index + 1);
     std::vector<Known>& known = outputs[index];
     known.resize(static_cast<size_t>(call.out().elements()));
-    if (runtime::is_inner_product(call.node.op)) {
+    if (graph::op_of(call.node).is_inner_product()) {
       for (const runtime::ProductBlock& b : product_blocks(call)) sum(b, known);
     }
     ISOBIT_RETURN_IF_ERROR(RoundingStage::apply(index, call));

@@ -85,6 +85,12 @@ Expected<int64_t> normalized_axis(int64_t axis, int rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
+void ops::add_ordered(std::vector<OpDef>& defs, OpDef def) {
+  def.platform_independent = true;
+  def.any_real_type = true;
+  defs.push_back(std::move(def));
+}
+
 namespace {
 
 const std::map<std::string, OpDef>& table() {
@@ -107,15 +113,36 @@ const std::map<std::string, OpDef>& table() {
 
 }  // namespace
 
+bool InputSet::contains(size_t input) const {
+  return all || std::find(some.begin(), some.end(), static_cast<int>(input)) != some.end();
+}
+
+const OutputDef& OpDef::output(size_t o) const {
+  static const OutputDef kNothingSaid;
+  return o < outputs.size() ? outputs[o] : kNothingSaid;
+}
+
+bool OpDef::only_moves_values() const {
+  for (size_t o = 0; o < static_cast<size_t>(max_outputs); ++o) {
+    if (output(o).moved_from.empty() && output(o).rule != ElementRule::kPlace) return false;
+  }
+  return true;
+}
+
 const OpDef* find_op(const std::string& name) {
   const auto found = table().find(name);
   return found == table().end() ? nullptr : &found->second;
 }
 
-std::vector<Statistic> statistics_of(const Graph& graph, const Node& node) {
+const OpDef& op_of(const Node& node) {
   const OpDef* def = find_op(node.op);
   ISOBIT_CHECK(def != nullptr);
-  return def->statistics ? def->statistics(graph, node) : std::vector<Statistic>{};
+  return *def;
+}
+
+std::vector<Statistic> statistics_of(const Graph& graph, const Node& node) {
+  const OpDef& def = op_of(node);
+  return def.statistics ? def.statistics(graph, node) : std::vector<Statistic>{};
 }
 
 std::vector<std::string> op_names() {

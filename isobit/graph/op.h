@@ -1,5 +1,6 @@
-// The operator set: for each operator its arity and its shape inference. One table, filled from ops/; autograd/ has
-// the matching table of gradients and the runtime that of kernels.
+// The operator set as data: for each operator its arity, its shape inference and its traits. One table, filled from
+// ops/; autograd/ has the matching table of gradients and the runtime that of kernels. Whoever needs to know something
+// of an operator asks for a trait: no list of operator names stands anywhere else.
 #pragma once
 
 #include <functional>
@@ -65,14 +66,72 @@ struct Statistic {
 
 using StatisticsRule = std::function<std::vector<Statistic>(const Graph&, const Node&)>;
 
+// What one element of an output is: by it somebody who does not run graphs can judge an element alone.
+enum class ElementRule : uint8_t {
+  kNone,          // not said
+  kMoved,         // an element of an input, or zero; which one does not depend on real values
+  kPointwise,     // a formula of at most one element of each input
+  kSum,           // the sum or the mean of some elements of an input, each perhaps scaled by others
+  kMaximum,       // the largest of some elements of an input
+  kPlace,         // an integer: where the largest of some elements is
+  kInnerProduct,  // the sum of products of elements of inputs 0 and 1, and of an element of input 2 if there is one
+  kStatistics,    // a formula, or a sum of formulas, of elements and of the node's statistics (statistics_of)
+};
+
+// How the operands of an inner product are laid out.
+enum class ProductForm : uint8_t {
+  kNone,  // no inner product
+  kMatmul,
+  kGemm,
+  kConv,
+  kConvGradSrc,
+  kConvGradWeights,
+};
+
+// Some of a node's inputs, by number.
+struct InputSet {
+  bool all = false;
+  std::vector<int> some = {};
+
+  bool contains(size_t input) const;
+  bool empty() const { return !all && some.empty(); }
+};
+
+// What is known of one output. Whoever says nothing says the safe thing.
+struct OutputDef {
+  ElementRule rule = ElementRule::kNone;
+  // Nothing else reaches its bits, but for the platform where the operator depends on it.
+  InputSet follows_from = {.all = true};
+  // Every element is an element of these inputs, perhaps with another sign, or a zero, so that it is rounded where
+  // they are. Empty: this is not known.
+  InputSet moved_from = {};
+  bool takes_each_once = false;  // no element of `moved_from` comes twice
+};
+
 struct OpDef {
   std::string name;
   int min_inputs = 1;
   int max_inputs = 1;
   int max_outputs = 1;
   InferRule infer;
-  StatisticsRule statistics = {};  // empty: each element of an output is one sum, maximum or formula of inputs
+  StatisticsRule statistics = {};  // empty: it has none
   bool matrices = false;           // inputs and outputs of rank 3 and more are matrices in their last two axes
+  std::vector<OutputDef> outputs = {};
+
+  // Our own kernels compute every output, to the same bits on every platform. False where an arithmetic's platform
+  // brings part of the result, and of everything that nobody has looked at.
+  bool platform_independent = false;
+  // Not kNone: output 0 is inner products, which arithmetics and platforms bring (kernels/inner_products.h).
+  ProductForm product = ProductForm::kNone;
+  // There are float32 and float64 kernels, and the types of the outputs follow from those of the inputs, so that a
+  // graph can be computed in another type (passes/retype.h).
+  bool any_real_type = false;
+  bool updates_state = false;  // an optimizer: input 0 is a parameter, output 0 what becomes of it
+
+  const OutputDef& output(size_t o) const;  // the safe one where nothing is said
+  bool is_inner_product() const { return product != ProductForm::kNone; }
+  // Whether no output needs rounding where the inputs are rounded: each is moved, or a place.
+  bool only_moves_values() const;
 };
 
 // The statistics of a node of the graph, in the order in which each may need those before it.
@@ -80,6 +139,8 @@ std::vector<Statistic> statistics_of(const Graph& graph, const Node& node);
 
 // Null when there is no such operator.
 const OpDef* find_op(const std::string& name);
+// Of a node that a graph accepted.
+const OpDef& op_of(const Node& node);
 std::vector<std::string> op_names();  // sorted
 
 // NumPy broadcasting of two shapes; -1 (unknown) meets 1 and unknown only as unknown.

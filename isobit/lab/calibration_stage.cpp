@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "isobit/graph/op.h"
 #include "isobit/numerics/bits.h"
 #include "isobit/numerics/philox.h"
 
@@ -67,7 +68,7 @@ std::vector<CalibrationSample> CalibrationStage::draw(const KernelCall& call, co
 }
 
 Status CalibrationStage::apply(size_t index, KernelCall& call) {
-  if (!runtime::is_inner_product(call.node.op)) return RoundingStage::apply(index, call);
+  if (!graph::op_of(call.node).is_inner_product()) return RoundingStage::apply(index, call);
   std::vector<ProductBlock> blocks = runtime::product_blocks(call);
   if (blocks.empty()) return {};
   CalibrationRecord record;

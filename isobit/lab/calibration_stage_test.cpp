@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 
+#include "isobit/graph/op.h"
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/kernels/rounding/round_to_bits.h"
 
@@ -34,7 +35,7 @@ class Disturbed final : public Stage {
  public:
   Disturbed(CalibrationStage& inner, uint64_t seed) : inner_(inner), random_(seed) {}
   Status apply(size_t index, KernelCall& call) override {
-    if (runtime::is_inner_product(call.node.op)) {
+    if (graph::op_of(call.node).is_inner_product()) {
       for (const ProductBlock& b : runtime::product_blocks(call)) {
         for (int64_t i = 0; i < b.m; ++i) {
           for (int64_t j = 0; j < b.n; ++j) {

@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "isobit/base/text.h"
+#include "isobit/graph/op.h"
 #include "isobit/kernels/rounding/round_to_bits.h"
 #include "isobit/kernels/vendor/child.h"
 #include "isobit/run/audit_run.h"
@@ -84,8 +85,10 @@ class MovableCounter final : public runtime::RoundingStage {
   uint64_t elements = 0, movable = 0;
 
   Status apply(size_t index, runtime::KernelCall& call) override {
-    for (const Tensor& tensor : call.outputs) {
-      if (runtime::only_moves_values(call.node.op) || !tensor.defined() || tensor.dtype() != DType::kFloat64) continue;
+    const graph::OpDef& def = graph::op_of(call.node);
+    for (size_t o = 0; o < call.outputs.size(); ++o) {
+      const Tensor& tensor = call.outputs[o];
+      if (!def.output(o).moved_from.empty() || !tensor.defined() || tensor.dtype() != DType::kFloat64) continue;
       for (const double x : tensor.span<double>()) {
         const double r = kernels::rounding::round_to_bits(x, bits_);
         movable += x < r || x > r ? 1 : 0;

@@ -6,6 +6,7 @@
 
 #include "isobit/base/fp_env.h"
 #include "isobit/base/text.h"
+#include "isobit/graph/op.h"
 #include "isobit/kernels/rounding/round_to_bits.h"
 #include "isobit/kernels/vendor/child.h"
 #include "isobit/lab/thresholds.h"
@@ -138,7 +139,7 @@ Expected<std::vector<CalibrationRecord>> record_inner_products(const ThresholdsR
     std::set<std::string> seen;
     for (size_t n = 0; n < graph.nodes().size(); ++n) {
       const Node& node = graph.nodes()[n];
-      if (!runtime::is_inner_product(node.op) || !seen.insert(shape_of(graph, node)).second) continue;
+      if (!graph::op_of(node).is_inner_product() || !seen.insert(shape_of(graph, node)).second) continue;
       ISOBIT_RETURN_IF_ERROR(run_drawn(graph, n, job.seed, pass, bits, engine, stage));
     }
   }

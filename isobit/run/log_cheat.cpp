@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "isobit/base/text.h"
+#include "isobit/graph/op.h"
 #include "isobit/kernels/rounding/places.h"
 #include "isobit/run/job_root.h"
 #include "isobit/runtime/stages/inner_product.h"
@@ -168,12 +169,12 @@ void reverse(Tensor& tensor, std::vector<uint8_t>& decisions, size_t most, int b
 // `act` on the decisions of the outputs of operators that `takes`, in that step and, if `ever_after`, in all later
 // ones.
 void on_decisions(TrainRequest& request, int64_t step, bool ever_after, size_t most,
-                  std::function<bool(const std::string& op)> takes) {
+                  std::function<bool(const graph::OpDef& op)> takes) {
   const int bits = rounding_rules(request.job).bits;
   request.tamper_log.decisions = [=](uint64_t at, runtime::KernelCall& call, int output,
                                      std::vector<uint8_t>& decisions) {
     const auto t = static_cast<int64_t>(at);
-    if ((ever_after ? t < step : t != step) || !takes(call.node.op)) return;
+    if ((ever_after ? t < step : t != step) || !takes(graph::op_of(call.node))) return;
     reverse(call.outputs[static_cast<size_t>(output)], decisions, most, bits);
   };
 }
@@ -267,10 +268,9 @@ Status apply_log_cheat(const std::string& name, int64_t step, TrainRequest& requ
       return usage_error(text_of("cheat '", name, "' changes decisions of an ovt log; add --set rounding.log=ovt"));
     }
     if (name == "log-optimizer") {
-      on_decisions(request, step, true, SIZE_MAX,
-                   [](const std::string& op) { return op == "isobit.Sgd" || op == "isobit.Adam"; });
+      on_decisions(request, step, true, SIZE_MAX, [](const graph::OpDef& op) { return op.updates_state; });
     } else {
-      on_decisions(request, step, false, 1, runtime::is_inner_product);
+      on_decisions(request, step, false, 1, [](const graph::OpDef& op) { return op.is_inner_product(); });
     }
   } else {
     if (job.rounding.log != log::Kind::kSparse) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "isobit/base/text.h"
+#include "isobit/graph/op.h"
 #include "isobit/log/segment.h"
 #include "isobit/runtime/stages/inner_product.h"
 #include "isobit/verify/log_tree.h"
@@ -51,7 +52,7 @@ class TamperedRecorder final : public runtime::LogRecorder {
     auto& sparse = std::get<log::SparseLog>(of_node);
     log::SparseNode node{static_cast<uint32_t>(index), {}};
     if (!sparse.nodes.empty()) node = std::move(sparse.nodes[0]);
-    if (tamper_.product && runtime::is_inner_product(call.node.op)) tamper_.product(step_, call, node.entries);
+    if (tamper_.product && graph::op_of(call.node).is_inner_product()) tamper_.product(step_, call, node.entries);
     if (!node.entries.empty()) sparse_.nodes.push_back(std::move(node));
     return {};
   }

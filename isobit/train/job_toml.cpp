@@ -288,7 +288,8 @@ Status read_schedule(Table t, Job& job) {
 std::vector<std::string> operator_names(bool inner_products) {
   std::vector<std::string> names;
   for (const std::string& op : graph::op_names()) {
-    const bool wanted = inner_products ? runtime::is_inner_product(op) : !runtime::only_moves_values(op);
+    const graph::OpDef& def = *graph::find_op(op);
+    const bool wanted = inner_products ? def.is_inner_product() : !def.only_moves_values();
     if (wanted) names.push_back(op.starts_with("isobit.") ? op.substr(7) : op);
   }
   return names;

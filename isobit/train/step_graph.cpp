@@ -4,7 +4,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/graph/autograd/autograd.h"
-#include "isobit/graph/in_float64.h"
+#include "isobit/graph/passes/retype.h"
 #include "isobit/runtime/stages/inner_product.h"
 
 namespace isobit::train {
@@ -124,7 +124,7 @@ Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data
   g.add_output(loss);
   for (const StateSlot& slot : step.slots) g.add_output(slot.out);
   if (arithmetic_of(job).computes_in == DType::kFloat64) {
-    ISOBIT_TRY(step.graph, graph::in_float64(g));
+    ISOBIT_TRY(step.graph, graph::retype(g, graph::kInFloat64));
   }
   ISOBIT_RETURN_IF_ERROR(runtime::check_terms(step.graph, arithmetic_of(job)));
   return step;

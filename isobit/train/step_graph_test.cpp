@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "isobit/graph/op.h"
 #include "isobit/kernels/correct/engine.h"
 #include "isobit/runtime/stages/exact_value.h"
 #include "isobit/runtime/stages/inner_product.h"
@@ -23,7 +24,7 @@ class Lengths : public runtime::Stage {
  public:
   void begin_run(const graph::Graph& graph) override { graph_ = &graph; }
   Status apply(size_t, runtime::KernelCall& call) override {
-    if (!runtime::is_inner_product(call.node.op)) return {};
+    if (!graph::op_of(call.node).is_inner_product()) return {};
     const auto blocks = runtime::product_blocks(call);
     EXPECT_EQ(runtime::terms_of(*graph_, call.node), blocks.front().k) << call.node.op << " " << call.node.name;
     seen.insert(call.node.op);

@@ -30,13 +30,12 @@ Roles roles_of(const StepGraph& step) {
   for (const graph::Node& node : step.graph.nodes()) {
     const bool replaces =
         std::ranges::any_of(node.outputs, [&](ValueId id) { return id != kNoValue && roles.replaces.contains(id); });
-    const graph::OpDef* def = graph::find_op(node.op);
-    ISOBIT_CHECK(def != nullptr);
+    const graph::OpDef& def = graph::op_of(node);
     for (const auto* ids : {&node.inputs, &node.outputs}) {
       for (ValueId id : *ids) {
         if (id == kNoValue) continue;
         if (replaces) roles.like_state.insert(id);
-        if (def->matrices) roles.matrices.insert(id);
+        if (def.matrices) roles.matrices.insert(id);
       }
     }
   }

@@ -30,7 +30,9 @@ Attributes with(const Attributes& attributes, const std::string& name, Attribute
 
 }  // namespace autograd
 
-const GradRule* find_gradient(const std::string& op) {
+namespace {
+
+const autograd::Rules& gradient_rules() {
   static const autograd::Rules kRules = [] {
     autograd::Rules rules;
     autograd::add_elementwise(rules);
@@ -42,8 +44,20 @@ const GradRule* find_gradient(const std::string& op) {
     autograd::add_movement(rules);
     return rules;
   }();
-  const auto found = kRules.find(op);
-  return found == kRules.end() ? nullptr : &found->second;
+  return kRules;
+}
+
+}  // namespace
+
+const GradRule* find_gradient(const std::string& op) {
+  const auto found = gradient_rules().find(op);
+  return found == gradient_rules().end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> operators_with_gradients() {
+  std::vector<std::string> ops;
+  for (const auto& [op, rule] : gradient_rules()) ops.push_back(op);
+  return ops;
 }
 
 namespace {

@@ -33,6 +33,7 @@ using GradRule = std::function<std::vector<ValueId>(GradContext&)>;
 
 // Null when the operator has no gradient (integer, or a gradient itself).
 const GradRule* find_gradient(const std::string& op);
+std::vector<std::string> operators_with_gradients();  // sorted
 
 // Appends the gradients of scalar `loss` with respect to each of `targets`; returns their ids, kNoValue where the loss
 // does not depend on the target. An error (kUnreadable) names an operator on the way that has no gradient. REQUIRES

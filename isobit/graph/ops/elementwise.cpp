@@ -75,19 +75,35 @@ Status infer_dropout(InferContext& c) {
 }  // namespace
 
 void add_elementwise(std::vector<OpDef>& defs) {
-  for (const char* op : {"Add", "Sub", "Mul", "Div"}) defs.push_back({op, 2, 2, 1, infer_binary});
-  for (const char* op : {"Neg", "Abs", "Sqrt", "Exp", "Log", "Erf", "Reciprocal", "Relu", "Sigmoid", "Tanh"}) {
-    defs.push_back({op, 1, 1, 1, infer_float_unary});
+  const std::vector<OutputDef> pointwise = {output_by(ElementRule::kPointwise)};
+  for (const char* op : {"Add", "Sub", "Mul", "Div"}) {
+    add_ordered(defs, {.name = op, .min_inputs = 2, .max_inputs = 2, .infer = infer_binary, .outputs = pointwise});
   }
-  for (const char* op : {"Sin", "Cos"}) defs.push_back({op, 1, 1, 1, infer_float32_unary});
-  defs.push_back({"Identity", 1, 1, 1, infer_like_first});
-  defs.push_back({"Cast", 1, 1, 1, infer_cast});
-  defs.push_back({"Gelu", 1, 1, 1, infer_gelu});
-  defs.push_back({"isobit.GeluGrad", 2, 2, 1, infer_gelu});
-  for (const char* op : {"isobit.ReluGrad", "isobit.SigmoidGrad", "isobit.TanhGrad"}) {
-    defs.push_back({op, 2, 2, 1, infer_unary_grad});
+  for (const char* op : {"Sqrt", "Exp", "Log", "Erf", "Reciprocal", "Sigmoid", "Tanh"}) {
+    add_ordered(defs, {.name = op, .infer = infer_float_unary, .outputs = pointwise});
   }
-  defs.push_back({"isobit.Dropout", 2, 2, 1, infer_dropout});
+  for (const char* op : {"Neg", "Abs", "Relu"}) {
+    add_ordered(defs, {.name = op, .infer = infer_float_unary, .outputs = {moved_from(0, ElementRule::kPointwise)}});
+  }
+  for (const char* op : {"Sin", "Cos"}) {
+    defs.push_back({.name = op, .infer = infer_float32_unary, .outputs = pointwise, .platform_independent = true});
+  }
+  add_ordered(defs, {.name = "Identity", .infer = infer_like_first, .outputs = {moved_from(0)}});
+  defs.push_back({.name = "Cast", .infer = infer_cast, .outputs = pointwise, .platform_independent = true});
+  add_ordered(defs, {.name = "Gelu", .infer = infer_gelu, .outputs = pointwise});
+  add_ordered(defs,
+              {.name = "isobit.GeluGrad", .min_inputs = 2, .max_inputs = 2, .infer = infer_gelu, .outputs = pointwise});
+  for (const char* op : {"isobit.SigmoidGrad", "isobit.TanhGrad"}) {
+    add_ordered(defs, {.name = op, .min_inputs = 2, .max_inputs = 2, .infer = infer_unary_grad, .outputs = pointwise});
+  }
+  // The forward value only says which elements of the gradient become zero.
+  add_ordered(defs, {.name = "isobit.ReluGrad",
+                     .min_inputs = 2,
+                     .max_inputs = 2,
+                     .infer = infer_unary_grad,
+                     .outputs = {moved_from(1, ElementRule::kPointwise)}});
+  add_ordered(
+      defs, {.name = "isobit.Dropout", .min_inputs = 2, .max_inputs = 2, .infer = infer_dropout, .outputs = pointwise});
 }
 
 }  // namespace isobit::graph::ops

@@ -124,11 +124,24 @@ Status infer_conv_grad_weights(InferContext& c) {
 }  // namespace
 
 void add_linear(std::vector<OpDef>& defs) {
-  defs.push_back({"MatMul", 2, 2, 1, infer_matmul, {}, true});
-  defs.push_back({"Gemm", 2, 3, 1, infer_gemm});
-  defs.push_back({"Conv", 2, 3, 1, infer_conv});
-  defs.push_back({"isobit.ConvGradSrc", 2, 2, 1, infer_conv_grad_src});
-  defs.push_back({"isobit.ConvGradWeights", 2, 2, 1, infer_conv_grad_weights});
+  // Platforms bring their results: none is platform_independent.
+  const auto add = [&](OpDef def) {
+    def.min_inputs = 2;
+    def.outputs = {output_by(ElementRule::kInnerProduct)};
+    def.any_real_type = true;
+    defs.push_back(std::move(def));
+  };
+  add({.name = "MatMul", .max_inputs = 2, .infer = infer_matmul, .matrices = true, .product = ProductForm::kMatmul});
+  add({.name = "Gemm", .max_inputs = 3, .infer = infer_gemm, .product = ProductForm::kGemm});
+  add({.name = "Conv", .max_inputs = 3, .infer = infer_conv, .product = ProductForm::kConv});
+  add({.name = "isobit.ConvGradSrc",
+       .max_inputs = 2,
+       .infer = infer_conv_grad_src,
+       .product = ProductForm::kConvGradSrc});
+  add({.name = "isobit.ConvGradWeights",
+       .max_inputs = 2,
+       .infer = infer_conv_grad_weights,
+       .product = ProductForm::kConvGradWeights});
 }
 
 }  // namespace isobit::graph::ops

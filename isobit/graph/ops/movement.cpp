@@ -143,15 +143,26 @@ Status infer_expand(InferContext& c) {
 }  // namespace
 
 void add_movement(std::vector<OpDef>& defs) {
-  defs.push_back({"Transpose", 1, 1, 1, infer_transpose});
-  defs.push_back({"Reshape", 1, 1, 1, infer_reshape});
-  defs.push_back({"Flatten", 1, 1, 1, infer_flatten});
-  defs.push_back({"Concat", 1, 1 << 16, 1, infer_concat});
-  defs.push_back({"isobit.Block", 1, 1, 1, infer_block});
-  defs.push_back({"isobit.BlockGrad", 1, 1, 1, infer_block_grad});
-  defs.push_back({"Gather", 2, 2, 1, infer_gather});
-  defs.push_back({"isobit.EmbeddingGrad", 2, 2, 1, infer_embedding_grad});
-  defs.push_back({"Expand", 1, 1, 1, infer_expand});
+  add_ordered(defs, {.name = "Transpose", .infer = infer_transpose, .outputs = {moved_from(0)}});
+  add_ordered(defs, {.name = "Reshape", .infer = infer_reshape, .outputs = {moved_from(0)}});
+  add_ordered(defs, {.name = "Flatten", .infer = infer_flatten, .outputs = {moved_from(0)}});
+  add_ordered(defs, {.name = "Concat",
+                     .max_inputs = 1 << 16,
+                     .infer = infer_concat,
+                     .outputs = {{.rule = ElementRule::kMoved, .moved_from = {.all = true}, .takes_each_once = true}}});
+  add_ordered(defs, {.name = "isobit.Block", .infer = infer_block, .outputs = {moved_from(0)}});
+  add_ordered(defs, {.name = "isobit.BlockGrad", .infer = infer_block_grad, .outputs = {moved_from(0)}});
+  add_ordered(defs, {.name = "Gather",
+                     .min_inputs = 2,
+                     .max_inputs = 2,
+                     .infer = infer_gather,
+                     .outputs = {moved_from(0, ElementRule::kMoved, false)}});
+  add_ordered(defs, {.name = "isobit.EmbeddingGrad",
+                     .min_inputs = 2,
+                     .max_inputs = 2,
+                     .infer = infer_embedding_grad,
+                     .outputs = {output_by(ElementRule::kSum)}});
+  add_ordered(defs, {.name = "Expand", .infer = infer_expand, .outputs = {moved_from(0, ElementRule::kMoved, false)}});
 }
 
 }  // namespace isobit::graph::ops

@@ -104,14 +104,49 @@ std::vector<int64_t> channel_dims(const Graph& graph, const Node& node) {
 }
 
 void add_norm(std::vector<OpDef>& defs) {
-  defs.push_back({"BatchNormalization", 5, 5, 1, infer_batch_norm});
-  defs.push_back({"isobit.BatchStatistics", 1, 1, 2, infer_batch_stats, batch_statistics});
-  defs.push_back({"isobit.RunningUpdate", 2, 2, 1, infer_running_update});
+  using enum ElementRule;
+  add_ordered(defs, {.name = "BatchNormalization",
+                     .min_inputs = 5,
+                     .max_inputs = 5,
+                     .infer = infer_batch_norm,
+                     .outputs = {output_by(kPointwise)}});
+  add_ordered(defs, {.name = "isobit.BatchStatistics",
+                     .max_outputs = 2,
+                     .infer = infer_batch_stats,
+                     .statistics = batch_statistics,
+                     .outputs = {output_by(kSum), output_by(kStatistics)}});
+  add_ordered(defs, {.name = "isobit.RunningUpdate",
+                     .min_inputs = 2,
+                     .max_inputs = 2,
+                     .infer = infer_running_update,
+                     .outputs = {output_by(kPointwise)}});
   // Training: (src, scale, bias, mean, var) with the batch's own statistics; same arithmetic, other gradient.
-  defs.push_back({"isobit.BatchNormApply", 5, 5, 1, infer_batch_norm});
-  defs.push_back({"isobit.BatchNormGrad", 5, 5, 3, infer_batch_norm_grad, batch_norm_sums});
-  defs.push_back({"LayerNormalization", 3, 3, 3, infer_layer_norm, layer_norm_moments});
-  defs.push_back({"isobit.LayerNormGrad", 5, 5, 3, infer_layer_norm_grad, layer_norm_sums});
+  add_ordered(defs, {.name = "isobit.BatchNormApply",
+                     .min_inputs = 5,
+                     .max_inputs = 5,
+                     .infer = infer_batch_norm,
+                     .outputs = {output_by(kPointwise)}});
+  add_ordered(defs, {.name = "isobit.BatchNormGrad",
+                     .min_inputs = 5,
+                     .max_inputs = 5,
+                     .max_outputs = 3,
+                     .infer = infer_batch_norm_grad,
+                     .statistics = batch_norm_sums,
+                     .outputs = {output_by(kStatistics), output_by(kSum, {0, 1, 2, 4}), output_by(kSum, {4})}});
+  add_ordered(defs, {.name = "LayerNormalization",
+                     .min_inputs = 3,
+                     .max_inputs = 3,
+                     .max_outputs = 3,
+                     .infer = infer_layer_norm,
+                     .statistics = layer_norm_moments,
+                     .outputs = {output_by(kStatistics), output_by(kSum, {0}), output_by(kStatistics, {0})}});
+  add_ordered(defs, {.name = "isobit.LayerNormGrad",
+                     .min_inputs = 5,
+                     .max_inputs = 5,
+                     .max_outputs = 3,
+                     .infer = infer_layer_norm_grad,
+                     .statistics = layer_norm_sums,
+                     .outputs = {output_by(kStatistics), output_by(kSum, {0, 1, 2, 4}), output_by(kSum, {4})}});
 }
 
 }  // namespace isobit::graph::ops

@@ -19,6 +19,19 @@ void add_optimizer(std::vector<OpDef>& defs);
 // Positions of the alternatives of Attribute, for expect_attributes.
 inline constexpr size_t kInt = 0, kReal = 1, kText = 2, kInts = 3;
 
+// Traits of one output.
+inline OutputDef output_by(ElementRule rule) { return {.rule = rule}; }
+inline OutputDef output_by(ElementRule rule, std::vector<int> follows_from) {
+  return {.rule = rule, .follows_from = {.some = std::move(follows_from)}};
+}
+// Moved from input i, of which no element comes twice unless `once` is false.
+inline OutputDef moved_from(int i, ElementRule rule = ElementRule::kMoved, bool once = true) {
+  return {.rule = rule, .moved_from = {.some = {i}}, .takes_each_once = once};
+}
+
+// Adds an operator that our own kernels compute in either real type, to the same bits on every platform.
+void add_ordered(std::vector<OpDef>& defs, OpDef def);
+
 // Of a node's input 0: the dimensions but for the last one; the channels [C] of [N, C, ...].
 std::vector<int64_t> row_dims(const Graph& graph, const Node& node);
 std::vector<int64_t> channel_dims(const Graph& graph, const Node& node);

@@ -56,9 +56,22 @@ Status infer_adam(InferContext& c) {
 }  // namespace
 
 void add_optimizer(std::vector<OpDef>& defs) {
-  defs.push_back({"isobit.ClipFactor", 1, 1, 1, infer_clip_factor});
-  defs.push_back({"isobit.Sgd", 3, 5, 2, infer_sgd});
-  defs.push_back({"isobit.Adam", 7, 8, 3, infer_adam});
+  const OutputDef pointwise = output_by(ElementRule::kPointwise);
+  add_ordered(defs, {.name = "isobit.ClipFactor", .infer = infer_clip_factor, .outputs = {pointwise}});
+  add_ordered(defs, {.name = "isobit.Sgd",
+                     .min_inputs = 3,
+                     .max_inputs = 5,
+                     .max_outputs = 2,
+                     .infer = infer_sgd,
+                     .outputs = {pointwise, pointwise},
+                     .updates_state = true});
+  add_ordered(defs, {.name = "isobit.Adam",
+                     .min_inputs = 7,
+                     .max_inputs = 8,
+                     .max_outputs = 3,
+                     .infer = infer_adam,
+                     .outputs = {pointwise, pointwise, pointwise},
+                     .updates_state = true});
 }
 
 }  // namespace isobit::graph::ops

@@ -68,12 +68,23 @@ Status infer_global_average_grad(InferContext& c) {
 }  // namespace
 
 void add_pool(std::vector<OpDef>& defs) {
-  defs.push_back({"MaxPool", 1, 1, 2, infer_pool});
-  defs.push_back({"AveragePool", 1, 1, 1, infer_pool});
-  defs.push_back({"GlobalAveragePool", 1, 1, 1, infer_global_average});
-  defs.push_back({"isobit.MaxPoolGrad", 2, 2, 1, infer_pool_grad});
-  defs.push_back({"isobit.AveragePoolGrad", 1, 1, 1, infer_pool_grad});
-  defs.push_back({"isobit.GlobalAveragePoolGrad", 1, 1, 1, infer_global_average_grad});
+  using enum ElementRule;
+  // Windows may overlap, so that an element may be the largest of several.
+  add_ordered(defs, {.name = "MaxPool",
+                     .max_outputs = 2,
+                     .infer = infer_pool,
+                     .outputs = {moved_from(0, kMaximum, false), output_by(kPlace)}});
+  add_ordered(defs, {.name = "AveragePool", .infer = infer_pool, .outputs = {output_by(kSum)}});
+  add_ordered(defs, {.name = "GlobalAveragePool", .infer = infer_global_average, .outputs = {output_by(kSum)}});
+  add_ordered(defs, {.name = "isobit.MaxPoolGrad",
+                     .min_inputs = 2,
+                     .max_inputs = 2,
+                     .infer = infer_pool_grad,
+                     .outputs = {output_by(kSum)}});
+  add_ordered(defs, {.name = "isobit.AveragePoolGrad", .infer = infer_pool_grad, .outputs = {output_by(kSum)}});
+  add_ordered(
+      defs,
+      {.name = "isobit.GlobalAveragePoolGrad", .infer = infer_global_average_grad, .outputs = {output_by(kPointwise)}});
 }
 
 }  // namespace isobit::graph::ops

@@ -55,9 +55,17 @@ std::vector<Statistic> global_sum(const Graph&, const Node&) { return {{"sum_of_
 }  // namespace
 
 void add_reduce(std::vector<OpDef>& defs) {
-  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax"}) defs.push_back({op, 1, 1, 1, infer_reduce});
-  defs.push_back({"isobit.SumTo", 1, 1, 1, infer_sum_to});
-  defs.push_back({"isobit.GlobalNorm", 1, 1 << 20, 1, infer_global_norm, global_sum});
+  using enum ElementRule;
+  for (const char* op : {"ReduceSum", "ReduceMean"}) {
+    add_ordered(defs, {.name = op, .infer = infer_reduce, .outputs = {output_by(kSum)}});
+  }
+  add_ordered(defs, {.name = "ReduceMax", .infer = infer_reduce, .outputs = {moved_from(0, kMaximum)}});
+  add_ordered(defs, {.name = "isobit.SumTo", .infer = infer_sum_to, .outputs = {output_by(kSum)}});
+  add_ordered(defs, {.name = "isobit.GlobalNorm",
+                     .max_inputs = 1 << 20,
+                     .infer = infer_global_norm,
+                     .statistics = global_sum,
+                     .outputs = {output_by(kStatistics)}});
 }
 
 }  // namespace isobit::graph::ops

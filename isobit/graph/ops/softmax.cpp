@@ -69,15 +69,50 @@ std::vector<Statistic> cross_entropy_rows(const Graph& g, const Node& n) {
 }  // namespace
 
 void add_softmax(std::vector<OpDef>& defs) {
-  defs.push_back({"Softmax", 1, 1, 1, infer_softmax, softmax_rows});
-  defs.push_back({"LogSoftmax", 1, 1, 1, infer_softmax, log_softmax_rows});
-  defs.push_back({"isobit.CausalSoftmax", 1, 1, 1, infer_causal_softmax, softmax_rows});
+  using enum ElementRule;
+  add_ordered(
+      defs,
+      {.name = "Softmax", .infer = infer_softmax, .statistics = softmax_rows, .outputs = {output_by(kStatistics)}});
+  add_ordered(defs, {.name = "LogSoftmax",
+                     .infer = infer_softmax,
+                     .statistics = log_softmax_rows,
+                     .outputs = {output_by(kStatistics)}});
+  add_ordered(defs, {.name = "isobit.CausalSoftmax",
+                     .infer = infer_causal_softmax,
+                     .statistics = softmax_rows,
+                     .outputs = {output_by(kStatistics)}});
   // (dst, diff_dst) -> diff_src
-  defs.push_back({"isobit.SoftmaxGrad", 2, 2, 1, infer_softmax, grad_rows});
-  defs.push_back({"isobit.CausalSoftmaxGrad", 2, 2, 1, infer_causal_softmax, grad_rows});
-  defs.push_back({"isobit.LogSoftmaxGrad", 2, 2, 1, infer_softmax, grad_rows});
-  defs.push_back({"isobit.CrossEntropy", 2, 2, 4, infer_cross_entropy, cross_entropy_rows});
-  defs.push_back({"isobit.CrossEntropyGrad", 5, 5, 1, infer_cross_entropy_grad});
+  add_ordered(defs, {.name = "isobit.SoftmaxGrad",
+                     .min_inputs = 2,
+                     .max_inputs = 2,
+                     .infer = infer_softmax,
+                     .statistics = grad_rows,
+                     .outputs = {output_by(kStatistics)}});
+  add_ordered(defs, {.name = "isobit.CausalSoftmaxGrad",
+                     .min_inputs = 2,
+                     .max_inputs = 2,
+                     .infer = infer_causal_softmax,
+                     .statistics = grad_rows,
+                     .outputs = {output_by(kStatistics)}});
+  add_ordered(defs, {.name = "isobit.LogSoftmaxGrad",
+                     .min_inputs = 2,
+                     .max_inputs = 2,
+                     .infer = infer_softmax,
+                     .statistics = grad_rows,
+                     .outputs = {output_by(kStatistics)}});
+  add_ordered(defs, {.name = "isobit.CrossEntropy",
+                     .min_inputs = 2,
+                     .max_inputs = 2,
+                     .max_outputs = 4,
+                     .infer = infer_cross_entropy,
+                     .statistics = cross_entropy_rows,
+                     .outputs = {output_by(kStatistics), output_by(kStatistics), output_by(kMaximum, {0}),
+                                 output_by(kStatistics, {0})}});
+  add_ordered(defs, {.name = "isobit.CrossEntropyGrad",
+                     .min_inputs = 5,
+                     .max_inputs = 5,
+                     .infer = infer_cross_entropy_grad,
+                     .outputs = {output_by(kPointwise)}});
 }
 
 }  // namespace isobit::graph::ops

@@ -1,6 +1,7 @@
 #include "isobit/runtime/kernels/linear.h"
 
 #include "isobit/base/text.h"
+#include "isobit/graph/op.h"
 #include "isobit/graph/ops/ops.h"
 #include "isobit/kernels/inner_products.h"
 
@@ -8,8 +9,9 @@ namespace isobit::runtime {
 
 kernels::ConvShape conv_shape(const KernelCall& c) {
   // The image and the kernel, wherever the operator has them.
-  const Shape& src = c.node.op == "isobit.ConvGradSrc" ? c.outputs[0].shape() : c.in(0).shape();
-  const Shape& weights = c.node.op == "isobit.ConvGradWeights" ? c.outputs[0].shape() : c.in(1).shape();
+  const graph::ProductForm form = graph::op_of(c.node).product;
+  const Shape& src = form == graph::ProductForm::kConvGradSrc ? c.outputs[0].shape() : c.in(0).shape();
+  const Shape& weights = form == graph::ProductForm::kConvGradWeights ? c.outputs[0].shape() : c.in(1).shape();
   const graph::Attributes& attributes = c.attributes();
   const graph::ops::Window w = *graph::ops::read_window(attributes, {weights[2], weights[3]});
   kernels::ConvShape s;

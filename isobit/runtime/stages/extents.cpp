@@ -1,24 +1,11 @@
 #include "isobit/runtime/stages/extents.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <mutex>
 #include <numeric>
-#include <string_view>
 
 namespace isobit::runtime {
-namespace {
-
-// Operators no element of whose inputs comes twice into the output.
-bool takes_each_once(const std::string& op) {
-  static constexpr std::array<std::string_view, 7> kOps = {"Identity", "Transpose", "Concat",         "Relu",
-                                                           "Neg",      "Abs",       "isobit.ReluGrad"};
-  return std::find(kOps.begin(), kOps.end(), op) != kOps.end();
-}
-
-}  // namespace
-
 void Extents::begin(const graph::Graph& graph) {
   extents_.assign(graph.value_count(), {kUnknown, 0});
   same_as_.resize(extents_.size());
@@ -63,20 +50,18 @@ void Extents::include(graph::ValueId id, double x) {
   known->squares += x * x;
 }
 
-void Extents::set_of_moved(const KernelCall& call) {
+void Extents::set_of_moved(const KernelCall& call, const graph::OutputDef& def, size_t output) {
   Extent extent;
-  // The first operand of this one only says which elements of the second become zero.
-  const size_t first = call.node.op == "isobit.ReluGrad" ? 1 : 0;
-  for (size_t i = first; i < call.inputs.size(); ++i) {
-    if (call.inputs[i] == nullptr || call.inputs[i]->dtype() != DType::kFloat64) continue;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    if (!def.moved_from.contains(i) || call.inputs[i] == nullptr) continue;
     const Extent* known = find(call.node.inputs[i]);
     if (known == nullptr || known->peak == kUnknown) return;
     extent.peak = std::max(extent.peak, known->peak);
     extent.squares += known->squares;
   }
-  const double elements = static_cast<double>(call.outputs[0].elements());
-  if (!takes_each_once(call.node.op)) extent.squares = elements * extent.peak * extent.peak;
-  for (graph::ValueId id : call.node.outputs) set(id, extent);
+  const double elements = static_cast<double>(call.outputs[output].elements());
+  if (!def.takes_each_once) extent.squares = elements * extent.peak * extent.peak;
+  set(call.node.outputs[output], extent);
 }
 
 }  // namespace isobit::runtime

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "isobit/graph/op.h"
 #include "isobit/kernels/rounding/steps.h"
 #include "isobit/runtime/kernel_call.h"
 
@@ -19,8 +20,8 @@ class Extents {
   void set(graph::ValueId id, const Extent& extent);
   // After an element of the value has become x.
   void include(graph::ValueId id, double x);
-  // Of the outputs of a call that hold nothing but elements of its inputs, and zeros.
-  void set_of_moved(const KernelCall& call);
+  // Of an output of the call, from what its elements were moved from. REQUIRES a `def` that names some inputs.
+  void set_of_moved(const KernelCall& call, const graph::OutputDef& def, size_t output);
 
  private:
   static constexpr double kUnknown = -1;  // for a peak

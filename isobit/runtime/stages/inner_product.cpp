@@ -2,11 +2,13 @@
 
 #include "isobit/base/status.h"
 #include "isobit/base/text.h"
+#include "isobit/graph/op.h"
 #include "isobit/runtime/kernels/linear.h"
 
 namespace isobit::runtime {
 namespace {
 
+using graph::ProductForm;
 using kernels::ConvShape;
 using kernels::MatmulArgs;
 
@@ -95,10 +97,11 @@ ProductBlock grad_weights(const ConvShape& s, int64_t g, const double* src, cons
 void add_convolution(KernelCall& call, std::vector<ProductBlock>& blocks) {
   const ConvShape s = conv_shape(call);
   const double *first = call.in(0).data<double>(), *second = call.in(1).data<double>();
+  const ProductForm form = graph::op_of(call.node).product;
   for (int64_t g = 0; g < s.groups; ++g) {
-    if (call.node.op == "Conv") {
+    if (form == ProductForm::kConv) {
       blocks.push_back(forward(s, g, first, second, call.has(2) ? call.in(2).data<double>() : nullptr));
-    } else if (call.node.op == "isobit.ConvGradSrc") {
+    } else if (form == ProductForm::kConvGradSrc) {
       blocks.push_back(grad_src(s, g, first, second));
     } else {
       blocks.push_back(grad_weights(s, g, first, second));
@@ -108,28 +111,29 @@ void add_convolution(KernelCall& call, std::vector<ProductBlock>& blocks) {
 
 }  // namespace
 
-bool is_inner_product(const std::string& op) {
-  return op == "MatMul" || op == "Gemm" || op == "Conv" || op == "isobit.ConvGradSrc" || op == "isobit.ConvGradWeights";
-}
-
 int64_t terms_of(const graph::Graph& graph, const graph::Node& node) {
   const auto dims = [&](size_t input) -> const std::vector<int64_t>& { return graph.value(node.inputs[input]).dims; };
-  if (node.op == "MatMul" || node.op == "Gemm") {
-    const std::vector<int64_t>& a = dims(0);
-    return node.attributes.integer("transA", 0) != 0 ? a[a.size() - 2] : a.back();
+  const std::vector<int64_t>&a = dims(0), &b = dims(1);
+  switch (graph::op_of(node).product) {
+    case ProductForm::kMatmul:
+    case ProductForm::kGemm:
+      return node.attributes.integer("transA", 0) != 0 ? a[a.size() - 2] : a.back();
+    case ProductForm::kConv:  // weights [oc, ic of a group, kh, kw]
+      return b[1] * b[2] * b[3];
+    case ProductForm::kConvGradSrc:
+      return b[0] / node.attributes.integer("group", 1) * b[2] * b[3];
+    case ProductForm::kConvGradWeights:  // diff_dst [n, oc, oh, ow]
+      return b[0] * b[2] * b[3];
+    case ProductForm::kNone:
+      break;
   }
-  if (node.op == "isobit.ConvGradWeights") {  // diff_dst [n, oc, oh, ow]
-    const std::vector<int64_t>& d = dims(1);
-    return d[0] * d[2] * d[3];
-  }
-  const std::vector<int64_t>& w = dims(1);  // [oc, ic of a group, kh, kw]
-  const int64_t channels = node.op == "Conv" ? w[1] : w[0] / node.attributes.integer("group", 1);
-  return channels * w[2] * w[3];
+  ISOBIT_CHECK(false);
+  return 0;
 }
 
 Status check_terms(const graph::Graph& graph, const platform::Arithmetic& arithmetic) {
   for (const graph::Node& node : graph.nodes()) {
-    if (!is_inner_product(node.op)) continue;
+    if (!graph::op_of(node).is_inner_product()) continue;
     const int64_t terms = terms_of(graph, node);
     if (terms <= arithmetic.most_terms) continue;
     return unreadable(text_of(node.op, " of '", graph.value(node.outputs[0]).name, "' adds up ", terms,
@@ -142,9 +146,10 @@ Status check_terms(const graph::Graph& graph, const platform::Arithmetic& arithm
 std::vector<ProductBlock> product_blocks(KernelCall& call) {
   std::vector<ProductBlock> blocks;
   if (call.out().elements() == 0) return blocks;
-  if (call.node.op == "MatMul") {
+  const ProductForm form = graph::op_of(call.node).product;
+  if (form == ProductForm::kMatmul) {
     for_each_product<double>(call, [&](const MatmulArgs<double>& args) { add_matrices(call, args, blocks); });
-  } else if (call.node.op == "Gemm") {
+  } else if (form == ProductForm::kGemm) {
     add_matrices(call, gemm_args<double>(call), blocks);
   } else {
     add_convolution(call, blocks);

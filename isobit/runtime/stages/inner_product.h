@@ -33,18 +33,15 @@ struct ProductBlock {
   }
 };
 
-// Whether float64 results of this operator depend on the platform: MatMul, Gemm, Conv and its gradients. Every other
-// operator is computed by our own kernels, the same everywhere.
-bool is_inner_product(const std::string& op);
-
-// How many products each output of such a node is the sum of: k. REQUIRES is_inner_product, static inputs and outputs.
+// How many products each output of an inner product (graph::OpDef) is the sum of: k. REQUIRES static inputs and
+// outputs.
 int64_t terms_of(const graph::Graph& graph, const graph::Node& node);
 
 // kUnreadable where a product of the graph has more terms than the arithmetic's bounds cover; says which one.
 // REQUIRES a static graph.
 Status check_terms(const graph::Graph& graph, const platform::Arithmetic& arithmetic);
 
-// The matrices of a call that has run; none if it has no outputs. REQUIRES is_inner_product, float64 operands.
+// The matrices of a call that has run; none if it has no outputs. REQUIRES an inner product, float64 operands.
 std::vector<ProductBlock> product_blocks(KernelCall& call);
 
 }  // namespace isobit::runtime

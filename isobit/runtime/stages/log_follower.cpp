@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isobit/base/text.h"
+#include "isobit/graph/op.h"
 #include "isobit/kernels/rounding/round_to_bits.h"
 #include "isobit/runtime/stages/inner_product.h"
 
@@ -22,11 +23,17 @@ void LogFollower::begin_run(const graph::Graph& graph) {
   for (graph::ValueId id : graph.inputs()) shared(id) = agreed_ ? 1 : 0;
   for (const graph::Initializer& constant : graph.initializers()) shared(constant.value) = 1;
   for (const graph::Node& node : graph.nodes()) {
-    const bool same = (rules_.sound || !is_inner_product(node.op)) &&
-                      std::all_of(node.inputs.begin(), node.inputs.end(),
-                                  [&](graph::ValueId id) { return id == graph::kNoValue || shared(id) != 0; });
-    for (graph::ValueId id : node.outputs) {
-      if (id != graph::kNoValue) shared(id) = same ? 1 : 0;
+    const graph::OpDef& def = graph::op_of(node);
+    // What the platform brings is the same on both sides where the log decides every rounding.
+    const bool same_results = def.platform_independent || (rules_.sound && def.is_inner_product());
+    for (size_t o = 0; o < node.outputs.size(); ++o) {
+      if (node.outputs[o] == graph::kNoValue) continue;
+      bool same = same_results;
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        const graph::ValueId id = node.inputs[i];
+        same = same && (id == graph::kNoValue || !def.output(o).follows_from.contains(i) || shared(id) != 0);
+      }
+      shared(node.outputs[o]) = same ? 1 : 0;
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "isobit/base/text.h"
+#include "isobit/graph/op.h"
 #include "isobit/kernels/rounding/places.h"
 #include "isobit/kernels/rounding/steps.h"
 #include "isobit/runtime/stages/inner_product.h"
@@ -22,9 +23,10 @@ constexpr size_t kTogether = 256;  // outputs evaluated before the next fault is
 // f(output) for every output that is rounded.
 template <class F>
 Status for_each_rounded(KernelCall& call, F f) {
-  if (only_moves_values(call.node.op)) return {};
+  const graph::OpDef& def = graph::op_of(call.node);
   for (size_t o = 0; o < call.outputs.size(); ++o) {
     const Tensor& tensor = call.outputs[o];
+    if (!def.output(o).moved_from.empty()) continue;
     if (tensor.defined() && tensor.dtype() == DType::kFloat64) ISOBIT_RETURN_IF_ERROR(f(static_cast<int>(o)));
   }
   return {};
@@ -62,7 +64,7 @@ Status OvtRecorder::apply(size_t index, KernelCall& call) {
 Status OvtRecorder::record(size_t index, KernelCall& call, int o) {
   const Steps& steps = steps_of(call.ctx.isa);
   const double threshold = rules_.threshold_of(call.node.op);
-  const bool product = is_inner_product(call.node.op);
+  const bool product = graph::op_of(call.node).is_inner_product();
   log::Counts& counts = counts_[call.node.op];
   Tensor& tensor = call.outputs[static_cast<size_t>(o)];
   log::OvtOutput entry{static_cast<uint32_t>(index), static_cast<uint32_t>(o),
@@ -134,14 +136,14 @@ Status OvtFollower::follow(size_t index, KernelCall& call, int o) {
   log::Counts& counts = counts_[call.node.op];
   counts.elements += entry->decisions.size();
   counts.entries += written(entry->decisions);
-  const bool by_distance = is_inner_product(call.node.op) && rules_.distance;
+  const bool by_distance = graph::op_of(call.node).is_inner_product() && rules_.distance;
   return by_distance ? follow_by_distance(call, *entry, counts) : follow_unchecked(call, o, *entry, counts);
 }
 
 Status OvtFollower::follow_unchecked(KernelCall& call, int o, const log::OvtOutput& entry, log::Counts& counts) {
   const Steps& steps = steps_of(call.ctx.isa);
   double* data = call.outputs[static_cast<size_t>(o)].data<double>();
-  const bool product = is_inner_product(call.node.op);
+  const bool product = graph::op_of(call.node).is_inner_product();
   std::atomic<uint64_t> corrections{0}, first{UINT64_MAX};
   call.ctx.pool->parallel_for(call.outputs[static_cast<size_t>(o)].elements(), kGrain, [&](int64_t begin, int64_t end) {
     const uint8_t* decisions = entry.decisions.data() + begin;

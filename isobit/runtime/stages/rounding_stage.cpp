@@ -1,10 +1,9 @@
 #include "isobit/runtime/stages/rounding_stage.h"
 
 #include <algorithm>
-#include <array>
 #include <mutex>
-#include <string_view>
 
+#include "isobit/graph/op.h"
 #include "isobit/kernels/rounding/steps.h"
 #include "isobit/runtime/stages/inner_product.h"
 
@@ -33,20 +32,14 @@ ErrorBounds RoundingRules::bounds_of(const std::string& op, int64_t k) const {
 
 double RoundingRules::threshold_of(const std::string& op) const { return value_of(thresholds, op, threshold); }
 
-bool only_moves_values(const std::string& op) {
-  static constexpr std::array<std::string_view, 15> kMovers = {
-      "Identity", "Reshape", "Flatten",   "Transpose",        "Concat", "Gather", "Expand",         "isobit.Block",
-      "Relu",     "MaxPool", "ReduceMax", "isobit.BlockGrad", "Neg",    "Abs",    "isobit.ReluGrad"};
-  return std::find(kMovers.begin(), kMovers.end(), op) != kMovers.end();
-}
-
 std::vector<log::LoggedOutput> logged_outputs(const graph::Graph& graph, log::Kind kind) {
   std::vector<log::LoggedOutput> outputs;
   for (size_t n = 0; n < graph.nodes().size(); ++n) {
     const graph::Node& node = graph.nodes()[n];
-    if (kind == log::Kind::kOvt ? only_moves_values(node.op) : !is_inner_product(node.op)) continue;
+    const graph::OpDef& def = graph::op_of(node);
+    if (kind != log::Kind::kOvt && !def.is_inner_product()) continue;
     for (size_t o = 0; o < node.outputs.size(); ++o) {
-      if (node.outputs[o] == graph::kNoValue) continue;
+      if (node.outputs[o] == graph::kNoValue || !def.output(o).moved_from.empty()) continue;
       const graph::Value& value = graph.value(node.outputs[o]);
       if (value.dtype != DType::kFloat64 || !value.is_static()) continue;
       outputs.push_back(
@@ -59,7 +52,7 @@ std::vector<log::LoggedOutput> logged_outputs(const graph::Graph& graph, log::Ki
 void RoundingStage::round_output(KernelCall& call, int output) {
   Tensor& tensor = call.outputs[static_cast<size_t>(output)];
   double* data = tensor.data<double>();
-  const bool no_sign = is_inner_product(call.node.op);
+  const bool no_sign = graph::op_of(call.node).is_inner_product();
   const kernels::rounding::Steps& steps = kernels::rounding::steps_of(call.ctx.isa);
   Extents::Extent extent;
   std::mutex merging;
@@ -91,13 +84,15 @@ void RoundingStage::set_output(KernelCall& call, uint64_t position, double value
 }
 
 Status RoundingStage::apply(size_t, KernelCall& call) {
-  if (only_moves_values(call.node.op)) {
-    extents_.set_of_moved(call);
-    return {};
-  }
+  const graph::OpDef& def = graph::op_of(call.node);
   for (size_t o = 0; o < call.outputs.size(); ++o) {
     const Tensor& tensor = call.outputs[o];
-    if (tensor.defined() && tensor.dtype() == DType::kFloat64) round_output(call, static_cast<int>(o));
+    if (!tensor.defined() || tensor.dtype() != DType::kFloat64) continue;
+    if (def.output(o).moved_from.empty()) {
+      round_output(call, static_cast<int>(o));
+    } else {
+      extents_.set_of_moved(call, def.output(o), o);
+    }
   }
   return {};
 }

@@ -47,9 +47,6 @@ struct RoundingRules {
   double threshold_of(const std::string& op) const;
 };
 
-// Whether a float64 output of this operator holds nothing but values that were inputs, and zeros.
-bool only_moves_values(const std::string& op);
-
 // The outputs that a log of this kind speaks of: sparse, output 0 of inner products; ovt, every rounded output.
 std::vector<log::LoggedOutput> logged_outputs(const graph::Graph& graph, log::Kind kind);
 

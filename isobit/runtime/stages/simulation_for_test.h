@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "isobit/graph/op.h"
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/kernels/rounding/round_to_bits.h"
 #include "isobit/runtime/stages/inner_product.h"
@@ -139,7 +140,7 @@ class Simulated final : public Stage {
       : inner_(inner), rules_(rules), random_(seed), errors_(errors) {}
   void begin_run(const graph::Graph& graph) override { inner_.begin_run(graph); }
   Status apply(size_t index, KernelCall& call) override {
-    if (is_inner_product(call.node.op)) disturb(call);
+    if (graph::op_of(call.node).is_inner_product()) disturb(call);
     return inner_.apply(index, call);
   }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "isobit/base/text.h"
+#include "isobit/graph/op.h"
 #include "isobit/kernels/rounding/places.h"
 #include "isobit/runtime/stages/inner_product.h"
 
@@ -36,7 +37,7 @@ void SparseRecorder::begin_step(uint64_t step) {
 }
 
 Status SparseRecorder::apply(size_t index, KernelCall& call) {
-  if (!is_inner_product(call.node.op)) return rounding_.apply(index, call);
+  if (!graph::op_of(call.node).is_inner_product()) return rounding_.apply(index, call);
   std::vector<ProductBlock> blocks = product_blocks(call);
   if (blocks.empty()) return {};
   const ErrorBounds bounds = rules_.bounds_of(call.node.op, blocks[0].k);
@@ -76,7 +77,7 @@ Status SparseFollower::end_step() {
 }
 
 Status SparseFollower::apply(size_t index, KernelCall& call) {
-  if (!is_inner_product(call.node.op)) return RoundingStage::apply(index, call);
+  if (!graph::op_of(call.node).is_inner_product()) return RoundingStage::apply(index, call);
   static const std::vector<log::SparseEntry> kNone;
   const bool logged = next_ < log_.nodes.size() && log_.nodes[next_].node == index;
   const std::vector<log::SparseEntry>& entries = logged ? log_.nodes[next_++].entries : kNone;

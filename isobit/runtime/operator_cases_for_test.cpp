@@ -1,0 +1,185 @@
+#include "isobit/runtime/operator_cases_for_test.h"
+
+#include <random>
+
+#include "isobit/runtime/executor.h"
+
+namespace isobit::runtime {
+namespace {
+
+using graph::Attributes;
+using Ints = std::vector<int64_t>;
+using Kind = Operand::Kind;
+
+Operand real(Ints dims) { return {.kind = Kind::kReal, .dims = std::move(dims)}; }
+Operand positive(Ints dims) { return {.kind = Kind::kPositive, .dims = std::move(dims)}; }
+Operand index(Ints dims, int64_t below) { return {.kind = Kind::kIndex, .dims = std::move(dims), .below = below}; }
+Operand given(Ints dims, Ints values) {
+  return {.kind = Kind::kGiven, .dims = std::move(dims), .given = std::move(values)};
+}
+Operand rate() { return {.kind = Kind::kRate, .dims = {}}; }
+
+using Cases = std::vector<OperatorCase>;
+
+void add_elementwise(Cases& cases) {
+  for (const char* op : {"Add", "Sub", "Mul", "Div"}) {
+    cases.push_back({op, {real({2, 3}), positive({3})}});
+    cases.push_back({op, {real({2, 1}), positive({2, 3})}});
+  }
+  for (const char* op : {"Sqrt", "Log", "Reciprocal"}) cases.push_back({op, {positive({4, 9})}});
+  for (const char* op : {"Neg", "Abs", "Exp", "Erf", "Relu", "Sigmoid", "Tanh", "Sin", "Cos", "Identity"}) {
+    cases.push_back({op, {real({4, 9})}});
+  }
+  cases.push_back({"Cast", {real({4, 9})}, {{"to", static_cast<int64_t>(DType::kFloat64)}}});
+  for (const char* form : {"none", "tanh"}) {
+    cases.push_back({"Gelu", {real({4, 9})}, {{"approximate", std::string(form)}}});
+    cases.push_back({"isobit.GeluGrad", {real({20}), real({20})}, {{"approximate", std::string(form)}}});
+  }
+  for (const char* op : {"isobit.ReluGrad", "isobit.SigmoidGrad", "isobit.TanhGrad"}) {
+    cases.push_back({op, {real({20}), real({20})}});
+  }
+  cases.push_back({"isobit.Dropout", {real({30}), index({}, 9)}, {{"seed", int64_t{5}}, {"ratio", 0.5}}});
+}
+
+void add_linear(Cases& cases) {
+  const Attributes window = {{"pads", Ints{1, 0, 1, 1}}, {"strides", Ints{2, 1}}, {"group", int64_t{2}}};
+  Attributes src = window, weights = window;
+  src.set("src_shape", Ints{2, 4, 5, 4});
+  weights.set("weights_shape", Ints{6, 2, 3, 2});
+  cases.push_back({"MatMul", {real({2, 3, 4}), real({2, 4, 5})}});
+  cases.push_back({"MatMul", {real({4, 3}), real({2, 5, 4})}, {{"transA", int64_t{1}}, {"transB", int64_t{1}}}});
+  cases.push_back({"Gemm", {real({3, 4}), real({5, 4}), real({5})}, {{"transB", int64_t{1}}}});
+  cases.push_back({"Conv", {real({2, 4, 5, 4}), real({6, 2, 3, 2}), real({6})}, window});
+  cases.push_back({"isobit.ConvGradSrc", {real({2, 6, 3, 4}), real({6, 2, 3, 2})}, src});
+  cases.push_back({"isobit.ConvGradWeights", {real({2, 4, 5, 4}), real({2, 6, 3, 4})}, weights});
+}
+
+void add_movement(Cases& cases) {
+  cases.push_back({"Transpose", {real({2, 3, 4})}, {{"perm", Ints{2, 0, 1}}}});
+  cases.push_back({"Reshape", {real({2, 6})}, {{"shape", Ints{3, -1}}}});
+  cases.push_back({"Flatten", {real({2, 3, 2})}});
+  cases.push_back({"Concat", {real({2, 3}), real({2, 1}), real({2, 2})}, {{"axis", int64_t{-1}}}});
+  cases.push_back({"isobit.Block", {real({4, 5})}, {{"starts", Ints{1, 2}}, {"counts", Ints{2, 3}}}});
+  cases.push_back({"isobit.BlockGrad",
+                   {real({2, 3})},
+                   {{"starts", Ints{1, 2}}, {"counts", Ints{2, 3}}, {"src_shape", Ints{4, 5}}}});
+  // More places than rows, so that some row comes twice.
+  cases.push_back({"Gather", {real({3, 2}), index({2, 2}, 3)}});
+  cases.push_back({"isobit.EmbeddingGrad", {index({2, 2}, 3), real({2, 2, 2})}, {{"table_shape", Ints{3, 2}}}});
+  cases.push_back({"Expand", {real({3, 1})}, {{"shape", Ints{2, 3, 2}}}});
+}
+
+void add_reduce(Cases& cases) {
+  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax"}) {
+    cases.push_back({op, {real({2, 3, 2})}});
+    cases.push_back({op, {real({2, 3, 2})}, {{"axes", Ints{0, -1}}, {"keepdims", int64_t{0}}}});
+  }
+  cases.push_back({"isobit.SumTo", {real({2, 3, 2})}, {{"shape", Ints{3, 1}}}});
+  cases.push_back({"isobit.GlobalNorm", {real({5}), real({2, 3})}});
+}
+
+void add_norm(Cases& cases) {
+  const Operand image = real({2, 3, 4}), channels = real({3}), var = positive({3});
+  cases.push_back({"BatchNormalization", {image, channels, channels, channels, var}});
+  cases.push_back({"isobit.BatchStatistics", {image}});
+  cases.push_back({"isobit.RunningUpdate", {channels, channels}, {{"momentum", 0.9}}});
+  cases.push_back({"isobit.RunningUpdate", {channels, channels}, {{"momentum", 0.9}, {"count", int64_t{3}}}});
+  cases.push_back({"isobit.BatchNormApply", {image, channels, channels, channels, var}});
+  cases.push_back({"isobit.BatchNormGrad", {image, channels, var, channels, image}});
+  cases.push_back({"LayerNormalization", {real({3, 5}), real({5}), real({5})}});
+  cases.push_back({"isobit.LayerNormGrad", {real({3, 5}), real({3}), positive({3}), real({5}), real({3, 5})}});
+}
+
+void add_softmax(Cases& cases) {
+  for (const char* op : {"Softmax", "LogSoftmax", "isobit.CausalSoftmax"}) cases.push_back({op, {real({2, 3, 3})}});
+  for (const char* op : {"isobit.SoftmaxGrad", "isobit.LogSoftmaxGrad", "isobit.CausalSoftmaxGrad"}) {
+    cases.push_back({op, {real({2, 3, 3}), real({2, 3, 3})}});
+  }
+  const Operand logits = real({4, 3}), labels = index({4}, 3), rows = real({4});
+  cases.push_back({"isobit.CrossEntropy", {logits, labels}});
+  cases.push_back({"isobit.CrossEntropyGrad", {logits, labels, rows, rows, real({})}});
+}
+
+void add_pool(Cases& cases) {
+  const Ints shape = {1, 2, 3, 3};
+  const Attributes window = {{"kernel_shape", Ints{2, 2}}};
+  Attributes grad = window;
+  grad.set("src_shape", shape);
+  cases.push_back({"MaxPool", {real(shape)}, window});
+  cases.push_back({"AveragePool", {real(shape)}, window});
+  cases.push_back({"GlobalAveragePool", {real(shape)}});
+  // The middle of a plane, which all four windows have; two borders.
+  cases.push_back({"isobit.MaxPoolGrad", {real({1, 2, 2, 2}), given({1, 2, 2, 2}, {4, 4, 4, 4, 1, 1, 7, 7})}, grad});
+  cases.push_back({"isobit.AveragePoolGrad", {real({1, 2, 2, 2})}, grad});
+  cases.push_back({"isobit.GlobalAveragePoolGrad", {real({1, 2, 1, 1})}, {{"src_shape", shape}}});
+}
+
+void add_optimizer(Cases& cases) {
+  const Operand x = real({7});
+  cases.push_back({"isobit.ClipFactor", {positive({})}, {{"max_norm", 1.0}}});
+  cases.push_back({"isobit.Sgd", {x, x, rate()}, {{"weight_decay", 0.01}}});
+  cases.push_back({"isobit.Sgd", {x, x, rate(), x, positive({})}, {{"momentum", 0.9}, {"nesterov", int64_t{1}}}});
+  cases.push_back({"isobit.Adam", {x, x, x, positive({7}), rate(), rate(), rate(), positive({})}});
+}
+
+}  // namespace
+
+const std::vector<OperatorCase>& operator_cases() {
+  static const Cases kCases = [] {
+    Cases cases;
+    add_elementwise(cases);
+    add_linear(cases);
+    add_movement(cases);
+    add_reduce(cases);
+    add_norm(cases);
+    add_softmax(cases);
+    add_pool(cases);
+    add_optimizer(cases);
+    return cases;
+  }();
+  return kCases;
+}
+
+Tensor values_of(const Operand& o, DType dtype, uint64_t seed) {
+  if (o.kind == Kind::kGiven) return Tensor::of<int64_t>(Shape(o.dims), o.given);
+  std::mt19937_64 random(seed);
+  if (o.kind == Kind::kRate) return Tensor::scalar(0x1p-53 * static_cast<double>(random() >> 11));
+  if (o.kind == Kind::kIndex) {
+    Tensor t(DType::kInt64, Shape(o.dims));
+    for (int64_t& x : t.span<int64_t>()) x = static_cast<int64_t>(random() % static_cast<uint64_t>(o.below));
+    return t;
+  }
+  Tensor t(dtype, Shape(o.dims));
+  for (int64_t i = 0; i < t.elements(); ++i) {
+    // 20 bits by chance and the place: no magnitude comes twice, and float32 holds them all.
+    double x = (static_cast<double>(random() >> 44) * 8 + static_cast<double>(i % 8)) * 0x1p-22 + 0.0625;
+    x += static_cast<double>(i / 8) * 0x1p-3;
+    if (o.kind == Kind::kReal && random() % 2 == 0) x = -x;
+    if (dtype == DType::kFloat32) t.data<float>()[i] = static_cast<float>(x);
+    if (dtype == DType::kFloat64) t.data<double>()[i] = x;
+  }
+  return t;
+}
+
+OneOperator::OneOperator(const OperatorCase& c, DType dtype, uint64_t seed) {
+  std::vector<graph::ValueId> ids;
+  for (const Operand& o : c.operands) {
+    feeds.push_back(values_of(o, dtype, seed * 1000 + feeds.size()));
+    ids.push_back(graph.add_input("input", feeds.back().dtype(), o.dims));
+  }
+  // As many outputs as this use of the operator has: an optional buffer that is not there is not updated.
+  const graph::OpDef* found = graph::find_op(c.op);
+  ISOBIT_CHECK(found != nullptr);
+  const size_t operands = c.operands.size();
+  const int outputs = found->updates_state && operands < 4 ? 1 : found->max_outputs;
+  std::vector<std::string> names(static_cast<size_t>(outputs), "output");
+  for (graph::ValueId id : graph.emit_all(c.op, ids, c.attributes, names)) graph.add_output(id);
+}
+
+std::vector<Tensor> OneOperator::run(const kernels::KernelContext& ctx) const {
+  Executor::Feeds fresh;
+  for (size_t i = 0; i < feeds.size(); ++i) fresh.emplace_back(graph.inputs()[i], feeds[i].clone());
+  return Executor(graph).run(ctx, std::move(fresh)).value();
+}
+
+}  // namespace isobit::runtime
