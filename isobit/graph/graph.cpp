@@ -90,6 +90,11 @@ Expected<std::vector<ValueId>> Graph::add_node(const std::string& op, std::vecto
   if (static_cast<int>(outputs.size()) > def->max_outputs) {
     return unreadable(text_of(where, ": found ", outputs.size(), " outputs, expected at most ", def->max_outputs));
   }
+  for (int o = 0; o < def->min_outputs; ++o) {
+    if (o >= static_cast<int>(outputs.size()) || outputs[static_cast<size_t>(o)].empty()) {
+      return unreadable(text_of(where, ": output ", o, " is missing"));
+    }
+  }
   for (int i = 0; i < given; ++i) {
     const ValueId id = inputs[static_cast<size_t>(i)];
     if (id >= value_count() || id < kNoValue || (id == kNoValue && i < def->min_inputs)) {

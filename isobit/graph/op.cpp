@@ -42,7 +42,18 @@ Status InferContext::expect_integer(int i) const {
   return unreadable(text_of("input ", i, " ('", input(i).name, "') is ", name_of(dtype), ", expected int64 or int32"));
 }
 
-Status InferContext::expect_same_shape(int i, int j) const { return expect_dims(i, dims(j)); }
+Status InferContext::expect_type(int i, DType dtype) const {
+  if (input(i).dtype == dtype) return {};
+  return unreadable(text_of("input ", i, " ('", input(i).name, "') has type ", name_of(input(i).dtype), ", expected ",
+                            name_of(dtype)));
+}
+
+Status InferContext::expect_like(int i, int j) const { return expect_like(i, j, dims(j)); }
+
+Status InferContext::expect_like(int i, int j, const std::vector<int64_t>& wanted) const {
+  ISOBIT_RETURN_IF_ERROR(expect_type(i, input(j).dtype));
+  return expect_dims(i, wanted);
+}
 
 Status InferContext::expect_dims(int i, const std::vector<int64_t>& wanted) const {
   bool same = dims(i).size() == wanted.size();

@@ -41,9 +41,12 @@ class InferContext {
   Status expect_rank(int i, int rank) const;
   Status expect_float(int i) const;
   Status expect_integer(int i) const;
-  Status expect_same_shape(int i, int j) const;
+  Status expect_type(int i, DType dtype) const;
+  Status expect_like(int i, int j) const;  // type and shape
   Status expect_dims(int i, const std::vector<int64_t>& dims) const;
-  // Present attributes have the asked type.
+  // The type of input j, and these dimensions.
+  Status expect_like(int i, int j, const std::vector<int64_t>& dims) const;
+  // Present attributes have the asked type, and there is no other one.
   Status expect_attributes(std::initializer_list<std::pair<const char*, size_t>> name_and_variant_index) const;
 
  private:
@@ -112,6 +115,7 @@ struct OpDef {
   std::string name;
   int min_inputs = 1;
   int max_inputs = 1;
+  int min_outputs = 1;  // the first ones, which a node always has
   int max_outputs = 1;
   InferRule infer;
   StatisticsRule statistics = {};  // empty: it has none

@@ -6,13 +6,18 @@ namespace isobit::platform {
 
 const std::vector<Arithmetic>& arithmetics() {
   static const std::vector<Arithmetic> kAll = {
-      {"ordered-1", DType::kFloat32, false, false, false},
+      {.name = "ordered-1", .any_library = false, .promises = true},
       // The numbers are kernels::correct::kMostTerms and runtime::kMostTerms, in rooms that this one does not see.
-      {"correct-1", DType::kFloat32, false, false, true, (int64_t{1} << 31) - 1},
-      {"logged-1", DType::kFloat64, true, true, true, int64_t{1} << 26},
-      {"rounded", DType::kFloat64, true},
-      {"float64", DType::kFloat64},
-      {"float32", DType::kFloat32},
+      {.name = "correct-1", .corrects = true, .promises = true, .most_terms = (int64_t{1} << 31) - 1},
+      {.name = "logged-1",
+       .computes_in = DType::kFloat64,
+       .rounds = true,
+       .logs = true,
+       .promises = true,
+       .most_terms = int64_t{1} << 26},
+      {.name = "rounded", .computes_in = DType::kFloat64, .rounds = true},
+      {.name = "float64", .computes_in = DType::kFloat64},
+      {.name = "float32"},
   };
   return kAll;
 }

@@ -25,7 +25,9 @@ struct Arithmetic {
   DType computes_in = DType::kFloat32;  // the type of the values of a training step
   bool rounds = false;                  // outputs of operators are rounded (job table [rounding])
   bool logs = false;                    // near-ties are written to a log
+  bool corrects = false;                // inner products are correctly rounded (kernels/correct)
   bool any_library = true;              // false: only our own ordered kernels
+  bool promises = false;                // the same bits on every platform, by the log where there is one
   // The longest inner product that the analysis of its errors covers; graphs with a longer one are refused.
   int64_t most_terms = std::numeric_limits<int64_t>::max();
 };

@@ -295,7 +295,7 @@ Expected<AuditSummary> audit_run(const AuditRequest& request) {
   summary.verdict = *std::move(judged);
   summary.log_counts = std::move(tally.log_counts);
   summary.step_seconds = tally.step_seconds;
-  if (job.arithmetic == "correct-1") summary.repairs = engine.repairs();
+  if (arithmetic_of(job).corrects) summary.repairs = engine.repairs();
   return summary;
 }
 

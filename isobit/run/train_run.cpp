@@ -185,7 +185,7 @@ class Loop {
     s.job_root = session_.root;
     s.final_loss = last_.loss;
     s.platform = engine_.platform().text();
-    if (session_.job.arithmetic == "correct-1") s.repairs = engine_.repairs();
+    if (arithmetic_of(session_.job).corrects) s.repairs = engine_.repairs();
     s.first_step = first_step_;
     s.step_seconds = step_seconds_;
     s.logged_steps = logged_steps_;

@@ -24,30 +24,74 @@ def files(root):
                     yield os.path.relpath(os.path.join(where, name), root).replace(os.sep, "/")
 
 
+def read(root, *path):
+    with open(os.path.join(root, *path), encoding="utf-8", newline="") as f:
+        return f.read()
+
+
 def rooms_of(root):
-    with open(os.path.join(root, "isobit", "CMakeLists.txt"), encoding="utf-8") as f:
-        match = re.search(r"foreach\(room\s+([^)]*)\)", f.read())
+    match = re.search(r"foreach\(room\s+([^)]*)\)", read(root, "isobit", "CMakeLists.txt"))
     if not match:
         sys.exit("isobit/CMakeLists.txt: no foreach(room ...) list")
     return match.group(1).split()
+
+
+def declared_dependencies(root, rooms):
+    """What the rooms declare; the program and the adapters to other libraries are no libraries made by isobit_room."""
+    declared = {}
+    for room in rooms:
+        if os.path.exists(os.path.join(root, "isobit", room, "CMakeLists.txt")):
+            declared.update(rules.dependencies_of(read(root, "isobit", room, "CMakeLists.txt")))
+    return declared
+
+
+def names_in(root, folder, names_of):
+    found = set()
+    for name in sorted(os.listdir(os.path.join(root, folder))):
+        found |= names_of(read(root, folder, name)) if name.endswith(".cpp") else set()
+    return found
+
+
+class Tree:
+    """What the rules need to know beyond one file."""
+
+    def __init__(self, root):
+        self.rooms = rooms_of(root)
+        self.page = rules.rooms_of_page(read(root, "docs", "architecture.md"))
+        self.declared = declared_dependencies(root, self.rooms)
+        self.operators = names_in(root, "isobit/graph/ops", rules.operator_names)
+        self.arithmetics = rules.arithmetic_names(read(root, "isobit", "platform", "arithmetic.cpp"))
+        if not self.operators or not self.arithmetics:
+            sys.exit("found no operators in isobit/graph/ops, or no arithmetics in isobit/platform/arithmetic.cpp")
+
+    def complaints(self, path, text):
+        for rule in rules.RULES:
+            yield from rule(path, text)
+        yield from rules.room_order(path, text, self.rooms)
+        yield from rules.declared_dependencies(path, text, self.declared)
+        yield from rules.no_operator_lists(path, text, self.operators)
+        yield from rules.no_arithmetic_strings(path, text, self.arithmetics)
 
 
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     root = sys.argv[1]
-    rooms = rooms_of(root)
+    tree = Tree(root)
     complaints = checked = 0
+    if tree.rooms != tree.page:
+        print(f"docs/architecture.md:1: its table has the rooms {' '.join(tree.page)}, isobit/CMakeLists.txt "
+              f"{' '.join(tree.rooms)}: one order for both")
+        complaints += 1
     for path in files(root):
         try:
-            with open(os.path.join(root, path), encoding="utf-8", newline="") as f:
-                text = f.read()
+            text = read(root, path)
         except UnicodeDecodeError:
             print(f"{path}:1: not UTF-8")
             complaints += 1
             continue
         checked += 1
-        found = [c for rule in rules.RULES for c in rule(path, text)] + list(rules.room_order(path, text, rooms))
+        found = list(tree.complaints(path, text))
         for line, complaint in sorted(found):
             print(f"{path}:{line}: {complaint}")
         complaints += len(found)

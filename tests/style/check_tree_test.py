@@ -65,6 +65,70 @@ class Rules(unittest.TestCase):
         self.assertEqual(lines(rules.room_order, KERNEL, '#include "isobit/attic/x.h"\n', ROOMS), [1])
         self.assertEqual(lines(rules.room_order, "isobit/attic/x.cpp", "", ROOMS), [1])
 
+    def test_rooms_of_the_page(self):
+        page = "| room | what |\n|---|---|\n| `base/` | x |\n| `numerics/` | y |\n\n| `other` | z |\n"
+        self.assertEqual(rules.rooms_of_page(page), ["base", "numerics"])
+
+    def test_declared_dependencies(self):
+        cmake = """isobit_room(kernels SOURCES a.cpp DEPS isobit::base)  # isobit::train
+isobit_test(x SOURCES x.cpp DEPS isobit::numerics)
+if(A)
+  isobit_room(train SOURCES b.cpp DEPS isobit::kernels)
+else()
+  isobit_room(train SOURCES b.cpp c.cpp
+    DEPS isobit::base isobit::vendor nlohmann_json::nlohmann_json)
+endif()
+"""
+        declared = rules.dependencies_of(cmake)
+        self.assertEqual(declared, {"kernels": {"base"}, "train": {"kernels", "base", "vendor"}})
+        own, above = '#include "isobit/kernels/x.h"\n', '#include "isobit/base/x.h"\n'
+        linked_by_another, adapters = '#include "isobit/numerics/x.h"\n', '#include "isobit/kernels/vendor/x.h"\n'
+        rule = rules.declared_dependencies
+        self.assertEqual(lines(rule, KERNEL, own + above + linked_by_another, declared), [3])
+        self.assertEqual(lines(rule, KERNEL, adapters, declared), [1])
+        self.assertEqual(lines(rule, "isobit/train/x.h", adapters, declared), [])
+        self.assertEqual(lines(rule, "isobit/kernels/f/f_test.cpp", linked_by_another, declared), [])
+        self.assertEqual(lines(rule, "isobit/kernels/vendor/x.cpp", linked_by_another, declared), [])
+
+    def test_operator_names(self):
+        text = """  for (const char* op : {"Add",
+      "Sub"}) add({.name = op, .infer = f});
+  add({.name = "isobit.ReluGrad", .infer = g});
+  unreadable("Nothing");
+"""
+        self.assertEqual(rules.operator_names(text), {"Add", "Sub", "isobit.ReluGrad"})
+
+    def test_operator_lists(self):
+        operators = {"Add", "Conv", "isobit.ReluGrad"}
+        rule, stage = rules.no_operator_lists, "isobit/runtime/stages/x.cpp"
+        for text in ('if (name == "Conv") f();', 'kOps = {"Add"};', 'f("isobit.ReluGrad");', 'g = "ReluGrad";',
+                     "if (node.op == wanted) f();", "return name != call.node.op;", "x = graph->op == y;"):
+            self.assertEqual(lines(rule, stage, text + "\n", operators), [1], text)
+            self.assertEqual(lines(rule, "isobit/graph/ops/x.cpp", text + "\n", operators), [], text)
+        for text in ('// "Conv"', 'f("Convolve");', "f(node.op);", "counts[call.node.op];", "other.op() == 2;",
+                     "op_of(node).product == form;"):
+            self.assertEqual(lines(rule, stage, text + "\n", operators), [], text)
+        emits = 'y = g.emit("Add", {x, x}, {}, "Add");\n'
+        self.assertEqual(lines(rule, stage, emits, operators), [1, 1])
+        for path in ("isobit/models/x.cpp", "isobit/train/step_graph.cpp", "bench/x.cpp"):
+            self.assertEqual(lines(rule, path, 'y = g.emit_all(\n  "Add", {x}, {}, {});\n', operators), [], path)
+            self.assertEqual(lines(rule, path, 'if (op == "Add") f();\n', operators), [1], path)
+        self.assertEqual(lines(rule, "isobit/runtime/stages/x_test.cpp", emits, operators), [])
+
+    def test_arithmetic_strings(self):
+        arithmetics = rules.arithmetic_names('{.name = "correct-1", .corrects = true},\n{.name = "float64"}')
+        self.assertEqual(arithmetics, {"correct-1", "float64"})
+        rule, path = rules.no_arithmetic_strings, "isobit/run/x.cpp"
+        for text in ('if (job.arithmetic == "correct-1") f();', 'return "float64" != name;', 'x = a.name == "float64";',
+                     "if (name == arithmetic_) return;", "if (job.arithmetic != other) f();",
+                     "return wanted == job.arithmetic;"):
+            self.assertEqual(set(lines(rule, path, text + "\n", arithmetics)), {1}, text)
+        for text in ('job.arithmetic = "correct-1";', '// == "correct-1"', "if (arithmetic == nullptr) f();",
+                     "if (x == arithmetic.computes_in) f();", 'f(narrow ? "correct-1" : job.arithmetic);',
+                     'print("float64", 1);'):
+            self.assertEqual(lines(rule, path, text + "\n", arithmetics), [], text)
+        self.assertEqual(lines(rule, "isobit/run/x_test.cpp", 'EXPECT_TRUE(a == "float64");\n', arithmetics), [])
+
     def test_comments_keep_line_numbers(self):
         text = "a /* x\ny */ b // c\n'\"' d \"e\" 1'000'000 f\n"
         self.assertEqual(rules.without_comments(text).count("\n"), 3)

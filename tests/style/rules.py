@@ -145,4 +145,102 @@ def room_order(path, text, rooms):
             yield _at(text, m.start()), f"{parts[1]} includes {m.group(2)} of the lower room {included[1]}"
 
 
+# Folders that define operators, or say which kernel each has.
+_KNOW_OPERATORS = ("isobit/graph/", "isobit/kernels/", "isobit/onnx/", "isobit/runtime/kernels/")
+# Those that build graphs name the operators of the nodes that they add, and nothing else.
+_BUILD_GRAPHS = ("isobit/models/", "isobit/train/step_graph")
+_STRING = re.compile(r'"((?:\\.|[^"\\\n])*)"')
+_ADDS_A_NODE = re.compile(r"\b(?:emit|emit_all|add_node)\s*\(\s*$")
+_COMPARES_OPERATORS = re.compile(r"(?:\.|->)op\s*[!=]=|[!=]=\s*[\w.>()\[\]-]*(?:\.|->)op\b(?!\s*\()")
+_COMPARED_BEFORE = re.compile(r"[!=]=\s*$")
+_COMPARED_AFTER = re.compile(r"\s*[!=]=")
+_COMPARES_ARITHMETICS = re.compile(r"\barithmetic_?\s*[!=]=(?!\s*nullptr)|"
+                                   r"(?<!nullptr )[!=]=\s*[\w.>()-]*\barithmetic_?\b(?!\s*[.(]|->)")
+
+
+def without_line_comments(text):
+    """Comments blanked, literals kept."""
+    return re.sub(r'("(?:\\.|[^"\\\n])*")|//[^\n]*|/\*.*?\*/',
+                  lambda m: m.group(1) or re.sub(r"[^\n]", " ", m.group(0)), text, flags=re.S)
+
+
+def operator_names(text):
+    """The operators that a file of isobit/graph/ops defines."""
+    lists = re.findall(r"for \(const char\* op : \{([^}]*)\}", text)
+    return set(re.findall(r'\.name = "([^"]+)"', text)) | {n for part in lists for n in re.findall(r'"([^"]+)"', part)}
+
+
+def no_operator_lists(path, text, operators):
+    """What an operator is stands in its definition (isobit/graph/ops): nobody compares or lists names of operators."""
+    if not path.endswith(CXX) or path.startswith(_KNOW_OPERATORS) or not path.startswith(("isobit/", "bench/", "fuzz/")):
+        return
+    if re.search(r"(_test|_oracle)\.\w+$", path):
+        return
+    short = {n.removeprefix("isobit.") for n in operators}
+    code = without_line_comments(text)
+    for m in _STRING.finditer(code):
+        if m.group(1) not in operators and m.group(1) not in short:
+            continue
+        if (path.startswith(_BUILD_GRAPHS) or is_test_only(path)) and _ADDS_A_NODE.search(code[:m.start()]):
+            continue
+        yield _at(code, m.start()), f"operator {m.group(0)} named here: ask graph::op_of(node) for a trait"
+    for m in _COMPARES_OPERATORS.finditer(without_comments(text)):
+        yield _at(text, m.start()), "operators compared by name: ask graph::op_of(node) for a trait"
+
+
+def arithmetic_names(text):
+    """The arithmetics that isobit/platform/arithmetic.cpp defines."""
+    return set(re.findall(r'\.name = "([^"]+)"', text))
+
+
+def no_arithmetic_strings(path, text, arithmetics):
+    """An arithmetic is what platform::Arithmetic says of it: nobody compares its name."""
+    if not path.endswith(CXX) or not path.startswith("isobit/") or is_test_only(path):
+        return
+    code = without_line_comments(text)
+    for m in _STRING.finditer(code):
+        compared = _COMPARED_BEFORE.search(code[:m.start()]) or _COMPARED_AFTER.match(code, m.end())
+        if compared and m.group(1) in arithmetics:
+            yield _at(code, m.start()), f"{m.group(0)} compared: ask platform::Arithmetic for what is meant"
+    bare = without_comments(text)
+    for m in _COMPARES_ARITHMETICS.finditer(bare):
+        yield _at(bare, m.start()), "arithmetics compared by name: ask platform::Arithmetic for what is meant"
+
+
+def rooms_of_page(text):
+    """The rooms in the order of the table in docs/architecture.md."""
+    return re.findall(r"^\| `(\w+)/` \|", text, re.M)
+
+
+def dependencies_of(text):
+    """room -> the targets that the isobit_room() calls of a CMakeLists.txt declare."""
+    found = {}
+    for m in re.finditer(r"\bisobit_room\((\w+)([^)]*)\)", re.sub(r"#[^\n]*", "", text)):
+        deps = m.group(2).partition("DEPS")[2]
+        found.setdefault(m.group(1), set()).update(re.findall(r"isobit::(\w+)", deps))
+    return found
+
+
+def room_included(name):
+    """The target whose headers an include path belongs to, or None."""
+    parts = name.split("/")
+    if parts[0] != "isobit" or len(parts) < 3:
+        return None
+    return "vendor" if name.startswith("isobit/kernels/vendor/") else parts[1]
+
+
+def declared_dependencies(path, text, declared):
+    """A file of a room includes only headers of the rooms that the room links, by name, in its CMakeLists.txt."""
+    parts = path.split("/")
+    if parts[0] != "isobit" or len(parts) < 3 or not path.endswith(CXX) or is_test_only(path):
+        return
+    room = room_included(path)
+    if room not in declared:
+        return
+    for m in _INCLUDE.finditer(text):
+        included = room_included(m.group(2))
+        if included and included not in declared[room] | {room}:
+            yield _at(text, m.start()), f"{m.group(2)}: isobit::{included} is not among the DEPS of {room} in CMake"
+
+
 RULES = (length, finished, no_machine_paths, tidy_text, full_include_paths, header_form, no_libm, ordered_only)

@@ -1,3 +1,4 @@
+#include "isobit/base/text.h"
 #include "isobit/graph/ops/ops.h"
 
 namespace isobit::graph::ops {
@@ -23,7 +24,11 @@ Status infer_float32_unary(InferContext& c) {
 
 Status infer_binary(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({}));
-  if (c.input(0).dtype != c.input(1).dtype) return unreadable("inputs have different types");
+  const DType dtype = c.input(0).dtype;
+  if (dtype == DType::kBool || dtype == DType::kUint8) {
+    return unreadable(text_of("input 0 ('", c.input(0).name, "') is ", name_of(dtype), ", expected numbers"));
+  }
+  ISOBIT_RETURN_IF_ERROR(c.expect_type(1, dtype));
   ISOBIT_TRY(auto dims, broadcast_dims(c.dims(0), c.dims(1)));
   c.set_output(0, c.input(0).dtype, std::move(dims));
   return {};
@@ -33,7 +38,7 @@ Status infer_binary(InferContext& c) {
 Status infer_unary_grad(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({}));
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
-  ISOBIT_RETURN_IF_ERROR(c.expect_same_shape(1, 0));
+  ISOBIT_RETURN_IF_ERROR(c.expect_like(1, 0));
   c.set_output(0, c.input(0).dtype, c.dims(0));
   return {};
 }
@@ -47,7 +52,7 @@ Status check_gelu(InferContext& c) {
 
 Status infer_gelu(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(check_gelu(c));
-  if (c.input_count() == 2) ISOBIT_RETURN_IF_ERROR(c.expect_same_shape(1, 0));
+  if (c.input_count() == 2) ISOBIT_RETURN_IF_ERROR(c.expect_like(1, 0));
   c.set_output(0, c.input(0).dtype, c.dims(0));
   return {};
 }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "isobit/base/text.h"
 #include "isobit/graph/ops/ops.h"
 
@@ -8,6 +10,14 @@ int64_t Window::out_h(int64_t ih) const {
 }
 int64_t Window::out_w(int64_t iw) const {
   return iw < 0 ? -1 : (iw + pad_left + pad_right - dilation_w * (kw - 1) - 1) / stride_w + 1;
+}
+
+Expected<std::vector<int64_t>> read_extents(const Attributes& attributes, const std::string& name) {
+  auto extents = attributes.integers(name, {});
+  for (int64_t d : extents) {
+    if (d < 0) return unreadable(text_of("attribute '", name, "' has an extent of ", d, "; it must not be negative"));
+  }
+  return extents;
 }
 
 Expected<Window> read_window(const Attributes& a, std::vector<int64_t> default_kernel) {
@@ -39,7 +49,7 @@ namespace {
 Status infer_matmul(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"transA", kInt}, {"transB", kInt}}));
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
-  if (c.input(0).dtype != c.input(1).dtype) return unreadable("inputs have different types");
+  ISOBIT_RETURN_IF_ERROR(c.expect_type(1, c.input(0).dtype));
   if (c.rank(0) < 2 || c.rank(1) < 2) return unreadable("both inputs need rank 2 or more");
   const bool ta = c.attributes().integer("transA", 0) != 0, tb = c.attributes().integer("transB", 0) != 0;
   const int64_t m = c.dim(0, ta ? -1 : -2), ka = c.dim(0, ta ? -2 : -1);
@@ -59,20 +69,23 @@ Status infer_gemm(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_rank(0, 2));
   ISOBIT_RETURN_IF_ERROR(c.expect_rank(1, 2));
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
-  if (c.input(0).dtype != c.input(1).dtype) return unreadable("inputs have different types");
+  ISOBIT_RETURN_IF_ERROR(c.expect_type(1, c.input(0).dtype));
   const bool ta = c.attributes().integer("transA", 0) != 0, tb = c.attributes().integer("transB", 0) != 0;
   const int64_t ka = c.dim(0, ta ? 0 : 1), kb = c.dim(1, tb ? 1 : 0), n = c.dim(1, tb ? 0 : 1);
   if (ka >= 0 && kb >= 0 && ka != kb) return unreadable(text_of("inner dimensions ", ka, " and ", kb, " differ"));
-  if (c.has_input(2)) ISOBIT_RETURN_IF_ERROR(c.expect_dims(2, {n}));
+  if (c.has_input(2)) ISOBIT_RETURN_IF_ERROR(c.expect_like(2, 0, {n}));
   c.set_output(0, c.input(0).dtype, {c.dim(0, ta ? 1 : 0), n});
   return {};
 }
 
 Expected<Window> check_conv(InferContext& c, const std::vector<int64_t>& src, const std::vector<int64_t>& weights) {
   if (src.size() != 4 || weights.size() != 4) return unreadable("source and weights need rank 4 (2-D convolution)");
+  if (std::any_of(weights.begin(), weights.end(), [](int64_t d) { return d < 0; })) {
+    return unreadable("the weights' shape must be known before the run");
+  }
   ISOBIT_TRY(const Window window, read_window(c.attributes(), {weights[2], weights[3]}));
   const int64_t group = c.attributes().integer("group", 1);
-  if (group < 1 || weights[0] % group != 0)
+  if (group < 1 || group > std::max<int64_t>(weights[0], 1) || weights[0] % group != 0)
     return unreadable(text_of("group ", group, " does not divide ", weights[0], " output channels"));
   if (src[1] >= 0 && src[1] != weights[1] * group) {
     return unreadable(text_of("source has ", src[1], " channels, weights expect ", weights[1] * group));
@@ -93,9 +106,9 @@ Expected<Window> check_conv(InferContext& c, const std::vector<int64_t>& src, co
 Status infer_conv(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({ISOBIT_CONV_ATTRIBUTES}));
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
-  if (c.input(0).dtype != c.input(1).dtype) return unreadable("inputs have different types");
+  ISOBIT_RETURN_IF_ERROR(c.expect_type(1, c.input(0).dtype));
   ISOBIT_TRY(const Window window, check_conv(c, c.dims(0), c.dims(1)));
-  if (c.has_input(2)) ISOBIT_RETURN_IF_ERROR(c.expect_dims(2, {c.dim(1, 0)}));
+  if (c.has_input(2)) ISOBIT_RETURN_IF_ERROR(c.expect_like(2, 0, {c.dim(1, 0)}));
   c.set_output(0, c.input(0).dtype, {c.dim(0, 0), c.dim(1, 0), window.out_h(c.dim(0, 2)), window.out_w(c.dim(0, 3))});
   return {};
 }
@@ -103,7 +116,9 @@ Status infer_conv(InferContext& c) {
 // (diff_dst, weights) -> diff_src; attribute src_shape.
 Status infer_conv_grad_src(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({ISOBIT_CONV_ATTRIBUTES, {"src_shape", kInts}}));
-  const auto src = c.attributes().integers("src_shape", {});
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  ISOBIT_RETURN_IF_ERROR(c.expect_type(1, c.input(0).dtype));
+  ISOBIT_TRY(const auto src, read_extents(c.attributes(), "src_shape"));
   ISOBIT_TRY(const Window window, check_conv(c, src, c.dims(1)));
   ISOBIT_RETURN_IF_ERROR(c.expect_dims(0, {src[0], c.dim(1, 0), window.out_h(src[2]), window.out_w(src[3])}));
   c.set_output(0, c.input(0).dtype, src);
@@ -113,7 +128,9 @@ Status infer_conv_grad_src(InferContext& c) {
 // (src, diff_dst) -> diff_weights; attribute weights_shape.
 Status infer_conv_grad_weights(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({ISOBIT_CONV_ATTRIBUTES, {"weights_shape", kInts}}));
-  const auto weights = c.attributes().integers("weights_shape", {});
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  ISOBIT_RETURN_IF_ERROR(c.expect_type(1, c.input(0).dtype));
+  ISOBIT_TRY(const auto weights, read_extents(c.attributes(), "weights_shape"));
   ISOBIT_TRY(const Window window, check_conv(c, c.dims(0), weights));
   ISOBIT_RETURN_IF_ERROR(
       c.expect_dims(1, {c.dim(0, 0), weights[0], window.out_h(c.dim(0, 2)), window.out_w(c.dim(0, 3))}));

@@ -57,7 +57,10 @@ Status infer_flatten(InferContext& c) {
   std::vector<int64_t> dims = {1, 1};
   for (int i = 0; i < c.rank(0); ++i) {
     int64_t& d = dims[i < axis ? 0 : 1];
-    d = d < 0 || c.dim(0, i) < 0 ? -1 : d * c.dim(0, i);
+    if (d < 0 || c.dim(0, i) < 0)
+      d = -1;
+    else if (__builtin_mul_overflow(d, c.dim(0, i), &d))
+      return unreadable("source is too large");
   }
   c.set_output(0, c.input(0).dtype, std::move(dims));
   return {};
@@ -74,7 +77,11 @@ Status infer_concat(InferContext& c) {
     expected[static_cast<size_t>(axis)] = c.dim(i, static_cast<int>(axis));
     ISOBIT_RETURN_IF_ERROR(c.expect_dims(i, expected));
     int64_t& d = dims[static_cast<size_t>(axis)];
-    d = d < 0 || c.dim(i, static_cast<int>(axis)) < 0 ? -1 : d + c.dim(i, static_cast<int>(axis));
+    const int64_t more = c.dim(i, static_cast<int>(axis));
+    if (d < 0 || more < 0)
+      d = -1;
+    else if (__builtin_add_overflow(d, more, &d))
+      return unreadable("the inputs together are too large");
   }
   c.set_output(0, c.input(0).dtype, std::move(dims));
   return {};
@@ -103,7 +110,7 @@ Status infer_block(InferContext& c) {
 // diff_dst -> diff_src of shape src_shape, zero outside the block.
 Status infer_block_grad(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"starts", kInts}, {"counts", kInts}, {"src_shape", kInts}}));
-  const auto src = c.attributes().integers("src_shape", {});
+  ISOBIT_TRY(const auto src, read_extents(c.attributes(), "src_shape"));
   ISOBIT_RETURN_IF_ERROR(check_block(c, src));
   ISOBIT_RETURN_IF_ERROR(c.expect_dims(0, c.attributes().integers("counts", {})));
   c.set_output(0, c.input(0).dtype, src);
@@ -124,7 +131,9 @@ Status infer_gather(InferContext& c) {
 // (indices, diff_dst) -> diff_table; attribute table_shape [V, C]. Each element is one correctly rounded sum.
 Status infer_embedding_grad(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"table_shape", kInts}}));
-  const auto table = c.attributes().integers("table_shape", {});
+  ISOBIT_RETURN_IF_ERROR(c.expect_type(0, DType::kInt64));
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(1));
+  ISOBIT_TRY(const auto table, read_extents(c.attributes(), "table_shape"));
   if (table.size() != 2) return unreadable("attribute 'table_shape' needs 2 numbers");
   std::vector<int64_t> dst = c.dims(0);
   dst.push_back(table[1]);
@@ -135,7 +144,8 @@ Status infer_embedding_grad(InferContext& c) {
 
 Status infer_expand(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"shape", kInts}}));
-  ISOBIT_TRY(auto dims, broadcast_dims(c.dims(0), c.attributes().integers("shape", {})));
+  ISOBIT_TRY(const auto shape, read_extents(c.attributes(), "shape"));
+  ISOBIT_TRY(auto dims, broadcast_dims(c.dims(0), shape));
   c.set_output(0, c.input(0).dtype, std::move(dims));
   return {};
 }

@@ -7,7 +7,7 @@ namespace {
 Status check_channels(InferContext& c, int first, int last) {
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
   if (c.rank(0) < 2) return unreadable("the source needs rank 2 or more ([N, C, ...])");
-  for (int i = first; i <= last; ++i) ISOBIT_RETURN_IF_ERROR(c.expect_dims(i, {c.dim(0, 1)}));
+  for (int i = first; i <= last; ++i) ISOBIT_RETURN_IF_ERROR(c.expect_like(i, 0, {c.dim(0, 1)}));
   return {};
 }
 
@@ -34,7 +34,8 @@ Status infer_running_update(InferContext& c) {
   if (const int64_t count = c.attributes().integer("count", 2); count < 2) {
     return unreadable(text_of("count ", count, ": the unbiased variance needs 2 values or more"));
   }
-  ISOBIT_RETURN_IF_ERROR(c.expect_same_shape(1, 0));
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  ISOBIT_RETURN_IF_ERROR(c.expect_like(1, 0));
   c.set_output(0, c.input(0).dtype, c.dims(0));
   return {};
 }
@@ -43,10 +44,16 @@ Status infer_running_update(InferContext& c) {
 Status infer_batch_norm_grad(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"epsilon", kReal}}));
   ISOBIT_RETURN_IF_ERROR(check_channels(c, 1, 3));
-  ISOBIT_RETURN_IF_ERROR(c.expect_same_shape(4, 0));
+  ISOBIT_RETURN_IF_ERROR(c.expect_like(4, 0));
   c.set_output(0, c.input(0).dtype, c.dims(0));
   c.set_output(1, c.input(0).dtype, {c.dim(0, 1)});
   c.set_output(2, c.input(0).dtype, {c.dim(0, 1)});
+  return {};
+}
+
+Status check_rows(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  if (c.rank(0) < 1) return unreadable("the source needs rank 1 or more");
   return {};
 }
 
@@ -55,9 +62,8 @@ std::vector<int64_t> rows_of(InferContext& c) { return {c.dims(0).begin(), c.dim
 // (src, scale, bias) -> dst, mean, inv_std; over the last axis
 Status infer_layer_norm(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"epsilon", kReal}}));
-  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
-  if (c.rank(0) < 1) return unreadable("the source needs rank 1 or more");
-  for (int i = 1; i < c.input_count(); ++i) ISOBIT_RETURN_IF_ERROR(c.expect_dims(i, {c.dim(0, -1)}));
+  ISOBIT_RETURN_IF_ERROR(check_rows(c));
+  for (int i = 1; i < c.input_count(); ++i) ISOBIT_RETURN_IF_ERROR(c.expect_like(i, 0, {c.dim(0, -1)}));
   c.set_output(0, c.input(0).dtype, c.dims(0));
   c.set_output(1, c.input(0).dtype, rows_of(c));
   c.set_output(2, c.input(0).dtype, rows_of(c));
@@ -67,10 +73,11 @@ Status infer_layer_norm(InferContext& c) {
 // (src, mean, inv_std, scale, diff_dst) -> diff_src, diff_scale, diff_bias
 Status infer_layer_norm_grad(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({}));
-  ISOBIT_RETURN_IF_ERROR(c.expect_dims(1, rows_of(c)));
-  ISOBIT_RETURN_IF_ERROR(c.expect_dims(2, rows_of(c)));
-  ISOBIT_RETURN_IF_ERROR(c.expect_dims(3, {c.dim(0, -1)}));
-  ISOBIT_RETURN_IF_ERROR(c.expect_same_shape(4, 0));
+  ISOBIT_RETURN_IF_ERROR(check_rows(c));
+  ISOBIT_RETURN_IF_ERROR(c.expect_like(1, 0, rows_of(c)));
+  ISOBIT_RETURN_IF_ERROR(c.expect_like(2, 0, rows_of(c)));
+  ISOBIT_RETURN_IF_ERROR(c.expect_like(3, 0, {c.dim(0, -1)}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_like(4, 0));
   c.set_output(0, c.input(0).dtype, c.dims(0));
   c.set_output(1, c.input(0).dtype, {c.dim(0, -1)});
   c.set_output(2, c.input(0).dtype, {c.dim(0, -1)});
@@ -111,6 +118,7 @@ void add_norm(std::vector<OpDef>& defs) {
                      .infer = infer_batch_norm,
                      .outputs = {output_by(kPointwise)}});
   add_ordered(defs, {.name = "isobit.BatchStatistics",
+                     .min_outputs = 2,
                      .max_outputs = 2,
                      .infer = infer_batch_stats,
                      .statistics = batch_statistics,
@@ -129,6 +137,7 @@ void add_norm(std::vector<OpDef>& defs) {
   add_ordered(defs, {.name = "isobit.BatchNormGrad",
                      .min_inputs = 5,
                      .max_inputs = 5,
+                     .min_outputs = 3,
                      .max_outputs = 3,
                      .infer = infer_batch_norm_grad,
                      .statistics = batch_norm_sums,
@@ -136,6 +145,7 @@ void add_norm(std::vector<OpDef>& defs) {
   add_ordered(defs, {.name = "LayerNormalization",
                      .min_inputs = 3,
                      .max_inputs = 3,
+                     .min_outputs = 3,
                      .max_outputs = 3,
                      .infer = infer_layer_norm,
                      .statistics = layer_norm_moments,
@@ -143,6 +153,7 @@ void add_norm(std::vector<OpDef>& defs) {
   add_ordered(defs, {.name = "isobit.LayerNormGrad",
                      .min_inputs = 5,
                      .max_inputs = 5,
+                     .min_outputs = 3,
                      .max_outputs = 3,
                      .infer = infer_layer_norm_grad,
                      .statistics = layer_norm_sums,

@@ -47,6 +47,8 @@ struct Window {
   int64_t out_h(int64_t ih) const;
   int64_t out_w(int64_t iw) const;
 };
+// An attribute that is a shape: no extent of it is negative. Empty when absent.
+Expected<std::vector<int64_t>> read_extents(const Attributes& attributes, const std::string& name);
 Expected<Window> read_window(const Attributes& attributes, std::vector<int64_t> default_kernel);
 
 }  // namespace isobit::graph::ops

@@ -22,6 +22,7 @@ void like_inputs(InferContext& c, std::initializer_list<int> inputs) {
 Status infer_clip_factor(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"max_norm", kReal}}));
   ISOBIT_RETURN_IF_ERROR(c.expect_rank(0, 0));
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
   if (!(c.attributes().real("max_norm", 0) > 0)) return unreadable("attribute 'max_norm' must be positive");
   c.set_output(0, c.input(0).dtype, {});
   return {};
@@ -31,12 +32,13 @@ Status infer_clip_factor(InferContext& c) {
 Status infer_sgd(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"momentum", kReal}, {"weight_decay", kReal}, {"nesterov", kInt}}));
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
-  ISOBIT_RETURN_IF_ERROR(c.expect_same_shape(1, 0));
+  ISOBIT_RETURN_IF_ERROR(c.expect_like(1, 0));
   ISOBIT_RETURN_IF_ERROR(expect_scalar(c, 2, DType::kFloat64));
   ISOBIT_RETURN_IF_ERROR(expect_scalar(c, 4, c.input(0).dtype));
-  if (c.has_input(3)) ISOBIT_RETURN_IF_ERROR(c.expect_same_shape(3, 0));
+  if (c.has_input(3)) ISOBIT_RETURN_IF_ERROR(c.expect_like(3, 0));
   if (c.has_input(3) != (c.attributes().real("momentum", 0) != 0))
     return unreadable("momentum needs a buffer, and only momentum");
+  if (c.has_input(3) != (c.output_count() > 1)) return unreadable("a buffer of momentum is updated in output 1");
   like_inputs(c, {0, 3});
   return {};
 }
@@ -46,7 +48,7 @@ Status infer_adam(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes(
       {{"beta1", kReal}, {"beta2", kReal}, {"epsilon", kReal}, {"weight_decay", kReal}, {"decoupled", kInt}}));
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
-  for (int i = 1; i < 4; ++i) ISOBIT_RETURN_IF_ERROR(c.expect_same_shape(i, 0));
+  for (int i = 1; i < 4; ++i) ISOBIT_RETURN_IF_ERROR(c.expect_like(i, 0));
   for (int i = 4; i < 7; ++i) ISOBIT_RETURN_IF_ERROR(expect_scalar(c, i, DType::kFloat64));
   ISOBIT_RETURN_IF_ERROR(expect_scalar(c, 7, c.input(0).dtype));
   like_inputs(c, {0, 2, 3});
@@ -68,6 +70,7 @@ void add_optimizer(std::vector<OpDef>& defs) {
   add_ordered(defs, {.name = "isobit.Adam",
                      .min_inputs = 7,
                      .max_inputs = 8,
+                     .min_outputs = 3,
                      .max_outputs = 3,
                      .infer = infer_adam,
                      .outputs = {pointwise, pointwise, pointwise},

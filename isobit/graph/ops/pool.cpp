@@ -40,10 +40,14 @@ Status infer_pool(InferContext& c) {
 // (diff_dst[, indices]) -> diff_src; attribute src_shape.
 Status infer_pool_grad(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({ISOBIT_POOL_ATTRIBUTES, {"src_shape", kInts}}));
-  const auto src = c.attributes().integers("src_shape", {});
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  ISOBIT_TRY(const auto src, read_extents(c.attributes(), "src_shape"));
   ISOBIT_TRY(const Window w, check_pool(c, src));
   ISOBIT_RETURN_IF_ERROR(c.expect_dims(0, {src[0], src[1], w.out_h(src[2]), w.out_w(src[3])}));
-  if (c.has_input(1)) ISOBIT_RETURN_IF_ERROR(c.expect_same_shape(1, 0));
+  if (c.input_count() == 2) {
+    ISOBIT_RETURN_IF_ERROR(c.expect_type(1, DType::kInt64));
+    ISOBIT_RETURN_IF_ERROR(c.expect_dims(1, c.dims(0)));
+  }
   c.set_output(0, c.input(0).dtype, src);
   return {};
 }
@@ -58,7 +62,8 @@ Status infer_global_average(InferContext& c) {
 
 Status infer_global_average_grad(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"src_shape", kInts}}));
-  const auto src = c.attributes().integers("src_shape", {});
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  ISOBIT_TRY(const auto src, read_extents(c.attributes(), "src_shape"));
   if (src.size() != 4) return unreadable("attribute 'src_shape' needs 4 numbers");
   ISOBIT_RETURN_IF_ERROR(c.expect_dims(0, {src[0], src[1], 1, 1}));
   c.set_output(0, c.input(0).dtype, src);

@@ -33,7 +33,7 @@ Status infer_reduce(InferContext& c) {
 Status infer_sum_to(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"shape", kInts}}));
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
-  const auto shape = c.attributes().integers("shape", {});
+  ISOBIT_TRY(const auto shape, read_extents(c.attributes(), "shape"));
   ISOBIT_TRY(const auto back, broadcast_dims(shape, c.dims(0)));
   if (back != c.dims(0)) return unreadable(text_of("shape ", Shape(shape).text(), " does not broadcast to the source"));
   c.set_output(0, c.input(0).dtype, shape);
@@ -43,9 +43,8 @@ Status infer_sum_to(InferContext& c) {
 // gradients... -> norm: the square root of the correctly rounded sum of all squares
 Status infer_global_norm(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({}));
-  for (int i = 0; i < c.input_count(); ++i) {
-    if (c.input(i).dtype != c.input(0).dtype) return unreadable("inputs have different types");
-  }
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  for (int i = 1; i < c.input_count(); ++i) ISOBIT_RETURN_IF_ERROR(c.expect_type(i, c.input(0).dtype));
   c.set_output(0, c.input(0).dtype, {});
   return {};
 }

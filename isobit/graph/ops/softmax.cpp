@@ -15,7 +15,7 @@ Status check_last_axis(InferContext& c) {
 Status infer_softmax(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"axis", kInt}}));
   ISOBIT_RETURN_IF_ERROR(check_last_axis(c));
-  if (c.input_count() == 2) ISOBIT_RETURN_IF_ERROR(c.expect_same_shape(1, 0));
+  if (c.input_count() == 2) ISOBIT_RETURN_IF_ERROR(c.expect_like(1, 0));
   c.set_output(0, c.input(0).dtype, c.dims(0));
   return {};
 }
@@ -25,18 +25,23 @@ Status infer_causal_softmax(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({}));
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
   if (c.rank(0) < 2) return unreadable("the source needs rank 2 or more ([.., queries, keys])");
-  if (c.input_count() == 2) ISOBIT_RETURN_IF_ERROR(c.expect_same_shape(1, 0));
+  if (c.input_count() == 2) ISOBIT_RETURN_IF_ERROR(c.expect_like(1, 0));
   c.set_output(0, c.input(0).dtype, c.dims(0));
+  return {};
+}
+
+Status check_labels(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_rank(0, 2));
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  ISOBIT_RETURN_IF_ERROR(c.expect_dims(1, {c.dim(0, 0)}));
+  if (c.input(1).dtype != DType::kInt64) return unreadable("labels must be int64");
   return {};
 }
 
 // (logits [rows, V], labels [rows]) -> loss (scalar mean), row_loss, row_max, row_log_sum
 Status infer_cross_entropy(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({}));
-  ISOBIT_RETURN_IF_ERROR(c.expect_rank(0, 2));
-  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
-  ISOBIT_RETURN_IF_ERROR(c.expect_dims(1, {c.dim(0, 0)}));
-  if (c.input(1).dtype != DType::kInt64) return unreadable("labels must be int64");
+  ISOBIT_RETURN_IF_ERROR(check_labels(c));
   c.set_output(0, c.input(0).dtype, {});
   for (int i = 1; i < 4; ++i) c.set_output(i, c.input(0).dtype, {c.dim(0, 0)});
   return {};
@@ -45,9 +50,10 @@ Status infer_cross_entropy(InferContext& c) {
 // (logits, labels, row_max, row_log_sum, diff_loss) -> diff_logits
 Status infer_cross_entropy_grad(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({}));
-  ISOBIT_RETURN_IF_ERROR(c.expect_rank(0, 2));
-  for (int i = 1; i < 4; ++i) ISOBIT_RETURN_IF_ERROR(c.expect_dims(i, {c.dim(0, 0)}));
+  ISOBIT_RETURN_IF_ERROR(check_labels(c));
+  for (int i = 2; i < 4; ++i) ISOBIT_RETURN_IF_ERROR(c.expect_like(i, 0, {c.dim(0, 0)}));
   ISOBIT_RETURN_IF_ERROR(c.expect_rank(4, 0));
+  ISOBIT_RETURN_IF_ERROR(c.expect_type(4, c.input(0).dtype));
   c.set_output(0, c.input(0).dtype, c.dims(0));
   return {};
 }
@@ -103,6 +109,7 @@ void add_softmax(std::vector<OpDef>& defs) {
   add_ordered(defs, {.name = "isobit.CrossEntropy",
                      .min_inputs = 2,
                      .max_inputs = 2,
+                     .min_outputs = 4,
                      .max_outputs = 4,
                      .infer = infer_cross_entropy,
                      .statistics = cross_entropy_rows,
