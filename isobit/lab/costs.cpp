@@ -15,8 +15,9 @@
 namespace isobit::lab {
 namespace {
 
-constexpr int kLongestRun = 7 * 24 * 3600;  // of a child, seconds
-constexpr int64_t kCountedSteps = 20;       // for the share of outputs that ovt lets move
+constexpr int kLongestRun = 7 * 24 * 3600;     // of a child, seconds
+constexpr std::string_view kBase = "float64";  // the row that the others are measured against
+constexpr int64_t kCountedSteps = 20;          // for the share of outputs that ovt lets move
 
 // What a child says of its run.
 enum Number {
@@ -134,7 +135,7 @@ class Measurement {
  private:
   bool wanted(const std::string& name) const {
     const auto& only = request_.only;
-    return only.empty() || name == "float64" || std::find(only.begin(), only.end(), name) != only.end();
+    return only.empty() || name == kBase || std::find(only.begin(), only.end(), name) != only.end();
   }
 
   static platform::Platform ordered_like(const platform::Platform& p) { return {"ordered", p.isa, "", p.threads}; }
@@ -292,8 +293,7 @@ class Measurement {
   Costs results() {
     Costs costs;
     costs.steps = static_cast<uint64_t>(request_.job.steps);
-    const Entry& base =
-        *std::find_if(entries_.begin(), entries_.end(), [](auto& e) { return e.cost.name == "float64"; });
+    const Entry& base = *std::find_if(entries_.begin(), entries_.end(), [](auto& e) { return e.cost.name == kBase; });
     const double trainer = median(base.trainer_seconds), auditor = median(base.auditor_seconds);
     for (Entry& e : entries_) {
       const double t = median(e.trainer_seconds), a = median(e.auditor_seconds);

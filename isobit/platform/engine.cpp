@@ -11,9 +11,10 @@ Engine::~Engine() = default;
 
 kernels::KernelContext Engine::context() {
   kernels::KernelContext context{platform_.isa, &pool_};
-  if (arithmetic_ == "correct-1") {
+  if (arithmetic_ == nullptr) return context;
+  if (arithmetic_->corrects) {
     context.products_f32 = correct_.get();
-  } else if (arithmetic_ != "ordered-1") {
+  } else if (arithmetic_->any_library) {
     context.products_f32 = float32_.get();
     context.products_f64 = float64_.get();
   }
@@ -21,7 +22,6 @@ kernels::KernelContext Engine::context() {
 }
 
 Status Engine::use_arithmetic(std::string_view name) {
-  if (name == arithmetic_) return {};
   const Arithmetic* arithmetic = find_arithmetic(name);
   if (arithmetic == nullptr) {
     std::vector<std::string> names;
@@ -33,12 +33,12 @@ Status Engine::use_arithmetic(std::string_view name) {
     return usage_error(text_of("platform '", platform_.text(), "' cannot compute ", name,
                                ", whose order is written down: use 'ordered', or a job of arithmetic correct-1"));
   }
-  if (name == "correct-1") {
+  if (arithmetic->corrects) {
     ISOBIT_RETURN_IF_ERROR(open_correct());
   } else if (!ordered) {
     ISOBIT_RETURN_IF_ERROR(open_plain(arithmetic->computes_in == DType::kFloat64));
   }
-  arithmetic_ = name;
+  arithmetic_ = arithmetic;
   return {};
 }
 

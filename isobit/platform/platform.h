@@ -56,6 +56,8 @@ struct Repairs {
   int64_t repaired = 0;
 };
 
+struct Arithmetic;  // arithmetic.h
+
 // A platform made ready: it owns the threads and, after use_arithmetic, the inner products.
 class Engine {
  public:
@@ -77,7 +79,7 @@ class Engine {
   Status open_correct();
   Status open_plain(bool in_float64);
 
-  std::string arithmetic_;
+  const Arithmetic* arithmetic_ = nullptr;  // null until use_arithmetic
   std::unique_ptr<kernels::correct::CorrectInnerProducts> correct_;
   std::unique_ptr<kernels::InnerProducts<float>> float32_;  // of a vendor's library
   std::unique_ptr<kernels::InnerProducts<double>> float64_;

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "isobit/base/text.h"
+#include "isobit/run/job_digest.h"
 #include "isobit/run/job_root.h"
 #include "isobit/run/keys.h"
 #include "isobit/run/registers.h"
-#include "isobit/train/job_digest.h"
 
 namespace isobit::run {
 namespace {
@@ -14,8 +14,12 @@ namespace {
 Expected<JobIdentity> identity_of(const train::Job& job, const platform::Platform& platform, const Limits& limits) {
   platform::Engine engine(platform);
   ISOBIT_TRY(const Session session, open_session(job, engine, limits));
-  return JobIdentity{train::job_digest(job),        session.commitment.root, session.dataset->train_count(),
-                     session.dataset->test_count(), session.initial_state,   session.root};
+  return JobIdentity{job_digest(job),
+                     session.commitment.root,
+                     session.dataset->train_count(),
+                     session.dataset->test_count(),
+                     session.initial_state,
+                     session.root};
 }
 
 std::string keys_text(const std::vector<commit::PublicKey>& keys) {
@@ -75,7 +79,7 @@ Expected<Acceptance> accept_offer(const AcceptRequest& request) {
   const verify::EngagementTerms& terms = request.offer.terms;
   Acceptance result;
   ISOBIT_TRY(result.problems, problems_of_terms(request));
-  const commit::Digest digest = train::job_digest(request.job);
+  const commit::Digest digest = job_digest(request.job);
   if (digest != terms.job_digest) {
     result.problems.push_back({"job_digest", commit::hex_of(terms.job_digest), commit::hex_of(digest),
                                "the offer is for another job than your job file says, whatever the data are"});
@@ -101,7 +105,7 @@ Status check_trainable(const verify::Engagement& engagement, const train::Job& j
     return usage_error(text_of("engagement: was accepted with the key ", commit::hex_of(engagement.trainer_key),
                                ", yours is ", commit::hex_of(trainer), "; accept the offer with your own key"));
   }
-  const commit::Digest digest = train::job_digest(job);
+  const commit::Digest digest = job_digest(job);
   if (digest != terms.job_digest) {
     return rejected(text_of("engagement: field 'job_digest': found ", commit::hex_of(terms.job_digest),
                             ", your job has ", commit::hex_of(digest), "; another job was agreed on"));

@@ -4,9 +4,9 @@
 #include "isobit/bundle/writer.h"
 #include "isobit/run/compare_runs.h"
 #include "isobit/run/engagement.h"
+#include "isobit/run/job_digest.h"
 #include "isobit/run/registers.h"
 #include "isobit/run/testing.h"
-#include "isobit/train/job_digest.h"
 #include "isobit/train/job_paths.h"
 
 namespace isobit::run {
@@ -73,7 +73,7 @@ using Fields = std::vector<std::string>;
 TEST_F(Engaged, AnOfferNamesTheJobAndAFreshRunId) {
   const auto first = offer_job(offer_request(job_)), second = offer_job(offer_request(job_));
   ASSERT_TRUE(first && second);
-  EXPECT_EQ(first->offer.terms.job_digest, train::job_digest(job_));
+  EXPECT_EQ(first->offer.terms.job_digest, job_digest(job_));
   EXPECT_EQ(first->offer.terms.job_root, second->offer.terms.job_root);
   EXPECT_NE(first->offer.terms.run_id, second->offer.terms.run_id);
   EXPECT_TRUE(verify::verify_offer(first->offer));
@@ -381,7 +381,7 @@ TEST(JobPaths, AreTakenOutAndPutBack) {
   const train::JobPaths paths = train::paths_of(job);
   const train::Job bare = train::without_paths(job);
   EXPECT_EQ(train::paths_of(bare), train::JobPaths{});
-  EXPECT_EQ(train::job_digest(bare), train::job_digest(job));
+  EXPECT_EQ(job_digest(bare), job_digest(job));
   EXPECT_EQ(train::paths_of(train::with_paths(bare, paths)), paths);
   // Whoever names data anew names all of them; a salt stays the salt.
   train::Job named = bare;

@@ -5,7 +5,7 @@
 #include "isobit/base/fields.h"
 #include "isobit/base/file.h"
 #include "isobit/base/text.h"
-#include "isobit/train/job_digest.h"
+#include "isobit/run/job_digest.h"
 #include "isobit/verify/graph_tree.h"
 
 namespace isobit::run {
@@ -105,7 +105,7 @@ commit::Digest job_root(const train::Job& job, const data::Dataset& dataset, con
                         const train::StepGraph& graph, const commit::Digest& initial_state, ThreadPool& pool) {
   const auto eval = train::build_eval_graph(job, dataset, 1);
   ISOBIT_CHECK(eval.has_value());  // the step graph of the same job was built
-  return job_root({train::job_digest(job), commitment.root, static_cast<uint64_t>(dataset.train_count()),
+  return job_root({job_digest(job), commitment.root, static_cast<uint64_t>(dataset.train_count()),
                    static_cast<uint64_t>(dataset.test_count()), verify::graph_root(graph.graph, pool),
                    verify::graph_root(eval->graph, pool), trace_schema_root(train::trace_schema(graph)), initial_state,
                    std::nullopt});

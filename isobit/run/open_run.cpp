@@ -6,10 +6,10 @@
 #include "isobit/bundle/layout.h"
 #include "isobit/data/data_shape.h"
 #include "isobit/platform/memory.h"
+#include "isobit/run/job_digest.h"
 #include "isobit/run/job_root.h"
 #include "isobit/run/job_size.h"
 #include "isobit/run/registers.h"
-#include "isobit/train/job_digest.h"
 #include "isobit/train/job_paths.h"
 
 namespace isobit::run {
@@ -40,10 +40,10 @@ Expected<train::Job> with_data(const bundle::BundleFront& front, train::Job job,
   if (request.job) return *request.job;
   if (!request.overrides.empty()) {
     const std::string source = (front.folder() / bundle::kJobFile).string();
-    const commit::Digest engaged = train::job_digest(job);
+    const commit::Digest engaged = job_digest(job);
     ISOBIT_TRY(job, train::parse_job(train::job_to_toml(job), source, "", request.overrides));
     // A verdict is about the run's own job: what the reader changed is no fault of the trainer's.
-    if (train::job_digest(job) != engaged) {
+    if (job_digest(job) != engaged) {
       return usage_error(
           "--set changes the job of a run that is there; with a run it only says where your copy of the data lies "
           "(data.path, data.salt), and --job names the job that you want");
@@ -64,9 +64,9 @@ Status check_wanted(const bundle::BundleFront& front, const OpenRequest& request
                                     : text_of("found ", to_hex(terms.run_id), ", your engagement has ",
                                               to_hex(request.terms->run_id), "; the run was made under another one")));
   }
-  if (request.job && train::job_digest(*request.job) != terms.job_digest) {
+  if (request.job && job_digest(*request.job) != terms.job_digest) {
     return rejected(text_of(what, ": field 'job_digest': found ", commit::hex_of(terms.job_digest), ", your job has ",
-                            commit::hex_of(train::job_digest(*request.job)), "; the run is of another job"));
+                            commit::hex_of(job_digest(*request.job)), "; the run is of another job"));
   }
   return {};
 }
@@ -128,9 +128,9 @@ Expected<OpenedRun> open_run(const OpenRequest& request) {
   ISOBIT_RETURN_IF_ERROR(check_wanted(front, request));
   ISOBIT_TRY(train::Job job, or_rejected(parse(front), front));
   const commit::Digest& engaged = front.engagement().terms.job_digest;
-  if (train::job_digest(job) != engaged) {
+  if (job_digest(job) != engaged) {
     return rejected(text_of((request.run / bundle::kJobFile).string(), ": has the job digest ",
-                            commit::hex_of(train::job_digest(job)), ", the engagement says ", commit::hex_of(engaged),
+                            commit::hex_of(job_digest(job)), ", the engagement says ", commit::hex_of(engaged),
                             ": another job"));
   }
   ISOBIT_TRY(const bundle::RunLimits limits, or_rejected(run_limits(job, request.limits), front));

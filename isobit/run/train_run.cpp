@@ -8,9 +8,9 @@
 #include "isobit/bundle/writer.h"
 #include "isobit/formats/safetensors.h"
 #include "isobit/run/engagement.h"
+#include "isobit/run/job_digest.h"
 #include "isobit/run/keys.h"
 #include "isobit/run/registers.h"
-#include "isobit/train/job_digest.h"
 #include "isobit/train/job_paths.h"
 #include "isobit/verify/auditor.h"
 
@@ -253,7 +253,7 @@ Expected<verify::Engagement> engagement_of(const TrainRequest& request, const Se
   }
   verify::EngagementTerms terms;
   terms.job_root = session.root;
-  terms.job_digest = train::job_digest(session.job);
+  terms.job_digest = job_digest(session.job);
   ISOBIT_TRY(terms.run_id, random_run_id());
   terms.trainer_keys = {request.trainer->public_key()};
   return verify::make_engagement(terms, *request.client, *request.trainer);

@@ -1,5 +1,6 @@
 #include "isobit/runtime/operator_cases_for_test.h"
 
+#include <algorithm>
 #include <random>
 
 #include "isobit/runtime/executor.h"
@@ -138,6 +139,12 @@ const std::vector<OperatorCase>& operator_cases() {
     return cases;
   }();
   return kCases;
+}
+
+std::string name_of_case(const ::testing::TestParamInfo<OperatorCase>& info) {
+  std::string name = info.param.op + "_" + std::to_string(info.index);
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
 }
 
 Tensor values_of(const Operand& o, DType dtype, uint64_t seed) {

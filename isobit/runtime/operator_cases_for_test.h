@@ -1,8 +1,9 @@
 // Small examples of every operator, for tests that walk the operator set: each operator has one at least.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct OperatorCase {
 };
 
 const std::vector<OperatorCase>& operator_cases();
+std::string name_of_case(const ::testing::TestParamInfo<OperatorCase>& info);
 
 // A graph of one node with every output that the operator has, real operands in the type `dtype`, and tensors to feed.
 struct OneOperator {

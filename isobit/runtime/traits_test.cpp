@@ -73,12 +73,6 @@ class Sevens final : public kernels::InnerProducts<T> {
   }
 };
 
-std::string name_of_case(const ::testing::TestParamInfo<OperatorCase>& info) {
-  std::string name = info.param.op + "_" + std::to_string(info.index);
-  std::replace(name.begin(), name.end(), '.', '_');
-  return name;
-}
-
 class Traits : public ::testing::TestWithParam<OperatorCase> {
  protected:
   // float64 and float32, or float32 alone.

@@ -96,7 +96,7 @@ inline constexpr uint32_t kJobVersion = 2;
 
 // The canonical bytes of what fixes the result, as named and typed fields (docs/formats/job.md), without the dataset
 // and the graph, which the job root binds by their digests. The same bytes whether files spell defaults out or not, in
-// whatever order data.augment is, with or without what means nothing for the job. Digest: train/job_digest.h.
+// whatever order data.augment is, with or without what means nothing for the job. Digest: run/job_digest.h.
 Bytes canonical_job_bytes(const Job& job);
 
 // The learning rate of step t (0 .. steps - 1), in binary64, each operation rounded once:

@@ -4,8 +4,8 @@
 #include "isobit/bundle/layout.h"
 #include "isobit/bundle/record_file.h"
 #include "isobit/formats/safetensors.h"
+#include "isobit/run/job_digest.h"
 #include "isobit/run/job_root.h"
-#include "isobit/train/job_digest.h"
 #include "tests/attacks/mutants.h"
 
 namespace isobit::attacks {
@@ -56,7 +56,7 @@ std::string false_claim(const Honest& honest, const Files& mutant) {
   if (mutant.at("engagement") != honest.files.at("engagement")) return "another engagement";
   const Bytes& toml = mutant.at("job.toml");
   const auto job = train::parse_job({reinterpret_cast<const char*>(toml.data()), toml.size()}, "job.toml", "", {});
-  if (!job || train::job_digest(*job) != train::job_digest(honest.job)) return "another job";
+  if (!job || job_digest(*job) != job_digest(honest.job)) return "another job";
   if (!same_claims(claims_of(honest, mutant.at("transcript")), claims_of(honest, honest.files.at("transcript")))) {
     return "other leaves";
   }

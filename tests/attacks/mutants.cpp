@@ -9,10 +9,10 @@
 #include "isobit/bundle/record_file.h"
 #include "isobit/commit/tensor_root.h"
 #include "isobit/formats/safetensors.h"
+#include "isobit/run/job_digest.h"
 #include "isobit/run/job_root.h"
 #include "isobit/run/step_logs.h"
 #include "isobit/runtime/stages/rounding_stage.h"
-#include "isobit/train/job_digest.h"
 #include "isobit/verify/log_tree.h"
 
 namespace isobit::attacks {

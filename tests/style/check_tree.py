@@ -36,12 +36,12 @@ def rooms_of(root):
     return match.group(1).split()
 
 
-def declared_dependencies(root, rooms):
-    """What the rooms declare; the program and the adapters to other libraries are no libraries made by isobit_room."""
+def declared_dependencies(root):
     declared = {}
-    for room in rooms:
-        if os.path.exists(os.path.join(root, "isobit", room, "CMakeLists.txt")):
-            declared.update(rules.dependencies_of(read(root, "isobit", room, "CMakeLists.txt")))
+    for where, _, names in os.walk(os.path.join(root, "isobit")):
+        if "CMakeLists.txt" in names:
+            for room, deps in rules.dependencies_of(read(where, "CMakeLists.txt")).items():
+                declared.setdefault(room, set()).update(deps)
     return declared
 
 
@@ -58,13 +58,16 @@ class Tree:
     def __init__(self, root):
         self.rooms = rooms_of(root)
         self.page = rules.rooms_of_page(read(root, "docs", "architecture.md"))
-        self.declared = declared_dependencies(root, self.rooms)
+        self.declared = declared_dependencies(root)
+        self.used = {}
         self.operators = names_in(root, "isobit/graph/ops", rules.operator_names)
         self.arithmetics = rules.arithmetic_names(read(root, "isobit", "platform", "arithmetic.cpp"))
         if not self.operators or not self.arithmetics:
             sys.exit("found no operators in isobit/graph/ops, or no arithmetics in isobit/platform/arithmetic.cpp")
 
     def complaints(self, path, text):
+        for room, _ in rules.rooms_used(path, text):
+            self.used.setdefault(rules.room_included(path), set()).add(room)
         for rule in rules.RULES:
             yield from rule(path, text)
         yield from rules.room_order(path, text, self.rooms)
@@ -95,6 +98,10 @@ def main():
         for line, complaint in sorted(found):
             print(f"{path}:{line}: {complaint}")
         complaints += len(found)
+    for room in tree.rooms:
+        for unused in sorted(tree.declared.get(room, set()) - tree.used.get(room, set())):
+            print(f"isobit/{room}/CMakeLists.txt:1: {room} links isobit::{unused} and includes nothing of it")
+            complaints += 1
     print(f"{checked} files, {complaints} complaints")
     sys.exit(complaints > 0 or checked == 0)
 

@@ -78,9 +78,13 @@ else()
   isobit_room(train SOURCES b.cpp c.cpp
     DEPS isobit::base isobit::vendor nlohmann_json::nlohmann_json)
 endif()
+target_link_libraries(isobit_vendor PUBLIC isobit::kernels
+  PRIVATE isobit::base dl)
+target_link_libraries(isobit PRIVATE isobit::train)
 """
         declared = rules.dependencies_of(cmake)
-        self.assertEqual(declared, {"kernels": {"base"}, "train": {"kernels", "base", "vendor"}})
+        self.assertEqual(declared, {"kernels": {"base"}, "train": {"kernels", "base", "vendor"},
+                                    "vendor": {"kernels", "base"}, "cli": {"train"}})
         own, above = '#include "isobit/kernels/x.h"\n', '#include "isobit/base/x.h"\n'
         linked_by_another, adapters = '#include "isobit/numerics/x.h"\n', '#include "isobit/kernels/vendor/x.h"\n'
         rule = rules.declared_dependencies
@@ -88,7 +92,8 @@ endif()
         self.assertEqual(lines(rule, KERNEL, adapters, declared), [1])
         self.assertEqual(lines(rule, "isobit/train/x.h", adapters, declared), [])
         self.assertEqual(lines(rule, "isobit/kernels/f/f_test.cpp", linked_by_another, declared), [])
-        self.assertEqual(lines(rule, "isobit/kernels/vendor/x.cpp", linked_by_another, declared), [])
+        self.assertEqual(lines(rule, "isobit/kernels/vendor/x.cpp", linked_by_another, declared), [1])
+        self.assertEqual(lines(rule, "isobit/other/x.cpp", linked_by_another, declared), [])
 
     def test_operator_names(self):
         text = """  for (const char* op : {"Add",

@@ -150,7 +150,7 @@ _KNOW_OPERATORS = ("isobit/graph/", "isobit/kernels/", "isobit/onnx/", "isobit/r
 # Those that build graphs name the operators of the nodes that they add, and nothing else.
 _BUILD_GRAPHS = ("isobit/models/", "isobit/train/step_graph")
 _STRING = re.compile(r'"((?:\\.|[^"\\\n])*)"')
-_ADDS_A_NODE = re.compile(r"\b(?:emit|emit_all|add_node)\s*\(\s*$")
+_ADDS_A_NODE = re.compile(r"\b(?:emit|emit_all|add_node|add)\s*\(\s*$")
 _COMPARES_OPERATORS = re.compile(r"(?:\.|->)op\s*[!=]=|[!=]=\s*[\w.>()\[\]-]*(?:\.|->)op\b(?!\s*\()")
 _COMPARED_BEFORE = re.compile(r"[!=]=\s*$")
 _COMPARED_AFTER = re.compile(r"\s*[!=]=")
@@ -213,11 +213,15 @@ def rooms_of_page(text):
 
 
 def dependencies_of(text):
-    """room -> the targets that the isobit_room() calls of a CMakeLists.txt declare."""
+    """room -> the targets that a CMakeLists.txt declares: by isobit_room(), or for a target isobit_<room> or isobit."""
     found = {}
-    for m in re.finditer(r"\bisobit_room\((\w+)([^)]*)\)", re.sub(r"#[^\n]*", "", text)):
+    text = re.sub(r"#[^\n]*", "", text)
+    for m in re.finditer(r"\bisobit_room\((\w+)([^)]*)\)", text):
         deps = m.group(2).partition("DEPS")[2]
         found.setdefault(m.group(1), set()).update(re.findall(r"isobit::(\w+)", deps))
+    for m in re.finditer(r"\btarget_link_libraries\(isobit(_\w+)?\s([^)]*)\)", text):
+        room = m.group(1)[1:] if m.group(1) else "cli"
+        found.setdefault(room, set()).update(re.findall(r"isobit::(\w+)", m.group(2)))
     return found
 
 
@@ -229,17 +233,22 @@ def room_included(name):
     return "vendor" if name.startswith("isobit/kernels/vendor/") else parts[1]
 
 
-def declared_dependencies(path, text, declared):
-    """A file of a room includes only headers of the rooms that the room links, by name, in its CMakeLists.txt."""
+def rooms_used(path, text):
+    """The targets, its own room's aside, whose headers a file of a room includes; with the places."""
     parts = path.split("/")
     if parts[0] != "isobit" or len(parts) < 3 or not path.endswith(CXX) or is_test_only(path):
         return
-    room = room_included(path)
-    if room not in declared:
-        return
     for m in _INCLUDE.finditer(text):
         included = room_included(m.group(2))
-        if included and included not in declared[room] | {room}:
+        if included and included != room_included(path):
+            yield included, m
+
+
+def declared_dependencies(path, text, declared):
+    """A file of a room includes only headers of the rooms that the room links, by name, in its CMakeLists.txt."""
+    room = room_included(path)
+    for included, m in rooms_used(path, text):
+        if included not in declared.get(room, {included}):
             yield _at(text, m.start()), f"{m.group(2)}: isobit::{included} is not among the DEPS of {room} in CMake"
 
 

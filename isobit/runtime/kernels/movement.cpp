@@ -66,11 +66,12 @@ Status gather(KernelCall& c) {
   return c.in(1).dtype() == DType::kInt64 ? gather_by<int64_t>(c) : gather_by<int32_t>(c);
 }
 
-// The forward gather has checked the indices; a gradient is asked only for int64 tables of token ids.
 Status embedding_grad(KernelCall& c) {
-  if (c.in(0).dtype() != DType::kInt64) return unreadable("an embedding's indices must be int64 to be differentiated");
+  const int64_t rows = c.out().shape()[0];
   for (int64_t i : c.in(0).span<int64_t>()) {
-    if (i < 0) return unreadable("an embedding's indices must not be negative to be differentiated");
+    if (i >= 0 && i < rows) continue;
+    return unreadable(text_of("node '", c.node.name, "': an index is ", i, ", expected 0 to ", rows - 1,
+                              ": only these have a gradient"));
   }
   return by_float_type(c, 1, [&]<class T>(T) {
     k::embedding_grad(c.ctx, c.in(0).elements(), c.out().shape()[0], c.out().shape()[1], c.in(0).data<int64_t>(),

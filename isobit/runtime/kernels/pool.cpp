@@ -1,5 +1,6 @@
 #include "isobit/kernels/pool/pool.h"
 
+#include "isobit/base/text.h"
 #include "isobit/graph/ops/ops.h"
 #include "isobit/runtime/kernel_call.h"
 
@@ -39,6 +40,11 @@ Status max_pool(KernelCall& c) {
 
 Status max_pool_grad(KernelCall& c) {
   const k::PoolShape shape = pool_shape(c.attributes(), c.out().shape(), c.in(0).shape());
+  const int64_t places = shape.ih * shape.iw;
+  for (int64_t i : c.in(1).span<int64_t>()) {
+    if (i >= -1 && i < places) continue;  // -1: a window of padding alone
+    return unreadable(text_of("node '", c.node.name, "': an index is ", i, ", expected less than ", places));
+  }
   return by_float_type(c, 0, [&]<class T>(T) {
     k::max_pool_grad(c.ctx, shape, c.in(0).data<T>(), c.in(1).data<int64_t>(), c.out().data<T>());
   });

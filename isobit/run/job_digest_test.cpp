@@ -1,4 +1,4 @@
-#include "isobit/train/job_digest.h"
+#include "isobit/run/job_digest.h"
 
 #include <gtest/gtest.h>
 
@@ -6,12 +6,14 @@
 #include <fstream>
 #include <sstream>
 
-namespace isobit::train {
+namespace isobit::run {
 namespace {
+
+using train::Job;
 
 Job digits(const std::vector<std::string>& overrides) {
   const char* source = std::getenv("ISOBIT_SOURCE_DIR");
-  return load_job(std::string(source ? source : ".") + "/examples/jobs/digits.toml", overrides).value();
+  return train::load_job(std::string(source ? source : ".") + "/examples/jobs/digits.toml", overrides).value();
 }
 
 // tests/oracles/job_oracle.py, which shares no code with isobit, checks the same file.
@@ -70,4 +72,4 @@ TEST(JobDigest, WhatHasNoMeaningForTheJobIsNotInIt) {
 }
 
 }  // namespace
-}  // namespace isobit::train
+}  // namespace isobit::run

@@ -1,0 +1,32 @@
+// Nodes that shape inference must refuse, each with a part of the message: every way of every operator.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "isobit/graph/op.h"
+
+namespace isobit::graph {
+
+using Ints = std::vector<int64_t>;
+
+struct Type {
+  DType dtype;
+  Ints dims;
+  bool operator==(const Type&) const = default;
+};
+inline Type f32(Ints dims) { return {DType::kFloat32, std::move(dims)}; }
+inline Type f64(Ints dims) { return {DType::kFloat64, std::move(dims)}; }
+inline Type i64(Ints dims) { return {DType::kInt64, std::move(dims)}; }
+inline Type i32(Ints dims) { return {DType::kInt32, std::move(dims)}; }
+
+struct Refused {
+  std::string op;
+  std::vector<Type> inputs;
+  std::string message;  // part of it
+  Attributes attributes = {};
+};
+
+std::vector<Refused> refused_nodes();
+
+}  // namespace isobit::graph

@@ -1,0 +1,196 @@
+// What shape inference accepts runs, or is an error of the run: no kernel meets operands that it cannot compute.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "isobit/kernels/dispatch/dispatch.h"
+#include "isobit/runtime/executor.h"
+#include "isobit/runtime/operator_cases_for_test.h"
+
+namespace isobit::runtime {
+namespace {
+
+using graph::Attribute;
+using graph::Attributes;
+using graph::Graph;
+using graph::ValueId;
+using Ints = std::vector<int64_t>;
+
+struct Type {
+  DType dtype;
+  Ints dims;
+};
+
+constexpr DType kTypes[] = {DType::kFloat32, DType::kFloat64, DType::kInt64,
+                            DType::kInt32,   DType::kUint8,   DType::kBool};
+
+Tensor some_values(const Type& type, uint64_t seed) {
+  Tensor t(type.dtype, Shape(type.dims));
+  auto* bytes = static_cast<uint8_t*>(t.raw());
+  for (size_t i = 0; i < t.bytes(); ++i) bytes[i] = 0;
+  for (int64_t i = 0; i < t.elements(); ++i) {
+    const double x = static_cast<double>((seed + static_cast<uint64_t>(i) * 7) % 11) / 4 - 1;
+    if (type.dtype == DType::kFloat32) t.data<float>()[i] = static_cast<float>(x);
+    if (type.dtype == DType::kFloat64) t.data<double>()[i] = x;
+  }
+  return t;
+}
+
+class Accepted : public ::testing::TestWithParam<OperatorCase> {
+ protected:
+  // Whether shape inference takes the node; if so, and unless its shapes are huge, it runs, and outputs have the types
+  // that were said.
+  bool run(const std::vector<Type>& inputs, const Attributes& attributes, size_t outputs, int64_t integers = 0) {
+    Graph g;
+    std::vector<ValueId> ids;
+    Executor::Feeds feeds;
+    for (const Type& t : inputs) ids.push_back(g.add_input("x", t.dtype, t.dims));
+    const auto added = g.add_node(GetParam().op, ids, attributes, std::vector<std::string>(outputs, "y"));
+    if (!added) return false;
+    for (ValueId id : *added) {
+      if (!g.value(id).is_static() || g.value(id).shape().elements() > 100000) return true;
+      g.add_output(id);
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      Tensor t = some_values(inputs[i], i);
+      if (t.dtype() == DType::kInt64) std::fill_n(t.data<int64_t>(), t.elements(), integers);
+      if (t.dtype() == DType::kInt32) std::fill_n(t.data<int32_t>(), t.elements(), static_cast<int32_t>(integers));
+      feeds.emplace_back(ids[i], std::move(t));
+    }
+    const auto found = Executor(g).run({kernels::best_isa(), &pool_}, std::move(feeds));
+    if (!found) {
+      ++errors_;
+      return true;
+    }
+    for (size_t o = 0; o < found->size(); ++o) {
+      EXPECT_EQ((*found)[o].dtype(), g.value((*added)[o]).dtype);
+      EXPECT_EQ((*found)[o].shape().dims(), g.value((*added)[o]).dims);
+    }
+    return true;
+  }
+
+  std::vector<Type> types() const {
+    std::vector<Type> types;
+    for (const Operand& o : GetParam().operands) types.push_back({values_of(o, DType::kFloat32, 1).dtype(), o.dims});
+    return types;
+  }
+  size_t outputs() const { return OneOperator(GetParam(), DType::kFloat32).node().outputs.size(); }
+
+  ThreadPool pool_{1};
+  int errors_ = 0;
+};
+
+INSTANTIATE_TEST_SUITE_P(Operators, Accepted, ::testing::ValuesIn(operator_cases()), name_of_case);
+
+TEST_P(Accepted, AsItIs) { EXPECT_TRUE(run(types(), GetParam().attributes, outputs())); }
+
+// Of two real operands both must change.
+TEST_P(Accepted, WithInputsOfOtherTypes) {
+  for (size_t i = 0; i < types().size(); ++i) {
+    for (DType dtype : kTypes) {
+      std::vector<Type> inputs = types();
+      const DType before = inputs[i].dtype;
+      inputs[i].dtype = dtype;
+      const bool taken = run(inputs, GetParam().attributes, outputs());
+      const auto reals = std::count_if(inputs.begin(), inputs.end(), [](const Type& t) {
+        return t.dtype == DType::kFloat32 || t.dtype == DType::kFloat64;
+      });
+      if (before == DType::kFloat32 && dtype != before && reals > (dtype == DType::kFloat64 ? 1 : 0)) {
+        EXPECT_FALSE(taken && reals > 1) << "input " << i << " as " << name_of(dtype);
+      }
+    }
+  }
+}
+
+TEST_P(Accepted, WithInputsOfOtherShapes) {
+  for (size_t i = 0; i < types().size(); ++i) {
+    const auto with_dims = [&](const Ints& dims) {
+      std::vector<Type> inputs = types();
+      inputs[i].dims = dims;
+      run(inputs, GetParam().attributes, outputs());
+    };
+    const Ints dims = types()[i].dims;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      for (int64_t extent : {int64_t{0}, int64_t{1}, dims[d] - 1, dims[d] + 1, 2 * dims[d]}) {
+        Ints other = dims;
+        other[d] = extent;
+        with_dims(other);
+      }
+      Ints less = dims;
+      less.erase(less.begin() + static_cast<std::ptrdiff_t>(d));
+      with_dims(less);
+    }
+    Ints more = dims;
+    more.insert(more.begin(), 1);
+    with_dims(more);
+    with_dims({});
+    // All inputs at once: these fit one another.
+    for (int64_t extent : {0, 1}) {
+      std::vector<Type> inputs = types();
+      for (Type& t : inputs) std::fill(t.dims.begin(), t.dims.end(), extent);
+      run(inputs, GetParam().attributes, outputs());
+    }
+  }
+}
+
+TEST_P(Accepted, WithFewerInputsAndOtherNumbersOfOutputs) {
+  for (size_t n = 0; n <= types().size(); ++n) {
+    const std::vector<Type> all = types();
+    const std::vector<Type> inputs(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n));
+    for (size_t o = 0; o < 6; ++o) run(inputs, GetParam().attributes, o);
+  }
+}
+
+TEST_P(Accepted, WithOtherAttributes) {
+  const OperatorCase& c = GetParam();
+  run(types(), {}, outputs());
+  for (const auto& [name, attribute] : c.attributes.items()) {
+    std::vector<Attribute> others;
+    if (std::holds_alternative<int64_t>(attribute)) {
+      for (int64_t x : {int64_t{-1}, int64_t{0}, int64_t{1}, int64_t{2}, int64_t{5}, INT64_MIN, INT64_MAX}) {
+        others.emplace_back(x);
+      }
+    }
+    if (std::holds_alternative<double>(attribute)) {
+      for (double x : {-1.0, 0.0, 0.5, 1.0, 1e300}) others.emplace_back(x);
+    }
+    if (const auto* list = std::get_if<Ints>(&attribute)) {
+      for (size_t i = 0; i < list->size(); ++i) {
+        for (int64_t x : {int64_t{-1}, int64_t{0}, int64_t{1}, int64_t{2}, int64_t{7}, INT64_MIN, INT64_MAX}) {
+          Ints other = *list;
+          other[i] = x;
+          others.emplace_back(other);
+        }
+        Ints less = *list;
+        less.erase(less.begin() + static_cast<std::ptrdiff_t>(i));
+        others.emplace_back(less);
+      }
+      Ints more = *list;
+      more.push_back(1);
+      others.emplace_back(more);
+    }
+    for (const Attribute& other : others) {
+      Attributes attributes = c.attributes;
+      attributes.set(name, other);
+      run(types(), attributes, outputs());
+    }
+  }
+}
+
+// Labels and indices are data: those that do not fit are an error of the run.
+TEST_P(Accepted, WithIntegersThatDoNotFit) {
+  const bool picks = std::any_of(GetParam().operands.begin(), GetParam().operands.end(), [](const Operand& o) {
+    return !o.dims.empty() && (o.kind == Operand::Kind::kIndex || o.kind == Operand::Kind::kGiven);
+  });
+  for (int64_t x : {int64_t{-1}, int64_t{9}, int64_t{1} << 40, INT64_MIN, INT64_MAX}) {
+    errors_ = 0;
+    EXPECT_TRUE(run(types(), GetParam().attributes, outputs(), x));
+    // An index of -1 is the last row of a table, and no place of a plane.
+    if (picks && x != -1) EXPECT_EQ(errors_, 1) << x;
+    if (!picks) EXPECT_EQ(errors_, 0) << x;
+  }
+}
+
+}  // namespace
+}  // namespace isobit::runtime
