@@ -60,8 +60,8 @@ function(isobit_test NAME)
     ENVIRONMENT "${ISOBIT_TEST_ENVIRONMENT}")
 endfunction()
 
-# Every fuzz target also builds as an ordinary test: fuzz/replay_main.cpp feeds it its corpus plus seeded
-# mutations of it, so the decoders are exercised (and sanitised) where libFuzzer is absent.
+# Without ISOBIT_FUZZ a fuzz target is an ordinary test: fuzz/replay_main.cpp feeds it its corpus and seeded mutations
+# of it. With ISOBIT_FUZZ (the asan preset) it is a libFuzzer binary, sanitized and no test: run it by hand.
 function(isobit_fuzz NAME)
   cmake_parse_arguments(A "" "SOURCE" "DEPS" ${ARGN})
   if(ISOBIT_FUZZ)

@@ -84,12 +84,12 @@ Status check_signature(const fs::path& folder, const verify::Engagement& engagem
 }  // namespace
 
 Expected<SignedFront> open_signed_front(const fs::path& folder, ByteView engagement, ByteView manifest,
-                                        ByteView signature, const std::optional<commit::PublicKey>& client) {
+                                        ByteView signature, const OpenOptions& options) {
   SignedFront out;
   ISOBIT_TRY(out.engagement,
              or_rejected_unless_newer(verify::decode_engagement(engagement, name_in(folder, kEngagementFile))));
   const verify::EngagementTerms& terms = out.engagement.terms;
-  ISOBIT_RETURN_IF_ERROR(check_engagement(out.engagement, client.value_or(terms.client_key), folder));
+  ISOBIT_RETURN_IF_ERROR(check_engagement(out.engagement, options, folder));
   ISOBIT_RETURN_IF_ERROR(check_signature(folder, out.engagement, manifest, signature));
   const std::string what = name_in(folder, kManifestFile);
   ISOBIT_RETURN_IF_ERROR(check_manifest_version(manifest, what));
@@ -131,8 +131,7 @@ class FrontOpener {
     ISOBIT_RETURN_IF_ERROR(check_unfinished_names(folder, front_.listing_));
     ISOBIT_TRY(const Bytes engagement, read_plain_file(folder / kEngagementFile, kMaxEngagementBytes));
     ISOBIT_TRY(front_.engagement_, verify::decode_engagement(engagement, name_in(folder, kEngagementFile)));
-    ISOBIT_RETURN_IF_ERROR(check_engagement(front_.engagement_,
-                                            options_.client_key.value_or(front_.engagement_.terms.client_key), folder));
+    ISOBIT_RETURN_IF_ERROR(check_engagement(front_.engagement_, options_, folder));
     ISOBIT_TRY(front_.job_toml_, read_plain_file(folder / kJobFile, kMaxJobBytes));
     return {};
   }
@@ -144,7 +143,7 @@ class FrontOpener {
     ISOBIT_TRY(const Bytes manifest, or_rejected(read_plain_file(folder / kManifestFile, kMaxManifestBytes)));
     ISOBIT_TRY(const Bytes signature,
                or_rejected(read_plain_file(folder / kManifestSignatureFile, kMaxEngagementBytes)));
-    ISOBIT_TRY(SignedFront front, open_signed_front(folder, engagement, manifest, signature, options_.client_key));
+    ISOBIT_TRY(SignedFront front, open_signed_front(folder, engagement, manifest, signature, options_));
     front_.engagement_ = std::move(front.engagement);
     front_.manifest_ = std::move(front.manifest);
     ISOBIT_RETURN_IF_ERROR(check_listed(folder, front_.listing_, *front_.manifest_));

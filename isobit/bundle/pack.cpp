@@ -210,7 +210,7 @@ Expected<PackSummary> pack_run(const fs::path& folder, const fs::path& out, bool
   const Bytes manifest = encode(*front.manifest());
   ISOBIT_TRY(const Bytes signature, read_plain_file(folder / kManifestSignatureFile, kMaxEngagementBytes));
   // Once more, of the bytes that are packed.
-  ISOBIT_TRY(const SignedFront checked, open_signed_front(folder, engagement, manifest, signature, options.client_key));
+  ISOBIT_TRY(const SignedFront checked, open_signed_front(folder, engagement, manifest, signature, options));
   ISOBIT_RETURN_IF_ERROR(check_entry(folder, kEngagementFile, entry_of(engagement), checked.manifest));
   ISOBIT_TRY(DurableFile file, DurableFile::create(out, {.replace = replace}));
   ISOBIT_RETURN_IF_ERROR(append_file(file, kEngagementFile, engagement));
@@ -234,7 +234,7 @@ Expected<PackSummary> unpack_run(const fs::path& pack, const fs::path& out, cons
   ISOBIT_TRY(const Bytes engagement, small_file(file, entries[0], kEngagementFile, kMaxEngagementBytes, pack));
   ISOBIT_TRY(const Bytes manifest, small_file(file, entries[1], kManifestFile, kMaxManifestBytes, pack));
   ISOBIT_TRY(const Bytes signature, small_file(file, entries[2], kManifestSignatureFile, kMaxEngagementBytes, pack));
-  ISOBIT_TRY(const SignedFront front, open_signed_front(pack, engagement, manifest, signature, options.client_key));
+  ISOBIT_TRY(const SignedFront front, open_signed_front(pack, engagement, manifest, signature, options));
   ISOBIT_TRY(const Manifest files, all_files(front.manifest, manifest, signature, pack));
   ISOBIT_RETURN_IF_ERROR(check_entries(entries, files, pack));
   ISOBIT_TRY(NewFolder folder, NewFolder::make(out));

@@ -7,8 +7,10 @@ namespace isobit::bundle {
 
 std::string name_in(const fs::path& folder, std::string_view file) { return (folder / file).string(); }
 
-Status check_engagement(const verify::Engagement& engagement, const commit::PublicKey& client, const fs::path& folder) {
-  const Status status = verify::verify_engagement(engagement, client);
+Status check_engagement(const verify::Engagement& engagement, const OpenOptions& options, const fs::path& folder) {
+  const verify::EngagementTerms& terms = engagement.terms;
+  Status status = verify::verify_engagement(engagement, options.client_key.value_or(terms.client_key));
+  if (status && options.terms) status = verify::check_terms(terms, *options.terms);
   // Its messages begin with "engagement: ".
   return status ? status : rejected(name_in(folder, status.error().message));
 }

@@ -12,6 +12,7 @@
 #include "isobit/bundle/disk.h"
 #include "isobit/bundle/log_file.h"
 #include "isobit/bundle/manifest.h"
+#include "isobit/bundle/reader.h"
 #include "isobit/bundle/record_file.h"
 #include "isobit/verify/engagement.h"
 
@@ -32,8 +33,9 @@ struct Parts {
   HeadsFile heads;
 };
 
-// verify::verify_engagement, with the file in the message.
-Status check_engagement(const verify::Engagement& engagement, const commit::PublicKey& client, const fs::path& folder);
+// verify::verify_engagement, with the file in the message, for the client of the options or, without, the one that it
+// names itself; and that its terms are those of the options, where these have any.
+Status check_engagement(const verify::Engagement& engagement, const OpenOptions& options, const fs::path& folder);
 
 // What a finished run is signed for by.
 struct SignedFront {
@@ -41,10 +43,10 @@ struct SignedFront {
   Manifest manifest;
 };
 // From the bytes of the three files `engagement`, `manifest.json` and `manifest.sig`, which `folder` names in messages.
-// In the order of trust: the engagement, against `client` or, without, the key that it names itself; the signature over
-// the manifest's bytes; and only then the manifest. kRejected, or kUnreadable where one is of a newer version.
+// In the order of trust: the engagement, by check_engagement; the signature over the manifest's bytes; and only then
+// the manifest. kRejected, or kUnreadable where one is of a newer version.
 Expected<SignedFront> open_signed_front(const fs::path& folder, ByteView engagement, ByteView manifest,
-                                        ByteView signature, const std::optional<commit::PublicKey>& client);
+                                        ByteView signature, const OpenOptions& options);
 
 // kRejected unless the manifest lists exactly this for the file.
 Status check_entry(const fs::path& folder, std::string_view name, const FileEntry& found, const Manifest& manifest);

@@ -29,6 +29,8 @@ struct OpenOptions {
   // The client the caller trusts. Without it signatures are checked against the key that the run itself names: enough
   // to show what a run says, never to accept it.
   std::optional<commit::PublicKey> client_key;
+  // The terms that the client holds: the run must have been made under these.
+  std::optional<verify::EngagementTerms> terms = std::nullopt;
 };
 
 // The front of a run. Of a finished one the job and the manifest are then known to be the engaged trainer's own; of

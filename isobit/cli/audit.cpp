@@ -9,6 +9,7 @@
 #include "isobit/cli/limits.h"
 #include "isobit/cli/log_report.h"
 #include "isobit/cli/own_files.h"
+#include "isobit/cli/trust.h"
 #include "isobit/cli/verdict_report.h"
 #include "isobit/run/audit_run.h"
 #include "isobit/run/keys.h"
@@ -18,33 +19,23 @@ namespace isobit::cli {
 namespace {
 
 struct Options {
-  std::string run, platform = "ordered", client_key, engagement, job, data, key_folder, seed, verdict, sign;
+  std::string run, platform = "ordered", job, data, seed, verdict, sign;
+  Trust trust;
   std::vector<std::string> overrides;
   std::optional<uint64_t> from, sample;
   LimitOptions limits;
 };
 
-// Whom the auditor trusts and what it wants: an engagement names both.
+// Whom the auditor trusts and what it wants.
 Status read_wanted(const Options& o, run::AuditRequest& request) {
-  ISOBIT_TRY(request.home, run::key_folder(o.key_folder, environment));
+  ISOBIT_TRY(request.home, run::key_folder(o.trust.key_folder, environment));
   request.overrides = with_data_path(o.overrides, o.data);
   if (!o.job.empty()) {
     ISOBIT_TRY(request.job, train::load_job(o.job, request.overrides));
   }
-  if (!o.client_key.empty()) {
-    ISOBIT_TRY(request.client, commit::read_public_key(o.client_key));
-  }
-  if (o.engagement.empty()) {
-    if (!o.client_key.empty()) return {};
-    ISOBIT_TRY(request.client, run::pinned_client(request.home));
-    return {};
-  }
-  ISOBIT_TRY(const Bytes bytes, read_file(o.engagement, kMaxSmallFile));
-  ISOBIT_TRY(const verify::Engagement engagement, verify::decode_engagement(bytes, o.engagement));
-  const commit::PublicKey& client = engagement.terms.client_key;
-  ISOBIT_RETURN_IF_ERROR(verify::verify_engagement(engagement, o.client_key.empty() ? client : request.client));
-  request.client = client;
-  request.terms = engagement.terms;
+  ISOBIT_TRY(const Trusted named, trusted(o.trust));
+  ISOBIT_TRY(request.client, require_client(named, o.trust));
+  request.terms = named.terms;
   return {};
 }
 
@@ -193,15 +184,11 @@ void add_audit(Commands& commands) {
                             "  isobit audit digits.run --verdict digits.verdict --sign ~/.config/isobit/auditor.key\n");
   c.positional("RUN", o->run, "folder of the run");
   c.option("-p,--platform", "P", o->platform, "where to replay it (default: ordered, see 'isobit platforms')");
-  c.option("--client-key", "FILE", o->client_key,
-           "public key of the client whose engagement counts (default: your own)");
-  c.option("--engagement", "FILE", o->engagement,
-           "the client's copy of the engagement, never the trainer's: its client key is trusted, its terms are wanted");
+  add_trust_options(c, o->trust);
   c.option("--job", "JOB.toml", o->job, "the job that is wanted, with your own copy of the data");
   c.option("--data", "PATH", o->data, "where your copy of the data lies, like --set data.path=PATH");
   c.option("--verdict", "FILE", o->verdict, "write the verdict as a document; 'isobit verify FILE' checks it");
   c.option("--sign", "KEY", o->sign, "sign that document with this secret key ('isobit keygen --role auditor')");
-  c.option("--keys", "FOLDER", o->key_folder, kKeysHelp);
   add_memory_option(c, o->limits);
   add_time_option(c, o->limits);
   c.option("--from", "STEP", o->from, "begin at the checkpoint of this step instead of the initial state");

@@ -8,11 +8,11 @@ namespace isobit::cli {
 namespace {
 
 // Without a key that counts a verdict is anybody's, also the trainer's.
-Expected<std::string> auditor_key_of(const AuditedOptions& options, const Trust& trust) {
+Expected<std::string> auditor_key_of(const AuditedOptions& options, const fs::path& home) {
   if (!options.auditor_key.empty()) return options.auditor_key;
-  const fs::path own = home_of(trust) / "auditor.pub";
+  const fs::path own = home / "auditor.pub";
   std::error_code ignored;
-  if (!home_of(trust).empty() && fs::exists(own, ignored)) return own.string();
+  if (!home.empty() && fs::exists(own, ignored)) return own.string();
   return usage_error("--verdict: name the auditor whose verdict counts with --auditor-key");
 }
 
@@ -39,17 +39,17 @@ void add_audited_options(Command& command, AuditedOptions& options) {
   command.flag("--partial", options.partial, "with --verdict: an audit of a part of the run will do");
 }
 
-Expected<std::optional<verify::Verdict>> named_verdict(const AuditedOptions& options, const Trust& trust,
-                                                       bool one_step) {
+Expected<std::optional<verify::Verdict>> named_verdict(const AuditedOptions& options, const Trusted& trusted,
+                                                       const fs::path& home, bool one_step) {
   if (options.verdict.empty()) {
     if (options.auditor_key.empty() && !options.partial) return std::nullopt;
     return usage_error("--auditor-key and --partial go with a verdict: name it with --verdict");
   }
-  ISOBIT_TRY(const std::string key, auditor_key_of(options, trust));
-  ISOBIT_TRY(const auto client, trusted_client(trust));
+  ISOBIT_TRY(const std::string key, auditor_key_of(options, home));
   ISOBIT_TRY(const verify::Verdict verdict, read_verdict(options.verdict));
-  ISOBIT_TRY(const std::string problem, problem_of(verdict, client, key));
-  if (!client) return usage_error("--verdict: name the client who ordered the run with --client-key or --engagement");
+  ISOBIT_TRY(const std::string problem, problem_of(verdict, trusted, key));
+  if (!trusted.client)
+    return usage_error("--verdict: name the client who ordered the run with --client-key or --engagement");
   if (!problem.empty()) return rejected(text_of(options.verdict, ": ", problem));
   if (verdict.audit.accepted() && !verdict.audit.complete) {
     if (!options.partial) {

@@ -77,7 +77,7 @@ struct Commands::Impl {
   bool json = false, quiet = false;
   std::string colour = "auto";
 
-  Error usage_of(const std::string& complaint, const char* first) const;
+  Error usage_of(const std::string& complaint) const;
 };
 
 Commands::Commands() : impl_(std::make_unique<Impl>()) {
@@ -129,7 +129,7 @@ std::vector<CommandInfo> Commands::describe() const {
 }
 
 // The parser's complaint as one line of ours, with where to read on.
-Error Commands::Impl::usage_of(const std::string& complaint, const char* first) const {
+Error Commands::Impl::usage_of(const std::string& complaint) const {
   std::string message = complaint, command = "isobit";
   const CLI::App* at = &app;
   while (!at->get_subcommands().empty()) {
@@ -143,7 +143,8 @@ Error Commands::Impl::usage_of(const std::string& complaint, const char* first) 
     message = message.substr(0, missing) + " needs a value";
   }
   // What is missing may be missing because of a misspelt option, which says more.
-  for (const std::string& word : app.remaining(true)) {
+  const std::vector<std::string> left = app.remaining(true);
+  for (const std::string& word : left) {
     if (!word.starts_with('-')) continue;
     std::vector<std::string> names;
     for (const CLI::App* a = at; a != nullptr; a = a->get_parent()) {
@@ -157,13 +158,15 @@ Error Commands::Impl::usage_of(const std::string& complaint, const char* first) 
   if (message.size() > 1 && (message[1] == ' ' || is_lower(1))) {  // a sentence, no name in capitals
     message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
   }
-  if (at == &app && first != nullptr && *first != '-') {
-    std::vector<std::string> names;
-    for (const CLI::App* c : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(c->get_name());
-    if (std::find(names.begin(), names.end(), first) == names.end()) {
-      const std::string near = nearest_word(first, names);
-      message = text_of("there is no command '", first, "'", near.empty() ? "" : "; did you mean '" + near + "'?");
-    }
+  // Where a command should stand: "isobit -q aduit x", "isobit job chek x".
+  std::vector<std::string> names;
+  for (const CLI::App* c : at->get_subcommands([](const CLI::App*) { return true; })) names.push_back(c->get_name());
+  const auto word = std::ranges::find_if(left, [](const std::string& w) { return !w.starts_with('-'); });
+  if (!names.empty() && word != left.end()) {
+    const std::string before = command.substr(std::min(command.find(' '), command.size() - 1) + 1);
+    const std::string group = at == &app ? "" : before + " ", near = nearest_word(*word, names);
+    message = text_of("there is no command '", group, *word, "'",
+                      near.empty() ? "" : "; did you mean '" + group + near + "'?");
   }
   return {ErrorCode::kUsage, text_of(message, message.ends_with('?') ? " See '" : "; see '", command, " --help'")};
 }
@@ -211,7 +214,7 @@ int Commands::run(int argc, char** argv) {
       return ended(console, kAgreed);
     }
     console.set_json(std::any_of(argv, argv + argc, [](const char* word) { return !std::strcmp(word, "--json"); }));
-    console.error(impl_->usage_of(error.what(), argc > 1 ? argv[1] : nullptr));
+    console.error(impl_->usage_of(error.what()));
     return static_cast<int>(ErrorCode::kUsage);
   }
   console.set_json(impl_->json);

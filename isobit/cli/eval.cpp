@@ -24,17 +24,26 @@ struct Options {
   LimitOptions limits;
 };
 
-// A run's final state or checkpoint, or a job with a safetensors file.
-Expected<run::Weights> weights_of(const Options& o, const run::Limits& limits,
-                                  const std::optional<verify::Verdict>& verdict, ThreadPool& pool) {
-  if (o.weights.empty()) {
-    ISOBIT_TRY(const auto client, trusted_client(o.trust));
-    ISOBIT_TRY(const auto terms, wanted_terms(o.trust));
-    return run::read_run_weights(
-        {o.source, client, o.overrides, std::nullopt, home_of(o.trust), terms, limits, verdict}, o.step, pool);
-  }
+// Of a run: whom to trust, and the verdict to take it on.
+Expected<run::OpenRequest> request_of(const Options& o, const run::Limits& limits) {
+  ISOBIT_TRY(const Trusted named, trusted(o.trust));
+  run::OpenRequest request;
+  request.run = o.source;
+  request.client = named.client;
+  request.overrides = o.overrides;
+  request.home = home_of(o.trust);
+  request.terms = named.terms;
+  request.limits = limits;
+  ISOBIT_TRY(request.verdict, named_verdict(o.audited, named, request.home, o.step.has_value()));
+  return request;
+}
+
+// Of a job with a safetensors file.
+Expected<run::Weights> weights_of_file(const Options& o, const run::Limits& limits) {
   const Trust& t = o.trust;
-  if (o.step || verdict || !t.client_key.empty() || !t.engagement.empty() || !t.key_folder.empty()) {
+  const AuditedOptions& a = o.audited;
+  if (o.step || !a.verdict.empty() || !a.auditor_key.empty() || a.partial || !t.client_key.empty() ||
+      !t.engagement.empty() || !t.key_folder.empty()) {
     return usage_error(
         "eval: --step, --client-key, --engagement, --keys and --verdict are about a run; with --weights there is none");
   }
@@ -51,8 +60,15 @@ Expected<int> run(const Options& o, Console& console) {
   platform::Engine engine(p);
   ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
   Deadline deadline(o.limits, console);
-  ISOBIT_TRY(const auto verdict, named_verdict(o.audited, o.trust, o.step.has_value()));
-  ISOBIT_TRY(const run::Weights weights, weights_of(o, limits, verdict, engine.pool()));
+  run::Weights weights;
+  std::optional<verify::Verdict> verdict;
+  if (o.weights.empty()) {
+    ISOBIT_TRY(const run::OpenRequest request, request_of(o, limits));
+    ISOBIT_TRY(weights, run::read_run_weights(request, o.step, engine.pool()));
+    verdict = request.verdict;
+  } else {
+    ISOBIT_TRY(weights, weights_of_file(o, limits));
+  }
   ISOBIT_TRY(const auto dataset,
              data::open_dataset(weights.job.data, std::min(limits.max_memory, data::kMaxDatasetBytes)));
   ISOBIT_TRY(const run::JobSize size, run::job_size(weights.job, data::shape_of(*dataset)));

@@ -50,9 +50,10 @@ const char* nothing_found(const run::RunComparison& found) {
          "trainers convict nobody";
 }
 
-// The client first, where one was named: evidence of somebody else's run is not what was asked for.
-Status check_evidence(const verify::ForkEvidence& fork, const std::optional<commit::PublicKey>& client) {
-  if (client) ISOBIT_RETURN_IF_ERROR(verify::verify_engagement(fork.engagement, *client));
+// The client and the terms first, where they were named: evidence of somebody else's run is not what was asked for.
+Status check_evidence(const verify::ForkEvidence& fork, const Trusted& trusted) {
+  if (trusted.client) ISOBIT_RETURN_IF_ERROR(verify::verify_engagement(fork.engagement, *trusted.client));
+  if (trusted.terms) ISOBIT_RETURN_IF_ERROR(verify::check_terms(fork.engagement.terms, *trusted.terms));
   return verify::verify_evidence(fork);
 }
 
@@ -61,22 +62,23 @@ Status check_evidence(const verify::ForkEvidence& fork, const std::optional<comm
 Expected<int> verify_two_runs(const TwoRuns& runs, Deadline& deadline, Console& console) {
   const std::string& out = runs.out;
   if (!out.empty()) ISOBIT_RETURN_IF_ERROR(check_output(out, false));
-  ISOBIT_TRY(const auto client, trusted_client(runs.trust));
+  ISOBIT_TRY(const Trusted named, trusted(runs.trust));
   const auto request = [&](const std::string& run) {
     run::OpenRequest open;
     open.run = run;
-    open.client = client;
+    open.client = named.client;
+    open.terms = named.terms;
     open.limits = runs.limits;
     return open;
   };
   ISOBIT_TRY(const run::RunComparison found, run::compare_runs(request(runs.a), request(runs.b)));
   deadline.finish();
-  note_unpinned(client.has_value(), console);
+  note_unpinned(named.client.has_value(), console);
   Json document = {{"evidence", found.fork.has_value()},
                    {"common_leaves", found.common_leaves},
                    {"leaves", {found.a_leaves, found.b_leaves}},
                    {"heads_contradict", found.heads_contradict},
-                   {"client_pinned", client.has_value()}};
+                   {"client_pinned", named.client.has_value()}};
   if (!found.fork) {
     console.document(json_text(document));
     console.line(text_of("evidence      none: ", nothing_found(found)));
@@ -96,11 +98,10 @@ Expected<int> verify_two_runs(const TwoRuns& runs, Deadline& deadline, Console& 
   return kDisagreed;
 }
 
-Expected<int> verify_evidence_file(const std::string& path, const Bytes& bytes,
-                                   const std::optional<commit::PublicKey>& client, Deadline& deadline,
-                                   Console& console) {
+Expected<int> verify_evidence_file(const std::string& path, const Bytes& bytes, const Trusted& trusted,
+                                   Deadline& deadline, Console& console) {
   ISOBIT_TRY(const verify::ForkEvidence fork, verify::decode_evidence(bytes, path));
-  const Status checked = check_evidence(fork, client);
+  const Status checked = check_evidence(fork, trusted);
   deadline.finish();
   if (!checked && checked.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(checked.error());
   Json document = {{"verdict", checked ? "accepted" : "rejected"}, {"reason", checked ? "" : checked.error().message}};

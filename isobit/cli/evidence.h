@@ -20,10 +20,9 @@ struct TwoRuns {
 // Compares two copies of a run. kDisagreed with evidence, kAgreed without. Finishes the deadline when it knows.
 Expected<int> verify_two_runs(const TwoRuns& runs, Deadline& deadline, Console& console);
 
-// Checks a file of evidence. kAgreed when it convicts, kDisagreed when it does not, or when it is of the run of another
-// client than `client` (none: anybody's).
-Expected<int> verify_evidence_file(const std::string& path, const Bytes& bytes,
-                                   const std::optional<commit::PublicKey>& client, Deadline& deadline,
-                                   Console& console);
+// Checks a file of evidence. kAgreed when it convicts, kDisagreed when it does not, or when it is of another client's
+// run or of another engagement than was named.
+Expected<int> verify_evidence_file(const std::string& path, const Bytes& bytes, const Trusted& trusted,
+                                   Deadline& deadline, Console& console);
 
 }  // namespace isobit::cli

@@ -24,12 +24,14 @@ struct Options {
 
 Expected<int> run(const Options& o, Console& console) {
   ISOBIT_RETURN_IF_ERROR(check_output(o.out, o.force));
-  ISOBIT_TRY(const auto client, trusted_client(o.trust));
+  ISOBIT_TRY(const Trusted named, trusted(o.trust));
   ThreadPool pool(platform::available_threads());
-  run::OpenRequest open{o.run, client, {}};
+  run::OpenRequest open;
+  open.run = o.run;
+  open.client = named.client;
+  open.terms = named.terms;
   ISOBIT_TRY(open.limits, limits_of(o.limits));
-  ISOBIT_TRY(open.terms, wanted_terms(o.trust));
-  ISOBIT_TRY(open.verdict, named_verdict(o.audited, o.trust, o.step.has_value()));
+  ISOBIT_TRY(open.verdict, named_verdict(o.audited, named, home_of(o.trust), o.step.has_value()));
   Deadline deadline(o.limits, console);
   ISOBIT_TRY(const run::Weights weights, run::read_run_weights(open, o.step, pool));
   deadline.finish();

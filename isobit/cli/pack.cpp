@@ -34,16 +34,16 @@ int report(const Options& o, const bundle::PackSummary& done, bool client_pinned
 
 Expected<int> pack(const Options& o, Console& console) {
   ISOBIT_RETURN_IF_ERROR(check_output(o.out, o.force));
-  ISOBIT_TRY(const auto client, trusted_client(o.trust));
-  ISOBIT_TRY(const bundle::PackSummary done, bundle::pack_run(o.from, o.out, o.force, {client}));
-  return report(o, done, client.has_value(), console);
+  ISOBIT_TRY(const Trusted named, trusted(o.trust));
+  ISOBIT_TRY(const bundle::PackSummary done, bundle::pack_run(o.from, o.out, o.force, {named.client, named.terms}));
+  return report(o, done, named.client.has_value(), console);
 }
 
 Expected<int> unpack(const Options& o, Console& console) {
   ISOBIT_RETURN_IF_ERROR(check_output(o.out, false));
-  ISOBIT_TRY(const auto client, trusted_client(o.trust));
-  ISOBIT_TRY(const bundle::PackSummary done, bundle::unpack_run(o.from, o.out, {client}));
-  const int code = report(o, done, client.has_value(), console);
+  ISOBIT_TRY(const Trusted named, trusted(o.trust));
+  ISOBIT_TRY(const bundle::PackSummary done, bundle::unpack_run(o.from, o.out, {named.client, named.terms}));
+  const int code = report(o, done, named.client.has_value(), console);
   console.line("              signatures and digests are as they should be; 'isobit audit' says whether the run is");
   return code;
 }

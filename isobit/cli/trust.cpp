@@ -9,38 +9,42 @@ namespace isobit::cli {
 void add_trust_options(Command& command, Trust& trust) {
   command.option("--client-key", "FILE", trust.client_key,
                  "public key of the client whose engagement counts (default: your own, if you have one)");
-  command.option("--engagement", "FILE", trust.engagement,
-                 "the client's copy of the engagement, never the trainer's: its client key is trusted");
-  command.option("--keys", "FOLDER", trust.key_folder,
-                 "folder of your own keys (default: $ISOBIT_HOME or ~/.config/isobit)");
+  command.option(
+      "--engagement", "FILE", trust.engagement,
+      "the client's copy of the engagement, never the trainer's: its client key is trusted, its terms are wanted");
+  command.option("--keys", "FOLDER", trust.key_folder, kKeysHelp);
 }
 
-Expected<std::optional<verify::EngagementTerms>> wanted_terms(const Trust& trust) {
-  if (trust.engagement.empty()) return std::nullopt;
-  ISOBIT_TRY(const Bytes bytes, read_file(trust.engagement, kMaxSmallFile));
-  ISOBIT_TRY(const verify::Engagement engagement, verify::decode_engagement(bytes, trust.engagement));
-  const commit::PublicKey& client = engagement.terms.client_key;
-  ISOBIT_RETURN_IF_ERROR(verify::verify_engagement(engagement, client));
-  if (trust.client_key.empty()) return engagement.terms;
-  ISOBIT_TRY(const commit::PublicKey named, commit::read_public_key(trust.client_key));
-  if (named == client) return engagement.terms;
-  return usage_error(text_of("--client-key names another client than --engagement ", trust.engagement));
-}
-
-Expected<std::optional<commit::PublicKey>> trusted_client(const Trust& trust) {
-  ISOBIT_TRY(const auto terms, wanted_terms(trust));
-  if (terms) return terms->client_key;
-  if (!trust.client_key.empty()) return commit::read_public_key(trust.client_key);
+Expected<Trusted> trusted(const Trust& trust) {
+  Trusted out;
+  if (!trust.client_key.empty()) {
+    ISOBIT_TRY(out.client, commit::read_public_key(trust.client_key));
+  }
+  if (!trust.engagement.empty()) {
+    ISOBIT_TRY(const Bytes bytes, read_file(trust.engagement, kMaxSmallFile));
+    ISOBIT_TRY(const verify::Engagement engagement, verify::decode_engagement(bytes, trust.engagement));
+    out.client = out.client.value_or(engagement.terms.client_key);
+    ISOBIT_RETURN_IF_ERROR(verify::verify_engagement(engagement, *out.client));
+    out.terms = engagement.terms;
+  }
+  if (out.client) return out;
   const auto folder = run::key_folder(trust.key_folder, environment);
   std::error_code error;
   // Nobody is trusted where there is no home, or no client's key in it.
-  if (trust.key_folder.empty() && (!folder || !fs::exists(*folder / "client.pub", error))) return std::nullopt;
-  return run::pinned_client(*folder);
+  if (trust.key_folder.empty() && (!folder || !fs::exists(*folder / "client.pub", error))) return out;
+  ISOBIT_TRY(out.client, run::pinned_client(*folder));
+  return out;
 }
 
-Expected<std::optional<commit::PublicKey>> named_client(const Trust& trust) {
-  if (trust.client_key.empty() && trust.engagement.empty() && trust.key_folder.empty()) return std::nullopt;
-  return trusted_client(trust);
+Expected<Trusted> trusted_if_named(const Trust& trust) {
+  const bool named = !trust.client_key.empty() || !trust.engagement.empty() || !trust.key_folder.empty();
+  return named ? trusted(trust) : Trusted();
+}
+
+Expected<commit::PublicKey> require_client(const Trusted& trusted, const Trust& trust) {
+  if (trusted.client) return *trusted.client;
+  ISOBIT_TRY(const fs::path home, run::key_folder(trust.key_folder, environment));
+  return run::pinned_client(home);
 }
 
 fs::path home_of(const Trust& trust) { return run::key_folder(trust.key_folder, environment).value_or(fs::path()); }

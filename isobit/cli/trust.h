@@ -1,4 +1,5 @@
-// Whose engagement counts: the options with which eval, export, unpack and their like name the client they trust.
+// Whose engagement counts: the options with which audit, eval, export, unpack and their like name the client they
+// trust.
 #pragma once
 
 #include <optional>
@@ -18,17 +19,23 @@ struct Trust {
 // --client-key, --engagement and --keys.
 void add_trust_options(Command& command, Trust& trust);
 
-// The key of --client-key, else that of --engagement, else one's own; none where there is neither. A file that was
-// named and cannot be read is an error, as is an engagement that is not valid.
-Expected<std::optional<commit::PublicKey>> trusted_client(const Trust& trust);
+// Whom a reader trusts and what it wants.
+struct Trusted {
+  std::optional<commit::PublicKey> client;
+  std::optional<verify::EngagementTerms> terms;  // of --engagement: the run must have been made under these
+};
 
-// The terms of --engagement, which the run must have been made under; none without. As trusted_client, and kUsage when
-// --client-key names another client than the engagement.
-Expected<std::optional<verify::EngagementTerms>> wanted_terms(const Trust& trust);
+// The client is that of --client-key, else of --engagement, else one's own; none where there is neither. A file that
+// was named and cannot be read is an error; an engagement that is not valid, or not of the client that was named, is
+// kRejected.
+Expected<Trusted> trusted(const Trust& trust);
 
-// The same as trusted_client where one of the options was given; none where none was, whatever one's own home has: for
-// documents that anybody may check.
-Expected<std::optional<commit::PublicKey>> named_client(const Trust& trust);
+// The same where one of the options was given; nobody where none was, whatever one's own home has: for documents that
+// anybody may check.
+Expected<Trusted> trusted_if_named(const Trust& trust);
+
+// The client, for commands that do nothing without one: an error that says where one's own key was looked for.
+Expected<commit::PublicKey> require_client(const Trusted& trusted, const Trust& trust);
 
 // The folder of one's own keys and registers; empty where there is none.
 fs::path home_of(const Trust& trust);

@@ -44,12 +44,15 @@ Expected<verify::Verdict> read_verdict(const std::string& file) {
   return unreadable(text_of(file, ": is no verdict ('isobit audit --verdict' writes one)"));
 }
 
-Expected<std::string> problem_of(const verify::Verdict& v, const std::optional<commit::PublicKey>& client,
-                                 const std::string& auditor_key) {
+Expected<std::string> problem_of(const verify::Verdict& v, const Trusted& trusted, const std::string& auditor_key) {
   if (const Status valid = verify::verify_verdict(v); !valid) return valid.error().message;
-  if (client && v.client_key != *client) {
+  if (trusted.client && v.client_key != *trusted.client) {
     return text_of("verdict: field 'client_key': found ", commit::hex_of(v.client_key), ", expected ",
-                   commit::hex_of(*client), "; it is of another client's run");
+                   commit::hex_of(*trusted.client), "; it is of another client's run");
+  }
+  if (const auto& terms = trusted.terms; terms && v.engaged && v.engaged->run_id != terms->run_id) {
+    return text_of("verdict: field 'run_id': found ", to_hex(v.engaged->run_id), ", your engagement has ",
+                   to_hex(terms->run_id), "; it is of a run under another one");
   }
   if (auditor_key.empty()) return std::string();
   ISOBIT_TRY(const commit::PublicKey auditor, commit::read_public_key(auditor_key));
@@ -103,10 +106,10 @@ int exit_code_of(verify::Outcome outcome) {
   return kDisagreed;
 }
 
-Expected<int> check_verdict(const std::string& file, const std::optional<commit::PublicKey>& client,
-                            const std::string& auditor_key, Deadline& deadline, Console& console) {
+Expected<int> check_verdict(const std::string& file, const Trusted& trusted, const std::string& auditor_key,
+                            Deadline& deadline, Console& console) {
   ISOBIT_TRY(const verify::Verdict v, read_verdict(file));
-  ISOBIT_TRY(const std::string problem, problem_of(v, client, auditor_key));
+  ISOBIT_TRY(const std::string problem, problem_of(v, trusted, auditor_key));
   deadline.finish();
   const Json document = {{"genuine", problem.empty()},
                          {"problem", problem},

@@ -7,6 +7,7 @@
 
 #include "isobit/cli/console.h"
 #include "isobit/cli/limits.h"
+#include "isobit/cli/trust.h"
 #include "isobit/verify/verdict.h"
 
 namespace isobit::cli {
@@ -24,16 +25,16 @@ void print_run_names(const verify::Verdict& verdict, Console& console);
 Expected<verify::Verdict> read_verdict(const std::string& file);
 
 // What keeps a verdict from being believed, empty when nothing does: a signature that is not valid, another client's
-// run (none: not compared), or, where a file with an auditor's key is named, that this auditor has not signed it.
-Expected<std::string> problem_of(const verify::Verdict& v, const std::optional<commit::PublicKey>& client,
-                                 const std::string& auditor_key);
+// run or one under another engagement (where these are known), or, where a file with an auditor's key is named, that
+// this auditor has not signed it.
+Expected<std::string> problem_of(const verify::Verdict& v, const Trusted& trusted, const std::string& auditor_key);
 
 // 0, 1 or 4: accepted, rejected, inconclusive.
 int exit_code_of(verify::Outcome outcome);
 
 // Decodes the verdict and checks it as problem_of() does. The exit code is that of the verdict itself, or 1 when it is
 // not genuine.
-Expected<int> check_verdict(const std::string& file, const std::optional<commit::PublicKey>& client,
-                            const std::string& auditor_key, Deadline& deadline, Console& console);
+Expected<int> check_verdict(const std::string& file, const Trusted& trusted, const std::string& auditor_key,
+                            Deadline& deadline, Console& console);
 
 }  // namespace isobit::cli

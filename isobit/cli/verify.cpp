@@ -8,7 +8,6 @@
 #include "isobit/cli/limits.h"
 #include "isobit/cli/verdict_report.h"
 #include "isobit/platform/platform.h"
-#include "isobit/run/keys.h"
 #include "isobit/run/open_run.h"
 #include "isobit/run/static_checks.h"
 #include "isobit/verify/evidence.h"
@@ -25,19 +24,13 @@ struct Options {
 };
 
 Expected<int> verify_run(const Options& o, Deadline& deadline, Console& console) {
-  ISOBIT_TRY(const auto verdict, named_verdict(o.audited, o.trust, false));
-  commit::PublicKey client;
-  if (o.trust.client_key.empty() && o.trust.engagement.empty()) {
-    ISOBIT_TRY(const fs::path home, run::key_folder(o.trust.key_folder, environment));
-    ISOBIT_TRY(client, run::pinned_client(home));
-  } else {
-    ISOBIT_TRY(const auto named, trusted_client(o.trust));
-    client = *named;
-  }
-  run::OpenRequest request{o.run, client, {}};
+  ISOBIT_TRY(const Trusted named, trusted(o.trust));
+  run::OpenRequest request;
+  request.run = o.run;
+  ISOBIT_TRY(request.verdict, named_verdict(o.audited, named, home_of(o.trust), false));
+  ISOBIT_TRY(request.client, require_client(named, o.trust));
+  request.terms = named.terms;
   ISOBIT_TRY(request.limits, limits_of(o.limits));
-  request.verdict = verdict;
-  ISOBIT_TRY(request.terms, wanted_terms(o.trust));
   const auto opened = run::open_run(request);
   if (!opened && opened.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(opened.error());
   const bundle::BundleReader* reader = opened ? &opened->reader : nullptr;
@@ -68,19 +61,20 @@ Expected<int> verify_run(const Options& o, Deadline& deadline, Console& console)
   return kAgreed;
 }
 
-// Small files say by their tag what they are. Whose client they name is compared where a client was named.
+// Small files say by their tag what they are. Which client and which engagement they name is compared where one was
+// named.
 Expected<int> verify_file(const Options& o, Deadline& deadline, Console& console) {
   ISOBIT_TRY(const Bytes bytes, read_file(o.run, verify::kMaxEvidenceBytes));
-  ISOBIT_TRY(const auto client, named_client(o.trust));
+  ISOBIT_TRY(const Trusted named, trusted_if_named(o.trust));
   if (!has_tag(bytes, verify::kEvidenceTag)) {
     if (!verify::is_verdict(bytes)) {
       return unreadable(
           text_of(o.run, ": is neither the folder of a run, nor evidence, nor a verdict ('isobit audit --verdict')"));
     }
-    return check_verdict(o.run, client, o.audited.auditor_key, deadline, console);
+    return check_verdict(o.run, named, o.audited.auditor_key, deadline, console);
   }
   if (!o.audited.auditor_key.empty()) return usage_error("verify: --auditor-key goes with a verdict");
-  return verify_evidence_file(o.run, bytes, client, deadline, console);
+  return verify_evidence_file(o.run, bytes, named, deadline, console);
 }
 
 Expected<int> run(const Options& o, Console& console) {

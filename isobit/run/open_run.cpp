@@ -53,17 +53,10 @@ Expected<train::Job> with_data(const bundle::BundleFront& front, train::Job job,
   return paths ? train::with_paths(std::move(job), *paths) : job;
 }
 
-// That the front is of the job and the engagement that the reader wants, where it says which.
+// That the front is of the job that the reader wants, where it says which.
 Status check_wanted(const bundle::BundleFront& front, const OpenRequest& request) {
   const verify::EngagementTerms& terms = front.engagement().terms;
   const std::string what = (front.folder() / bundle::kEngagementFile).string();
-  if (request.terms && terms != *request.terms) {
-    const bool same_id = terms.run_id == request.terms->run_id;
-    return rejected(text_of(what, ": field '", same_id ? "terms" : "run_id", "': ",
-                            same_id ? "are others than those of your engagement"
-                                    : text_of("found ", to_hex(terms.run_id), ", your engagement has ",
-                                              to_hex(request.terms->run_id), "; the run was made under another one")));
-  }
   if (request.job && job_digest(*request.job) != terms.job_digest) {
     return rejected(text_of(what, ": field 'job_digest': found ", commit::hex_of(terms.job_digest), ", your job has ",
                             commit::hex_of(job_digest(*request.job)), "; the run is of another job"));
@@ -124,7 +117,7 @@ Expected<bundle::RunLimits> run_limits(const train::Job& job, const Limits& allo
 }
 
 Expected<OpenedRun> open_run(const OpenRequest& request) {
-  ISOBIT_TRY(bundle::BundleFront front, bundle::BundleFront::open(request.run, {request.client}));
+  ISOBIT_TRY(bundle::BundleFront front, bundle::BundleFront::open(request.run, {request.client, request.terms}));
   ISOBIT_RETURN_IF_ERROR(check_wanted(front, request));
   ISOBIT_TRY(train::Job job, or_rejected(parse(front), front));
   const commit::Digest& engaged = front.engagement().terms.job_digest;

@@ -44,31 +44,38 @@ class Scanner {
     kAfter   // behind one
   };
 
+  // A character outside of strings and comments.
   Status step(char c) {
     if (!is_ascii(c)) return foreign("outside of strings and comments");
-    if (c == '.') {
-      if (++dots_ >= kMaxTomlKeyParts) return fail("a key has more parts between dots than", kMaxTomlKeyParts);
-      return bare();
+    switch (c) {
+      case '.':
+        if (++dots_ >= kMaxTomlKeyParts) return fail("a key has more parts between dots than", kMaxTomlKeyParts);
+        return bare();
+      case ' ':
+      case '\t':
+      case '\r':
+        if (place_ == Place::kBare) place_ = Place::kAfter;
+        return {};
+      case '[':
+      case '{':
+        return open(c == '[' && place_ == Place::kValue);
+      case ']':
+      case '}':
+        dots_ = 0;
+        open_ = std::max(0, open_ - 1);
+        place_ = Place::kAfter;
+        return {};
+      case '=':
+        return equals();
+      case ',':
+        dots_ = 0;
+        place_ = in_array() ? Place::kValue : Place::kKey;
+        return {};
+      case '\n':
+        return end_line();
+      default:
+        return bare();
     }
-    if (c == ' ' || c == '\t' || c == '\r') {
-      if (place_ == Place::kBare) place_ = Place::kAfter;
-      return {};
-    }
-    if (std::string_view("[{]}=,\n").find(c) == std::string_view::npos) return bare();
-    dots_ = 0;
-    if (c == '[' || c == '{') return open(c == '[' && place_ == Place::kValue);
-    if (c == '=') return equals();
-    if (c == '\n') {
-      if (open_ > 0 && !in_array()) return unclosed();
-      ++line_;
-    }
-    if (c == ']' || c == '}') open_ = std::max(0, open_ - 1);
-    if (c == ',' || (c == '\n' && open_ == 0)) {
-      place_ = in_array() ? Place::kValue : Place::kKey;
-    } else if (c != '\n' || place_ == Place::kBare) {
-      place_ = Place::kAfter;
-    }
-    return {};
   }
 
   bool in_array() const { return open_ > 0 && (arrays_ >> open_ & 1u) != 0; }
@@ -81,12 +88,27 @@ class Scanner {
   }
 
   Status equals() {
+    dots_ = 0;
     if (place_ != Place::kKey) return misplaced();
     place_ = Place::kValue;
     return {};
   }
 
+  // A line ends every value outside of brackets, within an array a bare one, and nothing else.
+  Status end_line() {
+    dots_ = 0;
+    if (open_ > 0 && !in_array()) return unclosed();
+    ++line_;
+    if (open_ == 0) {
+      place_ = Place::kKey;
+    } else if (place_ == Place::kBare) {
+      place_ = Place::kAfter;
+    }
+    return {};
+  }
+
   Status open(bool array) {
+    dots_ = 0;
     if (place_ == Place::kBare || place_ == Place::kAfter) return misplaced();
     if (++open_ > kMaxTomlNesting) return fail("arrays and tables are nested deeper than", kMaxTomlNesting);
     arrays_ = (arrays_ & ~(1u << open_)) | (array ? 1u : 0u) << open_;

@@ -125,57 +125,27 @@ TEST(TomlLimits, NothingHidesBehindAString) {
 
 // Whatever passes parses to a tree that recursion can walk; and what the library takes is refused only if it is deep.
 TEST(TomlLimits, WhatPassesIsShallow) {
-  const std::vector<std::string> pieces = {"a",
-                                           "b",
-                                           ".",
-                                           "a.",
-                                           ".a",
-                                           "=",
-                                           "[",
-                                           "]",
-                                           "{",
-                                           "}",
-                                           ",",
-                                           "\n",
-                                           "\"",
-                                           "'",
-                                           "\\",
-                                           "#",
-                                           "1.5",
-                                           "1",
-                                           "\"\"\"",
-                                           "'''",
-                                           "[[",
-                                           "]]",
-                                           "x = ",
-                                           "x = {",
-                                           "'.'",
-                                           "\\\"",
-                                           "\r\n",
-                                           " ",
-                                           "\n[a.b]\n",
-                                           "\n[a.a.a.a]\n",
-                                           "= 1\n",
-                                           "\nv = [\n",
-                                           "\nv = \"\"\"",
-                                           "\nv = '''",
-                                           "\ny = '",
-                                           "\nz = \"",
-                                           "\"a\"",
-                                           "'a'",
-                                           "\xc3\xa9",
-                                           "\"\xc3\xa9\"",
-                                           "'\xc3\xa9'",
-                                           "#\xc3\xa9",
-                                           "+",
-                                           "1979-05-27T00:32:00Z",
-                                           "\\\n",
-                                           "= 1979-05-27 0"};
+  std::vector<std::string> pieces = {"a.",  ".a",    "1.5", "[[",   "]]",   "'''",
+                                     "'.'", "\"a\"", "'a'", "\r\n", "\\\n", "\\\""};
+  for (const char* piece : {"\"\"\"", "x = ", "x = {", "\ny = '", "\nz = \"", "\nv = [\n", "\nv = '''", "\nv = \"\"\""})
+    pieces.emplace_back(piece);
+  for (const char* piece : {"\n[a.b]\n", "\n[a.a.a.a]\n", "= 1\n", "= 1979-05-27 0", "1979-05-27T00:32:00Z"})
+    pieces.emplace_back(piece);
+  for (const char piece : std::string_view("ab.=[]{},\n\"'\\#1 +")) pieces.emplace_back(1, piece);
+  const size_t ascii = pieces.size();
+  for (const char* piece : {"\xc3\xa9", "\"\xc3\xa9\"", "'\xc3\xa9'", "#\xc3\xa9"}) pieces.emplace_back(piece);
   std::mt19937 random(20);
   int parsed = 0, deep = 0;
   for (int i = 0; i < 200000; ++i) {
     std::string text;
-    for (unsigned n = random() % 24; n > 0; --n) text += pieces[random() % pieces.size()];
+    bool foreign = false;
+    for (unsigned n = random() % 24; n > 0; --n) {
+      const size_t piece = random() % pieces.size();
+      foreign |= piece >= ascii;
+      text += pieces[piece];
+    }
+    // What is foreign outside of strings and comments, the library must not see: undefined behaviour.
+    if (foreign && !fits(text)) continue;
     toml::table root;
     try {
       root = toml::parse(text);

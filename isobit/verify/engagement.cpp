@@ -109,6 +109,15 @@ Status verify_engagement(const Engagement& engagement, const commit::PublicKey& 
   return {};
 }
 
+Status check_terms(const EngagementTerms& found, const EngagementTerms& wanted) {
+  if (found == wanted) return {};
+  if (found.run_id == wanted.run_id) {
+    return rejected("engagement: field 'terms': are others than those of your engagement");
+  }
+  return rejected(text_of("engagement: field 'run_id': found ", to_hex(found.run_id), ", your engagement has ",
+                          to_hex(wanted.run_id), "; the run was made under another one"));
+}
+
 Bytes encode(const Offer& offer) {
   ByteWriter writer;
   write_frame(writer, kOfferTag, kVersion);

@@ -92,6 +92,9 @@ Expected<Engagement> countersign(const Offer& offer, const commit::SecretKey& tr
 // never from the run.
 Status verify_engagement(const Engagement& engagement, const commit::PublicKey& pinned_client);
 
+// kRejected unless the terms are those that the client holds.
+Status check_terms(const EngagementTerms& found, const EngagementTerms& wanted);
+
 Bytes encode(const Offer& offer);
 Bytes encode(const Engagement& engagement);
 // Accept exactly what encode() writes; check no signature. `what` starts the messages.

@@ -340,6 +340,14 @@ class Refused(Parties):
         self.accept("second", "second.engagement")
         self.client.gives("second.engagement", self.auditor)
         self.assertIn("run_id", reason("--engagement", "second.engagement"))
+        for command in (["pack", "run", "--out", "second.tar"], ["verify", "run", "run"]):
+            self.auditor.fails(*command, "--engagement", "second.engagement", code=1, says=["run_id", "another one"])
+        self.auditor("pack", "run", "--engagement", "engagement", "--out", "run.tar")
+        self.auditor.fails("unpack", "run.tar", "--engagement", "second.engagement", "--out", "copy", code=1, says=["run_id"])
+        self.assertFalse(os.path.exists(self.auditor.path("copy")) or os.path.exists(self.auditor.path("second.tar")))
+        self.auditor("audit", "run", "--engagement", "engagement", "--verdict", "note")
+        self.auditor("verify", "note", "--engagement", "engagement")
+        self.assertIn("another one", self.auditor("verify", "note", "--engagement", "second.engagement", code=1).out)
         # The trainer's copy, made by the trainer with a client's key of its own.
         self.trainer("engage", "offer", "job.toml", "--trainer", "home/trainer.pub", "--out", "forged.offer")
         self.trainer("engage", "accept", "forged.offer", "--job", "job.toml", "--out", "forged")

@@ -57,6 +57,12 @@ class Fork(Parties):
         checked = self.auditor.json("verify", "fork", "--client-key", "other.pub", code=1)
         self.assertEqual((checked["verdict"], "fork" in checked), ("rejected", False))
         self.assertIn("client_key", checked["reason"])
+        # The same client's other engagement.
+        self.offer(name="offer2")
+        self.accept("offer2", "engagement2")
+        self.trainer.gives("engagement2", self.auditor)
+        checked = self.auditor.json("verify", "fork", "--engagement", "engagement2", code=1)
+        self.assertIn("another one", checked["reason"])
         self.auditor.fails("verify", "fork", "--client-key", "none.pub", code=3, says=["none.pub"])
         self.auditor.fails("verify", "fork", "--engagement", "none", code=3, says=["none"])
         # Of nobody in particular, where nobody is named: a client's key in one's own home is no such name.
