@@ -30,7 +30,7 @@ TEST(JobDigest, EqualsTheIndependentEncoder) {
     in >> digest >> path;
     std::vector<std::string> overrides;
     for (std::string item; in >> item;) overrides.push_back(item);
-    const auto job = load_job(root + "/" + path, overrides);
+    const auto job = train::load_job(root + "/" + path, overrides);
     ASSERT_TRUE(job) << line << ": " << job.error().message;
     EXPECT_EQ(commit::hex_of(job_digest(*job)), digest) << line;
     ++checked;
@@ -42,7 +42,7 @@ TEST(JobDigest, SpelledOutDefaultsAreTheSameJob) {
   const Job plain = digits({"job.arithmetic=logged-1"});
   EXPECT_EQ(job_digest(plain), job_digest(digits({"job.arithmetic=logged-1", "rounding.divergence=32",
                                                   "optimizer.nesterov=false", "optimizer.clip_norm=0"})));
-  EXPECT_EQ(job_digest(plain), job_digest(parse_job(job_to_toml(plain), "again", "").value()));
+  EXPECT_EQ(job_digest(plain), job_digest(train::parse_job(train::job_to_toml(plain), "again", "").value()));
 }
 
 TEST(JobDigest, TheOrderOfAugmentationsMeansNothing) {

@@ -56,7 +56,7 @@ std::string false_claim(const Honest& honest, const Files& mutant) {
   if (mutant.at("engagement") != honest.files.at("engagement")) return "another engagement";
   const Bytes& toml = mutant.at("job.toml");
   const auto job = train::parse_job({reinterpret_cast<const char*>(toml.data()), toml.size()}, "job.toml", "", {});
-  if (!job || job_digest(*job) != job_digest(honest.job)) return "another job";
+  if (!job || run::job_digest(*job) != run::job_digest(honest.job)) return "another job";
   if (!same_claims(claims_of(honest, mutant.at("transcript")), claims_of(honest, honest.files.at("transcript")))) {
     return "other leaves";
   }
