@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "isobit/runtime/stages/exact_value.h"
+#include "isobit/runtime/stages/inner_product.h"
 #include "isobit/runtime/stages/rounding_stage.h"
 
 namespace isobit::lab {

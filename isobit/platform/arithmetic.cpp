@@ -7,7 +7,7 @@ namespace isobit::platform {
 const std::vector<Arithmetic>& arithmetics() {
   static const std::vector<Arithmetic> kAll = {
       {.name = "ordered-1", .any_library = false, .promises = true},
-      // The numbers are kernels::correct::kMostTerms and runtime::kMostTerms, in rooms that this one does not see.
+      // The numbers are kernels::correct::kMostTerms and kernels::rounding::kMostTerms.
       {.name = "correct-1", .corrects = true, .promises = true, .most_terms = (int64_t{1} << 31) - 1},
       {.name = "logged-1",
        .computes_in = DType::kFloat64,

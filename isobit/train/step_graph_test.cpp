@@ -7,7 +7,6 @@
 
 #include "isobit/graph/op.h"
 #include "isobit/kernels/correct/engine.h"
-#include "isobit/runtime/stages/exact_value.h"
 #include "isobit/runtime/stages/inner_product.h"
 #include "isobit/train/trainer.h"
 

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <numeric>
+
+#include "isobit/kernels/rounding/measure.h"
 
 namespace isobit::runtime {
 void Extents::begin(const graph::Graph& graph) {
@@ -24,17 +25,7 @@ Extents::Extent* Extents::find(graph::ValueId id) {
 Extents::Extent Extents::of(const kernels::KernelContext& ctx, graph::ValueId id, const Tensor& tensor) {
   Extent* known = find(id);
   if (known != nullptr && known->peak != kUnknown) return *known;
-  const kernels::rounding::Steps& steps = kernels::rounding::steps_of(ctx.isa);
-  const double* data = tensor.data<double>();
-  Extent extent;
-  std::mutex merging;
-  ctx.pool->parallel_for(tensor.elements(), 1 << 15, [&](int64_t begin, int64_t end) {
-    Extent own;
-    steps.measure(end - begin, data + begin, &own);
-    const std::lock_guard<std::mutex> lock(merging);
-    extent.peak = std::max(extent.peak, own.peak);
-    extent.squares += own.squares;
-  });
+  const Extent extent = kernels::rounding::measure(ctx, tensor.span<double>());
   if (known != nullptr) *known = extent;
   return extent;
 }

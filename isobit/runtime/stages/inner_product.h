@@ -1,37 +1,37 @@
-// The outputs of an inner-product operator in float64, seen as matrices: output (i, j) is the sum over l < k of element
-// l of line i of the left side times element l of line j of the right side, plus a bias.
+// Which operators are inner products, and the matrices that such a node computes.
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
+#include "isobit/kernels/rounding/exact_value.h"
+#include "isobit/kernels/rounding/near_ties.h"
 #include "isobit/platform/arithmetic.h"
 #include "isobit/runtime/kernel_call.h"
-#include "isobit/runtime/stages/lines.h"
 
 namespace isobit::runtime {
 
-// One of the equal matrices of a call. They fill output 0: those of a batch one after the other, those of the groups of
-// a convolution image by image.
-struct ProductBlock {
-  int64_t m = 0, n = 0, k = 0;
-  // Output (i, j) lies at out[i * columns + (j / columns) * column_stride + j % columns]; out is output 0 of the call
-  // plus `offset`. column_stride is zero where all columns are in one piece.
-  double* out = nullptr;
-  int64_t offset = 0;
-  int64_t columns = 1, column_stride = 0;
-  const double* row_bias = nullptr;     // length m; at most one of the two
-  const double* column_bias = nullptr;  // length n
-  // The whole operands that the lines are taken from, other blocks' lines included; in the order of the call.
-  std::span<const double> first_operand, second_operand;
-  Lines left, right;  // of the operands of the call
-
-  int64_t at(int64_t i, int64_t j) const { return i * columns + j / columns * column_stride + j % columns; }
-  double bias(int64_t i, int64_t j) const {
-    return row_bias != nullptr ? row_bias[i] : column_bias != nullptr ? column_bias[j] : 0.0;
-  }
-};
+// The rules of the stages are written in the words of kernels/rounding.
+using kernels::rounding::adds_exactly;
+using kernels::rounding::auditor_width;
+using kernels::rounding::Candidates;
+using kernels::rounding::candidates;
+using kernels::rounding::Decided;
+using kernels::rounding::evaluate_exactly;
+using kernels::rounding::evaluate_outputs;
+using kernels::rounding::exact_width;
+using kernels::rounding::ExactOutput;
+using kernels::rounding::ExactValue;
+using kernels::rounding::kMostTerms;
+using kernels::rounding::kUnit;
+using kernels::rounding::locate;
+using kernels::rounding::magnitude_bound;
+using kernels::rounding::magnitude_of;
+using kernels::rounding::NearTie;
+using kernels::rounding::ProductBlock;
+using kernels::rounding::round_decided;
+using kernels::rounding::superfluous_width;
+using kernels::rounding::trainer_width;
 
 // How many products each output of an inner product (graph::OpDef) is the sum of: k. REQUIRES static inputs and
 // outputs.

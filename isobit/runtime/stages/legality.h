@@ -8,7 +8,7 @@
 #pragma once
 
 #include "isobit/log/step_log.h"
-#include "isobit/runtime/stages/exact_value.h"
+#include "isobit/runtime/stages/inner_product.h"
 
 namespace isobit::runtime {
 

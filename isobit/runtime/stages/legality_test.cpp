@@ -6,14 +6,14 @@
 #include <cmath>
 #include <limits>
 
+#include "isobit/kernels/rounding/one_sum_for_test.h"
 #include "isobit/kernels/rounding/round_to_bits.h"
-#include "isobit/runtime/stages/one_sum_for_test.h"
 #include "isobit/runtime/stages/sparse_stage.h"
 
 namespace isobit::runtime {
 namespace {
 
-using testing::OneSum;
+using kernels::rounding::testing::OneSum;
 using Terms = std::vector<std::pair<double, double>>;
 
 constexpr log::SparseEntry kOdd{0, log::SparseEntry::Kind::kOdd, 0}, kEven{0, log::SparseEntry::Kind::kEven, 0};

@@ -18,8 +18,8 @@
 #include "isobit/runtime/executor.h"
 #include "isobit/runtime/kernel_call.h"
 #include "isobit/runtime/stages/extents.h"
+#include "isobit/runtime/stages/inner_product.h"
 #include "isobit/runtime/stages/legality.h"
-#include "isobit/runtime/stages/near_ties.h"
 
 namespace isobit::runtime {
 

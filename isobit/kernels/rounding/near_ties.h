@@ -17,10 +17,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "isobit/kernels/rounding/product_block.h"
 #include "isobit/kernels/rounding/steps.h"
-#include "isobit/runtime/stages/inner_product.h"
 
-namespace isobit::runtime {
+namespace isobit::kernels::rounding {
 
 inline constexpr double kUnit = 0x1p-53;
 inline double exact_width(double d) { return (d / 2 + 1) * kUnit; }
@@ -37,25 +37,24 @@ struct NearTie {
 };
 
 struct Decided {
-  std::vector<NearTie> rest;         // what is not, sorted by position, left as it was
-  kernels::rounding::Extent extent;  // at least that of the outputs, whatever the rest is rounded to
+  std::vector<NearTie> rest;  // what is not, sorted by position, left as it was
+  Extent extent;              // at least that of the outputs, whatever the rest is rounded to
 };
 
 // Rounds every output of the blocks that is decided within `width` times its magnitude, in place. Also decided,
 // whatever the width: infinities and NaN, which no order of a sum of float32 products can bring about or avoid; zeros
 // and ties that every platform must compute exactly. `bound`: at least the magnitude of every output; infinity if
 // unknown. REQUIRES the blocks of one call.
-Decided round_decided(const kernels::KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound,
-                      double width, int bits);
+Decided round_decided(const KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound, double width,
+                      int bits);
 
 // At least the magnitude of every output of a sum of k products, from the extents of the operands and the peak of the
 // bias (0 for none).
-double magnitude_bound(int64_t k, const kernels::rounding::Extent& left, const kernels::rounding::Extent& right,
-                       double bias_peak);
+double magnitude_bound(int64_t k, const Extent& left, const Extent& right, double bias_peak);
 
 // The sum of magnitudes of the terms and bias of an output: eight lanes, term l in lane l % 8, then the lanes in
 // ascending order, then the bias. The same on every instruction set. REQUIRES isa_available(isa).
-double magnitude_of(const ProductBlock& block, int64_t i, int64_t j, kernels::Isa isa = kernels::Isa::kPortable);
+double magnitude_of(const ProductBlock& block, int64_t i, int64_t j, Isa isa = Isa::kPortable);
 
 // The block and place of an output. REQUIRES position to be one of them.
 NearTie locate(const std::vector<ProductBlock>& blocks, uint64_t position);
@@ -68,4 +67,4 @@ struct Candidates {
 };
 Candidates candidates(double x, double width, double magnitude, int bits);
 
-}  // namespace isobit::runtime
+}  // namespace isobit::kernels::rounding

@@ -1,17 +1,14 @@
-#include "isobit/runtime/stages/near_ties.h"
+#include "isobit/kernels/rounding/near_ties.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "isobit/base/status.h"
 #include "isobit/kernels/rounding/round_to_bits.h"
+#include "isobit/kernels/rounding/sieves.h"
 #include "isobit/kernels/rounding/steps.h"
-#include "isobit/runtime/stages/sieves.h"
 
-namespace isobit::runtime {
-
-using kernels::rounding::Extent;
-using kernels::rounding::round_to_bits;
-using kernels::rounding::Steps;
+namespace isobit::kernels::rounding {
 
 double magnitude_bound(int64_t k, const Extent& left, const Extent& right, double bias_peak) {
   // At least the 2-norm of any line: of k elements, or of all.
@@ -21,8 +18,8 @@ double magnitude_bound(int64_t k, const Extent& left, const Extent& right, doubl
   return (norm(left) * norm(right) + bias_peak) * (1 + 2 * kSlack);
 }
 
-Decided round_decided(const kernels::KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound,
-                      double width, int bits) {
+Decided round_decided(const KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound, double width,
+                      int bits) {
   Decided decided = first_sieves(ctx, blocks, bound, width, bits);
   last_sieve(ctx, blocks, bound, width, bits, decided.rest);
   std::sort(decided.rest.begin(), decided.rest.end(),
@@ -30,8 +27,8 @@ Decided round_decided(const kernels::KernelContext& ctx, const std::vector<Produ
   return decided;
 }
 
-double magnitude_of(const ProductBlock& block, int64_t i, int64_t j, kernels::Isa isa) {
-  const Steps& steps = kernels::rounding::steps_of(isa);
+double magnitude_of(const ProductBlock& block, int64_t i, int64_t j, Isa isa) {
+  const Steps& steps = steps_of(isa);
   std::vector<double> left(static_cast<size_t>(block.k)), right(left.size());
   block.left.read(i, left.data());
   block.right.read(j, right.data());
@@ -41,13 +38,14 @@ double magnitude_of(const ProductBlock& block, int64_t i, int64_t j, kernels::Is
 NearTie locate(const std::vector<ProductBlock>& blocks, uint64_t position) {
   const ProductBlock& first = blocks.front();
   const auto p = static_cast<int64_t>(position);
-  // Images of a convolution lie column_stride apart, and in each the groups one after the other; as do matrices.
-  const int64_t image = first.column_stride > 0 ? p / first.column_stride : 0;
-  const int64_t rest = p - image * first.column_stride, size = first.m * first.columns;
+  // Images of a convolution lie image_stride apart, and in each the groups one after the other; as do matrices.
+  const product::Placement& place = first.place;
+  const int64_t image = place.image_stride > 0 ? p / place.image_stride : 0;
+  const int64_t rest = p - image * place.image_stride, size = first.m * place.columns;
   const auto index = static_cast<size_t>(rest / size);
   ISOBIT_CHECK(index < blocks.size());
   const ProductBlock& block = blocks[index];
-  const int64_t within = rest % size, i = within / first.columns, j = image * first.columns + within % first.columns;
+  const int64_t within = rest % size, i = within / place.columns, j = image * place.columns + within % place.columns;
   ISOBIT_CHECK(j < block.n && block.offset + block.at(i, j) == p);
   return {position, static_cast<uint32_t>(index), i, j, block.out[block.at(i, j)]};
 }
@@ -57,4 +55,4 @@ Candidates candidates(double x, double width, double magnitude, int bits) {
   return {round_to_bits(x - w, bits) + 0.0, round_to_bits(x + w, bits) + 0.0};
 }
 
-}  // namespace isobit::runtime
+}  // namespace isobit::kernels::rounding

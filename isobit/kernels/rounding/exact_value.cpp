@@ -1,4 +1,4 @@
-#include "isobit/runtime/stages/exact_value.h"
+#include "isobit/kernels/rounding/exact_value.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,14 +7,12 @@
 #include <limits>
 
 #include "isobit/kernels/rounding/round_to_bits.h"
+#include "isobit/kernels/rounding/sieves.h"
 #include "isobit/numerics/exact_accumulator.h"
-#include "isobit/runtime/stages/sieves.h"
 
-namespace isobit::runtime {
+namespace isobit::kernels::rounding {
 namespace {
 
-using kernels::rounding::round_to_bits;
-using kernels::rounding::Steps;
 using numerics::ExactAccumulator;
 
 // a + b = sum + rest exactly, barring overflow. Source: D. E. Knuth, The Art of Computer Programming 2, 4.2.2.
@@ -136,9 +134,9 @@ double ExactOutput::error() const {
   return std::isfinite(distance) ? distance / at.magnitude / kUnit : std::numeric_limits<double>::infinity();
 }
 
-std::vector<ExactOutput> evaluate_outputs(const kernels::KernelContext& ctx, const std::vector<ProductBlock>& blocks,
+std::vector<ExactOutput> evaluate_outputs(const KernelContext& ctx, const std::vector<ProductBlock>& blocks,
                                           const std::vector<NearTie>& places, int bits) {
-  const Steps& steps = kernels::rounding::steps_of(ctx.isa);
+  const Steps& steps = steps_of(ctx.isa);
   std::vector<ExactOutput> outputs(places.size());
   ctx.pool->parallel_for(static_cast<int64_t>(places.size()), 4, [&](int64_t begin, int64_t end) {
     LinePair lines;
@@ -172,4 +170,4 @@ Candidates candidates(const ExactValue& z, double width, double magnitude, int b
   return candidates(z.high, width, magnitude, bits);
 }
 
-}  // namespace isobit::runtime
+}  // namespace isobit::kernels::rounding

@@ -1,5 +1,5 @@
 // Exact evaluation of single outputs, against MPFR.
-#include "isobit/runtime/stages/exact_value.h"
+#include "isobit/kernels/rounding/exact_value.h"
 
 #include <gtest/gtest.h>
 #include <mpfr.h>
@@ -9,15 +9,12 @@
 #include <limits>
 #include <random>
 
+#include "isobit/kernels/rounding/one_sum_for_test.h"
 #include "isobit/kernels/rounding/places.h"
-#include "isobit/runtime/stages/one_sum_for_test.h"
 
-namespace isobit::runtime {
+namespace isobit::kernels::rounding {
 namespace {
 
-using kernels::rounding::neighbour;
-using kernels::rounding::round_to_bits;
-using kernels::rounding::spacing;
 using numerics::bits_of;
 using testing::OneSum;
 using Terms = std::vector<std::pair<double, double>>;
@@ -195,4 +192,4 @@ TEST(ExactValue, RoundingAnUnevaluatedSumRoundsOnce) {
 }
 
 }  // namespace
-}  // namespace isobit::runtime
+}  // namespace isobit::kernels::rounding

@@ -8,9 +8,9 @@
 
 #include <vector>
 
-#include "isobit/runtime/stages/near_ties.h"
+#include "isobit/kernels/rounding/near_ties.h"
 
-namespace isobit::runtime {
+namespace isobit::kernels::rounding {
 
 // The longest sum that is evaluated, and that a graph under logged-1 may have (check_terms of inner_product.h); the
 // surplus of all widths (near_ties.h) covers what z is off by up to here.
@@ -37,7 +37,7 @@ struct ExactOutput {
 };
 
 // Evaluates the outputs at `places`, whose values must not have been rounded yet. Their magnitudes need not be set.
-std::vector<ExactOutput> evaluate_outputs(const kernels::KernelContext& ctx, const std::vector<ProductBlock>& blocks,
+std::vector<ExactOutput> evaluate_outputs(const KernelContext& ctx, const std::vector<ProductBlock>& blocks,
                                           const std::vector<NearTie>& places, int bits);
 
 // Whether no addition of the output's terms can round, in whatever order: all of them are multiples of 2^q, and their
@@ -50,4 +50,4 @@ double round_sum(double high, double low, int bits);
 // Candidates around z: what z +- width * magnitude rounds to. The low part is far below the width's surplus.
 Candidates candidates(const ExactValue& z, double width, double magnitude, int bits);
 
-}  // namespace isobit::runtime
+}  // namespace isobit::kernels::rounding

@@ -6,9 +6,9 @@
 // depends on the last one alone, and never on how much else was looked at: other platforms look at others.
 #pragma once
 
-#include "isobit/runtime/stages/near_ties.h"
+#include "isobit/kernels/rounding/near_ties.h"
 
-namespace isobit::runtime {
+namespace isobit::kernels::rounding {
 
 inline constexpr double kSlack = 0x1p-20;  // more than all roundings of a magnitude or of a norm
 
@@ -20,13 +20,13 @@ int quantum_of(double x);
 bool adds_exactly(double magnitude, int quantum);
 
 // Rounds what the first two decide, in place; the rest is in no order.
-Decided first_sieves(const kernels::KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound,
-                     double width, int bits);
+Decided first_sieves(const KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound, double width,
+                     int bits);
 
 // Rounds what the last one decides, in place, and removes it. Sets the magnitudes of the rest.
 //   - Zeros and ties that no order of additions can change are decided, whatever the width: all terms are multiples of
 //     one power of two q, and their magnitudes add up to no more than 2^53 q.
-void last_sieve(const kernels::KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound, double width,
-                int bits, std::vector<NearTie>& ties);
+void last_sieve(const KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound, double width, int bits,
+                std::vector<NearTie>& ties);
 
-}  // namespace isobit::runtime
+}  // namespace isobit::kernels::rounding

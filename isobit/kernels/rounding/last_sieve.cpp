@@ -5,14 +5,13 @@
 #include <optional>
 
 #include "isobit/kernels/rounding/round_to_bits.h"
+#include "isobit/kernels/rounding/sieves.h"
 #include "isobit/kernels/rounding/steps.h"
-#include "isobit/runtime/stages/sieves.h"
 
-namespace isobit::runtime {
+namespace isobit::kernels::rounding {
 namespace {
 
-using kernels::rounding::round_to_bits;
-using kernels::rounding::Steps;
+using Lines = product::Lines<double>;
 
 // The exponent of the largest power of two that divides all of them; INT_MAX if all are zero.
 int quantum_of_all(std::span<const double> values) {
@@ -55,14 +54,8 @@ class Masks {
 // others. So whatever decides many at once decides what each of them alone would.
 class LastSieve {
  public:
-  LastSieve(const kernels::KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound, double width,
-            int bits)
-      : ctx_(ctx),
-        steps_(kernels::rounding::steps_of(ctx.isa)),
-        blocks_(blocks),
-        bound_(bound),
-        width_(width),
-        bits_(bits) {}
+  LastSieve(const KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound, double width, int bits)
+      : ctx_(ctx), steps_(steps_of(ctx.isa)), blocks_(blocks), bound_(bound), width_(width), bits_(bits) {}
 
   // Rounds what is decided and removes it.
   void operator()(std::vector<NearTie>& ties) {
@@ -198,10 +191,10 @@ class LastSieve {
   }
   bool is_tie(const NearTie& t) const {
     const double distance = std::fabs(t.value - round_to_bits(t.value, bits_));
-    return distance == kernels::rounding::spacing(t.value, bits_) / 2;
+    return distance == spacing(t.value, bits_) / 2;
   }
 
-  const kernels::KernelContext& ctx_;
+  const KernelContext& ctx_;
   const Steps& steps_;
   const std::vector<ProductBlock>& blocks_;
   const double bound_, width_;
@@ -222,9 +215,9 @@ bool adds_exactly(double magnitude, int quantum) {
   return magnitude * (1 + kSlack) <= std::ldexp(1.0, std::min(quantum, 970) + 53);
 }
 
-void last_sieve(const kernels::KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound, double width,
-                int bits, std::vector<NearTie>& ties) {
+void last_sieve(const KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound, double width, int bits,
+                std::vector<NearTie>& ties) {
   LastSieve{ctx, blocks, bound, width, bits}(ties);
 }
 
-}  // namespace isobit::runtime
+}  // namespace isobit::kernels::rounding

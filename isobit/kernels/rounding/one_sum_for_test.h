@@ -1,12 +1,13 @@
 // A single inner product of chosen terms, as a block and as a graph.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "isobit/kernels/dispatch/dispatch.h"
-#include "isobit/runtime/stages/exact_value.h"
+#include "isobit/kernels/rounding/exact_value.h"
 
-namespace isobit::runtime::testing {
+namespace isobit::kernels::rounding::testing {
 
 struct OneSum {
   explicit OneSum(const std::vector<std::pair<double, double>>& terms, double bias_value = 0) : bias(bias_value) {
@@ -18,8 +19,12 @@ struct OneSum {
     block.k = static_cast<int64_t>(terms.size());
     block.out = &result;
     block.column_bias = &bias;
-    block.left = Lines::strided(left.data(), 1, block.k, block.k, 1);
-    block.right = Lines::strided(right.data(), 1, block.k, block.k, 1);
+    product::Side line;
+    line.lines = 1;
+    line.k = block.k;
+    line.strides = {block.k, 1, std::max<int64_t>(1, block.k), 0};
+    block.left = {line, left.data()};
+    block.right = {line, right.data()};
   }
   OneSum(const OneSum&) = delete;
   OneSum& operator=(const OneSum&) = delete;
@@ -29,7 +34,7 @@ struct OneSum {
     result = x;
     NearTie at;
     at.value = x;
-    return evaluate_outputs({kernels::best_isa(), &pool}, {block}, {at}, bits)[0];
+    return evaluate_outputs({best_isa(), &pool}, {block}, {at}, bits)[0];
   }
   std::vector<double> left, right;
   double bias, result = 0;
@@ -37,4 +42,4 @@ struct OneSum {
   ThreadPool pool{1};
 };
 
-}  // namespace isobit::runtime::testing
+}  // namespace isobit::kernels::rounding::testing

@@ -4,14 +4,11 @@
 #include <mutex>
 
 #include "isobit/kernels/rounding/round_to_bits.h"
+#include "isobit/kernels/rounding/sieves.h"
 #include "isobit/kernels/rounding/steps.h"
-#include "isobit/runtime/stages/sieves.h"
 
-namespace isobit::runtime {
+namespace isobit::kernels::rounding {
 namespace {
-
-using kernels::rounding::Extent;
-using kernels::rounding::Steps;
 
 void add(Extent& to, const Extent& other) {
   to.peak = std::max(to.peak, other.peak);
@@ -21,10 +18,9 @@ void add(Extent& to, const Extent& other) {
 // The first two sieves, over the output as one piece.
 class FirstSieves {
  public:
-  FirstSieves(const kernels::KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound, double width,
-              int bits)
+  FirstSieves(const KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound, double width, int bits)
       : ctx_(ctx),
-        steps_(kernels::rounding::steps_of(ctx.isa)),
+        steps_(steps_of(ctx.isa)),
         blocks_(blocks),
         width_(width),
         interval_(width * bound),
@@ -111,7 +107,7 @@ class FirstSieves {
         Extent extent;
         for (int64_t p = range.begin + begin; p < range.begin + end;) {
           const NearTie at = locate(blocks_, static_cast<uint64_t>(p));
-          const int64_t same_row = blocks_[at.block].columns - at.j % blocks_[at.block].columns;
+          const int64_t columns = blocks_[at.block].place.columns, same_row = columns - at.j % columns;
           const int64_t count = std::min({range.begin + end - p, same_row, kRun});
           look(at, count, extent, found);
           p += count;
@@ -124,7 +120,7 @@ class FirstSieves {
   }
 
   Norms norms_of(const ProductBlock& b) const {
-    Norms n{b.left.norm_bounds(ctx_), b.right.norm_bounds(ctx_), 0};
+    Norms n{norm_bounds(ctx_, b.left), norm_bounds(ctx_, b.right), 0};
     // A line that no output of this block takes whole may have an infinity or a NaN; 0 times this is still 0.
     constexpr double kHuge = 1e300;
     for (double& norm : n.left) norm = norm <= kHuge ? norm * (1 + 2 * kSlack) : kHuge;
@@ -139,8 +135,7 @@ class FirstSieves {
   // Outputs of one row in one piece.
   void look(const NearTie& at, int64_t count, Extent& extent, std::vector<NearTie>& found) const {
     const Norms& n = norms_[at.block];
-    const kernels::rounding::Interval interval{width_ * n.bias, width_ * n.left[static_cast<size_t>(at.i)],
-                                               n.right.data() + at.j};
+    const Interval interval{width_ * n.bias, width_ * n.left[static_cast<size_t>(at.i)], n.right.data() + at.j};
     double* x = out_ + at.position;
     int32_t undecided[kRun];
     const int64_t some = steps_.sieve(count, interval, bits_, x, undecided, &extent);
@@ -150,7 +145,7 @@ class FirstSieves {
     }
   }
 
-  const kernels::KernelContext& ctx_;
+  const KernelContext& ctx_;
   const Steps& steps_;
   const std::vector<ProductBlock>& blocks_;
   const double width_, interval_;  // of the first sieve
@@ -164,9 +159,9 @@ class FirstSieves {
 
 }  // namespace
 
-Decided first_sieves(const kernels::KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound,
-                     double width, int bits) {
+Decided first_sieves(const KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound, double width,
+                     int bits) {
   return FirstSieves(ctx, blocks, bound, width, bits).run();
 }
 
-}  // namespace isobit::runtime
+}  // namespace isobit::kernels::rounding

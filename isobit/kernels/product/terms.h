@@ -1,0 +1,39 @@
+// The terms of one output in the order in which `ordered-1` adds them: what the chunk and block sums of matmul.h are
+// sums of. For whoever follows a single output (a referee, a trace, a test); kernels lay many out at a time.
+#pragma once
+
+#include <cstdint>
+
+#include "isobit/kernels/product/lines.h"
+
+namespace isobit::kernels::product {
+
+// Terms of one chunk are neighbours; a chunk sum starts at +0 and takes fma(a, b, sum). The left operand's element is
+// `left`. Since fma(a, b, c) = fma(b, a, c), which is called a matters to nobody.
+template <class T>
+struct WrittenTerm {
+  T left, right;
+  int64_t chunk;
+};
+
+template <class T>
+class WrittenTerms {
+ public:
+  // block: of a product whose geometry has this order; must outlive this.
+  WrittenTerms(const Block<T>& block, const Order& order, int64_t i, int64_t j)
+      : block_(block), order_(order), i_(i), j_(j) {}
+
+  int64_t count() const { return block_.k; }
+  // The p-th. REQUIRES 0 <= p < count().
+  WrittenTerm<T> operator[](int64_t p) const {
+    const int64_t l = order_.element(p);
+    return {block_.left.element(i_, l), block_.right.element(j_, l), order_.chunk_of(p)};
+  }
+
+ private:
+  const Block<T>& block_;
+  const Order order_;
+  int64_t i_, j_;
+};
+
+}  // namespace isobit::kernels::product

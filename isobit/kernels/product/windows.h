@@ -1,0 +1,135 @@
+// The windows of a convolution, forward and backward, and which elements of an image lie under their taps.
+//
+// A window has taps (ky, kx); it is put on positions (y, x); in each channel of an image, a tap at a position meets one
+// place of the channel's plane, or none (padding; in the gradient of src also a place between the strides). The matrix
+// of a set of windows has a row for each (channel, ky, kx) and a column for each (image, y, x); its element is that of
+// the plane at the place, or +0 where there is none. Nothing ever holds this matrix as a whole.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "isobit/kernels/conv/conv.h"
+#include "isobit/kernels/product/grid.h"
+
+namespace isobit::kernels::product {
+
+// One direction of the windows. Tap t at position p meets place (p * step + origin + t * tap_step) / divisor, if that
+// is a whole number in [0, places). REQUIRES step == 1 or divisor == 1.
+struct WindowAxis {
+  int64_t taps = 1, positions = 1, places = 1;
+  int64_t step = 1, origin = 0, tap_step = 0, divisor = 1;
+
+  // The place, or -1 for none.
+  int64_t place(int64_t tap, int64_t position) const {
+    int64_t at = position * step + origin + tap * tap_step;
+    if (at < 0) return -1;
+    if (divisor != 1) {
+      if (at % divisor != 0) return -1;
+      at /= divisor;
+    }
+    return at < places ? at : -1;
+  }
+
+  // The positions in [first, last) at which a tap meets a place: begin, begin + stride, ... < end; their places are
+  // place, place + place_step, ... begin == end for none, else first <= begin.
+  struct Hits {
+    int64_t begin, end, stride, place, place_step;
+  };
+  Hits hits(int64_t tap, int64_t first, int64_t last) const {
+    const int64_t at = origin + tap * tap_step;
+    if (divisor == 1) {
+      const int64_t begin = std::max(first, at >= 0 ? 0 : (-at + step - 1) / step);
+      const int64_t end = at >= places ? begin : std::min(last, (places - 1 - at) / step + 1);
+      return {begin, std::max(begin, end), 1, begin * step + at, step};
+    }
+    const int64_t reached = std::max(first, -at), off = (reached + at) % divisor;
+    const int64_t begin = off == 0 ? reached : reached + divisor - off;
+    const int64_t end = std::min(last, places * divisor - at);
+    return {begin, std::max(begin, end), divisor, (begin + at) / divisor, 1};
+  }
+};
+
+struct Windows {
+  WindowAxis rows, columns;
+  int64_t images = 0, channels = 0;
+  int64_t image_stride = 0;  // elements from one image to the next; channels are dense
+
+  int64_t taps() const { return rows.taps * columns.taps; }
+  int64_t positions() const { return rows.positions * columns.positions; }  // of one image
+  int64_t plane() const { return rows.places * columns.places; }
+};
+
+// Of src, as the forward convolution and the gradient of weights see it; `channels` of one group.
+Windows forward_windows(const ConvShape& shape);
+// Of diff_dst, as the gradient of src sees it: positions are those of src, and a tap meets the output whose window puts
+// that tap there.
+Windows backward_windows(const ConvShape& shape);
+
+// A part of the positions on which every tap is a displacement: each divisor-th one of either direction.
+struct WindowPart {
+  int64_t first_h = 0, first_w = 0;    // its first position
+  int64_t stride_h = 1, stride_w = 1;  // from one of its positions to the next
+  std::vector<Tap> taps;
+  WindowGrid grid;  // grid.taps points into `taps`
+
+  WindowPart() = default;
+  WindowPart(WindowPart&&) = default;  // moving a vector leaves its elements where they are
+  WindowPart& operator=(WindowPart&&) = default;
+};
+
+// The parts that make up the windows; one where no divisor is greater than 1. skip_missing: taps that meet no place on
+// a whole part are left out of it; otherwise they are displaced out of the plane.
+std::vector<WindowPart> parts_of(const Windows& windows, bool skip_missing);
+// Whether some tap meets no place on a whole part.
+bool may_miss_parts(const Windows& windows);
+
+// Writes the elements of row `row` = (channel, ky, kx) of the matrix in columns [first, last) to out; copy(n, from, to)
+// converts n neighbours.
+template <class T, class Out, class Copy>
+void read_row(const Windows& w, const T* data, int64_t row, int64_t first, int64_t last, Out* out, const Copy& copy) {
+  const int64_t kx = row % w.columns.taps, ky = row / w.columns.taps % w.rows.taps;
+  const int64_t width = w.columns.positions, height = w.rows.positions;
+  const T* plane = data + row / w.taps() * w.plane();
+  int64_t x = first % width, y = first / width % height, image = first / (width * height);
+  while (first < last) {
+    const int64_t count = std::min(last - first, width - x);
+    const int64_t place = w.rows.place(ky, y);
+    if (place < 0) {
+      std::fill(out, out + count, Out{0});
+    } else {
+      const T* line = plane + image * w.image_stride + place * w.columns.places;
+      const WindowAxis::Hits hits = w.columns.hits(kx, x, x + count);
+      Out* to = out - x;
+      if (hits.begin >= hits.end) {
+        std::fill(out, out + count, Out{0});
+      } else if (hits.stride == 1) {
+        std::fill(out, to + hits.begin, Out{0});
+        const T* from = line + hits.place;
+        const int64_t length = hits.end - hits.begin;
+        if (hits.place_step == 1) {
+          copy(length, from, to + hits.begin);
+        } else if (hits.place_step == 2) {  // the usual one, so that the compiler knows it
+          for (int64_t q = 0; q < length; ++q) to[hits.begin + q] = static_cast<Out>(from[2 * q]);
+        } else {
+          for (int64_t q = 0; q < length; ++q) to[hits.begin + q] = static_cast<Out>(from[q * hits.place_step]);
+        }
+        std::fill(to + hits.end, out + count, Out{0});
+      } else {
+        std::fill(out, out + count, Out{0});
+        const T* from = line + hits.place;
+        for (int64_t p = hits.begin; p < hits.end; p += hits.stride) to[p] = static_cast<Out>(*from++);
+      }
+    }
+    first += count;
+    out += count;
+    x = 0;
+    if (++y == height) {
+      y = 0;
+      ++image;
+    }
+  }
+}
+
+}  // namespace isobit::kernels::product
