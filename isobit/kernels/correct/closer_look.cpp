@@ -30,12 +30,12 @@ bool fits_grid(const Term& t, int grid, Mutation mutation) {
 // Masks of the nonzero elements of the lines that are asked for, from the block in float64.
 class Masks {
  public:
-  Masks(const Side& side, int64_t k) : side_(side), k_(k), words_(static_cast<size_t>((k + 63) / 64)) {
+  Masks(const LaidOut& side, int64_t k) : side_(side), k_(k), words_(static_cast<size_t>((k + 63) / 64)) {
     masks_.resize(words_ * static_cast<size_t>(side.count()));
   }
   // Each line once; different lines at the same time.
   void make(const Steps& steps, int64_t begin, int64_t end) {
-    if (side_.operand->k_contiguous()) {
+    if (side_.source->k_contiguous()) {
       for (int64_t line = begin; line < end; ++line) {
         steps.mask_f64(k_, side_.block + line * side_.ld(), masks_.data() + static_cast<size_t>(line) * words_);
       }
@@ -53,33 +53,33 @@ class Masks {
   size_t words() const { return words_; }
 
  private:
-  const Side& side_;
+  const LaidOut& side_;
   int64_t k_;
   size_t words_;
   std::vector<uint64_t> masks_;
 };
 
-bool laid_out(const Side& side, int64_t k) { return side.l0 == 0 && side.l1 == k; }
+bool laid_out(const LaidOut& side, int64_t k) { return side.l0 == 0 && side.l1 == k; }
 
 // Masks of all lines cost about as much as their conversion did.
-bool masks_are_worth_it(const Side& left, const Side& right, const std::vector<Undecided>& items) {
+bool masks_are_worth_it(const LaidOut& left, const LaidOut& right, const std::vector<Undecided>& items) {
   const auto zeros = std::count_if(items.begin(), items.end(), [](const Undecided& u) { return u.x == 0; });
   return zeros > (left.count() + right.count()) / 8;
 }
 
-bool grids_are_worth_it(const Side& left, const Side& right, int64_t k, const std::vector<Undecided>& items) {
+bool grids_are_worth_it(const LaidOut& left, const LaidOut& right, int64_t k, const std::vector<Undecided>& items) {
   const auto count = std::count_if(items.begin(), items.end(), [](const Undecided& u) { return has_few_bits(u.x); });
   return count > (left.count() + right.count()) * k / 256 + 16;
 }
 
-double largest_norm(const Side& side) { return *std::max_element(side.norms.begin(), side.norms.end()); }
+double largest_norm(const LaidOut& side) { return *std::max_element(side.norms.begin(), side.norms.end()); }
 
-bool all_finite(const Side& side) {
+bool all_finite(const LaidOut& side) {
   return std::all_of(side.norms.begin(), side.norms.end(), [](double x) { return std::isfinite(x); });
 }
 
 // Whether every sum of the tile lies on one grid and so has been rounded nowhere.
-bool all_on_grid(const Steps& steps, const Problem& p, const Side& left, const Side& right, Mutation mutation) {
+bool all_on_grid(const Steps& steps, const Problem& p, const LaidOut& left, const LaidOut& right, Mutation mutation) {
   if (!all_finite(left) || !all_finite(right)) return false;
   // One term that stands for all: the largest norms, the largest bias, the finest grids.
   Term t{p.k, nullptr, nullptr, 0, largest_norm(left), largest_norm(right)};
@@ -93,7 +93,7 @@ bool all_on_grid(const Steps& steps, const Problem& p, const Side& left, const S
 }
 
 // Writes the outputs that the masks decide and removes them from items.
-void count_terms(const CorrectContext& ctx, const Problem& p, const Side& left, const Side& right,
+void count_terms(const CorrectContext& ctx, const Problem& p, const LaidOut& left, const LaidOut& right,
                  std::vector<Undecided>& items, Statistics& statistics) {
   const Steps& steps = steps_of(ctx.kernel.isa);
   ThreadPool& pool = *ctx.kernel.pool;
@@ -109,7 +109,7 @@ void count_terms(const CorrectContext& ctx, const Problem& p, const Side& left, 
     for (int64_t q = begin; q < end; ++q) {
       const Undecided& u = items[static_cast<size_t>(q)];
       const Term t = term_of(p, left, right, u);
-      float* out = p.out.at(u.i, u.j);
+      float* out = p.out + p.at(u.i, u.j);
       if (!t.finite() || !settle_by_terms(t, common_bits(rows.of(u.i), columns.of(u.j), rows.words()), u.x,
                                           ctx.instruments.mutation, own, *out)) {
         left_over.push_back(u);
@@ -124,7 +124,7 @@ void count_terms(const CorrectContext& ctx, const Problem& p, const Side& left, 
 
 }  // namespace
 
-Term term_of(const Problem& p, const Side& left, const Side& right, const Undecided& u) {
+Term term_of(const Problem& p, const LaidOut& left, const LaidOut& right, const Undecided& u) {
   Term t{p.k, nullptr, nullptr, 0, left.norm(u.i), right.norm(u.j)};
   if (p.row_bias != nullptr) t.bias = p.row_bias[u.i];
   if (p.column_bias != nullptr) t.bias = p.column_bias[u.j];
@@ -165,13 +165,13 @@ bool settle_by_grid(const Term& t, int grid_a, int grid_b, double x, Mutation mu
   return true;
 }
 
-void look_closer(const CorrectContext& ctx, const Problem& p, const Side& left, const Side& right,
+void look_closer(const CorrectContext& ctx, const Problem& p, const LaidOut& left, const LaidOut& right,
                  std::vector<Undecided>& items, Statistics& statistics) {
   if (!laid_out(left, p.k) || !laid_out(right, p.k)) return;
   if (masks_are_worth_it(left, right, items)) count_terms(ctx, p, left, right, items, statistics);
   if (!grids_are_worth_it(left, right, p.k, items)) return;
   if (!all_on_grid(steps_of(ctx.kernel.isa), p, left, right, ctx.instruments.mutation)) return;
-  for (const Undecided& u : items) *p.out.at(u.i, u.j) = static_cast<float>(u.x + 0.0);  // -0 to +0
+  for (const Undecided& u : items) p.out[p.at(u.i, u.j)] = static_cast<float>(u.x + 0.0);  // -0 to +0
   statistics.settled += static_cast<int64_t>(items.size());
   items.clear();
 }

@@ -39,7 +39,7 @@ struct Term {
 };
 
 // Without the lines.
-Term term_of(const Problem& problem, const Side& left, const Side& right, const Undecided& item);
+Term term_of(const Problem& problem, const LaidOut& left, const LaidOut& right, const Undecided& item);
 
 // These look at one sum of finite terms. `common`: how many products of elements are nonzero. False: still undecided.
 bool settle_by_terms(const Term& t, int64_t common, double x, Mutation mutation, Statistics& statistics, float& out);
@@ -52,7 +52,7 @@ int64_t common_bits(const uint64_t* a, const uint64_t* b, size_t words);
 
 // Where many sums are zeros or ties, and all of both sides lies in float64: writes the outputs that this decides for
 // the tile as a whole, and removes them from items. For speed only: repair would look at them one by one.
-void look_closer(const CorrectContext& ctx, const Problem& problem, const Side& left, const Side& right,
+void look_closer(const CorrectContext& ctx, const Problem& problem, const LaidOut& left, const LaidOut& right,
                  std::vector<Undecided>& items, Statistics& statistics);
 
 }  // namespace isobit::kernels::correct

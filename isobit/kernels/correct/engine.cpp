@@ -23,18 +23,19 @@ constexpr int64_t kTileElements = int64_t{1} << 20;   // of the output
 constexpr int64_t kBlockElements = int64_t{1} << 20;  // of one operand in float64
 
 // Zero, or all of their squares where the operand knows them.
-void start_norms(const CorrectContext& ctx, Side& side) {
+void start_norms(const CorrectContext& ctx, LaidOut& side) {
   side.norms.assign(static_cast<size_t>(side.last - side.first), 0.0);
   const bool wanted = ctx.instruments.mutation != Mutation::kUnfiltered;
-  side.add_squares = wanted && !side.operand->knows_squares();
+  side.add_squares = wanted && !side.source->knows_squares();
   if (!wanted || side.add_squares) return;
   ctx.kernel.pool->parallel_for(side.last - side.first, 1024, [&](int64_t begin, int64_t end) {
-    side.operand->line_squares(side.first + begin, side.first + end, side.norms.data() + begin);
+    side.source->line_squares(side.first + begin, side.first + end, side.norms.data() + begin);
   });
 }
 
 // Brings lines [first, last) and terms [l0, l1) into the block, unless they are there, and adds to the norms.
-void load(const CorrectContext& ctx, Side& side, int64_t first, int64_t last, int64_t l0, int64_t l1, bool last_block) {
+void load(const CorrectContext& ctx, LaidOut& side, int64_t first, int64_t last, int64_t l0, int64_t l1,
+          bool last_block) {
   if (side.first == first && side.last == last && side.l0 == l0 && side.l1 == l1) return;
   const Steps& steps = steps_of(ctx.kernel.isa);
   side.first = first;
@@ -44,10 +45,10 @@ void load(const CorrectContext& ctx, Side& side, int64_t first, int64_t last, in
   if (l0 == 0) start_norms(ctx, side);
   const int64_t ld = side.ld();
   ctx.kernel.pool->parallel_for(last - first, 16384 / (l1 - l0) + 1, [&](int64_t begin, int64_t end) {
-    if (side.operand->k_contiguous()) {
+    if (side.source->k_contiguous()) {
       for (int64_t line = begin; line < end; ++line) {
         double* to = side.block + line * ld;
-        side.operand->fill(steps, first + line, first + line + 1, l0, l1, to, ld);
+        side.source->fill(steps, first + line, first + line + 1, l0, l1, to, ld);
         if (side.add_squares) side.norms[static_cast<size_t>(line)] += steps.squares(l1 - l0, to);
       }
       return;
@@ -56,7 +57,7 @@ void load(const CorrectContext& ctx, Side& side, int64_t first, int64_t last, in
     for (int64_t l = l0; l < l1; l += kRows) {
       const int64_t stop = std::min(l + kRows, l1);
       double* to = side.block + (l - l0) * ld + begin;
-      side.operand->fill(steps, first + begin, first + end, l, stop, to, ld);
+      side.source->fill(steps, first + begin, first + end, l, stop, to, ld);
       if (side.add_squares) steps.column_squares(stop - l, end - begin, to, ld, side.norms.data() + begin);
     }
   });
@@ -103,7 +104,7 @@ double bound_per_magnitude(const Plan& plan, Mutation mutation) {
 }
 
 struct Buffers {
-  Side left, right;
+  LaidOut left, right;
   double* total;
   double* slice;
 };
@@ -118,8 +119,8 @@ Status approximate(const CorrectContext& ctx, const Problem& p, const Plan& plan
     load(ctx, buffers.right, tile.j0, tile.j1, l0, l1, l1 == p.k);
     for (int64_t l = l0; l < l1; l += plan.slice) {
       const int64_t count = std::min(plan.slice, l1 - l);
-      ctx.product->gemm(!p.left->k_contiguous(), p.right->k_contiguous(), m, n, count, buffers.left.at(l),
-                        buffers.left.ld(), buffers.right.at(l), buffers.right.ld(),
+      ctx.product->gemm(!buffers.left.source->k_contiguous(), buffers.right.source->k_contiguous(), m, n, count,
+                        buffers.left.at(l), buffers.left.ld(), buffers.right.at(l), buffers.right.ld(),
                         l == 0 ? buffers.total : buffers.slice, n);
       ISOBIT_RETURN_IF_ERROR(ctx.product->status());
       if (const std::string fault = fp_environment_fault(); !fault.empty()) {
@@ -159,7 +160,7 @@ void filter_row(const Steps& steps, const Problem& p, const Plan& plan, const Ti
   const int64_t row = (i - tile.i0) * tile.columns();
   uint32_t flags[kFilterColumns];
   for (int64_t j = tile.j0; j < tile.j1;) {
-    const int64_t same_run = p.out.columns - j % p.out.columns;
+    const int64_t same_run = p.place.columns - j % p.place.columns;
     const int64_t count = std::min({tile.j1 - j, same_run, kFilterColumns});
     const int64_t at = row + j - tile.j0;
     FilterRow r;
@@ -173,8 +174,8 @@ void filter_row(const Steps& steps, const Problem& p, const Plan& plan, const Ti
     r.biased = p.row_bias != nullptr || p.column_bias != nullptr;
     if (instruments.bounds != nullptr) show_bounds(r, i, j, count, *instruments.bounds);
     if (instruments.mutation == Mutation::kUnfiltered) {
-      steps.round(count, r, p.out.at(i, j));
-    } else if (steps.filter(count, r, p.out.at(i, j), flags)) {
+      steps.round(count, r, p.out + p.at(i, j));
+    } else if (steps.filter(count, r, p.out + p.at(i, j), flags)) {
       for (int64_t q = 0; q < count; ++q) {
         if (flags[q] != 0) undecided.push_back({i, j + q, approximation(r, q)});
       }
@@ -220,7 +221,7 @@ void fill_with_bias(const Problem& p) {
   for (int64_t i = 0; i < p.m; ++i) {
     for (int64_t j = 0; j < p.n; ++j) {
       const float bias = p.row_bias != nullptr ? p.row_bias[i] : p.column_bias != nullptr ? p.column_bias[j] : 0.0f;
-      *p.out.at(i, j) = numerics::canonical(bias + 0.0f);
+      p.out[p.at(i, j)] = numerics::canonical(bias + 0.0f);
     }
   }
 }
@@ -275,10 +276,11 @@ Status run(const CorrectContext& ctx, const Problem& p) {
     Scratch own;
     Scratch& scratch = ctx.scratch != nullptr ? *ctx.scratch : own;
     const size_t outputs = static_cast<size_t>(plan.rows * plan.columns);
+    const Source left(ctx, p.left), right(ctx, p.right);
     Buffers buffers;
-    buffers.left.operand = p.left;
+    buffers.left.source = &left;
     buffers.left.block = scratch.doubles(0, static_cast<size_t>(plan.rows * plan.block));
-    buffers.right.operand = p.right;
+    buffers.right.source = &right;
     buffers.right.block = scratch.doubles(1, static_cast<size_t>(plan.columns * plan.block));
     buffers.total = scratch.doubles(2, outputs);
     buffers.slice = plan.slices > 1 ? scratch.doubles(3, outputs) : nullptr;
@@ -299,14 +301,8 @@ Status matmul(const CorrectContext& ctx, const MatmulArgs<float>& args) {
     if (ctx.statistics != nullptr) ctx.statistics->elements += args.batch * args.m * args.n;
     return {};
   }
-  for (int64_t t = 0; t < args.batch; ++t) {
-    const StridedOperand left(args.a + t * args.a_batch_stride, args.k, args.a_row_stride, args.a_col_stride);
-    const StridedOperand right(args.b + t * args.b_batch_stride, args.k, args.b_col_stride, args.b_row_stride);
-    Problem p{args.m, args.n, args.k, &left, &right, {args.c + t * args.c_batch_stride, args.c_row_stride, 0, 0}};
-    p.out.columns = std::max<int64_t>(1, args.n);
-    p.column_bias = args.bias;
-    ISOBIT_RETURN_IF_ERROR(run(ctx, p));
-  }
+  const product::Product<float> product = product::product_of(args);
+  for (int64_t t = 0; t < args.batch; ++t) ISOBIT_RETURN_IF_ERROR(run(ctx, block_of(product, t)));
   return {};
 }
 

@@ -13,30 +13,16 @@
 
 #include "isobit/kernels/correct/instruments.h"
 #include "isobit/kernels/correct/matmul.h"
-#include "isobit/kernels/correct/operand.h"
+#include "isobit/kernels/correct/source.h"
+#include "isobit/kernels/product/lines.h"
 
 namespace isobit::kernels::correct {
 
 inline constexpr int64_t kSlice = 512;
 inline constexpr int64_t kSingleSlice = 1024;  // up to this k
 
-// Output (i, j) lies at data[i * row_stride + (j / columns) * column_batch_stride + j % columns].
-struct Target {
-  float* data;
-  int64_t row_stride, columns, column_batch_stride;
-  float* at(int64_t i, int64_t j) const {
-    return data + i * row_stride + j / columns * column_batch_stride + j % columns;
-  }
-};
-
-struct Problem {
-  int64_t m, n, k;
-  const Operand* left;   // m lines
-  const Operand* right;  // n lines
-  Target out;
-  const float* row_bias = nullptr;     // length m; at most one bias
-  const float* column_bias = nullptr;  // length n
-};
+// At most one bias.
+using Problem = product::Block<float>;
 
 // The largest m, n and k: 1 + 2^-20 covers no more, and outputs are numbered in 32 bits here and there.
 inline constexpr int64_t kMostTerms = (int64_t{1} << 31) - 1;

@@ -6,13 +6,13 @@
 #include <span>
 
 #include "isobit/kernels/correct/evaluate.h"
-#include "isobit/kernels/correct/lines.h"
+#include "isobit/kernels/correct/undecided_lines.h"
 
 namespace isobit::kernels::correct {
 namespace {
 
 // By column, in linear time.
-std::vector<Undecided> by_column(const std::vector<Undecided>& items, const Side& right) {
+std::vector<Undecided> by_column(const std::vector<Undecided>& items, const LaidOut& right) {
   std::vector<size_t> place(static_cast<size_t>(right.count()) + 1);
   for (const Undecided& u : items) ++place[static_cast<size_t>(u.j - right.first) + 1];
   std::partial_sum(place.begin(), place.end(), place.begin());
@@ -22,7 +22,7 @@ std::vector<Undecided> by_column(const std::vector<Undecided>& items, const Side
 }
 
 // The rows that items need, ascending.
-std::vector<int64_t> rows_of(const std::vector<Undecided>& items, const Side& left) {
+std::vector<int64_t> rows_of(const std::vector<Undecided>& items, const LaidOut& left) {
   std::vector<char> needed(static_cast<size_t>(left.count()));
   for (const Undecided& u : items) needed[static_cast<size_t>(u.i - left.first)] = 1;
   std::vector<int64_t> rows;
@@ -45,17 +45,17 @@ std::vector<int64_t> columns_of(std::span<const Undecided> items) {
 struct Work {
   const Steps& steps;
   const Problem& problem;
-  const Side& left;
-  const Side& right;
-  const Lines& rows;
+  const LaidOut& left;
+  const LaidOut& right;
+  const UndecidedLines& rows;
   Mutation mutation;
   double gamma;
   Breaches* breaches;
 };
 
 // One output, all else having been made ready.
-void repair_one(const Work& w, const Term& t, size_t row, const Lines& columns, size_t column, const Undecided& u,
-                Statistics& statistics, float& out) {
+void repair_one(const Work& w, const Term& t, size_t row, const UndecidedLines& columns, size_t column,
+                const Undecided& u, Statistics& statistics, float& out) {
   if (!t.finite()) {
     ++statistics.repaired;
     out = special_value(t);
@@ -75,7 +75,7 @@ void repair_one(const Work& w, const Term& t, size_t row, const Lines& columns, 
 }
 
 // The items of a few columns.
-void repair_group(const Work& w, Lines& columns, std::span<const Undecided> items, Statistics& statistics) {
+void repair_group(const Work& w, UndecidedLines& columns, std::span<const Undecided> items, Statistics& statistics) {
   columns.assign(columns_of(items), w.right.first, w.right.last);
   columns.pack(0, static_cast<int64_t>(columns.size()));
   for (const Undecided& u : items) {
@@ -83,7 +83,7 @@ void repair_group(const Work& w, Lines& columns, std::span<const Undecided> item
     Term t = term_of(w.problem, w.left, w.right, u);
     t.a = w.rows.at(row);
     t.b = columns.at(column);
-    repair_one(w, t, row, columns, column, u, statistics, *w.problem.out.at(u.i, u.j));
+    repair_one(w, t, row, columns, column, u, statistics, w.problem.out[w.problem.at(u.i, u.j)]);
   }
 }
 
@@ -102,14 +102,14 @@ std::vector<size_t> group_starts(std::span<const Undecided> items, int64_t width
 
 }  // namespace
 
-void repair(const CorrectContext& ctx, const Problem& p, const Side& left, const Side& right,
+void repair(const CorrectContext& ctx, const Problem& p, const LaidOut& left, const LaidOut& right,
             std::vector<Undecided>& items, double gamma, Breaches* breaches, Statistics& statistics) {
   if (items.empty()) return;
   const Steps& steps = steps_of(ctx.kernel.isa);
   ThreadPool& pool = *ctx.kernel.pool;
   items = by_column(items, right);
   const bool with_grids = std::any_of(items.begin(), items.end(), [](const Undecided& u) { return has_few_bits(u.x); });
-  Lines rows(steps, *p.left, p.k, with_grids);
+  UndecidedLines rows(steps, p.left, with_grids);
   rows.assign(rows_of(items, left), left.first, left.last);
   pool.parallel_for(static_cast<int64_t>(rows.size()), 16, [&](int64_t begin, int64_t end) {
     for (int64_t q = begin; q < end; q += 16) rows.pack(q, std::min(q + 16, end));
@@ -121,7 +121,7 @@ void repair(const CorrectContext& ctx, const Problem& p, const Side& left, const
   std::mutex merging;
   pool.parallel_for(static_cast<int64_t>(starts.size()) - 1, 1, [&](int64_t begin, int64_t end) {
     Statistics own;
-    Lines packed(steps, *p.right, p.k, with_grids);
+    UndecidedLines packed(steps, p.right, with_grids);
     for (int64_t g = begin; g < end; ++g) {
       const size_t first = starts[static_cast<size_t>(g)], last = starts[static_cast<size_t>(g) + 1];
       repair_group(work, packed, std::span<const Undecided>(items).subspan(first, last - first), own);

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "isobit/base/text.h"
-#include "isobit/kernels/correct/lines.h"
+#include "isobit/kernels/correct/undecided_lines.h"
 #include "isobit/numerics/bits.h"
 
 namespace isobit::kernels::correct {
@@ -119,14 +119,14 @@ void compare(const Evaluation& e, const Undecided& u, double most, Breaches& bre
   breaches.note({.i = u.i, .j = u.j, .x = u.x, .exact = e.sum.high, .most = most});
 }
 
-void check_sample(const CorrectContext& ctx, const Problem& p, const Side& left, const Side& right,
+void check_sample(const CorrectContext& ctx, const Problem& p, const LaidOut& left, const LaidOut& right,
                   const std::vector<Undecided>& sample, int64_t roundings, Breaches& breaches, Statistics& statistics) {
   if (sample.empty()) return;
   const Steps& steps = steps_of(ctx.kernel.isa);
   statistics.sampled += static_cast<int64_t>(sample.size());
   statistics.sampled_terms += static_cast<double>(sample.size()) * static_cast<double>(p.k);
   ctx.kernel.pool->parallel_for(static_cast<int64_t>(sample.size()), 4096 / p.k + 1, [&](int64_t begin, int64_t end) {
-    Lines row(steps, *p.left, p.k, false), column(steps, *p.right, p.k, false);
+    UndecidedLines row(steps, p.left, false), column(steps, p.right, false);
     for (int64_t q = begin; q < end; ++q) {
       const Undecided& u = sample[static_cast<size_t>(q)];
       Term t = term_of(p, left, right, u);
@@ -136,7 +136,7 @@ void check_sample(const CorrectContext& ctx, const Problem& p, const Side& left,
       t.a = row.at(0);
       t.b = column.at(0);
       const int64_t terms = common_bits(row.mask(0), column.mask(0), row.words()) + (t.bias != 0 ? 1 : 0);
-      check_one(steps, {u, t, terms, roundings}, *p.out.at(u.i, u.j), breaches);
+      check_one(steps, {u, t, terms, roundings}, p.out[p.at(u.i, u.j)], breaches);
     }
   });
 }

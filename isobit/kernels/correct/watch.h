@@ -73,7 +73,7 @@ class Breaches {
 void compare(const Evaluation& e, const Undecided& u, double most, Breaches& breaches);
 
 // Looks at the outputs `sample` of a tile, whose x is the approximation. roundings: L + S - 1.
-void check_sample(const CorrectContext& ctx, const Problem& problem, const Side& left, const Side& right,
+void check_sample(const CorrectContext& ctx, const Problem& problem, const LaidOut& left, const LaidOut& right,
                   const std::vector<Undecided>& sample, int64_t roundings, Breaches& breaches, Statistics& statistics);
 
 }  // namespace isobit::kernels::correct

@@ -187,11 +187,11 @@ TEST(Watch, SampleSeesAResultThatIsNotTheRoundingOfItsSum) {
   OrderedProduct product(kernel);
   const CorrectContext ctx{kernel, &product};
   ASSERT_TRUE(matmul(ctx, x.args()));
-  const StridedOperand rows(x.a.data(), 4, 4, 1), columns(x.b.data(), 4, 1, 3);
-  const Problem p{2, 3, 4, &rows, &columns, {x.c.data(), 3, 3, 0}};
-  Side left, right;
-  left.operand = &rows, left.first = 0, left.last = 2, left.norms = {10, 10};
-  right.operand = &columns, right.first = 0, right.last = 3, right.norms = {10, 10, 10};
+  const Problem p = block_of(product::product_of(x.args()), 0);
+  const Source rows(ctx, p.left), columns(ctx, p.right);
+  LaidOut left, right;
+  left.source = &rows, left.first = 0, left.last = 2, left.norms = {10, 10};
+  right.source = &columns, right.first = 0, right.last = 3, right.norms = {10, 10, 10};
   double sum = 0;
   for (int64_t l = 0; l < 4; ++l) {
     sum +=

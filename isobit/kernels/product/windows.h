@@ -40,8 +40,9 @@ struct WindowAxis {
   Hits hits(int64_t tap, int64_t first, int64_t last) const {
     const int64_t at = origin + tap * tap_step;
     if (divisor == 1) {
-      const int64_t begin = std::max(first, at >= 0 ? 0 : (-at + step - 1) / step);
-      const int64_t end = at >= places ? begin : std::min(last, (places - 1 - at) / step + 1);
+      const int64_t reached = at >= 0 ? 0 : step == 1 ? -at : (-at + step - 1) / step;
+      const int64_t beyond = at >= places ? 0 : step == 1 ? places - at : (places - 1 - at) / step + 1;
+      const int64_t begin = std::max(first, reached), end = std::min(last, beyond);
       return {begin, std::max(begin, end), 1, begin * step + at, step};
     }
     const int64_t reached = std::max(first, -at), off = (reached + at) % divisor;
@@ -92,6 +93,7 @@ void read_row(const Windows& w, const T* data, int64_t row, int64_t first, int64
   const int64_t kx = row % w.columns.taps, ky = row / w.columns.taps % w.rows.taps;
   const int64_t width = w.columns.positions, height = w.rows.positions;
   const T* plane = data + row / w.taps() * w.plane();
+  const WindowAxis::Hits whole = w.columns.hits(kx, 0, width);
   int64_t x = first % width, y = first / width % height, image = first / (width * height);
   while (first < last) {
     const int64_t count = std::min(last - first, width - x);
@@ -100,7 +102,7 @@ void read_row(const Windows& w, const T* data, int64_t row, int64_t first, int64
       std::fill(out, out + count, Out{0});
     } else {
       const T* line = plane + image * w.image_stride + place * w.columns.places;
-      const WindowAxis::Hits hits = w.columns.hits(kx, x, x + count);
+      const WindowAxis::Hits hits = count == width ? whole : w.columns.hits(kx, x, x + count);
       Out* to = out - x;
       if (hits.begin >= hits.end) {
         std::fill(out, out + count, Out{0});

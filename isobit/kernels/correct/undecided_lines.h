@@ -4,14 +4,16 @@
 #include <span>
 #include <vector>
 
-#include "isobit/kernels/correct/operand.h"
+#include "isobit/kernels/correct/steps.h"
+#include "isobit/kernels/product/lines.h"
 
 namespace isobit::kernels::correct {
 
-class Lines {
+class UndecidedLines {
  public:
-  Lines(const Steps& steps, const Operand& operand, int64_t k, bool with_grids)
-      : steps_(steps), operand_(operand), k_(k), with_grids_(with_grids) {}
+  // lines: of one side; must outlive this.
+  UndecidedLines(const Steps& steps, const product::Lines<float>& lines, bool with_grids)
+      : steps_(steps), all_(lines), k_(lines.k()), with_grids_(with_grids) {}
 
   // REQUIRES lines ascending, without repetition, in [first, last).
   void assign(std::vector<int64_t> lines, int64_t first, int64_t last);
@@ -24,7 +26,7 @@ class Lines {
   size_t size() const { return lines_.size(); }
   size_t index_of(int64_t line) const { return index_[static_cast<size_t>(line - first_)]; }
   const float* at(size_t index) const {
-    return direct_ ? operand_.direct(lines_[index]) : packed_.data() + static_cast<int64_t>(index) * k_;
+    return direct_ ? all_.contiguous(lines_[index]) : packed_.data() + static_cast<int64_t>(index) * k_;
   }
   // Bit l: element l is not zero. words() words.
   const uint64_t* mask(size_t index) const { return masks_.data() + index * words(); }
@@ -36,7 +38,7 @@ class Lines {
   void make_room();
 
   const Steps& steps_;
-  const Operand& operand_;
+  const product::Lines<float>& all_;
   int64_t k_;
   bool with_grids_;
   int64_t first_ = 0;

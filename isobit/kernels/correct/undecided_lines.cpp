@@ -1,10 +1,10 @@
-#include "isobit/kernels/correct/lines.h"
+#include "isobit/kernels/correct/undecided_lines.h"
 
 #include <utility>
 
 namespace isobit::kernels::correct {
 
-void Lines::assign(std::vector<int64_t> lines, int64_t first, int64_t last) {
+void UndecidedLines::assign(std::vector<int64_t> lines, int64_t first, int64_t last) {
   lines_ = std::move(lines);
   first_ = first;
   index_.resize(static_cast<size_t>(last - first));
@@ -12,7 +12,7 @@ void Lines::assign(std::vector<int64_t> lines, int64_t first, int64_t last) {
   make_room();
 }
 
-void Lines::take(int64_t line) {
+void UndecidedLines::take(int64_t line) {
   lines_.assign(1, line);
   first_ = line;
   index_.assign(1, 0);
@@ -20,19 +20,19 @@ void Lines::take(int64_t line) {
   pack(0, 1);
 }
 
-void Lines::make_room() {
-  direct_ = lines_.empty() || operand_.direct(lines_[0]) != nullptr;
+void UndecidedLines::make_room() {
+  direct_ = lines_.empty() || all_.contiguous(lines_[0]) != nullptr;
   const size_t elements = lines_.size() * static_cast<size_t>(k_);
   if (!direct_ && packed_.size() < elements) packed_.resize(elements);
   if (grids_.size() < lines_.size()) grids_.resize(lines_.size());
   if (masks_.size() < lines_.size() * words()) masks_.resize(lines_.size() * words());
 }
 
-void Lines::pack(int64_t first, int64_t last) {
+void UndecidedLines::pack(int64_t first, int64_t last) {
   if (!direct_) {
     const auto some =
         std::span<const int64_t>(lines_).subspan(static_cast<size_t>(first), static_cast<size_t>(last - first));
-    operand_.pack(some, packed_.data() + first * k_);
+    all_.read(some, packed_.data() + first * k_);
   }
   for (int64_t q = first; q < last; ++q) {
     const auto index = static_cast<size_t>(q);

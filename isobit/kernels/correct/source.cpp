@@ -1,0 +1,144 @@
+#include "isobit/kernels/correct/source.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace isobit::kernels::correct {
+
+using product::SideKind;
+using product::Strides;
+using product::WindowAxis;
+using product::Windows;
+
+// With few taps a channel or few channels, adding up what is laid out anyway is as fast.
+Source::Source(const CorrectContext& ctx, const product::Lines<float>& lines) : lines_(lines) {
+  const Windows& w = lines.side().windows;
+  if (lines.side().kind == SideKind::kStrided || w.taps() < 4) return;
+  const Steps& steps = steps_of(ctx.kernel.isa);
+  if (lines.side().kind == SideKind::kTaps) {
+    square_channels(steps, *ctx.kernel.pool);
+  } else if (w.channels >= 4) {
+    square_places(steps, *ctx.kernel.pool);
+  }
+}
+
+bool Source::k_contiguous() const {
+  const Strides& s = lines_.side().strides;
+  switch (lines_.side().kind) {
+    case SideKind::kStrided:
+      return s.inner == 1 || s.line != 1;
+    case SideKind::kPositions:
+      return false;
+    case SideKind::kTaps:
+      break;
+  }
+  return true;
+}
+
+void Source::fill(const Steps& steps, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out,
+                  int64_t ld) const {
+  const Windows& w = lines_.side().windows;
+  switch (lines_.side().kind) {
+    case SideKind::kStrided:
+      fill_strided(steps, first, last, l0, l1, out, ld);
+      break;
+    case SideKind::kPositions:
+      for (int64_t l = l0; l < l1; ++l, out += ld) read_row(w, lines_.data(), l, first, last, out, steps.widen);
+      break;
+    case SideKind::kTaps:
+      for (int64_t i = first; i < last; ++i, out += ld) read_row(w, lines_.data(), i, l0, l1, out, steps.widen);
+      break;
+  }
+}
+
+void Source::fill_strided(const Steps& steps, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out,
+                          int64_t ld) const {
+  const Strides& s = lines_.side().strides;
+  const auto offset = [&s](int64_t l) { return l / s.period * s.outer + l % s.period * s.inner; };
+  if (!k_contiguous()) {
+    for (int64_t l = l0; l < l1; ++l) steps.widen(last - first, lines_.data() + offset(l) + first, out + (l - l0) * ld);
+    return;
+  }
+  for (int64_t line = first; line < last; ++line) {
+    double* to = out + (line - first) * ld;
+    const float* from = lines_.data() + line * s.line;
+    for (int64_t l = l0; l < l1;) {
+      const int64_t count = std::min(l1 - l, s.period - l % s.period);
+      const float* run = from + offset(l);
+      if (s.inner == 1) {
+        steps.widen(count, run, to + (l - l0));
+      } else {
+        for (int64_t q = 0; q < count; ++q) to[l - l0 + q] = static_cast<double>(run[q * s.inner]);
+      }
+      l += count;
+    }
+  }
+}
+
+void Source::square_places(const Steps& steps, ThreadPool& pool) {
+  const Windows& w = lines_.side().windows;
+  squares_.assign(static_cast<size_t>(w.images * w.plane()), 0.0);
+  pool.parallel_for(w.images, 16384 / (w.channels * w.plane() + 1) + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t image = begin; image < end; ++image) {
+      steps.column_squares_f32(w.channels, w.plane(), lines_.data() + image * w.image_stride, w.plane(),
+                               squares_.data() + image * w.plane());
+    }
+  });
+}
+
+// Not worth it where the windows leave out much of the tensor, nor of use where an element is no finite number.
+void Source::square_channels(const Steps& steps, ThreadPool& pool) {
+  const Windows& w = lines_.side().windows;
+  if (w.positions() < w.plane() / 2) return;
+  squares_.assign(static_cast<size_t>(w.channels), 0.0);
+  pool.parallel_for(w.channels, 16384 / (w.images * w.plane() + 1) + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t image = 0; image < w.images; ++image) {
+      const float* channels = lines_.data() + image * w.image_stride;
+      for (int64_t c = begin; c < end; ++c) {
+        squares_[static_cast<size_t>(c)] += steps.squares_f32(w.plane(), channels + c * w.plane());
+      }
+    }
+  });
+  if (!std::all_of(squares_.begin(), squares_.end(), [](double x) { return std::isfinite(x); })) squares_.clear();
+}
+
+void Source::line_squares(int64_t first, int64_t last, double* out) const {
+  if (lines_.side().kind == SideKind::kPositions) {
+    position_squares(first, last, out);
+    return;
+  }
+  const int64_t taps = lines_.side().windows.taps();
+  for (int64_t tap = first; tap < last; ++tap) *out++ = squares_[static_cast<size_t>(tap / taps)];
+}
+
+void Source::position_squares(int64_t first, int64_t last, double* out) const {
+  const Windows& w = lines_.side().windows;
+  const int64_t width = w.columns.positions;
+  int64_t x = first % width, y = first / width % w.rows.positions, image = first / w.positions();
+  for (int64_t count; first < last; first += count, out += count, x = 0, ++y) {
+    if (y == w.rows.positions) {
+      y = 0;
+      ++image;
+    }
+    count = std::min(last - first, width - x);
+    std::fill(out, out + count, 0.0);
+    for (int64_t ky = 0; ky < w.rows.taps; ++ky) {
+      const int64_t place = w.rows.place(ky, y);
+      if (place < 0) continue;
+      const double* line = squares_.data() + (image * w.rows.places + place) * w.columns.places;
+      for (int64_t kx = 0; kx < w.columns.taps; ++kx) {
+        const WindowAxis::Hits hits = w.columns.hits(kx, x, x + count);
+        double* to = out - x;
+        if (hits.stride == 1 && hits.place_step == 1) {
+          const double* from = line + hits.place - hits.begin;
+          for (int64_t p = hits.begin; p < hits.end; ++p) to[p] += from[p];
+          continue;
+        }
+        int64_t from = hits.place;
+        for (int64_t p = hits.begin; p < hits.end; p += hits.stride, from += hits.place_step) to[p] += line[from];
+      }
+    }
+  }
+}
+
+}  // namespace isobit::kernels::correct
