@@ -2,16 +2,15 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 
-#include "isobit/kernels/conv/conv.h"
 #include "isobit/numerics/bits.h"
 
 namespace isobit::kernels {
 
-// Whether leaving such taps out changes no bit: every weight is finite. The product of +0 and any other is NaN.
+// Whether leaving such taps out changes no bit: all `count` weights are finite. The product of +0 and any other is NaN.
 template <class T>
-bool may_skip_missing_taps(const ConvShape& s, const T* weights) {
-  const int64_t count = s.oc * (s.ic / s.groups) * s.kh * s.kw;
+bool may_skip_missing_taps(const T* weights, int64_t count) {
   return std::all_of(weights, weights + count, [](T weight) { return numerics::is_finite(weight); });
 }
 

@@ -7,9 +7,12 @@
 
 #include "isobit/base/status.h"
 #include "isobit/kernels/matmul/matmul.h"
+#include "isobit/kernels/matmul/problem.h"
 
 namespace isobit::kernels::gemm {
 namespace {
+
+using product::SideKind;
 
 // Sizes of the packed blocks, so that both stay in a second-level cache; found by measurement, free to change.
 constexpr int64_t kRightBytes = 1 << 20, kLeftBytes = 256 << 10;
@@ -82,12 +85,12 @@ struct Plan {
 template <class T>
 double packing_cost(const Operand<T>& op, bool right) {
   switch (op.kind) {
-    case OperandKind::kStrided:
-      if (op.i_stride == 1) return 0.1;
-      return op.k_stride == 1 ? (right ? 0.4 : 0.1) : 1.5;
-    case OperandKind::kWindows:
+    case SideKind::kStrided:
+      if (op.strides.line == 1) return 0.1;
+      return op.strides.inner == 1 ? (right ? 0.4 : 0.1) : 1.5;
+    case SideKind::kPositions:
       return 0.3;
-    case OperandKind::kWindowRows:
+    case SideKind::kTaps:
       return 1.2;
   }
   return 1;
@@ -122,7 +125,7 @@ template <class T>
 Plan<T> make_plan(const Kernels<T>& kernels, const Problem<T>& p, int64_t m, int64_t n) {
   Plan<T> best;
   double least = 0;
-  const double terms = static_cast<double>(std::max<int64_t>(1, p.plan.periods * p.plan.period));
+  const double terms = static_cast<double>(std::max<int64_t>(1, p.order.periods * p.order.period));
   for (int swap = 0; swap < 2; ++swap) {
     const Operand<T>& left = swap ? p.right : p.left;
     const Operand<T>& right = swap ? p.left : p.right;
@@ -153,11 +156,11 @@ class Part {
         right_(plan.swapped ? p.left : p.right) {
     left_.data += batch * left_.batch_stride;
     right_.data += batch * right_.batch_stride;
-    out_ = p.out.data + batch * p.out.batch_stride;
+    out_ = p.c + p.out.first + batch * p.out.batch_stride;
     const T* bias = p.bias ? p.bias + batch * p.bias_batch_stride : nullptr;
     (p.bias_per_row == plan.swapped ? column_bias_ : row_bias_) = bias;
-    chunk_count_ = std::max<int64_t>(1, p.plan.periods * ceil_div(p.plan.period, p.plan.chunk));
-    longest_ = std::min(p.plan.period, p.plan.chunk);
+    chunk_count_ = std::max<int64_t>(1, p.order.periods * ceil_div(p.order.period, p.order.chunk));
+    longest_ = std::min(p.order.period, p.order.chunk);
   }
 
   // Rows and columns after the exchange, if there was one.
@@ -198,11 +201,11 @@ class Part {
 
   // A rectangle whose running totals fit the buffers, through all chunks.
   void block(int64_t i0, int64_t rows, int64_t j0, int64_t columns) {
-    const int64_t per_period = std::max<int64_t>(1, ceil_div(p_.plan.period, p_.plan.chunk));
+    const int64_t per_period = std::max<int64_t>(1, ceil_div(p_.order.period, p_.order.chunk));
     for (int64_t chunk = 0; chunk < chunk_count_; ++chunk) {
-      const int64_t begin = chunk % per_period * p_.plan.chunk;
-      const int64_t k0 = chunk / per_period * p_.plan.period + begin;
-      const int64_t terms = p_.plan.periods ? std::min(p_.plan.chunk, p_.plan.period - begin) : 0;
+      const int64_t begin = chunk % per_period * p_.order.chunk;
+      const int64_t k0 = chunk / per_period * p_.order.period + begin;
+      const int64_t terms = p_.order.periods ? std::min(p_.order.chunk, p_.order.period - begin) : 0;
       step_.terms = terms;
       direct_right_ = ceil_div(rows, plan_.rows) <= kDirectPanels && readable_columns(right_, k0);
       pack_right(j0, columns, k0, terms);
@@ -228,12 +231,14 @@ class Part {
 
   // Whether the elements of this chunk are contiguous along k.
   bool readable_rows(const Operand<T>& op, int64_t k0) const {
-    return op.kind == OperandKind::kStrided && op.k_stride == 1 && k0 % op.k_period + step_.terms <= op.k_period;
+    return op.kind == SideKind::kStrided && op.strides.inner == 1 &&
+           k0 % op.strides.period + step_.terms <= op.strides.period;
   }
 
   // Whether they are contiguous along i and equally spaced along k.
   bool readable_columns(const Operand<T>& op, int64_t k0) const {
-    return op.kind == OperandKind::kStrided && op.i_stride == 1 && k0 % op.k_period + step_.terms <= op.k_period;
+    return op.kind == SideKind::kStrided && op.strides.line == 1 &&
+           k0 % op.strides.period + step_.terms <= op.strides.period;
   }
 
   // All tiles of rows i0 + i .. + rows (of all_rows) for one chunk.
@@ -241,7 +246,7 @@ class Part {
     const int64_t terms = step_.terms, lanes = kernels_.lanes;
     const bool direct = ceil_div(columns, lanes * plan_.vectors) <= kDirectPanels && readable_rows(left_, k0);
     const int64_t row_panels = ceil_div(rows, plan_.rows);
-    const bool as_rows = left_.kind == OperandKind::kWindowRows;
+    const bool as_rows = left_.kind == SideKind::kTaps;
     if (as_rows) {
       kernels_.pack_rows(left_, packed_left_, row_stride(terms), i0 + i, rows, k0, terms);
     } else if (!direct) {
@@ -255,9 +260,9 @@ class Part {
       const int64_t begin = vectors * panel / panels, wide = vectors * (panel + 1) / panels - begin;
       const int64_t first = begin * lanes, width = wide * lanes;
       if (direct_right_ && first + width <= columns) {
-        step_.right = right_.data + j0 + first + k0 / right_.k_period * right_.k_period_stride +
-                      k0 % right_.k_period * right_.k_stride;
-        step_.right_k_stride = right_.k_stride;
+        step_.right = right_.data + j0 + first + k0 / right_.strides.period * right_.strides.outer +
+                      k0 % right_.strides.period * right_.strides.inner;
+        step_.right_k_stride = right_.strides.inner;
       } else {
         step_.right = packed_right_ + first * terms;
         step_.right_k_stride = width;
@@ -269,9 +274,9 @@ class Part {
         step_.block = block_totals_ + totals;
         step_.result = results_ + totals;
         if (direct) {
-          step_.left = left_.data + (i0 + i + row) * left_.i_stride + k0 / left_.k_period * left_.k_period_stride +
-                       k0 % left_.k_period;
-          step_.left_row_stride = left_.i_stride;
+          step_.left = left_.data + (i0 + i + row) * left_.strides.line +
+                       k0 / left_.strides.period * left_.strides.outer + k0 % left_.strides.period;
+          step_.left_row_stride = left_.strides.line;
         } else if (as_rows) {
           step_.left = packed_left_ + row * row_stride(terms);
           step_.left_row_stride = row_stride(terms);
@@ -283,12 +288,6 @@ class Part {
     }
   }
 
-  int64_t column_offset(int64_t j) const {
-    const Output<T>& o = p_.out;
-    const int64_t line = j / o.columns;
-    return line / o.lines * o.image_stride + line % o.lines * o.line_stride + j % o.columns * o.column_stride;
-  }
-
   void call(TileKernel<T> kernel, int64_t i, int64_t rows, int64_t j) {
     if (!step_.last) {
       kernel(step_);
@@ -296,10 +295,10 @@ class Part {
     }
     step_.row_bias = row_bias_ ? row_bias_ + i : nullptr;
     step_.column_bias = column_bias_ ? column_bias_ + j : nullptr;
-    const Output<T>& o = p_.out;
+    const product::Placement& o = p_.out;
     const bool one_line = j / o.columns == (j + step_.columns - 1) / o.columns;
     if (!plan_.swapped && o.column_stride == 1 && one_line) {
-      step_.c = out_ + i * o.row_stride + column_offset(j);
+      step_.c = out_ + i * o.row_stride + p_.out.column(j);
       step_.c_row_stride = o.row_stride;
       kernel(step_);
       return;
@@ -315,13 +314,13 @@ class Part {
     const int64_t row_stride = p_.out.row_stride;
     if (plan_.swapped) {
       for (int64_t r = 0; r < rows; ++r) {
-        T* c = out_ + column_offset(i + r) + j * row_stride;
+        T* c = out_ + p_.out.column(i + r) + j * row_stride;
         for (int64_t l = 0; l < step_.columns; ++l) c[l * row_stride] = tile[r * kMaxWidth + l];
       }
       return;
     }
     int64_t offsets[kMaxWidth];
-    for (int64_t l = 0; l < step_.columns; ++l) offsets[l] = column_offset(j + l);
+    for (int64_t l = 0; l < step_.columns; ++l) offsets[l] = p_.out.column(j + l);
     for (int64_t r = 0; r < rows; ++r) {
       T* c = out_ + (i + r) * row_stride;
       for (int64_t l = 0; l < step_.columns; ++l) c[offsets[l]] = tile[r * kMaxWidth + l];
@@ -367,7 +366,7 @@ template <class T>
 void execute(const KernelContext& ctx, const Problem<T>& p) {
   if (p.m == 0 || p.n == 0 || p.batch == 0) return;
   const Kernels<T>& kernels = kernels_for<T>(ctx.isa);
-  const int64_t terms = std::max<int64_t>(1, p.plan.periods * p.plan.period);
+  const int64_t terms = std::max<int64_t>(1, p.order.periods * p.order.period);
   const double work = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(terms);
   const int64_t threads = ctx.pool->threads();
   const int64_t parts = p.batch >= 4 * threads || work < kSerialWork ? 1 : threads;
@@ -402,7 +401,7 @@ void* scratch(Slot slot, size_t bytes) {
   return slots[static_cast<int>(slot)].get(bytes);
 }
 
-void run(const KernelContext& ctx, const Problem<float>& problem) { execute(ctx, problem); }
-void run(const KernelContext& ctx, const Problem<double>& problem) { execute(ctx, problem); }
+void compute(const KernelContext& ctx, const Problem<float>& problem) { execute(ctx, problem); }
+void compute(const KernelContext& ctx, const Problem<double>& problem) { execute(ctx, problem); }
 
 }  // namespace isobit::kernels::gemm

@@ -1,8 +1,8 @@
 // The engine behind matmul and convolution; internal to the kernels room.
 //
-// A problem is a grid of m x n inner products of rows of a left operand L(i, k) with rows of a right operand R(j, k), a
-// plan of chunks along k and a place for the results. Operands are read only through pack(), so a convolution is a
-// product whose right operand computes its elements from the image: no im2col matrix exists in memory.
+// It computes a product (product/geometry.h): a grid of m x n inner products of lines of the left side with lines of
+// the right one, in chunks along k. Operands are read only through pack(), which knows each kind of side, so that no
+// window matrix exists in memory.
 //
 // The driver (gemm.cpp, baseline machine) splits the grid over threads, cuts each part into tiles of `rows` x
 // `vectors`, and walks the chunks; one call of a tile kernel does one chunk of one tile. The kernels come in a table
@@ -13,66 +13,18 @@
 #include <cstdint>
 
 #include "isobit/kernels/context.h"
+#include "isobit/kernels/product/layout.h"
+
+namespace isobit::kernels::product {
+template <class T>
+struct Product;
+}  // namespace isobit::kernels::product
 
 namespace isobit::kernels::gemm {
 
-enum class OperandKind {
-  kStrided,     // data[i * i_stride + (k / k_period) * k_period_stride + (k % k_period) * k_stride]
-  kWindows,     // i a position of the output grid, k in channel order (conv.h): the element under tap k
-  kWindowRows,  // the same elements with the roles exchanged: i = channel * taps + tap, k = (image, row, column)
-};
-
-struct Tap {
-  int64_t y, x;   // added to the position's own coordinates in the plane
-  int64_t index;  // which weight
-};
-
-// i_stride etc. belong to kStrided, the rest to the other kinds. See conv.cpp for how they are set.
-template <class T>
-struct Operand {
-  OperandKind kind = OperandKind::kStrided;
-  const T* data = nullptr;
-  int64_t batch_stride = 0;
-  int64_t i_stride = 0, k_stride = 0, k_period = 1, k_period_stride = 0;
-  int64_t channels = 0, channel_stride = 0;
-  const Tap* taps = nullptr;
-  int64_t tap_count = 0;
-  int64_t image_stride = 0;
-  int64_t plane_h = 0, plane_w = 0;  // of one channel of one image
-  int64_t grid_h = 0, grid_w = 0;    // positions of one image
-  int64_t step_h = 1, step_w = 1;    // plane coordinates of position (y, x): (y * step_h, x * step_w) plus the tap
-};
-
-// k = (period, rest): chunks never cross a period and the last of a period may be short.
-struct ChunkPlan {
-  int64_t periods = 1, period = 0, chunk = 1;
-};
-
-// Where output (i, j) goes: data[i * row_stride + (j / (lines * columns)) * image_stride
-//                               + (j / columns % lines) * line_stride + (j % columns) * column_stride].
-template <class T>
-struct Output {
-  T* data = nullptr;
-  int64_t batch_stride = 0;
-  int64_t row_stride = 0;
-  int64_t image_stride = 0, lines = 1, line_stride = 0, columns = 1, column_stride = 1;
-};
-
-template <class T>
-struct Problem {
-  int64_t m = 0, n = 0;
-  ChunkPlan plan;
-  Operand<T> left, right;
-  Output<T> out;
-  const T* bias = nullptr;
-  bool bias_per_row = false;  // else one per column
-  int64_t bias_batch_stride = 0;
-  int64_t batch = 1;
-};
-
-// REQUIRES ctx.isa != kReference.
-void run(const KernelContext& ctx, const Problem<float>& problem);
-void run(const KernelContext& ctx, const Problem<double>& problem);
+// Computes the product in its written order. REQUIRES ctx.isa != kReference.
+void run(const KernelContext& ctx, const product::Product<float>& product);
+void run(const KernelContext& ctx, const product::Product<double>& product);
 
 // An aligned, growing block of memory of the calling thread, for what is packed anew in every call: fresh pages would
 // cost more than the packing. Valid until the thread's next call with the same slot.
@@ -81,14 +33,25 @@ void* scratch(Slot slot, size_t bytes);
 
 // ---- what an ISA provides
 
+// A side with its elements in the written order: element k of line i, below L(i, k), is that of product/layout.h.
+template <class T>
+struct Operand {
+  product::SideKind kind = product::SideKind::kStrided;
+  const T* data = nullptr;
+  int64_t batch_stride = 0;
+  product::Strides strides;  // of kStrided
+  // Of the others. For kPositions, k is in channel order (conv.h): (block of channels, tap, channel in the block). For
+  // kTaps, i = channel * taps + tap and k = (image, row, column).
+  product::WindowGrid grid;
+};
+
 inline constexpr int kMaxVectors = 3;
 inline constexpr int kMaxRows = 24;
 inline constexpr int kMaxWidth = 64;  // of a packed panel, in elements
 
 // One chunk of one tile. Element (r, k) of the left panel is left[k * rows + r] (`tile`) or left[r * left_row_stride +
-// k]
-// (`rows`); row k of
-// the right panel has vectors * lanes elements. block and result are the tile's running totals, row after row.
+// k] (`rows`); row k of the right panel has vectors * lanes elements. block and result are the tile's running totals,
+// row after row.
 template <class T>
 struct TileStep {
   int64_t terms;
@@ -114,7 +77,7 @@ template <class T>
 using PackPanel = void (*)(const Operand<T>&, T* dst, T* scratch, int64_t width, int64_t i0, int64_t count, int64_t k0,
                            int64_t terms);
 
-// The same elements as rows: L(i0 + r, k0 + k) to dst[r * row_stride + k]. Only for kWindowRows, whose elements come
+// The same elements as rows: L(i0 + r, k0 + k) to dst[r * row_stride + k]. Only for kTaps, whose elements come
 // that way round. REQUIRES row_stride >= terms.
 template <class T>
 using PackRows = void (*)(const Operand<T>&, T* dst, int64_t row_stride, int64_t i0, int64_t count, int64_t k0,

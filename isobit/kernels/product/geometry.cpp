@@ -66,6 +66,17 @@ Order channel_order(int64_t channels, int64_t kernel_taps, int64_t taps) {
           .taps = taps};
 }
 
+Placement placement_of(const Placement& whole, const Windows& w, const WindowPart& part) {
+  if (part.stride_h == 1 && part.stride_w == 1) return whole;
+  Placement out = whole;
+  out.first += part.first_h * w.columns.positions + part.first_w;
+  out.lines = part.grid.grid_h;
+  out.line_stride = part.stride_h * w.columns.positions;
+  out.columns = part.grid.grid_w;
+  out.column_stride = part.stride_w;
+  return out;
+}
+
 Geometry conv_geometry(const ConvShape& s, Direction direction) {
   const int64_t icg = s.ic / s.groups, ocg = s.oc / s.groups, taps = s.kh * s.kw, area = s.oh() * s.ow();
   Geometry g;

@@ -20,21 +20,10 @@
 
 #include "isobit/kernels/conv/conv.h"
 #include "isobit/kernels/matmul/matmul.h"
+#include "isobit/kernels/product/layout.h"
 #include "isobit/kernels/product/windows.h"
 
 namespace isobit::kernels::product {
-
-enum class SideKind {
-  kStrided,    // strides
-  kPositions,  // line = (image, y, x) of the windows, element = (channel, ky, kx): a column of their matrix
-  kTaps,       // the other way round: line = (channel, ky, kx), element = (image, y, x)
-};
-
-// Element l of line i lies at i * line + l / period * outer + l % period * inner.
-struct Strides {
-  int64_t line = 0, inner = 1;
-  int64_t period = 1, outer = 0;  // period >= 1
-};
 
 // With one period for all k elements, where those lie evenly.
 Strides merged(const Strides& strides, int64_t k);
@@ -78,6 +67,9 @@ struct Order {
 
 // Of a sum over channels and `taps` of the kernel_taps taps, the others being left out.
 Order channel_order(int64_t channels, int64_t kernel_taps, int64_t taps);
+
+// Where the outputs of a part of the positions lie, whole being the placement of all of them.
+Placement placement_of(const Placement& whole, const Windows& windows, const WindowPart& part);
 
 enum class BiasSide { kRows, kColumns };
 

@@ -1,7 +1,5 @@
 #include "isobit/kernels/product/windows.h"
 
-#include <utility>
-
 namespace isobit::kernels::product {
 namespace {
 
@@ -18,33 +16,6 @@ struct AxisPart {
 };
 
 int64_t part_count(const WindowAxis& axis) { return std::min(axis.divisor, axis.positions); }
-
-WindowPart part_of(const Windows& w, const AxisPart& v, const AxisPart& h, bool skip_missing) {
-  WindowPart part;
-  part.first_h = v.first;
-  part.first_w = h.first;
-  part.stride_h = w.rows.divisor;
-  part.stride_w = w.columns.divisor;
-  for (int64_t y = 0; y < w.rows.taps; ++y) {
-    for (int64_t x = 0; x < w.columns.taps; ++x) {
-      if (skip_missing && !(v.meets(y) && h.meets(x))) continue;
-      part.taps.push_back({v.displacement(y), h.displacement(x), y * w.columns.taps + x});
-    }
-  }
-  WindowGrid& g = part.grid;
-  g.taps = part.taps.data();
-  g.tap_count = static_cast<int64_t>(part.taps.size());
-  g.channels = w.channels;
-  g.channel_stride = w.plane();
-  g.image_stride = w.image_stride;
-  g.plane_h = w.rows.places;
-  g.plane_w = w.columns.places;
-  g.grid_h = v.count();
-  g.grid_w = h.count();
-  g.step_h = w.rows.step;
-  g.step_w = w.columns.step;
-  return part;
-}
 
 }  // namespace
 
@@ -68,16 +39,34 @@ Windows backward_windows(const ConvShape& s) {
   return w;
 }
 
-std::vector<WindowPart> parts_of(const Windows& w, bool skip_missing) {
-  std::vector<WindowPart> parts;
-  for (int64_t y = 0; y < part_count(w.rows); ++y) {
-    for (int64_t x = 0; x < part_count(w.columns); ++x) {
-      parts.push_back(part_of(w, {w.rows, y}, {w.columns, x}, skip_missing));
+int64_t part_count(const Windows& w) { return part_count(w.rows) * part_count(w.columns); }
+
+WindowPart::WindowPart(const Windows& w, int64_t part, bool skip_missing)
+    : first_h(part / part_count(w.columns)),
+      first_w(part % part_count(w.columns)),
+      stride_h(w.rows.divisor),
+      stride_w(w.columns.divisor) {
+  const AxisPart v{w.rows, first_h}, h{w.columns, first_w};
+  if (w.taps() > kFewTaps) many_.resize(static_cast<size_t>(w.taps()));
+  Tap* const taps = many_.empty() ? few_ : many_.data();
+  int64_t count = 0;
+  for (int64_t y = 0; y < w.rows.taps; ++y) {
+    for (int64_t x = 0; x < w.columns.taps; ++x) {
+      if (skip_missing && !(v.meets(y) && h.meets(x))) continue;
+      taps[count++] = {v.displacement(y), h.displacement(x), y * w.columns.taps + x};
     }
   }
-  return parts;
+  grid.taps = taps;
+  grid.tap_count = count;
+  grid.channels = w.channels;
+  grid.channel_stride = w.plane();
+  grid.image_stride = w.image_stride;
+  grid.plane_h = w.rows.places;
+  grid.plane_w = w.columns.places;
+  grid.grid_h = v.count();
+  grid.grid_w = h.count();
+  grid.step_h = w.rows.step;
+  grid.step_w = w.columns.step;
 }
-
-bool may_miss_parts(const Windows& w) { return w.rows.divisor > 1 || w.columns.divisor > 1; }
 
 }  // namespace isobit::kernels::product

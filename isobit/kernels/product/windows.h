@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "isobit/kernels/conv/conv.h"
-#include "isobit/kernels/product/grid.h"
+#include "isobit/kernels/product/layout.h"
 
 namespace isobit::kernels::product {
 
@@ -68,23 +68,27 @@ Windows forward_windows(const ConvShape& shape);
 // that tap there.
 Windows backward_windows(const ConvShape& shape);
 
+// How many parts make up the positions: one where no divisor is greater than 1.
+int64_t part_count(const Windows& windows);
+
 // A part of the positions on which every tap is a displacement: each divisor-th one of either direction.
-struct WindowPart {
-  int64_t first_h = 0, first_w = 0;    // its first position
-  int64_t stride_h = 1, stride_w = 1;  // from one of its positions to the next
-  std::vector<Tap> taps;
-  WindowGrid grid;  // grid.taps points into `taps`
+class WindowPart {
+ public:
+  // part: in [0, part_count). skip_missing: taps that meet no place on the whole part are left out of it; otherwise
+  // they are displaced out of the plane.
+  WindowPart(const Windows& windows, int64_t part, bool skip_missing);
+  WindowPart(const WindowPart&) = delete;
+  WindowPart& operator=(const WindowPart&) = delete;
 
-  WindowPart() = default;
-  WindowPart(WindowPart&&) = default;  // moving a vector leaves its elements where they are
-  WindowPart& operator=(WindowPart&&) = default;
+  int64_t first_h, first_w;    // its first position
+  int64_t stride_h, stride_w;  // from one of its positions to the next
+  WindowGrid grid;             // whose taps this part owns
+
+ private:
+  static constexpr int64_t kFewTaps = 64;  // no memory is asked for up to here
+  Tap few_[kFewTaps];
+  std::vector<Tap> many_;
 };
-
-// The parts that make up the windows; one where no divisor is greater than 1. skip_missing: taps that meet no place on
-// a whole part are left out of it; otherwise they are displaced out of the plane.
-std::vector<WindowPart> parts_of(const Windows& windows, bool skip_missing);
-// Whether some tap meets no place on a whole part.
-bool may_miss_parts(const Windows& windows);
 
 // Writes the elements of row `row` = (channel, ky, kx) of the matrix in columns [first, last) to out; copy(n, from, to)
 // converts n neighbours.

@@ -9,27 +9,31 @@ constexpr int64_t kWorthAThread = 1 << 14;  // elements
 
 int64_t grain_of(int64_t elements_of_one) { return 1 + kWorthAThread / std::max<int64_t>(1, elements_of_one); }
 
-// One tap of the kernel as a displacement: output (v, w) reads source row v * stride_h + y and column w * stride_w + x.
-// [first, last) are the w whose column is inside the plane.
+using product::WindowGrid;
+using product::WindowPart;
+using product::Windows;
+
+// One tap as a displacement: output (v, w) reads source row v * step_h + y and column w * step_w + x. [first, last) are
+// the w whose column is inside the plane.
 struct Tap {
   int64_t y, x, first, last;
 
-  Tap(const ConvShape& s, int64_t index)
-      : y(index / s.kw * s.dilation_h - s.pad_top), x(index % s.kw * s.dilation_w - s.pad_left) {
-    last = x >= s.iw ? 0 : std::min(s.ow(), (s.iw - 1 - x) / s.stride_w + 1);
-    last = std::max<int64_t>(0, last);
-    first = std::min(last, x >= 0 ? 0 : (-x + s.stride_w - 1) / s.stride_w);
+  Tap(const Windows& w, const WindowGrid& grid, int64_t index) : y(grid.taps[index].y), x(grid.taps[index].x) {
+    const product::WindowAxis::Hits hits = w.columns.hits(index % w.columns.taps, 0, grid.grid_w);
+    last = std::min(hits.end, grid.grid_w);
+    first = std::min(hits.begin, last);
   }
 };
 
 // Calls f(source row, w0, w1, place) for the pieces [w0, w1) of output rows that make up the positions [begin, end);
 // `place` counts from begin.
 template <class F>
-void for_each_line(const ConvShape& s, const Tap& tap, int64_t ow, int64_t begin, int64_t end, F f) {
+void for_each_line(const WindowGrid& g, const Tap& tap, int64_t begin, int64_t end, F f) {
+  const int64_t ow = g.grid_w;
   int64_t v = begin / ow, w0 = begin - v * ow;
   for (int64_t at = begin; at < end; ++v, w0 = 0) {
     const int64_t w1 = std::min(ow, w0 + end - at);
-    f(v * s.stride_h + tap.y, w0, w1, at - begin);
+    f(v * g.step_h + tap.y, w0, w1, at - begin);
     at += w1 - w0;
   }
 }
@@ -40,8 +44,8 @@ struct Shift {
   bool possible;
   int64_t ow, size;
 
-  explicit Shift(const ConvShape& s)
-      : possible(s.stride_h == 1 && s.stride_w == 1 && s.ow() == s.iw), ow(s.ow()), size(s.ih * s.iw) {}
+  explicit Shift(const WindowGrid& g)
+      : possible(g.step_h == 1 && g.step_w == 1 && g.grid_w == g.plane_w), ow(g.grid_w), size(g.plane_h * g.plane_w) {}
 
   int64_t displacement(const Tap& tap) const { return tap.y * ow + tap.x; }
   // Calls f(from, to): the positions in [begin, end) whose rows, and whose places in the plane, exist.
@@ -63,50 +67,50 @@ struct Shift {
 };
 
 template <class T>
-void read_line(const ConvShape& s, const Tap& tap, const T* plane, int64_t row, int64_t w0, int64_t w1, T* to) {
-  if (row < 0 || row >= s.ih) {
+void read_line(const WindowGrid& g, const Tap& tap, const T* plane, int64_t row, int64_t w0, int64_t w1, T* to) {
+  if (row < 0 || row >= g.plane_h) {
     std::fill(to, to + (w1 - w0), T{0});
     return;
   }
   const int64_t first = std::clamp(tap.first, w0, w1), last = std::clamp(tap.last, first, w1);
   std::fill(to, to + (first - w0), T{0});
   if (first < last) {
-    const T* from = plane + row * s.iw + (first * s.stride_w + tap.x);
+    const T* from = plane + row * g.plane_w + (first * g.step_w + tap.x);
     T* inside = to + (first - w0);
-    if (s.stride_w == 1) {
+    if (g.step_w == 1) {
       std::copy_n(from, last - first, inside);
-    } else if (s.stride_w == 2) {  // the usual one, so that the compiler knows it
+    } else if (g.step_w == 2) {  // the usual one, so that the compiler knows it
       for (int64_t i = 0; i < last - first; ++i) inside[i] = from[i * 2];
     } else {
-      for (int64_t i = 0; i < last - first; ++i) inside[i] = from[i * s.stride_w];
+      for (int64_t i = 0; i < last - first; ++i) inside[i] = from[i * g.step_w];
     }
   }
   std::fill(to + (last - w0), to + (w1 - w0), T{0});
 }
 
 template <class T>
-void add_line(const ConvShape& s, const Tap& tap, const T* from, int64_t row, int64_t w0, int64_t w1, T* plane) {
-  if (row < 0 || row >= s.ih) return;
+void add_line(const WindowGrid& g, const Tap& tap, const T* from, int64_t row, int64_t w0, int64_t w1, T* plane) {
+  if (row < 0 || row >= g.plane_h) return;
   const int64_t first = std::clamp(tap.first, w0, w1), last = std::clamp(tap.last, first, w1);
   if (first == last) return;
-  T* to = plane + row * s.iw + (first * s.stride_w + tap.x);
+  T* to = plane + row * g.plane_w + (first * g.step_w + tap.x);
   from += first - w0;
-  if (s.stride_w == 1) {
+  if (g.step_w == 1) {
     for (int64_t i = 0; i < last - first; ++i) to[i] += from[i];
-  } else if (s.stride_w == 2) {
+  } else if (g.step_w == 2) {
     for (int64_t i = 0; i < last - first; ++i) to[i * 2] += from[i];
   } else {
-    for (int64_t i = 0; i < last - first; ++i) to[i * s.stride_w] += from[i];
+    for (int64_t i = 0; i < last - first; ++i) to[i * g.step_w] += from[i];
   }
 }
 
 // The row of the matrix for one tap and one image.
 template <class T>
-void read_tap(const ConvShape& s, const Shift& shift, const Tap& tap, const T* plane, int64_t begin, int64_t end,
+void read_tap(const WindowGrid& g, const Shift& shift, const Tap& tap, const T* plane, int64_t begin, int64_t end,
               T* to) {
   if (!shift.possible) {
-    for_each_line(s, tap, shift.ow, begin, end, [&](int64_t y, int64_t w0, int64_t w1, int64_t place) {
-      read_line(s, tap, plane, y, w0, w1, to + place);
+    for_each_line(g, tap, begin, end, [&](int64_t y, int64_t w0, int64_t w1, int64_t place) {
+      read_line(g, tap, plane, y, w0, w1, to + place);
     });
     return;
   }
@@ -120,10 +124,10 @@ void read_tap(const ConvShape& s, const Shift& shift, const Tap& tap, const T* p
 
 // The adjoint. Adding the +0 of padding changes no sum: one that starts at +0 is never -0.
 template <class T>
-void add_tap(const ConvShape& s, const Shift& shift, const Tap& tap, T* from, int64_t begin, int64_t end, T* plane) {
+void add_tap(const WindowGrid& g, const Shift& shift, const Tap& tap, T* from, int64_t begin, int64_t end, T* plane) {
   if (!shift.possible) {
-    for_each_line(s, tap, shift.ow, begin, end, [&](int64_t y, int64_t w0, int64_t w1, int64_t place) {
-      add_line(s, tap, from + place, y, w0, w1, plane);
+    for_each_line(g, tap, begin, end, [&](int64_t y, int64_t w0, int64_t w1, int64_t place) {
+      add_line(g, tap, from + place, y, w0, w1, plane);
     });
     return;
   }
@@ -138,12 +142,12 @@ void add_tap(const ConvShape& s, const Shift& shift, const Tap& tap, T* from, in
 
 // Calls f(channel, place in the matrix, offset in the tensor, length) for the pieces of planes in the block.
 template <class F>
-void for_each_piece(ThreadPool& pool, const Planes& planes, const ColumnBlock& block, F f) {
+void for_each_piece(ThreadPool& pool, const Planes& shape, const ColumnBlock& block, F f) {
   const int64_t length = block.end - block.begin;
-  pool.parallel_for(planes.count * block.images, grain_of(length), [&](int64_t begin, int64_t end) {
+  pool.parallel_for(shape.count * block.images, grain_of(length), [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; ++at) {
       const int64_t channel = at / block.images, image = at % block.images;
-      f(channel, at * length, planes.offset(block.image + image) + channel * planes.area + block.begin, length);
+      f(channel, at * length, (block.image + image) * shape.image_stride + channel * shape.area + block.begin, length);
     }
   });
 }
@@ -170,54 +174,54 @@ std::vector<ColumnBlock> column_blocks(int64_t images, int64_t area, int64_t mos
 }
 
 template <class T>
-void im2col(ThreadPool& pool, const ConvShape& s, int64_t group, const ColumnBlock& block, const T* src, T* matrix) {
-  const int64_t icg = s.ic / s.groups, taps = s.kh * s.kw, length = block.end - block.begin;
-  const Planes planes{s.ic, group * icg, icg, s.ih * s.iw};
-  const Shift shift(s);
-  pool.parallel_for(icg * taps, grain_of(block.columns()), [&](int64_t begin, int64_t end) {
+void im2col(ThreadPool& pool, const Windows& w, const ColumnBlock& block, const T* planes, T* matrix) {
+  const WindowPart part(w, 0, false);
+  const int64_t taps = w.taps(), length = block.end - block.begin;
+  const Shift shift(part.grid);
+  pool.parallel_for(w.channels * taps, grain_of(block.columns()), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      const Tap tap(s, row % taps);
+      const Tap tap(w, part.grid, row % taps);
       T* to = matrix + row * block.columns();
       for (int64_t image = 0; image < block.images; ++image, to += length) {
-        const T* plane = src + planes.offset(block.image + image) + row / taps * planes.area;
-        read_tap(s, shift, tap, plane, block.begin, block.end, to);
+        const T* plane = planes + (block.image + image) * w.image_stride + row / taps * w.plane();
+        read_tap(part.grid, shift, tap, plane, block.begin, block.end, to);
       }
     }
   });
 }
 
 template <class T>
-void col2im(ThreadPool& pool, const ConvShape& s, int64_t group, const ColumnBlock& block, T* matrix, T* diff_src) {
-  const int64_t icg = s.ic / s.groups, taps = s.kh * s.kw, length = block.end - block.begin;
-  const Planes planes{s.ic, group * icg, icg, s.ih * s.iw};
-  const Shift shift(s);
-  pool.parallel_for(icg * block.images, grain_of(taps * length), [&](int64_t begin, int64_t end) {
+void col2im(ThreadPool& pool, const Windows& w, const ColumnBlock& block, T* matrix, T* planes) {
+  const WindowPart part(w, 0, false);
+  const int64_t taps = w.taps(), length = block.end - block.begin;
+  const Shift shift(part.grid);
+  pool.parallel_for(w.channels * block.images, grain_of(taps * length), [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; ++at) {
       const int64_t channel = at / block.images, image = at % block.images;
-      T* plane = diff_src + planes.offset(block.image + image) + channel * planes.area;
-      if (block.begin == 0) std::fill(plane, plane + planes.area, T{0});
+      T* plane = planes + (block.image + image) * w.image_stride + channel * w.plane();
+      if (block.begin == 0) std::fill(plane, plane + w.plane(), T{0});
       for (int64_t t = 0; t < taps; ++t) {
-        const Tap tap(s, t);
+        const Tap tap(w, part.grid, t);
         T* from = matrix + (channel * taps + t) * block.columns() + image * length;
-        add_tap(s, shift, tap, from, block.begin, block.end, plane);
+        add_tap(part.grid, shift, tap, from, block.begin, block.end, plane);
       }
     }
   });
 }
 
 template <class T>
-void gather_planes(ThreadPool& pool, const Planes& planes, const ColumnBlock& block, const T* tensor, T* matrix) {
-  for_each_piece(pool, planes, block, [&](int64_t, int64_t place, int64_t offset, int64_t length) {
-    std::copy_n(tensor + offset, length, matrix + place);
+void gather_planes(ThreadPool& pool, const Planes& shape, const ColumnBlock& block, const T* planes, T* matrix) {
+  for_each_piece(pool, shape, block, [&](int64_t, int64_t place, int64_t offset, int64_t length) {
+    std::copy_n(planes + offset, length, matrix + place);
   });
 }
 
 template <class T>
-void scatter_planes(ThreadPool& pool, const Planes& planes, const ColumnBlock& block, const T* matrix, const T* bias,
-                    T* tensor) {
-  for_each_piece(pool, planes, block, [&](int64_t channel, int64_t place, int64_t offset, int64_t length) {
+void scatter_planes(ThreadPool& pool, const Planes& shape, const ColumnBlock& block, const T* matrix, const T* bias,
+                    T* planes) {
+  for_each_piece(pool, shape, block, [&](int64_t channel, int64_t place, int64_t offset, int64_t length) {
     const T* from = matrix + place;
-    T* to = tensor + offset;
+    T* to = planes + offset;
     if (bias == nullptr) {
       std::copy_n(from, length, to);
       return;
@@ -228,18 +232,18 @@ void scatter_planes(ThreadPool& pool, const Planes& planes, const ColumnBlock& b
 }
 
 template <class T>
-void add_bias_to_planes(ThreadPool& pool, const Planes& planes, const ColumnBlock& block, const T* bias, T* tensor) {
-  for_each_piece(pool, planes, block, [&](int64_t channel, int64_t, int64_t offset, int64_t length) {
-    T* to = tensor + offset;
+void add_bias_to_planes(ThreadPool& pool, const Planes& shape, const ColumnBlock& block, const T* bias, T* planes) {
+  for_each_piece(pool, shape, block, [&](int64_t channel, int64_t, int64_t offset, int64_t length) {
+    T* to = planes + offset;
     const T b = bias[channel];
     for (int64_t i = 0; i < length; ++i) to[i] += b;
   });
 }
 
-template void im2col(ThreadPool&, const ConvShape&, int64_t, const ColumnBlock&, const float*, float*);
-template void im2col(ThreadPool&, const ConvShape&, int64_t, const ColumnBlock&, const double*, double*);
-template void col2im(ThreadPool&, const ConvShape&, int64_t, const ColumnBlock&, float*, float*);
-template void col2im(ThreadPool&, const ConvShape&, int64_t, const ColumnBlock&, double*, double*);
+template void im2col(ThreadPool&, const Windows&, const ColumnBlock&, const float*, float*);
+template void im2col(ThreadPool&, const Windows&, const ColumnBlock&, const double*, double*);
+template void col2im(ThreadPool&, const Windows&, const ColumnBlock&, float*, float*);
+template void col2im(ThreadPool&, const Windows&, const ColumnBlock&, double*, double*);
 template void gather_planes(ThreadPool&, const Planes&, const ColumnBlock&, const float*, float*);
 template void gather_planes(ThreadPool&, const Planes&, const ColumnBlock&, const double*, double*);
 template void scatter_planes(ThreadPool&, const Planes&, const ColumnBlock&, const float*, const float*, float*);

@@ -8,6 +8,9 @@
 namespace isobit::kernels {
 namespace {
 
+using product::Geometry;
+using product::WindowAxis;
+using product::Windows;
 using vendor::ColumnBlock;
 using vendor::Planes;
 
@@ -69,25 +72,26 @@ MatmulArgs<T> merge_batch(const MatmulArgs<T>& given) {
   return p;
 }
 
-// What the three products of a group share. k: taps of all its input channels.
-struct Sizes {
-  int64_t icg, ocg, k, area;
+// The three passes of a convolution are products with the window matrix of the forward one: m output channels of a
+// group, n positions, k taps of all its input channels.
+Geometry forward_geometry(const ConvShape& s) { return product::conv_geometry(s, product::Direction::kForward); }
 
-  explicit Sizes(const ConvShape& s)
-      : icg(s.ic / s.groups), ocg(s.oc / s.groups), k(icg * s.kh * s.kw), area(s.oh() * s.ow()) {}
-};
-
-Planes planes_of_src(const ConvShape& s, int64_t group) {
-  return {s.ic, group * (s.ic / s.groups), s.ic / s.groups, s.ih * s.iw};
+Planes planes_of_src(const Geometry& g) {
+  const Windows& w = g.right.windows;
+  return {w.channels, w.plane(), w.image_stride};
 }
-Planes planes_of_dst(const ConvShape& s, int64_t group) {
-  return {s.oc, group * (s.oc / s.groups), s.oc / s.groups, s.oh() * s.ow()};
+Planes planes_of_dst(const Geometry& g) { return {g.m, g.out.row_stride, g.out.image_stride}; }
+// Where a block of one image begins in its first plane.
+int64_t begin_of(const Planes& planes, const ColumnBlock& block) {
+  return block.image * planes.image_stride + block.begin;
 }
 
 // The window matrix is src itself.
-bool is_pointwise(const ConvShape& s) {
-  return s.kh * s.kw == 1 && s.stride_h == 1 && s.stride_w == 1 &&
-         (s.pad_top | s.pad_left | s.pad_bottom | s.pad_right) == 0;
+bool is_pointwise(const Windows& w) {
+  const auto one_to_one = [](const WindowAxis& axis) {
+    return axis.taps == 1 && axis.step == 1 && axis.origin == 0 && axis.positions == axis.places;
+  };
+  return one_to_one(w.rows) && one_to_one(w.columns);
 }
 
 }  // namespace
@@ -196,29 +200,28 @@ Status VendorInnerProducts<T>::multiply_packed(const MatmulArgs<T>& p, int64_t r
 // ---- convolution
 
 template <class T>
-std::vector<ColumnBlock> VendorInnerProducts<T>::blocks_of(const ConvShape& s, int64_t per_column,
-                                                           int64_t fixed) const {
-  const int64_t area = s.oh() * s.ow();
+std::vector<ColumnBlock> VendorInnerProducts<T>::blocks_of(const Geometry& g, int64_t per_column, int64_t fixed) const {
+  const int64_t images = g.right.windows.images, area = g.right.windows.positions();
   // A large image that is its own window matrix needs no scratch at all, and so no smaller blocks.
-  if (is_pointwise(s) && (s.n == 1 || area >= kColumns / 4)) return vendor::column_blocks(s.n, area, area);
+  if (is_pointwise(g.right.windows) && (images == 1 || area >= kColumns / 4)) {
+    return vendor::column_blocks(images, area, area);
+  }
   const int64_t fits = (most_ - fixed - 3 * 64) / per_column;
   if (fits < 1) return {};
-  return vendor::column_blocks(s.n, area, std::min(fits, kColumns));
+  return vendor::column_blocks(images, area, std::min(fits, kColumns));
 }
 
 // The columns of the window matrix: in `room`, or where they already are.
 template <class T>
-typename VendorInnerProducts<T>::template Matrix<const T> VendorInnerProducts<T>::windows(const ConvShape& s,
-                                                                                          int64_t group,
-                                                                                          const ColumnBlock& block,
-                                                                                          const T* src, T* room) {
-  if (!is_pointwise(s)) {
-    vendor::im2col(*kernel_.pool, s, group, block, src, room);
+typename VendorInnerProducts<T>::template Matrix<const T> VendorInnerProducts<T>::window_matrix(
+    const Windows& w, const ColumnBlock& block, const T* planes, T* room) {
+  if (!is_pointwise(w)) {
+    vendor::im2col(*kernel_.pool, w, block, planes, room);
     return {room, block.columns()};
   }
-  const Planes planes = planes_of_src(s, group);
-  if (block.images == 1) return {src + planes.offset(block.image) + block.begin, planes.area};
-  vendor::gather_planes(*kernel_.pool, planes, block, src, room);
+  const Planes shape{w.channels, w.plane(), w.image_stride};
+  if (block.images == 1) return {planes + begin_of(shape, block), shape.area};
+  vendor::gather_planes(*kernel_.pool, shape, block, planes, room);
   return {room, block.columns()};
 }
 
@@ -226,31 +229,33 @@ typename VendorInnerProducts<T>::template Matrix<const T> VendorInnerProducts<T>
 template <class T>
 Status VendorInnerProducts<T>::conv_forward(const ConvShape& s, const T* src, const T* weights, const T* bias, T* dst) {
   if (s.n == 0) return {};
-  const Sizes z(s);
-  const std::vector<ColumnBlock> blocks = blocks_of(s, z.k + z.ocg, 0);
+  const Geometry f = forward_geometry(s);
+  const Windows& w = f.right.windows;
+  const Planes planes = planes_of_dst(f);
+  const std::vector<ColumnBlock> blocks = blocks_of(f, f.k + f.m, 0);
   if (blocks.empty()) {
     kernels::conv_forward(kernel_, s, src, weights, bias, dst);
     return {};
   }
   for (const ColumnBlock& block : blocks) {
-    const bool in_place = block.images == 1, copies_src = !(in_place && is_pointwise(s));
+    const bool in_place = block.images == 1, copies_src = !(in_place && is_pointwise(w));
     const int64_t columns = block.columns();
-    const Parts room = scratch(copies_src ? z.k * columns : 0, in_place ? 0 : z.ocg * columns);
-    for (int64_t group = 0; group < s.groups; ++group) {
-      const Planes planes = planes_of_dst(s, group);
-      const Matrix<const T> right = windows(s, group, block, src, room.first);
+    const Parts room = scratch(copies_src ? f.k * columns : 0, in_place ? 0 : f.m * columns);
+    for (int64_t group = 0; group < f.batches; ++group) {
+      T* const group_dst = dst + group * f.out.batch_stride;
+      const Matrix<const T> right = window_matrix(w, block, src + group * f.right.batch_stride, room.first);
       GemmArgs<T> g;
-      g.m = z.ocg, g.n = columns, g.k = z.k;
-      g.a = weights + group * z.ocg * z.k, g.lda = z.k;
+      g.m = f.m, g.n = columns, g.k = f.k;
+      g.a = weights + group * f.left.batch_stride, g.lda = f.left.strides.line;
       g.b = right.data, g.ldb = right.ld;
-      g.c = in_place ? dst + planes.offset(block.image) + block.begin : room.second;
-      g.ldc = in_place ? z.area : columns;
+      g.c = in_place ? group_dst + begin_of(planes, block) : room.second;
+      g.ldc = in_place ? planes.area : columns;
       ISOBIT_RETURN_IF_ERROR(multiply(g));
-      const T* group_bias = bias == nullptr ? nullptr : bias + group * z.ocg;
+      const T* group_bias = bias == nullptr ? nullptr : bias + group * f.bias_batch_stride;
       if (!in_place) {
-        vendor::scatter_planes(*kernel_.pool, planes, block, room.second, group_bias, dst);
+        vendor::scatter_planes(*kernel_.pool, planes, block, room.second, group_bias, group_dst);
       } else if (bias != nullptr) {
-        vendor::add_bias_to_planes(*kernel_.pool, planes, block, group_bias, dst);
+        vendor::add_bias_to_planes(*kernel_.pool, planes, block, group_bias, group_dst);
       }
     }
   }
@@ -262,30 +267,33 @@ Status VendorInnerProducts<T>::conv_forward(const ConvShape& s, const T* src, co
 template <class T>
 Status VendorInnerProducts<T>::conv_grad_src(const ConvShape& s, const T* diff_dst, const T* weights, T* diff_src) {
   if (s.n == 0) return {};
-  const Sizes z(s);
-  const std::vector<ColumnBlock> blocks = blocks_of(s, z.k + z.ocg, 0);
+  const Geometry f = forward_geometry(s);
+  const Windows& w = f.right.windows;
+  const Planes planes = planes_of_dst(f);
+  const std::vector<ColumnBlock> blocks = blocks_of(f, f.k + f.m, 0);
   // The sum over windows leaves missing taps out.
-  if (blocks.empty() || !may_skip_missing_taps(s, weights)) {
+  if (blocks.empty() || !may_skip_missing_taps(weights, f.batches * f.m * f.k)) {
     kernels::conv_grad_src(kernel_, s, diff_dst, weights, diff_src);
     return {};
   }
   for (const ColumnBlock& block : blocks) {
-    const bool in_place = block.images == 1, is_result = in_place && is_pointwise(s);
+    const bool in_place = block.images == 1, is_result = in_place && is_pointwise(w);
     const int64_t columns = block.columns();
-    const Parts room = scratch(is_result ? 0 : z.k * columns, in_place ? 0 : z.ocg * columns);
-    for (int64_t group = 0; group < s.groups; ++group) {
-      const Planes planes = planes_of_dst(s, group);
-      if (!in_place) vendor::gather_planes(*kernel_.pool, planes, block, diff_dst, room.second);
+    const Parts room = scratch(is_result ? 0 : f.k * columns, in_place ? 0 : f.m * columns);
+    for (int64_t group = 0; group < f.batches; ++group) {
+      const T* const group_dst = diff_dst + group * f.out.batch_stride;
+      T* const group_src = diff_src + group * f.right.batch_stride;
+      if (!in_place) vendor::gather_planes(*kernel_.pool, planes, block, group_dst, room.second);
       GemmArgs<T> g;
       g.transpose_a = true;
-      g.m = z.k, g.n = columns, g.k = z.ocg;
-      g.a = weights + group * z.ocg * z.k, g.lda = z.k;
-      g.b = in_place ? diff_dst + planes.offset(block.image) + block.begin : room.second;
-      g.ldb = in_place ? z.area : columns;
-      g.c = is_result ? diff_src + planes_of_src(s, group).offset(block.image) + block.begin : room.first;
-      g.ldc = is_result ? z.area : columns;
+      g.m = f.k, g.n = columns, g.k = f.m;
+      g.a = weights + group * f.left.batch_stride, g.lda = f.left.strides.line;
+      g.b = in_place ? group_dst + begin_of(planes, block) : room.second;
+      g.ldb = in_place ? planes.area : columns;
+      g.c = is_result ? group_src + begin_of(planes_of_src(f), block) : room.first;
+      g.ldc = is_result ? planes.area : columns;
       ISOBIT_RETURN_IF_ERROR(multiply(g));
-      if (!is_result) vendor::col2im(*kernel_.pool, s, group, block, room.first, diff_src);
+      if (!is_result) vendor::col2im(*kernel_.pool, w, block, room.first, group_src);
     }
   }
   return {};
@@ -294,42 +302,43 @@ Status VendorInnerProducts<T>::conv_grad_src(const ConvShape& s, const T* diff_d
 // Per group and block: diff_weights [oc, k] += diff_dst [oc, columns] windows^T [columns, k], some rows at a time.
 template <class T>
 Status VendorInnerProducts<T>::conv_grad_weights(const ConvShape& s, const T* src, const T* diff_dst, T* diff_weights) {
-  const Sizes z(s);
+  const Geometry f = forward_geometry(s);
+  const Windows& w = f.right.windows;
+  const Planes planes = planes_of_dst(f);
   if (s.n == 0) {
-    std::fill_n(diff_weights, s.oc * z.k, T{0});
+    std::fill_n(diff_weights, f.batches * f.m * f.k, T{0});
     return {};
   }
   // A quarter of the scratch for what a block adds to the sum of those before it, but at least a row.
-  const int64_t rows = std::clamp<int64_t>(most_ / 4 / z.k, 1, z.ocg);
-  const std::vector<ColumnBlock> blocks = blocks_of(s, z.k + z.ocg, rows * z.k);
-  if (blocks.empty() || rows * z.k + 64 > most_) {
+  const int64_t rows = std::clamp<int64_t>(most_ / 4 / f.k, 1, f.m);
+  const std::vector<ColumnBlock> blocks = blocks_of(f, f.k + f.m, rows * f.k);
+  if (blocks.empty() || rows * f.k + 64 > most_) {
     kernels::conv_grad_weights(kernel_, s, src, diff_dst, diff_weights);
     return {};
   }
   for (const ColumnBlock& block : blocks) {
-    const bool in_place = block.images == 1, copies_src = !(in_place && is_pointwise(s));
+    const bool in_place = block.images == 1, copies_src = !(in_place && is_pointwise(w));
     const bool is_first = &block == blocks.data();
-    const int64_t columns = block.columns(), step = is_first ? z.ocg : rows;
-    const Parts room =
-        scratch(copies_src ? z.k * columns : 0, in_place ? 0 : z.ocg * columns, is_first ? 0 : rows * z.k);
-    for (int64_t group = 0; group < s.groups; ++group) {
-      const Planes planes = planes_of_dst(s, group);
-      if (!in_place) vendor::gather_planes(*kernel_.pool, planes, block, diff_dst, room.second);
-      const Matrix<const T> right = windows(s, group, block, src, room.first);
+    const int64_t columns = block.columns(), step = is_first ? f.m : rows;
+    const Parts room = scratch(copies_src ? f.k * columns : 0, in_place ? 0 : f.m * columns, is_first ? 0 : rows * f.k);
+    for (int64_t group = 0; group < f.batches; ++group) {
+      const T* const group_dst = diff_dst + group * f.out.batch_stride;
+      if (!in_place) vendor::gather_planes(*kernel_.pool, planes, block, group_dst, room.second);
+      const Matrix<const T> right = window_matrix(w, block, src + group * f.right.batch_stride, room.first);
       GemmArgs<T> g;
       g.transpose_b = true;
-      g.n = z.k, g.k = columns;
-      g.lda = in_place ? z.area : columns;
+      g.n = f.k, g.k = columns;
+      g.lda = in_place ? planes.area : columns;
       g.b = right.data, g.ldb = right.ld;
-      g.ldc = z.k;
-      for (int64_t row = 0; row < z.ocg; row += step) {
-        T* sum = diff_weights + (group * z.ocg + row) * z.k;
-        g.m = std::min(step, z.ocg - row);
-        g.a = (in_place ? diff_dst + planes.offset(block.image) + block.begin : room.second) + row * g.lda;
+      g.ldc = f.k;
+      for (int64_t row = 0; row < f.m; row += step) {
+        T* sum = diff_weights + group * f.left.batch_stride + row * f.k;
+        g.m = std::min(step, f.m - row);
+        g.a = (in_place ? group_dst + begin_of(planes, block) : room.second) + row * g.lda;
         g.c = is_first ? sum : room.third;
         ISOBIT_RETURN_IF_ERROR(multiply(g));
         if (is_first) continue;
-        kernel_.pool->parallel_for(g.m * z.k, kWorthAThread, [&](int64_t begin, int64_t end) {
+        kernel_.pool->parallel_for(g.m * f.k, kWorthAThread, [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) sum[i] += room.third[i];
         });
       }

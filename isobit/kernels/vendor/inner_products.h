@@ -22,6 +22,7 @@
 #include <new>
 
 #include "isobit/kernels/inner_products.h"
+#include "isobit/kernels/product/geometry.h"
 #include "isobit/kernels/vendor/im2col.h"
 #include "isobit/kernels/vendor/vendor.h"
 
@@ -67,9 +68,9 @@ class VendorInnerProducts final : public InnerProducts<T> {
   };
   Parts scratch(int64_t first, int64_t second = 0, int64_t third = 0);
   // Columns of a block, so that per_column elements for each and `fixed` more fit into the scratch; 0: not one does.
-  std::vector<vendor::ColumnBlock> blocks_of(const ConvShape& shape, int64_t per_column, int64_t fixed) const;
-  Matrix<const T> windows(const ConvShape& shape, int64_t group, const vendor::ColumnBlock& block, const T* src,
-                          T* room);
+  std::vector<vendor::ColumnBlock> blocks_of(const product::Geometry& forward, int64_t per_column, int64_t fixed) const;
+  Matrix<const T> window_matrix(const product::Windows& windows, const vendor::ColumnBlock& block, const T* planes,
+                                T* room);
 
   std::unique_ptr<MatrixProduct> product_;
   KernelContext kernel_;

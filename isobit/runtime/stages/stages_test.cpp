@@ -21,8 +21,8 @@ class CheckBlocks final : public Stage {
     for (size_t q = 0; q < blocks.size(); ++q) {
       const ProductBlock& b = blocks[q];
       std::vector<double> left(static_cast<size_t>(b.k)), right(left.size());
-      const std::vector<double> left_norms = norm_bounds(call.ctx, b.left),
-                                right_norms = norm_bounds(call.ctx, b.right);
+      const std::vector<double> left_norms = kernels::rounding::norm_bounds(call.ctx, b.left),
+                                right_norms = kernels::rounding::norm_bounds(call.ctx, b.right);
       EXPECT_EQ(b.left.count(), b.m);
       EXPECT_EQ(b.right.count(), b.n);
       EXPECT_EQ(b.left.k(), b.k);
