@@ -70,8 +70,7 @@ std::vector<ProductBlock> product_blocks(KernelCall& call) {
   if (call.out().elements() == 0) return blocks;
   const ProductForm form = graph::op_of(call.node).product;
   if (form == ProductForm::kMatmul) {
-    for_each_product<double>(
-        call, [&](const kernels::MatmulArgs<double>& args) { add_matrices(call, args, blocks); });
+    for_each_product<double>(call, [&](const kernels::MatmulArgs<double>& args) { add_matrices(call, args, blocks); });
   } else if (form == ProductForm::kGemm) {
     add_matrices(call, gemm_args<double>(call), blocks);
   } else {
