@@ -1,4 +1,4 @@
-#include "isobit/run/cheat.h"
+#include "isobit/adversary/cheat.h"
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
@@ -23,7 +23,7 @@ Expected<int> run(const Options& o, Console& console) {
   const uint64_t at = o.at.value_or(static_cast<uint64_t>(request.job.steps));
   if (at > static_cast<uint64_t>(request.job.steps))
     return usage_error(text_of("--at ", at, ": expected 1 to ", request.job.steps, ", the steps of the job"));
-  ISOBIT_RETURN_IF_ERROR(run::apply_cheat(o.kind, static_cast<int64_t>(at), request));
+  ISOBIT_RETURN_IF_ERROR(adversary::apply_cheat(o.kind, static_cast<int64_t>(at), request));
   ISOBIT_RETURN_IF_ERROR(sign_with_own_keys(o.key_folder, o.engagement, request, console));
   console.note(text_of("a dishonest run: '", o.kind, "' at step ", at));
   std::error_code ignored;
@@ -40,7 +40,7 @@ void add_cheat(Commands& commands) {
   auto o = std::make_shared<Options>();
   static const std::string kKinds = [] {
     std::string text = "what to do:";
-    for (const run::Cheat& c : run::cheats()) text += text_of("\n", c.name, ": ", c.what);
+    for (const adversary::Cheat& c : adversary::cheats()) text += text_of("\n", c.name, ": ", c.what);
     return text;
   }();
   Command& c = commands.add("cheat", "make a dishonest run, to try auditors with",

@@ -18,6 +18,15 @@ using testing::small_job;
 
 const platform::Platform kHere = platform::parse_platform("ordered").value();
 
+// Exchanges the trained state before it is scored and handed out.
+Expected<train::Evaluation> score_other_weights(train::Trainer& trainer) {
+  std::vector<NamedTensor> state = trainer.state();
+  state.front().tensor = state.front().tensor.clone();
+  state.front().tensor.span<float>()[0] += 1;
+  ISOBIT_RETURN_IF_ERROR(trainer.restore(std::move(state), trainer.step()));
+  return score(trainer);
+}
+
 class Engaged : public ::testing::Test {
  protected:
   OfferRequest offer_request(const train::Job& job) const {
@@ -303,7 +312,7 @@ TEST_F(Engaged, AnAuditWantsTheClientsTermsAndOneRunForARunId) {
   // A second finished run under the run id, by a trainer who has no register; dishonest, so that it differs.
   TrainRequest second = train_request(engagement, "second");
   second.home = "";
-  second.tamper_at_end = [](std::vector<NamedTensor>& state) { state.front().tensor.span<float>()[0] += 1; };
+  second.conduct.evaluate = score_other_weights;
   ASSERT_TRUE(train_run(second));
   audit.terms = engagement.terms;
   audit.run = folder_ / "second";
@@ -317,7 +326,6 @@ TEST_F(Engaged, AnAuditWantsTheClientsTermsAndOneRunForARunId) {
 // A client that signs for the same run id twice, the second time with a trainer's key of its own, alone or beside the
 // honest trainer's: neither an audit nor a comparison holds that against the honest one.
 TEST_F(Engaged, ASecondTrainerUnderTheRunIdIsNoFaultOfTheFirst) {
-  const auto tamper = [](std::vector<NamedTensor>& state) { state.front().tensor.span<float>()[0] += 1; };
   OfferRequest both = offer_request(job_);
   both.terms.trainer_keys.push_back(key(3).public_key());
   const verify::Offer listed = offer_job(both)->offer;
@@ -329,7 +337,7 @@ TEST_F(Engaged, ASecondTrainerUnderTheRunIdIsNoFaultOfTheFirst) {
     TrainRequest request = train_request(engagement, out);
     request.trainer = key(3);
     request.home = "";
-    request.tamper_at_end = tamper;
+    request.conduct.evaluate = score_other_weights;
     EXPECT_TRUE(train_run(request));
   };
   foreign(*verify::make_engagement(alone, key(1), key(3)), "alone");
@@ -362,7 +370,7 @@ TEST_F(Engaged, ASecondTrainerUnderTheRunIdIsNoFaultOfTheFirst) {
   // Who did sign twice is found, whichever copy is named first, and whoever accepted the engagement that lies in it.
   TrainRequest again = train_request(honest, "again");
   again.home = "";
-  again.tamper_at_end = tamper;
+  again.conduct.evaluate = score_other_weights;
   ASSERT_TRUE(train_run(again));
   for (const auto& [a, b] : {std::pair{"honest", "again"}, std::pair{"again", "honest"}}) {
     const auto compared = compare_runs(request(a), request(b));

@@ -27,15 +27,15 @@ uint64_t checkpoints_kept(const train::Job& job) {
 }
 
 // One step as train_run makes it, and the bytes of its log on disk; 0 without a log.
-Expected<uint64_t> one_step(train::Trainer& trainer, std::optional<LogWriter>& log, runtime::MemoryUse& memory) {
-  if (!log) {
+Expected<uint64_t> one_step(train::Trainer& trainer, LogWriter* log, runtime::MemoryUse& memory) {
+  if (log == nullptr) {
     ISOBIT_RETURN_IF_ERROR(trainer.advance({.memory = &memory}).map([](auto&&) {}));
     return 0;
   }
   runtime::Stage& stage = log->begin(static_cast<uint64_t>(trainer.step()) + 1);
   ISOBIT_RETURN_IF_ERROR(trainer.advance({.stage = &stage, .memory = &memory}).map([](auto&&) {}));
-  ISOBIT_TRY(const Bytes segment, log->segment());
-  return segment.size() + bundle::kRecordOverhead;
+  ISOBIT_TRY(const WrittenSegment written, log->end());
+  return written.bytes.size() + bundle::kRecordOverhead;
 }
 
 }  // namespace
@@ -47,8 +47,8 @@ Expected<Price> price_job(const train::Job& job, const platform::Platform& platf
   train::Trainer& trainer = *session.trainer;
   Price price;
   ISOBIT_TRY(price.size, job_size(job, data::shape_of(*session.dataset)));
-  std::optional<LogWriter> log;
-  if (arithmetic_of(job).logs) log.emplace(job);
+  std::unique_ptr<LogWriter> log;
+  if (arithmetic_of(job).logs) log = make_log_writer(job, trainer.step_graph());
   std::vector<double> steps, commits;
   std::vector<uint64_t> logged;
   runtime::MemoryUse memory;
@@ -57,7 +57,7 @@ Expected<Price> price_job(const train::Job& job, const platform::Platform& platf
   // The first step warms caches and is not counted, unless it is the only one.
   for (int64_t i = 0; i < most && (i < 2 || seconds() - begin < 20); ++i) {
     const double before = seconds();
-    ISOBIT_TRY(const uint64_t log_bytes, one_step(trainer, log, memory));
+    ISOBIT_TRY(const uint64_t log_bytes, one_step(trainer, log.get(), memory));
     const double between = seconds();
     ISOBIT_RETURN_IF_ERROR(state_digest(trainer, engine.pool()).map([](auto&&) {}));
     if (i > 0 || most == 1) {

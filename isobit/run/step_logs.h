@@ -1,12 +1,13 @@
-// The two sides of a logged run: the trainer's, whose stage makes the log of each step, and the auditor's, whose stage
-// follows it. A trainer that repeats steps of its own after a kill is on the auditor's side until it is past them.
+// The two sides of a logged run's file of logs: the trainer's, where each step's log becomes a segment, and the
+// auditor's, where segments are followed. A trainer that repeats steps of its own after a kill is on the auditor's side
+// until it is past them.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "isobit/base/bytes.h"
 #include "isobit/commit/hash.h"
 #include "isobit/log/step_log.h"
 #include "isobit/runtime/stages/log_follower.h"
@@ -18,40 +19,31 @@ namespace isobit::run {
 
 runtime::RoundingRules rounding_rules(const train::Job& job);
 
-// What a dishonest trainer does to the log of a step; empty functions for an honest one.
-struct LogTamper {
-  // An inner product has been rounded and these are its entries: may change outputs and entries (positions stay
-  // strictly ascending). Of sparse logs only.
-  std::function<void(uint64_t step, runtime::KernelCall& call, std::vector<log::SparseEntry>& entries)> product;
-  // Of ovt logs: an output has been rounded and these are its decisions; may change either.
-  std::function<void(uint64_t step, runtime::KernelCall& call, int output, std::vector<uint8_t>& decisions)> decisions;
-  // The segment of a step, before it is stored; the leaf commits to the entries that it then has, if it still has any.
-  // An error ends the training.
-  std::function<Status(uint64_t step, Bytes& segment)> segment;
-  // Goes on with a platform that is beyond the job's bound: never looks.
-  bool unchecked = false;
+// A step's log as it is stored, and what the step's leaf commits to.
+struct WrittenSegment {
+  Bytes bytes;
+  commit::Digest root{};
 };
 
-// REQUIRES a job whose arithmetic logs.
+// The trainer's side: one step at a time.
 class LogWriter {
  public:
-  explicit LogWriter(const train::Job& job, LogTamper tamper = {});
-  // For the step about to be computed (1 for the first).
-  runtime::Stage& begin(uint64_t step);
-  // The segment of the step that was computed. An honest writer gives no error.
-  Expected<Bytes> segment();
-  // Of what segment() gave, before anybody changed its bytes: what the leaf commits to.
-  const commit::Digest& root() const { return root_; }
-  const log::CountsByOperator& counts() const { return recorder_->counts(); }
-  uint64_t bytes() const { return bytes_; }  // of all segments so far
-
- private:
-  std::unique_ptr<runtime::LogRecorder> recorder_;
-  LogTamper tamper_;
-  uint64_t step_ = 0;
-  uint64_t bytes_ = 0;
-  commit::Digest root_{};
+  virtual ~LogWriter() = default;
+  // The stage for the step about to be computed (1 for the first).
+  virtual runtime::Stage& begin(uint64_t step) = 0;
+  // Of the step that was computed.
+  virtual Expected<WrittenSegment> end() = 0;
+  // What the leaf of a step commits to whose log is stored in these bytes. kRejected, kUnreadable: they are no log of
+  // that step.
+  virtual Expected<commit::Digest> root_of(uint64_t step, ByteView segment) const = 0;
+  virtual const log::CountsByOperator& counts() const = 0;  // of all steps
 };
+
+// REQUIRES a job whose arithmetic logs, and its graph.
+std::unique_ptr<LogWriter> make_log_writer(const train::Job& job, const train::StepGraph& graph);
+// The same around a recorder that is no plain runtime::make_recorder.
+std::unique_ptr<LogWriter> make_log_writer(const train::Job& job, const train::StepGraph& graph,
+                                           std::unique_ptr<runtime::LogRecorder> recorder);
 
 class LogReader {
  public:
@@ -61,8 +53,6 @@ class LogReader {
   // (verify/log_segment.h), or one of other entries than the leaf's; fault() is set. kUnavailable: no memory for it.
   Expected<runtime::Stage*> begin(uint64_t step, ByteView segment, const std::optional<commit::Digest>& leaf,
                                   bool agreed);
-  // Of a segment, for its leaf. Errors as begin().
-  Expected<commit::Digest> root_of(uint64_t step, ByteView segment) const;
   // After the step: whether the whole log was used.
   Status end();
   const log::CountsByOperator& counts() const { return follower_->counts(); }  // of all steps

@@ -41,7 +41,7 @@ class Loop {
   Loop(const TrainRequest& request, Session session, platform::Engine& engine, bundle::BundleWriter writer)
       : request_(request), session_(std::move(session)), engine_(engine), writer_(std::move(writer)) {
     if (!arithmetic_of(session_.job).logs) return;
-    log_.emplace(session_.job, request.tamper_log);
+    log_ = request.conduct.log_writer(session_.job, session_.trainer->step_graph());
     own_log_.emplace(session_.job, session_.trainer->step_graph());
   }
 
@@ -66,9 +66,9 @@ class Loop {
 
   Status step() {
     train::Trainer& trainer = *session_.trainer;
-    Bytes segment;
+    WrittenSegment written;
     const double begin = now();
-    ISOBIT_RETURN_IF_ERROR(compute(segment));
+    ISOBIT_RETURN_IF_ERROR(compute(written));
     step_seconds_ += now() - begin;
     const int64_t t = trainer.step();
     verify::StepLeaf leaf{static_cast<uint64_t>(t), batch_digest(session_.commitment, t, last_.indices),
@@ -77,8 +77,8 @@ class Loop {
       ISOBIT_TRY(leaf.state_root, state_digest(trainer, engine_.pool()));
     }
     if (log_) {
-      leaf.log_segment = log_root_;
-      ISOBIT_RETURN_IF_ERROR(writer_.append(leaf, segment));
+      leaf.log_segment = written.root;
+      ISOBIT_RETURN_IF_ERROR(writer_.append(leaf, written.bytes));
     } else {
       ISOBIT_RETURN_IF_ERROR(writer_.append(leaf));
     }
@@ -92,26 +92,24 @@ class Loop {
   }
 
   // One step, and its log. A step of our own that is stored already is decided as it was the first time.
-  Status compute(Bytes& segment) {
+  Status compute(WrittenSegment& written) {
     train::Trainer& trainer = *session_.trainer;
+    const StepFunction& step = request_.conduct.step;
     const auto t = static_cast<uint64_t>(trainer.step()) + 1;
     if (!log_) {
-      ISOBIT_TRY(last_, trainer.advance());
+      ISOBIT_TRY(last_, step(trainer, nullptr));
       return {};
     }
     if (t <= writer_.transcript().steps()) {
-      ISOBIT_TRY(segment, writer_.read_log_segment(t));
-      ISOBIT_TRY(runtime::Stage * stage, own_log_->begin(t, segment, writer_.transcript().step(t).log_segment, false));
-      log_root_ = *writer_.transcript().step(t).log_segment;
-      ISOBIT_TRY(last_, trainer.advance({.stage = stage}));
+      ISOBIT_TRY(written.bytes, writer_.read_log_segment(t));
+      written.root = *writer_.transcript().step(t).log_segment;
+      ISOBIT_TRY(runtime::Stage * stage, own_log_->begin(t, written.bytes, written.root, false));
+      ISOBIT_TRY(last_, step(trainer, stage));
       return own_log_->end();
     }
-    ISOBIT_TRY(last_, trainer.advance({.stage = &log_->begin(t)}));
-    ISOBIT_TRY(segment, log_->segment());
-    log_root_ = log_->root();
-    if (request_.tamper_log.segment) {  // a liar commits to what is stored
-      if (const auto stored = own_log_->root_of(t, segment)) log_root_ = *stored;
-    }
+    ISOBIT_TRY(last_, step(trainer, &log_->begin(t)));
+    ISOBIT_TRY(written, log_->end());
+    log_bytes_ += written.bytes.size();
     ++logged_steps_;
     return {};
   }
@@ -132,9 +130,8 @@ class Loop {
 
   Expected<TrainSummary> finish(int64_t first, double begin) {
     train::Trainer& trainer = *session_.trainer;
-    if (request_.tamper_at_end) request_.tamper_at_end(trainer.mutable_state());
     TrainSummary s = summary();
-    ISOBIT_TRY(const train::Evaluation scored, trainer.evaluate());
+    ISOBIT_TRY(const train::Evaluation scored, request_.conduct.evaluate(trainer));
     s.evaluation = verify::EvaluationTree(scored).evaluation();
     ISOBIT_TRY(s.final_state_root, state_digest(trainer, engine_.pool()));
     ISOBIT_RETURN_IF_ERROR(
@@ -165,12 +162,12 @@ class Loop {
     return {};
   }
 
-  // That every segment still has the entries that its leaf commits to. A liar's need not.
+  // That every segment still has the entries that its leaf commits to.
   Status check_log() {
-    if (!log_ || request_.tamper_log.segment || request_.tamper_log.product) return {};
+    if (!log_) return {};
     for (uint64_t t = 1; t <= writer_.transcript().steps(); ++t) {
       const auto segment = writer_.read_log_segment(t);
-      const auto root = segment ? own_log_->root_of(t, *segment) : tl::unexpected<Error>(segment.error());
+      const auto root = segment ? log_->root_of(t, *segment) : tl::unexpected<Error>(segment.error());
       if (root && *root == writer_.transcript().step(t).log_segment) continue;
       return unavailable(text_of(request_.out.string(), ": the log of step ", t, " is not what was written; check the ",
                                  "disk and resume the run, which computes again what is lost"));
@@ -192,7 +189,7 @@ class Loop {
     if (leaves_log_unchecked(session_.job)) s.notes.emplace_back(kUncheckedLog);
     if (log_) {
       s.log_counts = log_->counts();
-      s.log_bytes = log_->bytes();
+      s.log_bytes = log_bytes_;
     }
     return s;
   }
@@ -202,9 +199,9 @@ class Loop {
   platform::Engine& engine_;
   bundle::BundleWriter writer_;
   train::StepResult last_;
-  std::optional<LogWriter> log_;      // of a logged job
+  std::unique_ptr<LogWriter> log_;    // of a logged job
   std::optional<LogReader> own_log_;  // for steps that are stored already
-  commit::Digest log_root_{};         // of the step computed last
+  uint64_t log_bytes_ = 0;            // of the steps that were new
   uint64_t logged_steps_ = 0;
   int64_t first_step_ = 0;
   double step_seconds_ = 0;
@@ -224,8 +221,6 @@ Status go_to_checkpoint(bundle::BundleWriter& writer, Session& session, platform
   ISOBIT_TRY(session.trainer, train::Trainer::create(session.job, session.dataset, engine));
   return {};
 }
-
-void apply_tamper(const TrainRequest& request, Session& session) { session.trainer->set_tamper(request.tamper); }
 
 // A folder that cannot take the run is said before anything is computed.
 Status check_out(const fs::path& out) {
@@ -325,6 +320,12 @@ Expected<train::Job> job_to_resume(const TrainRequest& request, const bundle::Bu
 
 }  // namespace
 
+Expected<train::StepResult> take_step(train::Trainer& trainer, runtime::Stage* stage) {
+  return trainer.advance({.stage = stage});
+}
+
+Expected<train::Evaluation> score(train::Trainer& trainer) { return trainer.evaluate(); }
+
 Expected<TrainSummary> train_run(const TrainRequest& request) {
   ISOBIT_RETURN_IF_ERROR(check_out(request.out));
   if (request.engagement) {
@@ -339,7 +340,6 @@ Expected<TrainSummary> train_run(const TrainRequest& request) {
              bundle::BundleWriter::create(request.out, as_bytes(toml), engagement, transcript_rules(session.job),
                                           *request.trainer));
   ISOBIT_RETURN_IF_ERROR(note_beginning(request, session.job, writer));
-  apply_tamper(request, session);
   return Loop(request, std::move(session), engine, std::move(writer)).run();
 }
 
@@ -356,7 +356,6 @@ Expected<TrainSummary> resume_run(const TrainRequest& request) {
   }
   ISOBIT_RETURN_IF_ERROR(note_place(request, job, writer));
   ISOBIT_RETURN_IF_ERROR(go_to_checkpoint(writer, session, engine));
-  apply_tamper(request, session);
   return Loop(request, std::move(session), engine, std::move(writer)).run();
 }
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,27 @@ struct TrainProgress {
   double lr = 0;
 };
 
+// The next step of a trainer. stage: of a logged job, the one that records or follows the step's log; else null.
+using StepFunction = std::function<Expected<train::StepResult>(train::Trainer& trainer, runtime::Stage* stage)>;
+// The scores of a trainer's state.
+using EvaluateFunction = std::function<Expected<train::Evaluation>(train::Trainer& trainer)>;
+using LogWriterFactory =
+    std::function<std::unique_ptr<LogWriter>(const train::Job& job, const train::StepGraph& graph)>;
+
+Expected<train::StepResult> take_step(train::Trainer& trainer, runtime::Stage* stage);
+Expected<train::Evaluation> score(train::Trainer& trainer);
+
+// What computes a run: the loop calls these and keeps the books. Whoever watches, measures or ends a training puts
+// their own around the parts that are here.
+struct Conduct {
+  StepFunction step = take_step;
+  EvaluateFunction evaluate = score;
+  // Called once, for a logged job.
+  LogWriterFactory log_writer = [](const train::Job& job, const train::StepGraph& graph) {
+    return make_log_writer(job, graph);
+  };
+};
+
 struct TrainRequest {
   fs::path out;
   train::Job job;                      // ignored by resume_run, which takes the run's own
@@ -35,10 +57,7 @@ struct TrainRequest {
   std::optional<commit::SecretKey> client;
   fs::path home;       // of the registers; empty: nothing is looked up or noted down
   bool moved = false;  // resume_run: the run lies elsewhere than where the register has it, and nowhere else
-  // What a dishonest trainer changes; empty functions for an honest one.
-  train::Tamper tamper;
-  LogTamper tamper_log;
-  std::function<void(std::vector<NamedTensor>&)> tamper_at_end;
+  Conduct conduct;
   std::function<void(const TrainProgress&)> progress;  // after each step
   std::function<double()> seconds;                     // a clock, for the facts of the manifest
   const std::atomic<bool>* stop = nullptr;             // set: stop after the current step, resumable

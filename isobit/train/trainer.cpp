@@ -89,22 +89,25 @@ runtime::Executor::Feeds Trainer::feeds(data::Batch batch, double lr) {
   return feeds;
 }
 
-Expected<StepResult> Trainer::advance(runtime::RunOptions options) {
+StepInputs Trainer::inputs() const {
+  ISOBIT_CHECK(step_ < job_.steps);
+  return {data::train_batch(*dataset_, batch_options_, step_, engine_.pool()), learning_rate(job_, step_)};
+}
+
+Expected<StepResult> Trainer::advance(runtime::RunOptions options) { return advance(inputs(), options); }
+
+Expected<StepResult> Trainer::advance(StepInputs inputs, runtime::RunOptions options) {
   ISOBIT_CHECK(step_ < job_.steps);
   if (options.stage == nullptr) options.stage = rounding_.get();
-  data::Batch batch = data::train_batch(*dataset_, batch_options_, step_, engine_.pool());
-  StepResult result{step_ + 1, {}, 0, learning_rate(job_, step_)};
-  double lr = result.lr;
-  if (tamper_.before_step) tamper_.before_step(result.step, batch, lr);
-  result.indices = batch.indices;
-
-  ISOBIT_TRY(std::vector<Tensor> outputs, executor_.run(engine_.context(), feeds(std::move(batch), lr), options));
+  StepResult result{step_ + 1, inputs.batch.indices, 0, inputs.lr};
+  ++revision_;
+  ISOBIT_TRY(std::vector<Tensor> outputs,
+             executor_.run(engine_.context(), feeds(std::move(inputs.batch), inputs.lr), options));
   result.loss = as_float(outputs[0]);
   for (size_t i = 0; i < state_.size(); ++i) state_[i].tensor = std::move(outputs[i + 1]);
   ++step_;
   beta1_power_ *= job_.beta1;
   beta2_power_ *= job_.beta2;
-  if (tamper_.after_step) tamper_.after_step(step_, state_);
   return result;
 }
 
@@ -128,6 +131,7 @@ Status Trainer::restore(std::vector<NamedTensor> state, int64_t step) {
     }
     ordered.push_back(std::move(*found));
   }
+  ++revision_;
   state_ = std::move(ordered);
   step_ = step;
   beta1_power_ = kernels::beta_power(job_.beta1, step);

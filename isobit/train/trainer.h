@@ -2,7 +2,6 @@
 // drives it (train, audit, resume) does those.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -24,10 +23,10 @@ struct StepResult {
   double lr = 0;
 };
 
-// What a dishonest trainer changes; an honest one has none. Tests and demonstrations use it.
-struct Tamper {
-  std::function<void(int64_t step, data::Batch& batch, double& lr)> before_step;
-  std::function<void(int64_t step, std::vector<NamedTensor>& state)> after_step;
+// What a step takes beside the state.
+struct StepInputs {
+  data::Batch batch;
+  double lr = 0;
 };
 
 class Trainer {
@@ -44,12 +43,18 @@ class Trainer {
   int64_t step() const { return step_; }
   // Parameters, optimizer state and buffers, in slot order; everything that the future depends on, but for the step.
   const std::vector<NamedTensor>& state() const { return state_; }
+  // Another number whenever state() or step() may have changed.
+  uint64_t revision() const { return revision_; }
 
   // One step. REQUIRES step() < job().steps. After an error the trainer is unusable.
   // Determinism class: job().arithmetic.
   // options.stage: of arithmetic logged-1, the one that writes the log of this step or follows it; null rounds without
   // a log.
   Expected<StepResult> advance(runtime::RunOptions options = {});
+  // What the next step takes: functions of job and step alone. REQUIRES step() < job().steps.
+  StepInputs inputs() const;
+  // advance() in two: one step on inputs().
+  Expected<StepResult> advance(StepInputs inputs, runtime::RunOptions options);
 
   // Continues from a state that advance() once produced. Errors (kUnreadable): a name, type or shape that does not fit.
   Status restore(std::vector<NamedTensor> state, int64_t step);
@@ -57,9 +62,6 @@ class Trainer {
   // Scores the state on the job's evaluation samples. Independent of how they are batched. What was trained in float64
   // is scored in float32 by correct-1, so that no log is needed for it.
   Expected<Evaluation> evaluate();
-
-  void set_tamper(Tamper tamper) { tamper_ = std::move(tamper); }
-  std::vector<NamedTensor>& mutable_state() { return state_; }  // for a dishonest last act
 
  private:
   Trainer(Job job, std::shared_ptr<const data::Dataset> dataset, platform::Engine& engine, StepGraph graph);
@@ -74,9 +76,9 @@ class Trainer {
   data::BatchOptions batch_options_;
   std::vector<NamedTensor> state_;
   int64_t step_ = 0;
+  uint64_t revision_ = 0;
   double beta1_power_ = 1, beta2_power_ = 1;          // of step_
   std::unique_ptr<runtime::RoundingStage> rounding_;  // null when the arithmetic does not round
-  Tamper tamper_;
 };
 
 // The same tensors with float64 ones in float32: exactly, where their arithmetic rounds.

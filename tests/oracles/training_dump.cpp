@@ -29,17 +29,14 @@ Status run(const std::vector<std::string>& args) {
   ISOBIT_TRY(auto trainer, train::Trainer::create(std::move(job), dataset, engine));
 
   formats::Safetensors out;
-  train::Tamper watch;  // looks at the batch and changes nothing
-  watch.before_step = [&](int64_t step, data::Batch& batch, double&) {
-    out.tensors.push_back({text_of("input/", step), batch.input.clone()});
-    out.tensors.push_back({text_of("labels/", step), batch.labels.clone()});
-  };
-  trainer->set_tamper(watch);
   keep_state(*trainer, "initial/", out.tensors);
   std::vector<float> losses;
   std::vector<double> rates;
   while (trainer->step() < steps) {
-    ISOBIT_TRY(const train::StepResult result, trainer->advance());
+    train::StepInputs inputs = trainer->inputs();
+    out.tensors.push_back({text_of("input/", trainer->step() + 1), inputs.batch.input.clone()});
+    out.tensors.push_back({text_of("labels/", trainer->step() + 1), inputs.batch.labels.clone()});
+    ISOBIT_TRY(const train::StepResult result, trainer->advance(std::move(inputs), {}));
     losses.push_back(result.loss);
     rates.push_back(result.lr);
   }

@@ -1,6 +1,6 @@
 // What dishonest rounding logs come to in whole runs: a value that no honest platform could have is never accepted, and
 // what an honest log does not have is counted. Likewise logs that are damaged, though the trainer has signed them.
-#include "isobit/run/log_cheat.h"
+#include "isobit/adversary/log_cheat.h"
 
 #include <gtest/gtest.h>
 
@@ -11,13 +11,13 @@
 #include "isobit/log/payload_internal.h"
 #include "isobit/run/testing.h"
 
-namespace isobit::run {
+namespace isobit::adversary {
 namespace {
 
-using testing::audit_request;
-using testing::Folder;
-using testing::small_job;
-using testing::train_request;
+using run::testing::audit_request;
+using run::testing::Folder;
+using run::testing::small_job;
+using run::testing::train_request;
 
 constexpr int64_t kSteps = 5, kAt = 3;
 
@@ -39,23 +39,23 @@ class LogCheatTest : public ::testing::Test {
   LogCheatTest() : folder_("log_cheat") {}
 
   // The audit of a run that was trained so.
-  AuditSummary audit_of(const TrainRequest& request) {
-    const auto trained = train_run(request);
+  run::AuditSummary audit_of(const run::TrainRequest& request) {
+    const auto trained = run::train_run(request);
     EXPECT_TRUE(trained) << trained.error().message;
-    const auto audited = audit_run(audit_request(request.out));
+    const auto audited = run::audit_run(audit_request(request.out));
     EXPECT_TRUE(audited) << audited.error().message;
     fs::remove_all(request.out);
-    return audited ? *audited : AuditSummary{};
+    return audited ? *audited : run::AuditSummary{};
   }
-  TrainRequest request(const train::Job& job) { return train_request(folder_ / "run", job); }
-  AuditSummary audit_of_cheat(const std::string& name, int64_t step, const train::Job& job) {
-    TrainRequest r = request(job);
+  run::TrainRequest request(const train::Job& job) { return train_request(folder_ / "run", job); }
+  run::AuditSummary audit_of_cheat(const std::string& name, int64_t step, const train::Job& job) {
+    run::TrainRequest r = request(job);
     const Status applied = apply_cheat(name, step, r);
     EXPECT_TRUE(applied) << applied.error().message;
     return audit_of(r);
   }
 
-  void expect_rejected(const AuditSummary& s, verify::Part part, const std::string& what) {
+  void expect_rejected(const run::AuditSummary& s, verify::Part part, const std::string& what) {
     EXPECT_FALSE(s.verdict.accepted()) << what;
     ASSERT_TRUE(s.verdict.first_difference) << what;
     EXPECT_EQ(s.verdict.first_difference->step, static_cast<uint64_t>(kAt)) << what << ": " << s.verdict.reason;
@@ -65,7 +65,7 @@ class LogCheatTest : public ::testing::Test {
 };
 
 TEST_F(LogCheatTest, AnHonestLogHasNoFindings) {
-  const AuditSummary s = audit_of(request(near_tie_job()));
+  const run::AuditSummary s = audit_of(request(near_tie_job()));
   EXPECT_TRUE(s.verdict.accepted()) << s.verdict.reason;
   const log::Counts counts = total(s.log_counts);
   EXPECT_GT(counts.entries, 30u);
@@ -76,7 +76,7 @@ TEST_F(LogCheatTest, AnHonestLogHasNoFindings) {
 
 TEST_F(LogCheatTest, AMovedValueIsRejectedByStepAndOperator) {
   for (const char* set : {"rounding.divergence=32", "rounding.divergence=65536", "rounding.bits=27"}) {
-    const AuditSummary s = audit_of_cheat("log-move", kAt, logged_job({set}));
+    const run::AuditSummary s = audit_of_cheat("log-move", kAt, logged_job({set}));
     expect_rejected(s, verify::Part::kLog, set);
     ASSERT_TRUE(s.verdict.first_difference->op) << s.verdict.reason;
     EXPECT_FALSE(s.verdict.first_difference->op->empty());
@@ -87,27 +87,27 @@ TEST_F(LogCheatTest, AMovedValueIsRejectedByStepAndOperator) {
 }
 
 TEST_F(LogCheatTest, WhereTheStateIsNotCommittedNobodyIsNamed) {
-  const AuditSummary s = audit_of_cheat("log-move", kAt, logged_job({"commit.every=5"}));
+  const run::AuditSummary s = audit_of_cheat("log-move", kAt, logged_job({"commit.every=5"}));
   expect_rejected(s, verify::Part::kLog, "log-move");
   EXPECT_EQ(s.verdict.reason.find("have the same operands"), std::string::npos) << s.verdict.reason;
   EXPECT_NE(s.verdict.reason.find("names nobody's value as illegal"), std::string::npos) << s.verdict.reason;
 }
 
 TEST_F(LogCheatTest, ALegalMoveIsAcceptedAndCounted) {
-  const AuditSummary s = audit_of_cheat("log-nudge", kAt, near_tie_job());
+  const run::AuditSummary s = audit_of_cheat("log-nudge", kAt, near_tie_job());
   EXPECT_TRUE(s.verdict.accepted()) << s.verdict.reason;
   EXPECT_EQ(total(s.log_counts).corrections, 1u);
   EXPECT_EQ(total(s.log_counts).findings(), 0u);
 }
 
 TEST_F(LogCheatTest, ManyLegalMovesChangeTheRun) {
-  const auto honest = train_run(train_request(folder_ / "honest", near_tie_job()));
-  TrainRequest r = train_request(folder_ / "forged", near_tie_job());
+  const auto honest = run::train_run(train_request(folder_ / "honest", near_tie_job()));
+  run::TrainRequest r = train_request(folder_ / "forged", near_tie_job());
   ASSERT_TRUE(apply_cheat("log-many", 1, r));
-  const auto forged = train_run(r);
+  const auto forged = run::train_run(r);
   ASSERT_TRUE(honest && forged);
   EXPECT_NE(honest->final_state_root, forged->final_state_root);
-  const auto audited = audit_run(audit_request(r.out));
+  const auto audited = run::audit_run(audit_request(r.out));
   ASSERT_TRUE(audited) << audited.error().message;
   EXPECT_TRUE(audited->verdict.accepted()) << audited->verdict.reason;
   const log::Counts counts = total(audited->log_counts);
@@ -116,24 +116,24 @@ TEST_F(LogCheatTest, ManyLegalMovesChangeTheRun) {
 }
 
 TEST_F(LogCheatTest, AMoveBeyondTheJobsBoundIsAFinding) {
-  const AuditSummary s = audit_of_cheat("log-beyond", kAt, near_tie_job({"rounding.divergence=16"}));
+  const run::AuditSummary s = audit_of_cheat("log-beyond", kAt, near_tie_job({"rounding.divergence=16"}));
   EXPECT_TRUE(s.verdict.accepted()) << s.verdict.reason;
   EXPECT_EQ(total(s.log_counts).beyond, 1u);
   EXPECT_EQ(total(s.log_counts).moved, 1u);
 }
 
 TEST_F(LogCheatTest, AnEntryTooManyIsFoundAndManyAreRefused) {
-  const AuditSummary s = audit_of_cheat("log-add", kAt, logged_job());
+  const run::AuditSummary s = audit_of_cheat("log-add", kAt, logged_job());
   EXPECT_TRUE(s.verdict.accepted()) << s.verdict.reason;
   EXPECT_EQ(total(s.log_counts).superfluous, 1u);
   EXPECT_EQ(total(s.log_counts).corrections, 0u);
-  const AuditSummary padded = audit_of_cheat("log-pad", kAt, logged_job());
+  const run::AuditSummary padded = audit_of_cheat("log-pad", kAt, logged_job());
   expect_rejected(padded, verify::Part::kLog, "log-pad");
   EXPECT_NE(padded.verdict.reason.find("an honest log has none"), std::string::npos) << padded.verdict.reason;
 }
 
 TEST_F(LogCheatTest, AnEntryTooFewIsEvaluatedAndFound) {
-  const AuditSummary s = audit_of_cheat("log-remove", kAt, near_tie_job());
+  const run::AuditSummary s = audit_of_cheat("log-remove", kAt, near_tie_job());
   if (s.verdict.accepted()) {
     EXPECT_EQ(total(s.log_counts).missing, 1u);
   } else {  // where the trainer's own result was on the other side than the exact value
@@ -145,13 +145,13 @@ TEST_F(LogCheatTest, AnEntryTooFewIsEvaluatedAndFound) {
 TEST_F(LogCheatTest, APlatformBeyondTheJobsBoundNeitherSignsNorJudges) {
   for (const char* log : {"sparse", "ovt"}) {
     const train::Job job = logged_job({"rounding.divergence=0.001", text_of("rounding.log=", log)});
-    TrainRequest r = request(job);
-    const auto refused = train_run(r);
+    run::TrainRequest r = request(job);
+    const auto refused = run::train_run(r);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
     EXPECT_NE(refused.error().message.find("beyond the job's error bound"), std::string::npos);
     fs::remove_all(r.out);
-    const AuditSummary s = audit_of_cheat("log-unchecked", 1, job);
+    const run::AuditSummary s = audit_of_cheat("log-unchecked", 1, job);
     EXPECT_EQ(s.verdict.outcome, verify::Outcome::kInconclusive) << s.verdict.reason;
     EXPECT_TRUE(s.verdict.reason.starts_with("inconclusive: ")) << s.verdict.reason;
     EXPECT_NE(s.verdict.reason.find("beyond the job's error bound"), std::string::npos) << s.verdict.reason;
@@ -162,7 +162,7 @@ TEST_F(LogCheatTest, APlatformBeyondTheJobsBoundNeitherSignsNorJudges) {
 TEST_F(LogCheatTest, ForgedDecisionsOfTheOptimizerAreRejected) {
   for (const char* distance : {"true", "false"}) {
     const train::Job job = logged_job({"rounding.log=ovt", text_of("rounding.distance=", distance)});
-    const AuditSummary s = audit_of_cheat("log-optimizer", kAt, job);
+    const run::AuditSummary s = audit_of_cheat("log-optimizer", kAt, job);
     expect_rejected(s, verify::Part::kLog, distance);
     EXPECT_NE(s.verdict.reason.find("every platform computes alike"), std::string::npos) << s.verdict.reason;
     EXPECT_NE(s.verdict.first_difference->op, std::nullopt);
@@ -170,10 +170,10 @@ TEST_F(LogCheatTest, ForgedDecisionsOfTheOptimizerAreRejected) {
 }
 
 TEST_F(LogCheatTest, ReversedDecisionsAreRejectedUnlessTheyAreTakenAsPublished) {
-  const AuditSummary s = audit_of_cheat("log-reverse", kAt, logged_job({"rounding.log=ovt"}));
+  const run::AuditSummary s = audit_of_cheat("log-reverse", kAt, logged_job({"rounding.log=ovt"}));
   expect_rejected(s, verify::Part::kLog, "log-reverse");
   EXPECT_NE(s.verdict.reason.find("no result within the sound error bound"), std::string::npos) << s.verdict.reason;
-  const AuditSummary published =
+  const run::AuditSummary published =
       audit_of_cheat("log-reverse", kAt, logged_job({"rounding.log=ovt", "rounding.distance=false"}));
   EXPECT_TRUE(published.verdict.accepted()) << published.verdict.reason;
   EXPECT_NE(published.verdict.reason.find("no guarantee"), std::string::npos) << published.verdict.reason;
@@ -186,12 +186,12 @@ TEST_F(LogCheatTest, LogsOfOtherStepsAndRunsAreRejected) {
     for (const char* cheat : {"log-cut", "log-version"})
       expect_rejected(audit_of_cheat(cheat, kAt, logged_job({kind})), verify::Part::kLog, log);
   }
-  const AuditSummary s = audit_of_cheat("log-foreign", kAt, near_tie_job());
+  const run::AuditSummary s = audit_of_cheat("log-foreign", kAt, near_tie_job());
   expect_rejected(s, verify::Part::kLog, "log-foreign");
 }
 
 TEST_F(LogCheatTest, WhatCannotBeDoneIsSaid) {
-  TrainRequest r = request(small_job());
+  run::TrainRequest r = request(small_job());
   for (const Cheat& cheat : log_cheats()) {
     const Status refused = apply_cheat(cheat.name, kAt, r);
     ASSERT_FALSE(refused) << cheat.name;
@@ -207,7 +207,7 @@ TEST_F(LogCheatTest, WhatCannotBeDoneIsSaid) {
   EXPECT_FALSE(apply_cheat("log-optimizer", kAt, r));
   r = request(logged_job({"rounding.bits=22"}));  // no near-ties at all
   ASSERT_TRUE(apply_cheat("log-nudge", kAt, r));
-  const auto trained = train_run(r);
+  const auto trained = run::train_run(r);
   ASSERT_FALSE(trained);
   EXPECT_EQ(trained.error().code, ErrorCode::kUsage);
   EXPECT_NE(trained.error().message.find("step 3"), std::string::npos) << trained.error().message;
@@ -220,18 +220,19 @@ class SignedDamage : public LogCheatTest {
     rejected_of(text_of(log, ": ", what), logged_job({text_of("rounding.log=", log)}), damage);
   }
   void rejected_of(const std::string& what, const train::Job& job, const std::function<void(Bytes&)>& damage) {
-    TrainRequest r = request(job);
-    r.tamper_log.segment = [&](uint64_t step, Bytes& segment) -> Status {
+    run::TrainRequest r = request(job);
+    const auto change = [&](uint64_t step, Bytes& segment) -> Status {
       if (step == kAt) damage(segment);
       return {};
     };
-    const AuditSummary s = audit_of(r);
+    falsify_log(r, {.forge = {}, .change = change});
+    const run::AuditSummary s = audit_of(r);
     expect_rejected(s, verify::Part::kLog, what);
     EXPECT_NE(s.verdict.reason.find("step 3"), std::string::npos) << what << ": " << s.verdict.reason;
   }
   // The step's own log, changed and written again as a segment in order.
   void rejected_log(const std::string& what, const std::function<void(log::SparseLog&)>& damage) {
-    TrainRequest r = request(near_tie_job());
+    run::TrainRequest r = request(near_tie_job());
     const auto schema = schema_of(r.job);
     rejected_of(what, r.job, [&](Bytes& segment) {
       auto decoded = log::decode_segment(segment, static_cast<uint64_t>(kAt), log::Kind::kSparse, schema, "test");
@@ -242,7 +243,7 @@ class SignedDamage : public LogCheatTest {
   }
   static std::vector<log::LoggedOutput> schema_of(const train::Job& job) {
     platform::Engine engine(platform::parse_platform("ordered/1t").value());
-    const Session session = open_session(job, engine).value();
+    const run::Session session = run::open_session(job, engine).value();
     return runtime::logged_outputs(session.trainer->step_graph().graph, log::Kind::kSparse);
   }
 };
@@ -271,8 +272,8 @@ TEST_F(SignedDamage, AnyFieldOfTheHeader) {
 
 TEST_F(SignedDamage, AStepsLogUnderAnotherStepsName) {
   Bytes before;
-  TrainRequest r = request(near_tie_job());
-  r.tamper_log.segment = [&](uint64_t step, Bytes& segment) -> Status {
+  run::TrainRequest r = request(near_tie_job());
+  const auto change = [&](uint64_t step, Bytes& segment) -> Status {
     if (step == kAt) {
       const Bytes own = segment;
       segment = before;
@@ -281,6 +282,7 @@ TEST_F(SignedDamage, AStepsLogUnderAnotherStepsName) {
     before = segment;
     return {};
   };
+  falsify_log(r, {.forge = {}, .change = change});
   expect_rejected(audit_of(r), verify::Part::kLog, "relabelled");
 }
 
@@ -297,9 +299,9 @@ TEST_F(SignedDamage, EntriesOutOfOrderOrRange) {
 
 // What is missing is evaluated: it costs the auditor time, and whoever trained honestly is believed.
 TEST_F(SignedDamage, NoEntriesAtAllAreFoundMissing) {
-  TrainRequest r = request(near_tie_job());
+  run::TrainRequest r = request(near_tie_job());
   const auto schema = schema_of(r.job);
-  r.tamper_log.segment = [&](uint64_t step, Bytes& segment) -> Status {
+  const auto change = [&](uint64_t step, Bytes& segment) -> Status {
     if (step != static_cast<uint64_t>(kAt)) return {};
     auto decoded = log::decode_segment(segment, step, log::Kind::kSparse, schema, "test");
     EXPECT_TRUE(decoded) << decoded.error().message;
@@ -308,7 +310,8 @@ TEST_F(SignedDamage, NoEntriesAtAllAreFoundMissing) {
     segment = log::internal::encode_stored(*decoded);
     return {};
   };
-  const AuditSummary s = audit_of(r);
+  falsify_log(r, {.forge = {}, .change = change});
+  const run::AuditSummary s = audit_of(r);
   if (s.verdict.accepted()) {
     EXPECT_GT(total(s.log_counts).missing, 0u);
   } else {  // where the trainer's own result was on the other side than the exact value
@@ -327,4 +330,4 @@ TEST_F(SignedDamage, AFrameThatUnpacksToFarMoreThanThereIsRoomFor) {
 }
 
 }  // namespace
-}  // namespace isobit::run
+}  // namespace isobit::adversary

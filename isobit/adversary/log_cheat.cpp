@@ -1,4 +1,4 @@
-#include "isobit/run/log_cheat.h"
+#include "isobit/adversary/log_cheat.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include "isobit/runtime/stages/inner_product.h"
 #include "isobit/runtime/stages/legality.h"
 
-namespace isobit::run {
+namespace isobit::adversary {
 
 namespace {
 
@@ -133,25 +133,36 @@ tl::unexpected<Error> nothing_to_do(int64_t step) {
                              "and a larger --set data.batch"));
 }
 
+// The entries of an inner product, which the log may hold none of.
+Entries take_entries(log::SparseLog& log) {
+  return log.nodes.empty() ? Entries{} : std::exchange(log.nodes, {})[0].entries;
+}
+
 // `act` on the inner products of the step, until it did something; of that step and all later ones if `ever_after`.
-void on_products(TrainRequest& request, int64_t step, bool ever_after, std::function<bool(Product&)> act) {
+void on_products(run::TrainRequest& request, int64_t step, bool ever_after, std::function<bool(Product&)> act) {
   const auto done = std::make_shared<bool>(false);
-  const runtime::RoundingRules rules = rounding_rules(request.job);
-  request.tamper_log.product = [=](uint64_t at, runtime::KernelCall& call, Entries& entries) {
+  const runtime::RoundingRules rules = run::rounding_rules(request.job);
+  LogFalsehood falsehood;
+  falsehood.forge = [=](uint64_t at, size_t node, runtime::KernelCall& call, log::StepLog& log) {
     const auto t = static_cast<int64_t>(at);
     if (ever_after ? t < step : t != step || *done) return;
+    if (!graph::op_of(call.node).is_inner_product()) return;
     std::vector<runtime::ProductBlock> blocks = runtime::product_blocks(call);
     if (blocks.empty()) return;
+    auto& sparse = std::get<log::SparseLog>(log);
+    Entries entries = take_entries(sparse);
     Product product{call, entries, rules.bounds_of(call.node.op, blocks[0].k), rules.bits, std::move(blocks)};
     if (act(product)) *done = true;
+    if (!entries.empty()) sparse.nodes = {{static_cast<uint32_t>(node), std::move(entries)}};
   };
   const int64_t last = ever_after ? request.job.steps : step;
-  request.tamper_log.segment = [=](uint64_t at, Bytes&) -> Status {
+  falsehood.change = [=](uint64_t at, Bytes&) -> Status {
     if (static_cast<int64_t>(at) != last) return {};
     if (!*done) return nothing_to_do(last);
     *done = false;  // the request may be used again
     return {};
   };
+  falsify_log(request, std::move(falsehood));
 }
 
 // Rounds against its decision what the decisions of this output say: what an auditor that believes them takes.
@@ -168,52 +179,69 @@ void reverse(Tensor& tensor, std::vector<uint8_t>& decisions, size_t most, int b
 
 // `act` on the decisions of the outputs of operators that `takes`, in that step and, if `ever_after`, in all later
 // ones.
-void on_decisions(TrainRequest& request, int64_t step, bool ever_after, size_t most,
+void on_decisions(run::TrainRequest& request, int64_t step, bool ever_after, size_t most,
                   std::function<bool(const graph::OpDef& op)> takes) {
-  const int bits = rounding_rules(request.job).bits;
-  request.tamper_log.decisions = [=](uint64_t at, runtime::KernelCall& call, int output,
-                                     std::vector<uint8_t>& decisions) {
+  const int bits = run::rounding_rules(request.job).bits;
+  LogFalsehood falsehood;
+  falsehood.forge = [=](uint64_t at, size_t, runtime::KernelCall& call, log::StepLog& log) {
     const auto t = static_cast<int64_t>(at);
     if ((ever_after ? t < step : t != step) || !takes(graph::op_of(call.node))) return;
-    reverse(call.outputs[static_cast<size_t>(output)], decisions, most, bits);
+    for (log::OvtOutput& o : std::get<log::OvtLog>(log).outputs) {
+      reverse(call.outputs[o.output], o.decisions, most, bits);
+    }
   };
+  falsify_log(request, std::move(falsehood));
 }
 
 // What the job with the next seed writes for that step.
 Expected<Bytes> segment_of_another_run(train::Job job, const platform::Platform& platform, int64_t step) {
   job.seed += 1;
   platform::Engine engine(platform);
-  ISOBIT_TRY(const Session session, open_session(job, engine));
-  LogWriter writer(job);
+  ISOBIT_TRY(const run::Session session, run::open_session(job, engine));
+  const auto writer = run::make_log_writer(job, session.trainer->step_graph());
+  Bytes segment;
   for (int64_t t = 1; t <= step; ++t) {
-    ISOBIT_TRY(const train::StepResult ignored,
-               session.trainer->advance({.stage = &writer.begin(static_cast<uint64_t>(t))}));
-    (void)ignored;
+    runtime::Stage& stage = writer->begin(static_cast<uint64_t>(t));
+    ISOBIT_RETURN_IF_ERROR(session.trainer->advance({.stage = &stage}).map([](auto&&) {}));
+    ISOBIT_TRY(run::WrittenSegment written, writer->end());
+    segment = std::move(written.bytes);
   }
-  return writer.segment();
+  return segment;
 }
 
-void on_segment(TrainRequest& request, int64_t step, std::function<Expected<Bytes>(const Bytes&)> act) {
-  request.tamper_log.segment = [=](uint64_t at, Bytes& segment) -> Status {
+void on_segment(run::TrainRequest& request, int64_t step, std::function<Expected<Bytes>(const Bytes&)> act) {
+  const auto change = [=](uint64_t at, Bytes& segment) -> Status {
     if (static_cast<int64_t>(at) != step) return {};
     ISOBIT_TRY(Bytes changed, act(segment));
     if (changed == segment) return nothing_to_do(step);
     segment = std::move(changed);
     return {};
   };
+  falsify_log(request, {.forge = {}, .change = change});
 }
 
 // The step before's is kept until its turn comes.
-void swap_segments(TrainRequest& request, int64_t step) {
+void swap_segments(run::TrainRequest& request, int64_t step) {
   const auto kept = std::make_shared<Bytes>();
-  request.tamper_log.segment = [=](uint64_t at, Bytes& segment) -> Status {
+  const auto change = [=](uint64_t at, Bytes& segment) -> Status {
     if (static_cast<int64_t>(at) + 1 == step) *kept = segment;
     if (static_cast<int64_t>(at) == step) segment = *kept;
     return {};
   };
+  falsify_log(request, {.forge = {}, .change = change});
 }
 
 }  // namespace
+
+void falsify_log(run::TrainRequest& request, LogFalsehood falsehood) {
+  request.conduct.log_writer = [falsehood = std::move(falsehood)](
+                                   const train::Job& job,
+                                   const train::StepGraph& graph) -> std::unique_ptr<run::LogWriter> {
+    auto recorder = runtime::make_recorder(run::rounding_rules(job), falsehood.self_check);
+    if (falsehood.forge) recorder = std::make_unique<ForgingRecorder>(std::move(recorder), falsehood.forge);
+    return std::make_unique<LyingLogWriter>(run::make_log_writer(job, graph, std::move(recorder)), falsehood.change);
+  };
+}
 
 const std::vector<Cheat>& log_cheats() {
   static const std::vector<Cheat> kCheats = {
@@ -237,9 +265,9 @@ const std::vector<Cheat>& log_cheats() {
   return kCheats;
 }
 
-Status apply_log_cheat(const std::string& name, int64_t step, TrainRequest& request) {
+Status apply_log_cheat(const std::string& name, int64_t step, run::TrainRequest& request) {
   const train::Job& job = request.job;
-  if (!arithmetic_of(job).logs) {
+  if (!train::arithmetic_of(job).logs) {
     return usage_error(text_of("cheat '", name, "': job '", job.name, "' keeps no rounding log; add --set ",
                                "job.arithmetic=logged-1"));
   }
@@ -262,7 +290,7 @@ Status apply_log_cheat(const std::string& name, int64_t step, TrainRequest& requ
       return changed;
     });
   } else if (name == "log-unchecked") {
-    request.tamper_log.unchecked = true;
+    falsify_log(request, {.forge = {}, .change = {}, .self_check = runtime::SelfCheck::kNo});
   } else if (name == "log-optimizer" || name == "log-reverse") {
     if (job.rounding.log != log::Kind::kOvt) {
       return usage_error(text_of("cheat '", name, "' changes decisions of an ovt log; add --set rounding.log=ovt"));
@@ -288,4 +316,4 @@ Status apply_log_cheat(const std::string& name, int64_t step, TrainRequest& requ
   return {};
 }
 
-}  // namespace isobit::run
+}  // namespace isobit::adversary

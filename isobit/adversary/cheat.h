@@ -6,7 +6,7 @@
 
 #include "isobit/run/train_run.h"
 
-namespace isobit::run {
+namespace isobit::adversary {
 
 struct Cheat {
   std::string name;
@@ -17,6 +17,6 @@ struct Cheat {
 const std::vector<Cheat>& cheats();
 
 // Makes `request` dishonest at `step`. kUsage for an unknown name (with the nearest) or a step outside the job.
-Status apply_cheat(const std::string& name, int64_t step, TrainRequest& request);
+Status apply_cheat(const std::string& name, int64_t step, run::TrainRequest& request);
 
-}  // namespace isobit::run
+}  // namespace isobit::adversary

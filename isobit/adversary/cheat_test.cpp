@@ -1,5 +1,5 @@
 // Dishonest runs are rejected at the right step, and a bundle with any bit changed is never accepted.
-#include "isobit/run/cheat.h"
+#include "isobit/adversary/cheat.h"
 
 #include <gtest/gtest.h>
 
@@ -7,21 +7,21 @@
 
 #include "isobit/run/testing.h"
 
-namespace isobit::run {
+namespace isobit::adversary {
 namespace {
 
-using testing::audit_request;
-using testing::Folder;
-using testing::small_job;
-using testing::train_request;
+using run::testing::audit_request;
+using run::testing::Folder;
+using run::testing::small_job;
+using run::testing::train_request;
 
 verify::AuditVerdict verdict_on(const std::string& cheat, int64_t step, const train::Job& job) {
   const Folder folder("cheat_" + cheat);
-  TrainRequest request = train_request(folder / "run", job);
+  run::TrainRequest request = train_request(folder / "run", job);
   EXPECT_TRUE(apply_cheat(cheat, step, request));
-  const auto trained = train_run(request);
+  const auto trained = run::train_run(request);
   EXPECT_TRUE(trained) << trained.error().message;
-  const auto audited = audit_run(audit_request(folder / "run"));
+  const auto audited = run::audit_run(audit_request(folder / "run"));
   EXPECT_TRUE(audited) << audited.error().message;
   return audited->verdict;
 }
@@ -61,9 +61,28 @@ TEST(Cheat, WithRareCommitmentsTheIntervalHoldsTheStep) {
   }
 }
 
+// Inflated results, exchanged final weights and other data are found whatever intervals are drawn.
+TEST(Sample, FindsWhatMattersWithAnySeed) {
+  const Folder folder("sample");
+  for (const char* kind : {"overwrite", "order", "momentum"}) {
+    const train::Job job = small_job({"commit.every=1", "checkpoint.every=1", "checkpoint.keep=12"});
+    run::TrainRequest request = train_request(folder / kind, job);
+    ASSERT_TRUE(apply_cheat(kind, std::string(kind) == "order" ? 3 : 12, request));
+    ASSERT_TRUE(run::train_run(request));
+    for (uint8_t seed = 0; seed < 6; ++seed) {
+      run::AuditRequest sample = audit_request(folder / kind);
+      sample.sample = 1;
+      sample.sample_seed = Bytes(32, seed);
+      const auto audited = run::audit_run(sample);
+      ASSERT_TRUE(audited) << audited.error().message;
+      EXPECT_FALSE(audited->verdict.accepted()) << kind << " seed " << int{seed};
+    }
+  }
+}
+
 TEST(Cheat, UnknownNamesAndStepsAreRefused) {
   const Folder folder("cheat_bad");
-  TrainRequest request = train_request(folder / "run", small_job());
+  run::TrainRequest request = train_request(folder / "run", small_job());
   EXPECT_NE(apply_cheat("momentun", 3, request).error().message.find("momentum"), std::string::npos);
   EXPECT_FALSE(apply_cheat("rate", 0, request));
   EXPECT_FALSE(apply_cheat("rate", 13, request));
@@ -72,11 +91,11 @@ TEST(Cheat, UnknownNamesAndStepsAreRefused) {
 class Tampered : public ::testing::Test {
  protected:
   Tampered() : folder_("tampered") {
-    EXPECT_TRUE(train_run(train_request(folder_ / "run", small_job({"job.steps=3"}))));
+    EXPECT_TRUE(run::train_run(train_request(folder_ / "run", small_job({"job.steps=3"}))));
   }
 
   bool accepted() const {
-    const auto audited = audit_run(audit_request(folder_ / "run"));
+    const auto audited = run::audit_run(audit_request(folder_ / "run"));
     return audited && audited->verdict.accepted();
   }
 
@@ -104,11 +123,11 @@ TEST_F(Tampered, NoFlippedBitOfAnyFileIsAccepted) {
 }
 
 TEST_F(Tampered, ARunUnderAnotherClientsKeyIsRejected) {
-  TrainRequest theirs = train_request(folder_ / "theirs", small_job({"job.steps=3"}));
-  theirs.client = testing::key(8);
-  theirs.trainer = testing::key(9);
-  ASSERT_TRUE(train_run(theirs));
-  const auto audited = audit_run(audit_request(folder_ / "theirs"));
+  run::TrainRequest theirs = train_request(folder_ / "theirs", small_job({"job.steps=3"}));
+  theirs.client = run::testing::key(8);
+  theirs.trainer = run::testing::key(9);
+  ASSERT_TRUE(run::train_run(theirs));
+  const auto audited = run::audit_run(audit_request(folder_ / "theirs"));
   ASSERT_TRUE(audited) << audited.error().message;
   EXPECT_FALSE(audited->verdict.accepted());
   // Their engagement in our run, and our engagement in theirs: re-signed, but not by whom the client engaged.
@@ -122,4 +141,4 @@ TEST_F(Tampered, ARunUnderAnotherClientsKeyIsRejected) {
 }
 
 }  // namespace
-}  // namespace isobit::run
+}  // namespace isobit::adversary

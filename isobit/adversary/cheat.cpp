@@ -1,13 +1,14 @@
-#include "isobit/run/cheat.h"
+#include "isobit/adversary/cheat.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
+#include "isobit/adversary/decorators.h"
+#include "isobit/adversary/log_cheat.h"
 #include "isobit/base/text.h"
-#include "isobit/run/log_cheat.h"
 
-namespace isobit::run {
+namespace isobit::adversary {
 
 namespace {
 
@@ -50,16 +51,12 @@ void swap_sample(data::Batch& batch) {
   std::memcpy(labels, labels + label, label);
 }
 
-void on_batch(TrainRequest& request, int64_t step, std::function<void(data::Batch&, double&)> act) {
-  request.tamper.before_step = [step, act = std::move(act)](int64_t t, data::Batch& batch, double& lr) {
-    if (t == step) act(batch, lr);
-  };
+void on_inputs(run::TrainRequest& request, int64_t step, std::function<void(train::StepInputs&)> act) {
+  request.conduct.step = with_inputs(step, std::move(act), request.conduct.step);
 }
 
-void on_state(TrainRequest& request, int64_t step, std::function<void(std::vector<NamedTensor>&)> act) {
-  request.tamper.after_step = [step, act = std::move(act)](int64_t t, std::vector<NamedTensor>& state) {
-    if (t == step) act(state);
-  };
+void on_state(run::TrainRequest& request, int64_t step, std::function<void(std::vector<NamedTensor>&)> act) {
+  request.conduct.step = with_state(step, std::move(act), request.conduct.step);
 }
 
 }  // namespace
@@ -81,24 +78,26 @@ const std::vector<Cheat>& cheats() {
   return kCheats;
 }
 
-Status apply_cheat(const std::string& name, int64_t step, TrainRequest& request) {
+Status apply_cheat(const std::string& name, int64_t step, run::TrainRequest& request) {
   if (step < 1 || step > request.job.steps) {
     return usage_error(text_of("--at ", step, ": expected 1 to ", request.job.steps, ", the steps of the job"));
   }
   const auto known = [&](const Cheat& c) { return c.name == name; };
   if (std::any_of(log_cheats().begin(), log_cheats().end(), known)) return apply_log_cheat(name, step, request);
   if (name == "sample") {
-    on_batch(request, step, [](data::Batch& b, double&) { swap_sample(b); });
+    on_inputs(request, step, [](train::StepInputs& in) { swap_sample(in.batch); });
   } else if (name == "label") {
-    on_batch(request, step,
-             [](data::Batch& b, double&) { b.labels.data<int64_t>()[0] = (b.labels.data<int64_t>()[0] + 1) % 2; });
+    on_inputs(request, step, [](train::StepInputs& in) {
+      int64_t& label = in.batch.labels.data<int64_t>()[0];
+      label = (label + 1) % 2;
+    });
   } else if (name == "order") {
-    on_batch(request, step, [](data::Batch& b, double&) {
-      swap_sample(b);
-      if (b.indices.size() > 1) b.indices[0] = b.indices[1];
+    on_inputs(request, step, [](train::StepInputs& in) {
+      swap_sample(in.batch);
+      if (in.batch.indices.size() > 1) in.batch.indices[0] = in.batch.indices[1];
     });
   } else if (name == "rate") {
-    on_batch(request, step, [](data::Batch&, double& lr) { lr *= 0.5; });
+    on_inputs(request, step, [](train::StepInputs& in) { in.lr *= 0.5; });
   } else if (name == "momentum") {
     if (request.job.optimizer == train::Optimizer::kSgd && request.job.momentum == 0) {
       return usage_error("cheat 'momentum': the job's optimizer keeps no state");
@@ -111,10 +110,11 @@ Status apply_cheat(const std::string& name, int64_t step, TrainRequest& request)
   } else if (name == "weight") {
     on_state(request, step, [](std::vector<NamedTensor>& state) { flip_bit(tensor_ending(state, ".weight")); });
   } else if (name == "overwrite") {
-    request.tamper_at_end = [](std::vector<NamedTensor>& state) {
+    const auto overwrite = [](std::vector<NamedTensor>& state) {
       Tensor& weights = tensor_ending(state, ".weight");
       weights.dtype() == DType::kFloat64 ? halve<double>(weights) : halve<float>(weights);
     };
+    request.conduct.evaluate = with_last_state(overwrite, request.conduct.evaluate);
   } else {
     std::vector<std::string> names;
     for (const Cheat& c : cheats()) names.push_back(c.name);
@@ -125,4 +125,4 @@ Status apply_cheat(const std::string& name, int64_t step, TrainRequest& request)
   return {};
 }
 
-}  // namespace isobit::run
+}  // namespace isobit::adversary

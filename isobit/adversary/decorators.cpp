@@ -1,0 +1,94 @@
+#include "isobit/adversary/decorators.h"
+
+#include <utility>
+
+namespace isobit::adversary {
+namespace {
+
+// By way of a checkpoint that no file ever holds.
+Status exchange_state(train::Trainer& trainer, const std::function<void(std::vector<NamedTensor>&)>& change) {
+  std::vector<NamedTensor> state = trainer.state();
+  for (NamedTensor& t : state) t.tensor = t.tensor.clone();
+  change(state);
+  return trainer.restore(std::move(state), trainer.step());
+}
+
+// Puts `more` behind what is there.
+void append(log::StepLog& log, log::StepLog more) {
+  if (auto* sparse = std::get_if<log::SparseLog>(&more)) {
+    auto& nodes = std::get<log::SparseLog>(log).nodes;
+    std::move(sparse->nodes.begin(), sparse->nodes.end(), std::back_inserter(nodes));
+  } else {
+    auto& from = std::get<log::OvtLog>(more).outputs;
+    auto& to = std::get<log::OvtLog>(log).outputs;
+    std::move(from.begin(), from.end(), std::back_inserter(to));
+  }
+}
+
+}  // namespace
+
+run::StepFunction with_inputs(int64_t step, std::function<void(train::StepInputs&)> change, run::StepFunction honest) {
+  return [=](train::Trainer& trainer, runtime::Stage* stage) -> Expected<train::StepResult> {
+    if (trainer.step() + 1 != step) return honest(trainer, stage);
+    train::StepInputs inputs = trainer.inputs();
+    const double rate = inputs.lr;
+    change(inputs);
+    ISOBIT_TRY(train::StepResult result, trainer.advance(std::move(inputs), {.stage = stage}));
+    result.lr = rate;
+    return result;
+  };
+}
+
+run::StepFunction with_state(int64_t step, std::function<void(std::vector<NamedTensor>&)> change,
+                             run::StepFunction honest) {
+  return [=](train::Trainer& trainer, runtime::Stage* stage) -> Expected<train::StepResult> {
+    ISOBIT_TRY(train::StepResult result, honest(trainer, stage));
+    if (trainer.step() == step) ISOBIT_RETURN_IF_ERROR(exchange_state(trainer, change));
+    return result;
+  };
+}
+
+run::EvaluateFunction with_last_state(std::function<void(std::vector<NamedTensor>&)> change,
+                                      run::EvaluateFunction honest) {
+  return [=](train::Trainer& trainer) -> Expected<train::Evaluation> {
+    ISOBIT_RETURN_IF_ERROR(exchange_state(trainer, change));
+    return honest(trainer);
+  };
+}
+
+void ForgingRecorder::begin_step(uint64_t step) {
+  step_ = step;
+  honest_->begin_step(step);
+  log_ = honest_->take_log();  // empty, of the right kind
+}
+
+Status ForgingRecorder::apply(size_t index, runtime::KernelCall& call) {
+  ISOBIT_RETURN_IF_ERROR(honest_->apply(index, call));
+  log::StepLog of_node = honest_->take_log();
+  forge_(step_, index, call, of_node);
+  append(log_, std::move(of_node));
+  return {};
+}
+
+log::StepLog ForgingRecorder::take_log() { return std::exchange(log_, honest_->take_log()); }
+
+runtime::Stage& LyingLogWriter::begin(uint64_t step) {
+  step_ = step;
+  return honest_->begin(step);
+}
+
+Expected<run::WrittenSegment> LyingLogWriter::end() {
+  ISOBIT_TRY(run::WrittenSegment written, honest_->end());
+  if (change_) ISOBIT_RETURN_IF_ERROR(change_(step_, written.bytes));
+  if (const auto stored = honest_->root_of(step_, written.bytes)) written.root = *stored;
+  claimed_[step_] = written.root;
+  return written;
+}
+
+Expected<commit::Digest> LyingLogWriter::root_of(uint64_t step, ByteView segment) const {
+  const auto claim = claimed_.find(step);
+  if (claim != claimed_.end()) return claim->second;
+  return honest_->root_of(step, segment);
+}
+
+}  // namespace isobit::adversary

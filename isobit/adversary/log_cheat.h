@@ -1,0 +1,25 @@
+// Dishonest rounding logs, for cheats() of cheat.h: trainings of logged-1 jobs that are complete and validly signed.
+#pragma once
+
+#include "isobit/adversary/cheat.h"
+#include "isobit/adversary/decorators.h"
+
+namespace isobit::adversary {
+
+const std::vector<Cheat>& log_cheats();
+
+// What is false in the log of a run. The parts of an honest one are empty.
+struct LogFalsehood {
+  ForgingRecorder::Forge forge;
+  LyingLogWriter::Change change;
+  runtime::SelfCheck self_check = runtime::SelfCheck::kYes;  // kNo: goes on beyond the job's bound, never looks
+};
+// REQUIRES a request that keeps the log of its run as an honest one does.
+void falsify_log(run::TrainRequest& request, LogFalsehood falsehood);
+
+// As apply_cheat. The training ends with kUsage when the step gives the cheat nothing to do: no value lies near enough
+// to a rounding boundary, or the log it would put in place of its own is the same. kUsage here for a job without the
+// log that it needs. REQUIRES a name of log_cheats().
+Status apply_log_cheat(const std::string& name, int64_t step, run::TrainRequest& request);
+
+}  // namespace isobit::adversary
