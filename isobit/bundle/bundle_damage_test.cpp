@@ -117,7 +117,7 @@ TEST_P(Damage, IsNoticedBeforeTheManifestIsSigned) {
       auto writer = BundleWriter::resume(run_, testing::key_of(testing::kTrainer));
       ASSERT_TRUE(writer && writer->continue_from(6) && testing::drive(*writer, plan_, final_leaf));
       ASSERT_TRUE(writer->append(testing::leaves_of(plan_)[final_leaf]));
-      ASSERT_TRUE(writer->write_checkpoint(7, testing::fake_checkpoint(7), testing::fake_state_root(7), plan_.keep));
+      ASSERT_TRUE(testing::write_checkpoint(*writer, 7, testing::fake_checkpoint(7), plan_.keep));
       std::string bytes = files_of(run_).at(name);
       bytes[bytes.size() - 9] = static_cast<char>(bytes[bytes.size() - 9] ^ 4);
       put_file(run_ / name, bytes);

@@ -80,13 +80,13 @@ TEST_P(ReaderLimits, CheckpointIsCheckedAgainWhenRead) {
   const auto reader = open();
   ASSERT_TRUE(reader);
   put_file(run_ / "checkpoints" / "step-6.safetensors", "something else");
-  EXPECT_EQ(reader->read_checkpoint(6).error().code, ErrorCode::kRejected);
+  EXPECT_EQ(testing::contents(reader->open_checkpoint(6)).error().code, ErrorCode::kRejected);
   // Grown in place since, it would take the memory of what it is now.
   std::error_code error;
   for (uint64_t size : {uint64_t{1} << 34, uint64_t{1} << 40}) {
     fs::resize_file(run_ / "checkpoints" / "step-7.safetensors", size, error);
     if (error) continue;  // this file system has none as large
-    const auto grown = reader->read_checkpoint(7);
+    const auto grown = testing::contents(reader->open_checkpoint(7));
     ASSERT_FALSE(grown);
     EXPECT_EQ(grown.error().code, ErrorCode::kRejected);
     EXPECT_NE(grown.error().message.find("more than the"), std::string::npos) << grown.error().message;

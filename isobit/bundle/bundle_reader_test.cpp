@@ -26,8 +26,8 @@ TEST_P(Reader, OpensAnHonestRun) {
   EXPECT_EQ(std::string(reader->job_toml().begin(), reader->job_toml().end()), testing::kJob);
   EXPECT_EQ(reader->transcript().transcript_root(), testing::transcript_of(plan_).transcript_root());
   EXPECT_EQ(reader->checkpoints(), (std::vector<uint64_t>{6, 7}));
-  EXPECT_EQ(*reader->read_checkpoint(6), testing::fake_checkpoint(6));
-  EXPECT_FALSE(reader->read_checkpoint(3));
+  EXPECT_EQ(*testing::contents(reader->open_checkpoint(6)), testing::fake_checkpoint(6));
+  EXPECT_FALSE(reader->open_checkpoint(3));
   EXPECT_EQ(reader->heads().size(), 3u);  // after steps 3 and 6, and the last
   EXPECT_EQ(reader->manifest()->facts.at("platform"), "ordered@test");
   EXPECT_EQ(files_.size(), GetParam() ? 9u : 8u);

@@ -167,10 +167,10 @@ TEST(Writer, ARunWithoutItsFinalStateCannotEnd) {
   auto writer = testing::create(scratch / "run", plan);
   ASSERT_TRUE(writer);
   for (const auto& leaf : testing::leaves_of(plan)) ASSERT_TRUE(writer->append(leaf) && writer->sign_head());
-  ASSERT_TRUE(writer->write_checkpoint(6, testing::fake_checkpoint(6), testing::fake_state_root(6), 2));
+  ASSERT_TRUE(testing::write_checkpoint(*writer, 6, testing::fake_checkpoint(6), 2));
   EXPECT_EQ(writer->finish({}).error().code, ErrorCode::kUsage);
   EXPECT_EQ(run_state(scratch / "run"), RunState::kUnfinished);
-  ASSERT_TRUE(writer->write_checkpoint(7, testing::fake_checkpoint(7), testing::fake_state_root(7), 2));
+  ASSERT_TRUE(testing::write_checkpoint(*writer, 7, testing::fake_checkpoint(7), 2));
   EXPECT_TRUE(writer->finish({}));
 }
 
@@ -209,7 +209,7 @@ TEST(Writer, FactsMustBeText) {
   auto writer = testing::create(scratch / "run", {});
   ASSERT_TRUE(writer);
   for (const auto& leaf : testing::fake_leaves(Plan{}.rules)) ASSERT_TRUE(writer->append(leaf) && writer->sign_head());
-  ASSERT_TRUE(writer->write_checkpoint(7, testing::fake_checkpoint(7), testing::fake_state_root(7), 2));
+  ASSERT_TRUE(testing::write_checkpoint(*writer, 7, testing::fake_checkpoint(7), 2));
   EXPECT_EQ(writer->finish({{"bad", "\xff\xfe"}}).error().code, ErrorCode::kUsage);
   EXPECT_EQ(writer->finish({{"long", std::string(1 << 20, 'x')}}).error().code, ErrorCode::kUsage);
   EXPECT_TRUE(writer->finish({{"good", "yes"}}));

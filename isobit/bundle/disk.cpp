@@ -94,6 +94,17 @@ Expected<FileEntry> digest_of_file(const fs::path& path, uint64_t max_size) {
 
 FileEntry entry_of(ByteView data) { return {data.size(), commit::sha256(data)}; }
 
+FileEntry entry_of(std::span<const ByteView> pieces) {
+  FileEntry entry;
+  commit::Sha256 hash;
+  for (const ByteView piece : pieces) {
+    hash.update(piece);
+    entry.size += piece.size();
+  }
+  entry.sha256 = hash.digest();
+  return entry;
+}
+
 Expected<Listing> list_bundle(const fs::path& folder) {
   struct stat info {};
   if (::stat(folder.c_str(), &info) != 0) {

@@ -38,6 +38,10 @@ class LogIndex {
   std::vector<uint64_t> ends_;  // of the header, then of every record
 };
 
+// The checksums of records are against accidents. kTrust: they are not computed, because a digest of the whole file is
+// compared.
+enum class Checksums { kCompare, kTrust };
+
 // Goes through a log from its beginning, record by record. The caller chooses how many: nothing grows with what a file
 // merely claims.
 class LogScanner {
@@ -46,8 +50,8 @@ class LogScanner {
   static Expected<LogScanner> begin(const ByteSource& source, const std::string& what);
 
   // Both add the next record to the index. False when no whole one follows. Errors only when reading fails.
-  Expected<bool> skip();                // by its length alone
-  Expected<bool> next(Bytes& segment);  // reads it and compares its checksum
+  Expected<bool> skip();                                                           // by its length alone
+  Expected<bool> next(Bytes& segment, Checksums checksums = Checksums::kCompare);  // reads it
 
   const LogIndex& index() const { return index_; }
   // After a false: what is wrong with the rest; empty at the end of the file.
@@ -70,10 +74,12 @@ class LogScanner {
 struct Log {
   ReadFile file;
   LogIndex index;
-  // kRejected, naming the step, when its record is not whole; kUsage when there is no such step. Whether its entries
+  // kRejected, naming the step, when its record is not whole or its checksum is another; kUsage when there is no such
+  // step. Whether its entries
   // are what the leaf of the step stands for shows when it is decoded. `what` starts the messages. Allocates what the
   // index says.
-  Expected<Bytes> read(const verify::Transcript& transcript, uint64_t step, const std::string& what) const;
+  Expected<Bytes> read(const verify::Transcript& transcript, uint64_t step, const std::string& what,
+                       Checksums checksums = Checksums::kCompare) const;
 };
 
 // The log of a run that is being written.

@@ -88,6 +88,20 @@ Expected<Log> salvage_log(Parts& parts, const fs::path& folder) {
   return Log{std::move(file), scanner.index()};
 }
 
+namespace {
+
+// The first step whose segment is not what its checksum says, where the file is not what was signed for.
+std::string damaged_step(const ReadFile& file, const std::string& what) {
+  auto scanner = LogScanner::begin(file, what);
+  Bytes segment;
+  Expected<bool> whole = true;
+  while (scanner && whole && *whole) whole = scanner->next(segment);
+  if (!scanner || !whole || scanner->torn().empty()) return "";
+  return text_of("; step ", scanner->index().segments() + 1, ": ", scanner->torn());
+}
+
+}  // namespace
+
 Expected<Log> open_finished_log(const verify::Transcript& transcript, const FileEntry& entry, const fs::path& folder) {
   const std::string what = (folder / kLogFile).string();
   ISOBIT_TRY(ReadFile file, ReadFile::open(folder / kLogFile));
@@ -98,7 +112,7 @@ Expected<Log> open_finished_log(const verify::Transcript& transcript, const File
   ISOBIT_TRY(LogScanner scanner, LogScanner::begin(file, what));
   Bytes segment;
   for (uint64_t step = 1; step <= transcript.steps(); ++step) {
-    ISOBIT_TRY(const bool whole, scanner.next(segment));
+    ISOBIT_TRY(const bool whole, scanner.next(segment, Checksums::kTrust));
     if (!whole) {
       return rejected(
           text_of(what, ": step ", step, ": has no whole segment", scanner.torn().empty() ? "" : "; ", scanner.torn()));
@@ -110,7 +124,7 @@ Expected<Log> open_finished_log(const verify::Transcript& transcript, const File
   }
   if (found != entry) {
     return rejected(text_of(what, ": has SHA-256 ", commit::hex_of(found.sha256), ", the manifest says ",
-                            commit::hex_of(entry.sha256)));
+                            commit::hex_of(entry.sha256), damaged_step(file, what)));
   }
   return Log{std::move(file), scanner.index()};
 }

@@ -63,7 +63,8 @@ Expected<Log> salvage_log(Parts& parts, const fs::path& folder);
 // when a head covers a leaf whose segment is missing. Segments under the last head are not read, only those after it.
 Expected<Log> open_unfinished_log(Parts& parts, const fs::path& folder);
 
-// Of a finished one: every segment read and compared with its leaf and the file with its entry in the manifest.
+// Of a finished one: the file, which is read once, compared with its entry in the manifest. Checksums of records are
+// looked at only to say where it differs.
 Expected<Log> open_finished_log(const verify::Transcript& transcript, const FileEntry& entry, const fs::path& folder);
 
 // kRejected unless the transcript is of the engaged job.

@@ -77,7 +77,8 @@ Status check_end(const fs::path& folder, const Parts& parts, const Manifest& man
 // Fills a reader; apart from it because the two kinds of run take different ways.
 class BundleOpener {
  public:
-  BundleOpener(BundleFront front, const RunLimits& limits) : front_(std::move(front)), limits_(limits) {}
+  BundleOpener(BundleFront front, const RunLimits& limits, Checkpoints checkpoints)
+      : front_(std::move(front)), limits_(limits), checkpoints_(checkpoints) {}
 
   Expected<BundleReader> open() {
     const std::string what = name_in(front_.folder_, kJobFile);
@@ -125,7 +126,7 @@ class BundleOpener {
     ISOBIT_TRY(Parts parts, or_rejected(this->parts()));
     ISOBIT_RETURN_IF_ERROR(check_end(folder, parts, manifest, front_.engagement_));
     for (const auto& [name, entry] : manifest.files) {
-      if (!name.starts_with(kCheckpointFolder)) continue;
+      if (!name.starts_with(kCheckpointFolder) || checkpoints_ == Checkpoints::kLeave) continue;
       ISOBIT_TRY(const FileEntry found, or_rejected(digest_of_file(folder / name, entry.size)));
       ISOBIT_RETURN_IF_ERROR(check_entry(folder, name, found, manifest));
     }
@@ -155,10 +156,11 @@ class BundleOpener {
 
   BundleFront front_;
   const RunLimits& limits_;
+  const Checkpoints checkpoints_;
 };
 
-Expected<BundleReader> BundleReader::open(BundleFront front, const RunLimits& limits) {
-  return BundleOpener(std::move(front), limits).open();
+Expected<BundleReader> BundleReader::open(BundleFront front, const RunLimits& limits, Checkpoints checkpoints) {
+  return BundleOpener(std::move(front), limits, checkpoints).open();
 }
 
 Status BundleReader::require_finished() const {
@@ -167,23 +169,24 @@ Status BundleReader::require_finished() const {
                             transcript_.rules().steps, " steps); resume it first"));
 }
 
-Expected<Bytes> BundleReader::read_checkpoint(uint64_t step) const {
+Expected<CheckpointFile> BundleReader::open_checkpoint(uint64_t step) const {
   const std::string name = text_of(kCheckpointFolder, "/", checkpoint_name(step));
   if (!std::binary_search(checkpoints_.begin(), checkpoints_.end(), step)) {
     return unreadable(text_of(name_in(folder_, name), ": is missing; this run keeps other steps"));
   }
-  const uint64_t most = manifest_ ? manifest_->files.at(name).size : checkpoint_bytes_;
-  auto bytes = read_plain_file(folder_ / name, most);
-  if (!manifest_) return bytes;
-  bytes = or_rejected(std::move(bytes));
-  if (bytes) ISOBIT_RETURN_IF_ERROR(check_entry(folder_, name, entry_of(*bytes), *manifest_));
-  return bytes;
+  if (!manifest_) {
+    return CheckpointFile::open(folder_ / name, checkpoint_bytes_, [](const FileEntry&) { return Status(); });
+  }
+  const auto check = [folder = folder_, name, manifest = *manifest_](const FileEntry& found) {
+    return check_entry(folder, name, found, manifest);
+  };
+  return or_rejected(CheckpointFile::open(folder_ / name, manifest_->files.at(name).size, check));
 }
 
 Expected<Bytes> BundleReader::read_log_segment(uint64_t step) const {
   const std::string what = name_in(folder_, kLogFile);
   if (log_ == nullptr) return usage_error(text_of(what, ": this run has no log; its job is not logged"));
-  return log_->read(transcript_, step, what);
+  return log_->read(transcript_, step, what, finished() ? Checksums::kTrust : Checksums::kCompare);
 }
 
 }  // namespace isobit::bundle

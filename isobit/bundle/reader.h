@@ -13,6 +13,7 @@
 #include "isobit/base/bytes.h"
 #include "isobit/base/file.h"
 #include "isobit/base/status.h"
+#include "isobit/bundle/checkpoint_file.h"
 #include "isobit/bundle/disk.h"
 #include "isobit/bundle/manifest.h"
 #include "isobit/bundle/run_limits.h"
@@ -64,13 +65,21 @@ class BundleFront {
   friend class BundleOpener;
 };
 
+// What is done about the checkpoints of a finished run when it is opened.
+enum class Checkpoints {
+  kCompare,  // each is read and compared with the manifest
+  kLeave,    // that is left to who reads each of them anyway (CheckpointFile::finish)
+};
+
 class BundleReader {
  public:
   // kRejected: any size, digest, signature or structure check failed, a missing or an unexpected file included; also
-  // where the transcript's header is not that of the limits. A finished run is checked whole (every file is read). Of
+  // where the transcript's header is not that of the limits. A finished run is checked whole (every file is
+  // read, but for what `checkpoints` leaves). Of
   // an unfinished one a torn last record is left out, and so are leaves after the last head whose log segment is not
   // whole; what cannot be decoded there is kUnreadable.
-  static Expected<BundleReader> open(BundleFront front, const RunLimits& limits);
+  static Expected<BundleReader> open(BundleFront front, const RunLimits& limits,
+                                     Checkpoints checkpoints = Checkpoints::kCompare);
 
   bool finished() const { return manifest_.has_value(); }
   // kUnreadable "resume it first" unless it is finished; an audit starts with this.
@@ -86,12 +95,14 @@ class BundleReader {
   const std::optional<Manifest>& manifest() const { return manifest_; }
   // Steps, increasing. Of a finished run all are steps whose state root is committed, and the last is the job's last.
   const std::vector<uint64_t>& checkpoints() const { return checkpoints_; }
-  // The bytes of a finished run are checked against the manifest once more.
-  Expected<Bytes> read_checkpoint(uint64_t step) const;
-  // The rounding-log segment of a step, at any place of the log and of any size up to kMaxLogSegmentBytes, compared
-  // with its record's checksum whenever it is read: kRejected, naming the step, when it is damaged. Whether it is what
-  // the step's leaf commits to, only who decodes it can say (run::LogReader). kUsage when the job is not
-  // logged or the transcript has no such step (1 .. transcript().steps()). Several threads may read at a time.
+  // kUnreadable when the run has none of that step. That of a finished run is, in the end, compared with the manifest:
+  // kRejected.
+  Expected<CheckpointFile> open_checkpoint(uint64_t step) const;
+  // The rounding-log segment of a step, at any place of the log and of any size up to kMaxLogSegmentBytes. kRejected,
+  // naming the step, when it is not whole, or, in an unfinished run, not what its record's checksum says: of a finished
+  // one the manifest vouched for it when the run was opened. Whether it is what the step's leaf commits to, only who
+  // decodes it can say (run::LogReader). kUsage when the job is not logged or the transcript has no such step
+  // (1 .. transcript().steps()). Several threads may read at a time.
   Expected<Bytes> read_log_segment(uint64_t step) const;
 
  private:

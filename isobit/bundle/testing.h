@@ -60,6 +60,25 @@ inline Bytes fake_checkpoint(uint64_t step) {
   return Bytes(text.begin(), text.end());
 }
 
+inline Status write_checkpoint(BundleWriter& writer, uint64_t step, const Bytes& bytes, uint64_t keep) {
+  // In two pieces, the first of them of no special size.
+  const ByteView all(bytes), pieces[] = {all.first(bytes.size() / 3), all.subspan(bytes.size() / 3)};
+  return writer.write_checkpoint(step, pieces, commit::sha256(bytes), keep);
+}
+
+// All of it, unless it is not what it should be.
+inline Expected<Bytes> contents(Expected<CheckpointFile> file) {
+  if (!file) return tl::unexpected<Error>(file.error());
+  Bytes bytes(static_cast<size_t>(file->size()));
+  ISOBIT_RETURN_IF_ERROR(file->read(0, bytes));
+  ISOBIT_RETURN_IF_ERROR(file->finish());
+  return bytes;
+}
+inline Expected<Bytes> contents(Expected<StoredCheckpoint> stored) {
+  if (!stored) return tl::unexpected<Error>(stored.error());
+  return contents(Expected<CheckpointFile>(std::move(stored->file)));
+}
+
 inline commit::Digest fake_state_root(uint64_t step) { return commit::sha256(fake_checkpoint(step)); }
 
 inline Plan plan_of(bool logged) {
@@ -108,15 +127,15 @@ inline Status drive(BundleWriter& writer, const Plan& plan, uint64_t stop_before
     const bool is_step = i >= 1 && i <= plan.rules.steps;
     if (is_step && plan.rules.has_state(i)) ISOBIT_RETURN_IF_ERROR(writer.sign_head());
     if (is_step && i % plan.checkpoint_every == 0) {
-      ISOBIT_RETURN_IF_ERROR(writer.write_checkpoint(i, fake_checkpoint(i), fake_state_root(i), plan.keep));
+      ISOBIT_RETURN_IF_ERROR(write_checkpoint(writer, i, fake_checkpoint(i), plan.keep));
     }
   }
   if (stop_before < leaves.size()) return {};
   const uint64_t last = plan.rules.steps;
-  ISOBIT_RETURN_IF_ERROR(writer.write_checkpoint(last, fake_checkpoint(last), fake_state_root(last), plan.keep));
+  ISOBIT_RETURN_IF_ERROR(write_checkpoint(writer, last, fake_checkpoint(last), plan.keep));
   const std::vector<uint64_t> steps = writer.checkpoints();
   for (uint64_t step : steps) {
-    if (step != last && !writer.read_checkpoint(step)) ISOBIT_RETURN_IF_ERROR(writer.drop_checkpoint(step));
+    if (step != last && !contents(writer.open_checkpoint(step))) ISOBIT_RETURN_IF_ERROR(writer.drop_checkpoint(step));
   }
   return writer.finish({{"platform", "ordered@test"}, {"seconds", "1.5"}});
 }
@@ -143,15 +162,17 @@ inline Status resume_run(const fs::path& folder, const Plan& plan, uint64_t stop
   ISOBIT_TRY(BundleWriter writer, BundleWriter::resume(folder, key_of(kTrainer)));
   const std::vector<uint64_t> steps = writer.checkpoints();
   for (uint64_t step : steps) {
-    const auto stored = writer.read_checkpoint(step);
-    if (!stored || !stored->state_root) {  // damaged, or nothing vouches for it
+    auto stored = writer.open_checkpoint(step);
+    const auto root = stored ? stored->state_root : std::nullopt;
+    const auto bytes = contents(std::move(stored));
+    if (!bytes || !root) {  // damaged, or nothing vouches for it
       ISOBIT_RETURN_IF_ERROR(writer.drop_checkpoint(step));
       continue;
     }
-    ISOBIT_CHECK(stored->bytes == fake_checkpoint(step) && stored->state_root == fake_state_root(step));
+    ISOBIT_CHECK(*bytes == fake_checkpoint(step) && root == fake_state_root(step));
     ISOBIT_RETURN_IF_ERROR(writer.continue_from(step));
     // The kill may have come between this checkpoint and the removal of the oldest one.
-    ISOBIT_RETURN_IF_ERROR(writer.write_checkpoint(step, stored->bytes, *stored->state_root, plan.keep));
+    ISOBIT_RETURN_IF_ERROR(write_checkpoint(writer, step, *bytes, plan.keep));
     break;
   }
   return drive(writer, plan, stop_before);

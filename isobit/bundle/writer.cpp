@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isobit/base/durable_file.h"
 #include "isobit/base/text.h"
 #include "isobit/bundle/record_file.h"
 #include "isobit/bundle/writer_internal.h"
@@ -19,18 +20,20 @@ const verify::Transcript& BundleWriter::transcript() const { return impl_->store
 const std::vector<uint64_t>& BundleWriter::checkpoints() const { return impl_->checkpoints; }
 uint64_t BundleWriter::position() const { return impl_->position; }
 
-Expected<StoredCheckpoint> BundleWriter::read_checkpoint(uint64_t step) const {
+Expected<StoredCheckpoint> BundleWriter::open_checkpoint(uint64_t step) const {
   const fs::path path = impl_->checkpoint_path(step);
   const auto record = impl_->index.find(step);
   if (record == impl_->index.end()) {
-    ISOBIT_TRY(Bytes bytes, read_plain_file(path, kMaxCheckpointBytes));
-    return StoredCheckpoint{std::move(bytes), std::nullopt};
+    ISOBIT_TRY(CheckpointFile file,
+               CheckpointFile::open(path, kMaxCheckpointBytes, [](const FileEntry&) { return Status(); }));
+    return StoredCheckpoint{std::move(file), std::nullopt};
   }
-  ISOBIT_TRY(Bytes bytes, read_plain_file(path, record->second.file.size));
-  if (entry_of(bytes) != record->second.file) {
+  const auto check = [path, written = record->second.file](const FileEntry& found) -> Status {
+    if (found == written) return {};
     return rejected(text_of(path.string(), ": is not what was written there; the disk has changed it"));
-  }
-  return StoredCheckpoint{std::move(bytes), record->second.state_root};
+  };
+  ISOBIT_TRY(CheckpointFile file, CheckpointFile::open(path, record->second.file.size, check));
+  return StoredCheckpoint{std::move(file), record->second.state_root};
 }
 
 Status BundleWriter::drop_checkpoint(uint64_t step) {
@@ -157,8 +160,8 @@ Status BundleWriter::sign_head() {
   return run.append_head(run.stored.sized_root(run.position));
 }
 
-Status BundleWriter::write_checkpoint(uint64_t step, ByteView safetensors, const commit::Digest& state_root,
-                                      uint64_t keep) {
+Status BundleWriter::write_checkpoint(uint64_t step, std::span<const ByteView> safetensors,
+                                      const commit::Digest& state_root, uint64_t keep) {
   Impl& run = *impl_;
   ISOBIT_RETURN_IF_ERROR(run.writable());
   ISOBIT_CHECK(step < run.position && step <= run.stored.steps());
@@ -168,7 +171,9 @@ Status BundleWriter::write_checkpoint(uint64_t step, ByteView safetensors, const
   index[step] = {entry_of(safetensors), state_root};
   ISOBIT_RETURN_IF_ERROR(write_file_durably(run.folder / kCheckpointIndexFile, encode(index)));
   run.index = std::move(index);
-  ISOBIT_RETURN_IF_ERROR(write_file_durably(run.checkpoint_path(step), safetensors));
+  ISOBIT_TRY(DurableFile file, DurableFile::create(run.checkpoint_path(step)));
+  for (const ByteView piece : safetensors) ISOBIT_RETURN_IF_ERROR(file.append(piece));
+  ISOBIT_RETURN_IF_ERROR(file.commit());
   auto& steps = run.checkpoints;
   if (std::find(steps.begin(), steps.end(), step) == steps.end()) {
     steps.insert(std::upper_bound(steps.begin(), steps.end(), step, std::greater<>()), step);

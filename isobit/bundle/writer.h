@@ -5,12 +5,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "isobit/base/bytes.h"
 #include "isobit/base/file.h"
 #include "isobit/base/status.h"
+#include "isobit/bundle/checkpoint_file.h"
 #include "isobit/commit/signature.h"
 #include "isobit/verify/engagement.h"
 #include "isobit/verify/head.h"
@@ -28,7 +30,7 @@ enum class RunState {
 RunState run_state(const fs::path& folder);
 
 struct StoredCheckpoint {
-  Bytes bytes;
+  CheckpointFile file;  // kRejected in the end when it is not what was written
   // Of the state in it, as noted when it was written. Without it nothing vouches for the bytes but a committed root.
   std::optional<commit::Digest> state_root;
 };
@@ -61,8 +63,7 @@ class BundleWriter {
   const verify::Transcript& transcript() const;
   // Steps with a checkpoint that the stored transcript reaches, newest first.
   const std::vector<uint64_t>& checkpoints() const;
-  // kRejected when the file is not what was written.
-  Expected<StoredCheckpoint> read_checkpoint(uint64_t step) const;
+  Expected<StoredCheckpoint> open_checkpoint(uint64_t step) const;
   // Removes one that is damaged.
   Status drop_checkpoint(uint64_t step);
   // The log segment of a stored step, past the position or not: a trainer that computes its own steps again follows
@@ -88,7 +89,9 @@ class BundleWriter {
   Status sign_head();
   // Durable; makes segments and leaves durable first. Size, digest and state root are noted before the file is there.
   // Then removes all but the `keep` newest (0: keep all). REQUIRES the leaf of `step` appended.
-  Status write_checkpoint(uint64_t step, ByteView safetensors, const commit::Digest& state_root, uint64_t keep);
+  // `safetensors`: the bytes of the file, piece by piece.
+  Status write_checkpoint(uint64_t step, std::span<const ByteView> safetensors, const commit::Digest& state_root,
+                          uint64_t keep);
 
   // Compares every file on the disk with what was written (kUnavailable, naming it, when the disk has changed one:
   // resume then computes again what is lost). Signs the last head if that is still to do, removes the checkpoints of

@@ -31,6 +31,7 @@ Expected<int> verify_run(const Options& o, Deadline& deadline, Console& console)
   ISOBIT_TRY(request.client, require_client(named, o.trust));
   request.terms = named.terms;
   ISOBIT_TRY(request.limits, limits_of(o.limits));
+  request.checkpoints = bundle::Checkpoints::kLeave;
   const auto opened = run::open_run(request);
   if (!opened && opened.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(opened.error());
   const bundle::BundleReader* reader = opened ? &opened->reader : nullptr;
@@ -38,7 +39,10 @@ Expected<int> verify_run(const Options& o, Deadline& deadline, Console& console)
   std::string reason = opened ? "" : opened.error().message;
   if (reader != nullptr) {
     ThreadPool pool(platform::available_threads());
-    if (const auto finding = run::static_finding(*reader, pool)) reason = finding->reason;
+    const auto roots = run::read_checkpoints(*reader, {}, pool);
+    if (!roots && roots.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(roots.error());
+    if (!roots) reason = roots.error().message;
+    if (const auto finding = roots ? run::static_finding(*reader, *roots) : std::nullopt) reason = finding->reason;
   }
   deadline.finish();
   const bool good = reason.empty();

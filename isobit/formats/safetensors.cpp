@@ -112,9 +112,6 @@ Expected<Header> read_header(std::string_view text, const std::string& name) {
   return out;
 }
 
-// Where the bytes come from: memory, or a file whose tensors are read to their place one by one.
-using ReadAt = std::function<Status(uint64_t offset, std::span<uint8_t> to)>;
-
 Expected<Tensor> read_tensor(const Entry& entry, uint64_t data_begin, uint64_t data_size, const ReadAt& read_at,
                              const std::string& name) {
   const std::string where = text_of(name, ": tensor '", entry.name, "'");
@@ -162,8 +159,24 @@ Status check_cover(std::vector<Entry>& entries, uint64_t size, const std::string
   return {};
 }
 
-// Nothing is allocated for data before the header and the size have been found to fit one another.
+// All tensors, sorted by name.
 Expected<Safetensors> decode(uint64_t size, const ReadAt& read_at, const std::string& name, uint64_t max_bytes) {
+  Safetensors out;
+  const auto keep = [&](NamedTensor tensor) -> Status {
+    out.tensors.push_back(std::move(tensor));
+    return {};
+  };
+  ISOBIT_TRY(out.metadata, stream_safetensors(size, read_at, keep, name, max_bytes));
+  std::ranges::sort(out.tensors, {}, &NamedTensor::name);
+  return out;
+}
+
+}  // namespace
+
+// Nothing is allocated for data before the header and the size have been found to fit one another.
+Expected<std::map<std::string, std::string>> stream_safetensors(uint64_t size, const ReadAt& read_at,
+                                                                const TakeTensor& take, const std::string& name,
+                                                                uint64_t max_bytes) {
   if (size > max_bytes) {
     return unreadable(text_of(name, ": is ", human_bytes(size), ", over the limit of ", human_bytes(max_bytes)));
   }
@@ -179,19 +192,12 @@ Expected<Safetensors> decode(uint64_t size, const ReadAt& read_at, const std::st
   ISOBIT_TRY(Header header, read_header(text, name));
   const uint64_t begin = length.size() + header_size, rest = size - begin;
   ISOBIT_RETURN_IF_ERROR(check_cover(header.entries, rest, name));
-  Safetensors out;
-  out.metadata = std::move(header.metadata);
-  std::sort(header.entries.begin(), header.entries.end(),
-            [](const Entry& a, const Entry& b) { return a.name < b.name; });
-  out.tensors.reserve(header.entries.size());
-  for (const Entry& entry : header.entries) {
+  for (const Entry& entry : header.entries) {  // in the order of their data, without a hole
     ISOBIT_TRY(Tensor tensor, read_tensor(entry, begin, rest, read_at, name));
-    out.tensors.push_back({entry.name, std::move(tensor)});
+    ISOBIT_RETURN_IF_ERROR(take({entry.name, std::move(tensor)}));
   }
-  return out;
+  return std::move(header.metadata);
 }
-
-}  // namespace
 
 Expected<Safetensors> decode_safetensors(ByteView data, const std::string& name, uint64_t max_bytes) {
   const auto read_at = [&](uint64_t offset, std::span<uint8_t> to) -> Status {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,10 +28,26 @@ inline constexpr uint64_t kSafetensorsMaxBytes = uint64_t{64} << 30;
 Expected<Safetensors> decode_safetensors(ByteView data, const std::string& name,
                                          uint64_t max_bytes = kSafetensorsMaxBytes);
 
+// The same of `size` bytes that are read once, from the first to the last, and of which one tensor at a time is in
+// memory: each goes to `take`, in the order of the data. Returns the metadata. An error of `read`, or of `take`, ends
+// it.
+using ReadAt = std::function<Status(uint64_t offset, std::span<uint8_t> to)>;
+using TakeTensor = std::function<Status(NamedTensor tensor)>;
+Expected<std::map<std::string, std::string>> stream_safetensors(uint64_t size, const ReadAt& read,
+                                                                const TakeTensor& take, const std::string& name,
+                                                                uint64_t max_bytes = kSafetensorsMaxBytes);
+
 // One file per content: names sorted, data of wider element types first and then by name, so that every tensor is
 // aligned to its element size without holes; the header padded with spaces to 8 bytes. kUsage when a name occurs twice,
 // is "__metadata__" or is not UTF-8.
 Expected<Bytes> encode_safetensors(const Safetensors& file);
+
+// The same bytes without a copy of the data: the header, then the data piece by piece, as views into the tensors.
+struct SafetensorsPieces {
+  Bytes header;
+  std::vector<ByteView> data;
+};
+Expected<SafetensorsPieces> safetensors_pieces(const Safetensors& file);
 
 Expected<Safetensors> read_safetensors(const fs::path& path, uint64_t max_bytes = kSafetensorsMaxBytes);
 // Durable, never half a file. Errors: as encode_safetensors and write_file_durably.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "isobit/base/durable_file.h"
 #include "isobit/base/text.h"
 #include "isobit/formats/json_header.h"
 #include "isobit/formats/safetensors.h"
@@ -83,7 +84,7 @@ std::string header_text(const Safetensors& file, const std::vector<const NamedTe
 
 }  // namespace
 
-Expected<Bytes> encode_safetensors(const Safetensors& file) {
+Expected<SafetensorsPieces> safetensors_pieces(const Safetensors& file) {
   std::vector<const NamedTensor*> sorted;
   for (const NamedTensor& t : file.tensors) {
     ISOBIT_CHECK(t.tensor.defined());
@@ -94,23 +95,30 @@ Expected<Bytes> encode_safetensors(const Safetensors& file) {
   std::vector<size_t> order;
   const std::vector<uint64_t> begin = place(sorted, order);
   const std::string header = header_text(file, sorted, begin);
-  size_t size = 8 + header.size();
-  for (const NamedTensor* t : sorted) size += t->tensor.bytes();
+  ByteWriter front;
+  front.u64(header.size());
+  front.fixed(as_bytes(header));
+  SafetensorsPieces out{front.take(), {}};
+  for (size_t i : order) out.data.push_back(sorted[i]->tensor.byte_view());
+  return out;
+}
 
-  Bytes out(size);
-  const auto header_size = static_cast<uint64_t>(header.size());
-  std::memcpy(out.data(), &header_size, 8);
-  std::memcpy(out.data() + 8, header.data(), header.size());
-  for (size_t i : order) {
-    const ByteView data = sorted[i]->tensor.byte_view();
-    if (!data.empty()) std::memcpy(out.data() + 8 + header.size() + begin[i], data.data(), data.size());
-  }
+Expected<Bytes> encode_safetensors(const Safetensors& file) {
+  ISOBIT_TRY(SafetensorsPieces pieces, safetensors_pieces(file));
+  size_t size = pieces.header.size();
+  for (const ByteView piece : pieces.data) size += piece.size();
+  Bytes out = std::move(pieces.header);
+  out.reserve(size);
+  for (const ByteView piece : pieces.data) out.insert(out.end(), piece.begin(), piece.end());
   return out;
 }
 
 Status write_safetensors(const fs::path& path, const Safetensors& file, const WriteOptions& options) {
-  ISOBIT_TRY(const Bytes data, encode_safetensors(file));
-  return write_file_durably(path, data, options);
+  ISOBIT_TRY(const SafetensorsPieces pieces, safetensors_pieces(file));
+  ISOBIT_TRY(DurableFile out, DurableFile::create(path, options));
+  ISOBIT_RETURN_IF_ERROR(out.append(pieces.header));
+  for (const ByteView piece : pieces.data) ISOBIT_RETURN_IF_ERROR(out.append(piece));
+  return out.commit();
 }
 
 }  // namespace isobit::formats

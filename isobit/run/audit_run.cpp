@@ -1,13 +1,13 @@
 #include "isobit/run/audit_run.h"
 
 #include <algorithm>
+#include <set>
 
 #include "isobit/base/text.h"
 #include "isobit/bundle/disk.h"
 #include "isobit/bundle/layout.h"
 #include "isobit/bundle/reader.h"
 #include "isobit/data/order.h"
-#include "isobit/formats/safetensors.h"
 #include "isobit/run/job_root.h"
 #include "isobit/run/open_run.h"
 #include "isobit/run/registers.h"
@@ -23,25 +23,20 @@ struct Tally {
   double step_seconds = 0;
 };
 
-// A trainer as the auditor sees one.
+// The session's trainer as the auditor sees it.
 class TrainerReplay : public verify::Replayer {
  public:
-  TrainerReplay(std::unique_ptr<train::Trainer> trainer, const Session& session, const bundle::BundleReader& bundle,
-                platform::Engine& engine, const AuditRequest& request, Tally& tally)
-      : trainer_(std::move(trainer)),
-        session_(session),
-        bundle_(bundle),
-        engine_(engine),
-        request_(request),
-        tally_(tally) {
-    if (arithmetic_of(session.job).logs) log_.emplace(session.job, trainer_->step_graph());
+  TrainerReplay(Session& session, const bundle::BundleReader& bundle, platform::Engine& engine,
+                const AuditRequest& request, Tally& tally)
+      : session_(session), bundle_(bundle), engine_(engine), request_(request), tally_(tally) {
+    if (arithmetic_of(session.job).logs) log_.emplace(session.job, session.trainer->step_graph());
   }
   ~TrainerReplay() override {
     if (!log_) return;
     for (const auto& [op, counts] : log_->counts()) tally_.log_counts[op] += counts;
   }
 
-  Expected<commit::Digest> state_root() override { return state_digest(*trainer_, engine_.pool()); }
+  Expected<commit::Digest> state_root() override { return session_.state_root(engine_.pool()); }
 
   Expected<verify::StepOutcome> advance() override {
     const double begin = now();
@@ -51,7 +46,7 @@ class TrainerReplay : public verify::Replayer {
   }
 
   Expected<verify::Evaluation> evaluate() override {
-    ISOBIT_TRY(const train::Evaluation scored, trainer_->evaluate());
+    ISOBIT_TRY(const train::Evaluation scored, session_.trainer->evaluate());
     return verify::EvaluationTree(scored).evaluation();
   }
 
@@ -67,13 +62,13 @@ class TrainerReplay : public verify::Replayer {
   }
 
   Expected<verify::StepOutcome> advance_without_log() {
-    ISOBIT_TRY(const train::StepResult r, trainer_->advance());
+    ISOBIT_TRY(const train::StepResult r, session_.trainer->advance());
     return outcome_of(r);
   }
 
   // A log that cannot be followed is the trainer's fault and part of the outcome; any other failure is this machine's.
   Expected<verify::StepOutcome> advance_with_log() {
-    const auto t = static_cast<uint64_t>(trainer_->step()) + 1;
+    const auto t = static_cast<uint64_t>(session_.trainer->step()) + 1;
     verify::StepOutcome outcome;
     outcome.step = t;
     outcome.batch = bundle_.transcript().step(t).batch;  // a fault is reported before the batch is computed
@@ -88,7 +83,7 @@ class TrainerReplay : public verify::Replayer {
     const auto stage = log_->begin(t, *segment, bundle_.transcript().step(t).log_segment, agreed);
     if (!stage && !log_->fault()) return tl::unexpected<Error>(stage.error());
     if (stage) {
-      const auto r = trainer_->advance({.stage = *stage});
+      const auto r = session_.trainer->advance({.stage = *stage});
       log_->note_fault();
       if (!r && !log_->fault()) return tl::unexpected<Error>(r.error());
       if (r && log_->end()) {
@@ -101,8 +96,7 @@ class TrainerReplay : public verify::Replayer {
     return outcome;
   }
 
-  std::unique_ptr<train::Trainer> trainer_;
-  const Session& session_;
+  Session& session_;
   const bundle::BundleReader& bundle_;
   platform::Engine& engine_;
   const AuditRequest& request_;
@@ -110,10 +104,10 @@ class TrainerReplay : public verify::Replayer {
   std::optional<LogReader> log_;
 };
 
-// Replayers at the initial state and at every checkpoint of the bundle.
+// Replayers at the initial state and at every checkpoint of the bundle, one at a time: all are the session's trainer.
 class BundleReplays : public verify::ReplayerSource {
  public:
-  BundleReplays(const AuditRequest& request, const bundle::BundleReader& reader, const Session& session,
+  BundleReplays(const AuditRequest& request, const bundle::BundleReader& reader, Session& session,
                 platform::Engine& engine, Tally& tally)
       : request_(request), reader_(reader), session_(session), engine_(engine), tally_(tally) {}
 
@@ -126,31 +120,34 @@ class BundleReplays : public verify::ReplayerSource {
   }
 
   Expected<std::unique_ptr<verify::Replayer>> open(uint64_t step) override {
-    ISOBIT_TRY(std::unique_ptr<train::Trainer> trainer, trainer_at(step));
-    return std::unique_ptr<verify::Replayer>(
-        new TrainerReplay(std::move(trainer), session_, reader_, engine_, request_, tally_));
+    ISOBIT_RETURN_IF_ERROR(go_to(step));
+    return std::unique_ptr<verify::Replayer>(new TrainerReplay(session_, reader_, engine_, request_, tally_));
   }
 
-  Expected<std::unique_ptr<train::Trainer>> trainer_at(uint64_t step) {
-    ISOBIT_TRY(std::unique_ptr<train::Trainer> trainer,
-               train::Trainer::create(session_.job, session_.dataset, engine_));
-    if (step > 0) {
-      ISOBIT_TRY(const Bytes bytes, reader_.read_checkpoint(step));
-      const std::string what = text_of(reader_.folder().string(), ": checkpoint of step ", step);
-      auto file = formats::decode_safetensors(bytes, what, bytes.size());
-      if (!file) return rejected(std::move(file).error().message);
-      const Status restored = trainer->restore(std::move(file->tensors), static_cast<int64_t>(step));
-      if (!restored) return rejected(text_of(what, ": ", restored.error().message));
-    }
-    return trainer;
-  }
+  // What was found in the checkpoints that have been opened.
+  const CheckpointRoots& roots() const { return roots_; }
+  // Whether an error of open() is that of a file that is not what the trainer signed for.
+  bool damaged() const { return damaged_; }
 
  private:
+  Status go_to(uint64_t step) {
+    if (step == 0) return session_.trainer->step() == 0 ? Status() : session_.begin_anew(engine_);
+    auto found = read_checkpoint_into(reader_, step, *session_.trainer, engine_.pool());
+    damaged_ = !found;
+    if (!found) return tl::unexpected<Error>(std::move(found).error());
+    const CheckpointContents& contents = roots_[step] = *std::move(found);
+    if (!contents.state_root) return rejected(contents.problem);
+    session_.note_state_root(*contents.state_root);
+    return {};
+  }
+
   const AuditRequest& request_;
   const bundle::BundleReader& reader_;
-  const Session& session_;
+  Session& session_;
   platform::Engine& engine_;
   Tally& tally_;
+  CheckpointRoots roots_;
+  bool damaged_ = false;
 };
 
 // The order of samples alone decides a batch, so that all of them can be checked without a step.
@@ -175,12 +172,23 @@ void add_notes(const train::Job& job, verify::AuditOptions& options) {
   }
 }
 
-// The replay decides where a wrong run goes wrong; what can be said without it is looked at when it finds nothing,
-// since an earlier difference says more.
+// Checkpoints that the replay may begin from are read then, all others before it: it may take long.
+std::set<uint64_t> read_on_the_way(const AuditRequest& request, const bundle::BundleReader& reader) {
+  if (request.sample) return {reader.checkpoints().begin(), reader.checkpoints().end()};
+  if (request.from_step && *request.from_step > 0) return {*request.from_step};
+  return {};
+}
+
+// What the trainer signed for is not there any more.
+Expected<verify::AuditVerdict> damaged_checkpoint(Error error) {
+  if (error.code != ErrorCode::kRejected) return tl::unexpected<Error>(std::move(error));
+  return verify::rejected_verdict(verify::Part::kStructure, std::move(error.message));
+}
+
+// Static checks count only if the replay finds nothing: the replay locates the earliest difference.
 Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::BundleReader& reader,
-                                     const Session& session, platform::Engine& engine, AuditSummary& summary,
-                                     Tally& tally) {
-  BundleReplays replays(request, reader, session, engine, tally);
+                                     CheckpointRoots roots, Session& session, platform::Engine& engine,
+                                     BundleReplays& replays, AuditSummary& summary) {
   verify::AuditOptions options;
   options.rules = transcript_rules(session.job);
   options.job_root = session.root;
@@ -216,7 +224,13 @@ Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::
     ISOBIT_TRY(verdict, verify::audit(reader.transcript(), *replay, options));
   }
   if (!verdict.accepted()) return verdict;
-  if (auto found = static_finding(reader, engine.pool())) {
+  roots.insert(replays.roots().begin(), replays.roots().end());
+  std::set<uint64_t> read;
+  for (const auto& [step, contents] : roots) read.insert(step);
+  auto rest = read_checkpoints(reader, read, engine.pool());
+  if (!rest) return damaged_checkpoint(std::move(rest).error());
+  roots.merge(*rest);
+  if (auto found = static_finding(reader, roots)) {
     found->steps_checked = verdict.steps_checked;
     return *std::move(found);
   }
@@ -256,27 +270,26 @@ Expected<std::optional<verify::AuditVerdict>> judged_otherwise(const AuditReques
 Expected<AuditSummary> audit_run(const AuditRequest& request) {
   AuditSummary summary;
   summary.platform = request.platform.text();
-  const auto opened = open_run(
-      {request.run, request.client, request.overrides, request.job, request.home, request.terms, request.limits});
-  if (!opened) {
-    if (opened.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(opened.error());
-    summary.verdict = verify::rejected_verdict(verify::Part::kStructure, opened.error().message);
+  const auto rejected_before = [&](Error error) -> Expected<AuditSummary> {
+    ISOBIT_TRY(summary.verdict, damaged_checkpoint(std::move(error)));
     summary.engaged = names_in_engagement(request);
     return summary;
-  }
+  };
+  OpenRequest open{request.run,  request.client, request.overrides, request.job,
+                   request.home, request.terms,  request.limits};
+  open.checkpoints = bundle::Checkpoints::kLeave;
+  auto opened = open_run(open);
+  if (!opened) return rejected_before(std::move(opened).error());
   const bundle::BundleReader& reader = opened->reader;
   ISOBIT_RETURN_IF_ERROR(reader.require_finished());
+  platform::Engine engine(request.platform);
+  auto roots = read_checkpoints(reader, read_on_the_way(request, reader), engine.pool());
+  if (!roots) return rejected_before(std::move(roots).error());
 
   summary.engaged = engaged_names(reader);
   summary.finished = finished_names(reader);
-  ISOBIT_TRY(const auto other, judged_otherwise(request, reader));
-  if (other) {
-    summary.verdict = *other;
-    return summary;
-  }
   const train::Job& job = opened->job;
-  platform::Engine engine(request.platform);
-  ISOBIT_TRY(const Session session, open_session(job, engine, request.limits, Purpose::kAudit));
+  ISOBIT_TRY(Session session, open_session(job, engine, request.limits, Purpose::kAudit));
   if (session.root != reader.engagement().terms.job_root) {
     summary.verdict = verify::rejected_verdict(
         verify::Part::kJob,
@@ -285,12 +298,20 @@ Expected<AuditSummary> audit_run(const AuditRequest& request) {
                 ": other data, another job, or another version of the arithmetic"));
     return summary;
   }
+  // Only now is this a run that the auditor can judge.
+  ISOBIT_TRY(const auto other, judged_otherwise(request, reader));
+  if (other) {
+    summary.verdict = *other;
+    return summary;
+  }
   Tally tally;
-  auto judged = judge(request, reader, session, engine, summary, tally);
+  BundleReplays replays(request, reader, session, engine, tally);
+  auto judged = judge(request, reader, *std::move(roots), session, engine, replays, summary);
   if (!judged) {
     // What the trainer signed is no state to begin from, or is no longer what it was.
     if (judged.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(judged.error());
-    judged = verify::rejected_verdict(verify::Part::kCheckpoint, judged.error().message);
+    const verify::Part part = replays.damaged() ? verify::Part::kStructure : verify::Part::kCheckpoint;
+    judged = verify::rejected_verdict(part, judged.error().message);
   }
   summary.verdict = *std::move(judged);
   summary.log_counts = std::move(tally.log_counts);

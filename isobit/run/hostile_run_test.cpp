@@ -61,7 +61,7 @@ class HostileRun : public ::testing::Test {
       EXPECT_EQ(opened.error().code, ErrorCode::kRejected) << opened.error().message;
       return false;
     }
-    return !static_finding(opened->reader, pool);
+    return !static_finding(opened->reader, read_checkpoints(opened->reader, {}, pool).value());
   }
   ErrorCode weights_refused(std::optional<uint64_t> step = std::nullopt) const {
     ThreadPool pool(1);

@@ -122,6 +122,22 @@ Expected<commit::Digest> state_digest(const train::Trainer& trainer, ThreadPool&
   return root.digest();
 }
 
+Expected<commit::Digest> Session::state_root(ThreadPool& pool) {
+  if (!hashed_ || hashed_->revision != trainer->revision()) {
+    ISOBIT_TRY(const commit::Digest found, state_digest(*trainer, pool));
+    note_state_root(found);
+  }
+  return hashed_->root;
+}
+
+Status Session::begin_anew(platform::Engine& engine) {
+  hashed_.reset();
+  trainer.reset();  // never two states at a time
+  ISOBIT_TRY(trainer, train::Trainer::create(job, dataset, engine));
+  note_state_root(initial_state);
+  return {};
+}
+
 namespace {
 
 Status check_size(const train::Job& job, const data::DataShape& shape, const Limits& limits, Purpose purpose) {
@@ -144,7 +160,7 @@ Expected<Session> open_session(const train::Job& job, platform::Engine& engine, 
   ISOBIT_RETURN_IF_ERROR(check_size(job, data::shape_of(*session.dataset), limits, purpose));
   ISOBIT_TRY(session.trainer, train::Trainer::create(job, session.dataset, engine));
   session.commitment = commit_dataset(*session.dataset, salt, engine.pool());
-  ISOBIT_TRY(session.initial_state, state_digest(*session.trainer, engine.pool()));
+  ISOBIT_TRY(session.initial_state, session.state_root(engine.pool()));
   session.root = job_root(job, *session.dataset, session.commitment, session.trainer->step_graph(),
                           session.initial_state, engine.pool());
   return session;

@@ -66,6 +66,20 @@ struct Session {
   std::unique_ptr<train::Trainer> trainer;  // at step 0
   commit::Digest initial_state{};
   commit::Digest root{};
+
+  // state_digest() of the trainer, computed once for a state.
+  Expected<commit::Digest> state_root(ThreadPool& pool);
+  // The same for a state whose root is known from where it was read.
+  void note_state_root(const commit::Digest& known) { hashed_ = {trainer->revision(), known}; }
+  // A trainer at step 0, in place of the one there is.
+  Status begin_anew(platform::Engine& engine);
+
+ private:
+  struct Hashed {
+    uint64_t revision = 0;
+    commit::Digest root{};
+  };
+  std::optional<Hashed> hashed_;  // of the trainer
 };
 
 // What a session is opened for, and thus how much memory it takes.

@@ -40,6 +40,7 @@ void count_state(const train::StepGraph& step, JobSize& size) {
     const graph::Value& value = step.graph.value(slot.in);
     const uint64_t bytes = bytes_of(value);
     size.state = plus(size.state, bytes);
+    size.largest_tensor = std::max(size.largest_tensor, bytes);
     header += header_bytes(slot.name, value.dims.size());
     if (slot.parameter >= 0) size.parameters += static_cast<int64_t>(bytes / size_of(value.dtype));
   }
@@ -82,12 +83,11 @@ Expected<JobSize> job_size(const train::Job& job, const data::DataShape& data) {
   const uint64_t always = plus(plus(size.data, hashes), kWorkspace);
   // The step has been taken and the state is alone while it is written or scored.
   const uint64_t scoring = plus(size.state, size.evaluation_peak);
-  size.to_train = plus(always, std::max({size.step_peak, plus(size.state, size.largest_checkpoint), scoring}));
-  // An audit keeps the initial state beside the one that it replays, which may begin at a checkpoint (its bytes, and
-  // the tensors in them).
-  const uint64_t opening = plus(times(size.state, 2), size.largest_checkpoint);
-  size.to_audit = plus(always, plus(size.state, std::max({size.step_peak, opening, scoring})));
-  size.to_evaluate = plus(always, plus(size.state, std::max(size.largest_checkpoint, size.evaluation_peak)));
+  // Checkpoints are read and written a tensor at a time, and an audit holds no state but that of its one trainer.
+  const uint64_t moving = plus(size.state, size.largest_tensor);
+  size.to_train = plus(always, std::max({size.step_peak, moving, scoring}));
+  size.to_audit = size.to_train;
+  size.to_evaluate = plus(always, std::max(moving, scoring));
   if (size.largest_log_segment > 0) {
     // OVT: a byte for each decision, which takes a fifth of one when it is coded, and two copies of those. Sparse: few
     // outputs are near a tie; what a stranger's log may hold more is bounded by the size of its file.

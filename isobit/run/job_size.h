@@ -13,9 +13,10 @@ namespace isobit::run {
 
 // Bytes, unless said otherwise. Exact but for the last block.
 struct JobSize {
-  int64_t parameters = 0;  // numbers that are learned
-  int64_t nodes = 0;       // operators of a step
-  uint64_t state = 0;      // parameters, optimizer state, buffers
+  int64_t parameters = 0;       // numbers that are learned
+  int64_t nodes = 0;            // operators of a step
+  uint64_t state = 0;           // parameters, optimizer state, buffers
+  uint64_t largest_tensor = 0;  // of the state
   // The most that the values of a step, state included, take at once (runtime::MemoryUse), and those of an evaluation,
   // its copy of the state in float32 included where the step has another type.
   uint64_t step_peak = 0;

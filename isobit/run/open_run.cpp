@@ -128,7 +128,7 @@ Expected<OpenedRun> open_run(const OpenRequest& request) {
   }
   ISOBIT_TRY(const bundle::RunLimits limits, or_rejected(run_limits(job, request.limits), front));
   ISOBIT_TRY(job, with_data(front, std::move(job), request));
-  ISOBIT_TRY(bundle::BundleReader reader, bundle::BundleReader::open(std::move(front), limits));
+  ISOBIT_TRY(bundle::BundleReader reader, bundle::BundleReader::open(std::move(front), limits, request.checkpoints));
   ISOBIT_RETURN_IF_ERROR(check_verdict(reader, request));
   return OpenedRun{std::move(reader), std::move(job)};
 }

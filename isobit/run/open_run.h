@@ -30,6 +30,8 @@ struct OpenRequest {
   Limits limits = {};
   // A verdict that the caller believes: the run must be the one that it accepts, by another key than a trainer's.
   std::optional<verify::Verdict> verdict = std::nullopt;
+  // kLeave for whoever reads each checkpoint of a finished run anyway (read_checkpoints).
+  bundle::Checkpoints checkpoints = bundle::Checkpoints::kCompare;
 };
 
 struct OpenedRun {

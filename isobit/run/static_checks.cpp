@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "isobit/base/text.h"
-#include "isobit/commit/tensor_root.h"
-#include "isobit/formats/safetensors.h"
 
 namespace isobit::run {
 
@@ -22,20 +20,11 @@ std::string steps_text(const std::vector<uint64_t>& steps) {
   return text.empty() ? "none" : text;
 }
 
-struct Checkpoint {
-  std::vector<NamedTensor> state;
-  commit::Digest root{};
-};
-
-Expected<Checkpoint> read_checkpoint(const bundle::BundleReader& reader, uint64_t step, ThreadPool& pool) {
-  ISOBIT_TRY(const Bytes bytes, reader.read_checkpoint(step));
-  auto file = formats::decode_safetensors(bytes, text_of(reader.folder().string(), ": checkpoint of step ", step),
-                                          bytes.size());
-  if (!file) {
-    return reader.finished() ? rejected(std::move(file).error().message) : tl::unexpected<Error>(file.error());
-  }
-  ISOBIT_TRY(const commit::StateRoot root, commit::state_root(file->tensors, step, pool));
-  return Checkpoint{std::move(file->tensors), root.digest()};
+Expected<CheckpointContents> read_from(const bundle::BundleReader& reader, uint64_t step, ThreadPool& pool,
+                                       const formats::TakeTensor& take) {
+  ISOBIT_TRY(bundle::CheckpointFile file, reader.open_checkpoint(step));
+  const std::string what = text_of(reader.folder().string(), ": checkpoint of step ", step);
+  return read_checkpoint(std::move(file), step, what, pool, take);
 }
 
 }  // namespace
@@ -52,25 +41,53 @@ Expected<std::vector<NamedTensor>> committed_state(const bundle::BundleReader& r
     return usage_error(text_of(reader.folder().string(), ": commits to no state after step ", step,
                                ", so nothing shows whose weights that checkpoint holds"));
   }
-  ISOBIT_TRY(Checkpoint found, read_checkpoint(reader, step, pool));
+  std::vector<NamedTensor> state;
+  const auto keep = [&](NamedTensor tensor) -> Status {
+    state.push_back(std::move(tensor));
+    return {};
+  };
+  ISOBIT_TRY(const CheckpointContents found, read_from(reader, step, pool, keep));
+  if (!found.state_root) return reader.finished() ? rejected(found.problem) : unreadable(found.problem);
   const bool last = reader.transcript().complete() && step == reader.transcript().rules().steps;
   for (const commit::Digest& root : {*claimed, last ? reader.transcript().final().state_root : *claimed}) {
-    if (found.root == root) continue;
+    if (*found.state_root == root) continue;
     return rejected(text_of(reader.folder().string(), ": the checkpoint of step ", step, " has the state root ",
-                            commit::hex_of(found.root), ", the transcript commits to ", commit::hex_of(root)));
+                            commit::hex_of(*found.state_root), ", the transcript commits to ", commit::hex_of(root)));
   }
-  return std::move(found.state);
+  std::ranges::sort(state, {}, &NamedTensor::name);
+  return state;
 }
 
-std::optional<verify::AuditVerdict> static_finding(const bundle::BundleReader& reader, ThreadPool& pool) {
+Expected<CheckpointRoots> read_checkpoints(const bundle::BundleReader& reader, const std::set<uint64_t>& but,
+                                           ThreadPool& pool) {
+  CheckpointRoots roots;
+  for (uint64_t step : reader.checkpoints()) {
+    if (but.contains(step)) continue;
+    ISOBIT_TRY(roots[step], read_from(reader, step, pool, take_none));
+  }
+  return roots;
+}
+
+Expected<CheckpointContents> read_checkpoint_into(const bundle::BundleReader& reader, uint64_t step,
+                                                  train::Trainer& trainer, ThreadPool& pool) {
+  const auto take = [&](NamedTensor tensor) { return trainer.put(std::move(tensor)); };
+  ISOBIT_TRY(CheckpointContents found, read_from(reader, step, pool, take));
+  const Status whole = trainer.go_on_from(static_cast<int64_t>(step));
+  if (found.state_root && !whole) {
+    found = {std::nullopt,
+             text_of(reader.folder().string(), ": checkpoint of step ", step, ": ", whole.error().message)};
+  }
+  return found;
+}
+
+std::optional<verify::AuditVerdict> static_finding(const bundle::BundleReader& reader, const CheckpointRoots& roots) {
   if (auto contradiction = verify::self_contradiction(reader.transcript())) {
     return finding(contradiction->part, "the last step and the final leaf of the transcript claim different states",
                    std::move(contradiction));
   }
-  for (uint64_t step : reader.checkpoints()) {
-    const auto found = read_checkpoint(reader, step, pool);
-    if (!found) return finding(verify::Part::kCheckpoint, found.error().message, std::nullopt);
-    if (auto difference = verify::compare_checkpoint(reader.transcript(), step, found->root)) {
+  for (const auto& [step, found] : roots) {
+    if (!found.state_root) return finding(verify::Part::kCheckpoint, found.problem, std::nullopt);
+    if (auto difference = verify::compare_checkpoint(reader.transcript(), step, *found.state_root)) {
       return finding(verify::Part::kCheckpoint,
                      text_of("the checkpoint of step ", step, " is not the state that the transcript commits to"),
                      std::move(difference));

@@ -1,10 +1,13 @@
 // What can be said against a run without replaying it, beyond what opening it checks.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <set>
 
 #include "isobit/base/thread_pool.h"
 #include "isobit/bundle/reader.h"
+#include "isobit/run/checkpoint.h"
 #include "isobit/tensor/tensor.h"
 #include "isobit/verify/auditor.h"
 
@@ -15,8 +18,19 @@ namespace isobit::run {
 // committed after its step.
 Expected<std::vector<NamedTensor>> committed_state(const bundle::BundleReader& reader, uint64_t step, ThreadPool& pool);
 
-// A rejection when the transcript of a finished run contradicts itself, or when a checkpoint, such as the weights
-// handed out at the end, is not the state that the transcript commits to.
-std::optional<verify::AuditVerdict> static_finding(const bundle::BundleReader& reader, ThreadPool& pool);
+// What the checkpoints of a run hold, by step.
+using CheckpointRoots = std::map<uint64_t, CheckpointContents>;
+
+// Reads each checkpoint once, but for some. kRejected when one is not what the trainer signed for.
+Expected<CheckpointRoots> read_checkpoints(const bundle::BundleReader& reader, const std::set<uint64_t>& but,
+                                           ThreadPool& pool);
+
+// Reads one, and puts the trainer after its step: where there is a root, that is where it stands. Errors likewise.
+Expected<CheckpointContents> read_checkpoint_into(const bundle::BundleReader& reader, uint64_t step,
+                                                  train::Trainer& trainer, ThreadPool& pool);
+
+// A rejection when the transcript of a finished run contradicts itself, or when one of these checkpoints, such as the
+// weights handed out at the end, is not the state that the transcript commits to.
+std::optional<verify::AuditVerdict> static_finding(const bundle::BundleReader& reader, const CheckpointRoots& roots);
 
 }  // namespace isobit::run

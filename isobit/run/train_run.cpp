@@ -6,7 +6,7 @@
 #include "isobit/bundle/disk.h"
 #include "isobit/bundle/layout.h"
 #include "isobit/bundle/writer.h"
-#include "isobit/formats/safetensors.h"
+#include "isobit/run/checkpoint.h"
 #include "isobit/run/engagement.h"
 #include "isobit/run/job_digest.h"
 #include "isobit/run/keys.h"
@@ -18,21 +18,17 @@ namespace isobit::run {
 
 namespace {
 
-struct CheckpointState {
-  std::vector<NamedTensor> state;
-  commit::Digest root{};
-};
-
-// kRejected or kUnreadable unless the checkpoint is what was noted when it was written, or, without such a note, what
-// the transcript commits to.
-Expected<CheckpointState> read_checkpoint(const bundle::BundleWriter& writer, uint64_t step, ThreadPool& pool) {
-  ISOBIT_TRY(const bundle::StoredCheckpoint stored, writer.read_checkpoint(step));
-  const std::string what = text_of("checkpoint of step ", step);
-  ISOBIT_TRY(formats::Safetensors file, formats::decode_safetensors(stored.bytes, what));
-  ISOBIT_TRY(const commit::StateRoot root, commit::state_root(file.tensors, step, pool));
+// The root of the state that a checkpoint holds, which goes to `take`. kRejected or kUnreadable unless it is what was
+// noted when it was written, or, without such a note, what the transcript commits to.
+Expected<commit::Digest> read_own_checkpoint(const bundle::BundleWriter& writer, uint64_t step, ThreadPool& pool,
+                                             const formats::TakeTensor& take) {
+  ISOBIT_TRY(bundle::StoredCheckpoint stored, writer.open_checkpoint(step));
   const auto expected = stored.state_root ? stored.state_root : writer.transcript().committed_state(step);
-  if (root.digest() != expected) return rejected(text_of(what, ": nothing shows that this is what was written"));
-  return CheckpointState{std::move(file.tensors), root.digest()};
+  const std::string what = text_of("checkpoint of step ", step);
+  ISOBIT_TRY(const CheckpointContents found, read_checkpoint(std::move(stored.file), step, what, pool, take));
+  if (!found.state_root) return unreadable(found.problem);
+  if (found.state_root != expected) return rejected(text_of(what, ": nothing shows that this is what was written"));
+  return *found.state_root;
 }
 
 // Drives a trainer and writes what it does into the bundle.
@@ -74,7 +70,7 @@ class Loop {
     verify::StepLeaf leaf{static_cast<uint64_t>(t), batch_digest(session_.commitment, t, last_.indices),
                           verify::LossBits::of(last_.loss), std::nullopt, std::nullopt};
     if (t % session_.job.commit_every == 0) {
-      ISOBIT_TRY(leaf.state_root, state_digest(trainer, engine_.pool()));
+      ISOBIT_TRY(leaf.state_root, session_.state_root(engine_.pool()));
     }
     if (log_) {
       leaf.log_segment = written.root;
@@ -115,11 +111,8 @@ class Loop {
   }
 
   Status checkpoint() {
-    const train::Trainer& trainer = *session_.trainer;
-    ISOBIT_TRY(const Bytes bytes, formats::encode_safetensors({trainer.state(), {{"step", text_of(trainer.step())}}}));
-    ISOBIT_TRY(const commit::Digest root, state_digest(trainer, engine_.pool()));
-    return writer_.write_checkpoint(static_cast<uint64_t>(trainer.step()), bytes, root,
-                                    static_cast<uint64_t>(session_.job.checkpoint_keep));
+    ISOBIT_TRY(const commit::Digest root, session_.state_root(engine_.pool()));
+    return write_checkpoint(writer_, *session_.trainer, root);
   }
 
   // A checkpoint where we stand, so that nothing is computed twice.
@@ -133,7 +126,7 @@ class Loop {
     TrainSummary s = summary();
     ISOBIT_TRY(const train::Evaluation scored, request_.conduct.evaluate(trainer));
     s.evaluation = verify::EvaluationTree(scored).evaluation();
-    ISOBIT_TRY(s.final_state_root, state_digest(trainer, engine_.pool()));
+    ISOBIT_TRY(s.final_state_root, session_.state_root(engine_.pool()));
     ISOBIT_RETURN_IF_ERROR(
         writer_.append(verify::FinalLeaf{static_cast<uint64_t>(trainer.step()), s.final_state_root, s.evaluation}));
     ISOBIT_RETURN_IF_ERROR(checkpoint());
@@ -156,8 +149,8 @@ class Loop {
     for (uint64_t step : steps) {
       const auto claimed = writer_.transcript().committed_state(step);
       if (!claimed || step == writer_.transcript().steps()) continue;  // goes anyway; has just been written
-      const auto stored = read_checkpoint(writer_, step, engine_.pool());
-      if (!stored || stored->root != *claimed) ISOBIT_RETURN_IF_ERROR(writer_.drop_checkpoint(step));
+      const auto stored = read_own_checkpoint(writer_, step, engine_.pool(), take_none);
+      if (!stored || *stored != *claimed) ISOBIT_RETURN_IF_ERROR(writer_.drop_checkpoint(step));
     }
     return {};
   }
@@ -212,14 +205,17 @@ class Loop {
 Status go_to_checkpoint(bundle::BundleWriter& writer, Session& session, platform::Engine& engine) {
   const std::vector<uint64_t> steps = writer.checkpoints();
   for (uint64_t step : steps) {
-    auto stored = read_checkpoint(writer, step, engine.pool());
-    const bool good = stored && !verify::compare_checkpoint(writer.transcript(), step, stored->root) &&
-                      session.trainer->restore(std::move(stored->state), static_cast<int64_t>(step));
-    if (good) return writer.continue_from(step);
+    train::Trainer& trainer = *session.trainer;
+    const auto take = [&](NamedTensor tensor) { return trainer.put(std::move(tensor)); };
+    const auto root = read_own_checkpoint(writer, step, engine.pool(), take);
+    const Status whole = trainer.go_on_from(static_cast<int64_t>(step));
+    if (root && whole && !verify::compare_checkpoint(writer.transcript(), step, *root)) {
+      session.note_state_root(*root);
+      return writer.continue_from(step);
+    }
     ISOBIT_RETURN_IF_ERROR(writer.drop_checkpoint(step));
   }
-  ISOBIT_TRY(session.trainer, train::Trainer::create(session.job, session.dataset, engine));
-  return {};
+  return steps.empty() ? Status() : session.begin_anew(engine);
 }
 
 // A folder that cannot take the run is said before anything is computed.

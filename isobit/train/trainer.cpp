@@ -1,6 +1,7 @@
 #include "isobit/train/trainer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "isobit/base/text.h"
 #include "isobit/kernels/optimizer/optimizer.h"
@@ -111,31 +112,67 @@ Expected<StepResult> Trainer::advance(StepInputs inputs, runtime::RunOptions opt
   return result;
 }
 
+Status Trainer::check_step(int64_t step) const {
+  if (step >= 0 && step <= job_.steps) return {};
+  return unreadable(text_of("checkpoint: found step ", step, ", the job has steps 0 to ", job_.steps));
+}
+
+Status Trainer::check_fits(size_t slot, const NamedTensor& found) const {
+  const graph::Value& value = graph_.graph.value(graph_.slots[slot].in);
+  if (found.tensor.dtype() == value.dtype && found.tensor.shape() == value.shape()) return {};
+  return unreadable(text_of("checkpoint: tensor '", found.name, "' is ", name_of(found.tensor.dtype()), " ",
+                            found.tensor.shape().text(), ", expected ", name_of(value.dtype), " ",
+                            value.shape().text()));
+}
+
+void Trainer::stand_after(int64_t step) {
+  ++revision_;
+  step_ = step;
+  beta1_power_ = kernels::beta_power(job_.beta1, step);
+  beta2_power_ = kernels::beta_power(job_.beta2, step);
+}
+
 Status Trainer::restore(std::vector<NamedTensor> state, int64_t step) {
-  if (step < 0 || step > job_.steps) {
-    return unreadable(text_of("checkpoint: found step ", step, ", the job has steps 0 to ", job_.steps));
-  }
+  ISOBIT_RETURN_IF_ERROR(check_step(step));
   if (state.size() != state_.size()) {
     return unreadable(text_of("checkpoint: found ", state.size(), " tensors, the job has ", state_.size()));
   }
   std::vector<NamedTensor> ordered;
   for (const NamedTensor& wanted : state_) {
-    const auto found =
-        std::find_if(state.begin(), state.end(), [&](const NamedTensor& t) { return t.name == wanted.name; });
+    const auto found = std::ranges::find(state, wanted.name, &NamedTensor::name);
     if (found == state.end()) return unreadable(text_of("checkpoint: tensor '", wanted.name, "' is missing"));
-    const graph::Value& value = graph_.graph.value(graph_.slots[ordered.size()].in);
-    if (found->tensor.dtype() != value.dtype || found->tensor.shape() != value.shape()) {
-      return unreadable(text_of("checkpoint: tensor '", wanted.name, "' is ", name_of(found->tensor.dtype()), " ",
-                                found->tensor.shape().text(), ", expected ", name_of(value.dtype), " ",
-                                value.shape().text()));
-    }
+    ISOBIT_RETURN_IF_ERROR(check_fits(ordered.size(), *found));
     ordered.push_back(std::move(*found));
   }
-  ++revision_;
   state_ = std::move(ordered);
-  step_ = step;
-  beta1_power_ = kernels::beta_power(job_.beta1, step);
-  beta2_power_ = kernels::beta_power(job_.beta2, step);
+  stand_after(step);
+  return {};
+}
+
+Status Trainer::put(NamedTensor tensor) {
+  const auto own = std::ranges::find(state_, tensor.name, &NamedTensor::name);
+  if (own == state_.end()) {
+    return unreadable(text_of("checkpoint: tensor '", tensor.name, "' is none of the job's state"));
+  }
+  const auto slot = static_cast<size_t>(own - state_.begin());
+  put_.resize(state_.size());
+  if (put_[slot]) return unreadable(text_of("checkpoint: tensor '", tensor.name, "' comes twice"));
+  ISOBIT_RETURN_IF_ERROR(check_fits(slot, tensor));
+  ++revision_;
+  own->tensor = std::move(tensor.tensor);
+  put_[slot] = true;
+  return {};
+}
+
+Status Trainer::go_on_from(int64_t step) {
+  ISOBIT_RETURN_IF_ERROR(check_step(step));
+  std::vector<bool> put = std::exchange(put_, {});
+  put.resize(state_.size());
+  if (const auto missing = std::ranges::find(put, false); missing != put.end()) {
+    return unreadable(
+        text_of("checkpoint: tensor '", state_[static_cast<size_t>(missing - put.begin())].name, "' is missing"));
+  }
+  stand_after(step);
   return {};
 }
 

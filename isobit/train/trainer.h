@@ -58,6 +58,11 @@ class Trainer {
 
   // Continues from a state that advance() once produced. Errors (kUnreadable): a name, type or shape that does not fit.
   Status restore(std::vector<NamedTensor> state, int64_t step);
+  // The same tensor by tensor, in any order, without two states in memory: put() takes one over in place of the
+  // trainer's own, and when all have come, go_on_from() makes it the state after `step`. Until then, and after an
+  // error, state() is of no use. Errors as restore(); a tensor that is put twice is one.
+  Status put(NamedTensor tensor);
+  Status go_on_from(int64_t step);
 
   // Scores the state on the job's evaluation samples. Independent of how they are batched. What was trained in float64
   // is scored in float32 by correct-1, so that no log is needed for it.
@@ -66,6 +71,9 @@ class Trainer {
  private:
   Trainer(Job job, std::shared_ptr<const data::Dataset> dataset, platform::Engine& engine, StepGraph graph);
   void initialise();
+  Status check_step(int64_t step) const;
+  Status check_fits(size_t slot, const NamedTensor& found) const;
+  void stand_after(int64_t step);
   runtime::Executor::Feeds feeds(data::Batch batch, double lr);
 
   Job job_;
@@ -77,6 +85,7 @@ class Trainer {
   std::vector<NamedTensor> state_;
   int64_t step_ = 0;
   uint64_t revision_ = 0;
+  std::vector<bool> put_;  // by slot: whether put() has brought it; empty but between put() and go_on_from()
   double beta1_power_ = 1, beta2_power_ = 1;          // of step_
   std::unique_ptr<runtime::RoundingStage> rounding_;  // null when the arithmetic does not round
 };
