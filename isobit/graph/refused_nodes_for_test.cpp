@@ -1,5 +1,7 @@
 #include "isobit/graph/refused_nodes_for_test.h"
 
+#include <cmath>
+
 namespace isobit::graph {
 namespace {
 
@@ -148,6 +150,10 @@ std::vector<Refused> refused_nodes() {
       {"Gelu", {x}, "neither 'none' nor 'tanh'", {{"approximate", std::string("erf")}}},
       {"isobit.GeluGrad", {x, row}, "expected [2, 3]"},
       {"isobit.GeluGrad", {x, f64({2, 3})}, "has type float64"},
+      {"LeakyRelu", {i64({3})}, "expected float32 or float64"},
+      {"LeakyRelu", {x}, "'alpha' is not finite", {{"alpha", HUGE_VAL}}},
+      {"isobit.LeakyReluGrad", {x, row}, "expected [2, 3]"},
+      {"isobit.LeakyReluGrad", {x, f64({2, 3})}, "has type float64"},
       {"isobit.Dropout", {i64({3}), i64({})}, "expected float32 or float64"},
       {"isobit.Dropout", {x, i64({1})}, "expected rank 0"},
       {"isobit.Dropout", {x, f32({})}, "expected int64 or int32"},

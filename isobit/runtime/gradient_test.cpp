@@ -123,6 +123,13 @@ TEST(Gradient, Gelu) {
   }
 }
 
+TEST(Gradient, LeakyRelu) {
+  for (const Attributes& attributes : std::vector<Attributes>{{}, {{"alpha", -0.75}}}) {
+    GradientCheck c;
+    c.check(c.emit("LeakyRelu", {c.input({40}, -2, 2)}, attributes));
+  }
+}
+
 TEST(Gradient, Dropout) {
   GradientCheck c;
   const ValueId x = c.input({50});

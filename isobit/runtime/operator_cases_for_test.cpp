@@ -36,6 +36,8 @@ void add_elementwise(Cases& cases) {
     cases.push_back({"Gelu", {real({4, 9})}, {{"approximate", std::string(form)}}});
     cases.push_back({"isobit.GeluGrad", {real({20}), real({20})}, {{"approximate", std::string(form)}}});
   }
+  cases.push_back({"LeakyRelu", {real({4, 9})}, {{"alpha", 0.3}}});
+  cases.push_back({"isobit.LeakyReluGrad", {real({20}), real({20})}, {{"alpha", 0.3}}});
   for (const char* op : {"isobit.ReluGrad", "isobit.SigmoidGrad", "isobit.TanhGrad"}) {
     cases.push_back({op, {real({20}), real({20})}});
   }

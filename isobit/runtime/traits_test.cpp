@@ -11,6 +11,7 @@
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/kernels/inner_products.h"
 #include "isobit/runtime/operator_cases_for_test.h"
+#include "isobit/runtime/promises.h"
 
 namespace isobit::runtime {
 namespace {
@@ -130,6 +131,21 @@ TEST(TraitsOfAll, TheDefaultIsSafe) {
   EXPECT_EQ(output.rule, ElementRule::kNone);
   EXPECT_TRUE(output.follows_from.contains(0) && output.follows_from.contains(99));
   EXPECT_TRUE(output.moved_from.empty() && !output.moved_from.contains(0) && !output.takes_each_once);
+}
+
+// An arithmetic that promises bits takes no operator of which nothing is said; the others take any.
+TEST(TraitsOfAll, NobodyPromisesWhatDependsOnThePlatform) {
+  const OpDef unknown{.name = "new", .infer = {}};
+  const OpDef ours{.name = "new", .infer = {}, .platform_independent = true};
+  const OpDef product{.name = "new", .infer = {}, .product = ProductForm::kGemm};
+  for (const platform::Arithmetic& a : platform::arithmetics()) {
+    EXPECT_EQ(can_promise(a, unknown), a.computes_in == DType::kFloat64 ? !a.logs : a.name == "float32") << a.name;
+    EXPECT_TRUE(can_promise(a, ours) && can_promise(a, product)) << a.name;
+  }
+  for (const OperatorCase& c : operator_cases()) {
+    const OneOperator one(c, DType::kFloat32);
+    EXPECT_TRUE(check_promises(one.graph, platform::arithmetic_of("ordered-1"))) << c.op;
+  }
 }
 
 TEST_P(Traits, PlatformIndependentMeansTheSameBitsOnEveryPlatform) {

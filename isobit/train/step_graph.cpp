@@ -5,6 +5,7 @@
 #include "isobit/base/text.h"
 #include "isobit/graph/autograd/autograd.h"
 #include "isobit/graph/passes/retype.h"
+#include "isobit/runtime/promises.h"
 #include "isobit/runtime/stages/inner_product.h"
 
 namespace isobit::train {
@@ -126,6 +127,7 @@ Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data
   if (arithmetic_of(job).computes_in == DType::kFloat64) {
     ISOBIT_TRY(step.graph, graph::retype(g, graph::kInFloat64));
   }
+  ISOBIT_RETURN_IF_ERROR(runtime::check_promises(step.graph, arithmetic_of(job)));
   ISOBIT_RETURN_IF_ERROR(runtime::check_terms(step.graph, arithmetic_of(job)));
   return step;
 }
@@ -145,6 +147,7 @@ Expected<EvalGraph> build_eval_graph(const Job& job, const data::DataShape& data
   for (const models::Buffer& b : model.buffers) eval.state.emplace_back(b.name, b.value);
   g.add_output(losses[1]);
   g.add_output(model.logits);
+  ISOBIT_RETURN_IF_ERROR(runtime::check_promises(g, arithmetic_of(job)));
   return eval;
 }
 

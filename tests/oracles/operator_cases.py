@@ -100,6 +100,8 @@ def elementwise(c):
     for op, f in (("Sin", torch.sin), ("Cos", torch.cos)):
         c.op(op, [u(37, 9, low=-50, high=50)], f, ROUNDED, ("each", 2), dtypes=[torch.float32])
     c.op("Relu", [u(37, 9)], torch.relu, EXACT, EXACT)
+    for alpha in (0.01, 0.25):
+        c.op("LeakyRelu", [u(37, 9)], lambda x, alpha=alpha: F.leaky_relu(x, alpha), ("each", 1), ("each", 1), alpha=alpha)
     c.op("Sigmoid", [u(37, 9, low=-9, high=9)], torch.sigmoid, ROUNDED, ("tensor", 2))
     c.op("Tanh", [u(37, 9, low=-4, high=4)], torch.tanh, ROUNDED, ("tensor", 2))
     for form in ("none", "tanh"):

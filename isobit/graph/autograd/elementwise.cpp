@@ -100,6 +100,9 @@ void add_elementwise(Rules& rules) {
   rules["Gelu"] = [](GradContext& c) {
     return Values{emit(c, "isobit.GeluGrad", {c.input(0), c.diff()}, c.node.attributes)};
   };
+  rules["LeakyRelu"] = [](GradContext& c) {
+    return Values{emit(c, "isobit.LeakyReluGrad", {c.input(0), c.diff()}, c.node.attributes)};
+  };
   // The mask is a function of (seed, step, node, element): the same operator applied to the gradient.
   rules["isobit.Dropout"] = [](GradContext& c) {
     return Values{emit(c, "isobit.Dropout", {c.diff(), c.input(1)}, c.node.attributes), kNoValue};

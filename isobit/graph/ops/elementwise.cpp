@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "isobit/base/text.h"
 #include "isobit/graph/ops/ops.h"
 
@@ -57,6 +59,16 @@ Status infer_gelu(InferContext& c) {
   return {};
 }
 
+// LeakyRelu, and its gradient: (src, diff_dst) -> diff_src
+Status infer_leaky_relu(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"alpha", kReal}}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  if (c.input_count() == 2) ISOBIT_RETURN_IF_ERROR(c.expect_like(1, 0));
+  if (!std::isfinite(c.attributes().real("alpha", 0.01))) return unreadable("attribute 'alpha' is not finite");
+  c.set_output(0, c.input(0).dtype, c.dims(0));
+  return {};
+}
+
 Status infer_cast(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"to", kInt}}));
   const int64_t to = c.attributes().integer("to", -1);  // our DType values; an importer translates ONNX's
@@ -98,6 +110,12 @@ void add_elementwise(std::vector<OpDef>& defs) {
   add_ordered(defs, {.name = "Gelu", .infer = infer_gelu, .outputs = pointwise});
   add_ordered(defs,
               {.name = "isobit.GeluGrad", .min_inputs = 2, .max_inputs = 2, .infer = infer_gelu, .outputs = pointwise});
+  add_ordered(defs, {.name = "LeakyRelu", .infer = infer_leaky_relu, .outputs = pointwise});
+  add_ordered(defs, {.name = "isobit.LeakyReluGrad",
+                     .min_inputs = 2,
+                     .max_inputs = 2,
+                     .infer = infer_leaky_relu,
+                     .outputs = pointwise});
   for (const char* op : {"isobit.SigmoidGrad", "isobit.TanhGrad"}) {
     add_ordered(defs, {.name = op, .min_inputs = 2, .max_inputs = 2, .infer = infer_unary_grad, .outputs = pointwise});
   }

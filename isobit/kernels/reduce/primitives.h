@@ -22,10 +22,8 @@ struct ReducePrimitives {
                            float* dst, uint8_t* undecided);
 
   float (*max)(const float* x, int64_t n);
-  int64_t (*argmax)(const float* x, int64_t n);
-  // Over rows of `cols` columns: best (as keys) and the row it was found in.
+  // Over rows of `cols` columns; best: the largest so far, as keys.
   void (*max_columns)(const float* x, int64_t rows, int64_t row_stride, int64_t cols, int32_t* best, float* dst);
-  void (*argmax_columns)(const float* x, int64_t rows, int64_t row_stride, int64_t cols, int32_t* best, int64_t* dst);
 };
 
 // Columns handled at once: their float64 totals stay in the first-level cache.

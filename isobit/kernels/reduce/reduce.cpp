@@ -174,29 +174,6 @@ void reduce_max(const KernelContext& ctx, AxisView v, const double* src, double*
   });
 }
 
-void argmax(const KernelContext& ctx, AxisView v, const float* src, int64_t* dst) {
-  if (ctx.isa == Isa::kReference) return reference::argmax(v, src, dst);
-  const ReducePrimitives& isa = reduce_primitives(ctx.isa);
-  parallel_items(ctx, v.outer, v.axis * v.inner, [&](int64_t begin, int64_t end) {
-    std::vector<int32_t> best(static_cast<size_t>(v.inner == 1 ? 0 : v.inner));
-    for (int64_t o = begin; o < end; ++o) {
-      const float* x = src + o * v.axis * v.inner;
-      if (v.inner == 1) {
-        dst[o] = isa.argmax(x, v.axis);
-      } else if (v.inner > 1) {
-        isa.argmax_columns(x, v.axis, v.inner, v.inner, best.data(), dst + o * v.inner);
-      }
-    }
-  });
-}
-
-void argmax(const KernelContext& ctx, AxisView v, const double* src, int64_t* dst) {
-  if (ctx.isa == Isa::kReference) return reference::argmax(v, src, dst);
-  parallel_items(ctx, v.outer, v.axis * v.inner, [=](int64_t begin, int64_t end) {
-    reference::argmax(AxisView{end - begin, v.axis, v.inner}, src + begin * v.axis * v.inner, dst + begin * v.inner);
-  });
-}
-
 void sum_channels(const KernelContext& ctx, int64_t n, int64_t c, int64_t s, const float* src, float* dst) {
   if (ctx.isa == Isa::kReference) return reference::sum_channels(n, c, s, src, dst);
   if (sum_of_nothing(n * s, c, dst)) return;

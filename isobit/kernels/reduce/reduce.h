@@ -39,10 +39,6 @@ void reduce_mean(const KernelContext&, AxisView view, const double* src, double*
 void reduce_max(const KernelContext&, AxisView view, const float* src, float* dst);
 void reduce_max(const KernelContext&, AxisView view, const double* src, double* dst);
 
-// dst = the place of Max along the axis. REQUIRES axis >= 1.
-void argmax(const KernelContext&, AxisView view, const float* src, int64_t* dst);
-void argmax(const KernelContext&, AxisView view, const double* src, int64_t* dst);
-
 // The same over any set of axes of a row-major array, each result one Sum (not a sum of sums). Bit a of `axes` is set
 // when axis a is reduced; the results are row-major over the axes that are kept. No bit set: Sum (or Max) of one
 // element each, so -0 becomes +0 under reduce_sum and NaNs become canonical. REQUIRES dims.size() <= 64.

@@ -76,12 +76,6 @@ void reduce_max(AxisView view, const T* src, T* dst) {
 }
 
 template <class T>
-void argmax(AxisView view, const T* src, int64_t* dst) {
-  for_each_result(
-      view, src, [dst](const std::vector<T>& terms, int64_t r) { dst[r] = static_cast<int64_t>(place_of_max(terms)); });
-}
-
-template <class T>
 void reduce_sum(std::span<const int64_t> dims, uint64_t axes, const T* src, T* dst) {
   for_each_result(dims, axes, src, [dst](const std::vector<T>& terms, int64_t r) { dst[r] = sum_of(terms); });
 }
@@ -124,7 +118,6 @@ double global_sum_of_squares(std::span<const ConstPart<double>> parts) {
   template void reduce_sum<T>(AxisView, const T*, T*);                            \
   template void reduce_mean<T>(AxisView, const T*, T*);                           \
   template void reduce_max<T>(AxisView, const T*, T*);                            \
-  template void argmax<T>(AxisView, const T*, int64_t*);                          \
   template void reduce_sum<T>(std::span<const int64_t>, uint64_t, const T*, T*);  \
   template void reduce_mean<T>(std::span<const int64_t>, uint64_t, const T*, T*); \
   template void reduce_max<T>(std::span<const int64_t>, uint64_t, const T*, T*);  \

@@ -14,8 +14,6 @@ void reduce_mean(AxisView view, const T* src, T* dst);
 template <class T>
 void reduce_max(AxisView view, const T* src, T* dst);
 template <class T>
-void argmax(AxisView view, const T* src, int64_t* dst);
-template <class T>
 void reduce_sum(std::span<const int64_t> dims, uint64_t axes, const T* src, T* dst);
 template <class T>
 void reduce_mean(std::span<const int64_t> dims, uint64_t axes, const T* src, T* dst);

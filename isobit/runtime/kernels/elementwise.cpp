@@ -72,6 +72,11 @@ k::GeluForm gelu_form(const KernelCall& c) {
   return c.attributes().text("approximate", "none") == "tanh" ? k::GeluForm::kTanh : k::GeluForm::kErf;
 }
 
+template <class T>
+T alpha_of(const KernelCall& c) {
+  return static_cast<T>(c.attributes().real("alpha", 0.01));
+}
+
 Status dropout(KernelCall& c) {
   const Tensor& step = c.in(1);
   const int64_t t = step.dtype() == DType::kInt64 ? step.data<int64_t>()[0] : step.data<int32_t>()[0];
@@ -113,6 +118,11 @@ void add_elementwise_kernels(KernelTable& table) {
   table["Tanh"] = map_one([](KernelCall& c, int64_t n, const auto* s, auto* d) { k::tanh(c.ctx, n, s, d); });
   table["Gelu"] =
       map_one([](KernelCall& c, int64_t n, const auto* s, auto* d) { k::gelu(c.ctx, gelu_form(c), n, s, d); });
+  table["LeakyRelu"] = map_one(
+      []<class T>(KernelCall& c, int64_t n, const T* s, T* d) { k::leaky_relu(c.ctx, n, alpha_of<T>(c), s, d); });
+  table["isobit.LeakyReluGrad"] = map_grad([]<class T>(KernelCall& c, int64_t n, const T* x, const T* dy, T* dx) {
+    k::leaky_relu_grad(c.ctx, n, alpha_of<T>(c), x, dy, dx);
+  });
   table["isobit.ReluGrad"] = map_grad(
       [](KernelCall& c, int64_t n, const auto* y, const auto* dy, auto* dx) { k::relu_grad(c.ctx, n, y, dy, dx); });
   table["isobit.SigmoidGrad"] = map_grad(

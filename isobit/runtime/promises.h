@@ -1,0 +1,16 @@
+// Whether an arithmetic can keep over a graph what it promises: the same bits on every platform.
+#pragma once
+
+#include "isobit/graph/op.h"
+#include "isobit/platform/arithmetic.h"
+
+namespace isobit::runtime {
+
+// Results that depend on the platform are promised by nobody, unless they are inner products, which arithmetics bring.
+bool can_promise(const platform::Arithmetic& arithmetic, const graph::OpDef& op);
+
+// kUnreadable for a graph with an operator of which the arithmetic cannot promise anything, though it does; names the
+// node. An arithmetic that promises nothing takes every graph.
+Status check_promises(const graph::Graph& graph, const platform::Arithmetic& arithmetic);
+
+}  // namespace isobit::runtime
