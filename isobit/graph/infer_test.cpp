@@ -215,6 +215,30 @@ TEST(Infer, KeepsWhatItKnowsWhereADimensionIsNotKnown) {
   EXPECT_GT(unknown_outputs, 100);
 }
 
+std::string text_of_file(const std::string& path) {
+  std::ifstream in(std::string(std::getenv("ISOBIT_SOURCE_DIR")) + "/" + path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST(Infer, ThePageOfTheTraceSchemaNamesEveryStatistic) {
+  const std::string page = text_of_file("docs/formats/trace-schema.md");
+  int found = 0;
+  for (const Accepted& c : accepted()) {
+    Graph g;
+    std::vector<ValueId> ids;
+    for (const Type& t : c.inputs) ids.push_back(g.add_input("x", t.dtype, t.dims));
+    g.emit_all(c.op, ids, c.attributes, std::vector<std::string>(c.outputs.size(), "y"));
+    const std::vector<Statistic> statistics = statistics_of(g, g.nodes()[0]);
+    if (statistics.empty()) continue;
+    ++found;
+    std::string names;
+    for (const Statistic& s : statistics) names += (names.empty() ? "" : ", ") + s.name;
+    const std::regex row("\\n\\|[^|\n]*\\b" + c.op + "\\b[^|\n]*\\| " + names + " \\[");
+    EXPECT_TRUE(std::regex_search(page, row)) << c.op << ": " << names;
+  }
+  EXPECT_GE(found, 10);
+}
+
 TEST(Infer, EveryOperatorIsAcceptedAndRefused) {
   std::set<std::string> taken, not_taken;
   for (const Accepted& c : accepted()) taken.insert(c.op);
