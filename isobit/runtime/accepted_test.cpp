@@ -85,7 +85,6 @@ INSTANTIATE_TEST_SUITE_P(Operators, Accepted, ::testing::ValuesIn(operator_cases
 
 TEST_P(Accepted, AsItIs) { EXPECT_TRUE(run(types(), GetParam().attributes, outputs())); }
 
-// Of two real operands both must change.
 TEST_P(Accepted, WithInputsOfOtherTypes) {
   for (size_t i = 0; i < types().size(); ++i) {
     for (DType dtype : kTypes) {
@@ -96,8 +95,9 @@ TEST_P(Accepted, WithInputsOfOtherTypes) {
       const auto reals = std::count_if(inputs.begin(), inputs.end(), [](const Type& t) {
         return t.dtype == DType::kFloat32 || t.dtype == DType::kFloat64;
       });
+      // An operand of another type beside a real one is never computed with.
       if (before == DType::kFloat32 && dtype != before && reals > (dtype == DType::kFloat64 ? 1 : 0)) {
-        EXPECT_FALSE(taken && reals > 1) << "input " << i << " as " << name_of(dtype);
+        EXPECT_FALSE(taken) << "input " << i << " as " << name_of(dtype);
       }
     }
   }
