@@ -132,13 +132,25 @@ TEST_F(LogCheatTest, AnEntryTooManyIsFoundAndManyAreRefused) {
   EXPECT_NE(padded.verdict.reason.find("an honest log has none"), std::string::npos) << padded.verdict.reason;
 }
 
-TEST_F(LogCheatTest, AnEntryTooFewIsEvaluatedAndFound) {
-  const run::AuditSummary s = audit_of_cheat("log-remove", kAt, near_tie_job());
-  if (s.verdict.accepted()) {
-    EXPECT_EQ(total(s.log_counts).missing, 1u);
-  } else {  // where the trainer's own result was on the other side than the exact value
+// The exact value decides where an entry is missing. Where it is what the trainer took, the entry is reported as
+// missing and the run is accepted; where it is not, the run is refused, from the step on whose entry was removed.
+TEST_F(LogCheatTest, ARemovedEntryIsReportedOrRefused) {
+  int reported = 0, refused = 0;
+  for (int64_t at = 1; at <= kSteps; ++at) {
+    const run::AuditSummary s = audit_of_cheat("log-remove", at, near_tie_job());
+    if (s.verdict.accepted()) {
+      EXPECT_EQ(total(s.log_counts).missing, 1u) << "step " << at;
+      EXPECT_EQ(total(s.log_counts).findings(), 1u) << "step " << at;
+      ++reported;
+      continue;
+    }
+    ASSERT_TRUE(s.verdict.first_difference) << s.verdict.reason;
+    EXPECT_EQ(s.verdict.first_difference->last_step, static_cast<uint64_t>(at)) << s.verdict.reason;
     EXPECT_NE(s.verdict.reason.find("names nobody's value as illegal"), std::string::npos) << s.verdict.reason;
+    ++refused;
   }
+  EXPECT_GT(reported, 0);
+  EXPECT_EQ(reported + refused, kSteps);
 }
 
 // Results of a platform lie farther from the exact ones than 1.0005 units.

@@ -1,14 +1,15 @@
 #include "isobit/base/durable_file.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
+#include "isobit/base/random.h"
 #include "isobit/base/text.h"
 
 namespace isobit {
@@ -32,13 +33,9 @@ int rename_to_new(const fs::path& from, const fs::path& to) {
 }  // namespace
 
 Expected<std::string> random_name() {
-  uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) {
-    return unavailable("the operating system gives no random bytes");
-  }
-  ByteWriter bytes;
-  bytes.u64(number);
-  return to_hex(bytes.view());
+  std::array<uint8_t, 8> bytes{};
+  ISOBIT_RETURN_IF_ERROR(fill_random(bytes));
+  return to_hex(bytes);
 }
 
 Expected<DurableFile> DurableFile::create(const fs::path& path, const WriteOptions& options) {

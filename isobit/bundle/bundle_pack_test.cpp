@@ -49,6 +49,15 @@ class Pack : public ::testing::TestWithParam<bool> {
 
 INSTANTIATE_TEST_SUITE_P(WithoutAndWithLog, Pack, ::testing::Bool());
 
+TEST_P(Pack, StoppedItLeavesNothing) {
+  const std::atomic<bool> stop{true};
+  const auto before = files_of(scratch_ / "");
+  EXPECT_EQ(pack_run(run_, scratch_ / "stopped.tar", false, kPinned, &stop).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(unpack_run(file_, out_, kPinned, &stop).error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(files_of(scratch_ / ""), before);
+  EXPECT_FALSE(fs::exists(out_));
+}
+
 TEST_P(Pack, AndBack) {
   ASSERT_TRUE(unpacked(good_));
   EXPECT_EQ(files_of(out_), files_of(run_));

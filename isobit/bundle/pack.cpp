@@ -90,10 +90,11 @@ Expected<Bytes> small_file(const ByteSource& file, const PackEntry& entry, std::
 
 // Copies from `offset` on and gives what was copied.
 Expected<FileEntry> copy(const ByteSource& from, uint64_t offset, uint64_t size, DurableFile& to,
-                         const std::string& what) {
+                         const std::string& what, StopFlag stop) {
   Bytes buffer(static_cast<size_t>(std::min<uint64_t>(size, kPiece)));
   commit::Sha256 hash;
   for (uint64_t done = 0; done < size;) {
+    if (stop != nullptr && stop->load()) return unavailable(text_of(what, ": stopped; nothing was written"));
     const auto piece = std::span(buffer).first(static_cast<size_t>(std::min<uint64_t>(size - done, kPiece)));
     ISOBIT_TRY(const size_t got, from.read_at(offset + done, piece));
     if (got != piece.size()) return unreadable(text_of(what, ": is cut short; something is writing it"));
@@ -110,11 +111,12 @@ Status append_file(DurableFile& out, std::string_view name, ByteView contents) {
   return out.append(Bytes(tar_padding(contents.size())));
 }
 
-Status append_file(DurableFile& out, const std::string& name, const fs::path& folder, const Manifest& manifest) {
+Status append_file(DurableFile& out, const std::string& name, const fs::path& folder, const Manifest& manifest,
+                   StopFlag stop) {
   ISOBIT_TRY(const ReadFile file, ReadFile::open(folder / name));
   const uint64_t size = manifest.files.at(name).size;
   ISOBIT_RETURN_IF_ERROR(out.append(tar_header(name, size)));
-  ISOBIT_TRY(const FileEntry found, copy(file, 0, size, out, name_in(folder, name)));
+  ISOBIT_TRY(const FileEntry found, copy(file, 0, size, out, name_in(folder, name), stop));
   ISOBIT_RETURN_IF_ERROR(check_entry(folder, name, found, manifest));
   return out.append(Bytes(tar_padding(size)));
 }
@@ -162,11 +164,11 @@ class NewFolder {
 };
 
 Status extract(const ByteSource& file, const PackEntry& entry, const fs::path& folder, const Manifest& files,
-               const fs::path& pack) {
+               const fs::path& pack, StopFlag stop) {
   const fs::path path = folder / entry.name;
   ISOBIT_RETURN_IF_ERROR(make_folder(path.parent_path()));
   ISOBIT_TRY(DurableFile out, DurableFile::create(path, {.replace = false}));
-  ISOBIT_TRY(const FileEntry found, copy(file, entry.offset, entry.size, out, pack.string()));
+  ISOBIT_TRY(const FileEntry found, copy(file, entry.offset, entry.size, out, pack.string(), stop));
   ISOBIT_RETURN_IF_ERROR(check_entry(pack, entry.name, found, files));
   return out.commit();
 }
@@ -202,7 +204,8 @@ Expected<std::vector<PackEntry>> list_pack(const ByteSource& file, const std::st
   return entries;
 }
 
-Expected<PackSummary> pack_run(const fs::path& folder, const fs::path& out, bool replace, const OpenOptions& options) {
+Expected<PackSummary> pack_run(const fs::path& folder, const fs::path& out, bool replace, const OpenOptions& options,
+                               StopFlag stop) {
   ISOBIT_RETURN_IF_ERROR(check_outside_runs(out));
   ISOBIT_TRY(const BundleFront front, BundleFront::open(folder, options));
   if (!front.finished()) return unreadable(text_of(folder.string(), ": the run is unfinished; resume it first"));
@@ -216,9 +219,9 @@ Expected<PackSummary> pack_run(const fs::path& folder, const fs::path& out, bool
   ISOBIT_RETURN_IF_ERROR(append_file(file, kEngagementFile, engagement));
   ISOBIT_RETURN_IF_ERROR(append_file(file, kManifestFile, manifest));
   ISOBIT_RETURN_IF_ERROR(append_file(file, kManifestSignatureFile, signature));
-  ISOBIT_RETURN_IF_ERROR(append_file(file, std::string(kJobFile), folder, checked.manifest));
+  ISOBIT_RETURN_IF_ERROR(append_file(file, std::string(kJobFile), folder, checked.manifest, stop));
   for (const auto& [name, entry] : checked.manifest.files) {
-    if (rank(name) == 4) ISOBIT_RETURN_IF_ERROR(append_file(file, name, folder, checked.manifest));
+    if (rank(name) == 4) ISOBIT_RETURN_IF_ERROR(append_file(file, name, folder, checked.manifest, stop));
   }
   ISOBIT_RETURN_IF_ERROR(file.append(Bytes(kEndBlocks * kTarBlock)));
   ISOBIT_RETURN_IF_ERROR(file.commit());
@@ -226,7 +229,7 @@ Expected<PackSummary> pack_run(const fs::path& folder, const fs::path& out, bool
   return PackSummary{checked.manifest, fs::file_size(out, ignored)};
 }
 
-Expected<PackSummary> unpack_run(const fs::path& pack, const fs::path& out, const OpenOptions& options) {
+Expected<PackSummary> unpack_run(const fs::path& pack, const fs::path& out, const OpenOptions& options, StopFlag stop) {
   ISOBIT_RETURN_IF_ERROR(check_outside_runs(out));
   ISOBIT_TRY(const ReadFile file, ReadFile::open(pack, Links::kFollow));
   ISOBIT_TRY(const std::vector<PackEntry> entries, list_pack(file, pack.string()));
@@ -239,7 +242,7 @@ Expected<PackSummary> unpack_run(const fs::path& pack, const fs::path& out, cons
   ISOBIT_RETURN_IF_ERROR(check_entries(entries, files, pack));
   ISOBIT_TRY(NewFolder folder, NewFolder::make(out));
   for (const PackEntry& entry : entries) {
-    ISOBIT_RETURN_IF_ERROR(extract(file, entry, folder.path(), files, pack));
+    ISOBIT_RETURN_IF_ERROR(extract(file, entry, folder.path(), files, pack, stop));
   }
   ISOBIT_RETURN_IF_ERROR(folder.take_name());
   return PackSummary{front.manifest, file.size()};

@@ -53,6 +53,10 @@ class BundleWriter {
   // The caller then chooses a checkpoint and calls continue_from.
   static Expected<BundleWriter> resume(const fs::path& folder, const commit::SecretKey& trainer);
 
+  // Takes back what create() made, all of it: for a run that must not begin. REQUIRES a new run, nothing appended.
+  // Afterwards the writer is of no use.
+  void discard();
+
   BundleWriter(BundleWriter&&) noexcept;
   BundleWriter& operator=(BundleWriter&&) noexcept;
   ~BundleWriter();

@@ -34,6 +34,7 @@ struct BundleWriter::Impl {
   std::optional<LogWriter> log;  // present iff the job is logged
   uint64_t position = 0;
   bool finished = false;
+  bool made_folder = false;  // by create()
 
   fs::path checkpoint_path(uint64_t step) const { return folder / kCheckpointFolder / checkpoint_name(step); }
   Status writable() const;

@@ -193,7 +193,7 @@ Expected<BundleWriter> BundleWriter::create(const fs::path& folder, ByteView job
   }
   ISOBIT_TRY(AppendFile transcript, AppendFile::open(folder / kTranscriptFile, transcript_header(rules).size()));
   ISOBIT_TRY(AppendFile heads, AppendFile::open(folder / kHeadsFile, heads_header().size()));
-  return BundleWriter(std::unique_ptr<Impl>(new Impl{folder,
+  BundleWriter writer(std::unique_ptr<Impl>(new Impl{folder,
                                                      trainer,
                                                      Bytes(job_toml.begin(), job_toml.end()),
                                                      engagement,
@@ -206,6 +206,14 @@ Expected<BundleWriter> BundleWriter::create(const fs::path& folder, ByteView job
                                                      std::move(heads),
                                                      std::move(lock),
                                                      std::move(log)}));
+  writer.impl_->made_folder = made;
+  return writer;
+}
+
+void BundleWriter::discard() {
+  ISOBIT_CHECK(impl_->stored.size() == 0);
+  remove_beginnings(impl_->folder, impl_->made_folder);
+  impl_->lock.close();
 }
 
 Expected<BundleWriter> BundleWriter::resume(const fs::path& folder, const commit::SecretKey& trainer) {

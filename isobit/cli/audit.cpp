@@ -1,8 +1,8 @@
-#include <sys/random.h>
 
 #include <cstdio>
 
 #include "isobit/base/new_file.h"
+#include "isobit/base/random.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/json_text.h"
@@ -130,18 +130,11 @@ Expected<int> run(const Options& o, Console& console) {
   if (o.sample) {
     if (o.seed.empty()) {
       request.sample_seed.resize(32);
-      if (getrandom(request.sample_seed.data(), 32, 0) != 32)
-        return unavailable("the operating system gives no random bytes");
+      ISOBIT_RETURN_IF_ERROR(fill_random(request.sample_seed));
     } else {
       const auto seed = from_hex(o.seed);
       if (!seed) return usage_error(text_of("--seed ", o.seed, ": ", seed.error().message));
-      if (seed->size() < verify::kMinSeedBytes) {
-        return usage_error(text_of("--seed ", o.seed, ": has ", seed->size(), " bytes, expected at least ",
-                                   verify::kMinSeedBytes, ": a shorter one could be guessed before the run ends"));
-      }
-      if (seed->size() > verify::kMaxSeedBytes) {
-        return usage_error(text_of("--seed: has ", seed->size(), " bytes, expected at most ", verify::kMaxSeedBytes));
-      }
+      ISOBIT_RETURN_IF_ERROR(verify::check_seed(*seed));
       request.sample_seed = *seed;
     }
   }

@@ -1,6 +1,5 @@
 #include "isobit/cli/console.h"
 
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "isobit/base/bytes.h"
+#include "isobit/base/random.h"
 #include "isobit/base/text.h"
 
 namespace isobit::cli {
@@ -39,7 +39,7 @@ std::string clipped(std::string text) {
 Console::Console() {
   uint8_t bytes[16] = {};
   // Without random bytes there is no colour: the mark is then one that text can hold.
-  if (::getrandom(bytes, sizeof bytes, 0) == static_cast<ssize_t>(sizeof bytes)) mark_ = "\x1b" + to_hex(bytes);
+  if (fill_random(bytes)) mark_ = "\x1b" + to_hex(bytes);
 }
 
 void Console::set_colour(Colour colour) {

@@ -9,15 +9,12 @@
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/interrupt.h"
 #include "isobit/cli/json_text.h"
 
 namespace isobit::cli {
 
 namespace {
-
-std::atomic<bool> stop_asked{false};
-
-void on_signal(int) { stop_asked.store(true); }
 
 struct Options {
   std::string job, trainer, auditor, only;
@@ -191,14 +188,13 @@ Expected<int> run(const Options& o, Console& console) {
   request.wall_seconds = monotonic_seconds;
   request.processor_seconds = processor_seconds;
   request.progress = [&](const std::string& what) { console.progress(what); };
-  request.stop = &stop_asked;
   // A child computes in a thread, whose memory is to be kept as main() asks for that of the first thread.
   mallopt(M_ARENA_MAX, 1);
-  for (int signal : {SIGINT, SIGTERM}) std::signal(signal, on_signal);
+  const Interruptible interruptible(Interruptible::Second::kIgnored);  // the children end, and the folder goes
+  request.stop = &interruptible.stop();
   const Expected<lab::Costs> costs = lab::measure_costs(request);
-  for (int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
   console.end_progress();
-  if (!costs && stop_asked.load()) return kInterrupted;
+  if (!costs && interruptible.stop().load()) return kInterrupted;
   ISOBIT_TRY(const lab::Costs measured, costs);
   report(measured, o, request, console);
   return kAgreed;

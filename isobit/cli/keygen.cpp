@@ -1,7 +1,7 @@
-#include <sys/random.h>
 
 #include <algorithm>
 
+#include "isobit/base/random.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/json_text.h"
@@ -19,7 +19,7 @@ struct Options {
 
 Expected<int> make_salt(const fs::path& path, Console& console) {
   Bytes salt(32);
-  if (getrandom(salt.data(), salt.size(), 0) != 32) return unavailable("the operating system gives no random bytes");
+  ISOBIT_RETURN_IF_ERROR(fill_random(salt));
   ISOBIT_RETURN_IF_ERROR(write_file_durably(path, as_bytes(to_hex(salt) + "\n"), {.replace = false}));
   console.document(json_text(nlohmann::ordered_json{{"salt", path.string()}}));
   console.line(text_of("salt          ", path.string(), "   (keep it with the data; name it as data.salt in the job)"));

@@ -2,6 +2,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/interrupt.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/own_files.h"
 #include "isobit/cli/trust.h"
@@ -32,18 +33,28 @@ int report(const Options& o, const bundle::PackSummary& done, bool client_pinned
   return kAgreed;
 }
 
+// Who stopped it knows.
+Expected<int> failed(const Error& error, const Interruptible& interruptible) {
+  if (interruptible.stop().load()) return kInterrupted;
+  return tl::unexpected<Error>(error);
+}
+
 Expected<int> pack(const Options& o, Console& console) {
   ISOBIT_RETURN_IF_ERROR(check_output(o.out, o.force));
   ISOBIT_TRY(const Trusted named, trusted(o.trust));
-  ISOBIT_TRY(const bundle::PackSummary done, bundle::pack_run(o.from, o.out, o.force, {named.client, named.terms}));
-  return report(o, done, named.client.has_value(), console);
+  const Interruptible interruptible;
+  const auto done = bundle::pack_run(o.from, o.out, o.force, {named.client, named.terms}, &interruptible.stop());
+  if (!done) return failed(done.error(), interruptible);
+  return report(o, *done, named.client.has_value(), console);
 }
 
 Expected<int> unpack(const Options& o, Console& console) {
   ISOBIT_RETURN_IF_ERROR(check_output(o.out, false));
   ISOBIT_TRY(const Trusted named, trusted(o.trust));
-  ISOBIT_TRY(const bundle::PackSummary done, bundle::unpack_run(o.from, o.out, {named.client, named.terms}));
-  const int code = report(o, done, named.client.has_value(), console);
+  const Interruptible interruptible;
+  const auto done = bundle::unpack_run(o.from, o.out, {named.client, named.terms}, &interruptible.stop());
+  if (!done) return failed(done.error(), interruptible);
+  const int code = report(o, *done, named.client.has_value(), console);
   console.line("              signatures and digests are as they should be; 'isobit audit' says whether the run is");
   return code;
 }

@@ -1,9 +1,9 @@
-#include <csignal>
 #include <cstdio>
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/evaluation_report.h"
+#include "isobit/cli/interrupt.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/limits.h"
 #include "isobit/cli/log_report.h"
@@ -15,13 +15,6 @@
 namespace isobit::cli {
 
 namespace {
-
-std::atomic<bool> stop_asked{false};
-
-void on_signal(int signal) {
-  stop_asked.store(true);
-  std::signal(signal, SIG_DFL);  // a second one ends the process at once
-}
 
 struct Options {
   std::string job, out, platform = "ordered", resume, engagement, data, key_folder;
@@ -64,7 +57,8 @@ Expected<int> run(const Options& o, Console& console) {
 Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& console) {
   const double begin = monotonic_seconds();
   request.seconds = monotonic_seconds;
-  request.stop = &stop_asked;
+  const Interruptible interruptible;
+  request.stop = &interruptible.stop();
   double shown = 0;
   request.progress = [&](const run::TrainProgress& p) {
     const double now = monotonic_seconds();
@@ -77,11 +71,7 @@ Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& 
                   rate, human_seconds(static_cast<double>(p.steps - p.step) / rate).c_str());
     console.progress(line);
   };
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
   const Expected<run::TrainSummary> done = resume ? run::resume_run(request) : run::train_run(request);
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
   console.end_progress();
   if (!done) return tl::unexpected<Error>(done.error());
   const run::TrainSummary& s = *done;

@@ -2,12 +2,12 @@
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <sys/random.h>
 
 #include <cerrno>
 #include <cstring>
 #include <memory>
 
+#include "isobit/base/random.h"
 #include "isobit/base/text.h"
 
 namespace isobit::commit {
@@ -36,15 +36,7 @@ const uint8_t* data_of(ByteView message) {
 
 Expected<SecretKey> SecretKey::generate() {
   Seed seed;
-  size_t done = 0;
-  while (done < seed.size()) {
-    const ssize_t n = ::getrandom(seed.data() + done, seed.size() - done, 0);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      return unavailable(text_of("new key: the operating system gives no randomness: ", std::strerror(errno)));
-    }
-    done += static_cast<size_t>(n);
-  }
+  ISOBIT_RETURN_IF_ERROR(fill_random(seed));
   SecretKey key = from_seed(seed);
   OPENSSL_cleanse(seed.data(), seed.size());
   return key;

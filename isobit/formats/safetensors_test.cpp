@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+
 #include "isobit/base/text.h"
 #include "isobit/formats/malformed_for_test.h"
 
@@ -31,6 +33,39 @@ Safetensors example() {
                   {"empty", Tensor::zeros(DType::kFloat64, {0, 4})}};
   file.metadata = {{"format", "pt"}, {"note", "two\tlines\n"}};
   return file;
+}
+
+TEST(Safetensors, PiecesAreTheSameBytesAndStreamingReadsEachOnce) {
+  const Safetensors file = example();
+  const Bytes bytes = encode_safetensors(file).value();
+  const SafetensorsPieces pieces = safetensors_pieces(file).value();
+  Bytes joined = pieces.header;
+  for (const ByteView piece : pieces.data) joined.insert(joined.end(), piece.begin(), piece.end());
+  EXPECT_EQ(joined, bytes);
+
+  uint64_t read = 0;
+  std::vector<NamedTensor> tensors;
+  const auto from_front = [&](uint64_t offset, std::span<uint8_t> to) -> Status {
+    EXPECT_EQ(offset, read) << "in order, and nothing twice";
+    std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(offset), to.size(), to.begin());
+    read += to.size();
+    return {};
+  };
+  const auto keep = [&](NamedTensor tensor) -> Status {
+    tensors.push_back(std::move(tensor));
+    return {};
+  };
+  EXPECT_EQ(stream_safetensors(bytes.size(), from_front, keep, "some.file").value(), file.metadata);
+  EXPECT_EQ(read, bytes.size());
+  ASSERT_EQ(tensors.size(), file.tensors.size());
+  for (const NamedTensor& t : tensors) {
+    const auto own = std::ranges::find(file.tensors, t.name, &NamedTensor::name);
+    ASSERT_NE(own, file.tensors.end()) << t.name;
+    EXPECT_TRUE(identical(t.tensor, own->tensor)) << t.name;
+  }
+  const auto refuse = [](NamedTensor) -> Status { return rejected("not this one"); };
+  read = 0;
+  EXPECT_EQ(stream_safetensors(bytes.size(), from_front, refuse, "some.file").error().message, "not this one");
 }
 
 TEST(Safetensors, RoundTripsSortedByName) {

@@ -196,10 +196,7 @@ Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::
   add_notes(session.job, options);
   verify::AuditVerdict verdict;
   if (request.sample) {
-    if (request.sample_seed.size() < verify::kMinSeedBytes) {
-      return usage_error(text_of("--seed: has ", request.sample_seed.size(), " bytes, expected at least ",
-                                 verify::kMinSeedBytes, ": a shorter one could be guessed before the run ends"));
-    }
+    ISOBIT_RETURN_IF_ERROR(verify::check_seed(request.sample_seed));
     options.batch = [&session](uint64_t step) -> Expected<commit::Digest> { return batch_of_step(session, step); };
     summary.intervals = verify::intervals_of(options.rules).size();
     summary.sampled = verify::draw_intervals(reader.transcript(), *request.sample, request.sample_seed);

@@ -1,13 +1,14 @@
 // Client and trainer come to terms, and the trainer keeps to them.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "isobit/bundle/writer.h"
 #include "isobit/run/compare_runs.h"
 #include "isobit/run/engagement.h"
 #include "isobit/run/job_digest.h"
 #include "isobit/run/registers.h"
 #include "isobit/run/testing.h"
-#include "isobit/train/job_paths.h"
 
 namespace isobit::run {
 namespace {
@@ -110,6 +111,44 @@ TEST_F(Engaged, AcceptedTrainedAndResumed) {
   EXPECT_TRUE(audit_run(audit)->verdict.accepted());
   audit.client = key(8).public_key();
   EXPECT_FALSE(audit_run(audit)->verdict.accepted());
+}
+
+// A run id stands for one run, and who is too late leaves nothing that could be resumed.
+TEST_F(Engaged, OfAllWhoTrainAtOnceOneHasARun) {
+  const verify::Engagement engagement = *accept_offer(accept_request(offer()))->engagement;
+  std::atomic<int> finished{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      const auto trained = train_run(train_request(engagement, text_of("run", i)));
+      finished += trained ? 1 : 0;
+      EXPECT_TRUE(trained || trained.error().code == ErrorCode::kUsage) << trained.error().message;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(finished.load(), 1);
+  int folders = 0;
+  for (int i = 0; i < 4; ++i) folders += fs::exists(folder_ / text_of("run", i)) ? 1 : 0;
+  EXPECT_EQ(folders, 1);
+}
+
+// Which run is the first under its run id is for an auditor to say who has the job's data.
+TEST_F(Engaged, WhoCannotJudgeARunDoesNotNoteIt) {
+  const verify::Engagement engagement = *accept_offer(accept_request(offer()))->engagement;
+  ASSERT_TRUE(train_run(train_request(engagement, "run")));
+  AuditRequest audit = testing::audit_request(folder_ / "run");
+  audit.home = folder_ / "auditor";
+  ASSERT_TRUE(write_file_durably(folder_ / "salt", as_bytes(std::string(64, 'a') + "\n")));
+  audit.overrides = {"data.salt=" + (folder_ / "salt").string()};
+  const auto others = audit_run(audit);
+  ASSERT_TRUE(others) << others.error().message;
+  EXPECT_EQ(others->verdict.first_difference->part, verify::Part::kJob) << others->verdict.reason;
+  audit.overrides = {"data.salt=" + (folder_ / "missing").string()};
+  EXPECT_FALSE(audit_run(audit));
+  EXPECT_FALSE(fs::exists(audit.home / "judged"));
+  audit.overrides = {};
+  EXPECT_TRUE(audit_run(audit)->verdict.accepted());
+  EXPECT_TRUE(fs::exists(audit.home / "judged"));
 }
 
 TEST_F(Engaged, WhatSpeaksAgainstAnOfferIsSaidFieldByField) {
@@ -378,26 +417,6 @@ TEST_F(Engaged, ASecondTrainerUnderTheRunIdIsNoFaultOfTheFirst) {
     EXPECT_EQ(compared->fork->older.key, key(2).public_key());
     EXPECT_EQ(compared->fork->newer.key, key(2).public_key());
   }
-}
-
-TEST(JobPaths, AreTakenOutAndPutBack) {
-  train::Job job = small_job();
-  job.data.path = "/a";
-  job.data.labels_path = "/b";
-  job.data.test_files = {"/c", "/d"};
-  job.salt_path = "/s";
-  const train::JobPaths paths = train::paths_of(job);
-  const train::Job bare = train::without_paths(job);
-  EXPECT_EQ(train::paths_of(bare), train::JobPaths{});
-  EXPECT_EQ(job_digest(bare), job_digest(job));
-  EXPECT_EQ(train::paths_of(train::with_paths(bare, paths)), paths);
-  // Whoever names data anew names all of them; a salt stays the salt.
-  train::Job named = bare;
-  named.data.path = "/other";
-  train::JobPaths expected;
-  expected.path = "/other";
-  expected.salt = "/s";
-  EXPECT_EQ(train::paths_of(train::with_paths(named, paths)), expected);
 }
 
 TEST_F(Engaged, AJobThatTakesMoreThanIsAllowedIsRefusedByBothSides) {

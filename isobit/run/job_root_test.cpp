@@ -7,6 +7,10 @@
 #include <map>
 #include <sstream>
 
+#include "isobit/run/testing.h"
+#include "isobit/run/job_digest.h"
+#include "isobit/train/job_paths.h"
+
 namespace isobit::run {
 namespace {
 
@@ -42,6 +46,26 @@ TEST(JobRoot, EqualsTheIndependentEncoder) {
   }
   EXPECT_EQ(checked, 2);
   EXPECT_EQ(frozen, 1);
+}
+
+TEST(JobPaths, AreTakenOutAndPutBack) {
+  train::Job job = testing::small_job();
+  job.data.path = "/a";
+  job.data.labels_path = "/b";
+  job.data.test_files = {"/c", "/d"};
+  job.salt_path = "/s";
+  const train::JobPaths paths = train::paths_of(job);
+  const train::Job bare = train::without_paths(job);
+  EXPECT_EQ(train::paths_of(bare), train::JobPaths{});
+  EXPECT_EQ(job_digest(bare), job_digest(job));
+  EXPECT_EQ(train::paths_of(train::with_paths(bare, paths)), paths);
+  // Whoever names data anew names all of them; a salt stays the salt.
+  train::Job named = bare;
+  named.data.path = "/other";
+  train::JobPaths expected;
+  expected.path = "/other";
+  expected.salt = "/s";
+  EXPECT_EQ(train::paths_of(train::with_paths(named, paths)), expected);
 }
 
 }  // namespace

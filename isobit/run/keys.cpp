@@ -1,7 +1,6 @@
 #include "isobit/run/keys.h"
 
-#include <sys/random.h>
-
+#include "isobit/base/random.h"
 #include "isobit/base/text.h"
 
 namespace isobit::run {
@@ -69,9 +68,7 @@ Expected<commit::PublicKey> pinned_client(const fs::path& folder) {
 
 Expected<commit::RunId> random_run_id() {
   commit::RunId id{};
-  if (getrandom(id.data(), id.size(), 0) != static_cast<ssize_t>(id.size())) {
-    return unavailable("the operating system gives no random bytes");
-  }
+  ISOBIT_RETURN_IF_ERROR(fill_random(id));
   return id;
 }
 

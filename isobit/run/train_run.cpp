@@ -335,7 +335,10 @@ Expected<TrainSummary> train_run(const TrainRequest& request) {
   ISOBIT_TRY(bundle::BundleWriter writer,
              bundle::BundleWriter::create(request.out, as_bytes(toml), engagement, transcript_rules(session.job),
                                           *request.trainer));
-  ISOBIT_RETURN_IF_ERROR(note_beginning(request, session.job, writer));
+  if (Status begun = note_beginning(request, session.job, writer); !begun) {
+    writer.discard();  // another process was faster: a run id stands for one run
+    return tl::unexpected<Error>(std::move(begun).error());
+  }
   return Loop(request, std::move(session), engine, std::move(writer)).run();
 }
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "isobit/base/text.h"
 
 namespace isobit::train {
@@ -59,6 +62,44 @@ TEST(Trainer, ARestoredTrainerGoesOnToTheSameBits) {
     std::vector<NamedTensor> middle;
     for (const NamedTensor& t : state_after(job, "ordered", 3)) middle.push_back({t.name, t.tensor.clone()});
     ASSERT_TRUE(trainer->restore(middle, 3));
+    while (trainer->step() < 8) ASSERT_TRUE(trainer->advance());
+    expect_identical(trainer->state(), expected, job.model.builder);
+  }
+}
+
+// Whoever keeps what was computed from a state asks whether it is still that state.
+TEST(Trainer, AnotherStateIsAnotherRevision) {
+  const Job job = jobs()[0];
+  platform::Engine engine(platform::parse_platform("ordered").value());
+  auto trainer = Trainer::create(job, open(job), engine).value();
+  uint64_t last = trainer->revision();
+  const auto changed = [&] { return std::exchange(last, trainer->revision()) != last; };
+  ASSERT_TRUE(trainer->advance());
+  EXPECT_TRUE(changed());
+  const std::vector<NamedTensor> state = trainer->state();
+  ASSERT_TRUE(trainer->evaluate());
+  EXPECT_EQ(trainer->revision(), last);
+  ASSERT_TRUE(trainer->restore(state, 1));
+  EXPECT_TRUE(changed());
+  ASSERT_TRUE(trainer->put({state[0].name, state[0].tensor.clone()}));
+  EXPECT_TRUE(changed());
+}
+
+TEST(Trainer, TakesAStateOverTensorByTensor) {
+  for (const Job& job : jobs()) {
+    const auto expected = state_after(job, "ordered", 8);
+    platform::Engine engine(platform::parse_platform("ordered").value());
+    auto trainer = Trainer::create(job, open(job), engine).value();
+    auto middle = state_after(job, "ordered", 3);
+    const NamedTensor first{middle[0].name, middle[0].tensor.clone()};
+    EXPECT_FALSE(trainer->put({"other", first.tensor}));
+    EXPECT_FALSE(trainer->put({first.name, Tensor::zeros(DType::kFloat32, {1})}));
+    ASSERT_TRUE(trainer->put(first));
+    EXPECT_NE(trainer->put(first).error().message.find("twice"), std::string::npos);
+    EXPECT_NE(trainer->go_on_from(3).error().message.find("is missing"), std::string::npos);
+    std::ranges::reverse(middle);
+    for (NamedTensor& t : middle) ASSERT_TRUE(trainer->put({t.name, t.tensor.clone()})) << t.name;
+    ASSERT_TRUE(trainer->go_on_from(3));
     while (trainer->step() < 8) ASSERT_TRUE(trainer->advance());
     expect_identical(trainer->state(), expected, job.model.builder);
   }

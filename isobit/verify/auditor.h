@@ -84,6 +84,8 @@ std::vector<Interval> intervals_of(const TranscriptRules& rules);
 // A shorter seed could be guessed, and a root ground for it.
 inline constexpr size_t kMinSeedBytes = 16;
 inline constexpr size_t kMaxSeedBytes = 1024;  // fits a verdict
+// kUsage, for who gives a seed (--seed), unless it is between the two.
+Status check_seed(ByteView seed);
 
 // The last interval and `count` others (all when there are fewer), in order, a pure function of the seed and the
 // finished transcript. The trainer must not know the seed before its final head is published. REQUIRES

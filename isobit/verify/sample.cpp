@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "isobit/base/text.h"
 #include "isobit/verify/auditor.h"
 #include "isobit/verify/walk_internal.h"
 
@@ -75,6 +76,15 @@ std::vector<Interval> intervals_of(const TranscriptRules& rules) {
     done = last;
   }
   return intervals;
+}
+
+Status check_seed(ByteView seed) {
+  if (seed.size() < kMinSeedBytes) {
+    return usage_error(text_of("--seed: has ", seed.size(), " bytes, expected at least ", kMinSeedBytes,
+                               ": a shorter one could be guessed before the run ends"));
+  }
+  if (seed.size() <= kMaxSeedBytes) return {};
+  return usage_error(text_of("--seed: has ", seed.size(), " bytes, expected at most ", kMaxSeedBytes));
 }
 
 std::vector<Interval> draw_intervals(const Transcript& claimed, uint64_t count, ByteView seed) {

@@ -116,12 +116,33 @@ class Case(unittest.TestCase):
         os.close(master)
         return process.wait(), shown.decode()
 
-    def wait_for(self, happened, process, seconds=120):
+    def wait_for_step(self, name, step, process):
+        """Until the run has the leaf of that step, or the process ends."""
+        self.wait_for(lambda: leaves_of(self.path(name)) > step, process)
+
+    def wait_for(self, happened, process, seconds=120, pause=0.005):
         """Polls until `happened()`, or until the process ends."""
         end = time.monotonic() + seconds
         while not happened() and process.poll() is None:
             self.assertLess(time.monotonic(), end, "waited too long")
-            time.sleep(0.005)
+            time.sleep(pause)
+
+
+TRANSCRIPT_HEADER = 60  # docs/formats/bundle.md, record files
+
+
+def leaves_of(run):
+    """Whole records in the transcript of a run: leaf 0, then one a step. 0 where there is none yet."""
+    try:
+        with open(os.path.join(run, "transcript"), "rb") as f:
+            data = f.read()
+    except FileNotFoundError:
+        return 0
+    at, count = TRANSCRIPT_HEADER, 0
+    while at + 12 <= len(data):
+        at += 12 + int.from_bytes(data[at:at + 4], "little")
+        count += at <= len(data)
+    return count
 
 
 def files_of(folder):

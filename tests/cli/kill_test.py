@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Killed at random moments and resumed: the same roots. With --slow twenty times over the whole digits job."""
+"""Killed at random steps and resumed: the same roots. With --slow twenty times over the whole digits job."""
 import os
 import random
 import shutil
 import signal
 import sys
-import time
 
 from isobit_cli import DIGITS, SHORT, Case, contents, main, overrides
 
@@ -15,6 +14,8 @@ if SLOW:
 KILLS = 20 if SLOW else 8
 JOB = [DIGITS] if SLOW else [DIGITS] + overrides("job.steps=40", "schedule.warmup=2", "commit.every=3",
                                                   "checkpoint.every=7", "checkpoint.keep=2")
+# What there is of a run before its first leaf, in the order in which it comes.
+BEGINNING = ("", "lock", "job.toml", "engagement", "heads", "transcript")
 SEED = int(os.environ.get("ISOBIT_TEST_SEED", "20"))
 
 
@@ -35,16 +36,14 @@ class Killed(Case):
         self.assertEqual(self.isobit_json("verify", name)["verdict"], "accepted")
 
     def test_killed_again_and_again(self):
-        begin = time.monotonic()
         expected = self.isobit_json("train", *JOB, "--out", "whole")
-        whole = time.monotonic() - begin
         generator = random.Random(SEED)
         kills, runs, seen = 0, 0, set()
         while kills < KILLS:
             name = f"r{runs}"
             process = self.start(*self.continuing(name))
-            # From the first instant to a little after the end of what would be a run of half the length.
-            time.sleep(generator.uniform(0, 0.6 * whole))
+            # At any step of the run; at once where it is past that one already.
+            self.wait_for_step(name, generator.randrange(expected["steps"]), process)
             process.kill()
             out, err = process.communicate()
             self.assertIn(process.returncode, (0, -signal.SIGKILL), err)
@@ -64,12 +63,11 @@ class Killed(Case):
 
     def test_killed_while_the_folder_is_being_made(self):
         expected = self.train("whole")
-        generator = random.Random(SEED + 1)
         for number in range(KILLS):
             name = f"begin{number}"
             process = self.start("train", DIGITS, *SHORT, "--out", name)
-            self.wait_for(lambda made=self.path(name): os.path.exists(made), process)
-            time.sleep(generator.uniform(0, 0.02))
+            file = BEGINNING[number % len(BEGINNING)]
+            self.wait_for(lambda made=self.path(name, file): os.path.exists(made), process, pause=0)
             process.kill()
             process.communicate()
             state = self.state(name)
@@ -87,8 +85,7 @@ class Interrupted(Case):
 
     def interrupt(self, arguments, how):
         process = self.start(*arguments)
-        self.wait_for(lambda: os.path.exists(self.path("r", "transcript")), process)
-        time.sleep(0.05)
+        self.wait_for_step("r", 3, process)
         process.send_signal(how)
         out, err = process.communicate(timeout=300)
         return process.returncode, out, err

@@ -7,7 +7,6 @@ import random
 import shutil
 import signal
 import sys
-import time
 from collections import Counter
 
 from isobit_cli import DIGITS, Case, files_of, main, overrides
@@ -31,15 +30,18 @@ class Rot(Case):
         """Trains each job once, undisturbed."""
         self.random = random.Random(SEED)
         self.counts = Counter()
-        self.expected, self.seconds = {}, {}
+        self.expected = {}
         self.isobit("-q", "train", DIGITS, *SMALL, "--out", "keys_are_made")
         for job in JOBS:
-            begin = time.monotonic()
             self.expected[job] = self.isobit_json(*self.training(job), "--out", f"whole-{job}")
-            self.seconds[job] = time.monotonic() - begin
 
     def training(self, job):
         return ["train", DIGITS, *JOBS[job]]
+
+    def wait_for_random_step(self, name, job, process):
+        """Any step, up to a little after the last: then the run ends undisturbed."""
+        steps = self.expected[job]["steps"]
+        self.wait_for_step(name, self.random.randrange(steps + steps // 10 + 1), process)
 
     def state(self, name):
         if not os.path.exists(self.path(name, "transcript")):
@@ -50,7 +52,7 @@ class Rot(Case):
         """Begins the run or goes on with it, and kills it; whether the kill came before the end."""
         more = ["train", "--resume", name] if self.state(name) == "unfinished" else [*self.training(job), "--out", name]
         process = self.start(*more)
-        time.sleep(self.random.uniform(0, 1.1 * self.seconds[job]))
+        self.wait_for_random_step(name, job, process)
         process.kill()
         _, err = process.communicate()
         self.assertIn(process.returncode, (0, -signal.SIGKILL), f"{err}\nseed {SEED}")
@@ -113,7 +115,7 @@ class Rot(Case):
             # What notices the damage may be killed in its turn.
             while self.random.random() < 0.25 and self.state(name) == "unfinished":
                 process = self.start("train", "--resume", name)
-                time.sleep(self.random.uniform(0, self.seconds[job]))
+                self.wait_for_random_step(name, job, process)
                 process.kill()
                 process.communicate()
             if self.state(name) == "unfinished":

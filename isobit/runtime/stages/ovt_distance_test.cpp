@@ -14,7 +14,7 @@ RoundingRules ovt_rules(int bits) {
   return rules;
 }
 
-TEST_F(StageTest, DecisionsThatObeyTheBoundsAreFollowedToTheSameBits) {
+TEST_F(StageTest, OvtIsFollowedToTheSameBits) {
   for (int bits : {22, 27, 32}) {
     for (double threshold : {0.0, 0.25, 0.4999}) {
       RoundingRules rules = ovt_rules(bits);

@@ -1,0 +1,146 @@
+// What training and auditing take: no state is in memory twice, and no file is read more often than it must be.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+
+#include "isobit/formats/npy.h"
+#include "isobit/run/testing.h"
+
+namespace isobit::run {
+namespace {
+
+using testing::audit_request;
+using testing::Folder;
+using testing::train_request;
+
+// "rchar: 123" or "VmHWM:   123 kB"; 0 where the system does not say.
+uint64_t number_in(const char* file, const std::string& name) {
+  std::ifstream in(file);
+  for (std::string word; in >> word;) {
+    uint64_t number = 0;
+    if (word == name && in >> number) return number;
+  }
+  return 0;
+}
+uint64_t bytes_read() { return number_in("/proc/self/io", "rchar:"); }
+
+// How far the memory of a process of its own that does this goes above what it had before; 0 where the system does not
+// say.
+uint64_t peak_of(const std::function<void()>& act) {
+  int ends[2];
+  EXPECT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const uint64_t before = number_in("/proc/self/status", "VmRSS:");
+    act();
+    const uint64_t peak = number_in("/proc/self/status", "VmHWM:");
+    const uint64_t grown = before == 0 || peak < before || ::testing::Test::HasFailure() ? 0 : 1024 * (peak - before);
+    ::_exit(::write(ends[1], &grown, sizeof grown) == sizeof grown ? 0 : 1);
+  }
+  uint64_t grown = 0;
+  EXPECT_EQ(::read(ends[0], &grown, sizeof grown), static_cast<ssize_t>(sizeof grown));
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  ::close(ends[0]);
+  ::close(ends[1]);
+  return grown;
+}
+
+// A wide linear layer under AdamW: 8 MiB of weights, and three times that of state, which takes hardly any computing.
+class WideRun : public ::testing::Test {
+ protected:
+  static constexpr int64_t kFeatures = 4096, kClasses = 512;
+  static constexpr uint64_t kState = 3 * sizeof(float) * (kFeatures + 1) * kClasses;
+
+  WideRun() {
+    Tensor inputs = Tensor::zeros(DType::kFloat32, {kClasses, kFeatures}), labels(DType::kInt64, {kClasses});
+    for (int64_t i = 0; i < kClasses; ++i) {
+      inputs.data<float>()[i * kFeatures + i] = 1;
+      labels.data<int64_t>()[i] = i;
+    }
+    EXPECT_TRUE(formats::write_npy(folder_ / "inputs.npy", inputs));
+    EXPECT_TRUE(formats::write_npy(folder_ / "labels.npy", labels));
+  }
+  std::vector<std::string> where() const { return {"data.path=" + (folder_ / "").string()}; }
+  TrainRequest training() const {
+    constexpr char kJob[] = R"(
+[job]
+name = "wide"
+seed = 1
+steps = 4
+[model]
+builder = "logistic"
+[data]
+dataset = "npy"
+batch = 8
+[optimizer]
+name = "adamw"
+lr = 0.1
+[commit]
+every = 1
+[checkpoint]
+every = 1
+keep = 4
+)";
+    return train_request(folder_ / "run", train::parse_job(kJob, "wide", "", where()).value(), "ordered/1t");
+  }
+  AuditRequest auditing() const {
+    AuditRequest request = audit_request(folder_ / "run", "ordered/1t");
+    request.overrides = where();
+    return request;
+  }
+  uint64_t checkpoint_bytes() const {
+    uint64_t bytes = 0;
+    for (const auto& entry : fs::directory_iterator(folder_ / "run" / "checkpoints")) bytes += entry.file_size();
+    return bytes;
+  }
+  // The three ways in which an audit comes by its states.
+  std::vector<AuditRequest> audits() const {
+    std::vector<AuditRequest> all(3, auditing());
+    all[1].from_step = 2;
+    all[2].sample = 1;
+    all[2].sample_seed = Bytes(32, 5);
+    return all;
+  }
+
+  Folder folder_{"wide"};
+};
+
+TEST_F(WideRun, AnAuditReadsEachCheckpointOnce) {
+  if (bytes_read() == 0) GTEST_SKIP() << "skipped: the system does not count what a process reads";
+  ASSERT_TRUE(train_run(training()));
+  const uint64_t checkpoints = checkpoint_bytes();
+  ASSERT_GT(checkpoints, 4 * kState);
+  const uint64_t data = fs::file_size(folder_ / "inputs.npy") + fs::file_size(folder_ / "labels.npy");
+  for (const AuditRequest& request : audits()) {
+    const uint64_t before = bytes_read();
+    const auto audited = audit_run(request);
+    ASSERT_TRUE(audited && audited->verdict.accepted());
+    const uint64_t read = bytes_read() - before;
+    EXPECT_GE(read, checkpoints + data);
+    EXPECT_LT(read, checkpoints + data + kState / 4) << "a checkpoint has " << checkpoints / 4 << " bytes";
+  }
+}
+
+// Weights, two moments and the gradients are a state and a third; a second state, or the bytes of a checkpoint, would
+// be another.
+TEST_F(WideRun, NoStateIsInMemoryTwice) {
+  if (std::getenv("ISOBIT_SANITIZED") != nullptr) GTEST_SKIP() << "skipped: sanitizers take memory of their own";
+  const uint64_t data = fs::file_size(folder_ / "inputs.npy");
+  const uint64_t trained = peak_of([&] { EXPECT_TRUE(train_run(training())); });
+  if (trained == 0) GTEST_SKIP() << "skipped: the system does not say what memory a process takes";
+  EXPECT_GT(trained, kState);
+  EXPECT_LT(trained, kState * 19 / 10 + data);
+  for (const AuditRequest& request : audits()) {
+    const uint64_t audited = peak_of([&] { EXPECT_TRUE(audit_run(request)->verdict.accepted()); });
+    EXPECT_GT(audited, kState);
+    EXPECT_LT(audited, kState * 19 / 10 + data);
+  }
+}
+
+}  // namespace
+}  // namespace isobit::run
