@@ -64,7 +64,7 @@ struct Run {
     p.c = c.data(), p.c_row_stride = size.n;
     return p;
   }
-  void run_plain(const kernels::KernelContext& kernel, correct::Float64Product& product) {
+  void run_plain(const kernels::KernelContext& kernel, kernels::MatrixProduct& product) {
     const correct::Steps& steps = correct::steps_of(kernel.isa);
     const auto widen = [&](const std::vector<float>& from, double* to) {
       kernel.pool->parallel_for(static_cast<int64_t>(from.size()), 16384, [&](int64_t begin, int64_t end) {
@@ -73,8 +73,18 @@ struct Run {
     };
     widen(a, a64.get());
     widen(b, b64.get());
-    product.gemm(size.transpose_a, size.transpose_b, size.m, size.n, size.k, a64.get(),
-                 size.transpose_a ? size.m : size.k, b64.get(), size.transpose_b ? size.k : size.n, c64.get(), size.n);
+    const kernels::GemmArgs<double> args = {.transpose_a = size.transpose_a,
+                                            .transpose_b = size.transpose_b,
+                                            .m = size.m,
+                                            .n = size.n,
+                                            .k = size.k,
+                                            .a = a64.get(),
+                                            .lda = size.transpose_a ? size.m : size.k,
+                                            .b = b64.get(),
+                                            .ldb = size.transpose_b ? size.k : size.n,
+                                            .c = c64.get(),
+                                            .ldc = size.n};
+    if (!product.multiply(args)) std::exit(1);
     kernel.pool->parallel_for(size.m * size.n, 16384, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) plain[static_cast<size_t>(i)] = static_cast<float>(c64[i]);
     });
@@ -101,7 +111,7 @@ struct Run {
 };
 
 // The ratio of the medians' runs.
-double measure(const Size& size, int threads, int rounds, const char* name, correct::Float64Product& product) {
+double measure(const Size& size, int threads, int rounds, const char* name, kernels::MatrixProduct& product) {
   Run run(size);
   const kernels::KernelContext kernel{kernels::best_isa(), &pool_of(threads)};
   correct::Statistics statistics;
@@ -133,7 +143,7 @@ double measure(const Size& size, int threads, int rounds, const char* name, corr
   return median(ratio);
 }
 
-void measure_all(int threads, int rounds, const char* name, correct::Float64Product& product, const std::string& only) {
+void measure_all(int threads, int rounds, const char* name, kernels::MatrixProduct& product, const std::string& only) {
   double logs = 0;
   int shapes = 0;
   for (const Size& size : kSizes) {
@@ -177,7 +187,7 @@ int main(int argc, char** argv) {
       openblas.use(t);
       bench::measure_all(t, rounds, "openblas", openblas, only);
     } else {
-      kernels::correct::OrderedProduct ordered({kernels::best_isa(), &bench::pool_of(t)});
+      kernels::OrderedProduct ordered({kernels::best_isa(), &bench::pool_of(t)});
       bench::measure_all(t, rounds, "ordered", ordered, only);
     }
   }

@@ -62,8 +62,8 @@ Expected<Options> parse(int argc, char** argv) {
   return o;
 }
 
-std::unique_ptr<kernels::correct::Float64Product> open_product(const Options& o, const kernels::KernelContext& kernel) {
-  if (o.product == "ordered") return std::make_unique<kernels::correct::OrderedProduct>(kernel);
+std::unique_ptr<kernels::MatrixProduct> open_product(const Options& o, const kernels::KernelContext& kernel) {
+  if (o.product == "ordered") return std::make_unique<kernels::OrderedProduct>(kernel);
   auto openblas = std::make_unique<OpenBlasProduct>();
   if (!openblas->available()) {
     std::fprintf(stderr, "OpenBLAS is not there; set ISOBIT_OPENBLAS to its path, or use --product ordered\n");

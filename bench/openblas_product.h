@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "isobit/kernels/correct/float64_product.h"
+#include "isobit/kernels/product/matrix_product.h"
 #include "isobit/kernels/dispatch/dispatch.h"
 
 namespace isobit::bench {
@@ -18,7 +18,7 @@ inline void restart_with_best_core(char** argv) {
   execv("/proc/self/exe", argv);
 }
 
-class OpenBlasProduct final : public kernels::correct::Float64Product {
+class OpenBlasProduct final : public kernels::MatrixProduct {
  public:
   std::string name() const override { return "openblas"; }
   OpenBlasProduct() {
@@ -31,8 +31,9 @@ class OpenBlasProduct final : public kernels::correct::Float64Product {
   }
   bool available() const { return dgemm_ != nullptr && set_threads_ != nullptr; }
   void use(int threads) { set_threads_(threads); }
-  void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
-            int64_t ldb, double* c, int64_t ldc) override {
+  bool has_f32() const override { return false; }
+  void product(const kernels::GemmArgs<double>& g) override {
+    const auto& [ta, tb, m, n, k, a, lda, b, ldb, c, ldc] = g;
     const auto i = [](int64_t x) { return static_cast<int>(x); };
     dgemm_(101, ta ? 112 : 111, tb ? 112 : 111, i(m), i(n), i(k), 1.0, a, i(lda), b, i(ldb), 0.0, c, i(ldc));
   }

@@ -18,6 +18,7 @@
 #include "isobit/base/text.h"
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/kernels/vendor/inner_products.h"
+#include "isobit/kernels/vendor/vendor.h"
 
 namespace isobit::bench {
 namespace {
@@ -58,9 +59,6 @@ std::unique_ptr<MatrixProduct> open(const Setting& setting) {
   std::exit(1);
 }
 
-Status gemm(MatrixProduct& product, const GemmArgs<float>& args) { return product.gemm_f32(args); }
-Status gemm(MatrixProduct& product, const GemmArgs<double>& args) { return product.gemm_f64(args); }
-
 // A plain product of this size over memory of its own.
 template <class T>
 class Plain {
@@ -74,7 +72,7 @@ class Plain {
     args_.c = c_.data(), args_.ldc = n;
   }
   void operator()() {
-    if (gemm(product_, args_)) return;
+    if (product_.multiply(args_)) return;
     std::fprintf(stderr, "the library refused a plain product\n");
     std::exit(1);
   }

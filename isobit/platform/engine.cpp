@@ -45,11 +45,11 @@ Status Engine::use_arithmetic(std::string_view name) {
 Status Engine::open_correct() {
   if (correct_ != nullptr) return {};
   const kernels::KernelContext plain{platform_.isa, &pool_};
-  std::unique_ptr<kernels::correct::Float64Product> product;
+  std::unique_ptr<kernels::MatrixProduct> product;
   if (platform_.product_for_test) {
     product = platform_.product_for_test(plain);
   } else if (platform_.backend == "ordered") {
-    product = std::make_unique<kernels::correct::OrderedProduct>(plain);
+    product = std::make_unique<kernels::OrderedProduct>(plain);
   } else {
     ISOBIT_TRY(product, open_vendor_product(platform_.backend, platform_.core, platform_.threads, plain));
   }

@@ -21,9 +21,9 @@
 namespace isobit::kernels {
 template <class T>
 class InnerProducts;
+class MatrixProduct;
 namespace correct {
 class CorrectInnerProducts;
-class Float64Product;
 }  // namespace correct
 }  // namespace isobit::kernels
 
@@ -35,7 +35,7 @@ struct Platform {
   std::string core;                            // of the vendor's; "": its own choice
   int threads = 1;
   // Tests only, no text names one: makes the float64 product of correct-1 in place of the backend's.
-  std::function<std::unique_ptr<kernels::correct::Float64Product>(const kernels::KernelContext&)> product_for_test = {};
+  std::function<std::unique_ptr<kernels::MatrixProduct>(const kernels::KernelContext&)> product_for_test = {};
 
   std::string text() const;  // canonical, e.g. "ordered@avx512/2t"
 };

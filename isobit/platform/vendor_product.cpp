@@ -3,7 +3,6 @@
 #include <type_traits>
 
 #include "isobit/base/text.h"
-#include "isobit/kernels/vendor/float64_product.h"
 #include "isobit/kernels/vendor/inner_products.h"
 #include "isobit/kernels/vendor/vendor.h"
 
@@ -27,21 +26,15 @@ Expected<std::unique_ptr<kernels::MatrixProduct>> open_product(const std::string
 
 }  // namespace
 
-std::vector<std::string> vendor_libraries() {
-  std::vector<std::string> libraries;
-  for (const char* library :
-       {"openblas", "openblas-openmp", "eigen", "onednn", "blis", "blis-openmp", "mkl", "netlib"}) {
-    libraries.emplace_back(library);
-  }
-  return libraries;
-}
+std::vector<std::string> vendor_libraries() { return kernels::vendor_libraries(); }
 
-Expected<std::unique_ptr<kernels::correct::Float64Product>> open_vendor_product(
-    const std::string& library, const std::string& core, int threads, const kernels::KernelContext& fallback) {
+Expected<std::unique_ptr<kernels::MatrixProduct>> open_vendor_product(const std::string& library,
+                                                                      const std::string& core, int threads,
+                                                                      const kernels::KernelContext& fallback) {
   ISOBIT_TRY(std::unique_ptr<kernels::MatrixProduct> product,
              open_product(library, core, threads, "arithmetic correct-1"));
-  return std::unique_ptr<kernels::correct::Float64Product>(
-      new kernels::VendorFloat64Product(std::move(product), fallback));
+  product->fall_back_on(fallback);
+  return product;
 }
 
 template <class T>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "isobit/base/status.h"
-#include "isobit/kernels/correct/float64_product.h"
+#include "isobit/kernels/product/matrix_product.h"
 #include "isobit/kernels/inner_products.h"
 
 namespace isobit::platform {
@@ -19,7 +19,7 @@ std::vector<std::string> vendor_libraries();
 // child process has tried it. `fallback` computes a product of a size beyond the library's integers: under correct-1
 // the result is the same. One that left another floating-point environment is an error of its step. kUnavailable: not
 // installed, core type not there or substituted, no float64 in that library (onednn).
-Expected<std::unique_ptr<kernels::correct::Float64Product>> open_vendor_product(const std::string& library,
+Expected<std::unique_ptr<kernels::MatrixProduct>> open_vendor_product(const std::string& library,
                                                                                 const std::string& core, int threads,
                                                                                 const kernels::KernelContext& fallback);
 

@@ -16,7 +16,8 @@ namespace isobit::run {
 namespace {
 
 using kernels::KernelContext;
-using kernels::correct::Float64Product;
+using kernels::GemmArgs;
+using kernels::MatrixProduct;
 using testing::audit_request;
 using testing::Folder;
 using testing::train_request;
@@ -65,7 +66,7 @@ every = 1
   Folder folder_;
 };
 
-platform::Platform platform_of(std::function<std::unique_ptr<Float64Product>(const KernelContext&)> product) {
+platform::Platform platform_of(std::function<std::unique_ptr<MatrixProduct>(const KernelContext&)> product) {
   platform::Platform p = platform::parse_platform("ordered/2t").value();
   p.product_for_test = std::move(product);
   return p;
@@ -127,15 +128,15 @@ TEST(IllegalPlatform, AnAuditStopsWithoutAVerdict) {
 }
 
 // A legal product that changes the environment of a worker once it has been called often enough: in the second step.
-class Disturbing final : public Float64Product {
+class Disturbing final : public MatrixProduct {
  public:
   Disturbing(const KernelContext& kernel, void (*set)(), int calls)
       : kernel_(kernel), base_(kernel), set_(set), calls_(calls) {}
   ~Disturbing() override { on_worker(pin_fp_environment); }
   std::string name() const override { return "disturbing"; }
-  void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
-            int64_t ldb, double* c, int64_t ldc) override {
-    base_.gemm(ta, tb, m, n, k, a, lda, b, ldb, c, ldc);
+  bool has_f32() const override { return false; }
+  void product(const GemmArgs<double>& g) override {
+    ISOBIT_CHECK(base_.multiply(g));
     if (--calls_ == 0) on_worker(set_);
   }
 
@@ -146,7 +147,7 @@ class Disturbing final : public Float64Product {
     });
   }
   KernelContext kernel_;
-  kernels::correct::OrderedProduct base_;
+  kernels::OrderedProduct base_;
   void (*set_)();
   int calls_;
 };

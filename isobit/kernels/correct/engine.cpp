@@ -5,7 +5,6 @@
 #include <mutex>
 #include <vector>
 
-#include "isobit/base/fp_env.h"
 #include "isobit/base/status.h"
 #include "isobit/base/text.h"
 #include "isobit/kernels/correct/closer_look.h"
@@ -119,15 +118,14 @@ Status approximate(const CorrectContext& ctx, const Problem& p, const Plan& plan
     load(ctx, buffers.right, tile.j0, tile.j1, l0, l1, l1 == p.k);
     for (int64_t l = l0; l < l1; l += plan.slice) {
       const int64_t count = std::min(plan.slice, l1 - l);
-      ctx.product->gemm(!buffers.left.source->k_contiguous(), buffers.right.source->k_contiguous(), m, n, count,
-                        buffers.left.at(l), buffers.left.ld(), buffers.right.at(l), buffers.right.ld(),
-                        l == 0 ? buffers.total : buffers.slice, n);
-      ISOBIT_RETURN_IF_ERROR(ctx.product->status());
-      if (const std::string fault = fp_environment_fault(); !fault.empty()) {
-        return unavailable(text_of("the float64 product of platform ", ctx.product->name(),
-                                   " left the thread with another floating-point environment (", fault,
-                                   "); its results cannot be used, use another platform"));
-      }
+      GemmArgs<double> g;
+      g.transpose_a = !buffers.left.source->k_contiguous();
+      g.transpose_b = buffers.right.source->k_contiguous();
+      g.m = m, g.n = n, g.k = count;
+      g.a = buffers.left.at(l), g.lda = buffers.left.ld();
+      g.b = buffers.right.at(l), g.ldb = buffers.right.ld();
+      g.c = l == 0 ? buffers.total : buffers.slice, g.ldc = n;
+      ISOBIT_RETURN_IF_ERROR(ctx.product->multiply(g));
       if (l == 0 || l + count == p.k) continue;
       ctx.kernel.pool->parallel_for(m * n, 16384, [&](int64_t begin, int64_t end) {
         steps.add(end - begin, buffers.slice + begin, buffers.total + begin);

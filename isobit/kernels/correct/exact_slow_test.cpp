@@ -11,31 +11,15 @@
 namespace isobit::kernels::correct {
 namespace {
 
-class VendorProduct final : public Float64Product {
- public:
-  explicit VendorProduct(std::unique_ptr<MatrixProduct> product) : product_(std::move(product)) {}
-  std::string name() const override { return product_->record().text(); }
-  void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
-            int64_t ldb, double* c, int64_t ldc) override {
-    GemmArgs<double> p;
-    p.transpose_a = ta, p.transpose_b = tb, p.m = m, p.n = n, p.k = k;
-    p.a = a, p.lda = lda, p.b = b, p.ldb = ldb, p.c = c, p.ldc = ldc;
-    ASSERT_TRUE(product_->gemm_f64(p));
-  }
-
- private:
-  std::unique_ptr<MatrixProduct> product_;
-};
-
 // Installed vendors, and ours.
 std::vector<testing::NamedProduct> real_products(ThreadPool* pool) {
   std::vector<testing::NamedProduct> products;
   for (const char* library : {"openblas", "eigen", "mkl", "blis", "netlib"}) {
     VendorOptions options;
     options.threads = std::string(library) == "netlib" ? 1 : pool->threads();
-    Expected<std::unique_ptr<MatrixProduct>> opened = open_vendor({library, ""}, options);
+    auto opened = open_vendor({library, ""}, options);
     if (!opened || !(*opened)->has_f64()) continue;
-    products.push_back({library, std::make_unique<VendorProduct>(std::move(*opened))});
+    products.push_back({library, std::move(*opened)});
   }
   products.push_back({"ordered", std::make_unique<OrderedProduct>(KernelContext{best_isa(), pool})});
   return products;

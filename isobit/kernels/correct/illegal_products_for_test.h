@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "isobit/kernels/correct/float64_product.h"
+#include "isobit/kernels/product/matrix_product.h"
 
 namespace isobit::kernels::correct::testing {
 
@@ -44,22 +44,26 @@ inline Dense plus(Dense a, const Dense& b, double sign = 1) {
   return a;
 }
 
-inline Dense times(Float64Product& product, const Dense& a, const Dense& b) {
+inline Dense times(MatrixProduct& product, const Dense& a, const Dense& b) {
   Dense c(a.rows, b.columns);
-  product.gemm(false, false, a.rows, b.columns, a.columns, a.x.data(), a.columns, b.x.data(), b.columns, c.x.data(),
-               b.columns);
+  ISOBIT_CHECK(product.multiply(GemmArgs<double>{false, false, a.rows, b.columns, a.columns, a.x.data(), a.columns,
+                                                 b.x.data(), b.columns, c.x.data(), b.columns}));
   return c;
 }
 
 // V. Strassen, Gaussian elimination is not optimal, Numerische Mathematik 13, 1969: seven products of halves for eight,
 // as long as every dimension is above the cutoff; odd dimensions are padded with zeros.
-class StrassenProduct final : public Float64Product {
+class StrassenProduct final : public MatrixProduct {
  public:
   StrassenProduct(const KernelContext& kernel, int64_t cutoff) : base_(kernel), cutoff_(cutoff) {}
   std::string name() const override { return "strassen@" + std::to_string(cutoff_); }
-  void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
-            int64_t ldb, double* c, int64_t ldc) override {
-    if (std::min({m, n, k}) <= cutoff_) return base_.gemm(ta, tb, m, n, k, a, lda, b, ldb, c, ldc);
+  bool has_f32() const override { return false; }
+  void product(const GemmArgs<double>& g) override {
+    const auto& [ta, tb, m, n, k, a, lda, b, ldb, c, ldc] = g;
+    if (std::min({m, n, k}) <= cutoff_) {
+      ISOBIT_CHECK(base_.multiply(g));
+      return;
+    }
     const Dense result = multiply(Dense::of(ta, m, k, a, lda), Dense::of(tb, k, n, b, ldb));
     for (int64_t i = 0; i < m; ++i) std::copy_n(result.x.data() + i * n, n, c + i * ldc);
   }
@@ -97,13 +101,14 @@ class StrassenProduct final : public Float64Product {
 // Fixed point: every element is cut to a multiple of 2^-bits of the largest of its line, or of the whole operand (K.
 // Ozaki and others, Error-free transformations of matrix multiplication, Numerical Algorithms 59, 2012, with too few
 // slices). Errors are small against the norms of lines, or of operands; not against the terms.
-class FixedPointProduct final : public Float64Product {
+class FixedPointProduct final : public MatrixProduct {
  public:
   FixedPointProduct(const KernelContext& kernel, int bits, bool by_line = true)
       : base_(kernel), bits_(bits), by_line_(by_line) {}
   std::string name() const override { return "fixed@" + std::to_string(bits_); }
-  void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
-            int64_t ldb, double* c, int64_t ldc) override {
+  bool has_f32() const override { return false; }
+  void product(const GemmArgs<double>& g) override {
+    const auto& [ta, tb, m, n, k, a, lda, b, ldb, c, ldc] = g;
     Dense left = Dense::of(ta, m, k, a, lda), right = Dense::of(tb, k, n, b, ldb);
     if (by_line_) {
       for (int64_t i = 0; i < m; ++i) cut(left.x.data() + i * k, k, 1);
@@ -112,7 +117,7 @@ class FixedPointProduct final : public Float64Product {
       cut(left.x.data(), m * k, 1);
       cut(right.x.data(), k * n, 1);
     }
-    base_.gemm(false, false, m, n, k, left.x.data(), k, right.x.data(), n, c, ldc);
+    ISOBIT_CHECK(base_.multiply(GemmArgs<double>{false, false, m, n, k, left.x.data(), k, right.x.data(), n, c, ldc}));
   }
 
  private:
@@ -134,11 +139,12 @@ class FixedPointProduct final : public Float64Product {
 // Sums held in two float32 numbers, as machines without float64 do it (T. J. Dekker, A floating-point technique for
 // extending the available precision, Numerische Mathematik 18, 1971): some 46 bits. REQUIRES operands that are float32
 // values.
-class FloatFloatProduct final : public Float64Product {
+class FloatFloatProduct final : public MatrixProduct {
  public:
   std::string name() const override { return "floatfloat"; }
-  void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
-            int64_t ldb, double* c, int64_t ldc) override {
+  bool has_f32() const override { return false; }
+  void product(const GemmArgs<double>& g) override {
+    const auto& [ta, tb, m, n, k, a, lda, b, ldb, c, ldc] = g;
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         float high = 0, low = 0;

@@ -2,7 +2,7 @@
 
 namespace isobit::kernels::correct {
 
-CorrectInnerProducts::CorrectInnerProducts(const KernelContext& kernel, std::unique_ptr<Float64Product> product,
+CorrectInnerProducts::CorrectInnerProducts(const KernelContext& kernel, std::unique_ptr<MatrixProduct> product,
                                            const Instruments& instruments)
     : kernel_(kernel), product_(std::move(product)), instruments_(instruments) {}
 

@@ -14,7 +14,7 @@ class CorrectInnerProducts final : public InnerProducts<float> {
  public:
   // kernel.isa == kReference: the scalar specification, without the product (which may then be null).
   // Errors of the calls are those of correct/matmul.h; a sample of all outputs is looked at (watch.h).
-  CorrectInnerProducts(const KernelContext& kernel, std::unique_ptr<Float64Product> product,
+  CorrectInnerProducts(const KernelContext& kernel, std::unique_ptr<MatrixProduct> product,
                        const Instruments& instruments = {});
 
   Status matmul(const MatmulArgs<float>& args) override;
@@ -31,7 +31,7 @@ class CorrectInnerProducts final : public InnerProducts<float> {
   CorrectContext context();
 
   KernelContext kernel_;
-  std::unique_ptr<Float64Product> product_;
+  std::unique_ptr<MatrixProduct> product_;
   Scratch scratch_;
   Statistics statistics_;
   Instruments instruments_;

@@ -22,7 +22,7 @@
 
 #include "isobit/base/status.h"
 #include "isobit/kernels/context.h"
-#include "isobit/kernels/correct/float64_product.h"
+#include "isobit/kernels/product/matrix_product.h"
 #include "isobit/kernels/correct/instruments.h"
 #include "isobit/kernels/matmul/matmul.h"
 
@@ -70,7 +70,7 @@ class Watch;  // watch.h
 // scratch and watch.
 struct CorrectContext {
   KernelContext kernel;
-  Float64Product* product = nullptr;  // not owned; never null unless kernel.isa == kReference
+  MatrixProduct* product = nullptr;  // not owned; never null unless kernel.isa == kReference
   Scratch* scratch = nullptr;         // not owned; null for memory of the call's own
   Statistics* statistics = nullptr;   // not owned; added to, if not null
   Instruments instruments = {};       // none

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "isobit/kernels/correct/float64_product.h"
+#include "isobit/kernels/product/matrix_product.h"
 #include "isobit/kernels/correct/steps.h"
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/kernels/matmul/matmul.h"
@@ -83,12 +83,13 @@ inline std::vector<float> mpfr_matmul(const MatmulArgs<float>& p) {
 }
 
 // A legal float64 product with an order of its own: terms permuted, then added into a random number of partial sums.
-class ShuffledProduct final : public Float64Product {
+class ShuffledProduct final : public MatrixProduct {
  public:
   explicit ShuffledProduct(uint64_t seed) : random_(seed) {}
   std::string name() const override { return "shuffled"; }
-  void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
-            int64_t ldb, double* c, int64_t ldc) override {
+  bool has_f32() const override { return false; }
+  void product(const GemmArgs<double>& g) override {
+    const auto& [ta, tb, m, n, k, a, lda, b, ldb, c, ldc] = g;
     std::vector<int64_t> order(static_cast<size_t>(k));
     for (size_t l = 0; l < order.size(); ++l) order[l] = static_cast<int64_t>(l);
     std::shuffle(order.begin(), order.end(), random_);
@@ -112,11 +113,12 @@ class ShuffledProduct final : public Float64Product {
 };
 
 // Last term first, with fma; skips terms whose left factor is zero, as some libraries do (0 * Inf is then lost).
-class BackwardProduct final : public Float64Product {
+class BackwardProduct final : public MatrixProduct {
  public:
   std::string name() const override { return "backward"; }
-  void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
-            int64_t ldb, double* c, int64_t ldc) override {
+  bool has_f32() const override { return false; }
+  void product(const GemmArgs<double>& g) override {
+    const auto& [ta, tb, m, n, k, a, lda, b, ldb, c, ldc] = g;
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         double sum = -0.0;
@@ -140,12 +142,13 @@ inline int lowest_bit(double x) {
 // displaced by `share` of gamma_(t-1) times the sum of magnitudes, t the number of nonzero terms. A product can be no
 // further off, since only additions of two nonzero numbers round; and it is not off at all where every partial sum fits
 // in float64. With share <= 1 no result may change; well above 1 one must.
-class WorstProduct final : public Float64Product {
+class WorstProduct final : public MatrixProduct {
  public:
   explicit WorstProduct(double share) : share_(share) {}
   std::string name() const override { return "worst"; }
-  void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
-            int64_t ldb, double* c, int64_t ldc) override {
+  bool has_f32() const override { return false; }
+  void product(const GemmArgs<double>& g) override {
+    const auto& [ta, tb, m, n, k, a, lda, b, ldb, c, ldc] = g;
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         double sum = 0, rest = 0, magnitude = 0;
@@ -175,7 +178,7 @@ class WorstProduct final : public Float64Product {
 
 struct NamedProduct {
   std::string name;
-  std::unique_ptr<Float64Product> product;
+  std::unique_ptr<MatrixProduct> product;
 };
 
 // Every product this build and machine have.

@@ -1,4 +1,4 @@
-// Whether the float64 product behind `correct-1` is what float64_product.h asks for, seen while it is used: what the
+// Whether the float64 product behind `correct-1` is what product/matrix_product.h asks for, seen while it is used: what the
 // filter and the closer look decide stands on it. Internal.
 //
 //   - Every output that the repair evaluates again is known in doubled precision, z. No classical product is further

@@ -107,15 +107,15 @@ TEST(Watch, SampleStopsFixedPointThatKeepsToTheNorms) {
 }
 
 // What the closer look takes to be exact because of what the terms have in common.
-class OffByALittle final : public Float64Product {
+class OffByALittle final : public MatrixProduct {
  public:
   explicit OffByALittle(const KernelContext& kernel) : base_(kernel) {}
   std::string name() const override { return "little"; }
-  void gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
-            int64_t ldb, double* c, int64_t ldc) override {
-    base_.gemm(ta, tb, m, n, k, a, lda, b, ldb, c, ldc);
-    for (int64_t i = 0; i < m; ++i) {
-      for (int64_t j = 0; j < n; ++j) c[i * ldc + j] *= 1 + 0x1p-51;
+  bool has_f32() const override { return false; }
+  void product(const GemmArgs<double>& g) override {
+    ISOBIT_CHECK(base_.multiply(g));
+    for (int64_t i = 0; i < g.m; ++i) {
+      for (int64_t j = 0; j < g.n; ++j) g.c[i * g.ldc + j] *= 1 + 0x1p-51;
     }
   }
 
@@ -161,7 +161,7 @@ TEST(Watch, NeverStopsALegalProduct) {
             testing::WorstProduct nearly_worst(0.9);
             Watch all(1);
             Statistics statistics;
-            Float64Product* product = worst ? &nearly_worst : p.product.get();
+            MatrixProduct* product = worst ? &nearly_worst : p.product.get();
             const Status status = matmul({kernel, product, nullptr, &statistics, {}, &all}, x.args(biased));
             ASSERT_TRUE(status) << p.name << ", " << name_of(isa) << ": " << status.error().message;
             EXPECT_EQ(statistics.sampled, x.m * x.n);

@@ -1,4 +1,4 @@
-// What a library's folder provides; the list of them is in vendor.cpp.
+// What a library's folder provides.
 #pragma once
 
 #include <memory>
@@ -15,17 +15,15 @@ struct Adapter {
   // The file that a setting would be loaded from when no path is given, or "" when it is not installed.
   std::string (*locate)(const VendorId& id);
   // Loads it into this process, sets and verifies core type and threads. `path` is not empty.
-  Expected<std::unique_ptr<MatrixProduct>> (*load)(const VendorId& id, const VendorOptions& options);
+  Expected<std::unique_ptr<VendorProduct>> (*load)(const VendorId& id, const VendorOptions& options);
   // The largest of trial.h's sizes that is worth its time.
   int64_t largest_trial = INT64_MAX;
 };
 
-std::vector<Adapter> openblas_adapters();
-std::vector<Adapter> eigen_adapters();
-std::vector<Adapter> onednn_adapters();
-std::vector<Adapter> blis_adapters();
-std::vector<Adapter> mkl_adapters();
-std::vector<Adapter> netlib_adapters();
+// Of the folders that CMakeLists.txt lists: each has FOLDER/FOLDER.cpp, which defines FOLDER_adapters().
+#define ISOBIT_VENDOR(folder) std::vector<Adapter> folder##_adapters();
+#include "isobit_vendors.inc"
+#undef ISOBIT_VENDOR
 
 // ---- messages that several adapters need
 

@@ -9,11 +9,11 @@ template <class T>
 using CblasGemm = void(int order, int transpose_a, int transpose_b, int m, int n, int k, T alpha, const T* a, int lda,
                        const T* b, int ldb, T beta, T* c, int ldc);
 
-class CblasProduct final : public MatrixProduct {
+class CblasProduct final : public VendorProduct {
  public:
   CblasProduct(VendorRecord record, std::function<void()> set_threads, CblasGemm<float>* sgemm,
                CblasGemm<double>* dgemm)
-      : MatrixProduct(std::move(record)), set_threads_(std::move(set_threads)), sgemm_(sgemm), dgemm_(dgemm) {}
+      : VendorProduct(std::move(record)), set_threads_(std::move(set_threads)), sgemm_(sgemm), dgemm_(dgemm) {}
 
  private:
   void product(const GemmArgs<float>& args) override { call(sgemm_, args); }
@@ -35,7 +35,7 @@ class CblasProduct final : public MatrixProduct {
 
 }  // namespace
 
-Expected<std::unique_ptr<MatrixProduct>> make_cblas_product(const Library& library, VendorRecord record,
+Expected<std::unique_ptr<VendorProduct>> make_cblas_product(const Library& library, VendorRecord record,
                                                             std::function<void()> set_threads) {
   CblasGemm<float>* sgemm = nullptr;
   CblasGemm<double>* dgemm = nullptr;

@@ -10,7 +10,7 @@
 namespace isobit::kernels::vendor {
 
 // set_threads is called before every product, on the calling thread: OpenMP keeps the number per thread. May be empty.
-Expected<std::unique_ptr<MatrixProduct>> make_cblas_product(const Library& library, VendorRecord record,
+Expected<std::unique_ptr<VendorProduct>> make_cblas_product(const Library& library, VendorRecord record,
                                                             std::function<void()> set_threads);
 
 }  // namespace isobit::kernels::vendor

@@ -18,9 +18,6 @@ using vendor::Planes;
 constexpr int64_t kColumns = 2048;
 constexpr int64_t kWorthAThread = 1 << 14;  // elements
 
-Status gemm(MatrixProduct& product, const GemmArgs<float>& args) { return product.gemm_f32(args); }
-Status gemm(MatrixProduct& product, const GemmArgs<double>& args) { return product.gemm_f64(args); }
-
 // A strided matrix as BLAS takes one (rows, or columns, of neighbouring elements that do not overlap), or nullopt. One
 // without elements always is.
 struct Layout {
@@ -100,23 +97,14 @@ template <class T>
 VendorInnerProducts<T>::VendorInnerProducts(std::unique_ptr<MatrixProduct> product, const KernelContext& kernel,
                                             int64_t scratch_bytes)
     : product_(std::move(product)), kernel_(kernel), most_(scratch_bytes / static_cast<int64_t>(sizeof(T))) {
-  ISOBIT_CHECK(product_ != nullptr && (sizeof(T) == 4 || product_->has_f64()));
+  ISOBIT_CHECK(product_ != nullptr && (sizeof(T) == 4 ? product_->has_f32() : product_->has_f64()));
+  product_->fall_back_on(kernel_);
 }
 
 template <class T>
 Status VendorInnerProducts<T>::multiply(const GemmArgs<T>& args) {
   ++products_;
-  if (product_->takes(args)) return gemm(*product_, args);
-  ++refused_;
-  MatmulArgs<T> p;
-  p.m = args.m, p.n = args.n, p.k = args.k;
-  p.a = args.a;
-  p.a_row_stride = args.transpose_a ? 1 : args.lda, p.a_col_stride = args.transpose_a ? args.lda : 1;
-  p.b = args.b;
-  p.b_row_stride = args.transpose_b ? 1 : args.ldb, p.b_col_stride = args.transpose_b ? args.ldb : 1;
-  p.c = args.c, p.c_row_stride = args.ldc;
-  kernels::matmul(kernel_, p);
-  return {};
+  return product_->multiply(args);
 }
 
 template <class T>

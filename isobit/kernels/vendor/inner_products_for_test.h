@@ -16,6 +16,7 @@
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/kernels/testing.h"
 #include "isobit/kernels/vendor/inner_products.h"
+#include "isobit/kernels/vendor/vendor.h"
 
 namespace isobit::kernels::testing {
 
@@ -26,10 +27,10 @@ struct Call {
 };
 
 // Hands every product on to a library, or computes it by a plain loop if there is none; notes what it was asked.
-class Watched final : public MatrixProduct {
+class Watched final : public VendorProduct {
  public:
-  explicit Watched(MatrixProduct* library, std::vector<Call>* calls = nullptr, int64_t largest = INT32_MAX)
-      : MatrixProduct(library ? library->record() : VendorRecord{"loop", "1", "", 1, "/"}),
+  explicit Watched(VendorProduct* library, std::vector<Call>* calls = nullptr, int64_t largest = INT32_MAX)
+      : VendorProduct(library ? library->record() : VendorRecord{"loop", "1", "", 1, "/"}),
         library_(library),
         calls_(calls),
         largest_(largest) {}
@@ -38,11 +39,11 @@ class Watched final : public MatrixProduct {
  private:
   void product(const GemmArgs<float>& args) override {
     note(args);
-    library_ ? ISOBIT_CHECK(library_->gemm_f32(args)) : loop(args);
+    library_ ? ISOBIT_CHECK(library_->multiply(args)) : loop(args);
   }
   void product(const GemmArgs<double>& args) override {
     note(args);
-    library_ ? ISOBIT_CHECK(library_->gemm_f64(args)) : loop(args);
+    library_ ? ISOBIT_CHECK(library_->multiply(args)) : loop(args);
   }
   int64_t largest_size() const override { return largest_; }
 
@@ -64,7 +65,7 @@ class Watched final : public MatrixProduct {
     }
   }
 
-  MatrixProduct* library_;
+  VendorProduct* library_;
   std::vector<Call>* calls_;
   int64_t largest_;
 };

@@ -11,9 +11,6 @@
 namespace isobit::kernels::vendor {
 namespace {
 
-Status gemm(MatrixProduct& product, const GemmArgs<float>& args) { return product.gemm_f32(args); }
-Status gemm(MatrixProduct& product, const GemmArgs<double>& args) { return product.gemm_f64(args); }
-
 // Signs, significands and exponents (from 2^-range to 2^range) all random: a narrow range would let many orders of
 // adding agree by accident. The same numbers on every machine.
 template <class T>
@@ -70,7 +67,7 @@ double largest_error(const GemmArgs<T>& args) {
 }
 
 tl::unexpected<Error> not_classical(const MatrixProduct& product, const char* type, double error) {
-  return unavailable(text_of(product.record().text(), " ", type, ": a result is ", error,
+  return unavailable(text_of(product.name(), " ", type, ": a result is ", error,
                              " times the error bound of a classical sum away from the exact one"));
 }
 
@@ -98,12 +95,12 @@ Status try_shapes(MatrixProduct& product, const char* type) {
     const auto b = wide_numbers<T>((args.transpose_b ? n : k) * args.ldb, 2, 8);
     std::vector<T> c(static_cast<size_t>(m * args.ldc), std::numeric_limits<T>::quiet_NaN());
     args.a = a.data(), args.b = b.data(), args.c = c.data();
-    ISOBIT_RETURN_IF_ERROR(gemm(product, args));
+    ISOBIT_RETURN_IF_ERROR(product.multiply(args));
     const double error = largest_error(args);
     if (error > 1) return not_classical(product, type, error);
     for (int64_t i = 0; i < m; ++i) {
       if (!numerics::is_nan(c[static_cast<size_t>(i * args.ldc + n)])) {
-        return unavailable(text_of(product.record().text(), " ", type, ": wrote outside its result"));
+        return unavailable(text_of(product.name(), " ", type, ": wrote outside its result"));
       }
     }
   }
@@ -126,10 +123,10 @@ Status try_subnormals(MatrixProduct& product, const char* type) {
   }
   const GemmArgs<T> args = {
       .m = size, .n = size, .k = k, .a = a.data(), .lda = k, .b = b.data(), .ldb = size, .c = c.data(), .ldc = size};
-  ISOBIT_RETURN_IF_ERROR(gemm(product, args));
+  ISOBIT_RETURN_IF_ERROR(product.multiply(args));
   for (const T x : c) {
     if (x != 2 * tiny) {
-      return unavailable(text_of(product.record().text(), " ", type, ": a subnormal sum is ", x, ", expected ",
+      return unavailable(text_of(product.name(), " ", type, ": a subnormal sum is ", x, ", expected ",
                                  2 * tiny, "; the library flushes to zero"));
     }
   }
@@ -152,11 +149,11 @@ Status try_ties(MatrixProduct& product, const char* type) {
   }
   const GemmArgs<T> args = {
       .m = size, .n = size, .k = k, .a = a.data(), .lda = k, .b = b.data(), .ldb = size, .c = c.data(), .ldc = size};
-  ISOBIT_RETURN_IF_ERROR(gemm(product, args));
+  ISOBIT_RETURN_IF_ERROR(product.multiply(args));
   for (int64_t q = 0; q < size * size; ++q) {
     const T expected = kCases[q / size % 4].sum, found = c[static_cast<size_t>(q)];
     if (found == expected) continue;
-    return unavailable(text_of(product.record().text(), " ", type,
+    return unavailable(text_of(product.name(), " ", type,
                                ": a sum that lies half way between two numbers, or "
                                "near it, is ",
                                found, ", expected ", expected, "; the library does not round to nearest"));
@@ -257,7 +254,7 @@ double error_of(const double* a, const double* b, const std::vector<int64_t>& at
 Status try_large_product(MatrixProduct& product, int64_t size) {
   const LargeOperand a(size, 0), b(size, 1);
   std::vector<double> c(static_cast<size_t>(size * size));
-  ISOBIT_RETURN_IF_ERROR(product.gemm_f64({.transpose_b = true,
+  ISOBIT_RETURN_IF_ERROR(product.multiply(GemmArgs<double>{.transpose_b = true,
                                            .m = size,
                                            .n = size,
                                            .k = size,
@@ -300,7 +297,7 @@ Expected<Print> print_of(MatrixProduct& product, const char* type) {
                             .ldb = size,
                             .c = c.data(),
                             .ldc = size};
-  ISOBIT_RETURN_IF_ERROR(gemm(product, args));
+  ISOBIT_RETURN_IF_ERROR(product.multiply(args));
   const double error = largest_error(args);
   if (error > 1) return not_classical(product, type, error);
   const ByteView bytes = {reinterpret_cast<const uint8_t*>(c.data()), c.size() * sizeof(T)};
@@ -326,7 +323,7 @@ Status try_large_products(MatrixProduct& product, int64_t largest) {
   return {};
 }
 
-Expected<VendorProbe> fingerprint(MatrixProduct& product) {
+Expected<VendorProbe> fingerprint(VendorProduct& product) {
   ISOBIT_TRY(const Print f32, print_of<float>(product, "float32"));
   Print f64;
   if (product.has_f64()) {

@@ -29,7 +29,7 @@ inline constexpr int64_t kTrialSizes[] = {512, 2048};
 Status try_large_products(MatrixProduct& product, int64_t largest = INT64_MAX);
 
 // The 257 x 257 x 257 products and their errors; kUnavailable when one is outside the bound.
-Expected<VendorProbe> fingerprint(MatrixProduct& product);
+Expected<VendorProbe> fingerprint(VendorProduct& product);
 
 Bytes encode(const VendorProbe& probe);
 Expected<VendorProbe> decode(ByteView bytes);

@@ -19,13 +19,19 @@ constexpr int kMostThreads = 1024;
 const std::vector<Adapter>& adapters() {
   static const std::vector<Adapter> all = [] {
     std::vector<Adapter> list;
-    for (const auto& some : {openblas_adapters(), eigen_adapters(), onednn_adapters(), blis_adapters(), mkl_adapters(),
-                             netlib_adapters()}) {
-      list.insert(list.end(), some.begin(), some.end());
-    }
+#define ISOBIT_VENDOR(folder) \
+  for (Adapter& adapter : folder##_adapters()) list.push_back(std::move(adapter));
+#include "isobit_vendors.inc"
+#undef ISOBIT_VENDOR
     return list;
   }();
   return all;
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> names;
+  for (const Adapter& adapter : adapters()) names.push_back(adapter.library);
+  return names;
 }
 
 const Adapter* find_adapter(const std::string& library) {
@@ -45,11 +51,9 @@ struct Request {
 Expected<Request> request_of(const VendorId& id, VendorOptions options) {
   const Adapter* adapter = find_adapter(id.library);
   if (!adapter) {
-    std::vector<std::string> names;
-    for (const Adapter& a : adapters()) names.push_back(a.library);
-    const std::string near = nearest_word(id.library, names);
+    const std::string near = nearest_word(id.library, names());
     return usage_error(text_of("library '", id.library, "' is not known",
-                               near.empty() ? "." : "; did you mean '" + near + "'?", " Known are ", join_or(names)));
+                               near.empty() ? "." : "; did you mean '" + near + "'?", " Known are ", join_or(names())));
   }
   if (options.threads < 1 || options.threads > kMostThreads) {
     return usage_error(text_of(id.text(), ": ", options.threads, " threads, expected 1 to ", kMostThreads));
@@ -61,7 +65,7 @@ Expected<Request> request_of(const VendorId& id, VendorOptions options) {
   return Request{adapter, id, std::move(options)};
 }
 
-Expected<Bytes> in_child(const Request& request, const std::function<Expected<Bytes>(MatrixProduct&)>& work) {
+Expected<Bytes> in_child(const Request& request, const std::function<Expected<Bytes>(VendorProduct&)>& work) {
   return run_in_child(
       request.id.text() + ", tried in a child process",
       [&]() -> Expected<Bytes> {
@@ -100,43 +104,9 @@ std::string VendorId::text() const { return core.empty() ? library : library + "
 
 std::string VendorRecord::text() const { return text_of(VendorId{library, core}.text(), "/", threads, "t"); }
 
-template <class T>
-Status MatrixProduct::gemm(const GemmArgs<T>& args) {
-  ISOBIT_CHECK(args.m >= 0 && args.n >= 0 && args.k >= 0);
-  if (std::is_same_v<T, double> && !has_f64()) {
-    return unavailable(text_of(record_.text(), ": this library has no float64 product; choose another for float64"));
-  }
-  if (args.m == 0 || args.n == 0) return {};
-  if (args.k == 0) {
-    for (int64_t i = 0; i < args.m; ++i) std::fill_n(args.c + i * args.ldc, args.n, T{0});
-    return {};
-  }
-  ISOBIT_CHECK(args.lda >= (args.transpose_a ? args.m : args.k));
-  ISOBIT_CHECK(args.ldb >= (args.transpose_b ? args.k : args.n));
-  ISOBIT_CHECK(args.ldc >= args.n);
-  if (!takes(args)) {
-    return unavailable(
-        text_of(record_.text(), ": a size of ", largest_of(args), ", the library takes up to ", largest_size()));
-  }
-  // Not the library's doing, and not to be put right here: whoever runs the step refuses it.
-  if (const std::string fault = fp_environment_fault(); !fault.empty()) {
-    return unavailable(text_of(record_.text(), ": called with another floating-point environment (", fault, ")"));
-  }
-  product(args);
-  if (!fp_environment_is_standard()) {
-    pin_fp_environment();
-    return unavailable(text_of(record_.text(),
-                               ": a product left the thread with another rounding mode or with flush to "
-                               "zero; results of this library cannot be used"));
-  }
-  return {};
-}
-template Status MatrixProduct::gemm(const GemmArgs<float>&);
-template Status MatrixProduct::gemm(const GemmArgs<double>&);
-
-Expected<std::unique_ptr<MatrixProduct>> open_vendor(const VendorId& id, const VendorOptions& options) {
+Expected<std::unique_ptr<VendorProduct>> open_vendor(const VendorId& id, const VendorOptions& options) {
   ISOBIT_TRY(const vendor::Request request, vendor::request_of(id, options));
-  const auto try_large = [&](MatrixProduct& product) -> Expected<Bytes> {
+  const auto try_large = [&](VendorProduct& product) -> Expected<Bytes> {
     if (options.large_trial && product.has_f64()) {
       ISOBIT_RETURN_IF_ERROR(vendor::try_large_products(product, request.adapter->largest_trial));
     }
@@ -148,12 +118,14 @@ Expected<std::unique_ptr<MatrixProduct>> open_vendor(const VendorId& id, const V
 
 Expected<VendorProbe> probe_vendor(const VendorId& id, const VendorOptions& options) {
   ISOBIT_TRY(const vendor::Request request, vendor::request_of(id, options));
-  ISOBIT_TRY(const Bytes bytes, vendor::in_child(request, [](MatrixProduct& product) -> Expected<Bytes> {
+  ISOBIT_TRY(const Bytes bytes, vendor::in_child(request, [](VendorProduct& product) -> Expected<Bytes> {
                ISOBIT_TRY(const VendorProbe probe, vendor::fingerprint(product));
                return vendor::encode(probe);
              }));
   return vendor::decode(bytes);
 }
+
+std::vector<std::string> vendor_libraries() { return vendor::names(); }
 
 std::vector<VendorId> known_vendors(const std::string& library) {
   const vendor::Adapter* adapter = vendor::find_adapter(library);

@@ -8,7 +8,6 @@
 // a fast algorithm or an emulation is an error, never a silent stand-in.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "isobit/base/status.h"
+#include "isobit/kernels/product/matrix_product.h"
 
 namespace isobit::kernels {
 
@@ -54,68 +54,25 @@ struct VendorRecord {
   std::string text() const;  // "openblas@Haswell/1t"
 };
 
-// c = op(a) op(b), row-major: op(a) is m x k and op(b) k x n. Element (i, p) of op(a) is a[i * lda + p], transposed
-// a[p * lda + i]; b likewise with (p, j) and c with (i, j).
-template <class T>
-struct GemmArgs {
-  bool transpose_a = false, transpose_b = false;
-  int64_t m = 0, n = 0, k = 0;
-  const T* a = nullptr;
-  int64_t lda = 0;
-  const T* b = nullptr;
-  int64_t ldb = 0;
-  T* c = nullptr;
-  int64_t ldc = 0;
-};
-
 // A library made ready. What the library keeps for the whole process (threads above all) is set anew in every call, so
 // several products of one library may exist, but only one may compute at a time.
-class MatrixProduct {
+class VendorProduct : public MatrixProduct {
  public:
-  virtual ~MatrixProduct() = default;
-  MatrixProduct(const MatrixProduct&) = delete;
-  MatrixProduct& operator=(const MatrixProduct&) = delete;
-
+  std::string name() const final { return record_.text(); }
   const VendorRecord& record() const { return record_; }
-  virtual bool has_f64() const { return true; }
-
-  // alpha = 1, beta = 0: what c held is not read, be it NaN. k = 0 gives +0 without calling the library; m = 0 or n = 0
-  // touches nothing. Error bound of a finite result without underflow: gamma_k times the sum of magnitudes.
-  // REQUIRES leading dimensions at least the row length, and c apart from a and b.
-  // Errors (kUnavailable): a size that the library's integers cannot hold; float64 where has_f64() is false; a call
-  // that left the thread with another rounding mode or with flush to zero (put right again before the return, but c
-  // must not be used), or came from a thread that had one (left as it is; the library is not called).
-  Status gemm_f32(const GemmArgs<float>& args) { return gemm(args); }
-  Status gemm_f64(const GemmArgs<double>& args) { return gemm(args); }
-  // Whether the library's integers hold the sizes. What such a product is refused for says that something is wrong with
-  // the library or the process; any other, that somebody else must compute it.
-  template <class T>
-  bool takes(const GemmArgs<T>& args) const {
-    return largest_of(args) <= largest_size();
-  }
 
  protected:
-  explicit MatrixProduct(VendorRecord record) : record_(std::move(record)) {}
+  explicit VendorProduct(VendorRecord record) : record_(std::move(record)) {}
   VendorRecord record_;
 
  private:
-  // REQUIRES 1 <= every size and leading dimension <= largest_size().
-  virtual void product(const GemmArgs<float>& args) = 0;
-  virtual void product(const GemmArgs<double>& args) = 0;
-  virtual int64_t largest_size() const { return INT32_MAX; }
-
-  template <class T>
-  static int64_t largest_of(const GemmArgs<T>& args) {
-    return std::max({args.m, args.n, args.k, args.lda, args.ldb, args.ldc});
-  }
-  template <class T>
-  Status gemm(const GemmArgs<T>& args);
+  int64_t largest_size() const override { return INT32_MAX; }
 };
 
 // Tries the setting in a child process, then opens it in this one.
 // Errors: kUsage for a library of unknown name; kUnavailable for one that is not installed, a core type that it or this
 // machine does not have, a thread count it does not take, or a process that already holds it with another core type.
-Expected<std::unique_ptr<MatrixProduct>> open_vendor(const VendorId& id, const VendorOptions& options = {});
+Expected<std::unique_ptr<VendorProduct>> open_vendor(const VendorId& id, const VendorOptions& options = {});
 
 // The fingerprint of a setting: SHA-256 over the products of two fixed 257 x 257 matrices of wide exponent range.
 // Settings whose digests agree most likely run the same kernels; settings whose digests differ certainly do not.
@@ -132,6 +89,8 @@ struct VendorProbe {
 // be probed only where it could be opened: in a process that does not hold the library with another core type.
 Expected<VendorProbe> probe_vendor(const VendorId& id, const VendorOptions& options = {});
 
+// Libraries this build has adapters for, installed or not, in a fixed order.
+std::vector<std::string> vendor_libraries();
 // Every setting of the libraries installed here in the usual places, in a fixed order. Whether this machine can run one
 // is for probe_vendor to find out.
 std::vector<VendorId> known_vendors();

@@ -13,7 +13,7 @@
 #include "isobit/base/fp_env_for_test.h"
 #include "isobit/kernels/correct/matmul.h"
 #include "isobit/kernels/testing.h"
-#include "isobit/kernels/vendor/float64_product.h"
+#include "isobit/kernels/correct/matmul.h"
 #include "isobit/kernels/vendor/inner_products.h"
 #include "isobit/kernels/vendor/inner_products_for_test.h"
 
@@ -32,7 +32,7 @@ using testing::Watched;
 using testing::widened;
 
 template <class T>
-VendorInnerProducts<T> products(MatrixProduct* library, int threads = 1,
+VendorInnerProducts<T> products(VendorProduct* library, int threads = 1,
                                 int64_t scratch = VendorInnerProducts<T>::kScratchBytes,
                                 std::vector<Call>* calls = nullptr, int64_t largest = INT32_MAX) {
   return {std::make_unique<Watched>(library, calls, largest), kernel(threads), scratch};
@@ -55,11 +55,11 @@ class EachLibrary : public ::testing::TestWithParam<std::string> {
   }
   bool has_f64() const { return library_ == nullptr || library_->has_f64(); }
 
-  std::unique_ptr<MatrixProduct> library_;
+  std::unique_ptr<VendorProduct> library_;
 };
 
 template <class T>
-void matmul_property(MatrixProduct* library) {
+void matmul_property(VendorProduct* library) {
   EXPECT_TRUE(rc::check("matmul of any strides", [&] {
     const int64_t scratch = *rc::gen::element<int64_t>(int64_t{64} << 20, 8192, 4096, 2048, 1024, 0);
     auto tested = products<T>(library, static_cast<int>(draw(1, 2)), scratch);
@@ -74,7 +74,7 @@ TEST_P(EachLibrary, MatmulOfAnyStrides) {
 }
 
 template <class T>
-void conv_property(MatrixProduct* library) {
+void conv_property(VendorProduct* library) {
   EXPECT_TRUE(rc::check("convolution of any shape", [&] {
     const int64_t scratch = *rc::gen::element<int64_t>(int64_t{64} << 20, 32768, 8192, 4096, 2048, 0);
     auto tested = products<T>(library, static_cast<int>(draw(1, 2)), scratch);
@@ -97,7 +97,7 @@ const ConvShape kLarge[] = {conv_shape(40, 3, 8, 5, 3, 1, 1), conv_shape(2, 2, 5
                             conv_shape(50, 6, 7, 5, 1, 1, 0), conv_shape(1, 8, 20, 8, 1, 1, 0)};
 
 template <class T>
-std::string check_large(MatrixProduct* library) {
+std::string check_large(VendorProduct* library) {
   for (const ConvShape& s : kLarge) {
     auto tested = products<T>(library);
     if (std::string wrong = check_conv(tested, s, true) + check_conv(tested, s, false); !wrong.empty()) return wrong;
@@ -115,7 +115,7 @@ TEST_P(EachLibrary, BlocksOfLargerConvolutions) {
 
 // The pool's threads and the library's are different things: here the library has one.
 template <class T>
-void expect_same_bits_on_any_pool(MatrixProduct* library) {
+void expect_same_bits_on_any_pool(VendorProduct* library) {
   ConvShape grouped = conv_shape(12, 32, 14, 48, 3, 1, 1);
   grouped.groups = 2;
   for (const ConvShape& s : {grouped, kLarge[1], kLarge[4]}) {
@@ -149,7 +149,7 @@ TEST_P(EachLibrary, ThreadsOfThePoolReachNoBit) {
 
 // Every product and sum is subnormal and exact.
 template <class T>
-void expect_subnormals_kept(MatrixProduct* library) {
+void expect_subnormals_kept(VendorProduct* library) {
   const T tiny = std::numeric_limits<T>::denorm_min(), scale = std::ldexp(T(1), 40);
   Conv<T> x(conv_shape(2, 3, 6, 2, 3, 1, 1), true);
   for (T& v : x.weights) v = v * (tiny * scale);
@@ -183,7 +183,7 @@ const ConvShape kMissing[] = {conv_shape(2, 3, 6, 4, 3, 1, 1), conv_shape(3, 2, 
                               conv_shape(3, 4, 5, 3, 1, 1, 0), conv_shape(30, 2, 4, 3, 3, 1, 2)};
 
 template <class T>
-std::string check_not_finite(MatrixProduct* library) {
+std::string check_not_finite(VendorProduct* library) {
   const T infinity = std::numeric_limits<T>::infinity();
   OrderedF64 ordered;
   std::mt19937_64 random(5);
@@ -317,9 +317,9 @@ TEST(VendorInnerProducts, WhatTheLibraryRefusesIsOrdered) {
 }
 
 // Leaves another floating-point environment behind.
-class Leaving final : public MatrixProduct {
+class Leaving final : public VendorProduct {
  public:
-  explicit Leaving(void (*set)()) : MatrixProduct({"leaving", "1", "", 1, "/"}), set_(set) {}
+  explicit Leaving(void (*set)()) : VendorProduct({"leaving", "1", "", 1, "/"}), set_(set) {}
 
  private:
   void product(const GemmArgs<float>& args) override { compute(args); }
@@ -357,7 +357,7 @@ TEST(VendorInnerProducts, AnEnvironmentLeftChangedStopsTheStep) {
     expect_error(leaving().conv_forward(s, src.data(), weights.data(), nullptr, result.data()));
     expect_error(leaving().conv_grad_src(s, diff_dst.data(), weights.data(), result.data()));
     expect_error(leaving().conv_grad_weights(s, src.data(), diff_dst.data(), result.data()));
-    VendorFloat64Product product(std::make_unique<Leaving>(d.set), kernel());
+    Leaving product(d.set);
     expect_error(correct::matmul({kernel(), &product}, p));
   }
 }

@@ -55,12 +55,10 @@ const std::map<std::string, std::string> kAnyCore = {
     {"openblas", ""}, {"openblas-openmp", ""}, {"eigen", "sse2"}, {"onednn", ""},
     {"blis", ""},     {"blis-openmp", ""},     {"mkl", ""},       {"netlib", ""}};
 
-Status gemm(MatrixProduct& product, const GemmArgs<float>& args) { return product.gemm_f32(args); }
-Status gemm(MatrixProduct& product, const GemmArgs<double>& args) { return product.gemm_f64(args); }
 
 // "" or what is wrong. The destination starts as NaN and must be kept beyond each row.
 template <class T>
-std::string compare_with_loop(MatrixProduct& product, int64_t m, int64_t n, int64_t k, int variant, int64_t pad) {
+std::string compare_with_loop(VendorProduct& product, int64_t m, int64_t n, int64_t k, int variant, int64_t pad) {
   GemmArgs<T> args = {.transpose_a = (variant & 1) != 0, .transpose_b = (variant & 2) != 0, .m = m, .n = n, .k = k};
   args.lda = (args.transpose_a ? m : k) + pad;
   args.ldb = (args.transpose_b ? k : n) + pad;
@@ -75,7 +73,7 @@ std::string compare_with_loop(MatrixProduct& product, int64_t m, int64_t n, int6
   args.a = a.data(), args.b = b.data(), args.c = c.data();
   const std::string what = text_of(product.record().text(), " ", sizeof(T) * 8, " bit, ", m, " x ", n, " x ", k,
                                    ", transposition ", variant, ", padding ", pad, ": ");
-  if (const Status status = gemm(product, args); !status) return what + status.error().message;
+  if (const Status status = product.multiply(args); !status) return what + status.error().message;
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = 0; j < args.ldc; ++j) {
       const T found = c[static_cast<size_t>(i * args.ldc + j)];
@@ -102,7 +100,7 @@ std::string compare_with_loop(MatrixProduct& product, int64_t m, int64_t n, int6
   return "";
 }
 
-std::string compare_shapes(MatrixProduct& product) {
+std::string compare_shapes(VendorProduct& product) {
   const int64_t shapes[][3] = {{0, 3, 4},  {3, 0, 4}, {3, 4, 0}, {1, 1, 1},    {1, 17, 5},   {17, 1, 5},
                                {5, 17, 1}, {2, 3, 4}, {8, 8, 8}, {31, 33, 29}, {64, 48, 65}, {70, 130, 257}};
   for (const auto& [m, n, k] : shapes) {
@@ -274,7 +272,7 @@ TEST(OneDnn, HasNoFloat64) {
               auto product = open_vendor({"onednn", ""});
               if (!product) return product.error().message;
               double x = 1;
-              const Status status = (*product)->gemm_f64(
+              const Status status = (*product)->multiply(
                   {.m = 1, .n = 1, .k = 1, .a = &x, .lda = 1, .b = &x, .ldb = 1, .c = &x, .ldc = 1});
               if (status || status.error().code != ErrorCode::kUnavailable) return "not refused";
               return status.error().message.find("float64") == std::string::npos ? status.error().message : "";
@@ -303,9 +301,9 @@ TEST(Vendor, AbsentOrForeignFile) {
 
 enum class Fault { kNone, kFlushesResults, kLeaksFlushToZero, kReadsDestination, kStrassen, kIllegal };
 
-class Faulty final : public MatrixProduct {
+class Faulty final : public VendorProduct {
  public:
-  explicit Faulty(Fault fault) : MatrixProduct({"faulty", "1", "", 1, "/"}), fault_(fault) {}
+  explicit Faulty(Fault fault) : VendorProduct({"faulty", "1", "", 1, "/"}), fault_(fault) {}
 
  private:
   void product(const GemmArgs<float>& args) override { compute(args); }

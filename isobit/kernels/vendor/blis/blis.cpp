@@ -25,7 +25,7 @@ int number_of(ArchString* name_of, const std::string& core) {
   return -1;
 }
 
-Expected<std::unique_ptr<MatrixProduct>> load(const VendorId& id, const VendorOptions& options) {
+Expected<std::unique_ptr<VendorProduct>> load(const VendorId& id, const VendorOptions& options) {
   const bool was_loaded = Library::is_loaded(options.path);
   ISOBIT_TRY(const Library library, Library::open(options.path));
   ArchString* name_of = nullptr;

@@ -10,10 +10,10 @@
 namespace isobit::kernels::vendor {
 namespace {
 
-class EigenProduct final : public MatrixProduct {
+class EigenProduct final : public VendorProduct {
  public:
   EigenProduct(VendorRecord record, eigen::Gemm<float>* f32, eigen::Gemm<double>* f64)
-      : MatrixProduct(std::move(record)), f32_(f32), f64_(f64) {}
+      : VendorProduct(std::move(record)), f32_(f32), f64_(f64) {}
 
  private:
   void product(const GemmArgs<float>& args) override { call(f32_, args); }
@@ -42,7 +42,7 @@ std::string locate(const VendorId& id) {
                                                  file_in(ISOBIT_EIGEN_FOLDER, id.core)});
 }
 
-Expected<std::unique_ptr<MatrixProduct>> load(const VendorId& id, const VendorOptions& options) {
+Expected<std::unique_ptr<VendorProduct>> load(const VendorId& id, const VendorOptions& options) {
   if (id.core.empty()) return unavailable("eigen: say which build, for instance eigen@avx2");
   const Isa isa = parse_isa(id.core).value_or(Isa::kPortable);
   if (!isa_available(isa)) return unavailable(text_of(id.text(), ": this CPU has no ", id.core));

@@ -43,7 +43,7 @@ std::string locate(const VendorId&) {
   return first_existing(candidates);
 }
 
-Expected<std::unique_ptr<MatrixProduct>> load(const VendorId& id, const VendorOptions& options) {
+Expected<std::unique_ptr<VendorProduct>> load(const VendorId& id, const VendorOptions& options) {
   const bool was_loaded = Library::is_loaded(options.path);
   // What the caller's environment happens to hold is not a choice of this setting.
   const ScopedEnvironment no_mode("MKL_CBWR", std::nullopt), no_cap("MKL_ENABLE_INSTRUCTIONS", std::nullopt);

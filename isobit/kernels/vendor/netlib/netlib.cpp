@@ -10,7 +10,7 @@ std::string locate(const VendorId&) {
                                                  "/usr/lib/aarch64-linux-gnu/blas/libblas.so.3"});
 }
 
-Expected<std::unique_ptr<MatrixProduct>> load(const VendorId& id, const VendorOptions& options) {
+Expected<std::unique_ptr<VendorProduct>> load(const VendorId& id, const VendorOptions& options) {
   ISOBIT_RETURN_IF_ERROR(require_plain(id, options));
   ISOBIT_TRY(const Library library, Library::open(options.path));
   // It has no function that tells its version; the name of the file behind the links ends with it.

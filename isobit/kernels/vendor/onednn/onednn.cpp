@@ -31,10 +31,10 @@ struct Version {  // dnnl_version_t
 using Sgemm = int(char, char, int64_t, int64_t, int64_t, float, const float*, int64_t, const float*, int64_t, float,
                   float*, int64_t);
 
-class OneDnnProduct final : public MatrixProduct {
+class OneDnnProduct final : public VendorProduct {
  public:
   OneDnnProduct(VendorRecord record, Sgemm* sgemm, void (*set_threads)(int))
-      : MatrixProduct(std::move(record)), sgemm_(sgemm), set_threads_(set_threads) {}
+      : VendorProduct(std::move(record)), sgemm_(sgemm), set_threads_(set_threads) {}
   bool has_f64() const override { return false; }
 
  private:
@@ -44,7 +44,6 @@ class OneDnnProduct final : public MatrixProduct {
                               args.a, args.lda, args.b, args.ldb, 0.0f, args.c, args.ldc);
     ISOBIT_CHECK(status == 0);  // only arguments can be refused, and those have been checked
   }
-  void product(const GemmArgs<double>&) override { ISOBIT_CHECK(has_f64()); }
   int64_t largest_size() const override { return INT64_MAX; }
 
   Sgemm* sgemm_;
@@ -61,7 +60,7 @@ std::string locate(const VendorId&) {
       std::vector<std::string>{"/usr/lib/x86_64-linux-gnu/libdnnl.so.2", "/usr/lib/aarch64-linux-gnu/libdnnl.so.2"});
 }
 
-Expected<std::unique_ptr<MatrixProduct>> load(const VendorId& id, const VendorOptions& options) {
+Expected<std::unique_ptr<VendorProduct>> load(const VendorId& id, const VendorOptions& options) {
   const bool was_loaded = Library::is_loaded(options.path);
   ISOBIT_TRY(const Library library, Library::open(options.path));
   const Version* (*version)() = nullptr;

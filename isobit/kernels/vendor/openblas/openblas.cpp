@@ -26,7 +26,7 @@ std::string locate(const VendorId& id) {
   return first_existing(std::vector<std::string>{kX86Folder + file, kArmFolder + file});
 }
 
-Expected<std::unique_ptr<MatrixProduct>> load(const VendorId& id, const VendorOptions& options) {
+Expected<std::unique_ptr<VendorProduct>> load(const VendorId& id, const VendorOptions& options) {
   const bool was_loaded = Library::is_loaded(options.path);
   Expected<Library> library = [&] {
     // Unset for an empty core type: what the caller's environment happens to hold is not a choice of this setting.
