@@ -6,8 +6,8 @@
 
 #include <cstdlib>
 
-#include "isobit/kernels/product/matrix_product.h"
 #include "isobit/kernels/dispatch/dispatch.h"
+#include "isobit/kernels/product/matrix_product.h"
 
 namespace isobit::bench {
 

@@ -12,9 +12,8 @@ tl::unexpected<Error> absent(const std::string& library) {
 
 std::vector<std::string> vendor_libraries() { return {}; }
 
-Expected<std::unique_ptr<kernels::MatrixProduct>> open_vendor_product(const std::string& library,
-                                                                                const std::string&, int,
-                                                                                const kernels::KernelContext&) {
+Expected<std::unique_ptr<kernels::MatrixProduct>> open_vendor_product(const std::string& library, const std::string&,
+                                                                      int, const kernels::KernelContext&) {
   return absent(library);
 }
 

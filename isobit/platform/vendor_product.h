@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "isobit/base/status.h"
-#include "isobit/kernels/product/matrix_product.h"
 #include "isobit/kernels/inner_products.h"
+#include "isobit/kernels/product/matrix_product.h"
 
 namespace isobit::platform {
 
@@ -20,8 +20,8 @@ std::vector<std::string> vendor_libraries();
 // the result is the same. One that left another floating-point environment is an error of its step. kUnavailable: not
 // installed, core type not there or substituted, no float64 in that library (onednn).
 Expected<std::unique_ptr<kernels::MatrixProduct>> open_vendor_product(const std::string& library,
-                                                                                const std::string& core, int threads,
-                                                                                const kernels::KernelContext& fallback);
+                                                                      const std::string& core, int threads,
+                                                                      const kernels::KernelContext& fallback);
 
 // The library's own inner products, uncorrected (kernels/vendor/inner_products.h says what they promise), T float or
 // double. `fallback` has the pool for packing and computes what is too large for the library; its pool must outlive the

@@ -15,8 +15,8 @@
 namespace isobit::run {
 namespace {
 
-using kernels::KernelContext;
 using kernels::GemmArgs;
+using kernels::KernelContext;
 using kernels::MatrixProduct;
 using testing::audit_request;
 using testing::Folder;

@@ -22,9 +22,9 @@
 
 #include "isobit/base/status.h"
 #include "isobit/kernels/context.h"
-#include "isobit/kernels/product/matrix_product.h"
 #include "isobit/kernels/correct/instruments.h"
 #include "isobit/kernels/matmul/matmul.h"
+#include "isobit/kernels/product/matrix_product.h"
 
 namespace isobit::kernels::correct {
 
@@ -71,10 +71,10 @@ class Watch;  // watch.h
 struct CorrectContext {
   KernelContext kernel;
   MatrixProduct* product = nullptr;  // not owned; never null unless kernel.isa == kReference
-  Scratch* scratch = nullptr;         // not owned; null for memory of the call's own
-  Statistics* statistics = nullptr;   // not owned; added to, if not null
-  Instruments instruments = {};       // none
-  Watch* watch = nullptr;             // not owned; null for no sample
+  Scratch* scratch = nullptr;        // not owned; null for memory of the call's own
+  Statistics* statistics = nullptr;  // not owned; added to, if not null
+  Instruments instruments = {};      // none
+  Watch* watch = nullptr;            // not owned; null for no sample
 };
 
 // Shapes, strides and overlaps as in kernels/matmul/matmul.h. Errors, after which c must not be used:

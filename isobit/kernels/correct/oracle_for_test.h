@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "isobit/kernels/product/matrix_product.h"
 #include "isobit/kernels/correct/steps.h"
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/kernels/matmul/matmul.h"
+#include "isobit/kernels/product/matrix_product.h"
 
 namespace isobit::kernels::correct::testing {
 

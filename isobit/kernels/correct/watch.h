@@ -1,5 +1,5 @@
-// Whether the float64 product behind `correct-1` is what product/matrix_product.h asks for, seen while it is used: what the
-// filter and the closer look decide stands on it. Internal.
+// Whether the float64 product behind `correct-1` is what product/matrix_product.h asks for, seen while it is used: what
+// the filter and the closer look decide stands on it. Internal.
 //
 //   - Every output that the repair evaluates again is known in doubled precision, z. No classical product is further
 //     from it than the filter's bound d (engine.h), so |x - z| > d is a proof that this one is not classical. (What the

@@ -23,8 +23,8 @@
 
 #include "isobit/kernels/inner_products.h"
 #include "isobit/kernels/product/geometry.h"
-#include "isobit/kernels/vendor/im2col.h"
 #include "isobit/kernels/product/matrix_product.h"
+#include "isobit/kernels/vendor/im2col.h"
 
 namespace isobit::kernels {
 
@@ -44,7 +44,7 @@ class VendorInnerProducts final : public InnerProducts<T> {
   Status conv_grad_src(const ConvShape& shape, const T* diff_dst, const T* weights, T* diff_src) override;
   Status conv_grad_weights(const ConvShape& shape, const T* src, const T* diff_dst, T* diff_weights) override;
 
-  int64_t products() const { return products_; }  // asked of the library so far
+  int64_t products() const { return products_; }               // asked of the library so far
   int64_t refused() const { return product_->fallen_back(); }  // of these, too large and computed by the ordered kernel
   int64_t scratch_held() const { return held_ * static_cast<int64_t>(sizeof(T)); }  // bytes
 

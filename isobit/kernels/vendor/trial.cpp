@@ -126,8 +126,8 @@ Status try_subnormals(MatrixProduct& product, const char* type) {
   ISOBIT_RETURN_IF_ERROR(product.multiply(args));
   for (const T x : c) {
     if (x != 2 * tiny) {
-      return unavailable(text_of(product.name(), " ", type, ": a subnormal sum is ", x, ", expected ",
-                                 2 * tiny, "; the library flushes to zero"));
+      return unavailable(text_of(product.name(), " ", type, ": a subnormal sum is ", x, ", expected ", 2 * tiny,
+                                 "; the library flushes to zero"));
     }
   }
   return {};
@@ -255,15 +255,15 @@ Status try_large_product(MatrixProduct& product, int64_t size) {
   const LargeOperand a(size, 0), b(size, 1);
   std::vector<double> c(static_cast<size_t>(size * size));
   ISOBIT_RETURN_IF_ERROR(product.multiply(GemmArgs<double>{.transpose_b = true,
-                                           .m = size,
-                                           .n = size,
-                                           .k = size,
-                                           .a = a.data(),
-                                           .lda = size,
-                                           .b = b.data(),
-                                           .ldb = size,
-                                           .c = c.data(),
-                                           .ldc = size}));
+                                                           .m = size,
+                                                           .n = size,
+                                                           .k = size,
+                                                           .a = a.data(),
+                                                           .lda = size,
+                                                           .b = b.data(),
+                                                           .ldb = size,
+                                                           .c = c.data(),
+                                                           .ldc = size}));
   std::vector<int64_t> all(static_cast<size_t>(size));
   for (int64_t l = 0; l < size; ++l) all[static_cast<size_t>(l)] = l;
   for (const int64_t i : a.looked_at()) {

@@ -20,7 +20,7 @@ const std::vector<Adapter>& adapters() {
   static const std::vector<Adapter> all = [] {
     std::vector<Adapter> list;
 #define ISOBIT_VENDOR(folder) \
-  for (Adapter& adapter : folder##_adapters()) list.push_back(std::move(adapter));
+  for (Adapter & adapter : folder##_adapters()) list.push_back(std::move(adapter));
 #include "isobit_vendors.inc"
 #undef ISOBIT_VENDOR
     return list;

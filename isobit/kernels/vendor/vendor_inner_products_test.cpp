@@ -13,7 +13,6 @@
 #include "isobit/base/fp_env_for_test.h"
 #include "isobit/kernels/correct/matmul.h"
 #include "isobit/kernels/testing.h"
-#include "isobit/kernels/correct/matmul.h"
 #include "isobit/kernels/vendor/inner_products.h"
 #include "isobit/kernels/vendor/inner_products_for_test.h"
 

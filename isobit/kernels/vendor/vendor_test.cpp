@@ -55,7 +55,6 @@ const std::map<std::string, std::string> kAnyCore = {
     {"openblas", ""}, {"openblas-openmp", ""}, {"eigen", "sse2"}, {"onednn", ""},
     {"blis", ""},     {"blis-openmp", ""},     {"mkl", ""},       {"netlib", ""}};
 
-
 // "" or what is wrong. The destination starts as NaN and must be kept beyond each row.
 template <class T>
 std::string compare_with_loop(VendorProduct& product, int64_t m, int64_t n, int64_t k, int variant, int64_t pad) {

@@ -1,5 +1,6 @@
 #include "isobit/runtime/kernels/linear.h"
 
+#include "isobit/base/status.h"
 #include "isobit/base/text.h"
 #include "isobit/graph/op.h"
 #include "isobit/graph/ops/ops.h"
@@ -7,13 +8,13 @@
 
 namespace isobit::runtime {
 
-kernels::ConvShape conv_shape(const KernelCall& c) {
-  // The image and the kernel, wherever the operator has them.
-  const graph::ProductForm form = graph::op_of(c.node).product;
-  const Shape& src = form == graph::ProductForm::kConvGradSrc ? c.outputs[0].shape() : c.in(0).shape();
-  const Shape& weights = form == graph::ProductForm::kConvGradWeights ? c.outputs[0].shape() : c.in(1).shape();
-  const graph::Attributes& attributes = c.attributes();
-  const graph::ops::Window w = *graph::ops::read_window(attributes, {weights[2], weights[3]});
+namespace {
+
+using graph::ProductForm;
+using kernels::product::Direction;
+
+kernels::ConvShape conv_shape(const graph::Node& node, const Shape& src, const Shape& weights) {
+  const graph::ops::Window w = *graph::ops::read_window(node.attributes, {weights[2], weights[3]});
   kernels::ConvShape s;
   s.n = src[0];
   s.ic = src[1];
@@ -30,8 +31,51 @@ kernels::ConvShape conv_shape(const KernelCall& c) {
   s.pad_right = w.pad_right;
   s.dilation_h = w.dilation_h;
   s.dilation_w = w.dilation_w;
-  s.groups = attributes.integer("group", 1);
+  s.groups = node.attributes.integer("group", 1);
   return s;
+}
+
+kernels::product::MatmulShape matmul_shape(const graph::Node& node, const Shape& a, const Shape& b, const Shape& out) {
+  const bool ta = node.attributes.integer("transA", 0) != 0, tb = node.attributes.integer("transB", 0) != 0;
+  kernels::product::MatmulShape s{};
+  s.m = out[-2];
+  s.n = out[-1];
+  s.k = a[ta ? -2 : -1];
+  s.a_row_stride = ta ? 1 : a[-1];
+  s.a_col_stride = ta ? a[-1] : 1;
+  s.b_row_stride = tb ? 1 : b[-1];
+  s.b_col_stride = tb ? b[-1] : 1;
+  s.c_row_stride = s.n;
+  s.batch = 1;
+  return s;
+}
+
+}  // namespace
+
+NodeProduct product_of_node(const graph::Node& node, const Shape& first, const Shape& second, const Shape& out) {
+  NodeProduct p;
+  switch (graph::op_of(node).product) {
+    case ProductForm::kMatmul:
+    case ProductForm::kGemm:
+      p.is_matmul = true;
+      p.matmul = matmul_shape(node, first, second, out);
+      return p;
+    case ProductForm::kConv:
+      p.conv = conv_shape(node, first, second);
+      return p;
+    case ProductForm::kConvGradSrc:
+      p.direction = Direction::kGradSrc;
+      p.conv = conv_shape(node, out, second);
+      return p;
+    case ProductForm::kConvGradWeights:
+      p.direction = Direction::kGradWeights;
+      p.conv = conv_shape(node, first, out);
+      return p;
+    case ProductForm::kNone:
+      break;
+  }
+  ISOBIT_CHECK(false);
+  return p;
 }
 
 namespace {
@@ -68,39 +112,33 @@ Status gemm(KernelCall& c) {
   return inner_products(c, [&]<class T>(T) { return product(c.ctx, gemm_args<T>(c)); });
 }
 
+template <class T>
+Status convolve(KernelCall& c) {
+  const NodeProduct p = product_of_call(c);
+  const T *first = c.in(0).data<T>(), *second = c.in(1).data<T>();
+  T* out = c.out().data<T>();
+  k::InnerProducts<T>* products = c.ctx.products<T>();
+  switch (p.direction) {
+    case Direction::kForward: {
+      const T* bias = c.has(2) ? c.in(2).data<T>() : nullptr;
+      if (products != nullptr) return products->conv_forward(p.conv, first, second, bias, out);
+      k::conv_forward(c.ctx, p.conv, first, second, bias, out);
+      break;
+    }
+    case Direction::kGradSrc:
+      if (products != nullptr) return products->conv_grad_src(p.conv, first, second, out);
+      k::conv_grad_src(c.ctx, p.conv, first, second, out);
+      break;
+    case Direction::kGradWeights:
+      if (products != nullptr) return products->conv_grad_weights(p.conv, first, second, out);
+      k::conv_grad_weights(c.ctx, p.conv, first, second, out);
+      break;
+  }
+  return {};
+}
+
 Status conv(KernelCall& c) {
-  const k::ConvShape shape = conv_shape(c);
-  return inner_products(c, [&]<class T>(T) -> Status {
-    if (c.ctx.products<T>() != nullptr) {
-      return c.ctx.products<T>()->conv_forward(shape, c.in(0).data<T>(), c.in(1).data<T>(),
-                                               c.has(2) ? c.in(2).data<T>() : nullptr, c.out().data<T>());
-    }
-    k::conv_forward(c.ctx, shape, c.in(0).data<T>(), c.in(1).data<T>(), c.has(2) ? c.in(2).data<T>() : nullptr,
-                    c.out().data<T>());
-    return {};
-  });
-}
-
-Status conv_grad_src(KernelCall& c) {
-  const k::ConvShape shape = conv_shape(c);
-  return inner_products(c, [&]<class T>(T) -> Status {
-    if (c.ctx.products<T>() != nullptr) {
-      return c.ctx.products<T>()->conv_grad_src(shape, c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
-    }
-    k::conv_grad_src(c.ctx, shape, c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
-    return {};
-  });
-}
-
-Status conv_grad_weights(KernelCall& c) {
-  const k::ConvShape shape = conv_shape(c);
-  return inner_products(c, [&]<class T>(T) -> Status {
-    if (c.ctx.products<T>() != nullptr) {
-      return c.ctx.products<T>()->conv_grad_weights(shape, c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
-    }
-    k::conv_grad_weights(c.ctx, shape, c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
-    return {};
-  });
+  return inner_products(c, [&]<class T>(T) { return convolve<T>(c); });
 }
 
 }  // namespace
@@ -109,8 +147,8 @@ void add_linear_kernels(KernelTable& table) {
   table["MatMul"] = {[](KernelCall& c) { return inner_products(c, [&]<class T>(T) { return matmul<T>(c); }); }};
   table["Gemm"] = {gemm};
   table["Conv"] = {conv};
-  table["isobit.ConvGradSrc"] = {conv_grad_src};
-  table["isobit.ConvGradWeights"] = {conv_grad_weights};
+  table["isobit.ConvGradSrc"] = {conv};
+  table["isobit.ConvGradWeights"] = {conv};
 }
 
 }  // namespace isobit::runtime

@@ -6,27 +6,46 @@
 #include "isobit/kernels/conv/conv.h"
 #include "isobit/kernels/elementwise/binary.h"
 #include "isobit/kernels/matmul/matmul.h"
+#include "isobit/kernels/product/geometry.h"
 #include "isobit/runtime/kernel_call.h"
 
 namespace isobit::runtime {
 
-// m, n, k and strides of op(a) op(b) for one matrix each, rows last but one.
+// Which product a node computes: known from its attributes and shapes alone.
+struct NodeProduct {
+  bool is_matmul = false;
+  kernels::product::MatmulShape matmul{};  // MatMul and Gemm; one matrix each, whatever leads them
+  kernels::ConvShape conv;                 // the others
+  kernels::product::Direction direction = kernels::product::Direction::kForward;
+
+  kernels::product::Geometry geometry() const {
+    return is_matmul ? matmul_geometry(matmul) : conv_geometry(conv, direction);
+  }
+};
+
+// first, second: of inputs 0 and 1. REQUIRES an inner product (graph::OpDef) and shapes that its inference accepted.
+NodeProduct product_of_node(const graph::Node& node, const Shape& first, const Shape& second, const Shape& out);
+
+inline NodeProduct product_of_call(const KernelCall& c) {
+  return product_of_node(c.node, c.in(0).shape(), c.in(1).shape(), c.outputs[0].shape());
+}
+
+// One matrix each of op(a) op(b), the first ones.
 template <class T>
 kernels::MatmulArgs<T> matrix_args(KernelCall& c) {
-  const bool ta = c.attributes().integer("transA", 0) != 0, tb = c.attributes().integer("transB", 0) != 0;
-  const Shape &a = c.in(0).shape(), &b = c.in(1).shape();
+  const kernels::product::MatmulShape s = product_of_call(c).matmul;
   kernels::MatmulArgs<T> args;
-  args.m = c.out().shape()[-2];
-  args.n = c.out().shape()[-1];
-  args.k = a[ta ? -2 : -1];
+  args.m = s.m;
+  args.n = s.n;
+  args.k = s.k;
   args.a = c.in(0).data<T>();
-  args.a_row_stride = ta ? 1 : a[-1];
-  args.a_col_stride = ta ? a[-1] : 1;
+  args.a_row_stride = s.a_row_stride;
+  args.a_col_stride = s.a_col_stride;
   args.b = c.in(1).data<T>();
-  args.b_row_stride = tb ? 1 : b[-1];
-  args.b_col_stride = tb ? b[-1] : 1;
+  args.b_row_stride = s.b_row_stride;
+  args.b_col_stride = s.b_col_stride;
   args.c = c.out().data<T>();
-  args.c_row_stride = args.n;
+  args.c_row_stride = s.c_row_stride;
   return args;
 }
 
@@ -71,8 +90,5 @@ kernels::MatmulArgs<T> gemm_args(KernelCall& c) {
   if (c.has(2)) args.bias = c.in(2).data<T>();
   return args;
 }
-
-// Of Conv, isobit.ConvGradSrc and isobit.ConvGradWeights.
-kernels::ConvShape conv_shape(const KernelCall& c);
 
 }  // namespace isobit::runtime

@@ -8,7 +8,6 @@
 namespace isobit::runtime {
 namespace {
 
-using graph::ProductForm;
 using kernels::product::Direction;
 using kernels::product::Product;
 
@@ -26,31 +25,11 @@ void add_matrices(KernelCall& call, const kernels::MatmulArgs<double>& args, std
   add_blocks(call, kernels::product::product_of(args), blocks);
 }
 
-Direction direction_of(ProductForm form) {
-  if (form == ProductForm::kConv) return Direction::kForward;
-  return form == ProductForm::kConvGradSrc ? Direction::kGradSrc : Direction::kGradWeights;
-}
-
 }  // namespace
 
 int64_t terms_of(const graph::Graph& graph, const graph::Node& node) {
-  const auto dims = [&](size_t input) -> const std::vector<int64_t>& { return graph.value(node.inputs[input]).dims; };
-  const std::vector<int64_t>&a = dims(0), &b = dims(1);
-  switch (graph::op_of(node).product) {
-    case ProductForm::kMatmul:
-    case ProductForm::kGemm:
-      return node.attributes.integer("transA", 0) != 0 ? a[a.size() - 2] : a.back();
-    case ProductForm::kConv:  // weights [oc, ic of a group, kh, kw]
-      return b[1] * b[2] * b[3];
-    case ProductForm::kConvGradSrc:
-      return b[0] / node.attributes.integer("group", 1) * b[2] * b[3];
-    case ProductForm::kConvGradWeights:  // diff_dst [n, oc, oh, ow]
-      return b[0] * b[2] * b[3];
-    case ProductForm::kNone:
-      break;
-  }
-  ISOBIT_CHECK(false);
-  return 0;
+  const auto shape = [&](graph::ValueId id) { return Shape(graph.value(id).dims); };
+  return product_of_node(node, shape(node.inputs[0]), shape(node.inputs[1]), shape(node.outputs[0])).geometry().k;
 }
 
 Status check_terms(const graph::Graph& graph, const platform::Arithmetic& arithmetic) {
@@ -68,18 +47,17 @@ Status check_terms(const graph::Graph& graph, const platform::Arithmetic& arithm
 std::vector<ProductBlock> product_blocks(KernelCall& call) {
   std::vector<ProductBlock> blocks;
   if (call.out().elements() == 0) return blocks;
-  const ProductForm form = graph::op_of(call.node).product;
-  if (form == ProductForm::kMatmul) {
-    for_each_product<double>(call, [&](const kernels::MatmulArgs<double>& args) { add_matrices(call, args, blocks); });
-  } else if (form == ProductForm::kGemm) {
+  const NodeProduct p = product_of_call(call);
+  if (!p.is_matmul) {
+    const double* bias = p.direction == Direction::kForward && call.has(2) ? call.in(2).data<double>() : nullptr;
+    add_blocks(call,
+               kernels::product::product_of(p.conv, p.direction, call.in(0).data<double>(), call.in(1).data<double>(),
+                                            bias, call.out().data<double>()),
+               blocks);
+  } else if (graph::op_of(call.node).product == graph::ProductForm::kGemm) {
     add_matrices(call, gemm_args<double>(call), blocks);
   } else {
-    const Direction direction = direction_of(form);
-    const double* bias = direction == Direction::kForward && call.has(2) ? call.in(2).data<double>() : nullptr;
-    add_blocks(call,
-               kernels::product::product_of(conv_shape(call), direction, call.in(0).data<double>(),
-                                            call.in(1).data<double>(), bias, call.out().data<double>()),
-               blocks);
+    for_each_product<double>(call, [&](const kernels::MatmulArgs<double>& args) { add_matrices(call, args, blocks); });
   }
   return blocks;
 }
