@@ -10,7 +10,7 @@ namespace {
 // One inner product in channel order; term(channel, y, x) gives the two factors.
 template <class T, class Term>
 T channel_sum(int64_t channels, const ConvShape& s, const T* bias, Term term) {
-  OrderedSum<T> sum;
+  OrderedInnerProduct<T> sum;
   const int64_t blocks_per_chunk = channel_blocks_per_chunk(s.kh * s.kw);
   int64_t blocks = 0;
   for (int64_t first = 0; first < channels; first += kChannelBlock) {
@@ -39,7 +39,7 @@ void forward(const ConvShape& s, const T* src, const T* weights, const T* bias, 
       for (int64_t oh = 0; oh < s.oh(); ++oh) {
         for (int64_t ow = 0; ow < s.ow(); ++ow) {
           *dst++ = channel_sum<T>(icg, s, bias ? bias + oc : nullptr,
-                                  [&](OrderedSum<T>& sum, int64_t c, int64_t y, int64_t x) {
+                                  [&](OrderedInnerProduct<T>& sum, int64_t c, int64_t y, int64_t x) {
                                     const int64_t iy = oh * s.stride_h - s.pad_top + y * s.dilation_h;
                                     const int64_t ix = ow * s.stride_w - s.pad_left + x * s.dilation_w;
                                     sum.term(padded(images + c * s.ih * s.iw, s.ih, s.iw, iy, ix),
@@ -59,14 +59,15 @@ void grad_src(const ConvShape& s, const T* diff_dst, const T* weights, T* diff_s
       const int64_t first_oc = ic / icg * ocg;
       for (int64_t ih = 0; ih < s.ih; ++ih) {
         for (int64_t iw = 0; iw < s.iw; ++iw) {
-          *diff_src++ = channel_sum<T>(ocg, s, nullptr, [&](OrderedSum<T>& sum, int64_t c, int64_t y, int64_t x) {
-            const int64_t oc = first_oc + c;
-            const int64_t v = ih + s.pad_top - y * s.dilation_h, h = iw + s.pad_left - x * s.dilation_w;
-            const bool hits = v % s.stride_h == 0 && h % s.stride_w == 0;
-            const T* image = diff_dst + (n * s.oc + oc) * oh * ow;
-            sum.term(hits ? padded(image, oh, ow, v / s.stride_h, h / s.stride_w) : T(0),
-                     weights[(oc * icg + ic % icg) * taps + y * s.kw + x]);
-          });
+          *diff_src++ =
+              channel_sum<T>(ocg, s, nullptr, [&](OrderedInnerProduct<T>& sum, int64_t c, int64_t y, int64_t x) {
+                const int64_t oc = first_oc + c;
+                const int64_t v = ih + s.pad_top - y * s.dilation_h, h = iw + s.pad_left - x * s.dilation_w;
+                const bool hits = v % s.stride_h == 0 && h % s.stride_w == 0;
+                const T* image = diff_dst + (n * s.oc + oc) * oh * ow;
+                sum.term(hits ? padded(image, oh, ow, v / s.stride_h, h / s.stride_w) : T(0),
+                         weights[(oc * icg + ic % icg) * taps + y * s.kw + x]);
+              });
         }
       }
     }
@@ -82,7 +83,7 @@ void grad_weights(const ConvShape& s, const T* src, const T* diff_dst, T* diff_w
     for (int64_t c = 0; c < icg; ++c) {
       for (int64_t y = 0; y < s.kh; ++y) {
         for (int64_t x = 0; x < s.kw; ++x) {
-          OrderedSum<T> sum;
+          OrderedInnerProduct<T> sum;
           for (int64_t n = 0; n < s.n; ++n) {
             const T* image = src + (n * s.ic + oc / ocg * icg + c) * s.ih * s.iw;
             for (int64_t v = 0; v < oh; ++v) {

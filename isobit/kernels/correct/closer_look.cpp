@@ -23,7 +23,7 @@ double gamma(int64_t n) {
 }
 
 // magnitude <= 2^(grid + 53), with what rounding may have taken from the norms.
-bool fits_grid(const Term& t, int grid, Mutation mutation) {
+bool fits_grid(const UndecidedSum& t, int grid, Mutation mutation) {
   return mutation == Mutation::kGridUnchecked || t.magnitude() * (1 + 0x1p-20) <= std::ldexp(1.0, grid + 53);
 }
 
@@ -79,10 +79,10 @@ bool all_finite(const LaidOut& side) {
 }
 
 // Whether every sum of the tile lies on one grid and so has been rounded nowhere.
-bool all_on_grid(const Steps& steps, const Problem& p, const LaidOut& left, const LaidOut& right, Mutation mutation) {
+bool all_on_grid(const Steps& steps, const Block& p, const LaidOut& left, const LaidOut& right, Mutation mutation) {
   if (!all_finite(left) || !all_finite(right)) return false;
   // One term that stands for all: the largest norms, the largest bias, the finest grids.
-  Term t{p.k, nullptr, nullptr, 0, largest_norm(left), largest_norm(right)};
+  UndecidedSum t{p.k, nullptr, nullptr, 0, largest_norm(left), largest_norm(right)};
   const float* bias = p.row_bias != nullptr ? p.row_bias + left.first : p.column_bias;
   if (p.row_bias == nullptr && bias != nullptr) bias += right.first;
   const int64_t biases = bias == nullptr ? 0 : p.row_bias != nullptr ? left.count() : right.count();
@@ -93,7 +93,7 @@ bool all_on_grid(const Steps& steps, const Problem& p, const LaidOut& left, cons
 }
 
 // Writes the outputs that the masks decide and removes them from items.
-void count_terms(const CorrectContext& ctx, const Problem& p, const LaidOut& left, const LaidOut& right,
+void count_terms(const CorrectContext& ctx, const Block& p, const LaidOut& left, const LaidOut& right,
                  std::vector<Undecided>& items, Statistics& statistics) {
   const Steps& steps = steps_of(ctx.kernel.isa);
   ThreadPool& pool = *ctx.kernel.pool;
@@ -108,7 +108,7 @@ void count_terms(const CorrectContext& ctx, const Problem& p, const LaidOut& lef
     std::vector<Undecided> left_over;
     for (int64_t q = begin; q < end; ++q) {
       const Undecided& u = items[static_cast<size_t>(q)];
-      const Term t = term_of(p, left, right, u);
+      const UndecidedSum t = term_of(p, left, right, u);
       float* out = p.out + p.at(u.i, u.j);
       if (!t.finite() || !settle_by_terms(t, common_bits(rows.of(u.i), columns.of(u.j), rows.words()), u.x,
                                           ctx.instruments.mutation, own, *out)) {
@@ -124,8 +124,8 @@ void count_terms(const CorrectContext& ctx, const Problem& p, const LaidOut& lef
 
 }  // namespace
 
-Term term_of(const Problem& p, const LaidOut& left, const LaidOut& right, const Undecided& u) {
-  Term t{p.k, nullptr, nullptr, 0, left.norm(u.i), right.norm(u.j)};
+UndecidedSum term_of(const Block& p, const LaidOut& left, const LaidOut& right, const Undecided& u) {
+  UndecidedSum t{p.k, nullptr, nullptr, 0, left.norm(u.i), right.norm(u.j)};
   if (p.row_bias != nullptr) t.bias = p.row_bias[u.i];
   if (p.column_bias != nullptr) t.bias = p.column_bias[u.j];
   return t;
@@ -137,7 +137,8 @@ int64_t common_bits(const uint64_t* a, const uint64_t* b, size_t words) {
   return count;
 }
 
-bool settle_by_terms(const Term& t, int64_t common, double x, Mutation mutation, Statistics& statistics, float& out) {
+bool settle_by_terms(const UndecidedSum& t, int64_t common, double x, Mutation mutation, Statistics& statistics,
+                     float& out) {
   if (common == 0) {
     ++statistics.zeros;
     out = t.bias + 0.0f;
@@ -155,7 +156,7 @@ bool settle_by_terms(const Term& t, int64_t common, double x, Mutation mutation,
 
 bool has_few_bits(double x) { return (numerics::bits_of(x) & ((uint64_t{1} << 28) - 1)) == 0; }
 
-bool settle_by_grid(const Term& t, int grid_a, int grid_b, double x, Mutation mutation, Statistics& statistics,
+bool settle_by_grid(const UndecidedSum& t, int grid_a, int grid_b, double x, Mutation mutation, Statistics& statistics,
                     float& out) {
   int grid = grid_a + grid_b;
   if (t.bias != 0) grid = std::min(grid, steps_of(Isa::kPortable).grid(1, &t.bias));
@@ -165,7 +166,7 @@ bool settle_by_grid(const Term& t, int grid_a, int grid_b, double x, Mutation mu
   return true;
 }
 
-void look_closer(const CorrectContext& ctx, const Problem& p, const LaidOut& left, const LaidOut& right,
+void look_closer(const CorrectContext& ctx, const Block& p, const LaidOut& left, const LaidOut& right,
                  std::vector<Undecided>& items, Statistics& statistics) {
   if (!laid_out(left, p.k) || !laid_out(right, p.k)) return;
   if (masks_are_worth_it(left, right, items)) count_terms(ctx, p, left, right, items, statistics);

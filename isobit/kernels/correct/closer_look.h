@@ -27,7 +27,7 @@ struct Undecided {
 };
 
 // One undecided output: its lines and what is known of them.
-struct Term {
+struct UndecidedSum {
   int64_t k;
   const float* a;  // null where the lines are not at hand
   const float* b;
@@ -39,20 +39,21 @@ struct Term {
 };
 
 // Without the lines.
-Term term_of(const Problem& problem, const LaidOut& left, const LaidOut& right, const Undecided& item);
+UndecidedSum term_of(const Block& problem, const LaidOut& left, const LaidOut& right, const Undecided& item);
 
 // These look at one sum of finite terms. `common`: how many products of elements are nonzero. False: still undecided.
-bool settle_by_terms(const Term& t, int64_t common, double x, Mutation mutation, Statistics& statistics, float& out);
+bool settle_by_terms(const UndecidedSum& t, int64_t common, double x, Mutation mutation, Statistics& statistics,
+                     float& out);
 // grid_a, grid_b: e and f above.
 bool has_few_bits(double x);
-bool settle_by_grid(const Term& t, int grid_a, int grid_b, double x, Mutation mutation, Statistics& statistics,
+bool settle_by_grid(const UndecidedSum& t, int grid_a, int grid_b, double x, Mutation mutation, Statistics& statistics,
                     float& out);
 
 int64_t common_bits(const uint64_t* a, const uint64_t* b, size_t words);
 
 // Where many sums are zeros or ties, and all of both sides lies in float64: writes the outputs that this decides for
 // the tile as a whole, and removes them from items. For speed only: repair would look at them one by one.
-void look_closer(const CorrectContext& ctx, const Problem& problem, const LaidOut& left, const LaidOut& right,
+void look_closer(const CorrectContext& ctx, const Block& problem, const LaidOut& left, const LaidOut& right,
                  std::vector<Undecided>& items, Statistics& statistics);
 
 }  // namespace isobit::kernels::correct

@@ -77,7 +77,7 @@ struct Plan {
   int64_t slices;
 };
 
-Plan plan_of(const Problem& p, Mutation mutation) {
+Plan plan_of(const Block& p, Mutation mutation) {
   Plan plan;
   plan.rows = std::min(p.m, kTileRows);
   plan.columns = std::min(p.n, std::clamp(kTileElements / plan.rows, kTileRows, kTileColumns));
@@ -109,7 +109,7 @@ struct Buffers {
 };
 
 // The float64 product of a tile: its last slice in `slice`, the sum of the others in `total`; a single one in `total`.
-Status approximate(const CorrectContext& ctx, const Problem& p, const Plan& plan, const Tile& tile, Buffers& buffers) {
+Status approximate(const CorrectContext& ctx, const Block& p, const Plan& plan, const Tile& tile, Buffers& buffers) {
   const Steps& steps = steps_of(ctx.kernel.isa);
   const int64_t m = tile.rows(), n = tile.columns();
   for (int64_t l0 = 0; l0 < p.k; l0 += plan.block) {
@@ -153,7 +153,7 @@ void show_bounds(const FilterRow& r, int64_t i, int64_t j, int64_t count, BoundO
 }
 
 // Rounds row i of a tile where the rounding is certain, and lists the rest.
-void filter_row(const Steps& steps, const Problem& p, const Plan& plan, const Tile& tile, const Buffers& buffers,
+void filter_row(const Steps& steps, const Block& p, const Plan& plan, const Tile& tile, const Buffers& buffers,
                 double gamma, const Instruments& instruments, int64_t i, std::vector<Undecided>& undecided) {
   const int64_t row = (i - tile.i0) * tile.columns();
   uint32_t flags[kFilterColumns];
@@ -182,7 +182,7 @@ void filter_row(const Steps& steps, const Problem& p, const Plan& plan, const Ti
   }
 }
 
-std::vector<Undecided> filter(const CorrectContext& ctx, const Problem& p, const Plan& plan, const Tile& tile,
+std::vector<Undecided> filter(const CorrectContext& ctx, const Block& p, const Plan& plan, const Tile& tile,
                               const Buffers& buffers) {
   const Steps& steps = steps_of(ctx.kernel.isa);
   const double gamma = bound_per_magnitude(plan, ctx.instruments.mutation);
@@ -200,7 +200,7 @@ std::vector<Undecided> filter(const CorrectContext& ctx, const Problem& p, const
 }
 
 // The outputs of the tile that are looked at, however they were decided.
-std::vector<Undecided> draw_sample(Watch& watch, const Problem& p, const Plan& plan, const Tile& tile,
+std::vector<Undecided> draw_sample(Watch& watch, const Block& p, const Plan& plan, const Tile& tile,
                                    const Buffers& buffers) {
   std::vector<Undecided> sample;
   for (const int64_t place : watch.draw(tile.rows() * tile.columns())) {
@@ -215,7 +215,7 @@ std::vector<Undecided> draw_sample(Watch& watch, const Problem& p, const Plan& p
 }
 
 // k = 0: the bias alone.
-void fill_with_bias(const Problem& p) {
+void fill_with_bias(const Block& p) {
   for (int64_t i = 0; i < p.m; ++i) {
     for (int64_t j = 0; j < p.n; ++j) {
       const float bias = p.row_bias != nullptr ? p.row_bias[i] : p.column_bias != nullptr ? p.column_bias[j] : 0.0f;
@@ -224,7 +224,7 @@ void fill_with_bias(const Problem& p) {
   }
 }
 
-Status require_sizes(const Problem& p) {
+Status require_sizes(const Block& p) {
   for (const auto& [name, size] : {std::pair("m", p.m), std::pair("n", p.n), std::pair("k", p.k)}) {
     if (size <= kMostTerms) continue;
     return unreadable(text_of("a product of ", p.m, " x ", p.k, " times ", p.k, " x ", p.n, ": ", name, " is ", size,
@@ -234,7 +234,7 @@ Status require_sizes(const Problem& p) {
 }
 
 // One tile, from the operands to the outputs.
-Status compute(const CorrectContext& ctx, const Problem& p, const Plan& plan, const Tile& tile, Buffers& buffers,
+Status compute(const CorrectContext& ctx, const Block& p, const Plan& plan, const Tile& tile, Buffers& buffers,
                Statistics& statistics) {
   const Mutation mutation = ctx.instruments.mutation;
   ISOBIT_RETURN_IF_ERROR(approximate(ctx, p, plan, tile, buffers));
@@ -263,7 +263,7 @@ double* Scratch::doubles(int slot, size_t count) {
   return memory_[slot].get();
 }
 
-Status run(const CorrectContext& ctx, const Problem& p) {
+Status run(const CorrectContext& ctx, const Block& p) {
   ISOBIT_RETURN_IF_ERROR(require_sizes(p));
   Statistics statistics;
   statistics.elements = p.m * p.n;

@@ -26,14 +26,14 @@ float rounded(double high, double low) {
   return static_cast<float>(numerics::f64_from_bits(bits | 1));
 }
 
-float exact_value(const Term& t) {
+float exact_value(const UndecidedSum& t) {
   numerics::ExactAccumulator sum;
   for (int64_t l = 0; l < t.k; ++l) sum.add_product(t.a[l], t.b[l]);
   sum.add(t.bias);
   return sum.rounded();
 }
 
-Doubled plain_sum(const Term& t) {
+Doubled plain_sum(const UndecidedSum& t) {
   double sum = static_cast<double>(t.bias);
   for (int64_t l = 0; l < t.k; ++l) sum += static_cast<double>(t.a[l]) * static_cast<double>(t.b[l]);
   return {sum, 0};
@@ -43,7 +43,7 @@ Doubled plain_sum(const Term& t) {
 
 // Every term is a number, or an infinity, or NaN; in float64 no product or sum of finite ones overflows, so that any
 // order gives the result.
-float special_value(const Term& t) {
+float special_value(const UndecidedSum& t) {
   if (std::isnan(t.norm_a) || std::isnan(t.norm_b) || numerics::is_nan(t.bias)) return numerics::nan_f32();
   double sum = static_cast<double>(t.bias);
   for (int64_t l = 0; l < t.k; ++l) sum += static_cast<double>(t.a[l]) * static_cast<double>(t.b[l]);
@@ -56,8 +56,8 @@ double doubled_bound(int64_t k, double magnitude) {
   return ku * ku * (1 + 0x1p-18) * magnitude;
 }
 
-Evaluation evaluate(const Steps& steps, const Term& t, double magnitude, Mutation mutation) {
-  Evaluation e;
+EvaluatedSum evaluate(const Steps& steps, const UndecidedSum& t, double magnitude, Mutation mutation) {
+  EvaluatedSum e;
   e.sum = mutation == Mutation::kNoDoubledStep ? plain_sum(t) : steps.dot(t.k, t.a, t.b);
   if (mutation != Mutation::kNoDoubledStep) {
     double error;

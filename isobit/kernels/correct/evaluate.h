@@ -6,7 +6,7 @@
 namespace isobit::kernels::correct {
 
 // Of finite terms.
-struct Evaluation {
+struct EvaluatedSum {
   float value = 0;           // the float32 nearest to the exact sum
   Doubled sum = {0, 0};      // the sum in doubled precision, bias included
   double bound = 0;          // on the distance of `sum` from the exact sum
@@ -14,12 +14,12 @@ struct Evaluation {
 };
 
 // REQUIRES the lines of `t` at hand, t.finite(). magnitude: at least the sum of the magnitudes of its terms and bias.
-Evaluation evaluate(const Steps& steps, const Term& t, double magnitude, Mutation mutation);
+EvaluatedSum evaluate(const Steps& steps, const UndecidedSum& t, double magnitude, Mutation mutation);
 
 // Of the sum in doubled precision: on its distance from the exact sum, `magnitude` as above.
 double doubled_bound(int64_t k, double magnitude);
 
 // Where a line or the bias holds an infinity or a NaN. REQUIRES the lines of `t` at hand.
-float special_value(const Term& t);
+float special_value(const UndecidedSum& t);
 
 }  // namespace isobit::kernels::correct

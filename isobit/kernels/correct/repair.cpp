@@ -44,7 +44,7 @@ std::vector<int64_t> columns_of(std::span<const Undecided> items) {
 // What all threads share.
 struct Work {
   const Steps& steps;
-  const Problem& problem;
+  const Block& problem;
   const LaidOut& left;
   const LaidOut& right;
   const UndecidedLines& rows;
@@ -54,7 +54,7 @@ struct Work {
 };
 
 // One output, all else having been made ready.
-void repair_one(const Work& w, const Term& t, size_t row, const UndecidedLines& columns, size_t column,
+void repair_one(const Work& w, const UndecidedSum& t, size_t row, const UndecidedLines& columns, size_t column,
                 const Undecided& u, Statistics& statistics, float& out) {
   if (!t.finite()) {
     ++statistics.repaired;
@@ -68,7 +68,7 @@ void repair_one(const Work& w, const Term& t, size_t row, const UndecidedLines& 
     return;
   }
   ++statistics.repaired;
-  const Evaluation e = evaluate(w.steps, t, t.magnitude(), w.mutation);
+  const EvaluatedSum e = evaluate(w.steps, t, t.magnitude(), w.mutation);
   statistics.exact += e.accumulated ? 1 : 0;
   out = e.value;
   if (w.breaches != nullptr) compare(e, u, w.gamma * t.magnitude(), *w.breaches);
@@ -80,7 +80,7 @@ void repair_group(const Work& w, UndecidedLines& columns, std::span<const Undeci
   columns.pack(0, static_cast<int64_t>(columns.size()));
   for (const Undecided& u : items) {
     const size_t row = w.rows.index_of(u.i), column = columns.index_of(u.j);
-    Term t = term_of(w.problem, w.left, w.right, u);
+    UndecidedSum t = term_of(w.problem, w.left, w.right, u);
     t.a = w.rows.at(row);
     t.b = columns.at(column);
     repair_one(w, t, row, columns, column, u, statistics, w.problem.out[w.problem.at(u.i, u.j)]);
@@ -102,7 +102,7 @@ std::vector<size_t> group_starts(std::span<const Undecided> items, int64_t width
 
 }  // namespace
 
-void repair(const CorrectContext& ctx, const Problem& p, const LaidOut& left, const LaidOut& right,
+void repair(const CorrectContext& ctx, const Block& p, const LaidOut& left, const LaidOut& right,
             std::vector<Undecided>& items, double gamma, Breaches* breaches, Statistics& statistics) {
   if (items.empty()) return;
   const Steps& steps = steps_of(ctx.kernel.isa);

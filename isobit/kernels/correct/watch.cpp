@@ -19,7 +19,7 @@ uint64_t mixed(uint64_t x) {
   return x ^ x >> 31;
 }
 
-double distance(const Evaluation& e, double x) { return std::fabs((x - e.sum.high) - e.sum.low); }
+double distance(const EvaluatedSum& e, double x) { return std::fabs((x - e.sum.high) - e.sum.low); }
 
 double gamma(int64_t n) {
   const double nu = static_cast<double>(n) * 0x1p-53;
@@ -27,7 +27,7 @@ double gamma(int64_t n) {
 }
 
 // The sum of the magnitudes of all terms; in lanes, for speed.
-double magnitude_of(const Term& t) {
+double magnitude_of(const UndecidedSum& t) {
   constexpr int64_t kLanes = 8;
   double lanes[kLanes] = {};
   int64_t l = 0;
@@ -43,7 +43,7 @@ double magnitude_of(const Term& t) {
 }
 
 // Every partial sum of the terms fits in float64.
-bool is_on_grid(const Steps& steps, const Term& t, double magnitude) {
+bool is_on_grid(const Steps& steps, const UndecidedSum& t, double magnitude) {
   int grid = steps.grid(t.k, t.a) + steps.grid(t.k, t.b);
   if (t.bias != 0) grid = std::min(grid, steps.grid(1, &t.bias));
   return magnitude <= std::ldexp(1.0, grid + 53);
@@ -52,7 +52,7 @@ bool is_on_grid(const Steps& steps, const Term& t, double magnitude) {
 // One output that is looked at.
 struct Looked {
   const Undecided& u;
-  const Term& t;
+  const UndecidedSum& t;
   int64_t terms;  // nonzero ones, bias included
   int64_t roundings;
 };
@@ -60,7 +60,7 @@ struct Looked {
 // Whether |x - sum| shows that x is near enough without the magnitudes: it is zero, or at most gamma_r |sum|, the sum
 // being no more than they are. So it nearly always is. Where the terms lie on one grid, so that no error is allowed,
 // the sum is a float64 number. What the sum itself is off by is far below a rounding of the magnitudes.
-bool is_plainly_near(const Looked& o, const Evaluation& e) {
+bool is_plainly_near(const Looked& o, const EvaluatedSum& e) {
   const double off = distance(e, o.u.x);
   if (off == 0) return true;
   if (o.terms <= 1 || e.sum.low == 0) return false;
@@ -68,7 +68,7 @@ bool is_plainly_near(const Looked& o, const Evaluation& e) {
 }
 
 void check_one(const Steps& steps, const Looked& o, float written, Breaches& breaches) {
-  Evaluation e = evaluate(steps, o.t, o.t.magnitude(), Mutation::kNone);
+  EvaluatedSum e = evaluate(steps, o.t, o.t.magnitude(), Mutation::kNone);
   if (!is_plainly_near(o, e)) {
     const double magnitude = magnitude_of(o.t);
     const bool exact = o.terms <= 1 || is_on_grid(steps, o.t, magnitude);
@@ -97,7 +97,7 @@ void Breaches::note(const Breach& breach) {
   if (!first_ || std::tie(breach.i, breach.j) < std::tie(first_->i, first_->j)) first_ = breach;
 }
 
-Status Breaches::status(const Problem& p, const std::string& product) const {
+Status Breaches::status(const Block& p, const std::string& product) const {
   if (!first_) return {};
   const Breach& b = *first_;
   const std::string which = text_of("output (", b.i, ", ", b.j, ") of ", p.m, " x ", p.k, " times ", p.k, " x ", p.n,
@@ -113,13 +113,13 @@ Status Breaches::status(const Problem& p, const std::string& product) const {
                              ", but additions in float64, in whatever order, ", within, "; use another platform"));
 }
 
-void compare(const Evaluation& e, const Undecided& u, double most, Breaches& breaches) {
+void compare(const EvaluatedSum& e, const Undecided& u, double most, Breaches& breaches) {
   // Written so that a NaN is too far away.
   if (distance(e, u.x) <= most + e.bound) return;
   breaches.note({.i = u.i, .j = u.j, .x = u.x, .exact = e.sum.high, .most = most});
 }
 
-void check_sample(const CorrectContext& ctx, const Problem& p, const LaidOut& left, const LaidOut& right,
+void check_sample(const CorrectContext& ctx, const Block& p, const LaidOut& left, const LaidOut& right,
                   const std::vector<Undecided>& sample, int64_t roundings, Breaches& breaches, Statistics& statistics) {
   if (sample.empty()) return;
   const Steps& steps = steps_of(ctx.kernel.isa);
@@ -129,7 +129,7 @@ void check_sample(const CorrectContext& ctx, const Problem& p, const LaidOut& le
     UndecidedLines row(steps, p.left, false), column(steps, p.right, false);
     for (int64_t q = begin; q < end; ++q) {
       const Undecided& u = sample[static_cast<size_t>(q)];
-      Term t = term_of(p, left, right, u);
+      UndecidedSum t = term_of(p, left, right, u);
       if (!t.finite()) continue;  // whatever x is: special_value does not use it
       row.take(u.i);
       column.take(u.j);

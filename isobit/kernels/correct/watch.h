@@ -62,7 +62,7 @@ class Breaches {
  public:
   void note(const Breach& breach);
   // kUnavailable, where one was noted. product: its name.
-  Status status(const Problem& problem, const std::string& product) const;
+  Status status(const Block& problem, const std::string& product) const;
 
  private:
   std::mutex mutex_;
@@ -70,10 +70,10 @@ class Breaches {
 };
 
 // Notes output (i, j) unless its x is within `most` of the sum.
-void compare(const Evaluation& e, const Undecided& u, double most, Breaches& breaches);
+void compare(const EvaluatedSum& e, const Undecided& u, double most, Breaches& breaches);
 
 // Looks at the outputs `sample` of a tile, whose x is the approximation. roundings: L + S - 1.
-void check_sample(const CorrectContext& ctx, const Problem& problem, const LaidOut& left, const LaidOut& right,
+void check_sample(const CorrectContext& ctx, const Block& problem, const LaidOut& left, const LaidOut& right,
                   const std::vector<Undecided>& sample, int64_t roundings, Breaches& breaches, Statistics& statistics);
 
 }  // namespace isobit::kernels::correct

@@ -14,7 +14,8 @@ namespace {
 
 using product::SideKind;
 
-// Sizes of the packed blocks, so that both stay in a second-level cache; found by measurement, free to change.
+// Sizes of the packed blocks, kc x nc on the right and mc x kc on the left, so that both stay in a second-level cache;
+// kc is a chunk. Found by measurement, free to change.
 constexpr int64_t kRightBytes = 1 << 20, kLeftBytes = 256 << 10;
 constexpr int64_t kTotalRows = 2048;  // bounds the running totals kept per thread
 constexpr int64_t kSerialWork = 1 << 15;
@@ -48,12 +49,12 @@ const Kernels<T>& kernels_for(Isa isa) {
   return choose<T>(portable::gemm_kernels_f32(), portable::gemm_kernels_f64());
 }
 
-class Scratch {
+class GrowingBlock {
  public:
-  Scratch() = default;
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch() { std::free(data_); }
+  GrowingBlock() = default;
+  GrowingBlock(const GrowingBlock&) = delete;
+  GrowingBlock& operator=(const GrowingBlock&) = delete;
+  ~GrowingBlock() { std::free(data_); }
 
   void* get(size_t bytes) {
     bytes = (bytes + 4095) / 4096 * 4096;
@@ -79,7 +80,7 @@ template <class T>
 struct Plan {
   bool swapped = false;
   int vectors = 1;
-  int64_t rows = 1;  // most rows of a tile
+  int64_t mr = 1;  // most rows of a tile; its columns, nr, are vectors * lanes
 };
 
 template <class T>
@@ -165,17 +166,16 @@ class Part {
 
   // Rows and columns after the exchange, if there was one.
   void run(int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
-    const int64_t width = plan_.vectors * kernels_.lanes, size = static_cast<int64_t>(sizeof(T));
-    const int64_t terms = std::max<int64_t>(1, longest_);
-    const int64_t columns = std::max(width, kRightBytes / (terms * size) / width * width);
-    left_rows_ = std::max(plan_.rows, kLeftBytes / (terms * size) / plan_.rows * plan_.rows);
-    const int64_t most_columns =
-        std::min(columns, ceil_div(column_end - column_begin, kernels_.lanes) * kernels_.lanes);
+    const int64_t nr = plan_.vectors * kernels_.lanes, size = static_cast<int64_t>(sizeof(T));
+    const int64_t kc = std::max<int64_t>(1, longest_);
+    const int64_t nc = std::max(nr, kRightBytes / (kc * size) / nr * nr);
+    mc_ = std::max(plan_.mr, kLeftBytes / (kc * size) / plan_.mr * plan_.mr);
+    const int64_t most_columns = std::min(nc, ceil_div(column_end - column_begin, kernels_.lanes) * kernels_.lanes);
     const int64_t most_rows = std::min(kTotalRows, row_end - row_begin);
-    reserve(most_rows, most_columns, terms);
-    for (int64_t j = column_begin; j < column_end; j += columns) {
+    reserve(most_rows, most_columns, kc);
+    for (int64_t j = column_begin; j < column_end; j += nc) {
       for (int64_t i = row_begin; i < row_end; i += kTotalRows) {
-        block(i, std::min(kTotalRows, row_end - i), j, std::min(columns, column_end - j));
+        block(i, std::min(kTotalRows, row_end - i), j, std::min(nc, column_end - j));
       }
     }
   }
@@ -184,7 +184,7 @@ class Part {
   void reserve(int64_t rows, int64_t columns, int64_t terms) {
     const int64_t lines = 64 / static_cast<int64_t>(sizeof(T));
     auto round = [&](int64_t elements) { return ceil_div(elements, lines) * lines; };
-    const int64_t right = round(columns * terms), left = round(std::min(rows, left_rows_) * row_stride(terms));
+    const int64_t right = round(columns * terms), left = round(std::min(rows, mc_) * row_stride(terms));
     const int64_t totals = chunk_count_ > 1 ? round(rows * columns) : 0;
     const int64_t results = chunk_count_ > kChunksPerBlock ? totals : 0;
     const int64_t staging = round(kMaxWidth * (terms + kMaxWidth));
@@ -207,14 +207,14 @@ class Part {
       const int64_t k0 = chunk / per_period * p_.order.period + begin;
       const int64_t terms = p_.order.periods ? std::min(p_.order.chunk, p_.order.period - begin) : 0;
       step_.terms = terms;
-      direct_right_ = ceil_div(rows, plan_.rows) <= kDirectPanels && readable_columns(right_, k0);
+      direct_right_ = ceil_div(rows, plan_.mr) <= kDirectPanels && readable_columns(right_, k0);
       pack_right(j0, columns, k0, terms);
       step_.load_block = chunk % kChunksPerBlock != 0;
       step_.load_result = chunk >= kChunksPerBlock;
       step_.last = chunk + 1 == chunk_count_;
       step_.end_block = step_.last || (chunk + 1) % kChunksPerBlock == 0;
-      for (int64_t i = 0; i < rows; i += left_rows_) {
-        sweep(i0, i, std::min(left_rows_, rows - i), rows, j0, columns, k0);
+      for (int64_t i = 0; i < rows; i += mc_) {
+        sweep(i0, i, std::min(mc_, rows - i), rows, j0, columns, k0);
       }
     }
   }
@@ -245,7 +245,7 @@ class Part {
   void sweep(int64_t i0, int64_t i, int64_t rows, int64_t all_rows, int64_t j0, int64_t columns, int64_t k0) {
     const int64_t terms = step_.terms, lanes = kernels_.lanes;
     const bool direct = ceil_div(columns, lanes * plan_.vectors) <= kDirectPanels && readable_rows(left_, k0);
-    const int64_t row_panels = ceil_div(rows, plan_.rows);
+    const int64_t row_panels = ceil_div(rows, plan_.mr);
     const bool as_rows = left_.kind == SideKind::kTaps;
     if (as_rows) {
       kernels_.pack_rows(left_, packed_left_, row_stride(terms), i0 + i, rows, k0, terms);
@@ -333,7 +333,7 @@ class Part {
   Operand<T> left_, right_;
   T* out_;
   const T *row_bias_ = nullptr, *column_bias_ = nullptr;
-  int64_t chunk_count_, longest_, left_rows_ = 0;
+  int64_t chunk_count_, longest_, mc_ = 0;
   T *packed_right_ = nullptr, *packed_left_ = nullptr, *block_totals_ = nullptr, *results_ = nullptr;
   T* staging_ = nullptr;
   bool direct_right_ = false;
@@ -397,7 +397,7 @@ void execute(const KernelContext& ctx, const Problem<T>& p) {
 }  // namespace
 
 void* scratch(Slot slot, size_t bytes) {
-  thread_local Scratch slots[2];
+  thread_local GrowingBlock slots[2];
   return slots[static_cast<int>(slot)].get(bytes);
 }
 

@@ -12,7 +12,7 @@ inline float fused(float a, float b, float c) { return numerics::fma_f32(a, b, c
 inline double fused(double a, double b, double c) { return numerics::fma_f64(a, b, c); }
 
 template <class T>
-class OrderedSum {
+class OrderedInnerProduct {
  public:
   void term(T a, T b) { chunk_ = fused(a, b, chunk_); }
 

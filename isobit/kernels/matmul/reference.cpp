@@ -13,7 +13,7 @@ void product(const MatmulArgs<T>& s) {
     T* c = s.c + p * s.c_batch_stride;
     for (int64_t i = 0; i < s.m; ++i) {
       for (int64_t j = 0; j < s.n; ++j) {
-        OrderedSum<T> sum;
+        OrderedInnerProduct<T> sum;
         for (int64_t l = 0; l < s.k; ++l) {
           sum.term(a[i * s.a_row_stride + l * s.a_col_stride], b[l * s.b_row_stride + j * s.b_col_stride]);
           if ((l + 1) % kMatmulChunk == 0 || l + 1 == s.k) sum.end_chunk();

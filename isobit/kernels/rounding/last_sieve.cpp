@@ -23,9 +23,9 @@ int quantum_of_all(std::span<const double> values) {
 }
 
 // A block's lines that touch a zero, a bit for each element: whether it is not zero.
-class Masks {
+class NonzeroMasks {
  public:
-  Masks(ThreadPool& pool, const Lines& lines) : words_(static_cast<size_t>(lines.k() + 63) / 64) {
+  NonzeroMasks(ThreadPool& pool, const Lines& lines) : words_(static_cast<size_t>(lines.k() + 63) / 64) {
     bits_.resize(words_ * static_cast<size_t>(lines.count()));
     pool.parallel_for(lines.count(), 16384 / (lines.k() + 1) + 1, [&](int64_t begin, int64_t end) {
       std::vector<double> line(static_cast<size_t>(lines.k()));
@@ -36,7 +36,7 @@ class Masks {
       }
     });
   }
-  bool disjoint(int64_t i, const Masks& other, int64_t j) const {
+  bool disjoint(int64_t i, const NonzeroMasks& other, int64_t j) const {
     const uint64_t *a = bits_.data() + words_ * static_cast<size_t>(i),
                    *b = other.bits_.data() + words_ * static_cast<size_t>(j);
     for (size_t w = 0; w < words_; ++w) {
@@ -90,7 +90,7 @@ class LastSieve {
   struct Whole {
     int64_t zeros = 0, ties = 0;
     bool exact = false;
-    std::optional<Masks> left, right;
+    std::optional<NonzeroMasks> left, right;
   };
 
   void look_at_blocks(const std::vector<NearTie>& ties) {
