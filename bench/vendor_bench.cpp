@@ -17,7 +17,7 @@
 #include "bench/common.h"
 #include "isobit/base/text.h"
 #include "isobit/kernels/dispatch/dispatch.h"
-#include "isobit/kernels/vendor/inner_products.h"
+#include "isobit/kernels/product/plain_inner_products.h"
 #include "isobit/kernels/vendor/vendor.h"
 
 namespace isobit::bench {
@@ -141,7 +141,7 @@ void measure_layer(const Setting& setting, const Layer& layer, std::vector<doubl
        dst = random_values<T>(s.oc * columns, 3);
   const kernels::KernelContext kernel{kernels::best_isa(), &pool_of(setting.threads)};
   auto library = open(setting);
-  kernels::VendorInnerProducts<T> products(open(setting), kernel);
+  kernels::PlainInnerProducts<T> products(open(setting), kernel);
   const auto run = [&](const char* pass, std::vector<T>& result, Plain<T> plain, int64_t terms, auto ordered,
                        auto vendor) {
     const std::string name = layer.text(pass);
@@ -191,7 +191,7 @@ void measure_matmul(const Setting& setting, const Size& size, std::vector<double
   p.c = c.data(), p.c_row_stride = size.n;
   const kernels::KernelContext kernel{kernels::best_isa(), &pool_of(setting.threads)};
   auto library = open(setting);
-  kernels::VendorInnerProducts<T> products(open(setting), kernel);
+  kernels::PlainInnerProducts<T> products(open(setting), kernel);
   Plain<T> plain(*library, size.m, size.n, size.k, false, false);
   overheads.push_back(measure<T>(
       setting, name, c, plain, [&] { kernels::matmul(kernel, p); }, [&] { products.matmul(p); },

@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "isobit/base/text.h"
-#include "isobit/kernels/vendor/inner_products.h"
+#include "isobit/kernels/product/plain_inner_products.h"
 #include "isobit/kernels/vendor/vendor.h"
 
 namespace isobit::platform {
@@ -42,7 +42,7 @@ Expected<std::unique_ptr<kernels::InnerProducts<T>>> open_vendor_inner_products(
     const std::string& library, const std::string& core, int threads, const kernels::KernelContext& fallback) {
   const char* needs_f64 = std::is_same_v<T, double> ? "a computation in float64" : nullptr;
   ISOBIT_TRY(std::unique_ptr<kernels::MatrixProduct> product, open_product(library, core, threads, needs_f64));
-  return std::unique_ptr<kernels::InnerProducts<T>>(new kernels::VendorInnerProducts<T>(std::move(product), fallback));
+  return std::unique_ptr<kernels::InnerProducts<T>>(new kernels::PlainInnerProducts<T>(std::move(product), fallback));
 }
 template Expected<std::unique_ptr<kernels::InnerProducts<float>>> open_vendor_inner_products(
     const std::string&, const std::string&, int, const kernels::KernelContext&);

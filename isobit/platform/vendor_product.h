@@ -23,9 +23,9 @@ Expected<std::unique_ptr<kernels::MatrixProduct>> open_vendor_product(const std:
                                                                       const std::string& core, int threads,
                                                                       const kernels::KernelContext& fallback);
 
-// The library's own inner products, uncorrected (kernels/vendor/inner_products.h says what they promise), T float or
-// double. `fallback` has the pool for packing and computes what is too large for the library; its pool must outlive the
-// result. kUnavailable: as above, no float64 for T float excepted.
+// The library's own inner products, uncorrected (kernels/product/plain_inner_products.h says what they promise), T
+// float or double. `fallback` has the pool for packing and computes what is too large for the library; its pool must
+// outlive the result. kUnavailable: as above, no float64 for T float excepted.
 template <class T>
 Expected<std::unique_ptr<kernels::InnerProducts<T>>> open_vendor_inner_products(const std::string& library,
                                                                                 const std::string& core, int threads,

@@ -1,6 +1,8 @@
 // Inner products of every installed library, and of a plain loop, against the ordered float64 kernels: within the
 // stated bound on real numbers, equal on small integers, whose sums are exact. Each library keeps the one core type of
 // this process.
+#include "isobit/kernels/product/plain_inner_products.h"
+
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -13,8 +15,7 @@
 #include "isobit/base/fp_env_for_test.h"
 #include "isobit/kernels/correct/matmul.h"
 #include "isobit/kernels/testing.h"
-#include "isobit/kernels/vendor/inner_products.h"
-#include "isobit/kernels/vendor/inner_products_for_test.h"
+#include "isobit/kernels/vendor/plain_inner_products_for_test.h"
 
 namespace isobit::kernels {
 namespace {
@@ -31,9 +32,9 @@ using testing::Watched;
 using testing::widened;
 
 template <class T>
-VendorInnerProducts<T> products(VendorProduct* library, int threads = 1,
-                                int64_t scratch = VendorInnerProducts<T>::kScratchBytes,
-                                std::vector<Call>* calls = nullptr, int64_t largest = INT32_MAX) {
+PlainInnerProducts<T> products(VendorProduct* library, int threads = 1,
+                               int64_t scratch = PlainInnerProducts<T>::kScratchBytes,
+                               std::vector<Call>* calls = nullptr, int64_t largest = INT32_MAX) {
   return {std::make_unique<Watched>(library, calls, largest), kernel(threads), scratch};
 }
 
@@ -227,7 +228,7 @@ INSTANTIATE_TEST_SUITE_P(Vendors, EachLibrary,
 
 // ---- what the library is asked
 
-TEST(VendorInnerProducts, NoCopyWhereBlasTakesTheStrides) {
+TEST(PlainInnerProducts, NoCopyWhereBlasTakesTheStrides) {
   const std::vector<float> a(1000, 1.0f), b(1000, 1.0f);
   std::vector<float> c(1000);
   for (const bool ta : {false, true}) {
@@ -252,7 +253,7 @@ TEST(VendorInnerProducts, NoCopyWhereBlasTakesTheStrides) {
   }
 }
 
-TEST(VendorInnerProducts, ASharedRightOperandIsOneProduct) {
+TEST(PlainInnerProducts, ASharedRightOperandIsOneProduct) {
   const std::vector<float> a(1000, 1.0f), b(1000, 1.0f);
   std::vector<float> c(1000);
   std::vector<Call> calls;
@@ -270,7 +271,7 @@ TEST(VendorInnerProducts, ASharedRightOperandIsOneProduct) {
   EXPECT_EQ(calls.size(), 5u);
 }
 
-TEST(VendorInnerProducts, AnImageThatIsItsOwnWindowsIsNotCopied) {
+TEST(PlainInnerProducts, AnImageThatIsItsOwnWindowsIsNotCopied) {
   const Conv<float> x(conv_shape(2, 3, 48, 4, 1, 1, 0), true);
   std::vector<Call> calls;
   auto tested = products<float>(nullptr, 1, 1 << 20, &calls);
@@ -282,7 +283,7 @@ TEST(VendorInnerProducts, AnImageThatIsItsOwnWindowsIsNotCopied) {
   EXPECT_EQ(tested.scratch_held(), 0);
 }
 
-TEST(VendorInnerProducts, SmallImagesShareAProduct) {
+TEST(PlainInnerProducts, SmallImagesShareAProduct) {
   const Conv<float> x(conv_shape(32, 16, 8, 32, 3, 1, 1), true);
   std::vector<Call> calls;
   auto tested = products<float>(nullptr, 1, 1 << 24, &calls);
@@ -293,7 +294,7 @@ TEST(VendorInnerProducts, SmallImagesShareAProduct) {
 }
 
 // A library whose integers are too small for anything: the ordered kernels' bits.
-TEST(VendorInnerProducts, WhatTheLibraryRefusesIsOrdered) {
+TEST(PlainInnerProducts, WhatTheLibraryRefusesIsOrdered) {
   const auto a = values<float>(20 * 300, false, 1), b = values<float>(300 * 30, false, 2),
              bias = values<float>(30, false, 3);
   std::vector<float> found(600, NAN), expected(600, NAN);
@@ -339,7 +340,7 @@ void expect_error(const Status& status) {
 }
 
 // Whoever chose the library should know: our own product would do for the bits of correct-1, and for nobody's trust.
-TEST(VendorInnerProducts, AnEnvironmentLeftChangedStopsTheStep) {
+TEST(PlainInnerProducts, AnEnvironmentLeftChangedStopsTheStep) {
   const auto a = values<float>(20 * 300, false, 1), b = values<float>(300 * 30, false, 2);
   std::vector<float> c(600);
   MatmulArgs<float> p;
@@ -351,7 +352,7 @@ TEST(VendorInnerProducts, AnEnvironmentLeftChangedStopsTheStep) {
   const std::vector<float> src(8000, 1.0f), weights(8000, 1.0f), diff_dst(8000, 1.0f);
   std::vector<float> result(8000);
   for (const auto& d : isobit::testing::fp_disturbances()) {
-    const auto leaving = [&] { return VendorInnerProducts<float>(std::make_unique<Leaving>(d.set), kernel()); };
+    const auto leaving = [&] { return PlainInnerProducts<float>(std::make_unique<Leaving>(d.set), kernel()); };
     expect_error(leaving().matmul(p));
     expect_error(leaving().conv_forward(s, src.data(), weights.data(), nullptr, result.data()));
     expect_error(leaving().conv_grad_src(s, diff_dst.data(), weights.data(), result.data()));
@@ -362,13 +363,13 @@ TEST(VendorInnerProducts, AnEnvironmentLeftChangedStopsTheStep) {
 }
 
 // Blocks that are parts of a small image, which is its own window matrix but not large enough to go without scratch.
-TEST(VendorInnerProducts, PartsOfAPointwiseImage) {
+TEST(PlainInnerProducts, PartsOfAPointwiseImage) {
   auto tested = products<double>(nullptr, 1, 4096);
   EXPECT_EQ(check_conv(tested, conv_shape(3, 6, 20, 5, 1, 1, 0), true), "");
   EXPECT_GT(tested.products(), 4 * 3);
 }
 
-TEST(VendorInnerProducts, ScratchStaysWithinItsBound) {
+TEST(PlainInnerProducts, ScratchStaysWithinItsBound) {
   for (const int64_t bound : {1 << 14, 1 << 16, 1 << 18, 1 << 20}) {
     auto tested = products<double>(nullptr, 2, bound);
     for (const ConvShape& s : {kLarge[0], kLarge[2], kLarge[4]}) EXPECT_EQ(check_conv(tested, s, false), "");

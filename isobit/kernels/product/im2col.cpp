@@ -1,25 +1,21 @@
-#include "isobit/kernels/vendor/im2col.h"
+#include "isobit/kernels/product/im2col.h"
 
 #include <algorithm>
 
-namespace isobit::kernels::vendor {
+namespace isobit::kernels::product {
 namespace {
 
 constexpr int64_t kWorthAThread = 1 << 14;  // elements
 
 int64_t grain_of(int64_t elements_of_one) { return 1 + kWorthAThread / std::max<int64_t>(1, elements_of_one); }
 
-using product::WindowGrid;
-using product::WindowPart;
-using product::Windows;
-
 // One tap as a displacement: output (v, w) reads source row v * step_h + y and column w * step_w + x. [first, last) are
 // the w whose column is inside the plane.
-struct Tap {
+struct TapInside {
   int64_t y, x, first, last;
 
-  Tap(const Windows& w, const WindowGrid& grid, int64_t index) : y(grid.taps[index].y), x(grid.taps[index].x) {
-    const product::WindowAxis::Hits hits = w.columns.hits(index % w.columns.taps, 0, grid.grid_w);
+  TapInside(const Windows& w, const WindowGrid& grid, int64_t index) : y(grid.taps[index].y), x(grid.taps[index].x) {
+    const WindowAxis::Hits hits = w.columns.hits(index % w.columns.taps, 0, grid.grid_w);
     last = std::min(hits.end, grid.grid_w);
     first = std::min(hits.begin, last);
   }
@@ -28,7 +24,7 @@ struct Tap {
 // Calls f(source row, w0, w1, place) for the pieces [w0, w1) of output rows that make up the positions [begin, end);
 // `place` counts from begin.
 template <class F>
-void for_each_line(const WindowGrid& g, const Tap& tap, int64_t begin, int64_t end, F f) {
+void for_each_line(const WindowGrid& g, const TapInside& tap, int64_t begin, int64_t end, F f) {
   const int64_t ow = g.grid_w;
   int64_t v = begin / ow, w0 = begin - v * ow;
   for (int64_t at = begin; at < end; ++v, w0 = 0) {
@@ -47,17 +43,17 @@ struct Shift {
   explicit Shift(const WindowGrid& g)
       : possible(g.step_h == 1 && g.step_w == 1 && g.grid_w == g.plane_w), ow(g.grid_w), size(g.plane_h * g.plane_w) {}
 
-  int64_t displacement(const Tap& tap) const { return tap.y * ow + tap.x; }
+  int64_t displacement(const TapInside& tap) const { return tap.y * ow + tap.x; }
   // Calls f(from, to): the positions in [begin, end) whose rows, and whose places in the plane, exist.
   template <class F>
-  void inside(const Tap& tap, int64_t begin, int64_t end, F f) const {
+  void inside(const TapInside& tap, int64_t begin, int64_t end, F f) const {
     const int64_t first = std::max({begin, -tap.y * ow, -displacement(tap)});
     const int64_t last = std::min({end, size - tap.y * ow, size - displacement(tap)});
     f(std::min(first, end), std::max(std::min(first, end), last));
   }
   // Sets the positions whose columns fall on padding to +0.
   template <class T>
-  void clear_padding(const Tap& tap, int64_t begin, int64_t end, T* line) const {
+  void clear_padding(const TapInside& tap, int64_t begin, int64_t end, T* line) const {
     if (tap.first == 0 && tap.last == ow) return;
     for (int64_t row = begin / ow * ow; row < end; row += ow) {
       for (int64_t p = std::max(row, begin); p < std::min(row + tap.first, end); ++p) line[p - begin] = 0;
@@ -67,7 +63,7 @@ struct Shift {
 };
 
 template <class T>
-void read_line(const WindowGrid& g, const Tap& tap, const T* plane, int64_t row, int64_t w0, int64_t w1, T* to) {
+void read_line(const WindowGrid& g, const TapInside& tap, const T* plane, int64_t row, int64_t w0, int64_t w1, T* to) {
   if (row < 0 || row >= g.plane_h) {
     std::fill(to, to + (w1 - w0), T{0});
     return;
@@ -89,7 +85,7 @@ void read_line(const WindowGrid& g, const Tap& tap, const T* plane, int64_t row,
 }
 
 template <class T>
-void add_line(const WindowGrid& g, const Tap& tap, const T* from, int64_t row, int64_t w0, int64_t w1, T* plane) {
+void add_line(const WindowGrid& g, const TapInside& tap, const T* from, int64_t row, int64_t w0, int64_t w1, T* plane) {
   if (row < 0 || row >= g.plane_h) return;
   const int64_t first = std::clamp(tap.first, w0, w1), last = std::clamp(tap.last, first, w1);
   if (first == last) return;
@@ -106,7 +102,7 @@ void add_line(const WindowGrid& g, const Tap& tap, const T* from, int64_t row, i
 
 // The row of the matrix for one tap and one image.
 template <class T>
-void read_tap(const WindowGrid& g, const Shift& shift, const Tap& tap, const T* plane, int64_t begin, int64_t end,
+void read_tap(const WindowGrid& g, const Shift& shift, const TapInside& tap, const T* plane, int64_t begin, int64_t end,
               T* to) {
   if (!shift.possible) {
     for_each_line(g, tap, begin, end, [&](int64_t y, int64_t w0, int64_t w1, int64_t place) {
@@ -124,7 +120,8 @@ void read_tap(const WindowGrid& g, const Shift& shift, const Tap& tap, const T* 
 
 // The adjoint. Adding the +0 of padding changes no sum: one that starts at +0 is never -0.
 template <class T>
-void add_tap(const WindowGrid& g, const Shift& shift, const Tap& tap, T* from, int64_t begin, int64_t end, T* plane) {
+void add_tap(const WindowGrid& g, const Shift& shift, const TapInside& tap, T* from, int64_t begin, int64_t end,
+             T* plane) {
   if (!shift.possible) {
     for_each_line(g, tap, begin, end, [&](int64_t y, int64_t w0, int64_t w1, int64_t place) {
       add_line(g, tap, from + place, y, w0, w1, plane);
@@ -180,7 +177,7 @@ void im2col(ThreadPool& pool, const Windows& w, const ColumnBlock& block, const 
   const Shift shift(part.grid);
   pool.parallel_for(w.channels * taps, grain_of(block.columns()), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      const Tap tap(w, part.grid, row % taps);
+      const TapInside tap(w, part.grid, row % taps);
       T* to = matrix + row * block.columns();
       for (int64_t image = 0; image < block.images; ++image, to += length) {
         const T* plane = planes + (block.image + image) * w.image_stride + row / taps * w.plane();
@@ -201,7 +198,7 @@ void col2im(ThreadPool& pool, const Windows& w, const ColumnBlock& block, T* mat
       T* plane = planes + (block.image + image) * w.image_stride + channel * w.plane();
       if (block.begin == 0) std::fill(plane, plane + w.plane(), T{0});
       for (int64_t t = 0; t < taps; ++t) {
-        const Tap tap(w, part.grid, t);
+        const TapInside tap(w, part.grid, t);
         T* from = matrix + (channel * taps + t) * block.columns() + image * length;
         add_tap(part.grid, shift, tap, from, block.begin, block.end, plane);
       }
@@ -251,4 +248,4 @@ template void scatter_planes(ThreadPool&, const Planes&, const ColumnBlock&, con
 template void add_bias_to_planes(ThreadPool&, const Planes&, const ColumnBlock&, const float*, float*);
 template void add_bias_to_planes(ThreadPool&, const Planes&, const ColumnBlock&, const double*, double*);
 
-}  // namespace isobit::kernels::vendor
+}  // namespace isobit::kernels::product

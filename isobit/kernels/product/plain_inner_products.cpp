@@ -1,4 +1,4 @@
-#include "isobit/kernels/vendor/inner_products.h"
+#include "isobit/kernels/product/plain_inner_products.h"
 
 #include <algorithm>
 #include <optional>
@@ -8,11 +8,11 @@
 namespace isobit::kernels {
 namespace {
 
+using product::ColumnBlock;
 using product::Geometry;
+using product::Planes;
 using product::WindowAxis;
 using product::Windows;
-using vendor::ColumnBlock;
-using vendor::Planes;
 
 // Enough for a library to be at its best; more would only leave the caches.
 constexpr int64_t kColumns = 2048;
@@ -94,21 +94,21 @@ bool is_pointwise(const Windows& w) {
 }  // namespace
 
 template <class T>
-VendorInnerProducts<T>::VendorInnerProducts(std::unique_ptr<MatrixProduct> product, const KernelContext& kernel,
-                                            int64_t scratch_bytes)
+PlainInnerProducts<T>::PlainInnerProducts(std::unique_ptr<MatrixProduct> product, const KernelContext& kernel,
+                                          int64_t scratch_bytes)
     : product_(std::move(product)), kernel_(kernel), most_(scratch_bytes / static_cast<int64_t>(sizeof(T))) {
   ISOBIT_CHECK(product_ != nullptr && (sizeof(T) == 4 ? product_->has_f32() : product_->has_f64()));
   product_->fall_back_on(kernel_);
 }
 
 template <class T>
-Status VendorInnerProducts<T>::multiply(const GemmArgs<T>& args) {
+Status PlainInnerProducts<T>::multiply(const GemmArgs<T>& args) {
   ++products_;
   return product_->multiply(args);
 }
 
 template <class T>
-typename VendorInnerProducts<T>::Parts VendorInnerProducts<T>::scratch(int64_t first, int64_t second, int64_t third) {
+typename PlainInnerProducts<T>::Parts PlainInnerProducts<T>::scratch(int64_t first, int64_t second, int64_t third) {
   constexpr int64_t kLine = 64 / sizeof(T);
   const auto whole_lines = [](int64_t count) { return (count + kLine - 1) / kLine * kLine; };
   const int64_t total = whole_lines(first) + whole_lines(second) + whole_lines(third);
@@ -127,7 +127,7 @@ typename VendorInnerProducts<T>::Parts VendorInnerProducts<T>::scratch(int64_t f
 // ---- matmul
 
 template <class T>
-Status VendorInnerProducts<T>::matmul(const MatmulArgs<T>& given) {
+Status PlainInnerProducts<T>::matmul(const MatmulArgs<T>& given) {
   const MatmulArgs<T> p = merge_batch(given);
   if (p.m == 0 || p.n == 0 || p.batch == 0) return {};
   const bool a_fits = blas_layout(p.m, p.k, p.a_row_stride, p.a_col_stride).has_value();
@@ -152,7 +152,7 @@ Status VendorInnerProducts<T>::matmul(const MatmulArgs<T>& given) {
 
 // One matrix of the batch, a in blocks of rows and b in blocks of columns; one block each where nothing is packed.
 template <class T>
-Status VendorInnerProducts<T>::multiply_packed(const MatmulArgs<T>& p, int64_t rows_at_once, int64_t columns_at_once) {
+Status PlainInnerProducts<T>::multiply_packed(const MatmulArgs<T>& p, int64_t rows_at_once, int64_t columns_at_once) {
   const auto a = blas_layout(p.m, p.k, p.a_row_stride, p.a_col_stride);
   const auto b = blas_layout(p.k, p.n, p.b_row_stride, p.b_col_stride);
   Parts room{};
@@ -188,34 +188,36 @@ Status VendorInnerProducts<T>::multiply_packed(const MatmulArgs<T>& p, int64_t r
 // ---- convolution
 
 template <class T>
-std::vector<ColumnBlock> VendorInnerProducts<T>::blocks_of(const Geometry& g, int64_t per_column, int64_t fixed) const {
+std::vector<ColumnBlock> PlainInnerProducts<T>::blocks_of(const Geometry& g, int64_t per_column, int64_t fixed) const {
   const int64_t images = g.right.windows.images, area = g.right.windows.positions();
   // A large image that is its own window matrix needs no scratch at all, and so no smaller blocks.
   if (is_pointwise(g.right.windows) && (images == 1 || area >= kColumns / 4)) {
-    return vendor::column_blocks(images, area, area);
+    return product::column_blocks(images, area, area);
   }
   const int64_t fits = (most_ - fixed - 3 * 64) / per_column;
   if (fits < 1) return {};
-  return vendor::column_blocks(images, area, std::min(fits, kColumns));
+  return product::column_blocks(images, area, std::min(fits, kColumns));
 }
 
 // The columns of the window matrix: in `room`, or where they already are.
 template <class T>
-typename VendorInnerProducts<T>::template Matrix<const T> VendorInnerProducts<T>::window_matrix(
-    const Windows& w, const ColumnBlock& block, const T* planes, T* room) {
+typename PlainInnerProducts<T>::template Matrix<const T> PlainInnerProducts<T>::window_matrix(const Windows& w,
+                                                                                              const ColumnBlock& block,
+                                                                                              const T* planes,
+                                                                                              T* room) {
   if (!is_pointwise(w)) {
-    vendor::im2col(*kernel_.pool, w, block, planes, room);
+    product::im2col(*kernel_.pool, w, block, planes, room);
     return {room, block.columns()};
   }
   const Planes shape{w.channels, w.plane(), w.image_stride};
   if (block.images == 1) return {planes + begin_of(shape, block), shape.area};
-  vendor::gather_planes(*kernel_.pool, shape, block, planes, room);
+  product::gather_planes(*kernel_.pool, shape, block, planes, room);
   return {room, block.columns()};
 }
 
 // Per group and block: dst [oc, columns] = weights [oc, k] windows [k, columns].
 template <class T>
-Status VendorInnerProducts<T>::conv_forward(const ConvShape& s, const T* src, const T* weights, const T* bias, T* dst) {
+Status PlainInnerProducts<T>::conv_forward(const ConvShape& s, const T* src, const T* weights, const T* bias, T* dst) {
   if (s.n == 0) return {};
   const Geometry f = forward_geometry(s);
   const Windows& w = f.right.windows;
@@ -241,9 +243,9 @@ Status VendorInnerProducts<T>::conv_forward(const ConvShape& s, const T* src, co
       ISOBIT_RETURN_IF_ERROR(multiply(g));
       const T* group_bias = bias == nullptr ? nullptr : bias + group * f.bias_batch_stride;
       if (!in_place) {
-        vendor::scatter_planes(*kernel_.pool, planes, block, room.second, group_bias, group_dst);
+        product::scatter_planes(*kernel_.pool, planes, block, room.second, group_bias, group_dst);
       } else if (bias != nullptr) {
-        vendor::add_bias_to_planes(*kernel_.pool, planes, block, group_bias, group_dst);
+        product::add_bias_to_planes(*kernel_.pool, planes, block, group_bias, group_dst);
       }
     }
   }
@@ -253,7 +255,7 @@ Status VendorInnerProducts<T>::conv_forward(const ConvShape& s, const T* src, co
 // Per group and block: the gradient of the windows [k, columns] = weights^T [k, oc] diff_dst [oc, columns], then summed
 // over the windows that hold an element.
 template <class T>
-Status VendorInnerProducts<T>::conv_grad_src(const ConvShape& s, const T* diff_dst, const T* weights, T* diff_src) {
+Status PlainInnerProducts<T>::conv_grad_src(const ConvShape& s, const T* diff_dst, const T* weights, T* diff_src) {
   if (s.n == 0) return {};
   const Geometry f = forward_geometry(s);
   const Windows& w = f.right.windows;
@@ -271,7 +273,7 @@ Status VendorInnerProducts<T>::conv_grad_src(const ConvShape& s, const T* diff_d
     for (int64_t group = 0; group < f.batches; ++group) {
       const T* const group_dst = diff_dst + group * f.out.batch_stride;
       T* const group_src = diff_src + group * f.right.batch_stride;
-      if (!in_place) vendor::gather_planes(*kernel_.pool, planes, block, group_dst, room.second);
+      if (!in_place) product::gather_planes(*kernel_.pool, planes, block, group_dst, room.second);
       GemmArgs<T> g;
       g.transpose_a = true;
       g.m = f.k, g.n = columns, g.k = f.m;
@@ -281,7 +283,7 @@ Status VendorInnerProducts<T>::conv_grad_src(const ConvShape& s, const T* diff_d
       g.c = is_result ? group_src + begin_of(planes_of_src(f), block) : room.first;
       g.ldc = is_result ? planes.area : columns;
       ISOBIT_RETURN_IF_ERROR(multiply(g));
-      if (!is_result) vendor::col2im(*kernel_.pool, w, block, room.first, group_src);
+      if (!is_result) product::col2im(*kernel_.pool, w, block, room.first, group_src);
     }
   }
   return {};
@@ -289,7 +291,7 @@ Status VendorInnerProducts<T>::conv_grad_src(const ConvShape& s, const T* diff_d
 
 // Per group and block: diff_weights [oc, k] += diff_dst [oc, columns] windows^T [columns, k], some rows at a time.
 template <class T>
-Status VendorInnerProducts<T>::conv_grad_weights(const ConvShape& s, const T* src, const T* diff_dst, T* diff_weights) {
+Status PlainInnerProducts<T>::conv_grad_weights(const ConvShape& s, const T* src, const T* diff_dst, T* diff_weights) {
   const Geometry f = forward_geometry(s);
   const Windows& w = f.right.windows;
   const Planes planes = planes_of_dst(f);
@@ -311,7 +313,7 @@ Status VendorInnerProducts<T>::conv_grad_weights(const ConvShape& s, const T* sr
     const Parts room = scratch(copies_src ? f.k * columns : 0, in_place ? 0 : f.m * columns, is_first ? 0 : rows * f.k);
     for (int64_t group = 0; group < f.batches; ++group) {
       const T* const group_dst = diff_dst + group * f.out.batch_stride;
-      if (!in_place) vendor::gather_planes(*kernel_.pool, planes, block, group_dst, room.second);
+      if (!in_place) product::gather_planes(*kernel_.pool, planes, block, group_dst, room.second);
       const Matrix<const T> right = window_matrix(w, block, src + group * f.right.batch_stride, room.first);
       GemmArgs<T> g;
       g.transpose_b = true;
@@ -335,7 +337,7 @@ Status VendorInnerProducts<T>::conv_grad_weights(const ConvShape& s, const T* sr
   return {};
 }
 
-template class VendorInnerProducts<float>;
-template class VendorInnerProducts<double>;
+template class PlainInnerProducts<float>;
+template class PlainInnerProducts<double>;
 
 }  // namespace isobit::kernels

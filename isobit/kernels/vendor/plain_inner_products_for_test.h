@@ -14,8 +14,8 @@
 #include "isobit/base/text.h"
 #include "isobit/kernels/conv/conv.h"
 #include "isobit/kernels/dispatch/dispatch.h"
+#include "isobit/kernels/product/plain_inner_products.h"
 #include "isobit/kernels/testing.h"
-#include "isobit/kernels/vendor/inner_products.h"
 #include "isobit/kernels/vendor/vendor.h"
 
 namespace isobit::kernels::testing {
@@ -194,7 +194,7 @@ struct Matmul {
     return p;
   }
 
-  std::string check(VendorInnerProducts<T>& tested) const {
+  std::string check(PlainInnerProducts<T>& tested) const {
     const auto left = values<T>(a.size(), integers, 1), right = values<T>(b.size(), integers, 2),
                bias = values<T>(shape.n + 1, integers, 3);
     std::vector<T> c;
@@ -291,7 +291,7 @@ class OrderedF64 final : public InnerProducts<double> {
 };
 
 template <class T>
-std::string check_conv(VendorInnerProducts<T>& tested, const ConvShape& s, bool integers) {
+std::string check_conv(PlainInnerProducts<T>& tested, const ConvShape& s, bool integers) {
   const Conv<T> x(s, integers);
   Conv<double> wide(s, integers), sizes(s, integers);
   wide.src = widened(x.src), wide.weights = widened(x.weights);

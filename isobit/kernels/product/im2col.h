@@ -10,7 +10,7 @@
 #include "isobit/base/thread_pool.h"
 #include "isobit/kernels/product/windows.h"
 
-namespace isobit::kernels::vendor {
+namespace isobit::kernels::product {
 
 // Columns of the positions [begin, end) (oh * ow + ow order) of `images` images from `image` on. Several images only
 // with all of their positions.
@@ -26,13 +26,13 @@ std::vector<ColumnBlock> column_blocks(int64_t images, int64_t area, int64_t mos
 
 // matrix: (channels * taps) x block.columns(), dense.
 template <class T>
-void im2col(ThreadPool& pool, const product::Windows& windows, const ColumnBlock& block, const T* planes, T* matrix);
+void im2col(ThreadPool& pool, const Windows& windows, const ColumnBlock& block, const T* planes, T* matrix);
 
 // The adjoint: adds every element of the matrix to the element of `planes` it stands for, taps in ascending order,
 // blocks in the order of the calls; what falls on padding is dropped. The block that begins an image sets the group's
 // planes of that image to +0 first. What is dropped may be overwritten in the matrix.
 template <class T>
-void col2im(ThreadPool& pool, const product::Windows& windows, const ColumnBlock& block, T* matrix, T* planes);
+void col2im(ThreadPool& pool, const Windows& windows, const ColumnBlock& block, T* matrix, T* planes);
 
 // Some neighbouring planes of each image of a tensor, from where they begin in the first one.
 struct Planes {
@@ -52,4 +52,4 @@ void scatter_planes(ThreadPool& pool, const Planes& shape, const ColumnBlock& bl
 template <class T>
 void add_bias_to_planes(ThreadPool& pool, const Planes& shape, const ColumnBlock& block, const T* bias, T* planes);
 
-}  // namespace isobit::kernels::vendor
+}  // namespace isobit::kernels::product

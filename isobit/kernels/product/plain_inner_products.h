@@ -1,4 +1,4 @@
-// Inner products as a vendor's library computes them, without any correction: what training on that library gives.
+// Inner products as a matrix product computes them, without any correction: what training on a vendor's library gives.
 //
 // Determinism class: none across platforms. The library chooses order, fusing and kernels; the same platform, thread
 // count and shape repeat their bits as far as the library repeats its own for operands at addresses of equal alignment.
@@ -23,21 +23,21 @@
 
 #include "isobit/kernels/inner_products.h"
 #include "isobit/kernels/product/geometry.h"
+#include "isobit/kernels/product/im2col.h"
 #include "isobit/kernels/product/matrix_product.h"
-#include "isobit/kernels/vendor/im2col.h"
 
 namespace isobit::kernels {
 
 template <class T>
-class VendorInnerProducts final : public InnerProducts<T> {
+class PlainInnerProducts final : public InnerProducts<T> {
  public:
   static constexpr int64_t kScratchBytes = int64_t{64} << 20;
 
   // kernel: the pool for copies and sums, and the ordered kernels to fall back on. scratch_bytes: the most working
   // memory to hold (kept between calls); block sizes, hence bits, depend on it.
   // REQUIRES product not null and, for double, product->has_f64().
-  VendorInnerProducts(std::unique_ptr<MatrixProduct> product, const KernelContext& kernel,
-                      int64_t scratch_bytes = kScratchBytes);
+  PlainInnerProducts(std::unique_ptr<MatrixProduct> product, const KernelContext& kernel,
+                     int64_t scratch_bytes = kScratchBytes);
 
   Status matmul(const MatmulArgs<T>& args) override;
   Status conv_forward(const ConvShape& shape, const T* src, const T* weights, const T* bias, T* dst) override;
@@ -67,8 +67,9 @@ class VendorInnerProducts final : public InnerProducts<T> {
   };
   Parts scratch(int64_t first, int64_t second = 0, int64_t third = 0);
   // Columns of a block, so that per_column elements for each and `fixed` more fit into the scratch; 0: not one does.
-  std::vector<vendor::ColumnBlock> blocks_of(const product::Geometry& forward, int64_t per_column, int64_t fixed) const;
-  Matrix<const T> window_matrix(const product::Windows& windows, const vendor::ColumnBlock& block, const T* planes,
+  std::vector<product::ColumnBlock> blocks_of(const product::Geometry& forward, int64_t per_column,
+                                              int64_t fixed) const;
+  Matrix<const T> window_matrix(const product::Windows& windows, const product::ColumnBlock& block, const T* planes,
                                 T* room);
 
   std::unique_ptr<MatrixProduct> product_;
@@ -79,7 +80,7 @@ class VendorInnerProducts final : public InnerProducts<T> {
   int64_t products_ = 0;
 };
 
-extern template class VendorInnerProducts<float>;
-extern template class VendorInnerProducts<double>;
+extern template class PlainInnerProducts<float>;
+extern template class PlainInnerProducts<double>;
 
 }  // namespace isobit::kernels
