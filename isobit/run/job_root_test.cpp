@@ -7,8 +7,8 @@
 #include <map>
 #include <sstream>
 
-#include "isobit/run/testing.h"
 #include "isobit/run/job_digest.h"
+#include "isobit/run/testing.h"
 #include "isobit/train/job_paths.h"
 
 namespace isobit::run {

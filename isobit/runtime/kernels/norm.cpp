@@ -1,3 +1,4 @@
+#include "isobit/base/text.h"
 #include "isobit/kernels/norm/batch_norm.h"
 #include "isobit/kernels/norm/layer_norm.h"
 #include "isobit/runtime/kernel_call.h"
@@ -16,6 +17,7 @@ T epsilon(const KernelCall& c) {
 }
 
 Status batch_stats(KernelCall& c) {
+  if (c.in(0).elements() == 0) return unreadable(text_of("node '", c.node.name, "': statistics of no elements"));
   return by_float_type(c, 0, [&]<class T>(T) {
     k::batch_norm_stats(c.ctx, batch_shape(c.in(0).shape()), c.in(0).data<T>(), c.out(0).data<T>(), c.out(1).data<T>());
   });
