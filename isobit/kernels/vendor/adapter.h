@@ -22,7 +22,7 @@ struct Adapter {
 
 // Of the folders that CMakeLists.txt lists: each has FOLDER/FOLDER.cpp, which defines FOLDER_adapters().
 #define ISOBIT_VENDOR(folder) std::vector<Adapter> folder##_adapters();
-#include "isobit_vendors.inc"
+#include <isobit_vendors.inc>
 #undef ISOBIT_VENDOR
 
 // ---- messages that several adapters need

@@ -21,7 +21,7 @@ const std::vector<Adapter>& adapters() {
     std::vector<Adapter> list;
 #define ISOBIT_VENDOR(folder) \
   for (Adapter & adapter : folder##_adapters()) list.push_back(std::move(adapter));
-#include "isobit_vendors.inc"
+#include <isobit_vendors.inc>
 #undef ISOBIT_VENDOR
     return list;
   }();
