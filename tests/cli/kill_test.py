@@ -6,7 +6,7 @@ import shutil
 import signal
 import sys
 
-from isobit_cli import DIGITS, SHORT, Case, contents, main, overrides
+from isobit_cli import DIGITS, SHORT, Case, contents, leaves_of, main, overrides
 
 SLOW = "--slow" in sys.argv
 if SLOW:
@@ -84,8 +84,9 @@ class Interrupted(Case):
     LONG = ["train", DIGITS, *overrides("job.steps=400", "commit.every=1", "checkpoint.every=50")]
 
     def interrupt(self, arguments, how):
+        before = leaves_of(self.path("r"))
         process = self.start(*arguments)
-        self.wait_for_step("r", 3, process)
+        self.wait_for_step("r", before + 3, process)  # it is at work, whatever was there
         process.send_signal(how)
         out, err = process.communicate(timeout=300)
         return process.returncode, out, err
