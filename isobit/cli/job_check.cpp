@@ -5,6 +5,7 @@
 #include "isobit/cli/commands.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/limits.h"
+#include "isobit/cli/own_files.h"
 #include "isobit/run/job_root.h"
 #include "isobit/run/price.h"
 #include "isobit/train/trace_schema.h"
@@ -114,9 +115,11 @@ Expected<int> run(const Options& o, Console& console) {
 
 void add_job_check(Commands& commands) {
   auto o = std::make_shared<Options>();
-  Command& c = commands.add("job check", "say what a job needs here before training it: time, memory, disk",
-                            "  isobit job check examples/jobs/mnist.toml\n"
-                            "  isobit job check examples/jobs/digits.toml --trace-schema\n");
+  const std::string examples = with_job_fields(
+      "  isobit job check examples/jobs/mnist.toml\n"
+      "  isobit job check examples/jobs/digits.toml --trace-schema\n");
+  Command& c =
+      commands.add("job check", "say what a job needs here before training it: time, memory, disk", examples.c_str());
   c.positional("JOB.toml", o->job, "the job");
   c.option("-p,--platform", "P", o->platform, "where it would run (default: ordered)");
   add_memory_option(c, o->limits);

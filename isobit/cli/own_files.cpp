@@ -4,6 +4,7 @@
 #include "isobit/bundle/disk.h"
 #include "isobit/cli/console.h"
 #include "isobit/run/keys.h"
+#include "isobit/train/job_fields.h"
 
 namespace isobit::cli {
 
@@ -22,6 +23,11 @@ std::vector<std::string> with_data_path(std::vector<std::string> overrides, cons
   }
   overrides.push_back("data.path=" + quoted + "\"");
   return overrides;
+}
+
+std::string with_job_fields(const char* examples) {
+  return text_of(examples, "\nFields of a job, for --set TABLE.KEY=VALUE (docs/formats/job.md says what they mean):\n",
+                 train::job_fields_help());
 }
 
 Status check_output(const fs::path& out, bool force) {

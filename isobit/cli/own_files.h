@@ -19,6 +19,9 @@ inline constexpr uint64_t kMaxSmallFile = 1 << 14;
 // `overrides`, and `path` (unless it is empty) as data.path.
 std::vector<std::string> with_data_path(std::vector<std::string> overrides, const std::string& path);
 
+// `examples`, and the names of a job's fields, for the help of commands that take --set.
+std::string with_job_fields(const char* examples);
+
 // Asked before the work whose result goes to `out`: kUsage where something is in the way that would not be replaced
 // (anything at all without `force`, anything but a regular file with it) or where it lies in a run's folder;
 // kUnavailable where its folder is missing.

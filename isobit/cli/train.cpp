@@ -133,11 +133,12 @@ std::string percent(int64_t part, int64_t whole) {
 
 void add_train(Commands& commands) {
   auto o = std::make_shared<Options>();
-  Command& c = commands.add("train", "train a job and write a run that others can audit",
-                            "  isobit train examples/jobs/digits.toml --out digits.run\n"
-                            "  isobit train job.toml --platform ordered@avx2/1t --set job.steps=50\n"
-                            "  isobit train job.toml --engagement engagement --out job.run\n"
-                            "  isobit train --resume digits.run\n");
+  const std::string examples = with_job_fields(
+      "  isobit train examples/jobs/digits.toml --out digits.run\n"
+      "  isobit train job.toml --platform ordered@avx2/1t --set job.steps=50\n"
+      "  isobit train job.toml --engagement engagement --out job.run\n"
+      "  isobit train --resume digits.run\n");
+  Command& c = commands.add("train", "train a job and write a run that others can audit", examples.c_str());
   c.positional("JOB.toml", o->job, "the job", false);
   c.option("-o,--out", "RUN", o->out, "folder of the run, new or empty (default: NAME.run)");
   c.option("-p,--platform", "P", o->platform, "where to run it (default: ordered, see 'isobit platforms')");

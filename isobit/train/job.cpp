@@ -1,100 +1,44 @@
 #include "isobit/train/job.h"
 
+#include <algorithm>
+
 #include "isobit/base/fields.h"
 #include "isobit/numerics/functions.h"
-#include "isobit/train/job_names_internal.h"
+#include "isobit/train/job_fields.h"
 
 namespace isobit::train {
 
 namespace {
 
-void add_model(FieldWriter& w, const models::ModelConfig& model) {
-  w.text("model.builder", model.builder);
-  if (model.builder == "resnet") {
-    w.i64("model.blocks", model.blocks);
-    w.i64("model.width", model.width);
-    // Jobs without the field, which it is younger than, mean the other one.
-    if (model.running_variance == models::RunningVariance::kUnbiased) w.text("model.running_variance", "unbiased");
-  }
-  if (model.builder == "gpt") {
-    w.i64("model.layers", model.layers);
-    w.i64("model.heads", model.heads);
-    w.i64("model.channels", model.channels);
-    w.f64("model.dropout", model.dropout);
-  }
-}
+// Adds one field.
+struct Add {
+  const Field& field;
+  FieldWriter& writer;
 
-void add_data(FieldWriter& w, const Job& job) {
-  w.text("data.dataset", job.data.dataset);
-  w.i64("data.batch", job.batch);
-  if (job.data.dataset == "text") {
-    w.i64("data.context", job.data.context);
-  } else {
-    w.texts("data.augment", in_order(job.data.augment));
+  void operator()(const int64_t* v) const { writer.i64(field.name, *v); }
+  void operator()(const uint64_t* v) const { writer.u64(field.name, *v); }
+  void operator()(const double* v) const { writer.f64(field.name, *v); }
+  void operator()(const bool* v) const { writer.boolean(field.name, *v); }
+  void operator()(const std::string* v) const { writer.text(field.name, *v); }
+  void operator()(const std::vector<std::string>* v) const {
+    std::vector<std::string> list = *v;
+    if (field.rules.unordered) std::ranges::sort(list);
+    writer.texts(field.name, list);
   }
-}
-
-void add_optimizer(FieldWriter& w, const Job& job) {
-  w.text("optimizer.name", kOptimizers[static_cast<size_t>(job.optimizer)]);
-  w.f64("optimizer.lr", job.lr);
-  w.f64("optimizer.weight_decay", job.weight_decay);
-  w.f64("optimizer.clip_norm", job.clip_norm);
-  if (job.optimizer == Optimizer::kSgd) {
-    w.f64("optimizer.momentum", job.momentum);
-    w.boolean("optimizer.nesterov", job.nesterov);
-  } else {
-    w.f64("optimizer.beta1", job.beta1);
-    w.f64("optimizer.beta2", job.beta2);
-    w.f64("optimizer.epsilon", job.epsilon);
-  }
-}
-
-void add_schedule(FieldWriter& w, const Job& job) {
-  w.text("schedule.name", kSchedules[static_cast<size_t>(job.schedule)]);
-  w.i64("schedule.warmup", job.warmup);
-  if (job.schedule == Schedule::kStep) {
-    w.i64("schedule.every", job.decay_every);
-    w.f64("schedule.factor", job.decay_factor);
-  }
-  if (job.schedule == Schedule::kCosine) w.f64("schedule.min_lr", job.min_lr);
-}
-
-void add_rounding(FieldWriter& w, const Job& job) {
-  const Rounding& r = job.rounding;
-  if (arithmetic_of(job).rounds) w.i64("rounding.bits", r.bits);
-  if (!arithmetic_of(job).logs) return;
-  w.text("rounding.log", kLogs[static_cast<size_t>(r.log)]);
-  if (r.log == log::Kind::kOvt) {
-    w.f64("rounding.threshold", r.threshold);
-    w.numbers("rounding.thresholds", r.thresholds);
-    w.boolean("rounding.distance", r.distance);
-  }
-  if (r.log == log::Kind::kSparse || r.distance) {
-    w.text("rounding.bound", kBounds[static_cast<size_t>(r.bound)]);
-    if (r.bound == DivergenceBound::kCalibrated) {
-      w.f64("rounding.divergence", r.divergence);
-      w.numbers("rounding.divergences", r.divergences);
-    }
-  }
-}
+  void operator()(const Numbers* v) const { writer.numbers(field.name, *v); }
+  void operator()(const Choice& v) const { writer.text(field.name, field.rules.names()[v.get()]); }
+};
 
 }  // namespace
 
 const platform::Arithmetic& arithmetic_of(const Job& job) { return platform::arithmetic_of(job.arithmetic); }
 
 Bytes canonical_job_bytes(const Job& job) {
+  Job committed = job;
   FieldWriter fields;
-  fields.text("job.name", job.name);
-  fields.u64("job.seed", job.seed);
-  fields.i64("job.steps", job.steps);
-  fields.text("job.arithmetic", job.arithmetic);
-  add_model(fields, job.model);
-  add_data(fields, job);
-  add_optimizer(fields, job);
-  add_schedule(fields, job);
-  add_rounding(fields, job);
-  fields.i64("evaluate.samples", job.evaluate_samples);
-  fields.i64("commit.every", job.commit_every);
+  for (const Field& field : job_fields()) {
+    if (field.committed_in(job)) std::visit(Add{field, fields}, field.in(committed));
+  }
   ByteWriter w;
   w.text(kJobTag);
   w.u32(kJobVersion);

@@ -21,61 +21,25 @@ enum class Optimizer { kSgd, kAdam, kAdamW };
 enum class Schedule { kConstant, kStep, kCosine };
 enum class DivergenceBound { kCalibrated, kSound };
 
-// Of the arithmetics that round: `rounded` and `logged-1`.
+using Numbers = std::map<std::string, double>;  // by operator
+
+// Of the arithmetics that round: `rounded` and `logged-1`. How far the float64 results of two platforms may lie apart
+// is given by proof (bound = kSound) or as measured, with its margin, per operator (divergences) or else for all
+// (divergence), and never above what proof gives. Decisions of an ovt log are written down from a distance of the
+// rounded value on, per operator (thresholds) or else for all (threshold).
 struct Rounding {
-  int64_t bits = 32;  // kept of a float32: 22 to 32
-  // logged-1 only, all of it.
-  log::Kind log = log::Kind::kSparse;
-  // How far the float64 results of two platforms may lie apart, by proof or as measured. Not of ovt without `distance`.
-  DivergenceBound bound = DivergenceBound::kCalibrated;
-  // As measured, with its margin; never above what proof gives: in units of 2^-53 times the sum of magnitudes of the
-  // terms. Per operator, else `divergence`.
-  double divergence = 32;
-  std::map<std::string, double> divergences;
-  // Ovt: the distance from the rounded value, in units of the spacing of rounded values, from which on a decision is
-  // written down. Per operator, else `threshold`.
-  double threshold = 0.25;
-  std::map<std::string, double> thresholds;
-  // Ovt: decisions of inner products obey that bound, too. Without it they are taken as published, unchecked.
-  bool distance = true;
+#define ISOBIT_ROUNDING(type, member, initial, ...) type member = initial;
+#include "isobit/train/job_fields.inc"
   bool operator==(const Rounding&) const = default;
 };
 
+// Its members are declared in job_fields.inc, with their ranges and meanings.
 struct Job {
-  std::string name = "job";
-  uint64_t seed = 0;
-  int64_t steps = 0;
-  std::string arithmetic = "ordered-1";
-
+#define ISOBIT_JOB(type, member, initial, ...) type member = initial;
+#include "isobit/train/job_fields.inc"
   Rounding rounding;
-
   models::ModelConfig model;  // batch, input_shape, classes, training and seed are filled from the rest
   data::DataConfig data;
-  int64_t batch = 0;
-  std::string salt_path;  // a file of 64 hex digits that salts the sample hashes; "" for public data
-
-  Optimizer optimizer = Optimizer::kSgd;
-  double lr = 0;
-  double momentum = 0;
-  bool nesterov = false;
-  double weight_decay = 0;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-  double clip_norm = 0;  // 0: no clipping
-
-  Schedule schedule = Schedule::kConstant;
-  int64_t warmup = 0;
-  int64_t decay_every = 0;  // step schedule
-  double decay_factor = 0.1;
-  double min_lr = 0;  // cosine
-
-  int64_t evaluate_samples = 0;  // of the test split; 0: all
-  int64_t commit_every = 1;
-
-  // Not part of what is committed: they change no result.
-  int64_t checkpoint_every = 0;  // 0: only at the end
-  int64_t checkpoint_keep = 3;
 };
 
 // The arithmetic of the job. REQUIRES one of parse_job.
