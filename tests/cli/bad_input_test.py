@@ -66,7 +66,7 @@ class Job(Refused):
         self.changed("lr = 0.1", "lr = 0.1\nmomentun = 0.9", "job.toml:12: ", "did you mean 'momentum'?")
         self.changed("lr = 0.1", "lr = 0.1\nzzzzzz = 0.9", "[optimizer] has no key 'zzzzzz'; it has name, lr")
         self.bad(GOOD + "[checkpiont]\nevery = 3\n", "job.toml:12: ", "did you mean [checkpoint]?")
-        self.bad(GOOD + "[zzzzzz]\n", "job.toml:12: ", "'zzzzzz'", "evaluate or rounding")
+        self.bad(GOOD + "[zzzzzz]\n", "job.toml:12: ", "'zzzzzz'", "checkpoint or evaluate")
         self.bad("steps = 3\n" + GOOD, "job.toml:1: ", "'steps'")
         self.bad(GOOD.replace("[job]\nname = \"small\"\nsteps = 3\n", "job = 3\n"), "job.toml:1: ", "[job]")
 
