@@ -1,7 +1,6 @@
 #include "isobit/lab/costs.h"
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 
 #include "isobit/base/text.h"
@@ -20,29 +19,24 @@ constexpr std::string_view kBase = "float64";  // the row that the others are me
 constexpr int64_t kCountedSteps = 20;          // for the share of outputs that ovt lets move
 
 // What a child says of its run.
-enum Number {
-  kSteps,
-  kBytes,
-  kElements,
-  kEntries,
-  kNeeded,
-  kCorrections,
-  kMovable,
-  kFindings,
-  kRepaired,
-  kRows,
-  kTop1
-};
 struct Measured {
   double seconds = 0;
-  std::array<uint64_t, kTop1 + 1> n{};
-  double per_step(Number which) const { return static_cast<double>(n[which]) / static_cast<double>(n[kSteps]); }
+  uint64_t steps = 0, bytes = 0, elements = 0, entries = 0, needed = 0, corrections = 0, findings = 0;
+  uint64_t repaired = 0;
+  uint64_t rows = 0, top1 = 0;  // of the evaluation
+
+  double per_step(uint64_t number) const { return static_cast<double>(number) / static_cast<double>(steps); }
 };
+
+// What goes through the pipe, in this order.
+constexpr uint64_t Measured::*kNumbers[] = {
+    &Measured::steps,       &Measured::bytes,    &Measured::elements, &Measured::entries, &Measured::needed,
+    &Measured::corrections, &Measured::findings, &Measured::repaired, &Measured::rows,    &Measured::top1};
 
 Bytes encoded(const Measured& m) {
   ByteWriter out;
   out.f64(m.seconds);
-  for (uint64_t v : m.n) out.u64(v);
+  for (const auto number : kNumbers) out.u64(m.*number);
   return out.take();
 }
 
@@ -50,8 +44,8 @@ Expected<Measured> decoded(ByteView bytes) {
   ByteReader in(bytes, "what a run came to");
   Measured m;
   ISOBIT_TRY(m.seconds, in.f64("seconds"));
-  for (uint64_t& v : m.n) {
-    ISOBIT_TRY(v, in.u64("count"));
+  for (const auto number : kNumbers) {
+    ISOBIT_TRY(m.*number, in.u64("count"));
   }
   ISOBIT_RETURN_IF_ERROR(in.finish());
   return m;
@@ -59,11 +53,11 @@ Expected<Measured> decoded(ByteView bytes) {
 
 void add(const log::CountsByOperator& counts, Measured& m) {
   const log::Counts c = log::total(counts);
-  m.n[kElements] = c.elements;
-  m.n[kEntries] = c.entries;
-  m.n[kNeeded] = c.needed;
-  m.n[kCorrections] = c.corrections;
-  m.n[kFindings] = c.findings();
+  m.elements = c.elements;
+  m.entries = c.entries;
+  m.needed = c.needed;
+  m.corrections = c.corrections;
+  m.findings = c.findings();
 }
 
 bool is_audited(const std::string& name) {
@@ -174,13 +168,13 @@ class Measurement {
       ISOBIT_TRY(const run::TrainSummary s, run::train_run(request));
       Measured m;
       m.seconds = s.step_seconds;
-      m.n[kSteps] = static_cast<uint64_t>(s.steps);
-      m.n[kBytes] = s.log_bytes;
+      m.steps = static_cast<uint64_t>(s.steps);
+      m.bytes = s.log_bytes;
       add(s.log_counts, m);
-      m.n[kRepaired] = static_cast<uint64_t>(s.repairs.repaired);
+      m.repaired = static_cast<uint64_t>(s.repairs.repaired);
       if (const train::Metric* top1 = train::find_metric(s.evaluation.metrics, "top1")) {
-        m.n[kRows] = top1->total.count;
-        m.n[kTop1] = top1->total.sum.whole().value_or(0);
+        m.rows = top1->total.count;
+        m.top1 = top1->total.sum.whole().value_or(0);
       }
       return encoded(m);
     });
@@ -202,7 +196,7 @@ class Measurement {
       }
       Measured m;
       m.seconds = s.step_seconds;
-      m.n[kSteps] = s.verdict.steps_checked;
+      m.steps = s.verdict.steps_checked;
       add(s.log_counts, m);
       return encoded(m);
     });
@@ -216,8 +210,8 @@ class Measurement {
     const fs::path run = request_.folder / "trainer", other = request_.folder / "auditor";
     const std::string what = "check: " + c.name;
     ISOBIT_TRY(const Measured trained, train(what, job, e.trainer, run));
-    c.test_rows = trained.n[kRows];
-    c.test_top1 = trained.n[kTop1];
+    c.test_rows = trained.rows;
+    c.test_top1 = trained.top1;
     if (is_audited(c.name)) {
       ISOBIT_TRY(const Measured audited, audit(what, job, e.auditor, run));
       describe(trained, audited, c);
@@ -234,16 +228,16 @@ class Measurement {
   }
 
   static void describe(const Measured& trained, const Measured& audited, Cost& c) {
-    if (c.name == "correct") c.repairs = trained.per_step(kRepaired);
+    if (c.name == "correct") c.repairs = trained.per_step(trained.repaired);
     c.forgeable = 0;
-    if (c.name == "sparse" && audited.n[kElements] > 0) {
-      c.forgeable = static_cast<double>(audited.n[kNeeded]) / static_cast<double>(audited.n[kElements]);
+    if (c.name == "sparse" && audited.elements > 0) {
+      c.forgeable = static_cast<double>(audited.needed) / static_cast<double>(audited.elements);
     }
     if (c.name != "ovt" && c.name != "sparse") return;
-    c.log_bytes = trained.per_step(kBytes);
-    c.near_ties = trained.per_step(kEntries);
-    c.corrections = audited.per_step(kCorrections);
-    c.findings = audited.n[kFindings];
+    c.log_bytes = trained.per_step(trained.bytes);
+    c.near_ties = trained.per_step(trained.entries);
+    c.corrections = audited.per_step(audited.corrections);
+    c.findings = audited.findings;
   }
 
   // Of ovt's outputs on the auditor's platform, over the first steps.
@@ -256,11 +250,11 @@ class Measurement {
                    ISOBIT_RETURN_IF_ERROR(session.trainer->advance({.stage = &counter}).map([](auto&&) {}));
                  }
                  Measured counted;
-                 counted.n[kElements] = counter.elements;
-                 counted.n[kEntries] = counter.movable;
+                 counted.elements = counter.elements;
+                 counted.entries = counter.movable;
                  return encoded(counted);
                }));
-    return m.n[kElements] == 0 ? 0.0 : static_cast<double>(m.n[kEntries]) / static_cast<double>(m.n[kElements]);
+    return m.elements == 0 ? 0.0 : static_cast<double>(m.entries) / static_cast<double>(m.elements);
   }
 
   Expected<std::optional<uint64_t>> first_difference(const fs::path& one, const fs::path& other) const {
@@ -280,11 +274,11 @@ class Measurement {
     const fs::path run = request_.folder / "trainer", other = request_.folder / "auditor";
     const std::string what = round + e.cost.name;
     ISOBIT_TRY(const Measured trained, train(what, job, e.trainer, run));
-    e.trainer_seconds.push_back(trained.seconds / static_cast<double>(trained.n[kSteps]));
+    e.trainer_seconds.push_back(trained.seconds / static_cast<double>(trained.steps));
     Expected<Measured> second =
         is_audited(e.cost.name) ? audit(what, job, e.auditor, run) : train(what, job, e.auditor, other);
     ISOBIT_TRY(const Measured audited, std::move(second));
-    e.auditor_seconds.push_back(audited.seconds / static_cast<double>(audited.n[kSteps]));
+    e.auditor_seconds.push_back(audited.seconds / static_cast<double>(audited.steps));
     fs::remove_all(run);
     fs::remove_all(other);
     return {};
