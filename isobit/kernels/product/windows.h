@@ -90,50 +90,57 @@ class WindowPart {
   std::vector<Tap> many_;
 };
 
+// Where windows leave the plane it is by an element or two as a rule: for those no call of memset.
+template <class T>
+void fill_border(T* begin, T* end) {
+  if (end - begin > 2) {
+    std::fill(begin, end, T{0});
+    return;
+  }
+  if (begin < end) begin[0] = T{0};
+  if (begin + 1 < end) begin[1] = T{0};
+}
+
 // Writes the elements of row `row` = (channel, ky, kx) of the matrix in columns [first, last) to out; copy(n, from, to)
 // converts n neighbours.
 template <class T, class Out, class Copy>
 void read_row(const Windows& w, const T* data, int64_t row, int64_t first, int64_t last, Out* out, const Copy& copy) {
   const int64_t kx = row % w.columns.taps, ky = row / w.columns.taps % w.rows.taps;
   const int64_t width = w.columns.positions, height = w.rows.positions;
-  const T* plane = data + row / w.taps() * w.plane();
   const WindowAxis::Hits whole = w.columns.hits(kx, 0, width);
-  int64_t x = first % width, y = first / width % height, image = first / (width * height);
+  int64_t x = first % width, y = first / width % height;
+  const T* plane = data + row / w.taps() * w.plane() + first / (width * height) * w.image_stride;
   while (first < last) {
     const int64_t count = std::min(last - first, width - x);
     const int64_t place = w.rows.place(ky, y);
-    if (place < 0) {
-      std::fill(out, out + count, Out{0});
-    } else {
-      const T* line = plane + image * w.image_stride + place * w.columns.places;
-      const WindowAxis::Hits hits = count == width ? whole : w.columns.hits(kx, x, x + count);
-      Out* to = out - x;
-      if (hits.begin >= hits.end) {
-        std::fill(out, out + count, Out{0});
-      } else if (hits.stride == 1) {
-        std::fill(out, to + hits.begin, Out{0});
-        const T* from = line + hits.place;
-        const int64_t length = hits.end - hits.begin;
-        if (hits.place_step == 1) {
-          copy(length, from, to + hits.begin);
-        } else if (hits.place_step == 2) {  // the usual one, so that the compiler knows it
-          for (int64_t q = 0; q < length; ++q) to[hits.begin + q] = static_cast<Out>(from[2 * q]);
-        } else {
-          for (int64_t q = 0; q < length; ++q) to[hits.begin + q] = static_cast<Out>(from[q * hits.place_step]);
-        }
-        std::fill(to + hits.end, out + count, Out{0});
+    const WindowAxis::Hits hits = count == width ? whole : w.columns.hits(kx, x, x + count);
+    Out* const end = out + count;
+    if (place < 0 || hits.begin >= hits.end) {
+      std::fill(out, end, Out{0});
+    } else if (hits.stride == 1) {
+      const T* from = plane + place * w.columns.places + hits.place;
+      Out* const to = out + (hits.begin - x);
+      const int64_t length = hits.end - hits.begin;
+      fill_border(out, to);
+      if (hits.place_step == 1) {
+        copy(length, from, to);
+      } else if (hits.place_step == 2) {  // the usual one, so that the compiler knows it
+        for (int64_t q = 0; q < length; ++q) to[q] = static_cast<Out>(from[2 * q]);
       } else {
-        std::fill(out, out + count, Out{0});
-        const T* from = line + hits.place;
-        for (int64_t p = hits.begin; p < hits.end; p += hits.stride) to[p] = static_cast<Out>(*from++);
+        for (int64_t q = 0; q < length; ++q) to[q] = static_cast<Out>(from[q * hits.place_step]);
       }
+      fill_border(to + length, end);
+    } else {
+      std::fill(out, end, Out{0});
+      const T* from = plane + place * w.columns.places + hits.place;
+      for (int64_t p = hits.begin - x; p < hits.end - x; p += hits.stride) out[p] = static_cast<Out>(*from++);
     }
     first += count;
-    out += count;
+    out = end;
     x = 0;
     if (++y == height) {
       y = 0;
-      ++image;
+      plane += w.image_stride;
     }
   }
 }
