@@ -83,7 +83,7 @@ class Step {
     batch_ = data::train_batch(trainer.dataset(), options, trainer.step(), pool);
   }
   // Seconds it took; `outputs`, if wanted.
-  double run(const kernels::KernelContext& ctx, std::vector<Tensor>* outputs = nullptr) const {
+  double run(const kernels::KernelContext& ctx, std::vector<Tensor>* outputs = nullptr) {
     runtime::Executor::Feeds given = feeds();
     const double begin = seconds(threads_);
     Expected<std::vector<Tensor>> result = executor_.run(ctx, std::move(given));
@@ -222,8 +222,8 @@ Status measure(const Options& o) {
   ISOBIT_TRY(auto trainer, train::Trainer::create(std::move(job), dataset, engine));
   while (trainer->step() < o.warm) ISOBIT_RETURN_IF_ERROR(trainer->advance().map([](const auto&) {}));
 
-  const Step step(*trainer, engine.pool());
-  kernels::KernelContext ctx = engine.context();
+  Step step(*trainer, engine.pool());
+  kernels::KernelContext ctx = trainer->context().kernels();
   CorrectInnerProducts correct(ctx, open_product(o, ctx));
   CorrectInnerProducts plain(ctx, open_product(o, ctx), {Mutation::kUnfiltered, nullptr});
   std::vector<Tensor> ours, theirs;

@@ -2,12 +2,12 @@
 
 #include <cfenv>
 #include <cstdint>
-#include <vector>
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
 
+#include "isobit/base/scratch.h"
 #include "isobit/base/text.h"
 #include "isobit/base/thread_pool.h"
 
@@ -55,7 +55,7 @@ std::string fp_environment_fault() {
 }
 
 Status check_fp_environment(ThreadPool& pool) {
-  std::vector<std::string> faults(static_cast<size_t>(pool.threads()));
+  ScratchVector<std::string> faults(static_cast<size_t>(pool.threads()));
   pool.on_every_thread([&](int thread) { faults[static_cast<size_t>(thread)] = fp_environment_fault(); });
   std::string all;
   for (size_t i = 0; i < faults.size(); ++i) {

@@ -1,6 +1,7 @@
 #include "isobit/base/thread_pool.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "isobit/base/fp_env.h"
 #include "isobit/base/status.h"
@@ -45,6 +46,20 @@ ThreadPool::~ThreadPool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
+// An exception cannot leave a worker; it waits for the caller.
+void ThreadPool::call_part(int64_t begin, int64_t end) noexcept {
+  try {
+    call_(data_, begin, end);
+  } catch (...) {
+    if (!failed_.exchange(true)) failure_ = std::current_exception();
+  }
+}
+
+void ThreadPool::throw_failure() {
+  if (!failed_.exchange(false)) return;
+  std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
 void ThreadPool::finish_part() {
   if (unfinished_.fetch_sub(1) == 1) unfinished_.notify_all();
 }
@@ -60,7 +75,7 @@ void ThreadPool::run_open_parts() {
     if (!open_.compare_exchange_weak(open, open + 1)) continue;
     // The part is ours, so the call cannot end and its fields cannot change before we are done.
     const auto i = static_cast<int64_t>(part), n = static_cast<int64_t>(parts);
-    call_(data_, n_ * i / n, n_ * (i + 1) / n);
+    call_part(n_ * i / n, n_ * (i + 1) / n);
     finish_part();
     open = open_.load();
   }
@@ -83,6 +98,7 @@ void ThreadPool::run(int64_t n, int64_t grain, Call call, void* data) {
   run_open_parts();
   spin_until(spins_, [this] { return unfinished_.load() == 0; });
   wait_for_all();
+  throw_failure();
 }
 
 void ThreadPool::run_everywhere(Call call, void* data) {
@@ -93,10 +109,11 @@ void ThreadPool::run_everywhere(Call call, void* data) {
   everywhere_.store(uint64_t{1} << 32 | generation);
   generation_.store(generation);
   generation_.notify_all();
-  call(data, 0, 1);
+  call_part(0, 1);
   spin_until(spins_, [this] { return unfinished_.load() == 0; });
   wait_for_all();
   everywhere_.store(0);
+  throw_failure();
 }
 
 void ThreadPool::work(int thread) {
@@ -110,7 +127,7 @@ void ThreadPool::work(int thread) {
     seen = generation_.load();
     if (stop_.load()) return;
     if (everywhere_.load() == (uint64_t{1} << 32 | seen)) {
-      call_(data_, thread, thread + 1);
+      call_part(thread, thread + 1);
       finish_part();
     } else {
       run_open_parts();

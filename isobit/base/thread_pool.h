@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -23,8 +24,8 @@ class ThreadPool {
   // Calls f(begin, end) on disjoint ranges that cover [0, n), at most as many as threads and none shorter than `grain`
   // (but for the last). Returns when all are done. Which thread runs which range is not fixed: on a busy machine the
   // caller takes those that no worker has begun, instead of waiting for it to be scheduled.
-  // f must not throw and must not call parallel_for itself.
-  // One parallel_for at a time per pool.
+  // What f throws on any thread (memory may run out) is thrown here once every range is done or given up: the first of
+  // several. f must not call parallel_for itself. One parallel_for at a time per pool.
   template <class F>
   void parallel_for(int64_t n, int64_t grain, F&& f) {
     if (n <= 0) return;
@@ -50,6 +51,8 @@ class ThreadPool {
   void run_everywhere(Call call, void* data);
   void work(int thread);
   void run_open_parts();
+  void call_part(int64_t begin, int64_t end) noexcept;
+  void throw_failure();
   void finish_part();
   void wait_for_all();
 
@@ -68,6 +71,9 @@ class ThreadPool {
   Call call_ = nullptr;
   void* data_ = nullptr;
   int64_t n_ = 0;
+  // What a part threw, written by the first that threw before it is finished.
+  std::atomic<bool> failed_{false};
+  std::exception_ptr failure_;
 };
 
 }  // namespace isobit

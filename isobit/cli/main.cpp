@@ -1,4 +1,3 @@
-#include <malloc.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -11,8 +10,8 @@
 
 namespace {
 
-// An exception that nothing caught, on a thread of a pool say, where it cannot be. No memory is this machine's lack;
-// the rest are our bugs, which abort as they should.
+// An exception that nothing caught: in what the standard library does on a thread of its own, say. No memory is this
+// machine's lack; the rest are our bugs, which abort as they should.
 [[noreturn]] void on_terminate() {
   try {
     if (std::current_exception()) std::rethrow_exception(std::current_exception());
@@ -39,10 +38,6 @@ int main(int argc, char** argv) {
     std::fputs("isobit: this machine does not round as IEEE 754 asks; no result of it could be trusted\n", stderr);
     return 4;
   }
-  // Every step allocates the same sizes again: keep freed memory instead of giving it back and faulting it in anew.
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
-  mallopt(M_TRIM_THRESHOLD, -1);
-
   namespace cli = isobit::cli;
   cli::Commands commands;
   cli::add_train(commands);

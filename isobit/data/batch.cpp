@@ -21,6 +21,8 @@ Batch allocate(const Dataset& dataset, int64_t n) {
   return batch;
 }
 
+bool reusable(const Tensor& tensor) { return tensor.defined() && tensor.sole_owner(); }
+
 // draw(j): the augmentation of position j. Every position writes its own part of the tensors and nothing else.
 template <class Draw>
 void fill(const Dataset& dataset, Split split, const Draw& draw, ThreadPool& pool, Batch& batch) {
@@ -46,10 +48,20 @@ void fill(const Dataset& dataset, Split split, const Draw& draw, ThreadPool& poo
 }  // namespace
 
 Batch train_batch(const Dataset& dataset, const BatchOptions& options, int64_t step, ThreadPool& pool) {
+  Batch batch;
+  train_batch_into(dataset, options, step, pool, batch);
+  return batch;
+}
+
+void train_batch_into(const Dataset& dataset, const BatchOptions& options, int64_t step, ThreadPool& pool,
+                      Batch& batch) {
   ISOBIT_CHECK(options.batch >= 1 && step >= 0);
   const Shape& shape = dataset.input_shape();
   ISOBIT_CHECK(!options.augment.any() || (dataset.kind() == Kind::kImageClassification && shape.rank() == 3));
-  Batch batch = allocate(dataset, options.batch);
+  if (static_cast<int64_t>(batch.indices.size()) != options.batch || !reusable(batch.input) ||
+      !reusable(batch.labels)) {
+    batch = allocate(dataset, options.batch);
+  }
   for (int64_t j = 0; j < options.batch; ++j) {
     batch.indices[static_cast<size_t>(j)] = sample_index(options.seed, options.batch, dataset.train_count(), step, j);
   }
@@ -58,7 +70,6 @@ Batch train_batch(const Dataset& dataset, const BatchOptions& options, int64_t s
     return draw_augment(options.seed, step, j, options.augment, shape[1], shape[2]);
   };
   fill(dataset, Split::kTrain, draw, pool, batch);
-  return batch;
 }
 
 Batch test_batch(const Dataset& dataset, int64_t first, int64_t count, ThreadPool& pool) {

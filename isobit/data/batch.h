@@ -28,6 +28,9 @@ struct Batch {
 // The samples sample_index(seed, batch, train_count, step, 0 .. batch-1) of the training split, augmented.
 // REQUIRES options.batch >= 1, step >= 0, dataset.train_count() >= 1, augmentation only for images of rank 3.
 Batch train_batch(const Dataset& dataset, const BatchOptions& options, int64_t step, ThreadPool& pool);
+// The same into a batch of these options and of any step, whose memory is taken again where nobody else holds it.
+void train_batch_into(const Dataset& dataset, const BatchOptions& options, int64_t step, ThreadPool& pool,
+                      Batch& batch);
 
 // The test samples [first, first + count) in order, never augmented. REQUIRES them to exist and count >= 1.
 Batch test_batch(const Dataset& dataset, int64_t first, int64_t count, ThreadPool& pool);

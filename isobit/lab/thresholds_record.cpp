@@ -52,8 +52,8 @@ Tensor normal_numbers(const numerics::Stream& stream, uint64_t number, const std
 }
 
 // The product of one node, by itself, on normal numbers.
-Status run_drawn(const Graph& graph, size_t index, uint64_t seed, uint64_t pass, int bits, platform::Engine& engine,
-                 CalibrationStage& stage) {
+Status run_drawn(const Graph& graph, size_t index, uint64_t seed, uint64_t pass, int bits,
+                 const kernels::KernelContext& ctx, CalibrationStage& stage) {
   const Node& node = graph.nodes()[index];
   const numerics::Stream stream{seed, numerics::Purpose::kSyntheticData, static_cast<uint32_t>(pass)};
   Graph one;
@@ -70,7 +70,7 @@ Status run_drawn(const Graph& graph, size_t index, uint64_t seed, uint64_t pass,
   }
   one.add_output(one.emit(node.op, std::move(inputs), node.attributes, "y"));
   stage.begin(pass, index);
-  return runtime::Executor(one).run(engine.context(), std::move(feeds), {.stage = &stage}).map([](auto&&) {});
+  return runtime::Executor(one).run(ctx, std::move(feeds), {.stage = &stage}).map([](auto&&) {});
 }
 
 void write(ByteWriter& w, const CalibrationRecord& r) {
@@ -140,7 +140,7 @@ Expected<std::vector<CalibrationRecord>> record_inner_products(const ThresholdsR
     for (size_t n = 0; n < graph.nodes().size(); ++n) {
       const Node& node = graph.nodes()[n];
       if (!graph::op_of(node).is_inner_product() || !seen.insert(shape_of(graph, node)).second) continue;
-      ISOBIT_RETURN_IF_ERROR(run_drawn(graph, n, job.seed, pass, bits, engine, stage));
+      ISOBIT_RETURN_IF_ERROR(run_drawn(graph, n, job.seed, pass, bits, trainer->context().kernels(), stage));
     }
   }
   return stage.records();

@@ -1,6 +1,6 @@
 #include "isobit/platform/arithmetic.h"
 
-#include "isobit/base/status.h"
+#include "isobit/base/text.h"
 
 namespace isobit::platform {
 
@@ -27,6 +27,13 @@ const Arithmetic* find_arithmetic(std::string_view name) {
     if (a.name == name) return &a;
   }
   return nullptr;
+}
+
+Expected<const Arithmetic*> named_arithmetic(std::string_view name) {
+  if (const Arithmetic* found = find_arithmetic(name)) return found;
+  std::vector<std::string> names;
+  for (const Arithmetic& a : arithmetics()) names.push_back(a.name);
+  return unreadable(text_of("arithmetic '", name, "' is not one of this version: ", join_or(names)));
 }
 
 const Arithmetic& arithmetic_of(std::string_view name) {

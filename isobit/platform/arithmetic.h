@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "isobit/base/status.h"
 #include "isobit/tensor/tensor.h"
 
 namespace isobit::platform {
@@ -35,6 +36,8 @@ struct Arithmetic {
 const std::vector<Arithmetic>& arithmetics();
 // Null for an unknown name.
 const Arithmetic* find_arithmetic(std::string_view name);
+// kUnreadable for an unknown name, with those that there are.
+Expected<const Arithmetic*> named_arithmetic(std::string_view name);
 // REQUIRES a known name.
 const Arithmetic& arithmetic_of(std::string_view name);
 

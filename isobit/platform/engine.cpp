@@ -6,40 +6,32 @@
 
 namespace isobit::platform {
 
+namespace {
+
+constexpr std::string_view kOrderedBackend = "ordered";
+
+}  // namespace
+
 Engine::Engine(const Platform& platform) : platform_(platform), pool_(platform.threads) {}
 Engine::~Engine() = default;
 
-kernels::KernelContext Engine::context() {
-  kernels::KernelContext context{platform_.isa, &pool_};
-  if (arithmetic_ == nullptr) return context;
-  if (arithmetic_->corrects) {
-    context.products_f32 = correct_.get();
-  } else if (arithmetic_->any_library) {
-    context.products_f32 = float32_.get();
-    context.products_f64 = float64_.get();
-  }
-  return context;
-}
-
-Status Engine::use_arithmetic(std::string_view name) {
-  const Arithmetic* arithmetic = find_arithmetic(name);
-  if (arithmetic == nullptr) {
-    std::vector<std::string> names;
-    for (const Arithmetic& a : arithmetics()) names.push_back(a.name);
-    return unreadable(text_of("arithmetic '", name, "' is not one of this version: ", join_or(names)));
-  }
-  const bool ordered = platform_.backend == "ordered";
-  if (!ordered && !arithmetic->any_library) {
-    return usage_error(text_of("platform '", platform_.text(), "' cannot compute ", name,
+Expected<Context> Engine::context_for(const Arithmetic& arithmetic) {
+  const bool ordered = platform_.backend == kOrderedBackend;
+  Context context(arithmetic, {platform_.isa, &pool_});
+  if (!ordered && !arithmetic.any_library) {
+    return usage_error(text_of("platform '", platform_.text(), "' cannot compute ", arithmetic.name,
                                ", whose order is written down: use 'ordered', or a job of arithmetic correct-1"));
   }
-  if (arithmetic->corrects) {
+  if (arithmetic.corrects) {
     ISOBIT_RETURN_IF_ERROR(open_correct());
+    context.kernels_.products_f32 = correct_.get();
+    context.correct_ = correct_;
   } else if (!ordered) {
-    ISOBIT_RETURN_IF_ERROR(open_plain(arithmetic->computes_in == DType::kFloat64));
+    ISOBIT_RETURN_IF_ERROR(open_plain(arithmetic.computes_in == DType::kFloat64));
+    context.kernels_.products_f32 = float32_.get();
+    context.kernels_.products_f64 = float64_.get();
   }
-  arithmetic_ = arithmetic;
-  return {};
+  return context;
 }
 
 Status Engine::open_correct() {
@@ -48,12 +40,12 @@ Status Engine::open_correct() {
   std::unique_ptr<kernels::MatrixProduct> product;
   if (platform_.product_for_test) {
     product = platform_.product_for_test(plain);
-  } else if (platform_.backend == "ordered") {
+  } else if (platform_.backend == kOrderedBackend) {
     product = std::make_unique<kernels::OrderedProduct>(plain);
   } else {
     ISOBIT_TRY(product, open_vendor_product(platform_.backend, platform_.core, platform_.threads, plain));
   }
-  correct_ = std::make_unique<kernels::correct::CorrectInnerProducts>(plain, std::move(product));
+  correct_ = std::make_shared<kernels::correct::CorrectInnerProducts>(plain, std::move(product));
   return {};
 }
 
@@ -70,7 +62,7 @@ Status Engine::open_plain(bool in_float64) {
   return {};
 }
 
-Repairs Engine::repairs() const {
+Repairs Context::repairs() const {
   if (correct_ == nullptr) return {};
   const auto& s = correct_->statistics();
   return {s.elements, s.repaired};

@@ -17,6 +17,7 @@
 #include "isobit/base/status.h"
 #include "isobit/base/thread_pool.h"
 #include "isobit/kernels/context.h"
+#include "isobit/platform/arithmetic.h"
 
 namespace isobit::kernels {
 template <class T>
@@ -56,22 +57,37 @@ struct Repairs {
   int64_t repaired = 0;
 };
 
-struct Arithmetic;  // arithmetic.h
+// How an arithmetic computes on an engine: a value that never changes and may be copied. Its engine must outlive it.
+class Context {
+ public:
+  const Arithmetic& arithmetic() const { return *arithmetic_; }
+  // What a graph runs with; the rounding of logged arithmetic is a stage of the executor.
+  const kernels::KernelContext& kernels() const { return kernels_; }
+  // Of correct-1, by every context of the engine; else none.
+  Repairs repairs() const;
 
-// A platform made ready: it owns the threads and, after use_arithmetic, the inner products.
+ private:
+  friend class Engine;
+  Context(const Arithmetic& arithmetic, const kernels::KernelContext& kernels)
+      : arithmetic_(&arithmetic), kernels_(kernels) {}
+
+  const Arithmetic* arithmetic_;
+  kernels::KernelContext kernels_;
+  std::shared_ptr<const kernels::correct::CorrectInnerProducts> correct_;
+};
+
+// A platform made ready: its threads, and the inner products of the arithmetics that have been asked for. Graphs of
+// several arithmetics may take turns on it; one runs at a time.
 class Engine {
  public:
-  explicit Engine(const Platform& platform);  // of the ordered kernels until use_arithmetic
+  explicit Engine(const Platform& platform);
   ~Engine();
   const Platform& platform() const { return platform_; }
   ThreadPool& pool() { return pool_; }
-  kernels::KernelContext context();
 
-  // From now on, context() computes inner products as this arithmetic (arithmetic.h) has them; the rounding of logged
-  // arithmetic is a stage of the executor. kUsage: the platform cannot (a vendor's library has no written order);
-  // kUnavailable: the library or its core type is not there. A library once opened stays open.
-  Status use_arithmetic(std::string_view arithmetic);
-  Repairs repairs() const;  // of correct-1
+  // kUsage: the platform cannot (a vendor's library has no written order); kUnavailable: the library or its core type
+  // is not there. A library once opened stays open.
+  Expected<Context> context_for(const Arithmetic& arithmetic);
 
  private:
   Platform platform_;
@@ -79,8 +95,8 @@ class Engine {
   Status open_correct();
   Status open_plain(bool in_float64);
 
-  const Arithmetic* arithmetic_ = nullptr;  // null until use_arithmetic
-  std::unique_ptr<kernels::correct::CorrectInnerProducts> correct_;
+  // Opened when first asked for.
+  std::shared_ptr<kernels::correct::CorrectInnerProducts> correct_;
   std::unique_ptr<kernels::InnerProducts<float>> float32_;  // of a vendor's library
   std::unique_ptr<kernels::InnerProducts<double>> float64_;
 };

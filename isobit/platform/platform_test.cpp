@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "isobit/kernels/inner_products.h"
 #include "isobit/kernels/vendor/vendor.h"
 #include "isobit/platform/vendor_product.h"
 
@@ -43,10 +44,37 @@ TEST(Engine, AVendorsPlatformHasNoWrittenOrder) {
   const Platform p = parse_platform("openblas@haswell/1t").value();
   EXPECT_EQ(p.text(), "openblas@haswell/1t");
   Engine engine(p);
-  const Status ordered = engine.use_arithmetic("ordered-1");
+  const auto ordered = engine.context_for(arithmetic_of("ordered-1"));
   ASSERT_FALSE(ordered);
   EXPECT_EQ(ordered.error().code, ErrorCode::kUsage);
-  EXPECT_FALSE(engine.use_arithmetic("no-such-arithmetic"));
+}
+
+TEST(Engine, ContextsOfSeveralArithmeticsStandSideBySide) {
+  Engine engine(parse_platform("ordered/2t").value());
+  const Context ordered = engine.context_for(arithmetic_of("ordered-1")).value();
+  const Context correct = engine.context_for(arithmetic_of("correct-1")).value();
+  const Context in_float64 = engine.context_for(arithmetic_of("float64")).value();
+  EXPECT_EQ(ordered.kernels().products_f32, nullptr);
+  EXPECT_NE(correct.kernels().products_f32, nullptr);
+  EXPECT_EQ(in_float64.kernels().products_f64, nullptr);  // the ordered kernels are its library
+  for (const Context& c : {ordered, correct, in_float64}) EXPECT_EQ(c.kernels().pool, &engine.pool());
+  EXPECT_TRUE(correct.arithmetic().corrects);
+  const float a[] = {1, 2}, b[] = {3, 4};
+  float c = 0;
+  kernels::MatmulArgs<float> p;
+  p.m = p.n = 1, p.k = 2;
+  p.a = a, p.a_row_stride = 2, p.b = b, p.b_row_stride = 1, p.c = &c, p.c_row_stride = 1;
+  ASSERT_TRUE(correct.kernels().products_f32->matmul(p));
+  EXPECT_EQ(c, 11.0f);
+  EXPECT_EQ(correct.repairs().elements, 1);
+  EXPECT_EQ(ordered.repairs().elements, 0);
+}
+
+TEST(Arithmetic, AnUnknownNameIsAnErrorThatNamesTheKnownOnes) {
+  const auto unknown = named_arithmetic("no-such-arithmetic");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::kUnreadable);
+  EXPECT_NE(unknown.error().message.find("ordered-1"), std::string::npos);
 }
 
 bool has_adapter(const std::string& library) {

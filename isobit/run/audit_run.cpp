@@ -313,7 +313,8 @@ Expected<AuditSummary> audit_run(const AuditRequest& request) {
   summary.verdict = *std::move(judged);
   summary.log_counts = std::move(tally.log_counts);
   summary.step_seconds = tally.step_seconds;
-  if (arithmetic_of(job).corrects) summary.repairs = engine.repairs();
+  ISOBIT_TRY(const platform::Context context, engine.context_for(arithmetic_of(job)));
+  summary.repairs = context.repairs();
   return summary;
 }
 

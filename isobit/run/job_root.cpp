@@ -64,7 +64,7 @@ DatasetCommitment commit_dataset(const data::Dataset& dataset, const commit::Sal
   return commitment;
 }
 
-commit::Digest batch_digest(const DatasetCommitment& dataset, int64_t step, const std::vector<int64_t>& indices) {
+commit::Digest batch_digest(const DatasetCommitment& dataset, int64_t step, std::span<const int64_t> indices) {
   std::vector<commit::Digest> leaves;
   leaves.reserve(indices.size());
   for (int64_t i : indices) leaves.push_back(dataset.train_leaves[static_cast<size_t>(i)]);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "isobit/commit/hash.h"
@@ -31,7 +32,7 @@ Expected<commit::Salt> dataset_salt(const train::Job& job);
 DatasetCommitment commit_dataset(const data::Dataset& dataset, const commit::Salt& salt, ThreadPool& pool);
 
 // Of one step: the samples of its batch, in order.
-commit::Digest batch_digest(const DatasetCommitment& dataset, int64_t step, const std::vector<int64_t>& indices);
+commit::Digest batch_digest(const DatasetCommitment& dataset, int64_t step, std::span<const int64_t> indices);
 
 // The root of a trace schema as a tree over its entries (docs/formats/trace-schema.md).
 commit::Digest trace_schema_root(const std::vector<train::TraceEntry>& schema);

@@ -83,9 +83,11 @@ Expected<JobSize> job_size(const train::Job& job, const data::DataShape& data) {
   const uint64_t always = plus(plus(size.data, hashes), kWorkspace);
   // The step has been taken and the state is alone while it is written or scored.
   const uint64_t scoring = plus(size.state, size.evaluation_peak);
+  // A step keeps its memory for the next one while the state is scored.
+  const uint64_t between_steps = plus(size.step_peak, size.evaluation_peak);
   // Checkpoints are read and written a tensor at a time, and an audit holds no state but that of its one trainer.
   const uint64_t moving = plus(size.state, size.largest_tensor);
-  size.to_train = plus(always, std::max({size.step_peak, moving, scoring}));
+  size.to_train = plus(always, std::max(moving, between_steps));
   size.to_audit = size.to_train;
   size.to_evaluate = plus(always, std::max(moving, scoring));
   if (size.largest_log_segment > 0) {

@@ -175,7 +175,7 @@ class Loop {
     s.job_root = session_.root;
     s.final_loss = last_.loss;
     s.platform = engine_.platform().text();
-    if (arithmetic_of(session_.job).corrects) s.repairs = engine_.repairs();
+    s.repairs = session_.trainer->context().repairs();
     s.first_step = first_step_;
     s.step_seconds = step_seconds_;
     s.logged_steps = logged_steps_;

@@ -1,10 +1,16 @@
 #include "isobit/runtime/executor.h"
 
 #include <algorithm>
+#include <new>
+#include <optional>
+#include <stdexcept>
 
 #include "isobit/base/fp_env.h"
+#include "isobit/base/text.h"
 #include "isobit/graph/op.h"
 #include "isobit/runtime/kernel_call.h"
+#include "isobit/runtime/plan.h"
+#include "isobit/runtime/specialise.h"
 
 namespace isobit::runtime {
 
@@ -12,6 +18,7 @@ using graph::Graph;
 using graph::kNoValue;
 using graph::Node;
 using graph::ValueId;
+using Place = PlanBlock::Place;
 
 const KernelTable& kernel_table() {
   static const KernelTable kTable = [] {
@@ -41,134 +48,355 @@ std::vector<std::string> Executor::unsupported_operators(const Graph& graph) {
 
 const Tensor* NodeRun::input(size_t i) const {
   const Tensor* tensor = i < inputs.size() ? inputs[i] : nullptr;
-  if (tensor == nullptr || tensor->elements() == 0) return tensor;
+  if (tensor == nullptr || tensor->elements() == 0 || is_view) return tensor;
   for (const Tensor& o : outputs) {
-    if (o.defined() && o.raw() == tensor->raw() && !kernel_table().at(node.op).is_view) return nullptr;
+    if (o.defined() && o.raw() == tensor->raw()) return nullptr;
   }
   return tensor;
 }
 
-Executor::Executor(const Graph& graph) : graph_(graph), last_use_(static_cast<size_t>(graph.value_count()), -1) {
-  ISOBIT_CHECK(unsupported_operators(graph).empty());
-  const auto nodes = static_cast<int64_t>(graph.nodes().size());
-  for (int64_t n = 0; n < nodes; ++n) {
-    for (ValueId i : graph.nodes()[static_cast<size_t>(n)].inputs) {
-      if (i != kNoValue) last_use_[static_cast<size_t>(i)] = n;
-    }
-  }
-  for (ValueId o : graph.outputs()) last_use_[static_cast<size_t>(o)] = nodes;
-}
-
 namespace {
 
-// The values alive during one run, and their size.
-class Values {
- public:
-  explicit Values(int64_t count) : tensors_(static_cast<size_t>(count)) {}
-
-  Tensor& operator[](ValueId id) { return tensors_[static_cast<size_t>(id)]; }
-  void put(ValueId id, Tensor tensor, bool owns) {
-    if (owns) held_ += tensor.bytes();
-    peak_ = std::max(peak_, held_);
-    tensors_[static_cast<size_t>(id)] = std::move(tensor);
-  }
-  void drop(ValueId id) {
-    Tensor& tensor = tensors_[static_cast<size_t>(id)];
-    if (!tensor.defined()) return;
-    if (tensor.sole_owner()) held_ -= std::min(held_, tensor.bytes());
-    tensor = Tensor();
-  }
-  size_t peak() const { return peak_; }
-
- private:
-  std::vector<Tensor> tensors_;
-  size_t held_ = 0, peak_ = 0;
-};
-
-size_t value_bytes(const graph::Value& value) {
-  return static_cast<size_t>(value.shape().elements()) * size_of(value.dtype);
+// A tensor that was never made says that it is a scalar, but has no elements.
+bool is_a(const graph::Value& value, const Tensor& tensor) {
+  return tensor.has_type(value.dtype, value.dims) && tensor.elements() == tensor.shape().elements();
 }
 
-// The operand whose storage output `o` takes, or null.
-template <class DiesHere>
-const Tensor* storage_to_reuse(const Kernel& kernel, const KernelCall& call, int o, const DiesHere& dies_here) {
-  const int input = reusable_input(kernel, call.node, o, dies_here);
-  if (input < 0) return nullptr;
-  const Tensor* operand = call.inputs[static_cast<size_t>(input)];
-  return kernel.is_view || operand->sole_owner() ? operand : nullptr;
-}
+bool same_type(const Tensor& a, const Tensor& b) { return a.dtype() == b.dtype() && a.shape() == b.shape(); }
+
+constexpr const char* kNoMemory = "this machine has not enough memory; 'isobit job check' says how much a job needs";
 
 }  // namespace
 
-Expected<std::vector<Tensor>> Executor::run(const kernels::KernelContext& ctx, Feeds feeds, RunOptions options) const {
-  const auto [observer, stage, memory] = options;
-  ISOBIT_RETURN_IF_ERROR(check_fp_environment(*ctx.pool));
-  Values values(graph_.value_count());
-  for (auto& [id, tensor] : feeds) {
-    const graph::Value& value = graph_.value(id);
-    ISOBIT_CHECK(tensor.defined() && tensor.dtype() == value.dtype);
-    ISOBIT_CHECK(!value.is_static() || tensor.shape() == value.shape());
-    values.put(id, std::move(tensor), true);
+// A graph of known shapes, ready to run: its plan, its calls and its memory, all of it kept from run to run.
+class Executor::Prepared {
+ public:
+  static Expected<std::unique_ptr<Prepared>> make(const Graph& graph, std::optional<Graph> own,
+                                                  const KernelTable& table) {
+    std::unique_ptr<Prepared> p(new Prepared(graph, std::move(own)));
+    ISOBIT_TRY(p->plan_, make_plan(p->graph_, table));
+    p->build();
+    return p;
   }
-  feeds.clear();
-  for (const graph::Initializer& i : graph_.initializers()) values.put(i.value, i.tensor, false);
 
-  if (stage != nullptr) stage->begin_run(graph_);
-  for (size_t n = 0; n < graph_.nodes().size(); ++n) {
-    const Node& node = graph_.nodes()[n];
-    const Kernel& kernel = kernel_table().at(node.op);
-    auto dies_here = [&](ValueId id) { return last_use_[static_cast<size_t>(id)] == static_cast<int64_t>(n); };
+  const Graph& graph() const { return graph_; }
+  uint64_t peak_bytes() const { return plan_.peak_bytes; }
 
-    KernelCall call{ctx, node, {}, std::vector<Tensor>(node.outputs.size())};
-    for (ValueId i : node.inputs) call.inputs.push_back(i == kNoValue ? nullptr : &values[i]);
-    for (size_t o = 0; o < node.outputs.size(); ++o) {
-      const ValueId id = node.outputs[o];
+  Status run(const kernels::KernelContext& ctx, std::span<Feed> feeds, std::span<Tensor> outputs,
+             const RunOptions& options) {
+    ISOBIT_CHECK(outputs.size() == graph_.outputs().size());
+    ctx_ = ctx;
+    Status done;
+    try {
+      done = all_of(feeds, outputs, options);
+    } catch (const std::bad_alloc&) {
+      done = unavailable(kNoMemory);
+    } catch (const std::length_error&) {
+      done = unavailable(kNoMemory);
+    }
+    release(feeds);
+    return done;
+  }
+
+ private:
+  struct Step {
+    KernelCall call;
+    RunKernel run;
+    bool is_view = false;
+  };
+  // What is made for the caller: the block of an output, and the first output that has it.
+  struct Made {
+    Tensor tensor;
+    size_t output = 0;
+  };
+  // A value with a block that every run brings anew.
+  struct Lent {
+    Tensor* value;
+    const Tensor* owner;
+  };
+
+  Prepared(const Graph& graph, std::optional<Graph> own)
+      : own_(std::move(own)), graph_(own_ ? *own_ : graph), ctx_{kernels::Isa::kReference, nullptr} {}
+
+  void build();
+  Status all_of(std::span<Feed> feeds, std::span<Tensor> outputs, const RunOptions& options);
+  void allocate_arena();
+  const Tensor* owner_of(int block) const;
+  Status take(std::span<Feed> feeds, uint64_t& copied);
+  void hold(std::span<Tensor> outputs);
+  Status compute(const RunOptions& options);
+  Status compute_node(Step& step, size_t n, const RunOptions& options);
+  void hand_out(std::span<Tensor> outputs);
+  void release(std::span<Feed> feeds);
+
+  const std::optional<Graph> own_;
+  const Graph& graph_;
+  Plan plan_;
+  kernels::KernelContext ctx_;  // of the run in progress: the calls refer to it
+  std::vector<Step> steps_;
+  std::vector<Tensor> inputs_;  // by graph input; undefined between runs
+  std::vector<int> input_of_;   // by value: its place among the graph inputs, -1: none
+  std::vector<Made> made_;
+  std::vector<int> made_of_;  // by block; -1: none
+  std::vector<Lent> lent_;
+  std::vector<int> outputs_of_;  // by block: how many graph outputs have it
+  Tensor arena_;
+  bool allocated_ = false;
+};
+
+void Executor::Prepared::build() {
+  const auto values = static_cast<size_t>(graph_.value_count());
+  inputs_.resize(graph_.inputs().size());
+  input_of_.assign(values, -1);
+  std::vector<const Tensor*> tensors(values, nullptr);
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    input_of_[static_cast<size_t>(graph_.inputs()[i])] = static_cast<int>(i);
+    tensors[static_cast<size_t>(graph_.inputs()[i])] = &inputs_[i];
+  }
+  for (const graph::Initializer& i : graph_.initializers()) tensors[static_cast<size_t>(i.value)] = &i.tensor;
+
+  made_of_.assign(plan_.blocks.size(), -1);
+  outputs_of_.assign(plan_.blocks.size(), 0);
+  made_.reserve(plan_.blocks.size());
+  for (size_t o = 0; o < graph_.outputs().size(); ++o) {
+    const auto block = static_cast<size_t>(plan_.block_of[static_cast<size_t>(graph_.outputs()[o])]);
+    ++outputs_of_[block];
+    if (plan_.blocks[block].place != Place::kOutput || made_of_[block] >= 0) continue;
+    made_of_[block] = static_cast<int>(made_.size());
+    made_.push_back({Tensor(), o});
+  }
+
+  steps_.reserve(plan_.steps.size());
+  for (const PlanStep& planned : plan_.steps) {
+    const Node& node = graph_.nodes()[planned.node];
+    steps_.push_back({KernelCall{ctx_, node, {}, std::vector<Tensor>(planned.outputs.size())},
+                      planned.kernel->is_view ? RunKernel{} : bound(*planned.kernel, {graph_, node}),
+                      planned.kernel->is_view});
+    KernelCall& call = steps_.back().call;
+    for (const ValueId i : planned.inputs) {
+      call.inputs.push_back(i == kNoValue ? nullptr : tensors[static_cast<size_t>(i)]);
+    }
+    for (size_t o = 0; o < planned.outputs.size(); ++o) {
+      const ValueId id = planned.outputs[o];
       if (id == kNoValue) continue;
+      tensors[static_cast<size_t>(id)] = &call.outputs[o];
+      const int block = plan_.block_of[static_cast<size_t>(id)];
+      const PlanBlock& b = plan_.blocks[static_cast<size_t>(block)];
+      if (b.place == Place::kInitializer) {
+        call.outputs[o] = graph_.initializer(b.first_value)->reshaped(graph_.value(id).shape());
+      } else if (b.place != Place::kArena) {
+        lent_.push_back({&call.outputs[o], owner_of(block)});
+      }
+    }
+  }
+}
+
+const Tensor* Executor::Prepared::owner_of(int block) const {
+  const PlanBlock& b = plan_.blocks[static_cast<size_t>(block)];
+  if (b.place == Place::kInput) return &inputs_[static_cast<size_t>(input_of_[static_cast<size_t>(b.first_value)])];
+  return &made_[static_cast<size_t>(made_of_[static_cast<size_t>(block)])].tensor;
+}
+
+Status Executor::Prepared::all_of(std::span<Feed> feeds, std::span<Tensor> outputs, const RunOptions& options) {
+  uint64_t copied = 0;
+  ISOBIT_RETURN_IF_ERROR(take(feeds, copied));
+  hold(outputs);
+  ISOBIT_RETURN_IF_ERROR(compute(options));
+  hand_out(outputs);
+  if (options.memory != nullptr) options.memory->peak_bytes = plan_.peak_bytes + copied;
+  return {};
+}
+
+// Of the first run, so that a plan alone costs no memory.
+void Executor::Prepared::allocate_arena() {
+  arena_ = Tensor(DType::kUint8, {static_cast<int64_t>(plan_.arena_bytes)});
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    const PlanStep& planned = plan_.steps[s];
+    for (size_t o = 0; o < planned.outputs.size(); ++o) {
+      const ValueId id = planned.outputs[o];
+      if (id == kNoValue) continue;
+      const PlanBlock& b = plan_.blocks[static_cast<size_t>(plan_.block_of[static_cast<size_t>(id)])];
       const graph::Value& value = graph_.value(id);
-      const Tensor* over = storage_to_reuse(kernel, call, static_cast<int>(o), dies_here);
-      const bool fits = over != nullptr && over->dtype() == value.dtype && over->bytes() == value_bytes(value);
-      call.outputs[o] = fits ? over->reshaped(value.shape()) : Tensor(value.dtype, value.shape());
-    }
-    if (!kernel.is_view) {
-      const std::vector<graph::Statistic> statistics = observer != nullptr && observer->wants_statistics()
-                                                           ? graph::statistics_of(graph_, node)
-                                                           : std::vector<graph::Statistic>{};
-      for (const graph::Statistic& s : statistics) call.statistics.emplace_back(call.in(0).dtype(), Shape(s.dims));
-      if (Status done = kernel.run(call); !done) {
-        // What a kernel finds wrong in a changed environment is that environment's.
-        ISOBIT_RETURN_IF_ERROR(check_fp_environment(*ctx.pool));
-        return tl::unexpected<Error>(std::move(done).error());
+      Tensor& output = steps_[s].call.outputs[o];
+      if (b.place == Place::kArena) {
+        output = arena_.part(b.offset, value.dtype, value.shape());
+      } else if (b.place != Place::kInitializer) {
+        output = Tensor::without_storage(value.dtype, value.shape());
       }
-      for (size_t s = 0; s < statistics.size(); ++s) {
-        if (statistics[s].output >= 0) call.statistics[s] = call.out(statistics[s].output);
-      }
-      if (observer != nullptr) {
-        ISOBIT_RETURN_IF_ERROR(
-            observer->before_stage({graph_, n, node, ctx, call.inputs, call.outputs, call.statistics}));
-      }
-      if (stage != nullptr) ISOBIT_RETURN_IF_ERROR(stage->apply(n, call));
-    }
-
-    if (observer != nullptr) {
-      ISOBIT_RETURN_IF_ERROR(observer->after_stage({graph_, n, node, ctx, call.inputs, call.outputs}));
-    }
-    for (size_t o = 0; o < node.outputs.size(); ++o) {
-      const ValueId id = node.outputs[o];
-      if (id == kNoValue) continue;
-      const bool owns = call.outputs[o].sole_owner();
-      values.put(id, std::move(call.outputs[o]), owns);
-    }
-    for (ValueId i : node.inputs) {
-      if (i != kNoValue && dies_here(i)) values.drop(i);
-    }
-    for (ValueId o : node.outputs) {
-      if (o != kNoValue && last_use_[static_cast<size_t>(o)] < 0) values.drop(o);
     }
   }
+  allocated_ = true;
+}
+
+Status Executor::Prepared::take(std::span<Feed> feeds, uint64_t& copied) {
+  size_t taken = 0;
+  for (auto& [id, tensor] : feeds) {
+    const int place = id < 0 || id >= graph_.value_count() ? -1 : input_of_[static_cast<size_t>(id)];
+    if (place < 0) return unreadable(text_of("a feed is for value ", id, ", which is no input of the graph"));
+    const graph::Value& value = graph_.value(id);
+    Tensor& input = inputs_[static_cast<size_t>(place)];
+    if (input.defined()) return unreadable(text_of("input '", value.name, "' is fed twice"));
+    if (!tensor.defined() || tensor.dtype() != value.dtype || tensor.shape().dims() != value.dims) {
+      return unreadable(text_of(
+          "input '", value.name, "': found ",
+          tensor.defined() ? text_of(name_of(tensor.dtype()), " ", tensor.shape().text()) : "an undefined tensor",
+          ", expected ", name_of(value.dtype), " ", Shape(value.dims).text()));
+    }
+    const auto block = static_cast<size_t>(plan_.block_of[static_cast<size_t>(id)]);
+    if (plan_.blocks[block].written_over && !tensor.sole_owner()) {
+      input = tensor.clone();
+      copied += tensor.bytes();
+    } else {
+      input = std::move(tensor);
+    }
+    ++taken;
+  }
+  if (taken == inputs_.size()) return {};
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (!inputs_[i].defined()) {
+      return unreadable(text_of("input '", graph_.value(graph_.inputs()[i]).name, "' is not fed"));
+    }
+  }
+  return {};
+}
+
+// Memory for every value before the first of them is computed.
+void Executor::Prepared::hold(std::span<Tensor> outputs) {
+  if (!allocated_) allocate_arena();
+  for (Made& made : made_) {
+    Tensor& place = outputs[made.output];
+    const graph::Value& value = graph_.value(graph_.outputs()[made.output]);
+    if (!is_a(value, made.tensor)) {
+      made.tensor = Tensor::without_storage(value.dtype, value.shape());
+    }
+    if (place.defined() && place.sole_owner() && same_type(place, made.tensor)) {
+      made.tensor.share_storage(place);
+      place.drop_storage();
+    } else {
+      made.tensor = Tensor(value.dtype, value.shape());
+    }
+  }
+  for (const Lent& l : lent_) l.value->share_storage(*l.owner);
+}
+
+Status Executor::Prepared::compute_node(Step& step, size_t n, const RunOptions& options) {
+  const auto [observer, stage, memory] = options;
+  KernelCall& call = step.call;
+  if (!step.is_view) {
+    call.statistics.clear();
+    const bool statistics_wanted = observer != nullptr && observer->wants_statistics();
+    const std::vector<graph::Statistic> statistics =
+        statistics_wanted ? graph::statistics_of(graph_, call.node) : std::vector<graph::Statistic>{};
+    for (const graph::Statistic& s : statistics) call.statistics.emplace_back(call.in(0).dtype(), Shape(s.dims));
+    if (Status done = step.run(call); !done) {
+      // What a kernel finds wrong in a changed environment is that environment's.
+      ISOBIT_RETURN_IF_ERROR(check_fp_environment(*ctx_.pool));
+      return done;
+    }
+    for (size_t s = 0; s < statistics.size(); ++s) {
+      if (statistics[s].output >= 0) call.statistics[s] = call.out(statistics[s].output);
+    }
+    if (observer != nullptr) {
+      ISOBIT_RETURN_IF_ERROR(observer->before_stage(
+          {graph_, n, call.node, ctx_, call.inputs, call.outputs, call.statistics, step.is_view}));
+    }
+    if (stage != nullptr) ISOBIT_RETURN_IF_ERROR(stage->apply(n, call));
+  }
+  if (observer == nullptr) return {};
+  return observer->after_stage({graph_, n, call.node, ctx_, call.inputs, call.outputs, {}, step.is_view});
+}
+
+Status Executor::Prepared::compute(const RunOptions& options) {
+  if (options.stage != nullptr) options.stage->begin_run(graph_);
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    ISOBIT_RETURN_IF_ERROR(compute_node(steps_[s], plan_.steps[s].node, options));
+  }
+  return check_fp_environment(*ctx_.pool);
+}
+
+void Executor::Prepared::hand_out(std::span<Tensor> outputs) {
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    const ValueId id = graph_.outputs()[o];
+    const int block = plan_.block_of[static_cast<size_t>(id)];
+    const PlanBlock& b = plan_.blocks[static_cast<size_t>(block)];
+    const graph::Value& value = graph_.value(id);
+    if (b.place == Place::kInitializer) {
+      outputs[o] = graph_.initializer(b.first_value)->reshaped(value.shape());
+      continue;
+    }
+    const auto input = b.place == Place::kInput ? input_of_[static_cast<size_t>(b.first_value)] : -1;
+    Tensor& owner = input >= 0 ? inputs_[static_cast<size_t>(input)]
+                               : made_[static_cast<size_t>(made_of_[static_cast<size_t>(block)])].tensor;
+    if (input >= 0 && outputs_of_[static_cast<size_t>(block)] == 1 && is_a(value, owner)) {
+      outputs[o] = std::move(owner);  // the feed itself goes on, its shape is not copied
+      continue;
+    }
+    if (!is_a(value, outputs[o])) outputs[o] = Tensor::without_storage(value.dtype, value.shape());
+    outputs[o].share_storage(owner);
+  }
+}
+
+// Nothing of a caller's is held between runs.
+void Executor::Prepared::release(std::span<Feed> feeds) {
+  for (const Lent& l : lent_) l.value->drop_storage();
+  for (Made& made : made_) made.tensor.drop_storage();
+  for (auto& [id, tensor] : feeds) {
+    const int place = id < 0 || id >= graph_.value_count() ? -1 : input_of_[static_cast<size_t>(id)];
+    if (place < 0) continue;
+    Tensor& input = inputs_[static_cast<size_t>(place)];
+    const auto block = static_cast<size_t>(plan_.block_of[static_cast<size_t>(id)]);
+    if (!tensor.defined() && input.defined() && outputs_of_[block] == 0) tensor = std::move(input);
+  }
+  for (Tensor& input : inputs_) input = Tensor();
+}
+
+Executor::Executor(const Graph& graph, const KernelTable& table)
+    : graph_(graph), table_(table), is_static_(is_static(graph)) {
+  if (!is_static_) return;
+  auto prepared = Prepared::make(graph, std::nullopt, table);
+  if (prepared) {
+    prepared_ = *std::move(prepared);
+  } else {
+    unusable_ = tl::unexpected<Error>(std::move(prepared).error());
+  }
+}
+
+Executor::~Executor() = default;
+
+Expected<uint64_t> Executor::planned_peak_bytes() const {
+  ISOBIT_RETURN_IF_ERROR(unusable_);
+  if (!is_static_) return unreadable("the shapes of this graph are not known before it runs");
+  return prepared_->peak_bytes();
+}
+
+// For a graph of known shapes nothing is left to do.
+Status Executor::prepare_for(std::span<const Feed> feeds) {
+  ISOBIT_RETURN_IF_ERROR(unusable_);
+  if (is_static_) return {};
+  std::vector<Shape> shapes;
+  for (const ValueId input : graph_.inputs()) {
+    const auto feed = std::ranges::find(feeds, input, [](const Feed& f) { return f.first; });
+    if (feed == feeds.end()) return unreadable(text_of("input '", graph_.value(input).name, "' is not fed"));
+    shapes.push_back(feed->second.shape());
+  }
+  if (prepared_ != nullptr && shapes == shapes_) return {};
+  prepared_.reset();  // its memory, before there is new
+  ISOBIT_TRY(Graph own, specialise(graph_, shapes));
+  ISOBIT_TRY(prepared_, Prepared::make(graph_, std::move(own), table_));
+  shapes_ = std::move(shapes);
+  return {};
+}
+
+Status Executor::run_into(const kernels::KernelContext& ctx, std::span<Feed> feeds, std::span<Tensor> outputs,
+                          RunOptions options) {
   ISOBIT_RETURN_IF_ERROR(check_fp_environment(*ctx.pool));
-  if (memory != nullptr) memory->peak_bytes = values.peak();
-  std::vector<Tensor> outputs;
-  for (ValueId o : graph_.outputs()) outputs.push_back(values[o]);
+  ISOBIT_RETURN_IF_ERROR(prepare_for(feeds));
+  return prepared_->run(ctx, feeds, outputs, options);
+}
+
+Expected<std::vector<Tensor>> Executor::run(const kernels::KernelContext& ctx, Feeds feeds, RunOptions options) {
+  std::vector<Tensor> outputs(graph_.outputs().size());
+  ISOBIT_RETURN_IF_ERROR(run_into(ctx, feeds, outputs, options));
   return outputs;
 }
 

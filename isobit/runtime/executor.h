@@ -1,10 +1,14 @@
 // Runs a graph on a platform, one operator after another, and lets observers see every operator's outputs.
 //
-// There is one executor. A value is freed after its last use; an operator that may work in place does so when its
-// operand is not needed again, so that a training step holds what the backward pass needs and no more.
+// There is one executor. Where every value lies is planned once (plan.h): an operator that may work in place does so
+// when its operand is not needed again, and values that are never needed at the same time share memory, so that a
+// training step holds what the backward pass needs and no more, and allocates nothing.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,7 +19,10 @@
 
 namespace isobit::runtime {
 
+struct Kernel;
 struct KernelCall;  // kernel_call.h
+using KernelTable = std::map<std::string, Kernel>;
+const KernelTable& kernel_table();
 
 // A node that has just run, as an observer sees it. Tensors may be overwritten once the call returns: clone() what is
 // to be kept.
@@ -28,6 +35,7 @@ struct NodeRun {
   std::span<const Tensor> outputs;        // undefined: absent
   // graph::statistics_of the node as the kernel computed them. Before the stage, and only if they were wanted.
   std::span<const Tensor> statistics = {};
+  bool is_view = false;  // output 0 is input 0 under other dimensions
 
   // Input i; null when it is absent or the kernel has written an output over it.
   const Tensor* input(size_t i) const;
@@ -69,29 +77,49 @@ struct RunOptions {
 
 class Executor {
  public:
-  // `graph` is not owned and must outlive the executor. REQUIRES every operator of it to have a kernel
-  // (unsupported_operators is empty).
-  explicit Executor(const graph::Graph& graph);
+  // Plans the run of `graph` with the kernels of `table`. Neither is owned; both must outlive the executor. What is
+  // wrong with them (an operator without a kernel, sizes that cannot be counted) is an error of every run.
+  explicit Executor(const graph::Graph& graph, const KernelTable& table = kernel_table());
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
 
-  using Feeds = std::vector<std::pair<graph::ValueId, Tensor>>;
+  using Feed = std::pair<graph::ValueId, Tensor>;
+  using Feeds = std::vector<Feed>;
 
-  // Feeds give every graph input; a feed that nobody else holds may be overwritten. Returns the graph's outputs in
-  // order. Errors: kUnreadable when data do not fit (a label or index out of range); kUnavailable when a thread of the
-  // pool has another floating-point environment than base/fp_env.h demands (looked at before the first operator, on the
-  // caller after the last as well), and what the inner products find wrong with the platform. Determinism class: that
-  // of the kernels and the stage; neither ctx nor the observer reaches the bits.
-  Expected<std::vector<Tensor>> run(const kernels::KernelContext& ctx, Feeds feeds, RunOptions options = {}) const;
+  // Feeds give every graph input, in any order. Returns the graph's outputs in order. A feed that somebody else holds
+  // is copied where the graph writes over it. One run at a time; each keeps its memory for the next.
+  // Errors: kUnreadable for a feed that is missing, given twice or of another type or shape than the graph's, and when
+  // data do not fit (a label or index out of range); kUnavailable when memory runs out, when a thread of the pool has
+  // another floating-point environment than base/fp_env.h demands (looked at before the first operator, on the caller
+  // after the last as well), and what the inner products find wrong with the platform; what a stage or an observer
+  // says. Determinism class: that of the kernels and the stage; neither ctx nor the observer reaches the bits.
+  Expected<std::vector<Tensor>> run(const kernels::KernelContext& ctx, Feeds feeds, RunOptions options = {});
 
-  // What MemoryUse will say of a run whose feeds nobody else holds, from the shapes alone. kUnavailable where the sizes
-  // cannot even be counted. REQUIRES a static graph.
+  // The same for a caller who keeps feeds and outputs from run to run, so that nothing is allocated. A feed's memory is
+  // there again afterwards unless an output has it; its values may have been written over. An output is written to the
+  // tensor that stands in its place already if that has its type and shape and nobody else holds it. REQUIRES one place
+  // for each graph output.
+  Status run_into(const kernels::KernelContext& ctx, std::span<Feed> feeds, std::span<Tensor> outputs,
+                  RunOptions options = {});
+
+  // The memory of a run whose feeds nobody else holds: what MemoryUse will say. kUnavailable where the sizes cannot
+  // even be counted; kUnreadable for a graph whose shapes are not known before the run.
   Expected<uint64_t> planned_peak_bytes() const;
 
   // The operators of `graph` that no kernel implements, each once.
   static std::vector<std::string> unsupported_operators(const graph::Graph& graph);
 
  private:
+  class Prepared;
+  Status prepare_for(std::span<const Feed> feeds);
+
   const graph::Graph& graph_;
-  std::vector<int64_t> last_use_;  // node index per value; node count for graph outputs
+  const KernelTable& table_;
+  const bool is_static_;                // every shape is known
+  Status unusable_;                     // what planning found wrong
+  std::unique_ptr<Prepared> prepared_;  // where shapes are not known: for those of the last run
+  std::vector<Shape> shapes_;           // of its feeds
 };
 
 }  // namespace isobit::runtime

@@ -45,7 +45,7 @@ struct Example {
 
 TEST(Executor, RunsInPlaceWithoutTouchingWhatOthersHold) {
   const Example example;
-  const Executor executor(example.g);
+  Executor executor(example.g);
   ThreadPool pool(1);
   const float values[] = {-3, -1, 0, 2};
   const Tensor x = Tensor::of<float>({4}, values);
@@ -113,7 +113,7 @@ class Disturbing final : public Observer {
 
 TEST(Executor, RefusesAStepOnThreadsWithAnotherFloatingPointEnvironment) {
   const Example example;
-  const Executor executor(example.g);
+  Executor executor(example.g);
   ThreadPool pool(3);
   const float values[] = {-3, -1, 0, 2};
   const auto run = [&](Observer* observer = nullptr) {

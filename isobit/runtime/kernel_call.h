@@ -1,10 +1,10 @@
 // The table from operator to kernel: how the runtime calls what isobit/kernels offers.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "isobit/graph/graph.h"
@@ -13,8 +13,8 @@
 
 namespace isobit::runtime {
 
-// One operator about to run. Outputs are allocated (an absent one is an undefined tensor) and may share storage with
-// the input that Kernel::in_place names.
+// One operator about to run. Outputs have their memory (an absent one is an undefined tensor), which may be that of the
+// input that Kernel::in_place names.
 struct KernelCall {
   const kernels::KernelContext& ctx;
   const graph::Node& node;
@@ -34,25 +34,38 @@ struct KernelCall {
   bool f64(int i = 0) const { return in(i).dtype() == DType::kFloat64; }
 };
 
+// A node about to be planned: what is known of it before there are data. Every shape is known.
+struct KernelSite {
+  const graph::Graph& graph;
+  const graph::Node& node;
+
+  bool has(int i) const {
+    return i < static_cast<int>(node.inputs.size()) && node.inputs[static_cast<size_t>(i)] != graph::kNoValue;
+  }
+  const graph::Value& in(int i) const { return graph.value(node.inputs[static_cast<size_t>(i)]); }
+  const graph::Value& out(int i = 0) const { return graph.value(node.outputs[static_cast<size_t>(i)]); }
+  const graph::Attributes& attributes() const { return node.attributes; }
+};
+
+using RunKernel = std::function<Status(KernelCall&)>;
+
 struct Kernel {
-  std::function<Status(KernelCall&)> run;
+  RunKernel run;
   // in_place[o] = i: output o may be written over input i (same type and shape) when that is free.
   std::map<int, int> in_place = {};
   // Output 0 is input 0 under other dimensions: no kernel runs.
   bool is_view = false;
+  // Of a kernel with parameters, in place of `run`: reads the node's attributes and shapes once, when a run is planned,
+  // so that a run looks nothing up.
+  std::function<RunKernel(const KernelSite&)> bind = {};
 };
 
-// The input whose storage output `o` of the node may take as far as the graph tells, else -1: a view always shares it;
-// an in-place kernel may when no later node needs it (`dies_here`) and this one has it once. That nobody outside the
-// graph holds the storage is for the caller to see.
-template <class DiesHere>
-int reusable_input(const Kernel& kernel, const graph::Node& node, int o, const DiesHere& dies_here) {
-  if (kernel.is_view) return 0;
-  const auto rule = kernel.in_place.find(o);
-  if (rule == kernel.in_place.end() || static_cast<size_t>(rule->second) >= node.inputs.size()) return -1;
-  const graph::ValueId id = node.inputs[static_cast<size_t>(rule->second)];
-  if (id == graph::kNoValue || !dies_here(id)) return -1;
-  return std::count(node.inputs.begin(), node.inputs.end(), id) == 1 ? rule->second : -1;
+inline Kernel with_parameters(std::function<RunKernel(const KernelSite&)> bind, std::map<int, int> in_place = {}) {
+  return {nullptr, std::move(in_place), false, std::move(bind)};
+}
+
+inline RunKernel bound(const Kernel& kernel, const KernelSite& site) {
+  return kernel.bind ? kernel.bind(site) : kernel.run;
 }
 
 using KernelTable = std::map<std::string, Kernel>;

@@ -69,7 +69,7 @@ struct OneNode {
     std::vector<std::string> names;
     for (int o = 0; o < outputs; ++o) names.push_back("o" + std::to_string(o));
     for (ValueId id : g.emit_all(op, ids, {}, names)) g.add_output(id);
-    const Executor executor(g);
+    Executor executor(g);
     ThreadPool pool(2);
     Recorder recorder;
     const kernels::KernelContext ctx{kernels::available_isas().back(), &pool};

@@ -1,8 +1,6 @@
 #include "isobit/tensor/tensor.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <new>
 
 #include "isobit/base/text.h"
 
@@ -72,12 +70,33 @@ Expected<int64_t> checked_elements(std::span<const int64_t> dims, DType dtype, u
   return static_cast<int64_t>(n);
 }
 
-Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape)), elements_(shape_.elements()) {
+Tensor::Tensor(DType dtype, Shape shape, Device& device)
+    : dtype_(dtype),
+      shape_(std::move(shape)),
+      elements_(shape_.elements()),
+      device_(&device == &host() ? nullptr : &device) {
   ISOBIT_CHECK(elements_ >= 0);
-  const size_t size = (std::max<size_t>(bytes(), 1) + 63) / 64 * 64;
-  auto* memory = static_cast<uint8_t*>(std::aligned_alloc(64, size));
-  if (memory == nullptr) throw std::bad_alloc();
-  storage_ = std::shared_ptr<uint8_t[]>(memory, [](uint8_t* p) { std::free(p); });
+  storage_ = device.allocate(std::max<size_t>(bytes(), 1));
+}
+
+Tensor Tensor::copied_to(Device& device) const {
+  Tensor there(dtype_, shape_, device);
+  if (on_host()) {
+    device.copy_in(there.storage_.get(), byte_view());
+  } else if (&device == &host()) {
+    device_->copy_out({there.storage_.get(), bytes()}, storage_.get());
+  } else {
+    return copied_to(host()).copied_to(device);
+  }
+  return there;
+}
+
+Tensor Tensor::without_storage(DType dtype, Shape shape) {
+  Tensor t;
+  t.dtype_ = dtype;
+  t.elements_ = shape.elements();
+  t.shape_ = std::move(shape);
+  return t;
 }
 
 Tensor Tensor::zeros(DType dtype, Shape shape) {
@@ -93,11 +112,24 @@ Tensor Tensor::reshaped(Shape shape) const {
   return t;
 }
 
-Tensor Tensor::clone() const {
-  Tensor t(dtype_, shape_);
-  std::memcpy(t.raw(), raw(), bytes());
+Tensor Tensor::part(uint64_t offset, DType dtype, Shape shape) const {
+  Tensor t;
+  t.dtype_ = dtype;
+  t.shape_ = std::move(shape);
+  t.elements_ = t.shape_.elements();
+  ISOBIT_CHECK(offset % size_of(dtype) == 0 && offset <= bytes() && t.bytes() <= bytes() - offset);
+  t.device_ = device_;
+  t.storage_ = std::shared_ptr<uint8_t[]>(storage_, storage_.get() + offset);
   return t;
 }
+
+void Tensor::share_storage(const Tensor& other) {
+  ISOBIT_CHECK(other.bytes() == bytes());
+  device_ = other.device_;
+  storage_ = other.storage_;
+}
+
+Tensor Tensor::clone() const { return copied_to(device()); }
 
 bool identical(const Tensor& a, const Tensor& b) {
   return a.defined() == b.defined() && a.dtype() == b.dtype() && a.shape() == b.shape() &&

@@ -12,6 +12,7 @@
 
 #include "isobit/base/bytes.h"
 #include "isobit/base/status.h"
+#include "isobit/tensor/device.h"
 
 namespace isobit {
 
@@ -64,12 +65,13 @@ class Shape {
 // over `max_bytes`. For dimensions that come from outside.
 Expected<int64_t> checked_elements(std::span<const int64_t> dims, DType dtype, uint64_t max_bytes);
 
-// A dense row-major array. Copies share storage (64-byte aligned); clone() does not.
+// A dense row-major array on a device, the host unless said. Copies share storage (64-byte aligned); clone() does not.
+// Only on the host can the elements be looked at: data(), span(), raw() and byte_view() REQUIRE on_host().
 class Tensor {
  public:
   Tensor() = default;
   // Contents undefined until written.
-  Tensor(DType dtype, Shape shape);
+  Tensor(DType dtype, Shape shape, Device& device = host());
   static Tensor zeros(DType dtype, Shape shape);
   template <class T>
   static Tensor of(Shape shape, std::span<const T> values) {
@@ -83,6 +85,18 @@ class Tensor {
     return of<T>(Shape{}, std::span<const T>(&value, 1));
   }
 
+  // What share_storage gives a storage to; undefined until then.
+  static Tensor without_storage(DType dtype, Shape shape);
+  // Whether type and dimensions are these, storage or not.
+  bool has_type(DType dtype, const std::vector<int64_t>& dims) const {
+    return dtype_ == dtype && shape_.dims() == dims;
+  }
+
+  Device& device() const { return device_ == nullptr ? host() : *device_; }
+  bool on_host() const { return device_ == nullptr; }
+  // A copy there, never shared, the way between two devices being over the host.
+  Tensor copied_to(Device& device) const;
+
   bool defined() const { return storage_ != nullptr; }
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
@@ -91,12 +105,12 @@ class Tensor {
 
   template <class T>
   T* data() {
-    ISOBIT_CHECK(dtype_ == dtype_of<T>());
+    ISOBIT_CHECK(dtype_ == dtype_of<T>() && on_host());
     return reinterpret_cast<T*>(storage_.get());
   }
   template <class T>
   const T* data() const {
-    ISOBIT_CHECK(dtype_ == dtype_of<T>());
+    ISOBIT_CHECK(dtype_ == dtype_of<T>() && on_host());
     return reinterpret_cast<const T*>(storage_.get());
   }
   template <class T>
@@ -107,13 +121,26 @@ class Tensor {
   std::span<const T> span() const {
     return {data<T>(), static_cast<size_t>(elements_)};
   }
-  void* raw() { return storage_.get(); }
-  const void* raw() const { return storage_.get(); }
+  void* raw() {
+    ISOBIT_CHECK(on_host());
+    return storage_.get();
+  }
+  const void* raw() const {
+    ISOBIT_CHECK(on_host());
+    return storage_.get();
+  }
   ByteView byte_view() const { return {static_cast<const uint8_t*>(raw()), bytes()}; }
 
   // Same storage, other dimensions. REQUIRES the same number of elements.
   Tensor reshaped(Shape shape) const;
   Tensor clone() const;
+  // Bytes of this tensor from `offset` on, under another type. The same storage. REQUIRES that they lie in it and that
+  // offset is a multiple of the type's size.
+  Tensor part(uint64_t offset, DType dtype, Shape shape) const;
+  // Type and shape stay, the storage and its device are those of `other` from now on, or none. REQUIRES the same number
+  // of bytes.
+  void share_storage(const Tensor& other);
+  void drop_storage() { storage_.reset(); }
   // Whether nothing else refers to the storage, so that it may be overwritten in place.
   bool sole_owner() const { return storage_.use_count() == 1; }
 
@@ -121,6 +148,7 @@ class Tensor {
   DType dtype_ = DType::kFloat32;
   Shape shape_;
   int64_t elements_ = 0;
+  Device* device_ = nullptr;  // of the storage; null: the host
   std::shared_ptr<uint8_t[]> storage_;
 };
 

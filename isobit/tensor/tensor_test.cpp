@@ -32,6 +32,65 @@ TEST(Tensor, IdenticalComparesBitsNotValues) {
   EXPECT_FALSE(identical(Tensor::zeros(DType::kFloat32, {4}), Tensor::zeros(DType::kFloat32, {2, 2})));
 }
 
+// Its memory is the host's, upside down: what is read without a copy is wrong.
+class UpsideDown final : public Device {
+ public:
+  std::string name() const override { return "upside down"; }
+  std::shared_ptr<uint8_t[]> allocate(size_t bytes) override { return host().allocate(bytes); }
+  void copy_in(uint8_t* to, ByteView from) override {
+    for (size_t i = 0; i < from.size(); ++i) to[i] = static_cast<uint8_t>(~from[i]);
+    ++copies;
+  }
+  void copy_out(std::span<uint8_t> to, const uint8_t* from) const override {
+    for (size_t i = 0; i < to.size(); ++i) to[i] = static_cast<uint8_t>(~from[i]);
+    ++copies;
+  }
+  mutable int copies = 0;
+};
+
+TEST(Tensor, KnowsItsDeviceAndGoesToAnotherWhenAskedTo) {
+  UpsideDown device, other;
+  const float values[] = {1, -2, 3, 0};
+  const Tensor here = Tensor::of<float>({2, 2}, values);
+  EXPECT_TRUE(here.on_host());
+  EXPECT_EQ(&here.device(), &host());
+  const Tensor there = here.copied_to(device);
+  EXPECT_FALSE(there.on_host());
+  EXPECT_EQ(&there.device(), &device);
+  EXPECT_EQ(device.copies, 1);
+  const Tensor view = there.reshaped({4});
+  EXPECT_EQ(&view.device(), &device);
+  EXPECT_EQ(device.copies, 1) << "a view copies nothing";
+  EXPECT_TRUE(identical(view.copied_to(host()), Tensor::of<float>({4}, values)));
+  EXPECT_TRUE(identical(there.copied_to(other).copied_to(host()), here));
+  EXPECT_EQ(other.copies, 2);
+  EXPECT_TRUE(identical(there.clone().copied_to(host()), here));
+}
+
+TEST(TensorDeathTest, WhatLiesElsewhereIsNotLookedAt) {
+  UpsideDown device;
+  const Tensor there = Tensor::scalar(1.0f).copied_to(device);
+  EXPECT_DEATH(there.data<float>(), "");
+  EXPECT_DEATH(there.byte_view(), "");
+}
+
+TEST(Tensor, PartsAndStoragesAreShared) {
+  const Tensor bytes = Tensor::zeros(DType::kUint8, {256});
+  Tensor part = bytes.part(64, DType::kFloat32, {3});
+  part.data<float>()[2] = 1;
+  EXPECT_FALSE(bytes.sole_owner());
+  EXPECT_EQ(reinterpret_cast<const uint8_t*>(part.raw()), bytes.data<uint8_t>() + 64);
+  EXPECT_EQ(bytes.data<uint8_t>()[64 + 11], 0x3f);
+  Tensor empty = Tensor::without_storage(DType::kFloat32, {3});
+  EXPECT_FALSE(empty.defined());
+  EXPECT_TRUE(empty.has_type(DType::kFloat32, {3}));
+  empty.share_storage(part);
+  EXPECT_TRUE(identical(empty, part));
+  empty.drop_storage();
+  part = Tensor();
+  EXPECT_TRUE(bytes.sole_owner());
+}
+
 TEST(CheckedElements, RefusesOverflowNegativeAndTooLarge) {
   const int64_t overflow[] = {int64_t{1} << 40, int64_t{1} << 40};
   const int64_t negative[] = {3, -1};

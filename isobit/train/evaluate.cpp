@@ -26,8 +26,8 @@ const Tensor* find(const std::vector<NamedTensor>& state, const std::string& nam
 }
 
 // One batch: appends the sums of each sample.
-Status score(const EvalGraph& eval, const runtime::Executor& executor, data::Batch batch,
-             const std::vector<NamedTensor>& state, platform::Engine& engine, Evaluation& result) {
+Status score(const EvalGraph& eval, runtime::Executor& executor, data::Batch batch,
+             const std::vector<NamedTensor>& state, const platform::Context& context, Evaluation& result) {
   const Tensor labels = batch.labels.reshaped(eval.graph.value(eval.labels).shape());
   runtime::Executor::Feeds feeds = {{eval.input, std::move(batch.input)}, {eval.labels, labels}};
   for (const auto& [name, value] : eval.state) {
@@ -40,7 +40,7 @@ Status score(const EvalGraph& eval, const runtime::Executor& executor, data::Bat
     }
     feeds.emplace_back(value, *tensor);
   }
-  ISOBIT_TRY(const std::vector<Tensor> out, executor.run(engine.context(), std::move(feeds)));
+  ISOBIT_TRY(const std::vector<Tensor> out, executor.run(context.kernels(), std::move(feeds)));
   const int64_t rows = out[1].shape()[0], classes = out[1].shape()[1];
   const int64_t rows_per_sample = rows / eval.batch;
   for (int64_t r = 0; r < rows; ++r) {
@@ -75,7 +75,7 @@ std::vector<NamedTensor> in_float32(const std::vector<NamedTensor>& state) {
 namespace {
 
 Expected<Evaluation> score_all(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
-                               platform::Engine& engine) {
+                               const platform::Context& context) {
   const int64_t count = evaluation_samples(job, dataset.test_count());
   Evaluation result{kMetrics, {}};
   if (count == 0) return result;
@@ -83,10 +83,10 @@ Expected<Evaluation> score_all(const Job& job, const data::Dataset& dataset, con
   int64_t batch = evaluation_batch(job, count);
   for (int64_t first = 0; first < count;) {
     ISOBIT_TRY(const EvalGraph eval, build_eval_graph(job, dataset, batch));
-    const runtime::Executor executor(eval.graph);
+    runtime::Executor executor(eval.graph);
     for (; first + batch <= count; first += batch) {
-      data::Batch samples = data::test_batch(dataset, first, batch, engine.pool());
-      ISOBIT_RETURN_IF_ERROR(score(eval, executor, std::move(samples), state, engine, result));
+      data::Batch samples = data::test_batch(dataset, first, batch, *context.kernels().pool);
+      ISOBIT_RETURN_IF_ERROR(score(eval, executor, std::move(samples), state, context, result));
     }
     batch = count - first;
   }
@@ -98,10 +98,9 @@ Expected<Evaluation> score_all(const Job& job, const data::Dataset& dataset, con
 Expected<Evaluation> evaluate(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
                               platform::Engine& engine) {
   const bool narrow = arithmetic_of(job).computes_in == DType::kFloat64;
-  ISOBIT_RETURN_IF_ERROR(engine.use_arithmetic(narrow ? "correct-1" : job.arithmetic));
-  const Expected<Evaluation> result = score_all(job, dataset, narrow ? in_float32(state) : state, engine);
-  ISOBIT_RETURN_IF_ERROR(engine.use_arithmetic(job.arithmetic));
-  return result;
+  ISOBIT_TRY(const platform::Context context,
+             engine.context_for(narrow ? platform::arithmetic_of("correct-1") : arithmetic_of(job)));
+  return score_all(job, dataset, narrow ? in_float32(state) : state, context);
 }
 
 }  // namespace isobit::train

@@ -12,23 +12,28 @@ namespace isobit::train {
 using graph::kNoValue;
 
 Expected<std::unique_ptr<Trainer>> Trainer::create(Job job, std::shared_ptr<const data::Dataset> dataset,
-                                                   platform::Engine& engine) {
+                                                   platform::Engine& engine, backends::Backend& backend) {
   if (dataset->train_count() < 1) return unreadable(text_of("dataset '", dataset->name(), "' has no training samples"));
-  ISOBIT_RETURN_IF_ERROR(engine.use_arithmetic(job.arithmetic));
+  ISOBIT_TRY(const platform::Arithmetic* arithmetic, platform::named_arithmetic(job.arithmetic));
+  ISOBIT_TRY(platform::Context context, engine.context_for(*arithmetic));
   ISOBIT_TRY(const data::AugmentOptions augment, data::parse_augment(job.data.augment));
   ISOBIT_TRY(StepGraph graph, build_step_graph(job, *dataset));
-  std::unique_ptr<Trainer> trainer(new Trainer(std::move(job), std::move(dataset), engine, std::move(graph)));
+  std::unique_ptr<Trainer> trainer(
+      new Trainer(std::move(job), std::move(dataset), engine, std::move(context), std::move(graph)));
   trainer->batch_options_ = {trainer->job_.seed, trainer->job_.batch, augment};
+  ISOBIT_TRY(trainer->program_, backend.compile(trainer->graph_.graph, trainer->context_));
   trainer->initialise();
+  trainer->prepare_feeds();
   return trainer;
 }
 
-Trainer::Trainer(Job job, std::shared_ptr<const data::Dataset> dataset, platform::Engine& engine, StepGraph graph)
+Trainer::Trainer(Job job, std::shared_ptr<const data::Dataset> dataset, platform::Engine& engine,
+                 platform::Context context, StepGraph graph)
     : job_(std::move(job)),
       dataset_(std::move(dataset)),
       engine_(engine),
-      graph_(std::move(graph)),
-      executor_(graph_.graph) {
+      context_(std::move(context)),
+      graph_(std::move(graph)) {
   if (arithmetic_of(job_).rounds)
     rounding_ = std::make_unique<runtime::RoundingStage>(static_cast<int>(job_.rounding.bits));
 }
@@ -74,20 +79,42 @@ void Trainer::initialise() {
   }
 }
 
-runtime::Executor::Feeds Trainer::feeds(data::Batch batch, double lr) {
-  runtime::Executor::Feeds feeds;
-  feeds.emplace_back(graph_.input, in_type(graph_.graph.value(graph_.input).dtype, std::move(batch.input)));
-  feeds.emplace_back(graph_.labels, batch.labels.reshaped(graph_.graph.value(graph_.labels).shape()));
-  batch.labels = Tensor();  // the feed is the only one that holds them
-  feeds.emplace_back(graph_.lr, Tensor::scalar(lr));
-  if (graph_.step != kNoValue) feeds.emplace_back(graph_.step, Tensor::scalar(step_));
+// Every feed with its place, and tensors for those that are scalars.
+void Trainer::prepare_feeds() {
+  const graph::Value& labels = graph_.graph.value(graph_.labels);
+  feeds_.emplace_back(graph_.input, Tensor());
+  feeds_.emplace_back(graph_.labels, Tensor::without_storage(labels.dtype, labels.shape()));
+  feeds_.emplace_back(graph_.lr, Tensor::scalar(0.0));
+  if (graph_.step != kNoValue) feeds_.emplace_back(graph_.step, Tensor::scalar(int64_t{0}));
   if (graph_.beta1_power != kNoValue) {
-    feeds.emplace_back(graph_.beta1_power, Tensor::scalar(beta1_power_ * job_.beta1));
-    feeds.emplace_back(graph_.beta2_power, Tensor::scalar(beta2_power_ * job_.beta2));
+    feeds_.emplace_back(graph_.beta1_power, Tensor::scalar(0.0));
+    feeds_.emplace_back(graph_.beta2_power, Tensor::scalar(0.0));
+  }
+  first_state_ = feeds_.size();
+  for (const StateSlot& slot : graph_.slots) feeds_.emplace_back(slot.in, Tensor());
+  outputs_.resize(1 + graph_.slots.size());
+}
+
+void Trainer::feed(double lr) {
+  size_t next = 0;
+  feeds_[next++].second = in_type(graph_.graph.value(graph_.input).dtype, std::move(batch_.input));
+  feeds_[next++].second.share_storage(batch_.labels);
+  feeds_[next++].second.data<double>()[0] = lr;
+  if (graph_.step != kNoValue) feeds_[next++].second.data<int64_t>()[0] = step_;
+  if (graph_.beta1_power != kNoValue) {
+    feeds_[next++].second.data<double>()[0] = beta1_power_ * job_.beta1;
+    feeds_[next++].second.data<double>()[0] = beta2_power_ * job_.beta2;
   }
   // Handed over, not copied: the optimizer then works in place.
-  for (size_t i = 0; i < state_.size(); ++i) feeds.emplace_back(graph_.slots[i].in, std::move(state_[i].tensor));
-  return feeds;
+  for (size_t i = 0; i < state_.size(); ++i) feeds_[first_state_ + i].second = std::move(state_[i].tensor);
+}
+
+// The step is done: the state, and what the next batch can be written to.
+void Trainer::take_back() {
+  for (size_t i = 0; i < state_.size(); ++i) state_[i].tensor = std::move(outputs_[i + 1]);
+  batch_.input = std::move(feeds_[0].second);
+  if (batch_.input.dtype() != dataset_->input_dtype()) batch_.input = Tensor();
+  feeds_[1].second.drop_storage();
 }
 
 StepInputs Trainer::inputs() const {
@@ -95,21 +122,28 @@ StepInputs Trainer::inputs() const {
   return {data::train_batch(*dataset_, batch_options_, step_, engine_.pool()), learning_rate(job_, step_)};
 }
 
-Expected<StepResult> Trainer::advance(runtime::RunOptions options) { return advance(inputs(), options); }
+Expected<StepResult> Trainer::advance(runtime::RunOptions options) {
+  ISOBIT_CHECK(step_ < job_.steps);
+  data::train_batch_into(*dataset_, batch_options_, step_, engine_.pool(), batch_);
+  return step_on_batch(learning_rate(job_, step_), options);
+}
 
 Expected<StepResult> Trainer::advance(StepInputs inputs, runtime::RunOptions options) {
+  batch_ = std::move(inputs.batch);
+  return step_on_batch(inputs.lr, options);
+}
+
+Expected<StepResult> Trainer::step_on_batch(double lr, runtime::RunOptions options) {
   ISOBIT_CHECK(step_ < job_.steps);
   if (options.stage == nullptr) options.stage = rounding_.get();
-  StepResult result{step_ + 1, inputs.batch.indices, 0, inputs.lr};
   ++revision_;
-  ISOBIT_TRY(std::vector<Tensor> outputs,
-             executor_.run(engine_.context(), feeds(std::move(inputs.batch), inputs.lr), options));
-  result.loss = as_float(outputs[0]);
-  for (size_t i = 0; i < state_.size(); ++i) state_[i].tensor = std::move(outputs[i + 1]);
+  feed(lr);
+  ISOBIT_RETURN_IF_ERROR(program_->run(feeds_, outputs_, options));
+  take_back();
   ++step_;
   beta1_power_ *= job_.beta1;
   beta2_power_ *= job_.beta2;
-  return result;
+  return StepResult{step_, batch_.indices, as_float(outputs_[0]), lr};
 }
 
 Status Trainer::check_step(int64_t step) const {

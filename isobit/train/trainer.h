@@ -4,8 +4,10 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "isobit/backends/backend.h"
 #include "isobit/data/batch.h"
 #include "isobit/platform/platform.h"
 #include "isobit/runtime/executor.h"
@@ -17,9 +19,9 @@
 namespace isobit::train {
 
 struct StepResult {
-  int64_t step = 0;  // 1 for the first
-  std::vector<int64_t> indices;
-  float loss = 0;  // of a float64 step: the nearest float32
+  int64_t step = 0;                  // 1 for the first
+  std::span<const int64_t> indices;  // of the batch's samples; until the next step
+  float loss = 0;                    // of a float64 step: the nearest float32
   double lr = 0;
 };
 
@@ -31,13 +33,16 @@ struct StepInputs {
 
 class Trainer {
  public:
-  // The initial state of the job: step 0. The engine is not owned.
+  // The initial state of the job: step 0. The engine is not owned. Trainers of several arithmetics may share one, step
+  // by step. `backend` runs the steps.
   static Expected<std::unique_ptr<Trainer>> create(Job job, std::shared_ptr<const data::Dataset> dataset,
-                                                   platform::Engine& engine);
+                                                   platform::Engine& engine,
+                                                   backends::Backend& backend = backends::native());
 
   const Job& job() const { return job_; }
   const data::Dataset& dataset() const { return *dataset_; }
   const StepGraph& step_graph() const { return graph_; }
+  const platform::Context& context() const { return context_; }
 
   // Steps done so far.
   int64_t step() const { return step_; }
@@ -69,20 +74,30 @@ class Trainer {
   Expected<Evaluation> evaluate();
 
  private:
-  Trainer(Job job, std::shared_ptr<const data::Dataset> dataset, platform::Engine& engine, StepGraph graph);
+  Trainer(Job job, std::shared_ptr<const data::Dataset> dataset, platform::Engine& engine, platform::Context context,
+          StepGraph graph);
   void initialise();
   Status check_step(int64_t step) const;
   Status check_fits(size_t slot, const NamedTensor& found) const;
   void stand_after(int64_t step);
-  runtime::Executor::Feeds feeds(data::Batch batch, double lr);
+  void prepare_feeds();
+  void feed(double lr);
+  void take_back();
+  Expected<StepResult> step_on_batch(double lr, runtime::RunOptions options);
 
   Job job_;
   std::shared_ptr<const data::Dataset> dataset_;
   platform::Engine& engine_;
+  const platform::Context context_;
   StepGraph graph_;
-  runtime::Executor executor_;
+  std::unique_ptr<backends::Program> program_;  // of the graph
   data::BatchOptions batch_options_;
   std::vector<NamedTensor> state_;
+  // Kept from step to step, so that none allocates.
+  data::Batch batch_;
+  runtime::Executor::Feeds feeds_;  // input, labels, scalars, then the state in slot order
+  size_t first_state_ = 0;          // among the feeds
+  std::vector<Tensor> outputs_;     // loss, then the state
   int64_t step_ = 0;
   uint64_t revision_ = 0;
   std::vector<bool> put_;  // by slot: whether put() has brought it; empty but between put() and go_on_from()

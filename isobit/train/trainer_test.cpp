@@ -105,6 +105,91 @@ TEST(Trainer, TakesAStateOverTensorByTensor) {
   }
 }
 
+TEST(Trainer, TrainersOfSeveralArithmeticsTakeTurnsOnTheSameThreads) {
+  const std::vector<std::string> arithmetics = {"ordered-1", "correct-1", "rounded", "float64"};
+  Job job = jobs()[0];
+  platform::Engine engine(platform::parse_platform("ordered/2t").value());
+  std::vector<std::unique_ptr<Trainer>> together;
+  for (const std::string& arithmetic : arithmetics) {
+    job.arithmetic = arithmetic;
+    together.push_back(Trainer::create(job, open(job), engine).value());
+  }
+  for (int step = 0; step < 4; ++step) {
+    for (const auto& trainer : together) ASSERT_TRUE(trainer->advance());
+    ASSERT_TRUE(together[static_cast<size_t>(step)]->evaluate());  // may need another arithmetic than the step
+  }
+  for (size_t i = 0; i < arithmetics.size(); ++i) {
+    job.arithmetic = arithmetics[i];
+    expect_identical(together[i]->state(), state_after(job, "ordered/2t", 4), arithmetics[i]);
+  }
+}
+
+// A device of its own, whose memory is the host's upside down: what nobody copied from it is wrong.
+class FarDevice final : public Device {
+ public:
+  std::string name() const override { return "far"; }
+  std::shared_ptr<uint8_t[]> allocate(size_t bytes) override { return host().allocate(bytes); }
+  void copy_in(uint8_t* to, ByteView from) override {
+    for (size_t i = 0; i < from.size(); ++i) to[i] = static_cast<uint8_t>(~from[i]);
+  }
+  void copy_out(std::span<uint8_t> to, const uint8_t* from) const override {
+    for (size_t i = 0; i < to.size(); ++i) to[i] = static_cast<uint8_t>(~from[i]);
+  }
+};
+
+// Runs graphs on that device: feeds go there, outputs come back. The arithmetic unit that it would have is the
+// executor.
+class FarProgram final : public backends::Program {
+ public:
+  FarProgram(FarDevice& device, std::unique_ptr<backends::Program> unit, int& runs)
+      : device_(device), unit_(std::move(unit)), runs_(runs) {}
+  Status run(std::span<Feed> feeds, std::span<Tensor> outputs, runtime::RunOptions options) override {
+    std::vector<Tensor> there;
+    for (const auto& [id, tensor] : feeds) there.push_back(tensor.copied_to(device_));
+    std::vector<Feed> near;
+    for (size_t i = 0; i < feeds.size(); ++i) near.emplace_back(feeds[i].first, there[i].copied_to(host()));
+    std::vector<Tensor> computed(outputs.size());
+    ISOBIT_RETURN_IF_ERROR(unit_->run(near, computed, options));
+    for (size_t o = 0; o < outputs.size(); ++o) outputs[o] = computed[o].copied_to(device_).copied_to(host());
+    ++runs_;
+    return {};
+  }
+
+ private:
+  FarDevice& device_;
+  std::unique_ptr<backends::Program> unit_;
+  int& runs_;
+};
+
+class FarBackend final : public backends::Backend {
+ public:
+  std::string name() const override { return "far"; }
+  Expected<std::unique_ptr<backends::Program>> compile(const graph::Graph& graph,
+                                                       const platform::Context& context) override {
+    ISOBIT_TRY(auto unit, backends::native().compile(graph, context));
+    return std::make_unique<FarProgram>(device_, std::move(unit), runs);
+  }
+  int runs = 0;
+
+ private:
+  FarDevice device_;
+};
+
+TEST(Trainer, ABackendWithADeviceOfItsOwnNeedsNothingOfTheTrainer) {
+  for (Job job : jobs()) {
+    for (const char* arithmetic : {"ordered-1", "rounded"}) {
+      job.arithmetic = arithmetic;
+      FarBackend far;
+      platform::Engine engine(platform::parse_platform("ordered").value());
+      auto trainer = Trainer::create(job, open(job), engine, far).value();
+      while (trainer->step() < 3) ASSERT_TRUE(trainer->advance());
+      EXPECT_EQ(far.runs, 3);
+      expect_identical(trainer->state(), state_after(job, "ordered", 3), arithmetic);
+      EXPECT_TRUE(trainer->evaluate());
+    }
+  }
+}
+
 TEST(Trainer, RestoreRefusesWhatDoesNotFit) {
   const Job job = jobs()[0];
   platform::Engine engine(platform::parse_platform("ordered").value());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isobit/base/scratch.h"
 #include "isobit/base/status.h"
 #include "isobit/kernels/elementwise/table.h"
 
@@ -44,7 +45,7 @@ class RowWalk {
 
  private:
   const BroadcastPlan& plan_;
-  std::vector<int64_t> index_;
+  ScratchVector<int64_t> index_;
 };
 
 }  // namespace

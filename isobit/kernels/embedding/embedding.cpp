@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <vector>
 
+#include "isobit/base/scratch.h"
 #include "isobit/kernels/embedding/reference.h"
 #include "isobit/kernels/reduce/parallel.h"
 #include "isobit/kernels/reduce/primitives.h"
@@ -21,10 +21,10 @@ struct Positions {
   Positions(int64_t n, int64_t V, const int64_t* indices) : start(static_cast<size_t>(V) + 1), order(n) {
     for (int64_t i = 0; i < n; ++i) ++start[indices[i] + 1];
     for (int64_t v = 0; v < V; ++v) start[v + 1] += start[v];
-    std::vector<int64_t> next(start.begin(), start.end() - 1);
+    ScratchVector<int64_t> next(start.begin(), start.end() - 1);
     for (int64_t i = 0; i < n; ++i) order[next[indices[i]]++] = i;
   }
-  std::vector<int64_t> start, order;
+  ScratchVector<int64_t> start, order;
 };
 
 template <class T>
@@ -53,7 +53,7 @@ void sum_of_rows(const ReducePrimitives& isa, const int64_t* rows, int64_t count
     std::fill_n(least, cols, std::numeric_limits<float>::infinity());
     for (int64_t i = 0; i < count; ++i) isa.add_columns(diff_dst + rows[i] * C + c, 1, C, cols, sum, size, least);
     if (isa.round_columns(cols, sum, size, least, static_cast<double>(count + 4), dst + c, undecided) == 0) continue;
-    std::vector<Segment> segments(static_cast<size_t>(count));
+    ScratchVector<Segment> segments(static_cast<size_t>(count));
     for (int64_t j = 0; j < cols; ++j) {
       if (!undecided[j]) continue;
       for (int64_t i = 0; i < count; ++i) segments[i] = {diff_dst + rows[i] * C + c + j, 1, 1};
@@ -64,7 +64,7 @@ void sum_of_rows(const ReducePrimitives& isa, const int64_t* rows, int64_t count
 
 void sum_of_rows(const ReducePrimitives&, const int64_t* rows, int64_t count, int64_t C, const double* diff_dst,
                  double* dst) {
-  std::vector<numerics::SegmentF64> segments(static_cast<size_t>(count));
+  ScratchVector<numerics::SegmentF64> segments(static_cast<size_t>(count));
   for (int64_t c = 0; c < C; ++c) {
     for (int64_t i = 0; i < count; ++i) segments[i] = {diff_dst + rows[i] * C + c, 1, 1};
     dst[c] = numerics::sum_ordered_f64(segments);

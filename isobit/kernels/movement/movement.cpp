@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <numeric>
+#include <vector>
 
 #include "isobit/base/status.h"
 #include "isobit/kernels/movement/strided_copy.h"
@@ -24,8 +27,8 @@ void* at(void* p, int64_t elements, size_t element_size) {
 
 // Where the ranges' first position lies in a dense array, and the steps from one position to the next.
 struct RangeWalk {
-  std::vector<int64_t> counts;
-  std::vector<int64_t> steps;
+  ScratchVector<int64_t> counts;
+  ScratchVector<int64_t> steps;
   int64_t first = 0;
 };
 
@@ -97,7 +100,7 @@ int64_t first_bad(std::span<const Index> indices, int64_t axis) {
 void transpose(const KernelContext& ctx, size_t element_size, const Shape& src_shape, std::span<const int> permutation,
                const void* src, void* dst) {
   ISOBIT_CHECK(static_cast<int>(permutation.size()) == src_shape.rank());
-  const std::vector<int64_t> steps = dense_steps(src_shape.dims());
+  const ScratchVector<int64_t> steps = dense_steps(src_shape.dims());
   StridedCopy c;
   for (int axis : permutation) {
     c.dims.push_back(src_shape[axis]);
@@ -109,12 +112,16 @@ void transpose(const KernelContext& ctx, size_t element_size, const Shape& src_s
 
 void concat(const KernelContext& ctx, size_t element_size, int axis, std::span<const ConcatInput> inputs, void* dst) {
   ISOBIT_CHECK(!inputs.empty());
+  const auto product = [](std::span<const int64_t> dims) {
+    return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
+  };
+  const auto inner = static_cast<size_t>(axis);
   int64_t total = 0;
-  for (const ConcatInput& in : inputs) total += in.shape.elements(axis, in.shape.rank());
-  const int64_t outer = inputs[0].shape.elements(0, axis);
+  for (const ConcatInput& in : inputs) total += product(in.dims.subspan(inner));
+  const int64_t outer = product(inputs[0].dims.first(inner));
   int64_t offset = 0;
   for (const ConcatInput& in : inputs) {
-    const int64_t part = in.shape.elements(axis, in.shape.rank());
+    const int64_t part = product(in.dims.subspan(inner));
     const StridedCopy c{{outer, part}, {part, 1}, {total, 1}};
     strided_copy(ctx, element_size, c, in.data, at(dst, offset, element_size));
     offset += part;
@@ -197,8 +204,10 @@ int64_t first_bad_index(std::span<const int32_t> indices, int64_t axis) { return
 void expand(const KernelContext& ctx, size_t element_size, const Shape& src_shape, const Shape& dst_shape,
             const void* src, void* dst) {
   const size_t rank = dst_shape.dims().size(), missing = rank - src_shape.dims().size();
-  const std::vector<int64_t> steps = dense_steps(src_shape.dims());
-  StridedCopy c{dst_shape.dims(), std::vector<int64_t>(rank, 0), dense_steps(dst_shape.dims())};
+  const ScratchVector<int64_t> steps = dense_steps(src_shape.dims());
+  StridedCopy c{{dst_shape.dims().begin(), dst_shape.dims().end()},
+                ScratchVector<int64_t>(rank, 0),
+                dense_steps(dst_shape.dims())};
   for (size_t k = missing; k < rank; ++k) {
     if (src_shape.dims()[k - missing] != 1) c.src_steps[k] = steps[k - missing];
   }

@@ -20,7 +20,7 @@ void transpose(const KernelContext& ctx, size_t element_size, const Shape& src_s
                const void* src, void* dst);
 
 struct ConcatInput {
-  Shape shape;
+  std::span<const int64_t> dims;
   const void* data;
 };
 // The inputs one after another along `axis`. REQUIRES at least one input, equal ranks, 0 <= axis < rank, and equal

@@ -106,7 +106,7 @@ TEST(Concat, AnyAxis) {
       return data[part][static_cast<size_t>(place(shapes[part], i))];
     });
     std::vector<ConcatInput> inputs;
-    for (size_t k = 0; k < shapes.size(); ++k) inputs.push_back({shapes[k], data[k].data()});
+    for (size_t k = 0; k < shapes.size(); ++k) inputs.push_back({shapes[k].dims(), data[k].data()});
     for_each_context([&](const KernelContext& ctx, const std::string& name) {
       std::vector<uint32_t> dst(expected.size());
       concat(ctx, 4, axis, inputs, dst.data());

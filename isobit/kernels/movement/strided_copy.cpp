@@ -64,10 +64,10 @@ class Odometer {
 
  private:
   const StridedCopy& space_;
-  std::vector<int64_t> index_;
+  ScratchVector<int64_t> index_;
 };
 
-int64_t product(const std::vector<int64_t>& dims) {
+int64_t product(const ScratchVector<int64_t>& dims) {
   int64_t n = 1;
   for (int64_t d : dims) n *= d;
   return n;
@@ -204,8 +204,8 @@ void strided_copy(const KernelContext& ctx, size_t element_size, const StridedCo
   }
 }
 
-std::vector<int64_t> dense_steps(const std::vector<int64_t>& dims) {
-  std::vector<int64_t> steps(dims.size());
+ScratchVector<int64_t> dense_steps(std::span<const int64_t> dims) {
+  ScratchVector<int64_t> steps(dims.size());
   int64_t step = 1;
   for (size_t k = dims.size(); k-- > 0;) {
     steps[k] = step;

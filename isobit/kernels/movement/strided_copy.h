@@ -3,24 +3,25 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <span>
 
+#include "isobit/base/scratch.h"
 #include "isobit/kernels/context.h"
 
 namespace isobit::kernels::movement {
 
 // Steps are in elements and may be 0 (in src: repeated) or negative.
 struct StridedCopy {
-  std::vector<int64_t> dims;
-  std::vector<int64_t> src_steps;
-  std::vector<int64_t> dst_steps;
+  ScratchVector<int64_t> dims;
+  ScratchVector<int64_t> src_steps;
+  ScratchVector<int64_t> dst_steps;
 };
 
 // src and dst point at index (0, ..., 0). REQUIRES that distinct indices have distinct places in dst.
 void strided_copy(const KernelContext& ctx, size_t element_size, const StridedCopy& c, const void* src, void* dst);
 
 // Steps of a dense row-major array.
-std::vector<int64_t> dense_steps(const std::vector<int64_t>& dims);
+ScratchVector<int64_t> dense_steps(std::span<const int64_t> dims);
 
 // One element of each size; they may alias whatever the caller's elements are.
 struct [[gnu::may_alias]] U8 {

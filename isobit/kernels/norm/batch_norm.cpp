@@ -1,7 +1,6 @@
 #include "isobit/kernels/norm/batch_norm.h"
 
-#include <vector>
-
+#include "isobit/base/scratch.h"
 #include "isobit/kernels/norm/primitives.h"
 #include "isobit/kernels/norm/reference.h"
 #include "isobit/kernels/reduce/parallel.h"
@@ -29,15 +28,15 @@ void for_each_group(BatchNormShape b, int64_t begin, int64_t end, F f) {
   }
 }
 
-std::vector<Segment> segments_of(BatchNormShape b, int64_t c, const float* x) {
-  std::vector<Segment> segments;
+ScratchVector<Segment> segments_of(BatchNormShape b, int64_t c, const float* x) {
+  ScratchVector<Segment> segments;
   for (int64_t i = 0; i < b.n; ++i) segments.push_back({x + (i * b.c + c) * b.s, b.s, 1});
   return segments;
 }
 
 void settle_stats(BatchNormShape b, int64_t c, const float* src, uint8_t open, float* mean, float* var) {
   if (open == kDecided) return;
-  const std::vector<Segment> segments = segments_of(b, c, src);
+  const ScratchVector<Segment> segments = segments_of(b, c, src);
   if (open & kFirst) *mean = numerics::mean_exactly(segments.data(), b.n);
   if (open & kSecond) *var = numerics::variance_exactly(segments.data(), b.n);
 }
@@ -45,11 +44,11 @@ void settle_stats(BatchNormShape b, int64_t c, const float* src, uint8_t open, f
 void settle_sums(BatchNormShape b, int64_t c, const float* src, float mean, float r, const float* dy, uint8_t open,
                  float* diff_scale, float* diff_bias) {
   if (open & kSecond) {
-    const std::vector<Segment> segments = segments_of(b, c, dy);
+    const ScratchVector<Segment> segments = segments_of(b, c, dy);
     *diff_bias = sum_settled(segments.data(), b.n);
   }
   if (open & kFirst) {
-    std::vector<float> p;
+    ScratchVector<float> p;
     for (int64_t i = 0; i < b.n; ++i) {
       for (int64_t k = (i * b.c + c) * b.s; k < (i * b.c + c + 1) * b.s; ++k) {
         const float h = (src[k] - mean) * r;
@@ -61,8 +60,8 @@ void settle_sums(BatchNormShape b, int64_t c, const float* src, float mean, floa
   }
 }
 
-std::vector<float> inverse_deviations(int64_t c, float eps, const float* var) {
-  std::vector<float> r(static_cast<size_t>(c));
+ScratchVector<float> inverse_deviations(int64_t c, float eps, const float* var) {
+  ScratchVector<float> r(static_cast<size_t>(c));
   for (int64_t i = 0; i < c; ++i) r[i] = numerics::cr_rsqrt(var[i] + eps);
   return r;
 }
@@ -92,7 +91,7 @@ void batch_norm_apply(const KernelContext& ctx, BatchNormShape b, float eps, con
                       const float* var, const float* scale, const float* bias, float* dst) {
   if (ctx.isa == Isa::kReference) return reference::batch_norm_apply(b, eps, src, mean, var, scale, bias, dst);
   const NormPrimitives& isa = norm_primitives(ctx.isa);
-  const std::vector<float> r = inverse_deviations(b.c, eps, var);
+  const ScratchVector<float> r = inverse_deviations(b.c, eps, var);
   if (b.s >= kShortSpan) {
     return parallel_items(ctx, b.n * b.c, b.s, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -118,7 +117,7 @@ void batch_norm_grad_sums(const KernelContext& ctx, BatchNormShape b, float eps,
     return reference::batch_norm_grad_sums(b, eps, src, mean, var, diff_dst, diff_scale, diff_bias);
   }
   const NormPrimitives& isa = norm_primitives(ctx.isa);
-  const std::vector<float> r = inverse_deviations(b.c, eps, var);
+  const ScratchVector<float> r = inverse_deviations(b.c, eps, var);
   const auto settle = [&](int64_t c, uint8_t open) {
     settle_sums(b, c, src, mean[c], r[c], diff_dst, open, &diff_scale[c], &diff_bias[c]);
   };
@@ -146,8 +145,8 @@ void batch_norm_grad_data(const KernelContext& ctx, BatchNormShape b, float eps,
     return reference::batch_norm_grad_data(b, eps, src, mean, var, scale, diff_dst, diff_scale, diff_bias, diff_src);
   }
   const NormPrimitives& isa = norm_primitives(ctx.isa);
-  const std::vector<float> r = inverse_deviations(b.c, eps, var);
-  std::vector<float> mean_dy(r.size()), mean_p(r.size()), k(r.size());
+  const ScratchVector<float> r = inverse_deviations(b.c, eps, var);
+  ScratchVector<float> mean_dy(r.size()), mean_p(r.size()), k(r.size());
   const float count = static_cast<float>(b.n * b.s);
   for (int64_t c = 0; c < b.c; ++c) {
     mean_dy[c] = diff_bias[c] / count;

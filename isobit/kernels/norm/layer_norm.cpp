@@ -1,7 +1,6 @@
 #include "isobit/kernels/norm/layer_norm.h"
 
-#include <vector>
-
+#include "isobit/base/scratch.h"
 #include "isobit/kernels/norm/primitives.h"
 #include "isobit/kernels/norm/reference.h"
 #include "isobit/kernels/reduce/parallel.h"
@@ -17,7 +16,7 @@ using numerics::Segment;
 // Sum of (dy * scale), or of (dy * scale) * h, of a row.
 float row_sum_exactly(int64_t C, const float* x, const float* dy, const float* scale, float mean, float r,
                       bool times_h) {
-  std::vector<float> terms(static_cast<size_t>(C));
+  ScratchVector<float> terms(static_cast<size_t>(C));
   for (int64_t c = 0; c < C; ++c) {
     const float g = dy[c] * scale[c];
     const float h = (x[c] - mean) * r;
@@ -28,7 +27,7 @@ float row_sum_exactly(int64_t C, const float* x, const float* dy, const float* s
 }
 
 float column_sum_exactly(int64_t rows, int64_t C, const float* x, const float* dy, const float* mean, const float* r) {
-  std::vector<float> terms(static_cast<size_t>(rows));
+  ScratchVector<float> terms(static_cast<size_t>(rows));
   for (int64_t i = 0; i < rows; ++i) {
     const float h = (x[i * C] - mean[i]) * r[i];
     terms[i] = dy[i * C] * h;

@@ -1,8 +1,8 @@
 #include "isobit/kernels/pool/pool.h"
 
 #include <algorithm>
-#include <vector>
 
+#include "isobit/base/scratch.h"
 #include "isobit/kernels/pool/primitives.h"
 #include "isobit/kernels/pool/reference.h"
 #include "isobit/kernels/reduce/parallel.h"
@@ -26,13 +26,13 @@ class Scratch {
     }
   }
   PoolScratch view;
-  std::vector<uint8_t> undecided;
+  ScratchVector<uint8_t> undecided;
 
  private:
   static size_t size(const PoolShape& p) { return static_cast<size_t>(pool_scratch_size(p)); }
-  std::vector<int32_t> ints_;
-  std::vector<double> doubles_;
-  std::vector<float> floats_;
+  ScratchVector<int32_t> ints_;
+  ScratchVector<double> doubles_;
+  ScratchVector<float> floats_;
 };
 
 TapRange tap_range(const PoolShape& p, int64_t j) {
@@ -44,8 +44,8 @@ TapRange tap_range(const PoolShape& p, int64_t j) {
   return {begin, fit < p.ow ? fit : p.ow, phase * phase_length(p) + (offset - phase) / p.stride_w};
 }
 
-std::vector<TapRange> tap_ranges(const PoolShape& p) {
-  std::vector<TapRange> taps;
+ScratchVector<TapRange> tap_ranges(const PoolShape& p) {
+  ScratchVector<TapRange> taps;
   for (int64_t j = 0; j < p.kw; ++j) taps.push_back(tap_range(p, j));
   return taps;
 }
@@ -61,9 +61,9 @@ int64_t taps_in(int64_t o, int64_t k, int64_t stride, int64_t pad, int64_t dilat
 }
 
 // T(count) of every window; 1 where the count is 0, since +0 / 1 is the +0 that is wanted there.
-std::vector<float> divisors(const PoolShape& p) {
+ScratchVector<float> divisors(const PoolShape& p) {
   const bool pads = p.count_include_pad;
-  std::vector<int64_t> rows, cols;
+  ScratchVector<int64_t> rows, cols;
   for (int64_t oh = 0; oh < p.oh; ++oh) {
     rows.push_back(taps_in(oh, p.kh, p.stride_h, p.pad_top, p.dilation_h, pads ? -p.pad_top : 0,
                            p.ih + (pads ? p.pad_bottom : 0)));
@@ -72,7 +72,7 @@ std::vector<float> divisors(const PoolShape& p) {
     cols.push_back(taps_in(ow, p.kw, p.stride_w, p.pad_left, p.dilation_w, pads ? -p.pad_left : 0,
                            p.iw + (pads ? p.pad_right : 0)));
   }
-  std::vector<float> result;
+  ScratchVector<float> result;
   for (int64_t r : rows) {
     for (int64_t c : cols) result.push_back(static_cast<float>(std::max<int64_t>(1, r * c)));
   }
@@ -80,7 +80,7 @@ std::vector<float> divisors(const PoolShape& p) {
 }
 
 float window_sum_exactly(const PoolShape& p, const float* image, int64_t oh, int64_t ow) {
-  std::vector<float> taps;
+  ScratchVector<float> taps;
   for (int64_t i = 0; i < p.kh; ++i) {
     for (int64_t j = 0; j < p.kw; ++j) {
       const int64_t y = oh * p.stride_h - p.pad_top + i * p.dilation_h;
@@ -131,7 +131,7 @@ int64_t pool_output_size(int64_t in, int64_t k, int64_t stride, int64_t pad_begi
 void max_pool(const KernelContext& ctx, const PoolShape& p, const float* src, float* dst, int64_t* indices) {
   if (ctx.isa == Isa::kReference || p.ih * p.iw > INT32_MAX) return reference::max_pool(p, src, dst, indices);
   const PoolPrimitives& isa = pool_primitives(ctx.isa);
-  const std::vector<TapRange> taps = tap_ranges(p);
+  const ScratchVector<TapRange> taps = tap_ranges(p);
   parallel_items(ctx, p.n * p.c, p.oh * p.ow * p.kh * p.kw, [&](int64_t begin, int64_t end) {
     const Scratch scratch(p);
     for (int64_t row = begin * p.oh; row < end * p.oh; ++row) {
@@ -161,8 +161,8 @@ void max_pool_grad(const KernelContext& ctx, const PoolShape& p, const double* d
 void average_pool(const KernelContext& ctx, const PoolShape& p, const float* src, float* dst) {
   if (ctx.isa == Isa::kReference) return reference::average_pool(p, src, dst);
   const PoolPrimitives& isa = pool_primitives(ctx.isa);
-  const std::vector<TapRange> taps = tap_ranges(p);
-  const std::vector<float> divisor = divisors(p);
+  const ScratchVector<TapRange> taps = tap_ranges(p);
+  const ScratchVector<float> divisor = divisors(p);
   parallel_items(ctx, p.n * p.c, p.oh * p.ow * p.kh * p.kw, [&](int64_t begin, int64_t end) {
     Scratch scratch(p);
     for (int64_t row = begin * p.oh; row < end * p.oh; ++row) {
@@ -187,10 +187,10 @@ void average_pool(const KernelContext& ctx, const PoolShape& p, const double* sr
 void average_pool_grad(const KernelContext& ctx, const PoolShape& p, const float* diff_dst, float* diff_src) {
   if (ctx.isa == Isa::kReference) return reference::average_pool_grad(p, diff_dst, diff_src);
   const PoolPrimitives& isa = pool_primitives(ctx.isa);
-  const std::vector<TapRange> taps = tap_ranges(p);
-  const std::vector<float> divisor = divisors(p);
+  const ScratchVector<TapRange> taps = tap_ranges(p);
+  const ScratchVector<float> divisor = divisors(p);
   parallel_items(ctx, p.n * p.c, p.oh * p.ow * p.kh * p.kw, [&](int64_t begin, int64_t end) {
-    std::vector<float> g(divisor.size()), phases(static_cast<size_t>(pool_scratch_size(p)));
+    ScratchVector<float> g(divisor.size()), phases(static_cast<size_t>(pool_scratch_size(p)));
     for (int64_t plane = begin; plane < end; ++plane) {
       const float* dy = diff_dst + plane * p.oh * p.ow;
       for (size_t i = 0; i < g.size(); ++i) g[i] = dy[i] / divisor[i];

@@ -2,8 +2,8 @@
 
 #include <limits>
 #include <mutex>
-#include <vector>
 
+#include "isobit/base/scratch.h"
 #include "isobit/kernels/reduce/parallel.h"
 #include "isobit/kernels/reduce/primitives.h"
 #include "isobit/kernels/reduce/reference.h"
@@ -75,7 +75,7 @@ void sum_folded_columns(const ReducePrimitives& isa, const float* src, int64_t r
     }
     const double steps = column_steps(rows) + static_cast<double>(fold);
     if (isa.round_columns(here, sum, size, least, steps, dst + g, undecided) == 0) continue;
-    std::vector<Segment> segments(static_cast<size_t>(fold));
+    ScratchVector<Segment> segments(static_cast<size_t>(fold));
     for (int64_t j = 0; j < here; ++j) {
       if (!undecided[j]) continue;
       for (int64_t f = 0; f < fold; ++f) segments[f] = {src + (g + j) * fold + f, rows, row_stride};
@@ -154,7 +154,7 @@ void reduce_max(const KernelContext& ctx, AxisView v, const float* src, float* d
   if (ctx.isa == Isa::kReference) return reference::reduce_max(v, src, dst);
   const ReducePrimitives& isa = reduce_primitives(ctx.isa);
   parallel_items(ctx, v.outer, v.axis * v.inner, [&](int64_t begin, int64_t end) {
-    std::vector<int32_t> best(static_cast<size_t>(v.inner == 1 ? 0 : v.inner));
+    ScratchVector<int32_t> best(static_cast<size_t>(v.inner == 1 ? 0 : v.inner));
     for (int64_t o = begin; o < end; ++o) {
       const float* x = src + o * v.axis * v.inner;
       if (v.inner == 1) {
@@ -184,7 +184,7 @@ void sum_channels(const KernelContext& ctx, int64_t n, int64_t c, int64_t s, con
     }
     for (int64_t k = begin; k < end; ++k) {
       if (isa.sum(src + k * s, n, c * s, s, &dst[k])) continue;
-      std::vector<Segment> segments;
+      ScratchVector<Segment> segments;
       for (int64_t i = 0; i < n; ++i) segments.push_back({src + (i * c + k) * s, s, 1});
       dst[k] = sum_settled(segments.data(), n);
     }
@@ -195,7 +195,7 @@ void sum_channels(const KernelContext& ctx, int64_t n, int64_t c, int64_t s, con
   if (ctx.isa == Isa::kReference) return reference::sum_channels(n, c, s, src, dst);
   if (sum_of_nothing(n * s, c, dst)) return;
   parallel_items(ctx, c, n * s, [=](int64_t begin, int64_t end) {
-    std::vector<SegmentF64> segments(static_cast<size_t>(n));
+    ScratchVector<SegmentF64> segments(static_cast<size_t>(n));
     for (int64_t k = begin; k < end; ++k) {
       for (int64_t i = 0; i < n; ++i) segments[i] = {src + (i * c + k) * s, s, 1};
       dst[k] = numerics::sum_ordered_f64(segments);
@@ -219,7 +219,7 @@ float global_sum_of_squares(const KernelContext& ctx, std::span<const ConstPart<
   error += sum * (pieces + 4) * 0x1p-51;
   const float low = static_cast<float>(sum - error), high = static_cast<float>(sum + error);
   if (low == high) return low;  // a zero here is +0: no term is negative
-  std::vector<Segment> segments;
+  ScratchVector<Segment> segments;
   for (const ConstPart<float>& part : parts) segments.push_back({part.data, part.n, 1});
   return numerics::sum_of_squares_exactly(segments.data(), static_cast<int64_t>(segments.size()));
 }

@@ -1,6 +1,6 @@
 // Reductions over any set of axes, brought back to one axis.
-#include <vector>
 
+#include "isobit/base/scratch.h"
 #include "isobit/kernels/reduce/parallel.h"
 #include "isobit/kernels/reduce/reduce.h"
 #include "isobit/kernels/reduce/reference.h"
@@ -14,8 +14,8 @@ struct Run {
 };
 
 // Neighbouring axes with the same fate become one; axes of size 1 disappear.
-std::vector<Run> merged(std::span<const int64_t> dims, uint64_t axes) {
-  std::vector<Run> runs;
+ScratchVector<Run> merged(std::span<const int64_t> dims, uint64_t axes) {
+  ScratchVector<Run> runs;
   for (size_t d = 0; d < dims.size(); ++d) {
     const bool reduced = axes >> d & 1;
     if (dims[d] == 1) continue;
@@ -29,7 +29,7 @@ std::vector<Run> merged(std::span<const int64_t> dims, uint64_t axes) {
 }
 
 // The view of a reduction of at most kept, reduced, kept. Nothing when there are more runs.
-bool as_view(std::vector<Run> runs, AxisView* view) {
+bool as_view(ScratchVector<Run> runs, AxisView* view) {
   if (runs.empty() || runs.front().reduced) runs.insert(runs.begin(), {1, false});
   if (runs.size() == 1) runs.push_back({1, true});
   if (runs.size() == 2) runs.push_back({1, false});
@@ -40,9 +40,9 @@ bool as_view(std::vector<Run> runs, AxisView* view) {
 
 // src with the kept axes first and the reduced ones last, each in their order.
 template <class T>
-std::vector<T> kept_first(const KernelContext& ctx, const std::vector<Run>& runs, const T* src, AxisView* view) {
+ScratchVector<T> kept_first(const KernelContext& ctx, const ScratchVector<Run>& runs, const T* src, AxisView* view) {
   int64_t stride = 1;
-  std::vector<int64_t> size[2], strides[2];
+  ScratchVector<int64_t> size[2], strides[2];
   for (size_t d = runs.size(); d-- > 0; stride *= runs[d].size) {
     size[runs[d].reduced].insert(size[runs[d].reduced].begin(), runs[d].size);
     strides[runs[d].reduced].insert(strides[runs[d].reduced].begin(), stride);
@@ -56,8 +56,8 @@ std::vector<T> kept_first(const KernelContext& ctx, const std::vector<Run>& runs
   for (int side : {0, 1}) {
     for (int64_t s : size[side]) count[side] *= s;
   }
-  std::vector<T> moved(static_cast<size_t>(count[0] * count[1]));
-  std::vector<int64_t> inner(static_cast<size_t>(count[1]));
+  ScratchVector<T> moved(static_cast<size_t>(count[0] * count[1]));
+  ScratchVector<int64_t> inner(static_cast<size_t>(count[1]));
   for (int64_t a = 0; a < count[1]; ++a) inner[a] = offset(1, a);
   parallel_items(ctx, count[0], count[1], [&](int64_t begin, int64_t end) {
     for (int64_t o = begin; o < end; ++o) {
@@ -73,17 +73,17 @@ std::vector<T> kept_first(const KernelContext& ctx, const std::vector<Run>& runs
 // reduce(view, src) on a view that is the wanted reduction.
 template <class T, class F>
 void over_axes(const KernelContext& ctx, std::span<const int64_t> dims, uint64_t axes, const T* src, F reduce) {
-  const std::vector<Run> runs = merged(dims, axes);
+  const ScratchVector<Run> runs = merged(dims, axes);
   AxisView view;
   if (as_view(runs, &view)) return reduce(view, src);
-  const std::vector<T> moved = kept_first(ctx, runs, src, &view);
+  const ScratchVector<T> moved = kept_first(ctx, runs, src, &view);
   reduce(view, moved.data());
 }
 
 template <class T>
 void sum_axes(const KernelContext& ctx, std::span<const int64_t> dims, uint64_t axes, const T* src, T* dst) {
   if (ctx.isa == Isa::kReference) return reference::reduce_sum(dims, axes, src, dst);
-  const std::vector<Run> runs = merged(dims, axes);
+  const ScratchVector<Run> runs = merged(dims, axes);
   if (runs.size() == 3 && runs[0].reduced) {
     return sum_channels(ctx, runs[0].size, runs[1].size, runs[2].size, src, dst);
   }

@@ -1,6 +1,6 @@
 // Log-softmax and cross-entropy.
-#include <vector>
 
+#include "isobit/base/scratch.h"
 #include "isobit/kernels/reduce/parallel.h"
 #include "isobit/kernels/reduce/settle.h"
 #include "isobit/kernels/softmax/primitives.h"
@@ -23,7 +23,7 @@ void max_and_log_sum(const SoftmaxPrimitives& isa, int64_t V, const float* x, fl
   *m = isa.max(V, x);
   float s;
   if (!isa.exp_sum_only(V, x, *m, &s)) {
-    std::vector<float> e(static_cast<size_t>(V));
+    ScratchVector<float> e(static_cast<size_t>(V));
     isa.exp_sum(V, x, *m, e.data(), &s);
     s = sum_settled(e.data(), V);
   }

@@ -1,8 +1,8 @@
 #include "isobit/kernels/softmax/softmax.h"
 
 #include <limits>
-#include <vector>
 
+#include "isobit/base/scratch.h"
 #include "isobit/kernels/reduce/parallel.h"
 #include "isobit/kernels/reduce/settle.h"
 #include "isobit/kernels/softmax/primitives.h"
@@ -22,7 +22,7 @@ int64_t visible(int64_t r, int64_t V, CausalMask mask) {
 CausalMask no_mask(int64_t V) { return {1, V}; }
 
 float product_sum_exactly(const float* y, const float* dy, int64_t n) {
-  std::vector<float> p(static_cast<size_t>(n));
+  ScratchVector<float> p(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i) p[i] = y[i] * dy[i];
   return sum_settled(p.data(), n);
 }

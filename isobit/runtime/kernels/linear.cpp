@@ -91,9 +91,9 @@ Status product(const k::KernelContext& ctx, const k::MatmulArgs<T>& args) {
 }
 
 template <class T>
-Status matmul(KernelCall& c) {
+Status matmul(KernelCall& c, const k::BroadcastPlan& matrices) {
   Status status;
-  for_each_product<T>(c, [&](const k::MatmulArgs<T>& part) {
+  for_each_product<T>(c, matrices, [&](const k::MatmulArgs<T>& part) {
     if (status) status = product(c.ctx, part);
   });
   return status;
@@ -113,8 +113,7 @@ Status gemm(KernelCall& c) {
 }
 
 template <class T>
-Status convolve(KernelCall& c) {
-  const NodeProduct p = product_of_call(c);
+Status convolve(KernelCall& c, const NodeProduct& p) {
   const T *first = c.in(0).data<T>(), *second = c.in(1).data<T>();
   T* out = c.out().data<T>();
   k::InnerProducts<T>* products = c.ctx.products<T>();
@@ -137,18 +136,26 @@ Status convolve(KernelCall& c) {
   return {};
 }
 
-Status conv(KernelCall& c) {
-  return inner_products(c, [&]<class T>(T) { return convolve<T>(c); });
+RunKernel matmuls(const KernelSite& site) {
+  return [matrices = matrices_of(site.in(0).shape(), site.in(1).shape())](KernelCall& c) {
+    return inner_products(c, [&]<class T>(T) { return matmul<T>(c, matrices); });
+  };
+}
+
+RunKernel conv(const KernelSite& site) {
+  return [p = product_of_node(site.node, site.in(0).shape(), site.in(1).shape(), site.out().shape())](KernelCall& c) {
+    return inner_products(c, [&]<class T>(T) { return convolve<T>(c, p); });
+  };
 }
 
 }  // namespace
 
 void add_linear_kernels(KernelTable& table) {
-  table["MatMul"] = {[](KernelCall& c) { return inner_products(c, [&]<class T>(T) { return matmul<T>(c); }); }};
+  table["MatMul"] = with_parameters(matmuls);
   table["Gemm"] = {gemm};
-  table["Conv"] = {conv};
-  table["isobit.ConvGradSrc"] = {conv};
-  table["isobit.ConvGradWeights"] = {conv};
+  table["Conv"] = with_parameters(conv);
+  table["isobit.ConvGradSrc"] = with_parameters(conv);
+  table["isobit.ConvGradWeights"] = with_parameters(conv);
 }
 
 }  // namespace isobit::runtime

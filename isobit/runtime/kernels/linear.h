@@ -1,8 +1,10 @@
 // The operands of the inner-product operators as the kernels take them.
 #pragma once
 
+#include <utility>
 #include <vector>
 
+#include "isobit/base/scratch.h"
 #include "isobit/kernels/conv/conv.h"
 #include "isobit/kernels/elementwise/binary.h"
 #include "isobit/kernels/matmul/matmul.h"
@@ -53,11 +55,15 @@ inline Shape leading(const Shape& shape) {
   return Shape(std::vector<int64_t>(shape.dims().begin(), shape.dims().end() - 2));
 }
 
-// The leading dimensions broadcast; runs of matrices with constant strides become one batched call.
+// How the matrices of MatMul's two operands meet: their leading dimensions broadcast.
+inline kernels::BroadcastPlan matrices_of(const Shape& a, const Shape& b) {
+  return kernels::plan_broadcast(leading(a), leading(b));
+}
+
+// Runs of matrices with constant strides become one batched call. plan: matrices_of the operands.
 template <class T, class F>
-void for_each_product(KernelCall& c, F&& f) {
+void for_each_product(KernelCall& c, const kernels::BroadcastPlan& plan, F&& f) {
   kernels::MatmulArgs<T> args = matrix_args<T>(c);
-  const kernels::BroadcastPlan plan = kernels::plan_broadcast(leading(c.in(0).shape()), leading(c.in(1).shape()));
   if (plan.elements == 0) return;
   const int64_t a_size = c.in(0).shape()[-1] * c.in(0).shape()[-2], b_size = c.in(1).shape()[-1] * c.in(1).shape()[-2];
   const size_t rank = plan.dims.size();
@@ -67,7 +73,7 @@ void for_each_product(KernelCall& c, F&& f) {
     args.a_batch_stride = plan.a_steps.back() * a_size;
     args.b_batch_stride = plan.b_steps.back() * b_size;
   }
-  std::vector<int64_t> index(rank, 0);
+  ScratchVector<int64_t> index(rank, 0);
   for (int64_t done = 0; done < plan.elements; done += args.batch) {
     kernels::MatmulArgs<T> part = args;
     for (size_t d = 0; d + 1 < rank; ++d) {
@@ -81,6 +87,11 @@ void for_each_product(KernelCall& c, F&& f) {
       index[d - 1] = 0;
     }
   }
+}
+
+template <class T, class F>
+void for_each_product(KernelCall& c, F&& f) {
+  for_each_product<T>(c, matrices_of(c.in(0).shape(), c.in(1).shape()), std::forward<F>(f));
 }
 
 // Of Gemm.

@@ -1,7 +1,9 @@
 #include "isobit/kernels/movement/movement.h"
 
 #include <cstring>
+#include <vector>
 
+#include "isobit/base/scratch.h"
 #include "isobit/base/text.h"
 #include "isobit/kernels/embedding/embedding.h"
 #include "isobit/runtime/kernel_call.h"
@@ -12,45 +14,54 @@ namespace {
 
 namespace k = kernels;
 
-Status transpose(KernelCall& c) {
+RunKernel transpose(const KernelSite& site) {
   std::vector<int> perm;
-  for (int64_t p : c.attributes().integers("perm", {})) perm.push_back(static_cast<int>(p));
-  k::transpose(c.ctx, size_of(c.in(0).dtype()), c.in(0).shape(), perm, c.in(0).raw(), c.out().raw());
-  return {};
+  for (int64_t p : site.attributes().integers("perm", {})) perm.push_back(static_cast<int>(p));
+  return [perm](KernelCall& c) -> Status {
+    k::transpose(c.ctx, size_of(c.in(0).dtype()), c.in(0).shape(), perm, c.in(0).raw(), c.out().raw());
+    return {};
+  };
 }
 
-Status concat(KernelCall& c) {
-  const int64_t axis = c.attributes().integer("axis", 0);
-  std::vector<k::ConcatInput> inputs;
-  for (const Tensor* t : c.inputs) inputs.push_back({t->shape(), t->raw()});
-  k::concat(c.ctx, size_of(c.in(0).dtype()), static_cast<int>(axis < 0 ? axis + c.in(0).shape().rank() : axis), inputs,
-            c.out().raw());
-  return {};
+int axis_of(const KernelSite& site) {
+  const int64_t axis = site.attributes().integer("axis", 0);
+  return static_cast<int>(axis < 0 ? axis + static_cast<int64_t>(site.in(0).dims.size()) : axis);
 }
 
-std::vector<k::SliceRange> block_ranges(const KernelCall& c) {
-  const auto starts = c.attributes().integers("starts", {}), counts = c.attributes().integers("counts", {});
+RunKernel concat(const KernelSite& site) {
+  return [axis = axis_of(site)](KernelCall& c) -> Status {
+    ScratchVector<k::ConcatInput> inputs;
+    for (const Tensor* t : c.inputs) inputs.push_back({t->shape().dims(), t->raw()});
+    k::concat(c.ctx, size_of(c.in(0).dtype()), axis, inputs, c.out().raw());
+    return {};
+  };
+}
+
+std::vector<k::SliceRange> block_ranges(const KernelSite& site) {
+  const auto starts = site.attributes().integers("starts", {}), counts = site.attributes().integers("counts", {});
   std::vector<k::SliceRange> ranges;
   for (size_t i = 0; i < starts.size(); ++i) ranges.push_back({starts[i], counts[i], 1});
   return ranges;
 }
 
-Status block(KernelCall& c) {
-  k::slice(c.ctx, size_of(c.in(0).dtype()), c.in(0).shape(), block_ranges(c), c.in(0).raw(), c.out().raw());
-  return {};
+RunKernel block(const KernelSite& site) {
+  return [ranges = block_ranges(site)](KernelCall& c) -> Status {
+    k::slice(c.ctx, size_of(c.in(0).dtype()), c.in(0).shape(), ranges, c.in(0).raw(), c.out().raw());
+    return {};
+  };
 }
 
-Status block_grad(KernelCall& c) {
-  std::memset(c.out().raw(), 0, c.out().bytes());
-  k::assign_slice(c.ctx, size_of(c.in(0).dtype()), c.out().shape(), block_ranges(c), c.in(0).raw(), c.out().raw());
-  return {};
+RunKernel block_grad(const KernelSite& site) {
+  return [ranges = block_ranges(site)](KernelCall& c) -> Status {
+    std::memset(c.out().raw(), 0, c.out().bytes());
+    k::assign_slice(c.ctx, size_of(c.in(0).dtype()), c.out().shape(), ranges, c.in(0).raw(), c.out().raw());
+    return {};
+  };
 }
 
 template <class Index>
-Status gather_by(KernelCall& c) {
+Status gather_by(KernelCall& c, int axis) {
   const Shape& src = c.in(0).shape();
-  const int64_t given = c.attributes().integer("axis", 0);
-  const int axis = static_cast<int>(given < 0 ? given + src.rank() : given);
   const auto indices = c.in(1).span<Index>();
   const int64_t bad = k::first_bad_index(indices, src[axis]);
   if (bad >= 0) {
@@ -62,8 +73,10 @@ Status gather_by(KernelCall& c) {
   return {};
 }
 
-Status gather(KernelCall& c) {
-  return c.in(1).dtype() == DType::kInt64 ? gather_by<int64_t>(c) : gather_by<int32_t>(c);
+RunKernel gather(const KernelSite& site) {
+  return [axis = axis_of(site)](KernelCall& c) {
+    return c.in(1).dtype() == DType::kInt64 ? gather_by<int64_t>(c, axis) : gather_by<int32_t>(c, axis);
+  };
 }
 
 Status embedding_grad(KernelCall& c) {
@@ -89,11 +102,11 @@ Status expand(KernelCall& c) {
 void add_movement_kernels(KernelTable& table) {
   table["Reshape"] = {nullptr, {}, true};
   table["Flatten"] = {nullptr, {}, true};
-  table["Transpose"] = {transpose};
-  table["Concat"] = {concat};
-  table["isobit.Block"] = {block};
-  table["isobit.BlockGrad"] = {block_grad};
-  table["Gather"] = {gather};
+  table["Transpose"] = with_parameters(transpose);
+  table["Concat"] = with_parameters(concat);
+  table["isobit.Block"] = with_parameters(block);
+  table["isobit.BlockGrad"] = with_parameters(block_grad);
+  table["Gather"] = with_parameters(gather);
   table["isobit.EmbeddingGrad"] = {embedding_grad};
   table["Expand"] = {expand};
 }

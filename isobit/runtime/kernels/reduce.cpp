@@ -1,5 +1,6 @@
 #include "isobit/kernels/reduce/reduce.h"
 
+#include "isobit/base/scratch.h"
 #include "isobit/runtime/kernel_call.h"
 
 namespace isobit::runtime {
@@ -8,9 +9,9 @@ namespace {
 
 namespace k = kernels;
 
-uint64_t axes_mask(const KernelCall& c) {
-  const int rank = c.in(0).shape().rank();
-  const auto axes = c.attributes().integers("axes", {});
+uint64_t axes_mask(const KernelSite& site) {
+  const auto rank = static_cast<int>(site.in(0).dims.size());
+  const auto axes = site.attributes().integers("axes", {});
   if (axes.empty()) return rank == 0 ? 0 : ~uint64_t{0} >> (64 - rank);
   uint64_t mask = 0;
   for (int64_t axis : axes) mask |= uint64_t{1} << (axis < 0 ? axis + rank : axis);
@@ -27,9 +28,17 @@ uint64_t widened_axes(const Shape& src, const Shape& dst) {
   return mask;
 }
 
-Status reduce_sum(KernelCall& c) {
+// run(call, axes)
+template <class F>
+Kernel over_axes(F run) {
+  return with_parameters([run](const KernelSite& site) -> RunKernel {
+    return [run, axes = axes_mask(site)](KernelCall& c) { return run(c, axes); };
+  });
+}
+
+Status reduce_sum(KernelCall& c, uint64_t axes) {
   return by_float_type(c, 0, [&]<class T>(T) {
-    k::reduce_sum(c.ctx, c.in(0).shape().dims(), axes_mask(c), c.in(0).data<T>(), c.out().data<T>());
+    k::reduce_sum(c.ctx, c.in(0).shape().dims(), axes, c.in(0).data<T>(), c.out().data<T>());
   });
 }
 
@@ -38,17 +47,17 @@ Status check_not_empty(const KernelCall& c) {
   return {};
 }
 
-Status reduce_mean(KernelCall& c) {
+Status reduce_mean(KernelCall& c, uint64_t axes) {
   ISOBIT_RETURN_IF_ERROR(check_not_empty(c));
   return by_float_type(c, 0, [&]<class T>(T) {
-    k::reduce_mean(c.ctx, c.in(0).shape().dims(), axes_mask(c), c.in(0).data<T>(), c.out().data<T>());
+    k::reduce_mean(c.ctx, c.in(0).shape().dims(), axes, c.in(0).data<T>(), c.out().data<T>());
   });
 }
 
-Status reduce_max(KernelCall& c) {
+Status reduce_max(KernelCall& c, uint64_t axes) {
   ISOBIT_RETURN_IF_ERROR(check_not_empty(c));
   return by_float_type(c, 0, [&]<class T>(T) {
-    k::reduce_max(c.ctx, c.in(0).shape().dims(), axes_mask(c), c.in(0).data<T>(), c.out().data<T>());
+    k::reduce_max(c.ctx, c.in(0).shape().dims(), axes, c.in(0).data<T>(), c.out().data<T>());
   });
 }
 
@@ -61,7 +70,7 @@ Status sum_to(KernelCall& c) {
 
 Status global_norm(KernelCall& c) {
   return by_float_type(c, 0, [&]<class T>(T) {
-    std::vector<k::ConstPart<T>> parts;
+    ScratchVector<k::ConstPart<T>> parts;
     for (const Tensor* t : c.inputs) parts.push_back({t->data<T>(), t->elements()});
     const std::span<const k::ConstPart<T>> all(parts);
     c.out().data<T>()[0] = k::global_norm(c.ctx, all);
@@ -72,9 +81,9 @@ Status global_norm(KernelCall& c) {
 }  // namespace
 
 void add_reduce_kernels(KernelTable& table) {
-  table["ReduceSum"] = {reduce_sum};
-  table["ReduceMean"] = {reduce_mean};
-  table["ReduceMax"] = {reduce_max};
+  table["ReduceSum"] = over_axes(reduce_sum);
+  table["ReduceMean"] = over_axes(reduce_mean);
+  table["ReduceMax"] = over_axes(reduce_max);
   table["isobit.SumTo"] = {sum_to};
   table["isobit.GlobalNorm"] = {global_norm};
 }

@@ -1,0 +1,42 @@
+// Engines that run whole graphs. The executor is one (native); a library that compiles a graph as it likes, or a
+// device, is another. Whoever trains or evaluates sees a Program and the host's memory only, so that commitments,
+// checkpoints and formats need not know where a graph ran.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "isobit/base/status.h"
+#include "isobit/platform/platform.h"
+#include "isobit/runtime/executor.h"
+
+namespace isobit::backends {
+
+// A graph made ready to run. One run at a time.
+class Program {
+ public:
+  using Feed = runtime::Executor::Feed;
+
+  virtual ~Program() = default;
+  // Feeds and outputs lie on the host; a program of a device copies them there and back. What happens to feeds and to
+  // what stands in the outputs: as runtime::Executor::run_into. The observer sees tensors of the host, in the order of
+  // the nodes, or the run is an error (kUsage) for a program that cannot show them; the same holds for a stage.
+  // Determinism class: that of the arithmetic that the program was compiled for.
+  virtual Status run(std::span<Feed> feeds, std::span<Tensor> outputs, runtime::RunOptions options = {}) = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string name() const = 0;
+  // `graph` is not owned and must outlive the program, as must the engine of `context`. kUsage for an arithmetic that
+  // this backend does not have; what it finds wrong with the graph.
+  virtual Expected<std::unique_ptr<Program>> compile(const graph::Graph& graph, const platform::Context& context) = 0;
+};
+
+// Our own executor on the host: every arithmetic, observers and stages.
+Backend& native();
+
+}  // namespace isobit::backends

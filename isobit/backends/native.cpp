@@ -1,0 +1,34 @@
+#include "isobit/backends/backend.h"
+
+namespace isobit::backends {
+namespace {
+
+class NativeProgram final : public Program {
+ public:
+  NativeProgram(const graph::Graph& graph, platform::Context context)
+      : context_(std::move(context)), executor_(graph) {}
+  Status run(std::span<Feed> feeds, std::span<Tensor> outputs, runtime::RunOptions options) override {
+    return executor_.run_into(context_.kernels(), feeds, outputs, options);
+  }
+
+ private:
+  const platform::Context context_;
+  runtime::Executor executor_;
+};
+
+class Native final : public Backend {
+ public:
+  std::string name() const override { return "native"; }
+  Expected<std::unique_ptr<Program>> compile(const graph::Graph& graph, const platform::Context& context) override {
+    return std::make_unique<NativeProgram>(graph, context);
+  }
+};
+
+}  // namespace
+
+Backend& native() {
+  static Native the_backend;
+  return the_backend;
+}
+
+}  // namespace isobit::backends

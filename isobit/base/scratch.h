@@ -1,0 +1,38 @@
+// Memory for what a function needs while it runs, kept for the next call instead of going back to the system: a step
+// that is computed again and again allocates nothing.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <vector>
+
+namespace isobit {
+
+namespace scratch {
+
+// `bytes` of memory, aligned to 64, from what the calling thread has kept, else new. Throws std::bad_alloc.
+void* take(size_t bytes);
+// What take(bytes) gave, on any thread; that thread keeps it until it ends.
+void give_back(void* memory, size_t bytes) noexcept;
+
+}  // namespace scratch
+
+template <class T>
+struct ScratchAllocator {
+  using value_type = T;
+  ScratchAllocator() = default;
+  template <class U>
+  ScratchAllocator(const ScratchAllocator<U>&) {}  // NOLINT: what the standard asks of an allocator
+  T* allocate(size_t n) {
+    if (n > static_cast<size_t>(-1) / 2 / sizeof(T)) throw std::bad_array_new_length();
+    return static_cast<T*>(scratch::take(n * sizeof(T)));
+  }
+  void deallocate(T* p, size_t n) noexcept { scratch::give_back(p, n * sizeof(T)); }
+  friend bool operator==(const ScratchAllocator&, const ScratchAllocator&) { return true; }
+};
+
+// A vector of such memory. For what lives within one call, or with the thread.
+template <class T>
+using ScratchVector = std::vector<T, ScratchAllocator<T>>;
+
+}  // namespace isobit

@@ -1,0 +1,217 @@
+#include "isobit/runtime/plan.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "isobit/base/text.h"
+
+namespace isobit::runtime {
+
+using graph::Graph;
+using graph::kNoValue;
+using graph::Node;
+using graph::ValueId;
+using Place = PlanBlock::Place;
+
+namespace {
+
+constexpr uint64_t kAlignment = 64;
+constexpr const char* kUncountable = "needs more memory than can be counted";
+
+Expected<uint64_t> bytes_of(const graph::Value& value) {
+  if (!value.is_static()) {
+    return unreadable(text_of("value '", value.name, "' of shape ", Shape(value.dims).text(),
+                              ": the shape follows from data alone, which is not supported"));
+  }
+  uint64_t bytes = size_of(value.dtype);
+  for (const int64_t dim : value.dims) {
+    if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(dim), &bytes)) {
+      return unavailable(text_of("value '", value.name, "' of shape ", Shape(value.dims).text(), " ", kUncountable));
+    }
+  }
+  return bytes;
+}
+
+Status add(uint64_t& sum, uint64_t bytes) {
+  if (__builtin_add_overflow(sum, bytes, &sum)) return unavailable(text_of("the graph ", kUncountable));
+  return {};
+}
+
+// Decides step by step which block every value has.
+class Placement {
+ public:
+  Placement(const Graph& graph, std::vector<PlanStep> steps) : graph_(graph) {
+    plan_.steps = std::move(steps);
+    plan_.block_of.assign(static_cast<size_t>(graph.value_count()), -1);
+    last_use_.assign(plan_.block_of.size(), -1);
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      for (const ValueId i : plan_.steps[s].inputs) {
+        if (i != kNoValue) last_use_[at(i)] = static_cast<int64_t>(s);
+      }
+    }
+    for (const ValueId o : graph.outputs()) last_use_[at(o)] = PlanBlock::kForever;
+  }
+
+  Expected<Plan> run() {
+    for (const ValueId i : graph_.inputs()) ISOBIT_RETURN_IF_ERROR(open(i, Place::kInput, -1));
+    for (const graph::Initializer& i : graph_.initializers()) {
+      ISOBIT_RETURN_IF_ERROR(open(i.value, Place::kInitializer, -1));
+    }
+    for (step_ = 0; step_ < static_cast<int64_t>(plan_.steps.size()); ++step_) {
+      ISOBIT_RETURN_IF_ERROR(place(plan_.steps[static_cast<size_t>(step_)]));
+    }
+    for (const ValueId o : graph_.outputs()) {
+      PlanBlock& block = block_of(o);
+      if (block.place == Place::kArena) block.place = Place::kOutput;
+      block.end = PlanBlock::kForever;
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  static size_t at(ValueId id) { return static_cast<size_t>(id); }
+  PlanBlock& block_of(ValueId id) { return plan_.blocks[static_cast<size_t>(plan_.block_of[at(id)])]; }
+
+  Status open(ValueId id, Place place, int64_t begin) {
+    PlanBlock block;
+    block.place = place;
+    block.first_value = id;
+    ISOBIT_TRY(block.bytes, bytes_of(graph_.value(id)));
+    block.begin = block.end = begin;
+    plan_.block_of[at(id)] = static_cast<int>(plan_.blocks.size());
+    plan_.blocks.push_back(block);
+    readers_.push_back(0);
+    join(id);
+    return {};
+  }
+  // The value has its block until its last use.
+  void join(ValueId id) {
+    block_of(id).end = std::max(block_of(id).end, last_use_[at(id)]);
+    ++readers_[static_cast<size_t>(plan_.block_of[at(id)])];
+  }
+  void leave(ValueId id) { --readers_[static_cast<size_t>(plan_.block_of[at(id)])]; }
+
+  // Whether the block of an operand may take an output.
+  bool free_to_take(const PlanStep& step, ValueId operand) {
+    return last_use_[at(operand)] == step_ && std::ranges::count(step.inputs, operand) == 1 &&
+           block_of(operand).place != Place::kInitializer &&
+           readers_[static_cast<size_t>(plan_.block_of[at(operand)])] == 1;
+  }
+
+  Expected<int> operand_to_take(const PlanStep& step, size_t o) {
+    const auto rule = step.kernel->in_place.find(static_cast<int>(o));
+    const bool view = step.kernel->is_view;
+    if (!view && rule == step.kernel->in_place.end()) return -1;
+    const int input = view ? 0 : rule->second;
+    if (static_cast<size_t>(input) >= step.inputs.size()) return -1;
+    const ValueId operand = step.inputs[static_cast<size_t>(input)];
+    if (operand == kNoValue || (!view && !free_to_take(step, operand))) return -1;
+    const graph::Value &from = graph_.value(operand), &to = graph_.value(step.outputs[o]);
+    ISOBIT_TRY(const uint64_t have, bytes_of(from));
+    ISOBIT_TRY(const uint64_t need, bytes_of(to));
+    if (from.dtype == to.dtype && have == need) return input;
+    if (!view) return -1;
+    return unreadable(text_of("value '", to.name, "' is a view of '", from.name, "', which has another size or type"));
+  }
+
+  // Decided for all outputs before any of them has a block: none takes the block of another.
+  Status place(PlanStep& step) {
+    step.over.assign(step.outputs.size(), -1);
+    for (size_t o = 0; o < step.outputs.size(); ++o) {
+      if (step.outputs[o] == kNoValue) continue;
+      ISOBIT_TRY(step.over[o], operand_to_take(step, o));
+    }
+    for (size_t o = 0; o < step.outputs.size(); ++o) {
+      const ValueId id = step.outputs[o];
+      if (id == kNoValue) continue;
+      if (step.over[o] < 0) {
+        ISOBIT_RETURN_IF_ERROR(open(id, Place::kArena, step_));
+        continue;
+      }
+      plan_.block_of[at(id)] = plan_.block_of[at(step.inputs[static_cast<size_t>(step.over[o])])];
+      if (!step.kernel->is_view) block_of(id).written_over = true;
+      join(id);
+    }
+    for (size_t i = 0; i < step.inputs.size(); ++i) {
+      const ValueId id = step.inputs[i];
+      const auto before = step.inputs.begin() + static_cast<std::ptrdiff_t>(i);
+      if (id != kNoValue && last_use_[at(id)] == step_ && std::find(step.inputs.begin(), before, id) == before) {
+        leave(id);
+      }
+    }
+    for (const ValueId id : step.outputs) {
+      if (id != kNoValue && last_use_[at(id)] < 0) leave(id);
+    }
+    return {};
+  }
+
+  const Graph& graph_;
+  Plan plan_;
+  std::vector<int64_t> last_use_;  // by value: a step, kForever for graph outputs, -1 for none
+  std::vector<int> readers_;       // by block: values of it that are still to be read
+  int64_t step_ = 0;
+};
+
+// The largest block first, each at the lowest offset where it meets no block that is in use at the same time. This
+// comes closer to the least possible size than an allocator that sees one block after another.
+// Source: Y. Pisarchyk and J. Lee, Efficient memory management for deep neural net inference, 2020, section 5.2.
+Status lay_out_arena(Plan& plan) {
+  std::vector<PlanBlock*> wanted;
+  for (PlanBlock& b : plan.blocks) {
+    if (b.place == Place::kArena) wanted.push_back(&b);
+  }
+  std::stable_sort(wanted.begin(), wanted.end(),
+                   [](const PlanBlock* a, const PlanBlock* b) { return a->bytes > b->bytes; });
+  std::vector<const PlanBlock*> placed;  // by offset
+  for (PlanBlock* block : wanted) {
+    uint64_t room = std::max<uint64_t>(block->bytes, 1);
+    ISOBIT_RETURN_IF_ERROR(add(room, kAlignment - 1));
+    room -= room % kAlignment;
+    uint64_t offset = 0;
+    for (const PlanBlock* other : placed) {
+      if (other->end < block->begin || other->begin > block->end) continue;
+      if (other->offset >= offset && other->offset - offset >= room) break;
+      const uint64_t behind = (other->offset + std::max<uint64_t>(other->bytes, 1) + kAlignment - 1);
+      offset = std::max(offset, behind - behind % kAlignment);
+    }
+    block->offset = offset;
+    uint64_t end = offset;
+    ISOBIT_RETURN_IF_ERROR(add(end, room));
+    plan.arena_bytes = std::max(plan.arena_bytes, end);
+    const auto where = std::upper_bound(placed.begin(), placed.end(), block,
+                                        [](const PlanBlock* a, const PlanBlock* b) { return a->offset < b->offset; });
+    placed.insert(where, block);
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<std::vector<PlanStep>> list_steps(const Graph& graph, const KernelTable& table) {
+  std::vector<PlanStep> steps;
+  steps.reserve(graph.nodes().size());
+  for (size_t n = 0; n < graph.nodes().size(); ++n) {
+    const Node& node = graph.nodes()[n];
+    const auto kernel = table.find(node.op);
+    if (kernel == table.end()) return unreadable(text_of("operator '", node.op, "' has no kernel"));
+    steps.push_back({n, &kernel->second, node.inputs, node.outputs, {}});
+  }
+  return steps;
+}
+
+Expected<Plan> place_values(const Graph& graph, std::vector<PlanStep> steps) {
+  ISOBIT_TRY(Plan plan, Placement(graph, std::move(steps)).run());
+  ISOBIT_RETURN_IF_ERROR(lay_out_arena(plan));
+  plan.peak_bytes = plan.arena_bytes;
+  for (const PlanBlock& b : plan.blocks) {
+    if (b.place == Place::kInput || b.place == Place::kOutput) ISOBIT_RETURN_IF_ERROR(add(plan.peak_bytes, b.bytes));
+  }
+  return plan;
+}
+
+Expected<Plan> make_plan(const Graph& graph, const KernelTable& table) {
+  ISOBIT_TRY(std::vector<PlanStep> steps, list_steps(graph, table));
+  return place_values(graph, std::move(steps));
+}
+
+}  // namespace isobit::runtime

@@ -1,0 +1,65 @@
+// How a graph is run, decided once from its types alone: the steps in order, which kernel each takes, and where every
+// value lies. A run then only computes.
+//
+// list_steps makes the steps; a pass that fuses, recomputes or lays out otherwise would rewrite that list; place_values
+// then decides on storage from the list as it stands. What it decides:
+//
+//   * A view has the block of its operand.
+//   * An output is written over an operand, where its kernel allows that, if nothing reads the operand afterwards,
+//     neither under its own name nor as a view, and the operand is no initializer.
+//   * The block of a graph input is the caller's tensor, written over like any other. A block that some graph output
+//     has is made for the caller, who keeps it.
+//   * Every other block lies in the arena, at an offset such that blocks in use at the same time do not overlap.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "isobit/base/status.h"
+#include "isobit/graph/graph.h"
+#include "isobit/runtime/kernel_call.h"
+
+namespace isobit::runtime {
+
+// A node to be run.
+struct PlanStep {
+  size_t node = 0;
+  const Kernel* kernel = nullptr;
+  std::vector<graph::ValueId> inputs;   // kNoValue: absent
+  std::vector<graph::ValueId> outputs;  // kNoValue: absent
+  std::vector<int> over;                // by output: the input whose block it takes, -1: none
+};
+
+// Where the bytes of one or more values lie.
+struct PlanBlock {
+  enum class Place { kInput, kInitializer, kOutput, kArena };
+  static constexpr int64_t kForever = INT64_MAX;
+
+  Place place = Place::kArena;
+  graph::ValueId first_value = graph::kNoValue;  // the one that it is made for
+  uint64_t bytes = 0;
+  uint64_t offset = 0;          // in the arena
+  int64_t begin = -1, end = 0;  // the steps that it is in use at, both ends included; -1: before the first
+  bool written_over = false;    // some step writes another value over the first one
+};
+
+struct Plan {
+  std::vector<PlanStep> steps;
+  std::vector<PlanBlock> blocks;
+  std::vector<int> block_of;  // by value; -1 for a value that no step has
+  uint64_t arena_bytes = 0;
+  uint64_t peak_bytes = 0;  // arena, graph inputs and what is made for the caller
+};
+
+// The steps of a graph in its own order, nothing placed yet. kUnreadable: an operator without a kernel.
+Expected<std::vector<PlanStep>> list_steps(const graph::Graph& graph, const KernelTable& table);
+
+// kUnavailable where the sizes cannot even be counted; kUnreadable for a value of unknown dimensions (specialise.h) and
+// for a view of another size than its operand.
+Expected<Plan> place_values(const graph::Graph& graph, std::vector<PlanStep> steps);
+
+// Both.
+Expected<Plan> make_plan(const graph::Graph& graph, const KernelTable& table);
+
+}  // namespace isobit::runtime
