@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "isobit/base/scratch.h"
 #include "isobit/data/header.h"
 
 namespace isobit::data {
@@ -68,7 +69,7 @@ void ImageDataset::fill_image(Split split, int64_t index, const AugmentDraw& dra
   if (draw.identity()) return decode(stored, input);
   const Shape& shape = spec_.shape;
   ISOBIT_CHECK(shape.rank() == 3);
-  std::vector<float> plain(static_cast<size_t>(shape.elements()));
+  ScratchVector<float> plain(static_cast<size_t>(shape.elements()));
   decode(stored, plain.data());
   apply_augment(draw, shape[0], shape[1], shape[2], plain.data(), input);
 }
