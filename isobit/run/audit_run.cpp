@@ -313,8 +313,7 @@ Expected<AuditSummary> audit_run(const AuditRequest& request) {
   summary.verdict = *std::move(judged);
   summary.log_counts = std::move(tally.log_counts);
   summary.step_seconds = tally.step_seconds;
-  ISOBIT_TRY(const platform::Context context, engine.context_for(arithmetic_of(job)));
-  summary.repairs = context.repairs();
+  summary.repairs = session.trainer->context().repairs();
   return summary;
 }
 

@@ -104,7 +104,7 @@ class Allocation : public ::testing::Test {
   const fs::path text_ = fs::temp_directory_path() / text_of("isobit_allocation_", ::getpid());
 };
 
-// What is counted is counted: a step under another arithmetic does allocate, and so does the first.
+// A count of 0 below means something: a vector and a tensor are counted.
 TEST_F(Allocation, IsSeen) {
   counting = true;
   allocations = 0;

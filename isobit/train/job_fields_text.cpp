@@ -27,7 +27,7 @@ std::string listed(const std::vector<std::string>& names) {
   return out;
 }
 
-std::string quoted(const std::string& text) { return text_of("\"", text, "\""); }
+std::string in_quotes(const std::string& text) { return text_of("\"", text, "\""); }
 
 struct TypeName {
   std::string operator()(const int64_t*) const { return "i64"; }
@@ -47,10 +47,10 @@ struct ValueText {
   std::string operator()(const uint64_t* v) const { return number(static_cast<int64_t>(*v)); }
   std::string operator()(const double* v) const { return text_of(*v); }
   std::string operator()(const bool* v) const { return *v ? "true" : "false"; }
-  std::string operator()(const std::string* v) const { return v->empty() ? "" : quoted(*v); }
+  std::string operator()(const std::string* v) const { return v->empty() ? "" : in_quotes(*v); }
   std::string operator()(const std::vector<std::string>*) const { return rules.path ? "" : "[]"; }
   std::string operator()(const Numbers*) const { return "{}"; }
-  std::string operator()(const Choice& v) const { return quoted(rules.names()[v.get()]); }
+  std::string operator()(const Choice& v) const { return in_quotes(rules.names()[v.get()]); }
 };
 
 struct RangeText {
