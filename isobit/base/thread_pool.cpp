@@ -51,12 +51,12 @@ void ThreadPool::call_part(int64_t begin, int64_t end) noexcept {
   try {
     call_(data_, begin, end);
   } catch (...) {
-    if (!failed_.exchange(true)) failure_ = std::current_exception();
+    if (failed_.exchange(1) == 0) failure_ = std::current_exception();
   }
 }
 
 void ThreadPool::throw_failure() {
-  if (!failed_.exchange(false)) return;
+  if (failed_.exchange(0) == 0) return;
   std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
