@@ -18,7 +18,7 @@
 #include "bench/openblas_product.h"
 #include "isobit/kernels/correct/matmul.h"
 #include "isobit/kernels/correct/reference.h"
-#include "isobit/kernels/correct/steps.h"
+#include "isobit/kernels/correct/table.h"
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/numerics/bits.h"
 

@@ -1,5 +1,7 @@
 # isobit_room(NAME SOURCES ... DEPS ...)      a static library isobit_NAME, alias isobit::NAME
-# isobit_isa_sources(NAME ISA FILES ...)      adds FILES to that library, compiled for ISA (no-op on other machines)
+# isobit_by_isa(NAME FILE [FOR ISA FILE ...])  adds FILE to that library once for every instruction set of this machine,
+#                                             each time with its flags and with its enumerator of Isa as ISOBIT_ISA; for
+#                                             the sets behind FOR the file that follows, in place of the first
 # isobit_test(NAME SOURCES ... DEPS ... [LABELS ...] [TIMEOUT s])   a GoogleTest binary registered with CTest; its room
 #                                             (the folder under isobit/) is a label too
 # isobit_fuzz(NAME SOURCE file DEPS ...)      a libFuzzer target when ISOBIT_FUZZ, else a replay of its corpus
@@ -24,15 +26,25 @@ function(isobit_room NAME)
   add_library(isobit::${NAME} ALIAS isobit_${NAME})
 endfunction()
 
-function(isobit_isa_sources NAME ISA)
-  if(NOT DEFINED ISOBIT_FLAGS_${ISA})
-    return()
-  endif()
-  target_sources(isobit_${NAME} PRIVATE ${ARGN})
-  # TARGET_DIRECTORY: a family's folder adds to a library that its parent folder defines.
-  set_property(SOURCE ${ARGN} TARGET_DIRECTORY isobit_${NAME} APPEND PROPERTY COMPILE_OPTIONS ${ISOBIT_FLAGS_${ISA}})
-  # Headers parsed for one instruction set do not serve another.
-  set_property(SOURCE ${ARGN} TARGET_DIRECTORY isobit_${NAME} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+function(isobit_by_isa NAME FILE)
+  cmake_parse_arguments(A "" "" "FOR" ${ARGN})
+  foreach(_isa ${ISOBIT_INSTRUCTION_SETS})
+    set(_library isobit_${NAME}_${_isa})
+    if(NOT TARGET ${_library})
+      add_library(${_library} OBJECT)
+      target_compile_options(${_library} PRIVATE ${ISOBIT_FLAGS_${_isa}})
+      target_compile_definitions(${_library} PRIVATE ISOBIT_ISA=${ISOBIT_ENUMERATOR_${_isa}})
+      target_link_libraries(${_library} PRIVATE $<TARGET_PROPERTY:isobit_${NAME},LINK_LIBRARIES>)
+      target_sources(isobit_${NAME} PRIVATE $<TARGET_OBJECTS:${_library}>)
+    endif()
+    set(_file ${FILE})
+    list(FIND A_FOR ${_isa} _own)
+    if(NOT _own EQUAL -1)
+      math(EXPR _own "${_own} + 1")
+      list(GET A_FOR ${_own} _file)
+    endif()
+    target_sources(${_library} PRIVATE ${_file})
+  endforeach()
 endfunction()
 
 function(isobit_test NAME)

@@ -11,11 +11,16 @@
 
 namespace isobit::kernels {
 
-// kReference is the scalar specification in <op>/reference.cpp, compiled for the baseline machine.
-// kPortable is the same order, blocked and vectorisable, for the baseline machine of any architecture.
-enum class Isa { kReference, kPortable, kAvx2, kAvx512, kNeon };
+// kReference is the scalar specification in <op>/reference.cpp, compiled for the baseline machine. The others are those
+// of cmake/instruction_sets.cmake, slowest first: kPortable (the same order, blocked and vectorisable, for the baseline
+// machine of any architecture), kNeon, kAvx2, kAvx512.
+enum class Isa {
+  kReference,
+#define ISOBIT_EACH_ISA(enumerator, name) enumerator,
+#include "isobit/kernels/dispatch/instruction_sets.inc"
+};
 
-const char* name_of(Isa isa);  // "reference", "portable", "avx2", "avx512", "neon"
+const char* name_of(Isa isa);  // "reference", "portable", "neon", "avx2", "avx512"
 
 template <class T>
 class InnerProducts;  // inner_products.h

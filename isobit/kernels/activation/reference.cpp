@@ -3,7 +3,7 @@
 #include "isobit/numerics/bits.h"
 #include "isobit/numerics/functions.h"
 
-namespace isobit::kernels::activation::reference {
+namespace isobit::kernels::activation {
 namespace {
 
 using numerics::canonical;
@@ -127,12 +127,17 @@ void gelu_grad(GeluForm form, int64_t n, const T* src, const T* diff_dst, T* dif
 }
 
 template <class T>
-constexpr Table<T> kAll{relu<T>, relu_grad<T>, leaky_relu<T>, leaky_relu_grad<T>, sigmoid<T>, sigmoid_grad<T>,
-                        tanh<T>, tanh_grad<T>, gelu<T>,       gelu_grad<T>};
+constexpr Table<T> kTable{relu<T>, relu_grad<T>, leaky_relu<T>, leaky_relu_grad<T>, sigmoid<T>, sigmoid_grad<T>,
+                          tanh<T>, tanh_grad<T>, gelu<T>,       gelu_grad<T>};
 
 }  // namespace
 
-const Table<float> kTableF32 = kAll<float>;
-const Table<double> kTableF64 = kAll<double>;
+#define ISOBIT_TABLE(T)                         \
+  template <>                                   \
+  const Table<T>& table<Isa::kReference, T>() { \
+    return kTable<T>;                           \
+  }
+ISOBIT_FOR_FLOATS(ISOBIT_TABLE)
+#undef ISOBIT_TABLE
 
-}  // namespace isobit::kernels::activation::reference
+}  // namespace isobit::kernels::activation

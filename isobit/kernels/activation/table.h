@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "isobit/kernels/activation/activation.h"
+#include "isobit/kernels/dispatch/by_isa.h"
 
 namespace isobit::kernels::activation {
 
@@ -32,16 +33,13 @@ struct GeluConstants {
   static constexpr T kBound = T(40);
 };
 
-}  // namespace isobit::kernels::activation
+// One for every instruction set and the reference, T: float, double.
+template <Isa kIsa, class T>
+const Table<T>& table();
 
-#define ISOBIT_ACTIVATION_TABLES(isa)          \
-  namespace isobit::kernels::activation::isa { \
-  extern const Table<float> kTableF32;         \
-  extern const Table<double> kTableF64;        \
-  }
-ISOBIT_ACTIVATION_TABLES(reference)
-ISOBIT_ACTIVATION_TABLES(portable)
-ISOBIT_ACTIVATION_TABLES(avx2)
-ISOBIT_ACTIVATION_TABLES(avx512)
-ISOBIT_ACTIVATION_TABLES(neon)
-#undef ISOBIT_ACTIVATION_TABLES
+template <class T>
+const Table<T>& table_of(Isa isa) {
+  return pick_or_reference(isa, []<Isa kIsa>() -> const Table<T>& { return table<kIsa, T>(); });
+}
+
+}  // namespace isobit::kernels::activation

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "isobit/kernels/correct/steps.h"
+#include "isobit/kernels/correct/table.h"
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/kernels/matmul/matmul.h"
 #include "isobit/kernels/product/matrix_product.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "isobit/kernels/correct/matmul.h"
-#include "isobit/kernels/correct/steps.h"
+#include "isobit/kernels/correct/table.h"
 #include "isobit/kernels/product/lines.h"
 
 namespace isobit::kernels::correct {

@@ -1,21 +1,9 @@
-#include "isobit/kernels/correct/steps.h"
+#include "isobit/kernels/correct/table.h"
 
 namespace isobit::kernels::correct {
 
 const Steps& steps_of(Isa isa) {
-  switch (isa) {
-#if defined(__x86_64__)
-    case Isa::kAvx2:
-      return avx2::kSteps;
-    case Isa::kAvx512:
-      return avx512::kSteps;
-#elif defined(__aarch64__)
-    case Isa::kNeon:
-      return neon::kSteps;
-#endif
-    default:
-      return portable::kSteps;
-  }
+  return pick(isa, []<Isa kIsa>() -> const Steps& { return steps_for<kIsa>(); });
 }
 
 }  // namespace isobit::kernels::correct

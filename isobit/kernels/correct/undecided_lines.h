@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "isobit/kernels/correct/steps.h"
+#include "isobit/kernels/correct/table.h"
 #include "isobit/kernels/product/lines.h"
 
 namespace isobit::kernels::correct {

@@ -3,7 +3,11 @@
 namespace isobit::kernels {
 namespace {
 
-constexpr Isa kAll[] = {Isa::kReference, Isa::kPortable, Isa::kNeon, Isa::kAvx2, Isa::kAvx512};
+constexpr Isa kAll[] = {
+    Isa::kReference,
+#define ISOBIT_EACH_ISA(enumerator, name) Isa::enumerator,
+#include "isobit/kernels/dispatch/instruction_sets.inc"
+};
 
 }  // namespace
 
@@ -11,35 +15,23 @@ const char* name_of(Isa isa) {
   switch (isa) {
     case Isa::kReference:
       return "reference";
-    case Isa::kPortable:
-      return "portable";
-    case Isa::kAvx2:
-      return "avx2";
-    case Isa::kAvx512:
-      return "avx512";
-    case Isa::kNeon:
-      return "neon";
+#define ISOBIT_EACH_ISA(enumerator, name) \
+  case Isa::enumerator:                   \
+    return #name;
+#include "isobit/kernels/dispatch/instruction_sets.inc"
   }
   return "?";
 }
 
+// __builtin_cpu_supports also asks whether the operating system saves the registers.
 bool isa_available(Isa isa) {
   switch (isa) {
     case Isa::kReference:
-    case Isa::kPortable:
       return true;
-#if defined(__x86_64__)
-    // __builtin_cpu_supports also asks whether the operating system saves the registers.
-    case Isa::kAvx2:
-      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    case Isa::kAvx512:
-      return isa_available(Isa::kAvx2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-             __builtin_cpu_supports("avx512cd");
-#elif defined(__aarch64__)
-    case Isa::kNeon:
-      return true;
-#endif
+#define ISOBIT_EACH_BUILT_ISA(enumerator, name, runs) \
+  case Isa::enumerator:                               \
+    return runs;
+#include "isobit/kernels/dispatch/instruction_sets.inc"
     default:
       return false;
   }

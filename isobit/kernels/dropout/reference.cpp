@@ -3,7 +3,7 @@
 #include "isobit/numerics/bits.h"
 #include "isobit/numerics/philox.h"
 
-namespace isobit::kernels::dropout_kernels::reference {
+namespace isobit::kernels::dropout_kernels {
 namespace {
 
 template <class T>
@@ -17,7 +17,12 @@ void loop(const Rule<T>& rule, int64_t begin, int64_t end, const T* src, T* dst)
 
 }  // namespace
 
-const Loop<float> kLoopF32 = loop<float>;
-const Loop<double> kLoopF64 = loop<double>;
+#define ISOBIT_LOOP(T)                     \
+  template <>                              \
+  Loop<T> loop_for<Isa::kReference, T>() { \
+    return loop<T>;                        \
+  }
+ISOBIT_FOR_FLOATS(ISOBIT_LOOP)
+#undef ISOBIT_LOOP
 
-}  // namespace isobit::kernels::dropout_kernels::reference
+}  // namespace isobit::kernels::dropout_kernels

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "isobit/kernels/dispatch/by_isa.h"
+
 namespace isobit::kernels::dropout_kernels {
 
 // dropout.h's arguments, worked out.
@@ -19,16 +21,13 @@ struct Rule {
 template <class T>
 using Loop = void (*)(const Rule<T>& rule, int64_t begin, int64_t end, const T* src, T* dst);
 
-}  // namespace isobit::kernels::dropout_kernels
+// One for every instruction set and the reference, T: float, double.
+template <Isa kIsa, class T>
+Loop<T> loop_for();
 
-#define ISOBIT_DROPOUT_LOOPS(isa)                   \
-  namespace isobit::kernels::dropout_kernels::isa { \
-  extern const Loop<float> kLoopF32;                \
-  extern const Loop<double> kLoopF64;               \
-  }
-ISOBIT_DROPOUT_LOOPS(reference)
-ISOBIT_DROPOUT_LOOPS(portable)
-ISOBIT_DROPOUT_LOOPS(avx2)
-ISOBIT_DROPOUT_LOOPS(avx512)
-ISOBIT_DROPOUT_LOOPS(neon)
-#undef ISOBIT_DROPOUT_LOOPS
+template <class T>
+Loop<T> loop_of(Isa isa) {
+  return pick_or_reference(isa, []<Isa kIsa>() { return loop_for<kIsa, T>(); });
+}
+
+}  // namespace isobit::kernels::dropout_kernels

@@ -96,7 +96,7 @@ BroadcastPlan plan_broadcast(const Shape& a, const Shape& b) {
 
 template <class T>
 void binary(const KernelContext& ctx, BinaryOp op, const BroadcastPlan& plan, const T* a, const T* b, T* dst) {
-  const Table<T>& t = elementwise::table<T>(ctx.isa);
+  const Table<T>& t = elementwise::table_of<T>(ctx.isa);
   // Within a row a step is 0 or 1; both 0 only when the row is one element, and then either reading serves.
   const int64_t n = plan.dims.back(), a_step = plan.a_steps.back(), b_step = plan.b_steps.back();
   const Row row = a_step == 0 ? Row::kScalarA : b_step == 0 ? Row::kScalarB : Row::kBoth;
@@ -115,7 +115,7 @@ void binary(const KernelContext& ctx, BinaryOp op, const BroadcastPlan& plan, co
 
 template <class T>
 void binary(const KernelContext& ctx, BinaryOp op, int64_t n, const T* a, const T* b, T* dst) {
-  const Table<T>& t = elementwise::table<T>(ctx.isa);
+  const Table<T>& t = elementwise::table_of<T>(ctx.isa);
   ctx.pool->parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
     t.binary_row(op, Row::kBoth, end - begin, a + begin, b + begin, dst + begin);
   });
@@ -124,10 +124,7 @@ void binary(const KernelContext& ctx, BinaryOp op, int64_t n, const T* a, const 
 #define ISOBIT_INSTANTIATE(T)                                                                            \
   template void binary<T>(const KernelContext&, BinaryOp, const BroadcastPlan&, const T*, const T*, T*); \
   template void binary<T>(const KernelContext&, BinaryOp, int64_t, const T*, const T*, T*);
-ISOBIT_INSTANTIATE(float)
-ISOBIT_INSTANTIATE(double)
-ISOBIT_INSTANTIATE(int64_t)
-ISOBIT_INSTANTIATE(int32_t)
+ISOBIT_FOR_NUMBERS(ISOBIT_INSTANTIATE)
 #undef ISOBIT_INSTANTIATE
 
 }  // namespace isobit::kernels

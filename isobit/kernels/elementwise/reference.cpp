@@ -6,7 +6,7 @@
 #include "isobit/numerics/bits.h"
 #include "isobit/numerics/functions.h"
 
-namespace isobit::kernels::elementwise::reference {
+namespace isobit::kernels::elementwise {
 namespace {
 
 using numerics::bits_of;
@@ -128,11 +128,21 @@ void scale_range(int64_t n, T factor, const T* src, T* dst) {
   for (int64_t i = 0; i < n; ++i) dst[i] = canonical(factor * src[i]);
 }
 
+template <class T>
+constexpr Table<T> kTable{binary_row<T>, unary_range<T>, scale_range<T>};
+template <>
+constexpr Table<int64_t> kTable<int64_t>{binary_row<int64_t>, nullptr, nullptr};
+template <>
+constexpr Table<int32_t> kTable<int32_t>{binary_row<int32_t>, nullptr, nullptr};
+
 }  // namespace
 
-const Table<float> kTableF32{binary_row<float>, unary_range<float>, scale_range<float>};
-const Table<double> kTableF64{binary_row<double>, unary_range<double>, scale_range<double>};
-const Table<int64_t> kTableI64{binary_row<int64_t>, nullptr, nullptr};
-const Table<int32_t> kTableI32{binary_row<int32_t>, nullptr, nullptr};
+#define ISOBIT_TABLE(T)                         \
+  template <>                                   \
+  const Table<T>& table<Isa::kReference, T>() { \
+    return kTable<T>;                           \
+  }
+ISOBIT_FOR_NUMBERS(ISOBIT_TABLE)
+#undef ISOBIT_TABLE
 
-}  // namespace isobit::kernels::elementwise::reference
+}  // namespace isobit::kernels::elementwise

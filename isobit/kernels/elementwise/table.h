@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "isobit/kernels/dispatch/by_isa.h"
 #include "isobit/kernels/elementwise/binary.h"
 #include "isobit/kernels/elementwise/unary.h"
 
@@ -18,22 +19,13 @@ struct Table {
   void (*scale)(int64_t n, T factor, const T* src, T* dst);    // null for integers
 };
 
-// T: float, double, int64_t, int32_t. `isa` is available.
+// One for every instruction set and the reference, T: float, double, int64_t, int32_t.
+template <Isa kIsa, class T>
+const Table<T>& table();
+
 template <class T>
-const Table<T>& table(Isa isa);
+const Table<T>& table_of(Isa isa) {
+  return pick_or_reference(isa, []<Isa kIsa>() -> const Table<T>& { return table<kIsa, T>(); });
+}
 
 }  // namespace isobit::kernels::elementwise
-
-#define ISOBIT_ELEMENTWISE_TABLES(isa)          \
-  namespace isobit::kernels::elementwise::isa { \
-  extern const Table<float> kTableF32;          \
-  extern const Table<double> kTableF64;         \
-  extern const Table<int64_t> kTableI64;        \
-  extern const Table<int32_t> kTableI32;        \
-  }
-ISOBIT_ELEMENTWISE_TABLES(reference)
-ISOBIT_ELEMENTWISE_TABLES(portable)
-ISOBIT_ELEMENTWISE_TABLES(avx2)
-ISOBIT_ELEMENTWISE_TABLES(avx512)
-ISOBIT_ELEMENTWISE_TABLES(neon)
-#undef ISOBIT_ELEMENTWISE_TABLES

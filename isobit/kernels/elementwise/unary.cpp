@@ -13,7 +13,7 @@ constexpr int64_t kGrain = 16384;
 template <class T>
 void unary(const KernelContext& ctx, UnaryOp op, int64_t n, const T* src, T* dst) {
   ISOBIT_CHECK(sizeof(T) == sizeof(float) || (op != UnaryOp::kSin && op != UnaryOp::kCos));
-  const elementwise::Table<T>& t = elementwise::table<T>(ctx.isa);
+  const elementwise::Table<T>& t = elementwise::table_of<T>(ctx.isa);
   // Functions cost some ten times a memory access: smaller parts are worth a thread.
   const bool cheap = op == UnaryOp::kNeg || op == UnaryOp::kAbs || op == UnaryOp::kReciprocal;
   ctx.pool->parallel_for(n, cheap ? kGrain : kGrain / 4,
@@ -22,14 +22,15 @@ void unary(const KernelContext& ctx, UnaryOp op, int64_t n, const T* src, T* dst
 
 template <class T>
 void scale(const KernelContext& ctx, int64_t n, T factor, const T* src, T* dst) {
-  const elementwise::Table<T>& t = elementwise::table<T>(ctx.isa);
+  const elementwise::Table<T>& t = elementwise::table_of<T>(ctx.isa);
   ctx.pool->parallel_for(n, kGrain,
                          [&](int64_t begin, int64_t end) { t.scale(end - begin, factor, src + begin, dst + begin); });
 }
 
-template void unary<float>(const KernelContext&, UnaryOp, int64_t, const float*, float*);
-template void unary<double>(const KernelContext&, UnaryOp, int64_t, const double*, double*);
-template void scale<float>(const KernelContext&, int64_t, float, const float*, float*);
-template void scale<double>(const KernelContext&, int64_t, double, const double*, double*);
+#define ISOBIT_INSTANTIATE(T)                                                   \
+  template void unary<T>(const KernelContext&, UnaryOp, int64_t, const T*, T*); \
+  template void scale<T>(const KernelContext&, int64_t, T, const T*, T*);
+ISOBIT_FOR_FLOATS(ISOBIT_INSTANTIATE)
+#undef ISOBIT_INSTANTIATE
 
 }  // namespace isobit::kernels

@@ -6,8 +6,8 @@
 #include "isobit/base/scratch.h"
 #include "isobit/kernels/embedding/reference.h"
 #include "isobit/kernels/reduce/parallel.h"
-#include "isobit/kernels/reduce/primitives.h"
 #include "isobit/kernels/reduce/settle.h"
+#include "isobit/kernels/reduce/table.h"
 #include "isobit/numerics/bits.h"
 #include "isobit/numerics/exact_sum.h"
 

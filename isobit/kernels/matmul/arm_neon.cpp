@@ -4,7 +4,7 @@
 
 #include "isobit/kernels/matmul/gemm.h"
 
-namespace isobit::kernels::neon {
+namespace isobit::kernels::gemm {
 namespace {
 
 #include "isobit/kernels/matmul/lanes.inc"
@@ -37,13 +37,15 @@ struct F64 : LaneByLane<F64, double, float64x2_t, 2> {
 
 }  // namespace
 
-const gemm::Kernels<float>& gemm_kernels_f32() {
-  static const gemm::Kernels<float> kTable = make_table<F32, 16, 10, 8>();
+template <>
+const Kernels<float>& tiles<Isa::ISOBIT_ISA, float>() {
+  static const Kernels<float> kTable = make_table<F32, 16, 10, 8>();
   return kTable;
 }
-const gemm::Kernels<double>& gemm_kernels_f64() {
-  static const gemm::Kernels<double> kTable = make_table<F64, 16, 10, 8>();
+template <>
+const Kernels<double>& tiles<Isa::ISOBIT_ISA, double>() {
+  static const Kernels<double> kTable = make_table<F64, 16, 10, 8>();
   return kTable;
 }
 
-}  // namespace isobit::kernels::neon
+}  // namespace isobit::kernels::gemm

@@ -23,30 +23,8 @@ constexpr int64_t kSerialWork = 1 << 15;
 constexpr int64_t kDirectPanels = 4;
 
 template <class T>
-const Kernels<T>& choose(const Kernels<float>& f32, const Kernels<double>& f64) {
-  if constexpr (sizeof(T) == sizeof(float))
-    return f32;
-  else
-    return f64;
-}
-
-template <class T>
 const Kernels<T>& kernels_for(Isa isa) {
-  switch (isa) {
-#if defined(__x86_64__)
-    case Isa::kAvx2:
-      return choose<T>(avx2::gemm_kernels_f32(), avx2::gemm_kernels_f64());
-    case Isa::kAvx512:
-      return choose<T>(avx512::gemm_kernels_f32(), avx512::gemm_kernels_f64());
-#elif defined(__aarch64__)
-    case Isa::kNeon:
-      return choose<T>(neon::gemm_kernels_f32(), neon::gemm_kernels_f64());
-#endif
-    default:
-      break;
-  }
-  ISOBIT_CHECK(isa == Isa::kPortable);
-  return choose<T>(portable::gemm_kernels_f32(), portable::gemm_kernels_f64());
+  return pick(isa, []<Isa kIsa>() -> const Kernels<T>& { return tiles<kIsa, T>(); });
 }
 
 class GrowingBlock {

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "isobit/kernels/context.h"
+#include "isobit/kernels/dispatch/by_isa.h"
 #include "isobit/kernels/product/layout.h"
 
 namespace isobit::kernels::product {
@@ -93,21 +93,9 @@ struct Kernels {
   PackRows<T> pack_rows;
 };
 
-}  // namespace isobit::kernels::gemm
+// One for every instruction set, T: float, double. A set without a file of its own has the portable one, compiled for
+// it.
+template <Isa kIsa, class T>
+const Kernels<T>& tiles();
 
-namespace isobit::kernels::portable {
-const gemm::Kernels<float>& gemm_kernels_f32();
-const gemm::Kernels<double>& gemm_kernels_f64();
-}  // namespace isobit::kernels::portable
-namespace isobit::kernels::avx2 {
-const gemm::Kernels<float>& gemm_kernels_f32();
-const gemm::Kernels<double>& gemm_kernels_f64();
-}  // namespace isobit::kernels::avx2
-namespace isobit::kernels::avx512 {
-const gemm::Kernels<float>& gemm_kernels_f32();
-const gemm::Kernels<double>& gemm_kernels_f64();
-}  // namespace isobit::kernels::avx512
-namespace isobit::kernels::neon {
-const gemm::Kernels<float>& gemm_kernels_f32();
-const gemm::Kernels<double>& gemm_kernels_f64();
-}  // namespace isobit::kernels::neon
+}  // namespace isobit::kernels::gemm

@@ -3,7 +3,7 @@
 #include "isobit/kernels/matmul/gemm.h"
 #include "isobit/numerics/fma.h"
 
-namespace isobit::kernels::portable {
+namespace isobit::kernels::gemm {
 namespace {
 
 #include "isobit/kernels/matmul/lanes.inc"
@@ -41,13 +41,15 @@ struct Scalar4 : LaneByLane<Scalar4<T>, T, Lanes4<T>, 4> {
 
 }  // namespace
 
-const gemm::Kernels<float>& gemm_kernels_f32() {
-  static const gemm::Kernels<float> kTable = make_table<Scalar4<float>, 4, 0, 0>();
+template <>
+const Kernels<float>& tiles<Isa::ISOBIT_ISA, float>() {
+  static const Kernels<float> kTable = make_table<Scalar4<float>, 4, 0, 0>();
   return kTable;
 }
-const gemm::Kernels<double>& gemm_kernels_f64() {
-  static const gemm::Kernels<double> kTable = make_table<Scalar4<double>, 4, 0, 0>();
+template <>
+const Kernels<double>& tiles<Isa::ISOBIT_ISA, double>() {
+  static const Kernels<double> kTable = make_table<Scalar4<double>, 4, 0, 0>();
   return kTable;
 }
 
-}  // namespace isobit::kernels::portable
+}  // namespace isobit::kernels::gemm

@@ -4,7 +4,7 @@
 
 #include "isobit/kernels/matmul/gemm.h"
 
-namespace isobit::kernels::avx512 {
+namespace isobit::kernels::gemm {
 namespace {
 
 #include "isobit/kernels/matmul/transpose.inc"
@@ -75,13 +75,15 @@ struct F64 {
 
 }  // namespace
 
-const gemm::Kernels<float>& gemm_kernels_f32() {
-  static const gemm::Kernels<float> kTable = make_table<F32, 24, 14, 8>();
+template <>
+const Kernels<float>& tiles<Isa::ISOBIT_ISA, float>() {
+  static const Kernels<float> kTable = make_table<F32, 24, 14, 8>();
   return kTable;
 }
-const gemm::Kernels<double>& gemm_kernels_f64() {
-  static const gemm::Kernels<double> kTable = make_table<F64, 24, 14, 8>();
+template <>
+const Kernels<double>& tiles<Isa::ISOBIT_ISA, double>() {
+  static const Kernels<double> kTable = make_table<F64, 24, 14, 8>();
   return kTable;
 }
 
-}  // namespace isobit::kernels::avx512
+}  // namespace isobit::kernels::gemm

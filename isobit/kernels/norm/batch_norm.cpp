@@ -1,8 +1,8 @@
 #include "isobit/kernels/norm/batch_norm.h"
 
 #include "isobit/base/scratch.h"
-#include "isobit/kernels/norm/primitives.h"
 #include "isobit/kernels/norm/reference.h"
+#include "isobit/kernels/norm/table.h"
 #include "isobit/kernels/reduce/parallel.h"
 #include "isobit/kernels/reduce/settle.h"
 #include "isobit/numerics/bits.h"
@@ -10,6 +10,10 @@
 #include "isobit/numerics/functions.h"
 
 namespace isobit::kernels {
+
+const NormPrimitives& norm_primitives(Isa isa) {
+  return pick(isa, []<Isa kIsa>() -> const NormPrimitives& { return norm_table<kIsa>(); });
+}
 namespace {
 
 using numerics::Segment;

@@ -1,8 +1,8 @@
 #include "isobit/kernels/norm/layer_norm.h"
 
 #include "isobit/base/scratch.h"
-#include "isobit/kernels/norm/primitives.h"
 #include "isobit/kernels/norm/reference.h"
+#include "isobit/kernels/norm/table.h"
 #include "isobit/kernels/reduce/parallel.h"
 #include "isobit/kernels/reduce/settle.h"
 #include "isobit/numerics/exact_sum.h"

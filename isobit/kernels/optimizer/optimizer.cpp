@@ -1,7 +1,5 @@
 #include "isobit/kernels/optimizer/optimizer.h"
 
-#include <type_traits>
-
 #include "isobit/base/status.h"
 #include "isobit/kernels/optimizer/table.h"
 #include "isobit/numerics/bits.h"
@@ -11,38 +9,6 @@ namespace isobit::kernels {
 namespace {
 
 constexpr int64_t kGrain = 8192;
-
-template <class T>
-const optimizer::Table<T>& pick(const optimizer::Table<float>& f32, const optimizer::Table<double>& f64) {
-  if constexpr (std::is_same_v<T, float>)
-    return f32;
-  else
-    return f64;
-}
-
-template <class T>
-const optimizer::Table<T>& table(Isa isa) {
-  namespace o = optimizer;
-  switch (isa) {
-    case Isa::kReference:
-      return pick<T>(o::reference::kTableF32, o::reference::kTableF64);
-    case Isa::kPortable:
-      return pick<T>(o::portable::kTableF32, o::portable::kTableF64);
-#if defined(__x86_64__)
-    case Isa::kAvx2:
-      return pick<T>(o::avx2::kTableF32, o::avx2::kTableF64);
-    case Isa::kAvx512:
-      return pick<T>(o::avx512::kTableF32, o::avx512::kTableF64);
-#elif defined(__aarch64__)
-    case Isa::kNeon:
-      return pick<T>(o::neon::kTableF32, o::neon::kTableF64);
-#endif
-    default:
-      break;
-  }
-  ISOBIT_CHECK(!"this build has no kernels for that instruction set");
-  return pick<T>(o::reference::kTableF32, o::reference::kTableF64);
-}
 
 template <class T>
 T clip(T global_norm, T max_norm) {
@@ -71,7 +37,7 @@ void sgd(const KernelContext& ctx, const SgdArgs& args, int64_t n, const SgdTens
                                    .decay = args.weight_decay != 0,
                                    .velocity = args.momentum != 0,
                                    .nesterov = args.nesterov};
-  const auto loop = table<T>(ctx.isa).sgd;
+  const auto loop = optimizer::table_of<T>(ctx.isa).sgd;
   ctx.pool->parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { loop(f, begin, end, tensors); });
 }
 
@@ -93,13 +59,14 @@ void adam(const KernelContext& ctx, const AdamArgs& args, int64_t n, const AdamT
                                     .grad_scale = static_cast<T>(args.grad_scale),
                                     .decay = args.weight_decay != 0,
                                     .decoupled = args.decoupled};
-  const auto loop = table<T>(ctx.isa).adam;
+  const auto loop = optimizer::table_of<T>(ctx.isa).adam;
   ctx.pool->parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { loop(f, begin, end, tensors); });
 }
 
-template void sgd<float>(const KernelContext&, const SgdArgs&, int64_t, const SgdTensors<float>&);
-template void sgd<double>(const KernelContext&, const SgdArgs&, int64_t, const SgdTensors<double>&);
-template void adam<float>(const KernelContext&, const AdamArgs&, int64_t, const AdamTensors<float>&);
-template void adam<double>(const KernelContext&, const AdamArgs&, int64_t, const AdamTensors<double>&);
+#define ISOBIT_INSTANTIATE(T)                                                                \
+  template void sgd<T>(const KernelContext&, const SgdArgs&, int64_t, const SgdTensors<T>&); \
+  template void adam<T>(const KernelContext&, const AdamArgs&, int64_t, const AdamTensors<T>&);
+ISOBIT_FOR_FLOATS(ISOBIT_INSTANTIATE)
+#undef ISOBIT_INSTANTIATE
 
 }  // namespace isobit::kernels

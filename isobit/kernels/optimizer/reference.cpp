@@ -3,7 +3,7 @@
 #include "isobit/numerics/bits.h"
 #include "isobit/numerics/functions.h"
 
-namespace isobit::kernels::optimizer::reference {
+namespace isobit::kernels::optimizer {
 namespace {
 
 using numerics::canonical;
@@ -65,9 +65,17 @@ void adam(const AdamFactors<T>& f, int64_t begin, int64_t end, const AdamTensors
   }
 }
 
+template <class T>
+constexpr Table<T> kTable{sgd<T>, adam<T>};
+
 }  // namespace
 
-const Table<float> kTableF32{sgd<float>, adam<float>};
-const Table<double> kTableF64{sgd<double>, adam<double>};
+#define ISOBIT_TABLE(T)                         \
+  template <>                                   \
+  const Table<T>& table<Isa::kReference, T>() { \
+    return kTable<T>;                           \
+  }
+ISOBIT_FOR_FLOATS(ISOBIT_TABLE)
+#undef ISOBIT_TABLE
 
-}  // namespace isobit::kernels::optimizer::reference
+}  // namespace isobit::kernels::optimizer

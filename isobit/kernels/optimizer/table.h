@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "isobit/kernels/dispatch/by_isa.h"
 #include "isobit/kernels/optimizer/optimizer.h"
 
 namespace isobit::kernels::optimizer {
@@ -26,16 +27,13 @@ struct Table {
   void (*adam)(const AdamFactors<T>& f, int64_t begin, int64_t end, const AdamTensors<T>& t);
 };
 
-}  // namespace isobit::kernels::optimizer
+// One for every instruction set and the reference, T: float, double.
+template <Isa kIsa, class T>
+const Table<T>& table();
 
-#define ISOBIT_OPTIMIZER_TABLES(isa)          \
-  namespace isobit::kernels::optimizer::isa { \
-  extern const Table<float> kTableF32;        \
-  extern const Table<double> kTableF64;       \
-  }
-ISOBIT_OPTIMIZER_TABLES(reference)
-ISOBIT_OPTIMIZER_TABLES(portable)
-ISOBIT_OPTIMIZER_TABLES(avx2)
-ISOBIT_OPTIMIZER_TABLES(avx512)
-ISOBIT_OPTIMIZER_TABLES(neon)
-#undef ISOBIT_OPTIMIZER_TABLES
+template <class T>
+const Table<T>& table_of(Isa isa) {
+  return pick_or_reference(isa, []<Isa kIsa>() -> const Table<T>& { return table<kIsa, T>(); });
+}
+
+}  // namespace isobit::kernels::optimizer

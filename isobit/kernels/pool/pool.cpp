@@ -3,14 +3,18 @@
 #include <algorithm>
 
 #include "isobit/base/scratch.h"
-#include "isobit/kernels/pool/primitives.h"
 #include "isobit/kernels/pool/reference.h"
+#include "isobit/kernels/pool/table.h"
 #include "isobit/kernels/reduce/parallel.h"
 #include "isobit/kernels/reduce/reduce.h"
 #include "isobit/kernels/reduce/settle.h"
 #include "isobit/numerics/bits.h"
 
 namespace isobit::kernels {
+
+const PoolPrimitives& pool_primitives(Isa isa) {
+  return pick(isa, []<Isa kIsa>() -> const PoolPrimitives& { return pool_table<kIsa>(); });
+}
 namespace {
 
 class Scratch {

@@ -5,14 +5,18 @@
 
 #include "isobit/base/scratch.h"
 #include "isobit/kernels/reduce/parallel.h"
-#include "isobit/kernels/reduce/primitives.h"
 #include "isobit/kernels/reduce/reference.h"
 #include "isobit/kernels/reduce/settle.h"
+#include "isobit/kernels/reduce/table.h"
 #include "isobit/numerics/bits.h"
 #include "isobit/numerics/exact_sum.h"
 #include "isobit/numerics/functions.h"
 
 namespace isobit::kernels {
+
+const ReducePrimitives& reduce_primitives(Isa isa) {
+  return pick(isa, []<Isa kIsa>() -> const ReducePrimitives& { return reduce_table<kIsa>(); });
+}
 namespace {
 
 using numerics::Segment;

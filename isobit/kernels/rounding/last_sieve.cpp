@@ -6,7 +6,7 @@
 
 #include "isobit/kernels/rounding/round_to_bits.h"
 #include "isobit/kernels/rounding/sieves.h"
-#include "isobit/kernels/rounding/steps.h"
+#include "isobit/kernels/rounding/table.h"
 
 namespace isobit::kernels::rounding {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "isobit/kernels/context.h"
-#include "isobit/kernels/rounding/steps.h"
+#include "isobit/kernels/rounding/table.h"
 
 namespace isobit::kernels::rounding {
 

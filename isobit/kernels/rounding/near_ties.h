@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "isobit/kernels/rounding/product_block.h"
-#include "isobit/kernels/rounding/steps.h"
+#include "isobit/kernels/rounding/table.h"
 
 namespace isobit::kernels::rounding {
 

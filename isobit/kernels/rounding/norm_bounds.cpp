@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "isobit/kernels/rounding/product_block.h"
-#include "isobit/kernels/rounding/steps.h"
+#include "isobit/kernels/rounding/table.h"
 
 namespace isobit::kernels::rounding {
 namespace {

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "isobit/kernels/rounding/round_to_bits.h"
-#include "isobit/kernels/rounding/steps.h"
+#include "isobit/kernels/rounding/table.h"
 #include "isobit/kernels/testing.h"
 
 namespace isobit::kernels::rounding {

@@ -3,9 +3,9 @@
 #include "isobit/base/scratch.h"
 #include "isobit/kernels/reduce/parallel.h"
 #include "isobit/kernels/reduce/settle.h"
-#include "isobit/kernels/softmax/primitives.h"
 #include "isobit/kernels/softmax/reference.h"
 #include "isobit/kernels/softmax/softmax.h"
+#include "isobit/kernels/softmax/table.h"
 #include "isobit/numerics/bits.h"
 #include "isobit/numerics/functions.h"
 

@@ -5,11 +5,15 @@
 #include "isobit/base/scratch.h"
 #include "isobit/kernels/reduce/parallel.h"
 #include "isobit/kernels/reduce/settle.h"
-#include "isobit/kernels/softmax/primitives.h"
 #include "isobit/kernels/softmax/reference.h"
+#include "isobit/kernels/softmax/table.h"
 #include "isobit/numerics/functions.h"
 
 namespace isobit::kernels {
+
+const SoftmaxPrimitives& softmax_primitives(Isa isa) {
+  return pick(isa, []<Isa kIsa>() -> const SoftmaxPrimitives& { return softmax_table<kIsa>(); });
+}
 namespace {
 
 // exp of an element and the few float64 operations around it, in units of a plain element operation.

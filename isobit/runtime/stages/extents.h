@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "isobit/graph/op.h"
-#include "isobit/kernels/rounding/steps.h"
+#include "isobit/kernels/rounding/table.h"
 #include "isobit/runtime/kernel_call.h"
 
 namespace isobit::runtime {

@@ -7,7 +7,7 @@
 #include "isobit/base/text.h"
 #include "isobit/graph/op.h"
 #include "isobit/kernels/rounding/places.h"
-#include "isobit/kernels/rounding/steps.h"
+#include "isobit/kernels/rounding/table.h"
 #include "isobit/runtime/stages/inner_product.h"
 
 namespace isobit::runtime {

@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "isobit/graph/op.h"
-#include "isobit/kernels/rounding/steps.h"
+#include "isobit/kernels/rounding/table.h"
 #include "isobit/runtime/stages/inner_product.h"
 
 namespace isobit::runtime {

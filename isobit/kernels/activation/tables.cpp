@@ -1,0 +1,153 @@
+// The family in plain loops that the compiler vectorises; compiled once for every instruction set.
+#include "isobit/kernels/activation/table.h"
+#include "isobit/kernels/elementwise/loop.h"
+
+namespace isobit::kernels::activation {
+namespace {
+
+namespace impl = numerics::impl;
+using elementwise::tidy;
+
+// clang-format off
+template <class T> struct Function;
+template <> struct Function<float> {
+  ISOBIT_ALWAYS_INLINE float exp(float x) { return impl::cr_exp(x); }
+  ISOBIT_ALWAYS_INLINE float erf(float x) { return impl::cr_erf(x); }
+  ISOBIT_ALWAYS_INLINE float tanh(float x) { return impl::cr_tanh(x); }
+  ISOBIT_ALWAYS_INLINE float sigmoid(float x) { return impl::cr_sigmoid(x); }
+  ISOBIT_ALWAYS_INLINE float gelu_erf(float x) { return impl::cr_gelu_erf(x); }
+  ISOBIT_ALWAYS_INLINE float gelu_tanh(float x) { return impl::cr_gelu_tanh(x); }
+};
+template <> struct Function<double> {
+  ISOBIT_ALWAYS_INLINE double exp(double x) { return impl::f64_exp(x); }
+  ISOBIT_ALWAYS_INLINE double erf(double x) { return impl::f64_erf(x); }
+  ISOBIT_ALWAYS_INLINE double tanh(double x) { return impl::f64_tanh(x); }
+  ISOBIT_ALWAYS_INLINE double sigmoid(double x) { return impl::f64_sigmoid(x); }
+  ISOBIT_ALWAYS_INLINE double gelu_erf(double x) { return impl::f64_gelu_erf(x); }
+  ISOBIT_ALWAYS_INLINE double gelu_tanh(double x) { return impl::f64_gelu_tanh(x); }
+};
+// clang-format on
+
+template <class T, class F>
+ISOBIT_ALWAYS_INLINE void each(int64_t n, const T* src, T* dst, F f) {
+  ISOBIT_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) dst[i] = f(src[i]);
+}
+
+template <class T, class F>
+ISOBIT_ALWAYS_INLINE void each(int64_t n, const T* a, const T* b, T* dst, F f) {
+  ISOBIT_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) dst[i] = f(a[i], b[i]);
+}
+
+template <class T>
+void relu(int64_t n, const T* src, T* dst) {
+  each(n, src, dst, [](T x) {
+    const T y = x > 0 ? x : T(0);
+    return tidy(x == x ? y : x);
+  });
+}
+
+template <class T>
+void relu_grad(int64_t n, const T* src, const T* diff_dst, T* diff_src) {
+  each(n, src, diff_dst, diff_src, [](T x, T dy) {
+    const T d = tidy(dy);
+    return x > 0 ? d : T(0);
+  });
+}
+
+template <class T>
+void leaky_relu(int64_t n, T alpha, const T* src, T* dst) {
+  each(n, src, dst, [alpha](T x) {
+    const T below = alpha * x;
+    return tidy(x >= 0 ? x : below);
+  });
+}
+
+template <class T>
+void leaky_relu_grad(int64_t n, T alpha, const T* src, const T* diff_dst, T* diff_src) {
+  each(n, src, diff_dst, diff_src, [alpha](T x, T dy) {
+    const T below = alpha * dy;
+    return tidy(x > 0 ? dy : below);
+  });
+}
+
+template <class T>
+void sigmoid(int64_t n, const T* src, T* dst) {
+  each(n, src, dst, [](T x) { return Function<T>::sigmoid(x); });
+}
+
+template <class T>
+void sigmoid_grad(int64_t n, const T* dst, const T* diff_dst, T* diff_src) {
+  each(n, dst, diff_dst, diff_src, [](T y, T dy) { return tidy((1 - y) * y * dy); });
+}
+
+template <class T>
+void tanh(int64_t n, const T* src, T* dst) {
+  each(n, src, dst, [](T x) { return Function<T>::tanh(x); });
+}
+
+template <class T>
+void tanh_grad(int64_t n, const T* dst, const T* diff_dst, T* diff_src) {
+  each(n, dst, diff_dst, diff_src, [](T y, T dy) { return tidy((1 - y) * (1 + y) * dy); });
+}
+
+template <class T>
+void gelu(GeluForm form, int64_t n, const T* src, T* dst) {
+  if (form == GeluForm::kErf) {
+    each(n, src, dst, [](T x) { return Function<T>::gelu_erf(x); });
+  } else {
+    each(n, src, dst, [](T x) { return Function<T>::gelu_tanh(x); });
+  }
+}
+
+template <class T>
+ISOBIT_ALWAYS_INLINE T bounded(T x) {
+  constexpr T kBound = GeluConstants<T>::kBound;
+  const T c = x > kBound ? kBound : x;
+  return c < -kBound ? -kBound : c;
+}
+
+template <class T>
+ISOBIT_ALWAYS_INLINE T gelu_erf_slope(T c) {
+  using K = GeluConstants<T>;
+  const T phi = T(0.5) * (1 + Function<T>::erf(K::kInverseRoot2 * c));
+  const T density = K::kInverseRoot2Pi * Function<T>::exp(T(-0.5) * (c * c));
+  return phi + c * density;
+}
+
+template <class T>
+ISOBIT_ALWAYS_INLINE T gelu_tanh_slope(T c) {
+  using K = GeluConstants<T>;
+  const T c2 = c * c;
+  const T e = Function<T>::tanh(K::kRoot2OverPi * (c + K::kCubic * (c2 * c)));
+  const T u = 1 + e;
+  const T v = (1 - e) * u;
+  const T l = K::kRoot2OverPi * (1 + K::kThreeCubic * c2);
+  return T(0.5) * u + T(0.5) * c * v * l;
+}
+
+template <class T>
+void gelu_grad(GeluForm form, int64_t n, const T* src, const T* diff_dst, T* diff_src) {
+  if (form == GeluForm::kErf) {
+    each(n, src, diff_dst, diff_src, [](T x, T dy) { return tidy(gelu_erf_slope(bounded(x)) * dy); });
+  } else {
+    each(n, src, diff_dst, diff_src, [](T x, T dy) { return tidy(gelu_tanh_slope(bounded(x)) * dy); });
+  }
+}
+
+template <class T>
+constexpr Table<T> kTable{relu<T>, relu_grad<T>, leaky_relu<T>, leaky_relu_grad<T>, sigmoid<T>, sigmoid_grad<T>,
+                          tanh<T>, tanh_grad<T>, gelu<T>,       gelu_grad<T>};
+
+}  // namespace
+
+#define ISOBIT_TABLE(T)                         \
+  template <>                                   \
+  const Table<T>& table<Isa::ISOBIT_ISA, T>() { \
+    return kTable<T>;                           \
+  }
+ISOBIT_FOR_FLOATS(ISOBIT_TABLE)
+#undef ISOBIT_TABLE
+
+}  // namespace isobit::kernels::activation

@@ -1,0 +1,45 @@
+// The one seam between a kernel and the instruction sets and types that it is compiled for.
+//
+// A family declares in <family>/table.h what each set brings, and that there is one of it per set and type:
+//
+//   template <class T> struct Table { void (*relu)(int64_t n, const T* src, T* dst); ... };
+//   template <Isa kIsa, class T> const Table<T>& table();
+//
+// <family>/tables.cpp defines table<Isa::ISOBIT_ISA, T> for every T. CMake compiles it once for every instruction set
+// of cmake/instruction_sets.cmake (isobit_by_isa), with ISOBIT_ISA as its enumerator. Everything else in that file has
+// internal linkage: the linker keeps one of several equal weak definitions, and must not find any.
+#pragma once
+
+#include "isobit/base/status.h"
+#include "isobit/kernels/context.h"
+
+// The types of kernels: a new one is added here. X(T) for each.
+#define ISOBIT_FOR_FLOATS(X) X(float) X(double)
+#define ISOBIT_FOR_NUMBERS(X) ISOBIT_FOR_FLOATS(X) X(int64_t) X(int32_t)
+
+namespace isobit::kernels {
+
+// f.operator()<Isa::kAvx2>() where isa is kAvx2, and so on; kReference gets kPortable, for families whose reference is
+// no table. REQUIRES isa_available(isa).
+template <class F>
+decltype(auto) pick(Isa isa, F f) {
+  switch (isa) {
+#define ISOBIT_EACH_BUILT_ISA(enumerator, name, runs) \
+  case Isa::enumerator:                               \
+    return f.template operator()<Isa::enumerator>();
+#include "isobit/kernels/dispatch/instruction_sets.inc"
+    case Isa::kReference:
+      break;
+    default:
+      ISOBIT_CHECK(!"this build has no kernels for that instruction set");
+  }
+  return f.template operator()<Isa::kPortable>();
+}
+
+// The same for families whose reference is a table of the same kind.
+template <class F>
+decltype(auto) pick_or_reference(Isa isa, F f) {
+  return isa == Isa::kReference ? f.template operator()<Isa::kReference>() : pick(isa, f);
+}
+
+}  // namespace isobit::kernels

@@ -1,5 +1,0 @@
-#include "isobit/kernels/elementwise/loop.h"
-#include "isobit/kernels/optimizer/table.h"
-
-#define ISOBIT_ISA avx2
-#include "isobit/kernels/optimizer/optimizer_body.inc"

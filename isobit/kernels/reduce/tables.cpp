@@ -1,0 +1,104 @@
+// Compiled once for every instruction set.
+#include "isobit/kernels/reduce/lanes.h"
+#include "isobit/kernels/reduce/table.h"
+
+namespace isobit::kernels {
+namespace {
+
+struct PlainTerms {
+  const float* x;
+  ISOBIT_LANE_MEMBER void vec(int64_t i, Floats* t) const { t[0] = load(x + i); }
+  ISOBIT_LANE_MEMBER void one(int64_t i, float* t) const { t[0] = x[i]; }
+};
+
+bool sum(const float* x, int64_t spans, int64_t stride, int64_t n, float* rounded) {
+  Totals<1> totals;
+  for (int64_t i = 0; i < spans; ++i) add_terms(totals, n, PlainTerms{x + i * stride});
+  return decide(bounded(totals, 0), rounded);
+}
+
+// Squares of float32 are exact in float64 and positive, so the sum is its own size.
+void sum_of_squares(const float* x, int64_t n, double* result, double* error) {
+  Doubles total = {};
+  double tail = 0, steps = static_cast<double>(kChunkSteps + 2 * kLanes + 8);
+  int64_t i = 0;
+  constexpr int64_t kStep = 4 * kLanes;
+  while (i + kStep <= n) {
+    const int64_t end = n - i < kChunkSteps * kStep ? n : i + kChunkSteps * kStep;
+    Doubles s[4] = {};
+    for (; i + kStep <= end; i += kStep) {
+#pragma GCC unroll 4
+      for (int u = 0; u < 4; ++u) {
+        const Doubles d = widen(load(x + i + u * kLanes));
+        s[u] += d * d;
+      }
+    }
+    total += (s[0] + s[1]) + (s[2] + s[3]);
+    steps += 1;
+  }
+  for (; i < n; ++i) tail += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  double s = tail;
+  for (int64_t l = 0; l < kLanes; ++l) s += total[l];
+  *result = s;
+  *error = s * steps * 0x1p-52;
+}
+
+void add_columns(const float* x, int64_t rows, int64_t row_stride, int64_t cols, double* __restrict sum_out,
+                 double* __restrict size_out, float* __restrict least) {
+  double s[kColumnBlock], a[kColumnBlock];
+  for (int64_t first = 0; first < rows; first += kColumnChunk) {
+    const int64_t last = rows - first < kColumnChunk ? rows : first + kColumnChunk;
+    for (int64_t j = 0; j < cols; ++j) s[j] = a[j] = 0;
+    for (int64_t r = first; r < last; ++r) {
+      const float* row = x + r * row_stride;
+      for (int64_t j = 0; j < cols; ++j) {
+        const double d = static_cast<double>(row[j]);
+        s[j] += d;
+        a[j] += __builtin_fabs(d);
+        const float m = not_zero_magnitude(row[j]);
+        least[j] = m < least[j] ? m : least[j];
+      }
+    }
+    for (int64_t j = 0; j < cols; ++j) {
+      sum_out[j] += s[j];
+      size_out[j] += a[j];
+    }
+  }
+}
+
+int64_t round_columns(int64_t cols, const double* sum_in, const double* size_in, const float* least, double steps,
+                      float* __restrict dst, uint8_t* __restrict undecided) {
+  int64_t count = 0;
+  for (int64_t j = 0; j < cols; ++j) {
+    const bool ok = decide({sum_in[j], size_in[j], steps}, least[j], &dst[j]);
+    undecided[j] = ok ? 0 : 1;
+    count += ok ? 0 : 1;
+  }
+  return count;
+}
+
+float max(const float* x, int64_t n) { return from_order_key(max_key(x, n)); }
+
+void max_columns(const float* x, int64_t rows, int64_t row_stride, int64_t cols, int32_t* __restrict best,
+                 float* __restrict dst) {
+  for (int64_t j = 0; j < cols; ++j) best[j] = order_key(x[j]);
+  for (int64_t r = 1; r < rows; ++r) {
+    const float* row = x + r * row_stride;
+    for (int64_t j = 0; j < cols; ++j) {
+      const int32_t key = order_key(row[j]);
+      best[j] = key > best[j] ? key : best[j];
+    }
+  }
+  for (int64_t j = 0; j < cols; ++j) dst[j] = from_order_key(best[j]);
+}
+
+constexpr ReducePrimitives kTable = {sum, sum_of_squares, add_columns, round_columns, max, max_columns};
+
+}  // namespace
+
+template <>
+const ReducePrimitives& reduce_table<Isa::ISOBIT_ISA>() {
+  return kTable;
+}
+
+}  // namespace isobit::kernels

@@ -1,5 +1,0 @@
-#include "isobit/kernels/rounding/round_to_bits.h"
-#include "isobit/kernels/rounding/steps.h"
-
-#define ISOBIT_ISA avx2
-#include "isobit/kernels/rounding/steps_body.inc"
