@@ -71,8 +71,8 @@ class ThreadPool {
   Call call_ = nullptr;
   void* data_ = nullptr;
   int64_t n_ = 0;
-  // What a part threw, written by the first that threw (0 before, 1 from then on) before it is finished. No bool: RISC-V
-  // exchanges whole words only.
+  // What a part threw, written by the first that threw (0 before, 1 from then on) before it is finished. No bool:
+  // RISC-V exchanges whole words only.
   std::atomic<int> failed_{0};
   std::exception_ptr failure_;
 };
