@@ -8,11 +8,22 @@ namespace isobit::platform {
 
 namespace {
 
+using kernels::KernelContext;
+
 constexpr std::string_view kOrderedBackend = "ordered";
+
+// The float64 product that the platform names.
+Expected<std::unique_ptr<kernels::MatrixProduct>> open_own(const Platform& platform, const KernelContext& plain) {
+  if (platform.backend == kOrderedBackend) return std::make_unique<kernels::OrderedProduct>(plain);
+  return open_vendor_product(platform.backend, platform.core, platform.threads, plain);
+}
 
 }  // namespace
 
-Engine::Engine(const Platform& platform) : platform_(platform), pool_(platform.threads) {}
+Engine::Engine(const Platform& platform)
+    : Engine(platform, [platform](const KernelContext& plain) { return open_own(platform, plain); }) {}
+Engine::Engine(const Platform& platform, OpenProduct product)
+    : platform_(platform), open_product_(std::move(product)), pool_(platform.threads) {}
 Engine::~Engine() = default;
 
 Expected<Context> Engine::context_for(const Arithmetic& arithmetic) {
@@ -36,21 +47,14 @@ Expected<Context> Engine::context_for(const Arithmetic& arithmetic) {
 
 Status Engine::open_correct() {
   if (correct_ != nullptr) return {};
-  const kernels::KernelContext plain{platform_.isa, &pool_};
-  std::unique_ptr<kernels::MatrixProduct> product;
-  if (platform_.product_for_test) {
-    product = platform_.product_for_test(plain);
-  } else if (platform_.backend == kOrderedBackend) {
-    product = std::make_unique<kernels::OrderedProduct>(plain);
-  } else {
-    ISOBIT_TRY(product, open_vendor_product(platform_.backend, platform_.core, platform_.threads, plain));
-  }
+  const KernelContext plain{platform_.isa, &pool_};
+  ISOBIT_TRY(std::unique_ptr<kernels::MatrixProduct> product, open_product_(plain));
   correct_ = std::make_shared<kernels::correct::CorrectInnerProducts>(plain, std::move(product));
   return {};
 }
 
 Status Engine::open_plain(bool in_float64) {
-  const kernels::KernelContext plain{platform_.isa, &pool_};
+  const KernelContext plain{platform_.isa, &pool_};
   if (in_float64 && float64_ == nullptr) {
     ISOBIT_TRY(float64_,
                open_vendor_inner_products<double>(platform_.backend, platform_.core, platform_.threads, plain));

@@ -35,8 +35,6 @@ struct Platform {
   kernels::Isa isa = kernels::Isa::kPortable;  // of our own kernels
   std::string core;                            // of the vendor's; "": its own choice
   int threads = 1;
-  // Tests only, no text names one: makes the float64 product of correct-1 in place of the backend's.
-  std::function<std::unique_ptr<kernels::MatrixProduct>(const kernels::KernelContext&)> product_for_test = {};
 
   std::string text() const;  // canonical, e.g. "ordered@avx512/2t"
 };
@@ -76,11 +74,16 @@ class Context {
   std::shared_ptr<const kernels::correct::CorrectInnerProducts> correct_;
 };
 
+// Opens a float64 product that takes its instruction set and its threads from an engine.
+using OpenProduct = std::function<Expected<std::unique_ptr<kernels::MatrixProduct>>(const kernels::KernelContext&)>;
+
 // A platform made ready: its threads, and the inner products of the arithmetics that have been asked for. Graphs of
 // several arithmetics may take turns on it; one runs at a time.
 class Engine {
  public:
   explicit Engine(const Platform& platform);
+  // The same, but correct-1 stands on another product than the platform's: one that no text names.
+  Engine(const Platform& platform, OpenProduct product);
   ~Engine();
   const Platform& platform() const { return platform_; }
   ThreadPool& pool() { return pool_; }
@@ -90,7 +93,8 @@ class Engine {
   Expected<Context> context_for(const Arithmetic& arithmetic);
 
  private:
-  Platform platform_;
+  const Platform platform_;
+  const OpenProduct open_product_;
   ThreadPool pool_;
   Status open_correct();
   Status open_plain(bool in_float64);

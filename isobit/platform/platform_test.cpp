@@ -70,6 +70,50 @@ TEST(Engine, ContextsOfSeveralArithmeticsStandSideBySide) {
   EXPECT_EQ(ordered.repairs().elements, 0);
 }
 
+// The ordered kernels under another name.
+class Renamed final : public kernels::MatrixProduct {
+ public:
+  Renamed(const kernels::KernelContext& kernel, int& calls) : base_(kernel), calls_(calls) {}
+  std::string name() const override { return "renamed"; }
+  void product(const kernels::GemmArgs<double>& g) override {
+    ++calls_;
+    ISOBIT_CHECK(base_.multiply(g));
+  }
+
+ private:
+  kernels::OrderedProduct base_;
+  int& calls_;
+};
+
+TEST(Engine, CorrectStandsOnTheProductThatTheCallerGives) {
+  const Platform platform = parse_platform("ordered/2t").value();
+  int calls = 0;
+  kernels::KernelContext seen{kernels::Isa::kReference, nullptr};
+  Engine engine(platform, [&](const kernels::KernelContext& kernel) {
+    seen = kernel;
+    return std::make_unique<Renamed>(kernel, calls);
+  });
+  ASSERT_TRUE(engine.context_for(arithmetic_of("ordered-1")));
+  EXPECT_EQ(seen.pool, nullptr) << "nobody has asked for it yet";
+  const Context correct = engine.context_for(arithmetic_of("correct-1")).value();
+  EXPECT_EQ(seen.pool, &engine.pool());
+  EXPECT_EQ(seen.isa, platform.isa);
+  const std::vector<float> a(40 * 40, 0.5f);
+  std::vector<float> c(40 * 40);
+  kernels::MatmulArgs<float> p;
+  p.m = p.n = p.k = p.a_row_stride = p.b_row_stride = p.c_row_stride = 40;
+  p.a = a.data(), p.b = a.data(), p.c = c.data();
+  ASSERT_TRUE(correct.kernels().products_f32->matmul(p));
+  EXPECT_EQ(c, std::vector<float>(40 * 40, 10.0f));
+  EXPECT_GT(calls, 0);
+
+  Engine none(platform, [](const kernels::KernelContext&) { return unavailable("no such product"); });
+  const auto refused = none.context_for(arithmetic_of("correct-1"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "no such product");
+  EXPECT_TRUE(none.context_for(arithmetic_of("float64")));
+}
+
 TEST(Arithmetic, AnUnknownNameIsAnErrorThatNamesTheKnownOnes) {
   const auto unknown = named_arithmetic("no-such-arithmetic");
   ASSERT_FALSE(unknown);

@@ -265,8 +265,13 @@ Expected<std::optional<verify::AuditVerdict>> judged_otherwise(const AuditReques
 }  // namespace
 
 Expected<AuditSummary> audit_run(const AuditRequest& request) {
+  platform::Engine engine(request.platform);
+  return audit_run(request, engine);
+}
+
+Expected<AuditSummary> audit_run(const AuditRequest& request, platform::Engine& engine) {
   AuditSummary summary;
-  summary.platform = request.platform.text();
+  summary.platform = engine.platform().text();
   const auto rejected_before = [&](Error error) -> Expected<AuditSummary> {
     ISOBIT_TRY(summary.verdict, damaged_checkpoint(std::move(error)));
     summary.engaged = names_in_engagement(request);
@@ -279,7 +284,6 @@ Expected<AuditSummary> audit_run(const AuditRequest& request) {
   if (!opened) return rejected_before(std::move(opened).error());
   const bundle::BundleReader& reader = opened->reader;
   ISOBIT_RETURN_IF_ERROR(reader.require_finished());
-  platform::Engine engine(request.platform);
   auto roots = read_checkpoints(reader, read_on_the_way(request, reader), engine.pool());
   if (!roots) return rejected_before(std::move(roots).error());
 

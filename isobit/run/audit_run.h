@@ -53,5 +53,7 @@ struct AuditSummary {
 // A verdict whenever the bundle could be judged; an error when this machine could not (kUnreadable: no bundle, newer
 // version, data missing; kUsage: a step without checkpoint).
 Expected<AuditSummary> audit_run(const AuditRequest& request);
+// The same on an engine of the caller's, whose platform takes the place of request.platform.
+Expected<AuditSummary> audit_run(const AuditRequest& request, platform::Engine& engine);
 
 }  // namespace isobit::run

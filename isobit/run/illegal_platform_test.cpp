@@ -66,22 +66,18 @@ every = 1
   Folder folder_;
 };
 
-platform::Platform platform_of(std::function<std::unique_ptr<MatrixProduct>(const KernelContext&)> product) {
-  platform::Platform p = platform::parse_platform("ordered/2t").value();
-  p.product_for_test = std::move(product);
-  return p;
-}
+platform::Platform two_threads() { return platform::parse_platform("ordered/2t").value(); }
 
-std::vector<std::pair<std::string, platform::Platform>> illegal_platforms() {
-  std::vector<std::pair<std::string, platform::Platform>> all;
+std::vector<std::pair<std::string, platform::OpenProduct>> illegal_products() {
+  std::vector<std::pair<std::string, platform::OpenProduct>> all;
   for (const int64_t cutoff : {16, 40, 100}) {
-    all.emplace_back(text_of("strassen@", cutoff), platform_of([cutoff](const KernelContext& kernel) {
-                       return std::make_unique<kernels::correct::testing::StrassenProduct>(kernel, cutoff);
-                     }));
+    all.emplace_back(text_of("strassen@", cutoff), [cutoff](const KernelContext& kernel) {
+      return std::make_unique<kernels::correct::testing::StrassenProduct>(kernel, cutoff);
+    });
   }
-  all.emplace_back("fixed@55", platform_of([](const KernelContext& kernel) {
-                     return std::make_unique<kernels::correct::testing::FixedPointProduct>(kernel, 55, false);
-                   }));
+  all.emplace_back("fixed@55", [](const KernelContext& kernel) {
+    return std::make_unique<kernels::correct::testing::FixedPointProduct>(kernel, 55, false);
+  });
   return all;
 }
 
@@ -92,10 +88,9 @@ uint64_t steps_written(const fs::path& run) {
 
 TEST(IllegalPlatform, TrainingStopsInItsFirstStepAndSignsNothing) {
   const GradedJob graded;
-  for (const auto& [name, platform] : illegal_platforms()) {
-    TrainRequest request = train_request(graded.out(name), graded.job());
-    request.platform = platform;
-    const auto trained = train_run(request);
+  for (const auto& [name, product] : illegal_products()) {
+    platform::Engine engine(two_threads(), product);
+    const auto trained = train_run(train_request(graded.out(name), graded.job()), engine);
     ASSERT_FALSE(trained) << name;
     EXPECT_EQ(trained.error().code, ErrorCode::kUnavailable);
     const std::string& message = trained.error().message;
@@ -118,9 +113,9 @@ TEST(IllegalPlatform, AnAuditStopsWithoutAVerdict) {
   const auto honest = audit_run(request);
   ASSERT_TRUE(honest) << honest.error().message;
   ASSERT_TRUE(honest->verdict.accepted()) << honest->verdict.reason;
-  for (const auto& [name, platform] : illegal_platforms()) {
-    request.platform = platform;
-    const auto audited = audit_run(request);
+  for (const auto& [name, product] : illegal_products()) {
+    platform::Engine engine(two_threads(), product);
+    const auto audited = audit_run(request, engine);
     ASSERT_FALSE(audited) << name;
     EXPECT_EQ(audited.error().code, ErrorCode::kUnavailable);
     EXPECT_NE(audited.error().message.find("is not classical"), std::string::npos) << audited.error().message;
@@ -156,17 +151,16 @@ TEST(FloatingPointEnvironment, AStepIsRefusedOnThreadsThatHaveAnother) {
   const GradedJob graded;
   for (const auto& d : isobit::testing::fp_disturbances()) {
     // Of a worker, by a library in the first step.
-    TrainRequest request = train_request(graded.out("worker"), graded.job());
-    request.platform =
-        platform_of([&](const KernelContext& kernel) { return std::make_unique<Disturbing>(kernel, d.set, 1); });
-    const auto worker = train_run(request);
+    platform::Engine engine(
+        two_threads(), [&](const KernelContext& kernel) { return std::make_unique<Disturbing>(kernel, d.set, 1); });
+    const auto worker = train_run(train_request(graded.out("worker"), graded.job()), engine);
     ASSERT_FALSE(worker) << d.what;
     EXPECT_EQ(worker.error().code, ErrorCode::kUnavailable);
     EXPECT_NE(worker.error().message.find("thread 2 of 2: " + d.what), std::string::npos) << worker.error().message;
     EXPECT_EQ(steps_written(graded.out("worker")), 0u);
     fs::remove_all(graded.out("worker"));
     // Of the caller, by the host between two steps.
-    request = train_request(graded.out("caller"), graded.job());
+    TrainRequest request = train_request(graded.out("caller"), graded.job());
     request.progress = [&](const TrainProgress&) { d.set(); };
     const auto caller = train_run(request);
     pin_fp_environment();

@@ -323,12 +323,16 @@ Expected<train::StepResult> take_step(train::Trainer& trainer, runtime::Stage* s
 Expected<train::Evaluation> score(train::Trainer& trainer) { return trainer.evaluate(); }
 
 Expected<TrainSummary> train_run(const TrainRequest& request) {
+  platform::Engine engine(request.platform);
+  return train_run(request, engine);
+}
+
+Expected<TrainSummary> train_run(const TrainRequest& request, platform::Engine& engine) {
   ISOBIT_RETURN_IF_ERROR(check_out(request.out));
   if (request.engagement) {
     ISOBIT_RETURN_IF_ERROR(
         check_trainable(*request.engagement, request.job, request.trainer->public_key(), request.home));
   }
-  platform::Engine engine(request.platform);
   ISOBIT_TRY(Session session, open_session(request.job, engine, request.limits));
   ISOBIT_TRY(const verify::Engagement engagement, engagement_of(request, session));
   const std::string toml = train::job_to_toml(train::without_paths(session.job));

@@ -87,6 +87,8 @@ struct TrainSummary {
 // noted in the trainer's register, for resuming and auditing. Errors: as check_trainable, BundleWriter::create,
 // open_session, note_begun and Trainer::advance.
 Expected<TrainSummary> train_run(const TrainRequest& request);
+// The same on an engine of the caller's, whose platform takes the place of request.platform.
+Expected<TrainSummary> train_run(const TrainRequest& request, platform::Engine& engine);
 
 // Continues an unfinished run from its newest usable checkpoint; a step whose leaf is already there is computed again
 // and must agree. kUsage when the run is finished, or when the register has it in another folder: two copies of a run
