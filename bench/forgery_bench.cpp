@@ -12,7 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "bench/forgery_stage.h"
+#include "bench/forgery_observer.h"
 #include "isobit/base/text.h"
 #include "isobit/graph/op.h"
 #include "isobit/train/trainer.h"
@@ -69,10 +69,10 @@ void print_line(const std::string& name, const Forgeable& f) {
               share(f.any, f.elements));
 }
 
-void print(const train::Job& job, const ForgeryStage& stage, const Options& o) {
+void print(const train::Job& job, const ForgeryObserver& seen, const Options& o) {
   std::vector<std::pair<std::string, Forgeable>> products;
   Forgeable of_products{"inner products"}, all{"all rounded outputs"};
-  for (const auto& [name, f] : stage.tensors()) {
+  for (const auto& [name, f] : seen.tensors()) {
     const bool is_product = graph::find_op(f.op)->is_inner_product();
     for (Forgeable* sum : {&of_products, &all}) {
       if (sum == &of_products && !is_product) continue;
@@ -97,8 +97,8 @@ void print(const train::Job& job, const ForgeryStage& stage, const Options& o) {
                 static_cast<unsigned long long>(t.taken), static_cast<unsigned long long>(t.refused),
                 static_cast<unsigned long long>(t.differed));
   };
-  trials("sparse", stage.sparse_trials());
-  trials("ovt", stage.ovt_trials());
+  trials("sparse", seen.sparse_trials());
+  trials("ovt", seen.ovt_trials());
 }
 
 Status measure(const Options& o) {
@@ -117,13 +117,15 @@ Status measure(const Options& o) {
   platform::Engine engine(p);
   ISOBIT_TRY(auto trainer, train::Trainer::create(std::move(job), dataset, engine));
   while (trainer->step() < o.warm) ISOBIT_RETURN_IF_ERROR(trainer->advance().map([](const auto&) {}));
-  ForgeryStage stage(rules, o.trials);
+  ForgeryObserver forgery(rules, o.trials);
+  runtime::SparseRecorder recorder(rules, runtime::SelfCheck::kNo);
   for (int64_t t = 1; t <= o.steps; ++t) {
-    stage.begin_step(static_cast<uint64_t>(o.warm + t));
-    ISOBIT_RETURN_IF_ERROR(trainer->advance({.stage = &stage}).map([](const auto&) {}));
+    forgery.begin_step(static_cast<uint64_t>(o.warm + t));
+    recorder.begin_step(static_cast<uint64_t>(o.warm + t));
+    ISOBIT_RETURN_IF_ERROR(trainer->advance({.observer = &forgery, .stage = &recorder}).map([](const auto&) {}));
   }
-  print(trainer->job(), stage, o);
-  if (stage.sparse_trials().differed + stage.ovt_trials().differed > 0) {
+  print(trainer->job(), forgery, o);
+  if (forgery.sparse_trials().differed + forgery.ovt_trials().differed > 0) {
     return rejected("a follower decided otherwise than was counted");
   }
   return {};

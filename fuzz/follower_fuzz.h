@@ -31,8 +31,9 @@ class FollowedNet {
     add("Mul", {x, y});
   }
 
-  Expected<std::vector<Tensor>> run(runtime::Stage& stage) {
-    return runtime::Executor(graph_).run({kernels::Isa::kPortable, &pool_}, feeds_, {.stage = &stage});
+  Expected<std::vector<Tensor>> run(runtime::Stage& stage, runtime::Observer* observer = nullptr) {
+    const kernels::KernelContext ctx{kernels::Isa::kPortable, &pool_};
+    return runtime::Executor(graph_).run(ctx, feeds_, {.observer = observer, .stage = &stage});
   }
   const graph::Graph& graph() const { return graph_; }
 

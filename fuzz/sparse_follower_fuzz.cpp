@@ -17,18 +17,20 @@ struct Known {
 };
 
 // The net and its outputs without a log, by node and position; `exact` by sums in long double, which is enough here.
-class Honest final : public runtime::RoundingStage {
+class Honest final : public runtime::Observer {
  public:
-  Honest() : RoundingStage(32) { ISOBIT_CHECK(net.run(*this).has_value()); }
-  Status apply(size_t index, runtime::KernelCall& call) override {
-    outputs.resize(index + 1);
-    std::vector<Known>& known = outputs[index];
-    known.resize(static_cast<size_t>(call.out().elements()));
-    if (graph::op_of(call.node).is_inner_product()) {
-      for (const runtime::ProductBlock& b : product_blocks(call)) sum(b, known);
+  Honest() {
+    runtime::RoundingStage rounding(32);
+    ISOBIT_CHECK(net.run(rounding, this).has_value());
+  }
+  Status after_stage(const runtime::NodeRun& run) override {
+    outputs.resize(run.index + 1);
+    std::vector<Known>& known = outputs[run.index];
+    known.resize(static_cast<size_t>(run.outputs[0].elements()));
+    if (graph::op_of(run.node).is_inner_product()) {
+      for (const runtime::ProductBlock& b : product_blocks(run)) sum(b, known);
     }
-    ISOBIT_RETURN_IF_ERROR(RoundingStage::apply(index, call));
-    for (size_t i = 0; i < known.size(); ++i) known[i].own = call.out().data<double>()[i];
+    for (size_t i = 0; i < known.size(); ++i) known[i].own = run.outputs[0].data<double>()[i];
     return {};
   }
   fuzz::FollowedNet net;

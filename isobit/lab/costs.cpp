@@ -74,15 +74,15 @@ double median(std::vector<double> v) {
 // rounded one already, since an auditor there follows whatever decision its own value does not contradict. More than
 // isobit's audits let a log move: with rounding.distance, the default, decisions obey the bounds, and outside of inner
 // products none is taken in any case.
-class MovableCounter final : public runtime::RoundingStage {
+class MovableCounter final : public runtime::Observer {
  public:
-  explicit MovableCounter(int bits) : RoundingStage(bits) {}
+  explicit MovableCounter(int bits) : bits_(bits) {}
   uint64_t elements = 0, movable = 0;
 
-  Status apply(size_t index, runtime::KernelCall& call) override {
-    const graph::OpDef& def = graph::op_of(call.node);
-    for (size_t o = 0; o < call.outputs.size(); ++o) {
-      const Tensor& tensor = call.outputs[o];
+  Status before_stage(const runtime::NodeRun& run) override {
+    const graph::OpDef& def = graph::op_of(run.node);
+    for (size_t o = 0; o < run.outputs.size(); ++o) {
+      const Tensor& tensor = run.outputs[o];
       if (!def.output(o).moved_from.empty() || !tensor.defined() || tensor.dtype() != DType::kFloat64) continue;
       for (const double x : tensor.span<double>()) {
         const double r = kernels::rounding::round_to_bits(x, bits_);
@@ -90,8 +90,11 @@ class MovableCounter final : public runtime::RoundingStage {
       }
       elements += static_cast<uint64_t>(tensor.elements());
     }
-    return RoundingStage::apply(index, call);
+    return {};
   }
+
+ private:
+  const int bits_;
 };
 
 // One row being measured.
@@ -247,7 +250,7 @@ class Measurement {
                  ISOBIT_TRY(const run::Session session, run::open_session(job, engine));
                  MovableCounter counter(static_cast<int>(job.rounding.bits));
                  for (int64_t t = 0; t < std::min(job.steps, kCountedSteps); ++t) {
-                   ISOBIT_RETURN_IF_ERROR(session.trainer->advance({.stage = &counter}).map([](auto&&) {}));
+                   ISOBIT_RETURN_IF_ERROR(session.trainer->advance({.observer = &counter}).map([](auto&&) {}));
                  }
                  Measured counted;
                  counted.elements = counter.elements;

@@ -2,7 +2,7 @@
 //
 // Every platform takes the first steps of the job, and products of normal numbers in the job's shapes, in a child
 // process of its own (a library's core type holds for a process). All see the same operands
-// (runtime/stages/calibration_stage.h), so that what differs is their inner products alone. Each pair of platforms is
+// (calibration.h), so that what differs is their inner products alone. Each pair of platforms is
 // compared:
 //   divergence   of sampled outputs, the largest |x - y| in units of 2^-53 times the magnitude of the output
 //   straddles    of all outputs, those that the two round apart; each gives two distances |x - r(x)| in units of the
@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "isobit/data/dataset.h"
-#include "isobit/lab/calibration_stage.h"
+#include "isobit/lab/calibration.h"
 #include "isobit/platform/platform.h"
 #include "isobit/train/job.h"
 

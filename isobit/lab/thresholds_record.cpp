@@ -28,7 +28,7 @@ constexpr uint64_t kMostBytes = uint64_t{4} << 30;
 // What tells two products of a graph apart, but for the numbers in them.
 std::string shape_of(const Graph& graph, const Node& node) {
   std::string text = node.op;
-  for (ValueId id : node.inputs) text += id == kNoValue ? " -" : " " + graph.value(id).shape().text();
+  for (ValueId id : node.inputs) text += id == kNoValue ? " -" : text_of(" ", graph.value(id).shape().text());
   for (const auto& [name, attribute] : node.attributes.items()) {
     text += text_of(" ", name, "=");
     if (const auto* one = std::get_if<int64_t>(&attribute)) text += text_of(*one);
@@ -52,8 +52,8 @@ Tensor normal_numbers(const numerics::Stream& stream, uint64_t number, const std
 }
 
 // The product of one node, by itself, on normal numbers.
-Status run_drawn(const Graph& graph, size_t index, uint64_t seed, uint64_t pass, int bits,
-                 const kernels::KernelContext& ctx, CalibrationStage& stage) {
+Status run_drawn(const Graph& graph, size_t index, uint64_t seed, uint64_t pass, const kernels::KernelContext& ctx,
+                 ExactRounding& rounding, Calibration& calibration) {
   const Node& node = graph.nodes()[index];
   const numerics::Stream stream{seed, numerics::Purpose::kSyntheticData, static_cast<uint32_t>(pass)};
   Graph one;
@@ -66,11 +66,13 @@ Status run_drawn(const Graph& graph, size_t index, uint64_t seed, uint64_t pass,
     }
     const graph::Value& value = graph.value(node.inputs[i]);
     inputs.push_back(one.add_input(text_of("x", i), DType::kFloat64, value.dims));
-    feeds.emplace_back(inputs.back(), normal_numbers(stream, index * 8 + i, value.dims, bits));
+    feeds.emplace_back(inputs.back(), normal_numbers(stream, index * 8 + i, value.dims, rounding.bits()));
   }
   one.add_output(one.emit(node.op, std::move(inputs), node.attributes, "y"));
-  stage.begin(pass, index);
-  return runtime::Executor(one).run(ctx, std::move(feeds), {.stage = &stage}).map([](auto&&) {});
+  calibration.begin(pass, index);
+  return runtime::Executor(one)
+      .run(ctx, std::move(feeds), {.observer = &calibration, .stage = &rounding})
+      .map([](auto&&) {});
 }
 
 void write(ByteWriter& w, const CalibrationRecord& r) {
@@ -124,14 +126,14 @@ Expected<std::vector<CalibrationRecord>> record_inner_products(const ThresholdsR
                                                                const platform::Platform& platform) {
   train::Job job = request.job;
   job.arithmetic = "logged-1";
-  const int bits = static_cast<int>(job.rounding.bits);
   platform::Engine engine(platform);
   ISOBIT_TRY(const auto trainer, train::Trainer::create(job, std::move(dataset), engine));
-  CalibrationStage stage(bits, job.seed, request.samples);
+  ExactRounding rounding(static_cast<int>(job.rounding.bits));
+  Calibration calibration(rounding, job.seed, request.samples);
   uint64_t pass = 0;
   while (trainer->step() < request.steps) {
-    stage.begin(++pass);
-    ISOBIT_RETURN_IF_ERROR(trainer->advance({.stage = &stage}).map([](auto&&) {}));
+    calibration.begin(++pass);
+    ISOBIT_RETURN_IF_ERROR(trainer->advance({.observer = &calibration, .stage = &rounding}).map([](auto&&) {}));
   }
   const Graph& graph = trainer->step_graph().graph;
   for (int64_t draw = 0; draw < request.draws; ++draw) {
@@ -140,10 +142,10 @@ Expected<std::vector<CalibrationRecord>> record_inner_products(const ThresholdsR
     for (size_t n = 0; n < graph.nodes().size(); ++n) {
       const Node& node = graph.nodes()[n];
       if (!graph::op_of(node).is_inner_product() || !seen.insert(shape_of(graph, node)).second) continue;
-      ISOBIT_RETURN_IF_ERROR(run_drawn(graph, n, job.seed, pass, bits, trainer->context().kernels(), stage));
+      ISOBIT_RETURN_IF_ERROR(run_drawn(graph, n, job.seed, pass, trainer->context().kernels(), rounding, calibration));
     }
   }
-  return stage.records();
+  return calibration.records();
 }
 
 Expected<std::vector<CalibrationRecord>> record_in_child(const ThresholdsRequest& request,

@@ -55,6 +55,12 @@ const Tensor* NodeRun::input(size_t i) const {
   return tensor;
 }
 
+KernelCall detached(const NodeRun& run) {
+  KernelCall call{run.ctx, run.node, {run.inputs.begin(), run.inputs.end()}, {}};
+  for (const Tensor& t : run.outputs) call.outputs.push_back(t.defined() ? t.clone() : Tensor());
+  return call;
+}
+
 namespace {
 
 // A tensor that was never made says that it is a scalar, but has no elements.

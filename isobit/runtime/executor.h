@@ -41,6 +41,9 @@ struct NodeRun {
   const Tensor* input(size_t i) const;
 };
 
+// The call of a node that has run, with copies of its outputs: for who wants to try what a stage would make of them.
+KernelCall detached(const NodeRun& run);
+
 // Sees every node in the order of the graph and changes nothing. An error ends the run.
 class Observer {
  public:
@@ -53,7 +56,8 @@ class Observer {
   virtual Status after_stage(const NodeRun&) { return {}; }
 };
 
-// Changes an operator's outputs before anybody sees them: the rounding of logged arithmetic.
+// Changes an operator's outputs before any later node reads them: the rounding of logged arithmetic. Who changes
+// nothing is an observer.
 class Stage {
  public:
   virtual ~Stage() = default;

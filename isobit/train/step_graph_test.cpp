@@ -19,20 +19,16 @@ Job example(const std::string& name, std::vector<std::string> overrides) {
 }
 
 // Compares the length of every inner product that is computed with what the graph says.
-class Lengths : public runtime::Stage {
+class Lengths : public runtime::Observer {
  public:
-  void begin_run(const graph::Graph& graph) override { graph_ = &graph; }
-  Status apply(size_t, runtime::KernelCall& call) override {
-    if (!graph::op_of(call.node).is_inner_product()) return {};
-    const auto blocks = runtime::product_blocks(call);
-    EXPECT_EQ(runtime::terms_of(*graph_, call.node), blocks.front().k) << call.node.op << " " << call.node.name;
-    seen.insert(call.node.op);
+  Status after_stage(const runtime::NodeRun& run) override {
+    if (!graph::op_of(run.node).is_inner_product()) return {};
+    const auto blocks = runtime::product_blocks(run);
+    EXPECT_EQ(runtime::terms_of(run.graph, run.node), blocks.front().k) << run.node.op << " " << run.node.name;
+    seen.insert(run.node.op);
     return {};
   }
   std::set<std::string> seen;
-
- private:
-  const graph::Graph* graph_ = nullptr;
 };
 
 TEST(Terms, AreWhatTheStepComputes) {
@@ -41,7 +37,7 @@ TEST(Terms, AreWhatTheStepComputes) {
     const Job job = example(name, {"data.dataset=digits", "data.path=\"\"", "data.batch=3", "job.arithmetic=float64"});
     platform::Engine engine(platform::parse_platform("ordered/1t").value());
     auto trainer = Trainer::create(job, data::open_dataset(job.data).value(), engine).value();
-    ASSERT_TRUE(trainer->advance({.stage = &lengths}));
+    ASSERT_TRUE(trainer->advance({.observer = &lengths}));
   }
   EXPECT_EQ(lengths.seen,
             (std::set<std::string>{"Conv", "Gemm", "MatMul", "isobit.ConvGradSrc", "isobit.ConvGradWeights"}));

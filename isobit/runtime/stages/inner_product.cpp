@@ -62,4 +62,9 @@ std::vector<ProductBlock> product_blocks(KernelCall& call) {
   return blocks;
 }
 
+std::vector<ProductBlock> product_blocks(const NodeRun& run) {
+  KernelCall same{run.ctx, run.node, {run.inputs.begin(), run.inputs.end()}, {run.outputs.begin(), run.outputs.end()}};
+  return product_blocks(same);
+}
+
 }  // namespace isobit::runtime

@@ -7,6 +7,7 @@
 #include "isobit/kernels/rounding/exact_value.h"
 #include "isobit/kernels/rounding/near_ties.h"
 #include "isobit/platform/arithmetic.h"
+#include "isobit/runtime/executor.h"
 #include "isobit/runtime/kernel_call.h"
 
 namespace isobit::runtime {
@@ -43,5 +44,7 @@ Status check_terms(const graph::Graph& graph, const platform::Arithmetic& arithm
 
 // The matrices of a call that has run; none if it has no outputs. REQUIRES an inner product, float64 operands.
 std::vector<ProductBlock> product_blocks(KernelCall& call);
+// The same for an observer, who must not write to them. Valid as long as the run.
+std::vector<ProductBlock> product_blocks(const NodeRun& run);
 
 }  // namespace isobit::runtime

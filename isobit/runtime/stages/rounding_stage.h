@@ -55,6 +55,7 @@ class RoundingStage : public Stage {
   explicit RoundingStage(int bits) : bits_(bits) {}
   void begin_run(const graph::Graph& graph) override { extents_.begin(graph); }
   Status apply(size_t index, KernelCall& call) override;
+  int bits() const { return bits_; }
 
   // For stages that settle inner products themselves, in place of apply():
   // round_decided of near_ties.h, with what is known of the operands.

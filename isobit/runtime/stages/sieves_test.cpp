@@ -8,6 +8,7 @@
 
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/kernels/rounding/round_to_bits.h"
+#include "isobit/runtime/stages/simulation_for_test.h"
 #include "isobit/runtime/stages/sparse_stage.h"
 
 namespace isobit::runtime {
@@ -82,18 +83,17 @@ std::vector<uint64_t> undecided_alone(const std::vector<ProductBlock>& blocks, d
   return positions;
 }
 
-class CompareSieves final : public Stage {
+class CompareSieves final : public Observer {
  public:
   explicit CompareSieves(double divergence, int bits) : width_(trainer_width(divergence)), bits_(bits) {}
-  Status apply(size_t, KernelCall& call) override {
-    const Tensor before = call.out().clone();
+  Status before_stage(const NodeRun& run) override {
+    const Tensor& before = run.outputs[0];
+    KernelCall call = detached(run);
     const std::vector<ProductBlock> blocks = product_blocks(call);
     const std::vector<uint64_t> expected = undecided_alone(blocks, width_, bits_);
     found += expected.size();
     // Whatever is known of the magnitudes beforehand.
-    Extents extents;
-    const auto extent = [&](int i) { return extents.of(call.ctx, graph::kNoValue, call.in(i)); };
-    const double bound = magnitude_bound(blocks[0].k, extent(0), extent(1), call.has(2) ? extent(2).peak : 0);
+    const double bound = testing::bound_of(run, blocks[0].k);
     for (double b : {bound, 1024 * bound, std::numeric_limits<double>::infinity()}) {
       std::copy_n(before.data<double>(), before.elements(), call.out().data<double>());
       const Decided decided = round_decided(call.ctx, blocks, b, width_, bits_);
@@ -107,7 +107,6 @@ class CompareSieves final : public Stage {
       EXPECT_EQ(positions, expected) << call.node.op;
       check_rounded(before, call.out(), expected, decided.extent);
     }
-    std::copy_n(before.data<double>(), before.elements(), call.out().data<double>());
     return {};
   }
   size_t found = 0;
@@ -161,7 +160,7 @@ TEST_P(Sieves, LeaveWhatEveryOutputAloneWouldLeave) {
       grad.set("weights_shape", Ints{8, 3, 3, 3});
       out("isobit.ConvGradWeights", {x, in({4, 8, 6, 11}, second)}, grad);
       CompareSieves compare(divergence, bits);
-      ASSERT_TRUE(Executor(g).run({kernels::best_isa(), &pool}, feeds, {.stage = &compare}));
+      ASSERT_TRUE(Executor(g).run({kernels::best_isa(), &pool}, feeds, {.observer = &compare}));
       found += compare.found;
     }
   }

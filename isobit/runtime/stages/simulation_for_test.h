@@ -174,8 +174,19 @@ class StageTest : public ::testing::Test {
   Expected<std::vector<Tensor>> run(const Net& net, Stage& stage) {
     return Executor(net.g).run({kernels::best_isa(), &pool_}, net.feeds, {.stage = &stage});
   }
+  Status observe(const Net& net, Observer& observer) {
+    return Executor(net.g).run({kernels::best_isa(), &pool_}, net.feeds, {.observer = &observer}).map([](auto&&) {});
+  }
   ThreadPool pool_{2};
 };
+
+// At least the magnitude of every output of a product of k terms that has run.
+inline double bound_of(const NodeRun& run, int64_t k) {
+  Extents extents;
+  const auto extent = [&](size_t i) { return extents.of(run.ctx, graph::kNoValue, *run.inputs[i]); };
+  const bool has_bias = run.inputs.size() > 2 && run.inputs[2] != nullptr;
+  return magnitude_bound(k, extent(0), extent(1), has_bias ? extent(2).peak : 0);
+}
 
 inline bool same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   for (size_t i = 0; i < a.size(); ++i) {

@@ -57,15 +57,15 @@ class Forger : public StageTest {
     ExactOutput output;
   };
   std::vector<Found> find(const std::function<bool(const ExactOutput&, const ErrorBounds&)>& holds) {
-    struct Look final : Stage {
+    struct Look final : Observer {
       Look(const RoundingRules& r, const std::function<bool(const ExactOutput&, const ErrorBounds&)>& h)
           : rules(r), holds(h) {}
-      Status apply(size_t index, KernelCall& call) override {
-        const std::vector<ProductBlock> blocks = product_blocks(call);
-        const ErrorBounds bounds = rules.bounds_of(call.node.op, blocks[0].k);
-        for (uint64_t p = 0; p < static_cast<uint64_t>(call.out().elements()); ++p) {
-          const ExactOutput o = evaluate_outputs(call.ctx, blocks, {locate(blocks, p)}, rules.bits)[0];
-          if (holds(o, bounds)) found.push_back({index, o});
+      Status after_stage(const NodeRun& run) override {
+        const std::vector<ProductBlock> blocks = product_blocks(run);
+        const ErrorBounds bounds = rules.bounds_of(run.node.op, blocks[0].k);
+        for (uint64_t p = 0; p < static_cast<uint64_t>(run.outputs[0].elements()); ++p) {
+          const ExactOutput o = evaluate_outputs(run.ctx, blocks, {locate(blocks, p)}, rules.bits)[0];
+          if (holds(o, bounds)) found.push_back({run.index, o});
         }
         return {};
       }
@@ -73,7 +73,7 @@ class Forger : public StageTest {
       const std::function<bool(const ExactOutput&, const ErrorBounds&)>& holds;
       std::vector<Found> found;
     } look(rules_, holds);
-    EXPECT_TRUE(run(net_, look));
+    EXPECT_TRUE(observe(net_, look));
     return look.found;
   }
   double spacing_at(size_t node, uint64_t position) const {

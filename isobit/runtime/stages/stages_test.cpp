@@ -10,19 +10,18 @@ using graph::Graph;
 using graph::ValueId;
 
 // Lines, scales and places of every operator, against the outputs of the kernels.
-class CheckBlocks final : public Stage {
+class CheckBlocks final : public Observer {
  public:
-  Status apply(size_t, KernelCall& call) override {
-    std::vector<int> seen(static_cast<size_t>(call.out().elements()), 0);
-    const std::vector<ProductBlock> blocks = product_blocks(call);
-    Extents extents;
-    const auto extent = [&](int i) { return extents.of(call.ctx, graph::kNoValue, call.in(i)); };
-    const double bound = magnitude_bound(blocks[0].k, extent(0), extent(1), call.has(2) ? extent(2).peak : 0);
+  Status before_stage(const NodeRun& run) override {
+    const Tensor& out = run.outputs[0];
+    std::vector<int> seen(static_cast<size_t>(out.elements()), 0);
+    const std::vector<ProductBlock> blocks = product_blocks(run);
+    const double bound = bound_of(run, blocks[0].k);
     for (size_t q = 0; q < blocks.size(); ++q) {
       const ProductBlock& b = blocks[q];
       std::vector<double> left(static_cast<size_t>(b.k)), right(left.size());
-      const std::vector<double> left_norms = kernels::rounding::norm_bounds(call.ctx, b.left),
-                                right_norms = kernels::rounding::norm_bounds(call.ctx, b.right);
+      const std::vector<double> left_norms = kernels::rounding::norm_bounds(run.ctx, b.left),
+                                right_norms = kernels::rounding::norm_bounds(run.ctx, b.right);
       EXPECT_EQ(b.left.count(), b.m);
       EXPECT_EQ(b.right.count(), b.n);
       EXPECT_EQ(b.left.k(), b.k);
@@ -35,36 +34,36 @@ class CheckBlocks final : public Stage {
             const auto at = static_cast<int64_t>(l);
             double alone = 0;
             b.left.gather(i, {b.left.place(at)}, &alone);
-            EXPECT_EQ(left[l], alone) << call.node.op;
+            EXPECT_EQ(left[l], alone) << run.node.op;
             b.right.gather(j, {b.right.place(at)}, &alone);
-            EXPECT_EQ(right[l], alone) << call.node.op;
+            EXPECT_EQ(right[l], alone) << run.node.op;
           }
           double magnitudes = std::fabs(b.bias(i, j));
           for (size_t l = 0; l < left.size(); ++l) magnitudes += std::fabs(left[l] * right[l]);
           EXPECT_NEAR(magnitudes, magnitude_of(b, i, j), 1e-12 * magnitudes);
           const double norms = left_norms[static_cast<size_t>(i)] * right_norms[static_cast<size_t>(j)];
-          EXPECT_LE(magnitudes, (norms + std::fabs(b.bias(i, j))) * (1 + 0x1p-40)) << call.node.op;
-          EXPECT_LE(magnitudes, bound) << call.node.op;
+          EXPECT_LE(magnitudes, (norms + std::fabs(b.bias(i, j))) * (1 + 0x1p-40)) << run.node.op;
+          EXPECT_LE(magnitudes, bound) << run.node.op;
           const double x = b.out[b.at(i, j)];
-          EXPECT_NEAR(evaluate_exactly(b, i, j).high, x, 1e-12 * magnitudes) << call.node.op;
+          EXPECT_NEAR(evaluate_exactly(b, i, j).high, x, 1e-12 * magnitudes) << run.node.op;
           const auto position = static_cast<uint64_t>(b.offset + b.at(i, j));
           ++seen[position];
           const NearTie place = locate(blocks, position);
           EXPECT_EQ(place.block, q);
           EXPECT_EQ(place.i, i);
           EXPECT_EQ(place.j, j);
-          EXPECT_EQ(&call.out().data<double>()[position], &b.out[b.at(i, j)]);
+          EXPECT_EQ(&out.data<double>()[position], &b.out[b.at(i, j)]);
         }
       }
     }
-    for (int times : seen) EXPECT_EQ(times, 1) << call.node.op;
+    for (int times : seen) EXPECT_EQ(times, 1) << run.node.op;
     return {};
   }
 };
 
 TEST_F(StageTest, BlocksAreTheOperatorsOwnInnerProducts) {
   CheckBlocks check;
-  ASSERT_TRUE(run(cancelling_net(32), check));
+  ASSERT_TRUE(observe(cancelling_net(32), check));
 }
 
 TEST_F(StageTest, NoLogNoAgreement) {
@@ -124,17 +123,17 @@ TEST_F(StageTest, ExactTiesAreNotWrittenDown) {
   const auto rounded = Executor(g).run({kernels::best_isa(), &pool_}, feeds, {.stage = &plain}).value();
   EXPECT_TRUE(same(out, rounded));
   EXPECT_EQ(total(recorder.counts()).entries, 0u);
-  // That there were ties: a stage that only counts them.
-  struct Count final : Stage {
-    Status apply(size_t, KernelCall& call) override {
-      for (double v : call.out().span<double>()) {
+  // That there were ties.
+  struct Count final : Observer {
+    Status after_stage(const NodeRun& run) override {
+      for (double v : run.outputs[0].span<double>()) {
         ties += std::fabs(v - kernels::rounding::round_to_bits(v, 32)) == kernels::rounding::spacing(v, 32) / 2 ? 1 : 0;
       }
       return {};
     }
     int ties = 0;
   } count;
-  ASSERT_TRUE(Executor(g).run({kernels::best_isa(), &pool_}, feeds, {.stage = &count}));
+  ASSERT_TRUE(Executor(g).run({kernels::best_isa(), &pool_}, feeds, {.observer = &count}));
   EXPECT_GT(count.ties, 50);
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "isobit/runtime/executor.h"
 #include "isobit/runtime/stages/inner_product.h"
 #include "isobit/runtime/stages/rounding_stage.h"
 
@@ -41,22 +42,38 @@ struct CalibrationRecord {
   std::vector<CalibrationTie> ties;        // positions strictly ascending
 };
 
-class CalibrationStage final : public runtime::RoundingStage {
+// The rounding that is the same on every platform with classical sums.
+class ExactRounding final : public runtime::RoundingStage {
  public:
-  // samples: of each inner product's outputs, drawn from the counter-based generator under this seed.
-  CalibrationStage(int bits, uint64_t seed, uint64_t samples) : RoundingStage(bits), seed_(seed), samples_(samples) {}
+  explicit ExactRounding(int bits) : RoundingStage(bits) {}
+  Status apply(size_t index, runtime::KernelCall& call) override;
+  // Of the node that has just run, with the platform's own values: what was rounded from the exact one.
+  const std::vector<runtime::NearTie>& undecided() const { return undecided_; }
+
+ private:
+  std::vector<runtime::NearTie> undecided_;
+};
+
+class Calibration final : public runtime::Observer {
+ public:
+  // rounding: the stage of the runs that are observed; must outlive this. samples: of each inner product's outputs,
+  // drawn from the counter-based generator under this seed.
+  Calibration(const ExactRounding& rounding, uint64_t seed, uint64_t samples)
+      : rounding_(rounding), seed_(seed), samples_(samples) {}
   // Before each run of a graph. `first_node` is added to the index of its nodes.
   void begin(uint64_t pass, size_t first_node = 0) {
     pass_ = pass;
     first_node_ = first_node;
   }
-  Status apply(size_t index, runtime::KernelCall& call) override;
+  Status before_stage(const runtime::NodeRun& run) override;
+  Status after_stage(const runtime::NodeRun& run) override;
   const std::vector<CalibrationRecord>& records() const { return records_; }
 
  private:
-  std::vector<CalibrationSample> draw(const runtime::KernelCall& call, const std::vector<runtime::ProductBlock>& blocks,
-                                      uint32_t node);
+  std::vector<CalibrationSample> draw(const runtime::NodeRun& run, const std::vector<runtime::ProductBlock>& blocks,
+                                      uint32_t node) const;
 
+  const ExactRounding& rounding_;
   const uint64_t seed_, samples_;
   uint64_t pass_ = 0;
   size_t first_node_ = 0;

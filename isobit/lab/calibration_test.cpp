@@ -1,23 +1,21 @@
 // Two platforms as far apart as the sound bound allows: they must see the same operands all the same, and nothing that
 // they round apart may be missed.
-#include "isobit/lab/calibration_stage.h"
+#include "isobit/lab/calibration.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "isobit/graph/op.h"
 #include "isobit/kernels/dispatch/dispatch.h"
+#include "isobit/kernels/inner_products.h"
 #include "isobit/kernels/rounding/round_to_bits.h"
 
 namespace isobit::lab {
 namespace {
 
+using kernels::MatmulArgs;
 using kernels::rounding::round_to_bits;
-using runtime::KernelCall;
-using runtime::ProductBlock;
-using runtime::Stage;
 
 constexpr int64_t kLines = 120, kTerms = 4000;
 
@@ -30,30 +28,38 @@ Tensor random_matrix(int64_t rows, int64_t columns, uint64_t seed) {
   return t;
 }
 
-// Moves every result by up to half the sound bound; keeps what it made of them.
-class Disturbed final : public Stage {
+// A platform whose results are up to half the sound bound off; keeps what it made of them.
+class Disturbed final : public kernels::InnerProducts<double> {
  public:
-  Disturbed(CalibrationStage& inner, uint64_t seed) : inner_(inner), random_(seed) {}
-  Status apply(size_t index, KernelCall& call) override {
-    if (graph::op_of(call.node).is_inner_product()) {
-      for (const ProductBlock& b : runtime::product_blocks(call)) {
-        for (int64_t i = 0; i < b.m; ++i) {
-          for (int64_t j = 0; j < b.n; ++j) {
-            const double share = static_cast<double>(static_cast<int64_t>(random_())) * 0x1p-63;
-            b.out[b.at(i, j)] +=
-                share * runtime::sound_divergence(b.k) / 2 * runtime::kUnit * runtime::magnitude_of(b, i, j);
-          }
+  Disturbed(kernels::KernelContext kernel, uint64_t seed) : kernel_(kernel), random_(seed) {}
+  Status matmul(const MatmulArgs<double>& p) override {
+    kernels::matmul(kernel_, p);
+    for (int64_t i = 0; i < p.m; ++i) {
+      for (int64_t j = 0; j < p.n; ++j) {
+        double magnitude = 0;
+        for (int64_t l = 0; l < p.k; ++l) {
+          magnitude += std::fabs(p.a[i * p.a_row_stride + l] * p.b[l * p.b_row_stride + j]);
         }
+        const double share = static_cast<double>(static_cast<int64_t>(random_())) * 0x1p-63;
+        p.c[i * p.c_row_stride + j] += share * runtime::sound_divergence(p.k) / 2 * runtime::kUnit * magnitude;
       }
-      const auto all = call.out().span<double>();
-      values_.emplace_back(all.begin(), all.end());
     }
-    return inner_.apply(index, call);
+    values_.emplace_back(p.c, p.c + p.m * p.n);
+    return {};
+  }
+  Status conv_forward(const kernels::ConvShape&, const double*, const double*, const double*, double*) override {
+    return unavailable("no convolutions here");
+  }
+  Status conv_grad_src(const kernels::ConvShape&, const double*, const double*, double*) override {
+    return unavailable("no convolutions here");
+  }
+  Status conv_grad_weights(const kernels::ConvShape&, const double*, const double*, double*) override {
+    return unavailable("no convolutions here");
   }
   const std::vector<std::vector<double>>& values() const { return values_; }
 
  private:
-  CalibrationStage& inner_;
+  const kernels::KernelContext kernel_;
   std::mt19937_64 random_;
   std::vector<std::vector<double>> values_;
 };
@@ -75,20 +81,33 @@ struct TwoProducts {
   runtime::Executor::Feeds feeds;
 };
 
-TEST(CalibrationStage, PlatformsWithinTheSoundBoundSeeTheSameOperands) {
+struct Calibrated {
+  std::vector<Tensor> outputs;
+  std::vector<CalibrationRecord> records;
+};
+
+Calibrated calibrate(const TwoProducts& net, const kernels::KernelContext& ctx, uint64_t samples) {
+  ExactRounding rounding(32);
+  Calibration calibration(rounding, 7, samples);
+  calibration.begin(3, 10);
+  auto done = runtime::Executor(net.g).run(ctx, net.feeds, {.observer = &calibration, .stage = &rounding});
+  EXPECT_TRUE(done) << done.error().message;
+  return {*std::move(done), calibration.records()};
+}
+
+TEST(Calibration, PlatformsWithinTheSoundBoundSeeTheSameOperands) {
   const TwoProducts net;
   ThreadPool pool(2);
   std::vector<std::vector<Tensor>> outputs;
   std::vector<std::vector<CalibrationRecord>> records;
   std::vector<std::vector<double>> first;
   for (uint64_t seed : {1, 2}) {
-    CalibrationStage stage(32, 7, 64);
-    stage.begin(3, 10);
-    Disturbed disturbed(stage, seed);
-    auto done = runtime::Executor(net.g).run({kernels::best_isa(), &pool}, net.feeds, {.stage = &disturbed});
-    ASSERT_TRUE(done) << done.error().message;
-    outputs.push_back(*std::move(done));
-    records.push_back(stage.records());
+    kernels::KernelContext ctx{kernels::best_isa(), &pool};
+    Disturbed disturbed(ctx, seed);
+    ctx.products_f64 = &disturbed;
+    Calibrated calibrated = calibrate(net, ctx, 64);
+    outputs.push_back(std::move(calibrated.outputs));
+    records.push_back(std::move(calibrated.records));
     first.push_back(disturbed.values()[0]);
   }
   for (size_t t = 0; t < 2; ++t) {
@@ -115,14 +134,15 @@ TEST(CalibrationStage, PlatformsWithinTheSoundBoundSeeTheSameOperands) {
   EXPECT_LT(records[0][0].ties.size(), first[0].size() / 10);
 }
 
-TEST(CalibrationStage, SamplesAreDrawnAlikeAndMeasuredRightly) {
+TEST(Calibration, SamplesAreDrawnAlikeAndMeasuredRightly) {
   const TwoProducts net;
   ThreadPool pool(1);
-  CalibrationStage stage(32, 7, 64);
-  stage.begin(1);
-  Disturbed disturbed(stage, 5);
-  ASSERT_TRUE(runtime::Executor(net.g).run({kernels::best_isa(), &pool}, net.feeds, {.stage = &disturbed}));
-  const CalibrationRecord& r = stage.records()[0];
+  const kernels::KernelContext plain{kernels::best_isa(), &pool};
+  Disturbed disturbed(plain, 5);
+  kernels::KernelContext ctx = plain;
+  ctx.products_f64 = &disturbed;
+  const Calibrated calibrated = calibrate(net, ctx, 64);
+  const CalibrationRecord& r = calibrated.records[0];
   EXPECT_EQ(r.k, kTerms);
   EXPECT_EQ(r.outputs, static_cast<uint64_t>(kLines * kLines));
   EXPECT_GT(r.samples.size(), 50u);
@@ -144,10 +164,7 @@ TEST(CalibrationStage, SamplesAreDrawnAlikeAndMeasuredRightly) {
     EXPECT_NE(sample.value, sample.exact.high);
   }
   // Fewer outputs than samples: all of them.
-  CalibrationStage all(32, 7, 1 << 20);
-  all.begin(1);
-  ASSERT_TRUE(runtime::Executor(net.g).run({kernels::best_isa(), &pool}, net.feeds, {.stage = &all}));
-  EXPECT_EQ(all.records()[1].samples.size(), static_cast<size_t>(kLines * 30));
+  EXPECT_EQ(calibrate(net, plain, 1 << 20).records[1].samples.size(), static_cast<size_t>(kLines * 30));
 }
 
 }  // namespace

@@ -28,15 +28,14 @@ struct Trials {
   uint64_t refused = 0;
 };
 
-// Rounds as an honest trainer does; sees every output before and after. Sparse logs speak of inner products only, ovt
-// of every rounded output.
-class ForgeryStage final : public runtime::RoundingStage {
+// Tries everything on copies of what the kernels computed. Sparse logs speak of inner products only, ovt of every
+// rounded output.
+class ForgeryObserver final : public runtime::Observer {
  public:
   // trials: at most so many forged entries an operator's output, of either kind.
-  ForgeryStage(const runtime::RoundingRules& rules, int trials)
-      : RoundingStage(rules.bits), rules_(rules), trials_wanted_(trials) {}
+  ForgeryObserver(const runtime::RoundingRules& rules, int trials) : rules_(rules), trials_wanted_(trials) {}
   void begin_step(uint64_t step) { step_ = step; }
-  Status apply(size_t index, runtime::KernelCall& call) override;
+  Status before_stage(const runtime::NodeRun& run) override;
 
   const std::map<std::string, Forgeable>& tensors() const { return tensors_; }  // by node and output
   const Trials& sparse_trials() const { return sparse_trials_; }
@@ -44,11 +43,10 @@ class ForgeryStage final : public runtime::RoundingStage {
 
  private:
   struct Suspect;
-  Status look_at_product(size_t index, runtime::KernelCall& call, const Tensor& before);
-  std::vector<Suspect> judge(runtime::KernelCall& call);
-  void try_entry(size_t index, runtime::KernelCall& call, const Tensor& before,
-                 const std::vector<log::SparseEntry>& honest, const Suspect& suspect);
-  void look_at_decisions(size_t index, runtime::KernelCall& call, const std::vector<Tensor>& before);
+  Status look_at_product(const runtime::NodeRun& run);
+  std::vector<Suspect> judge(const runtime::NodeRun& run) const;
+  void try_entry(const runtime::NodeRun& run, const std::vector<log::SparseEntry>& honest, const Suspect& suspect);
+  void look_at_decisions(const runtime::NodeRun& run);
 
   const runtime::RoundingRules rules_;
   const int trials_wanted_;

@@ -1,4 +1,4 @@
-#include "bench/forgery_stage.h"
+#include "bench/forgery_observer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,16 +14,12 @@ using kernels::rounding::round_to_bits;
 using log::SparseEntry;
 using runtime::Candidates;
 using runtime::candidates;
+using runtime::detached;
 using runtime::KernelCall;
+using runtime::NodeRun;
 using runtime::ProductBlock;
 
 namespace {
-
-runtime::KernelCall with_outputs(KernelCall& call, const std::vector<Tensor>& outputs) {
-  KernelCall copy{call.ctx, call.node, call.inputs, {}};
-  for (const Tensor& t : outputs) copy.outputs.push_back(t.defined() ? t.clone() : Tensor());
-  return copy;
-}
 
 // Evenly spread over a list.
 template <class T>
@@ -34,49 +30,46 @@ std::vector<T> spread(const std::vector<T>& all, size_t wanted) {
   return some;
 }
 
-std::string name_of(const KernelCall& call, size_t index, size_t output) {
-  return text_of(call.node.name, " #", index, output == 0 ? "" : text_of(".", output));
+std::string name_of(const NodeRun& run, size_t output) {
+  return text_of(run.node.name, " #", run.index, output == 0 ? "" : text_of(".", output));
 }
 
 }  // namespace
 
 // An output somebody might move, the value it might be moved to, and whether the rule lets them.
-struct ForgeryStage::Suspect {
+struct ForgeryObserver::Suspect {
   uint64_t position = 0;
   double honest = 0, forged = 0;
   bool movable = false;
   bool found = false;  // movable, but beyond the job's bound: a finding
 };
 
-Status ForgeryStage::apply(size_t index, KernelCall& call) {
-  std::vector<Tensor> before;
-  for (const Tensor& t : call.outputs) before.push_back(t.defined() ? t.clone() : Tensor());
-  const graph::OpDef& def = graph::op_of(call.node);
-  if (!def.only_moves_values()) look_at_decisions(index, call, before);
-  if (def.is_inner_product()) return look_at_product(index, call, before[0]);
-  return RoundingStage::apply(index, call);
+Status ForgeryObserver::before_stage(const NodeRun& run) {
+  const graph::OpDef& def = graph::op_of(run.node);
+  if (!def.only_moves_values()) look_at_decisions(run);
+  return def.is_inner_product() ? look_at_product(run) : Status();
 }
 
 // The acceptance rule of legality.h, output by output. The product of norms is at least the magnitude, so where nothing
 // else can be rounded to within the one, nothing can within the other; a closer look is for the rest.
-std::vector<ForgeryStage::Suspect> ForgeryStage::judge(KernelCall& call) {
-  const std::vector<ProductBlock> blocks = product_blocks(call);
+std::vector<ForgeryObserver::Suspect> ForgeryObserver::judge(const NodeRun& run) const {
+  const std::vector<ProductBlock> blocks = product_blocks(run);
   std::vector<Suspect> suspects;
   for (const ProductBlock& b : blocks) {
-    const runtime::ErrorBounds bounds = rules_.bounds_of(call.node.op, b.k);
+    const runtime::ErrorBounds bounds = rules_.bounds_of(run.node.op, b.k);
     const double widest = runtime::exact_width(bounds.sound) + runtime::superfluous_width(bounds.divergence);
-    const std::vector<double> left = b.left.norm_bounds(call.ctx), right = b.right.norm_bounds(call.ctx);
+    const std::vector<double> left = b.left.norm_bounds(run.ctx), right = b.right.norm_bounds(run.ctx);
     for (int64_t i = 0; i < b.m; ++i) {
       for (int64_t j = 0; j < b.n; ++j) {
         const double norms = left[static_cast<size_t>(i)] * right[static_cast<size_t>(j)] + std::fabs(b.bias(i, j));
-        if (candidates(b.out[b.at(i, j)], widest, norms * (1 + 0x1p-19), bits_).one()) continue;
+        if (candidates(b.out[b.at(i, j)], widest, norms * (1 + 0x1p-19), rules_.bits).one()) continue;
         const runtime::NearTie at = locate(blocks, static_cast<uint64_t>(b.offset + b.at(i, j)));
-        const runtime::ExactOutput o = evaluate_outputs(call.ctx, blocks, {at}, bits_)[0];
-        const Candidates c = candidates(o.z, runtime::exact_width(bounds.sound), o.at.magnitude, bits_);
-        Suspect s{at.position, round_to_bits(at.value, bits_) + 0.0, 0, false, false};
-        s.forged = kernels::rounding::neighbour(o.rounded, o.rounded == c.low, bits_);
+        const runtime::ExactOutput o = evaluate_outputs(run.ctx, blocks, {at}, rules_.bits)[0];
+        const Candidates c = candidates(o.z, runtime::exact_width(bounds.sound), o.at.magnitude, rules_.bits);
+        Suspect s{at.position, round_to_bits(at.value, rules_.bits) + 0.0, 0, false, false};
+        s.forged = kernels::rounding::neighbour(o.rounded, o.rounded == c.low, rules_.bits);
         const SparseEntry entry{at.position, SparseEntry::Kind::kValue, static_cast<float>(s.forged)};
-        const runtime::Ruling ruling = rule_on_entry(b, o, &entry, bounds, bits_);
+        const runtime::Ruling ruling = rule_on_entry(b, o, &entry, bounds, rules_.bits);
         s.movable = ruling.taken();
         s.found = ruling.standing == runtime::Standing::kBeyond;
         suspects.push_back(s);
@@ -86,12 +79,13 @@ std::vector<ForgeryStage::Suspect> ForgeryStage::judge(KernelCall& call) {
   return suspects;
 }
 
-Status ForgeryStage::look_at_product(size_t index, KernelCall& call, const Tensor& before) {
-  const std::vector<Suspect> suspects = judge(call);
-  Forgeable& tensor = tensors_[name_of(call, index, 0)];
+Status ForgeryObserver::look_at_product(const NodeRun& run) {
+  const std::vector<Suspect> suspects = judge(run);
+  Forgeable& tensor = tensors_[name_of(run, 0)];
+  KernelCall call = detached(run);
   runtime::SparseRecorder recorder(rules_, runtime::SelfCheck::kNo);
   recorder.begin_step(step_);
-  ISOBIT_RETURN_IF_ERROR(recorder.apply(index, call));
+  ISOBIT_RETURN_IF_ERROR(recorder.apply(run.index, call));
   std::vector<SparseEntry> honest;
   if (!recorder.log().nodes.empty()) honest = recorder.log().nodes[0].entries;
   std::vector<Suspect> movable, others;
@@ -107,18 +101,17 @@ Status ForgeryStage::look_at_product(size_t index, KernelCall& call, const Tenso
                                         [&](const Suspect& s) { return s.position == static_cast<uint64_t>(at); }))
       continue;
     others.push_back({static_cast<uint64_t>(at), rounded[at],
-                      rounded[at] + std::copysign(kernels::rounding::spacing(rounded[at], bits_), rounded[at]), false,
-                      false});
+                      rounded[at] + std::copysign(kernels::rounding::spacing(rounded[at], rules_.bits), rounded[at]),
+                      false, false});
   }
   const auto wanted = static_cast<size_t>(trials_wanted_);
-  for (const Suspect& s : spread(movable, wanted)) try_entry(index, call, before, honest, s);
-  for (const Suspect& s : spread(others, wanted)) try_entry(index, call, before, honest, s);
+  for (const Suspect& s : spread(movable, wanted)) try_entry(run, honest, s);
+  for (const Suspect& s : spread(others, wanted)) try_entry(run, honest, s);
   return {};
 }
 
-void ForgeryStage::try_entry(size_t index, KernelCall& call, const Tensor& before,
-                             const std::vector<SparseEntry>& honest, const Suspect& s) {
-  log::SparseLog log{{{static_cast<uint32_t>(index), honest}}};
+void ForgeryObserver::try_entry(const NodeRun& run, const std::vector<SparseEntry>& honest, const Suspect& s) {
+  log::SparseLog log{{{static_cast<uint32_t>(run.index), honest}}};
   std::vector<SparseEntry>& entries = log.nodes[0].entries;
   const auto at = std::lower_bound(entries.begin(), entries.end(), s.position,
                                    [](const SparseEntry& e, uint64_t p) { return e.position < p; });
@@ -130,8 +123,8 @@ void ForgeryStage::try_entry(size_t index, KernelCall& call, const Tensor& befor
   }
   runtime::SparseFollower follower(rules_);
   follower.begin_step(step_, std::move(log), false);
-  KernelCall again = with_outputs(call, {before});
-  const bool accepted = follower.apply(index, again).has_value();
+  KernelCall again = detached(run);
+  const bool accepted = follower.apply(run.index, again).has_value();
   const bool moved = accepted && again.out().data<double>()[s.position] == s.forged;
   ++(accepted ? sparse_trials_.taken : sparse_trials_.refused);
   ++(moved == s.movable && accepted == moved ? sparse_trials_.agreed : sparse_trials_.differed);
@@ -139,19 +132,19 @@ void ForgeryStage::try_entry(size_t index, KernelCall& call, const Tensor& befor
 
 // A reversed decision is 0 for 2 and 2 for 0. A forged one is whichever moves the value: 0 where it was rounded up, 2
 // where down, so all values can be moved but those that needed no rounding.
-void ForgeryStage::look_at_decisions(size_t index, KernelCall& call, const std::vector<Tensor>& before) {
-  KernelCall honest = with_outputs(call, before);
+void ForgeryObserver::look_at_decisions(const NodeRun& run) {
+  KernelCall honest = detached(run);
   // As published, without the rules that were added: what they keep away is what is counted here.
   runtime::RoundingRules published = rules_;
   published.distance = false;
   runtime::OvtRecorder recorder(published);
   recorder.begin_step(step_);
-  ISOBIT_CHECK(recorder.apply(index, honest).has_value());
+  ISOBIT_CHECK(recorder.apply(run.index, honest).has_value());
   log::OvtLog forged = recorder.log();
   for (log::OvtOutput& o : forged.outputs) {
-    const double *x = before[o.output].data<double>(), *r = honest.outputs[o.output].data<double>();
-    Forgeable& tensor = tensors_[name_of(call, index, o.output)];
-    tensor.op = call.node.op;
+    const double *x = run.outputs[o.output].data<double>(), *r = honest.outputs[o.output].data<double>();
+    Forgeable& tensor = tensors_[name_of(run, o.output)];
+    tensor.op = run.node.op;
     tensor.elements += o.decisions.size();
     for (size_t i = 0; i < o.decisions.size(); ++i) {
       const uint8_t decision = o.decisions[i];
@@ -160,12 +153,12 @@ void ForgeryStage::look_at_decisions(size_t index, KernelCall& call, const std::
       o.decisions[i] = static_cast<uint8_t>(2 - decision);
     }
   }
-  if (!graph::op_of(call.node).is_inner_product()) return;  // refused by the follower
+  if (!graph::op_of(run.node).is_inner_product()) return;  // refused by the follower
   // All reversed at once: nothing in this scheme looks at one of them.
   runtime::OvtFollower follower(published);
   follower.begin_step(step_, forged, false);
-  KernelCall again = with_outputs(call, before);
-  ISOBIT_CHECK(follower.apply(index, again).has_value());
+  KernelCall again = detached(run);
+  ISOBIT_CHECK(follower.apply(run.index, again).has_value());
   for (const log::OvtOutput& o : forged.outputs) {
     const double *r = honest.outputs[o.output].data<double>(), *moved = again.outputs[o.output].data<double>();
     for (size_t i = 0; i < o.decisions.size(); ++i) {
