@@ -25,11 +25,11 @@ const Tensor* find(const std::vector<NamedTensor>& state, const std::string& nam
   return found == state.end() ? nullptr : &found->tensor;
 }
 
-// One batch: appends the sums of each sample.
-Status score(const EvalGraph& eval, runtime::Executor& executor, data::Batch batch,
-             const std::vector<NamedTensor>& state, const platform::Context& context, Evaluation& result) {
+// One batch: appends the sums of each sample. out: kept from batch to batch.
+Status score(const EvalGraph& eval, backends::Program& program, data::Batch batch,
+             const std::vector<NamedTensor>& state, std::vector<Tensor>& out, Evaluation& result) {
   const Tensor labels = batch.labels.reshaped(eval.graph.value(eval.labels).shape());
-  runtime::Executor::Feeds feeds = {{eval.input, std::move(batch.input)}, {eval.labels, labels}};
+  std::vector<backends::Program::Feed> feeds = {{eval.input, std::move(batch.input)}, {eval.labels, labels}};
   for (const auto& [name, value] : eval.state) {
     const Tensor* tensor = find(state, name);
     const Shape expected = eval.graph.value(value).shape();
@@ -40,7 +40,7 @@ Status score(const EvalGraph& eval, runtime::Executor& executor, data::Batch bat
     }
     feeds.emplace_back(value, *tensor);
   }
-  ISOBIT_TRY(const std::vector<Tensor> out, executor.run(context.kernels(), std::move(feeds)));
+  ISOBIT_RETURN_IF_ERROR(program.run(feeds, out));
   const int64_t rows = out[1].shape()[0], classes = out[1].shape()[1];
   const int64_t rows_per_sample = rows / eval.batch;
   for (int64_t r = 0; r < rows; ++r) {
@@ -75,7 +75,7 @@ std::vector<NamedTensor> in_float32(const std::vector<NamedTensor>& state) {
 namespace {
 
 Expected<Evaluation> score_all(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
-                               const platform::Context& context) {
+                               const platform::Context& context, backends::Backend& backend) {
   const int64_t count = evaluation_samples(job, dataset.test_count());
   Evaluation result{kMetrics, {}};
   if (count == 0) return result;
@@ -83,10 +83,11 @@ Expected<Evaluation> score_all(const Job& job, const data::Dataset& dataset, con
   int64_t batch = evaluation_batch(job, count);
   for (int64_t first = 0; first < count;) {
     ISOBIT_TRY(const EvalGraph eval, build_eval_graph(job, dataset, batch));
-    runtime::Executor executor(eval.graph);
+    ISOBIT_TRY(const std::unique_ptr<backends::Program> program, backend.compile(eval.graph, context));
+    std::vector<Tensor> out(eval.graph.outputs().size());
     for (; first + batch <= count; first += batch) {
       data::Batch samples = data::test_batch(dataset, first, batch, *context.kernels().pool);
-      ISOBIT_RETURN_IF_ERROR(score(eval, executor, std::move(samples), state, context, result));
+      ISOBIT_RETURN_IF_ERROR(score(eval, *program, std::move(samples), state, out, result));
     }
     batch = count - first;
   }
@@ -96,11 +97,11 @@ Expected<Evaluation> score_all(const Job& job, const data::Dataset& dataset, con
 }  // namespace
 
 Expected<Evaluation> evaluate(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
-                              platform::Engine& engine) {
+                              platform::Engine& engine, backends::Backend& backend) {
   const bool narrow = arithmetic_of(job).computes_in == DType::kFloat64;
   ISOBIT_TRY(const platform::Context context,
              engine.context_for(narrow ? platform::arithmetic_of("correct-1") : arithmetic_of(job)));
-  return score_all(job, dataset, narrow ? in_float32(state) : state, context);
+  return score_all(job, dataset, narrow ? in_float32(state) : state, context, backend);
 }
 
 }  // namespace isobit::train

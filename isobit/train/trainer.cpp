@@ -19,7 +19,7 @@ Expected<std::unique_ptr<Trainer>> Trainer::create(Job job, std::shared_ptr<cons
   ISOBIT_TRY(const data::AugmentOptions augment, data::parse_augment(job.data.augment));
   ISOBIT_TRY(StepGraph graph, build_step_graph(job, *dataset));
   std::unique_ptr<Trainer> trainer(
-      new Trainer(std::move(job), std::move(dataset), engine, std::move(context), std::move(graph)));
+      new Trainer(std::move(job), std::move(dataset), engine, backend, std::move(context), std::move(graph)));
   trainer->batch_options_ = {trainer->job_.seed, trainer->job_.batch, augment};
   ISOBIT_TRY(trainer->program_, backend.compile(trainer->graph_.graph, trainer->context_));
   trainer->initialise();
@@ -28,10 +28,11 @@ Expected<std::unique_ptr<Trainer>> Trainer::create(Job job, std::shared_ptr<cons
 }
 
 Trainer::Trainer(Job job, std::shared_ptr<const data::Dataset> dataset, platform::Engine& engine,
-                 platform::Context context, StepGraph graph)
+                 backends::Backend& backend, platform::Context context, StepGraph graph)
     : job_(std::move(job)),
       dataset_(std::move(dataset)),
       engine_(engine),
+      backend_(backend),
       context_(std::move(context)),
       graph_(std::move(graph)) {
   if (arithmetic_of(job_).rounds)
@@ -210,6 +211,6 @@ Status Trainer::go_on_from(int64_t step) {
   return {};
 }
 
-Expected<Evaluation> Trainer::evaluate() { return train::evaluate(job_, *dataset_, state_, engine_); }
+Expected<Evaluation> Trainer::evaluate() { return train::evaluate(job_, *dataset_, state_, engine_, backend_); }
 
 }  // namespace isobit::train

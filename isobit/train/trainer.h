@@ -33,8 +33,8 @@ struct StepInputs {
 
 class Trainer {
  public:
-  // The initial state of the job: step 0. The engine is not owned. Trainers of several arithmetics may share one, step
-  // by step. `backend` runs the steps.
+  // The initial state of the job: step 0. Engine and backend are not owned. Trainers of several arithmetics may share
+  // an engine, step by step. `backend` runs the steps and the evaluation.
   static Expected<std::unique_ptr<Trainer>> create(Job job, std::shared_ptr<const data::Dataset> dataset,
                                                    platform::Engine& engine,
                                                    backends::Backend& backend = backends::native());
@@ -74,8 +74,8 @@ class Trainer {
   Expected<Evaluation> evaluate();
 
  private:
-  Trainer(Job job, std::shared_ptr<const data::Dataset> dataset, platform::Engine& engine, platform::Context context,
-          StepGraph graph);
+  Trainer(Job job, std::shared_ptr<const data::Dataset> dataset, platform::Engine& engine, backends::Backend& backend,
+          platform::Context context, StepGraph graph);
   void initialise();
   Status check_step(int64_t step) const;
   Status check_fits(size_t slot, const NamedTensor& found) const;
@@ -88,6 +88,7 @@ class Trainer {
   Job job_;
   std::shared_ptr<const data::Dataset> dataset_;
   platform::Engine& engine_;
+  backends::Backend& backend_;
   const platform::Context context_;
   StepGraph graph_;
   std::unique_ptr<backends::Program> program_;  // of the graph
@@ -109,8 +110,9 @@ class Trainer {
 std::vector<NamedTensor> in_float32(const std::vector<NamedTensor>& state);
 
 // Scores `state` (found by name) on the job's evaluation samples: the first evaluate.samples of the test split (0:
-// all).
+// all). The graph is the backend's to run, under the job's arithmetic, or under correct-1 where that computes in
+// float64.
 Expected<Evaluation> evaluate(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
-                              platform::Engine& engine);
+                              platform::Engine& engine, backends::Backend& backend = backends::native());
 
 }  // namespace isobit::train

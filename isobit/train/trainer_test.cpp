@@ -183,9 +183,11 @@ TEST(Trainer, ABackendWithADeviceOfItsOwnNeedsNothingOfTheTrainer) {
       platform::Engine engine(platform::parse_platform("ordered").value());
       auto trainer = Trainer::create(job, open(job), engine, far).value();
       while (trainer->step() < 3) ASSERT_TRUE(trainer->advance());
-      EXPECT_EQ(far.runs, 3);
+      ASSERT_EQ(far.runs, 3);
       expect_identical(trainer->state(), state_after(job, "ordered", 3), arithmetic);
-      EXPECT_TRUE(trainer->evaluate());
+      const Evaluation scored = trainer->evaluate().value();
+      EXPECT_GT(far.runs, 3);
+      EXPECT_EQ(scored.sums, evaluate(job, trainer->dataset(), trainer->state(), engine)->sums);
     }
   }
 }
