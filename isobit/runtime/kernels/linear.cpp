@@ -91,9 +91,9 @@ Status product(const k::KernelContext& ctx, const k::MatmulArgs<T>& args) {
 }
 
 template <class T>
-Status matmul(KernelCall& c, const k::BroadcastPlan& matrices) {
+Status matmul(KernelCall& c, const k::product::MatmulShape& one, const k::BroadcastPlan& matrices) {
   Status status;
-  for_each_product<T>(c, matrices, [&](const k::MatmulArgs<T>& part) {
+  for_each_product<T>(c, one, matrices, [&](const k::MatmulArgs<T>& part) {
     if (status) status = product(c.ctx, part);
   });
   return status;
@@ -106,10 +106,6 @@ Status inner_products(const KernelCall& c, F&& f) {
   if (status) return status;
   return tl::unexpected<Error>(
       {status.error().code, text_of("operator ", c.node.op, " '", c.node.name, "': ", status.error().message)});
-}
-
-Status gemm(KernelCall& c) {
-  return inner_products(c, [&]<class T>(T) { return product(c.ctx, gemm_args<T>(c)); });
 }
 
 template <class T>
@@ -136,14 +132,23 @@ Status convolve(KernelCall& c, const NodeProduct& p) {
   return {};
 }
 
+NodeProduct product_at(const KernelSite& site) {
+  return product_of_node(site.node, site.in(0).shape(), site.in(1).shape(), site.out().shape());
+}
+
 RunKernel matmuls(const KernelSite& site) {
-  return [matrices = matrices_of(site.in(0).shape(), site.in(1).shape())](KernelCall& c) {
-    return inner_products(c, [&]<class T>(T) { return matmul<T>(c, matrices); });
+  return [one = product_at(site).matmul, matrices = matrices_of(site.in(0).shape(), site.in(1).shape())](
+             KernelCall& c) { return inner_products(c, [&]<class T>(T) { return matmul<T>(c, one, matrices); }); };
+}
+
+RunKernel gemm(const KernelSite& site) {
+  return [s = product_at(site).matmul](KernelCall& c) {
+    return inner_products(c, [&]<class T>(T) { return product(c.ctx, gemm_args<T>(c, s)); });
   };
 }
 
 RunKernel conv(const KernelSite& site) {
-  return [p = product_of_node(site.node, site.in(0).shape(), site.in(1).shape(), site.out().shape())](KernelCall& c) {
+  return [p = product_at(site)](KernelCall& c) {
     return inner_products(c, [&]<class T>(T) { return convolve<T>(c, p); });
   };
 }
@@ -152,7 +157,7 @@ RunKernel conv(const KernelSite& site) {
 
 void add_linear_kernels(KernelTable& table) {
   table["MatMul"] = with_parameters(matmuls);
-  table["Gemm"] = {gemm};
+  table["Gemm"] = with_parameters(gemm);
   table["Conv"] = with_parameters(conv);
   table["isobit.ConvGradSrc"] = with_parameters(conv);
   table["isobit.ConvGradWeights"] = with_parameters(conv);

@@ -32,10 +32,9 @@ inline NodeProduct product_of_call(const KernelCall& c) {
   return product_of_node(c.node, c.in(0).shape(), c.in(1).shape(), c.outputs[0].shape());
 }
 
-// One matrix each of op(a) op(b), the first ones.
+// One matrix each of op(a) op(b), the first ones. s: of the node's product.
 template <class T>
-kernels::MatmulArgs<T> matrix_args(KernelCall& c) {
-  const kernels::product::MatmulShape s = product_of_call(c).matmul;
+kernels::MatmulArgs<T> matrix_args(KernelCall& c, const kernels::product::MatmulShape& s) {
   kernels::MatmulArgs<T> args;
   args.m = s.m;
   args.n = s.n;
@@ -60,10 +59,11 @@ inline kernels::BroadcastPlan matrices_of(const Shape& a, const Shape& b) {
   return kernels::plan_broadcast(leading(a), leading(b));
 }
 
-// Runs of matrices with constant strides become one batched call. plan: matrices_of the operands.
+// Runs of matrices with constant strides become one batched call. one: as above. plan: matrices_of the operands.
 template <class T, class F>
-void for_each_product(KernelCall& c, const kernels::BroadcastPlan& plan, F&& f) {
-  kernels::MatmulArgs<T> args = matrix_args<T>(c);
+void for_each_product(KernelCall& c, const kernels::product::MatmulShape& one, const kernels::BroadcastPlan& plan,
+                      F&& f) {
+  kernels::MatmulArgs<T> args = matrix_args<T>(c, one);
   if (plan.elements == 0) return;
   const int64_t a_size = c.in(0).shape()[-1] * c.in(0).shape()[-2], b_size = c.in(1).shape()[-1] * c.in(1).shape()[-2];
   const size_t rank = plan.dims.size();
@@ -89,15 +89,10 @@ void for_each_product(KernelCall& c, const kernels::BroadcastPlan& plan, F&& f) 
   }
 }
 
-template <class T, class F>
-void for_each_product(KernelCall& c, F&& f) {
-  for_each_product<T>(c, matrices_of(c.in(0).shape(), c.in(1).shape()), std::forward<F>(f));
-}
-
 // Of Gemm.
 template <class T>
-kernels::MatmulArgs<T> gemm_args(KernelCall& c) {
-  kernels::MatmulArgs<T> args = matrix_args<T>(c);
+kernels::MatmulArgs<T> gemm_args(KernelCall& c, const kernels::product::MatmulShape& s) {
+  kernels::MatmulArgs<T> args = matrix_args<T>(c, s);
   if (c.has(2)) args.bias = c.in(2).data<T>();
   return args;
 }

@@ -55,9 +55,11 @@ std::vector<ProductBlock> product_blocks(KernelCall& call) {
                                             bias, call.out().data<double>()),
                blocks);
   } else if (graph::op_of(call.node).product == graph::ProductForm::kGemm) {
-    add_matrices(call, gemm_args<double>(call), blocks);
+    add_matrices(call, gemm_args<double>(call, p.matmul), blocks);
   } else {
-    for_each_product<double>(call, [&](const kernels::MatmulArgs<double>& args) { add_matrices(call, args, blocks); });
+    const kernels::BroadcastPlan matrices = matrices_of(call.in(0).shape(), call.in(1).shape());
+    for_each_product<double>(call, p.matmul, matrices,
+                             [&](const kernels::MatmulArgs<double>& args) { add_matrices(call, args, blocks); });
   }
   return blocks;
 }
