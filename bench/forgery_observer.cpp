@@ -10,6 +10,7 @@
 
 namespace isobit::bench {
 
+using kernels::rounding::norm_bounds;
 using kernels::rounding::round_to_bits;
 using log::SparseEntry;
 using runtime::Candidates;
@@ -58,7 +59,7 @@ std::vector<ForgeryObserver::Suspect> ForgeryObserver::judge(const NodeRun& run)
   for (const ProductBlock& b : blocks) {
     const runtime::ErrorBounds bounds = rules_.bounds_of(run.node.op, b.k);
     const double widest = runtime::exact_width(bounds.sound) + runtime::superfluous_width(bounds.divergence);
-    const std::vector<double> left = b.left.norm_bounds(run.ctx), right = b.right.norm_bounds(run.ctx);
+    const std::vector<double> left = norm_bounds(run.ctx, b.left), right = norm_bounds(run.ctx, b.right);
     for (int64_t i = 0; i < b.m; ++i) {
       for (int64_t j = 0; j < b.n; ++j) {
         const double norms = left[static_cast<size_t>(i)] * right[static_cast<size_t>(j)] + std::fabs(b.bias(i, j));
