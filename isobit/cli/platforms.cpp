@@ -45,7 +45,7 @@ Expected<int> run_vendors(Console& console) {
                         {"float32_digest", probe->f32_digest},
                         {"float64_digest", probe->f64_digest}});
     std::snprintf(line, sizeof line, "%-22s  %-16s  %-16s  %s", id.text().c_str(),
-                  probe->f32_digest.substr(0, 16).c_str(),
+                  probe->f32_digest.empty() ? "none" : probe->f32_digest.substr(0, 16).c_str(),
                   probe->f64_digest.empty() ? "none" : probe->f64_digest.substr(0, 16).c_str(),
                   printable(probe->record.version).c_str());
     console.line(line);

@@ -10,18 +10,19 @@ namespace isobit::platform {
 
 namespace {
 
-// needs_f64: what for, or null.
+// what: what needs products of the type T.
+template <class T>
 Expected<std::unique_ptr<kernels::MatrixProduct>> open_product(const std::string& library, const std::string& core,
-                                                               int threads, const char* needs_f64) {
+                                                               int threads, const char* what) {
+  constexpr bool kF64 = std::is_same_v<T, double>;
   kernels::VendorOptions options;
   options.threads = threads;
-  options.large_trial = needs_f64 != nullptr;
+  options.large_trial = kF64;
   ISOBIT_TRY(std::unique_ptr<kernels::MatrixProduct> product, kernels::open_vendor({library, core}, options));
-  if (needs_f64 != nullptr && !product->has_f64()) {
-    return unavailable(text_of("platform '", library, "': this library has no float64 product, which ", needs_f64,
-                               " needs; use another library, or an arithmetic in float32"));
-  }
-  return product;
+  if (kF64 ? product->has_f64() : product->has_f32()) return product;
+  return unavailable(text_of("platform '", library, "': this library has no ", kF64 ? "float64" : "float32",
+                             " product, which ", what, " needs; use another library, or an arithmetic in ",
+                             kF64 ? "float32" : "float64"));
 }
 
 }  // namespace
@@ -32,7 +33,7 @@ Expected<std::unique_ptr<kernels::MatrixProduct>> open_vendor_product(const std:
                                                                       const std::string& core, int threads,
                                                                       const kernels::KernelContext& fallback) {
   ISOBIT_TRY(std::unique_ptr<kernels::MatrixProduct> product,
-             open_product(library, core, threads, "arithmetic correct-1"));
+             open_product<double>(library, core, threads, "arithmetic correct-1"));
   product->fall_back_on(fallback);
   return product;
 }
@@ -40,8 +41,8 @@ Expected<std::unique_ptr<kernels::MatrixProduct>> open_vendor_product(const std:
 template <class T>
 Expected<std::unique_ptr<kernels::InnerProducts<T>>> open_vendor_inner_products(
     const std::string& library, const std::string& core, int threads, const kernels::KernelContext& fallback) {
-  const char* needs_f64 = std::is_same_v<T, double> ? "a computation in float64" : nullptr;
-  ISOBIT_TRY(std::unique_ptr<kernels::MatrixProduct> product, open_product(library, core, threads, needs_f64));
+  const char* what = std::is_same_v<T, double> ? "a computation in float64" : "a computation in float32";
+  ISOBIT_TRY(std::unique_ptr<kernels::MatrixProduct> product, open_product<T>(library, core, threads, what));
   return std::unique_ptr<kernels::InnerProducts<T>>(new kernels::PlainInnerProducts<T>(std::move(product), fallback));
 }
 template Expected<std::unique_ptr<kernels::InnerProducts<float>>> open_vendor_inner_products(

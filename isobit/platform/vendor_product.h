@@ -25,7 +25,7 @@ Expected<std::unique_ptr<kernels::MatrixProduct>> open_vendor_product(const std:
 
 // The library's own inner products, uncorrected (kernels/product/plain_inner_products.h says what they promise), T
 // float or double. `fallback` has the pool for packing and computes what is too large for the library; its pool must
-// outlive the result. kUnavailable: as above, no float64 for T float excepted.
+// outlive the result. kUnavailable: as above, and a library without products of type T.
 template <class T>
 Expected<std::unique_ptr<kernels::InnerProducts<T>>> open_vendor_inner_products(const std::string& library,
                                                                                 const std::string& core, int threads,

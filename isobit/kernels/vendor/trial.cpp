@@ -304,16 +304,19 @@ Expected<Print> print_of(MatrixProduct& product, const char* type) {
   return Print{commit::hex_of(commit::sha256(bytes)), error};
 }
 
+template <class T>
+Status try_type(MatrixProduct& product, const char* type) {
+  ISOBIT_RETURN_IF_ERROR(try_shapes<T>(product, type));
+  ISOBIT_RETURN_IF_ERROR(try_subnormals<T>(product, type));
+  return try_ties<T>(product, type);
+}
+
 }  // namespace
 
 Status try_products(MatrixProduct& product) {
-  ISOBIT_RETURN_IF_ERROR(try_shapes<float>(product, "float32"));
-  ISOBIT_RETURN_IF_ERROR(try_subnormals<float>(product, "float32"));
-  ISOBIT_RETURN_IF_ERROR(try_ties<float>(product, "float32"));
-  if (!product.has_f64()) return {};
-  ISOBIT_RETURN_IF_ERROR(try_shapes<double>(product, "float64"));
-  ISOBIT_RETURN_IF_ERROR(try_subnormals<double>(product, "float64"));
-  return try_ties<double>(product, "float64");
+  if (product.has_f32()) ISOBIT_RETURN_IF_ERROR(try_type<float>(product, "float32"));
+  if (product.has_f64()) ISOBIT_RETURN_IF_ERROR(try_type<double>(product, "float64"));
+  return {};
 }
 
 Status try_large_products(MatrixProduct& product, int64_t largest) {
@@ -324,8 +327,10 @@ Status try_large_products(MatrixProduct& product, int64_t largest) {
 }
 
 Expected<VendorProbe> fingerprint(VendorProduct& product) {
-  ISOBIT_TRY(const Print f32, print_of<float>(product, "float32"));
-  Print f64;
+  Print f32, f64;
+  if (product.has_f32()) {
+    ISOBIT_TRY(f32, print_of<float>(product, "float32"));
+  }
   if (product.has_f64()) {
     ISOBIT_TRY(f64, print_of<double>(product, "float64"));
   }

@@ -78,9 +78,11 @@ Expected<std::unique_ptr<VendorProduct>> open_vendor(const VendorId& id, const V
 // Settings whose digests agree most likely run the same kernels; settings whose digests differ certainly do not.
 struct VendorProbe {
   VendorRecord record;
-  std::string f32_digest;  // 64 hex digits
-  std::string f64_digest;  // empty when the library has no float64
-  // The largest error in units of the bound gamma_257 times the sum of magnitudes; at most 1 or probing is an error.
+  // 64 hex digits; empty for a type that the library does not have.
+  std::string f32_digest;
+  std::string f64_digest;
+  // The largest error in units of the bound gamma_257 times the sum of magnitudes; at most 1 or probing is an error. 0
+  // for a type that it does not have.
   double f32_error = 0, f64_error = 0;
 };
 

@@ -66,9 +66,10 @@ int main(int argc, char** argv) {
         std::printf("%-32s %s\n", setting.c_str(), probe.error().message.c_str());
         continue;
       }
-      f32.insert(probe->f32_digest);
+      if (!probe->f32_digest.empty()) f32.insert(probe->f32_digest);
       if (!probe->f64_digest.empty()) f64.insert(probe->f64_digest);
-      std::printf("%-32s %-12.12s %-12.12s %8.4f %8.4f\n", setting.c_str(), probe->f32_digest.c_str(),
+      std::printf("%-32s %-12.12s %-12.12s %8.4f %8.4f\n", setting.c_str(),
+                  probe->f32_digest.empty() ? "-" : probe->f32_digest.c_str(),
                   probe->f64_digest.empty() ? "-" : probe->f64_digest.c_str(), probe->f32_error, probe->f64_error);
       std::fflush(stdout);
     }

@@ -65,6 +65,31 @@ TEST(LargeTrial, RefusesFastAlgorithmsAndEmulations) {
   }
 }
 
+// Every library so far has float32; one that has not is tried and used in float64 alone.
+TEST(Trial, AProductOfOneTypeIsTriedInThatType) {
+  ThreadPool pool(2);
+  const KernelContext kernel{best_isa(), &pool};
+  class Float64Only final : public MatrixProduct {
+   public:
+    explicit Float64Only(const KernelContext& k) : base_(k) {}
+    std::string name() const override { return "float64 only"; }
+    bool has_f32() const override { return false; }
+    void product(const GemmArgs<double>& g) override {
+      ++calls;
+      ISOBIT_CHECK(base_.multiply(g));
+    }
+    int calls = 0;
+
+   private:
+    OrderedProduct base_;
+  } own(kernel);
+  const Status tried = vendor::try_products(own);
+  EXPECT_TRUE(tried) << tried.error().message;
+  EXPECT_GT(own.calls, 0);
+  correct::testing::FixedPointProduct emulation(kernel, 30);
+  EXPECT_FALSE(vendor::try_products(emulation));
+}
+
 TEST(LargeTrial, PassesOurOwnProduct) {
   ThreadPool pool(2);
   OrderedProduct product(KernelContext{best_isa(), &pool});
