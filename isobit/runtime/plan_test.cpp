@@ -15,6 +15,12 @@ using Ints = std::vector<int64_t>;
 using Place = PlanBlock::Place;
 
 Plan plan_of(const Graph& g) { return make_plan(g, kernel_table()).value(); }
+// As if no kernel could write over its operand.
+Plan plan_without_in_place(const Graph& g) {
+  KernelTable table = kernel_table();
+  for (auto& [op, kernel] : table) kernel.in_place.clear();
+  return make_plan(g, table).value();
+}
 const PlanBlock& block(const Plan& plan, ValueId id) {
   return plan.blocks[static_cast<size_t>(plan.block_of[static_cast<size_t>(id)])];
 }
@@ -62,6 +68,88 @@ TEST_F(Planned, AViewHasTheBlockOfItsOperandAndKeepsItFromBeingWrittenOver) {
   EXPECT_TRUE(same_block(plan, x, v));
   EXPECT_FALSE(same_block(plan, x, a)) << "the view is read after the relu";
   EXPECT_TRUE(same_block(plan, v, b)) << "nothing else reads that block by then";
+}
+
+TEST_F(Planned, AViewIsNotWrittenOverByComingAbout) {
+  const ValueId x = input({4, 4});
+  g.add_output(flat(flat(x)));
+  const Plan plan = plan_of(g);
+  EXPECT_FALSE(block(plan, x).written_over) << "whoever else holds the feed needs no copy of it";
+  EXPECT_EQ(block(plan, x).end, PlanBlock::kForever);
+  EXPECT_EQ(plan.peak_bytes, 64u);
+}
+
+TEST_F(Planned, AViewIsInUseAfterItsOperandIs) {
+  const ValueId x = input({4, 4}), a = g.emit("Exp", {x}, {}, "a"), v = flat(a);
+  ValueId b = x;
+  for (int i = 0; i < 4; ++i) b = g.emit("Exp", {b}, {}, "b");
+  g.add_output(g.emit("Concat", {v, flat(b)}, {{"axis", int64_t{0}}}, "both"));
+  const Plan plan = plan_without_in_place(g);
+  EXPECT_EQ(block(plan, a).begin, 0);
+  EXPECT_EQ(block(plan, a).end, static_cast<int64_t>(plan.steps.size()) - 1);
+  EXPECT_EQ(plan.arena_bytes, 3u * 64) << "a, and two of b at a time";
+}
+
+TEST_F(Planned, AViewThatANodeReadsTwiceIsOneReader) {
+  const ValueId x = input({4, 4}), v = flat(x), w = flat(x), twice = sum(v, v), a = relu(w);
+  g.add_output(sum(sum(twice, a), flat(x)));
+  const Plan plan = plan_of(g);
+  EXPECT_FALSE(same_block(plan, w, a)) << "x is read after the relu";
+}
+
+TEST_F(Planned, AViewThatNothingReadsKeepsNothing) {
+  const ValueId x = input({4, 4});
+  flat(x);
+  const ValueId a = relu(x);
+  g.add_output(a);
+  EXPECT_TRUE(same_block(plan_of(g), x, a));
+}
+
+TEST_F(Planned, AViewOfAnotherSizeOrTypeIsAnError) {
+  for (const char* op : {"Concat", "Cast"}) {
+    Graph h;
+    const ValueId x = h.add_input("x", DType::kFloat32, {4});
+    const bool cast = op[1] == 'a';
+    h.add_output(cast ? h.emit(op, {x}, {{"to", static_cast<int64_t>(DType::kFloat64)}}, "y")
+                      : h.emit(op, {x, x}, {{"axis", int64_t{0}}}, "y"));
+    KernelTable table = kernel_table();
+    table[op] = {nullptr, {}, true};
+    const auto plan = make_plan(h, table);
+    ASSERT_FALSE(plan) << op;
+    EXPECT_EQ(plan.error().code, ErrorCode::kUnreadable);
+    EXPECT_NE(plan.error().message.find("'y' is a view of 'x'"), std::string::npos) << plan.error().message;
+  }
+}
+
+TEST_F(Planned, AnOperandOfAnotherSizeIsNotTaken) {
+  const ValueId small = input({4}), large = input({4, 4});
+  const ValueId a = sum(small, large), b = sum(large, input({4}));
+  g.add_output(a);
+  g.add_output(b);
+  const Plan plan = plan_of(g);
+  EXPECT_FALSE(same_block(plan, small, a));
+  EXPECT_TRUE(same_block(plan, large, b));
+}
+
+TEST_F(Planned, AnOutputTakesTheOperandOfItsRule) {
+  KernelTable table = kernel_table();
+  table["Add"].in_place = {{0, 1}};
+  const ValueId x = input({8}), y = input({8});
+  const ValueId s = sum(x, y);
+  g.add_output(s);
+  g.add_output(sum(relu(x), s));
+  const Plan plan = make_plan(g, table).value();
+  EXPECT_TRUE(same_block(plan, y, s)) << "the second operand, by the rule";
+  EXPECT_EQ(plan.steps[0].over, std::vector<int>{1});
+  EXPECT_EQ(plan.steps[2].over, std::vector<int>{-1}) << "s is an output";
+}
+
+TEST_F(Planned, LargeBlocksComeFirst) {
+  // In the order of the graph b would lie behind a, and the larger c would find no room where a was.
+  const ValueId x = input({16}), a = g.emit("Exp", {x}, {}, "a"), b = g.emit("Exp", {a}, {}, "b");
+  const ValueId c = g.emit("Concat", {x, x}, {{"axis", int64_t{0}}}, "c");
+  g.add_output(g.emit("Concat", {c, b}, {{"axis", int64_t{0}}}, "d"));
+  EXPECT_EQ(plan_without_in_place(g).arena_bytes, 192u) << "b and c";
 }
 
 TEST_F(Planned, ConstantsAreNeverWrittenOver) {
