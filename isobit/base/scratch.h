@@ -1,5 +1,5 @@
 // Memory for what a function needs while it runs, kept for the next call instead of going back to the system: a step
-// that is computed again and again allocates nothing.
+// that is computed again and again allocates nothing. It is kept until the thread ends (scratch_shelf.h says where).
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,10 @@ namespace isobit {
 
 namespace scratch {
 
-// `bytes` of memory, aligned to 64, from what the calling thread has kept, else new. Throws std::bad_alloc.
+// `bytes` of memory, aligned to 64, from what is kept, else new. Throws std::bad_alloc.
 void* take(size_t bytes);
-// What take(bytes) gave, on any thread; that thread keeps it until it ends.
+// What take(bytes) gave, on any thread: it is kept here. Memory that always goes from one thread to another piles up
+// there. Whatever is destroyed while the thread ends gives its memory back to the system.
 void give_back(void* memory, size_t bytes) noexcept;
 
 }  // namespace scratch

@@ -1,9 +1,15 @@
 #include "isobit/base/scratch.h"
 
 #include <gtest/gtest.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <cstdint>
 #include <thread>
+
+#include "isobit/base/scratch_shelf.h"
+#include "isobit/base/thread_pool.h"
 
 namespace isobit {
 namespace {
@@ -29,6 +35,64 @@ TEST(Scratch, VectorsGrowAndMayEndOnAnotherThread) {
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(v[static_cast<size_t>(i)], i);
   std::thread([gone = std::move(v)]() mutable { gone = {}; }).join();
 }
+
+// A shelf is its part's on every thread.
+TEST(Scratch, WhatAPartKeepsIsThereWhoeverRunsIt) {
+  const auto shelves = scratch::shelves_of_parts(2);
+  void* kept = nullptr;
+  std::thread([&] {
+    const scratch::OnShelf shelf(*shelves[1]);
+    kept = scratch::take(5000);
+    scratch::give_back(kept, 5000);
+    void* growing = scratch::growing_block(1, 10000);
+    EXPECT_EQ(scratch::growing_block(1, 20), growing);
+    EXPECT_NE(scratch::growing_block(0, 20), growing);
+  }).join();
+  void* own = scratch::take(5000);
+  EXPECT_NE(own, kept);
+  scratch::give_back(own, 5000);
+  const auto again = scratch::shelves_of_parts(3);
+  ASSERT_EQ(again[1], shelves[1]);
+  for (const size_t part : {0u, 1u, 2u}) {
+    const scratch::OnShelf shelf(*again[part]);
+    void* block = scratch::take(5000);
+    EXPECT_EQ(block == kept, part == 1) << part;
+    scratch::give_back(block, 5000);
+  }
+}
+
+TEST(Scratch, PartsOfAParallelForHaveTheirShelves) {
+  ThreadPool pool(3);
+  void* of_part[3] = {};
+  pool.parallel_for(3, 1, [&](int64_t begin, int64_t) {
+    void* block = scratch::take(7000);
+    of_part[begin] = block;
+    scratch::give_back(block, 7000);
+  });
+  const auto shelves = scratch::shelves_of_parts(3);
+  for (size_t part = 0; part < 3; ++part) {
+    const scratch::OnShelf shelf(*shelves[part]);
+    void* block = scratch::take(7000);
+    EXPECT_EQ(block, of_part[part]) << part;
+    scratch::give_back(block, 7000);
+  }
+}
+
+#ifdef __GLIBC__
+// Constructed before anything is kept, so destroyed after all of that is gone.
+TEST(Scratch, WhatIsGivenBackWhileItsThreadEndsIsNotLost) {
+  struct Late {
+    ScratchVector<char> bytes;
+  };
+  const size_t before = mallinfo2().hblkhd;
+  std::thread([] {
+    static thread_local Late late;
+    late.bytes.clear();
+    late.bytes.resize(size_t{64} << 20);
+  }).join();
+  EXPECT_LE(mallinfo2().hblkhd, before + (size_t{1} << 20));
+}
+#endif
 
 TEST(Scratch, WhatIsTooLargeForAnySizeThrows) {
   EXPECT_THROW(ScratchVector<double>(static_cast<size_t>(-1) / 8), std::exception);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "isobit/base/fp_env.h"
+#include "isobit/base/scratch_shelf.h"
 #include "isobit/base/status.h"
 
 namespace isobit {
@@ -25,6 +26,18 @@ bool spin_until(int times, F done) {
     relax();
   }
   return false;
+}
+
+// A call whose parts have a shelf each, whichever thread runs them.
+struct Parts {
+  void (*call)(void*, int64_t, int64_t);
+  void* data;
+  std::span<scratch::Shelf* const> shelves;
+};
+
+void call_in_parts(void* data, int64_t begin, int64_t end) {
+  const Parts& parts = *static_cast<const Parts*>(data);
+  parts.call(parts.data, begin, end);
 }
 
 }  // namespace
@@ -75,6 +88,7 @@ void ThreadPool::run_open_parts() {
     if (!open_.compare_exchange_weak(open, open + 1)) continue;
     // The part is ours, so the call cannot end and its fields cannot change before we are done.
     const auto i = static_cast<int64_t>(part), n = static_cast<int64_t>(parts);
+    const scratch::OnShelf shelf(*static_cast<const Parts*>(data_)->shelves[part]);
     call_part(n_ * i / n, n_ * (i + 1) / n);
     finish_part();
     open = open_.load();
@@ -87,8 +101,9 @@ void ThreadPool::run(int64_t n, int64_t grain, Call call, void* data) {
     call(data, 0, n);
     return;
   }
-  call_ = call;
-  data_ = data;
+  Parts all{call, data, scratch::shelves_of_parts(static_cast<size_t>(parts))};
+  call_ = call_in_parts;
+  data_ = &all;
   n_ = n;
   unfinished_.store(static_cast<int>(parts));
   const uint32_t generation = generation_.load() + 1;

@@ -1,10 +1,8 @@
 #include "isobit/kernels/matmul/gemm.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
-#include <new>
 
+#include "isobit/base/scratch_shelf.h"
 #include "isobit/base/status.h"
 #include "isobit/kernels/matmul/matmul.h"
 #include "isobit/kernels/matmul/problem.h"
@@ -26,30 +24,6 @@ template <class T>
 const Kernels<T>& kernels_for(Isa isa) {
   return pick(isa, []<Isa kIsa>() -> const Kernels<T>& { return tiles<kIsa, T>(); });
 }
-
-class GrowingBlock {
- public:
-  GrowingBlock() = default;
-  GrowingBlock(const GrowingBlock&) = delete;
-  GrowingBlock& operator=(const GrowingBlock&) = delete;
-  ~GrowingBlock() { std::free(data_); }
-
-  void* get(size_t bytes) {
-    bytes = (bytes + 4095) / 4096 * 4096;
-    if (bytes > size_) {
-      std::free(data_);
-      size_ = 0;
-      data_ = std::aligned_alloc(4096, bytes);
-      if (!data_) throw std::bad_alloc();
-      size_ = bytes;
-    }
-    return data_;
-  }
-
- private:
-  void* data_ = nullptr;
-  size_t size_ = 0;
-};
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -374,10 +348,7 @@ void execute(const KernelContext& ctx, const Problem<T>& p) {
 
 }  // namespace
 
-void* scratch(Slot slot, size_t bytes) {
-  thread_local GrowingBlock slots[2];
-  return slots[static_cast<int>(slot)].get(bytes);
-}
+void* scratch(Slot slot, size_t bytes) { return isobit::scratch::growing_block(static_cast<int>(slot), bytes); }
 
 void compute(const KernelContext& ctx, const Problem<float>& problem) { execute(ctx, problem); }
 void compute(const KernelContext& ctx, const Problem<double>& problem) { execute(ctx, problem); }
