@@ -131,6 +131,7 @@ TEST_F(Allocation, ASteadyStepHasNone) {
 TEST_F(Allocation, NoOperatorHasOneOnceItHasRun) {
   for (const runtime::OperatorCase& c : runtime::operator_cases()) {
     for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
+      if (dtype == DType::kFloat64 && !graph::find_op(c.op)->any_real_type) continue;
       const runtime::OneOperator one(c, dtype);
       for (const int threads : {1, 2}) {
         ThreadPool pool(threads);
