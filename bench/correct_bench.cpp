@@ -47,7 +47,7 @@ struct Run {
   Size size;
   std::vector<float> a, b, c, plain;
   std::unique_ptr<double[]> a64, b64, c64;
-  correct::Scratch scratch;
+  correct::Workspace workspace;
 
   explicit Run(const Size& s) : size(s), a(random_floats(s.m * s.k, 1)), b(random_floats(s.k * s.n, 2)) {
     c.assign(static_cast<size_t>(s.m * s.n), NAN);
@@ -115,7 +115,7 @@ double measure(const Size& size, int threads, int rounds, const char* name, kern
   Run run(size);
   const kernels::KernelContext kernel{kernels::best_isa(), &pool_of(threads)};
   correct::Statistics statistics;
-  const auto correct_once = [&] { correct::matmul({kernel, &product, &run.scratch, &statistics}, run.args()); };
+  const auto correct_once = [&] { correct::matmul({kernel, &product, &run.workspace, &statistics}, run.args()); };
   run.run_plain(kernel, product);
   correct_once();
   run.check();

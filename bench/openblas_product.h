@@ -31,7 +31,7 @@ class OpenBlasProduct final : public kernels::MatrixProduct {
   }
   bool available() const { return dgemm_ != nullptr && set_threads_ != nullptr; }
   void use(int threads) { set_threads_(threads); }
-  bool has_f32() const override { return false; }
+  bool has_f64() const override { return true; }
   void product(const kernels::GemmArgs<double>& g) override {
     const auto& [ta, tb, m, n, k, a, lda, b, ldb, c, ldc] = g;
     const auto i = [](int64_t x) { return static_cast<int>(x); };

@@ -7,6 +7,7 @@ class NativeProgram final : public Program {
  public:
   NativeProgram(const graph::Graph& graph, platform::Context context)
       : context_(std::move(context)), executor_(graph) {}
+  const Status& status() const { return executor_.status(); }
   Status run(std::span<Feed> feeds, std::span<Tensor> outputs, runtime::RunOptions options) override {
     return executor_.run_into(context_.kernels(), feeds, outputs, options);
   }
@@ -20,7 +21,9 @@ class Native final : public Backend {
  public:
   std::string name() const override { return "native"; }
   Expected<std::unique_ptr<Program>> compile(const graph::Graph& graph, const platform::Context& context) override {
-    return std::make_unique<NativeProgram>(graph, context);
+    auto program = std::make_unique<NativeProgram>(graph, context);
+    ISOBIT_RETURN_IF_ERROR(program->status());
+    return std::unique_ptr<Program>(std::move(program));
   }
 };
 

@@ -97,11 +97,12 @@ Expected<std::vector<ValueId>> Graph::add_node(const std::string& op, std::vecto
   }
   for (int i = 0; i < given; ++i) {
     const ValueId id = inputs[static_cast<size_t>(i)];
-    if (id >= value_count() || id < kNoValue || (id == kNoValue && i < def->min_inputs)) {
+    if (id >= value_count() || id < kNoValue ||
+        (id == kNoValue && !def->optional_inputs.contains(static_cast<size_t>(i)))) {
       return unreadable(text_of(where, ": input ", i, " is missing"));
     }
   }
-  InferContext context(*this, inputs, attributes, static_cast<int>(outputs.size()));
+  InferContext context(*this, inputs, attributes, outputs);
   Status inferred = def->infer(context);
   if (!inferred) return unreadable(text_of(where, ": ", inferred.error().message));
 

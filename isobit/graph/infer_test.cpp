@@ -189,6 +189,44 @@ TEST(Infer, RefusesOtherNumbersOfInputsAndUnknownAttributes) {
   }
 }
 
+TEST(Infer, AnInputIsAbsentOnlyWhereItIsOptional) {
+  int optional = 0;
+  for (const Accepted& c : accepted()) {
+    const OpDef& def = *find_op(c.op);
+    for (size_t absent = 0; absent < c.inputs.size(); ++absent) {
+      SCOPED_TRACE(c.op + " without input " + std::to_string(absent));
+      Graph g;
+      std::vector<ValueId> ids;
+      for (const Type& t : c.inputs) ids.push_back(g.add_input("x", t.dtype, t.dims));
+      ids[absent] = kNoValue;
+      const auto added = g.add_node(c.op, ids, c.attributes, std::vector<std::string>(c.outputs.size(), "y"));
+      if (def.optional_inputs.contains(absent)) {
+        ++optional;
+        EXPECT_GE(absent, static_cast<size_t>(def.min_inputs));
+        continue;
+      }
+      ASSERT_FALSE(added);
+      EXPECT_NE(added.error().message.find("input " + std::to_string(absent) + " is missing"), std::string::npos)
+          << added.error().message;
+    }
+  }
+  EXPECT_GE(optional, 4) << "of Gemm, Conv, Sgd and Adam";
+}
+
+// A name of nothing is an output that is not there, and does not count as one.
+TEST(Infer, TheBufferOfMomentumIsNotUpdatedInAnAbsentOutput) {
+  Graph g;
+  std::vector<ValueId> ids;
+  for (const Type& t : {f32({3}), f32({3}), f64({}), f32({3})}) ids.push_back(g.add_input("x", t.dtype, t.dims));
+  const Attributes momentum = {{"momentum", 0.9}};
+  EXPECT_TRUE(g.add_node("isobit.Sgd", ids, momentum, {"p", "m"}));
+  const auto absent = g.add_node("isobit.Sgd", ids, momentum, {"p", ""});
+  ASSERT_FALSE(absent);
+  EXPECT_NE(absent.error().message.find("is updated in output 1"), std::string::npos) << absent.error().message;
+  ids.pop_back();
+  EXPECT_TRUE(g.add_node("isobit.Sgd", ids, {}, {"p", ""}));
+}
+
 // A dimension that is not known yet makes dimensions of outputs unknown, or an error, but none wrong.
 TEST(Infer, KeepsWhatItKnowsWhereADimensionIsNotKnown) {
   int unknown_outputs = 0;

@@ -20,8 +20,10 @@ class InferContext {
     std::vector<int64_t> dims;
   };
 
-  InferContext(const Graph& graph, const std::vector<ValueId>& inputs, const Attributes& attributes, int outputs)
-      : graph_(graph), inputs_(inputs), attributes_(attributes), outputs_(static_cast<size_t>(outputs)) {}
+  // outputs: their names, "" for an absent one.
+  InferContext(const Graph& graph, const std::vector<ValueId>& inputs, const Attributes& attributes,
+               const std::vector<std::string>& outputs)
+      : graph_(graph), inputs_(inputs), attributes_(attributes), names_(outputs), outputs_(outputs.size()) {}
 
   int input_count() const { return static_cast<int>(inputs_.size()); }
   bool has_input(int i) const { return i < input_count() && inputs_[static_cast<size_t>(i)] != kNoValue; }
@@ -33,6 +35,7 @@ class InferContext {
   const Tensor* constant(int i) const { return graph_.initializer(inputs_[static_cast<size_t>(i)]); }
   const Attributes& attributes() const { return attributes_; }
   int output_count() const { return static_cast<int>(outputs_.size()); }
+  bool has_output(int i) const { return i < output_count() && !names_[static_cast<size_t>(i)].empty(); }
   // Sets the type of output i; asking for one the node does not have is allowed and does nothing.
   void set_output(int i, DType dtype, std::vector<int64_t> dims);
   const std::vector<Type>& outputs() const { return outputs_; }
@@ -53,6 +56,7 @@ class InferContext {
   const Graph& graph_;
   const std::vector<ValueId>& inputs_;
   const Attributes& attributes_;
+  const std::vector<std::string>& names_;
   std::vector<Type> outputs_;
 };
 
@@ -115,6 +119,8 @@ struct OpDef {
   std::string name;
   int min_inputs = 1;
   int max_inputs = 1;
+  // Those that a node may lack, with others behind them or without. Any other input that it has is there.
+  InputSet optional_inputs = {};
   int min_outputs = 1;  // the first ones, which a node always has
   int max_outputs = 1;
   InferRule infer;

@@ -151,7 +151,11 @@ double sum_ordered_f64(std::span<const SegmentF64> segments) {
 
 double sum_of_squares_ordered_f64(const double* x, int64_t n) {
   const SegmentF64 s{x, n, 1};
-  return ordered_sum({&s, 1}, [](double v) { return v * v; });
+  return sum_of_squares_ordered_f64({&s, 1});
+}
+
+double sum_of_squares_ordered_f64(std::span<const SegmentF64> segments) {
+  return ordered_sum(segments, [](double v) { return v * v; });
 }
 
 MeanVarianceF64 mean_variance_ordered_f64(std::span<const SegmentF64> segments) {

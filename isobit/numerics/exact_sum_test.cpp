@@ -297,6 +297,7 @@ TEST(OrderedSum, IsTheWrittenOrder) {
   const SegmentF64 parts[] = {{x.data(), 100, 1}, {x.data() + 100, 700, 1}, {x.data() + 800, 200, 1}};
   EXPECT_EQ(bits_of(sum_ordered_f64(parts)), bits_of(total));
   EXPECT_EQ(bits_of(sum_ordered_f64(x.data(), 0)), bits_of(0.0));
+  EXPECT_EQ(bits_of(sum_of_squares_ordered_f64(parts)), bits_of(sum_of_squares_ordered_f64(x.data(), 1000)));
 }
 
 TEST(ExactAccumulator, ProductsAgainstMpfr) {

@@ -39,8 +39,12 @@ Expected<Context> Engine::context_for(const Arithmetic& arithmetic) {
     context.correct_ = correct_;
   } else if (!ordered) {
     ISOBIT_RETURN_IF_ERROR(open_plain(arithmetic.computes_in == DType::kFloat64));
-    context.kernels_.products_f32 = float32_.get();
-    context.kernels_.products_f64 = float64_.get();
+    // The other type's products may be open or not, whatever else was asked of this engine: ours compute those.
+    if (arithmetic.computes_in == DType::kFloat64) {
+      context.kernels_.products_f64 = float64_.get();
+    } else {
+      context.kernels_.products_f32 = float32_.get();
+    }
   }
   return context;
 }

@@ -75,6 +75,7 @@ class Renamed final : public kernels::MatrixProduct {
  public:
   Renamed(const kernels::KernelContext& kernel, int& calls) : base_(kernel), calls_(calls) {}
   std::string name() const override { return "renamed"; }
+  bool has_f64() const override { return true; }
   void product(const kernels::GemmArgs<double>& g) override {
     ++calls_;
     ISOBIT_CHECK(base_.multiply(g));
@@ -112,6 +113,19 @@ TEST(Engine, CorrectStandsOnTheProductThatTheCallerGives) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message, "no such product");
   EXPECT_TRUE(none.context_for(arithmetic_of("float64")));
+}
+
+TEST(Engine, AContextDoesNotDependOnWhatWasAskedBefore) {
+  if (!kernels::vendor_installed("openblas")) GTEST_SKIP() << "skipped: no OpenBLAS";
+  Engine engine(parse_platform("openblas/1t").value());
+  const auto asked = [&](const char* name) { return engine.context_for(arithmetic_of(name)).value(); };
+  const Context f32 = asked("float32"), f64 = asked("float64"), f32_again = asked("float32");
+  EXPECT_NE(f32.kernels().products_f32, nullptr);
+  EXPECT_EQ(f32.kernels().products_f64, nullptr);
+  EXPECT_EQ(f64.kernels().products_f32, nullptr);
+  EXPECT_NE(f64.kernels().products_f64, nullptr);
+  EXPECT_EQ(f32_again.kernels().products_f32, f32.kernels().products_f32);
+  EXPECT_EQ(f32_again.kernels().products_f64, nullptr);
 }
 
 TEST(Arithmetic, AnUnknownNameIsAnErrorThatNamesTheKnownOnes) {

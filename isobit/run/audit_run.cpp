@@ -131,7 +131,8 @@ class BundleReplays : public verify::ReplayerSource {
 
  private:
   Status go_to(uint64_t step) {
-    if (step == 0) return session_.trainer->step() == 0 ? Status() : session_.begin_anew(engine_);
+    // A trainer on which something failed may stand at step 0 without the initial state.
+    if (step == 0) return session_.trainer->revision() == 0 ? Status() : session_.begin_anew(engine_);
     auto found = read_checkpoint_into(reader_, step, *session_.trainer, engine_.pool());
     damaged_ = !found;
     if (!found) return tl::unexpected<Error>(std::move(found).error());

@@ -129,7 +129,7 @@ class Disturbing final : public MatrixProduct {
       : kernel_(kernel), base_(kernel), set_(set), calls_(calls) {}
   ~Disturbing() override { on_worker(pin_fp_environment); }
   std::string name() const override { return "disturbing"; }
-  bool has_f32() const override { return false; }
+  bool has_f64() const override { return true; }
   void product(const GemmArgs<double>& g) override {
     ISOBIT_CHECK(base_.multiply(g));
     if (--calls_ == 0) on_worker(set_);

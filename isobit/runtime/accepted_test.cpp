@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <set>
 
+#include "isobit/kernels/correct/inner_products.h"
 #include "isobit/kernels/dispatch/dispatch.h"
+#include "isobit/kernels/product/plain_inner_products.h"
 #include "isobit/runtime/executor.h"
 #include "isobit/runtime/operator_cases_for_test.h"
 
@@ -37,38 +39,81 @@ Tensor some_values(const Type& type, uint64_t seed) {
   return t;
 }
 
+constexpr size_t kNone = SIZE_MAX;
+
+struct Asked {
+  std::vector<Type> inputs;
+  Attributes attributes;
+  size_t outputs = 1;
+  int64_t integers = 0;  // the value of every integer
+  size_t absent_input = kNone, absent_output = kNone;
+};
+
 class Accepted : public ::testing::TestWithParam<OperatorCase> {
  protected:
   // Whether shape inference takes the node; if so it runs, and outputs have the types that were said. Not run: what is
   // too large, which the plan of memory refuses (Executor::planned_peak_bytes).
   bool run(const std::vector<Type>& inputs, const Attributes& attributes, size_t outputs, int64_t integers = 0) {
+    return run({.inputs = inputs, .attributes = attributes, .outputs = outputs, .integers = integers});
+  }
+
+  bool run(const Asked& asked) {
     Graph g;
     std::vector<ValueId> ids;
-    Executor::Feeds feeds;
-    for (const Type& t : inputs) ids.push_back(g.add_input("x", t.dtype, t.dims));
-    const auto added = g.add_node(GetParam().op, ids, attributes, std::vector<std::string>(outputs, "y"));
+    for (const Type& t : asked.inputs) ids.push_back(g.add_input("x", t.dtype, t.dims));
+    if (asked.absent_input != kNone) ids[asked.absent_input] = graph::kNoValue;
+    std::vector<std::string> names(asked.outputs, "y");
+    if (asked.absent_output != kNone) names[asked.absent_output] = "";
+    const auto added = g.add_node(GetParam().op, ids, asked.attributes, names);
     if (!added) return false;
     for (ValueId id : *added) {
       constexpr uint64_t kMostBytes = 1 << 20;
+      if (id == graph::kNoValue) continue;
       if (!checked_elements(g.value(id).dims, g.value(id).dtype, kMostBytes)) return true;
       g.add_output(id);
     }
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      Tensor t = some_values(inputs[i], i);
-      if (t.dtype() == DType::kInt64) std::fill_n(t.data<int64_t>(), t.elements(), integers);
-      if (t.dtype() == DType::kInt32) std::fill_n(t.data<int32_t>(), t.elements(), static_cast<int32_t>(integers));
-      feeds.emplace_back(ids[i], std::move(t));
-    }
-    const auto found = Executor(g).run({kernels::best_isa(), &pool_}, std::move(feeds));
-    if (!found) {
+    const auto fast = run(g, asked, {kernels::best_isa(), &pool_});
+    const auto reference = run(g, asked, {kernels::Isa::kReference, &pool_});
+    EXPECT_EQ(fast.has_value(), reference.has_value());
+    if (graph::op_of(g.nodes()[0]).is_inner_product()) run_with_foreign_products(g, asked);
+    if (!fast) {
       ++errors_;
       return true;
     }
-    for (size_t o = 0; o < found->size(); ++o) {
-      EXPECT_EQ((*found)[o].dtype(), g.value((*added)[o]).dtype);
-      EXPECT_EQ((*found)[o].shape().dims(), g.value((*added)[o]).dims);
+    for (size_t o = 0; o < fast->size(); ++o) {
+      EXPECT_EQ((*fast)[o].dtype(), g.value(g.outputs()[o]).dtype);
+      EXPECT_EQ((*fast)[o].shape().dims(), g.value(g.outputs()[o]).dims);
+      EXPECT_TRUE(identical((*fast)[o], reference->at(o)));
     }
     return true;
+  }
+
+  Expected<std::vector<Tensor>> run(const Graph& g, const Asked& asked, const kernels::KernelContext& ctx) {
+    Executor::Feeds feeds;
+    for (size_t i = 0; i < asked.inputs.size(); ++i) {
+      Tensor t = some_values(asked.inputs[i], i);
+      if (t.dtype() == DType::kInt64) std::fill_n(t.data<int64_t>(), t.elements(), asked.integers);
+      if (t.dtype() == DType::kInt32) {
+        std::fill_n(t.data<int32_t>(), t.elements(), static_cast<int32_t>(asked.integers));
+      }
+      feeds.emplace_back(g.inputs()[i], std::move(t));
+    }
+    return Executor(g).run(ctx, std::move(feeds));
+  }
+
+  // What a platform or an arithmetic brings meets the same operands.
+  void run_with_foreign_products(const Graph& g, const Asked& asked) {
+    const kernels::KernelContext ordered{kernels::best_isa(), &pool_};
+    const auto product = [&] { return std::make_unique<kernels::OrderedProduct>(ordered); };
+    kernels::PlainInnerProducts<float> plain(product(), ordered);
+    kernels::PlainInnerProducts<double> plain_f64(product(), ordered);
+    kernels::correct::CorrectInnerProducts correct(ordered, product());
+    kernels::KernelContext foreign = ordered;
+    foreign.products_f32 = &plain;
+    foreign.products_f64 = &plain_f64;
+    EXPECT_TRUE(run(g, asked, foreign));
+    foreign.products_f32 = &correct;
+    EXPECT_TRUE(run(g, asked, foreign));
   }
 
   std::vector<Type> types() const {
@@ -140,6 +185,20 @@ TEST_P(Accepted, WithFewerInputsAndOtherNumbersOfOutputs) {
     const std::vector<Type> all = types();
     const std::vector<Type> inputs(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n));
     for (size_t o = 0; o < 6; ++o) run(inputs, GetParam().attributes, o);
+  }
+}
+
+TEST_P(Accepted, WithAbsentInputsAndOutputs) {
+  const Asked all = {.inputs = types(), .attributes = GetParam().attributes, .outputs = outputs()};
+  for (size_t i = 0; i < all.inputs.size(); ++i) {
+    Asked less = all;
+    less.absent_input = i;
+    run(less);
+  }
+  for (size_t o = 0; o < all.outputs; ++o) {
+    Asked less = all;
+    less.absent_output = o;
+    run(less);
   }
 }
 

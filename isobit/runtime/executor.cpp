@@ -36,16 +36,6 @@ const KernelTable& kernel_table() {
   return kTable;
 }
 
-std::vector<std::string> Executor::unsupported_operators(const Graph& graph) {
-  std::vector<std::string> missing;
-  for (const Node& node : graph.nodes()) {
-    if (!kernel_table().contains(node.op)) missing.push_back(node.op);
-  }
-  std::sort(missing.begin(), missing.end());
-  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
-  return missing;
-}
-
 const Tensor* NodeRun::input(size_t i) const {
   const Tensor* tensor = i < inputs.size() ? inputs[i] : nullptr;
   if (tensor == nullptr || tensor->elements() == 0 || is_view) return tensor;
@@ -69,8 +59,35 @@ bool is_a(const graph::Value& value, const Tensor& tensor) {
 }
 
 bool same_type(const Tensor& a, const Tensor& b) { return a.dtype() == b.dtype() && a.shape() == b.shape(); }
+bool same_memory(const Tensor& a, const Tensor& b) {
+  return a.defined() && a.on_host() && b.on_host() && a.raw() == b.raw();
+}
 
 constexpr const char* kNoMemory = "this machine has not enough memory; 'isobit job check' says how much a job needs";
+
+// What f returns; running out of memory in it is an error.
+template <class F>
+Status or_no_memory(F&& f) {
+  try {
+    return f();
+  } catch (const std::bad_alloc&) {
+    return unavailable(kNoMemory);
+  } catch (const std::length_error&) {
+    return unavailable(kNoMemory);
+  }
+}
+
+template <class F>
+class AtEnd {
+ public:
+  explicit AtEnd(F f) : f_(std::move(f)) {}
+  ~AtEnd() { f_(); }
+  AtEnd(const AtEnd&) = delete;
+  AtEnd& operator=(const AtEnd&) = delete;
+
+ private:
+  F f_;
+};
 
 }  // namespace
 
@@ -85,23 +102,17 @@ class Executor::Prepared {
     return p;
   }
 
-  const Graph& graph() const { return graph_; }
   uint64_t peak_bytes() const { return plan_.peak_bytes; }
 
   Status run(const kernels::KernelContext& ctx, std::span<Feed> feeds, std::span<Tensor> outputs,
              const RunOptions& options) {
     ISOBIT_CHECK(outputs.size() == graph_.outputs().size());
     ctx_ = ctx;
-    Status done;
-    try {
-      done = all_of(feeds, outputs, options);
-    } catch (const std::bad_alloc&) {
-      done = unavailable(kNoMemory);
-    } catch (const std::length_error&) {
-      done = unavailable(kNoMemory);
-    }
-    release(feeds);
-    return done;
+    bool handed_out = false;
+    const AtEnd released([&] { handed_out ? release(feeds) : give_back(feeds, outputs); });
+    ISOBIT_RETURN_IF_ERROR(all_of(feeds, outputs, options));
+    handed_out = true;
+    return {};
   }
 
  private:
@@ -110,10 +121,11 @@ class Executor::Prepared {
     RunKernel run;
     bool is_view = false;
   };
-  // What is made for the caller: the block of an output, and the first output that has it.
+  // What is made for the caller: a block, and the outputs that have it.
   struct Made {
-    Tensor tensor;
-    size_t output = 0;
+    Tensor tensor;  // of the type of the first of them
+    std::vector<size_t> outputs;
+    bool from_place = false;  // in this run: the memory that stood in the place of the first
   };
   // A value with a block that every run brings anew.
   struct Lent {
@@ -129,11 +141,14 @@ class Executor::Prepared {
   void allocate_arena();
   const Tensor* owner_of(int block) const;
   Status take(std::span<Feed> feeds, uint64_t& copied);
+  static bool is_all_there_is(const Made& made, std::span<const Tensor> outputs);
   void hold(std::span<Tensor> outputs);
   Status compute(const RunOptions& options);
   Status compute_node(Step& step, size_t n, const RunOptions& options);
   void hand_out(std::span<Tensor> outputs);
   void release(std::span<Feed> feeds);
+  void give_back(std::span<Feed> feeds, std::span<Tensor> outputs);
+  void return_feeds(std::span<Feed> feeds, bool kept_by_outputs);
 
   const std::optional<Graph> own_;
   const Graph& graph_;
@@ -167,9 +182,12 @@ void Executor::Prepared::build() {
   for (size_t o = 0; o < graph_.outputs().size(); ++o) {
     const auto block = static_cast<size_t>(plan_.block_of[static_cast<size_t>(graph_.outputs()[o])]);
     ++outputs_of_[block];
-    if (plan_.blocks[block].place != Place::kOutput || made_of_[block] >= 0) continue;
-    made_of_[block] = static_cast<int>(made_.size());
-    made_.push_back({Tensor(), o});
+    if (plan_.blocks[block].place != Place::kOutput) continue;
+    if (made_of_[block] < 0) {
+      made_of_[block] = static_cast<int>(made_.size());
+      made_.emplace_back();
+    }
+    made_[static_cast<size_t>(made_of_[block])].outputs.push_back(o);
   }
 
   steps_.reserve(plan_.steps.size());
@@ -248,6 +266,10 @@ Status Executor::Prepared::take(std::span<Feed> feeds, uint64_t& copied) {
           tensor.defined() ? text_of(name_of(tensor.dtype()), " ", tensor.shape().text()) : "an undefined tensor",
           ", expected ", name_of(value.dtype), " ", Shape(value.dims).text()));
     }
+    if (!tensor.on_host()) {
+      return unreadable(text_of("input '", value.name, "' lies on device '", tensor.device().name(),
+                                "', expected the host; copy it there"));
+    }
     const auto block = static_cast<size_t>(plan_.block_of[static_cast<size_t>(id)]);
     if (plan_.blocks[block].written_over && !tensor.sole_owner()) {
       input = tensor.clone();
@@ -266,18 +288,28 @@ Status Executor::Prepared::take(std::span<Feed> feeds, uint64_t& copied) {
   return {};
 }
 
+// Whether nobody holds the memory in the place of the first output but the places of the others.
+bool Executor::Prepared::is_all_there_is(const Made& made, std::span<const Tensor> outputs) {
+  const Tensor& first = outputs[made.outputs[0]];
+  return first.owners() ==
+         std::ranges::count_if(made.outputs, [&](size_t o) { return same_memory(outputs[o], first); });
+}
+
 // Memory for every value before the first of them is computed.
 void Executor::Prepared::hold(std::span<Tensor> outputs) {
   if (!allocated_) allocate_arena();
   for (Made& made : made_) {
-    Tensor& place = outputs[made.output];
-    const graph::Value& value = graph_.value(graph_.outputs()[made.output]);
+    Tensor& place = outputs[made.outputs[0]];
+    const graph::Value& value = graph_.value(graph_.outputs()[made.outputs[0]]);
     if (!is_a(value, made.tensor)) {
       made.tensor = Tensor::without_storage(value.dtype, value.shape());
     }
-    if (place.defined() && place.sole_owner() && same_type(place, made.tensor)) {
+    if (place.defined() && place.on_host() && same_type(place, made.tensor) && is_all_there_is(made, outputs)) {
       made.tensor.share_storage(place);
-      place.drop_storage();
+      for (const size_t o : made.outputs) {
+        if (same_memory(outputs[o], made.tensor)) outputs[o].drop_storage();
+      }
+      made.from_place = true;
     } else {
       made.tensor = Tensor(value.dtype, value.shape());
     }
@@ -288,8 +320,8 @@ void Executor::Prepared::hold(std::span<Tensor> outputs) {
 Status Executor::Prepared::compute_node(Step& step, size_t n, const RunOptions& options) {
   const auto [observer, stage, memory] = options;
   KernelCall& call = step.call;
+  const AtEnd held_no_longer([&] { call.statistics.clear(); });
   if (!step.is_view) {
-    call.statistics.clear();
     const bool statistics_wanted = observer != nullptr && observer->wants_statistics();
     const std::vector<graph::Statistic> statistics =
         statistics_wanted ? graph::statistics_of(graph_, call.node) : std::vector<graph::Statistic>{};
@@ -345,26 +377,47 @@ void Executor::Prepared::hand_out(std::span<Tensor> outputs) {
 // Nothing of a caller's is held between runs.
 void Executor::Prepared::release(std::span<Feed> feeds) {
   for (const Lent& l : lent_) l.value->drop_storage();
-  for (Made& made : made_) made.tensor.drop_storage();
+  for (Made& made : made_) {
+    made.tensor.drop_storage();
+    made.from_place = false;
+  }
+  return_feeds(feeds, true);
+}
+
+// The same after an error: no output has anything new.
+void Executor::Prepared::give_back(std::span<Feed> feeds, std::span<Tensor> outputs) {
+  return_feeds(feeds, false);
+  for (const Made& made : made_) {
+    for (const size_t o : made.outputs) {
+      Tensor& place = outputs[o];
+      if (made.from_place && !place.defined() && place.bytes() == made.tensor.bytes()) {
+        place.share_storage(made.tensor);
+      }
+    }
+  }
+  release({});
+}
+
+void Executor::Prepared::return_feeds(std::span<Feed> feeds, bool kept_by_outputs) {
   for (auto& [id, tensor] : feeds) {
     const int place = id < 0 || id >= graph_.value_count() ? -1 : input_of_[static_cast<size_t>(id)];
     if (place < 0) continue;
     Tensor& input = inputs_[static_cast<size_t>(place)];
     const auto block = static_cast<size_t>(plan_.block_of[static_cast<size_t>(id)]);
-    if (!tensor.defined() && input.defined() && outputs_of_[block] == 0) tensor = std::move(input);
+    const bool kept = kept_by_outputs && outputs_of_[block] > 0;
+    if (!tensor.defined() && input.defined() && !kept) tensor = std::move(input);
   }
   for (Tensor& input : inputs_) input = Tensor();
 }
 
 Executor::Executor(const Graph& graph, const KernelTable& table)
     : graph_(graph), table_(table), is_static_(is_static(graph)) {
-  if (!is_static_) return;
-  auto prepared = Prepared::make(graph, std::nullopt, table);
-  if (prepared) {
-    prepared_ = *std::move(prepared);
-  } else {
-    unusable_ = tl::unexpected<Error>(std::move(prepared).error());
-  }
+  if (is_static_) unusable_ = or_no_memory([&] { return plan_whole(); });
+}
+
+Status Executor::plan_whole() {
+  ISOBIT_TRY(prepared_, Prepared::make(graph_, std::nullopt, table_));
+  return {};
 }
 
 Executor::~Executor() = default;
@@ -395,6 +448,14 @@ Status Executor::prepare_for(std::span<const Feed> feeds) {
 
 Status Executor::run_into(const kernels::KernelContext& ctx, std::span<Feed> feeds, std::span<Tensor> outputs,
                           RunOptions options) {
+  if (running_.exchange(1) != 0)
+    return usage_error("this graph is running already; an executor runs it once at a time");
+  const AtEnd run_is_over([&] { running_ = 0; });
+  return or_no_memory([&] { return run_alone(ctx, feeds, outputs, options); });
+}
+
+Status Executor::run_alone(const kernels::KernelContext& ctx, std::span<Feed> feeds, std::span<Tensor> outputs,
+                           const RunOptions& options) {
   ISOBIT_RETURN_IF_ERROR(check_fp_environment(*ctx.pool));
   ISOBIT_RETURN_IF_ERROR(prepare_for(feeds));
   return prepared_->run(ctx, feeds, outputs, options);

@@ -5,6 +5,7 @@
 // training step holds what the backward pass needs and no more, and allocates nothing.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <span>
@@ -93,30 +94,37 @@ class Executor {
 
   // Feeds give every graph input, in any order. Returns the graph's outputs in order. A feed that somebody else holds
   // is copied where the graph writes over it. One run at a time; each keeps its memory for the next.
-  // Errors: kUnreadable for a feed that is missing, given twice or of another type or shape than the graph's, and when
-  // data do not fit (a label or index out of range); kUnavailable when memory runs out, when a thread of the pool has
-  // another floating-point environment than base/fp_env.h demands (looked at before the first operator, on the caller
-  // after the last as well), and what the inner products find wrong with the platform; what a stage or an observer
-  // says. Determinism class: that of the kernels and the stage; neither ctx nor the observer reaches the bits.
+  // Errors: kUnreadable for a feed that is missing, given twice, on another device than the host, or of another type or
+  // shape than the graph's, and when data do not fit (a label or index out of range); kUnavailable when memory runs
+  // out, when a thread of the pool has another floating-point environment than base/fp_env.h demands (looked at before
+  // the first operator and after the last), and what the inner products find wrong with the platform; kUsage for a run
+  // in the middle of another; what a stage or an observer says. What a stage or an observer throws goes on to the
+  // caller, as after an error. Determinism class: that of the kernels and the stage; neither ctx nor the observer
+  // reaches the bits.
   Expected<std::vector<Tensor>> run(const kernels::KernelContext& ctx, Feeds feeds, RunOptions options = {});
 
   // The same for a caller who keeps feeds and outputs from run to run, so that nothing is allocated. A feed's memory is
   // there again afterwards unless an output has it; its values may have been written over. An output is written to the
-  // tensor that stands in its place already if that has its type and shape and nobody else holds it. REQUIRES one place
-  // for each graph output.
+  // tensor that stands in its place already if that has its type and shape, lies on the host, and nobody holds it but
+  // the places of outputs that are views of one another. After an error every feed and every place has its memory
+  // again; values may have been written over once all feeds had been found to fit. REQUIRES one place for each graph
+  // output.
   Status run_into(const kernels::KernelContext& ctx, std::span<Feed> feeds, std::span<Tensor> outputs,
                   RunOptions options = {});
+
+  // What planning found wrong: the error of every run. Nothing, so far, where shapes are known only at run time.
+  const Status& status() const { return unusable_; }
 
   // The memory of a run whose feeds nobody else holds: what MemoryUse will say. kUnavailable where the sizes cannot
   // even be counted; kUnreadable for a graph whose shapes are not known before the run.
   Expected<uint64_t> planned_peak_bytes() const;
 
-  // The operators of `graph` that no kernel implements, each once.
-  static std::vector<std::string> unsupported_operators(const graph::Graph& graph);
-
  private:
   class Prepared;
+  Status plan_whole();
   Status prepare_for(std::span<const Feed> feeds);
+  Status run_alone(const kernels::KernelContext& ctx, std::span<Feed> feeds, std::span<Tensor> outputs,
+                   const RunOptions& options);
 
   const graph::Graph& graph_;
   const KernelTable& table_;
@@ -124,6 +132,7 @@ class Executor {
   Status unusable_;                     // what planning found wrong
   std::unique_ptr<Prepared> prepared_;  // where shapes are not known: for those of the last run
   std::vector<Shape> shapes_;           // of its feeds
+  std::atomic<int> running_ = 0;        // a word: not every machine exchanges a byte
 };
 
 }  // namespace isobit::runtime

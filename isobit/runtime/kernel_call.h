@@ -51,7 +51,7 @@ using RunKernel = std::function<Status(KernelCall&)>;
 
 struct Kernel {
   RunKernel run;
-  // in_place[o] = i: output o may be written over input i (same type and shape) when that is free.
+  // in_place[o] = i: output o may be written over input i (same type, as many elements) when that is free.
   std::map<int, int> in_place = {};
   // Output 0 is input 0 under other dimensions: no kernel runs.
   bool is_view = false;

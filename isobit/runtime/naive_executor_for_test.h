@@ -10,13 +10,15 @@
 
 namespace isobit::runtime::testing {
 
-// Every value of the graph. REQUIRES known shapes and feeds that fit.
+// Every value of the graph. stage: as of a run, null for none. REQUIRES known shapes and feeds that fit.
 inline Expected<std::map<graph::ValueId, Tensor>> run_naively(const graph::Graph& g, const kernels::KernelContext& ctx,
-                                                              const Executor::Feeds& feeds) {
+                                                              const Executor::Feeds& feeds, Stage* stage = nullptr) {
   std::map<graph::ValueId, Tensor> values;
   for (const auto& [id, tensor] : feeds) values[id] = tensor.clone();
   for (const graph::Initializer& i : g.initializers()) values[i.value] = i.tensor.clone();
-  for (const graph::Node& node : g.nodes()) {
+  if (stage != nullptr) stage->begin_run(g);
+  for (size_t n = 0; n < g.nodes().size(); ++n) {
+    const graph::Node& node = g.nodes()[n];
     const Kernel& kernel = kernel_table().at(node.op);
     KernelCall call{ctx, node, {}, std::vector<Tensor>(node.outputs.size())};
     for (const graph::ValueId i : node.inputs) call.inputs.push_back(i == graph::kNoValue ? nullptr : &values.at(i));
@@ -26,7 +28,10 @@ inline Expected<std::map<graph::ValueId, Tensor>> run_naively(const graph::Graph
       call.outputs[o] =
           kernel.is_view ? call.in(0).clone().reshaped(value.shape()) : Tensor(value.dtype, value.shape());
     }
-    if (!kernel.is_view) ISOBIT_RETURN_IF_ERROR(bound(kernel, {g, node})(call));
+    if (!kernel.is_view) {
+      ISOBIT_RETURN_IF_ERROR(bound(kernel, {g, node})(call));
+      if (stage != nullptr) ISOBIT_RETURN_IF_ERROR(stage->apply(n, call));
+    }
     for (size_t o = 0; o < node.outputs.size(); ++o) {
       if (node.outputs[o] != graph::kNoValue) values[node.outputs[o]] = call.outputs[o];
     }

@@ -16,6 +16,7 @@ using Place = PlanBlock::Place;
 namespace {
 
 constexpr uint64_t kAlignment = 64;
+constexpr uint64_t kMostBytes = INT64_MAX;  // what tensors count their elements in
 constexpr const char* kUncountable = "needs more memory than can be counted";
 
 Expected<uint64_t> bytes_of(const graph::Value& value) {
@@ -23,17 +24,16 @@ Expected<uint64_t> bytes_of(const graph::Value& value) {
     return unreadable(text_of("value '", value.name, "' of shape ", Shape(value.dims).text(),
                               ": the shape follows from data alone, which is not supported"));
   }
-  uint64_t bytes = size_of(value.dtype);
-  for (const int64_t dim : value.dims) {
-    if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(dim), &bytes)) {
-      return unavailable(text_of("value '", value.name, "' of shape ", Shape(value.dims).text(), " ", kUncountable));
-    }
+  const auto elements = checked_elements(value.dims, value.dtype, kMostBytes);
+  if (!elements) {
+    return unavailable(text_of("value '", value.name, "' of shape ", Shape(value.dims).text(), " ", kUncountable));
   }
-  return bytes;
+  return static_cast<uint64_t>(*elements) * size_of(value.dtype);
 }
 
 Status add(uint64_t& sum, uint64_t bytes) {
-  if (__builtin_add_overflow(sum, bytes, &sum)) return unavailable(text_of("the graph ", kUncountable));
+  if (__builtin_add_overflow(sum, bytes, &sum) || sum > kMostBytes)
+    return unavailable(text_of("the graph ", kUncountable));
   return {};
 }
 

@@ -217,6 +217,73 @@ TEST_F(Planned, SizesBeyondCountingAreAnError) {
   EXPECT_EQ(out.error().code, ErrorCode::kUnavailable);
 }
 
+// Counted in 64 bits without a sign, these fit.
+TEST_F(Planned, SizesThatTensorsCannotCountAreErrors) {
+  const ValueId x = input({1 << 20});
+  const auto expanded = [&](Ints shape) {
+    const ValueId y = g.emit("Expand", {x}, {{"shape", std::move(shape)}}, "y");
+    return g.emit("ReduceSum", {y}, {{"keepdims", int64_t{0}}}, "sum");
+  };
+  ThreadPool pool(1);
+  const auto expect_refused = [&] {
+    const Executor executor(g);
+    ASSERT_FALSE(executor.status());
+    EXPECT_EQ(executor.status().error().code, ErrorCode::kUnavailable);
+    EXPECT_FALSE(executor.planned_peak_bytes());
+    const auto out = Executor(g).run({kernels::best_isa(), &pool}, {{x, Tensor::zeros(DType::kFloat32, {1 << 20})}});
+    ASSERT_FALSE(out);
+    EXPECT_EQ(out.error().code, ErrorCode::kUnavailable);
+    EXPECT_NE(out.error().message.find("more memory than can be counted"), std::string::npos) << out.error().message;
+  };
+  g.add_output(expanded({int64_t{1} << 41, 1 << 20}));
+  expect_refused();  // one value of 2^63 bytes
+  g = Graph();
+  const ValueId small = input({1});
+  const ValueId a = g.emit("Expand", {small}, {{"shape", Ints{int64_t{1} << 60}}}, "a");
+  g.add_output(sum(a, g.emit("Expand", {small}, {{"shape", Ints{int64_t{1} << 60}}}, "b")));
+  const auto two = make_plan(g, kernel_table());
+  ASSERT_FALSE(two) << "two values of 2^62 bytes";
+  EXPECT_EQ(two.error().code, ErrorCode::kUnavailable);
+}
+
+// Whoever walks the dimensions multiplies some of them: no order of them may overflow.
+TEST_F(Planned, AnEmptyValueOfUncountableDimensionsIsAnError) {
+  for (const Ints& dims : {Ints{0, int64_t{1} << 40, int64_t{1} << 40}, Ints{int64_t{1} << 40, int64_t{1} << 40, 0}}) {
+    g = Graph();
+    g.add_output(relu(input(dims)));
+    const auto plan = make_plan(g, kernel_table());
+    ASSERT_FALSE(plan);
+    EXPECT_EQ(plan.error().code, ErrorCode::kUnavailable);
+  }
+}
+
+TEST_F(Planned, SeveralOutputsOverOneOperandDoNotMeet) {
+  const ValueId p = input({4}), grad = input({4}), m = input({4}),
+                rate = g.add_initializer("rate", Tensor::scalar(0.5));
+  const ValueId flat_m = flat(m);
+  const auto made = g.emit_all("isobit.Adam", {p, grad, m, flat_m, rate, rate, rate}, {}, {"p", "m", "v"});
+  for (const ValueId id : made) g.add_output(id);
+  const Plan plan = plan_of(g);
+  EXPECT_TRUE(same_block(plan, p, made[0]));
+  EXPECT_TRUE(same_block(plan, m, flat_m));
+  for (const ValueId id : {made[1], made[2]}) EXPECT_FALSE(same_block(plan, m, id)) << "m and v are one block";
+  EXPECT_FALSE(same_block(plan, made[1], made[2]));
+}
+
+// What a pass that rewrites the steps relies on: values are placed by the list as it stands.
+TEST_F(Planned, PlacesFollowTheListOfSteps) {
+  const ValueId x = input({4, 4}), dead = g.emit("Exp", {x}, {}, "dead"), a = g.emit("Exp", {x}, {}, "a");
+  g.add_output(relu(a));
+  std::vector<PlanStep> steps = list_steps(g, kernel_table()).value();
+  ASSERT_EQ(steps.size(), 3u);
+  steps.erase(steps.begin());
+  const Plan plan = place_values(g, steps).value();
+  EXPECT_EQ(plan.block_of[static_cast<size_t>(dead)], -1);
+  EXPECT_EQ(plan.arena_bytes, 0u);
+  EXPECT_EQ(block(plan, a).begin, 0);
+  EXPECT_EQ(plan_of(g).arena_bytes, 64u);
+}
+
 TEST_F(Planned, AnOperatorWithoutAKernelIsAnError) {
   const ValueId x = input();
   g.add_output(relu(x));

@@ -3,13 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
-#include <random>
+#include <utility>
 
+#include "isobit/graph/passes/rebuild.h"
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/runtime/executor.h"
 #include "isobit/runtime/kernel_call.h"
 #include "isobit/runtime/naive_executor_for_test.h"
+#include "isobit/runtime/random_graph_for_test.h"
 
 namespace isobit::runtime {
 namespace {
@@ -17,146 +20,83 @@ namespace {
 using graph::Graph;
 using graph::ValueId;
 using Ints = std::vector<int64_t>;
+using testing::RandomGraph;
 
-class RandomGraph {
- public:
-  explicit RandomGraph(uint64_t seed) : random_(seed) {
-    for (uint64_t i = 0; i < 1 + below(3); ++i) {
-      known_.push_back(g.add_input("in", DType::kFloat32, shapes_[below(shapes_.size())]));
-    }
-    for (uint64_t i = 0; i < below(3); ++i) {
-      known_.push_back(g.add_initializer("constant", tensor(Shape(shapes_[below(shapes_.size())]))));
-    }
-    for (uint64_t i = 0; i < 3 + below(25); ++i) add_node();
-    // Of any kind: inputs, constants, views, the same one twice.
-    for (uint64_t i = 0; i < 1 + below(4); ++i) g.add_output(any());
-  }
+constexpr uint64_t kGraphs = 300;
 
-  Tensor tensor(Shape shape) {
-    Tensor t(DType::kFloat32, std::move(shape));
-    for (float& x : t.span<float>()) x = static_cast<float>(static_cast<int64_t>(below(2001)) - 1000) / 256;
-    return t;
-  }
-  uint64_t below(uint64_t n) { return random_() % n; }
-
-  Graph g;
-
- private:
-  ValueId any() { return known_[below(known_.size())]; }
-
-  void add(const std::string& op, Ints inputs, graph::Attributes attributes = {}, size_t outputs = 1) {
-    std::vector<std::string> names(outputs, "v");
-    std::vector<ValueId> ids(inputs.begin(), inputs.end());
-    // Operands whose shapes do not fit are left out.
-    const auto added = g.add_node(op, ids, std::move(attributes), names);
-    if (added) known_.insert(known_.end(), added->begin(), added->end());
-  }
-
-  void add_node() {
-    const ValueId x = any(), y = any();
-    const auto rank = static_cast<int64_t>(g.value(x).dims.size());
-    switch (below(11)) {
-      case 0:
-        return add("Relu", {x});
-      case 1:
-        return add("Neg", {x});
-      case 2:
-        return add(below(2) == 0 ? "Add" : "Sub", {x, y});
-      case 3:
-        return add("Mul", {x, x});
-      case 4:
-        return add("Reshape", {x}, {{"shape", Ints{-1}}});
-      case 5:
-        return add("Reshape", {x}, {{"shape", Ints{4, -1}}});
-      case 6:
-        return rank == 2 ? add("Transpose", {x}, {{"perm", Ints{1, 0}}}) : add("Identity", {x});
-      case 7:
-        return add("Softmax", {x});
-      case 8:
-        return add("Concat", {x, y, x}, {{"axis", int64_t{0}}});
-      case 9:
-        return rank == 2 ? add("isobit.ReluGrad", {x, y}) : add("Identity", {x});
-      default:
-        return add("MatMul", {x, y});
-    }
-  }
-
-  std::mt19937_64 random_;
-  std::vector<ValueId> known_;
-  const std::vector<Ints> shapes_ = {{4, 4}, {4, 6}, {6, 4}, {24}, {4}, {1, 4}};
+// What the tests below have seen, so that none passes by looking at nothing.
+struct Seen {
+  int64_t inputs = 0, hidden = 0, absent = 0, empty = 0;
+  std::map<std::string, int64_t> operators;
 };
 
+// Every output and every input that a kernel has not written over is what the other executor has. Ends the run with an
+// error after node `last`.
 class Compare final : public Observer {
  public:
-  explicit Compare(const std::map<ValueId, Tensor>& expected) : expected_(expected) {}
+  Compare(const std::map<ValueId, Tensor>& expected, Seen& seen, size_t last = SIZE_MAX)
+      : expected_(expected), seen_(seen), last_(last) {}
   Status after_stage(const NodeRun& n) override {
+    ++seen_.operators[n.node.op];
     for (size_t o = 0; o < n.outputs.size(); ++o) {
-      EXPECT_TRUE(identical(n.outputs[o], expected_.at(n.node.outputs[o]))) << n.node.op << " " << n.index;
+      const ValueId id = n.node.outputs[o];
+      EXPECT_EQ(n.outputs[o].defined(), id != graph::kNoValue);
+      if (id == graph::kNoValue) {
+        ++seen_.absent;
+        continue;
+      }
+      if (n.outputs[o].elements() == 0) ++seen_.empty;
+      EXPECT_TRUE(identical(n.outputs[o], expected_.at(id))) << n.node.op << " " << n.index;
     }
     for (size_t i = 0; i < n.inputs.size(); ++i) {
       const Tensor* input = n.input(i);
+      ++(input == nullptr ? seen_.hidden : seen_.inputs);
       EXPECT_TRUE(input == nullptr || identical(*input, expected_.at(n.node.inputs[i]))) << n.node.op << " " << n.index;
     }
+    if (n.index == last_) return rejected("enough");
     return {};
   }
 
  private:
   const std::map<ValueId, Tensor>& expected_;
+  Seen& seen_;
+  const size_t last_;
 };
 
-TEST(RandomGraphs, ThePlanChangesNoValue) {
-  ThreadPool pool(1);
-  const kernels::KernelContext ctx{kernels::best_isa(), &pool};
-  for (uint64_t seed = 0; seed < 300; ++seed) {
-    RandomGraph random(seed);
-    const Graph& g = random.g;
-    Executor executor(g);
-    std::vector<Tensor> outputs(g.outputs().size());
-    std::vector<Tensor> earlier, copies;
-    for (int round = 0; round < 3; ++round) {
-      Executor::Feeds feeds;
-      std::vector<std::pair<Tensor, Tensor>> held;  // what we hold of a feed, and what it must still be
-      for (const ValueId i : g.inputs()) {
-        feeds.emplace_back(i, random.tensor(g.value(i).shape()));
-        if (random.below(2) == 0) held.emplace_back(feeds.back().second, feeds.back().second.clone());
-      }
-      const auto expected = testing::run_naively(g, ctx, feeds).value();
-      Compare compare(expected);
-      ASSERT_TRUE(executor.run_into(ctx, feeds, outputs, {.observer = &compare})) << seed;
-      for (size_t o = 0; o < outputs.size(); ++o) {
-        ASSERT_TRUE(identical(outputs[o], expected.at(g.outputs()[o]))) << "seed " << seed << ", output " << o;
-      }
-      for (const auto& [now, before] : held) ASSERT_TRUE(identical(now, before)) << "seed " << seed;
-      // What was handed out earlier belongs to whoever has it.
-      for (size_t e = 0; e < earlier.size(); ++e) ASSERT_TRUE(identical(earlier[e], copies[e])) << "seed " << seed;
-      for (const Tensor& o : outputs) {
-        if (random.below(2) == 0) continue;
-        earlier.push_back(o);
-        copies.push_back(o.clone());
-      }
+// Changes what it sees, as rounding does.
+class Incrementing final : public Stage {
+ public:
+  Status apply(size_t index, KernelCall& call) override {
+    for (Tensor& t : call.outputs) {
+      if (!t.defined() || t.dtype() != DType::kFloat32) continue;
+      for (float& x : t.span<float>()) x += static_cast<float>(index);
     }
+    return {};
   }
-}
+};
 
-// The same nodes over inputs of other dimensions, -1 for open ones; nothing where an operator does not take them.
-std::optional<Graph> with_inputs(const Graph& g, const std::vector<Ints>& dims) {
-  Graph other;
-  std::vector<ValueId> same(static_cast<size_t>(g.value_count()));
-  for (size_t n = 0; n < dims.size(); ++n) {
-    same[static_cast<size_t>(g.inputs()[n])] = other.add_input("in", DType::kFloat32, dims[n]);
+// What the caller holds of feeds and of outputs that were handed out, and what it must still be.
+struct Held {
+  std::vector<std::pair<Tensor, Tensor>> all;
+
+  void hold(const Tensor& tensor) { all.emplace_back(tensor, tensor.clone()); }
+  void check() const {
+    for (const auto& [now, before] : all) EXPECT_TRUE(identical(now, before));
   }
-  for (const graph::Initializer& i : g.initializers()) {
-    same[static_cast<size_t>(i.value)] = other.add_initializer("constant", i.tensor);
+};
+
+Executor::Feeds random_feeds(RandomGraph& random, Held& held) {
+  Executor::Feeds feeds;
+  for (const ValueId i : random.g.inputs()) {
+    const graph::Value& value = random.g.value(i);
+    feeds.emplace_back(i, random.tensor(value.dtype, value.shape()));
+    // The memory of another feed; or held by us.
+    for (const auto& [other, tensor] : feeds) {
+      if (other != i && tensor.has_type(value.dtype, value.dims) && random.below(3) == 0) feeds.back().second = tensor;
+    }
+    if (random.below(2) == 0) held.hold(feeds.back().second);
   }
-  for (const graph::Node& node : g.nodes()) {
-    std::vector<ValueId> inputs;
-    for (const ValueId i : node.inputs) inputs.push_back(same[static_cast<size_t>(i)]);
-    const auto outputs = other.add_node(node.op, inputs, node.attributes, std::vector<std::string>{"v"});
-    if (!outputs) return std::nullopt;
-    same[static_cast<size_t>(node.outputs[0])] = (*outputs)[0];
-  }
-  for (const ValueId o : g.outputs()) other.add_output(same[static_cast<size_t>(o)]);
-  return other;
+  return feeds;
 }
 
 std::vector<Ints> input_dims(const Graph& g) {
@@ -165,13 +105,68 @@ std::vector<Ints> input_dims(const Graph& g) {
   return dims;
 }
 
+// The same nodes over inputs of other dimensions, -1 for open ones; nothing where an operator does not take them.
+std::optional<Graph> with_inputs(const Graph& g, const std::vector<Ints>& dims) {
+  graph::Rebuilding rule;
+  rule.input = [&](size_t i) -> Expected<graph::InferContext::Type> {
+    return graph::InferContext::Type{g.value(g.inputs()[i]).dtype, dims[i]};
+  };
+  auto found = graph::rebuild(g, rule);
+  return found ? std::optional<Graph>(*std::move(found)) : std::nullopt;
+}
+
+void expect_same(const std::vector<Tensor>& outputs, const Graph& g, const std::map<ValueId, Tensor>& expected) {
+  for (size_t o = 0; o < outputs.size(); ++o) ASSERT_TRUE(identical(outputs[o], expected.at(g.outputs()[o]))) << o;
+}
+
+TEST(RandomGraphs, ThePlanChangesNoValue) {
+  ThreadPool one(1), two(2);
+  Seen seen;
+  Incrementing incrementing;
+  for (uint64_t seed = 0; seed < kGraphs; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomGraph random(seed);
+    const Graph& g = random.g;
+    const kernels::KernelContext ctx{kernels::best_isa(), seed % 2 == 0 ? &one : &two};
+    Stage* const stage = seed % 3 == 0 ? &incrementing : nullptr;
+    Executor executor(g);
+    std::vector<Tensor> outputs(g.outputs().size());
+    Held earlier;  // what was handed out belongs to whoever has it
+    for (int round = 0; round < 3; ++round) {
+      Held held;
+      Executor::Feeds feeds = random_feeds(random, held);
+      const auto expected = testing::run_naively(g, ctx, feeds, stage).value();
+      Compare compare(expected, seen);
+      const Status done = executor.run_into(ctx, feeds, outputs, {.observer = &compare, .stage = stage});
+      ASSERT_TRUE(done) << done.error().message;
+      expect_same(outputs, g, expected);
+      held.check();
+      earlier.check();
+      for (const Tensor& o : outputs) {
+        if (random.below(2) == 0) earlier.hold(o);
+      }
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+  EXPECT_GT(seen.inputs, 20'000);
+  EXPECT_GT(seen.hidden, 1'000) << "operands written over";
+  EXPECT_GT(seen.absent, 50);
+  EXPECT_GT(seen.empty, 1'000);
+  for (const char* op :
+       {"isobit.Sgd", "isobit.Adam", "isobit.BatchNormGrad", "isobit.CrossEntropy", "Cast", "Gather"}) {
+    EXPECT_GT(seen.operators[op], 100) << op;
+  }
+}
+
 // Inputs of other dimensions than those that the graph was made with, where its nodes take them: one executor plans
 // again for each, and the shapes of the first come back last.
 TEST(RandomGraphs, ShapesOfTheRunChangeNoValue) {
   ThreadPool pool(1);
   const kernels::KernelContext ctx{kernels::best_isa(), &pool};
+  Seen seen;
   int runs = 0, refused = 0;
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed = 0; seed < kGraphs; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
     RandomGraph random(seed);
     std::vector<Ints> dims = input_dims(random.g);
     for (Ints& d : dims) std::fill_n(d.begin(), seed % 2 == 0 ? d.size() : 1, -1);
@@ -180,29 +175,66 @@ TEST(RandomGraphs, ShapesOfTheRunChangeNoValue) {
     Executor executor(*open);
     for (const int64_t factor : {1, 2, 1}) {
       dims = input_dims(random.g);
+      for (Ints& d : dims) d[0] *= factor;
+      Held held;
       Executor::Feeds feeds;
-      for (Ints& d : dims) {
-        d[0] *= factor;
-        feeds.emplace_back(open->inputs()[feeds.size()], random.tensor(Shape(d)));
+      for (size_t i = 0; i < dims.size(); ++i) {
+        const ValueId id = open->inputs()[i];
+        feeds.emplace_back(id, random.tensor(open->value(id).dtype, Shape(dims[i])));
+        if (random.below(2) == 0) held.hold(feeds.back().second);
       }
       const auto fixed = with_inputs(random.g, dims);
       if (!fixed) {
         ++refused;
-        EXPECT_FALSE(executor.run(ctx, feeds)) << seed;
+        EXPECT_FALSE(executor.run(ctx, feeds));
         continue;
       }
       const auto expected = testing::run_naively(*fixed, ctx, feeds).value();
-      Compare compare(expected);
-      const auto outputs = executor.run(ctx, feeds, {.observer = &compare});
-      ASSERT_TRUE(outputs) << seed << ": " << outputs.error().message;
-      for (size_t o = 0; o < outputs->size(); ++o) {
-        ASSERT_TRUE(identical((*outputs)[o], expected.at(open->outputs()[o]))) << "seed " << seed << ", output " << o;
-      }
+      Compare compare(expected, seen);
+      const auto outputs = executor.run(ctx, std::move(feeds), {.observer = &compare});
+      ASSERT_TRUE(outputs) << outputs.error().message;
+      expect_same(*outputs, *fixed, expected);
+      held.check();
       ++runs;
     }
   }
   EXPECT_GT(runs, 100);
   EXPECT_GT(refused, 10);
+}
+
+// An error in the middle of a run, wherever it comes: every feed and every place has its memory again, nothing that
+// others hold has changed, and the next run is as the first.
+TEST(RandomGraphs, AnErrorLeavesTheMemoryWhereItWas) {
+  ThreadPool pool(1);
+  const kernels::KernelContext ctx{kernels::best_isa(), &pool};
+  Seen seen;
+  for (uint64_t seed = 0; seed < kGraphs; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomGraph random(seed);
+    const Graph& g = random.g;
+    if (g.nodes().empty()) continue;
+    Executor executor(g);
+    std::vector<Tensor> outputs(g.outputs().size());
+    for (int round = 0; round < 4; ++round) {
+      Held held;
+      Executor::Feeds feeds = random_feeds(random, held);
+      std::vector<const void*> memory;
+      for (const auto& [id, tensor] : feeds) memory.push_back(tensor.raw());
+      const size_t places = static_cast<size_t>(std::ranges::count_if(outputs, &Tensor::defined));
+      const auto expected = testing::run_naively(g, ctx, feeds).value();
+      const size_t last = round % 2 == 0 ? random.below(g.nodes().size()) : SIZE_MAX;
+      Compare compare(expected, seen, last);
+      const Status done = executor.run_into(ctx, feeds, outputs, {.observer = &compare});
+      held.check();
+      ASSERT_EQ(done.has_value(), last == SIZE_MAX);
+      if (done) {
+        expect_same(outputs, g, expected);
+        continue;
+      }
+      for (size_t i = 0; i < feeds.size(); ++i) ASSERT_EQ(std::as_const(feeds[i].second).raw(), memory[i]) << i;
+      ASSERT_EQ(static_cast<size_t>(std::ranges::count_if(outputs, &Tensor::defined)), places);
+    }
+  }
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 namespace isobit::runtime {
 
-// Whether every value that a node reads or writes has known dimensions.
+// Whether every value has known dimensions, those that nothing reads as well.
 bool is_static(const graph::Graph& graph);
 
 // The same graph, its values and nodes under the same numbers and names, for inputs of these shapes (in the order of

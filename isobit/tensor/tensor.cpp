@@ -1,6 +1,7 @@
 #include "isobit/tensor/tensor.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "isobit/base/text.h"
 
@@ -79,7 +80,18 @@ Tensor::Tensor(DType dtype, Shape shape, Device& device)
   storage_ = device.allocate(std::max<size_t>(bytes(), 1));
 }
 
+Tensor& Tensor::operator=(Tensor&& other) noexcept {
+  if (this == &other) return *this;
+  dtype_ = std::exchange(other.dtype_, DType::kFloat32);
+  shape_ = std::exchange(other.shape_, Shape());
+  elements_ = std::exchange(other.elements_, 0);
+  device_ = std::exchange(other.device_, nullptr);
+  storage_ = std::move(other.storage_);
+  return *this;
+}
+
 Tensor Tensor::copied_to(Device& device) const {
+  if (!defined()) return {};
   Tensor there(dtype_, shape_, device);
   if (on_host()) {
     device.copy_in(there.storage_.get(), byte_view());
@@ -132,8 +144,8 @@ void Tensor::share_storage(const Tensor& other) {
 Tensor Tensor::clone() const { return copied_to(device()); }
 
 bool identical(const Tensor& a, const Tensor& b) {
-  return a.defined() == b.defined() && a.dtype() == b.dtype() && a.shape() == b.shape() &&
-         std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
+  if (!a.defined() || !b.defined()) return a.defined() == b.defined();
+  return a.dtype() == b.dtype() && a.shape() == b.shape() && std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
 }
 
 }  // namespace isobit

@@ -67,9 +67,17 @@ Expected<int64_t> checked_elements(std::span<const int64_t> dims, DType dtype, u
 
 // A dense row-major array on a device, the host unless said. Copies share storage (64-byte aligned); clone() does not.
 // Only on the host can the elements be looked at: data(), span(), raw() and byte_view() REQUIRE on_host().
+//
+// Undefined is a tensor without storage: one never made, moved from, or made by without_storage. Its copies are
+// undefined, too.
 class Tensor {
  public:
   Tensor() = default;
+  Tensor(const Tensor&) = default;
+  Tensor& operator=(const Tensor&) = default;
+  // Leaves a tensor as if it had never been made.
+  Tensor(Tensor&& other) noexcept { *this = std::move(other); }
+  Tensor& operator=(Tensor&& other) noexcept;
   // Contents undefined until written.
   Tensor(DType dtype, Shape shape, Device& device = host());
   static Tensor zeros(DType dtype, Shape shape);
@@ -142,7 +150,8 @@ class Tensor {
   void share_storage(const Tensor& other);
   void drop_storage() { storage_.reset(); }
   // Whether nothing else refers to the storage, so that it may be overwritten in place.
-  bool sole_owner() const { return storage_.use_count() == 1; }
+  bool sole_owner() const { return owners() == 1; }
+  int64_t owners() const { return storage_.use_count(); }  // tensors that refer to it, this one included
 
  private:
   DType dtype_ = DType::kFloat32;
@@ -152,7 +161,7 @@ class Tensor {
   std::shared_ptr<uint8_t[]> storage_;
 };
 
-// Same dtype, shape and bits.
+// Same dtype, shape and bits; two undefined ones as well. REQUIRES that both are on the host.
 bool identical(const Tensor& a, const Tensor& b);
 
 struct NamedTensor {

@@ -91,6 +91,26 @@ TEST(Tensor, PartsAndStoragesAreShared) {
   EXPECT_TRUE(bytes.sole_owner());
 }
 
+TEST(Tensor, WhatIsUndefinedStaysSoInEveryCopy) {
+  Tensor moved = Tensor::zeros(DType::kFloat64, {2, 3});
+  const Tensor to = std::move(moved);
+  EXPECT_EQ(to.elements(), 6);
+  UpsideDown device;
+  for (const Tensor& undefined : {Tensor(), Tensor::without_storage(DType::kFloat32, {1 << 20}), moved}) {
+    EXPECT_FALSE(undefined.defined());
+    EXPECT_FALSE(undefined.clone().defined());
+    EXPECT_FALSE(undefined.copied_to(device).defined());
+    EXPECT_TRUE(identical(undefined, undefined));
+    EXPECT_TRUE(identical(undefined, Tensor()));
+    EXPECT_FALSE(identical(undefined, to));
+    EXPECT_FALSE(identical(to, undefined));
+  }
+  EXPECT_EQ(device.copies, 0);
+  EXPECT_EQ(moved.elements(), 0);
+  EXPECT_EQ(moved.bytes(), 0u);
+  EXPECT_EQ(moved.shape(), Shape());
+}
+
 TEST(CheckedElements, RefusesOverflowNegativeAndTooLarge) {
   const int64_t overflow[] = {int64_t{1} << 40, int64_t{1} << 40};
   const int64_t negative[] = {3, -1};

@@ -43,6 +43,14 @@ Expected<Window> read_window(const Attributes& a, std::vector<int64_t> default_k
                 pads[1],   pads[2],   pads[3],    dilations[0], dilations[1]};
 }
 
+Status check_plane(const std::vector<int64_t>& image) {
+  constexpr int64_t kMostPlaces = (int64_t{1} << 31) - 1;
+  const int64_t height = image[2], width = image[3];
+  if (height <= kMostPlaces && width <= kMostPlaces && (height <= 0 || width <= kMostPlaces / height)) return {};
+  return unreadable(
+      text_of("a plane of ", height, " x ", width, " places; windows are computed on up to ", kMostPlaces));
+}
+
 namespace {
 
 // [.., m, k] x [.., k, n] with NumPy broadcasting of the leading dimensions; transA and transB swap the last two.
@@ -83,18 +91,26 @@ Expected<Window> check_conv(InferContext& c, const std::vector<int64_t>& src, co
   if (std::any_of(weights.begin(), weights.end(), [](int64_t d) { return d < 0; })) {
     return unreadable("the weights' shape must be known before the run");
   }
+  if (weights[0] == 0 || weights[1] == 0 || src[2] == 0 || src[3] == 0) {
+    return unreadable(text_of("a source of ", src[2], " x ", src[3], " places and weights of ", weights[0], " x ",
+                              weights[1], " channels; a convolution needs one of each at least"));
+  }
+  ISOBIT_RETURN_IF_ERROR(check_plane(src));
   ISOBIT_TRY(const Window window, read_window(c.attributes(), {weights[2], weights[3]}));
   const int64_t group = c.attributes().integer("group", 1);
-  if (group < 1 || group > std::max<int64_t>(weights[0], 1) || weights[0] % group != 0)
+  if (group < 1 || weights[0] % group != 0)
     return unreadable(text_of("group ", group, " does not divide ", weights[0], " output channels"));
-  if (src[1] >= 0 && src[1] != weights[1] * group) {
-    return unreadable(text_of("source has ", src[1], " channels, weights expect ", weights[1] * group));
+  int64_t channels = 0;
+  if (__builtin_mul_overflow(weights[1], group, &channels)) return unreadable("the weights are too large");
+  if (src[1] >= 0 && src[1] != channels) {
+    return unreadable(text_of("source has ", src[1], " channels, weights expect ", channels));
   }
   if (window.kh != weights[2] || window.kw != weights[3])
     return unreadable("kernel_shape differs from the weights' shape");
   const int64_t oh = window.out_h(src[2]), ow = window.out_w(src[3]);
   if ((src[2] >= 0 && oh < 1) || (src[3] >= 0 && ow < 1))
     return unreadable("the window is larger than the padded source");
+  ISOBIT_RETURN_IF_ERROR(check_plane({1, 1, oh, ow}));
   return window;
 }
 
@@ -149,8 +165,16 @@ void add_linear(std::vector<OpDef>& defs) {
     defs.push_back(std::move(def));
   };
   add({.name = "MatMul", .max_inputs = 2, .infer = infer_matmul, .matrices = true, .product = ProductForm::kMatmul});
-  add({.name = "Gemm", .max_inputs = 3, .infer = infer_gemm, .product = ProductForm::kGemm});
-  add({.name = "Conv", .max_inputs = 3, .infer = infer_conv, .product = ProductForm::kConv});
+  add({.name = "Gemm",
+       .max_inputs = 3,
+       .optional_inputs = {.some = {2}},
+       .infer = infer_gemm,
+       .product = ProductForm::kGemm});
+  add({.name = "Conv",
+       .max_inputs = 3,
+       .optional_inputs = {.some = {2}},
+       .infer = infer_conv,
+       .product = ProductForm::kConv});
   add({.name = "isobit.ConvGradSrc",
        .max_inputs = 2,
        .infer = infer_conv_grad_src,

@@ -50,5 +50,7 @@ struct Window {
 // An attribute that is a shape: no extent of it is negative. Empty when absent.
 Expected<std::vector<int64_t>> read_extents(const Attributes& attributes, const std::string& name);
 Expected<Window> read_window(const Attributes& attributes, std::vector<int64_t> default_kernel);
+// Of the last two of four dimensions: places in a plane are 32-bit numbers in the kernels. An unknown one may be any.
+Status check_plane(const std::vector<int64_t>& image);
 
 }  // namespace isobit::graph::ops

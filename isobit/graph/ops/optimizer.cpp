@@ -38,7 +38,7 @@ Status infer_sgd(InferContext& c) {
   if (c.has_input(3)) ISOBIT_RETURN_IF_ERROR(c.expect_like(3, 0));
   if (c.has_input(3) != (c.attributes().real("momentum", 0) != 0))
     return unreadable("momentum needs a buffer, and only momentum");
-  if (c.has_input(3) != (c.output_count() > 1)) return unreadable("a buffer of momentum is updated in output 1");
+  if (c.has_input(3) != c.has_output(1)) return unreadable("a buffer of momentum is updated in output 1");
   like_inputs(c, {0, 3});
   return {};
 }
@@ -63,6 +63,7 @@ void add_optimizer(std::vector<OpDef>& defs) {
   add_ordered(defs, {.name = "isobit.Sgd",
                      .min_inputs = 3,
                      .max_inputs = 5,
+                     .optional_inputs = {.some = {3, 4}},
                      .max_outputs = 2,
                      .infer = infer_sgd,
                      .outputs = {pointwise, pointwise},
@@ -70,6 +71,7 @@ void add_optimizer(std::vector<OpDef>& defs) {
   add_ordered(defs, {.name = "isobit.Adam",
                      .min_inputs = 7,
                      .max_inputs = 8,
+                     .optional_inputs = {.some = {7}},
                      .min_outputs = 3,
                      .max_outputs = 3,
                      .infer = infer_adam,

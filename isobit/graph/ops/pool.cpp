@@ -7,14 +7,9 @@ namespace {
 #define ISOBIT_POOL_ATTRIBUTES \
   {"kernel_shape", kInts}, {"strides", kInts}, {"pads", kInts}, {"count_include_pad", kInt}, { "auto_pad", kText }
 
-// Places in a plane are 32-bit numbers in the kernels.
-constexpr int64_t kMostPlaces = (int64_t{1} << 31) - 1;
-
 Expected<Window> check_pool(InferContext& c, const std::vector<int64_t>& src) {
   if (src.size() != 4) return unreadable("the source needs rank 4 (2-D pooling)");
-  if (src[2] > 0 && src[3] > kMostPlaces / src[2]) {
-    return unreadable(text_of("a plane of ", src[2], " x ", src[3], " places; pooling computes up to ", kMostPlaces));
-  }
+  ISOBIT_RETURN_IF_ERROR(check_plane(src));
   ISOBIT_TRY(const Window window, read_window(c.attributes(), {}));
   if (window.pad_top >= window.kh || window.pad_bottom >= window.kh || window.pad_left >= window.kw ||
       window.pad_right >= window.kw) {

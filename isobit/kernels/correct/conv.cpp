@@ -31,7 +31,7 @@ Status require_extents(const ConvShape& s) {
 // Every group in turn.
 Status run_groups(const CorrectContext& ctx, const ConvShape& s, const product::Product<float>& product) {
   ISOBIT_RETURN_IF_ERROR(require_extents(s));
-  for (int64_t g = 0; g < s.groups; ++g) ISOBIT_RETURN_IF_ERROR(run(ctx, block_of(product, g)));
+  for (int64_t g = 0; g < s.groups; ++g) ISOBIT_RETURN_IF_ERROR(run(ctx, batch_of(product, g)));
   return {};
 }
 

@@ -72,31 +72,31 @@ struct Tile {
 };
 
 // How a problem is cut up. Affects speed only.
-struct Plan {
+struct Tiling {
   int64_t rows, columns, block, slice;  // block: terms held in float64 at a time, a multiple of slice or k
   int64_t slices;
 };
 
-Plan plan_of(const Block& p, Mutation mutation) {
-  Plan plan;
-  plan.rows = std::min(p.m, kTileRows);
-  plan.columns = std::min(p.n, std::clamp(kTileElements / plan.rows, kTileRows, kTileColumns));
+Tiling tiling_of(const Batch& p, Mutation mutation) {
+  Tiling tiling;
+  tiling.rows = std::min(p.m, kTileRows);
+  tiling.columns = std::min(p.n, std::clamp(kTileElements / tiling.rows, kTileRows, kTileColumns));
   if (p.k <= kSingleSlice) {
-    plan.block = plan.slice = p.k;
-    plan.slices = 1;
-    return plan;
+    tiling.block = tiling.slice = p.k;
+    tiling.slices = 1;
+    return tiling;
   }
-  plan.slice = kSlice;
-  plan.block = std::max<int64_t>(1, kBlockElements / std::max(plan.rows, plan.columns) / kSlice) * kSlice;
-  plan.block = std::min(plan.block, p.k);
-  if (mutation == Mutation::kUnfiltered) plan.slice = plan.block;
-  plan.slices = (p.k + plan.slice - 1) / plan.slice;
-  return plan;
+  tiling.slice = kSlice;
+  tiling.block = std::max<int64_t>(1, kBlockElements / std::max(tiling.rows, tiling.columns) / kSlice) * kSlice;
+  tiling.block = std::min(tiling.block, p.k);
+  if (mutation == Mutation::kUnfiltered) tiling.slice = tiling.block;
+  tiling.slices = (p.k + tiling.slice - 1) / tiling.slice;
+  return tiling;
 }
 
 // gamma_n * (1 + 2^-20) of engine.h.
-double bound_per_magnitude(const Plan& plan, Mutation mutation) {
-  const double nu = static_cast<double>(plan.slice + plan.slices + 1) * 0x1p-53;
+double bound_per_magnitude(const Tiling& tiling, Mutation mutation) {
+  const double nu = static_cast<double>(tiling.slice + tiling.slices + 1) * 0x1p-53;
   const double gamma = nu / (1 - nu) * (1 + 0x1p-20);
   if (mutation == Mutation::kNoBound) return 0;
   return mutation == Mutation::kSmallBound ? gamma / 1024 : gamma;
@@ -109,15 +109,16 @@ struct Buffers {
 };
 
 // The float64 product of a tile: its last slice in `slice`, the sum of the others in `total`; a single one in `total`.
-Status approximate(const CorrectContext& ctx, const Block& p, const Plan& plan, const Tile& tile, Buffers& buffers) {
+Status approximate(const CorrectContext& ctx, const Batch& p, const Tiling& tiling, const Tile& tile,
+                   Buffers& buffers) {
   const Steps& steps = steps_of(ctx.kernel.isa);
   const int64_t m = tile.rows(), n = tile.columns();
-  for (int64_t l0 = 0; l0 < p.k; l0 += plan.block) {
-    const int64_t l1 = std::min(l0 + plan.block, p.k);
+  for (int64_t l0 = 0; l0 < p.k; l0 += tiling.block) {
+    const int64_t l1 = std::min(l0 + tiling.block, p.k);
     load(ctx, buffers.left, tile.i0, tile.i1, l0, l1, l1 == p.k);
     load(ctx, buffers.right, tile.j0, tile.j1, l0, l1, l1 == p.k);
-    for (int64_t l = l0; l < l1; l += plan.slice) {
-      const int64_t count = std::min(plan.slice, l1 - l);
+    for (int64_t l = l0; l < l1; l += tiling.slice) {
+      const int64_t count = std::min(tiling.slice, l1 - l);
       GemmArgs<double> g;
       g.transpose_a = !buffers.left.source->k_contiguous();
       g.transpose_b = buffers.right.source->k_contiguous();
@@ -153,7 +154,7 @@ void show_bounds(const FilterRow& r, int64_t i, int64_t j, int64_t count, BoundO
 }
 
 // Rounds row i of a tile where the rounding is certain, and lists the rest.
-void filter_row(const Steps& steps, const Block& p, const Plan& plan, const Tile& tile, const Buffers& buffers,
+void filter_row(const Steps& steps, const Batch& p, const Tiling& tiling, const Tile& tile, const Buffers& buffers,
                 double gamma, const Instruments& instruments, int64_t i, std::vector<Undecided>& undecided) {
   const int64_t row = (i - tile.i0) * tile.columns();
   uint32_t flags[kFilterColumns];
@@ -163,7 +164,7 @@ void filter_row(const Steps& steps, const Block& p, const Plan& plan, const Tile
     const int64_t at = row + j - tile.j0;
     FilterRow r;
     r.total = buffers.total + at;
-    r.slice = plan.slices > 1 ? buffers.slice + at : nullptr;
+    r.slice = tiling.slices > 1 ? buffers.slice + at : nullptr;
     r.column_norms = buffers.right.norms.data() + (j - tile.j0);
     r.column_bias = p.column_bias != nullptr ? p.column_bias + j : nullptr;
     r.row_bias = p.row_bias != nullptr ? static_cast<double>(p.row_bias[i]) : 0.0;
@@ -182,16 +183,16 @@ void filter_row(const Steps& steps, const Block& p, const Plan& plan, const Tile
   }
 }
 
-std::vector<Undecided> filter(const CorrectContext& ctx, const Block& p, const Plan& plan, const Tile& tile,
+std::vector<Undecided> filter(const CorrectContext& ctx, const Batch& p, const Tiling& tiling, const Tile& tile,
                               const Buffers& buffers) {
   const Steps& steps = steps_of(ctx.kernel.isa);
-  const double gamma = bound_per_magnitude(plan, ctx.instruments.mutation);
+  const double gamma = bound_per_magnitude(tiling, ctx.instruments.mutation);
   std::vector<Undecided> all;
   std::mutex merging;
   ctx.kernel.pool->parallel_for(tile.rows(), 16384 / tile.columns() + 1, [&](int64_t begin, int64_t end) {
     std::vector<Undecided> own;
     for (int64_t i = begin; i < end; ++i) {
-      filter_row(steps, p, plan, tile, buffers, gamma, ctx.instruments, tile.i0 + i, own);
+      filter_row(steps, p, tiling, tile, buffers, gamma, ctx.instruments, tile.i0 + i, own);
     }
     const std::lock_guard<std::mutex> lock(merging);
     all.insert(all.end(), own.begin(), own.end());
@@ -200,13 +201,13 @@ std::vector<Undecided> filter(const CorrectContext& ctx, const Block& p, const P
 }
 
 // The outputs of the tile that are looked at, however they were decided.
-std::vector<Undecided> draw_sample(Watch& watch, const Block& p, const Plan& plan, const Tile& tile,
+std::vector<Undecided> draw_sample(Watch& watch, const Batch& p, const Tiling& tiling, const Tile& tile,
                                    const Buffers& buffers) {
   std::vector<Undecided> sample;
   for (const int64_t place : watch.draw(tile.rows() * tile.columns())) {
     const int64_t i = tile.i0 + place / tile.columns(), j = tile.j0 + place % tile.columns();
     double x = buffers.total[place];
-    if (plan.slices > 1) x += buffers.slice[place];
+    if (tiling.slices > 1) x += buffers.slice[place];
     if (p.row_bias != nullptr) x += static_cast<double>(p.row_bias[i]);
     if (p.column_bias != nullptr) x += static_cast<double>(p.column_bias[j]);
     sample.push_back({i, j, x});
@@ -215,7 +216,7 @@ std::vector<Undecided> draw_sample(Watch& watch, const Block& p, const Plan& pla
 }
 
 // k = 0: the bias alone.
-void fill_with_bias(const Block& p) {
+void fill_with_bias(const Batch& p) {
   for (int64_t i = 0; i < p.m; ++i) {
     for (int64_t j = 0; j < p.n; ++j) {
       const float bias = p.row_bias != nullptr ? p.row_bias[i] : p.column_bias != nullptr ? p.column_bias[j] : 0.0f;
@@ -224,7 +225,7 @@ void fill_with_bias(const Block& p) {
   }
 }
 
-Status require_sizes(const Block& p) {
+Status require_sizes(const Batch& p) {
   for (const auto& [name, size] : {std::pair("m", p.m), std::pair("n", p.n), std::pair("k", p.k)}) {
     if (size <= kMostTerms) continue;
     return unreadable(text_of("a product of ", p.m, " x ", p.k, " times ", p.k, " x ", p.n, ": ", name, " is ", size,
@@ -234,27 +235,27 @@ Status require_sizes(const Block& p) {
 }
 
 // One tile, from the operands to the outputs.
-Status compute(const CorrectContext& ctx, const Block& p, const Plan& plan, const Tile& tile, Buffers& buffers,
+Status compute(const CorrectContext& ctx, const Batch& p, const Tiling& tiling, const Tile& tile, Buffers& buffers,
                Statistics& statistics) {
   const Mutation mutation = ctx.instruments.mutation;
-  ISOBIT_RETURN_IF_ERROR(approximate(ctx, p, plan, tile, buffers));
-  std::vector<Undecided> undecided = filter(ctx, p, plan, tile, buffers);
+  ISOBIT_RETURN_IF_ERROR(approximate(ctx, p, tiling, tile, buffers));
+  std::vector<Undecided> undecided = filter(ctx, p, tiling, tile, buffers);
   look_closer(ctx, p, buffers.left, buffers.right, undecided, statistics);
   // A deliberate mistake of ours is not the product's.
   const bool watched = mutation == Mutation::kNone;
   Breaches breaches;
-  repair(ctx, p, buffers.left, buffers.right, undecided, bound_per_magnitude(plan, mutation),
+  repair(ctx, p, buffers.left, buffers.right, undecided, bound_per_magnitude(tiling, mutation),
          watched ? &breaches : nullptr, statistics);
   if (watched && ctx.watch != nullptr) {
-    check_sample(ctx, p, buffers.left, buffers.right, draw_sample(*ctx.watch, p, plan, tile, buffers),
-                 plan.slice + plan.slices - 1, breaches, statistics);
+    check_sample(ctx, p, buffers.left, buffers.right, draw_sample(*ctx.watch, p, tiling, tile, buffers),
+                 tiling.slice + tiling.slices - 1, breaches, statistics);
   }
   return breaches.status(p, ctx.product->name());
 }
 
 }  // namespace
 
-double* Scratch::doubles(int slot, size_t count) {
+double* Workspace::doubles(int slot, size_t count) {
   if (size_[slot] < count) {
     memory_[slot].reset();
     memory_[slot].reset(new double[count]);
@@ -263,29 +264,29 @@ double* Scratch::doubles(int slot, size_t count) {
   return memory_[slot].get();
 }
 
-Status run(const CorrectContext& ctx, const Block& p) {
+Status run(const CorrectContext& ctx, const Batch& p) {
   ISOBIT_RETURN_IF_ERROR(require_sizes(p));
   Statistics statistics;
   statistics.elements = p.m * p.n;
   statistics.terms = static_cast<double>(statistics.elements) * static_cast<double>(p.k);
   if (p.m > 0 && p.n > 0 && p.k == 0) fill_with_bias(p);
   if (p.m > 0 && p.n > 0 && p.k > 0) {
-    const Plan plan = plan_of(p, ctx.instruments.mutation);
-    Scratch own;
-    Scratch& scratch = ctx.scratch != nullptr ? *ctx.scratch : own;
-    const size_t outputs = static_cast<size_t>(plan.rows * plan.columns);
+    const Tiling tiling = tiling_of(p, ctx.instruments.mutation);
+    Workspace own;
+    Workspace& workspace = ctx.workspace != nullptr ? *ctx.workspace : own;
+    const size_t outputs = static_cast<size_t>(tiling.rows * tiling.columns);
     const Source left(ctx, p.left), right(ctx, p.right);
     Buffers buffers;
     buffers.left.source = &left;
-    buffers.left.block = scratch.doubles(0, static_cast<size_t>(plan.rows * plan.block));
+    buffers.left.block = workspace.doubles(0, static_cast<size_t>(tiling.rows * tiling.block));
     buffers.right.source = &right;
-    buffers.right.block = scratch.doubles(1, static_cast<size_t>(plan.columns * plan.block));
-    buffers.total = scratch.doubles(2, outputs);
-    buffers.slice = plan.slices > 1 ? scratch.doubles(3, outputs) : nullptr;
-    for (int64_t i = 0; i < p.m; i += plan.rows) {
-      for (int64_t j = 0; j < p.n; j += plan.columns) {
-        const Tile tile{i, std::min(i + plan.rows, p.m), j, std::min(j + plan.columns, p.n)};
-        ISOBIT_RETURN_IF_ERROR(compute(ctx, p, plan, tile, buffers, statistics));
+    buffers.right.block = workspace.doubles(1, static_cast<size_t>(tiling.columns * tiling.block));
+    buffers.total = workspace.doubles(2, outputs);
+    buffers.slice = tiling.slices > 1 ? workspace.doubles(3, outputs) : nullptr;
+    for (int64_t i = 0; i < p.m; i += tiling.rows) {
+      for (int64_t j = 0; j < p.n; j += tiling.columns) {
+        const Tile tile{i, std::min(i + tiling.rows, p.m), j, std::min(j + tiling.columns, p.n)};
+        ISOBIT_RETURN_IF_ERROR(compute(ctx, p, tiling, tile, buffers, statistics));
       }
     }
   }
@@ -300,7 +301,7 @@ Status matmul(const CorrectContext& ctx, const MatmulArgs<float>& args) {
     return {};
   }
   const product::Product<float> product = product::product_of(args);
-  for (int64_t t = 0; t < args.batch; ++t) ISOBIT_RETURN_IF_ERROR(run(ctx, block_of(product, t)));
+  for (int64_t t = 0; t < args.batch; ++t) ISOBIT_RETURN_IF_ERROR(run(ctx, batch_of(product, t)));
   return {};
 }
 

@@ -22,12 +22,12 @@ inline constexpr int64_t kSlice = 512;
 inline constexpr int64_t kSingleSlice = 1024;  // up to this k
 
 // At most one bias.
-using Block = product::Block<float>;
+using Batch = product::Batch<float>;
 
 // The largest m, n and k: 1 + 2^-20 covers no more, and outputs are numbered in 32 bits here and there.
 inline constexpr int64_t kMostTerms = (int64_t{1} << 31) - 1;
 
 // REQUIRES m, n, k >= 0; ctx.kernel.isa != kReference. Errors: those of correct/matmul.h.
-Status run(const CorrectContext& ctx, const Block& problem);
+Status run(const CorrectContext& ctx, const Batch& problem);
 
 }  // namespace isobit::kernels::correct

@@ -57,7 +57,7 @@ class StrassenProduct final : public MatrixProduct {
  public:
   StrassenProduct(const KernelContext& kernel, int64_t cutoff) : base_(kernel), cutoff_(cutoff) {}
   std::string name() const override { return "strassen@" + std::to_string(cutoff_); }
-  bool has_f32() const override { return false; }
+  bool has_f64() const override { return true; }
   void product(const GemmArgs<double>& g) override {
     const auto& [ta, tb, m, n, k, a, lda, b, ldb, c, ldc] = g;
     if (std::min({m, n, k}) <= cutoff_) {
@@ -106,7 +106,7 @@ class FixedPointProduct final : public MatrixProduct {
   FixedPointProduct(const KernelContext& kernel, int bits, bool by_line = true)
       : base_(kernel), bits_(bits), by_line_(by_line) {}
   std::string name() const override { return "fixed@" + std::to_string(bits_); }
-  bool has_f32() const override { return false; }
+  bool has_f64() const override { return true; }
   void product(const GemmArgs<double>& g) override {
     const auto& [ta, tb, m, n, k, a, lda, b, ldb, c, ldc] = g;
     Dense left = Dense::of(ta, m, k, a, lda), right = Dense::of(tb, k, n, b, ldb);
@@ -142,7 +142,7 @@ class FixedPointProduct final : public MatrixProduct {
 class FloatFloatProduct final : public MatrixProduct {
  public:
   std::string name() const override { return "floatfloat"; }
-  bool has_f32() const override { return false; }
+  bool has_f64() const override { return true; }
   void product(const GemmArgs<double>& g) override {
     const auto& [ta, tb, m, n, k, a, lda, b, ldb, c, ldc] = g;
     for (int64_t i = 0; i < m; ++i) {

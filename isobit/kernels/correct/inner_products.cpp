@@ -7,7 +7,7 @@ CorrectInnerProducts::CorrectInnerProducts(const KernelContext& kernel, std::uni
     : kernel_(kernel), product_(std::move(product)), instruments_(instruments) {}
 
 CorrectContext CorrectInnerProducts::context() {
-  return {kernel_, product_.get(), &scratch_, &statistics_, instruments_, &watch_};
+  return {kernel_, product_.get(), &workspace_, &statistics_, instruments_, &watch_};
 }
 
 Status CorrectInnerProducts::matmul(const MatmulArgs<float>& args) { return correct::matmul(context(), args); }

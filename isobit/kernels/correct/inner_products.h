@@ -32,7 +32,7 @@ class CorrectInnerProducts final : public InnerProducts<float> {
 
   KernelContext kernel_;
   std::unique_ptr<MatrixProduct> product_;
-  Scratch scratch_;
+  Workspace workspace_;
   Statistics statistics_;
   Instruments instruments_;
   Watch watch_;

@@ -53,7 +53,7 @@ struct Statistics {
 };
 
 // Working memory, kept between calls so that large blocks are not mapped anew each time. Content is meaningless.
-class Scratch {
+class Workspace {
  public:
   // At least `count` doubles, valid until the next call for the same slot.
   double* doubles(int slot, size_t count);
@@ -67,11 +67,11 @@ class Scratch {
 class Watch;  // watch.h
 
 // kernel.isa == kReference: the scalar specification, without the product. One call at a time per product, pool,
-// scratch and watch.
+// workspace and watch.
 struct CorrectContext {
   KernelContext kernel;
   MatrixProduct* product = nullptr;  // not owned; never null unless kernel.isa == kReference
-  Scratch* scratch = nullptr;        // not owned; null for memory of the call's own
+  Workspace* workspace = nullptr;    // not owned; null for memory of the call's own
   Statistics* statistics = nullptr;  // not owned; added to, if not null
   Instruments instruments = {};      // none
   Watch* watch = nullptr;            // not owned; null for no sample

@@ -187,9 +187,9 @@ TEST(CorrectMatmul, ZeroAndInfinityByHand) {
 TEST(CorrectMatmul, StridesBatchesAndTilesBeyondOne) {
   ThreadPool pool(2);
   OrderedProduct product({best_isa(), &pool});
-  Scratch scratch;
+  Workspace workspace;
   Statistics statistics;
-  const CorrectContext ctx{{best_isa(), &pool}, &product, &scratch, &statistics};
+  const CorrectContext ctx{{best_isa(), &pool}, &product, &workspace, &statistics};
   // A batch in which b is shared, a has column stride 2 and c a gap.
   const auto a = random_values<float>(3 * 8 * 20 * 2, Values::kUnit, 1),
              b = random_values<float>(20 * 9, Values::kUnit, 2);

@@ -87,7 +87,7 @@ class ShuffledProduct final : public MatrixProduct {
  public:
   explicit ShuffledProduct(uint64_t seed) : random_(seed) {}
   std::string name() const override { return "shuffled"; }
-  bool has_f32() const override { return false; }
+  bool has_f64() const override { return true; }
   void product(const GemmArgs<double>& g) override {
     const auto& [ta, tb, m, n, k, a, lda, b, ldb, c, ldc] = g;
     std::vector<int64_t> order(static_cast<size_t>(k));
@@ -116,7 +116,7 @@ class ShuffledProduct final : public MatrixProduct {
 class BackwardProduct final : public MatrixProduct {
  public:
   std::string name() const override { return "backward"; }
-  bool has_f32() const override { return false; }
+  bool has_f64() const override { return true; }
   void product(const GemmArgs<double>& g) override {
     const auto& [ta, tb, m, n, k, a, lda, b, ldb, c, ldc] = g;
     for (int64_t i = 0; i < m; ++i) {
@@ -146,7 +146,7 @@ class WorstProduct final : public MatrixProduct {
  public:
   explicit WorstProduct(double share) : share_(share) {}
   std::string name() const override { return "worst"; }
-  bool has_f32() const override { return false; }
+  bool has_f64() const override { return true; }
   void product(const GemmArgs<double>& g) override {
     const auto& [ta, tb, m, n, k, a, lda, b, ldb, c, ldc] = g;
     for (int64_t i = 0; i < m; ++i) {

@@ -44,7 +44,7 @@ std::vector<int64_t> columns_of(std::span<const Undecided> items) {
 // What all threads share.
 struct Work {
   const Steps& steps;
-  const Block& problem;
+  const Batch& problem;
   const LaidOut& left;
   const LaidOut& right;
   const UndecidedLines& rows;
@@ -102,7 +102,7 @@ std::vector<size_t> group_starts(std::span<const Undecided> items, int64_t width
 
 }  // namespace
 
-void repair(const CorrectContext& ctx, const Block& p, const LaidOut& left, const LaidOut& right,
+void repair(const CorrectContext& ctx, const Batch& p, const LaidOut& left, const LaidOut& right,
             std::vector<Undecided>& items, double gamma, Breaches* breaches, Statistics& statistics) {
   if (items.empty()) return;
   const Steps& steps = steps_of(ctx.kernel.isa);

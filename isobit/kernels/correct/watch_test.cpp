@@ -111,7 +111,7 @@ class OffByALittle final : public MatrixProduct {
  public:
   explicit OffByALittle(const KernelContext& kernel) : base_(kernel) {}
   std::string name() const override { return "little"; }
-  bool has_f32() const override { return false; }
+  bool has_f64() const override { return true; }
   void product(const GemmArgs<double>& g) override {
     ISOBIT_CHECK(base_.multiply(g));
     for (int64_t i = 0; i < g.m; ++i) {
@@ -187,7 +187,7 @@ TEST(Watch, SampleSeesAResultThatIsNotTheRoundingOfItsSum) {
   OrderedProduct product(kernel);
   const CorrectContext ctx{kernel, &product};
   ASSERT_TRUE(matmul(ctx, x.args()));
-  const Block p = block_of(product::product_of(x.args()), 0);
+  const Batch p = batch_of(product::product_of(x.args()), 0);
   const Source rows(ctx, p.left), columns(ctx, p.right);
   LaidOut left, right;
   left.source = &rows, left.first = 0, left.last = 2, left.norms = {10, 10};

@@ -29,7 +29,7 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The problem with its operands exchanged where that fits the vectors better.
 template <class T>
-struct Plan {
+struct Tiling {
   bool swapped = false;
   int vectors = 1;
   int64_t mr = 1;  // most rows of a tile; its columns, nr, are vectors * lanes
@@ -75,8 +75,8 @@ double grid_cost(const Kernels<T>& kernels, int64_t m, int64_t n, int vectors) {
 }
 
 template <class T>
-Plan<T> make_plan(const Kernels<T>& kernels, const Problem<T>& p, int64_t m, int64_t n) {
-  Plan<T> best;
+Tiling<T> tiling_of(const Kernels<T>& kernels, const Problem<T>& p, int64_t m, int64_t n) {
+  Tiling<T> best;
   double least = 0;
   const double terms = static_cast<double>(std::max<int64_t>(1, p.order.periods * p.order.period));
   for (int swap = 0; swap < 2; ++swap) {
@@ -101,27 +101,27 @@ Plan<T> make_plan(const Kernels<T>& kernels, const Problem<T>& p, int64_t m, int
 template <class T>
 class Part {
  public:
-  Part(const Kernels<T>& kernels, const Problem<T>& p, const Plan<T>& plan, int64_t batch)
+  Part(const Kernels<T>& kernels, const Problem<T>& p, const Tiling<T>& tiling, int64_t batch)
       : kernels_(kernels),
         p_(p),
-        plan_(plan),
-        left_(plan.swapped ? p.right : p.left),
-        right_(plan.swapped ? p.left : p.right) {
+        tiling_(tiling),
+        left_(tiling.swapped ? p.right : p.left),
+        right_(tiling.swapped ? p.left : p.right) {
     left_.data += batch * left_.batch_stride;
     right_.data += batch * right_.batch_stride;
     out_ = p.c + p.out.first + batch * p.out.batch_stride;
     const T* bias = p.bias ? p.bias + batch * p.bias_batch_stride : nullptr;
-    (p.bias_per_row == plan.swapped ? column_bias_ : row_bias_) = bias;
+    (p.bias_per_row == tiling.swapped ? column_bias_ : row_bias_) = bias;
     chunk_count_ = std::max<int64_t>(1, p.order.periods * ceil_div(p.order.period, p.order.chunk));
     longest_ = std::min(p.order.period, p.order.chunk);
   }
 
   // Rows and columns after the exchange, if there was one.
   void run(int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
-    const int64_t nr = plan_.vectors * kernels_.lanes, size = static_cast<int64_t>(sizeof(T));
+    const int64_t nr = tiling_.vectors * kernels_.lanes, size = static_cast<int64_t>(sizeof(T));
     const int64_t kc = std::max<int64_t>(1, longest_);
     const int64_t nc = std::max(nr, kRightBytes / (kc * size) / nr * nr);
-    mc_ = std::max(plan_.mr, kLeftBytes / (kc * size) / plan_.mr * plan_.mr);
+    mc_ = std::max(tiling_.mr, kLeftBytes / (kc * size) / tiling_.mr * tiling_.mr);
     const int64_t most_columns = std::min(nc, ceil_div(column_end - column_begin, kernels_.lanes) * kernels_.lanes);
     const int64_t most_rows = std::min(kTotalRows, row_end - row_begin);
     reserve(most_rows, most_columns, kc);
@@ -159,7 +159,7 @@ class Part {
       const int64_t k0 = chunk / per_period * p_.order.period + begin;
       const int64_t terms = p_.order.periods ? std::min(p_.order.chunk, p_.order.period - begin) : 0;
       step_.terms = terms;
-      direct_right_ = ceil_div(rows, plan_.mr) <= kDirectPanels && readable_columns(right_, k0);
+      direct_right_ = ceil_div(rows, tiling_.mr) <= kDirectPanels && readable_columns(right_, k0);
       pack_right(j0, columns, k0, terms);
       step_.load_block = chunk % kChunksPerBlock != 0;
       step_.load_result = chunk >= kChunksPerBlock;
@@ -172,7 +172,8 @@ class Part {
   }
 
   void pack_right(int64_t j0, int64_t columns, int64_t k0, int64_t terms) {
-    const int64_t lanes = kernels_.lanes, vectors = ceil_div(columns, lanes), panels = ceil_div(vectors, plan_.vectors);
+    const int64_t lanes = kernels_.lanes, vectors = ceil_div(columns, lanes),
+                  panels = ceil_div(vectors, tiling_.vectors);
     for (int64_t panel = 0; panel < panels; ++panel) {
       const int64_t first = vectors * panel / panels * lanes, last = vectors * (panel + 1) / panels * lanes;
       if (direct_right_ && last <= columns) continue;  // a short panel must be padded
@@ -196,8 +197,8 @@ class Part {
   // All tiles of rows i0 + i .. + rows (of all_rows) for one chunk.
   void sweep(int64_t i0, int64_t i, int64_t rows, int64_t all_rows, int64_t j0, int64_t columns, int64_t k0) {
     const int64_t terms = step_.terms, lanes = kernels_.lanes;
-    const bool direct = ceil_div(columns, lanes * plan_.vectors) <= kDirectPanels && readable_rows(left_, k0);
-    const int64_t row_panels = ceil_div(rows, plan_.mr);
+    const bool direct = ceil_div(columns, lanes * tiling_.vectors) <= kDirectPanels && readable_rows(left_, k0);
+    const int64_t row_panels = ceil_div(rows, tiling_.mr);
     const bool as_rows = left_.kind == SideKind::kTaps;
     if (as_rows) {
       kernels_.pack_rows(left_, packed_left_, row_stride(terms), i0 + i, rows, k0, terms);
@@ -207,7 +208,7 @@ class Part {
         kernels_.pack(left_, packed_left_ + first * terms, staging_, count, i0 + i + first, count, k0, terms);
       }
     }
-    const int64_t vectors = ceil_div(columns, lanes), panels = ceil_div(vectors, plan_.vectors);
+    const int64_t vectors = ceil_div(columns, lanes), panels = ceil_div(vectors, tiling_.vectors);
     for (int64_t panel = 0; panel < panels; ++panel) {
       const int64_t begin = vectors * panel / panels, wide = vectors * (panel + 1) / panels - begin;
       const int64_t first = begin * lanes, width = wide * lanes;
@@ -249,7 +250,7 @@ class Part {
     step_.column_bias = column_bias_ ? column_bias_ + j : nullptr;
     const product::Placement& o = p_.out;
     const bool one_line = j / o.columns == (j + step_.columns - 1) / o.columns;
-    if (!plan_.swapped && o.column_stride == 1 && one_line) {
+    if (!tiling_.swapped && o.column_stride == 1 && one_line) {
       step_.c = out_ + i * o.row_stride + p_.out.column(j);
       step_.c_row_stride = o.row_stride;
       kernel(step_);
@@ -264,7 +265,7 @@ class Part {
 
   void scatter(const T* tile, int64_t i, int64_t rows, int64_t j) {
     const int64_t row_stride = p_.out.row_stride;
-    if (plan_.swapped) {
+    if (tiling_.swapped) {
       for (int64_t r = 0; r < rows; ++r) {
         T* c = out_ + p_.out.column(i + r) + j * row_stride;
         for (int64_t l = 0; l < step_.columns; ++l) c[l * row_stride] = tile[r * kMaxWidth + l];
@@ -281,7 +282,7 @@ class Part {
 
   const Kernels<T>& kernels_;
   const Problem<T>& p_;
-  const Plan<T> plan_;
+  const Tiling<T> tiling_;
   Operand<T> left_, right_;
   T* out_;
   const T *row_bias_ = nullptr, *column_bias_ = nullptr;
@@ -323,22 +324,22 @@ void execute(const KernelContext& ctx, const Problem<T>& p) {
   const int64_t threads = ctx.pool->threads();
   const int64_t parts = p.batch >= 4 * threads || work < kSerialWork ? 1 : threads;
   const Grid grid = cut(p.m, p.n, parts, kernels.lanes);
-  const Plan<T> plan = make_plan(kernels, p, ceil_div(p.m, grid.rows), ceil_div(p.n, grid.columns));
+  const Tiling<T> tiling = tiling_of(kernels, p, ceil_div(p.m, grid.rows), ceil_div(p.n, grid.columns));
   const int64_t per_batch = grid.rows * grid.columns;
   const int64_t grain = static_cast<int64_t>(std::max(1.0, kSerialWork * static_cast<double>(per_batch) / work));
   // Boundaries of the parts are multiples of the vector along whichever side the vectors lie.
   auto bound = [](int64_t size, int64_t part, int64_t count, int64_t unit) {
     return std::min(size, ceil_div(size, unit) * part / count * unit);
   };
-  const int64_t row_unit = plan.swapped ? kernels.lanes : 1, column_unit = plan.swapped ? 1 : kernels.lanes;
+  const int64_t row_unit = tiling.swapped ? kernels.lanes : 1, column_unit = tiling.swapped ? 1 : kernels.lanes;
   ctx.pool->parallel_for(p.batch * per_batch, grain, [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) {
-      Part<T> part(kernels, p, plan, unit / per_batch);
+      Part<T> part(kernels, p, tiling, unit / per_batch);
       const int64_t r = unit % per_batch / grid.columns, c = unit % grid.columns;
       const int64_t r0 = bound(p.m, r, grid.rows, row_unit), r1 = bound(p.m, r + 1, grid.rows, row_unit);
       const int64_t c0 = bound(p.n, c, grid.columns, column_unit), c1 = bound(p.n, c + 1, grid.columns, column_unit);
       if (r0 == r1 || c0 == c1) continue;
-      if (plan.swapped)
+      if (tiling.swapped)
         part.run(c0, c1, r0, r1);
       else
         part.run(r0, r1, c0, c1);

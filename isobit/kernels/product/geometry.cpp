@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "isobit/base/status.h"
+
 namespace isobit::kernels::product {
 namespace {
 
@@ -15,6 +17,10 @@ Side strided(int64_t lines, int64_t k, int64_t batch_stride, const Strides& stri
 }
 
 Side windowed(SideKind kind, const Windows& w) {
+  // Single taps and positions are numbered by 32 bits (Lines::Place).
+  for (const WindowAxis* axis : {&w.rows, &w.columns}) {
+    ISOBIT_CHECK(axis->taps <= INT32_MAX && axis->positions <= INT32_MAX);
+  }
   Side side;
   side.kind = kind;
   side.lines = w.images * w.positions();

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 
+#include "isobit/base/status.h"
+
 namespace isobit::kernels::product {
 namespace {
 
 constexpr int64_t kWorthAThread = 1 << 14;  // elements
+
+void check_forward(const Windows& w) { ISOBIT_CHECK(w.rows.divisor == 1 && w.columns.divisor == 1); }
 
 int64_t grain_of(int64_t elements_of_one) { return 1 + kWorthAThread / std::max<int64_t>(1, elements_of_one); }
 
@@ -172,6 +176,7 @@ std::vector<ColumnBlock> column_blocks(int64_t images, int64_t area, int64_t mos
 
 template <class T>
 void im2col(ThreadPool& pool, const Windows& w, const ColumnBlock& block, const T* planes, T* matrix) {
+  check_forward(w);
   const WindowPart part(w, 0, false);
   const int64_t taps = w.taps(), length = block.end - block.begin;
   const Shift shift(part.grid);
@@ -189,6 +194,7 @@ void im2col(ThreadPool& pool, const Windows& w, const ColumnBlock& block, const 
 
 template <class T>
 void col2im(ThreadPool& pool, const Windows& w, const ColumnBlock& block, T* matrix, T* planes) {
+  check_forward(w);
   const WindowPart part(w, 0, false);
   const int64_t taps = w.taps(), length = block.end - block.begin;
   const Shift shift(part.grid);

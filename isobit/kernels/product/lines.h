@@ -55,12 +55,12 @@ class Lines {
 
 // One batch of a product: a matrix m x n of its own.
 template <class T>
-struct Block {
+struct Batch {
   int64_t m = 0, n = 0, k = 0;
   Lines<T> left, right;
   T* out = nullptr;  // where its outputs begin, `offset` elements after those of the product
   int64_t offset = 0;
-  Placement place;                 // within the block
+  Placement place;                 // within the batch
   const T* row_bias = nullptr;     // length m; at most one of the two
   const T* column_bias = nullptr;  // length n
 
@@ -73,11 +73,11 @@ struct Block {
 
 // REQUIRES 0 <= batch < the geometry's.
 template <class T>
-Block<T> block_of(const Product<T>& p, int64_t batch) {
+Batch<T> batch_of(const Product<T>& p, int64_t batch) {
   const Geometry& g = p.geometry;
   // Null arrays are those without elements: nothing is added to them.
   const auto from = [](auto* data, int64_t offset) { return data != nullptr ? data + offset : nullptr; };
-  Block<T> b;
+  Batch<T> b;
   b.m = g.m;
   b.n = g.n;
   b.k = g.k;

@@ -40,8 +40,9 @@ class MatrixProduct {
 
   // What computes, for messages: "openblas@Haswell/1t".
   virtual std::string name() const = 0;
-  virtual bool has_f32() const { return true; }
-  virtual bool has_f64() const { return true; }
+  // The types that it has: of those alone product() is asked.
+  virtual bool has_f32() const { return false; }
+  virtual bool has_f64() const { return false; }
 
   // alpha = 1, beta = 0: what c held is not read, be it NaN. k = 0 gives +0 without asking the implementation; m = 0 or
   // n = 0 touches nothing. Error bound of a finite result without underflow: gamma_k times the sum of magnitudes.
@@ -58,7 +59,8 @@ class MatrixProduct {
   int64_t fallen_back() const { return fallen_back_; }  // how often they did
 
  private:
-  // REQUIRES 1 <= every size and leading dimension <= largest_size(), and that the type is had.
+  // REQUIRES 1 <= every size and leading dimension <= largest_size(), and that the type is had. One or both are to be
+  // implemented; to say that a type is had without implementing it is a bug and aborts.
   virtual void product(const GemmArgs<float>& args);
   virtual void product(const GemmArgs<double>& args);
   virtual int64_t largest_size() const { return INT64_MAX; }
@@ -75,6 +77,8 @@ class OrderedProduct final : public MatrixProduct {
  public:
   explicit OrderedProduct(const KernelContext& kernel) : kernel_(kernel) {}
   std::string name() const override { return std::string("ordered@") + name_of(kernel_.isa); }
+  bool has_f32() const override { return true; }
+  bool has_f64() const override { return true; }
 
  private:
   void product(const GemmArgs<float>& args) override;

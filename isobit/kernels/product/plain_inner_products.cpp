@@ -71,7 +71,11 @@ MatmulArgs<T> merge_batch(const MatmulArgs<T>& given) {
 
 // The three passes of a convolution are products with the window matrix of the forward one: m output channels of a
 // group, n positions, k taps of all its input channels.
-Geometry forward_geometry(const ConvShape& s) { return product::conv_geometry(s, product::Direction::kForward); }
+Geometry forward_geometry(const ConvShape& s) {
+  const Geometry f = product::conv_geometry(s, product::Direction::kForward);
+  ISOBIT_CHECK(f.m > 0 && f.k > 0);
+  return f;
+}
 
 Planes planes_of_src(const Geometry& g) {
   const Windows& w = g.right.windows;
@@ -95,8 +99,8 @@ bool is_pointwise(const Windows& w) {
 
 template <class T>
 PlainInnerProducts<T>::PlainInnerProducts(std::unique_ptr<MatrixProduct> product, const KernelContext& kernel,
-                                          int64_t scratch_bytes)
-    : product_(std::move(product)), kernel_(kernel), most_(scratch_bytes / static_cast<int64_t>(sizeof(T))) {
+                                          int64_t workspace_bytes)
+    : product_(std::move(product)), kernel_(kernel), most_(workspace_bytes / static_cast<int64_t>(sizeof(T))) {
   ISOBIT_CHECK(product_ != nullptr && (sizeof(T) == 4 ? product_->has_f32() : product_->has_f64()));
   product_->fall_back_on(kernel_);
 }
@@ -108,7 +112,7 @@ Status PlainInnerProducts<T>::multiply(const GemmArgs<T>& args) {
 }
 
 template <class T>
-typename PlainInnerProducts<T>::Parts PlainInnerProducts<T>::scratch(int64_t first, int64_t second, int64_t third) {
+typename PlainInnerProducts<T>::Parts PlainInnerProducts<T>::workspace(int64_t first, int64_t second, int64_t third) {
   constexpr int64_t kLine = 64 / sizeof(T);
   const auto whole_lines = [](int64_t count) { return (count + kLine - 1) / kLine * kLine; };
   const int64_t total = whole_lines(first) + whole_lines(second) + whole_lines(third);
@@ -156,7 +160,7 @@ Status PlainInnerProducts<T>::multiply_packed(const MatmulArgs<T>& p, int64_t ro
   const auto a = blas_layout(p.m, p.k, p.a_row_stride, p.a_col_stride);
   const auto b = blas_layout(p.k, p.n, p.b_row_stride, p.b_col_stride);
   Parts room{};
-  if (!a || !b) room = scratch(a ? 0 : rows_at_once * p.k, b ? 0 : p.k * columns_at_once);
+  if (!a || !b) room = workspace(a ? 0 : rows_at_once * p.k, b ? 0 : p.k * columns_at_once);
   for (int64_t j = 0; j < p.n; j += columns_at_once) {
     GemmArgs<T> g;
     g.k = p.k, g.n = std::min(columns_at_once, p.n - j);
@@ -190,7 +194,7 @@ Status PlainInnerProducts<T>::multiply_packed(const MatmulArgs<T>& p, int64_t ro
 template <class T>
 std::vector<ColumnBlock> PlainInnerProducts<T>::blocks_of(const Geometry& g, int64_t per_column, int64_t fixed) const {
   const int64_t images = g.right.windows.images, area = g.right.windows.positions();
-  // A large image that is its own window matrix needs no scratch at all, and so no smaller blocks.
+  // A large image that is its own window matrix needs no workspace at all, and so no smaller blocks.
   if (is_pointwise(g.right.windows) && (images == 1 || area >= kColumns / 4)) {
     return product::column_blocks(images, area, area);
   }
@@ -230,7 +234,7 @@ Status PlainInnerProducts<T>::conv_forward(const ConvShape& s, const T* src, con
   for (const ColumnBlock& block : blocks) {
     const bool in_place = block.images == 1, copies_src = !(in_place && is_pointwise(w));
     const int64_t columns = block.columns();
-    const Parts room = scratch(copies_src ? f.k * columns : 0, in_place ? 0 : f.m * columns);
+    const Parts room = workspace(copies_src ? f.k * columns : 0, in_place ? 0 : f.m * columns);
     for (int64_t group = 0; group < f.batches; ++group) {
       T* const group_dst = dst + group * f.out.batch_stride;
       const Matrix<const T> right = window_matrix(w, block, src + group * f.right.batch_stride, room.first);
@@ -269,7 +273,7 @@ Status PlainInnerProducts<T>::conv_grad_src(const ConvShape& s, const T* diff_ds
   for (const ColumnBlock& block : blocks) {
     const bool in_place = block.images == 1, is_result = in_place && is_pointwise(w);
     const int64_t columns = block.columns();
-    const Parts room = scratch(is_result ? 0 : f.k * columns, in_place ? 0 : f.m * columns);
+    const Parts room = workspace(is_result ? 0 : f.k * columns, in_place ? 0 : f.m * columns);
     for (int64_t group = 0; group < f.batches; ++group) {
       const T* const group_dst = diff_dst + group * f.out.batch_stride;
       T* const group_src = diff_src + group * f.right.batch_stride;
@@ -299,7 +303,7 @@ Status PlainInnerProducts<T>::conv_grad_weights(const ConvShape& s, const T* src
     std::fill_n(diff_weights, f.batches * f.m * f.k, T{0});
     return {};
   }
-  // A quarter of the scratch for what a block adds to the sum of those before it, but at least a row.
+  // A quarter of the workspace for what a block adds to the sum of those before it, but at least a row.
   const int64_t rows = std::clamp<int64_t>(most_ / 4 / f.k, 1, f.m);
   const std::vector<ColumnBlock> blocks = blocks_of(f, f.k + f.m, rows * f.k);
   if (blocks.empty() || rows * f.k + 64 > most_) {
@@ -310,7 +314,8 @@ Status PlainInnerProducts<T>::conv_grad_weights(const ConvShape& s, const T* src
     const bool in_place = block.images == 1, copies_src = !(in_place && is_pointwise(w));
     const bool is_first = &block == blocks.data();
     const int64_t columns = block.columns(), step = is_first ? f.m : rows;
-    const Parts room = scratch(copies_src ? f.k * columns : 0, in_place ? 0 : f.m * columns, is_first ? 0 : rows * f.k);
+    const Parts room =
+        workspace(copies_src ? f.k * columns : 0, in_place ? 0 : f.m * columns, is_first ? 0 : rows * f.k);
     for (int64_t group = 0; group < f.batches; ++group) {
       const T* const group_dst = diff_dst + group * f.out.batch_stride;
       if (!in_place) product::gather_planes(*kernel_.pool, planes, block, group_dst, room.second);

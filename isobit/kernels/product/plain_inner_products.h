@@ -14,7 +14,7 @@
 //
 // Convolution is im2col (im2col.h) and products over blocks of a few thousand columns, gathered from several images
 // where images are small. A product of a size beyond the library's integers is computed by the ordered kernel instead,
-// and so is a call whose rows are too long for the scratch. Whatever else a product is refused for (it left another
+// and so is a call whose rows are too long for the workspace. Whatever else a product is refused for (it left another
 // floating-point environment) is an error: whoever chose the library should know.
 #pragma once
 
@@ -31,13 +31,13 @@ namespace isobit::kernels {
 template <class T>
 class PlainInnerProducts final : public InnerProducts<T> {
  public:
-  static constexpr int64_t kScratchBytes = int64_t{64} << 20;
+  static constexpr int64_t kWorkspaceBytes = int64_t{64} << 20;
 
-  // kernel: the pool for copies and sums, and the ordered kernels to fall back on. scratch_bytes: the most working
+  // kernel: the pool for copies and sums, and the ordered kernels to fall back on. workspace_bytes: the most working
   // memory to hold (kept between calls); block sizes, hence bits, depend on it.
-  // REQUIRES product not null and, for double, product->has_f64().
+  // REQUIRES product not null and one that has type T.
   PlainInnerProducts(std::unique_ptr<MatrixProduct> product, const KernelContext& kernel,
-                     int64_t scratch_bytes = kScratchBytes);
+                     int64_t workspace_bytes = kWorkspaceBytes);
 
   Status matmul(const MatmulArgs<T>& args) override;
   Status conv_forward(const ConvShape& shape, const T* src, const T* weights, const T* bias, T* dst) override;
@@ -46,7 +46,7 @@ class PlainInnerProducts final : public InnerProducts<T> {
 
   int64_t products() const { return products_; }               // asked of the library so far
   int64_t refused() const { return product_->fallen_back(); }  // of these, too large and computed by the ordered kernel
-  int64_t scratch_held() const { return held_ * static_cast<int64_t>(sizeof(T)); }  // bytes
+  int64_t workspace_held() const { return held_ * static_cast<int64_t>(sizeof(T)); }  // bytes
 
  private:
   // A row-major matrix somewhere, ld elements from row to row.
@@ -65,8 +65,8 @@ class PlainInnerProducts final : public InnerProducts<T> {
   struct Parts {
     T *first, *second, *third;
   };
-  Parts scratch(int64_t first, int64_t second = 0, int64_t third = 0);
-  // Columns of a block, so that per_column elements for each and `fixed` more fit into the scratch; 0: not one does.
+  Parts workspace(int64_t first, int64_t second = 0, int64_t third = 0);
+  // Columns of a block, so that per_column elements for each and `fixed` more fit into the workspace; 0: not one does.
   std::vector<product::ColumnBlock> blocks_of(const product::Geometry& forward, int64_t per_column,
                                               int64_t fixed) const;
   Matrix<const T> window_matrix(const product::Windows& windows, const product::ColumnBlock& block, const T* planes,
@@ -74,7 +74,7 @@ class PlainInnerProducts final : public InnerProducts<T> {
 
   std::unique_ptr<MatrixProduct> product_;
   KernelContext kernel_;
-  int64_t most_;  // elements of scratch
+  int64_t most_;  // elements of workspace
   int64_t held_ = 0;
   std::unique_ptr<T[], AlignedDelete> memory_;
   int64_t products_ = 0;

@@ -9,6 +9,7 @@
 #include "isobit/kernels/conv/reference.h"
 #include "isobit/kernels/matmul/ordered_oracle.h"
 #include "isobit/kernels/matmul/reference.h"
+#include "isobit/kernels/product/im2col.h"
 #include "isobit/kernels/product/lines.h"
 #include "isobit/kernels/product/terms.h"
 #include "isobit/kernels/testing.h"
@@ -162,12 +163,12 @@ void for_each_case(F f) {
 }
 
 template <class T>
-T sum_in_written_order(const Block<T>& block, const Order& order, int64_t i, int64_t j) {
-  const WrittenTerms<T> terms(block, order, i, j);
+T sum_in_written_order(const Batch<T>& batch, const Order& order, int64_t i, int64_t j) {
+  const WrittenTerms<T> terms(batch, order, i, j);
   std::vector<testing::Term<T>> list;
   for (int64_t p = 0; p < terms.count(); ++p) list.push_back({terms[p].left, terms[p].right, terms[p].chunk});
-  const T bias = block.bias(i, j);
-  return testing::ordered_oracle(list, block.row_bias || block.column_bias ? &bias : nullptr);
+  const T bias = batch.bias(i, j);
+  return testing::ordered_oracle(list, batch.row_bias || batch.column_bias ? &bias : nullptr);
 }
 
 template <class T>
@@ -179,9 +180,9 @@ TYPED_TEST(Geometries, TermsInTheirWrittenOrderGiveTheBitsOfTheReference) {
   for_each_case<TypeParam>([](Case<TypeParam>& c, Random&) {
     const Geometry& g = c.product.geometry;
     for (int64_t b = 0; b < g.batches; ++b) {
-      const Block<TypeParam> block = block_of(c.product, b);
+      const Batch<TypeParam> batch = batch_of(c.product, b);
       for (int64_t i = 0; i < g.m; ++i) {
-        for (int64_t j = 0; j < g.n; ++j) block.out[block.at(i, j)] = sum_in_written_order(block, g.order, i, j);
+        for (int64_t j = 0; j < g.n; ++j) batch.out[batch.at(i, j)] = sum_in_written_order(batch, g.order, i, j);
       }
     }
     EXPECT_TRUE(testing::same_bits(c.expected, c.out));
@@ -193,11 +194,11 @@ TYPED_TEST(Geometries, PlacesCoverEveryOutputOnce) {
     const Geometry& g = c.product.geometry;
     std::vector<int> times(c.out.size(), 0);
     for (int64_t b = 0; b < g.batches; ++b) {
-      const Block<TypeParam> block = block_of(c.product, b);
+      const Batch<TypeParam> batch = batch_of(c.product, b);
       for (int64_t i = 0; i < g.m; ++i) {
         for (int64_t j = 0; j < g.n; ++j) {
-          ASSERT_EQ(block.offset + block.at(i, j), g.out.at(b, i, j));
-          ++times.at(static_cast<size_t>(block.offset + block.at(i, j)));
+          ASSERT_EQ(batch.offset + batch.at(i, j), g.out.at(b, i, j));
+          ++times.at(static_cast<size_t>(batch.offset + batch.at(i, j)));
         }
       }
     }
@@ -245,9 +246,9 @@ void expect_lines_agree(const Lines<T>& lines, Random& random) {
 TYPED_TEST(Geometries, LinesAgreeWithTheirElements) {
   for_each_case<TypeParam>([](Case<TypeParam>& c, Random& random) {
     for (int64_t b = 0; b < c.product.geometry.batches; ++b) {
-      const Block<TypeParam> block = block_of(c.product, b);
-      expect_lines_agree(block.left, random);
-      expect_lines_agree(block.right, random);
+      const Batch<TypeParam> batch = batch_of(c.product, b);
+      expect_lines_agree(batch.left, random);
+      expect_lines_agree(batch.right, random);
     }
   });
 }
@@ -343,6 +344,23 @@ TYPED_TEST(Geometries, RowsOfWindowsAgreeWithElements) {
       ASSERT_TRUE(testing::same_bits(expected, found)) << "row " << row << ", columns " << first << " to " << last;
     }
   });
+}
+
+TEST(ContractsDeathTest, WindowsThatNothingComputesAreRefused) {
+  ConvShape strided;
+  strided.ih = strided.iw = 9;
+  strided.kh = strided.kw = 3;
+  strided.stride_h = 2;
+  ThreadPool pool(1);
+  float planes[81] = {}, matrix[81 * 9];
+  EXPECT_DEATH(im2col(pool, backward_windows(strided), {.end = 1}, planes, matrix), "divisor");
+  EXPECT_DEATH(col2im(pool, backward_windows(strided), {.end = 1}, matrix, planes), "divisor");
+  Windows both = forward_windows(strided);
+  both.rows.divisor = 2;
+  EXPECT_DEATH(WindowPart(both, 0, false), "divisor");
+  ConvShape wide;
+  wide.iw = int64_t{1} << 31;
+  EXPECT_DEATH(conv_geometry(wide, Direction::kForward), "INT32_MAX");
 }
 
 // So that the test above is known to have seen what it is about.

@@ -19,19 +19,19 @@ struct WrittenTerm {
 template <class T>
 class WrittenTerms {
  public:
-  // block: of a product whose geometry has this order; must outlive this.
-  WrittenTerms(const Block<T>& block, const Order& order, int64_t i, int64_t j)
-      : block_(block), order_(order), i_(i), j_(j) {}
+  // batch: of a product whose geometry has this order; must outlive this.
+  WrittenTerms(const Batch<T>& batch, const Order& order, int64_t i, int64_t j)
+      : batch_(batch), order_(order), i_(i), j_(j) {}
 
-  int64_t count() const { return block_.k; }
+  int64_t count() const { return batch_.k; }
   // The p-th. REQUIRES 0 <= p < count().
   WrittenTerm<T> operator[](int64_t p) const {
     const int64_t l = order_.element(p);
-    return {block_.left.element(i_, l), block_.right.element(j_, l), order_.chunk_of(p)};
+    return {batch_.left.element(i_, l), batch_.right.element(j_, l), order_.chunk_of(p)};
   }
 
  private:
-  const Block<T>& block_;
+  const Batch<T>& batch_;
   const Order order_;
   int64_t i_, j_;
 };

@@ -1,5 +1,7 @@
 #include "isobit/kernels/product/windows.h"
 
+#include "isobit/base/status.h"
+
 namespace isobit::kernels::product {
 namespace {
 
@@ -46,6 +48,7 @@ WindowPart::WindowPart(const Windows& w, int64_t part, bool skip_missing)
       first_w(part % part_count(w.columns)),
       stride_h(w.rows.divisor),
       stride_w(w.columns.divisor) {
+  for (const WindowAxis* axis : {&w.rows, &w.columns}) ISOBIT_CHECK(axis->step == 1 || axis->divisor == 1);
   const AxisPart v{w.rows, first_h}, h{w.columns, first_w};
   if (w.taps() > kFewTaps) many_.resize(static_cast<size_t>(w.taps()));
   Tap* const taps = many_.empty() ? few_ : many_.data();

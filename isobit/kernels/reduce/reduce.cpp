@@ -100,28 +100,6 @@ void sum_middle(const KernelContext& ctx, AxisView v, const float* src, float* d
   });
 }
 
-// Sum of chunks of 256 as numerics::sum_ordered_f64, fed in pieces.
-class OrderedSum {
- public:
-  void add(double x) {
-    chunk_ += x;
-    if (++count_ == 256) flush();
-  }
-  double total() {
-    flush();
-    return numerics::canonical(total_);
-  }
-
- private:
-  void flush() {
-    total_ += chunk_;
-    chunk_ = 0;
-    count_ = 0;
-  }
-  double chunk_ = 0, total_ = 0;
-  int count_ = 0;
-};
-
 }  // namespace
 
 void reduce_sum(const KernelContext& ctx, AxisView v, const float* src, float* dst) {
@@ -230,11 +208,9 @@ float global_sum_of_squares(const KernelContext& ctx, std::span<const ConstPart<
 
 double global_sum_of_squares(const KernelContext& ctx, std::span<const ConstPart<double>> parts) {
   if (ctx.isa == Isa::kReference) return reference::global_sum_of_squares(parts);
-  OrderedSum sum;
-  for (const ConstPart<double>& part : parts) {
-    for (int64_t i = 0; i < part.n; ++i) sum.add(part.data[i] * part.data[i]);
-  }
-  return sum.total();
+  ScratchVector<SegmentF64> segments;
+  for (const ConstPart<double>& part : parts) segments.push_back({part.data, part.n, 1});
+  return numerics::sum_of_squares_ordered_f64(segments);
 }
 
 float global_norm(const KernelContext& ctx, std::span<const ConstPart<float>> parts) {

@@ -14,6 +14,8 @@ class CblasProduct final : public VendorProduct {
   CblasProduct(VendorRecord record, std::function<void()> set_threads, CblasGemm<float>* sgemm,
                CblasGemm<double>* dgemm)
       : VendorProduct(std::move(record)), set_threads_(std::move(set_threads)), sgemm_(sgemm), dgemm_(dgemm) {}
+  bool has_f32() const override { return true; }
+  bool has_f64() const override { return true; }
 
  private:
   void product(const GemmArgs<float>& args) override { call(sgemm_, args); }

@@ -34,6 +34,7 @@ class Watched final : public VendorProduct {
         library_(library),
         calls_(calls),
         largest_(largest) {}
+  bool has_f32() const override { return library_ == nullptr || library_->has_f32(); }
   bool has_f64() const override { return library_ == nullptr || library_->has_f64(); }
 
  private:

@@ -34,9 +34,9 @@ using testing::widened;
 
 template <class T>
 PlainInnerProducts<T> products(VendorProduct* library, int threads = 1,
-                               int64_t scratch = PlainInnerProducts<T>::kScratchBytes,
+                               int64_t workspace = PlainInnerProducts<T>::kWorkspaceBytes,
                                std::vector<Call>* calls = nullptr, int64_t largest = INT32_MAX) {
-  return {std::make_unique<Watched>(library, calls, largest), kernel(threads), scratch};
+  return {std::make_unique<Watched>(library, calls, largest), kernel(threads), workspace};
 }
 
 // ---- every library
@@ -59,10 +59,10 @@ class EachLibrary : public ::testing::TestWithParam<std::string> {
 template <class T>
 void matmul_property(VendorProduct* library) {
   EXPECT_TRUE(rc::check("matmul of any strides", [&] {
-    const int64_t scratch = *rc::gen::element<int64_t>(int64_t{64} << 20, 8192, 4096, 2048, 1024, 0);
-    auto tested = products<T>(library, static_cast<int>(draw(1, 2)), scratch);
+    const int64_t workspace = *rc::gen::element<int64_t>(int64_t{64} << 20, 8192, 4096, 2048, 1024, 0);
+    auto tested = products<T>(library, static_cast<int>(draw(1, 2)), workspace);
     for (int i = 0; i < 4; ++i) RC_ASSERT(testing::draw_matmul<T>().check(tested) == "");
-    RC_ASSERT(tested.scratch_held() <= scratch);
+    RC_ASSERT(tested.workspace_held() <= workspace);
   }));
 }
 
@@ -74,13 +74,13 @@ TEST_P(EachLibrary, MatmulOfAnyStrides) {
 template <class T>
 void conv_property(VendorProduct* library) {
   EXPECT_TRUE(rc::check("convolution of any shape", [&] {
-    const int64_t scratch = *rc::gen::element<int64_t>(int64_t{64} << 20, 32768, 8192, 4096, 2048, 0);
-    auto tested = products<T>(library, static_cast<int>(draw(1, 2)), scratch);
+    const int64_t workspace = *rc::gen::element<int64_t>(int64_t{64} << 20, 32768, 8192, 4096, 2048, 0);
+    auto tested = products<T>(library, static_cast<int>(draw(1, 2)), workspace);
     for (int i = 0; i < 4; ++i) {
       const ConvShape s = testing::draw_conv();
       RC_ASSERT(check_conv(tested, s, draw(0, 1) == 1) == "");
     }
-    RC_ASSERT(tested.scratch_held() <= scratch);
+    RC_ASSERT(tested.workspace_held() <= workspace);
   }));
 }
 
@@ -240,11 +240,11 @@ TEST(PlainInnerProducts, NoCopyWhereBlasTakesTheStrides) {
       ASSERT_EQ(calls.size(), 1u);
       EXPECT_TRUE(calls[0].a == p.a && calls[0].b == p.b && calls[0].c == p.c);
       EXPECT_TRUE(calls[0].transpose_a == ta && calls[0].transpose_b == tb);
-      EXPECT_EQ(tested.scratch_held(), 0);
+      EXPECT_EQ(tested.workspace_held(), 0);
       p.a_row_stride = 2, p.a_col_stride = 11;
       tested.matmul(p);
       EXPECT_TRUE(calls[1].a != p.a && calls[1].b == p.b);
-      EXPECT_GT(tested.scratch_held(), 0);
+      EXPECT_GT(tested.workspace_held(), 0);
     }
   }
 }
@@ -276,7 +276,7 @@ TEST(PlainInnerProducts, AnImageThatIsItsOwnWindowsIsNotCopied) {
   ASSERT_EQ(calls.size(), 2u);
   EXPECT_EQ(calls[0].b, x.src.data());
   EXPECT_EQ(calls[1].c, dst.data() + 4 * 48 * 48);
-  EXPECT_EQ(tested.scratch_held(), 0);
+  EXPECT_EQ(tested.workspace_held(), 0);
 }
 
 TEST(PlainInnerProducts, SmallImagesShareAProduct) {
@@ -316,6 +316,8 @@ TEST(PlainInnerProducts, WhatTheLibraryRefusesIsOrdered) {
 class Leaving final : public VendorProduct {
  public:
   explicit Leaving(void (*set)()) : VendorProduct({"leaving", "1", "", 1, "/"}), set_(set) {}
+  bool has_f32() const override { return true; }
+  bool has_f64() const override { return true; }
 
  private:
   void product(const GemmArgs<float>& args) override { compute(args); }
@@ -358,7 +360,7 @@ TEST(PlainInnerProducts, AnEnvironmentLeftChangedStopsTheStep) {
   }
 }
 
-// Blocks that are parts of a small image, which is its own window matrix but not large enough to go without scratch.
+// Blocks that are parts of a small image, which is its own window matrix but not large enough to go without workspace.
 TEST(PlainInnerProducts, PartsOfAPointwiseImage) {
   auto tested = products<double>(nullptr, 1, 4096);
   EXPECT_EQ(check_conv(tested, conv_shape(3, 6, 20, 5, 1, 1, 0), true), "");
@@ -370,8 +372,8 @@ TEST(PlainInnerProducts, ScratchStaysWithinItsBound) {
     auto tested = products<double>(nullptr, 2, bound);
     for (const ConvShape& s : {kLarge[0], kLarge[2], kLarge[4]}) EXPECT_EQ(check_conv(tested, s, false), "");
     EXPECT_GT(tested.products(), 0);
-    EXPECT_GT(tested.scratch_held(), bound / 8);
-    EXPECT_LE(tested.scratch_held(), bound);
+    EXPECT_GT(tested.workspace_held(), bound / 8);
+    EXPECT_LE(tested.workspace_held(), bound);
   }
 }
 

@@ -297,6 +297,8 @@ enum class Fault { kNone, kFlushesResults, kLeaksFlushToZero, kReadsDestination,
 class Faulty final : public VendorProduct {
  public:
   explicit Faulty(Fault fault) : VendorProduct({"faulty", "1", "", 1, "/"}), fault_(fault) {}
+  bool has_f32() const override { return true; }
+  bool has_f64() const override { return true; }
 
  private:
   void product(const GemmArgs<float>& args) override { compute(args); }

@@ -14,7 +14,7 @@ class SplitProduct final : public MatrixProduct {
  public:
   explicit SplitProduct(const KernelContext& kernel) : base_(kernel) {}
   std::string name() const override { return "split"; }
-  bool has_f32() const override { return false; }
+  bool has_f64() const override { return true; }
   void product(const GemmArgs<double>& g) override {
     const auto& [ta, tb, m, n, k, a, lda, b, ldb, c, ldc] = g;
     using correct::testing::Dense;

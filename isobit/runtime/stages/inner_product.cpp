@@ -13,7 +13,7 @@ using kernels::product::Product;
 
 void add_blocks(KernelCall& call, const Product<double>& product, std::vector<ProductBlock>& blocks) {
   for (int64_t batch = 0; batch < product.geometry.batches; ++batch) {
-    ProductBlock block{kernels::product::block_of(product, batch), call.in(0).span<double>(),
+    ProductBlock block{kernels::product::batch_of(product, batch), call.in(0).span<double>(),
                        call.in(1).span<double>()};
     block.offset = block.out - call.out().data<double>();
     blocks.push_back(block);

@@ -14,6 +14,8 @@ class EigenProduct final : public VendorProduct {
  public:
   EigenProduct(VendorRecord record, eigen::Gemm<float>* f32, eigen::Gemm<double>* f64)
       : VendorProduct(std::move(record)), f32_(f32), f64_(f64) {}
+  bool has_f32() const override { return true; }
+  bool has_f64() const override { return true; }
 
  private:
   void product(const GemmArgs<float>& args) override { call(f32_, args); }

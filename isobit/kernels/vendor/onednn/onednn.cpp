@@ -35,7 +35,7 @@ class OneDnnProduct final : public VendorProduct {
  public:
   OneDnnProduct(VendorRecord record, Sgemm* sgemm, void (*set_threads)(int))
       : VendorProduct(std::move(record)), sgemm_(sgemm), set_threads_(set_threads) {}
-  bool has_f64() const override { return false; }
+  bool has_f32() const override { return true; }
 
  private:
   void product(const GemmArgs<float>& args) override {
