@@ -17,7 +17,13 @@ Expected<CheckpointFile> CheckpointFile::open(const fs::path& path, uint64_t max
 
 Status CheckpointFile::read(uint64_t offset, std::span<uint8_t> to) {
   ISOBIT_CHECK(offset == position_);
-  ISOBIT_TRY(const size_t got, file_.read_at(offset, to));
+  if (broken_) return tl::unexpected<Error>(*broken_);
+  const auto read = file_.read_at(offset, to);
+  if (!read) {
+    broken_ = Error{ErrorCode::kUnavailable, text_of(read.error().message, "; check the disk")};
+    return tl::unexpected<Error>(*broken_);
+  }
+  const size_t got = *read;
   hash_.update(ByteView(to).first(got));
   position_ += got;
   if (got == to.size()) return {};
@@ -30,6 +36,7 @@ Status CheckpointFile::finish() {
     const auto piece = static_cast<size_t>(std::min<uint64_t>(buffer.size(), size() - position_));
     if (!read(position_, std::span(buffer).first(piece))) break;  // shorter than it was: the check says so
   }
+  if (broken_) return tl::unexpected<Error>(*broken_);
   return check_({position_, hash_.digest()});
 }
 

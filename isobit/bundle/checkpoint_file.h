@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -22,9 +23,11 @@ class CheckpointFile {
   static Expected<CheckpointFile> open(const fs::path& path, uint64_t max_size, Check check);
 
   uint64_t size() const { return file_.size(); }  // when it was opened
-  // Exactly `to`; kUnreadable where the file ends before. REQUIRES the offset at which the last read ended.
+  // Exactly `to`; kUnreadable where the file ends before, kUnavailable where this machine cannot read it. REQUIRES the
+  // offset at which the last read ended.
   Status read(uint64_t offset, std::span<uint8_t> to);
-  // Reads what is left; then what the check says.
+  // Reads what is left; then what the check says. Where something could not be read nothing is checked: kUnavailable,
+  // since a disk that fails says nothing about who wrote the file.
   Status finish();
 
  private:
@@ -36,6 +39,7 @@ class CheckpointFile {
   Check check_;
   commit::Sha256 hash_;
   uint64_t position_ = 0;
+  std::optional<Error> broken_;  // of a read that failed
 };
 
 }  // namespace isobit::bundle

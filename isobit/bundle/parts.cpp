@@ -91,11 +91,11 @@ Expected<Log> salvage_log(Parts& parts, const fs::path& folder) {
 namespace {
 
 // The first step whose segment is not what its checksum says, where the file is not what was signed for.
-std::string damaged_step(const ReadFile& file, const std::string& what) {
+std::string damaged_step(const ReadFile& file, uint64_t steps, const std::string& what) {
   auto scanner = LogScanner::begin(file, what);
   Bytes segment;
   Expected<bool> whole = true;
-  while (scanner && whole && *whole) whole = scanner->next(segment);
+  while (scanner && whole && *whole && scanner->index().segments() < steps) whole = scanner->next(segment);
   if (!scanner || !whole || scanner->torn().empty()) return "";
   return text_of("; step ", scanner->index().segments() + 1, ": ", scanner->torn());
 }
@@ -124,7 +124,7 @@ Expected<Log> open_finished_log(const verify::Transcript& transcript, const File
   }
   if (found != entry) {
     return rejected(text_of(what, ": has SHA-256 ", commit::hex_of(found.sha256), ", the manifest says ",
-                            commit::hex_of(entry.sha256), damaged_step(file, what)));
+                            commit::hex_of(entry.sha256), damaged_step(file, transcript.steps(), what)));
   }
   return Log{std::move(file), scanner.index()};
 }

@@ -188,7 +188,7 @@ Expected<int> run(const Options& o, Console& console) {
   request.wall_seconds = monotonic_seconds;
   request.processor_seconds = processor_seconds;
   request.progress = [&](const std::string& what) { console.progress(what); };
-  // A child computes in a thread, whose memory is to be kept as main() asks for that of the first thread.
+  // A child computes in a thread, and is to allocate as the first thread does, in which a training computes.
   mallopt(M_ARENA_MAX, 1);
   const Interruptible interruptible(Interruptible::Second::kIgnored);  // the children end, and the folder goes
   request.stop = &interruptible.stop();

@@ -15,7 +15,7 @@ void add_trust_options(Command& command, Trust& trust) {
   command.option("--keys", "FOLDER", trust.key_folder, kKeysHelp);
 }
 
-Expected<Trusted> trusted(const Trust& trust) {
+Expected<Trusted> trusted(const Trust& trust, OtherClient other) {
   Trusted out;
   if (!trust.client_key.empty()) {
     ISOBIT_TRY(out.client, commit::read_public_key(trust.client_key));
@@ -23,8 +23,13 @@ Expected<Trusted> trusted(const Trust& trust) {
   if (!trust.engagement.empty()) {
     ISOBIT_TRY(const Bytes bytes, read_file(trust.engagement, kMaxSmallFile));
     ISOBIT_TRY(const verify::Engagement engagement, verify::decode_engagement(bytes, trust.engagement));
-    out.client = out.client.value_or(engagement.terms.client_key);
-    ISOBIT_RETURN_IF_ERROR(verify::verify_engagement(engagement, *out.client));
+    const commit::PublicKey& client = engagement.terms.client_key;
+    const bool rejects = other == OtherClient::kReject;
+    ISOBIT_RETURN_IF_ERROR(verify::verify_engagement(engagement, rejects ? out.client.value_or(client) : client));
+    if (out.client && *out.client != client) {
+      return usage_error(text_of("--client-key names another client than --engagement ", trust.engagement));
+    }
+    out.client = client;
     out.terms = engagement.terms;
   }
   if (out.client) return out;

@@ -50,9 +50,17 @@ Expected<std::string> problem_of(const verify::Verdict& v, const Trusted& truste
     return text_of("verdict: field 'client_key': found ", commit::hex_of(v.client_key), ", expected ",
                    commit::hex_of(*trusted.client), "; it is of another client's run");
   }
-  if (const auto& terms = trusted.terms; terms && v.engaged && v.engaged->run_id != terms->run_id) {
-    return text_of("verdict: field 'run_id': found ", to_hex(v.engaged->run_id), ", your engagement has ",
-                   to_hex(terms->run_id), "; it is of a run under another one");
+  if (const auto& terms = trusted.terms) {
+    if (!v.engaged) return std::string("verdict: is of no valid engagement, so of none that you hold");
+    const verify::EngagedNames& named = *v.engaged;
+    if (named.run_id != terms->run_id) {
+      return text_of("verdict: field 'run_id': found ", to_hex(named.run_id), ", your engagement has ",
+                     to_hex(terms->run_id), "; it is of a run under another one");
+    }
+    if (named.job_root != terms->job_root) {
+      return text_of("verdict: field 'job_root': found ", commit::hex_of(named.job_root), ", your engagement has ",
+                     commit::hex_of(terms->job_root), "; it is of a run of another job");
+    }
   }
   if (auditor_key.empty()) return std::string();
   ISOBIT_TRY(const commit::PublicKey auditor, commit::read_public_key(auditor_key));

@@ -39,7 +39,7 @@ Expected<int> verify_run(const Options& o, Deadline& deadline, Console& console)
   std::string reason = opened ? "" : opened.error().message;
   if (reader != nullptr) {
     ThreadPool pool(platform::available_threads());
-    const auto roots = run::read_checkpoints(*reader, {}, pool);
+    const auto roots = run::read_checkpoints(*reader, pool);
     if (!roots && roots.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(roots.error());
     if (!roots) reason = roots.error().message;
     if (const auto finding = roots ? run::static_finding(*reader, *roots) : std::nullopt) reason = finding->reason;

@@ -112,8 +112,8 @@ Expected<Header> read_header(std::string_view text, const std::string& name) {
   return out;
 }
 
-Expected<Tensor> read_tensor(const Entry& entry, uint64_t data_begin, uint64_t data_size, const ReadAt& read_at,
-                             const std::string& name) {
+// The type of a tensor whose size is that of its offsets.
+Expected<DType> type_of(const Entry& entry, uint64_t data_size, const std::string& name) {
   const std::string where = text_of(name, ": tensor '", entry.name, "'");
   const auto dtype = dtype_named(entry.dtype);
   if (!dtype) {
@@ -127,11 +127,16 @@ Expected<Tensor> read_tensor(const Entry& entry, uint64_t data_begin, uint64_t d
     return unreadable(text_of(where, ": data_offsets hold ", size, " bytes, but ", Shape(entry.shape).text(), " of ",
                               entry.dtype, " needs ", static_cast<uint64_t>(*elements) * size_of(*dtype)));
   }
-  Tensor out(*dtype, Shape(entry.shape));
-  const std::span<uint8_t> bytes(static_cast<uint8_t*>(out.raw()), static_cast<size_t>(size));
+  return *dtype;
+}
+
+Expected<Tensor> read_tensor(const Entry& entry, DType dtype, uint64_t data_begin, const ReadAt& read_at,
+                             const std::string& name) {
+  Tensor out(dtype, Shape(entry.shape));
+  const std::span<uint8_t> bytes(static_cast<uint8_t*>(out.raw()), static_cast<size_t>(entry.end - entry.begin));
   ISOBIT_RETURN_IF_ERROR(read_at(data_begin + static_cast<uint64_t>(entry.begin), bytes));
-  if (*dtype == DType::kBool && std::any_of(bytes.begin(), bytes.end(), [](uint8_t b) { return b > 1; })) {
-    return unreadable(text_of(where, ": a boolean is neither 0 nor 1"));
+  if (dtype == DType::kBool && std::any_of(bytes.begin(), bytes.end(), [](uint8_t b) { return b > 1; })) {
+    return unreadable(text_of(name, ": tensor '", entry.name, "': a boolean is neither 0 nor 1"));
   }
   return out;
 }
@@ -166,16 +171,17 @@ Expected<Safetensors> decode(uint64_t size, const ReadAt& read_at, const std::st
     out.tensors.push_back(std::move(tensor));
     return {};
   };
-  ISOBIT_TRY(out.metadata, stream_safetensors(size, read_at, keep, name, max_bytes));
+  const auto any = [](const std::string&, DType, const Shape&) { return Status(); };
+  ISOBIT_TRY(out.metadata, stream_safetensors(size, read_at, {any, keep}, name, max_bytes));
   std::ranges::sort(out.tensors, {}, &NamedTensor::name);
   return out;
 }
 
 }  // namespace
 
-// Nothing is allocated for data before the header and the size have been found to fit one another.
+// Nothing is allocated for data before the header and the size have been found to fit one another and what is wanted.
 Expected<std::map<std::string, std::string>> stream_safetensors(uint64_t size, const ReadAt& read_at,
-                                                                const TakeTensor& take, const std::string& name,
+                                                                const TensorTaker& taker, const std::string& name,
                                                                 uint64_t max_bytes) {
   if (size > max_bytes) {
     return unreadable(text_of(name, ": is ", human_bytes(size), ", over the limit of ", human_bytes(max_bytes)));
@@ -192,9 +198,15 @@ Expected<std::map<std::string, std::string>> stream_safetensors(uint64_t size, c
   ISOBIT_TRY(Header header, read_header(text, name));
   const uint64_t begin = length.size() + header_size, rest = size - begin;
   ISOBIT_RETURN_IF_ERROR(check_cover(header.entries, rest, name));
-  for (const Entry& entry : header.entries) {  // in the order of their data, without a hole
-    ISOBIT_TRY(Tensor tensor, read_tensor(entry, begin, rest, read_at, name));
-    ISOBIT_RETURN_IF_ERROR(take({entry.name, std::move(tensor)}));
+  std::vector<DType> types;
+  for (const Entry& entry : header.entries) {
+    ISOBIT_TRY(types.emplace_back(), type_of(entry, rest, name));
+    ISOBIT_RETURN_IF_ERROR(taker.wants(entry.name, types.back(), Shape(entry.shape)));
+  }
+  for (size_t i = 0; i < types.size(); ++i) {  // in the order of their data, without a hole
+    const Entry& entry = header.entries[i];
+    ISOBIT_TRY(Tensor tensor, read_tensor(entry, types[i], begin, read_at, name));
+    ISOBIT_RETURN_IF_ERROR(taker.take({entry.name, std::move(tensor)}));
   }
   return std::move(header.metadata);
 }

@@ -28,13 +28,18 @@ inline constexpr uint64_t kSafetensorsMaxBytes = uint64_t{64} << 30;
 Expected<Safetensors> decode_safetensors(ByteView data, const std::string& name,
                                          uint64_t max_bytes = kSafetensorsMaxBytes);
 
+// Who takes tensors one by one.
+struct TensorTaker {
+  // Asked of all tensors before the first is read or has memory: who knows what it expects says no to what it does not.
+  std::function<Status(const std::string& name, DType dtype, const Shape& shape)> wants;
+  std::function<Status(NamedTensor tensor)> take;  // called for each, in the order of the data
+};
+
 // The same of `size` bytes that are read once, from the first to the last, and of which one tensor at a time is in
-// memory: each goes to `take`, in the order of the data. Returns the metadata. An error of `read`, or of `take`, ends
-// it.
+// memory. Returns the metadata. An error of `read`, or of the taker, ends it.
 using ReadAt = std::function<Status(uint64_t offset, std::span<uint8_t> to)>;
-using TakeTensor = std::function<Status(NamedTensor tensor)>;
 Expected<std::map<std::string, std::string>> stream_safetensors(uint64_t size, const ReadAt& read,
-                                                                const TakeTensor& take, const std::string& name,
+                                                                const TensorTaker& taker, const std::string& name,
                                                                 uint64_t max_bytes = kSafetensorsMaxBytes);
 
 // One file per content: names sorted, data of wider element types first and then by name, so that every tensor is

@@ -55,7 +55,8 @@ TEST(Safetensors, PiecesAreTheSameBytesAndStreamingReadsEachOnce) {
     tensors.push_back(std::move(tensor));
     return {};
   };
-  EXPECT_EQ(stream_safetensors(bytes.size(), from_front, keep, "some.file").value(), file.metadata);
+  const auto any = [](const std::string&, DType, const Shape&) { return Status(); };
+  EXPECT_EQ(stream_safetensors(bytes.size(), from_front, {any, keep}, "some.file").value(), file.metadata);
   EXPECT_EQ(read, bytes.size());
   ASSERT_EQ(tensors.size(), file.tensors.size());
   for (const NamedTensor& t : tensors) {
@@ -65,7 +66,33 @@ TEST(Safetensors, PiecesAreTheSameBytesAndStreamingReadsEachOnce) {
   }
   const auto refuse = [](NamedTensor) -> Status { return rejected("not this one"); };
   read = 0;
-  EXPECT_EQ(stream_safetensors(bytes.size(), from_front, refuse, "some.file").error().message, "not this one");
+  EXPECT_EQ(stream_safetensors(bytes.size(), from_front, {any, refuse}, "some.file").error().message, "not this one");
+}
+
+// However large a tensor says that it is, and wherever it stands in the file: nothing of the data has been read.
+TEST(Safetensors, WhatIsNotWantedIsNotRead) {
+  const Safetensors file = example();
+  const Bytes bytes = encode_safetensors(file).value();
+  uint64_t data_begin = 0;
+  std::memcpy(&data_begin, bytes.data(), sizeof data_begin);
+  data_begin += sizeof data_begin;
+  for (const NamedTensor& unwanted : file.tensors) {
+    uint64_t read = 0;
+    const auto read_at = [&](uint64_t offset, std::span<uint8_t> to) -> Status {
+      std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(offset), to.size(), to.begin());
+      read = offset + to.size();
+      return {};
+    };
+    const auto wants = [&](const std::string& name, DType dtype, const Shape& shape) -> Status {
+      if (name != unwanted.name) return {};
+      EXPECT_EQ(dtype, unwanted.tensor.dtype());
+      EXPECT_EQ(shape, unwanted.tensor.shape());
+      return rejected("not wanted");
+    };
+    const auto take = [](NamedTensor) { return Status(); };
+    EXPECT_EQ(stream_safetensors(bytes.size(), read_at, {wants, take}, "f").error().message, "not wanted");
+    EXPECT_EQ(read, data_begin) << unwanted.name;
+  }
 }
 
 TEST(Safetensors, RoundTripsSortedByName) {

@@ -1,7 +1,6 @@
 #include "isobit/run/audit_run.h"
 
 #include <algorithm>
-#include <set>
 
 #include "isobit/base/text.h"
 #include "isobit/bundle/disk.h"
@@ -124,19 +123,12 @@ class BundleReplays : public verify::ReplayerSource {
     return std::unique_ptr<verify::Replayer>(new TrainerReplay(session_, reader_, engine_, request_, tally_));
   }
 
-  // What was found in the checkpoints that have been opened.
-  const CheckpointRoots& roots() const { return roots_; }
-  // Whether an error of open() is that of a file that is not what the trainer signed for.
-  bool damaged() const { return damaged_; }
-
  private:
   Status go_to(uint64_t step) {
     // A trainer on which something failed may stand at step 0 without the initial state.
     if (step == 0) return session_.trainer->revision() == 0 ? Status() : session_.begin_anew(engine_);
-    auto found = read_checkpoint_into(reader_, step, *session_.trainer, engine_.pool());
-    damaged_ = !found;
-    if (!found) return tl::unexpected<Error>(std::move(found).error());
-    const CheckpointContents& contents = roots_[step] = *std::move(found);
+    ISOBIT_TRY(const CheckpointContents contents,
+               read_checkpoint_into(reader_, step, *session_.trainer, engine_.pool()));
     if (!contents.state_root) return rejected(contents.problem);
     session_.note_state_root(*contents.state_root);
     return {};
@@ -147,8 +139,6 @@ class BundleReplays : public verify::ReplayerSource {
   Session& session_;
   platform::Engine& engine_;
   Tally& tally_;
-  CheckpointRoots roots_;
-  bool damaged_ = false;
 };
 
 // The order of samples alone decides a batch, so that all of them can be checked without a step.
@@ -173,23 +163,10 @@ void add_notes(const train::Job& job, verify::AuditOptions& options) {
   }
 }
 
-// Checkpoints that the replay may begin from are read then, all others before it: it may take long.
-std::set<uint64_t> read_on_the_way(const AuditRequest& request, const bundle::BundleReader& reader) {
-  if (request.sample) return {reader.checkpoints().begin(), reader.checkpoints().end()};
-  if (request.from_step && *request.from_step > 0) return {*request.from_step};
-  return {};
-}
-
-// What the trainer signed for is not there any more.
-Expected<verify::AuditVerdict> damaged_checkpoint(Error error) {
-  if (error.code != ErrorCode::kRejected) return tl::unexpected<Error>(std::move(error));
-  return verify::rejected_verdict(verify::Part::kStructure, std::move(error.message));
-}
-
 // Static checks count only if the replay finds nothing: the replay locates the earliest difference.
 Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::BundleReader& reader,
-                                     CheckpointRoots roots, Session& session, platform::Engine& engine,
-                                     BundleReplays& replays, AuditSummary& summary) {
+                                     const CheckpointRoots& roots, const Session& session, BundleReplays& replays,
+                                     AuditSummary& summary) {
   verify::AuditOptions options;
   options.rules = transcript_rules(session.job);
   options.job_root = session.root;
@@ -222,12 +199,6 @@ Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::
     ISOBIT_TRY(verdict, verify::audit(reader.transcript(), *replay, options));
   }
   if (!verdict.accepted()) return verdict;
-  roots.insert(replays.roots().begin(), replays.roots().end());
-  std::set<uint64_t> read;
-  for (const auto& [step, contents] : roots) read.insert(step);
-  auto rest = read_checkpoints(reader, read, engine.pool());
-  if (!rest) return damaged_checkpoint(std::move(rest).error());
-  roots.merge(*rest);
   if (auto found = static_finding(reader, roots)) {
     found->steps_checked = verdict.steps_checked;
     return *std::move(found);
@@ -247,20 +218,39 @@ std::optional<verify::EngagedNames> names_in_engagement(const AuditRequest& requ
 
 // A run id stands for one run: who signs two finished ones under it has signed evidence against itself. The signer is
 // the key of the last head, which covers all of the transcript; the engagement's list of keys is the client's.
-Expected<std::optional<verify::AuditVerdict>> judged_otherwise(const AuditRequest& request,
-                                                               const bundle::BundleReader& reader) {
-  if (request.home.empty()) return std::nullopt;
+JudgedRun judged_run(const AuditRequest& request, const bundle::BundleReader& reader) {
+  return {request.client, reader.heads().back().key, reader.engagement().terms.run_id};
+}
+
+// Of a run whose transcript is not the one that was judged first.
+std::optional<verify::AuditVerdict> check_first(const bundle::BundleReader& reader, const JudgedRun& run,
+                                                const commit::Digest& first) {
   const commit::Digest root = reader.transcript().transcript_root();
-  const commit::RunId& run_id = reader.engagement().terms.run_id;
-  const commit::PublicKey& trainer = reader.heads().back().key;
-  ISOBIT_TRY(const commit::Digest first, note_judged(request.home, request.client, trainer, run_id, root));
   if (first == root) return std::nullopt;
   return verify::rejected_verdict(
       verify::Part::kStructure,
-      text_of("another finished run by the trainer key ", commit::hex_of(trainer), " was judged under the run id ",
-              to_hex(run_id), ": its transcript root is ", commit::hex_of(first), ", that of this one ",
+      text_of("another finished run by the trainer key ", commit::hex_of(run.trainer), " was judged under the run id ",
+              to_hex(run.run_id), ": its transcript root is ", commit::hex_of(first), ", that of this one ",
               commit::hex_of(root),
               "; a trainer signs one run under a run id: keep both, and 'isobit verify A B' makes evidence of them"));
+}
+
+// A second run is rejected whatever is in it, so this comes before the data.
+Expected<std::optional<verify::AuditVerdict>> judged_otherwise(const AuditRequest& request,
+                                                               const bundle::BundleReader& reader) {
+  if (request.home.empty()) return std::nullopt;
+  const JudgedRun run = judged_run(request, reader);
+  ISOBIT_TRY(const auto first, find_judged(request.home, run));
+  return first ? check_first(reader, run, *first) : std::nullopt;
+}
+
+// Noted of a run whose data the auditor has. Another audit may have been faster meanwhile.
+Expected<std::optional<verify::AuditVerdict>> note_and_check(const AuditRequest& request,
+                                                             const bundle::BundleReader& reader) {
+  if (request.home.empty()) return std::nullopt;
+  const JudgedRun run = judged_run(request, reader);
+  ISOBIT_TRY(const commit::Digest first, note_judged(request.home, run, reader.transcript().transcript_root()));
+  return check_first(reader, run, first);
 }
 
 }  // namespace
@@ -274,7 +264,8 @@ Expected<AuditSummary> audit_run(const AuditRequest& request, platform::Engine& 
   AuditSummary summary;
   summary.platform = engine.platform().text();
   const auto rejected_before = [&](Error error) -> Expected<AuditSummary> {
-    ISOBIT_TRY(summary.verdict, damaged_checkpoint(std::move(error)));
+    if (error.code != ErrorCode::kRejected) return tl::unexpected<Error>(std::move(error));
+    summary.verdict = verify::rejected_verdict(verify::Part::kStructure, std::move(error.message));
     summary.engaged = names_in_engagement(request);
     return summary;
   };
@@ -285,11 +276,18 @@ Expected<AuditSummary> audit_run(const AuditRequest& request, platform::Engine& 
   if (!opened) return rejected_before(std::move(opened).error());
   const bundle::BundleReader& reader = opened->reader;
   ISOBIT_RETURN_IF_ERROR(reader.require_finished());
-  auto roots = read_checkpoints(reader, read_on_the_way(request, reader), engine.pool());
+  // All of them, those that a replay begins from and reads again, too: it may take long, and nothing is said of the run
+  // before all that the trainer signed has been found whole.
+  auto roots = read_checkpoints(reader, engine.pool());
   if (!roots) return rejected_before(std::move(roots).error());
 
   summary.engaged = engaged_names(reader);
   summary.finished = finished_names(reader);
+  ISOBIT_TRY(const auto second, judged_otherwise(request, reader));
+  if (second) {
+    summary.verdict = *second;
+    return summary;
+  }
   const train::Job& job = opened->job;
   ISOBIT_TRY(Session session, open_session(job, engine, request.limits, Purpose::kAudit));
   if (session.root != reader.engagement().terms.job_root) {
@@ -301,19 +299,18 @@ Expected<AuditSummary> audit_run(const AuditRequest& request, platform::Engine& 
     return summary;
   }
   // Only now is this a run that the auditor can judge.
-  ISOBIT_TRY(const auto other, judged_otherwise(request, reader));
+  ISOBIT_TRY(const auto other, note_and_check(request, reader));
   if (other) {
     summary.verdict = *other;
     return summary;
   }
   Tally tally;
   BundleReplays replays(request, reader, session, engine, tally);
-  auto judged = judge(request, reader, *std::move(roots), session, engine, replays, summary);
+  auto judged = judge(request, reader, *roots, session, replays, summary);
   if (!judged) {
     // What the trainer signed is no state to begin from, or is no longer what it was.
     if (judged.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(judged.error());
-    const verify::Part part = replays.damaged() ? verify::Part::kStructure : verify::Part::kCheckpoint;
-    judged = verify::rejected_verdict(part, judged.error().message);
+    judged = verify::rejected_verdict(verify::Part::kCheckpoint, judged.error().message);
   }
   summary.verdict = *std::move(judged);
   summary.log_counts = std::move(tally.log_counts);

@@ -6,15 +6,23 @@
 namespace isobit::run {
 
 Expected<CheckpointContents> read_checkpoint(bundle::CheckpointFile file, uint64_t step, const std::string& what,
-                                             ThreadPool& pool, const formats::TakeTensor& take) {
+                                             ThreadPool& pool, const formats::TensorTaker& taker) {
   std::vector<commit::StateEntry> entries;
+  // Whose checkpoint it is and of which step: the taker knows neither.
+  const auto named = [&](const Status& status) -> Status {
+    if (status) return {};
+    return tl::unexpected<Error>({status.error().code, text_of(what, ": ", status.error().message)});
+  };
+  const auto wants = [&](const std::string& name, DType dtype, const Shape& shape) {
+    return named(taker.wants(name, dtype, shape));
+  };
   const auto hash = [&](NamedTensor tensor) -> Status {
     const commit::TensorRoot root = commit::tensor_root(tensor.name, tensor.tensor, commit::TensorLayout{}, pool);
     entries.push_back({tensor.name, root.digest()});
-    return take(std::move(tensor));
+    return named(taker.take(std::move(tensor)));
   };
   const auto read = [&](uint64_t offset, std::span<uint8_t> to) { return file.read(offset, to); };
-  const auto streamed = formats::stream_safetensors(file.size(), read, hash, what, file.size());
+  const auto streamed = formats::stream_safetensors(file.size(), read, {wants, hash}, what, file.size());
   ISOBIT_RETURN_IF_ERROR(file.finish());
   if (!streamed) return CheckpointContents{std::nullopt, streamed.error().message};
   const auto root = commit::state_root(entries, step);

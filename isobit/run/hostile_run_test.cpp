@@ -61,7 +61,18 @@ class HostileRun : public ::testing::Test {
       EXPECT_EQ(opened.error().code, ErrorCode::kRejected) << opened.error().message;
       return false;
     }
-    return !static_finding(opened->reader, read_checkpoints(opened->reader, {}, pool).value());
+    return !static_finding(opened->reader, read_checkpoints(opened->reader, pool).value());
+  }
+  // Of one that was drawn to replay the first interval, after which it needs the checkpoint of step 10 for the last.
+  std::string reason_of_a_sample_from_10() const {
+    for (uint8_t seed = 0; seed < 16; ++seed) {
+      AuditRequest request = audit_request(run_, "sample", 0);
+      request.sample_seed = Bytes(32, seed);
+      const auto audited = audit_run(request);
+      EXPECT_TRUE(audited) << audited.error().message;
+      if (audited->sampled.front().last_step == 5) return audited->verdict.reason;
+    }
+    return "the first interval was never drawn";
   }
   ErrorCode weights_refused(std::optional<uint64_t> step = std::nullopt) const {
     ThreadPool pool(1);
@@ -164,10 +175,16 @@ TEST_F(HostileRun, ABrokenCheckpointToBeginFromIsRejected) {
   auto file = formats::decode_safetensors(weights, "weights").value();
   file.tensors.pop_back();
   const Bytes fewer = formats::encode_safetensors(file).value();
-  for (const Bytes& bad : {Bytes{}, Bytes(40, 0xff), Bytes(weights.begin(), weights.end() - 4), fewer}) {
+  file = formats::decode_safetensors(weights, "weights").value();
+  file.tensors.back().name = "renamed";
+  const Bytes renamed = formats::encode_safetensors(file).value();
+  for (const Bytes& bad : {Bytes{}, Bytes(40, 0xff), Bytes(weights.begin(), weights.end() - 4), fewer, renamed}) {
     ASSERT_TRUE(write_file_durably(checkpoint(10), bad));
     sign_again(run_);
     EXPECT_TRUE(is_rejected());
+    const std::string reason = reason_of_a_sample_from_10();
+    EXPECT_TRUE(reason.starts_with(text_of(run_.string(), ": checkpoint of step 10: "))) << reason;
+    EXPECT_EQ(reason.find("renamed") != std::string::npos, bad == renamed) << reason;
   }
 }
 

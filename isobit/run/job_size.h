@@ -11,7 +11,7 @@
 
 namespace isobit::run {
 
-// Bytes, unless said otherwise. Exact but for the last block.
+// Bytes, unless said otherwise.
 struct JobSize {
   int64_t parameters = 0;       // numbers that are learned
   int64_t nodes = 0;            // operators of a step
@@ -26,8 +26,9 @@ struct JobSize {
   uint64_t largest_log_segment = 0;  // no log of one step is; 0 for a job without a log
   uint64_t largest_log = 0;          // nor the log file of all steps
 
-  // Peaks of a whole process: what is above, what else is alive beside it, and kWorkspace for the kernels and the
-  // program. Not counted: the child process in which a vendor's library is tried (trial_bytes).
+  // No whole process takes more: what is above, what else is alive beside it, and kWorkspace, an estimate, for the
+  // kernels and the program. Holds for an audit of whatever a stranger signed. Not counted: the child process in which
+  // a vendor's library is tried (trial_bytes).
   uint64_t to_train = 0;
   uint64_t to_audit = 0;
   uint64_t to_evaluate = 0;

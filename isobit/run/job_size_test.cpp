@@ -89,6 +89,9 @@ TEST(JobSize, NeedsNoData) {
   EXPECT_EQ(before.step_peak, after.step_peak);
   EXPECT_EQ(before.evaluation_peak, 0u);
   EXPECT_GT(after.evaluation_peak, 0u);
+  // A sampled audit reads the next state while the memory of a step is kept.
+  EXPECT_GE(before.to_audit, before.step_peak + before.largest_tensor + before.data + kWorkspace);
+  EXPECT_GE(after.to_audit, after.step_peak + after.evaluation_peak + after.data + kWorkspace);
   data::DataConfig npy;
   npy.dataset = "npy";
   EXPECT_FALSE(data::declared_shape(npy));

@@ -152,23 +152,41 @@ Status note_offered(const fs::path& home, const commit::RunId& run_id, const com
   return usage_error(text_of("run id ", to_hex(run_id), ": was offered before; a run id stands for one run"));
 }
 
-Expected<commit::Digest> note_judged(const fs::path& home, const commit::PublicKey& client,
-                                     const commit::PublicKey& trainer, const commit::RunId& run_id,
-                                     const commit::Digest& transcript_root) {
-  // By client: a stranger who learns a run id must not be able to speak for it. By trainer: nor must a client that
-  // engages a second one under the run id of the first.
-  const fs::path path = home / "judged" / commit::hex_of(client) / commit::hex_of(trainer) / to_hex(run_id);
-  ByteWriter writer;
-  write_frame(writer, "isobit.judged", kVersion);
-  writer.fixed(transcript_root);
-  ISOBIT_TRY(const bool made, make_entry(path, std::move(writer)));
-  if (made) return transcript_root;
+namespace {
+
+// By client: a stranger who learns a run id must not be able to speak for it. By trainer: nor must a client that
+// engages a second one under the run id of the first.
+fs::path path_of(const fs::path& home, const JudgedRun& run) {
+  return home / "judged" / commit::hex_of(run.client) / commit::hex_of(run.trainer) / to_hex(run.run_id);
+}
+
+Expected<commit::Digest> read_judged(const fs::path& path) {
   ISOBIT_TRY(const Bytes bytes, read_entry(path));
   ByteReader reader(bytes, path.string());
   ISOBIT_RETURN_IF_ERROR(read_frame(reader, "isobit.judged", kVersion));
   ISOBIT_TRY(const commit::Digest first, commit::read_digest(reader, "transcript_root"));
   ISOBIT_RETURN_IF_ERROR(reader.finish());
   return first;
+}
+
+}  // namespace
+
+Expected<std::optional<commit::Digest>> find_judged(const fs::path& home, const JudgedRun& run) {
+  const fs::path path = path_of(home, run);
+  ISOBIT_TRY(const bool judged, is_there(path));
+  if (!judged) return std::nullopt;
+  ISOBIT_TRY(const commit::Digest first, read_judged(path));
+  return first;
+}
+
+Expected<commit::Digest> note_judged(const fs::path& home, const JudgedRun& run,
+                                     const commit::Digest& transcript_root) {
+  const fs::path path = path_of(home, run);
+  ByteWriter writer;
+  write_frame(writer, "isobit.judged", kVersion);
+  writer.fixed(transcript_root);
+  ISOBIT_TRY(const bool made, make_entry(path, std::move(writer)));
+  return made ? transcript_root : read_judged(path);
 }
 
 }  // namespace isobit::run

@@ -32,12 +32,17 @@ Status note_moved(const fs::path& home, const commit::RunId& run_id, const fs::p
 // A client's: that it has offered the run id, for this job. kUsage when it has done so before.
 Status note_offered(const fs::path& home, const commit::RunId& run_id, const commit::Digest& job_root);
 
-// An auditor's: the transcript that this trainer key signed as finished under the client's run id. Returns the
-// transcript root that was judged first: another one than `transcript_root` means that one trainer finished two runs
-// under one id. By all three names: a client can have its run id signed for by as many keys as it likes, and none of
-// them may speak for another.
-Expected<commit::Digest> note_judged(const fs::path& home, const commit::PublicKey& client,
-                                     const commit::PublicKey& trainer, const commit::RunId& run_id,
-                                     const commit::Digest& transcript_root);
+// An auditor's entries are by all three names: a client can have its run id signed for by as many keys as it likes, and
+// none of them may speak for another.
+struct JudgedRun {
+  commit::PublicKey client, trainer;
+  commit::RunId run_id;
+};
+// The root of the transcript that was judged first of those that this trainer key signed as finished under the client's
+// run id. None when none was.
+Expected<std::optional<commit::Digest>> find_judged(const fs::path& home, const JudgedRun& run);
+// The same, once this transcript has been judged, too: another root than its own means that one trainer finished two
+// runs under one id.
+Expected<commit::Digest> note_judged(const fs::path& home, const JudgedRun& run, const commit::Digest& transcript_root);
 
 }  // namespace isobit::run

@@ -69,19 +69,23 @@ TEST(Registers, TheFirstTranscriptJudgedStays) {
   const fs::path home = folder / "home";
   const commit::PublicKey client = testing::key(1).public_key(), other = testing::key(2).public_key();
   const commit::PublicKey trainer = testing::key(3).public_key();
-  EXPECT_EQ(note_judged(home, client, trainer, run_id(1), digest(1)).value(), digest(1));
-  EXPECT_EQ(note_judged(home, client, trainer, run_id(1), digest(1)).value(), digest(1));
-  EXPECT_EQ(note_judged(home, client, trainer, run_id(1), digest(2)).value(), digest(1));
-  EXPECT_EQ(note_judged(home, client, trainer, run_id(2), digest(2)).value(), digest(2));
-  EXPECT_EQ(note_judged(home, other, trainer, run_id(1), digest(3)).value(), digest(3)) << "another client's run ids";
-  EXPECT_EQ(note_judged(home, client, other, run_id(1), digest(4)).value(), digest(4)) << "another trainer's run";
-  EXPECT_EQ(note_judged(home, client, trainer, run_id(1), digest(4)).value(), digest(1));
+  EXPECT_EQ(find_judged(home, {client, trainer, run_id(1)}).value(), std::nullopt);
+  EXPECT_FALSE(fs::exists(home)) << "who looks leaves nothing";
+  EXPECT_EQ(note_judged(home, {client, trainer, run_id(1)}, digest(1)).value(), digest(1));
+  EXPECT_EQ(note_judged(home, {client, trainer, run_id(1)}, digest(1)).value(), digest(1));
+  EXPECT_EQ(find_judged(home, {client, trainer, run_id(1)}).value(), digest(1));
+  EXPECT_EQ(find_judged(home, {other, trainer, run_id(1)}).value(), std::nullopt);
+  EXPECT_EQ(note_judged(home, {client, trainer, run_id(1)}, digest(2)).value(), digest(1));
+  EXPECT_EQ(note_judged(home, {client, trainer, run_id(2)}, digest(2)).value(), digest(2));
+  EXPECT_EQ(note_judged(home, {other, trainer, run_id(1)}, digest(3)).value(), digest(3)) << "another client's run ids";
+  EXPECT_EQ(note_judged(home, {client, other, run_id(1)}, digest(4)).value(), digest(4)) << "another trainer's run";
+  EXPECT_EQ(note_judged(home, {client, trainer, run_id(1)}, digest(4)).value(), digest(1));
 }
 
 // Each function of a register at `home` says that it cannot know.
 void all_are_at_a_loss(const fs::path& home, const char* what) {
   const commit::PublicKey key = testing::key(1).public_key();
-  const auto judged = note_judged(home, key, key, run_id(1), digest(1));
+  const auto judged = note_judged(home, {key, key, run_id(1)}, digest(1));
   const auto begun = find_begun(home, run_id(1));
   const Status begins = note_begun(home, run_id(1), {"/runs/a", {}});
   const Status moves = note_moved(home, run_id(1), "/runs/b");
@@ -122,7 +126,7 @@ TEST(Registers, WhatIsClosedIsNotTakenForNothing) {
   const commit::PublicKey key = testing::key(1).public_key();
   ASSERT_TRUE(note_begun(home, run_id(1), {"/runs/a", {}}));
   ASSERT_TRUE(note_offered(home, run_id(1), digest(1)));
-  ASSERT_TRUE(note_judged(home, key, key, run_id(1), digest(1)));
+  ASSERT_TRUE(note_judged(home, {key, key, run_id(1)}, digest(1)));
   in_each_register(home, [](const fs::path& kind) { fs::permissions(kind, fs::perms::none); });
   all_are_at_a_loss(home, "the folder is closed");
   in_each_register(home, [](const fs::path& kind) { fs::permissions(kind, fs::perms::owner_all); });
@@ -137,13 +141,13 @@ TEST(Registers, DamageIsSaidAndAccusesNobody) {
   Folder folder("damage");
   const fs::path home = folder / "home";
   const commit::PublicKey client = testing::key(1).public_key(), trainer = testing::key(3).public_key();
-  ASSERT_TRUE(note_judged(home, client, trainer, run_id(1), digest(1)));
+  ASSERT_TRUE(note_judged(home, {client, trainer, run_id(1)}, digest(1)));
   ASSERT_TRUE(note_begun(home, run_id(1), {"/runs/a", {}}));
   for (const fs::path& entry : {home / "judged" / commit::hex_of(client) / commit::hex_of(trainer) / to_hex(run_id(1)),
                                 home / "begun" / to_hex(run_id(1))}) {
     const Bytes good = read_file(entry, 1 << 20).value();
     const auto notes = [&] {
-      const auto judged = note_judged(home, client, trainer, run_id(1), digest(1));
+      const auto judged = note_judged(home, {client, trainer, run_id(1)}, digest(1));
       const auto begun = find_begun(home, run_id(1));
       return !judged ? judged.error() : !begun ? begun.error() : Error{ErrorCode::kUsage, "found nothing wrong"};
     };

@@ -21,10 +21,10 @@ std::string steps_text(const std::vector<uint64_t>& steps) {
 }
 
 Expected<CheckpointContents> read_from(const bundle::BundleReader& reader, uint64_t step, ThreadPool& pool,
-                                       const formats::TakeTensor& take) {
+                                       const formats::TensorTaker& taker) {
   ISOBIT_TRY(bundle::CheckpointFile file, reader.open_checkpoint(step));
   const std::string what = text_of(reader.folder().string(), ": checkpoint of step ", step);
-  return read_checkpoint(std::move(file), step, what, pool, take);
+  return read_checkpoint(std::move(file), step, what, pool, taker);
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ Expected<std::vector<NamedTensor>> committed_state(const bundle::BundleReader& r
     state.push_back(std::move(tensor));
     return {};
   };
-  ISOBIT_TRY(const CheckpointContents found, read_from(reader, step, pool, keep));
+  ISOBIT_TRY(const CheckpointContents found, read_from(reader, step, pool, {want_any, keep}));
   if (!found.state_root) return reader.finished() ? rejected(found.problem) : unreadable(found.problem);
   const bool last = reader.transcript().complete() && step == reader.transcript().rules().steps;
   for (const commit::Digest& root : {*claimed, last ? reader.transcript().final().state_root : *claimed}) {
@@ -58,20 +58,17 @@ Expected<std::vector<NamedTensor>> committed_state(const bundle::BundleReader& r
   return state;
 }
 
-Expected<CheckpointRoots> read_checkpoints(const bundle::BundleReader& reader, const std::set<uint64_t>& but,
-                                           ThreadPool& pool) {
+Expected<CheckpointRoots> read_checkpoints(const bundle::BundleReader& reader, ThreadPool& pool) {
   CheckpointRoots roots;
   for (uint64_t step : reader.checkpoints()) {
-    if (but.contains(step)) continue;
-    ISOBIT_TRY(roots[step], read_from(reader, step, pool, take_none));
+    ISOBIT_TRY(roots[step], read_from(reader, step, pool, only_look()));
   }
   return roots;
 }
 
 Expected<CheckpointContents> read_checkpoint_into(const bundle::BundleReader& reader, uint64_t step,
                                                   train::Trainer& trainer, ThreadPool& pool) {
-  const auto take = [&](NamedTensor tensor) { return trainer.put(std::move(tensor)); };
-  ISOBIT_TRY(CheckpointContents found, read_from(reader, step, pool, take));
+  ISOBIT_TRY(CheckpointContents found, read_from(reader, step, pool, into(trainer)));
   const Status whole = trainer.go_on_from(static_cast<int64_t>(step));
   if (found.state_root && !whole) {
     found = {std::nullopt,

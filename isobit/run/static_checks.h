@@ -3,7 +3,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 
 #include "isobit/base/thread_pool.h"
 #include "isobit/bundle/reader.h"
@@ -21,9 +20,8 @@ Expected<std::vector<NamedTensor>> committed_state(const bundle::BundleReader& r
 // What the checkpoints of a run hold, by step.
 using CheckpointRoots = std::map<uint64_t, CheckpointContents>;
 
-// Reads each checkpoint once, but for some. kRejected when one is not what the trainer signed for.
-Expected<CheckpointRoots> read_checkpoints(const bundle::BundleReader& reader, const std::set<uint64_t>& but,
-                                           ThreadPool& pool);
+// Reads each checkpoint once, whatever is in it. kRejected when one is not what the trainer signed for.
+Expected<CheckpointRoots> read_checkpoints(const bundle::BundleReader& reader, ThreadPool& pool);
 
 // Reads one, and puts the trainer after its step: where there is a root, that is where it stands. Errors likewise.
 Expected<CheckpointContents> read_checkpoint_into(const bundle::BundleReader& reader, uint64_t step,

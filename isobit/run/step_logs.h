@@ -50,7 +50,7 @@ class LogReader {
   LogReader(const train::Job& job, const train::StepGraph& graph);
   // leaf: what the step's leaf commits to (verify/log_tree.h). agreed: whether the state before the step is known to be
   // the trainer's (LogFollower::begin_step). kRejected, kUnreadable: the bytes are no log of this step
-  // (verify/log_segment.h), or one of other entries than the leaf's; fault() is set. kUnavailable: no memory for it.
+  // (log/segment.h), or one of other entries than the leaf's; fault() is set. kUnavailable: no memory for it.
   Expected<runtime::Stage*> begin(uint64_t step, ByteView segment, const std::optional<commit::Digest>& leaf,
                                   bool agreed);
   // After the step: whether the whole log was used.

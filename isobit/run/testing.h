@@ -98,4 +98,14 @@ inline AuditRequest audit_request(const fs::path& run, const std::string& platfo
   return request;
 }
 
+// The ways in which an audit comes by the states that it compares: "whole", "from" the checkpoint of a step, "sample".
+inline constexpr const char* kWays[] = {"whole", "from", "sample"};
+inline AuditRequest audit_request(const fs::path& run, const std::string& way, uint64_t from_step) {
+  AuditRequest request = audit_request(run);
+  if (way == "from") request.from_step = from_step;
+  if (way == "sample") request.sample = 1;
+  if (way == "sample") request.sample_seed = Bytes(32, 5);
+  return request;
+}
+
 }  // namespace isobit::run::testing

@@ -18,14 +18,15 @@ namespace isobit::run {
 
 namespace {
 
-// The root of the state that a checkpoint holds, which goes to `take`. kRejected or kUnreadable unless it is what was
+// The root of the state that a checkpoint holds, which goes to the taker. kUnavailable where it cannot be read: it may
+// be a good one. kRejected or kUnreadable unless it is what was
 // noted when it was written, or, without such a note, what the transcript commits to.
 Expected<commit::Digest> read_own_checkpoint(const bundle::BundleWriter& writer, uint64_t step, ThreadPool& pool,
-                                             const formats::TakeTensor& take) {
+                                             const formats::TensorTaker& taker) {
   ISOBIT_TRY(bundle::StoredCheckpoint stored, writer.open_checkpoint(step));
   const auto expected = stored.state_root ? stored.state_root : writer.transcript().committed_state(step);
   const std::string what = text_of("checkpoint of step ", step);
-  ISOBIT_TRY(const CheckpointContents found, read_checkpoint(std::move(stored.file), step, what, pool, take));
+  ISOBIT_TRY(const CheckpointContents found, read_checkpoint(std::move(stored.file), step, what, pool, taker));
   if (!found.state_root) return unreadable(found.problem);
   if (found.state_root != expected) return rejected(text_of(what, ": nothing shows that this is what was written"));
   return *found.state_root;
@@ -149,7 +150,8 @@ class Loop {
     for (uint64_t step : steps) {
       const auto claimed = writer_.transcript().committed_state(step);
       if (!claimed || step == writer_.transcript().steps()) continue;  // goes anyway; has just been written
-      const auto stored = read_own_checkpoint(writer_, step, engine_.pool(), take_none);
+      const auto stored = read_own_checkpoint(writer_, step, engine_.pool(), only_look());
+      if (!stored && stored.error().code == ErrorCode::kUnavailable) return tl::unexpected<Error>(stored.error());
       if (!stored || *stored != *claimed) ISOBIT_RETURN_IF_ERROR(writer_.drop_checkpoint(step));
     }
     return {};
@@ -206,8 +208,8 @@ Status go_to_checkpoint(bundle::BundleWriter& writer, Session& session, platform
   const std::vector<uint64_t> steps = writer.checkpoints();
   for (uint64_t step : steps) {
     train::Trainer& trainer = *session.trainer;
-    const auto take = [&](NamedTensor tensor) { return trainer.put(std::move(tensor)); };
-    const auto root = read_own_checkpoint(writer, step, engine.pool(), take);
+    const auto root = read_own_checkpoint(writer, step, engine.pool(), into(trainer));
+    if (!root && root.error().code == ErrorCode::kUnavailable) return tl::unexpected<Error>(root.error());
     const Status whole = trainer.go_on_from(static_cast<int64_t>(step));
     if (root && whole && !verify::compare_checkpoint(writer.transcript(), step, *root)) {
       session.note_state_root(*root);

@@ -32,6 +32,22 @@ Expected<Job> parse(const std::string& text, const std::vector<std::string>& ove
   return parse_job(text, "job.toml", "", overrides);
 }
 
+// Job files that were read once are read for ever.
+TEST(Job, AnEmptyChoiceIsTheDefault) {
+  const std::vector<std::string> base = {"model.builder=\"resnet\"", "job.arithmetic=logged-1"};
+  const std::string plain = job_to_toml(parse(kSmall, base).value());
+  for (const char* field : {"optimizer.name", "model.running_variance", "rounding.log", "rounding.bound"}) {
+    std::vector<std::string> overrides = base;
+    overrides.push_back(text_of(field, "=\"\""));
+    const auto job = parse(kSmall, overrides);
+    ASSERT_TRUE(job) << job.error().message;
+    EXPECT_EQ(job_to_toml(*job), plain) << field;
+  }
+  const auto constant = parse(kSmall, {"schedule.name=\"\""});
+  ASSERT_TRUE(constant) << constant.error().message;
+  EXPECT_EQ(constant->schedule, Schedule::kConstant);
+}
+
 TEST(Job, ReadsAndWritesBack) {
   const Job job = parse(kSmall).value();
   EXPECT_EQ(job.steps, 100);

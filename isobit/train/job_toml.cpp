@@ -103,11 +103,12 @@ class Table {
     }
     return {};
   }
-  // A text that is one of `names`.
+  // A text that is one of `names`. An empty one leaves the default.
   Status choice(std::string_view key, const std::vector<std::string>& names, const Choice& out) {
     if (!present(key)) return {};
     std::string value;
     ISOBIT_RETURN_IF_ERROR(text(key, value));
+    if (value.empty()) return {};
     const auto found = std::ranges::find(names, value);
     if (found == names.end()) {
       return unreadable(text_of(where(key), ": found '", value, "', expected ", join_or(names)));

@@ -152,12 +152,11 @@ Status Trainer::check_step(int64_t step) const {
   return unreadable(text_of("checkpoint: found step ", step, ", the job has steps 0 to ", job_.steps));
 }
 
-Status Trainer::check_fits(size_t slot, const NamedTensor& found) const {
+Status Trainer::check_fits(size_t slot, DType dtype, const Shape& shape) const {
   const graph::Value& value = graph_.graph.value(graph_.slots[slot].in);
-  if (found.tensor.dtype() == value.dtype && found.tensor.shape() == value.shape()) return {};
-  return unreadable(text_of("checkpoint: tensor '", found.name, "' is ", name_of(found.tensor.dtype()), " ",
-                            found.tensor.shape().text(), ", expected ", name_of(value.dtype), " ",
-                            value.shape().text()));
+  if (dtype == value.dtype && shape == value.shape()) return {};
+  return unreadable(text_of("checkpoint: tensor '", state_[slot].name, "' is ", name_of(dtype), " ", shape.text(),
+                            ", expected ", name_of(value.dtype), " ", value.shape().text()));
 }
 
 void Trainer::stand_after(int64_t step) {
@@ -176,7 +175,7 @@ Status Trainer::restore(std::vector<NamedTensor> state, int64_t step) {
   for (const NamedTensor& wanted : state_) {
     const auto found = std::ranges::find(state, wanted.name, &NamedTensor::name);
     if (found == state.end()) return unreadable(text_of("checkpoint: tensor '", wanted.name, "' is missing"));
-    ISOBIT_RETURN_IF_ERROR(check_fits(ordered.size(), *found));
+    ISOBIT_RETURN_IF_ERROR(check_fits(ordered.size(), found->tensor.dtype(), found->tensor.shape()));
     ordered.push_back(std::move(*found));
   }
   state_ = std::move(ordered);
@@ -184,24 +183,29 @@ Status Trainer::restore(std::vector<NamedTensor> state, int64_t step) {
   return {};
 }
 
-Status Trainer::put(NamedTensor tensor) {
-  const auto own = std::ranges::find(state_, tensor.name, &NamedTensor::name);
-  if (own == state_.end()) {
-    return unreadable(text_of("checkpoint: tensor '", tensor.name, "' is none of the job's state"));
-  }
+Expected<size_t> Trainer::wants(const std::string& name, DType dtype, const Shape& shape) const {
+  const auto own = std::ranges::find(state_, name, &NamedTensor::name);
+  if (own == state_.end()) return unreadable(text_of("checkpoint: tensor '", name, "' is none of the job's state"));
   const auto slot = static_cast<size_t>(own - state_.begin());
-  put_.resize(state_.size());
-  if (put_[slot]) return unreadable(text_of("checkpoint: tensor '", tensor.name, "' comes twice"));
-  ISOBIT_RETURN_IF_ERROR(check_fits(slot, tensor));
+  ISOBIT_RETURN_IF_ERROR(check_fits(slot, dtype, shape));
+  return slot;
+}
+
+Status Trainer::put(NamedTensor tensor) {
+  std::vector<bool> put = std::exchange(put_, {});
+  ISOBIT_TRY(const size_t slot, wants(tensor.name, tensor.tensor.dtype(), tensor.tensor.shape()));
+  put.resize(state_.size());
+  if (put[slot]) return unreadable(text_of("checkpoint: tensor '", tensor.name, "' comes twice"));
   ++revision_;
-  own->tensor = std::move(tensor.tensor);
-  put_[slot] = true;
+  state_[slot].tensor = std::move(tensor.tensor);
+  put[slot] = true;
+  put_ = std::move(put);
   return {};
 }
 
 Status Trainer::go_on_from(int64_t step) {
-  ISOBIT_RETURN_IF_ERROR(check_step(step));
   std::vector<bool> put = std::exchange(put_, {});
+  ISOBIT_RETURN_IF_ERROR(check_step(step));
   put.resize(state_.size());
   if (const auto missing = std::ranges::find(put, false); missing != put.end()) {
     return unreadable(

@@ -65,7 +65,9 @@ class Trainer {
   Status restore(std::vector<NamedTensor> state, int64_t step);
   // The same tensor by tensor, in any order, without two states in memory: put() takes one over in place of the
   // trainer's own, and when all have come, go_on_from() makes it the state after `step`. Until then, and after an
-  // error, state() is of no use. Errors as restore(); a tensor that is put twice is one.
+  // error, which forgets what was put, state() is of no use. Errors as restore(); a tensor that is put twice is one.
+  // wants() says beforehand, of a tensor that need not be there yet, what put() would: the slot that it belongs to.
+  Expected<size_t> wants(const std::string& name, DType dtype, const Shape& shape) const;
   Status put(NamedTensor tensor);
   Status go_on_from(int64_t step);
 
@@ -78,7 +80,7 @@ class Trainer {
           platform::Context context, StepGraph graph);
   void initialise();
   Status check_step(int64_t step) const;
-  Status check_fits(size_t slot, const NamedTensor& found) const;
+  Status check_fits(size_t slot, DType dtype, const Shape& shape) const;
   void stand_after(int64_t step);
   void prepare_feeds();
   void feed(double lr);

@@ -97,6 +97,14 @@ TEST(Trainer, TakesAStateOverTensorByTensor) {
     ASSERT_TRUE(trainer->put(first));
     EXPECT_NE(trainer->put(first).error().message.find("twice"), std::string::npos);
     EXPECT_NE(trainer->go_on_from(3).error().message.find("is missing"), std::string::npos);
+    EXPECT_EQ(trainer->wants(first.name, first.tensor.dtype(), first.tensor.shape()).value(), 0u);
+    EXPECT_FALSE(trainer->wants("other", first.tensor.dtype(), first.tensor.shape()));
+    EXPECT_FALSE(trainer->wants(first.name, DType::kUint8, first.tensor.shape()));
+    // Whatever fails forgets what was put: what comes next is not said to come twice.
+    ASSERT_TRUE(trainer->put(first));
+    EXPECT_FALSE(trainer->go_on_from(job.steps + 1));
+    ASSERT_TRUE(trainer->put(first));
+    EXPECT_FALSE(trainer->put({"other", first.tensor}));
     std::ranges::reverse(middle);
     for (NamedTensor& t : middle) ASSERT_TRUE(trainer->put({t.name, t.tensor.clone()})) << t.name;
     ASSERT_TRUE(trainer->go_on_from(3));

@@ -37,13 +37,14 @@ void replace(const fs::path& spare, const fs::path& path, const Bytes& data) {
   fs::rename(spare, path);
 }
 
-class Swap : public ::testing::TestWithParam<std::string> {
+// An arithmetic and a way to audit.
+class Swap : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {
  protected:
   void SetUp() override {
     alarm(240);  // whoever waits for a pipe
-    std::vector<std::string> overrides = {"job.steps=5", "data.batch=4", "evaluate.samples=8", "commit.every=2",
-                                          "checkpoint.every=2"};
-    if (GetParam() == "sparse") overrides.insert(overrides.end(), {"job.arithmetic=logged-1"});
+    std::vector<std::string> overrides = {"job.steps=5",    "data.batch=4",       "evaluate.samples=8",
+                                          "commit.every=2", "checkpoint.every=2", "checkpoint.keep=3"};
+    if (logged()) overrides.insert(overrides.end(), {"job.arithmetic=logged-1"});
     const auto request = run::testing::train_request(folder_ / "trained", run::testing::small_job(overrides));
     ASSERT_TRUE(run::train_run(request));
     honest_ = honest_of(request);
@@ -52,15 +53,24 @@ class Swap : public ::testing::TestWithParam<std::string> {
   void TearDown() override { alarm(0); }
   static void TearDownTestSuite() { std::printf("%d audits of runs that changed meanwhile\n", audits_); }
 
+  bool logged() const { return std::get<0>(GetParam()) == std::string("sparse"); }
+  std::string way() const { return std::get<1>(GetParam()); }
+  run::AuditRequest request() const { return audit_request(folder_ / "run", way(), 2); }
+
   // The audit of `before`, in which `act` happens after step `at` has been replayed.
-  bool accepted(const Files& before, uint64_t at, const std::function<void()>& act) {
+  Expected<run::AuditSummary> audit(const Files& before, uint64_t at, const std::function<void()>& act,
+                                    uint8_t seed = 5) {
     put_all(folder_ / "run", before);
-    run::AuditRequest request = audit_request(folder_ / "run");
-    request.progress = [&](uint64_t done, uint64_t) {
+    run::AuditRequest asked = request();
+    if (asked.sample) asked.sample_seed = Bytes(32, seed);
+    asked.progress = [&](uint64_t done, uint64_t) {
       if (done == at) act();
     };
     ++audits_;
-    const auto audited = run::audit_run(request);
+    return run::audit_run(asked);
+  }
+  bool accepted(const Files& before, uint64_t at, const std::function<void()>& act) {
+    const auto audited = audit(before, at, act);
     return audited && audited->verdict.accepted();
   }
 
@@ -70,7 +80,7 @@ class Swap : public ::testing::TestWithParam<std::string> {
 
   static inline int audits_ = 0;  // of all tests
 
-  Folder folder_{"swap_" + GetParam()};
+  Folder folder_{text_of("swap_", std::get<0>(GetParam()), "_", std::get<1>(GetParam()))};
   std::optional<Honest> honest_;
   Files false_;
 };
@@ -95,10 +105,32 @@ TEST_P(Swap, AnHonestFileInTimeDoesNotSaveAFalseRun) {
 
 // What is read again is compared again. In place: a file that was opened before stays the same file.
 TEST_P(Swap, ALogThatIsOtherWhenItIsReadIsNoticed) {
-  if (GetParam() != "sparse") GTEST_SKIP() << "skipped: the job has no log";
+  if (!logged()) GTEST_SKIP() << "skipped: the job has no log";
   Bytes changed = honest_->files.at("log/segments");
   for (uint8_t& b : changed) b ^= 0x10;
   EXPECT_FALSE(accepted(honest_->files, 1, [&] { put(folder_ / "run" / "log/segments", changed); }));
+}
+
+// A sample comes to its checkpoints when it has replayed what was drawn before them. They were all whole when it began:
+// that is what the verdict says of the run, and that one of them is no state to begin from.
+TEST_P(Swap, ACheckpointExchangedBetweenTwoReplaysIsNoticed) {
+  if (way() != "sample") GTEST_SKIP() << "skipped: only a sample reads checkpoints between replays";
+  Bytes changed = honest_->files.at("checkpoints/step-4.safetensors");
+  changed.back() ^= 1;
+  int noticed = 0;
+  for (uint8_t seed = 0; seed < 8; ++seed) {
+    const auto act = [&] { put(folder_ / "run" / "checkpoints/step-4.safetensors", changed); };
+    const auto audited = audit(honest_->files, 1, act, seed);
+    ASSERT_TRUE(audited) << audited.error().message;
+    EXPECT_TRUE(audited->finished);
+    ASSERT_EQ(audited->sampled.size(), 2u);
+    if (audited->sampled.front().last_step != 2) continue;  // what is drawn leads on to step 4 without the checkpoint
+    ++noticed;
+    EXPECT_FALSE(audited->verdict.accepted());
+    EXPECT_NE(audited->verdict.reason.find("step-4.safetensors: has SHA-256"), std::string::npos)
+        << audited->verdict.reason;
+  }
+  EXPECT_GT(noticed, 0);
 }
 
 TEST_P(Swap, AFileThatIsNoFileAnyMoreNeitherHangsNorCrashes) {
@@ -133,7 +165,7 @@ TEST_P(Swap, BackAndForthAllTheTime) {
       }
     });
     for (int i = 0; i < audits; ++i, ++audits_) {
-      const auto audited = run::audit_run(audit_request(folder_ / "run"));
+      const auto audited = run::audit_run(request());
       if (!audited || !audited->verdict.accepted()) continue;
       EXPECT_EQ(name, "") << "one honest file among false ones";
     }
@@ -142,7 +174,10 @@ TEST_P(Swap, BackAndForthAllTheTime) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, Swap, ::testing::Values("ordered", "sparse"), [](const auto& p) { return p.param; });
+INSTANTIATE_TEST_SUITE_P(Each, Swap,
+                         ::testing::Combine(::testing::Values("ordered", "sparse"),
+                                            ::testing::ValuesIn(run::testing::kWays)),
+                         [](const auto& p) { return text_of(std::get<0>(p.param), "_", std::get<1>(p.param)); });
 
 }  // namespace
 }  // namespace isobit::attacks

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""Whom one trusts and which engagement one holds: what does not fit together, and documents of other engagements."""
+import shutil
+
+from engage_test import Parties
+from isobit_cli import contents, main
+
+
+class Trust(Parties):
+    def setUp(self):
+        super().setUp()
+        self.offer()
+        self.accept()
+        self.train()
+        self.client.gives("engagement", self.auditor)
+        self.client.gives("home/client.pub", self.auditor)
+        self.auditor("audit", "run", "--engagement", "engagement", "--verdict", "note")
+
+    def test_options_that_contradict_one_another(self):
+        """They say nothing of the run, and it is not looked at for them; only an audit, which asks what is wrong with
+        an engagement, rejects it."""
+        self.auditor("keygen", "--out", "other")
+        both = ["--client-key", "other.pub", "--engagement", "engagement"]
+        for command in (["verify", "run"], ["eval", "run"], ["export", "run", "--out", "weights"], ["verify", "run", "run"],
+                        ["pack", "run", "--out", "run.tar"], ["verify", "note"], ["eval", "nowhere"]):
+            self.auditor.fails(*command, *both, code=2, says=["--client-key", "another client than --engagement"])
+        self.auditor.fails("audit", "run", *both, code=1, says=["client_key", "client you trust"])
+
+    def test_a_verdict_is_of_one_engagement(self):
+        self.assertTrue(self.auditor.json("verify", "note", "--engagement", "engagement")["genuine"])
+        # An unsigned one is a note, which anybody may write: that of another job under the run id.
+        root = bytes.fromhex(self.auditor.json("verify", "note")["run"]["job_root"])
+        self.write("auditor/other", contents(self.auditor.path())["note"].replace(root, bytes(32)))
+        said = self.auditor.json("verify", "other", "--engagement", "engagement", code=1)
+        self.assertIn("field 'job_root': found 0000", said["problem"])
+        # On a bundle whose engagement is not valid: on no engagement's run.
+        shutil.copytree(self.auditor.path("run"), self.auditor.path("damaged"))
+        held = contents(self.auditor.path())["damaged/engagement"]
+        self.write("auditor/damaged/engagement", held[:-1] + bytes([held[-1] ^ 1]))
+        self.auditor("audit", "damaged", "--client-key", "client.pub", "--verdict", "nobody", code=1)
+        self.assertTrue(self.auditor.json("verify", "nobody", "--client-key", "client.pub", code=1)["genuine"])
+        said = self.auditor.json("verify", "nobody", "--engagement", "engagement", code=1)
+        self.assertEqual((said["genuine"], said["run"]), (False, None))
+        self.assertIn("no valid engagement", said["problem"])
+
+
+if __name__ == "__main__":
+    main()
