@@ -35,15 +35,16 @@ Expected<std::vector<Type>> infer(const std::string& op, const std::vector<Type>
   return types;
 }
 
-// Whether a node whose output 0 is absent is accepted.
+// What the refusal of a node whose output 0 is absent says; "" if it is accepted.
 template <class Case>
-bool infer_with_first_output_absent(const Case& c) {
+std::string refusal_with_first_output_absent(const Case& c) {
   Graph g;
   std::vector<ValueId> ids;
   for (const Type& t : c.inputs) ids.push_back(g.add_input("x", t.dtype, t.dims));
   std::vector<std::string> names(c.outputs.size(), "y");
   names[0] = "";
-  return g.add_node(c.op, ids, c.attributes, names).has_value();
+  const auto added = g.add_node(c.op, ids, c.attributes, names);
+  return added ? "" : added.error().message;
 }
 
 const Attributes kSrc = {{"src_shape", Ints{2, 3, 4, 4}}, {"kernel_shape", Ints{2, 2}}};
@@ -155,37 +156,54 @@ TEST(Infer, RefusesWhatDoesNotFit) {
   }
 }
 
+// What the refusal of a node says; "" if it is accepted.
+std::string refusal(const std::string& op, const std::vector<Type>& inputs, const Attributes& attributes,
+                    size_t outputs) {
+  const auto types = infer(op, inputs, attributes, outputs);
+  return types ? "" : types.error().message;
+}
+
+void expect_refused(const std::string& message, const std::string& words) {
+  EXPECT_NE(message.find(words), std::string::npos) << "'" << message << "' does not say '" << words << "'";
+}
+
 // What holds for every operator alike.
-TEST(Infer, RefusesOtherNumbersOfInputsAndUnknownAttributes) {
+TEST(Infer, RefusesOtherNumbersOfInputsAndOutputs) {
   for (const Accepted& c : accepted()) {
     SCOPED_TRACE(c.op);
     const OpDef& def = *find_op(c.op);
-    std::vector<Type> few(static_cast<size_t>(def.min_inputs - 1), c.inputs[0]);
-    EXPECT_FALSE(infer(c.op, few, c.attributes, c.outputs.size()));
+    const std::vector<Type> few(static_cast<size_t>(def.min_inputs - 1), c.inputs[0]);
+    const std::string found = "found " + std::to_string(few.size()) + " inputs, expected ";
+    expect_refused(refusal(c.op, few, c.attributes, c.outputs.size()), found);
     if (def.max_inputs < 100) {
       const std::vector<Type> many(static_cast<size_t>(def.max_inputs + 1), c.inputs[0]);
-      EXPECT_FALSE(infer(c.op, many, c.attributes, c.outputs.size()));
+      expect_refused(refusal(c.op, many, c.attributes, c.outputs.size()), " inputs, expected ");
     }
-    EXPECT_FALSE(infer(c.op, c.inputs, c.attributes, static_cast<size_t>(def.max_outputs + 1)));
+    const auto most = static_cast<size_t>(def.max_outputs);
+    expect_refused(refusal(c.op, c.inputs, c.attributes, most + 1), " outputs, expected at most ");
+    expect_refused(refusal_with_first_output_absent(c), "output 0 is missing");
+    Graph g;
+    const std::vector<std::string> names(c.outputs.size(), "y");
+    for (ValueId no_value : {kNoValue, ValueId{7}, ValueId{-2}}) {
+      const std::vector<ValueId> ids(static_cast<size_t>(def.min_inputs), no_value);
+      const auto added = g.add_node(c.op, ids, c.attributes, names);
+      ASSERT_FALSE(added) << no_value;
+      expect_refused(added.error().message, "input 0 is missing");
+    }
+  }
+}
+
+TEST(Infer, RefusesUnknownAttributesAndThoseOfAnotherType) {
+  for (const Accepted& c : accepted()) {
+    SCOPED_TRACE(c.op);
     Attributes more = c.attributes;
     more.set("colour", int64_t{1});
-    const auto unknown = infer(c.op, c.inputs, more, c.outputs.size());
-    ASSERT_FALSE(unknown);
-    EXPECT_NE(unknown.error().message.find("'colour' is not known"), std::string::npos) << unknown.error().message;
+    expect_refused(refusal(c.op, c.inputs, more, c.outputs.size()), "'colour' is not known");
     for (const auto& [name, attribute] : c.attributes.items()) {
       Attributes other = c.attributes;
       other.set(name, std::vector<double>{0.5});
-      const auto wrong = infer(c.op, c.inputs, other, c.outputs.size());
-      ASSERT_FALSE(wrong) << name;
-      EXPECT_NE(wrong.error().message.find("'" + name + "' has the wrong type"), std::string::npos);
+      expect_refused(refusal(c.op, c.inputs, other, c.outputs.size()), "'" + name + "' has the wrong type");
     }
-    Graph g;
-    const std::vector<std::string> names(c.outputs.size(), "y");
-    EXPECT_FALSE(infer_with_first_output_absent(c)) << "its first output is absent";
-    const std::vector<ValueId> absent(static_cast<size_t>(def.min_inputs), kNoValue);
-    EXPECT_FALSE(g.add_node(c.op, absent, c.attributes, names)) << "inputs that are needed are absent";
-    const std::vector<ValueId> foreign(static_cast<size_t>(def.min_inputs), 7);
-    EXPECT_FALSE(g.add_node(c.op, foreign, c.attributes, names)) << "inputs of no graph";
   }
 }
 

@@ -125,7 +125,6 @@ struct OpDef {
   int max_outputs = 1;
   InferRule infer;
   StatisticsRule statistics = {};  // empty: it has none
-  bool matrices = false;           // inputs and outputs of rank 3 and more are matrices in their last two axes
   std::vector<OutputDef> outputs = {};
 
   // Our own kernels compute every output, to the same bits on every platform. False where an arithmetic's platform
@@ -140,6 +139,8 @@ struct OpDef {
 
   const OutputDef& output(size_t o) const;  // the safe one where nothing is said
   bool is_inner_product() const { return product != ProductForm::kNone; }
+  // Whether inputs and outputs of rank 3 and more are matrices in their last two axes.
+  bool on_matrices() const { return product == ProductForm::kMatmul; }
   // Whether no output needs rounding where the inputs are rounded: each is moved, or a place.
   bool only_moves_values() const;
 };

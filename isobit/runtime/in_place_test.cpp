@@ -1,5 +1,5 @@
-// Which operand a kernel may write its output over is a claim like the traits: here every operator runs over its operands
-// and with memory of its own for every value, and gives the same bits.
+// Which operand a kernel may write its output over is a claim like the traits: here every operator runs over its
+// operands and with memory of its own for every value, and gives the same bits.
 #include <gtest/gtest.h>
 
 #include <set>

@@ -31,7 +31,9 @@ void add_elementwise(Cases& cases) {
   for (const char* op : {"Neg", "Abs", "Exp", "Erf", "Relu", "Sigmoid", "Tanh", "Sin", "Cos", "Identity"}) {
     cases.push_back({op, {real({4, 9})}});
   }
-  cases.push_back({"Cast", {real({4, 9})}, {{"to", static_cast<int64_t>(DType::kFloat64)}}});
+  for (DType to : {DType::kFloat64, DType::kFloat32}) {
+    cases.push_back({"Cast", {real({4, 9})}, {{"to", static_cast<int64_t>(to)}}});
+  }
   for (const char* form : {"none", "tanh"}) {
     cases.push_back({"Gelu", {real({4, 9})}, {{"approximate", std::string(form)}}});
     cases.push_back({"isobit.GeluGrad", {real({20}), real({20})}, {{"approximate", std::string(form)}}});
@@ -78,7 +80,7 @@ void add_reduce(Cases& cases) {
     cases.push_back({op, {real({2, 3, 2})}, {{"axes", Ints{0, -1}}, {"keepdims", int64_t{0}}}});
   }
   cases.push_back({"isobit.SumTo", {real({2, 3, 2})}, {{"shape", Ints{3, 1}}}});
-  cases.push_back({"isobit.GlobalNorm", {real({5}), real({2, 3})}});
+  cases.push_back({"isobit.GlobalNorm", {real({5}), real({2, 3}), real({4})}});
 }
 
 void add_norm(Cases& cases) {
@@ -121,8 +123,14 @@ void add_optimizer(Cases& cases) {
   const Operand x = real({7});
   cases.push_back({"isobit.ClipFactor", {positive({})}, {{"max_norm", 1.0}}});
   cases.push_back({"isobit.Sgd", {x, x, rate()}, {{"weight_decay", 0.01}}});
-  cases.push_back({"isobit.Sgd", {x, x, rate(), x, positive({})}, {{"momentum", 0.9}, {"nesterov", int64_t{1}}}});
-  cases.push_back({"isobit.Adam", {x, x, x, positive({7}), rate(), rate(), rate(), positive({})}});
+  // The decay of weights reaches the buffers, too, unless it is decoupled.
+  const Attributes sgd = {{"momentum", 0.9}, {"nesterov", int64_t{1}}, {"weight_decay", 0.01}};
+  cases.push_back({"isobit.Sgd", {x, x, rate(), x, positive({})}, sgd});
+  for (int64_t decoupled : {0, 1}) {
+    cases.push_back({"isobit.Adam",
+                     {x, x, x, positive({7}), rate(), rate(), rate(), positive({})},
+                     {{"weight_decay", 0.01}, {"decoupled", decoupled}}});
+  }
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ Roles roles_of(const StepGraph& step) {
       for (ValueId id : *ids) {
         if (id == kNoValue) continue;
         if (replaces) roles.like_state.insert(id);
-        if (def.matrices) roles.matrices.insert(id);
+        if (def.on_matrices()) roles.matrices.insert(id);
       }
     }
   }

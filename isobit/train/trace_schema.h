@@ -38,7 +38,7 @@ const char* name_of(TraceEntry::Kind kind);
 // In the order of the trace: state in slot order, batch, rates, then of every node its statistics and its outputs.
 //
 // Splits: rank 0 and 1 have 0. State, what replaces it and the gradients that its replacement reads have 1, as in state
-// roots. Of other values, rank 3 and matrices (graph::OpDef::matrices) are cut before the last dimension; rank 4 and
+// roots. Of other values, rank 3 and matrices (graph::OpDef::on_matrices) are cut before the last dimension; rank 4 and
 // more after the second, so that the terms of one output of a convolution lie in few tiles. REQUIRES a static graph.
 std::vector<TraceEntry> trace_schema(const StepGraph& step);
 

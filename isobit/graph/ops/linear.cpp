@@ -164,7 +164,7 @@ void add_linear(std::vector<OpDef>& defs) {
     def.any_real_type = true;
     defs.push_back(std::move(def));
   };
-  add({.name = "MatMul", .max_inputs = 2, .infer = infer_matmul, .matrices = true, .product = ProductForm::kMatmul});
+  add({.name = "MatMul", .max_inputs = 2, .infer = infer_matmul, .product = ProductForm::kMatmul});
   add({.name = "Gemm",
        .max_inputs = 3,
        .optional_inputs = {.some = {2}},

@@ -58,6 +58,7 @@ Status infer_adam(InferContext& c) {
 }  // namespace
 
 void add_optimizer(std::vector<OpDef>& defs) {
+  // The decay of weights brings the parameter into the buffers; the learning rate never comes there.
   const OutputDef pointwise = output_by(ElementRule::kPointwise);
   add_ordered(defs, {.name = "isobit.ClipFactor", .infer = infer_clip_factor, .outputs = {pointwise}});
   add_ordered(defs, {.name = "isobit.Sgd",
@@ -66,7 +67,7 @@ void add_optimizer(std::vector<OpDef>& defs) {
                      .optional_inputs = {.some = {3, 4}},
                      .max_outputs = 2,
                      .infer = infer_sgd,
-                     .outputs = {pointwise, pointwise},
+                     .outputs = {pointwise, output_by(ElementRule::kPointwise, {0, 1, 3, 4})},
                      .updates_state = true});
   add_ordered(defs, {.name = "isobit.Adam",
                      .min_inputs = 7,
@@ -75,7 +76,8 @@ void add_optimizer(std::vector<OpDef>& defs) {
                      .min_outputs = 3,
                      .max_outputs = 3,
                      .infer = infer_adam,
-                     .outputs = {pointwise, pointwise, pointwise},
+                     .outputs = {pointwise, output_by(ElementRule::kPointwise, {0, 1, 2, 7}),
+                                 output_by(ElementRule::kPointwise, {0, 1, 3, 7})},
                      .updates_state = true});
 }
 

@@ -1,0 +1,166 @@
+// The rule by which an operator says that one element of an output follows, against what its kernel computes when
+// single elements of the inputs change.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "isobit/runtime/traits_for_test.h"
+
+namespace isobit::runtime {
+namespace {
+
+using graph::ElementRule;
+using graph::OutputDef;
+
+// What an element of an output depends on: by output and element, the elements of each real input.
+class Dependence : public Traits {
+ protected:
+  using Sources = std::map<size_t, std::set<int64_t>>;  // input -> elements
+
+  std::vector<std::vector<Sources>> sources(const OneOperator& one, const std::vector<Tensor>& expected) {
+    std::vector<std::vector<Sources>> all;
+    for (const Tensor& t : expected) all.emplace_back(static_cast<size_t>(t.elements()));
+    for (size_t i = 0; i < one.feeds.size(); ++i) {
+      if (!GetParam().operands[i].is_real()) continue;
+      for (int64_t e = 0; e < one.feeds[i].elements(); ++e) {
+        const double x = reals(one.feeds[i])[static_cast<size_t>(e)];
+        for (double other : {x * 1.5, x * 0.75, GetParam().operands[i].kind == Operand::Kind::kReal ? -x : x * 8}) {
+          const std::vector<Tensor> found = with(one, i, e, other);
+          for (size_t o = 0; o < expected.size(); ++o) {
+            for (int64_t place : changed(expected[o], found[o])) all[o][static_cast<size_t>(place)][i].insert(e);
+          }
+        }
+      }
+    }
+    return all;
+  }
+
+  // The outputs with element e of input i set to x.
+  std::vector<Tensor> with(const OneOperator& one, size_t i, int64_t e, double x) {
+    OneOperator other = one;
+    other.feeds[i] = one.feeds[i].clone();
+    set_element(other.feeds[i], e, x);
+    return run(other);
+  }
+
+  // Whether each element is just the one element that it depends on, or else zero.
+  bool is_moved(const OneOperator& one, const Tensor& expected, const std::vector<Sources>& sources) {
+    const std::vector<double> found = reals(expected);
+    for (size_t k = 0; k < found.size(); ++k) {
+      double x = 0;
+      if (sources[k].size() > 1) return false;
+      for (const auto& [input, elements] : sources[k]) {
+        if (elements.size() > 1) return false;
+        x = reals(one.feeds[input])[static_cast<size_t>(*elements.begin())];
+      }
+      if (found[k] != x) return false;
+    }
+    return true;
+  }
+
+  // The last real input that output o follows from, doubled, doubles it. More than one element counts, and each that
+  // counts does so when it grows and when it shrinks.
+  void expect_sum(const OneOperator& one, const Tensor& expected, size_t o, const std::vector<Sources>& sources) {
+    size_t summed = one.feeds.size();
+    for (size_t i = 0; i < one.feeds.size(); ++i) {
+      if (one.def().output(o).follows_from.contains(i) && GetParam().operands[i].is_real()) summed = i;
+    }
+    ASSERT_LT(summed, one.feeds.size());
+    OneOperator doubled = one;
+    doubled.feeds[summed] = one.feeds[summed].clone();
+    const std::vector<double> terms = reals(one.feeds[summed]);
+    for (size_t e = 0; e < terms.size(); ++e) set_element(doubled.feeds[summed], static_cast<int64_t>(e), 2 * terms[e]);
+    const std::vector<double> once = reals(expected), twice = reals(run(doubled)[o]);
+    size_t most = 0;
+    for (size_t k = 0; k < once.size(); ++k) {
+      EXPECT_EQ(twice[k], 2 * once[k]) << k;
+      const auto found = sources[k].find(summed);
+      if (found != sources[k].end()) most = std::max(most, found->second.size());
+    }
+    EXPECT_GT(most, 1U) << "no element is the sum of several";
+    for (size_t e = 0; e < terms.size(); ++e) {
+      const auto place = static_cast<int64_t>(e);
+      EXPECT_EQ(changed(expected, with(one, summed, place, 100)[o]),
+                changed(expected, with(one, summed, place, -100)[o]))
+          << "element " << e << " counts only on one side, as in a maximum";
+    }
+  }
+
+  // An element is one of input 0; raising an element of that input raises it to just that, or leaves it alone.
+  void expect_maximum(const OneOperator& one, const Tensor& expected, size_t o) {
+    const std::vector<double> src = reals(one.feeds[0]), dst = reals(expected);
+    for (double x : dst) EXPECT_TRUE(std::find(src.begin(), src.end(), x) != src.end()) << x;
+    size_t raised = 0;
+    for (size_t e = 0; e < src.size(); ++e) {
+      const std::vector<double> up = reals(with(one, 0, static_cast<int64_t>(e), 100)[o]),
+                                down = reals(with(one, 0, static_cast<int64_t>(e), -100)[o]);
+      for (size_t k = 0; k < dst.size(); ++k) {
+        EXPECT_TRUE(up[k] == dst[k] || up[k] == 100) << e << " " << k;
+        EXPECT_LE(down[k], dst[k]) << e << " " << k;
+        raised += up[k] == 100 ? 1 : 0;
+      }
+    }
+    EXPECT_GT(raised, dst.size()) << "no element is the largest of several";
+  }
+
+  // An element that becomes the largest by far is found at its place of its plane, the last two axes of input 0.
+  void expect_place(const OneOperator& one, const Tensor& expected, size_t o) {
+    ASSERT_EQ(expected.dtype(), DType::kInt64);
+    const Shape& shape = one.feeds[0].shape();
+    const int64_t plane = shape.elements(shape.rank() - 2, shape.rank());
+    for (int64_t e = 0; e < shape.elements(); ++e) {
+      const Tensor found = with(one, 0, e, 100)[o];
+      for (int64_t k : changed(expected, found)) EXPECT_EQ(found.data<int64_t>()[k], e % plane);
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Operators, Dependence, ::testing::ValuesIn(operator_cases()), name_of_case);
+
+TEST_P(Dependence, ElementsFollowTheirRule) {
+  for (DType dtype : types()) {
+    const OneOperator one(GetParam(), dtype);
+    const std::vector<Tensor> expected = run(one);
+    const std::vector<std::vector<Sources>> all = sources(one, expected);
+    for (size_t o = 0; o < expected.size(); ++o) {
+      SCOPED_TRACE(o);
+      const OutputDef& def = one.def().output(o);
+      size_t most_of_one_input = 0;
+      for (const Sources& element : all[o]) {
+        for (const auto& [input, elements] : element) most_of_one_input = std::max(most_of_one_input, elements.size());
+      }
+      switch (def.rule) {
+        case ElementRule::kMoved:
+          EXPECT_TRUE(is_moved(one, expected[o], all[o]));
+          EXPECT_FALSE(def.moved_from.empty());
+          break;
+        case ElementRule::kPointwise:
+          EXPECT_LE(most_of_one_input, 1U);
+          // A cast may leave numbers as they are.
+          if (one.def().any_real_type)
+            EXPECT_FALSE(is_moved(one, expected[o], all[o])) << "is moved and does not say so";
+          break;
+        case ElementRule::kSum:
+          expect_sum(one, expected[o], o, all[o]);
+          break;
+        case ElementRule::kMaximum:
+          expect_maximum(one, expected[o], o);
+          break;
+        case ElementRule::kPlace:
+          expect_place(one, expected[o], o);
+          break;
+        case ElementRule::kInnerProduct:
+        case ElementRule::kStatistics:
+          EXPECT_GT(most_of_one_input, 1U) << "is pointwise";
+          break;
+        case ElementRule::kNone:
+          ADD_FAILURE();
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace isobit::runtime

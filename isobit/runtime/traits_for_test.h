@@ -1,0 +1,61 @@
+// What the tests of the traits share: elements as numbers, what of them changed, an operator run in every type it has.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "isobit/kernels/dispatch/dispatch.h"
+#include "isobit/runtime/operator_cases_for_test.h"
+
+namespace isobit::runtime {
+
+inline std::vector<double> reals(const Tensor& t) {
+  if (t.dtype() == DType::kFloat64) return {t.span<double>().begin(), t.span<double>().end()};
+  return {t.span<float>().begin(), t.span<float>().end()};
+}
+
+inline bool is_real(const Tensor& t) { return t.dtype() == DType::kFloat32 || t.dtype() == DType::kFloat64; }
+
+inline void set_element(Tensor& t, int64_t i, double x) {
+  if (t.dtype() == DType::kFloat32) t.data<float>()[i] = static_cast<float>(x);
+  if (t.dtype() == DType::kFloat64) t.data<double>()[i] = x;
+}
+
+// Which elements of b are not those of a, bit by bit.
+inline std::vector<int64_t> changed(const Tensor& a, const Tensor& b) {
+  std::vector<int64_t> places;
+  const size_t size = size_of(a.dtype());
+  for (int64_t i = 0; i < a.elements(); ++i) {
+    const auto *x = static_cast<const char*>(a.raw()) + static_cast<size_t>(i) * size,
+               *y = static_cast<const char*>(b.raw()) + static_cast<size_t>(i) * size;
+    if (std::memcmp(x, y, size) != 0) places.push_back(i);
+  }
+  return places;
+}
+
+// `one` with other values of input i.
+inline OneOperator with_other_values(const OneOperator& one, const OperatorCase& c, size_t i, uint64_t seed) {
+  OneOperator other = one;
+  const Operand& operand = c.operands[i];
+  const Operand reversed = {
+      .kind = Operand::Kind::kGiven, .dims = operand.dims, .given = {operand.given.rbegin(), operand.given.rend()}};
+  other.feeds[i] = values_of(operand.kind == Operand::Kind::kGiven ? reversed : operand, one.feeds[i].dtype(), seed);
+  return other;
+}
+
+class Traits : public ::testing::TestWithParam<OperatorCase> {
+ protected:
+  // float64 and float32, or float32 alone.
+  std::vector<DType> types() const {
+    std::vector<DType> types = {DType::kFloat32};
+    if (graph::find_op(GetParam().op)->any_real_type) types.push_back(DType::kFloat64);
+    return types;
+  }
+  std::vector<Tensor> run(const OneOperator& one) { return one.run({kernels::best_isa(), &pool_}); }
+
+  ThreadPool pool_{1};
+};
+
+}  // namespace isobit::runtime
