@@ -38,7 +38,7 @@ class NoData : public ::testing::TestWithParam<const char*> {
   TrainRequest training() const {
     constexpr char kJob[] = R"(
 [job]
-name = "no data"
+name = "no-data"
 seed = 1
 steps = 4
 [model]
