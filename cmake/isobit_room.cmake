@@ -7,6 +7,13 @@
 # isobit_fuzz(NAME SOURCE file DEPS ...)      a libFuzzer target when ISOBIT_FUZZ, else a replay of its corpus
 include(CMakeParseArguments)
 
+# What ends a fast test that hangs, in seconds: fast tests take less than a minute, and under sanitizers some minutes,
+# so that no limit decides on a test that is only slow. Slow tests name limits of their own.
+set(ISOBIT_FAST_TIMEOUT 600)
+if(ISOBIT_SANITIZE)
+  set(ISOBIT_FAST_TIMEOUT 3600)
+endif()
+
 # What every test is told. Sanitizers take memory and time of their own: tests that compare them are told of it.
 set(ISOBIT_TEST_ENVIRONMENT "ISOBIT_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "ISOBIT_SHARED_DATA=${ISOBIT_SHARED_DATA}")
 if(ISOBIT_SANITIZE)
@@ -58,7 +65,7 @@ function(isobit_test NAME)
   target_compile_options(${NAME} PRIVATE $<$<CONFIG:Release>:-O1>)
   isobit_precompiled(${NAME} TEST)
   if(NOT A_TIMEOUT)
-    set(A_TIMEOUT 300)
+    set(A_TIMEOUT ${ISOBIT_FAST_TIMEOUT})
   endif()
   if(NOT A_LABELS)
     set(A_LABELS fast)
@@ -84,6 +91,6 @@ function(isobit_fuzz NAME)
     add_executable(${NAME} ${A_SOURCE} ${PROJECT_SOURCE_DIR}/fuzz/replay_main.cpp)
     target_link_libraries(${NAME} PRIVATE isobit_options ${A_DEPS})
     add_test(NAME ${NAME} COMMAND ${NAME} ${PROJECT_SOURCE_DIR}/fuzz/corpus/${NAME})
-    set_tests_properties(${NAME} PROPERTIES LABELS "fast;fuzz" TIMEOUT 300)
+    set_tests_properties(${NAME} PROPERTIES LABELS "fast;fuzz" TIMEOUT ${ISOBIT_FAST_TIMEOUT})
   endif()
 endfunction()

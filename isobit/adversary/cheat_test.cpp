@@ -1,36 +1,20 @@
 // Dishonest runs are rejected at the right step, and a bundle with any bit changed is never accepted.
-#include "isobit/adversary/cheat.h"
-
-#include <gtest/gtest.h>
-
 #include <random>
 
-#include "isobit/run/testing.h"
+#include "isobit/adversary/cheat_for_test.h"
 
 namespace isobit::adversary {
 namespace {
 
-using run::testing::audit_request;
-using run::testing::Folder;
-using run::testing::small_job;
-using run::testing::train_request;
+using namespace testing;
 
-verify::AuditVerdict verdict_on(const std::string& cheat, int64_t step, const train::Job& job) {
-  const Folder folder("cheat_" + cheat);
-  run::TrainRequest request = train_request(folder / "run", job);
-  EXPECT_TRUE(apply_cheat(cheat, step, request));
-  const auto trained = run::train_run(request);
-  EXPECT_TRUE(trained) << trained.error().message;
-  const auto audited = run::audit_run(audit_request(folder / "run"));
-  EXPECT_TRUE(audited) << audited.error().message;
-  return audited->verdict;
-}
+class Cheats : public CheatTest {};
 
-TEST(Cheat, EachIsFoundAtItsVeryStepWhereEveryStateIsCommitted) {
+TEST_F(Cheats, EachIsFoundAtItsVeryStepWhereEveryStateIsCommitted) {
   for (const Cheat& cheat : cheats()) {
     if (cheat.of_a_log) continue;  // log_cheat_test.cpp
     const int64_t step = cheat.name == "overwrite" ? 12 : 5;
-    const verify::AuditVerdict v = verdict_on(cheat.name, step, small_job());
+    const verify::AuditVerdict v = audit_of_cheat(cheat.name, step, small_job()).verdict;
     EXPECT_FALSE(v.accepted()) << cheat.name;
     ASSERT_TRUE(v.first_difference) << cheat.name;
     EXPECT_EQ(v.first_difference->step, static_cast<uint64_t>(step)) << cheat.name << ": " << v.reason;
@@ -38,22 +22,22 @@ TEST(Cheat, EachIsFoundAtItsVeryStepWhereEveryStateIsCommitted) {
   }
 }
 
-TEST(Cheat, EachIsFoundWhereStatesAreFloat64) {
+TEST_F(Cheats, EachIsFoundWhereStatesAreFloat64) {
   for (const Cheat& cheat : cheats()) {
     if (cheat.of_a_log) continue;
     const int64_t step = cheat.name == "overwrite" ? 4 : 2;
-    const auto v = verdict_on(cheat.name, step, small_job({"job.arithmetic=logged-1", "job.steps=4"}));
+    const auto v = audit_of_cheat(cheat.name, step, small_job({"job.arithmetic=logged-1", "job.steps=4"})).verdict;
     EXPECT_FALSE(v.accepted()) << cheat.name;
     ASSERT_TRUE(v.first_difference) << cheat.name;
     EXPECT_EQ(v.first_difference->step, static_cast<uint64_t>(step)) << cheat.name << ": " << v.reason;
   }
 }
 
-TEST(Cheat, WithRareCommitmentsTheIntervalHoldsTheStep) {
+TEST_F(Cheats, WithRareCommitmentsTheIntervalHoldsTheStep) {
   for (const Cheat& cheat : cheats()) {
     if (cheat.of_a_log) continue;  // log_cheat_test.cpp
     const int64_t step = cheat.name == "overwrite" ? 12 : 6;
-    const verify::AuditVerdict v = verdict_on(cheat.name, step, small_job({"commit.every=5"}));
+    const verify::AuditVerdict v = audit_of_cheat(cheat.name, step, small_job({"commit.every=5"})).verdict;
     EXPECT_FALSE(v.accepted()) << cheat.name;
     ASSERT_TRUE(v.first_difference) << cheat.name;
     EXPECT_LE(v.first_difference->first_step, static_cast<uint64_t>(step)) << cheat.name;
@@ -80,12 +64,11 @@ TEST(Sample, FindsWhatMattersWithAnySeed) {
   }
 }
 
-TEST(Cheat, UnknownNamesAndStepsAreRefused) {
-  const Folder folder("cheat_bad");
-  run::TrainRequest request = train_request(folder / "run", small_job());
-  EXPECT_NE(apply_cheat("momentun", 3, request).error().message.find("momentum"), std::string::npos);
-  EXPECT_FALSE(apply_cheat("rate", 0, request));
-  EXPECT_FALSE(apply_cheat("rate", 13, request));
+TEST_F(Cheats, UnknownNamesAndStepsAreRefused) {
+  run::TrainRequest r = request(small_job());
+  EXPECT_NE(apply_cheat("momentun", 3, r).error().message.find("momentum"), std::string::npos);
+  EXPECT_FALSE(apply_cheat("rate", 0, r));
+  EXPECT_FALSE(apply_cheat("rate", 13, r));
 }
 
 class Tampered : public ::testing::TestWithParam<const char*> {

@@ -127,6 +127,15 @@ bool remove_needed_entry(Product& p) {
   return true;
 }
 
+// All such entries, once their values are other than the exact ones, which an auditor without the entries takes.
+bool hide_other_sides(Product& p) {
+  return std::erase_if(p.entries, [&](SparseEntry& e) {
+           if (p.within(e.position, runtime::auditor_width(p.bounds.divergence)).one()) return false;
+           const Candidates exact = p.within(e.position, 0);
+           return exact.one() && (!exact.has(p.value(e.position)) || take_other_side(p, e));
+         }) > 0;
+}
+
 tl::unexpected<Error> nothing_to_do(int64_t step) {
   return usage_error(text_of("step ", step, " gives this cheat nothing to do: no near-tie of its kind, or the same log",
                              "; choose another step, or make near-ties common with --set rounding.divergence=100000 "
@@ -138,14 +147,17 @@ Entries take_entries(log::SparseLog& log) {
   return log.nodes.empty() ? Entries{} : std::exchange(log.nodes, {})[0].entries;
 }
 
-// `act` on the inner products of the step, until it did something; of that step and all later ones if `ever_after`.
-void on_products(run::TrainRequest& request, int64_t step, bool ever_after, std::function<bool(Product&)> act) {
+// Which inner products a cheat changes: those of the step up to the first one that it could change, all of the step, or
+// all of the step and of every later one.
+enum class Extent { kOnce, kStep, kEverAfter };
+
+void on_products(run::TrainRequest& request, int64_t step, Extent extent, std::function<bool(Product&)> act) {
   const auto done = std::make_shared<bool>(false);
   const runtime::RoundingRules rules = run::rounding_rules(request.job);
   LogFalsehood falsehood;
   falsehood.forge = [=](uint64_t at, size_t node, runtime::KernelCall& call, log::StepLog& log) {
     const auto t = static_cast<int64_t>(at);
-    if (ever_after ? t < step : t != step || *done) return;
+    if (t < step || (t > step && extent != Extent::kEverAfter) || (*done && extent == Extent::kOnce)) return;
     if (!graph::op_of(call.node).is_inner_product()) return;
     std::vector<runtime::ProductBlock> blocks = runtime::product_blocks(call);
     if (blocks.empty()) return;
@@ -155,7 +167,7 @@ void on_products(run::TrainRequest& request, int64_t step, bool ever_after, std:
     if (act(product)) *done = true;
     if (!entries.empty()) sparse.nodes = {{static_cast<uint32_t>(node), std::move(entries)}};
   };
-  const int64_t last = ever_after ? request.job.steps : step;
+  const int64_t last = extent == Extent::kEverAfter ? request.job.steps : step;
   falsehood.change = [=](uint64_t at, Bytes&) -> Status {
     if (static_cast<int64_t>(at) != last) return {};
     if (!*done) return nothing_to_do(last);
@@ -253,6 +265,10 @@ const std::vector<Cheat>& log_cheats() {
       {"log-add", "a log entry for a value that needs none", true},
       {"log-pad", "log entries for all values that need none", true},
       {"log-remove", "a log entry left out that auditors need", true},
+      {"log-hide",
+       "the values of a step next to boundaries moved to the other sides than the exact values, and their log entries "
+       "left out",
+       true},
       {"log-swap", "the log of the step before in place of this step's, and committed as such", true},
       {"log-foreign", "the log of this step from a run with another seed, and committed as such", true},
       {"log-cut", "the log of the step cut in half, and committed as such", true},
@@ -304,14 +320,17 @@ Status apply_log_cheat(const std::string& name, int64_t step, run::TrainRequest&
     if (job.rounding.log != log::Kind::kSparse) {
       return usage_error(text_of("cheat '", name, "' changes entries of a sparse log; the job has rounding.log 'ovt'"));
     }
-    if (name == "log-move") on_products(request, step, false, [](Product& p) { return add_far_entries(p, true, 1); });
-    if (name == "log-add") on_products(request, step, false, [](Product& p) { return add_far_entries(p, false, 1); });
+    if (name == "log-move")
+      on_products(request, step, Extent::kOnce, [](Product& p) { return add_far_entries(p, true, 1); });
+    if (name == "log-add")
+      on_products(request, step, Extent::kOnce, [](Product& p) { return add_far_entries(p, false, 1); });
     if (name == "log-pad")
-      on_products(request, step, true, [](Product& p) { return add_far_entries(p, false, SIZE_MAX); });
-    if (name == "log-beyond") on_products(request, step, false, move_beyond);
-    if (name == "log-nudge") on_products(request, step, false, nudge);
-    if (name == "log-remove") on_products(request, step, false, remove_needed_entry);
-    if (name == "log-many") on_products(request, step, true, take_all_other_sides);
+      on_products(request, step, Extent::kEverAfter, [](Product& p) { return add_far_entries(p, false, SIZE_MAX); });
+    if (name == "log-beyond") on_products(request, step, Extent::kOnce, move_beyond);
+    if (name == "log-nudge") on_products(request, step, Extent::kOnce, nudge);
+    if (name == "log-remove") on_products(request, step, Extent::kOnce, remove_needed_entry);
+    if (name == "log-hide") on_products(request, step, Extent::kStep, hide_other_sides);
+    if (name == "log-many") on_products(request, step, Extent::kEverAfter, take_all_other_sides);
   }
   return {};
 }

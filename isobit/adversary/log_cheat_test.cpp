@@ -1,68 +1,13 @@
 // What dishonest rounding logs come to in whole runs: a value that no honest platform could have is never accepted, and
-// what an honest log does not have is counted. Likewise logs that are damaged, though the trainer has signed them.
-#include "isobit/adversary/log_cheat.h"
-
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <string>
-
-#include "isobit/log/compression_internal.h"
-#include "isobit/log/payload_internal.h"
-#include "isobit/run/testing.h"
+// what an honest log does not have is counted.
+#include "isobit/adversary/cheat_for_test.h"
 
 namespace isobit::adversary {
 namespace {
 
-using run::testing::audit_request;
-using run::testing::Folder;
-using run::testing::small_job;
-using run::testing::train_request;
+using namespace testing;
 
-constexpr int64_t kSteps = 5, kAt = 3;
-
-train::Job logged_job(const std::vector<std::string>& overrides = {}) {
-  std::vector<std::string> all = {"job.arithmetic=logged-1", "job.steps=5", "checkpoint.every=0"};
-  all.insert(all.end(), overrides.begin(), overrides.end());
-  return small_job(all);
-}
-
-// Wide enough, and under a bound as loose as there is, that every step has some tens of near-ties.
-train::Job near_tie_job(const std::vector<std::string>& overrides = {}) {
-  std::vector<std::string> all = {"model.width=16", "data.batch=24", "rounding.divergence=65536"};
-  all.insert(all.end(), overrides.begin(), overrides.end());
-  return logged_job(all);
-}
-
-class LogCheatTest : public ::testing::Test {
- protected:
-  LogCheatTest() : folder_("log_cheat") {}
-
-  // The audit of a run that was trained so.
-  run::AuditSummary audit_of(const run::TrainRequest& request) {
-    const auto trained = run::train_run(request);
-    EXPECT_TRUE(trained) << trained.error().message;
-    const auto audited = run::audit_run(audit_request(request.out));
-    EXPECT_TRUE(audited) << audited.error().message;
-    fs::remove_all(request.out);
-    return audited ? *audited : run::AuditSummary{};
-  }
-  run::TrainRequest request(const train::Job& job) { return train_request(folder_ / "run", job); }
-  run::AuditSummary audit_of_cheat(const std::string& name, int64_t step, const train::Job& job) {
-    run::TrainRequest r = request(job);
-    const Status applied = apply_cheat(name, step, r);
-    EXPECT_TRUE(applied) << applied.error().message;
-    return audit_of(r);
-  }
-
-  void expect_rejected(const run::AuditSummary& s, verify::Part part, const std::string& what) {
-    EXPECT_FALSE(s.verdict.accepted()) << what;
-    ASSERT_TRUE(s.verdict.first_difference) << what;
-    EXPECT_EQ(s.verdict.first_difference->step, static_cast<uint64_t>(kAt)) << what << ": " << s.verdict.reason;
-    EXPECT_EQ(s.verdict.first_difference->part, part) << what << ": " << s.verdict.reason;
-  }
-  Folder folder_;
-};
+class LogCheatTest : public CheatTest {};
 
 TEST_F(LogCheatTest, AnHonestLogHasNoFindings) {
   const run::AuditSummary s = audit_of(request(near_tie_job()));
@@ -133,24 +78,26 @@ TEST_F(LogCheatTest, AnEntryTooManyIsFoundAndManyAreRefused) {
 }
 
 // The exact value decides where an entry is missing. Where it is what the trainer took, the entry is reported as
-// missing and the run is accepted; where it is not, the run is refused, from the step on whose entry was removed.
+// missing and the run is accepted; where it is not, the run is refused, in the step whose entries were removed.
 TEST_F(LogCheatTest, ARemovedEntryIsReportedOrRefused) {
-  int reported = 0, refused = 0;
+  int refused = 0;
   for (int64_t at = 1; at <= kSteps; ++at) {
-    const run::AuditSummary s = audit_of_cheat("log-remove", at, near_tie_job());
-    if (s.verdict.accepted()) {
-      EXPECT_EQ(total(s.log_counts).missing, 1u) << "step " << at;
-      EXPECT_EQ(total(s.log_counts).findings(), 1u) << "step " << at;
-      ++reported;
+    const run::AuditSummary exact = audit_of_cheat("log-remove", at, near_tie_job());
+    EXPECT_TRUE(exact.verdict.accepted()) << "step " << at << ": " << exact.verdict.reason;
+    EXPECT_EQ(total(exact.log_counts).missing, 1u) << "step " << at;
+    EXPECT_EQ(total(exact.log_counts).findings(), 1u) << "step " << at;
+
+    const run::AuditSummary other = audit_of_cheat("log-hide", at, near_tie_job());
+    if (other.verdict.accepted()) {  // no state shows the false values: later roundings have absorbed them
+      EXPECT_GT(total(other.log_counts).missing, 0u) << "step " << at;
       continue;
     }
-    ASSERT_TRUE(s.verdict.first_difference) << s.verdict.reason;
-    EXPECT_EQ(s.verdict.first_difference->last_step, static_cast<uint64_t>(at)) << s.verdict.reason;
-    EXPECT_NE(s.verdict.reason.find("names nobody's value as illegal"), std::string::npos) << s.verdict.reason;
+    ASSERT_TRUE(other.verdict.first_difference) << "step " << at << ": " << other.verdict.reason;
+    EXPECT_EQ(other.verdict.first_difference->last_step, static_cast<uint64_t>(at)) << other.verdict.reason;
+    EXPECT_NE(other.verdict.reason.find("names nobody's value as illegal"), std::string::npos) << other.verdict.reason;
     ++refused;
   }
-  EXPECT_GT(reported, 0);
-  EXPECT_EQ(reported + refused, kSteps);
+  EXPECT_EQ(refused, kSteps - 1);  // the bits are the same on every machine, and so is this number
 }
 
 // Results of a platform lie farther from the exact ones than 1.0005 units.
@@ -223,122 +170,6 @@ TEST_F(LogCheatTest, WhatCannotBeDoneIsSaid) {
   ASSERT_FALSE(trained);
   EXPECT_EQ(trained.error().code, ErrorCode::kUsage);
   EXPECT_NE(trained.error().message.find("step 3"), std::string::npos) << trained.error().message;
-}
-
-// A trainer who commits to whatever `damage` makes of the segment: leaf, heads and manifest agree with it.
-class SignedDamage : public LogCheatTest {
- protected:
-  void rejected(const std::string& what, const std::function<void(Bytes&)>& damage, const char* log = "sparse") {
-    rejected_of(text_of(log, ": ", what), logged_job({text_of("rounding.log=", log)}), damage);
-  }
-  void rejected_of(const std::string& what, const train::Job& job, const std::function<void(Bytes&)>& damage) {
-    run::TrainRequest r = request(job);
-    const auto change = [&](uint64_t step, Bytes& segment) -> Status {
-      if (step == kAt) damage(segment);
-      return {};
-    };
-    falsify_log(r, {.forge = {}, .change = change});
-    const run::AuditSummary s = audit_of(r);
-    expect_rejected(s, verify::Part::kLog, what);
-    EXPECT_NE(s.verdict.reason.find("step 3"), std::string::npos) << what << ": " << s.verdict.reason;
-  }
-  // The step's own log, changed and written again as a segment in order.
-  void rejected_log(const std::string& what, const std::function<void(log::SparseLog&)>& damage) {
-    run::TrainRequest r = request(near_tie_job());
-    const auto schema = schema_of(r.job);
-    rejected_of(what, r.job, [&](Bytes& segment) {
-      auto decoded = log::decode_segment(segment, static_cast<uint64_t>(kAt), log::Kind::kSparse, schema, "test");
-      ASSERT_TRUE(decoded) << decoded.error().message;
-      damage(std::get<log::SparseLog>(decoded->log));
-      segment = log::internal::encode_stored(*decoded);
-    });
-  }
-  static std::vector<log::LoggedOutput> schema_of(const train::Job& job) {
-    platform::Engine engine(platform::parse_platform("ordered/1t").value());
-    const run::Session session = run::open_session(job, engine).value();
-    return runtime::logged_outputs(session.trainer->step_graph().graph, log::Kind::kSparse);
-  }
-};
-
-TEST_F(SignedDamage, CutShortOrLonger) {
-  for (size_t kept : {0, 25, 40, 41})
-    rejected_of(text_of(kept, " bytes"), near_tie_job(), [=](Bytes& s) { s.resize(kept); });
-  for (const char* log : {"sparse", "ovt"}) {
-    rejected(
-        "40 bytes", [](Bytes& s) { s.resize(40); }, log);
-    rejected(
-        "without its last byte", [](Bytes& s) { s.pop_back(); }, log);
-    rejected(
-        "with a byte more", [](Bytes& s) { s.push_back(0); }, log);
-  }
-}
-
-TEST_F(SignedDamage, AnyFieldOfTheHeader) {
-  for (size_t at = 0; at < 40; ++at) {
-    rejected(text_of("byte ", at), [=](Bytes& s) { s[at] ^= 1; });
-    if (at >= 26)
-      rejected(
-          text_of("byte ", at), [=](Bytes& s) { s[at] ^= 1; }, "ovt");
-  }
-}
-
-TEST_F(SignedDamage, AStepsLogUnderAnotherStepsName) {
-  Bytes before;
-  run::TrainRequest r = request(near_tie_job());
-  const auto change = [&](uint64_t step, Bytes& segment) -> Status {
-    if (step == kAt) {
-      const Bytes own = segment;
-      segment = before;
-      std::memcpy(segment.data() + 31, own.data() + 31, 8);  // the step
-    }
-    before = segment;
-    return {};
-  };
-  falsify_log(r, {.forge = {}, .change = change});
-  expect_rejected(audit_of(r), verify::Part::kLog, "relabelled");
-}
-
-TEST_F(SignedDamage, EntriesOutOfOrderOrRange) {
-  rejected_log("node beyond the graph", [](log::SparseLog& log) { log.nodes.back().node += 100000; });
-  rejected_log("node that takes none", [](log::SparseLog& log) { log.nodes.front().node = 0; });
-  rejected_log("position beyond the output",
-               [](log::SparseLog& log) { log.nodes.front().entries.back().position = uint64_t{1} << 40; });
-  rejected_log("nodes of another order", [](log::SparseLog& log) {
-    ASSERT_GE(log.nodes.size(), 2u);
-    std::swap(log.nodes.front().entries, log.nodes.back().entries);
-  });
-}
-
-// What is missing is evaluated: it costs the auditor time, and whoever trained honestly is believed.
-TEST_F(SignedDamage, NoEntriesAtAllAreFoundMissing) {
-  run::TrainRequest r = request(near_tie_job());
-  const auto schema = schema_of(r.job);
-  const auto change = [&](uint64_t step, Bytes& segment) -> Status {
-    if (step != static_cast<uint64_t>(kAt)) return {};
-    auto decoded = log::decode_segment(segment, step, log::Kind::kSparse, schema, "test");
-    EXPECT_TRUE(decoded) << decoded.error().message;
-    EXPECT_FALSE(std::get<log::SparseLog>(decoded->log).nodes.empty());
-    decoded->log = log::SparseLog{};
-    segment = log::internal::encode_stored(*decoded);
-    return {};
-  };
-  falsify_log(r, {.forge = {}, .change = change});
-  const run::AuditSummary s = audit_of(r);
-  if (s.verdict.accepted()) {
-    EXPECT_GT(total(s.log_counts).missing, 0u);
-  } else {  // where the trainer's own result was on the other side than the exact value
-    EXPECT_NE(s.verdict.reason.find("names nobody's value as illegal"), std::string::npos) << s.verdict.reason;
-  }
-}
-
-TEST_F(SignedDamage, AFrameThatUnpacksToFarMoreThanThereIsRoomFor) {
-  rejected("zstd bomb", [](Bytes& s) {
-    Bytes zeros(size_t{64} << 20, 0);
-    const Bytes frame = log::internal::zstd_compressed(zeros);
-    s.resize(39);
-    s.push_back(1);
-    s.insert(s.end(), frame.begin(), frame.end());
-  });
 }
 
 }  // namespace

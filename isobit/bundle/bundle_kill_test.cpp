@@ -1,12 +1,9 @@
-// Kills: files cut at every byte of what a kill can tear, and a real process killed at random moments.
+// Kills: files cut at every byte of what a kill can tear, and a real process killed at every call that changes a file.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <chrono>
-#include <csignal>
 #include <random>
-#include <thread>
 
+#include "isobit/bundle/kill_points_for_test.h"
 #include "isobit/bundle/reader.h"
 #include "isobit/bundle/record_file.h"
 #include "isobit/bundle/testing.h"
@@ -14,11 +11,14 @@
 namespace isobit::bundle {
 namespace {
 
+using testing::Ended;
 using testing::Files;
 using testing::files_of;
 using testing::Plan;
 using testing::put_file;
 using testing::put_files;
+using testing::Reach;
+using testing::run_until_call;
 
 class Kill : public ::testing::TestWithParam<bool> {
  protected:
@@ -36,6 +36,22 @@ class Kill : public ::testing::TestWithParam<bool> {
     const Status status = testing::resume_run(run_, plan_);
     ASSERT_TRUE(status) << what << ": " << status.error().message;
     ASSERT_TRUE(files_of(run_) == whole_) << what;
+  }
+  // What a training command does with the folder as it finds it. It says on stderr why it failed.
+  bool write_or_resume() const {
+    const RunState state = run_state(run_);
+    if (state == RunState::kFinished) return true;
+    const bool fresh = state == RunState::kAbsent || state == RunState::kNotBegun;
+    const Status status = fresh ? testing::write_run(run_, plan_) : testing::resume_run(run_, plan_);
+    if (!status) std::fprintf(stderr, "state %d: %s\n", static_cast<int>(state), status.error().message.c_str());
+    return status.has_value();
+  }
+  void expect_whole(const std::string& what) const {
+    Files files = files_of(run_);
+    files.erase("lock");
+    ASSERT_EQ(names_of(files), names_of(whole_)) << what;
+    ASSERT_TRUE(files == whole_) << what;
+    ASSERT_TRUE(testing::open_bundle(run_, {}, plan_)) << what;
   }
   static std::string names_of(const Files& files) {
     std::string names;
@@ -171,43 +187,36 @@ TEST_P(Kill, BeforeTheRunHasBegun) {
   EXPECT_TRUE(files_of(run_) == whole_);
 }
 
-TEST_P(Kill, RealProcessAtRandomMoments) {
+TEST_P(Kill, RealProcessAtEveryCall) {
+  for (const Reach reach : {Reach::kNotBegun, Reach::kHalfway}) {
+    uint64_t call = 0;
+    for (;; ++call) {
+      fs::remove_all(run_);
+      if (run_until_call(call, reach, [&] { return write_or_resume(); }) != Ended::kKilled) break;
+      if (run_state(run_) == RunState::kFinished) continue;
+      ASSERT_TRUE(write_or_resume()) << "killed at call " << call;
+      expect_whole(text_of("killed at call ", call));
+    }
+    EXPECT_GT(call, 60u) << "a run changes files more often than that";
+  }
+}
+
+TEST_P(Kill, RealProcessAgainAndAgain) {
   std::mt19937_64 random(20260102);
-  int hits = 0;
+  int kills = 0;
   for (int round = 0; round < 20; ++round) {
     fs::remove_all(run_);
-    bool finished = false;
-    for (int kills = 0; !finished && kills < 200; ++kills) {
-      const pid_t child = ::fork();
-      ASSERT_GE(child, 0);
-      if (child == 0) {
-        const RunState state = run_state(run_);
-        const bool fresh = state == RunState::kAbsent || state == RunState::kNotBegun;
-        const Status status = fresh ? testing::write_run(run_, plan_) : testing::resume_run(run_, plan_);
-        if (!status)
-          std::fprintf(stderr, "child: state %d: %s\n", static_cast<int>(state), status.error().message.c_str());
-        ::_exit(status || state == RunState::kFinished ? 0 : 1);
-      }
-      // Longer and longer, so that a busy machine gets to the end too.
-      const auto number = static_cast<uint64_t>(kills);
-      const uint64_t most = 500 + 5 * number * number;
-      std::this_thread::sleep_for(std::chrono::microseconds(random() % most + 50));
-      ::kill(child, SIGKILL);
-      int how = 0;
-      ASSERT_EQ(::waitpid(child, &how, 0), child);
-      ASSERT_TRUE(WIFSIGNALED(how) || WEXITSTATUS(how) == 0) << "round " << round << ", kill " << kills;
-      finished = run_state(run_) == RunState::kFinished;
-      hits += !finished;
+    Ended ended = Ended::kKilled;
+    for (int attempts = 0; ended == Ended::kKilled; ++attempts) {
+      ASSERT_LT(attempts, 200) << "no progress between kills";
+      const Reach reach = random() % 2 == 0 ? Reach::kNotBegun : Reach::kHalfway;
+      ended = run_until_call(random() % 60, reach, [&] { return write_or_resume(); });
+      kills += ended == Ended::kKilled ? 1 : 0;
     }
-    ASSERT_TRUE(finished) << "no progress between kills";
-    Files files = files_of(run_);
-    files.erase("lock");
-    ASSERT_EQ(names_of(files), names_of(whole_));
-    ASSERT_TRUE(files == whole_);
-    ASSERT_TRUE(testing::open_bundle(run_, {}, plan_));
+    ASSERT_EQ(ended, Ended::kTrue) << "round " << round;
+    expect_whole(text_of("round ", round));
   }
-  RecordProperty("kills_before_the_end", hits);
-  std::printf("%d kills before the end\n", hits);
+  EXPECT_GT(kills, 40);
 }
 
 }  // namespace

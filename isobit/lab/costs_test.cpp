@@ -26,6 +26,8 @@ batch = 32
 name = "sgd"
 lr = 0.05
 momentum = 0.9
+[evaluate]
+samples = 60
 )";
   return train::parse_job(kJob, "digits", "", overrides).value();
 }
@@ -67,7 +69,7 @@ TEST(Costs, EveryArithmeticOfAJobOnOurOwnPlatforms) {
     EXPECT_NEAR(c.auditor.seconds_per_step, 0.02, 1e-9) << c.name << ": two threads are timed by the wall";
     EXPECT_NEAR(c.trainer.ratio, 1, 1e-9);
     EXPECT_EQ(c.first_difference, std::nullopt) << c.name << ": our own kernels agree in every arithmetic";
-    EXPECT_EQ(c.test_rows, 360u);
+    EXPECT_EQ(c.test_rows, 60u);
     EXPECT_EQ(c.forgeable.has_value(), !c.name.starts_with("float") && c.name != "rounded") << c.name;
   }
   const Cost &sparse = row(*costs, "sparse"), &ovt = row(*costs, "ovt");
@@ -88,8 +90,8 @@ TEST(Costs, VendorsDifferAndTheirAuditsAgree) {
   if (!kernels::vendor_installed("openblas") || !kernels::vendor_installed("eigen"))
     GTEST_SKIP() << "skipped: no OpenBLAS and Eigen";
   const Folder folder("costs_vendors");
-  CostsRequest request = costs_request(folder, "openblas/1t", "eigen@sse2/1t");
-  request.job = digits_job({"job.steps=10"});
+  CostsRequest request = costs_request(folder, "openblas/1t", "eigen/1t");
+  request.job = digits_job({"job.steps=5"});
   request.only = {"float32", "sparse", "correct"};
   const auto costs = measure_costs(request);
   ASSERT_TRUE(costs) << costs.error().message;

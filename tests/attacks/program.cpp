@@ -15,7 +15,8 @@ namespace isobit::attacks {
 
 namespace {
 
-constexpr std::chrono::seconds kHangsAfter{120};
+constexpr rlim_t kSpins = 300;                     // seconds of processor time
+constexpr std::chrono::seconds kHangsAfter{1800};  // a busy machine is no finding; who computes is ended by kSpins
 
 double seconds_of(const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); }
 
@@ -27,6 +28,8 @@ double seconds_of(const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-
   argv.push_back(nullptr);
   std::string home_is = text_of("ISOBIT_HOME=", home.string()), language = "LC_ALL=C";
   char* environment[] = {home_is.data(), language.data(), nullptr};
+  const rlimit spins{kSpins, kSpins};
+  ::setrlimit(RLIMIT_CPU, &spins);
   const int nowhere = ::open("/dev/null", O_RDWR);
   for (int fd = 0; fd <= 2; ++fd) ::dup2(nowhere, fd);
   ::execve(path.c_str(), argv.data(), environment);

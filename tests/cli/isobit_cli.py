@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -63,16 +62,24 @@ class Case(unittest.TestCase):
         env.update(more)
         return {k: v for k, v in env.items() if v is not None}
 
-    def start(self, *arguments, **more):
+    def start(self, *arguments, env=None, **more):
         return subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, cwd=self.dir, env=self.environment(), text=True, **more)
+                                stderr=subprocess.PIPE, cwd=self.dir, env=self.environment(**(env or {})), text=True, **more)
+
+    def start_until(self, file, writes, *arguments):
+        """Starts the program, which stops itself after that many writes to a file of that name. Returns once it has
+        stopped or ended; a stopped one goes on with SIGCONT, before which it has seen no other signal."""
+        process = self.start(*arguments, env={"LD_PRELOAD": os.environ["ISOBIT_STOP_AT_WRITE"],
+                                              "ISOBIT_TEST_STOP_AT": f"{file}:{writes}"})
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        return process
 
     def isobit(self, *arguments, code=0, env=None, inside="", **more):
         """Runs to the end, in self.dir or a folder inside it. `code`: the exit code, or those allowed; a signal is
         never allowed."""
         done = subprocess.run([PROGRAM, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
                               cwd=os.path.join(self.dir, inside),
-                              env=self.environment(**(env or {})), timeout=600, **more)
+                              env=self.environment(**(env or {})), **more)
         result = Result(arguments, done.returncode, done.stdout.decode(), done.stderr.decode())
         self.assertIn(result.code, (code,) if isinstance(code, int) else code, str(result))
         return result
@@ -115,17 +122,6 @@ class Case(unittest.TestCase):
             shown += data
         os.close(master)
         return process.wait(), shown.decode()
-
-    def wait_for_step(self, name, step, process):
-        """Until the run has the leaf of that step, or the process ends."""
-        self.wait_for(lambda: leaves_of(self.path(name)) > step, process)
-
-    def wait_for(self, happened, process, seconds=120, pause=0.005):
-        """Polls until `happened()`, or until the process ends."""
-        end = time.monotonic() + seconds
-        while not happened() and process.poll() is None:
-            self.assertLess(time.monotonic(), end, "waited too long")
-            time.sleep(pause)
 
 
 TRANSCRIPT_HEADER = 60  # docs/formats/bundle.md, record files

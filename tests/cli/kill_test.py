@@ -14,8 +14,8 @@ if SLOW:
 KILLS = 20 if SLOW else 8
 JOB = [DIGITS] if SLOW else [DIGITS] + overrides("job.steps=40", "schedule.warmup=2", "commit.every=3",
                                                   "checkpoint.every=7", "checkpoint.keep=2")
-# What there is of a run before its first leaf, in the order in which it comes.
-BEGINNING = ("", "lock", "job.toml", "engagement", "heads", "transcript")
+# What is written of a run before its first step, in the order in which it comes.
+BEGINNING = ("job.toml", "engagement", "heads", "transcript")
 SEED = int(os.environ.get("ISOBIT_TEST_SEED", "20"))
 
 
@@ -41,9 +41,9 @@ class Killed(Case):
         kills, runs, seen = 0, 0, set()
         while kills < KILLS:
             name = f"r{runs}"
-            process = self.start(*self.continuing(name))
-            # At any step of the run; at once where it is past that one already.
-            self.wait_for_step(name, generator.randrange(expected["steps"]), process)
+            # At any leaf that is left; a little behind the last the run ends undisturbed.
+            left = expected["steps"] + 4 - leaves_of(self.path(name))
+            process = self.start_until("transcript", generator.randrange(1, left), *self.continuing(name))
             process.kill()
             out, err = process.communicate()
             self.assertIn(process.returncode, (0, -signal.SIGKILL), err)
@@ -63,16 +63,13 @@ class Killed(Case):
 
     def test_killed_while_the_folder_is_being_made(self):
         expected = self.train("whole")
-        for number in range(KILLS):
+        for number, file in enumerate(BEGINNING):
             name = f"begin{number}"
-            process = self.start("train", DIGITS, *SHORT, "--out", name)
-            file = BEGINNING[number % len(BEGINNING)]
-            self.wait_for(lambda made=self.path(name, file): os.path.exists(made), process, pause=0)
+            process = self.start_until(file, 1, "train", DIGITS, *SHORT, "--out", name)
             process.kill()
             process.communicate()
+            self.assertEqual(process.returncode, -signal.SIGKILL, f"nothing is written to {file}")
             state = self.state(name)
-            if state == "finished":
-                continue
             again = ["--resume", name] if state == "unfinished" else [DIGITS, *SHORT, "--out", name]
             trained = self.isobit_json("train", *again)
             self.assertEqual(trained["transcript_root"], expected["transcript_root"], f"{name}, seed {SEED}")
@@ -80,15 +77,13 @@ class Killed(Case):
 
 
 class Interrupted(Case):
-    # Long enough that the signal falls into it.
-    LONG = ["train", DIGITS, *overrides("job.steps=400", "commit.every=1", "checkpoint.every=50")]
+    LONG = ["train", DIGITS, *overrides("job.steps=40", "commit.every=1", "checkpoint.every=10")]
 
     def interrupt(self, arguments, how):
-        before = leaves_of(self.path("r"))
-        process = self.start(*arguments)
-        self.wait_for_step("r", before + 3, process)  # it is at work, whatever was there
+        process = self.start_until("transcript", 4, *arguments)  # it is at work, whatever was there
         process.send_signal(how)
-        out, err = process.communicate(timeout=300)
+        process.send_signal(signal.SIGCONT)
+        out, err = process.communicate()
         return process.returncode, out, err
 
     def test_it_says_how_to_go_on(self):
@@ -96,13 +91,13 @@ class Interrupted(Case):
             code, out, err = self.interrupt([*self.LONG, "--out", "r"], how)
             self.assertEqual((code, out), (130, ""), err)
             self.assertRegex(err.splitlines()[-1],
-                             r"^stopped after step \d+ of 400; continue with: isobit train --resume r$")
+                             r"^stopped after step \d+ of 40; continue with: isobit train --resume r$")
             info = self.isobit_json("info", "r")
-            self.assertEqual((info["finished"], info["steps"]), (False, 400))
+            self.assertEqual((info["finished"], info["steps"]), (False, 40))
             self.assertGreaterEqual(info["steps_done"], 0)
             if info["steps_done"] > 0:
                 self.assertIn(info["steps_done"], info["checkpoints"], "a checkpoint where it stopped")
-            self.fails("audit", "r", code=3, says=["unfinished", f"{info['steps_done']} of 400", "resume"])
+            self.fails("audit", "r", code=3, says=["unfinished", f"{info['steps_done']} of 40", "resume"])
             self.fails(*self.LONG, "--out", "r", code=2, says=["--resume"])
             shutil.rmtree(self.path("r"))
 
@@ -139,9 +134,7 @@ class Interrupted(Case):
         self.fails("train", DIGITS, "--moved", "--out", "x", code=2, says=["--moved", "--resume"])
 
     def test_only_one_process_writes(self):
-        process = self.start(*self.LONG, "--out", "r")
-        self.wait_for(lambda: os.path.exists(self.path("r", "transcript")), process)
-        process.send_signal(signal.SIGSTOP)
+        process = self.start_until("transcript", 2, *self.LONG, "--out", "r")  # the run has begun
         self.fails("train", "--resume", "r", code=2, says=["r: another process is writing this run"])
         process.kill()
         process.communicate()

@@ -10,7 +10,6 @@ import resource
 import struct
 import subprocess
 import threading
-import time
 import unittest
 
 from isobit_cli import DIGITS, JOBS, PROGRAM, SHORT, STEPS, Case, Result, main, overrides
@@ -22,7 +21,7 @@ SANITIZED = "ISOBIT_SANITIZED" in os.environ
 SPACE = 3 << 30
 # Of resident memory: a small job takes some 30 MB.
 RESIDENT = 200 * MEGABYTE
-SECONDS = 60  # on a busy machine; alone they take less than one
+SECONDS = 60  # of processor time, which a busy machine does not use up; they take less than one
 
 JOB = """[job]
 name = "huge"
@@ -44,13 +43,11 @@ class Limited(Case):
     def limited(self, *arguments, code, says=(), resident=RESIDENT, seconds=SECONDS):
         """Runs with limits; the result, after its peak memory and time have been compared with them."""
         def limit():
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
             if not SANITIZED:
                 resource.setrlimit(resource.RLIMIT_AS, (SPACE, SPACE))
-        begin = time.monotonic()
         process = subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, cwd=self.dir, env=self.environment(), preexec_fn=limit)
-        watch = threading.Timer(seconds, process.kill)
-        watch.start()
         parts = [b"", b""]
         readers = [threading.Thread(target=lambda i=i, s=s: parts.__setitem__(i, s.read()))
                    for i, s in enumerate((process.stdout, process.stderr))]
@@ -59,12 +56,10 @@ class Limited(Case):
         _, status, usage = os.wait4(process.pid, 0)  # of this child alone
         for reader in readers:
             reader.join()
-        watch.cancel()
         process.returncode = os.waitstatus_to_exitcode(status)
         process.stdout.close()
         process.stderr.close()
         result = Result(arguments, process.returncode, parts[0].decode(), parts[1].decode())
-        self.assertLess(time.monotonic() - begin, seconds, f"too slow\n{result}")
         self.assertIn(result.code, (code,) if isinstance(code, int) else code, str(result))
         if not SANITIZED:
             self.assertLess(usage.ru_maxrss << 10, resident, f"{usage.ru_maxrss >> 10} MB\n{result}")
@@ -161,7 +156,6 @@ class Sizes(Limited):
 class Time(Case):
     def test_inconclusive_when_it_runs_out(self):
         self.train("r", "--set", "job.steps=400")
-        begin = time.monotonic()
         self.isobit("audit", "r", "--verdict", "v")
         for command in (["audit", "r"], ["verify", "r"], ["verify", "r", "r"], ["verify", "v"], ["info", "r"], ["eval", "r"],
                         ["export", "r", "--out", "w.safetensors"],
@@ -175,7 +169,6 @@ class Time(Case):
             verdict = self.isobit_json(*command, "--max-time", "0", code=4)
             self.assertEqual(verdict, {"verdict": "inconclusive", "reason": "ran past --max-time of 0 s"})
         self.assertFalse(os.path.exists(self.path("w.safetensors")))
-        self.assertLess(time.monotonic() - begin, 120)
         self.fails("audit", "r", "--max-time", "soon", code=2, says=["--max-time", "whole number"])
 
 

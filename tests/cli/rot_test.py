@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Unfinished runs that are killed at random moments and whose files change a bit on the disk at random places: resumed,
+"""Unfinished runs that are killed at random leaves and whose files change a bit on the disk at random places: resumed,
 each ends with the roots of the run that nothing befell, or it is refused and nothing is signed. With --slow 300 kills and
 100 flipped bits."""
 import os
@@ -9,7 +9,7 @@ import signal
 import sys
 from collections import Counter
 
-from isobit_cli import DIGITS, Case, files_of, main, overrides
+from isobit_cli import DIGITS, Case, files_of, leaves_of, main, overrides
 
 SLOW = "--slow" in sys.argv
 if SLOW:
@@ -38,10 +38,11 @@ class Rot(Case):
     def training(self, job):
         return ["train", DIGITS, *JOBS[job]]
 
-    def wait_for_random_step(self, name, job, process):
-        """Any step, up to a little after the last: then the run ends undisturbed."""
+    def start_until_random_leaf(self, name, job, *arguments):
+        """Any leaf that is left, up to a little after the last: then the run ends undisturbed."""
         steps = self.expected[job]["steps"]
-        self.wait_for_step(name, self.random.randrange(steps + steps // 10 + 1), process)
+        left = steps + 2 + steps // 10 - leaves_of(self.path(name))
+        return self.start_until("transcript", self.random.randrange(1, max(left, 2)), *arguments)
 
     def state(self, name):
         if not os.path.exists(self.path(name, "transcript")):
@@ -51,8 +52,7 @@ class Rot(Case):
     def killed(self, name, job):
         """Begins the run or goes on with it, and kills it; whether the kill came before the end."""
         more = ["train", "--resume", name] if self.state(name) == "unfinished" else [*self.training(job), "--out", name]
-        process = self.start(*more)
-        self.wait_for_random_step(name, job, process)
+        process = self.start_until_random_leaf(name, job, *more)
         process.kill()
         _, err = process.communicate()
         self.assertIn(process.returncode, (0, -signal.SIGKILL), f"{err}\nseed {SEED}")
@@ -114,8 +114,7 @@ class Rot(Case):
             flips += 1
             # What notices the damage may be killed in its turn.
             while self.random.random() < 0.25 and self.state(name) == "unfinished":
-                process = self.start("train", "--resume", name)
-                self.wait_for_random_step(name, job, process)
+                process = self.start_until_random_leaf(name, job, "train", "--resume", name)
                 process.kill()
                 process.communicate()
             if self.state(name) == "unfinished":
