@@ -20,37 +20,6 @@ using graph::Node;
 using graph::ValueId;
 using Place = PlanBlock::Place;
 
-const KernelTable& kernel_table() {
-  static const KernelTable kTable = [] {
-    KernelTable table;
-    add_elementwise_kernels(table);
-    add_linear_kernels(table);
-    add_pool_kernels(table);
-    add_norm_kernels(table);
-    add_softmax_kernels(table);
-    add_reduce_kernels(table);
-    add_movement_kernels(table);
-    add_optimizer_kernels(table);
-    return table;
-  }();
-  return kTable;
-}
-
-const Tensor* NodeRun::input(size_t i) const {
-  const Tensor* tensor = i < inputs.size() ? inputs[i] : nullptr;
-  if (tensor == nullptr || tensor->elements() == 0 || is_view) return tensor;
-  for (const Tensor& o : outputs) {
-    if (o.defined() && o.raw() == tensor->raw()) return nullptr;
-  }
-  return tensor;
-}
-
-KernelCall detached(const NodeRun& run) {
-  KernelCall call{run.ctx, run.node, {run.inputs.begin(), run.inputs.end()}, {}};
-  for (const Tensor& t : run.outputs) call.outputs.push_back(t.defined() ? t.clone() : Tensor());
-  return call;
-}
-
 namespace {
 
 // A tensor that was never made says that it is a scalar, but has no elements.

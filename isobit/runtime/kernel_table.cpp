@@ -1,0 +1,21 @@
+#include "isobit/runtime/kernel_call.h"
+
+namespace isobit::runtime {
+
+const KernelTable& kernel_table() {
+  static const KernelTable kTable = [] {
+    KernelTable table;
+    add_elementwise_kernels(table);
+    add_linear_kernels(table);
+    add_pool_kernels(table);
+    add_norm_kernels(table);
+    add_softmax_kernels(table);
+    add_reduce_kernels(table);
+    add_movement_kernels(table);
+    add_optimizer_kernels(table);
+    return table;
+  }();
+  return kTable;
+}
+
+}  // namespace isobit::runtime
