@@ -73,7 +73,7 @@ TEST(Trial, AProductOfOneTypeIsTriedInThatType) {
    public:
     explicit Float64Only(const KernelContext& k) : base_(k) {}
     std::string name() const override { return "float64 only"; }
-    bool has_f32() const override { return false; }
+    bool has_f64() const override { return true; }
     void product(const GemmArgs<double>& g) override {
       ++calls;
       ISOBIT_CHECK(base_.multiply(g));
