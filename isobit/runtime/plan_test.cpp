@@ -272,16 +272,15 @@ TEST_F(Planned, SeveralOutputsOverOneOperandDoNotMeet) {
 
 // What a pass that rewrites the steps relies on: values are placed by the list as it stands.
 TEST_F(Planned, PlacesFollowTheListOfSteps) {
-  const ValueId x = input({4, 4}), dead = g.emit("Exp", {x}, {}, "dead"), a = g.emit("Exp", {x}, {}, "a");
+  const ValueId x = input({4, 4}), a = g.emit("Exp", {x}, {}, "a"), dead = g.emit("Exp", {x}, {}, "dead");
   g.add_output(relu(a));
+  EXPECT_FALSE(same_block(plan_of(g), x, a)) << "x is read again";
   std::vector<PlanStep> steps = list_steps(g, kernel_table()).value();
   ASSERT_EQ(steps.size(), 3u);
-  steps.erase(steps.begin());
+  steps.erase(steps.begin() + 1);
   const Plan plan = place_values(g, steps).value();
   EXPECT_EQ(plan.block_of[static_cast<size_t>(dead)], -1);
-  EXPECT_EQ(plan.arena_bytes, 0u);
-  EXPECT_EQ(block(plan, a).begin, 0);
-  EXPECT_EQ(plan_of(g).arena_bytes, 64u);
+  EXPECT_TRUE(same_block(plan, x, a));
 }
 
 TEST_F(Planned, AnOperatorWithoutAKernelIsAnError) {

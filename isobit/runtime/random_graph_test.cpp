@@ -154,7 +154,7 @@ TEST(RandomGraphs, ThePlanChangesNoValue) {
   EXPECT_GT(seen.empty, 200);
   for (const char* op :
        {"isobit.Sgd", "isobit.Adam", "isobit.BatchNormGrad", "isobit.CrossEntropy", "Cast", "Gather"}) {
-    EXPECT_GT(seen.operators[op], 100) << op;
+    EXPECT_GT(seen.operators[op], 50) << op;
   }
 }
 
