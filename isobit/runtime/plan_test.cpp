@@ -366,5 +366,36 @@ TEST_F(Planned, ASharedFeedIsCountedWhenItHasToBeCopied) {
   EXPECT_EQ(executor.planned_peak_bytes().value(), 4096u);
 }
 
+TEST_F(Planned, ASharedFeedThatNothingWritesOverIsNotCopied) {
+  const ValueId x = input({1 << 10});
+  g.add_output(g.emit("Concat", {x, x}, {{"axis", int64_t{0}}}, "twice"));
+  ThreadPool pool(1);
+  Executor executor(g);
+  const Tensor held = Tensor::zeros(DType::kFloat32, {1 << 10});
+  MemoryUse memory;
+  ASSERT_TRUE(executor.run({kernels::best_isa(), &pool}, {{x, held}}, {.memory = &memory}));
+  EXPECT_EQ(memory.peak_bytes, executor.planned_peak_bytes().value());
+}
+
+// For a caller who keeps feeds and outputs from run to run.
+TEST_F(Planned, FeedsAreThereAgainUnlessAnOutputHasThem) {
+  const ValueId x = input(), y = input(), z = input();
+  g.add_output(relu(x));
+  g.add_output(sum(y, z));
+  ThreadPool pool(1);
+  Executor executor(g);
+  std::vector<Executor::Feed> feeds;
+  for (const ValueId id : {x, y, z}) feeds.emplace_back(id, Tensor::zeros(DType::kFloat32, {16}));
+  const void* memory[] = {feeds[0].second.raw(), feeds[1].second.raw(), feeds[2].second.raw()};
+  std::vector<Tensor> outputs(2);
+  ASSERT_TRUE(executor.run_into({kernels::best_isa(), &pool}, feeds, outputs));
+  EXPECT_EQ(outputs[0].raw(), memory[0]);
+  EXPECT_EQ(outputs[1].raw(), memory[1]);
+  EXPECT_FALSE(feeds[0].second.defined() || feeds[1].second.defined());
+  ASSERT_TRUE(feeds[2].second.defined());
+  EXPECT_EQ(feeds[2].second.raw(), memory[2]);
+  EXPECT_TRUE(feeds[2].second.sole_owner());
+}
+
 }  // namespace
 }  // namespace isobit::runtime
