@@ -320,6 +320,23 @@ TEST_F(Planned, ShapesKnownOnlyAtRunTime) {
   }
 }
 
+TEST_F(Planned, APlanIsKeptUntilOtherShapesCome) {
+  int plans = 0;
+  KernelTable table = kernel_table();
+  table["Relu"].bind = [&plans, run = table["Relu"].run](const KernelSite&) {
+    ++plans;
+    return run;
+  };
+  const ValueId x = input({-1});
+  g.add_output(relu(x));
+  ThreadPool pool(1);
+  Executor executor(g, table);
+  for (const auto& [n, expected] : {std::pair<int64_t, int>{2, 1}, {2, 1}, {5, 2}, {5, 2}, {2, 3}}) {
+    ASSERT_TRUE(executor.run({kernels::best_isa(), &pool}, {{x, Tensor::zeros(DType::kFloat32, {n})}}));
+    EXPECT_EQ(plans, expected) << n;
+  }
+}
+
 TEST_F(Planned, FeedsThatDoNotFitAreErrorsThatNameThem) {
   const ValueId x = input(), y = g.add_input("y", DType::kFloat32, {16});
   const ValueId s = sum(x, y);
