@@ -313,7 +313,7 @@ TEST_F(Planned, ShapesKnownOnlyAtRunTime) {
     for (int64_t i = 0; i < 3 * n; ++i) EXPECT_EQ(out[0].data<float>()[i], std::max(0.0f, static_cast<float>(i - 2)));
     EXPECT_GE(memory.peak_bytes, static_cast<size_t>(12 * n));
   }
-  for (const Shape& wrong : {Shape{2, 4}, Shape{6}, Shape{}}) {
+  for (const Shape& wrong : {Shape{2, 4}, Shape{6}, Shape{}, Shape{2, 3, 1}}) {
     const auto out = executor.run({kernels::best_isa(), &pool}, {{x, Tensor::zeros(DType::kFloat32, wrong)}});
     ASSERT_FALSE(out);
     EXPECT_NE(out.error().message.find("'x'"), std::string::npos) << out.error().message;
