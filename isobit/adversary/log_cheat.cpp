@@ -265,10 +265,7 @@ const std::vector<Cheat>& log_cheats() {
       {"log-add", "a log entry for a value that needs none", true},
       {"log-pad", "log entries for all values that need none", true},
       {"log-remove", "a log entry left out that auditors need", true},
-      {"log-hide",
-       "the values of a step next to boundaries moved to the other sides than the exact values, and their log entries "
-       "left out",
-       true},
+      {"log-hide", "values next to boundaries moved away from the exact ones, and their log entries left out", true},
       {"log-swap", "the log of the step before in place of this step's, and committed as such", true},
       {"log-foreign", "the log of this step from a run with another seed, and committed as such", true},
       {"log-cut", "the log of the step cut in half, and committed as such", true},

@@ -90,7 +90,7 @@ TEST(Costs, VendorsDifferAndTheirAuditsAgree) {
   if (!kernels::vendor_installed("openblas") || !kernels::vendor_installed("eigen"))
     GTEST_SKIP() << "skipped: no OpenBLAS and Eigen";
   const Folder folder("costs_vendors");
-  CostsRequest request = costs_request(folder, "openblas/1t", "eigen/1t");
+  CostsRequest request = costs_request(folder, "openblas/1t", "eigen@sse2/1t");
   request.job = digits_job({"job.steps=5"});
   request.only = {"float32", "sparse", "correct"};
   const auto costs = measure_costs(request);

@@ -70,7 +70,7 @@ class Forged(Case):
         self.assertEqual([f["kind"] for f in self.audit("log-remove", code=0)["findings"]], ["missing"])
         # Values that are not the exact ones, too small a change for a state to show: still their entries are missed.
         self.cheat("log-hide")
-        self.assertEqual([f["kind"] for f in self.audit("log-hide", code=0)["findings"]], ["missing"])
+        self.assertEqual({f["kind"] for f in self.audit("log-hide", code=0)["findings"]}, {"missing"})
 
     def test_a_platform_beyond_the_bound(self):
         strict = MORE["log-unchecked"]
