@@ -23,7 +23,7 @@ run::StepFunction with_state(int64_t step, std::function<void(std::vector<NamedT
 run::EvaluateFunction with_last_state(std::function<void(std::vector<NamedTensor>&)> change,
                                       run::EvaluateFunction honest);
 
-// An honest recorder whose every node somebody changes afterwards.
+// An honest recorder of which a forger may change the outputs and entries of every node afterwards.
 class ForgingRecorder final : public runtime::LogRecorder {
  public:
   // The node has been rounded and `log` is what was written of it, in order: may change outputs and log.

@@ -81,7 +81,7 @@ class AppendFile {
   Descriptor fd_;
   uint64_t size_ = 0;
   bool dirty_ = false;
-  bool lost_ = false;  // after a failed sync nobody knows what is on the disk
+  bool lost_ = false;  // after a failed sync what is on the disk is unknown
 };
 
 // Holds the lock file of a bundle, creating it, until destroyed. kUsage when another process holds it.

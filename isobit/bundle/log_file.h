@@ -75,9 +75,8 @@ struct Log {
   ReadFile file;
   LogIndex index;
   // kRejected, naming the step, when its record is not whole or its checksum is another; kUsage when there is no such
-  // step. Whether its entries
-  // are what the leaf of the step stands for shows when it is decoded. `what` starts the messages. Allocates what the
-  // index says.
+  // step. Whether its entries are those of the step's leaf shows only when it is decoded. `what` starts the messages.
+  // Allocates what the index says.
   Expected<Bytes> read(const verify::Transcript& transcript, uint64_t step, const std::string& what,
                        Checksums checksums = Checksums::kCompare) const;
 };

@@ -75,9 +75,8 @@ class BundleReader {
  public:
   // kRejected: any size, digest, signature or structure check failed, a missing or an unexpected file included; also
   // where the transcript's header is not that of the limits. A finished run is checked whole (every file is
-  // read, but for what `checkpoints` leaves). Of
-  // an unfinished one a torn last record is left out, and so are leaves after the last head whose log segment is not
-  // whole; what cannot be decoded there is kUnreadable.
+  // read, except what `checkpoints` leaves). Of an unfinished one a torn last record is left out, and so are leaves
+  // after the last head whose log segment is not whole; what cannot be decoded there is kUnreadable.
   static Expected<BundleReader> open(BundleFront front, const RunLimits& limits,
                                      Checkpoints checkpoints = Checkpoints::kCompare);
 

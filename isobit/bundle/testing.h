@@ -29,7 +29,7 @@ inline const std::string kJob = "[job]\nname = \"fake\"\n";
 class Scratch {
  public:
   Scratch() {
-    // In memory where that is to be had: these tests sync to the disk thousands of times.
+    // In memory if there is such a file system: these tests sync to the disk thousands of times.
     const fs::path memory = "/dev/shm";
     const bool usable = ::access(memory.c_str(), W_OK | X_OK) == 0;
     std::string pattern = ((usable ? memory : fs::temp_directory_path()) / "isobit-bundle-XXXXXX").string();
@@ -87,7 +87,7 @@ inline Plan plan_of(bool logged) {
   return plan;
 }
 
-// Of all kinds of sizes, none at all included: what is in a segment is no business of a bundle.
+// Of many sizes, 0 included. A bundle does not decode segments, so any bytes will do.
 inline Bytes fake_segment(uint64_t step) {
   Bytes segment((step * 89 + 85) % 352);
   for (size_t i = 0; i < segment.size(); ++i) segment[i] = static_cast<uint8_t>(step * 31 + i * i);

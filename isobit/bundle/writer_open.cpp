@@ -180,7 +180,7 @@ Expected<BundleWriter> BundleWriter::create(const fs::path& folder, ByteView job
   const bool made = !fs::exists(folder, ignored);
   ISOBIT_RETURN_IF_ERROR(make_folder(folder));
   ISOBIT_TRY(Descriptor lock, lock_bundle(folder));
-  ISOBIT_RETURN_IF_ERROR(check_free(folder));  // again: somebody may have been faster
+  ISOBIT_RETURN_IF_ERROR(check_free(folder));  // again: another process may have made it meanwhile
   ISOBIT_RETURN_IF_ERROR(remove_temporaries(folder));
   if (Status written = write_beginnings(folder, job_toml, engagement, rules); !written) {
     remove_beginnings(folder, made);

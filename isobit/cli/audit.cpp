@@ -99,7 +99,7 @@ void report(const run::AuditSummary& s, const verify::Verdict& verdict, const By
   print_run_names(verdict, console);
 }
 
-// The verdict as a document. Where the auditor keeps the run is nobody else's business.
+// The verdict as a document. It leaves out the folder in which the auditor keeps the run, which is private.
 verify::Verdict verdict_of(const run::AuditRequest& request, const run::AuditSummary& s) {
   verify::AuditVerdict audit = s.verdict;
   const std::string folder = (request.run / "").string();

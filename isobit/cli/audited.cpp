@@ -7,7 +7,7 @@
 namespace isobit::cli {
 namespace {
 
-// Without a key that counts a verdict is anybody's, also the trainer's.
+// Without a trusted key a verdict may come from any person, the trainer included.
 Expected<std::string> auditor_key_of(const AuditedOptions& options, const fs::path& home) {
   if (!options.auditor_key.empty()) return options.auditor_key;
   const fs::path own = home / "auditor.pub";

@@ -17,7 +17,7 @@ namespace isobit::cli {
 
 namespace {
 
-// Longer messages quote what nobody will read.
+// Longer messages only quote long input, which does not help the reader.
 constexpr size_t kMostMessage = 4000;
 
 // What is lost on stderr is lost.

@@ -42,7 +42,7 @@ Expected<commit::PublicKey> require_client(const Trusted& trusted, const Trust& 
 // The folder of one's own keys and registers; empty where there is none.
 fs::path home_of(const Trust& trust);
 
-// Says it plainly where nobody's key was trusted.
+// Prints a warning when no key was trusted.
 void note_unpinned(bool client_pinned, Console& console);
 
 }  // namespace isobit::cli

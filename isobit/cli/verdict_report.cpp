@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A document that is not genuine shows what it says without colour: it says it, nobody else.
+// The contents of a document that is not genuine are shown without colour, because no trusted key stands for them.
 void print_verdict(const verify::Verdict& v, bool genuine, Console& console) {
   const char* outcome = verify::name_of(v.audit.outcome);
   console.line(text_of(genuine ? "verdict       " : "it says       ",

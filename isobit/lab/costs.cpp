@@ -70,7 +70,7 @@ double median(std::vector<double> v) {
   return v.size() % 2 == 1 ? v[half] : (v[half - 1] + v[half]) / 2;
 }
 
-// The outputs that a decision of ovt as published could move, nobody the wiser: all whose float64 value is not the
+// The outputs that a decision of ovt as published could move without being noticed: all whose float64 value is not the
 // rounded one already, since an auditor there follows whatever decision its own value does not contradict. More than
 // isobit's audits let a log move: with rounding.distance, the default, decisions obey the bounds, and outside of inner
 // products none is taken in any case.

@@ -152,7 +152,7 @@ Expected<std::vector<CalibrationRecord>> record_in_child(const ThresholdsRequest
                                                          std::shared_ptr<const data::Dataset> dataset,
                                                          const platform::Platform& platform) {
   auto work = [&]() -> Expected<Bytes> {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody else would end it
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // without its parent it would run on
     pin_fp_environment();
     ISOBIT_TRY(const auto records, record_inner_products(request, dataset, platform));
     ByteWriter w;

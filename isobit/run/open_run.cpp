@@ -15,7 +15,7 @@
 namespace isobit::run {
 namespace {
 
-// Without the paths that it may name: they are for nobody else to open.
+// Without the paths that it may name: a job that a stranger wrote must not choose which files are opened here.
 Expected<train::Job> parse(const bundle::BundleFront& front) {
   const Bytes& bytes = front.job_toml();
   const std::string_view toml(reinterpret_cast<const char*>(bytes.data()), bytes.size());

@@ -26,7 +26,7 @@ struct OpenRequest {
   fs::path home = {};
   // The terms that the client holds: the run must have been made under these.
   std::optional<verify::EngagementTerms> terms = std::nullopt;
-  // What reading the run may take, whoever wrote its job.
+  // The most memory that reading the run may take, whatever its job says.
   Limits limits = {};
   // A verdict that the caller believes: the run must be the one that it accepts, by another key than a trainer's.
   std::optional<verify::Verdict> verdict = std::nullopt;

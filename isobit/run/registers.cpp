@@ -36,7 +36,7 @@ Expected<bool> is_there(const fs::path& path) {
                              "it, or name the home that you mean with --keys"));
 }
 
-// Bytes that rotted must not accuse anybody: a checksum follows the entry.
+// A checksum follows the entry, so that a damaged file is not taken for evidence against a trainer.
 Bytes sealed(ByteWriter entry) {
   const commit::Digest sum = commit::sha256(entry.view());
   entry.fixed(sum);
@@ -66,7 +66,7 @@ Expected<bool> make_entry(const fs::path& path, ByteWriter entry) {
   const Status made = create_file_durably(path, bytes, 0600);
   if (made) return true;
   ISOBIT_TRY(const bool meanwhile, is_there(path));
-  if (meanwhile) return false;  // somebody was faster
+  if (meanwhile) return false;  // another process has written it meanwhile
   return tl::unexpected<Error>(made.error());
 }
 

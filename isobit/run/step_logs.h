@@ -58,7 +58,7 @@ class LogReader {
   const log::CountsByOperator& counts() const { return follower_->counts(); }  // of all steps
   // Set when the log could not be followed, or this platform is beyond the job's bound.
   const std::optional<log::Fault>& fault() const { return fault_; }
-  // Looks whether the stage ended the step for the log's sake.
+  // To be called after the stage has ended a step early: sets fault() if the log was the reason.
   void note_fault() { fault_ = follower_->fault(); }
 
  private:

@@ -20,7 +20,7 @@ struct KernelCall {
   const graph::Node& node;
   std::vector<const Tensor*> inputs;  // null: absent
   std::vector<Tensor> outputs;
-  std::vector<Tensor> statistics = {};  // graph::statistics_of the node; none unless somebody wants them
+  std::vector<Tensor> statistics = {};  // graph::statistics_of the node; none unless an observer asks for them
 
   // Where statistic i goes, or null. A kernel writes those that are no outputs.
   template <class T>

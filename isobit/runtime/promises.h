@@ -6,7 +6,7 @@
 
 namespace isobit::runtime {
 
-// Results that depend on the platform are promised by nobody, unless they are inner products, which arithmetics bring.
+// No arithmetic promises results that depend on the platform, except those of inner products, which it computes itself.
 bool can_promise(const platform::Arithmetic& arithmetic, const graph::OpDef& op);
 
 // kUnreadable for a graph with an operator of which the arithmetic cannot promise anything, though it does; names the

@@ -35,7 +35,7 @@ struct FieldRules {
   WholeRange whole = {};  // of whole numbers
   RealRange real = {};    // of numbers, also those of a table of numbers
   // The values of a choice, in the order of its enumeration; the keys of a table of numbers; for documents and
-  // complaints alone where a text is looked up later, by whoever knows what to do with it.
+  // complaints alone where a text is looked up later, by the code that knows its meaning.
   std::vector<std::string> (*names)() = nullptr;
   Which known = kEveryJob;    // the table of these jobs has the key; in others it is an error, as a misspelt one is
   Which allowed = kEveryJob;  // of those; in the others the key is an error that says why:

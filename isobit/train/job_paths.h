@@ -1,4 +1,5 @@
-// Where the data of a job lie on one machine: no part of what fixes the result, and nobody else's business.
+// Where the data of a job lie on one machine. These paths do not affect the result and are private: they are kept out
+// of what a run publishes.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kTag = "isobit.audit.sample";
 constexpr uint32_t kVersion = 1;
 
-// Numbers nobody can choose: they hang on the seed and on the transcript that was finished before it.
+// Numbers that no party can choose: they depend on the seed and on the transcript, which was finished before the seed.
 class Draw {
  public:
   Draw(ByteView seed, const commit::Digest& transcript_root) {

@@ -254,7 +254,7 @@ Status check_accepts(const Verdict& verdict, const EngagedNames& engaged, const 
     return of_another("transcript_root", commit::hex_of(verdict.finished->transcript_root),
                       commit::hex_of(finished.transcript_root));
   }
-  // What else is named hangs on these two; a verdict that contradicts itself is nobody's.
+  // The other fields depend on these two. A verdict whose fields contradict each other is rejected.
   if (*verdict.engaged != engaged || *verdict.finished != finished) {
     return rejected("verdict: names run id and transcript of this run, and another job root, final state or last head");
   }

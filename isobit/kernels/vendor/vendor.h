@@ -87,8 +87,8 @@ struct VendorProbe {
 };
 
 // Opens the setting in a child process and computes its fingerprint there; this process stays as it was. Large products
-// are not tried. A setting can
-// be probed only where it could be opened: in a process that does not hold the library with another core type.
+// are not tried. A setting can be probed only where it could be opened: in a process that does not hold the library
+// with another core type.
 Expected<VendorProbe> probe_vendor(const VendorId& id, const VendorOptions& options = {});
 
 // Libraries this build has adapters for, installed or not, in a fixed order.

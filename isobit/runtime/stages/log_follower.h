@@ -27,7 +27,8 @@ inline constexpr uint64_t kMostSuperfluous = 64;
 // Under a calibrated bound two honest platforms may round an output apart without an entry, if one of them is beyond
 // the bound and has not noticed. From there on they have different operands, and what the one writes says nothing to
 // the other. So a value is called illegal only where all operands are functions of a state that is agreed and of the
-// batch; elsewhere the two differ, and who is to blame is not said. Under the sound bound this cannot happen.
+// batch; elsewhere the two differ, and it is not said which of them is at fault. Under the sound bound this cannot
+// happen.
 class LogFollower : public RoundingStage {
  public:
   // Before each step. agreed: whether trainer and auditor are known to have the same state before the step, as after a

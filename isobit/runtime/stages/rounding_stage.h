@@ -1,8 +1,8 @@
 // The rounding that logged arithmetic does to every operator's outputs, and what follows from it.
 //
 // Operators compute in float64; every real output, forward, backward and of the optimizer, becomes the nearest float32
-// with `bits` bits (kernels/rounding/round_to_bits.h) before anybody sees it. Outputs that are copies of values already
-// rounded (views, moves, maxima, ReLU and its gradient) are left alone. Of inner products, zeros are +0.
+// with `bits` bits (kernels/rounding/round_to_bits.h) before anything reads it. Outputs that are copies of values
+// already rounded (views, moves, maxima, ReLU and its gradient) are left alone. Of inner products, zeros are +0.
 //
 // Where two platforms' float64 results of one inner product lie on two sides of a rounding boundary they round apart.
 // That is what the logs are for; this stage alone keeps none (arithmetic `rounded`).

@@ -18,7 +18,7 @@ enum class Ending {
   kAccepted,        // trainer and auditor have the same states
   kTrainerStopped,  // unsigned
   kInconclusive,    // the auditor stopped
-  kDiffers,         // rejected, and nobody named
+  kDiffers,         // rejected, and no value is called illegal
   kNamed,           // rejected, and a value of the honest run called illegal, or its log damage
 };
 
