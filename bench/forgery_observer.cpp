@@ -10,15 +10,15 @@
 
 namespace isobit::bench {
 
+using kernels::rounding::Candidates;
+using kernels::rounding::candidates;
 using kernels::rounding::norm_bounds;
+using kernels::rounding::ProductBlock;
 using kernels::rounding::round_to_bits;
 using log::SparseEntry;
-using runtime::Candidates;
-using runtime::candidates;
 using runtime::detached;
 using runtime::KernelCall;
 using runtime::NodeRun;
-using runtime::ProductBlock;
 
 namespace {
 
@@ -58,15 +58,16 @@ std::vector<ForgeryObserver::Suspect> ForgeryObserver::judge(const NodeRun& run)
   std::vector<Suspect> suspects;
   for (const ProductBlock& b : blocks) {
     const runtime::ErrorBounds bounds = rules_.bounds_of(run.node.op, b.k);
-    const double widest = runtime::exact_width(bounds.sound) + runtime::superfluous_width(bounds.divergence);
+    const double widest =
+        kernels::rounding::exact_width(bounds.sound) + kernels::rounding::superfluous_width(bounds.divergence);
     const std::vector<double> left = norm_bounds(run.ctx, b.left), right = norm_bounds(run.ctx, b.right);
     for (int64_t i = 0; i < b.m; ++i) {
       for (int64_t j = 0; j < b.n; ++j) {
         const double norms = left[static_cast<size_t>(i)] * right[static_cast<size_t>(j)] + std::fabs(b.bias(i, j));
         if (candidates(b.out[b.at(i, j)], widest, norms * (1 + 0x1p-19), rules_.bits).one()) continue;
-        const runtime::NearTie at = locate(blocks, static_cast<uint64_t>(b.offset + b.at(i, j)));
-        const runtime::ExactOutput o = evaluate_outputs(run.ctx, blocks, {at}, rules_.bits)[0];
-        const Candidates c = candidates(o.z, runtime::exact_width(bounds.sound), o.at.magnitude, rules_.bits);
+        const kernels::rounding::NearTie at = locate(blocks, static_cast<uint64_t>(b.offset + b.at(i, j)));
+        const kernels::rounding::ExactOutput o = evaluate_outputs(run.ctx, blocks, {at}, rules_.bits)[0];
+        const Candidates c = candidates(o.z, kernels::rounding::exact_width(bounds.sound), o.at.magnitude, rules_.bits);
         Suspect s{at.position, round_to_bits(at.value, rules_.bits) + 0.0, 0, false, false};
         s.forged = kernels::rounding::neighbour(o.rounded, o.rounded == c.low, rules_.bits);
         const SparseEntry entry{at.position, SparseEntry::Kind::kValue, static_cast<float>(s.forged)};

@@ -28,7 +28,7 @@ class Honest final : public runtime::Observer {
     std::vector<Known>& known = outputs[run.index];
     known.resize(static_cast<size_t>(run.outputs[0].elements()));
     if (graph::op_of(run.node).is_inner_product()) {
-      for (const runtime::ProductBlock& b : product_blocks(run)) sum(b, known);
+      for (const kernels::rounding::ProductBlock& b : product_blocks(run)) sum(b, known);
     }
     for (size_t i = 0; i < known.size(); ++i) known[i].own = run.outputs[0].data<double>()[i];
     return {};
@@ -37,7 +37,7 @@ class Honest final : public runtime::Observer {
   std::vector<std::vector<Known>> outputs;
 
  private:
-  static void sum(const runtime::ProductBlock& b, std::vector<Known>& known) {
+  static void sum(const kernels::rounding::ProductBlock& b, std::vector<Known>& known) {
     std::vector<double> left(static_cast<size_t>(b.k)), right(left.size());
     for (int64_t i = 0; i < b.m; ++i) {
       for (int64_t j = 0; j < b.n; ++j) {

@@ -50,7 +50,7 @@ run::StepFunction with_state(int64_t step, std::function<void(std::vector<NamedT
 
 run::EvaluateFunction with_last_state(std::function<void(std::vector<NamedTensor>&)> change,
                                       run::EvaluateFunction honest) {
-  return [=](train::Trainer& trainer) -> Expected<train::Evaluation> {
+  return [=](train::Trainer& trainer) -> Expected<train::SampleScores> {
     ISOBIT_RETURN_IF_ERROR(exchange_state(trainer, change));
     return honest(trainer);
   };
@@ -72,12 +72,12 @@ Status ForgingRecorder::apply(size_t index, runtime::KernelCall& call) {
 
 log::StepLog ForgingRecorder::take_log() { return std::exchange(log_, honest_->take_log()); }
 
-runtime::Stage& LyingLogWriter::begin(uint64_t step) {
+runtime::Stage& LyingStepLogWriter::begin(uint64_t step) {
   step_ = step;
   return honest_->begin(step);
 }
 
-Expected<run::WrittenSegment> LyingLogWriter::end() {
+Expected<run::WrittenSegment> LyingStepLogWriter::end() {
   ISOBIT_TRY(run::WrittenSegment written, honest_->end());
   if (change_) ISOBIT_RETURN_IF_ERROR(change_(step_, written.bytes));
   if (const auto stored = honest_->root_of(step_, written.bytes)) written.root = *stored;
@@ -85,7 +85,7 @@ Expected<run::WrittenSegment> LyingLogWriter::end() {
   return written;
 }
 
-Expected<commit::Digest> LyingLogWriter::root_of(uint64_t step, ByteView segment) const {
+Expected<commit::Digest> LyingStepLogWriter::root_of(uint64_t step, ByteView segment) const {
   const auto claim = claimed_.find(step);
   if (claim != claimed_.end()) return claim->second;
   return honest_->root_of(step, segment);

@@ -46,11 +46,11 @@ class ForgingRecorder final : public runtime::LogRecorder {
 
 // Stores other bytes than were written, and commits to the entries that they then have, if they have any; stands by
 // what it claimed whatever the bytes are.
-class LyingLogWriter final : public run::LogWriter {
+class LyingStepLogWriter final : public run::StepLogWriter {
  public:
   // The segment of a step, before it is stored. An error ends the training.
   using Change = std::function<Status(uint64_t step, Bytes& segment)>;
-  LyingLogWriter(std::unique_ptr<run::LogWriter> honest, Change change)
+  LyingStepLogWriter(std::unique_ptr<run::StepLogWriter> honest, Change change)
       : honest_(std::move(honest)), change_(std::move(change)) {}
 
   runtime::Stage& begin(uint64_t step) override;
@@ -59,7 +59,7 @@ class LyingLogWriter final : public run::LogWriter {
   const log::CountsByOperator& counts() const override { return honest_->counts(); }
 
  private:
-  std::unique_ptr<run::LogWriter> honest_;
+  std::unique_ptr<run::StepLogWriter> honest_;
   Change change_;
   uint64_t step_ = 0;
   std::map<uint64_t, commit::Digest> claimed_;  // by step

@@ -14,8 +14,8 @@ namespace isobit::adversary {
 
 namespace {
 
+using kernels::rounding::Candidates;
 using log::SparseEntry;
-using runtime::Candidates;
 using Entries = std::vector<SparseEntry>;
 
 // An inner product that has been rounded, as a forger sees it.
@@ -24,20 +24,20 @@ struct Product {
   Entries& entries;
   runtime::ErrorBounds bounds;
   int bits;
-  std::vector<runtime::ProductBlock> blocks;
+  std::vector<kernels::rounding::ProductBlock> blocks;
 
   double& value(uint64_t position) { return call.out().data<double>()[position]; }
   // What some result within `width` of the exact value rounds to.
   Candidates within(uint64_t position, double width) const {
-    const runtime::NearTie at = runtime::locate(blocks, position);
-    const runtime::ProductBlock& b = blocks[at.block];
-    return runtime::candidates(runtime::evaluate_exactly(b, at.i, at.j), width, runtime::magnitude_of(b, at.i, at.j),
-                               bits);
+    const kernels::rounding::NearTie at = kernels::rounding::locate(blocks, position);
+    const kernels::rounding::ProductBlock& b = blocks[at.block];
+    return kernels::rounding::candidates(kernels::rounding::evaluate_exactly(b, at.i, at.j), width,
+                                         kernels::rounding::magnitude_of(b, at.i, at.j), bits);
   }
   bool adds_exactly(uint64_t position) const {
-    const runtime::NearTie at = runtime::locate(blocks, position);
-    const runtime::ProductBlock& b = blocks[at.block];
-    return runtime::adds_exactly(b, at.i, at.j, runtime::magnitude_of(b, at.i, at.j));
+    const kernels::rounding::NearTie at = kernels::rounding::locate(blocks, position);
+    const kernels::rounding::ProductBlock& b = blocks[at.block];
+    return kernels::rounding::adds_exactly(b, at.i, at.j, kernels::rounding::magnitude_of(b, at.i, at.j));
   }
   // An entry for what now is the value.
   SparseEntry says_the_value(uint64_t position) {
@@ -51,8 +51,8 @@ struct Product {
 bool add_far_entries(Product& p, bool move, uint64_t most) {
   const auto elements = static_cast<uint64_t>(p.call.out().elements());
   // To be moved it must be out of reach of any classical sum; else out of reach of an entry.
-  const double far =
-      move ? runtime::exact_width(2 * p.bounds.sound) : 2 * runtime::superfluous_width(p.bounds.divergence);
+  const double far = move ? kernels::rounding::exact_width(2 * p.bounds.sound)
+                          : 2 * kernels::rounding::superfluous_width(p.bounds.divergence);
   uint64_t added = 0;
   Entries all;
   auto next = p.entries.begin();
@@ -83,8 +83,8 @@ bool move_beyond(Product& p) {
     }
     double& value = p.value(at);
     if (value == 0 || !std::isfinite(value)) continue;
-    if (!p.within(at, 2 * runtime::superfluous_width(p.bounds.divergence)).one()) continue;
-    const Candidates c = p.within(at, runtime::exact_width(p.bounds.sound));
+    if (!p.within(at, 2 * kernels::rounding::superfluous_width(p.bounds.divergence)).one()) continue;
+    const Candidates c = p.within(at, kernels::rounding::exact_width(p.bounds.sound));
     if (c.one() || p.adds_exactly(at)) continue;
     value = value == c.low ? c.high : c.low;
     p.entries.insert(next, {at, SparseEntry::Kind::kValue, static_cast<float>(value)});
@@ -96,7 +96,7 @@ bool move_beyond(Product& p) {
 // The other side of the boundary for an entry's value, if a platform within the job's bound may have it.
 bool take_other_side(Product& p, SparseEntry& entry) {
   double& value = p.value(entry.position);
-  const Candidates c = p.within(entry.position, runtime::exact_width(p.bounds.divergence));
+  const Candidates c = p.within(entry.position, kernels::rounding::exact_width(p.bounds.divergence));
   if (c.one() || !c.has(value) || p.adds_exactly(entry.position)) return false;
   value = value == c.low ? c.high : c.low;
   if (entry.kind == SparseEntry::Kind::kValue) {
@@ -120,7 +120,7 @@ bool take_all_other_sides(Product& p) {
 // An entry that an auditor with the exact value would need.
 bool remove_needed_entry(Product& p) {
   const auto found = std::find_if(p.entries.begin(), p.entries.end(), [&](const SparseEntry& e) {
-    return !p.within(e.position, runtime::auditor_width(p.bounds.divergence)).one();
+    return !p.within(e.position, kernels::rounding::auditor_width(p.bounds.divergence)).one();
   });
   if (found == p.entries.end()) return false;
   p.entries.erase(found);
@@ -130,7 +130,7 @@ bool remove_needed_entry(Product& p) {
 // All such entries, once their values are other than the exact ones, which an auditor without the entries takes.
 bool hide_other_sides(Product& p) {
   return std::erase_if(p.entries, [&](SparseEntry& e) {
-           if (p.within(e.position, runtime::auditor_width(p.bounds.divergence)).one()) return false;
+           if (p.within(e.position, kernels::rounding::auditor_width(p.bounds.divergence)).one()) return false;
            const Candidates exact = p.within(e.position, 0);
            return exact.one() && (!exact.has(p.value(e.position)) || take_other_side(p, e));
          }) > 0;
@@ -159,7 +159,7 @@ void on_products(run::TrainRequest& request, int64_t step, Extent extent, std::f
     const auto t = static_cast<int64_t>(at);
     if (t < step || (t > step && extent != Extent::kEverAfter) || (*done && extent == Extent::kOnce)) return;
     if (!graph::op_of(call.node).is_inner_product()) return;
-    std::vector<runtime::ProductBlock> blocks = runtime::product_blocks(call);
+    std::vector<kernels::rounding::ProductBlock> blocks = runtime::product_blocks(call);
     if (blocks.empty()) return;
     auto& sparse = std::get<log::SparseLog>(log);
     Entries entries = take_entries(sparse);
@@ -210,7 +210,7 @@ Expected<Bytes> segment_of_another_run(train::Job job, const platform::Platform&
   job.seed += 1;
   platform::Engine engine(platform);
   ISOBIT_TRY(const run::Session session, run::open_session(job, engine));
-  const auto writer = run::make_log_writer(job, session.trainer->step_graph());
+  const auto writer = run::make_step_log_writer(job, session.trainer->step_graph());
   Bytes segment;
   for (int64_t t = 1; t <= step; ++t) {
     runtime::Stage& stage = writer->begin(static_cast<uint64_t>(t));
@@ -248,10 +248,11 @@ void swap_segments(run::TrainRequest& request, int64_t step) {
 void falsify_log(run::TrainRequest& request, LogFalsehood falsehood) {
   request.conduct.log_writer = [falsehood = std::move(falsehood)](
                                    const train::Job& job,
-                                   const train::StepGraph& graph) -> std::unique_ptr<run::LogWriter> {
+                                   const train::StepGraph& graph) -> std::unique_ptr<run::StepLogWriter> {
     auto recorder = runtime::make_recorder(run::rounding_rules(job), falsehood.self_check);
     if (falsehood.forge) recorder = std::make_unique<ForgingRecorder>(std::move(recorder), falsehood.forge);
-    return std::make_unique<LyingLogWriter>(run::make_log_writer(job, graph, std::move(recorder)), falsehood.change);
+    return std::make_unique<LyingStepLogWriter>(run::make_step_log_writer(job, graph, std::move(recorder)),
+                                                falsehood.change);
   };
 }
 

@@ -11,7 +11,7 @@ const std::vector<Cheat>& log_cheats();
 // What is false in the log of a run. The parts of an honest one are empty.
 struct LogFalsehood {
   ForgingRecorder::Forge forge;
-  LyingLogWriter::Change change;
+  LyingStepLogWriter::Change change;
   runtime::SelfCheck self_check = runtime::SelfCheck::kYes;  // kNo: goes on beyond the job's bound, never looks
 };
 // REQUIRES a request that keeps the log of its run as an honest one does.

@@ -47,7 +47,7 @@ class Damage : public ::testing::TestWithParam<bool> {
   }
 
   const Plan plan_ = testing::plan_of(GetParam());
-  testing::Scratch scratch_;
+  testing::TemporaryFolder scratch_;
   fs::path run_ = scratch_ / "run";
   Files whole_, begun_;
 };

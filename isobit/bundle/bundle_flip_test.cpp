@@ -20,7 +20,7 @@ class Flip : public ::testing::TestWithParam<bool> {
     return reader ? ErrorCode{} : reader.error().code;
   }
   const testing::Plan plan_ = testing::plan_of(GetParam());
-  testing::Scratch scratch_;
+  testing::TemporaryFolder scratch_;
   fs::path run_ = scratch_ / "run";
   testing::Files files_;
 };

@@ -59,7 +59,7 @@ class Kill : public ::testing::TestWithParam<bool> {
     return names;
   }
   const Plan plan_ = testing::plan_of(GetParam());
-  testing::Scratch scratch_;
+  testing::TemporaryFolder scratch_;
   fs::path run_ = scratch_ / "run";
   Files whole_;
 };

@@ -158,7 +158,7 @@ class LoggedRun : public ::testing::Test {
     return reader.error().message;
   }
   Plan plan_ = testing::plan_of(true);
-  testing::Scratch scratch_;
+  testing::TemporaryFolder scratch_;
   fs::path run_ = scratch_ / "run";
 };
 
@@ -257,7 +257,7 @@ TEST_F(LoggedRun, LinkedFolderIsRefused) {
 }
 
 TEST(LogOfAWriter, ASegmentComesWithItsLeaf) {
-  testing::Scratch scratch;
+  testing::TemporaryFolder scratch;
   const Plan plan = testing::plan_of(true);
   auto writer = testing::create(scratch / "run", plan);
   ASSERT_TRUE(writer);
@@ -282,7 +282,7 @@ TEST(LogOfAWriter, ASegmentComesWithItsLeaf) {
 }
 
 TEST(LogOfAWriter, ReplayedSegmentsAreNotStoredTwice) {
-  testing::Scratch scratch;
+  testing::TemporaryFolder scratch;
   const Plan plan = testing::plan_of(true);
   {
     auto writer = testing::create(scratch / "run", plan);
@@ -304,11 +304,11 @@ TEST(LogOfAWriter, ReplayedSegmentsAreNotStoredTwice) {
 }
 
 TEST(LogOfAWriter, TooLargeSegmentIsNotTouched) {
-  testing::Scratch scratch;
+  testing::TemporaryFolder scratch;
   put_file(scratch / "log", text(log_header()));
   auto file = ReadFile::open(scratch / "log");
   ASSERT_TRUE(file);
-  auto writer = LogWriter::open(scratch / "log", {std::move(*file), {}});
+  auto writer = LogFileWriter::open(scratch / "log", {std::move(*file), {}});
   ASSERT_TRUE(writer);
   void* unreadable = ::mmap(nullptr, kMaxLogSegmentBytes + 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(unreadable, MAP_FAILED);
@@ -322,7 +322,7 @@ TEST(LogOfAWriter, TooLargeSegmentIsNotTouched) {
 }
 
 TEST(LogOfAWriter, BeginningOfALoggedRunDoesNotStayInAnother) {
-  testing::Scratch scratch;
+  testing::TemporaryFolder scratch;
   put_file(scratch / "run" / "lock", "");
   put_file(scratch / "run" / "log" / "segments", text(log_header()));
   put_file(scratch / "run" / "log" / "segments.tmp", "x");
@@ -333,7 +333,7 @@ TEST(LogOfAWriter, BeginningOfALoggedRunDoesNotStayInAnother) {
 }
 
 TEST(LogOfAReader, SegmentsOfARunThatGoesOn) {
-  testing::Scratch scratch;
+  testing::TemporaryFolder scratch;
   const Plan plan = testing::plan_of(true);
   auto writer = testing::create(scratch / "run", plan);
   ASSERT_TRUE(writer && testing::drive(*writer, plan, 6));
@@ -346,7 +346,7 @@ TEST(LogOfAReader, SegmentsOfARunThatGoesOn) {
 }
 
 TEST(LogOfAReader, LeavesWithoutTheirSegmentAreLeftOut) {
-  testing::Scratch scratch;
+  testing::TemporaryFolder scratch;
   const Plan plan = testing::plan_of(true);
   {
     auto writer = testing::create(scratch / "run", plan);

@@ -42,7 +42,7 @@ class Pack : public ::testing::TestWithParam<bool> {
   static inline const std::string kEnd = std::string(1024, '\0');
 
   const Plan plan_ = testing::plan_of(GetParam());
-  testing::Scratch scratch_;
+  testing::TemporaryFolder scratch_;
   fs::path run_ = scratch_ / "run", file_ = scratch_ / "run.tar", out_ = scratch_ / "back";
   std::string good_;
 };

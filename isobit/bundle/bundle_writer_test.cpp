@@ -18,7 +18,7 @@ using testing::Plan;
 using testing::put_file;
 
 TEST(Writer, SameRunGivesTheSameBytes) {
-  testing::Scratch scratch;
+  testing::TemporaryFolder scratch;
   for (bool logged : {false, true}) {
     const fs::path a = scratch / (logged ? "log_a" : "a"), b = scratch / (logged ? "deep/er/log_b" : "deep/er/b");
     ASSERT_TRUE(testing::write_run(a, testing::plan_of(logged)));
@@ -33,7 +33,7 @@ TEST(Writer, SameRunGivesTheSameBytes) {
 }
 
 TEST(Writer, NeverWritesIntoWhatIsThere) {
-  testing::Scratch scratch;
+  testing::TemporaryFolder scratch;
   put_file(scratch / "mine" / "job.toml", "my own");
   EXPECT_EQ(testing::create(scratch / "mine", {}).error().code, ErrorCode::kUsage);
   EXPECT_EQ(files_of(scratch / "mine").at("job.toml"), "my own");
@@ -48,7 +48,7 @@ TEST(Writer, NeverWritesIntoWhatIsThere) {
 }
 
 TEST(Writer, RunStates) {
-  testing::Scratch scratch;
+  testing::TemporaryFolder scratch;
   EXPECT_EQ(run_state(scratch / "run"), RunState::kAbsent);
   fs::create_directory(scratch / "run");
   EXPECT_EQ(run_state(scratch / "run"), RunState::kAbsent);
@@ -72,7 +72,7 @@ TEST(Writer, RunStates) {
 }
 
 TEST(Writer, OneWriterAtATime) {
-  testing::Scratch scratch;
+  testing::TemporaryFolder scratch;
   auto first = testing::create(scratch / "run", {});
   ASSERT_TRUE(first);
   ASSERT_TRUE(testing::drive(*first, {}, 4));
@@ -84,7 +84,7 @@ TEST(Writer, OneWriterAtATime) {
 }
 
 TEST(Writer, OnlyTheEngagedKey) {
-  testing::Scratch scratch;
+  testing::TemporaryFolder scratch;
   const Plan plan;
   EXPECT_EQ(
       BundleWriter::create(scratch / "run", as_bytes(testing::kJob), testing::fake_engagement(), plan.rules, key_of(5))
@@ -97,7 +97,7 @@ TEST(Writer, OnlyTheEngagedKey) {
 }
 
 TEST(Writer, LeavesMustComeInOrderAndFromThisJob) {
-  testing::Scratch scratch;
+  testing::TemporaryFolder scratch;
   const Plan plan;
   auto writer = testing::create(scratch / "run", plan);
   ASSERT_TRUE(writer);
@@ -113,7 +113,7 @@ TEST(Writer, LeavesMustComeInOrderAndFromThisJob) {
 }
 
 TEST(Writer, ReplayedLeavesAreComparedNotRepeated) {
-  testing::Scratch scratch;
+  testing::TemporaryFolder scratch;
   Plan plan;
   {
     auto writer = testing::create(scratch / "run", plan);
@@ -145,7 +145,7 @@ TEST(Writer, KeepsTheNewestCheckpoints) {
   // ends.
   const std::map<uint64_t, std::vector<uint64_t>> left = {{0, {3, 6, 7}}, {1, {7}}, {2, {6, 7}}, {5, {3, 6, 7}}};
   for (const auto& [keep, steps] : left) {
-    testing::Scratch scratch;
+    testing::TemporaryFolder scratch;
     Plan plan;
     plan.checkpoint_every = 1;
     plan.keep = keep;
@@ -162,7 +162,7 @@ TEST(Writer, KeepsTheNewestCheckpoints) {
 }
 
 TEST(Writer, ARunWithoutItsFinalStateCannotEnd) {
-  testing::Scratch scratch;
+  testing::TemporaryFolder scratch;
   const Plan plan;
   auto writer = testing::create(scratch / "run", plan);
   ASSERT_TRUE(writer);
@@ -175,7 +175,7 @@ TEST(Writer, ARunWithoutItsFinalStateCannotEnd) {
 }
 
 TEST(Writer, CommitmentsDoNotDependOnCheckpoints) {
-  testing::Scratch scratch;
+  testing::TemporaryFolder scratch;
   Plan often, never;
   often.checkpoint_every = 1;
   never.checkpoint_every = 100;
@@ -186,7 +186,7 @@ TEST(Writer, CommitmentsDoNotDependOnCheckpoints) {
 }
 
 TEST(Writer, ForeignFileIsNamedAtTheEnd) {
-  testing::Scratch scratch;
+  testing::TemporaryFolder scratch;
   const Plan plan;
   auto writer = testing::create(scratch / "run", plan);
   ASSERT_TRUE(writer);
@@ -205,7 +205,7 @@ TEST(Writer, ForeignFileIsNamedAtTheEnd) {
 }
 
 TEST(Writer, FactsMustBeText) {
-  testing::Scratch scratch;
+  testing::TemporaryFolder scratch;
   auto writer = testing::create(scratch / "run", {});
   ASSERT_TRUE(writer);
   for (const auto& leaf : testing::fake_leaves(Plan{}.rules)) ASSERT_TRUE(writer->append(leaf) && writer->sign_head());
@@ -232,7 +232,7 @@ class FullDisk {
 };
 
 void expect_full_disk_loses_nothing(const Plan& plan) {
-  testing::Scratch scratch;
+  testing::TemporaryFolder scratch;
   ASSERT_TRUE(testing::write_run(scratch / "whole", plan));
   const auto whole = files_of(scratch / "whole");
   size_t longest = whole.at("transcript").size();
@@ -267,7 +267,7 @@ TEST(Writer, FullDiskLosesNothing) {
 }
 
 TEST(Writer, FullDiskAtTheBeginningLeavesNothing) {
-  testing::Scratch scratch;
+  testing::TemporaryFolder scratch;
   for (uint64_t space : {0, 10, 26, 27, 40, 100, 300}) {
     for (bool logged : {false, true}) {
       FullDisk full(space);

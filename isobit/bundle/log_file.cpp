@@ -90,12 +90,12 @@ Expected<Bytes> Log::read(const verify::Transcript& transcript, uint64_t step, c
   return segment;
 }
 
-Expected<LogWriter> LogWriter::open(const fs::path& path, Log log) {
+Expected<LogFileWriter> LogFileWriter::open(const fs::path& path, Log log) {
   ISOBIT_TRY(AppendFile out, AppendFile::open(path, log.index.bytes()));
-  return LogWriter(path, std::move(log), std::move(out));
+  return LogFileWriter(path, std::move(log), std::move(out));
 }
 
-Status LogWriter::append(uint64_t step, ByteView segment) {
+Status LogFileWriter::append(uint64_t step, ByteView segment) {
   LogIndex& index = log_.index;
   ISOBIT_CHECK(step >= 1 && step <= index.segments() + 1);
   if (segment.size() > kMaxLogSegmentBytes) {

@@ -82,10 +82,10 @@ struct Log {
 };
 
 // The log of a run that is being written.
-class LogWriter {
+class LogFileWriter {
  public:
   // Cuts the file to what the index has.
-  static Expected<LogWriter> open(const fs::path& path, Log log);
+  static Expected<LogFileWriter> open(const fs::path& path, Log log);
   // kUsage when the segment or the log would be larger than layout.h allows. A segment of this step that is there
   // already (its leaf could not be written) is replaced. REQUIRES step <= segments() + 1.
   Status append(uint64_t step, ByteView segment);
@@ -93,7 +93,7 @@ class LogWriter {
   const Log& log() const { return log_; }
 
  private:
-  LogWriter(fs::path path, Log log, AppendFile out)
+  LogFileWriter(fs::path path, Log log, AppendFile out)
       : path_(std::move(path)), log_(std::move(log)), out_(std::move(out)) {}
 
   fs::path path_;

@@ -100,7 +100,7 @@ class BundleReader {
   // The rounding-log segment of a step, at any place of the log and of any size up to kMaxLogSegmentBytes. kRejected,
   // naming the step, when it is not whole, or, in an unfinished run, not what its record's checksum says: of a finished
   // one the manifest vouched for it when the run was opened. Whether it is what the step's leaf commits to, only who
-  // decodes it can say (run::LogReader). kUsage when the job is not logged or the transcript has no such step
+  // decodes it can say (run::StepLogReader). kUsage when the job is not logged or the transcript has no such step
   // (1 .. transcript().steps()). Several threads may read at a time.
   Expected<Bytes> read_log_segment(uint64_t step) const;
 

@@ -52,7 +52,7 @@ class ReaderCase : public ::testing::TestWithParam<bool> {
   }
 
   Plan plan_ = plan_of(GetParam());
-  Scratch scratch_;
+  TemporaryFolder scratch_;
   fs::path run_ = scratch_ / "run";
   Files files_;
 };

@@ -26,9 +26,9 @@ using verify::testing::kTrainer;
 inline const std::string kJob = "[job]\nname = \"fake\"\n";
 
 // A fresh folder that goes with the test.
-class Scratch {
+class TemporaryFolder {
  public:
-  Scratch() {
+  TemporaryFolder() {
     // In memory if there is such a file system: these tests sync to the disk thousands of times.
     const fs::path memory = "/dev/shm";
     const bool usable = ::access(memory.c_str(), W_OK | X_OK) == 0;
@@ -36,12 +36,12 @@ class Scratch {
     ISOBIT_CHECK(::mkdtemp(pattern.data()) != nullptr);
     path_ = pattern;
   }
-  ~Scratch() {
+  ~TemporaryFolder() {
     std::error_code ignored;
     fs::remove_all(path_, ignored);
   }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   fs::path operator/(const std::string& name) const { return path_ / name; }
 
  private:

@@ -31,7 +31,7 @@ struct BundleWriter::Impl {
   AppendFile transcript_file;
   AppendFile heads_file;
   Descriptor lock;
-  std::optional<LogWriter> log;  // present iff the job is logged
+  std::optional<LogFileWriter> log;  // present iff the job is logged
   uint64_t position = 0;
   bool finished = false;
   bool made_folder = false;  // by create()

@@ -186,10 +186,10 @@ Expected<BundleWriter> BundleWriter::create(const fs::path& folder, ByteView job
     remove_beginnings(folder, made);
     return tl::unexpected<Error>(std::move(written).error());
   }
-  std::optional<LogWriter> log;
+  std::optional<LogFileWriter> log;
   if (rules.logged) {
     ISOBIT_TRY(ReadFile file, ReadFile::open(folder / kLogFile));
-    ISOBIT_TRY(log, LogWriter::open(folder / kLogFile, {std::move(file), {}}));
+    ISOBIT_TRY(log, LogFileWriter::open(folder / kLogFile, {std::move(file), {}}));
   }
   ISOBIT_TRY(AppendFile transcript, AppendFile::open(folder / kTranscriptFile, transcript_header(rules).size()));
   ISOBIT_TRY(AppendFile heads, AppendFile::open(folder / kHeadsFile, heads_header().size()));
@@ -227,10 +227,10 @@ Expected<BundleWriter> BundleWriter::resume(const fs::path& folder, const commit
   ISOBIT_RETURN_IF_ERROR(check_engaged(folder, run.engagement, trainer));
   ISOBIT_TRY(const Listing listing, list_bundle(folder));
   ISOBIT_RETURN_IF_ERROR(check_log_presence(parts.transcript.transcript.rules().logged, listing, folder));
-  std::optional<LogWriter> log;
+  std::optional<LogFileWriter> log;
   if (parts.transcript.transcript.rules().logged) {
     ISOBIT_TRY(Log stored, salvage_log(parts, folder));
-    ISOBIT_TRY(log, LogWriter::open(folder / kLogFile, std::move(stored)));
+    ISOBIT_TRY(log, LogFileWriter::open(folder / kLogFile, std::move(stored)));
   }
   ISOBIT_TRY(std::vector<uint64_t> checkpoints, clean(folder, listing, parts.transcript.transcript));
   CheckpointIndex index = read_index(folder, listing, checkpoints);

@@ -11,11 +11,11 @@
 
 namespace isobit::lab {
 
-using runtime::ExactOutput;
+using kernels::rounding::ExactOutput;
+using kernels::rounding::NearTie;
+using kernels::rounding::ProductBlock;
 using runtime::KernelCall;
-using runtime::NearTie;
 using runtime::NodeRun;
-using runtime::ProductBlock;
 
 namespace {
 
@@ -55,10 +55,10 @@ std::vector<CalibrationSample> Calibration::draw(const NodeRun& run, const std::
       positions(stream, node, samples_, static_cast<uint64_t>(run.outputs[0].elements()));
   std::vector<NearTie> places;
   places.reserve(drawn.size());
-  for (uint64_t position : drawn) places.push_back(runtime::locate(blocks, position));
+  for (uint64_t position : drawn) places.push_back(kernels::rounding::locate(blocks, position));
   std::vector<CalibrationSample> samples;
   samples.reserve(drawn.size());
-  for (const ExactOutput& o : runtime::evaluate_outputs(run.ctx, blocks, places, rounding_.bits())) {
+  for (const ExactOutput& o : kernels::rounding::evaluate_outputs(run.ctx, blocks, places, rounding_.bits())) {
     samples.push_back({o.at.position, o.at.value, o.at.magnitude, o.z});
   }
   // Nothing can be set against a magnitude that is zero or has overflowed.
@@ -73,9 +73,10 @@ Status ExactRounding::apply(size_t index, KernelCall& call) {
   if (!graph::op_of(call.node).is_inner_product()) return RoundingStage::apply(index, call);
   std::vector<ProductBlock> blocks = runtime::product_blocks(call);
   if (blocks.empty()) return {};
-  undecided_ = round_decided_outputs(call, blocks, runtime::auditor_width(runtime::sound_divergence(blocks[0].k)));
+  undecided_ =
+      round_decided_outputs(call, blocks, kernels::rounding::auditor_width(runtime::sound_divergence(blocks[0].k)));
   double* out = call.out().data<double>();
-  for (const ExactOutput& o : runtime::evaluate_outputs(call.ctx, blocks, undecided_, bits())) {
+  for (const ExactOutput& o : kernels::rounding::evaluate_outputs(call.ctx, blocks, undecided_, bits())) {
     out[o.at.position] = o.rounded;
   }
   return {};

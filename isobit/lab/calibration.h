@@ -22,7 +22,7 @@ struct CalibrationSample {
   uint64_t position = 0;
   double value = 0;  // float64, not rounded
   double magnitude = 0;
-  runtime::ExactValue exact;
+  kernels::rounding::ExactValue exact;
 };
 
 // An output that some platform might round the other way.
@@ -48,10 +48,10 @@ class ExactRounding final : public runtime::RoundingStage {
   explicit ExactRounding(int bits) : RoundingStage(bits) {}
   Status apply(size_t index, runtime::KernelCall& call) override;
   // Of the node that has just run, with the platform's own values: what was rounded from the exact one.
-  const std::vector<runtime::NearTie>& undecided() const { return undecided_; }
+  const std::vector<kernels::rounding::NearTie>& undecided() const { return undecided_; }
 
  private:
-  std::vector<runtime::NearTie> undecided_;
+  std::vector<kernels::rounding::NearTie> undecided_;
 };
 
 class Calibration final : public runtime::Observer {
@@ -70,8 +70,8 @@ class Calibration final : public runtime::Observer {
   const std::vector<CalibrationRecord>& records() const { return records_; }
 
  private:
-  std::vector<CalibrationSample> draw(const runtime::NodeRun& run, const std::vector<runtime::ProductBlock>& blocks,
-                                      uint32_t node) const;
+  std::vector<CalibrationSample> draw(const runtime::NodeRun& run,
+                                      const std::vector<kernels::rounding::ProductBlock>& blocks, uint32_t node) const;
 
   const ExactRounding& rounding_;
   const uint64_t seed_, samples_;

@@ -41,7 +41,8 @@ class Disturbed final : public kernels::InnerProducts<double> {
           magnitude += std::fabs(p.a[i * p.a_row_stride + l] * p.b[l * p.b_row_stride + j]);
         }
         const double share = static_cast<double>(static_cast<int64_t>(random_())) * 0x1p-63;
-        p.c[i * p.c_row_stride + j] += share * runtime::sound_divergence(p.k) / 2 * runtime::kUnit * magnitude;
+        p.c[i * p.c_row_stride + j] +=
+            share * runtime::sound_divergence(p.k) / 2 * kernels::rounding::kUnit * magnitude;
       }
     }
     values_.emplace_back(p.c, p.c + p.m * p.n);
@@ -160,7 +161,7 @@ TEST(Calibration, SamplesAreDrawnAlikeAndMeasuredRightly) {
     }
     EXPECT_NEAR(sample.magnitude, magnitude, 1e-12 * magnitude);
     EXPECT_LE(std::fabs(sample.value - sample.exact.high),
-              runtime::sound_divergence(kTerms) * runtime::kUnit * magnitude);
+              runtime::sound_divergence(kTerms) * kernels::rounding::kUnit * magnitude);
     EXPECT_NE(sample.value, sample.exact.high);
   }
   // Fewer outputs than samples: all of them.

@@ -20,7 +20,7 @@ constexpr double kMostThreshold = 0.5;
 // A distance in units of 2^-53 times the magnitude. Infinite where it is none or the magnitude is zero.
 double in_units(double distance, double magnitude) {
   if (distance == 0) return 0;
-  const double units = std::fabs(distance) / magnitude / runtime::kUnit;
+  const double units = std::fabs(distance) / magnitude / kernels::rounding::kUnit;
   return std::isnan(units) ? std::numeric_limits<double>::infinity() : units;
 }
 

@@ -12,7 +12,7 @@ namespace {
 using testing::Folder;
 
 // A trainer that hands out other weights than it trained.
-Expected<train::Evaluation> score_other_weights(train::Trainer& trainer) {
+Expected<train::SampleScores> score_other_weights(train::Trainer& trainer) {
   std::vector<NamedTensor> state = trainer.state();
   state.front().tensor = state.front().tensor.clone();
   state.front().tensor.span<float>()[0] += 1;

@@ -45,7 +45,7 @@ class TrainerReplay : public verify::Replayer {
   }
 
   Expected<verify::Evaluation> evaluate() override {
-    ISOBIT_TRY(const train::Evaluation scored, session_.trainer->evaluate());
+    ISOBIT_TRY(const train::SampleScores scored, session_.trainer->evaluate());
     return verify::EvaluationTree(scored).evaluation();
   }
 
@@ -100,7 +100,7 @@ class TrainerReplay : public verify::Replayer {
   platform::Engine& engine_;
   const AuditRequest& request_;
   Tally& tally_;
-  std::optional<LogReader> log_;
+  std::optional<StepLogReader> log_;
 };
 
 // Replayers at the initial state and at every checkpoint of the bundle, one at a time: all are the session's trainer.

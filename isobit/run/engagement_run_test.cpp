@@ -20,7 +20,7 @@ using testing::small_job;
 const platform::Platform kHere = platform::parse_platform("ordered").value();
 
 // Exchanges the trained state before it is scored and handed out.
-Expected<train::Evaluation> score_other_weights(train::Trainer& trainer) {
+Expected<train::SampleScores> score_other_weights(train::Trainer& trainer) {
   std::vector<NamedTensor> state = trainer.state();
   state.front().tensor = state.front().tensor.clone();
   state.front().tensor.span<float>()[0] += 1;

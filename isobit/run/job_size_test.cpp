@@ -69,7 +69,7 @@ TEST(JobSize, BoundsTheLog) {
     EXPECT_EQ(size.largest_log_segment > 0, arithmetic_of(job).logs) << name_of(job);
     if (!arithmetic_of(job).logs) continue;
     const Session session = open_session(job, engine).value();
-    const auto log = make_log_writer(job, session.trainer->step_graph());
+    const auto log = make_step_log_writer(job, session.trainer->step_graph());
     ASSERT_TRUE(session.trainer->advance({.stage = &log->begin(1)}));
     EXPECT_LE(log->end().value().bytes.size(), size.largest_log_segment);
     EXPECT_GE(size.largest_log, static_cast<uint64_t>(job.steps) * size.largest_log_segment);

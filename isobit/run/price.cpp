@@ -27,7 +27,7 @@ uint64_t checkpoints_kept(const train::Job& job) {
 }
 
 // One step as train_run makes it, and the bytes of its log on disk; 0 without a log.
-Expected<uint64_t> one_step(train::Trainer& trainer, LogWriter* log, runtime::MemoryUse& memory) {
+Expected<uint64_t> one_step(train::Trainer& trainer, StepLogWriter* log, runtime::MemoryUse& memory) {
   if (log == nullptr) {
     ISOBIT_RETURN_IF_ERROR(trainer.advance({.memory = &memory}).map([](auto&&) {}));
     return 0;
@@ -47,8 +47,8 @@ Expected<Price> price_job(const train::Job& job, const platform::Platform& platf
   train::Trainer& trainer = *session.trainer;
   Price price;
   ISOBIT_TRY(price.size, job_size(job, data::shape_of(*session.dataset)));
-  std::unique_ptr<LogWriter> log;
-  if (arithmetic_of(job).logs) log = make_log_writer(job, trainer.step_graph());
+  std::unique_ptr<StepLogWriter> log;
+  if (arithmetic_of(job).logs) log = make_step_log_writer(job, trainer.step_graph());
   std::vector<double> steps, commits;
   std::vector<uint64_t> logged;
   runtime::MemoryUse memory;

@@ -24,9 +24,9 @@ runtime::RoundingRules rounding_rules(const train::Job& job) {
 
 namespace {
 
-// The outputs that a segment of a job may speak of.
-struct Schema {
-  Schema(const train::Job& job, const train::StepGraph& graph)
+// Decodes segments of a job, which speak of these outputs alone.
+struct SegmentDecoder {
+  SegmentDecoder(const train::Job& job, const train::StepGraph& graph)
       : kind(job.rounding.log), outputs(runtime::logged_outputs(graph.graph, kind)) {}
 
   Expected<log::Segment> decode(uint64_t step, ByteView segment) const {
@@ -37,10 +37,11 @@ struct Schema {
   std::vector<log::LoggedOutput> outputs;
 };
 
-class HonestLogWriter final : public LogWriter {
+class HonestStepLogWriter final : public StepLogWriter {
  public:
-  HonestLogWriter(const train::Job& job, const train::StepGraph& graph, std::unique_ptr<runtime::LogRecorder> recorder)
-      : schema_(job, graph), recorder_(std::move(recorder)) {}
+  HonestStepLogWriter(const train::Job& job, const train::StepGraph& graph,
+                      std::unique_ptr<runtime::LogRecorder> recorder)
+      : decoder_(job, graph), recorder_(std::move(recorder)) {}
 
   runtime::Stage& begin(uint64_t step) override {
     step_ = step;
@@ -52,37 +53,37 @@ class HonestLogWriter final : public LogWriter {
     return WrittenSegment{log::encode(segment), verify::log_segment_root(segment)};
   }
   Expected<commit::Digest> root_of(uint64_t step, ByteView segment) const override {
-    ISOBIT_TRY(const log::Segment decoded, schema_.decode(step, segment));
+    ISOBIT_TRY(const log::Segment decoded, decoder_.decode(step, segment));
     return verify::log_segment_root(decoded);
   }
   const log::CountsByOperator& counts() const override { return recorder_->counts(); }
 
  private:
-  Schema schema_;
+  SegmentDecoder decoder_;
   std::unique_ptr<runtime::LogRecorder> recorder_;
   uint64_t step_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<LogWriter> make_log_writer(const train::Job& job, const train::StepGraph& graph) {
-  return make_log_writer(job, graph, runtime::make_recorder(rounding_rules(job)));
+std::unique_ptr<StepLogWriter> make_step_log_writer(const train::Job& job, const train::StepGraph& graph) {
+  return make_step_log_writer(job, graph, runtime::make_recorder(rounding_rules(job)));
 }
 
-std::unique_ptr<LogWriter> make_log_writer(const train::Job& job, const train::StepGraph& graph,
-                                           std::unique_ptr<runtime::LogRecorder> recorder) {
-  return std::make_unique<HonestLogWriter>(job, graph, std::move(recorder));
+std::unique_ptr<StepLogWriter> make_step_log_writer(const train::Job& job, const train::StepGraph& graph,
+                                                    std::unique_ptr<runtime::LogRecorder> recorder) {
+  return std::make_unique<HonestStepLogWriter>(job, graph, std::move(recorder));
 }
 
-LogReader::LogReader(const train::Job& job, const train::StepGraph& graph)
+StepLogReader::StepLogReader(const train::Job& job, const train::StepGraph& graph)
     : kind_(job.rounding.log),
       follower_(runtime::make_follower(rounding_rules(job))),
-      schema_(runtime::logged_outputs(graph.graph, kind_)) {}
+      outputs_(runtime::logged_outputs(graph.graph, kind_)) {}
 
-Expected<runtime::Stage*> LogReader::begin(uint64_t step, ByteView segment, const std::optional<commit::Digest>& leaf,
-                                           bool agreed) {
+Expected<runtime::Stage*> StepLogReader::begin(uint64_t step, ByteView segment,
+                                               const std::optional<commit::Digest>& leaf, bool agreed) {
   fault_.reset();
-  auto decoded = log::decode_segment(segment, step, kind_, schema_, "rounding log");
+  auto decoded = log::decode_segment(segment, step, kind_, outputs_, "rounding log");
   if (!decoded) {
     const ErrorCode code = decoded.error().code;  // without memory for it this machine is at fault
     if (code == ErrorCode::kRejected || code == ErrorCode::kUnreadable)
@@ -99,7 +100,7 @@ Expected<runtime::Stage*> LogReader::begin(uint64_t step, ByteView segment, cons
   return follower_.get();
 }
 
-Status LogReader::end() {
+Status StepLogReader::end() {
   const Status status = follower_->end_step();
   note_fault();
   return status;

@@ -26,9 +26,9 @@ struct WrittenSegment {
 };
 
 // The trainer's side: one step at a time.
-class LogWriter {
+class StepLogWriter {
  public:
-  virtual ~LogWriter() = default;
+  virtual ~StepLogWriter() = default;
   // The stage for the step about to be computed (1 for the first).
   virtual runtime::Stage& begin(uint64_t step) = 0;
   // Of the step that was computed.
@@ -40,14 +40,14 @@ class LogWriter {
 };
 
 // REQUIRES a job whose arithmetic logs, and its graph.
-std::unique_ptr<LogWriter> make_log_writer(const train::Job& job, const train::StepGraph& graph);
+std::unique_ptr<StepLogWriter> make_step_log_writer(const train::Job& job, const train::StepGraph& graph);
 // The same around a recorder that is no plain runtime::make_recorder.
-std::unique_ptr<LogWriter> make_log_writer(const train::Job& job, const train::StepGraph& graph,
-                                           std::unique_ptr<runtime::LogRecorder> recorder);
+std::unique_ptr<StepLogWriter> make_step_log_writer(const train::Job& job, const train::StepGraph& graph,
+                                                    std::unique_ptr<runtime::LogRecorder> recorder);
 
-class LogReader {
+class StepLogReader {
  public:
-  LogReader(const train::Job& job, const train::StepGraph& graph);
+  StepLogReader(const train::Job& job, const train::StepGraph& graph);
   // leaf: what the step's leaf commits to (verify/log_tree.h). agreed: whether the state before the step is known to be
   // the trainer's (LogFollower::begin_step). kRejected, kUnreadable: the bytes are no log of this step
   // (log/segment.h), or one of other entries than the leaf's; fault() is set. kUnavailable: no memory for it.
@@ -64,7 +64,7 @@ class LogReader {
  private:
   log::Kind kind_;
   std::unique_ptr<runtime::LogFollower> follower_;
-  std::vector<log::LoggedOutput> schema_;
+  std::vector<log::LoggedOutput> outputs_;
   std::optional<log::Fault> fault_;
 };
 

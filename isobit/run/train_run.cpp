@@ -125,7 +125,7 @@ class Loop {
   Expected<TrainSummary> finish(int64_t first, double begin) {
     train::Trainer& trainer = *session_.trainer;
     TrainSummary s = summary();
-    ISOBIT_TRY(const train::Evaluation scored, request_.conduct.evaluate(trainer));
+    ISOBIT_TRY(const train::SampleScores scored, request_.conduct.evaluate(trainer));
     s.evaluation = verify::EvaluationTree(scored).evaluation();
     ISOBIT_TRY(s.final_state_root, session_.state_root(engine_.pool()));
     ISOBIT_RETURN_IF_ERROR(
@@ -194,9 +194,9 @@ class Loop {
   platform::Engine& engine_;
   bundle::BundleWriter writer_;
   train::StepResult last_;
-  std::unique_ptr<LogWriter> log_;    // of a logged job
-  std::optional<LogReader> own_log_;  // for steps that are stored already
-  uint64_t log_bytes_ = 0;            // of the steps that were new
+  std::unique_ptr<StepLogWriter> log_;    // of a logged job
+  std::optional<StepLogReader> own_log_;  // for steps that are stored already
+  uint64_t log_bytes_ = 0;                // of the steps that were new
   uint64_t logged_steps_ = 0;
   int64_t first_step_ = 0;
   double step_seconds_ = 0;
@@ -322,7 +322,7 @@ Expected<train::StepResult> take_step(train::Trainer& trainer, runtime::Stage* s
   return trainer.advance({.stage = stage});
 }
 
-Expected<train::Evaluation> score(train::Trainer& trainer) { return trainer.evaluate(); }
+Expected<train::SampleScores> score(train::Trainer& trainer) { return trainer.evaluate(); }
 
 Expected<TrainSummary> train_run(const TrainRequest& request) {
   platform::Engine engine(request.platform);

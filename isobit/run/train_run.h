@@ -27,12 +27,12 @@ struct TrainProgress {
 // The next step of a trainer. stage: of a logged job, the one that records or follows the step's log; else null.
 using StepFunction = std::function<Expected<train::StepResult>(train::Trainer& trainer, runtime::Stage* stage)>;
 // The scores of a trainer's state.
-using EvaluateFunction = std::function<Expected<train::Evaluation>(train::Trainer& trainer)>;
+using EvaluateFunction = std::function<Expected<train::SampleScores>(train::Trainer& trainer)>;
 using LogWriterFactory =
-    std::function<std::unique_ptr<LogWriter>(const train::Job& job, const train::StepGraph& graph)>;
+    std::function<std::unique_ptr<StepLogWriter>(const train::Job& job, const train::StepGraph& graph)>;
 
 Expected<train::StepResult> take_step(train::Trainer& trainer, runtime::Stage* stage);
-Expected<train::Evaluation> score(train::Trainer& trainer);
+Expected<train::SampleScores> score(train::Trainer& trainer);
 
 // What computes a run: the loop calls these and keeps the books. Whoever watches, measures or ends a training puts
 // their own around the parts that are here.
@@ -41,7 +41,7 @@ struct Conduct {
   EvaluateFunction evaluate = score;
   // Called once, for a logged job.
   LogWriterFactory log_writer = [](const train::Job& job, const train::StepGraph& graph) {
-    return make_log_writer(job, graph);
+    return make_step_log_writer(job, graph);
   };
 };
 

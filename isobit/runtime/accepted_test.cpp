@@ -118,7 +118,8 @@ class Accepted : public ::testing::TestWithParam<OperatorCase> {
 
   std::vector<Type> types() const {
     std::vector<Type> types;
-    for (const Operand& o : GetParam().operands) types.push_back({values_of(o, DType::kFloat32, 1).dtype(), o.dims});
+    for (const CaseOperand& o : GetParam().operands)
+      types.push_back({values_of(o, DType::kFloat32, 1).dtype(), o.dims});
     return types;
   }
   size_t outputs() const { return OneOperator(GetParam(), DType::kFloat32).node().outputs.size(); }
@@ -240,8 +241,8 @@ TEST_P(Accepted, WithOtherAttributes) {
 
 // Labels and indices are data: those that do not fit are an error of the run.
 TEST_P(Accepted, WithIntegersThatDoNotFit) {
-  const bool picks = std::any_of(GetParam().operands.begin(), GetParam().operands.end(), [](const Operand& o) {
-    return !o.dims.empty() && (o.kind == Operand::Kind::kIndex || o.kind == Operand::Kind::kGiven);
+  const bool picks = std::any_of(GetParam().operands.begin(), GetParam().operands.end(), [](const CaseOperand& o) {
+    return !o.dims.empty() && (o.kind == CaseOperand::Kind::kIndex || o.kind == CaseOperand::Kind::kGiven);
   });
   for (int64_t x : {int64_t{-1}, int64_t{9}, int64_t{1} << 40, INT64_MIN, INT64_MAX}) {
     errors_ = 0;

@@ -26,7 +26,7 @@ class Dependence : public Traits {
       if (!GetParam().operands[i].is_real()) continue;
       for (int64_t e = 0; e < one.feeds[i].elements(); ++e) {
         const double x = reals(one.feeds[i])[static_cast<size_t>(e)];
-        for (double other : {x * 1.5, x * 0.75, GetParam().operands[i].kind == Operand::Kind::kReal ? -x : x * 8}) {
+        for (double other : {x * 1.5, x * 0.75, GetParam().operands[i].kind == CaseOperand::Kind::kReal ? -x : x * 8}) {
           const std::vector<Tensor> found = with(one, i, e, other);
           for (size_t o = 0; o < expected.size(); ++o) {
             for (int64_t place : changed(expected[o], found[o])) all[o][static_cast<size_t>(place)][i].insert(e);

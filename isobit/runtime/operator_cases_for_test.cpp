@@ -10,15 +10,15 @@ namespace {
 
 using graph::Attributes;
 using Ints = std::vector<int64_t>;
-using Kind = Operand::Kind;
+using Kind = CaseOperand::Kind;
 
-Operand real(Ints dims) { return {.kind = Kind::kReal, .dims = std::move(dims)}; }
-Operand positive(Ints dims) { return {.kind = Kind::kPositive, .dims = std::move(dims)}; }
-Operand index(Ints dims, int64_t below) { return {.kind = Kind::kIndex, .dims = std::move(dims), .below = below}; }
-Operand given(Ints dims, Ints values) {
+CaseOperand real(Ints dims) { return {.kind = Kind::kReal, .dims = std::move(dims)}; }
+CaseOperand positive(Ints dims) { return {.kind = Kind::kPositive, .dims = std::move(dims)}; }
+CaseOperand index(Ints dims, int64_t below) { return {.kind = Kind::kIndex, .dims = std::move(dims), .below = below}; }
+CaseOperand given(Ints dims, Ints values) {
   return {.kind = Kind::kGiven, .dims = std::move(dims), .given = std::move(values)};
 }
-Operand rate() { return {.kind = Kind::kRate, .dims = {}}; }
+CaseOperand rate() { return {.kind = Kind::kRate, .dims = {}}; }
 
 using Cases = std::vector<OperatorCase>;
 
@@ -84,7 +84,7 @@ void add_reduce(Cases& cases) {
 }
 
 void add_norm(Cases& cases) {
-  const Operand image = real({2, 3, 4}), channels = real({3}), var = positive({3});
+  const CaseOperand image = real({2, 3, 4}), channels = real({3}), var = positive({3});
   cases.push_back({"BatchNormalization", {image, channels, channels, channels, var}});
   cases.push_back({"isobit.BatchStatistics", {image}});
   cases.push_back({"isobit.RunningUpdate", {channels, channels}, {{"momentum", 0.9}}});
@@ -100,7 +100,7 @@ void add_softmax(Cases& cases) {
   for (const char* op : {"isobit.SoftmaxGrad", "isobit.LogSoftmaxGrad", "isobit.CausalSoftmaxGrad"}) {
     cases.push_back({op, {real({2, 3, 3}), real({2, 3, 3})}});
   }
-  const Operand logits = real({4, 3}), labels = index({4}, 3), rows = real({4});
+  const CaseOperand logits = real({4, 3}), labels = index({4}, 3), rows = real({4});
   cases.push_back({"isobit.CrossEntropy", {logits, labels}});
   cases.push_back({"isobit.CrossEntropyGrad", {logits, labels, rows, rows, real({})}});
 }
@@ -120,7 +120,7 @@ void add_pool(Cases& cases) {
 }
 
 void add_optimizer(Cases& cases) {
-  const Operand x = real({7});
+  const CaseOperand x = real({7});
   cases.push_back({"isobit.ClipFactor", {positive({})}, {{"max_norm", 1.0}}});
   cases.push_back({"isobit.Sgd", {x, x, rate()}, {{"weight_decay", 0.01}}});
   // The decay of weights reaches the buffers, too, unless it is decoupled.
@@ -157,7 +157,7 @@ std::string name_of_case(const ::testing::TestParamInfo<OperatorCase>& info) {
   return name;
 }
 
-Tensor values_of(const Operand& o, DType dtype, uint64_t seed) {
+Tensor values_of(const CaseOperand& o, DType dtype, uint64_t seed) {
   if (o.kind == Kind::kGiven) return Tensor::of<int64_t>(Shape(o.dims), o.given);
   std::mt19937_64 random(seed);
   if (o.kind == Kind::kRate) return Tensor::scalar(0x1p-53 * static_cast<double>(random() >> 11));
@@ -180,7 +180,7 @@ Tensor values_of(const Operand& o, DType dtype, uint64_t seed) {
 
 OneOperator::OneOperator(const OperatorCase& c, DType dtype, uint64_t seed) {
   std::vector<graph::ValueId> ids;
-  for (const Operand& o : c.operands) {
+  for (const CaseOperand& o : c.operands) {
     feeds.push_back(values_of(o, dtype, seed * 1000 + feeds.size()));
     ids.push_back(graph.add_input("input", feeds.back().dtype(), o.dims));
   }

@@ -12,7 +12,7 @@
 
 namespace isobit::runtime {
 
-struct Operand {
+struct CaseOperand {
   enum class Kind {
     kReal,      // numbers of both signs, no magnitude twice
     kPositive,  // positive numbers, none twice
@@ -30,7 +30,7 @@ struct Operand {
 
 struct OperatorCase {
   std::string op;
-  std::vector<Operand> operands;
+  std::vector<CaseOperand> operands;
   graph::Attributes attributes = {};
 };
 
@@ -49,7 +49,7 @@ struct OneOperator {
   std::vector<Tensor> run(const kernels::KernelContext& ctx) const;
 };
 
-// Other values of the same kind. REQUIRES no Operand::Kind::kGiven.
-Tensor values_of(const Operand& operand, DType dtype, uint64_t seed);
+// Other values of the same kind. REQUIRES no CaseOperand::Kind::kGiven.
+Tensor values_of(const CaseOperand& operand, DType dtype, uint64_t seed);
 
 }  // namespace isobit::runtime

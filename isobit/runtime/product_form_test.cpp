@@ -10,6 +10,8 @@
 namespace isobit::runtime {
 namespace {
 
+using kernels::rounding::ProductBlock;
+
 class ProductForm : public Traits {};
 
 INSTANTIATE_TEST_SUITE_P(Operators, ProductForm, ::testing::ValuesIn(operator_cases()), name_of_case);

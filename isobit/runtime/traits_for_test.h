@@ -38,10 +38,11 @@ inline std::vector<int64_t> changed(const Tensor& a, const Tensor& b) {
 // `one` with other values of input i.
 inline OneOperator with_other_values(const OneOperator& one, const OperatorCase& c, size_t i, uint64_t seed) {
   OneOperator other = one;
-  const Operand& operand = c.operands[i];
-  const Operand reversed = {
-      .kind = Operand::Kind::kGiven, .dims = operand.dims, .given = {operand.given.rbegin(), operand.given.rend()}};
-  other.feeds[i] = values_of(operand.kind == Operand::Kind::kGiven ? reversed : operand, one.feeds[i].dtype(), seed);
+  const CaseOperand& operand = c.operands[i];
+  const CaseOperand reversed = {
+      .kind = CaseOperand::Kind::kGiven, .dims = operand.dims, .given = {operand.given.rbegin(), operand.given.rend()}};
+  other.feeds[i] =
+      values_of(operand.kind == CaseOperand::Kind::kGiven ? reversed : operand, one.feeds[i].dtype(), seed);
   return other;
 }
 

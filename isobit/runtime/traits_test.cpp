@@ -209,8 +209,9 @@ TEST_P(Traits, AnyRealTypeMeansThatTheGraphCanBeRetyped) {
     EXPECT_NE(wide->value(id).dtype, DType::kFloat32) << id;
   }
   const auto back = graph::retype(*wide, {.from = DType::kFloat64, .to = DType::kFloat32});
-  for (const Operand& o : GetParam().operands) {
-    if (o.kind == Operand::Kind::kRate) return;  // a rate is float64 in every graph, so that none can be narrowed back
+  for (const CaseOperand& o : GetParam().operands) {
+    if (o.kind == CaseOperand::Kind::kRate)
+      return;  // a rate is float64 in every graph, so that none can be narrowed back
   }
   ASSERT_TRUE(back) << back.error().message;
   for (graph::ValueId id = 0; id < back->value_count(); ++id) {
@@ -221,8 +222,8 @@ TEST_P(Traits, AnyRealTypeMeansThatTheGraphCanBeRetyped) {
 TEST_P(Traits, OptimizersReplaceAParameter) {
   const OneOperator one(GetParam(), DType::kFloat32);
   const auto& operands = GetParam().operands;
-  const auto rate =
-      std::find_if(operands.begin(), operands.end(), [](const Operand& o) { return o.kind == Operand::Kind::kRate; });
+  const auto rate = std::find_if(operands.begin(), operands.end(),
+                                 [](const CaseOperand& o) { return o.kind == CaseOperand::Kind::kRate; });
   ASSERT_EQ(one.def().updates_state, rate != operands.end())
       << "an optimizer has a learning rate, and no other has one";
   if (!one.def().updates_state) return;

@@ -27,7 +27,7 @@ const Tensor* find(const std::vector<NamedTensor>& state, const std::string& nam
 
 // One batch: appends the sums of each sample. out: kept from batch to batch.
 Status score(const EvalGraph& eval, backends::Program& program, data::Batch batch,
-             const std::vector<NamedTensor>& state, std::vector<Tensor>& out, Evaluation& result) {
+             const std::vector<NamedTensor>& state, std::vector<Tensor>& out, SampleScores& result) {
   const Tensor labels = batch.labels.reshaped(eval.graph.value(eval.labels).shape());
   std::vector<backends::Program::Feed> feeds = {{eval.input, std::move(batch.input)}, {eval.labels, labels}};
   for (const auto& [name, value] : eval.state) {
@@ -74,10 +74,10 @@ std::vector<NamedTensor> in_float32(const std::vector<NamedTensor>& state) {
 
 namespace {
 
-Expected<Evaluation> score_all(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
-                               const platform::Context& context, backends::Backend& backend) {
+Expected<SampleScores> score_all(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
+                                 const platform::Context& context, backends::Backend& backend) {
   const int64_t count = evaluation_samples(job, dataset.test_count());
-  Evaluation result{kMetrics, {}};
+  SampleScores result{kMetrics, {}};
   if (count == 0) return result;
   // Rows do not meet before the exact sums, so the batch size is free.
   int64_t batch = evaluation_batch(job, count);
@@ -96,8 +96,8 @@ Expected<Evaluation> score_all(const Job& job, const data::Dataset& dataset, con
 
 }  // namespace
 
-Expected<Evaluation> evaluate(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
-                              platform::Engine& engine, backends::Backend& backend) {
+Expected<SampleScores> evaluate(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
+                                platform::Engine& engine, backends::Backend& backend) {
   const bool narrow = arithmetic_of(job).computes_in == DType::kFloat64;
   ISOBIT_TRY(const platform::Context context,
              engine.context_for(narrow ? platform::arithmetic_of("correct-1") : arithmetic_of(job)));

@@ -8,7 +8,7 @@
 
 namespace isobit::train {
 
-std::vector<Metric> Evaluation::totals() const {
+std::vector<Metric> SampleScores::totals() const {
   std::vector<Metric> out;
   for (const std::string& name : metrics) out.push_back({name, {}});
   for (size_t i = 0; i < sums.size(); ++i) {

@@ -26,7 +26,7 @@ struct Metric {
 
 // Classification and token prediction have "loss" (the row losses), "top1" and "top5" (1 for a row whose label is
 // among the first one, or five, logits, else 0), each counting the rows.
-struct Evaluation {
+struct SampleScores {
   std::vector<std::string> metrics;  // strictly increasing
   std::vector<MetricSum> sums;       // of sample i: [i * metrics.size(), (i + 1) * metrics.size())
 

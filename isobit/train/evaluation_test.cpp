@@ -14,7 +14,7 @@ using numerics::ExactTotal;
 MetricSum sum_of(float x, uint64_t count) { return {ExactTotal::of(x), count}; }
 
 TEST(Evaluation, TotalsAreTheSumsOfAllSamples) {
-  const Evaluation e{{"loss", "top1"}, {sum_of(0x1p100f, 1), sum_of(1, 1), sum_of(0x1p-100f, 2), sum_of(0, 2)}};
+  const SampleScores e{{"loss", "top1"}, {sum_of(0x1p100f, 1), sum_of(1, 1), sum_of(0x1p-100f, 2), sum_of(0, 2)}};
   EXPECT_EQ(e.samples(), 2u);
   const auto totals = e.totals();
   ExactTotal loss = ExactTotal::of(0x1p100f);
@@ -48,12 +48,12 @@ TEST(Evaluation, EverySampleHasItsOwnSums) {
   const std::shared_ptr<const data::Dataset> dataset = data::open_dataset(job.data).value();
   auto trainer = Trainer::create(job, dataset, engine).value();
   ASSERT_TRUE(trainer->advance());
-  const Evaluation all = trainer->evaluate().value();
+  const SampleScores all = trainer->evaluate().value();
   EXPECT_EQ(all.samples(), 360u);
   for (const auto& [batch, samples] : {std::pair<int64_t, int64_t>{47, 100}, {200, 331}, {1, 0}}) {
     job.batch = batch;
     job.evaluate_samples = samples;
-    const Evaluation some = evaluate(job, *dataset, trainer->state(), engine).value();
+    const SampleScores some = evaluate(job, *dataset, trainer->state(), engine).value();
     ASSERT_EQ(some.samples(), samples == 0 ? 360u : static_cast<uint64_t>(samples));
     for (uint64_t i = 0; i < some.samples(); ++i) {
       EXPECT_TRUE(std::ranges::equal(some.of_sample(i), all.of_sample(i))) << i;

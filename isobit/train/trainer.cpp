@@ -215,6 +215,6 @@ Status Trainer::go_on_from(int64_t step) {
   return {};
 }
 
-Expected<Evaluation> Trainer::evaluate() { return train::evaluate(job_, *dataset_, state_, engine_, backend_); }
+Expected<SampleScores> Trainer::evaluate() { return train::evaluate(job_, *dataset_, state_, engine_, backend_); }
 
 }  // namespace isobit::train

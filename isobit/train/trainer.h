@@ -73,7 +73,7 @@ class Trainer {
 
   // Scores the state on the job's evaluation samples. Independent of how they are batched. What was trained in float64
   // is scored in float32 by correct-1, so that no log is needed for it.
-  Expected<Evaluation> evaluate();
+  Expected<SampleScores> evaluate();
 
  private:
   Trainer(Job job, std::shared_ptr<const data::Dataset> dataset, platform::Engine& engine, backends::Backend& backend,
@@ -114,7 +114,7 @@ std::vector<NamedTensor> in_float32(const std::vector<NamedTensor>& state);
 // Scores `state` (found by name) on the job's evaluation samples: the first evaluate.samples of the test split (0:
 // all). The graph is the backend's to run, under the job's arithmetic, or under correct-1 where that computes in
 // float64.
-Expected<Evaluation> evaluate(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
-                              platform::Engine& engine, backends::Backend& backend = backends::native());
+Expected<SampleScores> evaluate(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
+                                platform::Engine& engine, backends::Backend& backend = backends::native());
 
 }  // namespace isobit::train

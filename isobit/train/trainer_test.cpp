@@ -193,7 +193,7 @@ TEST(Trainer, ABackendWithADeviceOfItsOwnNeedsNothingOfTheTrainer) {
       while (trainer->step() < 3) ASSERT_TRUE(trainer->advance());
       ASSERT_EQ(far.runs, 3);
       expect_identical(trainer->state(), state_after(job, "ordered", 3), arithmetic);
-      const Evaluation scored = trainer->evaluate().value();
+      const SampleScores scored = trainer->evaluate().value();
       EXPECT_GT(far.runs, 3);
       EXPECT_EQ(scored.sums, evaluate(job, trainer->dataset(), trainer->state(), engine)->sums);
     }
@@ -224,7 +224,7 @@ TEST(Trainer, LearnsTheDigits) {
   auto trainer = Trainer::create(job, open(job), engine).value();
   const auto before = trainer->evaluate()->totals();
   while (trainer->step() < job.steps) ASSERT_TRUE(trainer->advance());
-  const Evaluation evaluation = trainer->evaluate().value();
+  const SampleScores evaluation = trainer->evaluate().value();
   const auto after = evaluation.totals();
   EXPECT_EQ(evaluation.samples(), 360u);
   const auto value = [](const std::vector<Metric>& metrics, const char* name) {

@@ -161,7 +161,7 @@ Expected<EvaluationNode> joined(const EvaluationNode& left, const EvaluationNode
   return node;
 }
 
-EvaluationTree::EvaluationTree(const train::Evaluation& evaluation)
+EvaluationTree::EvaluationTree(const train::SampleScores& evaluation)
     : names_(evaluation.metrics), samples_(evaluation.samples()) {
   std::vector<EvaluationNode> level;
   for (uint64_t i = 0; i < samples_; ++i) {

@@ -59,7 +59,7 @@ struct SampleProof {
 class EvaluationTree {
  public:
   // Of metrics that have no problem.
-  explicit EvaluationTree(const train::Evaluation& evaluation);
+  explicit EvaluationTree(const train::SampleScores& evaluation);
   Evaluation evaluation() const;
   uint64_t samples() const { return samples_; }
   // REQUIRES sample < samples().

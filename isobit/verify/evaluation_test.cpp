@@ -24,8 +24,8 @@ float row(uint64_t i, uint64_t r, uint64_t m) {
   return std::bit_cast<float>(bits & 0xbfffffffu);
 }
 
-train::Evaluation scored(uint64_t samples, std::vector<std::string> names) {
-  train::Evaluation e{std::move(names), {}};
+train::SampleScores scored(uint64_t samples, std::vector<std::string> names) {
+  train::SampleScores e{std::move(names), {}};
   for (uint64_t i = 0; i < samples; ++i) {
     for (uint64_t m = 0; m < e.metrics.size(); ++m) {
       MetricSum sum;
@@ -181,7 +181,7 @@ TEST(Evaluation, DecodesOnlyWhatIsCanonical) {
 }
 
 TEST(Evaluation, ReadsForPeople) {
-  train::Evaluation two{{"top1"}, {{ExactTotal::of(1), 1}, {ExactTotal::of(0), 1}}};
+  train::SampleScores two{{"top1"}, {{ExactTotal::of(1), 1}, {ExactTotal::of(0), 1}}};
   const std::string text = text_of_evaluation(EvaluationTree(two).evaluation());
   EXPECT_TRUE(text.starts_with("2 samples, top1 0.5 of 2, tree ")) << text;
 }

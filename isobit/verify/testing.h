@@ -62,7 +62,7 @@ class FakeReplayer : public Replayer {
   }
 
   Expected<Evaluation> evaluate() override {
-    train::Evaluation e{{"loss", "top1", "top5"}, {}};
+    train::SampleScores e{{"loss", "top1", "top5"}, {}};
     for (int sample = 0; sample < 5; ++sample) {
       e.sums.push_back({numerics::ExactTotal::of(0.125f * state_[0]), 1});
       e.sums.push_back({numerics::ExactTotal::of(sample % 2 == 0 || cheat_.wrong_evaluation ? 1 : 0), 1});

@@ -17,9 +17,9 @@ const PoolPrimitives& pool_primitives(Isa isa) {
 }
 namespace {
 
-class Scratch {
+class PoolMemory {
  public:
-  explicit Scratch(const PoolShape& p)
+  explicit PoolMemory(const PoolShape& p)
       : undecided(static_cast<size_t>(p.ow)), ints_(6 * size(p)), doubles_(6 * size(p)), floats_(3 * size(p)) {
     for (size_t i = 0; i < 3; ++i) {
       view.key[i] = ints_.data() + i * size(p);
@@ -137,7 +137,7 @@ void max_pool(const KernelContext& ctx, const PoolShape& p, const float* src, fl
   const PoolPrimitives& isa = pool_primitives(ctx.isa);
   const ScratchVector<TapRange> taps = tap_ranges(p);
   parallel_items(ctx, p.n * p.c, p.oh * p.ow * p.kh * p.kw, [&](int64_t begin, int64_t end) {
-    const Scratch scratch(p);
+    const PoolMemory scratch(p);
     for (int64_t row = begin * p.oh; row < end * p.oh; ++row) {
       const float* image = src + row / p.oh * p.ih * p.iw;
       isa.max_row(p, taps.data(), row % p.oh, image, scratch.view, dst + row * p.ow,
@@ -168,7 +168,7 @@ void average_pool(const KernelContext& ctx, const PoolShape& p, const float* src
   const ScratchVector<TapRange> taps = tap_ranges(p);
   const ScratchVector<float> divisor = divisors(p);
   parallel_items(ctx, p.n * p.c, p.oh * p.ow * p.kh * p.kw, [&](int64_t begin, int64_t end) {
-    Scratch scratch(p);
+    PoolMemory scratch(p);
     for (int64_t row = begin * p.oh; row < end * p.oh; ++row) {
       const int64_t oh = row % p.oh;
       const float *image = src + row / p.oh * p.ih * p.iw, *divide = divisor.data() + oh * p.ow;

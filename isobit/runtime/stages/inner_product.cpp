@@ -8,6 +8,8 @@
 namespace isobit::runtime {
 namespace {
 
+using kernels::rounding::ProductBlock;
+
 using kernels::product::Direction;
 using kernels::product::Product;
 

@@ -6,9 +6,17 @@
 
 namespace isobit::runtime {
 
+using kernels::rounding::adds_exactly;
+using kernels::rounding::Candidates;
+using kernels::rounding::candidates;
+using kernels::rounding::exact_width;
+using kernels::rounding::ExactOutput;
 using kernels::rounding::neighbour;
 using kernels::rounding::parity;
+using kernels::rounding::ProductBlock;
 using kernels::rounding::spacing;
+using kernels::rounding::superfluous_width;
+using kernels::rounding::trainer_width;
 
 namespace {
 

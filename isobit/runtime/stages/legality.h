@@ -39,19 +39,19 @@ struct Ruling {
 // Whether the divergence, with the surplus of exact_width, exceeds half the spacing of rounded values at z: the value
 // is r, and nothing is written down. Elsewhere a decision within the calibrated bound moves a value by one spacing at
 // most. REQUIRES a finite z.
-bool cancels(const ExactOutput& output, const ErrorBounds& bounds, int bits);
+bool cancels(const kernels::rounding::ExactOutput& output, const ErrorBounds& bounds, int bits);
 
 // Of an output with this entry of a sparse log, or without one where the auditor needs one. `block`: the output's.
 // REQUIRES an entry whose value, if it has one, is a value of `bits` bits.
-Ruling rule_on_entry(const ProductBlock& block, const ExactOutput& output, const log::SparseEntry* entry,
-                     const ErrorBounds& bounds, int bits);
+Ruling rule_on_entry(const kernels::rounding::ProductBlock& block, const kernels::rounding::ExactOutput& output,
+                     const log::SparseEntry* entry, const ErrorBounds& bounds, int bits);
 
 // The same of an ovt log whose decisions obey the bounds (RoundingRules::distance). Such a decision names a direction
 // and no value, so it needs more room: nothing is left to it unless a near-tie is nearer to its boundary than to r.
-bool cancels_for_decisions(const ExactOutput& output, const ErrorBounds& bounds, int bits);
+bool cancels_for_decisions(const kernels::rounding::ExactOutput& output, const ErrorBounds& bounds, int bits);
 
 // decision: 0 rounded down, 1 not written down, 2 rounded up.
-Ruling rule_on_decision(const ProductBlock& block, const ExactOutput& output, uint8_t decision,
-                        const ErrorBounds& bounds, int bits);
+Ruling rule_on_decision(const kernels::rounding::ProductBlock& block, const kernels::rounding::ExactOutput& output,
+                        uint8_t decision, const ErrorBounds& bounds, int bits);
 
 }  // namespace isobit::runtime

@@ -13,6 +13,10 @@
 namespace isobit::runtime {
 namespace {
 
+using kernels::rounding::candidates;
+using kernels::rounding::exact_width;
+using kernels::rounding::ExactOutput;
+
 using kernels::rounding::testing::OneSum;
 using Terms = std::vector<std::pair<double, double>>;
 

@@ -9,6 +9,11 @@
 
 namespace isobit::runtime {
 
+using kernels::rounding::evaluate_outputs;
+using kernels::rounding::ExactOutput;
+using kernels::rounding::NearTie;
+using kernels::rounding::ProductBlock;
+
 void LogFollower::begin(uint64_t step, bool agreed) {
   step_ = step;
   agreed_ = agreed;

@@ -47,13 +47,16 @@ class LogFollower : public RoundingStage {
   void begin(uint64_t step, bool agreed);
 
   // The bounds of a product; the sample of this step is checked.
-  Expected<ErrorBounds> begin_product(KernelCall& call, const std::vector<ProductBlock>& blocks, log::Counts& counts);
+  Expected<ErrorBounds> begin_product(KernelCall& call, const std::vector<kernels::rounding::ProductBlock>& blocks,
+                                      log::Counts& counts);
   // Outputs of this platform beside their exact values, all within the job's bound of them.
-  Expected<std::vector<ExactOutput>> evaluate(const KernelCall& call, const std::vector<ProductBlock>& blocks,
-                                              const ErrorBounds& bounds, const std::vector<NearTie>& places);
+  Expected<std::vector<kernels::rounding::ExactOutput>> evaluate(
+      const KernelCall& call, const std::vector<kernels::rounding::ProductBlock>& blocks, const ErrorBounds& bounds,
+      const std::vector<kernels::rounding::NearTie>& places);
 
   // Counts what the ruling says; an error where it forbids the decision. Else the output is ruling.value.
-  Status admit(const KernelCall& call, const ExactOutput& output, const Ruling& ruling, log::Counts& counts);
+  Status admit(const KernelCall& call, const kernels::rounding::ExactOutput& output, const Ruling& ruling,
+               log::Counts& counts);
 
   // A fault whose only excuse can be that trainer and auditor have different operands, so without one where they are
   // known to have the same.

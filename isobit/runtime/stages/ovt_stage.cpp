@@ -13,9 +13,16 @@
 namespace isobit::runtime {
 namespace {
 
+using kernels::rounding::auditor_width;
+using kernels::rounding::evaluate_outputs;
+using kernels::rounding::ExactOutput;
+using kernels::rounding::locate;
+using kernels::rounding::NearTie;
+using kernels::rounding::ProductBlock;
 using kernels::rounding::round_to_bits;
 using kernels::rounding::Steps;
 using kernels::rounding::steps_of;
+using kernels::rounding::trainer_width;
 
 constexpr int64_t kGrain = 1 << 14;
 constexpr size_t kTogether = 256;  // outputs evaluated before the next fault is looked for

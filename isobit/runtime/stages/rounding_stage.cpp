@@ -9,6 +9,13 @@
 
 namespace isobit::runtime {
 
+using kernels::rounding::Decided;
+using kernels::rounding::kUnit;
+using kernels::rounding::magnitude_bound;
+using kernels::rounding::NearTie;
+using kernels::rounding::ProductBlock;
+using kernels::rounding::round_decided;
+
 namespace {
 
 std::string plain_name(const std::string& op) { return op.starts_with("isobit.") ? op.substr(7) : op; }

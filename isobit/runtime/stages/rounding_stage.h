@@ -59,7 +59,9 @@ class RoundingStage : public Stage {
 
   // For stages that settle inner products themselves, in place of apply():
   // round_decided of near_ties.h, with what is known of the operands.
-  std::vector<NearTie> round_decided_outputs(KernelCall& call, std::vector<ProductBlock>& blocks, double width);
+  std::vector<kernels::rounding::NearTie> round_decided_outputs(KernelCall& call,
+                                                                std::vector<kernels::rounding::ProductBlock>& blocks,
+                                                                double width);
   // Sets an output, after the above, to a value that need not lie within that width.
   void set_output(KernelCall& call, uint64_t position, double value);
 

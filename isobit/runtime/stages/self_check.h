@@ -43,10 +43,11 @@ uint64_t sample_position(uint64_t step, uint64_t q, uint64_t outputs);
 double noticing_probability(double share, uint64_t outputs);
 
 // kUnavailable: an output is farther from its exact value than the job's bound lets a platform be, with both figures.
-Status check_own(const KernelCall& call, const ErrorBounds& bounds, const std::vector<ExactOutput>& outputs);
+Status check_own(const KernelCall& call, const ErrorBounds& bounds,
+                 const std::vector<kernels::rounding::ExactOutput>& outputs);
 
 // Evaluates the sample of this step and checks it. Call it before the outputs are rounded.
-Status check_sample(const KernelCall& call, const std::vector<ProductBlock>& blocks, const ErrorBounds& bounds,
-                    uint64_t step, int bits, log::Counts& counts);
+Status check_sample(const KernelCall& call, const std::vector<kernels::rounding::ProductBlock>& blocks,
+                    const ErrorBounds& bounds, uint64_t step, int bits, log::Counts& counts);
 
 }  // namespace isobit::runtime

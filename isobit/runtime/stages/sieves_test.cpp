@@ -14,7 +14,14 @@
 namespace isobit::runtime {
 namespace {
 
+using kernels::rounding::candidates;
+using kernels::rounding::Decided;
+using kernels::rounding::magnitude_of;
+using kernels::rounding::NearTie;
+using kernels::rounding::ProductBlock;
+using kernels::rounding::round_decided;
 using kernels::rounding::round_to_bits;
+using kernels::rounding::trainer_width;
 using Ints = std::vector<int64_t>;
 
 enum class Kind { kDense, kSparse, kPeaked, kSmallIntegers, kPowers, kWithInfinity, kWithNan };

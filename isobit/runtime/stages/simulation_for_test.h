@@ -147,17 +147,17 @@ class Simulated final : public Stage {
  private:
   double uniform() { return static_cast<double>(static_cast<int64_t>(random_())) * 0x1p-63; }
   void disturb(KernelCall& call) {
-    for (const ProductBlock& b : product_blocks(call)) {
+    for (const kernels::rounding::ProductBlock& b : product_blocks(call)) {
       const ErrorBounds bounds = rules_.bounds_of(call.node.op, b.k);
       for (int64_t i = 0; i < b.m; ++i) {
         for (int64_t j = 0; j < b.n; ++j) {
-          const double magnitude = magnitude_of(b, i, j);
-          const ExactValue z = evaluate_exactly(b, i, j);
+          const double magnitude = kernels::rounding::magnitude_of(b, i, j);
+          const kernels::rounding::ExactValue z = kernels::rounding::evaluate_exactly(b, i, j);
           const bool rare = std::fabs(uniform()) < errors_.rare_share;
           const double most =
               std::min((rare ? errors_.rare_reach : errors_.reach) * (bounds.divergence / 2 + 1), bounds.sound / 2);
-          const double error = uniform() * most * kUnit * magnitude;
-          b.out[b.at(i, j)] = adds_exactly(b, i, j, magnitude) ? z.high : z.high + (z.low + error);
+          const double error = uniform() * most * kernels::rounding::kUnit * magnitude;
+          b.out[b.at(i, j)] = kernels::rounding::adds_exactly(b, i, j, magnitude) ? z.high : z.high + (z.low + error);
         }
       }
     }
@@ -185,7 +185,7 @@ inline double bound_of(const NodeRun& run, int64_t k) {
   Extents extents;
   const auto extent = [&](size_t i) { return extents.of(run.ctx, graph::kNoValue, *run.inputs[i]); };
   const bool has_bias = run.inputs.size() > 2 && run.inputs[2] != nullptr;
-  return magnitude_bound(k, extent(0), extent(1), has_bias ? extent(2).peak : 0);
+  return kernels::rounding::magnitude_bound(k, extent(0), extent(1), has_bias ? extent(2).peak : 0);
 }
 
 inline bool same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {

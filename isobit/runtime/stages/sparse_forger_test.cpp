@@ -8,6 +8,16 @@
 namespace isobit::runtime {
 namespace {
 
+using kernels::rounding::adds_exactly;
+using kernels::rounding::Candidates;
+using kernels::rounding::candidates;
+using kernels::rounding::evaluate_outputs;
+using kernels::rounding::exact_width;
+using kernels::rounding::ExactOutput;
+using kernels::rounding::locate;
+using kernels::rounding::ProductBlock;
+using kernels::rounding::superfluous_width;
+
 using namespace testing;
 
 // What becomes of a log in which one thing was changed.

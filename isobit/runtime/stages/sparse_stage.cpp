@@ -10,9 +10,18 @@
 
 namespace isobit::runtime {
 
+using kernels::rounding::auditor_width;
+using kernels::rounding::Candidates;
+using kernels::rounding::candidates;
+using kernels::rounding::evaluate_outputs;
+using kernels::rounding::ExactOutput;
+using kernels::rounding::locate;
+using kernels::rounding::NearTie;
 using kernels::rounding::parity;
 using kernels::rounding::place_of;
+using kernels::rounding::ProductBlock;
 using kernels::rounding::round_to_bits;
+using kernels::rounding::trainer_width;
 
 namespace {
 

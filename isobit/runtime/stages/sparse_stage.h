@@ -45,9 +45,10 @@ class SparseFollower final : public LogFollower {
   Status end_step() override;
 
  private:
-  Status follow(KernelCall& call, std::vector<ProductBlock>& blocks, const std::vector<log::SparseEntry>& entries);
+  Status follow(KernelCall& call, std::vector<kernels::rounding::ProductBlock>& blocks,
+                const std::vector<log::SparseEntry>& entries);
   // The value of each entry's output. Before the outputs are rounded.
-  Expected<std::vector<double>> judge(KernelCall& call, const std::vector<ProductBlock>& blocks,
+  Expected<std::vector<double>> judge(KernelCall& call, const std::vector<kernels::rounding::ProductBlock>& blocks,
                                       const ErrorBounds& bounds, const std::vector<log::SparseEntry>& entries,
                                       log::Counts& counts);
 

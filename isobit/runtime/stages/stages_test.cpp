@@ -5,6 +5,12 @@
 namespace isobit::runtime {
 namespace {
 
+using kernels::rounding::evaluate_exactly;
+using kernels::rounding::locate;
+using kernels::rounding::magnitude_of;
+using kernels::rounding::NearTie;
+using kernels::rounding::ProductBlock;
+
 using namespace testing;
 using graph::Graph;
 using graph::ValueId;
