@@ -142,20 +142,18 @@ void batch_norm_grad_sums(const KernelContext& ctx, BatchNormShape b, float eps,
   });
 }
 
-void batch_norm_grad_data(const KernelContext& ctx, BatchNormShape b, float eps, const float* src, const float* mean,
-                          const float* var, const float* scale, const float* diff_dst, const float* diff_scale,
-                          const float* diff_bias, float* diff_src) {
-  if (ctx.isa == Isa::kReference) {
-    return reference::batch_norm_grad_data(b, eps, src, mean, var, scale, diff_dst, diff_scale, diff_bias, diff_src);
-  }
+void batch_norm_grad_data(const KernelContext& ctx, BatchNormShape b, float eps, const BatchNormGradInputs<float>& in,
+                          float* diff_src) {
+  if (ctx.isa == Isa::kReference) return reference::batch_norm_grad_data(b, eps, in, diff_src);
+  const float *src = in.src, *mean = in.mean, *diff_dst = in.diff_dst;
   const NormPrimitives& isa = norm_primitives(ctx.isa);
-  const ScratchVector<float> r = inverse_deviations(b.c, eps, var);
+  const ScratchVector<float> r = inverse_deviations(b.c, eps, in.var);
   ScratchVector<float> mean_dy(r.size()), mean_p(r.size()), k(r.size());
   const float count = static_cast<float>(b.n * b.s);
   for (int64_t c = 0; c < b.c; ++c) {
-    mean_dy[c] = diff_bias[c] / count;
-    mean_p[c] = diff_scale[c] / count;
-    k[c] = scale[c] * r[c];
+    mean_dy[c] = in.diff_bias[c] / count;
+    mean_p[c] = in.diff_scale[c] / count;
+    k[c] = in.scale[c] * r[c];
   }
   if (b.s >= kShortSpan) {
     return parallel_items(ctx, b.n * b.c, b.s, [&](int64_t begin, int64_t end) {
@@ -181,7 +179,7 @@ void batch_norm_grad(const KernelContext& ctx, BatchNormShape b, float eps, cons
                      const float* var, const float* scale, const float* diff_dst, float* diff_src, float* diff_scale,
                      float* diff_bias) {
   batch_norm_grad_sums(ctx, b, eps, src, mean, var, diff_dst, diff_scale, diff_bias);
-  batch_norm_grad_data(ctx, b, eps, src, mean, var, scale, diff_dst, diff_scale, diff_bias, diff_src);
+  batch_norm_grad_data(ctx, b, eps, {src, mean, var, scale, diff_dst, diff_scale, diff_bias}, diff_src);
 }
 
 void batch_norm_running(const KernelContext&, int64_t c, int64_t count, float momentum, const float* running,
@@ -204,16 +202,15 @@ void batch_norm_grad_sums(const KernelContext&, BatchNormShape b, double eps, co
                           const double* var, const double* diff_dst, double* diff_scale, double* diff_bias) {
   reference::batch_norm_grad_sums(b, eps, src, mean, var, diff_dst, diff_scale, diff_bias);
 }
-void batch_norm_grad_data(const KernelContext&, BatchNormShape b, double eps, const double* src, const double* mean,
-                          const double* var, const double* scale, const double* diff_dst, const double* diff_scale,
-                          const double* diff_bias, double* diff_src) {
-  reference::batch_norm_grad_data(b, eps, src, mean, var, scale, diff_dst, diff_scale, diff_bias, diff_src);
+void batch_norm_grad_data(const KernelContext&, BatchNormShape b, double eps, const BatchNormGradInputs<double>& in,
+                          double* diff_src) {
+  reference::batch_norm_grad_data(b, eps, in, diff_src);
 }
 void batch_norm_grad(const KernelContext& ctx, BatchNormShape b, double eps, const double* src, const double* mean,
                      const double* var, const double* scale, const double* diff_dst, double* diff_src,
                      double* diff_scale, double* diff_bias) {
   batch_norm_grad_sums(ctx, b, eps, src, mean, var, diff_dst, diff_scale, diff_bias);
-  batch_norm_grad_data(ctx, b, eps, src, mean, var, scale, diff_dst, diff_scale, diff_bias, diff_src);
+  batch_norm_grad_data(ctx, b, eps, {src, mean, var, scale, diff_dst, diff_scale, diff_bias}, diff_src);
 }
 
 }  // namespace isobit::kernels

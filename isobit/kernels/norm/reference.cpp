@@ -88,19 +88,18 @@ void batch_norm_grad_sums(BatchNormShape b, T eps, const T* src, const T* mean, 
 }
 
 template <class T>
-void batch_norm_grad_data(BatchNormShape shape, T eps, const T* src, const T* mean, const T* var, const T* scale,
-                          const T* diff_dst, const T* diff_scale, const T* diff_bias, T* diff_src) {
+void batch_norm_grad_data(BatchNormShape shape, T eps, const BatchNormGradInputs<T>& in, T* diff_src) {
   const T count = static_cast<T>(shape.n * shape.s);
   for (int64_t c = 0; c < shape.c; ++c) {
-    const T d = var[c] + eps;
+    const T d = in.var[c] + eps;
     const T r = rsqrt_of(d);
-    const T a = diff_bias[c] / count;
-    const T b = diff_scale[c] / count;
-    const T k = scale[c] * r;
+    const T a = in.diff_bias[c] / count;
+    const T b = in.diff_scale[c] / count;
+    const T k = in.scale[c] * r;
     for_channel(shape, c, [&](int64_t i) {
-      const T t = src[i] - mean[c];
+      const T t = in.src[i] - in.mean[c];
       const T h = t * r;
-      const T u = diff_dst[i] - a;
+      const T u = in.diff_dst[i] - a;
       const T v = h * b;
       const T w = u - v;
       diff_src[i] = canonical(w * k);
@@ -168,15 +167,14 @@ void layer_norm_grad_data(int64_t rows, int64_t C, const T* src, const T* mean, 
   }
 }
 
-#define ISOBIT_INSTANTIATE(T)                                                                                          \
-  template void batch_norm_stats<T>(BatchNormShape, const T*, T*, T*);                                                 \
-  template void batch_norm_apply<T>(BatchNormShape, T, const T*, const T*, const T*, const T*, const T*, T*);          \
-  template void batch_norm_running<T>(int64_t, int64_t, T, const T*, const T*, T*);                                    \
-  template void batch_norm_grad_sums<T>(BatchNormShape, T, const T*, const T*, const T*, const T*, T*, T*);            \
-  template void batch_norm_grad_data<T>(BatchNormShape, T, const T*, const T*, const T*, const T*, const T*, const T*, \
-                                        const T*, T*);                                                                 \
-  template void layer_norm<T>(int64_t, int64_t, T, const T*, const T*, const T*, T*, T*, T*, T*);                      \
-  template void layer_norm_grad_params<T>(int64_t, int64_t, const T*, const T*, const T*, const T*, T*, T*);           \
+#define ISOBIT_INSTANTIATE(T)                                                                                 \
+  template void batch_norm_stats<T>(BatchNormShape, const T*, T*, T*);                                        \
+  template void batch_norm_apply<T>(BatchNormShape, T, const T*, const T*, const T*, const T*, const T*, T*); \
+  template void batch_norm_running<T>(int64_t, int64_t, T, const T*, const T*, T*);                           \
+  template void batch_norm_grad_sums<T>(BatchNormShape, T, const T*, const T*, const T*, const T*, T*, T*);   \
+  template void batch_norm_grad_data<T>(BatchNormShape, T, const BatchNormGradInputs<T>&, T*);                \
+  template void layer_norm<T>(int64_t, int64_t, T, const T*, const T*, const T*, T*, T*, T*, T*);             \
+  template void layer_norm_grad_params<T>(int64_t, int64_t, const T*, const T*, const T*, const T*, T*, T*);  \
   template void layer_norm_grad_data<T>(int64_t, int64_t, const T*, const T*, const T*, const T*, const T*, T*, T*, T*);
 ISOBIT_INSTANTIATE(float)
 ISOBIT_INSTANTIATE(double)

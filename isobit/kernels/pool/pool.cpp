@@ -54,11 +54,12 @@ ScratchVector<TapRange> tap_ranges(const PoolShape& p) {
   return taps;
 }
 
-// How many taps of window o are in [0, limit) of one axis; with padding, those in [-pad, limit + pad_end).
-int64_t taps_in(int64_t o, int64_t k, int64_t stride, int64_t pad, int64_t dilation, int64_t begin, int64_t end) {
+// How many taps of window o are among the `in` elements of the axis; with padding, among these and the padding.
+int64_t taps_in(int64_t o, const PoolWindows& w, int64_t in, bool with_padding) {
+  const int64_t begin = with_padding ? -w.pad_begin : 0, end = in + (with_padding ? w.pad_end : 0);
   int64_t count = 0;
-  for (int64_t i = 0; i < k; ++i) {
-    const int64_t at = o * stride - pad + i * dilation;
+  for (int64_t i = 0; i < w.size; ++i) {
+    const int64_t at = o * w.stride - w.pad_begin + i * w.dilation;
     count += at >= begin && at < end ? 1 : 0;
   }
   return count;
@@ -66,16 +67,11 @@ int64_t taps_in(int64_t o, int64_t k, int64_t stride, int64_t pad, int64_t dilat
 
 // T(count) of every window; 1 where the count is 0, since +0 / 1 is the +0 that is wanted there.
 ScratchVector<float> divisors(const PoolShape& p) {
-  const bool pads = p.count_include_pad;
+  const PoolWindows down = {p.kh, p.stride_h, p.pad_top, p.pad_bottom, p.dilation_h},
+                    across = {p.kw, p.stride_w, p.pad_left, p.pad_right, p.dilation_w};
   ScratchVector<int64_t> rows, cols;
-  for (int64_t oh = 0; oh < p.oh; ++oh) {
-    rows.push_back(taps_in(oh, p.kh, p.stride_h, p.pad_top, p.dilation_h, pads ? -p.pad_top : 0,
-                           p.ih + (pads ? p.pad_bottom : 0)));
-  }
-  for (int64_t ow = 0; ow < p.ow; ++ow) {
-    cols.push_back(taps_in(ow, p.kw, p.stride_w, p.pad_left, p.dilation_w, pads ? -p.pad_left : 0,
-                           p.iw + (pads ? p.pad_right : 0)));
-  }
+  for (int64_t oh = 0; oh < p.oh; ++oh) rows.push_back(taps_in(oh, down, p.ih, p.count_include_pad));
+  for (int64_t ow = 0; ow < p.ow; ++ow) cols.push_back(taps_in(ow, across, p.iw, p.count_include_pad));
   ScratchVector<float> result;
   for (int64_t r : rows) {
     for (int64_t c : cols) result.push_back(static_cast<float>(std::max<int64_t>(1, r * c)));
@@ -123,12 +119,11 @@ void global_grad(const KernelContext& ctx, int64_t planes, int64_t s, const T* d
 
 }  // namespace
 
-int64_t pool_output_size(int64_t in, int64_t k, int64_t stride, int64_t pad_begin, int64_t pad_end, int64_t dilation,
-                         bool ceil_mode) {
-  const int64_t room = in + pad_begin + pad_end - dilation * (k - 1) - 1;
+int64_t pool_output_size(int64_t in, const PoolWindows& w, bool ceil_mode) {
+  const int64_t room = in + w.pad_begin + w.pad_end - w.dilation * (w.size - 1) - 1;
   if (room < 0) return 0;
-  int64_t out = (room + (ceil_mode ? stride - 1 : 0)) / stride + 1;
-  if (ceil_mode && (out - 1) * stride >= in + pad_begin) --out;
+  int64_t out = (room + (ceil_mode ? w.stride - 1 : 0)) / w.stride + 1;
+  if (ceil_mode && (out - 1) * w.stride >= in + w.pad_begin) --out;
   return out;
 }
 

@@ -21,10 +21,14 @@ struct PoolShape {
   bool count_include_pad = false;
 };
 
-// The number of windows along one axis. With ceil_mode, rounded up, but the last window must start inside the image or
-// the padding before it. REQUIRES k, stride, dilation >= 1, pads >= 0. 0 when not even one window fits.
-int64_t pool_output_size(int64_t in, int64_t k, int64_t stride, int64_t pad_begin, int64_t pad_end, int64_t dilation,
-                         bool ceil_mode);
+// Windows along one axis: so many taps each, so far apart. REQUIRES size, stride, dilation >= 1, pads >= 0.
+struct PoolWindows {
+  int64_t size = 1, stride = 1, pad_begin = 0, pad_end = 0, dilation = 1;
+};
+
+// The number of windows along an axis of `in` elements. With ceil_mode, rounded up, but the last window must start
+// inside the image or the padding before it. 0 when not even one window fits.
+int64_t pool_output_size(int64_t in, const PoolWindows& windows, bool ceil_mode);
 
 // dst = Max of the taps inside the image, indices = its place y * iw + x in the plane (first in (y, x) order among
 // equals). A window of padding alone: dst = -inf, index -1. indices may be null.

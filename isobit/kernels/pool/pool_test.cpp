@@ -26,8 +26,8 @@ std::vector<PoolShape> shapes() {
     p.kh = k, p.kw = k + (size % 2), p.stride_h = stride, p.stride_w = stride;
     p.pad_top = pad, p.pad_left = pad, p.pad_bottom = pad, p.pad_right = pad ? pad - 1 : 0;
     p.dilation_h = p.dilation_w = dilation, p.count_include_pad = count;
-    p.oh = pool_output_size(p.ih, p.kh, stride, p.pad_top, p.pad_bottom, dilation, ceil);
-    p.ow = pool_output_size(p.iw, p.kw, stride, p.pad_left, p.pad_right, dilation, ceil);
+    p.oh = pool_output_size(p.ih, {p.kh, stride, p.pad_top, p.pad_bottom, dilation}, ceil);
+    p.ow = pool_output_size(p.iw, {p.kw, stride, p.pad_left, p.pad_right, dilation}, ceil);
     all.push_back(p);
   };
   for (bool flag : {false, true}) {
@@ -71,13 +71,14 @@ TYPED_TEST(PoolTest, IsTheSameEverywhere) {
 }
 
 TEST(PoolOracle, OutputSizes) {
-  EXPECT_EQ(4, pool_output_size(8, 2, 2, 0, 0, 1, false));
-  EXPECT_EQ(56, pool_output_size(112, 3, 2, 1, 1, 1, false));
-  EXPECT_EQ(3, pool_output_size(5, 2, 2, 0, 0, 1, true));
-  EXPECT_EQ(2, pool_output_size(5, 2, 2, 0, 0, 1, false));
-  EXPECT_EQ(2, pool_output_size(2, 1, 2, 1, 0, 1, true));  // a third window would start past the image
-  EXPECT_EQ(0, pool_output_size(2, 3, 1, 0, 0, 1, false));
-  EXPECT_EQ(3, pool_output_size(7, 3, 1, 0, 0, 2, false));
+  EXPECT_EQ(4, pool_output_size(8, {.size = 2, .stride = 2}, false));
+  EXPECT_EQ(56, pool_output_size(112, {.size = 3, .stride = 2, .pad_begin = 1, .pad_end = 1}, false));
+  EXPECT_EQ(3, pool_output_size(5, {.size = 2, .stride = 2}, true));
+  EXPECT_EQ(2, pool_output_size(5, {.size = 2, .stride = 2}, false));
+  EXPECT_EQ(2, pool_output_size(2, {.size = 1, .stride = 2, .pad_begin = 1},
+                                true));  // a third window would start past the image
+  EXPECT_EQ(0, pool_output_size(2, {.size = 3}, false));
+  EXPECT_EQ(3, pool_output_size(7, {.size = 3, .dilation = 2}, false));
 }
 
 // Worked by hand.
