@@ -65,10 +65,10 @@ struct Run {
     return p;
   }
   void run_plain(const kernels::KernelContext& kernel, kernels::MatrixProduct& product) {
-    const correct::Steps& steps = correct::steps_of(kernel.isa);
+    const correct::Table& loops = correct::table_of(kernel.isa);
     const auto widen = [&](const std::vector<float>& from, double* to) {
       kernel.pool->parallel_for(static_cast<int64_t>(from.size()), 16384, [&](int64_t begin, int64_t end) {
-        steps.widen(end - begin, from.data() + begin, to + begin);
+        loops.widen(end - begin, from.data() + begin, to + begin);
       });
     };
     widen(a, a64.get());

@@ -34,17 +34,17 @@ class Masks {
     masks_.resize(words_ * static_cast<size_t>(side.count()));
   }
   // Each line once; different lines at the same time.
-  void make(const Steps& steps, int64_t begin, int64_t end) {
+  void make(const Table& loops, int64_t begin, int64_t end) {
     if (side_.source->k_contiguous()) {
       for (int64_t line = begin; line < end; ++line) {
-        steps.mask_f64(k_, side_.block + line * side_.ld(), masks_.data() + static_cast<size_t>(line) * words_);
+        loops.mask_f64(k_, side_.block + line * side_.ld(), masks_.data() + static_cast<size_t>(line) * words_);
       }
       return;
     }
     std::vector<uint64_t> words(static_cast<size_t>(end - begin));
     for (int64_t l = 0; l < k_; l += 64) {
       const double* from = side_.block + l * side_.ld() + begin;
-      steps.column_masks(std::min<int64_t>(64, k_ - l), end - begin, from, side_.ld(), words.data());
+      loops.column_masks(std::min<int64_t>(64, k_ - l), end - begin, from, side_.ld(), words.data());
       uint64_t* to = masks_.data() + static_cast<size_t>(begin) * words_ + l / 64;
       for (size_t q = 0; q < words.size(); ++q) to[q * words_] = words[q];
     }
@@ -79,7 +79,7 @@ bool all_finite(const LaidOut& side) {
 }
 
 // Whether every sum of the tile lies on one grid and so has been rounded nowhere.
-bool all_on_grid(const Steps& steps, const Batch& p, const LaidOut& left, const LaidOut& right, Mutation mutation) {
+bool all_on_grid(const Table& loops, const Batch& p, const LaidOut& left, const LaidOut& right, Mutation mutation) {
   if (!all_finite(left) || !all_finite(right)) return false;
   // One term that stands for all: the largest norms, the largest bias, the finest grids.
   UndecidedSum t{p.k, nullptr, nullptr, 0, largest_norm(left), largest_norm(right)};
@@ -88,19 +88,19 @@ bool all_on_grid(const Steps& steps, const Batch& p, const LaidOut& left, const 
   const int64_t biases = bias == nullptr ? 0 : p.row_bias != nullptr ? left.count() : right.count();
   for (int64_t q = 0; q < biases; ++q) t.bias = std::max(t.bias, std::fabs(bias[q]));
   if (!t.finite()) return false;
-  const int product = steps.grid_f64(left.count() * p.k, left.block) + steps.grid_f64(right.count() * p.k, right.block);
-  return fits_grid(t, std::min(product, steps.grid(biases, bias)), mutation);
+  const int product = loops.grid_f64(left.count() * p.k, left.block) + loops.grid_f64(right.count() * p.k, right.block);
+  return fits_grid(t, std::min(product, loops.grid(biases, bias)), mutation);
 }
 
 // Writes the outputs that the masks decide and removes them from items.
 void count_terms(const CorrectContext& ctx, const Batch& p, const LaidOut& left, const LaidOut& right,
                  std::vector<Undecided>& items, Statistics& statistics) {
-  const Steps& steps = steps_of(ctx.kernel.isa);
+  const Table& loops = table_of(ctx.kernel.isa);
   ThreadPool& pool = *ctx.kernel.pool;
   Masks rows(left, p.k), columns(right, p.k);
   const int64_t grain = 16384 / p.k + 1;
-  pool.parallel_for(left.count(), grain, [&](int64_t begin, int64_t end) { rows.make(steps, begin, end); });
-  pool.parallel_for(right.count(), grain, [&](int64_t begin, int64_t end) { columns.make(steps, begin, end); });
+  pool.parallel_for(left.count(), grain, [&](int64_t begin, int64_t end) { rows.make(loops, begin, end); });
+  pool.parallel_for(right.count(), grain, [&](int64_t begin, int64_t end) { columns.make(loops, begin, end); });
   std::vector<Undecided> remaining;
   std::mutex merging;
   pool.parallel_for(static_cast<int64_t>(items.size()), 512, [&](int64_t begin, int64_t end) {
@@ -159,7 +159,7 @@ bool has_few_bits(double x) { return (numerics::bits_of(x) & ((uint64_t{1} << 28
 bool settle_by_grid(const UndecidedSum& t, int grid_a, int grid_b, double x, Mutation mutation, Statistics& statistics,
                     float& out) {
   int grid = grid_a + grid_b;
-  if (t.bias != 0) grid = std::min(grid, steps_of(Isa::kPortable).grid(1, &t.bias));
+  if (t.bias != 0) grid = std::min(grid, table_of(Isa::kPortable).grid(1, &t.bias));
   if (!fits_grid(t, grid, mutation)) return false;
   ++statistics.settled;
   out = static_cast<float>(x + 0.0);  // -0 to +0
@@ -171,7 +171,7 @@ void look_closer(const CorrectContext& ctx, const Batch& p, const LaidOut& left,
   if (!laid_out(left, p.k) || !laid_out(right, p.k)) return;
   if (masks_are_worth_it(left, right, items)) count_terms(ctx, p, left, right, items, statistics);
   if (!grids_are_worth_it(left, right, p.k, items)) return;
-  if (!all_on_grid(steps_of(ctx.kernel.isa), p, left, right, ctx.instruments.mutation)) return;
+  if (!all_on_grid(table_of(ctx.kernel.isa), p, left, right, ctx.instruments.mutation)) return;
   for (const Undecided& u : items) p.out[p.at(u.i, u.j)] = static_cast<float>(u.x + 0.0);  // -0 to +0
   statistics.settled += static_cast<int64_t>(items.size());
   items.clear();

@@ -36,7 +36,7 @@ void start_norms(const CorrectContext& ctx, LaidOut& side) {
 void load(const CorrectContext& ctx, LaidOut& side, int64_t first, int64_t last, int64_t l0, int64_t l1,
           bool last_block) {
   if (side.first == first && side.last == last && side.l0 == l0 && side.l1 == l1) return;
-  const Steps& steps = steps_of(ctx.kernel.isa);
+  const Table& loops = table_of(ctx.kernel.isa);
   side.first = first;
   side.last = last;
   side.l0 = l0;
@@ -47,8 +47,8 @@ void load(const CorrectContext& ctx, LaidOut& side, int64_t first, int64_t last,
     if (side.source->k_contiguous()) {
       for (int64_t line = begin; line < end; ++line) {
         double* to = side.block + line * ld;
-        side.source->fill(steps, first + line, first + line + 1, l0, l1, to, ld);
-        if (side.add_squares) side.norms[static_cast<size_t>(line)] += steps.squares(l1 - l0, to);
+        side.source->fill(loops, first + line, first + line + 1, l0, l1, to, ld);
+        if (side.add_squares) side.norms[static_cast<size_t>(line)] += loops.squares(l1 - l0, to);
       }
       return;
     }
@@ -56,8 +56,8 @@ void load(const CorrectContext& ctx, LaidOut& side, int64_t first, int64_t last,
     for (int64_t l = l0; l < l1; l += kRows) {
       const int64_t stop = std::min(l + kRows, l1);
       double* to = side.block + (l - l0) * ld + begin;
-      side.source->fill(steps, first + begin, first + end, l, stop, to, ld);
-      if (side.add_squares) steps.column_squares(stop - l, end - begin, to, ld, side.norms.data() + begin);
+      side.source->fill(loops, first + begin, first + end, l, stop, to, ld);
+      if (side.add_squares) loops.column_squares(stop - l, end - begin, to, ld, side.norms.data() + begin);
     }
   });
   if (last_block) {
@@ -111,7 +111,7 @@ struct Buffers {
 // The float64 product of a tile: its last slice in `slice`, the sum of the others in `total`; a single one in `total`.
 Status approximate(const CorrectContext& ctx, const Batch& p, const Tiling& tiling, const Tile& tile,
                    Buffers& buffers) {
-  const Steps& steps = steps_of(ctx.kernel.isa);
+  const Table& loops = table_of(ctx.kernel.isa);
   const int64_t m = tile.rows(), n = tile.columns();
   for (int64_t l0 = 0; l0 < p.k; l0 += tiling.block) {
     const int64_t l1 = std::min(l0 + tiling.block, p.k);
@@ -129,7 +129,7 @@ Status approximate(const CorrectContext& ctx, const Batch& p, const Tiling& tili
       ISOBIT_RETURN_IF_ERROR(ctx.product->multiply(g));
       if (l == 0 || l + count == p.k) continue;
       ctx.kernel.pool->parallel_for(m * n, 16384, [&](int64_t begin, int64_t end) {
-        steps.add(end - begin, buffers.slice + begin, buffers.total + begin);
+        loops.add(end - begin, buffers.slice + begin, buffers.total + begin);
       });
     }
   }
@@ -154,7 +154,7 @@ void show_bounds(const FilterRow& r, int64_t i, int64_t j, int64_t count, BoundO
 }
 
 // Rounds row i of a tile where the rounding is certain, and lists the rest.
-void filter_row(const Steps& steps, const Batch& p, const Tiling& tiling, const Tile& tile, const Buffers& buffers,
+void filter_row(const Table& loops, const Batch& p, const Tiling& tiling, const Tile& tile, const Buffers& buffers,
                 double gamma, const Instruments& instruments, int64_t i, std::vector<Undecided>& undecided) {
   const int64_t row = (i - tile.i0) * tile.columns();
   uint32_t flags[kFilterColumns];
@@ -173,8 +173,8 @@ void filter_row(const Steps& steps, const Batch& p, const Tiling& tiling, const 
     r.biased = p.row_bias != nullptr || p.column_bias != nullptr;
     if (instruments.bounds != nullptr) show_bounds(r, i, j, count, *instruments.bounds);
     if (instruments.mutation == Mutation::kUnfiltered) {
-      steps.round(count, r, p.out + p.at(i, j));
-    } else if (steps.filter(count, r, p.out + p.at(i, j), flags)) {
+      loops.round(count, r, p.out + p.at(i, j));
+    } else if (loops.filter(count, r, p.out + p.at(i, j), flags)) {
       for (int64_t q = 0; q < count; ++q) {
         if (flags[q] != 0) undecided.push_back({i, j + q, approximation(r, q)});
       }
@@ -185,14 +185,14 @@ void filter_row(const Steps& steps, const Batch& p, const Tiling& tiling, const 
 
 std::vector<Undecided> filter(const CorrectContext& ctx, const Batch& p, const Tiling& tiling, const Tile& tile,
                               const Buffers& buffers) {
-  const Steps& steps = steps_of(ctx.kernel.isa);
+  const Table& loops = table_of(ctx.kernel.isa);
   const double gamma = bound_per_magnitude(tiling, ctx.instruments.mutation);
   std::vector<Undecided> all;
   std::mutex merging;
   ctx.kernel.pool->parallel_for(tile.rows(), 16384 / tile.columns() + 1, [&](int64_t begin, int64_t end) {
     std::vector<Undecided> own;
     for (int64_t i = begin; i < end; ++i) {
-      filter_row(steps, p, tiling, tile, buffers, gamma, ctx.instruments, tile.i0 + i, own);
+      filter_row(loops, p, tiling, tile, buffers, gamma, ctx.instruments, tile.i0 + i, own);
     }
     const std::lock_guard<std::mutex> lock(merging);
     all.insert(all.end(), own.begin(), own.end());

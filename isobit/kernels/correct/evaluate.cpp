@@ -50,15 +50,15 @@ float special_value(const UndecidedSum& t) {
   return numerics::canonical(static_cast<float>(sum));
 }
 
-// Two terms more than the sum's own bound (steps.h) has: the bias, and the rounding of low +- bound.
+// Two terms more than the sum's own bound (table.h) has: the bias, and the rounding of low +- bound.
 double doubled_bound(int64_t k, double magnitude) {
   const double ku = static_cast<double>(k + 36) * 0x1p-53;
   return ku * ku * (1 + 0x1p-18) * magnitude;
 }
 
-EvaluatedSum evaluate(const Steps& steps, const UndecidedSum& t, double magnitude, Mutation mutation) {
+EvaluatedSum evaluate(const Table& loops, const UndecidedSum& t, double magnitude, Mutation mutation) {
   EvaluatedSum e;
-  e.sum = mutation == Mutation::kNoDoubledStep ? plain_sum(t) : steps.dot(t.k, t.a, t.b);
+  e.sum = mutation == Mutation::kNoDoubledStep ? plain_sum(t) : loops.dot(t.k, t.a, t.b);
   if (mutation != Mutation::kNoDoubledStep) {
     double error;
     two_sum(e.sum.high, static_cast<double>(t.bias), e.sum.high, error);

@@ -14,7 +14,7 @@ struct EvaluatedSum {
 };
 
 // REQUIRES the lines of `t` at hand, t.finite(). magnitude: at least the sum of the magnitudes of its terms and bias.
-EvaluatedSum evaluate(const Steps& steps, const UndecidedSum& t, double magnitude, Mutation mutation);
+EvaluatedSum evaluate(const Table& loops, const UndecidedSum& t, double magnitude, Mutation mutation);
 
 // Of the sum in doubled precision: on its distance from the exact sum, `magnitude` as above.
 double doubled_bound(int64_t k, double magnitude);

@@ -279,18 +279,18 @@ TEST(CorrectSteps, MasksAndGridsOfEveryInstructionSet) {
     }
     for (Isa isa : available_isas()) {
       std::vector<uint64_t> mask(expected.size(), 0x5555);
-      steps_of(isa).mask(k, x.data(), mask.data());
+      table_of(isa).mask(k, x.data(), mask.data());
       EXPECT_EQ(mask, expected) << name_of(isa) << ", k " << k;
-      EXPECT_EQ(steps_of(isa).grid(k, x.data()), grid) << name_of(isa) << ", k " << k;
+      EXPECT_EQ(table_of(isa).grid(k, x.data()), grid) << name_of(isa) << ", k " << k;
       const std::vector<double> wide(x.begin(), x.end());
       mask.assign(expected.size(), 0x5555);
-      steps_of(isa).mask_f64(k, wide.data(), mask.data());
+      table_of(isa).mask_f64(k, wide.data(), mask.data());
       EXPECT_EQ(mask, expected) << name_of(isa) << ", k " << k;
-      EXPECT_EQ(steps_of(isa).grid_f64(k, wide.data()), grid) << name_of(isa) << ", k " << k;
+      EXPECT_EQ(table_of(isa).grid_f64(k, wide.data()), grid) << name_of(isa) << ", k " << k;
       // As a matrix of rows of 13: bit l of word j is element (l, j).
       const int64_t rows = k / 13;
       std::vector<uint64_t> words(13, 0x5555);
-      steps_of(isa).column_masks(rows, 13, wide.data(), 13, words.data());
+      table_of(isa).column_masks(rows, 13, wide.data(), 13, words.data());
       for (int64_t j = 0; j < 13; ++j) {
         uint64_t word = 0;
         for (int64_t l = 0; l < rows; ++l)

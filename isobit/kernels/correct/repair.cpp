@@ -43,7 +43,7 @@ std::vector<int64_t> columns_of(std::span<const Undecided> items) {
 
 // What all threads share.
 struct Work {
-  const Steps& steps;
+  const Table& loops;
   const Batch& problem;
   const LaidOut& left;
   const LaidOut& right;
@@ -68,7 +68,7 @@ void repair_one(const Work& w, const UndecidedSum& t, size_t row, const Undecide
     return;
   }
   ++statistics.repaired;
-  const EvaluatedSum e = evaluate(w.steps, t, t.magnitude(), w.mutation);
+  const EvaluatedSum e = evaluate(w.loops, t, t.magnitude(), w.mutation);
   statistics.exact += e.accumulated ? 1 : 0;
   out = e.value;
   if (w.breaches != nullptr) compare(e, u, w.gamma * t.magnitude(), *w.breaches);
@@ -105,11 +105,11 @@ std::vector<size_t> group_starts(std::span<const Undecided> items, int64_t width
 void repair(const CorrectContext& ctx, const Batch& p, const LaidOut& left, const LaidOut& right,
             std::vector<Undecided>& items, double gamma, Breaches* breaches, Statistics& statistics) {
   if (items.empty()) return;
-  const Steps& steps = steps_of(ctx.kernel.isa);
+  const Table& loops = table_of(ctx.kernel.isa);
   ThreadPool& pool = *ctx.kernel.pool;
   items = by_column(items, right);
   const bool with_grids = std::any_of(items.begin(), items.end(), [](const Undecided& u) { return has_few_bits(u.x); });
-  UndecidedLines rows(steps, p.left, with_grids);
+  UndecidedLines rows(loops, p.left, with_grids);
   rows.assign(rows_of(items, left), left.first, left.last);
   pool.parallel_for(static_cast<int64_t>(rows.size()), 16, [&](int64_t begin, int64_t end) {
     for (int64_t q = begin; q < end; q += 16) rows.pack(q, std::min(q + 16, end));
@@ -117,11 +117,11 @@ void repair(const CorrectContext& ctx, const Batch& p, const LaidOut& left, cons
   const auto columns = static_cast<int64_t>(columns_of(items).size());
   const int64_t width = std::clamp<int64_t>(columns / (4 * pool.threads()), 1, 16);
   const std::vector<size_t> starts = group_starts(items, width);
-  const Work work{steps, p, left, right, rows, ctx.instruments.mutation, gamma, breaches};
+  const Work work{loops, p, left, right, rows, ctx.instruments.mutation, gamma, breaches};
   std::mutex merging;
   pool.parallel_for(static_cast<int64_t>(starts.size()) - 1, 1, [&](int64_t begin, int64_t end) {
     Statistics own;
-    UndecidedLines packed(steps, p.right, with_grids);
+    UndecidedLines packed(loops, p.right, with_grids);
     for (int64_t g = begin; g < end; ++g) {
       const size_t first = starts[static_cast<size_t>(g)], last = starts[static_cast<size_t>(g) + 1];
       repair_group(work, packed, std::span<const Undecided>(items).subspan(first, last - first), own);

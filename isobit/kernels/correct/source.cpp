@@ -14,11 +14,11 @@ using product::Windows;
 Source::Source(const CorrectContext& ctx, const product::Lines<float>& lines) : lines_(lines) {
   const Windows& w = lines.side().windows;
   if (lines.side().kind == SideKind::kStrided || w.taps() < 4) return;
-  const Steps& steps = steps_of(ctx.kernel.isa);
+  const Table& loops = table_of(ctx.kernel.isa);
   if (lines.side().kind == SideKind::kTaps) {
-    square_channels(steps, *ctx.kernel.pool);
+    square_channels(loops, *ctx.kernel.pool);
   } else if (w.channels >= 4) {
-    square_places(steps, *ctx.kernel.pool);
+    square_places(loops, *ctx.kernel.pool);
   }
 }
 
@@ -35,28 +35,28 @@ bool Source::k_contiguous() const {
   return true;
 }
 
-void Source::fill(const Steps& steps, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out,
+void Source::fill(const Table& loops, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out,
                   int64_t ld) const {
   const Windows& w = lines_.side().windows;
   switch (lines_.side().kind) {
     case SideKind::kStrided:
-      fill_strided(steps, first, last, l0, l1, out, ld);
+      fill_strided(loops, first, last, l0, l1, out, ld);
       break;
     case SideKind::kPositions:
-      for (int64_t l = l0; l < l1; ++l, out += ld) read_row(w, lines_.data(), l, first, last, out, steps.widen);
+      for (int64_t l = l0; l < l1; ++l, out += ld) read_row(w, lines_.data(), l, first, last, out, loops.widen);
       break;
     case SideKind::kTaps:
-      for (int64_t i = first; i < last; ++i, out += ld) read_row(w, lines_.data(), i, l0, l1, out, steps.widen);
+      for (int64_t i = first; i < last; ++i, out += ld) read_row(w, lines_.data(), i, l0, l1, out, loops.widen);
       break;
   }
 }
 
-void Source::fill_strided(const Steps& steps, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out,
+void Source::fill_strided(const Table& loops, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out,
                           int64_t ld) const {
   const Strides& s = lines_.side().strides;
   const auto offset = [&s](int64_t l) { return l / s.period * s.outer + l % s.period * s.inner; };
   if (!k_contiguous()) {
-    for (int64_t l = l0; l < l1; ++l) steps.widen(last - first, lines_.data() + offset(l) + first, out + (l - l0) * ld);
+    for (int64_t l = l0; l < l1; ++l) loops.widen(last - first, lines_.data() + offset(l) + first, out + (l - l0) * ld);
     return;
   }
   for (int64_t line = first; line < last; ++line) {
@@ -66,7 +66,7 @@ void Source::fill_strided(const Steps& steps, int64_t first, int64_t last, int64
       const int64_t count = std::min(l1 - l, s.period - l % s.period);
       const float* run = from + offset(l);
       if (s.inner == 1) {
-        steps.widen(count, run, to + (l - l0));
+        loops.widen(count, run, to + (l - l0));
       } else {
         for (int64_t q = 0; q < count; ++q) to[l - l0 + q] = static_cast<double>(run[q * s.inner]);
       }
@@ -75,19 +75,19 @@ void Source::fill_strided(const Steps& steps, int64_t first, int64_t last, int64
   }
 }
 
-void Source::square_places(const Steps& steps, ThreadPool& pool) {
+void Source::square_places(const Table& loops, ThreadPool& pool) {
   const Windows& w = lines_.side().windows;
   squares_.assign(static_cast<size_t>(w.images * w.plane()), 0.0);
   pool.parallel_for(w.images, 16384 / (w.channels * w.plane() + 1) + 1, [&](int64_t begin, int64_t end) {
     for (int64_t image = begin; image < end; ++image) {
-      steps.column_squares_f32(w.channels, w.plane(), lines_.data() + image * w.image_stride, w.plane(),
+      loops.column_squares_f32(w.channels, w.plane(), lines_.data() + image * w.image_stride, w.plane(),
                                squares_.data() + image * w.plane());
     }
   });
 }
 
 // Not worth it where the windows leave out much of the tensor, nor of use where an element is no finite number.
-void Source::square_channels(const Steps& steps, ThreadPool& pool) {
+void Source::square_channels(const Table& loops, ThreadPool& pool) {
   const Windows& w = lines_.side().windows;
   if (w.positions() < w.plane() / 2) return;
   squares_.assign(static_cast<size_t>(w.channels), 0.0);
@@ -95,7 +95,7 @@ void Source::square_channels(const Steps& steps, ThreadPool& pool) {
     for (int64_t image = 0; image < w.images; ++image) {
       const float* channels = lines_.data() + image * w.image_stride;
       for (int64_t c = begin; c < end; ++c) {
-        squares_[static_cast<size_t>(c)] += steps.squares_f32(w.plane(), channels + c * w.plane());
+        squares_[static_cast<size_t>(c)] += loops.squares_f32(w.plane(), channels + c * w.plane());
       }
     }
   });

@@ -19,7 +19,7 @@ class Source {
   bool k_contiguous() const;
   // Elements [l0, l1) of lines [first, last): at out[(line - first) * ld + (l - l0)] if k_contiguous(), else at
   // out[(l - l0) * ld + (line - first)].
-  void fill(const Steps& steps, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out, int64_t ld) const;
+  void fill(const Table& loops, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out, int64_t ld) const;
 
   // Whether line_squares has them without laying the lines out.
   bool knows_squares() const { return !squares_.empty(); }
@@ -28,9 +28,9 @@ class Source {
   void line_squares(int64_t first, int64_t last, double* out) const;
 
  private:
-  void square_places(const Steps& steps, ThreadPool& pool);
-  void square_channels(const Steps& steps, ThreadPool& pool);
-  void fill_strided(const Steps& steps, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out,
+  void square_places(const Table& loops, ThreadPool& pool);
+  void square_channels(const Table& loops, ThreadPool& pool);
+  void fill_strided(const Table& loops, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out,
                     int64_t ld) const;
   void position_squares(int64_t first, int64_t last, double* out) const;
 

@@ -25,7 +25,7 @@ struct Doubled {
   double high, low;
 };
 
-struct Steps {
+struct Table {
   // out[l] = src[l].
   void (*widen)(int64_t n, const float* src, double* out);
   // Sum of squares.
@@ -60,9 +60,11 @@ inline constexpr int kNoGrid = 1000;
 
 // One for every instruction set.
 template <Isa kIsa>
-const Steps& steps_for();
+const Table& table();
 
 // REQUIRES isa_available(isa); kReference gets the portable ones.
-const Steps& steps_of(Isa isa);
+inline const Table& table_of(Isa isa) {
+  return pick(isa, []<Isa kIsa>() -> const Table& { return table<kIsa>(); });
+}
 
 }  // namespace isobit::kernels::correct

@@ -251,15 +251,15 @@ int grid(int64_t k, const T* x) {
   return result;
 }
 
-constexpr Steps kSteps = {
+constexpr Table kTable = {
     widen, squares<double>, squares<float>, column_squares<double>, column_squares<float>, add,         filter, round,
     dot,   mask<float>,     mask<double>,   column_masks,           grid<float>,           grid<double>};
 
 }  // namespace
 
 template <>
-const Steps& steps_for<Isa::ISOBIT_ISA>() {
-  return kSteps;
+const Table& table<Isa::ISOBIT_ISA>() {
+  return kTable;
 }
 
 }  // namespace isobit::kernels::correct

@@ -36,8 +36,8 @@ void UndecidedLines::pack(int64_t first, int64_t last) {
   }
   for (int64_t q = first; q < last; ++q) {
     const auto index = static_cast<size_t>(q);
-    steps_.mask(k_, at(index), masks_.data() + index * words());
-    if (with_grids_) grids_[index] = steps_.grid(k_, at(index));
+    loops_.mask(k_, at(index), masks_.data() + index * words());
+    if (with_grids_) grids_[index] = loops_.grid(k_, at(index));
   }
 }
 

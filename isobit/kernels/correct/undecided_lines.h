@@ -12,8 +12,8 @@ namespace isobit::kernels::correct {
 class UndecidedLines {
  public:
   // lines: of one side; must outlive this.
-  UndecidedLines(const Steps& steps, const product::Lines<float>& lines, bool with_grids)
-      : steps_(steps), all_(lines), k_(lines.k()), with_grids_(with_grids) {}
+  UndecidedLines(const Table& loops, const product::Lines<float>& lines, bool with_grids)
+      : loops_(loops), all_(lines), k_(lines.k()), with_grids_(with_grids) {}
 
   // REQUIRES lines ascending, without repetition, in [first, last).
   void assign(std::vector<int64_t> lines, int64_t first, int64_t last);
@@ -37,7 +37,7 @@ class UndecidedLines {
  private:
   void make_room();
 
-  const Steps& steps_;
+  const Table& loops_;
   const product::Lines<float>& all_;
   int64_t k_;
   bool with_grids_;

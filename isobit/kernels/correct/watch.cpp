@@ -43,9 +43,9 @@ double magnitude_of(const UndecidedSum& t) {
 }
 
 // Every partial sum of the terms fits in float64.
-bool is_on_grid(const Steps& steps, const UndecidedSum& t, double magnitude) {
-  int grid = steps.grid(t.k, t.a) + steps.grid(t.k, t.b);
-  if (t.bias != 0) grid = std::min(grid, steps.grid(1, &t.bias));
+bool is_on_grid(const Table& loops, const UndecidedSum& t, double magnitude) {
+  int grid = loops.grid(t.k, t.a) + loops.grid(t.k, t.b);
+  if (t.bias != 0) grid = std::min(grid, loops.grid(1, &t.bias));
   return magnitude <= std::ldexp(1.0, grid + 53);
 }
 
@@ -67,11 +67,11 @@ bool is_plainly_near(const Looked& o, const EvaluatedSum& e) {
   return off <= gamma(std::min(o.terms - 1, o.roundings)) * std::fabs(e.sum.high);
 }
 
-void check_one(const Steps& steps, const Looked& o, float written, Breaches& breaches) {
-  EvaluatedSum e = evaluate(steps, o.t, o.t.magnitude(), Mutation::kNone);
+void check_one(const Table& loops, const Looked& o, float written, Breaches& breaches) {
+  EvaluatedSum e = evaluate(loops, o.t, o.t.magnitude(), Mutation::kNone);
   if (!is_plainly_near(o, e)) {
     const double magnitude = magnitude_of(o.t);
-    const bool exact = o.terms <= 1 || is_on_grid(steps, o.t, magnitude);
+    const bool exact = o.terms <= 1 || is_on_grid(loops, o.t, magnitude);
     e.bound = exact ? 0 : doubled_bound(o.t.k, magnitude);
     compare(e, o.u, exact ? 0 : gamma(std::min(o.terms - 1, o.roundings)) * magnitude, breaches);
   }
@@ -122,11 +122,11 @@ void compare(const EvaluatedSum& e, const Undecided& u, double most, Breaches& b
 void check_sample(const CorrectContext& ctx, const Batch& p, const LaidOut& left, const LaidOut& right,
                   const std::vector<Undecided>& sample, int64_t roundings, Breaches& breaches, Statistics& statistics) {
   if (sample.empty()) return;
-  const Steps& steps = steps_of(ctx.kernel.isa);
+  const Table& loops = table_of(ctx.kernel.isa);
   statistics.sampled += static_cast<int64_t>(sample.size());
   statistics.sampled_terms += static_cast<double>(sample.size()) * static_cast<double>(p.k);
   ctx.kernel.pool->parallel_for(static_cast<int64_t>(sample.size()), 4096 / p.k + 1, [&](int64_t begin, int64_t end) {
-    UndecidedLines row(steps, p.left, false), column(steps, p.right, false);
+    UndecidedLines row(loops, p.left, false), column(loops, p.right, false);
     for (int64_t q = begin; q < end; ++q) {
       const Undecided& u = sample[static_cast<size_t>(q)];
       UndecidedSum t = term_of(p, left, right, u);
@@ -136,7 +136,7 @@ void check_sample(const CorrectContext& ctx, const Batch& p, const LaidOut& left
       t.a = row.at(0);
       t.b = column.at(0);
       const int64_t terms = common_bits(row.mask(0), column.mask(0), row.words()) + (t.bias != 0 ? 1 : 0);
-      check_one(steps, {u, t, terms, roundings}, p.out[p.at(u.i, u.j)], breaches);
+      check_one(loops, {u, t, terms, roundings}, p.out[p.at(u.i, u.j)], breaches);
     }
   });
 }

@@ -136,7 +136,7 @@ double ExactOutput::error() const {
 
 std::vector<ExactOutput> evaluate_outputs(const KernelContext& ctx, const std::vector<ProductBlock>& blocks,
                                           const std::vector<NearTie>& places, int bits) {
-  const Steps& steps = steps_of(ctx.isa);
+  const Table& loops = table_of(ctx.isa);
   std::vector<ExactOutput> outputs(places.size());
   ctx.pool->parallel_for(static_cast<int64_t>(places.size()), 4, [&](int64_t begin, int64_t end) {
     LinePair lines;
@@ -146,7 +146,7 @@ std::vector<ExactOutput> evaluate_outputs(const KernelContext& ctx, const std::v
       const ProductBlock& block = blocks[o.at.block];
       const double bias = block.bias(o.at.i, o.at.j);
       lines.read(block, o.at.i, o.at.j);
-      o.at.magnitude = steps.magnitudes(block.k, lines.a.data(), lines.b.data()) + std::fabs(bias);
+      o.at.magnitude = loops.magnitudes(block.k, lines.a.data(), lines.b.data()) + std::fabs(bias);
       o.z = doubled_sum(block.k, lines.a.data(), lines.b.data(), bias);
       o.rounded = rounded_exactly(lines, bias, o.z, o.at.magnitude, bits);
     }

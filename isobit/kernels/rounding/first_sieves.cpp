@@ -20,7 +20,7 @@ class FirstSieves {
  public:
   FirstSieves(const KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound, double width, int bits)
       : ctx_(ctx),
-        steps_(steps_of(ctx.isa)),
+        loops_(table_of(ctx.isa)),
         blocks_(blocks),
         width_(width),
         interval_(width * bound),
@@ -75,7 +75,7 @@ class FirstSieves {
       int64_t p = begin;
       while (p < end && found.size() <= most) {
         const int64_t count = std::min(end - p, kRun);
-        const int64_t some = steps_.sieve(count, {interval_}, bits_, out_ + p, undecided, &extent);
+        const int64_t some = loops_.sieve(count, {interval_}, bits_, out_ + p, undecided, &extent);
         for (int64_t q = 0; q < some; ++q) found.push_back(locate(blocks_, static_cast<uint64_t>(p + undecided[q])));
         p += count;
       }
@@ -126,8 +126,8 @@ class FirstSieves {
     for (double& norm : n.left) norm = norm <= kHuge ? norm * (1 + 2 * kSlack) : kHuge;
     for (double& norm : n.right) norm = norm <= kHuge ? norm : kHuge;
     Extent bias;
-    if (b.row_bias != nullptr) steps_.measure(b.m, b.row_bias, &bias);
-    if (b.column_bias != nullptr) steps_.measure(b.n, b.column_bias, &bias);
+    if (b.row_bias != nullptr) loops_.measure(b.m, b.row_bias, &bias);
+    if (b.column_bias != nullptr) loops_.measure(b.n, b.column_bias, &bias);
     n.bias = bias.peak;
     return n;
   }
@@ -138,7 +138,7 @@ class FirstSieves {
     const Interval interval{width_ * n.bias, width_ * n.left[static_cast<size_t>(at.i)], n.right.data() + at.j};
     double* x = out_ + at.position;
     int32_t undecided[kRun];
-    const int64_t some = steps_.sieve(count, interval, bits_, x, undecided, &extent);
+    const int64_t some = loops_.sieve(count, interval, bits_, x, undecided, &extent);
     for (int64_t q = 0; q < some; ++q) {
       const int64_t p = undecided[q];
       found.push_back({at.position + static_cast<uint64_t>(p), at.block, at.i, at.j + p, x[p]});
@@ -146,7 +146,7 @@ class FirstSieves {
   }
 
   const KernelContext& ctx_;
-  const Steps& steps_;
+  const Table& loops_;
   const std::vector<ProductBlock>& blocks_;
   const double width_, interval_;  // of the first sieve
   double widest_;                  // interval of either

@@ -55,7 +55,7 @@ class NonzeroMasks {
 class LastSieve {
  public:
   LastSieve(const KernelContext& ctx, const std::vector<ProductBlock>& blocks, double bound, double width, int bits)
-      : ctx_(ctx), steps_(steps_of(ctx.isa)), blocks_(blocks), bound_(bound), width_(width), bits_(bits) {}
+      : ctx_(ctx), loops_(table_of(ctx.isa)), blocks_(blocks), bound_(bound), width_(width), bits_(bits) {}
 
   // Rounds what is decided and removes it.
   void operator()(std::vector<NearTie>& ties) {
@@ -170,7 +170,7 @@ class LastSieve {
   // The same to the bit either way: zeros change no sum.
   double magnitude(const Terms& terms) const {
     if (!terms.sparse) {
-      return steps_.magnitudes(static_cast<int64_t>(terms.left.size()), terms.left.data(), terms.right.data());
+      return loops_.magnitudes(static_cast<int64_t>(terms.left.size()), terms.left.data(), terms.right.data());
     }
     double lanes[8] = {}, sum = 0;
     for (size_t q = 0; q < terms.nonzero.size(); ++q) {
@@ -195,7 +195,7 @@ class LastSieve {
   }
 
   const KernelContext& ctx_;
-  const Steps& steps_;
+  const Table& loops_;
   const std::vector<ProductBlock>& blocks_;
   const double bound_, width_;
   const int bits_;

@@ -28,11 +28,11 @@ Decided round_decided(const KernelContext& ctx, const std::vector<ProductBlock>&
 }
 
 double magnitude_of(const ProductBlock& block, int64_t i, int64_t j, Isa isa) {
-  const Steps& steps = steps_of(isa);
+  const Table& loops = table_of(isa);
   std::vector<double> left(static_cast<size_t>(block.k)), right(left.size());
   block.left.read(i, left.data());
   block.right.read(j, right.data());
-  return steps.magnitudes(block.k, left.data(), right.data()) + std::fabs(block.bias(i, j));
+  return loops.magnitudes(block.k, left.data(), right.data()) + std::fabs(block.bias(i, j));
 }
 
 NearTie locate(const std::vector<ProductBlock>& blocks, uint64_t position) {

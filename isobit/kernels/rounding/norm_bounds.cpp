@@ -14,22 +14,22 @@ using product::Windows;
 using Norms = std::vector<double>;
 
 Norms strided_norms(const KernelContext& ctx, const Side& side, const double* data) {
-  const Steps& steps = steps_of(ctx.isa);
+  const Table& loops = table_of(ctx.isa);
   const Strides s = merged(side.strides, side.k);
   Norms norms(static_cast<size_t>(side.lines), 0.0);
   ctx.pool->parallel_for(side.lines, 16384 / (side.k + 1) + 1, [&](int64_t begin, int64_t end) {
     double* to = norms.data() + begin;
     if (s.inner != 1 && s.line == 1 && s.period >= side.k) {
-      steps.column_squares(side.k, end - begin, data + begin, s.inner, to);
+      loops.column_squares(side.k, end - begin, data + begin, s.inner, to);
     } else {
       for (int64_t i = begin; i < end; ++i) {
         for (int64_t l = 0; l < side.k; l += s.period) {
           const double* from = data + i * s.line + l / s.period * s.outer;
           const int64_t run = std::min(s.period, side.k - l);
           if (s.inner == 1) {
-            to[i - begin] += steps.squares(run, from);
+            to[i - begin] += loops.squares(run, from);
           } else {
-            for (int64_t q = 0; q < run; ++q) to[i - begin] += steps.squares(1, from + q * s.inner);
+            for (int64_t q = 0; q < run; ++q) to[i - begin] += loops.squares(1, from + q * s.inner);
           }
         }
       }
@@ -42,7 +42,7 @@ Norms strided_norms(const KernelContext& ctx, const Side& side, const double* da
 // Squares added up over the channels of an image, then over the columns and the rows that a window meets.
 Norms position_norms(const KernelContext& ctx, const Side& side, const double* data) {
   const Windows& w = side.windows;
-  const Steps& steps = steps_of(ctx.isa);
+  const Table& loops = table_of(ctx.isa);
   const int64_t width = w.columns.positions, height = w.rows.positions, plane_width = w.columns.places;
   Norms norms(static_cast<size_t>(side.lines), 0.0);
   ctx.pool->parallel_for(w.images, 1, [&](int64_t begin, int64_t end) {
@@ -50,7 +50,7 @@ Norms position_norms(const KernelContext& ctx, const Side& side, const double* d
     for (int64_t n = begin; n < end; ++n) {
       std::fill(squares.begin(), squares.end(), 0.0);
       std::fill(across.begin(), across.end(), 0.0);
-      steps.column_squares(w.channels, w.plane(), data + n * w.image_stride, w.plane(), squares.data());
+      loops.column_squares(w.channels, w.plane(), data + n * w.image_stride, w.plane(), squares.data());
       for (int64_t x = 0; x < width; ++x) {
         for (int64_t t = 0; t < w.columns.taps; ++t) {
           const int64_t column = w.columns.place(t, x);

@@ -90,14 +90,14 @@ TEST(RoundToBits, KeepsWhatItMade) {
   }
 }
 
-TEST(Steps, AllInstructionSetsRoundAlike) {
+TEST(RoundingLoops, AllInstructionSetsRoundAlike) {
   for (Isa isa : available_isas()) {
-    const Steps& steps = steps_of(isa);
+    const Table& loops = table_of(isa);
     for (int bits : {22, 26, 31, 32}) {
       std::vector<double> x = values(4099, 3), expected = x;
       for (double& v : expected) v = round_to_bits(v, bits);
       Extent extent;
-      steps.round(static_cast<int64_t>(x.size()), x.data(), bits, &extent);
+      loops.round(static_cast<int64_t>(x.size()), x.data(), bits, &extent);
       EXPECT_TRUE(testing::same_bits(expected, x)) << name_of(isa) << ", " << bits << " bits";
     }
   }
@@ -107,7 +107,7 @@ double magnitude_or_infinity(double x) {
   return std::isnan(x) ? std::numeric_limits<double>::infinity() : std::fabs(x);
 }
 
-TEST(Steps, ASieveLeavesWhatItsEndsRoundApart) {
+TEST(RoundingLoops, ASieveLeavesWhatItsEndsRoundApart) {
   const std::vector<double> from = values(1003, 11);
   const size_t n = from.size();
   std::vector<double> norms = testing::random_values<double>(n, testing::Values::kUnit, 5);
@@ -123,7 +123,7 @@ TEST(Steps, ASieveLeavesWhatItsEndsRoundApart) {
         double expected_peak = 0, lower = 0;
         Extent extent;
         undecided.resize(static_cast<size_t>(
-            steps_of(isa).sieve(static_cast<int64_t>(n), interval, bits, x.data(), undecided.data(), &extent)));
+            table_of(isa).sieve(static_cast<int64_t>(n), interval, bits, x.data(), undecided.data(), &extent)));
         std::vector<int32_t> expected;
         for (size_t j = 0; j < n; ++j) {
           const double width = interval.width + (interval.norms != nullptr ? interval.scale * norms[j] : 0.0);
@@ -144,11 +144,11 @@ TEST(Steps, ASieveLeavesWhatItsEndsRoundApart) {
   }
 }
 
-TEST(Steps, ExtentsAreOfAllValues) {
+TEST(RoundingLoops, ExtentsAreOfAllValues) {
   for (Isa isa : available_isas()) {
-    const Steps& steps = steps_of(isa);
+    const Table& loops = table_of(isa);
     Extent none;
-    steps.measure(0, nullptr, &none);
+    loops.measure(0, nullptr, &none);
     EXPECT_EQ(none.peak, 0.0);
     EXPECT_EQ(none.squares, 0.0);
     const std::vector<double> x = testing::random_values<double>(83, testing::Values::kUnit, 37);
@@ -161,8 +161,8 @@ TEST(Steps, ExtentsAreOfAllValues) {
         for (double z : y) squares += z * z;
         const auto n = static_cast<int64_t>(y.size());
         Extent measured, rounded;
-        steps.measure(n, y.data(), &measured);
-        steps.round(n, y.data(), 32, &rounded);
+        loops.measure(n, y.data(), &measured);
+        loops.round(n, y.data(), 32, &rounded);
         for (const Extent& extent : {measured, rounded}) {
           EXPECT_EQ(extent.peak, magnitude_or_infinity(v));
           if (std::isfinite(v)) {
@@ -174,13 +174,13 @@ TEST(Steps, ExtentsAreOfAllValues) {
   }
 }
 
-TEST(Steps, DecisionsFollowThePublishedRule) {
+TEST(RoundingLoops, DecisionsFollowThePublishedRule) {
   for (Isa isa : available_isas()) {
     for (int bits : {27, 32}) {
       std::vector<double> x = values(2000, 13);
       const std::vector<double> from = x;
       std::vector<uint8_t> decisions(x.size());
-      steps_of(isa).classify(static_cast<int64_t>(x.size()), 0.25, bits, x.data(), decisions.data());
+      table_of(isa).classify(static_cast<int64_t>(x.size()), 0.25, bits, x.data(), decisions.data());
       for (size_t i = 0; i < x.size(); ++i) {
         const double r = round_to_bits(from[i], bits);
         ASSERT_EQ(bits_of(r), bits_of(x[i]));
@@ -191,7 +191,7 @@ TEST(Steps, DecisionsFollowThePublishedRule) {
   }
 }
 
-TEST(Steps, ComparingFindsTheDecisionsAgainstOnesOwn) {
+TEST(RoundingLoops, ComparingFindsTheDecisionsAgainstOnesOwn) {
   for (Isa isa : available_isas()) {
     for (int bits : {27, 32}) {
       std::vector<double> x = values(2005, 23);
@@ -199,19 +199,19 @@ TEST(Steps, ComparingFindsTheDecisionsAgainstOnesOwn) {
       std::vector<uint8_t> decisions(x.size()), against(x.size());
       for (size_t i = 0; i < x.size(); ++i) decisions[i] = static_cast<uint8_t>(i % 3);
       EXPECT_TRUE(
-          steps_of(isa).compare(static_cast<int64_t>(x.size()), decisions.data(), bits, x.data(), against.data()));
+          table_of(isa).compare(static_cast<int64_t>(x.size()), decisions.data(), bits, x.data(), against.data()));
       for (size_t i = 0; i < x.size(); ++i) {
         const double r = round_to_bits(from[i], bits);
         ASSERT_EQ(bits_of(r), bits_of(x[i]));
         ASSERT_EQ(against[i] != 0, (i % 3 == 0 && from[i] < r) || (i % 3 == 2 && from[i] > r)) << from[i];
       }
       std::vector<uint8_t> none(5, 1);
-      EXPECT_FALSE(steps_of(isa).compare(5, none.data(), bits, x.data(), against.data()));
+      EXPECT_FALSE(table_of(isa).compare(5, none.data(), bits, x.data(), against.data()));
     }
   }
 }
 
-TEST(Steps, SumsOfSquaresHaveOneOrder) {
+TEST(RoundingLoops, SumsOfSquaresHaveOneOrder) {
   for (int64_t n : {0, 1, 7, 8, 9, 64, 1000, 1003}) {
     const std::vector<double> x = testing::random_values<double>(static_cast<size_t>(n), testing::Values::kUnit, 17);
     double lanes[8] = {}, sum = 0;
@@ -219,7 +219,7 @@ TEST(Steps, SumsOfSquaresHaveOneOrder) {
     for (int64_t i = 0; i < whole; ++i) lanes[i % 8] += x[static_cast<size_t>(i)] * x[static_cast<size_t>(i)];
     for (int64_t i = whole; i < n; ++i) sum += x[static_cast<size_t>(i)] * x[static_cast<size_t>(i)];
     for (double lane : lanes) sum += lane;
-    for (Isa isa : available_isas()) EXPECT_EQ(bits_of(sum), bits_of(steps_of(isa).squares(n, x.data())));
+    for (Isa isa : available_isas()) EXPECT_EQ(bits_of(sum), bits_of(table_of(isa).squares(n, x.data())));
   }
   for (int64_t n : {0, 1, 7, 8, 9, 1003}) {
     const auto a = testing::random_values<double>(static_cast<size_t>(n), testing::Values::kUnit, 29);
@@ -227,7 +227,7 @@ TEST(Steps, SumsOfSquaresHaveOneOrder) {
     double lanes[8] = {}, sum = 0;
     for (size_t l = 0; l < a.size(); ++l) lanes[l % 8] += std::fabs(a[l] * b[l]);
     for (double lane : lanes) sum += lane;
-    for (Isa isa : available_isas()) EXPECT_EQ(bits_of(sum), bits_of(steps_of(isa).magnitudes(n, a.data(), b.data())));
+    for (Isa isa : available_isas()) EXPECT_EQ(bits_of(sum), bits_of(table_of(isa).magnitudes(n, a.data(), b.data())));
   }
   const std::vector<double> x = testing::random_values<double>(60 * 37, testing::Values::kUnit, 19);
   std::vector<double> expected(37, 0.5);
@@ -236,7 +236,7 @@ TEST(Steps, SumsOfSquaresHaveOneOrder) {
   }
   for (Isa isa : available_isas()) {
     std::vector<double> sums(37, 0.5);
-    steps_of(isa).column_squares(60, 37, x.data(), 37, sums.data());
+    table_of(isa).column_squares(60, 37, x.data(), 37, sums.data());
     EXPECT_TRUE(testing::same_bits(expected, sums));
   }
 }

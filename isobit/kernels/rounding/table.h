@@ -20,7 +20,7 @@ struct Interval {
   const double* norms = nullptr;  // null for none; width + scale * norms[j] may be infinite, but not NaN
 };
 
-struct Steps {
+struct Table {
   // Adds n values to the extent.
   void (*measure)(int64_t n, const double* x, Extent* extent);
   // x[i] = round_to_bits(x[i], bits). Adds the rounded values to the extent.
@@ -48,9 +48,11 @@ struct Steps {
 
 // One for every instruction set.
 template <Isa kIsa>
-const Steps& steps_for();
+const Table& table();
 
 // REQUIRES isa_available(isa); kReference gets the portable ones.
-const Steps& steps_of(Isa isa);
+inline const Table& table_of(Isa isa) {
+  return pick(isa, []<Isa kIsa>() -> const Table& { return table<kIsa>(); });
+}
 
 }  // namespace isobit::kernels::rounding

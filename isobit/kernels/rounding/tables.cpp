@@ -355,13 +355,13 @@ void column_squares(int64_t rows, int64_t n, const double* x, int64_t ld, double
   }
 }
 
-constexpr Steps kSteps = {measure, round, sieve, compare, classify, squares, magnitudes, column_squares};
+constexpr Table kTable = {measure, round, sieve, compare, classify, squares, magnitudes, column_squares};
 
 }  // namespace
 
 template <>
-const Steps& steps_for<Isa::ISOBIT_ISA>() {
-  return kSteps;
+const Table& table<Isa::ISOBIT_ISA>() {
+  return kTable;
 }
 
 }  // namespace isobit::kernels::rounding

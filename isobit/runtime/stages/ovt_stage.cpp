@@ -20,8 +20,8 @@ using kernels::rounding::locate;
 using kernels::rounding::NearTie;
 using kernels::rounding::ProductBlock;
 using kernels::rounding::round_to_bits;
-using kernels::rounding::Steps;
-using kernels::rounding::steps_of;
+using kernels::rounding::Table;
+using kernels::rounding::table_of;
 using kernels::rounding::trainer_width;
 
 constexpr int64_t kGrain = 1 << 14;
@@ -42,13 +42,13 @@ Status for_each_rounded(KernelCall& call, F f) {
 // The positions at which a platform with results x would round against the decisions, ascending.
 std::vector<uint64_t> contradicted(const kernels::KernelContext& ctx, std::span<const double> x,
                                    const std::vector<uint8_t>& decisions, int bits) {
-  const Steps& steps = steps_of(ctx.isa);
+  const Table& loops = table_of(ctx.isa);
   std::vector<uint64_t> positions;
   std::mutex merging;
   ctx.pool->parallel_for(static_cast<int64_t>(x.size()), kGrain, [&](int64_t begin, int64_t end) {
     std::vector<double> rounded(x.begin() + begin, x.begin() + end);
     std::vector<uint8_t> against(rounded.size());
-    if (!steps.compare(end - begin, decisions.data() + begin, bits, rounded.data(), against.data())) return;
+    if (!loops.compare(end - begin, decisions.data() + begin, bits, rounded.data(), against.data())) return;
     const std::lock_guard<std::mutex> lock(merging);
     for (size_t i = 0; i < against.size(); ++i) {
       if (against[i] != 0) positions.push_back(static_cast<uint64_t>(begin) + i);
@@ -69,7 +69,7 @@ Status OvtRecorder::apply(size_t index, KernelCall& call) {
 }
 
 Status OvtRecorder::record(size_t index, KernelCall& call, int o) {
-  const Steps& steps = steps_of(call.ctx.isa);
+  const Table& loops = table_of(call.ctx.isa);
   const double threshold = rules_.threshold_of(call.node.op);
   const bool product = graph::op_of(call.node).is_inner_product();
   log::Counts& counts = counts_[call.node.op];
@@ -81,7 +81,7 @@ Status OvtRecorder::record(size_t index, KernelCall& call, int o) {
   Tensor classified = by_distance ? tensor.clone() : tensor;
   double* x = classified.data<double>();
   call.ctx.pool->parallel_for(tensor.elements(), kGrain, [&](int64_t begin, int64_t end) {
-    steps.classify(end - begin, threshold, rules_.bits, x + begin, entry.decisions.data() + begin);
+    loops.classify(end - begin, threshold, rules_.bits, x + begin, entry.decisions.data() + begin);
     for (int64_t i = begin; product && i < end; ++i) x[i] += 0.0;
   });
   if (by_distance) ISOBIT_RETURN_IF_ERROR(settle_near_ties(call, entry.decisions, counts));
@@ -148,7 +148,7 @@ Status OvtFollower::follow(size_t index, KernelCall& call, int o) {
 }
 
 Status OvtFollower::follow_unchecked(KernelCall& call, int o, const log::OvtOutput& entry, log::Counts& counts) {
-  const Steps& steps = steps_of(call.ctx.isa);
+  const Table& loops = table_of(call.ctx.isa);
   double* data = call.outputs[static_cast<size_t>(o)].data<double>();
   const bool product = graph::op_of(call.node).is_inner_product();
   std::atomic<uint64_t> corrections{0}, first{UINT64_MAX};
@@ -156,7 +156,7 @@ Status OvtFollower::follow_unchecked(KernelCall& call, int o, const log::OvtOutp
     const uint8_t* decisions = entry.decisions.data() + begin;
     std::vector<uint8_t> against(static_cast<size_t>(end - begin));
     uint64_t corrected = 0;
-    if (steps.compare(end - begin, decisions, bits_, data + begin, against.data())) {
+    if (loops.compare(end - begin, decisions, bits_, data + begin, against.data())) {
       for (int64_t i = 0; i < end - begin; ++i) {
         if (against[static_cast<size_t>(i)] == 0) continue;
         if (corrected++ == 0) {

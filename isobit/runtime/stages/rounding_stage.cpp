@@ -60,12 +60,12 @@ void RoundingStage::round_output(KernelCall& call, int output) {
   Tensor& tensor = call.outputs[static_cast<size_t>(output)];
   double* data = tensor.data<double>();
   const bool no_sign = graph::op_of(call.node).is_inner_product();
-  const kernels::rounding::Steps& steps = kernels::rounding::steps_of(call.ctx.isa);
+  const kernels::rounding::Table& loops = kernels::rounding::table_of(call.ctx.isa);
   Extents::Extent extent;
   std::mutex merging;
   call.ctx.pool->parallel_for(tensor.elements(), 1 << 14, [&](int64_t begin, int64_t end) {
     Extents::Extent own;
-    steps.round(end - begin, data + begin, bits_, &own);
+    loops.round(end - begin, data + begin, bits_, &own);
     for (int64_t i = begin; no_sign && i < end; ++i) data[i] += 0.0;
     const std::lock_guard<std::mutex> lock(merging);
     extent.peak = std::max(extent.peak, own.peak);
