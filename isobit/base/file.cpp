@@ -27,7 +27,20 @@ tl::unexpected<Error> not_plain(const fs::path& path, mode_t mode) {
   return unreadable(text_of(path.string(), ": is not a regular file but ", kind_of(mode)));
 }
 
+// Whether the name or what stands there is wrong. Anything else, as no permission, no descriptor left, a failing disk,
+// is this machine's, and whoever wrote the file is not to be blamed for it.
+bool is_of_the_file(int error) {
+  return error == ENOENT || error == ENOTDIR || error == ELOOP || error == ENAMETOOLONG || error == ENXIO ||
+         error == EISDIR;
+}
+
 }  // namespace
+
+tl::unexpected<Error> cannot(std::string_view what, const fs::path& path, int error) {
+  const std::string said = text_of(path.string(), ": cannot ", what, ": ", reason(error));
+  if (is_of_the_file(error)) return unreadable(said);
+  return unavailable(text_of(said, "; see to it that this machine can read it, and try again"));
+}
 
 Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
   if (this != &other) {
@@ -54,15 +67,15 @@ Expected<PlainFile> PlainFile::open(const fs::path& path, Links links) {
   const bool follow = links == Links::kFollow;
   struct stat info {};
   if ((follow ? ::stat(path.c_str(), &info) : ::lstat(path.c_str(), &info)) != 0) {
-    return unreadable(text_of(path.string(), ": cannot open: ", reason(errno)));
+    return cannot("open", path, errno);
   }
   if (!S_ISREG(info.st_mode)) return not_plain(path, info.st_mode);
   PlainFile file;
   file.path_ = path;
   const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (follow ? 0 : O_NOFOLLOW);
   file.fd_ = Descriptor(::open(path.c_str(), flags));
-  if (!file.fd_) return unreadable(text_of(path.string(), ": cannot open: ", reason(errno)));
-  if (::fstat(file.fd_.get(), &info) != 0) return unreadable(text_of(path.string(), ": ", reason(errno)));
+  if (!file.fd_) return cannot("open", path, errno);
+  if (::fstat(file.fd_.get(), &info) != 0) return cannot("open", path, errno);
   if (!S_ISREG(info.st_mode)) return not_plain(path, info.st_mode);
   file.size_ = static_cast<uint64_t>(info.st_size);
   return file;
@@ -73,7 +86,7 @@ Expected<size_t> PlainFile::read_at(uint64_t offset, std::span<uint8_t> buffer) 
   while (done < buffer.size()) {
     const ssize_t n = ::pread(fd_.get(), buffer.data() + done, buffer.size() - done, static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return unreadable(text_of(path_.string(), ": cannot read: ", reason(errno)));
+    if (n < 0) return cannot("read", path_, errno);
     if (n == 0) break;
     done += static_cast<size_t>(n);
   }

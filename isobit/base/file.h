@@ -40,11 +40,12 @@ enum class Links { kFollow, kRefuse };
 // A plain file, open for reading. Several threads may read from it at a time.
 class PlainFile {
  public:
-  // kUnreadable, with what it is instead, unless it is a regular file (or a link to one, as `links` allows). Opens no
-  // pipe, socket, device or folder, and does not block.
+  // kUnreadable, with what it is instead, unless it is a regular file (or a link to one, as `links` allows);
+  // kUnavailable where this machine cannot open it (no permission, no descriptor left, a failing disk). Opens no pipe,
+  // socket, device or folder, and does not block.
   static Expected<PlainFile> open(const fs::path& path, Links links);
   uint64_t size() const { return size_; }  // when it was opened
-  // Fills as much of `buffer` as there is from `offset` on.
+  // Fills as much of `buffer` as there is from `offset` on. kUnavailable: the disk failed.
   Expected<size_t> read_at(uint64_t offset, std::span<uint8_t> buffer) const;
   // Exactly `buffer`, or kUnreadable "is shorter than it was when it was opened".
   Status read_exactly(uint64_t offset, std::span<uint8_t> buffer) const;
@@ -54,6 +55,10 @@ class PlainFile {
   Descriptor fd_;
   uint64_t size_ = 0;
 };
+
+// The error of a system call on something that is to be read: "PATH: cannot WHAT: reason". kUnreadable where it says
+// something of the file (there is none, it is no file), kUnavailable where it says something of this machine only.
+tl::unexpected<Error> cannot(std::string_view what, const fs::path& path, int error);
 
 // The whole of a file that must not change meanwhile. kUnreadable when it is missing, no plain file, larger than
 // max_size (nothing is read or allocated then), or has not the size that its folder says, as files of /proc.

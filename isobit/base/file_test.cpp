@@ -172,6 +172,31 @@ TEST_F(File, ReadsExactlyWhatItsSizeSays) {
   EXPECT_FALSE(file.read_exactly(3, three));
 }
 
+// Whoever wrote a file is not to be blamed, and a file is not to be given up, for what this machine cannot do.
+TEST_F(File, WhatThisMachineCannotDoIsNotTheFiles) {
+  ASSERT_TRUE(write_file_durably(at("x"), as_bytes("12345")));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto opened = read_file(at("x"), 100);
+  const auto missing = read_file(at("y"), 100);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, ErrorCode::kUnavailable) << opened.error().message;
+  EXPECT_NE(opened.error().message.find("this machine"), std::string::npos) << opened.error().message;
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kUnreadable) << missing.error().message;
+  // Nothing is mapped at address 0, and reading there is an error of the device.
+  const auto memory = PlainFile::open("/proc/self/mem", Links::kFollow);
+  if (!memory) GTEST_SKIP() << "skipped: " << memory.error().message;
+  uint8_t byte = 0;
+  const auto read = memory->read_at(0, {&byte, 1});
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, ErrorCode::kUnavailable) << read.error().message;
+}
+
 TEST_F(File, ALimitOnTheSizeOfFilesIsSaid) {
   ASSERT_TRUE(write_file_durably(at("x"), as_bytes("old")));
   std::signal(SIGXFSZ, SIG_IGN);

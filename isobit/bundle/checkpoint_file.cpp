@@ -20,7 +20,7 @@ Status CheckpointFile::read(uint64_t offset, std::span<uint8_t> to) {
   if (broken_) return tl::unexpected<Error>(*broken_);
   const auto read = file_.read_at(offset, to);
   if (!read) {
-    broken_ = Error{ErrorCode::kUnavailable, text_of(read.error().message, "; check the disk")};
+    broken_ = read.error();
     return tl::unexpected<Error>(*broken_);
   }
   const size_t got = *read;

@@ -25,8 +25,12 @@ std::string reason(int error) { return std::strerror(error); }
 // `prefix` is "", "checkpoints/" or "log/".
 Status list_folder(const fs::path& folder, const std::string& prefix, Listing& listing) {
   const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(folder.c_str()), &::closedir);
-  if (!dir) return unreadable(text_of(folder.string(), ": cannot open the folder: ", reason(errno)));
-  for (size_t count = 0; const dirent* entry = ::readdir(dir.get()); ++count) {
+  if (!dir) return cannot("open the folder", folder, errno);
+  for (size_t count = 0;; ++count) {
+    errno = 0;
+    const dirent* entry = ::readdir(dir.get());
+    if (entry == nullptr && errno != 0) return cannot("read the folder", folder, errno);
+    if (entry == nullptr) return {};
     const std::string name = entry->d_name;
     if (name == "." || name == "..") continue;
     if (count > kMaxEntries) {
@@ -35,7 +39,10 @@ Status list_folder(const fs::path& folder, const std::string& prefix, Listing& l
     }
     const fs::path path = folder / name;
     struct stat info {};
-    if (::lstat(path.c_str(), &info) != 0) continue;  // gone in the meantime
+    if (::lstat(path.c_str(), &info) != 0) {
+      if (errno == ENOENT) continue;  // gone in the meantime
+      return cannot("look at", path, errno);
+    }
     if (S_ISREG(info.st_mode)) {
       listing.files[prefix + name] = static_cast<uint64_t>(info.st_size);
     } else if (S_ISDIR(info.st_mode) && prefix.empty() && (name == kCheckpointFolder || name == kLogFolder)) {
@@ -45,7 +52,6 @@ Status list_folder(const fs::path& folder, const std::string& prefix, Listing& l
       listing.odd = prefix + name;
     }
   }
-  return {};
 }
 
 }  // namespace
@@ -108,6 +114,7 @@ FileEntry entry_of(std::span<const ByteView> pieces) {
 Expected<Listing> list_bundle(const fs::path& folder) {
   struct stat info {};
   if (::stat(folder.c_str(), &info) != 0) {
+    if (errno != ENOENT && errno != ENOTDIR) return cannot("look at the folder", folder, errno);
     return unreadable(text_of(folder.string(), ": ", reason(errno), "; expected the folder of a run"));
   }
   if (!S_ISDIR(info.st_mode)) {
