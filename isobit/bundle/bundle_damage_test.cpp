@@ -112,26 +112,30 @@ TEST_P(Damage, IsNoticedBeforeTheManifestIsSigned) {
   if (GetParam()) names.push_back("log/segments");
   const uint64_t final_leaf = plan_.rules.leaves() - 1;
   for (const std::string& name : names) {
-    put_files(run_, begun_);
-    {
-      auto writer = BundleWriter::resume(run_, testing::key_of(testing::kTrainer));
-      ASSERT_TRUE(writer && writer->continue_from(6) && testing::drive(*writer, plan_, final_leaf));
-      ASSERT_TRUE(writer->append(testing::leaves_of(plan_)[final_leaf]));
-      ASSERT_TRUE(testing::write_checkpoint(*writer, 7, testing::fake_checkpoint(7), plan_.keep));
-      std::string bytes = files_of(run_).at(name);
-      bytes[bytes.size() - 9] = static_cast<char>(bytes[bytes.size() - 9] ^ 4);
-      put_file(run_ / name, bytes);
-      const Status status = writer->finish({});
-      ASSERT_FALSE(status) << name;
-      EXPECT_EQ(status.error().code, ErrorCode::kUnavailable) << status.error().message;
-      EXPECT_NE(status.error().message.find(name), std::string::npos) << status.error().message;
-      EXPECT_EQ(run_state(run_), RunState::kUnfinished);
-      EXPECT_FALSE(fs::exists(run_ / kManifestSignatureFile));
+    for (const bool gone : {false, true}) {
+      put_files(run_, begun_);
+      {
+        auto writer = BundleWriter::resume(run_, testing::key_of(testing::kTrainer));
+        ASSERT_TRUE(writer && writer->continue_from(6) && testing::drive(*writer, plan_, final_leaf));
+        ASSERT_TRUE(writer->append(testing::leaves_of(plan_)[final_leaf]));
+        ASSERT_TRUE(testing::write_checkpoint(*writer, 7, testing::fake_checkpoint(7), plan_.keep));
+        std::string bytes = files_of(run_).at(name);
+        bytes[bytes.size() - 9] = static_cast<char>(bytes[bytes.size() - 9] ^ 4);
+        put_file(run_ / name, bytes);
+        if (gone) fs::remove(run_ / name);
+        const Status status = writer->finish({});
+        ASSERT_FALSE(status) << name;
+        EXPECT_EQ(status.error().code, ErrorCode::kUnavailable) << status.error().message;
+        EXPECT_NE(status.error().message.find(name), std::string::npos) << status.error().message;
+        EXPECT_EQ(run_state(run_), RunState::kUnfinished);
+        EXPECT_FALSE(fs::exists(run_ / kManifestSignatureFile));
+      }
+      if (gone || name == "job.toml" || name == "engagement")
+        continue;  // refused, or another job's: not for a bundle to say
+      const Status again = testing::resume_run(run_, plan_);
+      ASSERT_TRUE(again) << name << ": " << again.error().message;
+      EXPECT_TRUE(testing::open_bundle(run_, {}, plan_)) << name;
     }
-    if (name == "job.toml" || name == "engagement") continue;  // refused, or another job's: not for a bundle to say
-    const Status again = testing::resume_run(run_, plan_);
-    ASSERT_TRUE(again) << name << ": " << again.error().message;
-    EXPECT_TRUE(testing::open_bundle(run_, {}, plan_)) << name;
   }
 }
 

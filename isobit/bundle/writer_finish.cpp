@@ -82,6 +82,15 @@ Expected<FileEntry> BundleWriter::Impl::check_file(const std::string& name) cons
   return found;
 }
 
+// What a finished run must have, whatever the folder says that it has.
+std::vector<std::string> BundleWriter::Impl::owed_files() const {
+  std::vector<std::string> names = {std::string(kJobFile), std::string(kEngagementFile), std::string(kTranscriptFile),
+                                    std::string(kHeadsFile)};
+  if (log) names.emplace_back(kLogFile);
+  for (const uint64_t step : checkpoints) names.push_back(text_of(kCheckpointFolder, "/", checkpoint_name(step)));
+  return names;
+}
+
 Expected<Manifest> BundleWriter::Impl::manifest(const std::map<std::string, std::string>& facts) const {
   Manifest out;
   out.job_root = engagement.terms.job_root;
@@ -103,6 +112,9 @@ Expected<Manifest> BundleWriter::Impl::manifest(const std::map<std::string, std:
   for (const auto& [name, size] : listing.files) {
     if (!is_bundle_file(name)) continue;
     ISOBIT_TRY(out.files[name], check_file(name));
+  }
+  for (const std::string& name : owed_files()) {
+    if (!out.files.contains(name)) return changed(folder / name);
   }
   return out;
 }

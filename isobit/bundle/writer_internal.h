@@ -55,6 +55,7 @@ struct BundleWriter::Impl {
   Expected<FileEntry> check_file(const std::string& name) const;
   Status check_heads_file() const;
   Expected<FileEntry> check_log_file() const;
+  std::vector<std::string> owed_files() const;
 };
 
 }  // namespace isobit::bundle

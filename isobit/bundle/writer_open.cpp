@@ -154,10 +154,12 @@ Expected<std::vector<uint64_t>> clean(const fs::path& folder, const Listing& lis
 
 // Of the checkpoints that are there. A kill may leave a record whose checkpoint was not written, or was removed
 // already.
-CheckpointIndex read_index(const fs::path& folder, const Listing& listing, const std::vector<uint64_t>& checkpoints) {
-  if (!listing.has(kCheckpointIndexFile)) return {};
+Expected<CheckpointIndex> read_index(const fs::path& folder, const Listing& listing,
+                                     const std::vector<uint64_t>& checkpoints) {
+  if (!listing.has(kCheckpointIndexFile)) return CheckpointIndex{};
   const auto bytes = read_plain_file(folder / kCheckpointIndexFile, kMaxCheckpointIndexBytes);
-  if (!bytes) return {};
+  if (!bytes && bytes.error().code == ErrorCode::kUnavailable) return tl::unexpected<Error>(bytes.error());
+  if (!bytes) return CheckpointIndex{};
   CheckpointIndex index = decode_checkpoint_index(*bytes);
   std::erase_if(index,
                 [&](const auto& record) { return std::ranges::find(checkpoints, record.first) == checkpoints.end(); });
@@ -233,7 +235,7 @@ Expected<BundleWriter> BundleWriter::resume(const fs::path& folder, const commit
     ISOBIT_TRY(log, LogFileWriter::open(folder / kLogFile, std::move(stored)));
   }
   ISOBIT_TRY(std::vector<uint64_t> checkpoints, clean(folder, listing, parts.transcript.transcript));
-  CheckpointIndex index = read_index(folder, listing, checkpoints);
+  ISOBIT_TRY(CheckpointIndex index, read_index(folder, listing, checkpoints));
   ISOBIT_RETURN_IF_ERROR(make_folder(folder / kCheckpointFolder));
   ISOBIT_TRY(AppendFile transcript, AppendFile::open(folder / kTranscriptFile, parts.transcript.good_bytes));
   ISOBIT_TRY(AppendFile heads, AppendFile::open(folder / kHeadsFile, parts.heads.good_bytes));

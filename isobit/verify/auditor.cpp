@@ -45,11 +45,19 @@ const char* name_of(Outcome outcome) {
   return "rejected";
 }
 
+std::string shortened(std::string text) {
+  if (text.size() <= kMaxVerdictText) return text;
+  size_t end = kMaxVerdictText;
+  while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xc0) == 0x80) --end;
+  text.resize(end);
+  return text;
+}
+
 AuditVerdict rejected_verdict(Part part, std::string reason) {
   AuditVerdict verdict;
   verdict.first_difference = FirstDifference{};
   verdict.first_difference->part = part;
-  verdict.reason = std::move(reason);
+  verdict.reason = shortened(std::move(reason));
   return verdict;
 }
 

@@ -115,7 +115,12 @@ std::optional<FirstDifference> self_contradiction(const Transcript& claimed);
 std::optional<FirstDifference> compare_checkpoint(const Transcript& claimed, uint64_t step,
                                                   const commit::Digest& found);
 
-// A verdict for a bundle that was rejected before any replay.
+// The first bytes of a text of a verdict, as many as it may have, and no half of a character.
+inline constexpr size_t kMaxVerdictText = 2048;
+std::string shortened(std::string text);
+
+// A verdict for a bundle that was rejected before any replay. The reason, which may quote what a stranger wrote, is
+// shortened.
 AuditVerdict rejected_verdict(Part part, std::string reason);
 
 }  // namespace isobit::verify

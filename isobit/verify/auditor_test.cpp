@@ -311,6 +311,7 @@ TEST(WithoutReplay, Contradictions) {
   const AuditVerdict verdict = rejected_verdict(Part::kSignature, "forged");
   EXPECT_FALSE(verdict.accepted());
   EXPECT_EQ(name_of(verdict.first_difference->part), std::string("signature"));
+  EXPECT_EQ(rejected_verdict(Part::kStructure, std::string(300000, 'x')).reason.size(), kMaxVerdictText);
 }
 
 }  // namespace

@@ -17,15 +17,6 @@ constexpr Part kParts[] = {Part::kSignature, Part::kStructure, Part::kJob,   Par
 constexpr FindingKind kKinds[] = {FindingKind::kMissing, FindingKind::kSuperfluous, FindingKind::kBeyondBound,
                                   FindingKind::kCorrections};
 
-// The first bytes, and no half of a character.
-std::string shortened(std::string text) {
-  if (text.size() <= kMaxVerdictText) return text;
-  size_t end = kMaxVerdictText;
-  while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xc0) == 0x80) --end;
-  text.resize(end);
-  return text;
-}
-
 void write_names(ByteWriter& writer, const Verdict& v) {
   writer.fixed(v.client_key.bytes);
   writer.boolean(v.engaged.has_value());

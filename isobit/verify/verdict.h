@@ -15,7 +15,6 @@
 
 namespace isobit::verify {
 
-inline constexpr size_t kMaxVerdictText = 2048;  // of each text in a verdict
 inline constexpr size_t kMaxVerdictBytes = 1 << 16;
 inline constexpr size_t kMaxVerdictFindings = 256;
 
