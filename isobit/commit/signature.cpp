@@ -75,11 +75,6 @@ bool verify(const PublicKey& key, ByteView message, const Signature& signature) 
 
 std::string hex_of(const PublicKey& key) { return to_hex(key.bytes); }
 
-Expected<PublicKey> public_key_from_hex(std::string_view text, std::string_view what) {
-  ISOBIT_TRY(const Digest bytes, digest_from_hex(text, what));
-  return PublicKey{bytes};
-}
-
 Bytes signed_payload(std::string_view tag, const Digest& job_root, const RunId& run_id, const PublicKey& key,
                      uint64_t size, const Digest& root) {
   ByteWriter out;

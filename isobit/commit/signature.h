@@ -51,7 +51,6 @@ class SecretKey {
 
 // 64 lower-case hex digits.
 std::string hex_of(const PublicKey& key);
-Expected<PublicKey> public_key_from_hex(std::string_view text, std::string_view what);
 
 // A name for one run of a job, chosen by whoever runs it.
 using RunId = std::array<uint8_t, 16>;

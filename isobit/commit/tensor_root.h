@@ -36,7 +36,6 @@ class TileGrid {
   int64_t rows() const { return rows_; }
   int64_t cols() const { return cols_; }
   bool flat() const { return flat_; }
-  int64_t tile_rows() const { return tile_rows_; }
   int64_t tile_cols() const { return tile_cols_; }
   int64_t tiles() const { return tile_rows_ * tile_cols_; }
   // The tile, and the place inside it, of element `flat_index` (row-major over the tensor).

@@ -158,17 +158,4 @@ double sum_of_squares_ordered_f64(std::span<const SegmentF64> segments) {
   return ordered_sum(segments, [](double v) { return v * v; });
 }
 
-MeanVarianceF64 mean_variance_ordered_f64(std::span<const SegmentF64> segments) {
-  int64_t count = 0;
-  for (const SegmentF64& s : segments) count += s.count;
-  ISOBIT_CHECK(count >= 1);
-  const double n = static_cast<double>(count);
-  const double mean = sum_ordered_f64(segments) / n;
-  const double squares = ordered_sum(segments, [mean](double x) {
-    const double y = x - mean;
-    return y * y;
-  });
-  return {mean, canonical(squares / n)};
-}
-
 }  // namespace isobit::numerics

@@ -59,13 +59,6 @@ double sum_ordered_f64(std::span<const SegmentF64> segments);
 // The same over x[i] * x[i] (the product rounded, then added).
 double sum_of_squares_ordered_f64(const double* x, int64_t n);
 double sum_of_squares_ordered_f64(std::span<const SegmentF64> segments);
-// mean = sum_ordered_f64 / n; variance = sum_ordered_f64 of (x[i] - mean)^2 (each step rounded) / n.
-struct MeanVarianceF64 {
-  double mean;
-  double variance;
-};
-MeanVarianceF64 mean_variance_ordered_f64(std::span<const SegmentF64> segments);
-
 // The undecided cases, in integers; also the oracle of the fast path. Slow (a few ns an element).
 float sum_exactly(const Segment* segments, int64_t count);
 float sum_of_squares_exactly(const Segment* segments, int64_t count);

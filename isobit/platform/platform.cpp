@@ -18,7 +18,7 @@ constexpr int kMostThreads = 1024;
 std::vector<std::string> platform_names() {
   std::vector<std::string> names = {"ordered"};
   for (const std::string& library : vendor_libraries()) names.push_back(library);
-  for (const char* isa : {"reference", "portable", "avx2", "avx512", "neon"}) names.push_back(text_of("ordered@", isa));
+  for (const kernels::Isa isa : kernels::all_isas()) names.push_back(text_of("ordered@", kernels::name_of(isa)));
   return names;
 }
 

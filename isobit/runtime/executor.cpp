@@ -287,7 +287,8 @@ void Executor::Prepared::hold(std::span<Tensor> outputs) {
 }
 
 Status Executor::Prepared::compute_node(Step& step, size_t n, const RunOptions& options) {
-  const auto [observer, stage, memory] = options;
+  Observer* const observer = options.observer;
+  Stage* const stage = options.stage;
   KernelCall& call = step.call;
   const AtEnd held_no_longer([&] { call.statistics.clear(); });
   if (!step.is_view) {

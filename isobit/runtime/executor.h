@@ -16,14 +16,12 @@
 #include "isobit/base/status.h"
 #include "isobit/graph/graph.h"
 #include "isobit/kernels/context.h"
+#include "isobit/runtime/kernel_table.h"
 #include "isobit/tensor/tensor.h"
 
 namespace isobit::runtime {
 
-struct Kernel;
 struct KernelCall;  // kernel_call.h
-using KernelTable = std::map<std::string, Kernel>;
-const KernelTable& kernel_table();
 
 // A node that has just run, as an observer sees it. Tensors may be overwritten once the call returns: clone() what is
 // to be kept.

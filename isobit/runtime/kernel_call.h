@@ -9,6 +9,7 @@
 
 #include "isobit/graph/graph.h"
 #include "isobit/kernels/context.h"
+#include "isobit/runtime/kernel_table.h"
 #include "isobit/tensor/tensor.h"
 
 namespace isobit::runtime {
@@ -67,10 +68,6 @@ inline Kernel with_parameters(std::function<RunKernel(const KernelSite&)> bind, 
 inline RunKernel bound(const Kernel& kernel, const KernelSite& site) {
   return kernel.bind ? kernel.bind(site) : kernel.run;
 }
-
-using KernelTable = std::map<std::string, Kernel>;
-
-const KernelTable& kernel_table();
 
 // One function per family, in runtime/kernels/.
 void add_elementwise_kernels(KernelTable& table);

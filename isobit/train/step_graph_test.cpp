@@ -7,6 +7,7 @@
 
 #include "isobit/graph/op.h"
 #include "isobit/kernels/correct/engine.h"
+#include "isobit/kernels/rounding/exact_value.h"
 #include "isobit/runtime/stages/inner_product.h"
 #include "isobit/train/trainer.h"
 
@@ -64,7 +65,7 @@ TEST(Terms, OfMatricesAndOfGroups) {
 
 TEST(Terms, TheLimitsAreThoseOfTheAnalyses) {
   EXPECT_EQ(platform::arithmetic_of("correct-1").most_terms, kernels::correct::kMostTerms);
-  EXPECT_EQ(platform::arithmetic_of("logged-1").most_terms, runtime::kMostTerms);
+  EXPECT_EQ(platform::arithmetic_of("logged-1").most_terms, kernels::rounding::kMostTerms);
 }
 
 // The gradient of mnist-cnn's first kernel adds up 784 products for every image of the batch.

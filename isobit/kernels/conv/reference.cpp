@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "isobit/kernels/matmul/ordered_sum.h"
+#include "isobit/kernels/matmul/ordered_inner_product.h"
 
 namespace isobit::kernels::reference {
 namespace {

@@ -1,5 +1,7 @@
 #include "isobit/kernels/dispatch/dispatch.h"
 
+#include <iterator>
+
 namespace isobit::kernels {
 namespace {
 
@@ -36,6 +38,8 @@ bool isa_available(Isa isa) {
       return false;
   }
 }
+
+std::vector<Isa> all_isas() { return {std::begin(kAll), std::end(kAll)}; }
 
 Isa best_isa() { return available_isas().back(); }
 

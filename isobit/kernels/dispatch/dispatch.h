@@ -9,6 +9,9 @@
 
 namespace isobit::kernels {
 
+// Every one that a build for some machine has: the reference, then slowest first.
+std::vector<Isa> all_isas();
+
 // Whether this build has kernels for `isa` and this CPU can run them. kReference and kPortable always.
 bool isa_available(Isa isa);
 

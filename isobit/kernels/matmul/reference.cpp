@@ -1,6 +1,6 @@
 #include "isobit/kernels/matmul/reference.h"
 
-#include "isobit/kernels/matmul/ordered_sum.h"
+#include "isobit/kernels/matmul/ordered_inner_product.h"
 
 namespace isobit::kernels::reference {
 namespace {
