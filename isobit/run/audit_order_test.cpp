@@ -112,6 +112,20 @@ TEST_P(NoData, ASecondRunUnderTheRunIdIsRejectedWithoutThem) {
   EXPECT_FALSE(fs::exists(elsewhere.home / "judged"));
 }
 
+// A slip of the pen costs no pass over the checkpoints, and judges nobody.
+TEST_P(NoData, AStepThatNoAuditBeginsFromIsSaidFirst) {
+  for (const uint64_t step : {4, 7}) {
+    AuditRequest request = auditing("run");
+    request.sample.reset();
+    request.from_step = step;
+    const auto audited = audit_run(request);
+    ASSERT_FALSE(audited) << step;
+    EXPECT_EQ(audited.error().code, ErrorCode::kUsage) << audited.error().message;
+    EXPECT_NE(audited.error().message.find(text_of("--from ", step)), std::string::npos) << audited.error().message;
+    EXPECT_FALSE(fs::exists(request.home / "judged"));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Each, NoData, ::testing::ValuesIn(testing::kWays), [](const auto& p) { return p.param; });
 
 }  // namespace

@@ -183,18 +183,6 @@ Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::
     ISOBIT_TRY(verdict, verify::audit_sample(reader.transcript(), replays, summary.sampled, options));
   } else {
     options.from_step = request.from_step.value_or(0);
-    if (options.from_step == options.rules.steps) {
-      return usage_error(text_of("--from ", options.from_step,
-                                 ": the run ends with that step, so this checks nothing; ",
-                                 "name an earlier checkpoint, or leave --from out"));
-    }
-    const auto starts = replays.starts();
-    if (std::find(starts.begin(), starts.end(), options.from_step) == starts.end()) {
-      std::string have;
-      for (uint64_t step : reader.checkpoints()) have += text_of(have.empty() ? "" : ", ", step);
-      return usage_error(text_of("--from ", options.from_step, ": the run has no checkpoint of that step; it has ",
-                                 have.empty() ? "none" : "those of steps " + have));
-    }
     ISOBIT_TRY(const std::unique_ptr<verify::Replayer> replay, replays.open(options.from_step));
     ISOBIT_TRY(verdict, verify::audit(reader.transcript(), *replay, options));
   }
@@ -204,6 +192,23 @@ Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::
     return *std::move(found);
   }
   return verdict;
+}
+
+// Whether there is a checkpoint to begin from: asked before anything takes long, or is noted.
+Status check_from(const AuditRequest& request, const bundle::BundleReader& reader) {
+  const uint64_t from = request.sample ? 0 : request.from_step.value_or(0);
+  if (from == 0) return {};
+  if (from == reader.transcript().rules().steps) {
+    return usage_error(text_of("--from ", from, ": the run ends with that step, so this checks nothing; ",
+                               "name an earlier checkpoint, or leave --from out"));
+  }
+  std::string have;
+  for (const uint64_t step : reader.checkpoints()) {
+    if (step == from) return {};
+    have += text_of(have.empty() ? "" : ", ", step);
+  }
+  return usage_error(text_of("--from ", from, ": the run has no checkpoint of that step; it has ",
+                             have.empty() ? "none" : "those of steps " + have));
 }
 
 // Of a run that was rejected for something else than its engagement.
@@ -276,6 +281,7 @@ Expected<AuditSummary> audit_run(const AuditRequest& request, platform::Engine& 
   if (!opened) return rejected_before(std::move(opened).error());
   const bundle::BundleReader& reader = opened->reader;
   ISOBIT_RETURN_IF_ERROR(reader.require_finished());
+  ISOBIT_RETURN_IF_ERROR(check_from(request, reader));
   // All of them, those that a replay begins from and reads again, too: it may take long, and nothing is said of the run
   // before all that the trainer signed has been found whole.
   auto roots = read_checkpoints(reader, engine.pool());

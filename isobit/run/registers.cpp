@@ -65,9 +65,8 @@ Expected<bool> make_entry(const fs::path& path, ByteWriter entry) {
   ISOBIT_RETURN_IF_ERROR(make_folder(path.parent_path()));
   const Status made = create_file_durably(path, bytes, 0600);
   if (made) return true;
-  ISOBIT_TRY(const bool meanwhile, is_there(path));
-  if (meanwhile) return false;  // another process has written it meanwhile
-  return tl::unexpected<Error>(made.error());
+  if (made.error().code == ErrorCode::kUsage) return false;  // another process has written it meanwhile
+  return tl::unexpected<Error>(made.error());                // this one's may be there, but is not durable
 }
 
 void write_texts(ByteWriter& writer, const std::vector<std::string>& texts) {

@@ -33,6 +33,14 @@ Expected<Job> parse(const std::string& text, const std::vector<std::string>& ove
 }
 
 // Job files that were read once are read for ever.
+// A shell variable that was never set is no default.
+TEST(Job, ASettingWithoutAValueIsRefused) {
+  const auto refused = parse_job("", "job", "", {"optimizer.name="});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kUsage);
+  EXPECT_NE(refused.error().message.find("--set optimizer.name=: has no value"), std::string::npos);
+}
+
 TEST(Job, AnEmptyChoiceIsTheDefault) {
   const std::vector<std::string> base = {"model.builder=\"resnet\"", "job.arithmetic=logged-1"};
   const std::string plain = job_to_toml(parse(kSmall, base).value());

@@ -244,6 +244,10 @@ Status apply_override(toml::table& root, const std::string& text) {
   }
   const std::string table = text.substr(0, dot), key = text.substr(dot + 1, equals - dot - 1),
                     value = text.substr(equals + 1);
+  if (value.empty()) {
+    return usage_error(text_of("--set ", text, ": has no value; leave it out for the default, or write ", table, ".",
+                               key, "='\"\"' for an empty text"));
+  }
   toml::table parsed;
   try {
     const std::string line = text_of("v = ", value);
