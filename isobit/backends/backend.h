@@ -1,6 +1,6 @@
-// Engines that run whole graphs. The executor is one (native); a library that compiles a graph as it likes, or a
-// device, is another. Whoever trains or evaluates sees a Program and the host's memory only, so that commitments,
-// checkpoints and formats need not know where a graph ran.
+// Backends run whole graphs. The executor is one (native); a library that compiles a graph as it likes, or a device, is
+// another. Whoever trains or evaluates sees a Program and the host's memory only, so that commitments, checkpoints and
+// formats need not know where a graph ran.
 #pragma once
 
 #include <memory>

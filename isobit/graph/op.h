@@ -104,7 +104,8 @@ struct InputSet {
   bool empty() const { return !all && some.empty(); }
 };
 
-// What is known of one output. Whoever says nothing says the safe thing.
+// What is known of one output. The defaults claim nothing: it follows from every input, and no element is known to be
+// moved.
 struct OutputDef {
   ElementRule rule = ElementRule::kNone;
   // Nothing else reaches its bits, but for the platform where the operator depends on it.

@@ -1,9 +1,8 @@
 // Calibration of logged arithmetic: what divergences and thresholds a job's [rounding] needs, measured over platforms.
 //
 // Every platform takes the first steps of the job, and products of normal numbers in the job's shapes, in a child
-// process of its own (a library's core type holds for a process). All see the same operands
-// (calibration.h), so that what differs is their inner products alone. Each pair of platforms is
-// compared:
+// process of its own (a library's core type holds for a process). All see the same operands (calibration.h), so that
+// what differs is their inner products alone. Each pair of platforms is compared:
 //   divergence   of sampled outputs, the largest |x - y| in units of 2^-53 times the magnitude of the output
 //   straddles    of all outputs, those that the two round apart; each gives two distances |x - r(x)| in units of the
 //                spacing, and the threshold is the largest that still logs every one (distance > threshold)

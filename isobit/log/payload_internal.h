@@ -1,4 +1,4 @@
-// The parts of a log segment: its frame and the payload of each kind. For log_segment.cpp, tests and fuzz targets.
+// The parts of a log segment: its frame and the payload of each kind. For segment.cpp, tests and fuzz targets.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ Expected<OvtLog> decode_ovt_payload(ByteView payload, Schema schema, const std::
 
 // No payload that fits the schema is longer.
 uint64_t max_sparse_payload(Schema schema);
-// The length of the only payload length that fits.
+// The one length that a payload of this schema has.
 uint64_t ovt_payload_size(Schema schema);
 
 // kRejected: the bytes are well formed and say something that this step of this job cannot say.

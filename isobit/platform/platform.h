@@ -31,7 +31,7 @@ class CorrectInnerProducts;
 namespace isobit::platform {
 
 struct Platform {
-  std::string backend = "ordered";             // or a vendor's library
+  std::string backend = "ordered";             // our own kernels; else the name of a product library
   kernels::Isa isa = kernels::Isa::kPortable;  // of our own kernels
   std::string core;                            // of the vendor's; "": its own choice
   int threads = 1;

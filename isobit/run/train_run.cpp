@@ -19,8 +19,8 @@ namespace isobit::run {
 namespace {
 
 // The root of the state that a checkpoint holds, which goes to the taker. kUnavailable where it cannot be read: it may
-// be a good one. kRejected or kUnreadable unless it is what was
-// noted when it was written, or, without such a note, what the transcript commits to.
+// be a good one. kRejected or kUnreadable unless it is what was noted when it was written, or, without such a note,
+// what the transcript commits to.
 Expected<commit::Digest> read_own_checkpoint(const bundle::BundleWriter& writer, uint64_t step, ThreadPool& pool,
                                              const formats::TensorTaker& taker) {
   ISOBIT_TRY(bundle::StoredCheckpoint stored, writer.open_checkpoint(step));

@@ -34,8 +34,8 @@ using LogWriterFactory =
 Expected<train::StepResult> take_step(train::Trainer& trainer, runtime::Stage* stage);
 Expected<train::SampleScores> score(train::Trainer& trainer);
 
-// What computes a run: the loop calls these and keeps the books. Whoever watches, measures or ends a training puts
-// their own around the parts that are here.
+// What computes a run; the loop calls these and writes down what they give. To watch, measure or end a training, wrap
+// one of these functions in another.
 struct Conduct {
   StepFunction step = take_step;
   EvaluateFunction evaluate = score;

@@ -60,7 +60,8 @@ class Observer {
 class Stage {
  public:
   virtual ~Stage() = default;
-  // A run of the graph begins. What wraps another stage should pass it on: it is for speed.
+  // A run of the graph begins: what a stage remembers from node to node starts here. A stage that wraps another one
+  // passes this on.
   virtual void begin_run(const graph::Graph&) {}
   // Node `index` of the graph has run. Its operands are as they were, but for those that its kernel may write over;
   // outputs are to be changed in place. Not called for views. An error ends the run.
@@ -110,7 +111,8 @@ class Executor {
   Status run_into(const kernels::KernelContext& ctx, std::span<Feed> feeds, std::span<Tensor> outputs,
                   RunOptions options = {});
 
-  // What planning found wrong: the error of every run. Nothing, so far, where shapes are known only at run time.
+  // What planning found wrong, which every run returns. Never an error for a graph whose shapes are known only at run
+  // time: it is planned in the run.
   const Status& status() const { return unusable_; }
 
   // The memory of a run whose feeds nobody else holds: what MemoryUse will say. kUnavailable where the sizes cannot

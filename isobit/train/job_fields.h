@@ -40,8 +40,8 @@ struct FieldRules {
   Which known = kEveryJob;    // the table of these jobs has the key; in others it is an error, as a misspelt one is
   Which allowed = kEveryJob;  // of those; in the others the key is an error that says why:
   const char* refused = nullptr;
-  std::optional<Which> matters =
-      std::nullopt;  // it means something there, and is committed; everywhere above if not said
+  // In which of those it means something, and is committed; not said: in all of them.
+  std::optional<Which> matters = std::nullopt;
   std::string (*problem)(const Job&) = nullptr;  // what is wrong with the value that was read; "" when nothing is
   bool committed = true;
   bool only_if_changed = false;  // committed only where it is not the default

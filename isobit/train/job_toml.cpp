@@ -219,7 +219,8 @@ Status read_field(const Field& field, Table& table, const std::string& folder, J
   return problem.empty() ? Status() : unreadable(text_of(table.where(field.key()), ": ", problem));
 }
 
-// Keys of a log where none is kept are the likeliest to be wondered about.
+// A key of [rounding] that is only for logs is unknown in a job without a log. It may be spelled correctly, so the
+// message then names the arithmetic.
 Status read_table(Table table, const std::string& folder, Job& job) {
   for (const Field& field : job_fields()) {
     if (field.table() == table.name()) ISOBIT_RETURN_IF_ERROR(read_field(field, table, folder, job));

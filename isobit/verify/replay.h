@@ -45,7 +45,8 @@ class ReplayerSource {
   virtual ~ReplayerSource() = default;
   // Strictly increasing, the first is 0.
   virtual std::vector<uint64_t> starts() const = 0;
-  // Standing at `step`, one of starts(). Whoever was opened before is of no use any more: an audit holds one state.
+  // Standing at `step`, one of starts(). A Replayer that was opened before must not be used any more: an audit holds
+  // one state.
   virtual Expected<std::unique_ptr<Replayer>> open(uint64_t step) = 0;
 };
 

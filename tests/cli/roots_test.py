@@ -5,8 +5,8 @@ What must come out is in tests/golden/roots.json; it changes only with a decisio
 repairs are held too: they say whether the same near-ties were found. Without an option the jobs on the embedded digits
 run; with --networks those that need data, under the arithmetics that promise bits, on the fastest instruction set
 alone; with --slow those under all arithmetics on all sets. `--logged` runs the arithmetics with a log alone,
-`--exact` the others. `--record` writes what the program gives now on its fastest
-platform; never needed unless a case is added.
+`--exact` the others. `--record` writes what the program gives now on its fastest platform; never needed unless a case
+is added.
 
 Ends with 77, for CTest skipped, when the data of a job that was asked for are not there and nothing differs.
 """

@@ -1,4 +1,4 @@
-// The three products for the common engine (matmul/gemm.h).
+// Convolution and its gradients as products, which matmul/gemm.h computes.
 #include "isobit/kernels/conv/conv.h"
 
 #include <algorithm>
@@ -12,8 +12,6 @@ namespace {
 
 using product::Direction;
 using product::product_of;
-
-// Without images there is nothing to write, or +0, and no array to step over.
 
 template <class T>
 void forward(const KernelContext& ctx, const ConvShape& s, const T* src, const T* weights, const T* bias, T* dst) {
@@ -40,6 +38,7 @@ void grad_weights(const KernelContext& ctx, const ConvShape& s, const T* src, co
   } else if (s.n > 0) {
     gemm::run(ctx, product_of<T>(s, Direction::kGradWeights, src, diff_dst, nullptr, diff_weights));
   } else {
+    // Without images the sums have no terms: +0. The other two directions then have no outputs.
     std::fill(diff_weights, diff_weights + s.oc * (s.ic / s.groups) * s.kh * s.kw, T(0));
   }
 }

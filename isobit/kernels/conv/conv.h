@@ -13,10 +13,10 @@
 //   gradient of src:   diff_src[n, ic, ih, iw]: channel order over the output channels of ic's group; the term of
 //                      (kh, kw, oc) pairs weights[oc, ic, kh, kw] with the diff_dst whose window puts tap (kh, kw) on
 //                      (ih, iw).
-//   gradient of weights: diff_weights[oc, ic, kh, kw]: terms in the order (n, oh, ow). A chunk is max(1, floor(256 /
-//   ow()))
-//                      whole rows of an image, the last chunk of an image being short where that does not divide oh();
-//                      but where oh() * ow() <= 128 a chunk is floor(256 / (oh() * ow())) whole images.
+//   gradient of weights: diff_weights[oc, ic, kh, kw]: terms in the order (n, oh, ow). A chunk is `rows` whole rows
+//                      of an image, rows = max(1, floor(256 / ow())), the last chunk of an image being short where
+//                      that does not divide oh(); but where oh() * ow() <= 128 a chunk is
+//                      floor(256 / (oh() * ow())) whole images.
 //
 // Padding and missing taps. A tap that falls on padding, or (gradient of src) on no output because of stride or border,
 // takes part with +0 in place of the element of src or diff_dst. Where its weight is finite this changes no bit, since

@@ -24,7 +24,8 @@ inline constexpr int64_t kSingleSlice = 1024;  // up to this k
 // At most one bias.
 using Batch = product::Batch<float>;
 
-// The largest m, n and k: 1 + 2^-20 covers no more, and outputs are numbered in 32 bits here and there.
+// The largest m, n and k. With more terms, 1 + 2^-20 does not cover the rounding of norms; lines that have undecided
+// outputs are numbered in 32 bits (undecided_lines.h).
 inline constexpr int64_t kMostTerms = (int64_t{1} << 31) - 1;
 
 // REQUIRES m, n, k >= 0; ctx.kernel.isa != kReference. Errors: those of correct/matmul.h.

@@ -1,4 +1,4 @@
-// What tests and benchmarks of this folder may ask of the engine; nothing else does. Internal.
+// What tests and benchmarks of this folder may ask of engine.h; nothing else does. Internal.
 #pragma once
 
 #include <cstdint>

@@ -86,7 +86,8 @@ void Source::square_places(const Table& loops, ThreadPool& pool) {
   });
 }
 
-// Not worth it where the windows leave out much of the tensor, nor of use where an element is no finite number.
+// Skipped where the windows leave out much of the tensor, since the sum of a channel is then much more than that of any
+// of its lines. Given up where a sum is not finite: it would stand for finite lines of the same channel, too.
 void Source::square_channels(const Table& loops, ThreadPool& pool) {
   const Windows& w = lines_.side().windows;
   if (w.positions() < w.plane() / 2) return;

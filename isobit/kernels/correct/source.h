@@ -1,4 +1,4 @@
-// One side of a product as the engine takes it: blocks of its lines in float64, and the sums of their squares.
+// One side of a product as engine.h takes it: blocks of its lines in float64, and the sums of their squares.
 // Internal.
 #pragma once
 

@@ -27,7 +27,8 @@ const Kernels<T>& kernels_for(Isa isa) {
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// The problem with its operands exchanged where that fits the vectors better.
+// How the outputs are cut into tiles, and whether the operands are exchanged first because that fits the vectors
+// better.
 template <class T>
 struct Tiling {
   bool swapped = false;

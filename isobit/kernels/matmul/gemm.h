@@ -1,4 +1,4 @@
-// The engine behind matmul and convolution; internal to the kernels room.
+// The ordered products behind matmul and convolution; internal to the kernels room.
 //
 // It computes a product (product/geometry.h): a grid of m x n inner products of lines of the left side with lines of
 // the right one, in chunks along k. Operands are read only through pack(), which knows each kind of side, so that no

@@ -1,4 +1,4 @@
-// What the driver of the engine (gemm.h) computes. Internal to it.
+// What the driver (gemm.cpp) computes. Internal to it.
 #pragma once
 
 #include "isobit/kernels/matmul/gemm.h"

@@ -1,5 +1,5 @@
-// Compiled once for every instruction set. Windows are taken in two steps, first down the
-// columns of the rows a window covers, then along the row: both run over contiguous memory.
+// Compiled once for every instruction set. Windows are taken in two steps, first down the columns of the rows a window
+// covers, then along the row: both run over contiguous memory.
 #include "isobit/kernels/pool/table.h"
 #include "isobit/kernels/reduce/lanes.h"
 

@@ -11,8 +11,9 @@
 //   gradient of src      weights of an ic          positions (n, ih, iw), backward, of diff_dst (oc, kh, kw)
 //   gradient of weights  diff_dst of an oc         taps (ic, kh, kw) of src                    (n, oh, ow)
 //
-// Everything that computes, checks or evaluates inner products reads operands through this: the ordered engine
-// (matmul/gemm.h), correct/, rounding/, the products of vendors. The scalar references do not: they are the
+// Everything that computes, checks or evaluates inner products reads operands through this: the ordered kernels
+// (matmul/gemm.h), correct/, rounding/. Products of libraries (plain_inner_products.h) take the forward geometry in all
+// three directions, since im2col lays out forward windows only. The scalar references do not: they are the
 // specification, and the test of this folder compares the two term by term. Offsets and strides are in elements.
 #pragma once
 

@@ -1,5 +1,6 @@
 // The terms of one output in the order in which `ordered-1` adds them: what the chunk and block sums of matmul.h are
-// sums of. For whoever follows a single output (a referee, a trace, a test); kernels lay many out at a time.
+// sums of. For whoever follows a single output (a referee, a trace, a test); so far only tests do. Kernels lay many out
+// at a time.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 namespace isobit::kernels::product {
 
 // Terms of one chunk are neighbours; a chunk sum starts at +0 and takes fma(a, b, sum). The left operand's element is
-// `left`. Since fma(a, b, c) = fma(b, a, c), which is called a matters to nobody.
+// `left`. The two may be exchanged: fma(a, b, c) = fma(b, a, c).
 template <class T>
 struct WrittenTerm {
   T left, right;

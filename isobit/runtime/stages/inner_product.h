@@ -1,4 +1,4 @@
-// Which operators are inner products, and the matrices that such a node computes.
+// The matrices that a node which is an inner product (graph::OpDef) computes, and how long their sums are.
 #pragma once
 
 #include <string>

@@ -14,7 +14,7 @@ using kernels::rounding::NearTie;
 using kernels::rounding::ProductBlock;
 
 uint64_t sample_position(uint64_t step, uint64_t q, uint64_t outputs) {
-  // Table of about the golden section spread what is looked at in neighbouring steps over the whole output.
+  // Strides of about the golden section spread what is looked at in neighbouring steps over the whole output.
   uint64_t stride = static_cast<uint64_t>(static_cast<double>(outputs) * 0.6180339887498949);
   while (stride > 1 && std::gcd(stride, outputs) != 1) --stride;
   if (stride < 1 || outputs > UINT32_MAX) stride = 1;

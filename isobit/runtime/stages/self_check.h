@@ -2,8 +2,8 @@
 // bound allows must neither sign nor judge.
 //
 // Looked at are all near-ties, that is, all outputs that a trainer writes down or an auditor needs an entry for: they
-// are few, and where a wrong bound would hurt. And of every inner product of a step a sample that goes round its
-// outputs from step to step, so that each has its turn once in as many steps as it takes.
+// are few, and where a wrong bound would hurt. In addition, a sample of the outputs of every inner product is checked.
+// It moves on from step to step, so that every output is checked once before any is checked twice.
 //
 // What is *not* noticed at a near-tie does no harm unless it is far beyond the bound: a trainer whose error is at most
 // four times the allowed one, and an auditor whose error is at most twice the allowed one, either round an output as
