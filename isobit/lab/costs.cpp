@@ -14,9 +14,43 @@
 namespace isobit::lab {
 namespace {
 
-constexpr int kLongestRun = 7 * 24 * 3600;     // of a child, seconds
-constexpr std::string_view kBase = "float64";  // the row that the others are measured against
-constexpr int64_t kCountedSteps = 20;          // for the share of outputs that ovt lets move
+constexpr int kLongestRun = 7 * 24 * 3600;  // of a child, seconds
+constexpr int64_t kCountedSteps = 20;       // for the share of outputs that ovt lets move
+
+// What a row stands for; all else follows from its arithmetic.
+struct Row {
+  std::string name;
+  std::string arithmetic;
+  std::optional<log::Kind> log = std::nullopt;  // of a logged arithmetic: which of the logs
+  bool base = false;                            // the others are measured against it
+
+  const platform::Arithmetic& rules() const { return platform::arithmetic_of(arithmetic); }
+  // An audit says whether it comes out the same; rows without a promise are trained twice and compared.
+  bool is_audited() const { return rules().promises; }
+};
+
+const std::vector<Row>& all_rows() {
+  static const std::vector<Row> kRows = {
+      {.name = "float32", .arithmetic = "float32"},
+      {.name = "float64", .arithmetic = "float64", .base = true},
+      {.name = "rounded", .arithmetic = "rounded"},
+      {.name = "ovt", .arithmetic = "logged-1", .log = log::Kind::kOvt},
+      {.name = "sparse", .arithmetic = "logged-1", .log = log::Kind::kSparse},
+      {.name = "correct", .arithmetic = "correct-1"},
+      {.name = "ordered", .arithmetic = "ordered-1"},
+  };
+  return kRows;
+}
+
+train::Job job_of(const train::Job& job, const Row& row) {
+  train::Job out = job;
+  out.arithmetic = row.arithmetic;
+  if (!row.rules().logs) out.rounding = train::Rounding{};
+  if (row.rules().rounds) out.rounding.bits = job.rounding.bits;
+  if (row.log) out.rounding.log = *row.log;
+  out.checkpoint_every = 0;
+  return out;
+}
 
 // What a child says of its run.
 struct Measured {
@@ -60,10 +94,6 @@ void add(const log::CountsByOperator& counts, Measured& m) {
   m.findings = c.findings();
 }
 
-bool is_audited(const std::string& name) {
-  return name == "ovt" || name == "sparse" || name == "correct" || name == "ordered";
-}
-
 double median(std::vector<double> v) {
   std::sort(v.begin(), v.end());
   const size_t half = v.size() / 2;
@@ -99,6 +129,7 @@ class MovableCounter final : public runtime::Observer {
 
 // One row being measured.
 struct Entry {
+  const Row* row = nullptr;
   Cost cost;
   platform::Platform trainer, auditor;
   std::vector<double> trainer_seconds, auditor_seconds;  // per step, one a round
@@ -114,12 +145,13 @@ class Measurement {
   Measurement(const CostsRequest& request, Keys keys) : request_(request), keys_(std::move(keys)) {}
 
   Expected<Costs> run() {
-    for (const std::string& name : cost_names()) {
-      if (!wanted(name)) continue;
+    for (const Row& row : all_rows()) {
+      if (!wanted(row)) continue;
       Entry e;
-      e.cost.name = name;
-      e.trainer = name == "ordered" ? ordered_like(request_.trainer) : request_.trainer;
-      e.auditor = name == "ordered" ? ordered_like(request_.auditor) : request_.auditor;
+      e.row = &row;
+      e.cost.name = row.name;
+      e.trainer = platform_of(row, request_.trainer);
+      e.auditor = platform_of(row, request_.auditor);
       entries_.push_back(std::move(e));
     }
     for (Entry& e : entries_) ISOBIT_RETURN_IF_ERROR(check(e));
@@ -130,12 +162,15 @@ class Measurement {
   }
 
  private:
-  bool wanted(const std::string& name) const {
+  bool wanted(const Row& row) const {
     const auto& only = request_.only;
-    return only.empty() || name == kBase || std::find(only.begin(), only.end(), name) != only.end();
+    return only.empty() || row.base || std::find(only.begin(), only.end(), row.name) != only.end();
   }
 
-  static platform::Platform ordered_like(const platform::Platform& p) { return {"ordered", p.isa, "", p.threads}; }
+  // Our own kernels stand in for a library that cannot compute the row.
+  static platform::Platform platform_of(const Row& row, const platform::Platform& p) {
+    return row.rules().any_library ? p : platform::Platform{.isa = p.isa, .threads = p.threads};
+  }
 
   std::function<double()> clock_of(const platform::Platform& p) const {
     return p.threads == 1 ? request_.processor_seconds : request_.wall_seconds;
@@ -208,17 +243,17 @@ class Measurement {
   // Both sides once, every state committed: what is logged and where the weights part.
   Status check(Entry& e) {
     Cost& c = e.cost;
-    train::Job job = cost_job(request_.job, c.name);
+    train::Job job = job_of(request_.job, *e.row);
     job.commit_every = 1;
     const fs::path run = request_.folder / "trainer", other = request_.folder / "auditor";
     const std::string what = "check: " + c.name;
     ISOBIT_TRY(const Measured trained, train(what, job, e.trainer, run));
     c.test_rows = trained.rows;
     c.test_top1 = trained.top1;
-    if (is_audited(c.name)) {
+    if (e.row->is_audited()) {
       ISOBIT_TRY(const Measured audited, audit(what, job, e.auditor, run));
-      describe(trained, audited, c);
-      if (c.name == "ovt") {
+      describe(*e.row, trained, audited, c);
+      if (e.row->log == log::Kind::kOvt) {
         ISOBIT_TRY(c.forgeable, movable_share(job, e.auditor));
       }
     } else {
@@ -230,13 +265,13 @@ class Measurement {
     return {};
   }
 
-  static void describe(const Measured& trained, const Measured& audited, Cost& c) {
-    if (c.name == "correct") c.repairs = trained.per_step(trained.repaired);
+  static void describe(const Row& row, const Measured& trained, const Measured& audited, Cost& c) {
+    if (row.rules().corrects) c.repairs = trained.per_step(trained.repaired);
     c.forgeable = 0;
-    if (c.name == "sparse" && audited.elements > 0) {
+    if (row.log == log::Kind::kSparse && audited.elements > 0) {
       c.forgeable = static_cast<double>(audited.needed) / static_cast<double>(audited.elements);
     }
-    if (c.name != "ovt" && c.name != "sparse") return;
+    if (!row.log) return;
     c.log_bytes = trained.per_step(trained.bytes);
     c.near_ties = trained.per_step(trained.entries);
     c.corrections = audited.per_step(audited.corrections);
@@ -271,7 +306,7 @@ class Measurement {
   }
 
   Status time(Entry& e, const std::string& round) {
-    train::Job job = cost_job(request_.job, e.cost.name);
+    train::Job job = job_of(request_.job, *e.row);
     job.commit_every = job.steps;
     job.evaluate_samples = 1;
     const fs::path run = request_.folder / "trainer", other = request_.folder / "auditor";
@@ -279,7 +314,7 @@ class Measurement {
     ISOBIT_TRY(const Measured trained, train(what, job, e.trainer, run));
     e.trainer_seconds.push_back(trained.seconds / static_cast<double>(trained.steps));
     Expected<Measured> second =
-        is_audited(e.cost.name) ? audit(what, job, e.auditor, run) : train(what, job, e.auditor, other);
+        e.row->is_audited() ? audit(what, job, e.auditor, run) : train(what, job, e.auditor, other);
     ISOBIT_TRY(const Measured audited, std::move(second));
     e.auditor_seconds.push_back(audited.seconds / static_cast<double>(audited.steps));
     fs::remove_all(run);
@@ -290,23 +325,25 @@ class Measurement {
   Costs results() {
     Costs costs;
     costs.steps = static_cast<uint64_t>(request_.job.steps);
-    const Entry& base = *std::find_if(entries_.begin(), entries_.end(), [](auto& e) { return e.cost.name == kBase; });
+    const Entry& base = *std::find_if(entries_.begin(), entries_.end(), [](auto& e) { return e.row->base; });
     const double trainer = median(base.trainer_seconds), auditor = median(base.auditor_seconds);
     for (Entry& e : entries_) {
       const double t = median(e.trainer_seconds), a = median(e.auditor_seconds);
       e.cost.trainer = {e.trainer.text(), t, t / trainer};
       e.cost.auditor = {e.auditor.text(), a, a / auditor};
     }
+    note_misses();
     for (const Entry& e : entries_) costs.rows.push_back(e.cost);
-    note_misses(costs);
     return costs;
   }
 
-  static void note_misses(Costs& costs) {
+  // Only the sparse log has targets.
+  void note_misses() {
     std::optional<double> ovt;
-    for (Cost& c : costs.rows) {
-      if (c.name == "ovt") ovt = c.log_bytes;
-      if (c.name != "sparse") continue;
+    for (Entry& e : entries_) {
+      Cost& c = e.cost;
+      if (e.row->log == log::Kind::kOvt) ovt = c.log_bytes;
+      if (e.row->log != log::Kind::kSparse) continue;
       if (!(c.trainer.ratio <= kMostTime)) c.misses.emplace_back("trainer");
       if (!(c.auditor.ratio <= kMostTime)) c.misses.emplace_back("auditor");
       if (ovt && !(*c.log_bytes <= *ovt * kMostBytes)) c.misses.emplace_back("log_bytes");
@@ -321,21 +358,18 @@ class Measurement {
 }  // namespace
 
 const std::vector<std::string>& cost_names() {
-  static const std::vector<std::string> kNames = {"float32", "float64", "rounded", "ovt",
-                                                  "sparse",  "correct", "ordered"};
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const Row& row : all_rows()) names.push_back(row.name);
+    return names;
+  }();
   return kNames;
 }
 
 train::Job cost_job(const train::Job& job, const std::string& name) {
-  train::Job out = job;
-  const bool logs = name == "ovt" || name == "sparse";
-  out.arithmetic = logs ? "logged-1" : name == "correct" || name == "ordered" ? name + "-1" : name;
-  const platform::Arithmetic& arithmetic = train::arithmetic_of(out);
-  if (!arithmetic.logs) out.rounding = train::Rounding{};
-  if (arithmetic.rounds) out.rounding.bits = job.rounding.bits;
-  if (logs) out.rounding.log = name == "ovt" ? log::Kind::kOvt : log::Kind::kSparse;
-  out.checkpoint_every = 0;
-  return out;
+  const auto row = std::ranges::find(all_rows(), name, &Row::name);
+  ISOBIT_CHECK(row != all_rows().end());
+  return job_of(job, *row);
 }
 
 Expected<Costs> measure_costs(const CostsRequest& request) {
