@@ -51,12 +51,68 @@ void swap_sample(data::Batch& batch) {
   std::memcpy(labels, labels + label, label);
 }
 
-void on_inputs(run::TrainRequest& request, int64_t step, std::function<void(train::StepInputs&)> act) {
-  request.conduct.step = with_inputs(step, std::move(act), request.conduct.step);
+// Cheats that compute the step with other inputs, and those that go on from another state after it.
+Cheat::Apply on_inputs(std::function<void(train::StepInputs&)> act) {
+  return [act = std::move(act)](run::TrainRequest& request, int64_t step) -> Status {
+    request.conduct.step = with_inputs(step, act, request.conduct.step);
+    return {};
+  };
 }
 
-void on_state(run::TrainRequest& request, int64_t step, std::function<void(std::vector<NamedTensor>&)> act) {
-  request.conduct.step = with_state(step, std::move(act), request.conduct.step);
+Cheat::Apply on_state(std::function<void(std::vector<NamedTensor>&)> act) {
+  return [act = std::move(act)](run::TrainRequest& request, int64_t step) -> Status {
+    request.conduct.step = with_state(step, act, request.conduct.step);
+    return {};
+  };
+}
+
+void swap_one_sample(train::StepInputs& in) { swap_sample(in.batch); }
+
+void change_label(train::StepInputs& in) {
+  int64_t& label = in.batch.labels.data<int64_t>()[0];
+  label = (label + 1) % 2;
+}
+
+void take_other_samples(train::StepInputs& in) {
+  swap_sample(in.batch);
+  if (in.batch.indices.size() > 1) in.batch.indices[0] = in.batch.indices[1];
+}
+
+void halve_rate(train::StepInputs& in) { in.lr *= 0.5; }
+
+void flip_bit_of_optimizer(std::vector<NamedTensor>& state) {
+  for (NamedTensor& t : state) {
+    if (t.name.find('/') != std::string::npos) return flip_bit(t.tensor);
+  }
+}
+
+void flip_bit_of_weight(std::vector<NamedTensor>& state) { flip_bit(tensor_ending(state, ".weight")); }
+
+void overwrite_weights(std::vector<NamedTensor>& state) {
+  Tensor& weights = tensor_ending(state, ".weight");
+  weights.dtype() == DType::kFloat64 ? halve<double>(weights) : halve<float>(weights);
+}
+
+Status change_momentum(run::TrainRequest& request, int64_t step) {
+  if (request.job.optimizer == train::Optimizer::kSgd && request.job.momentum == 0) {
+    return usage_error("the job's optimizer keeps no state");
+  }
+  return on_state(flip_bit_of_optimizer)(request, step);
+}
+
+Status overwrite_at_the_end(run::TrainRequest& request, int64_t) {
+  request.conduct.evaluate = with_last_state(overwrite_weights, request.conduct.evaluate);
+  return {};
+}
+
+Expected<const Cheat*> named_cheat(const std::string& name) {
+  const auto found = std::ranges::find(cheats(), name, &Cheat::name);
+  if (found != cheats().end()) return &*found;
+  std::vector<std::string> names;
+  for (const Cheat& c : cheats()) names.push_back(c.name);
+  const std::string near = nearest_word(name, names);
+  return usage_error(text_of("cheat '", name, "' is not known; expected ", join_or(names),
+                             near.empty() ? "" : text_of("; did you mean '", near, "'?")));
 }
 
 }  // namespace
@@ -64,13 +120,14 @@ void on_state(run::TrainRequest& request, int64_t step, std::function<void(std::
 const std::vector<Cheat>& cheats() {
   static const std::vector<Cheat> kCheats = [] {
     std::vector<Cheat> all = {
-        {"sample", "one sample of the batch replaced by another, the honest batch committed"},
-        {"label", "one label of the batch changed"},
-        {"order", "a batch of other samples, and committed as such"},
-        {"rate", "another learning rate at this step"},
-        {"momentum", "one bit of the optimizer's state flipped after this step"},
-        {"weight", "one bit of a weight flipped after this step"},
-        {"overwrite", "the weights overwritten after the last step"},
+        {"sample", "one sample of the batch replaced by another, the honest batch committed",
+         on_inputs(swap_one_sample)},
+        {"label", "one label of the batch changed", on_inputs(change_label)},
+        {"order", "a batch of other samples, and committed as such", on_inputs(take_other_samples)},
+        {"rate", "another learning rate at this step", on_inputs(halve_rate)},
+        {"momentum", "one bit of the optimizer's state flipped after this step", change_momentum},
+        {"weight", "one bit of a weight flipped after this step", on_state(flip_bit_of_weight)},
+        {"overwrite", "the weights overwritten after the last step", overwrite_at_the_end},
     };
     all.insert(all.end(), log_cheats().begin(), log_cheats().end());
     return all;
@@ -82,47 +139,12 @@ Status apply_cheat(const std::string& name, int64_t step, run::TrainRequest& req
   if (step < 1 || step > request.job.steps) {
     return usage_error(text_of("--at ", step, ": expected 1 to ", request.job.steps, ", the steps of the job"));
   }
-  const auto known = [&](const Cheat& c) { return c.name == name; };
-  if (std::any_of(log_cheats().begin(), log_cheats().end(), known)) return apply_log_cheat(name, step, request);
-  if (name == "sample") {
-    on_inputs(request, step, [](train::StepInputs& in) { swap_sample(in.batch); });
-  } else if (name == "label") {
-    on_inputs(request, step, [](train::StepInputs& in) {
-      int64_t& label = in.batch.labels.data<int64_t>()[0];
-      label = (label + 1) % 2;
-    });
-  } else if (name == "order") {
-    on_inputs(request, step, [](train::StepInputs& in) {
-      swap_sample(in.batch);
-      if (in.batch.indices.size() > 1) in.batch.indices[0] = in.batch.indices[1];
-    });
-  } else if (name == "rate") {
-    on_inputs(request, step, [](train::StepInputs& in) { in.lr *= 0.5; });
-  } else if (name == "momentum") {
-    if (request.job.optimizer == train::Optimizer::kSgd && request.job.momentum == 0) {
-      return usage_error("cheat 'momentum': the job's optimizer keeps no state");
-    }
-    on_state(request, step, [](std::vector<NamedTensor>& state) {
-      for (NamedTensor& t : state) {
-        if (t.name.find('/') != std::string::npos) return flip_bit(t.tensor);
-      }
-    });
-  } else if (name == "weight") {
-    on_state(request, step, [](std::vector<NamedTensor>& state) { flip_bit(tensor_ending(state, ".weight")); });
-  } else if (name == "overwrite") {
-    const auto overwrite = [](std::vector<NamedTensor>& state) {
-      Tensor& weights = tensor_ending(state, ".weight");
-      weights.dtype() == DType::kFloat64 ? halve<double>(weights) : halve<float>(weights);
-    };
-    request.conduct.evaluate = with_last_state(overwrite, request.conduct.evaluate);
-  } else {
-    std::vector<std::string> names;
-    for (const Cheat& c : cheats()) names.push_back(c.name);
-    const std::string near = nearest_word(name, names);
-    return usage_error(text_of("cheat '", name, "' is not known; expected ", join_or(names),
-                               near.empty() ? "" : text_of("; did you mean '", near, "'?")));
-  }
-  return {};
+  ISOBIT_TRY(const Cheat* cheat, named_cheat(name));
+  ISOBIT_RETURN_IF_ERROR(check_log(*cheat, request.job));
+  const Status applied = cheat->apply(request, step);
+  if (applied) return {};
+  const auto& [code, message] = applied.error();
+  return tl::unexpected<Error>({code, text_of("cheat '", name, "': ", message)});
 }
 
 }  // namespace isobit::adversary

@@ -151,30 +151,33 @@ Entries take_entries(log::SparseLog& log) {
 // all of the step and of every later one.
 enum class Extent { kOnce, kStep, kEverAfter };
 
-void on_products(run::TrainRequest& request, int64_t step, Extent extent, std::function<bool(Product&)> act) {
-  const auto done = std::make_shared<bool>(false);
-  const runtime::RoundingRules rules = run::rounding_rules(request.job);
-  LogFalsehood falsehood;
-  falsehood.forge = [=](uint64_t at, size_t node, runtime::KernelCall& call, log::StepLog& log) {
-    const auto t = static_cast<int64_t>(at);
-    if (t < step || (t > step && extent != Extent::kEverAfter) || (*done && extent == Extent::kOnce)) return;
-    if (!graph::op_of(call.node).is_inner_product()) return;
-    std::vector<kernels::rounding::ProductBlock> blocks = runtime::product_blocks(call);
-    if (blocks.empty()) return;
-    auto& sparse = std::get<log::SparseLog>(log);
-    Entries entries = take_entries(sparse);
-    Product product{call, entries, rules.bounds_of(call.node.op, blocks[0].k), rules.bits, std::move(blocks)};
-    if (act(product)) *done = true;
-    if (!entries.empty()) sparse.nodes = {{static_cast<uint32_t>(node), std::move(entries)}};
-  };
-  const int64_t last = extent == Extent::kEverAfter ? request.job.steps : step;
-  falsehood.change = [=](uint64_t at, Bytes&) -> Status {
-    if (static_cast<int64_t>(at) != last) return {};
-    if (!*done) return nothing_to_do(last);
-    *done = false;  // the request may be used again
+Cheat::Apply on_products(Extent extent, std::function<bool(Product&)> act) {
+  return [=](run::TrainRequest& request, int64_t step) -> Status {
+    const auto done = std::make_shared<bool>(false);
+    const runtime::RoundingRules rules = run::rounding_rules(request.job);
+    LogFalsehood falsehood;
+    falsehood.forge = [=](uint64_t at, size_t node, runtime::KernelCall& call, log::StepLog& log) {
+      const auto t = static_cast<int64_t>(at);
+      if (t < step || (t > step && extent != Extent::kEverAfter) || (*done && extent == Extent::kOnce)) return;
+      if (!graph::op_of(call.node).is_inner_product()) return;
+      std::vector<kernels::rounding::ProductBlock> blocks = runtime::product_blocks(call);
+      if (blocks.empty()) return;
+      auto& sparse = std::get<log::SparseLog>(log);
+      Entries entries = take_entries(sparse);
+      Product product{call, entries, rules.bounds_of(call.node.op, blocks[0].k), rules.bits, std::move(blocks)};
+      if (act(product)) *done = true;
+      if (!entries.empty()) sparse.nodes = {{static_cast<uint32_t>(node), std::move(entries)}};
+    };
+    const int64_t last = extent == Extent::kEverAfter ? request.job.steps : step;
+    falsehood.change = [=](uint64_t at, Bytes&) -> Status {
+      if (static_cast<int64_t>(at) != last) return {};
+      if (!*done) return nothing_to_do(last);
+      *done = false;  // the request may be used again
+      return {};
+    };
+    falsify_log(request, std::move(falsehood));
     return {};
   };
-  falsify_log(request, std::move(falsehood));
 }
 
 // Rounds against its decision what the decisions of this output say: what an auditor that believes them takes.
@@ -189,20 +192,22 @@ void reverse(Tensor& tensor, std::vector<uint8_t>& decisions, size_t most, int b
   }
 }
 
-// `act` on the decisions of the outputs of operators that `takes`, in that step and, if `ever_after`, in all later
-// ones.
-void on_decisions(run::TrainRequest& request, int64_t step, bool ever_after, size_t most,
-                  std::function<bool(const graph::OpDef& op)> takes) {
-  const int bits = run::rounding_rules(request.job).bits;
-  LogFalsehood falsehood;
-  falsehood.forge = [=](uint64_t at, size_t, runtime::KernelCall& call, log::StepLog& log) {
-    const auto t = static_cast<int64_t>(at);
-    if ((ever_after ? t < step : t != step) || !takes(graph::op_of(call.node))) return;
-    for (log::OvtOutput& o : std::get<log::OvtLog>(log).outputs) {
-      reverse(call.outputs[o.output], o.decisions, most, bits);
-    }
+// At most `most` decisions of each output of the operators that `takes` are reversed, in that step and, if
+// `ever_after`, in all later ones.
+Cheat::Apply on_decisions(bool ever_after, size_t most, bool (*takes)(const graph::OpDef& op)) {
+  return [=](run::TrainRequest& request, int64_t step) -> Status {
+    const int bits = run::rounding_rules(request.job).bits;
+    LogFalsehood falsehood;
+    falsehood.forge = [=](uint64_t at, size_t, runtime::KernelCall& call, log::StepLog& log) {
+      const auto t = static_cast<int64_t>(at);
+      if ((ever_after ? t < step : t != step) || !takes(graph::op_of(call.node))) return;
+      for (log::OvtOutput& o : std::get<log::OvtLog>(log).outputs) {
+        reverse(call.outputs[o.output], o.decisions, most, bits);
+      }
+    };
+    falsify_log(request, std::move(falsehood));
+    return {};
   };
-  falsify_log(request, std::move(falsehood));
 }
 
 // What the job with the next seed writes for that step.
@@ -221,7 +226,8 @@ Expected<Bytes> segment_of_another_run(train::Job job, const platform::Platform&
   return segment;
 }
 
-void on_segment(run::TrainRequest& request, int64_t step, std::function<Expected<Bytes>(const Bytes&)> act) {
+// `act` makes of the step's segment what is stored in its place.
+Status on_segment(run::TrainRequest& request, int64_t step, std::function<Expected<Bytes>(const Bytes&)> act) {
   const auto change = [=](uint64_t at, Bytes& segment) -> Status {
     if (static_cast<int64_t>(at) != step) return {};
     ISOBIT_TRY(Bytes changed, act(segment));
@@ -230,10 +236,33 @@ void on_segment(run::TrainRequest& request, int64_t step, std::function<Expected
     return {};
   };
   falsify_log(request, {.forge = {}, .change = change});
+  return {};
+}
+
+Status take_foreign_segment(run::TrainRequest& request, int64_t step) {
+  return on_segment(request, step, [job = request.job, platform = request.platform, step](const Bytes&) {
+    return segment_of_another_run(job, platform, step);
+  });
+}
+
+Status cut_segment(run::TrainRequest& request, int64_t step) {
+  return on_segment(request, step, [](const Bytes& s) -> Expected<Bytes> {
+    return Bytes(s.begin(), s.begin() + static_cast<std::ptrdiff_t>(s.size() / 2));
+  });
+}
+
+Status write_unknown_version(run::TrainRequest& request, int64_t step) {
+  return on_segment(request, step, [](const Bytes& s) -> Expected<Bytes> {
+    constexpr size_t kVersionAt = 26;  // docs/formats/rounding-log.md
+    Bytes changed = s;
+    changed[kVersionAt] = 99;
+    return changed;
+  });
 }
 
 // The step before's is kept until its turn comes.
-void swap_segments(run::TrainRequest& request, int64_t step) {
+Status swap_segments(run::TrainRequest& request, int64_t step) {
+  if (step < 2) return usage_error("step 1 has no step before it; choose a later --at");
   const auto kept = std::make_shared<Bytes>();
   const auto change = [=](uint64_t at, Bytes& segment) -> Status {
     if (static_cast<int64_t>(at) + 1 == step) *kept = segment;
@@ -241,7 +270,20 @@ void swap_segments(run::TrainRequest& request, int64_t step) {
     return {};
   };
   falsify_log(request, {.forge = {}, .change = change});
+  return {};
 }
+
+Status skip_self_check(run::TrainRequest& request, int64_t) {
+  falsify_log(request, {.forge = {}, .change = {}, .self_check = runtime::SelfCheck::kNo});
+  return {};
+}
+
+bool updates_state(const graph::OpDef& op) { return op.updates_state; }
+bool is_inner_product(const graph::OpDef& op) { return op.is_inner_product(); }
+
+bool move_far_value(Product& p) { return add_far_entries(p, true, 1); }
+bool add_one_entry(Product& p) { return add_far_entries(p, false, 1); }
+bool add_all_entries(Product& p) { return add_far_entries(p, false, SIZE_MAX); }
 
 }  // namespace
 
@@ -257,78 +299,50 @@ void falsify_log(run::TrainRequest& request, LogFalsehood falsehood) {
 }
 
 const std::vector<Cheat>& log_cheats() {
+  using enum LogNeeded;
+  using enum Extent;
   static const std::vector<Cheat> kCheats = {
-      {"log-move", "a value far from any rounding boundary moved, and its log entry written to match", true},
-      {"log-nudge", "one value next to a boundary moved to the boundary's other side, which no audit can refuse", true},
-      {"log-many", "every value next to a boundary moved so, in this and all later steps", true},
+      {"log-move", "a value far from any rounding boundary moved, and its log entry written to match",
+       on_products(kOnce, move_far_value), kSparse},
+      {"log-nudge", "one value next to a boundary moved to the boundary's other side, which no audit can refuse",
+       on_products(kOnce, nudge), kSparse},
+      {"log-many", "every value next to a boundary moved so, in this and all later steps",
+       on_products(kEverAfter, take_all_other_sides), kSparse},
       {"log-beyond",
-       "a value moved farther than the job's bound lets any platform, but not farther than any sum can be", true},
-      {"log-add", "a log entry for a value that needs none", true},
-      {"log-pad", "log entries for all values that need none", true},
-      {"log-remove", "a log entry left out that auditors need", true},
-      {"log-hide", "values next to boundaries moved away from the exact ones, and their log entries left out", true},
-      {"log-swap", "the log of the step before in place of this step's, and committed as such", true},
-      {"log-foreign", "the log of this step from a run with another seed, and committed as such", true},
-      {"log-cut", "the log of the step cut in half, and committed as such", true},
-      {"log-version", "the log of the step in an unknown version, and committed as such", true},
-      {"log-unchecked", "trained without a look at whether the platform keeps to the job's bound", true},
+       "a value moved farther than the job's bound lets any platform, but not farther than any sum can be",
+       on_products(kOnce, move_beyond), kSparse},
+      {"log-add", "a log entry for a value that needs none", on_products(kOnce, add_one_entry), kSparse},
+      {"log-pad", "log entries for all values that need none", on_products(kEverAfter, add_all_entries), kSparse},
+      {"log-remove", "a log entry left out that auditors need", on_products(kOnce, remove_needed_entry), kSparse},
+      {"log-hide", "values next to boundaries moved away from the exact ones, and their log entries left out",
+       on_products(kStep, hide_other_sides), kSparse},
+      {"log-swap", "the log of the step before in place of this step's, and committed as such", swap_segments, kAny},
+      {"log-foreign", "the log of this step from a run with another seed, and committed as such", take_foreign_segment,
+       kAny},
+      {"log-cut", "the log of the step cut in half, and committed as such", cut_segment, kAny},
+      {"log-version", "the log of the step in an unknown version, and committed as such", write_unknown_version, kAny},
+      {"log-unchecked", "trained without a look at whether the platform keeps to the job's bound", skip_self_check,
+       kAny},
       {"log-optimizer", "every decision of the optimizer reversed, in this and all later steps (rounding.log ovt)",
-       true},
-      {"log-reverse", "one decision of each inner product reversed (rounding.log ovt)", true},
+       on_decisions(true, SIZE_MAX, updates_state), kOvt},
+      {"log-reverse", "one decision of each inner product reversed (rounding.log ovt)",
+       on_decisions(false, 1, is_inner_product), kOvt},
   };
   return kCheats;
 }
 
-Status apply_log_cheat(const std::string& name, int64_t step, run::TrainRequest& request) {
-  const train::Job& job = request.job;
+Status check_log(const Cheat& cheat, const train::Job& job) {
+  if (!cheat.of_a_log()) return {};
   if (!train::arithmetic_of(job).logs) {
-    return usage_error(text_of("cheat '", name, "': job '", job.name, "' keeps no rounding log; add --set ",
+    return usage_error(text_of("cheat '", cheat.name, "': job '", job.name, "' keeps no rounding log; add --set ",
                                "job.arithmetic=logged-1"));
   }
-  if (name == "log-swap") {
-    if (step < 2) return usage_error("cheat 'log-swap': step 1 has no step before it; choose a later --at");
-    swap_segments(request, step);
-  } else if (name == "log-foreign") {
-    on_segment(request, step, [job, platform = request.platform, step](const Bytes&) {
-      return segment_of_another_run(job, platform, step);
-    });
-  } else if (name == "log-cut") {
-    on_segment(request, step, [](const Bytes& s) -> Expected<Bytes> {
-      return Bytes(s.begin(), s.begin() + static_cast<std::ptrdiff_t>(s.size() / 2));
-    });
-  } else if (name == "log-version") {
-    on_segment(request, step, [](const Bytes& s) -> Expected<Bytes> {
-      constexpr size_t kVersionAt = 26;  // docs/formats/rounding-log.md
-      Bytes changed = s;
-      changed[kVersionAt] = 99;
-      return changed;
-    });
-  } else if (name == "log-unchecked") {
-    falsify_log(request, {.forge = {}, .change = {}, .self_check = runtime::SelfCheck::kNo});
-  } else if (name == "log-optimizer" || name == "log-reverse") {
-    if (job.rounding.log != log::Kind::kOvt) {
-      return usage_error(text_of("cheat '", name, "' changes decisions of an ovt log; add --set rounding.log=ovt"));
-    }
-    if (name == "log-optimizer") {
-      on_decisions(request, step, true, SIZE_MAX, [](const graph::OpDef& op) { return op.updates_state; });
-    } else {
-      on_decisions(request, step, false, 1, [](const graph::OpDef& op) { return op.is_inner_product(); });
-    }
-  } else {
-    if (job.rounding.log != log::Kind::kSparse) {
-      return usage_error(text_of("cheat '", name, "' changes entries of a sparse log; the job has rounding.log 'ovt'"));
-    }
-    if (name == "log-move")
-      on_products(request, step, Extent::kOnce, [](Product& p) { return add_far_entries(p, true, 1); });
-    if (name == "log-add")
-      on_products(request, step, Extent::kOnce, [](Product& p) { return add_far_entries(p, false, 1); });
-    if (name == "log-pad")
-      on_products(request, step, Extent::kEverAfter, [](Product& p) { return add_far_entries(p, false, SIZE_MAX); });
-    if (name == "log-beyond") on_products(request, step, Extent::kOnce, move_beyond);
-    if (name == "log-nudge") on_products(request, step, Extent::kOnce, nudge);
-    if (name == "log-remove") on_products(request, step, Extent::kOnce, remove_needed_entry);
-    if (name == "log-hide") on_products(request, step, Extent::kStep, hide_other_sides);
-    if (name == "log-many") on_products(request, step, Extent::kEverAfter, take_all_other_sides);
+  if (cheat.log == LogNeeded::kOvt && job.rounding.log != log::Kind::kOvt) {
+    return usage_error(text_of("cheat '", cheat.name, "' changes decisions of an ovt log; add --set rounding.log=ovt"));
+  }
+  if (cheat.log == LogNeeded::kSparse && job.rounding.log != log::Kind::kSparse) {
+    return usage_error(
+        text_of("cheat '", cheat.name, "' changes entries of a sparse log; the job has rounding.log 'ovt'"));
   }
   return {};
 }

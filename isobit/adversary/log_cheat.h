@@ -6,6 +6,8 @@
 
 namespace isobit::adversary {
 
+// The training ends with kUsage when the step gives one of these nothing to do: no value lies near enough to a rounding
+// boundary, or the log it would put in place of its own is the same.
 const std::vector<Cheat>& log_cheats();
 
 // What is false in the log of a run. The parts of an honest one are empty.
@@ -17,9 +19,7 @@ struct LogFalsehood {
 // REQUIRES a request that keeps the log of its run as an honest one does.
 void falsify_log(run::TrainRequest& request, LogFalsehood falsehood);
 
-// As apply_cheat. The training ends with kUsage when the step gives the cheat nothing to do: no value lies near enough
-// to a rounding boundary, or the log it would put in place of its own is the same. kUsage here for a job without the
-// log that it needs. REQUIRES a name of log_cheats().
-Status apply_log_cheat(const std::string& name, int64_t step, run::TrainRequest& request);
+// kUsage for a job without the log that the cheat needs.
+Status check_log(const Cheat& cheat, const train::Job& job);
 
 }  // namespace isobit::adversary
