@@ -12,6 +12,7 @@ namespace {
 
 using Files = std::vector<std::string>;
 
+constexpr int64_t kChannels = 3, kSide = 32, kClasses = 10;
 constexpr uint64_t kMaxRecordFile = uint64_t{4} << 30;
 
 struct FileLists {
@@ -86,7 +87,7 @@ Expected<ImagePart> read_part(const Files& files, FileBudget& budget) {
     count += records.labels.elements();
     all.push_back(std::move(records));
   }
-  ImagePart part{Tensor(DType::kUint8, Shape{count, 3, 32, 32}), {}};
+  ImagePart part{Tensor(DType::kUint8, Shape{count, kChannels, kSide, kSide}), {}};
   auto* pixels = part.samples.data<uint8_t>();
   for (const formats::CifarRecords& records : all) {
     std::memcpy(pixels, records.images.raw(), records.images.bytes());
@@ -99,14 +100,18 @@ Expected<ImagePart> read_part(const Files& files, FileBudget& budget) {
 
 }  // namespace
 
+std::optional<DataShape> shape_of_cifar10(const DataConfig&) {
+  return DataShape{.input_shape = {kChannels, kSide, kSide}, .classes = kClasses};
+}
+
 OpenResult open_cifar10(const DataConfig& config, FileBudget& budget) {
   ISOBIT_TRY(const FileLists lists, file_lists(config));
   ISOBIT_TRY(ImagePart train, read_part(lists.train, budget));
   ISOBIT_TRY(ImagePart test, read_part(lists.test, budget));
   ImageSpec spec{"cifar10",
-                 Shape{3, 32, 32},
+                 Shape{kChannels, kSide, kSide},
                  DType::kUint8,
-                 10,
+                 kClasses,
                  "cifar10-standardized-1",
                  // Means and standard deviations of the training images, to four digits.
                  {standardized(255.0f, 0.4914f, 0.2470f), standardized(255.0f, 0.4822f, 0.2435f),

@@ -1,5 +1,7 @@
 #include "isobit/data/data_shape.h"
 
+#include "isobit/data/openers.h"
+
 namespace isobit::data {
 
 DataShape shape_of(const Dataset& dataset) {
@@ -18,15 +20,11 @@ DataShape shape_of(const Dataset& dataset) {
 }
 
 std::optional<DataShape> declared_shape(const DataConfig& config) {
-  const auto images = [&](std::vector<int64_t> sample) {
-    return DataShape{config.dataset, DType::kFloat32, std::move(sample), 10, 0, 0, 0};
-  };
-  if (config.dataset == "digits") return images({1, 8, 8});
-  if (config.dataset == "mnist") return images({1, 28, 28});
-  if (config.dataset == "cifar10") return images({3, 32, 32});
-  if (config.dataset == "text" && config.context >= 1)
-    return DataShape{"text", DType::kInt64, {config.context}, 256, 0, 0, 0};
-  return std::nullopt;
+  const DatasetEntry* entry = find_dataset(config.dataset);
+  if (entry == nullptr) return std::nullopt;
+  std::optional<DataShape> shape = entry->declared(config);
+  if (shape) shape->name = entry->name;
+  return shape;
 }
 
 }  // namespace isobit::data

@@ -11,9 +11,9 @@
 namespace isobit::data {
 
 struct DataShape {
-  std::string name;  // as in DataConfig::dataset
+  std::string name = {};  // as in DataConfig::dataset
   DType input_dtype = DType::kFloat32;
-  std::vector<int64_t> input_shape;  // of one sample
+  std::vector<int64_t> input_shape = {};  // of one sample
   int64_t classes = 0;
   // 0 where the data have not been opened.
   int64_t train_count = 0;

@@ -8,25 +8,19 @@
 namespace isobit::data {
 namespace {
 
-struct Entry {
-  std::string name;
-  OpenResult (*open)(const DataConfig&, FileBudget&);
-  std::vector<std::string> fields;  // of DataConfig that may be set
-  bool images;
-};
-
-const std::vector<Entry>& entries() {
-  static const std::vector<Entry> kEntries = {
-      {"digits", open_digits, {}, true},
-      {"mnist", open_mnist, {"path"}, true},
-      {"cifar10", open_cifar10, {"path", "files", "test_files"}, true},
-      {"npy", open_npy, {"path", "labels_path", "test_path", "test_labels_path"}, true},
-      {"text", open_text, {"path", "context"}, false},
+const std::vector<DatasetEntry>& entries() {
+  constexpr Kind kImages = Kind::kImageClassification;
+  static const std::vector<DatasetEntry> kEntries = {
+      {"digits", kImages, open_digits, shape_of_digits, {}},
+      {"mnist", kImages, open_mnist, shape_of_mnist, {"path"}},
+      {"cifar10", kImages, open_cifar10, shape_of_cifar10, {"path", "files", "test_files"}},
+      {"npy", kImages, open_npy, shape_of_npy, {"path", "labels_path", "test_path", "test_labels_path"}},
+      {"text", Kind::kTokenSequence, open_text, shape_of_text, {"path", "context"}},
   };
   return kEntries;
 }
 
-Status check_fields(const DataConfig& config, const Entry& entry) {
+Status check_fields(const DataConfig& config, const DatasetEntry& entry) {
   const std::pair<const char*, bool> fields[] = {
       {"path", !config.path.empty()},           {"labels_path", !config.labels_path.empty()},
       {"test_path", !config.test_path.empty()}, {"test_labels_path", !config.test_labels_path.empty()},
@@ -52,23 +46,32 @@ Status check_fields(const DataConfig& config, const Entry& entry) {
 const std::vector<std::string>& dataset_names() {
   static const std::vector<std::string> kNames = [] {
     std::vector<std::string> names;
-    for (const Entry& entry : entries()) names.push_back(entry.name);
+    for (const DatasetEntry& entry : entries()) names.push_back(entry.name);
     return names;
   }();
   return kNames;
 }
 
+const DatasetEntry* find_dataset(const std::string& name) {
+  const auto found = std::ranges::find(entries(), name, &DatasetEntry::name);
+  return found == entries().end() ? nullptr : &*found;
+}
+
+std::optional<Kind> kind_of(const std::string& dataset) {
+  const DatasetEntry* entry = find_dataset(dataset);
+  return entry == nullptr ? std::nullopt : std::optional(entry->kind);
+}
+
 Expected<std::unique_ptr<Dataset>> open_dataset(const DataConfig& config, uint64_t max_bytes) {
-  const auto entry =
-      std::find_if(entries().begin(), entries().end(), [&](const Entry& e) { return e.name == config.dataset; });
-  if (entry == entries().end()) {
+  const DatasetEntry* entry = find_dataset(config.dataset);
+  if (entry == nullptr) {
     const std::string near = nearest_word(config.dataset, dataset_names());
     return unreadable(text_of("data.dataset: found \"", config.dataset, "\", expected ", join_or(dataset_names()),
                               near.empty() ? "; choose one of them" : "; did you mean \"" + near + "\"?"));
   }
   ISOBIT_RETURN_IF_ERROR(check_fields(config, *entry));
   ISOBIT_TRY(const AugmentOptions augment, parse_augment(config.augment));
-  if (augment.any() && !entry->images) {
+  if (augment.any() && entry->kind != Kind::kImageClassification) {
     return unreadable(text_of("data.augment: found \"", config.augment[0], "\", expected none for dataset \"",
                               entry->name, "\"; remove it"));
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -79,5 +80,7 @@ Expected<std::unique_ptr<Dataset>> open_dataset(const DataConfig& config, uint64
 
 // The names open_dataset knows.
 const std::vector<std::string>& dataset_names();
+// What the samples of that dataset are; none for an unknown name.
+std::optional<Kind> kind_of(const std::string& dataset);
 
 }  // namespace isobit::data

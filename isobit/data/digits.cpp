@@ -52,6 +52,10 @@ ImagePart take(ByteView records, int64_t first, int64_t count) {
 
 }  // namespace
 
+std::optional<DataShape> shape_of_digits(const DataConfig&) {
+  return DataShape{.input_shape = {1, kSide, kSide}, .classes = kClasses};
+}
+
 OpenResult open_digits(const DataConfig&, FileBudget&) {
   ByteReader reader({isobit_digits_begin, static_cast<size_t>(isobit_digits_end - isobit_digits_begin)},
                     "the digits inside the program");

@@ -53,6 +53,10 @@ Expected<ImagePart> read_part(const fs::path& folder, const std::string& prefix,
 
 }  // namespace
 
+std::optional<DataShape> shape_of_mnist(const DataConfig&) {
+  return DataShape{.input_shape = {1, kSide, kSide}, .classes = kClasses};
+}
+
 OpenResult open_mnist(const DataConfig& config, FileBudget& budget) {
   ISOBIT_TRY(ImagePart train, read_part(config.path, "train", budget));
   ISOBIT_TRY(ImagePart test, read_part(config.path, "t10k", budget));

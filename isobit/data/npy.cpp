@@ -84,6 +84,9 @@ Shape sample_shape(const Tensor& inputs) {
 
 }  // namespace
 
+// Only the files say it.
+std::optional<DataShape> shape_of_npy(const DataConfig&) { return std::nullopt; }
+
 OpenResult open_npy(const DataConfig& config, FileBudget& budget) {
   ISOBIT_TRY(const Paths paths, paths_of(config));
   ISOBIT_TRY(ImagePart train, read_part(paths.inputs, paths.labels, budget));

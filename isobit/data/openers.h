@@ -1,9 +1,12 @@
-// One opener per dataset; open_dataset has already checked that the fields set in the config apply to it.
+// One entry per dataset: all that depends on its name.
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
-#include "isobit/data/dataset.h"
+#include "isobit/data/data_shape.h"
 
 namespace isobit::data {
 
@@ -25,10 +28,28 @@ class FileBudget {
   uint64_t allowed_, left_;
 };
 
+struct DatasetEntry {
+  std::string name;
+  Kind kind;
+  // The fields that are set in the configuration have been checked: they apply to this dataset.
+  OpenResult (*open)(const DataConfig&, FileBudget&);
+  // What the configuration alone says, but for the name: see declared_shape.
+  std::optional<DataShape> (*declared)(const DataConfig&);
+  std::vector<std::string> fields;  // of DataConfig that may be set
+};
+// Null for an unknown name.
+const DatasetEntry* find_dataset(const std::string& name);
+
 OpenResult open_digits(const DataConfig& config, FileBudget& budget);
 OpenResult open_mnist(const DataConfig& config, FileBudget& budget);
 OpenResult open_cifar10(const DataConfig& config, FileBudget& budget);
 OpenResult open_npy(const DataConfig& config, FileBudget& budget);
 OpenResult open_text(const DataConfig& config, FileBudget& budget);
+
+std::optional<DataShape> shape_of_digits(const DataConfig& config);
+std::optional<DataShape> shape_of_mnist(const DataConfig& config);
+std::optional<DataShape> shape_of_cifar10(const DataConfig& config);
+std::optional<DataShape> shape_of_npy(const DataConfig& config);
+std::optional<DataShape> shape_of_text(const DataConfig& config);
 
 }  // namespace isobit::data

@@ -42,6 +42,11 @@ void TextDataset::fill_tokens(Split split, int64_t index, int64_t* tokens, int64
   }
 }
 
+std::optional<DataShape> shape_of_text(const DataConfig& config) {
+  if (config.context < 1) return std::nullopt;
+  return DataShape{.input_dtype = DType::kInt64, .input_shape = {config.context}, .classes = TextDataset::kClasses};
+}
+
 OpenResult open_text(const DataConfig& config, FileBudget& budget) {
   constexpr int64_t kMaxContext = 1 << 20;
   constexpr uint64_t kMaxTextFile = uint64_t{16} << 30;

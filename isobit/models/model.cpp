@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 
 #include "isobit/base/text.h"
@@ -122,32 +121,46 @@ Status gpt(const ModelConfig& config, Model& model) {
   return {};
 }
 
-using Builder = std::function<Status(const ModelConfig&, Model&)>;
-
-const std::map<std::string, Builder>& builders() {
-  static const std::map<std::string, Builder> kBuilders = {
-      {"digits-cnn", [](const ModelConfig& c, Model& m) { return small_cnn(c, m, 1); }},
-      {"mnist-cnn", [](const ModelConfig& c, Model& m) { return small_cnn(c, m, 2); }},
-      {"resnet", resnet},
-      {"logistic", logistic},
-      {"gpt", gpt},
-  };
-  return kBuilders;
+double elements_of_sample(const ModelConfig& config) {
+  double elements = 1;
+  for (int64_t d : config.input_shape) elements *= static_cast<double>(d);
+  return elements;
 }
 
 // Elements of the largest tensor, roughly: enough to refuse sizes that no machine holds before any product of them
 // overflows.
-double largest_tensor(const ModelConfig& config) {
-  double sample = 1;
-  for (int64_t d : config.input_shape) sample *= static_cast<double>(d);
-  const auto batch = static_cast<double>(config.batch), c = static_cast<double>(config.channels);
-  if (config.builder == "gpt") {
-    const double rows = batch * sample;
-    return std::max({rows * 4 * c, rows * sample * static_cast<double>(config.heads),
-                     rows * static_cast<double>(config.classes), 4 * c * c, static_cast<double>(config.classes) * c});
-  }
-  const double maps = config.builder == "resnet" ? 4 * static_cast<double>(config.width) : 32;
+double largest_of_images(const ModelConfig& config, double maps) {
+  const double sample = elements_of_sample(config), batch = static_cast<double>(config.batch);
   return std::max(batch * sample * maps, sample * 32 * 128) + sample * static_cast<double>(config.classes);
+}
+
+double largest_of_small(const ModelConfig& config) { return largest_of_images(config, 32); }
+double largest_of_resnet(const ModelConfig& config) {
+  return largest_of_images(config, 4 * static_cast<double>(config.width));
+}
+
+double largest_of_gpt(const ModelConfig& config) {
+  const double sample = elements_of_sample(config), c = static_cast<double>(config.channels);
+  const double rows = static_cast<double>(config.batch) * sample;
+  return std::max({rows * 4 * c, rows * sample * static_cast<double>(config.heads),
+                   rows * static_cast<double>(config.classes), 4 * c * c, static_cast<double>(config.classes) * c});
+}
+
+struct Builder {
+  Status (*build)(const ModelConfig&, Model&);
+  double (*largest_tensor)(const ModelConfig&);
+  BuilderTraits traits = {};
+};
+
+const std::map<std::string, Builder>& builders() {
+  static const std::map<std::string, Builder> kBuilders = {
+      {"digits-cnn", {[](const ModelConfig& c, Model& m) { return small_cnn(c, m, 1); }, largest_of_small}},
+      {"mnist-cnn", {[](const ModelConfig& c, Model& m) { return small_cnn(c, m, 2); }, largest_of_small}},
+      {"resnet", {resnet, largest_of_resnet, {.sized_by_blocks = true}}},
+      {"logistic", {logistic, largest_of_small}},
+      {"gpt", {gpt, largest_of_gpt, {.takes_tokens = true, .sized_by_layers = true}}},
+  };
+  return kBuilders;
 }
 
 constexpr double kMostElements = 1e10;
@@ -160,6 +173,11 @@ std::vector<std::string> builder_names() {
   return names;
 }
 
+BuilderTraits traits_of(const std::string& builder) {
+  const auto found = builders().find(builder);
+  return found == builders().end() ? BuilderTraits{} : found->second.traits;
+}
+
 Expected<Model> build_model(const ModelConfig& config) {
   const auto found = builders().find(config.builder);
   if (found == builders().end()) {
@@ -167,13 +185,13 @@ Expected<Model> build_model(const ModelConfig& config) {
     return unreadable(text_of("model.builder: found '", config.builder, "', expected ", join_or(builder_names()),
                               near.empty() ? "" : text_of("; did you mean '", near, "'?")));
   }
-  if (const double elements = largest_tensor(config); elements > kMostElements) {
+  if (const double elements = found->second.largest_tensor(config); elements > kMostElements) {
     return unreadable(text_of("model '", config.builder, "' on batches of ", config.batch, " needs a tensor of about ",
                               elements, " elements, more than the ", kMostElements,
                               " supported; make data.batch or the model smaller"));
   }
   Model model;
-  ISOBIT_RETURN_IF_ERROR(found->second(config, model));
+  ISOBIT_RETURN_IF_ERROR(found->second.build(config, model));
   return model;
 }
 

@@ -67,6 +67,15 @@ struct ModelConfig {
   double dropout = 0;  // gpt only
 };
 
+// What a builder is fed, and which members of ModelConfig give the size of its networks.
+struct BuilderTraits {
+  bool takes_tokens = false;     // int64 sequences; else float32 samples
+  bool sized_by_blocks = false;  // blocks, width; and it reads running_variance
+  bool sized_by_layers = false;  // layers, heads, channels; and it reads dropout
+};
+// Of an unknown builder: none.
+BuilderTraits traits_of(const std::string& builder);
+
 // Errors: kUnreadable for an unknown builder (with the nearest one) or sizes that do not fit it.
 Expected<Model> build_model(const ModelConfig& config);
 

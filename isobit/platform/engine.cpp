@@ -10,11 +10,9 @@ namespace {
 
 using kernels::KernelContext;
 
-constexpr std::string_view kOrderedBackend = "ordered";
-
 // The float64 product that the platform names.
 Expected<std::unique_ptr<kernels::MatrixProduct>> open_own(const Platform& platform, const KernelContext& plain) {
-  if (platform.backend == kOrderedBackend) return std::make_unique<kernels::OrderedProduct>(plain);
+  if (platform.is_ordered()) return std::make_unique<kernels::OrderedProduct>(plain);
   return open_vendor_product(platform.backend, platform.core, platform.threads, plain);
 }
 
@@ -27,9 +25,8 @@ Engine::Engine(const Platform& platform, OpenProduct product)
 Engine::~Engine() = default;
 
 Expected<Context> Engine::context_for(const Arithmetic& arithmetic) {
-  const bool ordered = platform_.backend == kOrderedBackend;
   Context context(arithmetic, {platform_.isa, &pool_});
-  if (!ordered && !arithmetic.any_library) {
+  if (!platform_.is_ordered() && !arithmetic.any_library) {
     return usage_error(text_of("platform '", platform_.text(), "' cannot compute ", arithmetic.name,
                                ", whose order is written down: use 'ordered', or a job of arithmetic correct-1"));
   }
@@ -37,7 +34,7 @@ Expected<Context> Engine::context_for(const Arithmetic& arithmetic) {
     ISOBIT_RETURN_IF_ERROR(open_correct());
     context.kernels_.products_f32 = correct_.get();
     context.correct_ = correct_;
-  } else if (!ordered) {
+  } else if (!platform_.is_ordered()) {
     ISOBIT_RETURN_IF_ERROR(open_plain(arithmetic.computes_in == DType::kFloat64));
     // The other type's products may be open or not, whatever else was asked of this engine: ours compute those.
     if (arithmetic.computes_in == DType::kFloat64) {

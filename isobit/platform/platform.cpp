@@ -16,9 +16,9 @@ namespace {
 constexpr int kMostThreads = 1024;
 
 std::vector<std::string> platform_names() {
-  std::vector<std::string> names = {"ordered"};
+  std::vector<std::string> names = {std::string(kOrderedBackend)};
   for (const std::string& library : vendor_libraries()) names.push_back(library);
-  for (const kernels::Isa isa : kernels::all_isas()) names.push_back(text_of("ordered@", kernels::name_of(isa)));
+  for (const kernels::Isa isa : kernels::all_isas()) names.push_back(text_of(kOrderedBackend, "@", kernels::name_of(isa)));
   return names;
 }
 
@@ -33,7 +33,7 @@ tl::unexpected<Error> unknown(std::string_view text) {
 }  // namespace
 
 std::string Platform::text() const {
-  const std::string which = backend == "ordered" ? kernels::name_of(isa) : core;
+  const std::string which = is_ordered() ? kernels::name_of(isa) : core;
   return text_of(backend, which.empty() ? "" : "@", which, "/", threads, "t");
 }
 
@@ -68,7 +68,7 @@ Expected<Platform> parse_platform(std::string_view text) {
     if (at != std::string_view::npos) platform.core = rest.substr(at + 1);
     return platform;
   }
-  if (rest.substr(0, at) != "ordered") return unknown(text);
+  if (rest.substr(0, at) != kOrderedBackend) return unknown(text);
   if (at == std::string_view::npos) {
     platform.isa = kernels::best_isa();
     return platform;
@@ -85,7 +85,7 @@ Expected<Platform> parse_platform(std::string_view text) {
 
 std::vector<Platform> available_platforms() {
   std::vector<Platform> platforms;
-  for (kernels::Isa isa : kernels::available_isas()) platforms.push_back({"ordered", isa, "", available_threads()});
+  for (kernels::Isa isa : kernels::available_isas()) platforms.push_back({.isa = isa, .threads = available_threads()});
   return platforms;
 }
 

@@ -15,10 +15,12 @@ using Names = std::vector<std::string>;
 constexpr int64_t kMost = int64_t{1} << 31;
 constexpr double kAny = std::numeric_limits<double>::infinity();
 
-constexpr Which kResnet = {[](const Job& j) { return j.model.builder == "resnet"; }, "resnet"};
-constexpr Which kGpt = {[](const Job& j) { return j.model.builder == "gpt"; }, "gpt"};
-constexpr Which kText = {[](const Job& j) { return j.data.dataset == "text"; }, "dataset text"};
-constexpr Which kNoText = {[](const Job& j) { return j.data.dataset != "text"; }, "the other datasets"};
+bool is_of_text(const Job& job) { return data::kind_of(job.data.dataset) == data::Kind::kTokenSequence; }
+
+constexpr Which kResnet = {[](const Job& j) { return models::traits_of(j.model.builder).sized_by_blocks; }, "resnet"};
+constexpr Which kGpt = {[](const Job& j) { return models::traits_of(j.model.builder).sized_by_layers; }, "gpt"};
+constexpr Which kText = {is_of_text, "dataset text"};
+constexpr Which kNoText = {[](const Job& j) { return !is_of_text(j); }, "the other datasets"};
 constexpr Which kSgd = {[](const Job& j) { return j.optimizer == Optimizer::kSgd; }, "sgd"};
 constexpr Which kAdam = {[](const Job& j) { return j.optimizer != Optimizer::kSgd; }, "adam, adamw"};
 constexpr Which kStep = {[](const Job& j) { return j.schedule == Schedule::kStep; }, "step"};

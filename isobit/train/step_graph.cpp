@@ -22,7 +22,7 @@ Expected<models::Model> model_for(const Job& job, const data::DataShape& data, i
   config.classes = data.classes;
   config.training = training;
   config.seed = job.seed;
-  if (data.input_dtype == DType::kInt64 && config.builder != "gpt") {
+  if (data.input_dtype == DType::kInt64 && !models::traits_of(config.builder).takes_tokens) {
     return unreadable(text_of("model.builder: '", config.builder, "' takes images; dataset '", data.name,
                               "' has token sequences (use 'gpt')"));
   }
