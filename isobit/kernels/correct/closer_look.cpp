@@ -82,7 +82,7 @@ bool all_finite(const LaidOut& side) {
 bool all_on_grid(const Table& loops, const Batch& p, const LaidOut& left, const LaidOut& right, Mutation mutation) {
   if (!all_finite(left) || !all_finite(right)) return false;
   // One term that stands for all: the largest norms, the largest bias, the finest grids.
-  UndecidedSum t{p.k, nullptr, nullptr, 0, largest_norm(left), largest_norm(right)};
+  UndecidedSum t{.k = p.k, .norm_a = largest_norm(left), .norm_b = largest_norm(right)};
   const float* bias = p.row_bias != nullptr ? p.row_bias + left.first : p.column_bias;
   if (p.row_bias == nullptr && bias != nullptr) bias += right.first;
   const int64_t biases = bias == nullptr ? 0 : p.row_bias != nullptr ? left.count() : right.count();
@@ -125,7 +125,7 @@ void count_terms(const CorrectContext& ctx, const Batch& p, const LaidOut& left,
 }  // namespace
 
 UndecidedSum term_of(const Batch& p, const LaidOut& left, const LaidOut& right, const Undecided& u) {
-  UndecidedSum t{p.k, nullptr, nullptr, 0, left.norm(u.i), right.norm(u.j)};
+  UndecidedSum t{.k = p.k, .norm_a = left.norm(u.i), .norm_b = right.norm(u.j)};
   if (p.row_bias != nullptr) t.bias = p.row_bias[u.i];
   if (p.column_bias != nullptr) t.bias = p.column_bias[u.j];
   return t;

@@ -28,11 +28,11 @@ struct Undecided {
 
 // One undecided output: its lines and what is known of them.
 struct UndecidedSum {
-  int64_t k;
-  const float* a;  // null where the lines are not at hand
-  const float* b;
-  float bias;  // +0 for none: it changes no exact sum
-  double norm_a, norm_b;
+  int64_t k = 0;
+  const float* a = nullptr;  // null where the lines are not at hand
+  const float* b = nullptr;
+  float bias = 0;  // +0 for none: it changes no exact sum
+  double norm_a = 0, norm_b = 0;
 
   double magnitude() const { return norm_a * norm_b + std::fabs(static_cast<double>(bias)); }
   bool finite() const { return std::isfinite(norm_a) && std::isfinite(norm_b) && std::isfinite(bias); }
