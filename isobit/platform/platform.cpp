@@ -18,7 +18,8 @@ constexpr int kMostThreads = 1024;
 std::vector<std::string> platform_names() {
   std::vector<std::string> names = {std::string(kOrderedBackend)};
   for (const std::string& library : vendor_libraries()) names.push_back(library);
-  for (const kernels::Isa isa : kernels::all_isas()) names.push_back(text_of(kOrderedBackend, "@", kernels::name_of(isa)));
+  for (const kernels::Isa isa : kernels::all_isas())
+    names.push_back(text_of(kOrderedBackend, "@", kernels::name_of(isa)));
   return names;
 }
 
