@@ -51,8 +51,6 @@ template <Isa kIsa>
 const Table& table();
 
 // REQUIRES isa_available(isa); kReference gets the portable ones.
-inline const Table& table_of(Isa isa) {
-  return pick(isa, []<Isa kIsa>() -> const Table& { return table<kIsa>(); });
-}
+const Table& table_of(Isa isa);
 
 }  // namespace isobit::kernels::rounding
