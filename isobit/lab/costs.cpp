@@ -169,7 +169,7 @@ class Measurement {
 
   // Our own kernels stand in for a library that cannot compute the row.
   static platform::Platform platform_of(const Row& row, const platform::Platform& p) {
-    return row.rules().any_library ? p : platform::Platform{.isa = p.isa, .threads = p.threads};
+    return row.rules().any_library ? p : platform::Platform{.isa = p.isa, .core = "", .threads = p.threads};
   }
 
   std::function<double()> clock_of(const platform::Platform& p) const {

@@ -86,7 +86,8 @@ Expected<Platform> parse_platform(std::string_view text) {
 
 std::vector<Platform> available_platforms() {
   std::vector<Platform> platforms;
-  for (kernels::Isa isa : kernels::available_isas()) platforms.push_back({.isa = isa, .threads = available_threads()});
+  for (kernels::Isa isa : kernels::available_isas())
+    platforms.push_back({.isa = isa, .core = "", .threads = available_threads()});
   return platforms;
 }
 
