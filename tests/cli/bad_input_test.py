@@ -120,7 +120,7 @@ class Job(Refused):
         self.refused(DIGITS, "--set", "jab.steps=3", says=["--set: a job has no 'jab'", "did you mean [job]?"])
         self.refused(DIGITS, "--set", "job.steps=many", says=["--set: job.steps: ", "string", "whole number"])
         self.refused(DIGITS, "--set", "job.steps=0", says=["--set: job.steps: found 0"])
-        self.refused(DIGITS, "--set", "job.steps=", says=["job.steps"])
+        self.fails("-q", "train", DIGITS, "--out", "never", "--set", "job.steps=", code=2, says=["job.steps=: has no value"])
         # What it sets fits the rest no more: the line of the file is named.
         self.refused(DIGITS, "--set", "job.steps=12", says=["digits.toml:23: schedule.warmup: found 20"])
 
