@@ -140,12 +140,18 @@ Expected<int> run(const Options& o, Console& console) {
   }
   const double begin = monotonic_seconds();
   request.seconds = monotonic_seconds;
-  double shown = 0;
+  double shown = 0, replayed_since = begin;
+  request.checkpoint_progress = [&](uint64_t done, uint64_t total) {
+    replayed_since = monotonic_seconds();
+    if (!console.shows_progress() || replayed_since - shown < 0.1) return;
+    shown = replayed_since;
+    console.progress(text_of("read ", done, "/", total, " checkpoints"));
+  };
   request.progress = [&](uint64_t done, uint64_t total) {
     const double now = monotonic_seconds();
     if (!console.shows_progress() || now - shown < 0.1) return;
     shown = now;
-    const double rate = static_cast<double>(done) / std::max(now - begin, 1e-9);
+    const double rate = static_cast<double>(done) / std::max(now - replayed_since, 1e-9);
     console.progress(text_of("checked ", done, "/", total, " steps   ",
                              human_seconds(static_cast<double>(total - done) / rate), " left"));
   };

@@ -2,7 +2,6 @@
 // and no replay to be rejected.
 #include <gtest/gtest.h>
 
-#include "isobit/formats/npy.h"
 #include "isobit/run/registers.h"
 #include "isobit/run/testing.h"
 
@@ -24,39 +23,11 @@ Expected<train::SampleScores> score_other_weights(train::Trainer& trainer) {
 class NoData : public ::testing::TestWithParam<const char*> {
  protected:
   NoData() {
-    fs::create_directories(folder_ / "data");
-    Tensor inputs = Tensor::zeros(DType::kFloat32, {8, 4}), labels(DType::kInt64, {8});
-    for (int64_t i = 0; i < 8; ++i) {
-      inputs.data<float>()[i * 4 + i % 4] = 1;
-      labels.data<int64_t>()[i] = i % 4;
-    }
-    EXPECT_TRUE(formats::write_npy(folder_ / "data/inputs.npy", inputs));
-    EXPECT_TRUE(formats::write_npy(folder_ / "data/labels.npy", labels));
+    testing::write_npy_data(folder_ / "data", 8, 4, 4);
     EXPECT_TRUE(train_run(training()));
   }
-  std::string data() const { return text_of("data.path=\"", (folder_ / "data/").string(), "\""); }
-  TrainRequest training() const {
-    constexpr char kJob[] = R"(
-[job]
-name = "no-data"
-seed = 1
-steps = 4
-[model]
-builder = "logistic"
-[data]
-dataset = "npy"
-batch = 2
-[optimizer]
-name = "sgd"
-lr = 0.1
-[commit]
-every = 1
-[checkpoint]
-every = 1
-keep = 4
-)";
-    return testing::train_request(folder_ / "run", train::parse_job(kJob, "job", "", {data()}).value());
-  }
+  std::string data() const { return testing::npy_path(folder_ / "data"); }
+  TrainRequest training() const { return testing::train_request(folder_ / "run", testing::npy_job({data()})); }
   AuditRequest auditing(const std::string& run) const {
     AuditRequest request = testing::audit_request(folder_ / run, GetParam(), 2);
     request.home = folder_ / "home";
@@ -90,8 +61,11 @@ TEST_P(NoData, ADamagedCheckpointIsFoundWithoutThem) {
 TEST_P(NoData, ASecondRunUnderTheRunIdIsRejectedWithoutThem) {
   AuditRequest first = auditing("run");
   first.overrides = {data()};
+  std::vector<uint64_t> read;
+  first.checkpoint_progress = [&](uint64_t done, uint64_t total) { read.push_back(10 * done + total); };
   const auto audited = audit_run(first);
   ASSERT_TRUE(audited && audited->verdict.accepted());
+  EXPECT_EQ(read, (std::vector<uint64_t>{14, 24, 34, 44}));
   TrainRequest request = training();
   request.out = folder_ / "second";
   const Bytes engagement = read_file(folder_ / "run" / bundle::kEngagementFile, 1 << 16).value();
@@ -118,6 +92,7 @@ TEST_P(NoData, AStepThatNoAuditBeginsFromIsSaidFirst) {
     AuditRequest request = auditing("run");
     request.sample.reset();
     request.from_step = step;
+    request.checkpoint_progress = [](uint64_t, uint64_t) { FAIL() << "a checkpoint was read"; };
     const auto audited = audit_run(request);
     ASSERT_FALSE(audited) << step;
     EXPECT_EQ(audited.error().code, ErrorCode::kUsage) << audited.error().message;

@@ -127,11 +127,19 @@ class BundleReplays : public verify::ReplayerSource {
   Status go_to(uint64_t step) {
     // A trainer on which something failed may stand at step 0 without the initial state.
     if (step == 0) return session_.trainer->revision() == 0 ? Status() : session_.begin_anew(engine_);
-    ISOBIT_TRY(const CheckpointContents contents,
-               read_checkpoint_into(reader_, step, *session_.trainer, engine_.pool()));
-    if (!contents.state_root) return rejected(contents.problem);
-    session_.note_state_root(*contents.state_root);
+    const auto contents = read_checkpoint_into(reader_, step, *session_.trainer, engine_.pool());
+    if (!contents) return tl::unexpected<Error>(since_it_was_whole(contents.error()));
+    if (!contents->state_root) return rejected(contents->problem);
+    session_.note_state_root(*contents->state_root);
     return {};
+  }
+
+  // Every checkpoint was the one that the trainer signed when the audit began. One that no longer is was changed here.
+  static Error since_it_was_whole(Error error) {
+    if (error.code != ErrorCode::kRejected) return error;
+    return {ErrorCode::kUnavailable,
+            text_of(error.message, "; it was what the trainer signed when the audit began, so it was changed on this ",
+                    "machine, which says nothing of the trainer: audit a copy that nothing writes to")};
   }
 
   const AuditRequest& request_;
@@ -274,17 +282,21 @@ Expected<AuditSummary> audit_run(const AuditRequest& request, platform::Engine& 
     summary.engaged = names_in_engagement(request);
     return summary;
   };
-  OpenRequest open{request.run,  request.client, request.overrides, request.job,
-                   request.home, request.terms,  request.limits};
-  open.checkpoints = bundle::Checkpoints::kLeave;
-  auto opened = open_run(open);
+  auto opened = open_run({.run = request.run,
+                          .client = request.client,
+                          .overrides = request.overrides,
+                          .job = request.job,
+                          .home = request.home,
+                          .terms = request.terms,
+                          .limits = request.limits,
+                          .checkpoints = bundle::Checkpoints::kLeave});
   if (!opened) return rejected_before(std::move(opened).error());
   const bundle::BundleReader& reader = opened->reader;
   ISOBIT_RETURN_IF_ERROR(reader.require_finished());
   ISOBIT_RETURN_IF_ERROR(check_from(request, reader));
   // All of them, those that a replay begins from and reads again, too: it may take long, and nothing is said of the run
   // before all that the trainer signed has been found whole.
-  auto roots = read_checkpoints(reader, engine.pool());
+  auto roots = read_checkpoints(reader, engine.pool(), request.checkpoint_progress);
   if (!roots) return rejected_before(std::move(roots).error());
 
   summary.engaged = engaged_names(reader);
@@ -314,7 +326,7 @@ Expected<AuditSummary> audit_run(const AuditRequest& request, platform::Engine& 
   BundleReplays replays(request, reader, session, engine, tally);
   auto judged = judge(request, reader, *roots, session, replays, summary);
   if (!judged) {
-    // What the trainer signed is no state to begin from, or is no longer what it was.
+    // What the trainer signed is no state to begin from.
     if (judged.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(judged.error());
     judged = verify::rejected_verdict(verify::Part::kCheckpoint, judged.error().message);
   }

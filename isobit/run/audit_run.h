@@ -29,8 +29,10 @@ struct AuditRequest {
   std::optional<uint64_t> from_step;  // replay from the checkpoint of this step
   std::optional<uint64_t> sample;     // replay this many intervals, drawn with sample_seed, and the last one
   Bytes sample_seed;                  // at least verify::kMinSeedBytes, unknown to the trainer until its final head
-  std::function<void(uint64_t done, uint64_t total)> progress;
-  std::function<double()> seconds;  // a clock, for AuditSummary::step_seconds
+  std::function<void(uint64_t done, uint64_t total)>
+      checkpoint_progress;                                      // compared with what was signed, first of all
+  std::function<void(uint64_t done, uint64_t total)> progress;  // steps replayed
+  std::function<double()> seconds;                              // a clock, for AuditSummary::step_seconds
 };
 
 struct AuditSummary {

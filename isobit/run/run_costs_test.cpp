@@ -9,7 +9,6 @@
 #include <functional>
 #include <optional>
 
-#include "isobit/formats/npy.h"
 #include "isobit/formats/safetensors.h"
 #include "isobit/run/testing.h"
 
@@ -62,37 +61,11 @@ class WideRun : public ::testing::Test {
   static constexpr int64_t kFeatures = 4096, kClasses = 512;
   static constexpr uint64_t kState = 3 * sizeof(float) * (kFeatures + 1) * kClasses;
 
-  WideRun() {
-    Tensor inputs = Tensor::zeros(DType::kFloat32, {kClasses, kFeatures}), labels(DType::kInt64, {kClasses});
-    for (int64_t i = 0; i < kClasses; ++i) {
-      inputs.data<float>()[i * kFeatures + i] = 1;
-      labels.data<int64_t>()[i] = i;
-    }
-    EXPECT_TRUE(formats::write_npy(folder_ / "inputs.npy", inputs));
-    EXPECT_TRUE(formats::write_npy(folder_ / "labels.npy", labels));
-  }
-  std::vector<std::string> where() const { return {"data.path=" + (folder_ / "").string()}; }
+  WideRun() { testing::write_npy_data(folder_ / "", kClasses, kFeatures, kClasses); }
+  std::vector<std::string> where() const { return {testing::npy_path(folder_ / "")}; }
   TrainRequest training() const {
-    constexpr char kJob[] = R"(
-[job]
-name = "wide"
-seed = 1
-steps = 4
-[model]
-builder = "logistic"
-[data]
-dataset = "npy"
-batch = 8
-[optimizer]
-name = "adamw"
-lr = 0.1
-[commit]
-every = 1
-[checkpoint]
-every = 1
-keep = 4
-)";
-    return train_request(folder_ / "run", train::parse_job(kJob, "wide", "", where()).value(), "ordered/1t");
+    const auto job = testing::npy_job({where()[0], "data.batch=8", "optimizer.name=adamw"});
+    return train_request(folder_ / "run", job, "ordered/1t");
   }
   AuditRequest auditing() const {
     AuditRequest request = audit_request(folder_ / "run", "ordered/1t");

@@ -58,10 +58,12 @@ Expected<std::vector<NamedTensor>> committed_state(const bundle::BundleReader& r
   return state;
 }
 
-Expected<CheckpointRoots> read_checkpoints(const bundle::BundleReader& reader, ThreadPool& pool) {
+Expected<CheckpointRoots> read_checkpoints(const bundle::BundleReader& reader, ThreadPool& pool,
+                                           const std::function<void(uint64_t done, uint64_t total)>& progress) {
   CheckpointRoots roots;
   for (uint64_t step : reader.checkpoints()) {
     ISOBIT_TRY(roots[step], read_from(reader, step, pool, only_look()));
+    if (progress) progress(roots.size(), reader.checkpoints().size());
   }
   return roots;
 }

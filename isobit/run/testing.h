@@ -9,6 +9,7 @@
 #include "isobit/bundle/disk.h"
 #include "isobit/bundle/layout.h"
 #include "isobit/bundle/manifest.h"
+#include "isobit/formats/npy.h"
 #include "isobit/run/audit_run.h"
 #include "isobit/run/train_run.h"
 
@@ -62,6 +63,44 @@ every = 4
 keep = 2
 )";
   return train::parse_job(kJob, "small", "", overrides).value();
+}
+
+// Data in a folder that only a job of `npy` can read: sample i is one at feature i % features, and of class i %
+// classes.
+inline void write_npy_data(const fs::path& folder, int64_t samples, int64_t features, int64_t classes) {
+  Tensor inputs = Tensor::zeros(DType::kFloat32, {samples, features}), labels(DType::kInt64, {samples});
+  for (int64_t i = 0; i < samples; ++i) {
+    inputs.data<float>()[i * features + i % features] = 1;
+    labels.data<int64_t>()[i] = i % classes;
+  }
+  fs::create_directories(folder);
+  ISOBIT_CHECK(formats::write_npy(folder / "inputs.npy", inputs).has_value());
+  ISOBIT_CHECK(formats::write_npy(folder / "labels.npy", labels).has_value());
+}
+inline std::string npy_path(const fs::path& folder) { return text_of("data.path=\"", (folder / "").string(), "\""); }
+
+// Four steps on them, each committed and kept.
+inline train::Job npy_job(const std::vector<std::string>& overrides) {
+  constexpr char kJob[] = R"(
+[job]
+name = "npy"
+seed = 1
+steps = 4
+[model]
+builder = "logistic"
+[data]
+dataset = "npy"
+batch = 2
+[optimizer]
+name = "sgd"
+lr = 0.1
+[commit]
+every = 1
+[checkpoint]
+every = 1
+keep = 4
+)";
+  return train::parse_job(kJob, "npy", "", overrides).value();
 }
 
 inline TrainRequest train_request(const fs::path& out, const train::Job& job, const std::string& platform = "ordered") {

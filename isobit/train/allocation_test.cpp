@@ -14,7 +14,7 @@
 #include "isobit/runtime/operator_cases_for_test.h"
 #include "isobit/train/trainer.h"
 
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__GLIBC__) && !defined(ISOBIT_SANITIZED)
 #define ISOBIT_COUNTS_ALLOCATIONS 1
 #endif
 
