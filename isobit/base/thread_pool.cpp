@@ -1,11 +1,14 @@
 #include "isobit/base/thread_pool.h"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "isobit/base/fp_env.h"
+#include "isobit/base/machine_cannot.h"
 #include "isobit/base/scratch_shelf.h"
 #include "isobit/base/status.h"
+#include "isobit/base/text.h"
 
 namespace isobit {
 namespace {
@@ -47,12 +50,24 @@ ThreadPool::ThreadPool(int threads) {
   if (static_cast<unsigned>(threads) <= std::thread::hardware_concurrency()) spins_ = 1000;
   pin_fp_environment();
   unfinished_.store(threads - 1);
-  for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
+  try {
+    for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
+  } catch (const std::system_error& error) {
+    end_workers();
+    throw MachineCannot(text_of("cannot start ", threads, " threads: ", error.code().message(),
+                                "; ask for fewer, where the command takes --platform ('ordered/2t'), or raise the "
+                                "limits on processes and memory (ulimit -u, ulimit -v)"));
+  } catch (...) {
+    end_workers();
+    throw;
+  }
   // A process that forks while a thread is still being set up may copy locks which that thread holds.
   wait_for_all();
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { end_workers(); }
+
+void ThreadPool::end_workers() {
   stop_.store(true);
   generation_.fetch_add(1);
   generation_.notify_all();

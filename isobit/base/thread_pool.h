@@ -13,7 +13,8 @@ namespace isobit {
 
 class ThreadPool {
  public:
-  // threads >= 1, the caller included. Worker threads pin the floating-point environment.
+  // threads >= 1, the caller included. Worker threads pin the floating-point environment. MachineCannot or
+  // std::bad_alloc when the system starts fewer than that; those that had started have ended by then.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -50,6 +51,7 @@ class ThreadPool {
   void run(int64_t n, int64_t grain, Call call, void* data);
   void run_everywhere(Call call, void* data);
   void work(int thread);
+  void end_workers();
   void run_open_parts();
   void call_part(int64_t begin, int64_t end) noexcept;
   void throw_failure();

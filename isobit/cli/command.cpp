@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "isobit/base/file.h"
+#include "isobit/base/machine_cannot.h"
 #include "isobit/base/text.h"
 
 namespace isobit::cli {
@@ -173,7 +174,7 @@ Error Commands::Impl::usage_of(const std::string& complaint) const {
 
 namespace {
 
-// What the standard library throws, as errors like ours.
+// What is thrown, by the standard library most of the time, as errors like ours.
 Expected<int> guarded(const Action& action, Console& console) {
   constexpr const char* kNoMemory = "this machine has not enough memory; 'isobit job check' says how much a job needs";
   try {
@@ -182,6 +183,8 @@ Expected<int> guarded(const Action& action, Console& console) {
     return unavailable(kNoMemory);
   } catch (const std::length_error&) {
     return unavailable(kNoMemory);
+  } catch (const MachineCannot& error) {
+    return unavailable(error.what());
   } catch (const fs::filesystem_error& error) {
     // A name that no file can have, a folder that may not be looked into.
     return unreadable(text_of(error.path1().string(), ": ", error.code().message()));

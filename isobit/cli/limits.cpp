@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <system_error>
 
+#include "isobit/base/machine_cannot.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/platform/memory.h"
@@ -44,7 +46,13 @@ Expected<run::Limits> limits_of(const LimitOptions& options) {
 Deadline::Deadline(const LimitOptions& options, Console& console) : console_(console) {
   if (!options.max_seconds) return;
   if (*options.max_seconds == 0) end(0);  // not a race against a thread
-  watch_ = std::thread([this, seconds = *options.max_seconds] { wait(seconds); });
+  try {
+    watch_ = std::thread([this, seconds = *options.max_seconds] { wait(seconds); });
+  } catch (const std::system_error& error) {
+    throw MachineCannot(text_of("cannot start the thread that --max-time takes: ", error.code().message(),
+                                "; leave --max-time out, or raise the limits on processes and memory (ulimit -u, "
+                                "ulimit -v)"));
+  }
   // A process that forks while a thread is still being set up may copy locks which that thread holds.
   std::unique_lock<std::mutex> lock(mutex_);
   done_.wait(lock, [this] { return started_; });

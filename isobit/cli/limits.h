@@ -26,7 +26,7 @@ Expected<run::Limits> limits_of(const LimitOptions& options);
 
 // From its making until finish(): ends the process with exit code 4 and the verdict "inconclusive" when --max-time has
 // passed, whatever the process is doing. 0 seconds have passed at once. For commands that only read; what they write is
-// written in one step each.
+// written in one step each. MachineCannot when the thread that keeps the time cannot be started.
 class Deadline {
  public:
   Deadline(const LimitOptions& options, Console& console);

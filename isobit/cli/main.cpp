@@ -6,17 +6,21 @@
 #include <new>
 
 #include "isobit/base/fp_env.h"
+#include "isobit/base/machine_cannot.h"
 #include "isobit/cli/commands.h"
 
 namespace {
 
-// An exception that nothing caught: in what the standard library does on a thread of its own, say. No memory is this
-// machine's lack; the rest are our bugs, which abort as they should.
+// An exception that nothing caught: in what the standard library does on a thread of its own, say. No memory and its
+// like are this machine's lack; the rest are our bugs, which abort as they should.
 [[noreturn]] void on_terminate() {
   try {
     if (std::current_exception()) std::rethrow_exception(std::current_exception());
   } catch (const std::bad_alloc&) {
     std::fputs("isobit: this machine has not enough memory; 'isobit job check' says how much a job needs\n", stderr);
+    ::_exit(4);
+  } catch (const isobit::MachineCannot& error) {
+    std::fprintf(stderr, "isobit: %s\n", isobit::printable(error.what()).c_str());
     ::_exit(4);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "isobit: internal error, please report it: %s\n", isobit::printable(error.what()).c_str());

@@ -172,6 +172,42 @@ class Time(Case):
         self.fails("audit", "r", "--max-time", "soon", code=2, says=["--max-time", "whole number"])
 
 
+@unittest.skipIf(SANITIZED, "sanitizers reserve more address space than any limit leaves")
+class Threads(Case):
+    """Threads that the system does not start: the stacks of so many have no room. (Limits on processes do not bind root.)"""
+
+    def with_stacks(self, stack, *arguments, code, says=()):
+        hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
+        if hard != resource.RLIM_INFINITY and hard < stack:
+            self.skipTest("skipped: stacks may not be so large")
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_STACK, (stack, hard))
+            resource.setrlimit(resource.RLIMIT_AS, (SPACE, SPACE))
+        if code == 0:
+            return self.isobit(*arguments, preexec_fn=limit)
+        return self.fails(*arguments, code=code, says=says, preexec_fn=limit)
+
+    def test_fewer_than_the_platform_asks_for(self):
+        few, many = ["--platform", "ordered/2t"], ["--platform", "ordered/64t"]
+        train = ["train", DIGITS, *SHORT, "--out"]
+        says = ["cannot start 64 threads: ", "--platform", "ulimit"]
+        self.isobit("keygen", "--role", "trainer")
+        self.isobit("keygen", "--role", "client")
+        self.with_stacks(256 * MEGABYTE, *train, "r", *many, code=4, says=says)
+        self.assertFalse(os.path.exists(self.path("r")))
+        self.with_stacks(256 * MEGABYTE, *train, "r", *few, code=0)
+        self.with_stacks(256 * MEGABYTE, "audit", "r", *many, "--verdict", "v", code=4, says=says)
+        self.assertFalse(os.path.exists(self.path("v")))
+        self.with_stacks(256 * MEGABYTE, "audit", "r", *few, code=0)
+
+    def test_the_one_that_keeps_the_time(self):
+        self.train("r", "--platform", "ordered/1t")
+        audit = ["audit", "r", "--platform", "ordered/1t"]
+        self.with_stacks(2 * SPACE, *audit, code=0)
+        self.with_stacks(2 * SPACE, *audit, "--max-time", "600", code=4, says=["cannot start the thread", "--max-time"])
+
+
 class Data(Limited):
     """Paths that lead to something that is no file, and files that are not what they claim."""
 
