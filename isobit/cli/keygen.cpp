@@ -1,6 +1,7 @@
 
 #include <algorithm>
 
+#include "isobit/base/new_file.h"
 #include "isobit/base/random.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
@@ -34,7 +35,7 @@ Expected<std::string> name_of_keys(const Options& o) {
     return usage_error(text_of("--role ", o.role, ": expected ", join_or(roles)));
   }
   ISOBIT_TRY(const fs::path home, run::key_folder(o.key_folder, environment));
-  ISOBIT_RETURN_IF_ERROR(make_folder(home));
+  ISOBIT_RETURN_IF_ERROR(make_folder_durably(home, run::kPrivateFolder));
   return (home / o.role).string();
 }
 

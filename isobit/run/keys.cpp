@@ -1,5 +1,6 @@
 #include "isobit/run/keys.h"
 
+#include "isobit/base/new_file.h"
 #include "isobit/base/random.h"
 #include "isobit/base/text.h"
 
@@ -27,7 +28,7 @@ Expected<OwnKey> own_key(const fs::path& folder, const std::string& name) {
   const fs::path secret = folder / (name + ".key"), open = folder / (name + ".pub");
   bool created = false;
   if (!fs::exists(secret)) {
-    ISOBIT_RETURN_IF_ERROR(make_folder(folder));
+    ISOBIT_RETURN_IF_ERROR(make_folder_durably(folder, kPrivateFolder));
     ISOBIT_TRY(const commit::SecretKey made, commit::SecretKey::generate());
     const Status written = commit::write_secret_key(secret, made);
     // Another process may have been faster: its key is ours as well.

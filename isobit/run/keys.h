@@ -1,6 +1,8 @@
 // One's own keys: made once, kept outside every run, in a folder that holds one's registers too (registers.h).
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <string>
 
@@ -13,6 +15,9 @@ namespace isobit::run {
 // `environment` (name -> value, "" when unset). kUsage, with what to set, when none of them is set or the latter two
 // are not absolute: nothing is ever taken from the folder that a command happens to run in.
 Expected<fs::path> key_folder(const std::string& named, const std::function<std::string(const char*)>& environment);
+
+// The mode of a folder of keys and registers that is made.
+inline constexpr mode_t kPrivateFolder = 0700;
 
 struct OwnKey {
   commit::SecretKey key;

@@ -10,6 +10,7 @@
 #include "isobit/base/frame.h"
 #include "isobit/base/new_file.h"
 #include "isobit/base/text.h"
+#include "isobit/run/keys.h"
 
 namespace isobit::run {
 namespace {
@@ -19,9 +20,8 @@ constexpr uint64_t kMaxEntryBytes = 1 << 20;
 constexpr uint64_t kMaxPathBytes = 1 << 14;
 constexpr uint64_t kMaxPaths = 1 << 10;
 
-fs::path entry_path(const fs::path& home, const char* kind, const commit::RunId& run_id) {
-  return home / kind / to_hex(run_id);
-}
+// The name of an entry below the home.
+fs::path name_of(const char* kind, const commit::RunId& run_id) { return fs::path(kind) / to_hex(run_id); }
 
 // Only a system that says "there is none" is believed: an entry that cannot be seen may be that of a run that has
 // begun.
@@ -57,16 +57,32 @@ Expected<Bytes> read_entry(const fs::path& path) {
   return bytes;
 }
 
-// Makes the entry; false when there is one already.
-Expected<bool> make_entry(const fs::path& path, ByteWriter entry) {
+// The home and the folders in it down to the one that holds the entry: who made them, or the entry, may not have come
+// so far as to make them durable.
+Status sync_folders_of(const fs::path& home, const fs::path& name) {
+  fs::path folder = home;
+  ISOBIT_RETURN_IF_ERROR(sync_folder(folder));
+  for (const fs::path& part : name.parent_path()) {
+    folder /= part;
+    ISOBIT_RETURN_IF_ERROR(sync_folder(folder));
+  }
+  return {};
+}
+
+// Makes the entry of that name below the home; false when there is one already. In either case it is durable.
+Expected<bool> make_entry(const fs::path& home, const fs::path& name, ByteWriter entry) {
+  const fs::path path = home / name;
   ISOBIT_TRY(const bool before, is_there(path));
+  // Private: an entry that somebody else could add would speak against an honest run.
+  if (!before) ISOBIT_RETURN_IF_ERROR(make_folder_durably(path.parent_path(), kPrivateFolder));
+  ISOBIT_RETURN_IF_ERROR(sync_folders_of(home, name));
   if (before) return false;
-  const Bytes bytes = sealed(std::move(entry));
-  ISOBIT_RETURN_IF_ERROR(make_folder(path.parent_path()));
-  const Status made = create_file_durably(path, bytes, 0600);
+  const Status made = create_file_durably(path, sealed(std::move(entry)), 0600);
   if (made) return true;
-  if (made.error().code == ErrorCode::kUsage) return false;  // another process has written it meanwhile
-  return tl::unexpected<Error>(made.error());                // this one's may be there, but is not durable
+  // Only "it is there already" says that another process was faster. This one's own may be there and not be durable.
+  if (made.error().code != ErrorCode::kUsage) return tl::unexpected<Error>(made.error());
+  ISOBIT_RETURN_IF_ERROR(sync_folder(path.parent_path()));
+  return false;
 }
 
 void write_texts(ByteWriter& writer, const std::vector<std::string>& texts) {
@@ -116,7 +132,7 @@ Expected<BegunRun> decode_begun(ByteView bytes, const std::string& what) {
 }  // namespace
 
 Expected<std::optional<BegunRun>> find_begun(const fs::path& home, const commit::RunId& run_id) {
-  const fs::path path = entry_path(home, "begun", run_id);
+  const fs::path path = home / name_of("begun", run_id);
   ISOBIT_TRY(const bool begun, is_there(path));
   if (!begun) return std::nullopt;
   ISOBIT_TRY(const Bytes bytes, read_entry(path));
@@ -125,7 +141,7 @@ Expected<std::optional<BegunRun>> find_begun(const fs::path& home, const commit:
 }
 
 Status note_begun(const fs::path& home, const commit::RunId& run_id, const BegunRun& run) {
-  ISOBIT_TRY(const bool made, make_entry(entry_path(home, "begun", run_id), encode(run)));
+  ISOBIT_TRY(const bool made, make_entry(home, name_of("begun", run_id), encode(run)));
   if (made) return {};
   ISOBIT_TRY(const auto other, find_begun(home, run_id));
   if (other && other->folder == run.folder) return {};
@@ -139,14 +155,14 @@ Status note_moved(const fs::path& home, const commit::RunId& run_id, const fs::p
   ISOBIT_TRY(auto entry, find_begun(home, run_id));
   if (!entry) return usage_error(text_of("run id ", to_hex(run_id), ": no run has begun under it"));
   entry->folder = folder;
-  return write_file_durably(entry_path(home, "begun", run_id), sealed(encode(*entry)));
+  return write_file_durably(home / name_of("begun", run_id), sealed(encode(*entry)));
 }
 
 Status note_offered(const fs::path& home, const commit::RunId& run_id, const commit::Digest& job_root) {
   ByteWriter writer;
   write_frame(writer, "isobit.offered", kVersion);
   writer.fixed(job_root);
-  ISOBIT_TRY(const bool made, make_entry(entry_path(home, "offered", run_id), std::move(writer)));
+  ISOBIT_TRY(const bool made, make_entry(home, name_of("offered", run_id), std::move(writer)));
   if (made) return {};
   return usage_error(text_of("run id ", to_hex(run_id), ": was offered before; a run id stands for one run"));
 }
@@ -155,8 +171,8 @@ namespace {
 
 // By client: a stranger who learns a run id must not be able to speak for it. By trainer: nor must a client that
 // engages a second one under the run id of the first.
-fs::path path_of(const fs::path& home, const JudgedRun& run) {
-  return home / "judged" / commit::hex_of(run.client) / commit::hex_of(run.trainer) / to_hex(run.run_id);
+fs::path name_of(const JudgedRun& run) {
+  return fs::path("judged") / commit::hex_of(run.client) / commit::hex_of(run.trainer) / to_hex(run.run_id);
 }
 
 Expected<commit::Digest> read_judged(const fs::path& path) {
@@ -171,7 +187,7 @@ Expected<commit::Digest> read_judged(const fs::path& path) {
 }  // namespace
 
 Expected<std::optional<commit::Digest>> find_judged(const fs::path& home, const JudgedRun& run) {
-  const fs::path path = path_of(home, run);
+  const fs::path path = home / name_of(run);
   ISOBIT_TRY(const bool judged, is_there(path));
   if (!judged) return std::nullopt;
   ISOBIT_TRY(const commit::Digest first, read_judged(path));
@@ -180,12 +196,11 @@ Expected<std::optional<commit::Digest>> find_judged(const fs::path& home, const 
 
 Expected<commit::Digest> note_judged(const fs::path& home, const JudgedRun& run,
                                      const commit::Digest& transcript_root) {
-  const fs::path path = path_of(home, run);
   ByteWriter writer;
   write_frame(writer, "isobit.judged", kVersion);
   writer.fixed(transcript_root);
-  ISOBIT_TRY(const bool made, make_entry(path, std::move(writer)));
-  return made ? transcript_root : read_judged(path);
+  ISOBIT_TRY(const bool made, make_entry(home, name_of(run), std::move(writer)));
+  return made ? transcript_root : read_judged(home / name_of(run));
 }
 
 }  // namespace isobit::run
