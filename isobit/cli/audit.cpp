@@ -33,7 +33,7 @@ Status read_wanted(const Options& o, run::AuditRequest& request) {
   if (!o.job.empty()) {
     ISOBIT_TRY(request.job, train::load_job(o.job, request.overrides));
   }
-  ISOBIT_TRY(const Trusted named, trusted(o.trust, OtherClient::kReject));
+  ISOBIT_TRY(const Trusted named, trusted(o.trust));
   ISOBIT_TRY(request.client, require_client(named, o.trust));
   request.terms = named.terms;
   return {};

@@ -15,7 +15,7 @@ void add_trust_options(Command& command, Trust& trust) {
   command.option("--keys", "FOLDER", trust.key_folder, kKeysHelp);
 }
 
-Expected<Trusted> trusted(const Trust& trust, OtherClient other) {
+Expected<Trusted> trusted(const Trust& trust) {
   Trusted out;
   if (!trust.client_key.empty()) {
     ISOBIT_TRY(out.client, commit::read_public_key(trust.client_key));
@@ -24,8 +24,7 @@ Expected<Trusted> trusted(const Trust& trust, OtherClient other) {
     ISOBIT_TRY(const Bytes bytes, read_file(trust.engagement, kMaxSmallFile));
     ISOBIT_TRY(const verify::Engagement engagement, verify::decode_engagement(bytes, trust.engagement));
     const commit::PublicKey& client = engagement.terms.client_key;
-    const bool rejects = other == OtherClient::kReject;
-    ISOBIT_RETURN_IF_ERROR(verify::verify_engagement(engagement, rejects ? out.client.value_or(client) : client));
+    ISOBIT_RETURN_IF_ERROR(verify::verify_engagement(engagement, client));
     if (out.client && *out.client != client) {
       return usage_error(text_of("--client-key names another client than --engagement ", trust.engagement));
     }

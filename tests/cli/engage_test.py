@@ -352,8 +352,8 @@ class Refused(Parties):
         self.trainer("engage", "offer", "job.toml", "--trainer", "home/trainer.pub", "--out", "forged.offer")
         self.trainer("engage", "accept", "forged.offer", "--job", "job.toml", "--out", "forged")
         self.trainer.gives("forged", self.auditor)
-        self.auditor.fails("audit", "run", "--client-key", "client.pub", "--engagement", "forged", code=1,
-                           says=["client_key", "client you trust"])
+        self.auditor.fails("audit", "run", "--client-key", "client.pub", "--engagement", "forged", code=2,
+                           says=["--client-key", "another client"])
         self.assertIn("client_key", reason("--engagement", "forged"))
         good = contents(self.auditor.path())["engagement"]
         self.write("auditor/engagement", good[:-1] + bytes([good[-1] ^ 1]))
