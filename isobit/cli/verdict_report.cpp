@@ -83,7 +83,9 @@ Json difference_json(const std::optional<verify::FirstDifference>& d) {
 
 Json run_names_json(const verify::Verdict& v) {
   if (!v.engaged) return nullptr;
-  Json json = {{"job_root", commit::hex_of(v.engaged->job_root)}, {"run_id", to_hex(v.engaged->run_id)}};
+  Json json = {{"job_root", commit::hex_of(v.engaged->job_root)},
+               {"run_id", to_hex(v.engaged->run_id)},
+               {"named_by", v.finished ? "trainer" : "engagement"}};
   if (!v.finished) return json;
   json["transcript_root"] = commit::hex_of(v.finished->transcript_root);
   json["final_state_root"] = commit::hex_of(v.finished->final_state_root);
@@ -94,7 +96,9 @@ Json run_names_json(const verify::Verdict& v) {
 void print_run_names(const verify::Verdict& v, Console& console) {
   if (!v.engaged) return;
   console.line(text_of("job root      ", commit::hex_of(v.engaged->job_root)));
-  console.line(text_of("run id        ", to_hex(v.engaged->run_id)));
+  console.line(
+      text_of("run id        ", to_hex(v.engaged->run_id),
+              v.finished ? "" : "   (named by the engagement alone; this verdict shows nothing to be the trainer's)"));
   if (!v.finished) return;
   console.line(text_of("transcript    ", commit::hex_of(v.finished->transcript_root)));
   console.line(text_of("state root    ", commit::hex_of(v.finished->final_state_root)));

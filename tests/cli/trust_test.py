@@ -44,6 +44,27 @@ class Trust(Parties):
         self.assertEqual((said["genuine"], said["run"]), (False, None))
         self.assertIn("no valid engagement", said["problem"])
 
+    def test_a_rejection_for_which_the_trainer_signed_nothing(self):
+        """Whoever has the engagement can hand over a folder with nothing else of the run's: what the auditor then signs
+        has the run id of an honest run, and must not look like a word about it."""
+        self.write("auditor/junk/engagement", contents(self.auditor.path())["engagement"])
+        for name in ("manifest.json", "manifest.sig", "job.toml", "transcript", "heads"):
+            self.write(os.path.join("auditor", "junk", name), "x\n")
+        self.auditor("keygen", "--role", "auditor")
+        document = ["--verdict", "junk.verdict", "--sign", "home/auditor.key"]
+        audited = self.auditor("audit", "junk", "--engagement", "engagement", *document, code=1).out
+        check = ["verify", "junk.verdict", "--engagement", "engagement", "--auditor-key", "home/auditor.pub"]
+        shown = self.auditor.json(*check, code=1)
+        self.assertEqual((shown["genuine"], shown["verdict"], shown["run"]["named_by"]), (True, "rejected", "engagement"))
+        self.assertEqual(self.auditor.json("audit", "junk", "--engagement", "engagement", code=1)["run"], shown["run"])
+        for text in (audited, self.auditor(*check, code=1).out):
+            self.assertRegex(text, f"run id +{shown['run']['run_id']} +.named by the engagement alone; .*nothing.* the trainer's")
+        # The honest run itself: the trainer's signatures name it.
+        self.assertEqual(self.auditor.json("verify", "note")["run"]["named_by"], "trainer")
+        honest = self.auditor("audit", "run", "--engagement", "engagement").out + self.auditor("verify", "note").out
+        self.assertEqual(honest.count(shown["run"]["run_id"]), 2)
+        self.assertNotIn("engagement alone", honest)
+
 
 if __name__ == "__main__":
     main()
