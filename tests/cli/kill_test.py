@@ -101,6 +101,19 @@ class Interrupted(Case):
             self.fails(*self.LONG, "--out", "r", code=2, says=["--resume"])
             shutil.rmtree(self.path("r"))
 
+    def test_an_audit_ends_as_the_system_ends_a_process(self):
+        """It leaves nothing to go on with, so the signals are not held back."""
+        self.isobit(*self.LONG, "--out", "r")
+        run_id = self.isobit_json("info", "r")["run_id"]
+        for how in (signal.SIGINT, signal.SIGTERM):
+            shutil.rmtree(self.path("keys", "judged"), ignore_errors=True)
+            process = self.start_until(run_id, 1, "audit", "r", "--verdict", "v")  # it notes what it judges
+            process.send_signal(how)
+            process.send_signal(signal.SIGCONT)
+            out, err = process.communicate()
+            self.assertEqual((process.returncode, out, err), (-how, "", ""))
+            self.assertFalse(os.path.exists(self.path("v")))
+
     def test_resumed_it_is_the_same(self):
         expected = self.isobit_json(*self.LONG, "--out", "whole")
         code, out, err = self.interrupt(["--json", *self.LONG, "--out", "r"], signal.SIGINT)
