@@ -142,12 +142,6 @@ constexpr Table<T> kTable{relu<T>, relu_grad<T>, leaky_relu<T>, leaky_relu_grad<
 
 }  // namespace
 
-#define ISOBIT_TABLE(T)                         \
-  template <>                                   \
-  const Table<T>& table<Isa::ISOBIT_ISA, T>() { \
-    return kTable<T>;                           \
-  }
-ISOBIT_FOR_FLOATS(ISOBIT_TABLE)
-#undef ISOBIT_TABLE
+ISOBIT_FOR_FLOATS(ISOBIT_DEFINE_TABLE, ISOBIT_ISA)
 
 }  // namespace isobit::kernels::activation

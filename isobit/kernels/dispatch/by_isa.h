@@ -4,6 +4,11 @@
 //
 //   template <class T> struct Table { void (*relu)(int64_t n, const T* src, T* dst); ... };
 //   template <Isa kIsa, class T> const Table<T>& table();
+//   template <class T> const Table<T>& table_of(Isa isa);  // by pick(), below
+//
+// The names are the same in every family: Table, table and table_of, in a namespace of the family's name; where that is
+// the name of a function, in `gemm` (matmul), `dropouts`, `softmaxes`. A family whose loops are for float32 alone has
+// them without T.
 //
 // <family>/tables.cpp defines table<Isa::ISOBIT_ISA, T> for every T. CMake compiles it once for every instruction set
 // of cmake/instruction_sets.cmake (isobit_by_isa), with ISOBIT_ISA as its enumerator. Everything else in that file has
@@ -13,9 +18,19 @@
 #include "isobit/base/status.h"
 #include "isobit/kernels/context.h"
 
-// The types of kernels: a new one is added here. X(T) for each.
-#define ISOBIT_FOR_FLOATS(X) X(float) X(double)
-#define ISOBIT_FOR_NUMBERS(X) ISOBIT_FOR_FLOATS(X) X(int64_t) X(int32_t)
+// The types of kernels: a new one is added here. X(T, ...) for each.
+#define ISOBIT_FOR_FLOATS(X, ...) X(float __VA_OPT__(, ) __VA_ARGS__) X(double __VA_OPT__(, ) __VA_ARGS__)
+#define ISOBIT_FOR_NUMBERS(X, ...)                \
+  ISOBIT_FOR_FLOATS(X __VA_OPT__(, ) __VA_ARGS__) \
+  X(int64_t __VA_OPT__(, ) __VA_ARGS__) X(int32_t __VA_OPT__(, ) __VA_ARGS__)
+
+// For families whose reference is a table, too: table<Isa::isa, T>() is the file's kTable<T>. In tables.cpp
+// ISOBIT_FOR_FLOATS(ISOBIT_DEFINE_TABLE, ISOBIT_ISA), in reference.cpp the same with kReference.
+#define ISOBIT_DEFINE_TABLE(T, isa)      \
+  template <>                            \
+  const Table<T>& table<Isa::isa, T>() { \
+    return kTable<T>;                    \
+  }
 
 namespace isobit::kernels {
 

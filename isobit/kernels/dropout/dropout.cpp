@@ -22,13 +22,13 @@ void dropout(const KernelContext& ctx, const DropoutArgs& args, int64_t n, const
     const T zero = 0;
     return fill(ctx, sizeof(T), n, &zero, dst);
   }
-  const dropout_kernels::Rule<T> rule{.seed = args.seed,
-                                      .step = args.step,
-                                      .first_block = static_cast<uint64_t>(args.node) << 40,
-                                      .threshold = static_cast<uint32_t>(threshold),
-                                      .scale = static_cast<T>(1.0 / (1.0 - args.p))};
-  const dropout_kernels::Loop<T> loop = dropout_kernels::loop_of<T>(ctx.isa);
-  ctx.pool->parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { loop(rule, begin, end, src, dst); });
+  const dropouts::Rule<T> rule{.seed = args.seed,
+                               .step = args.step,
+                               .first_block = static_cast<uint64_t>(args.node) << 40,
+                               .threshold = static_cast<uint32_t>(threshold),
+                               .scale = static_cast<T>(1.0 / (1.0 - args.p))};
+  const dropouts::Table<T>& isa = dropouts::table_of<T>(ctx.isa);
+  ctx.pool->parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { isa.drop(rule, begin, end, src, dst); });
 }
 
 #define ISOBIT_INSTANTIATE(T) template void dropout<T>(const KernelContext&, const DropoutArgs&, int64_t, const T*, T*);

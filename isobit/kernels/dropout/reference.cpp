@@ -3,11 +3,11 @@
 #include "isobit/numerics/bits.h"
 #include "isobit/numerics/philox.h"
 
-namespace isobit::kernels::dropout_kernels {
+namespace isobit::kernels::dropouts {
 namespace {
 
 template <class T>
-void loop(const Rule<T>& rule, int64_t begin, int64_t end, const T* src, T* dst) {
+void drop(const Rule<T>& rule, int64_t begin, int64_t end, const T* src, T* dst) {
   const numerics::Stream stream{rule.seed, numerics::Purpose::kDropout, rule.step};
   for (int64_t i = begin; i < end; ++i) {
     const uint32_t bits = numerics::random_u32(stream, rule.first_block * 4 + static_cast<uint64_t>(i));
@@ -15,14 +15,11 @@ void loop(const Rule<T>& rule, int64_t begin, int64_t end, const T* src, T* dst)
   }
 }
 
+template <class T>
+constexpr Table<T> kTable{drop<T>};
+
 }  // namespace
 
-#define ISOBIT_LOOP(T)                     \
-  template <>                              \
-  Loop<T> loop_for<Isa::kReference, T>() { \
-    return loop<T>;                        \
-  }
-ISOBIT_FOR_FLOATS(ISOBIT_LOOP)
-#undef ISOBIT_LOOP
+ISOBIT_FOR_FLOATS(ISOBIT_DEFINE_TABLE, kReference)
 
-}  // namespace isobit::kernels::dropout_kernels
+}  // namespace isobit::kernels::dropouts

@@ -5,7 +5,7 @@
 
 #include "isobit/kernels/dispatch/by_isa.h"
 
-namespace isobit::kernels::dropout_kernels {
+namespace isobit::kernels::dropouts {
 
 // dropout.h's arguments, worked out.
 template <class T>
@@ -19,15 +19,17 @@ struct Rule {
 
 // Elements begin <= i < end.
 template <class T>
-using Loop = void (*)(const Rule<T>& rule, int64_t begin, int64_t end, const T* src, T* dst);
+struct Table {
+  void (*drop)(const Rule<T>& rule, int64_t begin, int64_t end, const T* src, T* dst);
+};
 
 // One for every instruction set and the reference, T: float, double.
 template <Isa kIsa, class T>
-Loop<T> loop_for();
+const Table<T>& table();
 
 template <class T>
-Loop<T> loop_of(Isa isa) {
-  return pick_or_reference(isa, []<Isa kIsa>() { return loop_for<kIsa, T>(); });
+const Table<T>& table_of(Isa isa) {
+  return pick_or_reference(isa, []<Isa kIsa>() -> const Table<T>& { return table<kIsa, T>(); });
 }
 
-}  // namespace isobit::kernels::dropout_kernels
+}  // namespace isobit::kernels::dropouts

@@ -2,7 +2,7 @@
 #include "isobit/kernels/dropout/table.h"
 #include "isobit/kernels/dropout/wide_product.h"
 
-namespace isobit::kernels::dropout_kernels {
+namespace isobit::kernels::dropouts {
 namespace {
 
 using elementwise::tidy;
@@ -55,7 +55,7 @@ ISOBIT_ALWAYS_INLINE void random_words(uint64_t seed, uint32_t step, uint64_t fi
 }
 
 template <class T>
-void loop(const Rule<T>& rule, int64_t begin, int64_t end, const T* src, T* dst) {
+void drop(const Rule<T>& rule, int64_t begin, int64_t end, const T* src, T* dst) {
   alignas(64) uint64_t words[2 * kBlocks];
   const uint32_t threshold = rule.threshold;
   const T scale = rule.scale;
@@ -76,14 +76,11 @@ void loop(const Rule<T>& rule, int64_t begin, int64_t end, const T* src, T* dst)
   }
 }
 
+template <class T>
+constexpr Table<T> kTable{drop<T>};
+
 }  // namespace
 
-#define ISOBIT_LOOP(T)                     \
-  template <>                              \
-  Loop<T> loop_for<Isa::ISOBIT_ISA, T>() { \
-    return loop<T>;                        \
-  }
-ISOBIT_FOR_FLOATS(ISOBIT_LOOP)
-#undef ISOBIT_LOOP
+ISOBIT_FOR_FLOATS(ISOBIT_DEFINE_TABLE, ISOBIT_ISA)
 
-}  // namespace isobit::kernels::dropout_kernels
+}  // namespace isobit::kernels::dropouts

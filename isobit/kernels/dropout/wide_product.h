@@ -14,7 +14,7 @@
 
 #include "isobit/kernels/elementwise/loop.h"
 
-namespace isobit::kernels::dropout_kernels {
+namespace isobit::kernels::dropouts {
 
 #if defined(__AVX512F__)
 
@@ -54,4 +54,4 @@ ISOBIT_ALWAYS_INLINE V wide_product(V a, V b) {
 
 #endif
 
-}  // namespace isobit::kernels::dropout_kernels
+}  // namespace isobit::kernels::dropouts

@@ -137,12 +137,6 @@ constexpr Table<int32_t> kTable<int32_t>{binary_row<int32_t>, nullptr, nullptr};
 
 }  // namespace
 
-#define ISOBIT_TABLE(T)                         \
-  template <>                                   \
-  const Table<T>& table<Isa::kReference, T>() { \
-    return kTable<T>;                           \
-  }
-ISOBIT_FOR_NUMBERS(ISOBIT_TABLE)
-#undef ISOBIT_TABLE
+ISOBIT_FOR_NUMBERS(ISOBIT_DEFINE_TABLE, kReference)
 
 }  // namespace isobit::kernels::elementwise

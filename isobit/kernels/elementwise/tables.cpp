@@ -196,12 +196,6 @@ constexpr Table<int32_t> kTable<int32_t>{binary_row<int32_t>, nullptr, nullptr};
 
 }  // namespace
 
-#define ISOBIT_TABLE(T)                         \
-  template <>                                   \
-  const Table<T>& table<Isa::ISOBIT_ISA, T>() { \
-    return kTable<T>;                           \
-  }
-ISOBIT_FOR_NUMBERS(ISOBIT_TABLE)
-#undef ISOBIT_TABLE
+ISOBIT_FOR_NUMBERS(ISOBIT_DEFINE_TABLE, ISOBIT_ISA)
 
 }  // namespace isobit::kernels::elementwise

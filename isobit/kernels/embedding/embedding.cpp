@@ -40,14 +40,14 @@ void sum_of_two(const float* a, const float* b, int64_t C, float* dst) {
 }
 
 // dst = the sum of the `count` rows of diff_dst at `rows`, a block of columns at a time.
-void sum_of_rows(const ReducePrimitives& isa, const int64_t* rows, int64_t count, int64_t C, const float* diff_dst,
+void sum_of_rows(const reduce::Table& isa, const int64_t* rows, int64_t count, int64_t C, const float* diff_dst,
                  float* dst) {
   if (count <= 2) return sum_of_two(diff_dst + rows[0] * C, count == 2 ? diff_dst + rows[1] * C : nullptr, C, dst);
-  double sum[kColumnBlock], size[kColumnBlock];
-  float least[kColumnBlock];
-  uint8_t undecided[kColumnBlock];
-  for (int64_t c = 0; c < C; c += kColumnBlock) {
-    const int64_t cols = std::min(kColumnBlock, C - c);
+  double sum[reduce::kColumnBlock], size[reduce::kColumnBlock];
+  float least[reduce::kColumnBlock];
+  uint8_t undecided[reduce::kColumnBlock];
+  for (int64_t c = 0; c < C; c += reduce::kColumnBlock) {
+    const int64_t cols = std::min(reduce::kColumnBlock, C - c);
     std::fill_n(sum, cols, 0.0);
     std::fill_n(size, cols, 0.0);
     std::fill_n(least, cols, std::numeric_limits<float>::infinity());
@@ -62,7 +62,7 @@ void sum_of_rows(const ReducePrimitives& isa, const int64_t* rows, int64_t count
   }
 }
 
-void sum_of_rows(const ReducePrimitives&, const int64_t* rows, int64_t count, int64_t C, const double* diff_dst,
+void sum_of_rows(const reduce::Table&, const int64_t* rows, int64_t count, int64_t C, const double* diff_dst,
                  double* dst) {
   ScratchVector<numerics::SegmentF64> segments(static_cast<size_t>(count));
   for (int64_t c = 0; c < C; ++c) {
@@ -75,7 +75,7 @@ template <class T>
 void gradient(const KernelContext& ctx, int64_t n, int64_t V, int64_t C, const int64_t* indices, const T* diff_dst,
               T* diff_table) {
   if (ctx.isa == Isa::kReference) return reference::embedding_grad(n, V, C, indices, diff_dst, diff_table);
-  const ReducePrimitives& isa = reduce_primitives(ctx.isa);
+  const reduce::Table& isa = reduce::table_of(ctx.isa);
   const Positions at(n, V, indices);
   parallel_items(ctx, V, C, [&](int64_t begin, int64_t end) {
     for (int64_t v = begin; v < end; ++v) {

@@ -20,11 +20,6 @@ constexpr int64_t kSerialWork = 1 << 15;
 // An operand whose panels are used this often or less is read in place where its layout allows.
 constexpr int64_t kDirectPanels = 4;
 
-template <class T>
-const Kernels<T>& kernels_for(Isa isa) {
-  return pick(isa, []<Isa kIsa>() -> const Kernels<T>& { return tiles<kIsa, T>(); });
-}
-
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // How the outputs are cut into tiles, and whether the operands are exchanged first because that fits the vectors
@@ -62,7 +57,7 @@ struct Even {
 };
 
 template <class T>
-double grid_cost(const Kernels<T>& kernels, int64_t m, int64_t n, int vectors) {
+double grid_cost(const Table<T>& kernels, int64_t m, int64_t n, int vectors) {
   const Even r(m, kernels.max_rows[vectors - 1]), c(ceil_div(n, kernels.lanes), vectors);
   double sum = 0;
   for (int i = 0; i < 2; ++i) {
@@ -76,7 +71,7 @@ double grid_cost(const Kernels<T>& kernels, int64_t m, int64_t n, int vectors) {
 }
 
 template <class T>
-Tiling<T> tiling_of(const Kernels<T>& kernels, const Problem<T>& p, int64_t m, int64_t n) {
+Tiling<T> tiling_of(const Table<T>& kernels, const Problem<T>& p, int64_t m, int64_t n) {
   Tiling<T> best;
   double least = 0;
   const double terms = static_cast<double>(std::max<int64_t>(1, p.order.periods * p.order.period));
@@ -102,7 +97,7 @@ Tiling<T> tiling_of(const Kernels<T>& kernels, const Problem<T>& p, int64_t m, i
 template <class T>
 class Part {
  public:
-  Part(const Kernels<T>& kernels, const Problem<T>& p, const Tiling<T>& tiling, int64_t batch)
+  Part(const Table<T>& kernels, const Problem<T>& p, const Tiling<T>& tiling, int64_t batch)
       : kernels_(kernels),
         p_(p),
         tiling_(tiling),
@@ -281,7 +276,7 @@ class Part {
     }
   }
 
-  const Kernels<T>& kernels_;
+  const Table<T>& kernels_;
   const Problem<T>& p_;
   const Tiling<T> tiling_;
   Operand<T> left_, right_;
@@ -319,7 +314,7 @@ Grid cut(int64_t m, int64_t n, int64_t parts, int64_t lanes) {
 template <class T>
 void execute(const KernelContext& ctx, const Problem<T>& p) {
   if (p.m == 0 || p.n == 0 || p.batch == 0) return;
-  const Kernels<T>& kernels = kernels_for<T>(ctx.isa);
+  const Table<T>& kernels = table_of<T>(ctx.isa);
   const int64_t terms = std::max<int64_t>(1, p.order.periods * p.order.period);
   const double work = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(terms);
   const int64_t threads = ctx.pool->threads();

@@ -84,7 +84,7 @@ using PackRows = void (*)(const Operand<T>&, T* dst, int64_t row_stride, int64_t
                           int64_t terms);
 
 template <class T>
-struct Kernels {
+struct Table {
   int lanes;
   int max_rows[kMaxVectors];                  // for 1, 2, 3 vectors; 0: not provided
   TileKernel<T> tile[kMaxVectors][kMaxRows];  // [vectors - 1][rows - 1]: left panel packed
@@ -96,6 +96,12 @@ struct Kernels {
 // One for every instruction set, T: float, double. A set without a file of its own has the portable one, compiled for
 // it.
 template <Isa kIsa, class T>
-const Kernels<T>& tiles();
+const Table<T>& table();
+
+// REQUIRES isa_available(isa) and isa != kReference.
+template <class T>
+const Table<T>& table_of(Isa isa) {
+  return pick(isa, []<Isa kIsa>() -> const Table<T>& { return table<kIsa, T>(); });
+}
 
 }  // namespace isobit::kernels::gemm

@@ -42,13 +42,13 @@ struct Scalar4 : LaneByLane<Scalar4<T>, T, Lanes4<T>, 4> {
 }  // namespace
 
 template <>
-const Kernels<float>& tiles<Isa::ISOBIT_ISA, float>() {
-  static const Kernels<float> kTable = make_table<Scalar4<float>, 4, 0, 0>();
+const Table<float>& table<Isa::ISOBIT_ISA, float>() {
+  static const Table<float> kTable = make_table<Scalar4<float>, 4, 0, 0>();
   return kTable;
 }
 template <>
-const Kernels<double>& tiles<Isa::ISOBIT_ISA, double>() {
-  static const Kernels<double> kTable = make_table<Scalar4<double>, 4, 0, 0>();
+const Table<double>& table<Isa::ISOBIT_ISA, double>() {
+  static const Table<double> kTable = make_table<Scalar4<double>, 4, 0, 0>();
   return kTable;
 }
 

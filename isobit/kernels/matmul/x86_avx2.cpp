@@ -85,13 +85,13 @@ struct F64 {
 }  // namespace
 
 template <>
-const Kernels<float>& tiles<Isa::ISOBIT_ISA, float>() {
-  static const Kernels<float> kTable = make_table<F32, 12, 6, 4>();
+const Table<float>& table<Isa::ISOBIT_ISA, float>() {
+  static const Table<float> kTable = make_table<F32, 12, 6, 4>();
   return kTable;
 }
 template <>
-const Kernels<double>& tiles<Isa::ISOBIT_ISA, double>() {
-  static const Kernels<double> kTable = make_table<F64, 12, 6, 4>();
+const Table<double>& table<Isa::ISOBIT_ISA, double>() {
+  static const Table<double> kTable = make_table<F64, 12, 6, 4>();
   return kTable;
 }
 

@@ -76,13 +76,13 @@ struct F64 {
 }  // namespace
 
 template <>
-const Kernels<float>& tiles<Isa::ISOBIT_ISA, float>() {
-  static const Kernels<float> kTable = make_table<F32, 24, 14, 8>();
+const Table<float>& table<Isa::ISOBIT_ISA, float>() {
+  static const Table<float> kTable = make_table<F32, 24, 14, 8>();
   return kTable;
 }
 template <>
-const Kernels<double>& tiles<Isa::ISOBIT_ISA, double>() {
-  static const Kernels<double> kTable = make_table<F64, 24, 14, 8>();
+const Table<double>& table<Isa::ISOBIT_ISA, double>() {
+  static const Table<double> kTable = make_table<F64, 24, 14, 8>();
   return kTable;
 }
 

@@ -11,24 +11,24 @@
 
 namespace isobit::kernels {
 
-const NormPrimitives& norm_primitives(Isa isa) {
-  return pick(isa, []<Isa kIsa>() -> const NormPrimitives& { return norm_table<kIsa>(); });
+const norm::Table& norm::table_of(Isa isa) {
+  return pick(isa, []<Isa kIsa>() -> const Table& { return table<kIsa>(); });
 }
 namespace {
 
 using numerics::Segment;
 
 // Below this many places a span of a channel is too short for wide vectors and too far from the next one for the
-// memory, and channels are taken side by side. REQUIRES kShortSpan <= kNormColumns.
+// memory, and channels are taken side by side. REQUIRES kShortSpan <= norm::kColumns.
 constexpr int64_t kShortSpan = 128;
 
 // f(first channel, how many, layout) over the channels [begin, end) in groups that fit.
 template <class F>
 void for_each_group(BatchNormShape b, int64_t begin, int64_t end, F f) {
-  const int64_t step = kNormColumns / b.s;
+  const int64_t step = norm::kColumns / b.s;
   for (int64_t c = begin; c < end; c += step) {
     const int64_t here = std::min(step, end - c);
-    f(c, here, Interleaved{b.n, b.c * b.s, here, b.s});
+    f(c, here, norm::Interleaved{b.n, b.c * b.s, here, b.s});
   }
 }
 
@@ -39,19 +39,19 @@ ScratchVector<Segment> segments_of(BatchNormShape b, int64_t c, const float* x) 
 }
 
 void settle_stats(BatchNormShape b, int64_t c, const float* src, uint8_t open, float* mean, float* var) {
-  if (open == kDecided) return;
+  if (open == norm::kDecided) return;
   const ScratchVector<Segment> segments = segments_of(b, c, src);
-  if (open & kFirst) *mean = numerics::mean_exactly(segments.data(), b.n);
-  if (open & kSecond) *var = numerics::variance_exactly(segments.data(), b.n);
+  if (open & norm::kFirst) *mean = numerics::mean_exactly(segments.data(), b.n);
+  if (open & norm::kSecond) *var = numerics::variance_exactly(segments.data(), b.n);
 }
 
 void settle_sums(BatchNormShape b, int64_t c, const float* src, float mean, float r, const float* dy, uint8_t open,
                  float* diff_scale, float* diff_bias) {
-  if (open & kSecond) {
+  if (open & norm::kSecond) {
     const ScratchVector<Segment> segments = segments_of(b, c, dy);
     *diff_bias = sum_settled(segments.data(), b.n);
   }
-  if (open & kFirst) {
+  if (open & norm::kFirst) {
     ScratchVector<float> p;
     for (int64_t i = 0; i < b.n; ++i) {
       for (int64_t k = (i * b.c + c) * b.s; k < (i * b.c + c + 1) * b.s; ++k) {
@@ -74,7 +74,7 @@ ScratchVector<float> inverse_deviations(int64_t c, float eps, const float* var) 
 
 void batch_norm_stats(const KernelContext& ctx, BatchNormShape b, const float* src, float* mean, float* var) {
   if (ctx.isa == Isa::kReference) return reference::batch_norm_stats(b, src, mean, var);
-  const NormPrimitives& isa = norm_primitives(ctx.isa);
+  const norm::Table& isa = norm::table_of(ctx.isa);
   parallel_items(ctx, b.c, b.n * b.s, [&](int64_t begin, int64_t end) {
     if (b.s >= kShortSpan) {
       for (int64_t c = begin; c < end; ++c) {
@@ -83,8 +83,8 @@ void batch_norm_stats(const KernelContext& ctx, BatchNormShape b, const float* s
       }
       return;
     }
-    uint8_t open[kNormColumns];
-    for_each_group(b, begin, end, [&](int64_t c, int64_t here, Interleaved v) {
+    uint8_t open[norm::kColumns];
+    for_each_group(b, begin, end, [&](int64_t c, int64_t here, norm::Interleaved v) {
       isa.stats_interleaved(src + c * b.s, v, mean + c, var + c, open);
       for (int64_t i = 0; i < here; ++i) settle_stats(b, c + i, src, open[i], &mean[c + i], &var[c + i]);
     });
@@ -94,7 +94,7 @@ void batch_norm_stats(const KernelContext& ctx, BatchNormShape b, const float* s
 void batch_norm_apply(const KernelContext& ctx, BatchNormShape b, float eps, const float* src, const float* mean,
                       const float* var, const float* scale, const float* bias, float* dst) {
   if (ctx.isa == Isa::kReference) return reference::batch_norm_apply(b, eps, src, mean, var, scale, bias, dst);
-  const NormPrimitives& isa = norm_primitives(ctx.isa);
+  const norm::Table& isa = norm::table_of(ctx.isa);
   const ScratchVector<float> r = inverse_deviations(b.c, eps, var);
   if (b.s >= kShortSpan) {
     return parallel_items(ctx, b.n * b.c, b.s, [&](int64_t begin, int64_t end) {
@@ -108,7 +108,7 @@ void batch_norm_apply(const KernelContext& ctx, BatchNormShape b, float eps, con
   parallel_items(ctx, b.n, b.c * b.s, [&](int64_t begin, int64_t end) {
     const BatchNormShape part{end - begin, b.c, b.s};
     const int64_t start = begin * b.c * b.s;
-    for_each_group(part, 0, b.c, [&](int64_t c, int64_t, Interleaved v) {
+    for_each_group(part, 0, b.c, [&](int64_t c, int64_t, norm::Interleaved v) {
       const int64_t at = start + c * b.s;
       isa.apply_interleaved(src + at, v, mean + c, &r[c], scale + c, bias + c, dst + at);
     });
@@ -120,7 +120,7 @@ void batch_norm_grad_sums(const KernelContext& ctx, BatchNormShape b, float eps,
   if (ctx.isa == Isa::kReference) {
     return reference::batch_norm_grad_sums(b, eps, src, mean, var, diff_dst, diff_scale, diff_bias);
   }
-  const NormPrimitives& isa = norm_primitives(ctx.isa);
+  const norm::Table& isa = norm::table_of(ctx.isa);
   const ScratchVector<float> r = inverse_deviations(b.c, eps, var);
   const auto settle = [&](int64_t c, uint8_t open) {
     settle_sums(b, c, src, mean[c], r[c], diff_dst, open, &diff_scale[c], &diff_bias[c]);
@@ -133,8 +133,8 @@ void batch_norm_grad_sums(const KernelContext& ctx, BatchNormShape b, float eps,
       }
       return;
     }
-    uint8_t open[kNormColumns];
-    for_each_group(b, begin, end, [&](int64_t c, int64_t here, Interleaved v) {
+    uint8_t open[norm::kColumns];
+    for_each_group(b, begin, end, [&](int64_t c, int64_t here, norm::Interleaved v) {
       isa.grad_sums_interleaved(src + c * b.s, diff_dst + c * b.s, v, mean + c, &r[c], diff_scale + c, diff_bias + c,
                                 open);
       for (int64_t i = 0; i < here; ++i) settle(c + i, open[i]);
@@ -146,7 +146,7 @@ void batch_norm_grad_data(const KernelContext& ctx, BatchNormShape b, float eps,
                           float* diff_src) {
   if (ctx.isa == Isa::kReference) return reference::batch_norm_grad_data(b, eps, in, diff_src);
   const float *src = in.src, *mean = in.mean, *diff_dst = in.diff_dst;
-  const NormPrimitives& isa = norm_primitives(ctx.isa);
+  const norm::Table& isa = norm::table_of(ctx.isa);
   const ScratchVector<float> r = inverse_deviations(b.c, eps, in.var);
   ScratchVector<float> mean_dy(r.size()), mean_p(r.size()), k(r.size());
   const float count = static_cast<float>(b.n * b.s);
@@ -167,7 +167,7 @@ void batch_norm_grad_data(const KernelContext& ctx, BatchNormShape b, float eps,
   parallel_items(ctx, b.n, b.c * b.s, [&](int64_t begin, int64_t end) {
     const BatchNormShape part{end - begin, b.c, b.s};
     const int64_t start = begin * b.c * b.s;
-    for_each_group(part, 0, b.c, [&](int64_t c, int64_t, Interleaved v) {
+    for_each_group(part, 0, b.c, [&](int64_t c, int64_t, norm::Interleaved v) {
       const int64_t at = start + c * b.s;
       isa.grad_data_interleaved(src + at, diff_dst + at, v, mean + c, &r[c], &mean_dy[c], &mean_p[c], &k[c],
                                 diff_src + at);

@@ -43,15 +43,15 @@ void layer_norm(const KernelContext& ctx, int64_t rows, int64_t C, float eps, co
   if (ctx.isa == Isa::kReference) {
     return reference::layer_norm(rows, C, eps, src, scale, bias, dst, mean, inv_std, var);
   }
-  const NormPrimitives& isa = norm_primitives(ctx.isa);
+  const norm::Table& isa = norm::table_of(ctx.isa);
   parallel_items(ctx, rows, C, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const float* x = src + i * C;
       float v;
       const uint8_t open = isa.stats(x, 1, 0, C, &mean[i], &v);
       const Segment segment{x, C, 1};
-      if (open & kFirst) mean[i] = numerics::mean_exactly(&segment, 1);
-      if (open & kSecond) v = numerics::variance_exactly(&segment, 1);
+      if (open & norm::kFirst) mean[i] = numerics::mean_exactly(&segment, 1);
+      if (open & norm::kSecond) v = numerics::variance_exactly(&segment, 1);
       if (var) var[i] = v;
       inv_std[i] = numerics::cr_rsqrt(v + eps);
       isa.apply_row(C, x, mean[i], inv_std[i], scale, bias, dst + i * C);
@@ -69,17 +69,17 @@ void layer_norm_grad_params(const KernelContext& ctx, int64_t rows, int64_t C, c
     if (diff_bias) std::fill_n(diff_bias, C, 0.0f);
     return;
   }
-  const NormPrimitives& isa = norm_primitives(ctx.isa);
+  const norm::Table& isa = norm::table_of(ctx.isa);
   parallel_items(ctx, C, rows, [&](int64_t begin, int64_t end) {
-    float scale[kNormColumns], bias[kNormColumns];
-    uint8_t open[kNormColumns];
-    for (int64_t c = begin; c < end; c += kNormColumns) {
-      const int64_t cols = std::min(kNormColumns, end - c);
+    float scale[norm::kColumns], bias[norm::kColumns];
+    uint8_t open[norm::kColumns];
+    for (int64_t c = begin; c < end; c += norm::kColumns) {
+      const int64_t cols = std::min(norm::kColumns, end - c);
       isa.grad_params(src + c, diff_dst + c, rows, C, cols, mean, inv_std, scale, bias, open);
       for (int64_t j = 0; j < cols; ++j) {
         const float *x = src + c + j, *dy = diff_dst + c + j;
-        if (diff_scale && (open[j] & kFirst)) scale[j] = column_sum_exactly(rows, C, x, dy, mean, inv_std);
-        if (diff_bias && (open[j] & kSecond)) {
+        if (diff_scale && (open[j] & norm::kFirst)) scale[j] = column_sum_exactly(rows, C, x, dy, mean, inv_std);
+        if (diff_bias && (open[j] & norm::kSecond)) {
           const Segment segment{dy, rows, C};
           bias[j] = sum_settled(&segment, 1);
         }
@@ -96,15 +96,15 @@ void layer_norm_grad_data(const KernelContext& ctx, int64_t rows, int64_t C, con
   if (ctx.isa == Isa::kReference) {
     return reference::layer_norm_grad_data(rows, C, src, mean, inv_std, scale, diff_dst, diff_src, sum_g, sum_gh);
   }
-  const NormPrimitives& isa = norm_primitives(ctx.isa);
+  const norm::Table& isa = norm::table_of(ctx.isa);
   const float count = static_cast<float>(C);
   parallel_items(ctx, rows, C, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const float *x = src + i * C, *dy = diff_dst + i * C;
       float g, gh;
       const uint8_t open = isa.row_sums(C, x, dy, scale, mean[i], inv_std[i], &g, &gh);
-      if (open & kFirst) g = row_sum_exactly(C, x, dy, scale, mean[i], inv_std[i], false);
-      if (open & kSecond) gh = row_sum_exactly(C, x, dy, scale, mean[i], inv_std[i], true);
+      if (open & norm::kFirst) g = row_sum_exactly(C, x, dy, scale, mean[i], inv_std[i], false);
+      if (open & norm::kSecond) gh = row_sum_exactly(C, x, dy, scale, mean[i], inv_std[i], true);
       if (sum_g) sum_g[i] = g;
       if (sum_gh) sum_gh[i] = gh;
       isa.row_data(C, x, dy, scale, mean[i], inv_std[i], g / count, gh / count, diff_src + i * C);

@@ -5,19 +5,19 @@
 
 #include "isobit/kernels/dispatch/by_isa.h"
 
-namespace isobit::kernels {
+namespace isobit::kernels::norm {
 
 // What the float64 bounds left open and must be computed exactly.
-enum Undecided : uint8_t { kDecided = 0, kFirst = 1, kSecond = 2 };
+enum Open : uint8_t { kDecided = 0, kFirst = 1, kSecond = 2 };
 
 // Channels interleaved in memory: row i, channel g, place f is at x[i * row_stride + g * fold + f].
-// REQUIRES groups * fold <= kNormColumns.
+// REQUIRES groups * fold <= kColumns.
 struct Interleaved {
   int64_t rows, row_stride, groups, fold;
 };
-constexpr int64_t kNormColumns = 256;
+constexpr int64_t kColumns = 256;
 
-struct NormPrimitives {
+struct Table {
   // Mean (first) and variance (second) of `spans` spans of n floats that begin `stride` apart.
   uint8_t (*stats)(const float* x, int64_t spans, int64_t stride, int64_t n, float* mean, float* var);
   void (*stats_interleaved)(const float* x, Interleaved, float* mean, float* var, uint8_t* undecided);
@@ -52,9 +52,9 @@ struct NormPrimitives {
 
 // One for every instruction set.
 template <Isa kIsa>
-const NormPrimitives& norm_table();
+const Table& table();
 
 // REQUIRES isa is available and not kReference.
-const NormPrimitives& norm_primitives(Isa isa);
+const Table& table_of(Isa isa);
 
-}  // namespace isobit::kernels
+}  // namespace isobit::kernels::norm

@@ -2,7 +2,7 @@
 #include "isobit/kernels/norm/table.h"
 #include "isobit/kernels/reduce/lanes.h"
 
-namespace isobit::kernels {
+namespace isobit::kernels::norm {
 namespace {
 
 // Rounds mean and variance from the float64 sums S of d and Q of d^2, d = x - pivot, over n values.
@@ -84,7 +84,7 @@ uint8_t stats(const float* x, int64_t spans, int64_t stride, int64_t n, float* m
 
 void stats_interleaved(const float* x, Interleaved v, float* mean, float* var, uint8_t* undecided) {
   const int64_t cols = v.groups * v.fold;
-  double pivot[kNormColumns], S[kNormColumns], Q[kNormColumns], s[kNormColumns], q[kNormColumns];
+  double pivot[kColumns], S[kColumns], Q[kColumns], s[kColumns], q[kColumns];
   for (int64_t j = 0; j < cols; ++j) {
     pivot[j] = static_cast<double>(x[j / v.fold * v.fold]);
     S[j] = Q[j] = 0;
@@ -170,7 +170,7 @@ uint8_t row_sums(int64_t n, const float* x, const float* dy, const float* scale,
 
 // Sums of p and dy of many columns.
 struct ColumnTotals {
-  double p[kNormColumns], p_size[kNormColumns], dy[kNormColumns], dy_size[kNormColumns];
+  double p[kColumns], p_size[kColumns], dy[kColumns], dy_size[kColumns];
   ISOBIT_LANE_MEMBER void clear(int64_t cols) {
     for (int64_t j = 0; j < cols; ++j) p[j] = p_size[j] = dy[j] = dy_size[j] = 0;
   }
@@ -215,7 +215,7 @@ ISOBIT_LANE_FN void round_columns(const ColumnTotals& t, int64_t rows, int64_t g
 void grad_sums_interleaved(const float* x, const float* dy, Interleaved v, const float* mean, const float* r,
                            float* diff_scale, float* diff_bias, uint8_t* undecided) {
   const int64_t cols = v.groups * v.fold;
-  float m[kNormColumns], s[kNormColumns];
+  float m[kColumns], s[kColumns];
   for (int64_t j = 0; j < cols; ++j) {
     m[j] = mean[j / v.fold];
     s[j] = r[j / v.fold];
@@ -279,7 +279,7 @@ void apply_row(int64_t n, const float* x, float mean, float r, const float* scal
 void apply_interleaved(const float* x, Interleaved v, const float* mean, const float* r, const float* scale,
                        const float* bias, float* dst) {
   const int64_t cols = v.groups * v.fold;
-  float m[kNormColumns], s[kNormColumns], g[kNormColumns], b[kNormColumns];
+  float m[kColumns], s[kColumns], g[kColumns], b[kColumns];
   for (int64_t j = 0; j < cols; ++j) {
     m[j] = mean[j / v.fold];
     s[j] = r[j / v.fold];
@@ -311,7 +311,7 @@ void grad_data(int64_t n, const float* x, const float* dy, float mean, float r, 
 void grad_data_interleaved(const float* x, const float* dy, Interleaved v, const float* mean, const float* r,
                            const float* a, const float* b, const float* k, float* diff_src) {
   const int64_t cols = v.groups * v.fold;
-  float m[kNormColumns], s[kNormColumns], wide_a[kNormColumns], wide_b[kNormColumns], wide_k[kNormColumns];
+  float m[kColumns], s[kColumns], wide_a[kColumns], wide_b[kColumns], wide_k[kColumns];
   for (int64_t j = 0; j < cols; ++j) {
     m[j] = mean[j / v.fold];
     s[j] = r[j / v.fold];
@@ -333,24 +333,24 @@ void row_data(int64_t n, const float* x, const float* dy, const float* scale, fl
   for (int64_t i = 0; i < n; ++i) diff_src[i] = gradient(x[i], dy[i] * scale[i], mean, r, a, b, r);
 }
 
-constexpr NormPrimitives kTable = {stats,
-                                   stats_interleaved,
-                                   apply,
-                                   apply_row,
-                                   apply_interleaved,
-                                   grad_sums,
-                                   grad_sums_interleaved,
-                                   grad_params,
-                                   grad_data,
-                                   grad_data_interleaved,
-                                   row_sums,
-                                   row_data};
+constexpr Table kTable = {stats,
+                          stats_interleaved,
+                          apply,
+                          apply_row,
+                          apply_interleaved,
+                          grad_sums,
+                          grad_sums_interleaved,
+                          grad_params,
+                          grad_data,
+                          grad_data_interleaved,
+                          row_sums,
+                          row_data};
 
 }  // namespace
 
 template <>
-const NormPrimitives& norm_table<Isa::ISOBIT_ISA>() {
+const Table& table<Isa::ISOBIT_ISA>() {
   return kTable;
 }
 
-}  // namespace isobit::kernels
+}  // namespace isobit::kernels::norm

@@ -70,12 +70,6 @@ constexpr Table<T> kTable{sgd<T>, adam<T>};
 
 }  // namespace
 
-#define ISOBIT_TABLE(T)                         \
-  template <>                                   \
-  const Table<T>& table<Isa::kReference, T>() { \
-    return kTable<T>;                           \
-  }
-ISOBIT_FOR_FLOATS(ISOBIT_TABLE)
-#undef ISOBIT_TABLE
+ISOBIT_FOR_FLOATS(ISOBIT_DEFINE_TABLE, kReference)
 
 }  // namespace isobit::kernels::optimizer

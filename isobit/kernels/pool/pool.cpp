@@ -12,8 +12,8 @@
 
 namespace isobit::kernels {
 
-const PoolPrimitives& pool_primitives(Isa isa) {
-  return pick(isa, []<Isa kIsa>() -> const PoolPrimitives& { return pool_table<kIsa>(); });
+const pool::Table& pool::table_of(Isa isa) {
+  return pick(isa, []<Isa kIsa>() -> const Table& { return table<kIsa>(); });
 }
 namespace {
 
@@ -29,27 +29,27 @@ class PoolMemory {
       view.least[i] = floats_.data() + i * size(p);
     }
   }
-  PoolScratch view;
+  pool::Scratch view;
   ScratchVector<uint8_t> undecided;
 
  private:
-  static size_t size(const PoolShape& p) { return static_cast<size_t>(pool_scratch_size(p)); }
+  static size_t size(const PoolShape& p) { return static_cast<size_t>(pool::scratch_size(p)); }
   ScratchVector<int32_t> ints_;
   ScratchVector<double> doubles_;
   ScratchVector<float> floats_;
 };
 
-TapRange tap_range(const PoolShape& p, int64_t j) {
+pool::TapRange tap_range(const PoolShape& p, int64_t j) {
   const int64_t offset = j * p.dilation_w - p.pad_left;
   const int64_t begin = offset >= 0 ? 0 : (-offset + p.stride_w - 1) / p.stride_w;
   const int64_t room = p.iw - 1 - offset;
   const int64_t fit = room < 0 ? 0 : room / p.stride_w + 1;
   const int64_t phase = (offset % p.stride_w + p.stride_w) % p.stride_w;
-  return {begin, fit < p.ow ? fit : p.ow, phase * phase_length(p) + (offset - phase) / p.stride_w};
+  return {begin, fit < p.ow ? fit : p.ow, phase * pool::phase_length(p) + (offset - phase) / p.stride_w};
 }
 
-ScratchVector<TapRange> tap_ranges(const PoolShape& p) {
-  ScratchVector<TapRange> taps;
+ScratchVector<pool::TapRange> tap_ranges(const PoolShape& p) {
+  ScratchVector<pool::TapRange> taps;
   for (int64_t j = 0; j < p.kw; ++j) taps.push_back(tap_range(p, j));
   return taps;
 }
@@ -129,8 +129,8 @@ int64_t pool_output_size(int64_t in, const PoolWindows& w, bool ceil_mode) {
 
 void max_pool(const KernelContext& ctx, const PoolShape& p, const float* src, float* dst, int64_t* indices) {
   if (ctx.isa == Isa::kReference || p.ih * p.iw > INT32_MAX) return reference::max_pool(p, src, dst, indices);
-  const PoolPrimitives& isa = pool_primitives(ctx.isa);
-  const ScratchVector<TapRange> taps = tap_ranges(p);
+  const pool::Table& isa = pool::table_of(ctx.isa);
+  const ScratchVector<pool::TapRange> taps = tap_ranges(p);
   parallel_items(ctx, p.n * p.c, p.oh * p.ow * p.kh * p.kw, [&](int64_t begin, int64_t end) {
     const PoolMemory scratch(p);
     for (int64_t row = begin * p.oh; row < end * p.oh; ++row) {
@@ -159,8 +159,8 @@ void max_pool_grad(const KernelContext& ctx, const PoolShape& p, const double* d
 
 void average_pool(const KernelContext& ctx, const PoolShape& p, const float* src, float* dst) {
   if (ctx.isa == Isa::kReference) return reference::average_pool(p, src, dst);
-  const PoolPrimitives& isa = pool_primitives(ctx.isa);
-  const ScratchVector<TapRange> taps = tap_ranges(p);
+  const pool::Table& isa = pool::table_of(ctx.isa);
+  const ScratchVector<pool::TapRange> taps = tap_ranges(p);
   const ScratchVector<float> divisor = divisors(p);
   parallel_items(ctx, p.n * p.c, p.oh * p.ow * p.kh * p.kw, [&](int64_t begin, int64_t end) {
     PoolMemory scratch(p);
@@ -185,11 +185,11 @@ void average_pool(const KernelContext& ctx, const PoolShape& p, const double* sr
 
 void average_pool_grad(const KernelContext& ctx, const PoolShape& p, const float* diff_dst, float* diff_src) {
   if (ctx.isa == Isa::kReference) return reference::average_pool_grad(p, diff_dst, diff_src);
-  const PoolPrimitives& isa = pool_primitives(ctx.isa);
-  const ScratchVector<TapRange> taps = tap_ranges(p);
+  const pool::Table& isa = pool::table_of(ctx.isa);
+  const ScratchVector<pool::TapRange> taps = tap_ranges(p);
   const ScratchVector<float> divisor = divisors(p);
   parallel_items(ctx, p.n * p.c, p.oh * p.ow * p.kh * p.kw, [&](int64_t begin, int64_t end) {
-    ScratchVector<float> g(divisor.size()), phases(static_cast<size_t>(pool_scratch_size(p)));
+    ScratchVector<float> g(divisor.size()), phases(static_cast<size_t>(pool::scratch_size(p)));
     for (int64_t plane = begin; plane < end; ++plane) {
       const float* dy = diff_dst + plane * p.oh * p.ow;
       for (size_t i = 0; i < g.size(); ++i) g[i] = dy[i] / divisor[i];

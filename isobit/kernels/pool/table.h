@@ -6,7 +6,7 @@
 #include "isobit/kernels/dispatch/by_isa.h"
 #include "isobit/kernels/pool/pool.h"
 
-namespace isobit::kernels {
+namespace isobit::kernels::pool {
 
 // A row of the image in `stride_w` phases: phase r holds the places x with x mod stride_w = r, one after another, so
 // that neighbouring windows look at neighbouring memory. Entry q of phase r is at r * phase_length + q.
@@ -18,34 +18,34 @@ struct TapRange {
   int64_t begin, end, shift;
 };
 
-// Room for one row: [0] by column, [1] by phase, [2] by window. Each of size pool_scratch_size.
-struct PoolScratch {
+// Room for one row: [0] by column, [1] by phase, [2] by window. Each of size scratch_size.
+struct Scratch {
   int32_t *key[3], *place[3];
   double *sum[3], *size[3];
   float* least[3];
 };
-constexpr int64_t pool_scratch_size(const PoolShape& p) {
+constexpr int64_t scratch_size(const PoolShape& p) {
   const int64_t phases = phase_length(p) * p.stride_w;
   return phases > p.ow ? phases : p.ow;
 }
 
 // taps: kw of them.
-struct PoolPrimitives {
+struct Table {
   // Row oh of one plane. indices may be null. REQUIRES ih * iw < 2^31.
-  void (*max_row)(const PoolShape&, const TapRange* taps, int64_t oh, const float* image, const PoolScratch&,
-                  float* dst, int64_t* indices);
+  void (*max_row)(const PoolShape&, const TapRange* taps, int64_t oh, const float* image, const Scratch&, float* dst,
+                  int64_t* indices);
   // Sum / divisor[ow]; undecided[ow] = 1 where only an exact addition can tell the Sum. Returns how many those are.
   int64_t (*average_row)(const PoolShape&, const TapRange* taps, int64_t oh, const float* image, const float* divisor,
-                         const PoolScratch&, float* dst, uint8_t* undecided);
+                         const Scratch&, float* dst, uint8_t* undecided);
   // One plane from its g [oh, ow]. `phases` has room for one row.
   void (*average_grad)(const PoolShape&, const TapRange* taps, const float* g, float* phases, float* image);
 };
 
 // One for every instruction set.
 template <Isa kIsa>
-const PoolPrimitives& pool_table();
+const Table& table();
 
 // REQUIRES isa is available and not kReference.
-const PoolPrimitives& pool_primitives(Isa isa);
+const Table& table_of(Isa isa);
 
-}  // namespace isobit::kernels
+}  // namespace isobit::kernels::pool

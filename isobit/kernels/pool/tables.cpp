@@ -3,7 +3,7 @@
 #include "isobit/kernels/pool/table.h"
 #include "isobit/kernels/reduce/lanes.h"
 
-namespace isobit::kernels {
+namespace isobit::kernels::pool {
 namespace {
 
 // f(y) for the rows inside the image that windows of row oh cover.
@@ -32,7 +32,7 @@ ISOBIT_LANE_FN void split_phases(const PoolShape& p, const T* __restrict row, T*
   }
 }
 
-void max_row(const PoolShape& p, const TapRange* taps, int64_t oh, const float* image, const PoolScratch& s, float* dst,
+void max_row(const PoolShape& p, const TapRange* taps, int64_t oh, const float* image, const Scratch& s, float* dst,
              int64_t* indices) {
   constexpr int32_t kNone = -2147483647 - 1;  // below every key
   int32_t *column = s.key[0], *column_place = s.place[0], *best = s.key[2], *place = s.place[2];
@@ -78,7 +78,7 @@ void max_row(const PoolShape& p, const TapRange* taps, int64_t oh, const float* 
 }
 
 int64_t average_row(const PoolShape& p, const TapRange* taps, int64_t oh, const float* image, const float* divisor,
-                    const PoolScratch& s, float* dst, uint8_t* undecided) {
+                    const Scratch& s, float* dst, uint8_t* undecided) {
   for (int64_t x = 0; x < p.iw; ++x) {
     s.sum[0][x] = s.size[0][x] = 0;
     s.least[0][x] = __builtin_inff();
@@ -168,13 +168,13 @@ void average_grad(const PoolShape& p, const TapRange* taps, const float* g, floa
   }
 }
 
-constexpr PoolPrimitives kTable = {max_row, average_row, average_grad};
+constexpr Table kTable = {max_row, average_row, average_grad};
 
 }  // namespace
 
 template <>
-const PoolPrimitives& pool_table<Isa::ISOBIT_ISA>() {
+const Table& table<Isa::ISOBIT_ISA>() {
   return kTable;
 }
 
-}  // namespace isobit::kernels
+}  // namespace isobit::kernels::pool

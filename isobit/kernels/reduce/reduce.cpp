@@ -14,8 +14,8 @@
 
 namespace isobit::kernels {
 
-const ReducePrimitives& reduce_primitives(Isa isa) {
-  return pick(isa, []<Isa kIsa>() -> const ReducePrimitives& { return reduce_table<kIsa>(); });
+const reduce::Table& reduce::table_of(Isa isa) {
+  return pick(isa, []<Isa kIsa>() -> const Table& { return table<kIsa>(); });
 }
 namespace {
 
@@ -38,7 +38,7 @@ bool sum_of_nothing(int64_t terms, int64_t n, T* dst) {
 }
 
 void sum_rows(const KernelContext& ctx, int64_t rows, int64_t n, const float* src, float* dst) {
-  const ReducePrimitives& isa = reduce_primitives(ctx.isa);
+  const reduce::Table& isa = reduce::table_of(ctx.isa);
   parallel_items(ctx, rows, n, [&, n, src, dst](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const float* x = src + r * n;
@@ -50,15 +50,15 @@ void sum_rows(const KernelContext& ctx, int64_t rows, int64_t n, const float* sr
 }
 
 // Channels with spans up to this long are added side by side; the memory likes it better than span by span.
-constexpr int64_t kMaxFold = kColumnBlock / 2;
+constexpr int64_t kMaxFold = reduce::kColumnBlock / 2;
 
 // dst[g] = the sum of columns g * fold .. g * fold + fold - 1 of src [rows, groups * fold]. REQUIRES fold <= kMaxFold.
-void sum_folded_columns(const ReducePrimitives& isa, const float* src, int64_t rows, int64_t row_stride, int64_t groups,
+void sum_folded_columns(const reduce::Table& isa, const float* src, int64_t rows, int64_t row_stride, int64_t groups,
                         int64_t fold, float* dst) {
-  const int64_t block = kColumnBlock / fold;
-  double sum[kColumnBlock], size[kColumnBlock];
-  float least[kColumnBlock];
-  uint8_t undecided[kColumnBlock];
+  const int64_t block = reduce::kColumnBlock / fold;
+  double sum[reduce::kColumnBlock], size[reduce::kColumnBlock];
+  float least[reduce::kColumnBlock];
+  uint8_t undecided[reduce::kColumnBlock];
   for (int64_t g = 0; g < groups; g += block) {
     const int64_t here = std::min(block, groups - g);
     std::fill_n(sum, here * fold, 0.0);
@@ -77,7 +77,7 @@ void sum_folded_columns(const ReducePrimitives& isa, const float* src, int64_t r
       size[j] = a;
       least[j] = m;
     }
-    const double steps = column_steps(rows) + static_cast<double>(fold);
+    const double steps = reduce::column_steps(rows) + static_cast<double>(fold);
     if (isa.round_columns(here, sum, size, least, steps, dst + g, undecided) == 0) continue;
     ScratchVector<Segment> segments(static_cast<size_t>(fold));
     for (int64_t j = 0; j < here; ++j) {
@@ -89,15 +89,16 @@ void sum_folded_columns(const ReducePrimitives& isa, const float* src, int64_t r
 }
 
 void sum_middle(const KernelContext& ctx, AxisView v, const float* src, float* dst) {
-  const ReducePrimitives& isa = reduce_primitives(ctx.isa);
-  const int64_t blocks = (v.inner + kColumnBlock - 1) / kColumnBlock;
-  parallel_items(ctx, v.outer * blocks, v.axis * std::min(v.inner, kColumnBlock), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t o = i / blocks, j = i % blocks * kColumnBlock;
-      sum_folded_columns(isa, src + o * v.axis * v.inner + j, v.axis, v.inner, std::min(kColumnBlock, v.inner - j), 1,
-                         dst + o * v.inner + j);
-    }
-  });
+  const reduce::Table& isa = reduce::table_of(ctx.isa);
+  const int64_t blocks = (v.inner + reduce::kColumnBlock - 1) / reduce::kColumnBlock;
+  parallel_items(ctx, v.outer * blocks, v.axis * std::min(v.inner, reduce::kColumnBlock),
+                 [&](int64_t begin, int64_t end) {
+                   for (int64_t i = begin; i < end; ++i) {
+                     const int64_t o = i / blocks, j = i % blocks * reduce::kColumnBlock;
+                     sum_folded_columns(isa, src + o * v.axis * v.inner + j, v.axis, v.inner,
+                                        std::min(reduce::kColumnBlock, v.inner - j), 1, dst + o * v.inner + j);
+                   }
+                 });
 }
 
 }  // namespace
@@ -134,7 +135,7 @@ void reduce_mean(const KernelContext& ctx, AxisView v, const double* src, double
 
 void reduce_max(const KernelContext& ctx, AxisView v, const float* src, float* dst) {
   if (ctx.isa == Isa::kReference) return reference::reduce_max(v, src, dst);
-  const ReducePrimitives& isa = reduce_primitives(ctx.isa);
+  const reduce::Table& isa = reduce::table_of(ctx.isa);
   parallel_items(ctx, v.outer, v.axis * v.inner, [&](int64_t begin, int64_t end) {
     ScratchVector<int32_t> best(static_cast<size_t>(v.inner == 1 ? 0 : v.inner));
     for (int64_t o = begin; o < end; ++o) {
@@ -159,7 +160,7 @@ void reduce_max(const KernelContext& ctx, AxisView v, const double* src, double*
 void sum_channels(const KernelContext& ctx, int64_t n, int64_t c, int64_t s, const float* src, float* dst) {
   if (ctx.isa == Isa::kReference) return reference::sum_channels(n, c, s, src, dst);
   if (sum_of_nothing(n * s, c, dst)) return;
-  const ReducePrimitives& isa = reduce_primitives(ctx.isa);
+  const reduce::Table& isa = reduce::table_of(ctx.isa);
   parallel_items(ctx, c, n * s, [&](int64_t begin, int64_t end) {
     if (s >= 1 && s <= kMaxFold) {
       return sum_folded_columns(isa, src + begin * s, n, c * s, end - begin, s, dst + begin);
@@ -187,7 +188,7 @@ void sum_channels(const KernelContext& ctx, int64_t n, int64_t c, int64_t s, con
 
 float global_sum_of_squares(const KernelContext& ctx, std::span<const ConstPart<float>> parts) {
   if (ctx.isa == Isa::kReference) return reference::global_sum_of_squares(parts);
-  const ReducePrimitives& isa = reduce_primitives(ctx.isa);
+  const reduce::Table& isa = reduce::table_of(ctx.isa);
   std::mutex mutex;
   double sum = 0, error = 0, pieces = 0;
   for (const ConstPart<float>& part : parts) {

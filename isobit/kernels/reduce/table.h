@@ -5,9 +5,9 @@
 
 #include "isobit/kernels/dispatch/by_isa.h"
 
-namespace isobit::kernels {
+namespace isobit::kernels::reduce {
 
-struct ReducePrimitives {
+struct Table {
   // Sum of `spans` spans of n floats that begin `stride` apart; false when only an exact addition can tell.
   bool (*sum)(const float* x, int64_t spans, int64_t stride, int64_t n, float* rounded);
   // The float64 sum of squares of n floats in [*sum - *error, *sum + *error] (all NaN when an element is not finite).
@@ -33,9 +33,9 @@ constexpr double column_steps(int64_t rows) { return static_cast<double>(kColumn
 
 // One for every instruction set.
 template <Isa kIsa>
-const ReducePrimitives& reduce_table();
+const Table& table();
 
 // REQUIRES isa is available and not kReference.
-const ReducePrimitives& reduce_primitives(Isa isa);
+const Table& table_of(Isa isa);
 
-}  // namespace isobit::kernels
+}  // namespace isobit::kernels::reduce

@@ -2,7 +2,7 @@
 #include "isobit/kernels/reduce/lanes.h"
 #include "isobit/kernels/reduce/table.h"
 
-namespace isobit::kernels {
+namespace isobit::kernels::reduce {
 namespace {
 
 struct PlainTerms {
@@ -92,13 +92,13 @@ void max_columns(const float* x, int64_t rows, int64_t row_stride, int64_t cols,
   for (int64_t j = 0; j < cols; ++j) dst[j] = from_order_key(best[j]);
 }
 
-constexpr ReducePrimitives kTable = {sum, sum_of_squares, add_columns, round_columns, max, max_columns};
+constexpr Table kTable = {sum, sum_of_squares, add_columns, round_columns, max, max_columns};
 
 }  // namespace
 
 template <>
-const ReducePrimitives& reduce_table<Isa::ISOBIT_ISA>() {
+const Table& table<Isa::ISOBIT_ISA>() {
   return kTable;
 }
 
-}  // namespace isobit::kernels
+}  // namespace isobit::kernels::reduce

@@ -19,7 +19,7 @@ bool ignored(CrossEntropyOptions options, int64_t label) {
 }
 
 // m and l of the contract for one row.
-void max_and_log_sum(const SoftmaxPrimitives& isa, int64_t V, const float* x, float* m, float* l) {
+void max_and_log_sum(const softmaxes::Table& isa, int64_t V, const float* x, float* m, float* l) {
   *m = isa.max(V, x);
   float s;
   if (!isa.exp_sum_only(V, x, *m, &s)) {
@@ -38,7 +38,7 @@ void grad_rows(const KernelContext& ctx, int64_t rows, int64_t V, CrossEntropyOp
     return reference::softmax_cross_entropy_grad(rows, V, options, logits, labels, row_max, log_sum, g, g_stride,
                                                  diff_logits);
   }
-  const SoftmaxPrimitives& isa = softmax_primitives(ctx.isa);
+  const softmaxes::Table& isa = softmaxes::table_of(ctx.isa);
   parallel_items(ctx, rows, V * kExpWork, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const float* x = logits + r * V;
@@ -71,7 +71,7 @@ void grad_rows(const KernelContext& ctx, int64_t rows, int64_t V, CrossEntropyOp
 void log_softmax(const KernelContext& ctx, int64_t rows, int64_t V, const float* src, float* dst, float* row_max,
                  float* log_sum) {
   if (ctx.isa == Isa::kReference) return reference::log_softmax(rows, V, src, dst, row_max, log_sum);
-  const SoftmaxPrimitives& isa = softmax_primitives(ctx.isa);
+  const softmaxes::Table& isa = softmaxes::table_of(ctx.isa);
   parallel_items(ctx, rows, V * kExpWork, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       float m, l;
@@ -94,7 +94,7 @@ void log_softmax(const KernelContext& ctx, int64_t rows, int64_t V, const double
 void log_softmax_grad(const KernelContext& ctx, int64_t rows, int64_t V, const float* dst, const float* diff_dst,
                       float* diff_src, float* row_sum) {
   if (ctx.isa == Isa::kReference) return reference::log_softmax_grad(rows, V, dst, diff_dst, diff_src, row_sum);
-  const SoftmaxPrimitives& isa = softmax_primitives(ctx.isa);
+  const softmaxes::Table& isa = softmaxes::table_of(ctx.isa);
   parallel_items(ctx, rows, V * kExpWork, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       float s;
@@ -124,7 +124,7 @@ void softmax_cross_entropy(const KernelContext& ctx, int64_t rows, int64_t V, Cr
   if (ctx.isa == Isa::kReference) {
     return reference::softmax_cross_entropy(rows, V, options, logits, labels, loss, row_max, log_sum);
   }
-  const SoftmaxPrimitives& isa = softmax_primitives(ctx.isa);
+  const softmaxes::Table& isa = softmaxes::table_of(ctx.isa);
   parallel_items(ctx, rows, V * kExpWork, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       max_and_log_sum(isa, V, logits + r * V, &row_max[r], &log_sum[r]);
@@ -151,7 +151,7 @@ float cross_entropy_mean(const KernelContext& ctx, int64_t rows, const float* lo
   if (ctx.isa == Isa::kReference) return reference::cross_entropy_mean(rows, loss, count);
   if (count == 0) return 0;
   float s;
-  if (!softmax_primitives(ctx.isa).sum(rows, loss, &s)) s = sum_settled(loss, rows);
+  if (!softmaxes::table_of(ctx.isa).sum(rows, loss, &s)) s = sum_settled(loss, rows);
   return numerics::canonical(s / static_cast<float>(count));
 }
 

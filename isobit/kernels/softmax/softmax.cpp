@@ -11,8 +11,8 @@
 
 namespace isobit::kernels {
 
-const SoftmaxPrimitives& softmax_primitives(Isa isa) {
-  return pick(isa, []<Isa kIsa>() -> const SoftmaxPrimitives& { return softmax_table<kIsa>(); });
+const softmaxes::Table& softmaxes::table_of(Isa isa) {
+  return pick(isa, []<Isa kIsa>() -> const Table& { return table<kIsa>(); });
 }
 namespace {
 
@@ -34,7 +34,7 @@ float product_sum_exactly(const float* y, const float* dy, int64_t n) {
 void softmax_rows(const KernelContext& ctx, int64_t rows, int64_t V, CausalMask mask, const float* src, float* dst,
                   float* row_max, float* row_sum) {
   if (ctx.isa == Isa::kReference) return reference::softmax(rows, V, mask, src, dst, row_max, row_sum);
-  const SoftmaxPrimitives& isa = softmax_primitives(ctx.isa);
+  const softmaxes::Table& isa = softmaxes::table_of(ctx.isa);
   parallel_items(ctx, rows, V * kExpWork, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const int64_t n = visible(r, V, mask);
@@ -68,7 +68,7 @@ void softmax_grad_rows(const KernelContext& ctx, int64_t rows, int64_t V, Causal
   if (ctx.isa == Isa::kReference) {
     return reference::softmax_grad(rows, V, mask, dst, diff_dst, diff_src, row_sum);
   }
-  const SoftmaxPrimitives& isa = softmax_primitives(ctx.isa);
+  const softmaxes::Table& isa = softmaxes::table_of(ctx.isa);
   parallel_items(ctx, rows, V, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const int64_t n = visible(r, V, mask);

@@ -5,9 +5,9 @@
 
 #include "isobit/kernels/dispatch/by_isa.h"
 
-namespace isobit::kernels {
+namespace isobit::kernels::softmaxes {
 
-struct SoftmaxPrimitives {
+struct Table {
   float (*max)(int64_t n, const float* x);
   // e[i] = exp(x[i] - m), and *s = Sum(e); false when only an exact addition of e can tell s. e may be x.
   bool (*exp_sum)(int64_t n, const float* x, float m, float* e, float* s);
@@ -29,9 +29,9 @@ struct SoftmaxPrimitives {
 
 // One for every instruction set.
 template <Isa kIsa>
-const SoftmaxPrimitives& softmax_table();
+const Table& table();
 
 // REQUIRES isa is available and not kReference.
-const SoftmaxPrimitives& softmax_primitives(Isa isa);
+const Table& table_of(Isa isa);
 
-}  // namespace isobit::kernels
+}  // namespace isobit::kernels::softmaxes

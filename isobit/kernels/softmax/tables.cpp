@@ -3,7 +3,7 @@
 #include "isobit/kernels/softmax/table.h"
 #include "isobit/numerics/functions_impl.h"
 
-namespace isobit::kernels {
+namespace isobit::kernels::softmaxes {
 namespace {
 
 using numerics::impl::cr_exp;
@@ -100,14 +100,14 @@ void cross_entropy_grad(int64_t n, const float* x, float m, float l, float g, fl
   }
 }
 
-constexpr SoftmaxPrimitives kTable = {max,    exp_sum, exp_sum_only, sum,      product_sum,
-                                      divide, grad,    log_row,      log_grad, cross_entropy_grad};
+constexpr Table kTable = {max,    exp_sum, exp_sum_only, sum,      product_sum,
+                          divide, grad,    log_row,      log_grad, cross_entropy_grad};
 
 }  // namespace
 
 template <>
-const SoftmaxPrimitives& softmax_table<Isa::ISOBIT_ISA>() {
+const Table& table<Isa::ISOBIT_ISA>() {
   return kTable;
 }
 
-}  // namespace isobit::kernels
+}  // namespace isobit::kernels::softmaxes
