@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "isobit/numerics/exact_sum.h"
+#include "isobit/numerics/inline.h"
 
 namespace isobit::numerics::impl {
 namespace {  // the types differ by ISA
@@ -49,7 +50,7 @@ struct Totals {
 };
 
 template <Pass kPass>
-[[gnu::always_inline]] static inline void take(const float* p, double c, Lanes& first, Lanes& second) {
+ISOBIT_INLINE void take(const float* p, double c, Lanes& first, Lanes& second) {
   HalfLanes half;
   __builtin_memcpy(&half, p, sizeof half);
   const Lanes x = __builtin_convertvector(half, Lanes);
@@ -73,7 +74,7 @@ struct Accumulators {
   int additions = 0;
   Totals totals;
 
-  [[gnu::always_inline]] inline void flush() {
+  ISOBIT_INLINE_MEMBER void flush() {
     const Lanes a = (first[0] + first[1]) + (first[2] + first[3]);
     const Lanes b = (second[0] + second[1]) + (second[2] + second[3]);
     for (int l = 0; l < kLanes; ++l) {
@@ -85,7 +86,7 @@ struct Accumulators {
     additions = 0;
   }
 
-  [[gnu::always_inline]] inline void contiguous(const float* p, int64_t n, double c) {
+  ISOBIT_INLINE_MEMBER void contiguous(const float* p, int64_t n, double c) {
     while (n > 0) {
       if (additions >= kFlush) flush();
       int64_t steps = n / kStep;
@@ -120,7 +121,7 @@ struct Accumulators {
 
 // c must be a float32 value.
 template <Pass kPass>
-[[gnu::always_inline]] static inline Totals run(const Segment* segments, int64_t count, double c) {
+ISOBIT_INLINE Totals run(const Segment* segments, int64_t count, double c) {
   Accumulators<kPass> acc;
   for (int64_t s = 0; s < count; ++s) {
     const Segment& segment = segments[s];
@@ -144,17 +145,15 @@ template <Pass kPass>
 }
 
 // How far the true sum may be from `first`, and a little more for the rounding of first +- bound and one division.
-[[gnu::always_inline]] static inline double bound_of(const Totals& t) {
-  return t.second * ((t.depth + 4) * kUnit * kSlack);
-}
+ISOBIT_INLINE double bound_of(const Totals& t) { return t.second * ((t.depth + 4) * kUnit * kSlack); }
 
 constexpr double kInfinity64 = __builtin_inf();
 
-[[gnu::always_inline]] static inline float special_f32(double x) {
+ISOBIT_INLINE float special_f32(double x) {
   return x == x ? static_cast<float>(x) : __builtin_bit_cast(float, 0x7fc00000u);
 }
 
-[[gnu::always_inline]] static inline float sum_rounded(const Segment* segments, int64_t count) {
+ISOBIT_INLINE float sum_rounded(const Segment* segments, int64_t count) {
   const Totals t = run<Pass::kSum>(segments, count, 0);
   if (!(t.second < kInfinity64)) return special_f32(t.first);
   const double bound = bound_of(t);
@@ -164,7 +163,7 @@ constexpr double kInfinity64 = __builtin_inf();
   return low == high ? low + 0.0f : sum_exactly(segments, count);
 }
 
-[[gnu::always_inline]] static inline float sum_of_squares_rounded(const Segment* segments, int64_t count) {
+ISOBIT_INLINE float sum_of_squares_rounded(const Segment* segments, int64_t count) {
   const Totals t = run<Pass::kSquares>(segments, count, 0);
   if (!(t.first < kInfinity64)) return special_f32(t.first);
   const double bound = bound_of(t);
@@ -173,7 +172,7 @@ constexpr double kInfinity64 = __builtin_inf();
   return low == high ? low + 0.0f : sum_of_squares_exactly(segments, count);
 }
 
-[[gnu::always_inline]] static inline float mean_rounded(const Segment* segments, int64_t count) {
+ISOBIT_INLINE float mean_rounded(const Segment* segments, int64_t count) {
   const Totals t = run<Pass::kSum>(segments, count, 0);
   if (!(t.second < kInfinity64)) return special_f32(t.first);
   if (t.second == 0) return 0.0f;
@@ -187,7 +186,7 @@ constexpr double kInfinity64 = __builtin_inf();
 
 // With y = fl(x - mean), one rounding each: |first - sum (x - mean)| <= (depth + 2) u sum|y| and sum|y| <= sqrt(n
 // second); |second - sum (x - mean)^2| <= (depth + 6) u second. The variance is second / n - (first / n)^2.
-[[gnu::always_inline]] static inline MeanVariance mean_variance_rounded(const Segment* segments, int64_t count) {
+ISOBIT_INLINE MeanVariance mean_variance_rounded(const Segment* segments, int64_t count) {
   const float mean = mean_rounded(segments, count);
   if (!(mean - mean == 0)) return {mean, __builtin_bit_cast(float, 0x7fc00000u)};
   const Totals t = run<Pass::kDeviations>(segments, count, static_cast<double>(mean));
@@ -206,8 +205,8 @@ constexpr double kInfinity64 = __builtin_inf();
 }
 
 // kStep columns at a time down all rows; lanes are emptied every kFlush rows.
-[[gnu::always_inline]] static inline void column_block(const float* src, int64_t rows, int64_t row_stride, int vectors,
-                                                       double* first, double* second) {
+ISOBIT_INLINE void column_block(const float* src, int64_t rows, int64_t row_stride, int vectors, double* first,
+                                double* second) {
   Lanes total_first[kVectors] = {}, total_second[kVectors] = {};
   for (int64_t r = 0; r < rows;) {
     const int64_t end = rows - r < kFlush ? rows : r + kFlush;
@@ -227,8 +226,7 @@ constexpr double kInfinity64 = __builtin_inf();
   }
 }
 
-[[gnu::always_inline]] static inline void sum_columns_rounded(const float* src, int64_t rows, int64_t cols,
-                                                              int64_t row_stride, float* dst) {
+ISOBIT_INLINE void sum_columns_rounded(const float* src, int64_t rows, int64_t cols, int64_t row_stride, float* dst) {
   if (rows == 0) {  // src may be null then, and must not be stepped over
     for (int64_t c = 0; c < cols; ++c) dst[c] = 0.0f;
     return;

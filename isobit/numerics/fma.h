@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "isobit/numerics/inline.h"
+
 #if defined(__FMA__) || defined(__aarch64__) || (defined(__riscv) && defined(__riscv_flen) && __riscv_flen >= 64)
 #define ISOBIT_HARDWARE_FMA 1
 #else
@@ -22,7 +24,7 @@ namespace isobit::numerics {
 // a * b is exact in float64 (48 bits, exponents -298 .. 256). The sum with c is rounded to odd: truncated, and its last
 // bit set when anything was cut off. 53 >= 24 + 2, so narrowing a number rounded to odd is the correct rounding of the
 // exact one (Boldo and Melquiond 2008), to subnormals too. The error of the sum comes from Knuth's TwoSum.
-[[gnu::always_inline]] static inline float fma_f32_emulated(float a, float b, float c) {
+ISOBIT_INLINE float fma_f32_emulated(float a, float b, float c) {
   const double p = static_cast<double>(a) * static_cast<double>(b);
   const double q = static_cast<double>(c);
   const double s = p + q;
@@ -38,7 +40,7 @@ namespace isobit::numerics {
 }
 
 // a * b + c, rounded once.
-[[gnu::always_inline]] static inline float fma_f32(float a, float b, float c) {
+ISOBIT_INLINE float fma_f32(float a, float b, float c) {
 #if ISOBIT_HARDWARE_FMA
   return __builtin_fmaf(a, b, c);
 #else
@@ -47,6 +49,6 @@ namespace isobit::numerics {
 }
 
 // Without hardware this is the C library's fma, which is exact but slow.
-[[gnu::always_inline]] static inline double fma_f64(double a, double b, double c) { return __builtin_fma(a, b, c); }
+ISOBIT_INLINE double fma_f64(double a, double b, double c) { return __builtin_fma(a, b, c); }
 
 }  // namespace isobit::numerics

@@ -13,8 +13,7 @@
 #include <cstdint>
 
 #include "isobit/numerics/functions_coefficients.h"
-
-#define ISOBIT_INLINE [[gnu::always_inline]] static inline
+#include "isobit/numerics/inline.h"
 
 namespace isobit::numerics::impl {
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "isobit/numerics/functions_impl.h"
+#include "isobit/numerics/inline.h"
 
 namespace isobit::numerics::impl {
 

@@ -10,6 +10,8 @@
 #include <array>
 #include <cstdint>
 
+#include "isobit/numerics/inline.h"
+
 namespace isobit::numerics {
 
 using PhiloxBlock = std::array<uint32_t, 4>;
@@ -49,9 +51,7 @@ uint32_t random_u32(const Stream& stream, uint64_t index);
 uint64_t random_u64(const Stream& stream, uint64_t index);
 
 // The upper 24 bits of a word, times 2^-24: in [0, 1), exact.
-[[gnu::always_inline]] static inline float uniform_f32_of(uint32_t word) {
-  return static_cast<float>(word >> 8) * 0x1p-24f;
-}
+ISOBIT_INLINE float uniform_f32_of(uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
 
 // uniform_f32_of(word `index`).
 float random_uniform_f32(const Stream& stream, uint64_t index);

@@ -1,6 +1,7 @@
 // The family in plain loops that the compiler vectorises; compiled once for every instruction set.
 #include "isobit/kernels/activation/table.h"
 #include "isobit/kernels/elementwise/loop.h"
+#include "isobit/numerics/inline.h"
 
 namespace isobit::kernels::activation {
 namespace {
@@ -11,31 +12,31 @@ using elementwise::tidy;
 // clang-format off
 template <class T> struct Function;
 template <> struct Function<float> {
-  ISOBIT_ALWAYS_INLINE float exp(float x) { return impl::cr_exp(x); }
-  ISOBIT_ALWAYS_INLINE float erf(float x) { return impl::cr_erf(x); }
-  ISOBIT_ALWAYS_INLINE float tanh(float x) { return impl::cr_tanh(x); }
-  ISOBIT_ALWAYS_INLINE float sigmoid(float x) { return impl::cr_sigmoid(x); }
-  ISOBIT_ALWAYS_INLINE float gelu_erf(float x) { return impl::cr_gelu_erf(x); }
-  ISOBIT_ALWAYS_INLINE float gelu_tanh(float x) { return impl::cr_gelu_tanh(x); }
+  ISOBIT_INLINE float exp(float x) { return impl::cr_exp(x); }
+  ISOBIT_INLINE float erf(float x) { return impl::cr_erf(x); }
+  ISOBIT_INLINE float tanh(float x) { return impl::cr_tanh(x); }
+  ISOBIT_INLINE float sigmoid(float x) { return impl::cr_sigmoid(x); }
+  ISOBIT_INLINE float gelu_erf(float x) { return impl::cr_gelu_erf(x); }
+  ISOBIT_INLINE float gelu_tanh(float x) { return impl::cr_gelu_tanh(x); }
 };
 template <> struct Function<double> {
-  ISOBIT_ALWAYS_INLINE double exp(double x) { return impl::f64_exp(x); }
-  ISOBIT_ALWAYS_INLINE double erf(double x) { return impl::f64_erf(x); }
-  ISOBIT_ALWAYS_INLINE double tanh(double x) { return impl::f64_tanh(x); }
-  ISOBIT_ALWAYS_INLINE double sigmoid(double x) { return impl::f64_sigmoid(x); }
-  ISOBIT_ALWAYS_INLINE double gelu_erf(double x) { return impl::f64_gelu_erf(x); }
-  ISOBIT_ALWAYS_INLINE double gelu_tanh(double x) { return impl::f64_gelu_tanh(x); }
+  ISOBIT_INLINE double exp(double x) { return impl::f64_exp(x); }
+  ISOBIT_INLINE double erf(double x) { return impl::f64_erf(x); }
+  ISOBIT_INLINE double tanh(double x) { return impl::f64_tanh(x); }
+  ISOBIT_INLINE double sigmoid(double x) { return impl::f64_sigmoid(x); }
+  ISOBIT_INLINE double gelu_erf(double x) { return impl::f64_gelu_erf(x); }
+  ISOBIT_INLINE double gelu_tanh(double x) { return impl::f64_gelu_tanh(x); }
 };
 // clang-format on
 
 template <class T, class F>
-ISOBIT_ALWAYS_INLINE void each(int64_t n, const T* src, T* dst, F f) {
+ISOBIT_INLINE void each(int64_t n, const T* src, T* dst, F f) {
   ISOBIT_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) dst[i] = f(src[i]);
 }
 
 template <class T, class F>
-ISOBIT_ALWAYS_INLINE void each(int64_t n, const T* a, const T* b, T* dst, F f) {
+ISOBIT_INLINE void each(int64_t n, const T* a, const T* b, T* dst, F f) {
   ISOBIT_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) dst[i] = f(a[i], b[i]);
 }
@@ -102,14 +103,14 @@ void gelu(GeluForm form, int64_t n, const T* src, T* dst) {
 }
 
 template <class T>
-ISOBIT_ALWAYS_INLINE T bounded(T x) {
+ISOBIT_INLINE T bounded(T x) {
   constexpr T kBound = GeluConstants<T>::kBound;
   const T c = x > kBound ? kBound : x;
   return c < -kBound ? -kBound : c;
 }
 
 template <class T>
-ISOBIT_ALWAYS_INLINE T gelu_erf_slope(T c) {
+ISOBIT_INLINE T gelu_erf_slope(T c) {
   using K = GeluConstants<T>;
   const T phi = T(0.5) * (1 + Function<T>::erf(K::kInverseRoot2 * c));
   const T density = K::kInverseRoot2Pi * Function<T>::exp(T(-0.5) * (c * c));
@@ -117,7 +118,7 @@ ISOBIT_ALWAYS_INLINE T gelu_erf_slope(T c) {
 }
 
 template <class T>
-ISOBIT_ALWAYS_INLINE T gelu_tanh_slope(T c) {
+ISOBIT_INLINE T gelu_tanh_slope(T c) {
   using K = GeluConstants<T>;
   const T c2 = c * c;
   const T e = Function<T>::tanh(K::kRoot2OverPi * (c + K::kCubic * (c2 * c)));

@@ -1,6 +1,7 @@
 // The loops of table.h in vectors of the compiler, which lowers them to whatever the instruction set it is compiled
 // for.
 #include "isobit/kernels/correct/table.h"
+#include "isobit/numerics/inline.h"
 
 namespace isobit::kernels::correct {
 namespace {
@@ -12,16 +13,16 @@ typedef uint64_t U64 __attribute__((vector_size(64)));
 constexpr int64_t kLanes = 8;
 
 template <class V, class T>
-[[gnu::always_inline]] inline V load(const T* p) {
+ISOBIT_INLINE V load(const T* p) {
   V v;
   __builtin_memcpy(&v, p, sizeof v);
   return v;
 }
 template <class V, class T>
-[[gnu::always_inline]] inline void store(T* p, const V& v) {
+ISOBIT_INLINE void store(T* p, const V& v) {
   __builtin_memcpy(p, &v, sizeof v);
 }
-[[gnu::always_inline]] inline F64 load_widened(const float* p) { return __builtin_convertvector(load<F32>(p), F64); }
+ISOBIT_INLINE F64 load_widened(const float* p) { return __builtin_convertvector(load<F32>(p), F64); }
 
 void widen(int64_t n, const float* src, double* out) {
   int64_t i = 0;
@@ -30,9 +31,9 @@ void widen(int64_t n, const float* src, double* out) {
 }
 
 // Eight elements of either type in float64.
-[[gnu::always_inline]] inline F64 load_wide(const double* p) { return load<F64>(p); }
-[[gnu::always_inline]] inline F64 load_wide(const float* p) { return load_widened(p); }
-[[gnu::always_inline]] inline double square(double x) { return x * x; }
+ISOBIT_INLINE F64 load_wide(const double* p) { return load<F64>(p); }
+ISOBIT_INLINE F64 load_wide(const float* p) { return load_widened(p); }
+ISOBIT_INLINE double square(double x) { return x * x; }
 
 template <class T>
 double squares(int64_t n, const T* x) {
@@ -85,7 +86,7 @@ void add(int64_t n, const double* slice, double* total) {
 }
 
 template <bool kSliced, bool kBiased>
-[[gnu::always_inline]] inline bool filter_columns(int64_t n, const FilterRow& r, float* dst, uint32_t* undecided) {
+ISOBIT_INLINE bool filter_columns(int64_t n, const FilterRow& r, float* dst, uint32_t* undecided) {
   I32 any = {};
   int64_t j = 0;
   for (; j + kLanes <= n; j += kLanes) {
@@ -133,7 +134,7 @@ bool filter(int64_t n, const FilterRow& r, float* dst, uint32_t* undecided) {
 
 // high + p exactly as high + an error added to low (Knuth's TwoSum); the only rounding is that of low.
 template <class V>
-[[gnu::always_inline]] inline void add_doubled(const V& p, V& high, V& low) {
+ISOBIT_INLINE void add_doubled(const V& p, V& high, V& low) {
   const V sum = high + p;
   const V z = sum - high;
   low += (high - (sum - z)) + (p - z);
@@ -179,12 +180,12 @@ void round(int64_t n, const FilterRow& r, float* dst) {
   }
 }
 
-[[gnu::always_inline]] inline F32 load_narrow(const float* p) { return load<F32>(p); }
-[[gnu::always_inline]] inline F32 load_narrow(const double* p) { return __builtin_convertvector(load<F64>(p), F32); }
+ISOBIT_INLINE F32 load_narrow(const float* p) { return load<F32>(p); }
+ISOBIT_INLINE F32 load_narrow(const double* p) { return __builtin_convertvector(load<F64>(p), F32); }
 
 // Bits of 32 elements: lane q gathers those of elements q, q + 8, q + 16, q + 24.
 template <class T>
-[[gnu::always_inline]] inline uint32_t mask_of_32(const T* x) {
+ISOBIT_INLINE uint32_t mask_of_32(const T* x) {
   constexpr I32 kBit = {1, 2, 4, 8, 16, 32, 64, 128};
   I32 bits = {};
   for (int g = 0; g < 4; ++g) bits |= ((load_narrow(x + kLanes * g) != 0) & kBit) << (8 * g);
@@ -222,7 +223,7 @@ void column_masks(int64_t rows, int64_t n, const double* x, int64_t ld, uint64_t
 }
 
 // Exponents of the lowest bits that are set.
-[[gnu::always_inline]] inline I32 grids(const F32& x) {
+ISOBIT_INLINE I32 grids(const F32& x) {
   const I32 bits = load<I32>(&x);
   const I32 field = bits >> 23 & 0xff, fraction = bits & 0x7fffff;
   const I32 significand = field == 0 ? fraction : fraction | 0x800000;

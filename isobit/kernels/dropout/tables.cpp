@@ -1,6 +1,7 @@
 // The family as loops over vectors of counters; compiled once for every instruction set.
 #include "isobit/kernels/dropout/table.h"
 #include "isobit/kernels/dropout/wide_product.h"
+#include "isobit/numerics/inline.h"
 
 namespace isobit::kernels::dropouts {
 namespace {
@@ -19,14 +20,14 @@ struct Counter {
 };
 
 // Salmon et al. 2011, as numerics/philox.h.
-ISOBIT_ALWAYS_INLINE Counter philox_round(Counter c, V k0, V k1) {
+ISOBIT_INLINE Counter philox_round(Counter c, V k0, V k1) {
   const V p0 = wide_product(c.x0, V{} + uint64_t{0xd2511f53u});
   const V p1 = wide_product(c.x2, V{} + uint64_t{0xcd9e8d57u});
   return {(p1 >> 32) ^ c.x1 ^ k0, p1, (p0 >> 32) ^ c.x3 ^ k1, p0};
 }
 
 // words[4 * l + w] = word w of block first + l, for kBlocks blocks; two words an element of `words`.
-ISOBIT_ALWAYS_INLINE void random_words(uint64_t seed, uint32_t step, uint64_t first, uint64_t* words) {
+ISOBIT_INLINE void random_words(uint64_t seed, uint32_t step, uint64_t first, uint64_t* words) {
   constexpr uint32_t kW0 = 0x9e3779b9u, kW1 = 0xbb67ae85u;
   constexpr uint64_t kPurpose = 5, kLow = 0xffffffffu;
   alignas(64) uint64_t front[kBlocks], back[kBlocks];

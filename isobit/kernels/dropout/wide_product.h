@@ -13,6 +13,7 @@
 #endif
 
 #include "isobit/kernels/elementwise/loop.h"
+#include "isobit/numerics/inline.h"
 
 namespace isobit::kernels::dropouts {
 
@@ -21,7 +22,7 @@ namespace isobit::kernels::dropouts {
 typedef uint64_t V __attribute__((vector_size(64)));
 
 // The masked form: the plain one of GCC 12 warns of the undefined register it passes along.
-ISOBIT_ALWAYS_INLINE V wide_product(V a, V b) {
+ISOBIT_INLINE V wide_product(V a, V b) {
   return reinterpret_cast<V>(_mm512_maskz_mul_epu32(0xff, reinterpret_cast<__m512i>(a), reinterpret_cast<__m512i>(b)));
 }
 
@@ -29,7 +30,7 @@ ISOBIT_ALWAYS_INLINE V wide_product(V a, V b) {
 
 typedef uint64_t V __attribute__((vector_size(32)));
 
-ISOBIT_ALWAYS_INLINE V wide_product(V a, V b) {
+ISOBIT_INLINE V wide_product(V a, V b) {
   return reinterpret_cast<V>(_mm256_mul_epu32(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
 }
 
@@ -37,7 +38,7 @@ ISOBIT_ALWAYS_INLINE V wide_product(V a, V b) {
 
 typedef uint64_t V __attribute__((vector_size(16)));
 
-ISOBIT_ALWAYS_INLINE V wide_product(V a, V b) {
+ISOBIT_INLINE V wide_product(V a, V b) {
   return reinterpret_cast<V>(
       vmull_u32(vmovn_u64(reinterpret_cast<uint64x2_t>(a)), vmovn_u64(reinterpret_cast<uint64x2_t>(b))));
 }
@@ -47,7 +48,7 @@ ISOBIT_ALWAYS_INLINE V wide_product(V a, V b) {
 // One lane: a 64-bit multiplication is faster than what a vector of a baseline machine makes of it.
 typedef uint64_t V __attribute__((vector_size(8)));
 
-ISOBIT_ALWAYS_INLINE V wide_product(V a, V b) {
+ISOBIT_INLINE V wide_product(V a, V b) {
   constexpr uint64_t kLow = 0xffffffffu;
   return (a & kLow) * (b & kLow);
 }

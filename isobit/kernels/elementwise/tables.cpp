@@ -1,31 +1,32 @@
 // The family in plain loops that the compiler vectorises; compiled once for every instruction set.
 #include "isobit/kernels/elementwise/loop.h"
 #include "isobit/kernels/elementwise/table.h"
+#include "isobit/numerics/inline.h"
 
 namespace isobit::kernels::elementwise {
 namespace {
 
 namespace impl = numerics::impl;
 
-ISOBIT_ALWAYS_INLINE float with_bits(uint32_t b) { return impl::from_bits32(b); }
-ISOBIT_ALWAYS_INLINE double with_bits(uint64_t b) { return impl::from_bits64(b); }
+ISOBIT_INLINE float with_bits(uint32_t b) { return impl::from_bits32(b); }
+ISOBIT_INLINE double with_bits(uint64_t b) { return impl::from_bits64(b); }
 
 // ---- two operands ----
 
 template <class T>
 struct Number {
-  ISOBIT_ALWAYS_INLINE T add(T a, T b) { return tidy(a + b); }
-  ISOBIT_ALWAYS_INLINE T sub(T a, T b) { return tidy(a - b); }
-  ISOBIT_ALWAYS_INLINE T mul(T a, T b) { return tidy(a * b); }
-  ISOBIT_ALWAYS_INLINE T div(T a, T b) { return tidy(a / b); }
+  ISOBIT_INLINE T add(T a, T b) { return tidy(a + b); }
+  ISOBIT_INLINE T sub(T a, T b) { return tidy(a - b); }
+  ISOBIT_INLINE T mul(T a, T b) { return tidy(a * b); }
+  ISOBIT_INLINE T div(T a, T b) { return tidy(a / b); }
   // Equal operands differ at most in the sign of zero: both signs for max, either for min.
-  ISOBIT_ALWAYS_INLINE T max(T a, T b) {
+  ISOBIT_INLINE T max(T a, T b) {
     const T equal = with_bits(impl::to_bits(a) & impl::to_bits(b));
     const T larger = a > b ? a : b;
     const T m = a == b ? equal : larger;
     return tidy(a == a ? m : a);
   }
-  ISOBIT_ALWAYS_INLINE T min(T a, T b) {
+  ISOBIT_INLINE T min(T a, T b) {
     const T equal = with_bits(impl::to_bits(a) | impl::to_bits(b));
     const T smaller = a < b ? a : b;
     const T m = a == b ? equal : smaller;
@@ -35,15 +36,15 @@ struct Number {
 
 template <class T, class U>
 struct Integer {
-  ISOBIT_ALWAYS_INLINE T add(T a, T b) { return static_cast<T>(static_cast<U>(a) + static_cast<U>(b)); }
-  ISOBIT_ALWAYS_INLINE T sub(T a, T b) { return static_cast<T>(static_cast<U>(a) - static_cast<U>(b)); }
-  ISOBIT_ALWAYS_INLINE T mul(T a, T b) { return static_cast<T>(static_cast<U>(a) * static_cast<U>(b)); }
-  ISOBIT_ALWAYS_INLINE T div(T a, T b) {
+  ISOBIT_INLINE T add(T a, T b) { return static_cast<T>(static_cast<U>(a) + static_cast<U>(b)); }
+  ISOBIT_INLINE T sub(T a, T b) { return static_cast<T>(static_cast<U>(a) - static_cast<U>(b)); }
+  ISOBIT_INLINE T mul(T a, T b) { return static_cast<T>(static_cast<U>(a) * static_cast<U>(b)); }
+  ISOBIT_INLINE T div(T a, T b) {
     if (b == 0) return 0;
     return b == -1 ? sub(0, a) : a / b;
   }
-  ISOBIT_ALWAYS_INLINE T max(T a, T b) { return a > b ? a : b; }
-  ISOBIT_ALWAYS_INLINE T min(T a, T b) { return a < b ? a : b; }
+  ISOBIT_INLINE T max(T a, T b) { return a > b ? a : b; }
+  ISOBIT_INLINE T min(T a, T b) { return a < b ? a : b; }
 };
 template <>
 struct Number<int64_t> : Integer<int64_t, uint64_t> {};
@@ -51,12 +52,12 @@ template <>
 struct Number<int32_t> : Integer<int32_t, uint32_t> {};
 
 // clang-format off
-template <class T> struct Add { ISOBIT_ALWAYS_INLINE T of(T a, T b) { return Number<T>::add(a, b); } };
-template <class T> struct Sub { ISOBIT_ALWAYS_INLINE T of(T a, T b) { return Number<T>::sub(a, b); } };
-template <class T> struct Mul { ISOBIT_ALWAYS_INLINE T of(T a, T b) { return Number<T>::mul(a, b); } };
-template <class T> struct Div { ISOBIT_ALWAYS_INLINE T of(T a, T b) { return Number<T>::div(a, b); } };
-template <class T> struct Max { ISOBIT_ALWAYS_INLINE T of(T a, T b) { return Number<T>::max(a, b); } };
-template <class T> struct Min { ISOBIT_ALWAYS_INLINE T of(T a, T b) { return Number<T>::min(a, b); } };
+template <class T> struct Add { ISOBIT_INLINE T of(T a, T b) { return Number<T>::add(a, b); } };
+template <class T> struct Sub { ISOBIT_INLINE T of(T a, T b) { return Number<T>::sub(a, b); } };
+template <class T> struct Mul { ISOBIT_INLINE T of(T a, T b) { return Number<T>::mul(a, b); } };
+template <class T> struct Div { ISOBIT_INLINE T of(T a, T b) { return Number<T>::div(a, b); } };
+template <class T> struct Max { ISOBIT_INLINE T of(T a, T b) { return Number<T>::max(a, b); } };
+template <class T> struct Min { ISOBIT_INLINE T of(T a, T b) { return Number<T>::min(a, b); } };
 // clang-format on
 
 template <class Op, class T>
@@ -110,23 +111,23 @@ template <class T>
 struct Function;
 template <>
 struct Function<float> {
-  ISOBIT_ALWAYS_INLINE float neg(float x) { return tidy(-x); }
-  ISOBIT_ALWAYS_INLINE float abs(float x) { return tidy(impl::magnitude(x)); }
-  ISOBIT_ALWAYS_INLINE float sqrt(float x) { return impl::cr_sqrt(x); }
-  ISOBIT_ALWAYS_INLINE float exp(float x) { return impl::cr_exp(x); }
-  ISOBIT_ALWAYS_INLINE float log(float x) { return impl::cr_log(x); }
-  ISOBIT_ALWAYS_INLINE float erf(float x) { return impl::cr_erf(x); }
-  ISOBIT_ALWAYS_INLINE float rsqrt(float x) { return impl::cr_rsqrt(x); }
+  ISOBIT_INLINE float neg(float x) { return tidy(-x); }
+  ISOBIT_INLINE float abs(float x) { return tidy(impl::magnitude(x)); }
+  ISOBIT_INLINE float sqrt(float x) { return impl::cr_sqrt(x); }
+  ISOBIT_INLINE float exp(float x) { return impl::cr_exp(x); }
+  ISOBIT_INLINE float log(float x) { return impl::cr_log(x); }
+  ISOBIT_INLINE float erf(float x) { return impl::cr_erf(x); }
+  ISOBIT_INLINE float rsqrt(float x) { return impl::cr_rsqrt(x); }
 };
 template <>
 struct Function<double> {
-  ISOBIT_ALWAYS_INLINE double neg(double x) { return tidy(-x); }
-  ISOBIT_ALWAYS_INLINE double abs(double x) { return tidy(impl::magnitude(x)); }
-  ISOBIT_ALWAYS_INLINE double sqrt(double x) { return impl::f64_sqrt(x); }
-  ISOBIT_ALWAYS_INLINE double exp(double x) { return impl::f64_exp(x); }
-  ISOBIT_ALWAYS_INLINE double log(double x) { return impl::f64_log(x); }
-  ISOBIT_ALWAYS_INLINE double erf(double x) { return impl::f64_erf(x); }
-  ISOBIT_ALWAYS_INLINE double rsqrt(double x) { return impl::f64_rsqrt(x); }
+  ISOBIT_INLINE double neg(double x) { return tidy(-x); }
+  ISOBIT_INLINE double abs(double x) { return tidy(impl::magnitude(x)); }
+  ISOBIT_INLINE double sqrt(double x) { return impl::f64_sqrt(x); }
+  ISOBIT_INLINE double exp(double x) { return impl::f64_exp(x); }
+  ISOBIT_INLINE double log(double x) { return impl::f64_log(x); }
+  ISOBIT_INLINE double erf(double x) { return impl::f64_erf(x); }
+  ISOBIT_INLINE double rsqrt(double x) { return impl::f64_rsqrt(x); }
 };
 
 // sin and cos of large arguments are scalar code; a block without any goes through the vectors.
@@ -148,7 +149,7 @@ void trig_range(int64_t n, const float* src, float* dst) {
 }
 
 template <class F, class T>
-ISOBIT_ALWAYS_INLINE void each(int64_t n, const T* src, T* dst, F f) {
+ISOBIT_INLINE void each(int64_t n, const T* src, T* dst, F f) {
   ISOBIT_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) dst[i] = f(src[i]);
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "isobit/kernels/matmul/gemm.h"
+#include "isobit/numerics/inline.h"
 
 namespace isobit::kernels::gemm {
 namespace {
@@ -13,70 +14,70 @@ struct F32 {
   using T = float;
   using Reg = __m256;
   static constexpr int kLanes = 8, kPrefetchTerms = 8;
-  [[gnu::always_inline]] static __m256i first(int64_t n) {
+  ISOBIT_INLINE_MEMBER static __m256i first(int64_t n) {
     const int count = static_cast<int>(n > 8 ? 8 : n < 0 ? 0 : n);
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
   }
-  [[gnu::always_inline]] static Reg zero() { return _mm256_setzero_ps(); }
-  [[gnu::always_inline]] static Reg broadcast(float x) { return _mm256_set1_ps(x); }
-  [[gnu::always_inline]] static Reg load(const float* p) { return _mm256_loadu_ps(p); }
-  [[gnu::always_inline]] static void store(float* p, Reg v) { _mm256_storeu_ps(p, v); }
-  [[gnu::always_inline]] static Reg add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
-  [[gnu::always_inline]] static Reg fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
-  [[gnu::always_inline]] static Reg canonical(Reg v) {
+  ISOBIT_INLINE_MEMBER static Reg zero() { return _mm256_setzero_ps(); }
+  ISOBIT_INLINE_MEMBER static Reg broadcast(float x) { return _mm256_set1_ps(x); }
+  ISOBIT_INLINE_MEMBER static Reg load(const float* p) { return _mm256_loadu_ps(p); }
+  ISOBIT_INLINE_MEMBER static void store(float* p, Reg v) { _mm256_storeu_ps(p, v); }
+  ISOBIT_INLINE_MEMBER static Reg add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
+  ISOBIT_INLINE_MEMBER static Reg fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
+  ISOBIT_INLINE_MEMBER static Reg canonical(Reg v) {
     return _mm256_blendv_ps(v, _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000)), _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
   }
-  [[gnu::always_inline]] static Reg load_first(const float* p, int64_t n) { return _mm256_maskload_ps(p, first(n)); }
-  [[gnu::always_inline]] static void store_first(float* p, Reg v, int64_t n) { _mm256_maskstore_ps(p, first(n), v); }
-  [[gnu::always_inline]] static __m256i lanes_of(uint64_t bits) {
+  ISOBIT_INLINE_MEMBER static Reg load_first(const float* p, int64_t n) { return _mm256_maskload_ps(p, first(n)); }
+  ISOBIT_INLINE_MEMBER static void store_first(float* p, Reg v, int64_t n) { _mm256_maskstore_ps(p, first(n), v); }
+  ISOBIT_INLINE_MEMBER static __m256i lanes_of(uint64_t bits) {
     const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
     return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(bits)), lane), lane);
   }
-  [[gnu::always_inline]] static Reg gather(const float* base, const int32_t* index, uint64_t bits) {
+  ISOBIT_INLINE_MEMBER static Reg gather(const float* base, const int32_t* index, uint64_t bits) {
     const __m256i at = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(index));
     return _mm256_mask_i32gather_ps(zero(), base, at, _mm256_castsi256_ps(lanes_of(bits)), 4);
   }
-  [[gnu::always_inline]] static Reg load_masked(const float* base, int64_t offset, uint64_t bits, Reg other) {
+  ISOBIT_INLINE_MEMBER static Reg load_masked(const float* base, int64_t offset, uint64_t bits, Reg other) {
     const __m256i mask = lanes_of(bits);
     return _mm256_blendv_ps(other, _mm256_maskload_ps(base + offset, mask), _mm256_castsi256_ps(mask));
   }
-  [[gnu::always_inline]] static void transpose(Reg (&rows)[8]) { transpose_vectors(rows); }
-  [[gnu::always_inline]] static void prefetch(const float* p) { __builtin_prefetch(p); }
+  ISOBIT_INLINE_MEMBER static void transpose(Reg (&rows)[8]) { transpose_vectors(rows); }
+  ISOBIT_INLINE_MEMBER static void prefetch(const float* p) { __builtin_prefetch(p); }
 };
 
 struct F64 {
   using T = double;
   using Reg = __m256d;
   static constexpr int kLanes = 4, kPrefetchTerms = 8;
-  [[gnu::always_inline]] static __m256i first(int64_t n) {
+  ISOBIT_INLINE_MEMBER static __m256i first(int64_t n) {
     return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
   }
-  [[gnu::always_inline]] static Reg zero() { return _mm256_setzero_pd(); }
-  [[gnu::always_inline]] static Reg broadcast(double x) { return _mm256_set1_pd(x); }
-  [[gnu::always_inline]] static Reg load(const double* p) { return _mm256_loadu_pd(p); }
-  [[gnu::always_inline]] static void store(double* p, Reg v) { _mm256_storeu_pd(p, v); }
-  [[gnu::always_inline]] static Reg add(Reg a, Reg b) { return _mm256_add_pd(a, b); }
-  [[gnu::always_inline]] static Reg fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_pd(a, b, c); }
-  [[gnu::always_inline]] static Reg canonical(Reg v) {
+  ISOBIT_INLINE_MEMBER static Reg zero() { return _mm256_setzero_pd(); }
+  ISOBIT_INLINE_MEMBER static Reg broadcast(double x) { return _mm256_set1_pd(x); }
+  ISOBIT_INLINE_MEMBER static Reg load(const double* p) { return _mm256_loadu_pd(p); }
+  ISOBIT_INLINE_MEMBER static void store(double* p, Reg v) { _mm256_storeu_pd(p, v); }
+  ISOBIT_INLINE_MEMBER static Reg add(Reg a, Reg b) { return _mm256_add_pd(a, b); }
+  ISOBIT_INLINE_MEMBER static Reg fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_pd(a, b, c); }
+  ISOBIT_INLINE_MEMBER static Reg canonical(Reg v) {
     return _mm256_blendv_pd(v, _mm256_castsi256_pd(_mm256_set1_epi64x(0x7ff8000000000000)),
                             _mm256_cmp_pd(v, v, _CMP_UNORD_Q));
   }
-  [[gnu::always_inline]] static Reg load_first(const double* p, int64_t n) { return _mm256_maskload_pd(p, first(n)); }
-  [[gnu::always_inline]] static void store_first(double* p, Reg v, int64_t n) { _mm256_maskstore_pd(p, first(n), v); }
-  [[gnu::always_inline]] static __m256i lanes_of(uint64_t bits) {
+  ISOBIT_INLINE_MEMBER static Reg load_first(const double* p, int64_t n) { return _mm256_maskload_pd(p, first(n)); }
+  ISOBIT_INLINE_MEMBER static void store_first(double* p, Reg v, int64_t n) { _mm256_maskstore_pd(p, first(n), v); }
+  ISOBIT_INLINE_MEMBER static __m256i lanes_of(uint64_t bits) {
     const __m256i lane = _mm256_setr_epi64x(1, 2, 4, 8), all = _mm256_set1_epi64x(static_cast<int64_t>(bits));
     return _mm256_cmpeq_epi64(_mm256_and_si256(all, lane), lane);
   }
-  [[gnu::always_inline]] static Reg gather(const double* base, const int32_t* index, uint64_t bits) {
+  ISOBIT_INLINE_MEMBER static Reg gather(const double* base, const int32_t* index, uint64_t bits) {
     const __m128i at = _mm_loadu_si128(reinterpret_cast<const __m128i*>(index));
     return _mm256_mask_i32gather_pd(zero(), base, at, _mm256_castsi256_pd(lanes_of(bits)), 8);
   }
-  [[gnu::always_inline]] static Reg load_masked(const double* base, int64_t offset, uint64_t bits, Reg other) {
+  ISOBIT_INLINE_MEMBER static Reg load_masked(const double* base, int64_t offset, uint64_t bits, Reg other) {
     const __m256i mask = lanes_of(bits);
     return _mm256_blendv_pd(other, _mm256_maskload_pd(base + offset, mask), _mm256_castsi256_pd(mask));
   }
-  [[gnu::always_inline]] static void transpose(Reg (&rows)[4]) { transpose_vectors(rows); }
-  [[gnu::always_inline]] static void prefetch(const double* p) { __builtin_prefetch(p); }
+  ISOBIT_INLINE_MEMBER static void transpose(Reg (&rows)[4]) { transpose_vectors(rows); }
+  ISOBIT_INLINE_MEMBER static void prefetch(const double* p) { __builtin_prefetch(p); }
 };
 
 #include "isobit/kernels/matmul/pack_panels.inc"

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "isobit/kernels/matmul/gemm.h"
+#include "isobit/numerics/inline.h"
 
 namespace isobit::kernels::gemm {
 namespace {
@@ -13,61 +14,59 @@ struct F32 {
   using T = float;
   using Reg = __m512;
   static constexpr int kLanes = 16, kPrefetchTerms = 8;
-  [[gnu::always_inline]] static __mmask16 first(int64_t n) {
+  ISOBIT_INLINE_MEMBER static __mmask16 first(int64_t n) {
     return static_cast<__mmask16>(n >= 16 ? 0xffffu : n <= 0 ? 0u : (1u << n) - 1);
   }
-  [[gnu::always_inline]] static Reg zero() { return _mm512_setzero_ps(); }
-  [[gnu::always_inline]] static Reg broadcast(float x) { return _mm512_set1_ps(x); }
-  [[gnu::always_inline]] static Reg load(const float* p) { return _mm512_loadu_ps(p); }
-  [[gnu::always_inline]] static void store(float* p, Reg v) { _mm512_storeu_ps(p, v); }
-  [[gnu::always_inline]] static Reg add(Reg a, Reg b) { return _mm512_add_ps(a, b); }
-  [[gnu::always_inline]] static Reg fma(Reg a, Reg b, Reg c) { return _mm512_fmadd_ps(a, b, c); }
-  [[gnu::always_inline]] static Reg canonical(Reg v) {
+  ISOBIT_INLINE_MEMBER static Reg zero() { return _mm512_setzero_ps(); }
+  ISOBIT_INLINE_MEMBER static Reg broadcast(float x) { return _mm512_set1_ps(x); }
+  ISOBIT_INLINE_MEMBER static Reg load(const float* p) { return _mm512_loadu_ps(p); }
+  ISOBIT_INLINE_MEMBER static void store(float* p, Reg v) { _mm512_storeu_ps(p, v); }
+  ISOBIT_INLINE_MEMBER static Reg add(Reg a, Reg b) { return _mm512_add_ps(a, b); }
+  ISOBIT_INLINE_MEMBER static Reg fma(Reg a, Reg b, Reg c) { return _mm512_fmadd_ps(a, b, c); }
+  ISOBIT_INLINE_MEMBER static Reg canonical(Reg v) {
     return _mm512_mask_mov_ps(v, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q),
                               _mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000)));
   }
-  [[gnu::always_inline]] static Reg load_first(const float* p, int64_t n) { return _mm512_maskz_loadu_ps(first(n), p); }
-  [[gnu::always_inline]] static void store_first(float* p, Reg v, int64_t n) { _mm512_mask_storeu_ps(p, first(n), v); }
-  [[gnu::always_inline]] static Reg load_masked(const float* base, int64_t offset, uint64_t bits, Reg other) {
+  ISOBIT_INLINE_MEMBER static Reg load_first(const float* p, int64_t n) { return _mm512_maskz_loadu_ps(first(n), p); }
+  ISOBIT_INLINE_MEMBER static void store_first(float* p, Reg v, int64_t n) { _mm512_mask_storeu_ps(p, first(n), v); }
+  ISOBIT_INLINE_MEMBER static Reg load_masked(const float* base, int64_t offset, uint64_t bits, Reg other) {
     return _mm512_mask_loadu_ps(other, static_cast<__mmask16>(bits), base + offset);
   }
-  [[gnu::always_inline]] static Reg gather(const float* base, const int32_t* index, uint64_t bits) {
+  ISOBIT_INLINE_MEMBER static Reg gather(const float* base, const int32_t* index, uint64_t bits) {
     return _mm512_mask_i32gather_ps(zero(), static_cast<__mmask16>(bits), _mm512_loadu_si512(index), base, 4);
   }
-  [[gnu::always_inline]] static void transpose(Reg (&rows)[16]) { transpose_vectors(rows); }
-  [[gnu::always_inline]] static void prefetch(const float* p) { __builtin_prefetch(p); }
+  ISOBIT_INLINE_MEMBER static void transpose(Reg (&rows)[16]) { transpose_vectors(rows); }
+  ISOBIT_INLINE_MEMBER static void prefetch(const float* p) { __builtin_prefetch(p); }
 };
 
 struct F64 {
   using T = double;
   using Reg = __m512d;
   static constexpr int kLanes = 8, kPrefetchTerms = 8;
-  [[gnu::always_inline]] static __mmask8 first(int64_t n) {
+  ISOBIT_INLINE_MEMBER static __mmask8 first(int64_t n) {
     return static_cast<__mmask8>(n >= 8 ? 0xffu : n <= 0 ? 0u : (1u << n) - 1);
   }
-  [[gnu::always_inline]] static Reg zero() { return _mm512_setzero_pd(); }
-  [[gnu::always_inline]] static Reg broadcast(double x) { return _mm512_set1_pd(x); }
-  [[gnu::always_inline]] static Reg load(const double* p) { return _mm512_loadu_pd(p); }
-  [[gnu::always_inline]] static void store(double* p, Reg v) { _mm512_storeu_pd(p, v); }
-  [[gnu::always_inline]] static Reg add(Reg a, Reg b) { return _mm512_add_pd(a, b); }
-  [[gnu::always_inline]] static Reg fma(Reg a, Reg b, Reg c) { return _mm512_fmadd_pd(a, b, c); }
-  [[gnu::always_inline]] static Reg canonical(Reg v) {
+  ISOBIT_INLINE_MEMBER static Reg zero() { return _mm512_setzero_pd(); }
+  ISOBIT_INLINE_MEMBER static Reg broadcast(double x) { return _mm512_set1_pd(x); }
+  ISOBIT_INLINE_MEMBER static Reg load(const double* p) { return _mm512_loadu_pd(p); }
+  ISOBIT_INLINE_MEMBER static void store(double* p, Reg v) { _mm512_storeu_pd(p, v); }
+  ISOBIT_INLINE_MEMBER static Reg add(Reg a, Reg b) { return _mm512_add_pd(a, b); }
+  ISOBIT_INLINE_MEMBER static Reg fma(Reg a, Reg b, Reg c) { return _mm512_fmadd_pd(a, b, c); }
+  ISOBIT_INLINE_MEMBER static Reg canonical(Reg v) {
     return _mm512_mask_mov_pd(v, _mm512_cmp_pd_mask(v, v, _CMP_UNORD_Q),
                               _mm512_castsi512_pd(_mm512_set1_epi64(0x7ff8000000000000)));
   }
-  [[gnu::always_inline]] static Reg load_first(const double* p, int64_t n) {
-    return _mm512_maskz_loadu_pd(first(n), p);
-  }
-  [[gnu::always_inline]] static void store_first(double* p, Reg v, int64_t n) { _mm512_mask_storeu_pd(p, first(n), v); }
-  [[gnu::always_inline]] static Reg load_masked(const double* base, int64_t offset, uint64_t bits, Reg other) {
+  ISOBIT_INLINE_MEMBER static Reg load_first(const double* p, int64_t n) { return _mm512_maskz_loadu_pd(first(n), p); }
+  ISOBIT_INLINE_MEMBER static void store_first(double* p, Reg v, int64_t n) { _mm512_mask_storeu_pd(p, first(n), v); }
+  ISOBIT_INLINE_MEMBER static Reg load_masked(const double* base, int64_t offset, uint64_t bits, Reg other) {
     return _mm512_mask_loadu_pd(other, static_cast<__mmask8>(bits), base + offset);
   }
-  [[gnu::always_inline]] static Reg gather(const double* base, const int32_t* index, uint64_t bits) {
+  ISOBIT_INLINE_MEMBER static Reg gather(const double* base, const int32_t* index, uint64_t bits) {
     const __m256i at = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(index));
     return _mm512_mask_i32gather_pd(zero(), static_cast<__mmask8>(bits), at, base, 8);
   }
-  [[gnu::always_inline]] static void transpose(Reg (&rows)[8]) { transpose_vectors(rows); }
-  [[gnu::always_inline]] static void prefetch(const double* p) { __builtin_prefetch(p); }
+  ISOBIT_INLINE_MEMBER static void transpose(Reg (&rows)[8]) { transpose_vectors(rows); }
+  ISOBIT_INLINE_MEMBER static void prefetch(const double* p) { __builtin_prefetch(p); }
 };
 
 #include "isobit/kernels/matmul/pack_panels.inc"

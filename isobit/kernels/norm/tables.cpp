@@ -1,6 +1,7 @@
 // Compiled once for every instruction set. Statistics, then element-wise loops.
 #include "isobit/kernels/norm/table.h"
 #include "isobit/kernels/reduce/lanes.h"
+#include "isobit/numerics/inline.h"
 
 namespace isobit::kernels::norm {
 namespace {
@@ -9,7 +10,7 @@ namespace {
 //
 // The mean is pivot + S / n and the variance (Q - S^2 / n) / n whatever the pivot. Each d is off by at most u |d|, and
 // by Cauchy and Schwarz sum|d| <= sqrt(n Q), which bounds the error of S; the bounds take 2u for u, as in lanes.h.
-ISOBIT_LANE_FN uint8_t round_stats(double n, double pivot, double S, double Q, double steps, float* mean, float* var) {
+ISOBIT_INLINE uint8_t round_stats(double n, double pivot, double S, double Q, double steps, float* mean, float* var) {
   const double k = (steps + 8) * 0x1p-52;
   const double S_error = __builtin_sqrt(n * Q) * k;
   const double m = pivot + S / n;
@@ -23,8 +24,8 @@ ISOBIT_LANE_FN uint8_t round_stats(double n, double pivot, double S, double Q, d
   return static_cast<uint8_t>((mean_known ? 0 : kFirst) | (var_known ? 0 : kSecond));
 }
 
-ISOBIT_LANE_FN void moments(const float* x, int64_t spans, int64_t stride, int64_t n, double pivot, double* S,
-                            double* Q, double* steps) {
+ISOBIT_INLINE void moments(const float* x, int64_t spans, int64_t stride, int64_t n, double pivot, double* S, double* Q,
+                           double* steps) {
   constexpr int64_t kStep = 4 * kLanes;
   Doubles total_s = {}, total_q = {};
   double folds = 0;
@@ -121,12 +122,12 @@ void stats_interleaved(const float* x, Interleaved v, float* mean, float* var, u
 struct GradTerms {
   const float *x, *dy;
   float mean, r;
-  ISOBIT_LANE_MEMBER void vec(int64_t i, Floats* t) const {
+  ISOBIT_INLINE_MEMBER void vec(int64_t i, Floats* t) const {
     const Floats h = (load(x + i) - mean) * r;
     t[1] = load(dy + i);
     t[0] = t[1] * h;
   }
-  ISOBIT_LANE_MEMBER void one(int64_t i, float* t) const {
+  ISOBIT_INLINE_MEMBER void one(int64_t i, float* t) const {
     const float h = (x[i] - mean) * r;
     t[1] = dy[i];
     t[0] = t[1] * h;
@@ -137,19 +138,19 @@ struct GradTerms {
 struct RowTerms {
   const float *x, *dy, *scale;
   float mean, r;
-  ISOBIT_LANE_MEMBER void vec(int64_t i, Floats* t) const {
+  ISOBIT_INLINE_MEMBER void vec(int64_t i, Floats* t) const {
     const Floats h = (load(x + i) - mean) * r;
     t[0] = load(dy + i) * load(scale + i);
     t[1] = t[0] * h;
   }
-  ISOBIT_LANE_MEMBER void one(int64_t i, float* t) const {
+  ISOBIT_INLINE_MEMBER void one(int64_t i, float* t) const {
     const float h = (x[i] - mean) * r;
     t[0] = dy[i] * scale[i];
     t[1] = t[0] * h;
   }
 };
 
-ISOBIT_LANE_FN uint8_t decide_two(Bounded first, Bounded second, float* a, float* b) {
+ISOBIT_INLINE uint8_t decide_two(Bounded first, Bounded second, float* a, float* b) {
   const bool first_known = decide(first, a), second_known = decide(second, b);
   return static_cast<uint8_t>((first_known ? 0 : kFirst) | (second_known ? 0 : kSecond));
 }
@@ -171,10 +172,10 @@ uint8_t row_sums(int64_t n, const float* x, const float* dy, const float* scale,
 // Sums of p and dy of many columns.
 struct ColumnTotals {
   double p[kColumns], p_size[kColumns], dy[kColumns], dy_size[kColumns];
-  ISOBIT_LANE_MEMBER void clear(int64_t cols) {
+  ISOBIT_INLINE_MEMBER void clear(int64_t cols) {
     for (int64_t j = 0; j < cols; ++j) p[j] = p_size[j] = dy[j] = dy_size[j] = 0;
   }
-  ISOBIT_LANE_MEMBER void add(const ColumnTotals& other, int64_t cols) {
+  ISOBIT_INLINE_MEMBER void add(const ColumnTotals& other, int64_t cols) {
     for (int64_t j = 0; j < cols; ++j) {
       p[j] += other.p[j];
       p_size[j] += other.p_size[j];
@@ -184,7 +185,8 @@ struct ColumnTotals {
   }
   // mean(j) and r(j) of column j in this row.
   template <class Mean, class R>
-  ISOBIT_LANE_MEMBER void add_row(const float* __restrict x, const float* __restrict g, int64_t cols, Mean mean, R r) {
+  ISOBIT_INLINE_MEMBER void add_row(const float* __restrict x, const float* __restrict g, int64_t cols, Mean mean,
+                                    R r) {
     for (int64_t j = 0; j < cols; ++j) {
       const float h = (x[j] - mean(j)) * r(j);
       const double product = static_cast<double>(g[j] * h), plain = static_cast<double>(g[j]);
@@ -197,8 +199,8 @@ struct ColumnTotals {
 };
 
 // Rounds the totals of `groups` groups of `fold` columns.
-ISOBIT_LANE_FN void round_columns(const ColumnTotals& t, int64_t rows, int64_t groups, int64_t fold, float* diff_scale,
-                                  float* diff_bias, uint8_t* undecided) {
+ISOBIT_INLINE void round_columns(const ColumnTotals& t, int64_t rows, int64_t groups, int64_t fold, float* diff_scale,
+                                 float* diff_bias, uint8_t* undecided) {
   const double steps = static_cast<double>(kChunkSteps + rows / kChunkSteps + fold + 4);
   for (int64_t g = 0; g < groups; ++g) {
     Bounded p = {0, 0, steps}, dy = {0, 0, steps};
@@ -252,7 +254,7 @@ void grad_params(const float* x, const float* dy, int64_t rows, int64_t row_stri
   round_columns(total, rows, cols, 1, diff_scale, diff_bias, undecided);
 }
 
-ISOBIT_LANE_FN float normalised(float x, float mean, float r, float scale, float bias) {
+ISOBIT_INLINE float normalised(float x, float mean, float r, float scale, float bias) {
   const float h = (x - mean) * r;
   const float p = h * scale;
   return canonical_f32(p + bias);
@@ -294,7 +296,7 @@ void apply_interleaved(const float* x, Interleaved v, const float* mean, const f
   }
 }
 
-ISOBIT_LANE_FN float gradient(float x, float dy, float mean, float r, float a, float b, float k) {
+ISOBIT_INLINE float gradient(float x, float dy, float mean, float r, float a, float b, float k) {
   const float h = (x - mean) * r;
   const float u = dy - a;
   const float v = h * b;

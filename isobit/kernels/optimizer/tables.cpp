@@ -1,6 +1,7 @@
 // The family in plain loops that the compiler vectorises; compiled once for every instruction set.
 #include "isobit/kernels/elementwise/loop.h"
 #include "isobit/kernels/optimizer/table.h"
+#include "isobit/numerics/inline.h"
 
 namespace isobit::kernels::optimizer {
 namespace {
@@ -8,8 +9,8 @@ namespace {
 namespace impl = numerics::impl;
 using elementwise::tidy;
 
-ISOBIT_ALWAYS_INLINE float root_of(float x) { return impl::cr_sqrt(x); }
-ISOBIT_ALWAYS_INLINE double root_of(double x) { return impl::f64_sqrt(x); }
+ISOBIT_INLINE float root_of(float x) { return impl::cr_sqrt(x); }
+ISOBIT_INLINE double root_of(double x) { return impl::f64_sqrt(x); }
 
 template <bool kDecay, bool kVelocity, bool kNesterov, class T>
 void sgd_loop(const SgdFactors<T> f, int64_t begin, int64_t end, const SgdTensors<T> t) {

@@ -2,13 +2,14 @@
 // covers, then along the row: both run over contiguous memory.
 #include "isobit/kernels/pool/table.h"
 #include "isobit/kernels/reduce/lanes.h"
+#include "isobit/numerics/inline.h"
 
 namespace isobit::kernels::pool {
 namespace {
 
 // f(y) for the rows inside the image that windows of row oh cover.
 template <class F>
-ISOBIT_LANE_FN void for_each_row(const PoolShape& p, int64_t oh, F f) {
+ISOBIT_INLINE void for_each_row(const PoolShape& p, int64_t oh, F f) {
   for (int64_t i = 0; i < p.kh; ++i) {
     const int64_t y = oh * p.stride_h - p.pad_top + i * p.dilation_h;
     if (y >= 0 && y < p.ih) f(y);
@@ -16,7 +17,7 @@ ISOBIT_LANE_FN void for_each_row(const PoolShape& p, int64_t oh, F f) {
 }
 
 template <class T>
-ISOBIT_LANE_FN void split_phases(const PoolShape& p, const T* __restrict row, T* __restrict phases) {
+ISOBIT_INLINE void split_phases(const PoolShape& p, const T* __restrict row, T* __restrict phases) {
   const int64_t length = phase_length(p);
   if (p.stride_w == 2) {
     T* __restrict odd = phases + length;
@@ -128,7 +129,7 @@ int64_t average_row(const PoolShape& p, const TapRange* taps, int64_t oh, const 
   return count;
 }
 
-ISOBIT_LANE_FN void join_phases(const PoolShape& p, const float* phases, float* row) {
+ISOBIT_INLINE void join_phases(const PoolShape& p, const float* phases, float* row) {
   const int64_t length = phase_length(p);
   if (p.stride_w == 2) {
     const float* odd = phases + length;

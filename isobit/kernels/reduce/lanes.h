@@ -13,19 +13,10 @@
 #include <immintrin.h>
 #endif
 
+#include "isobit/numerics/inline.h"
+
 namespace isobit::kernels {
 namespace {
-
-#define ISOBIT_LANE_FN [[gnu::always_inline]] static inline
-#define ISOBIT_LANE_MEMBER [[gnu::always_inline]] inline
-
-// Before a loop whose iterations touch each index alone, so that in-place calls are vectorised too.
-#if defined(__clang__)
-#pragma clang diagnostic ignored "-Wpass-failed"  // a permission, not a promise
-#define ISOBIT_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define ISOBIT_INDEPENDENT _Pragma("GCC ivdep")
-#endif
 
 #if defined(__AVX512F__)
 #define ISOBIT_LANES 8
@@ -38,13 +29,13 @@ using Doubles = double __attribute__((vector_size(ISOBIT_LANES * 8)));
 using DoubleBits = int64_t __attribute__((vector_size(ISOBIT_LANES * 8)));
 using Floats = float __attribute__((vector_size(ISOBIT_LANES * 4)));
 
-ISOBIT_LANE_FN Floats load(const float* p) {
+ISOBIT_INLINE Floats load(const float* p) {
   Floats v;
   __builtin_memcpy(&v, p, sizeof v);
   return v;
 }
 // GCC 12 splits __builtin_convertvector in two where one instruction would do (and warns of the unmasked intrinsic).
-ISOBIT_LANE_FN Doubles widen(Floats v) {
+ISOBIT_INLINE Doubles widen(Floats v) {
 #if defined(__AVX512F__)
   return reinterpret_cast<Doubles>(_mm512_maskz_cvtps_pd(0xff, reinterpret_cast<__m256>(v)));
 #elif defined(__AVX2__)
@@ -53,10 +44,10 @@ ISOBIT_LANE_FN Doubles widen(Floats v) {
   return __builtin_convertvector(v, Doubles);
 #endif
 }
-ISOBIT_LANE_FN Doubles magnitude(Doubles v) {
+ISOBIT_INLINE Doubles magnitude(Doubles v) {
   return reinterpret_cast<Doubles>(reinterpret_cast<DoubleBits>(v) & 0x7fffffffffffffffll);
 }
-ISOBIT_LANE_FN double magnitude(double v) { return __builtin_fabs(v); }
+ISOBIT_INLINE double magnitude(double v) { return __builtin_fabs(v); }
 
 // K sums side by side over one pass. `steps` bounds the roundings on the way of any term so far.
 template <int K>
@@ -70,7 +61,7 @@ constexpr int64_t kChunkSteps = 64;
 
 // Adds terms 0 .. n - 1. Terms has vec(i, Floats*) for i .. i + kLanes - 1 and one(i, float*), each giving K terms.
 template <int K, class Terms>
-ISOBIT_LANE_FN void add_terms(Totals<K>& totals, int64_t n, Terms terms) {
+ISOBIT_INLINE void add_terms(Totals<K>& totals, int64_t n, Terms terms) {
   constexpr int kUnroll = K == 1 ? 4 : 2;
   constexpr int64_t kStep = kUnroll * kLanes;
   int64_t i = 0;
@@ -136,7 +127,7 @@ struct Bounded {
 };
 
 template <int K>
-ISOBIT_LANE_FN Bounded bounded(const Totals<K>& totals, int k) {
+ISOBIT_INLINE Bounded bounded(const Totals<K>& totals, int k) {
   double sum = 0, size = 0;
   for (int64_t l = 0; l < kLanes; ++l) {
     sum += totals.sum[k][l];
@@ -147,7 +138,7 @@ ISOBIT_LANE_FN Bounded bounded(const Totals<K>& totals, int k) {
 
 // Whether every number within `error` of `value` rounds to one float32, which is then *rounded. A zero is decided only
 // when it is exact (size 0): a result that underflows keeps its sign. NaN and infinity are never decided.
-ISOBIT_LANE_FN bool decide(double value, double error, double size, float* rounded) {
+ISOBIT_INLINE bool decide(double value, double error, double size, float* rounded) {
   const float low = static_cast<float>(value - error);
   const float high = static_cast<float>(value + error);
   *rounded = low;
@@ -156,11 +147,11 @@ ISOBIT_LANE_FN bool decide(double value, double error, double size, float* round
 // Whether float64 sums of these terms are exact, in any order: all are multiples of the unit in the last place of the
 // least (not zero) of them, which is over 2^-24 times it, and no partial sum reaches 2^53 such units. Few terms often
 // add up to just between two float32 values, where no bound would do.
-ISOBIT_LANE_FN bool exact(double size, float least) { return size < static_cast<double>(least) * 0x1p29; }
-ISOBIT_LANE_FN float not_zero_magnitude(float x) {
+ISOBIT_INLINE bool exact(double size, float least) { return size < static_cast<double>(least) * 0x1p29; }
+ISOBIT_INLINE float not_zero_magnitude(float x) {
   return x == 0 ? __builtin_inff() : __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, x) & 0x7fffffffu);
 }
-ISOBIT_LANE_FN bool decide(Bounded b, float least, float* rounded) {
+ISOBIT_INLINE bool decide(Bounded b, float least, float* rounded) {
   float nearest;
   const bool known = decide(b.sum, b.size * b.steps * 0x1p-52, b.size, &nearest);
   const bool no_error = exact(b.size, least);
@@ -168,18 +159,18 @@ ISOBIT_LANE_FN bool decide(Bounded b, float least, float* rounded) {
   return known || no_error;
 }
 
-ISOBIT_LANE_FN bool decide(Bounded b, float* rounded) {
+ISOBIT_INLINE bool decide(Bounded b, float* rounded) {
   return decide(b.sum, b.size * b.steps * 0x1p-52, b.size, rounded);
 }
 
 // The numbers as integers in the order of Max, all NaNs one.
-ISOBIT_LANE_FN int32_t order_key(float x) {
+ISOBIT_INLINE int32_t order_key(float x) {
   int32_t b;
   __builtin_memcpy(&b, &x, 4);
   b = x == x ? b : 0x7fc00000;
   return b ^ ((b >> 31) & 0x7fffffff);
 }
-ISOBIT_LANE_FN float from_order_key(int32_t key) {
+ISOBIT_INLINE float from_order_key(int32_t key) {
   key ^= (key >> 31) & 0x7fffffff;
   float x;
   __builtin_memcpy(&x, &key, 4);
@@ -187,7 +178,7 @@ ISOBIT_LANE_FN float from_order_key(int32_t key) {
 }
 
 // REQUIRES n >= 1.
-ISOBIT_LANE_FN int32_t max_key(const float* x, int64_t n) {
+ISOBIT_INLINE int32_t max_key(const float* x, int64_t n) {
   int32_t best = order_key(x[0]);
   for (int64_t i = 1; i < n; ++i) {
     const int32_t key = order_key(x[i]);
@@ -196,7 +187,7 @@ ISOBIT_LANE_FN int32_t max_key(const float* x, int64_t n) {
   return best;
 }
 
-ISOBIT_LANE_FN float canonical_f32(float x) { return x == x ? x : __builtin_bit_cast(float, 0x7fc00000); }
+ISOBIT_INLINE float canonical_f32(float x) { return x == x ? x : __builtin_bit_cast(float, 0x7fc00000); }
 
 }  // namespace
 }  // namespace isobit::kernels

@@ -1,14 +1,15 @@
 // Compiled once for every instruction set.
 #include "isobit/kernels/reduce/lanes.h"
 #include "isobit/kernels/reduce/table.h"
+#include "isobit/numerics/inline.h"
 
 namespace isobit::kernels::reduce {
 namespace {
 
 struct PlainTerms {
   const float* x;
-  ISOBIT_LANE_MEMBER void vec(int64_t i, Floats* t) const { t[0] = load(x + i); }
-  ISOBIT_LANE_MEMBER void one(int64_t i, float* t) const { t[0] = x[i]; }
+  ISOBIT_INLINE_MEMBER void vec(int64_t i, Floats* t) const { t[0] = load(x + i); }
+  ISOBIT_INLINE_MEMBER void one(int64_t i, float* t) const { t[0] = x[i]; }
 };
 
 bool sum(const float* x, int64_t spans, int64_t stride, int64_t n, float* rounded) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "isobit/numerics/bits.h"
+#include "isobit/numerics/inline.h"
 
 namespace isobit::kernels::rounding {
 
@@ -16,7 +17,7 @@ inline constexpr int kMostBits = 32;
 
 // The nearest b-bit value, ties to even, in one rounding. Zeros keep their sign, NaN is the one NaN, magnitudes from
 // halfway between the largest b-bit value and 2^128 on are infinite.
-[[gnu::always_inline]] static constexpr double round_to_bits(double x, int bits) {
+ISOBIT_INLINE constexpr double round_to_bits(double x, int bits) {
   const uint64_t all = numerics::bits_of(x), magnitude = all & 0x7fffffffffffffffull, sign = all ^ magnitude;
   if (magnitude > 0x7ff0000000000000ull) return numerics::nan_f64();
   const int dropped = 32 - bits;
@@ -33,14 +34,14 @@ inline constexpr int kMostBits = 32;
 }
 
 // The distance to the next b-bit value away from zero. REQUIRES |x| finite, as a b-bit value or not.
-[[gnu::always_inline]] static constexpr double spacing(double x, int bits) {
+ISOBIT_INLINE constexpr double spacing(double x, int bits) {
   const uint64_t exponent = (numerics::bits_of(x) >> 52) & 0x7ff;
   const uint64_t least = 0x3ff - 126;
   return numerics::f64_from_bits(((exponent < least ? least : exponent) - 23 + static_cast<uint64_t>(32 - bits)) << 52);
 }
 
 // The last kept significand bit of a b-bit value.
-[[gnu::always_inline]] static constexpr int parity(double value, int bits) {
+ISOBIT_INLINE constexpr int parity(double value, int bits) {
   const float narrow = static_cast<float>(value);
   return static_cast<int>(numerics::bits_of(narrow) >> (32 - bits) & 1);
 }

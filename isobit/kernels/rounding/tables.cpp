@@ -2,6 +2,7 @@
 // for.
 #include "isobit/kernels/rounding/round_to_bits.h"
 #include "isobit/kernels/rounding/table.h"
+#include "isobit/numerics/inline.h"
 
 namespace isobit::kernels::rounding {
 namespace {
@@ -22,18 +23,18 @@ typedef int32_t I32 __attribute__((vector_size(4 * kLanes)));
 typedef double Eight __attribute__((vector_size(64)));
 
 template <class V, class T>
-[[gnu::always_inline]] inline V load(const T* p) {
+ISOBIT_INLINE V load(const T* p) {
   V v;
   __builtin_memcpy(&v, p, sizeof v);
   return v;
 }
 template <class V, class T>
-[[gnu::always_inline]] inline void store(T* p, const V& v) {
+ISOBIT_INLINE void store(T* p, const V& v) {
   __builtin_memcpy(p, &v, sizeof v);
 }
-[[gnu::always_inline]] inline I64 bits(const F64& x) { return __builtin_bit_cast(I64, x); }
-[[gnu::always_inline]] inline F64 from_bits(const I64& x) { return __builtin_bit_cast(F64, x); }
-[[gnu::always_inline]] inline F64 absolute(const F64& x) { return from_bits(bits(x) & 0x7fffffffffffffffll); }
+ISOBIT_INLINE I64 bits(const F64& x) { return __builtin_bit_cast(I64, x); }
+ISOBIT_INLINE F64 from_bits(const I64& x) { return __builtin_bit_cast(F64, x); }
+ISOBIT_INLINE F64 absolute(const F64& x) { return from_bits(bits(x) & 0x7fffffffffffffffll); }
 
 // round_to_bits in lanes. With all 32 bits the machine's own conversion to float32 does it.
 struct Rounder {
@@ -43,7 +44,7 @@ struct Rounder {
         shifter(__builtin_bit_cast(double, int64_t(0x3ff + 52 - 149 + 32 - kept_bits) << 52) * 1.5) {}
 
   template <bool kFull>
-  [[gnu::always_inline]] F64 operator()(const F64& x) const {
+  ISOBIT_INLINE_MEMBER F64 operator()(const F64& x) const {
     const F64 canonical_nan = F64{} + __builtin_bit_cast(double, int64_t{0x7ff8000000000000ll});
     if constexpr (kFull) {
       const F64 r = __builtin_convertvector(__builtin_convertvector(x, F32), F64);
@@ -68,15 +69,15 @@ struct Rounder {
 struct Top {
   I64 lanes = {};
   F64 squares = {};
-  [[gnu::always_inline]] void take(const F64& x) {
+  ISOBIT_INLINE_MEMBER void take(const F64& x) {
     const I64 magnitude = bits(x) & 0x7fffffffffffffffll;
     lanes = magnitude > lanes ? magnitude : lanes;
   }
-  [[gnu::always_inline]] void take_all(const F64& x) {
+  ISOBIT_INLINE_MEMBER void take_all(const F64& x) {
     take(x);
     squares += x * x;
   }
-  [[gnu::always_inline]] double peak() const {
+  ISOBIT_INLINE_MEMBER double peak() const {
     constexpr int64_t kInfinity = 0x7ff0000000000000ll;
     int64_t top = 0;
     for (int lane = 0; lane < kLanes; ++lane) top = lanes[lane] > top ? lanes[lane] : top;
@@ -84,19 +85,19 @@ struct Top {
   }
 };
 
-[[gnu::always_inline]] inline double sum(const F64& x) {
+ISOBIT_INLINE double sum(const F64& x) {
   double total = 0;
   for (int lane = 0; lane < kLanes; ++lane) total += x[lane];
   return total;
 }
 
-[[gnu::always_inline]] inline void add(Extent& to, double peak, const F64& squares) {
+ISOBIT_INLINE void add(Extent& to, double peak, const F64& squares) {
   to.peak = peak > to.peak ? peak : to.peak;
   to.squares += sum(squares);
 }
 
 // One value, the tail of the vectors.
-[[gnu::always_inline]] inline void add_one(Extent& to, double x) {
+ISOBIT_INLINE void add_one(Extent& to, double x) {
   const double magnitude = x < 0 ? -x : x;
   if (!(magnitude <= to.peak)) to.peak = magnitude == magnitude ? magnitude : __builtin_inf();
   to.squares += x * x;
@@ -111,7 +112,7 @@ void measure(int64_t n, const double* x, Extent* extent) {
 }
 
 template <bool kFull>
-[[gnu::always_inline]] inline void round_all(int64_t n, double* x, int kept_bits, Extent& extent) {
+ISOBIT_INLINE void round_all(int64_t n, double* x, int kept_bits, Extent& extent) {
   const Rounder rounder(kept_bits);
   Top top;
   int64_t i = 0;
@@ -129,12 +130,12 @@ void round(int64_t n, double* x, int kept_bits, Extent* extent) {
 }
 
 template <bool kNorms>
-[[gnu::always_inline]] inline F64 width_at(const Interval& interval, int64_t j) {
+ISOBIT_INLINE F64 width_at(const Interval& interval, int64_t j) {
   if constexpr (kNorms) return interval.width + interval.scale * load<F64>(interval.norms + j);
   return F64{} + interval.width;
 }
 
-[[gnu::always_inline]] inline bool any(const I32& x) {
+ISOBIT_INLINE bool any(const I32& x) {
 #if defined(__AVX512F__)
   typedef long long Words __attribute__((vector_size(32)));
   return !__builtin_ia32_ptestz256(__builtin_bit_cast(Words, x), __builtin_bit_cast(Words, x));
@@ -155,7 +156,7 @@ struct Ends {
 // All 32 bits: the ends are compared as float32 values. Their magnitudes are collected as such.
 struct EndsInFloat32 {
   I32 top = {};
-  [[gnu::always_inline]] Ends operator()(const F64& v, const F64& width) {
+  ISOBIT_INLINE_MEMBER Ends operator()(const F64& v, const F64& width) {
     const F32 low = __builtin_convertvector(v - width, F32) + 0.0f;
     const F32 high = __builtin_convertvector(v + width, F32) + 0.0f;
     const I32 l = __builtin_bit_cast(I32, low), h = __builtin_bit_cast(I32, high);
@@ -164,7 +165,7 @@ struct EndsInFloat32 {
     top = mh > top ? mh : top;
     return {__builtin_convertvector(low, F64), l ^ h};
   }
-  [[gnu::always_inline]] double peak() const {
+  ISOBIT_INLINE_MEMBER double peak() const {
     int32_t most = 0;
     for (int lane = 0; lane < kLanes; ++lane) most = top[lane] > most ? top[lane] : most;
     return most >= 0x7f800000 ? __builtin_inf() : static_cast<double>(__builtin_bit_cast(float, most));
@@ -174,18 +175,17 @@ struct EndsInFloat32 {
 struct EndsInBits {
   Rounder rounder;
   Top top = {};
-  [[gnu::always_inline]] Ends operator()(const F64& v, const F64& width) {
+  ISOBIT_INLINE_MEMBER Ends operator()(const F64& v, const F64& width) {
     const F64 low = rounder.operator()<false>(v - width) + 0.0, high = rounder.operator()<false>(v + width) + 0.0;
     top.take(low);
     top.take(high);
     return {low, __builtin_convertvector(bits(low) != bits(high), I32)};
   }
-  [[gnu::always_inline]] double peak() const { return top.peak(); }
+  ISOBIT_INLINE_MEMBER double peak() const { return top.peak(); }
 };
 
 // One output, the tail of the vectors. False: undecided.
-[[gnu::always_inline]] inline bool sieve_one(const Interval& interval, int64_t j, int kept_bits, double& x,
-                                             Extent& extent) {
+ISOBIT_INLINE bool sieve_one(const Interval& interval, int64_t j, int kept_bits, double& x, Extent& extent) {
   const double width = interval.width + (interval.norms != nullptr ? interval.scale * interval.norms[j] : 0.0);
   const double low = round_to_bits(x - width, kept_bits) + 0.0, high = round_to_bits(x + width, kept_bits) + 0.0;
   const bool finite = x - x == 0;
@@ -199,8 +199,8 @@ struct EndsInBits {
 // Norms may be infinite, so that infinities must be looked out for; a single width is finite and keeps them as they
 // are.
 template <bool kNorms, class EndsOf>
-[[gnu::always_inline]] inline int64_t sieve_all(int64_t n, const Interval& interval, int kept_bits, double* x,
-                                                int32_t* undecided, Extent& extent, EndsOf ends_of) {
+ISOBIT_INLINE int64_t sieve_all(int64_t n, const Interval& interval, int kept_bits, double* x, int32_t* undecided,
+                                Extent& extent, EndsOf ends_of) {
   int64_t count = 0, j = 0;
   F64 squares = {};
   for (; j + kLanes <= n; j += kLanes) {
@@ -238,8 +238,8 @@ template <bool kNorms, class EndsOf>
 }
 
 template <bool kNorms>
-[[gnu::always_inline]] inline int64_t sieve_bits(int64_t n, const Interval& interval, int kept_bits, double* x,
-                                                 int32_t* undecided, Extent* extent) {
+ISOBIT_INLINE int64_t sieve_bits(int64_t n, const Interval& interval, int kept_bits, double* x, int32_t* undecided,
+                                 Extent* extent) {
   return kept_bits == 32
              ? sieve_all<kNorms>(n, interval, kept_bits, x, undecided, *extent, EndsInFloat32{})
              : sieve_all<kNorms>(n, interval, kept_bits, x, undecided, *extent, EndsInBits{Rounder(kept_bits)});
@@ -254,25 +254,24 @@ typedef uint8_t U8 __attribute__((vector_size(kLanes)));
 
 // Of `count` values at most kLanes, the rest of the vector as it comes.
 template <class V, class T>
-[[gnu::always_inline]] inline V load_some(const T* p, int64_t count) {
+ISOBIT_INLINE V load_some(const T* p, int64_t count) {
   V v = {};
   __builtin_memcpy(&v, p, static_cast<size_t>(count) * sizeof(T));
   return v;
 }
 template <class V, class T>
-[[gnu::always_inline]] inline void store_some(T* p, const V& v, int64_t count) {
+ISOBIT_INLINE void store_some(T* p, const V& v, int64_t count) {
   __builtin_memcpy(p, &v, static_cast<size_t>(count) * sizeof(T));
 }
 
 // spacing() in lanes.
-[[gnu::always_inline]] inline F64 spacing_of(const F64& x, int kept_bits) {
+ISOBIT_INLINE F64 spacing_of(const F64& x, int kept_bits) {
   const I64 exponent = bits(x) & 0x7ff0000000000000ll, least = I64{} + (int64_t{0x3ff - 126} << 52);
   return from_bits((exponent < least ? least : exponent) - (int64_t{kept_bits - 9} << 52));
 }
 
 template <bool kFull>
-[[gnu::always_inline]] inline void classify_all(int64_t n, double threshold, int kept_bits, double* x,
-                                                uint8_t* decisions) {
+ISOBIT_INLINE void classify_all(int64_t n, double threshold, int kept_bits, double* x, uint8_t* decisions) {
   const Rounder rounder(kept_bits);
   for (int64_t i = 0; i < n; i += kLanes) {
     const int64_t count = n - i < kLanes ? n - i : kLanes;
@@ -290,8 +289,7 @@ void classify(int64_t n, double threshold, int kept_bits, double* x, uint8_t* de
 }
 
 template <bool kFull>
-[[gnu::always_inline]] inline bool compare_all(int64_t n, const uint8_t* decisions, int kept_bits, double* x,
-                                               uint8_t* against) {
+ISOBIT_INLINE bool compare_all(int64_t n, const uint8_t* decisions, int kept_bits, double* x, uint8_t* against) {
   const Rounder rounder(kept_bits);
   I64 any = {};
   for (int64_t i = 0; i < n; i += kLanes) {
@@ -314,7 +312,7 @@ bool compare(int64_t n, const uint8_t* decisions, int kept_bits, double* x, uint
 }
 
 constexpr int64_t kEight = 8;
-[[gnu::always_inline]] inline Eight magnitude(const Eight& x) {
+ISOBIT_INLINE Eight magnitude(const Eight& x) {
   typedef int64_t Bits __attribute__((vector_size(64)));
   return __builtin_bit_cast(Eight, __builtin_bit_cast(Bits, x) & 0x7fffffffffffffffll);
 }

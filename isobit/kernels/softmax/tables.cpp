@@ -2,6 +2,7 @@
 #include "isobit/kernels/reduce/lanes.h"
 #include "isobit/kernels/softmax/table.h"
 #include "isobit/numerics/functions_impl.h"
+#include "isobit/numerics/inline.h"
 
 namespace isobit::kernels::softmaxes {
 namespace {
@@ -13,19 +14,19 @@ constexpr int64_t kBlock = 1024;
 
 struct PlainTerms {
   const float* x;
-  ISOBIT_LANE_MEMBER void vec(int64_t i, Floats* t) const { t[0] = load(x + i); }
-  ISOBIT_LANE_MEMBER void one(int64_t i, float* t) const { t[0] = x[i]; }
+  ISOBIT_INLINE_MEMBER void vec(int64_t i, Floats* t) const { t[0] = load(x + i); }
+  ISOBIT_INLINE_MEMBER void one(int64_t i, float* t) const { t[0] = x[i]; }
 };
 
 struct ProductTerms {
   const float *x, *y;
-  ISOBIT_LANE_MEMBER void vec(int64_t i, Floats* t) const { t[0] = load(x + i) * load(y + i); }
-  ISOBIT_LANE_MEMBER void one(int64_t i, float* t) const { t[0] = x[i] * y[i]; }
+  ISOBIT_INLINE_MEMBER void vec(int64_t i, Floats* t) const { t[0] = load(x + i) * load(y + i); }
+  ISOBIT_INLINE_MEMBER void one(int64_t i, float* t) const { t[0] = x[i] * y[i]; }
 };
 
 float max(int64_t n, const float* x) { return from_order_key(max_key(x, n)); }
 
-ISOBIT_LANE_FN void exp_block(int64_t n, const float* x, float m, float* e) {
+ISOBIT_INLINE void exp_block(int64_t n, const float* x, float m, float* e) {
   ISOBIT_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) e[i] = cr_exp(x[i] - m);
 }
