@@ -93,7 +93,12 @@ Tiling<T> tiling_of(const Table<T>& kernels, const Problem<T>& p, int64_t m, int
   return best;
 }
 
-// The share of one thread: a rectangle of the outputs of one batch entry.
+// Of the outputs of one batch entry, after the exchange, if there was one.
+struct Rectangle {
+  int64_t row, rows, column, columns;
+};
+
+// The share of one thread: a rectangle.
 template <class T>
 class Part {
  public:
@@ -123,7 +128,10 @@ class Part {
     reserve(most_rows, most_columns, kc);
     for (int64_t j = column_begin; j < column_end; j += nc) {
       for (int64_t i = row_begin; i < row_end; i += kTotalRows) {
-        block(i, std::min(kTotalRows, row_end - i), j, std::min(nc, column_end - j));
+        block({.row = i,
+               .rows = std::min(kTotalRows, row_end - i),
+               .column = j,
+               .columns = std::min(nc, column_end - j)});
       }
     }
   }
@@ -148,22 +156,20 @@ class Part {
   static int64_t row_stride(int64_t terms) { return terms + 64 / static_cast<int64_t>(sizeof(T)); }
 
   // A rectangle whose running totals fit the buffers, through all chunks.
-  void block(int64_t i0, int64_t rows, int64_t j0, int64_t columns) {
+  void block(const Rectangle& whole) {
     const int64_t per_period = std::max<int64_t>(1, ceil_div(p_.order.period, p_.order.chunk));
     for (int64_t chunk = 0; chunk < chunk_count_; ++chunk) {
       const int64_t begin = chunk % per_period * p_.order.chunk;
       const int64_t k0 = chunk / per_period * p_.order.period + begin;
       const int64_t terms = p_.order.periods ? std::min(p_.order.chunk, p_.order.period - begin) : 0;
       step_.terms = terms;
-      direct_right_ = ceil_div(rows, tiling_.mr) <= kDirectPanels && readable_columns(right_, k0);
-      pack_right(j0, columns, k0, terms);
+      direct_right_ = ceil_div(whole.rows, tiling_.mr) <= kDirectPanels && readable_columns(right_, k0);
+      pack_right(whole.column, whole.columns, k0, terms);
       step_.load_block = chunk % kChunksPerBlock != 0;
       step_.load_result = chunk >= kChunksPerBlock;
       step_.last = chunk + 1 == chunk_count_;
       step_.end_block = step_.last || (chunk + 1) % kChunksPerBlock == 0;
-      for (int64_t i = 0; i < rows; i += mc_) {
-        sweep(i0, i, std::min(mc_, rows - i), rows, j0, columns, k0);
-      }
+      for (int64_t i = 0; i < whole.rows; i += mc_) sweep(whole, i, std::min(mc_, whole.rows - i), k0);
     }
   }
 
@@ -190,8 +196,9 @@ class Part {
            k0 % op.strides.period + step_.terms <= op.strides.period;
   }
 
-  // All tiles of rows i0 + i .. + rows (of all_rows) for one chunk.
-  void sweep(int64_t i0, int64_t i, int64_t rows, int64_t all_rows, int64_t j0, int64_t columns, int64_t k0) {
+  // All tiles of the rows i .. i + rows of `whole`, counted from its first, for one chunk.
+  void sweep(const Rectangle& whole, int64_t i, int64_t rows, int64_t k0) {
+    const int64_t i0 = whole.row, j0 = whole.column, columns = whole.columns;
     const int64_t terms = step_.terms, lanes = kernels_.lanes;
     const bool direct = ceil_div(columns, lanes * tiling_.vectors) <= kDirectPanels && readable_rows(left_, k0);
     const int64_t row_panels = ceil_div(rows, tiling_.mr);
@@ -219,7 +226,7 @@ class Part {
       step_.columns = std::min(width, columns - first);
       for (int64_t r = 0; r < row_panels; ++r) {
         const int64_t row = rows * r / row_panels, count = rows * (r + 1) / row_panels - row;
-        const int64_t totals = first * all_rows + (i + row) * width;
+        const int64_t totals = first * whole.rows + (i + row) * width;
         step_.block = block_totals_ + totals;
         step_.result = results_ + totals;
         if (direct) {

@@ -143,23 +143,24 @@ void batch_norm_grad_sums(const KernelContext& ctx, BatchNormShape b, float eps,
 }
 
 void batch_norm_grad_data(const KernelContext& ctx, BatchNormShape b, float eps, const BatchNormGradInputs<float>& in,
-                          float* diff_src) {
-  if (ctx.isa == Isa::kReference) return reference::batch_norm_grad_data(b, eps, in, diff_src);
+                          const float* diff_scale, const float* diff_bias, float* diff_src) {
+  if (ctx.isa == Isa::kReference) return reference::batch_norm_grad_data(b, eps, in, diff_scale, diff_bias, diff_src);
   const float *src = in.src, *mean = in.mean, *diff_dst = in.diff_dst;
   const norm::Table& isa = norm::table_of(ctx.isa);
   const ScratchVector<float> r = inverse_deviations(b.c, eps, in.var);
   ScratchVector<float> mean_dy(r.size()), mean_p(r.size()), k(r.size());
   const float count = static_cast<float>(b.n * b.s);
   for (int64_t c = 0; c < b.c; ++c) {
-    mean_dy[c] = in.diff_bias[c] / count;
-    mean_p[c] = in.diff_scale[c] / count;
+    mean_dy[c] = diff_bias[c] / count;
+    mean_p[c] = diff_scale[c] / count;
     k[c] = in.scale[c] * r[c];
   }
   if (b.s >= kShortSpan) {
     return parallel_items(ctx, b.n * b.c, b.s, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t c = i % b.c, at = i * b.s;
-        isa.grad_data(b.s, src + at, diff_dst + at, mean[c], r[c], mean_dy[c], mean_p[c], k[c], diff_src + at);
+        const norm::Channel channel{.mean = mean[c], .r = r[c], .a = mean_dy[c], .b = mean_p[c], .k = k[c]};
+        isa.grad_data(b.s, src + at, diff_dst + at, channel, diff_src + at);
       }
     });
   }
@@ -169,17 +170,16 @@ void batch_norm_grad_data(const KernelContext& ctx, BatchNormShape b, float eps,
     const int64_t start = begin * b.c * b.s;
     for_each_group(part, 0, b.c, [&](int64_t c, int64_t, norm::Interleaved v) {
       const int64_t at = start + c * b.s;
-      isa.grad_data_interleaved(src + at, diff_dst + at, v, mean + c, &r[c], &mean_dy[c], &mean_p[c], &k[c],
-                                diff_src + at);
+      const norm::Channels channels{.mean = mean + c, .r = &r[c], .a = &mean_dy[c], .b = &mean_p[c], .k = &k[c]};
+      isa.grad_data_interleaved(src + at, diff_dst + at, v, channels, diff_src + at);
     });
   });
 }
 
-void batch_norm_grad(const KernelContext& ctx, BatchNormShape b, float eps, const float* src, const float* mean,
-                     const float* var, const float* scale, const float* diff_dst, float* diff_src, float* diff_scale,
-                     float* diff_bias) {
-  batch_norm_grad_sums(ctx, b, eps, src, mean, var, diff_dst, diff_scale, diff_bias);
-  batch_norm_grad_data(ctx, b, eps, {src, mean, var, scale, diff_dst, diff_scale, diff_bias}, diff_src);
+void batch_norm_grad(const KernelContext& ctx, BatchNormShape b, float eps, const BatchNormGradInputs<float>& in,
+                     float* diff_src, float* diff_scale, float* diff_bias) {
+  batch_norm_grad_sums(ctx, b, eps, in.src, in.mean, in.var, in.diff_dst, diff_scale, diff_bias);
+  batch_norm_grad_data(ctx, b, eps, in, diff_scale, diff_bias, diff_src);
 }
 
 void batch_norm_running(const KernelContext&, int64_t c, int64_t count, float momentum, const float* running,
@@ -203,14 +203,13 @@ void batch_norm_grad_sums(const KernelContext&, BatchNormShape b, double eps, co
   reference::batch_norm_grad_sums(b, eps, src, mean, var, diff_dst, diff_scale, diff_bias);
 }
 void batch_norm_grad_data(const KernelContext&, BatchNormShape b, double eps, const BatchNormGradInputs<double>& in,
-                          double* diff_src) {
-  reference::batch_norm_grad_data(b, eps, in, diff_src);
+                          const double* diff_scale, const double* diff_bias, double* diff_src) {
+  reference::batch_norm_grad_data(b, eps, in, diff_scale, diff_bias, diff_src);
 }
-void batch_norm_grad(const KernelContext& ctx, BatchNormShape b, double eps, const double* src, const double* mean,
-                     const double* var, const double* scale, const double* diff_dst, double* diff_src,
-                     double* diff_scale, double* diff_bias) {
-  batch_norm_grad_sums(ctx, b, eps, src, mean, var, diff_dst, diff_scale, diff_bias);
-  batch_norm_grad_data(ctx, b, eps, {src, mean, var, scale, diff_dst, diff_scale, diff_bias}, diff_src);
+void batch_norm_grad(const KernelContext& ctx, BatchNormShape b, double eps, const BatchNormGradInputs<double>& in,
+                     double* diff_src, double* diff_scale, double* diff_bias) {
+  batch_norm_grad_sums(ctx, b, eps, in.src, in.mean, in.var, in.diff_dst, diff_scale, diff_bias);
+  batch_norm_grad_data(ctx, b, eps, in, diff_scale, diff_bias, diff_src);
 }
 
 }  // namespace isobit::kernels

@@ -50,28 +50,25 @@ void batch_norm_grad_sums(const KernelContext&, BatchNormShape, float eps, const
 void batch_norm_grad_sums(const KernelContext&, BatchNormShape, double eps, const double* src, const double* mean,
                           const double* var, const double* diff_dst, double* diff_scale, double* diff_bias);
 
-// What the gradient of the input follows from; not owned. src and diff_dst: n * c * s elements; the others: c.
+// What the gradient of the input follows from, the two sums above aside; not owned. src and diff_dst: n * c * s
+// elements; the others: c.
 template <class T>
 struct BatchNormGradInputs {
-  const T *src, *mean, *var, *scale;
-  const T* diff_dst;
-  const T *diff_scale, *diff_bias;  // as batch_norm_grad_sums gives them
+  const T *src, *mean, *var, *scale, *diff_dst;
 };
 
-// The gradient of the input, through the statistics, from the two sums above (N = n * s):
+// The gradient of the input, through the statistics, from the two sums (N = n * s):
 // a = diff_bias[c] / T(N); b = diff_scale[c] / T(N); k = scale[c] * r
 // u = dy - a; v = h * b; w = u - v; diff_src = w * k. diff_src may be diff_dst.
 void batch_norm_grad_data(const KernelContext&, BatchNormShape, float eps, const BatchNormGradInputs<float>&,
-                          float* diff_src);
+                          const float* diff_scale, const float* diff_bias, float* diff_src);
 void batch_norm_grad_data(const KernelContext&, BatchNormShape, double eps, const BatchNormGradInputs<double>&,
-                          double* diff_src);
+                          const double* diff_scale, const double* diff_bias, double* diff_src);
 
 // batch_norm_grad_sums, then batch_norm_grad_data.
-void batch_norm_grad(const KernelContext&, BatchNormShape, float eps, const float* src, const float* mean,
-                     const float* var, const float* scale, const float* diff_dst, float* diff_src, float* diff_scale,
-                     float* diff_bias);
-void batch_norm_grad(const KernelContext&, BatchNormShape, double eps, const double* src, const double* mean,
-                     const double* var, const double* scale, const double* diff_dst, double* diff_src,
-                     double* diff_scale, double* diff_bias);
+void batch_norm_grad(const KernelContext&, BatchNormShape, float eps, const BatchNormGradInputs<float>&,
+                     float* diff_src, float* diff_scale, float* diff_bias);
+void batch_norm_grad(const KernelContext&, BatchNormShape, double eps, const BatchNormGradInputs<double>&,
+                     double* diff_src, double* diff_scale, double* diff_bias);
 
 }  // namespace isobit::kernels

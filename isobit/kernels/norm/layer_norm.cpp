@@ -59,11 +59,9 @@ void layer_norm(const KernelContext& ctx, int64_t rows, int64_t C, float eps, co
   });
 }
 
-void layer_norm_grad_params(const KernelContext& ctx, int64_t rows, int64_t C, const float* src, const float* mean,
-                            const float* inv_std, const float* diff_dst, float* diff_scale, float* diff_bias) {
-  if (ctx.isa == Isa::kReference) {
-    return reference::layer_norm_grad_params(rows, C, src, mean, inv_std, diff_dst, diff_scale, diff_bias);
-  }
+void layer_norm_grad_params(const KernelContext& ctx, int64_t rows, int64_t C, const LayerNormGradInputs<float>& in,
+                            float* diff_scale, float* diff_bias) {
+  if (ctx.isa == Isa::kReference) return reference::layer_norm_grad_params(rows, C, in, diff_scale, diff_bias);
   if (rows == 0) {  // src and diff_dst may be null
     if (diff_scale) std::fill_n(diff_scale, C, 0.0f);
     if (diff_bias) std::fill_n(diff_bias, C, 0.0f);
@@ -75,10 +73,10 @@ void layer_norm_grad_params(const KernelContext& ctx, int64_t rows, int64_t C, c
     uint8_t open[norm::kColumns];
     for (int64_t c = begin; c < end; c += norm::kColumns) {
       const int64_t cols = std::min(norm::kColumns, end - c);
-      isa.grad_params(src + c, diff_dst + c, rows, C, cols, mean, inv_std, scale, bias, open);
+      isa.grad_params(in.src + c, in.diff_dst + c, rows, C, cols, in.mean, in.inv_std, scale, bias, open);
       for (int64_t j = 0; j < cols; ++j) {
-        const float *x = src + c + j, *dy = diff_dst + c + j;
-        if (diff_scale && (open[j] & norm::kFirst)) scale[j] = column_sum_exactly(rows, C, x, dy, mean, inv_std);
+        const float *x = in.src + c + j, *dy = in.diff_dst + c + j;
+        if (diff_scale && (open[j] & norm::kFirst)) scale[j] = column_sum_exactly(rows, C, x, dy, in.mean, in.inv_std);
         if (diff_bias && (open[j] & norm::kSecond)) {
           const Segment segment{dy, rows, C};
           bias[j] = sum_settled(&segment, 1);
@@ -90,33 +88,30 @@ void layer_norm_grad_params(const KernelContext& ctx, int64_t rows, int64_t C, c
   });
 }
 
-void layer_norm_grad_data(const KernelContext& ctx, int64_t rows, int64_t C, const float* src, const float* mean,
-                          const float* inv_std, const float* scale, const float* diff_dst, float* diff_src,
-                          float* sum_g, float* sum_gh) {
-  if (ctx.isa == Isa::kReference) {
-    return reference::layer_norm_grad_data(rows, C, src, mean, inv_std, scale, diff_dst, diff_src, sum_g, sum_gh);
-  }
+void layer_norm_grad_data(const KernelContext& ctx, int64_t rows, int64_t C, const LayerNormGradInputs<float>& in,
+                          float* diff_src, float* sum_g, float* sum_gh) {
+  if (ctx.isa == Isa::kReference) return reference::layer_norm_grad_data(rows, C, in, diff_src, sum_g, sum_gh);
   const norm::Table& isa = norm::table_of(ctx.isa);
   const float count = static_cast<float>(C);
   parallel_items(ctx, rows, C, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const float *x = src + i * C, *dy = diff_dst + i * C;
+      const float *x = in.src + i * C, *dy = in.diff_dst + i * C, *scale = in.scale;
+      const float mean = in.mean[i], r = in.inv_std[i];
       float g, gh;
-      const uint8_t open = isa.row_sums(C, x, dy, scale, mean[i], inv_std[i], &g, &gh);
-      if (open & norm::kFirst) g = row_sum_exactly(C, x, dy, scale, mean[i], inv_std[i], false);
-      if (open & norm::kSecond) gh = row_sum_exactly(C, x, dy, scale, mean[i], inv_std[i], true);
+      const uint8_t open = isa.row_sums(C, x, dy, scale, mean, r, &g, &gh);
+      if (open & norm::kFirst) g = row_sum_exactly(C, x, dy, scale, mean, r, false);
+      if (open & norm::kSecond) gh = row_sum_exactly(C, x, dy, scale, mean, r, true);
       if (sum_g) sum_g[i] = g;
       if (sum_gh) sum_gh[i] = gh;
-      isa.row_data(C, x, dy, scale, mean[i], inv_std[i], g / count, gh / count, diff_src + i * C);
+      isa.row_data(C, x, dy, scale, mean, r, g / count, gh / count, diff_src + i * C);
     }
   });
 }
 
-void layer_norm_grad(const KernelContext& ctx, int64_t rows, int64_t C, const float* src, const float* mean,
-                     const float* inv_std, const float* scale, const float* diff_dst, float* diff_src,
-                     float* diff_scale, float* diff_bias) {
-  layer_norm_grad_params(ctx, rows, C, src, mean, inv_std, diff_dst, diff_scale, diff_bias);
-  layer_norm_grad_data(ctx, rows, C, src, mean, inv_std, scale, diff_dst, diff_src);
+void layer_norm_grad(const KernelContext& ctx, int64_t rows, int64_t C, const LayerNormGradInputs<float>& in,
+                     float* diff_src, float* diff_scale, float* diff_bias) {
+  layer_norm_grad_params(ctx, rows, C, in, diff_scale, diff_bias);
+  layer_norm_grad_data(ctx, rows, C, in, diff_src);
 }
 
 void layer_norm(const KernelContext& ctx, int64_t rows, int64_t C, double eps, const double* src, const double* scale,
@@ -127,26 +122,28 @@ void layer_norm(const KernelContext& ctx, int64_t rows, int64_t C, double eps, c
   });
 }
 
-void layer_norm_grad_params(const KernelContext&, int64_t rows, int64_t C, const double* src, const double* mean,
-                            const double* inv_std, const double* diff_dst, double* diff_scale, double* diff_bias) {
-  reference::layer_norm_grad_params(rows, C, src, mean, inv_std, diff_dst, diff_scale, diff_bias);
+void layer_norm_grad_params(const KernelContext&, int64_t rows, int64_t C, const LayerNormGradInputs<double>& in,
+                            double* diff_scale, double* diff_bias) {
+  reference::layer_norm_grad_params(rows, C, in, diff_scale, diff_bias);
 }
 
-void layer_norm_grad_data(const KernelContext& ctx, int64_t rows, int64_t C, const double* src, const double* mean,
-                          const double* inv_std, const double* scale, const double* diff_dst, double* diff_src,
-                          double* sum_g, double* sum_gh) {
+void layer_norm_grad_data(const KernelContext& ctx, int64_t rows, int64_t C, const LayerNormGradInputs<double>& in,
+                          double* diff_src, double* sum_g, double* sum_gh) {
   parallel_items(ctx, rows, C, [=](int64_t begin, int64_t end) {
-    reference::layer_norm_grad_data(end - begin, C, src + begin * C, mean + begin, inv_std + begin, scale,
-                                    diff_dst + begin * C, diff_src + begin * C, sum_g ? sum_g + begin : nullptr,
+    const LayerNormGradInputs<double> part{.src = in.src + begin * C,
+                                           .mean = in.mean + begin,
+                                           .inv_std = in.inv_std + begin,
+                                           .scale = in.scale,
+                                           .diff_dst = in.diff_dst + begin * C};
+    reference::layer_norm_grad_data(end - begin, C, part, diff_src + begin * C, sum_g ? sum_g + begin : nullptr,
                                     sum_gh ? sum_gh + begin : nullptr);
   });
 }
 
-void layer_norm_grad(const KernelContext& ctx, int64_t rows, int64_t C, const double* src, const double* mean,
-                     const double* inv_std, const double* scale, const double* diff_dst, double* diff_src,
-                     double* diff_scale, double* diff_bias) {
-  layer_norm_grad_params(ctx, rows, C, src, mean, inv_std, diff_dst, diff_scale, diff_bias);
-  layer_norm_grad_data(ctx, rows, C, src, mean, inv_std, scale, diff_dst, diff_src);
+void layer_norm_grad(const KernelContext& ctx, int64_t rows, int64_t C, const LayerNormGradInputs<double>& in,
+                     double* diff_src, double* diff_scale, double* diff_bias) {
+  layer_norm_grad_params(ctx, rows, C, in, diff_scale, diff_bias);
+  layer_norm_grad_data(ctx, rows, C, in, diff_src);
 }
 
 }  // namespace isobit::kernels

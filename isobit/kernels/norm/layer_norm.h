@@ -19,30 +19,33 @@ void layer_norm(const KernelContext&, int64_t rows, int64_t C, float eps, const 
 void layer_norm(const KernelContext&, int64_t rows, int64_t C, double eps, const double* src, const double* scale,
                 const double* bias, double* dst, double* mean, double* inv_std, double* var = nullptr);
 
+// What the gradients follow from; not owned. src and diff_dst: rows * C elements; mean and inv_std, as layer_norm saved
+// them: rows; scale: C.
+template <class T>
+struct LayerNormGradInputs {
+  const T *src, *mean, *inv_std, *scale, *diff_dst;
+};
+
 // With h as above, from the saved mean and inv_std:
 // diff_bias[c] = Sum over rows of dy; p = dy * h, diff_scale[c] = Sum over rows of p.
-// Either may be null.
-void layer_norm_grad_params(const KernelContext&, int64_t rows, int64_t C, const float* src, const float* mean,
-                            const float* inv_std, const float* diff_dst, float* diff_scale, float* diff_bias);
-void layer_norm_grad_params(const KernelContext&, int64_t rows, int64_t C, const double* src, const double* mean,
-                            const double* inv_std, const double* diff_dst, double* diff_scale, double* diff_bias);
+// Either may be null. Does not read `scale`.
+void layer_norm_grad_params(const KernelContext&, int64_t rows, int64_t C, const LayerNormGradInputs<float>&,
+                            float* diff_scale, float* diff_bias);
+void layer_norm_grad_params(const KernelContext&, int64_t rows, int64_t C, const LayerNormGradInputs<double>&,
+                            double* diff_scale, double* diff_bias);
 
 // g = dy * scale[c]; sum_g[row] = Sum over c of g; e = g * h; sum_gh[row] = Sum over c of e
 // a = sum_g / T(C); b = sum_gh / T(C); u = g - a; v = h * b; w = u - v; diff_src = w * inv_std.
 // sum_g and sum_gh may be null. diff_src may be diff_dst.
-void layer_norm_grad_data(const KernelContext&, int64_t rows, int64_t C, const float* src, const float* mean,
-                          const float* inv_std, const float* scale, const float* diff_dst, float* diff_src,
-                          float* sum_g = nullptr, float* sum_gh = nullptr);
-void layer_norm_grad_data(const KernelContext&, int64_t rows, int64_t C, const double* src, const double* mean,
-                          const double* inv_std, const double* scale, const double* diff_dst, double* diff_src,
-                          double* sum_g = nullptr, double* sum_gh = nullptr);
+void layer_norm_grad_data(const KernelContext&, int64_t rows, int64_t C, const LayerNormGradInputs<float>&,
+                          float* diff_src, float* sum_g = nullptr, float* sum_gh = nullptr);
+void layer_norm_grad_data(const KernelContext&, int64_t rows, int64_t C, const LayerNormGradInputs<double>&,
+                          double* diff_src, double* sum_g = nullptr, double* sum_gh = nullptr);
 
 // Both. REQUIRES diff_src not diff_dst.
-void layer_norm_grad(const KernelContext&, int64_t rows, int64_t C, const float* src, const float* mean,
-                     const float* inv_std, const float* scale, const float* diff_dst, float* diff_src,
+void layer_norm_grad(const KernelContext&, int64_t rows, int64_t C, const LayerNormGradInputs<float>&, float* diff_src,
                      float* diff_scale, float* diff_bias);
-void layer_norm_grad(const KernelContext&, int64_t rows, int64_t C, const double* src, const double* mean,
-                     const double* inv_std, const double* scale, const double* diff_dst, double* diff_src,
-                     double* diff_scale, double* diff_bias);
+void layer_norm_grad(const KernelContext&, int64_t rows, int64_t C, const LayerNormGradInputs<double>&,
+                     double* diff_src, double* diff_scale, double* diff_bias);
 
 }  // namespace isobit::kernels

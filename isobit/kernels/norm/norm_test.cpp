@@ -55,8 +55,8 @@ TYPED_TEST(NormTest, BatchNormIsTheSameEverywhere) {
                          in_place.data());
         batch_norm_running(ctx, b.c, 0, T(0.9), bias.data(), mean.data(), running.data());
         batch_norm_running(ctx, b.c, b.n * b.s + 1, T(0.9), bias.data(), var.data(), unbiased.data());
-        batch_norm_grad(ctx, b, T(1e-5), src.data(), mean.data(), var.data(), scale.data(), dy.data(), dx.data(),
-                        dscale.data(), dbias.data());
+        const BatchNormGradInputs<T> in{src.data(), mean.data(), var.data(), scale.data(), dy.data()};
+        batch_norm_grad(ctx, b, T(1e-5), in, dx.data(), dscale.data(), dbias.data());
         return std::vector<std::vector<T>>{mean, var, y, running, unbiased, dx, dscale, dbias, in_place};
       });
     }
@@ -79,10 +79,9 @@ TYPED_TEST(NormTest, LayerNormIsTheSameEverywhere) {
                    var.data());
         layer_norm(ctx, rows, C, T(1e-5), src.data(), scale.data(), static_cast<const T*>(nullptr), plain.data(),
                    mean.data(), inv.data());
-        layer_norm_grad(ctx, rows, C, src.data(), mean.data(), inv.data(), scale.data(), dy.data(), dx.data(),
-                        dscale.data(), dbias.data());
-        layer_norm_grad_data(ctx, rows, C, src.data(), mean.data(), inv.data(), scale.data(), dy.data(), dx2.data(),
-                             g.data(), gh.data());
+        const LayerNormGradInputs<T> in{src.data(), mean.data(), inv.data(), scale.data(), dy.data()};
+        layer_norm_grad(ctx, rows, C, in, dx.data(), dscale.data(), dbias.data());
+        layer_norm_grad_data(ctx, rows, C, in, dx2.data(), g.data(), gh.data());
         return std::vector<std::vector<T>>{y, plain, mean, inv, var, dx, dx2, dscale, dbias, g, gh};
       });
     }
@@ -175,8 +174,8 @@ TEST(NormOracle, BatchNormGradientAgainstDifferences) {
   };
   std::vector<double> mean(2), var(2), dx(24), dscale(2), dbias(2);
   batch_norm_stats(ctx, b, x.data(), mean.data(), var.data());
-  batch_norm_grad(ctx, b, 1e-3, x.data(), mean.data(), var.data(), scale.data(), dy.data(), dx.data(), dscale.data(),
-                  dbias.data());
+  const BatchNormGradInputs<double> in{x.data(), mean.data(), var.data(), scale.data(), dy.data()};
+  batch_norm_grad(ctx, b, 1e-3, in, dx.data(), dscale.data(), dbias.data());
   expect_gradient([&](const std::vector<double>& v) { return forward(v, scale, bias); }, x, dy, dx);
   expect_gradient([&](const std::vector<double>& v) { return forward(x, v, bias); }, scale, dy, dscale);
   expect_gradient([&](const std::vector<double>& v) { return forward(x, scale, v); }, bias, dy, dbias);
@@ -184,8 +183,8 @@ TEST(NormOracle, BatchNormGradientAgainstDifferences) {
   const std::vector<float> xf(x.begin(), x.end()), dyf(dy.begin(), dy.end()), sf(scale.begin(), scale.end());
   std::vector<float> mf(2), vf(2), dxf(24), dsf(2), dbf(2);
   batch_norm_stats(ctx, b, xf.data(), mf.data(), vf.data());
-  batch_norm_grad(ctx, b, 1e-3f, xf.data(), mf.data(), vf.data(), sf.data(), dyf.data(), dxf.data(), dsf.data(),
-                  dbf.data());
+  const BatchNormGradInputs<float> in_f{xf.data(), mf.data(), vf.data(), sf.data(), dyf.data()};
+  batch_norm_grad(ctx, b, 1e-3f, in_f, dxf.data(), dsf.data(), dbf.data());
   for (size_t i = 0; i < dx.size(); ++i) EXPECT_NEAR(dx[i], dxf[i], 1e-5);
 }
 
@@ -201,8 +200,8 @@ TEST(NormOracle, LayerNormGradientAgainstDifferences) {
     return y;
   };
   forward(x, scale, bias);
-  layer_norm_grad(ctx, rows, C, x.data(), mean.data(), inv.data(), scale.data(), dy.data(), dx.data(), dscale.data(),
-                  dbias.data());
+  const LayerNormGradInputs<double> in{x.data(), mean.data(), inv.data(), scale.data(), dy.data()};
+  layer_norm_grad(ctx, rows, C, in, dx.data(), dscale.data(), dbias.data());
   expect_gradient([&](const std::vector<double>& v) { return forward(v, scale, bias); }, x, dy, dx);
   expect_gradient([&](const std::vector<double>& v) { return forward(x, v, bias); }, scale, dy, dscale);
   expect_gradient([&](const std::vector<double>& v) { return forward(x, scale, v); }, bias, dy, dbias);

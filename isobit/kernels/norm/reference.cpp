@@ -88,13 +88,14 @@ void batch_norm_grad_sums(BatchNormShape b, T eps, const T* src, const T* mean, 
 }
 
 template <class T>
-void batch_norm_grad_data(BatchNormShape shape, T eps, const BatchNormGradInputs<T>& in, T* diff_src) {
+void batch_norm_grad_data(BatchNormShape shape, T eps, const BatchNormGradInputs<T>& in, const T* diff_scale,
+                          const T* diff_bias, T* diff_src) {
   const T count = static_cast<T>(shape.n * shape.s);
   for (int64_t c = 0; c < shape.c; ++c) {
     const T d = in.var[c] + eps;
     const T r = rsqrt_of(d);
-    const T a = in.diff_bias[c] / count;
-    const T b = in.diff_scale[c] / count;
+    const T a = diff_bias[c] / count;
+    const T b = diff_scale[c] / count;
     const T k = in.scale[c] * r;
     for_channel(shape, c, [&](int64_t i) {
       const T t = in.src[i] - in.mean[c];
@@ -127,15 +128,14 @@ void layer_norm(int64_t rows, int64_t C, T eps, const T* src, const T* scale, co
 }
 
 template <class T>
-void layer_norm_grad_params(int64_t rows, int64_t C, const T* src, const T* mean, const T* inv_std, const T* diff_dst,
-                            T* diff_scale, T* diff_bias) {
+void layer_norm_grad_params(int64_t rows, int64_t C, const LayerNormGradInputs<T>& in, T* diff_scale, T* diff_bias) {
   for (int64_t c = 0; c < C; ++c) {
     std::vector<T> dy, p;
     for (int64_t row = 0; row < rows; ++row) {
-      const T t = src[row * C + c] - mean[row];
-      const T h = t * inv_std[row];
-      dy.push_back(diff_dst[row * C + c]);
-      p.push_back(diff_dst[row * C + c] * h);
+      const T t = in.src[row * C + c] - in.mean[row];
+      const T h = t * in.inv_std[row];
+      dy.push_back(in.diff_dst[row * C + c]);
+      p.push_back(in.diff_dst[row * C + c] * h);
     }
     if (diff_scale) diff_scale[c] = sum_of(p);
     if (diff_bias) diff_bias[c] = sum_of(dy);
@@ -143,15 +143,14 @@ void layer_norm_grad_params(int64_t rows, int64_t C, const T* src, const T* mean
 }
 
 template <class T>
-void layer_norm_grad_data(int64_t rows, int64_t C, const T* src, const T* mean, const T* inv_std, const T* scale,
-                          const T* diff_dst, T* diff_src, T* sum_g, T* sum_gh) {
+void layer_norm_grad_data(int64_t rows, int64_t C, const LayerNormGradInputs<T>& in, T* diff_src, T* sum_g, T* sum_gh) {
   const T count = static_cast<T>(C);
   std::vector<T> h(static_cast<size_t>(C)), g(h), e(h);
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t c = 0; c < C; ++c) {
-      const T t = src[row * C + c] - mean[row];
-      h[c] = t * inv_std[row];
-      g[c] = diff_dst[row * C + c] * scale[c];
+      const T t = in.src[row * C + c] - in.mean[row];
+      h[c] = t * in.inv_std[row];
+      g[c] = in.diff_dst[row * C + c] * in.scale[c];
       e[c] = g[c] * h[c];
     }
     const T sg = sum_of(g), sgh = sum_of(e);
@@ -162,20 +161,20 @@ void layer_norm_grad_data(int64_t rows, int64_t C, const T* src, const T* mean, 
       const T u = g[c] - a;
       const T v = h[c] * b;
       const T w = u - v;
-      diff_src[row * C + c] = canonical(w * inv_std[row]);
+      diff_src[row * C + c] = canonical(w * in.inv_std[row]);
     }
   }
 }
 
-#define ISOBIT_INSTANTIATE(T)                                                                                 \
-  template void batch_norm_stats<T>(BatchNormShape, const T*, T*, T*);                                        \
-  template void batch_norm_apply<T>(BatchNormShape, T, const T*, const T*, const T*, const T*, const T*, T*); \
-  template void batch_norm_running<T>(int64_t, int64_t, T, const T*, const T*, T*);                           \
-  template void batch_norm_grad_sums<T>(BatchNormShape, T, const T*, const T*, const T*, const T*, T*, T*);   \
-  template void batch_norm_grad_data<T>(BatchNormShape, T, const BatchNormGradInputs<T>&, T*);                \
-  template void layer_norm<T>(int64_t, int64_t, T, const T*, const T*, const T*, T*, T*, T*, T*);             \
-  template void layer_norm_grad_params<T>(int64_t, int64_t, const T*, const T*, const T*, const T*, T*, T*);  \
-  template void layer_norm_grad_data<T>(int64_t, int64_t, const T*, const T*, const T*, const T*, const T*, T*, T*, T*);
+#define ISOBIT_INSTANTIATE(T)                                                                                      \
+  template void batch_norm_stats<T>(BatchNormShape, const T*, T*, T*);                                             \
+  template void batch_norm_apply<T>(BatchNormShape, T, const T*, const T*, const T*, const T*, const T*, T*);      \
+  template void batch_norm_running<T>(int64_t, int64_t, T, const T*, const T*, T*);                                \
+  template void batch_norm_grad_sums<T>(BatchNormShape, T, const T*, const T*, const T*, const T*, T*, T*);        \
+  template void batch_norm_grad_data<T>(BatchNormShape, T, const BatchNormGradInputs<T>&, const T*, const T*, T*); \
+  template void layer_norm<T>(int64_t, int64_t, T, const T*, const T*, const T*, T*, T*, T*, T*);                  \
+  template void layer_norm_grad_params<T>(int64_t, int64_t, const LayerNormGradInputs<T>&, T*, T*);                \
+  template void layer_norm_grad_data<T>(int64_t, int64_t, const LayerNormGradInputs<T>&, T*, T*, T*);
 ISOBIT_INSTANTIATE(float)
 ISOBIT_INSTANTIATE(double)
 #undef ISOBIT_INSTANTIATE

@@ -17,15 +17,14 @@ template <class T>
 void batch_norm_grad_sums(BatchNormShape, T eps, const T* src, const T* mean, const T* var, const T* diff_dst,
                           T* diff_scale, T* diff_bias);
 template <class T>
-void batch_norm_grad_data(BatchNormShape, T eps, const BatchNormGradInputs<T>&, T* diff_src);
+void batch_norm_grad_data(BatchNormShape, T eps, const BatchNormGradInputs<T>&, const T* diff_scale, const T* diff_bias,
+                          T* diff_src);
 template <class T>
 void layer_norm(int64_t rows, int64_t C, T eps, const T* src, const T* scale, const T* bias, T* dst, T* mean,
                 T* inv_std, T* var);
 template <class T>
-void layer_norm_grad_params(int64_t rows, int64_t C, const T* src, const T* mean, const T* inv_std, const T* diff_dst,
-                            T* diff_scale, T* diff_bias);
+void layer_norm_grad_params(int64_t rows, int64_t C, const LayerNormGradInputs<T>&, T* diff_scale, T* diff_bias);
 template <class T>
-void layer_norm_grad_data(int64_t rows, int64_t C, const T* src, const T* mean, const T* inv_std, const T* scale,
-                          const T* diff_dst, T* diff_src, T* sum_g, T* sum_gh);
+void layer_norm_grad_data(int64_t rows, int64_t C, const LayerNormGradInputs<T>&, T* diff_src, T* sum_g, T* sum_gh);
 
 }  // namespace isobit::kernels::reference

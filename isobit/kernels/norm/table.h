@@ -17,6 +17,14 @@ struct Interleaved {
 };
 constexpr int64_t kColumns = 256;
 
+// What the gradient of the input takes from a channel, and from several.
+struct Channel {
+  float mean, r, a, b, k;
+};
+struct Channels {
+  const float *mean, *r, *a, *b, *k;
+};
+
 struct Table {
   // Mean (first) and variance (second) of `spans` spans of n floats that begin `stride` apart.
   uint8_t (*stats)(const float* x, int64_t spans, int64_t stride, int64_t n, float* mean, float* var);
@@ -38,10 +46,8 @@ struct Table {
                       const float* mean, const float* r, float* diff_scale, float* diff_bias, uint8_t* undecided);
 
   // ((dy - a) - h * b) * k
-  void (*grad_data)(int64_t n, const float* x, const float* dy, float mean, float r, float a, float b, float k,
-                    float* diff_src);
-  void (*grad_data_interleaved)(const float* x, const float* dy, Interleaved, const float* mean, const float* r,
-                                const float* a, const float* b, const float* k, float* diff_src);
+  void (*grad_data)(int64_t n, const float* x, const float* dy, Channel, float* diff_src);
+  void (*grad_data_interleaved)(const float* x, const float* dy, Interleaved, const Channels&, float* diff_src);
 
   // Layer norm: Sum of dy * scale (first) and of (dy * scale) * h (second) of one row; then its diff_src.
   uint8_t (*row_sums)(int64_t n, const float* x, const float* dy, const float* scale, float mean, float r, float* sum_g,

@@ -296,43 +296,41 @@ void apply_interleaved(const float* x, Interleaved v, const float* mean, const f
   }
 }
 
-ISOBIT_INLINE float gradient(float x, float dy, float mean, float r, float a, float b, float k) {
-  const float h = (x - mean) * r;
-  const float u = dy - a;
-  const float v = h * b;
+ISOBIT_INLINE float gradient(float x, float dy, Channel c) {
+  const float h = (x - c.mean) * c.r;
+  const float u = dy - c.a;
+  const float v = h * c.b;
   const float w = u - v;
-  return canonical_f32(w * k);
+  return canonical_f32(w * c.k);
 }
 
-void grad_data(int64_t n, const float* x, const float* dy, float mean, float r, float a, float b, float k,
-               float* diff_src) {
+void grad_data(int64_t n, const float* x, const float* dy, Channel c, float* diff_src) {
   ISOBIT_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) diff_src[i] = gradient(x[i], dy[i], mean, r, a, b, k);
+  for (int64_t i = 0; i < n; ++i) diff_src[i] = gradient(x[i], dy[i], c);
 }
 
-void grad_data_interleaved(const float* x, const float* dy, Interleaved v, const float* mean, const float* r,
-                           const float* a, const float* b, const float* k, float* diff_src) {
+void grad_data_interleaved(const float* x, const float* dy, Interleaved v, const Channels& c, float* diff_src) {
   const int64_t cols = v.groups * v.fold;
-  float m[kColumns], s[kColumns], wide_a[kColumns], wide_b[kColumns], wide_k[kColumns];
+  float mean[kColumns], r[kColumns], a[kColumns], b[kColumns], k[kColumns];
   for (int64_t j = 0; j < cols; ++j) {
-    m[j] = mean[j / v.fold];
-    s[j] = r[j / v.fold];
-    wide_a[j] = a[j / v.fold];
-    wide_b[j] = b[j / v.fold];
-    wide_k[j] = k[j / v.fold];
+    mean[j] = c.mean[j / v.fold];
+    r[j] = c.r[j / v.fold];
+    a[j] = c.a[j / v.fold];
+    b[j] = c.b[j / v.fold];
+    k[j] = c.k[j / v.fold];
   }
   for (int64_t i = 0; i < v.rows; ++i) {
     const float *from = x + i * v.row_stride, *g = dy + i * v.row_stride;
     float* to = diff_src + i * v.row_stride;
     ISOBIT_INDEPENDENT
-    for (int64_t j = 0; j < cols; ++j) to[j] = gradient(from[j], g[j], m[j], s[j], wide_a[j], wide_b[j], wide_k[j]);
+    for (int64_t j = 0; j < cols; ++j) to[j] = gradient(from[j], g[j], {mean[j], r[j], a[j], b[j], k[j]});
   }
 }
 
 void row_data(int64_t n, const float* x, const float* dy, const float* scale, float mean, float r, float a, float b,
               float* diff_src) {
   ISOBIT_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) diff_src[i] = gradient(x[i], dy[i] * scale[i], mean, r, a, b, r);
+  for (int64_t i = 0; i < n; ++i) diff_src[i] = gradient(x[i], dy[i] * scale[i], {mean, r, a, b, r});
 }
 
 constexpr Table kTable = {stats,

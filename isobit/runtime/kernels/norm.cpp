@@ -49,8 +49,12 @@ RunKernel running_update(const KernelSite& site) {
 
 Status batch_grad(KernelCall& c, double epsilon) {
   return by_float_type(c, 0, [&]<class T>(T) {
-    k::batch_norm_grad(c.ctx, batch_shape(c.in(0).shape()), static_cast<T>(epsilon), c.in(0).data<T>(),
-                       c.in(1).data<T>(), c.in(2).data<T>(), c.in(3).data<T>(), c.in(4).data<T>(), c.out(0).data<T>(),
+    const k::BatchNormGradInputs<T> in{.src = c.in(0).data<T>(),
+                                       .mean = c.in(1).data<T>(),
+                                       .var = c.in(2).data<T>(),
+                                       .scale = c.in(3).data<T>(),
+                                       .diff_dst = c.in(4).data<T>()};
+    k::batch_norm_grad(c.ctx, batch_shape(c.in(0).shape()), static_cast<T>(epsilon), in, c.out(0).data<T>(),
                        c.out(1).data<T>(), c.out(2).data<T>());
   });
 }
@@ -66,11 +70,13 @@ Status layer_norm(KernelCall& c, double epsilon) {
 Status layer_grad(KernelCall& c) {
   const int64_t width = c.in(0).shape()[-1], rows = width == 0 ? 0 : c.in(0).elements() / width;
   return by_float_type(c, 0, [&]<class T>(T) {
-    k::layer_norm_grad_params(c.ctx, rows, width, c.in(0).data<T>(), c.in(1).data<T>(), c.in(2).data<T>(),
-                              c.in(4).data<T>(), c.out(1).data<T>(), c.out(2).data<T>());
-    k::layer_norm_grad_data(c.ctx, rows, width, c.in(0).data<T>(), c.in(1).data<T>(), c.in(2).data<T>(),
-                            c.in(3).data<T>(), c.in(4).data<T>(), c.out(0).data<T>(), c.statistic<T>(0),
-                            c.statistic<T>(1));
+    const k::LayerNormGradInputs<T> in{.src = c.in(0).data<T>(),
+                                       .mean = c.in(1).data<T>(),
+                                       .inv_std = c.in(2).data<T>(),
+                                       .scale = c.in(3).data<T>(),
+                                       .diff_dst = c.in(4).data<T>()};
+    k::layer_norm_grad_params(c.ctx, rows, width, in, c.out(1).data<T>(), c.out(2).data<T>());
+    k::layer_norm_grad_data(c.ctx, rows, width, in, c.out(0).data<T>(), c.statistic<T>(0), c.statistic<T>(1));
   });
 }
 
