@@ -47,11 +47,12 @@ V Layers::linear_normal(const std::string& name, V x, int64_t out, float deviati
   return graph().emit("Gemm", inputs, {{"transB", int64_t{1}}}, name);
 }
 
-V Layers::conv(const std::string& name, V x, int64_t oc, int64_t kernel, int64_t stride, int64_t pad, bool bias) {
-  const int64_t ic = graph().value(x).dims[1];
+V Layers::conv(const std::string& name, V x, const ConvOptions& options) {
+  const int64_t ic = graph().value(x).dims[1], oc = options.channels;
+  const int64_t kernel = options.kernel, stride = options.stride, pad = options.pad;
   const V weights = parameter(name + ".weight", {oc, ic, kernel, kernel}, he_uniform(ic * kernel * kernel));
   std::vector<V> inputs = {x, weights};
-  if (bias) inputs.push_back(parameter(name + ".bias", {oc}, kZero));
+  if (options.bias) inputs.push_back(parameter(name + ".bias", {oc}, kZero));
   return graph().emit(
       "Conv", inputs,
       {{"kernel_shape", Ints{kernel, kernel}}, {"strides", Ints{stride, stride}}, {"pads", Ints{pad, pad, pad, pad}}},

@@ -8,6 +8,13 @@
 
 namespace isobit::models {
 
+// Square kernels, the same on both axes; pad at every edge.
+struct ConvOptions {
+  int64_t channels = 1, kernel = 1;
+  int64_t stride = 1, pad = 0;
+  bool bias = true;
+};
+
 class Layers {
  public:
   Layers(const ModelConfig& config, Model& model) : config_(config), model_(model) {}
@@ -19,7 +26,7 @@ class Layers {
   // He uniform weights (bound sqrt(6 / fan_in), Init), zero bias. x is [rows, in]; weights are [out, in].
   V linear(const std::string& name, V x, int64_t out, bool bias = true);
   V linear_normal(const std::string& name, V x, int64_t out, float deviation, bool bias = true);
-  V conv(const std::string& name, V x, int64_t oc, int64_t kernel, int64_t stride, int64_t pad, bool bias);
+  V conv(const std::string& name, V x, const ConvOptions& options);
   V batch_norm(const std::string& name, V x);
   V layer_norm(const std::string& name, V x);
   V relu(V x);

@@ -30,9 +30,9 @@ Status small_cnn(const ModelConfig& config, Model& model, int64_t pools) {
   Layers layers(config, model);
   ISOBIT_TRY(V x, image_input(config, model, 4));
   model.input = x;
-  x = layers.relu(layers.conv("conv1", x, 16, 3, 1, 1, true));
+  x = layers.relu(layers.conv("conv1", x, {.channels = 16, .kernel = 3, .pad = 1}));
   if (pools > 1) x = layers.max_pool(x, 2);
-  x = layers.relu(layers.conv("conv2", x, 32, 3, 1, 1, true));
+  x = layers.relu(layers.conv("conv2", x, {.channels = 32, .kernel = 3, .pad = 1}));
   x = layers.flatten(layers.max_pool(x, 2));
   x = layers.relu(layers.linear("fc1", x, 128));
   model.logits = layers.linear("fc2", x, config.classes);
@@ -48,17 +48,21 @@ Status resnet(const ModelConfig& config, Model& model) {
   Layers layers(config, model);
   ISOBIT_TRY(V x, image_input(config, model, 8));
   model.input = x;
-  x = layers.relu(layers.batch_norm("bn0", layers.conv("conv0", x, config.width, 3, 1, 1, false)));
+  x = layers.conv("conv0", x, {.channels = config.width, .kernel = 3, .pad = 1, .bias = false});
+  x = layers.relu(layers.batch_norm("bn0", x));
   for (int64_t stage = 0; stage < 3; ++stage) {
     const int64_t channels = config.width << stage;
     for (int64_t block = 0; block < config.blocks; ++block) {
       const std::string name = text_of("stage", stage + 1, ".block", block + 1);
       const int64_t stride = stage > 0 && block == 0 ? 2 : 1;
-      V y = layers.conv(name + ".conv1", x, channels, 3, stride, 1, false);
+      ConvOptions three{.channels = channels, .kernel = 3, .stride = stride, .pad = 1, .bias = false};
+      V y = layers.conv(name + ".conv1", x, three);
       y = layers.relu(layers.batch_norm(name + ".bn1", y));
-      y = layers.batch_norm(name + ".bn2", layers.conv(name + ".conv2", y, channels, 3, 1, 1, false));
+      three.stride = 1;
+      y = layers.batch_norm(name + ".bn2", layers.conv(name + ".conv2", y, three));
       if (stride != 1) {
-        x = layers.batch_norm(name + ".bn3", layers.conv(name + ".shortcut", x, channels, 1, stride, 0, false));
+        const ConvOptions one{.channels = channels, .kernel = 1, .stride = stride, .bias = false};
+        x = layers.batch_norm(name + ".bn3", layers.conv(name + ".shortcut", x, one));
       }
       x = layers.relu(model.graph.emit("Add", {y, x}, {}, name));
     }

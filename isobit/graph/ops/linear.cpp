@@ -39,8 +39,16 @@ Expected<Window> read_window(const Attributes& a, std::vector<int64_t> default_k
   for (int64_t v : pads) {
     if (v < 0 || v > kMost) return unreadable("pads must not be negative");
   }
-  return Window{kernel[0], kernel[1], strides[0], strides[1],   pads[0],
-                pads[1],   pads[2],   pads[3],    dilations[0], dilations[1]};
+  return Window{.kh = kernel[0],
+                .kw = kernel[1],
+                .stride_h = strides[0],
+                .stride_w = strides[1],
+                .pad_top = pads[0],
+                .pad_left = pads[1],
+                .pad_bottom = pads[2],
+                .pad_right = pads[3],
+                .dilation_h = dilations[0],
+                .dilation_w = dilations[1]};
 }
 
 Status check_plane(const std::vector<int64_t>& image) {

@@ -284,7 +284,16 @@ TEST(Conv, RandomShapes) {
 
 // 0 * Inf on padding and on taps that hit no output, on every ISA.
 TEST(Conv, NonFiniteWeightsMeetPaddingAsNan) {
-  const ConvShape s{1, 1, 4, 4, 1, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1};
+  const ConvShape s{.ih = 4,
+                    .iw = 4,
+                    .kh = 3,
+                    .kw = 3,
+                    .stride_h = 2,
+                    .stride_w = 2,
+                    .pad_top = 1,
+                    .pad_left = 1,
+                    .pad_bottom = 1,
+                    .pad_right = 1};
   std::vector<float> src(16, 1.0f), weights(9, 1.0f), diff_dst(4, 1.0f);
   weights[0] = std::numeric_limits<float>::infinity();
   ThreadPool pool(1);
@@ -299,7 +308,17 @@ TEST(Conv, NonFiniteWeightsMeetPaddingAsNan) {
 }
 
 TEST(Conv, NoImages) {
-  ConvShape s{0, 2, 4, 4, 3, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  const ConvShape s{.n = 0,
+                    .ic = 2,
+                    .ih = 4,
+                    .iw = 4,
+                    .oc = 3,
+                    .kh = 3,
+                    .kw = 3,
+                    .pad_top = 1,
+                    .pad_left = 1,
+                    .pad_bottom = 1,
+                    .pad_right = 1};
   ThreadPool pool(2);
   for (Isa isa : available_isas()) {
     std::vector<float> diff_weights(54, 5.0f);

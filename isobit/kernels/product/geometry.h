@@ -91,8 +91,12 @@ Geometry conv_geometry(const ConvShape& shape, Direction direction);
 
 // Batches, sizes and strides of MatmulArgs, as matmul.h has them.
 struct MatmulShape {
-  int64_t m, n, k, a_row_stride, a_col_stride, b_row_stride, b_col_stride, c_row_stride;
-  int64_t batch, a_batch_stride, b_batch_stride, c_batch_stride;
+  int64_t m = 0, n = 0, k = 0;
+  int64_t a_row_stride = 0, a_col_stride = 1;
+  int64_t b_row_stride = 0, b_col_stride = 1;
+  int64_t c_row_stride = 0;
+  int64_t batch = 1;
+  int64_t a_batch_stride = 0, b_batch_stride = 0, c_batch_stride = 0;
 };
 Geometry matmul_geometry(const MatmulShape& shape);
 
@@ -108,9 +112,19 @@ struct Product {
 
 template <class T>
 Product<T> product_of(const MatmulArgs<T>& p) {
-  return {matmul_geometry({p.m, p.n, p.k, p.a_row_stride, p.a_col_stride, p.b_row_stride, p.b_col_stride,
-                           p.c_row_stride, p.batch, p.a_batch_stride, p.b_batch_stride, p.c_batch_stride}),
-          p.a, p.b, p.bias, p.c};
+  const MatmulShape shape{.m = p.m,
+                          .n = p.n,
+                          .k = p.k,
+                          .a_row_stride = p.a_row_stride,
+                          .a_col_stride = p.a_col_stride,
+                          .b_row_stride = p.b_row_stride,
+                          .b_col_stride = p.b_col_stride,
+                          .c_row_stride = p.c_row_stride,
+                          .batch = p.batch,
+                          .a_batch_stride = p.a_batch_stride,
+                          .b_batch_stride = p.b_batch_stride,
+                          .c_batch_stride = p.c_batch_stride};
+  return {.geometry = matmul_geometry(shape), .left = p.a, .right = p.b, .bias = p.bias, .out = p.c};
 }
 
 // first, second: the operands in the order of conv.h; src or diff_dst, weights; for the gradient of weights src and
@@ -118,7 +132,7 @@ Product<T> product_of(const MatmulArgs<T>& p) {
 template <class T>
 Product<T> product_of(const ConvShape& shape, Direction direction, const T* first, const T* second, const T* bias,
                       T* out) {
-  return {conv_geometry(shape, direction), second, first, bias, out};
+  return {.geometry = conv_geometry(shape, direction), .left = second, .right = first, .bias = bias, .out = out};
 }
 
 }  // namespace isobit::kernels::product

@@ -37,7 +37,7 @@ kernels::ConvShape conv_shape(const graph::Node& node, const Shape& src, const S
 
 kernels::product::MatmulShape matmul_shape(const graph::Node& node, const Shape& a, const Shape& b, const Shape& out) {
   const bool ta = node.attributes.integer("transA", 0) != 0, tb = node.attributes.integer("transB", 0) != 0;
-  kernels::product::MatmulShape s{};
+  kernels::product::MatmulShape s;
   s.m = out[-2];
   s.n = out[-1];
   s.k = a[ta ? -2 : -1];
@@ -46,7 +46,6 @@ kernels::product::MatmulShape matmul_shape(const graph::Node& node, const Shape&
   s.b_row_stride = tb ? 1 : b[-1];
   s.b_col_stride = tb ? b[-1] : 1;
   s.c_row_stride = s.n;
-  s.batch = 1;
   return s;
 }
 

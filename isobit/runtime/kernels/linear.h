@@ -16,8 +16,8 @@ namespace isobit::runtime {
 // Which product a node computes: known from its attributes and shapes alone.
 struct NodeProduct {
   bool is_matmul = false;
-  kernels::product::MatmulShape matmul{};  // MatMul and Gemm; one matrix each, whatever leads them
-  kernels::ConvShape conv;                 // the others
+  kernels::product::MatmulShape matmul;  // MatMul and Gemm; one matrix each, whatever leads them
+  kernels::ConvShape conv;               // the others
   kernels::product::Direction direction = kernels::product::Direction::kForward;
 
   kernels::product::Geometry geometry() const {
