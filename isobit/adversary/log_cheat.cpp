@@ -19,7 +19,7 @@ using log::SparseEntry;
 using Entries = std::vector<SparseEntry>;
 
 // An inner product that has been rounded, as a forger sees it.
-struct Product {
+struct ForgedProduct {
   runtime::KernelCall& call;
   Entries& entries;
   runtime::ErrorBounds bounds;
@@ -48,7 +48,7 @@ struct Product {
 
 // Entries for the first `most` values that are far from any boundary for every auditor, each in its place; the values
 // themselves go one spacing away from zero if they are to be moved.
-bool add_far_entries(Product& p, bool move, uint64_t most) {
+bool add_far_entries(ForgedProduct& p, bool move, uint64_t most) {
   const auto elements = static_cast<uint64_t>(p.call.out().elements());
   // To be moved it must be out of reach of any classical sum; else out of reach of an entry.
   const double far = move ? kernels::rounding::exact_width(2 * p.bounds.sound)
@@ -73,7 +73,7 @@ bool add_far_entries(Product& p, bool move, uint64_t most) {
 
 // The first value without an entry that the sound bound lets lie on the other side of a boundary, moved there: beyond
 // the job's bound, and not illegal.
-bool move_beyond(Product& p) {
+bool move_beyond(ForgedProduct& p) {
   const auto elements = static_cast<uint64_t>(p.call.out().elements());
   auto next = p.entries.begin();
   for (uint64_t at = 0; at < elements; ++at) {
@@ -94,7 +94,7 @@ bool move_beyond(Product& p) {
 }
 
 // The other side of the boundary for an entry's value, if a platform within the job's bound may have it.
-bool take_other_side(Product& p, SparseEntry& entry) {
+bool take_other_side(ForgedProduct& p, SparseEntry& entry) {
   double& value = p.value(entry.position);
   const Candidates c = p.within(entry.position, kernels::rounding::exact_width(p.bounds.divergence));
   if (c.one() || !c.has(value) || p.adds_exactly(entry.position)) return false;
@@ -107,18 +107,18 @@ bool take_other_side(Product& p, SparseEntry& entry) {
   return true;
 }
 
-bool nudge(Product& p) {
+bool nudge(ForgedProduct& p) {
   return std::any_of(p.entries.begin(), p.entries.end(), [&](SparseEntry& e) { return take_other_side(p, e); });
 }
 
-bool take_all_other_sides(Product& p) {
+bool take_all_other_sides(ForgedProduct& p) {
   bool done = false;
   for (SparseEntry& e : p.entries) done |= take_other_side(p, e);
   return done;
 }
 
 // An entry that an auditor with the exact value would need.
-bool remove_needed_entry(Product& p) {
+bool remove_needed_entry(ForgedProduct& p) {
   const auto found = std::find_if(p.entries.begin(), p.entries.end(), [&](const SparseEntry& e) {
     return !p.within(e.position, kernels::rounding::auditor_width(p.bounds.divergence)).one();
   });
@@ -128,7 +128,7 @@ bool remove_needed_entry(Product& p) {
 }
 
 // All such entries, once their values are other than the exact ones, which an auditor without the entries takes.
-bool hide_other_sides(Product& p) {
+bool hide_other_sides(ForgedProduct& p) {
   return std::erase_if(p.entries, [&](SparseEntry& e) {
            if (p.within(e.position, kernels::rounding::auditor_width(p.bounds.divergence)).one()) return false;
            const Candidates exact = p.within(e.position, 0);
@@ -149,26 +149,26 @@ Entries take_entries(log::SparseLog& log) {
 
 // Which inner products a cheat changes: those of the step up to the first one that it could change, all of the step, or
 // all of the step and of every later one.
-enum class Extent { kOnce, kStep, kEverAfter };
+enum class Span { kOnce, kStep, kEverAfter };
 
-Cheat::Apply on_products(Extent extent, std::function<bool(Product&)> act) {
+Cheat::Apply on_products(Span span, std::function<bool(ForgedProduct&)> act) {
   return [=](run::TrainRequest& request, int64_t step) -> Status {
     const auto done = std::make_shared<bool>(false);
     const runtime::RoundingRules rules = run::rounding_rules(request.job);
     LogFalsehood falsehood;
     falsehood.forge = [=](uint64_t at, size_t node, runtime::KernelCall& call, log::StepLog& log) {
       const auto t = static_cast<int64_t>(at);
-      if (t < step || (t > step && extent != Extent::kEverAfter) || (*done && extent == Extent::kOnce)) return;
+      if (t < step || (t > step && span != Span::kEverAfter) || (*done && span == Span::kOnce)) return;
       if (!graph::op_of(call.node).is_inner_product()) return;
       std::vector<kernels::rounding::ProductBlock> blocks = runtime::product_blocks(call);
       if (blocks.empty()) return;
       auto& sparse = std::get<log::SparseLog>(log);
       Entries entries = take_entries(sparse);
-      Product product{call, entries, rules.bounds_of(call.node.op, blocks[0].k), rules.bits, std::move(blocks)};
+      ForgedProduct product{call, entries, rules.bounds_of(call.node.op, blocks[0].k), rules.bits, std::move(blocks)};
       if (act(product)) *done = true;
       if (!entries.empty()) sparse.nodes = {{static_cast<uint32_t>(node), std::move(entries)}};
     };
-    const int64_t last = extent == Extent::kEverAfter ? request.job.steps : step;
+    const int64_t last = span == Span::kEverAfter ? request.job.steps : step;
     falsehood.change = [=](uint64_t at, Bytes&) -> Status {
       if (static_cast<int64_t>(at) != last) return {};
       if (!*done) return nothing_to_do(last);
@@ -281,9 +281,9 @@ Status skip_self_check(run::TrainRequest& request, int64_t) {
 bool updates_state(const graph::OpDef& op) { return op.updates_state; }
 bool is_inner_product(const graph::OpDef& op) { return op.is_inner_product(); }
 
-bool move_far_value(Product& p) { return add_far_entries(p, true, 1); }
-bool add_one_entry(Product& p) { return add_far_entries(p, false, 1); }
-bool add_all_entries(Product& p) { return add_far_entries(p, false, SIZE_MAX); }
+bool move_far_value(ForgedProduct& p) { return add_far_entries(p, true, 1); }
+bool add_one_entry(ForgedProduct& p) { return add_far_entries(p, false, 1); }
+bool add_all_entries(ForgedProduct& p) { return add_far_entries(p, false, SIZE_MAX); }
 
 }  // namespace
 
@@ -300,7 +300,7 @@ void falsify_log(run::TrainRequest& request, LogFalsehood falsehood) {
 
 const std::vector<Cheat>& log_cheats() {
   using enum LogNeeded;
-  using enum Extent;
+  using enum Span;
   static const std::vector<Cheat> kCheats = {
       {"log-move", "a value far from any rounding boundary moved, and its log entry written to match",
        on_products(kOnce, move_far_value), kSparse},

@@ -67,7 +67,8 @@ struct ConsistencyProof {
 };
 
 // That several leaves stand at `indices` (strictly increasing, at least one). nodes: the roots of the largest subtrees
-// without an opened leaf, left to right.
+// without an opened leaf, left to right. For whoever checks runs with a program of their own: no command makes or takes
+// one yet, only tests and fuzz targets do.
 struct MultiProof {
   uint64_t size = 0;
   std::vector<uint64_t> indices;

@@ -18,7 +18,7 @@ struct CifarRecords {
 // kUnreadable unless data is a whole number of records, at least one, with labels 0 to 9.
 Expected<CifarRecords> decode_cifar10(ByteView data, const std::string& name);
 
-// REQUIRES the shapes and types above.
+// The inverse, for tests and fuzz targets. REQUIRES the shapes and types above.
 Bytes encode_cifar10(const CifarRecords& records);
 
 }  // namespace isobit::formats

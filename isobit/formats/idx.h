@@ -24,11 +24,12 @@ Expected<uint64_t> idx_size(ByteView front, const std::string& name, uint64_t ma
 
 // [n, rows, cols], each at least 1.
 Expected<Tensor> decode_idx_images(ByteView data, const std::string& name, uint64_t max_bytes = kIdxMaxBytes);
-// [n], n at least 1, every label below `classes`.
+// [n], n at least 1, every label below `classes`. For files of labels alone: a dataset, which must name the sample of a
+// wrong one, checks them itself. So far only tests and fuzz targets call it.
 Expected<Tensor> decode_idx_labels(ByteView data, const std::string& name, int classes,
                                    uint64_t max_bytes = kIdxMaxBytes);
 
-// REQUIRES uint8, rank 1 to 8, dimensions below 2^32.
+// The inverse of decode_idx, for tests and fuzz targets. REQUIRES uint8, rank 1 to 8, dimensions below 2^32.
 Bytes encode_idx(const Tensor& tensor);
 
 }  // namespace isobit::formats

@@ -66,7 +66,7 @@ std::string table() {
     while (row != rows.end() && Row().line(*std::get<0>(*row)) != Row().line(def)) ++row;
     if (row == rows.end()) row = rows.insert(rows.end(), {&def, Row()});
     auto& names = find_gradient(name) != nullptr ? std::get<1>(*row).with : std::get<1>(*row).without;
-    names.push_back(name.starts_with("isobit.") ? name.substr(7) : name);
+    names.push_back(short_name(name));
   }
   for (const auto& [def, row] : rows) text += row.line(*def);
   return text;

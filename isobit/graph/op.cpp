@@ -162,4 +162,9 @@ std::vector<std::string> op_names() {
   return names;
 }
 
+std::string short_name(const std::string& op) {
+  const std::string prefix = "isobit.";
+  return op.starts_with(prefix) ? op.substr(prefix.size()) : op;
+}
+
 }  // namespace isobit::graph

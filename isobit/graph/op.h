@@ -154,6 +154,8 @@ const OpDef* find_op(const std::string& name);
 // Of a node that a graph accepted.
 const OpDef& op_of(const Node& node);
 std::vector<std::string> op_names();  // sorted
+// As jobs and reports spell an operator: without the prefix of our own.
+std::string short_name(const std::string& op);
 
 // NumPy broadcasting of two shapes; -1 (unknown) meets 1 and unknown only as unknown.
 Expected<std::vector<int64_t>> broadcast_dims(const std::vector<int64_t>& a, const std::vector<int64_t>& b);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "isobit/base/text.h"
+#include "isobit/graph/op.h"
 #include "isobit/kernels/rounding/round_to_bits.h"
 #include "isobit/run/step_logs.h"
 #include "isobit/train/step_graph.h"
@@ -69,7 +70,7 @@ class Comparison {
     if (which > 0) return;
     OperatorFigures& f = figures_;
     if (f.outputs == 0) {
-      f.op = op.starts_with("isobit.") ? op.substr(7) : op;
+      f.op = graph::short_name(op);
       f.least_k = f.most_k = r.k;
       f.allowed = allowed;
     }

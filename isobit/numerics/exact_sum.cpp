@@ -15,7 +15,7 @@ constexpr int64_t kMaxElements = int64_t{1} << 40;
 constexpr int64_t kChunk = 256;
 
 template <class F>
-int64_t for_each_element(const Segment* segments, int64_t count, F&& f) {
+int64_t for_each_element(const StridedSegment* segments, int64_t count, F&& f) {
   int64_t n = 0;
   for (int64_t s = 0; s < count; ++s) {
     for (int64_t i = 0; i < segments[s].count; ++i) f(segments[s].data[i * segments[s].stride]);
@@ -25,13 +25,13 @@ int64_t for_each_element(const Segment* segments, int64_t count, F&& f) {
   return n;
 }
 
-ExactAccumulator exact_sum_of(const Segment* segments, int64_t count, int64_t* n) {
+ExactAccumulator exact_sum_of(const StridedSegment* segments, int64_t count, int64_t* n) {
   ExactAccumulator a;
   *n = for_each_element(segments, count, [&](float x) { a.add(x); });
   return a;
 }
 
-ExactAccumulator exact_squares_of(const Segment* segments, int64_t count) {
+ExactAccumulator exact_squares_of(const StridedSegment* segments, int64_t count) {
   ExactAccumulator a;
   for_each_element(segments, count, [&](float x) { a.add_product(x, x); });
   return a;
@@ -57,9 +57,9 @@ class OrderedSum {
 };
 
 template <class F>
-double ordered_sum(std::span<const SegmentF64> segments, F&& term) {
+double ordered_sum(std::span<const StridedSegmentF64> segments, F&& term) {
   OrderedSum sum;
-  for (const SegmentF64& s : segments) {
+  for (const StridedSegmentF64& s : segments) {
     for (int64_t i = 0; i < s.count; ++i) sum.add(term(s.data[i * s.stride]));
   }
   return sum.value();
@@ -68,47 +68,47 @@ double ordered_sum(std::span<const SegmentF64> segments, F&& term) {
 }  // namespace
 
 float sum_rounded(const float* x, int64_t n) {
-  const Segment s{x, n, 1};
+  const StridedSegment s{x, n, 1};
   return impl::sum_rounded(&s, 1);
 }
-float sum_rounded(std::span<const Segment> segments) {
+float sum_rounded(std::span<const StridedSegment> segments) {
   return impl::sum_rounded(segments.data(), static_cast<int64_t>(segments.size()));
 }
 float sum_of_squares_rounded(const float* x, int64_t n) {
-  const Segment s{x, n, 1};
+  const StridedSegment s{x, n, 1};
   return impl::sum_of_squares_rounded(&s, 1);
 }
-float sum_of_squares_rounded(std::span<const Segment> segments) {
+float sum_of_squares_rounded(std::span<const StridedSegment> segments) {
   return impl::sum_of_squares_rounded(segments.data(), static_cast<int64_t>(segments.size()));
 }
 void sum_columns_rounded(const float* src, int64_t rows, int64_t cols, int64_t row_stride, float* dst) {
   impl::sum_columns_rounded(src, rows, cols, row_stride, dst);
 }
 float mean_rounded(const float* x, int64_t n) {
-  const Segment s{x, n, 1};
+  const StridedSegment s{x, n, 1};
   return impl::mean_rounded(&s, 1);
 }
-float mean_rounded(std::span<const Segment> segments) {
+float mean_rounded(std::span<const StridedSegment> segments) {
   return impl::mean_rounded(segments.data(), static_cast<int64_t>(segments.size()));
 }
 MeanVariance mean_variance_rounded(const float* x, int64_t n) {
-  const Segment s{x, n, 1};
+  const StridedSegment s{x, n, 1};
   return impl::mean_variance_rounded(&s, 1);
 }
-MeanVariance mean_variance_rounded(std::span<const Segment> segments) {
+MeanVariance mean_variance_rounded(std::span<const StridedSegment> segments) {
   return impl::mean_variance_rounded(segments.data(), static_cast<int64_t>(segments.size()));
 }
 
-float sum_exactly(const Segment* segments, int64_t count) {
+float sum_exactly(const StridedSegment* segments, int64_t count) {
   int64_t n = 0;
   return exact_sum_of(segments, count, &n).rounded();
 }
 
-float sum_of_squares_exactly(const Segment* segments, int64_t count) {
+float sum_of_squares_exactly(const StridedSegment* segments, int64_t count) {
   return exact_squares_of(segments, count).rounded();
 }
 
-float mean_exactly(const Segment* segments, int64_t count) {
+float mean_exactly(const StridedSegment* segments, int64_t count) {
   int64_t n = 0;
   const ExactAccumulator sum = exact_sum_of(segments, count, &n);
   ISOBIT_CHECK(n >= 1);
@@ -116,7 +116,7 @@ float mean_exactly(const Segment* segments, int64_t count) {
 }
 
 // n sum x^2 - (sum x)^2 in units of 2^-298 is an integer below 2^636 (n < 2^40); divided twice by n.
-float variance_exactly(const Segment* segments, int64_t count) {
+float variance_exactly(const StridedSegment* segments, int64_t count) {
   constexpr int kLimbs = ExactAccumulator::kLimbs;
   int64_t n = 0;
   const ExactAccumulator sum = exact_sum_of(segments, count, &n);
@@ -145,16 +145,16 @@ double sum_ordered_f64(const double* x, int64_t n) {
   return canonical(total);
 }
 
-double sum_ordered_f64(std::span<const SegmentF64> segments) {
+double sum_ordered_f64(std::span<const StridedSegmentF64> segments) {
   return ordered_sum(segments, [](double x) { return x; });
 }
 
 double sum_of_squares_ordered_f64(const double* x, int64_t n) {
-  const SegmentF64 s{x, n, 1};
+  const StridedSegmentF64 s{x, n, 1};
   return sum_of_squares_ordered_f64({&s, 1});
 }
 
-double sum_of_squares_ordered_f64(std::span<const SegmentF64> segments) {
+double sum_of_squares_ordered_f64(std::span<const StridedSegmentF64> segments) {
   return ordered_sum(segments, [](double v) { return v * v; });
 }
 

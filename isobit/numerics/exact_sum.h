@@ -16,25 +16,25 @@
 namespace isobit::numerics {
 
 // count elements, `stride` elements apart (stride may be negative or zero).
-struct Segment {
+struct StridedSegment {
   const float* data = nullptr;
   int64_t count = 0;
   int64_t stride = 1;
 };
 
 float sum_rounded(const float* x, int64_t n);
-float sum_rounded(std::span<const Segment> segments);
+float sum_rounded(std::span<const StridedSegment> segments);
 
 // The float32 nearest to the exact sum of x[i]^2.
 float sum_of_squares_rounded(const float* x, int64_t n);
-float sum_of_squares_rounded(std::span<const Segment> segments);
+float sum_of_squares_rounded(std::span<const StridedSegment> segments);
 
 // dst[c] = sum over r of src[r * row_stride + c], 0 <= c < cols: bias gradients. dst must not overlap src.
 void sum_columns_rounded(const float* src, int64_t rows, int64_t cols, int64_t row_stride, float* dst);
 
 // The float32 nearest to the exact rational sum / n, n the number of elements. REQUIRES at least one element.
 float mean_rounded(const float* x, int64_t n);
-float mean_rounded(std::span<const Segment> segments);
+float mean_rounded(std::span<const StridedSegment> segments);
 
 // mean: as mean_rounded. variance: the float32 nearest to the exact rational (n * sum x^2 - (sum x)^2) / n^2, which is
 // the population variance around the true (not the rounded) mean; +0 when it is exactly zero; NaN when any x is not
@@ -44,25 +44,25 @@ struct MeanVariance {
   float variance;
 };
 MeanVariance mean_variance_rounded(const float* x, int64_t n);
-MeanVariance mean_variance_rounded(std::span<const Segment> segments);
+MeanVariance mean_variance_rounded(std::span<const StridedSegment> segments);
 
 // The contract of float64 tensors: chunks of 256 elements, each added left to right starting at +0; chunk sums added
 // left to right to a total that starts at +0. The chunks run across segments as if they were one array. NaN is
 // canonical.
 double sum_ordered_f64(const double* x, int64_t n);
-struct SegmentF64 {
+struct StridedSegmentF64 {
   const double* data = nullptr;
   int64_t count = 0;
   int64_t stride = 1;
 };
-double sum_ordered_f64(std::span<const SegmentF64> segments);
+double sum_ordered_f64(std::span<const StridedSegmentF64> segments);
 // The same over x[i] * x[i] (the product rounded, then added).
 double sum_of_squares_ordered_f64(const double* x, int64_t n);
-double sum_of_squares_ordered_f64(std::span<const SegmentF64> segments);
+double sum_of_squares_ordered_f64(std::span<const StridedSegmentF64> segments);
 // The undecided cases, in integers; also the oracle of the fast path. Slow (a few ns an element).
-float sum_exactly(const Segment* segments, int64_t count);
-float sum_of_squares_exactly(const Segment* segments, int64_t count);
-float mean_exactly(const Segment* segments, int64_t count);
-float variance_exactly(const Segment* segments, int64_t count);
+float sum_exactly(const StridedSegment* segments, int64_t count);
+float sum_of_squares_exactly(const StridedSegment* segments, int64_t count);
+float mean_exactly(const StridedSegment* segments, int64_t count);
+float variance_exactly(const StridedSegment* segments, int64_t count);
 
 }  // namespace isobit::numerics

@@ -121,10 +121,10 @@ struct Accumulators {
 
 // c must be a float32 value.
 template <Pass kPass>
-ISOBIT_INLINE Totals run(const Segment* segments, int64_t count, double c) {
+ISOBIT_INLINE Totals run(const StridedSegment* segments, int64_t count, double c) {
   Accumulators<kPass> acc;
   for (int64_t s = 0; s < count; ++s) {
-    const Segment& segment = segments[s];
+    const StridedSegment& segment = segments[s];
     acc.totals.count += segment.count;
     if (segment.stride == 1) {
       acc.contiguous(segment.data, segment.count, c);
@@ -153,7 +153,7 @@ ISOBIT_INLINE float special_f32(double x) {
   return x == x ? static_cast<float>(x) : __builtin_bit_cast(float, 0x7fc00000u);
 }
 
-ISOBIT_INLINE float sum_rounded(const Segment* segments, int64_t count) {
+ISOBIT_INLINE float sum_rounded(const StridedSegment* segments, int64_t count) {
   const Totals t = run<Pass::kSum>(segments, count, 0);
   if (!(t.second < kInfinity64)) return special_f32(t.first);
   const double bound = bound_of(t);
@@ -163,7 +163,7 @@ ISOBIT_INLINE float sum_rounded(const Segment* segments, int64_t count) {
   return low == high ? low + 0.0f : sum_exactly(segments, count);
 }
 
-ISOBIT_INLINE float sum_of_squares_rounded(const Segment* segments, int64_t count) {
+ISOBIT_INLINE float sum_of_squares_rounded(const StridedSegment* segments, int64_t count) {
   const Totals t = run<Pass::kSquares>(segments, count, 0);
   if (!(t.first < kInfinity64)) return special_f32(t.first);
   const double bound = bound_of(t);
@@ -172,7 +172,7 @@ ISOBIT_INLINE float sum_of_squares_rounded(const Segment* segments, int64_t coun
   return low == high ? low + 0.0f : sum_of_squares_exactly(segments, count);
 }
 
-ISOBIT_INLINE float mean_rounded(const Segment* segments, int64_t count) {
+ISOBIT_INLINE float mean_rounded(const StridedSegment* segments, int64_t count) {
   const Totals t = run<Pass::kSum>(segments, count, 0);
   if (!(t.second < kInfinity64)) return special_f32(t.first);
   if (t.second == 0) return 0.0f;
@@ -186,7 +186,7 @@ ISOBIT_INLINE float mean_rounded(const Segment* segments, int64_t count) {
 
 // With y = fl(x - mean), one rounding each: |first - sum (x - mean)| <= (depth + 2) u sum|y| and sum|y| <= sqrt(n
 // second); |second - sum (x - mean)^2| <= (depth + 6) u second. The variance is second / n - (first / n)^2.
-ISOBIT_INLINE MeanVariance mean_variance_rounded(const Segment* segments, int64_t count) {
+ISOBIT_INLINE MeanVariance mean_variance_rounded(const StridedSegment* segments, int64_t count) {
   const float mean = mean_rounded(segments, count);
   if (!(mean - mean == 0)) return {mean, __builtin_bit_cast(float, 0x7fc00000u)};
   const Totals t = run<Pass::kDeviations>(segments, count, static_cast<double>(mean));
@@ -239,7 +239,7 @@ ISOBIT_INLINE void sum_columns_rounded(const float* src, int64_t rows, int64_t c
     if (width > 1) {
       column_block(src + c, rows, row_stride, vectors, first, second);
     } else {
-      const Segment column{src + c, rows, row_stride};
+      const StridedSegment column{src + c, rows, row_stride};
       dst[c++] = sum_rounded(&column, 1);
       continue;
     }
@@ -247,7 +247,7 @@ ISOBIT_INLINE void sum_columns_rounded(const float* src, int64_t rows, int64_t c
       const double bound = second[l] * ((depth + 4) * kUnit * kSlack);
       const float low = static_cast<float>(first[l] - bound);
       const float high = static_cast<float>(first[l] + bound);
-      const Segment column{src + c + l, rows, row_stride};
+      const StridedSegment column{src + c + l, rows, row_stride};
       dst[c + l] = !(second[l] < kInfinity64) ? special_f32(first[l])
                    : low == high              ? low + 0.0f
                                               : sum_exactly(&column, 1);

@@ -74,7 +74,7 @@ void check_all(const std::vector<float>& x) {
   const auto n = static_cast<int64_t>(x.size());
   EXPECT_TRUE(same_bits(sum_rounded(x.data(), n), Exact(x).sum()));
   EXPECT_TRUE(same_bits(sum_of_squares_rounded(x.data(), n), Exact(x).squares()));
-  const Segment s{x.data(), n, 1};
+  const StridedSegment s{x.data(), n, 1};
   EXPECT_TRUE(same_bits(sum_exactly(&s, 1), Exact(x).sum()));
   EXPECT_TRUE(same_bits(sum_of_squares_exactly(&s, 1), Exact(x).squares()));
   if (n == 0) return;
@@ -209,7 +209,7 @@ TEST(ExactSum, LongArraysOfEveryLayout) {
     check_all({x.begin(), x.begin() + n});
   }
   // the same elements as segments of all kinds
-  std::vector<Segment> segments;
+  std::vector<StridedSegment> segments;
   std::vector<float> copy;
   int64_t begin = 0;
   for (const auto& [count, stride] : std::vector<std::pair<int64_t, int64_t>>{
@@ -294,7 +294,7 @@ TEST(OrderedSum, IsTheWrittenOrder) {
     total += chunk;
   }
   EXPECT_EQ(bits_of(sum_ordered_f64(x.data(), 1000)), bits_of(total));
-  const SegmentF64 parts[] = {{x.data(), 100, 1}, {x.data() + 100, 700, 1}, {x.data() + 800, 200, 1}};
+  const StridedSegmentF64 parts[] = {{x.data(), 100, 1}, {x.data() + 100, 700, 1}, {x.data() + 800, 200, 1}};
   EXPECT_EQ(bits_of(sum_ordered_f64(parts)), bits_of(total));
   EXPECT_EQ(bits_of(sum_ordered_f64(x.data(), 0)), bits_of(0.0));
   EXPECT_EQ(bits_of(sum_of_squares_ordered_f64(parts)), bits_of(sum_of_squares_ordered_f64(x.data(), 1000)));

@@ -14,9 +14,10 @@ const std::vector<Arithmetic>& arithmetics() {
        .rounds = true,
        .logs = true,
        .promises = true,
+       .scored_by = "correct-1",
        .most_terms = int64_t{1} << 26},
-      {.name = "rounded", .computes_in = DType::kFloat64, .rounds = true},
-      {.name = "float64", .computes_in = DType::kFloat64},
+      {.name = "rounded", .computes_in = DType::kFloat64, .rounds = true, .scored_by = "correct-1"},
+      {.name = "float64", .computes_in = DType::kFloat64, .scored_by = "correct-1"},
       {.name = "float32"},
   };
   return kAll;

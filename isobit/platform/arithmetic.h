@@ -29,6 +29,7 @@ struct Arithmetic {
   bool corrects = false;                // inner products are correctly rounded (kernels/correct)
   bool any_library = true;              // false: only our own ordered kernels
   bool promises = false;                // the same bits on every platform, by the log where there is one
+  std::string scored_by = {};           // the arithmetic of evaluations where it is another one
   // The longest inner product that the analysis of its errors covers; graphs with a longer one are refused.
   int64_t most_terms = std::numeric_limits<int64_t>::max();
 };

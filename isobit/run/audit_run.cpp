@@ -78,8 +78,9 @@ class TrainerReplay : public verify::Replayer {
       return outcome;
     }
     // A committed state was compared before this step was asked for.
-    const bool agreed = bundle_.transcript().committed_state(t - 1).has_value();
-    const auto stage = log_->begin(t, *segment, bundle_.transcript().step(t).log_segment, agreed);
+    const auto before = bundle_.transcript().committed_state(t - 1).has_value() ? runtime::StateBefore::kAgreed
+                                                                                : runtime::StateBefore::kUnknown;
+    const auto stage = log_->begin(t, *segment, bundle_.transcript().step(t).log_segment, before);
     if (!stage && !log_->fault()) return tl::unexpected<Error>(stage.error());
     if (stage) {
       const auto r = session_.trainer->advance({.stage = *stage});

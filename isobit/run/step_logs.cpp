@@ -81,7 +81,7 @@ StepLogReader::StepLogReader(const train::Job& job, const train::StepGraph& grap
       outputs_(runtime::logged_outputs(graph.graph, kind_)) {}
 
 Expected<runtime::Stage*> StepLogReader::begin(uint64_t step, ByteView segment,
-                                               const std::optional<commit::Digest>& leaf, bool agreed) {
+                                               const std::optional<commit::Digest>& leaf, runtime::StateBefore before) {
   fault_.reset();
   auto decoded = log::decode_segment(segment, step, kind_, outputs_, "rounding log");
   if (!decoded) {
@@ -96,7 +96,7 @@ Expected<runtime::Stage*> StepLogReader::begin(uint64_t step, ByteView segment,
                                 ", the leaf commits to ", leaf ? commit::hex_of(*leaf) : std::string("none"))};
     return rejected(fault_->what);
   }
-  follower_->begin_step(step, std::move(decoded->log), agreed);
+  follower_->begin_step(step, std::move(decoded->log), before);
   return follower_.get();
 }
 

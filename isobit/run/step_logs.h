@@ -48,11 +48,11 @@ std::unique_ptr<StepLogWriter> make_step_log_writer(const train::Job& job, const
 class StepLogReader {
  public:
   StepLogReader(const train::Job& job, const train::StepGraph& graph);
-  // leaf: what the step's leaf commits to (verify/log_tree.h). agreed: whether the state before the step is known to be
-  // the trainer's (LogFollower::begin_step). kRejected, kUnreadable: the bytes are no log of this step
+  // leaf: what the step's leaf commits to (verify/log_tree.h). before: whether the state before the step is known to be
+  // the trainer's. kRejected, kUnreadable: the bytes are no log of this step
   // (log/segment.h), or one of other entries than the leaf's; fault() is set. kUnavailable: no memory for it.
   Expected<runtime::Stage*> begin(uint64_t step, ByteView segment, const std::optional<commit::Digest>& leaf,
-                                  bool agreed);
+                                  runtime::StateBefore before);
   // After the step: whether the whole log was used.
   Status end();
   const log::CountsByOperator& counts() const { return follower_->counts(); }  // of all steps

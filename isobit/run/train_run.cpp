@@ -100,7 +100,8 @@ class Loop {
     if (t <= writer_.transcript().steps()) {
       ISOBIT_TRY(written.bytes, writer_.read_log_segment(t));
       written.root = *writer_.transcript().step(t).log_segment;
-      ISOBIT_TRY(runtime::Stage * stage, own_log_->begin(t, written.bytes, written.root, false));
+      ISOBIT_TRY(runtime::Stage * stage,
+                 own_log_->begin(t, written.bytes, written.root, runtime::StateBefore::kUnknown));
       ISOBIT_TRY(last_, step(trainer, stage));
       return own_log_->end();
     }

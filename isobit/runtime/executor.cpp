@@ -79,7 +79,7 @@ class Executor::Prepared {
     ctx_ = ctx;
     bool handed_out = false;
     const AtEnd released([&] { handed_out ? release(feeds) : give_back(feeds, outputs); });
-    ISOBIT_RETURN_IF_ERROR(all_of(feeds, outputs, options));
+    ISOBIT_RETURN_IF_ERROR(run_checked(feeds, outputs, options));
     handed_out = true;
     return {};
   }
@@ -106,11 +106,11 @@ class Executor::Prepared {
       : own_(std::move(own)), graph_(own_ ? *own_ : graph), ctx_{kernels::Isa::kReference, nullptr} {}
 
   void build();
-  Status all_of(std::span<Feed> feeds, std::span<Tensor> outputs, const RunOptions& options);
+  Status run_checked(std::span<Feed> feeds, std::span<Tensor> outputs, const RunOptions& options);
   void allocate_arena();
   const Tensor* owner_of(int block) const;
   Status take(std::span<Feed> feeds, uint64_t& copied);
-  static bool is_all_there_is(const Made& made, std::span<const Tensor> outputs);
+  static bool only_places_hold_it(const Made& made, std::span<const Tensor> outputs);
   void hold(std::span<Tensor> outputs);
   Status compute(const RunOptions& options);
   Status compute_node(Step& step, size_t n, const RunOptions& options);
@@ -190,7 +190,7 @@ const Tensor* Executor::Prepared::owner_of(int block) const {
   return &made_[static_cast<size_t>(made_of_[static_cast<size_t>(block)])].tensor;
 }
 
-Status Executor::Prepared::all_of(std::span<Feed> feeds, std::span<Tensor> outputs, const RunOptions& options) {
+Status Executor::Prepared::run_checked(std::span<Feed> feeds, std::span<Tensor> outputs, const RunOptions& options) {
   uint64_t copied = 0;
   ISOBIT_RETURN_IF_ERROR(take(feeds, copied));
   hold(outputs);
@@ -258,7 +258,7 @@ Status Executor::Prepared::take(std::span<Feed> feeds, uint64_t& copied) {
 }
 
 // Whether nobody holds the memory in the place of the first output but the places of the others.
-bool Executor::Prepared::is_all_there_is(const Made& made, std::span<const Tensor> outputs) {
+bool Executor::Prepared::only_places_hold_it(const Made& made, std::span<const Tensor> outputs) {
   const Tensor& first = outputs[made.outputs[0]];
   return first.owners() ==
          std::ranges::count_if(made.outputs, [&](size_t o) { return same_memory(outputs[o], first); });
@@ -273,7 +273,7 @@ void Executor::Prepared::hold(std::span<Tensor> outputs) {
     if (!is_a(value, made.tensor)) {
       made.tensor = Tensor::without_storage(value.dtype, value.shape());
     }
-    if (place.defined() && place.on_host() && same_type(place, made.tensor) && is_all_there_is(made, outputs)) {
+    if (place.defined() && place.on_host() && same_type(place, made.tensor) && only_places_hold_it(made, outputs)) {
       made.tensor.share_storage(place);
       for (const size_t o : made.outputs) {
         if (same_memory(outputs[o], made.tensor)) outputs[o].drop_storage();

@@ -38,9 +38,9 @@ Status add(uint64_t& sum, uint64_t bytes) {
 }
 
 // Decides step by step which block every value has.
-class Placement {
+class BlockAssignment {
  public:
-  Placement(const Graph& graph, std::vector<PlanStep> steps) : graph_(graph) {
+  BlockAssignment(const Graph& graph, std::vector<PlanStep> steps) : graph_(graph) {
     plan_.steps = std::move(steps);
     plan_.block_of.assign(static_cast<size_t>(graph.value_count()), -1);
     last_use_.assign(plan_.block_of.size(), -1);
@@ -200,7 +200,7 @@ Expected<std::vector<PlanStep>> list_steps(const Graph& graph, const KernelTable
 }
 
 Expected<Plan> place_values(const Graph& graph, std::vector<PlanStep> steps) {
-  ISOBIT_TRY(Plan plan, Placement(graph, std::move(steps)).run());
+  ISOBIT_TRY(Plan plan, BlockAssignment(graph, std::move(steps)).run());
   ISOBIT_RETURN_IF_ERROR(lay_out_arena(plan));
   plan.peak_bytes = plan.arena_bytes;
   for (const PlanBlock& b : plan.blocks) {

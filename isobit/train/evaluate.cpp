@@ -98,9 +98,10 @@ Expected<SampleScores> score_all(const Job& job, const data::Dataset& dataset, c
 
 Expected<SampleScores> evaluate(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
                                 platform::Engine& engine, backends::Backend& backend) {
-  const bool narrow = arithmetic_of(job).computes_in == DType::kFloat64;
-  ISOBIT_TRY(const platform::Context context,
-             engine.context_for(narrow ? platform::arithmetic_of("correct-1") : arithmetic_of(job)));
+  const platform::Arithmetic& trained = arithmetic_of(job);
+  const platform::Arithmetic& scores = trained.scored_by.empty() ? trained : platform::arithmetic_of(trained.scored_by);
+  const bool narrow = trained.computes_in != scores.computes_in;
+  ISOBIT_TRY(const platform::Context context, engine.context_for(scores));
   return score_all(job, dataset, narrow ? in_float32(state) : state, context, backend);
 }
 

@@ -57,7 +57,7 @@ Names arithmetic_names() {
 Names operator_names(bool (*wanted)(const graph::OpDef&)) {
   Names names;
   for (const std::string& op : graph::op_names()) {
-    if (wanted(*graph::find_op(op))) names.push_back(op.starts_with("isobit.") ? op.substr(7) : op);
+    if (wanted(*graph::find_op(op))) names.push_back(graph::short_name(op));
   }
   return names;
 }

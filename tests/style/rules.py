@@ -146,7 +146,7 @@ def room_order(path, text, rooms):
 
 
 # Folders that define operators, or say which kernel each has.
-_KNOW_OPERATORS = ("isobit/graph/", "isobit/kernels/", "isobit/onnx/", "isobit/runtime/kernels/")
+_KNOW_OPERATORS = ("isobit/graph/", "isobit/kernels/", "isobit/runtime/kernels/")
 # Those that build graphs name the operators of the nodes that they add, and nothing else.
 _BUILD_GRAPHS = ("isobit/models/", "isobit/train/step_graph")
 _STRING = re.compile(r'"((?:\\.|[^"\\\n])*)"')

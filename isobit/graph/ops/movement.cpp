@@ -166,13 +166,13 @@ void add_movement(std::vector<OpDef>& defs) {
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_gather,
-                     .outputs = {moved_from(0, ElementRule::kMoved, false)}});
+                     .outputs = {moved_from_repeatedly(0)}});
   add_ordered(defs, {.name = "isobit.EmbeddingGrad",
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_embedding_grad,
                      .outputs = {output_by(ElementRule::kSum)}});
-  add_ordered(defs, {.name = "Expand", .infer = infer_expand, .outputs = {moved_from(0, ElementRule::kMoved, false)}});
+  add_ordered(defs, {.name = "Expand", .infer = infer_expand, .outputs = {moved_from_repeatedly(0)}});
 }
 
 }  // namespace isobit::graph::ops

@@ -24,9 +24,13 @@ inline OutputDef output_by(ElementRule rule) { return {.rule = rule}; }
 inline OutputDef output_by(ElementRule rule, std::vector<int> follows_from) {
   return {.rule = rule, .follows_from = {.some = std::move(follows_from)}};
 }
-// Moved from input i, of which no element comes twice unless `once` is false.
-inline OutputDef moved_from(int i, ElementRule rule = ElementRule::kMoved, bool once = true) {
-  return {.rule = rule, .moved_from = {.some = {i}}, .takes_each_once = once};
+// Moved from input i, of which no element comes twice.
+inline OutputDef moved_from(int i, ElementRule rule = ElementRule::kMoved) {
+  return {.rule = rule, .moved_from = {.some = {i}}, .takes_each_once = true};
+}
+// Moved from input i, of which an element may come several times.
+inline OutputDef moved_from_repeatedly(int i, ElementRule rule = ElementRule::kMoved) {
+  return {.rule = rule, .moved_from = {.some = {i}}};
 }
 
 // Adds an operator that our own kernels compute in either real type, to the same bits on every platform.

@@ -73,7 +73,7 @@ void add_pool(std::vector<OpDef>& defs) {
   add_ordered(defs, {.name = "MaxPool",
                      .max_outputs = 2,
                      .infer = infer_pool,
-                     .outputs = {moved_from(0, kMaximum, false), output_by(kPlace)}});
+                     .outputs = {moved_from_repeatedly(0, kMaximum), output_by(kPlace)}});
   add_ordered(defs, {.name = "AveragePool", .infer = infer_pool, .outputs = {output_by(kSum)}});
   add_ordered(defs, {.name = "GlobalAveragePool", .infer = infer_global_average, .outputs = {output_by(kSum)}});
   add_ordered(defs, {.name = "isobit.MaxPoolGrad",

@@ -79,7 +79,7 @@ bool all_finite(const LaidOut& side) {
 }
 
 // Whether every sum of the tile lies on one grid and so has been rounded nowhere.
-bool all_on_grid(const Table& loops, const Batch& p, const LaidOut& left, const LaidOut& right, Mutation mutation) {
+bool all_on_grid(const Table& loops, const Matrices& p, const LaidOut& left, const LaidOut& right, Mutation mutation) {
   if (!all_finite(left) || !all_finite(right)) return false;
   // One term that stands for all: the largest norms, the largest bias, the finest grids.
   UndecidedSum t{.k = p.k, .norm_a = largest_norm(left), .norm_b = largest_norm(right)};
@@ -93,7 +93,7 @@ bool all_on_grid(const Table& loops, const Batch& p, const LaidOut& left, const 
 }
 
 // Writes the outputs that the masks decide and removes them from items.
-void count_terms(const CorrectContext& ctx, const Batch& p, const LaidOut& left, const LaidOut& right,
+void count_terms(const CorrectContext& ctx, const Matrices& p, const LaidOut& left, const LaidOut& right,
                  std::vector<Undecided>& items, Statistics& statistics) {
   const Table& loops = table_of(ctx.kernel.isa);
   ThreadPool& pool = *ctx.kernel.pool;
@@ -124,7 +124,7 @@ void count_terms(const CorrectContext& ctx, const Batch& p, const LaidOut& left,
 
 }  // namespace
 
-UndecidedSum term_of(const Batch& p, const LaidOut& left, const LaidOut& right, const Undecided& u) {
+UndecidedSum term_of(const Matrices& p, const LaidOut& left, const LaidOut& right, const Undecided& u) {
   UndecidedSum t{.k = p.k, .norm_a = left.norm(u.i), .norm_b = right.norm(u.j)};
   if (p.row_bias != nullptr) t.bias = p.row_bias[u.i];
   if (p.column_bias != nullptr) t.bias = p.column_bias[u.j];
@@ -166,7 +166,7 @@ bool settle_by_grid(const UndecidedSum& t, int grid_a, int grid_b, double x, Mut
   return true;
 }
 
-void look_closer(const CorrectContext& ctx, const Batch& p, const LaidOut& left, const LaidOut& right,
+void look_closer(const CorrectContext& ctx, const Matrices& p, const LaidOut& left, const LaidOut& right,
                  std::vector<Undecided>& items, Statistics& statistics) {
   if (!laid_out(left, p.k) || !laid_out(right, p.k)) return;
   if (masks_are_worth_it(left, right, items)) count_terms(ctx, p, left, right, items, statistics);

@@ -39,7 +39,7 @@ struct UndecidedSum {
 };
 
 // Without the lines.
-UndecidedSum term_of(const Batch& problem, const LaidOut& left, const LaidOut& right, const Undecided& item);
+UndecidedSum term_of(const Matrices& problem, const LaidOut& left, const LaidOut& right, const Undecided& item);
 
 // These look at one sum of finite terms. `common`: how many products of elements are nonzero. False: still undecided.
 bool settle_by_terms(const UndecidedSum& t, int64_t common, double x, Mutation mutation, Statistics& statistics,
@@ -53,7 +53,7 @@ int64_t common_bits(const uint64_t* a, const uint64_t* b, size_t words);
 
 // Where many sums are zeros or ties, and all of both sides lies in float64: writes the outputs that this decides for
 // the tile as a whole, and removes them from items. For speed only: repair would look at them one by one.
-void look_closer(const CorrectContext& ctx, const Batch& problem, const LaidOut& left, const LaidOut& right,
+void look_closer(const CorrectContext& ctx, const Matrices& problem, const LaidOut& left, const LaidOut& right,
                  std::vector<Undecided>& items, Statistics& statistics);
 
 }  // namespace isobit::kernels::correct

@@ -77,7 +77,7 @@ struct Tiling {
   int64_t slices;
 };
 
-Tiling tiling_of(const Batch& p, Mutation mutation) {
+Tiling tiling_of(const Matrices& p, Mutation mutation) {
   Tiling tiling;
   tiling.rows = std::min(p.m, kTileRows);
   tiling.columns = std::min(p.n, std::clamp(kTileElements / tiling.rows, kTileRows, kTileColumns));
@@ -109,7 +109,7 @@ struct Buffers {
 };
 
 // The float64 product of a tile: its last slice in `slice`, the sum of the others in `total`; a single one in `total`.
-Status approximate(const CorrectContext& ctx, const Batch& p, const Tiling& tiling, const Tile& tile,
+Status approximate(const CorrectContext& ctx, const Matrices& p, const Tiling& tiling, const Tile& tile,
                    Buffers& buffers) {
   const Table& loops = table_of(ctx.kernel.isa);
   const int64_t m = tile.rows(), n = tile.columns();
@@ -154,7 +154,7 @@ void show_bounds(const FilterRow& r, int64_t i, int64_t j, int64_t count, BoundO
 }
 
 // Rounds row i of a tile where the rounding is certain, and lists the rest.
-void filter_row(const Table& loops, const Batch& p, const Tiling& tiling, const Tile& tile, const Buffers& buffers,
+void filter_row(const Table& loops, const Matrices& p, const Tiling& tiling, const Tile& tile, const Buffers& buffers,
                 double gamma, const Instruments& instruments, int64_t i, std::vector<Undecided>& undecided) {
   const int64_t row = (i - tile.i0) * tile.columns();
   uint32_t flags[kFilterColumns];
@@ -183,7 +183,7 @@ void filter_row(const Table& loops, const Batch& p, const Tiling& tiling, const 
   }
 }
 
-std::vector<Undecided> filter(const CorrectContext& ctx, const Batch& p, const Tiling& tiling, const Tile& tile,
+std::vector<Undecided> filter(const CorrectContext& ctx, const Matrices& p, const Tiling& tiling, const Tile& tile,
                               const Buffers& buffers) {
   const Table& loops = table_of(ctx.kernel.isa);
   const double gamma = bound_per_magnitude(tiling, ctx.instruments.mutation);
@@ -201,7 +201,7 @@ std::vector<Undecided> filter(const CorrectContext& ctx, const Batch& p, const T
 }
 
 // The outputs of the tile that are looked at, however they were decided.
-std::vector<Undecided> draw_sample(Watch& watch, const Batch& p, const Tiling& tiling, const Tile& tile,
+std::vector<Undecided> draw_sample(Watch& watch, const Matrices& p, const Tiling& tiling, const Tile& tile,
                                    const Buffers& buffers) {
   std::vector<Undecided> sample;
   for (const int64_t place : watch.draw(tile.rows() * tile.columns())) {
@@ -216,7 +216,7 @@ std::vector<Undecided> draw_sample(Watch& watch, const Batch& p, const Tiling& t
 }
 
 // k = 0: the bias alone.
-void fill_with_bias(const Batch& p) {
+void fill_with_bias(const Matrices& p) {
   for (int64_t i = 0; i < p.m; ++i) {
     for (int64_t j = 0; j < p.n; ++j) {
       const float bias = p.row_bias != nullptr ? p.row_bias[i] : p.column_bias != nullptr ? p.column_bias[j] : 0.0f;
@@ -225,7 +225,7 @@ void fill_with_bias(const Batch& p) {
   }
 }
 
-Status require_sizes(const Batch& p) {
+Status require_sizes(const Matrices& p) {
   for (const auto& [name, size] : {std::pair("m", p.m), std::pair("n", p.n), std::pair("k", p.k)}) {
     if (size <= kMostTerms) continue;
     return unreadable(text_of("a product of ", p.m, " x ", p.k, " times ", p.k, " x ", p.n, ": ", name, " is ", size,
@@ -235,7 +235,7 @@ Status require_sizes(const Batch& p) {
 }
 
 // One tile, from the operands to the outputs.
-Status compute(const CorrectContext& ctx, const Batch& p, const Tiling& tiling, const Tile& tile, Buffers& buffers,
+Status compute(const CorrectContext& ctx, const Matrices& p, const Tiling& tiling, const Tile& tile, Buffers& buffers,
                Statistics& statistics) {
   const Mutation mutation = ctx.instruments.mutation;
   ISOBIT_RETURN_IF_ERROR(approximate(ctx, p, tiling, tile, buffers));
@@ -264,7 +264,7 @@ double* Workspace::doubles(int slot, size_t count) {
   return memory_[slot].get();
 }
 
-Status run(const CorrectContext& ctx, const Batch& p) {
+Status run(const CorrectContext& ctx, const Matrices& p) {
   ISOBIT_RETURN_IF_ERROR(require_sizes(p));
   Statistics statistics;
   statistics.elements = p.m * p.n;

@@ -22,13 +22,13 @@ inline constexpr int64_t kSlice = 512;
 inline constexpr int64_t kSingleSlice = 1024;  // up to this k
 
 // At most one bias.
-using Batch = product::Batch<float>;
+using Matrices = product::Matrices<float>;
 
 // The largest m, n and k. With more terms, 1 + 2^-20 does not cover the rounding of norms; lines that have undecided
 // outputs are numbered in 32 bits (undecided_lines.h).
 inline constexpr int64_t kMostTerms = (int64_t{1} << 31) - 1;
 
 // REQUIRES m, n, k >= 0; ctx.kernel.isa != kReference. Errors: those of correct/matmul.h.
-Status run(const CorrectContext& ctx, const Batch& problem);
+Status run(const CorrectContext& ctx, const Matrices& problem);
 
 }  // namespace isobit::kernels::correct

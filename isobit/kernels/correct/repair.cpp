@@ -44,7 +44,7 @@ std::vector<int64_t> columns_of(std::span<const Undecided> items) {
 // What all threads share.
 struct Work {
   const Table& loops;
-  const Batch& problem;
+  const Matrices& problem;
   const LaidOut& left;
   const LaidOut& right;
   const UndecidedLines& rows;
@@ -102,7 +102,7 @@ std::vector<size_t> group_starts(std::span<const Undecided> items, int64_t width
 
 }  // namespace
 
-void repair(const CorrectContext& ctx, const Batch& p, const LaidOut& left, const LaidOut& right,
+void repair(const CorrectContext& ctx, const Matrices& p, const LaidOut& left, const LaidOut& right,
             std::vector<Undecided>& items, double gamma, Breaches* breaches, Statistics& statistics) {
   if (items.empty()) return;
   const Table& loops = table_of(ctx.kernel.isa);

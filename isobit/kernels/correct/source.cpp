@@ -54,9 +54,9 @@ void Source::fill(const Table& loops, int64_t first, int64_t last, int64_t l0, i
 void Source::fill_strided(const Table& loops, int64_t first, int64_t last, int64_t l0, int64_t l1, double* out,
                           int64_t ld) const {
   const Strides& s = lines_.side().strides;
-  const auto offset = [&s](int64_t l) { return l / s.period * s.outer + l % s.period * s.inner; };
   if (!k_contiguous()) {
-    for (int64_t l = l0; l < l1; ++l) loops.widen(last - first, lines_.data() + offset(l) + first, out + (l - l0) * ld);
+    for (int64_t l = l0; l < l1; ++l)
+      loops.widen(last - first, lines_.data() + s.offset(l) + first, out + (l - l0) * ld);
     return;
   }
   for (int64_t line = first; line < last; ++line) {
@@ -64,7 +64,7 @@ void Source::fill_strided(const Table& loops, int64_t first, int64_t last, int64
     const float* from = lines_.data() + line * s.line;
     for (int64_t l = l0; l < l1;) {
       const int64_t count = std::min(l1 - l, s.period - l % s.period);
-      const float* run = from + offset(l);
+      const float* run = from + s.offset(l);
       if (s.inner == 1) {
         loops.widen(count, run, to + (l - l0));
       } else {

@@ -97,7 +97,7 @@ void Breaches::note(const Breach& breach) {
   if (!first_ || std::tie(breach.i, breach.j) < std::tie(first_->i, first_->j)) first_ = breach;
 }
 
-Status Breaches::status(const Batch& p, const std::string& product) const {
+Status Breaches::status(const Matrices& p, const std::string& product) const {
   if (!first_) return {};
   const Breach& b = *first_;
   const std::string which = text_of("output (", b.i, ", ", b.j, ") of ", p.m, " x ", p.k, " times ", p.k, " x ", p.n,
@@ -119,7 +119,7 @@ void compare(const EvaluatedSum& e, const Undecided& u, double most, Breaches& b
   breaches.note({.i = u.i, .j = u.j, .x = u.x, .exact = e.sum.high, .most = most});
 }
 
-void check_sample(const CorrectContext& ctx, const Batch& p, const LaidOut& left, const LaidOut& right,
+void check_sample(const CorrectContext& ctx, const Matrices& p, const LaidOut& left, const LaidOut& right,
                   const std::vector<Undecided>& sample, int64_t roundings, Breaches& breaches, Statistics& statistics) {
   if (sample.empty()) return;
   const Table& loops = table_of(ctx.kernel.isa);

@@ -62,7 +62,7 @@ class Breaches {
  public:
   void note(const Breach& breach);
   // kUnavailable, where one was noted. product: its name.
-  Status status(const Batch& problem, const std::string& product) const;
+  Status status(const Matrices& problem, const std::string& product) const;
 
  private:
   std::mutex mutex_;
@@ -73,7 +73,7 @@ class Breaches {
 void compare(const EvaluatedSum& e, const Undecided& u, double most, Breaches& breaches);
 
 // Looks at the outputs `sample` of a tile, whose x is the approximation. roundings: L + S - 1.
-void check_sample(const CorrectContext& ctx, const Batch& problem, const LaidOut& left, const LaidOut& right,
+void check_sample(const CorrectContext& ctx, const Matrices& problem, const LaidOut& left, const LaidOut& right,
                   const std::vector<Undecided>& sample, int64_t roundings, Breaches& breaches, Statistics& statistics);
 
 }  // namespace isobit::kernels::correct

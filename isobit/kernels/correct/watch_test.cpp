@@ -187,7 +187,7 @@ TEST(Watch, SampleSeesAResultThatIsNotTheRoundingOfItsSum) {
   OrderedProduct product(kernel);
   const CorrectContext ctx{kernel, &product};
   ASSERT_TRUE(matmul(ctx, x.args()));
-  const Batch p = batch_of(product::product_of(x.args()), 0);
+  const Matrices p = batch_of(product::product_of(x.args()), 0);
   const Source rows(ctx, p.left), columns(ctx, p.right);
   LaidOut left, right;
   left.source = &rows, left.first = 0, left.last = 2, left.norms = {10, 10};

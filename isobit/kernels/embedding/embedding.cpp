@@ -14,7 +14,7 @@
 namespace isobit::kernels {
 namespace {
 
-using numerics::Segment;
+using numerics::StridedSegment;
 
 // The positions of each index, ascending: those of v are order[start[v]] .. order[start[v + 1] - 1].
 struct Positions {
@@ -53,7 +53,7 @@ void sum_of_rows(const reduce::Table& isa, const int64_t* rows, int64_t count, i
     std::fill_n(least, cols, std::numeric_limits<float>::infinity());
     for (int64_t i = 0; i < count; ++i) isa.add_columns(diff_dst + rows[i] * C + c, 1, C, cols, sum, size, least);
     if (isa.round_columns(cols, sum, size, least, static_cast<double>(count + 4), dst + c, undecided) == 0) continue;
-    ScratchVector<Segment> segments(static_cast<size_t>(count));
+    ScratchVector<StridedSegment> segments(static_cast<size_t>(count));
     for (int64_t j = 0; j < cols; ++j) {
       if (!undecided[j]) continue;
       for (int64_t i = 0; i < count; ++i) segments[i] = {diff_dst + rows[i] * C + c + j, 1, 1};
@@ -64,7 +64,7 @@ void sum_of_rows(const reduce::Table& isa, const int64_t* rows, int64_t count, i
 
 void sum_of_rows(const reduce::Table&, const int64_t* rows, int64_t count, int64_t C, const double* diff_dst,
                  double* dst) {
-  ScratchVector<numerics::SegmentF64> segments(static_cast<size_t>(count));
+  ScratchVector<numerics::StridedSegmentF64> segments(static_cast<size_t>(count));
   for (int64_t c = 0; c < C; ++c) {
     for (int64_t i = 0; i < count; ++i) segments[i] = {diff_dst + rows[i] * C + c, 1, 1};
     dst[c] = numerics::sum_ordered_f64(segments);

@@ -216,8 +216,7 @@ class Part {
       const int64_t begin = vectors * panel / panels, wide = vectors * (panel + 1) / panels - begin;
       const int64_t first = begin * lanes, width = wide * lanes;
       if (direct_right_ && first + width <= columns) {
-        step_.right = right_.data + j0 + first + k0 / right_.strides.period * right_.strides.outer +
-                      k0 % right_.strides.period * right_.strides.inner;
+        step_.right = right_.data + j0 + first + right_.strides.offset(k0);
         step_.right_k_stride = right_.strides.inner;
       } else {
         step_.right = packed_right_ + first * terms;
@@ -230,8 +229,7 @@ class Part {
         step_.block = block_totals_ + totals;
         step_.result = results_ + totals;
         if (direct) {
-          step_.left = left_.data + (i0 + i + row) * left_.strides.line +
-                       k0 / left_.strides.period * left_.strides.outer + k0 % left_.strides.period;
+          step_.left = left_.data + (i0 + i + row) * left_.strides.line + left_.strides.offset(k0);
           step_.left_row_stride = left_.strides.line;
         } else if (as_rows) {
           step_.left = packed_left_ + row * row_stride(terms);

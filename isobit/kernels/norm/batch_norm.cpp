@@ -16,7 +16,7 @@ const norm::Table& norm::table_of(Isa isa) {
 }
 namespace {
 
-using numerics::Segment;
+using numerics::StridedSegment;
 
 // Below this many places a span of a channel is too short for wide vectors and too far from the next one for the
 // memory, and channels are taken side by side. REQUIRES kShortSpan <= norm::kColumns.
@@ -32,15 +32,15 @@ void for_each_group(BatchNormShape b, int64_t begin, int64_t end, F f) {
   }
 }
 
-ScratchVector<Segment> segments_of(BatchNormShape b, int64_t c, const float* x) {
-  ScratchVector<Segment> segments;
+ScratchVector<StridedSegment> segments_of(BatchNormShape b, int64_t c, const float* x) {
+  ScratchVector<StridedSegment> segments;
   for (int64_t i = 0; i < b.n; ++i) segments.push_back({x + (i * b.c + c) * b.s, b.s, 1});
   return segments;
 }
 
 void settle_stats(BatchNormShape b, int64_t c, const float* src, uint8_t open, float* mean, float* var) {
   if (open == norm::kDecided) return;
-  const ScratchVector<Segment> segments = segments_of(b, c, src);
+  const ScratchVector<StridedSegment> segments = segments_of(b, c, src);
   if (open & norm::kFirst) *mean = numerics::mean_exactly(segments.data(), b.n);
   if (open & norm::kSecond) *var = numerics::variance_exactly(segments.data(), b.n);
 }
@@ -48,7 +48,7 @@ void settle_stats(BatchNormShape b, int64_t c, const float* src, uint8_t open, f
 void settle_sums(BatchNormShape b, int64_t c, const float* src, float mean, float r, const float* dy, uint8_t open,
                  float* diff_scale, float* diff_bias) {
   if (open & norm::kSecond) {
-    const ScratchVector<Segment> segments = segments_of(b, c, dy);
+    const ScratchVector<StridedSegment> segments = segments_of(b, c, dy);
     *diff_bias = sum_settled(segments.data(), b.n);
   }
   if (open & norm::kFirst) {
@@ -59,7 +59,7 @@ void settle_sums(BatchNormShape b, int64_t c, const float* src, float mean, floa
         p.push_back(dy[k] * h);
       }
     }
-    const Segment segment{p.data(), static_cast<int64_t>(p.size()), 1};
+    const StridedSegment segment{p.data(), static_cast<int64_t>(p.size()), 1};
     *diff_scale = sum_settled(&segment, 1);
   }
 }

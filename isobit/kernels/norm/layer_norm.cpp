@@ -11,7 +11,7 @@
 namespace isobit::kernels {
 namespace {
 
-using numerics::Segment;
+using numerics::StridedSegment;
 
 // Sum of (dy * scale), or of (dy * scale) * h, of a row.
 float row_sum_exactly(int64_t C, const float* x, const float* dy, const float* scale, float mean, float r,
@@ -22,7 +22,7 @@ float row_sum_exactly(int64_t C, const float* x, const float* dy, const float* s
     const float h = (x[c] - mean) * r;
     terms[c] = times_h ? g * h : g;
   }
-  const Segment segment{terms.data(), C, 1};
+  const StridedSegment segment{terms.data(), C, 1};
   return sum_settled(&segment, 1);
 }
 
@@ -32,7 +32,7 @@ float column_sum_exactly(int64_t rows, int64_t C, const float* x, const float* d
     const float h = (x[i * C] - mean[i]) * r[i];
     terms[i] = dy[i * C] * h;
   }
-  const Segment segment{terms.data(), rows, 1};
+  const StridedSegment segment{terms.data(), rows, 1};
   return sum_settled(&segment, 1);
 }
 
@@ -49,7 +49,7 @@ void layer_norm(const KernelContext& ctx, int64_t rows, int64_t C, float eps, co
       const float* x = src + i * C;
       float v;
       const uint8_t open = isa.stats(x, 1, 0, C, &mean[i], &v);
-      const Segment segment{x, C, 1};
+      const StridedSegment segment{x, C, 1};
       if (open & norm::kFirst) mean[i] = numerics::mean_exactly(&segment, 1);
       if (open & norm::kSecond) v = numerics::variance_exactly(&segment, 1);
       if (var) var[i] = v;
@@ -78,7 +78,7 @@ void layer_norm_grad_params(const KernelContext& ctx, int64_t rows, int64_t C, c
         const float *x = in.src + c + j, *dy = in.diff_dst + c + j;
         if (diff_scale && (open[j] & norm::kFirst)) scale[j] = column_sum_exactly(rows, C, x, dy, in.mean, in.inv_std);
         if (diff_bias && (open[j] & norm::kSecond)) {
-          const Segment segment{dy, rows, C};
+          const StridedSegment segment{dy, rows, C};
           bias[j] = sum_settled(&segment, 1);
         }
       }

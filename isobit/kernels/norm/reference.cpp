@@ -6,7 +6,7 @@ namespace isobit::kernels::reference {
 namespace {
 
 void mean_and_variance(const std::vector<float>& x, float* mean, float* var) {
-  const numerics::Segment segment{x.data(), static_cast<int64_t>(x.size()), 1};
+  const numerics::StridedSegment segment{x.data(), static_cast<int64_t>(x.size()), 1};
   *mean = numerics::mean_exactly(&segment, 1);
   *var = numerics::variance_exactly(&segment, 1);
 }

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "isobit/numerics/inline.h"
+
 namespace isobit::kernels::product {
 
 enum class SideKind {
@@ -12,10 +14,12 @@ enum class SideKind {
   kTaps,       // the other way round: line = (channel, ky, kx), element = (image, y, x)
 };
 
-// Element l of line i lies at i * line + l / period * outer + l % period * inner.
+// Element l of line i lies at i * line + offset(l).
 struct Strides {
   int64_t line = 0, inner = 1;
   int64_t period = 1, outer = 0;  // period >= 1
+
+  ISOBIT_INLINE_MEMBER int64_t offset(int64_t l) const { return l / period * outer + l % period * inner; }
 };
 
 // Position (y, x) of a grid meets place (y * step_h + tap.y, x * step_w + tap.x) of the plane, if that exists.

@@ -7,7 +7,7 @@ namespace isobit::kernels::product {
 template <class T>
 T Lines<T>::element(int64_t line, int64_t l) const {
   const Strides& s = side_.strides;
-  if (side_.kind == SideKind::kStrided) return data_[line * s.line + l / s.period * s.outer + l % s.period * s.inner];
+  if (side_.kind == SideKind::kStrided) return data_[line * s.line + s.offset(l)];
   const Windows& w = side_.windows;
   const bool by_position = side_.kind == SideKind::kPositions;
   const int64_t row = by_position ? l : line, column = by_position ? line : l;
@@ -25,7 +25,7 @@ void Lines<T>::read(int64_t line, T* to) const {
   switch (side_.kind) {
     case SideKind::kStrided:
       for (int64_t l = 0; l < side_.k; l += s.period) {
-        const T* from = data_ + line * s.line + l / s.period * s.outer;
+        const T* from = data_ + line * s.line + s.offset(l);
         const int64_t count = std::min(s.period, side_.k - l);
         if (s.inner == 1) {
           std::copy_n(from, count, to + l);
@@ -93,7 +93,7 @@ void Lines<T>::read(std::span<const int64_t> lines, T* to) const {
   for (int64_t l0 = 0; l0 < side_.k; l0 += kAtOnce) {
     const int64_t l1 = std::min(l0 + kAtOnce, side_.k);
     const T* at[kAtOnce];
-    for (int64_t l = l0; l < l1; ++l) at[l - l0] = data_ + l / s.period * s.outer + l % s.period * s.inner;
+    for (int64_t l = l0; l < l1; ++l) at[l - l0] = data_ + s.offset(l);
     for (size_t q = 0; q < lines.size(); ++q) {
       T* line = to + static_cast<int64_t>(q) * side_.k;
       for (int64_t l = l0; l < l1; ++l) line[l] = at[l - l0][lines[q] * s.line];
@@ -120,7 +120,7 @@ typename Lines<T>::Place Lines<T>::place(int64_t l) const {
   const Strides& s = side_.strides;
   const Windows& w = side_.windows;
   const auto narrow = [](int64_t x) { return static_cast<int32_t>(x); };
-  if (side_.kind == SideKind::kStrided) return {l / s.period * s.outer + l % s.period * s.inner, 0, 0};
+  if (side_.kind == SideKind::kStrided) return {s.offset(l), 0, 0};
   if (side_.kind == SideKind::kPositions) {
     const int64_t t = l % w.taps();
     return {l / w.taps() * w.plane(), narrow(t / w.columns.taps), narrow(t % w.columns.taps)};

@@ -55,7 +55,7 @@ class Lines {
 
 // One batch of a product: a matrix m x n of its own.
 template <class T>
-struct Batch {
+struct Matrices {
   int64_t m = 0, n = 0, k = 0;
   Lines<T> left, right;
   T* out = nullptr;  // where its outputs begin, `offset` elements after those of the product
@@ -73,11 +73,11 @@ struct Batch {
 
 // REQUIRES 0 <= batch < the geometry's.
 template <class T>
-Batch<T> batch_of(const Product<T>& p, int64_t batch) {
+Matrices<T> batch_of(const Product<T>& p, int64_t batch) {
   const Geometry& g = p.geometry;
   // Null arrays are those without elements: nothing is added to them.
   const auto from = [](auto* data, int64_t offset) { return data != nullptr ? data + offset : nullptr; };
-  Batch<T> b;
+  Matrices<T> b;
   b.m = g.m;
   b.n = g.n;
   b.k = g.k;

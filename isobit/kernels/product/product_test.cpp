@@ -163,7 +163,7 @@ void for_each_case(F f) {
 }
 
 template <class T>
-T sum_in_written_order(const Batch<T>& batch, const Order& order, int64_t i, int64_t j) {
+T sum_in_written_order(const Matrices<T>& batch, const Order& order, int64_t i, int64_t j) {
   const WrittenTerms<T> terms(batch, order, i, j);
   std::vector<testing::Term<T>> list;
   for (int64_t p = 0; p < terms.count(); ++p) list.push_back({terms[p].left, terms[p].right, terms[p].chunk});
@@ -180,7 +180,7 @@ TYPED_TEST(Geometries, TermsInTheirWrittenOrderGiveTheBitsOfTheReference) {
   for_each_case<TypeParam>([](Case<TypeParam>& c, Random&) {
     const Geometry& g = c.product.geometry;
     for (int64_t b = 0; b < g.batches; ++b) {
-      const Batch<TypeParam> batch = batch_of(c.product, b);
+      const Matrices<TypeParam> batch = batch_of(c.product, b);
       for (int64_t i = 0; i < g.m; ++i) {
         for (int64_t j = 0; j < g.n; ++j) batch.out[batch.at(i, j)] = sum_in_written_order(batch, g.order, i, j);
       }
@@ -194,7 +194,7 @@ TYPED_TEST(Geometries, PlacesCoverEveryOutputOnce) {
     const Geometry& g = c.product.geometry;
     std::vector<int> times(c.out.size(), 0);
     for (int64_t b = 0; b < g.batches; ++b) {
-      const Batch<TypeParam> batch = batch_of(c.product, b);
+      const Matrices<TypeParam> batch = batch_of(c.product, b);
       for (int64_t i = 0; i < g.m; ++i) {
         for (int64_t j = 0; j < g.n; ++j) {
           ASSERT_EQ(batch.offset + batch.at(i, j), g.out.at(b, i, j));
@@ -246,7 +246,7 @@ void expect_lines_agree(const Lines<T>& lines, Random& random) {
 TYPED_TEST(Geometries, LinesAgreeWithTheirElements) {
   for_each_case<TypeParam>([](Case<TypeParam>& c, Random& random) {
     for (int64_t b = 0; b < c.product.geometry.batches; ++b) {
-      const Batch<TypeParam> batch = batch_of(c.product, b);
+      const Matrices<TypeParam> batch = batch_of(c.product, b);
       expect_lines_agree(batch.left, random);
       expect_lines_agree(batch.right, random);
     }

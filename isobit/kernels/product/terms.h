@@ -21,7 +21,7 @@ template <class T>
 class WrittenTerms {
  public:
   // batch: of a product whose geometry has this order; must outlive this.
-  WrittenTerms(const Batch<T>& batch, const Order& order, int64_t i, int64_t j)
+  WrittenTerms(const Matrices<T>& batch, const Order& order, int64_t i, int64_t j)
       : batch_(batch), order_(order), i_(i), j_(j) {}
 
   int64_t count() const { return batch_.k; }
@@ -32,7 +32,7 @@ class WrittenTerms {
   }
 
  private:
-  const Batch<T>& batch_;
+  const Matrices<T>& batch_;
   const Order order_;
   int64_t i_, j_;
 };

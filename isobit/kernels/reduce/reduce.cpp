@@ -19,8 +19,8 @@ const reduce::Table& reduce::table_of(Isa isa) {
 }
 namespace {
 
-using numerics::Segment;
-using numerics::SegmentF64;
+using numerics::StridedSegment;
+using numerics::StridedSegmentF64;
 
 template <class T>
 void divide_all(const KernelContext& ctx, int64_t n, int64_t count, T* dst) {
@@ -43,7 +43,7 @@ void sum_rows(const KernelContext& ctx, int64_t rows, int64_t n, const float* sr
     for (int64_t r = begin; r < end; ++r) {
       const float* x = src + r * n;
       if (isa.sum(x, 1, 0, n, &dst[r])) continue;
-      const Segment segment{x, n, 1};
+      const StridedSegment segment{x, n, 1};
       dst[r] = sum_settled(&segment, 1);
     }
   });
@@ -79,7 +79,7 @@ void sum_folded_columns(const reduce::Table& isa, const float* src, int64_t rows
     }
     const double steps = reduce::column_steps(rows) + static_cast<double>(fold);
     if (isa.round_columns(here, sum, size, least, steps, dst + g, undecided) == 0) continue;
-    ScratchVector<Segment> segments(static_cast<size_t>(fold));
+    ScratchVector<StridedSegment> segments(static_cast<size_t>(fold));
     for (int64_t j = 0; j < here; ++j) {
       if (!undecided[j]) continue;
       for (int64_t f = 0; f < fold; ++f) segments[f] = {src + (g + j) * fold + f, rows, row_stride};
@@ -115,7 +115,7 @@ void reduce_sum(const KernelContext& ctx, AxisView v, const double* src, double*
   if (sum_of_nothing(v.axis, v.outer * v.inner, dst)) return;
   parallel_items(ctx, v.outer * v.inner, v.axis, [=](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const SegmentF64 segment{src + i / v.inner * v.axis * v.inner + i % v.inner, v.axis, v.inner};
+      const StridedSegmentF64 segment{src + i / v.inner * v.axis * v.inner + i % v.inner, v.axis, v.inner};
       dst[i] = numerics::sum_ordered_f64(std::span(&segment, 1));
     }
   });
@@ -167,7 +167,7 @@ void sum_channels(const KernelContext& ctx, int64_t n, int64_t c, int64_t s, con
     }
     for (int64_t k = begin; k < end; ++k) {
       if (isa.sum(src + k * s, n, c * s, s, &dst[k])) continue;
-      ScratchVector<Segment> segments;
+      ScratchVector<StridedSegment> segments;
       for (int64_t i = 0; i < n; ++i) segments.push_back({src + (i * c + k) * s, s, 1});
       dst[k] = sum_settled(segments.data(), n);
     }
@@ -178,7 +178,7 @@ void sum_channels(const KernelContext& ctx, int64_t n, int64_t c, int64_t s, con
   if (ctx.isa == Isa::kReference) return reference::sum_channels(n, c, s, src, dst);
   if (sum_of_nothing(n * s, c, dst)) return;
   parallel_items(ctx, c, n * s, [=](int64_t begin, int64_t end) {
-    ScratchVector<SegmentF64> segments(static_cast<size_t>(n));
+    ScratchVector<StridedSegmentF64> segments(static_cast<size_t>(n));
     for (int64_t k = begin; k < end; ++k) {
       for (int64_t i = 0; i < n; ++i) segments[i] = {src + (i * c + k) * s, s, 1};
       dst[k] = numerics::sum_ordered_f64(segments);
@@ -202,14 +202,14 @@ float global_sum_of_squares(const KernelContext& ctx, std::span<const ConstPart<
   error += sum * (pieces + 4) * 0x1p-51;
   const float low = static_cast<float>(sum - error), high = static_cast<float>(sum + error);
   if (low == high) return low;  // a zero here is +0: no term is negative
-  ScratchVector<Segment> segments;
+  ScratchVector<StridedSegment> segments;
   for (const ConstPart<float>& part : parts) segments.push_back({part.data, part.n, 1});
   return numerics::sum_of_squares_exactly(segments.data(), static_cast<int64_t>(segments.size()));
 }
 
 double global_sum_of_squares(const KernelContext& ctx, std::span<const ConstPart<double>> parts) {
   if (ctx.isa == Isa::kReference) return reference::global_sum_of_squares(parts);
-  ScratchVector<SegmentF64> segments;
+  ScratchVector<StridedSegmentF64> segments;
   for (const ConstPart<double>& part : parts) segments.push_back({part.data, part.n, 1});
   return numerics::sum_of_squares_ordered_f64(segments);
 }

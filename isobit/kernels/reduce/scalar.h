@@ -23,7 +23,7 @@ inline double rsqrt_of(double x) { return numerics::f64_rsqrt(x); }
 
 // Sum of reduce/reduce.h.
 inline float sum_of(const std::vector<float>& terms) {
-  const numerics::Segment segment{terms.data(), static_cast<int64_t>(terms.size()), 1};
+  const numerics::StridedSegment segment{terms.data(), static_cast<int64_t>(terms.size()), 1};
   return numerics::sum_exactly(&segment, 1);
 }
 inline double sum_of(const std::vector<double>& terms) {

@@ -11,7 +11,7 @@ namespace isobit::kernels::rounding {
 
 // One of the equal matrices of a call. Together they fill its output: those of a batch one after the other, those of
 // the groups of a convolution image by image.
-struct ProductBlock : product::Batch<double> {
+struct ProductBlock : product::Matrices<double> {
   // The whole operands that the lines are taken from, other blocks' lines included; in the order of the call.
   std::span<const double> first_operand, second_operand;
 };

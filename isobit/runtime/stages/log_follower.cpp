@@ -14,9 +14,9 @@ using kernels::rounding::ExactOutput;
 using kernels::rounding::NearTie;
 using kernels::rounding::ProductBlock;
 
-void LogFollower::begin(uint64_t step, bool agreed) {
+void LogFollower::begin(uint64_t step, StateBefore before) {
   step_ = step;
-  agreed_ = agreed;
+  before_ = before;
   superfluous_ = 0;
   fault_.reset();
 }
@@ -25,7 +25,7 @@ void LogFollower::begin_run(const graph::Graph& graph) {
   RoundingStage::begin_run(graph);
   shared_.assign(graph.value_count(), 0);
   const auto shared = [&](graph::ValueId id) -> char& { return shared_[static_cast<size_t>(id)]; };
-  for (graph::ValueId id : graph.inputs()) shared(id) = agreed_ ? 1 : 0;
+  for (graph::ValueId id : graph.inputs()) shared(id) = before_ == StateBefore::kAgreed ? 1 : 0;
   for (const graph::Initializer& constant : graph.initializers()) shared(constant.value) = 1;
   for (const graph::Node& node : graph.nodes()) {
     const graph::OpDef& def = graph::op_of(node);

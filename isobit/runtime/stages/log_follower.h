@@ -20,6 +20,10 @@ namespace isobit::runtime {
 // costs the auditor an exact evaluation.
 inline constexpr uint64_t kMostSuperfluous = 64;
 
+// Whether trainer and auditor are known to have the same state before a step, as after a committed state root that the
+// replay reproduced, or at the beginning.
+enum class StateBefore { kAgreed, kUnknown };
+
 // Of an auditor, or of a trainer that repeats steps it has signed. A log that cannot be followed ends the step with an
 // error of code kRejected and sets fault(); so does a platform beyond the job's bound, with an error of code
 // kUnavailable.
@@ -31,9 +35,8 @@ inline constexpr uint64_t kMostSuperfluous = 64;
 // happen.
 class LogFollower : public RoundingStage {
  public:
-  // Before each step. agreed: whether trainer and auditor are known to have the same state before the step, as after a
-  // committed state root that the replay reproduced, or at the beginning. REQUIRES a log of the rules' kind.
-  virtual void begin_step(uint64_t step, log::StepLog log, bool agreed) = 0;
+  // Before each step. REQUIRES a log of the rules' kind.
+  virtual void begin_step(uint64_t step, log::StepLog log, StateBefore before) = 0;
   // After each step: whether the whole log has been met; kRejected otherwise.
   virtual Status end_step() = 0;
   void begin_run(const graph::Graph& graph) override;
@@ -44,7 +47,7 @@ class LogFollower : public RoundingStage {
   explicit LogFollower(const RoundingRules& rules) : RoundingStage(rules.bits), rules_(rules) {}
 
   // What begin_step() of either kind begins with.
-  void begin(uint64_t step, bool agreed);
+  void begin(uint64_t step, StateBefore before);
 
   // The bounds of a product; the sample of this step is checked.
   Expected<ErrorBounds> begin_product(KernelCall& call, const std::vector<kernels::rounding::ProductBlock>& blocks,
@@ -69,7 +72,7 @@ class LogFollower : public RoundingStage {
   log::CountsByOperator counts_;
 
  private:
-  bool agreed_ = false;
+  StateBefore before_ = StateBefore::kUnknown;
   std::vector<char> shared_;  // by value of the graph: whether trainer and auditor are known to have the same
   uint64_t superfluous_ = 0;  // decisions of this step
   std::optional<log::Fault> fault_;

@@ -92,10 +92,10 @@ class OvtForger : public StageTest {
     outputs_ = run(net_, trainer).value();
     log_ = recorder.log();
   }
-  bool accepted(const log::OvtLog& log, uint64_t seed = 6, bool agreed = true) {
+  bool accepted(const log::OvtLog& log, uint64_t seed = 6, StateBefore before = StateBefore::kAgreed) {
     OvtFollower follower(rules_);
     Simulated auditor(follower, rules_, seed, {});
-    follower.begin_step(1, log, agreed);
+    follower.begin_step(1, log, before);
     const auto run_outputs = run(net_, auditor);
     const bool ok = run_outputs.has_value() && follower.end_step().has_value();
     EXPECT_EQ(ok, !follower.fault().has_value());
@@ -178,7 +178,7 @@ TEST_F(StageTest, ACorrectionOutsideAnInnerProductIsRefused) {
   const graph::ValueId x = net.input(random_tensor({40, 30}, 1)), y = net.input(random_tensor({40, 30}, 2));
   net.g.add_output(net.g.emit("Mul", {x, y}, {}, "update"));
   for (bool distance : {true, false}) {
-    for (bool agreed : {true, false}) {
+    for (StateBefore before : {StateBefore::kAgreed, StateBefore::kUnknown}) {
       RoundingRules rules;
       rules.log = log::Kind::kOvt;
       rules.distance = distance;
@@ -191,12 +191,13 @@ TEST_F(StageTest, ACorrectionOutsideAnInnerProductIsRefused) {
           if (forged) decision = static_cast<uint8_t>(2 - decision);
         }
         OvtFollower follower(rules);
-        follower.begin_step(1, log, agreed);
+        follower.begin_step(1, log, before);
         const auto audited = run(net, follower);
         EXPECT_EQ(audited.has_value(), !forged);
         EXPECT_TRUE(!audited || same(trained, *audited));
         EXPECT_EQ(follower.fault().has_value(), forged);
         if (!forged) continue;
+        const bool agreed = before == StateBefore::kAgreed;
         EXPECT_EQ(follower.fault()->kind, agreed ? log::FaultKind::kIllegal : log::FaultKind::kDiffers);
         EXPECT_NE(follower.fault()->what.find("every platform computes alike"), std::string::npos);
       }
@@ -213,7 +214,7 @@ TEST_F(StageTest, OvtLogOfAnotherShapeIsDamage) {
   log::OvtLog log = recorder.log();
   log.outputs[1].decisions.pop_back();
   OvtFollower follower(rules);
-  follower.begin_step(1, log, false);
+  follower.begin_step(1, log, StateBefore::kUnknown);
   EXPECT_FALSE(run(net, follower));
   ASSERT_TRUE(follower.fault().has_value());
   EXPECT_EQ(follower.fault()->kind, log::FaultKind::kDamaged);

@@ -115,8 +115,8 @@ Status OvtRecorder::settle_near_ties(KernelCall& call, std::vector<uint8_t>& dec
   return {};
 }
 
-void OvtFollower::begin_step(uint64_t step, log::StepLog log, bool agreed) {
-  begin(step, agreed);
+void OvtFollower::begin_step(uint64_t step, log::StepLog log, StateBefore before) {
+  begin(step, before);
   log_ = std::get<log::OvtLog>(std::move(log));
   next_ = 0;
 }

@@ -52,7 +52,7 @@ class OvtRecorder final : public LogRecorder {
 class OvtFollower final : public LogFollower {
  public:
   explicit OvtFollower(const RoundingRules& rules) : LogFollower(rules) {}
-  void begin_step(uint64_t step, log::StepLog log, bool agreed) override;
+  void begin_step(uint64_t step, log::StepLog log, StateBefore before) override;
   Status apply(size_t index, KernelCall& call) override;
   Status end_step() override;
 

@@ -18,10 +18,8 @@ using kernels::rounding::round_decided;
 
 namespace {
 
-std::string plain_name(const std::string& op) { return op.starts_with("isobit.") ? op.substr(7) : op; }
-
 double value_of(const std::map<std::string, double>& by_operator, const std::string& op, double otherwise) {
-  const auto found = by_operator.find(plain_name(op));
+  const auto found = by_operator.find(graph::short_name(op));
   return found == by_operator.end() ? otherwise : found->second;
 }
 

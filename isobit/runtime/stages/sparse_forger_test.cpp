@@ -30,10 +30,10 @@ class Forger : public StageTest {
     log_ = recorder_.log();
   }
   // Whether an auditor takes the log; its outputs, counts and fault then.
-  bool accepted(const log::SparseLog& log, uint64_t seed = 6, bool agreed = true) {
+  bool accepted(const log::SparseLog& log, uint64_t seed = 6, StateBefore before = StateBefore::kAgreed) {
     SparseFollower follower(rules_);
     Simulated auditor(follower, rules_, seed, {});
-    follower.begin_step(1, log, agreed);
+    follower.begin_step(1, log, before);
     const auto run_outputs = run(net_, auditor);
     const bool ok = run_outputs.has_value() && follower.end_step().has_value();
     EXPECT_EQ(ok, !follower.fault().has_value());
@@ -307,24 +307,24 @@ TEST_F(Forger, TwoAuditorsNeverDisagreeAboutOneLog) {
 TEST_F(Forger, WithoutAnAgreedStateNobodyIsNamed) {
   const log::SparseEntry& honest = log_.nodes[0].entries[0];
   const log::SparseLog forged = with(log_, log_.nodes[0].node, {honest.position, log::SparseEntry::Kind::kValue, 1e9f});
-  EXPECT_FALSE(accepted(forged, 6, true));
+  EXPECT_FALSE(accepted(forged, 6, StateBefore::kAgreed));
   EXPECT_EQ(fault_->kind, log::FaultKind::kIllegal);
-  EXPECT_FALSE(accepted(forged, 6, false));
+  EXPECT_FALSE(accepted(forged, 6, StateBefore::kUnknown));
   EXPECT_EQ(fault_->kind, log::FaultKind::kDiffers);
 }
 
 TEST_F(Forger, EntriesOfAnotherNodeOrBeyondTheOutputOrOfOtherBitsAreDamage) {
   log::SparseLog forged = log_;
   forged.nodes.back().node += 1;
-  EXPECT_FALSE(accepted(forged, 6, false));
+  EXPECT_FALSE(accepted(forged, 6, StateBefore::kUnknown));
   EXPECT_EQ(fault_->kind, log::FaultKind::kDamaged);
   forged = log_;
   forged.nodes[0].entries.back().position = 1 << 20;
-  EXPECT_FALSE(accepted(forged, 6, false));
+  EXPECT_FALSE(accepted(forged, 6, StateBefore::kUnknown));
   EXPECT_EQ(fault_->kind, log::FaultKind::kDamaged);
   for (float no_value : {1 + 0x1p-20f, __builtin_nanf("")}) {
     rules_.bits = 27;
-    EXPECT_FALSE(accepted(with(log_, 0, {0, log::SparseEntry::Kind::kValue, no_value}), 6, false));
+    EXPECT_FALSE(accepted(with(log_, 0, {0, log::SparseEntry::Kind::kValue, no_value}), 6, StateBefore::kUnknown));
     EXPECT_EQ(fault_->kind, log::FaultKind::kDamaged) << fault_->what;
   }
 }

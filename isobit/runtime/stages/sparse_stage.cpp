@@ -73,8 +73,8 @@ Status SparseRecorder::apply(size_t index, KernelCall& call) {
   return {};
 }
 
-void SparseFollower::begin_step(uint64_t step, log::StepLog log, bool agreed) {
-  begin(step, agreed);
+void SparseFollower::begin_step(uint64_t step, log::StepLog log, StateBefore before) {
+  begin(step, before);
   log_ = std::get<log::SparseLog>(std::move(log));
   next_ = 0;
 }

@@ -40,7 +40,7 @@ class SparseRecorder final : public LogRecorder {
 class SparseFollower final : public LogFollower {
  public:
   explicit SparseFollower(const RoundingRules& rules) : LogFollower(rules) {}
-  void begin_step(uint64_t step, log::StepLog log, bool agreed) override;
+  void begin_step(uint64_t step, log::StepLog log, StateBefore before) override;
   Status apply(size_t index, KernelCall& call) override;
   Status end_step() override;
 
