@@ -7,6 +7,8 @@
 #include "isobit/adversary/decorators.h"
 #include "isobit/adversary/log_cheat.h"
 #include "isobit/base/text.h"
+#include "isobit/data/batch.h"
+#include "isobit/train/trainer.h"
 
 namespace isobit::adversary {
 

@@ -7,8 +7,10 @@
 #include <memory>
 #include <vector>
 
+#include "isobit/commit/hash.h"
 #include "isobit/log/step_log.h"
 #include "isobit/run/train_run.h"
+#include "isobit/train/trainer.h"
 
 namespace isobit::adversary {
 

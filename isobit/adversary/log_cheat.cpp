@@ -6,6 +6,7 @@
 #include "isobit/base/text.h"
 #include "isobit/graph/op.h"
 #include "isobit/kernels/rounding/places.h"
+#include "isobit/platform/platform.h"
 #include "isobit/run/job_root.h"
 #include "isobit/runtime/stages/inner_product.h"
 #include "isobit/runtime/stages/legality.h"

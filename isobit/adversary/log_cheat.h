@@ -3,6 +3,7 @@
 
 #include "isobit/adversary/cheat.h"
 #include "isobit/adversary/decorators.h"
+#include "isobit/train/job.h"
 
 namespace isobit::adversary {
 

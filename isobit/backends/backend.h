@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "isobit/base/status.h"
+#include "isobit/graph/graph.h"
 #include "isobit/platform/platform.h"
 #include "isobit/runtime/executor.h"
 

@@ -7,6 +7,8 @@
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/limits.h"
 #include "isobit/cli/trust.h"
+#include "isobit/data/data_shape.h"
+#include "isobit/data/dataset.h"
 #include "isobit/formats/safetensors.h"
 #include "isobit/run/run_weights.h"
 #include "isobit/train/trainer.h"

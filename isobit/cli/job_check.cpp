@@ -6,6 +6,7 @@
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/limits.h"
 #include "isobit/cli/own_files.h"
+#include "isobit/data/dataset.h"
 #include "isobit/run/job_root.h"
 #include "isobit/run/price.h"
 #include "isobit/train/trace_schema.h"

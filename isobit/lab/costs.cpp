@@ -7,9 +7,12 @@
 #include "isobit/graph/op.h"
 #include "isobit/kernels/rounding/round_to_bits.h"
 #include "isobit/kernels/vendor/child.h"
+#include "isobit/log/counts.h"
+#include "isobit/log/kind.h"
 #include "isobit/run/audit_run.h"
 #include "isobit/run/open_run.h"
 #include "isobit/run/train_run.h"
+#include "isobit/verify/transcript.h"
 
 namespace isobit::lab {
 namespace {

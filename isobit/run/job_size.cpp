@@ -6,6 +6,7 @@
 #include "isobit/base/text.h"
 #include "isobit/bundle/log_file.h"
 #include "isobit/formats/json_header.h"
+#include "isobit/graph/graph.h"
 #include "isobit/log/segment.h"
 #include "isobit/runtime/executor.h"
 #include "isobit/runtime/stages/rounding_stage.h"

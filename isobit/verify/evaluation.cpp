@@ -6,6 +6,7 @@
 
 #include "isobit/base/frame.h"
 #include "isobit/base/text.h"
+#include "isobit/numerics/exact_total.h"
 
 namespace isobit::verify {
 namespace {

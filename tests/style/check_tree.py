@@ -72,6 +72,7 @@ class Tree:
             yield from rule(path, text)
         yield from rules.room_order(path, text, self.rooms)
         yield from rules.declared_dependencies(path, text, self.declared)
+        yield from rules.declared_names(path, text, self.declared, self.rooms)
         yield from rules.no_operator_lists(path, text, self.operators)
         yield from rules.no_arithmetic_strings(path, text, self.arithmetics)
 

@@ -95,6 +95,19 @@ target_link_libraries(isobit PRIVATE isobit::train)
         self.assertEqual(lines(rule, "isobit/kernels/vendor/x.cpp", linked_by_another, declared), [1])
         self.assertEqual(lines(rule, "isobit/other/x.cpp", linked_by_another, declared), [])
 
+    def test_declared_names(self):
+        declared = {"kernels": {"base", "numerics"}, "train": {"base", "vendor"}}
+        rule, train = rules.declared_names, "isobit/train/x.cpp"
+        for text in ("numerics::Philox p;", "isobit::numerics::f();", "x = ::isobit::numerics::k;",
+                     "namespace isobit::numerics {", "std::vector<numerics::A> v;"):
+            self.assertEqual(lines(rule, train, "\n" + text + "\n", declared, ROOMS), [2], text)
+            self.assertEqual(lines(rule, KERNEL, text + "\n", declared, ROOMS), [], text)
+        for text in ("// numerics::x", 'f("numerics::x");', "kernels::numerics::f();", "my_numerics::f();", "numerics.f();",
+                     "train::f();", "kernels::known_vendors();"):
+            self.assertEqual(lines(rule, train, text + "\n", declared, ROOMS), [], text)
+        self.assertEqual(lines(rule, "isobit/train/x_test.cpp", "numerics::f();\n", declared, ROOMS), [])
+        self.assertEqual(lines(rule, "bench/x.cpp", "numerics::f();\n", declared, ROOMS), [])
+
     def test_operator_names(self):
         text = """  for (const char* op : {"Add",
       "Sub"}) add({.name = op, .infer = f});

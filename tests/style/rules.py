@@ -252,4 +252,18 @@ def declared_dependencies(path, text, declared):
             yield _at(text, m.start()), f"{m.group(2)}: isobit::{included} is not among the DEPS of {room} in CMake"
 
 
+def declared_names(path, text, declared, rooms):
+    """A file that writes `room::` outside comments belongs to a room that links that one, by name: a type that comes by
+    way of another room's header is used, too."""
+    room = room_included(path)
+    if room not in declared or not path.endswith(CXX) or is_test_only(path):
+        return
+    code = without_comments(text)
+    linked = declared[room] | {room} | ({"kernels"} if "vendor" in declared[room] else set())  # a namespace for both
+    for m in re.finditer(r"(?<![\w:])(?:(?:::)?isobit::({0})(?=::|\s*{{)|({0})::)".format("|".join(rooms)), code):
+        named = m.group(1) or m.group(2)
+        if named not in linked:
+            yield _at(code, m.start()), f"{named}:: named: isobit::{named} is not among the DEPS of {room} in CMake"
+
+
 RULES = (length, finished, no_machine_paths, tidy_text, full_include_paths, header_form, no_libm, ordered_only)
