@@ -5,8 +5,6 @@
 
 #include <memory>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "isobit/base/status.h"
 #include "isobit/graph/graph.h"
@@ -31,7 +29,6 @@ class Program {
 class Backend {
  public:
   virtual ~Backend() = default;
-  virtual std::string name() const = 0;
   // `graph` is not owned and must outlive the program, as must the engine of `context`. kUsage for an arithmetic that
   // this backend does not have; what it finds wrong with the graph.
   virtual Expected<std::unique_ptr<Program>> compile(const graph::Graph& graph, const platform::Context& context) = 0;

@@ -19,7 +19,6 @@ class NativeProgram final : public Program {
 
 class Native final : public Backend {
  public:
-  std::string name() const override { return "native"; }
   Expected<std::unique_ptr<Program>> compile(const graph::Graph& graph, const platform::Context& context) override {
     auto program = std::make_unique<NativeProgram>(graph, context);
     ISOBIT_RETURN_IF_ERROR(program->status());

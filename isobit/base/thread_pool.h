@@ -22,11 +22,12 @@ class ThreadPool {
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // Calls f(begin, end) on disjoint ranges that cover [0, n), at most as many as threads and none shorter than `grain`
-  // (but for the last). Returns when all are done. Which thread runs which range is not fixed: on a busy machine the
-  // caller takes those that no worker has begun, instead of waiting for it to be scheduled.
-  // What f throws on any thread (memory may run out) is thrown here once every range is done or given up: the first of
-  // several. f must not call parallel_for itself. One parallel_for at a time per pool.
+  // Calls f(begin, end) on disjoint ranges that cover [0, n): as many as threads, or ceil(n / grain) where that is
+  // less. Their lengths differ by one at most; where there are several none is shorter than half of `grain`. Returns
+  // when all are done. Which thread runs which range is not fixed: on a busy machine the caller takes those that no
+  // worker has begun, instead of waiting for it. What f throws on any thread (memory may run out) is thrown here once
+  // every range is done or given up: the first of several. f must not call parallel_for itself, nor may there be two at
+  // a time.
   template <class F>
   void parallel_for(int64_t n, int64_t grain, F&& f) {
     if (n <= 0) return;

@@ -23,8 +23,12 @@ Expected<models::Model> model_for(const Job& job, const data::DataShape& data, i
   config.training = training;
   config.seed = job.seed;
   if (data.input_dtype == DType::kInt64 && !models::traits_of(config.builder).takes_tokens) {
+    std::vector<std::string> fit;
+    for (const std::string& name : models::builder_names()) {
+      if (models::traits_of(name).takes_tokens) fit.push_back(text_of("'", name, "'"));
+    }
     return unreadable(text_of("model.builder: '", config.builder, "' takes images; dataset '", data.name,
-                              "' has token sequences (use 'gpt')"));
+                              "' has token sequences (use ", join_or(fit), ")"));
   }
   return models::build_model(config);
 }

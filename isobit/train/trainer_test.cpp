@@ -171,7 +171,6 @@ class FarProgram final : public backends::Program {
 
 class FarBackend final : public backends::Backend {
  public:
-  std::string name() const override { return "far"; }
   Expected<std::unique_ptr<backends::Program>> compile(const graph::Graph& graph,
                                                        const platform::Context& context) override {
     ISOBIT_TRY(auto unit, backends::native().compile(graph, context));

@@ -1,4 +1,6 @@
 // BLIS: BLIS_ARCH_TYPE, the number of a configuration, read when the library first asks itself which one it runs.
+#include <algorithm>
+
 #include "isobit/base/text.h"
 #include "isobit/kernels/vendor/adapter.h"
 #include "isobit/kernels/vendor/cblas.h"
@@ -8,8 +10,13 @@ namespace {
 
 using ArchString = char*(int);
 
+struct Build {
+  std::string library, folder;  // as we call it, and where Debian has it
+};
+const Build kBuilds[] = {{"blis", "blis-pthread"}, {"blis-openmp", "blis-openmp"}};
+
 std::string locate(const VendorId& id) {
-  const std::string variant = id.library == "blis" ? "blis-pthread" : "blis-openmp";
+  const std::string& variant = std::ranges::find(kBuilds, id.library, &Build::library)->folder;
   return first_existing(std::vector<std::string>{"/usr/lib/x86_64-linux-gnu/" + variant + "/libblis.so.4",
                                                  "/usr/lib/aarch64-linux-gnu/" + variant + "/libblis.so.4"});
 }
@@ -65,7 +72,9 @@ std::vector<Adapter> blis_adapters() {
   const std::vector<std::string> cores = {"generic",     "penryn",    "sandybridge", "bulldozer", "piledriver",
                                           "steamroller", "excavator", "haswell",     "zen",       "zen2",
                                           "zen3",        "knl",       "skx"};
-  return {{"blis", cores, locate, load}, {"blis-openmp", cores, locate, load}};
+  std::vector<Adapter> adapters;
+  for (const Build& build : kBuilds) adapters.push_back({build.library, cores, locate, load});
+  return adapters;
 }
 
 }  // namespace isobit::kernels::vendor

@@ -1,4 +1,5 @@
 // OpenBLAS built with DYNAMIC_ARCH: OPENBLAS_CORETYPE, read once when the library is loaded, chooses its kernels.
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -19,10 +20,15 @@ const std::vector<std::string> kArmCores = {"armv8",      "cortexa53",  "cortexa
 constexpr const char* kX86Folder = "/usr/lib/x86_64-linux-gnu/openblas-";
 constexpr const char* kArmFolder = "/usr/lib/aarch64-linux-gnu/openblas-";
 
-std::string variant_of(const std::string& library) { return library == "openblas" ? "pthread" : "openmp"; }
+struct Build {
+  std::string library, folder;  // as we call it, and the end of Debian's folder of it
+  int parallel;                 // what openblas_get_parallel() says there
+};
+const Build kBuilds[] = {{"openblas", "pthread", 1}, {"openblas-openmp", "openmp", 2}};
+const Build& build_of(const VendorId& id) { return *std::ranges::find(kBuilds, id.library, &Build::library); }
 
 std::string locate(const VendorId& id) {
-  const std::string file = variant_of(id.library) + "/libopenblas.so.0";
+  const std::string file = build_of(id).folder + "/libopenblas.so.0";
   return first_existing(std::vector<std::string>{kX86Folder + file, kArmFolder + file});
 }
 
@@ -52,10 +58,9 @@ Expected<std::unique_ptr<VendorProduct>> load(const VendorId& id, const VendorOp
 
   const std::string core = corename();
   if (!id.core.empty() && !same_name(core, id.core)) return wrong_core(id, core, was_loaded);
-  constexpr int kPthread = 1, kOpenMp = 2;
-  const int expected = id.library == "openblas" ? kPthread : kOpenMp;
-  if (parallel() != expected && options.threads > 1) {
-    return unavailable(text_of(id.text(), ": '", library->path(), "' is not the build with ", variant_of(id.library)));
+  const Build& build = build_of(id);
+  if (parallel() != build.parallel && options.threads > 1) {
+    return unavailable(text_of(id.text(), ": '", library->path(), "' is not the build with ", build.folder));
   }
   set_threads(options.threads);
   if (get_threads() != options.threads) return wrong_threads(id, options.threads, get_threads());
@@ -67,9 +72,9 @@ Expected<std::unique_ptr<VendorProduct>> load(const VendorId& id, const VendorOp
 
 std::vector<Adapter> openblas_adapters() {
   std::vector<Adapter> adapters;
-  for (const char* name : {"openblas", "openblas-openmp"}) {
-    const bool arm = locate({name, ""}).starts_with(kArmFolder);
-    adapters.push_back({name, arm ? kArmCores : kX86Cores, locate, load});
+  for (const Build& build : kBuilds) {
+    const bool arm = locate({build.library, ""}).starts_with(kArmFolder);
+    adapters.push_back({build.library, arm ? kArmCores : kX86Cores, locate, load});
   }
   return adapters;
 }
