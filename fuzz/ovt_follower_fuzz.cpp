@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   rules.log = log::Kind::kOvt;
   rules.distance = false;  // taken as published; with the bounds see sparse_follower_fuzz
   runtime::OvtFollower follower(rules);
-  follower.begin_step(1, log_of({data, size}, schema), true);
+  follower.begin_step(1, log_of({data, size}, schema), runtime::StateBefore::kAgreed);
   const auto outputs = net.run(follower);
   const bool accepted = outputs.has_value() && follower.end_step().has_value();
   ISOBIT_CHECK(accepted != follower.fault().has_value());

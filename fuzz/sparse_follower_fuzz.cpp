@@ -93,7 +93,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static Honest honest;
   runtime::RoundingRules rules;
   runtime::SparseFollower follower(rules);
-  follower.begin_step(1, log_of({data, size}, honest.outputs.size()), true);
+  follower.begin_step(1, log_of({data, size}, honest.outputs.size()), runtime::StateBefore::kAgreed);
   const auto outputs = honest.net.run(follower);
   const bool accepted = outputs.has_value() && follower.end_step().has_value();
   ISOBIT_CHECK(accepted != follower.fault().has_value());

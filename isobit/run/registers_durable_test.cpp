@@ -122,7 +122,9 @@ TEST(DurableRegisters, ADiskThatFailsIsSaidAndIsNoEntryOfAnother) {
       failed = fails_at < 0;
       fails_at = -1;
       EXPECT_EQ(made.has_value(), !failed) << note.kind << " call " << calls;
-      if (!made) EXPECT_EQ(made.error().code, ErrorCode::kUnavailable) << made.error().message;
+      if (!made) {
+        EXPECT_EQ(made.error().code, ErrorCode::kUnavailable) << made.error().message;
+      }
     }
     EXPECT_GT(calls, 4) << note.kind;
   }

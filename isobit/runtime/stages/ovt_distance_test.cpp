@@ -32,7 +32,7 @@ TEST_F(StageTest, OvtIsFollowedToTheSameBits) {
         recorder.begin_step(seed + 1);
         const auto trained = run(net, trainer);
         ASSERT_TRUE(trained) << trained.error().message;
-        follower.begin_step(seed + 1, recorder.log(), true);
+        follower.begin_step(seed + 1, recorder.log(), StateBefore::kAgreed);
         const auto audited = run(net, auditor);
         ASSERT_TRUE(audited) << audited.error().message;
         ASSERT_TRUE(follower.end_step());
@@ -65,7 +65,7 @@ TEST_F(StageTest, AsPublishedMostOutputsAreFollowed) {
       Simulated trainer(recorder, rules, 2 * seed, {}), auditor(follower, rules, 2 * seed + 1, {});
       recorder.begin_step(seed + 1);
       const auto trained = run(net, trainer).value();
-      follower.begin_step(seed + 1, recorder.log(), true);
+      follower.begin_step(seed + 1, recorder.log(), StateBefore::kAgreed);
       const auto audited = run(net, auditor);
       ASSERT_TRUE(audited) << audited.error().message;
       counts += total(follower.counts());

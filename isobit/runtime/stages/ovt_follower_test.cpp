@@ -120,7 +120,7 @@ void expect_followed(int bits, kernels::Isa isa) {
   ASSERT_TRUE(trained);
   OvtFollower follower(rules);
   Told auditor(follower, all, &Case::auditor);
-  follower.begin_step(1, recorder.log(), true);
+  follower.begin_step(1, recorder.log(), StateBefore::kAgreed);
   const auto audited = run_product(outputs, isa, auditor);
   ASSERT_TRUE(audited) << audited.error().message;
   ASSERT_TRUE(follower.end_step());

@@ -164,7 +164,7 @@ TEST_F(Noticing, EveryNearTieIsLookedAt) {
       ++noticed_by_either;
       continue;
     }
-    follower.begin_step(seed, recorder.log(), true);
+    follower.begin_step(seed, recorder.log(), StateBefore::kAgreed);
     const auto audited = run(net, auditor);
     if (!audited) {
       EXPECT_EQ(follower.fault()->kind, log::FaultKind::kOwnPlatform) << follower.fault()->what;

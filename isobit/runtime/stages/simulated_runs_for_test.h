@@ -97,7 +97,8 @@ inline RunResult SimulatedRun::operator()(uint64_t seed, const Errors& trainer_e
       return result;
     }
     trained = *next;
-    follower->begin_step(static_cast<uint64_t>(t), recorder->take_log(), t % 2 == 1);
+    follower->begin_step(static_cast<uint64_t>(t), recorder->take_log(),
+                         t % 2 == 1 ? StateBefore::kAgreed : StateBefore::kUnknown);
     const auto replayed = step(audited, auditor);
     const bool followed = replayed && follower->end_step();
     result.counts = total(follower->counts());

@@ -92,7 +92,7 @@ TEST_F(StageTest, AnHonestSparseLogIsFollowedToTheSameBits) {
       recorder.begin_step(seed + 1);
       const auto trained = run(net, trainer);
       ASSERT_TRUE(trained) << trained.error().message;
-      follower.begin_step(seed + 1, recorder.log(), true);
+      follower.begin_step(seed + 1, recorder.log(), StateBefore::kAgreed);
       const auto audited = run(net, auditor);
       ASSERT_TRUE(audited) << audited.error().message;
       ASSERT_TRUE(follower.end_step());
