@@ -124,7 +124,7 @@ void ForgeryObserver::try_entry(const NodeRun& run, const std::vector<SparseEntr
     entries.insert(at, forged);
   }
   runtime::SparseFollower follower(rules_);
-  follower.begin_step(step_, std::move(log), false);
+  follower.begin_step(step_, std::move(log), runtime::StateBefore::kUnknown);
   KernelCall again = detached(run);
   const bool accepted = follower.apply(run.index, again).has_value();
   const bool moved = accepted && again.out().data<double>()[s.position] == s.forged;
@@ -158,7 +158,7 @@ void ForgeryObserver::look_at_decisions(const NodeRun& run) {
   if (!graph::op_of(run.node).is_inner_product()) return;  // refused by the follower
   // All reversed at once: nothing in this scheme looks at one of them.
   runtime::OvtFollower follower(published);
-  follower.begin_step(step_, forged, false);
+  follower.begin_step(step_, forged, runtime::StateBefore::kUnknown);
   KernelCall again = detached(run);
   ISOBIT_CHECK(follower.apply(run.index, again).has_value());
   for (const log::OvtOutput& o : forged.outputs) {
