@@ -1,6 +1,6 @@
-# isobit_precompiled(TARGET ROOM|TEST|CLI)   the target's sources find the commonest headers parsed
+# isobit_precompiled(TARGET ROOM|TEST|CLI|FUZZ)   the target's sources find the commonest headers parsed
 #
-# Tests and the commands always: their headers cost more than their code. The rooms only when ISOBIT_PCH is on, in
+# Tests, fuzz targets and the commands always: their headers cost more than their code. The rooms only when ISOBIT_PCH is on, in
 # builds whose one use is to be run (sanitizers, the cross check): elsewhere they do without, so that every file of
 # the library is seen to include what it uses.
 set(_isobit_std_headers <algorithm> <cmath> <cstdint> <cstring> <filesystem> <functional> <map> <memory> <optional>
@@ -38,7 +38,7 @@ function(isobit_precompiled TARGET KIND)
   if(KIND STREQUAL "ROOM" AND NOT ISOBIT_PCH)
     return()
   endif()
-  if(KIND STREQUAL "CLI")
+  if(KIND STREQUAL "CLI" OR KIND STREQUAL "FUZZ")
     set(KIND ROOM)
   endif()
   target_compile_options(${TARGET} PRIVATE ${_isobit_pch_options})

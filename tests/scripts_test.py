@@ -20,6 +20,15 @@ echo '{"context": {}, "benchmarks": [
   {"name": "x/square/64/openblas/1/real_time", "run_type": "iteration", "cpu_time": 1, "real_time": 1, "flops": 2e9}]}'
 """
 
+# Of builds that take as long as they are told to, and come to the root that they are told.
+TIMED_BENCH = """#!/bin/sh
+echo '{"benchmarks": [{"name": "a", "real_time": %s, "time_unit": "ms"}, {"name": "b", "real_time": 2, "time_unit": "us"}]}'
+"""
+TIMED_ISOBIT = """#!/bin/sh
+while [ $# -gt 0 ]; do [ "$1" = --out ] && mkdir "$2"; shift; done
+echo '{"final_state_root": "%s", "step_seconds": %s}'
+"""
+
 BY_HAND = """## A section by hand
 
 Two figures.
@@ -75,6 +84,27 @@ class Scripts(unittest.TestCase):
             self.assertEqual(texts[0].count("Two figures."), 1 if before else 0)
             self.assertEqual(texts[1].split("\non ")[0], texts[0].split("\non ")[0])
             self.assertEqual(texts[1].split("All libraries")[1], texts[0].split("All libraries")[1])
+
+    def build(self, name, milliseconds, seconds, root):
+        for kind in ("matmul", "conv"):
+            self.program(f"{name}/bench/{kind}_bench", TIMED_BENCH % milliseconds)
+        self.program(f"{name}/bin/isobit", TIMED_ISOBIT % (root, seconds))
+        return os.path.join(self.dir, name)
+
+    def test_compare_builds_says_which_is_slower_and_whether_their_states_differ(self):
+        base = self.build("base", 4, 3, "aa")
+        for name, new, expected, said in (
+                ("same", (4, 3, "aa"), 0, "base/new 1.000 [1.000, 1.000]"),
+                ("faster", (1, 1, "aa"), 0, "base/new 2.000 [2.000, 2.000]   from 1.000 (b) to 4.000 (a)"),
+                ("slower kernels", (16, 3, "aa"), 1, "base/new 0.500 [0.500, 0.500]"),
+                ("slower steps", (4, 6, "aa"), 1, "steps, jobs, 3: base/new 0.500 [0.500, 0.500]"),
+                ("other state", (4, 3, "bb"), 1, "digits ordered-1: the builds come to different states: aa, bb")):
+            done = self.script("compare_builds", base, self.build(name, *new), "--rounds", "2")
+            self.assertEqual(done.returncode, expected, f"{name}: {done.stdout}{done.stderr}")
+            self.assertIn(said, done.stdout, name)
+        done = self.script("compare_builds", base, os.path.join(self.dir, "nowhere"), "--rounds", "1")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("expected a build with benchmarks", done.stderr)
 
 
 if __name__ == "__main__":

@@ -168,7 +168,7 @@ void add_notes(const train::Job& job, verify::AuditOptions& options) {
   if (job.rounding.bound == train::DivergenceBound::kCalibrated) {
     options.difference_note =
         "the job's bound is calibrated, so an honest platform beyond it that did not notice differs likewise: the "
-        "operands here may already differ, this does not say who is at fault and names nobody's value as illegal";
+        "operands here may already differ, so this does not say who is at fault, and it calls no value illegal";
   }
 }
 

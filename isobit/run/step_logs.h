@@ -49,8 +49,8 @@ class StepLogReader {
  public:
   StepLogReader(const train::Job& job, const train::StepGraph& graph);
   // leaf: what the step's leaf commits to (verify/log_tree.h). before: whether the state before the step is known to be
-  // the trainer's. kRejected, kUnreadable: the bytes are no log of this step
-  // (log/segment.h), or one of other entries than the leaf's; fault() is set. kUnavailable: no memory for it.
+  // the trainer's. kRejected, kUnreadable: the bytes are no log of this step (log/segment.h), or one of other entries
+  // than the leaf's; fault() is set. kUnavailable: no memory for it.
   Expected<runtime::Stage*> begin(uint64_t step, ByteView segment, const std::optional<commit::Digest>& leaf,
                                   runtime::StateBefore before);
   // After the step: whether the whole log was used.

@@ -85,7 +85,9 @@ TEST(Evidence, EveryFlippedBitIsNoticed) {
     Bytes bad = good;
     bad[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
     const auto decoded = decode_evidence(bad, "evidence");
-    if (decoded) ASSERT_FALSE(verify_evidence(*decoded)) << "bit " << bit;
+    if (decoded) {
+      ASSERT_FALSE(verify_evidence(*decoded)) << "bit " << bit;
+    }
   }
   for (size_t n = 0; n < good.size(); ++n) EXPECT_FALSE(decode_evidence(ByteView(good).first(n), "evidence"));
   Bytes longer = good;

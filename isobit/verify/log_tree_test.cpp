@@ -144,7 +144,9 @@ TEST(LogChunk, OnlyCanonicalBytesDecode) {
         Bytes bad = good;
         bad[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
         const auto decoded = decode_log_chunk(bad, "chunk");
-        if (decoded) EXPECT_EQ(encode(*decoded), bad) << bit;
+        if (decoded) {
+          EXPECT_EQ(encode(*decoded), bad) << bit;
+        }
       }
     }
   }
