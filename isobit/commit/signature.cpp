@@ -30,9 +30,12 @@ using Context = std::unique_ptr<EVP_MD_CTX, Free>;
   throw MachineCannot(message);
 }
 
-// Ours for as long as the process lives. A configuration file is read for the process's default context alone.
+// Ours for as long as the process lives, and what every use of EVP begins with. To make a key OpenSSL looks for
+// engines, whatever context is given, and for that reads the machine's configuration, once in a process: unless it was
+// told before that there is none to read.
 OSSL_LIB_CTX* library() {
   static OSSL_LIB_CTX* const context = [] {
+    if (OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr) != 1) openssl_cannot("start");
     ERR_clear_error();
     std::unique_ptr<OSSL_LIB_CTX, Free> made(OSSL_LIB_CTX_new());
     if (made == nullptr || OSSL_PROVIDER_load(made.get(), "default") == nullptr) openssl_cannot("load its algorithms");
@@ -46,6 +49,15 @@ Key private_key(const SecretKey::Seed& seed) {
   if (key == nullptr) openssl_cannot("take a secret key");
   return key;
 }
+
+// Wipes the seed however its holder is left.
+struct Wiped {
+  SecretKey::Seed& seed;
+  explicit Wiped(SecretKey::Seed& s) : seed(s) {}
+  ~Wiped() { OPENSSL_cleanse(seed.data(), seed.size()); }
+  Wiped(const Wiped&) = delete;
+  Wiped& operator=(const Wiped&) = delete;
+};
 
 // OpenSSL does not take a null pointer for an empty message.
 const uint8_t* data_of(ByteView message) {
@@ -81,11 +93,10 @@ constexpr Signature kKnownSignature = {
 }  // namespace
 
 Expected<SecretKey> SecretKey::generate() {
-  Seed seed;
+  Seed seed{};
+  const Wiped wiped(seed);
   ISOBIT_RETURN_IF_ERROR(fill_random(seed));
-  SecretKey key = from_seed(seed);
-  OPENSSL_cleanse(seed.data(), seed.size());
-  return key;
+  return from_seed(seed);
 }
 
 SecretKey SecretKey::from_seed(const Seed& seed) {

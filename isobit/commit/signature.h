@@ -23,9 +23,9 @@ struct Signature {
   bool operator==(const Signature&) const = default;
 };
 
-// OpenSSL computes, in a library context of ours with its default provider: the machine's openssl.cnf has no say, be it
-// for FIPS or without that provider. All that computes with a key throws MachineCannot where OpenSSL cannot (no memory,
-// a library that is not whole), and never says "not valid" for it.
+// OpenSSL computes, in a library context of ours with its default provider: the machine's openssl.cnf is not read, be
+// it for FIPS or without that provider. All that computes with a key throws MachineCannot where OpenSSL cannot (no
+// memory, a library that is not whole), and never says "not valid" for it.
 
 // The 32-byte seed of RFC 8032, wiped from memory when the object goes.
 class SecretKey {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What the machine's configuration of OpenSSL says has no say in what a signature is: no key that is refused, no crash, and
 above all no rejection of an honest run."""
+import os
 import shutil
 
 from isobit_cli import Case, contents, main
@@ -37,6 +38,16 @@ class Configured(Case):
                 self.assertEqual(self.isobit_json("verify", "altered", code=1, env=env)["verdict"], "rejected")
                 self.train(f"{name} run", env=env)
                 self.assertEqual(self.isobit_json("verify", f"{name} run")["verdict"], "accepted")
+
+    def test_the_configuration_is_not_even_read(self):
+        """Who opens a pipe that nobody writes to waits for ever. What is read may name engines, which are code."""
+        self.train("run")
+        os.mkfifo(self.path("pipe.cnf"))
+        env = {"OPENSSL_CONF": self.path("pipe.cnf")}
+        self.isobit("keygen", "--out", "key", env=env, timeout=60)
+        self.assertEqual(self.isobit_json("verify", "run", env=env, timeout=60)["verdict"], "accepted")
+        self.assertEqual(self.isobit_json("audit", "run", env=env, timeout=600)["verdict"], "accepted")
+        self.train("another", env=env, timeout=600)
 
 
 if __name__ == "__main__":
