@@ -1,7 +1,4 @@
 // What each platform does for a calibration, and how it comes out of its child process.
-#include <sys/prctl.h>
-
-#include <csignal>
 #include <set>
 
 #include "isobit/base/fp_env.h"
@@ -152,7 +149,6 @@ Expected<std::vector<CalibrationRecord>> record_in_child(const ThresholdsRequest
                                                          std::shared_ptr<const data::Dataset> dataset,
                                                          const platform::Platform& platform) {
   auto work = [&]() -> Expected<Bytes> {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // without its parent it would run on
     pin_fp_environment();
     ISOBIT_TRY(const auto records, record_inner_products(request, dataset, platform));
     ByteWriter w;

@@ -201,6 +201,12 @@ class Threads(Case):
         self.assertFalse(os.path.exists(self.path("v")))
         self.with_stacks(256 * MEGABYTE, "audit", "r", *few, code=0)
 
+    def test_costs_says_so_too(self):
+        """Each of its runs is in a child process."""
+        costs = ["costs", DIGITS, "--steps", "2", "--rounds", "1", "--only", "ordered", "--auditor", "ordered/1t", "--trainer"]
+        self.with_stacks(256 * MEGABYTE, *costs, "ordered/64t", code=4, says=["cannot start 64 threads: ", "ulimit"])
+        self.with_stacks(256 * MEGABYTE, *costs, "ordered/2t", code=0)
+
     def test_the_one_that_keeps_the_time(self):
         self.train("r", "--platform", "ordered/1t")
         audit = ["audit", "r", "--platform", "ordered/1t"]

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,8 +11,12 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <new>
+#include <stdexcept>
+#include <system_error>
 #include <thread>
 
+#include "isobit/base/machine_cannot.h"
 #include "isobit/base/text.h"
 
 namespace isobit::kernels::vendor {
@@ -35,7 +40,27 @@ Bytes encoded(const Expected<Bytes>& result) {
   return out.take();
 }
 
-[[noreturn]] void be_child(int fd, const std::function<Expected<Bytes>()>& work) {
+// What the work comes to. What it throws is a lack of this machine's, and would end the child without a word.
+Bytes answer_of(const std::string& what, const std::function<Expected<Bytes>()>& work) {
+  constexpr const char* kNoMemory = ": this machine has not enough memory for it";
+  try {
+    return encoded(work());
+  } catch (const std::bad_alloc&) {
+    return encoded(unavailable(what + kNoMemory));
+  } catch (const std::length_error&) {
+    return encoded(unavailable(what + kNoMemory));
+  } catch (const MachineCannot& error) {
+    return encoded(unavailable(text_of(what, ": ", error.what())));
+  }
+}
+
+// Nothing is thrown out of it: what stands above on the stack is the parent's, and unwinding it would remove files and
+// folders that the parent still uses.
+[[noreturn]] void be_child(pid_t parent, int fd, const std::string& what,
+                           const std::function<Expected<Bytes>()>& work) noexcept {
+  // Without its parent it would run on. That one may have ended before this was asked for.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
   // The parent's handlers (a sanitizer's, say) would turn the signal we want to see into something else.
   for (int signal : {SIGILL, SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGTRAP}) std::signal(signal, SIG_DFL);
   const rlimit no_core_file = {0, 0};
@@ -45,7 +70,11 @@ Bytes encoded(const Expected<Bytes>& result) {
     dup2(nowhere, STDOUT_FILENO);
     dup2(nowhere, STDERR_FILENO);
   }
-  std::thread([&] { write_all(fd, encoded(work())); }).join();
+  try {
+    std::thread([&]() noexcept { write_all(fd, answer_of(what, work)); }).join();
+  } catch (const std::system_error& error) {
+    write_all(fd, encoded(unavailable(text_of(what, ": cannot start a thread: ", error.code().message()))));
+  }
   _exit(0);  // nothing of the parent's (buffers, exit handlers) is ours to flush or run
 }
 
@@ -79,6 +108,7 @@ Expected<Bytes> run_in_child(const std::string& what, const std::function<Expect
                              uint64_t most_bytes) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return unavailable(text_of(what, ": no pipe: ", std::strerror(errno)));
+  const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) {
     const int why = errno;
@@ -86,7 +116,7 @@ Expected<Bytes> run_in_child(const std::string& what, const std::function<Expect
     close(ends[1]);
     return unavailable(text_of(what, ": no child process: ", std::strerror(why)));
   }
-  if (pid == 0) be_child(ends[1], work);
+  if (pid == 0) be_child(parent, ends[1], what, work);
   close(ends[1]);
   Bytes received;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(limit_seconds);
@@ -101,6 +131,9 @@ Expected<Bytes> run_in_child(const std::string& what, const std::function<Expect
   if (!in_time) return unavailable(text_of(what, ": no result within ", limit_seconds, " s"));
   if (too_long) return unavailable(text_of(what, ": an answer of more than ", most_bytes, " bytes"));
   if (WIFSIGNALED(state)) return unavailable(text_of(what, ": ended by ", signal_name(WTERMSIG(state))));
+  if (received.empty()) {
+    return unavailable(text_of(what, ": ended without an answer, with exit code ", WEXITSTATUS(state)));
+  }
 
   ByteReader reader(received, what + ", child's answer");
   ISOBIT_TRY(const uint8_t code, reader.u8("code"));
