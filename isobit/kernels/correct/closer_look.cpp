@@ -16,12 +16,6 @@ bool decides(double x, double d, float& out) {
   return numerics::bits_of(below) == numerics::bits_of(above);
 }
 
-// gamma_n * (1 + 2^-20)
-double gamma(int64_t n) {
-  const double nu = static_cast<double>(n) * 0x1p-53;
-  return nu / (1 - nu) * (1 + 0x1p-20);
-}
-
 // magnitude <= 2^(grid + 53), with what rounding may have taken from the norms.
 bool fits_grid(const UndecidedSum& t, int grid, Mutation mutation) {
   return mutation == Mutation::kGridUnchecked || t.magnitude() * (1 + 0x1p-20) <= std::ldexp(1.0, grid + 53);

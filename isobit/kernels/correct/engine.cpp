@@ -94,12 +94,10 @@ Tiling tiling_of(const Matrices& p, Mutation mutation) {
   return tiling;
 }
 
-// gamma_n * (1 + 2^-20) of engine.h.
 double bound_per_magnitude(const Tiling& tiling, Mutation mutation) {
-  const double nu = static_cast<double>(tiling.slice + tiling.slices + 1) * 0x1p-53;
-  const double gamma = nu / (1 - nu) * (1 + 0x1p-20);
+  const double bound = gamma(tiling.slice + tiling.slices + 1);
   if (mutation == Mutation::kNoBound) return 0;
-  return mutation == Mutation::kSmallBound ? gamma / 1024 : gamma;
+  return mutation == Mutation::kSmallBound ? bound / 1024 : bound;
 }
 
 struct Buffers {

@@ -28,6 +28,12 @@ using Matrices = product::Matrices<float>;
 // outputs are numbered in 32 bits (undecided_lines.h).
 inline constexpr int64_t kMostTerms = (int64_t{1} << 31) - 1;
 
+// gamma_n * (1 + 2^-20)
+inline double gamma(int64_t n) {
+  const double nu = static_cast<double>(n) * 0x1p-53;
+  return nu / (1 - nu) * (1 + 0x1p-20);
+}
+
 // REQUIRES m, n, k >= 0; ctx.kernel.isa != kReference. Errors: those of correct/matmul.h.
 Status run(const CorrectContext& ctx, const Matrices& problem);
 

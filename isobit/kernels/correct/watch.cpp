@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "isobit/base/text.h"
+#include "isobit/kernels/correct/engine.h"
 #include "isobit/kernels/correct/undecided_lines.h"
 #include "isobit/numerics/bits.h"
 
@@ -20,11 +21,6 @@ uint64_t mixed(uint64_t x) {
 }
 
 double distance(const EvaluatedSum& e, double x) { return std::fabs((x - e.sum.high) - e.sum.low); }
-
-double gamma(int64_t n) {
-  const double nu = static_cast<double>(n) * 0x1p-53;
-  return nu / (1 - nu) * (1 + 0x1p-20);
-}
 
 // The sum of the magnitudes of all terms; in lanes, for speed.
 double magnitude_of(const UndecidedSum& t) {
