@@ -7,6 +7,7 @@ namespace isobit::kernels::activation {
 namespace {
 
 namespace impl = numerics::impl;
+using elementwise::each;
 using elementwise::tidy;
 
 // clang-format off
@@ -28,18 +29,6 @@ template <> struct Function<double> {
   ISOBIT_INLINE double gelu_tanh(double x) { return impl::f64_gelu_tanh(x); }
 };
 // clang-format on
-
-template <class T, class F>
-ISOBIT_INLINE void each(int64_t n, const T* src, T* dst, F f) {
-  ISOBIT_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) dst[i] = f(src[i]);
-}
-
-template <class T, class F>
-ISOBIT_INLINE void each(int64_t n, const T* a, const T* b, T* dst, F f) {
-  ISOBIT_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) dst[i] = f(a[i], b[i]);
-}
 
 template <class T>
 void relu(int64_t n, const T* src, T* dst) {

@@ -1,6 +1,7 @@
 // The loops of table.h in vectors of the compiler, which lowers them to whatever the instruction set it is compiled
 // for.
 #include "isobit/kernels/correct/table.h"
+#include "isobit/kernels/dispatch/vectors.h"
 #include "isobit/numerics/inline.h"
 
 namespace isobit::kernels::correct {
@@ -12,16 +13,6 @@ typedef int32_t I32 __attribute__((vector_size(32)));
 typedef uint64_t U64 __attribute__((vector_size(64)));
 constexpr int64_t kLanes = 8;
 
-template <class V, class T>
-ISOBIT_INLINE V load(const T* p) {
-  V v;
-  __builtin_memcpy(&v, p, sizeof v);
-  return v;
-}
-template <class V, class T>
-ISOBIT_INLINE void store(T* p, const V& v) {
-  __builtin_memcpy(p, &v, sizeof v);
-}
 ISOBIT_INLINE F64 load_widened(const float* p) { return __builtin_convertvector(load<F32>(p), F64); }
 
 void widen(int64_t n, const float* src, double* out) {
@@ -258,9 +249,6 @@ constexpr Table kTable = {
 
 }  // namespace
 
-template <>
-const Table& table<Isa::ISOBIT_ISA>() {
-  return kTable;
-}
+ISOBIT_DEFINE_ONE_TABLE(ISOBIT_ISA)
 
 }  // namespace isobit::kernels::correct

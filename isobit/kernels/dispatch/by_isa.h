@@ -7,8 +7,8 @@
 //   template <class T> const Table<T>& table_of(Isa isa);  // by pick(), below
 //
 // The names are the same in every family: Table, table and table_of, in a namespace of the family's name; where that is
-// the name of a function, in `gemm` (matmul), `dropouts`, `softmaxes`. A family whose loops are for float32 alone has
-// them without T.
+// the name of a function, in `gemm` (matmul), `dropouts`, `softmaxes`. A family whose loops are not the same for every
+// type has them without T: norm, pool, reduce and softmax (float32), rounding (float64), correct (both).
 //
 // <family>/tables.cpp defines table<Isa::ISOBIT_ISA, T> for every T. CMake compiles it once for every instruction set
 // of cmake/instruction_sets.cmake (isobit_by_isa), with ISOBIT_ISA as its enumerator. Everything else in that file has
@@ -30,6 +30,12 @@
   template <>                            \
   const Table<T>& table<Isa::isa, T>() { \
     return kTable<T>;                    \
+  }
+// For families without T, in tables.cpp: ISOBIT_DEFINE_ONE_TABLE(ISOBIT_ISA). table<Isa::isa>() is the file's kTable.
+#define ISOBIT_DEFINE_ONE_TABLE(isa) \
+  template <>                        \
+  const Table& table<Isa::isa>() {   \
+    return kTable;                   \
   }
 
 namespace isobit::kernels {

@@ -148,12 +148,6 @@ void trig_range(int64_t n, const float* src, float* dst) {
   }
 }
 
-template <class F, class T>
-ISOBIT_INLINE void each(int64_t n, const T* src, T* dst, F f) {
-  ISOBIT_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) dst[i] = f(src[i]);
-}
-
 template <class T>
 void unary_range(UnaryOp op, int64_t n, const T* src, T* dst) {
   using F = Function<T>;

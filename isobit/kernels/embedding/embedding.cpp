@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "isobit/base/scratch.h"
+#include "isobit/kernels/dispatch/by_isa.h"
 #include "isobit/kernels/embedding/reference.h"
 #include "isobit/kernels/reduce/parallel.h"
 #include "isobit/kernels/reduce/settle.h"
@@ -26,13 +27,6 @@ struct Positions {
   }
   ScratchVector<int64_t> start, order;
 };
-
-template <class T>
-void gather(const KernelContext& ctx, int64_t n, int64_t C, const int64_t* indices, const T* table, T* dst) {
-  parallel_items(ctx, n, C, [=](int64_t begin, int64_t end) {
-    reference::embedding(end - begin, C, indices + begin, table, dst + begin * C);
-  });
-}
 
 // One or two float32 are added by one operation; + 0 makes of -0 the +0 that an exact zero is.
 void sum_of_two(const float* a, const float* b, int64_t C, float* dst) {
@@ -71,9 +65,19 @@ void sum_of_rows(const reduce::Table&, const int64_t* rows, int64_t count, int64
   }
 }
 
+}  // namespace
+
 template <class T>
-void gradient(const KernelContext& ctx, int64_t n, int64_t V, int64_t C, const int64_t* indices, const T* diff_dst,
-              T* diff_table) {
+void embedding(const KernelContext& ctx, int64_t n, int64_t, int64_t C, const int64_t* indices, const T* table,
+               T* dst) {
+  parallel_items(ctx, n, C, [=](int64_t begin, int64_t end) {
+    reference::embedding(end - begin, C, indices + begin, table, dst + begin * C);
+  });
+}
+
+template <class T>
+void embedding_grad(const KernelContext& ctx, int64_t n, int64_t V, int64_t C, const int64_t* indices,
+                    const T* diff_dst, T* diff_table) {
   if (ctx.isa == Isa::kReference) return reference::embedding_grad(n, V, C, indices, diff_dst, diff_table);
   const reduce::Table& isa = reduce::table_of(ctx.isa);
   const Positions at(n, V, indices);
@@ -90,24 +94,10 @@ void gradient(const KernelContext& ctx, int64_t n, int64_t V, int64_t C, const i
   });
 }
 
-}  // namespace
-
-void embedding(const KernelContext& ctx, int64_t n, int64_t, int64_t C, const int64_t* indices, const float* table,
-               float* dst) {
-  gather(ctx, n, C, indices, table, dst);
-}
-void embedding(const KernelContext& ctx, int64_t n, int64_t, int64_t C, const int64_t* indices, const double* table,
-               double* dst) {
-  gather(ctx, n, C, indices, table, dst);
-}
-
-void embedding_grad(const KernelContext& ctx, int64_t n, int64_t V, int64_t C, const int64_t* indices,
-                    const float* diff_dst, float* diff_table) {
-  gradient(ctx, n, V, C, indices, diff_dst, diff_table);
-}
-void embedding_grad(const KernelContext& ctx, int64_t n, int64_t V, int64_t C, const int64_t* indices,
-                    const double* diff_dst, double* diff_table) {
-  gradient(ctx, n, V, C, indices, diff_dst, diff_table);
-}
+#define ISOBIT_INSTANTIATE(T)                                                                                \
+  template void embedding<T>(const KernelContext&, int64_t, int64_t, int64_t, const int64_t*, const T*, T*); \
+  template void embedding_grad<T>(const KernelContext&, int64_t, int64_t, int64_t, const int64_t*, const T*, T*);
+ISOBIT_FOR_FLOATS(ISOBIT_INSTANTIATE)
+#undef ISOBIT_INSTANTIATE
 
 }  // namespace isobit::kernels

@@ -1,6 +1,6 @@
 // Rows of a table by index, and the gradient of the table.
 //
-// REQUIRES 0 <= indices[i] < V. Determinism class: ordered-1.
+// T: float, double. REQUIRES 0 <= indices[i] < V. Determinism class: ordered-1.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,13 @@
 namespace isobit::kernels {
 
 // table [V, C], indices [n] -> dst [n, C]: dst[i] = table[indices[i]], bits preserved.
-void embedding(const KernelContext&, int64_t n, int64_t V, int64_t C, const int64_t* indices, const float* table,
-               float* dst);
-void embedding(const KernelContext&, int64_t n, int64_t V, int64_t C, const int64_t* indices, const double* table,
-               double* dst);
+template <class T>
+void embedding(const KernelContext&, int64_t n, int64_t V, int64_t C, const int64_t* indices, const T* table, T* dst);
 
 // diff_table [V, C], written throughout: diff_table[v][c] = Sum (reduce/reduce.h) over the i with indices[i] = v, in
 // ascending i, of diff_dst[i][c]; +0 where there are none.
-void embedding_grad(const KernelContext&, int64_t n, int64_t V, int64_t C, const int64_t* indices,
-                    const float* diff_dst, float* diff_table);
-void embedding_grad(const KernelContext&, int64_t n, int64_t V, int64_t C, const int64_t* indices,
-                    const double* diff_dst, double* diff_table);
+template <class T>
+void embedding_grad(const KernelContext&, int64_t n, int64_t V, int64_t C, const int64_t* indices, const T* diff_dst,
+                    T* diff_table);
 
 }  // namespace isobit::kernels

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "isobit/kernels/dispatch/by_isa.h"
 #include "isobit/kernels/reduce/scalar.h"
 
 namespace isobit::kernels::reference {
@@ -29,8 +30,7 @@ void embedding_grad(int64_t n, int64_t V, int64_t C, const int64_t* indices, con
 #define ISOBIT_INSTANTIATE(T)                                                 \
   template void embedding<T>(int64_t, int64_t, const int64_t*, const T*, T*); \
   template void embedding_grad<T>(int64_t, int64_t, int64_t, const int64_t*, const T*, T*);
-ISOBIT_INSTANTIATE(float)
-ISOBIT_INSTANTIATE(double)
+ISOBIT_FOR_FLOATS(ISOBIT_INSTANTIATE)
 #undef ISOBIT_INSTANTIATE
 
 }  // namespace isobit::kernels::reference

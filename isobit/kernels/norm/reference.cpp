@@ -1,5 +1,6 @@
 #include "isobit/kernels/norm/reference.h"
 
+#include "isobit/kernels/dispatch/by_isa.h"
 #include "isobit/kernels/reduce/scalar.h"
 
 namespace isobit::kernels::reference {
@@ -175,8 +176,7 @@ void layer_norm_grad_data(int64_t rows, int64_t C, const LayerNormGradInputs<T>&
   template void layer_norm<T>(int64_t, int64_t, T, const T*, const T*, const T*, T*, T*, T*, T*);                  \
   template void layer_norm_grad_params<T>(int64_t, int64_t, const LayerNormGradInputs<T>&, T*, T*);                \
   template void layer_norm_grad_data<T>(int64_t, int64_t, const LayerNormGradInputs<T>&, T*, T*, T*);
-ISOBIT_INSTANTIATE(float)
-ISOBIT_INSTANTIATE(double)
+ISOBIT_FOR_FLOATS(ISOBIT_INSTANTIATE)
 #undef ISOBIT_INSTANTIATE
 
 }  // namespace isobit::kernels::reference

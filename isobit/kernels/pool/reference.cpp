@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "isobit/kernels/dispatch/by_isa.h"
 #include "isobit/kernels/reduce/scalar.h"
 
 namespace isobit::kernels::reference {
@@ -103,8 +104,7 @@ void global_average_pool_grad(int64_t planes, int64_t s, const T* diff_dst, T* d
   template void average_pool_grad<T>(const PoolShape&, const T*, T*);             \
   template void global_average_pool<T>(int64_t, int64_t, const T*, T*);           \
   template void global_average_pool_grad<T>(int64_t, int64_t, const T*, T*);
-ISOBIT_INSTANTIATE(float)
-ISOBIT_INSTANTIATE(double)
+ISOBIT_FOR_FLOATS(ISOBIT_INSTANTIATE)
 #undef ISOBIT_INSTANTIATE
 
 }  // namespace isobit::kernels::reference

@@ -173,9 +173,6 @@ constexpr Table kTable = {max_row, average_row, average_grad};
 
 }  // namespace
 
-template <>
-const Table& table<Isa::ISOBIT_ISA>() {
-  return kTable;
-}
+ISOBIT_DEFINE_ONE_TABLE(ISOBIT_ISA)
 
 }  // namespace isobit::kernels::pool

@@ -119,6 +119,13 @@ ISOBIT_INLINE void add_terms(Totals<K>& totals, int64_t n, Terms terms) {
   }
 }
 
+// Terms: the elements of x.
+struct PlainTerms {
+  const float* x;
+  ISOBIT_INLINE_MEMBER void vec(int64_t i, Floats* t) const { t[0] = load(x + i); }
+  ISOBIT_INLINE_MEMBER void one(int64_t i, float* t) const { t[0] = x[i]; }
+};
+
 // |exact - sum| <= size * steps * 2^-52.
 struct Bounded {
   double sum;

@@ -1,5 +1,6 @@
 #include "isobit/kernels/reduce/reference.h"
 
+#include "isobit/kernels/dispatch/by_isa.h"
 #include "isobit/kernels/reduce/scalar.h"
 #include "isobit/numerics/exact_accumulator.h"
 
@@ -122,8 +123,7 @@ double global_sum_of_squares(std::span<const ConstPart<double>> parts) {
   template void reduce_mean<T>(std::span<const int64_t>, uint64_t, const T*, T*); \
   template void reduce_max<T>(std::span<const int64_t>, uint64_t, const T*, T*);  \
   template void sum_channels<T>(int64_t, int64_t, int64_t, const T*, T*);
-ISOBIT_INSTANTIATE(float)
-ISOBIT_INSTANTIATE(double)
+ISOBIT_FOR_FLOATS(ISOBIT_INSTANTIATE)
 #undef ISOBIT_INSTANTIATE
 
 }  // namespace isobit::kernels::reference

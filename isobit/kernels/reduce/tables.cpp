@@ -6,12 +6,6 @@
 namespace isobit::kernels::reduce {
 namespace {
 
-struct PlainTerms {
-  const float* x;
-  ISOBIT_INLINE_MEMBER void vec(int64_t i, Floats* t) const { t[0] = load(x + i); }
-  ISOBIT_INLINE_MEMBER void one(int64_t i, float* t) const { t[0] = x[i]; }
-};
-
 bool sum(const float* x, int64_t spans, int64_t stride, int64_t n, float* rounded) {
   Totals<1> totals;
   for (int64_t i = 0; i < spans; ++i) add_terms(totals, n, PlainTerms{x + i * stride});
@@ -97,9 +91,6 @@ constexpr Table kTable = {sum, sum_of_squares, add_columns, round_columns, max, 
 
 }  // namespace
 
-template <>
-const Table& table<Isa::ISOBIT_ISA>() {
-  return kTable;
-}
+ISOBIT_DEFINE_ONE_TABLE(ISOBIT_ISA)
 
 }  // namespace isobit::kernels::reduce

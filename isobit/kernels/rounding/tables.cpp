@@ -1,5 +1,6 @@
 // The loops of table.h in vectors of the compiler, which lowers them to whatever the instruction set it is compiled
 // for.
+#include "isobit/kernels/dispatch/vectors.h"
 #include "isobit/kernels/rounding/round_to_bits.h"
 #include "isobit/kernels/rounding/table.h"
 #include "isobit/numerics/inline.h"
@@ -22,16 +23,6 @@ typedef int32_t I32 __attribute__((vector_size(4 * kLanes)));
 // Sums in eight lanes, whatever the machine has.
 typedef double Eight __attribute__((vector_size(64)));
 
-template <class V, class T>
-ISOBIT_INLINE V load(const T* p) {
-  V v;
-  __builtin_memcpy(&v, p, sizeof v);
-  return v;
-}
-template <class V, class T>
-ISOBIT_INLINE void store(T* p, const V& v) {
-  __builtin_memcpy(p, &v, sizeof v);
-}
 ISOBIT_INLINE I64 bits(const F64& x) { return __builtin_bit_cast(I64, x); }
 ISOBIT_INLINE F64 from_bits(const I64& x) { return __builtin_bit_cast(F64, x); }
 ISOBIT_INLINE F64 absolute(const F64& x) { return from_bits(bits(x) & 0x7fffffffffffffffll); }
@@ -357,9 +348,6 @@ constexpr Table kTable = {measure, round, sieve, compare, classify, squares, mag
 
 }  // namespace
 
-template <>
-const Table& table<Isa::ISOBIT_ISA>() {
-  return kTable;
-}
+ISOBIT_DEFINE_ONE_TABLE(ISOBIT_ISA)
 
 }  // namespace isobit::kernels::rounding

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "isobit/kernels/dispatch/by_isa.h"
 #include "isobit/kernels/reduce/scalar.h"
 
 namespace isobit::kernels::reference {
@@ -139,8 +140,7 @@ void softmax_cross_entropy_grad(int64_t rows, int64_t V, CrossEntropyOptions opt
   template T cross_entropy_mean<T>(int64_t, const T*, int64_t);                                                        \
   template void softmax_cross_entropy_grad<T>(int64_t, int64_t, CrossEntropyOptions, const T*, const int64_t*,         \
                                               const T*, const T*, const T*, int64_t, T*);
-ISOBIT_INSTANTIATE(float)
-ISOBIT_INSTANTIATE(double)
+ISOBIT_FOR_FLOATS(ISOBIT_INSTANTIATE)
 #undef ISOBIT_INSTANTIATE
 
 }  // namespace isobit::kernels::reference

@@ -12,12 +12,6 @@ using numerics::impl::cr_exp;
 // A block is written and then added while it is in the first-level cache.
 constexpr int64_t kBlock = 1024;
 
-struct PlainTerms {
-  const float* x;
-  ISOBIT_INLINE_MEMBER void vec(int64_t i, Floats* t) const { t[0] = load(x + i); }
-  ISOBIT_INLINE_MEMBER void one(int64_t i, float* t) const { t[0] = x[i]; }
-};
-
 struct ProductTerms {
   const float *x, *y;
   ISOBIT_INLINE_MEMBER void vec(int64_t i, Floats* t) const { t[0] = load(x + i) * load(y + i); }
@@ -106,9 +100,6 @@ constexpr Table kTable = {max,    exp_sum, exp_sum_only, sum,      product_sum,
 
 }  // namespace
 
-template <>
-const Table& table<Isa::ISOBIT_ISA>() {
-  return kTable;
-}
+ISOBIT_DEFINE_ONE_TABLE(ISOBIT_ISA)
 
 }  // namespace isobit::kernels::softmaxes
