@@ -28,12 +28,12 @@ void append(log::StepLog& log, log::StepLog more) {
 }  // namespace
 
 run::StepFunction with_inputs(int64_t step, std::function<void(train::StepInputs&)> change, run::StepFunction honest) {
-  return [=](train::Trainer& trainer, runtime::Stage* stage) -> Expected<train::StepResult> {
-    if (trainer.step() + 1 != step) return honest(trainer, stage);
+  return [=](train::Trainer& trainer, runtime::RunOptions options) -> Expected<train::StepResult> {
+    if (trainer.step() + 1 != step) return honest(trainer, options);
     train::StepInputs inputs = trainer.inputs();
     const double rate = inputs.lr;
     change(inputs);
-    ISOBIT_TRY(train::StepResult result, trainer.advance(std::move(inputs), {.stage = stage}));
+    ISOBIT_TRY(train::StepResult result, trainer.advance(std::move(inputs), options));
     result.lr = rate;
     return result;
   };
@@ -41,8 +41,8 @@ run::StepFunction with_inputs(int64_t step, std::function<void(train::StepInputs
 
 run::StepFunction with_state(int64_t step, std::function<void(std::vector<NamedTensor>&)> change,
                              run::StepFunction honest) {
-  return [=](train::Trainer& trainer, runtime::Stage* stage) -> Expected<train::StepResult> {
-    ISOBIT_TRY(train::StepResult result, honest(trainer, stage));
+  return [=](train::Trainer& trainer, runtime::RunOptions options) -> Expected<train::StepResult> {
+    ISOBIT_TRY(train::StepResult result, honest(trainer, options));
     if (trainer.step() == step) ISOBIT_RETURN_IF_ERROR(exchange_state(trainer, change));
     return result;
   };

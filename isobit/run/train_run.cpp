@@ -94,7 +94,7 @@ class Loop {
     const StepFunction& step = request_.conduct.step;
     const auto t = static_cast<uint64_t>(trainer.step()) + 1;
     if (!log_) {
-      ISOBIT_TRY(last_, step(trainer, nullptr));
+      ISOBIT_TRY(last_, step(trainer, {}));
       return {};
     }
     if (t <= writer_.transcript().steps()) {
@@ -102,10 +102,10 @@ class Loop {
       written.root = *writer_.transcript().step(t).log_segment;
       ISOBIT_TRY(runtime::Stage * stage,
                  own_log_->begin(t, written.bytes, written.root, runtime::StateBefore::kUnknown));
-      ISOBIT_TRY(last_, step(trainer, stage));
+      ISOBIT_TRY(last_, step(trainer, {.stage = stage}));
       return own_log_->end();
     }
-    ISOBIT_TRY(last_, step(trainer, &log_->begin(t)));
+    ISOBIT_TRY(last_, step(trainer, {.stage = &log_->begin(t)}));
     ISOBIT_TRY(written, log_->end());
     log_bytes_ += written.bytes.size();
     ++logged_steps_;
@@ -319,8 +319,8 @@ Expected<train::Job> job_to_resume(const TrainRequest& request, const bundle::Bu
 
 }  // namespace
 
-Expected<train::StepResult> take_step(train::Trainer& trainer, runtime::Stage* stage) {
-  return trainer.advance({.stage = stage});
+Expected<train::StepResult> take_step(train::Trainer& trainer, runtime::RunOptions options) {
+  return trainer.advance(options);
 }
 
 Expected<train::SampleScores> score(train::Trainer& trainer) { return trainer.evaluate(); }

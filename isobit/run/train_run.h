@@ -11,6 +11,7 @@
 #include "isobit/base/file.h"
 #include "isobit/run/job_root.h"
 #include "isobit/run/step_logs.h"
+#include "isobit/runtime/executor.h"
 #include "isobit/train/trainer.h"
 #include "isobit/verify/engagement.h"
 
@@ -24,14 +25,15 @@ struct TrainProgress {
   double lr = 0;
 };
 
-// The next step of a trainer. stage: of a logged job, the one that records or follows the step's log; else null.
-using StepFunction = std::function<Expected<train::StepResult>(train::Trainer& trainer, runtime::Stage* stage)>;
+// The next step of a trainer. options.stage: of a logged job, the one that records or follows the step's log; else
+// null.
+using StepFunction = std::function<Expected<train::StepResult>(train::Trainer& trainer, runtime::RunOptions options)>;
 // The scores of a trainer's state.
 using EvaluateFunction = std::function<Expected<train::SampleScores>(train::Trainer& trainer)>;
 using LogWriterFactory =
     std::function<std::unique_ptr<StepLogWriter>(const train::Job& job, const train::StepGraph& graph)>;
 
-Expected<train::StepResult> take_step(train::Trainer& trainer, runtime::Stage* stage);
+Expected<train::StepResult> take_step(train::Trainer& trainer, runtime::RunOptions options);
 Expected<train::SampleScores> score(train::Trainer& trainer);
 
 // What computes a run; the loop calls these and writes down what they give. To watch, measure or end a training, wrap

@@ -62,7 +62,7 @@ struct Kernel {
 };
 
 inline Kernel with_parameters(std::function<RunKernel(const KernelSite&)> bind, std::map<int, int> in_place = {}) {
-  return {nullptr, std::move(in_place), false, std::move(bind)};
+  return {.run = {}, .in_place = std::move(in_place), .bind = std::move(bind)};
 }
 
 inline RunKernel bound(const Kernel& kernel, const KernelSite& site) {

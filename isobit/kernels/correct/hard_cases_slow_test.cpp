@@ -21,7 +21,7 @@ TEST(CorrectMatmulSlow, AMillionHardCases) {
     std::vector<float> c, unused;
     const testing::NamedProduct& p = products[seed % products.size()];
     testing::BoundCheck bounds(h.args(unused));
-    matmul({{best_isa(), &pool}, p.product.get(), nullptr, nullptr, {Mutation::kNone, &bounds}}, h.args(c));
+    matmul({.kernel = {best_isa(), &pool}, .product = p.product.get(), .instruments = {.bounds = &bounds}}, h.args(c));
     ASSERT_LE(bounds.largest(), 1.0) << p.name << ", seed " << seed;
     largest.see(bounds.largest());
     ASSERT_TRUE(kernels::testing::same_bits(testing::mpfr_matmul(h.args(unused)), c)) << p.name << ", seed " << seed;

@@ -56,7 +56,7 @@ void expect_everywhere(const std::vector<float>& expected, const Args& args, con
       for (const NamedProduct& p : products) {
         std::vector<float> c;
         const Status status =
-            matmul({{isa, &pool}, p.product.get(), nullptr, nullptr, {Mutation::kNone, &bounds}}, args(c));
+            matmul({.kernel = {isa, &pool}, .product = p.product.get(), .instruments = {.bounds = &bounds}}, args(c));
         ASSERT_TRUE(status) << what << ", " << p.name << ": " << status.error().message;
         ASSERT_TRUE(same_bits(expected, c)) << what << ", " << p.name << ", engine " << name_of(isa) << "/" << threads;
       }
@@ -107,7 +107,7 @@ TEST(CorrectMatmul, IsMpfrsRoundingOfRandomAndSpecialValues) {
         const Isa isa = isas[1 + seed % (isas.size() - 1)];
         std::vector<float> c;
         testing::BoundCheck bounds(x.args(c));
-        matmul({{isa, &pool}, p.product.get(), nullptr, nullptr, {Mutation::kNone, &bounds}}, x.args(c));
+        matmul({.kernel = {isa, &pool}, .product = p.product.get(), .instruments = {.bounds = &bounds}}, x.args(c));
         EXPECT_LE(bounds.largest(), 1.0) << p.name << ", " << name_of(isa) << ", seed " << seed;
         ASSERT_TRUE(same_bits(mpfr, c)) << p.name << ", " << name_of(isa) << ", seed " << seed << ", " << m << " x "
                                         << n << " x " << k;
@@ -325,7 +325,8 @@ TEST_P(MutantTest, IsKilled) {
     for (const auto& [m, k, spread] : {std::array<int64_t, 3>{2500, 6, 20}, {2000, 10, 40}}) {
       const HardCases h = hard_cases(m, k, static_cast<int>(spread), static_cast<uint64_t>(k));
       std::vector<float> c, unused;
-      matmul({{best_isa(), &pool}, p.product.get(), nullptr, nullptr, {GetParam(), nullptr}}, h.args(c));
+      matmul({.kernel = {best_isa(), &pool}, .product = p.product.get(), .instruments = {.mutation = GetParam()}},
+             h.args(c));
       const std::vector<float> expected = mpfr_matmul(h.args(unused));
       for (size_t i = 0; i < c.size(); ++i) wrong += numerics::bits_of(c[i]) != numerics::bits_of(expected[i]);
       hard += h.hard;

@@ -79,7 +79,7 @@ TEST(Watch, StopsStrassensProductOnGradedRows) {
     // By the repair alone, and with the sample.
     expect_stopped(matmul({kernel, &product}, x.args()), product.name());
     Watch watch;
-    expect_stopped(matmul({kernel, &product, nullptr, nullptr, {}, &watch}, x.args()), product.name());
+    expect_stopped(matmul({.kernel = kernel, .product = &product, .watch = &watch}, x.args()), product.name());
   }
 }
 
@@ -90,7 +90,7 @@ TEST(Watch, StopsSumsInTwoFloats) {
   testing::FloatFloatProduct product;
   Case x = plain_case(300, 310, 3);
   Watch watch;
-  expect_stopped(matmul({kernel, &product, nullptr, nullptr, {}, &watch}, x.args()), product.name());
+  expect_stopped(matmul({.kernel = kernel, .product = &product, .watch = &watch}, x.args()), product.name());
 }
 
 // Never further from the sum than the norms of its lines allow, so that the repair has no proof; but the sample, which
@@ -103,7 +103,7 @@ TEST(Watch, SampleStopsFixedPointThatKeepsToTheNorms) {
   const Status unseen = matmul({kernel, &product}, x.args());
   EXPECT_TRUE(unseen) << unseen.error().message;
   Watch watch;
-  expect_stopped(matmul({kernel, &product, nullptr, nullptr, {}, &watch}, x.args()), product.name());
+  expect_stopped(matmul({.kernel = kernel, .product = &product, .watch = &watch}, x.args()), product.name());
 }
 
 // What the closer look takes to be exact because of what the terms have in common.
@@ -135,7 +135,7 @@ TEST(Watch, SampleStopsErrorsInSumsThatRoundNowhere) {
   for (size_t q = 0; q < single.a.size(); ++q) single.a[q] = q % 40 == 7 ? single.a[q] : 0;
   for (Case* x : {&integers, &single, &halves}) {
     Watch watch;
-    expect_stopped(matmul({kernel, &product, nullptr, nullptr, {}, &watch}, x->args()), product.name());
+    expect_stopped(matmul({.kernel = kernel, .product = &product, .watch = &watch}, x->args()), product.name());
   }
 }
 
@@ -162,7 +162,8 @@ TEST(Watch, NeverStopsALegalProduct) {
             Watch all(1);
             Statistics statistics;
             MatrixProduct* product = worst ? &nearly_worst : p.product.get();
-            const Status status = matmul({kernel, product, nullptr, &statistics, {}, &all}, x.args(biased));
+            const Status status = matmul(
+                {.kernel = kernel, .product = product, .statistics = &statistics, .watch = &all}, x.args(biased));
             ASSERT_TRUE(status) << p.name << ", " << name_of(isa) << ": " << status.error().message;
             EXPECT_EQ(statistics.sampled, x.m * x.n);
           }
@@ -172,7 +173,7 @@ TEST(Watch, NeverStopsALegalProduct) {
           const HardCases h = hard_cases(100, k, 40, 11);
           std::vector<float> c;
           Watch all(1);
-          const Status status = matmul({kernel, p.product.get(), nullptr, nullptr, {}, &all}, h.args(c));
+          const Status status = matmul({.kernel = kernel, .product = p.product.get(), .watch = &all}, h.args(c));
           ASSERT_TRUE(status) << p.name << ", " << name_of(isa) << ", k " << k << ": " << status.error().message;
         }
       }

@@ -183,11 +183,11 @@ void scale_range(int64_t n, T factor, const T* src, T* dst) {
 }
 
 template <class T>
-constexpr Table<T> kTable{binary_row<T>, unary_range<T>, scale_range<T>};
+constexpr Table<T> kTable{.binary_row = binary_row<T>, .unary = unary_range<T>, .scale = scale_range<T>};
 template <>
-constexpr Table<int64_t> kTable<int64_t>{binary_row<int64_t>, nullptr, nullptr};
+constexpr Table<int64_t> kTable<int64_t>{.binary_row = binary_row<int64_t>, .unary = nullptr, .scale = nullptr};
 template <>
-constexpr Table<int32_t> kTable<int32_t>{binary_row<int32_t>, nullptr, nullptr};
+constexpr Table<int32_t> kTable<int32_t>{.binary_row = binary_row<int32_t>, .unary = nullptr, .scale = nullptr};
 
 }  // namespace
 

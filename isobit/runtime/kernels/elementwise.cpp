@@ -151,7 +151,7 @@ void add_elementwise_kernels(KernelTable& table) {
   table["Reciprocal"] = unary(k::UnaryOp::kReciprocal);
   table["Sin"] = unary(k::UnaryOp::kSin);
   table["Cos"] = unary(k::UnaryOp::kCos);
-  table["Identity"] = {nullptr, {}, true};
+  table["Identity"] = {.run = {}, .is_view = true};
   table["Cast"] = {cast};
 
   table["Relu"] = map_one([](KernelCall& c, int64_t n, const auto* s, auto* d) { k::relu(c.ctx, n, s, d); });

@@ -100,8 +100,8 @@ Status expand(KernelCall& c) {
 }  // namespace
 
 void add_movement_kernels(KernelTable& table) {
-  table["Reshape"] = {nullptr, {}, true};
-  table["Flatten"] = {nullptr, {}, true};
+  table["Reshape"] = {.run = {}, .is_view = true};
+  table["Flatten"] = {.run = {}, .is_view = true};
   table["Transpose"] = with_parameters(transpose);
   table["Concat"] = with_parameters(concat);
   table["isobit.Block"] = with_parameters(block);
