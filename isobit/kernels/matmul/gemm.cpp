@@ -117,21 +117,20 @@ class Part {
     longest_ = std::min(p.order.period, p.order.chunk);
   }
 
-  // Rows and columns after the exchange, if there was one.
-  void run(int64_t row_begin, int64_t row_end, int64_t column_begin, int64_t column_end) {
+  void run(const Rectangle& share) {
     const int64_t nr = tiling_.vectors * kernels_.lanes, size = static_cast<int64_t>(sizeof(T));
     const int64_t kc = std::max<int64_t>(1, longest_);
     const int64_t nc = std::max(nr, kRightBytes / (kc * size) / nr * nr);
     mc_ = std::max(tiling_.mr, kLeftBytes / (kc * size) / tiling_.mr * tiling_.mr);
-    const int64_t most_columns = std::min(nc, ceil_div(column_end - column_begin, kernels_.lanes) * kernels_.lanes);
-    const int64_t most_rows = std::min(kTotalRows, row_end - row_begin);
+    const int64_t most_columns = std::min(nc, ceil_div(share.columns, kernels_.lanes) * kernels_.lanes);
+    const int64_t most_rows = std::min(kTotalRows, share.rows);
     reserve(most_rows, most_columns, kc);
-    for (int64_t j = column_begin; j < column_end; j += nc) {
-      for (int64_t i = row_begin; i < row_end; i += kTotalRows) {
-        block({.row = i,
-               .rows = std::min(kTotalRows, row_end - i),
-               .column = j,
-               .columns = std::min(nc, column_end - j)});
+    for (int64_t j = 0; j < share.columns; j += nc) {
+      for (int64_t i = 0; i < share.rows; i += kTotalRows) {
+        block({.row = share.row + i,
+               .rows = std::min(kTotalRows, share.rows - i),
+               .column = share.column + j,
+               .columns = std::min(nc, share.columns - j)});
       }
     }
   }
@@ -341,9 +340,9 @@ void execute(const KernelContext& ctx, const Problem<T>& p) {
       const int64_t c0 = bound(p.n, c, grid.columns, column_unit), c1 = bound(p.n, c + 1, grid.columns, column_unit);
       if (r0 == r1 || c0 == c1) continue;
       if (tiling.swapped)
-        part.run(c0, c1, r0, r1);
+        part.run({.row = c0, .rows = c1 - c0, .column = r0, .columns = r1 - r0});
       else
-        part.run(r0, r1, c0, c1);
+        part.run({.row = r0, .rows = r1 - r0, .column = c0, .columns = c1 - c0});
     }
   });
 }

@@ -115,13 +115,12 @@ void batch_norm_apply(const KernelContext& ctx, BatchNormShape b, float eps, con
   });
 }
 
-void batch_norm_grad_sums(const KernelContext& ctx, BatchNormShape b, float eps, const float* src, const float* mean,
-                          const float* var, const float* diff_dst, float* diff_scale, float* diff_bias) {
-  if (ctx.isa == Isa::kReference) {
-    return reference::batch_norm_grad_sums(b, eps, src, mean, var, diff_dst, diff_scale, diff_bias);
-  }
+void batch_norm_grad_sums(const KernelContext& ctx, BatchNormShape b, float eps, const BatchNormGradInputs<float>& in,
+                          float* diff_scale, float* diff_bias) {
+  if (ctx.isa == Isa::kReference) return reference::batch_norm_grad_sums(b, eps, in, diff_scale, diff_bias);
+  const float *src = in.src, *mean = in.mean, *diff_dst = in.diff_dst;
   const norm::Table& isa = norm::table_of(ctx.isa);
-  const ScratchVector<float> r = inverse_deviations(b.c, eps, var);
+  const ScratchVector<float> r = inverse_deviations(b.c, eps, in.var);
   const auto settle = [&](int64_t c, uint8_t open) {
     settle_sums(b, c, src, mean[c], r[c], diff_dst, open, &diff_scale[c], &diff_bias[c]);
   };
@@ -178,7 +177,7 @@ void batch_norm_grad_data(const KernelContext& ctx, BatchNormShape b, float eps,
 
 void batch_norm_grad(const KernelContext& ctx, BatchNormShape b, float eps, const BatchNormGradInputs<float>& in,
                      float* diff_src, float* diff_scale, float* diff_bias) {
-  batch_norm_grad_sums(ctx, b, eps, in.src, in.mean, in.var, in.diff_dst, diff_scale, diff_bias);
+  batch_norm_grad_sums(ctx, b, eps, in, diff_scale, diff_bias);
   batch_norm_grad_data(ctx, b, eps, in, diff_scale, diff_bias, diff_src);
 }
 
@@ -198,9 +197,9 @@ void batch_norm_apply(const KernelContext&, BatchNormShape b, double eps, const 
                       const double* var, const double* scale, const double* bias, double* dst) {
   reference::batch_norm_apply(b, eps, src, mean, var, scale, bias, dst);
 }
-void batch_norm_grad_sums(const KernelContext&, BatchNormShape b, double eps, const double* src, const double* mean,
-                          const double* var, const double* diff_dst, double* diff_scale, double* diff_bias) {
-  reference::batch_norm_grad_sums(b, eps, src, mean, var, diff_dst, diff_scale, diff_bias);
+void batch_norm_grad_sums(const KernelContext&, BatchNormShape b, double eps, const BatchNormGradInputs<double>& in,
+                          double* diff_scale, double* diff_bias) {
+  reference::batch_norm_grad_sums(b, eps, in, diff_scale, diff_bias);
 }
 void batch_norm_grad_data(const KernelContext&, BatchNormShape b, double eps, const BatchNormGradInputs<double>& in,
                           const double* diff_scale, const double* diff_bias, double* diff_src) {
@@ -208,7 +207,7 @@ void batch_norm_grad_data(const KernelContext&, BatchNormShape b, double eps, co
 }
 void batch_norm_grad(const KernelContext& ctx, BatchNormShape b, double eps, const BatchNormGradInputs<double>& in,
                      double* diff_src, double* diff_scale, double* diff_bias) {
-  batch_norm_grad_sums(ctx, b, eps, in.src, in.mean, in.var, in.diff_dst, diff_scale, diff_bias);
+  batch_norm_grad_sums(ctx, b, eps, in, diff_scale, diff_bias);
   batch_norm_grad_data(ctx, b, eps, in, diff_scale, diff_bias, diff_src);
 }
 

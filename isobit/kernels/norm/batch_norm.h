@@ -43,19 +43,18 @@ void batch_norm_running(const KernelContext&, int64_t c, int64_t count, float mo
 void batch_norm_running(const KernelContext&, int64_t c, int64_t count, double momentum, const double* running,
                         const double* current, double* dst);
 
-// With r and h as in batch_norm_apply (mean and var those of src):
-// diff_bias[c] = Sum(dy); p = dy * h; diff_scale[c] = Sum(p).
-void batch_norm_grad_sums(const KernelContext&, BatchNormShape, float eps, const float* src, const float* mean,
-                          const float* var, const float* diff_dst, float* diff_scale, float* diff_bias);
-void batch_norm_grad_sums(const KernelContext&, BatchNormShape, double eps, const double* src, const double* mean,
-                          const double* var, const double* diff_dst, double* diff_scale, double* diff_bias);
-
-// What the gradient of the input follows from, the two sums above aside; not owned. src and diff_dst: n * c * s
-// elements; the others: c.
+// What the gradients follow from; not owned. src and diff_dst: n * c * s elements; the others: c.
 template <class T>
 struct BatchNormGradInputs {
   const T *src, *mean, *var, *scale, *diff_dst;
 };
+
+// With r and h as in batch_norm_apply (mean and var those of src):
+// diff_bias[c] = Sum(dy); p = dy * h; diff_scale[c] = Sum(p). Does not read `scale`.
+void batch_norm_grad_sums(const KernelContext&, BatchNormShape, float eps, const BatchNormGradInputs<float>&,
+                          float* diff_scale, float* diff_bias);
+void batch_norm_grad_sums(const KernelContext&, BatchNormShape, double eps, const BatchNormGradInputs<double>&,
+                          double* diff_scale, double* diff_bias);
 
 // The gradient of the input, through the statistics, from the two sums (N = n * s):
 // a = diff_bias[c] / T(N); b = diff_scale[c] / T(N); k = scale[c] * r

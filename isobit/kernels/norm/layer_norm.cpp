@@ -39,22 +39,20 @@ float column_sum_exactly(int64_t rows, int64_t C, const float* x, const float* d
 }  // namespace
 
 void layer_norm(const KernelContext& ctx, int64_t rows, int64_t C, float eps, const float* src, const float* scale,
-                const float* bias, float* dst, float* mean, float* inv_std, float* var) {
-  if (ctx.isa == Isa::kReference) {
-    return reference::layer_norm(rows, C, eps, src, scale, bias, dst, mean, inv_std, var);
-  }
+                const float* bias, const LayerNormOutputs<float>& out) {
+  if (ctx.isa == Isa::kReference) return reference::layer_norm(rows, C, eps, src, scale, bias, out);
   const norm::Table& isa = norm::table_of(ctx.isa);
   parallel_items(ctx, rows, C, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const float* x = src + i * C;
       float v;
-      const uint8_t open = isa.stats(x, 1, 0, C, &mean[i], &v);
+      const uint8_t open = isa.stats(x, 1, 0, C, &out.mean[i], &v);
       const StridedSegment segment{x, C, 1};
-      if (open & norm::kFirst) mean[i] = numerics::mean_exactly(&segment, 1);
+      if (open & norm::kFirst) out.mean[i] = numerics::mean_exactly(&segment, 1);
       if (open & norm::kSecond) v = numerics::variance_exactly(&segment, 1);
-      if (var) var[i] = v;
-      inv_std[i] = numerics::cr_rsqrt(v + eps);
-      isa.apply_row(C, x, mean[i], inv_std[i], scale, bias, dst + i * C);
+      if (out.var) out.var[i] = v;
+      out.inv_std[i] = numerics::cr_rsqrt(v + eps);
+      isa.apply_row(C, x, out.mean[i], out.inv_std[i], scale, bias, out.dst + i * C);
     }
   });
 }
@@ -115,10 +113,13 @@ void layer_norm_grad(const KernelContext& ctx, int64_t rows, int64_t C, const La
 }
 
 void layer_norm(const KernelContext& ctx, int64_t rows, int64_t C, double eps, const double* src, const double* scale,
-                const double* bias, double* dst, double* mean, double* inv_std, double* var) {
+                const double* bias, const LayerNormOutputs<double>& out) {
   parallel_items(ctx, rows, C, [=](int64_t begin, int64_t end) {
-    reference::layer_norm(end - begin, C, eps, src + begin * C, scale, bias, dst + begin * C, mean + begin,
-                          inv_std + begin, var ? var + begin : nullptr);
+    const LayerNormOutputs<double> part{.dst = out.dst + begin * C,
+                                        .mean = out.mean + begin,
+                                        .inv_std = out.inv_std + begin,
+                                        .var = out.var ? out.var + begin : nullptr};
+    reference::layer_norm(end - begin, C, eps, src + begin * C, scale, bias, part);
   });
 }
 

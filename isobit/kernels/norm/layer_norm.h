@@ -11,13 +11,20 @@
 
 namespace isobit::kernels {
 
+// Not owned. dst: rows * C elements; the others: rows.
+template <class T>
+struct LayerNormOutputs {
+  T *dst, *mean, *inv_std;
+  T* var = nullptr;  // null: not written
+};
+
 // mean, var of the row; d = var + eps; inv_std = rsqrt(d) (correctly rounded float32; double: q = sqrt(d), 1 / q)
 // t = x - mean; h = t * inv_std; p = h * scale[c]; dst = p + bias[c] (dst = p when bias is null). dst may be src.
-// mean and inv_std are [rows]; var [rows] may be null. REQUIRES C >= 1.
+// REQUIRES C >= 1.
 void layer_norm(const KernelContext&, int64_t rows, int64_t C, float eps, const float* src, const float* scale,
-                const float* bias, float* dst, float* mean, float* inv_std, float* var = nullptr);
+                const float* bias, const LayerNormOutputs<float>&);
 void layer_norm(const KernelContext&, int64_t rows, int64_t C, double eps, const double* src, const double* scale,
-                const double* bias, double* dst, double* mean, double* inv_std, double* var = nullptr);
+                const double* bias, const LayerNormOutputs<double>&);
 
 // What the gradients follow from; not owned. src and diff_dst: rows * C elements; mean and inv_std, as layer_norm saved
 // them: rows; scale: C.

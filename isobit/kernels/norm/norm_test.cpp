@@ -55,7 +55,8 @@ TYPED_TEST(NormTest, BatchNormIsTheSameEverywhere) {
                          in_place.data());
         batch_norm_running(ctx, b.c, 0, T(0.9), bias.data(), mean.data(), running.data());
         batch_norm_running(ctx, b.c, b.n * b.s + 1, T(0.9), bias.data(), var.data(), unbiased.data());
-        const BatchNormGradInputs<T> in{src.data(), mean.data(), var.data(), scale.data(), dy.data()};
+        const BatchNormGradInputs<T> in{
+            .src = src.data(), .mean = mean.data(), .var = var.data(), .scale = scale.data(), .diff_dst = dy.data()};
         batch_norm_grad(ctx, b, T(1e-5), in, dx.data(), dscale.data(), dbias.data());
         return std::vector<std::vector<T>>{mean, var, y, running, unbiased, dx, dscale, dbias, in_place};
       });
@@ -75,11 +76,15 @@ TYPED_TEST(NormTest, LayerNormIsTheSameEverywhere) {
       const auto scale = random_values<T>(c, kind, seed + 2000), bias = random_values<T>(c, kind, seed + 3000);
       expect_same_everywhere("seed " + std::to_string(seed), [&](const KernelContext& ctx) {
         std::vector<T> mean(r), inv(r), var(r), y(n), plain(n), dx(n), dx2(n), dscale(c), dbias(c), g(r), gh(r);
-        layer_norm(ctx, rows, C, T(1e-5), src.data(), scale.data(), bias.data(), y.data(), mean.data(), inv.data(),
-                   var.data());
-        layer_norm(ctx, rows, C, T(1e-5), src.data(), scale.data(), static_cast<const T*>(nullptr), plain.data(),
-                   mean.data(), inv.data());
-        const LayerNormGradInputs<T> in{src.data(), mean.data(), inv.data(), scale.data(), dy.data()};
+        layer_norm(ctx, rows, C, T(1e-5), src.data(), scale.data(), bias.data(),
+                   {.dst = y.data(), .mean = mean.data(), .inv_std = inv.data(), .var = var.data()});
+        layer_norm(ctx, rows, C, T(1e-5), src.data(), scale.data(), static_cast<const T*>(nullptr),
+                   {.dst = plain.data(), .mean = mean.data(), .inv_std = inv.data()});
+        const LayerNormGradInputs<T> in{.src = src.data(),
+                                        .mean = mean.data(),
+                                        .inv_std = inv.data(),
+                                        .scale = scale.data(),
+                                        .diff_dst = dy.data()};
         layer_norm_grad(ctx, rows, C, in, dx.data(), dscale.data(), dbias.data());
         layer_norm_grad_data(ctx, rows, C, in, dx2.data(), g.data(), gh.data());
         return std::vector<std::vector<T>>{y, plain, mean, inv, var, dx, dx2, dscale, dbias, g, gh};
@@ -174,7 +179,8 @@ TEST(NormOracle, BatchNormGradientAgainstDifferences) {
   };
   std::vector<double> mean(2), var(2), dx(24), dscale(2), dbias(2);
   batch_norm_stats(ctx, b, x.data(), mean.data(), var.data());
-  const BatchNormGradInputs<double> in{x.data(), mean.data(), var.data(), scale.data(), dy.data()};
+  const BatchNormGradInputs<double> in{
+      .src = x.data(), .mean = mean.data(), .var = var.data(), .scale = scale.data(), .diff_dst = dy.data()};
   batch_norm_grad(ctx, b, 1e-3, in, dx.data(), dscale.data(), dbias.data());
   expect_gradient([&](const std::vector<double>& v) { return forward(v, scale, bias); }, x, dy, dx);
   expect_gradient([&](const std::vector<double>& v) { return forward(x, v, bias); }, scale, dy, dscale);
@@ -183,7 +189,8 @@ TEST(NormOracle, BatchNormGradientAgainstDifferences) {
   const std::vector<float> xf(x.begin(), x.end()), dyf(dy.begin(), dy.end()), sf(scale.begin(), scale.end());
   std::vector<float> mf(2), vf(2), dxf(24), dsf(2), dbf(2);
   batch_norm_stats(ctx, b, xf.data(), mf.data(), vf.data());
-  const BatchNormGradInputs<float> in_f{xf.data(), mf.data(), vf.data(), sf.data(), dyf.data()};
+  const BatchNormGradInputs<float> in_f{
+      .src = xf.data(), .mean = mf.data(), .var = vf.data(), .scale = sf.data(), .diff_dst = dyf.data()};
   batch_norm_grad(ctx, b, 1e-3f, in_f, dxf.data(), dsf.data(), dbf.data());
   for (size_t i = 0; i < dx.size(); ++i) EXPECT_NEAR(dx[i], dxf[i], 1e-5);
 }
@@ -196,11 +203,13 @@ TEST(NormOracle, LayerNormGradientAgainstDifferences) {
   const auto scale = random_values<double>(7, Values::kUnit, 3), bias = random_values<double>(7, Values::kUnit, 4);
   std::vector<double> mean(3), inv(3), y(21), dx(21), dscale(7), dbias(7);
   const auto forward = [&](const std::vector<double>& src, const std::vector<double>& g, const std::vector<double>& o) {
-    layer_norm(ctx, rows, C, 1e-3, src.data(), g.data(), o.data(), y.data(), mean.data(), inv.data());
+    layer_norm(ctx, rows, C, 1e-3, src.data(), g.data(), o.data(),
+               {.dst = y.data(), .mean = mean.data(), .inv_std = inv.data()});
     return y;
   };
   forward(x, scale, bias);
-  const LayerNormGradInputs<double> in{x.data(), mean.data(), inv.data(), scale.data(), dy.data()};
+  const LayerNormGradInputs<double> in{
+      .src = x.data(), .mean = mean.data(), .inv_std = inv.data(), .scale = scale.data(), .diff_dst = dy.data()};
   layer_norm_grad(ctx, rows, C, in, dx.data(), dscale.data(), dbias.data());
   expect_gradient([&](const std::vector<double>& v) { return forward(v, scale, bias); }, x, dy, dx);
   expect_gradient([&](const std::vector<double>& v) { return forward(x, v, bias); }, scale, dy, dscale);

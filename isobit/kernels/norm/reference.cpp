@@ -71,17 +71,16 @@ void batch_norm_running(int64_t c, int64_t count, T momentum, const T* running, 
 }
 
 template <class T>
-void batch_norm_grad_sums(BatchNormShape b, T eps, const T* src, const T* mean, const T* var, const T* diff_dst,
-                          T* diff_scale, T* diff_bias) {
+void batch_norm_grad_sums(BatchNormShape b, T eps, const BatchNormGradInputs<T>& in, T* diff_scale, T* diff_bias) {
   for (int64_t c = 0; c < b.c; ++c) {
-    const T d = var[c] + eps;
+    const T d = in.var[c] + eps;
     const T r = rsqrt_of(d);
     std::vector<T> dy, p;
     for_channel(b, c, [&](int64_t i) {
-      const T t = src[i] - mean[c];
+      const T t = in.src[i] - in.mean[c];
       const T h = t * r;
-      dy.push_back(diff_dst[i]);
-      p.push_back(diff_dst[i] * h);
+      dy.push_back(in.diff_dst[i]);
+      p.push_back(in.diff_dst[i] * h);
     });
     diff_bias[c] = sum_of(dy);
     diff_scale[c] = sum_of(p);
@@ -110,20 +109,20 @@ void batch_norm_grad_data(BatchNormShape shape, T eps, const BatchNormGradInputs
 }
 
 template <class T>
-void layer_norm(int64_t rows, int64_t C, T eps, const T* src, const T* scale, const T* bias, T* dst, T* mean,
-                T* inv_std, T* var) {
+void layer_norm(int64_t rows, int64_t C, T eps, const T* src, const T* scale, const T* bias,
+                const LayerNormOutputs<T>& out) {
   for (int64_t row = 0; row < rows; ++row) {
     const std::vector<T> x(src + row * C, src + (row + 1) * C);
     T v;
-    mean_and_variance(x, &mean[row], &v);
-    if (var) var[row] = v;
+    mean_and_variance(x, &out.mean[row], &v);
+    if (out.var) out.var[row] = v;
     const T d = v + eps;
-    inv_std[row] = rsqrt_of(d);
+    out.inv_std[row] = rsqrt_of(d);
     for (int64_t c = 0; c < C; ++c) {
-      const T t = x[c] - mean[row];
-      const T h = t * inv_std[row];
+      const T t = x[c] - out.mean[row];
+      const T h = t * out.inv_std[row];
       const T p = h * scale[c];
-      dst[row * C + c] = canonical(bias ? p + bias[c] : p);
+      out.dst[row * C + c] = canonical(bias ? p + bias[c] : p);
     }
   }
 }
@@ -171,9 +170,9 @@ void layer_norm_grad_data(int64_t rows, int64_t C, const LayerNormGradInputs<T>&
   template void batch_norm_stats<T>(BatchNormShape, const T*, T*, T*);                                             \
   template void batch_norm_apply<T>(BatchNormShape, T, const T*, const T*, const T*, const T*, const T*, T*);      \
   template void batch_norm_running<T>(int64_t, int64_t, T, const T*, const T*, T*);                                \
-  template void batch_norm_grad_sums<T>(BatchNormShape, T, const T*, const T*, const T*, const T*, T*, T*);        \
+  template void batch_norm_grad_sums<T>(BatchNormShape, T, const BatchNormGradInputs<T>&, T*, T*);                 \
   template void batch_norm_grad_data<T>(BatchNormShape, T, const BatchNormGradInputs<T>&, const T*, const T*, T*); \
-  template void layer_norm<T>(int64_t, int64_t, T, const T*, const T*, const T*, T*, T*, T*, T*);                  \
+  template void layer_norm<T>(int64_t, int64_t, T, const T*, const T*, const T*, const LayerNormOutputs<T>&);      \
   template void layer_norm_grad_params<T>(int64_t, int64_t, const LayerNormGradInputs<T>&, T*, T*);                \
   template void layer_norm_grad_data<T>(int64_t, int64_t, const LayerNormGradInputs<T>&, T*, T*, T*);
 ISOBIT_FOR_FLOATS(ISOBIT_INSTANTIATE)

@@ -14,14 +14,13 @@ void batch_norm_apply(BatchNormShape, T eps, const T* src, const T* mean, const 
 template <class T>
 void batch_norm_running(int64_t c, int64_t count, T momentum, const T* running, const T* current, T* dst);
 template <class T>
-void batch_norm_grad_sums(BatchNormShape, T eps, const T* src, const T* mean, const T* var, const T* diff_dst,
-                          T* diff_scale, T* diff_bias);
+void batch_norm_grad_sums(BatchNormShape, T eps, const BatchNormGradInputs<T>&, T* diff_scale, T* diff_bias);
 template <class T>
 void batch_norm_grad_data(BatchNormShape, T eps, const BatchNormGradInputs<T>&, const T* diff_scale, const T* diff_bias,
                           T* diff_src);
 template <class T>
-void layer_norm(int64_t rows, int64_t C, T eps, const T* src, const T* scale, const T* bias, T* dst, T* mean,
-                T* inv_std, T* var);
+void layer_norm(int64_t rows, int64_t C, T eps, const T* src, const T* scale, const T* bias,
+                const LayerNormOutputs<T>&);
 template <class T>
 void layer_norm_grad_params(int64_t rows, int64_t C, const LayerNormGradInputs<T>&, T* diff_scale, T* diff_bias);
 template <class T>

@@ -24,7 +24,7 @@ Norms strided_norms(const KernelContext& ctx, const Side& side, const double* da
     } else {
       for (int64_t i = begin; i < end; ++i) {
         for (int64_t l = 0; l < side.k; l += s.period) {
-          const double* from = data + i * s.line + l / s.period * s.outer;
+          const double* from = data + i * s.line + s.offset(l);
           const int64_t run = std::min(s.period, side.k - l);
           if (s.inner == 1) {
             to[i - begin] += loops.squares(run, from);

@@ -63,7 +63,10 @@ Status layer_norm(KernelCall& c, double epsilon) {
   const int64_t width = c.in(0).shape()[-1], rows = width == 0 ? 0 : c.in(0).elements() / width;
   return by_float_type(c, 0, [&]<class T>(T) {
     k::layer_norm(c.ctx, rows, width, static_cast<T>(epsilon), c.in(0).data<T>(), c.in(1).data<T>(), c.in(2).data<T>(),
-                  c.out(0).data<T>(), c.out(1).data<T>(), c.out(2).data<T>(), c.statistic<T>(1));
+                  {.dst = c.out(0).data<T>(),
+                   .mean = c.out(1).data<T>(),
+                   .inv_std = c.out(2).data<T>(),
+                   .var = c.statistic<T>(1)});
   });
 }
 
