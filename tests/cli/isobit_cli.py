@@ -8,6 +8,7 @@ import os
 import pty
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,12 @@ def overrides(*settings):
 
 
 SHORT = overrides(f"job.steps={STEPS}", "schedule.warmup=2", "commit.every=1", "checkpoint.every=4")
+
+
+def heeds_signals():
+    """For a child: whoever runs the tests in the background may have them ignore what the child is to be stopped with."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
 
 
 class Result:
@@ -64,7 +71,8 @@ class Case(unittest.TestCase):
 
     def start(self, *arguments, env=None, **more):
         return subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, cwd=self.dir, env=self.environment(**(env or {})), text=True, **more)
+                                stderr=subprocess.PIPE, cwd=self.dir, env=self.environment(**(env or {})), text=True,
+                                preexec_fn=heeds_signals, **more)
 
     def start_until(self, file, writes, *arguments):
         """Starts the program, which stops itself after that many writes to a file of that name. Returns once it has

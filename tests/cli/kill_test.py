@@ -107,7 +107,9 @@ class Interrupted(Case):
         run_id = self.isobit_json("info", "r")["run_id"]
         for how in (signal.SIGINT, signal.SIGTERM):
             shutil.rmtree(self.path("keys", "judged"), ignore_errors=True)
+            ignored = signal.signal(how, signal.SIG_IGN)  # as a shell does for what runs in its background
             process = self.start_until(run_id, 1, "audit", "r", "--verdict", "v")  # it notes what it judges
+            signal.signal(how, ignored)
             process.send_signal(how)
             process.send_signal(signal.SIGCONT)
             out, err = process.communicate()
