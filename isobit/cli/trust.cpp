@@ -24,7 +24,12 @@ Expected<Trusted> trusted(const Trust& trust) {
     ISOBIT_TRY(const Bytes bytes, read_file(trust.engagement, kMaxSmallFile));
     ISOBIT_TRY(const verify::Engagement engagement, verify::decode_engagement(bytes, trust.engagement));
     const commit::PublicKey& client = engagement.terms.client_key;
-    ISOBIT_RETURN_IF_ERROR(verify::verify_engagement(engagement, client));
+    // One's own copy: what is wrong with it is no finding about anybody's run.
+    if (const Status valid = verify::verify_engagement(engagement, client); !valid) {
+      if (valid.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(valid.error());
+      return unreadable(text_of(trust.engagement, ": ", valid.error().message,
+                                "; this is your own copy: ask the client for it again"));
+    }
     if (out.client && *out.client != client) {
       return usage_error(text_of("--client-key names another client than --engagement ", trust.engagement));
     }

@@ -26,8 +26,8 @@ struct Trusted {
 };
 
 // The client is that of --client-key, else of --engagement, else one's own; none where there is neither. A file that
-// was named and cannot be read is an error; an engagement that is not valid is kRejected. One of another client than
-// the one that was named is kUsage: both are the reader's own, and say nothing of a run.
+// was named and cannot be read is an error, and so is an engagement that is not valid (kUnreadable). One of another
+// client than the one that was named is kUsage. They are the reader's own, and say nothing of a run.
 Expected<Trusted> trusted(const Trust& trust);
 
 // The same where one of the options was given; nobody where none was, whatever one's own home has: for documents that

@@ -17,8 +17,9 @@ nlohmann::ordered_json difference_json(const std::optional<verify::FirstDifferen
 // How a sample was drawn; null where none was.
 nlohmann::ordered_json sample_json(const std::optional<verify::SampleNames>& sample);
 
-// Which run the verdict is of, null where the bundle was rejected before it could say, and whether what the trainer
-// signed names it, or the engagement alone: whoever has that can put it beside anything.
+// Which run the verdict is of, null where the bundle was rejected before it could say, and whether it names transcript,
+// state and head, which its auditor says the trainer signed, or what the engagement says alone: whoever has that can
+// put it beside anything.
 nlohmann::ordered_json run_names_json(const verify::Verdict& verdict);
 void print_run_names(const verify::Verdict& verdict, Console& console);
 

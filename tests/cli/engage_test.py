@@ -357,7 +357,10 @@ class Refused(Parties):
         self.assertIn("client_key", reason("--engagement", "forged"))
         good = contents(self.auditor.path())["engagement"]
         self.write("auditor/engagement", good[:-1] + bytes([good[-1] ^ 1]))
-        self.auditor.fails("audit", "run", "--engagement", "engagement", code=1, says=["trainer_signature"])
+        # One's own copy, damaged: that is no word about a run.
+        for command in (["audit", "run"], ["verify", "run"], ["eval", "run"], ["unpack", "run.tar", "--out", "copy"]):
+            self.auditor.fails(*command, "--engagement", "engagement", code=3,
+                               says=["engagement: ", "trainer_signature", "your own copy: ask the client for it again"])
 
     def test_a_cheat_under_an_engagement_is_found_at_its_step(self):
         self.offer()
