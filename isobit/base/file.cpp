@@ -144,9 +144,10 @@ Status make_folder(const fs::path& path) {
 }
 
 Status sync_folder(const fs::path& path) {
-  const Descriptor fd(::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::string name = path.empty() ? "." : path.string();  // what holds a relative name
+  const Descriptor fd(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd || ::fsync(fd.get()) != 0) {
-    return unavailable(text_of(path.string(), ": cannot make the folder durable: ", reason(errno)));
+    return unavailable(text_of(name, ": cannot make the folder durable: ", reason(errno)));
   }
   return {};
 }

@@ -1,6 +1,7 @@
 #include "isobit/base/new_file.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -20,8 +21,10 @@ Status make_folder_durably(const fs::path& path, mode_t mode) {
     const fs::path holder = folder;
     folder /= part;
     if (::mkdir(folder.c_str(), mode) == 0) {
-      ISOBIT_RETURN_IF_ERROR(sync_folder(holder));
-      continue;
+      Status durable = sync_folder(holder);
+      if (durable) continue;
+      ::rmdir(folder.c_str());  // who tries again would find it there and take it for durable
+      return durable;
     }
     const int problem = errno;
     std::error_code ignored;

@@ -13,7 +13,7 @@ namespace isobit {
 Status create_file_durably(const fs::path& path, ByteView data, mode_t mode = 0644);
 
 // mkdir -p with that mode, less the umask, and each folder that is made durable in the one that holds it. What is there
-// keeps its mode. kUnavailable when it cannot be made.
+// keeps its mode. kUnavailable when it cannot be made; one that could not be made durable is taken away again.
 Status make_folder_durably(const fs::path& path, mode_t mode);
 
 }  // namespace isobit

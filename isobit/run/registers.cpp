@@ -57,10 +57,12 @@ Expected<Bytes> read_entry(const fs::path& path) {
   return bytes;
 }
 
-// The home and the folders in it down to the one that holds the entry: who made them, or the entry, may not have come
-// so far as to make them durable.
+// What holds the home, the home, and the folders in it down to the one that holds the entry: who made them, or the
+// entry, may not have come so far as to make them durable.
 Status sync_folders_of(const fs::path& home, const fs::path& name) {
   fs::path folder = home;
+  const fs::path named = home.has_filename() ? home : home.parent_path();  // without a slash at the end
+  ISOBIT_RETURN_IF_ERROR(sync_folder(named.parent_path()));
   ISOBIT_RETURN_IF_ERROR(sync_folder(folder));
   for (const fs::path& part : name.parent_path()) {
     folder /= part;

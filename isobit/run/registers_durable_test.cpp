@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "isobit/base/new_file.h"
 #include "isobit/run/keys.h"
 #include "isobit/run/registers.h"
 #include "isobit/run/testing.h"
@@ -69,6 +70,16 @@ bool was_synced(const fs::path& folder) {
   return std::find(synced.begin(), synced.end(), fs::canonical(folder).string()) != synced.end();
 }
 
+// Does so with the call of that number failing; whether there were so many.
+bool with_failure(int call, const std::function<void()>& act) {
+  synced.clear();
+  fails_at = call;
+  act();
+  const bool failed = fails_at < 0;
+  fails_at = -1;
+  return failed;
+}
+
 std::vector<fs::path> folders_in(const fs::path& home) {
   std::vector<fs::path> folders = {home};
   for (const auto& entry : fs::recursive_directory_iterator(home)) {
@@ -109,25 +120,44 @@ TEST(DurableRegisters, AHomeThatKeysMakeIsPrivate) {
   EXPECT_EQ(info.st_mode & 07777, 0700u);
 }
 
-// Whichever call fails: nothing may be signed, and nobody else was faster.
+// Whichever call fails: nothing may be signed, and nobody else was faster. Who tries again makes durable what was not.
 TEST(DurableRegisters, ADiskThatFailsIsSaidAndIsNoEntryOfAnother) {
   for (const Note& note : notes()) {
     int calls = 0;
     for (bool failed = true; failed; ++calls) {
       ASSERT_LT(calls, 100);
       const Folder folder("failing");
-      const fs::path home = folder / "home";
-      fails_at = calls;
-      const Status made = note.make(home);
-      failed = fails_at < 0;
-      fails_at = -1;
+      const fs::path home = folder / "config" / "home";
+      Status made;
+      failed = with_failure(calls, [&] { made = note.make(home); });
       EXPECT_EQ(made.has_value(), !failed) << note.kind << " call " << calls;
-      if (!made) {
-        EXPECT_EQ(made.error().code, ErrorCode::kUnavailable) << made.error().message;
+      if (made) continue;
+      EXPECT_EQ(made.error().code, ErrorCode::kUnavailable) << made.error().message;
+      const fs::path not_durable = synced.back();
+      synced.clear();
+      const Status again = note.make(home);
+      EXPECT_TRUE(again || !note.twice) << note.kind << " call " << calls << ": " << again.error().message;
+      EXPECT_TRUE(was_synced(home.parent_path())) << note.kind << " call " << calls;
+      if (fs::is_directory(not_durable)) {
+        EXPECT_TRUE(was_synced(not_durable)) << not_durable << " call " << calls;
       }
     }
     EXPECT_GT(calls, 4) << note.kind;
   }
+}
+
+// It would be taken for durable by who finds it. A relative name is held by the current folder.
+TEST(DurableRegisters, AFolderThatIsNotDurableIsTakenAwayAgain) {
+  const Folder folder("relative");
+  const fs::path before = fs::current_path();
+  fs::current_path(folder / "");
+  Status made;
+  EXPECT_TRUE(with_failure(0, [&] { made = make_folder_durably("home", 0700); }));
+  fs::current_path(before);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(made.error().message.rfind(".: cannot make the folder durable: ", 0), 0u) << made.error().message;
+  EXPECT_FALSE(fs::exists(folder / "home"));
 }
 
 // Whoever made the entry may have ended before it was durable.
@@ -139,6 +169,7 @@ TEST(DurableRegisters, WhatIsThereAlreadyIsMadeDurableBeforeItIsReliedOn) {
     ASSERT_TRUE(note.make(home));
     synced.clear();
     ASSERT_TRUE(note.make(home)) << note.kind;
+    EXPECT_TRUE(was_synced(home.parent_path())) << note.kind;
     for (const fs::path& each : folders_in(home)) EXPECT_TRUE(was_synced(each)) << each;
     const int calls = static_cast<int>(synced.size());
     for (int at = 0; at < calls; ++at) {
