@@ -84,6 +84,10 @@ Expected<Bytes> read_plain_file(const fs::path& path, uint64_t max_size) {
 
 Expected<FileEntry> digest_of_file(const fs::path& path, uint64_t max_size) {
   ISOBIT_TRY(const ReadFile file, open_within(path, max_size));
+  return digest_of_file(file);
+}
+
+Expected<FileEntry> digest_of_file(const ReadFile& file) {
   Bytes buffer(1 << 20);
   commit::Sha256 hash;
   FileEntry entry;

@@ -44,6 +44,8 @@ Expected<Bytes> read_plain_file(const fs::path& path, uint64_t max_size);
 // Size and SHA-256, in constant memory. kUnreadable when it is missing, no plain file, or larger than max_size.
 Expected<FileEntry> digest_of_file(const fs::path& path, uint64_t max_size);
 FileEntry entry_of(ByteView data);
+// Of one that is open: as much as it had when it was opened.
+Expected<FileEntry> digest_of_file(const ReadFile& file);
 // Of a file in pieces.
 FileEntry entry_of(std::span<const ByteView> pieces);
 

@@ -189,4 +189,10 @@ Expected<Bytes> BundleReader::read_log_segment(uint64_t step) const {
   return log_->read(transcript_, step, what, finished() ? Checksums::kTrust : Checksums::kCompare);
 }
 
+Status BundleReader::compare_log() const {
+  if (log_ == nullptr || !manifest_) return {};
+  ISOBIT_TRY(const FileEntry found, or_rejected(digest_of_file(log_->file)));
+  return check_entry(folder_, kLogFile, found, *manifest_);
+}
+
 }  // namespace isobit::bundle

@@ -103,6 +103,9 @@ class BundleReader {
   // decodes it can say (run::StepLogReader). kUsage when the job is not logged or the transcript has no such step
   // (1 .. transcript().steps()). Several threads may read at a time.
   Expected<Bytes> read_log_segment(uint64_t step) const;
+  // Reads the log of a finished run once more: kRejected where the manifest, which vouched for it when the run was
+  // opened, no longer does, so that it was changed since.
+  Status compare_log() const;
 
  private:
   BundleReader() : transcript_(verify::TranscriptRules{}) {}

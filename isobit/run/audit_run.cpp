@@ -22,6 +22,14 @@ struct Tally {
   double step_seconds = 0;
 };
 
+// The bundle was what the trainer signed when the audit began. What no longer is was changed here.
+Error since_it_was_whole(Error error) {
+  if (error.code != ErrorCode::kRejected) return error;
+  return {ErrorCode::kUnavailable,
+          text_of(error.message, "; it was what the trainer signed when the audit began, so it was changed on this ",
+                  "machine, which says nothing of the trainer: audit a copy that nothing writes to")};
+}
+
 // The session's trainer as the auditor sees it.
 class TrainerReplay : public verify::Replayer {
  public:
@@ -65,8 +73,18 @@ class TrainerReplay : public verify::Replayer {
     return outcome_of(r);
   }
 
-  // A log that cannot be followed is the trainer's fault and part of the outcome; any other failure is this machine's.
+  // A damaged log is its signer's fault only where the file still is the one that was signed.
   Expected<verify::StepOutcome> advance_with_log() {
+    ISOBIT_TRY(verify::StepOutcome outcome, follow_log());
+    if (!outcome.fault || outcome.fault->kind != log::FaultKind::kDamaged) return outcome;
+    if (const Status same = bundle_.compare_log(); !same) {
+      return tl::unexpected<Error>(since_it_was_whole(same.error()));
+    }
+    return outcome;
+  }
+
+  // A log that cannot be followed is the trainer's fault and part of the outcome; any other failure is this machine's.
+  Expected<verify::StepOutcome> follow_log() {
     const auto t = static_cast<uint64_t>(session_.trainer->step()) + 1;
     verify::StepOutcome outcome;
     outcome.step = t;
@@ -133,14 +151,6 @@ class BundleReplays : public verify::ReplayerSource {
     if (!contents->state_root) return rejected(contents->problem);
     session_.note_state_root(*contents->state_root);
     return {};
-  }
-
-  // Every checkpoint was the one that the trainer signed when the audit began. One that no longer is was changed here.
-  static Error since_it_was_whole(Error error) {
-    if (error.code != ErrorCode::kRejected) return error;
-    return {ErrorCode::kUnavailable,
-            text_of(error.message, "; it was what the trainer signed when the audit began, so it was changed on this ",
-                    "machine, which says nothing of the trainer: audit a copy that nothing writes to")};
   }
 
   const AuditRequest& request_;

@@ -128,12 +128,17 @@ TEST_P(Swap, AnHonestFileInTimeDoesNotSaveAFalseRun) {
   })) << "all files";
 }
 
-// What is read again is compared again. In place: a file that was opened before stays the same file.
+// What is read again is compared again. In place: a file that was opened before stays the same file. It was whole when
+// the audit began, so this accuses nobody.
 class SwapOfALog : public Swap {};
 TEST_P(SwapOfALog, IsNoticedWhenItIsRead) {
   Bytes changed = honest_->files.at("log/segments");
   for (uint8_t& b : changed) b ^= 0x10;
-  EXPECT_FALSE(accepted(honest_->files, 1, [&] { put(folder_ / "run" / "log/segments", changed); }));
+  const auto audited = audit(honest_->files, 1, [&] { put(folder_ / "run" / "log/segments", changed); });
+  ASSERT_FALSE(audited) << audited->verdict.reason;
+  EXPECT_EQ(audited.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(audited.error().message.find("log/segments: has SHA-256"), std::string::npos) << audited.error().message;
+  EXPECT_NE(audited.error().message.find("when the audit began"), std::string::npos) << audited.error().message;
 }
 
 // A sample comes to its checkpoints when it has replayed what was drawn before them. They were all whole when it began,
