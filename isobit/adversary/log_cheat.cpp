@@ -47,11 +47,15 @@ struct ForgedProduct {
   }
 };
 
+// What becomes of the values that entries are made for.
+enum class Far { kKept, kMoved };
+
 // Entries for the first `most` values that are far from any boundary for every auditor, each in its place; the values
 // themselves go one spacing away from zero if they are to be moved.
-bool add_far_entries(ForgedProduct& p, bool move, uint64_t most) {
+bool add_far_entries(ForgedProduct& p, Far values, uint64_t most) {
   const auto elements = static_cast<uint64_t>(p.call.out().elements());
   // To be moved it must be out of reach of any classical sum; else out of reach of an entry.
+  const bool move = values == Far::kMoved;
   const double far = move ? kernels::rounding::exact_width(2 * p.bounds.sound)
                           : 2 * kernels::rounding::superfluous_width(p.bounds.divergence);
   uint64_t added = 0;
@@ -282,9 +286,9 @@ Status skip_self_check(run::TrainRequest& request, int64_t) {
 bool updates_state(const graph::OpDef& op) { return op.updates_state; }
 bool is_inner_product(const graph::OpDef& op) { return op.is_inner_product(); }
 
-bool move_far_value(ForgedProduct& p) { return add_far_entries(p, true, 1); }
-bool add_one_entry(ForgedProduct& p) { return add_far_entries(p, false, 1); }
-bool add_all_entries(ForgedProduct& p) { return add_far_entries(p, false, SIZE_MAX); }
+bool move_far_value(ForgedProduct& p) { return add_far_entries(p, Far::kMoved, 1); }
+bool add_one_entry(ForgedProduct& p) { return add_far_entries(p, Far::kKept, 1); }
+bool add_all_entries(ForgedProduct& p) { return add_far_entries(p, Far::kKept, SIZE_MAX); }
 
 }  // namespace
 

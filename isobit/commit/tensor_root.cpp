@@ -15,11 +15,11 @@ constexpr size_t kMaxTile = kTileSide * kTileSide * 8;
 int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
 // A range of rows and columns of the matrix.
-struct Extent {
+struct TileRange {
   int64_t row, rows, col, cols;
 };
 
-Extent extent_of(const TileGrid& grid, int64_t tile) {
+TileRange range_of(const TileGrid& grid, int64_t tile) {
   const int64_t row = tile / grid.tile_cols() * kTileSide, col = tile % grid.tile_cols() * kTileSide;
   return {row, std::min(kTileSide, grid.rows() - row), col, std::min(kTileSide, grid.cols() - col)};
 }
@@ -37,7 +37,7 @@ size_t fill_leaf(uint8_t* out, const Digest& header, const Tensor& tensor, const
   fill_head(out, header, grid, tile);
   const auto* data = static_cast<const uint8_t*>(tensor.raw());
   const size_t element = size_of(tensor.dtype());
-  const Extent e = extent_of(grid, tile);
+  const TileRange e = range_of(grid, tile);
   size_t at = kLeafHead;
   for (int64_t row = e.row; row < e.row + e.rows; ++row) {
     const int64_t n = std::min(e.cols, grid.row_elements(row) - e.col);
@@ -50,7 +50,7 @@ size_t fill_leaf(uint8_t* out, const Digest& header, const Tensor& tensor, const
 
 // Number of elements of a tile.
 int64_t elements_of(const TileGrid& grid, int64_t tile) {
-  const Extent e = extent_of(grid, tile);
+  const TileRange e = range_of(grid, tile);
   const int64_t missing = grid.cols() - grid.row_elements(e.row + e.rows - 1);  // only the last row of a flat tensor
   return e.rows * e.cols - missing;
 }

@@ -11,17 +11,17 @@ namespace {
 constexpr uint32_t kMaxPending = uint32_t{1} << 30;
 
 // |x| = significand * 2^(exponent - 150), x finite.
-struct Parts {
+struct FloatParts {
   uint64_t significand;
   int exponent;
   bool negative;
 };
 
-Parts parts_of(float x) {
+FloatParts parts_of(float x) {
   const uint32_t b = bits_of(x);
   const int field = static_cast<int>(b >> 23 & 0xff);
   const uint64_t fraction = b & 0x7fffffu;
-  return field == 0 ? Parts{fraction, 1, b >> 31 != 0} : Parts{fraction | 0x800000u, field, b >> 31 != 0};
+  return field == 0 ? FloatParts{fraction, 1, b >> 31 != 0} : FloatParts{fraction | 0x800000u, field, b >> 31 != 0};
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ void ExactAccumulator::add(float x) {
     add_special(is_nan(x) ? Special::kNan : x > 0 ? Special::kPositiveInfinity : Special::kNegativeInfinity);
     return;
   }
-  const Parts p = parts_of(x);
+  const FloatParts p = parts_of(x);
   const int position = p.exponent - 150 - kUnitExponent;
   const uint64_t shifted = p.significand << (position % 32);
   const int64_t low = static_cast<int64_t>(shifted & 0xffffffffu);
@@ -50,7 +50,7 @@ void ExactAccumulator::add_product(float a, float b) {
                                 : Special::kNegativeInfinity);
     return;
   }
-  const Parts p = parts_of(a), q = parts_of(b);
+  const FloatParts p = parts_of(a), q = parts_of(b);
   const uint64_t product = p.significand * q.significand;  // 48 bits
   const int position = p.exponent + q.exponent - 300 - kUnitExponent;
   const int shift = position % 32;

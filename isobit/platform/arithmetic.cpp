@@ -1,21 +1,22 @@
 #include "isobit/platform/arithmetic.h"
 
 #include "isobit/base/text.h"
+#include "isobit/kernels/correct/engine.h"
+#include "isobit/kernels/rounding/exact_value.h"
 
 namespace isobit::platform {
 
 const std::vector<Arithmetic>& arithmetics() {
   static const std::vector<Arithmetic> kAll = {
       {.name = "ordered-1", .any_library = false, .promises = true},
-      // The numbers are kernels::correct::kMostTerms and kernels::rounding::kMostTerms.
-      {.name = "correct-1", .corrects = true, .promises = true, .most_terms = (int64_t{1} << 31) - 1},
+      {.name = "correct-1", .corrects = true, .promises = true, .most_terms = kernels::correct::kMostTerms},
       {.name = "logged-1",
        .computes_in = DType::kFloat64,
        .rounds = true,
        .logs = true,
        .promises = true,
        .scored_by = "correct-1",
-       .most_terms = int64_t{1} << 26},
+       .most_terms = kernels::rounding::kMostTerms},
       {.name = "rounded", .computes_in = DType::kFloat64, .rounds = true, .scored_by = "correct-1"},
       {.name = "float64", .computes_in = DType::kFloat64, .scored_by = "correct-1"},
       {.name = "float32"},

@@ -13,7 +13,7 @@ using kernels::KernelContext;
 // The float64 product that the platform names.
 Expected<std::unique_ptr<kernels::MatrixProduct>> open_own(const Platform& platform, const KernelContext& plain) {
   if (platform.is_ordered()) return std::make_unique<kernels::OrderedProduct>(plain);
-  return open_vendor_product(platform.backend, platform.core, platform.threads, plain);
+  return open_vendor_product(platform.library, platform.core, platform.threads, plain);
 }
 
 }  // namespace
@@ -58,11 +58,11 @@ Status Engine::open_plain(bool in_float64) {
   const KernelContext plain{platform_.isa, &pool_};
   if (in_float64 && float64_ == nullptr) {
     ISOBIT_TRY(float64_,
-               open_vendor_inner_products<double>(platform_.backend, platform_.core, platform_.threads, plain));
+               open_vendor_inner_products<double>(platform_.library, platform_.core, platform_.threads, plain));
   }
   if (!in_float64 && float32_ == nullptr) {
     ISOBIT_TRY(float32_,
-               open_vendor_inner_products<float>(platform_.backend, platform_.core, platform_.threads, plain));
+               open_vendor_inner_products<float>(platform_.library, platform_.core, platform_.threads, plain));
   }
   return {};
 }

@@ -16,10 +16,9 @@ namespace {
 constexpr int kMostThreads = 1024;
 
 std::vector<std::string> platform_names() {
-  std::vector<std::string> names = {std::string(kOrderedBackend)};
+  std::vector<std::string> names = {std::string(kOrdered)};
   for (const std::string& library : vendor_libraries()) names.push_back(library);
-  for (const kernels::Isa isa : kernels::all_isas())
-    names.push_back(text_of(kOrderedBackend, "@", kernels::name_of(isa)));
+  for (const kernels::Isa isa : kernels::all_isas()) names.push_back(text_of(kOrdered, "@", kernels::name_of(isa)));
   return names;
 }
 
@@ -27,7 +26,7 @@ tl::unexpected<Error> unknown(std::string_view text) {
   const std::string near = nearest_word(text, platform_names());
   return usage_error(
       text_of("platform '", text, "' is not known", near.empty() ? "." : "; did you mean '" + near + "'?",
-              " Write BACKEND[@ISA or core type][/THREADSt], for instance ordered@avx2/2t or openblas@haswell/1t; ",
+              " Write NAME[@ISA or core type][/THREADSt], for instance ordered@avx2/2t or openblas@haswell/1t; ",
               "'isobit platforms' lists what this machine has"));
 }
 
@@ -35,7 +34,7 @@ tl::unexpected<Error> unknown(std::string_view text) {
 
 std::string Platform::text() const {
   const std::string which = is_ordered() ? kernels::name_of(isa) : core;
-  return text_of(backend, which.empty() ? "" : "@", which, "/", threads, "t");
+  return text_of(library, which.empty() ? "" : "@", which, "/", threads, "t");
 }
 
 int available_threads() {
@@ -64,12 +63,12 @@ Expected<Platform> parse_platform(std::string_view text) {
   const size_t at = rest.find('@');
   const std::vector<std::string> vendors = vendor_libraries();
   if (std::find(vendors.begin(), vendors.end(), rest.substr(0, at)) != vendors.end()) {
-    platform.backend = rest.substr(0, at);
+    platform.library = rest.substr(0, at);
     platform.isa = kernels::best_isa();
     if (at != std::string_view::npos) platform.core = rest.substr(at + 1);
     return platform;
   }
-  if (rest.substr(0, at) != kOrderedBackend) return unknown(text);
+  if (rest.substr(0, at) != kOrdered) return unknown(text);
   if (at == std::string_view::npos) {
     platform.isa = kernels::best_isa();
     return platform;

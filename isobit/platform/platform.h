@@ -30,15 +30,15 @@ class CorrectInnerProducts;
 
 namespace isobit::platform {
 
-inline constexpr std::string_view kOrderedBackend = "ordered";  // our own kernels alone
+inline constexpr std::string_view kOrdered = "ordered";  // our own kernels alone
 
 struct Platform {
-  std::string backend{kOrderedBackend};        // or the name of a product library
+  std::string library{kOrdered};               // or the name of a product library
   kernels::Isa isa = kernels::Isa::kPortable;  // of our own kernels
   std::string core;                            // of the vendor's; "": its own choice
   int threads = 1;
 
-  bool is_ordered() const { return backend == kOrderedBackend; }
+  bool is_ordered() const { return library == kOrdered; }
   std::string text() const;  // canonical, e.g. "ordered@avx512/2t"
 };
 

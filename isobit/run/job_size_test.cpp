@@ -136,7 +136,7 @@ TEST(JobSize, OfHugeJobsIsKnownAtOnce) {
 TEST(JobSize, TheTrialOfALibraryIsSaidWhereThereIsOne) {
   train::Job job = job_of("\"digits-cnn\"", kDigits);
   platform::Platform ordered, library;
-  library.backend = "openblas";
+  library.library = "openblas";
   for (const char* arithmetic : {"correct-1", "logged-1", "rounded", "float64"}) {
     job.arithmetic = arithmetic;
     EXPECT_GT(trial_bytes(job, library), uint64_t{3} * 2048 * 2048 * 8) << arithmetic;

@@ -5,6 +5,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/graph/op.h"
+#include "isobit/kernels/rounding/round_to_bits.h"
 #include "isobit/runtime/stages/rounding_stage.h"
 
 namespace isobit::train {
@@ -42,7 +43,7 @@ constexpr const char* kRefusedUnderSound =
 Names optimizer_names() { return {"sgd", "adam", "adamw"}; }
 Names schedule_names() { return {"constant", "step", "cosine"}; }
 Names running_variance_names() { return {"biased", "unbiased"}; }
-Names log_names() { return {"sparse", "ovt"}; }
+Names log_names() { return {name_of(log::Kind::kSparse), name_of(log::Kind::kOvt)}; }
 Names bound_names() { return {"calibrated", "sound"}; }
 
 Names dataset_names() { return data::dataset_names(); }

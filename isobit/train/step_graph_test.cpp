@@ -6,8 +6,6 @@
 #include <set>
 
 #include "isobit/graph/op.h"
-#include "isobit/kernels/correct/engine.h"
-#include "isobit/kernels/rounding/exact_value.h"
 #include "isobit/runtime/stages/inner_product.h"
 #include "isobit/train/trainer.h"
 
@@ -61,11 +59,6 @@ TEST(Terms, OfMatricesAndOfGroups) {
   EXPECT_EQ(
       terms("isobit.ConvGradWeights", {in(src), in({1, 4, 6, 6})}, {{"group", int64_t{2}}, {"weights_shape", weights}}),
       36);
-}
-
-TEST(Terms, TheLimitsAreThoseOfTheAnalyses) {
-  EXPECT_EQ(platform::arithmetic_of("correct-1").most_terms, kernels::correct::kMostTerms);
-  EXPECT_EQ(platform::arithmetic_of("logged-1").most_terms, kernels::rounding::kMostTerms);
 }
 
 // The gradient of mnist-cnn's first kernel adds up 784 products for every image of the batch.

@@ -20,13 +20,13 @@ class Scanner {
     while (at_ < text_.size()) {
       const char c = text_[at_];
       if (c == '"' || c == '\'') {
-        if (place_ == Place::kBare || place_ == Place::kAfter) return misplaced();
-        if (place_ == Place::kValue) place_ = Place::kAfter;
+        if (within_ == Within::kBare || within_ == Within::kAfter) return misplaced();
+        if (within_ == Within::kValue) within_ = Within::kAfter;
         ISOBIT_RETURN_IF_ERROR(skip_string(c));
         continue;
       }
       if (c == '#') {
-        if (place_ == Place::kBare) place_ = Place::kAfter;
+        if (within_ == Within::kBare) within_ = Within::kAfter;
         at_ = std::min(text_.find('\n', at_), text_.size());
         continue;
       }
@@ -37,7 +37,7 @@ class Scanner {
   }
 
  private:
-  enum class Place {
+  enum class Within {
     kKey,    // in a key or before one, also of a header
     kValue,  // before a value
     kBare,   // in one that is neither string, array nor table
@@ -54,22 +54,22 @@ class Scanner {
       case ' ':
       case '\t':
       case '\r':
-        if (place_ == Place::kBare) place_ = Place::kAfter;
+        if (within_ == Within::kBare) within_ = Within::kAfter;
         return {};
       case '[':
       case '{':
-        return open(c == '[' && place_ == Place::kValue);
+        return open(c == '[' && within_ == Within::kValue);
       case ']':
       case '}':
         dots_ = 0;
         open_ = std::max(0, open_ - 1);
-        place_ = Place::kAfter;
+        within_ = Within::kAfter;
         return {};
       case '=':
         return equals();
       case ',':
         dots_ = 0;
-        place_ = in_array() ? Place::kValue : Place::kKey;
+        within_ = in_array() ? Within::kValue : Within::kKey;
         return {};
       case '\n':
         return end_line();
@@ -82,15 +82,15 @@ class Scanner {
 
   // A character of a bare key or value.
   Status bare() {
-    if (place_ == Place::kAfter) return misplaced();
-    if (place_ == Place::kValue) place_ = Place::kBare;
+    if (within_ == Within::kAfter) return misplaced();
+    if (within_ == Within::kValue) within_ = Within::kBare;
     return {};
   }
 
   Status equals() {
     dots_ = 0;
-    if (place_ != Place::kKey) return misplaced();
-    place_ = Place::kValue;
+    if (within_ != Within::kKey) return misplaced();
+    within_ = Within::kValue;
     return {};
   }
 
@@ -100,19 +100,19 @@ class Scanner {
     if (open_ > 0 && !in_array()) return unclosed();
     ++line_;
     if (open_ == 0) {
-      place_ = Place::kKey;
-    } else if (place_ == Place::kBare) {
-      place_ = Place::kAfter;
+      within_ = Within::kKey;
+    } else if (within_ == Within::kBare) {
+      within_ = Within::kAfter;
     }
     return {};
   }
 
   Status open(bool array) {
     dots_ = 0;
-    if (place_ == Place::kBare || place_ == Place::kAfter) return misplaced();
+    if (within_ == Within::kBare || within_ == Within::kAfter) return misplaced();
     if (++open_ > kMaxTomlNesting) return fail("arrays and tables are nested deeper than", kMaxTomlNesting);
     arrays_ = (arrays_ & ~(1u << open_)) | (array ? 1u : 0u) << open_;
-    place_ = array ? Place::kValue : Place::kKey;
+    within_ = array ? Within::kValue : Within::kKey;
     return {};
   }
 
@@ -187,7 +187,7 @@ class Scanner {
   std::string_view text_;
   const std::string& source_;
   size_t at_ = 0;
-  Place place_ = Place::kKey;
+  Within within_ = Within::kKey;
   unsigned arrays_ = 0;  // bit n: the n-th open bracket is an array's
   int line_ = 1, dots_ = 0, open_ = 0;
 };

@@ -44,7 +44,7 @@ Case random_case(int64_t m, int64_t n, int64_t k, Values values, uint64_t seed) 
   return x;
 }
 
-// Every product, engine instruction set and number of threads against `expected`, and every bound against MPFR.
+// Every product, instruction set and number of threads against `expected`, and every bound against MPFR.
 template <class Args>
 void expect_everywhere(const std::vector<float>& expected, const Args& args, const std::string& what) {
   std::vector<float> unused;
@@ -58,7 +58,8 @@ void expect_everywhere(const std::vector<float>& expected, const Args& args, con
         const Status status =
             matmul({.kernel = {isa, &pool}, .product = p.product.get(), .instruments = {.bounds = &bounds}}, args(c));
         ASSERT_TRUE(status) << what << ", " << p.name << ": " << status.error().message;
-        ASSERT_TRUE(same_bits(expected, c)) << what << ", " << p.name << ", engine " << name_of(isa) << "/" << threads;
+        ASSERT_TRUE(same_bits(expected, c))
+            << what << ", " << p.name << ", instruction set " << name_of(isa) << "/" << threads;
       }
     }
   }

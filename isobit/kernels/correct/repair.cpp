@@ -108,8 +108,9 @@ void repair(const CorrectContext& ctx, const Matrices& p, const LaidOut& left, c
   const Table& loops = table_of(ctx.kernel.isa);
   ThreadPool& pool = *ctx.kernel.pool;
   items = by_column(items, right);
-  const bool with_grids = std::any_of(items.begin(), items.end(), [](const Undecided& u) { return has_few_bits(u.x); });
-  UndecidedLines rows(loops, p.left, with_grids);
+  const bool few_bits = std::any_of(items.begin(), items.end(), [](const Undecided& u) { return has_few_bits(u.x); });
+  const Grids grids = few_bits ? Grids::kWith : Grids::kWithout;
+  UndecidedLines rows(loops, p.left, grids);
   rows.assign(rows_of(items, left), left.first, left.last);
   pool.parallel_for(static_cast<int64_t>(rows.size()), 16, [&](int64_t begin, int64_t end) {
     for (int64_t q = begin; q < end; q += 16) rows.pack(q, std::min(q + 16, end));
@@ -121,7 +122,7 @@ void repair(const CorrectContext& ctx, const Matrices& p, const LaidOut& left, c
   std::mutex merging;
   pool.parallel_for(static_cast<int64_t>(starts.size()) - 1, 1, [&](int64_t begin, int64_t end) {
     Statistics own;
-    UndecidedLines packed(loops, p.right, with_grids);
+    UndecidedLines packed(loops, p.right, grids);
     for (int64_t g = begin; g < end; ++g) {
       const size_t first = starts[static_cast<size_t>(g)], last = starts[static_cast<size_t>(g) + 1];
       repair_group(work, packed, std::span<const Undecided>(items).subspan(first, last - first), own);

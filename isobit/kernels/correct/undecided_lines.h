@@ -9,11 +9,14 @@
 
 namespace isobit::kernels::correct {
 
+// Whether lines are described by grid(), too.
+enum class Grids { kWithout, kWith };
+
 class UndecidedLines {
  public:
   // lines: of one side; must outlive this.
-  UndecidedLines(const Table& loops, const product::Lines<float>& lines, bool with_grids)
-      : loops_(loops), all_(lines), k_(lines.k()), with_grids_(with_grids) {}
+  UndecidedLines(const Table& loops, const product::Lines<float>& lines, Grids grids)
+      : loops_(loops), all_(lines), k_(lines.k()), with_grids_(grids == Grids::kWith) {}
 
   // REQUIRES lines ascending, without repetition, in [first, last).
   void assign(std::vector<int64_t> lines, int64_t first, int64_t last);
@@ -31,7 +34,7 @@ class UndecidedLines {
   // Bit l: element l is not zero. words() words.
   const uint64_t* mask(size_t index) const { return masks_.data() + index * words(); }
   size_t words() const { return static_cast<size_t>((k_ + 63) / 64); }
-  // REQUIRES with_grids. The largest e such that all elements, which are finite, are integer multiples of 2^e.
+  // REQUIRES Grids::kWith. The largest e such that all elements, which are finite, are integer multiples of 2^e.
   int grid(size_t index) const { return grids_[index]; }
 
  private:

@@ -122,7 +122,7 @@ void check_sample(const CorrectContext& ctx, const Matrices& p, const LaidOut& l
   statistics.sampled += static_cast<int64_t>(sample.size());
   statistics.sampled_terms += static_cast<double>(sample.size()) * static_cast<double>(p.k);
   ctx.kernel.pool->parallel_for(static_cast<int64_t>(sample.size()), 4096 / p.k + 1, [&](int64_t begin, int64_t end) {
-    UndecidedLines row(loops, p.left, false), column(loops, p.right, false);
+    UndecidedLines row(loops, p.left, Grids::kWithout), column(loops, p.right, Grids::kWithout);
     for (int64_t q = begin; q < end; ++q) {
       const Undecided& u = sample[static_cast<size_t>(q)];
       UndecidedSum t = term_of(p, left, right, u);

@@ -144,7 +144,7 @@ class Part {
     const int64_t results = chunk_count_ > kChunksPerBlock ? totals : 0;
     const int64_t staging = round(kMaxWidth * (terms + kMaxWidth));
     const int64_t all = right + left + totals + results + staging;
-    packed_right_ = static_cast<T*>(scratch(Slot::kEngine, static_cast<size_t>(all) * sizeof(T)));
+    packed_right_ = static_cast<T*>(scratch(Slot::kPanels, static_cast<size_t>(all) * sizeof(T)));
     packed_left_ = packed_right_ + right;
     block_totals_ = packed_left_ + left;
     results_ = block_totals_ + totals;

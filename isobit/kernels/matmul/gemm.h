@@ -28,7 +28,7 @@ void run(const KernelContext& ctx, const product::Product<double>& product);
 
 // An aligned, growing block of memory of the calling thread, for what is packed anew in every call: fresh pages would
 // cost more than the packing. Valid until the thread's next call with the same slot.
-enum class Slot { kEngine, kWeights };
+enum class Slot { kPanels, kWeights };
 void* scratch(Slot slot, size_t bytes);
 
 // ---- what an ISA provides

@@ -82,9 +82,10 @@ void run_parts(const KernelContext& ctx, const Product<T>& product) {
     return;
   }
   const product::Windows& w = g.right.windows;
-  const bool skip_missing = product::part_count(w) > 1 && may_skip_missing_taps(product.left, g.batches * g.m * g.k);
+  const bool skips = product::part_count(w) > 1 && may_skip_missing_taps(product.left, g.batches * g.m * g.k);
+  const auto missing = skips ? product::Missing::kSkipped : product::Missing::kDisplaced;
   for (int64_t q = 0; q < product::part_count(w); ++q) {
-    const product::WindowPart part(w, q, skip_missing);
+    const product::WindowPart part(w, q, missing);
     p.right = windowed(g.right, product.right, part);
     if (g.right.kind == product::SideKind::kTaps) {
       p.left = strided(g.left, product.left);

@@ -13,14 +13,16 @@ namespace {
 
 using numerics::StridedSegment;
 
+enum class RowSum { kPlain, kTimesH };
+
 // Sum of (dy * scale), or of (dy * scale) * h, of a row.
 float row_sum_exactly(int64_t C, const float* x, const float* dy, const float* scale, float mean, float r,
-                      bool times_h) {
+                      RowSum which) {
   ScratchVector<float> terms(static_cast<size_t>(C));
   for (int64_t c = 0; c < C; ++c) {
     const float g = dy[c] * scale[c];
     const float h = (x[c] - mean) * r;
-    terms[c] = times_h ? g * h : g;
+    terms[c] = which == RowSum::kTimesH ? g * h : g;
   }
   const StridedSegment segment{terms.data(), C, 1};
   return sum_settled(&segment, 1);
@@ -97,8 +99,8 @@ void layer_norm_grad_data(const KernelContext& ctx, int64_t rows, int64_t C, con
       const float mean = in.mean[i], r = in.inv_std[i];
       float g, gh;
       const uint8_t open = isa.row_sums(C, x, dy, scale, mean, r, &g, &gh);
-      if (open & norm::kFirst) g = row_sum_exactly(C, x, dy, scale, mean, r, false);
-      if (open & norm::kSecond) gh = row_sum_exactly(C, x, dy, scale, mean, r, true);
+      if (open & norm::kFirst) g = row_sum_exactly(C, x, dy, scale, mean, r, RowSum::kPlain);
+      if (open & norm::kSecond) gh = row_sum_exactly(C, x, dy, scale, mean, r, RowSum::kTimesH);
       if (sum_g) sum_g[i] = g;
       if (sum_gh) sum_gh[i] = gh;
       isa.row_data(C, x, dy, scale, mean, r, g / count, gh / count, diff_src + i * C);

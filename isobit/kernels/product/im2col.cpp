@@ -177,7 +177,7 @@ std::vector<ColumnBlock> column_blocks(int64_t images, int64_t area, int64_t mos
 template <class T>
 void im2col(ThreadPool& pool, const Windows& w, const ColumnBlock& block, const T* planes, T* matrix) {
   check_forward(w);
-  const WindowPart part(w, 0, false);
+  const WindowPart part(w, 0, Missing::kDisplaced);
   const int64_t taps = w.taps(), length = block.end - block.begin;
   const Shift shift(part.grid);
   pool.parallel_for(w.channels * taps, grain_of(block.columns()), [&](int64_t begin, int64_t end) {
@@ -195,7 +195,7 @@ void im2col(ThreadPool& pool, const Windows& w, const ColumnBlock& block, const 
 template <class T>
 void col2im(ThreadPool& pool, const Windows& w, const ColumnBlock& block, T* matrix, T* planes) {
   check_forward(w);
-  const WindowPart part(w, 0, false);
+  const WindowPart part(w, 0, Missing::kDisplaced);
   const int64_t taps = w.taps(), length = block.end - block.begin;
   const Shift shift(part.grid);
   pool.parallel_for(w.channels * block.images, grain_of(taps * length), [&](int64_t begin, int64_t end) {

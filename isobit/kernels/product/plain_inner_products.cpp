@@ -112,7 +112,8 @@ Status PlainInnerProducts<T>::multiply(const GemmArgs<T>& args) {
 }
 
 template <class T>
-typename PlainInnerProducts<T>::Parts PlainInnerProducts<T>::workspace(int64_t first, int64_t second, int64_t third) {
+typename PlainInnerProducts<T>::WorkParts PlainInnerProducts<T>::workspace(int64_t first, int64_t second,
+                                                                           int64_t third) {
   constexpr int64_t kLine = 64 / sizeof(T);
   const auto whole_lines = [](int64_t count) { return (count + kLine - 1) / kLine * kLine; };
   const int64_t total = whole_lines(first) + whole_lines(second) + whole_lines(third);
@@ -159,7 +160,7 @@ template <class T>
 Status PlainInnerProducts<T>::multiply_packed(const MatmulArgs<T>& p, int64_t rows_at_once, int64_t columns_at_once) {
   const auto a = blas_layout(p.m, p.k, p.a_row_stride, p.a_col_stride);
   const auto b = blas_layout(p.k, p.n, p.b_row_stride, p.b_col_stride);
-  Parts room{};
+  WorkParts room{};
   if (!a || !b) room = workspace(a ? 0 : rows_at_once * p.k, b ? 0 : p.k * columns_at_once);
   for (int64_t j = 0; j < p.n; j += columns_at_once) {
     GemmArgs<T> g;
@@ -234,7 +235,7 @@ Status PlainInnerProducts<T>::conv_forward(const ConvShape& s, const T* src, con
   for (const ColumnBlock& block : blocks) {
     const bool in_place = block.images == 1, copies_src = !(in_place && is_pointwise(w));
     const int64_t columns = block.columns();
-    const Parts room = workspace(copies_src ? f.k * columns : 0, in_place ? 0 : f.m * columns);
+    const WorkParts room = workspace(copies_src ? f.k * columns : 0, in_place ? 0 : f.m * columns);
     for (int64_t group = 0; group < f.batches; ++group) {
       T* const group_dst = dst + group * f.out.batch_stride;
       const Matrix<const T> right = window_matrix(w, block, src + group * f.right.batch_stride, room.first);
@@ -273,7 +274,7 @@ Status PlainInnerProducts<T>::conv_grad_src(const ConvShape& s, const T* diff_ds
   for (const ColumnBlock& block : blocks) {
     const bool in_place = block.images == 1, is_result = in_place && is_pointwise(w);
     const int64_t columns = block.columns();
-    const Parts room = workspace(is_result ? 0 : f.k * columns, in_place ? 0 : f.m * columns);
+    const WorkParts room = workspace(is_result ? 0 : f.k * columns, in_place ? 0 : f.m * columns);
     for (int64_t group = 0; group < f.batches; ++group) {
       const T* const group_dst = diff_dst + group * f.out.batch_stride;
       T* const group_src = diff_src + group * f.right.batch_stride;
@@ -314,7 +315,7 @@ Status PlainInnerProducts<T>::conv_grad_weights(const ConvShape& s, const T* src
     const bool in_place = block.images == 1, copies_src = !(in_place && is_pointwise(w));
     const bool is_first = &block == blocks.data();
     const int64_t columns = block.columns(), step = is_first ? f.m : rows;
-    const Parts room =
+    const WorkParts room =
         workspace(copies_src ? f.k * columns : 0, in_place ? 0 : f.m * columns, is_first ? 0 : rows * f.k);
     for (int64_t group = 0; group < f.batches; ++group) {
       const T* const group_dst = diff_dst + group * f.out.batch_stride;

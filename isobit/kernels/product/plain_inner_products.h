@@ -62,10 +62,10 @@ class PlainInnerProducts final : public InnerProducts<T> {
   Status multiply(const GemmArgs<T>& args);
   Status multiply_packed(const MatmulArgs<T>& args, int64_t rows_at_once, int64_t columns_at_once);
   // Working memory of three parts, the content of each meaningless; valid until the next call.
-  struct Parts {
+  struct WorkParts {
     T *first, *second, *third;
   };
-  Parts workspace(int64_t first, int64_t second = 0, int64_t third = 0);
+  WorkParts workspace(int64_t first, int64_t second = 0, int64_t third = 0);
   // Columns of a block, so that per_column elements for each and `fixed` more fit into the workspace; 0: not one does.
   std::vector<product::ColumnBlock> blocks_of(const product::Geometry& forward, int64_t per_column,
                                               int64_t fixed) const;

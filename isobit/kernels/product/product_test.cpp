@@ -278,13 +278,13 @@ T displaced(const Product<T>& p, const WindowGrid& g, const Tap& tap, int64_t ch
 
 // Every position in one part; under a displaced tap lies what the windows say; what is left out meets no place.
 template <class T>
-void expect_parts_agree(const Product<T>& p, bool skip_missing) {
+void expect_parts_agree(const Product<T>& p, Missing missing) {
   const Lines<T> lines(p.geometry.right, p.right);
   const Windows& w = p.geometry.right.windows;
   const bool by_position = p.geometry.right.kind == SideKind::kPositions;
   std::vector<int> times(static_cast<size_t>(w.positions()), 0);
   for (int64_t q = 0; q < part_count(w); ++q) {
-    const WindowPart part(w, q, skip_missing);
+    const WindowPart part(w, q, missing);
     const WindowGrid& g = part.grid;
     const std::span<const Tap> taps(g.taps, static_cast<size_t>(g.tap_count));
     const Placement place = placement_of(p.geometry.out, w, part);
@@ -322,7 +322,7 @@ void expect_parts_agree(const Product<T>& p, bool skip_missing) {
 TYPED_TEST(Geometries, PartsOfWindowsHoldEveryPositionOnceAndReadTheSame) {
   for_each_case<TypeParam>([](Case<TypeParam>& c, Random& random) {
     if (c.product.geometry.right.kind == SideKind::kStrided) return;
-    expect_parts_agree(c.product, random.one_in(2));
+    expect_parts_agree(c.product, random.one_in(2) ? Missing::kSkipped : Missing::kDisplaced);
   });
 }
 
@@ -357,7 +357,7 @@ TEST(ContractsDeathTest, WindowsThatNothingComputesAreRefused) {
   EXPECT_DEATH(col2im(pool, backward_windows(strided), {.end = 1}, matrix, planes), "divisor");
   Windows both = forward_windows(strided);
   both.rows.divisor = 2;
-  EXPECT_DEATH(WindowPart(both, 0, false), "divisor");
+  EXPECT_DEATH(WindowPart(both, 0, Missing::kDisplaced), "divisor");
   ConvShape wide;
   wide.iw = int64_t{1} << 31;
   EXPECT_DEATH(conv_geometry(wide, Direction::kForward), "INT32_MAX");

@@ -43,7 +43,7 @@ Windows backward_windows(const ConvShape& s) {
 
 int64_t part_count(const Windows& w) { return part_count(w.rows) * part_count(w.columns); }
 
-WindowPart::WindowPart(const Windows& w, int64_t part, bool skip_missing)
+WindowPart::WindowPart(const Windows& w, int64_t part, Missing missing)
     : first_h(part / part_count(w.columns)),
       first_w(part % part_count(w.columns)),
       stride_h(w.rows.divisor),
@@ -55,7 +55,7 @@ WindowPart::WindowPart(const Windows& w, int64_t part, bool skip_missing)
   int64_t count = 0;
   for (int64_t y = 0; y < w.rows.taps; ++y) {
     for (int64_t x = 0; x < w.columns.taps; ++x) {
-      if (skip_missing && !(v.meets(y) && h.meets(x))) continue;
+      if (missing == Missing::kSkipped && !(v.meets(y) && h.meets(x))) continue;
       taps[count++] = {v.displacement(y), h.displacement(x), y * w.columns.taps + x};
     }
   }

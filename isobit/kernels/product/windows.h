@@ -71,12 +71,14 @@ Windows backward_windows(const ConvShape& shape);
 // How many parts make up the positions: one where no divisor is greater than 1.
 int64_t part_count(const Windows& windows);
 
+// What becomes of a tap that meets no place on a whole part: it is left out of the part, or displaced out of the plane.
+enum class Missing { kSkipped, kDisplaced };
+
 // A part of the positions on which every tap is a displacement: each divisor-th one of either direction.
 class WindowPart {
  public:
-  // part: in [0, part_count). skip_missing: taps that meet no place on the whole part are left out of it; otherwise
-  // they are displaced out of the plane.
-  WindowPart(const Windows& windows, int64_t part, bool skip_missing);
+  // part: in [0, part_count).
+  WindowPart(const Windows& windows, int64_t part, Missing missing);
   WindowPart(const WindowPart&) = delete;
   WindowPart& operator=(const WindowPart&) = delete;
 

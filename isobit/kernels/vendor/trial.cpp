@@ -29,7 +29,7 @@ std::vector<T> wide_numbers(int64_t n, uint64_t seed, int range) {
 }
 
 // A sum of products in twice the precision (Ogita, Rump and Oishi 2005, Dot2) and the sum of the magnitudes.
-struct Doubled {
+struct CompensatedSum {
   double sum = 0, rest = 0, magnitude = 0;
   void add(double a, double b) {
     const double p = a * b, p_rest = std::fma(a, b, -p);
@@ -46,9 +46,9 @@ double largest_error(const GemmArgs<T>& args) {
   const double u = std::numeric_limits<T>::epsilon() / 2, terms = static_cast<double>(args.k);
   const double gamma = terms * u / (1 - terms * u);
   double largest = 0;
-  std::vector<Doubled> row(static_cast<size_t>(args.n));
+  std::vector<CompensatedSum> row(static_cast<size_t>(args.n));
   for (int64_t i = 0; i < args.m; ++i) {
-    std::fill(row.begin(), row.end(), Doubled());
+    std::fill(row.begin(), row.end(), CompensatedSum());
     for (int64_t p = 0; p < args.k; ++p) {
       const double a = args.transpose_a ? args.a[p * args.lda + i] : args.a[i * args.lda + p];
       for (int64_t j = 0; j < args.n; ++j) {
@@ -56,7 +56,7 @@ double largest_error(const GemmArgs<T>& args) {
       }
     }
     for (int64_t j = 0; j < args.n; ++j) {
-      const Doubled& exact = row[static_cast<size_t>(j)];
+      const CompensatedSum& exact = row[static_cast<size_t>(j)];
       const double error = std::fabs((exact.sum - static_cast<double>(args.c[i * args.ldc + j])) + exact.rest);
       // Written so that a NaN is the largest error of all.
       if (!(error <= largest * gamma * exact.magnitude)) largest = error / (gamma * exact.magnitude);
@@ -236,7 +236,7 @@ bool is_power_of_two(double x) { return std::ldexp(1.0, std::ilogb(x)) == x; }
 // The error of x, the sum over the places `at` of products of two lines, in units of gamma_t times the magnitudes;
 // infinite where none is allowed.
 double error_of(const double* a, const double* b, const std::vector<int64_t>& at, double x) {
-  Doubled exact;
+  CompensatedSum exact;
   int64_t terms = 0;
   bool rounds = true;
   for (const int64_t l : at) {
