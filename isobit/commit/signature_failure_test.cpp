@@ -79,7 +79,9 @@ TEST(WhereMemoryRunsOut, AGoodSignatureIsNeverCalledBad) {
   with_each_allocation_failing([&] { return verify(key().public_key(), as_bytes("head"), good); },
                                [&](const std::optional<bool>& answer, long at) {
                                  if (!answer) ++unknown;
-                                 if (answer) EXPECT_TRUE(*answer) << "allocation " << at;
+                                 if (answer) {
+                                   EXPECT_TRUE(*answer) << "allocation " << at;
+                                 }
                                });
   EXPECT_GT(unknown, 0);
 }
@@ -89,7 +91,9 @@ TEST(WhereMemoryRunsOut, ABadSignatureIsNeverCalledGood) {
   bad.bytes[40] ^= 1;
   with_each_allocation_failing([&] { return verify(key().public_key(), as_bytes("head"), bad); },
                                [&](const std::optional<bool>& answer, long at) {
-                                 if (answer) EXPECT_FALSE(*answer) << "allocation " << at;
+                                 if (answer) {
+                                   EXPECT_FALSE(*answer) << "allocation " << at;
+                                 }
                                });
 }
 
@@ -97,11 +101,15 @@ TEST(WhereMemoryRunsOut, NoOtherSignatureOrKeyIsMade) {
   const Signature good = key().sign(as_bytes("head"));
   with_each_allocation_failing([&] { return key().sign(as_bytes("head")); },
                                [&](const std::optional<Signature>& made, long at) {
-                                 if (made) EXPECT_EQ(*made, good) << "allocation " << at;
+                                 if (made) {
+                                   EXPECT_EQ(*made, good) << "allocation " << at;
+                                 }
                                });
   with_each_allocation_failing([&] { return SecretKey::from_seed(key().seed()).public_key(); },
                                [&](const std::optional<PublicKey>& made, long at) {
-                                 if (made) EXPECT_EQ(*made, key().public_key()) << "allocation " << at;
+                                 if (made) {
+                                   EXPECT_EQ(*made, key().public_key()) << "allocation " << at;
+                                 }
                                });
 }
 

@@ -62,7 +62,9 @@ Expected<Bytes> read_entry(const fs::path& path) {
 Status sync_folders_of(const fs::path& home, const fs::path& name) {
   fs::path folder = home;
   const fs::path named = home.has_filename() ? home : home.parent_path();  // without a slash at the end
-  ISOBIT_RETURN_IF_ERROR(sync_folder(named.parent_path()));
+  const fs::path holder = named.has_parent_path() ? named.parent_path() : fs::path(".");
+  // One that may not be read cannot be synced; its owner made the home.
+  if (::access(holder.c_str(), R_OK) == 0) ISOBIT_RETURN_IF_ERROR(sync_folder(holder));
   ISOBIT_RETURN_IF_ERROR(sync_folder(folder));
   for (const fs::path& part : name.parent_path()) {
     folder /= part;

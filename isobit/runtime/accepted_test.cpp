@@ -248,8 +248,12 @@ TEST_P(Accepted, WithIntegersThatDoNotFit) {
     errors_ = 0;
     EXPECT_TRUE(run(types(), GetParam().attributes, outputs(), x));
     // An index of -1 is the last row of a table, and no place of a plane.
-    if (picks && x != -1) EXPECT_EQ(errors_, 1) << x;
-    if (!picks) EXPECT_EQ(errors_, 0) << x;
+    if (picks && x != -1) {
+      EXPECT_EQ(errors_, 1) << x;
+    }
+    if (!picks) {
+      EXPECT_EQ(errors_, 0) << x;
+    }
   }
 }
 
