@@ -33,11 +33,13 @@ Expected<Window> read_window(const Attributes& a, std::vector<int64_t> default_k
   constexpr int64_t kMost = 1 << 24;  // keeps every product of extents far from overflow
   for (const auto* list : {&kernel, &strides, &dilations}) {
     for (int64_t v : *list) {
-      if (v < 1 || v > kMost) return unreadable("kernel_shape, strides and dilations must be positive");
+      if (v < 1 || v > kMost) {
+        return unreadable(text_of("kernel_shape, strides and dilations: found ", v, ", expected 1 to ", kMost));
+      }
     }
   }
   for (int64_t v : pads) {
-    if (v < 0 || v > kMost) return unreadable("pads must not be negative");
+    if (v < 0 || v > kMost) return unreadable(text_of("pads: found ", v, ", expected 0 to ", kMost));
   }
   return Window{.kh = kernel[0],
                 .kw = kernel[1],

@@ -43,8 +43,8 @@ std::vector<int64_t> channel_dims(const Graph& graph, const Node& node);
 // Output 0 has the type of input 0.
 Status infer_like_first(InferContext& c);
 
-// The 2-D window of convolution and pooling, read from ONNX attributes kernel_shape, strides, pads, dilations,
-// auto_pad (NOTSET or VALID) and group. Defaults: 1, 0, 1.
+// The 2-D window of convolution and pooling, read from the ONNX attributes kernel_shape, strides, pads, dilations and
+// auto_pad (NOTSET or VALID). Where they are absent, strides and dilations are 1 and pads 0.
 struct Window {
   int64_t kh = 1, kw = 1, stride_h = 1, stride_w = 1, pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0,
           dilation_h = 1, dilation_w = 1;

@@ -6,8 +6,7 @@ namespace {
 Status expect_scalar(InferContext& c, int i, DType dtype) {
   if (!c.has_input(i)) return {};
   ISOBIT_RETURN_IF_ERROR(c.expect_rank(i, 0));
-  if (c.input(i).dtype != dtype) return unreadable("a scalar input has the wrong type");
-  return {};
+  return c.expect_type(i, dtype);
 }
 
 void like_inputs(InferContext& c, std::initializer_list<int> inputs) {

@@ -34,8 +34,7 @@ Status check_labels(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_rank(0, 2));
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
   ISOBIT_RETURN_IF_ERROR(c.expect_dims(1, {c.dim(0, 0)}));
-  if (c.input(1).dtype != DType::kInt64) return unreadable("labels must be int64");
-  return {};
+  return c.expect_type(1, DType::kInt64);
 }
 
 // (logits [rows, V], labels [rows]) -> loss (scalar mean), row_loss, row_max, row_log_sum
