@@ -8,6 +8,7 @@
 #include "isobit/commit/signature.h"
 #include "isobit/platform/platform.h"
 #include "isobit/run/job_size.h"
+#include "isobit/run/static_checks.h"
 #include "isobit/run/step_logs.h"
 #include "isobit/train/job.h"
 #include "isobit/verify/auditor.h"
@@ -29,10 +30,9 @@ struct AuditRequest {
   std::optional<uint64_t> from_step;  // replay from the checkpoint of this step
   std::optional<uint64_t> sample;     // replay this many intervals, drawn with sample_seed, and the last one
   Bytes sample_seed;                  // at least verify::kMinSeedBytes, unknown to the trainer until its final head
-  std::function<void(uint64_t done, uint64_t total)>
-      checkpoint_progress;                                      // compared with what was signed, first of all
-  std::function<void(uint64_t done, uint64_t total)> progress;  // steps replayed
-  std::function<double()> seconds;                              // a clock, for AuditSummary::step_seconds
+  Progress checkpoint_progress;       // after each checkpoint that was compared with what the trainer signed
+  Progress progress;                  // after each step that was replayed
+  std::function<double()> seconds;    // a clock, for AuditSummary::step_seconds
 };
 
 struct AuditSummary {

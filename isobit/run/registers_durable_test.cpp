@@ -39,12 +39,7 @@ namespace isobit::run {
 namespace {
 
 using testing::Folder;
-
-commit::RunId run_id(uint8_t fill) {
-  commit::RunId id{};
-  id.fill(fill);
-  return id;
-}
+using testing::run_id;
 
 commit::PublicKey public_key(uint8_t seed) { return testing::key(seed).public_key(); }
 

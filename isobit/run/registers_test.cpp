@@ -13,12 +13,7 @@ namespace isobit::run {
 namespace {
 
 using testing::Folder;
-
-commit::RunId run_id(uint8_t fill) {
-  commit::RunId id{};
-  id.fill(fill);
-  return id;
-}
+using testing::run_id;
 
 commit::Digest digest(uint8_t fill) {
   commit::Digest d{};

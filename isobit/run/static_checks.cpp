@@ -59,7 +59,7 @@ Expected<std::vector<NamedTensor>> committed_state(const bundle::BundleReader& r
 }
 
 Expected<CheckpointRoots> read_checkpoints(const bundle::BundleReader& reader, ThreadPool& pool,
-                                           const std::function<void(uint64_t done, uint64_t total)>& progress) {
+                                           const Progress& progress) {
   CheckpointRoots roots;
   for (uint64_t step : reader.checkpoints()) {
     ISOBIT_TRY(roots[step], read_from(reader, step, pool, only_look()));

@@ -18,13 +18,15 @@ namespace isobit::run {
 // committed after its step.
 Expected<std::vector<NamedTensor>> committed_state(const bundle::BundleReader& reader, uint64_t step, ThreadPool& pool);
 
+using Progress = std::function<void(uint64_t done, uint64_t total)>;
+
 // What the checkpoints of a run hold, by step.
 using CheckpointRoots = std::map<uint64_t, CheckpointContents>;
 
 // Reads each checkpoint once, whatever is in it, and says after each how many have been read, of how many. kRejected
 // when one is not what the trainer signed for.
 Expected<CheckpointRoots> read_checkpoints(const bundle::BundleReader& reader, ThreadPool& pool,
-                                           const std::function<void(uint64_t done, uint64_t total)>& progress = {});
+                                           const Progress& progress = {});
 
 // Reads one, and puts the trainer after its step: where there is a root, that is where it stands. Errors likewise.
 Expected<CheckpointContents> read_checkpoint_into(const bundle::BundleReader& reader, uint64_t step,

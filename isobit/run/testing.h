@@ -21,6 +21,12 @@ inline commit::SecretKey key(uint8_t seed) {
   return commit::SecretKey::from_seed(bytes);
 }
 
+inline commit::RunId run_id(uint8_t fill) {
+  commit::RunId id{};
+  id.fill(fill);
+  return id;
+}
+
 class Folder {
  public:
   explicit Folder(const std::string& name)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <limits>
 #include <map>
@@ -291,7 +292,7 @@ TEST(Vendor, AbsentOrForeignFile) {
 
 // ---- what the trial catches, shown with products that are wrong on purpose
 
-enum class Fault { kNone, kFlushesResults, kLeaksFlushToZero, kReadsDestination, kStrassen };
+enum class Fault { kNone, kFlushesResults, kLeaksFlushToZero, kReadsDestination, kStrassen, kIllegal };
 
 class Faulty final : public VendorProduct {
  public:
@@ -305,6 +306,7 @@ class Faulty final : public VendorProduct {
 
   template <class T>
   void compute(const GemmArgs<T>& args) {
+    if (fault_ == Fault::kIllegal) std::raise(SIGILL);
     for (int64_t i = 0; i < args.m; ++i) {
       for (int64_t j = 0; j < args.n; ++j) {
         const auto a = [&](int64_t p) {
@@ -359,6 +361,20 @@ TEST(Trial, CatchesFaults) {
     EXPECT_NE(status.error().message.find(message), std::string::npos) << status.error().message;
     EXPECT_TRUE(fp_environment_is_standard());
   }
+}
+
+TEST(Trial, ThatAProductEndsIsSaidByWhoWaitsForIt) {
+  const auto crash = vendor::run_in_child(
+      "c",
+      []() -> Expected<Bytes> {
+        Faulty product(Fault::kIllegal);
+        ISOBIT_RETURN_IF_ERROR(vendor::try_products(product));
+        return Bytes();
+      },
+      kLimit);
+  ASSERT_FALSE(crash);
+  EXPECT_EQ(crash.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(crash.error().message, "c: ended by SIGILL");
 }
 
 }  // namespace
