@@ -178,7 +178,7 @@ std::vector<Refused> refused_nodes() {
       {"Sin", {f64({3})}, "only float32 is supported"},
       {"Cos", {i64({3})}, "only float32 is supported"},
       {"Cast", {x}, "'to' names no type"},
-      {"Cast", {x}, "'to' names no type", {{"to", int64_t{7}}}},
+      {"Cast", {x}, "'to' names no type", {{"to", int64_t{14}}}},
       {"Gelu", {i64({3})}, "expected float32 or float64"},
       {"Gelu", {x}, "neither 'none' nor 'tanh'", {{"approximate", std::string("erf")}}},
       {"isobit.GeluGrad", {x, row}, "expected [2, 3]"},

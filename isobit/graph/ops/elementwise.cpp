@@ -72,8 +72,9 @@ Status infer_leaky_relu(InferContext& c) {
 Status infer_cast(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"to", kInt}}));
   const int64_t to = c.attributes().integer("to", -1);  // our DType values; an importer translates ONNX's
-  if (to < 1 || to > 6) return unreadable("attribute 'to' names no type");
-  c.set_output(0, static_cast<DType>(to), c.dims(0));
+  const std::optional<DType> dtype = dtype_of_number(static_cast<uint64_t>(to));
+  if (!dtype) return unreadable("attribute 'to' names no type");
+  c.set_output(0, *dtype, c.dims(0));
   return {};
 }
 

@@ -78,12 +78,14 @@ void gather_sized(const KernelContext& ctx, size_t element_size, const GatherSha
   switch (element_size) {
     case 1:
       return gather_typed<movement::U8>(ctx, shape, indices, src, dst);
+    case 2:
+      return gather_typed<movement::U16>(ctx, shape, indices, src, dst);
     case 4:
       return gather_typed<movement::U32>(ctx, shape, indices, src, dst);
     case 8:
       return gather_typed<movement::U64>(ctx, shape, indices, src, dst);
     default:
-      ISOBIT_CHECK(!"element_size is 1, 4 or 8");
+      ISOBIT_CHECK(!"element_size is 1, 2, 4 or 8");
   }
 }
 
@@ -218,12 +220,14 @@ void fill(const KernelContext& ctx, size_t element_size, int64_t n, const void* 
   switch (element_size) {
     case 1:
       return fill_typed<movement::U8>(ctx, n, value, dst);
+    case 2:
+      return fill_typed<movement::U16>(ctx, n, value, dst);
     case 4:
       return fill_typed<movement::U32>(ctx, n, value, dst);
     case 8:
       return fill_typed<movement::U64>(ctx, n, value, dst);
     default:
-      ISOBIT_CHECK(!"element_size is 1, 4 or 8");
+      ISOBIT_CHECK(!"element_size is 1, 2, 4 or 8");
   }
 }
 

@@ -1,6 +1,6 @@
 // Moving elements without computing: bits are preserved, NaN payloads included. Determinism class: exact.
 //
-// Elements are untyped, of element_size 1, 4 or 8 bytes; all arrays are dense and row-major and aligned to their
+// Elements are untyped, of element_size 1, 2, 4 or 8 bytes; all arrays are dense and row-major and aligned to their
 // element. src and dst never overlap. Shapes are validated by the caller (REQUIRES lines); a zero dimension is fine.
 #pragma once
 
