@@ -48,11 +48,15 @@ class Attributes {
   std::map<std::string, Attribute> items_;
 };
 
+// In place of dimensions: nothing is known of them before the run, not even how many there are.
+inline const std::vector<int64_t> kUnknownRank = {-2};
+
 struct Value {
   std::string name;  // unique in its graph
   DType dtype = DType::kFloat32;
   std::vector<int64_t> dims;
 
+  bool has_rank() const { return dims != kUnknownRank; }
   bool is_static() const;
   Shape shape() const;  // REQUIRES is_static()
 };
