@@ -31,7 +31,7 @@ std::optional<std::vector<Tensor>> known_operands(const Graph& made, const Node&
     if (id == kNoValue) continue;
     any = true;
     const graph::Value& value = made.value(id);
-    if (graph::op_of(node).follows_from_shape) {
+    if (graph::op_of(node).follows_from_shape()) {
       if (!value.is_static()) return std::nullopt;
       operands.back() = Tensor::without_storage(value.dtype, value.shape());
       continue;

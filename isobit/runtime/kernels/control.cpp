@@ -49,7 +49,11 @@ class Body {
     Executor::Feeds feeds;
     for (size_t i = 0; i < is_constant_.size(); ++i) {
       if (is_constant_[i] != 0) continue;
-      feeds.emplace_back(graph_->inputs()[i], i < brought_ ? std::move(brought[i]) : *call.inputs[first_ + i]);
+      if (i < brought_) {
+        feeds.emplace_back(graph_->inputs()[i], std::move(brought[i]));
+      } else {
+        feeds.emplace_back(graph_->inputs()[i], *call.inputs[first_ + i]);
+      }
     }
     auto outputs = executor_->run(call.ctx, std::move(feeds));
     if (outputs) return outputs;
