@@ -68,17 +68,22 @@ Expected<ValueId> Steps::converted(ValueId id, DType to) {
 }
 
 Expected<ValueId> Steps::reshaped_like(ValueId id, ValueId like, bool first_kept, bool is_output) {
+  const auto reshape = [&](Values inputs, Attributes attributes) {
+    return is_output ? add_output(0, "Reshape", std::move(inputs), std::move(attributes))
+                     : add("Reshape", std::move(inputs), std::move(attributes));
+  };
   std::vector<int64_t> dims = value(like).dims;
-  const bool ranked = value(like).has_rank();
-  // In an attribute 0 is the dimension that is there already, and one -1 is inferred.
-  if (ranked && first_kept && !dims.empty() && dims[0] < 0) dims[0] = 0;
-  const auto zeros = std::count(dims.begin() + (ranked && first_kept && !dims.empty() ? 1 : 0), dims.end(), 0);
-  if (ranked && zeros == 0 && std::count_if(dims.begin(), dims.end(), [](int64_t d) { return d < 0; }) <= 1) {
-    const Attributes shape = {{"shape", dims}};
-    return is_output ? add_output(0, "Reshape", {id}, shape) : add("Reshape", {id}, shape);
+  const bool ranked = value(like).has_rank(), has_zero = std::count(dims.begin(), dims.end(), 0) > 0;
+  if (ranked && value(like).is_static()) {
+    return reshape({id},
+                   has_zero ? Attributes{{"shape", dims}, {"allowzero", int64_t{1}}} : Attributes{{"shape", dims}});
   }
+  // In the attribute 0 stands for a dimension that is there already, and one -1 is inferred.
+  if (ranked && first_kept && dims[0] < 0) dims[0] = 0;
+  const auto unknown = std::count_if(dims.begin(), dims.end(), [](int64_t d) { return d < 0; });
+  if (ranked && !has_zero && unknown <= 1) return reshape({id}, {{"shape", dims}});
   ISOBIT_TRY(const ValueId shape, add("Shape", {like}));
-  return is_output ? add_output(0, "Reshape", {id, shape}) : add("Reshape", {id, shape});
+  return reshape({id, shape}, {});
 }
 
 }  // namespace isobit::graph::expansions
