@@ -6,9 +6,7 @@
 #include "isobit/runtime/executor.h"
 
 namespace isobit::runtime {
-namespace {
 
-using graph::Attributes;
 using Ints = std::vector<int64_t>;
 using Kind = CaseOperand::Kind;
 
@@ -19,6 +17,11 @@ CaseOperand given(Ints dims, Ints values) {
   return {.kind = Kind::kGiven, .dims = std::move(dims), .given = std::move(values)};
 }
 CaseOperand rate() { return {.kind = Kind::kRate, .dims = {}}; }
+CaseOperand twice(Ints dims) { return {.kind = Kind::kTwice, .dims = std::move(dims)}; }
+
+namespace {
+
+using graph::Attributes;
 
 using Cases = std::vector<OperatorCase>;
 
@@ -146,6 +149,7 @@ const std::vector<OperatorCase>& operator_cases() {
     add_softmax(cases);
     add_pool(cases);
     add_optimizer(cases);
+    add_reductions_cases(cases);
     return cases;
   }();
   return kCases;
@@ -167,11 +171,14 @@ Tensor values_of(const CaseOperand& o, DType dtype, uint64_t seed) {
     return t;
   }
   Tensor t(dtype, Shape(o.dims));
+  double before = 0;
   for (int64_t i = 0; i < t.elements(); ++i) {
     // 20 bits by chance and the place: no magnitude comes twice, and float32 holds them all.
     double x = (static_cast<double>(random() >> 44) * 8 + static_cast<double>(i % 8)) * 0x1p-22 + 0.0625;
     x += static_cast<double>(i / 8) * 0x1p-3;
-    if (o.kind == Kind::kReal && random() % 2 == 0) x = -x;
+    if (o.kind != Kind::kPositive && random() % 2 == 0) x = -x;
+    if (o.kind == Kind::kTwice && i % 2 == 1) x = before;
+    before = x;
     if (dtype == DType::kFloat32) t.data<float>()[i] = static_cast<float>(x);
     if (dtype == DType::kFloat64) t.data<double>()[i] = x;
   }

@@ -19,13 +19,14 @@ struct CaseOperand {
     kIndex,     // int64, below `below`
     kGiven,     // int64, these
     kRate,      // a float64 scalar between 0 and 1, whatever the type of the others
+    kTwice,     // as kReal, but every number comes twice, the second time right behind the first
   };
   Kind kind = Kind::kReal;
   std::vector<int64_t> dims;
   int64_t below = 0;
   std::vector<int64_t> given = {};
 
-  bool is_real() const { return kind == Kind::kReal || kind == Kind::kPositive; }
+  bool is_real() const { return kind == Kind::kReal || kind == Kind::kPositive || kind == Kind::kTwice; }
 };
 
 struct OperatorCase {
@@ -33,6 +34,17 @@ struct OperatorCase {
   std::vector<CaseOperand> operands;
   graph::Attributes attributes = {};
 };
+
+// Operands of these kinds.
+CaseOperand real(std::vector<int64_t> dims);
+CaseOperand positive(std::vector<int64_t> dims);
+CaseOperand index(std::vector<int64_t> dims, int64_t below);
+CaseOperand given(std::vector<int64_t> dims, std::vector<int64_t> values);
+CaseOperand rate();
+CaseOperand twice(std::vector<int64_t> dims);
+
+// Of the families; each is in a file of its own.
+void add_reductions_cases(std::vector<OperatorCase>& cases);
 
 const std::vector<OperatorCase>& operator_cases();
 std::string name_of_case(const ::testing::TestParamInfo<OperatorCase>& info);

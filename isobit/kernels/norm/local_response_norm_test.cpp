@@ -60,7 +60,7 @@ TYPED_TEST(ResponseNormTest, LooksAtTheChannelsAround) {
       }
       const double divisor = std::pow(2 + 0.5 / static_cast<double>(shape.size) * squares, 0.75);
       const double expected = static_cast<double>(src[static_cast<size_t>(e)]) / divisor;
-      EXPECT_NEAR(static_cast<double>(y[static_cast<size_t>(e)]), expected, sizeof(T) == 4 ? 3e-7 : 1e-14);
+      EXPECT_NEAR(static_cast<double>(y[static_cast<size_t>(e)]), expected, sizeof(T) == 4 ? 1e-6 : 1e-14);
     }
   }
 }
