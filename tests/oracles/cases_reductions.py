@@ -7,8 +7,8 @@ F = torch.nn.functional
 
 def product(x, dims, keep):
     for d in sorted((d % x.dim() for d in dims), reverse=True):
-        x = x.prod(d, keepdim=True)
-    return x if keep else x.squeeze(tuple(d % x.dim() for d in dims))
+        x = x.prod(d, keepdim=bool(keep))
+    return x
 
 
 def few_values(dtype):
@@ -50,8 +50,9 @@ def running_sums(c):
 def ranks(c):
     for axis in (0, 1, -1):
         for keep in (0, 1):
-            c.op("ArgMax", [u(6, 7, 5)], lambda x, a=axis, k=keep: x.argmax(a, bool(k)), EXACT, axis=axis, keepdims=keep)
-            c.op("ArgMin", [u(6, 7, 5)], lambda x, a=axis, k=keep: x.argmin(a, bool(k)), EXACT, axis=axis, keepdims=keep)
+            where = dict(axis=axis, keepdims=keep)
+            c.op("ArgMax", [u(6, 7, 5)], lambda x, a=axis, k=keep: x.argmax(a, bool(k)), EXACT, **where)
+            c.op("ArgMin", [u(6, 7, 5)], lambda x, a=axis, k=keep: x.argmin(a, bool(k)), EXACT, **where)
         for largest in (0, 1):
             c.op("TopK", [u(6, 7, 5)], lambda x, a=axis, l=largest: tuple(torch.topk(x, 3, a, bool(l))), EXACT, EXACT,
                  outputs=2, k=3, axis=axis, largest=largest)
@@ -75,8 +76,8 @@ def norms(c):
              lambda x, s=size: F.local_response_norm(x, s, alpha=0.25, beta=0.75, k=1.5), ("each", 4), size=size,
              alpha=0.25, beta=0.75, bias=1.5)
     for dtype in FLOATS:
-        inputs = {"x": uniform(dtype, (4, 3, 2, 5)), "scale": uniform(dtype, (3,), 0.5, 1.5), "bias": uniform(dtype, (3,)),
-                  "mean": uniform(dtype, (3,)), "var": uniform(dtype, (3,), 0.3, 2)}
+        inputs = {"x": uniform(dtype, (4, 3, 2, 5)), "scale": uniform(dtype, (3,), 0.5, 1.5),
+                  "bias": uniform(dtype, (3,)), "mean": uniform(dtype, (3,)), "var": uniform(dtype, (3,), 0.3, 2)}
         c.add(Case(c.new_name("BatchNormalization", dtype), dtype, inputs,
                    [node("BatchNormalization", list(inputs), ["y"], epsilon=1e-3)], ["y"],
                    lambda x, scale, bias, mean, var: {"y": F.batch_norm(x, mean, var, scale, bias, False, 0.0, 1e-3)},
