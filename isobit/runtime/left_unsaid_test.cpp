@@ -81,6 +81,7 @@ class LeftUnsaid : public ::testing::Test {
   std::vector<Shown> look_at(const Examples& all) {
     std::vector<Shown> shown(graph::find_op(all[0]->op)->outputs.size());
     for (const OperatorCase* c : all) {
+      shown.resize(std::max(shown.size(), OneOperator(*c, DType::kFloat32).node().outputs.size()));
       look_for_dependence(*c, shown);
       for (uint64_t seed : {1, 2, 3}) look_for_moves(*c, seed, shown);
     }

@@ -6,7 +6,6 @@
 #include "isobit/runtime/executor.h"
 
 namespace isobit::runtime {
-namespace {
 
 using graph::Attributes;
 using Ints = std::vector<int64_t>;
@@ -19,6 +18,9 @@ CaseOperand given(Ints dims, Ints values) {
   return {.kind = Kind::kGiven, .dims = std::move(dims), .given = std::move(values)};
 }
 CaseOperand rate() { return {.kind = Kind::kRate, .dims = {}}; }
+CaseOperand boolean(Ints dims) { return {.kind = Kind::kBool, .dims = std::move(dims)}; }
+
+namespace {
 
 using Cases = std::vector<OperatorCase>;
 
@@ -146,6 +148,7 @@ const std::vector<OperatorCase>& operator_cases() {
     add_softmax(cases);
     add_pool(cases);
     add_optimizer(cases);
+    add_control_cases(cases);
     return cases;
   }();
   return kCases;
@@ -161,6 +164,13 @@ Tensor values_of(const CaseOperand& o, DType dtype, uint64_t seed) {
   if (o.kind == Kind::kGiven) return Tensor::of<int64_t>(Shape(o.dims), o.given);
   std::mt19937_64 random(seed);
   if (o.kind == Kind::kRate) return Tensor::scalar(0x1p-53 * static_cast<double>(random() >> 11));
+  if (o.kind == Kind::kBool) {
+    Tensor t(DType::kBool, Shape(o.dims));
+    for (int64_t i = 0; i < t.elements(); ++i) {
+      static_cast<uint8_t*>(t.raw())[i] = static_cast<uint8_t>((seed + static_cast<uint64_t>(i)) % 2);
+    }
+    return t;
+  }
   if (o.kind == Kind::kIndex) {
     Tensor t(DType::kInt64, Shape(o.dims));
     for (int64_t& x : t.span<int64_t>()) x = static_cast<int64_t>(random() % static_cast<uint64_t>(o.below));
@@ -188,8 +198,9 @@ OneOperator::OneOperator(const OperatorCase& c, DType dtype, uint64_t seed) {
   const graph::OpDef* found = graph::find_op(c.op);
   ISOBIT_CHECK(found != nullptr);
   const size_t operands = c.operands.size();
-  const int outputs = found->updates_state && operands < 4 ? 1 : found->max_outputs;
-  std::vector<std::string> names(static_cast<size_t>(outputs), "output");
+  const int most = found->updates_state && operands < 4 ? 1 : found->max_outputs;
+  const size_t outputs = c.outputs > 0 ? c.outputs : static_cast<size_t>(most);
+  std::vector<std::string> names(outputs, "output");
   for (graph::ValueId id : graph.emit_all(c.op, ids, c.attributes, names)) graph.add_output(id);
 }
 

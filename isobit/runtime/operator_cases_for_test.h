@@ -19,6 +19,7 @@ struct CaseOperand {
     kIndex,     // int64, below `below`
     kGiven,     // int64, these
     kRate,      // a float64 scalar between 0 and 1, whatever the type of the others
+    kBool,      // true and false by turns
   };
   Kind kind = Kind::kReal;
   std::vector<int64_t> dims;
@@ -32,9 +33,18 @@ struct OperatorCase {
   std::string op;
   std::vector<CaseOperand> operands;
   graph::Attributes attributes = {};
+  size_t outputs = 0;  // how many the node has; 0: as many as it may have
 };
 
+CaseOperand real(std::vector<int64_t> dims);
+CaseOperand positive(std::vector<int64_t> dims);
+CaseOperand index(std::vector<int64_t> dims, int64_t below);
+CaseOperand given(std::vector<int64_t> dims, std::vector<int64_t> values);
+CaseOperand rate();
+CaseOperand boolean(std::vector<int64_t> dims);
+
 const std::vector<OperatorCase>& operator_cases();
+void add_control_cases(std::vector<OperatorCase>& cases);
 std::string name_of_case(const ::testing::TestParamInfo<OperatorCase>& info);
 
 // A graph of one node with every output that the operator has, real operands in the type `dtype`, and tensors to feed.
