@@ -114,6 +114,9 @@ const std::map<std::string, OpDef>& table() {
     ops::add_softmax(defs);
     ops::add_reduce(defs);
     ops::add_movement(defs);
+    ops::add_slicing(defs);
+    ops::add_indexing(defs);
+    ops::add_extent(defs);
     ops::add_optimizer(defs);
     std::map<std::string, OpDef> by_name;
     for (OpDef& def : defs) ISOBIT_CHECK(by_name.emplace(def.name, def).second);
@@ -130,11 +133,13 @@ bool InputSet::contains(size_t input) const {
 
 const OutputDef& OpDef::output(size_t o) const {
   static const OutputDef kNothingSaid;
+  if (o >= outputs.size() && more_outputs_like_last && !outputs.empty()) return outputs.back();
   return o < outputs.size() ? outputs[o] : kNothingSaid;
 }
 
 bool OpDef::only_moves_values() const {
-  for (size_t o = 0; o < static_cast<size_t>(max_outputs); ++o) {
+  const size_t described = more_outputs_like_last ? outputs.size() : static_cast<size_t>(max_outputs);
+  for (size_t o = 0; o < described; ++o) {
     if (output(o).moved_from.empty() && output(o).rule != ElementRule::kPlace) return false;
   }
   return true;

@@ -83,6 +83,7 @@ enum class ElementRule : uint8_t {
   kPlace,         // an integer: where the largest of some elements is
   kInnerProduct,  // the sum of products of elements of inputs 0 and 1, and of an element of input 2 if there is one
   kStatistics,    // a formula, or a sum of formulas, of elements and of the node's statistics (statistics_of)
+  kWhole,         // none of these: an element is judged by computing the whole node
 };
 
 // How the operands of an inner product are laid out.
@@ -124,6 +125,7 @@ struct OpDef {
   InputSet optional_inputs = {};
   int min_outputs = 1;  // the first ones, which a node always has
   int max_outputs = 1;
+  bool more_outputs_like_last = false;  // `outputs` describes the first ones; the others are like the last of them
   InferRule infer;
   StatisticsRule statistics = {};  // empty: it has none
   std::vector<OutputDef> outputs = {};

@@ -20,6 +20,8 @@ struct GradContext {
   const Node node;  // a copy: emitting nodes may move the original
   std::vector<ValueId> diff_outputs;
   std::vector<bool> wanted;
+  // Set by a rule that has no gradient for this use of its operator: "with ... has no gradient".
+  std::string no_gradient = {};
 
   ValueId input(int i) const;   // kNoValue when absent
   ValueId output(int i) const;  // kNoValue when absent
