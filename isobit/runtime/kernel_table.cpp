@@ -16,6 +16,7 @@ const KernelTable& kernel_table() {
     add_indexing_kernels(table);
     add_extent_kernels(table);
     add_optimizer_kernels(table);
+    add_control_kernels(table);
     return table;
   }();
   return kTable;

@@ -62,7 +62,7 @@ template <class T>
 Expected<int64_t> count_of_range(const InferContext& c) {
   T numbers[3];
   for (int i = 0; i < 3; ++i) {
-    const Tensor* constant = c.constant(i);
+    const Tensor* constant = c.constant_if_known(i);
     if (constant == nullptr) return -1;
     numbers[i] = constant->data<T>()[0];
   }
