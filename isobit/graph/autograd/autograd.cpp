@@ -117,8 +117,8 @@ Expected<std::vector<ValueId>> append_gradients(Graph& graph, ValueId loss, std:
     const GradRule* rule = find_gradient(node.op);
     if (rule == nullptr) return unreadable(text_of("node '", node.name, "': operator ", node.op, " has no gradient"));
     const std::vector<ValueId> diffs = (*rule)(context);
-    if (!context.no_gradient.empty()) {
-      return unreadable(text_of("node '", node.name, "': operator ", node.op, ' ', context.no_gradient));
+    if (!context.refusal.empty()) {
+      return unreadable(text_of("node '", node.name, "' (", node.op, "): ", context.refusal));
     }
     ISOBIT_CHECK(diffs.size() == node.inputs.size());
     for (size_t i = 0; i < diffs.size(); ++i) {

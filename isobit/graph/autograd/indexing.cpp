@@ -37,7 +37,7 @@ Values scatter(GradContext& c, const char* gather, const Attributes& where) {
   const std::string reduction = c.node.attributes.text("reduction", "none");
   Values diffs(3, kNoValue);
   if (reduction != "none" && reduction != "add") {
-    c.no_gradient = text_of("with reduction '", reduction, "' has no gradient");
+    c.refusal = text_of("no gradient of reduction '", reduction, "'");
     return diffs;
   }
   if (c.wants(2)) diffs[2] = c.graph.emit(gather, {c.diff(), c.input(1)}, where, c.diff_name(2));

@@ -63,7 +63,7 @@ Values tile(GradContext& c) {
   }
   if (axes.empty()) return of_first(c, c.diff());
   if (!ops::check_countable(DType::kFloat32, Dims(apart.size(), 0))) {
-    c.no_gradient = text_of("has no gradient for ", src.size(), " axes");
+    c.refusal = text_of("no gradient for ", src.size(), " axes");
     return of_first(c, kNoValue);
   }
   const ValueId diff =

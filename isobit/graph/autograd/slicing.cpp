@@ -36,29 +36,36 @@ Values slice(GradContext& c) {
   return diffs;
 }
 
-// before[0], before[1], ..., after[0], after[1], ...
-Dims pads_in_a_row(const ops::Pads& pads) {
-  Dims row = pads.before;
-  row.insert(row.end(), pads.after.begin(), pads.after.end());
-  return row;
+// What was added is taken away, and 0 is put where something was taken away.
+ValueId pad_back(GradContext& c, const ops::Pads& pads) {
+  Dims negative;
+  for (const auto& side : {pads.before, pads.after}) {
+    for (const int64_t p : side) negative.push_back(-p);
+  }
+  return c.graph.emit("Pad", {c.diff()}, {{"pads", negative}}, c.diff_name(0));
 }
 
 Values pad(GradContext& c) {
   const Dims src = c.dims(c.input(0));
-  const auto pads = known_parameter(c.graph, c.node, "pads", 1).value_or(Dims{});
-  const Dims row =
-      pads_in_a_row(ops::pads_of_axes(src.size(), pads, known_parameter(c.graph, c.node, "axes", 3)).value());
-  Dims negative = row;
-  for (int64_t& p : negative) p = -p;
+  const Dims given = known_parameter(c.graph, c.node, "pads", 1).value_or(Dims{});
+  const ops::Pads pads = ops::pads_of_axes(src.size(), given, known_parameter(c.graph, c.node, "axes", 3)).value();
   Values diffs(c.node.inputs.size(), kNoValue);
   const std::string mode = c.node.attributes.text("mode", "constant");
-  if (mode != "constant") {
-    diffs[0] =
-        c.graph.emit("isobit.PadGrad", {c.diff()}, {{"pads", row}, {"mode", mode}, {"src_shape", src}}, c.diff_name(0));
+  if (mode == "constant") {
+    diffs[0] = pad_back(c, pads);
+    if (c.wants(2)) c.refusal = "no gradient with respect to the value that is padded with";
     return diffs;
   }
-  diffs[0] = c.graph.emit("Pad", {c.diff()}, {{"pads", negative}}, c.diff_name(0));
-  if (c.wants(2)) c.no_gradient = "has no gradient with respect to the value that it pads with";
+  Dims row = pads.before;
+  row.insert(row.end(), pads.after.begin(), pads.after.end());
+  diffs[0] =
+      c.graph.emit("isobit.PadGrad", {c.diff()}, {{"pads", row}, {"mode", mode}, {"src_shape", src}}, c.diff_name(0));
+  return diffs;
+}
+
+Values center_crop_pad(GradContext& c) {
+  Values diffs(c.node.inputs.size(), kNoValue);
+  diffs[0] = pad_back(c, ops::centering_pads(c.dims(c.input(0)), c.dims(c.diff()), std::nullopt).value());
   return diffs;
 }
 
@@ -91,6 +98,7 @@ void add_slicing(Rules& rules) {
   rules["isobit.Block"] = block;
   rules["Slice"] = slice;
   rules["Pad"] = pad;
+  rules["CenterCropPad"] = center_crop_pad;
   rules["Split"] = split;
 }
 

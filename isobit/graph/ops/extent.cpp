@@ -25,16 +25,16 @@ Status infer_size(InferContext& c) {
   return {};
 }
 
-// Parameter input: the shape; attribute value: the one number, float32 0 where there is none.
+// Parameter shape; attribute value: the one number, float32 0 where there is none.
 Status infer_constant_of_shape(InferContext& c) {
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"input", kInts}, {"value", kTensor}}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"shape", kInts}, {"value", kTensor}}));
   DType dtype = DType::kFloat32;
   if (c.attributes().has("value")) {
     const auto& value = std::get<Tensor>(c.attributes().items().at("value"));
     if (value.elements() != 1) return unreadable(text_of("'value' has ", value.elements(), " numbers, expected 1"));
     dtype = value.dtype();
   }
-  ISOBIT_TRY(const auto shape, needed_parameter(c, "input", 0));
+  ISOBIT_TRY(const auto shape, needed_parameter(c, "shape", 0));
   if (!shape) {
     const int64_t rank = c.dims(0).empty() ? 1 : c.dim(0, 0);
     ISOBIT_RETURN_IF_ERROR(set_output_of_rank(c, rank));

@@ -132,7 +132,10 @@ Status infer_squeeze(InferContext& c) {
     return set_output_of_rank(c, gone < 0 ? -1 : c.rank(0) - gone);
   }
   std::vector<bool> goes(c.dims(0).size(), false);
-  for (size_t i = 0; !axes && i < goes.size(); ++i) goes[i] = c.dims(0)[i] == 1;
+  for (size_t i = 0; !axes && i < goes.size(); ++i) {
+    if (c.dims(0)[i] < 0) return set_output_of_rank(c, -1);
+    goes[i] = c.dims(0)[i] == 1;
+  }
   if (axes) {
     ISOBIT_TRY(const auto places, distinct_axes(axes, goes.size()));
     for (const size_t a : places) {

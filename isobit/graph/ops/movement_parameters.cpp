@@ -7,6 +7,16 @@
 #include "isobit/graph/ops/parameters.h"
 
 namespace isobit::graph::ops {
+namespace {
+
+// No tensor is longer than that, and sums of two do not overflow.
+Status check_pad(int64_t pad) {
+  constexpr int64_t kMost = int64_t{1} << 60;
+  if (pad < -kMost || pad > kMost) return unreadable(text_of("a pad of ", pad));
+  return {};
+}
+
+}  // namespace
 
 Expected<std::vector<size_t>> distinct_axes(const std::optional<Numbers>& axes, size_t rank) {
   std::vector<size_t> found;
@@ -47,8 +57,6 @@ Expected<std::vector<SliceRange>> slice_ranges(const Numbers& dims, const Number
 }
 
 Expected<Pads> pads_of_axes(size_t rank, const Numbers& pads, const std::optional<Numbers>& axes) {
-  // No tensor is longer; sums of a dimension and two of them do not overflow.
-  constexpr int64_t kMost = int64_t{1} << 60;
   ISOBIT_TRY(const auto places, distinct_axes(axes, rank));
   if (pads.size() != 2 * places.size()) {
     return unreadable(text_of("found ", pads.size(), " pads, expected 2 for each of ", places.size(), " axes"));
@@ -56,12 +64,29 @@ Expected<Pads> pads_of_axes(size_t rank, const Numbers& pads, const std::optiona
   Pads all{Numbers(rank, 0), Numbers(rank, 0)};
   for (size_t i = 0; i < places.size(); ++i) {
     for (const int64_t pad : {pads[i], pads[places.size() + i]}) {
-      if (pad < -kMost || pad > kMost) return unreadable(text_of("a pad of ", pad));
+      ISOBIT_RETURN_IF_ERROR(check_pad(pad));
     }
     all.before[places[i]] = pads[i];
     all.after[places[i]] = pads[places.size() + i];
   }
   return all;
+}
+
+Expected<Pads> centering_pads(const Numbers& dims, const Numbers& extents, const std::optional<Numbers>& axes) {
+  ISOBIT_TRY(const auto places, distinct_axes(axes, dims.size()));
+  if (extents.size() != places.size()) {
+    return unreadable(text_of("found ", extents.size(), " extents, expected one for each of ", places.size(), " axes"));
+  }
+  Pads pads{Numbers(dims.size(), 0), Numbers(dims.size(), 0)};
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (extents[i] < 0) return unreadable(text_of("an extent of ", extents[i]));
+    if (dims[places[i]] < 0) continue;
+    const int64_t more = extents[i] - dims[places[i]], half = more / 2;
+    ISOBIT_RETURN_IF_ERROR(check_pad(more - half));
+    pads.before[places[i]] = half;
+    pads.after[places[i]] = more - half;
+  }
+  return pads;
 }
 
 Expected<Numbers> split_sizes(int64_t dim, size_t parts, const std::optional<Numbers>& sizes) {

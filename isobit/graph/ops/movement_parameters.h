@@ -29,6 +29,10 @@ struct Pads {
 };
 Expected<Pads> pads_of_axes(size_t rank, const Numbers& pads, const std::optional<Numbers>& axes);
 
+// CenterCropPad: what brings each of these axes to its extent, an odd number being smaller before than behind. Of an
+// axis whose dimension is not known, nothing.
+Expected<Pads> centering_pads(const Numbers& dims, const Numbers& extents, const std::optional<Numbers>& axes);
+
 // Split: the extent of each of `parts` outputs on an axis of `dim` elements; without sizes, equal ones, of which the
 // last is smaller where they do not divide dim. -1 where neither sizes nor dim are known. REQUIRES parts >= 1.
 Expected<Numbers> split_sizes(int64_t dim, size_t parts, const std::optional<Numbers>& sizes);

@@ -129,6 +129,21 @@ Status infer_pad(InferContext& c) {
   return set_countable_output(c, 0, c.input(0).dtype, std::move(dims));
 }
 
+// Parameter shape: the extents of the axes (attribute axes; all of them without it), cropped or filled with 0 on both
+// sides.
+Status infer_center_crop_pad(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"shape", kInts}, {"axes", kInts}}));
+  ISOBIT_TRY(const auto extents, needed_parameter(c, "shape", 1));
+  std::optional<Numbers> axes;
+  if (c.attributes().has("axes")) axes = c.attributes().integers("axes", {});
+  if (!extents) return set_output_of_rank(c, c.rank(0));
+  ISOBIT_RETURN_IF_ERROR(centering_pads(c.dims(0), *extents, axes));
+  ISOBIT_TRY(const auto places, distinct_axes(axes, c.dims(0).size()));
+  Numbers dims = c.dims(0);
+  for (size_t i = 0; i < places.size(); ++i) dims[places[i]] = (*extents)[i];
+  return set_countable_output(c, 0, c.input(0).dtype, std::move(dims));
+}
+
 // diff_dst -> diff_src of shape src_shape: each element is one Sum of those of diff_dst that came from it. Of every
 // mode but 'constant', whose gradient is a Pad by the negative numbers.
 Status infer_pad_grad(InferContext& c) {
@@ -184,6 +199,11 @@ void add_slicing(std::vector<OpDef>& defs) {
                      .optional_inputs = {.some = {1, 2, 3}},
                      .infer = infer_pad,
                      .outputs = {{.rule = ElementRule::kMoved, .moved_from = {.some = {0, 2}}}}});
+  add_ordered(defs, {.name = "CenterCropPad",
+                     .max_inputs = 2,
+                     .optional_inputs = {.some = {1}},
+                     .infer = infer_center_crop_pad,
+                     .outputs = {moved_from(0)}});
   add_ordered(defs, {.name = "isobit.PadGrad", .infer = infer_pad_grad, .outputs = {output_by(ElementRule::kSum)}});
   add_ordered(defs, {.name = "Split",
                      .max_inputs = 2,

@@ -103,7 +103,7 @@ ReplacedPlaces::ReplacedPlaces(const Dims& dims, const int64_t* starts)
 void ReplacedPlaces::find(int64_t begin, int64_t end, int64_t* places) const {
   for (int64_t row = begin; row < end; ++row) {
     const int64_t outer = row / dims_.length, start = starts_ == nullptr ? 0 : starts_[outer / dims_.middle];
-    const int64_t at = (start % dims_.axis + row % dims_.length) % dims_.axis;
+    const int64_t at = (start % dims_.axis + dims_.axis + row % dims_.length) % dims_.axis;
     *places++ = (outer * dims_.axis + at) * dims_.inner;
   }
 }

@@ -73,7 +73,7 @@ class TuplePlaces final : public RowPlaces {
 int64_t first_bad_tuple_index(std::span<const int64_t> indices, std::span<const int64_t> tuple_dims);
 
 // TensorScatter: row (b, m, t) of [batches, middle, length] is row (b, m, starts[b] + t) of [batches, middle, axis],
-// modulo axis. starts: null for 0. REQUIRES 0 <= starts[b], length <= axis.
+// modulo axis (so that -1 is the last one). starts: null for 0. REQUIRES length <= axis.
 class ReplacedPlaces final : public RowPlaces {
  public:
   struct Dims {

@@ -183,11 +183,10 @@ RunKernel tensor_scatter(const KernelSite& site) {
   const bool circular = site.attributes().text("mode", "linear") == "circular";
   return [dims, circular](KernelCall& c) -> Status {
     const int64_t* starts = c.has(2) ? c.in(2).data<int64_t>() : nullptr;
-    const int64_t last = circular ? INT64_MAX : dims.axis - dims.length;
-    for (int64_t b = 0; starts != nullptr && b < dims.batches; ++b) {
-      if (starts[b] >= 0 && starts[b] <= last) continue;
+    for (int64_t b = 0; !circular && starts != nullptr && b < dims.batches; ++b) {
+      if (starts[b] >= 0 && starts[b] <= dims.axis - dims.length) continue;
       return unreadable(text_of("node '", c.node.name, "': the update of batch ", b, " begins at ", starts[b],
-                                ", expected 0 to ", last));
+                                ", expected 0 to ", dims.axis - dims.length));
     }
     return scatter(c, "none", c.in(1), k::ReplacedPlaces(dims, starts));
   };

@@ -1,4 +1,6 @@
 #include <cstring>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "isobit/graph/ops/movement_parameters.h"
@@ -56,20 +58,29 @@ k::PadMode pad_mode(const std::string& mode) {
   return mode == "edge" ? k::PadMode::kEdge : mode == "wrap" ? k::PadMode::kWrap : k::PadMode::kReflect;
 }
 
+RunKernel pad_with_value(const Pads& pads) {
+  return [pads](KernelCall& c) -> Status {
+    const uint64_t zero = 0;
+    const void* value = c.has(2) ? c.in(2).raw() : &zero;
+    k::pad(c.ctx, size_of(c.in(0).dtype()), c.in(0).shape(), pads.before, pads.after, value, c.in(0).raw(),
+           c.out().raw());
+    return {};
+  };
+}
+
+RunKernel center_crop_pad(const KernelSite& site) {
+  std::optional<std::vector<int64_t>> axes;
+  if (site.attributes().has("axes")) axes = site.attributes().integers("axes", {});
+  return pad_with_value(
+      graph::ops::centering_pads(site.in(0).dims, parameter_of(site, "shape", 1).value(), axes).value());
+}
+
 RunKernel pad(const KernelSite& site) {
   const std::string mode = site.attributes().text("mode", "constant");
   const Pads pads = graph::ops::pads_of_axes(site.in(0).dims.size(), parameter_of(site, "pads", 1).value(),
                                              parameter_of(site, "axes", 3))
                         .value();
-  if (mode == "constant") {
-    return [pads](KernelCall& c) -> Status {
-      const uint64_t zero = 0;
-      const void* value = c.has(2) ? c.in(2).raw() : &zero;
-      k::pad(c.ctx, size_of(c.in(0).dtype()), c.in(0).shape(), pads.before, pads.after, value, c.in(0).raw(),
-             c.out().raw());
-      return {};
-    };
-  }
+  if (mode == "constant") return pad_with_value(pads);
   return [pads, how = pad_mode(mode)](KernelCall& c) -> Status {
     const k::PaddedPlaces places(how, c.in(0).shape().dims(), pads.before, pads.after);
     k::gather_rows(c.ctx, size_of(c.in(0).dtype()), places, c.in(0).raw(), c.out().raw());
@@ -121,6 +132,7 @@ void add_slicing_kernels(KernelTable& table) {
   table["isobit.Block"] = with_parameters(block);
   table["isobit.BlockGrad"] = with_parameters(slice_grad);
   table["Pad"] = with_parameters(pad);
+  table["CenterCropPad"] = with_parameters(center_crop_pad);
   table["isobit.PadGrad"] = with_parameters(pad_grad);
   table["Split"] = with_parameters(split);
 }
