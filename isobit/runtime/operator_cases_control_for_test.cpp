@@ -20,7 +20,7 @@ void add_if(std::vector<OperatorCase>& cases) {
     return Ids{sum, g.emit("Tanh", {in[0]}, {}, "tanh")};
   });
   cases.push_back(
-      {"If", {boolean({}), real({4}), real({4})}, {{"then_branch", minus}, {"else_branch", sum}}, 2});
+      {"If", {truth({}), real({4}), real({4})}, {{"then_branch", minus}, {"else_branch", sum}}, 2});
 }
 
 // A condition of its own, so that it never goes on for more than a trip; or none.
@@ -32,7 +32,7 @@ void add_loop(std::vector<OperatorCase>& cases) {
   });
   for (int64_t below : {2, 3}) {
     cases.push_back({"Loop",
-                     {index({}, below), boolean({}), real({3}), real({3})},
+                     {index({}, below), truth({}), real({3}), real({3})},
                      {{"body", once}, {"carried", int64_t{1}}},
                      1});
   }
