@@ -122,8 +122,8 @@ TEST_F(Control, ALoopThatDoesNotEndStopsAtTheLimit) {
 TEST_F(Control, NestedLoopsShareTheLimit) {
   const Inner inner = adding();
   const Inner outer = inner_graph({i64({}), boolean(), f32({3}), i64({}), f32({3})}, [&](Graph& h, const Ids& in) {
-    const auto made = h.emit_all("Loop", {in[3], in[1], in[2], in[4]}, {{"body", inner}, {"carried", int64_t{1}}},
-                                 {"inner"});
+    const auto made =
+        h.emit_all("Loop", {in[3], in[1], in[2], in[4]}, {{"body", inner}, {"carried", int64_t{1}}}, {"inner"});
     return Ids{in[1], made[0]};
   });
   const ValueId trips = in(i64({})), x = in(f32({3})), often = in(i64({})), y = in(f32({3}));

@@ -19,8 +19,7 @@ void add_if(std::vector<OperatorCase>& cases) {
     const graph::ValueId sum = g.emit("Add", {in[0], in[1]}, {}, "sum");
     return Ids{sum, g.emit("Tanh", {in[0]}, {}, "tanh")};
   });
-  cases.push_back(
-      {"If", {truth({}), real({4}), real({4})}, {{"then_branch", minus}, {"else_branch", sum}}, 2});
+  cases.push_back({"If", {truth({}), real({4}), real({4})}, {{"then_branch", minus}, {"else_branch", sum}}, 2});
 }
 
 // A condition of its own, so that it never goes on for more than a trip; or none.
@@ -31,10 +30,8 @@ void add_loop(std::vector<OperatorCase>& cases) {
     return Ids{no, g.emit("Mul", {in[2], in[3]}, {}, "next")};
   });
   for (int64_t below : {2, 3}) {
-    cases.push_back({"Loop",
-                     {index({}, below), truth({}), real({3}), real({3})},
-                     {{"body", once}, {"carried", int64_t{1}}},
-                     1});
+    cases.push_back(
+        {"Loop", {index({}, below), truth({}), real({3}), real({3})}, {{"body", once}, {"carried", int64_t{1}}}, 1});
   }
 }
 

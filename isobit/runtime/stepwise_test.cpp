@@ -104,8 +104,7 @@ TEST_F(Stepwise, AnOperandThatNothingReadsAfterwardsIsWrittenOver) {
                 c = g.emit("Abs", {x_}, {}, "beside_the_feed");
   g.add_output(g.emit("Concat", {a, b, c}, {{"axis", int64_t{0}}}, "all"));
   const Tensor all = run(given(false), {.observer = &hidden})[0];
-  EXPECT_TRUE(identical(
-      all, row({1, 0, 3, 0, 1, 0, 3, 0, -1, -0.0f, -3, -0.0f, -1, -0.0f, -3, -0.0f, 1, 2, 3, 4})));
+  EXPECT_TRUE(identical(all, row({1, 0, 3, 0, 1, 0, 3, 0, -1, -0.0f, -3, -0.0f, -1, -0.0f, -3, -0.0f, 1, 2, 3, 4})));
   EXPECT_EQ(hidden.nodes, std::vector<std::string>{"over_y"});
 }
 
