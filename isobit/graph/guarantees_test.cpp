@@ -37,7 +37,7 @@ const char* words_for(ElementRule rule) {
     case ElementRule::kPlace:
       return "the place of the largest or least element";
     case ElementRule::kWhole:
-      return "a result of the whole node";
+      return "judged with all others";
     case ElementRule::kNone:
       break;
   }

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import zlib
 
+import cases_control
 import cases_reductions
 import operator_cases
 import training_cases
@@ -124,7 +125,7 @@ class Report:
 
 def all_cases():
     cases = operator_cases.Cases()
-    for group in operator_cases.GROUPS + training_cases.GROUPS + cases_reductions.GROUPS:
+    for group in operator_cases.GROUPS + training_cases.GROUPS + cases_control.GROUPS + cases_reductions.GROUPS:
         group(cases)
     for case in cases.all:
         if case.wrt:

@@ -4,6 +4,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/graph/autograd/rules.h"
+#include "isobit/graph/ops/ops.h"
 
 namespace isobit::graph {
 
@@ -48,6 +49,8 @@ const autograd::Rules& gradient_rules() {
     autograd::add_reduce(rules);
     autograd::add_order(rules);
     autograd::add_movement(rules);
+    autograd::add_slicing(rules);
+    autograd::add_indexing(rules);
     return rules;
   }();
   return kRules;
@@ -83,9 +86,20 @@ std::vector<bool> values_that_depend_on(const Graph& graph, std::span<const Valu
   return depends;
 }
 
+// Rules make values of the shapes that the graph has: these are to be such that every operator takes them.
+Status check_values(const Graph& graph) {
+  for (ValueId id = 0; id < static_cast<ValueId>(graph.value_count()); ++id) {
+    const Value& value = graph.value(id);
+    const Status countable = ops::check_countable(value.dtype, value.dims);
+    if (!countable) return unreadable(text_of("value '", value.name, "': ", countable.error().message));
+  }
+  return {};
+}
+
 }  // namespace
 
 Expected<std::vector<ValueId>> append_gradients(Graph& graph, ValueId loss, std::span<const ValueId> targets) {
+  ISOBIT_RETURN_IF_ERROR(check_values(graph));
   const std::vector<bool> depends = values_that_depend_on(graph, targets);
   std::vector<ValueId> grad(static_cast<size_t>(graph.value_count()), kNoValue);
   const DType dtype = graph.value(loss).dtype;
