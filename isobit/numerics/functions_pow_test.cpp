@@ -58,7 +58,7 @@ TEST(Pow, UsualArgumentsAreCorrectlyRounded) {
 
 TEST(Pow, SmallWholeAndEighthPowersAreCorrectlyRounded) {
   std::mt19937_64 random(3);
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     for (int eighths = -64; eighths <= 136; ++eighths) {
       const float x = i % 2 ? uniform(random, 0, 4) : std::floor(uniform(random, 0, 4000));
       check_pow(eighths % 8 ? x : -x, static_cast<float>(eighths) / 8);
@@ -143,7 +143,7 @@ TEST(Pow, Float64IsBelowOneUlp) {
     }
     oracle::Real d;
     mpfr_sub_d(d.v, r.v, found, MPFR_RNDN);
-    const double ulp = std::fabs(nearest) - std::fabs(f64_from_bits(bits_of(nearest) - 1));
+    const double ulp = next_up(std::fabs(nearest)) - std::fabs(nearest);
     worst = std::fmax(worst, std::fabs(mpfr_get_d(d.v, MPFR_RNDN)) / ulp);
   };
   for (int i = 0; i < 20000; ++i) {
