@@ -1,8 +1,8 @@
 // pow and fmod of functions_impl.h (included by it): scalar code that branches.
 //
 // cr_pow takes what is exact apart first, so that what remains is irrational or has more than 25 bits: then x^y is no
-// float32 and no midpoint of two, and its place is decided by e^(y log x) to about 2^-90 (docs/elementary-functions.md
-// says how near to a midpoint a power may be expected to come).
+// float32 and no midpoint of two, and its place is decided by e^(y log x) with an error below 2^-93
+// (docs/elementary-functions.md says how near to a midpoint powers may be expected to come).
 #pragma once
 
 #include <cstdint>
