@@ -22,6 +22,20 @@ ValueId sum_to_shape_of(Graph& graph, ValueId diff, ValueId like, const std::str
   return graph.emit("isobit.SumTo", {diff}, {{"shape", graph.value(like).dims}}, name);
 }
 
+ValueId constant_like(Graph& graph, ValueId like, double value, const std::string& name) {
+  const bool f32 = graph.value(like).dtype == DType::kFloat32;
+  return graph.add_initializer(name, f32 ? Tensor::scalar(static_cast<float>(value)) : Tensor::scalar(value));
+}
+
+ValueId emit(GradContext& c, const std::string& op, std::vector<ValueId> inputs, Attributes attributes) {
+  return c.graph.emit(op, std::move(inputs), std::move(attributes), c.diff_name(0));
+}
+
+ValueId where(GradContext& c, ValueId condition, ValueId x, ValueId y) {
+  const auto or_zero = [&](ValueId id) { return id == kNoValue ? constant_like(c.graph, c.diff(), 0, "zero") : id; };
+  return emit(c, "Where", {condition, or_zero(x), or_zero(y)});
+}
+
 Attributes with(const Attributes& attributes, const std::string& name, Attribute value) {
   Attributes out = attributes;
   out.set(name, std::move(value));
@@ -36,6 +50,7 @@ const autograd::Rules& gradient_rules() {
   static const autograd::Rules kRules = [] {
     autograd::Rules rules;
     autograd::add_elementwise(rules);
+    autograd::add_activation(rules);
     autograd::add_linear(rules);
     autograd::add_pool(rules);
     autograd::add_norm(rules);
