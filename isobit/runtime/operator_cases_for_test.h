@@ -19,13 +19,17 @@ struct CaseOperand {
     kIndex,     // int64, below `below`
     kGiven,     // int64, these
     kRate,      // a float64 scalar between 0 and 1, whatever the type of the others
+    kBool,      // true and false by turns
+    kSpecial,   // as kReal, but some are NaN or infinite
+    kNumbers,   // of `dtype`, these; no places of anything
   };
   Kind kind = Kind::kReal;
   std::vector<int64_t> dims;
   int64_t below = 0;
   std::vector<int64_t> given = {};
+  DType dtype = DType::kInt64;
 
-  bool is_real() const { return kind == Kind::kReal || kind == Kind::kPositive; }
+  bool is_real() const { return kind == Kind::kReal || kind == Kind::kPositive || kind == Kind::kSpecial; }
 };
 
 struct OperatorCase {
@@ -34,7 +38,17 @@ struct OperatorCase {
   graph::Attributes attributes = {};
 };
 
+CaseOperand real(std::vector<int64_t> dims);
+CaseOperand positive(std::vector<int64_t> dims);
+CaseOperand index(std::vector<int64_t> dims, int64_t below);
+CaseOperand given(std::vector<int64_t> dims, std::vector<int64_t> values);
+CaseOperand rate();
+CaseOperand boolean(std::vector<int64_t> dims);
+CaseOperand special(std::vector<int64_t> dims);
+CaseOperand numbers(std::vector<int64_t> dims, std::vector<int64_t> values, DType dtype);
+
 const std::vector<OperatorCase>& operator_cases();
+void add_elementwise_cases(std::vector<OperatorCase>& cases);
 std::string name_of_case(const ::testing::TestParamInfo<OperatorCase>& info);
 
 // A graph of one node with every output that the operator has, real operands in the type `dtype`, and tensors to feed.
@@ -49,7 +63,7 @@ struct OneOperator {
   std::vector<Tensor> run(const kernels::KernelContext& ctx) const;
 };
 
-// Other values of the same kind. REQUIRES no CaseOperand::Kind::kGiven.
+// Other values of the same kind. Those that are given stay.
 Tensor values_of(const CaseOperand& operand, DType dtype, uint64_t seed);
 
 }  // namespace isobit::runtime

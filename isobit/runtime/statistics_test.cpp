@@ -35,6 +35,7 @@ class Recorder : public Observer {
   }
   static std::vector<double> values(const Tensor& t) {
     if (t.dtype() == DType::kFloat64) return {t.span<double>().begin(), t.span<double>().end()};
+    if (t.dtype() != DType::kFloat32) return {t.byte_view().begin(), t.byte_view().end()};
     return {t.span<float>().begin(), t.span<float>().end()};
   }
   std::map<std::string, std::vector<double>> seen;
@@ -208,6 +209,14 @@ TEST_P(Statistics, OfTheGlobalNorm) {
   }
   norm.expect("#sum_of_squares", {sum});
   norm.expect("o0", {std::sqrt(sum)});
+}
+
+TEST_P(Statistics, OfTheRangeOfWhatIsQuantized) {
+  OneNode node(GetParam(), "DynamicQuantizeLinear", {{5, 3}}, 3);
+  const auto [low, high] = std::ranges::minmax(node.seen["i0"]);
+  node.expect("#low", {std::min(low, 0.0)});
+  node.expect("#high", {std::max(high, 0.0)});
+  node.expect("o1", {(std::max(high, 0.0) - std::min(low, 0.0)) / 255});
 }
 
 }  // namespace

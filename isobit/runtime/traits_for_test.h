@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -11,9 +12,16 @@
 
 namespace isobit::runtime {
 
+// Elements as numbers, whatever their type; truths are 0 and 1.
 inline std::vector<double> reals(const Tensor& t) {
-  if (t.dtype() == DType::kFloat64) return {t.span<double>().begin(), t.span<double>().end()};
-  return {t.span<float>().begin(), t.span<float>().end()};
+  std::vector<double> out;
+  by_type(NumberTypes{}, t.dtype(), [&]<class T>(T) {
+    for (T x : t.span<T>()) out.push_back(static_cast<double>(x));
+  });
+  if (t.dtype() == DType::kBool) {
+    for (uint8_t byte : t.byte_view()) out.push_back(byte);
+  }
+  return out;
 }
 
 inline bool is_real(const Tensor& t) { return t.dtype() == DType::kFloat32 || t.dtype() == DType::kFloat64; }
@@ -38,11 +46,9 @@ inline std::vector<int64_t> changed(const Tensor& a, const Tensor& b) {
 // `one` with other values of input i.
 inline OneOperator with_other_values(const OneOperator& one, const OperatorCase& c, size_t i, uint64_t seed) {
   OneOperator other = one;
-  const CaseOperand& operand = c.operands[i];
-  const CaseOperand reversed = {
-      .kind = CaseOperand::Kind::kGiven, .dims = operand.dims, .given = {operand.given.rbegin(), operand.given.rend()}};
-  other.feeds[i] =
-      values_of(operand.kind == CaseOperand::Kind::kGiven ? reversed : operand, one.feeds[i].dtype(), seed);
+  CaseOperand operand = c.operands[i];
+  std::reverse(operand.given.begin(), operand.given.end());
+  other.feeds[i] = values_of(operand, one.feeds[i].dtype(), seed);
   return other;
 }
 
