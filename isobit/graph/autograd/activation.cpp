@@ -1,5 +1,6 @@
-#include "isobit/graph/autograd/rules.h"
 #include "isobit/graph/ops/activation.h"
+
+#include "isobit/graph/autograd/rules.h"
 
 namespace isobit::graph::autograd {
 namespace {
@@ -40,9 +41,9 @@ Values celu(GradContext& c) {
 // alpha where the output is neither 0 nor 1.
 Values hard_sigmoid(GradContext& c) {
   const ValueId y = c.output(0);
-  const ValueId inside =
-      emit(c, "And", {less(c, number(c, 0, "zero"), y), less(c, y, number(c, 1, "one"))});
-  return {where(c, inside, mul(c, c.diff(), number(c, attribute(c, "alpha", ops::kHardSigmoidAlpha), "alpha")), kNoValue)};
+  const ValueId inside = emit(c, "And", {less(c, number(c, 0, "zero"), y), less(c, y, number(c, 1, "one"))});
+  return {
+      where(c, inside, mul(c, c.diff(), number(c, attribute(c, "alpha", ops::kHardSigmoidAlpha), "alpha")), kNoValue)};
 }
 
 // 0 below -3, 1 above 3, between them x / 3 + 1 / 2.

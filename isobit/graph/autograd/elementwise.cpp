@@ -188,9 +188,7 @@ void add_functions(Rules& rules) {
   rules["Abs"] = [](GradContext& c) { return Values{times(c, "Sign")}; };
   rules["Sin"] = [](GradContext& c) { return Values{times(c, "Cos")}; };
   rules["Cos"] = [](GradContext& c) { return Values{emit(c, "Neg", {times(c, "Sin")})}; };
-  rules["Tan"] = [](GradContext& c) {
-    return Values{emit(c, "Mul", {c.diff(), one_plus_square(c, c.output(0))})};
-  };
+  rules["Tan"] = [](GradContext& c) { return Values{emit(c, "Mul", {c.diff(), one_plus_square(c, c.output(0))})}; };
   rules["Asin"] = [](GradContext& c) { return Values{over(c, root(c, one_minus_square(c)))}; };
   rules["Acos"] = [](GradContext& c) { return Values{emit(c, "Neg", {over(c, root(c, one_minus_square(c)))})}; };
   rules["Atan"] = [](GradContext& c) { return Values{over(c, one_plus_square(c, c.input(0)))}; };

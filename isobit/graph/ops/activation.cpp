@@ -54,9 +54,8 @@ void add_activation(std::vector<OpDef>& defs) {
   add_ordered(defs, {.name = "Selu", .infer = infer_selu, .outputs = pointwise});
   add_ordered(defs, {.name = "HardSigmoid", .infer = infer_hard_sigmoid, .outputs = pointwise});
   add_ordered(defs, {.name = "Shrink", .infer = infer_shrink, .outputs = pointwise});
-  add_ordered(
-      defs,
-      {.name = "ThresholdedRelu", .infer = infer_alpha, .outputs = {moved_from(0, ElementRule::kPointwise)}});
+  add_ordered(defs,
+              {.name = "ThresholdedRelu", .infer = infer_alpha, .outputs = {moved_from(0, ElementRule::kPointwise)}});
   for (const char* op : {"HardSwish", "Mish", "Softplus", "Softsign"}) {
     add_ordered(defs, {.name = op, .infer = infer_one<FloatTypes>, .outputs = pointwise});
   }

@@ -22,7 +22,8 @@ Expected<std::vector<int64_t>> broadcast_inputs(InferContext& c) {
 
 Status expect_finite(const InferContext& c, std::initializer_list<const char*> names) {
   for (const char* name : names) {
-    if (!std::isfinite(c.attributes().real(name, 0))) return unreadable(text_of("attribute '", name, "' is not finite"));
+    if (!std::isfinite(c.attributes().real(name, 0)))
+      return unreadable(text_of("attribute '", name, "' is not finite"));
   }
   return {};
 }
@@ -122,11 +123,9 @@ Status infer_dropout(InferContext& c) {
 void add_elementwise(std::vector<OpDef>& defs) {
   const std::vector<OutputDef> pointwise = {output_by(ElementRule::kPointwise)};
   for (const char* op : {"Add", "Sub", "Mul", "Div"}) {
-    add_ordered(defs, {.name = op,
-                       .min_inputs = 2,
-                       .max_inputs = 2,
-                       .infer = infer_several<NumberTypes>,
-                       .outputs = pointwise});
+    add_ordered(
+        defs,
+        {.name = op, .min_inputs = 2, .max_inputs = 2, .infer = infer_several<NumberTypes>, .outputs = pointwise});
   }
   add_ordered(defs, {.name = "Mod", .min_inputs = 2, .max_inputs = 2, .infer = infer_mod, .outputs = pointwise});
   add_ordered(defs, {.name = "Pow", .min_inputs = 2, .max_inputs = 2, .infer = infer_pow, .outputs = pointwise});
@@ -144,8 +143,9 @@ void add_elementwise(std::vector<OpDef>& defs) {
                      .optional_inputs = {.some = {1, 2}},
                      .infer = infer_clip,
                      .outputs = one_of_all});
-  for (const char* op : {"Sqrt", "Exp",  "Log",  "Erf",  "Reciprocal", "Sigmoid", "Tanh", "Sin",   "Cos",   "Tan",  "Asin",
-                         "Acos", "Atan", "Sinh", "Cosh", "Asinh",      "Acosh",   "Atanh", "Floor", "Ceil", "Round"}) {
+  for (const char* op :
+       {"Sqrt", "Exp",  "Log",  "Erf",  "Reciprocal", "Sigmoid", "Tanh",  "Sin",   "Cos",  "Tan",  "Asin",
+        "Acos", "Atan", "Sinh", "Cosh", "Asinh",      "Acosh",   "Atanh", "Floor", "Ceil", "Round"}) {
     add_ordered(defs, {.name = op, .infer = infer_one<FloatTypes>, .outputs = pointwise});
   }
   const std::vector<OutputDef> own = {moved_from(0, ElementRule::kPointwise)};

@@ -6,7 +6,8 @@ namespace isobit::graph::ops {
 namespace {
 
 // All types but the two that are never computed with.
-using ComparedTypes = Types<bool, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
+using ComparedTypes =
+    Types<bool, float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
 using UnsignedTypes = Types<uint8_t, uint16_t, uint32_t, uint64_t>;
 
 // Two operands of one of these types; the output is truths.
@@ -59,11 +60,9 @@ Status infer_where(InferContext& c) {
 void add_logic(std::vector<OpDef>& defs) {
   const std::vector<OutputDef> pointwise = {output_by(ElementRule::kPointwise)};
   for (const char* op : {"Less", "LessOrEqual", "Greater", "GreaterOrEqual"}) {
-    add_ordered(defs, {.name = op,
-                       .min_inputs = 2,
-                       .max_inputs = 2,
-                       .infer = infer_comparison<NumberTypes>,
-                       .outputs = pointwise});
+    add_ordered(
+        defs,
+        {.name = op, .min_inputs = 2, .max_inputs = 2, .infer = infer_comparison<NumberTypes>, .outputs = pointwise});
   }
   add_ordered(defs, {.name = "Equal",
                      .min_inputs = 2,
@@ -71,18 +70,14 @@ void add_logic(std::vector<OpDef>& defs) {
                      .infer = infer_comparison<ComparedTypes>,
                      .outputs = pointwise});
   for (const char* op : {"And", "Or", "Xor"}) {
-    add_ordered(defs, {.name = op,
-                       .min_inputs = 2,
-                       .max_inputs = 2,
-                       .infer = infer_comparison<Types<bool>>,
-                       .outputs = pointwise});
+    add_ordered(
+        defs,
+        {.name = op, .min_inputs = 2, .max_inputs = 2, .infer = infer_comparison<Types<bool>>, .outputs = pointwise});
   }
   for (const char* op : {"BitwiseAnd", "BitwiseOr", "BitwiseXor"}) {
-    add_ordered(defs, {.name = op,
-                       .min_inputs = 2,
-                       .max_inputs = 2,
-                       .infer = infer_several<IntegerTypes>,
-                       .outputs = pointwise});
+    add_ordered(
+        defs,
+        {.name = op, .min_inputs = 2, .max_inputs = 2, .infer = infer_several<IntegerTypes>, .outputs = pointwise});
   }
   add_ordered(defs,
               {.name = "BitShift", .min_inputs = 2, .max_inputs = 2, .infer = infer_bit_shift, .outputs = pointwise});

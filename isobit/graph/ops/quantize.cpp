@@ -16,7 +16,7 @@ Status check_scale(InferContext& c) {
   if (c.has_input(2)) ISOBIT_RETURN_IF_ERROR(c.expect_dims(2, scale));
   if (block == 0 && (scale.empty() || scale == std::vector<int64_t>{1})) return {};
   ISOBIT_TRY(const int64_t axis, normalized_axis(c.attributes().integer("axis", 1), c.rank(0)));
-  int64_t places = src[static_cast<size_t>(axis)];
+  const int64_t places = src[static_cast<size_t>(axis)];
   if (block == 0) return c.expect_dims(1, {places});
   std::vector<int64_t> blocks = src;
   if (places >= 0) blocks[static_cast<size_t>(axis)] = places / block + (places % block != 0 ? 1 : 0);
@@ -34,11 +34,8 @@ Expected<std::optional<DType>> read_output_type(const InferContext& c) {
 // (x, scale, zero_point): the type of the output is that of the zero point, or output_dtype, or uint8. `precision`,
 // the type of the division, is that of the scale; `saturate` speaks of types that are not here.
 Status infer_quantize(InferContext& c) {
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"axis", kInt},
-                                              {"block_size", kInt},
-                                              {"output_dtype", kInt},
-                                              {"precision", kInt},
-                                              {"saturate", kInt}}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes(
+      {{"axis", kInt}, {"block_size", kInt}, {"output_dtype", kInt}, {"precision", kInt}, {"saturate", kInt}}));
   ISOBIT_RETURN_IF_ERROR(c.expect_one_of(0, Types<float, double, int32_t>{}));
   ISOBIT_RETURN_IF_ERROR(check_scale(c));
   const DType type = c.input(1).dtype;
@@ -80,9 +77,7 @@ Status infer_dynamic_quantize(InferContext& c) {
 }
 
 // From which the scale and the zero point follow, and with x every element.
-std::vector<Statistic> range_of_source(const Graph&, const Node&) {
-  return {{"low", {}}, {"high", {}}};
-}
+std::vector<Statistic> range_of_source(const Graph&, const Node&) { return {{"low", {}}, {"high", {}}}; }
 
 }  // namespace
 

@@ -80,7 +80,8 @@ T oracle(BinaryOp op, T a, T b) {
 
 template <class T>
 class Binary : public ::testing::Test {};
-using Numbers = ::testing::Types<float, double, int64_t, int32_t, int16_t, int8_t, uint64_t, uint32_t, uint16_t, uint8_t>;
+using Numbers =
+    ::testing::Types<float, double, int64_t, int32_t, int16_t, int8_t, uint64_t, uint32_t, uint16_t, uint8_t>;
 TYPED_TEST_SUITE(Binary, Numbers);
 
 TYPED_TEST(Binary, SameShape) {

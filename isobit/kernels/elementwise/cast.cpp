@@ -1,7 +1,6 @@
 // Conversion. Compiled once, for the baseline machine: nothing here may depend on what an instruction does with a
 // number out of range, so every such number is replaced before it is converted.
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "isobit/base/status.h"

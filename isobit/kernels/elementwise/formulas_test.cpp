@@ -35,7 +35,8 @@ TYPED_TEST(Functions, WholeNumbersAgainstTheCLibrary) {
     for (int i = -40; i <= 40; ++i) src.push_back(static_cast<T>(i) / 4);
     // About the numbers from which on all are whole, and those that are 1/2 apart.
     for (T power : {T(0x1p22), T(0x1p23), T(0x1p24), T(0x1p51), T(0x1p52), T(0x1p53)}) {
-      for (T x : {numerics::next_down(power), power, numerics::next_up(power), power / 2 + T(0.5), power / 2 + T(1.5)}) {
+      for (T x :
+           {numerics::next_down(power), power, numerics::next_up(power), power / 2 + T(0.5), power / 2 + T(1.5)}) {
         src.push_back(x);
         src.push_back(-x);
       }

@@ -1,7 +1,7 @@
 // Functions of a real number as formulas for map.h.
 //
-// Determinism class ordered-1. Of a float each is correctly rounded (cr_* of numerics/functions.h); of a double it is the
-// written sequence f64_* there. Floor, Ceil and Round are exact. A NaN result is the canonical one.
+// Determinism class ordered-1. Of a float each is correctly rounded (cr_* of numerics/functions.h); of a double it is
+// the written sequence f64_* there. Floor, Ceil and Round are exact. A NaN result is the canonical one.
 #pragma once
 
 #include "isobit/numerics/bits.h"
@@ -9,10 +9,10 @@
 
 namespace isobit::kernels {
 
-#define ISOBIT_FUNCTION(Name, name)                                            \
-  struct Name {                                                                \
-    float operator()(float x) const { return numerics::cr_##name(x); }         \
-    double operator()(double x) const { return numerics::f64_##name(x); }      \
+#define ISOBIT_FUNCTION(Name, name)                                       \
+  struct Name {                                                           \
+    float operator()(float x) const { return numerics::cr_##name(x); }    \
+    double operator()(double x) const { return numerics::f64_##name(x); } \
   };
 ISOBIT_FUNCTION(Tangent, tan)
 ISOBIT_FUNCTION(ArcSine, asin)

@@ -1,8 +1,9 @@
 // Plain loops over a formula of one element of each operand, for every operator that has no loop of its own for each
 // instruction set. Compiled for the baseline machine.
 //
-// A formula is a function object: numbers.h, power.h, functions.h and activation/formulas.h have them. What it returns becomes
-// an element by static_cast. Truths are uint8_t: a byte of an operand that is not 0 is true; a formula writes 0 or 1.
+// A formula is a function object: numbers.h, power.h, functions.h and activation/formulas.h have them. What it returns
+// becomes an element by static_cast. Truths are uint8_t: a byte of an operand that is not 0 is true; a formula writes 0
+// or 1.
 #pragma once
 
 #include <array>

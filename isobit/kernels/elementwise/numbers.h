@@ -64,8 +64,8 @@ struct PositivePartOfInteger {
 };
 
 // The remainder of a / b. With the sign of the dividend, a - trunc(a / b) * b: of floats exact_fmod of
-// numerics/functions.h. With that of the divisor, a - floor(a / b) * b: REQUIRES integers. Of integers the remainder by 0
-// is 0.
+// numerics/functions.h. With that of the divisor, a - floor(a / b) * b: REQUIRES integers. Of integers the remainder by
+// 0 is 0.
 struct Remainder {
   bool sign_of_dividend;
   template <class T>

@@ -38,7 +38,8 @@ TEST(Map, EveryElementOnceOnAnyNumberOfThreads) {
     for (float x : src) expected.push_back(x * 2);
     for_each_context([&](const KernelContext& ctx, const std::string& name) {
       std::vector<float> dst = src;
-      map(ctx, [](float x) { return x * 2; }, n, dst.data(), dst.data());
+      map(
+          ctx, [](float x) { return x * 2; }, n, dst.data(), dst.data());
       EXPECT_TRUE(same_bits(expected, dst)) << name << " " << n;
     });
   }
@@ -162,7 +163,8 @@ TYPED_TEST(Integers, RemaindersAgainstWiderArithmetic) {
   for (size_t i = 0; i < a.size(); ++i) {
     const Wide x = a[i], y = b[i];
     const Wide truncated_quotient = y == 0 ? 0 : x / y;
-    const Wide floored_quotient = y != 0 && (x < 0) != (y < 0) && x % y != 0 ? truncated_quotient - 1 : truncated_quotient;
+    const Wide floored_quotient =
+        y != 0 && (x < 0) != (y < 0) && x % y != 0 ? truncated_quotient - 1 : truncated_quotient;
     const T by_dividend = y == 0 ? T(0) : static_cast<T>(x - truncated_quotient * y);
     const T by_divisor = y == 0 ? T(0) : static_cast<T>(x - floored_quotient * y);
     ASSERT_EQ(Remainder{true}(a[i], b[i]), by_dividend) << i;

@@ -51,7 +51,8 @@ inline float cube_rounded(float x) {
 //   double    p as above; x where p = 1, x * x where p = 2, else f64_pow(x, p)
 //   integers  whole exponents, below 2^63 in magnitude if they are floats: x^y modulo 2^bits; to a negative one
 //             reciprocal_power. Any other: z = f64_pow(x, y), or the whole number that z is within 2^-50 |z| of (so
-//             that 4^0.5 is 2 whatever the last place of z), truncated toward zero and clamped to the range; NaN gives 0
+//             that 4^0.5 is 2 whatever the last place of z), truncated toward zero and clamped to the range; NaN gives
+//             0
 struct Power {
   template <class E>
   float operator()(float x, E y) const {

@@ -80,9 +80,9 @@ DynamicScale<T> dynamic_scale(Range<T> range) {
   return {scale, settled<uint8_t, T>(-q, 0)};
 }
 
-#define ISOBIT_QUANTIZE(X, T, Q)                                                                                     \
+#define ISOBIT_QUANTIZE(X, T, Q) \
   template void quantize<X, T, Q>(const KernelContext&, const ScaleLayout&, const X*, const T*, const Q*, Q*);
-#define ISOBIT_DEQUANTIZE(Q, T)                                                                                      \
+#define ISOBIT_DEQUANTIZE(Q, T) \
   template void dequantize<Q, T>(const KernelContext&, const ScaleLayout&, const Q*, const T*, const Q*, T*);
 #define ISOBIT_INSTANTIATE(Q)         \
   ISOBIT_QUANTIZE(float, float, Q)    \

@@ -1,7 +1,7 @@
 // Numbers of few bits that stand for real ones by a scale and a zero point, and back.
 //
-// Determinism class ordered-1: each element is the sequence written here; every line is one operation rounded to nearest
-// even, no fma.
+// Determinism class ordered-1: each element is the sequence written here; every line is one operation rounded to
+// nearest even, no fma.
 #pragma once
 
 #include <cstdint>

@@ -58,7 +58,8 @@ void check_both_ways() {
       const auto i = static_cast<size_t>(e), s = static_cast<size_t>(scale_of(layout, e));
       quantized[i] = expected_of<Q>(x[i], scale[s], zero[s]);
       without[i] = expected_of<Q>(x[i], scale[s], Q(0));
-      back[i] = numerics::canonical(static_cast<T>(static_cast<int>(quantized[i]) - static_cast<int>(zero[s])) * scale[s]);
+      back[i] =
+          numerics::canonical(static_cast<T>(static_cast<int>(quantized[i]) - static_cast<int>(zero[s])) * scale[s]);
     }
     for_each_context([&, shape = layout](const KernelContext& ctx, const std::string& name) {
       std::vector<Q> dst(x.size());

@@ -49,8 +49,7 @@ void add_activation_kernels(KernelTable& table) {
   table["Shrink"] = map_made<NumberTypes>([](At s) { return k::InFloat64{shrink(s)}; });
   table["Softplus"] = map_formula<FloatTypes>(k::Softplus());
   table["Mish"] = map_formula<FloatTypes>(k::Mish());
-  table["PRelu"] =
-      zip_formula<Types<float, double, int32_t, int64_t, uint32_t, uint64_t>>(k::LeakyBySlope());
+  table["PRelu"] = zip_formula<Types<float, double, int32_t, int64_t, uint32_t, uint64_t>>(k::LeakyBySlope());
 }
 
 }  // namespace isobit::runtime

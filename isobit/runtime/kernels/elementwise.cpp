@@ -45,7 +45,7 @@ Kernel binary(k::BinaryOp op) {
 }
 
 // x0 op x1 op x2 ..., from the left; `mean`: divided by their number.
-RunKernel fold(const KernelSite& site, k::BinaryOp op, bool mean) {
+RunKernel fold_inputs(const KernelSite& site, k::BinaryOp op, bool mean) {
   const auto n = static_cast<int>(site.node.inputs.size());
   const Shape dst = site.out().shape(), first = site.in(0).shape();
   // What the first two do not fill the first is spread over before anything meets it.
@@ -71,7 +71,7 @@ RunKernel fold(const KernelSite& site, k::BinaryOp op, bool mean) {
 }
 
 Kernel folded(k::BinaryOp op, bool mean = false) {
-  return with_parameters([op, mean](const KernelSite& site) { return fold(site, op, mean); }, {{0, 0}});
+  return with_parameters([op, mean](const KernelSite& site) { return fold_inputs(site, op, mean); }, {{0, 0}});
 }
 
 // min(max, max(x, min))

@@ -17,10 +17,8 @@ k::ScaleLayout layout_of(const KernelSite& site) {
   if (block == 0 && (scale.rank() == 0 || scale == Shape{1})) return {.inner = src.elements()};
   const int64_t named = site.attributes().integer("axis", 1);
   const int axis = static_cast<int>(named < 0 ? named + src.rank() : named);
-  k::ScaleLayout layout{.outer = src.elements(0, axis),
-                        .axis = src[axis],
-                        .inner = src.elements(axis + 1, src.rank()),
-                        .axis_step = 1};
+  k::ScaleLayout layout{
+      .outer = src.elements(0, axis), .axis = src[axis], .inner = src.elements(axis + 1, src.rank()), .axis_step = 1};
   if (block == 0) return layout;
   layout.block = block;
   layout.inner_step = 1;
