@@ -143,9 +143,13 @@ void add_elementwise(std::vector<OpDef>& defs) {
                      .optional_inputs = {.some = {1, 2}},
                      .infer = infer_clip,
                      .outputs = one_of_all});
-  for (const char* op :
-       {"Sqrt", "Exp",  "Log",  "Erf",  "Reciprocal", "Sigmoid", "Tanh",  "Sin",   "Cos",  "Tan",  "Asin",
-        "Acos", "Atan", "Sinh", "Cosh", "Asinh",      "Acosh",   "Atanh", "Floor", "Ceil", "Round"}) {
+  for (const char* op : {"Sqrt", "Exp", "Log", "Erf", "Reciprocal", "Sigmoid", "Tanh", "Sin", "Cos"}) {
+    add_ordered(defs, {.name = op, .infer = infer_one<FloatTypes>, .outputs = pointwise});
+  }
+  for (const char* op : {"Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh"}) {
+    add_ordered(defs, {.name = op, .infer = infer_one<FloatTypes>, .outputs = pointwise});
+  }
+  for (const char* op : {"Floor", "Ceil", "Round"}) {
     add_ordered(defs, {.name = op, .infer = infer_one<FloatTypes>, .outputs = pointwise});
   }
   const std::vector<OutputDef> own = {moved_from(0, ElementRule::kPointwise)};
