@@ -64,6 +64,13 @@ Status InferContext::expect_type(int i, DType dtype) const {
                             name_of(dtype)));
 }
 
+Status InferContext::other_type(int i, std::initializer_list<DType> wanted) const {
+  std::string names;
+  for (DType dtype : wanted) names += text_of(names.empty() ? "" : ", ", name_of(dtype));
+  return unreadable(text_of("input ", i, " ('", input(i).name, "') is ", name_of(input(i).dtype), ", expected ",
+                            wanted.size() == 1 ? "" : "one of ", names));
+}
+
 Status InferContext::expect_like(int i, int j) const { return expect_like(i, j, dims(j)); }
 
 Status InferContext::expect_like(int i, int j, const std::vector<int64_t>& wanted) const {
@@ -124,6 +131,9 @@ const std::map<std::string, OpDef>& table() {
   static const std::map<std::string, OpDef> kTable = [] {
     std::vector<OpDef> defs;
     ops::add_elementwise(defs);
+    ops::add_activation(defs);
+    ops::add_logic(defs);
+    ops::add_quantize(defs);
     ops::add_linear(defs);
     ops::add_pool(defs);
     ops::add_norm(defs);

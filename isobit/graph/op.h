@@ -55,6 +55,12 @@ class InferContext {
   Status expect_float(int i) const;
   Status expect_integer(int i) const;
   Status expect_type(int i, DType dtype) const;
+  // FloatTypes{}, IntegerTypes{} ...
+  template <class... T>
+  Status expect_one_of(int i, Types<T...> types) const {
+    if (types.contains(input(i).dtype)) return {};
+    return other_type(i, {dtype_of<T>()...});
+  }
   Status expect_like(int i, int j) const;  // type and shape
   Status expect_dims(int i, const std::vector<int64_t>& dims) const;
   // The type of input j, and these dimensions.
@@ -63,6 +69,8 @@ class InferContext {
   Status expect_attributes(std::initializer_list<std::pair<const char*, size_t>> name_and_variant_index) const;
 
  private:
+  Status other_type(int i, std::initializer_list<DType> wanted) const;
+
   const Graph& graph_;
   const std::vector<ValueId>& inputs_;
   const Attributes& attributes_;

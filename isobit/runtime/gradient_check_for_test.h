@@ -1,4 +1,4 @@
-// Gradients against central finite differences in float64.
+// A gradient against central finite differences in float64.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,15 +17,13 @@
 
 namespace isobit::runtime {
 
-using Ints = std::vector<int64_t>;
-
 // Builds y = op(inputs), loss = sum(y * weights) with fixed random weights, so that every output element matters.
 class GradientCheck {
  public:
   GradientCheck() : pool_(2), ctx_{kernels::best_isa(), &pool_}, random_(7) {}
 
   // values in [low, high)
-  graph::ValueId input(Ints dims, double low = -1, double high = 1) {
+  graph::ValueId input(std::vector<int64_t> dims, double low = -1, double high = 1) {
     const graph::ValueId id = g_.add_input("x", DType::kFloat64, dims);
     Tensor t(DType::kFloat64, Shape(dims));
     std::uniform_real_distribution<double> uniform(low, high);
@@ -37,7 +35,7 @@ class GradientCheck {
   // Element e of input number i, counted from 0, is x.
   void set(size_t i, int64_t e, double x) { feeds_[i].second.data<double>()[e] = x; }
   graph::ValueId constant(Tensor t) { return g_.add_initializer("c", std::move(t)); }
-  graph::Graph& graph() { return g_; }
+  graph::Graph& graph_so_far() { return g_; }
   graph::ValueId emit(const std::string& op, std::vector<graph::ValueId> inputs, graph::Attributes attributes = {},
                       int outputs = 1) {
     used().insert(op);

@@ -166,7 +166,7 @@ TEST(GradientOfReductions, AGradientThatIsMissingIsAnErrorThatNamesTheNode) {
 using Expansion = Expected<Values> (*)(Graph&, const Values&, const Attributes&, const std::vector<std::string>&);
 
 void check(Expansion expansion, GradientCheck& c, const Values& inputs, const Attributes& attributes = {}) {
-  const auto outputs = expansion(c.graph(), inputs, attributes, {"y"});
+  const auto outputs = expansion(c.graph_so_far(), inputs, attributes, {"y"});
   ASSERT_TRUE(outputs) << outputs.error().message;
   c.check(outputs->front(), 1e-5);
 }

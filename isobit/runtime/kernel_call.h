@@ -88,6 +88,9 @@ inline RunKernel bound(const Kernel& kernel, const KernelSite& site) {
 
 // One function per family, in runtime/kernels/.
 void add_elementwise_kernels(KernelTable& table);
+void add_activation_kernels(KernelTable& table);
+void add_logic_kernels(KernelTable& table);
+void add_quantize_kernels(KernelTable& table);
 void add_linear_kernels(KernelTable& table);
 void add_pool_kernels(KernelTable& table);
 void add_norm_kernels(KernelTable& table);

@@ -6,6 +6,9 @@ const KernelTable& kernel_table() {
   static const KernelTable kTable = [] {
     KernelTable table;
     add_elementwise_kernels(table);
+    add_activation_kernels(table);
+    add_logic_kernels(table);
+    add_quantize_kernels(table);
     add_linear_kernels(table);
     add_pool_kernels(table);
     add_norm_kernels(table);

@@ -61,7 +61,9 @@ class LeftUnsaid : public ::testing::Test {
     std::map<double, size_t> input_of;  // by magnitude, of which none comes twice
     for (size_t i = 0; i < one.feeds.size(); ++i) {
       if (!c.operands[i].is_real()) continue;
-      for (double x : reals(one.feeds[i])) input_of[std::fabs(x)] = i;
+      for (double x : reals(one.feeds[i])) {
+        if (!std::isnan(x)) input_of[std::fabs(x)] = i;
+      }
     }
     for (size_t o = 0; o < outputs.size(); ++o) {
       Shown& of_output = described(shown, o);

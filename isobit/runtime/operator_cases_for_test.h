@@ -24,13 +24,19 @@ struct CaseOperand {
     kParameter,  // int64, these: shapes follow from them, and not every number makes one
     kAbsent,     // the node does not have this input; what is fed for it goes nowhere
     kTwice,      // as kReal, but every number comes twice, the second time right behind the first
+    kBool,       // true and false by turns
+    kSpecial,    // as kReal, but some are NaN or infinite
+    kNumbers,    // of `dtype`, these; no places of anything
   };
   Kind kind = Kind::kReal;
   std::vector<int64_t> dims;
   int64_t below = 0;
   std::vector<int64_t> given = {};
+  DType dtype = DType::kInt64;
 
-  bool is_real() const { return kind == Kind::kReal || kind == Kind::kPositive || kind == Kind::kTwice; }
+  bool is_real() const {
+    return kind == Kind::kReal || kind == Kind::kPositive || kind == Kind::kSpecial || kind == Kind::kTwice;
+  }
 };
 
 struct OperatorCase {
@@ -51,12 +57,16 @@ CaseOperand truth(std::vector<int64_t> dims);
 CaseOperand parameter(std::vector<int64_t> values);  // a list of them
 CaseOperand absent();
 CaseOperand twice(std::vector<int64_t> dims);
+CaseOperand boolean(std::vector<int64_t> dims);
+CaseOperand special(std::vector<int64_t> dims);
+CaseOperand numbers(std::vector<int64_t> dims, std::vector<int64_t> values, DType dtype);
 
 // Of the families; each is in a file of its own.
 void add_slicing_cases(std::vector<OperatorCase>& cases);
 void add_indexing_cases(std::vector<OperatorCase>& cases);
 void add_control_cases(std::vector<OperatorCase>& cases);
 void add_reductions_cases(std::vector<OperatorCase>& cases);
+void add_elementwise_cases(std::vector<OperatorCase>& cases);
 
 const std::vector<OperatorCase>& operator_cases();
 std::string name_of_case(const ::testing::TestParamInfo<OperatorCase>& info);
@@ -73,7 +83,7 @@ struct OneOperator {
   std::vector<Tensor> run(const kernels::KernelContext& ctx) const;
 };
 
-// Other values of the same kind. REQUIRES no CaseOperand::Kind::kGiven.
+// Other values of the same kind. Those that are given stay.
 Tensor values_of(const CaseOperand& operand, DType dtype, uint64_t seed);
 
 }  // namespace isobit::runtime

@@ -35,6 +35,7 @@ class Recorder : public Observer {
   }
   static std::vector<double> values(const Tensor& t) {
     if (t.dtype() == DType::kFloat64) return {t.span<double>().begin(), t.span<double>().end()};
+    if (t.dtype() != DType::kFloat32) return {t.byte_view().begin(), t.byte_view().end()};
     return {t.span<float>().begin(), t.span<float>().end()};
   }
   std::map<std::string, std::vector<double>> seen;
@@ -261,6 +262,14 @@ TEST_P(Statistics, OfWindowsOfChannels) {
   std::vector<double> squares(6);
   for (size_t e = 0; e < 6; ++e) squares[e] = x[e] * x[e] + (e < 4 ? x[e + 2] * x[e + 2] : 0);
   norm.expect("#sum_of_squares", squares);
+}
+
+TEST_P(Statistics, OfTheRangeOfWhatIsQuantized) {
+  OneNode node(GetParam(), "DynamicQuantizeLinear", {{5, 3}}, 3);
+  const auto [low, high] = std::ranges::minmax(node.seen["i0"]);
+  node.expect("#low", {std::min(low, 0.0)});
+  node.expect("#high", {std::max(high, 0.0)});
+  node.expect("o1", {(std::max(high, 0.0) - std::min(low, 0.0)) / 255});
 }
 
 }  // namespace

@@ -95,10 +95,10 @@ def elementwise(c):
             ("Neg", torch.neg, -1, 1), ("Identity", lambda x: x * 1, -1, 1), ("Sqrt", torch.sqrt, 0.01, 9),
             ("Exp", torch.exp, -20, 20), ("Log", torch.log, 1e-3, 50), ("Reciprocal", torch.reciprocal, 0.1, 7)]:
         c.op(op, [u(37, 9, low=low, high=high)], f, ROUNDED, ("each", 3))
-    c.op("Abs", [u(37, 9)], torch.abs, EXACT)
+    c.op("Abs", [u(37, 9)], torch.abs, EXACT, EXACT)
     c.op("Erf", [u(37, 9, low=-2, high=2)], torch.erf, ROUNDED, ("each", 6))
     for op, f in (("Sin", torch.sin), ("Cos", torch.cos)):
-        c.op(op, [u(37, 9, low=-50, high=50)], f, ROUNDED, ("each", 2), dtypes=[torch.float32])
+        c.op(op, [u(37, 9, low=-50, high=50)], f, ROUNDED, ("each", 2))
     c.op("Relu", [u(37, 9)], torch.relu, EXACT, EXACT)
     for alpha in (0.01, 0.25):
         c.op("LeakyRelu", [u(37, 9)], lambda x, alpha=alpha: F.leaky_relu(x, alpha), ("each", 1), ("each", 1), alpha=alpha)

@@ -28,6 +28,15 @@ ValueId constant_like(Graph& graph, ValueId like, double value, const std::strin
   return graph.add_initializer(name, f32 ? Tensor::scalar(static_cast<float>(value)) : Tensor::scalar(value));
 }
 
+ValueId emit(GradContext& c, const std::string& op, std::vector<ValueId> inputs, Attributes attributes) {
+  return c.graph.emit(op, std::move(inputs), std::move(attributes), c.diff_name(0));
+}
+
+ValueId where(GradContext& c, ValueId condition, ValueId x, ValueId y) {
+  const auto or_zero = [&](ValueId id) { return id == kNoValue ? constant_like(c.graph, c.diff(), 0, "zero") : id; };
+  return emit(c, "Where", {condition, or_zero(x), or_zero(y)});
+}
+
 Attributes with(const Attributes& attributes, const std::string& name, Attribute value) {
   Attributes out = attributes;
   out.set(name, std::move(value));
@@ -42,6 +51,7 @@ const autograd::Rules& gradient_rules() {
   static const autograd::Rules kRules = [] {
     autograd::Rules rules;
     autograd::add_elementwise(rules);
+    autograd::add_activation(rules);
     autograd::add_linear(rules);
     autograd::add_pool(rules);
     autograd::add_norm(rules);

@@ -6,8 +6,9 @@ namespace {
 using Values = std::vector<ValueId>;
 using Dims = std::vector<int64_t>;
 
-ValueId emit(GradContext& c, const std::string& op, Values inputs, Attributes attributes = {}, int input = 0) {
-  return c.graph.emit(op, std::move(inputs), std::move(attributes), c.diff_name(input));
+// As emit, for the gradient of input i.
+ValueId emit_for(GradContext& c, int i, const std::string& op, Values inputs, Attributes attributes) {
+  return c.graph.emit(op, std::move(inputs), std::move(attributes), c.diff_name(i));
 }
 
 Attributes epsilon_of(GradContext& c) { return {{"epsilon", c.node.attributes.real("epsilon", 1e-5)}}; }
@@ -24,8 +25,8 @@ Values batch_norm_by_given_statistics(GradContext& c) {
   per_channel[1] = c.dims(c.input(1))[0];
   const auto spread = [&](ValueId id) { return emit(c, "Reshape", {id}, {{"shape", per_channel}}); };
   const auto summed = [&](ValueId id, int input) {
-    const ValueId sums = emit(c, "isobit.SumTo", {id}, {{"shape", per_channel}}, input);
-    return emit(c, "Reshape", {sums}, {{"shape", Dims{per_channel[1]}}}, input);
+    const ValueId sums = emit_for(c, input, "isobit.SumTo", {id}, {{"shape", per_channel}});
+    return emit_for(c, input, "Reshape", {sums}, {{"shape", Dims{per_channel[1]}}});
   };
   const ValueId epsilon = constant_like(c.graph, c.input(0), c.node.attributes.real("epsilon", 1e-5), "epsilon");
   const ValueId r = emit(c, "Reciprocal", {emit(c, "Sqrt", {emit(c, "Add", {c.input(4), epsilon})})});
@@ -52,7 +53,7 @@ ValueId scale_of_row(GradContext& c) {
   const Dims& src = c.dims(c.input(0));
   const int64_t axis = c.node.attributes.integer("axis", -1);
   const Dims row = {(axis < 0 ? src.end() : src.begin()) + axis, src.end()};
-  return c.dims(c.input(1)) == row ? c.input(1) : emit(c, "Expand", {c.input(1)}, {{"shape", row}}, 1);
+  return c.dims(c.input(1)) == row ? c.input(1) : emit_for(c, 1, "Expand", {c.input(1)}, {{"shape", row}});
 }
 
 // Attribute axis, where the node has it.

@@ -7,10 +7,6 @@ namespace {
 using Values = std::vector<ValueId>;
 using Dims = std::vector<int64_t>;
 
-ValueId emit(GradContext& c, const std::string& op, Values inputs, Attributes attributes = {}) {
-  return c.graph.emit(op, std::move(inputs), std::move(attributes), c.diff_name(0));
-}
-
 // Axes that are given as an operand have no gradient.
 Values of_data(GradContext& c, ValueId diff) {
   Values out(c.node.inputs.size(), kNoValue);

@@ -9,6 +9,9 @@
 namespace isobit::graph::ops {
 
 void add_elementwise(std::vector<OpDef>& defs);
+void add_activation(std::vector<OpDef>& defs);
+void add_logic(std::vector<OpDef>& defs);
+void add_quantize(std::vector<OpDef>& defs);
 void add_linear(std::vector<OpDef>& defs);
 void add_pool(std::vector<OpDef>& defs);
 void add_norm(std::vector<OpDef>& defs);
@@ -62,6 +65,29 @@ Expected<std::optional<std::vector<int64_t>>> needed_parameter(const InferContex
 
 // Output 0 has the type of input 0.
 Status infer_like_first(InferContext& c);
+
+// The same, of an operand of one of these types without attributes. infer_one<FloatTypes>
+template <class Types>
+Status infer_one(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_one_of(0, Types{}));
+  return infer_like_first(c);
+}
+
+// All inputs have the type of the first; their shapes broadcast to what is returned.
+Expected<std::vector<int64_t>> broadcast_inputs(InferContext& c);
+
+// Two or more operands of one of these types, without attributes; the output has the type of the operands.
+template <class Types>
+Status infer_several(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_one_of(0, Types{}));
+  ISOBIT_TRY(auto dims, broadcast_inputs(c));
+  c.set_output(0, c.input(0).dtype, std::move(dims));
+  return {};
+}
+
+// Attributes that are real numbers, if present, are finite.
+Status expect_finite(const InferContext& c, std::initializer_list<const char*> names);
 
 // The 2-D window of convolution and pooling, read from the ONNX attributes kernel_shape, strides, pads, dilations and
 // auto_pad (NOTSET or VALID). Where they are absent, strides and dilations are 1 and pads 0.

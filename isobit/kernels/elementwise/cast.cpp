@@ -1,10 +1,10 @@
 // Conversion. Compiled once, for the baseline machine: nothing here may depend on what an instruction does with a
 // number out of range, so every such number is replaced before it is converted.
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "isobit/base/status.h"
+#include "isobit/kernels/elementwise/truncated.h"
 #include "isobit/kernels/elementwise/unary.h"
 #include "isobit/numerics/bits.h"
 #include "isobit/numerics/half.h"
@@ -21,16 +21,6 @@ template <class T>
 using InMemory = std::conditional_t<std::is_same_v<T, bool>, Truth, T>;
 template <class T>
 constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, Bfloat16>;
-
-template <class To, class From>
-To truncated(From x) {
-  // 2^bits and -2^bits of the range are exact in From; the largest integer need not be.
-  constexpr From kAbove = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
-  constexpr From kLowest = static_cast<From>(std::numeric_limits<To>::lowest());
-  const bool below = x < kLowest, above = x >= kAbove, inside = x >= kLowest && x < kAbove;
-  const To y = static_cast<To>(inside ? x : From(0));
-  return below ? std::numeric_limits<To>::lowest() : above ? std::numeric_limits<To>::max() : y;
-}
 
 // The integer itself, or one of 53 significant bits that is rounded to fewer as the integer would be: what is cut off
 // is remembered in the last place.

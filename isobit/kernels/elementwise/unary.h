@@ -11,8 +11,8 @@
 namespace isobit::kernels {
 
 // float: correctly rounded, each of them (numerics/functions.h).
-// double: kNeg, kAbs, kSqrt and kReciprocal are correctly rounded; kExp, kLog, kErf and kRsqrt are the written
-// sequences f64_* of numerics/functions.h; kSin and kCos are not offered (REQUIRES T = float).
+// double: kNeg, kAbs, kSqrt and kReciprocal are correctly rounded; the others are the written sequences f64_* of
+// numerics/functions.h.
 //   kNeg         the sign bit flipped
 //   kAbs         the sign bit cleared
 //   kSqrt        sqrt(-0) = -0, sqrt(x < 0) = NaN
