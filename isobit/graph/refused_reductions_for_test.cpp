@@ -13,20 +13,20 @@ Attributes one(const char* name, Attribute value) { return {{name, std::move(val
 
 void refused_over_axes(std::vector<Refused>& all) {
   for (const char* op : {"ReduceSum", "ReduceMean", "ReduceProd", "ReduceSumSquare"}) {
-    all.push_back({op, {kTruth}, "is bool, expected float32, float64, int32, int64, uint32 or uint64"});
-    all.push_back({op, {kSmall}, "is uint8, expected float32, "});
+    all.push_back({op, {kTruth}, "is bool, expected one of float32, float64, int32, int64, uint32, uint64"});
+    all.push_back({op, {kSmall}, "is uint8, expected one of float32, "});
   }
   for (const char* op : {"ReduceL2", "ReduceLogSumExp"}) {
     all.push_back({op, {i64({3})}, "is int64, expected float32 or float64"});
   }
   for (const char* op : {"ReduceMax", "ReduceMin"}) {
-    all.push_back({op, {{DType::kFloat16, {3}}}, "is float16, expected float32, float64, int8, "});
+    all.push_back({op, {{DType::kFloat16, {3}}}, "is float16, expected one of float32, float64, int8, "});
   }
   for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceSumSquare",
                          "ReduceL2", "ReduceLogSumExp"}) {
     all.push_back({op, {kX}, "axis 2 is outside a tensor of rank 2", one("axes", Ints{2})});
     all.push_back({op, {kX}, "axis -1 appears twice", one("axes", Ints{1, -1})});
-    all.push_back({op, {f32(Ints(65, 1))}, "a source of rank 65: 64 axes are the most"});
+    all.push_back({op, {f32(Ints(65, 1))}, "a tensor of 65 axes, expected at most 64"});
     all.push_back({op, {kX, i64({1})}, "'axes' is both an attribute and input 1", one("axes", Ints{1})});
     all.push_back({op, {kX, f32({1})}, "expected int64 or int32"});
     all.push_back({op, {kX, i64({1, 1})}, "expected rank 0 or 1"});
@@ -37,26 +37,26 @@ void refused_over_axes(std::vector<Refused>& all) {
     all.push_back({op, {kX, f64({2, 1})}, "has type float64", one("axes", Ints{1})});
     all.push_back({op, {i64({2, 3}), i64({2, 1})}, "expected float32 or float64", one("axes", Ints{1})});
     all.push_back({op, {kX, kX}, "axis 2 is outside", one("axes", Ints{2})});
-    all.push_back({op, {f32(Ints(65, 1)), f32(Ints(65, 1))}, "a source of rank 65"});
+    all.push_back({op, {f32(Ints(65, 1)), f32(Ints(65, 1))}, "a tensor of 65 axes"});
   }
-  all.push_back({"isobit.SumTo", {f32(Ints(65, 1))}, "a source of rank 65", one("shape", Ints{1})});
-  all.push_back({"CumSum", {kX}, "'axis' is missing"});
+  all.push_back({"isobit.SumTo", {f32(Ints(65, 1))}, "a tensor of 65 axes", one("shape", Ints{1})});
+  all.push_back({"CumSum", {kX}, "'axis' is neither an attribute nor an input"});
   all.push_back({"CumSum", {kX}, "axis 2 is outside a tensor of rank 2", one("axis", int64_t{2})});
   all.push_back({"CumSum", {f32({})}, "axis 0 is outside a tensor of rank 0", one("axis", int64_t{0})});
   all.push_back({"CumSum", {kX}, "'axis' needs 1 number, found 2", one("axis", Ints{0, 1})});
-  all.push_back({"CumSum", {kTruth}, "is bool, expected float32, ", one("axis", int64_t{0})});
+  all.push_back({"CumSum", {kTruth}, "is bool, expected one of float32, ", one("axis", int64_t{0})});
 }
 
 void refused_order(std::vector<Refused>& all) {
   for (const char* op : {"ArgMax", "ArgMin"}) {
-    all.push_back({op, {kTruth}, "is bool, expected float32, "});
+    all.push_back({op, {kTruth}, "is bool, expected one of float32, "});
     all.push_back({op, {kX}, "axis -3 is outside a tensor of rank 2", one("axis", int64_t{-3})});
     all.push_back({op, {f32({})}, "axis 0 is outside a tensor of rank 0"});
   }
   const Attributes two = {{"src_shape", Ints{2, 3}}, {"axis", int64_t{1}}};
   for (const Refused& r : std::vector<Refused>{
-           {"TopK", {kX}, "'k' is missing"},
-           {"TopK", {kTruth}, "is bool, expected float32, ", one("k", int64_t{1})},
+           {"TopK", {kX}, "'k' is neither an attribute nor an input"},
+           {"TopK", {kTruth}, "is bool, expected one of float32, ", one("k", int64_t{1})},
            {"TopK", {kX}, "k is -1, expected 0 or more", one("k", int64_t{-1})},
            {"TopK", {kX}, "the largest 4 of 3 elements", one("k", int64_t{4})},
            {"TopK", {kX}, "'k' needs 1 number, found 0", one("k", Ints{})},

@@ -8,7 +8,7 @@ namespace {
 // Attributes axis (0), keepdims (1), select_last_index (0): src -> places along the axis
 Status infer_place(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"axis", kInt}, {"keepdims", kInt}, {"select_last_index", kInt}}));
-  ISOBIT_RETURN_IF_ERROR(expect_one_of(c, 0, NumberTypes()));
+  ISOBIT_RETURN_IF_ERROR(c.expect_one_of(0, NumberTypes{}));
   ISOBIT_TRY(const int64_t axis, normalized_axis(c.attributes().integer("axis", 0), c.rank(0)));
   std::vector<int64_t> dims = c.dims(0);
   if (c.attributes().integer("keepdims", 1) != 0) {
@@ -25,7 +25,7 @@ Status infer_place(InferContext& c) {
 Status infer_top_k(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(
       c.expect_attributes({{"k", kind_of_one(c, "k")}, {"axis", kInt}, {"largest", kInt}, {"sorted", kInt}}));
-  ISOBIT_RETURN_IF_ERROR(expect_one_of(c, 0, NumberTypes()));
+  ISOBIT_RETURN_IF_ERROR(c.expect_one_of(0, NumberTypes{}));
   ISOBIT_TRY(const int64_t axis, normalized_axis(c.attributes().integer("axis", -1), c.rank(0)));
   ISOBIT_TRY(const auto k, one_number(c, "k", 1));
   std::vector<int64_t> dims = c.dims(0);

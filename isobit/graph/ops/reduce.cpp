@@ -11,14 +11,6 @@ using SummedTypes = Types<float, double, int32_t, int64_t, uint32_t, uint64_t>;
 using ComparedTypes =
     Types<float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, bool>;
 
-// Kernels know axes by the bits of a word.
-constexpr int kMostAxes = 64;
-
-Status check_rank(const InferContext& c) {
-  if (c.rank(0) <= kMostAxes) return {};
-  return unreadable(text_of("a source of rank ", c.rank(0), ": ", kMostAxes, " axes are the most"));
-}
-
 // The source's dimensions without the axes that are reduced, or with 1 for them.
 Expected<std::vector<int64_t>> reduced_dims(const InferContext& c, const std::vector<int64_t>& axes, bool keep,
                                             bool none_is_all) {
@@ -42,7 +34,7 @@ Expected<std::vector<int64_t>> reduced_dims(const InferContext& c, const std::ve
 // Parameter axes (all where there are none, or with noop_with_empty_axes none), attribute keepdims (1).
 Status infer_over_axes(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"axes", kInts}, {"keepdims", kInt}, {"noop_with_empty_axes", kInt}}));
-  ISOBIT_RETURN_IF_ERROR(check_rank(c));
+  ISOBIT_RETURN_IF_ERROR(check_countable(c.input(0).dtype, c.dims(0)));
   const bool keep = c.attributes().integer("keepdims", 1) != 0;
   const bool none_is_all = c.attributes().integer("noop_with_empty_axes", 0) == 0;
   ISOBIT_TRY(const auto axes, shape_parameter(c, "axes", 1));
@@ -59,7 +51,7 @@ Status infer_over_axes(InferContext& c) {
 
 template <class Set>
 Status infer_reduce(InferContext& c) {
-  ISOBIT_RETURN_IF_ERROR(expect_one_of(c, 0, Set()));
+  ISOBIT_RETURN_IF_ERROR(c.expect_one_of(0, Set{}));
   return infer_over_axes(c);
 }
 
@@ -68,7 +60,7 @@ Status infer_reduce(InferContext& c) {
 Status infer_reduce_grad(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"axes", kInts}, {"largest", kInt}}));
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
-  ISOBIT_RETURN_IF_ERROR(check_rank(c));
+  ISOBIT_RETURN_IF_ERROR(check_countable(c.input(0).dtype, c.dims(0)));
   ISOBIT_TRY(const auto dims, reduced_dims(c, c.attributes().integers("axes", {}), true, false));
   ISOBIT_RETURN_IF_ERROR(c.expect_like(1, 0, dims));
   c.set_output(0, c.input(0).dtype, c.dims(0));
@@ -79,7 +71,7 @@ Status infer_reduce_grad(InferContext& c) {
 Status infer_cumulative_sum(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(
       c.expect_attributes({{"axis", kind_of_one(c, "axis")}, {"exclusive", kInt}, {"reverse", kInt}}));
-  ISOBIT_RETURN_IF_ERROR(expect_one_of(c, 0, SummedTypes()));
+  ISOBIT_RETURN_IF_ERROR(c.expect_one_of(0, SummedTypes{}));
   ISOBIT_TRY(const auto axis, one_number(c, "axis", 1));
   if (axis) ISOBIT_RETURN_IF_ERROR(normalized_axis(*axis, c.rank(0)));
   c.set_output(0, c.input(0).dtype, c.dims(0));
@@ -90,7 +82,7 @@ Status infer_cumulative_sum(InferContext& c) {
 Status infer_sum_to(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"shape", kInts}}));
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
-  ISOBIT_RETURN_IF_ERROR(check_rank(c));
+  ISOBIT_RETURN_IF_ERROR(check_countable(c.input(0).dtype, c.dims(0)));
   ISOBIT_TRY(const auto shape, read_extents(c.attributes(), "shape"));
   ISOBIT_TRY(const auto back, broadcast_dims(shape, c.dims(0)));
   if (back != c.dims(0)) return unreadable(text_of("shape ", Shape(shape).text(), " does not broadcast to the source"));
