@@ -9,6 +9,7 @@
 #include "isobit/kernels/reduce/cells.h"
 #include "isobit/kernels/reduce/parallel.h"
 #include "isobit/kernels/reduce/reference.h"
+#include "isobit/kernels/reduce/scalar.h"
 #include "isobit/kernels/reduce/squares.h"
 #include "isobit/numerics/bits.h"
 #include "isobit/numerics/exact_sum.h"
@@ -156,6 +157,14 @@ void reduce_sum_of_squares(const KernelContext& ctx, Dims dims, uint64_t axes, c
 }
 
 template <class T>
+void reduce_l2(const KernelContext& ctx, Dims dims, uint64_t axes, const T* src, T* dst, T* squares) {
+  reduce_sum_of_squares(ctx, dims, axes, src, dst);
+  const int64_t results = reduce::result_count(dims, axes);
+  if (squares) std::copy_n(dst, results, squares);
+  std::transform(dst, dst + results, dst, [](T q) { return numerics::canonical(reference::sqrt_of(q)); });
+}
+
+template <class T>
 void reduce_extreme_grad(const KernelContext& ctx, Dims dims, uint64_t axes, Extreme extreme, const T* src,
                          const T* diff_dst, T* diff_src, T* extremes, T* counts) {
   const Cells cells(dims, axes);
@@ -211,6 +220,7 @@ ISOBIT_FOR_INTEGERS(ISOBIT_INSTANTIATE)
 ISOBIT_FOR_INTEGERS(ISOBIT_INSTANTIATE)
 #undef ISOBIT_INSTANTIATE
 #define ISOBIT_INSTANTIATE(T)                                                                                          \
+  template void reduce_l2<T>(const KernelContext&, Dims, uint64_t, const T*, T*, T*);                                  \
   template void reduce_extreme_grad<T>(const KernelContext&, Dims, uint64_t, Extreme, const T*, const T*, T*, T*, T*); \
   template void reduce_prod_grad<T>(const KernelContext&, Dims, uint64_t, const T*, const T*, T*);
 ISOBIT_FOR_FLOATS(ISOBIT_INSTANTIATE)

@@ -43,6 +43,11 @@ void reduce_all(const KernelContext&, std::span<const int64_t> dims, uint64_t ax
 template <class T>
 void reduce_sum_of_squares(const KernelContext&, std::span<const int64_t> dims, uint64_t axes, const T* src, T* dst);
 
+// T: float, double. dst = the root (correctly rounded) of reduce_sum_of_squares, which goes to squares unless that is
+// null.
+template <class T>
+void reduce_l2(const KernelContext&, std::span<const int64_t> dims, uint64_t axes, const T* src, T* dst, T* squares);
+
 // The gradient of reduce_max, or of reduce_min; T: float, double. m = what that gives; k = how many elements of the
 // result are equal to m (both zeros are one number, a NaN equals none); g = diff_dst / T(k); diff_src = g where an
 // element is equal to m, +0 elsewhere. extremes (m) and counts (T(k)) are as large as diff_dst and may be null.

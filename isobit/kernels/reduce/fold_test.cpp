@@ -70,13 +70,15 @@ TYPED_TEST(FoldTest, IsTheSameEverywhere) {
       const size_t results = terms_of(dims, axes, src).size();
       const auto dy = random_values<T>(results, kind, seed + 5000);
       expect_same_everywhere("seed " + std::to_string(seed), [&](const KernelContext& ctx) {
-        std::vector<std::vector<T>> out(5, std::vector<T>(results));
+        std::vector<std::vector<T>> out(7, std::vector<T>(results));
         std::vector<T> dx(src.size()), dx_min(dx), dx_prod(dx);
         reduce_min(ctx, dims, axes, src.data(), out[0].data());
         reduce_prod(ctx, dims, axes, src.data(), out[1].data());
         reduce_sum_of_squares(ctx, dims, axes, src.data(), out[2].data());
         reduce_extreme_grad(ctx, dims, axes, Extreme::kLargest, src.data(), dy.data(), dx.data(), out[3].data(),
                             out[4].data());
+        reduce_l2(ctx, dims, axes, src.data(), out[5].data(), out[6].data());
+        EXPECT_TRUE(testing::same_bits(out[2], out[6]));
         reduce_extreme_grad<T>(ctx, dims, axes, Extreme::kLeast, src.data(), dy.data(), dx_min.data(), nullptr,
                                nullptr);
         reduce_prod_grad(ctx, dims, axes, src.data(), dy.data(), dx_prod.data());

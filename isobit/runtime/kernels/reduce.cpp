@@ -1,14 +1,10 @@
 #include "isobit/kernels/reduce/reduce.h"
 
-#include <algorithm>
-
 #include "isobit/base/scratch.h"
 #include "isobit/base/text.h"
 #include "isobit/kernels/reduce/cumulative_sum.h"
 #include "isobit/kernels/reduce/fold.h"
 #include "isobit/kernels/softmax/log_sum_exp.h"
-#include "isobit/numerics/bits.h"
-#include "isobit/numerics/functions.h"
 #include "isobit/runtime/kernel_call.h"
 #include "isobit/runtime/parameters.h"
 
@@ -110,19 +106,9 @@ Status reduce_sum_of_squares(KernelCall& c, uint64_t axes) {
   });
 }
 
-// The root (correctly rounded) of reduce_sum_of_squares.
 Status reduce_l2(KernelCall& c, uint64_t axes) {
-  ISOBIT_RETURN_IF_ERROR(reduce_sum_of_squares(c, axes));
   return by_float_type(c, 0, [&]<class T>(T) {
-    const std::span<T> dst = c.out().span<T>();
-    if (T* sum = c.statistic<T>(0)) std::copy(dst.begin(), dst.end(), sum);
-    for (T& x : dst) {
-      if constexpr (sizeof(T) == 4) {
-        x = numerics::cr_sqrt(x);
-      } else {
-        x = numerics::canonical(numerics::f64_sqrt(x));
-      }
-    }
+    k::reduce_l2(c.ctx, c.in(0).shape().dims(), axes, c.in(0).data<T>(), c.out().data<T>(), c.statistic<T>(0));
   });
 }
 
