@@ -31,7 +31,7 @@ const char* words_for(ElementRule rule) {
     case ElementRule::kPlace:
       return "the place of the largest element";
     case ElementRule::kWhole:
-      return "judged with all others";
+      return "a result of the whole node";
     case ElementRule::kNone:
       break;
   }
