@@ -53,8 +53,8 @@ struct Asked {
 
 class Accepted : public ::testing::TestWithParam<OperatorCase> {
  protected:
-  // Whether shape inference takes the node; if so it runs, and outputs have the types that were said. Not run: what is
-  // too large, which the plan of memory refuses (Executor::planned_peak_bytes).
+  // Whether shape inference takes the node; if so it runs, and outputs have the types that were said, or is over a
+  // limit where shapes follow from data. Not run: what is known to be too large.
   bool run(const std::vector<Type>& inputs, const Attributes& attributes, size_t outputs, int64_t integers = 0) {
     return run({.inputs = inputs, .attributes = attributes, .outputs = outputs, .integers = integers});
   }

@@ -158,6 +158,7 @@ const std::vector<OperatorCase>& operator_cases() {
     add_softmax(cases);
     add_pool(cases);
     add_optimizer(cases);
+    add_control_cases(cases);
     return cases;
   }();
   return kCases;

@@ -14,15 +14,15 @@ namespace isobit::runtime {
 
 struct CaseOperand {
   enum class Kind {
-    kReal,      // numbers of both signs, no magnitude twice
-    kPositive,  // positive numbers, none twice
-    kIndex,     // int64, below `below`
-    kGiven,     // int64, these
-    kRate,      // a float64 scalar between 0 and 1, whatever the type of the others
-    kInteger,   // int64, `below` of them from `given` on; any other number would do as well
-    kTruth,     // bool
-    kParameter, // int64, these: shapes follow from them, and not every number makes one
-    kAbsent,    // the node does not have this input; what is fed for it goes nowhere
+    kReal,       // numbers of both signs, no magnitude twice
+    kPositive,   // positive numbers, none twice
+    kIndex,      // int64, below `below`
+    kGiven,      // int64, these
+    kRate,       // a float64 scalar between 0 and 1, whatever the type of the others
+    kInteger,    // int64, `below` of them from `given` on; any other number would do as well
+    kTruth,      // bool
+    kParameter,  // int64, these: shapes follow from them, and not every number makes one
+    kAbsent,     // the node does not have this input; what is fed for it goes nowhere
   };
   Kind kind = Kind::kReal;
   std::vector<int64_t> dims;
@@ -53,6 +53,7 @@ CaseOperand absent();
 // Of the families; each is in a file of its own.
 void add_slicing_cases(std::vector<OperatorCase>& cases);
 void add_indexing_cases(std::vector<OperatorCase>& cases);
+void add_control_cases(std::vector<OperatorCase>& cases);
 
 const std::vector<OperatorCase>& operator_cases();
 std::string name_of_case(const ::testing::TestParamInfo<OperatorCase>& info);

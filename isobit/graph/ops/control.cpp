@@ -4,11 +4,11 @@
 //   If(cond, captured...) -> outputs...
 //     then_branch, else_branch: (captured...) -> (outputs...).
 //   Loop(max_trip?, cond?, carried..., captured...) -> (carried..., scan outputs...)
-//     body: (iteration int64 [], condition bool [], carried..., captured...) -> (condition, carried..., scan
-//     elements...) carried: how many. A trip begins while fewer than max_trip have been made and the last condition is
-//     true; without max_trip or cond that part always holds, and without cond the body's condition is not looked at.
+//     body: (iteration int64 [], condition bool [], carried..., captured...) -> (condition, carried..., elements...)
+//     carried: how many. A trip begins while fewer than max_trip have been made and the last condition is true. Without
+//     max_trip or cond that part always holds, and without cond the body's condition is not looked at.
 //   Scan(state..., sequences..., captured...) -> (state..., scan outputs...)
-//     body: (state..., an element of each sequence, captured...) -> (state..., scan elements...)
+//     body: (state..., an element of each sequence, captured...) -> (state..., elements...)
 //     carried: how many states; num_scan_inputs: how many sequences. scan_input_axes, scan_output_axes (default 0),
 //     scan_input_directions and scan_output_directions (0 forward, 1 backward): one number a sequence or scan output.
 //
@@ -61,8 +61,12 @@ Expected<std::vector<Type>> outputs_from(const Graph& graph, const std::vector<G
 Expected<std::vector<Type>> outputs_of(const char* name, const Graph& graph, std::vector<Given> given) {
   auto types = outputs_from(graph, given);
   if (types) return types;
-  for (Given& g : given) g = {{g.type.dtype, kUnknownRank}};
-  if (auto of_any = outputs_from(graph, given)) return of_any;
+  const bool is_open = std::ranges::all_of(
+      given, [](const Given& g) { return g.constant == nullptr && g.type.dims == kUnknownRank; });
+  if (!is_open) {
+    for (Given& g : given) g = {{g.type.dtype, kUnknownRank}};
+    if (auto of_any = outputs_from(graph, given)) return of_any;
+  }
   return unreadable(text_of(name, ": ", types.error().message));
 }
 
