@@ -42,5 +42,9 @@ void add_accepted_control(std::vector<Accepted>& all);
 void add_accepted_reductions(std::vector<Accepted>& all);
 void add_refused_elementwise(std::vector<Refused>& all);
 void add_accepted_elementwise(std::vector<Accepted>& all);
+void add_refused_movement(std::vector<Refused>& all);
+void add_accepted_movement(std::vector<Accepted>& all);
+void add_refused_indexing(std::vector<Refused>& all);
+void add_accepted_indexing(std::vector<Accepted>& all);
 
 }  // namespace isobit::graph

@@ -16,6 +16,7 @@ import zlib
 import cases_control
 import cases_elementwise
 import cases_reductions
+import cases_movement
 import operator_cases
 import training_cases
 from exchange import load, save, torch
@@ -126,8 +127,8 @@ class Report:
 
 def all_cases():
     cases = operator_cases.Cases()
-    groups = operator_cases.GROUPS + cases_elementwise.GROUPS + training_cases.GROUPS
-    for group in groups + cases_control.GROUPS + cases_reductions.GROUPS:
+    groups = operator_cases.GROUPS + cases_elementwise.GROUPS + training_cases.GROUPS + cases_control.GROUPS + cases_reductions.GROUPS + cases_movement.GROUPS
+    for group in groups:
         group(cases)
     for case in cases.all:
         if case.wrt:
