@@ -11,6 +11,7 @@ void add_elementwise(std::vector<OpDef>& defs);
 void add_linear(std::vector<OpDef>& defs);
 void add_pool(std::vector<OpDef>& defs);
 void add_columns(std::vector<OpDef>& defs);
+void add_resize(std::vector<OpDef>& defs);
 void add_sampling(std::vector<OpDef>& defs);
 void add_detection(std::vector<OpDef>& defs);
 void add_quantized_products(std::vector<OpDef>& defs);
@@ -21,7 +22,7 @@ void add_movement(std::vector<OpDef>& defs);
 void add_optimizer(std::vector<OpDef>& defs);
 
 // Positions of the alternatives of Attribute, for expect_attributes.
-inline constexpr size_t kInt = 0, kReal = 1, kText = 2, kInts = 3;
+inline constexpr size_t kInt = 0, kReal = 1, kText = 2, kInts = 3, kReals = 4;
 
 // Traits of one output.
 inline OutputDef output_by(ElementRule rule) { return {.rule = rule}; }
