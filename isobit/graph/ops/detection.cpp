@@ -122,7 +122,7 @@ void add_detection(std::vector<OpDef>& defs) {
                      .max_inputs = 5,
                      .optional_inputs = {.some = {2, 3, 4}},
                      .infer = infer_non_max_suppression,
-                     .outputs = {output_by(kFormula)}});
+                     .outputs = {output_by(kWhole)}});
 }
 
 }  // namespace isobit::graph::ops

@@ -169,11 +169,11 @@ void add_pool(std::vector<OpDef>& defs) {
                      .infer = infer_max_pool,
                      .outputs = {moved_from_repeatedly(0, kMaximum), output_by(kPlace)}});
   add_ordered(defs, {.name = "AveragePool", .infer = infer_average_pool, .outputs = {output_by(kSum)}});
-  add_ordered(defs, {.name = "LpPool", .infer = infer_lp_pool, .outputs = {output_by(kFormula)}});
+  add_ordered(defs, {.name = "LpPool", .infer = infer_lp_pool, .outputs = {output_by(kWhole)}});
   add_ordered(defs, {.name = "GlobalAveragePool", .infer = infer_plain_global_pool, .outputs = {output_by(kSum)}});
   add_ordered(defs,
               {.name = "GlobalMaxPool", .infer = infer_plain_global_pool, .outputs = {moved_from(0, kMaximum)}});
-  add_ordered(defs, {.name = "GlobalLpPool", .infer = infer_global_lp_pool, .outputs = {output_by(kFormula)}});
+  add_ordered(defs, {.name = "GlobalLpPool", .infer = infer_global_lp_pool, .outputs = {output_by(kWhole)}});
   add_ordered(defs, {.name = "MaxUnpool",
                      .min_inputs = 2,
                      .max_inputs = 3,

@@ -22,7 +22,7 @@ Status expect_text(const InferContext& c, const char* name, const char* fallback
 // (src [n, c, image ..], grid [n, points .., rank]) -> [n, c, points ..]
 Status infer_grid_sample(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"align_corners", kInt}, {"mode", kText}, {"padding_mode", kText}}));
-  ISOBIT_RETURN_IF_ERROR(expect_text(c, "mode", "linear", {"linear", "nearest", "cubic"}));
+  ISOBIT_RETURN_IF_ERROR(expect_text(c, "mode", "linear", {"linear", "nearest", "cubic", "bilinear", "bicubic"}));
   ISOBIT_RETURN_IF_ERROR(expect_text(c, "padding_mode", "zeros", {"zeros", "border", "reflection"}));
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
   ISOBIT_RETURN_IF_ERROR(c.expect_type(1, c.input(0).dtype));
