@@ -89,8 +89,8 @@ class Graph {
   ValueId add_initializer(const std::string& name, Tensor tensor);
 
   // Appends a node and infers the types of its outputs. `outputs` names them; "" means an absent optional output.
-  // Errors (kUnreadable): unknown operator, wrong number or type of inputs, attributes or shapes that do not fit, graphs
-  // in attributes that are nested too deeply. Each names the node.
+  // Errors (kUnreadable): unknown operator, wrong number or type of inputs, attributes or shapes that do not fit,
+  // graphs in attributes that are nested too deeply. Each names the node.
   Expected<std::vector<ValueId>> add_node(const std::string& op, std::vector<ValueId> inputs, Attributes attributes,
                                           std::vector<std::string> outputs, const std::string& node_name = "");
 

@@ -31,7 +31,7 @@ const char* words_for(ElementRule rule) {
     case ElementRule::kPlace:
       return "the place of the largest element";
     case ElementRule::kWhole:
-      return "a result of the whole node";
+      return "judged with all others";
     case ElementRule::kNone:
       break;
   }

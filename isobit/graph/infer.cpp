@@ -93,7 +93,8 @@ class RankTrial {
 
 Expected<Type> in_common(const Type& a, const Type& b) {
   if (a.dtype != b.dtype) {
-    return unreadable(text_of("an output would be ", name_of(a.dtype), " or ", name_of(b.dtype), ", expected one type"));
+    return unreadable(
+        text_of("an output would be ", name_of(a.dtype), " or ", name_of(b.dtype), ", expected one type"));
   }
   if (a.dims == kUnknownRank || b.dims == kUnknownRank || a.dims.size() != b.dims.size()) {
     return Type{a.dtype, kUnknownRank};

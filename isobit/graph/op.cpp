@@ -135,6 +135,9 @@ const std::map<std::string, OpDef>& table() {
     ops::add_softmax(defs);
     ops::add_reduce(defs);
     ops::add_movement(defs);
+    ops::add_slicing(defs);
+    ops::add_indexing(defs);
+    ops::add_extent(defs);
     ops::add_optimizer(defs);
     ops::add_control(defs);
     std::map<std::string, OpDef> by_name;

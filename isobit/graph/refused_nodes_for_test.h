@@ -1,5 +1,5 @@
-// Nodes that shape inference must refuse, each with a part of the message: every way of every operator. And nodes that it
-// takes, with the types of their outputs.
+// Nodes that shape inference must refuse, each with a part of the message: every way of every operator. And nodes that
+// it takes, with the types of their outputs.
 #pragma once
 
 #include <string>

@@ -93,9 +93,8 @@ const Value* BoundNode::output(size_t o) const {
 
 Expected<std::vector<Shape>> BoundNode::measured(const KernelCall& call) const {
   std::vector<Shape> shapes(call.outputs.size());
-  const bool open = std::ranges::any_of(node().outputs, [&](ValueId o) {
-    return o != kNoValue && !graph_->value(o).is_static();
-  });
+  const bool open =
+      std::ranges::any_of(node().outputs, [&](ValueId o) { return o != kNoValue && !graph_->value(o).is_static(); });
   if (open && kernel_->measure) {
     ISOBIT_TRY(shapes, kernel_->measure(call));
     ISOBIT_CHECK(shapes.size() >= call.outputs.size());

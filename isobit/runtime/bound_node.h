@@ -17,10 +17,10 @@ struct Operand {
 
 class BoundNode {
  public:
-  // A node of a graph. Operands become constants here when shape inference asks for them (graph::Node::awaits); they are
-  // copied, those that were constants before share their storage. The kernel and what `around` names must outlive the
-  // result. kUnreadable, naming the node: operands that it does not take, and one that forms a shape and has more than
-  // 1 MiB.
+  // A node of a graph. Operands become constants here when shape inference asks for them (graph::Node::awaits); they
+  // are copied, those that were constants before share their storage. The kernel and what `around` names must outlive
+  // the result. kUnreadable, naming the node: operands that it does not take, and one that forms a shape and has more
+  // than 1 MiB.
   static Expected<BoundNode> bind(const graph::Graph& from, const graph::Node& node, const Kernel& kernel,
                                   std::vector<Operand>& operands, const Surroundings& around);
 
@@ -31,8 +31,9 @@ class BoundNode {
   const graph::Value* output(size_t o) const;
 
   // Runs it on operands of those types. An output of the call that is defined already is written to; the others are
-  // made here, or by the kernel, and `holding` has their bytes afterwards (those of a view are its operand's). kUnreadable
-  // also for an output over the limits, and for one whose size follows from data where the kernel cannot measure it.
+  // made here, or by the kernel, and `holding` has their bytes afterwards (those of a view are its operand's).
+  // kUnreadable also for an output over the limits, and for one whose size follows from data where the kernel cannot
+  // measure it.
   Status run(KernelCall& call, const Ledger& ledger, Holding& holding) const;
 
  private:

@@ -38,10 +38,10 @@ bool inputs_are_static(const Graph& graph) {
 
 Status check_feed(const graph::Value& input, const Tensor& tensor) {
   if (!tensor.defined() || !tensor.has_type(input.dtype, input.dims)) {
-    return unreadable(text_of(
-        "input '", input.name, "': found ",
-        tensor.defined() ? text_of(name_of(tensor.dtype()), " ", tensor.shape().text()) : "an undefined tensor",
-        ", expected ", name_of(input.dtype), " ", Shape(input.dims).text()));
+    return unreadable(
+        text_of("input '", input.name, "': found ",
+                tensor.defined() ? text_of(name_of(tensor.dtype()), " ", tensor.shape().text()) : "an undefined tensor",
+                ", expected ", name_of(input.dtype), " ", Shape(input.dims).text()));
   }
   if (tensor.on_host()) return {};
   return unreadable(text_of("input '", input.name, "' lies on device '", tensor.device().name(),
@@ -129,7 +129,8 @@ Status Executor::check_stage(const RunOptions& options) const {
   if (options.stage == nullptr || graph_.nested() == 0) return {};
   for (const graph::Node& node : graph_.nodes()) {
     if (!graph::op_of(node).runs_graphs) continue;
-    return unreadable(text_of(text_of_node(node), ": it runs a graph of its own, whose values this arithmetic cannot "
+    return unreadable(text_of(text_of_node(node),
+                              ": it runs a graph of its own, whose values this arithmetic cannot "
                               "round one by one: compute in ordered-1 or correct-1"));
   }
   return {};

@@ -4,9 +4,10 @@
 // when its operand is not needed again, and values that are never needed at the same time share memory, so that a
 // training step holds what the backward pass needs and no more, and allocates nothing.
 //
-// Where shapes are known only in a run, the graph is made anew for those of the feeds, and what follows from shapes alone
-// is computed (specialise.h). If every shape is known then, that graph is planned. Otherwise it is run node by node: each
-// node's shapes are inferred when its operands are there, and memory is taken and freed as values come and go.
+// Where shapes are known only in a run, the graph is made anew for those of the feeds, and what follows from shapes
+// alone is computed (specialise.h). If every shape is known then, that graph is planned. Otherwise it is run node by
+// node: each node's shapes are inferred when its operands are there, and memory is taken and freed as values come and
+// go.
 #pragma once
 
 #include <atomic>
@@ -84,8 +85,8 @@ struct RunOptions {
   MemoryUse* memory = nullptr;
 };
 
-// What a run may use at most. For graphs that nobody has looked at: what is over a limit is an error that names the node
-// and the limit, before memory is taken.
+// What a run may use at most. For graphs that nobody has looked at: what is over a limit is an error that names the
+// node and the limit, before memory is taken.
 struct Limits {
   static constexpr uint64_t kNone = INT64_MAX;  // no limit on bytes but what can be counted
   uint64_t tensor_bytes = kNone;                // of one tensor that a node makes
@@ -99,8 +100,8 @@ class PreparedRun;  // prepared_run.h
 class Executor {
  public:
   // Plans the run of `graph` with the kernels of `table`. Neither is owned; both must outlive the executor. What is
-  // wrong with them (an operator without a kernel, sizes that cannot be counted or are over a limit) is an error of every
-  // run.
+  // wrong with them (an operator without a kernel, sizes that cannot be counted or are over a limit) is an error of
+  // every run.
   explicit Executor(const graph::Graph& graph, const KernelTable& table = kernel_table(), const Limits& limits = {});
 
   // For an operator that runs `graph`: a part of another run, whose ledger it keeps to. What the graph declares of its
@@ -133,9 +134,9 @@ class Executor {
   // The same for a caller who keeps feeds and outputs from run to run, so that nothing is allocated. A feed's memory is
   // there again afterwards unless an output has it; its values may have been written over. An output is written to the
   // tensor that stands in its place already if that has its type and shape, lies on the host, and nobody holds it but
-  // the places of outputs that are views of one another; a run node by node brings new ones. After an error every feed and every place has its memory
-  // again; values may have been written over once all feeds had been found to fit. REQUIRES one place for each graph
-  // output.
+  // the places of outputs that are views of one another; a run node by node brings new ones. After an error every feed
+  // and every place has its memory again; values may have been written over once all feeds had been found to fit.
+  // REQUIRES one place for each graph output.
   Status run_into(const kernels::KernelContext& ctx, std::span<Feed> feeds, std::span<Tensor> outputs,
                   RunOptions options = {});
 

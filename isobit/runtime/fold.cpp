@@ -22,7 +22,8 @@ bool may_be_computed(const graph::OpDef& def) {
   return def.platform_independent && !def.runs_graphs && !def.updates_state;
 }
 
-// What a node is computed from, if that is all known and small: constants, or tensors that have a shape and no elements.
+// What a node is computed from, if that is all known and small: constants, or tensors that have a shape and no
+// elements.
 std::optional<std::vector<Tensor>> known_operands(const Graph& made, const Node& node, uint64_t most_bytes) {
   std::vector<Tensor> operands;
   bool any = false;

@@ -10,16 +10,16 @@
 namespace isobit::runtime {
 
 struct FoldOptions {
-  uint64_t most_bytes = uint64_t{1} << 20;           // of an operand, and of an output
+  uint64_t most_bytes = uint64_t{1} << 20;            // of an operand, and of an output
   uint64_t most_bytes_together = uint64_t{64} << 20;  // of all outputs that are put in
   // Real outputs as well. Otherwise only integers and truth values are computed in advance, which no stage changes.
   bool reals = false;
 };
 
-// The graph with the outputs of such nodes as constants. Values keep their numbers and names; the nodes are left out, the
-// others keep their order. A node stays if its result depends on the platform, if it runs graphs or updates state, and if
-// its kernel finds an error: that is one of the run then. Determinism class: exact; the kernels that it calls give the
-// same bits everywhere. Errors: those of graph::rebuild.
+// The graph with the outputs of such nodes as constants. Values keep their numbers and names; the nodes are left out,
+// the others keep their order. A node stays if its result depends on the platform, if it runs graphs or updates state,
+// and if its kernel finds an error: that is one of the run then. Determinism class: exact; the kernels that it calls
+// give the same bits everywhere. Errors: those of graph::rebuild.
 Expected<graph::Graph> fold(const graph::Graph& graph, const FoldOptions& options = {},
                             const KernelTable& table = kernel_table());
 

@@ -98,6 +98,9 @@ void add_norm_kernels(KernelTable& table);
 void add_softmax_kernels(KernelTable& table);
 void add_reduce_kernels(KernelTable& table);
 void add_movement_kernels(KernelTable& table);
+void add_slicing_kernels(KernelTable& table);
+void add_indexing_kernels(KernelTable& table);
+void add_extent_kernels(KernelTable& table);
 void add_optimizer_kernels(KernelTable& table);
 void add_control_kernels(KernelTable& table);
 

@@ -16,6 +16,9 @@ const KernelTable& kernel_table() {
     add_softmax_kernels(table);
     add_reduce_kernels(table);
     add_movement_kernels(table);
+    add_slicing_kernels(table);
+    add_indexing_kernels(table);
+    add_extent_kernels(table);
     add_optimizer_kernels(table);
     add_control_kernels(table);
     return table;

@@ -6,7 +6,6 @@
 #include "isobit/runtime/executor.h"
 
 namespace isobit::runtime {
-namespace {
 
 using graph::Attributes;
 using Ints = std::vector<int64_t>;
@@ -19,6 +18,17 @@ CaseOperand given(Ints dims, Ints values) {
   return {.kind = Kind::kGiven, .dims = std::move(dims), .given = std::move(values)};
 }
 CaseOperand rate() { return {.kind = Kind::kRate, .dims = {}}; }
+CaseOperand integer(Ints dims, int64_t below, int64_t from) {
+  return {.kind = Kind::kInteger, .dims = std::move(dims), .below = below, .given = {from}};
+}
+CaseOperand truth(Ints dims) { return {.kind = Kind::kTruth, .dims = std::move(dims)}; }
+CaseOperand parameter(Ints values) {
+  const auto n = static_cast<int64_t>(values.size());
+  return {.kind = Kind::kParameter, .dims = {n}, .given = std::move(values)};
+}
+CaseOperand absent() { return {.kind = Kind::kAbsent, .dims = {}}; }
+
+namespace {
 
 using Cases = std::vector<OperatorCase>;
 
@@ -72,6 +82,8 @@ void add_movement(Cases& cases) {
   cases.push_back({"Gather", {real({3, 2}), index({2, 2}, 3)}});
   cases.push_back({"isobit.EmbeddingGrad", {index({2, 2}, 3), real({2, 2, 2})}, {{"table_shape", Ints{3, 2}}}});
   cases.push_back({"Expand", {real({3, 1})}, {{"shape", Ints{2, 3, 2}}}});
+  add_slicing_cases(cases);
+  add_indexing_cases(cases);
 }
 
 void add_reduce(Cases& cases) {
@@ -146,6 +158,7 @@ const std::vector<OperatorCase>& operator_cases() {
     add_softmax(cases);
     add_pool(cases);
     add_optimizer(cases);
+    add_control_cases(cases);
     return cases;
   }();
   return kCases;
@@ -158,12 +171,19 @@ std::string name_of_case(const ::testing::TestParamInfo<OperatorCase>& info) {
 }
 
 Tensor values_of(const CaseOperand& o, DType dtype, uint64_t seed) {
-  if (o.kind == Kind::kGiven) return Tensor::of<int64_t>(Shape(o.dims), o.given);
+  if (o.kind == Kind::kGiven || o.kind == Kind::kParameter) return Tensor::of<int64_t>(Shape(o.dims), o.given);
+  if (o.kind == Kind::kAbsent) return Tensor::scalar(int64_t{0});
   std::mt19937_64 random(seed);
   if (o.kind == Kind::kRate) return Tensor::scalar(0x1p-53 * static_cast<double>(random() >> 11));
-  if (o.kind == Kind::kIndex) {
+  if (o.kind == Kind::kTruth) {
+    Tensor t(DType::kBool, Shape(o.dims));
+    for (bool& x : t.span<bool>()) x = random() % 2 != 0;
+    return t;
+  }
+  if (o.kind == Kind::kIndex || o.kind == Kind::kInteger) {
     Tensor t(DType::kInt64, Shape(o.dims));
-    for (int64_t& x : t.span<int64_t>()) x = static_cast<int64_t>(random() % static_cast<uint64_t>(o.below));
+    const int64_t from = o.given.empty() ? 0 : o.given[0];
+    for (int64_t& x : t.span<int64_t>()) x = from + static_cast<int64_t>(random() % static_cast<uint64_t>(o.below));
     return t;
   }
   Tensor t(dtype, Shape(o.dims));
@@ -183,12 +203,13 @@ OneOperator::OneOperator(const OperatorCase& c, DType dtype, uint64_t seed) {
   for (const CaseOperand& o : c.operands) {
     feeds.push_back(values_of(o, dtype, seed * 1000 + feeds.size()));
     ids.push_back(graph.add_input("input", feeds.back().dtype(), o.dims));
+    if (o.kind == Kind::kAbsent) ids.back() = graph::kNoValue;
   }
   // As many outputs as this use of the operator has: an optional buffer that is not there is not updated.
   const graph::OpDef* found = graph::find_op(c.op);
   ISOBIT_CHECK(found != nullptr);
   const size_t operands = c.operands.size();
-  const int outputs = found->updates_state && operands < 4 ? 1 : found->max_outputs;
+  const int all = found->updates_state && operands < 4 ? 1 : found->max_outputs, outputs = c.outputs ? c.outputs : all;
   std::vector<std::string> names(static_cast<size_t>(outputs), "output");
   for (graph::ValueId id : graph.emit_all(c.op, ids, c.attributes, names)) graph.add_output(id);
 }

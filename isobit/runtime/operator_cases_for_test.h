@@ -14,11 +14,15 @@ namespace isobit::runtime {
 
 struct CaseOperand {
   enum class Kind {
-    kReal,      // numbers of both signs, no magnitude twice
-    kPositive,  // positive numbers, none twice
-    kIndex,     // int64, below `below`
-    kGiven,     // int64, these
-    kRate,      // a float64 scalar between 0 and 1, whatever the type of the others
+    kReal,       // numbers of both signs, no magnitude twice
+    kPositive,   // positive numbers, none twice
+    kIndex,      // int64, below `below`
+    kGiven,      // int64, these
+    kRate,       // a float64 scalar between 0 and 1, whatever the type of the others
+    kInteger,    // int64, `below` of them from `given` on; any other number would do as well
+    kTruth,      // bool
+    kParameter,  // int64, these: shapes follow from them, and not every number makes one
+    kAbsent,     // the node does not have this input; what is fed for it goes nowhere
   };
   Kind kind = Kind::kReal;
   std::vector<int64_t> dims;
@@ -32,12 +36,29 @@ struct OperatorCase {
   std::string op;
   std::vector<CaseOperand> operands;
   graph::Attributes attributes = {};
+  int outputs = 0;  // of the node; 0: all that the operator has
 };
+
+// Operands of these kinds.
+CaseOperand real(std::vector<int64_t> dims);
+CaseOperand positive(std::vector<int64_t> dims);
+CaseOperand index(std::vector<int64_t> dims, int64_t below);
+CaseOperand given(std::vector<int64_t> dims, std::vector<int64_t> values);
+CaseOperand rate();
+CaseOperand integer(std::vector<int64_t> dims, int64_t below, int64_t from = 0);
+CaseOperand truth(std::vector<int64_t> dims);
+CaseOperand parameter(std::vector<int64_t> values);  // a list of them
+CaseOperand absent();
+
+// Of the families; each is in a file of its own.
+void add_slicing_cases(std::vector<OperatorCase>& cases);
+void add_indexing_cases(std::vector<OperatorCase>& cases);
+void add_control_cases(std::vector<OperatorCase>& cases);
 
 const std::vector<OperatorCase>& operator_cases();
 std::string name_of_case(const ::testing::TestParamInfo<OperatorCase>& info);
 
-// A graph of one node with every output that the operator has, real operands in the type `dtype`, and tensors to feed.
+// A graph of one node with every output that the case asks for, real operands in the type `dtype`, and tensors to feed.
 struct OneOperator {
   graph::Graph graph;
   std::vector<Tensor> feeds;  // by input

@@ -28,10 +28,7 @@ bool same_memory(const Tensor& a, const Tensor& b) {
 class PlannedRun final : public PreparedRun {
  public:
   PlannedRun(const Graph& graph, std::optional<Graph> own, const Surroundings& around)
-      : own_(std::move(own)),
-        graph_(own_ ? *own_ : graph),
-        around_(around),
-        ctx_{kernels::Isa::kReference, nullptr} {}
+      : own_(std::move(own)), graph_(own_ ? *own_ : graph), around_(around), ctx_{kernels::Isa::kReference, nullptr} {}
 
   Status plan() {
     if (around_.ledger.limits().tensor_bytes != Limits::kNone) ISOBIT_RETURN_IF_ERROR(check_tensors());
@@ -156,9 +153,8 @@ void PlannedRun::build() {
   for (const PlanStep& planned : plan_.steps) {
     const Node& node = graph_.nodes()[planned.node];
     steps_.push_back({KernelCall{ctx_, node, {}, std::vector<Tensor>(planned.outputs.size())},
-                      planned.kernel->is_view
-                          ? RunKernel{}
-                          : bound(*planned.kernel, {graph_, node, &around_.table, &around_.ledger}),
+                      planned.kernel->is_view ? RunKernel{}
+                                              : bound(*planned.kernel, {graph_, node, &around_.table, &around_.ledger}),
                       planned.kernel->is_view});
     KernelCall& call = steps_.back().call;
     for (const ValueId i : planned.inputs) {
@@ -278,8 +274,7 @@ void PlannedRun::hold(std::span<Tensor> outputs) {
 
 Status PlannedRun::compute_node(Step& step, size_t n, const RunOptions& options) {
   const NodePlace at{graph_, n, step.is_view, graph_, step.call.node};
-  return run_node(at, step.call, options,
-                  [&](KernelCall& call) { return step.is_view ? Status{} : step.run(call); });
+  return run_node(at, step.call, options, [&](KernelCall& call) { return step.is_view ? Status{} : step.run(call); });
 }
 
 Status PlannedRun::compute(const RunOptions& options) {

@@ -87,8 +87,7 @@ Status run_node(const NodePlace& at, KernelCall& call, const RunOptions& options
     if (stage != nullptr) ISOBIT_RETURN_IF_ERROR(stage->apply(at.index, call));
   }
   if (observer == nullptr) return {};
-  return observer->after_stage(
-      {at.graph, at.index, call.node, call.ctx, call.inputs, call.outputs, {}, at.is_view});
+  return observer->after_stage({at.graph, at.index, call.node, call.ctx, call.inputs, call.outputs, {}, at.is_view});
 }
 
 }  // namespace isobit::runtime

@@ -10,7 +10,8 @@ bool can_promise(const platform::Arithmetic& arithmetic, const graph::OpDef& op)
 
 namespace {
 
-// What holds of a node that runs graphs holds of their nodes. An arithmetic that rounds every value has to see them all.
+// What holds of a node that runs graphs holds of their nodes. An arithmetic that rounds every value has to see them
+// all.
 Status check_graphs_of(const graph::Node& node, const platform::Arithmetic& arithmetic) {
   const auto where = [&] { return text_of("node '", node.name, "' (", node.op, "): "); };
   if (arithmetic.rounds) {

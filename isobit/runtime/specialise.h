@@ -22,8 +22,8 @@ struct GivenInput {
 // The same graph, its values under the same numbers and names, for inputs that are these (in the order of
 // graph.inputs()); constants are no inputs any more. Every operator's shapes are inferred again, and what follows from
 // shapes and constants alone is computed and put in as constants (fold.h), so that a shape which is computed from other
-// shapes is known. What follows from data stays open. kUnreadable: an operator whose shapes do not fit these, naming the
-// node.
+// shapes is known. What follows from data stays open. kUnreadable: an operator whose shapes do not fit these, naming
+// the node.
 Expected<graph::Graph> specialise(const graph::Graph& graph, std::span<const GivenInput> inputs,
                                   const KernelTable& table = kernel_table());
 

@@ -1,5 +1,5 @@
-// A graph whose shapes follow from data, run node by node: each node is bound when its operands are there, and a value is
-// freed after the last node that reads it.
+// A graph whose shapes follow from data, run node by node: each node is bound when its operands are there, and a value
+// is freed after the last node that reads it.
 #include <algorithm>
 
 #include "isobit/base/text.h"
@@ -166,8 +166,8 @@ Status StepwiseRun::compute(size_t s, const kernels::KernelContext& ctx, const R
   for (const ValueId i : node.inputs) call.inputs.push_back(i == kNoValue ? nullptr : &values_[at(i)]);
   const std::vector<ValueId> over = write_over_operands(s, call);
   const NodePlace place{graph_, step.node, step.kernel->is_view, step.bound->graph(), step.bound->node()};
-  ISOBIT_RETURN_IF_ERROR(run_node(place, call, options,
-                                  [&](KernelCall& c) { return step.bound->run(c, around_.ledger, holding); }));
+  ISOBIT_RETURN_IF_ERROR(
+      run_node(place, call, options, [&](KernelCall& c) { return step.bound->run(c, around_.ledger, holding); }));
   keep_outputs(call, over);
   free_what_is_read(s, holding);
   return {};

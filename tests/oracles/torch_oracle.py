@@ -13,6 +13,7 @@ import subprocess
 import sys
 import zlib
 
+import cases_control
 import operator_cases
 import training_cases
 from exchange import load, save, torch
@@ -123,7 +124,7 @@ class Report:
 
 def all_cases():
     cases = operator_cases.Cases()
-    for group in operator_cases.GROUPS + training_cases.GROUPS:
+    for group in operator_cases.GROUPS + training_cases.GROUPS + cases_control.GROUPS:
         group(cases)
     for case in cases.all:
         if case.wrt:

@@ -4,6 +4,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/graph/autograd/rules.h"
+#include "isobit/graph/ops/ops.h"
 
 namespace isobit::graph {
 
@@ -44,6 +45,8 @@ const autograd::Rules& gradient_rules() {
     autograd::add_softmax(rules);
     autograd::add_reduce(rules);
     autograd::add_movement(rules);
+    autograd::add_slicing(rules);
+    autograd::add_indexing(rules);
     return rules;
   }();
   return kRules;
@@ -79,9 +82,20 @@ std::vector<bool> values_that_depend_on(const Graph& graph, std::span<const Valu
   return depends;
 }
 
+// Rules make values of the shapes that the graph has: these are to be such that every operator takes them.
+Status check_values(const Graph& graph) {
+  for (ValueId id = 0; id < static_cast<ValueId>(graph.value_count()); ++id) {
+    const Value& value = graph.value(id);
+    const Status countable = ops::check_countable(value.dtype, value.dims);
+    if (!countable) return unreadable(text_of("value '", value.name, "': ", countable.error().message));
+  }
+  return {};
+}
+
 }  // namespace
 
 Expected<std::vector<ValueId>> append_gradients(Graph& graph, ValueId loss, std::span<const ValueId> targets) {
+  ISOBIT_RETURN_IF_ERROR(check_values(graph));
   const std::vector<bool> depends = values_that_depend_on(graph, targets);
   std::vector<ValueId> grad(static_cast<size_t>(graph.value_count()), kNoValue);
   const DType dtype = graph.value(loss).dtype;
@@ -90,7 +104,7 @@ Expected<std::vector<ValueId>> append_gradients(Graph& graph, ValueId loss, std:
 
   for (size_t n = graph.nodes().size(); n-- > 0;) {
     const Node node = graph.nodes()[n];
-    GradContext context{graph, node, {}, {}};
+    GradContext context{graph, node, {}, {}, {}};
     bool flows = false, wanted = false;
     for (ValueId o : node.outputs) {
       context.diff_outputs.push_back(o == kNoValue ? kNoValue : grad[static_cast<size_t>(o)]);
@@ -105,6 +119,9 @@ Expected<std::vector<ValueId>> append_gradients(Graph& graph, ValueId loss, std:
     const GradRule* rule = find_gradient(node.op);
     if (rule == nullptr) return unreadable(text_of("node '", node.name, "': operator ", node.op, " has no gradient"));
     const std::vector<ValueId> diffs = (*rule)(context);
+    if (!context.refusal.empty()) {
+      return unreadable(text_of("node '", node.name, "' (", node.op, "): ", context.refusal));
+    }
     ISOBIT_CHECK(diffs.size() == node.inputs.size());
     for (size_t i = 0; i < diffs.size(); ++i) {
       if (diffs[i] == kNoValue || !context.wanted[i]) continue;

@@ -19,6 +19,8 @@ void add_norm(Rules& rules);
 void add_softmax(Rules& rules);
 void add_reduce(Rules& rules);
 void add_movement(Rules& rules);
+void add_slicing(Rules& rules);
+void add_indexing(Rules& rules);
 
 // `diff` summed down to the shape of `like` where broadcasting had widened it.
 ValueId sum_to_shape_of(Graph& graph, ValueId diff, ValueId like, const std::string& name);

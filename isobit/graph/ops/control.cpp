@@ -1,14 +1,14 @@
-// Operators that run graphs: If, Loop and Scan. What an ONNX subgraph takes from around it is an input of the node and of
-// the graph, behind all others, in the same order; nothing else of the graph around it can be seen from within.
+// Operators that run graphs: If, Loop and Scan. What an ONNX subgraph takes from around it is an input of the node and
+// of the graph, behind all others, in the same order; nothing else of the graph around it can be seen from within.
 //
 //   If(cond, captured...) -> outputs...
 //     then_branch, else_branch: (captured...) -> (outputs...).
 //   Loop(max_trip?, cond?, carried..., captured...) -> (carried..., scan outputs...)
-//     body: (iteration int64 [], condition bool [], carried..., captured...) -> (condition, carried..., scan elements...)
-//     carried: how many. A trip begins while fewer than max_trip have been made and the last condition is true; without
+//     body: (iteration int64 [], condition bool [], carried..., captured...) -> (condition, carried..., elements...)
+//     carried: how many. A trip begins while fewer than max_trip have been made and the last condition is true. Without
 //     max_trip or cond that part always holds, and without cond the body's condition is not looked at.
 //   Scan(state..., sequences..., captured...) -> (state..., scan outputs...)
-//     body: (state..., an element of each sequence, captured...) -> (state..., scan elements...)
+//     body: (state..., an element of each sequence, captured...) -> (state..., elements...)
 //     carried: how many states; num_scan_inputs: how many sequences. scan_input_axes, scan_output_axes (default 0),
 //     scan_input_directions and scan_output_directions (0 forward, 1 backward): one number a sequence or scan output.
 //
@@ -56,8 +56,8 @@ Expected<std::vector<Type>> outputs_from(const Graph& graph, const std::vector<G
   return types;
 }
 
-// The same; where the graph does not take these shapes, for whatever shapes it takes. It may be that the run never comes
-// to it: a branch removes an axis that only another input has.
+// The same; where the graph does not take these shapes, for whatever shapes it takes. It may be that the run never
+// comes to it: a branch removes an axis that only another input has.
 Expected<std::vector<Type>> outputs_of(const char* name, const Graph& graph, std::vector<Given> given) {
   auto types = outputs_from(graph, given);
   if (types) return types;
@@ -69,8 +69,8 @@ Expected<std::vector<Type>> outputs_of(const char* name, const Graph& graph, std
 Status expect_one(const InferContext& c, int i, DType dtype) {
   ISOBIT_RETURN_IF_ERROR(c.expect_type(i, dtype));
   if (!c.input(i).has_rank() || std::ranges::all_of(c.dims(i), [](int64_t d) { return d == 1 || d < 0; })) return {};
-  return unreadable(text_of("input ", i, " ('", c.input(i).name, "') has shape ", Shape(c.dims(i)).text(),
-                            ", expected one element"));
+  return unreadable(
+      text_of("input ", i, " ('", c.input(i).name, "') has shape ", Shape(c.dims(i)).text(), ", expected one element"));
 }
 
 // A number in 0..most.
@@ -115,8 +115,8 @@ Status check_carried(const std::vector<Type>& before, const std::vector<Type>& a
   return {};
 }
 
-// Carried values keep what is known of them if the body hands on what it takes. Otherwise nothing is known of the outputs
-// but their element types: shapes may change from trip to trip.
+// Carried values keep what is known of them if the body hands on what it takes. Otherwise nothing is known of the
+// outputs but their element types: shapes may change from trip to trip.
 bool is_stable(const std::vector<Type>& before, const std::vector<Type>& after, size_t first) {
   for (size_t i = 0; i < before.size(); ++i) {
     if (in_common(before[i], after[first + i])->dims != before[i].dims) return false;

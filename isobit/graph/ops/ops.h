@@ -1,6 +1,7 @@
 // One function per operator family; each appends its definitions to the table.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "isobit/graph/op.h"
@@ -19,6 +20,9 @@ void add_norm(std::vector<OpDef>& defs);
 void add_softmax(std::vector<OpDef>& defs);
 void add_reduce(std::vector<OpDef>& defs);
 void add_movement(std::vector<OpDef>& defs);
+void add_slicing(std::vector<OpDef>& defs);
+void add_indexing(std::vector<OpDef>& defs);
+void add_extent(std::vector<OpDef>& defs);
 void add_optimizer(std::vector<OpDef>& defs);
 void add_control(std::vector<OpDef>& defs);
 
@@ -45,6 +49,20 @@ void add_ordered(std::vector<OpDef>& defs, OpDef def);
 // Of a node's input 0: the dimensions but for the last one; the channels [C] of [N, C, ...].
 std::vector<int64_t> row_dims(const Graph& graph, const Node& node);
 std::vector<int64_t> channel_dims(const Graph& graph, const Node& node);
+
+// Refuses more axes than kernels take and, where all dimensions are known, more bytes than can be counted.
+Status check_countable(DType dtype, const std::vector<int64_t>& dims);
+// Output i has these dimensions, which are checked so.
+Status set_countable_output(InferContext& c, int i, DType dtype, std::vector<int64_t> dims);
+
+// Output 0 has the type of input 0 and `rank` dimensions that are not known yet; below 0: nor is the rank.
+Status set_output_of_rank(InferContext& c, int64_t rank);
+
+// Of rank 0, or one number in a list.
+Status expect_one_number(const InferContext& c, int i);
+
+// A parameter (parameters.h) that the node must have.
+Expected<std::optional<std::vector<int64_t>>> needed_parameter(const InferContext& c, const char* name, int input);
 
 // Output 0 has the type of input 0.
 Status infer_like_first(InferContext& c);

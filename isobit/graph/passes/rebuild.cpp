@@ -48,7 +48,8 @@ Status add_again(const Graph& graph, const Node& node, const Rebuilding& rule, G
   }
   if (!computed.empty()) return {};
   ISOBIT_TRY(Attributes attributes, attributes_again(node, rule));
-  ISOBIT_TRY(const auto outputs, made.add_node(node.op, node.inputs, std::move(attributes), std::move(names), node.name));
+  ISOBIT_TRY(const auto outputs,
+             made.add_node(node.op, node.inputs, std::move(attributes), std::move(names), node.name));
   ISOBIT_CHECK(outputs == node.outputs);
   return {};
 }

@@ -1,5 +1,5 @@
-// The frame of passes that change types, shapes or constants and leave every operator where it is, or put its outputs in
-// as constants.
+// The frame of passes that change types, shapes or constants and leave every operator where it is, or put its outputs
+// in as constants.
 #pragma once
 
 #include <functional>
@@ -21,9 +21,9 @@ struct Rebuilding {
   std::function<Expected<std::vector<Tensor>>(const Graph& made, const Node&)> computed = nullptr;
 };
 
-// The graph built anew, value by value, so that ids, names and order of values are those of `graph`, and those of nodes,
-// too, but for the ones that are left out. Errors: what the functions say; kUnreadable for an operator that does not
-// accept its operands any more.
+// The graph built anew, value by value, so that ids, names and order of values are those of `graph`, and those of
+// nodes, too, but for the ones that are left out. Errors: what the functions say; kUnreadable for an operator that does
+// not accept its operands any more.
 Expected<Graph> rebuild(const Graph& graph, const Rebuilding& rule);
 
 }  // namespace isobit::graph

@@ -21,8 +21,8 @@ using Tensors = std::vector<Tensor>;
 // The graph of an attribute, ready to run.
 class Body {
  public:
-  // Its input i is operand `first` + i of the node. The first `brought` inputs are brought by the operator in every run;
-  // behind them are the captured values.
+  // Its input i is operand `first` + i of the node. The first `brought` inputs are brought by the operator in every
+  // run; behind them are the captured values.
   Body(const KernelSite& site, const std::string& attribute, size_t first, size_t brought)
       : attribute_(attribute),
         graph_(std::get<std::shared_ptr<const graph::Graph>>(site.attributes().items().at(attribute))),
@@ -75,8 +75,8 @@ class Body {
 
 Expected<bool> truth_of(const KernelCall& call, const char* what, const Tensor& tensor) {
   if (tensor.elements() == 1) return *static_cast<const uint8_t*>(tensor.raw()) != 0;
-  return unreadable(text_of(text_of_node(call.node), ": ", what, " has shape ", tensor.shape().text(),
-                            ", expected one element"));
+  return unreadable(
+      text_of(text_of_node(call.node), ": ", what, " has shape ", tensor.shape().text(), ", expected one element"));
 }
 
 MakeOutputs bind_if(const KernelSite& site) {
