@@ -88,6 +88,22 @@ class Dependence : public Traits {
     }
   }
 
+  // Input 0 doubled doubles it, and more than one element of it counts.
+  void expect_sampled(const OneOperator& one, const Tensor& expected, size_t o, const std::vector<Sources>& sources) {
+    OneOperator doubled = one;
+    doubled.feeds[0] = one.feeds[0].clone();
+    const std::vector<double> src = reals(one.feeds[0]), once = reals(expected);
+    for (size_t e = 0; e < src.size(); ++e) set_element(doubled.feeds[0], static_cast<int64_t>(e), 2 * src[e]);
+    const std::vector<double> twice = reals(run(doubled)[o]);
+    size_t most = 0;
+    for (size_t k = 0; k < once.size(); ++k) {
+      EXPECT_EQ(twice[k], 2 * once[k]) << k;
+      const auto found = sources[k].find(0);
+      if (found != sources[k].end()) most = std::max(most, found->second.size());
+    }
+    EXPECT_GT(most, 1U) << "no element is made of several";
+  }
+
   // An element is one of input 0; raising an element of that input raises it to just that, or leaves it alone.
   void expect_maximum(const OneOperator& one, const Tensor& expected, size_t o) {
     const std::vector<double> src = reals(one.feeds[0]), dst = reals(expected);
@@ -105,14 +121,12 @@ class Dependence : public Traits {
     EXPECT_GT(raised, dst.size()) << "no element is the largest of several";
   }
 
-  // An element that becomes the largest by far is found at its place of its plane, the last two axes of input 0.
+  // An element that becomes the largest by far is found at its place in input 0.
   void expect_place(const OneOperator& one, const Tensor& expected, size_t o) {
     ASSERT_EQ(expected.dtype(), DType::kInt64);
-    const Shape& shape = one.feeds[0].shape();
-    const int64_t plane = shape.elements(shape.rank() - 2, shape.rank());
-    for (int64_t e = 0; e < shape.elements(); ++e) {
+    for (int64_t e = 0; e < one.feeds[0].elements(); ++e) {
       const Tensor found = with(one, 0, e, 100)[o];
-      for (int64_t k : changed(expected, found)) EXPECT_EQ(found.data<int64_t>()[k], e % plane);
+      for (int64_t k : changed(expected, found)) EXPECT_EQ(found.data<int64_t>()[k], e);
     }
   }
 };
@@ -154,6 +168,9 @@ TEST_P(Dependence, ElementsFollowTheirRule) {
         case ElementRule::kInnerProduct:
         case ElementRule::kStatistics:
           EXPECT_GT(most_of_one_input, 1U) << "is pointwise";
+          break;
+        case ElementRule::kSampled:
+          expect_sampled(one, expected[o], o, all[o]);
           break;
         case ElementRule::kWhole:
           break;

@@ -23,11 +23,13 @@ struct CaseOperand {
     kTruth,      // bool
     kParameter,  // int64, these: shapes follow from them, and not every number makes one
     kAbsent,     // the node does not have this input; what is fed for it goes nowhere
+    kByte,       // int8 or uint8, by `dtype`, below `below`
   };
   Kind kind = Kind::kReal;
   std::vector<int64_t> dims;
   int64_t below = 0;
   std::vector<int64_t> given = {};
+  DType dtype = DType::kInt64;
 
   bool is_real() const { return kind == Kind::kReal || kind == Kind::kPositive; }
 };
@@ -49,11 +51,13 @@ CaseOperand integer(std::vector<int64_t> dims, int64_t below, int64_t from = 0);
 CaseOperand truth(std::vector<int64_t> dims);
 CaseOperand parameter(std::vector<int64_t> values);  // a list of them
 CaseOperand absent();
+CaseOperand bytes(std::vector<int64_t> dims, DType dtype, int64_t below = 4);
 
 // Of the families; each is in a file of its own.
 void add_slicing_cases(std::vector<OperatorCase>& cases);
 void add_indexing_cases(std::vector<OperatorCase>& cases);
 void add_control_cases(std::vector<OperatorCase>& cases);
+void add_windows_cases(std::vector<OperatorCase>& cases);
 
 const std::vector<OperatorCase>& operator_cases();
 std::string name_of_case(const ::testing::TestParamInfo<OperatorCase>& info);

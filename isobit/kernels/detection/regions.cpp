@@ -139,29 +139,38 @@ struct Cells {
 };
 
 template <class T>
-void pool_regions(const KernelContext& ctx, const RegionShape& s, double scale, const T* src, const T* rois,
-                  const int64_t* images, T* dst) {
-  parallel_items(ctx, s.regions * s.c, 4 * s.pooled_h * s.pooled_w, [&](int64_t begin, int64_t end) {
+T largest_in(const Cells& rows, const Cells& columns, int64_t ph, int64_t pw, const T* plane) {
+  T best = 0;
+  bool any = false;
+  for (int64_t y = rows.first_of(ph); y < rows.end_of(ph); ++y) {
+    for (int64_t x = columns.first_of(pw); x < columns.end_of(pw); ++x) {
+      const T value = plane[y * columns.places + x];
+      if (!any || reference::greater(value, best)) best = value;
+      any = true;
+    }
+  }
+  return best;
+}
+
+template <class T>
+void pool_regions(const KernelContext& ctx, const RegionShape& s, int64_t n, double scale, const T* src, const T* rois,
+                  T* dst) {
+  const int64_t bins = s.pooled_h * s.pooled_w;
+  parallel_items(ctx, s.regions * s.c, 4 * bins, [&](int64_t begin, int64_t end) {
     for (int64_t item = begin; item < end; ++item) {
-      const int64_t region = item / s.c;
-      const auto number = [&](int64_t i) { return static_cast<double>(rois[region * 5 + i]) * scale; };
-      const Cells rows(number(2), number(4), s.pooled_h, s.h), columns(number(1), number(3), s.pooled_w, s.w);
-      const bool finite = rows.finite && columns.finite;
-      const T* plane = src + (images[region] * s.c + item % s.c) * s.h * s.w;
-      T* to = dst + item * s.pooled_h * s.pooled_w;
-      for (int64_t ph = 0; ph < s.pooled_h; ++ph) {
-        for (int64_t pw = 0; pw < s.pooled_w; ++pw) {
-          T best = 0;
-          bool any = !finite;
-          for (int64_t y = rows.first_of(ph); finite && y < rows.end_of(ph); ++y) {
-            for (int64_t x = columns.first_of(pw); x < columns.end_of(pw); ++x) {
-              const T value = plane[y * s.w + x];
-              if (!any || reference::greater(value, best)) best = value;
-              any = true;
-            }
-          }
-          *to++ = numerics::canonical(best);
-        }
+      const T* roi = rois + item / s.c * 5;
+      const auto place = [&](int64_t i) { return static_cast<double>(roi[i]) * scale; };
+      const Cells rows(place(2), place(4), s.pooled_h, s.h), columns(place(1), place(3), s.pooled_w, s.w);
+      // Compared as real numbers: what is no number is of no image.
+      const auto image = static_cast<double>(roi[0]);
+      T* to = dst + item * bins;
+      if (!(image >= 0 && image < static_cast<double>(n)) || !rows.finite || !columns.finite) {
+        std::fill(to, to + bins, T(0));
+        continue;
+      }
+      const T* plane = src + (static_cast<int64_t>(image) * s.c + item % s.c) * s.h * s.w;
+      for (int64_t bin = 0; bin < bins; ++bin) {
+        to[bin] = numerics::canonical(largest_in(rows, columns, bin / s.pooled_w, bin % s.pooled_w, plane));
       }
     }
   });
@@ -178,13 +187,13 @@ void roi_align(const KernelContext& ctx, const RegionShape& shape, const AlignRu
   align(ctx, shape, rule, src, rois, images, dst);
 }
 
-void max_roi_pool(const KernelContext& ctx, const RegionShape& shape, double spatial_scale, const float* src,
-                  const float* rois, const int64_t* images, float* dst) {
-  pool_regions(ctx, shape, spatial_scale, src, rois, images, dst);
+void max_roi_pool(const KernelContext& ctx, const RegionShape& shape, int64_t n, double spatial_scale, const float* src,
+                  const float* rois, float* dst) {
+  pool_regions(ctx, shape, n, spatial_scale, src, rois, dst);
 }
-void max_roi_pool(const KernelContext& ctx, const RegionShape& shape, double spatial_scale, const double* src,
-                  const double* rois, const int64_t* images, double* dst) {
-  pool_regions(ctx, shape, spatial_scale, src, rois, images, dst);
+void max_roi_pool(const KernelContext& ctx, const RegionShape& shape, int64_t n, double spatial_scale,
+                  const double* src, const double* rois, double* dst) {
+  pool_regions(ctx, shape, n, spatial_scale, src, rois, dst);
 }
 
 }  // namespace isobit::kernels

@@ -14,11 +14,6 @@ k::RegionShape region_shape(const KernelSite& site) {
   return {.c = src[1], .h = src[2], .w = src[3], .regions = dst[0], .pooled_h = dst[2], .pooled_w = dst[3]};
 }
 
-Status no_such_image(const KernelCall& c, int64_t image) {
-  return unreadable(text_of("node '", c.node.name, "': a region is of image ", image, ", expected less than ",
-                            c.in(0).shape()[0]));
-}
-
 RunKernel roi_align(const KernelSite& site) {
   const graph::Attributes& a = site.attributes();
   const k::AlignRule rule{
@@ -28,7 +23,9 @@ RunKernel roi_align(const KernelSite& site) {
       .spatial_scale = a.real("spatial_scale", 1)};
   return [rule, shape = region_shape(site)](KernelCall& c) -> Status {
     for (int64_t image : c.in(2).span<int64_t>()) {
-      if (image < 0 || image >= c.in(0).shape()[0]) return no_such_image(c, image);
+      if (image >= 0 && image < c.in(0).shape()[0]) continue;
+      return unreadable(text_of("node '", c.node.name, "': a region is of image ", image, ", expected less than ",
+                                c.in(0).shape()[0]));
     }
     return by_float_type(c, 0, [&]<class T>(T) {
       k::roi_align(c.ctx, shape, rule, c.in(0).data<T>(), c.in(1).data<T>(), c.in(2).data<int64_t>(),
@@ -37,35 +34,11 @@ RunKernel roi_align(const KernelSite& site) {
   };
 }
 
-// The images that regions of five numbers are of: the first of each.
-template <class T>
-Expected<ScratchVector<int64_t>> images_of(const KernelCall& c) {
-  const auto rois = c.in(1).span<T>();
-  ScratchVector<int64_t> images;
-  for (size_t i = 0; i < rois.size(); i += 5) {
-    // Compared as real numbers: one that is no number is of no image.
-    const bool exists = rois[i] >= 0 && rois[i] < static_cast<T>(c.in(0).shape()[0]);
-    images.push_back(exists ? static_cast<int64_t>(rois[i]) : -1);
-    if (images.back() < 0 || images.back() >= c.in(0).shape()[0]) {
-      return unreadable(text_of("node '", c.node.name, "': a region is of image ", rois[i], ", expected less than ",
-                                c.in(0).shape()[0]));
-    }
-  }
-  return images;
-}
-
 RunKernel max_roi_pool(const KernelSite& site) {
-  return [scale = site.attributes().real("spatial_scale", 1), shape = region_shape(site)](KernelCall& c) -> Status {
-    Status status;
-    by_type(FloatTypes{}, c.in(0).dtype(), [&]<class T>(T) {
-      const auto images = images_of<T>(c);
-      if (!images) {
-        status = tl::unexpected<Error>(images.error());
-        return;
-      }
-      k::max_roi_pool(c.ctx, shape, scale, c.in(0).data<T>(), c.in(1).data<T>(), images->data(), c.out().data<T>());
+  return [scale = site.attributes().real("spatial_scale", 1), shape = region_shape(site)](KernelCall& c) {
+    return by_float_type(c, 0, [&]<class T>(T) {
+      k::max_roi_pool(c.ctx, shape, c.in(0).shape()[0], scale, c.in(0).data<T>(), c.in(1).data<T>(), c.out().data<T>());
     });
-    return status;
   };
 }
 
