@@ -7,7 +7,9 @@
 // proved by functions_exhaustive_test (docs/elementary-functions.md). Any NaN gives the one NaN 0x7fc00000. An exact
 // zero keeps the sign the mathematics gives it (cr_sin(-0) = -0); a result that underflows keeps its sign.
 //
-// cr_pow is the float32 nearest to x^y for all pairs of float32 arguments (docs/elementary-functions.md says why).
+// cr_pow: correctly rounded where x^y is exact or halfway between two float32 numbers, and wherever else it lies
+// further than 2^-93 of itself from every midpoint. Of the 2^64 pairs of arguments none is expected nearer, which is no
+// proof; it is the same written sequence for all of them (docs/elementary-functions.md).
 //
 // f64_*: float64, written polynomials, no claim of correct rounding: relative error below 1e-15 where the result is
 // normal. Any NaN gives the one NaN 0x7ff8000000000000. An odd function keeps the sign of zero.
