@@ -11,7 +11,7 @@ except ImportError:
     sys.exit(77)
 
 _TYPES = {"F64": torch.float64, "I64": torch.int64, "F32": torch.float32, "I32": torch.int32, "U8": torch.uint8,
-          "BOOL": torch.bool}
+          "I8": torch.int8, "BOOL": torch.bool}
 _NAMES = {dtype: name for name, dtype in _TYPES.items()}
 
 
