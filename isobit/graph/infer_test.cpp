@@ -114,6 +114,7 @@ std::vector<Accepted> accepted() {
   add_accepted_elementwise(all);
   add_accepted_movement(all);
   add_accepted_indexing(all);
+  add_accepted_windows(all);
   return all;
 }
 
@@ -200,7 +201,8 @@ TEST(Infer, RefusesUnknownAttributesAndThoseOfAnotherType) {
     expect_refused(refusal(c.op, c.inputs, more, c.outputs.size()), "'colour' is not known");
     for (const auto& [name, attribute] : c.attributes.items()) {
       Attributes other = c.attributes;
-      other.set(name, std::vector<double>{0.5});
+      const bool reals = std::holds_alternative<std::vector<double>>(attribute);
+      other.set(name, reals ? Attribute(int64_t{1}) : Attribute(std::vector<double>{0.5}));
       expect_refused(refusal(c.op, c.inputs, other, c.outputs.size()), "'" + name + "' has the wrong type");
     }
   }

@@ -46,5 +46,7 @@ void add_refused_movement(std::vector<Refused>& all);
 void add_accepted_movement(std::vector<Accepted>& all);
 void add_refused_indexing(std::vector<Refused>& all);
 void add_accepted_indexing(std::vector<Accepted>& all);
+void add_refused_windows(std::vector<Refused>& all);
+void add_accepted_windows(std::vector<Accepted>& all);
 
 }  // namespace isobit::graph

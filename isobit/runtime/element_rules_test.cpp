@@ -88,6 +88,22 @@ class Dependence : public Traits {
     }
   }
 
+  // Input 0 doubled doubles it, and more than one element of it counts.
+  void expect_sampled(const OneOperator& one, const Tensor& expected, size_t o, const std::vector<Sources>& sources) {
+    OneOperator doubled = one;
+    doubled.feeds[0] = one.feeds[0].clone();
+    const std::vector<double> src = reals(one.feeds[0]), once = reals(expected);
+    for (size_t e = 0; e < src.size(); ++e) set_element(doubled.feeds[0], static_cast<int64_t>(e), 2 * src[e]);
+    const std::vector<double> twice = reals(run(doubled)[o]);
+    size_t most = 0;
+    for (size_t k = 0; k < once.size(); ++k) {
+      EXPECT_EQ(twice[k], 2 * once[k]) << k;
+      const auto found = sources[k].find(0);
+      if (found != sources[k].end()) most = std::max(most, found->second.size());
+    }
+    EXPECT_GT(most, 1U) << "no element is made of several";
+  }
+
   // An element is one of input 0; raising an element of that input (lowering it, of a minimum: sign -1) raises it to
   // just that, or leaves it alone.
   void expect_extreme(const OneOperator& one, const Tensor& expected, size_t o, double sign) {
@@ -221,6 +237,9 @@ TEST_P(Dependence, ElementsFollowTheirRule) {
         case ElementRule::kInnerProduct:
         case ElementRule::kStatistics:
           EXPECT_GT(most_of_one_input, 1U) << "is pointwise";
+          break;
+        case ElementRule::kSampled:
+          expect_sampled(one, expected[o], o, all[o]);
           break;
         case ElementRule::kWhole:
           break;

@@ -33,6 +33,8 @@ CaseOperand boolean(Ints dims) { return {.kind = Kind::kBool, .dims = std::move(
 CaseOperand special(Ints dims) { return {.kind = Kind::kSpecial, .dims = std::move(dims)}; }
 CaseOperand numbers(Ints dims, Ints values, DType dtype) {
   return {.kind = Kind::kNumbers, .dims = std::move(dims), .given = std::move(values), .dtype = dtype};
+CaseOperand bytes(Ints dims, DType dtype, int64_t below) {
+  return {.kind = Kind::kByte, .dims = std::move(dims), .below = below, .dtype = dtype};
 }
 
 namespace {
@@ -126,7 +128,7 @@ void add_pool(Cases& cases) {
   cases.push_back({"AveragePool", {real(shape)}, window});
   cases.push_back({"GlobalAveragePool", {real(shape)}});
   // The middle of a plane, which all four windows have; two borders.
-  cases.push_back({"isobit.MaxPoolGrad", {real({1, 2, 2, 2}), given({1, 2, 2, 2}, {4, 4, 4, 4, 1, 1, 7, 7})}, grad});
+  cases.push_back({"isobit.MaxPoolGrad", {real({1, 2, 2, 2}), given({1, 2, 2, 2}, {4, 4, 4, 4, 10, 10, 16, 16})}, grad});
   cases.push_back({"isobit.AveragePoolGrad", {real({1, 2, 2, 2})}, grad});
   cases.push_back({"isobit.GlobalAveragePoolGrad", {real({1, 2, 1, 1})}, {{"src_shape", shape}}});
 }
@@ -161,6 +163,7 @@ const std::vector<OperatorCase>& operator_cases() {
     add_reductions_cases(cases);
     add_control_cases(cases);
     add_elementwise_cases(cases);
+    add_windows_cases(cases);
     return cases;
   }();
   return kCases;
@@ -202,6 +205,13 @@ Tensor values_of(const CaseOperand& o, DType dtype, uint64_t seed) {
   if (o.kind == Kind::kTruth) {
     Tensor t(DType::kBool, Shape(o.dims));
     for (bool& x : t.span<bool>()) x = random() % 2 != 0;
+    return t;
+  }
+  if (o.kind == Kind::kByte) {
+    Tensor t(o.dtype, Shape(o.dims));
+    for (size_t i = 0; i < t.bytes(); ++i) {
+      static_cast<uint8_t*>(t.raw())[i] = static_cast<uint8_t>(random() % static_cast<uint64_t>(o.below));
+    }
     return t;
   }
   if (o.kind == Kind::kIndex || o.kind == Kind::kInteger) {

@@ -27,6 +27,7 @@ struct CaseOperand {
     kBool,       // true and false by turns
     kSpecial,    // as kReal, but some are NaN or infinite
     kNumbers,    // of `dtype`, these; no places of anything
+    kByte,       // int8 or uint8, by `dtype`, below `below`
   };
   Kind kind = Kind::kReal;
   std::vector<int64_t> dims;
@@ -60,6 +61,7 @@ CaseOperand twice(std::vector<int64_t> dims);
 CaseOperand boolean(std::vector<int64_t> dims);
 CaseOperand special(std::vector<int64_t> dims);
 CaseOperand numbers(std::vector<int64_t> dims, std::vector<int64_t> values, DType dtype);
+CaseOperand bytes(std::vector<int64_t> dims, DType dtype, int64_t below = 4);
 
 // Of the families; each is in a file of its own.
 void add_slicing_cases(std::vector<OperatorCase>& cases);
@@ -67,6 +69,7 @@ void add_indexing_cases(std::vector<OperatorCase>& cases);
 void add_control_cases(std::vector<OperatorCase>& cases);
 void add_reductions_cases(std::vector<OperatorCase>& cases);
 void add_elementwise_cases(std::vector<OperatorCase>& cases);
+void add_windows_cases(std::vector<OperatorCase>& cases);
 
 const std::vector<OperatorCase>& operator_cases();
 std::string name_of_case(const ::testing::TestParamInfo<OperatorCase>& info);

@@ -200,7 +200,9 @@ def pools(c):
         def max_pool(x, kernel=kernel, strides=strides, pads=pads):
             y, places = F.max_pool2d(padded(x, pads, float("-inf")), kernel, strides, return_indices=True)
             wide = x.shape[3] + pads[1] + pads[3]  # places count in the padded plane
-            return y, (places.div(wide, rounding_mode="floor") - pads[0]) * x.shape[3] + places % wide - pads[1]
+            planes = torch.arange(x.shape[0] * x.shape[1]).reshape(x.shape[:2] + (1, 1)) * x.shape[2] * x.shape[3]
+            rows, columns = places.div(wide, rounding_mode="floor") - pads[0], places % wide - pads[1]
+            return y, planes + rows * x.shape[3] + columns
 
         # Small whole numbers: nearly every window has a tie.
         for make in (u(2, 3, 7, 6), lambda dtype: torch.randint(0, 3, (2, 3, 7, 6)).to(dtype)):

@@ -17,6 +17,7 @@ import cases_control
 import cases_elementwise
 import cases_reductions
 import cases_movement
+import cases_windows
 import operator_cases
 import training_cases
 from exchange import load, save, torch
@@ -127,7 +128,7 @@ class Report:
 
 def all_cases():
     cases = operator_cases.Cases()
-    groups = operator_cases.GROUPS + cases_elementwise.GROUPS + training_cases.GROUPS + cases_control.GROUPS + cases_reductions.GROUPS + cases_movement.GROUPS
+    groups = operator_cases.GROUPS + cases_elementwise.GROUPS + training_cases.GROUPS + cases_control.GROUPS + cases_reductions.GROUPS + cases_movement.GROUPS + cases_windows.GROUPS
     for group in groups:
         group(cases)
     for case in cases.all:

@@ -14,6 +14,8 @@ void add_elementwise(Rules& rules);
 void add_activation(Rules& rules);
 void add_linear(Rules& rules);
 void add_pool(Rules& rules);
+void add_columns(Rules& rules);
+void add_sampling(Rules& rules);
 void add_norm(Rules& rules);
 void add_softmax(Rules& rules);
 void add_reduce(Rules& rules);
