@@ -264,6 +264,7 @@ std::vector<Refused> refused_nodes() {
   refused_windows(all);
   refused_rows(all);
   add_refused_control(all);
+  add_refused_composite(all);
   return all;
 }
 

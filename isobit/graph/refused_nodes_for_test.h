@@ -38,5 +38,7 @@ struct Accepted {
 std::vector<Refused> refused_nodes();
 void add_refused_control(std::vector<Refused>& all);
 void add_accepted_control(std::vector<Accepted>& all);
+void add_refused_composite(std::vector<Refused>& all);
+void add_accepted_composite(std::vector<Accepted>& all);
 
 }  // namespace isobit::graph

@@ -96,6 +96,7 @@ void add_reduce_kernels(KernelTable& table);
 void add_movement_kernels(KernelTable& table);
 void add_optimizer_kernels(KernelTable& table);
 void add_control_kernels(KernelTable& table);
+void add_composite_kernels(KernelTable& table);
 
 // Calls f(float{}) or f(double{}) by the type of input i.
 template <class F>
