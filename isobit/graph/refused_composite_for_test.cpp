@@ -70,6 +70,9 @@ void add_refused_composite(std::vector<Refused>& all) {
            {op, x, "two ways lead to node 0", trees({{"nodes_truenodeids", Ints{0, 1, 0}}})},
            {op, x, "two ways lead to node 1", trees({{"tree_roots", Ints{0, 1}}})},
            {op, x, "two ways lead to node 0", trees({{"tree_roots", Ints{0, 0}}})},
+           {op, x, "no tree has node 2", trees({{"tree_roots", Ints{0}}})},
+           {op, x, "no tree has node 0",
+            trees({{"tree_roots", Ints{2}}, {"nodes_truenodeids", Ints{1, 0, 0}}, {"nodes_trueleafs", Ints{0, 0, 1}}})},
        }) {
     all.push_back(r);
   }

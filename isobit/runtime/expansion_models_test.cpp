@@ -1,5 +1,6 @@
 // Linear models and ensembles of trees of ai.onnx.ml against plain loops in double.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 
@@ -143,7 +144,8 @@ TEST(LinearModels, RefuseWhatDoesNotFit) {
 }
 
 TEST(Features, AreMovedAndScaled) {
-  for (const auto& [offset, scale] : {std::pair<Reals, Reals>{{1, 2, 3}, {2, 0.5, -1}}, {{0.5}, {4}}}) {
+  const std::vector<std::pair<Reals, Reals>> examples = {{{1, 2, 3}, {2, 0.5, -1}}, {{0.5}, {4}}};
+  for (const auto& [offset, scale] : examples) {
     Expanded e(DType::kFloat32);
     const Array x = e.random({4, 3});
     Array y = x;
@@ -388,7 +390,14 @@ TEST(TreeEnsembles, RefuseWhatIsNoTree) {
   refuse("mode 'BRANCH' is not known", [](A& a) { a.trees.nodes_modes[1] = "BRANCH"; });
   refuse("which is no leaf", [](A& a) { a.trees.target_nodeids[0] = 2; });
   refuse("which is no leaf", [](A& a) { a.trees.target_treeids[0] = 2; });
-  refuse("2 trees have 1 roots", [](A& a) { a.trees.nodes_falsenodeids[2] = 0; });  // a cycle
+  refuse("no tree has node 0", [](A& a) { a.trees.nodes_falsenodeids[2] = 0; });  // nodes 0 and 2 are a circle
+  refuse("2 trees have 1 roots", [](A& a) {
+    a.trees.nodes_modes[5] = "BRANCH_LEQ";  // leads to itself
+    a.trees.target_treeids.pop_back();
+    a.trees.target_nodeids.pop_back();
+    a.trees.target_ids.pop_back();
+    a.trees.target_weights.pop_back();
+  });
   refuse("2 trees have 3 roots", [](A& a) { a.trees.nodes_falsenodeids[2] = 3; });  // nobody leads to node 4
   refuse("'nodes_featureids' has 2, expected 0 to 1", [](A& a) { a.trees.nodes_featureids[1] = 2; });
   refuse("'leaf_targetids' has 2, expected 0 to 1", [](A& a) { a.n_targets = 2; });

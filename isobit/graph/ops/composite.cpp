@@ -100,28 +100,38 @@ class TreeCheck {
     return unreadable(text_of("'membership_values' has ", sets, " sets ended by a NaN for ", wanted, " nodes"));
   }
 
-  // One way leads to each node at most, a root being one, so that no path from a root comes to a node twice.
-  Status check_paths() const {
-    std::vector<bool> reached(nodes_, false);
-    const auto reach = [&](int64_t node) -> Status {
-      if (reached[static_cast<size_t>(node)]) return unreadable(text_of("two ways lead to node ", node));
-      reached[static_cast<size_t>(node)] = true;
-      return {};
-    };
-    for (int64_t root : list("tree_roots")) ISOBIT_RETURN_IF_ERROR(reach(root));
+  // Where the true or the false side of each node leads: a node, or -1 for a leaf.
+  Expected<Ints> children(const char* ids_name, const char* leafs_name) const {
+    const Ints ids = list(ids_name), leafs = list(leafs_name);
     const auto leaves = static_cast<int64_t>(list("leaf_starts").size()) - 1;
-    const char* const sides[][2] = {{"nodes_truenodeids", "nodes_trueleafs"},
-                                    {"nodes_falsenodeids", "nodes_falseleafs"}};
-    for (const auto& [ids_name, leafs_name] : sides) {
-      const Ints ids = list(ids_name), leafs = list(leafs_name);
-      for (size_t i = 0; i < ids.size(); ++i) {
-        const int64_t end = leafs[i] == 1 ? leaves : static_cast<int64_t>(nodes_);
-        if (ids[i] < 0 || ids[i] >= end) {
-          return unreadable(text_of("'", ids_name, "' of node ", i, " is ", ids[i], ", expected 0 to ", end - 1));
-        }
-        if (leafs[i] == 0) ISOBIT_RETURN_IF_ERROR(reach(ids[i]));
+    Ints children;
+    for (size_t i = 0; i < ids.size(); ++i) {
+      const int64_t end = leafs[i] == 1 ? leaves : static_cast<int64_t>(nodes_);
+      if (ids[i] < 0 || ids[i] >= end) {
+        return unreadable(text_of("'", ids_name, "' of node ", i, " is ", ids[i], ", expected 0 to ", end - 1));
       }
+      children.push_back(leafs[i] == 1 ? -1 : ids[i]);
     }
+    return children;
+  }
+
+  // From the roots one way leads to each node: no path is endless, and no tree is a part of another.
+  Status check_paths() const {
+    ISOBIT_TRY(const Ints where_true, children("nodes_truenodeids", "nodes_trueleafs"));
+    ISOBIT_TRY(const Ints where_false, children("nodes_falsenodeids", "nodes_falseleafs"));
+    std::vector<bool> reached(nodes_, false);
+    Ints open = list("tree_roots");
+    while (!open.empty()) {
+      const int64_t node = open.back();
+      open.pop_back();
+      if (node < 0) continue;
+      const auto at = static_cast<size_t>(node);
+      if (reached[at]) return unreadable(text_of("two ways lead to node ", node));
+      reached[at] = true;
+      open.insert(open.end(), {where_true[at], where_false[at]});
+    }
+    const auto lost = std::find(reached.begin(), reached.end(), false) - reached.begin();
+    if (lost < static_cast<int64_t>(nodes_)) return unreadable(text_of("no tree has node ", lost));
     return {};
   }
 
