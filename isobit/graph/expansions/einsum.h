@@ -10,8 +10,8 @@ namespace isobit::graph::expansions {
 
 struct EinsumArguments {
   std::string name;
-  std::string equation;           // einsum_equation.h says how it is read
-  std::vector<ValueId> operands;  // of one type, float32, float64 or integers
+  std::string equation = {};           // einsum_equation.h says how it is read
+  std::vector<ValueId> operands = {};  // of one type, float32, float64 or integers
 };
 
 // The one output. The order of operations, which is the contract:

@@ -14,8 +14,8 @@ namespace isobit::graph::expansions {
 struct LinearRegressorArguments {
   std::string name;
   ValueId x = kNoValue;
-  std::vector<double> coefficients;  // [targets, C]
-  std::vector<double> intercepts;    // [targets], or none
+  std::vector<double> coefficients = {};  // [targets, C]
+  std::vector<double> intercepts = {};    // [targets], or none
   int64_t targets = 1;
   std::string post_transform = "NONE";
 };
@@ -25,9 +25,9 @@ Expected<std::vector<ValueId>> linear_regressor(Graph& graph, const LinearRegres
 struct LinearClassifierArguments {
   std::string name;
   ValueId x = kNoValue;
-  std::vector<double> coefficients;   // [E, C]
-  std::vector<double> intercepts;     // [E], or none: E is the number of labels then
-  std::vector<int64_t> class_labels;  // text is not supported
+  std::vector<double> coefficients = {};   // [E, C]
+  std::vector<double> intercepts = {};     // [E], or none: E is the number of labels then
+  std::vector<int64_t> class_labels = {};  // text is not supported
   std::string post_transform = "NONE";
 };
 // label [N], scores [N, E]. s = x coefficients^T + intercepts; the label is that of the largest s, the scores are
@@ -37,8 +37,8 @@ Expected<std::vector<ValueId>> linear_classifier(Graph& graph, const LinearClass
 
 struct ScalerArguments {
   std::string name;
-  ValueId x = kNoValue;               // of any rank from 1
-  std::vector<double> offset, scale;  // one for each of the last axis, or one for all
+  ValueId x = kNoValue;                         // of any rank from 1
+  std::vector<double> offset = {}, scale = {};  // one for each of the last axis, or one for all
 };
 // Y = (x - offset) * scale, two roundings.
 Expected<std::vector<ValueId>> scaler(Graph& graph, const ScalerArguments& arguments);
@@ -69,10 +69,10 @@ Expected<std::vector<ValueId>> array_feature_extractor(Graph& graph, const Array
 
 struct LabelEncoderArguments {
   std::string name;
-  ValueId x = kNoValue;  // numbers of any rank
-  Tensor keys;           // of the type of x
-  Tensor values;         // as many, of any one type of numbers
-  Tensor default_value;  // one of them
+  ValueId x = kNoValue;       // numbers of any rank
+  Tensor keys = {};           // of the type of x
+  Tensor values = {};         // as many, of any one type of numbers
+  Tensor default_value = {};  // one of them
 };
 // Y[i] = values[k] with k the first of the keys that x[i] equals, or the default. A NaN equals a NaN.
 Expected<std::vector<ValueId>> label_encoder(Graph& graph, const LabelEncoderArguments& arguments);

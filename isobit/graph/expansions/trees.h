@@ -18,14 +18,14 @@ struct TreeEnsembleArguments {
   int64_t aggregate_function = 1;  // 0 average, 1 sum, 2 minimum, 3 maximum
   int64_t post_transform = 0;      // 0 none, 1 softmax, 2 logistic, 3 softmax-zero; 4 probit is not supported
   int64_t n_targets = 1;
-  std::vector<int64_t> tree_roots;
-  std::vector<int64_t> nodes_featureids, nodes_modes;  // 0 <=, 1 <, 2 >=, 3 >, 4 ==, 5 !=, 6 member
-  std::vector<double> nodes_splits;
-  std::vector<int64_t> nodes_missing_value_tracks_true;  // or none
-  std::vector<int64_t> nodes_truenodeids, nodes_trueleafs, nodes_falsenodeids, nodes_falseleafs;
-  std::vector<int64_t> leaf_targetids;
-  std::vector<double> leaf_weights;
-  std::vector<double> membership_values;  // the sets of the nodes of mode 6, each ended by a NaN
+  std::vector<int64_t> tree_roots = {};
+  std::vector<int64_t> nodes_featureids = {}, nodes_modes = {};  // 0 <=, 1 <, 2 >=, 3 >, 4 ==, 5 !=, 6 member
+  std::vector<double> nodes_splits = {};
+  std::vector<int64_t> nodes_missing_value_tracks_true = {};  // or none
+  std::vector<int64_t> nodes_truenodeids = {}, nodes_trueleafs = {}, nodes_falsenodeids = {}, nodes_falseleafs = {};
+  std::vector<int64_t> leaf_targetids = {};
+  std::vector<double> leaf_weights = {};
+  std::vector<double> membership_values = {};  // the sets of the nodes of mode 6, each ended by a NaN
 };
 // Y [N, n_targets] of the type of X.
 Expected<std::vector<ValueId>> tree_ensemble(Graph& graph, const TreeEnsembleArguments& arguments);
@@ -33,20 +33,20 @@ Expected<std::vector<ValueId>> tree_ensemble(Graph& graph, const TreeEnsembleArg
 // The lists of TreeEnsembleRegressor and TreeEnsembleClassifier: a number for each node of each tree, and one for each
 // pair of a leaf and a target (or class).
 struct TreeNodeLists {
-  std::vector<int64_t> nodes_treeids, nodes_nodeids, nodes_featureids;
-  std::vector<std::string> nodes_modes;  // "BRANCH_LEQ" ... "BRANCH_NEQ", "LEAF"
-  std::vector<double> nodes_values;
-  std::vector<int64_t> nodes_truenodeids, nodes_falsenodeids;
-  std::vector<int64_t> nodes_missing_value_tracks_true;  // or none
-  std::vector<int64_t> target_treeids, target_nodeids, target_ids;
-  std::vector<double> target_weights;
-  std::vector<double> base_values;  // or none
+  std::vector<int64_t> nodes_treeids = {}, nodes_nodeids = {}, nodes_featureids = {};
+  std::vector<std::string> nodes_modes = {};  // "BRANCH_LEQ" ... "BRANCH_NEQ", "LEAF"
+  std::vector<double> nodes_values = {};
+  std::vector<int64_t> nodes_truenodeids = {}, nodes_falsenodeids = {};
+  std::vector<int64_t> nodes_missing_value_tracks_true = {};  // or none
+  std::vector<int64_t> target_treeids = {}, target_nodeids = {}, target_ids = {};
+  std::vector<double> target_weights = {};
+  std::vector<double> base_values = {};  // or none
 };
 
 struct TreeEnsembleRegressorArguments {
   std::string name;
   ValueId x = kNoValue;
-  TreeNodeLists trees;
+  TreeNodeLists trees = {};
   int64_t n_targets = 1;
   std::string aggregate_function = "SUM";  // or "AVERAGE", "MIN", "MAX"
   std::string post_transform = "NONE";
@@ -57,8 +57,8 @@ Expected<std::vector<ValueId>> tree_ensemble_regressor(Graph& graph, const TreeE
 struct TreeEnsembleClassifierArguments {
   std::string name;
   ValueId x = kNoValue;
-  TreeNodeLists trees;                // target_ids are classes
-  std::vector<int64_t> class_labels;  // text is not supported
+  TreeNodeLists trees = {};                // target_ids are classes
+  std::vector<int64_t> class_labels = {};  // text is not supported
   std::string post_transform = "NONE";
 };
 // label [N], scores [N, E] float32 with E labels: the label is that of the largest score before the transform.
