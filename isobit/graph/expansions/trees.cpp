@@ -7,7 +7,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/graph/expansions/build.h"
-#include "isobit/graph/expansions/post_transform.h"
+#include "isobit/graph/expansions/ml_common.h"
 
 namespace isobit::graph::expansions {
 namespace {

@@ -1,4 +1,4 @@
-// What ai.onnx.ml makes of scores, and labels of scores.
+// What the operators of ai.onnx.ml share: features as they are computed with, what becomes of scores, labels of scores.
 #pragma once
 
 #include <string>
@@ -22,5 +22,11 @@ ValueId label_above(Builder& b, ValueId scores, double threshold, const std::vec
 // An operand of ai.onnx.ml as it is computed with: float64 stays, other numbers become float32; a row alone is [1, C].
 // Anything else fails the builder.
 ValueId feature_rows(Builder& b, ValueId x);
+
+// A constant of real numbers, rounded to `dtype`. REQUIRES as many as the dimensions hold.
+ValueId numbers(Builder& b, DType dtype, const std::vector<double>& values, std::vector<int64_t> dims,
+                const std::string& what);
+
+inline ValueId as_float32(Builder& b, ValueId v, const std::string& what) { return b.cast(v, DType::kFloat32, what); }
 
 }  // namespace isobit::graph::expansions
