@@ -115,6 +115,7 @@ std::vector<Accepted> accepted() {
   add_accepted_movement(all);
   add_accepted_indexing(all);
   add_accepted_windows(all);
+  add_accepted_composite(all);
   return all;
 }
 
@@ -203,6 +204,8 @@ TEST(Infer, RefusesUnknownAttributesAndThoseOfAnotherType) {
       Attributes other = c.attributes;
       const bool reals = std::holds_alternative<std::vector<double>>(attribute);
       other.set(name, reals ? Attribute(int64_t{1}) : Attribute(std::vector<double>{0.5}));
+      const bool is_reals = std::holds_alternative<std::vector<double>>(attribute);
+      other.set(name, is_reals ? Attribute(int64_t{1}) : Attribute(std::vector<double>{0.5}));
       expect_refused(refusal(c.op, c.inputs, other, c.outputs.size()), "'" + name + "' has the wrong type");
     }
   }

@@ -259,6 +259,7 @@ std::vector<Refused> refused_nodes() {
   add_refused_movement(all);
   add_refused_indexing(all);
   add_refused_windows(all);
+  add_refused_composite(all);
   return all;
 }
 

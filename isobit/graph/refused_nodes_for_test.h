@@ -48,5 +48,7 @@ void add_refused_indexing(std::vector<Refused>& all);
 void add_accepted_indexing(std::vector<Accepted>& all);
 void add_refused_windows(std::vector<Refused>& all);
 void add_accepted_windows(std::vector<Accepted>& all);
+void add_refused_composite(std::vector<Refused>& all);
+void add_accepted_composite(std::vector<Accepted>& all);
 
 }  // namespace isobit::graph

@@ -107,6 +107,7 @@ void add_indexing_kernels(KernelTable& table);
 void add_extent_kernels(KernelTable& table);
 void add_optimizer_kernels(KernelTable& table);
 void add_control_kernels(KernelTable& table);
+void add_composite_kernels(KernelTable& table);
 
 // Calls f(float{}) or f(double{}) by the type of input i.
 template <class F>

@@ -25,6 +25,7 @@ const KernelTable& kernel_table() {
     add_extent_kernels(table);
     add_optimizer_kernels(table);
     add_control_kernels(table);
+    add_composite_kernels(table);
     return table;
   }();
   return kTable;

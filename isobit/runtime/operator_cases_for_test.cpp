@@ -164,6 +164,7 @@ const std::vector<OperatorCase>& operator_cases() {
     add_control_cases(cases);
     add_elementwise_cases(cases);
     add_windows_cases(cases);
+    add_composite_cases(cases);
     return cases;
   }();
   return kCases;

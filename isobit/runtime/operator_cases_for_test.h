@@ -70,6 +70,7 @@ void add_control_cases(std::vector<OperatorCase>& cases);
 void add_reductions_cases(std::vector<OperatorCase>& cases);
 void add_elementwise_cases(std::vector<OperatorCase>& cases);
 void add_windows_cases(std::vector<OperatorCase>& cases);
+void add_composite_cases(std::vector<OperatorCase>& cases);
 
 const std::vector<OperatorCase>& operator_cases();
 std::string name_of_case(const ::testing::TestParamInfo<OperatorCase>& info);

@@ -18,6 +18,7 @@ import cases_elementwise
 import cases_reductions
 import cases_movement
 import cases_windows
+import cases_composite
 import operator_cases
 import training_cases
 from exchange import load, save, torch
@@ -128,7 +129,7 @@ class Report:
 
 def all_cases():
     cases = operator_cases.Cases()
-    groups = operator_cases.GROUPS + cases_elementwise.GROUPS + training_cases.GROUPS + cases_control.GROUPS + cases_reductions.GROUPS + cases_movement.GROUPS + cases_windows.GROUPS
+    groups = operator_cases.GROUPS + cases_elementwise.GROUPS + training_cases.GROUPS + cases_control.GROUPS + cases_reductions.GROUPS + cases_movement.GROUPS + cases_windows.GROUPS + cases_composite.GROUPS
     for group in groups:
         group(cases)
     for case in cases.all:
