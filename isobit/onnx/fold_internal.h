@@ -1,0 +1,26 @@
+// Nodes whose operands are known are computed where the graph is made, by the kernels that would compute them in a run.
+// Internal.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "isobit/base/thread_pool.h"
+#include "isobit/graph/graph.h"
+
+namespace isobit::onnx {
+
+class Folder {
+ public:
+  // The outputs, or nothing where the node is none to be computed here: it is too large, has a subgraph or outputs of a
+  // size that follows from data, or is no valid node (who adds it will see why). Absent inputs are undefined tensors.
+  std::optional<std::vector<Tensor>> compute(const std::string& op, const std::vector<Tensor>& inputs,
+                                             const graph::Attributes& attributes,
+                                             const std::vector<std::string>& outputs);
+
+ private:
+  ThreadPool pool_{1};
+};
+
+}  // namespace isobit::onnx

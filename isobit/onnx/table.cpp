@@ -1,0 +1,91 @@
+// Which operator of ONNX is converted by what.
+#include <algorithm>
+#include <map>
+
+#include "isobit/base/text.h"
+#include "isobit/graph/op.h"
+#include "isobit/onnx/conversion_internal.h"
+
+namespace isobit::onnx {
+namespace {
+
+using Key = std::pair<std::string, std::string>;  // domain, operator
+
+const std::map<Key, std::vector<const Row*>>& rows_by_operator() {
+  static const Table kTable = [] {
+    Table table;
+    add_elementwise_rows(table);
+    add_movement_rows(table);
+    add_shape_rows(table);
+    add_reduce_rows(table);
+    add_linear_rows(table);
+    add_window_rows(table);
+    add_norm_rows(table);
+    add_composite_rows(table);
+    add_quantized_rows(table);
+    add_control_rows(table);
+    add_ml_rows(table);
+    return table;
+  }();
+  static const std::map<Key, std::vector<const Row*>> kRows = [] {
+    std::map<Key, std::vector<const Row*>> rows;
+    for (const auto& row : kTable.rows) rows[{row->domain, row->op}].push_back(row.get());
+    return rows;
+  }();
+  return kRows;
+}
+
+// The parameter as an attribute, when it is known.
+std::optional<graph::Attribute> known(const Conversion& c, const Parameter& parameter) {
+  const Operand operand = c.in(parameter.input);
+  if (parameter.form == Parameter::Form::kReals) {
+    const auto values = c.reals(operand);
+    return values ? std::optional<graph::Attribute>(*values) : std::nullopt;
+  }
+  const auto values = c.integers(operand);
+  if (!values) return std::nullopt;
+  if (parameter.form == Parameter::Form::kIntegers) return *values;
+  if (values->size() != 1) return std::nullopt;
+  return values->front();
+}
+
+}  // namespace
+
+Row& Table::same(const char* op, const char* domain) { return own(op, same_as_onnx, domain).to(op); }
+
+Row& Table::own(const char* op, Convert convert, const char* domain) {
+  rows.push_back(std::make_unique<Row>(Row{.op = op, .domain = domain, .convert = std::move(convert)}));
+  return *rows.back();
+}
+
+const Row* find_row(const std::string& domain, const std::string& op, int64_t opset, std::string* versions) {
+  const auto found = rows_by_operator().find({domain, op});
+  if (found == rows_by_operator().end()) return nullptr;
+  for (const Row* row : found->second) {
+    if (row->first <= opset && opset <= row->last) return row;
+    if (versions != nullptr) {
+      *versions += versions->empty() ? "" : ", ";
+      *versions += row->last == Row::kAnyOpset ? text_of(row->first, " and newer") : text_of(row->first, " to ", row->last);
+    }
+  }
+  return nullptr;
+}
+
+Expected<Operands> same_as_onnx(Conversion& c) {
+  ISOBIT_TRY(graph::Attributes attributes, c.same_attributes());
+  Operands inputs = c.inputs();
+  for (const Parameter& parameter : c.row().parameters) {
+    if (!c.has(parameter.input)) continue;
+    if (attributes.has(parameter.name)) {
+      return c.error(text_of("'", parameter.name, "' is given as an input and as an attribute"));
+    }
+    if (auto attribute = known(c, parameter)) {
+      attributes.set(parameter.name, *std::move(attribute));
+      inputs[static_cast<size_t>(parameter.input)] = nullptr;
+    }
+  }
+  while (!inputs.empty() && inputs.back() == nullptr) inputs.pop_back();
+  return c.last(c.row().target, std::move(inputs), std::move(attributes));
+}
+
+}  // namespace isobit::onnx
