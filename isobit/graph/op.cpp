@@ -13,6 +13,22 @@ int64_t InferContext::dim(int i, int axis) const {
   return d[static_cast<size_t>(axis < 0 ? axis + static_cast<int>(d.size()) : axis)];
 }
 
+InferContext::InferContext(const Graph& graph, const std::vector<ValueId>& inputs, const Attributes& attributes,
+                           const std::vector<std::string>& outputs)
+    : graph_(graph), inputs_(inputs), attributes_(attributes), names_(outputs), outputs_(outputs.size()) {
+  for (const ValueId id : inputs) values_.push_back(id == kNoValue ? nullptr : &graph.value(id));
+}
+
+const Tensor* InferContext::constant_if_known(int i) const {
+  return has_input(i) ? graph_.initializer(inputs_[static_cast<size_t>(i)]) : nullptr;
+}
+
+const Tensor* InferContext::constant(int i) const {
+  const Tensor* found = constant_if_known(i);
+  if (found == nullptr && has_input(i) && std::ranges::count(awaits_, i) == 0) awaits_.push_back(i);
+  return found;
+}
+
 void InferContext::set_output(int i, DType dtype, std::vector<int64_t> dims) {
   if (i < output_count()) outputs_[static_cast<size_t>(i)] = {dtype, std::move(dims)};
 }
@@ -115,6 +131,7 @@ const std::map<std::string, OpDef>& table() {
     ops::add_reduce(defs);
     ops::add_movement(defs);
     ops::add_optimizer(defs);
+    ops::add_control(defs);
     std::map<std::string, OpDef> by_name;
     for (OpDef& def : defs) ISOBIT_CHECK(by_name.emplace(def.name, def).second);
     return by_name;

@@ -22,23 +22,33 @@ class InferContext {
 
   // outputs: their names, "" for an absent one.
   InferContext(const Graph& graph, const std::vector<ValueId>& inputs, const Attributes& attributes,
-               const std::vector<std::string>& outputs)
-      : graph_(graph), inputs_(inputs), attributes_(attributes), names_(outputs), outputs_(outputs.size()) {}
+               const std::vector<std::string>& outputs);
 
   int input_count() const { return static_cast<int>(inputs_.size()); }
   bool has_input(int i) const { return i < input_count() && inputs_[static_cast<size_t>(i)] != kNoValue; }
-  const Value& input(int i) const { return graph_.value(inputs_[static_cast<size_t>(i)]); }
+  // Its rank is known, but for an operator that runs graphs (OpDef::runs_graphs): of a value of unknown rank, inference
+  // is asked for every rank (infer.h).
+  const Value& input(int i) const { return *values_[static_cast<size_t>(i)]; }
   const std::vector<int64_t>& dims(int i) const { return input(i).dims; }
   int64_t dim(int i, int axis) const;  // negative axes count from the end
   int rank(int i) const { return static_cast<int>(dims(i).size()); }
-  // The constant behind an input (an ONNX shape, axes ... operand), or null.
-  const Tensor* constant(int i) const { return graph_.initializer(inputs_[static_cast<size_t>(i)]); }
+  // The constant behind an input (an ONNX shape, axes ... operand), or null: it is absent, or not known before the run.
+  // What is asked for is a constant by the time that the kernel is bound: a node whose operand is none waits for it
+  // (Node::awaits).
+  const Tensor* constant(int i) const;
+  // The same for what the kernel does not need to be bound with.
+  const Tensor* constant_if_known(int i) const;
   const Attributes& attributes() const { return attributes_; }
   int output_count() const { return static_cast<int>(outputs_.size()); }
   bool has_output(int i) const { return i < output_count() && !names_[static_cast<size_t>(i)].empty(); }
-  // Sets the type of output i; asking for one the node does not have is allowed and does nothing.
+  // Sets the type of output i; asking for one the node does not have is allowed and does nothing. A dimension of -1 is
+  // not known, nor are any with kUnknownRank for dims.
   void set_output(int i, DType dtype, std::vector<int64_t> dims);
   const std::vector<Type>& outputs() const { return outputs_; }
+  // Inputs whose constants were asked for and that are none.
+  const std::vector<int>& awaits() const { return awaits_; }
+  // Input i is this one from now on, as far as type and shape go.
+  void assume(int i, const Value& value) { values_[static_cast<size_t>(i)] = &value; }
 
   // Checks with messages that name the input.
   Status expect_rank(int i, int rank) const;
@@ -57,7 +67,9 @@ class InferContext {
   const std::vector<ValueId>& inputs_;
   const Attributes& attributes_;
   const std::vector<std::string>& names_;
+  std::vector<const Value*> values_;  // by input
   std::vector<Type> outputs_;
+  mutable std::vector<int> awaits_;
 };
 
 using InferRule = std::function<Status(InferContext&)>;
@@ -83,6 +95,7 @@ enum class ElementRule : uint8_t {
   kPlace,         // an integer: where the largest of some elements is
   kInnerProduct,  // the sum of products of elements of inputs 0 and 1, and of an element of input 2 if there is one
   kStatistics,    // a formula, or a sum of formulas, of elements and of the node's statistics (statistics_of)
+  kComposite,     // what other operators compute in turn: judged where these stand in its place
 };
 
 // How the operands of an inner product are laid out.
@@ -137,6 +150,10 @@ struct OpDef {
   // graph can be computed in another type (passes/retype.h).
   bool any_real_type = false;
   bool updates_state = false;  // an optimizer: input 0 is a parameter, output 0 what becomes of it
+  // Every output follows from the types of the inputs alone: the kernel looks at none of their elements.
+  bool follows_from_shape = false;
+  // Attributes hold graphs that it runs. What is said of it here holds as far as it does for every node of theirs.
+  bool runs_graphs = false;
 
   const OutputDef& output(size_t o) const;  // the safe one where nothing is said
   bool is_inner_product() const { return product != ProductForm::kNone; }

@@ -59,6 +59,9 @@ struct Kernel {
   // Of a kernel with parameters, in place of `run`: reads the node's attributes and shapes once, when a run is planned,
   // so that a run looks nothing up.
   std::function<RunKernel(const KernelSite&)> bind = {};
+  // Of an operator whose outputs' sizes follow from data (shape inference says -1): the shape of every output, from the
+  // inputs alone, before outputs exist. `run` then fills them. An absent output has a shape, too.
+  std::function<Expected<std::vector<Shape>>(const KernelCall&)> measure = {};
 };
 
 inline Kernel with_parameters(std::function<RunKernel(const KernelSite&)> bind, std::map<int, int> in_place = {}) {

@@ -15,9 +15,10 @@ void add_softmax(std::vector<OpDef>& defs);
 void add_reduce(std::vector<OpDef>& defs);
 void add_movement(std::vector<OpDef>& defs);
 void add_optimizer(std::vector<OpDef>& defs);
+void add_control(std::vector<OpDef>& defs);
 
 // Positions of the alternatives of Attribute, for expect_attributes.
-inline constexpr size_t kInt = 0, kReal = 1, kText = 2, kInts = 3;
+inline constexpr size_t kInt = 0, kReal = 1, kText = 2, kInts = 3, kReals = 4, kTensor = 5, kGraph = 6;
 
 // Traits of one output.
 inline OutputDef output_by(ElementRule rule) { return {.rule = rule}; }
