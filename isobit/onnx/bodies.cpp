@@ -39,7 +39,6 @@ Status Importer::inline_function(Scope& scope, const NodeDef& node, std::vector<
   if (scope.depth >= options_.max_depth) {
     return fail(text_of("functions lie more than ", options_.max_depth, " deep in one another"));
   }
-  if (const Status counted = count_node(); !counted) return fail(counted.error().message);
   if (node.inputs.size() > function.inputs.size() || node.outputs.size() > function.outputs.size()) {
     return fail(text_of("the function has ", function.inputs.size(), " inputs and ", function.outputs.size(), " outputs"));
   }
@@ -72,7 +71,8 @@ Status Importer::inline_function(Scope& scope, const NodeDef& node, std::vector<
 }
 
 Expected<Importer::Subgraph> Importer::subgraph(Conversion& c, const GraphDef& graph,
-                                                const std::vector<InputType>& inputs) {
+                                                const std::vector<InputType>& inputs,
+                                                const Operands& first_captured) {
   if (c.scope().depth >= options_.max_depth) {
     return c.error(text_of("graphs lie more than ", options_.max_depth, " deep in one another"));
   }
@@ -90,9 +90,34 @@ Expected<Importer::Subgraph> Importer::subgraph(Conversion& c, const GraphDef& g
       return c.error(text_of("input '", name, "' of its graph is defined twice, or has no name"));
     }
   }
+  for (const Operand& operand : first_captured) frame.local(operand);
   ISOBIT_RETURN_IF_ERROR(add_nodes(body, graph.nodes));
-  ISOBIT_RETURN_IF_ERROR(add_outputs(body, graph, text_of(c.error("").value().message)));
+  ISOBIT_RETURN_IF_ERROR(add_outputs(body, graph, c.error("").value().message));
   return Subgraph{std::make_shared<const graph::Graph>(std::move(frame.graph())), frame.captured()};
+}
+
+Expected<Operands> Importer::inlined(Conversion& c, const GraphDef& graph) {
+  Scope body(c.frame(), &c.scope(), c.scope().opsets());
+  body.attributes = c.scope().attributes;
+  body.prefix = c.scope().prefix;
+  body.depth = c.scope().depth + 1;
+  if (body.depth > options_.max_depth) {
+    return c.error(text_of("graphs lie more than ", options_.max_depth, " deep in one another"));
+  }
+  if (!graph.inputs.empty()) return c.error("its graph has inputs");
+  for (int i = 0; i < c.output_count() && static_cast<size_t>(i) < graph.outputs.size(); ++i) {
+    if (c.has_output(i)) body.given[graph.outputs[static_cast<size_t>(i)].name] = c.output_name(i);
+  }
+  ISOBIT_RETURN_IF_ERROR(add_initializers(body, graph));
+  ISOBIT_RETURN_IF_ERROR(add_nodes(body, graph.nodes));
+  Operands outputs;
+  for (const ValueDef& output : graph.outputs) {
+    Operand operand = output.name.empty() ? nullptr : body.find(output.name);
+    if (operand == nullptr) return c.error(text_of("nothing in its graph makes output '", output.name, "'"));
+    if (!operand->problem.empty()) return c.error(text_of("output '", output.name, "': ", operand->problem));
+    outputs.push_back(std::move(operand));
+  }
+  return outputs;
 }
 
 }  // namespace isobit::onnx

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isobit/base/text.h"
+#include "isobit/graph/op.h"
 #include "isobit/numerics/half.h"
 #include "isobit/onnx/importer_internal.h"
 
@@ -91,7 +92,11 @@ std::vector<std::string> Conversion::output_names() const {
 std::string Conversion::output_name(int i) const {
   if (!has_output(i)) return "";
   const auto& own = row_.own_types;
-  const std::string name = importer_.free_name(scope_.shown(node_.outputs[static_cast<size_t>(i)]));
+  const std::string& own_name = node_.outputs[static_cast<size_t>(i)];
+  // A name of the file, as it is or as a caller gave it, stays; one of a function's body gives way.
+  const std::string shown = scope_.shown(own_name);
+  const std::string name =
+      shown == own_name || scope_.given.contains(own_name) ? shown : importer_.free_name(shown);
   if (!narrows_ || std::find(own.begin(), own.end(), i) != own.end()) return name;
   return importer_.free_name(name + "/float32");
 }
@@ -125,7 +130,7 @@ Expected<Operands> Conversion::emit_all(const std::string& op, Operands inputs, 
   }
   std::vector<graph::ValueId> ids;
   for (const Operand& operand : inputs) ids.push_back(frame().id_of(operand));
-  const bool is_last = output_count() > 0 && !names.empty() && names == output_names();
+  const bool is_last = has_output(0) && !names.empty() && names[0] == output_name(0);
   const std::string name = is_last && !node_.name.empty() ? scope_.shown(node_.name) : "";
   auto added = frame().graph().add_node(op, ids, std::move(attributes), names, name);
   if (!added) {
@@ -152,7 +157,15 @@ Expected<Operand> Conversion::inner(const std::string& op, Operands inputs, grap
 }
 
 Expected<Operands> Conversion::last(const std::string& op, Operands inputs, graph::Attributes attributes) {
-  return emit_all(op, std::move(inputs), std::move(attributes), output_names());
+  std::vector<std::string> names = output_names();
+  // Outputs that ONNX lets a node leave out and isobit's operator always makes.
+  if (const graph::OpDef* def = graph::find_op(op)) {
+    names.resize(std::max(names.size(), static_cast<size_t>(def->min_outputs)));
+    for (size_t i = 0; i < static_cast<size_t>(def->min_outputs); ++i) {
+      if (names[i].empty()) names[i] = inner_name(text_of("output", i));
+    }
+  }
+  return emit_all(op, std::move(inputs), std::move(attributes), std::move(names));
 }
 
 Operand Conversion::constant(Tensor tensor, std::string_view what) const {

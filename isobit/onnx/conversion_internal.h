@@ -41,6 +41,7 @@ class Conversion {
   Status expect(int i) const;
   DType dtype(const Operand& operand) const { return frame().dtype(operand); }
   const std::vector<int64_t>& dims(const Operand& operand) const { return frame().dims(operand); }
+  bool has_rank(const Operand& operand) const { return dims(operand) != graph::kUnknownRank; }
   bool is_static(const Operand& operand) const;
   // The constant of type int32 or int64 behind an operand, as a list; nothing when it is none, or not known.
   std::optional<std::vector<int64_t>> integers(const Operand& operand) const;
@@ -110,7 +111,8 @@ struct Row {
   std::string domain = {};
   int64_t first = 1, last = kAnyOpset;  // versions of the domain
   Convert convert = {};
-  std::string target = {};  // the operator that has to be there for it; "": none
+  std::string target = {};   // the operator that has to be there for it; "": none
+  std::string refusal = {};  // not empty: why isobit does not have it
   std::vector<Parameter> parameters = {};
   bool computes = true;             // with elements: float16 and bfloat16 are widened
   std::vector<int> own_types = {};  // outputs whose type does not follow float16 inputs
@@ -143,8 +145,8 @@ struct Row {
 // the row's target).
 Expected<Operands> same_as_onnx(Conversion& c);
 
-// Null when isobit does not have the operator in that version; `nearest` then says what versions it has ("").
-const Row* find_row(const std::string& domain, const std::string& op, int64_t opset, std::string* versions = nullptr);
+// The row of an operator, or why there is none: "isobit does not have this operator".
+tl::expected<const Row*, std::string> find_row(const std::string& domain, const std::string& op, int64_t opset);
 
 // Families of the table, in converters/.
 class Table {
@@ -153,6 +155,7 @@ class Table {
   Row& same(const char* op, const char* domain = "");
   // By a converter of its own.
   Row& own(const char* op, Convert convert, const char* domain = "");
+  void refuse(std::initializer_list<const char*> ops, const char* reason, const char* domain = "");
   std::vector<std::unique_ptr<Row>> rows;
 };
 void add_elementwise_rows(Table& table);

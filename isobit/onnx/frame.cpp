@@ -3,7 +3,6 @@
 #include "isobit/base/printable.h"
 
 namespace isobit::onnx {
-namespace {
 
 // Names go into reports, checkpoints and commitments: nothing in them that cannot be seen, and no unending ones.
 std::string tidy_name(const std::string& name) {
@@ -12,8 +11,6 @@ std::string tidy_name(const std::string& name) {
   // A character that is cut through is spelled out.
   return tidy.size() <= kMost ? tidy : printable(std::string_view(tidy).substr(0, kMost));
 }
-
-}  // namespace
 
 bool Entry::is_parameter() const {
   if (!from_file || !is_constant()) return false;

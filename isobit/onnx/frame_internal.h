@@ -16,6 +16,9 @@ namespace isobit::onnx {
 
 class Frame;
 
+// A name of the file as the graph has it: nothing in it that cannot be seen, and no endless one.
+std::string tidy_name(const std::string& name);
+
 // A value: in its frame's graph, or a constant that comes into the graph when a node needs it.
 struct Entry {
   Frame* frame = nullptr;

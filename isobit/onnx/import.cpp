@@ -14,6 +14,15 @@ std::string place_of(const std::string& file, const NodeDef& node, int64_t opset
   return text_of(file, ": node '", name, "' (", op, ", opset ", opset, "): ");
 }
 
+tl::expected<const Row*, std::string> row_of(const std::vector<OpsetDef>& opsets, const NodeDef& node) {
+  for (const OpsetDef& o : opsets) {
+    if (o.domain == node.domain || (node.domain.empty() && o.domain == "ai.onnx")) {
+      return find_row(node.domain, node.op, o.version);
+    }
+  }
+  return tl::unexpected(text_of("the file imports no version of domain '", node.domain, "'"));
+}
+
 Importer::Importer(const Model& model, const ImportOptions& options) : model_(model), options_(options) {
   for (const ValueDef& input : model.graph.inputs) names_.insert(input.name);
   for (const TensorDef& initializer : model.graph.initializers) names_.insert(initializer.name);
@@ -21,7 +30,7 @@ Importer::Importer(const Model& model, const ImportOptions& options) : model_(mo
 }
 
 std::string Importer::free_name(const std::string& base) const {
-  if (base.find('/') == std::string::npos || !names_.contains(base)) return base;
+  if (!names_.contains(base)) return base;
   for (int n = 1;; ++n) {
     if (std::string name = text_of(base, ".", n); !names_.contains(name)) return name;
   }
@@ -57,7 +66,8 @@ Expected<Importer::InputType> Importer::input_type(const ValueDef& input) const 
   if (const auto given = options_.shapes.find(input.name); given != options_.shapes.end()) {
     type.dims = given->second;
   } else if (!input.type.has_shape) {
-    return fail("the file does not say its shape; give one");
+    type.dims = graph::kUnknownRank;
+    return type;
   } else {
     for (const DimDef& dim : input.type.dims) {
       const auto extent = options_.extents.find(dim.name);
@@ -121,14 +131,14 @@ Status Importer::add_outputs(Scope& scope, const GraphDef& graph, const std::str
       return fail(text_of("is ", name_of(frame.dtype(operand)), ", the file says ", element_name(output.type.element)));
     }
     graph::ValueId id = frame.id_of(operand);
-    // What has a place of its own already, as an input, a constant or another output, goes through a node of this name.
+    // What has another name, or a place of its own as an input, a constant or another output, goes through a node.
     const auto& inputs = frame.graph().inputs();
     const auto& outputs = frame.graph().outputs();
-    const bool placed = operand->is_constant() || std::find(inputs.begin(), inputs.end(), id) != inputs.end() ||
+    const bool placed = operand->is_constant() || frame.graph().value(id).name != tidy_name(output.name) || std::find(inputs.begin(), inputs.end(), id) != inputs.end() ||
                         std::find(outputs.begin(), outputs.end(), id) != outputs.end();
     if (placed) {
       ISOBIT_RETURN_IF_ERROR(count_node());
-      ISOBIT_TRY(const auto added, frame.graph().add_node("Identity", {id}, {}, {output.name}));
+      ISOBIT_TRY(const auto added, frame.graph().add_node("Identity", {id}, {}, {tidy_name(output.name)}));
       id = added[0];
     }
     frame.graph().add_output(id);
@@ -143,28 +153,19 @@ Status Importer::add_nodes(Scope& scope, const std::vector<NodeDef>& nodes) {
 }
 
 Status Importer::add_node(Scope& scope, const NodeDef& node) {
-  ISOBIT_TRY(std::vector<AttributeDef> attributes, attributes_of(scope, node));
   const auto opset = scope.opset(node.domain);
+  if (const Status counted = count_node(); !counted) {
+    return unreadable(text_of(place_of(file(), node, opset.value_or(0)), counted.error().message));
+  }
+  ISOBIT_TRY(std::vector<AttributeDef> attributes, attributes_of(scope, node));
   const FunctionDef* function = find_function(node);
-  const Row* row = nullptr;
-  std::string versions;
-  if (opset) row = find_row(node.domain, node.op, *opset, &versions);
+  const auto row = row_of(scope.opsets(), node);
   // A function of the file goes before what we have of the same name, but for ONNX's own operators.
-  if (function != nullptr && (row == nullptr || !node.domain.empty())) {
+  if (function != nullptr && (!row || !node.domain.empty())) {
     return inline_function(scope, node, std::move(attributes), *function);
   }
-  const std::string place = place_of(file(), node, opset.value_or(0));
-  if (!opset) return unreadable(text_of(place, "the file imports no version of domain '", node.domain, "'"));
-  if (row == nullptr && !versions.empty()) {
-    return unreadable(text_of(place, "isobit has this operator in opset ", versions, " only"));
-  }
-  if (row == nullptr || (!row->target.empty() && graph::find_op(row->target) == nullptr)) {
-    return unreadable(text_of(place, "isobit does not have this operator"));
-  }
-  if (node.domain.empty() && *opset < kOldestOpset && row->first > *opset) {
-    return unreadable(text_of(place, "isobit reads this operator from opset ", kOldestOpset, " on"));
-  }
-  return convert(scope, node, std::move(attributes), *opset, *row);
+  if (!row) return unreadable(text_of(place_of(file(), node, opset.value_or(0)), row.error()));
+  return convert(scope, node, std::move(attributes), *opset, **row);
 }
 
 Status Importer::convert(Scope& scope, const NodeDef& node, std::vector<AttributeDef> attributes, int64_t opset,

@@ -21,14 +21,14 @@ class Importer {
   Folder& folder() { return folder_; }
   // `base`, or the same with a number, so that no value of the file has that name.
   std::string free_name(const std::string& base) const;
-  // Of one node that is about to be added.
+  // One more node, of the file or of the graph.
   Status count_node();
 
   // Nodes, in order, in the scope of their body.
   Status add_nodes(Scope& scope, const std::vector<NodeDef>& nodes);
   Status add_initializers(Scope& scope, const GraphDef& graph);
-  // A graph within a node: its own inputs have the types of `inputs` (empty: as the file says), values of outer graphs
-  // that it uses become further inputs, in the order of `captured`.
+  // A graph within a node: its own inputs have the types of `inputs`. Values of outer graphs that it uses become further
+  // inputs in the order of `captured`, which begins with `first_captured`.
   struct Subgraph {
     std::shared_ptr<const graph::Graph> graph;
     Operands captured;  // in the frame of the node
@@ -37,7 +37,10 @@ class Importer {
     DType dtype;
     std::vector<int64_t> dims;
   };
-  Expected<Subgraph> subgraph(Conversion& c, const GraphDef& graph, const std::vector<InputType>& inputs);
+  Expected<Subgraph> subgraph(Conversion& c, const GraphDef& graph, const std::vector<InputType>& inputs,
+                              const Operands& first_captured);
+  // The nodes of a graph without inputs in place of the node; what its outputs are.
+  Expected<Operands> inlined(Conversion& c, const GraphDef& graph);
 
  private:
   Status add_node(Scope& scope, const NodeDef& node);
@@ -58,6 +61,9 @@ class Importer {
   std::unordered_set<std::string> names_;  // of the file's main graph
   Frame frame_{nullptr};
 };
+
+// The row for a node where it stands, or why there is none.
+tl::expected<const Row*, std::string> row_of(const std::vector<OpsetDef>& opsets, const NodeDef& node);
 
 // "m.onnx: node 'x' (Conv, opset 13): "
 std::string place_of(const std::string& file, const NodeDef& node, int64_t opset);

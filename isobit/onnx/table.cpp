@@ -58,17 +58,24 @@ Row& Table::own(const char* op, Convert convert, const char* domain) {
   return *rows.back();
 }
 
-const Row* find_row(const std::string& domain, const std::string& op, int64_t opset, std::string* versions) {
+void Table::refuse(std::initializer_list<const char*> ops, const char* reason, const char* domain) {
+  for (const char* op : ops) own(op, same_as_onnx, domain).refusal = reason;
+}
+
+tl::expected<const Row*, std::string> find_row(const std::string& domain, const std::string& op, int64_t opset) {
+  constexpr const char* kAbsent = "isobit does not have this operator";
   const auto found = rows_by_operator().find({domain, op});
-  if (found == rows_by_operator().end()) return nullptr;
+  if (found == rows_by_operator().end()) return tl::unexpected<std::string>(kAbsent);
+  std::string versions;
   for (const Row* row : found->second) {
-    if (row->first <= opset && opset <= row->last) return row;
-    if (versions != nullptr) {
-      *versions += versions->empty() ? "" : ", ";
-      *versions += row->last == Row::kAnyOpset ? text_of(row->first, " and newer") : text_of(row->first, " to ", row->last);
-    }
+    versions += text_of(versions.empty() ? "" : ", ", row->first);
+    versions += row->last == Row::kAnyOpset ? " and newer" : text_of(" to ", row->last);
+    if (opset < row->first || opset > row->last) continue;
+    if (!row->refusal.empty()) return tl::unexpected(row->refusal);
+    if (!row->target.empty() && graph::find_op(row->target) == nullptr) return tl::unexpected<std::string>(kAbsent);
+    return row;
   }
-  return nullptr;
+  return tl::unexpected(text_of("isobit has this operator in opset ", versions));
 }
 
 Expected<Operands> same_as_onnx(Conversion& c) {

@@ -1,0 +1,18 @@
+// Operators of ai.onnx.ml: what linear models and trees of scikit-learn are written in; and what isobit will not have.
+#include "isobit/onnx/conversion_internal.h"
+
+namespace isobit::onnx {
+
+void add_ml_rows(Table& table) {
+  table.refuse({"SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength",
+                "SequenceMap", "SplitToSequence", "ConcatFromSequence", "Optional", "OptionalGetElement",
+                "OptionalHasElement"},
+               "isobit has tensors, no sequences and no optional values");
+  table.refuse({"RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit", "TfIdfVectorizer"},
+               "isobit has no text");
+  table.refuse({"ImageDecoder"}, "isobit has no images but those of a data set");
+  table.refuse({"Gradient", "Adagrad", "Adam", "Momentum"}, "training is the job's, not the model's",
+               "ai.onnx.preview.training");
+}
+
+}  // namespace isobit::onnx
