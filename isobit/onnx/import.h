@@ -17,6 +17,7 @@
 namespace isobit::onnx {
 
 inline constexpr int64_t kOldestOpset = 7, kNewestOpset = 25;  // of ONNX's own domain
+inline constexpr int64_t kNewestIr = 13;                       // of the format
 
 struct ImportOptions {
   // Shapes of inputs, in place of what the file says of them; -1: not known before the run. REQUIRED of an input whose
