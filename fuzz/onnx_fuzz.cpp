@@ -18,10 +18,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     ISOBIT_CHECK(model.error().code == ErrorCode::kUnreadable);
     return 0;
   }
-  const bool known = unsupported_operators(*model).empty();
+  (void)unsupported_operators(*model);
+  (void)summary_of(*model);
   const auto imported = import_model(*model, {.max_nodes = 2000, .max_depth = 16});
   if (imported) {
-    ISOBIT_CHECK(known);
     ISOBIT_CHECK(imported->graph.outputs().size() == model->graph.outputs.size());
   } else {
     ISOBIT_CHECK(imported.error().message.starts_with("input: "));

@@ -137,9 +137,10 @@ Status Importer::add_outputs(Scope& scope, const GraphDef& graph, const std::str
     const bool placed = operand->is_constant() || frame.graph().value(id).name != tidy_name(output.name) || std::find(inputs.begin(), inputs.end(), id) != inputs.end() ||
                         std::find(outputs.begin(), outputs.end(), id) != outputs.end();
     if (placed) {
-      ISOBIT_RETURN_IF_ERROR(count_node());
-      ISOBIT_TRY(const auto added, frame.graph().add_node("Identity", {id}, {}, {tidy_name(output.name)}));
-      id = added[0];
+      if (const Status counted = count_node(); !counted) return fail(counted.error().message);
+      const auto added = frame.graph().add_node("Identity", {id}, {}, {tidy_name(output.name)});
+      if (!added) return fail(added.error().message);
+      id = (*added)[0];
     }
     frame.graph().add_output(id);
   }
