@@ -30,6 +30,8 @@ const char* words_for(ElementRule rule) {
       return "an element of an input, or zero";
     case ElementRule::kPlace:
       return "the place of the largest element";
+    case ElementRule::kWhole:
+      return "a result of the whole node";
     case ElementRule::kNone:
       break;
   }

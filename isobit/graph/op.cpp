@@ -147,12 +147,21 @@ bool InputSet::contains(size_t input) const {
 
 const OutputDef& OpDef::output(size_t o) const {
   static const OutputDef kNothingSaid;
+  if (o >= outputs.size() && more_outputs_like_last && !outputs.empty()) return outputs.back();
   return o < outputs.size() ? outputs[o] : kNothingSaid;
 }
 
 bool OpDef::only_moves_values() const {
-  for (size_t o = 0; o < static_cast<size_t>(max_outputs); ++o) {
+  const size_t described = more_outputs_like_last ? outputs.size() : static_cast<size_t>(max_outputs);
+  for (size_t o = 0; o < described; ++o) {
     if (output(o).moved_from.empty() && output(o).rule != ElementRule::kPlace) return false;
+  }
+  return true;
+}
+
+bool OpDef::follows_from_shape() const {
+  for (size_t o = 0; o < static_cast<size_t>(max_outputs); ++o) {
+    if (!output(o).follows_from.empty()) return false;
   }
   return true;
 }

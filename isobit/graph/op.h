@@ -95,7 +95,7 @@ enum class ElementRule : uint8_t {
   kPlace,         // an integer: where the largest of some elements is
   kInnerProduct,  // the sum of products of elements of inputs 0 and 1, and of an element of input 2 if there is one
   kStatistics,    // a formula, or a sum of formulas, of elements and of the node's statistics (statistics_of)
-  kComposite,     // what other operators compute in turn: judged where these stand in its place
+  kWhole,         // none of these: an element is judged by computing the whole node
 };
 
 // How the operands of an inner product are laid out.
@@ -137,6 +137,7 @@ struct OpDef {
   InputSet optional_inputs = {};
   int min_outputs = 1;  // the first ones, which a node always has
   int max_outputs = 1;
+  bool more_outputs_like_last = false;  // `outputs` describes the first ones; the others are like the last of them
   InferRule infer;
   StatisticsRule statistics = {};  // empty: it has none
   std::vector<OutputDef> outputs = {};
@@ -150,8 +151,6 @@ struct OpDef {
   // graph can be computed in another type (passes/retype.h).
   bool any_real_type = false;
   bool updates_state = false;  // an optimizer: input 0 is a parameter, output 0 what becomes of it
-  // Every output follows from the types of the inputs alone: the kernel looks at none of their elements.
-  bool follows_from_shape = false;
   // Attributes hold graphs that it runs. What is said of it here holds as far as it does for every node of theirs.
   bool runs_graphs = false;
 
@@ -159,6 +158,8 @@ struct OpDef {
   bool is_inner_product() const { return product != ProductForm::kNone; }
   // Whether inputs and outputs of rank 3 and more are matrices in their last two axes.
   bool on_matrices() const { return product == ProductForm::kMatmul; }
+  // Whether every output follows from the types of the inputs, and their elements need not be there.
+  bool follows_from_shape() const;
   // Whether no output needs rounding where the inputs are rounded: each is moved, or a place.
   bool only_moves_values() const;
 };

@@ -263,6 +263,7 @@ std::vector<Refused> refused_nodes() {
   }
   refused_windows(all);
   refused_rows(all);
+  add_refused_control(all);
   return all;
 }
 

@@ -1,4 +1,5 @@
-// Nodes that shape inference must refuse, each with a part of the message: every way of every operator.
+// Nodes that shape inference must refuse, each with a part of the message: every way of every operator. And nodes that it
+// takes, with the types of their outputs.
 #pragma once
 
 #include <string>
@@ -27,6 +28,15 @@ struct Refused {
   Attributes attributes = {};
 };
 
+struct Accepted {
+  std::string op;
+  std::vector<Type> inputs;
+  std::vector<Type> outputs;
+  Attributes attributes = {};
+};
+
 std::vector<Refused> refused_nodes();
+void add_refused_control(std::vector<Refused>& all);
+void add_accepted_control(std::vector<Accepted>& all);
 
 }  // namespace isobit::graph

@@ -13,6 +13,7 @@ const KernelTable& kernel_table() {
     add_reduce_kernels(table);
     add_movement_kernels(table);
     add_optimizer_kernels(table);
+    add_control_kernels(table);
     return table;
   }();
   return kTable;

@@ -259,12 +259,12 @@ Status infer_scan(InferContext& c) {
 }  // namespace
 
 void add_control(std::vector<OpDef>& defs) {
-  const std::vector<OutputDef> outputs(kMostOutputs, output_by(ElementRule::kComposite));
   OpDef control{.name = "If",
                 .max_inputs = kMostInputs,
                 .max_outputs = kMostOutputs,
+                .more_outputs_like_last = true,
                 .infer = infer_if,
-                .outputs = outputs,
+                .outputs = {output_by(ElementRule::kWhole)},
                 .runs_graphs = true};
   add_ordered(defs, control);
   control.name = "Scan";
