@@ -61,6 +61,37 @@ Expected<std::vector<int64_t>> Conversion::integer_list(std::string_view name) c
   return error(text_of("attribute '", name, "' is no list of integers"));
 }
 
+Expected<std::vector<double>> Conversion::real_list(std::string_view name) const {
+  const AttributeDef* a = attribute(name);
+  if (a == nullptr) return std::vector<double>{};
+  if (const auto* value = as<std::vector<float>>(*a)) return std::vector<double>(value->begin(), value->end());
+  return error(text_of("attribute '", name, "' is no list of floats"));
+}
+
+Expected<std::vector<std::string>> Conversion::text_list(std::string_view name) const {
+  const AttributeDef* a = attribute(name);
+  if (a == nullptr) return std::vector<std::string>{};
+  if (const auto* value = as<std::vector<std::string>>(*a)) return *value;
+  return error(text_of("attribute '", name, "' is no list of texts"));
+}
+
+Expected<Tensor> Conversion::tensor(std::string_view name) const {
+  const AttributeDef* a = attribute(name);
+  if (a == nullptr) return Tensor();
+  const auto* value = as<TensorDef>(*a);
+  if (value != nullptr && value->tensor.defined()) return value->tensor;
+  return error(text_of("attribute '", name, "' is no tensor of a type that isobit has"));
+}
+
+Status Conversion::expect_attributes(std::initializer_list<std::string_view> names) const {
+  for (const AttributeDef& a : attributes_) {
+    if (std::find(names.begin(), names.end(), a.name) == names.end()) {
+      return error(text_of("attribute '", a.name, "' is not known"));
+    }
+  }
+  return {};
+}
+
 Expected<DType> Conversion::type(std::string_view name, DType fallback) const {
   ISOBIT_TRY(const int64_t element, integer(name, element_of_dtype(fallback)));
   const auto dtype = dtype_of_element(element);
@@ -94,8 +125,9 @@ Expected<graph::Attributes> Conversion::same_attributes() const {
       out.set(a.name, tensor->tensor);
     } else {
       const auto* other = as<OtherAttribute>(a);
-      return error(text_of("attribute '", a.name, "' is ", other != nullptr ? other->what : "of a kind",
-                           ", which isobit does not take here"));
+      const bool is_graph = as<std::shared_ptr<const GraphDef>>(a) != nullptr;
+      const std::string what = other != nullptr ? other->what : is_graph ? "a graph" : "a list of texts";
+      return error(text_of("attribute '", a.name, "' is ", what, ", which isobit does not take here"));
     }
   }
   return out;

@@ -101,14 +101,33 @@ std::string Conversion::output_name(int i) const {
   return importer_.free_name(name + "/float32");
 }
 
-std::string Conversion::inner_name(std::string_view what) const {
-  std::string base = node_.name.empty() ? node_.op : node_.name;
+std::string Conversion::base_name() const {
   for (const std::string& output : node_.outputs) {
-    if (output.empty()) continue;
-    base = scope_.shown(output);
-    break;
+    if (!output.empty()) return scope_.shown(output);
   }
-  return importer_.free_name(text_of(base, "/", what));
+  return node_.name.empty() ? node_.op : node_.name;
+}
+
+std::string Conversion::inner_name(std::string_view what) const {
+  return importer_.free_name(text_of(base_name(), "/", what));
+}
+
+Expected<Operands> Conversion::expand(const Append& append) {
+  const size_t before = frame().graph().nodes().size();
+  const auto values = append(frame().graph());
+  for (size_t n = before; n < frame().graph().nodes().size(); ++n) {
+    if (const Status counted = importer_.count_node(); !counted) return error(counted.error());
+  }
+  if (!values) {
+    const std::string own = text_of("node '", base_name(), "' (", node_.op, "): ");
+    const std::string& message = values.error().message;
+    return error(message.starts_with(own) ? message.substr(own.size()) : message);
+  }
+  Operands outputs;
+  for (const graph::ValueId value : *values) {
+    outputs.push_back(value == graph::kNoValue ? nullptr : frame().value(value));
+  }
+  return outputs;
 }
 
 Expected<Operands> Conversion::emit_all(const std::string& op, Operands inputs, graph::Attributes attributes,

@@ -55,7 +55,12 @@ class Conversion {
   Expected<int64_t> integer(std::string_view name, int64_t fallback) const;
   Expected<double> real(std::string_view name, double fallback) const;
   Expected<std::string> text(std::string_view name, std::string fallback) const;
-  Expected<std::vector<int64_t>> integer_list(std::string_view name) const;  // empty when absent
+  Expected<std::vector<int64_t>> integer_list(std::string_view name) const;   // empty when absent
+  Expected<std::vector<double>> real_list(std::string_view name) const;       // empty when absent
+  Expected<std::vector<std::string>> text_list(std::string_view name) const;  // empty when absent
+  Expected<Tensor> tensor(std::string_view name) const;                       // undefined when absent
+  // An error when the node has an attribute that is none of these.
+  Status expect_attributes(std::initializer_list<std::string_view> names) const;
   Expected<DType> type(std::string_view name, DType fallback) const;         // an attribute that numbers a type
   // All attributes as the graph has them, but for those that the row leaves out. Subgraphs are an error.
   Expected<graph::Attributes> same_attributes() const;
@@ -65,6 +70,8 @@ class Conversion {
   // The names that a last node gives its outputs, "" for an absent one.
   std::vector<std::string> output_names() const;
   std::string output_name(int i) const;
+  // What names of values on the way to output 0 begin with.
+  std::string base_name() const;
   // A name that the file does not have, for a value on the way to output 0.
   std::string inner_name(std::string_view what) const;
 
@@ -75,6 +82,11 @@ class Conversion {
   Expected<Operand> emit(const std::string& op, Operands inputs, graph::Attributes attributes, std::string name);
   Expected<Operand> inner(const std::string& op, Operands inputs, graph::Attributes attributes, std::string_view what);
   Expected<Operands> last(const std::string& op, Operands inputs, graph::Attributes attributes);
+  // Input i as a value of the graph; kNoValue when it is absent.
+  graph::ValueId id(int i) { return frame().id_of(in(i)); }
+  // Several nodes at once: `append` gives what the outputs became (isobit/graph/expansions).
+  using Append = std::function<Expected<std::vector<graph::ValueId>>(graph::Graph&)>;
+  Expected<Operands> expand(const Append& append);
   Operand constant(Tensor tensor, std::string_view what) const;
   Operand integers_constant(std::vector<int64_t> values, std::string_view what) const;  // int64, rank 1
   // A scalar of that type. REQUIRES a type that is computed with.
@@ -166,6 +178,7 @@ void add_linear_rows(Table& table);
 void add_window_rows(Table& table);
 void add_norm_rows(Table& table);
 void add_composite_rows(Table& table);
+void add_spectrum_rows(Table& table);
 void add_quantized_rows(Table& table);
 void add_control_rows(Table& table);
 void add_ml_rows(Table& table);

@@ -22,6 +22,7 @@ const std::map<Key, std::vector<const Row*>>& rows_by_operator() {
     add_window_rows(table);
     add_norm_rows(table);
     add_composite_rows(table);
+    add_spectrum_rows(table);
     add_quantized_rows(table);
     add_control_rows(table);
     add_ml_rows(table);

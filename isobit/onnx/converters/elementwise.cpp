@@ -1,4 +1,6 @@
 // Operators of single elements: arithmetic, functions, comparisons, logic, and Cast.
+#include <cstring>
+
 #include "isobit/base/text.h"
 #include "isobit/onnx/conversion_internal.h"
 
@@ -18,6 +20,16 @@ Expected<Operands> clip_by_attributes(Conversion& c) {
   }
   while (inputs.back() == nullptr) inputs.pop_back();
   return c.last("Clip", std::move(inputs), {});
+}
+
+// Bounds are numbers; some exporters write them as lists of one.
+Expected<Operands> clip(Conversion& c) {
+  for (int i = 1; i < c.input_count(); ++i) {
+    if (!c.has(i) || c.dims(c.in(i)) != std::vector<int64_t>{1}) continue;
+    Operand& bound = c.inputs()[static_cast<size_t>(i)];
+    ISOBIT_TRY(bound, c.inner("Reshape", {bound}, {{"shape", std::vector<int64_t>{}}}, i == 1 ? "min" : "max"));
+  }
+  return same_as_onnx(c);
 }
 
 Expected<Operands> cast(Conversion& c) {
@@ -73,7 +85,7 @@ void add_elementwise_rows(Table& table) {
   table.same("Identity").moves();
   table.same("Where").moves();
   table.own("Clip", clip_by_attributes).to("Clip").until(10);
-  table.same("Clip").since(11);
+  table.own("Clip", clip).to("Clip").since(11);
   // 'saturate' and 'round_mode' matter for floats of 8 bits only, which isobit does not have.
   table.own("Cast", cast).to("Cast").moves();
   table.own("CastLike", cast_like).to("Cast").moves();

@@ -72,7 +72,8 @@ Expected<Operands> one_hot(Conversion& c) {
   for (int i = 0; i < 3; ++i) ISOBIT_RETURN_IF_ERROR(c.expect(i));
   for (int i = 0; i < 2; ++i) {
     const DType type = c.dtype(c.in(i));
-    if (IntegerTypes::contains(type)) continue;
+    const bool fits = i == 0 ? IntegerTypes::contains(type) : type == DType::kInt64 || type == DType::kInt32;
+    if (fits) continue;
     // Cast takes the whole part, as ONNX means it.
     ISOBIT_TRY(c.inputs()[static_cast<size_t>(i)],
                c.inner("Cast", {c.in(i)}, {{"to", static_cast<int64_t>(DType::kInt64)}}, i == 0 ? "indices" : "depth"));
@@ -111,7 +112,6 @@ void add_movement_rows(Table& table) {
   table.same("NonZero").own_type(0);
   table.same("Unique").own_type(1).own_type(2).own_type(3);
   table.own("OneHot", one_hot).to("OneHot").moves().whole(1, "depth");
-  table.same("CenterCropPad").moves().list(1, "shape");
   table.same("Col2Im").list(1, "image_shape").list(2, "block_shape");
 }
 
