@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "isobit/base/text.h"
@@ -86,15 +88,17 @@ ValueId Builder::constant(Tensor tensor, const std::string& what) {
 }
 
 ValueId Builder::scalar(DType dtype, double value) {
-  if (dtype == DType::kInt64) return integer(static_cast<int64_t>(value));
   const std::pair<DType, uint64_t> key(dtype, std::bit_cast<uint64_t>(value));
   const auto found = scalars_.find(key);
   if (failed_ || found != scalars_.end()) return failed_ ? kNoValue : found->second;
   Tensor tensor;
-  const auto make = [&]<class T>(T) { tensor = Tensor::scalar(static_cast<T>(value)); };
-  if (!by_type(FloatTypes{}, dtype, make) && !by_type(IntegerTypes{}, dtype, make)) {
-    return fail(text_of("there are no constants of type ", name_of(dtype)));
-  }
+  by_type(FloatTypes{}, dtype, [&]<class T>(T) { tensor = Tensor::scalar(static_cast<T>(value)); });
+  by_type(IntegerTypes{}, dtype, [&]<class T>(T) {
+    const double least = static_cast<double>(std::numeric_limits<T>::min());
+    const double above = std::ldexp(1.0, std::numeric_limits<T>::digits);
+    if (value >= least && value < above) tensor = Tensor::scalar(static_cast<T>(value));
+  });
+  if (!tensor.defined()) return fail(text_of("there is no constant ", value, " of type ", name_of(dtype)));
   return scalars_[key] = constant(std::move(tensor), "constant");
 }
 
@@ -106,10 +110,9 @@ ValueId Builder::integers(const std::vector<int64_t>& values) {
 }
 
 ValueId Builder::integer(int64_t value) {
-  const std::pair<DType, uint64_t> key(DType::kInt64, static_cast<uint64_t>(value));
-  const auto found = scalars_.find(key);
-  if (failed_ || found != scalars_.end()) return failed_ ? kNoValue : found->second;
-  return scalars_[key] = constant(Tensor::scalar(value), "constant");
+  const auto found = whole_.find(value);
+  if (failed_ || found != whole_.end()) return failed_ ? kNoValue : found->second;
+  return whole_[value] = constant(Tensor::scalar(value), "constant");
 }
 
 ValueId Builder::matmul_transposed(ValueId a, ValueId b, const std::string& what) {

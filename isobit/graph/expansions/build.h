@@ -106,6 +106,7 @@ class Builder {
   bool failed_ = false;
   Error error_;
   std::map<std::pair<DType, uint64_t>, ValueId> scalars_;
+  std::map<int64_t, ValueId> whole_;
   std::map<std::vector<int64_t>, ValueId> integers_;
 };
 
