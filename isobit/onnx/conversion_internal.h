@@ -182,5 +182,6 @@ void add_spectrum_rows(Table& table);
 void add_quantized_rows(Table& table);
 void add_control_rows(Table& table);
 void add_ml_rows(Table& table);
+void add_refused_rows(Table& table);
 
 }  // namespace isobit::onnx

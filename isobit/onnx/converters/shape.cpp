@@ -98,8 +98,6 @@ void add_shape_rows(Table& table) {
   table.own("ConstantOfShape", constant_of_shape).to("ConstantOfShape").moves().list(0, "shape");
   table.same("Range");
   table.same("EyeLike").moves().type_in("dtype");
-  table.refuse({"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial"},
-               "it draws random numbers, so that its result is no function of the model and its inputs");
 }
 
 }  // namespace isobit::onnx
