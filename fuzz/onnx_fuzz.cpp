@@ -75,7 +75,8 @@ class Mutator {
   }
 
   int64_t number() {
-    static constexpr int64_t kNumbers[] = {0, 1, 2, 3, 4, 5, 7, 8, -1, -2, -3, 16, 255, 1 << 16, INT32_MAX, INT64_MAX, INT64_MIN};
+    static constexpr int64_t kNumbers[] = {0,  1,  2,  3,   4,       5,         7,         8,        -1,
+                                           -2, -3, 16, 255, 1 << 16, INT32_MAX, INT64_MAX, INT64_MIN};
     return kNumbers[below(std::size(kNumbers))];
   }
 
@@ -124,7 +125,8 @@ class Mutator {
       case 1:
         return n.add_input(some_name(graph));
       case 2:
-        if (n.input_size() > 0) n.set_input(static_cast<int>(below(static_cast<size_t>(n.input_size()))), some_name(graph));
+        if (n.input_size() > 0)
+          n.set_input(static_cast<int>(below(static_cast<size_t>(n.input_size()))), some_name(graph));
         return;
       case 3:
         if (n.input_size() > 0) n.mutable_input()->RemoveLast();
@@ -133,7 +135,8 @@ class Mutator {
         if (n.attribute_size() > 0) return attribute(*some(*n.mutable_attribute()));
         [[fallthrough]];
       default: {
-        static constexpr const char* kNames[] = {"axis", "axes", "to", "keepdims", "pads", "kernel_shape", "perm", "alpha"};
+        static constexpr const char* kNames[] = {"axis", "axes",         "to",   "keepdims",
+                                                 "pads", "kernel_shape", "perm", "alpha"};
         auto& a = *n.add_attribute();
         a.set_name(kNames[below(std::size(kNames))]);
         attribute(a);
@@ -203,7 +206,8 @@ class Mutator {
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
   schema::ModelProto model;
   // One in eight is changed as bytes, so that the decoder has its share.
-  if (seed % 8 == 0 || !model.ParseFromArray(data, static_cast<int>(size))) return LLVMFuzzerMutate(data, size, max_size);
+  if (seed % 8 == 0 || !model.ParseFromArray(data, static_cast<int>(size)))
+    return LLVMFuzzerMutate(data, size, max_size);
   Mutator(model, seed).run();
   const std::string text = model.SerializeAsString();
   if (text.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);

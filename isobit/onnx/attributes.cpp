@@ -95,7 +95,8 @@ Status Conversion::expect_attributes(std::initializer_list<std::string_view> nam
 Expected<DType> Conversion::type(std::string_view name, DType fallback) const {
   ISOBIT_TRY(const int64_t element, integer(name, element_of_dtype(fallback)));
   const auto dtype = dtype_of_element(element);
-  if (!dtype) return error(text_of("attribute '", name, "' asks for ", element_name(element), ", which isobit does not have"));
+  if (!dtype)
+    return error(text_of("attribute '", name, "' asks for ", element_name(element), ", which isobit does not have"));
   return *dtype;
 }
 
@@ -120,7 +121,8 @@ Expected<graph::Attributes> Conversion::same_attributes() const {
       out.set(a.name, std::vector<double>(floats->begin(), floats->end()));
     } else if (const auto* tensor = as<TensorDef>(a)) {
       if (!tensor->tensor.defined()) {
-        return error(text_of("attribute '", a.name, "' holds ", element_name(tensor->element), ", which isobit does not have"));
+        return error(
+            text_of("attribute '", a.name, "' holds ", element_name(tensor->element), ", which isobit does not have"));
       }
       out.set(a.name, tensor->tensor);
     } else {

@@ -40,7 +40,8 @@ Status Importer::inline_function(Scope& scope, const NodeDef& node, std::vector<
     return fail(text_of("functions lie more than ", options_.max_depth, " deep in one another"));
   }
   if (node.inputs.size() > function.inputs.size() || node.outputs.size() > function.outputs.size()) {
-    return fail(text_of("the function has ", function.inputs.size(), " inputs and ", function.outputs.size(), " outputs"));
+    return fail(
+        text_of("the function has ", function.inputs.size(), " inputs and ", function.outputs.size(), " outputs"));
   }
   AttributeValues values;
   for (const AttributeDef& a : function.defaults) values[a.name] = a;
@@ -55,7 +56,8 @@ Status Importer::inline_function(Scope& scope, const NodeDef& node, std::vector<
     if (i >= node.inputs.size() || node.inputs[i].empty()) continue;  // whoever asks for it finds nothing
     const Operand operand = scope.find(node.inputs[i]);
     if (operand == nullptr) return fail(text_of("input ", i, ": nothing before it makes '", node.inputs[i], "'"));
-    if (!body.define(function.inputs[i], operand)) return fail(text_of("input ", i, " of the function has no name of its own"));
+    if (!body.define(function.inputs[i], operand))
+      return fail(text_of("input ", i, " of the function has no name of its own"));
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (!node.outputs[i].empty()) body.given[function.outputs[i]] = scope.shown(node.outputs[i]);
@@ -71,8 +73,7 @@ Status Importer::inline_function(Scope& scope, const NodeDef& node, std::vector<
 }
 
 Expected<Importer::Subgraph> Importer::subgraph(Conversion& c, const GraphDef& graph,
-                                                const std::vector<InputType>& inputs,
-                                                const Operands& first_captured) {
+                                                const std::vector<InputType>& inputs, const Operands& first_captured) {
   if (c.scope().depth >= options_.max_depth) {
     return c.error(text_of("graphs lie more than ", options_.max_depth, " deep in one another"));
   }
@@ -81,7 +82,8 @@ Expected<Importer::Subgraph> Importer::subgraph(Conversion& c, const GraphDef& g
   body.attributes = c.scope().attributes;
   body.depth = c.scope().depth + 1;
   if (graph.inputs.size() != inputs.size()) {
-    return c.error(text_of("its graph '", graph.name, "' has ", graph.inputs.size(), " inputs, expected ", inputs.size()));
+    return c.error(
+        text_of("its graph '", graph.name, "' has ", graph.inputs.size(), " inputs, expected ", inputs.size()));
   }
   ISOBIT_RETURN_IF_ERROR(add_initializers(body, graph));
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -148,7 +148,10 @@ TEST(If, BothBranchesTakeWhatEitherUses) {
 
 TEST(If, WhatIsKnownIsNoChoice) {
   ModelForTest m(13);
-  m.input("a", {2}).initializer("c", [] { Tensor t = Tensor::zeros(DType::kBool, {}); return t; }());
+  m.input("a", {2}).initializer("c", [] {
+    Tensor t = Tensor::zeros(DType::kBool, {});
+    return t;
+  }());
   m.node("If", {"c"}, {"y"}).with("then_branch", branch("Relu", "a")).with("else_branch", branch("Neg", "a"));
   m.output("y");
   const auto result = m.import();

@@ -1,10 +1,9 @@
-#include "isobit/onnx/conversion_internal.h"
-
 #include <algorithm>
 
 #include "isobit/base/text.h"
 #include "isobit/graph/op.h"
 #include "isobit/numerics/half.h"
+#include "isobit/onnx/conversion_internal.h"
 #include "isobit/onnx/importer_internal.h"
 
 namespace isobit::onnx {
@@ -95,8 +94,7 @@ std::string Conversion::output_name(int i) const {
   const std::string& own_name = node_.outputs[static_cast<size_t>(i)];
   // A name of the file, as it is or as a caller gave it, stays; one of a function's body gives way.
   const std::string shown = scope_.shown(own_name);
-  const std::string name =
-      shown == own_name || scope_.given.contains(own_name) ? shown : importer_.free_name(shown);
+  const std::string name = shown == own_name || scope_.given.contains(own_name) ? shown : importer_.free_name(shown);
   if (!narrows_ || std::find(own.begin(), own.end(), i) != own.end()) return name;
   return importer_.free_name(name + "/float32");
 }
@@ -198,8 +196,7 @@ Operand Conversion::integers_constant(std::vector<int64_t> values, std::string_v
 
 Operand Conversion::scalar(double value, DType type, std::string_view what) const {
   Tensor tensor;
-  const bool made =
-      by_type(NumberTypes{}, type, [&]<class T>(T) { tensor = Tensor::scalar(static_cast<T>(value)); });
+  const bool made = by_type(NumberTypes{}, type, [&]<class T>(T) { tensor = Tensor::scalar(static_cast<T>(value)); });
   ISOBIT_CHECK(made);
   return constant(std::move(tensor), what);
 }

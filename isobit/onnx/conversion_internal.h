@@ -61,7 +61,7 @@ class Conversion {
   Expected<Tensor> tensor(std::string_view name) const;                       // undefined when absent
   // An error when the node has an attribute that is none of these.
   Status expect_attributes(std::initializer_list<std::string_view> names) const;
-  Expected<DType> type(std::string_view name, DType fallback) const;         // an attribute that numbers a type
+  Expected<DType> type(std::string_view name, DType fallback) const;  // an attribute that numbers a type
   // All attributes as the graph has them, but for those that the row leaves out. Subgraphs are an error.
   Expected<graph::Attributes> same_attributes() const;
 
@@ -127,6 +127,7 @@ struct Row {
   std::string refusal = {};  // not empty: why isobit does not have it
   std::vector<Parameter> parameters = {};
   bool computes = true;             // with elements: float16 and bfloat16 are widened
+  bool takes_sequences = false;     // as operands
   std::vector<int> own_types = {};  // outputs whose type does not follow float16 inputs
   std::vector<std::string> type_attributes = {};
   // Attributes that change nothing at this value, or at any where it is not said.
@@ -138,6 +139,7 @@ struct Row {
   Row& until(int64_t opset) { return last = opset, *this; }
   Row& by(Convert c) { return convert = std::move(c), *this; }
   Row& to(std::string name) { return target = std::move(name), *this; }
+  Row& sequences() { return takes_sequences = true, *this; }
   Row& moves() { return computes = false, *this; }
   Row& own_type(int output) { return own_types.push_back(output), *this; }
   Row& type_in(const char* attribute) { return type_attributes.push_back(attribute), *this; }
@@ -182,6 +184,7 @@ void add_spectrum_rows(Table& table);
 void add_quantized_rows(Table& table);
 void add_control_rows(Table& table);
 void add_ml_rows(Table& table);
+void add_sequence_rows(Table& table);
 void add_refused_rows(Table& table);
 
 }  // namespace isobit::onnx

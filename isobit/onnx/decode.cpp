@@ -60,7 +60,8 @@ TypeDef type_of(const schema::TypeProto& proto) {
   };
   switch (proto.value_case()) {
     case schema::TypeProto::kTensorType:
-      tensor(Kind::kTensor, proto.tensor_type().elem_type(), proto.tensor_type().has_shape(), proto.tensor_type().shape());
+      tensor(Kind::kTensor, proto.tensor_type().elem_type(), proto.tensor_type().has_shape(),
+             proto.tensor_type().shape());
       break;
     case schema::TypeProto::kSparseTensorType:
       tensor(Kind::kSparse, proto.sparse_tensor_type().elem_type(), proto.sparse_tensor_type().has_shape(),
@@ -218,8 +219,8 @@ class Decoder {
 Expected<Model> decode(Bytes& data, ByteView view, const std::string& file, ExternalFiles files,
                        const LoadOptions& options) {
   if (view.size() > options.max_file_bytes) {
-    return unreadable(text_of(file, ": ", human_bytes(view.size()), " are over the limit of ",
-                              human_bytes(options.max_file_bytes)));
+    return unreadable(
+        text_of(file, ": ", human_bytes(view.size()), " are over the limit of ", human_bytes(options.max_file_bytes)));
   }
   if (view.empty()) return unreadable(text_of(file, ": is empty"));
   ISOBIT_RETURN_IF_ERROR(check_wire(view, *model_message(), {options.max_depth, options.max_message_bytes}, file));

@@ -63,7 +63,8 @@ TEST(Decode, NamesTheFieldThatIsCutShort) {
   *only_graph.mutable_graph() = small_model().graph();
   std::string text = only_graph.SerializeAsString();
   text[text.size() - 2] = 5;
-  expect_error(decode_model(as_bytes(text), "some.file"), "some.file: graph.output[0].name: 5 bytes are announced, 1 are left");
+  expect_error(decode_model(as_bytes(text), "some.file"),
+               "some.file: graph.output[0].name: 5 bytes are announced, 1 are left");
 }
 
 TEST(Decode, RefusesWhatIsNoModel) {
@@ -77,7 +78,8 @@ TEST(Decode, RefusesWhatIsNoModel) {
 TEST(Decode, RefusesAFieldOfAnotherWireType) {
   // Field 7 (graph) as a number; field 1 (ir_version) as bytes; a group.
   expect_error(decode_model(as_bytes("\x38\x01"), "some.file"), "graph: has the wire type of another kind");
-  expect_error(decode_model(as_bytes(std::string_view("\x0a\x01\x01", 3)), "some.file"), "ir_version: has the wire type");
+  expect_error(decode_model(as_bytes(std::string_view("\x0a\x01\x01", 3)), "some.file"),
+               "ir_version: has the wire type");
   expect_error(decode_model(as_bytes("\x0b\x0c"), "some.file"), "wire type 3");
   expect_error(decode_model(as_bytes(std::string_view("\x02\x00", 2)), "some.file"), "there is no field 0");
 }
@@ -133,16 +135,44 @@ TEST(Decode, RefusesTensorsWhoseDataDoNotFit) {
       {"raw_data has 8 bytes, the shape asks for 12", [](auto& t) { t.set_dims(0, 3); }},
       {"raw_data has 8 bytes, the shape asks for 0", [](auto& t) { t.set_dims(0, 0); }},
       {"dimension -1 is negative", [](auto& t) { t.set_dims(0, -1); }},
-      {"dimensions", [](auto& t) { t.set_dims(0, INT64_MAX); t.add_dims(4); }},
+      {"dimensions",
+       [](auto& t) {
+         t.set_dims(0, INT64_MAX);
+         t.add_dims(4);
+       }},
       {"asks for", [](auto& t) { t.set_dims(0, int64_t{1} << 40); }},
       {"several fields", [](auto& t) { t.add_float_data(1); }},
-      {"float_data has 1 elements, the shape asks for 2", [](auto& t) { t.clear_raw_data(); t.add_float_data(1); }},
-      {"float_data has 0 elements", [](auto& t) { t.clear_raw_data(); t.add_int64_data(1); t.add_int64_data(2); }},
+      {"float_data has 1 elements, the shape asks for 2",
+       [](auto& t) {
+         t.clear_raw_data();
+         t.add_float_data(1);
+       }},
+      {"float_data has 0 elements",
+       [](auto& t) {
+         t.clear_raw_data();
+         t.add_int64_data(1);
+         t.add_int64_data(2);
+       }},
       {"int32_data[1] is 256, which is no uint8",
-       [](auto& t) { t.clear_raw_data(); t.set_data_type(2); t.add_int32_data(255); t.add_int32_data(256); }},
+       [](auto& t) {
+         t.clear_raw_data();
+         t.set_data_type(2);
+         t.add_int32_data(255);
+         t.add_int32_data(256);
+       }},
       {"int32_data[0] is -129, which is no int8",
-       [](auto& t) { t.clear_raw_data(); t.set_data_type(3); t.add_int32_data(-129); t.add_int32_data(0); }},
-      {"fewer elements", [](auto& t) { t.clear_raw_data(); t.set_dims(0, 1 << 20); t.add_float_data(1); }},
+       [](auto& t) {
+         t.clear_raw_data();
+         t.set_data_type(3);
+         t.add_int32_data(-129);
+         t.add_int32_data(0);
+       }},
+      {"fewer elements",
+       [](auto& t) {
+         t.clear_raw_data();
+         t.set_dims(0, 1 << 20);
+         t.add_float_data(1);
+       }},
       {"data_location is 2", [](auto& t) { t.set_data_location(2); }},
       {"in the file and outside of it", [](auto& t) { t.set_data_location(1); }},
       {"only a model that is read from a folder",

@@ -8,19 +8,19 @@ struct Row {
   int64_t element;
   DType dtype;
 };
-constexpr Row kRows[] = {{1, DType::kFloat32},   {2, DType::kUint8},    {3, DType::kInt8},   {4, DType::kUint16},
-                         {5, DType::kInt16},     {6, DType::kInt32},    {7, DType::kInt64},  {9, DType::kBool},
-                         {10, DType::kFloat16},  {11, DType::kFloat64}, {12, DType::kUint32}, {13, DType::kUint64},
+constexpr Row kRows[] = {{1, DType::kFloat32},  {2, DType::kUint8},    {3, DType::kInt8},    {4, DType::kUint16},
+                         {5, DType::kInt16},    {6, DType::kInt32},    {7, DType::kInt64},   {9, DType::kBool},
+                         {10, DType::kFloat16}, {11, DType::kFloat64}, {12, DType::kUint32}, {13, DType::kUint64},
                          {16, DType::kBfloat16}};
 
 struct OtherName {
   int64_t element;
   const char* name;
 };
-constexpr OtherName kOtherNames[] = {{0, "undefined"},   {8, "string"},          {14, "complex64"},   {15, "complex128"},
-                                     {17, "float8e4m3fn"}, {18, "float8e4m3fnuz"}, {19, "float8e5m2"},  {20, "float8e5m2fnuz"},
-                                     {21, "uint4"},      {22, "int4"},           {23, "float4e2m1"},  {24, "float8e8m0"},
-                                     {25, "uint2"},      {26, "int2"}};
+constexpr OtherName kOtherNames[] = {
+    {0, "undefined"},       {8, "string"},      {14, "complex64"},      {15, "complex128"}, {17, "float8e4m3fn"},
+    {18, "float8e4m3fnuz"}, {19, "float8e5m2"}, {20, "float8e5m2fnuz"}, {21, "uint4"},      {22, "int4"},
+    {23, "float4e2m1"},     {24, "float8e8m0"}, {25, "uint2"},          {26, "int2"}};
 
 }  // namespace
 

@@ -11,8 +11,8 @@ Status check_location(const std::string& location) {
   const fs::path path(location);
   if (location.empty()) return unreadable("external data: no location is given");
   if (location.find('\0') != std::string::npos) return unreadable("external data: the location is no path");
-  const bool leaves = path.is_absolute() ||
-                      std::any_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; });
+  const bool leaves =
+      path.is_absolute() || std::any_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; });
   if (leaves) {
     return unreadable(text_of("external data at '", location, "': it must lie in the model's folder or below"));
   }

@@ -1,7 +1,6 @@
-#include "isobit/onnx/fold_internal.h"
-
 #include <algorithm>
 
+#include "isobit/onnx/fold_internal.h"
 #include "isobit/runtime/executor.h"
 
 namespace isobit::onnx {
@@ -11,7 +10,8 @@ namespace {
 constexpr int64_t kMostElements = 1 << 14;
 
 bool small(const graph::Value& value) {
-  return value.is_static() && checked_elements(value.dims, value.dtype, kMostElements * size_of(value.dtype)).has_value();
+  return value.is_static() &&
+         checked_elements(value.dims, value.dtype, kMostElements * size_of(value.dtype)).has_value();
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
-#include "isobit/onnx/frame_internal.h"
-
 #include "isobit/base/printable.h"
+#include "isobit/onnx/frame_internal.h"
 
 namespace isobit::onnx {
 

@@ -24,9 +24,9 @@ struct Entry {
   Frame* frame = nullptr;
   std::string name;
   graph::ValueId id = graph::kNoValue;
-  Tensor constant;         // defined: its value is known
-  bool from_file = false;  // an initializer of the file
-  std::string problem;     // not empty: what is wrong with it, an error for whoever uses it
+  Tensor constant;                 // defined: its value is known
+  bool from_file = false;          // an initializer of the file
+  std::string problem;             // not empty: what is wrong with it, an error for whoever uses it
   std::shared_ptr<Entry> widened;  // of float16 and bfloat16: the same as float32, once somebody has asked
 
   bool is_constant() const { return constant.defined(); }

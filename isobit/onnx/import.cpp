@@ -86,8 +86,8 @@ Status Importer::add_inputs(Scope& scope) {
   for (const ValueDef& input : model_.graph.inputs) {
     // Initializers that are inputs, too, as IR version 3 wants: their values are those of the file.
     const auto& constants = model_.graph.initializers;
-    const bool has_value = std::any_of(constants.begin(), constants.end(),
-                                       [&](const TensorDef& t) { return t.name == input.name; });
+    const bool has_value =
+        std::any_of(constants.begin(), constants.end(), [&](const TensorDef& t) { return t.name == input.name; });
     if (has_value) continue;
     if (input.name.empty()) return unreadable(text_of(file(), ": an input has no name"));
     ISOBIT_TRY(InputType type, input_type(input));
@@ -103,8 +103,9 @@ Status Importer::add_initializers(Scope& scope, const GraphDef& graph) {
   for (const TensorDef& t : graph.initializers) {
     const std::string name = scope.shown(t.name);
     const Operand operand =
-        t.tensor.defined() ? frame.constant(name, t.tensor, true)
-                           : frame.unusable(name, text_of("is ", element_name(t.element), ", which isobit does not have"));
+        t.tensor.defined()
+            ? frame.constant(name, t.tensor, true)
+            : frame.unusable(name, text_of("is ", element_name(t.element), ", which isobit does not have"));
     if (t.name.empty() || !scope.define(t.name, operand)) {
       return unreadable(text_of(file(), ": initializer '", t.name, "' is defined twice, or has no name"));
     }
@@ -134,7 +135,8 @@ Status Importer::add_outputs(Scope& scope, const GraphDef& graph, const std::str
     // What has another name, or a place of its own as an input, a constant or another output, goes through a node.
     const auto& inputs = frame.graph().inputs();
     const auto& outputs = frame.graph().outputs();
-    const bool placed = operand->is_constant() || frame.graph().value(id).name != tidy_name(output.name) || std::find(inputs.begin(), inputs.end(), id) != inputs.end() ||
+    const bool placed = operand->is_constant() || frame.graph().value(id).name != tidy_name(output.name) ||
+                        std::find(inputs.begin(), inputs.end(), id) != inputs.end() ||
                         std::find(outputs.begin(), outputs.end(), id) != outputs.end();
     if (placed) {
       if (const Status counted = count_node(); !counted) return fail(counted.error().message);

@@ -35,7 +35,9 @@ TEST(Import, NamesOperatorsAndParametersAreThoseOfTheFile) {
   m.initializer("conv.weight", Tensor::zeros(DType::kFloat32, {4, 3, 3, 3}));
   m.initializer("conv.bias", Tensor::zeros(DType::kFloat32, {4}));
   m.initializer("unused", Tensor::zeros(DType::kFloat32, {4}));
-  m.node("Conv", {"image", "conv.weight", "conv.bias"}, {"c"}).named("first").with("kernel_shape", std::vector<int64_t>{3, 3});
+  m.node("Conv", {"image", "conv.weight", "conv.bias"}, {"c"})
+      .named("first")
+      .with("kernel_shape", std::vector<int64_t>{3, 3});
   m.node("Relu", {"c"}, {"features"});
   m.output("features");
   const auto result = m.import();
@@ -198,8 +200,8 @@ TEST(Import, BatchNormalizationInTrainingUsesTheBatch) {
   m.node("BatchNormalization", {"x", "scale", "bias", "mean", "var"}, {"y", "new_mean", "new_var"})
       .with("training_mode", 1);
   m.output("y").output("new_mean").output("new_var");
-  EXPECT_EQ(operators(imported(m)), (Names{"isobit.BatchStatistics", "isobit.BatchNormApply", "isobit.RunningUpdate",
-                                           "isobit.RunningUpdate"}));
+  EXPECT_EQ(operators(imported(m)),
+            (Names{"isobit.BatchStatistics", "isobit.BatchNormApply", "isobit.RunningUpdate", "isobit.RunningUpdate"}));
 }
 
 TEST(Import, TheSameFileGivesTheSameGraph) {

@@ -27,8 +27,8 @@ class Importer {
   // Nodes, in order, in the scope of their body.
   Status add_nodes(Scope& scope, const std::vector<NodeDef>& nodes);
   Status add_initializers(Scope& scope, const GraphDef& graph);
-  // A graph within a node: its own inputs have the types of `inputs`. Values of outer graphs that it uses become further
-  // inputs in the order of `captured`, which begins with `first_captured`.
+  // A graph within a node: its own inputs have the types of `inputs`. Values of outer graphs that it uses become
+  // further inputs in the order of `captured`, which begins with `first_captured`.
   struct Subgraph {
     std::shared_ptr<const graph::Graph> graph;
     Operands captured;  // in the frame of the node
@@ -44,7 +44,8 @@ class Importer {
 
  private:
   Status add_node(Scope& scope, const NodeDef& node);
-  Status convert(Scope& scope, const NodeDef& node, std::vector<AttributeDef> attributes, int64_t opset, const Row& row);
+  Status convert(Scope& scope, const NodeDef& node, std::vector<AttributeDef> attributes, int64_t opset,
+                 const Row& row);
   Status inline_function(Scope& scope, const NodeDef& node, std::vector<AttributeDef> attributes,
                          const FunctionDef& function);
   Expected<std::vector<AttributeDef>> attributes_of(const Scope& scope, const NodeDef& node) const;

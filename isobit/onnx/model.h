@@ -40,8 +40,8 @@ struct DimDef {
 struct TypeDef {
   enum class Kind : uint8_t { kNone, kTensor, kSequence, kOptional, kMap, kSparse };
   Kind kind = Kind::kNone;
-  int64_t element = 0;        // of a tensor, dense or sparse
-  bool has_shape = false;     // false: not even the rank is said
+  int64_t element = 0;     // of a tensor, dense or sparse
+  bool has_shape = false;  // false: not even the rank is said
   std::vector<DimDef> dims;
   std::string text() const;  // "float32 [batch, 3, ?]", "sequence"
 };
@@ -58,9 +58,9 @@ struct OtherAttribute {
   std::string what;
 };
 
-using AttributeValue = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>,
-                                    std::vector<std::string>, TensorDef, std::shared_ptr<const GraphDef>,
-                                    OtherAttribute>;
+using AttributeValue =
+    std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>, std::vector<std::string>,
+                 TensorDef, std::shared_ptr<const GraphDef>, OtherAttribute>;
 
 struct AttributeDef {
   std::string name;

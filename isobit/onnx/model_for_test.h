@@ -30,7 +30,9 @@ inline void set_tensor(schema::TensorProto& proto, const std::string& name, cons
 inline Tensor ints(const std::vector<int64_t>& values) {
   return Tensor::of<int64_t>(Shape{static_cast<int64_t>(values.size())}, values);
 }
-inline Tensor floats(Shape shape, const std::vector<float>& values) { return Tensor::of<float>(std::move(shape), values); }
+inline Tensor floats(Shape shape, const std::vector<float>& values) {
+  return Tensor::of<float>(std::move(shape), values);
+}
 
 // Attributes of a node, one call each.
 class NodeForTest {

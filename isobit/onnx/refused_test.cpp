@@ -23,11 +23,22 @@ void relu(ModelForTest& m) {
 
 const Refused kRefused[] = {
     {"m.onnx: node 'n' (Nothing, opset 13): isobit does not have this operator", 13,
-     [](ModelForTest& m) { relu(m); m.node("Nothing", {"y"}, {"z"}).named("n"); }},
-    {"node 'z' (Nothing, opset 13)", 13, [](ModelForTest& m) { relu(m); m.node("Nothing", {"y"}, {"z"}); }},
+     [](ModelForTest& m) {
+       relu(m);
+       m.node("Nothing", {"y"}, {"z"}).named("n");
+     }},
+    {"node 'z' (Nothing, opset 13)", 13,
+     [](ModelForTest& m) {
+       relu(m);
+       m.node("Nothing", {"y"}, {"z"});
+     }},
     {"node 'n' (Relu, opset 13): input 0: 'absent' is no input, no initializer and no output of a node", 13,
-     [](ModelForTest& m) { m.node("Relu", {"absent"}, {"y"}).named("n"); m.output("y"); }},
-    {"input 0: 'b' is made by a node that does not come before it (node 'second'): nodes are out of order, or form a cycle",
+     [](ModelForTest& m) {
+       m.node("Relu", {"absent"}, {"y"}).named("n");
+       m.output("y");
+     }},
+    {"input 0: 'b' is made by a node that does not come before it (node 'second'): nodes are out of order, or form a "
+     "cycle",
      13,
      [](ModelForTest& m) {
        m.node("Relu", {"b"}, {"a"}).named("first");
@@ -35,12 +46,26 @@ const Refused kRefused[] = {
        m.output("b");
      }},
     {"node 'n' (Relu, opset 13): input 0: 'y' is made by a node that does not come before it", 13,
-     [](ModelForTest& m) { m.node("Relu", {"y"}, {"y"}).named("n"); m.output("y"); }},
+     [](ModelForTest& m) {
+       m.node("Relu", {"y"}, {"y"}).named("n");
+       m.output("y");
+     }},
     {"node 'n' (Relu, opset 13): 'x' is defined twice", 13,
-     [](ModelForTest& m) { m.input("x", {2}); m.node("Relu", {"x"}, {"x"}).named("n"); m.output("x"); }},
-    {"m.onnx: 'x' is defined twice", 13, [](ModelForTest& m) { m.input("x", {2}).input("x", {2}); relu(m); }},
+     [](ModelForTest& m) {
+       m.input("x", {2});
+       m.node("Relu", {"x"}, {"x"}).named("n");
+       m.output("x");
+     }},
+    {"m.onnx: 'x' is defined twice", 13,
+     [](ModelForTest& m) {
+       m.input("x", {2}).input("x", {2});
+       relu(m);
+     }},
     {"initializer 'w' is defined twice", 13,
-     [](ModelForTest& m) { relu(m); m.initializer("w", ints({1})).initializer("w", ints({1})); }},
+     [](ModelForTest& m) {
+       relu(m);
+       m.initializer("w", ints({1})).initializer("w", ints({1}));
+     }},
     {"an input has no name", 13, [](ModelForTest& m) { m.input("", {2}); }},
     {"input 's': is of type 'sequence', isobit has tensors only", 13,
      [](ModelForTest& m) {
@@ -50,9 +75,19 @@ const Refused kRefused[] = {
      }},
     {"input 's': is string, which isobit does not have", 13, [](ModelForTest& m) { m.input("s", {2}, 8); }},
     {"input 's': dimensions overflow", 13,
-     [](ModelForTest& m) { m.input("s", {int64_t{1} << 40, int64_t{1} << 40}); }},
-    {"the graph has no outputs", 13, [](ModelForTest& m) { m.input("x", {2}); m.node("Relu", {"x"}, {"y"}); }},
-    {"output 'z': nothing makes it", 13, [](ModelForTest& m) { relu(m); m.output("z"); }},
+     [](ModelForTest& m) {
+       m.input("s", {int64_t{1} << 40, int64_t{1} << 40});
+     }},
+    {"the graph has no outputs", 13,
+     [](ModelForTest& m) {
+       m.input("x", {2});
+       m.node("Relu", {"x"}, {"y"});
+     }},
+    {"output 'z': nothing makes it", 13,
+     [](ModelForTest& m) {
+       relu(m);
+       m.output("z");
+     }},
     {"output 'y': is float32, the file says int64", 13,
      [](ModelForTest& m) {
        relu(m);
@@ -60,13 +95,28 @@ const Refused kRefused[] = {
      }},
     {"m.onnx: opset 26; this isobit reads 7 to 25", 26, relu},
     {"m.onnx: opset 0; this isobit reads", 0, relu},
-    {"IR version 99", 13, [](ModelForTest& m) { relu(m); m.proto.set_ir_version(99); }},
+    {"IR version 99", 13,
+     [](ModelForTest& m) {
+       relu(m);
+       m.proto.set_ir_version(99);
+     }},
     {"(Relu, opset 0): the file imports no version of domain ''", 13,
-     [](ModelForTest& m) { relu(m); m.proto.clear_opset_import(); }},
+     [](ModelForTest& m) {
+       relu(m);
+       m.proto.clear_opset_import();
+     }},
     {"(Scan, opset 8): isobit has this operator in opset 9 and newer", 8,
-     [](ModelForTest& m) { m.input("x", {2}); m.node("Scan", {"x"}, {"y"}); m.output("y"); }},
+     [](ModelForTest& m) {
+       m.input("x", {2});
+       m.node("Scan", {"x"}, {"y"});
+       m.output("y");
+     }},
     {"(Relu, opset 13): attribute 'unknown' is not known", 13,
-     [](ModelForTest& m) { m.input("x", {2}); m.node("Relu", {"x"}, {"y"}).with("unknown", 1); m.output("y"); }},
+     [](ModelForTest& m) {
+       m.input("x", {2});
+       m.node("Relu", {"x"}, {"y"}).with("unknown", 1);
+       m.output("y");
+     }},
     {"attribute 'alpha' is given twice", 13,
      [](ModelForTest& m) {
        m.input("x", {2});
@@ -74,7 +124,11 @@ const Refused kRefused[] = {
        m.output("y");
      }},
     {"attribute 'alpha' has the wrong type", 13,
-     [](ModelForTest& m) { m.input("x", {2}); m.node("LeakyRelu", {"x"}, {"y"}).with("alpha", 1); m.output("y"); }},
+     [](ModelForTest& m) {
+       m.input("x", {2});
+       m.node("LeakyRelu", {"x"}, {"y"}).with("alpha", 1);
+       m.output("y");
+     }},
     {"attribute 'alpha' is a type, which isobit does not take here", 13,
      [](ModelForTest& m) {
        m.input("x", {2});
@@ -82,14 +136,34 @@ const Refused kRefused[] = {
        m.output("y");
      }},
     {"attribute 'axis' is no integer", 13,
-     [](ModelForTest& m) { m.input("x", {2, 3}); m.node("Softmax", {"x"}, {"y"}).with("axis", 1.0f); m.output("y"); }},
-    {"input 0 is missing", 13, [](ModelForTest& m) { m.node("Softmax", {}, {"y"}); m.output("y"); }},
+     [](ModelForTest& m) {
+       m.input("x", {2, 3});
+       m.node("Softmax", {"x"}, {"y"}).with("axis", 1.0f);
+       m.output("y");
+     }},
+    {"input 0 is missing", 13,
+     [](ModelForTest& m) {
+       m.node("Softmax", {}, {"y"});
+       m.output("y");
+     }},
     {"attribute 'to' asks for string, which isobit does not have", 13,
-     [](ModelForTest& m) { m.input("x", {2}); m.node("Cast", {"x"}, {"y"}).with("to", 8); m.output("y"); }},
+     [](ModelForTest& m) {
+       m.input("x", {2});
+       m.node("Cast", {"x"}, {"y"}).with("to", 8);
+       m.output("y");
+     }},
     {"attribute 'to' is missing", 13,
-     [](ModelForTest& m) { m.input("x", {2}); m.node("Cast", {"x"}, {"y"}); m.output("y"); }},
+     [](ModelForTest& m) {
+       m.input("x", {2});
+       m.node("Cast", {"x"}, {"y"});
+       m.output("y");
+     }},
     {"do not broadcast", 13,
-     [](ModelForTest& m) { m.input("a", {2}).input("b", {3}); m.node("Add", {"a", "b"}, {"y"}); m.output("y"); }},
+     [](ModelForTest& m) {
+       m.input("a", {2}).input("b", {3});
+       m.node("Add", {"a", "b"}, {"y"});
+       m.output("y");
+     }},
     {"'shape' is given as an input and as an attribute", 13,
      [](ModelForTest& m) {
        m.input("x", {2}).initializer("s", ints({2}));
@@ -112,7 +186,10 @@ const Refused kRefused[] = {
        m.output("y");
      }},
     {"it draws random numbers", 13,
-     [](ModelForTest& m) { m.node("RandomUniform", {}, {"y"}); m.output("y"); }},
+     [](ModelForTest& m) {
+       m.node("RandomUniform", {}, {"y"});
+       m.output("y");
+     }},
     {"training_mode is not known to be false", 13,
      [](ModelForTest& m) {
        m.input("x", {2}).input("mode", {}, kBool);
@@ -134,9 +211,15 @@ const Refused kRefused[] = {
        m.output("y");
      }},
     {"a constant has one attribute, its value", 13,
-     [](ModelForTest& m) { m.node("Constant", {}, {"y"}); m.output("y"); }},
+     [](ModelForTest& m) {
+       m.node("Constant", {}, {"y"});
+       m.output("y");
+     }},
     {"attribute 'value' is no value of a constant", 13,
-     [](ModelForTest& m) { m.node("Constant", {}, {"y"}).with("value", 1); m.output("y"); }},
+     [](ModelForTest& m) {
+       m.node("Constant", {}, {"y"}).with("value", 1);
+       m.output("y");
+     }},
 };
 
 TEST(Refused, EveryErrorNamesItsPlace) {

@@ -60,7 +60,8 @@ class Walk {
 
   Walked pay(uint64_t bytes) {
     if (bytes > limits_.memory - paid_) {
-      return fault(text_of("what is read takes more than ", human_bytes(limits_.memory), " of memory, which is the limit"));
+      return fault(
+          text_of("what is read takes more than ", human_bytes(limits_.memory), " of memory, which is the limit"));
     }
     paid_ += bytes;
     return {};
@@ -95,7 +96,8 @@ class Walk {
     }
     if (!varint(data, at, value)) return fault("the bytes end inside of a length");
     if (value > data.size() - at) {
-      return fault(text_of(value, " bytes are announced, ", data.size() - at, " are left: the file is cut short or damaged"));
+      return fault(
+          text_of(value, " bytes are announced, ", data.size() - at, " are left: the file is cut short or damaged"));
     }
     const ByteView body = data.subspan(at, static_cast<size_t>(value));
     at += static_cast<size_t>(value);

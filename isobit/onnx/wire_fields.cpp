@@ -111,16 +111,20 @@ const WireMessage* attribute_message() {
 }
 
 const WireMessage* node_message() {
-  static constexpr WireField kFields[] = {texts(1, "input"),  texts(2, "output"), text(3, "name"),
-                                          text(4, "op_type"), many(5, "attribute", attribute_message),
-                                          text(7, "domain"),  text(8, "overload")};
+  static constexpr WireField kFields[] = {texts(1, "input"),
+                                          texts(2, "output"),
+                                          text(3, "name"),
+                                          text(4, "op_type"),
+                                          many(5, "attribute", attribute_message),
+                                          text(7, "domain"),
+                                          text(8, "overload")};
   static constexpr WireMessage kMessage = {kFields};
   return &kMessage;
 }
 
 const WireMessage* graph_message() {
   static constexpr WireField kFields[] = {
-      many(1, "node", node_message),   text(2, "name"),
+      many(1, "node", node_message),          text(2, "name"),
       many(5, "initializer", tensor_message), many(11, "input", value_message),
       many(12, "output", value_message),      many(15, "sparse_initializer", sparse_message)};
   static constexpr WireMessage kMessage = {kFields};

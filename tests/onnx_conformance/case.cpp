@@ -49,7 +49,9 @@ Tensors read_tensors(const fs::path& folder, const std::string& stem, const std:
   for (size_t i = 0;; ++i) {
     const fs::path path = folder / text_of(stem, "_", i, ".pb");
     if (!fs::exists(path)) return tensors;
-    const auto fail = [&](const std::string& reason) { return tl::unexpected<NoTensors>({text_of(path.filename().string(), ": ", reason)}); };
+    const auto fail = [&](const std::string& reason) {
+      return tl::unexpected<NoTensors>({text_of(path.filename().string(), ": ", reason)});
+    };
     if (i >= values.size()) return fail("the model has no such value");
     if (values[i].type.kind != onnx::TypeDef::Kind::kTensor) return fail(text_of("is a ", values[i].type.text()));
     auto tensor = onnx::load_tensor(path);

@@ -84,7 +84,8 @@ std::string cause_of(const Outcome& outcome) {
   if (const size_t place = reason.find("node '"); outcome.verdict == Verdict::kRefused && place != std::string::npos) {
     const size_t open = reason.find("' (", place);
     if (open != std::string::npos) reason = reason.substr(open + 3);
-    if (const size_t opset = reason.find(", opset "), close = reason.find("): "); opset < close && close != reason.npos) {
+    if (const size_t opset = reason.find(", opset "), close = reason.find("): ");
+        opset < close && close != reason.npos) {
       reason = reason.substr(0, opset) + reason.substr(close + 1);
     }
   }
@@ -102,7 +103,8 @@ void write_table(const std::vector<Line>& lines, const std::string& path) {
       causes[{line.outcome.verdict, cause_of(line.outcome)}].push_back(line.name);
     }
   }
-  std::fprintf(file, "| cases | passes | refused | differs | fails | not run | crashes |\n|---|---|---|---|---|---|---|\n");
+  std::fprintf(file,
+               "| cases | passes | refused | differs | fails | not run | crashes |\n|---|---|---|---|---|---|---|\n");
   for (auto& [folder, count] : counts) {
     std::fprintf(file, "| %s | %d | %d | %d | %d | %d | %d |\n", folder.c_str(), count[Verdict::kPasses],
                  count[Verdict::kRefused], count[Verdict::kDiffers], count[Verdict::kFails], count[Verdict::kNotRun],

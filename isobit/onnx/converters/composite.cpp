@@ -14,8 +14,8 @@ namespace expansions = graph::expansions;
 
 Expected<Operands> attention(Conversion& c) {
   for (int i = 0; i < 3; ++i) ISOBIT_RETURN_IF_ERROR(c.expect(i));
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"is_causal", "kv_num_heads", "q_num_heads", "qk_matmul_output_mode",
-                                              "scale", "softcap", "softmax_precision"}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes(
+      {"is_causal", "kv_num_heads", "q_num_heads", "qk_matmul_output_mode", "scale", "softcap", "softmax_precision"}));
   expansions::AttentionArguments a;
   a.name = c.base_name();
   a.q = c.id(0), a.k = c.id(1), a.v = c.id(2);

@@ -87,8 +87,7 @@ Expected<Operands> convert_scan(Conversion& c) {
   }
   ISOBIT_TRY(const Importer::Subgraph body, c.importer().subgraph(c, *def, types, {}));
   graph::Attributes attributes = {{"body", body.graph}, {"carried", states}, {"num_scan_inputs", sequences}};
-  for (const char* name :
-       {"scan_input_axes", "scan_output_axes", "scan_input_directions", "scan_output_directions"}) {
+  for (const char* name : {"scan_input_axes", "scan_output_axes", "scan_input_directions", "scan_output_directions"}) {
     ISOBIT_TRY(auto numbers, c.integer_list(name));
     if (!numbers.empty()) attributes.set(name, std::move(numbers));
   }

@@ -69,14 +69,15 @@ Expected<Operands> dropout(Conversion& c) {
 }  // namespace
 
 void add_elementwise_rows(Table& table) {
-  for (const char* op : {"Abs",       "Acos",        "Acosh",    "Asin",     "Asinh",   "Atan",     "Atanh", "Ceil",
-                         "Celu",      "Cos",         "Cosh",     "Elu",      "Erf",     "Exp",      "Floor", "Gelu",
-                         "HardSigmoid", "HardSwish", "LeakyRelu", "Log",     "Mish",    "Neg",      "Not",   "PRelu",
-                         "Reciprocal", "Relu",       "Round",    "Selu",     "Shrink",  "Sigmoid",  "Sign",  "Sin",
-                         "Sinh",      "Softplus",    "Softsign", "Sqrt",     "Swish",   "Tan",      "Tanh",  "ThresholdedRelu",
-                         "Add",       "Sub",         "Mul",      "Div",      "Pow",     "Mod",      "Max",   "Min",
-                         "Sum",       "Mean",        "And",      "Or",       "Xor",     "BitShift", "BitwiseAnd",
-                         "BitwiseNot", "BitwiseOr",  "BitwiseXor"}) {
+  for (const char* op :
+       {"Abs",         "Acos",      "Acosh",     "Asin", "Asinh",  "Atan",     "Atanh",      "Ceil",
+        "Celu",        "Cos",       "Cosh",      "Elu",  "Erf",    "Exp",      "Floor",      "Gelu",
+        "HardSigmoid", "HardSwish", "LeakyRelu", "Log",  "Mish",   "Neg",      "Not",        "PRelu",
+        "Reciprocal",  "Relu",      "Round",     "Selu", "Shrink", "Sigmoid",  "Sign",       "Sin",
+        "Sinh",        "Softplus",  "Softsign",  "Sqrt", "Swish",  "Tan",      "Tanh",       "ThresholdedRelu",
+        "Add",         "Sub",       "Mul",       "Div",  "Pow",    "Mod",      "Max",        "Min",
+        "Sum",         "Mean",      "And",       "Or",   "Xor",    "BitShift", "BitwiseAnd", "BitwiseNot",
+        "BitwiseOr",   "BitwiseXor"}) {
     table.same(op).without("consumed_inputs");
   }
   for (const char* op : {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "IsNaN", "IsInf"}) {

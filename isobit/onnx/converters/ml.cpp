@@ -47,8 +47,8 @@ Expected<Operands> linear_regressor(Conversion& c) {
 
 Expected<Operands> linear_classifier(Conversion& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect(0));
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"classlabels_ints", "classlabels_strings", "coefficients", "intercepts",
-                                              "multi_class", "post_transform"}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes(
+      {"classlabels_ints", "classlabels_strings", "coefficients", "intercepts", "multi_class", "post_transform"}));
   expansions::LinearClassifierArguments a;
   a.name = c.base_name();
   a.x = c.id(0);

@@ -25,7 +25,8 @@ Expected<Operands> flatten(Conversion& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect(0));
   ISOBIT_TRY(int64_t axis, c.integer("axis", 1));
   if (axis < 0) {
-    if (!c.has_rank(c.in(0))) return c.error("a negative 'axis', and the rank of the input is not known before the run");
+    if (!c.has_rank(c.in(0)))
+      return c.error("a negative 'axis', and the rank of the input is not known before the run");
     axis += static_cast<int64_t>(c.dims(c.in(0)).size());
   }
   return c.last("Flatten", {c.in(0)}, {{"axis", axis}});

@@ -17,7 +17,8 @@ Expected<Operands> constant(Conversion& c) {
   Tensor tensor;
   if (const auto* t = std::get_if<TensorDef>(&a.value); t != nullptr && a.name == "value") {
     if (!t->tensor.defined()) {
-      return Operands{c.frame().unusable(c.output_name(0), text_of("is ", element_name(t->element), ", which isobit does not have"))};
+      return Operands{c.frame().unusable(c.output_name(0),
+                                         text_of("is ", element_name(t->element), ", which isobit does not have"))};
     }
     tensor = t->tensor;
   } else if (const auto* f = std::get_if<float>(&a.value); f != nullptr && a.name == "value_float") {
