@@ -41,7 +41,9 @@ Status Conversion::read_inputs() {
     if (!name.empty()) {
       operand = scope_.find(name);
       if (operand == nullptr) return error(text_of("input ", i, ": ", missing(scope_, name)));
-      if (!operand->problem.empty()) return error(text_of("input ", i, " ('", name, "'): ", operand->problem));
+      const bool taken = operand->is_sequence && row_.takes_sequences;
+      if (!operand->problem.empty() && !taken)
+        return error(text_of("input ", i, " ('", name, "'): ", operand->problem));
     }
     inputs_.push_back(std::move(operand));
   }

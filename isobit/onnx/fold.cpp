@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "isobit/kernels/context.h"
 #include "isobit/onnx/fold_internal.h"
 #include "isobit/runtime/executor.h"
 

@@ -46,6 +46,13 @@ Operand Frame::unusable(const std::string& name, std::string problem) {
   return entry;
 }
 
+Operand Frame::sequence(const std::string& name, std::vector<Operand> items) {
+  Operand entry = unusable(name, "is a sequence, where a tensor is expected");
+  entry->is_sequence = true;
+  entry->items = std::move(items);
+  return entry;
+}
+
 Operand Frame::local(const Operand& operand) {
   if (operand == nullptr || operand->frame == this || !operand->problem.empty()) return operand;
   if (const auto found = locals_.find(operand.get()); found != locals_.end()) return found->second.second;

@@ -24,9 +24,11 @@ struct Entry {
   Frame* frame = nullptr;
   std::string name;
   graph::ValueId id = graph::kNoValue;
-  Tensor constant;                 // defined: its value is known
-  bool from_file = false;          // an initializer of the file
-  std::string problem;             // not empty: what is wrong with it, an error for whoever uses it
+  Tensor constant;         // defined: its value is known
+  bool from_file = false;  // an initializer of the file
+  bool is_sequence = false;
+  std::vector<std::shared_ptr<Entry>> items = {};  // of a sequence, in frames of their own
+  std::string problem;                             // not empty: what is wrong with it, an error for whoever uses it
   std::shared_ptr<Entry> widened;  // of float16 and bfloat16: the same as float32, once somebody has asked
 
   bool is_constant() const { return constant.defined(); }
@@ -49,6 +51,8 @@ class Frame {
   Operand constant(const std::string& name, Tensor tensor, bool from_file = false);
   Operand input(const std::string& name, DType dtype, std::vector<int64_t> dims);
   Operand value(graph::ValueId id);
+  // Several values in order; an error for who expects one.
+  Operand sequence(const std::string& name, std::vector<Operand> items);
   // An entry that any use of is an error.
   Operand unusable(const std::string& name, std::string problem);
 

@@ -225,13 +225,30 @@ TEST(Import, NamesThatCannotBeShownAreSpelledOut) {
   EXPECT_EQ(g.value(g.outputs()[0]).name, "y\\xff");
 }
 
+TEST(Import, SequencesOfKnownLengthAreTakenApart) {
+  ModelForTest m(13);
+  m.input("a", {2, 3}).input("b", {2, 3}).initializer("first", Tensor::scalar(int64_t{0}));
+  m.node("SequenceConstruct", {"a", "b"}, {"both"});
+  m.node("SequenceErase", {"both"}, {"one"});
+  m.node("SequenceInsert", {"one", "b", "first"}, {"turned"});
+  m.node("SequenceAt", {"turned", "first"}, {"y"});
+  m.node("SequenceLength", {"turned"}, {"n"});
+  m.node("ConcatFromSequence", {"turned"}, {"z"}).with("axis", 1);
+  m.output("y").output("n").output("z");
+  const graph::Graph g = imported(m);
+  ASSERT_EQ(g.outputs().size(), 3u);
+  EXPECT_EQ(g.nodes()[0].op, "Concat");
+  EXPECT_EQ(value_names(g, g.nodes()[0].inputs), (Names{"b", "a"}));
+  EXPECT_EQ(g.value(g.outputs()[2]).dims, (std::vector<int64_t>{2, 6}));
+}
+
 TEST(Survey, ListsEverythingThatIsUnsupported) {
   ModelForTest m(13);
   m.input("x", {2});
   m.node("NoSuchOperator", {"x"}, {"a"}).named("first");
   m.node("Relu", {"a"}, {"b"});
   m.node("Gelu", {"b"}, {"c"}).in_domain("com.example");
-  m.node("SequenceLength", {"c"}, {"d"});
+  m.node("OptionalHasElement", {"c"}, {"d"});
   m.output("d");
   const auto model = decode_model(m.bytes(), "m.onnx");
   ASSERT_TRUE(model);
@@ -243,7 +260,8 @@ TEST(Survey, ListsEverythingThatIsUnsupported) {
   EXPECT_EQ(found[0].reason, "isobit does not have this operator");
   EXPECT_EQ(found[1].domain, "com.example");
   EXPECT_EQ(found[1].reason, "the file imports no version of domain 'com.example'");
-  EXPECT_EQ(found[2].reason, "isobit has tensors, no sequences and no optional values");
+  EXPECT_EQ(found[2].reason,
+            "isobit has tensors, no optional values, and sequences only where their lengths are known");
   const Summary summary = summary_of(*model);
   EXPECT_EQ(summary.nodes, 4);
   EXPECT_EQ(summary.operators.at("com.example.Gelu"), 1);

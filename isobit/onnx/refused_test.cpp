@@ -210,6 +210,20 @@ const Refused kRefused[] = {
        m.node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"y", "mean"});
        m.output("y");
      }},
+    {"input 0 ('s'): is a sequence, where a tensor is expected", 13,
+     [](ModelForTest& m) {
+       m.input("x", {2});
+       m.node("SequenceConstruct", {"x"}, {"s"});
+       m.node("Relu", {"s"}, {"y"});
+       m.output("y");
+     }},
+    {"place 1 of a sequence of 1", 13,
+     [](ModelForTest& m) {
+       m.input("x", {2}).initializer("i", Tensor::scalar(int64_t{1}));
+       m.node("SequenceConstruct", {"x"}, {"s"});
+       m.node("SequenceAt", {"s", "i"}, {"y"});
+       m.output("y");
+     }},
     {"a constant has one attribute, its value", 13,
      [](ModelForTest& m) {
        m.node("Constant", {}, {"y"});

@@ -4,10 +4,8 @@
 namespace isobit::onnx {
 
 void add_refused_rows(Table& table) {
-  table.refuse(
-      {"SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert", "SequenceLength",
-       "SequenceMap", "SplitToSequence", "ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement"},
-      "isobit has tensors, no sequences and no optional values");
+  table.refuse({"SequenceMap", "Optional", "OptionalGetElement", "OptionalHasElement"},
+               "isobit has tensors, no optional values, and sequences only where their lengths are known");
   table.refuse({"RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit", "TfIdfVectorizer"},
                "isobit has no text");
   table.refuse({"ImageDecoder"}, "isobit has no images but those of a data set");
