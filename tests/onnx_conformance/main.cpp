@@ -94,7 +94,11 @@ std::string cause_of(const Outcome& outcome) {
 
 void write_table(const std::vector<Line>& lines, const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) std::exit((std::fprintf(stderr, "%s: cannot be written\n", path.c_str()), 4));
+  if (file == nullptr) {
+    std::fprintf(stderr, "%s: cannot be written
+", path.c_str());
+    std::exit(4);
+  }
   std::map<std::string, std::map<Verdict, int>> counts;
   std::map<std::pair<Verdict, std::string>, std::vector<std::string>> causes;
   for (const Line& line : lines) {

@@ -19,8 +19,9 @@ Expected<Operands> sequence(Conversion& c, Operands items) {
   return Operands{c.frame().sequence(c.base_name(), std::move(items))};
 }
 
-// A place in 0..count-1, from the end where negative; `fallback` where there is no input i.
-Expected<size_t> place(const Conversion& c, int i, size_t count, int64_t fallback) {
+// A place in a sequence of `count` values, from the end where negative, or with `behind` the one behind the last;
+// `fallback` where there is no input i.
+Expected<size_t> place(const Conversion& c, int i, size_t count, int64_t fallback, bool behind = false) {
   int64_t at = fallback;
   if (c.has(i)) {
     const auto values = c.integers(c.in(i));
@@ -28,7 +29,7 @@ Expected<size_t> place(const Conversion& c, int i, size_t count, int64_t fallbac
     at = values->front();
   }
   const auto n = static_cast<int64_t>(count);
-  if (at < -n || at >= n) return c.error(text_of("place ", at, " of a sequence of ", n));
+  if (at < -n || at >= n + (behind ? 1 : 0)) return c.error(text_of("place ", at, " of a sequence of ", n));
   return static_cast<size_t>(at < 0 ? at + n : at);
 }
 
@@ -46,8 +47,7 @@ Expected<Operands> insert(Conversion& c) {
   ISOBIT_TRY(Operands items, items_of(c, 0));
   ISOBIT_RETURN_IF_ERROR(c.expect(1));
   if (c.in(1)->is_sequence) return c.error("a sequence of sequences");
-  // One place more than there are: behind the last.
-  ISOBIT_TRY(const size_t at, place(c, 2, items.size() + 1, static_cast<int64_t>(items.size())));
+  ISOBIT_TRY(const size_t at, place(c, 2, items.size(), static_cast<int64_t>(items.size()), true));
   items.insert(items.begin() + static_cast<std::ptrdiff_t>(at), c.in(1));
   return sequence(c, std::move(items));
 }
