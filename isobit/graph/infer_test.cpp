@@ -115,6 +115,7 @@ std::vector<Accepted> accepted() {
   all.push_back({"isobit.CausalSoftmax", {f32({2, 3, 3})}, {f32({2, 3, 3})}});
   all.push_back({"isobit.CausalSoftmaxGrad", {f32({2, 3, 3}), f32({2, 3, 3})}, {f32({2, 3, 3})}});
   add_accepted_control(all);
+  add_accepted_reductions(all);
   return all;
 }
 

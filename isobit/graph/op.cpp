@@ -129,6 +129,7 @@ const std::map<std::string, OpDef>& table() {
     ops::add_norm(defs);
     ops::add_softmax(defs);
     ops::add_reduce(defs);
+    ops::add_order(defs);
     ops::add_movement(defs);
     ops::add_optimizer(defs);
     ops::add_control(defs);

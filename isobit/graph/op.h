@@ -92,7 +92,10 @@ enum class ElementRule : uint8_t {
   kPointwise,     // a formula of at most one element of each input
   kSum,           // the sum or the mean of some elements of an input, each perhaps scaled by others
   kMaximum,       // the largest of some elements of an input
-  kPlace,         // an integer: where the largest of some elements is
+  kMinimum,       // the least of some elements of an input
+  kRanked,        // the one of some elements of an input that has so many larger ones, or so many smaller ones
+  kPlace,         // an integer: where the largest of some elements is, or the least, or the one of some rank
+  kProduct,       // the product of some elements of the inputs, in a written order
   kInnerProduct,  // the sum of products of elements of inputs 0 and 1, and of an element of input 2 if there is one
   kStatistics,    // a formula, or a sum of formulas, of elements and of the node's statistics (statistics_of)
   kWhole,         // none of these: an element is judged by computing the whole node

@@ -82,7 +82,9 @@ void add_refused_control(std::vector<Refused>& all) {
            {"Loop", {i64({}), boolean(), kX}, "the graph of 'body' has 4 inputs", loop(loop_body())},
            {"Loop", trips, "the body has 1 outputs", loop_giving([](Graph&, const Ids& in) { return Ids{in[1]}; })},
            {"Loop", trips, "the body has 3 outputs, expected 1 condition, 2 carried", loop(loop_body(), 2)},
-           {"Loop", trips, "is no condition", loop_giving([](Graph&, const Ids& in) { return Ids{in[0], in[2]}; })},
+           {"Loop", trips, "is no condition", loop_giving([](Graph&, const Ids& in) {
+              return Ids{in[0], in[2]};
+            })},
            {"Loop", trips, "the body makes int64 of the float32", loop_giving([](Graph&, const Ids& in) {
               return Ids{in[1], in[0]};
             })},

@@ -256,13 +256,9 @@ std::vector<Refused> refused_nodes() {
     all.push_back({op, {x, row}, "expected [2, 3]"});
     all.push_back({op, {x, f64({2, 3})}, "has type float64"});
   }
-  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax"}) {
-    all.push_back({op, {i64({3})}, "expected float32 or float64"});
-    all.push_back({op, {x}, "axis 2 is outside a tensor of rank 2", {{"axes", Ints{2}}}});
-    all.push_back({op, {x}, "axis -1 appears twice", {{"axes", Ints{1, -1}}}});
-  }
   refused_windows(all);
   refused_rows(all);
+  add_refused_reductions(all);
   add_refused_control(all);
   return all;
 }

@@ -37,6 +37,8 @@ struct Accepted {
 
 std::vector<Refused> refused_nodes();
 void add_refused_control(std::vector<Refused>& all);
+void add_refused_reductions(std::vector<Refused>& all);
 void add_accepted_control(std::vector<Accepted>& all);
+void add_accepted_reductions(std::vector<Accepted>& all);
 
 }  // namespace isobit::graph

@@ -93,6 +93,7 @@ void add_pool_kernels(KernelTable& table);
 void add_norm_kernels(KernelTable& table);
 void add_softmax_kernels(KernelTable& table);
 void add_reduce_kernels(KernelTable& table);
+void add_order_kernels(KernelTable& table);
 void add_movement_kernels(KernelTable& table);
 void add_optimizer_kernels(KernelTable& table);
 void add_control_kernels(KernelTable& table);

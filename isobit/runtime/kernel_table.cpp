@@ -11,6 +11,7 @@ const KernelTable& kernel_table() {
     add_norm_kernels(table);
     add_softmax_kernels(table);
     add_reduce_kernels(table);
+    add_order_kernels(table);
     add_movement_kernels(table);
     add_optimizer_kernels(table);
     add_control_kernels(table);

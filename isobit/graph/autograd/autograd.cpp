@@ -22,6 +22,11 @@ ValueId sum_to_shape_of(Graph& graph, ValueId diff, ValueId like, const std::str
   return graph.emit("isobit.SumTo", {diff}, {{"shape", graph.value(like).dims}}, name);
 }
 
+ValueId constant_like(Graph& graph, ValueId like, double value, const std::string& name) {
+  const bool f32 = graph.value(like).dtype == DType::kFloat32;
+  return graph.add_initializer(name, f32 ? Tensor::scalar(static_cast<float>(value)) : Tensor::scalar(value));
+}
+
 Attributes with(const Attributes& attributes, const std::string& name, Attribute value) {
   Attributes out = attributes;
   out.set(name, std::move(value));
@@ -41,6 +46,7 @@ const autograd::Rules& gradient_rules() {
     autograd::add_norm(rules);
     autograd::add_softmax(rules);
     autograd::add_reduce(rules);
+    autograd::add_order(rules);
     autograd::add_movement(rules);
     return rules;
   }();
@@ -88,7 +94,7 @@ Expected<std::vector<ValueId>> append_gradients(Graph& graph, ValueId loss, std:
 
   for (size_t n = graph.nodes().size(); n-- > 0;) {
     const Node node = graph.nodes()[n];
-    GradContext context{graph, node, {}, {}};
+    GradContext context{graph, node, {}, {}, {}};
     bool flows = false, wanted = false;
     for (ValueId o : node.outputs) {
       context.diff_outputs.push_back(o == kNoValue ? kNoValue : grad[static_cast<size_t>(o)]);
@@ -103,6 +109,9 @@ Expected<std::vector<ValueId>> append_gradients(Graph& graph, ValueId loss, std:
     const GradRule* rule = find_gradient(node.op);
     if (rule == nullptr) return unreadable(text_of("node '", node.name, "': operator ", node.op, " has no gradient"));
     const std::vector<ValueId> diffs = (*rule)(context);
+    if (!context.refusal.empty()) {
+      return unreadable(text_of("node '", node.name, "' (", node.op, "): ", context.refusal));
+    }
     ISOBIT_CHECK(diffs.size() == node.inputs.size());
     for (size_t i = 0; i < diffs.size(); ++i) {
       if (diffs[i] == kNoValue || !context.wanted[i]) continue;

@@ -5,11 +5,6 @@ namespace {
 
 using Values = std::vector<ValueId>;
 
-ValueId constant_like(Graph& g, ValueId like, double value, const std::string& name) {
-  return g.add_initializer(
-      name, g.value(like).dtype == DType::kFloat32 ? Tensor::scalar(static_cast<float>(value)) : Tensor::scalar(value));
-}
-
 ValueId emit(GradContext& c, const std::string& op, Values inputs, Attributes attributes = {}) {
   return c.graph.emit(op, std::move(inputs), std::move(attributes), c.diff_name(0));
 }
@@ -84,6 +79,12 @@ void add_elementwise(Rules& rules) {
   rules["Div"] = div;
   rules["Neg"] = [](GradContext& c) { return Values{emit(c, "Neg", {c.diff()})}; };
   rules["Identity"] = [](GradContext& c) { return Values{c.diff()}; };
+  // Where x > 0 the gradient, where x < 0 its negative, 0 where x is 0.
+  rules["Abs"] = [](GradContext& c) {
+    const ValueId above = emit(c, "isobit.ReluGrad", {c.input(0), c.diff()});
+    const ValueId below = emit(c, "isobit.ReluGrad", {emit(c, "Neg", {c.input(0)}), c.diff()});
+    return Values{emit(c, "Sub", {above, below})};
+  };
   rules["Exp"] = [](GradContext& c) { return Values{emit(c, "Mul", {c.diff(), c.output(0)})}; };
   rules["Log"] = [](GradContext& c) { return Values{emit(c, "Div", {c.diff(), c.input(0)})}; };
   rules["Sqrt"] = sqrt_rule;

@@ -13,6 +13,7 @@ void add_pool(std::vector<OpDef>& defs);
 void add_norm(std::vector<OpDef>& defs);
 void add_softmax(std::vector<OpDef>& defs);
 void add_reduce(std::vector<OpDef>& defs);
+void add_order(std::vector<OpDef>& defs);
 void add_movement(std::vector<OpDef>& defs);
 void add_optimizer(std::vector<OpDef>& defs);
 void add_control(std::vector<OpDef>& defs);
