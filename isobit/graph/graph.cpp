@@ -43,6 +43,9 @@ std::string Attributes::text(const std::string& name, const std::string& fallbac
 std::vector<int64_t> Attributes::integers(const std::string& name, std::vector<int64_t> fallback) const {
   return attribute_or(items_, name, std::move(fallback));
 }
+std::vector<double> Attributes::reals(const std::string& name, std::vector<double> fallback) const {
+  return attribute_or(items_, name, std::move(fallback));
+}
 
 bool Value::is_static() const {
   return std::all_of(dims.begin(), dims.end(), [](int64_t d) { return d >= 0; });

@@ -43,6 +43,7 @@ class Attributes {
   double real(const std::string& name, double fallback) const;
   std::string text(const std::string& name, const std::string& fallback) const;
   std::vector<int64_t> integers(const std::string& name, std::vector<int64_t> fallback) const;
+  std::vector<double> reals(const std::string& name, std::vector<double> fallback) const;
   const std::map<std::string, Attribute>& items() const { return items_; }
 
  private:

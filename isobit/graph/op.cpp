@@ -126,6 +126,11 @@ const std::map<std::string, OpDef>& table() {
     ops::add_elementwise(defs);
     ops::add_linear(defs);
     ops::add_pool(defs);
+    ops::add_columns(defs);
+    ops::add_resize(defs);
+    ops::add_sampling(defs);
+    ops::add_detection(defs);
+    ops::add_quantized_products(defs);
     ops::add_norm(defs);
     ops::add_softmax(defs);
     ops::add_reduce(defs);

@@ -90,6 +90,10 @@ inline RunKernel bound(const Kernel& kernel, const KernelSite& site) {
 void add_elementwise_kernels(KernelTable& table);
 void add_linear_kernels(KernelTable& table);
 void add_pool_kernels(KernelTable& table);
+void add_columns_kernels(KernelTable& table);
+void add_sampling_kernels(KernelTable& table);
+void add_detection_kernels(KernelTable& table);
+void add_quantized_product_kernels(KernelTable& table);
 void add_norm_kernels(KernelTable& table);
 void add_softmax_kernels(KernelTable& table);
 void add_reduce_kernels(KernelTable& table);

@@ -8,6 +8,10 @@ const KernelTable& kernel_table() {
     add_elementwise_kernels(table);
     add_linear_kernels(table);
     add_pool_kernels(table);
+    add_columns_kernels(table);
+    add_sampling_kernels(table);
+    add_detection_kernels(table);
+    add_quantized_product_kernels(table);
     add_norm_kernels(table);
     add_softmax_kernels(table);
     add_reduce_kernels(table);

@@ -43,6 +43,8 @@ const autograd::Rules& gradient_rules() {
     autograd::add_elementwise(rules);
     autograd::add_linear(rules);
     autograd::add_pool(rules);
+    autograd::add_columns(rules);
+    autograd::add_sampling(rules);
     autograd::add_norm(rules);
     autograd::add_softmax(rules);
     autograd::add_reduce(rules);

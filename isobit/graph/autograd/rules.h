@@ -13,6 +13,8 @@ using Rules = std::map<std::string, GradRule>;
 void add_elementwise(Rules& rules);
 void add_linear(Rules& rules);
 void add_pool(Rules& rules);
+void add_columns(Rules& rules);
+void add_sampling(Rules& rules);
 void add_norm(Rules& rules);
 void add_softmax(Rules& rules);
 void add_reduce(Rules& rules);

@@ -10,6 +10,11 @@ namespace isobit::graph::ops {
 void add_elementwise(std::vector<OpDef>& defs);
 void add_linear(std::vector<OpDef>& defs);
 void add_pool(std::vector<OpDef>& defs);
+void add_columns(std::vector<OpDef>& defs);
+void add_resize(std::vector<OpDef>& defs);
+void add_sampling(std::vector<OpDef>& defs);
+void add_detection(std::vector<OpDef>& defs);
+void add_quantized_products(std::vector<OpDef>& defs);
 void add_norm(std::vector<OpDef>& defs);
 void add_softmax(std::vector<OpDef>& defs);
 void add_reduce(std::vector<OpDef>& defs);
@@ -45,18 +50,7 @@ std::vector<int64_t> channel_dims(const Graph& graph, const Node& node);
 // Output 0 has the type of input 0.
 Status infer_like_first(InferContext& c);
 
-// The 2-D window of convolution and pooling, read from the ONNX attributes kernel_shape, strides, pads, dilations and
-// auto_pad (NOTSET or VALID). Where they are absent, strides and dilations are 1 and pads 0.
-struct Window {
-  int64_t kh = 1, kw = 1, stride_h = 1, stride_w = 1, pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0,
-          dilation_h = 1, dilation_w = 1;
-  int64_t out_h(int64_t ih) const;
-  int64_t out_w(int64_t iw) const;
-};
 // An attribute that is a shape: no extent of it is negative. Empty when absent.
 Expected<std::vector<int64_t>> read_extents(const Attributes& attributes, const std::string& name);
-Expected<Window> read_window(const Attributes& attributes, std::vector<int64_t> default_kernel);
-// Of the last two of four dimensions: places in a plane are 32-bit numbers in the kernels. An unknown one may be any.
-Status check_plane(const std::vector<int64_t>& image);
 
 }  // namespace isobit::graph::ops
