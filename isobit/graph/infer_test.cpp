@@ -116,6 +116,7 @@ std::vector<Accepted> accepted() {
   all.push_back({"isobit.CausalSoftmaxGrad", {f32({2, 3, 3}), f32({2, 3, 3})}, {f32({2, 3, 3})}});
   add_accepted_control(all);
   add_accepted_reductions(all);
+  add_accepted_composite(all);
   return all;
 }
 
@@ -197,7 +198,8 @@ TEST(Infer, RefusesUnknownAttributesAndThoseOfAnotherType) {
     expect_refused(refusal(c.op, c.inputs, more, c.outputs.size()), "'colour' is not known");
     for (const auto& [name, attribute] : c.attributes.items()) {
       Attributes other = c.attributes;
-      other.set(name, std::vector<double>{0.5});
+      const bool is_reals = std::holds_alternative<std::vector<double>>(attribute);
+      other.set(name, is_reals ? Attribute(int64_t{1}) : Attribute(std::vector<double>{0.5}));
       expect_refused(refusal(c.op, c.inputs, other, c.outputs.size()), "'" + name + "' has the wrong type");
     }
   }

@@ -138,6 +138,7 @@ const std::map<std::string, OpDef>& table() {
     ops::add_movement(defs);
     ops::add_optimizer(defs);
     ops::add_control(defs);
+    ops::add_composite(defs);
     std::map<std::string, OpDef> by_name;
     for (OpDef& def : defs) ISOBIT_CHECK(by_name.emplace(def.name, def).second);
     return by_name;

@@ -260,6 +260,7 @@ std::vector<Refused> refused_nodes() {
   refused_rows(all);
   add_refused_reductions(all);
   add_refused_control(all);
+  add_refused_composite(all);
   return all;
 }
 

@@ -40,5 +40,7 @@ void add_refused_control(std::vector<Refused>& all);
 void add_refused_reductions(std::vector<Refused>& all);
 void add_accepted_control(std::vector<Accepted>& all);
 void add_accepted_reductions(std::vector<Accepted>& all);
+void add_refused_composite(std::vector<Refused>& all);
+void add_accepted_composite(std::vector<Accepted>& all);
 
 }  // namespace isobit::graph

@@ -155,6 +155,8 @@ TEST_P(Dependence, ElementsFollowTheirRule) {
         case ElementRule::kStatistics:
           EXPECT_GT(most_of_one_input, 1U) << "is pointwise";
           break;
+        case ElementRule::kWhole:
+          break;
         case ElementRule::kNone:
           ADD_FAILURE();
       }

@@ -101,6 +101,7 @@ void add_order_kernels(KernelTable& table);
 void add_movement_kernels(KernelTable& table);
 void add_optimizer_kernels(KernelTable& table);
 void add_control_kernels(KernelTable& table);
+void add_composite_kernels(KernelTable& table);
 
 // Calls f(float{}) or f(double{}) by the type of input i.
 template <class F>

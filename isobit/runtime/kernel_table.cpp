@@ -19,6 +19,7 @@ const KernelTable& kernel_table() {
     add_movement_kernels(table);
     add_optimizer_kernels(table);
     add_control_kernels(table);
+    add_composite_kernels(table);
     return table;
   }();
   return kTable;

@@ -146,6 +146,7 @@ const std::vector<OperatorCase>& operator_cases() {
     add_softmax(cases);
     add_pool(cases);
     add_optimizer(cases);
+    add_composite_cases(cases);
     return cases;
   }();
   return kCases;

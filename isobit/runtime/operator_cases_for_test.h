@@ -34,6 +34,9 @@ struct OperatorCase {
   graph::Attributes attributes = {};
 };
 
+// Of the families; each is in a file of its own.
+void add_composite_cases(std::vector<OperatorCase>& cases);
+
 const std::vector<OperatorCase>& operator_cases();
 std::string name_of_case(const ::testing::TestParamInfo<OperatorCase>& info);
 

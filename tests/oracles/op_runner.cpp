@@ -41,6 +41,8 @@ Expected<Attributes> read_attributes(const json& items) {
       attributes.set(name, value.get<double>());
     else if (value.is_string())
       attributes.set(name, value.get<std::string>());
+    else if (value.is_array() && !value.empty() && value.front().is_number_float())
+      attributes.set(name, value.get<std::vector<double>>());
     else if (value.is_array())
       attributes.set(name, value.get<std::vector<int64_t>>());
     else

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import zlib
 
+import cases_composite
 import operator_cases
 import training_cases
 from exchange import load, save, torch
@@ -123,7 +124,7 @@ class Report:
 
 def all_cases():
     cases = operator_cases.Cases()
-    for group in operator_cases.GROUPS + training_cases.GROUPS:
+    for group in operator_cases.GROUPS + training_cases.GROUPS + cases_composite.GROUPS:
         group(cases)
     for case in cases.all:
         if case.wrt:

@@ -22,6 +22,7 @@ void add_order(std::vector<OpDef>& defs);
 void add_movement(std::vector<OpDef>& defs);
 void add_optimizer(std::vector<OpDef>& defs);
 void add_control(std::vector<OpDef>& defs);
+void add_composite(std::vector<OpDef>& defs);
 
 // Positions of the alternatives of Attribute, for expect_attributes.
 inline constexpr size_t kInt = 0, kReal = 1, kText = 2, kInts = 3, kReals = 4, kTensor = 5, kGraph = 6;
