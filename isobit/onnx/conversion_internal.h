@@ -155,6 +155,12 @@ struct Row {
   }
 };
 
+// As isobit/graph/expansions/softmax.h says: appends what a node with these inputs, attributes and names of outputs is.
+using Expansion = Expected<std::vector<graph::ValueId>> (*)(graph::Graph&, const std::vector<graph::ValueId>&,
+                                                            const graph::Attributes&, const std::vector<std::string>&);
+// Attributes and parameters as in same_as_onnx, given to the expansion.
+Expected<Operands> expanded(Conversion& c, Expansion expansion);
+
 // The generic converter: attributes as they are, parameters as attributes where they are known, the same operator (or
 // the row's target).
 Expected<Operands> same_as_onnx(Conversion& c);
@@ -169,6 +175,7 @@ class Table {
   Row& same(const char* op, const char* domain = "");
   // By a converter of its own.
   Row& own(const char* op, Convert convert, const char* domain = "");
+  Row& expanded(const char* op, Expansion expansion);
   void refuse(std::initializer_list<const char*> ops, const char* reason, const char* domain = "");
   std::vector<std::unique_ptr<Row>> rows;
 };

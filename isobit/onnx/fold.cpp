@@ -1,21 +1,14 @@
-#include <algorithm>
-
-#include "isobit/kernels/context.h"
 #include "isobit/onnx/fold_internal.h"
-#include "isobit/runtime/executor.h"
 
 namespace isobit::onnx {
 namespace {
 
 // What shapes and masks are made of is small.
-constexpr int64_t kMostElements = 1 << 14;
-
-bool small(const graph::Value& value) {
-  return value.is_static() &&
-         checked_elements(value.dims, value.dtype, kMostElements * size_of(value.dtype)).has_value();
-}
+constexpr uint64_t kMostBytes = 128 << 10;
 
 }  // namespace
+
+Folder::Folder() : folding_({.most_bytes = kMostBytes, .reals = true}) {}
 
 std::optional<std::vector<Tensor>> Folder::compute(const std::string& op, const std::vector<Tensor>& inputs,
                                                    const graph::Attributes& attributes,
@@ -23,26 +16,14 @@ std::optional<std::vector<Tensor>> Folder::compute(const std::string& op, const 
   graph::Graph graph;
   std::vector<graph::ValueId> ids;
   for (const Tensor& input : inputs) {
-    if (input.defined() && input.elements() > kMostElements) return std::nullopt;
+    if (input.defined() && input.bytes() > kMostBytes) return std::nullopt;
     ids.push_back(input.defined() ? graph.add_initializer("input", input) : graph::kNoValue);
   }
-  for (const auto& [name, attribute] : attributes.items()) {
-    if (std::holds_alternative<std::shared_ptr<const graph::Graph>>(attribute)) return std::nullopt;
-  }
-  const auto added = graph.add_node(op, ids, attributes, outputs);
-  if (!added) return std::nullopt;
-  for (const graph::ValueId id : *added) {
-    if (id == graph::kNoValue) continue;
-    if (!small(graph.value(id))) return std::nullopt;
-    graph.add_output(id);
-  }
-  runtime::Executor executor(graph);
-  auto results = executor.run({.isa = kernels::Isa::kPortable, .pool = &pool_}, {});
-  if (!results) return std::nullopt;
-  std::vector<Tensor> all;
-  auto next = results->begin();
-  for (const graph::ValueId id : *added) all.push_back(id == graph::kNoValue ? Tensor() : (next++)->clone());
-  return all;
+  if (!graph.add_node(op, ids, attributes, outputs)) return std::nullopt;
+  std::vector<Tensor> computed = folding_.outputs_of(graph, graph.nodes().back());
+  if (computed.empty()) return std::nullopt;
+  for (Tensor& t : computed) t = t.clone();  // none shares memory with an operand
+  return computed;
 }
 
 }  // namespace isobit::onnx

@@ -6,21 +6,22 @@
 #include <string>
 #include <vector>
 
-#include "isobit/base/thread_pool.h"
 #include "isobit/graph/graph.h"
+#include "isobit/runtime/fold.h"
 
 namespace isobit::onnx {
 
 class Folder {
  public:
-  // The outputs, or nothing where the node is none to be computed here: it is too large, has a subgraph or outputs of a
-  // size that follows from data, or is no valid node (who adds it will see why). Absent inputs are undefined tensors.
+  Folder();
+  // The outputs, or nothing where the node is none to be computed here: it is too large, its result depends on the
+  // platform, it has a graph, or it is no valid node (who adds it will see why). Absent inputs are undefined tensors.
   std::optional<std::vector<Tensor>> compute(const std::string& op, const std::vector<Tensor>& inputs,
                                              const graph::Attributes& attributes,
                                              const std::vector<std::string>& outputs);
 
  private:
-  ThreadPool pool_{1};
+  runtime::Folding folding_;
 };
 
 }  // namespace isobit::onnx

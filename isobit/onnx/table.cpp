@@ -61,6 +61,10 @@ Row& Table::own(const char* op, Convert convert, const char* domain) {
   return *rows.back();
 }
 
+Row& Table::expanded(const char* op, Expansion expansion) {
+  return own(op, [expansion](Conversion& c) { return onnx::expanded(c, expansion); });
+}
+
 void Table::refuse(std::initializer_list<const char*> ops, const char* reason, const char* domain) {
   for (const char* op : ops) own(op, same_as_onnx, domain).refusal = reason;
 }
@@ -81,21 +85,44 @@ tl::expected<const Row*, std::string> find_row(const std::string& domain, const 
   return tl::unexpected(text_of("isobit has this operator in opset ", versions));
 }
 
-Expected<Operands> same_as_onnx(Conversion& c) {
-  ISOBIT_TRY(graph::Attributes attributes, c.same_attributes());
-  Operands inputs = c.inputs();
+namespace {
+
+struct Form {
+  Operands inputs;
+  graph::Attributes attributes;
+};
+
+// Parameters that are known are attributes; inputs end with one that is there.
+Expected<Form> form_of(Conversion& c) {
+  Form form{c.inputs(), {}};
+  ISOBIT_TRY(form.attributes, c.same_attributes());
   for (const Parameter& parameter : c.row().parameters) {
     if (!c.has(parameter.input)) continue;
-    if (attributes.has(parameter.name)) {
+    if (form.attributes.has(parameter.name)) {
       return c.error(text_of("'", parameter.name, "' is given as an input and as an attribute"));
     }
     if (auto attribute = known(c, parameter)) {
-      attributes.set(parameter.name, *std::move(attribute));
-      inputs[static_cast<size_t>(parameter.input)] = nullptr;
+      form.attributes.set(parameter.name, *std::move(attribute));
+      form.inputs[static_cast<size_t>(parameter.input)] = nullptr;
     }
   }
-  while (!inputs.empty() && inputs.back() == nullptr) inputs.pop_back();
-  return c.last(c.row().target, std::move(inputs), std::move(attributes));
+  while (!form.inputs.empty() && form.inputs.back() == nullptr) form.inputs.pop_back();
+  return form;
+}
+
+}  // namespace
+
+Expected<Operands> same_as_onnx(Conversion& c) {
+  ISOBIT_TRY(Form form, form_of(c));
+  return c.last(c.row().target, std::move(form.inputs), std::move(form.attributes));
+}
+
+Expected<Operands> expanded(Conversion& c, Expansion expansion) {
+  ISOBIT_TRY(const Form form, form_of(c));
+  std::vector<graph::ValueId> ids;
+  for (const Operand& operand : form.inputs) ids.push_back(c.frame().id_of(operand));
+  const std::vector<std::string> names = c.output_names();
+  return c.expand([&](graph::Graph& g) { return expansion(g, ids, form.attributes, names); });
 }
 
 }  // namespace isobit::onnx

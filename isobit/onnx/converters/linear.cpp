@@ -1,9 +1,17 @@
 // Inner products.
 #include "isobit/base/text.h"
+#include "isobit/graph/expansions/convolution.h"
 #include "isobit/onnx/conversion_internal.h"
 
 namespace isobit::onnx {
 namespace {
+
+namespace expansions = graph::expansions;
+
+Expected<std::vector<graph::ValueId>> alone(Expected<graph::ValueId> value) {
+  ISOBIT_TRY(const graph::ValueId id, std::move(value));
+  return std::vector<graph::ValueId>{id};
+}
 
 constexpr const char* kUnknown = "the ranks of both inputs have to be known before the run";
 
@@ -23,6 +31,24 @@ Expected<Operands> matmul(Conversion& c) {
   if (removed.empty()) return c.last("MatMul", {a, b}, {});
   ISOBIT_TRY(Operand product, c.inner("MatMul", {a, b}, {}, "product"));
   return c.last("Squeeze", {product}, {{"axes", removed}});
+}
+
+template <Expected<graph::ValueId> (*kExpansion)(graph::Graph&, const expansions::ConvolutionArguments&)>
+Expected<Operands> convolution(Conversion& c) {
+  for (int i = 0; i < 2; ++i) ISOBIT_RETURN_IF_ERROR(c.expect(i));
+  ISOBIT_TRY(graph::Attributes attributes, c.same_attributes());
+  if (!c.has_rank(c.in(0)) || !c.has_rank(c.in(1))) return c.error(kUnknown);
+  const expansions::ConvolutionArguments a = {c.output_name(0), c.id(0), c.id(1), c.id(2), std::move(attributes)};
+  return c.expand([&](graph::Graph& g) { return alone(kExpansion(g, a)); });
+}
+
+// (x, weights, offset, bias, mask)
+Expected<Operands> deform_conv(Conversion& c) {
+  for (int i = 0; i < 3; ++i) ISOBIT_RETURN_IF_ERROR(c.expect(i));
+  ISOBIT_TRY(graph::Attributes attributes, c.same_attributes());
+  const expansions::DeformConvArguments a = {c.output_name(0),     c.id(0), c.id(1), c.id(2), c.id(3), c.id(4),
+                                             std::move(attributes)};
+  return c.expand([&](graph::Graph& g) { return alone(expansions::deform_conv(g, a)); });
 }
 
 struct GemmForm {
@@ -74,9 +100,9 @@ Expected<Operands> gemm(Conversion& c) {
 void add_linear_rows(Table& table) {
   table.own("MatMul", matmul).to("MatMul");
   table.own("Gemm", gemm).to("Gemm");
-  table.same("Conv");
-  table.same("ConvTranspose");
-  table.same("DeformConv");
+  table.own("Conv", convolution<expansions::conv>).to("Conv");
+  table.own("ConvTranspose", convolution<expansions::conv_transpose>).to("ConvTranspose");
+  table.own("DeformConv", deform_conv).to("isobit.DeformIm2Col");
   table.same("Det");
 }
 
