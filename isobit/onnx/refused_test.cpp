@@ -135,13 +135,13 @@ const Refused kRefused[] = {
        m.node("LeakyRelu", {"x"}, {"y"}).add("alpha", 13);
        m.output("y");
      }},
-    {"attribute 'axis' is no integer", 13,
+    {"attribute 'axis' has the wrong type", 13,
      [](ModelForTest& m) {
        m.input("x", {2, 3});
        m.node("Softmax", {"x"}, {"y"}).with("axis", 1.0f);
        m.output("y");
      }},
-    {"input 0 is missing", 13,
+    {"expected 1 to 1", 13,
      [](ModelForTest& m) {
        m.node("Softmax", {}, {"y"});
        m.output("y");
