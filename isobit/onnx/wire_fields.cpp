@@ -25,52 +25,52 @@ const WireMessage* sparse_message();
 
 const WireMessage* entry_message() {
   static constexpr WireField kFields[] = {text(1, "key"), text(2, "value")};
-  static constexpr WireMessage kMessage = {kFields};
-  return &kMessage;
+  static constexpr WireMessage kForm = {kFields};
+  return &kForm;
 }
 
 const WireMessage* opset_message() {
   static constexpr WireField kFields[] = {text(1, "domain"), whole(2, "version")};
-  static constexpr WireMessage kMessage = {kFields};
-  return &kMessage;
+  static constexpr WireMessage kForm = {kFields};
+  return &kForm;
 }
 
 const WireMessage* sparse_message() {
   static constexpr WireField kFields[] = {one(1, "values", tensor_message), one(2, "indices", tensor_message),
                                           list(3, "dims")};
-  static constexpr WireMessage kMessage = {kFields};
-  return &kMessage;
+  static constexpr WireMessage kForm = {kFields};
+  return &kForm;
 }
 
 const WireMessage* dimension_message() {
   static constexpr WireField kFields[] = {whole(1, "dim_value"), text(2, "dim_param")};
-  static constexpr WireMessage kMessage = {kFields};
-  return &kMessage;
+  static constexpr WireMessage kForm = {kFields};
+  return &kForm;
 }
 
 const WireMessage* shape_message() {
   static constexpr WireField kFields[] = {many(1, "dim", dimension_message)};
-  static constexpr WireMessage kMessage = {kFields};
-  return &kMessage;
+  static constexpr WireMessage kForm = {kFields};
+  return &kForm;
 }
 
 const WireMessage* tensor_type_message() {
   static constexpr WireField kFields[] = {whole(1, "elem_type"), one(2, "shape", shape_message)};
-  static constexpr WireMessage kMessage = {kFields};
-  return &kMessage;
+  static constexpr WireMessage kForm = {kFields};
+  return &kForm;
 }
 
 // Sequence and Optional.
 const WireMessage* nested_type_message() {
   static constexpr WireField kFields[] = {one(1, "elem_type", type_message)};
-  static constexpr WireMessage kMessage = {kFields};
-  return &kMessage;
+  static constexpr WireMessage kForm = {kFields};
+  return &kForm;
 }
 
 const WireMessage* map_type_message() {
   static constexpr WireField kFields[] = {whole(1, "key_type"), one(2, "value_type", type_message)};
-  static constexpr WireMessage kMessage = {kFields};
-  return &kMessage;
+  static constexpr WireMessage kForm = {kFields};
+  return &kForm;
 }
 
 const WireMessage* type_message() {
@@ -78,14 +78,14 @@ const WireMessage* type_message() {
       one(1, "tensor_type", tensor_type_message), one(4, "sequence_type", nested_type_message),
       one(5, "map_type", map_type_message), one(8, "sparse_tensor_type", tensor_type_message),
       one(9, "optional_type", nested_type_message)};
-  static constexpr WireMessage kMessage = {kFields};
-  return &kMessage;
+  static constexpr WireMessage kForm = {kFields};
+  return &kForm;
 }
 
 const WireMessage* value_message() {
   static constexpr WireField kFields[] = {text(1, "name"), one(2, "type", type_message)};
-  static constexpr WireMessage kMessage = {kFields};
-  return &kMessage;
+  static constexpr WireMessage kForm = {kFields};
+  return &kForm;
 }
 
 const WireMessage* attribute_message() {
@@ -106,8 +106,8 @@ const WireMessage* attribute_message() {
                                           text(21, "ref_attr_name"),
                                           one(22, "sparse_tensor", sparse_message),
                                           many(23, "sparse_tensors", sparse_message)};
-  static constexpr WireMessage kMessage = {kFields};
-  return &kMessage;
+  static constexpr WireMessage kForm = {kFields};
+  return &kForm;
 }
 
 const WireMessage* node_message() {
@@ -118,8 +118,8 @@ const WireMessage* node_message() {
                                           many(5, "attribute", attribute_message),
                                           text(7, "domain"),
                                           text(8, "overload")};
-  static constexpr WireMessage kMessage = {kFields};
-  return &kMessage;
+  static constexpr WireMessage kForm = {kFields};
+  return &kForm;
 }
 
 const WireMessage* graph_message() {
@@ -127,8 +127,8 @@ const WireMessage* graph_message() {
       many(1, "node", node_message),          text(2, "name"),
       many(5, "initializer", tensor_message), many(11, "input", value_message),
       many(12, "output", value_message),      many(15, "sparse_initializer", sparse_message)};
-  static constexpr WireMessage kMessage = {kFields};
-  return &kMessage;
+  static constexpr WireMessage kForm = {kFields};
+  return &kForm;
 }
 
 const WireMessage* function_message() {
@@ -141,8 +141,8 @@ const WireMessage* function_message() {
                                           text(10, "domain"),
                                           many(11, "attribute_proto", attribute_message),
                                           text(13, "overload")};
-  static constexpr WireMessage kMessage = {kFields};
-  return &kMessage;
+  static constexpr WireMessage kForm = {kFields};
+  return &kForm;
 }
 
 }  // namespace
@@ -160,8 +160,8 @@ const WireMessage* tensor_message() {
                                           list(11, "uint64_data"),
                                           many(13, "external_data", entry_message),
                                           whole(14, "data_location")};
-  static constexpr WireMessage kMessage = {kFields};
-  return &kMessage;
+  static constexpr WireMessage kForm = {kFields};
+  return &kForm;
 }
 
 const WireMessage* model_message() {
@@ -172,8 +172,8 @@ const WireMessage* model_message() {
                                           many(8, "opset_import", opset_message),
                                           many(14, "metadata_props", entry_message),
                                           many(25, "functions", function_message)};
-  static constexpr WireMessage kMessage = {kFields};
-  return &kMessage;
+  static constexpr WireMessage kForm = {kFields};
+  return &kForm;
 }
 
 }  // namespace isobit::onnx
