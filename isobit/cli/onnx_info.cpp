@@ -1,6 +1,7 @@
 #include "isobit/cli/onnx_info.h"
 
 #include <algorithm>
+#include <set>
 
 #include "isobit/base/text.h"
 #include "isobit/cli/json_text.h"
@@ -14,11 +15,11 @@ using Json = nlohmann::ordered_json;
 
 // Inputs that the file gives no value.
 std::vector<onnx::ValueDef> open_inputs(const onnx::GraphDef& graph) {
+  std::set<std::string> given;
+  for (const onnx::TensorDef& t : graph.initializers) given.insert(t.name);
   std::vector<onnx::ValueDef> open;
   for (const onnx::ValueDef& input : graph.inputs) {
-    const bool given = std::any_of(graph.initializers.begin(), graph.initializers.end(),
-                                   [&](const onnx::TensorDef& t) { return t.name == input.name; });
-    if (!given) open.push_back(input);
+    if (!given.contains(input.name)) open.push_back(input);
   }
   return open;
 }

@@ -51,7 +51,9 @@ Status Importer::inline_function(Scope& scope, const NodeDef& node, std::vector<
   body.attributes = &values;
   body.depth = scope.depth + 1;
   const std::string own = !node.name.empty() ? node.name : node.outputs.empty() ? node.op : node.outputs[0];
-  body.prefix = scope.shown(own) + "/";
+  // Names of calls within calls do not grow without end.
+  constexpr size_t kMostPrefix = 500;
+  body.prefix = scope.shown(own).substr(0, kMostPrefix) + "/";
   for (size_t i = 0; i < function.inputs.size(); ++i) {
     if (i >= node.inputs.size() || node.inputs[i].empty()) continue;  // whoever asks for it finds nothing
     const Operand operand = scope.find(node.inputs[i]);

@@ -83,12 +83,11 @@ Expected<Importer::InputType> Importer::input_type(const ValueDef& input) const 
 }
 
 Status Importer::add_inputs(Scope& scope) {
+  std::unordered_set<std::string> constants;
+  for (const TensorDef& t : model_.graph.initializers) constants.insert(t.name);
   for (const ValueDef& input : model_.graph.inputs) {
     // Initializers that are inputs, too, as IR version 3 wants: their values are those of the file.
-    const auto& constants = model_.graph.initializers;
-    const bool has_value =
-        std::any_of(constants.begin(), constants.end(), [&](const TensorDef& t) { return t.name == input.name; });
-    if (has_value) continue;
+    if (constants.contains(input.name)) continue;
     if (input.name.empty()) return unreadable(text_of(file(), ": an input has no name"));
     ISOBIT_TRY(InputType type, input_type(input));
     if (!scope.define(input.name, scope.frame().input(input.name, type.dtype, std::move(type.dims)))) {
@@ -120,6 +119,7 @@ Status Importer::add_initializers(Scope& scope, const GraphDef& graph) {
 
 Status Importer::add_outputs(Scope& scope, const GraphDef& graph, const std::string& where) {
   Frame& frame = scope.frame();
+  std::unordered_set<graph::ValueId> placed(frame.graph().inputs().begin(), frame.graph().inputs().end());
   for (const ValueDef& output : graph.outputs) {
     const auto fail = [&](std::string_view reason) {
       return unreadable(text_of(where, "output '", output.name, "': ", reason));
@@ -133,17 +133,14 @@ Status Importer::add_outputs(Scope& scope, const GraphDef& graph, const std::str
     }
     graph::ValueId id = frame.id_of(operand);
     // What has another name, or a place of its own as an input, a constant or another output, goes through a node.
-    const auto& inputs = frame.graph().inputs();
-    const auto& outputs = frame.graph().outputs();
-    const bool placed = operand->is_constant() || frame.graph().value(id).name != tidy_name(output.name) ||
-                        std::find(inputs.begin(), inputs.end(), id) != inputs.end() ||
-                        std::find(outputs.begin(), outputs.end(), id) != outputs.end();
-    if (placed) {
+    const bool renamed = frame.graph().value(id).name != tidy_name(output.name);
+    if (operand->is_constant() || renamed || placed.contains(id)) {
       if (const Status counted = count_node(); !counted) return fail(counted.error().message);
       const auto added = frame.graph().add_node("Identity", {id}, {}, {tidy_name(output.name)});
       if (!added) return fail(added.error().message);
       id = (*added)[0];
     }
+    placed.insert(id);
     frame.graph().add_output(id);
   }
   return {};
