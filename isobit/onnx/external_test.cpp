@@ -85,6 +85,13 @@ TEST_F(External, WhatIsNoSuchPartOfAFileIsRefused) {
   expect_error(load({{"location", "data.bin"}}, {.max_tensor_bytes = 7}), "initializer 'w': asks for 8 bytes");
 }
 
+TEST_F(External, AModelOfMoreThanTwoGigabytesIsNotEvenRead) {
+  const fs::path path = folder_ / "large.onnx";
+  ASSERT_TRUE(write_file_durably(path, {}));
+  fs::resize_file(path, uint64_t{3} << 30);  // of holes
+  expect_error(load_model(path), "large.onnx");
+}
+
 TEST_F(External, AMissingModelIsNamed) { expect_error(load_model(folder_ / "absent.onnx"), "absent.onnx"); }
 
 }  // namespace
