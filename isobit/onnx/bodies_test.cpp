@@ -23,9 +23,9 @@ schema::FunctionProto& add_function(ModelForTest& m, const std::string& name, co
   f.set_domain("own");
   for (const std::string& i : inputs) f.add_input(i);
   for (const std::string& o : outputs) f.add_output(o);
-  auto& import = *f.add_opset_import();
-  import.set_domain("");
-  import.set_version(13);
+  auto& opset_import = *f.add_opset_import();
+  opset_import.set_domain("");
+  opset_import.set_version(13);
   auto& own = *f.add_opset_import();
   own.set_domain("own");
   own.set_version(1);
@@ -48,7 +48,7 @@ TEST(Functions, TheirNodesStandInPlaceOfTheCall) {
   auto& f = add_function(m, "Twice", {"a"}, {"b"});
   add_node(f, "Relu", {"a"}, {"inside"});
   add_node(f, "Add", {"inside", "inside"}, {"b"});
-  const auto result = m.import();
+  const auto result = m.imported();
   ASSERT_TRUE(result) << result.error().message;
   const graph::Graph& g = result->graph;
   EXPECT_EQ(operators(g), (Names{"Relu", "Add"}));
@@ -66,7 +66,7 @@ TEST(Functions, AttributesComeFromTheCallOrFromTheFunction) {
     slope.set_type(1);
     slope.set_f(0.5f);
     add_node(f, "LeakyRelu", {"a"}, {"b"}).refers("alpha", "slope", 1);
-    const auto result = m.import();
+    const auto result = m.imported();
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_EQ(result->graph.nodes()[0].attributes.real("alpha", 0), given ? 0.25 : 0.5);
   }
@@ -77,7 +77,7 @@ TEST(Functions, MeanTheVersionOfOperatorsThatTheyImport) {
   auto& f = add_function(m, "Soft", {"a"}, {"b"});
   f.mutable_opset_import(0)->set_version(11);
   add_node(f, "Softmax", {"a"}, {"b"}).with("axis", 0);
-  const auto result = m.import();
+  const auto result = m.imported();
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->graph.nodes().size(), 3u) << "a matrix, its rows, and back";
 }
@@ -85,7 +85,7 @@ TEST(Functions, MeanTheVersionOfOperatorsThatTheyImport) {
 TEST(Functions, CallingOneselfIsRefusedSoonAndWithTheNode) {
   ModelForTest m = calling("Again");
   add_node(add_function(m, "Again", {"a"}, {"b"}), "Again", {"a"}, {"b"}).in_domain("own").named("inner");
-  expect_error(m.import(), "m.onnx: node 'inner' (own.Again, opset 1): functions lie more than 32 deep");
+  expect_error(m.imported(), "m.onnx: node 'inner' (own.Again, opset 1): functions lie more than 32 deep");
 }
 
 // Each calls the one before twice: 2^25 nodes in all.
@@ -98,26 +98,26 @@ TEST(Functions, WhatGrowsWithoutEndIsRefused) {
     add_node(f, before, {"a"}, {"c"}).in_domain("own");
     add_node(f, before, {"c"}, {"b"}).in_domain("own");
   }
-  expect_error(m.import({.max_nodes = 1000}), "more than 1000 nodes");
+  expect_error(m.imported({.max_nodes = 1000}), "more than 1000 nodes");
 }
 
 TEST(Functions, RefuseWhatDoesNotFit) {
   ModelForTest absent = calling("Absent");
-  expect_error(absent.import(), "node 'call' (own.Absent, opset 1): isobit does not have this operator");
+  expect_error(absent.imported(), "node 'call' (own.Absent, opset 1): isobit does not have this operator");
   ModelForTest empty = calling("Empty");
   add_function(empty, "Empty", {"a"}, {"b"});
-  expect_error(empty.import(), "does not make its output 'b'");
+  expect_error(empty.imported(), "does not make its output 'b'");
   ModelForTest none = calling("None");
   add_node(add_function(none, "None", {}, {"b"}), "Constant", {}, {"b"}).with("value_int", 1);
-  expect_error(none.import(), "the function has 0 inputs and 1 outputs");
+  expect_error(none.imported(), "the function has 0 inputs and 1 outputs");
   ModelForTest outside = calling("Outside");
   add_node(add_function(outside, "Outside", {"a"}, {"b"}), "Relu", {"x"}, {"b"});
-  expect_error(outside.import(), "input 0: 'x' is no input");
+  expect_error(outside.imported(), "input 0: 'x' is no input");
   ModelForTest lost(13);
   lost.input("x", {2});
   lost.node("LeakyRelu", {"x"}, {"y"}).refers("alpha", "slope", 1);
   lost.output("y");
-  expect_error(lost.import(), "attribute 'alpha' refers to a caller's, and there is none");
+  expect_error(lost.imported(), "attribute 'alpha' refers to a caller's, and there is none");
 }
 
 schema::GraphProto branch(const std::string& op, const std::string& input) {
@@ -132,7 +132,7 @@ TEST(If, BothBranchesTakeWhatEitherUses) {
   m.input("c", {}, kBool).input("a", {2}).input("b", {2});
   m.node("If", {"c"}, {"y"}).with("then_branch", branch("Relu", "a")).with("else_branch", branch("Neg", "b"));
   m.output("y");
-  const auto result = m.import();
+  const auto result = m.imported();
   ASSERT_TRUE(result) << result.error().message;
   const graph::Graph& g = result->graph;
   ASSERT_EQ(operators(g), Names{"If"});
@@ -154,7 +154,7 @@ TEST(If, WhatIsKnownIsNoChoice) {
   }());
   m.node("If", {"c"}, {"y"}).with("then_branch", branch("Relu", "a")).with("else_branch", branch("Neg", "a"));
   m.output("y");
-  const auto result = m.import();
+  const auto result = m.imported();
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(operators(result->graph), Names{"Neg"});
   EXPECT_EQ(result->graph.value(result->graph.outputs()[0]).name, "y");
@@ -165,7 +165,7 @@ TEST(If, ParametersThatABranchUsesAreThoseOfTheModel) {
   m.input("c", {}, kBool).input("a", {2}).initializer("w", floats({2}, {1, 2}));
   m.node("If", {"c"}, {"y"}).with("then_branch", branch("Relu", "w")).with("else_branch", branch("Neg", "a"));
   m.output("y");
-  const auto result = m.import();
+  const auto result = m.imported();
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->parameters.size(), 1u);
   EXPECT_EQ(result->graph.nodes()[0].inputs.size(), 3u);
@@ -175,7 +175,8 @@ TEST(Loop, CarriesValuesAndTakesOthersFromAround) {
   ModelForTest m(13);
   m.input("x", {2}).input("step", {2}).initializer("trips", Tensor::scalar(int64_t{3}));
   schema::GraphProto body;
-  for (const auto& [name, element] : {std::pair{"i", kInt64}, {"go", kBool}, {"sum", kFloat}}) {
+  const std::vector<std::pair<const char*, int>> inputs = {{"i", kInt64}, {"go", kBool}, {"sum", kFloat}};
+  for (const auto& [name, element] : inputs) {
     auto& input = *body.add_input();
     input.set_name(name);
     set_dims(*input.mutable_type(), element, element == kFloat ? std::vector<int64_t>{2} : std::vector<int64_t>{});
@@ -185,7 +186,7 @@ TEST(Loop, CarriesValuesAndTakesOthersFromAround) {
   for (const char* name : {"go_on", "more"}) body.add_output()->set_name(name);
   m.node("Loop", {"trips", "", "x"}, {"y"}).with("body", body);
   m.output("y");
-  const auto result = m.import();
+  const auto result = m.imported();
   ASSERT_TRUE(result) << result.error().message;
   const graph::Node& node = result->graph.nodes()[0];
   EXPECT_EQ(node.op, "Loop");
@@ -200,17 +201,17 @@ TEST(Graphs, RefuseWhatDoesNotFit) {
   none.input("c", {}, kBool).input("a", {2});
   none.node("If", {"c"}, {"y"}).with("then_branch", branch("Relu", "a"));
   none.output("y");
-  expect_error(none.import(), "attribute 'else_branch' is missing or no graph");
+  expect_error(none.imported(), "attribute 'else_branch' is missing or no graph");
   ModelForTest lost(13);
   lost.input("c", {}, kBool).input("a", {2});
   lost.node("If", {"c"}, {"y"}).with("then_branch", branch("Relu", "absent")).with("else_branch", branch("Neg", "a"));
   lost.output("y");
-  expect_error(lost.import(), "(Relu, opset 13): input 0: 'absent' is no input");
+  expect_error(lost.imported(), "(Relu, opset 13): input 0: 'absent' is no input");
   ModelForTest body(13);
   body.input("x", {2});
   body.node("Loop", {"", "", "x"}, {"y"}).with("body", branch("Relu", "x"));
   body.output("y");
-  expect_error(body.import(), "no iteration number and condition");
+  expect_error(body.imported(), "no iteration number and condition");
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ Names value_names(const graph::Graph& g, const std::vector<graph::ValueId>& ids)
 }
 
 graph::Graph imported(const ModelForTest& m, const ImportOptions& options = {}) {
-  auto result = m.import(options);
+  auto result = m.imported(options);
   EXPECT_TRUE(result) << result.error().message;
   return result ? std::move(result->graph) : graph::Graph();
 }
@@ -40,7 +40,7 @@ TEST(Import, NamesOperatorsAndParametersAreThoseOfTheFile) {
       .with("kernel_shape", std::vector<int64_t>{3, 3});
   m.node("Relu", {"c"}, {"features"});
   m.output("features");
-  const auto result = m.import();
+  const auto result = m.imported();
   ASSERT_TRUE(result) << result.error().message;
   const graph::Graph& g = result->graph;
   EXPECT_EQ(operators(g), (Names{"Conv", "Relu"}));
@@ -115,7 +115,7 @@ TEST(Import, NothingIsComputedFromWhatTrainingMayChange) {
   m.node("Add", {"a", "b"}, {"y"});
   m.node("Add", {"c", "c"}, {"z"});
   m.output("y").output("z");
-  const auto result = m.import();
+  const auto result = m.imported();
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(operators(result->graph), (Names{"Add", "Identity"}));
   EXPECT_EQ(result->parameters.size(), 2u);

@@ -94,9 +94,9 @@ class ModelForTest {
  public:
   explicit ModelForTest(int64_t opset = kNewestOpset) {
     proto.set_ir_version(8);
-    auto& import = *proto.add_opset_import();
-    import.set_domain("");
-    import.set_version(opset);
+    auto& opset_import = *proto.add_opset_import();
+    opset_import.set_domain("");
+    opset_import.set_version(opset);
     graph().set_name("graph");
   }
   schema::GraphProto& graph() { return *proto.mutable_graph(); }
@@ -119,7 +119,7 @@ class ModelForTest {
     const std::string text = proto.SerializeAsString();
     return Bytes(text.begin(), text.end());
   }
-  Expected<Imported> import(const ImportOptions& options = {}) const {
+  Expected<Imported> imported(const ImportOptions& options = {}) const {
     ISOBIT_TRY(const Model model, decode_model(bytes(), "m.onnx"));
     return import_model(model, options);
   }

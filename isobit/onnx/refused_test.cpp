@@ -241,8 +241,8 @@ TEST(Refused, EveryErrorNamesItsPlace) {
     SCOPED_TRACE(refused.part);
     ModelForTest m(refused.opset);
     refused.build(m);
-    expect_error(m.import(), refused.part);
-    expect_error(m.import(), "m.onnx: ");
+    expect_error(m.imported(), refused.part);
+    expect_error(m.imported(), "m.onnx: ");
   }
 }
 
