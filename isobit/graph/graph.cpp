@@ -58,7 +58,8 @@ Shape Value::shape() const {
 
 ValueId Graph::add_value(const std::string& name, DType dtype, std::vector<int64_t> dims) {
   std::string unique = name;
-  for (int suffix = 1; by_name_.contains(unique); ++suffix) unique = text_of(name, ".", suffix);
+  // All suffixes below the last one that was given are taken.
+  while (by_name_.contains(unique)) unique = text_of(name, ".", ++suffixes_[name]);
   const auto id = static_cast<ValueId>(values_.size());
   by_name_[unique] = id;
   values_.push_back({unique, dtype, std::move(dims)});

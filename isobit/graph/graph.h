@@ -120,6 +120,7 @@ class Graph {
   std::vector<ValueId> outputs_;
   std::vector<Initializer> initializers_;
   std::map<std::string, ValueId> by_name_;
+  std::map<std::string, int> suffixes_;  // the last one of a name that was taken
   int nested_ = 0;
 };
 
