@@ -205,20 +205,26 @@ Expected<Inference> infer(const InferenceRequest& request, platform::Engine& eng
   const auto open = open_inputs(model);
   ISOBIT_RETURN_IF_ERROR(check_extents(request, open));
   ISOBIT_TRY(const auto given, named_inputs(request, open));
-  ISOBIT_TRY(const onnx::Imported imported, onnx::import_model(model, import_options(request, open, given)));
+  ISOBIT_TRY(onnx::Imported imported, onnx::import_model(model, import_options(request, open, given)));
   const auto in_file = [&](const Error& error) {
     return tl::unexpected<Error>({error.code, text_of(request.model.string(), ": ", error.message)});
   };
-  if (const Status kept = check_arithmetic(imported.graph, *arithmetic); !kept) return in_file(kept.error());
   ISOBIT_TRY(const platform::Context context, engine.context_for(*arithmetic));
   Inference out;
   ISOBIT_TRY(out.inputs, complete_inputs(imported.graph, given, request, context.kernels()));
+  // What follows from the shapes that are now known.
+  std::vector<Shape> shapes;
+  for (const NamedTensor& input : out.inputs) shapes.push_back(input.tensor.shape());
+  const auto specialised = runtime::specialise(imported.graph, shapes);
+  if (!specialised) return in_file(specialised.error());
+  const Graph& graph = *specialised;
+  if (const Status kept = check_arithmetic(graph, *arithmetic); !kept) return in_file(kept.error());
   runtime::Limits limits;
   limits.total_bytes = std::min(limits.total_bytes, request.max_memory);
   limits.trips = request.max_trips;
-  auto program = backends::native().compile(imported.graph, context, limits);
+  auto program = backends::native().compile(graph, context, limits);
   if (!program) return in_file(program.error());
-  if (const Status done = run_program(**program, imported.graph, request, out); !done) return in_file(done.error());
+  if (const Status done = run_program(**program, graph, request, out); !done) return in_file(done.error());
   out.repairs = context.repairs();
   return out;
 }
