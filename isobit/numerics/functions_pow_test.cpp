@@ -3,6 +3,7 @@
 #include <mpfr.h>
 
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <random>
 #include <vector>
