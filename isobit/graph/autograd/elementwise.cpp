@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "isobit/graph/autograd/rules.h"
 
 namespace isobit::graph::autograd {
@@ -102,6 +104,7 @@ Values extremum(GradContext& c, const std::string& op) {
     if (c.wants(i)) {
       out[k] = sum_to_shape_of(c.graph, where(c, less(b, a), kNoValue, shared), b, c.diff_name(i));
     }
+    if (std::count(c.wanted.begin(), c.wanted.begin() + i, true) == 0) return out;
     diff = sum_to_shape_of(c.graph, where(c, less(a, b), kNoValue, shared), a, c.diff_name(0));
   }
   out[0] = diff;
