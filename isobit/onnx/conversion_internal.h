@@ -192,6 +192,7 @@ void add_spectrum_rows(Table& table);
 void add_quantized_rows(Table& table);
 void add_control_rows(Table& table);
 void add_ml_rows(Table& table);
+void add_feature_rows(Table& table);
 void add_sequence_rows(Table& table);
 void add_refused_rows(Table& table);
 

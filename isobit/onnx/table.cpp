@@ -26,6 +26,7 @@ const std::map<Key, std::vector<const Row*>>& rows_by_operator() {
     add_quantized_rows(table);
     add_control_rows(table);
     add_ml_rows(table);
+    add_feature_rows(table);
     add_sequence_rows(table);
     add_refused_rows(table);
     return table;

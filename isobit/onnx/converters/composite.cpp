@@ -1,7 +1,6 @@
 // Operators that are written as several others (isobit/graph/expansions).
 #include "isobit/base/text.h"
 #include "isobit/graph/expansions/attention.h"
-#include "isobit/graph/expansions/center_crop_pad.h"
 #include "isobit/graph/expansions/einsum.h"
 #include "isobit/graph/expansions/loss.h"
 #include "isobit/graph/expansions/recurrent.h"
@@ -132,18 +131,6 @@ Expected<Operands> softmax_cross_entropy(Conversion& c) {
   return c.expand([&](graph::Graph& g) { return expansions::softmax_cross_entropy_loss(g, a); });
 }
 
-Expected<Operands> center_crop_pad(Conversion& c) {
-  for (int i = 0; i < 2; ++i) ISOBIT_RETURN_IF_ERROR(c.expect(i));
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"axes"}));
-  expansions::CenterCropPadArguments a;
-  a.name = c.base_name();
-  a.x = c.id(0), a.shape = c.id(1);
-  if (c.has_attribute("axes")) {
-    ISOBIT_TRY(a.axes, c.integer_list("axes"));
-  }
-  return c.expand([&](graph::Graph& g) { return expansions::center_crop_pad(g, a); });
-}
-
 }  // namespace
 
 void add_composite_rows(Table& table) {
@@ -155,7 +142,6 @@ void add_composite_rows(Table& table) {
   table.own("Einsum", einsum);
   table.own("NegativeLogLikelihoodLoss", negative_log_likelihood);
   table.own("SoftmaxCrossEntropyLoss", softmax_cross_entropy);
-  table.own("CenterCropPad", center_crop_pad).moves();
 }
 
 }  // namespace isobit::onnx

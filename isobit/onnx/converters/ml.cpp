@@ -1,4 +1,4 @@
-// Operators of ai.onnx.ml: what linear models and trees of scikit-learn are written in (isobit/graph/expansions).
+// Operators of ai.onnx.ml: linear models and trees, as scikit-learn writes them (isobit/graph/expansions).
 #include "isobit/base/text.h"
 #include "isobit/graph/expansions/linear_models.h"
 #include "isobit/graph/expansions/trees.h"
@@ -57,80 +57,6 @@ Expected<Operands> linear_classifier(Conversion& c) {
   ISOBIT_TRY(a.class_labels, class_labels(c, "classlabels_ints", "classlabels_strings"));
   ISOBIT_TRY(a.post_transform, c.text("post_transform", "NONE"));
   return c.expand([&](graph::Graph& g) { return expansions::linear_classifier(g, a); });
-}
-
-Expected<Operands> scaler(Conversion& c) {
-  ISOBIT_RETURN_IF_ERROR(c.expect(0));
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"offset", "scale"}));
-  expansions::ScalerArguments a;
-  a.name = c.base_name();
-  a.x = c.id(0);
-  ISOBIT_TRY(a.offset, c.real_list("offset"));
-  ISOBIT_TRY(a.scale, c.real_list("scale"));
-  return c.expand([&](graph::Graph& g) { return expansions::scaler(g, a); });
-}
-
-Expected<Operands> normalizer(Conversion& c) {
-  ISOBIT_RETURN_IF_ERROR(c.expect(0));
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"norm"}));
-  expansions::NormalizerArguments a;
-  a.name = c.base_name();
-  a.x = c.id(0);
-  ISOBIT_TRY(a.norm, c.text("norm", "MAX"));
-  return c.expand([&](graph::Graph& g) { return expansions::normalizer(g, a); });
-}
-
-Expected<Operands> binarizer(Conversion& c) {
-  ISOBIT_RETURN_IF_ERROR(c.expect(0));
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"threshold"}));
-  expansions::BinarizerArguments a;
-  a.name = c.base_name();
-  a.x = c.id(0);
-  ISOBIT_TRY(a.threshold, c.real("threshold", 0));
-  return c.expand([&](graph::Graph& g) { return expansions::binarizer(g, a); });
-}
-
-Expected<Operands> array_feature_extractor(Conversion& c) {
-  for (int i = 0; i < 2; ++i) ISOBIT_RETURN_IF_ERROR(c.expect(i));
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({}));
-  expansions::ArrayFeatureExtractorArguments a;
-  a.name = c.base_name();
-  a.x = c.id(0), a.indices = c.id(1);
-  return c.expand([&](graph::Graph& g) { return expansions::array_feature_extractor(g, a); });
-}
-
-// One of the lists that hold keys, values or the default, as a tensor.
-Expected<Tensor> label_list(const Conversion& c, const std::string& stem) {
-  ISOBIT_TRY(const Tensor tensor, c.tensor(stem + "_tensor"));
-  if (tensor.defined()) return tensor;
-  if (c.has_attribute(stem + "_strings")) return c.error(text_of("'", stem, "_strings': isobit has no text"));
-  if (c.has_attribute(stem + "_int64s")) {
-    ISOBIT_TRY(const auto values, c.integer_list(stem + "_int64s"));
-    return Tensor::of<int64_t>(Shape{static_cast<int64_t>(values.size())}, values);
-  }
-  ISOBIT_TRY(const auto values, c.real_list(stem + "_floats"));
-  const std::vector<float> floats(values.begin(), values.end());
-  return Tensor::of<float>(Shape{static_cast<int64_t>(floats.size())}, floats);
-}
-
-Expected<Operands> label_encoder(Conversion& c) {
-  ISOBIT_RETURN_IF_ERROR(c.expect(0));
-  expansions::LabelEncoderArguments a;
-  a.name = c.base_name();
-  a.x = c.id(0);
-  ISOBIT_TRY(a.keys, label_list(c, "keys"));
-  ISOBIT_TRY(a.values, label_list(c, "values"));
-  ISOBIT_TRY(a.default_value, c.tensor("default_tensor"));
-  if (!a.default_value.defined() && a.values.dtype() == DType::kInt64) {
-    ISOBIT_TRY(const int64_t value, c.integer("default_int64", -1));
-    a.default_value = Tensor::scalar(value);
-  } else if (!a.default_value.defined() && a.values.dtype() == DType::kFloat32) {
-    ISOBIT_TRY(const double value, c.real("default_float", -0.0));
-    a.default_value = Tensor::scalar(static_cast<float>(value));
-  } else if (!a.default_value.defined()) {
-    return c.error("attribute 'default_tensor' is missing");
-  }
-  return c.expand([&](graph::Graph& g) { return expansions::label_encoder(g, a); });
 }
 
 Expected<Operands> tree_ensemble(Conversion& c) {
@@ -209,11 +135,6 @@ Expected<Operands> tree_ensemble_classifier(Conversion& c) {
 void add_ml_rows(Table& table) {
   table.own("LinearRegressor", linear_regressor, kMl);
   table.own("LinearClassifier", linear_classifier, kMl);
-  table.own("Scaler", scaler, kMl);
-  table.own("Normalizer", normalizer, kMl);
-  table.own("Binarizer", binarizer, kMl);
-  table.own("ArrayFeatureExtractor", array_feature_extractor, kMl).moves();
-  table.own("LabelEncoder", label_encoder, kMl).since(2);
   table.own("TreeEnsemble", tree_ensemble, kMl);
   table.own("TreeEnsembleRegressor", tree_ensemble_regressor, kMl);
   table.own("TreeEnsembleClassifier", tree_ensemble_classifier, kMl);

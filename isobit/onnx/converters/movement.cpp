@@ -113,6 +113,7 @@ void add_movement_rows(Table& table) {
   table.same("NonZero").own_type(0);
   table.same("Unique").own_type(1).own_type(2).own_type(3);
   table.own("OneHot", one_hot).to("OneHot").moves().whole(1, "depth");
+  table.same("CenterCropPad").moves().list(1, "shape");
   table.same("Col2Im").list(1, "image_shape").list(2, "block_shape");
 }
 
