@@ -1,5 +1,4 @@
 // Regions of images and boxes around what was found there.
-#include <algorithm>
 #include <cmath>
 
 #include "isobit/base/text.h"

@@ -14,8 +14,8 @@ Status expect_byte(const InferContext& c, int i) {
       text_of("input ", i, " ('", c.input(i).name, "') is ", name_of(c.input(i).dtype), ", expected int8 or uint8"));
 }
 
-// One number, one for each line (of `lines`), or with `per_matrix` one for each line of each matrix: `lines_shape` is
-// what such an input has.
+// One number, one for each of `lines` lines of a matrix, or one for each line of every matrix: then the shape is
+// `lines_shape`.
 Status expect_numbers(const InferContext& c, int i, int64_t lines, const std::vector<int64_t>& lines_shape) {
   const std::vector<int64_t>& dims = c.dims(i);
   if (dims.empty()) return {};
@@ -42,7 +42,7 @@ Status expect_scale(const InferContext& c, int i, int first, int64_t lines, cons
   return expect_numbers(c, i, lines, lines_shape);
 }
 
-// A line of a matrix for each of `dims`' extent `kept` of the last two, the other one 1.
+// The shape of one number for each row, or each column, of the matrices of shape `dims`.
 std::vector<int64_t> one_for_each_line(std::vector<int64_t> dims, bool rows) {
   dims[dims.size() - (rows ? 1 : 2)] = 1;
   return dims;

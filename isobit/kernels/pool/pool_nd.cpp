@@ -122,7 +122,11 @@ T tidy(T x) {
 
 template <class T>
 constexpr T lowest() {
-  return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+  if constexpr (std::is_floating_point_v<T>) {
+    return -std::numeric_limits<T>::infinity();
+  } else {
+    return std::numeric_limits<T>::lowest();
+  }
 }
 
 float sum_of(const ScratchVector<float>& terms) {
