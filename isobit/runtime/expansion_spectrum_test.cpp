@@ -1,17 +1,14 @@
-// Spectra, their windows, and cropping and padding, against plain loops in double.
+// Spectra and their windows against plain loops in double.
 #include <algorithm>
 #include <complex>
 #include <limits>
 
-#include "isobit/graph/expansions/center_crop_pad.h"
 #include "isobit/graph/expansions/spectrum.h"
 #include "isobit/runtime/expansions_for_test.h"
 
 namespace isobit::runtime {
 namespace {
 
-using graph::expansions::center_crop_pad;
-using graph::expansions::CenterCropPadArguments;
 using graph::expansions::dft;
 using graph::expansions::DftArguments;
 using graph::expansions::mel_weight_matrix;
@@ -315,76 +312,6 @@ TEST(MelWeightMatrix, RefusesWhatDoesNotFit) {
   Expanded::refused(mel_weight_matrix(e.g, a), "MelWeightMatrix", "output as int64");
   a.num_mel_bins = e.fed(DType::kInt32, number(8));
   Expanded::refused(mel_weight_matrix(e.g, a), "MelWeightMatrix", "known before the run");
-}
-
-struct Cropping {
-  Ints dims, shape;
-  std::optional<Ints> axes = {};
-  bool known = true;
-  std::set<int> unknown = {};
-};
-
-void check_crop(const Cropping& x) {
-  Expanded e;
-  const Array in = e.random(x.dims);
-  Array shape = Array::zeros({static_cast<int64_t>(x.shape.size())});
-  std::copy(x.shape.begin(), x.shape.end(), shape.values.begin());
-  CenterCropPadArguments a{.name = "n", .x = e.fed(in, x.unknown), .axes = x.axes};
-  a.shape = x.known ? e.known(DType::kInt64, shape) : e.fed(DType::kInt64, shape);
-  Ints wanted = x.dims;
-  for (size_t i = 0; i < x.shape.size(); ++i) {
-    const int64_t axis = x.axes ? (*x.axes)[i] : static_cast<int64_t>(i);
-    wanted[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(wanted.size()) : axis)] = x.shape[i];
-  }
-  Array out = Array::zeros(wanted);
-  for (int64_t n = 0; n < static_cast<int64_t>(out.values.size()); ++n) {
-    int64_t rest = n, from = 0, step = 1;
-    bool inside = true;
-    for (size_t axis = wanted.size(); axis-- > 0;) {
-      const int64_t have = x.dims[axis], want = wanted[axis];
-      const int64_t place = rest % want + (have > want ? (have - want) / 2 : -((want - have) / 2));
-      rest /= want;
-      inside = inside && place >= 0 && place < have;
-      from += place * step;
-      step *= have;
-    }
-    if (inside) out.values[static_cast<size_t>(n)] = in.values[static_cast<size_t>(from)];
-  }
-  const auto found = e.run("CenterCropPad", center_crop_pad(e.g, a));
-  ASSERT_EQ(found.size(), 1U);
-  expect_near(out, found[0], 0);
-}
-
-TEST(CenterCropPad, CropsAndPadsAroundTheMiddle) {
-  for (bool known : {true, false}) {
-    check_crop({.dims = {20, 10, 3}, .shape = {10, 7, 3}, .known = known});
-    check_crop({.dims = {10, 7, 3}, .shape = {20, 10, 3}, .known = known});
-    check_crop({.dims = {20, 8, 3}, .shape = {10, 11, 3}, .known = known});
-    check_crop({.dims = {3, 20, 8}, .shape = {9, 10}, .axes = Ints{2, 1}, .known = known});
-    check_crop({.dims = {20, 8, 3}, .shape = {10, 9}, .axes = Ints{-3, -2}, .known = known});
-    check_crop({.dims = {4, 4}, .shape = {4, 4}, .known = known});
-  }
-  check_crop({.dims = {20, 8, 3}, .shape = {10, 11, 3}, .unknown = {0, 1}});
-}
-
-TEST(CenterCropPad, RefusesWhatDoesNotFit) {
-  const auto refuse = [](const std::string& words, const std::function<void(Expanded&, CenterCropPadArguments&)>& f) {
-    Expanded e;
-    CenterCropPadArguments a{.name = "n", .x = e.fed(e.random({5, 4})), .axes = {}};
-    a.shape = e.known(DType::kInt64, list({3, 3}));
-    f(e, a);
-    Expanded::refused(center_crop_pad(e.g, a), "CenterCropPad", words);
-  };
-  using A = CenterCropPadArguments;
-  refuse("the input is absent", [](Expanded&, A& a) { a.x = kNoValue; });
-  refuse("neither int32 nor int64 of rank 1", [](Expanded& e, A& a) { a.shape = e.known(DType::kFloat32, list({3})); });
-  refuse("there are no axes", [](Expanded& e, A& a) { a.x = e.fed(e.random({})); });
-  refuse("axis 2 is outside a tensor of rank 2", [](Expanded&, A& a) { a.axes = Ints{0, 2}; });
-  refuse("axis -2 appears twice", [](Expanded&, A& a) { a.axes = Ints{0, -2}; });
-  refuse("2 extents for 1 axes", [](Expanded&, A& a) { a.axes = Ints{0}; });
-  refuse("an extent of -3", [](Expanded& e, A& a) { a.shape = e.known(DType::kInt64, list({3, -3})); });
-  refuse("must be known before the run",
-         [](Expanded& e, A& a) { a.x = e.g.add_input("x", DType::kFloat64, graph::kUnknownRank); });
 }
 
 }  // namespace

@@ -57,7 +57,6 @@ std::vector<Expansion> made() {
         "Squeeze", "Tanh", "Transpose", "Unsqueeze", "Where", "isobit.CausalSoftmax"}},
       {"Binarizer", kMl, {"Cast", "Less"}},
       {"BlackmanWindow", "", kWindow},
-      {"CenterCropPad", "", {"Add", "Cast", "Concat", "Div", "Gather", "Max", "Pad", "Shape", "Slice", "Sub"}},
       {"DFT", "", {"MatMul", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"}},
       {"Einsum",
        "",
