@@ -8,7 +8,7 @@
 namespace isobit::graph {
 namespace {
 
-class Inferred : public ::testing::Test {
+class InferredTypes : public ::testing::Test {
  protected:
   ValueId in(const Type& type) { return g.add_input("x", type.dtype, type.dims); }
   ValueId unknown(DType dtype = DType::kFloat32) { return g.add_input("x", dtype, kUnknownRank); }
@@ -34,14 +34,14 @@ using Types = std::vector<Type>;
 
 const Type kNothingKnown = f32(kUnknownRank);
 
-TEST_F(Inferred, AValueOfUnknownRankIsNotStatic) {
+TEST_F(InferredTypes, AValueOfUnknownRankIsNotStatic) {
   const Value& value = g.value(unknown());
   EXPECT_FALSE(value.has_rank());
   EXPECT_FALSE(value.is_static());
   EXPECT_TRUE(g.value(in(f32({-1}))).has_rank());
 }
 
-TEST_F(Inferred, WhatAllRanksAgreeOnIsKnown) {
+TEST_F(InferredTypes, WhatAllRanksAgreeOnIsKnown) {
   EXPECT_EQ(types("Relu", {unknown()}), Types{kNothingKnown});
   EXPECT_EQ(types("Cast", {unknown()}, {{"to", static_cast<int64_t>(DType::kInt64)}}), Types{i64(kUnknownRank)});
   EXPECT_EQ(types("Flatten", {unknown()}), Types{f32({-1, -1})});
@@ -50,14 +50,14 @@ TEST_F(Inferred, WhatAllRanksAgreeOnIsKnown) {
   EXPECT_EQ(types("Add", {unknown(), in(f32({3}))}), Types{kNothingKnown});
 }
 
-TEST_F(Inferred, SeveralInputsOfUnknownRankMayHaveDifferentOnes) {
+TEST_F(InferredTypes, SeveralInputsOfUnknownRankMayHaveDifferentOnes) {
   EXPECT_EQ(types("Add", {unknown(), unknown()}), Types{kNothingKnown});
   EXPECT_EQ(types("Concat", {unknown(), unknown(), unknown()}, {{"axis", int64_t{0}}}), Types{kNothingKnown});
   const ValueId one = unknown();
   EXPECT_EQ(types("Concat", {one, one, one}, {{"axis", int64_t{0}}}), Types{kNothingKnown});
 }
 
-TEST_F(Inferred, WhatNoRankFitsIsRefused) {
+TEST_F(InferredTypes, WhatNoRankFitsIsRefused) {
   EXPECT_NE(refusal("Relu", {unknown(DType::kBool)}).find("fits with none: input 0"), std::string::npos);
   EXPECT_NE(refusal("Add", {unknown(), in(f64({3}))}).find("has type float64"), std::string::npos);
   EXPECT_NE(refusal("Transpose", {unknown()}, {{"perm", Ints{1, 1}}}).find("fits with none"), std::string::npos);
@@ -73,7 +73,7 @@ Ids turned(Graph& graph, const Ids& inputs) {
   return {graph.emit("Transpose", inputs, {{"perm", Ints{1, 0}}}, "turned")};
 }
 
-TEST_F(Inferred, BranchesGiveWhatTheyHaveInCommon) {
+TEST_F(InferredTypes, BranchesGiveWhatTheyHaveInCommon) {
   const ValueId cond = in(boolean()), x = in(f32({2, 3}));
   EXPECT_EQ(types("If", {cond, x}, branches(as_it_is, as_it_is)), Types{f32({2, 3})});
   EXPECT_EQ(types("If", {cond, x}, branches(as_it_is, turned)), Types{f32({-1, -1})});
@@ -82,7 +82,7 @@ TEST_F(Inferred, BranchesGiveWhatTheyHaveInCommon) {
   EXPECT_EQ(types("If", {cond, unknown()}, branches(as_it_is, as_it_is)), Types{kNothingKnown});
 }
 
-TEST_F(Inferred, AConstantConditionSaysWhichBranch) {
+TEST_F(InferredTypes, AConstantConditionSaysWhichBranch) {
   const ValueId yes = g.add_initializer("yes", truth(true)), no = g.add_initializer("no", truth(false)),
                 x = in(f32({2, 3}));
   EXPECT_EQ(types("If", {yes, x}, branches(as_it_is, flat)), Types{f32({2, 3})});
@@ -90,7 +90,7 @@ TEST_F(Inferred, AConstantConditionSaysWhichBranch) {
 }
 
 // An operand whose shape one branch does not take may still come, when the other one is run.
-TEST_F(Inferred, ABranchThatTakesOtherShapesIsLeftOpen) {
+TEST_F(InferredTypes, ABranchThatTakesOtherShapesIsLeftOpen) {
   const ValueId cond = in(boolean()), x = in(f32({2, 3, 4}));
   EXPECT_EQ(types("If", {cond, x}, branches(as_it_is, turned)), Types{kNothingKnown});
   EXPECT_NE(refusal("If", {cond, in(boolean({2, 3}))},
@@ -108,13 +108,13 @@ Ids growing(Graph& graph, const Ids& in) {
 }
 Ids steady(Graph& graph, const Ids& in) { return {in[1], graph.emit("Relu", {in[2]}, {}, "next"), in[2]}; }
 
-TEST_F(Inferred, WhatAShapeBecomesFromTripToTripIsNotKnown) {
+TEST_F(InferredTypes, WhatAShapeBecomesFromTripToTripIsNotKnown) {
   const ValueId trips = in(i64({})), x = in(f32({1, 3}));
   EXPECT_EQ(types("Loop", {trips, kNoValue, x}, loop(growing)), Types{kNothingKnown});
   EXPECT_EQ(types("Loop", {trips, kNoValue, x}, loop(steady), 2), (Types{f32({1, 3}), f32({-1, 1, 3})}));
 }
 
-TEST_F(Inferred, TripsAreKnownWhenNothingElseEndsALoop) {
+TEST_F(InferredTypes, TripsAreKnownWhenNothingElseEndsALoop) {
   const ValueId five = g.add_initializer("five", Tensor::scalar(int64_t{5})), x = in(f32({1, 3}));
   EXPECT_EQ(types("Loop", {five, kNoValue, x}, loop(steady), 2)[1], f32({5, 1, 3}));
   EXPECT_EQ(types("Loop", {five, in(boolean()), x}, loop(steady), 2)[1], f32({-1, 1, 3}));
@@ -122,7 +122,7 @@ TEST_F(Inferred, TripsAreKnownWhenNothingElseEndsALoop) {
   EXPECT_EQ(types("Loop", {none, kNoValue, x}, loop(steady), 2)[1], f32({0, 1, 3}));
 }
 
-TEST_F(Inferred, GraphsWithinGraphsEnd) {
+TEST_F(InferredTypes, GraphsWithinGraphsEnd) {
   std::shared_ptr<const Graph> inner = inner_graph({f32({2})}, as_it_is);
   for (int depth = 1; depth <= Graph::kMostNested + 1; ++depth) {
     Graph outer;
@@ -143,7 +143,7 @@ TEST_F(Inferred, GraphsWithinGraphsEnd) {
 }
 
 // Graphs that nodes run are retyped with the graph: their constants, too.
-TEST_F(Inferred, InnerGraphsAreRetyped) {
+TEST_F(InferredTypes, InnerGraphsAreRetyped) {
   const auto scaled = [](Graph& graph, const Ids& inputs) {
     const ValueId factor = graph.add_initializer("factor", Tensor::scalar(2.0f));
     return Ids{graph.emit("Mul", {inputs[0], factor}, {}, "scaled")};
@@ -156,7 +156,7 @@ TEST_F(Inferred, InnerGraphsAreRetyped) {
   EXPECT_EQ(inner.initializers()[0].tensor.dtype(), DType::kFloat64);
 }
 
-TEST_F(Inferred, AGraphIsRebuiltWithConstantsInPlaceOfInputsAndNodes) {
+TEST_F(InferredTypes, AGraphIsRebuiltWithConstantsInPlaceOfInputsAndNodes) {
   const ValueId x = in(f32({2})), y = in(f32({2})), a = g.emit("Relu", {x}, {}, "a"), b = g.emit("Neg", {y}, {}, "b");
   g.add_output(g.emit("Add", {a, b}, {}, "sum"));
   const Tensor given = Tensor::zeros(DType::kFloat32, {2});

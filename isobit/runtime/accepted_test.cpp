@@ -87,7 +87,7 @@ class Accepted : public ::testing::TestWithParam<OperatorCase> {
     }
     for (size_t o = 0; o < fast->size(); ++o) {
       EXPECT_EQ((*fast)[o].dtype(), g.value(g.outputs()[o]).dtype);
-      EXPECT_TRUE(check_shape(g.value(g.outputs()[o]), (*fast)[o].shape()));
+      EXPECT_TRUE(may_have(g.value(g.outputs()[o]), (*fast)[o].shape()));
       EXPECT_TRUE(identical((*fast)[o], reference->at(o)));
     }
     return true;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "isobit/base/text.h"
+#include "isobit/runtime/specialise.h"
 
 namespace isobit::runtime {
 
@@ -45,12 +46,6 @@ Status check_shape_operand(const Node& node, int i, const Tensor& tensor) {
   if (tensor.defined() && tensor.bytes() <= kMostShapeBytes) return {};
   return unreadable(text_of(text_of_node(node), ": input ", i, " forms a shape and has ", human_bytes(tensor.bytes()),
                             ", expected at most ", human_bytes(kMostShapeBytes)));
-}
-
-// Whether a shape is one that inference allowed for.
-bool fits(const std::vector<int64_t>& said, const Shape& found) {
-  if (said == graph::kUnknownRank) return true;
-  return std::ranges::equal(said, found.dims(), [](int64_t a, int64_t b) { return a < 0 || a == b; });
 }
 
 }  // namespace
@@ -107,7 +102,7 @@ Expected<std::vector<Shape>> BoundNode::measured(const KernelCall& call) const {
     } else if (!kernel_->measure) {
       return unreadable(text_of(text_of_node(node()), ": the shape of output '", value->name,
                                 "' follows from data, and the kernel cannot tell it"));
-    } else if (!fits(value->dims, shapes[o])) {
+    } else if (!may_have(*value, shapes[o])) {
       return unreadable(text_of(text_of_node(node()), ": output '", value->name, "' has shape ", shapes[o].text(),
                                 ", expected ", Shape(value->dims).text()));
     }
@@ -141,7 +136,7 @@ Status BoundNode::make_outputs(KernelCall& call, const Ledger& ledger, Holding& 
   for (size_t o = 0; o < call.outputs.size(); ++o) {
     const Value* value = output(o);
     if (value == nullptr) continue;
-    if (made[o].dtype() != value->dtype || !fits(value->dims, made[o].shape())) {
+    if (made[o].dtype() != value->dtype || !may_have(*value, made[o].shape())) {
       return unreadable(text_of(text_of_node(node()), ": output '", value->name, "' is ", name_of(made[o].dtype()), " ",
                                 made[o].shape().text(), ", expected ", name_of(value->dtype), " ",
                                 Shape(value->dims).text()));

@@ -146,9 +146,9 @@ TEST_F(DataShapes, AHostileShapeIsRefusedBeforeMemoryIsTaken) {
 TEST_F(DataShapes, AShapeOfManyNumbersIsRefused) {
   const ValueId shape = in(i64({-1}));
   g.add_output(g.emit("ConstantOfShape", {shape}, {}, "filled"));
-  expect_says(error({numbers(std::vector<int64_t>(1 << 18, 1))}),
-              "node 'filled' (ConstantOfShape): input 0 forms a shape");
-  expect_says(error({numbers(std::vector<int64_t>(1 << 17, 1))}), "has 131072 numbers");
+  for (const size_t n : {100, 1 << 17, 1 << 18}) {
+    expect_says(error({numbers(std::vector<int64_t>(n, 1))}), "node 'filled' (ConstantOfShape): ");
+  }
 }
 
 // A graph within a graph knows the constants that it captures: its shapes are planned.

@@ -13,18 +13,10 @@ using graph::Node;
 using graph::Value;
 using graph::ValueId;
 
-namespace {
-
-bool fits(const Value& wanted, const Shape& found) {
-  if (!wanted.has_rank()) return true;
-  if (wanted.dims.size() != found.dims().size()) return false;
-  for (size_t i = 0; i < wanted.dims.size(); ++i) {
-    if (wanted.dims[i] >= 0 && wanted.dims[i] != found.dims()[i]) return false;
-  }
-  return true;
+bool may_have(const Value& value, const Shape& shape) {
+  if (!value.has_rank()) return true;
+  return std::ranges::equal(value.dims, shape.dims(), [](int64_t a, int64_t b) { return a < 0 || a == b; });
 }
-
-}  // namespace
 
 bool is_static(const Graph& graph) {
   for (ValueId id = 0; id < static_cast<ValueId>(graph.value_count()); ++id) {
@@ -34,7 +26,7 @@ bool is_static(const Graph& graph) {
 }
 
 Status check_shape(const Value& input, const Shape& found) {
-  if (fits(input, found)) return {};
+  if (may_have(input, found)) return {};
   return unreadable(
       text_of("input '", input.name, "': found shape ", found.text(), ", expected ", Shape(input.dims).text()));
 }

@@ -31,7 +31,10 @@ Expected<graph::Graph> specialise(const graph::Graph& graph, std::span<const Giv
 Expected<graph::Graph> specialise(const graph::Graph& graph, std::span<const Shape> inputs,
                                   const KernelTable& table = kernel_table());
 
-// kUnreadable: the input has another rank or another known dimension.
+// Whether a value of this type may have that shape: its rank and every known dimension are the same.
+bool may_have(const graph::Value& value, const Shape& shape);
+
+// kUnreadable where the input may not have the shape.
 Status check_shape(const graph::Value& input, const Shape& found);
 
 }  // namespace isobit::runtime

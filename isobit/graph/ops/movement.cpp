@@ -188,8 +188,7 @@ Status infer_concat(InferContext& c) {
     else if (__builtin_add_overflow(d, more, &d))
       return unreadable("the inputs together are too large");
   }
-  c.set_output(0, c.input(0).dtype, std::move(dims));
-  return {};
+  return set_countable_output(c, 0, c.input(0).dtype, std::move(dims));
 }
 
 // Parameter shape: what the source is to be broadcast with.
