@@ -1,7 +1,7 @@
 // Operators that slide windows over images, as graphs run them, against plain loops.
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
 #include <functional>
 #include <random>
 #include <string>
