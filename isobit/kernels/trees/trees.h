@@ -34,7 +34,7 @@ struct TreeNode {
   bool nan_holds = false;  // a NaN goes where the test holds
   double split = 0;
   int64_t first_member = 0, last_member = 0;  // kMember: its numbers are members[first_member .. last_member - 1]
-  TreeChild where_true, where_false;
+  TreeChild where_true = {}, where_false = {};
 };
 
 struct TreeEnsemble {
