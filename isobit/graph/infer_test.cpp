@@ -115,6 +115,8 @@ std::vector<Accepted> accepted() {
   all.push_back({"isobit.CausalSoftmax", {f32({2, 3, 3})}, {f32({2, 3, 3})}});
   all.push_back({"isobit.CausalSoftmaxGrad", {f32({2, 3, 3}), f32({2, 3, 3})}, {f32({2, 3, 3})}});
   add_accepted_control(all);
+  add_accepted_movement(all);
+  add_accepted_indexing(all);
   return all;
 }
 
@@ -131,6 +133,7 @@ TEST(Infer, SaysTheTypesOfTheOutputs) {
     EXPECT_TRUE(*types == c.outputs);
     // Of as many outputs as a node must have it says the same; of fewer nothing.
     if (find_op(c.op)->updates_state) continue;  // these have the outputs that their inputs ask for
+    if (c.op == "Split") continue;               // what each is follows from how many there are
     const auto least = static_cast<size_t>(find_op(c.op)->min_outputs);
     const auto fewer = infer(c.op, c.inputs, c.attributes, least);
     ASSERT_TRUE(fewer) << fewer.error().message;
@@ -166,16 +169,20 @@ TEST(Infer, RefusesOtherNumbersOfInputsAndOutputs) {
   for (const Accepted& c : accepted()) {
     SCOPED_TRACE(c.op);
     const OpDef& def = *find_op(c.op);
-    const std::vector<Type> few(static_cast<size_t>(def.min_inputs - 1), c.inputs[0]);
-    const std::string found = "found " + std::to_string(few.size()) + " inputs, expected ";
-    expect_refused(refusal(c.op, few, c.attributes, c.outputs.size()), found);
+    const Type first = c.inputs.empty() ? f32({}) : c.inputs[0];
+    if (def.min_inputs > 0) {
+      const std::vector<Type> few(static_cast<size_t>(def.min_inputs - 1), first);
+      const std::string found = "found " + std::to_string(few.size()) + " inputs, expected ";
+      expect_refused(refusal(c.op, few, c.attributes, c.outputs.size()), found);
+    }
     if (def.max_inputs < 100) {
-      const std::vector<Type> many(static_cast<size_t>(def.max_inputs + 1), c.inputs[0]);
+      const std::vector<Type> many(static_cast<size_t>(def.max_inputs + 1), first);
       expect_refused(refusal(c.op, many, c.attributes, c.outputs.size()), " inputs, expected ");
     }
     const auto most = static_cast<size_t>(def.max_outputs);
     expect_refused(refusal(c.op, c.inputs, c.attributes, most + 1), " outputs, expected at most ");
     expect_refused(refusal_with_first_output_absent(c), "output 0 is missing");
+    if (def.min_inputs == 0) continue;
     Graph g;
     const std::vector<std::string> names(c.outputs.size(), "y");
     for (ValueId no_value : {kNoValue, ValueId{7}, ValueId{-2}}) {
@@ -253,8 +260,9 @@ TEST(Infer, KeepsWhatItKnowsWhereADimensionIsNotKnown) {
         const auto types = infer(c.op, inputs, c.attributes, c.outputs.size());
         if (!types) continue;
         for (size_t o = 0; o < c.outputs.size(); ++o) {
-          ASSERT_EQ((*types)[o].dims.size(), c.outputs[o].dims.size());
           EXPECT_EQ((*types)[o].dtype, c.outputs[o].dtype);
+          if ((*types)[o].dims == kUnknownRank) continue;
+          ASSERT_EQ((*types)[o].dims.size(), c.outputs[o].dims.size());
           for (size_t e = 0; e < c.outputs[o].dims.size(); ++e) {
             const int64_t found = (*types)[o].dims[e];
             EXPECT_TRUE(found == -1 || found == c.outputs[o].dims[e]) << i << " " << d << ": " << found;

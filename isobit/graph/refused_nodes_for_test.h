@@ -38,5 +38,9 @@ struct Accepted {
 std::vector<Refused> refused_nodes();
 void add_refused_control(std::vector<Refused>& all);
 void add_accepted_control(std::vector<Accepted>& all);
+void add_refused_movement(std::vector<Refused>& all);
+void add_accepted_movement(std::vector<Accepted>& all);
+void add_refused_indexing(std::vector<Refused>& all);
+void add_accepted_indexing(std::vector<Accepted>& all);
 
 }  // namespace isobit::graph

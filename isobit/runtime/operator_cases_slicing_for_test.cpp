@@ -28,9 +28,8 @@ void add_permutations(Cases& cases) {
   }
   cases.push_back({"SpaceToDepth", {real({1, 2, 4, 2})}, {{"blocksize", int64_t{2}}}});
   cases.push_back({"ReverseSequence", {real({4, 3, 2}), given({3}, {2, 4, 0})}});
-  cases.push_back({"ReverseSequence",
-                   {real({3, 4}), index({3}, 5)},
-                   {{"batch_axis", int64_t{0}}, {"time_axis", int64_t{1}}}});
+  cases.push_back(
+      {"ReverseSequence", {real({3, 4}), index({3}, 5)}, {{"batch_axis", int64_t{0}}, {"time_axis", int64_t{1}}}});
   cases.push_back({"Trilu", {real({2, 3, 4})}});
   cases.push_back({"Trilu", {real({3, 4})}, {{"k", int64_t{1}}, {"upper", int64_t{0}}}});
   cases.push_back({"Trilu", {real({3, 4}), parameter({-1})}});
@@ -60,9 +59,8 @@ void add_pads(Cases& cases) {
   for (const char* mode : {"reflect", "edge", "wrap"}) {
     const Ints pads = {1, 3, 2, -1};
     cases.push_back({"Pad", {real({3, 4})}, {{"pads", pads}, {"mode", std::string(mode)}}});
-    cases.push_back({"isobit.PadGrad",
-                     {real({6, 6})},
-                     {{"pads", pads}, {"mode", std::string(mode)}, {"src_shape", Ints{3, 4}}}});
+    cases.push_back(
+        {"isobit.PadGrad", {real({6, 6})}, {{"pads", pads}, {"mode", std::string(mode)}, {"src_shape", Ints{3, 4}}}});
   }
   cases.push_back({"CenterCropPad", {real({4, 5})}, {{"shape", Ints{1, 6}}}});
   cases.push_back({"CenterCropPad", {real({4, 5}), parameter({3})}, {{"axes", Ints{-1}}}});

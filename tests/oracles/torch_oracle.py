@@ -14,6 +14,7 @@ import sys
 import zlib
 
 import cases_control
+import cases_movement
 import operator_cases
 import training_cases
 from exchange import load, save, torch
@@ -124,7 +125,7 @@ class Report:
 
 def all_cases():
     cases = operator_cases.Cases()
-    for group in operator_cases.GROUPS + training_cases.GROUPS + cases_control.GROUPS:
+    for group in operator_cases.GROUPS + training_cases.GROUPS + cases_control.GROUPS + cases_movement.GROUPS:
         group(cases)
     for case in cases.all:
         if case.wrt:

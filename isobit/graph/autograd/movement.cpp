@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <numeric>
 
 #include "isobit/base/text.h"
@@ -19,7 +20,10 @@ Values of_first(const GradContext& c, ValueId diff) {
 
 Values reshape(GradContext& c) {
   const Dims src = c.dims(c.input(0));
-  return of_first(c, c.graph.emit("Reshape", {c.diff()}, {{"shape", src}}, c.diff_name(0)));
+  Attributes attributes = {{"shape", src}};
+  // Said only where it means something, so that graphs stay what they were.
+  if (std::find(src.begin(), src.end(), 0) != src.end()) attributes.set("allowzero", int64_t{1});
+  return of_first(c, c.graph.emit("Reshape", {c.diff()}, attributes, c.diff_name(0)));
 }
 
 ValueId transposed_back(GradContext& c, ValueId diff, const Dims& perm) {

@@ -67,7 +67,8 @@ Expected<int64_t> count_of_range(const InferContext& c) {
     numbers[i] = constant->data<T>()[0];
   }
   const auto count = numerics::range_count(numbers[0], numbers[1], numbers[2]);
-  if (!count) return unreadable(text_of("no range from ", numbers[0], " to ", numbers[1], " by ", numbers[2]));
+  constexpr const char* kNone = "no range from ";
+  if (!count) return unreadable(text_of(kNone, numbers[0], " to ", numbers[1], " by ", numbers[2]));
   return *count;
 }
 

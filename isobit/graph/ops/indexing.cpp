@@ -208,12 +208,11 @@ Status infer_one_hot(InferContext& c) {
         text_of("input 0 ('", c.input(0).name, "') is ", name_of(c.input(0).dtype), ", expected integers: cast it"));
   }
   ISOBIT_TRY(const auto depth, needed_parameter(c, "depth", 1));
+  if (c.has_input(1)) ISOBIT_RETURN_IF_ERROR(expect_one_number(c, 1));
+  if (depth && depth->front() < 0) return unreadable(text_of("'depth' is ", depth->front(), ", expected 0 or more"));
   if (!c.has_input(2)) return unreadable("the two values are missing");
   ISOBIT_RETURN_IF_ERROR(c.expect_dims(2, {2}));
   ISOBIT_TRY(const int64_t axis, normalized_axis(c.attributes().integer("axis", -1), c.rank(0) + 1));
-  if (depth && (depth->size() != 1 || depth->front() < 0)) {
-    return unreadable(text_of("'depth' is ", depth->empty() ? -1 : depth->front(), ", expected one number, 0 or more"));
-  }
   Numbers dims = c.dims(0);
   dims.insert(dims.begin() + axis, depth ? depth->front() : -1);
   return set_countable_output(c, 0, c.input(2).dtype, std::move(dims));

@@ -188,8 +188,7 @@ Status infer_concat(InferContext& c) {
     else if (__builtin_add_overflow(d, more, &d))
       return unreadable("the inputs together are too large");
   }
-  c.set_output(0, c.input(0).dtype, std::move(dims));
-  return {};
+  return set_countable_output(c, 0, c.input(0).dtype, std::move(dims));
 }
 
 // Parameter shape: what the source is to be broadcast with.
@@ -281,8 +280,8 @@ Status infer_reverse_sequence(InferContext& c) {
 // Parameter k: the diagonal that is kept with all on one side of it.
 Status infer_trilu(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"k", kInt}, {"upper", kInt}}));
-  ISOBIT_TRY(const auto k, shape_parameter(c, "k", 1));
-  if (k && k->size() != 1) return unreadable(text_of("'k' has ", k->size(), " numbers, expected 1"));
+  ISOBIT_RETURN_IF_ERROR(shape_parameter(c, "k", 1));
+  if (c.has_input(1)) ISOBIT_RETURN_IF_ERROR(expect_one_number(c, 1));
   if (c.rank(0) < 2) return unreadable("matrices need rank 2 or more");
   c.set_output(0, c.input(0).dtype, c.dims(0));
   return {};

@@ -94,7 +94,7 @@ Expected<Numbers> split_sizes(int64_t dim, size_t parts, const std::optional<Num
   if (!sizes) {
     if (dim < 0) return Numbers(parts, -1);
     const int64_t each = dim / n + (dim % n != 0 ? 1 : 0), last = dim - each * (n - 1);
-    if (last < 0) return unreadable(text_of("an axis of ", dim, " elements has no ", n, " parts of ", each));
+    if (last < 0) return unreadable(text_of("a part of size ", last, ": ", n, " parts of ", dim, " elements"));
     Numbers equal(parts, each);
     equal.back() = last;
     return equal;
