@@ -5,6 +5,7 @@
 #include "isobit/base/text.h"
 #include "isobit/graph/passes/rebuild.h"
 #include "isobit/runtime/fold.h"
+#include "isobit/runtime/kernel_call.h"
 
 namespace isobit::runtime {
 
