@@ -48,8 +48,8 @@ bench: ## benchmarks against vendor libraries
 
 fuzz: ## libFuzzer on every decoder, FUZZ_SECONDS each (60)
 	@$(BOOTSTRAP) build test clang
-	@$(CONFIGURE) asan >/dev/null
-	@scripts/run_fuzz build/asan $(FUZZ_SECONDS)
+	@$(CONFIGURE) asan-decoders >/dev/null
+	@scripts/run_fuzz build/asan-decoders $(FUZZ_SECONDS)
 
 sanitize: ## the fast tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(BOOTSTRAP) build test clang
@@ -59,9 +59,9 @@ sanitize: ## the fast tests under AddressSanitizer and UndefinedBehaviorSanitize
 
 sanitize-decoders: ## the same for the rooms that decode what strangers write, and for the attacks
 	@$(BOOTSTRAP) build test clang
-	@$(CONFIGURE) asan >/dev/null
-	@$(BUILD) asan --target $(DECODERS:%=isobit/%/all) tests/attacks/all
-	@scripts/run_tests build/asan -L fast -L '^($(subst $() ,|,$(DECODERS))|attacks)$$' -E '^bundle_kill'
+	@$(CONFIGURE) asan-decoders >/dev/null
+	@$(BUILD) asan-decoders --target $(DECODERS:%=isobit/%/all) tests/attacks/all
+	@scripts/run_tests build/asan-decoders -L fast -L '^($(subst $() ,|,$(DECODERS))|attacks)$$' -E '^bundle_kill'
 
 format: ## rewrite the sources as .clang-format says
 	@$(BOOTSTRAP) lint

@@ -1,4 +1,5 @@
-# isobit_room(NAME SOURCES ... DEPS ...)      a static library isobit_NAME, alias isobit::NAME
+# isobit_room(NAME [PLAIN] SOURCES ... DEPS ...)  a static library isobit_NAME, alias isobit::NAME; PLAIN: no time is
+#                                             spent in it, so that it is compiled quickly (isobit_plain)
 # isobit_by_isa(NAME FILE [FOR ISA FILE ...])  adds FILE to that library once for every instruction set of this machine,
 #                                             each time with its flags and with its enumerator of Isa as ISOBIT_ISA; for
 #                                             the sets behind FOR the file that follows, in place of the first
@@ -20,12 +21,20 @@ if(ISOBIT_SANITIZE)
   list(APPEND ISOBIT_TEST_ENVIRONMENT "ISOBIT_SANITIZED=1")
 endif()
 
+# Compiling takes longer than what better code would save. No bit depends on how much the compiler optimises.
+function(isobit_plain TARGET)
+  target_compile_options(${TARGET} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
 function(isobit_room NAME)
-  cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(A "PLAIN" "" "SOURCES;DEPS" ${ARGN})
   if(A_SOURCES)
     add_library(isobit_${NAME} STATIC ${A_SOURCES})
     target_link_libraries(isobit_${NAME} PUBLIC isobit_options ${A_DEPS})
     isobit_precompiled(isobit_${NAME} ROOM)
+    if(A_PLAIN)
+      isobit_plain(isobit_${NAME})
+    endif()
   else()
     add_library(isobit_${NAME} INTERFACE)
     target_link_libraries(isobit_${NAME} INTERFACE isobit_options ${A_DEPS})
@@ -61,8 +70,7 @@ function(isobit_test NAME)
   cmake_parse_arguments(A "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${NAME} ${A_SOURCES})
   target_link_libraries(${NAME} PRIVATE isobit_options ${A_DEPS} GTest::gtest_main)
-  # Compiling tests takes longer than running them; what they test keeps its own options.
-  target_compile_options(${NAME} PRIVATE $<$<CONFIG:Release>:-O1>)
+  isobit_plain(${NAME})  # what it tests keeps its own options
   isobit_precompiled(${NAME} TEST)
   if(NOT A_TIMEOUT)
     set(A_TIMEOUT ${ISOBIT_FAST_TIMEOUT})

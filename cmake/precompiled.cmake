@@ -1,9 +1,8 @@
 # isobit_precompiled(TARGET ROOM|TEST|CLI|FUZZ)   the target's sources find the commonest headers parsed
 #
 # Tests, fuzz targets and the commands always: their headers cost more than their code. The rooms only when ISOBIT_PCH
-# is on, in
-# builds whose one use is to be run (sanitizers, the cross check): elsewhere they do without, so that every file of
-# the library is seen to include what it uses.
+# is on, in builds whose one use is to be run (sanitizers, the cross check): elsewhere they do without, so that every
+# file of the library is seen to include what it uses.
 set(_isobit_std_headers <algorithm> <cmath> <cstdint> <cstring> <filesystem> <functional> <map> <memory> <optional>
   <span> <string> <utility> <vector> <tl/expected.hpp>)
 if(NOT ISOBIT_CORE_ONLY)

@@ -1,7 +1,7 @@
 // Operators that slide windows over images or sample them: nodes that shape inference takes and refuses.
-#include "isobit/graph/refused_nodes_for_test.h"
-
 #include <cmath>
+
+#include "isobit/graph/refused_nodes_for_test.h"
 
 namespace isobit::graph {
 namespace {
@@ -106,7 +106,10 @@ void accepted_samples(std::vector<Accepted>& all) {
   for (const Accepted& a : std::vector<Accepted>{
            {"Resize", {kImage}, {f32({2, 3, 8, 8})}, kDouble},
            {"Resize", {i64({2, 3, 4, 4})}, {i64({2, 3, 8, 8})}, kDouble},
-           {"Resize", {kImage}, {f32({2, 3, 7, 4})}, {{"sizes", Ints{7}}, {"axes", Ints{-2}}, {"mode", text("linear")}}},
+           {"Resize",
+            {kImage},
+            {f32({2, 3, 7, 4})},
+            {{"sizes", Ints{7}}, {"axes", Ints{-2}}, {"mode", text("linear")}}},
            {"Resize",
             {f32({1, 1, 2, 4})},
             {f32({1, 1, 2, 3})},
@@ -227,8 +230,14 @@ void refused_pools(std::vector<Refused>& all) {
            {"MaxUnpool", {f32({2, 2}), i64({2, 2})}, "the pooled values need rank 3 or more", kWindow},
            {"MaxUnpool", {half, places}, "the unpooled plane has -1 places", with(kWindow, "pads", Ints{2, 0, 2, 0})},
            {"MaxUnpool", {half, places}, "'output_shape' needs 4 numbers", with(kWindow, "output_shape", Ints{3, 3})},
-           {"MaxUnpool", {half, places}, "'output_shape' is [1, 1, 2, 3]", with(kWindow, "output_shape", Ints{1, 1, 2, 3})},
-           {"MaxUnpool", {half, places}, "'output_shape' is [2, 1, 3, 3]", with(kWindow, "output_shape", Ints{2, 1, 3, 3})},
+           {"MaxUnpool",
+            {half, places},
+            "'output_shape' is [1, 1, 2, 3]",
+            with(kWindow, "output_shape", Ints{1, 1, 2, 3})},
+           {"MaxUnpool",
+            {half, places},
+            "'output_shape' is [2, 1, 3, 3]",
+            with(kWindow, "output_shape", Ints{2, 1, 3, 3})},
            {"MaxUnpool",
             {half, places},
             "a plane of 16777217 x 16777217",
@@ -298,7 +307,10 @@ void refused_samples(std::vector<Refused>& all) {
             with(kRegion, "coordinate_transformation_mode", text("x"))},
            {"RoiAlign", {kImage, rois, images}, "which is out of range", with(kRegion, "output_height", int64_t{0})},
            {"RoiAlign", {kImage, rois, images}, "sampling_ratio is -1", with(kRegion, "sampling_ratio", int64_t{-1})},
-           {"RoiAlign", {kImage, rois, images}, "spatial_scale is not finite", with(kRegion, "spatial_scale", INFINITY)},
+           {"RoiAlign",
+            {kImage, rois, images},
+            "spatial_scale is not finite",
+            with(kRegion, "spatial_scale", INFINITY)},
            {"MaxRoiPool", {kImage, f32({5, 5})}, "pooled_shape needs 2 numbers"},
            {"MaxRoiPool", {kImage, f32({5, 5})}, "pooled_shape is -1", with("pooled_shape", Ints{2, -1})},
            {"MaxRoiPool", {kImage, rois}, "expected [5, 5]", with("pooled_shape", Ints{2, 2})},
@@ -340,9 +352,7 @@ void refused_integers(std::vector<Refused>& all) {
            {"ConvInteger", {image, kernel, u8({2})}, "expected one number, or 1"},
            {"ConvInteger", {image, kernel, u8({}), i8({5})}, "expected one number, or 6"},
            {"QLinearConv", {image, one, u8({}), kernel, f32({5}), i8({}), one, i8({})}, "expected one number, or 6"},
-           {"QLinearConv",
-            {image, one, u8({}), kernel, one, i8({}), one, i8({}), i64({6})},
-            "expected int32"},
+           {"QLinearConv", {image, one, u8({}), kernel, one, i8({}), one, i8({}), i64({6})}, "expected int32"},
            {"QLinearConv",
             {image, one, u8({}), kernel, one, i8({}), one, i8({}), {DType::kInt32, {5}}},
             "expected [6]"},

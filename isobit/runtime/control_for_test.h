@@ -36,9 +36,9 @@ class Runs : public ::testing::Test {
  protected:
   ValueId in(const graph::Type& type) { return g.add_input("in", type.dtype, type.dims); }
   Executor::Feeds feeds(const std::vector<Tensor>& tensors) const {
-    Executor::Feeds feeds;
-    for (const Tensor& t : tensors) feeds.emplace_back(g.inputs()[feeds.size()], t.clone());
-    return feeds;
+    Executor::Feeds all;
+    for (const Tensor& t : tensors) all.emplace_back(g.inputs()[all.size()], t.clone());
+    return all;
   }
   Expected<std::vector<Tensor>> attempt(const std::vector<Tensor>& tensors, RunOptions options = {}) {
     return Executor(g, kernel_table(), limits).run(ctx, feeds(tensors), options);

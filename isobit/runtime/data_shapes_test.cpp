@@ -146,7 +146,7 @@ TEST_F(DataShapes, AHostileShapeIsRefusedBeforeMemoryIsTaken) {
 TEST_F(DataShapes, AShapeOfManyNumbersIsRefused) {
   const ValueId shape = in(i64({-1}));
   g.add_output(g.emit("ConstantOfShape", {shape}, {}, "filled"));
-  for (const size_t n : {100, 1 << 17, 1 << 18}) {
+  for (const size_t n : {size_t{100}, size_t{1} << 17, size_t{1} << 18}) {
     expect_says(error({numbers(std::vector<int64_t>(n, 1))}), "node 'filled' (ConstantOfShape): ");
   }
 }

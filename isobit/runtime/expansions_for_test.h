@@ -105,6 +105,8 @@ class Expanded {
     return a;
   }
 
+  const Executor::Feeds& feeds() const { return feeds_; }
+
   // The outputs that there are, in order. `op`: whose list of primitives has to have every node that was added.
   std::vector<Array> run(const std::string& op, const Expected<Values>& outputs) {
     EXPECT_TRUE(outputs) << (outputs ? "" : outputs.error().message);

@@ -1,6 +1,9 @@
 // Gradients of reductions, running sums, ranks along an axis and norms, and of operators that are written as these.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <tuple>
+
 #include "isobit/graph/expansions/normalisation.h"
 #include "isobit/graph/expansions/reductions.h"
 #include "isobit/graph/expansions/softmax.h"
@@ -14,6 +17,7 @@ namespace expansions = graph::expansions;
 using graph::Attributes;
 using graph::Graph;
 using graph::ValueId;
+using Ints = std::vector<int64_t>;
 using Values = std::vector<ValueId>;
 
 const std::vector<Attributes> kReductions = {{},

@@ -128,7 +128,8 @@ void add_pool(Cases& cases) {
   cases.push_back({"AveragePool", {real(shape)}, window});
   cases.push_back({"GlobalAveragePool", {real(shape)}});
   // The middle of a plane, which all four windows have; two borders.
-  cases.push_back({"isobit.MaxPoolGrad", {real({1, 2, 2, 2}), given({1, 2, 2, 2}, {4, 4, 4, 4, 10, 10, 16, 16})}, grad});
+  cases.push_back(
+      {"isobit.MaxPoolGrad", {real({1, 2, 2, 2}), given({1, 2, 2, 2}, {4, 4, 4, 4, 10, 10, 16, 16})}, grad});
   cases.push_back({"isobit.AveragePoolGrad", {real({1, 2, 2, 2})}, grad});
   cases.push_back({"isobit.GlobalAveragePoolGrad", {real({1, 2, 1, 1})}, {{"src_shape", shape}}});
 }

@@ -1,7 +1,7 @@
 // Operators that slide windows over images, as graphs run them, against plain loops.
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
 #include <functional>
 #include <random>
 #include <string>
@@ -116,7 +116,8 @@ TEST_F(WindowsTest, ConvolutionsAlongOneTwoAndThreeAxes) {
   for (const Geometry& c : geometries()) {
     g_ = {};
     feeds_.clear();
-    Tensor src = random_tensor(c.src, 1), weights = random_tensor(c.weights, 2), bias = random_tensor({c.weights[0]}, 3);
+    Tensor src = random_tensor(c.src, 1), weights = random_tensor(c.weights, 2),
+           bias = random_tensor({c.weights[0]}, 3);
     Tensor expected = Tensor::zeros(DType::kFloat64, Shape(c.dst));
     for_each_index(c.dst, [&](const Ints& out) { at(expected, out) = bias.data<double>()[out[1]]; });
     for_each_product(c, [&](const Ints& from, const Ints& weight, const Ints& out) {
@@ -201,9 +202,9 @@ TEST_F(WindowsTest, UnpooledPlanesMayBeACornerOfLargerOnes) {
   const double values[] = {1, 2, 3, 4};
   const int64_t places[] = {5, 7, 13, 15};
   const ValueId x = in(Tensor::of<double>({1, 1, 2, 2}, values)), i = in(Tensor::of<int64_t>({1, 1, 2, 2}, places));
-  Tensor y = run(g_.emit("MaxUnpool", {x, i},
-                         {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}, {"output_shape", Ints{1, 1, 5, 5}}},
-                         "y"));
+  Tensor y =
+      run(g_.emit("MaxUnpool", {x, i},
+                  {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}, {"output_shape", Ints{1, 1, 5, 5}}}, "y"));
   for_each_index({1, 1, 5, 5}, [&](const Ints& p) {
     const bool one = (p[2] == 1 || p[2] == 3) && (p[3] == 1 || p[3] == 3);
     EXPECT_EQ(at(y, p), one ? static_cast<double>(p[2] / 2 * 2 + p[3] / 2 + 1) : 0) << p[2] << " " << p[3];

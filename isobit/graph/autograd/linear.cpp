@@ -56,8 +56,7 @@ Values conv(GradContext& c) {
 Values conv_transpose(GradContext& c) {
   Values out(c.node.inputs.size(), kNoValue);
   const std::vector<int64_t> src = c.dims(c.input(0)), weights = c.dims(c.input(1));
-  const auto transposed =
-      *ops::read_transposed_windows(c.node.attributes, ops::image_of(src), ops::image_of(weights));
+  const auto transposed = *ops::read_transposed_windows(c.node.attributes, ops::image_of(src), ops::image_of(weights));
   Attributes conv = ops::attributes_of(transposed.windows);
   conv.set("group", c.node.attributes.integer("group", 1));
   if (c.wants(0)) out[0] = c.graph.emit("Conv", {c.diff(), c.input(1)}, conv, c.diff_name(0));

@@ -85,7 +85,7 @@ Status check_attributes(const Nodes& nodes, const Attributes& attributes, bool t
   for (const auto& [name, value] : attributes.items()) {
     const bool ints = name == "kernel_shape" || name == "strides" || name == "pads" || name == "dilations" ||
                       (transposed && (name == "output_padding" || name == "output_shape"));
-    const bool fits = ints               ? std::holds_alternative<Ints>(value)
+    const bool fits = ints                 ? std::holds_alternative<Ints>(value)
                       : name == "group"    ? std::holds_alternative<int64_t>(value)
                       : name == "auto_pad" ? std::holds_alternative<std::string>(value)
                                            : false;
@@ -175,8 +175,8 @@ Expected<ValueId> conv(Graph& graph, const ConvolutionArguments& a) {
 Expected<ValueId> conv_transpose(Graph& graph, const ConvolutionArguments& a) {
   if (graph.value(a.src).dims.size() > 4) return transposed_conv_of_volumes(graph, a);
   Nodes nodes(graph, a.name, "ConvTranspose");
-  ISOBIT_TRY(const ValueId y, nodes.emit("ConvTranspose", {a.src, a.weights}, a.attributes,
-                                         a.bias == kNoValue ? "" : "convolved"));
+  ISOBIT_TRY(const ValueId y,
+             nodes.emit("ConvTranspose", {a.src, a.weights}, a.attributes, a.bias == kNoValue ? "" : "convolved"));
   return a.bias == kNoValue ? y : nodes.add_bias(y, a.bias, graph.value(y).dims[1]);
 }
 

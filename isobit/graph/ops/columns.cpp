@@ -42,11 +42,8 @@ Expected<Matrix> matrix_of(const Windows& windows, std::span<const int64_t> imag
 // [n, c, ..] -> [n, c * taps, positions]: row (channel, tap) of an image has the element under that tap at every
 // position, +0 on padding.
 Status infer_im2col(InferContext& c) {
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"kernel_shape", kInts},
-                                              {"strides", kInts},
-                                              {"pads", kInts},
-                                              {"dilations", kInts},
-                                              {"auto_pad", kText}}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes(
+      {{"kernel_shape", kInts}, {"strides", kInts}, {"pads", kInts}, {"dilations", kInts}, {"auto_pad", kText}}));
   if (c.rank(0) < 3) return unreadable("the source needs rank 3 or more: images, channels and an axis for windows");
   const std::span<const int64_t> image = image_of(c.dims(0));
   ISOBIT_RETURN_IF_ERROR(check_plane(image));
@@ -70,11 +67,8 @@ void set_unknown_image(InferContext& c) {
 // (src [n, c * taps, positions][, image_shape][, block_shape]) -> [n, c, image_shape ..]: the elements under each place
 // added up.
 Status infer_col2im(InferContext& c) {
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"image_shape", kInts},
-                                              {"block_shape", kInts},
-                                              {"strides", kInts},
-                                              {"pads", kInts},
-                                              {"dilations", kInts}}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes(
+      {{"image_shape", kInts}, {"block_shape", kInts}, {"strides", kInts}, {"pads", kInts}, {"dilations", kInts}}));
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
   ISOBIT_RETURN_IF_ERROR(c.expect_rank(0, 3));
   ISOBIT_TRY(const auto image, shape_parameter(c, "image_shape", 1));
@@ -87,7 +81,8 @@ Status infer_col2im(InferContext& c) {
     return {};
   }
   if (image->empty() || std::any_of(image->begin(), image->end(), [](int64_t d) { return d < 1; })) {
-    return unreadable(text_of("'image_shape' is ", Shape(*image).text(), ", expected one extent or more, each 1 or more"));
+    return unreadable(
+        text_of("'image_shape' is ", Shape(*image).text(), ", expected one extent or more, each 1 or more"));
   }
   ISOBIT_RETURN_IF_ERROR(check_plane(*image));
   ISOBIT_TRY(const Windows windows, read_windows(c.attributes(), *image, *block));

@@ -8,7 +8,7 @@
 namespace isobit::graph::ops {
 namespace {
 
-constexpr int64_t kMostPlaces = 1 << 15;  // of a side of what is made of a region
+constexpr int64_t kMostPlaces = 1 << 15;   // of a side of what is made of a region
 constexpr int64_t kMostSamples = 1 << 10;  // of a side of a bin
 
 Status check_scale(const InferContext& c) {
@@ -46,8 +46,8 @@ Status infer_roi_align(InferContext& c) {
                     coordinates = c.attributes().text("coordinate_transformation_mode", "half_pixel");
   if (mode != "avg" && mode != "max") return unreadable(text_of("mode '", mode, "': expected avg or max"));
   if (coordinates != "half_pixel" && coordinates != "output_half_pixel") {
-    return unreadable(text_of("coordinate_transformation_mode '", coordinates,
-                              "': expected half_pixel or output_half_pixel"));
+    return unreadable(
+        text_of("coordinate_transformation_mode '", coordinates, "': expected half_pixel or output_half_pixel"));
   }
   const int64_t height = c.attributes().integer("output_height", 1), width = c.attributes().integer("output_width", 1);
   ISOBIT_RETURN_IF_ERROR(check_side("output_height", height));
@@ -76,8 +76,8 @@ Status infer_max_roi_pool(InferContext& c) {
 // An input of one number.
 Status expect_one(const InferContext& c, int i) {
   if (c.rank(i) == 0 || (c.rank(i) == 1 && (c.dim(i, 0) == 1 || c.dim(i, 0) < 0))) return {};
-  return unreadable(text_of("input ", i, " ('", c.input(i).name, "') has shape ", Shape(c.dims(i)).text(),
-                            ", expected one number"));
+  return unreadable(
+      text_of("input ", i, " ('", c.input(i).name, "') has shape ", Shape(c.dims(i)).text(), ", expected one number"));
 }
 
 // (boxes [n, b, 4], scores [n, classes, b][, most][, iou][, score]) -> [selected, 3]: image, class and box of each.

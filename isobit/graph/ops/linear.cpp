@@ -131,8 +131,7 @@ Status infer_conv_grad_weights(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_type(1, c.input(0).dtype));
   ISOBIT_TRY(const auto weights, read_extents(c.attributes(), "weights_shape"));
   ISOBIT_TRY(const Windows windows, check_conv(c, c.dims(0), weights));
-  ISOBIT_RETURN_IF_ERROR(
-      c.expect_dims(1, dims_of_windows(c.dim(0, 0), weights[0], windows, image_of(c.dims(0)))));
+  ISOBIT_RETURN_IF_ERROR(c.expect_dims(1, dims_of_windows(c.dim(0, 0), weights[0], windows, image_of(c.dims(0)))));
   c.set_output(0, c.input(0).dtype, weights);
   return {};
 }

@@ -6,9 +6,9 @@
 namespace isobit::graph::ops {
 namespace {
 
-#define ISOBIT_POOL_ATTRIBUTES                                                                                    \
-  {"kernel_shape", kInts}, {"strides", kInts}, {"pads", kInts}, {"dilations", kInts}, {"auto_pad", kText}, {      \
-    "ceil_mode", kInt                                                                                             \
+#define ISOBIT_POOL_ATTRIBUTES                                                                               \
+  {"kernel_shape", kInts}, {"strides", kInts}, {"pads", kInts}, {"dilations", kInts}, {"auto_pad", kText}, { \
+    "ceil_mode", kInt                                                                                        \
   }
 
 Expected<Windows> check_pool(InferContext& c, const std::vector<int64_t>& src) {
@@ -83,8 +83,7 @@ Status infer_pool_grad(InferContext& c) {
 }
 
 Status infer_max_pool_grad(InferContext& c) {
-  ISOBIT_RETURN_IF_ERROR(
-      c.expect_attributes({ISOBIT_POOL_ATTRIBUTES, {"storage_order", kInt}, {"src_shape", kInts}}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({ISOBIT_POOL_ATTRIBUTES, {"storage_order", kInt}, {"src_shape", kInts}}));
   ISOBIT_RETURN_IF_ERROR(check_storage_order(c));
   return infer_pool_grad(c);
 }
@@ -136,8 +135,8 @@ Status infer_global_average_grad(InferContext& c) {
 // (src, indices[, output_shape]) -> dst. The indices are places in a tensor of unpooled_dims, which stands in the first
 // corner of dst.
 Status infer_max_unpool(InferContext& c) {
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes(
-      {{"kernel_shape", kInts}, {"strides", kInts}, {"pads", kInts}, {"output_shape", kInts}}));
+  ISOBIT_RETURN_IF_ERROR(
+      c.expect_attributes({{"kernel_shape", kInts}, {"strides", kInts}, {"pads", kInts}, {"output_shape", kInts}}));
   ISOBIT_RETURN_IF_ERROR(c.expect_type(1, DType::kInt64));
   ISOBIT_RETURN_IF_ERROR(c.expect_dims(1, c.dims(0)));
   ISOBIT_TRY(std::vector<int64_t> dims, unpooled_dims(c.attributes(), c.dims(0)));
@@ -171,8 +170,7 @@ void add_pool(std::vector<OpDef>& defs) {
   add_ordered(defs, {.name = "AveragePool", .infer = infer_average_pool, .outputs = {output_by(kSum)}});
   add_ordered(defs, {.name = "LpPool", .infer = infer_lp_pool, .outputs = {output_by(kWhole)}});
   add_ordered(defs, {.name = "GlobalAveragePool", .infer = infer_plain_global_pool, .outputs = {output_by(kSum)}});
-  add_ordered(defs,
-              {.name = "GlobalMaxPool", .infer = infer_plain_global_pool, .outputs = {moved_from(0, kMaximum)}});
+  add_ordered(defs, {.name = "GlobalMaxPool", .infer = infer_plain_global_pool, .outputs = {moved_from(0, kMaximum)}});
   add_ordered(defs, {.name = "GlobalLpPool", .infer = infer_global_lp_pool, .outputs = {output_by(kWhole)}});
   add_ordered(defs, {.name = "MaxUnpool",
                      .min_inputs = 2,

@@ -53,7 +53,8 @@ Expected<std::vector<int64_t>> product_dims(const InferContext& c, int a, int b)
   if (c.rank(a) < 2 || c.rank(b) < 2) return unreadable("both matrices need rank 2 or more");
   const int64_t ka = c.dim(a, -1), kb = c.dim(b, -2);
   if (ka >= 0 && kb >= 0 && ka != kb) return unreadable(text_of("matrices of ", ka, " columns and ", kb, " rows"));
-  ISOBIT_TRY(auto dims, broadcast_dims({c.dims(a).begin(), c.dims(a).end() - 2}, {c.dims(b).begin(), c.dims(b).end() - 2}));
+  ISOBIT_TRY(auto dims,
+             broadcast_dims({c.dims(a).begin(), c.dims(a).end() - 2}, {c.dims(b).begin(), c.dims(b).end() - 2}));
   dims.push_back(c.dim(a, -2));
   dims.push_back(c.dim(b, -1));
   return dims;
@@ -94,7 +95,8 @@ Status infer_qlinear_matmul(InferContext& c) {
 // The dimensions of the convolution of inputs x and w.
 Expected<std::vector<int64_t>> convolved_dims(const InferContext& c, int x, int w) {
   const std::vector<int64_t>&src = c.dims(x), &weights = c.dims(w);
-  if (src.size() < 3 || weights.size() != src.size()) return unreadable("source and weights need one rank of 3 or more");
+  if (src.size() < 3 || weights.size() != src.size())
+    return unreadable("source and weights need one rank of 3 or more");
   if (std::any_of(weights.begin(), weights.end(), [](int64_t d) { return d < 1; })) {
     return unreadable("weights of another shape than is known before the run, or without elements");
   }

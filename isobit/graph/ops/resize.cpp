@@ -60,7 +60,8 @@ Expected<std::vector<size_t>> resized_axes(const Attributes& a, size_t rank) {
 Status check_numbers(const char* name, const std::vector<double>& numbers, size_t count, double above) {
   if (numbers.size() != count) return unreadable(text_of("'", name, "' has ", numbers.size(), " numbers, not ", count));
   for (double x : numbers) {
-    if (!(x > above) || !std::isfinite(x)) return unreadable(text_of("'", name, "' has ", x, ", which is out of range"));
+    if (!(x > above) || !std::isfinite(x))
+      return unreadable(text_of("'", name, "' has ", x, ", which is out of range"));
   }
   return {};
 }
@@ -118,11 +119,11 @@ Status size_axes(const Attributes& a, const std::vector<int64_t>& src, const std
   return {};
 }
 
-#define ISOBIT_RESIZE_ATTRIBUTES                                                                              \
-  {"antialias", kInt}, {"axes", kInts}, {"coordinate_transformation_mode", kText}, {"cubic_coeff_a", kReal},  \
-      {"exclude_outside", kInt}, {"extrapolation_value", kReal}, {"keep_aspect_ratio_policy", kText},         \
-      {"mode", kText}, {"nearest_mode", kText}, {"roi", kReals}, {"scales", kReals}, {                        \
-    "sizes", kInts                                                                                            \
+#define ISOBIT_RESIZE_ATTRIBUTES                                                                                       \
+  {"antialias", kInt}, {"axes", kInts}, {"coordinate_transformation_mode", kText}, {"cubic_coeff_a", kReal},           \
+      {"exclude_outside", kInt}, {"extrapolation_value", kReal}, {"keep_aspect_ratio_policy", kText}, {"mode", kText}, \
+      {"nearest_mode", kText}, {"roi", kReals}, {"scales", kReals}, {                                                  \
+    "sizes", kInts                                                                                                     \
   }
 
 std::vector<int64_t> extents_of(const std::vector<ResizedAxis>& axes) {

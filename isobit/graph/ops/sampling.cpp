@@ -62,7 +62,8 @@ Status infer_affine_grid(InferContext& c) {
     return {};
   }
   if (size->size() < 3 || std::any_of(size->begin() + 2, size->end(), [](int64_t d) { return d < 1; })) {
-    return unreadable(text_of("'size' is ", Shape(*size).text(), ", expected images, channels and extents of 1 or more"));
+    return unreadable(
+        text_of("'size' is ", Shape(*size).text(), ", expected images, channels and extents of 1 or more"));
   }
   const auto axes = static_cast<int64_t>(size->size()) - 2;
   ISOBIT_RETURN_IF_ERROR(c.expect_dims(0, {(*size)[0], axes, axes + 1}));
@@ -76,11 +77,8 @@ Status infer_affine_grid(InferContext& c) {
 
 // (src [n, c, h, w], offset [n, groups * taps * 2, ..][, mask [n, groups * taps, ..]]) -> [n, c * taps, positions]
 Status infer_deform_im2col(InferContext& c) {
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"kernel_shape", kInts},
-                                              {"strides", kInts},
-                                              {"pads", kInts},
-                                              {"dilations", kInts},
-                                              {"offset_group", kInt}}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes(
+      {{"kernel_shape", kInts}, {"strides", kInts}, {"pads", kInts}, {"dilations", kInts}, {"offset_group", kInt}}));
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
   ISOBIT_RETURN_IF_ERROR(c.expect_type(1, c.input(0).dtype));
   ISOBIT_RETURN_IF_ERROR(c.expect_rank(0, 4));

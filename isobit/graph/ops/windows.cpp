@@ -79,7 +79,8 @@ Status transpose(AxisWindow& w, const AutoPad& auto_pad, int64_t src, int64_t ou
   // The window at the source's last place ends `needed` places behind the image, or leaves places behind it.
   const int64_t needed = w.stride * (src - 1) + w.reach() - image - w.pad_begin;
   if (-needed >= w.stride) {
-    return unreadable(text_of("the result's last ", -needed, " places along an axis are reached by no window, which is ",
+    return unreadable(text_of("the result's last ", -needed,
+                              " places along an axis are reached by no window, which is ",
                               "possible for less than the stride, ", w.stride));
   }
   w.pad_end = std::max<int64_t>(0, needed);
@@ -123,7 +124,8 @@ Expected<TransposedWindows> read_transposed_windows(const Attributes& a, std::sp
   const auto padding = a.integers("output_padding", std::vector<int64_t>(rank, 0)),
              wanted = a.integers("output_shape", {});
   if (padding.size() != rank || (!wanted.empty() && wanted.size() != rank)) {
-    return unreadable(text_of("output_padding and output_shape need ", rank, " numbers, one for each axis of the image"));
+    return unreadable(
+        text_of("output_padding and output_shape need ", rank, " numbers, one for each axis of the image"));
   }
   ISOBIT_RETURN_IF_ERROR(check_range("output_padding", padding, 0));
   for (int64_t v : wanted) {

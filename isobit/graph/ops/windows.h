@@ -10,8 +10,8 @@
 
 namespace isobit::graph::ops {
 
-// One axis: window o has its taps at o * stride - pad_begin + i * dilation, 0 <= i < size. Taps outside the image fall on
-// padding.
+// One axis: window o has its taps at o * stride - pad_begin + i * dilation, 0 <= i < size. Taps outside the image fall
+// on padding.
 struct AxisWindow {
   int64_t size = 1, stride = 1, dilation = 1;
   int64_t pad_begin = 0, pad_end = 0;
@@ -25,20 +25,21 @@ struct AxisWindow {
 using Windows = std::vector<AxisWindow>;
 
 // Of the attributes kernel_shape, strides, pads, dilations, ceil_mode and auto_pad (NOTSET, VALID, SAME_UPPER or
-// SAME_LOWER). Where they are absent, kernel_shape is `kernel`, strides and dilations are 1 and pads 0. The pads of SAME
-// follow from `image`, the image's extents; where one is not known (-1) they are 0, and so is the number of windows.
-// Errors: other numbers than the image has axes, numbers out of range, another auto_pad. REQUIRES check_plane(image).
+// SAME_LOWER). Where they are absent, kernel_shape is `kernel`, strides and dilations are 1 and pads 0. The pads of
+// SAME follow from `image`, the image's extents; where one is not known (-1) they are 0, and so is the number of
+// windows. Errors: other numbers than the image has axes, numbers out of range, another auto_pad. REQUIRES
+// check_plane(image).
 Expected<Windows> read_windows(const Attributes& attributes, std::span<const int64_t> image,
                                std::span<const int64_t> kernel);
 
 // The windows of a transposed convolution: of the convolution whose gradient with respect to its source it is.
 struct TransposedWindows {
-  Windows windows;            // on an image of these extents there are as many as the source has places
+  Windows windows;             // on an image of these extents there are as many as the source has places
   std::vector<int64_t> image;  // of the result; -1 where it is not known
 };
 // Of the attributes above, but for ceil_mode, and of output_padding and output_shape (of the image alone). src: the
-// source's extents. Errors, besides those of read_windows: a result without places, or with places that no window reaches
-// since output_padding or output_shape goes beyond the last stride. REQUIRES check_plane(src).
+// source's extents. Errors, besides those of read_windows: a result without places, or with places that no window
+// reaches since output_padding or output_shape goes beyond the last stride. REQUIRES check_plane(src).
 Expected<TransposedWindows> read_transposed_windows(const Attributes& attributes, std::span<const int64_t> src,
                                                     std::span<const int64_t> kernel);
 

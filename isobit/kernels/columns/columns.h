@@ -16,8 +16,8 @@ namespace isobit::kernels {
 
 // matrix = the elements of src under the taps, +0 (all bits 0) on padding. element_size is 1, 2, 4 or 8 bytes.
 // REQUIRES one axis at least.
-void im2col(const KernelContext&, size_t element_size, int64_t planes, std::span<const SlidingAxis> axes, const void* src,
-            void* matrix);
+void im2col(const KernelContext&, size_t element_size, int64_t planes, std::span<const SlidingAxis> axes,
+            const void* src, void* matrix);
 
 // dst = +0, plus every element of the matrix that stands for this place, one rounded add each in ascending order of the
 // taps. What stands for padding is left out. NaN results are canonical. REQUIRES one axis at least.

@@ -37,8 +37,8 @@ struct Bins {
     bool outside;
   };
   Sample sample(int64_t p, int64_t i) const {
-    double x = (start + static_cast<double>(p) * bin) +
-               (static_cast<double>(i) + 0.5) * bin / static_cast<double>(samples);
+    double x =
+        (start + static_cast<double>(p) * bin) + (static_cast<double>(i) + 0.5) * bin / static_cast<double>(samples);
     if (!(x >= -1 && x <= static_cast<double>(places))) return {0, 0, 0, true};
     x = std::max(x, 0.0);
     const double low = std::floor(x);
@@ -59,7 +59,9 @@ void for_each_sample(const Bins& rows, const Bins& columns, int64_t ph, int64_t 
         f(true, none);
         continue;
       }
-      const auto at = [&](int64_t row, int64_t column) { return static_cast<double>(plane[row * columns.places + column]); };
+      const auto at = [&](int64_t row, int64_t column) {
+        return static_cast<double>(plane[row * columns.places + column]);
+      };
       const double uy = 1 - y.l, ux = 1 - x.l;
       const double products[4] = {uy * ux * at(y.low, x.low), uy * x.l * at(y.low, x.high),
                                   y.l * ux * at(y.high, x.low), y.l * x.l * at(y.high, x.high)};

@@ -41,8 +41,7 @@ void expect_near(const std::vector<double>& expected, const std::vector<double>&
 TEST(RoiAlign, BinsAreMeansAroundTheirMiddles) {
   for (int64_t ratio : {0, 1, 3}) {
     // y from 1 to 5, x from 2 to 4, half a place lower with half_pixel.
-    expect_near({22.5, 23.5, 42.5, 43.5},
-                aligned({.half_pixel = false, .sampling_ratio = ratio}, {2, 1, 4, 5}, 2, 2));
+    expect_near({22.5, 23.5, 42.5, 43.5}, aligned({.half_pixel = false, .sampling_ratio = ratio}, {2, 1, 4, 5}, 2, 2));
     expect_near({17, 18, 37, 38}, aligned({.sampling_ratio = ratio}, {2, 1, 4, 5}, 2, 2));
     expect_near({17, 18, 37, 38}, aligned({.sampling_ratio = ratio, .spatial_scale = 0.5}, {4, 2, 8, 10}, 2, 2));
   }
@@ -50,7 +49,7 @@ TEST(RoiAlign, BinsAreMeansAroundTheirMiddles) {
 
 TEST(RoiAlign, ARegionWithoutExtentIsOnePlaceOrNothing) {
   expect_near({30.5}, aligned({.half_pixel = false, .sampling_ratio = 1}, {5, 2, 5, 2}, 1, 1));
-  expect_near({0}, aligned({.sampling_ratio = 0}, {5, 2, 5, 2}, 1, 1));  // no samples
+  expect_near({0}, aligned({.sampling_ratio = 0}, {5, 2, 5, 2}, 1, 1));       // no samples
   expect_near({14}, aligned({.sampling_ratio = 2}, {5, 1.8, 4, 1.2}, 1, 1));  // turned round
 }
 
@@ -88,7 +87,8 @@ TEST(MaxRoiPool, BinsOverlapWhereTheyDoNotDivideTheRegion) {
 TEST(MaxRoiPool, WhatIsOutsideIsNothing) {
   EXPECT_EQ(pooled({0, 9, 9, 12, 12}, 1, 1, 1), std::vector<double>{0});
   EXPECT_EQ(pooled({0, -3, -3, 0, 1}, 1, 1, 1), std::vector<double>{10});
-  for (double image : {-1.0, 1.0, std::nan("")}) EXPECT_EQ(pooled({image, 2, 1, 5, 3}, 1, 1, 1), std::vector<double>{0});
+  for (double image : {-1.0, 1.0, std::nan("")})
+    EXPECT_EQ(pooled({image, 2, 1, 5, 3}, 1, 1, 1), std::vector<double>{0});
   EXPECT_EQ(pooled({0, 2, 1, HUGE_VAL, 3}, 1, 1, 1), std::vector<double>{0});
   EXPECT_EQ(pooled({0, 5, 3, 2, 1}, 1, 1, 1), std::vector<double>{35});  // at least one place
 }

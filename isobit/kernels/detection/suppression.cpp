@@ -61,7 +61,8 @@ std::vector<SelectedBox> non_max_suppression(const KernelContext& ctx, const Sup
   std::vector<std::vector<int64_t>> by_class(static_cast<size_t>(s.images * s.classes));
   parallel_items(ctx, s.images * s.classes, 64 * s.boxes, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; ++c) {
-      by_class[static_cast<size_t>(c)] = select(s, boxes + c / s.classes * s.boxes * 4, scores + c * s.boxes, iou, score);
+      by_class[static_cast<size_t>(c)] =
+          select(s, boxes + c / s.classes * s.boxes * 4, scores + c * s.boxes, iou, score);
     }
   });
   std::vector<SelectedBox> all;

@@ -117,12 +117,6 @@ void top_k_grad(const KernelContext& ctx, AxisView v, int64_t k, const int64_t* 
   template void place_of_extreme<T>(const KernelContext&, AxisView, Extreme, Among, const T*, int64_t*); \
   template void top_k<T>(const KernelContext&, AxisView, int64_t, Extreme, const T*, T*, int64_t*);
 ISOBIT_FOR_NUMBERS(ISOBIT_INSTANTIATE)
-ISOBIT_INSTANTIATE(int8_t)
-ISOBIT_INSTANTIATE(int16_t)
-ISOBIT_INSTANTIATE(uint8_t)
-ISOBIT_INSTANTIATE(uint16_t)
-ISOBIT_INSTANTIATE(uint32_t)
-ISOBIT_INSTANTIATE(uint64_t)
 #undef ISOBIT_INSTANTIATE
 #define ISOBIT_INSTANTIATE(T) \
   template void top_k_grad<T>(const KernelContext&, AxisView, int64_t, const int64_t*, const T*, T*);

@@ -35,8 +35,8 @@ int64_t pool_output_size(int64_t in, const PoolWindows& windows, bool ceil_mode)
 void max_pool(const KernelContext&, const PoolShape&, const float* src, float* dst, int64_t* indices);
 void max_pool(const KernelContext&, const PoolShape&, const double* src, double* dst, int64_t* indices);
 
-// diff_src = +0, plus diff_dst of every window whose index is this place, one add each in ascending order of the windows
-// of all planes. REQUIRES indices of -1 or of places in diff_src.
+// diff_src = +0, plus diff_dst of every window whose index is this place, one add each in ascending order of the
+// windows of all planes. REQUIRES indices of -1 or of places in diff_src.
 void max_pool_grad(const KernelContext&, const PoolShape&, const float* diff_dst, const int64_t* indices,
                    float* diff_src);
 void max_pool_grad(const KernelContext&, const PoolShape&, const double* diff_dst, const int64_t* indices,

@@ -56,9 +56,8 @@ class Windows {
 
   // The taps inside the image, or inside the image and its padding.
   int64_t count(bool with_padding) const {
-    return extents_product(axes_.size(), [&](size_t a) {
-      return with_padding ? axes_[a].padded_taps_of(window_[a]) : taps_[a].length();
-    });
+    return extents_product(
+        axes_.size(), [&](size_t a) { return with_padding ? axes_[a].padded_taps_of(window_[a]) : taps_[a].length(); });
   }
 
  private:
@@ -185,7 +184,8 @@ void max_pool_nd_grad(const KernelContext& ctx, int64_t planes, Axes axes, Place
 }
 
 template <class T>
-void average_pool_nd(const KernelContext& ctx, int64_t planes, Axes axes, bool count_include_pad, const T* src, T* dst) {
+void average_pool_nd(const KernelContext& ctx, int64_t planes, Axes axes, bool count_include_pad, const T* src,
+                     T* dst) {
   const pool::PlaneSizes s = sizes_of(planes, axes);
   parallel_items(ctx, planes, s.windows * taps_of(axes), [&](int64_t begin, int64_t end) {
     ScratchVector<T> terms;
@@ -228,8 +228,8 @@ void lp_pool_nd(const KernelContext& ctx, int64_t planes, Axes axes, int64_t p, 
   });
 }
 
-void unpool(const KernelContext&, size_t element_size, int64_t count, const void* src, const int64_t* indices, int64_t n,
-            void* dst) {
+void unpool(const KernelContext&, size_t element_size, int64_t count, const void* src, const int64_t* indices,
+            int64_t n, void* dst) {
   std::memset(dst, 0, static_cast<size_t>(n) * element_size);
   switch (element_size) {
     case 1:
@@ -247,11 +247,11 @@ void unpool(const KernelContext&, size_t element_size, int64_t count, const void
 
 #define ISOBIT_INSTANTIATE_MAX(T) \
   template void max_pool_nd<T>(const KernelContext&, int64_t, Axes, PlaceOrder, const T*, T*, int64_t*);
-#define ISOBIT_INSTANTIATE(T)                                                                                         \
-  ISOBIT_INSTANTIATE_MAX(T)                                                                                           \
-  template void max_pool_nd_grad<T>(const KernelContext&, int64_t, Axes, PlaceOrder, const T*, const int64_t*, T*);    \
-  template void average_pool_nd<T>(const KernelContext&, int64_t, Axes, bool, const T*, T*);                          \
-  template void average_pool_nd_grad<T>(const KernelContext&, int64_t, Axes, bool, const T*, T*);                     \
+#define ISOBIT_INSTANTIATE(T)                                                                                       \
+  ISOBIT_INSTANTIATE_MAX(T)                                                                                         \
+  template void max_pool_nd_grad<T>(const KernelContext&, int64_t, Axes, PlaceOrder, const T*, const int64_t*, T*); \
+  template void average_pool_nd<T>(const KernelContext&, int64_t, Axes, bool, const T*, T*);                        \
+  template void average_pool_nd_grad<T>(const KernelContext&, int64_t, Axes, bool, const T*, T*);                   \
   template void lp_pool_nd<T>(const KernelContext&, int64_t, Axes, int64_t, const T*, T*);
 ISOBIT_INSTANTIATE(float)
 ISOBIT_INSTANTIATE(double)

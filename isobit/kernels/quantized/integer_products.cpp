@@ -33,30 +33,31 @@ struct Sizes {
 template <class Left, class Right, class Put>
 void sum_products(const KernelContext& ctx, const Sizes& s, Left read_left, Right read_right, Put put) {
   const int64_t down = (s.left + kLeft - 1) / kLeft, across = (s.right + kRight - 1) / kRight;
-  parallel_items(ctx, s.matrices * down * across, kLeft * kRight * std::max<int64_t>(s.depth, 1),
-                 [&](int64_t begin, int64_t end) {
-    ScratchVector<int16_t> left(static_cast<size_t>(kLeft * kDepth)), right(static_cast<size_t>(kRight * kDepth));
-    ScratchVector<int32_t> sums(static_cast<size_t>(kLeft * kRight));
-    for (int64_t block = begin; block < end; ++block) {
-      const int64_t matrix = block / (down * across), i0 = block / across % down * kLeft, j0 = block % across * kRight;
-      const int64_t m = std::min(kLeft, s.left - i0), n = std::min(kRight, s.right - j0);
-      std::fill(sums.begin(), sums.end(), 0);
-      for (int64_t k = 0; k < s.depth; k += kDepth) {
-        const int64_t last = std::min(s.depth, k + kDepth);
-        for (int64_t i = 0; i < m; ++i) read_left(matrix, i0 + i, k, last, left.data() + i * kDepth);
-        for (int64_t j = 0; j < n; ++j) read_right(matrix, j0 + j, k, last, right.data() + j * kDepth);
-        for (int64_t i = 0; i < m; ++i) {
-          for (int64_t j = 0; j < n; ++j) {
-            int32_t& sum = sums[static_cast<size_t>(i * kRight + j)];
-            sum = wrapping_add(sum, dot(left.data() + i * kDepth, right.data() + j * kDepth, last - k));
+  parallel_items(
+      ctx, s.matrices * down * across, kLeft * kRight * std::max<int64_t>(s.depth, 1), [&](int64_t begin, int64_t end) {
+        ScratchVector<int16_t> left(static_cast<size_t>(kLeft * kDepth)), right(static_cast<size_t>(kRight * kDepth));
+        ScratchVector<int32_t> sums(static_cast<size_t>(kLeft * kRight));
+        for (int64_t block = begin; block < end; ++block) {
+          const int64_t matrix = block / (down * across), i0 = block / across % down * kLeft,
+                        j0 = block % across * kRight;
+          const int64_t m = std::min(kLeft, s.left - i0), n = std::min(kRight, s.right - j0);
+          std::fill(sums.begin(), sums.end(), 0);
+          for (int64_t k = 0; k < s.depth; k += kDepth) {
+            const int64_t last = std::min(s.depth, k + kDepth);
+            for (int64_t i = 0; i < m; ++i) read_left(matrix, i0 + i, k, last, left.data() + i * kDepth);
+            for (int64_t j = 0; j < n; ++j) read_right(matrix, j0 + j, k, last, right.data() + j * kDepth);
+            for (int64_t i = 0; i < m; ++i) {
+              for (int64_t j = 0; j < n; ++j) {
+                int32_t& sum = sums[static_cast<size_t>(i * kRight + j)];
+                sum = wrapping_add(sum, dot(left.data() + i * kDepth, right.data() + j * kDepth, last - k));
+              }
+            }
+          }
+          for (int64_t i = 0; i < m; ++i) {
+            for (int64_t j = 0; j < n; ++j) put(matrix, i0 + i, j0 + j, sums[static_cast<size_t>(i * kRight + j)]);
           }
         }
-      }
-      for (int64_t i = 0; i < m; ++i) {
-        for (int64_t j = 0; j < n; ++j) put(matrix, i0 + i, j0 + j, sums[static_cast<size_t>(i * kRight + j)]);
-      }
-    }
-  });
+      });
 }
 
 // `count` elements from `first` on, `step` apart, less the zero point.
@@ -210,8 +211,7 @@ void convolve(const KernelContext& ctx, const IntegerConvShape& s, const ByteOpe
 
 void integer_matmul(const KernelContext& ctx, const IntegerMatmulShape& shape, const ByteOperand& a,
                     const ByteOperand& b, int32_t* dst) {
-  multiply(ctx, shape, a, b,
-           [=](int64_t place, int32_t sum, int64_t, int64_t, int64_t, int64_t) { dst[place] = sum; });
+  multiply(ctx, shape, a, b, [=](int64_t place, int32_t sum, int64_t, int64_t, int64_t, int64_t) { dst[place] = sum; });
 }
 
 template <class T>
@@ -239,10 +239,10 @@ void quantized_conv(const KernelContext& ctx, const IntegerConvShape& shape, con
            });
 }
 
-#define ISOBIT_INSTANTIATE(T)                                                                                     \
-  template void quantized_matmul<T>(const KernelContext&, const IntegerMatmulShape&, const ByteOperand&,          \
-                                    const ByteOperand&, const Requantised<T>&);                                   \
-  template void quantized_conv<T>(const KernelContext&, const IntegerConvShape&, const ByteOperand&,              \
+#define ISOBIT_INSTANTIATE(T)                                                                            \
+  template void quantized_matmul<T>(const KernelContext&, const IntegerMatmulShape&, const ByteOperand&, \
+                                    const ByteOperand&, const Requantised<T>&);                          \
+  template void quantized_conv<T>(const KernelContext&, const IntegerConvShape&, const ByteOperand&,     \
                                   const ByteOperand&, const int32_t*, const Requantised<T>&);
 ISOBIT_FOR_FLOATS(ISOBIT_INSTANTIATE)
 #undef ISOBIT_INSTANTIATE

@@ -29,7 +29,8 @@ struct ByteOperand {
   PerLine<int32_t> zero;  // REQUIRES values of the operand's type
 };
 
-// What becomes of a sum: in T (float or double), each operation rounded, with scale = (left scale * right scale) / `scale`,
+// What becomes of a sum: in T (float or double), each operation rounded, with scale = (left scale * right scale) /
+// `scale`,
 //   y = T(sum) * scale, rounded to the nearest integer, ties to even; y + zero, limited to the type's range.
 // NaN is 0.
 template <class T>

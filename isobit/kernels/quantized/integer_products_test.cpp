@@ -145,14 +145,16 @@ int rescaled(int32_t x, T left, T right, T scale, int32_t zero, bool is_signed) 
   const std::vector<int64_t> first = {0};
   uint8_t y = 0;
   ThreadPool pool(1);
-  quantized_matmul<T>({best_isa(), &pool}, {.m = 1, .n = 1, .k = 1, .a_matrices = first, .b_matrices = first},
-                      {one.data(), true, {&none}}, {number.data(), true, {&none}},
-                      {.left = {&left}, .right = {&right}, .scale = scale, .zero = zero, .is_signed = is_signed, .dst = &y});
+  quantized_matmul<T>(
+      {best_isa(), &pool}, {.m = 1, .n = 1, .k = 1, .a_matrices = first, .b_matrices = first},
+      {one.data(), true, {&none}}, {number.data(), true, {&none}},
+      {.left = {&left}, .right = {&right}, .scale = scale, .zero = zero, .is_signed = is_signed, .dst = &y});
   return is_signed ? static_cast<int8_t>(y) : y;
 }
 
 TEST(Requantised, RoundsToTheNearestAndTiesToEven) {
-  for (const auto& [x, expected] : std::vector<std::pair<int, int>>{{0, 0}, {1, 0}, {2, 1}, {3, 2}, {5, 2}, {6, 3}, {7, 4}}) {
+  for (const auto& [x, expected] :
+       std::vector<std::pair<int, int>>{{0, 0}, {1, 0}, {2, 1}, {3, 2}, {5, 2}, {6, 3}, {7, 4}}) {
     EXPECT_EQ(rescaled<float>(x, 1, 0.5f, 1, 0, true), expected) << x;
     EXPECT_EQ(rescaled<double>(-x, 1, 1, 2, 0, true), -expected) << x;
   }

@@ -1,5 +1,5 @@
-// Windows laid out as columns, each tap moved by an offset of its own (the sampling half of ONNX DeformConv-22; the other
-// half is a matrix product). Determinism class: ordered-1.
+// Windows laid out as columns, each tap moved by an offset of its own (the sampling half of ONNX DeformConv-22; the
+// other half is a matrix product). Determinism class: ordered-1.
 #pragma once
 
 #include <cstdint>

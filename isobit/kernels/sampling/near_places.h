@@ -22,12 +22,12 @@ struct PointRule {
 //
 //   kNearest: x is rounded to the nearest integer, ties to even.
 //   lo, hi = 0, extent - 1 with align_corners, else -0.5, extent - 0.5. Where x < lo or x > hi, kBorder puts it at the
-//   nearer of 0 and extent - 1, and kReflection at mirrored(x): with range = hi - lo, d = lo - x or x - hi, n = floor(d /
-//   range), e = d - n * range, that is lo + e or hi - e, whichever leads back from the border that x is beyond; the other
-//   one where n is odd. (range = 0: lo.)
-//   f = floor(x), r = x - f. kNearest takes f with weight 1; kLinear f with 1 - r, f + 1 with r; kCubic f - 1 .. f + 2 with
-//   the weights of resize.h for a = -0.75. A place outside [0, extent) is left out (kZeros), the nearest one inside
-//   (kBorder), or floor(mirrored(place)), the nearest one inside of that (kReflection).
+//   nearer of 0 and extent - 1, and kReflection at mirrored(x): with range = hi - lo, d = lo - x or x - hi, n = floor(d
+//   / range), e = d - n * range, that is lo + e or hi - e, whichever leads back from the border that x is beyond; the
+//   other one where n is odd. (range = 0: lo.) f = floor(x), r = x - f. kNearest takes f with weight 1; kLinear f with
+//   1 - r, f + 1 with r; kCubic f - 1 .. f + 2 with the weights of resize.h for a = -0.75. A place outside [0, extent)
+//   is left out (kZeros), the nearest one inside (kBorder), or floor(mirrored(place)), the nearest one inside of that
+//   (kReflection).
 //
 // REQUIRES extent >= 1.
 class NearPlaces {
@@ -52,8 +52,8 @@ struct CubicWeights {
 };
 CubicWeights cubic_weights(double a, double r);
 
-// +0, plus weight * (the same over the axes behind) of the taps of the first axis, each product and each sum rounded; of
-// no axis, the element itself. `places`: one for each axis of the plane, `extents` the plane's.
+// +0, plus weight * (the same over the axes behind) of the taps of the first axis, each product and each sum rounded;
+// of no axis, the element itself. `places`: one for each axis of the plane, `extents` the plane's.
 template <class T>
 double value_at(std::span<const NearPlaces> places, const int64_t* extents, const T* plane, int64_t line = 0) {
   if (places.empty()) return static_cast<double>(plane[line]);

@@ -9,7 +9,8 @@
 //   kPytorchHalfPixel    as kHalfPixel; 0 where length <= 1
 //   kAlignCorners        (o * (in - 1)) / (length - 1); 0 where length = 1
 //   kAsymmetric          o / scale
-//   kCropAndResize       x' + begin * (in - 1), x' = ((o * (end - begin)) * (in - 1)) / (length - 1), or where length = 1
+//   kCropAndResize       x' + begin * (in - 1), x' = ((o * (end - begin)) * (in - 1)) / (length - 1), or where length =
+//   1
 //                        ((end - begin) * (in - 1)) / 2; a place with x < 0 or x > in - 1 has no taps
 //
 // f = floor(x), r = x - f. Its taps, in this order; places outside [0, in) are the nearest one inside, and those of
@@ -22,8 +23,9 @@
 //              (((a (r + 1) - 5a) (r + 1)) + 8a) (r + 1) - 4a, ((a + 2) r - (a + 3)) r r + 1, and with r' = 1 - r
 //              ((a + 2) r' - (a + 3)) r' r' + 1, (((a (r' + 1) - 5a) (r' + 1)) + 8a) (r' + 1) - 4a
 //   antialias  (kLinear, kCubic): with s = min(scale, 1) and the reach h = 1 or 2 of the filter, the places f + i for
-//              floor(-h / s) + 1 <= i <= -floor(-h / s) with filter((i - r) * s): linear 1 - |t| where that is positive;
-//              cubic (a + 2) t3 - (a + 3) t2 + 1 for t = |.| <= 1, ((a t3 - 5a t2) + 8a t) - 4a up to 2, else 0
+//              floor(-h / s) + 1 <= i <= -floor(-h / s) with filter((i - r) * s): linear 1 - |t| where that is
+//              positive; cubic (a + 2) t3 - (a + 3) t2 + 1 for t = |.| <= 1, ((a t3 - 5a t2) + 8a t) - 4a up to 2, else
+//              0
 //
 // Where antialias or exclude_outside is set, every weight is divided by the sum of all in this order; with
 // exclude_outside those of places outside are 0 first, and where nothing is left the nearest place has weight 1.
@@ -60,8 +62,8 @@ struct ResizeAxis {
   double begin = 0, end = 1;  // kCropAndResize: the part of the axis that is resized
 };
 
-// REQUIRES in >= 1 or out = 0; scale and length finite and above 0, scale at least 0.25 / in where out > 0; begin and end
-// finite.
+// REQUIRES in >= 1 or out = 0; scale and length finite and above 0, scale at least 0.25 / in where out > 0; begin and
+// end finite.
 AxisTaps resize_taps(const ResizeAxis& axis, const ResizeRule& rule);
 
 }  // namespace isobit::kernels

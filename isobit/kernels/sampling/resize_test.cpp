@@ -19,13 +19,9 @@ std::vector<double> resized(std::vector<double> src, int64_t out, double scale, 
                             double begin = 0, double end = 1) {
   ThreadPool pool(1);
   const auto in = static_cast<int64_t>(src.size());
-  const AxisTaps taps = resize_taps({.in = in,
-                                     .out = out,
-                                     .scale = scale,
-                                     .length = scale * static_cast<double>(in),
-                                     .begin = begin,
-                                     .end = end},
-                                    rule);
+  const AxisTaps taps = resize_taps(
+      {.in = in, .out = out, .scale = scale, .length = scale * static_cast<double>(in), .begin = begin, .end = end},
+      rule);
   std::vector<double> dst(static_cast<size_t>(out));
   sample({best_isa(), &pool}, {&taps, 1}, -7, src.data(), dst.data());
   return dst;
@@ -121,7 +117,8 @@ TEST(Resize, AnAxisThatStaysIsTheIdentity) {
 }
 
 TEST(Resize, PlacesFarBeyondTheSourceAreItsEnds) {
-  const AxisTaps taps = resize_taps({.in = 3, .out = 2, .scale = 1e-6, .length = 1.5}, linear(Coordinates::kAsymmetric));
+  const AxisTaps taps =
+      resize_taps({.in = 3, .out = 2, .scale = 1e-6, .length = 1.5}, linear(Coordinates::kAsymmetric));
   EXPECT_EQ(taps.of(1).back().place, 2);
 }
 

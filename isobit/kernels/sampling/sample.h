@@ -22,8 +22,8 @@ namespace isobit::kernels {
 void sample(const KernelContext&, std::span<const AxisTaps> axes, double outside, const float* src, float* dst);
 void sample(const KernelContext&, std::span<const AxisTaps> axes, double outside, const double* src, double* dst);
 
-// dst = the element at the taps' places, or *outside where an axis has no tap; bits are preserved. element_size is 1, 2,
-// 4 or 8 bytes. Determinism class: exact. REQUIRES at most one tap for each place.
+// dst = the element at the taps' places, or *outside where an axis has no tap; bits are preserved. element_size is 1,
+// 2, 4 or 8 bytes. Determinism class: exact. REQUIRES at most one tap for each place.
 void take_places(const KernelContext&, size_t element_size, std::span<const AxisTaps> axes, const void* outside,
                  const void* src, void* dst);
 

@@ -20,7 +20,8 @@ RunKernel im2col(const KernelSite& site) {
 }
 
 RunKernel col2im(const KernelSite& site) {
-  const std::vector<int64_t> image = *parameter_of(site, "image_shape", 1), block = *parameter_of(site, "block_shape", 2);
+  const std::vector<int64_t> image = *parameter_of(site, "image_shape", 1),
+                             block = *parameter_of(site, "block_shape", 2);
   const auto axes = sliding_axes(*graph::ops::read_windows(site.attributes(), image, block), image);
   return [axes](KernelCall& c) {
     return by_float_type(c, 0, [&]<class T>(T) {

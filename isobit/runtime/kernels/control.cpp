@@ -221,17 +221,17 @@ struct Sequences {
   }
 
   Expected<int64_t> length(const KernelCall& call) const {
-    int64_t length = 0;
+    int64_t elements = 0;
     for (size_t s = 0; s < axes.size(); ++s) {
       const Tensor& sequence = *call.inputs[first + s];
       const int64_t found = sequence.shape()[axis_of(sequence, axes[s])];
-      if (s > 0 && found != length) {
-        return unreadable(text_of(text_of_node(call.node), ": sequences of ", length, " and of ", found,
+      if (s > 0 && found != elements) {
+        return unreadable(text_of(text_of_node(call.node), ": sequences of ", elements, " and of ", found,
                                   " elements are scanned together"));
       }
-      length = found;
+      elements = found;
     }
-    return length;
+    return elements;
   }
 
   // Number t of each.

@@ -16,11 +16,10 @@ k::RegionShape region_shape(const KernelSite& site) {
 
 RunKernel roi_align(const KernelSite& site) {
   const graph::Attributes& a = site.attributes();
-  const k::AlignRule rule{
-      .max = a.text("mode", "avg") == "max",
-      .half_pixel = a.text("coordinate_transformation_mode", "half_pixel") == "half_pixel",
-      .sampling_ratio = a.integer("sampling_ratio", 0),
-      .spatial_scale = a.real("spatial_scale", 1)};
+  const k::AlignRule rule{.max = a.text("mode", "avg") == "max",
+                          .half_pixel = a.text("coordinate_transformation_mode", "half_pixel") == "half_pixel",
+                          .sampling_ratio = a.integer("sampling_ratio", 0),
+                          .spatial_scale = a.real("spatial_scale", 1)};
   return [rule, shape = region_shape(site)](KernelCall& c) -> Status {
     for (int64_t image : c.in(2).span<int64_t>()) {
       if (image >= 0 && image < c.in(0).shape()[0]) continue;

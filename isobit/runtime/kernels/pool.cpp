@@ -15,8 +15,8 @@ namespace {
 
 namespace k = kernels;
 
-// What the kernels are given, from the node's attributes and the dimensions of the image. Images of one or two axes have
-// fast kernels, where one axis is one row.
+// What the kernels are given, from the node's attributes and the dimensions of the image. Images of one or two axes
+// have fast kernels, where one axis is one row.
 struct Pooling {
   Pooling(const KernelSite& site, const graph::Value& src)
       : planes(Shape(src.dims).elements(0, 2)),

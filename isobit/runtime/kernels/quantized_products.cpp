@@ -16,15 +16,8 @@ struct Inputs {
   int a_scale = -1, b_scale = -1, scale = -1, zero = -1, bias = -1;
 };
 constexpr Inputs kPlain = {.a = 0, .b = 1, .a_zero = 2, .b_zero = 3};
-constexpr Inputs kScaled = {.a = 0,
-                            .b = 3,
-                            .a_zero = 2,
-                            .b_zero = 5,
-                            .a_scale = 1,
-                            .b_scale = 4,
-                            .scale = 6,
-                            .zero = 7,
-                            .bias = 8};
+constexpr Inputs kScaled = {
+    .a = 0, .b = 3, .a_zero = 2, .b_zero = 5, .a_scale = 1, .b_scale = 4, .scale = 6, .zero = 7, .bias = 8};
 
 // An operand's numbers: as many of its own as there are lines in a matrix, in all matrices, or one. None: `fallback`.
 template <class T, class Number>

@@ -76,8 +76,8 @@ RunKernel resize(const KernelSite& site) {
     };
   }
   return [taps, outside](KernelCall& c) {
-    return by_float_type(
-        c, 0, [&]<class T>(T) { k::sample(c.ctx, taps, outside, c.in(0).data<T>(), c.out().data<T>()); });
+    return by_float_type(c, 0,
+                         [&]<class T>(T) { k::sample(c.ctx, taps, outside, c.in(0).data<T>(), c.out().data<T>()); });
   };
 }
 
@@ -85,8 +85,7 @@ RunKernel resize_grad(const KernelSite& site) {
   std::vector<k::AxisTaps> taps = resize_taps(site, site.out().dims);
   for (k::AxisTaps& axis : taps) axis = k::transposed(axis);
   return [taps](KernelCall& c) {
-    return by_float_type(c, 0,
-                         [&]<class T>(T) { k::sample(c.ctx, taps, 0, c.in(0).data<T>(), c.out().data<T>()); });
+    return by_float_type(c, 0, [&]<class T>(T) { k::sample(c.ctx, taps, 0, c.in(0).data<T>(), c.out().data<T>()); });
   };
 }
 
