@@ -35,6 +35,13 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 namespace {
 
 class Mutator {
+  size_t below(size_t n) { return n == 0 ? 0 : random_() % n; }
+
+  template <class Repeated>
+  auto* some(Repeated& items) {
+    return items.Mutable(static_cast<int>(below(static_cast<size_t>(items.size()))));
+  }
+
  public:
   Mutator(schema::ModelProto& model, unsigned seed) : model_(model), random_(seed) {}
 
@@ -67,13 +74,6 @@ class Mutator {
   }
 
  private:
-  size_t below(size_t n) { return n == 0 ? 0 : random_() % n; }
-
-  template <class Repeated>
-  auto* some(Repeated& items) {
-    return items.Mutable(static_cast<int>(below(static_cast<size_t>(items.size()))));
-  }
-
   int64_t number() {
     static constexpr int64_t kNumbers[] = {0,  1,  2,  3,   4,       5,         7,         8,        -1,
                                            -2, -3, 16, 255, 1 << 16, INT32_MAX, INT64_MAX, INT64_MIN};

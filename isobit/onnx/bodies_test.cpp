@@ -1,7 +1,7 @@
 // Functions of the file, and graphs within nodes.
 #include <gtest/gtest.h>
 
-#include "isobit/formats/testing.h"
+#include "isobit/formats/malformed_for_test.h"
 #include "isobit/onnx/model_for_test.h"
 
 namespace isobit::onnx {

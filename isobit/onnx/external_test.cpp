@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "isobit/formats/testing.h"
+#include "isobit/formats/malformed_for_test.h"
 #include "isobit/onnx/model_for_test.h"
 
 namespace isobit::onnx {

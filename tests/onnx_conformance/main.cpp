@@ -95,8 +95,7 @@ std::string cause_of(const Outcome& outcome) {
 void write_table(const std::vector<Line>& lines, const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "w");
   if (file == nullptr) {
-    std::fprintf(stderr, "%s: cannot be written
-", path.c_str());
+    std::fprintf(stderr, "%s: cannot be written\n", path.c_str());
     std::exit(4);
   }
   std::map<std::string, std::map<Verdict, int>> counts;
