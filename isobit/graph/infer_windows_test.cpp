@@ -36,7 +36,9 @@ TEST(Windows, SameTakesAsLittlePaddingAsItNeeds) {
           EXPECT_EQ(upper[0].pad_begin, total / 2);
           EXPECT_EQ(lower[0].pad_begin, total - total / 2);
           EXPECT_EQ(lower[0].pad_end, total / 2);
-          if (total > 0) EXPECT_EQ((wanted - 1) * stride + upper[0].reach(), in + total);
+          if (total > 0) {
+            EXPECT_EQ((wanted - 1) * stride + upper[0].reach(), in + total);
+          }
         }
       }
     }

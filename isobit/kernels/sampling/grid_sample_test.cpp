@@ -73,7 +73,7 @@ TEST(NearPlaces, CubicWeightsAddUpToOne) {
     const NearPlaces places(x, 5, cubic);
     double sum = 0;
     for (const WeightedPlace& tap : places.taps()) sum += tap.weight;
-    EXPECT_NEAR(sum, 1, 1e-15);
+    EXPECT_NEAR(sum, 1, 1e-14);
   }
   EXPECT_EQ(around(1, 4, cubic), (List{0, 0, 1, 1, 2, 0, 3, 0}));
 }
