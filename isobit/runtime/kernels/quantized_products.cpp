@@ -76,8 +76,8 @@ struct Matrices {
     for (int64_t i = 0; i < plan.elements; ++i) {
       int64_t from_a = 0, from_b = 0;
       for (size_t d = 0; d < index.size(); ++d) {
-        from_a += index[d] * plan.a_steps[d];
-        from_b += index[d] * plan.b_steps[d];
+        from_a += index[d] * plan.step(d, 0);
+        from_b += index[d] * plan.step(d, 1);
       }
       a.push_back(from_a);
       b.push_back(from_b);
