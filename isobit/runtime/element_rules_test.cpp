@@ -213,8 +213,9 @@ TEST_P(Dependence, ElementsFollowTheirRule) {
         case ElementRule::kPointwise:
           EXPECT_LE(most_of_one_input, 1U);
           // A cast may leave numbers as they are.
-          if (one.def().any_real_type)
+          if (one.def().any_real_type) {
             EXPECT_FALSE(is_moved(one, expected[o], all[o])) << "is moved and does not say so";
+          }
           break;
         case ElementRule::kSum:
           expect_sum(one, expected[o], o, all[o]);

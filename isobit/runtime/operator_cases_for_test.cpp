@@ -33,6 +33,7 @@ CaseOperand boolean(Ints dims) { return {.kind = Kind::kBool, .dims = std::move(
 CaseOperand special(Ints dims) { return {.kind = Kind::kSpecial, .dims = std::move(dims)}; }
 CaseOperand numbers(Ints dims, Ints values, DType dtype) {
   return {.kind = Kind::kNumbers, .dims = std::move(dims), .given = std::move(values), .dtype = dtype};
+}
 CaseOperand bytes(Ints dims, DType dtype, int64_t below) {
   return {.kind = Kind::kByte, .dims = std::move(dims), .below = below, .dtype = dtype};
 }
