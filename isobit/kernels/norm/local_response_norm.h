@@ -24,7 +24,7 @@ struct ResponseNormFactors {
 
 // Of an element of channel c, over the channels c - (size - 1) / 2 to c + size / 2 that there are, in ascending order,
 // at the same place: q = global_sum_of_squares (reduce/reduce.h) of them; a = alpha / T(size); p = a * q; d = bias + p;
-// w = pow(d, beta) (correctly rounded float32; double: f64_pow); dst = x / w. squares (q) is as large as dst and may be
+// w = pow(d, beta) (float: cr_pow; double: f64_pow); dst = x / w. squares (q) is as large as dst and may be
 // null. T: float, double.
 template <class T>
 void local_response_norm(const KernelContext&, ResponseNormShape, const ResponseNormFactors<T>&, const T* src, T* dst,
