@@ -6,6 +6,7 @@
 #include "isobit/base/scratch.h"
 #include "isobit/kernels/reduce/parallel.h"
 #include "isobit/kernels/reduce/scalar.h"
+#include "isobit/kernels/sampling/give_back.h"
 #include "isobit/numerics/bits.h"
 
 namespace isobit::kernels {
@@ -116,6 +117,44 @@ void align(const KernelContext& ctx, const RegionShape& s, const AlignRule& rule
   });
 }
 
+// The elements that the bins of a region are made of. from: number of its first bin.
+void add_parts(const Bins& rows, const Bins& columns, const RegionShape& s, int64_t from,
+               ScratchVector<GivenBack>& parts) {
+  const double count = static_cast<double>(std::max<int64_t>(rows.samples * columns.samples, 1));
+  for (int64_t bin = 0; bin < s.pooled_h * s.pooled_w; ++bin) {
+    for (int64_t iy = 0; iy < rows.samples; ++iy) {
+      const Bins::Sample y = rows.sample(bin / s.pooled_w, iy);
+      for (int64_t ix = 0; ix < columns.samples; ++ix) {
+        const Bins::Sample x = columns.sample(bin % s.pooled_w, ix);
+        if (y.outside || x.outside) continue;
+        const double uy = 1 - y.l, ux = 1 - x.l;
+        parts.push_back({y.low * s.w + x.low, from + bin, uy * ux / count});
+        parts.push_back({y.low * s.w + x.high, from + bin, uy * x.l / count});
+        parts.push_back({y.high * s.w + x.low, from + bin, y.l * ux / count});
+        parts.push_back({y.high * s.w + x.high, from + bin, y.l * x.l / count});
+      }
+    }
+  }
+}
+
+template <class T>
+void align_back(const KernelContext& ctx, const RegionShape& s, const AlignRule& rule, int64_t n, const T* rois,
+                const int64_t* images, const T* diff_dst, T* diff_src) {
+  const int64_t bins = s.pooled_h * s.pooled_w, area = s.h * s.w;
+  ScratchVector<GivenBack> parts;
+  for (int64_t image = 0; image < n; ++image) {
+    parts.clear();
+    for (int64_t region = 0; region < s.regions; ++region) {
+      if (images[region] != image) continue;
+      const T* roi = rois + region * 4;
+      const Bins rows(static_cast<double>(roi[1]), static_cast<double>(roi[3]), s.pooled_h, s.h, rule),
+          columns(static_cast<double>(roi[0]), static_cast<double>(roi[2]), s.pooled_w, s.w, rule);
+      if (rows.is_finite() && columns.is_finite()) add_parts(rows, columns, s, region * s.c * bins, parts);
+    }
+    give_back(ctx, parts, s.c, area, bins, diff_dst, diff_src + image * s.c * area);
+  }
+}
+
 // The nearest integer, halves away from 0.
 int64_t place_of(double x) {
   constexpr double kMost = 0x1p40;
@@ -187,6 +226,15 @@ void roi_align(const KernelContext& ctx, const RegionShape& shape, const AlignRu
 void roi_align(const KernelContext& ctx, const RegionShape& shape, const AlignRule& rule, const double* src,
                const double* rois, const int64_t* images, double* dst) {
   align(ctx, shape, rule, src, rois, images, dst);
+}
+
+void roi_align_grad(const KernelContext& ctx, const RegionShape& shape, const AlignRule& rule, int64_t n,
+                    const float* rois, const int64_t* images, const float* diff_dst, float* diff_src) {
+  align_back(ctx, shape, rule, n, rois, images, diff_dst, diff_src);
+}
+void roi_align_grad(const KernelContext& ctx, const RegionShape& shape, const AlignRule& rule, int64_t n,
+                    const double* rois, const int64_t* images, const double* diff_dst, double* diff_src) {
+  align_back(ctx, shape, rule, n, rois, images, diff_dst, diff_src);
 }
 
 void max_roi_pool(const KernelContext& ctx, const RegionShape& shape, int64_t n, double spatial_scale, const float* src,
