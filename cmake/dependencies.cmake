@@ -27,6 +27,7 @@ if(NOT ISOBIT_CORE_ONLY)
   find_package(nlohmann_json REQUIRED)
   find_package(fmt REQUIRED)
   find_package(CLI11 REQUIRED)
+  find_package(Protobuf REQUIRED)
 endif()
 
 if(ISOBIT_TESTS)

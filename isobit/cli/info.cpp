@@ -6,6 +6,7 @@
 #include "isobit/cli/evaluation_report.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/limits.h"
+#include "isobit/cli/onnx_info.h"
 #include "isobit/commit/tensor_root.h"
 #include "isobit/formats/safetensors.h"
 #include "isobit/platform/platform.h"
@@ -142,13 +143,14 @@ Expected<int> describe_state(const Options& o, Console& console) {
 
 void add_info(Commands& commands) {
   auto o = std::make_shared<Options>();
-  Command& c = commands.add("info", "show what a run, or a file of weights, says of itself",
+  Command& c = commands.add("info", "show what a run, a file of weights or an ONNX model says of itself",
                             "  isobit info digits.run\n  isobit info digits.run --json\n  isobit info "
-                            "digits.run/checkpoints/step-300.safetensors\n");
-  c.positional("RUN|FILE", o->source, "folder of the run, or a .safetensors file");
+                            "digits.run/checkpoints/step-300.safetensors\n  isobit info model.onnx\n");
+  c.positional("RUN|FILE", o->source, "folder of the run, a .safetensors file, or an .onnx model");
   add_memory_option(c, o->limits);
   add_time_option(c, o->limits);
   c.action([o](Console& console) {
+    if (o->source.ends_with(".onnx")) return describe_onnx(o->source, o->limits, console);
     return o->source.ends_with(".safetensors") ? describe_state(*o, console) : run(*o, console);
   });
 }

@@ -129,7 +129,9 @@ struct Descr {
 // NumPy writes |u1; "<" for one byte is the same type.
 constexpr Descr kDescrs[] = {{"<f4", DType::kFloat32}, {"<f8", DType::kFloat64}, {"<i8", DType::kInt64},
                              {"<i4", DType::kInt32},   {"|u1", DType::kUint8},   {"|b1", DType::kBool},
-                             {"<u1", DType::kUint8},   {"<b1", DType::kBool}};
+                             {"|i1", DType::kInt8},    {"<i2", DType::kInt16},   {"<u2", DType::kUint16},
+                             {"<u4", DType::kUint32},  {"<u8", DType::kUint64},  {"<f2", DType::kFloat16},
+                             {"<u1", DType::kUint8},   {"<b1", DType::kBool},    {"<i1", DType::kInt8}};
 
 Expected<DType> dtype_of_descr(const std::string& descr, const std::string& name) {
   for (const Descr& d : kDescrs) {
@@ -141,7 +143,7 @@ Expected<DType> dtype_of_descr(const std::string& descr, const std::string& name
   }
   return unreadable(
       text_of(name, ": element type '", descr,
-              "' is not supported, expected <f4, <f8, <i8, <i4, |u1 or |b1; convert it with .astype first"));
+              "' is not supported, expected f2, f4, f8, an integer type or b1, little-endian; convert it with .astype first"));
 }
 
 // dst[i0][i1]... = src[...][i1][i0]: the first index varies fastest in the file.

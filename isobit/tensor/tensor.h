@@ -7,38 +7,14 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "isobit/base/bytes.h"
 #include "isobit/base/status.h"
 #include "isobit/tensor/device.h"
+#include "isobit/tensor/dtype.h"
 
 namespace isobit {
-
-// The values are part of docs/formats/tensor_root.md; never renumber.
-enum class DType : uint8_t { kFloat32 = 1, kFloat64 = 2, kInt64 = 3, kInt32 = 4, kUint8 = 5, kBool = 6 };
-
-size_t size_of(DType dtype);
-const char* name_of(DType dtype);  // "float32"
-
-template <class T>
-constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<T, float>)
-    return DType::kFloat32;
-  else if constexpr (std::is_same_v<T, double>)
-    return DType::kFloat64;
-  else if constexpr (std::is_same_v<T, int64_t>)
-    return DType::kInt64;
-  else if constexpr (std::is_same_v<T, int32_t>)
-    return DType::kInt32;
-  else if constexpr (std::is_same_v<T, uint8_t>)
-    return DType::kUint8;
-  else if constexpr (std::is_same_v<T, bool>)
-    return DType::kBool;
-  else
-    static_assert(!sizeof(T), "not a tensor element type");
-}
 
 // Row-major dimensions, each >= 0. A scalar has rank 0.
 class Shape {

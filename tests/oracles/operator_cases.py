@@ -95,10 +95,10 @@ def elementwise(c):
             ("Neg", torch.neg, -1, 1), ("Identity", lambda x: x * 1, -1, 1), ("Sqrt", torch.sqrt, 0.01, 9),
             ("Exp", torch.exp, -20, 20), ("Log", torch.log, 1e-3, 50), ("Reciprocal", torch.reciprocal, 0.1, 7)]:
         c.op(op, [u(37, 9, low=low, high=high)], f, ROUNDED, ("each", 3))
-    c.op("Abs", [u(37, 9)], torch.abs, EXACT)
+    c.op("Abs", [u(37, 9)], torch.abs, EXACT, EXACT)
     c.op("Erf", [u(37, 9, low=-2, high=2)], torch.erf, ROUNDED, ("each", 6))
     for op, f in (("Sin", torch.sin), ("Cos", torch.cos)):
-        c.op(op, [u(37, 9, low=-50, high=50)], f, ROUNDED, ("each", 2), dtypes=[torch.float32])
+        c.op(op, [u(37, 9, low=-50, high=50)], f, ROUNDED, ("each", 2))
     c.op("Relu", [u(37, 9)], torch.relu, EXACT, EXACT)
     for alpha in (0.01, 0.25):
         c.op("LeakyRelu", [u(37, 9)], lambda x, alpha=alpha: F.leaky_relu(x, alpha), ("each", 1), ("each", 1), alpha=alpha)
@@ -200,7 +200,9 @@ def pools(c):
         def max_pool(x, kernel=kernel, strides=strides, pads=pads):
             y, places = F.max_pool2d(padded(x, pads, float("-inf")), kernel, strides, return_indices=True)
             wide = x.shape[3] + pads[1] + pads[3]  # places count in the padded plane
-            return y, (places.div(wide, rounding_mode="floor") - pads[0]) * x.shape[3] + places % wide - pads[1]
+            planes = torch.arange(x.shape[0] * x.shape[1]).reshape(x.shape[:2] + (1, 1)) * x.shape[2] * x.shape[3]
+            rows, columns = places.div(wide, rounding_mode="floor") - pads[0], places % wide - pads[1]
+            return y, planes + rows * x.shape[3] + columns
 
         # Small whole numbers: nearly every window has a tie.
         for make in (u(2, 3, 7, 6), lambda dtype: torch.randint(0, 3, (2, 3, 7, 6)).to(dtype)):

@@ -13,6 +13,12 @@ import subprocess
 import sys
 import zlib
 
+import cases_control
+import cases_elementwise
+import cases_reductions
+import cases_movement
+import cases_windows
+import cases_composite
 import operator_cases
 import training_cases
 from exchange import load, save, torch
@@ -123,7 +129,8 @@ class Report:
 
 def all_cases():
     cases = operator_cases.Cases()
-    for group in operator_cases.GROUPS + training_cases.GROUPS:
+    groups = operator_cases.GROUPS + cases_elementwise.GROUPS + training_cases.GROUPS + cases_control.GROUPS + cases_reductions.GROUPS + cases_movement.GROUPS + cases_windows.GROUPS + cases_composite.GROUPS
+    for group in groups:
         group(cases)
     for case in cases.all:
         if case.wrt:

@@ -20,6 +20,8 @@ struct GradContext {
   const Node node;  // a copy: emitting nodes may move the original
   std::vector<ValueId> diff_outputs;
   std::vector<bool> wanted;
+  // Set by a rule that has no gradient for this use of its operator: why. Nothing that it returns is looked at then.
+  std::string refusal = {};
 
   ValueId input(int i) const;   // kNoValue when absent
   ValueId output(int i) const;  // kNoValue when absent
@@ -36,8 +38,8 @@ const GradRule* find_gradient(const std::string& op);
 std::vector<std::string> operators_with_gradients();  // sorted
 
 // Appends the gradients of scalar `loss` with respect to each of `targets`; returns their ids, kNoValue where the loss
-// does not depend on the target. An error (kUnreadable) names an operator on the way that has no gradient. REQUIRES
-// static shapes.
+// does not depend on the target. An error (kUnreadable) names an operator on the way that has no gradient, or none in
+// the way in which it is used. REQUIRES static shapes.
 Expected<std::vector<ValueId>> append_gradients(Graph& graph, ValueId loss, std::span<const ValueId> targets);
 
 }  // namespace isobit::graph

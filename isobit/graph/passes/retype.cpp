@@ -49,6 +49,7 @@ Expected<Graph> retype(const Graph& graph, const RetypePolicy& policy) {
     return InferContext::Type{retyping.type(value.dtype), value.dims};
   };
   rule.constant = [&](const Tensor& tensor) { return retyping.constant(tensor); };
+  rule.subgraph = [&](const Graph& inner) { return retype(inner, policy); };
   return rebuild(graph, rule);
 }
 

@@ -1,0 +1,134 @@
+// Images sampled at points that data name.
+#include <algorithm>
+
+#include "isobit/base/text.h"
+#include "isobit/graph/ops/ops.h"
+#include "isobit/graph/ops/parameters.h"
+#include "isobit/graph/ops/windows.h"
+
+namespace isobit::graph::ops {
+namespace {
+
+// Far from where products of them overflow.
+constexpr int64_t kMostTaps = 1 << 24, kMostGroups = 1 << 24;
+
+Status expect_text(const InferContext& c, const char* name, const char* fallback,
+                   std::initializer_list<const char*> texts) {
+  const std::string text = c.attributes().text(name, fallback);
+  if (std::find(texts.begin(), texts.end(), text) != texts.end()) return {};
+  return unreadable(text_of("attribute '", name, "' is '", text, "', which is not known"));
+}
+
+// (src [n, c, image ..], grid [n, points .., rank]) -> [n, c, points ..]
+Status infer_grid_sample(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"align_corners", kInt}, {"mode", kText}, {"padding_mode", kText}}));
+  ISOBIT_RETURN_IF_ERROR(expect_text(c, "mode", "linear", {"linear", "nearest", "cubic", "bilinear", "bicubic"}));
+  ISOBIT_RETURN_IF_ERROR(expect_text(c, "padding_mode", "zeros", {"zeros", "border", "reflection"}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  ISOBIT_RETURN_IF_ERROR(c.expect_type(1, c.input(0).dtype));
+  if (c.rank(0) < 3 || c.rank(1) != c.rank(0)) {
+    return unreadable("source and grid need one rank of 3 or more: images, channels and axes to sample along");
+  }
+  const std::span<const int64_t> image = image_of(c.dims(0));
+  if (std::find(image.begin(), image.end(), 0) != image.end()) return unreadable("images without places");
+  std::vector<int64_t> grid = c.dims(1);
+  grid.front() = c.dim(0, 0);
+  grid.back() = c.rank(0) - 2;
+  ISOBIT_RETURN_IF_ERROR(c.expect_dims(1, grid));
+  std::vector<int64_t> dims = {c.dim(0, 0), c.dim(0, 1)};
+  dims.insert(dims.end(), grid.begin() + 1, grid.end() - 1);
+  c.set_output(0, c.input(0).dtype, std::move(dims));
+  return {};
+}
+
+// (theta [n, rank, rank + 1][, size]) -> [n, image .., rank]; size is [n, c, image ..].
+Status infer_affine_grid(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"align_corners", kInt}, {"size", kInts}}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  ISOBIT_RETURN_IF_ERROR(c.expect_rank(0, 3));
+  ISOBIT_TRY(const auto size, shape_parameter(c, "size", 1));
+  if (!has_parameter(c, "size", 1)) return unreadable("'size' is needed");
+  const int64_t rank = c.dim(0, 1) >= 0 ? c.dim(0, 1) : c.dim(0, 2) - 1;
+  if (!size) {
+    constexpr int64_t kMostAxes = 64;
+    if (rank < 1 || rank > kMostAxes) {
+      c.set_output(0, c.input(0).dtype, kUnknownRank);
+      return {};
+    }
+    std::vector<int64_t> dims(static_cast<size_t>(rank) + 2, -1);
+    dims.front() = c.dim(0, 0);
+    dims.back() = rank;
+    c.set_output(0, c.input(0).dtype, std::move(dims));
+    return {};
+  }
+  if (size->size() < 3 || std::any_of(size->begin() + 2, size->end(), [](int64_t d) { return d < 1; })) {
+    return unreadable(
+        text_of("'size' is ", Shape(*size).text(), ", expected images, channels and extents of 1 or more"));
+  }
+  const auto axes = static_cast<int64_t>(size->size()) - 2;
+  ISOBIT_RETURN_IF_ERROR(c.expect_dims(0, {(*size)[0], axes, axes + 1}));
+  ISOBIT_RETURN_IF_ERROR(check_plane(image_of(*size)));
+  std::vector<int64_t> dims = {(*size)[0]};
+  dims.insert(dims.end(), size->begin() + 2, size->end());
+  dims.push_back(axes);
+  c.set_output(0, c.input(0).dtype, std::move(dims));
+  return {};
+}
+
+// (src [n, c, h, w], offset [n, groups * taps * 2, ..][, mask [n, groups * taps, ..]]) -> [n, c * taps, positions]
+Status infer_deform_im2col(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes(
+      {{"kernel_shape", kInts}, {"strides", kInts}, {"pads", kInts}, {"dilations", kInts}, {"offset_group", kInt}}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  ISOBIT_RETURN_IF_ERROR(c.expect_type(1, c.input(0).dtype));
+  ISOBIT_RETURN_IF_ERROR(c.expect_rank(0, 4));
+  const std::span<const int64_t> image = image_of(c.dims(0));
+  if (image[0] == 0 || image[1] == 0) return unreadable("images without places have none to move windows over");
+  ISOBIT_RETURN_IF_ERROR(check_plane(image));
+  ISOBIT_TRY(const Windows windows, read_windows(c.attributes(), image, {}));
+  ISOBIT_RETURN_IF_ERROR(check_counts(windows, image));
+  const int64_t groups = c.attributes().integer("offset_group", 1), channels = c.dim(0, 1);
+  if (groups < 1 || groups > kMostGroups || (channels >= 0 && channels % groups != 0)) {
+    return unreadable(text_of("offset_group ", groups, " does not divide ", channels, " channels"));
+  }
+  const int64_t taps = windows[0].size * windows[1].size;
+  std::vector<int64_t> dims = dims_of_windows(c.dim(0, 0), 0, windows, image);
+  ISOBIT_RETURN_IF_ERROR(check_plane(image_of(dims)));
+  int64_t rows = -1;
+  if (taps > kMostTaps || (channels >= 0 && __builtin_mul_overflow(channels, taps, &rows))) {
+    return unreadable(text_of("windows of ", taps, " taps are too large"));
+  }
+  dims[1] = groups * taps * 2;
+  ISOBIT_RETURN_IF_ERROR(c.expect_dims(1, dims));
+  if (c.has_input(2)) {
+    dims[1] = groups * taps;
+    ISOBIT_RETURN_IF_ERROR(c.expect_like(2, 0, dims));
+  }
+  const int64_t positions = dims[2] < 0 || dims[3] < 0 ? -1 : dims[2] * dims[3];
+  c.set_output(0, c.input(0).dtype, {c.dim(0, 0), rows, positions});
+  return {};
+}
+
+}  // namespace
+
+void add_sampling(std::vector<OpDef>& defs) {
+  using enum ElementRule;
+  add_ordered(defs, {.name = "GridSample",
+                     .min_inputs = 2,
+                     .max_inputs = 2,
+                     .infer = infer_grid_sample,
+                     .outputs = {output_by(kSampled)}});
+  add_ordered(defs, {.name = "AffineGrid",
+                     .max_inputs = 2,
+                     .optional_inputs = {.some = {1}},
+                     .infer = infer_affine_grid,
+                     .outputs = {output_by(kSum)}});
+  add_ordered(defs, {.name = "isobit.DeformIm2Col",
+                     .min_inputs = 2,
+                     .max_inputs = 3,
+                     .optional_inputs = {.some = {2}},
+                     .infer = infer_deform_im2col,
+                     .outputs = {output_by(kSampled)}});
+}
+
+}  // namespace isobit::graph::ops

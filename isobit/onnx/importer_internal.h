@@ -1,0 +1,72 @@
+// The import of one model. Internal.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "isobit/onnx/conversion_internal.h"
+#include "isobit/onnx/import.h"
+
+namespace isobit::onnx {
+
+class Importer {
+ public:
+  Importer(const Model& model, const ImportOptions& options);
+  Expected<Imported> run();
+
+  const std::string& file() const { return model_.file; }
+  const ImportOptions& options() const { return options_; }
+  Folder& folder() { return folder_; }
+  // `base`, or the same with a number, so that no value of the file has that name.
+  std::string free_name(const std::string& base) const;
+  // One more node, of the file or of the graph.
+  Status count_node();
+
+  // Nodes, in order, in the scope of their body.
+  Status add_nodes(Scope& scope, const std::vector<NodeDef>& nodes);
+  Status add_initializers(Scope& scope, const GraphDef& graph);
+  // A graph within a node: its own inputs have the types of `inputs`. Values of outer graphs that it uses become
+  // further inputs in the order of `captured`, which begins with `first_captured`.
+  struct Subgraph {
+    std::shared_ptr<const graph::Graph> graph;
+    Operands captured;  // in the frame of the node
+  };
+  struct InputType {
+    DType dtype;
+    std::vector<int64_t> dims;
+  };
+  Expected<Subgraph> subgraph(Conversion& c, const GraphDef& graph, const std::vector<InputType>& inputs,
+                              const Operands& first_captured);
+  // The nodes of a graph without inputs in place of the node; what its outputs are.
+  Expected<Operands> inlined(Conversion& c, const GraphDef& graph);
+
+ private:
+  Status add_node(Scope& scope, const NodeDef& node);
+  Status convert(Scope& scope, const NodeDef& node, std::vector<AttributeDef> attributes, int64_t opset,
+                 const Row& row);
+  Status inline_function(Scope& scope, const NodeDef& node, std::vector<AttributeDef> attributes,
+                         const FunctionDef& function);
+  Expected<std::vector<AttributeDef>> attributes_of(const Scope& scope, const NodeDef& node) const;
+  const FunctionDef* find_function(const NodeDef& node) const;
+  Expected<InputType> input_type(const ValueDef& input) const;
+  Status add_inputs(Scope& scope);
+  Status add_outputs(Scope& scope, const GraphDef& graph, const std::string& where);
+  Status check_opsets() const;
+
+  const Model& model_;
+  const ImportOptions& options_;
+  Folder folder_;
+  int64_t nodes_ = 0;
+  std::unordered_set<std::string> names_;  // of the file's main graph
+  Frame frame_{nullptr};
+};
+
+// The row for a node where it stands, or why there is none.
+tl::expected<const Row*, std::string> row_of(const std::vector<OpsetDef>& opsets, const NodeDef& node);
+
+// "m.onnx: node 'x' (Conv, opset 13): "
+std::string place_of(const std::string& file, const NodeDef& node, int64_t opset);
+
+}  // namespace isobit::onnx

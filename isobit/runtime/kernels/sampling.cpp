@@ -1,0 +1,149 @@
+#include "isobit/graph/ops/resize.h"
+#include "isobit/kernels/elementwise/unary.h"
+#include "isobit/kernels/sampling/affine_grid.h"
+#include "isobit/kernels/sampling/deform.h"
+#include "isobit/kernels/sampling/grid_sample.h"
+#include "isobit/kernels/sampling/resize.h"
+#include "isobit/kernels/sampling/sample.h"
+#include "isobit/runtime/kernel_call.h"
+#include "isobit/runtime/kernels/windows.h"
+
+namespace isobit::runtime {
+
+namespace {
+
+namespace k = kernels;
+
+k::Interpolation interpolation_of(const std::string& mode) {
+  if (mode == "nearest") return k::Interpolation::kNearest;
+  return mode == "cubic" || mode == "bicubic" ? k::Interpolation::kCubic : k::Interpolation::kLinear;
+}
+
+k::Coordinates coordinates_of(const std::string& mode) {
+  if (mode == "half_pixel_symmetric") return k::Coordinates::kHalfPixelSymmetric;
+  if (mode == "pytorch_half_pixel") return k::Coordinates::kPytorchHalfPixel;
+  if (mode == "align_corners") return k::Coordinates::kAlignCorners;
+  if (mode == "asymmetric") return k::Coordinates::kAsymmetric;
+  return mode == "tf_crop_and_resize" ? k::Coordinates::kCropAndResize : k::Coordinates::kHalfPixel;
+}
+
+k::Nearest nearest_of(const std::string& mode) {
+  if (mode == "round_prefer_ceil") return k::Nearest::kRoundPreferCeil;
+  if (mode == "floor") return k::Nearest::kFloor;
+  return mode == "ceil" ? k::Nearest::kCeil : k::Nearest::kRoundPreferFloor;
+}
+
+k::ResizeRule resize_rule(const graph::Attributes& a) {
+  return {.mode = interpolation_of(a.text("mode", "nearest")),
+          .coordinates = coordinates_of(a.text("coordinate_transformation_mode", "half_pixel")),
+          .nearest = nearest_of(a.text("nearest_mode", "round_prefer_floor")),
+          .cubic_a = a.real("cubic_coeff_a", -0.75),
+          .antialias = a.integer("antialias", 0) != 0,
+          .exclude_outside = a.integer("exclude_outside", 0) != 0};
+}
+
+// Of a Resize node that makes `src` larger or smaller.
+std::vector<k::AxisTaps> resize_taps(const KernelSite& site, const std::vector<int64_t>& src) {
+  const auto inputs = graph::ops::resize_inputs(site.attributes(), [&](int i) {
+    return site.has(i) ? site.graph.initializer(site.node.inputs[static_cast<size_t>(i)]) : nullptr;
+  });
+  const auto axes = *graph::ops::read_resize(site.attributes(), src, inputs);
+  const k::ResizeRule rule = resize_rule(site.attributes());
+  std::vector<k::AxisTaps> taps;
+  for (size_t i = 0; i < src.size(); ++i) {
+    const graph::ops::ResizedAxis& axis = axes[i];
+    taps.push_back(k::resize_taps({.in = src[i],
+                                   .out = axis.out,
+                                   .scale = axis.scale,
+                                   .length = axis.length,
+                                   .begin = axis.begin,
+                                   .end = axis.end},
+                                  rule));
+  }
+  return taps;
+}
+
+RunKernel resize(const KernelSite& site) {
+  const auto taps = resize_taps(site, site.in(0).dims);
+  const double outside = site.attributes().real("extrapolation_value", 0);
+  if (resize_rule(site.attributes()).mode == k::Interpolation::kNearest) {
+    return [taps, outside](KernelCall& c) -> Status {
+      const DType dtype = c.in(0).dtype();
+      uint64_t element = 0;
+      k::cast(c.ctx, DType::kFloat64, dtype, 1, &outside, &element);
+      k::take_places(c.ctx, size_of(dtype), taps, &element, c.in(0).raw(), c.out().raw());
+      return {};
+    };
+  }
+  return [taps, outside](KernelCall& c) {
+    return by_float_type(c, 0,
+                         [&]<class T>(T) { k::sample(c.ctx, taps, outside, c.in(0).data<T>(), c.out().data<T>()); });
+  };
+}
+
+RunKernel resize_grad(const KernelSite& site) {
+  std::vector<k::AxisTaps> taps = resize_taps(site, site.out().dims);
+  for (k::AxisTaps& axis : taps) axis = k::transposed(axis);
+  return [taps](KernelCall& c) {
+    return by_float_type(c, 0, [&]<class T>(T) { k::sample(c.ctx, taps, 0, c.in(0).data<T>(), c.out().data<T>()); });
+  };
+}
+
+k::Padding padding_of(const std::string& mode) {
+  if (mode == "border") return k::Padding::kBorder;
+  return mode == "reflection" ? k::Padding::kReflection : k::Padding::kZeros;
+}
+
+RunKernel grid_sample(const KernelSite& site) {
+  const graph::Attributes& a = site.attributes();
+  const k::PointRule rule{.mode = interpolation_of(a.text("mode", "linear")),
+                          .padding = padding_of(a.text("padding_mode", "zeros")),
+                          .align_corners = a.integer("align_corners", 0) != 0};
+  return [rule](KernelCall& c) {
+    const Shape &src = c.in(0).shape(), &grid = c.in(1).shape();
+    const std::span<const int64_t> image = graph::ops::image_of(src.dims());
+    return by_float_type(c, 0, [&]<class T>(T) {
+      k::grid_sample(c.ctx, src[0], src[1], image, grid.elements(1, grid.rank() - 1), rule, c.in(0).data<T>(),
+                     c.in(1).data<T>(), c.out().data<T>());
+    });
+  };
+}
+
+RunKernel affine_grid(const KernelSite& site) {
+  return [align_corners = site.attributes().integer("align_corners", 0) != 0](KernelCall& c) {
+    const std::vector<int64_t>& dims = c.out().shape().dims();
+    const std::span<const int64_t> image = std::span<const int64_t>(dims).subspan(1, dims.size() - 2);
+    return by_float_type(c, 0, [&]<class T>(T) {
+      k::affine_grid(c.ctx, dims[0], image, align_corners, c.in(0).data<T>(), c.out().data<T>());
+    });
+  };
+}
+
+RunKernel deform_im2col(const KernelSite& site) {
+  const std::vector<int64_t>& src = site.in(0).dims;
+  const std::span<const int64_t> image = graph::ops::image_of(src);
+  const auto axes = sliding_axes(*graph::ops::read_windows(site.attributes(), image, {}), image);
+  const k::DeformShape shape{.n = src[0],
+                             .c = src[1],
+                             .groups = site.attributes().integer("offset_group", 1),
+                             .rows = axes[0],
+                             .columns = axes[1]};
+  return [shape](KernelCall& c) {
+    return by_float_type(c, 0, [&]<class T>(T) {
+      const T* mask = c.has(2) ? c.in(2).data<T>() : nullptr;
+      k::deformed_columns(c.ctx, shape, c.in(0).data<T>(), c.in(1).data<T>(), mask, c.out().data<T>());
+    });
+  };
+}
+
+}  // namespace
+
+void add_sampling_kernels(KernelTable& table) {
+  table["Resize"] = with_parameters(resize);
+  table["isobit.ResizeGrad"] = with_parameters(resize_grad);
+  table["GridSample"] = with_parameters(grid_sample);
+  table["AffineGrid"] = with_parameters(affine_grid);
+  table["isobit.DeformIm2Col"] = with_parameters(deform_im2col);
+}
+
+}  // namespace isobit::runtime
