@@ -117,6 +117,7 @@ std::vector<Accepted> accepted() {
   add_accepted_indexing(all);
   add_accepted_windows(all);
   add_accepted_composite(all);
+  add_accepted_gradients(all);
   return all;
 }
 

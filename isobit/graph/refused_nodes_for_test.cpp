@@ -260,6 +260,7 @@ std::vector<Refused> refused_nodes() {
   add_refused_indexing(all);
   add_refused_windows(all);
   add_refused_composite(all);
+  add_refused_gradients(all);
   return all;
 }
 

@@ -16,7 +16,6 @@ void add_others(Rules& rules) {
   rules.none({"Range"}, "it is a row of numbers of its own");
   rules.none({"Unique"}, "how many elements it leaves follows from data");
   rules.none({"isobit.Sgd", "isobit.Adam", "isobit.ClipFactor"}, "it is the step that a gradient is taken for");
-  rules.none({"MaxRoiPool"}, "networks that are trained through regions have RoiAlign");
 }
 
 }  // namespace isobit::graph::autograd

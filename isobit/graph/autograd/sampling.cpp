@@ -98,6 +98,13 @@ Values roi_align(GradContext& c) {
   return out;
 }
 
+Values max_roi_pool(GradContext& c) {
+  Values out(2, kNoValue);
+  if (!c.wants(0)) return out;
+  out[0] = c.graph.emit("isobit.MaxRoiPoolGrad", {c.diff(), c.input(0), c.input(1)}, c.node.attributes, c.diff_name(0));
+  return out;
+}
+
 }  // namespace
 
 void add_sampling(Rules& rules) {
@@ -106,8 +113,10 @@ void add_sampling(Rules& rules) {
   rules["AffineGrid"] = affine_grid;
   rules["isobit.DeformIm2Col"] = deform_im2col;
   rules["RoiAlign"] = roi_align;
+  rules["MaxRoiPool"] = max_roi_pool;
   rules.none({"isobit.ResizeGrad", "isobit.GridSampleGradSrc", "isobit.GridSampleGradGrid",
-              "isobit.DeformIm2ColGradSrc", "isobit.DeformIm2ColGradOffset", "isobit.RoiAlignGrad"},
+              "isobit.DeformIm2ColGradSrc", "isobit.DeformIm2ColGradOffset", "isobit.RoiAlignGrad",
+              "isobit.MaxRoiPoolGrad"},
              kIsGradient);
 }
 

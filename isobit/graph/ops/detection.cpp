@@ -17,7 +17,7 @@ Status check_scale(const InferContext& c) {
   return unreadable("spatial_scale is not finite");
 }
 
-// Input 0 are floats of rank 4; src: the dimensions of the images.
+// Input 0 are floats of rank 4; src: the dimensions of the images, which is this input's or has four, too.
 Status check_images(const InferContext& c, const std::vector<int64_t>& src) {
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
   ISOBIT_RETURN_IF_ERROR(c.expect_rank(0, 4));
@@ -80,16 +80,33 @@ Status infer_roi_align_grad(InferContext& c) {
   return set_countable_output(c, 0, c.input(0).dtype, src);
 }
 
-// (src [n, c, h, w], rois [r, 5]) -> [r, c, pooled_shape ..]
-Status infer_max_roi_pool(InferContext& c) {
+// rois [r, 5]: input number `rois`; of images with so many channels: [r, c, pooled_shape ..]
+Expected<std::vector<int64_t>> pooled_dims(const InferContext& c, int rois, int64_t channels) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"pooled_shape", kInts}, {"spatial_scale", kReal}}));
-  ISOBIT_RETURN_IF_ERROR(check_images(c, c.dims(0)));
-  ISOBIT_RETURN_IF_ERROR(c.expect_like(1, 0, {c.rank(1) == 2 ? c.dim(1, 0) : -1, 5}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_like(rois, 0, {c.rank(rois) == 2 ? c.dim(rois, 0) : -1, 5}));
   ISOBIT_RETURN_IF_ERROR(check_scale(c));
   const auto pooled = c.attributes().integers("pooled_shape", {});
   if (pooled.size() != 2) return unreadable("pooled_shape needs 2 numbers");
   for (int64_t side : pooled) ISOBIT_RETURN_IF_ERROR(check_side("pooled_shape", side));
-  c.set_output(0, c.input(0).dtype, {c.dim(1, 0), c.dim(0, 1), pooled[0], pooled[1]});
+  return std::vector<int64_t>{c.dim(rois, 0), channels, pooled[0], pooled[1]};
+}
+
+// (src [n, c, h, w], rois) -> dst
+Status infer_max_roi_pool(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(check_images(c, c.dims(0)));
+  ISOBIT_TRY(auto dims, pooled_dims(c, 1, c.dim(0, 1)));
+  c.set_output(0, c.input(0).dtype, std::move(dims));
+  return {};
+}
+
+// (diff_dst, src, rois) -> diff_src
+Status infer_max_roi_pool_grad(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_rank(1, 4));
+  ISOBIT_RETURN_IF_ERROR(c.expect_type(1, c.input(0).dtype));
+  ISOBIT_RETURN_IF_ERROR(check_images(c, c.dims(1)));
+  ISOBIT_TRY(const auto dims, pooled_dims(c, 2, c.dim(1, 1)));
+  ISOBIT_RETURN_IF_ERROR(c.expect_dims(0, dims));
+  c.set_output(0, c.input(0).dtype, c.dims(1));
   return {};
 }
 
@@ -141,12 +158,17 @@ void add_detection(std::vector<OpDef>& defs) {
                      .max_inputs = 2,
                      .infer = infer_max_roi_pool,
                      .outputs = {moved_from_repeatedly(0, kMaximum)}});
+  add_ordered(defs, {.name = "isobit.MaxRoiPoolGrad",
+                     .min_inputs = 3,
+                     .max_inputs = 3,
+                     .infer = infer_max_roi_pool_grad,
+                     .outputs = {output_by(kSampled)}});
   add_ordered(defs, {.name = "NonMaxSuppression",
                      .min_inputs = 2,
                      .max_inputs = 5,
                      .optional_inputs = {.some = {2, 3, 4}},
                      .infer = infer_non_max_suppression,
-                     .outputs = {output_by(kWhole)}});
+                     .outputs = {judged_whole("what is left follows from what was taken before")}});
 }
 
 }  // namespace isobit::graph::ops

@@ -118,7 +118,7 @@ void add_softmax(std::vector<OpDef>& defs) {
                      .min_inputs = 5,
                      .max_inputs = 5,
                      .infer = infer_cross_entropy_grad,
-                     .outputs = {output_by(kPointwise)}});
+                     .outputs = {made_of(of_row, output_by(kPointwise))}});
 }
 
 }  // namespace isobit::graph::ops

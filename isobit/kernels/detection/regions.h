@@ -59,4 +59,12 @@ void max_roi_pool(const KernelContext&, const RegionShape& shape, int64_t n, dou
 void max_roi_pool(const KernelContext&, const RegionShape& shape, int64_t n, double spatial_scale, const double* src,
                   const double* rois, double* dst);
 
+// What the images are given back of diff_dst [regions, c, pooled_h, pooled_w]: diff_src = Sum (reduce/reduce.h) of the
+// diff_dst of the bins whose Max is at this place, the first one in row-major order among equals, by ascending region
+// and bin. A bin that has no Max gives nothing back.
+void max_roi_pool_grad(const KernelContext&, const RegionShape& shape, int64_t n, double spatial_scale,
+                       const float* src, const float* rois, const float* diff_dst, float* diff_src);
+void max_roi_pool_grad(const KernelContext&, const RegionShape& shape, int64_t n, double spatial_scale,
+                       const double* src, const double* rois, const double* diff_dst, double* diff_src);
+
 }  // namespace isobit::kernels

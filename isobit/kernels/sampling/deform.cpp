@@ -9,21 +9,20 @@
 namespace isobit::kernels {
 namespace {
 
-// The near places of window w under a tap, of the offsets of that tap: `item` counts images, groups and taps.
-struct DeformedPlace {
-  NearPlaces axes[2];
-
-  template <class T>
-  DeformedPlace(const DeformShape& s, const T* offset, int64_t item, int64_t w, bool with_slopes = false)
-      : axes{{static_cast<double>(s.rows.at(w / s.columns.out, item % s.taps() / s.columns.size)) +
-                  static_cast<double>(offset[item * 2 * s.windows() + w]),
-              s.rows.in, {}, with_slopes},
-             {static_cast<double>(s.columns.at(w % s.columns.out, item % s.taps() % s.columns.size)) +
-                  static_cast<double>(offset[(item * 2 + 1) * s.windows() + w]),
-              s.columns.in, {}, with_slopes}} {}
-
-  bool is_finite() const { return axes[0].is_finite() && axes[1].is_finite(); }
-};
+// The near places of window w under a tap, down and across: `item` counts images, groups and taps. False where one is
+// not finite.
+template <class T>
+bool find_places(const DeformShape& s, const T* offset, int64_t item, int64_t w, bool with_slopes,
+                 ScratchVector<NearPlaces>& places) {
+  const T *down = offset + item * 2 * s.windows(), *across = down + s.windows();
+  const int64_t tap = item % s.taps();
+  const auto y = static_cast<double>(s.rows.at(w / s.columns.out, tap / s.columns.size)),
+             x = static_cast<double>(s.columns.at(w % s.columns.out, tap % s.columns.size));
+  places.clear();
+  places.emplace_back(y + static_cast<double>(down[w]), s.rows.in, PointRule{}, with_slopes);
+  places.emplace_back(x + static_cast<double>(across[w]), s.columns.in, PointRule{}, with_slopes);
+  return places[0].is_finite() && places[1].is_finite();
+}
 
 template <class T>
 void lay_out(const KernelContext& ctx, const DeformShape& s, const T* src, const T* offset, const T* mask, T* matrix) {
@@ -31,14 +30,14 @@ void lay_out(const KernelContext& ctx, const DeformShape& s, const T* src, const
   const int64_t extents[] = {s.rows.in, s.columns.in}, area = s.rows.in * s.columns.in;
   // One item: a tap of all windows for the channels of a group in an image.
   parallel_items(ctx, s.n * s.groups * taps, windows * (16 + 4 * channels), [&](int64_t begin, int64_t end) {
+    ScratchVector<NearPlaces> places;
     for (int64_t item = begin; item < end; ++item) {
       const int64_t group = item / taps, tap = item % taps;  // group: of all images
       for (int64_t w = 0; w < windows; ++w) {
-        const DeformedPlace place(s, offset, item, w);
-        const bool finite = place.is_finite();
+        const bool finite = find_places(s, offset, item, w, false, places);
         const double scale = mask == nullptr ? 1 : static_cast<double>(mask[item * windows + w]);
         for (int64_t c = group * channels; c < (group + 1) * channels; ++c) {
-          const double v = finite ? value_at<T>(place.axes, extents, src + c * area) * scale : numerics::nan_f64();
+          const double v = finite ? value_at<T>(places, extents, src + c * area) * scale : numerics::nan_f64();
           matrix[(c * taps + tap) * windows + w] = numerics::canonical(static_cast<T>(v));
         }
       }
@@ -50,14 +49,14 @@ template <class T>
 void give_to_src(const KernelContext& ctx, const DeformShape& s, const T* offset, const T* diff_matrix, T* diff_src) {
   const int64_t taps = s.taps(), windows = s.windows(), channels = s.c / s.groups;
   const int64_t extents[] = {s.rows.in, s.columns.in}, area = s.rows.in * s.columns.in;
+  ScratchVector<NearPlaces> places;
   ScratchVector<GivenBack> parts;
   for (int64_t group = 0; group < s.n * s.groups; ++group) {
     parts.clear();
     for (int64_t tap = 0; tap < taps; ++tap) {
       for (int64_t w = 0; w < windows; ++w) {
-        const DeformedPlace place(s, offset, group * taps + tap, w);
-        if (!place.is_finite()) continue;
-        for_each_place(place.axes, extents,
+        if (!find_places(s, offset, group * taps + tap, w, false, places)) continue;
+        for_each_place(places, extents,
                        [&](int64_t p, double weight) { parts.push_back({p, tap * windows + w, weight}); });
       }
     }
@@ -73,15 +72,16 @@ void give_to_offset(const KernelContext& ctx, const DeformShape& s, const T* src
   const int64_t taps = s.taps(), windows = s.windows(), channels = s.c / s.groups;
   const int64_t extents[] = {s.rows.in, s.columns.in}, area = s.rows.in * s.columns.in;
   parallel_items(ctx, s.n * s.groups * taps, windows * (16 + 16 * channels), [&](int64_t begin, int64_t end) {
+    ScratchVector<NearPlaces> places;
     for (int64_t item = begin; item < end; ++item) {
       const int64_t group = item / taps, tap = item % taps;
       for (int64_t w = 0; w < windows; ++w) {
-        const DeformedPlace place(s, offset, item, w, true);
+        const bool finite = find_places(s, offset, item, w, true, places);
         for (const size_t axis : {size_t{0}, size_t{1}}) {
-          double v = place.is_finite() ? 0 : numerics::nan_f64();
-          for (int64_t c = group * channels; place.is_finite() && c < (group + 1) * channels; ++c) {
+          double v = finite ? 0 : numerics::nan_f64();
+          for (int64_t c = group * channels; finite && c < (group + 1) * channels; ++c) {
             v += static_cast<double>(diff_matrix[(c * taps + tap) * windows + w]) *
-                 slope_at<T>(place.axes, axis, extents, src + c * area);
+                 slope_at<T>(places, axis, extents, src + c * area);
           }
           diff_offset[(item * 2 + static_cast<int64_t>(axis)) * windows + w] = numerics::canonical(static_cast<T>(v));
         }

@@ -61,6 +61,16 @@ RunKernel max_roi_pool(const KernelSite& site) {
   };
 }
 
+RunKernel max_roi_pool_grad(const KernelSite& site) {
+  return [scale = site.attributes().real("spatial_scale", 1),
+          shape = region_shape(site.in(1).dims, site.in(0).dims)](KernelCall& c) {
+    return by_float_type(c, 0, [&]<class T>(T) {
+      k::max_roi_pool_grad(c.ctx, shape, c.in(1).shape()[0], scale, c.in(1).data<T>(), c.in(2).data<T>(),
+                           c.in(0).data<T>(), c.out().data<T>());
+    });
+  };
+}
+
 template <class T>
 T number_or(const KernelCall& c, int i, T fallback) {
   return c.has(i) ? *c.in(i).data<T>() : fallback;
@@ -101,6 +111,7 @@ void add_detection_kernels(KernelTable& table) {
   table["RoiAlign"] = with_parameters(roi_align);
   table["isobit.RoiAlignGrad"] = with_parameters(roi_align_grad);
   table["MaxRoiPool"] = with_parameters(max_roi_pool);
+  table["isobit.MaxRoiPoolGrad"] = with_parameters(max_roi_pool_grad);
   table["NonMaxSuppression"] = {.run = non_max_suppression, .measure = measure_selected};
 }
 
