@@ -89,7 +89,7 @@ def several(c):
         c.op("Sum", inputs, lambda *x: sum(x[1:], x[0]), ("magnitude", n), ("magnitude", 2))
         c.op("Mean", inputs, lambda *x: sum(x[1:], x[0]) / len(x), ("magnitude", n + 1), ("magnitude", 3))
     c.op("Clip", [u(9, 7), u(low=-0.5, high=-0.2), u(low=0.2, high=0.5)], torch.clamp, EXACT, ("tensor", 2))
-    c.op("Mod", [u(9, 7, low=-50, high=50), u(7, low=0.1, high=4)], torch.fmod, EXACT, fmod=1)
+    c.op("Mod", [u(9, 7, low=-50, high=50), u(7, low=0.1, high=4)], torch.fmod, EXACT, ("tensor", 4), fmod=1)
     c.op("Pow", [u(9, 7, low=0.1, high=4), u(7, low=-3, high=3)], torch.pow, ROUNDED, ("tensor", 16))
     for exponent in (2.0, 3.0, 0.5, -1.0):
         c.op("Pow", [u(37, 9, low=0.1, high=4), lambda dtype, e=exponent: torch.tensor(e, dtype=dtype)], torch.pow,
