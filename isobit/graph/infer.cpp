@@ -118,6 +118,7 @@ Expected<Inferred> infer_types(const Graph& graph, const OpDef& def, const std::
   }
   for (Type& type : inferred.outputs) {
     if (type.dims == kUnknownRank) continue;
+    ISOBIT_RETURN_IF_ERROR(check_axes(static_cast<int64_t>(type.dims.size())));
     for (int64_t& d : type.dims) d = std::max<int64_t>(d, -1);
   }
   std::ranges::sort(inferred.awaits);

@@ -11,6 +11,8 @@ namespace {
 
 // Far from where products of them overflow.
 constexpr int64_t kMostTaps = 1 << 24, kMostGroups = 1 << 24;
+// Of an image: a point is made of up to 4 places along each.
+constexpr int kMostSampled = 5;
 
 Status expect_text(const InferContext& c, const char* name, const char* fallback,
                    std::initializer_list<const char*> texts) {
@@ -28,6 +30,9 @@ Status infer_grid_sample(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_type(1, c.input(0).dtype));
   if (c.rank(0) < 3 || c.rank(1) != c.rank(0)) {
     return unreadable("source and grid need one rank of 3 or more: images, channels and axes to sample along");
+  }
+  if (c.rank(0) > kMostSampled + 2) {
+    return unreadable(text_of("images of ", c.rank(0) - 2, " axes, expected at most ", kMostSampled));
   }
   const std::span<const int64_t> image = image_of(c.dims(0));
   if (std::find(image.begin(), image.end(), 0) != image.end()) return unreadable("images without places");
