@@ -30,6 +30,16 @@ Status or_no_memory(F&& f) {
   }
 }
 
+// Of the constants that a graph has since it was specialised.
+uint64_t computed_bytes(const Graph& graph, const Graph& specialised) {
+  uint64_t bytes = 0;
+  for (const graph::Initializer& i : specialised.initializers()) {
+    const bool given = graph.initializer(i.value) != nullptr || std::ranges::count(graph.inputs(), i.value) != 0;
+    if (!given) bytes += i.tensor.bytes();
+  }
+  return bytes;
+}
+
 bool inputs_are_static(const Graph& graph) {
   return std::ranges::all_of(graph.inputs(), [&](ValueId i) { return graph.value(i).is_static(); });
 }
@@ -107,6 +117,7 @@ Status Executor::prepare_for(std::span<const Feed> feeds) {
   }
   if (prepared_ != nullptr && types == types_) return {};
   prepared_.reset();  // its memory, before there is new
+  computed_.reset();
   std::vector<GivenInput> given;
   for (const auto& [dtype, shape] : types) {
     const size_t i = given.size();
@@ -114,6 +125,10 @@ Status Executor::prepare_for(std::span<const Feed> feeds) {
     given.push_back({dtype, shape, constant_of(i)});
   }
   ISOBIT_TRY(Graph own, specialise(graph_, given, table_));
+  if (!own_ledger_) {
+    computed_ = std::make_unique<Holding>(ledger_);
+    ISOBIT_RETURN_IF_ERROR(computed_->take(nullptr, computed_bytes(graph_, own)));
+  }
   ISOBIT_RETURN_IF_ERROR(prepare(std::move(own)));
   types_ = std::move(types);
   return {};
@@ -146,13 +161,19 @@ Status Executor::run_into(const kernels::KernelContext& ctx, std::span<Feed> fee
 
 Status Executor::run_alone(const kernels::KernelContext& ctx, std::span<Feed> feeds, std::span<Tensor> outputs,
                            const RunOptions& options) {
+  std::optional<Ledger::CountingScratch> counting;
   if (own_ledger_) {
     ISOBIT_RETURN_IF_ERROR(check_fp_environment(*ctx.pool));
     ledger_.begin_run();
+    counting.emplace(ledger_);
   }
   ISOBIT_RETURN_IF_ERROR(prepare_for(feeds));
   ISOBIT_RETURN_IF_ERROR(check_stage(options));
   return prepared_->run(ctx, feeds, outputs, options);
+}
+
+void Executor::release_memory() {
+  if (prepared_ != nullptr) prepared_->release_memory();
 }
 
 Expected<std::vector<Tensor>> Executor::run(const kernels::KernelContext& ctx, Feeds feeds, RunOptions options) {

@@ -160,14 +160,15 @@ Status StepwiseRun::bind(Step& step) {
 
 Status StepwiseRun::compute(size_t s, const kernels::KernelContext& ctx, const RunOptions& options, Holding& holding) {
   Step& step = steps_[s];
-  ISOBIT_RETURN_IF_ERROR(bind(step));
   const Node& node = graph_.nodes()[step.node];
+  ISOBIT_RETURN_IF_ERROR(within_memory(around_.ledger, node, [&] { return bind(step); }));
   KernelCall call{ctx, node, {}, std::vector<Tensor>(node.outputs.size())};
   for (const ValueId i : node.inputs) call.inputs.push_back(i == kNoValue ? nullptr : &values_[at(i)]);
   const std::vector<ValueId> over = write_over_operands(s, call);
   const NodePlace place{graph_, step.node, step.kernel->is_view, step.bound->graph(), step.bound->node()};
-  ISOBIT_RETURN_IF_ERROR(
-      run_node(place, call, options, [&](KernelCall& c) { return step.bound->run(c, around_.ledger, holding); }));
+  ISOBIT_RETURN_IF_ERROR(run_node(place, call, options, [&](KernelCall& c) {
+    return within_memory(around_.ledger, node, [&] { return step.bound->run(c, around_.ledger, holding); });
+  }));
   keep_outputs(call, over);
   free_what_is_read(s, holding);
   return {};

@@ -129,11 +129,12 @@ Status check_work(const Attributes& a, const std::vector<int64_t>& src, const st
     const ResizedAxis& axis = all[i];
     if (src[i] < 0 || (axis.out == src[i] && axis.scale == 1 && !crops(a))) continue;
     ++resized;
-    // A filter reaches as far as the scale says: over the whole axis and no further, unless a part of the axis that is
-    // larger than the axis is asked for.
-    const bool reaches_beyond = axis.out > 0 && axis.scale * static_cast<double>(src[i]) < 0.25;
+    // A filter reaches as far as the scale says. All of them together reach over the axis a few times, unless a part
+    // that is much larger than the axis is asked for.
+    const bool reaches_beyond = 4 * axis.scale * static_cast<double>(src[i]) < static_cast<double>(axis.out);
     if (a.integer("antialias", 0) != 0 && reaches_beyond) {
-      return unreadable(text_of("antialias over an axis of ", src[i], " places scaled by ", axis.scale));
+      return unreadable(text_of("antialias over an axis of ", src[i], " places that scaled by ", axis.scale, " has ",
+                                axis.out));
     }
   }
   if (resized <= kMostFiltered) return {};
