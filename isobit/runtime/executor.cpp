@@ -4,6 +4,8 @@
 #include <new>
 #include <optional>
 #include <stdexcept>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "isobit/base/text.h"
 #include "isobit/runtime/prepared_run.h"
@@ -32,9 +34,10 @@ Status or_no_memory(F&& f) {
 
 // Of the constants that a graph has since it was specialised.
 uint64_t computed_bytes(const Graph& graph, const Graph& specialised) {
+  const std::unordered_set<ValueId> inputs(graph.inputs().begin(), graph.inputs().end());
   uint64_t bytes = 0;
   for (const graph::Initializer& i : specialised.initializers()) {
-    const bool given = graph.initializer(i.value) != nullptr || std::ranges::count(graph.inputs(), i.value) != 0;
+    const bool given = graph.initializer(i.value) != nullptr || inputs.contains(i.value);
     if (!given) bytes += i.tensor.bytes();
   }
   return bytes;
@@ -103,14 +106,16 @@ Expected<uint64_t> Executor::planned_peak_bytes() const {
 Status Executor::prepare_for(std::span<const Feed> feeds) {
   ISOBIT_RETURN_IF_ERROR(unusable_);
   if (known_before_runs_) return {};
+  std::unordered_map<ValueId, const Tensor*> fed;
+  for (const auto& [id, tensor] : feeds) fed.emplace(id, &tensor);
   std::vector<InputType> types;
   for (const ValueId input : graph_.inputs()) {
     const graph::Value& value = graph_.value(input);
-    const auto feed = std::ranges::find(feeds, input, [](const Feed& f) { return f.first; });
+    const auto feed = fed.find(input);
     if (const Tensor* constant = constant_of(types.size())) {
       types.emplace_back(constant->dtype(), constant->shape());
-    } else if (feed != feeds.end()) {
-      types.emplace_back(own_ledger_ ? value.dtype : feed->second.dtype(), feed->second.shape());
+    } else if (feed != fed.end()) {
+      types.emplace_back(own_ledger_ ? value.dtype : feed->second->dtype(), feed->second->shape());
     } else {
       return unreadable(text_of("input '", value.name, "' is not fed"));
     }
@@ -135,8 +140,8 @@ Status Executor::prepare_for(std::span<const Feed> feeds) {
 }
 
 const Tensor* Executor::constant_of(size_t input) const {
-  const auto found = std::ranges::find(constants_, input, &std::pair<size_t, Tensor>::first);
-  return found == constants_.end() ? nullptr : &found->second;
+  const auto found = std::ranges::lower_bound(constants_, input, {}, &std::pair<size_t, Tensor>::first);
+  return found == constants_.end() || found->first != input ? nullptr : &found->second;
 }
 
 // What an operator computes by graphs of its own, no stage has seen.

@@ -109,7 +109,7 @@ class Executor {
   // inputs is not looked at: they are what is fed. Inputs that are the same in every run are not fed.
   struct Part {
     Ledger* ledger = nullptr;                          // not owned
-    std::vector<std::pair<size_t, Tensor>> constants;  // by place among the inputs
+    std::vector<std::pair<size_t, Tensor>> constants;  // by place among the inputs, in ascending order
   };
   Executor(const graph::Graph& graph, const KernelTable& table, Part part);
   ~Executor();

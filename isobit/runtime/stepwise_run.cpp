@@ -1,6 +1,7 @@
 // A graph whose shapes follow from data, run node by node: each node is bound when its operands are there, and a value
 // is freed after the last node that reads it.
 #include <algorithm>
+#include <unordered_set>
 
 #include "isobit/base/text.h"
 #include "isobit/runtime/bound_node.h"
@@ -231,9 +232,10 @@ void StepwiseRun::leave(ValueId id, Holding& holding) {
 // A feed that an output has is the output's from now on.
 void StepwiseRun::hand_out(std::span<Feed> feeds, std::span<Tensor> outputs) const {
   for (size_t o = 0; o < outputs.size(); ++o) outputs[o] = values_[at(graph_.outputs()[o])];
+  std::unordered_set<const void*> handed_out;
+  for (const Tensor& t : outputs) handed_out.insert(t.raw());
   for (auto& [id, tensor] : feeds) {
-    const void* const memory = tensor.raw();
-    if (std::ranges::any_of(outputs, [&](const Tensor& t) { return t.raw() == memory; })) tensor = Tensor();
+    if (handed_out.contains(tensor.raw())) tensor = Tensor();
   }
 }
 
