@@ -16,6 +16,7 @@ namespace {
 struct Options {
   std::string model, out, platform = "ordered", arithmetic = "ordered-1";
   std::vector<std::string> inputs, dims;
+  std::string max_tensor;
   std::optional<uint64_t> seed, repeat, max_trips;
   LimitOptions limits;
 };
@@ -60,6 +61,9 @@ Expected<lab::InferenceRequest> request_of(const Options& o, const run::Limits& 
     return usage_error(text_of("--repeat: found ", repeat, ", expected 1 to 1000000"));
   }
   request.repeat = static_cast<int>(repeat);
+  if (!o.max_tensor.empty()) {
+    ISOBIT_TRY(request.max_tensor, byte_count("--max-tensor", o.max_tensor));
+  }
   if (o.max_trips) request.max_trips = static_cast<int64_t>(std::min<uint64_t>(*o.max_trips, INT64_MAX));
   ISOBIT_TRY(request.extents, read_dims(o));
   ISOBIT_TRY(request.inputs, read_inputs(o, limits.max_memory));
@@ -185,7 +189,8 @@ void add_run(Commands& commands) {
   c.option("-a,--arithmetic", "A", o->arithmetic, "ordered-1 (default), correct-1 or float32");
   c.option("-o,--out", "FOLDER", o->out, "write the outputs there as .npy files");
   c.option("--repeat", "N", o->repeat, "run it N times, check that the bits stay, and say the median time");
-  c.option("--max-trips", "N", o->max_trips, "of all loops of a run together (default: 1048576)");
+  c.option("--max-tensor", "BYTES", o->max_tensor, "refuse a larger tensor that a node makes (default: --max-memory)");
+  c.option("--max-trips", "N", o->max_trips, "refuse more trips of all loops of a run together (default: 1048576)");
   add_memory_option(c, o->limits);
   add_time_option(c, o->limits);
   c.action([o](Console& console) { return run(*o, console); });

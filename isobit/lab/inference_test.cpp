@@ -104,6 +104,27 @@ TEST_F(Infer, TheSameBitsOnEveryPlatformUnderBothArithmetics) {
   }
 }
 
+TEST_F(Infer, LimitsNameWhatIsOverThemAndTheirOption) {
+  write(linear());
+  const auto says = [&](const char* words) {
+    const std::string message = error_on_portable();
+    EXPECT_NE(message.find(words), std::string::npos) << message;
+  };
+  request_.extents = {{"batch", 1 << 20}};
+  request_.max_tensor = 1 << 20;
+  says("input 'x' of shape [1048576, 3]: ");
+  says("(--max-tensor)");
+  request_.max_tensor = 14 << 20;
+  EXPECT_EQ(error_on_portable(), "no error");
+  request_.max_memory = 14 << 20;
+  says("--max-memory");
+  request_.max_memory = 64 << 20;
+  EXPECT_EQ(error_on_portable(), "no error");
+  request_.max_memory = 1000;
+  says("m.onnx: ");
+  says("--max-memory");
+}
+
 TEST_F(Infer, WhatDoesNotFitIsNamed) {
   write(linear());
   request_.inputs = {{"z", onnx::floats({1, 3}, {1, 2, 3})}};
