@@ -89,22 +89,21 @@ std::string file_name(size_t place, const std::string& name) {
   return text_of(place, "-", safe, ".npy");
 }
 
+// Whether the outputs may go there: an empty folder, or none yet.
+Status check_folder(const std::string& folder) {
+  std::error_code error;
+  if (!fs::exists(folder, error) || fs::is_empty(folder, error)) return {};
+  return usage_error(text_of("--out: '", folder, "' is there already and not an empty folder; choose another"));
+}
+
 Status write_outputs(const std::string& folder, const std::vector<NamedTensor>& outputs, ThreadPool& pool) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return unavailable(text_of("--out: '", folder, "': ", error.message()));
   for (size_t i = 0; i < outputs.size(); ++i) {
     const fs::path path = fs::path(folder) / file_name(i, outputs[i].name);
     ISOBIT_RETURN_IF_ERROR(formats::write_npy(path, storable(outputs[i].tensor, pool)));
   }
-  return {};
-}
-
-// An empty folder, or one that can be made.
-Status make_folder(const std::string& folder) {
-  std::error_code error;
-  if (fs::exists(folder, error) && !fs::is_empty(folder, error)) {
-    return usage_error(text_of("--out: '", folder, "' is there already and not an empty folder; choose another"));
-  }
-  fs::create_directories(folder, error);
-  if (error) return unavailable(text_of("--out: '", folder, "': ", error.message()));
   return {};
 }
 
@@ -145,7 +144,7 @@ Expected<int> run(const Options& o, Console& console) {
   }
   ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
   ISOBIT_TRY(const lab::InferenceRequest request, request_of(o, limits));
-  if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(make_folder(o.out));
+  if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(check_folder(o.out));
   Deadline deadline(o.limits, console);
   platform::Engine engine(p);
   ISOBIT_TRY(const lab::Inference done, lab::infer(request, engine));
@@ -155,6 +154,9 @@ Expected<int> run(const Options& o, Console& console) {
   document["model"] = o.model;
   document["inputs"] = described(done.inputs, engine.pool());
   document["outputs"] = described(done.outputs, engine.pool());
+  for (size_t i = 0; !o.out.empty() && i < done.outputs.size(); ++i) {
+    document["outputs"][i]["file"] = file_name(i, done.outputs[i].name);
+  }
   document["seconds"] = median(done.seconds);
   document["runs"] = done.seconds.size();
   document["platform"] = p.text();

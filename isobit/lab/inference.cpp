@@ -86,6 +86,30 @@ Status check_extents(const InferenceRequest& request, const std::vector<const on
   return {};
 }
 
+std::string text_of_dims(const std::vector<onnx::DimDef>& dims) {
+  std::string text;
+  for (const onnx::DimDef& d : dims) {
+    text += text_of(text.empty() ? "" : ", ", d.extent >= 0 ? std::to_string(d.extent) : d.name.empty() ? "?" : d.name);
+  }
+  return text_of("[", text, "]");
+}
+
+// Whether given inputs are what the file says of them. The rest is the import's to find.
+Status check_given(const std::vector<const onnx::ValueDef*>& open, const std::map<std::string, Tensor>& given) {
+  for (const onnx::ValueDef* input : open) {
+    const auto found = given.find(input->name);
+    if (found == given.end() || !input->type.has_shape) continue;
+    const std::vector<onnx::DimDef>& expected = input->type.dims;
+    const std::vector<int64_t>& dims = found->second.shape().dims();
+    bool fits = dims.size() == expected.size();
+    for (size_t d = 0; fits && d < dims.size(); ++d) fits = expected[d].extent < 0 || expected[d].extent == dims[d];
+    if (fits) continue;
+    return unreadable(text_of("--input: '", input->name, "': found shape ", found->second.shape().text(), ", expected ",
+                              text_of_dims(expected)));
+  }
+  return {};
+}
+
 // The shapes that an import is to have: of given inputs theirs, of the others what the file and --dim say, 1 for the
 // rest. An input whose rank nobody knows stays as it is, and cannot be drawn.
 onnx::ImportOptions import_options(const InferenceRequest& request, const std::vector<const onnx::ValueDef*>& open,
@@ -126,6 +150,7 @@ Expected<Brought> bring(const InferenceRequest& request) {
   ISOBIT_RETURN_IF_ERROR(check_extents(request, open));
   Brought brought;
   ISOBIT_TRY(brought.given, named_inputs(request, open));
+  ISOBIT_RETURN_IF_ERROR(check_given(open, brought.given));
   onnx::ImportOptions options = import_options(request, open, brought.given);
   // There are up to three graphs of it: as imported, for the shapes of its inputs, and as it is run.
   const uint64_t left = request.max_memory - std::min(request.max_memory, model.bytes);
