@@ -14,8 +14,8 @@ class OnnxMutator {
  public:
   explicit OnnxMutator(unsigned seed) : random_(seed) {}
 
-  // One change, or a few that belong together, of `model` (ModelProto). `other`: a model that pieces may come from, which
-  // may be the same.
+  // One change, or a few that belong together, of `model` (ModelProto). `other`: a model that pieces may come from,
+  // which may be the same.
   void mutate(google::protobuf::Message& model, const google::protobuf::Message& other);
 
  private:

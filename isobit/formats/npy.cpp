@@ -141,9 +141,9 @@ Expected<DType> dtype_of_descr(const std::string& descr, const std::string& name
     return unreadable(text_of(name, ": element type '", descr, "' is big-endian; save it with .astype('<",
                               descr.substr(1), "') first"));
   }
-  return unreadable(
-      text_of(name, ": element type '", descr,
-              "' is not supported, expected f2, f4, f8, an integer type or b1, little-endian; convert it with .astype first"));
+  return unreadable(text_of(
+      name, ": element type '", descr,
+      "' is not supported, expected f2, f4, f8, an integer type or b1, little-endian; convert it with .astype first"));
 }
 
 // dst[i0][i1]... = src[...][i1][i0]: the first index varies fastest in the file.

@@ -143,7 +143,8 @@ Expected<std::vector<ValueId>> mel_weight_matrix(Graph& graph, const MelWeightMa
   const MelScale scale{static_cast<int64_t>(numbers[0]), static_cast<int64_t>(numbers[1]),
                        static_cast<int64_t>(numbers[2]), numbers[3], numbers[4]};
   const Shape shape({scale.places(), scale.bins});
-  const auto elements = checked_elements(shape.dims(), DType::kFloat64, std::min(a.most_bytes, uint64_t{kMostPlaces} * 8));
+  const auto elements =
+      checked_elements(shape.dims(), DType::kFloat64, std::min(a.most_bytes, uint64_t{kMostPlaces} * 8));
   b.require(elements.has_value(), text_of("a matrix of ", shape.text(), " is too large"));
   b.require(scale.place_of_corner(scale.bins + 1) < static_cast<double>(scale.places()),
             "the upper edge is above the spectrum");

@@ -323,10 +323,10 @@ void add_movement(std::vector<OpDef>& defs) {
                                   .moved_from = {.all = true},
                                   .takes_each_once = true,
                                   .sources = concatenated}}});
-  add_ordered(
-      defs, {.name = "DepthToSpace", .infer = infer_depth_to_space, .outputs = {moved_from(0, depth_to_space)}});
-  add_ordered(
-      defs, {.name = "SpaceToDepth", .infer = infer_space_to_depth, .outputs = {moved_from(0, space_to_depth)}});
+  add_ordered(defs,
+              {.name = "DepthToSpace", .infer = infer_depth_to_space, .outputs = {moved_from(0, depth_to_space)}});
+  add_ordered(defs,
+              {.name = "SpaceToDepth", .infer = infer_space_to_depth, .outputs = {moved_from(0, space_to_depth)}});
   add_ordered(defs, {.name = "ReverseSequence",
                      .min_inputs = 2,
                      .max_inputs = 2,

@@ -22,7 +22,8 @@ Status expect_text(const InferContext& c, const char* name, const char* fallback
   return unreadable(text_of("attribute '", name, "' is '", text, "', which is not known"));
 }
 
-#define ISOBIT_GRID_ATTRIBUTES {"align_corners", kInt}, {"mode", kText}, {"padding_mode", kText}
+#define ISOBIT_GRID_ATTRIBUTES \
+  {"align_corners", kInt}, {"mode", kText}, { "padding_mode", kText }
 
 Status check_modes(const InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(expect_text(c, "mode", "linear", {"linear", "nearest", "cubic", "bilinear", "bicubic"}));
@@ -118,10 +119,8 @@ Status infer_affine_grid(InferContext& c) {
   return {};
 }
 
-#define ISOBIT_DEFORM_ATTRIBUTES                                                                    \
-  {"kernel_shape", kInts}, {"strides", kInts}, {"pads", kInts}, {"dilations", kInts}, {             \
-    "offset_group", kInt                                                                            \
-  }
+#define ISOBIT_DEFORM_ATTRIBUTES \
+  {"kernel_shape", kInts}, {"strides", kInts}, {"pads", kInts}, {"dilations", kInts}, { "offset_group", kInt }
 
 // The windows over a source [n, c, h, w], moved by input `offset` [n, groups * taps * 2, ..] and scaled by input `mask`
 // [n, groups * taps, ..] if there is one, as columns: [n, c * taps, positions].
