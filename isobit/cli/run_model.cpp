@@ -41,9 +41,8 @@ Expected<std::map<std::string, int64_t>> read_dims(const Options& o) {
   for (const std::string& text : o.dims) {
     const size_t equals = text.find('=');
     const std::string number = equals == text.npos ? "" : text.substr(equals + 1);
-    const bool digits = !number.empty() && number.size() <= 18 && std::ranges::all_of(number, [](char c) {
-      return c >= '0' && c <= '9';
-    });
+    const bool digits = !number.empty() && number.size() <= 18 &&
+                        std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
     if (!digits || equals == 0) return usage_error(text_of("--dim: found '", text, "', expected NAME=NUMBER"));
     extents[text.substr(0, equals)] = std::stoll(number);
   }
@@ -140,8 +139,8 @@ Expected<int> run(const Options& o, Console& console) {
   }
   const platform::Arithmetic& arithmetic = platform::arithmetic_of(o.arithmetic);
   if (arithmetic.rounds || arithmetic.computes_in != DType::kFloat32) {
-    return usage_error(text_of("--arithmetic: ", o.arithmetic,
-                               " is one of training; expected ordered-1, correct-1 or float32"));
+    return usage_error(
+        text_of("--arithmetic: ", o.arithmetic, " is one of training; expected ordered-1, correct-1 or float32"));
   }
   ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
   ISOBIT_TRY(const lab::InferenceRequest request, request_of(o, limits));

@@ -50,8 +50,8 @@ Expected<std::map<std::string, Tensor>> named_inputs(const InferenceRequest& req
     if (input.name.empty()) continue;
     const bool known = std::ranges::any_of(open, [&](const auto* v) { return v->name == input.name; });
     if (!known) {
-      return usage_error(text_of("--input: the model has no input '", input.name, "', expected one of: ",
-                                 names_of(open)));
+      return usage_error(
+          text_of("--input: the model has no input '", input.name, "', expected one of: ", names_of(open)));
     }
     if (!named.emplace(input.name, input.tensor).second) {
       return usage_error(text_of("--input: '", input.name, "' is given twice"));
@@ -80,8 +80,8 @@ Status check_extents(const InferenceRequest& request, const std::vector<const on
     if (names.contains(name)) continue;
     std::string known;
     for (const std::string& n : names) known += text_of(known.empty() ? "" : ", ", n);
-    return usage_error(text_of("--dim: no input has a dimension named '", name, "', expected one of: ",
-                               known.empty() ? "none" : known));
+    return usage_error(text_of("--dim: no input has a dimension named '", name,
+                               "', expected one of: ", known.empty() ? "none" : known));
   }
   return {};
 }
@@ -139,8 +139,8 @@ Expected<Brought> bring(const InferenceRequest& request) {
 // Whether an input may be that large beside `held` bytes; what it takes.
 Expected<uint64_t> check_input(const Value& value, const InferenceRequest& request, uint64_t held) {
   const auto too_large = [&](const Error& error, const char* option) {
-    return unreadable(text_of("input '", value.name, "' of shape ", Shape(value.dims).text(), ": ", error.message,
-                              " (", option, ")"));
+    return unreadable(text_of("input '", value.name, "' of shape ", Shape(value.dims).text(), ": ", error.message, " (",
+                              option, ")"));
   };
   const auto alone = checked_extents(value.dims, value.dtype, std::min(request.max_tensor, request.max_memory));
   if (!alone) return too_large(alone.error(), "--max-tensor");

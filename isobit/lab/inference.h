@@ -18,8 +18,8 @@ struct InferenceRequest {
   // By the name of the model's input; "" is the first input that no other one names.
   std::vector<NamedTensor> inputs;
   std::map<std::string, int64_t> extents;  // of dimensions that the model names ("batch") and no input settles
-  // Inputs that are not given are drawn: real numbers from the standard normal distribution, integers from 0 to 7, truth
-  // values by a coin; extents that nobody knows are 1. The same seed, model and shapes give the same numbers.
+  // Inputs that are not given are drawn: real numbers from the standard normal distribution, integers from 0 to 7,
+  // truth values by a coin; extents that nobody knows are 1. The same seed, model and shapes give the same numbers.
   uint64_t seed = 1;
   std::string arithmetic = "ordered-1";
   int repeat = 1;
@@ -38,7 +38,8 @@ struct Inference {
 // Errors: kUsage for an input that the model does not have, one too many, or an extent that it does not name;
 // kUnreadable for a model that cannot be imported (onnx/import.h), an input of another type or shape, a network of
 // which the arithmetic promises nothing, and what is over a limit; kUnavailable where this machine has less memory than
-// the limits allow, and when two runs of one input differ in a bit, which no platform may do. Determinism class: that of the arithmetic.
+// the limits allow, and when two runs of one input differ in a bit, which no platform may do. Determinism class: that
+// of the arithmetic.
 Expected<Inference> infer(const InferenceRequest& request, platform::Engine& engine);
 
 }  // namespace isobit::lab

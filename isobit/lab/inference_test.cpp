@@ -34,8 +34,13 @@ class Infer : public ::testing::Test {
   static ModelForTest linear() {
     ModelForTest model;
     model.input("x", {-1, 3});
-    model.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param(
-        "batch");
+    model.graph()
+        .mutable_input(0)
+        ->mutable_type()
+        ->mutable_tensor_type()
+        ->mutable_shape()
+        ->mutable_dim(0)
+        ->set_dim_param("batch");
     model.initializer("w", onnx::floats({3, 2}, {1, 2, 3, 4, 5, 6})).initializer("b", onnx::floats({2}, {10, 20}));
     model.node("MatMul", {"x", "w"}, {"xw"});
     model.node("Add", {"xw", "b"}, {"y"});

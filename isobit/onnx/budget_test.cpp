@@ -114,7 +114,8 @@ TEST(ImportBudget, NodesOfGraphsWithinGraphsCountManyTimes) {
   EXPECT_TRUE(nested(2).imported());
   ImportOptions few;
   few.max_nodes = 20;
-  expect_error(nested(2).imported(few), "nodes, which is the limit (one within graphs within graphs counts many times)");
+  expect_error(nested(2).imported(few),
+               "nodes, which is the limit (one within graphs within graphs counts many times)");
 }
 
 TEST(ImportBudget, AMaskOfAnySizeIsMadeInTheRun) {

@@ -222,7 +222,8 @@ class Decoder {
                     {},
                     {}};
     ISOBIT_TRY(def.opsets, opsets(proto.opset_import(), text_of(file_, ": function '", tidy_name(def.name), "'")));
-    ISOBIT_TRY(def.defaults, attributes(*proto.mutable_attribute_proto(), text_of("function '", tidy_name(def.name), "'")));
+    ISOBIT_TRY(def.defaults,
+               attributes(*proto.mutable_attribute_proto(), text_of("function '", tidy_name(def.name), "'")));
     ISOBIT_TRY(def.nodes, nodes(*proto.mutable_node()));
     return def;
   }
@@ -235,9 +236,8 @@ class Decoder {
 Expected<Model> decode(Bytes& data, ByteView view, const std::string& file, ExternalFiles files,
                        const LoadOptions& options) {
   if (view.size() > options.max_file_bytes) {
-    return unreadable(
-        text_of(file, ": ", human_bytes(view.size()), " are over the limit of ", human_bytes(options.max_file_bytes),
-                " (--max-memory)"));
+    return unreadable(text_of(file, ": ", human_bytes(view.size()), " are over the limit of ",
+                              human_bytes(options.max_file_bytes), " (--max-memory)"));
   }
   if (view.empty()) return unreadable(text_of(file, ": is empty"));
   ISOBIT_TRY(const WireSize size,

@@ -63,8 +63,8 @@ class Walk {
 
   Walked pay(uint64_t bytes) {
     if (bytes > limits_.memory - paid_) {
-      return fault(
-          text_of("what is read takes more than ", human_bytes(limits_.memory), " of memory, which is the limit (--max-memory)"));
+      return fault(text_of("what is read takes more than ", human_bytes(limits_.memory),
+                           " of memory, which is the limit (--max-memory)"));
     }
     paid_ += bytes;
     return {};

@@ -38,7 +38,7 @@ Status Ledger::begin_trip(const graph::Node& node) {
 }
 
 Error Ledger::no_memory_for(const graph::Node& node) const {
-  const std::string what = text_of(text_of_node(node), " needs more memory within than ");
+  const std::string what = text_of(text_of_node(node), ": its kernel needs more memory than ");
   if (limits_.total_bytes == Limits::kNone) return {ErrorCode::kUnreadable, text_of(what, "this machine has")};
   return {ErrorCode::kUnreadable,
           text_of(what, "is left of ", human_bytes(limits_.total_bytes),
@@ -74,8 +74,8 @@ Status Holding::take(const graph::Node* node, uint64_t bytes) {
   if (bytes <= most && is_too_much() && ledger_.counts_scratch_) scratch::trim();
   if (is_too_much()) {
     return unreadable(text_of(node == nullptr ? "the graph" : text_of_node(*node), " needs ", human_bytes(bytes),
-                              " beside ", human_bytes(ledger_.with_scratch()), " that the run holds, over the limit of ",
-                              human_bytes(most),
+                              " beside ", human_bytes(ledger_.with_scratch()),
+                              " that the run holds, over the limit of ", human_bytes(most),
                               " for a run: raise that limit (--max-memory) if this machine has the memory"));
   }
   bytes_ += bytes;

@@ -32,8 +32,8 @@ class Ledger {
   Error no_memory_for(const graph::Node& node) const;
 
   // Until it goes: what kernels need besides values counts, too, as far as it is scratch (base/scratch.h), beyond what
-  // the process had of it when the ledger was made. That limit is the process's: one run at a time may have this. Without a limit on the
-  // total it does nothing.
+  // the process had of it when the ledger was made. That limit is the process's: one run at a time may have this.
+  // Without a limit on the total it does nothing.
   class CountingScratch {
    public:
     explicit CountingScratch(Ledger& ledger);

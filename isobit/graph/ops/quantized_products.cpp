@@ -54,8 +54,8 @@ Status check_matrices(const std::vector<int64_t>& leading) {
   int64_t matrices = 1;
   for (const int64_t d : leading) {
     if (d >= 0 && (__builtin_mul_overflow(matrices, std::max<int64_t>(d, 1), &matrices) || matrices > kMostMatrices)) {
-      return unreadable(text_of("more than ", kMostMatrices, " matrices, in a shape that begins ",
-                                Shape(leading).text()));
+      return unreadable(
+          text_of("more than ", kMostMatrices, " matrices, in a shape that begins ", Shape(leading).text()));
     }
   }
   return {};

@@ -133,13 +133,13 @@ Status check_work(const Attributes& a, const std::vector<int64_t>& src, const st
     // that is much larger than the axis is asked for.
     const bool reaches_beyond = 4 * axis.scale * static_cast<double>(src[i]) < static_cast<double>(axis.out);
     if (a.integer("antialias", 0) != 0 && reaches_beyond) {
-      return unreadable(text_of("antialias over an axis of ", src[i], " places that scaled by ", axis.scale, " has ",
-                                axis.out));
+      return unreadable(
+          text_of("antialias over an axis of ", src[i], " places that scaled by ", axis.scale, " has ", axis.out));
     }
   }
   if (resized <= kMostFiltered) return {};
-  return unreadable(text_of(resized, " axes are resized together, expected at most ", kMostFiltered,
-                            " in mode linear or cubic"));
+  return unreadable(
+      text_of(resized, " axes are resized together, expected at most ", kMostFiltered, " in mode linear or cubic"));
 }
 
 #define ISOBIT_RESIZE_ATTRIBUTES                                                                                       \

@@ -78,9 +78,9 @@ ScratchVector<SelectedBox> non_max_suppression(const KernelContext& ctx, const S
   return all;
 }
 
-#define ISOBIT_INSTANTIATE(T)                                                                   \
-  template ScratchVector<SelectedBox> non_max_suppression<T>(                                   \
-      const KernelContext&, const SuppressionShape&, const T*, const T*, T, std::optional<T>);
+#define ISOBIT_INSTANTIATE(T)                                                                                         \
+  template ScratchVector<SelectedBox> non_max_suppression<T>(const KernelContext&, const SuppressionShape&, const T*, \
+                                                             const T*, T, std::optional<T>);
 ISOBIT_FOR_FLOATS(ISOBIT_INSTANTIATE)
 #undef ISOBIT_INSTANTIATE
 

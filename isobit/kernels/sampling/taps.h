@@ -1,5 +1,5 @@
-// What sampling makes of an axis: for each place of the result, the places of the source that it is made of. There may be
-// many more bytes of them than of source and result.
+// What sampling makes of an axis: for each place of the result, the places of the source that it is made of. There may
+// be many more bytes of them than of source and result.
 #pragma once
 
 #include <cstdint>
