@@ -4,7 +4,10 @@
 
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
+#include <memory>
+#include <sstream>
 
 #include "isobit/graph/op.h"
 
@@ -47,108 +50,28 @@ constexpr int64_t kNumbers[] = {0,
                                 1000000007};
 constexpr double kReals[] = {0, -0.0, 1, -1, 0.5, 2, 1e-45, -1e-38, 1e38, -1e38, 1e300, 1e-300};
 
-// Attributes by ONNX's names, with operators that only an importer knows.
-constexpr const char* kAttributes[] = {"axis",
-                                       "axes",
-                                       "to",
-                                       "keepdims",
-                                       "pads",
-                                       "kernel_shape",
-                                       "perm",
-                                       "alpha",
-                                       "beta",
-                                       "strides",
-                                       "dilations",
-                                       "group",
-                                       "auto_pad",
-                                       "ceil_mode",
-                                       "mode",
-                                       "value",
-                                       "shape",
-                                       "starts",
-                                       "ends",
-                                       "steps",
-                                       "split",
-                                       "num_outputs",
-                                       "k",
-                                       "largest",
-                                       "sorted",
-                                       "exclusive",
-                                       "reverse",
-                                       "equation",
-                                       "direction",
-                                       "hidden_size",
-                                       "batch_dims",
-                                       "reduction",
-                                       "allowzero",
-                                       "antialias",
-                                       "upper",
-                                       "transA",
-                                       "transB",
-                                       "block_size",
-                                       "blocksize",
-                                       "output_shape",
-                                       "then_branch",
-                                       "else_branch",
-                                       "body",
-                                       "num_scan_inputs",
-                                       "scan_input_axes",
-                                       "scan_output_axes",
-                                       "coordinate_transformation_mode",
-                                       "center_point_box",
-                                       "sampling_ratio",
-                                       "output_height",
-                                       "output_width",
-                                       "spatial_scale",
-                                       "epsilon",
-                                       "nodes_modes",
-                                       "nodes_featureids",
-                                       "nodes_truenodeids",
-                                       "tree_roots",
-                                       "n_targets"};
-constexpr const char* kOperators[] = {"Loop",
-                                      "If",
-                                      "Scan",
-                                      "Constant",
-                                      "ConstantOfShape",
-                                      "Shape",
-                                      "Size",
-                                      "Dropout",
-                                      "SequenceConstruct",
-                                      "SequenceInsert",
-                                      "SequenceAt",
-                                      "SplitToSequence",
-                                      "ConcatFromSequence",
-                                      "LSTM",
-                                      "GRU",
-                                      "RNN",
-                                      "Einsum",
-                                      "DFT",
-                                      "STFT",
-                                      "HannWindow",
-                                      "MelWeightMatrix",
-                                      "TreeEnsemble",
-                                      "TreeEnsembleRegressor",
-                                      "TreeEnsembleClassifier",
-                                      "LabelEncoder",
-                                      "Attention",
-                                      "SoftmaxCrossEntropyLoss",
-                                      "NegativeLogLikelihoodLoss",
-                                      "CenterCropPad",
-                                      "DeformConv",
-                                      "ConvTranspose",
-                                      "Upsample"};
-constexpr const char* kTexts[] = {"",           "SAME_UPPER",
-                                  "VALID",      "cubic",
-                                  "linear",     "nearest",
-                                  "reflect",    "edge",
-                                  "wrap",       "ij,jk->ik",
-                                  "...i->i...", "bidirectional",
-                                  "reverse",    "tf_crop_and_resize",
-                                  "add",        "SUM",
-                                  "BRANCH_LEQ", "LEAF",
-                                  "\n",         "\x1b[2J",
-                                  "../x",       "/etc/passwd"};
+// Attributes by ONNX's names, and operators that only an importer knows.
+constexpr const char* kAttributes =
+    "axis axes to keepdims pads kernel_shape perm alpha beta strides dilations group auto_pad ceil_mode mode value "
+    "shape "
+    "starts ends steps split num_outputs k largest sorted exclusive reverse equation direction hidden_size batch_dims "
+    "reduction allowzero antialias upper transA transB block_size blocksize output_shape then_branch else_branch body "
+    "num_scan_inputs scan_input_axes scan_output_axes coordinate_transformation_mode center_point_box sampling_ratio "
+    "output_height output_width spatial_scale epsilon nodes_modes nodes_featureids nodes_truenodeids tree_roots "
+    "n_targets";
+constexpr const char* kOperators =
+    "Loop If Scan Constant ConstantOfShape Shape Size Dropout SequenceConstruct SequenceInsert SequenceAt "
+    "SplitToSequence ConcatFromSequence LSTM GRU RNN Einsum DFT STFT HannWindow MelWeightMatrix TreeEnsemble "
+    "TreeEnsembleRegressor TreeEnsembleClassifier LabelEncoder Attention SoftmaxCrossEntropyLoss "
+    "NegativeLogLikelihoodLoss CenterCropPad DeformConv ConvTranspose Upsample";
+constexpr const char* kTexts =
+    "SAME_UPPER VALID cubic linear nearest reflect edge wrap ij,jk->ik ...i->i... bidirectional reverse add SUM LEAF "
+    "tf_crop_and_resize BRANCH_LEQ \x1b[2J ../x /etc/passwd";
+
+std::vector<std::string> words(const char* text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
 
 void each_message(Message& message, const std::function<void(Message&)>& visit) {
   visit(message);
@@ -205,15 +128,20 @@ std::string OnnxMutator::some_name(const Message& model) {
   return some(names);
 }
 
+std::string OnnxMutator::attribute_name() {
+  static const std::vector<std::string> kNames = words(kAttributes);
+  return some(kNames);
+}
+
 std::string OnnxMutator::text(const Field& field, const Message& model) {
-  static const std::vector<std::string> kOwn = graph::op_names();
+  static const std::vector<std::string> kOwn = graph::op_names(), kMore = words(kOperators), kKnown = words(kTexts);
   const std::string& owner = field.containing_type()->name();
-  if (field.name() == "op_type") return one_in(2) ? some(kOperators) : graph::short_name(some(kOwn));
-  if (owner == "AttributeProto" && field.name() == "name") return some(kAttributes);
+  if (field.name() == "op_type") return one_in(2) ? some(kMore) : graph::short_name(some(kOwn));
+  if (owner == "AttributeProto" && field.name() == "name") return attribute_name();
   if (field.name() == "domain") return one_in(2) ? "" : one_in(2) ? "ai.onnx.ml" : "own";
-  if (field.name() == "location" || field.name() == "key") return some({"location", "offset", "length"});
+  if (field.name() == "location" || field.name() == "key") return some(words("location offset length"));
   const bool names_value = field.name() == "name" || field.name() == "input" || field.name() == "output";
-  return names_value ? some_name(model) : some(kTexts);
+  return names_value ? some_name(model) : some(kKnown);
 }
 
 Message* OnnxMutator::some_message(Message& model, const std::string& type) {
@@ -378,13 +306,13 @@ void OnnxMutator::other_attribute(Message& model) {
   Message& a = is_new ? *r.AddMessage(node, &list)
                       : *r.MutableRepeatedMessage(node, &list, static_cast<int>(below(static_cast<size_t>(size))));
   const Reflection& ar = *a.GetReflection();
-  if (is_new) ar.SetString(&a, &field_of(a, "name"), some(kAttributes));
+  if (is_new) ar.SetString(&a, &field_of(a, "name"), attribute_name());
   struct Kind {
     const char* field;
     int32_t type;
   };
-  const Kind kind =
-      some({Kind{"f", 1}, Kind{"i", 2}, Kind{"s", 3}, Kind{"floats", 6}, Kind{"ints", 7}, Kind{"ints", 7}});
+  static constexpr Kind kKinds[] = {{"f", 1}, {"i", 2}, {"s", 3}, {"floats", 6}, {"ints", 7}, {"ints", 7}};
+  const Kind kind = some(kKinds);
   const FieldDescriptor& field = field_of(a, kind.field);
   ar.SetInt32(&a, &field_of(a, "type"), kind.type);
   if (!field.is_repeated()) return set_scalar(a, field, model);

@@ -25,12 +25,13 @@ class OnnxMutator {
   size_t below(size_t n) { return n == 0 ? 0 : random_() % n; }
   bool one_in(size_t n) { return below(n) == 0; }
   template <class List>
-  const auto& some(const List& list) {
+  auto some(const List& list) {
     return list[below(std::size(list))];
   }
 
   int64_t number();
   double real();
+  std::string attribute_name();
   std::string text(const Field& field, const Message& model);
   std::string some_name(const Message& model);
   Message* some_message(Message& model, const std::string& type);  // null: there is none

@@ -38,7 +38,7 @@ Status Ledger::begin_trip(const graph::Node& node) {
 }
 
 Error Ledger::no_memory_for(const graph::Node& node) const {
-  const std::string what = text_of(text_of_node(node), " needs more memory within than ");
+  const std::string what = text_of(text_of_node(node), ": its kernel needs more memory than ");
   if (limits_.total_bytes == Limits::kNone) return {ErrorCode::kUnreadable, text_of(what, "this machine has")};
   return {ErrorCode::kUnreadable,
           text_of(what, "is left of ", human_bytes(limits_.total_bytes),

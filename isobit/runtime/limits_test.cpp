@@ -90,7 +90,7 @@ TEST_F(Limited, ScratchOfKernelsCounts) {
   EXPECT_EQ(outcome(2 * kNeeded), "");
   scratch::trim();
   const std::string message = outcome(kNeeded / 2);
-  expect_says(message, "node 'hungry' (Neg) needs more memory within than is left of 4.2 MB for a run");
+  expect_says(message, "node 'hungry' (Neg): its kernel needs more memory than is left of 4.2 MB for a run");
   expect_says(message, "--max-memory");
   EXPECT_EQ(outcome(2 * kNeeded), "") << "a run that has ended limits nobody";
   scratch::trim();

@@ -49,9 +49,11 @@ bool check_transform(Builder& b, const Transform& t, DType dtype, bool onesided,
   b.require(t.parts == 1 || t.parts == 2, text_of("the last axis has ", t.parts, " places, expected 1 or 2"));
   b.require(!onesided || (t.parts == 1 && !t.inverse), "onesided is for real signals that are not transformed back");
   if (b.failed()) return false;
-  const auto elements =
-      checked_elements(Ints{t.rows * t.parts, 2 * t.bins}, dtype, std::min(most_bytes, kMostSpectrumBytes));
-  return b.require(elements.has_value(), text_of("the matrix of a transform of length ", t.length, " is too large"));
+  const uint64_t most = std::min(most_bytes, kMostSpectrumBytes);
+  const auto elements = checked_elements(Ints{t.rows * t.parts, 2 * t.bins}, dtype, most);
+  return b.require(elements.has_value(),
+                   text_of("the matrix of a transform of length ", t.length,
+                           " is too large: ", "it takes more than the ", human_bytes(most), " that are left for it"));
 }
 
 int64_t bins_of(int64_t length, bool onesided) { return onesided ? length / 2 + 1 : length; }

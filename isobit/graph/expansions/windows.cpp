@@ -51,7 +51,8 @@ Tensor as_type(DType dtype, const Shape& shape, const std::vector<double>& value
 ValueId known_window(Builder& b, const WindowFunctionArguments& a, const Coefficients& c, int64_t size) {
   b.require(size >= 1 && size <= kMostPlaces, text_of("a window of ", size, " places, expected 1 to ", kMostPlaces));
   const auto fits = checked_elements(std::vector<int64_t>{size}, DType::kFloat64, a.most_bytes);
-  b.require(fits.has_value(), text_of("a window of ", size, " places is too large"));
+  b.require(fits.has_value(), text_of("a window of ", size, " places is too large: it takes more than the ",
+                                      human_bytes(a.most_bytes), " that are left for it"));
   const int64_t n = a.periodic ? size : size - 1;
   if (!b.require(n >= 1, "a window of one place that is not periodic has no period")) return kNoValue;
   std::vector<double> values;

@@ -20,6 +20,7 @@ Expected<Operands> sequence(Conversion& c, Operands items) {
   if (const Status counted = c.importer().count_bytes(sizeof(Operand) * items.size()); !counted) {
     return c.error(counted.error());
   }
+  items.shrink_to_fit();
   return Operands{c.frame().sequence(c.base_name(), std::move(items))};
 }
 
