@@ -25,4 +25,17 @@ Bytes encode_npy(const Tensor& tensor);
 Expected<Tensor> read_npy(const fs::path& path, uint64_t max_bytes = kNpyMaxBytes);
 Status write_npy(const fs::path& path, const Tensor& tensor);
 
+// Where the elements of a file lie, for who reads them piece by piece: rows of C order lie one after another.
+struct NpyLayout {
+  DType dtype = DType::kFloat32;
+  Shape shape = {};
+  bool fortran_order = false;
+  uint64_t offset = 0;  // of the first element; the elements are the rest of the file
+
+  uint64_t bytes() const { return static_cast<uint64_t>(shape.elements()) * size_of(dtype); }
+};
+// Reads the header alone, and of whatever size the data are, compares theirs with it. Errors as read_npy, but for
+// booleans, which nobody has looked at. `name` names the file in messages.
+Expected<NpyLayout> read_npy_layout(const PlainFile& file, const std::string& name);
+
 }  // namespace isobit::formats
