@@ -93,7 +93,8 @@ TEST(Gradient, EqualOperandsShareTheGradient) {
     const ValueId y = g.emit(op, {a, b}, {}, "y");
     const ValueId loss = g.emit("ReduceSum", {y}, {{"keepdims", int64_t{0}}}, "loss");
     const ValueId targets[] = {a, b};
-    for (ValueId grad : graph::append_gradients(g, loss, targets).value()) g.add_output(grad);
+    const auto made = graph::append_gradients(g, loss, targets).value();
+    for (ValueId grad : made) g.add_output(grad);
     ThreadPool pool(1);
     const double x[] = {1, 2, 3}, z[] = {1, 5, 2};
     const auto grads =

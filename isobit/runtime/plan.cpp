@@ -132,12 +132,11 @@ class BlockAssignment {
       if (!step.kernel->is_view) block_of(id).written_over = true;
       join(id);
     }
-    for (size_t i = 0; i < step.inputs.size(); ++i) {
-      const ValueId id = step.inputs[i];
-      const auto before = step.inputs.begin() + static_cast<std::ptrdiff_t>(i);
-      if (id != kNoValue && last_use_[at(id)] == step_ && std::find(step.inputs.begin(), before, id) == before) {
-        leave(id);
-      }
+    std::vector<ValueId> read = step.inputs;  // each once
+    std::ranges::sort(read);
+    read.erase(std::ranges::unique(read).begin(), read.end());
+    for (const ValueId id : read) {
+      if (id != kNoValue && last_use_[at(id)] == step_) leave(id);
     }
     for (const ValueId id : step.outputs) {
       if (id != kNoValue && last_use_[at(id)] < 0) leave(id);

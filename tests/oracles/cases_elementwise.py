@@ -126,7 +126,8 @@ def activations(c):
     activation("Elu", F.elu)
     activation("Elu", lambda v: F.elu(v, 0.3), alpha=0.3)
     activation("Celu", lambda v: F.celu(v, 2.5), alpha=2.5)
-    activation("Selu", F.selu)
+    # PyTorch's constants have more digits than ONNX's.
+    activation("Selu", lambda v: 1.0507010221481323 * torch.where(v > 0, v, 1.6732631921768188 * torch.expm1(v)))
     activation("Selu", lambda v: 1.5 * torch.where(v > 0, v, 0.75 * torch.expm1(v)), alpha=0.75, gamma=1.5)
     activation("HardSigmoid", lambda v: torch.clamp(0.25 * v + 0.5, 0, 1), alpha=0.25, beta=0.5)
     activation("Swish", F.silu)

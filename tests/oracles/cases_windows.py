@@ -103,9 +103,11 @@ def resizing(c):
         sizes = dict(sizes=list(out), axes=[2, 3])
         for mode, torch_mode in (("linear", "bilinear"), ("cubic", "bicubic")):
             for corners, name in ((False, "half_pixel"), (True, "align_corners")):
+                # Cubic weights have both signs.
+                bounds = (SUMS, SUMS) if mode == "linear" else (("tensor", 4), ("tensor", 8))
                 c.op("Resize", [u(*src)],
-                     lambda x, o=out, m=torch_mode, k=corners: F.interpolate(x, o, mode=m, align_corners=k), SUMS,
-                     SUMS, mode=mode, coordinate_transformation_mode=name, **sizes)
+                     lambda x, o=out, m=torch_mode, k=corners: F.interpolate(x, o, mode=m, align_corners=k), *bounds,
+                     mode=mode, coordinate_transformation_mode=name, **sizes)
         c.op("Resize", [u(*src)], lambda x, o=out: F.interpolate(x, o, mode="nearest"), EXACT, SUMS, mode="nearest",
              coordinate_transformation_mode="asymmetric", nearest_mode="floor", **sizes)
     for mode, torch_mode, a in (("linear", "bilinear", -0.75), ("cubic", "bicubic", -0.5)):
@@ -130,7 +132,8 @@ def grids(c):
         for corners in (0, 1):
             size = [2, 3, *image]
             c.op("AffineGrid", [u(2, len(image), len(image) + 1)],
-                 lambda t, s=size, k=corners: F.affine_grid(t, s, bool(k)), SUMS, ("tensor", 8), size=size, align_corners=corners)
+                 lambda t, s=size, k=corners: F.affine_grid(t, s, bool(k)), ("tensor", 4), ("tensor", 8), size=size,
+                 align_corners=corners)
     c.op("GridSample", [u(2, 3, 6, 5), u(2, 4, 3, 2, low=-1.3, high=1.3)],
          lambda x, g: F.grid_sample(x, g, "bicubic", "zeros", False), ("tensor", 32), ("tensor", 64), mode="cubic")
 
