@@ -136,7 +136,7 @@ Expected<Operands> Conversion::expand(const Append& append) {
     const std::string& message = values.error().message;
     return error(message.starts_with(own) ? message.substr(own.size()) : message);
   }
-  name_last(*values, before);
+  name_last(*values, nodes);
   Operands outputs;
   for (const graph::ValueId value : *values) {
     outputs.push_back(value == graph::kNoValue ? nullptr : frame().value(value));
