@@ -73,4 +73,12 @@ Sources unpooled(const ElementQuery& q);
 Sources in_window(const ElementQuery& q);
 Sources of_plane(const ElementQuery& q);
 
+// The pairs that an inner product multiplies, of inputs 0 and 1, one behind the other, and what it adds to their sum:
+// sources_products.cpp.
+Sources of_matrices(const ElementQuery& q);
+Sources of_convolution(const ElementQuery& q);
+Sources of_convolution_grad_src(const ElementQuery& q);
+Sources of_convolution_grad_weights(const ElementQuery& q);
+Sources of_transposed_convolution(const ElementQuery& q);
+
 }  // namespace isobit::graph::ops
