@@ -171,8 +171,7 @@ void add_linear(std::vector<OpDef>& defs) {
     def.any_real_type = true;
     defs.push_back(std::move(def));
   };
-  add({.name = "MatMul", .max_inputs = 2, .infer = infer_matmul, .product = ProductForm::kMatmul},
-      of_matrices);
+  add({.name = "MatMul", .max_inputs = 2, .infer = infer_matmul, .product = ProductForm::kMatmul}, of_matrices);
   add({.name = "Gemm",
        .max_inputs = 3,
        .optional_inputs = {.some = {2}},
@@ -195,10 +194,7 @@ void add_linear(std::vector<OpDef>& defs) {
        .infer = infer_conv_grad_weights,
        .product = ProductForm::kConvGradWeights},
       of_convolution_grad_weights);
-  add({.name = "ConvTranspose",
-       .max_inputs = 2,
-       .infer = infer_conv_transpose,
-       .product = ProductForm::kConvTranspose},
+  add({.name = "ConvTranspose", .max_inputs = 2, .infer = infer_conv_transpose, .product = ProductForm::kConvTranspose},
       of_transposed_convolution);
 }
 
