@@ -9,6 +9,7 @@
 #include "isobit/data/dataset.h"
 #include "isobit/run/job_root.h"
 #include "isobit/run/price.h"
+#include "isobit/tensor/tensor.h"
 #include "isobit/train/trace_schema.h"
 
 namespace isobit::cli {
