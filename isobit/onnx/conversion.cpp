@@ -68,7 +68,8 @@ std::optional<std::vector<int64_t>> Conversion::integers(const Operand& operand)
 }
 
 std::optional<std::vector<double>> Conversion::reals(const Operand& operand) const {
-  if (operand == nullptr || !operand->is_constant() || operand->constant.shape().rank() > 1) return std::nullopt;
+  // What says where or how large is what the file says, whether its number is opened or not.
+  if (operand == nullptr || !operand->constant.defined() || operand->constant.shape().rank() > 1) return std::nullopt;
   const Tensor& t = operand->constant;
   std::vector<double> values;
   const auto take = [&]<class T>(T) {

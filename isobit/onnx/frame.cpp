@@ -12,9 +12,8 @@ std::string tidy_name(const std::string& name) {
 }
 
 bool Entry::is_parameter() const {
-  if (!from_file || !is_constant()) return false;
-  const DType type = constant.dtype();
-  return type == DType::kFloat32 || type == DType::kFloat64 || type == DType::kFloat16 || type == DType::kBfloat16;
+  if (opened) return true;
+  return from_file && is_constant() && is_real(constant.dtype());
 }
 
 Operand Frame::constant(const std::string& name, Tensor tensor, bool from_file) {
@@ -23,6 +22,17 @@ Operand Frame::constant(const std::string& name, Tensor tensor, bool from_file) 
   entry->name = name;
   entry->constant = std::move(tensor);
   entry->from_file = from_file;
+  return entry;
+}
+
+Operand Frame::opened(const std::string& name, const TensorDef& initializer) {
+  auto entry = std::make_shared<Entry>();
+  entry->frame = this;
+  entry->name = name;
+  entry->constant = initializer.dropped
+                        ? Tensor::without_storage(*dtype_of_element(initializer.element), Shape(initializer.dims))
+                        : initializer.tensor;
+  entry->from_file = entry->opened = true;
   return entry;
 }
 
@@ -70,21 +80,38 @@ Operand Frame::local(const Operand& operand) {
 
 graph::ValueId Frame::id_of(const Operand& operand) {
   if (operand == nullptr) return graph::kNoValue;
+  if (operand->id == graph::kNoValue && operand->opened) operand->id = open(*operand);
   if (operand->id == graph::kNoValue) {
     operand->id = graph_.add_initializer(tidy_name(operand->name), operand->constant);
-    if (operand->is_parameter()) parameters_.push_back(operand->id);
+    if (operand->is_parameter()) {
+      parameters_.push_back(operand->id);
+      constants_.push_back(graph_.value(operand->id).name);
+    }
   }
   return operand->id;
+}
+
+// What is trained is float32: halves are rounded where they are used.
+graph::ValueId Frame::open(const Entry& entry) {
+  const DType type = entry.constant.dtype();
+  const bool half = type == DType::kFloat16 || type == DType::kBfloat16;
+  const graph::ValueId id =
+      graph_.add_input(tidy_name(entry.name), half ? DType::kFloat32 : type, entry.constant.shape().dims());
+  parameters_.push_back(id);
+  if (!half) return id;
+  return graph_.emit("Cast", {id}, {{"to", static_cast<int64_t>(type)}}, graph_.value(id).name + "/rounded");
 }
 
 const graph::Value& Frame::value_of(const Operand& operand) { return graph_.value(id_of(operand)); }
 
 DType Frame::dtype(const Operand& operand) const {
-  return operand->is_constant() ? operand->constant.dtype() : graph_.value(operand->id).dtype;
+  const bool known = operand->is_constant() || operand->opened;
+  return known ? operand->constant.dtype() : graph_.value(operand->id).dtype;
 }
 
 const std::vector<int64_t>& Frame::dims(const Operand& operand) const {
-  return operand->is_constant() ? operand->constant.shape().dims() : graph_.value(operand->id).dims;
+  const bool known = operand->is_constant() || operand->opened;
+  return known ? operand->constant.shape().dims() : graph_.value(operand->id).dims;
 }
 
 Operand Scope::find(const std::string& name) const {

@@ -19,19 +19,25 @@ class Frame;
 // A name of the file as the graph has it: nothing in it that cannot be seen, and no endless one.
 std::string tidy_name(const std::string& name);
 
+using RealTypes = Types<float, double, Float16, Bfloat16>;
+bool is_real(DType type);
+
 // A value: in its frame's graph, or a constant that comes into the graph when a node needs it.
 struct Entry {
   Frame* frame = nullptr;
   std::string name;
   graph::ValueId id = graph::kNoValue;
-  Tensor constant;         // defined: its value is known
+  Tensor constant;         // defined: its value in the file is known
   bool from_file = false;  // an initializer of the file
+  // An initializer that becomes an input of the graph when a node needs it. `constant` has its type and shape, and its
+  // data unless they were dropped.
+  bool opened = false;
   bool is_sequence = false;
   std::vector<std::shared_ptr<Entry>> items = {};  // of a sequence, in frames of their own
   std::string problem;                             // not empty: what is wrong with it, an error for whoever uses it
   std::shared_ptr<Entry> widened;  // of float16 and bfloat16: the same as float32, once somebody has asked
 
-  bool is_constant() const { return constant.defined(); }
+  bool is_constant() const { return constant.defined() && !opened; }
   // A float initializer of the file: training may change it, so nothing is computed from it here.
   bool is_parameter() const;
 };
@@ -50,6 +56,8 @@ class Frame {
 
   Operand constant(const std::string& name, Tensor tensor, bool from_file = false);
   Operand input(const std::string& name, DType dtype, std::vector<int64_t> dims);
+  // Of an initializer that becomes an input. REQUIRES is_weight().
+  Operand opened(const std::string& name, const TensorDef& initializer);
   Operand value(graph::ValueId id);
   // Several values in order; an error for who expects one.
   Operand sequence(const std::string& name, std::vector<Operand> items);
@@ -69,13 +77,17 @@ class Frame {
   // Values of the outer frame that have become inputs here.
   const Operands& captured() const { return captured_; }
   const std::vector<graph::ValueId>& parameters() const { return parameters_; }
+  const std::vector<std::string>& constants() const { return constants_; }  // float initializers that are not opened
 
  private:
+  graph::ValueId open(const Entry& entry);
+
   Frame* const outer_;
   graph::Graph graph_;
   Operands captured_;
   std::map<const Entry*, std::pair<Operand, Operand>> locals_;  // the outer entry, kept alive, and the one here
   std::vector<graph::ValueId> parameters_;
+  std::vector<std::string> constants_;
 };
 
 // What attributes of a function's nodes refer to.

@@ -82,6 +82,23 @@ Expected<Importer::InputType> Importer::input_type(const ValueDef& input) const 
   return type;
 }
 
+Expected<Operand> Importer::add_input(Scope& scope, const ValueDef& input) {
+  Frame& frame = scope.frame();
+  ISOBIT_TRY(InputType type, input_type(input));
+  const auto given = options_.types.find(input.name);
+  if (given == options_.types.end() || given->second == type.dtype) {
+    return frame.input(input.name, type.dtype, std::move(type.dims));
+  }
+  if (!is_real(given->second) || !is_real(type.dtype)) {
+    return unreadable(text_of(file(), ": input '", input.name, "' is ", name_of(type.dtype), " and would be fed ",
+                              name_of(given->second), "; only floats are converted"));
+  }
+  const graph::ValueId fed = frame.id_of(frame.input(input.name, given->second, std::move(type.dims)));
+  const graph::ValueId converted = frame.graph().emit("Cast", {fed}, {{"to", static_cast<int64_t>(type.dtype)}},
+                                                      frame.graph().value(fed).name + "/" + name_of(type.dtype));
+  return frame.value(converted);
+}
+
 Status Importer::add_inputs(Scope& scope) {
   std::unordered_set<std::string> constants;
   for (const TensorDef& t : model_.graph.initializers) constants.insert(t.name);
@@ -89,8 +106,9 @@ Status Importer::add_inputs(Scope& scope) {
     // Initializers that are inputs, too, as IR version 3 wants: their values are those of the file.
     if (constants.contains(input.name)) continue;
     if (input.name.empty()) return unreadable(text_of(file(), ": an input has no name"));
-    ISOBIT_TRY(InputType type, input_type(input));
-    if (!scope.define(input.name, scope.frame().input(input.name, type.dtype, std::move(type.dims)))) {
+    if (needed_ && !needed_->names.contains(input.name)) continue;
+    ISOBIT_TRY(Operand operand, add_input(scope, input));
+    if (!scope.define(input.name, std::move(operand))) {
       return unreadable(text_of(file(), ": '", input.name, "' is defined twice"));
     }
   }
@@ -101,10 +119,14 @@ Status Importer::add_initializers(Scope& scope, const GraphDef& graph) {
   Frame& frame = scope.frame();
   for (const TensorDef& t : graph.initializers) {
     const std::string name = scope.shown(t.name);
-    const Operand operand =
-        t.tensor.defined()
-            ? frame.constant(name, t.tensor, true)
-            : frame.unusable(name, text_of("is ", element_name(t.element), ", which isobit does not have"));
+    const bool opens = options_.opens_parameters && frame.outer() == nullptr && is_weight(t);
+    const auto unusable = [&] {
+      return frame.unusable(name, t.dropped ? std::string("its data were dropped")
+                                            : text_of("is ", element_name(t.element), ", which isobit does not have"));
+    };
+    const Operand operand = opens                ? frame.opened(name, t)
+                            : t.tensor.defined() ? frame.constant(name, t.tensor, true)
+                                                 : unusable();
     if (t.name.empty() || !scope.define(t.name, operand)) {
       return unreadable(text_of(file(), ": initializer '", t.name, "' is defined twice, or has no name"));
     }
@@ -134,7 +156,7 @@ Status Importer::add_outputs(Scope& scope, const GraphDef& graph, const std::str
     graph::ValueId id = frame.id_of(operand);
     // What has another name, or a place of its own as an input, a constant or another output, goes through a node.
     const bool renamed = frame.graph().value(id).name != tidy_name(output.name);
-    if (operand->is_constant() || renamed || placed.contains(id)) {
+    if (operand->is_constant() || operand->opened || renamed || placed.contains(id)) {
       if (const Status counted = count_node(); !counted) return fail(counted.error().message);
       const auto added = frame.graph().add_node("Identity", {id}, {}, {tidy_name(output.name)});
       if (!added) return fail(added.error().message);
@@ -188,15 +210,84 @@ Status Importer::convert(Scope& scope, const NodeDef& node, std::vector<Attribut
   return {};
 }
 
+// The graph's outputs are those that were asked for.
+Expected<GraphDef> Importer::chosen_outputs() const {
+  GraphDef chosen;
+  if (options_.outputs.empty()) chosen.outputs = model_.graph.outputs;
+  for (const std::string& name : options_.outputs) {
+    const auto found = std::ranges::find(model_.graph.outputs, name, &ValueDef::name);
+    if (found != model_.graph.outputs.end()) {
+      chosen.outputs.push_back(*found);
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const ValueDef& output : model_.graph.outputs) names.push_back(text_of("'", output.name, "'"));
+    return unreadable(text_of(file(), ": the graph has no output '", name, "', expected ",
+                              names.empty() ? std::string("one, and it has none") : join_or(names)));
+  }
+  return chosen;
+}
+
+Status Importer::add_needed_nodes(Scope& scope) {
+  const std::vector<NodeDef>& nodes = model_.graph.nodes;
+  if (!needed_) return add_nodes(scope, nodes);
+  scope.nodes = &nodes;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (needed_->nodes[i]) ISOBIT_RETURN_IF_ERROR(add_node(scope, nodes[i]));
+  }
+  return {};
+}
+
+Operand Importer::step() {
+  if (step_ == nullptr) step_ = frame_.input(free_name("step"), DType::kInt64, {});
+  return step_;
+}
+
+Operand Importer::running(const Operand& statistic) const {
+  for (const auto& [value, updated] : statistics_) {
+    if (value == statistic && updated != nullptr) return updated;
+  }
+  return statistic;
+}
+
+void Importer::note_statistic(const Operand& statistic, const Operand& updated) {
+  for (auto& [value, before] : statistics_) {
+    if (value != statistic) continue;
+    if (updated != nullptr) before = updated;
+    return;
+  }
+  statistics_.emplace_back(statistic, updated);
+}
+
+Imported Importer::finished() {
+  Imported imported;
+  if (step_ != nullptr) imported.step = frame_.id_of(step_);
+  std::vector<graph::ValueId> others;  // among the float initializers that nodes use
+  for (const auto& [value, updated] : statistics_) {
+    imported.statistics.push_back({frame_.id_of(value), frame_.id_of(updated)});
+    others.push_back(imported.statistics.back().value);
+  }
+  for (const graph::ValueId id : frame_.parameters()) {
+    const bool constant = options_.opens_parameters && frame_.graph().initializer(id) != nullptr;
+    if (!constant && std::ranges::find(others, id) == others.end()) imported.parameters.push_back(id);
+  }
+  imported.report = std::move(report_);
+  imported.constants = frame_.constants();
+  imported.graph = std::move(frame_.graph());
+  return imported;
+}
+
 Expected<Imported> Importer::run() {
   ISOBIT_RETURN_IF_ERROR(check_opsets());
+  ISOBIT_TRY(const GraphDef chosen, chosen_outputs());
+  if (!options_.outputs.empty()) needed_ = needed_for(model_.graph, options_.outputs);
   Scope scope(frame_, nullptr, model_.opsets);
   ISOBIT_RETURN_IF_ERROR(add_initializers(scope, model_.graph));
   ISOBIT_RETURN_IF_ERROR(add_inputs(scope));
-  ISOBIT_RETURN_IF_ERROR(add_nodes(scope, model_.graph.nodes));
-  ISOBIT_RETURN_IF_ERROR(add_outputs(scope, model_.graph, text_of(file(), ": ")));
+  ISOBIT_RETURN_IF_ERROR(add_needed_nodes(scope));
+  ISOBIT_RETURN_IF_ERROR(add_outputs(scope, chosen, text_of(file(), ": ")));
   if (model_.graph.outputs.empty()) return unreadable(text_of(file(), ": the graph has no outputs"));
-  return Imported{std::move(frame_.graph()), frame_.parameters()};
+  return finished();
 }
 
 Expected<Imported> import_model(const Model& model, const ImportOptions& options) {

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,21 +21,65 @@ namespace isobit::onnx {
 inline constexpr int64_t kOldestOpset = 7, kNewestOpset = 25;  // of ONNX's own domain
 inline constexpr int64_t kNewestIr = 13;                       // of the format
 
+// Nodes that mean one thing in training and another in inference.
+enum class Form : uint8_t {
+  kAsWritten,  // as the file says; a Dropout that drops is refused
+  kInference,  // BatchNormalization by the running statistics, Dropout does nothing, whatever training_mode says
+  // BatchNormalization by the batch's statistics, with what its running ones become; Dropout drops. Not within graphs
+  // of nodes (If, Loop, Scan), nor where the running statistics are no initializers of the file: inference there.
+  kTraining,
+};
+
+struct FormOptions {
+  Form form = Form::kAsWritten;
+  uint64_t seed = 0;               // of what is dropped
+  bool unbiased_variance = false;  // what running variances are averages of (models::RunningVariance)
+  // Of a running mean or variance, by its name: whether the batch norm is to stay as it is in inference. Null: none is.
+  std::function<bool(const std::string&)> keeps = nullptr;
+};
+
 struct ImportOptions {
   // Shapes of inputs, in place of what the file says of them; -1: not known before the run. REQUIRED of an input whose
   // rank the file does not say.
   std::map<std::string, std::vector<int64_t>> shapes = {};
   // Extents of named dimensions ("batch").
   std::map<std::string, int64_t> extents = {};
+  // Floating-point types of inputs that are fed in another one than the file says: converted behind the input.
+  std::map<std::string, DType> types = {};
+  // These outputs of the file alone, in this order, with the nodes and the inputs that they need; empty: all there is.
+  std::vector<std::string> outputs = {};
+  // Float initializers of the main graph are inputs of the graph: see Imported::parameters. But for scalars, those
+  // without elements, and those that hold an infinity or a NaN (masks), which stay constants.
+  bool opens_parameters = false;
+  FormOptions form = {};
   int64_t max_nodes = 1 << 18;  // of the graph with all its functions and subgraphs
   int max_depth = 32;           // functions that call functions, graphs within graphs
+};
+
+// A running mean or variance of a batch norm, as an input of the graph.
+struct RunningStatistic {
+  graph::ValueId value = graph::kNoValue;
+  graph::ValueId updated = graph::kNoValue;  // what it becomes in a training step; kNoValue: it stays
+};
+
+// What Form made of the nodes that it speaks of, by the names of their first outputs.
+struct FormReport {
+  std::vector<std::string> batch_norms, dropouts;              // in training form
+  std::vector<std::pair<std::string, std::string>> inference;  // left in inference form, and why
 };
 
 struct Imported {
   graph::Graph graph;
   // The initializers of floating-point type that the file brings and a node uses, in the order in which nodes do: what
-  // training changes.
+  // training changes. With opens_parameters inputs of the graph, without those that are constants or statistics;
+  // float16 and bfloat16 ones are fed as float32 and rounded behind the input. A number of the file that says where or
+  // how large (the scales of Resize) is read as it stands and is none of them.
   std::vector<graph::ValueId> parameters;
+  // Of forms other than kAsWritten, where parameters are opened.
+  std::vector<RunningStatistic> statistics;
+  graph::ValueId step = graph::kNoValue;  // int64 scalar, an input: the number of the step, where something is dropped
+  FormReport report;
+  std::vector<std::string> constants;  // names of float initializers that are used and not opened
 };
 
 // kUnreadable, with the file and the node ("m.onnx: node 'x' (Conv, opset 13): ..."), for an operator, attribute, type

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -10,6 +11,13 @@
 #include "isobit/onnx/import.h"
 
 namespace isobit::onnx {
+
+// What some outputs of a graph need.
+struct Needed {
+  std::vector<bool> nodes;  // by place in the graph
+  std::unordered_set<std::string> names;
+};
+Needed needed_for(const GraphDef& graph, const std::vector<std::string>& outputs);
 
 class Importer {
  public:
@@ -23,6 +31,15 @@ class Importer {
   std::string free_name(const std::string& base) const;
   // One more node, of the file or of the graph.
   Status count_node();
+
+  // Of Form::kTraining: the number of the step, as a value of the main graph, and which one a dropout is.
+  Operand step();
+  int64_t next_dropout() { return dropouts_++; }
+  // What the running statistic is before a node that uses it: what a node before it made of it, if one did.
+  Operand running(const Operand& statistic) const;
+  // A node uses it; null: and leaves it as it is.
+  void note_statistic(const Operand& statistic, const Operand& updated);
+  FormReport& report() { return report_; }
 
   // Nodes, in order, in the scope of their body.
   Status add_nodes(Scope& scope, const std::vector<NodeDef>& nodes);
@@ -52,6 +69,10 @@ class Importer {
   const FunctionDef* find_function(const NodeDef& node) const;
   Expected<InputType> input_type(const ValueDef& input) const;
   Status add_inputs(Scope& scope);
+  Expected<Operand> add_input(Scope& scope, const ValueDef& input);
+  Status add_needed_nodes(Scope& scope);
+  Expected<GraphDef> chosen_outputs() const;
+  Imported finished();
   Status add_outputs(Scope& scope, const GraphDef& graph, const std::string& where);
   Status check_opsets() const;
 
@@ -60,6 +81,11 @@ class Importer {
   Folder folder_;
   int64_t nodes_ = 0;
   std::unordered_set<std::string> names_;  // of the file's main graph
+  std::optional<Needed> needed_;           // where outputs are chosen
+  Operand step_;
+  int64_t dropouts_ = 0;
+  std::vector<std::pair<Operand, Operand>> statistics_;  // and what each becomes, null: it stays
+  FormReport report_;
   Frame frame_{nullptr};
 };
 

@@ -30,6 +30,7 @@ struct TensorDef {
   int64_t element = 0;
   std::vector<int64_t> dims;
   Tensor tensor;
+  bool dropped = false;  // its data (drop_weights)
 };
 
 struct DimDef {
@@ -120,6 +121,14 @@ struct LoadOptions {
   // How deep messages lie in one another; a graph within a graph is three deeper.
   int max_depth = 100;
 };
+
+// Takes the data of every float initializer of the main graph out that has more than `bytes` bytes, all of them finite:
+// type and shape stay. Such a model can be imported with ImportOptions::opens_parameters, and takes little memory.
+void drop_weights(Model& model, uint64_t bytes);
+
+// Whether an initializer is one that training may change: floating-point, neither a scalar nor empty, all of it finite
+// (or its data were dropped, which says the same).
+bool is_weight(const TensorDef& tensor);
 
 // Reads a model and the tensors that it keeps in other files of its folder (or of folders below). kUnreadable with the
 // file and the field for whatever is no model, is cut short, is over a limit, has data of another length than its shape

@@ -63,8 +63,7 @@ class Survey {
 
 bool is_float(int64_t element) {
   const auto dtype = dtype_of_element(element);
-  return dtype && (*dtype == DType::kFloat32 || *dtype == DType::kFloat64 || *dtype == DType::kFloat16 ||
-                   *dtype == DType::kBfloat16);
+  return dtype && is_real(*dtype);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "isobit/base/text.h"
-#include "isobit/onnx/conversion_internal.h"
+#include "isobit/onnx/importer_internal.h"
 
 namespace isobit::onnx {
 namespace {
@@ -45,10 +45,54 @@ Expected<Operands> cast_like(Conversion& c) {
   return c.last("Cast", {c.in(0)}, {{"to", static_cast<int64_t>(c.dtype(c.in(1)))}});
 }
 
+// The share that is dropped: an attribute before opset 12.
+Expected<double> share_dropped(Conversion& c) {
+  if (c.opset() < 12) return c.real("ratio", 0.5);
+  if (!c.has(1)) return 0.5;
+  const auto ratio = c.reals(c.in(1));
+  if (!ratio || ratio->size() != 1) return c.error("the ratio is no number that the file says");
+  return ratio->front();
+}
+
+// What a step of training drops; its mask is the job's.
+Expected<Operands> dropout_of_training(Conversion& c, double ratio) {
+  Importer& importer = c.importer();
+  Operand x = c.in(0);
+  const DType type = c.dtype(x);
+  const bool half = type == DType::kFloat16 || type == DType::kBfloat16;
+  const auto to = [](DType t) { return graph::Attributes{{"to", static_cast<int64_t>(t)}}; };
+  if (half) {
+    ISOBIT_TRY(x, c.inner("Cast", {x}, to(DType::kFloat32), "float32"));
+  }
+  const graph::Attributes attributes = {{"seed", static_cast<int64_t>(importer.options().form.seed)},
+                                        {"node", importer.next_dropout()},
+                                        {"ratio", ratio}};
+  ISOBIT_TRY(Operand y, c.emit("isobit.Dropout", {x, importer.step()}, attributes,
+                               half ? c.inner_name("dropped") : c.output_name(0)));
+  if (half) {
+    ISOBIT_TRY(y, c.emit("Cast", {y}, to(type), c.output_name(0)));
+  }
+  importer.report().dropouts.push_back(c.base_name());
+  Operands outputs = {std::move(y)};
+  if (c.has_output(1)) {
+    outputs.push_back(c.frame().unusable(c.output_name(1), "is the mask of a dropout, which a training step keeps"));
+  }
+  return outputs;
+}
+
 // Dropout as the file has it. Without training_mode it does nothing.
 Expected<Operands> dropout(Conversion& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect(0));
-  if (c.has(2)) {
+  const Form form = c.importer().options().form.form;
+  if (form == Form::kTraining) {
+    ISOBIT_TRY(const double ratio, share_dropped(c));
+    if (c.frame().outer() != nullptr) {
+      c.importer().report().inference.emplace_back(c.base_name(), "within a graph of another node");
+    } else if (ratio != 0) {
+      return dropout_of_training(c, ratio);
+    }
+  }
+  if (form == Form::kAsWritten && c.has(2)) {
     const Operand mode = c.in(2);
     const bool known = mode->is_constant() && mode->constant.dtype() == DType::kBool && mode->constant.elements() == 1;
     if (!known || *static_cast<const uint8_t*>(mode->constant.raw()) != 0) {

@@ -1,0 +1,45 @@
+// Which initializers are weights, and a model without their data.
+#include <cmath>
+
+#include "isobit/numerics/half.h"
+#include "isobit/onnx/frame_internal.h"
+
+namespace isobit::onnx {
+namespace {
+
+template <class T>
+bool finite(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::isfinite(x);
+  } else {
+    return std::isfinite(numerics::widened(x));
+  }
+}
+
+bool all_finite(const Tensor& tensor) {
+  bool all = true;
+  by_type(RealTypes{}, tensor.dtype(), [&]<class T>(T) {
+    for (const T x : tensor.span<T>()) all = all && finite(x);
+  });
+  return all;
+}
+
+}  // namespace
+
+bool is_real(DType type) { return RealTypes::contains(type); }
+
+bool is_weight(const TensorDef& tensor) {
+  if (tensor.dropped) return true;
+  const Tensor& t = tensor.tensor;
+  return t.defined() && is_real(t.dtype()) && t.shape().rank() > 0 && t.elements() > 0 && all_finite(t);
+}
+
+void drop_weights(Model& model, uint64_t bytes) {
+  for (TensorDef& t : model.graph.initializers) {
+    if (t.dropped || !t.tensor.defined() || t.tensor.bytes() <= bytes || !is_weight(t)) continue;
+    t.tensor = Tensor();
+    t.dropped = true;
+  }
+}
+
+}  // namespace isobit::onnx
