@@ -20,6 +20,7 @@ namespace isobit::train {
 enum class Optimizer { kSgd, kAdam, kAdamW };
 enum class Schedule { kConstant, kStep, kCosine };
 enum class DivergenceBound { kCalibrated, kSound };
+enum class Loss { kCrossEntropy, kMse, kL1, kHuber, kBceWithLogits, kOutput };
 
 using Numbers = std::map<std::string, double>;  // by operator
 
@@ -38,7 +39,7 @@ struct Job {
 #define ISOBIT_JOB(type, member, initial, ...) type member = initial;
 #include "isobit/train/job_fields.inc"
   Rounding rounding;
-  models::ModelConfig model;  // batch, input_shape, classes, training and seed are filled from the rest
+  models::ModelConfig model;  // batch, input_shape, inputs, classes, training and seed are filled from the rest
   data::DataConfig data;
 };
 

@@ -20,6 +20,11 @@ bool is_of_text(const Job& job) { return data::dataset_takes(job.data.dataset, "
 
 constexpr Which kResnet = {[](const Job& j) { return models::traits_of(j.model.builder).sized_by_blocks; }, "resnet"};
 constexpr Which kGpt = {[](const Job& j) { return models::traits_of(j.model.builder).sized_by_layers; }, "gpt"};
+constexpr Which kFile = {[](const Job& j) { return models::traits_of(j.model.builder).is_file; }, "onnx"};
+constexpr Which kNormed = {[](const Job& j) { return models::traits_of(j.model.builder).may_normalise; },
+                           "resnet, onnx"};
+constexpr Which kCrossEntropy = {[](const Job& j) { return j.loss == Loss::kCrossEntropy; }, "cross-entropy"};
+constexpr Which kHuber = {[](const Job& j) { return j.loss == Loss::kHuber; }, "huber"};
 constexpr Which kText = {is_of_text, "dataset text"};
 constexpr Which kNoText = {[](const Job& j) { return !is_of_text(j); }, "the other datasets"};
 constexpr Which kSgd = {[](const Job& j) { return j.optimizer == Optimizer::kSgd; }, "sgd"};
@@ -43,6 +48,8 @@ constexpr const char* kRefusedUnderSound =
 Names optimizer_names() { return {"sgd", "adam", "adamw"}; }
 Names schedule_names() { return {"constant", "step", "cosine"}; }
 Names running_variance_names() { return {"biased", "unbiased"}; }
+Names batch_norm_names() { return {"train", "frozen"}; }
+Names loss_names() { return {"cross-entropy", "mse", "l1", "huber", "bce-with-logits", "output"}; }
 Names log_names() { return {name_of(log::Kind::kSparse), name_of(log::Kind::kOvt)}; }
 Names bound_names() { return {"calibrated", "sound"}; }
 
@@ -81,6 +88,36 @@ std::string problem_of_name(const Job& job) {
 std::string problem_of_arithmetic(const Job& job) {
   if (platform::find_arithmetic(job.arithmetic) != nullptr) return "";
   return text_of("found '", job.arithmetic, "', this version offers ", join_or(arithmetic_names()));
+}
+
+std::string network_of_file(const Job& job) { return job.model.onnx.empty() ? "" : models::kFromFile; }
+
+std::string problem_of_builder(const Job& job) {
+  if (job.model.onnx.empty() || models::traits_of(job.model.builder).is_file) return "";
+  return text_of("found '", job.model.builder, "' beside model.onnx; the network is the one or the other: leave one out");
+}
+
+std::string problem_of_outputs(const Job& job) {
+  const size_t found = job.model.outputs.size();
+  if (found < 2 && (found == 0 || !job.model.outputs[0].empty())) return "";
+  return text_of("found ", found, " names, expected one: a loss is one of one output");
+}
+
+std::string problem_of_loss(const Job& job) {
+  if (job.loss != Loss::kOutput || models::traits_of(job.model.builder).is_file) return "";
+  return text_of("found 'output', and '", job.model.builder, "' has no output that is a loss: only a file can have one");
+}
+
+// Every pattern is held against every name.
+std::string problem_of_freeze(const Job& job) {
+  constexpr size_t kMostBytes = 4096;
+  size_t bytes = 0;
+  for (const std::string& pattern : job.model.freeze) {
+    if (pattern.empty()) return "found an empty pattern, which no name matches; leave it out";
+    bytes += pattern.size();
+  }
+  if (bytes <= kMostBytes) return "";
+  return text_of("found patterns of ", bytes, " bytes together, expected at most ", kMostBytes);
 }
 
 std::string problem_of_nesterov(const Job& job) { return job.nesterov && job.momentum == 0 ? "needs a momentum" : ""; }

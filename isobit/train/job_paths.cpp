@@ -26,7 +26,8 @@ bool JobPaths::names_data() const {
 JobPaths paths_of(const Job& job) {
   const data::DataConfig& d = job.data;
   return {absolute(d.path),  absolute(d.labels_path), absolute(d.test_path),  absolute(d.test_labels_path),
-          absolute(d.files), absolute(d.test_files),  absolute(job.salt_path)};
+          absolute(d.files), absolute(d.test_files),  absolute(job.salt_path),  absolute(job.model.onnx),
+          absolute(job.model.weights)};
 }
 
 Job without_paths(Job job) {
@@ -34,6 +35,7 @@ Job without_paths(Job job) {
   d.path = d.labels_path = d.test_path = d.test_labels_path = job.salt_path = "";
   d.files.clear();
   d.test_files.clear();
+  job.model.onnx = job.model.weights = "";
   return job;
 }
 
@@ -48,6 +50,8 @@ Job with_paths(Job job, const JobPaths& paths) {
     d.test_files = paths.test_files;
   }
   if (job.salt_path.empty()) job.salt_path = paths.salt;
+  if (job.model.onnx.empty()) job.model.onnx = paths.onnx;
+  if (job.model.weights.empty()) job.model.weights = paths.weights;
   return job;
 }
 

@@ -213,6 +213,10 @@ Status read_field(const Field& field, Table& table, const std::string& folder, J
     if (!present) return {};
     return unreadable(text_of(table.where(field.key()), ": found a value, expected none: ", rules.refused));
   }
+  if (const std::string implied = !present && rules.implied ? rules.implied(job) : ""; !implied.empty()) {
+    *std::get<std::string*>(field.in(job)) = implied;
+    return {};
+  }
   if (!present && rules.required != nullptr) return Read::missing(field, table);
   ISOBIT_RETURN_IF_ERROR(std::visit(Read{field, table, folder}, field.in(job)));
   const std::string problem = rules.problem == nullptr ? "" : rules.problem(job);
