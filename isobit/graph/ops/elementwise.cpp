@@ -106,9 +106,11 @@ Status infer_cast(InferContext& c) {
   return {};
 }
 
-// (x, step): element i of step t is kept or dropped by the generator keyed (seed, t, node, i).
+// (x, step): element i of step t is kept or dropped by the generator keyed (seed, t, node, first + i).
 Status infer_dropout(InferContext& c) {
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"seed", kInt}, {"node", kInt}, {"ratio", kReal}}));
+  ISOBIT_RETURN_IF_ERROR(
+      c.expect_attributes({{"seed", kInt}, {"node", kInt}, {"ratio", kReal}, {kFirstDraw, kInt}}));
+  if (c.attributes().integer(kFirstDraw, 0) < 0) return unreadable("attribute 'first' is negative");
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
   ISOBIT_RETURN_IF_ERROR(c.expect_rank(1, 0));
   ISOBIT_RETURN_IF_ERROR(c.expect_integer(1));
@@ -179,8 +181,12 @@ void add_elementwise(std::vector<OpDef>& defs) {
                      .max_inputs = 2,
                      .infer = infer_unary_grad,
                      .outputs = {moved_from(1, ElementRule::kPointwise)}});
-  add_ordered(
-      defs, {.name = "isobit.Dropout", .min_inputs = 2, .max_inputs = 2, .infer = infer_dropout, .outputs = pointwise});
+  add_ordered(defs, {.name = "isobit.Dropout",
+                     .min_inputs = 2,
+                     .max_inputs = 2,
+                     .infer = infer_dropout,
+                     .outputs = pointwise,
+                     .draws_by_element = true});
 }
 
 }  // namespace isobit::graph::ops
