@@ -101,7 +101,7 @@ Expected<ImagePart> read_part(const Files& files, FileBudget& budget) {
 }  // namespace
 
 std::optional<DataShape> shape_of_cifar10(const DataConfig&) {
-  return DataShape{.input_shape = {kChannels, kSide, kSide}, .classes = kClasses};
+  return shape_of_classes({kChannels, kSide, kSide}, kClasses);
 }
 
 OpenResult open_cifar10(const DataConfig& config, FileBudget& budget) {

@@ -3,8 +3,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "isobit/base/bytes.h"
@@ -37,37 +38,68 @@ struct DataConfig {
 };
 
 enum class Split : uint8_t { kTrain = 0, kTest = 1 };
-// The values are part of docs/formats/samples.md.
-enum class Kind : uint8_t { kImageClassification = 1, kTokenSequence = 2 };
 
-// Immutable after opening; every member may be called from many threads at once.
+// One thing that the model is fed, without the batch axis.
+struct SampleInput {
+  std::string name;  // unique within the dataset; "input" where nobody named it
+  DType dtype = DType::kFloat32;
+  std::vector<int64_t> shape = {};
+  bool operator==(const SampleInput&) const = default;
+};
+
+// What the model is to come to. The values are part of docs/formats/samples.md.
+enum class TargetKind : uint8_t {
+  kNone = 0,           // nothing
+  kClass = 1,          // int64 scalar in [0, classes)
+  kClassPerToken = 2,  // int64 of the shape, each in [0, classes)
+  kMultiLabel = 3,     // float32 of the shape, each 0 or 1
+  kRegression = 4,     // float32 of the shape
+};
+// "class", "class-per-token", ...; of each kind, in their order: "none" first.
+const std::vector<std::string>& target_kind_names();
+
+struct Target {
+  TargetKind kind = TargetKind::kClass;
+  DType dtype = DType::kInt64;
+  std::vector<int64_t> shape = {};  // of one sample
+  int64_t classes = 0;              // 0 where there are none: regression, nothing; of several labels their number
+  bool operator==(const Target&) const = default;
+};
+
+// More inputs a dataset does not have.
+inline constexpr size_t kMaxInputs = 64;
+
+// Immutable after opening; every member may be called from many threads at once. Samples may lie in memory or on the
+// disk; those that lie on the disk are read when they are asked for, which may fail: kUnavailable for a disk that
+// fails, kUnreadable for a file that is not any more what it was when it was opened.
 class Dataset {
  public:
   virtual ~Dataset() = default;
 
   virtual const std::string& name() const = 0;  // as in DataConfig::dataset
-  virtual Kind kind() const = 0;
-  // What the model is fed, without the batch axis. Images: float32, [channels, height, width] (npy: whatever follows
-  // the first axis). Text: int64, [context].
-  virtual DType input_dtype() const = 0;
-  virtual const Shape& input_shape() const = 0;
-  // Images: labels are in [0, classes). Text: the vocabulary, 256.
-  virtual int64_t classes() const = 0;
+  // At least one, at most kMaxInputs. Images: float32, [channels, height, width]. Text: int64, [context].
+  virtual const std::vector<SampleInput>& inputs() const = 0;
+  virtual const Target& target() const = 0;
   virtual int64_t count(Split split) const = 0;  // test may be 0 for npy
   int64_t train_count() const { return count(Split::kTrain); }
   int64_t test_count() const { return count(Split::kTest); }
+  // What of the samples and targets lies in memory.
+  virtual uint64_t held_bytes() const = 0;
 
   // Canonical bytes (docs/formats/samples.md) for the dataset commitment: what every sample shares ...
   virtual Bytes header_bytes() const = 0;
   // ... and the decoded sample before preprocessing; replaces `out`. REQUIRES 0 <= index < count(split).
-  virtual void sample_bytes(Split split, int64_t index, Bytes& out) const = 0;
+  virtual Status sample_bytes(Split split, int64_t index, Bytes& out) const = 0;
 
-  // Images: decoded, preprocessed to float32, then augmented. Writes input_shape().elements() floats and one label.
-  // REQUIRES kind() == kImageClassification, 0 <= index < count(split), an identity draw unless the rank is 3.
-  virtual void fill_image(Split split, int64_t index, const AugmentDraw& draw, float* input, int64_t* label) const = 0;
-  // Text: `context` tokens, and for each the token that follows it.
-  // REQUIRES kind() == kTokenSequence, 0 <= index < count(split).
-  virtual void fill_tokens(Split split, int64_t index, int64_t* tokens, int64_t* next_tokens) const = 0;
+  // One sample as the model is fed: decoded, preprocessed, then augmented. Writes to to_inputs[i] the elements of
+  // inputs()[i], and to to_target those of target(); of kNone nothing, and to_target may be null.
+  // REQUIRES 0 <= index < count(split), and an identity draw unless takes_augmentation().
+  virtual Status fill(Split split, int64_t index, const AugmentDraw& draw, std::span<void* const> to_inputs,
+                      void* to_target) const = 0;
+
+  // Whether crop and flip mean something: one input, float32 [channels, height, width], and a target that does not
+  // speak of places in it.
+  bool takes_augmentation() const;
 };
 
 // More than any set that is meant to be held in memory.
@@ -80,7 +112,7 @@ Expected<std::unique_ptr<Dataset>> open_dataset(const DataConfig& config, uint64
 
 // The names open_dataset knows.
 const std::vector<std::string>& dataset_names();
-// What the samples of that dataset are; none for an unknown name.
-std::optional<Kind> kind_of(const std::string& dataset);
+// Whether that field of DataConfig may be set for that dataset; false for an unknown name.
+bool dataset_takes(const std::string& dataset, std::string_view field);
 
 }  // namespace isobit::data

@@ -53,7 +53,7 @@ ImagePart take(ByteView records, int64_t first, int64_t count) {
 }  // namespace
 
 std::optional<DataShape> shape_of_digits(const DataConfig&) {
-  return DataShape{.input_shape = {1, kSide, kSide}, .classes = kClasses};
+  return shape_of_classes({1, kSide, kSide}, kClasses);
 }
 
 OpenResult open_digits(const DataConfig&, FileBudget&) {

@@ -7,7 +7,8 @@
 
 namespace isobit::data {
 
-// docs/formats/samples.md. `stored`: the element type inside sample_bytes.
+// docs/formats/samples.md, version 1. `stored`: the element type inside sample_bytes.
+// REQUIRES one input named "input", and a target of classes: one for a sample, or one for each token of the input.
 Bytes dataset_header(const Dataset& dataset, DType stored, std::string_view preprocessing);
 
 }  // namespace isobit::data

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "isobit/base/scratch.h"
+#include "isobit/data/data_shape.h"
 #include "isobit/data/header.h"
 
 namespace isobit::data {
@@ -25,6 +26,9 @@ ByteTable standardized(float divisor, float mean, float stddev) {
 
 ImageDataset::ImageDataset(ImageSpec spec, ImagePart train, ImagePart test)
     : spec_(std::move(spec)), train_(std::move(train)), test_(std::move(test)) {
+  const DataShape shape = shape_of_classes(spec_.shape.dims(), spec_.classes);
+  inputs_ = shape.inputs;
+  target_ = shape.target;
   sample_size_ = static_cast<size_t>(spec_.shape.elements()) * size_of(spec_.stored);
   for (const ImagePart* p : {&train_, &test_}) {
     ISOBIT_CHECK(p->samples.dtype() == spec_.stored && p->samples.bytes() == p->labels.size() * sample_size_);
@@ -36,6 +40,10 @@ ImageDataset::ImageDataset(ImageSpec spec, ImagePart train, ImagePart test)
   }
 }
 
+uint64_t ImageDataset::held_bytes() const {
+  return (sizeof(int64_t) + sample_size_) * (train_.labels.size() + test_.labels.size());
+}
+
 Bytes ImageDataset::header_bytes() const { return dataset_header(*this, spec_.stored, spec_.preprocessing); }
 
 ByteView ImageDataset::stored_sample(Split split, int64_t index) const {
@@ -43,12 +51,13 @@ ByteView ImageDataset::stored_sample(Split split, int64_t index) const {
   return part(split).samples.byte_view().subspan(static_cast<size_t>(index) * sample_size_, sample_size_);
 }
 
-void ImageDataset::sample_bytes(Split split, int64_t index, Bytes& out) const {
+Status ImageDataset::sample_bytes(Split split, int64_t index, Bytes& out) const {
   const ByteView stored = stored_sample(split, index);
   ByteWriter writer;
   writer.i64(part(split).labels[static_cast<size_t>(index)]);
   writer.fixed(stored);
   out = writer.take();
+  return {};
 }
 
 void ImageDataset::decode(ByteView stored, float* input) const {
@@ -63,19 +72,21 @@ void ImageDataset::decode(ByteView stored, float* input) const {
   }
 }
 
-void ImageDataset::fill_image(Split split, int64_t index, const AugmentDraw& draw, float* input, int64_t* label) const {
+Status ImageDataset::fill(Split split, int64_t index, const AugmentDraw& draw, std::span<void* const> to_inputs,
+                          void* to_target) const {
   const ByteView stored = stored_sample(split, index);
-  *label = part(split).labels[static_cast<size_t>(index)];
-  if (draw.identity()) return decode(stored, input);
+  std::memcpy(to_target, &part(split).labels[static_cast<size_t>(index)], sizeof(int64_t));
+  auto* input = static_cast<float*>(to_inputs[0]);
+  if (draw.identity()) {
+    decode(stored, input);
+    return {};
+  }
   const Shape& shape = spec_.shape;
   ISOBIT_CHECK(shape.rank() == 3);
   ScratchVector<float> plain(static_cast<size_t>(shape.elements()));
   decode(stored, plain.data());
   apply_augment(draw, shape[0], shape[1], shape[2], plain.data(), input);
-}
-
-void ImageDataset::fill_tokens(Split, int64_t, int64_t*, int64_t*) const {
-  ISOBIT_CHECK(!"fill_tokens is for text datasets");
+  return {};
 }
 
 }  // namespace isobit::data

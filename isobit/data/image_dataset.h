@@ -36,15 +36,14 @@ class ImageDataset final : public Dataset {
   ImageDataset(ImageSpec spec, ImagePart train, ImagePart test);
 
   const std::string& name() const override { return spec_.name; }
-  Kind kind() const override { return Kind::kImageClassification; }
-  DType input_dtype() const override { return DType::kFloat32; }
-  const Shape& input_shape() const override { return spec_.shape; }
-  int64_t classes() const override { return spec_.classes; }
+  const std::vector<SampleInput>& inputs() const override { return inputs_; }
+  const Target& target() const override { return target_; }
   int64_t count(Split split) const override { return static_cast<int64_t>(part(split).labels.size()); }
+  uint64_t held_bytes() const override;
   Bytes header_bytes() const override;
-  void sample_bytes(Split split, int64_t index, Bytes& out) const override;
-  void fill_image(Split split, int64_t index, const AugmentDraw& draw, float* input, int64_t* label) const override;
-  void fill_tokens(Split split, int64_t index, int64_t* tokens, int64_t* next_tokens) const override;
+  Status sample_bytes(Split split, int64_t index, Bytes& out) const override;
+  Status fill(Split split, int64_t index, const AugmentDraw& draw, std::span<void* const> to_inputs,
+              void* to_target) const override;
 
  private:
   const ImagePart& part(Split split) const { return split == Split::kTrain ? train_ : test_; }
@@ -52,6 +51,8 @@ class ImageDataset final : public Dataset {
   void decode(ByteView stored, float* input) const;
 
   ImageSpec spec_;
+  std::vector<SampleInput> inputs_;
+  Target target_;
   ImagePart train_, test_;
   size_t sample_size_ = 0;
 };

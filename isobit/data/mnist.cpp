@@ -54,7 +54,7 @@ Expected<ImagePart> read_part(const fs::path& folder, const std::string& prefix,
 }  // namespace
 
 std::optional<DataShape> shape_of_mnist(const DataConfig&) {
-  return DataShape{.input_shape = {1, kSide, kSide}, .classes = kClasses};
+  return shape_of_classes({1, kSide, kSide}, kClasses);
 }
 
 OpenResult open_mnist(const DataConfig& config, FileBudget& budget) {

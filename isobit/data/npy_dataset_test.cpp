@@ -8,7 +8,9 @@ namespace isobit::data {
 namespace {
 
 using testing::contains;
+using testing::filled;
 using testing::open_error;
+using testing::sample_bytes;
 using testing::TemporaryFolder;
 
 // A version 1.0 file as NumPy writes it.
@@ -40,19 +42,15 @@ class Npy : public ::testing::Test {
 TEST_F(Npy, Float32FolderWithoutTest) {
   auto dataset = open_dataset(config_);
   ASSERT_TRUE(dataset) << dataset.error().message;
-  EXPECT_EQ((*dataset)->input_shape(), Shape{2});
-  EXPECT_EQ((*dataset)->classes(), 5);
+  EXPECT_EQ((*dataset)->inputs(), (std::vector<SampleInput>{{"input", DType::kFloat32, {2}}}));
+  EXPECT_EQ((*dataset)->target(), (Target{TargetKind::kClass, DType::kInt64, {}, 5}));
   EXPECT_EQ((*dataset)->train_count(), 3);
   EXPECT_EQ((*dataset)->test_count(), 0);
-  float input[2];
-  int64_t label = -1;
-  (*dataset)->fill_image(Split::kTrain, 1, {}, input, &label);
+  const auto [input, label] = filled(**dataset, Split::kTrain, 1);
   EXPECT_EQ(label, 4);
   EXPECT_EQ(input[0], 2.0f);
   EXPECT_TRUE(input[1] == 0.0f && std::signbit(input[1]));
-  Bytes sample;
-  (*dataset)->sample_bytes(Split::kTrain, 0, sample);
-  EXPECT_EQ(to_hex(sample),
+  EXPECT_EQ(to_hex(sample_bytes(**dataset, Split::kTrain, 0)),
             "0000000000000000"
             "0000003f"
             "000080bf");
@@ -68,12 +66,10 @@ TEST_F(Npy, Uint8FilesWithTestAndAugmentation) {
   config.augment = {"flip"};
   auto dataset = open_dataset(config);
   ASSERT_TRUE(dataset) << dataset.error().message;
-  EXPECT_EQ((*dataset)->input_shape(), (Shape{1, 2, 2}));
-  EXPECT_EQ((*dataset)->classes(), 3);
+  EXPECT_EQ((*dataset)->inputs(), (std::vector<SampleInput>{{"input", DType::kFloat32, {1, 2, 2}}}));
+  EXPECT_EQ((*dataset)->target().classes, 3);
   EXPECT_EQ((*dataset)->test_count(), 1);
-  float input[4];
-  int64_t label = -1;
-  (*dataset)->fill_image(Split::kTrain, 0, {0, 0, true}, input, &label);
+  const auto [input, label] = filled(**dataset, Split::kTrain, 0, {0, 0, true});
   EXPECT_EQ(label, 1);
   EXPECT_EQ(input[0], 51.0f / 255.0f);
   EXPECT_EQ(input[1], 0.0f);

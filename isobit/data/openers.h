@@ -30,7 +30,6 @@ class FileBudget {
 
 struct DatasetEntry {
   std::string name;
-  Kind kind;
   // The fields that are set in the configuration have been checked: they apply to this dataset.
   OpenResult (*open)(const DataConfig&, FileBudget&);
   // What the configuration alone says, but for the name: see declared_shape.

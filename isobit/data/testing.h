@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "isobit/base/file.h"
 #include "isobit/data/dataset.h"
@@ -64,5 +65,29 @@ inline ::testing::AssertionResult contains(const std::string& text, const std::s
 }
 
 Bytes gzip(ByteView data);
+
+// What Dataset::fill gives of one sample of one input and a class.
+struct ClassifiedSample {
+  std::vector<float> input;
+  int64_t label = -1;
+};
+inline ClassifiedSample filled(const Dataset& dataset, Split split, int64_t index, const AugmentDraw& draw = {}) {
+  EXPECT_EQ(dataset.inputs().size(), 1u);
+  EXPECT_EQ(dataset.inputs()[0].dtype, DType::kFloat32);
+  EXPECT_EQ(dataset.target().kind, TargetKind::kClass);
+  ClassifiedSample sample;
+  sample.input.resize(static_cast<size_t>(Shape(dataset.inputs()[0].shape).elements()));
+  void* const to[] = {sample.input.data()};
+  const Status status = dataset.fill(split, index, draw, to, &sample.label);
+  EXPECT_TRUE(status) << status.error().message;
+  return sample;
+}
+
+inline Bytes sample_bytes(const Dataset& dataset, Split split, int64_t index) {
+  Bytes bytes;
+  const Status status = dataset.sample_bytes(split, index, bytes);
+  EXPECT_TRUE(status) << status.error().message;
+  return bytes;
+}
 
 }  // namespace isobit::data::testing

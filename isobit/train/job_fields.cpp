@@ -16,7 +16,7 @@ using Names = std::vector<std::string>;
 constexpr int64_t kMost = int64_t{1} << 31;
 constexpr double kAny = std::numeric_limits<double>::infinity();
 
-bool is_of_text(const Job& job) { return data::kind_of(job.data.dataset) == data::Kind::kTokenSequence; }
+bool is_of_text(const Job& job) { return data::dataset_takes(job.data.dataset, "context"); }
 
 constexpr Which kResnet = {[](const Job& j) { return models::traits_of(j.model.builder).sized_by_blocks; }, "resnet"};
 constexpr Which kGpt = {[](const Job& j) { return models::traits_of(j.model.builder).sized_by_layers; }, "gpt"};
