@@ -106,14 +106,19 @@ Status infer_cast(InferContext& c) {
   return {};
 }
 
+constexpr int64_t kMostDraws = int64_t{1} << 42;  // of a node and a step (kernels/dropout)
+
 // (x, step): element i of step t is kept or dropped by the generator keyed (seed, t, node, first + i).
 Status infer_dropout(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(
       c.expect_attributes({{"seed", kInt}, {"node", kInt}, {"ratio", kReal}, {kFirstDraw, kInt}}));
-  if (c.attributes().integer(kFirstDraw, 0) < 0) return unreadable("attribute 'first' is negative");
+  const int64_t first = c.attributes().integer(kFirstDraw, 0);
+  if (first < 0 || first > kMostDraws) return unreadable("attribute 'first' is not in 0 to 2^42");
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
   ISOBIT_RETURN_IF_ERROR(c.expect_rank(1, 0));
   ISOBIT_RETURN_IF_ERROR(c.expect_integer(1));
+  const auto elements = checked_elements(c.dims(0), c.input(0).dtype, INT64_MAX);
+  if (elements && *elements > kMostDraws - first) return unreadable("more than 2^42 elements are drawn for");
   const double ratio = c.attributes().real("ratio", 0.5);
   if (!(ratio >= 0 && ratio < 1)) return unreadable("attribute 'ratio' is not in [0, 1)");
   c.set_output(0, c.input(0).dtype, c.dims(0));
