@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "isobit/graph/op.h"
 #include "isobit/kernels/activation/activation.h"
 #include "isobit/kernels/dropout/dropout.h"
 #include "isobit/kernels/elementwise/binary.h"
