@@ -87,7 +87,7 @@ Expected<int> run(const Options& o, Console& console) {
   if (j.contains("last_loss")) show("last loss     ", text_of(static_cast<float>(j["last_loss"].get<double>())));
   if (r.finished()) {
     const verify::Evaluation& e = r.transcript().final().evaluation;
-    if (e.samples > 0) show("test          ", train::text_of_metrics(e.metrics));
+    if (e.samples > 0) show("test          ", train::text_of_metrics(e.samples, e.metrics));
     show("state root    ", text("final_state_root"));
     show("transcript    ", text("transcript_root"));
     for (const auto& [key, value] : r.manifest()->facts) show("fact          ", printable(text_of(key, " = ", value)));

@@ -7,6 +7,7 @@
 #include "isobit/cli/limits.h"
 #include "isobit/cli/own_files.h"
 #include "isobit/data/dataset.h"
+#include "isobit/run/job_file.h"
 #include "isobit/run/job_root.h"
 #include "isobit/run/price.h"
 #include "isobit/train/trace_schema.h"
@@ -55,7 +56,7 @@ Expected<int> show_trace_schema(const train::Job& job, const run::Limits& limits
 Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(const platform::Platform p, platform::parse_platform(o.platform));
   ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
-  ISOBIT_TRY(const train::Job job, train::load_job(o.job, o.overrides));
+  ISOBIT_TRY(const train::Job job, run::load_job(o.job, o.overrides, limits));
   if (o.trace_schema) return show_trace_schema(job, limits, console);
   ISOBIT_TRY(const run::Price price, run::price_job(job, p, limits, monotonic_seconds));
   const uint64_t trial = run::trial_bytes(job, p);

@@ -142,6 +142,8 @@ struct OutputDef {
   bool takes_each_once = false;  // no element of `moved_from` comes twice
 };
 
+inline constexpr const char* kFirstDraw = "first";  // an integer; 0 where it is not said
+
 struct OpDef {
   std::string name;
   int min_inputs = 1;
@@ -164,6 +166,9 @@ struct OpDef {
   // graph can be computed in another type (passes/retype.h).
   bool any_real_type = false;
   bool updates_state = false;  // an optimizer: input 0 is a parameter, output 0 what becomes of it
+  // A random number goes into each element of input 0, keyed by kFirstDraw plus the element's number: a part of a batch
+  // draws what the whole one does there, if that attribute says how many elements of the whole lie before it.
+  bool draws_by_element = false;
   // Attributes hold graphs that it runs. What is said of it here holds as far as it does for every node of theirs.
   bool runs_graphs = false;
 

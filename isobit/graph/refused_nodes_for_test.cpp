@@ -190,6 +190,8 @@ std::vector<Refused> refused_nodes() {
       {"isobit.Dropout", {x, f32({})}, "expected int64 or int32"},
       {"isobit.Dropout", {x, i64({})}, "'ratio' is not in [0, 1)", {{"ratio", 1.0}}},
       {"isobit.Dropout", {x, i64({})}, "'ratio' is not in [0, 1)", {{"ratio", -0.5}}},
+      {"isobit.Dropout", {x, i64({})}, "'first' is not in 0 to 2^42", {{"first", int64_t{-1}}}},
+      {"isobit.Dropout", {x, i64({})}, "more than 2^42 elements", {{"first", int64_t{1} << 42}}},
       {"MatMul", {i64({2, 3}), i64({3, 2})}, "expected float32 or float64"},
       {"MatMul", {x, f64({3, 2})}, "has type float64"},
       {"MatMul", {row, x}, "rank 2 or more"},

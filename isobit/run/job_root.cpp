@@ -160,6 +160,7 @@ Status check_size(const train::Job& job, const data::DataShape& shape, const Lim
 }  // namespace
 
 Expected<Session> open_session(const train::Job& job, platform::Engine& engine, const Limits& limits, Purpose purpose) {
+  ISOBIT_RETURN_IF_ERROR(train::check_in_steps(job, job.name));
   Session session;
   session.job = job;
   if (const auto declared = data::declared_shape(job.data)) {

@@ -19,7 +19,9 @@ namespace {
 Expected<train::Job> parse(const bundle::BundleFront& front) {
   const Bytes& bytes = front.job_toml();
   const std::string_view toml(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  ISOBIT_TRY(train::Job job, train::parse_job(toml, (front.folder() / bundle::kJobFile).string(), ""));
+  const std::string source = (front.folder() / bundle::kJobFile).string();
+  ISOBIT_TRY(train::Job job, train::parse_job(toml, source, ""));
+  ISOBIT_RETURN_IF_ERROR(train::check_in_steps(job, source));
   return train::without_paths(std::move(job));
 }
 

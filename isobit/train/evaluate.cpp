@@ -1,24 +1,14 @@
 #include <algorithm>
 
 #include "isobit/base/text.h"
+#include "isobit/train/metrics.h"
 #include "isobit/train/trainer.h"
 
 namespace isobit::train {
 namespace {
 
-const std::vector<std::string> kMetrics = {"loss", "top1", "top5"};
-
-// How many logits of a row stand before the label's, equal ones with a lower index included. A NaN stands before
-// everything, so that a broken network does not score.
-int64_t rank_of_label(const float* logits, int64_t classes, int64_t label) {
-  const float own = logits[label];
-  int64_t before = 0;
-  for (int64_t c = 0; c < classes; ++c) {
-    const bool ahead = logits[c] > own || (logits[c] == own && c < label) || logits[c] != logits[c];
-    before += c != label && ahead ? 1 : 0;
-  }
-  return own == own ? before : classes;
-}
+// Every network is trained by it so far.
+constexpr Loss kLoss = Loss::kCrossEntropy;
 
 const Tensor* find(const std::vector<NamedTensor>& state, const std::string& name) {
   const auto found = std::find_if(state.begin(), state.end(), [&](const NamedTensor& t) { return t.name == name; });
@@ -43,17 +33,7 @@ Status score(const EvalGraph& eval, backends::Program& program, data::Batch batc
     feeds.emplace_back(value, *tensor);
   }
   ISOBIT_RETURN_IF_ERROR(program.run(feeds, out));
-  const int64_t rows = out[1].shape()[0], classes = out[1].shape()[1];
-  const int64_t rows_per_sample = rows / eval.batch;
-  for (int64_t r = 0; r < rows; ++r) {
-    if (r % rows_per_sample == 0) result.sums.resize(result.sums.size() + kMetrics.size());
-    const auto sums = std::span(result.sums).last(kMetrics.size());
-    const int64_t rank = rank_of_label(out[1].data<float>() + r * classes, classes, labels.data<int64_t>()[r]);
-    sums[0].sum.add(out[0].data<float>()[r]);
-    sums[1].sum.add(rank < 1 ? 1 : 0);
-    sums[2].sum.add(rank < 5 ? 1 : 0);
-    for (MetricSum& sum : sums) ++sum.count;
-  }
+  add_scores(kLoss, {.samples = eval.batch, .losses = out[0], .output = &out[1], .target = &labels}, result.sums);
   return {};
 }
 
@@ -79,7 +59,7 @@ namespace {
 Expected<SampleScores> score_all(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
                                  const platform::Context& context, backends::Backend& backend) {
   const int64_t count = evaluation_samples(job, dataset.test_count());
-  SampleScores result{kMetrics, {}};
+  SampleScores result{metric_names(kLoss), {}};
   if (count == 0) return result;
   // Rows do not meet before the exact sums, so the batch size is free.
   int64_t batch = evaluation_batch(job, count);

@@ -30,7 +30,9 @@ constexpr Which kNoText = {[](const Job& j) { return !is_of_text(j); }, "the oth
 constexpr Which kSgd = {[](const Job& j) { return j.optimizer == Optimizer::kSgd; }, "sgd"};
 constexpr Which kAdam = {[](const Job& j) { return j.optimizer != Optimizer::kSgd; }, "adam, adamw"};
 constexpr Which kStep = {[](const Job& j) { return j.schedule == Schedule::kStep; }, "step"};
-constexpr Which kCosine = {[](const Job& j) { return j.schedule == Schedule::kCosine; }, "cosine"};
+constexpr Which kFalling = {
+    [](const Job& j) { return j.schedule == Schedule::kCosine || j.schedule == Schedule::kLinear; }, "cosine, linear"};
+constexpr Which kInSteps = {[](const Job& j) { return j.epochs == 0; }, "of a length in steps"};
 
 constexpr Which kRounds = {[](const Job& j) { return arithmetic_of(j).rounds; }, "logged-1, rounded"};
 constexpr Which kLogs = {[](const Job& j) { return arithmetic_of(j).logs; }, "logged-1"};
@@ -46,7 +48,7 @@ constexpr const char* kRefusedUnderSound =
 
 // In the order of the enumerations.
 Names optimizer_names() { return {"sgd", "adam", "adamw"}; }
-Names schedule_names() { return {"constant", "step", "cosine"}; }
+Names schedule_names() { return {"constant", "step", "cosine", "linear"}; }
 Names running_variance_names() { return {"biased", "unbiased"}; }
 Names batch_norm_names() { return {"train", "frozen"}; }
 Names loss_names() { return {"cross-entropy", "mse", "l1", "huber", "bce-with-logits", "output"}; }
@@ -123,8 +125,13 @@ std::string problem_of_freeze(const Job& job) {
 std::string problem_of_nesterov(const Job& job) { return job.nesterov && job.momentum == 0 ? "needs a momentum" : ""; }
 
 std::string problem_of_warmup(const Job& job) {
-  if (job.warmup < job.steps || job.warmup == 0) return "";
+  if (job.warmup < job.steps || job.warmup == 0 || job.epochs > 0) return "";  // of epochs, in_steps asks again
   return text_of("found ", job.warmup, ", expected less than job.steps (", job.steps, ")");
+}
+
+std::string problem_of_micro_batches(const Job& job) {
+  if (job.batch % job.micro_batches == 0) return "";
+  return text_of("found ", job.micro_batches, ", expected a number that divides data.batch (", job.batch, ")");
 }
 
 template <class T>

@@ -59,7 +59,8 @@ struct Choice {
 };
 // Where the value of a field lies in one job.
 using Place =
-    std::variant<int64_t*, uint64_t*, double*, bool*, std::string*, std::vector<std::string>*, Numbers*, Choice>;
+    std::variant<int64_t*, uint64_t*, double*, bool*, std::string*, std::vector<std::string>*, Numbers*,
+                           ParameterGroups*, Choice>;
 
 struct Field {
   std::string_view name;  // "table.key"

@@ -37,6 +37,7 @@ struct TypeName {
   std::string operator()(const std::string*) const { return "text"; }
   std::string operator()(const std::vector<std::string>*) const { return "list of texts"; }
   std::string operator()(const Numbers*) const { return "numbers"; }
+  std::string operator()(const ParameterGroups*) const { return "list of tables"; }
   std::string operator()(const Choice&) const { return "text"; }
 };
 
@@ -50,6 +51,7 @@ struct ValueText {
   std::string operator()(const std::string* v) const { return v->empty() ? "" : in_quotes(*v); }
   std::string operator()(const std::vector<std::string>*) const { return rules.path ? "" : "[]"; }
   std::string operator()(const Numbers*) const { return "{}"; }
+  std::string operator()(const ParameterGroups*) const { return "[]"; }
   std::string operator()(const Choice& v) const { return in_quotes(rules.names()[v.get()]); }
 };
 
@@ -62,6 +64,7 @@ struct RangeText {
   std::string operator()(const std::string*) const { return rules.names ? listed(rules.names()) : ""; }
   std::string operator()(const std::vector<std::string>*) const { return ""; }
   std::string operator()(const Numbers*) const { return real(); }
+  std::string operator()(const ParameterGroups*) const { return ""; }
   std::string operator()(const Choice&) const { return listed(rules.names()); }
 
   std::string whole() const { return number(rules.whole.least) + " to " + number(rules.whole.most); }

@@ -18,6 +18,7 @@ namespace isobit::train {
 namespace {
 
 constexpr uint64_t kMaxJobBytes = 1 << 20;
+constexpr double kMostOfGroup = 1e6;  // the factor and the decay of a parameter group
 
 // Where a value was written: "job.toml:7", or "--set" for one that came from the command line.
 std::string place_of(const toml::node& node, const std::string& source) {
@@ -103,6 +104,19 @@ class Table {
     }
     return {};
   }
+  // A list of tables; none where there is no such key.
+  Expected<std::vector<Table>> tables(std::string_view key) {
+    std::vector<Table> found;
+    const toml::node* node = find(key);
+    if (node == nullptr) return found;
+    const toml::array* array = node->as_array();
+    if (array == nullptr) return tl::unexpected<Error>(wrong(key, *node, "a list of tables").error());
+    for (const toml::node& item : *array) {
+      if (!item.is_table()) return tl::unexpected<Error>(wrong(key, item, "a list of tables").error());
+      found.emplace_back(item.as_table(), source_, text_of(name_, ".", key));
+    }
+    return found;
+  }
   // A text that is one of `names`. An empty one leaves the default.
   Status choice(std::string_view key, const std::vector<std::string>& names, const Choice& out) {
     if (!present(key)) return {};
@@ -162,6 +176,19 @@ std::string resolved(const std::string& path, const std::string& folder) {
   return (fs::path(folder) / path).lexically_normal().string();
 }
 
+Status read_group(Table table, ParameterGroup& group) {
+  ISOBIT_RETURN_IF_ERROR(table.text("match", group.match));
+  if (group.match.empty()) {
+    return unreadable(text_of(table.place(), ": ", table.name(), ".match: is missing; say of which parameters, like ",
+                              "match = \"*.bias\""));
+  }
+  ISOBIT_RETURN_IF_ERROR(table.real("lr_factor", group.lr_factor, 0, kMostOfGroup));
+  double decay = 0;
+  ISOBIT_RETURN_IF_ERROR(table.real("weight_decay", decay, 0, kMostOfGroup));
+  if (table.present("weight_decay")) group.weight_decay = decay;
+  return table.finish();
+}
+
 // Reads one field of a table into its place.
 struct Read {
   const Field& field;
@@ -191,6 +218,11 @@ struct Read {
   }
   Status operator()(Numbers* v) const {
     return table.reals(key(), *v, rules().names(), rules().real.least, rules().real.most);
+  }
+  Status operator()(ParameterGroups* v) const {
+    ISOBIT_TRY(const std::vector<Table> groups, table.tables(key()));
+    for (const Table& group : groups) ISOBIT_RETURN_IF_ERROR(read_group(group, v->emplace_back()));
+    return {};
   }
   Status operator()(const Choice& v) const { return table.choice(key(), rules().names(), v); }
 

@@ -42,6 +42,17 @@ struct Write {
     for (const auto& [name, value] : *v) numbers.insert(name, value);
     if (!numbers.empty()) insert(numbers);
   }
+  void operator()(const ParameterGroups* v) const {
+    toml::array array;
+    for (const ParameterGroup& group : *v) {
+      toml::table one;
+      one.insert("match", group.match);
+      one.insert("lr_factor", group.lr_factor);
+      if (group.weight_decay) one.insert("weight_decay", *group.weight_decay);
+      array.push_back(std::move(one));
+    }
+    if (!array.empty()) insert(array);
+  }
   void operator()(const Choice& v) const { insert(field.rules.names()[v.get()]); }
 
  private:

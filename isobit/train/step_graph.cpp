@@ -7,6 +7,8 @@
 #include "isobit/graph/passes/retype.h"
 #include "isobit/runtime/promises.h"
 #include "isobit/runtime/stages/inner_product.h"
+#include "isobit/train/micro_batches.h"
+#include "isobit/train/parameter_groups.h"
 
 namespace isobit::train {
 namespace {
@@ -81,12 +83,11 @@ class OptimizerStep {
     scale_ = graph_.emit("isobit.ClipFactor", {norm}, {{"max_norm", job_.clip_norm}}, "clip_factor");
   }
 
-  void update(const models::Parameter& p, int64_t index, ValueId grad) {
-    const double decay = p.decay ? job_.weight_decay : 0.0;
+  void update(const models::Parameter& p, const ParameterPace& pace, int64_t index, ValueId grad) {
     if (job_.optimizer == Optimizer::kSgd) {
-      sgd(p, index, grad, decay);
+      sgd(p, pace, index, grad);
     } else {
-      adam(p, index, grad, decay);
+      adam(p, pace, index, grad);
     }
   }
 
@@ -95,14 +96,19 @@ class OptimizerStep {
   ValueId companion(const models::Parameter& p, const char* kind) {
     return graph_.add_input(text_of(p.name, "/", kind), DType::kFloat32, graph_.value(p.value).dims);
   }
+  // Graphs without groups are what they were before there were any.
+  static void set_factor(Attributes& attributes, const ParameterPace& pace) {
+    if (pace.lr_factor != 1) attributes.set("lr_factor", pace.lr_factor);
+  }
   void slot(const std::string& name, ValueId in, ValueId out, const models::Parameter* p, int64_t index) {
     step_.slots.push_back({name, in, out, p != nullptr ? p->init : models::Init{}, index});
   }
 
-  void sgd(const models::Parameter& p, int64_t index, ValueId grad, double decay) {
+  void sgd(const models::Parameter& p, const ParameterPace& pace, int64_t index, ValueId grad) {
     const bool momentum = job_.momentum != 0;
-    const Attributes attributes = {
-        {"momentum", job_.momentum}, {"weight_decay", decay}, {"nesterov", int64_t{job_.nesterov}}};
+    Attributes attributes = {
+        {"momentum", job_.momentum}, {"weight_decay", pace.weight_decay}, {"nesterov", int64_t{job_.nesterov}}};
+    set_factor(attributes, pace);
     const ValueId buffer = momentum ? companion(p, "momentum") : kNoValue;
     std::vector<std::string> names = {p.name + ".next"};
     if (momentum) names.push_back(p.name + "/momentum.next");
@@ -111,12 +117,13 @@ class OptimizerStep {
     if (momentum) slot(p.name + "/momentum", buffer, out[1], nullptr, -1);
   }
 
-  void adam(const models::Parameter& p, int64_t index, ValueId grad, double decay) {
-    const Attributes attributes = {{"beta1", job_.beta1},
-                                   {"beta2", job_.beta2},
-                                   {"epsilon", job_.epsilon},
-                                   {"weight_decay", decay},
-                                   {"decoupled", int64_t{job_.optimizer == Optimizer::kAdamW}}};
+  void adam(const models::Parameter& p, const ParameterPace& pace, int64_t index, ValueId grad) {
+    Attributes attributes = {{"beta1", job_.beta1},
+                             {"beta2", job_.beta2},
+                             {"epsilon", job_.epsilon},
+                             {"weight_decay", pace.weight_decay},
+                             {"decoupled", int64_t{job_.optimizer == Optimizer::kAdamW}}};
+    set_factor(attributes, pace);
     const ValueId m = companion(p, "m"), v = companion(p, "v");
     const auto out =
         graph_.emit_all("isobit.Adam", {p.value, grad, m, v, step_.lr, step_.beta1_power, step_.beta2_power, scale_},
@@ -132,32 +139,47 @@ class OptimizerStep {
   ValueId scale_ = kNoValue;
 };
 
+// Of one micro-batch, or of a batch that is not cut into any.
+Expected<BackwardPass> backward_pass(const Job& job, const data::DataShape& data, int64_t batch) {
+  BackwardPass pass;
+  ISOBIT_TRY(pass.model, model_for(job, data, batch, true));
+  graph::Graph& g = pass.model.graph;
+  pass.inputs = {pass.model.input};
+  pass.target = g.add_input("labels", DType::kInt64, {g.value(pass.model.logits).dims[0]});
+  pass.loss = g.emit_all("isobit.CrossEntropy", {pass.model.logits, pass.target}, {},
+                         {"loss", "row_loss", "row_max", "row_log_sum"})[0];
+  std::vector<ValueId> parameters;
+  for (const models::Parameter& p : pass.model.parameters) parameters.push_back(p.value);
+  ISOBIT_TRY(pass.grads, graph::append_gradients(g, pass.loss, parameters));
+  for (const ValueId grad : pass.grads) ISOBIT_CHECK(grad != kNoValue);
+  return pass;
+}
+
 }  // namespace
 
 Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data) {
-  ISOBIT_TRY(models::Model model, model_for(job, data, job.batch, true));
+  ISOBIT_TRY(BackwardPass pass, backward_pass(job, data, job.batch / job.micro_batches));
+  if (job.micro_batches > 1) {
+    ISOBIT_TRY(pass, of_micro_batches(std::move(pass), job.micro_batches));
+  }
+  models::Model& model = pass.model;
+  ISOBIT_TRY(const std::vector<ParameterPace> paces, paces_of(job, model.parameters));
   StepGraph step;
   step.graph = std::move(model.graph);
   graph::Graph& g = step.graph;
-  step.inputs = {model.input};
+  step.inputs = pass.inputs;
+  step.target = pass.target;
   step.step = model.step;
-  step.target = g.add_input("labels", DType::kInt64, {g.value(model.logits).dims[0]});
-  const ValueId loss = g.emit_all("isobit.CrossEntropy", {model.logits, step.target}, {},
-                                  {"loss", "row_loss", "row_max", "row_log_sum"})[0];
-  std::vector<ValueId> parameters;
-  for (const models::Parameter& p : model.parameters) parameters.push_back(p.value);
-  ISOBIT_TRY(const std::vector<ValueId> grads, graph::append_gradients(g, loss, parameters));
 
   OptimizerStep optimizer(job, step);
-  optimizer.clip(grads);
+  optimizer.clip(pass.grads);
   for (size_t i = 0; i < model.parameters.size(); ++i) {
-    ISOBIT_CHECK(grads[i] != kNoValue);
-    optimizer.update(model.parameters[i], static_cast<int64_t>(i), grads[i]);
+    optimizer.update(model.parameters[i], paces[i], static_cast<int64_t>(i), pass.grads[i]);
   }
   for (const models::Buffer& b : model.buffers) {
     step.slots.push_back({b.name, b.value, b.updated, {models::Init::Kind::kConstant, b.initial}, -1});
   }
-  g.add_output(loss);
+  g.add_output(pass.loss);
   for (const StateSlot& slot : step.slots) g.add_output(slot.out);
   if (arithmetic_of(job).computes_in == DType::kFloat64) {
     ISOBIT_TRY(step.graph, graph::retype(g, graph::kInFloat64));

@@ -106,12 +106,19 @@ Status infer_cast(InferContext& c) {
   return {};
 }
 
-// (x, step): element i of step t is kept or dropped by the generator keyed (seed, t, node, i).
+constexpr int64_t kMostDraws = int64_t{1} << 42;  // of a node and a step (kernels/dropout)
+
+// (x, step): element i of step t is kept or dropped by the generator keyed (seed, t, node, first + i).
 Status infer_dropout(InferContext& c) {
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"seed", kInt}, {"node", kInt}, {"ratio", kReal}}));
+  ISOBIT_RETURN_IF_ERROR(
+      c.expect_attributes({{"seed", kInt}, {"node", kInt}, {"ratio", kReal}, {kFirstDraw, kInt}}));
+  const int64_t first = c.attributes().integer(kFirstDraw, 0);
+  if (first < 0 || first > kMostDraws) return unreadable("attribute 'first' is not in 0 to 2^42");
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
   ISOBIT_RETURN_IF_ERROR(c.expect_rank(1, 0));
   ISOBIT_RETURN_IF_ERROR(c.expect_integer(1));
+  const auto elements = checked_elements(c.dims(0), c.input(0).dtype, INT64_MAX);
+  if (elements && *elements > kMostDraws - first) return unreadable("more than 2^42 elements are drawn for");
   const double ratio = c.attributes().real("ratio", 0.5);
   if (!(ratio >= 0 && ratio < 1)) return unreadable("attribute 'ratio' is not in [0, 1)");
   c.set_output(0, c.input(0).dtype, c.dims(0));
@@ -179,8 +186,12 @@ void add_elementwise(std::vector<OpDef>& defs) {
                      .max_inputs = 2,
                      .infer = infer_unary_grad,
                      .outputs = {moved_from(1, ElementRule::kPointwise)}});
-  add_ordered(
-      defs, {.name = "isobit.Dropout", .min_inputs = 2, .max_inputs = 2, .infer = infer_dropout, .outputs = pointwise});
+  add_ordered(defs, {.name = "isobit.Dropout",
+                     .min_inputs = 2,
+                     .max_inputs = 2,
+                     .infer = infer_dropout,
+                     .outputs = pointwise,
+                     .draws_by_element = true});
 }
 
 }  // namespace isobit::graph::ops

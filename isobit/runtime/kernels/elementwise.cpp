@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "isobit/graph/op.h"
 #include "isobit/kernels/activation/activation.h"
 #include "isobit/kernels/dropout/dropout.h"
 #include "isobit/kernels/elementwise/binary.h"
@@ -178,6 +179,7 @@ RunKernel dropout(const KernelSite& site) {
   fixed.seed = static_cast<uint64_t>(site.attributes().integer("seed", 0));
   fixed.node = static_cast<uint32_t>(site.attributes().integer("node", 0));
   fixed.p = site.attributes().real("ratio", 0.5);
+  fixed.first = site.attributes().integer(graph::kFirstDraw, 0);
   return [fixed](KernelCall& c) {
     const Tensor& step = c.in(1);
     const int64_t t = step.dtype() == DType::kInt64 ? step.data<int64_t>()[0] : step.data<int32_t>()[0];
