@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -100,6 +101,8 @@ class Graph {
   ValueId emit(const std::string& op, std::vector<ValueId> inputs, Attributes attributes, const std::string& output);
 
   void add_output(ValueId value) { outputs_.push_back(value); }
+  // The outputs so far; from here on there are none, for who goes on with a graph that somebody else had ended.
+  std::vector<ValueId> take_outputs() { return std::exchange(outputs_, {}); }
 
   const Value& value(ValueId id) const { return values_[static_cast<size_t>(id)]; }
   int64_t value_count() const { return static_cast<int64_t>(values_.size()); }

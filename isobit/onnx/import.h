@@ -87,6 +87,13 @@ struct Imported {
 // what is over a limit. Bounded in time and memory by the options and the file.
 Expected<Imported> import_model(const Model& model, const ImportOptions& options = {});
 
+// Inputs that the file gives no value and that these outputs need; of all outputs where none are named.
+std::vector<ValueDef> open_inputs(const Model& model, const std::vector<std::string>& outputs = {});
+
+// The data of the initializers that opens_parameters makes inputs, under the names that these have and as they are fed:
+// float16 and bfloat16 as float32. The model is of no use afterwards. REQUIRES that none were dropped.
+std::vector<NamedTensor> take_weights(Model& model);
+
 // Something of the file that no import can succeed with.
 struct Unsupported {
   std::string node, op, domain;

@@ -34,4 +34,16 @@ Needed needed_for(const GraphDef& graph, const std::vector<std::string>& outputs
   return needed;
 }
 
+std::vector<ValueDef> open_inputs(const Model& model, const std::vector<std::string>& outputs) {
+  std::unordered_set<std::string> given;
+  for (const TensorDef& t : model.graph.initializers) given.insert(t.name);
+  std::optional<Needed> needed;
+  if (!outputs.empty()) needed = needed_for(model.graph, outputs);
+  std::vector<ValueDef> open;
+  for (const ValueDef& input : model.graph.inputs) {
+    if (!given.contains(input.name) && (!needed || needed->names.contains(input.name))) open.push_back(input);
+  }
+  return open;
+}
+
 }  // namespace isobit::onnx

@@ -3,6 +3,7 @@
 
 #include "isobit/numerics/half.h"
 #include "isobit/onnx/frame_internal.h"
+#include "isobit/onnx/import.h"
 
 namespace isobit::onnx {
 namespace {
@@ -24,6 +25,17 @@ bool all_finite(const Tensor& tensor) {
   return all;
 }
 
+// Float32 for halves, exactly; the tensor itself for others.
+Tensor as_fed(Tensor tensor) {
+  if (FloatTypes::contains(tensor.dtype())) return tensor;
+  Tensor wide(DType::kFloat32, tensor.shape());
+  by_type(Types<Float16, Bfloat16>{}, tensor.dtype(), [&]<class T>(T) {
+    const auto from = tensor.span<T>();
+    for (size_t i = 0; i < from.size(); ++i) wide.data<float>()[i] = numerics::widened(from[i]);
+  });
+  return wide;
+}
+
 }  // namespace
 
 bool is_real(DType type) { return RealTypes::contains(type); }
@@ -40,6 +52,16 @@ void drop_weights(Model& model, uint64_t bytes) {
     t.tensor = Tensor();
     t.dropped = true;
   }
+}
+
+std::vector<NamedTensor> take_weights(Model& model) {
+  std::vector<NamedTensor> weights;
+  for (TensorDef& t : model.graph.initializers) {
+    ISOBIT_CHECK(!t.dropped);
+    if (is_weight(t)) weights.push_back({tidy_name(t.name), as_fed(std::move(t.tensor))});
+    t.tensor = Tensor();
+  }
+  return weights;
 }
 
 }  // namespace isobit::onnx

@@ -23,7 +23,6 @@ enum class Schedule { kConstant, kStep, kCosine, kLinear };
 // What a step makes smaller (step_graph.h), and thereby what is measured of samples (metrics.h).
 enum class Loss { kCrossEntropy, kMse, kL1, kHuber, kBceWithLogits, kOutput };
 enum class DivergenceBound { kCalibrated, kSound };
-enum class Loss { kCrossEntropy, kMse, kL1, kHuber, kBceWithLogits, kOutput };
 
 using Numbers = std::map<std::string, double>;  // by operator
 

@@ -166,9 +166,10 @@ Expected<BackwardPass> of_micro_batches(BackwardPass pass, int64_t count) {
   for (ValueId& id : pass.inputs) id = all.shared(id);
   pass.target = all.shared(pass.target);
   models::Model& model = pass.model;
-  model.input = all.shared(model.input);
+  for (ValueId& id : model.inputs) id = all.shared(id);
   model.step = all.shared(model.step);
-  model.logits = kNoValue;  // each micro-batch has its own
+  model.output = kNoValue;  // each micro-batch has its own
+  for (FrozenParameter& p : pass.frozen) p.value = all.shared(p.value);
   for (models::Parameter& p : model.parameters) p.value = all.shared(p.value);
   for (models::Buffer& b : model.buffers) {
     const auto last = std::ranges::find(buffers, b.value, &std::pair<ValueId, ValueId>::first);

@@ -1,14 +1,20 @@
 #include "isobit/train/step_graph.h"
 
 #include <algorithm>
+#include <limits>
+#include <set>
 
 #include "isobit/base/text.h"
 #include "isobit/graph/autograd/autograd.h"
 #include "isobit/graph/passes/retype.h"
 #include "isobit/runtime/promises.h"
+#include "isobit/runtime/specialise.h"
 #include "isobit/runtime/stages/inner_product.h"
+#include "isobit/train/freeze.h"
 #include "isobit/train/micro_batches.h"
 #include "isobit/train/parameter_groups.h"
+#include "isobit/train/step_graph_loss.h"
+#include "isobit/train/step_graph_model.h"
 
 namespace isobit::train {
 namespace {
@@ -16,55 +22,6 @@ namespace {
 using graph::Attributes;
 using graph::kNoValue;
 using graph::ValueId;
-
-// The networks of this program take one input and learn classes.
-Status check_fit(const std::string& builder, const data::DataShape& data) {
-  if (data.inputs.size() != 1) {
-    std::string names;
-    for (const data::SampleInput& input : data.inputs) names += text_of(names.empty() ? "" : ", ", input.name);
-    return unreadable(text_of("model.builder: '", builder, "' takes one input; dataset '", data.name, "' has ",
-                              data.inputs.size(), " (", names, "); name one file of inputs"));
-  }
-  const data::SampleInput& input = data.inputs[0];
-  const bool takes_tokens = models::traits_of(builder).takes_tokens;
-  if (input.dtype == DType::kInt64 && !takes_tokens) {
-    std::vector<std::string> fit;
-    for (const std::string& name : models::builder_names()) {
-      if (models::traits_of(name).takes_tokens) fit.push_back(text_of("'", name, "'"));
-    }
-    return unreadable(text_of("model.builder: '", builder, "' takes images; dataset '", data.name,
-                              "' has token sequences (use ", join_or(fit), ")"));
-  }
-  // What is of another shape is refused by the network, which says the shape that it takes.
-  const bool of_rank = !takes_tokens || input.shape.size() == 1;
-  const DType wanted = takes_tokens ? DType::kInt64 : DType::kFloat32;
-  if (of_rank && input.dtype != wanted) {
-    return unreadable(text_of("model.builder: '", builder, "' takes ", name_of(wanted), "; dataset '", data.name,
-                              "' has samples of type ", name_of(input.dtype), "; convert them"));
-  }
-  const data::Target& target = data.target;
-  const data::TargetKind learnt = takes_tokens ? data::TargetKind::kClassPerToken : data::TargetKind::kClass;
-  const bool fits = target.kind == learnt && (!takes_tokens || target.shape == input.shape);
-  if (!of_rank || fits) return {};
-  const auto name_of_kind = [](data::TargetKind kind) {
-    return data::target_kind_names()[static_cast<size_t>(kind)];
-  };
-  return unreadable(text_of("model.builder: '", builder, "' learns targets of kind ", name_of_kind(learnt),
-                            takes_tokens ? text_of(" of shape ", Shape(input.shape).text()) : "", "; dataset '",
-                            data.name, "' has ", name_of_kind(target.kind), " of shape ", Shape(target.shape).text(),
-                            "; see data.target"));
-}
-
-Expected<models::Model> model_for(const Job& job, const data::DataShape& data, int64_t batch, bool training) {
-  ISOBIT_RETURN_IF_ERROR(check_fit(job.model.builder, data));
-  models::ModelConfig config = job.model;
-  config.batch = batch;
-  config.input_shape = data.inputs[0].shape;
-  config.classes = data.target.classes;
-  config.training = training;
-  config.seed = job.seed;
-  return models::build_model(config);
-}
 
 // The optimizer's operators over every parameter.
 class OptimizerStep {
@@ -140,83 +97,125 @@ class OptimizerStep {
 };
 
 // Of one micro-batch, or of a batch that is not cut into any.
-Expected<BackwardPass> backward_pass(const Job& job, const data::DataShape& data, int64_t batch) {
+Expected<BackwardPass> backward_pass(const Job& job, const data::DataShape& data, int64_t batch,
+                                     const models::Network& network) {
   BackwardPass pass;
-  ISOBIT_TRY(pass.model, model_for(job, data, batch, true));
-  graph::Graph& g = pass.model.graph;
-  pass.inputs = {pass.model.input};
-  pass.target = g.add_input("labels", DType::kInt64, {g.value(pass.model.logits).dims[0]});
-  pass.loss = g.emit_all("isobit.CrossEntropy", {pass.model.logits, pass.target}, {},
-                         {"loss", "row_loss", "row_max", "row_log_sum"})[0];
-  std::vector<ValueId> parameters;
-  for (const models::Parameter& p : pass.model.parameters) parameters.push_back(p.value);
-  ISOBIT_TRY(pass.grads, graph::append_gradients(g, pass.loss, parameters));
-  for (const ValueId grad : pass.grads) ISOBIT_CHECK(grad != kNoValue);
+  ISOBIT_TRY(pass.model, model_for(job, data, batch, true, network));
+  ISOBIT_TRY(const LossPart loss, append_loss(job, data, batch, true, pass.model));
+  pass.inputs = pass.model.inputs;
+  pass.target = loss.target;
+  if (feeds_target(job, data)) {
+    pass.target = pass.inputs.back();
+    pass.inputs.pop_back();
+  }
+  pass.loss = loss.loss;
+  ISOBIT_RETURN_IF_ERROR(freeze(job, pass));
+  std::vector<ValueId> trained;
+  for (const models::Parameter& p : pass.model.parameters) trained.push_back(p.value);
+  ISOBIT_TRY(pass.grads, graph::append_gradients(pass.model.graph, pass.loss, trained));
+  ISOBIT_RETURN_IF_ERROR(freeze_unreached(pass));
   return pass;
+}
+
+// Tensors of a state are told apart by their names, and a file of them has one name for itself.
+Status check_names(const StepGraph& step) {
+  std::set<std::string> names = {"__metadata__"};
+  const auto check = [&](const std::string& name) -> Status {
+    if (names.insert(name).second) return {};
+    return unreadable(text_of("the network: '", name, "' names two tensors of the state, or is a name that files of ",
+                              "weights keep for themselves; rename the parameter"));
+  };
+  for (const StateSlot& slot : step.slots) ISOBIT_RETURN_IF_ERROR(check(slot.name));
+  for (const FrozenSlot& slot : step.frozen) ISOBIT_RETURN_IF_ERROR(check(slot.name));
+  return {};
+}
+
+// What only a graph of known shapes can be: cut into micro-batches, rounded value by value, held against the bounds of
+// an arithmetic.
+Status check_static(const Job& job, const graph::Graph& graph, bool is_static) {
+  if (is_static) return runtime::check_terms(graph, arithmetic_of(job));
+  const platform::Arithmetic& arithmetic = arithmetic_of(job);
+  if (!arithmetic.rounds && arithmetic.most_terms == std::numeric_limits<int64_t>::max()) return {};
+  return unreadable(text_of("the network's shapes follow from data, so that nobody can say beforehand whether the ",
+                            "bounds of ", arithmetic.name, " hold; compute in ordered-1"));
 }
 
 }  // namespace
 
-Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data) {
-  ISOBIT_TRY(BackwardPass pass, backward_pass(job, data, job.batch / job.micro_batches));
+Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data, const models::Network& network) {
+  ISOBIT_TRY(BackwardPass pass, backward_pass(job, data, job.batch / job.micro_batches, network));
+  StepGraph step;
+  step.is_static = runtime::is_static(pass.model.graph);
   if (job.micro_batches > 1) {
+    if (!step.is_static) return unreadable("data.micro_batches: the network's shapes follow from data; leave it out");
     ISOBIT_TRY(pass, of_micro_batches(std::move(pass), job.micro_batches));
   }
   models::Model& model = pass.model;
   ISOBIT_TRY(const std::vector<ParameterPace> paces, paces_of(job, model.parameters));
-  StepGraph step;
   step.graph = std::move(model.graph);
   graph::Graph& g = step.graph;
   step.inputs = pass.inputs;
   step.target = pass.target;
   step.step = model.step;
+  step.remarks = std::move(model.remarks);
 
   OptimizerStep optimizer(job, step);
   optimizer.clip(pass.grads);
   for (size_t i = 0; i < model.parameters.size(); ++i) {
-    optimizer.update(model.parameters[i], paces[i], static_cast<int64_t>(i), pass.grads[i]);
+    optimizer.update(model.parameters[i], paces[i], pass.places[i], pass.grads[i]);
   }
-  for (const models::Buffer& b : model.buffers) {
-    step.slots.push_back({b.name, b.value, b.updated, {models::Init::Kind::kConstant, b.initial}, -1});
-  }
+  for (const models::Buffer& b : model.buffers) step.slots.push_back({b.name, b.value, b.updated, b.init, -1});
+  for (const FrozenParameter& p : pass.frozen) step.frozen.push_back({p.name, p.value, p.init, p.place});
+  ISOBIT_RETURN_IF_ERROR(check_names(step));
   g.add_output(pass.loss);
   for (const StateSlot& slot : step.slots) g.add_output(slot.out);
+  ISOBIT_RETURN_IF_ERROR(check_static(job, g, step.is_static));
   if (arithmetic_of(job).computes_in == DType::kFloat64) {
     ISOBIT_TRY(step.graph, graph::retype(g, graph::kInFloat64));
   }
   ISOBIT_RETURN_IF_ERROR(runtime::check_promises(step.graph, arithmetic_of(job)));
-  ISOBIT_RETURN_IF_ERROR(runtime::check_terms(step.graph, arithmetic_of(job)));
   return step;
 }
 
-Expected<StepGraph> build_step_graph(const Job& job, const data::Dataset& dataset) {
-  return build_step_graph(job, data::shape_of(dataset));
+Expected<StepGraph> build_step_graph(const Job& job, const data::Dataset& dataset, const models::Network& network) {
+  return build_step_graph(job, data::shape_of(dataset), network);
 }
 
-Expected<EvalGraph> build_eval_graph(const Job& job, const data::DataShape& data, int64_t batch) {
-  ISOBIT_TRY(models::Model model, model_for(job, data, batch, false));
-  EvalGraph eval{std::move(model.graph), {model.input}, kNoValue, batch, {}};
+Expected<EvalGraph> build_eval_graph(const Job& job, const data::DataShape& data, int64_t batch,
+                                     const models::Network& network) {
+  ISOBIT_TRY(models::Model model, model_for(job, data, batch, false, network));
+  ISOBIT_TRY(const LossPart loss, append_loss(job, data, batch, false, model));
+  EvalGraph eval{std::move(model.graph), std::move(model.inputs), loss.target, batch, {}};
+  if (feeds_target(job, data)) {
+    eval.target = eval.inputs.back();
+    eval.inputs.pop_back();
+  }
   graph::Graph& g = eval.graph;
-  eval.target = g.add_input("labels", DType::kInt64, {g.value(model.logits).dims[0]});
-  const auto losses = g.emit_all("isobit.CrossEntropy", {model.logits, eval.target}, {},
-                                 {"loss", "row_loss", "row_max", "row_log_sum"});
   for (const models::Parameter& p : model.parameters) eval.state.emplace_back(p.name, p.value);
   for (const models::Buffer& b : model.buffers) eval.state.emplace_back(b.name, b.value);
-  g.add_output(losses[1]);
-  g.add_output(model.logits);
+  g.add_output(loss.rows);
+  g.add_output(loss.output);
   ISOBIT_RETURN_IF_ERROR(runtime::check_promises(g, arithmetic_of(job)));
   return eval;
 }
 
-Expected<EvalGraph> build_eval_graph(const Job& job, const data::Dataset& dataset, int64_t batch) {
-  return build_eval_graph(job, data::shape_of(dataset), batch);
+Expected<EvalGraph> build_eval_graph(const Job& job, const data::Dataset& dataset, int64_t batch,
+                                     const models::Network& network) {
+  return build_eval_graph(job, data::shape_of(dataset), batch, network);
 }
 
-int64_t evaluation_samples(const Job& job, int64_t test_count) {
+Expected<EvalGraph> build_eval_graph(const Job& job, const data::DataShape& data, const models::Network& network) {
+  return build_eval_graph(job, data, std::max<int64_t>(1, network.only_batch()), network);
+}
+
+int64_t evaluation_samples(const Job& job, int64_t test_count, const models::Network& network) {
+  if (job.loss == Loss::kOutput && network.only_batch() > 1) return 0;
   return job.evaluate_samples == 0 ? test_count : std::min(job.evaluate_samples, test_count);
 }
 
-int64_t evaluation_batch(const Job& job, int64_t samples) {
+int64_t evaluation_batch(const Job& job, int64_t samples, const models::Network& network) {
+  if (network.only_batch() > 0) return network.only_batch();
+  if (job.loss == Loss::kOutput) return 1;
   return std::min<int64_t>(samples, std::max<int64_t>(job.batch, 32));
 }
 

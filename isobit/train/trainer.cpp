@@ -4,25 +4,30 @@
 #include <utility>
 
 #include "isobit/base/text.h"
+#include "isobit/graph/passes/rebuild.h"
 #include "isobit/kernels/optimizer/optimizer.h"
-#include "isobit/numerics/philox.h"
+#include "isobit/train/initial.h"
 
 namespace isobit::train {
 
 using graph::kNoValue;
 
 Expected<std::unique_ptr<Trainer>> Trainer::create(Job job, std::shared_ptr<const data::Dataset> dataset,
-                                                   platform::Engine& engine, backends::Backend& backend) {
+                                                   platform::Engine& engine, backends::Backend& backend,
+                                                   std::shared_ptr<const models::Network> network) {
   if (dataset->train_count() < 1) return unreadable(text_of("dataset '", dataset->name(), "' has no training samples"));
   ISOBIT_TRY(const platform::Arithmetic* arithmetic, platform::named_arithmetic(job.arithmetic));
   ISOBIT_TRY(platform::Context context, engine.context_for(*arithmetic));
   ISOBIT_TRY(const data::AugmentOptions augment, data::parse_augment(job.data.augment));
-  ISOBIT_TRY(StepGraph graph, build_step_graph(job, *dataset));
+  ISOBIT_TRY(StepGraph graph, build_step_graph(job, *dataset, *network));
+  ISOBIT_TRY(InitialValues initial, initial_values(job, graph, *network));
   std::unique_ptr<Trainer> trainer(
       new Trainer(std::move(job), std::move(dataset), engine, backend, std::move(context), std::move(graph)));
+  trainer->network_ = std::move(network);
   trainer->batch_options_ = {trainer->job_.seed, trainer->job_.batch, augment};
-  ISOBIT_TRY(trainer->program_, backend.compile(trainer->graph_.graph, trainer->context_));
-  trainer->initialise();
+  trainer->state_ = std::move(initial.state);
+  trainer->frozen_ = std::move(initial.frozen);
+  ISOBIT_RETURN_IF_ERROR(trainer->compile());
   trainer->prepare_feeds();
   return trainer;
 }
@@ -41,43 +46,32 @@ Trainer::Trainer(Job job, std::shared_ptr<const data::Dataset> dataset, platform
 
 namespace {
 
-// The same values in float64, unless they are no float32 values or float32 is what is wanted.
-Tensor in_type(DType wanted, Tensor tensor) {
-  if (tensor.dtype() != DType::kFloat32 || wanted != DType::kFloat64) return tensor;
-  Tensor wide(DType::kFloat64, tensor.shape());
-  const auto from = tensor.span<float>();
-  const auto to = wide.span<double>();
-  for (size_t i = 0; i < from.size(); ++i) to[i] = static_cast<double>(from[i]);
-  return wide;
-}
-
 float as_float(const Tensor& scalar) {
   return scalar.dtype() == DType::kFloat64 ? static_cast<float>(scalar.data<double>()[0]) : scalar.data<float>()[0];
 }
 
 }  // namespace
 
-void Trainer::initialise() {
-  for (const StateSlot& slot : graph_.slots) {
-    Tensor tensor(DType::kFloat32, graph_.graph.value(slot.in).shape());
-    float* data = tensor.data<float>();
-    const int64_t n = tensor.elements();
-    const numerics::Stream stream{job_.seed, numerics::Purpose::kInitialWeights, static_cast<uint32_t>(slot.parameter)};
-    switch (slot.init.kind) {
-      case models::Init::Kind::kConstant:
-        std::fill(data, data + n, slot.init.a);
-        break;
-      case models::Init::Kind::kUniform:
-        numerics::fill_uniform_f32(stream, 0, data, n);
-        for (int64_t i = 0; i < n; ++i) data[i] = (2.0f * data[i] - 1.0f) * slot.init.a;
-        break;
-      case models::Init::Kind::kNormal:
-        numerics::fill_normal_f32(stream, 0, data, n);
-        for (int64_t i = 0; i < n; ++i) data[i] *= slot.init.a;
-        break;
+// What is frozen is a constant of the program, which no operator writes over; the step graph has it as an input, so that
+// it says no more than names and shapes.
+Status Trainer::compile() {
+  if (!frozen_.empty()) {
+    const auto& inputs = graph_.graph.inputs();
+    std::vector<const Tensor*> known(inputs.size(), nullptr);
+    for (size_t i = 0; i < frozen_.size(); ++i) {
+      const auto place = std::ranges::find(inputs, graph_.frozen[i].in) - inputs.begin();
+      known[static_cast<size_t>(place)] = &frozen_[i].tensor;
     }
-    state_.push_back({slot.name, in_type(graph_.graph.value(slot.in).dtype, std::move(tensor))});
+    graph::Rebuilding rule;
+    rule.input = [&](size_t i) -> Expected<graph::InferContext::Type> {
+      const graph::Value& value = graph_.graph.value(inputs[i]);
+      return graph::InferContext::Type{value.dtype, value.dims};
+    };
+    rule.known_input = [&](size_t i) { return known[i]; };
+    ISOBIT_TRY(bound_, graph::rebuild(graph_.graph, rule));
   }
+  ISOBIT_TRY(program_, backend_.compile(frozen_.empty() ? graph_.graph : bound_, context_));
+  return {};
 }
 
 // Every feed with its place, and tensors for those that are scalars.
@@ -235,6 +229,10 @@ Status Trainer::go_on_from(int64_t step) {
   return {};
 }
 
-Expected<SampleScores> Trainer::evaluate() { return train::evaluate(job_, *dataset_, state_, engine_, backend_); }
+Expected<SampleScores> Trainer::evaluate() {
+  std::vector<NamedTensor> all = state_;
+  all.insert(all.end(), frozen_.begin(), frozen_.end());
+  return train::evaluate(job_, *dataset_, all, engine_, backend_, *network_);
+}
 
 }  // namespace isobit::train
