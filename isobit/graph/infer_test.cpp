@@ -55,7 +55,10 @@ std::vector<Accepted> accepted() {
       {"isobit.GeluGrad", {x, x}, {x}},
       {"LeakyRelu", {x}, {x}, {{"alpha", 0.2}}},
       {"isobit.LeakyReluGrad", {x, x}, {x}},
-      {"isobit.Dropout", {x, i64({})}, {x}, {{"ratio", 0.25}, {"seed", int64_t{1}}, {"node", int64_t{2}}}},
+      {"isobit.Dropout",
+       {x, i64({})},
+       {x},
+       {{"ratio", 0.25}, {"seed", int64_t{1}}, {"node", int64_t{2}}, {"first", int64_t{6}}}},
       {"MatMul", {f32({2, 3, 4}), f32({5, 1, 4, 6})}, {f32({5, 2, 3, 6})}},
       {"MatMul", {f32({4, 3}), f32({6, 4})}, {f32({3, 6})}, {{"transA", int64_t{1}}, {"transB", int64_t{1}}}},
       {"Gemm", {f32({2, 4}), f32({3, 4}), row}, {x}, {{"transB", int64_t{1}}}},
@@ -95,9 +98,9 @@ std::vector<Accepted> accepted() {
       {"isobit.AveragePoolGrad", {half}, {image}, kSrc},
       {"isobit.GlobalAveragePoolGrad", {one}, {image}, {{"src_shape", image.dims}}},
       {"isobit.ClipFactor", {scalar}, {scalar}, {{"max_norm", 1.0}}},
-      {"isobit.Sgd", {x, x, rate}, {x}},
+      {"isobit.Sgd", {x, x, rate}, {x}, {{"lr_factor", 0.5}}},
       {"isobit.Sgd", {x, x, rate, x, scalar}, {x, x}, {{"momentum", 0.9}, {"nesterov", int64_t{1}}}},
-      {"isobit.Adam", {x, x, x, x, rate, rate, rate, scalar}, {x, x, x}, {{"beta1", 0.9}, {"decoupled", int64_t{1}}}},
+      {"isobit.Adam", {x, x, x, x, rate, rate, rate, scalar}, {x, x, x}, {{"beta1", 0.9}, {"lr_factor", 2.0}}},
   };
   for (const char* op : {"Add", "Sub", "Mul", "Div"}) all.push_back({op, {f32({2, 1}), row}, {x}});
   for (const char* op : {"isobit.ReluGrad", "isobit.SigmoidGrad", "isobit.TanhGrad"}) all.push_back({op, {x, x}, {x}});

@@ -92,7 +92,7 @@ TEST(TraitsOfAll, GradientsBelongToOperators) {
 TEST(TraitsOfAll, TheDefaultIsSafe) {
   const OpDef def{.name = "new", .infer = {}};
   EXPECT_FALSE(def.platform_independent || def.is_inner_product() || def.only_moves_values() || def.any_real_type);
-  EXPECT_FALSE(def.updates_state || def.on_matrices() || def.statistics);
+  EXPECT_FALSE(def.updates_state || def.draws_by_element || def.on_matrices() || def.statistics);
   const OutputDef& output = def.output(0);
   EXPECT_EQ(output.rule, ElementRule::kNone);
   EXPECT_TRUE(output.follows_from.contains(0) && output.follows_from.contains(99));
@@ -239,6 +239,24 @@ TEST_P(Traits, OptimizersReplaceAParameter) {
   still.feeds[static_cast<size_t>(rate - operands.begin())] = Tensor::scalar(0.0);
   EXPECT_TRUE(identical(run(still)[0], one.feeds[0])) << "a parameter moves though the learning rate is 0";
   EXPECT_FALSE(identical(run(one)[0], one.feeds[0]));
+}
+
+TEST_P(Traits, APartOfWhatIsDrawnForDrawsWhatTheWholeDraws) {
+  if (!graph::find_op(GetParam().op)->draws_by_element) return;
+  const OneOperator whole(GetParam(), DType::kFloat32);
+  const int64_t n = whole.feeds[0].elements(), first = n / 3;
+  OperatorCase tail = GetParam();
+  tail.operands[0].dims = {n - first};
+  tail.attributes.set(graph::kFirstDraw, first);
+  OneOperator part(tail, DType::kFloat32);
+  for (size_t i = 1; i < part.feeds.size(); ++i) part.feeds[i] = whole.feeds[i];
+  std::ranges::copy(whole.feeds[0].span<float>().subspan(static_cast<size_t>(first)), part.feeds[0].data<float>());
+  const std::vector<Tensor> of_whole = run(whole), of_part = run(part);
+  EXPECT_TRUE(std::ranges::equal(of_whole[0].span<float>().subspan(static_cast<size_t>(first)), of_part[0].span<float>()));
+  tail.attributes.set(graph::kFirstDraw, int64_t{0});
+  OneOperator front(tail, DType::kFloat32);
+  front.feeds = part.feeds;
+  EXPECT_FALSE(identical(run(front)[0], of_part[0])) << "nothing is drawn by the number of an element";
 }
 
 TEST_P(Traits, MatricesOfABatchDoNotMeet) {

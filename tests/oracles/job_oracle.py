@@ -93,11 +93,18 @@ def job_fields(job):
         out["optimizer." + key] = f64(get("optimizer", key, OPTIMIZER_DEFAULTS.get(key, 0.0)))
     if optimizer == "sgd":
         out["optimizer.nesterov"] = boolean(get("optimizer", "nesterov", False))
+    if get("data", "micro_batches", 1) != 1:
+        out["data.micro_batches"] = i64(get("data", "micro_batches"))
+    for i, group in enumerate(get("optimizer", "group", [])):
+        name = f"optimizer.group.{i}."
+        out |= {name + "match": text_field(group["match"]), name + "lr_factor": f64(group.get("lr_factor", 1.0))}
+        if "weight_decay" in group:
+            out[name + "weight_decay"] = f64(group["weight_decay"])
     schedule = get("schedule", "name", "constant")
     out |= {"schedule.name": text_field(schedule), "schedule.warmup": i64(get("schedule", "warmup", 0))}
     if schedule == "step":
         out |= {"schedule.every": i64(get("schedule", "every")), "schedule.factor": f64(get("schedule", "factor", 0.1))}
-    if schedule == "cosine":
+    if schedule in ("cosine", "linear"):
         out["schedule.min_lr"] = f64(get("schedule", "min_lr", 0.0))
     return out | rounding_fields(arithmetic, job.get("rounding", {}))
 
