@@ -9,6 +9,7 @@
 #include "isobit/data/dataset.h"
 #include "isobit/run/job_file.h"
 #include "isobit/run/job_root.h"
+#include "isobit/run/network.h"
 #include "isobit/run/price.h"
 #include "isobit/train/trace_schema.h"
 
@@ -26,7 +27,11 @@ struct Options {
 // One line for each value of a step, or a document with all of them.
 Expected<int> show_trace_schema(const train::Job& job, const run::Limits& limits, Console& console) {
   ISOBIT_TRY(const auto dataset, data::open_dataset(job.data, std::min(limits.max_memory, data::kMaxDatasetBytes)));
-  ISOBIT_TRY(const train::StepGraph step, train::build_step_graph(job, *dataset));
+  ISOBIT_TRY(const auto network, run::open_network(job, limits));
+  ISOBIT_TRY(const train::StepGraph step, train::build_step_graph(job, *dataset, *network));
+  if (!step.is_static) {
+    return unreadable("--trace-schema: shapes of this network follow from data, so that a step's trace has no schema");
+  }
   const std::vector<train::TraceEntry> schema = train::trace_schema(step);
   const std::string root = commit::hex_of(run::trace_schema_root(schema));
   nlohmann::ordered_json document = {{"trace_schema_root", root}, {"entries", nlohmann::ordered_json::array()}};
@@ -62,7 +67,10 @@ Expected<int> run(const Options& o, Console& console) {
   const uint64_t trial = run::trial_bytes(job, p);
   nlohmann::ordered_json document = {{"steps", job.steps},
                                      {"parameters", price.parameters},
+                                     {"frozen_parameters", price.size.frozen_parameters},
                                      {"operators", price.nodes},
+                                     {"disputable", price.disputable},
+                                     {"remarks", price.remarks},
                                      {"train_samples", price.train_samples},
                                      {"test_samples", price.test_samples},
                                      {"seconds", price.seconds},
@@ -83,6 +91,14 @@ Expected<int> run(const Options& o, Console& console) {
   char line[200];
   console.line(text_of("job           ", job.name, ": ", job.model.builder, ", ", price.parameters, " parameters, ",
                        price.nodes, " operators a step"));
+  if (price.size.frozen_parameters > 0) {
+    console.line(text_of("frozen        ", price.size.frozen_parameters, " parameters and running statistics stay"));
+  }
+  for (const std::string& remark : price.remarks) console.line(text_of("network       ", remark));
+  if (!price.disputable) {
+    console.line(
+        "dispute       shapes follow from data: steps can be audited, but not disputed down to one value");
+  }
   console.line(text_of("data          ", job.data.dataset, ": ", price.train_samples, " samples to train on, ",
                        price.test_samples, " to test on"));
   std::snprintf(line, sizeof line, "time          about %s (%lld steps at %.3g ms, evaluation not counted) on %s",

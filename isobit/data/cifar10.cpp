@@ -110,7 +110,6 @@ OpenResult open_cifar10(const DataConfig& config, FileBudget& budget) {
   ISOBIT_TRY(ImagePart test, read_part(lists.test, budget));
   ImageSpec spec{"cifar10",
                  Shape{kChannels, kSide, kSide},
-                 DType::kUint8,
                  kClasses,
                  "cifar10-standardized-1",
                  // Means and standard deviations of the training images, to four digits.

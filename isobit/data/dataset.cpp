@@ -13,7 +13,12 @@ const std::vector<DatasetEntry>& entries() {
       {"digits", open_digits, shape_of_digits, {"augment"}},
       {"mnist", open_mnist, shape_of_mnist, {"path", "augment"}},
       {"cifar10", open_cifar10, shape_of_cifar10, {"path", "files", "test_files", "augment"}},
-      {"npy", open_npy, shape_of_npy, {"path", "labels_path", "test_path", "test_labels_path", "augment"}},
+      {"npy",
+       open_npy,
+       shape_of_npy,
+       {"path", "labels_path", "test_path", "test_labels_path", "inputs", "test_inputs", "augment", "target", "classes",
+        "bytes"}},
+      {"images", open_images, shape_of_images, {"path", "augment", "bytes", "height", "width", "channels"}},
       {"text", open_text, shape_of_text, {"path", "context"}},
   };
   return kEntries;
@@ -24,7 +29,12 @@ Status check_fields(const DataConfig& config, const DatasetEntry& entry) {
       {"path", !config.path.empty()},           {"labels_path", !config.labels_path.empty()},
       {"test_path", !config.test_path.empty()}, {"test_labels_path", !config.test_labels_path.empty()},
       {"files", !config.files.empty()},         {"test_files", !config.test_files.empty()},
-      {"context", config.context != 0},
+      {"context", config.context != 0},         {"inputs", !config.inputs.empty()},
+      {"test_inputs", !config.test_inputs.empty()},
+      {"target", config.target != TargetRule::kByType},
+      {"classes", config.classes != 0},         {"bytes", config.bytes != ByteRule::kScaled},
+      {"height", config.height != 0},           {"width", config.width != 0},
+      {"channels", config.channels != 0},
   };
   for (const auto& [field, set] : fields) {
     if (set && std::find(entry.fields.begin(), entry.fields.end(), field) == entry.fields.end()) {
@@ -33,7 +43,7 @@ Status check_fields(const DataConfig& config, const DatasetEntry& entry) {
     }
   }
   const bool wants_path = std::find(entry.fields.begin(), entry.fields.end(), "path") != entry.fields.end();
-  if (wants_path && config.path.empty() && config.files.empty()) {
+  if (wants_path && config.path.empty() && config.files.empty() && config.inputs.empty()) {
     return unreadable(
         text_of("data.path: found nothing, expected where dataset \"", entry.name, "\" lies; set it to a path"));
   }
@@ -63,6 +73,25 @@ bool dataset_takes(const std::string& dataset, std::string_view field) {
 
 const std::vector<std::string>& target_kind_names() {
   static const std::vector<std::string> kNames = {"none", "class", "class-per-token", "multi-label", "regression"};
+  return kNames;
+}
+
+const std::vector<std::string>& target_rule_names() {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names = target_kind_names();
+    names.insert(names.begin(), "by-type");
+    return names;
+  }();
+  return kNames;
+}
+
+std::optional<TargetKind> kind_of(TargetRule rule) {
+  if (rule == TargetRule::kByType) return std::nullopt;
+  return static_cast<TargetKind>(static_cast<int>(rule) - 1);
+}
+
+const std::vector<std::string>& byte_rule_names() {
+  static const std::vector<std::string> kNames = {"scaled", "float32", "as-stored"};
   return kNames;
 }
 

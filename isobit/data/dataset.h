@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,16 +17,30 @@
 
 namespace isobit::data {
 
+// What the targets of an npy dataset are taken for: docs/formats/samples.md says what goes by type and shape.
+enum class TargetRule : uint8_t { kByType, kNone, kClass, kClassPerToken, kMultiLabel, kRegression };
+const std::vector<std::string>& target_rule_names();  // "by-type", "none", "class", ...
+
+// What elements of type uint8 are fed as: float32, v / 255; float32, v; or as they are.
+enum class ByteRule : uint8_t { kScaled, kFloat32, kAsStored };
+const std::vector<std::string>& byte_rule_names();  // "scaled", "float32", "as-stored"
+
+// Files by the name of the input that they are of.
+using InputFiles = std::map<std::string, std::string>;
+
 // The [data] part of a job. Fields that a dataset does not know must be empty; open_dataset says so otherwise.
 struct DataConfig {
-  std::string dataset;  // "digits", "mnist", "cifar10", "npy" or "text"
+  std::string dataset;  // "digits", "mnist", "cifar10", "npy", "images" or "text"
 
   // digits    nothing: it is part of the program.
   // mnist     path: the folder of the four IDX files, each plain or .gz.
   // cifar10   path: a folder with data_batch_1.bin .. data_batch_5.bin and test_batch.bin, or with other files whose
   //           names end in data_batch_N.bin and test_batch.bin; or files and test_files: record files by name.
-  // npy       path, labels_path, test_path, test_labels_path: one .npy file each; or path alone: a folder with
-  //           inputs.npy, labels.npy, test_inputs.npy, test_labels.npy. The test pair may be absent.
+  // npy       path, labels_path, test_path, test_labels_path: one .npy file each; or inputs and test_inputs in place of
+  //           path and test_path: several inputs by name; or path alone: a folder with inputs.npy (or inputs.NAME.npy
+  //           for each input), labels.npy, test_inputs.npy (test_inputs.NAME.npy) and test_labels.npy. What is of the
+  //           test may be absent, and the labels are where target is kNone.
+  // images    path: a folder with train/CLASS/*.png or .jpg and the same under test/, which may be absent.
   // text      path: any file, read as bytes.
   std::string path;
   std::string labels_path;
@@ -32,9 +48,17 @@ struct DataConfig {
   std::string test_labels_path;
   std::vector<std::string> files;
   std::vector<std::string> test_files;
+  InputFiles inputs, test_inputs;
 
   int64_t context = 0;               // text: tokens per sample, >= 1
   std::vector<std::string> augment;  // any of "crop", "flip"; images only
+  TargetRule target = TargetRule::kByType;  // npy
+  int64_t classes = 0;                      // npy: labels are in [0, classes); 0: as many as are found
+  ByteRule bytes = ByteRule::kScaled;       // npy, images
+  // images: the size that every image is brought to (0: all have the same), and the channels (0: as the files have).
+  int64_t height = 0;
+  int64_t width = 0;
+  int64_t channels = 0;
 };
 
 enum class Split : uint8_t { kTrain = 0, kTest = 1 };
@@ -55,8 +79,8 @@ enum class TargetKind : uint8_t {
   kMultiLabel = 3,     // float32 of the shape, each 0 or 1
   kRegression = 4,     // float32 of the shape
 };
-// "class", "class-per-token", ...; of each kind, in their order: "none" first.
-const std::vector<std::string>& target_kind_names();
+const std::vector<std::string>& target_kind_names();  // "none", "class", ...
+std::optional<TargetKind> kind_of(TargetRule rule);   // none for kByType
 
 struct Target {
   TargetKind kind = TargetKind::kClass;

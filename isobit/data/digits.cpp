@@ -71,7 +71,7 @@ OpenResult open_digits(const DataConfig&, FileBudget&) {
 
   ImagePart train = take(records, 0, kTrainCount);
   ImagePart test = take(records, kTrainCount, kCount - kTrainCount);
-  ImageSpec spec{"digits", Shape{1, kSide, kSide}, DType::kUint8, kClasses, "u8/16", {divided_by(16.0f)}};
+  ImageSpec spec{"digits", Shape{1, kSide, kSide}, kClasses, "u8/16", {divided_by(16.0f)}};
   return std::make_unique<ImageDataset>(std::move(spec), std::move(train), std::move(test));
 }
 

@@ -43,12 +43,14 @@ OpenResult open_digits(const DataConfig& config, FileBudget& budget);
 OpenResult open_mnist(const DataConfig& config, FileBudget& budget);
 OpenResult open_cifar10(const DataConfig& config, FileBudget& budget);
 OpenResult open_npy(const DataConfig& config, FileBudget& budget);
+OpenResult open_images(const DataConfig& config, FileBudget& budget);
 OpenResult open_text(const DataConfig& config, FileBudget& budget);
 
 std::optional<DataShape> shape_of_digits(const DataConfig& config);
 std::optional<DataShape> shape_of_mnist(const DataConfig& config);
 std::optional<DataShape> shape_of_cifar10(const DataConfig& config);
 std::optional<DataShape> shape_of_npy(const DataConfig& config);
+std::optional<DataShape> shape_of_images(const DataConfig& config);
 std::optional<DataShape> shape_of_text(const DataConfig& config);
 
 }  // namespace isobit::data

@@ -4,10 +4,12 @@
 #include <map>
 #include <mutex>
 
+#include "isobit/backends/backend.h"
 #include "isobit/base/fields.h"
 #include "isobit/base/file.h"
 #include "isobit/base/text.h"
 #include "isobit/run/job_digest.h"
+#include "isobit/run/network.h"
 #include "isobit/verify/graph_tree.h"
 
 namespace isobit::run {
@@ -102,7 +104,7 @@ commit::Digest job_root(const JobRootParts& parts) {
   w.u64("dataset.test", parts.test_samples);
   w.digest("graph.step", parts.step_graph);
   w.digest("graph.eval", parts.eval_graph);
-  w.digest("trace", parts.trace_schema);
+  if (parts.trace_schema) w.digest("trace", *parts.trace_schema);
   w.digest("state.initial", parts.initial_state);
   if (parts.frozen) {
     w.u64("frozen.count", parts.frozen->count);
@@ -112,14 +114,27 @@ commit::Digest job_root(const JobRootParts& parts) {
   return commit::tagged_hash("isobit.job-root", 2, w.bytes());
 }
 
-commit::Digest job_root(const train::Job& job, const data::Dataset& dataset, const DatasetCommitment& commitment,
-                        const train::StepGraph& graph, const commit::Digest& initial_state, ThreadPool& pool) {
-  const auto eval = train::build_eval_graph(job, dataset, 1);
-  ISOBIT_CHECK(eval.has_value());  // the step graph of the same job was built
-  return job_root({job_digest(job), commitment.root, static_cast<uint64_t>(dataset.train_count()),
-                   static_cast<uint64_t>(dataset.test_count()), verify::graph_root(graph.graph, pool),
-                   verify::graph_root(eval->graph, pool), trace_schema_root(train::trace_schema(graph)), initial_state,
-                   std::nullopt});
+Expected<commit::Digest> job_root(const train::Trainer& trainer, const DatasetCommitment& commitment,
+                                  const commit::Digest& initial_state, const models::Network& network,
+                                  ThreadPool& pool) {
+  const train::Job& job = trainer.job();
+  const data::Dataset& dataset = trainer.dataset();
+  const train::StepGraph& step = trainer.step_graph();
+  ISOBIT_TRY(const train::EvalGraph eval, train::build_eval_graph(job, data::shape_of(dataset), network));
+  JobRootParts parts{job_digest(job),
+                     commitment.root,
+                     static_cast<uint64_t>(dataset.train_count()),
+                     static_cast<uint64_t>(dataset.test_count()),
+                     verify::graph_root(step.graph, pool),
+                     verify::graph_root(eval.graph, pool),
+                     std::nullopt,
+                     initial_state};
+  if (step.is_static) parts.trace_schema = trace_schema_root(train::trace_schema(step));
+  if (!trainer.frozen().empty()) {
+    ISOBIT_TRY(const commit::StateRoot root, commit::state_root(trainer.frozen(), 0, pool));
+    parts.frozen = FrozenParameters{trainer.frozen().size(), root.digest()};
+  }
+  return job_root(parts);
 }
 
 verify::TranscriptRules transcript_rules(const train::Job& job) {
@@ -144,15 +159,23 @@ Expected<commit::Digest> Session::state_root(ThreadPool& pool) {
 Status Session::begin_anew(platform::Engine& engine) {
   hashed_.reset();
   trainer.reset();  // never two states at a time
-  ISOBIT_TRY(trainer, train::Trainer::create(job, dataset, engine));
+  ISOBIT_TRY(trainer, train::Trainer::create(job, dataset, engine, backends::native(), network));
+  if (network->given_bytes() > 0) {
+    // They have been read anew.
+    ISOBIT_TRY(const commit::Digest found, state_digest(*trainer, engine.pool()));
+    if (found != initial_state) {
+      return unavailable("the network's files were changed while they were in use; begin again with what they are now");
+    }
+  }
   note_state_root(initial_state);
   return {};
 }
 
 namespace {
 
-Status check_size(const train::Job& job, const data::DataShape& shape, const Limits& limits, Purpose purpose) {
-  ISOBIT_TRY(const JobSize size, job_size(job, shape));
+Status check_size(const train::Job& job, const data::DataShape& shape, const models::Network& network,
+                  const Limits& limits, Purpose purpose) {
+  ISOBIT_TRY(const JobSize size, job_size(job, shape, network));
   const bool audits = purpose == Purpose::kAudit;
   return check_memory(audits ? size.to_audit : size.to_train, limits, audits ? "audit" : "train");
 }
@@ -163,18 +186,20 @@ Expected<Session> open_session(const train::Job& job, platform::Engine& engine, 
   ISOBIT_RETURN_IF_ERROR(train::check_in_steps(job, job.name));
   Session session;
   session.job = job;
+  ISOBIT_TRY(session.network, open_network(job, limits));
   if (const auto declared = data::declared_shape(job.data)) {
-    ISOBIT_RETURN_IF_ERROR(check_size(job, *declared, limits, purpose));
+    ISOBIT_RETURN_IF_ERROR(check_size(job, *declared, *session.network, limits, purpose));
   }
   ISOBIT_RETURN_IF_ERROR(transcript_rules(job).check(job.name));
   ISOBIT_TRY(const commit::Salt salt, dataset_salt(job));
   ISOBIT_TRY(session.dataset, data::open_dataset(job.data, std::min(limits.max_memory, data::kMaxDatasetBytes)));
-  ISOBIT_RETURN_IF_ERROR(check_size(job, data::shape_of(*session.dataset), limits, purpose));
-  ISOBIT_TRY(session.trainer, train::Trainer::create(job, session.dataset, engine));
+  ISOBIT_RETURN_IF_ERROR(check_size(job, data::shape_of(*session.dataset), *session.network, limits, purpose));
+  ISOBIT_TRY(session.trainer,
+             train::Trainer::create(job, session.dataset, engine, backends::native(), session.network));
   ISOBIT_TRY(session.commitment, commit_dataset(*session.dataset, salt, engine.pool()));
   ISOBIT_TRY(session.initial_state, session.state_root(engine.pool()));
-  session.root = job_root(job, *session.dataset, session.commitment, session.trainer->step_graph(),
-                          session.initial_state, engine.pool());
+  ISOBIT_TRY(session.root, job_root(*session.trainer, session.commitment, session.initial_state, *session.network,
+                                    engine.pool()));
   return session;
 }
 

@@ -9,6 +9,7 @@
 #include "isobit/run/job_digest.h"
 #include "isobit/run/job_root.h"
 #include "isobit/run/job_size.h"
+#include "isobit/run/network.h"
 #include "isobit/run/registers.h"
 #include "isobit/train/job_paths.h"
 
@@ -104,7 +105,7 @@ Expected<bundle::RunLimits> run_limits(const train::Job& job, const Limits& allo
   bundle::RunLimits limits;
   limits.rules = transcript_rules(job);
   const auto shape = data::declared_shape(job.data);
-  if (shape) {
+  if (shape && declares_network(job)) {
     ISOBIT_TRY(const JobSize size, job_size(job, *shape));
     ISOBIT_RETURN_IF_ERROR(check_memory(size.largest_checkpoint, allowed, "read a checkpoint of"));
     limits.checkpoint_bytes = size.largest_checkpoint;

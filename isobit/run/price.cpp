@@ -46,7 +46,7 @@ Expected<Price> price_job(const train::Job& job, const platform::Platform& platf
   ISOBIT_TRY(Session session, open_session(job, engine, limits));
   train::Trainer& trainer = *session.trainer;
   Price price;
-  ISOBIT_TRY(price.size, job_size(job, data::shape_of(*session.dataset)));
+  ISOBIT_TRY(price.size, job_size(job, data::shape_of(*session.dataset), *session.network));
   std::unique_ptr<StepLogWriter> log;
   if (arithmetic_of(job).logs) log = make_step_log_writer(job, trainer.step_graph());
   std::vector<double> steps, commits;
@@ -86,6 +86,8 @@ Expected<Price> price_job(const train::Job& job, const platform::Platform& platf
   price.train_samples = session.dataset->train_count();
   price.test_samples = session.dataset->test_count();
   price.nodes = static_cast<int64_t>(trainer.step_graph().graph.nodes().size());
+  price.disputable = trainer.step_graph().is_static;
+  price.remarks = trainer.step_graph().remarks;
   return price;
 }
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "isobit/platform/platform.h"
 #include "isobit/run/job_size.h"
@@ -25,6 +27,8 @@ struct Price {
   int64_t train_samples = 0;
   int64_t test_samples = 0;
   int64_t nodes = 0;                  // operators of a step
+  bool disputable = true;             // StepGraph::is_static
+  std::vector<std::string> remarks;   // StepGraph::remarks
   int64_t proposed_commit_every = 1;  // smallest interval that keeps state roots within 2 % of training
 };
 

@@ -1,5 +1,7 @@
 #include "isobit/run/run_weights.h"
 
+#include <set>
+
 #include "isobit/base/text.h"
 #include "isobit/run/static_checks.h"
 #include "isobit/train/trainer.h"
@@ -22,9 +24,15 @@ Expected<Weights> read_run_weights(const OpenRequest& request, std::optional<uin
 }
 
 std::vector<NamedTensor> inference_tensors(const std::vector<NamedTensor>& state) {
+  std::set<std::string> names;
+  for (const NamedTensor& t : state) names.insert(t.name);
   std::vector<NamedTensor> out;
   for (const NamedTensor& t : state) {
-    if (t.name.find('/') == std::string::npos) out.push_back(t);  // "weight/momentum" is the optimizer's
+    // "weight/momentum" is the optimizer's beside "weight"; a network from a file may have names with a slash, too.
+    const size_t slash = t.name.rfind('/');
+    const bool companion = slash != std::string::npos && names.contains(t.name.substr(0, slash)) &&
+                           train::is_companion(t.name.substr(slash + 1));
+    if (!companion) out.push_back(t);
   }
   return train::in_float32(out);
 }

@@ -38,6 +38,7 @@ struct Add {
       if (group.weight_decay) writer.f64(name + "weight_decay", *group.weight_decay);
     }
   }
+  void operator()(const data::InputFiles*) const { ISOBIT_CHECK(!"files are named by no committed field"); }
   void operator()(const Choice& v) const { writer.text(field.name, field.rules.names()[v.get()]); }
 };
 

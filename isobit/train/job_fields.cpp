@@ -27,6 +27,9 @@ constexpr Which kCrossEntropy = {[](const Job& j) { return j.loss == Loss::kCros
 constexpr Which kHuber = {[](const Job& j) { return j.loss == Loss::kHuber; }, "huber"};
 constexpr Which kText = {is_of_text, "dataset text"};
 constexpr Which kNoText = {[](const Job& j) { return !is_of_text(j); }, "the other datasets"};
+constexpr Which kTargets = {[](const Job& j) { return data::dataset_takes(j.data.dataset, "target"); }, "npy"};
+constexpr Which kBytes = {[](const Job& j) { return data::dataset_takes(j.data.dataset, "bytes"); }, "npy, images"};
+constexpr Which kImages = {[](const Job& j) { return data::dataset_takes(j.data.dataset, "height"); }, "images"};
 constexpr Which kSgd = {[](const Job& j) { return j.optimizer == Optimizer::kSgd; }, "sgd"};
 constexpr Which kAdam = {[](const Job& j) { return j.optimizer != Optimizer::kSgd; }, "adam, adamw"};
 constexpr Which kStep = {[](const Job& j) { return j.schedule == Schedule::kStep; }, "step"};
@@ -120,6 +123,16 @@ std::string problem_of_freeze(const Job& job) {
   }
   if (bytes <= kMostBytes) return "";
   return text_of("found patterns of ", bytes, " bytes together, expected at most ", kMostBytes);
+}
+
+std::string problem_of_width(const Job& job) {
+  if ((job.data.height == 0) == (job.data.width == 0)) return "";
+  return text_of("found a ", job.data.height == 0 ? "width" : "height", " alone, expected data.height and data.width, ",
+                 "or neither");
+}
+
+std::string problem_of_channels(const Job& job) {
+  return job.data.channels == 2 ? "found 2, expected 1 (grey) or 3 (red, green, blue)" : "";
 }
 
 std::string problem_of_nesterov(const Job& job) { return job.nesterov && job.momentum == 0 ? "needs a momentum" : ""; }

@@ -58,9 +58,8 @@ struct Choice {
   std::function<void(size_t)> set;
 };
 // Where the value of a field lies in one job.
-using Place =
-    std::variant<int64_t*, uint64_t*, double*, bool*, std::string*, std::vector<std::string>*, Numbers*,
-                           ParameterGroups*, Choice>;
+using Place = std::variant<int64_t*, uint64_t*, double*, bool*, std::string*, std::vector<std::string>*, Numbers*,
+                           ParameterGroups*, data::InputFiles*, Choice>;
 
 struct Field {
   std::string_view name;  // "table.key"

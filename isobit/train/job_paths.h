@@ -14,6 +14,7 @@ struct JobPaths {
   std::string path, labels_path, test_path, test_labels_path;
   std::vector<std::string> files, test_files;
   std::string salt;
+  data::InputFiles inputs, test_inputs;
   std::string onnx = {}, weights = {};
   bool operator==(const JobPaths&) const = default;
   // Whether data are named; the salt and the files of the network are apart from them.

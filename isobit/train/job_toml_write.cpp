@@ -53,6 +53,11 @@ struct Write {
     }
     if (!array.empty()) insert(array);
   }
+  void operator()(const data::InputFiles* v) const {
+    toml::table files;
+    for (const auto& [name, path] : *v) files.insert(name, absolute(path));
+    if (!files.empty()) insert(files);
+  }
   void operator()(const Choice& v) const { insert(field.rules.names()[v.get()]); }
 
  private:

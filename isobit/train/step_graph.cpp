@@ -142,6 +142,8 @@ Status check_static(const Job& job, const graph::Graph& graph, bool is_static) {
 
 }  // namespace
 
+bool is_companion(std::string_view kind) { return kind == "momentum" || kind == "m" || kind == "v"; }
+
 Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data, const models::Network& network) {
   ISOBIT_TRY(BackwardPass pass, backward_pass(job, data, job.batch / job.micro_batches, network));
   StepGraph step;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "isobit/data/data_shape.h"
@@ -46,6 +47,9 @@ struct StepGraph {
   bool is_static = true;
   std::vector<std::string> remarks;  // what of the network its owner should know: a sentence each
 };
+
+// Whether an optimizer keeps something of that name beside a parameter: "NAME/momentum", "NAME/m", "NAME/v".
+bool is_companion(std::string_view kind);
 
 // Building allocates names and shapes, never a tensor, whatever sizes the job asks for. Errors: kUnreadable for a model
 // that does not fit the data, for one that cannot be trained (naming the node without a gradient), for a pattern of
