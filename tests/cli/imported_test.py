@@ -63,12 +63,15 @@ class Imported(Case):
         self.write("mlp.onnx", mlp())
         return self.write("job.toml", JOB.format(model=model, batch=batch))
 
+    def accepts(self, *arguments):
+        self.assertEqual(self.isobit_json("audit", *arguments)["verdict"], "accepted")
+
     def test_a_life_of_a_run(self):
         run, job = self.path("run"), self.job()
         trained = self.isobit_json("train", job, "--out", run)
         self.assertEqual(trained["steps"], 6)
         # Its own register knows where the network lies; nothing that is published does.
-        self.assertTrue(self.isobit_json("audit", run, "--platform", "ordered@portable/1t")["accepted"])
+        self.accepts(run, "--platform", "ordered@portable/1t")
         for name in ("job.toml", "manifest.json"):
             with open(os.path.join(run, name), encoding="utf-8") as f:
                 self.assertNotIn("mlp.onnx", f.read())
@@ -85,7 +88,7 @@ class Imported(Case):
         self.assertEqual(self.isobit_json("eval", job, "--weights", weights)["top1"], scored["top1"])
         again = self.isobit_json("train", job, "--out", self.path("again"), "--set", f"model.weights={weights}")
         self.assertNotEqual(again["job_root"], trained["job_root"])
-        self.assertTrue(self.isobit_json("audit", self.path("again"))["accepted"])
+        self.accepts(self.path("again"))
 
     def test_an_auditor_brings_a_copy_of_the_network(self):
         run, job = self.path("run"), self.job()
@@ -93,7 +96,7 @@ class Imported(Case):
         copy = self.path("copy.onnx")
         shutil.move(self.path("mlp.onnx"), copy)
         self.fails("audit", run, code=3, says=["mlp.onnx"])
-        self.assertTrue(self.isobit_json("audit", run, "--set", f"model.onnx={copy}")["accepted"])
+        self.accepts(run, "--set", f"model.onnx={copy}")
         other = self.write("other.onnx", mlp(first=spread(12 * 64, 9)))
         told = self.isobit("audit", run, "--set", f"model.onnx={other}", code=1)
         self.assertIn("another network or other weights", told.out + told.err)
@@ -112,7 +115,7 @@ class Imported(Case):
     def test_frozen_parameters_stay_and_are_scored_with(self):
         job, run = self.job('freeze = ["a.*"]'), self.path("run")
         trained = self.isobit_json("train", job, "--out", run)
-        self.assertTrue(self.isobit_json("audit", run)["accepted"])
+        self.accepts(run)
         self.assertEqual(self.isobit_json("eval", run)["top1"], trained["test_top1"])
         self.assertEqual(self.isobit_json("export", run, "--out", self.path("w"))["tensors"], 2)
 
@@ -165,7 +168,7 @@ class Imported(Case):
                              .replace("mlp.onnx", path).replace("steps = 6", "steps = 2").replace("lr = 0.1", "lr = 0.001"))
             run = self.path(name + ".run")
             self.isobit_json("train", job, "--out", run)
-            self.assertTrue(self.isobit_json("audit", run, "--platform", "ordered@portable/1t")["accepted"], name)
+            self.accepts(run, "--platform", "ordered@portable/1t")
 
 
 if __name__ == "__main__":
