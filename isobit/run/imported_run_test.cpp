@@ -103,7 +103,7 @@ TEST(ImportedRun, AnAuditorWithAnotherFileRejects) {
     ASSERT_TRUE(audited) << audited.error().message;
     EXPECT_EQ(audited->verdict.part, verify::Part::kJob) << other;
     EXPECT_FALSE(audited->verdict.accepted());
-    EXPECT_NE(audited->verdict.reason.find("another network or other weights"), std::string::npos);
+    EXPECT_NE(audited->verdict.reason.find("the network or its weights"), std::string::npos);
   }
 }
 
