@@ -11,9 +11,7 @@
 #include "isobit/data/dataset.h"
 #include "isobit/formats/safetensors.h"
 #include "isobit/run/job_file.h"
-#include "isobit/run/network.h"
 #include "isobit/run/run_weights.h"
-#include "isobit/train/initial.h"
 #include "isobit/train/trainer.h"
 
 namespace isobit::cli {
@@ -60,18 +58,6 @@ Expected<run::Weights> weights_of_file(const Options& o, const run::Limits& limi
   return weights;
 }
 
-// What the job freezes is no part of a run's state: it is what the network begins with.
-Status add_frozen(const data::Dataset& dataset, const models::Network& network, run::Weights& weights) {
-  ISOBIT_TRY(const train::StepGraph step, train::build_step_graph(weights.job, dataset, network));
-  ISOBIT_TRY(std::vector<NamedTensor> frozen, train::frozen_values(weights.job, step, network));
-  for (NamedTensor& t : train::in_float32(frozen)) {
-    if (std::ranges::find(weights.state, t.name, &NamedTensor::name) == weights.state.end()) {
-      weights.state.push_back(std::move(t));
-    }
-  }
-  return {};
-}
-
 Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(const platform::Platform p, platform::parse_platform(o.platform));
   platform::Engine engine(p);
@@ -88,15 +74,11 @@ Expected<int> run(const Options& o, Console& console) {
   }
   ISOBIT_TRY(const auto dataset,
              data::open_dataset(weights.job.data, std::min(limits.max_memory, data::kMaxDatasetBytes)));
-  ISOBIT_TRY(const auto network, run::open_network(weights.job, limits));
-  ISOBIT_TRY(const run::JobSize size, run::job_size(weights.job, data::shape_of(*dataset), *network));
-  ISOBIT_RETURN_IF_ERROR(run::check_memory(size.to_evaluate, limits, "evaluate"));
+  ISOBIT_RETURN_IF_ERROR(run::make_ready(weights, *dataset, limits));
   if (dataset->test_count() == 0)
     return unreadable(text_of("dataset '", dataset->name(), "' has no test samples to score"));
   const double begin = monotonic_seconds();
-  ISOBIT_RETURN_IF_ERROR(add_frozen(*dataset, *network, weights));
-  const auto scored =
-      train::evaluate(weights.job, *dataset, weights.state, engine, backends::native(), *network);
+  const auto scored = run::score(weights, *dataset, engine);
   if (!scored) {
     const bool signed_for = o.weights.empty() && scored.error().code == ErrorCode::kUnreadable;
     return tl::unexpected<Error>({signed_for ? ErrorCode::kRejected : scored.error().code,

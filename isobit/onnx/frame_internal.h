@@ -21,6 +21,8 @@ std::string tidy_name(const std::string& name);
 
 using RealTypes = Types<float, double, Float16, Bfloat16>;
 bool is_real(DType type);
+// Whether the data are there, floating-point and one of them is a NaN.
+bool has_nan(const TensorDef& tensor);
 
 // A value: in its frame's graph, or a constant that comes into the graph when a node needs it.
 struct Entry {

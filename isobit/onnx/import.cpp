@@ -120,13 +120,17 @@ Status Importer::add_initializers(Scope& scope, const GraphDef& graph) {
   for (const TensorDef& t : graph.initializers) {
     const std::string name = scope.shown(t.name);
     const bool opens = options_.opens_parameters && frame.outer() == nullptr && is_weight(t);
-    const auto unusable = [&] {
-      return frame.unusable(name, t.dropped ? std::string("its data were dropped")
-                                            : text_of("is ", element_name(t.element), ", which isobit does not have"));
-    };
-    const Operand operand = opens                ? frame.opened(name, t)
-                            : t.tensor.defined() ? frame.constant(name, t.tensor, true)
-                                                 : unusable();
+    std::string problem;
+    if (t.dropped) {
+      problem = "its data were dropped";
+    } else if (!t.tensor.defined()) {
+      problem = text_of("is ", element_name(t.element), ", which isobit does not have");
+    } else if (options_.opens_parameters && has_nan(t)) {
+      problem = "has a NaN, from which nothing can be learnt";
+    }
+    const Operand operand = opens             ? frame.opened(name, t)
+                            : problem.empty() ? frame.constant(name, t.tensor, true)
+                                              : frame.unusable(name, problem);
     if (t.name.empty() || !scope.define(t.name, operand)) {
       return unreadable(text_of(file(), ": initializer '", t.name, "' is defined twice, or has no name"));
     }

@@ -8,19 +8,18 @@
 namespace isobit::onnx {
 namespace {
 
-template <class T>
-bool finite(T x) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return std::isfinite(x);
-  } else {
-    return std::isfinite(numerics::widened(x));
-  }
-}
-
-bool all_finite(const Tensor& tensor) {
+// Whether `holds` is true of each element, widened where it is half a float.
+template <class F>
+bool all_of(const Tensor& tensor, F holds) {
   bool all = true;
   by_type(RealTypes{}, tensor.dtype(), [&]<class T>(T) {
-    for (const T x : tensor.span<T>()) all = all && finite(x);
+    for (const T x : tensor.span<T>()) {
+      if constexpr (std::is_floating_point_v<T>) {
+        all = all && holds(x);
+      } else {
+        all = all && holds(numerics::widened(x));
+      }
+    }
   });
   return all;
 }
@@ -43,7 +42,12 @@ bool is_real(DType type) { return RealTypes::contains(type); }
 bool is_weight(const TensorDef& tensor) {
   if (tensor.dropped) return true;
   const Tensor& t = tensor.tensor;
-  return t.defined() && is_real(t.dtype()) && t.shape().rank() > 0 && t.elements() > 0 && all_finite(t);
+  return t.defined() && is_real(t.dtype()) && t.shape().rank() > 0 && t.elements() > 0 &&
+         all_of(t, [](auto x) { return std::isfinite(x); });
+}
+
+bool has_nan(const TensorDef& tensor) {
+  return tensor.tensor.defined() && !all_of(tensor.tensor, [](auto x) { return !std::isnan(x); });
 }
 
 void drop_weights(Model& model, uint64_t bytes) {

@@ -1,9 +1,13 @@
 #include "isobit/run/run_weights.h"
 
+#include <algorithm>
 #include <set>
 
+#include "isobit/backends/backend.h"
 #include "isobit/base/text.h"
+#include "isobit/run/network.h"
 #include "isobit/run/static_checks.h"
+#include "isobit/train/initial.h"
 #include "isobit/train/trainer.h"
 
 namespace isobit::run {
@@ -21,6 +25,24 @@ Expected<Weights> read_run_weights(const OpenRequest& request, std::optional<uin
   ISOBIT_TRY(weights.state, committed_state(reader, weights.step, pool));
   weights.job = std::move(opened.job);
   return weights;
+}
+
+Status make_ready(Weights& weights, const data::Dataset& dataset, const Limits& limits) {
+  const data::DataShape shape = data::shape_of(dataset);
+  ISOBIT_TRY(weights.network, open_network(weights.job, limits));
+  ISOBIT_TRY(const JobSize size, job_size(weights.job, shape, *weights.network));
+  ISOBIT_RETURN_IF_ERROR(check_memory(size.to_evaluate, limits, "evaluate"));
+  ISOBIT_TRY(const train::StepGraph step, train::build_step_graph(weights.job, shape, *weights.network));
+  ISOBIT_TRY(const std::vector<NamedTensor> frozen, train::frozen_values(weights.job, step, *weights.network));
+  for (const NamedTensor& t : frozen) {
+    const bool there = std::ranges::find(weights.state, t.name, &NamedTensor::name) != weights.state.end();
+    if (!there) weights.state.push_back(t);
+  }
+  return {};
+}
+
+Expected<train::SampleScores> score(const Weights& weights, const data::Dataset& dataset, platform::Engine& engine) {
+  return train::evaluate(weights.job, dataset, weights.state, engine, backends::native(), *weights.network);
 }
 
 std::vector<NamedTensor> inference_tensors(const std::vector<NamedTensor>& state) {

@@ -71,7 +71,7 @@ TEST(Job, EveryFieldThatFixesTheResultChangesTheBytesAndNoOther) {
        {"job.name=u", "job.seed=4", "job.steps=101", "model.builder=mnist-cnn", "data.batch=9",
         "data.augment=[\"crop\"]", "optimizer.lr=0.2", "optimizer.momentum=0.8", "optimizer.nesterov=true",
         "optimizer.weight_decay=0.1", "optimizer.clip_norm=1", "optimizer.name=adam", "schedule.warmup=11",
-        "schedule.name=constant", "schedule.name=linear", "schedule.min_lr=0.01", "commit.every=2", "evaluate.samples=7",
+        "schedule.name=constant", "schedule.name=linear", "schedule.min_lr=0.01", "model.loss=mse", "model.label_smoothing=0.1", "model.freeze=[\"conv1.*\"]", "commit.every=2", "evaluate.samples=7",
         "data.micro_batches=2", "optimizer.group=[{match='*'}]"}) {
     std::vector<std::string> overrides = {set};
     if (std::string(set) == "optimizer.name=adam") {
@@ -83,7 +83,7 @@ TEST(Job, EveryFieldThatFixesTheResultChangesTheBytesAndNoOther) {
     EXPECT_NE(canonical_job_bytes(parse(kSmall, overrides).value()), base) << set;
   }
   for (const char* set : {"checkpoint.every=5", "checkpoint.keep=1", "data.path=\"\"", "data.micro_batches=1", "optimizer.group=[]",
-                          "evaluate.every=10"}) {
+                          "evaluate.every=10", "model.weights=/w"}) {
     EXPECT_EQ(canonical_job_bytes(parse(kSmall, {set}).value()), base) << set;
   }
 }
@@ -120,6 +120,34 @@ TEST(Job, ErrorsNameFileLineAndKeyAndSuggest) {
   }
   EXPECT_EQ(parse(kSmall, {"steps=4"}).error().code, ErrorCode::kUsage);
   EXPECT_EQ(parse(kSmall, {"job.steps"}).error().code, ErrorCode::kUsage);
+}
+
+// One of model.builder and model.onnx; a run's own file has the builder alone.
+TEST(Job, ANetworkIsABuildersOrThatOfAFile) {
+  std::string text = kSmall;
+  text.replace(text.find("builder = \"digits-cnn\""), 22, "onnx = \"m.onnx\"");
+  const Job job = parse_job(text, "job.toml", "/folder").value();
+  EXPECT_EQ(job.model.builder, models::kFromFile);
+  EXPECT_EQ(job.model.onnx, "/folder/m.onnx");
+  const Job again = parse(job_to_toml(job)).value();
+  EXPECT_EQ(again.model.onnx, job.model.onnx);
+  EXPECT_EQ(canonical_job_bytes(again), canonical_job_bytes(job));
+  const Job nameless = parse(kSmall, {"model.builder=onnx"}).value();
+  EXPECT_EQ(canonical_job_bytes(nameless), canonical_job_bytes(job)) << "a path is no part of a job";
+  const auto message = [&](const std::vector<std::string>& overrides) {
+    const auto refused = parse_job(kSmall, "job.toml", "", overrides);
+    return refused ? std::string("accepted") : refused.error().message;
+  };
+  EXPECT_NE(message({"model.onnx=m.onnx"}).find("found 'digits-cnn' beside model.onnx"), std::string::npos);
+  EXPECT_NE(message({"model.outputs=[\"a\"]"}).find("has no key 'outputs'"), std::string::npos);
+  EXPECT_NE(message({"model.builder=onnx", "model.outputs=[\"a\", \"b\"]"}).find("expected one"), std::string::npos);
+  EXPECT_NE(message({"model.loss=output"}).find("only a file can have one"), std::string::npos);
+  EXPECT_NE(message({"model.loss=mse", "model.label_smoothing=0.1"}).find("label_smoothing"), std::string::npos);
+  EXPECT_NE(message({"model.huber_delta=2"}).find("huber_delta"), std::string::npos);
+  EXPECT_NE(message({"model.loss=huber", "model.huber_delta=0"}).find("expected 1e-30"), std::string::npos);
+  EXPECT_NE(message({"model.freeze=[\"" + std::string(5000, 'a') + "\"]"}).find("at most 4096"), std::string::npos);
+  EXPECT_NE(message({"model.batch_norm=frozen"}).find("batch_norm"), std::string::npos);
+  EXPECT_EQ(message({"model.builder=resnet", "model.batch_norm=frozen"}), "accepted");
 }
 
 TEST(Job, ABoundByProofTakesNoMeasurement) {

@@ -69,7 +69,7 @@ def job_fields(job):
         return job.get(table, {}).get(key, default)
 
     arithmetic = get("job", "arithmetic", "ordered-1")
-    builder, dataset = get("model", "builder"), get("data", "dataset")
+    builder, dataset = get("model", "builder", "onnx" if get("model", "onnx") else None), get("data", "dataset")
     out = {"job.name": text_field(get("job", "name", "job")), "job.seed": u64(get("job", "seed", 0)),
            "job.steps": i64(get("job", "steps")), "job.arithmetic": text_field(arithmetic),
            "model.builder": text_field(builder), "data.dataset": text_field(dataset),
@@ -77,8 +77,21 @@ def job_fields(job):
            "commit.every": i64(get("commit", "every", 1))}
     if builder == "resnet":
         out |= {"model.blocks": i64(get("model", "blocks", 1)), "model.width": i64(get("model", "width", 16))}
-        if get("model", "running_variance", "biased") != "biased":
-            out["model.running_variance"] = text_field(get("model", "running_variance"))
+    if builder in ("resnet", "onnx"):
+        for key, default in (("running_variance", "biased"), ("batch_norm", "train")):
+            if get("model", key, default) != default:
+                out["model." + key] = text_field(get("model", key))
+    if builder == "onnx" and get("model", "outputs", []):
+        out["model.outputs"] = texts(get("model", "outputs"))
+    loss = get("model", "loss", "cross-entropy")
+    if loss != "cross-entropy":
+        out["model.loss"] = text_field(loss)
+    elif get("model", "label_smoothing", 0) != 0:
+        out["model.label_smoothing"] = f64(get("model", "label_smoothing"))
+    if loss == "huber" and get("model", "huber_delta", 1) != 1:
+        out["model.huber_delta"] = f64(get("model", "huber_delta"))
+    if get("model", "freeze", []):
+        out["model.freeze"] = texts(sorted(get("model", "freeze")))
     if builder == "gpt":
         out |= {"model." + k: i64(get("model", k, d)) for k, d in (("layers", 2), ("heads", 4), ("channels", 64))}
         out["model.dropout"] = f64(get("model", "dropout", 0.0))
