@@ -34,7 +34,7 @@ Needed needed_for(const GraphDef& graph, const std::vector<std::string>& outputs
   return needed;
 }
 
-std::vector<ValueDef> open_inputs(const Model& model, const std::vector<std::string>& outputs) {
+std::vector<ValueDef> needed_inputs(const Model& model, const std::vector<std::string>& outputs) {
   std::unordered_set<std::string> given;
   for (const TensorDef& t : model.graph.initializers) given.insert(t.name);
   std::optional<Needed> needed;

@@ -63,7 +63,7 @@ ImportedNetwork::ImportedNetwork(fs::path file, std::string output, onnx::LoadOp
       output_(std::move(output)),
       load_(load),
       model_(std::move(model)),
-      inputs_(onnx::open_inputs(model_, {output_})),
+      inputs_(onnx::needed_inputs(model_, {output_})),
       only_batch_(fixed_batch(inputs_)) {}
 
 Expected<std::shared_ptr<const models::Network>> ImportedNetwork::open(const fs::path& file,
