@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "isobit/base/text.h"
+#include "isobit/onnx/attribute_type_internal.h"
 #include "isobit/onnx/model.h"
 #include "isobit/onnx/schema.pb.h"
 #include "isobit/onnx/tensor_internal.h"
@@ -13,23 +14,7 @@
 namespace isobit::onnx {
 namespace {
 
-// AttributeProto.type
-enum AttributeType {
-  kFloat = 1,
-  kInt = 2,
-  kString = 3,
-  kTensor = 4,
-  kGraph = 5,
-  kFloats = 6,
-  kInts = 7,
-  kStrings = 8,
-  kTensors = 9,
-  kGraphs = 10,
-  kSparseTensor = 11,
-  kSparseTensors = 12,
-  kType = 13,
-  kTypes = 14
-};
+using namespace attribute_type;
 
 // Parses what check_wire has accepted.
 template <class Message>
@@ -95,6 +80,7 @@ class Decoder {
     model.ir_version = proto.ir_version();
     model.producer = proto.producer_name();
     model.producer_version = proto.producer_version();
+    for (const auto& entry : proto.metadata_props()) model.metadata.emplace_back(entry.key(), entry.value());
     for (const auto& opset : proto.opset_import()) model.opsets.push_back({opset.domain(), opset.version()});
     ISOBIT_TRY(model.graph, graph(*proto.mutable_graph()));
     for (auto& function : *proto.mutable_functions()) {
