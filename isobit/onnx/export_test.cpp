@@ -345,8 +345,7 @@ TEST(ExportOfImported, WholeModels) {
     const auto imported = import_model(*model, options);
     ASSERT_TRUE(imported) << imported.error().message;
     const Model again = expect_round_trip(imported->graph);
-    const Summary before = summary_of(*model), after = summary_of(again);
-    EXPECT_EQ(before.parameters == after.parameters, true) << before.parameters << " and " << after.parameters;
+    EXPECT_EQ(names_of(again.graph.outputs), names_of(model->graph.outputs));
   }
 }
 
