@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "isobit/base/text.h"
 #include "isobit/onnx/export_for_test.h"
 #include "isobit/onnx/exporter_internal.h"
 #include "isobit/runtime/operator_cases_for_test.h"
