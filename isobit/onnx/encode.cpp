@@ -34,12 +34,72 @@ Status put_type(const TypeDef& type, const std::string& what, schema::TypeProto&
   return {};
 }
 
+// A number as Protocol Buffers write it.
+void put_varint(uint64_t value, Bytes& to) {
+  for (; value >= 0x80; value >>= 7) to.push_back(static_cast<uint8_t>(value | 0x80));
+  to.push_back(static_cast<uint8_t>(value));
+}
+
+// What stands before a field of bytes or of a message.
+Bytes field_head(uint32_t number, uint64_t bytes) {
+  constexpr uint32_t kLengthDelimited = 2;
+  Bytes head;
+  put_varint(number << 3 | kLengthDelimited, head);
+  put_varint(bytes, head);
+  return head;
+}
+
+template <class Message>
+Bytes bytes_of(const Message& message) {
+  Bytes bytes(message.ByteSizeLong());
+  ISOBIT_CHECK(message.SerializeToArray(bytes.data(), static_cast<int>(bytes.size())));
+  return bytes;
+}
+
 class Encoder {
  public:
   // Tensors of the main graph go to the second file where `external` is its name.
   explicit Encoder(const std::string& external) : external_(external) {}
 
-  Status model(const Model& model, schema::ModelProto& proto) {
+  // The model without its graph, the graph without its initializers, and these; fields of a message may come in any
+  // order.
+  Expected<Encoded> encode(const Model& model) {
+    schema::ModelProto rest;
+    ISOBIT_RETURN_IF_ERROR(head(model, rest));
+    schema::GraphProto graph;
+    ISOBIT_RETURN_IF_ERROR(body(model.graph, graph));
+    const uint64_t most = static_cast<uint64_t>(std::numeric_limits<int>::max());
+    if (graph.ByteSizeLong() > most) return unavailable("the nodes alone are more than an ONNX file may have (2 GB)");
+    for (const TensorDef& t : model.graph.initializers) ISOBIT_RETURN_IF_ERROR(initializer(t));
+    const Bytes in_graph = bytes_of(graph);
+    Encoded all;
+    const auto own = [&](Bytes bytes) {
+      all.own.push_back(std::move(bytes));
+      all.file.push_back(all.own.back());
+    };
+    own(bytes_of(rest));
+    own(field_head(schema::ModelProto::kGraphFieldNumber, in_graph.size() + initializer_bytes_));
+    own(in_graph);
+    for (const Piece& piece : pieces_) {
+      own(piece.head);
+      if (!piece.data.empty()) all.file.push_back(piece.data);
+    }
+    for (const ByteView piece : all.file) all.file_bytes += piece.size();
+    all.data = std::move(data_);
+    all.data_bytes = offset_;
+    if (all.file_bytes <= most) return all;
+    return unavailable(text_of(human_bytes(all.file_bytes), " are more than an ONNX file may have (2 GB), and ",
+                               external_.empty() ? "no second file is asked for" : "too many of its tensors are small"));
+  }
+
+ private:
+  // An initializer: all but its elements, and these, if they are in the file.
+  struct Piece {
+    Bytes head;
+    ByteView data;
+  };
+
+  static Status head(const Model& model, schema::ModelProto& proto) {
     if (!model.functions.empty()) return unreadable("the model has functions, which are not written");
     proto.set_ir_version(model.ir_version);
     if (!model.producer.empty()) proto.set_producer_name(model.producer);
@@ -54,19 +114,23 @@ class Encoder {
       entry.set_key(key);
       entry.set_value(value);
     }
-    return graph(model.graph, true, *proto.mutable_graph());
+    return {};
   }
 
-  std::vector<ByteView> take_data() { return std::move(data_); }
+  Status graph(const GraphDef& def, schema::GraphProto& proto) {
+    for (const TensorDef& t : def.initializers) {
+      schema::TensorProto& tensor = *proto.add_initializer();
+      ISOBIT_RETURN_IF_ERROR(describe(t, what_of(t), tensor));
+      set_data(t.tensor.byte_view(), tensor);
+    }
+    return body(def, proto);
+  }
 
- private:
-  Status graph(const GraphDef& def, bool is_main, schema::GraphProto& proto) {
+  // Everything but the initializers.
+  Status body(const GraphDef& def, schema::GraphProto& proto) {
     proto.set_name(def.name);
     if (!def.sparse_initializers.empty()) {
       return unreadable(text_of("initializer '", def.sparse_initializers[0], "' is sparse, which is not written"));
-    }
-    for (const TensorDef& t : def.initializers) {
-      ISOBIT_RETURN_IF_ERROR(tensor(t, text_of("initializer '", t.name, "'"), is_main, *proto.add_initializer()));
     }
     for (const ValueDef& v : def.inputs) ISOBIT_RETURN_IF_ERROR(value(v, *proto.add_input()));
     for (const ValueDef& v : def.outputs) ISOBIT_RETURN_IF_ERROR(value(v, *proto.add_output()));
@@ -118,29 +182,50 @@ class Encoder {
       for (const std::string& s : *texts) proto.add_strings(s);
     } else if (const auto* t = std::get_if<TensorDef>(&def.value)) {
       proto.set_type(kTensor);
-      return tensor(*t, what, false, *proto.mutable_t());
+      ISOBIT_RETURN_IF_ERROR(describe(*t, what, *proto.mutable_t()));
+      set_data(t->tensor.byte_view(), *proto.mutable_t());
     } else if (const auto* g = std::get_if<std::shared_ptr<const GraphDef>>(&def.value)) {
       proto.set_type(kGraph);
-      return graph(**g, false, *proto.mutable_g());
+      return graph(**g, *proto.mutable_g());
     } else {
       return unreadable(text_of(what, " is ", std::get<OtherAttribute>(def.value).what, ", which is not written"));
     }
     return {};
   }
 
-  Status tensor(const TensorDef& def, const std::string& what, bool may_lie_outside, schema::TensorProto& proto) {
+  static std::string what_of(const TensorDef& def) { return text_of("initializer '", def.name, "'"); }
+
+  static Status describe(const TensorDef& def, const std::string& what, schema::TensorProto& proto) {
     if (!def.tensor.defined()) {
       return unreadable(text_of(what, " is ", element_name(def.element), ", which is not written"));
     }
     for (const int64_t d : def.dims) proto.add_dims(d);
     proto.set_data_type(static_cast<int32_t>(def.element));
     if (!def.name.empty()) proto.set_name(def.name);
+    return {};
+  }
+
+  static void set_data(ByteView bytes, schema::TensorProto& proto) {
+    proto.set_raw_data(bytes.data(), bytes.size());
+  }
+
+  // Of the main graph.
+  Status initializer(const TensorDef& def) {
+    schema::TensorProto proto;
+    ISOBIT_RETURN_IF_ERROR(describe(def, what_of(def), proto));
     const ByteView bytes = def.tensor.byte_view();
-    if (may_lie_outside && !external_.empty() && bytes.size() >= kSmallTensor) {
-      place_outside(bytes, proto);
-    } else {
-      proto.set_raw_data(bytes.data(), bytes.size());
+    const bool is_outside = !external_.empty() && bytes.size() >= kSmallTensor;
+    if (is_outside) place_outside(bytes, proto);
+    Bytes message = bytes_of(proto);
+    if (!is_outside) {
+      const Bytes data_head = field_head(schema::TensorProto::kRawDataFieldNumber, bytes.size());
+      message.insert(message.end(), data_head.begin(), data_head.end());
     }
+    const uint64_t whole = message.size() + (is_outside ? 0 : bytes.size());
+    Piece piece{field_head(schema::GraphProto::kInitializerFieldNumber, whole), is_outside ? ByteView() : bytes};
+    initializer_bytes_ += piece.head.size() + whole;
+    piece.head.insert(piece.head.end(), message.begin(), message.end());
+    pieces_.push_back(std::move(piece));
     return {};
   }
 
@@ -163,6 +248,8 @@ class Encoder {
   }
 
   const std::string external_;
+  std::vector<Piece> pieces_;
+  uint64_t initializer_bytes_ = 0;
   uint64_t offset_ = 0;  // of the second file's end
   std::vector<ByteView> data_;
 };
@@ -173,21 +260,14 @@ Expected<Encoded> encode_model(const Model& model, const EncodeOptions& options)
   uint64_t tensors = 0;
   for (const TensorDef& t : model.graph.initializers) tensors += t.tensor.defined() ? t.tensor.bytes() : 0;
   const bool is_large = tensors > options.most_tensor_bytes;
-  Encoder encoder(is_large ? options.data_file : "");
-  schema::ModelProto proto;
-  // Before the bytes of the tensors are copied into messages that could not be written.
-  const uint64_t most = static_cast<uint64_t>(std::numeric_limits<int>::max());
-  const auto too_large = [&] {
-    return unavailable(text_of(human_bytes(tensors), " of tensors are more than an ONNX file may have (2 GB), and ",
-                               options.data_file.empty() ? "no second file is asked for" : "too many of them small"));
-  };
-  if (tensors > most && options.data_file.empty()) return too_large();
-  ISOBIT_RETURN_IF_ERROR(encoder.model(model, proto));
-  const size_t bytes = proto.ByteSizeLong();
-  if (bytes > most) return too_large();
-  Encoded encoded{Bytes(bytes), encoder.take_data()};
-  ISOBIT_CHECK(proto.SerializeToArray(encoded.file.data(), static_cast<int>(bytes)));
-  return encoded;
+  return Encoder(is_large ? options.data_file : "").encode(model);
+}
+
+Bytes Encoded::whole_file() const {
+  Bytes whole;
+  whole.reserve(file_bytes);
+  for (const ByteView piece : file) whole.insert(whole.end(), piece.begin(), piece.end());
+  return whole;
 }
 
 namespace {
@@ -207,19 +287,17 @@ Expected<WrittenModel> write_model(const fs::path& path, const Model& model, con
   ISOBIT_RETURN_IF_ERROR(check_writable_name(path, options.replace));
   ISOBIT_TRY(const Encoded encoded, encode_model(model, encode));
   if (encoded.data.empty()) {
-    ISOBIT_RETURN_IF_ERROR(write_file_durably(path, encoded.file, options));
-    return WrittenModel{encoded.file.size(), {}};
+    ISOBIT_RETURN_IF_ERROR(write_pieces(path, encoded.file, options));
+    return WrittenModel{encoded.file_bytes, {}};
   }
-  WrittenModel written{encoded.file.size(), data_file};
-  for (const ByteView piece : encoded.data) written.bytes += piece.size();
   const fs::path data_path = path.parent_path() / data_file;
   ISOBIT_RETURN_IF_ERROR(write_pieces(data_path, encoded.data, options));
-  if (Status done = write_file_durably(path, encoded.file, options); !done) {
+  if (Status done = write_pieces(path, encoded.file, options); !done) {
     std::error_code ignored;
     if (!options.replace) fs::remove(data_path, ignored);  // nothing of that name was there before
     return tl::unexpected<Error>(std::move(done).error());
   }
-  return written;
+  return WrittenModel{encoded.file_bytes + encoded.data_bytes, data_file};
 }
 
 }  // namespace isobit::onnx

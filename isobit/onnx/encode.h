@@ -22,10 +22,15 @@ inline constexpr uint64_t kSmallTensor = 1024;
 // Where tensors begin in the second file: other programs map it into memory page by page.
 inline constexpr uint64_t kDataAlignment = 4096;
 
+// Files piece by piece: views into `own` and into the model's tensors, which must outlive them, so that weights are not
+// copied.
 struct Encoded {
-  Bytes file;
-  // The second file, piece by piece: views into the model's tensors, which must outlive them. Empty: there is none.
-  std::vector<ByteView> data;
+  std::vector<ByteView> file;
+  std::vector<ByteView> data;  // the second one; empty: there is none
+  std::vector<Bytes> own;
+  uint64_t file_bytes = 0, data_bytes = 0;
+
+  Bytes whole_file() const;  // without the second one
 };
 
 // Errors: kUnreadable for what plain data do not hold in full (functions, types other than tensors, tensors of types

@@ -133,10 +133,10 @@ TEST(Encode, WhatIsReadIsWhatWasWritten) {
   const auto encoded = encode_model(model);
   ASSERT_TRUE(encoded) << encoded.error().message;
   EXPECT_TRUE(encoded->data.empty());
-  const auto decoded = decode_model(encoded->file, "m.onnx");
+  const auto decoded = decode_model(encoded->whole_file(), "m.onnx");
   ASSERT_TRUE(decoded) << decoded.error().message;
   expect_equal(*decoded, model);
-  EXPECT_EQ(encode_model(*decoded)->file, encoded->file);
+  EXPECT_EQ(encode_model(*decoded)->whole_file(), encoded->whole_file());
 }
 
 TEST(Encode, EveryTypeOfElement) {
@@ -145,7 +145,7 @@ TEST(Encode, EveryTypeOfElement) {
     Tensor t = Tensor::zeros(*dtype, {3});
     static_cast<uint8_t*>(t.raw())[0] = 1;
     model.graph.initializers = {tensor("t", t)};
-    const auto decoded = decode_model(encode_model(model)->file, "m.onnx");
+    const auto decoded = decode_model(encode_model(model)->whole_file(), "m.onnx");
     ASSERT_TRUE(decoded) << decoded.error().message;
     EXPECT_TRUE(identical(decoded->graph.initializers[0].tensor, t)) << name_of(*dtype);
   }

@@ -58,7 +58,7 @@ inline std::vector<Tensor> run_graph(const graph::Graph& graph, const Values& va
 // The model as bytes, read and imported.
 inline Expected<graph::Graph> read_again(const Model& model, const ImportOptions& options = {}) {
   ISOBIT_TRY(const Encoded encoded, encode_model(model));
-  ISOBIT_TRY(const Model decoded, decode_model(encoded.file, "m.onnx"));
+  ISOBIT_TRY(const Model decoded, decode_model(encoded.whole_file(), "m.onnx"));
   ISOBIT_TRY(Imported imported, import_model(decoded, options));
   return std::move(imported.graph);
 }

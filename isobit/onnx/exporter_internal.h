@@ -33,7 +33,7 @@ struct ExportScope {
   std::vector<bool> needed;  // by value: an output follows from it
   std::vector<int> readers;  // by value: operands of nodes that are needed, and outputs
   Names names;               // by value, as the file has them; "": not there
-  std::map<std::string, std::string> shared = {};  // names of constants that several nodes read
+  std::map<std::string, std::string> shared = {};  // names of values that several nodes ask for
 };
 
 class Writing {
@@ -74,8 +74,11 @@ class Writing {
   }
   std::string constant(Tensor tensor, std::string_view what);
   std::string integers(const std::vector<int64_t>& values, std::string_view what);  // int64, rank 1
-  // One for all nodes of the graph that ask for it by this name.
-  std::string shared(const std::string& name, const std::function<Tensor()>& make);
+  // A value for all nodes of the graph that ask for it by this name; the first has it made, under the name that it got.
+  std::string shared(const std::string& name, const std::function<void(const std::string&)>& make);
+  // Under a name that has been taken (Exporter::take_name).
+  void constant_named(const std::string& name, Tensor tensor);
+  void add_named(const std::string& name, const char* op, Names inputs, AttributeDefs attributes);
   // A name for a value on the way to output 0, that nothing else has.
   std::string inner_name(std::string_view what);
   // Input i without its only axis where it has one: a number, as ONNX wants it.

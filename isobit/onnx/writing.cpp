@@ -106,10 +106,14 @@ std::string Writing::inner_name(std::string_view what) {
   return exporter_.take_name(text_of(node_.name, "/", what));
 }
 
-std::string Writing::add(const char* op, Names inputs, AttributeDefs attributes, std::string_view what) {
-  std::string name = inner_name(what);
+void Writing::add_named(const std::string& name, const char* op, Names inputs, AttributeDefs attributes) {
   scope_.def.nodes.push_back(
       {name, op, "", "", without_trailing(std::move(inputs)), Names{name}, std::move(attributes)});
+}
+
+std::string Writing::add(const char* op, Names inputs, AttributeDefs attributes, std::string_view what) {
+  std::string name = inner_name(what);
+  add_named(name, op, std::move(inputs), std::move(attributes));
   return name;
 }
 
@@ -119,9 +123,13 @@ void Writing::add_last(const std::string& op, Names inputs, AttributeDefs attrib
                               std::move(attributes)});
 }
 
+void Writing::constant_named(const std::string& name, Tensor tensor) {
+  scope_.def.initializers.push_back(constant_of(name, std::move(tensor)));
+}
+
 std::string Writing::constant(Tensor tensor, std::string_view what) {
   std::string name = inner_name(what);
-  scope_.def.initializers.push_back(constant_of(name, std::move(tensor)));
+  constant_named(name, std::move(tensor));
   return name;
 }
 
@@ -129,11 +137,11 @@ std::string Writing::integers(const std::vector<int64_t>& values, std::string_vi
   return constant(Tensor::of<int64_t>(Shape{static_cast<int64_t>(values.size())}, values), what);
 }
 
-std::string Writing::shared(const std::string& name, const std::function<Tensor()>& make) {
+std::string Writing::shared(const std::string& name, const std::function<void(const std::string&)>& make) {
   std::string& known = scope_.shared[name];
   if (!known.empty()) return known;
   known = exporter_.take_name(name);
-  scope_.def.initializers.push_back(constant_of(known, make()));
+  make(known);
   return known;
 }
 

@@ -79,7 +79,7 @@ Tensor evaluated_logits(const Weights& weights, const data::Batch& samples, int6
 Tensor logits_of_model(const onnx::Model& model, const data::Batch& samples, int64_t batch) {
   const auto encoded = onnx::encode_model(model);
   EXPECT_TRUE(encoded) << encoded.error().message;
-  const auto decoded = onnx::decode_model(encoded->file, "m.onnx");
+  const auto decoded = onnx::decode_model(encoded->whole_file(), "m.onnx");
   EXPECT_TRUE(decoded) << decoded.error().message;
   const auto imported = onnx::import_model(*decoded, {.extents = {{"batch", batch}}});
   EXPECT_TRUE(imported) << imported.error().message;

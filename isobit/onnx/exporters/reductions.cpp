@@ -1,6 +1,7 @@
 // Sums, extremes and places along axes; norms, softmax and losses.
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "isobit/base/text.h"
 #include "isobit/onnx/exporter_internal.h"
@@ -85,19 +86,25 @@ Status rms_norm(Writing& w) {
   return {};
 }
 
-Tensor minus_infinity(DType dtype) {
-  Tensor t;
-  by_type(FloatTypes{}, dtype, [&]<class T>(T) { t = Tensor::scalar(-std::numeric_limits<T>::infinity()); });
-  return t;
+// Whether a query sees a key, [queries, keys]: the last query sees every key. Two lists say it, however long they are.
+std::string mask_of(Writing& w, int64_t queries, int64_t keys) {
+  return w.shared(text_of("seen_", queries, "x", keys), [&](const std::string& name) {
+    Tensor places(DType::kInt64, {1, keys}), last(DType::kInt64, {queries, 1});
+    std::iota(places.data<int64_t>(), places.data<int64_t>() + keys, int64_t{0});
+    std::iota(last.data<int64_t>(), last.data<int64_t>() + queries, keys - queries);
+    const std::string place = w.exporter().take_name(name + "/key"), last_seen = w.exporter().take_name(name + "/last");
+    w.constant_named(place, std::move(places));
+    w.constant_named(last_seen, std::move(last));
+    w.add_named(name, "LessOrEqual", {place, last_seen}, {});
+  });
 }
 
-// The last query sees every key.
-Tensor seen(int64_t queries, int64_t keys) {
-  Tensor mask(DType::kBool, {queries, keys});
-  for (int64_t t = 0; t < queries; ++t) {
-    for (int64_t s = 0; s < keys; ++s) mask.data<bool>()[t * keys + s] = s <= t + keys - queries;
-  }
-  return mask;
+std::string minus_infinity(Writing& w, DType dtype) {
+  return w.shared(text_of("minus_infinity_", name_of(dtype)), [&](const std::string& name) {
+    by_type(FloatTypes{}, dtype, [&]<class T>(T) {
+      w.constant_named(name, Tensor::scalar(-std::numeric_limits<T>::infinity()));
+    });
+  });
 }
 
 // What a query does not see is -inf before the softmax: its share is exactly 0 there. A query that sees nothing has
@@ -109,10 +116,8 @@ Status causal_softmax(Writing& w) {
   }
   const int64_t queries = dims[dims.size() - 2], keys = dims.back();
   const DType dtype = w.in(0).dtype;
-  // Every layer has the same.
-  const std::string mask = w.shared(text_of("seen_", queries, "x", keys), [&] { return seen(queries, keys); });
-  const std::string nothing = w.shared(text_of("minus_infinity_", name_of(dtype)), [&] { return minus_infinity(dtype); });
-  const std::string masked = w.add("Where", {mask, w.name_in(0), nothing}, {}, "masked");
+  const std::string mask = mask_of(w, queries, keys);  // every layer has the same
+  const std::string masked = w.add("Where", {mask, w.name_in(0), minus_infinity(w, dtype)}, {}, "masked");
   const AttributeDefs last_axis = {attribute("axis", int64_t{-1})};
   if (keys >= queries) {
     w.add_last("Softmax", {masked}, last_axis);
