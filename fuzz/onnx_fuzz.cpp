@@ -1,9 +1,12 @@
-// An ONNX model as a stranger may write it: read, surveyed and imported, within small limits. The mutator knows what a
-// model is: names that are used elsewhere, operators that there are, numbers that shapes go wrong with.
+// An ONNX model as a stranger may write it: read, surveyed and imported, within small limits; what was imported is
+// written, if ONNX has it, and read again. The mutator knows what a model is: names that are used elsewhere, operators
+// that there are, numbers that shapes go wrong with.
 #include <algorithm>
 #include <random>
 
 #include "isobit/graph/op.h"
+#include "isobit/onnx/encode.h"
+#include "isobit/onnx/export.h"
 #include "isobit/onnx/import.h"
 #include "isobit/onnx/schema.pb.h"
 
@@ -23,6 +26,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto imported = import_model(*model, {.max_nodes = 2000, .max_depth = 16});
   if (imported) {
     ISOBIT_CHECK(imported->graph.outputs().size() == model->graph.outputs.size());
+    if (const auto written = export_model(imported->graph, {})) {
+      const auto encoded = encode_model(*written);
+      ISOBIT_CHECK(encoded && decode_model(encoded->whole_file(), "again"));
+    }
   } else {
     ISOBIT_CHECK(imported.error().message.starts_with("input: "));
   }

@@ -14,6 +14,7 @@ Status concat(Writing& w) {
 }
 
 Status block(Writing& w) {
+  if (!w.in(0).has_rank()) return w.error("the rank of the source has to be known before the run");
   const graph::Attributes cut = slice_of_block(w.in(0).dims, w.attributes());
   const auto numbers = [&](const char* name) { return cut.integers(name, {}); };
   if (numbers("axes").empty()) {
