@@ -36,8 +36,8 @@ Status check_options(const Options& o) {
   if (!o.onnx && o.out.empty()) return usage_error("--out: is missing; expected the name of the file to write");
   if (o.onnx && o.all) return usage_error("export: --all is about safetensors; a model has no optimizer");
   if (o.opset && (*o.opset < onnx::kOldestWrittenOpset || *o.opset > onnx::kNewestOpset)) {
-    return usage_error(text_of("--opset: found ", *o.opset, ", expected ", onnx::kOldestWrittenOpset, " to ",
-                               onnx::kNewestOpset));
+    return usage_error(
+        text_of("--opset: found ", *o.opset, ", expected ", onnx::kOldestWrittenOpset, " to ", onnx::kNewestOpset));
   }
   constexpr uint64_t kMostSamples = std::numeric_limits<int32_t>::max();
   if (o.batch && (*o.batch < 1 || *o.batch > kMostSamples)) {
@@ -129,8 +129,8 @@ Expected<int> run(const Options& o, Console& console) {
   }
   deadline.finish();
   nlohmann::ordered_json of_model;
-  ISOBIT_TRY(const Written written, o.onnx ? write_network(o, out, network, console, of_model)
-                                           : write_weights(o, out, weights));
+  ISOBIT_TRY(const Written written,
+             o.onnx ? write_network(o, out, network, console, of_model) : write_weights(o, out, weights));
   nlohmann::ordered_json document = {{"file", out},
                                      {"tensors", written.tensors},
                                      {"bytes", written.bytes},
@@ -159,8 +159,10 @@ void add_export(Commands& commands) {
   c.positional("RUN", o->run, "folder of the run");
   c.option("-o,--out", "FILE", o->out, "file to write (with --onnx default: the name of the run, with .onnx)");
   c.flag("--onnx", o->onnx, "the network with its weights, as an ONNX model");
-  c.option("--opset", "N", o->opset, "version of ONNX's operators, 17 to 25 (default: the lowest that has all of them)");
-  c.option("--batch", "N", o->batch, "samples in a batch of the model (default: any number, where the network allows it)");
+  c.option("--opset", "N", o->opset,
+           "version of ONNX's operators, 17 to 25 (default: the lowest that has all of them)");
+  c.option("--batch", "N", o->batch,
+           "samples in a batch of the model (default: any number, where the network allows it)");
   c.option("--step", "STEP", o->step, "write the checkpoint of this step instead of the final state");
   add_trust_options(c, o->trust);
   add_audited_options(c, o->audited);

@@ -1,7 +1,7 @@
-#include "isobit/onnx/contract_internal.h"
-
 #include <algorithm>
 #include <optional>
+
+#include "isobit/onnx/contract_internal.h"
 
 namespace isobit::onnx {
 namespace {
@@ -53,9 +53,7 @@ class Chains {
     const size_t m = maker_[static_cast<size_t>(operand)];
     return m != kNone && node(m).op == "Reshape" && has_one_reader(operand) ? m : kNone;
   }
-  bool exchanges(size_t n) const {
-    return n != kNone && node(n).attributes.integers("perm", {}) == Ints{0, 2, 1, 3};
-  }
+  bool exchanges(size_t n) const { return n != kNone && node(n).attributes.integers("perm", {}) == Ints{0, 2, 1, 3}; }
 
  private:
   bool has_one_reader(ValueId id) const { return readers_[static_cast<size_t>(id)] == 1; }

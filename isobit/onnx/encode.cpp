@@ -88,8 +88,9 @@ class Encoder {
     all.data = std::move(data_);
     all.data_bytes = offset_;
     if (all.file_bytes <= most) return all;
-    return unavailable(text_of(human_bytes(all.file_bytes), " are more than an ONNX file may have (2 GB), and ",
-                               external_.empty() ? "no second file is asked for" : "too many of its tensors are small"));
+    return unavailable(
+        text_of(human_bytes(all.file_bytes), " are more than an ONNX file may have (2 GB), and ",
+                external_.empty() ? "no second file is asked for" : "too many of its tensors are small"));
   }
 
  private:
@@ -205,9 +206,7 @@ class Encoder {
     return {};
   }
 
-  static void set_data(ByteView bytes, schema::TensorProto& proto) {
-    proto.set_raw_data(bytes.data(), bytes.size());
-  }
+  static void set_data(ByteView bytes, schema::TensorProto& proto) { proto.set_raw_data(bytes.data(), bytes.size()); }
 
   // Of the main graph.
   Status initializer(const TensorDef& def) {

@@ -124,7 +124,8 @@ void expect_equal(const Model& found, const Model& wanted) {
   EXPECT_EQ(found.producer_version, wanted.producer_version);
   EXPECT_EQ(found.metadata, wanted.metadata);
   ASSERT_EQ(found.opsets.size(), wanted.opsets.size());
-  for (size_t i = 0; i < found.opsets.size(); ++i) EXPECT_EQ(found.opset(wanted.opsets[i].domain), wanted.opsets[i].version);
+  for (size_t i = 0; i < found.opsets.size(); ++i)
+    EXPECT_EQ(found.opset(wanted.opsets[i].domain), wanted.opsets[i].version);
   expect_equal(found.graph, wanted.graph);
 }
 

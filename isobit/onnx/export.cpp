@@ -30,11 +30,7 @@ int64_t ir_of(int64_t opset) {
 }  // namespace
 
 ExportScope::ExportScope(const graph::Graph& g, GraphDef& d)
-    : graph(g),
-      def(d),
-      needed(graph::needed_values(g, g.outputs())),
-      readers(needed.size(), 0),
-      names(needed.size()) {
+    : graph(g), def(d), needed(graph::needed_values(g, g.outputs())), readers(needed.size(), 0), names(needed.size()) {
   for (const graph::Node& node : g.nodes()) {
     if (!is_needed(*this, node)) continue;
     for (const ValueId i : node.inputs) {

@@ -31,12 +31,12 @@ struct ExportOptions {
 };
 
 // The graph's outputs are the model's. `values` are those of inputs that the model holds, by name; the other inputs
-// that an output follows from are the model's own. Names of values and nodes stay, nodes that no output follows from are
-// left out. Tensors are shared with the graph and `values`, not copied. The same graph, values and options give the same
-// model. Real attributes become the nearest float32, which is all that ONNX has for them.
-// Errors (kUnreadable) name the node: an operator, or a use of it, that has no meaning in ONNX (gradients, optimizers,
-// a type that ONNX does not have it for); a value that the graph has no such input for, or of another type or shape.
-// kUsage: an opset that is not written, or that a node does not have.
+// that an output follows from are the model's own. Names of values and nodes stay, nodes that no output follows from
+// are left out. Tensors are shared with the graph and `values`, not copied. The same graph, values and options give the
+// same model. Real attributes become the nearest float32, which is all that ONNX has for them. Errors (kUnreadable)
+// name the node: an operator, or a use of it, that has no meaning in ONNX (gradients, optimizers, a type that ONNX does
+// not have it for); a value that the graph has no such input for, or of another type or shape. kUsage: an opset that is
+// not written, or that a node does not have.
 Expected<Model> export_model(const graph::Graph& graph, std::span<const NamedTensor> values,
                              const ExportOptions& options = {});
 

@@ -56,8 +56,8 @@ TEST(OpenBatch, SamplesBehindAnotherDimensionAreFoundThere) {
 
 TEST(OpenBatch, ABlockOfAllSamplesBecomesASlice) {
   Example e({kSamples, 6});
-  const auto opened = e.opened(
-      e.g.emit("isobit.Block", {e.x}, {{"starts", Ints{0, 2}}, {"counts", Ints{kSamples, 3}}}, "block"));
+  const auto opened =
+      e.opened(e.g.emit("isobit.Block", {e.x}, {{"starts", Ints{0, 2}}, {"counts", Ints{kSamples, 3}}}, "block"));
   ASSERT_TRUE(opened) << opened.error().message;
   EXPECT_EQ(opened->graph.nodes()[0].op, "Slice");
   EXPECT_EQ(opened->graph.nodes()[0].attributes.integers("axes", {}), Ints{1});
@@ -89,9 +89,8 @@ TEST(OpenBatch, NetworksThatKnowTheNumberOfSamplesAreRefused) {
   Example apart({kSamples, 14});
   expect_refused(apart, apart.reshape(apart.x, {2, 7 * kSamples}), "takes the 7 samples apart");
   Example some({kSamples, 3});
-  expect_refused(
-      some, some.g.emit("isobit.Block", {some.x}, {{"starts", Ints{0, 0}}, {"counts", Ints{2, 3}}}, "block"),
-      "node 'block'");
+  expect_refused(some, some.g.emit("isobit.Block", {some.x}, {{"starts", Ints{0, 0}}, {"counts", Ints{2, 3}}}, "block"),
+                 "node 'block'");
   Example squared({kSamples, 3});
   const ValueId turned = squared.g.emit("Transpose", {squared.x}, {{"perm", Ints{1, 0}}}, "turned");
   expect_refused(squared, squared.g.emit("MatMul", {squared.x, turned}, {}, "products"), "node 'products' (MatMul)");

@@ -39,7 +39,8 @@ bool is_gap(const std::string& op, const std::string& message) {
 // Real attributes as ONNX holds them.
 OperatorCase in_float32(OperatorCase c) {
   for (const auto& [name, value] : graph::Attributes(c.attributes).items()) {
-    if (const auto* x = std::get_if<double>(&value)) c.attributes.set(name, static_cast<double>(static_cast<float>(*x)));
+    if (const auto* x = std::get_if<double>(&value))
+      c.attributes.set(name, static_cast<double>(static_cast<float>(*x)));
     if (const auto* xs = std::get_if<std::vector<double>>(&value)) {
       std::vector<double> narrow;
       for (const double y : *xs) narrow.push_back(static_cast<double>(static_cast<float>(y)));
@@ -75,7 +76,8 @@ void check(const OperatorCase& c, DType dtype, std::set<std::string>& compared) 
     const auto model = export_model(one.graph, {});
     if (!model) {
       EXPECT_NE(model.error().message.find(text_of("(", c.op, "): ")), std::string::npos) << model.error().message;
-      const bool is_refused = !writer.refusal.empty() && model.error().message.find(writer.refusal) != std::string::npos;
+      const bool is_refused =
+          !writer.refusal.empty() && model.error().message.find(writer.refusal) != std::string::npos;
       EXPECT_TRUE(is_refused || is_gap(c.op, model.error().message)) << model.error().message;
       return;
     }

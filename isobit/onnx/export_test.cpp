@@ -116,8 +116,8 @@ TEST(Export, ReasonsNameTheNode) {
                  {.opset = 19});
   for (const int64_t opset : {16, 26}) expect_refused(plain, "expected 17 to 25", {}, {.opset = opset});
   Graph columns;
-  columns.add_output(columns.emit("isobit.Im2Col", {input(columns, "x", {1, 2, 4, 4})},
-                                  {{"kernel_shape", Ints{2, 2}}}, "columns"));
+  columns.add_output(
+      columns.emit("isobit.Im2Col", {input(columns, "x", {1, 2, 4, 4})}, {{"kernel_shape", Ints{2, 2}}}, "columns"));
   expect_refused(columns, "node 'columns' (isobit.Im2Col)");
   expect_refused(Graph(), "no outputs");
 }
@@ -164,8 +164,8 @@ TEST(Export, NormsOverRowsInBothTypes) {
     norm("LayerNormalization", 3, one, {{"axis", int64_t{-2}}, {"epsilon", 1e-5}});
     norm("RMSNormalization", 1, one, {{"epsilon", 0.125}});
     const Model model = expect_round_trip(g);
-    EXPECT_EQ(operators(model.graph), (Names{"LayerNormalization", "Expand", "LayerNormalization", "Expand",
-                                             "RMSNormalization"}));
+    EXPECT_EQ(operators(model.graph),
+              (Names{"LayerNormalization", "Expand", "LayerNormalization", "Expand", "RMSNormalization"}));
     EXPECT_EQ(model.opset(""), 23);
     EXPECT_EQ(model.graph.nodes[2].attribute("epsilon"), nullptr) << "ONNX's own default, which no float32 is";
     EXPECT_EQ(model.graph.nodes[0].attribute("stash_type") != nullptr, dtype == DType::kFloat64);

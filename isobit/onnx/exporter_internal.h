@@ -30,9 +30,9 @@ struct ExportScope {
 
   const graph::Graph& graph;
   GraphDef& def;
-  std::vector<bool> needed;  // by value: an output follows from it
-  std::vector<int> readers;  // by value: operands of nodes that are needed, and outputs
-  Names names;               // by value, as the file has them; "": not there
+  std::vector<bool> needed;                        // by value: an output follows from it
+  std::vector<int> readers;                        // by value: operands of nodes that are needed, and outputs
+  Names names;                                     // by value, as the file has them; "": not there
   std::map<std::string, std::string> shared = {};  // names of values that several nodes ask for
 };
 
@@ -126,8 +126,8 @@ struct Writer {
   std::vector<Newer> newer = {};
   std::vector<TypesWithout> no_types = {};  // of which ONNX does not have it
   std::vector<Default> defaults = {};
-  int least_outputs = -1;    // those that ONNX always makes; -1: as many as we do
-  bool lists_one = false;    // a parameter that is one number is a list of one
+  int least_outputs = -1;  // those that ONNX always makes; -1: as many as we do
+  bool lists_one = false;  // a parameter that is one number is a list of one
 
   Writer& from(int64_t opset) { return since = opset, *this; }
   Writer& from(int64_t opset, const char* attribute) { return newer.push_back({opset, attribute}), *this; }

@@ -134,8 +134,8 @@ class Opening {
       for (size_t d = 0; in_step && d < now.size(); ++d) {
         const bool grows = now[d] != then[d];
         growing += grows ? 1 : 0;
-        in_step = now[d] >= 0 && now[d] * others_ == (grows ? then[d] * samples_ : now[d] * others_) &&
-                  (any[d] < 0) == grows;
+        in_step =
+            now[d] >= 0 && now[d] * others_ == (grows ? then[d] * samples_ : now[d] * others_) && (any[d] < 0) == grows;
       }
       if (in_step && growing == (wanted ? 1 : 0)) continue;
       return error(node, text_of("output '", graph_.value(o).name, "' ", Shape(now).text(), " would be ",

@@ -119,8 +119,8 @@ std::string Writing::add(const char* op, Names inputs, AttributeDefs attributes,
 
 void Writing::add_last(const std::string& op, Names inputs, AttributeDefs attributes, Names outputs,
                        const std::string& domain) {
-  scope_.def.nodes.push_back({node_.name, op, domain, "", without_trailing(std::move(inputs)), std::move(outputs),
-                              std::move(attributes)});
+  scope_.def.nodes.push_back(
+      {node_.name, op, domain, "", without_trailing(std::move(inputs)), std::move(outputs), std::move(attributes)});
 }
 
 void Writing::constant_named(const std::string& name, Tensor tensor) {
@@ -179,8 +179,8 @@ Expected<AttributeDefs> Writing::same_attributes(Names& inputs, std::initializer
     }
     const auto* real = std::get_if<double>(&value);
     const bool is_default = real != nullptr && std::ranges::any_of(writer_.defaults, [&](const Writer::Default& d) {
-      return d.attribute == name && d.value == *real;
-    });
+                              return d.attribute == name && d.value == *real;
+                            });
     if (is_default) continue;
     const auto& types = (*form)->type_attributes;
     if (std::ranges::find(types, name) != types.end()) {

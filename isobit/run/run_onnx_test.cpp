@@ -25,9 +25,11 @@ train::Job job_of(const std::string& builder, const std::string& arithmetic = "o
 name = "few"
 seed = 3
 steps = 4
-arithmetic = ")", arithmetic, R"("
+arithmetic = ")",
+                                  arithmetic, R"("
 [model]
-builder = ")", builder, R"("
+builder = ")",
+                                  builder, R"("
 [data]
 dataset = "digits"
 batch = 8
@@ -99,8 +101,8 @@ TEST(RunOnnx, TheModelGivesTheLogitsOfTheEvaluation) {
     EXPECT_EQ(network->model.metadata[1].second, text_of(weights.step));
     for (const int64_t batch : {1, 9}) {
       const data::Batch samples = data::test_batch(*dataset, 3, batch, pool);
-      EXPECT_TRUE(identical(logits_of_model(network->model, samples, batch),
-                            evaluated_logits(weights, samples, batch)));
+      EXPECT_TRUE(
+          identical(logits_of_model(network->model, samples, batch), evaluated_logits(weights, samples, batch)));
     }
   }
 }

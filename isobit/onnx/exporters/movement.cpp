@@ -100,8 +100,7 @@ void add_movement_writers(WriterTable& table) {
   table.own("isobit.Block", block);
   table.own("Split", split);
   table.own("Pad", pad).from(18, "axes").from(19, "mode", "wrap");
-  table.own("Range", range)
-      .not_of(0, {DType::kInt8, DType::kUint8, DType::kUint16, DType::kUint32, DType::kUint64});
+  table.own("Range", range).not_of(0, {DType::kInt8, DType::kUint8, DType::kUint16, DType::kUint32, DType::kUint64});
   table.own("EyeLike", eye_like);
 }
 

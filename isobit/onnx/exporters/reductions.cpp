@@ -53,7 +53,8 @@ std::string of_whole_row(Writing& w, int i, const Rows& rows) {
 
 // The first stage is computed in float32 unless something is said.
 void add_stage(const Writing& w, AttributeDefs& attributes) {
-  if (w.in(0).dtype == DType::kFloat64) attributes.push_back(attribute("stash_type", element_of_dtype(DType::kFloat64)));
+  if (w.in(0).dtype == DType::kFloat64)
+    attributes.push_back(attribute("stash_type", element_of_dtype(DType::kFloat64)));
 }
 
 // Means and deviations have 1 for the axes of a row, and ours do not have those axes.
@@ -101,9 +102,8 @@ std::string mask_of(Writing& w, int64_t queries, int64_t keys) {
 
 std::string minus_infinity(Writing& w, DType dtype) {
   return w.shared(text_of("minus_infinity_", name_of(dtype)), [&](const std::string& name) {
-    by_type(FloatTypes{}, dtype, [&]<class T>(T) {
-      w.constant_named(name, Tensor::scalar(-std::numeric_limits<T>::infinity()));
-    });
+    by_type(FloatTypes{}, dtype,
+            [&]<class T>(T) { w.constant_named(name, Tensor::scalar(-std::numeric_limits<T>::infinity())); });
   });
 }
 

@@ -47,9 +47,8 @@ Status write_ensemble(Writing& w) {
   const DType dtype = w.in(0).dtype;
   AttributeDefs written;
   for (const char* name : {"aggregate_function", "n_targets"}) written.push_back(attribute(name, a.integer(name, 1)));
-  for (const char* name :
-       {"leaf_targetids", "nodes_falseleafs", "nodes_falsenodeids", "nodes_featureids",
-        "nodes_missing_value_tracks_true", "nodes_trueleafs", "nodes_truenodeids", "tree_roots"}) {
+  for (const char* name : {"leaf_targetids", "nodes_falseleafs", "nodes_falsenodeids", "nodes_featureids",
+                           "nodes_missing_value_tracks_true", "nodes_trueleafs", "nodes_truenodeids", "tree_roots"}) {
     written.push_back(attribute(name, a.integers(name, {})));
   }
   written.push_back(attribute("nodes_modes", bytes_of(a.integers("nodes_modes", {}))));

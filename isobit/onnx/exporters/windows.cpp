@@ -30,9 +30,9 @@ void add_window_writers(WriterTable& table) {
   }
   table.same("AveragePool").from(19, "dilations");
   table.same("LpPool").from(18, "dilations").from(18, "ceil_mode");
-  table.same("MaxUnpool").not_of(0, {DType::kInt8,   DType::kInt16,  DType::kInt32,  DType::kInt64,
-                                     DType::kUint8,  DType::kUint16, DType::kUint32, DType::kUint64,
-                                     DType::kBool,   DType::kBfloat16});
+  table.same("MaxUnpool")
+      .not_of(0, {DType::kInt8, DType::kInt16, DType::kInt32, DType::kInt64, DType::kUint8, DType::kUint16,
+                  DType::kUint32, DType::kUint64, DType::kBool, DType::kBfloat16});
   table.same("Col2Im").from(18);
   table.same("AffineGrid").from(20);
   table.own("GridSample", grid_sample).from(20);
