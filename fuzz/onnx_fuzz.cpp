@@ -1,5 +1,5 @@
-// An ONNX model as a stranger may write it: read, surveyed, imported and, where that succeeds, run, and written and read
-// again, within small limits. The mutator knows what a model is (onnx_mutator.h).
+// An ONNX model as a stranger may write it: read, surveyed, imported and, where that succeeds, run, and written and
+// read again, within small limits. The mutator knows what a model is (onnx_mutator.h).
 #include <algorithm>
 #include <chrono>
 
