@@ -6,7 +6,12 @@
 #   CIFAR    the folder of CIFAR-10's records (data_batch_1.bin ..., test_batch.bin)
 #   FOLDER   of what comes of it; made anew
 # PYTHON names the Python to use (default: python3); without ONNX Runtime in it the last comparison says "skipped".
+# Exit status 77, for "skipped", where the model or the data are not there.
 set -euo pipefail
+[[ -f $2 && -d $3 ]] || {
+  echo "skipped: no data"
+  exit 77
+}
 isobit=$(realpath "$1")
 model=$(realpath "$2")
 data=$(realpath "$3")
