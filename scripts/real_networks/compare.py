@@ -116,31 +116,29 @@ class Isobit:
         self.program, self.seconds, self.gigabytes = options.isobit, options.seconds, options.gigabytes
 
     def json(self, *words):
-        """(document or None, reason of the failure, Ended)"""
+        """(document or None, reason of the failure)"""
         done = limited.run([self.program, "--json", *words], self.seconds, self.gigabytes)
         if not done.ended_well:
-            return None, done.last_line().removeprefix("isobit: "), done
-        return json.loads(done.out), None, done
+            return None, done.last_line().removeprefix("isobit: ")
+        return json.loads(done.out), None
 
 
 def without_path(reason, model):
     return reason.replace(model.path + ": ", "").replace(os.path.basename(model.path) + ": ", "")
 
 
-def loads(isobit, model, row):
-    """Whether `isobit info` takes it; what it says of it goes into the row."""
-    said, reason, _ = isobit.json("info", model.path)
+def ask(isobit, model, row):
+    """What `isobit info` says of it goes into the row; the reason for which it takes no file of this kind, or None."""
+    said, reason = isobit.json("info", model.path)
     if said is None:
-        row.update(verdict="refused", cause=without_path(reason, model))
-        return False
+        return without_path(reason, model)
     row.update(opset=said["opsets"].get("ai.onnx"), nodes=said["nodes"], parameters=said["parameters"])
     if said["supported"]:
-        return True
+        return None
     first = said["unsupported"][0]
     where = f"node '{first['node']}' ({first['operator']}, opset {first['opset']}): " if "node" in first else ""
     more = f" (and {len(said['unsupported']) - 1} more)" if len(said["unsupported"]) > 1 else ""
-    row.update(verdict="refused", cause=without_path(where + first["reason"] + more, model))
-    return False
+    return without_path(where + first["reason"] + more, model)
 
 
 def run_everywhere(isobit, model, used, platforms, folder, row):
@@ -150,14 +148,14 @@ def run_everywhere(isobit, model, used, platforms, folder, row):
     for number, platform in enumerate(platforms):
         out = os.path.join(folder, f"out{number}")
         words = [w for n in used for w in ("--input", f"{n}={model.inputs[n]}")]
-        said, reason, done = isobit.json("run", model.path, *words, "--out", out, "--platform", platform)
+        said, reason = isobit.json("run", model.path, *words, "--out", out, "--platform", platform)
         if said is None:
             row.update(verdict="fails", cause=f"{platform}: {without_path(reason, model)}")
             return None
         digests = [o["digest"] for o in said["outputs"]]
         if first is None:
             first = digests
-            row.update(seconds=said["seconds"], megabytes=round(done.megabytes))
+            row.update(seconds=said["seconds"])
             files = sorted(os.listdir(out), key=lambda f: int(f.split("-")[0]))
             outputs = {o["name"]: numpy.load(os.path.join(out, f)) for o, f in zip(said["outputs"], files)}
         elif digests != first:
@@ -170,8 +168,8 @@ def compare(isobit, model, platforms):
     row = {"network": model.name, "exporter": model.exporter}
     if model.error:
         return dict(row, verdict="not exported", cause=model.error)
-    if not loads(isobit, model, row):
-        return row
+    # A file that leaves shapes open may be taken in a run, which knows them, and only then.
+    refused = ask(isobit, model, row)
     with tempfile.TemporaryDirectory(prefix="isobit-compare-") as folder:
         try:
             if model.inputs is None:
@@ -181,7 +179,9 @@ def compare(isobit, model, platforms):
             return dict(row, verdict="no reference", cause="ONNX Runtime: " + " ".join(str(error).split())[:200])
         found = run_everywhere(isobit, model, used, platforms, folder, row)
     if found is None:
-        return row
+        return dict(row, verdict="refused", cause=refused) if refused else row
+    if refused:
+        row["open"] = refused
     worst = 0.0
     for name, array in wanted.items():
         if name not in found:
@@ -198,6 +198,8 @@ def compare(isobit, model, platforms):
 
 def cells(row):
     verdict = row["verdict"] if row["verdict"] == "agrees" else f"{row['verdict']}: {row['cause']}"
+    if "open" in row:
+        verdict += f"; while its shapes are open: {row['open']}"
     parameters = f"{row['parameters'] / 1e6:.1f} M" if row.get("parameters", 0) >= 1e5 else row.get("parameters", "")
     return [row["network"], row["exporter"], row.get("opset", ""), row.get("nodes", ""), parameters,
             re.sub(r"\s+", " ", verdict).replace("|", "\\|"),
@@ -242,7 +244,7 @@ def main():
         known.keep(model.key, row)
         print(f"{model.key:<50} {row['verdict']}{': ' + row['cause'] if 'cause' in row else ''}"
               f"{'  %.1e' % row['difference'] if 'difference' in row else ''}"
-              f"{'  %.2f s, %d MB' % (row['seconds'], row['megabytes']) if 'seconds' in row else ''}", flush=True)
+              f"{'  %.2f s' % row['seconds'] if 'seconds' in row else ''}", flush=True)
     rows = [known.rows[key] for key in known.rows]
     if options.table:
         tables.write(options.table, "inference", COLUMNS, [cells(row) for row in rows])

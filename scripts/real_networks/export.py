@@ -15,6 +15,7 @@ Exit status: 0 all were tried; 2 usage.
 import argparse
 import json
 import os
+import re
 import shutil
 import sys
 import time
@@ -51,6 +52,7 @@ def save_inputs(folder, inputs):
 def export_torch(path, name, exporter, batch, opset):
     """One of PyTorch's; the arguments are those that a user gives who knows nothing else."""
     import torch
+    torch.backends.mha.set_fastpath_enabled(False)  # the older exporter has no name for PyTorch's fused attention
     network = NETWORKS[name](batch)
     more = {"opset_version": opset} if opset else {}
     with torch.no_grad():
@@ -128,8 +130,11 @@ def main():
             said = export_one(options.folder, options.in_process, options.exporter, options.batch, options.opset)
         except Exception as error:  # whatever a library throws is the cause of the failure
             traceback.print_exc()
-            words = " ".join(str(error).split())
-            sys.exit(f"{type(error).__name__}: {words[:300]}")
+            first = error
+            while first.__cause__ is not None:
+                first = first.__cause__
+            words = " ".join(re.sub(r"\x1b\[[0-9;]*m", "", str(first)).split())
+            sys.exit(f"{type(error).__name__}: {words[:200]}")
         with open(os.path.join(options.folder, "inputs.json"), "w", encoding="utf-8") as file:
             json.dump(said, file)
     else:

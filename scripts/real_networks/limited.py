@@ -1,4 +1,4 @@
-"""A program run with limits on its time and memory; what it used of both."""
+"""A program run with limits on its time and memory."""
 import os
 import resource
 import signal
@@ -9,12 +9,11 @@ import time
 
 
 class Ended:
-    """How a program ended: `code` (negative: by that signal), `out` and `err` as text, `seconds` of wall time and the
-    most `megabytes` that it had in memory."""
+    """How a program ended: `code` (negative: by that signal), `out` and `err` as text, `seconds` of wall time, and
+    whether it was ended because it was `late`."""
 
-    def __init__(self, code, out, err, seconds, megabytes, late):
-        self.code, self.out, self.err = code, out, err
-        self.seconds, self.megabytes, self.late = seconds, megabytes, late
+    def __init__(self, code, out, err, seconds, late):
+        self.code, self.out, self.err, self.seconds, self.late = code, out, err, seconds, late
 
     @property
     def ended_well(self):
@@ -51,12 +50,11 @@ def run(command, seconds, gigabytes, **more):
 
         watch = threading.Timer(seconds, end)
         watch.start()
-        _, status, used = os.wait4(process.pid, 0)
+        process.wait()
         watch.cancel()
-        process.returncode = os.waitstatus_to_exitcode(status)
         took = time.monotonic() - begin
         texts = []
         for file in (out, err):
             file.seek(0)
             texts.append(file.read().decode(errors="replace"))
-    return Ended(process.returncode, *texts, took, used.ru_maxrss / 1024, late.is_set())
+    return Ended(process.returncode, *texts, took, late.is_set())

@@ -83,11 +83,12 @@ def detection(name, size):
         torch = torch_of()
         import torchvision
         module = getattr(torchvision.models.detection, name)(weights=None, weights_backbone=None, num_classes=5)
-        settle_statistics(module, size, lambda x: module.backbone(x))
         if name.startswith("ssd"):
+            settle_statistics(module, size, lambda x: module.head(list(module.backbone(x).values())))
             spread_scores(m for m in module.head.classification_head.modules()
                           if isinstance(m, torch.nn.Conv2d) and m.kernel_size == (1, 1))
         else:
+            settle_statistics(module, size, module.backbone)
             spread_scores([module.rpn.head.cls_logits, module.roi_heads.box_predictor.cls_score])
 
         def forward(inner, x):
@@ -104,12 +105,19 @@ def tokens(batch, length, most, seed=SEED + 1):
     return torch_of(seed).randint(0, most, (batch, length))
 
 
+def language_model(module, ids):
+    def forward(inner, given, mask):
+        return inner(input_ids=given, attention_mask=mask, use_cache=False).logits
+
+    # With a mask the masks' code does not look for several texts in one, which the older exporter has no words for.
+    return Network(module_of(module, forward), {"input_ids": ids, "attention_mask": ids.new_ones(ids.shape)}, ["logits"])
+
+
 def gpt2(batch):
     torch_of()
     import transformers
     module = transformers.GPT2LMHeadModel(transformers.GPT2Config(attn_implementation="eager")).eval()
-    return Network(module_of(module, lambda inner, ids: inner(input_ids=ids, use_cache=False).logits),
-                   {"input_ids": tokens(batch, 64, 50257)}, ["logits"])
+    return language_model(module, tokens(batch, 64, 50257))
 
 
 def bert(batch):
@@ -134,8 +142,7 @@ def llama(batch):
                                       num_attention_heads=8, num_key_value_heads=4, max_position_embeddings=256,
                                       attn_implementation="eager")
     module = transformers.LlamaForCausalLM(config).eval()
-    return Network(module_of(module, lambda inner, ids: inner(input_ids=ids, use_cache=False).logits),
-                   {"input_ids": tokens(batch, 64, 4096)}, ["logits"])
+    return language_model(module, tokens(batch, 64, 4096))
 
 
 def whisper_tiny(batch):

@@ -36,26 +36,22 @@ def as_attributes(module):
                 setattr(part, name, single(getattr(part, name)))
 
 
+SIXTH = single(1 / 6)
+
+
 class HardSigmoid(torch.nn.Module):
-    """With the 1/6 that PyTorch's older exporter writes into the node."""
+    """With the 1/6 that is an attribute of ONNX's operator."""
 
     def forward(self, x):
-        return (x * single(1 / 6) + 0.5).clamp(0, 1)
+        return (x * SIXTH + 0.5).clamp(0, 1)
 
 
-class HardSwish(HardSigmoid):
-    def forward(self, x):
-        return x * super().forward(x)
-
-
-def as_legacy_exporter(module):
+def with_attributes(module):
     for name, child in module.named_children():
         if isinstance(child, torch.nn.Hardsigmoid):
             setattr(module, name, HardSigmoid())
-        elif isinstance(child, torch.nn.Hardswish):
-            setattr(module, name, HardSwish())
         else:
-            as_legacy_exporter(child)
+            with_attributes(child)
 
 
 @contextlib.contextmanager
@@ -129,8 +125,9 @@ def reference(module, inputs, names, seed):
 def shared_names(module):
     """{name: every name of the same parameter}, by the one that named_parameters gives."""
     every = {}
-    for name, parameter in module.named_parameters(remove_duplicate=False):
-        every.setdefault(id(parameter), []).append(name)
+    for path, part in module.named_modules(remove_duplicate=False):
+        for name, parameter in part.named_parameters(recurse=False):
+            every.setdefault(id(parameter), []).append(f"{path}.{name}" if path else name)
     return {names[0]: names for names in every.values()}
 
 
@@ -159,8 +156,7 @@ def check(module, inputs, outputs, exporter, program, folder, opset=None, wide=T
     else:
         export(module, inputs, outputs, path, exporter, opset)
         module = module.double()
-    if exporter == "legacy":
-        as_legacy_exporter(module)
+    with_attributes(module)
     values, cotangents, gradients = reference(module, wide_inputs, outputs, 6)
 
     in_file = set(program_says(program, ["--parameters", path], seconds, gigabytes).out.splitlines())
