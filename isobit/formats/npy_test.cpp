@@ -76,7 +76,7 @@ TEST(Npy, RefusesWhatItDoesNotKnow) {
   };
   EXPECT_TRUE(with("'<f4'", "()"));
   expect_error(with("'>f4'", "()"), "big-endian");
-  expect_error(with("'<f2'", "(2,)"), "'<f2' is not supported");
+  expect_error(with("'<f16'", "(2,)"), "'<f16' is not supported");
   expect_error(with("'|O'", "(1,)"), "not supported");
   expect_error(with("[('a', '<f4')]", "(1,)"), "structured");
   expect_error(with("'<f4'", "(1)"), "',' expected");

@@ -112,6 +112,16 @@ std::string Conversion::inner_name(std::string_view what) const {
   return importer_.free_name(text_of(base_name(), "/", what));
 }
 
+// Of the nodes from `first` on, the one that makes the node's first output has its name.
+void Conversion::name_last(const std::vector<graph::ValueId>& values, size_t first) const {
+  if (node_.name.empty() || values.empty() || values[0] == graph::kNoValue) return;
+  graph::Graph& graph = frame().graph();
+  for (size_t n = first; n < graph.nodes().size(); ++n) {
+    const auto& made = graph.nodes()[n].outputs;
+    if (std::find(made.begin(), made.end(), values[0]) != made.end()) graph.name_node(n, scope_.shown(node_.name));
+  }
+}
+
 Expected<Operands> Conversion::expand(const Append& append) {
   const size_t before = frame().graph().nodes().size();
   const auto values = append(frame().graph());
@@ -123,6 +133,7 @@ Expected<Operands> Conversion::expand(const Append& append) {
     const std::string& message = values.error().message;
     return error(message.starts_with(own) ? message.substr(own.size()) : message);
   }
+  name_last(*values, before);
   Operands outputs;
   for (const graph::ValueId value : *values) {
     outputs.push_back(value == graph::kNoValue ? nullptr : frame().value(value));

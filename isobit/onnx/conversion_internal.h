@@ -98,6 +98,8 @@ class Conversion {
   Expected<Operands> narrow(Operands outputs, DType to);
 
  private:
+  void name_last(const std::vector<graph::ValueId>& values, size_t first) const;
+
   Importer& importer_;
   Scope& scope_;
   const NodeDef& node_;

@@ -121,9 +121,9 @@ TEST_F(Stepwise, ValuesAreFreedAfterTheirLastUse) {
 TEST_F(Stepwise, ANodeIsBoundAgainOnlyForOtherShapes) {
   int bound = 0;
   KernelTable table = kernel_table();
-  table["Neg"].bind = [&bound, run = table["Neg"].run](const KernelSite&) {
-    ++bound;
-    return run;
+  table["Neg"].bind = [&count = bound, kernel = table["Neg"]](const KernelSite& site) {
+    ++count;
+    return runtime::bound(kernel, site);
   };
   g.add_output(g.emit("Neg", {y_}, {}, "minus"));
   Executor executor(g, table);

@@ -56,8 +56,9 @@ int64_t Builder::dim(ValueId v, int axis) const {
 int64_t Builder::times(int64_t a, int64_t b) {
   int64_t product = -1;
   if (a < 0 || b < 0 || failed_) return -1;
-  if (__builtin_mul_overflow(a, b, &product)) fail(text_of("extents of ", a, " times ", b, " are too large"));
-  return product;
+  if (!__builtin_mul_overflow(a, b, &product)) return product;
+  fail(text_of("extents of ", a, " times ", b, " are too large"));
+  return -1;
 }
 
 bool Builder::is_float(ValueId v) const { return v != kNoValue && FloatTypes::contains(dtype(v)); }

@@ -100,7 +100,7 @@ Status infer_col2im(InferContext& c) {
 }  // namespace
 
 void add_columns(std::vector<OpDef>& defs) {
-  add_ordered(defs, {.name = "isobit.Im2Col", .infer = infer_im2col, .outputs = {moved_from_repeatedly(0)}});
+  add_ordered(defs, {.name = "isobit.Im2Col", .infer = infer_im2col, .outputs = {moved_from_repeatedly(0, under_tap)}});
   add_ordered(defs, {.name = "Col2Im",
                      .max_inputs = 3,
                      .optional_inputs = {.some = {1, 2}},

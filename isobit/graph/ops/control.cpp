@@ -268,7 +268,7 @@ void add_control(std::vector<OpDef>& defs) {
                 .max_outputs = kMostOutputs,
                 .more_outputs_like_last = true,
                 .infer = infer_if,
-                .outputs = {output_by(ElementRule::kWhole)},
+                .outputs = {judged_whole("it is made by nodes of its own")},
                 .runs_graphs = true};
   add_ordered(defs, control);
   control.name = "Scan";

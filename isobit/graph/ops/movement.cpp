@@ -291,48 +291,55 @@ Status infer_trilu(InferContext& c) {
 
 void add_movement(std::vector<OpDef>& defs) {
   const InputSet second = {.some = {1}};
-  add_ordered(defs, {.name = "Transpose", .infer = infer_transpose, .outputs = {moved_from(0)}});
-  add_ordered(defs, {.name = "Flatten", .infer = infer_flatten, .outputs = {moved_from(0)}});
+  add_ordered(defs, {.name = "Transpose", .infer = infer_transpose, .outputs = {moved_from(0, transposed)}});
+  add_ordered(defs, {.name = "Flatten", .infer = infer_flatten, .outputs = {moved_from(0, same_element)}});
   // (source, and as an operand what is no attribute)
   add_ordered(defs, {.name = "Reshape",
                      .max_inputs = 2,
                      .optional_inputs = second,
                      .infer = infer_reshape,
-                     .outputs = {moved_from(0)}});
+                     .outputs = {moved_from(0, same_element)}});
   add_ordered(defs, {.name = "Squeeze",
                      .max_inputs = 2,
                      .optional_inputs = second,
                      .infer = infer_squeeze,
-                     .outputs = {moved_from(0)}});
+                     .outputs = {moved_from(0, same_element)}});
   add_ordered(defs, {.name = "Unsqueeze",
                      .max_inputs = 2,
                      .optional_inputs = second,
                      .infer = infer_unsqueeze,
-                     .outputs = {moved_from(0)}});
-  add_ordered(
-      defs,
-      {.name = "Trilu", .max_inputs = 2, .optional_inputs = second, .infer = infer_trilu, .outputs = {moved_from(0)}});
+                     .outputs = {moved_from(0, same_element)}});
+  add_ordered(defs, {.name = "Trilu",
+                     .max_inputs = 2,
+                     .optional_inputs = second,
+                     .infer = infer_trilu,
+                     .outputs = {moved_from(0, of_triangle)}});
   add_ordered(defs, {.name = "Expand",
                      .max_inputs = 2,
                      .optional_inputs = second,
                      .infer = infer_expand,
-                     .outputs = {moved_from_repeatedly(0)}});
+                     .outputs = {moved_from_repeatedly(0, expanded)}});
   add_ordered(defs, {.name = "Tile",
                      .max_inputs = 2,
                      .optional_inputs = second,
                      .infer = infer_tile,
-                     .outputs = {moved_from_repeatedly(0)}});
+                     .outputs = {moved_from_repeatedly(0, tiled)}});
   add_ordered(defs, {.name = "Concat",
                      .max_inputs = 1 << 16,
                      .infer = infer_concat,
-                     .outputs = {{.rule = ElementRule::kMoved, .moved_from = {.all = true}, .takes_each_once = true}}});
-  add_ordered(defs, {.name = "DepthToSpace", .infer = infer_depth_to_space, .outputs = {moved_from(0)}});
-  add_ordered(defs, {.name = "SpaceToDepth", .infer = infer_space_to_depth, .outputs = {moved_from(0)}});
+                     .outputs = {{.rule = ElementRule::kMoved,
+                                  .moved_from = {.all = true},
+                                  .takes_each_once = true,
+                                  .sources = concatenated}}});
+  add_ordered(
+      defs, {.name = "DepthToSpace", .infer = infer_depth_to_space, .outputs = {moved_from(0, depth_to_space)}});
+  add_ordered(
+      defs, {.name = "SpaceToDepth", .infer = infer_space_to_depth, .outputs = {moved_from(0, space_to_depth)}});
   add_ordered(defs, {.name = "ReverseSequence",
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_reverse_sequence,
-                     .outputs = {moved_from(0)}});
+                     .outputs = {moved_from(0, reversed)}});
 }
 
 }  // namespace isobit::graph::ops

@@ -154,7 +154,7 @@ Status infer_qlinear_conv(InferContext& c) {
 
 void add_quantized_products(std::vector<OpDef>& defs) {
   const auto add = [&](OpDef def) {
-    def.outputs = {output_by(ElementRule::kWhole)};
+    def.outputs = {judged_whole("its terms are products of integers less their zero points")};
     add_ordered(defs, std::move(def));
   };
   add({.name = "MatMulInteger",

@@ -94,17 +94,44 @@ k::Padding padding_of(const std::string& mode) {
   return mode == "reflection" ? k::Padding::kReflection : k::Padding::kZeros;
 }
 
+k::PointRule point_rule(const graph::Attributes& a) {
+  return {.mode = interpolation_of(a.text("mode", "linear")),
+          .padding = padding_of(a.text("padding_mode", "zeros")),
+          .align_corners = a.integer("align_corners", 0) != 0};
+}
+
+// How many points each image of a grid has.
+int64_t points_of(const Tensor& grid) { return grid.shape().elements(1, grid.shape().rank() - 1); }
+
 RunKernel grid_sample(const KernelSite& site) {
-  const graph::Attributes& a = site.attributes();
-  const k::PointRule rule{.mode = interpolation_of(a.text("mode", "linear")),
-                          .padding = padding_of(a.text("padding_mode", "zeros")),
-                          .align_corners = a.integer("align_corners", 0) != 0};
-  return [rule](KernelCall& c) {
-    const Shape &src = c.in(0).shape(), &grid = c.in(1).shape();
+  return [rule = point_rule(site.attributes())](KernelCall& c) {
+    const Shape& src = c.in(0).shape();
     const std::span<const int64_t> image = graph::ops::image_of(src.dims());
     return by_float_type(c, 0, [&]<class T>(T) {
-      k::grid_sample(c.ctx, src[0], src[1], image, grid.elements(1, grid.rank() - 1), rule, c.in(0).data<T>(),
-                     c.in(1).data<T>(), c.out().data<T>());
+      k::grid_sample(c.ctx, src[0], src[1], image, points_of(c.in(1)), rule, c.in(0).data<T>(), c.in(1).data<T>(),
+                     c.out().data<T>());
+    });
+  };
+}
+
+RunKernel grid_sample_grad_src(const KernelSite& site) {
+  return [rule = point_rule(site.attributes())](KernelCall& c) {
+    const Shape& src = c.out().shape();
+    const std::span<const int64_t> image = graph::ops::image_of(src.dims());
+    return by_float_type(c, 0, [&]<class T>(T) {
+      k::grid_sample_grad_src(c.ctx, src[0], src[1], image, points_of(c.in(1)), rule, c.in(1).data<T>(),
+                              c.in(0).data<T>(), c.out().data<T>());
+    });
+  };
+}
+
+RunKernel grid_sample_grad_grid(const KernelSite& site) {
+  return [rule = point_rule(site.attributes())](KernelCall& c) {
+    const Shape& src = c.in(1).shape();
+    const std::span<const int64_t> image = graph::ops::image_of(src.dims());
+    return by_float_type(c, 0, [&]<class T>(T) {
+      k::grid_sample_grad_grid(c.ctx, src[0], src[1], image, points_of(c.in(2)), rule, c.in(1).data<T>(),
+                               c.in(2).data<T>(), c.in(0).data<T>(), c.out().data<T>());
     });
   };
 }
@@ -119,16 +146,35 @@ RunKernel affine_grid(const KernelSite& site) {
   };
 }
 
-RunKernel deform_im2col(const KernelSite& site) {
-  const std::vector<int64_t>& src = site.in(0).dims;
+k::DeformShape deform_shape(const KernelSite& site, const std::vector<int64_t>& src) {
   const std::span<const int64_t> image = graph::ops::image_of(src);
   const auto axes = sliding_axes(*graph::ops::read_windows(site.attributes(), image, {}), image);
-  const k::DeformShape shape{.n = src[0],
-                             .c = src[1],
-                             .groups = site.attributes().integer("offset_group", 1),
-                             .rows = axes[0],
-                             .columns = axes[1]};
-  return [shape](KernelCall& c) {
+  return {.n = src[0],
+          .c = src[1],
+          .groups = site.attributes().integer("offset_group", 1),
+          .rows = axes[0],
+          .columns = axes[1]};
+}
+
+RunKernel deform_grad_src(const KernelSite& site) {
+  return [shape = deform_shape(site, site.out().dims)](KernelCall& c) {
+    return by_float_type(c, 0, [&]<class T>(T) {
+      k::deformed_columns_grad_src(c.ctx, shape, c.in(1).data<T>(), c.in(0).data<T>(), c.out().data<T>());
+    });
+  };
+}
+
+RunKernel deform_grad_offset(const KernelSite& site) {
+  return [shape = deform_shape(site, site.in(1).dims)](KernelCall& c) {
+    return by_float_type(c, 0, [&]<class T>(T) {
+      k::deformed_columns_grad_offset(c.ctx, shape, c.in(1).data<T>(), c.in(2).data<T>(), c.in(0).data<T>(),
+                                      c.out().data<T>());
+    });
+  };
+}
+
+RunKernel deform_im2col(const KernelSite& site) {
+  return [shape = deform_shape(site, site.in(0).dims)](KernelCall& c) {
     return by_float_type(c, 0, [&]<class T>(T) {
       const T* mask = c.has(2) ? c.in(2).data<T>() : nullptr;
       k::deformed_columns(c.ctx, shape, c.in(0).data<T>(), c.in(1).data<T>(), mask, c.out().data<T>());
@@ -144,6 +190,10 @@ void add_sampling_kernels(KernelTable& table) {
   table["GridSample"] = with_parameters(grid_sample);
   table["AffineGrid"] = with_parameters(affine_grid);
   table["isobit.DeformIm2Col"] = with_parameters(deform_im2col);
+  table["isobit.GridSampleGradSrc"] = with_parameters(grid_sample_grad_src);
+  table["isobit.GridSampleGradGrid"] = with_parameters(grid_sample_grad_grid);
+  table["isobit.DeformIm2ColGradSrc"] = with_parameters(deform_grad_src);
+  table["isobit.DeformIm2ColGradOffset"] = with_parameters(deform_grad_offset);
 }
 
 }  // namespace isobit::runtime

@@ -61,6 +61,12 @@ Status cross_entropy_grad(KernelCall& c) {
   const int64_t rows = c.in(0).shape()[0];
   ISOBIT_RETURN_IF_ERROR(check_labels(c.in(1), c.in(0).shape()[1]));
   return by_float_type(c, 0, [&]<class T>(T) {
+    if (c.in(4).shape().rank() == 1) {
+      k::softmax_cross_entropy_rows_grad(c.ctx, rows, c.in(0).shape()[1], {}, c.in(0).data<T>(),
+                                         c.in(1).data<int64_t>(), c.in(2).data<T>(), c.in(3).data<T>(),
+                                         c.in(4).data<T>(), c.out().data<T>());
+      return;
+    }
     k::softmax_cross_entropy_grad(c.ctx, rows, c.in(0).shape()[1], {}, c.in(0).data<T>(), c.in(1).data<int64_t>(),
                                   c.in(2).data<T>(), c.in(3).data<T>(), c.in(4).data<T>()[0], rows, c.out().data<T>());
   });
