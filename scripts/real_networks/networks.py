@@ -155,11 +155,12 @@ def whisper_tiny(batch):
     module = transformers.WhisperForConditionalGeneration(config).eval()
     features = torch_of(SEED + 1).randn(batch, 80, 3000)
 
-    def forward(inner, sound, ids):
-        return inner(input_features=sound, decoder_input_ids=ids, use_cache=False).logits
+    def forward(inner, sound, ids, mask):
+        return inner(input_features=sound, decoder_input_ids=ids, decoder_attention_mask=mask, use_cache=False).logits
 
-    return Network(module_of(module, forward),
-                   {"input_features": features, "decoder_input_ids": tokens(batch, 16, 50000, SEED + 3)}, ["logits"])
+    ids = tokens(batch, 16, 50000, SEED + 3)
+    return Network(module_of(module, forward), {"input_features": features, "decoder_input_ids": ids,
+                                                "decoder_attention_mask": ids.new_ones(ids.shape)}, ["logits"])
 
 
 NETWORKS = {
