@@ -27,10 +27,16 @@ def settle_statistics(module, size, forward=None):
     """Runs the network on random images in training mode, so that batch norms have running statistics of what they see:
     those that they begin with let the values of a deep random network grow or vanish."""
     torch = torch_of()
+    norms = [m for m in module.modules() if isinstance(m, torch.nn.BatchNorm2d)]
+    kept = [m.momentum for m in norms]
+    for norm in norms:
+        norm.momentum = None  # the mean of all batches
     module.train()
     with torch.no_grad():
         for _ in range(2):
             (forward or module)(torch.randn(4, 3, size, size))
+    for norm, momentum in zip(norms, kept):
+        norm.momentum = momentum
     return module.eval()
 
 
@@ -71,11 +77,12 @@ def segmentation(name, size=224):
     return build
 
 
-def spread_scores(layers):
-    """Random networks score all places about alike, and then rounding decides which is first."""
+def spread_scores(layers, deviation):
+    """Random networks score all places about alike, and then rounding decides which is first; or, where weights are too
+    large, as certain."""
     torch = torch_of(SEED + 2)
     for layer in layers:
-        torch.nn.init.normal_(layer.weight, std=0.3)
+        torch.nn.init.normal_(layer.weight, std=deviation)
 
 
 def detection(name, size):
@@ -85,11 +92,11 @@ def detection(name, size):
         module = getattr(torchvision.models.detection, name)(weights=None, weights_backbone=None, num_classes=5)
         if name.startswith("ssd"):
             settle_statistics(module, size, lambda x: module.head(list(module.backbone(x).values())))
-            spread_scores(m for m in module.head.classification_head.modules()
-                          if isinstance(m, torch.nn.Conv2d) and m.kernel_size == (1, 1))
+            spread_scores([m for m in module.head.classification_head.modules()
+                           if isinstance(m, torch.nn.Conv2d) and m.kernel_size == (1, 1)], 0.05)
         else:
             settle_statistics(module, size, module.backbone)
-            spread_scores([module.rpn.head.cls_logits, module.roi_heads.box_predictor.cls_score])
+            spread_scores([module.rpn.head.cls_logits, module.roi_heads.box_predictor.cls_score], 0.3)
 
         def forward(inner, x):
             found = inner([x])[0]
@@ -174,7 +181,7 @@ NETWORKS = {
     "vit_b_16": vision("vit_b_16", settle=False),
     "swin_t": vision("swin_t", settle=False),
     "deeplabv3_mobilenet_v3_large": segmentation("deeplabv3_mobilenet_v3_large"),
-    "fcn_resnet50": segmentation("fcn_resnet50", 128),
+    "fcn_resnet50": segmentation("fcn_resnet50"),
     "ssdlite320_mobilenet_v3_large": detection("ssdlite320_mobilenet_v3_large", 320),
     "fasterrcnn_mobilenet_v3_large_320_fpn": detection("fasterrcnn_mobilenet_v3_large_320_fpn", 320),
     "gpt2": gpt2,
