@@ -205,4 +205,8 @@ Expected<std::vector<int64_t>> broadcast_dims(const std::vector<int64_t>& a, con
 // Axis in -rank..rank-1 made non-negative.
 Expected<int64_t> normalized_axis(int64_t axis, int rank);
 
+// Kernels take tensors of so many axes at most, and no node makes one of more.
+inline constexpr int64_t kMostAxes = 64;
+Status check_axes(int64_t rank);
+
 }  // namespace isobit::graph

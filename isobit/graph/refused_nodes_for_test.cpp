@@ -205,6 +205,8 @@ std::vector<Refused> refused_nodes() {
       {"Transpose", {x}, "does not have the source's rank", {{"perm", Ints{0}}}},
       {"Transpose", {x}, "is not a permutation", {{"perm", Ints{1, 1}}}},
       {"Transpose", {x}, "is not a permutation", {{"perm", Ints{1, 2}}}},
+      // Of the sorted numbers the first two are right.
+      {"Transpose", {f32({1, 2, 3})}, "is not a permutation", {{"perm", Ints{1 << 30, 0, 1}}}},
       {"Reshape", {f32({int64_t{1} << 32, int64_t{1} << 32})}, "source is too large", {{"shape", Ints{1}}}},
       {"Reshape", {x}, "'shape' is malformed", {{"shape", Ints{-1, -1}}}},
       {"Reshape", {x}, "'shape' is malformed", {{"shape", Ints{-2, 3}}}},

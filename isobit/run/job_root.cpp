@@ -1,6 +1,8 @@
 #include "isobit/run/job_root.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 
 #include "isobit/base/fields.h"
 #include "isobit/base/file.h"
@@ -24,17 +26,25 @@ commit::Salt sample_salt(const commit::Salt& dataset, data::Split split, int64_t
   return commit::tagged_hash("isobit.sample-salt", 1, w.view());
 }
 
-std::vector<commit::Digest> sample_leaves(const data::Dataset& dataset, const commit::Salt& salt, data::Split split,
-                                          ThreadPool& pool) {
+Expected<std::vector<commit::Digest>> sample_leaves(const data::Dataset& dataset, const commit::Salt& salt,
+                                                    data::Split split, ThreadPool& pool) {
   std::vector<commit::Digest> leaves(static_cast<size_t>(dataset.count(split)));
+  std::mutex mutex;
+  std::map<int64_t, Error> failed;  // by sample: at most one for each range
   pool.parallel_for(dataset.count(split), 64, [&](int64_t begin, int64_t end) {
     Bytes sample;
     for (int64_t i = begin; i < end; ++i) {
-      dataset.sample_bytes(split, i, sample);
+      Status read = dataset.sample_bytes(split, i, sample);
+      if (!read) {
+        const std::lock_guard lock(mutex);
+        failed.emplace(i, std::move(read).error());
+        return;
+      }
       leaves[static_cast<size_t>(i)] =
           commit::sample_leaf(sample_salt(salt, split, i), static_cast<uint64_t>(i), sample);
     }
   });
+  if (!failed.empty()) return tl::unexpected<Error>(std::move(failed.begin()->second));
   return leaves;
 }
 
@@ -53,13 +63,14 @@ Expected<commit::Salt> dataset_salt(const train::Job& job) {
   return commit::digest_from_hex(text, job.salt_path);
 }
 
-DatasetCommitment commit_dataset(const data::Dataset& dataset, const commit::Salt& salt, ThreadPool& pool) {
+Expected<DatasetCommitment> commit_dataset(const data::Dataset& dataset, const commit::Salt& salt, ThreadPool& pool) {
   DatasetCommitment commitment;
-  commitment.train_leaves = sample_leaves(dataset, salt, data::Split::kTrain, pool);
+  ISOBIT_TRY(commitment.train_leaves, sample_leaves(dataset, salt, data::Split::kTrain, pool));
+  ISOBIT_TRY(const std::vector<commit::Digest> test_leaves, sample_leaves(dataset, salt, data::Split::kTest, pool));
   ByteWriter w;
   w.bytes(dataset.header_bytes());
   write_tree(w, commitment.train_leaves, pool);
-  write_tree(w, sample_leaves(dataset, salt, data::Split::kTest, pool), pool);
+  write_tree(w, test_leaves, pool);
   commitment.root = commit::tagged_hash("isobit.dataset", 1, w.view());
   return commitment;
 }
@@ -159,7 +170,7 @@ Expected<Session> open_session(const train::Job& job, platform::Engine& engine, 
   ISOBIT_TRY(session.dataset, data::open_dataset(job.data, std::min(limits.max_memory, data::kMaxDatasetBytes)));
   ISOBIT_RETURN_IF_ERROR(check_size(job, data::shape_of(*session.dataset), limits, purpose));
   ISOBIT_TRY(session.trainer, train::Trainer::create(job, session.dataset, engine));
-  session.commitment = commit_dataset(*session.dataset, salt, engine.pool());
+  ISOBIT_TRY(session.commitment, commit_dataset(*session.dataset, salt, engine.pool()));
   ISOBIT_TRY(session.initial_state, session.state_root(engine.pool()));
   session.root = job_root(job, *session.dataset, session.commitment, session.trainer->step_graph(),
                           session.initial_state, engine.pool());

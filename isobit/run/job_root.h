@@ -28,8 +28,9 @@ struct DatasetCommitment {
 Expected<commit::Salt> dataset_salt(const train::Job& job);
 
 // Sample i of a split is hashed with a salt of its own, derived from the dataset's, so that one sample can be shown
-// without baring the others. Parallel; the same for any number of threads.
-DatasetCommitment commit_dataset(const data::Dataset& dataset, const commit::Salt& salt, ThreadPool& pool);
+// without baring the others. Parallel; the same for any number of threads. Samples are hashed as they are read: what is
+// held beside them are the leaves, 32 bytes a sample. Errors: those of data::Dataset::sample_bytes, of the first sample.
+Expected<DatasetCommitment> commit_dataset(const data::Dataset& dataset, const commit::Salt& salt, ThreadPool& pool);
 
 // Of one step: the samples of its batch, in order.
 commit::Digest batch_digest(const DatasetCommitment& dataset, int64_t step, std::span<const int64_t> indices);

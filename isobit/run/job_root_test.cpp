@@ -53,6 +53,8 @@ TEST(JobPaths, AreTakenOutAndPutBack) {
   job.data.path = "/a";
   job.data.labels_path = "/b";
   job.data.test_files = {"/c", "/d"};
+  job.data.inputs = {{"x", "/e"}};
+  job.data.test_inputs = {{"x", "/f"}};
   job.salt_path = "/s";
   const train::JobPaths paths = train::paths_of(job);
   const train::Job bare = train::without_paths(job);

@@ -62,7 +62,9 @@ Status count_evaluation(const train::Job& job, const data::DataShape& data, JobS
   ISOBIT_TRY(const train::EvalGraph eval, build_eval_graph(job, data, train::evaluation_batch(job, samples)));
   ISOBIT_TRY(const uint64_t peak, runtime::Executor(eval.graph).planned_peak_bytes());
   // A loss for each row; tokens of a sequence are rows of their own.
-  const auto rows_per_sample = static_cast<uint64_t>(eval.graph.value(eval.labels).dims[0] / eval.batch);
+  const bool scored = eval.target != graph::kNoValue;
+  const auto rows_per_sample =
+      scored ? static_cast<uint64_t>(eval.graph.value(eval.target).dims[0] / eval.batch) : uint64_t{1};
   size.evaluation_peak = plus(peak, times(times(static_cast<uint64_t>(samples), rows_per_sample), sizeof(float)));
   return {};
 }

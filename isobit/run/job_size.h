@@ -21,7 +21,7 @@ struct JobSize {
   // its copy of the state in float32 included where the step has another type.
   uint64_t step_peak = 0;
   uint64_t evaluation_peak = 0;      // 0 without test samples
-  uint64_t data = 0;                 // samples, labels and their hashes; 0 where the data have not been opened
+  uint64_t data = 0;                 // what of the data is held, and their hashes; 0 where they have not been opened
   uint64_t largest_checkpoint = 0;   // no checkpoint file of this job is larger
   uint64_t largest_log_segment = 0;  // no log of one step is; 0 for a job without a log
   uint64_t largest_log = 0;          // nor the log file of all steps

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 
+#include "isobit/data/data_shape.h"
 #include "isobit/platform/platform.h"
 #include "isobit/run/job_size.h"
 #include "isobit/train/job.h"
@@ -22,8 +23,7 @@ struct Price {
   std::optional<uint64_t> log_bytes_per_step;
   uint64_t disk_bytes = 0;  // checkpoints kept, transcript, heads and log
   int64_t parameters = 0;
-  int64_t train_samples = 0;
-  int64_t test_samples = 0;
+  data::DataShape data;               // as it was found
   int64_t nodes = 0;                  // operators of a step
   int64_t proposed_commit_every = 1;  // smallest interval that keeps state roots within 2 % of training
 };

@@ -78,6 +78,11 @@ Expected<BoundNode> BoundNode::bind(const Graph& from, const Node& node, const K
     }
   }
   bound.kernel_ = &kernel;
+  // Before the kernel is bound: some have tables as long as their tensors.
+  for (size_t o = 0; o < node.outputs.size(); ++o) {
+    const Value* value = bound.output(o);
+    if (value != nullptr && value->is_static()) ISOBIT_RETURN_IF_ERROR(around.ledger.bytes_of(bound.node(), *value));
+  }
   const KernelSite site{*bound.graph_, bound.node(), &around.table, &around.ledger};
   if (kernel.bind_making) {
     bound.make_ = kernel.bind_making(site);

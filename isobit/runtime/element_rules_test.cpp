@@ -142,11 +142,11 @@ class Dependence : public Traits {
     EXPECT_GT(moved, 0u) << "is a maximum or a minimum";
   }
 
-  // Where an integer says that element e of input 0 is: along the node's axis, or in its plane, the last two axes.
+  // Where an integer says that element e of input 0 is: along the node's axis, or among all elements.
   int64_t place_of(const OneOperator& one, int64_t e) {
     const Shape& shape = one.feeds[0].shape();
     const graph::Attributes& attributes = GetParam().attributes;
-    if (!attributes.has("axis")) return e % shape.elements(shape.rank() - 2, shape.rank());
+    if (!attributes.has("axis")) return e;
     const auto given = static_cast<int>(attributes.integer("axis", 0));
     const int axis = given < 0 ? given + shape.rank() : given;
     return e / shape.elements(axis + 1, shape.rank()) % shape[axis];

@@ -33,8 +33,8 @@ Attributes branches() {
     return Ids{node(g, "Mul", {node(g, "Exp", {in[0]}), in[1]}), node(g, "Tanh", {in[0]})};
   });
   const auto else_branch = inner_graph(inputs, [](Graph& g, const Ids& in) {
-    const ValueId sums = node(g, "ReduceSum", {node(g, "Mul", {in[2], in[2]})},
-                              {{"axes", Ints{0}}, {"keepdims", int64_t{0}}});
+    const ValueId sums =
+        node(g, "ReduceSum", {node(g, "Mul", {in[2], in[2]})}, {{"axes", Ints{0}}, {"keepdims", int64_t{0}}});
     return Ids{node(g, "Sub", {sums, in[0]}), in[1]};
   });
   return {{"then_branch", then_branch}, {"else_branch", else_branch}};
@@ -67,8 +67,9 @@ TEST(GradientOfControl, AnOperandThatIsCapturedTwiceCountsTwice) {
 
 TEST(GradientOfControl, IfWithinIfAndConstantsThatItCaptures) {
   const auto inner_then = inner_graph({f64({4}), i64({2})}, [](Graph& g, const Ids& in) {
-    return Ids{node(g, "Reshape", {node(g, "Reshape", {node(g, "Sin", {in[0]}), in[1]}),
-                                   g.add_initializer("flat", Tensor::of<int64_t>({1}, Ints{4}))})};
+    return Ids{node(g, "Reshape",
+                    {node(g, "Reshape", {node(g, "Sin", {in[0]}), in[1]}),
+                     g.add_initializer("flat", Tensor::of<int64_t>({1}, Ints{4}))})};
   });
   const auto inner_else =
       inner_graph({f64({4}), i64({2})}, [](Graph& g, const Ids& in) { return Ids{node(g, "Cos", {in[0]})}; });
@@ -128,8 +129,9 @@ TEST(GradientOfControl, ScanIsWrittenOutStepByStep) {
 
 // A body of two sequences of which one wants no gradient, and no state.
 TEST(GradientOfControl, ScanOfConstantsBesideWhatIsLearnt) {
-  const auto body = inner_graph({f64({2}), f64({2})},
-                                [](Graph& g, const Ids& in) { return Ids{node(g, "Mul", {in[0], in[1]})}; });
+  const auto body = inner_graph({f64({2}), f64({2})}, [](Graph& g, const Ids& in) {
+    return Ids{node(g, "Mul", {in[0], in[1]})};
+  });
   GradientCheck c;
   const double numbers[] = {1, 2, 3, 4, 5, 6};
   const ValueId given = c.constant(Tensor::of<double>({3, 2}, numbers)), x = c.input({3, 2});
@@ -192,8 +194,9 @@ TEST(GradientOfControl, WhatFollowsFromDataIsRefused) {
   }
   Graph g;
   const ValueId x = g.add_input("x", DType::kFloat64, {3}), c = g.add_input("c", DType::kBool, {});
-  const auto step = inner_graph(
-      {f64({3})}, [](Graph& inner, const Ids& in) { return Ids{node(inner, "isobit.ReluGrad", {in[0], in[0]})}; });
+  const auto step = inner_graph({f64({3})}, [](Graph& inner, const Ids& in) {
+    return Ids{node(inner, "isobit.ReluGrad", {in[0], in[0]})};
+  });
   const auto same = inner_graph({f64({3})}, [](Graph& inner, const Ids& in) { return Ids{node(inner, "Neg", in)}; });
   const ValueId y = g.emit("If", {c, x}, {{"then_branch", step}, {"else_branch", same}}, "y");
   EXPECT_NE(refusal(g, y, x).find("node 'y' (If): then_branch: node 'v': operator isobit.ReluGrad has no gradient"),

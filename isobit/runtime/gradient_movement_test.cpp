@@ -192,7 +192,12 @@ TEST(Gradient, UsesWithoutAGradientAreRefused) {
   {
     graph::Graph g;
     const ValueId x = g.add_input("x", DType::kFloat32, {4}), keep = g.add_input("keep", DType::kBool, {4});
-    EXPECT_NE(refusal("Compress", {x, keep}, g, {}, x).find("how much is left of its source follows from data"),
+    EXPECT_NE(refusal("Compress", {x, keep}, g, {}, x).find("the shape of 'y' is not known"), std::string::npos);
+  }
+  {
+    graph::Graph g;
+    const ValueId bytes = g.add_input("b", DType::kUint8, {4}), scale = g.add_input("s", DType::kFloat32, {});
+    EXPECT_NE(refusal("DequantizeLinear", {bytes, scale}, g, {}, scale).find("is trained before it is quantized"),
               std::string::npos);
   }
   {

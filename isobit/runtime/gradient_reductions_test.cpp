@@ -255,6 +255,10 @@ TEST(GradientOfExpansions, Norms) {
     GradientCheck c;
     check(expansions::mean_variance_normalization, c, {c.input({3, 2, 4})}, {{"axes", Ints{0, 2}}});
   }
+  for (int64_t p : {1, 2}) {
+    GradientCheck c;
+    check(expansions::lp_normalization, c, {c.input({3, 4, 2})}, {{"p", p}, {"axis", int64_t{1}}});
+  }
   {
     GradientCheck c;
     check(expansions::layer_normalization, c, {c.input({2, 3, 4}), c.input({3, 1}, 0.5, 1.5), c.input({4})},

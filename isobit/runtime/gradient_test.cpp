@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "isobit/graph/expansions/expansion.h"
 #include "isobit/runtime/gradient_check_for_test.h"
 
 namespace isobit::runtime {
@@ -227,6 +228,17 @@ TEST(Gradient, OperatorsHaveOneOrAReason) {
   const auto found = graph::append_gradients(g, g.emit("ReduceSum", {y}, {{"keepdims", int64_t{0}}}, "loss"), targets);
   ASSERT_FALSE(found);
   EXPECT_NE(found.error().message.find("isobit.ReluGrad has no gradient: it is a gradient itself"), std::string::npos);
+}
+
+// What composite operators are written as is trained through, but for what gives integers, truths or shapes.
+TEST(Gradient, OfWhatExpansionsAreMadeOf) {
+  std::set<std::string> without;
+  for (const auto& expansion : graph::expansions::all_expansions()) {
+    for (const std::string& op : expansion.primitives) {
+      if (graph::find_gradient(op) == nullptr) without.insert(op);
+    }
+  }
+  EXPECT_EQ(without, (std::set<std::string>{"And", "ArgMax", "Equal", "IsNaN", "Less", "Or", "Range", "Shape"}));
 }
 
 // Integers and truths hand on nothing, and what they are made of is not asked for a gradient.

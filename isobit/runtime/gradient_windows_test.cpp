@@ -172,10 +172,8 @@ TEST(GradientOfWindows, Grids) {
 }
 
 TEST(GradientOfWindows, WindowsMovedByOffsets) {
-  const Attributes windows = {{"kernel_shape", Ints{2, 3}},
-                              {"pads", Ints{1, 0, 0, 1}},
-                              {"strides", Ints{2, 1}},
-                              {"offset_group", int64_t{2}}};
+  const Attributes windows = {
+      {"kernel_shape", Ints{2, 3}}, {"pads", Ints{1, 0, 0, 1}}, {"strides", Ints{2, 1}}, {"offset_group", int64_t{2}}};
   for (bool masked : {false, true}) {
     GradientCheck c;
     const ValueId x = c.input({2, 4, 5, 4}), offset = c.input({2, 24, 3, 3}, -1.4, 1.4);
@@ -194,8 +192,8 @@ TEST(GradientOfWindows, Regions) {
         Attributes{{"coordinate_transformation_mode", text("output_half_pixel")}, {"spatial_scale", 0.7}}}) {
     GradientCheck c;
     const ValueId x = c.input({2, 3, 5, 6});
-    c.check(c.emit("RoiAlign", {x, c.constant(Tensor::of<double>({3, 4}, rois)),
-                                c.constant(Tensor::of<int64_t>({3}, images))},
+    c.check(c.emit("RoiAlign",
+                   {x, c.constant(Tensor::of<double>({3, 4}, rois)), c.constant(Tensor::of<int64_t>({3}, images))},
                    attributes));
   }
   const double five[] = {1, 0.3, 1, 4.5, 3, 0, -3, -2, 9, 9, 1, 1, 1.2, 2.5, 3, 7, 0, 0, 2, 2};

@@ -28,8 +28,10 @@ const Tensor* find(const std::vector<NamedTensor>& state, const std::string& nam
 // One batch: appends the sums of each sample. out: kept from batch to batch.
 Status score(const EvalGraph& eval, backends::Program& program, data::Batch batch,
              const std::vector<NamedTensor>& state, std::vector<Tensor>& out, SampleScores& result) {
-  const Tensor labels = batch.labels.reshaped(eval.graph.value(eval.labels).shape());
-  std::vector<backends::Program::Feed> feeds = {{eval.input, std::move(batch.input)}, {eval.labels, labels}};
+  const Tensor labels = batch.target.reshaped(eval.graph.value(eval.target).shape());
+  std::vector<backends::Program::Feed> feeds;
+  for (size_t i = 0; i < eval.inputs.size(); ++i) feeds.emplace_back(eval.inputs[i], std::move(batch.inputs[i]));
+  feeds.emplace_back(eval.target, labels);
   for (const auto& [name, value] : eval.state) {
     const Tensor* tensor = find(state, name);
     const Shape expected = eval.graph.value(value).shape();
@@ -86,7 +88,7 @@ Expected<SampleScores> score_all(const Job& job, const data::Dataset& dataset, c
     ISOBIT_TRY(const std::unique_ptr<backends::Program> program, backend.compile(eval.graph, context));
     std::vector<Tensor> out(eval.graph.outputs().size());
     for (; first + batch <= count; first += batch) {
-      data::Batch samples = data::test_batch(dataset, first, batch, *context.kernels().pool);
+      ISOBIT_TRY(data::Batch samples, data::test_batch(dataset, first, batch, *context.kernels().pool));
       ISOBIT_RETURN_IF_ERROR(score(eval, *program, std::move(samples), state, out, result));
     }
     batch = count - first;

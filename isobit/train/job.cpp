@@ -26,6 +26,7 @@ struct Add {
     writer.texts(field.name, list);
   }
   void operator()(const Numbers* v) const { writer.numbers(field.name, *v); }
+  void operator()(const data::InputFiles*) const { ISOBIT_CHECK(!"files are named by no committed field"); }
   void operator()(const Choice& v) const { writer.text(field.name, field.rules.names()[v.get()]); }
 };
 

@@ -16,12 +16,15 @@ using Names = std::vector<std::string>;
 constexpr int64_t kMost = int64_t{1} << 31;
 constexpr double kAny = std::numeric_limits<double>::infinity();
 
-bool is_of_text(const Job& job) { return data::kind_of(job.data.dataset) == data::Kind::kTokenSequence; }
+bool is_of_text(const Job& job) { return data::dataset_takes(job.data.dataset, "context"); }
 
 constexpr Which kResnet = {[](const Job& j) { return models::traits_of(j.model.builder).sized_by_blocks; }, "resnet"};
 constexpr Which kGpt = {[](const Job& j) { return models::traits_of(j.model.builder).sized_by_layers; }, "gpt"};
 constexpr Which kText = {is_of_text, "dataset text"};
 constexpr Which kNoText = {[](const Job& j) { return !is_of_text(j); }, "the other datasets"};
+constexpr Which kTargets = {[](const Job& j) { return data::dataset_takes(j.data.dataset, "target"); }, "npy"};
+constexpr Which kBytes = {[](const Job& j) { return data::dataset_takes(j.data.dataset, "bytes"); }, "npy, images"};
+constexpr Which kImages = {[](const Job& j) { return data::dataset_takes(j.data.dataset, "height"); }, "images"};
 constexpr Which kSgd = {[](const Job& j) { return j.optimizer == Optimizer::kSgd; }, "sgd"};
 constexpr Which kAdam = {[](const Job& j) { return j.optimizer != Optimizer::kSgd; }, "adam, adamw"};
 constexpr Which kStep = {[](const Job& j) { return j.schedule == Schedule::kStep; }, "step"};
@@ -47,6 +50,8 @@ Names log_names() { return {name_of(log::Kind::kSparse), name_of(log::Kind::kOvt
 Names bound_names() { return {"calibrated", "sound"}; }
 
 Names dataset_names() { return data::dataset_names(); }
+Names target_rule_names() { return data::target_rule_names(); }
+Names byte_rule_names() { return data::byte_rule_names(); }
 
 Names arithmetic_names() {
   Names names;
@@ -81,6 +86,16 @@ std::string problem_of_name(const Job& job) {
 std::string problem_of_arithmetic(const Job& job) {
   if (platform::find_arithmetic(job.arithmetic) != nullptr) return "";
   return text_of("found '", job.arithmetic, "', this version offers ", join_or(arithmetic_names()));
+}
+
+std::string problem_of_width(const Job& job) {
+  if ((job.data.height == 0) == (job.data.width == 0)) return "";
+  return text_of("found a ", job.data.height == 0 ? "width" : "height", " alone, expected data.height and data.width, ",
+                 "or neither");
+}
+
+std::string problem_of_channels(const Job& job) {
+  return job.data.channels == 2 ? "found 2, expected 1 (grey) or 3 (red, green, blue)" : "";
 }
 
 std::string problem_of_nesterov(const Job& job) { return job.nesterov && job.momentum == 0 ? "needs a momentum" : ""; }

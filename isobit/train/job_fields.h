@@ -56,8 +56,8 @@ struct Choice {
   std::function<void(size_t)> set;
 };
 // Where the value of a field lies in one job.
-using Place =
-    std::variant<int64_t*, uint64_t*, double*, bool*, std::string*, std::vector<std::string>*, Numbers*, Choice>;
+using Place = std::variant<int64_t*, uint64_t*, double*, bool*, std::string*, std::vector<std::string>*, Numbers*,
+                           data::InputFiles*, Choice>;
 
 struct Field {
   std::string_view name;  // "table.key"

@@ -116,7 +116,8 @@ TEST(JobFields, ThePageSaysWhatIsDeclared) {
 TEST(JobFields, HelpNamesEveryField) {
   EXPECT_EQ(job_fields_help(), R"(  job         name, seed, steps, arithmetic
   model       builder, blocks, width, running_variance, layers, heads, channels, dropout
-  data        dataset, batch, context, augment, path, labels_path, test_path, test_labels_path, salt, files, test_files
+  data        dataset, batch, context, augment, target, classes, bytes, height, width, channels, path,
+              labels_path, test_path, test_labels_path, inputs, test_inputs, salt, files, test_files
   optimizer   name, lr, weight_decay, clip_norm, momentum, nesterov, beta1, beta2, epsilon
   schedule    name, warmup, every, factor, min_lr
   rounding    bits, log, bound, divergence, divergences, distance, threshold, thresholds

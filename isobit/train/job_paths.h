@@ -14,6 +14,7 @@ struct JobPaths {
   std::string path, labels_path, test_path, test_labels_path;
   std::vector<std::string> files, test_files;
   std::string salt;
+  data::InputFiles inputs, test_inputs;
   bool operator==(const JobPaths&) const = default;
   // Whether data are named; the salt is apart from them.
   bool names_data() const;

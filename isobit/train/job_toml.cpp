@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <sstream>
 
 // The library asserts what malformed input can break, and under NDEBUG lets the optimiser assume it (so this file is
@@ -103,6 +104,19 @@ class Table {
     }
     return {};
   }
+  // A table of texts, { image = "a.npy", text = "b.npy" }.
+  Status texts_by_name(std::string_view key, std::map<std::string, std::string>& out) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return {};
+    const char* expected = "a table of texts, like { image = \"a.npy\", text = \"b.npy\" }";
+    if (!node->is_table()) return wrong(key, *node, expected);
+    for (const auto& [name, item] : *node->as_table()) {
+      const auto value = item.value_exact<std::string>();
+      if (!value) return wrong(key, item, expected);
+      out[std::string(name.str())] = *value;
+    }
+    return {};
+  }
   // A text that is one of `names`. An empty one leaves the default.
   Status choice(std::string_view key, const std::vector<std::string>& names, const Choice& out) {
     if (!present(key)) return {};
@@ -192,6 +206,11 @@ struct Read {
   Status operator()(Numbers* v) const {
     return table.reals(key(), *v, rules().names(), rules().real.least, rules().real.most);
   }
+  Status operator()(data::InputFiles* v) const {
+    ISOBIT_RETURN_IF_ERROR(table.texts_by_name(key(), *v));
+    for (auto& [name, path] : *v) path = resolved(path, folder);
+    return {};
+  }
   Status operator()(const Choice& v) const { return table.choice(key(), rules().names(), v); }
 
   static Status missing(const Field& field, const Table& table) {
@@ -237,6 +256,24 @@ Status check_rounding(const Table& table, const Job& job) {
                             "' does not round; it is for 'logged-1' and 'rounded'"));
 }
 
+// Every text that is not empty, in tables within the table and in lists, too.
+void make_absolute(toml::table& paths) {
+  const auto absolute = [](toml::node& node) {
+    if (toml::value<std::string>* text = node.as_string(); text != nullptr && !text->get().empty()) {
+      text->get() = fs::absolute(text->get()).lexically_normal().string();
+    } else if (toml::table* table = node.as_table()) {
+      make_absolute(*table);
+    }
+  };
+  for (auto&& [key, node] : paths) {
+    if (toml::array* list = node.as_array()) {
+      for (toml::node& item : *list) absolute(item);
+    } else {
+      absolute(node);
+    }
+  }
+}
+
 // "job.steps=50": the value in TOML's own notation; what is no TOML value is taken as a text.
 Status apply_override(toml::table& root, const std::string& text) {
   const size_t equals = text.find('='), dot = text.find('.');
@@ -261,12 +298,8 @@ Status apply_override(toml::table& root, const std::string& text) {
   if (target == nullptr || parsed.size() != 1)
     return usage_error(text_of("--set ", text, ": '", table, "' is not a table"));
   // A path typed on the command line is meant from where the command runs, not from where the job lies.
-  const auto path = parsed["v"].value_exact<std::string>();
   const Field* field = find_job_field(table, key);
-  if (field != nullptr && field->rules.path && path && !path->empty()) {
-    target->insert_or_assign(key, fs::absolute(*path).lexically_normal().string());
-    return {};
-  }
+  if (field != nullptr && field->rules.path) make_absolute(parsed);
   target->insert_or_assign(key, *parsed.get("v"));
   return {};
 }

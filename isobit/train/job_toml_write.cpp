@@ -42,6 +42,11 @@ struct Write {
     for (const auto& [name, value] : *v) numbers.insert(name, value);
     if (!numbers.empty()) insert(numbers);
   }
+  void operator()(const data::InputFiles* v) const {
+    toml::table files;
+    for (const auto& [name, path] : *v) files.insert(name, absolute(path));
+    if (!files.empty()) insert(files);
+  }
   void operator()(const Choice& v) const { insert(field.rules.names()[v.get()]); }
 
  private:

@@ -15,21 +15,52 @@ using graph::Attributes;
 using graph::kNoValue;
 using graph::ValueId;
 
-Expected<models::Model> model_for(const Job& job, const data::DataShape& data, int64_t batch, bool training) {
-  models::ModelConfig config = job.model;
-  config.batch = batch;
-  config.input_shape = data.input_shape;
-  config.classes = data.classes;
-  config.training = training;
-  config.seed = job.seed;
-  if (data.input_dtype == DType::kInt64 && !models::traits_of(config.builder).takes_tokens) {
+// The networks of this program take one input and learn classes.
+Status check_fit(const std::string& builder, const data::DataShape& data) {
+  if (data.inputs.size() != 1) {
+    std::string names;
+    for (const data::SampleInput& input : data.inputs) names += text_of(names.empty() ? "" : ", ", input.name);
+    return unreadable(text_of("model.builder: '", builder, "' takes one input; dataset '", data.name, "' has ",
+                              data.inputs.size(), " (", names, "); name one file of inputs"));
+  }
+  const data::SampleInput& input = data.inputs[0];
+  const bool takes_tokens = models::traits_of(builder).takes_tokens;
+  if (input.dtype == DType::kInt64 && !takes_tokens) {
     std::vector<std::string> fit;
     for (const std::string& name : models::builder_names()) {
       if (models::traits_of(name).takes_tokens) fit.push_back(text_of("'", name, "'"));
     }
-    return unreadable(text_of("model.builder: '", config.builder, "' takes images; dataset '", data.name,
+    return unreadable(text_of("model.builder: '", builder, "' takes images; dataset '", data.name,
                               "' has token sequences (use ", join_or(fit), ")"));
   }
+  // What is of another shape is refused by the network, which says the shape that it takes.
+  const bool of_rank = !takes_tokens || input.shape.size() == 1;
+  const DType wanted = takes_tokens ? DType::kInt64 : DType::kFloat32;
+  if (of_rank && input.dtype != wanted) {
+    return unreadable(text_of("model.builder: '", builder, "' takes ", name_of(wanted), "; dataset '", data.name,
+                              "' has samples of type ", name_of(input.dtype), "; convert them"));
+  }
+  const data::Target& target = data.target;
+  const data::TargetKind learnt = takes_tokens ? data::TargetKind::kClassPerToken : data::TargetKind::kClass;
+  const bool fits = target.kind == learnt && (!takes_tokens || target.shape == input.shape);
+  if (!of_rank || fits) return {};
+  const auto name_of_kind = [](data::TargetKind kind) {
+    return data::target_kind_names()[static_cast<size_t>(kind)];
+  };
+  return unreadable(text_of("model.builder: '", builder, "' learns targets of kind ", name_of_kind(learnt),
+                            takes_tokens ? text_of(" of shape ", Shape(input.shape).text()) : "", "; dataset '",
+                            data.name, "' has ", name_of_kind(target.kind), " of shape ", Shape(target.shape).text(),
+                            "; see data.target"));
+}
+
+Expected<models::Model> model_for(const Job& job, const data::DataShape& data, int64_t batch, bool training) {
+  ISOBIT_RETURN_IF_ERROR(check_fit(job.model.builder, data));
+  models::ModelConfig config = job.model;
+  config.batch = batch;
+  config.input_shape = data.inputs[0].shape;
+  config.classes = data.target.classes;
+  config.training = training;
+  config.seed = job.seed;
   return models::build_model(config);
 }
 
@@ -108,10 +139,10 @@ Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data
   StepGraph step;
   step.graph = std::move(model.graph);
   graph::Graph& g = step.graph;
-  step.input = model.input;
+  step.inputs = {model.input};
   step.step = model.step;
-  step.labels = g.add_input("labels", DType::kInt64, {g.value(model.logits).dims[0]});
-  const ValueId loss = g.emit_all("isobit.CrossEntropy", {model.logits, step.labels}, {},
+  step.target = g.add_input("labels", DType::kInt64, {g.value(model.logits).dims[0]});
+  const ValueId loss = g.emit_all("isobit.CrossEntropy", {model.logits, step.target}, {},
                                   {"loss", "row_loss", "row_max", "row_log_sum"})[0];
   std::vector<ValueId> parameters;
   for (const models::Parameter& p : model.parameters) parameters.push_back(p.value);
@@ -142,10 +173,10 @@ Expected<StepGraph> build_step_graph(const Job& job, const data::Dataset& datase
 
 Expected<EvalGraph> build_eval_graph(const Job& job, const data::DataShape& data, int64_t batch) {
   ISOBIT_TRY(models::Model model, model_for(job, data, batch, false));
-  EvalGraph eval{std::move(model.graph), model.input, kNoValue, batch, {}};
+  EvalGraph eval{std::move(model.graph), {model.input}, kNoValue, batch, {}};
   graph::Graph& g = eval.graph;
-  eval.labels = g.add_input("labels", DType::kInt64, {g.value(model.logits).dims[0]});
-  const auto losses = g.emit_all("isobit.CrossEntropy", {model.logits, eval.labels}, {},
+  eval.target = g.add_input("labels", DType::kInt64, {g.value(model.logits).dims[0]});
+  const auto losses = g.emit_all("isobit.CrossEntropy", {model.logits, eval.target}, {},
                                  {"loss", "row_loss", "row_max", "row_log_sum"});
   for (const models::Parameter& p : model.parameters) eval.state.emplace_back(p.name, p.value);
   for (const models::Buffer& b : model.buffers) eval.state.emplace_back(b.name, b.value);

@@ -24,9 +24,9 @@ struct StateSlot {
 
 struct StepGraph {
   graph::Graph graph;  // outputs: the loss, then StateSlot::out of each slot
-  graph::ValueId input;
-  graph::ValueId labels;                         // int64 [rows]
-  graph::ValueId lr;                             // float64 scalar
+  std::vector<graph::ValueId> inputs;            // one for each of data::DataShape::inputs, in their order
+  graph::ValueId target = graph::kNoValue;       // with the elements of Batch::target; kNoValue for a target of kNone
+  graph::ValueId lr = graph::kNoValue;           // float64 scalar
   graph::ValueId step = graph::kNoValue;         // int64 scalar, where dropout needs it
   graph::ValueId beta1_power = graph::kNoValue;  // float64 scalars, Adam only
   graph::ValueId beta2_power = graph::kNoValue;
@@ -42,9 +42,9 @@ Expected<StepGraph> build_step_graph(const Job& job, const data::Dataset& datase
 // buffers are inputs with the names of the step graph's slots.
 struct EvalGraph {
   graph::Graph graph;
-  graph::ValueId input;
-  graph::ValueId labels;
-  int64_t batch;
+  std::vector<graph::ValueId> inputs;
+  graph::ValueId target = graph::kNoValue;
+  int64_t batch = 0;
   std::vector<std::pair<std::string, graph::ValueId>> state;
 };
 

@@ -82,9 +82,12 @@ void Trainer::initialise() {
 
 // Every feed with its place, and tensors for those that are scalars.
 void Trainer::prepare_feeds() {
-  const graph::Value& labels = graph_.graph.value(graph_.labels);
-  feeds_.emplace_back(graph_.input, Tensor());
-  feeds_.emplace_back(graph_.labels, Tensor::without_storage(labels.dtype, labels.shape()));
+  for (const graph::ValueId input : graph_.inputs) feeds_.emplace_back(input, Tensor());
+  if (graph_.target != kNoValue) {
+    const graph::Value& target = graph_.graph.value(graph_.target);
+    feeds_.emplace_back(graph_.target, Tensor::without_storage(target.dtype, target.shape()));
+  }
+  first_scalar_ = feeds_.size();
   feeds_.emplace_back(graph_.lr, Tensor::scalar(0.0));
   if (graph_.step != kNoValue) feeds_.emplace_back(graph_.step, Tensor::scalar(int64_t{0}));
   if (graph_.beta1_power != kNoValue) {
@@ -96,10 +99,23 @@ void Trainer::prepare_feeds() {
   outputs_.resize(1 + graph_.slots.size());
 }
 
+void Trainer::feed_batch() {
+  for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+    feeds_[i].second = in_type(graph_.graph.value(graph_.inputs[i]).dtype, std::move(batch_.inputs[i]));
+  }
+  if (graph_.target == kNoValue) return;
+  // Rows, where the batch has samples of several tokens.
+  Tensor& target = feeds_[graph_.inputs.size()].second;
+  if (batch_.target.dtype() == target.dtype()) {
+    target.share_storage(batch_.target);
+  } else {
+    target.share_storage(in_type(target.dtype(), batch_.target));
+  }
+}
+
 void Trainer::feed(double lr) {
-  size_t next = 0;
-  feeds_[next++].second = in_type(graph_.graph.value(graph_.input).dtype, std::move(batch_.input));
-  feeds_[next++].second.share_storage(batch_.labels);
+  feed_batch();
+  size_t next = first_scalar_;
   feeds_[next++].second.data<double>()[0] = lr;
   if (graph_.step != kNoValue) feeds_[next++].second.data<int64_t>()[0] = step_;
   if (graph_.beta1_power != kNoValue) {
@@ -113,19 +129,23 @@ void Trainer::feed(double lr) {
 // The step is done: the state, and what the next batch can be written to.
 void Trainer::take_back() {
   for (size_t i = 0; i < state_.size(); ++i) state_[i].tensor = std::move(outputs_[i + 1]);
-  batch_.input = std::move(feeds_[0].second);
-  if (batch_.input.dtype() != dataset_->input_dtype()) batch_.input = Tensor();
-  feeds_[1].second.drop_storage();
+  for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+    Tensor& input = batch_.inputs[i];
+    input = std::move(feeds_[i].second);
+    if (input.dtype() != dataset_->inputs()[i].dtype) input = Tensor();
+  }
+  if (graph_.target != kNoValue) feeds_[graph_.inputs.size()].second.drop_storage();
 }
 
-StepInputs Trainer::inputs() const {
+Expected<StepInputs> Trainer::inputs() const {
   ISOBIT_CHECK(step_ < job_.steps);
-  return {data::train_batch(*dataset_, batch_options_, step_, engine_.pool()), learning_rate(job_, step_)};
+  ISOBIT_TRY(data::Batch batch, data::train_batch(*dataset_, batch_options_, step_, engine_.pool()));
+  return StepInputs{std::move(batch), learning_rate(job_, step_)};
 }
 
 Expected<StepResult> Trainer::advance(runtime::RunOptions options) {
   ISOBIT_CHECK(step_ < job_.steps);
-  data::train_batch_into(*dataset_, batch_options_, step_, engine_.pool(), batch_);
+  ISOBIT_RETURN_IF_ERROR(data::train_batch_into(*dataset_, batch_options_, step_, engine_.pool(), batch_));
   return step_on_batch(learning_rate(job_, step_), options);
 }
 

@@ -56,8 +56,9 @@ class Trainer {
   // options.stage: of arithmetic logged-1, the one that writes the log of this step or follows it; null rounds without
   // a log.
   Expected<StepResult> advance(runtime::RunOptions options = {});
-  // What the next step takes: functions of job and step alone. REQUIRES step() < job().steps.
-  StepInputs inputs() const;
+  // What the next step takes: functions of job and step alone. Errors: those of data::train_batch.
+  // REQUIRES step() < job().steps.
+  Expected<StepInputs> inputs() const;
   // advance() in two: one step on inputs().
   Expected<StepResult> advance(StepInputs inputs, runtime::RunOptions options);
 
@@ -83,6 +84,7 @@ class Trainer {
   Status check_fits(size_t slot, DType dtype, const Shape& shape) const;
   void stand_after(int64_t step);
   void prepare_feeds();
+  void feed_batch();
   void feed(double lr);
   void take_back();
   Expected<StepResult> step_on_batch(double lr, runtime::RunOptions options);
@@ -98,8 +100,8 @@ class Trainer {
   std::vector<NamedTensor> state_;
   // Kept from step to step, so that none allocates.
   data::Batch batch_;
-  runtime::Executor::Feeds feeds_;  // input, labels, scalars, then the state in slot order
-  size_t first_state_ = 0;          // among the feeds
+  runtime::Executor::Feeds feeds_;  // inputs, target, scalars, then the state in slot order
+  size_t first_scalar_ = 0, first_state_ = 0;  // among the feeds
   std::vector<Tensor> outputs_;     // loss, then the state
   int64_t step_ = 0;
   uint64_t revision_ = 0;

@@ -86,6 +86,13 @@ def job_fields(job):
         out["data.context"] = i64(get("data", "context"))
     else:
         out["data.augment"] = texts(sorted(get("data", "augment", [])))
+    if dataset == "npy" and get("data", "target", "by-type") != "by-type":
+        out["data.target"] = text_field(get("data", "target"))
+    if dataset in ("npy", "images") and get("data", "bytes", "scaled") != "scaled":
+        out["data.bytes"] = text_field(get("data", "bytes"))
+    for key in ("classes",) if dataset == "npy" else ("height", "width", "channels") if dataset == "images" else ():
+        if get("data", key) is not None:
+            out["data." + key] = i64(get("data", key))
     optimizer = get("optimizer", "name", "sgd")
     out["optimizer.name"] = text_field(optimizer)
     for key in ("lr", "weight_decay", "clip_norm") + (("momentum",) if optimizer == "sgd" else

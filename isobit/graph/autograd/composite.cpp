@@ -26,8 +26,8 @@ ValueId signs_like(GradContext& c, int64_t n) {
   for (int64_t i = 0; i < n * n; ++i) wide.push_back((i / n + i % n) % 2 == 0 ? 1 : -1);
   const std::vector<float> narrow(wide.begin(), wide.end());
   const bool f32 = c.graph.value(c.diff()).dtype == DType::kFloat32;
-  return c.graph.add_initializer(
-      "signs", f32 ? Tensor::of<float>(Shape{n, n}, narrow) : Tensor::of<double>(Shape{n, n}, wide));
+  return c.graph.add_initializer("signs",
+                                 f32 ? Tensor::of<float>(Shape{n, n}, narrow) : Tensor::of<double>(Shape{n, n}, wide));
 }
 
 // diff_src(i, j) = dy (-1)^(i + j) det(src without row i and column j): also where src has no inverse.

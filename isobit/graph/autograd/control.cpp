@@ -71,9 +71,8 @@ Expected<Branch> differentiate(const GradContext& c, const char* attribute) {
   Values captured, targets, diffs_of_outputs;
   for (size_t i = 1; i < c.node.inputs.size(); ++i) {
     const Value& value = c.graph.value(c.node.inputs[i]);
-    captured.push_back(is_constant_within(c, i)
-                           ? g.add_initializer(value.name, *c.graph.initializer(c.node.inputs[i]))
-                           : g.add_input(value.name, value.dtype, value.dims));
+    captured.push_back(is_constant_within(c, i) ? g.add_initializer(value.name, *c.graph.initializer(c.node.inputs[i]))
+                                                : g.add_input(value.name, value.dtype, value.dims));
     if (c.wanted[i]) targets.push_back(captured.back());
   }
   for (const ValueId diff : c.diff_outputs) {

@@ -147,9 +147,8 @@ Values response_norm(GradContext& c) {
   const int64_t before = std::min((size - 1) / 2, channels - 1), behind = std::min(size / 2, channels - 1);
   const int64_t taps = before + 1 + behind;
   const Dims rows = {src[0], 1, channels, shape.elements(2, shape.rank())};
-  const Attributes window = {{"kernel_shape", Dims{taps, 1}},
-                             {"pads", Dims{before, 0, behind, 0}},
-                             {"count_include_pad", int64_t{1}}};
+  const Attributes window = {
+      {"kernel_shape", Dims{taps, 1}}, {"pads", Dims{before, 0, behind, 0}}, {"count_include_pad", int64_t{1}}};
   const bool fits = ops::check_plane(ops::image_of(rows)) && ops::read_windows(window, ops::image_of(rows), {});
   if (!fits) return c.refuse("no gradient for planes of so many places and channels");
   const double share = a.real("alpha", 1e-4) * static_cast<double>(taps) / static_cast<double>(size);

@@ -114,10 +114,10 @@ void add_sampling(Rules& rules) {
   rules["isobit.DeformIm2Col"] = deform_im2col;
   rules["RoiAlign"] = roi_align;
   rules["MaxRoiPool"] = max_roi_pool;
-  rules.none({"isobit.ResizeGrad", "isobit.GridSampleGradSrc", "isobit.GridSampleGradGrid",
-              "isobit.DeformIm2ColGradSrc", "isobit.DeformIm2ColGradOffset", "isobit.RoiAlignGrad",
-              "isobit.MaxRoiPoolGrad"},
-             kIsGradient);
+  rules.none(
+      {"isobit.ResizeGrad", "isobit.GridSampleGradSrc", "isobit.GridSampleGradGrid", "isobit.DeformIm2ColGradSrc",
+       "isobit.DeformIm2ColGradOffset", "isobit.RoiAlignGrad", "isobit.MaxRoiPoolGrad"},
+      kIsGradient);
 }
 
 }  // namespace isobit::graph::autograd

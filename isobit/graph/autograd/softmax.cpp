@@ -18,10 +18,10 @@ Values cross_entropy(GradContext& c) {
   ValueId diff = kNoValue;
   for (int output : {0, 1}) {
     if (!c.flows(output)) continue;
-    const ValueId of_output = c.graph.emit("isobit.CrossEntropyGrad",
-                                           {c.input(0), c.input(1), c.output(2), c.output(3),
-                                            c.diff_outputs[static_cast<size_t>(output)]},
-                                           {}, c.diff_name(0));
+    const ValueId of_output =
+        c.graph.emit("isobit.CrossEntropyGrad",
+                     {c.input(0), c.input(1), c.output(2), c.output(3), c.diff_outputs[static_cast<size_t>(output)]},
+                     {}, c.diff_name(0));
     diff = diff == kNoValue ? of_output : emit(c, "Add", {diff, of_output});
   }
   return {diff, kNoValue};

@@ -30,10 +30,10 @@ Status check_side(const char* name, int64_t side) {
   return unreadable(text_of(name, " is ", side, ", which is out of range: 1 to ", kMostPlaces));
 }
 
-#define ISOBIT_ALIGN_ATTRIBUTES                                                                               \
+#define ISOBIT_ALIGN_ATTRIBUTES                                                                                \
   {"coordinate_transformation_mode", kText}, {"mode", kText}, {"output_height", kInt}, {"output_width", kInt}, \
-      {"sampling_ratio", kInt}, {                                                                             \
-    "spatial_scale", kReal                                                                                    \
+      {"sampling_ratio", kInt}, {                                                                              \
+    "spatial_scale", kReal                                                                                     \
   }
 
 // rois [r, 4], batch_indices [r]: inputs 1 and 2; of images with so many channels: [r, c, output_height, output_width]

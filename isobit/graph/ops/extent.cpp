@@ -159,10 +159,9 @@ void add_extent(std::vector<OpDef>& defs) {
   OutputDef distinct = of_items;
   distinct.moved_from = {.some = {0}};
   distinct.takes_each_once = true;
-  add_ordered(defs, {.name = "Unique",
-                     .max_outputs = 4,
-                     .infer = infer_unique,
-                     .outputs = {distinct, of_items, of_items, of_items}});
+  add_ordered(
+      defs,
+      {.name = "Unique", .max_outputs = 4, .infer = infer_unique, .outputs = {distinct, of_items, of_items, of_items}});
 }
 
 }  // namespace isobit::graph::ops

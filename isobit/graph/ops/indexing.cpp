@@ -263,25 +263,21 @@ void add_indexing(std::vector<OpDef>& defs) {
                      .max_inputs = 3,
                      .infer = infer_scatter_elements,
                      .outputs = {combined}});
-  add_ordered(defs, {.name = "ScatterND",
-                     .min_inputs = 3,
-                     .max_inputs = 3,
-                     .infer = infer_scatter_nd,
-                     .outputs = {combined}});
+  add_ordered(
+      defs, {.name = "ScatterND", .min_inputs = 3, .max_inputs = 3, .infer = infer_scatter_nd, .outputs = {combined}});
   add_ordered(defs, {.name = "Compress",
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_compress,
                      .outputs = {moved_from(0, compressed)}});
-  add_ordered(defs, {.name = "TensorScatter",
-                     .min_inputs = 2,
-                     .max_inputs = 3,
-                     .optional_inputs = {.some = {2}},
-                     .infer = infer_tensor_scatter,
-                     .outputs = {{.rule = kMoved,
-                                  .moved_from = {.some = {0, 1}},
-                                  .takes_each_once = true,
-                                  .sources = replaced}}});
+  add_ordered(
+      defs,
+      {.name = "TensorScatter",
+       .min_inputs = 2,
+       .max_inputs = 3,
+       .optional_inputs = {.some = {2}},
+       .infer = infer_tensor_scatter,
+       .outputs = {{.rule = kMoved, .moved_from = {.some = {0, 1}}, .takes_each_once = true, .sources = replaced}}});
   add_ordered(defs, {.name = "OneHot",
                      .max_inputs = 3,
                      .optional_inputs = {.some = {1}},

@@ -58,9 +58,7 @@ inline OutputDef output_by(ElementRule rule, std::vector<int> follows_from) {
   output.follows_from = {.some = std::move(follows_from)};
   return output;
 }
-inline OutputDef judged_whole(const char* because) {
-  return {.rule = ElementRule::kWhole, .whole_because = because};
-}
+inline OutputDef judged_whole(const char* because) { return {.rule = ElementRule::kWhole, .whole_because = because}; }
 // Moved from input i, of which no element comes twice.
 inline OutputDef moved_from(int i, ElementRule rule) {
   OutputDef output = output_by(rule);

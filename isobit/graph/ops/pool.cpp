@@ -168,12 +168,12 @@ void add_pool(std::vector<OpDef>& defs) {
                      .max_outputs = 2,
                      .infer = infer_max_pool,
                      .outputs = {made_of(in_window, moved_from_repeatedly(0, kMaximum)), output_by(kPlace)}});
-  add_ordered(
-      defs, {.name = "AveragePool", .infer = infer_average_pool, .outputs = {made_of(in_window, output_by(kSum))}});
+  add_ordered(defs,
+              {.name = "AveragePool", .infer = infer_average_pool, .outputs = {made_of(in_window, output_by(kSum))}});
   add_ordered(defs, {.name = "LpPool", .infer = infer_lp_pool, .outputs = {norm}});
-  add_ordered(defs, {.name = "GlobalAveragePool",
-                     .infer = infer_plain_global_pool,
-                     .outputs = {made_of(of_plane, output_by(kSum))}});
+  add_ordered(
+      defs,
+      {.name = "GlobalAveragePool", .infer = infer_plain_global_pool, .outputs = {made_of(of_plane, output_by(kSum))}});
   add_ordered(defs, {.name = "GlobalMaxPool",
                      .infer = infer_plain_global_pool,
                      .outputs = {made_of(of_plane, moved_from(0, kMaximum))}});

@@ -12,6 +12,8 @@ namespace {
 // Far from where products of them overflow.
 constexpr int64_t kMostTaps = 1 << 24, kMostGroups = 1 << 24;
 constexpr int kNoInput = 1 << 16;  // the number of one that no node has
+// Of an image: a point is made of up to 4 places along each.
+constexpr int kMostSampled = 5;
 
 Status expect_text(const InferContext& c, const char* name, const char* fallback,
                    std::initializer_list<const char*> texts) {
@@ -20,7 +22,8 @@ Status expect_text(const InferContext& c, const char* name, const char* fallback
   return unreadable(text_of("attribute '", name, "' is '", text, "', which is not known"));
 }
 
-#define ISOBIT_GRID_ATTRIBUTES {"align_corners", kInt}, {"mode", kText}, {"padding_mode", kText}
+#define ISOBIT_GRID_ATTRIBUTES \
+  {"align_corners", kInt}, {"mode", kText}, { "padding_mode", kText }
 
 Status check_modes(const InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(expect_text(c, "mode", "linear", {"linear", "nearest", "cubic", "bilinear", "bicubic"}));
@@ -32,6 +35,9 @@ Expected<std::vector<int64_t>> sampled_dims(const InferContext& c, const std::ve
   const auto rank = static_cast<int>(src.size());
   if (rank < 3 || c.rank(grid) != rank) {
     return unreadable("source and grid need one rank of 3 or more: images, channels and axes to sample along");
+  }
+  if (rank > kMostSampled + 2) {
+    return unreadable(text_of("images of ", rank - 2, " axes, expected at most ", kMostSampled));
   }
   const std::span<const int64_t> image = image_of(src);
   if (std::find(image.begin(), image.end(), 0) != image.end()) return unreadable("images without places");
@@ -113,10 +119,8 @@ Status infer_affine_grid(InferContext& c) {
   return {};
 }
 
-#define ISOBIT_DEFORM_ATTRIBUTES                                                                    \
-  {"kernel_shape", kInts}, {"strides", kInts}, {"pads", kInts}, {"dilations", kInts}, {             \
-    "offset_group", kInt                                                                            \
-  }
+#define ISOBIT_DEFORM_ATTRIBUTES \
+  {"kernel_shape", kInts}, {"strides", kInts}, {"pads", kInts}, {"dilations", kInts}, { "offset_group", kInt }
 
 // The windows over a source [n, c, h, w], moved by input `offset` [n, groups * taps * 2, ..] and scaled by input `mask`
 // [n, groups * taps, ..] if there is one, as columns: [n, c * taps, positions].

@@ -34,9 +34,8 @@ std::optional<std::vector<int64_t>> parameter_of(const ElementQuery& q, const ch
 int64_t integer_at(const ElementQuery& q, int i, int64_t element) {
   const Tensor& tensor = *q.operand(i);
   int64_t integer = 0;
-  const bool is_integer = by_type(IntegerTypes{}, tensor.dtype(), [&]<class T>(T) {
-    integer = static_cast<int64_t>(tensor.data<T>()[element]);
-  });
+  const bool is_integer = by_type(IntegerTypes{}, tensor.dtype(),
+                                  [&]<class T>(T) { integer = static_cast<int64_t>(tensor.data<T>()[element]); });
   ISOBIT_CHECK(is_integer);
   return integer;
 }

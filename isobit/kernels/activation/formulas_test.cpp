@@ -52,7 +52,7 @@ std::vector<Case> cases() {
       {"shrink", Shrink{0.4F, 0.3F},
        [](const Real& x) { return x.value() < -0.4F  ? x + Real(0.3F)
                                   : x.value() > 0.4F ? x - Real(0.3F)
-                                                    : Real(0); }},
+                                                     : Real(0); }},
   };
 }
 

@@ -44,8 +44,8 @@ void roi_align(const KernelContext&, const RegionShape& shape, const AlignRule& 
 // diff_src is give_back (sampling/give_back.h) of the regions of its image in ascending order, of their bins, of the
 // samples of each that are not outside, row by row, and of the four elements of each, with weights u_y u_x, u_y l_x,
 // l_y u_x, l_y l_x, each divided by count. A region that is not finite gives nothing back. REQUIRES !rule.max.
-void roi_align_grad(const KernelContext&, const RegionShape& shape, const AlignRule& rule, int64_t n,
-                    const float* rois, const int64_t* images, const float* diff_dst, float* diff_src);
+void roi_align_grad(const KernelContext&, const RegionShape& shape, const AlignRule& rule, int64_t n, const float* rois,
+                    const int64_t* images, const float* diff_dst, float* diff_src);
 void roi_align_grad(const KernelContext&, const RegionShape& shape, const AlignRule& rule, int64_t n,
                     const double* rois, const int64_t* images, const double* diff_dst, double* diff_src);
 

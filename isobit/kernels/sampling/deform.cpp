@@ -56,8 +56,9 @@ void give_to_src(const KernelContext& ctx, const DeformShape& s, const T* offset
     for (int64_t tap = 0; tap < taps; ++tap) {
       for (int64_t w = 0; w < windows; ++w) {
         if (!find_places(s, offset, group * taps + tap, w, false, places)) continue;
-        for_each_place(places, extents,
-                       [&](int64_t p, double weight) { parts.push_back({p, tap * windows + w, weight}); });
+        for_each_place(places, extents, [&](int64_t p, double weight) {
+          parts.push_back({p, tap * windows + w, weight});
+        });
       }
     }
     const int64_t first = group * channels;

@@ -57,8 +57,7 @@ void give_to_src(const KernelContext& ctx, int64_t n, int64_t c, std::span<const
     parts.clear();
     for (int64_t p = 0; p < points; ++p) {
       if (!find_places(image, rule, grid + (i * points + p) * rank, false, places)) continue;
-      for_each_place(places, image.data(),
-                     [&](int64_t place, double weight) { parts.push_back({place, p, weight}); });
+      for_each_place(places, image.data(), [&](int64_t place, double weight) { parts.push_back({place, p, weight}); });
     }
     give_back(ctx, parts, c, area, points, diff_dst + i * c * points, diff_src + i * c * area);
   }

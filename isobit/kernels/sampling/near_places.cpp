@@ -91,13 +91,14 @@ NearPlaces::NearPlaces(double x, int64_t extent, const PointRule& rule, bool wit
 
 void NearPlaces::add(double place, double weight, double slope, int64_t extent, const PointRule& rule) {
   const double last = static_cast<double>(extent - 1);
-  if (place < 0 || place > last) {
+  // Asked so that what is no number is outside: far from the image a mirrored place may be a difference of infinities.
+  if (!(place >= 0 && place <= last)) {
     if (rule.padding == Padding::kZeros) return;
     if (rule.padding == Padding::kReflection) {
       const auto [lo, hi] = borders_of(extent, rule);
       place = std::floor(mirrored(place, lo, hi).x);
     }
-    place = std::clamp(place, 0.0, last);
+    place = place > 0 ? std::min(place, last) : 0;
   }
   slopes_[count_] = slope;
   taps_[count_++] = {static_cast<int64_t>(place), weight};

@@ -76,14 +76,14 @@ T number_or(const KernelCall& c, int i, T fallback) {
   return c.has(i) ? *c.in(i).data<T>() : fallback;
 }
 
-std::vector<k::SelectedBox> selected(const KernelCall& c) {
+ScratchVector<k::SelectedBox> selected(const KernelCall& c) {
   const Shape& scores = c.in(1).shape();
   const k::SuppressionShape shape{.images = scores[0],
                                   .classes = scores[1],
                                   .boxes = scores[2],
                                   .center_point = c.attributes().integer("center_point_box", 0) != 0,
                                   .most = number_or<int64_t>(c, 2, 0)};
-  std::vector<k::SelectedBox> boxes;
+  ScratchVector<k::SelectedBox> boxes;
   by_type(FloatTypes{}, c.in(0).dtype(), [&]<class T>(T) {
     const std::optional<T> least = c.has(4) ? std::optional<T>(*c.in(4).data<T>()) : std::nullopt;
     boxes = k::non_max_suppression<T>(c.ctx, shape, c.in(0).data<T>(), c.in(1).data<T>(), number_or<T>(c, 3, 0), least);

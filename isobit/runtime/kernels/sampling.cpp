@@ -42,50 +42,80 @@ k::ResizeRule resize_rule(const graph::Attributes& a) {
           .exclude_outside = a.integer("exclude_outside", 0) != 0};
 }
 
-// Of a Resize node that makes `src` larger or smaller.
-std::vector<k::AxisTaps> resize_taps(const KernelSite& site, const std::vector<int64_t>& src) {
-  const auto inputs = graph::ops::resize_inputs(site.attributes(), [&](int i) {
-    return site.has(i) ? site.graph.initializer(site.node.inputs[static_cast<size_t>(i)]) : nullptr;
-  });
-  const auto axes = *graph::ops::read_resize(site.attributes(), src, inputs);
-  const k::ResizeRule rule = resize_rule(site.attributes());
-  std::vector<k::AxisTaps> taps;
-  for (size_t i = 0; i < src.size(); ++i) {
-    const graph::ops::ResizedAxis& axis = axes[i];
-    taps.push_back(k::resize_taps({.in = src[i],
-                                   .out = axis.out,
-                                   .scale = axis.scale,
-                                   .length = axis.length,
-                                   .begin = axis.begin,
-                                   .end = axis.end},
-                                  rule));
+// Of a Resize node that makes `src` larger or smaller. Those of short axes are kept, those of others are made anew in
+// every run: together they may need more memory than all tensors.
+class ResizeTaps {
+ public:
+  ResizeTaps(const KernelSite& site, const std::vector<int64_t>& src, bool transposed)
+      : rule_(resize_rule(site.attributes())), transposed_(transposed) {
+    constexpr int64_t kLong = 4096;
+    const auto inputs = graph::ops::resize_inputs(site.attributes(), [&](int i) {
+      return site.has(i) ? site.graph.initializer(site.node.inputs[static_cast<size_t>(i)]) : nullptr;
+    });
+    const auto axes = *graph::ops::read_resize(site.attributes(), src, inputs);
+    bool kept = true;
+    for (size_t i = 0; i < src.size(); ++i) {
+      const graph::ops::ResizedAxis& axis = axes[i];
+      axes_.push_back({.in = src[i],
+                       .out = axis.out,
+                       .scale = axis.scale,
+                       .length = axis.length,
+                       .begin = axis.begin,
+                       .end = axis.end});
+      kept = kept && src[i] <= kLong && axis.out <= kLong;
+    }
+    if (kept) kept_ = made();
   }
-  return taps;
-}
+
+  // f(taps)
+  template <class F>
+  void with(F&& f) const {
+    kept_.empty() ? f(made()) : f(kept_);
+  }
+
+ private:
+  std::vector<k::AxisTaps> made() const {
+    std::vector<k::AxisTaps> taps;
+    for (const k::ResizeAxis& axis : axes_) {
+      taps.push_back(k::resize_taps(axis, rule_));
+      if (transposed_) taps.back() = k::transposed(taps.back());
+    }
+    return taps;
+  }
+
+  const k::ResizeRule rule_;
+  const bool transposed_;
+  std::vector<k::ResizeAxis> axes_;
+  std::vector<k::AxisTaps> kept_;
+};
 
 RunKernel resize(const KernelSite& site) {
-  const auto taps = resize_taps(site, site.in(0).dims);
+  const ResizeTaps taps(site, site.in(0).dims, false);
   const double outside = site.attributes().real("extrapolation_value", 0);
   if (resize_rule(site.attributes()).mode == k::Interpolation::kNearest) {
     return [taps, outside](KernelCall& c) -> Status {
       const DType dtype = c.in(0).dtype();
       uint64_t element = 0;
       k::cast(c.ctx, DType::kFloat64, dtype, 1, &outside, &element);
-      k::take_places(c.ctx, size_of(dtype), taps, &element, c.in(0).raw(), c.out().raw());
+      taps.with([&](const auto& axes) {
+        k::take_places(c.ctx, size_of(dtype), axes, &element, c.in(0).raw(), c.out().raw());
+      });
       return {};
     };
   }
   return [taps, outside](KernelCall& c) {
-    return by_float_type(c, 0,
-                         [&]<class T>(T) { k::sample(c.ctx, taps, outside, c.in(0).data<T>(), c.out().data<T>()); });
+    return by_float_type(c, 0, [&]<class T>(T) {
+      taps.with([&](const auto& axes) { k::sample(c.ctx, axes, outside, c.in(0).data<T>(), c.out().data<T>()); });
+    });
   };
 }
 
 RunKernel resize_grad(const KernelSite& site) {
-  std::vector<k::AxisTaps> taps = resize_taps(site, site.out().dims);
-  for (k::AxisTaps& axis : taps) axis = k::transposed(axis);
+  const ResizeTaps taps(site, site.out().dims, true);
   return [taps](KernelCall& c) {
-    return by_float_type(c, 0, [&]<class T>(T) { k::sample(c.ctx, taps, 0, c.in(0).data<T>(), c.out().data<T>()); });
+    return by_float_type(c, 0, [&]<class T>(T) {
+      taps.with([&](const auto& axes) { k::sample(c.ctx, axes, 0, c.in(0).data<T>(), c.out().data<T>()); });
+    });
   };
 }
 
