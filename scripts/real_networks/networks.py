@@ -77,26 +77,39 @@ def segmentation(name, size=224):
     return build
 
 
-def spread_scores(layers, deviation):
+def spread(layers, deviation, run):
     """Random networks score all places about alike, and then rounding decides which is first; or, where weights are too
-    large, as certain."""
+    large, as certain, and all boxes cover the image. `run` runs the network; each layer's results get that deviation."""
     torch = torch_of(SEED + 2)
     for layer in layers:
-        torch.nn.init.normal_(layer.weight, std=deviation)
+        torch.nn.init.normal_(layer.weight, std=0.01)
+        found = []
+        hook = layer.register_forward_hook(lambda _, __, result: found.append(result.std()))
+        with torch.no_grad():
+            run()
+            hook.remove()
+            layer.weight *= deviation / sum(found) * len(found)
 
 
-def detection(name, size):
+def detection(name, size, **more):
     def build(batch):
         torch = torch_of()
         import torchvision
-        module = getattr(torchvision.models.detection, name)(weights=None, weights_backbone=None, num_classes=5)
+        module = getattr(torchvision.models.detection, name)(weights=None, weights_backbone=None, num_classes=5,
+                                                                    **more)
+
+        def run():
+            module([image(1, size)[0]])
+
         if name.startswith("ssd"):
             settle_statistics(module, size, lambda x: module.head(list(module.backbone(x).values())))
-            spread_scores([m for m in module.head.classification_head.modules()
-                           if isinstance(m, torch.nn.Conv2d) and m.kernel_size == (1, 1)], 0.05)
+            spread([m for m in module.head.classification_head.modules()
+                    if isinstance(m, torch.nn.Conv2d) and m.kernel_size == (1, 1)], 1.5, run)
         else:
             settle_statistics(module, size, module.backbone)
-            spread_scores([module.rpn.head.cls_logits, module.roi_heads.box_predictor.cls_score], 0.3)
+            last = module.roi_heads.box_predictor
+            spread([module.rpn.head.bbox_pred, module.rpn.head.cls_logits], 0.5, run)
+            spread([last.bbox_pred, last.cls_score], 1.5, run)
 
         def forward(inner, x):
             found = inner([x])[0]
@@ -182,7 +195,7 @@ NETWORKS = {
     "swin_t": vision("swin_t", settle=False),
     "deeplabv3_mobilenet_v3_large": segmentation("deeplabv3_mobilenet_v3_large"),
     "fcn_resnet50": segmentation("fcn_resnet50"),
-    "ssdlite320_mobilenet_v3_large": detection("ssdlite320_mobilenet_v3_large", 320),
+    "ssdlite320_mobilenet_v3_large": detection("ssdlite320_mobilenet_v3_large", 320, detections_per_img=20),
     "fasterrcnn_mobilenet_v3_large_320_fpn": detection("fasterrcnn_mobilenet_v3_large_320_fpn", 320),
     "gpt2": gpt2,
     "bert": bert,
