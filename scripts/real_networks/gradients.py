@@ -58,7 +58,7 @@ def check_apart(options, name, exporter):
 def cells(row):
     verdict = row["verdict"] + (f": {row['cause']}" if "cause" in row else "")
     numbers = [row["parameters"], f"{row['output']:.1e}", f"{row['gradient']:.1e}"] if "parameters" in row else [""] * 3
-    return [row["network"], row["exporter"], verdict.replace("|", "\\|"), *numbers]
+    return [row["network"], row["exporter"], tables.cell(verdict), *numbers]
 
 
 def parse():
@@ -105,7 +105,7 @@ def main():
             known.keep(key, row)
             print(f"{key:<50} {' '.join(str(cell) for cell in cells(row)[2:])}", flush=True)
     if options.table:
-        tables.write(options.table, "gradients", COLUMNS, [cells(row) for row in known.rows.values()])
+        tables.write(options.table, "gradients", COLUMNS, [cells(row) for row in sorted(known.rows.values(), key=lambda r: (r["network"], r["exporter"]))])
     sys.exit(0 if all(row["verdict"] == "yes" for row in known.rows.values()) else 1)
 
 
