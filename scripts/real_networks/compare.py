@@ -18,7 +18,6 @@ import glob
 import json
 import math
 import os
-import re
 import shutil
 import sys
 import tempfile

@@ -27,8 +27,10 @@ COLUMNS = ["network", "exporter", "trains", "parameters compared", "outputs apar
 
 def check_one(options):
     """In a process of its own; prints the row."""
+    import torch
     import vjp
     from networks import NETWORKS
+    torch.backends.mha.set_fastpath_enabled(False)  # the older exporter has no name for PyTorch's fused attention
     network = NETWORKS[options.in_process](1)
     row = {}
     with tempfile.TemporaryDirectory(prefix="isobit-gradients-", dir=options.folder) as folder:
@@ -105,7 +107,8 @@ def main():
             known.keep(key, row)
             print(f"{key:<50} {' '.join(str(cell) for cell in cells(row)[2:])}", flush=True)
     if options.table:
-        tables.write(options.table, "gradients", COLUMNS, [cells(row) for row in sorted(known.rows.values(), key=lambda r: (r["network"], r["exporter"]))])
+        rows = sorted(known.rows.values(), key=lambda row: (row["network"], row["exporter"]))
+        tables.write(options.table, "gradients", COLUMNS, [cells(row) for row in rows])
     sys.exit(0 if all(row["verdict"] == "yes" for row in known.rows.values()) else 1)
 
 
