@@ -37,7 +37,7 @@ def check_one(options):
         try:
             row = vjp.check(network.module, network.inputs, network.outputs, options.exporter, options.program, folder,
                             wide=not options.narrow, seconds=options.seconds, gigabytes=options.gigabytes,
-                            platform=options.platform)
+                            platform=options.platform, as_exported=network.as_exported)
             row["verdict"] = "yes" if max(row["gradient"], row["output"]) <= vjp.MOST else "differs"
             if row["verdict"] != "yes":
                 row["cause"] = f"the worst is {row['worst']}"

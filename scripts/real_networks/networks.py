@@ -4,11 +4,14 @@ NETWORKS maps a name to a function that makes a Network. Libraries are imported 
 network can be made without what the others take.
 """
 import collections
+import contextlib
+import struct
 
 # module: takes the inputs by position and gives a tensor or a tuple; in evaluation mode.
 # inputs: {name: tensor}, in order. outputs: their names.
-# differentiable: whether shapes do not follow from data, so that a gradient of the exported graph is meant to be.
-Network = collections.namedtuple("Network", "module inputs outputs differentiable", defaults=[True])
+# as_exported: a context in which the module computes with the numbers that exporters write in float32 though it is in
+# float64 itself.
+Network = collections.namedtuple("Network", "module inputs outputs as_exported", defaults=[contextlib.nullcontext])
 
 SEED = 1
 
@@ -63,8 +66,35 @@ def vision(name, size=224, settle=True, **more):
         module = settle_statistics(module, size) if settle else module.eval()
         if name in ("vit_b_16",):  # begins with a last layer of zeros
             torch.nn.init.normal_(module.heads.head.weight, std=0.02)
+        if name.startswith("swin"):
+            return Network(module, {"image": image(batch, size)}, ["logits"], float32_scale_of_windows)
         return Network(module, {"image": image(batch, size)}, ["logits"])
     return build
+
+
+@contextlib.contextmanager
+def float32_scale_of_windows():
+    """Queries are scaled by the root of the head's size, which both exporters of PyTorch write in float32."""
+    import torch
+    from torchvision.models import swin_transformer
+    original = swin_transformer.shifted_window_attention
+
+    def scaled(tensor, channels, heads):
+        exact = (channels // heads) ** -0.5
+        ratio = torch.ones_like(tensor)
+        ratio[:channels] = struct.unpack("f", struct.pack("f", exact))[0] / exact
+        return tensor * ratio
+
+    def attention(x, qkv_weight, proj_weight, bias, window, heads, *, qkv_bias, **more):
+        channels = x.shape[-1]
+        return original(x, scaled(qkv_weight, channels, heads), proj_weight, bias, window, heads,
+                        qkv_bias=scaled(qkv_bias, channels, heads), **more)
+
+    swin_transformer.shifted_window_attention = attention
+    try:
+        yield
+    finally:
+        swin_transformer.shifted_window_attention = original
 
 
 def segmentation(name, size=224):
@@ -117,7 +147,7 @@ def detection(name, size, **more):
 
         if batch != 1:
             raise ValueError("detection networks take one image")
-        return Network(module_of(module, forward), {"image": image(1, size)[0]}, ["boxes", "scores", "labels"], False)
+        return Network(module_of(module, forward), {"image": image(1, size)[0]}, ["boxes", "scores", "labels"])
     return build
 
 

@@ -143,9 +143,10 @@ def apart(found, wanted, least_scale):
 
 
 def check(module, inputs, outputs, exporter, program, folder, opset=None, wide=True, seconds=1800, gigabytes=16,
-          platform="ordered"):
+          platform="ordered", as_exported=contextlib.nullcontext):
     """{"parameters", "output", "gradient", "worst"}: how many were compared, the largest differences relative to the
     scale, and the parameter of the latter. `wide`: the file is in float64; else it is in float32, and isobit widens it.
+    `as_exported`: networks.Network.
     Failure: says what isobit cannot do, or which parameter the file does not have."""
     distinct(module, 5)
     as_attributes(module)
@@ -158,7 +159,8 @@ def check(module, inputs, outputs, exporter, program, folder, opset=None, wide=T
         export(module, inputs, outputs, path, exporter, opset)
         module = module.double()
     with_attributes(module)
-    values, cotangents, gradients = reference(module, wide_inputs, outputs, 6)
+    with as_exported():
+        values, cotangents, gradients = reference(module, wide_inputs, outputs, 6)
 
     in_file = set(program_says(program, ["--parameters", path], seconds, gigabytes).out.splitlines())
     names = {n: [x for x in every if x in in_file] for n, every in shared_names(module).items() if n in gradients}
