@@ -26,14 +26,20 @@ const std::vector<DatasetEntry>& entries() {
 
 Status check_fields(const DataConfig& config, const DatasetEntry& entry) {
   const std::pair<const char*, bool> fields[] = {
-      {"path", !config.path.empty()},           {"labels_path", !config.labels_path.empty()},
-      {"test_path", !config.test_path.empty()}, {"test_labels_path", !config.test_labels_path.empty()},
-      {"files", !config.files.empty()},         {"test_files", !config.test_files.empty()},
-      {"context", config.context != 0},         {"inputs", !config.inputs.empty()},
+      {"path", !config.path.empty()},
+      {"labels_path", !config.labels_path.empty()},
+      {"test_path", !config.test_path.empty()},
+      {"test_labels_path", !config.test_labels_path.empty()},
+      {"files", !config.files.empty()},
+      {"test_files", !config.test_files.empty()},
+      {"context", config.context != 0},
+      {"inputs", !config.inputs.empty()},
       {"test_inputs", !config.test_inputs.empty()},
       {"target", config.target != TargetRule::kByType},
-      {"classes", config.classes != 0},         {"bytes", config.bytes != ByteRule::kScaled},
-      {"height", config.height != 0},           {"width", config.width != 0},
+      {"classes", config.classes != 0},
+      {"bytes", config.bytes != ByteRule::kScaled},
+      {"height", config.height != 0},
+      {"width", config.width != 0},
       {"channels", config.channels != 0},
   };
   for (const auto& [field, set] : fields) {
@@ -117,11 +123,10 @@ Expected<std::unique_ptr<Dataset>> open_dataset(const DataConfig& config, uint64
   ISOBIT_TRY(std::unique_ptr<Dataset> dataset, entry->open(config, budget));
   if (augment.any() && !dataset->takes_augmentation()) {
     const SampleInput& first = dataset->inputs()[0];
-    return unreadable(text_of("data.augment: found samples of shape ", Shape(first.shape).text(), " (",
-                              name_of(first.dtype), ", ", dataset->inputs().size(),
-                              " inputs, target ", target_kind_names()[static_cast<size_t>(dataset->target().kind)],
-                              "), expected one input of float32 [channels, height, width] for crop and flip; ",
-                              "remove data.augment"));
+    return unreadable(text_of(
+        "data.augment: found samples of shape ", Shape(first.shape).text(), " (", name_of(first.dtype), ", ",
+        dataset->inputs().size(), " inputs, target ", target_kind_names()[static_cast<size_t>(dataset->target().kind)],
+        "), expected one input of float32 [channels, height, width] for crop and flip; ", "remove data.augment"));
   }
   return dataset;
 }

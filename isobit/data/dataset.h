@@ -50,8 +50,8 @@ struct DataConfig {
   std::vector<std::string> test_files;
   InputFiles inputs, test_inputs;
 
-  int64_t context = 0;               // text: tokens per sample, >= 1
-  std::vector<std::string> augment;  // any of "crop", "flip"; images only
+  int64_t context = 0;                      // text: tokens per sample, >= 1
+  std::vector<std::string> augment;         // any of "crop", "flip"; images only
   TargetRule target = TargetRule::kByType;  // npy
   int64_t classes = 0;                      // npy: labels are in [0, classes); 0: as many as are found
   ByteRule bytes = ByteRule::kScaled;       // npy, images

@@ -52,9 +52,7 @@ ImagePart take(ByteView records, int64_t first, int64_t count) {
 
 }  // namespace
 
-std::optional<DataShape> shape_of_digits(const DataConfig&) {
-  return shape_of_classes({1, kSide, kSide}, kClasses);
-}
+std::optional<DataShape> shape_of_digits(const DataConfig&) { return shape_of_classes({1, kSide, kSide}, kClasses); }
 
 OpenResult open_digits(const DataConfig&, FileBudget&) {
   ByteReader reader({isobit_digits_begin, static_cast<size_t>(isobit_digits_end - isobit_digits_begin)},

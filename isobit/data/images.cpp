@@ -31,7 +31,8 @@ Expected<Names> names_in(const fs::path& folder) {
 }
 
 bool is_image_name(std::string name) {
-  std::ranges::transform(name, name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  std::ranges::transform(name, name.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   return name.ends_with(".png") || name.ends_with(".jpg") || name.ends_with(".jpeg");
 }
 

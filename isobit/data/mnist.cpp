@@ -53,9 +53,7 @@ Expected<ImagePart> read_part(const fs::path& folder, const std::string& prefix,
 
 }  // namespace
 
-std::optional<DataShape> shape_of_mnist(const DataConfig&) {
-  return shape_of_classes({1, kSide, kSide}, kClasses);
-}
+std::optional<DataShape> shape_of_mnist(const DataConfig&) { return shape_of_classes({1, kSide, kSide}, kClasses); }
 
 OpenResult open_mnist(const DataConfig& config, FileBudget& budget) {
   ISOBIT_TRY(ImagePart train, read_part(config.path, "train", budget));

@@ -76,8 +76,8 @@ tl::unexpected<Error> missing(const char* field, const char* of) {
 Status add_labels(const DataConfig& config, Paths& paths) {
   const bool tested = !paths.test_inputs.empty();
   if (config.target == TargetRule::kNone) {
-    for (const auto& [field, value] : {std::pair{"labels_path", &config.labels_path},
-                                       std::pair{"test_labels_path", &config.test_labels_path}}) {
+    for (const auto& [field, value] :
+         {std::pair{"labels_path", &config.labels_path}, std::pair{"test_labels_path", &config.test_labels_path}}) {
       if (value->empty()) continue;
       return unreadable(
           text_of("data.", field, ": found \"", *value, "\", expected none for data.target = \"none\"; remove it"));
@@ -98,8 +98,7 @@ Status add_labels(const DataConfig& config, Paths& paths) {
 Expected<Paths> paths_of(const DataConfig& config) {
   Paths paths;
   if (!config.inputs.empty() || !config.test_inputs.empty()) {
-    for (const auto& [field, value] :
-         {std::pair{"path", &config.path}, std::pair{"test_path", &config.test_path}}) {
+    for (const auto& [field, value] : {std::pair{"path", &config.path}, std::pair{"test_path", &config.test_path}}) {
       if (value->empty()) continue;
       return unreadable(text_of("data.", field, ": found \"", *value,
                                 "\" beside data.inputs or data.test_inputs, expected one or the other; remove one"));
@@ -191,8 +190,8 @@ Expected<NpyTargets> open_targets(const DataConfig& config, const Paths& paths, 
     return NpyTargets::open(paths.labels, paths.test_labels, config.target, config.classes, budget);
   }
   if (config.classes == 0) return NpyTargets();
-  return unreadable(text_of("data.classes: found ", config.classes,
-                            ", expected none for data.target = \"none\"; remove it"));
+  return unreadable(
+      text_of("data.classes: found ", config.classes, ", expected none for data.target = \"none\"; remove it"));
 }
 
 }  // namespace

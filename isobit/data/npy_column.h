@@ -43,7 +43,8 @@ class NpyColumn {
   // The same into `to`. REQUIRES to.size() == row_bytes().
   Status read_row(int64_t index, std::span<uint8_t> to) const;
 
-  // Calls f(number of the first element, elements) over all of them in order, in blocks of bounded size, until it fails.
+  // Calls f(number of the first element, elements) over all of them in order, in blocks of bounded size, until it
+  // fails.
   Status scan(const std::function<Status(int64_t, ByteView)>& f) const;
 
  private:

@@ -1,5 +1,5 @@
-// What stored elements become before the model is fed with them: the rules of docs/formats/samples.md that a job chooses
-// among.
+// What stored elements become before the model is fed with them: the rules of docs/formats/samples.md that a job
+// chooses among.
 #pragma once
 
 #include <array>
@@ -17,9 +17,9 @@ ByteTable standardized(float divisor, float mean, float stddev);  // ((v / divis
 
 // Of elements of the type `stored`.
 struct Preprocessing {
-  std::string name;                 // canonical: part of dataset headers
-  DType fed = DType::kFloat32;      // the type the model is fed
-  std::optional<ByteTable> table;   // none: the elements pass as they are
+  std::string name;                // canonical: part of dataset headers
+  DType fed = DType::kFloat32;     // the type the model is fed
+  std::optional<ByteTable> table;  // none: the elements pass as they are
 };
 Preprocessing preprocessing_of(DType stored, ByteRule rule);
 

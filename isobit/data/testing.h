@@ -64,6 +64,28 @@ inline ::testing::AssertionResult contains(const std::string& text, const std::s
   return ::testing::AssertionFailure() << "\"" << part << "\" is not in \"" << text << "\"";
 }
 
+// The head of a version 1.0 file as NumPy writes it.
+inline Bytes npy_front(const std::string& descr, const std::string& shape, bool fortran_order = false) {
+  std::string header = "{'descr': '" + descr + "', 'fortran_order': " + (fortran_order ? "True" : "False") +
+                       ", 'shape': " + shape + ", }";
+  header.append(63 - (10 + header.size()) % 64, ' ');
+  header += '\n';
+  ByteWriter out;
+  out.fixed(as_bytes(std::string("\x93NUMPY\x01\x00", 8)));
+  out.u16(static_cast<uint16_t>(header.size()));
+  out.fixed(as_bytes(header));
+  return out.take();
+}
+
+template <class T>
+Bytes npy(const std::string& descr, const std::string& shape, const std::vector<T>& values,
+          bool fortran_order = false) {
+  Bytes out = npy_front(descr, shape, fortran_order);
+  const auto* first = reinterpret_cast<const uint8_t*>(values.data());
+  out.insert(out.end(), first, first + values.size() * sizeof(T));
+  return out;
+}
+
 Bytes gzip(ByteView data);
 
 // What Dataset::fill gives of one sample of one input and a class.
@@ -88,6 +110,14 @@ inline Bytes sample_bytes(const Dataset& dataset, Split split, int64_t index) {
   const Status status = dataset.sample_bytes(split, index, bytes);
   EXPECT_TRUE(status) << status.error().message;
   return bytes;
+}
+
+// The elements of one row of a batch's tensor.
+template <class T>
+std::vector<T> row_of(const Tensor& tensor, int64_t j) {
+  const auto size = static_cast<size_t>(tensor.shape().elements(1, tensor.shape().rank()));
+  const T* first = tensor.data<T>() + static_cast<size_t>(j) * size;
+  return {first, first + size};
 }
 
 }  // namespace isobit::data::testing

@@ -35,7 +35,8 @@ TEST(Text, BlocksSplitAndLabels) {
   EXPECT_EQ(text.target(), (Target{TargetKind::kClassPerToken, DType::kInt64, {9}, 256}));
   EXPECT_EQ(text.train_count(), 100);  // 111 blocks
   EXPECT_EQ(text.test_count(), 11);
-  EXPECT_EQ(testing::sample_bytes(text, Split::kTest, 10), Bytes(bytes.begin() + 110 * 9, bytes.begin() + 110 * 9 + 10));
+  EXPECT_EQ(testing::sample_bytes(text, Split::kTest, 10),
+            Bytes(bytes.begin() + 110 * 9, bytes.begin() + 110 * 9 + 10));
 
   ThreadPool pool(2);
   const Batch batch = train_batch(text, {.seed = 3, .batch = 5, .augment = {}}, 2, pool).value();

@@ -23,15 +23,14 @@ Expected<Tensor> decode_image(ByteView data, const std::string& name, int64_t ma
   if (starts_with(data, kPng)) return internal::decode_png(data, name, max_pixels);
   if (starts_with(data, kJpeg)) return internal::decode_jpeg(data, name, max_pixels);
   return unreadable(text_of(name, ": is neither a PNG nor a JPEG file: found the first bytes ",
-                            to_hex(data.first(std::min<size_t>(data.size(), sizeof kPng))), ", expected ",
-                            to_hex(kPng), " or ", to_hex(kJpeg), "; convert it"));
+                            to_hex(data.first(std::min<size_t>(data.size(), sizeof kPng))), ", expected ", to_hex(kPng),
+                            " or ", to_hex(kJpeg), "; convert it"));
 }
 
 namespace internal {
 
 Status check_image_size(int64_t width, int64_t height, int64_t max_pixels, const std::string& name) {
-  if (width >= 1 && height >= 1 && width <= kMaxImageSide && height <= kMaxImageSide &&
-      width * height <= max_pixels) {
+  if (width >= 1 && height >= 1 && width <= kMaxImageSide && height <= kMaxImageSide && width * height <= max_pixels) {
     return {};
   }
   return unreadable(text_of(name, ": found an image of ", width, " by ", height, " pixels, expected at most ",

@@ -110,8 +110,8 @@ Expected<Tensor> decode_jpeg(ByteView data, const std::string& name, int64_t max
   if (!reader.read_header(data)) return damaged(name, reader);
   ISOBIT_RETURN_IF_ERROR(check_image_size(reader.width(), reader.height(), max_pixels, name));
   if (!reader.is_known_colour()) {
-    return unreadable(text_of(name, ": found neither grey, YCbCr nor RGB (CMYK, perhaps), expected one of them; ",
-                              "convert it"));
+    return unreadable(
+        text_of(name, ": found neither grey, YCbCr nor RGB (CMYK, perhaps), expected one of them; ", "convert it"));
   }
   const int64_t width = reader.width(), height = reader.height(), channels = reader.channels();
   Bytes pixels(static_cast<size_t>(width * height * channels));

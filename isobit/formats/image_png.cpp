@@ -108,8 +108,8 @@ Expected<Tensor> decode_png(ByteView data, const std::string& name, int64_t max_
   if (!reader.read_info()) return damaged(name, reader);
   ISOBIT_RETURN_IF_ERROR(check_image_size(reader.width(), reader.height(), max_pixels, name));
   if (reader.bits() > 8) {
-    return unreadable(text_of(name, ": found ", reader.bits(), " bits a value, expected at most 8; convert it, or save ",
-                              "the images as .npy"));
+    return unreadable(text_of(name, ": found ", reader.bits(),
+                              " bits a value, expected at most 8; convert it, or save ", "the images as .npy"));
   }
   if (reader.is_transparent()) {
     return unreadable(text_of(name, ": found transparency, expected grey or colour alone; put it on a background"));

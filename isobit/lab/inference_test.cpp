@@ -34,8 +34,13 @@ class Infer : public ::testing::Test {
   static ModelForTest linear() {
     ModelForTest model;
     model.input("x", {-1, 3});
-    model.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param(
-        "batch");
+    model.graph()
+        .mutable_input(0)
+        ->mutable_type()
+        ->mutable_tensor_type()
+        ->mutable_shape()
+        ->mutable_dim(0)
+        ->set_dim_param("batch");
     model.initializer("w", onnx::floats({3, 2}, {1, 2, 3, 4, 5, 6})).initializer("b", onnx::floats({2}, {10, 20}));
     model.node("MatMul", {"x", "w"}, {"xw"});
     model.node("Add", {"xw", "b"}, {"y"});
@@ -102,6 +107,27 @@ TEST_F(Infer, TheSameBitsOnEveryPlatformUnderBothArithmetics) {
       EXPECT_TRUE(identical(*expected, done->outputs[0].tensor)) << p.text();
     }
   }
+}
+
+TEST_F(Infer, LimitsNameWhatIsOverThemAndTheirOption) {
+  write(linear());
+  const auto says = [&](const char* words) {
+    const std::string message = error_on_portable();
+    EXPECT_NE(message.find(words), std::string::npos) << message;
+  };
+  request_.extents = {{"batch", 1 << 20}};
+  request_.max_tensor = 1 << 20;
+  says("input 'x' of shape [1048576, 3]: ");
+  says("(--max-tensor)");
+  request_.max_tensor = 14 << 20;
+  EXPECT_EQ(error_on_portable(), "no error");
+  request_.max_memory = 14 << 20;
+  says("--max-memory");
+  request_.max_memory = 64 << 20;
+  EXPECT_EQ(error_on_portable(), "no error");
+  request_.max_memory = 1000;
+  says("m.onnx: ");
+  says("--max-memory");
 }
 
 TEST_F(Infer, WhatDoesNotFitIsNamed) {

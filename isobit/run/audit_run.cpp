@@ -325,8 +325,9 @@ Expected<AuditSummary> audit_run(const AuditRequest& request, platform::Engine& 
         verify::Part::kJob,
         text_of("the job of the run, with the auditor's data, has root ", commit::hex_of(session.root),
                 ", the engagement says ", commit::hex_of(reader.engagement().terms.job_root),
-                ": other data, ", named ? "another network or other weights, " : "",
-            "another job, or another version of the arithmetic"));
+                ": the job is the one engaged for, so the dataset differs (the files, or what decodes them), ",
+                named ? "another network or other weights were given, " : "",
+                "or the version of the arithmetic is another"));
     return summary;
   }
   // Only now is this a run that the auditor can judge.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "isobit/data/data_shape.h"
 #include "isobit/platform/platform.h"
 #include "isobit/run/job_size.h"
 #include "isobit/train/job.h"
@@ -24,8 +25,7 @@ struct Price {
   std::optional<uint64_t> log_bytes_per_step;
   uint64_t disk_bytes = 0;  // checkpoints kept, transcript, heads and log
   int64_t parameters = 0;
-  int64_t train_samples = 0;
-  int64_t test_samples = 0;
+  data::DataShape data;               // as it was found
   int64_t nodes = 0;                  // operators of a step
   bool disputable = true;             // StepGraph::is_static
   std::vector<std::string> remarks;   // StepGraph::remarks

@@ -61,8 +61,8 @@ Expected<std::vector<Type>> outputs_from(const Graph& graph, const std::vector<G
 Expected<std::vector<Type>> outputs_of(const char* name, const Graph& graph, std::vector<Given> given) {
   auto types = outputs_from(graph, given);
   if (types) return types;
-  const bool is_open = std::ranges::all_of(
-      given, [](const Given& g) { return g.constant == nullptr && g.type.dims == kUnknownRank; });
+  const bool is_open =
+      std::ranges::all_of(given, [](const Given& g) { return g.constant == nullptr && g.type.dims == kUnknownRank; });
   if (!is_open) {
     for (Given& g : given) g = {{g.type.dtype, kUnknownRank}};
     if (auto of_any = outputs_from(graph, given)) return of_any;
@@ -268,7 +268,7 @@ void add_control(std::vector<OpDef>& defs) {
                 .max_outputs = kMostOutputs,
                 .more_outputs_like_last = true,
                 .infer = infer_if,
-                .outputs = {output_by(ElementRule::kWhole)},
+                .outputs = {judged_whole("it is made by nodes of its own")},
                 .runs_graphs = true};
   add_ordered(defs, control);
   control.name = "Scan";
