@@ -9,6 +9,7 @@
 #include "isobit/base/file.h"
 #include "isobit/base/text.h"
 #include "isobit/graph/op.h"
+#include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/train/trainer.h"
 
 namespace isobit::train {

@@ -9,6 +9,12 @@ namespace {
 
 constexpr size_t kNamesShown = 4;
 
+std::string listed(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
 // Why no parameter is of group g, counted from 0.
 std::string problem_of(const Job& job, size_t g, std::span<const models::Parameter> parameters) {
   const std::string& match = job.groups[g].match;
@@ -22,10 +28,11 @@ std::string problem_of(const Job& job, size_t g, std::span<const models::Paramet
   std::string plain = match;
   std::erase_if(plain, [](char c) { return c == '*' || c == '?'; });
   const std::string near = nearest_word(plain, names);
-  if (!near.empty()) return text_of(what, "is no parameter of the network; did you mean '", near, "'?");
+  if (!near.empty()) return text_of(what, "names no parameter that is trained; did you mean '", near, "'?");
   const bool more = names.size() > kNamesShown;
   names.resize(std::min(names.size(), kNamesShown));
-  return text_of(what, "is no parameter of the network, which has ", join_or(names), more ? " and others" : "");
+  return text_of(what, "names no parameter that is trained; the network has ", listed(names),
+                 more ? " and others" : "");
 }
 
 }  // namespace

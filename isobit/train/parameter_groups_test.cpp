@@ -40,10 +40,10 @@ TEST(ParameterGroups, AGroupWithoutParametersIsAnError) {
     return refused ? std::string() : refused.error().message;
   };
   EXPECT_EQ(message({{"*.bias", 1, 0.0}, {"conv1.wieght", 1, 0.0}}),
-            "optimizer.group 2: match = 'conv1.wieght' is no parameter of the network; did you mean 'conv1.weight'?");
+            "optimizer.group 2: match = 'conv1.wieght' names no parameter that is trained; did you mean 'conv1.weight'?");
   EXPECT_EQ(message({{"transformer.*", 1, 0.0}}),
-            "optimizer.group 1: match = 'transformer.*' is no parameter of the network, which has conv1.weight, "
-            "conv1.bias, fc1.weight or fc1.bias");
+            "optimizer.group 1: match = 'transformer.*' names no parameter that is trained; the network has conv1.weight, "
+            "conv1.bias, fc1.weight, fc1.bias");
   EXPECT_NE(message({{"*", 1, 0.0}, {"*.bias", 1, 0.0}}).find("optimizer.group 2: match = '*.bias' has no parameter left"),
             std::string::npos);
 }
