@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "isobit/base/text.h"
+#include "isobit/onnx/attribute_type_internal.h"
 #include "isobit/onnx/frame_internal.h"
 #include "isobit/onnx/model.h"
 #include "isobit/onnx/schema.pb.h"
@@ -15,23 +16,7 @@
 namespace isobit::onnx {
 namespace {
 
-// AttributeProto.type
-enum AttributeType {
-  kFloat = 1,
-  kInt = 2,
-  kString = 3,
-  kTensor = 4,
-  kGraph = 5,
-  kFloats = 6,
-  kInts = 7,
-  kStrings = 8,
-  kTensors = 9,
-  kGraphs = 10,
-  kSparseTensor = 11,
-  kSparseTensors = 12,
-  kType = 13,
-  kTypes = 14
-};
+using namespace attribute_type;
 
 // Parses what check_wire has accepted.
 template <class Message>
@@ -98,6 +83,7 @@ class Decoder {
     model.producer = proto.producer_name();
     model.producer_version = proto.producer_version();
     ISOBIT_TRY(model.opsets, opsets(proto.opset_import(), file_));
+    for (const auto& entry : proto.metadata_props()) model.metadata.emplace_back(entry.key(), entry.value());
     ISOBIT_TRY(model.graph, graph(*proto.mutable_graph()));
     for (auto& function : *proto.mutable_functions()) {
       ISOBIT_TRY(FunctionDef def, this->function(function));

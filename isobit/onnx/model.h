@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -102,6 +103,7 @@ struct Model {
   std::string file;  // as messages name it
   int64_t ir_version = 0;
   std::string producer, producer_version;
+  std::vector<std::pair<std::string, std::string>> metadata;  // names and values that mean nothing here
   std::vector<OpsetDef> opsets;
   GraphDef graph;
   std::vector<FunctionDef> functions;
