@@ -56,7 +56,7 @@ struct Row {
   std::vector<std::string> with, without;  // a gradient
   std::string line(const OpDef& def) const {
     return std::string("| ") + words_for(def.output(0).rule) + " | " + joined(with) + " | " + joined(without) + " | " +
-           guarantee(def) + " | " + (def.any_real_type ? "yes" : "no") + " |\n";
+           guarantee(def) + " | " + (def.any_real_type || def.retyped ? "yes" : "no") + " |\n";
   }
   static std::string joined(const std::vector<std::string>& names) {
     std::string text;

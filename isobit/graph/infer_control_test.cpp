@@ -156,6 +156,30 @@ TEST_F(InferredTypes, InnerGraphsAreRetyped) {
   EXPECT_EQ(inner.initializers()[0].tensor.dtype(), DType::kFloat64);
 }
 
+// An attribute that names a type, or has one, is in the way of no other type.
+TEST_F(InferredTypes, TypesInAttributesAreRetyped) {
+  const auto number = [](DType dtype) { return static_cast<int64_t>(dtype); };
+  const ValueId whole = in(i64({2, 2}));
+  const ValueId real = g.emit("Cast", {whole}, {{"to", number(DType::kFloat32)}}, "real");
+  const ValueId zeros = g.emit("ConstantOfShape", {}, {{"shape", std::vector<int64_t>{2, 2}}}, "zeros");
+  const ValueId halves = g.emit("ConstantOfShape", {},
+                                {{"shape", std::vector<int64_t>{2, 2}}, {"value", Tensor::scalar(0.5f)}}, "halves");
+  const ValueId one = g.emit("EyeLike", {whole}, {{"dtype", number(DType::kFloat32)}}, "one");
+  g.add_output(g.emit("Sum", {real, zeros, halves, one}, {}, "sum"));
+  g.add_output(g.emit("Cast", {real}, {{"to", number(DType::kInt32)}}, "back"));
+  const auto wide = retype(g, kInFloat64);
+  ASSERT_TRUE(wide) << wide.error().message;
+  for (const ValueId id : {real, zeros, halves, one, wide->outputs()[0]}) {
+    EXPECT_EQ(wide->value(id).dtype, DType::kFloat64) << wide->value(id).name;
+  }
+  EXPECT_EQ(wide->value(wide->outputs()[1]).dtype, DType::kInt32);
+  const auto& half = std::get<Tensor>(wide->nodes()[2].attributes.items().at("value"));
+  EXPECT_TRUE(identical(half, Tensor::scalar(0.5)));
+  const auto narrow = retype(*wide, {.from = DType::kFloat64, .to = DType::kFloat32});
+  ASSERT_TRUE(narrow) << narrow.error().message;
+  EXPECT_EQ(narrow->value(narrow->outputs()[0]).dtype, DType::kFloat32);
+}
+
 TEST_F(InferredTypes, AGraphIsRebuiltWithConstantsInPlaceOfInputsAndNodes) {
   const ValueId x = in(f32({2})), y = in(f32({2})), a = g.emit("Relu", {x}, {}, "a"), b = g.emit("Neg", {y}, {}, "b");
   g.add_output(g.emit("Add", {a, b}, {}, "sum"));

@@ -92,6 +92,9 @@ struct Statistic {
   int output = -1;  // the output that it becomes when no stage changes that; -1: none
 };
 
+// Attributes for a graph in which every value of type `from` is of type `to` instead.
+using RetypeRule = std::function<Attributes(Attributes attributes, DType from, DType to)>;
+
 using StatisticsRule = std::function<std::vector<Statistic>(const Graph&, const Node&)>;
 
 // What one element of an output is: by it somebody who does not run graphs can judge an element alone. Operators that
@@ -170,6 +173,9 @@ struct OpDef {
   // There are float32 and float64 kernels, and the types of the outputs follow from those of the inputs, so that a
   // graph can be computed in another type (passes/retype.h).
   bool any_real_type = false;
+  // Of an operator with an attribute that says the type of its outputs: what its attributes are in a graph that is
+  // computed in another type. Empty: they stay.
+  RetypeRule retyped = {};
   bool updates_state = false;  // an optimizer: input 0 is a parameter, output 0 what becomes of it
   // A random number goes into each element of input 0, keyed by kFirstDraw plus the element's number: a part of a batch
   // draws what the whole one does there, if that attribute says how many elements of the whole lie before it.

@@ -168,7 +168,11 @@ void add_elementwise(std::vector<OpDef>& defs) {
   add_ordered(defs, {.name = "Abs", .infer = infer_one<NumberTypes>, .outputs = own});
   add_ordered(defs, {.name = "Sign", .infer = infer_one<NumberTypes>, .outputs = pointwise});
   add_ordered(defs, {.name = "Identity", .infer = infer_like_first, .outputs = {moved_from(0, same_element)}});
-  defs.push_back({.name = "Cast", .infer = infer_cast, .outputs = pointwise, .platform_independent = true});
+  defs.push_back({.name = "Cast",
+                  .infer = infer_cast,
+                  .outputs = pointwise,
+                  .platform_independent = true,
+                  .retyped = type_named_by("to")});
   add_ordered(defs, {.name = "Gelu", .infer = infer_gelu, .outputs = pointwise});
   add_ordered(defs,
               {.name = "isobit.GeluGrad", .min_inputs = 2, .max_inputs = 2, .infer = infer_gelu, .outputs = pointwise});

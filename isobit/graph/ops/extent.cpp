@@ -47,6 +47,15 @@ Status infer_constant_of_shape(InferContext& c) {
   return set_countable_output(c, 0, dtype, *shape);
 }
 
+Attributes constant_of_shape_retyped(Attributes attributes, DType from, DType to) {
+  const Tensor value = attributes.has("value") ? std::get<Tensor>(attributes.items().at("value")) : Tensor::scalar(0.0f);
+  if (value.dtype() != from) return attributes;
+  const double number = from == DType::kFloat32 ? double{value.data<float>()[0]} : value.data<double>()[0];
+  const Tensor converted = to == DType::kFloat64 ? Tensor::scalar(number) : Tensor::scalar(static_cast<float>(number));
+  attributes.set("value", converted.reshaped(value.shape()));
+  return attributes;
+}
+
 // Attributes k: the diagonal that is 1; dtype: a DType (an importer translates ONNX's).
 Status infer_eye_like(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"k", kInt}, {"dtype", kInt}}));
@@ -127,15 +136,19 @@ void add_extent(std::vector<OpDef>& defs) {
   const OutputDef of_shapes = made_of(no_element, output_by(kPointwise, {}));
   add_ordered(defs, {.name = "Shape", .infer = infer_shape, .outputs = {of_shapes}});
   add_ordered(defs, {.name = "Size", .infer = infer_size, .outputs = {of_shapes}});
-  add_ordered(defs, {.name = "EyeLike", .infer = infer_eye_like, .outputs = {of_shapes}});
-  // Its type is its attribute's, whatever the graph is computed in.
+  add_ordered(defs, {.name = "EyeLike",
+                     .infer = infer_eye_like,
+                     .outputs = {of_shapes},
+                     .retyped = type_named_by("dtype")});
+  // Its type is its attribute's alone.
   defs.push_back({.name = "ConstantOfShape",
                   .min_inputs = 0,
                   .max_inputs = 1,
                   .optional_inputs = {.some = {0}},
                   .infer = infer_constant_of_shape,
                   .outputs = {made_of(no_element, output_by(kPointwise))},
-                  .platform_independent = true});
+                  .platform_independent = true,
+                  .retyped = constant_of_shape_retyped});
   add_ordered(
       defs,
       {.name = "Range", .min_inputs = 3, .max_inputs = 3, .infer = infer_range, .outputs = {output_by(kPointwise)}});

@@ -35,6 +35,15 @@ void add_composite(std::vector<OpDef>& defs);
 // Positions of the alternatives of Attribute, for expect_attributes.
 inline constexpr size_t kInt = 0, kReal = 1, kText = 2, kInts = 3, kReals = 4, kTensor = 5, kGraph = 6;
 
+// The rule of an attribute that holds the number of a type.
+inline RetypeRule type_named_by(std::string attribute) {
+  return [attribute = std::move(attribute)](Attributes attributes, DType from, DType to) {
+    const bool named = attributes.has(attribute) && attributes.integer(attribute, -1) == static_cast<int64_t>(from);
+    if (named) attributes.set(attribute, static_cast<int64_t>(to));
+    return attributes;
+  };
+}
+
 // Traits of one output. What is a formula of elements is one of those that broadcast to its place, if nothing else is
 // said.
 inline OutputDef made_of(SourceRule sources, OutputDef output) {

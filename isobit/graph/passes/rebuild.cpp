@@ -20,7 +20,7 @@ struct Origins {
 };
 
 Expected<Attributes> attributes_again(const Node& node, const Rebuilding& rule) {
-  Attributes attributes = node.attributes;
+  Attributes attributes = rule.attributes ? rule.attributes(node) : node.attributes;
   if (!rule.subgraph) return attributes;
   for (const auto& [name, attribute] : node.attributes.items()) {
     const auto* graph = std::get_if<std::shared_ptr<const Graph>>(&attribute);

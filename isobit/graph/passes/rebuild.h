@@ -14,6 +14,8 @@ struct Rebuilding {
   std::function<Tensor(const Tensor&)> constant = nullptr;    // null: they stay
   // By place among the graph's inputs: what it always is, so that it becomes a constant; null: it stays an input.
   std::function<const Tensor*(size_t)> known_input = nullptr;
+  // What becomes of a node's attributes; null: they stay.
+  std::function<Attributes(const Node&)> attributes = nullptr;
   // What becomes of a graph that an attribute holds; null: it stays.
   std::function<Expected<Graph>(const Graph&)> subgraph = nullptr;
   // The outputs of a node that is not to be run any more, one tensor each, undefined for an absent one: they become
