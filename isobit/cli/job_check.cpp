@@ -11,6 +11,7 @@
 #include "isobit/run/job_root.h"
 #include "isobit/run/network.h"
 #include "isobit/run/price.h"
+#include "isobit/tensor/tensor.h"
 #include "isobit/train/trace_schema.h"
 
 namespace isobit::cli {
