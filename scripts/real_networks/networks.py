@@ -189,7 +189,7 @@ def llama(batch):
     torch_of()
     import transformers
     config = transformers.LlamaConfig(vocab_size=4096, hidden_size=256, intermediate_size=688, num_hidden_layers=4,
-                                      num_attention_heads=8, num_key_value_heads=4, max_position_embeddings=256,
+                                      num_attention_heads=16, num_key_value_heads=8, max_position_embeddings=256,
                                       attn_implementation="eager")
     module = transformers.LlamaForCausalLM(config).eval()
     return language_model(module, tokens(batch, 64, 4096))
