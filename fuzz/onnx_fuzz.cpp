@@ -11,7 +11,7 @@
 
 #ifdef ISOBIT_LIBFUZZER
 #include "isobit/onnx/full_schema.pb.h"
-#include "onnx_mutator.h"
+#include "fuzz/onnx_mutator.h"
 #endif
 
 using namespace isobit;

@@ -1,4 +1,4 @@
-#include "onnx_mutator.h"
+#include "fuzz/onnx_mutator.h"
 
 #include <google/protobuf/descriptor.h>
 

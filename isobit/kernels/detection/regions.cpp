@@ -236,7 +236,8 @@ template <class T>
 void pool_back(const KernelContext& ctx, const RegionShape& s, int64_t n, double scale, const T* src, const T* rois,
                const T* diff_dst, T* diff_src) {
   const int64_t bins = s.pooled_h * s.pooled_w, area = s.h * s.w;
-  std::vector<PooledRegion<T>> regions;
+  ScratchVector<PooledRegion<T>> regions;
+  regions.reserve(static_cast<size_t>(s.regions));
   for (int64_t r = 0; r < s.regions; ++r) regions.emplace_back(s, n, scale, rois + r * 5);
   ScratchVector<GivenBack> parts;
   for (int64_t plane = 0; plane < n * s.c; ++plane) {
