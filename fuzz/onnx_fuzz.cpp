@@ -1,5 +1,5 @@
-// An ONNX model as a stranger may write it: read, surveyed and imported, within small limits; what was imported is
-// written, if ONNX has it, and read again, and run. The mutator knows what a model is (onnx_mutator.h).
+// An ONNX model as a stranger may write it: read, surveyed, imported and, where that succeeds, run, and written and
+// read again, within small limits. The mutator knows what a model is (onnx_mutator.h).
 #include <algorithm>
 #include <chrono>
 
@@ -91,11 +91,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   ISOBIT_CHECK(imported->graph.outputs().size() == model->graph.outputs.size());
-  if (const auto written = export_model(imported->graph, {})) {
-    const auto encoded = encode_model(*written);
+  if (static_cast<int64_t>(imported->graph.nodes().size()) <= kMostNodes) run(imported->graph);
+  // Whatever ONNX has of it.
+  if (const auto exported = export_model(imported->graph, {})) {
+    const auto encoded = encode_model(*exported);
     ISOBIT_CHECK(encoded && decode_model(encoded->whole_file(), "again"));
   }
-  if (static_cast<int64_t>(imported->graph.nodes().size()) <= kMostNodes) run(imported->graph);
   return 0;
 }
 

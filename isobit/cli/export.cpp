@@ -128,7 +128,7 @@ Expected<int> run(const Options& o, Console& console) {
     ISOBIT_TRY(network, network_of(o, weights, open.limits));
   }
   deadline.finish();
-  nlohmann::ordered_json of_model;
+  nlohmann::ordered_json of_model = nlohmann::ordered_json::object();
   ISOBIT_TRY(const Written written,
              o.onnx ? write_network(o, out, network, console, of_model) : write_weights(o, out, weights));
   nlohmann::ordered_json document = {{"file", out},
@@ -137,7 +137,7 @@ Expected<int> run(const Options& o, Console& console) {
                                      {"step", weights.step},
                                      {"client_pinned", weights.client_pinned},
                                      {"audited", audited_json(open.verdict)}};
-  document.update(of_model);
+  for (const auto& [name, value] : of_model.items()) document[name] = value;
   console.document(json_text(document));
   note_unpinned(weights.client_pinned, console);
   console.line(text_of("wrote         ", out, ": ", written.tensors, " tensors, ", human_bytes(written.bytes),

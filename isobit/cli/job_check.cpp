@@ -11,6 +11,7 @@
 #include "isobit/run/job_root.h"
 #include "isobit/run/network.h"
 #include "isobit/run/price.h"
+#include "isobit/tensor/tensor.h"
 #include "isobit/train/trace_schema.h"
 
 namespace isobit::cli {
@@ -136,8 +137,7 @@ Expected<int> run(const Options& o, Console& console) {
   }
   for (const std::string& remark : price.remarks) console.line(text_of("network       ", remark));
   if (!price.disputable) {
-    console.line(
-        "dispute       shapes follow from data: steps can be audited, but not disputed down to one value");
+    console.line("dispute       shapes follow from data: steps can be audited, but not disputed down to one value");
   }
   console.line(text_of("data          ", job.data.dataset, ": ", price.data.train_count, " samples to train on, ",
                        price.data.test_count, " to test on, ", human_bytes(price.data.bytes), " held in memory"));

@@ -36,7 +36,8 @@ struct ElementQuery {
 
 // The elements that the one which is asked for is made of, as its rule says (ElementRule): the one that it is, or none
 // where it is zero (kMoved); at most one of each input (kPointwise); all of which it is the sum, the product or an
-// extreme. REQUIRES a node that shape inference accepts, and indices inside their axes.
+// extreme; of an inner product the pairs whose products are added, pair by pair, and what is added to them. REQUIRES a
+// node that shape inference accepts, and indices inside their axes.
 using SourceRule = std::function<std::vector<ElementSource>(const ElementQuery&)>;
 
 }  // namespace isobit::graph

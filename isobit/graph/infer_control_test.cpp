@@ -162,8 +162,8 @@ TEST_F(InferredTypes, TypesInAttributesAreRetyped) {
   const ValueId whole = in(i64({2, 2}));
   const ValueId real = g.emit("Cast", {whole}, {{"to", number(DType::kFloat32)}}, "real");
   const ValueId zeros = g.emit("ConstantOfShape", {}, {{"shape", std::vector<int64_t>{2, 2}}}, "zeros");
-  const ValueId halves = g.emit("ConstantOfShape", {},
-                                {{"shape", std::vector<int64_t>{2, 2}}, {"value", Tensor::scalar(0.5f)}}, "halves");
+  const ValueId halves =
+      g.emit("ConstantOfShape", {}, {{"shape", std::vector<int64_t>{2, 2}}, {"value", Tensor::scalar(0.5f)}}, "halves");
   const ValueId one = g.emit("EyeLike", {whole}, {{"dtype", number(DType::kFloat32)}}, "one");
   g.add_output(g.emit("Sum", {real, zeros, halves, one}, {}, "sum"));
   g.add_output(g.emit("Cast", {real}, {{"to", number(DType::kInt32)}}, "back"));

@@ -111,7 +111,7 @@ enum class ElementRule : uint8_t {
   kProduct,       // the product of some elements of the inputs, in a written order
   kInnerProduct,  // the sum of products of elements of inputs 0 and 1, and of an element of input 2 if there is one
   kStatistics,    // a formula, or a sum of formulas, of elements and of the node's statistics (statistics_of)
-  kSampled,       // made of some elements of input 0, each scaled; which ones and how much follow from the other inputs
+  kSampled,       // made of some elements of input 0, each scaled; which ones and how much, others and attributes say
   kWhole,         // none of these: an element is judged by computing the whole node
 };
 
@@ -145,7 +145,8 @@ struct OutputDef {
   // they are. Empty: this is not known.
   InputSet moved_from = {};
   bool takes_each_once = false;  // no element of `moved_from` comes twice
-  // Which elements it is made of: of kMoved and kPointwise always, of others where it is said.
+  // Which elements it is made of: of kMoved, kPointwise, kSum, kProduct and kInnerProduct always, of kMaximum and
+  // kMinimum where real numbers do not say where.
   SourceRule sources = {};
   std::string whole_because = {};  // of kWhole: why an element cannot be judged alone
 };

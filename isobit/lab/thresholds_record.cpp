@@ -126,8 +126,8 @@ Expected<std::vector<CalibrationRecord>> record_inner_products(const ThresholdsR
   job.arithmetic = "logged-1";
   platform::Engine engine(platform);
   ISOBIT_TRY(auto network, run::open_network(job, {}));
-  ISOBIT_TRY(const auto trainer, train::Trainer::create(job, std::move(dataset), engine, backends::native(),
-                                                        std::move(network)));
+  ISOBIT_TRY(const auto trainer,
+             train::Trainer::create(job, std::move(dataset), engine, backends::native(), std::move(network)));
   ExactRounding rounding(static_cast<int>(job.rounding.bits));
   Calibration calibration(rounding, job.seed, request.samples);
   uint64_t pass = 0;

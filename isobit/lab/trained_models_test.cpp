@@ -71,7 +71,7 @@ TEST(TrainedModels, MnistCnnIsRightOn984OfThousand) {
   request.model = model;
   int64_t count = 0;
   for (int64_t i = 0; i < 2000 && !HasFailure(); ++i) {
-    request.inputs = {{"", images(bytes, i, 1, {1, 28, 28}, [](int64_t, uint8_t x) { return float{x}; })}};
+    request.inputs = {{"", images(bytes, i, 1, {1, 28, 28}, [](int64_t, uint8_t x) { return static_cast<float>(x); })}};
     count += right_of(request, engine, labels, i);
   }
   EXPECT_EQ(count, 1968);

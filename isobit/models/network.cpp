@@ -8,13 +8,15 @@ namespace {
 class BuiltIn : public Network {
  public:
   Expected<Model> build(const ModelConfig& config) const override {
-    for (const auto& [field, file] : {std::pair("model.onnx", &config.onnx), std::pair("model.weights", &config.weights)}) {
+    for (const auto& [field, file] :
+         {std::pair("model.onnx", &config.onnx), std::pair("model.weights", &config.weights)}) {
       if (file->empty()) continue;
       return unreadable(text_of(field, ": '", *file, "' is a file, and this program reads no networks from files"));
     }
     if (traits_of(config.builder).is_file) {
-      return unreadable(text_of("model.onnx: is missing; the network is one of a file: say where your copy of it lies, ",
-                                "in the job or with --set model.onnx=FILE"));
+      return unreadable(
+          text_of("model.onnx: is missing; the network is one of a file: say where your copy of it lies, ",
+                  "in the job or with --set model.onnx=FILE"));
     }
     return build_model(config);
   }

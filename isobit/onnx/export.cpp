@@ -40,11 +40,20 @@ ExportScope::ExportScope(const graph::Graph& g, GraphDef& d)
   for (const ValueId o : g.outputs()) ++readers[place(o)];
 }
 
-std::string Exporter::take_name(const std::string& base) {
-  const std::string wanted = base.empty() ? "value" : base;
+namespace {
+
+std::string taken(std::set<std::string>& names, const std::string& wanted) {
   std::string name = wanted;
-  for (int n = 1; !names_.insert(name).second; ++n) name = text_of(wanted, ".", n);
+  for (int n = 1; !names.insert(name).second; ++n) name = text_of(wanted, ".", n);
   return name;
+}
+
+}  // namespace
+
+std::string Exporter::take_name(const std::string& base) { return taken(names_, base.empty() ? "value" : base); }
+
+std::string Exporter::take_node_name(const std::string& base) {
+  return taken(node_names_, base.empty() ? "node" : base);
 }
 
 void Exporter::needs(int64_t opset, const graph::Node& node) {
@@ -190,7 +199,7 @@ Status Exporter::add_node(ExportScope& scope, const graph::Node& node) {
 void Exporter::add_contraction(ExportScope& scope, const Contraction& contraction) {
   const graph::Node& last = scope.graph.nodes()[contraction.nodes.back()];
   needs(contraction.since, last);
-  NodeDef def{last.name, contraction.op, "", "", {}, {scope.names[place(last.outputs[0])]}, {}};
+  NodeDef def{take_node_name(last.name), contraction.op, "", "", {}, {scope.names[place(last.outputs[0])]}, {}};
   for (const ValueId i : contraction.inputs) def.inputs.push_back(i == kNoValue ? "" : scope.names[place(i)]);
   for (const auto& [name, value] : contraction.attributes.items()) {
     if (const auto* i = std::get_if<int64_t>(&value)) def.attributes.push_back(attribute(name, *i));
@@ -211,7 +220,7 @@ void Exporter::add_outputs(ExportScope& scope) {
     std::string name = scope.names[place(o)];
     if (is_taken[place(o)]) {
       const std::string copy = take_name(name + "/output");
-      scope.def.nodes.push_back({copy, "Identity", "", "", {name}, {copy}, {}});
+      scope.def.nodes.push_back({take_node_name(copy), "Identity", "", "", {name}, {copy}, {}});
       name = copy;
     }
     is_taken[place(o)] = true;

@@ -38,7 +38,8 @@ bool is_gap(const std::string& op, const std::string& message) {
 
 // Real attributes as ONNX holds them.
 OperatorCase in_float32(OperatorCase c) {
-  for (const auto& [name, value] : graph::Attributes(c.attributes).items()) {
+  const graph::Attributes given = c.attributes;
+  for (const auto& [name, value] : given.items()) {
     if (const auto* x = std::get_if<double>(&value))
       c.attributes.set(name, static_cast<double>(static_cast<float>(*x)));
     if (const auto* xs = std::get_if<std::vector<double>>(&value)) {

@@ -97,6 +97,14 @@ TEST(Export, NamesOfItsOwnGiveWay) {
   EXPECT_EQ(model.graph.nodes[0].inputs, (Names{"y/shape", "y/shape.1"}));
 }
 
+TEST(Export, NoTwoNodesHaveOneName) {
+  Graph g;
+  ValueId x = input(g, "x", {2});
+  for (const char* op : {"Relu", "Neg", "Abs"}) x = g.emit(op, {x}, {}, "relu");
+  g.add_output(x);
+  EXPECT_EQ(names_of(expect_round_trip(g).graph.nodes), (Names{"relu", "relu.1", "relu.2"}));
+}
+
 TEST(Export, TheSameGraphGivesTheSameBytes) {
   Graph g;
   const ValueId x = input(g, "x", {2, 6});

@@ -175,6 +175,8 @@ class Exporter {
 
   // `base`, or the same with a number, so that no value of the file has that name; taken from now on.
   std::string take_name(const std::string& base);
+  // The same of nodes, whose names some programs want to be different, too.
+  std::string take_node_name(const std::string& base);
   void needs(int64_t opset, const graph::Node& node);
   // Of domain ai.onnx.ml. False when another one is needed already.
   bool needs_ml(int64_t opset);
@@ -199,7 +201,7 @@ class Exporter {
   const graph::Graph& graph_;
   const std::span<const NamedTensor> values_;
   const ExportOptions& options_;
-  std::set<std::string> names_;
+  std::set<std::string> names_, node_names_;
   int64_t needed_ = kOldestWrittenOpset, ml_ = 0;  // opsets; ml_ 0: the domain is not used
   std::string needed_by_;                          // "node 'x' (Gelu)"
 };

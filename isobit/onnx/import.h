@@ -93,7 +93,7 @@ struct Imported {
 Expected<Imported> import_model(const Model& model, const ImportOptions& options = {});
 
 // Inputs that the file gives no value and that these outputs need; of all outputs where none are named.
-std::vector<ValueDef> open_inputs(const Model& model, const std::vector<std::string>& outputs = {});
+std::vector<ValueDef> needed_inputs(const Model& model, const std::vector<std::string>& outputs = {});
 
 // The data of the initializers that opens_parameters makes inputs, under the names that these have and as they are fed:
 // float16 and bfloat16 as float32. The model is of no use afterwards. REQUIRES that none were dropped.

@@ -28,13 +28,14 @@ Needed needed_for(const GraphDef& graph, const std::vector<std::string>& outputs
     if (!needed.nodes[i]) continue;
     needed.names.insert(node.inputs.begin(), node.inputs.end());
     for (const AttributeDef& a : node.attributes) {
-      if (const auto* inner = std::get_if<std::shared_ptr<const GraphDef>>(&a.value)) add_names_of(**inner, needed.names);
+      if (const auto* inner = std::get_if<std::shared_ptr<const GraphDef>>(&a.value))
+        add_names_of(**inner, needed.names);
     }
   }
   return needed;
 }
 
-std::vector<ValueDef> open_inputs(const Model& model, const std::vector<std::string>& outputs) {
+std::vector<ValueDef> needed_inputs(const Model& model, const std::vector<std::string>& outputs) {
   std::unordered_set<std::string> given;
   for (const TensorDef& t : model.graph.initializers) given.insert(t.name);
   std::optional<Needed> needed;

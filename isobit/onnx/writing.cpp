@@ -107,8 +107,8 @@ std::string Writing::inner_name(std::string_view what) {
 }
 
 void Writing::add_named(const std::string& name, const char* op, Names inputs, AttributeDefs attributes) {
-  scope_.def.nodes.push_back(
-      {name, op, "", "", without_trailing(std::move(inputs)), Names{name}, std::move(attributes)});
+  scope_.def.nodes.push_back({exporter_.take_node_name(name), op, "", "", without_trailing(std::move(inputs)),
+                              Names{name}, std::move(attributes)});
 }
 
 std::string Writing::add(const char* op, Names inputs, AttributeDefs attributes, std::string_view what) {
@@ -119,8 +119,8 @@ std::string Writing::add(const char* op, Names inputs, AttributeDefs attributes,
 
 void Writing::add_last(const std::string& op, Names inputs, AttributeDefs attributes, Names outputs,
                        const std::string& domain) {
-  scope_.def.nodes.push_back(
-      {node_.name, op, domain, "", without_trailing(std::move(inputs)), std::move(outputs), std::move(attributes)});
+  scope_.def.nodes.push_back({exporter_.take_node_name(node_.name), op, domain, "", without_trailing(std::move(inputs)),
+                              std::move(outputs), std::move(attributes)});
 }
 
 void Writing::constant_named(const std::string& name, Tensor tensor) {

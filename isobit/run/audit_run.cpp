@@ -326,8 +326,8 @@ Expected<AuditSummary> audit_run(const AuditRequest& request, platform::Engine& 
         text_of("the job of the run, with the auditor's data, has root ", commit::hex_of(session.root),
                 ", the engagement says ", commit::hex_of(reader.engagement().terms.job_root),
                 ": the job is the one engaged for, so the dataset differs (the files, or what decodes them), ",
-                named ? "another network or other weights were given, " : "",
-                "or the version of the arithmetic is another"));
+                named ? "the network or its weights (model.onnx, model.weights), " : "",
+                "or the version of the arithmetic"));
     return summary;
   }
   // Only now is this a run that the auditor can judge.

@@ -63,7 +63,7 @@ ImportedNetwork::ImportedNetwork(fs::path file, std::string output, onnx::LoadOp
       output_(std::move(output)),
       load_(load),
       model_(std::move(model)),
-      inputs_(onnx::open_inputs(model_, {output_})),
+      inputs_(onnx::needed_inputs(model_, {output_})),
       only_batch_(fixed_batch(inputs_)) {}
 
 Expected<std::shared_ptr<const models::Network>> ImportedNetwork::open(const fs::path& file,
@@ -101,7 +101,8 @@ Expected<std::vector<size_t>> ImportedNetwork::matched(const models::ModelConfig
   }
   const auto left = static_cast<size_t>(std::ranges::count(places, kNone));
   // One may have another name, and so may the target behind it, which the data do not name.
-  const bool has_target = !free.empty() && free.back() + 1 == config.inputs.size() && config.inputs.back().name == "target";
+  const bool has_target =
+      !free.empty() && free.back() + 1 == config.inputs.size() && config.inputs.back().name == "target";
   if (left != free.size() || free.size() > (has_target ? size_t{2} : size_t{1})) {
     return unreadable(text_of(file_.string(), ": for output '", output_, "' it takes ", names_of(inputs_),
                               "; the data have ", names_of(config.inputs),
@@ -119,8 +120,9 @@ Status ImportedNetwork::fit_input(const ValueDef& wanted, const ModelInput& foun
   std::vector<int64_t> dims = {batch};
   dims.insert(dims.end(), found.shape.begin(), found.shape.end());
   const auto misfit = [&](const std::string& why) {
-    return unreadable(text_of(file_.string(), ": input '", wanted.name, "' is ", wanted.type.text(), "; the data have '",
-                              found.name, "', ", name_of(found.dtype), " ", Shape(dims).text(), why));
+    return unreadable(text_of(file_.string(), ": input '", wanted.name, "' is ", wanted.type.text(),
+                              "; the data have '", found.name, "', ", name_of(found.dtype), " ", Shape(dims).text(),
+                              why));
   };
   const auto& type = wanted.type;
   if (type.kind != onnx::TypeDef::Kind::kTensor) return misfit("");

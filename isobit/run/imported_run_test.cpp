@@ -24,11 +24,11 @@ using testing::write_model;
 
 // Digits, six steps; `model` says what [model] has.
 train::Job job_of(const std::string& model, const std::vector<std::string>& overrides = {}) {
-  return train::parse_job(text_of("[job]\nseed = 3\nsteps = 6\n[model]\n", model,
-                                  "\n[data]\ndataset = \"digits\"\nbatch = 8\n[optimizer]\nlr = 0.05\nmomentum = 0.9\n",
-                                  "weight_decay = 1e-3\nclip_norm = 1\n[checkpoint]\nevery = 2\n[evaluate]\nsamples = ",
-                                  "50\n"),
-                          "job.toml", "", overrides)
+  return train::parse_job(
+             text_of("[job]\nseed = 3\nsteps = 6\n[model]\n", model,
+                     "\n[data]\ndataset = \"digits\"\nbatch = 8\n[optimizer]\nlr = 0.05\nmomentum = 0.9\n",
+                     "weight_decay = 1e-3\nclip_norm = 1\n[checkpoint]\nevery = 2\n[evaluate]\nsamples = ", "50\n"),
+             "job.toml", "", overrides)
       .value();
 }
 train::Job job_of(const fs::path& file, const std::vector<std::string>& overrides = {}) {
@@ -103,7 +103,7 @@ TEST(ImportedRun, AnAuditorWithAnotherFileRejects) {
     ASSERT_TRUE(audited) << audited.error().message;
     EXPECT_EQ(audited->verdict.part, verify::Part::kJob) << other;
     EXPECT_FALSE(audited->verdict.accepted());
-    EXPECT_NE(audited->verdict.reason.find("another network or other weights"), std::string::npos);
+    EXPECT_NE(audited->verdict.reason.find("the network or its weights"), std::string::npos);
   }
 }
 
@@ -171,8 +171,8 @@ TEST(ImportedRun, BuildersBeginWithTheWeightsOfAFileToo) {
   ASSERT_TRUE(session.trainer->advance());
   const auto after = inference_tensors(session.trainer->state());
   ASSERT_TRUE(formats::write_safetensors(folder / "w", {after, {}}));
-  const train::Job next = job_of("builder = \"digits-cnn\"",
-                                 {text_of("model.weights=\"", (folder / "w").string(), "\"")});
+  const train::Job next =
+      job_of("builder = \"digits-cnn\"", {text_of("model.weights=\"", (folder / "w").string(), "\"")});
   EXPECT_EQ(job_digest(next), job_digest(job)) << "a path is no part of a job";
   const Session begun = open_session(next, engine).value();
   EXPECT_NE(begun.root, session.root);
@@ -222,7 +222,8 @@ TEST(ImportedRun, FrozenBatchNormKeepsItsStatistics) {
   const auto updated = [&](const std::vector<std::string>& set) {
     const Session session = open_session(job_of(folder / "m.onnx", set), engine).value();
     int buffers = 0;
-    for (const train::StateSlot& slot : session.trainer->step_graph().slots) buffers += slot.name.ends_with("running_mean");
+    for (const train::StateSlot& slot : session.trainer->step_graph().slots)
+      buffers += slot.name.ends_with("running_mean");
     return buffers;
   };
   const int all = updated({});
@@ -237,8 +238,7 @@ TEST(ImportedRun, IsPricedAndHeldToALimitOfMemory) {
   write_model(folder / "m.onnx", small_mlp());
   const train::Job job = job_of(folder / "m.onnx", {"model.freeze=[\"a.bias\"]"});
   double clock = 0;
-  const auto price =
-      price_job(job, platform::parse_platform("ordered/1t").value(), {}, [&] { return clock += 0.001; });
+  const auto price = price_job(job, platform::parse_platform("ordered/1t").value(), {}, [&] { return clock += 0.001; });
   ASSERT_TRUE(price) << price.error().message;
   EXPECT_EQ(price->parameters, 64 * 16 + 16 * 10 + 10);
   EXPECT_EQ(price->size.frozen_parameters, 16);

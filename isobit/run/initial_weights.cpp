@@ -31,7 +31,9 @@ Status check_finite(const NamedTensor& t, const fs::path& file) {
                             "' has a NaN or an infinity, from which nothing can be learnt"));
 }
 
-bool is_count(const std::string& name, DType dtype) { return dtype == DType::kInt64 && name.ends_with("num_batches_tracked"); }
+bool is_count(const std::string& name, DType dtype) {
+  return dtype == DType::kInt64 && name.ends_with("num_batches_tracked");
+}
 
 }  // namespace
 
@@ -71,8 +73,9 @@ Status InitialWeights::check(const models::Model& model) const {
     if (found == types_.end()) {
       missing.push_back(text_of("'", name, "'"));
     } else if (found->second != type) {
-      other.push_back(text_of("'", name, "' is ", isobit::name_of(found->second.first), " ", found->second.second.text(),
-                              ", expected ", isobit::name_of(type.first), " ", type.second.text()));
+      other.push_back(text_of("'", name, "' is ", isobit::name_of(found->second.first), " ",
+                              found->second.second.text(), ", expected ", isobit::name_of(type.first), " ",
+                              type.second.text()));
     }
   }
   for (const auto& [name, type] : types_) {

@@ -19,8 +19,8 @@ class InitialWeights : public models::Network {
                                                                std::shared_ptr<const models::Network> network,
                                                                const Limits& limits);
 
-  // The network's own model. kUnreadable, with all that is missing, unknown or of another type or shape, unless the file
-  // has each of its parameters and buffers and nothing else; but for what PyTorch counts of a batch norm
+  // The network's own model. kUnreadable, with all that is missing, unknown or of another type or shape, unless the
+  // file has each of its parameters and buffers and nothing else; but for what PyTorch counts of a batch norm
   // (num_batches_tracked), which nothing here depends on.
   Expected<models::Model> build(const models::ModelConfig& config) const override;
   Expected<std::vector<NamedTensor>> given_values() const override;

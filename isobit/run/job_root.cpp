@@ -198,8 +198,8 @@ Expected<Session> open_session(const train::Job& job, platform::Engine& engine, 
              train::Trainer::create(job, session.dataset, engine, backends::native(), session.network));
   ISOBIT_TRY(session.commitment, commit_dataset(*session.dataset, salt, engine.pool()));
   ISOBIT_TRY(session.initial_state, session.state_root(engine.pool()));
-  ISOBIT_TRY(session.root, job_root(*session.trainer, session.commitment, session.initial_state, *session.network,
-                                    engine.pool()));
+  ISOBIT_TRY(session.root,
+             job_root(*session.trainer, session.commitment, session.initial_state, *session.network, engine.pool()));
   return session;
 }
 

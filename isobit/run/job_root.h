@@ -29,7 +29,8 @@ Expected<commit::Salt> dataset_salt(const train::Job& job);
 
 // Sample i of a split is hashed with a salt of its own, derived from the dataset's, so that one sample can be shown
 // without baring the others. Parallel; the same for any number of threads. Samples are hashed as they are read: what is
-// held beside them are the leaves, 32 bytes a sample. Errors: those of data::Dataset::sample_bytes, of the first sample.
+// held beside them are the leaves, 32 bytes a sample. Errors: those of data::Dataset::sample_bytes, of the first
+// sample.
 Expected<DatasetCommitment> commit_dataset(const data::Dataset& dataset, const commit::Salt& salt, ThreadPool& pool);
 
 // Of one step: the samples of its batch, in order.
@@ -77,8 +78,8 @@ struct Session {
   Expected<commit::Digest> state_root(ThreadPool& pool);
   // The same for a state whose root is known from where it was read.
   void note_state_root(const commit::Digest& known) { hashed_ = {trainer->revision(), known}; }
-  // A trainer at step 0, in place of the one there is. kUnavailable: the files of the network are not any more what they
-  // were.
+  // A trainer at step 0, in place of the one there is. kUnavailable: the files of the network are not any more what
+  // they were.
   Status begin_anew(platform::Engine& engine);
 
  private:

@@ -14,12 +14,12 @@ namespace isobit::run {
 
 // Bytes, unless said otherwise.
 struct JobSize {
-  int64_t parameters = 0;       // numbers that are learned
+  int64_t parameters = 0;         // numbers that are learned
   int64_t frozen_parameters = 0;  // numbers that stay as they are: parameters and running statistics
-  int64_t nodes = 0;            // operators of a step
-  uint64_t state = 0;           // parameters, optimizer state, buffers
-  uint64_t frozen = 0;          // what is frozen
-  uint64_t largest_tensor = 0;  // of the state
+  int64_t nodes = 0;              // operators of a step
+  uint64_t state = 0;             // parameters, optimizer state, buffers
+  uint64_t frozen = 0;            // what is frozen
+  uint64_t largest_tensor = 0;    // of the state
   // The most that the values of a step, state included, take at once (runtime::MemoryUse), and those of an evaluation,
   // its copy of the state in float32 included where the step has another type. Where shapes follow from data
   // (StepGraph::is_static), no more than all values whose shapes are known.

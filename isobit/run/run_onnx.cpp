@@ -17,23 +17,26 @@ constexpr const char* kBatch = "batch";
 
 struct Logits {
   graph::Graph graph;
-  graph::ValueId input;
-  std::vector<std::string> state;  // names of inputs that the run has tensors for
+  std::vector<graph::ValueId> inputs;  // of samples
+  std::vector<std::string> state;      // names of inputs that the run has tensors for
 };
 
 Expected<Logits> logits_of(const train::Job& job, const data::DataShape& data, int64_t batch) {
   ISOBIT_TRY(const train::EvalGraph eval, train::build_eval_graph(job, data, batch));
   constexpr size_t kLogits = 1;  // among its outputs
   ISOBIT_TRY(graph::Graph graph, graph::pruned(eval.graph, {eval.graph.outputs()[kLogits]}));
-  Logits logits{std::move(graph), graph::kNoValue, {}};
-  logits.input = logits.graph.find(eval.graph.value(eval.input).name);
+  Logits logits{std::move(graph), {}, {}};
+  for (const graph::ValueId input : eval.inputs) {
+    const graph::ValueId found = logits.graph.find(eval.graph.value(input).name);
+    if (found != graph::kNoValue) logits.inputs.push_back(found);  // else the logits do not follow from it
+  }
   for (const auto& [name, value] : eval.state) logits.state.push_back(name);
   return logits;
 }
 
 Expected<onnx::OpenBatch> any_number_of(const Logits& logits) {
-  if (logits.input == graph::kNoValue) return unreadable("the logits do not follow from the samples");
-  return onnx::open_batch(logits.graph, {logits.input});
+  if (logits.inputs.empty()) return unreadable("the logits do not follow from the samples");
+  return onnx::open_batch(logits.graph, logits.inputs);
 }
 
 // Those of the tensors that the network has as inputs.

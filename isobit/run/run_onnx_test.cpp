@@ -70,7 +70,7 @@ Tensor run_graph(const graph::Graph& graph, size_t output, Feeds feeds) {
 // As train::evaluate has them.
 Tensor evaluated_logits(const Weights& weights, const data::Batch& samples, int64_t batch) {
   const train::EvalGraph eval = train::build_eval_graph(weights.job, digits(), batch).value();
-  Feeds feeds = {{eval.input, samples.input}, {eval.labels, samples.labels}};
+  Feeds feeds = {{eval.inputs[0], samples.inputs[0]}, {eval.target, samples.target}};
   const auto state = inference_tensors(weights.state);
   for (const auto& [name, value] : eval.state) {
     feeds.emplace_back(value, std::ranges::find(state, name, &NamedTensor::name)->tensor);
@@ -85,7 +85,7 @@ Tensor logits_of_model(const onnx::Model& model, const data::Batch& samples, int
   EXPECT_TRUE(decoded) << decoded.error().message;
   const auto imported = onnx::import_model(*decoded, {.extents = {{"batch", batch}}});
   EXPECT_TRUE(imported) << imported.error().message;
-  return run_graph(imported->graph, 0, {{imported->graph.inputs()[0], samples.input}});
+  return run_graph(imported->graph, 0, {{imported->graph.inputs()[0], samples.inputs[0]}});
 }
 
 TEST(RunOnnx, TheModelGivesTheLogitsOfTheEvaluation) {
@@ -100,7 +100,7 @@ TEST(RunOnnx, TheModelGivesTheLogitsOfTheEvaluation) {
     EXPECT_EQ(network->batch, 0) << network->fixed_by;
     EXPECT_EQ(network->model.metadata[1].second, text_of(weights.step));
     for (const int64_t batch : {1, 9}) {
-      const data::Batch samples = data::test_batch(*dataset, 3, batch, pool);
+      const data::Batch samples = data::test_batch(*dataset, 3, batch, pool).value();
       EXPECT_TRUE(
           identical(logits_of_model(network->model, samples, batch), evaluated_logits(weights, samples, batch)));
     }

@@ -32,9 +32,9 @@ struct Weights {
 // checkpoint, or the job commits to no state after it.
 Expected<Weights> read_run_weights(const OpenRequest& request, std::optional<uint64_t> step, ThreadPool& pool);
 
-// Opens the network of the job and adds to the state what the job freezes, which is no part of a run's; a file of weights
-// may hold it, and then its values count. Errors: as open_network; kUnavailable: an evaluation takes more memory than
-// the limit.
+// Opens the network of the job and adds to the state what the job freezes, which is no part of a run's; a file of
+// weights may hold it, and then its values count. Errors: as open_network; kUnavailable: an evaluation takes more
+// memory than the limit.
 Status make_ready(Weights& weights, const data::Dataset& dataset, const Limits& limits);
 // Scores them on the job's test samples. REQUIRES make_ready(). Errors: as train::evaluate.
 Expected<train::SampleScores> score(const Weights& weights, const data::Dataset& dataset, platform::Engine& engine);

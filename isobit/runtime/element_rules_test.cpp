@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -282,6 +283,23 @@ class ElementSources : public Dependence {
     return static_cast<const char*>(t.raw()) + static_cast<size_t>(e) * size_of(t.dtype());
   }
 
+  // The products of the pairs and what is behind them add up to it, within the rounding of float32.
+  static void expect_product_sum(const OneOperator& one, const std::vector<graph::ElementSource>& said, double found) {
+    const auto number = [&](size_t i) {
+      return reals(one.feeds[static_cast<size_t>(said[i].input)])[static_cast<size_t>(said[i].element)];
+    };
+    double sum = 0, size = 0;
+    size_t i = 0;
+    for (; i + 1 < said.size() && said[i + 1].input == 1; i += 2) {
+      ASSERT_EQ(said[i].input, 0);
+      sum += number(i) * number(i + 1);
+      size += std::fabs(number(i) * number(i + 1));
+    }
+    if (i < said.size()) sum += number(i);
+    EXPECT_LE(said.size(), i + 1);
+    EXPECT_NEAR(found, sum, 1e-5 * (1 + size));
+  }
+
   // The node with every input filled with the element that counts; what counts nowhere stays.
   std::vector<Tensor> filled(const OneOperator& one, const std::vector<graph::ElementSource>& sources) {
     OneOperator other = one;
@@ -313,13 +331,14 @@ TEST_P(ElementSources, AreAllThatAnElementIsMadeOf) {
         q.element = element;
         SCOPED_TRACE("output " + std::to_string(o) + " element " + std::to_string(q.element));
         const std::vector<graph::ElementSource> said = def.sources(q);
-        for (const auto& [input, elements] : changing[o][static_cast<size_t>(q.element)]) {
+        for (const auto& [input, elements] : changing[o][static_cast<size_t>(element)]) {
           for (const int64_t e : elements) {
             const graph::ElementSource s{static_cast<int>(input), e};
             EXPECT_EQ(std::count(said.begin(), said.end(), s), 1) << "input " << input << " element " << e;
           }
         }
         const char* const found = bytes(expected[o], q.element);
+        const auto k = static_cast<size_t>(q.element);
         const size_t size = size_of(expected[o].dtype());
         if (def.rule == ElementRule::kMoved) {
           ASSERT_LE(said.size(), 1u);
@@ -328,6 +347,7 @@ TEST_P(ElementSources, AreAllThatAnElementIsMadeOf) {
               said.empty() ? zero.data() : bytes(one.feeds[static_cast<size_t>(said[0].input)], said[0].element);
           EXPECT_EQ(std::memcmp(found, moved, size), 0);
         }
+        if (def.rule == ElementRule::kInnerProduct) expect_product_sum(one, said, reals(expected[o])[k]);
         if (def.rule == ElementRule::kPointwise) {
           EXPECT_EQ(std::memcmp(found, bytes(filled(one, said)[o], q.element), size), 0);
         }

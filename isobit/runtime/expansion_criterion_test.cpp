@@ -56,8 +56,7 @@ TEST(Criteria, AreMeansOfTheirElements) {
           const size_t each = o.values.size() / rows;
           Array expected{by_sample ? Ints{dims[0]} : Ints{}, std::vector<double>(rows, 0)};
           for (size_t i = 0; i < o.values.size(); ++i) {
-            expected.values[i / each] +=
-                element(criterion, o.values[i], t.values[i], 0.75) / static_cast<double>(each);
+            expected.values[i / each] += element(criterion, o.values[i], t.values[i], 0.75) / static_cast<double>(each);
           }
           expect_near(expected, run(e.g, e.feeds(), *loss), dtype == DType::kFloat32 ? 1e-6 : 1e-14);
         }
@@ -84,8 +83,8 @@ TEST(Criteria, GradientsAgreeWithFiniteDifferences) {
     const graph::ValueId output = check.input({3, 4}, -2, 2);
     Tensor target(DType::kFloat64, {3, 4});
     for (int64_t i = 0; i < 12; ++i) target.data<double>()[i] = i % 3 == 0 ? 1 : 0;
-    const auto loss = criterion_loss(check.graph_so_far(),
-                                     {criterion, "loss", output, check.constant(target), 0.5, false});
+    const auto loss =
+        criterion_loss(check.graph_so_far(), {criterion, "loss", output, check.constant(target), 0.5, false});
     ASSERT_TRUE(loss) << loss.error().message;
     check.check(*loss);
   }

@@ -126,7 +126,8 @@ void add_detection(Cases& cases) {
   cases.push_back({"NonMaxSuppression", {boxes[0], boxes[1], boxes[2], positive({}), positive({1})}});
   cases.push_back({"NonMaxSuppression", boxes, {{"center_point_box", int64_t{1}}}});
   // Whole numbers in [1, 4] for centres and sizes: such boxes overlap more or less.
-  cases.push_back({"NonMaxSuppression", {positive({1, 12, 4}), positive({1, 1, 12}), integer({}, 8, 4), positive({})},
+  cases.push_back({"NonMaxSuppression",
+                   {positive({1, 12, 4}), positive({1, 1, 12}), integer({}, 8, 4), positive({})},
                    {{"center_point_box", int64_t{1}}}});
 }
 

@@ -67,9 +67,9 @@ Expected<SampleScores> score_all(const Job& job, const data::Dataset& dataset, c
   SampleScores result{metric_names(job.loss), {}};
   if (count == 0) return result;
   if (count < network.only_batch()) {
-    return unreadable(text_of("the network takes batches of ", network.only_batch(), " samples and no other, and ", count,
-                              " test samples are to be scored; take more (evaluate.samples), or export it with an open ",
-                              "batch"));
+    return unreadable(
+        text_of("the network takes batches of ", network.only_batch(), " samples and no other, and ", count,
+                " test samples are to be scored; take more (evaluate.samples), or export it with an open ", "batch"));
   }
   // Rows do not meet before the exact sums, so the batch size is free.
   int64_t batch = evaluation_batch(job, count, network);

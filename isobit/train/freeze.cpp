@@ -32,8 +32,9 @@ Status check_patterns(const Job& job, const models::Model& model) {
     std::string plain = pattern;
     std::erase_if(plain, [](char c) { return c == '*' || c == '?'; });
     const std::string near = nearest_word(plain, names);
-    return unreadable(text_of("model.freeze: '", pattern, "' names no parameter of the network",
-                              near.empty() ? text_of(", which has ", shown(names)) : text_of("; did you mean '", near, "'?")));
+    return unreadable(
+        text_of("model.freeze: '", pattern, "' names no parameter of the network",
+                near.empty() ? text_of(", which has ", shown(names)) : text_of("; did you mean '", near, "'?")));
   }
   return {};
 }
@@ -42,7 +43,8 @@ Status check_patterns(const Job& job, const models::Model& model) {
 Status check_type(const graph::Graph& graph, const models::Parameter& p) {
   const DType dtype = graph.value(p.value).dtype;
   if (dtype == DType::kFloat32) return {};
-  return unreadable(text_of("the network: parameter '", p.name, "' is ", name_of(dtype), ", and training is in float32; ",
+  return unreadable(text_of("the network: parameter '", p.name, "' is ", name_of(dtype),
+                            ", and training is in float32; ",
                             "export the network in float32, or freeze the parameter (model.freeze)"));
 }
 

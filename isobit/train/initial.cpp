@@ -102,7 +102,8 @@ Expected<InitialValues> initial_values(const Job& job, const StepGraph& step, co
   return initial;
 }
 
-Expected<std::vector<NamedTensor>> frozen_values(const Job& job, const StepGraph& step, const models::Network& network) {
+Expected<std::vector<NamedTensor>> frozen_values(const Job& job, const StepGraph& step,
+                                                 const models::Network& network) {
   Values values(job);
   if (any_given(step.frozen)) ISOBIT_RETURN_IF_ERROR(values.read(network));
   std::vector<NamedTensor> frozen;

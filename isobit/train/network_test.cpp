@@ -67,7 +67,8 @@ data::DataShape samples(data::TargetKind kind, std::vector<int64_t> target = {})
   data::DataShape shape;
   shape.name = "npy";
   shape.inputs = {{"x", DType::kFloat32, {3}}};
-  shape.target = {kind, classes ? DType::kInt64 : DType::kFloat32, std::move(target), classes ? int64_t{2} : int64_t{0}};
+  shape.target = {kind, classes ? DType::kInt64 : DType::kFloat32, std::move(target),
+                  classes ? int64_t{2} : int64_t{0}};
   return shape;
 }
 
@@ -115,8 +116,9 @@ TEST(Losses, CrossEntropyFindsTheClasses) {
     return Affine([dims](models::Model& m) {
       std::vector<int64_t> full = dims;
       full.insert(full.begin(), m.graph.value(m.inputs[0]).dims[0]);
-      m.output = m.graph.emit("Expand", {m.graph.emit("Reshape", {m.output}, {{"shape", std::vector<int64_t>{full[0], 2, 1}}}, "r")},
-                              {{"shape", full}}, "scores");
+      m.output = m.graph.emit(
+          "Expand", {m.graph.emit("Reshape", {m.output}, {{"shape", std::vector<int64_t>{full[0], 2, 1}}}, "r")},
+          {{"shape", full}}, "scores");
     });
   };
   const Job job = job_of("");
@@ -154,9 +156,10 @@ TEST(Losses, OfTheNetworkItselfIsOneNumber) {
 }
 
 TEST(Losses, BuildersHaveAnOutputForEachNumber) {
-  const Job job = parse_job("[job]\nsteps = 2\n[model]\nbuilder = \"logistic\"\nloss = \"mse\"\n[data]\ndataset = \"npy\"\n"
-                            "batch = 4\n[optimizer]\nlr = 0.1\n",
-                            "job.toml", "")
+  const Job job = parse_job(
+                      "[job]\nsteps = 2\n[model]\nbuilder = \"logistic\"\nloss = \"mse\"\n[data]\ndataset = \"npy\"\n"
+                      "batch = 4\n[optimizer]\nlr = 0.1\n",
+                      "job.toml", "")
                       .value();
   const auto step = build_step_graph(job, samples(data::TargetKind::kRegression, {5}));
   ASSERT_TRUE(step) << step.error().message;
@@ -223,9 +226,7 @@ TEST(Freezing, OfABuilderKeepsTheValuesOfTheSeed) {
 }
 
 TEST(Networks, WithoutAGradientNameTheNode) {
-  const Affine stuck([](models::Model& m) {
-    m.output = m.graph.emit("Floor", {m.output}, {}, "steps");
-  });
+  const Affine stuck([](models::Model& m) { m.output = m.graph.emit("Floor", {m.output}, {}, "steps"); });
   const auto refused = build_step_graph(job_of(""), samples(data::TargetKind::kClass), stuck);
   ASSERT_FALSE(refused);
   const std::string& why = refused.error().message;
@@ -236,8 +237,8 @@ TEST(Networks, ParametersThatNoGradientReachesAreFrozenAndNamed) {
   const Affine network([](models::Model& m) {
     const ValueId id = m.graph.add_input("lonely", DType::kFloat32, {2});
     m.parameters.push_back({"lonely", id, {models::Init::Kind::kConstant, 1}, false});
-    m.output = m.graph.emit(
-        "Where", {m.graph.emit("Less", {id, m.output}, {}, "less"), m.output, m.output}, {}, "chosen");
+    m.output =
+        m.graph.emit("Where", {m.graph.emit("Less", {id, m.output}, {}, "less"), m.output, m.output}, {}, "chosen");
   });
   const auto step = build_step_graph(job_of(""), samples(data::TargetKind::kClass), network);
   ASSERT_TRUE(step) << step.error().message;

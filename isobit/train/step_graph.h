@@ -33,7 +33,7 @@ struct FrozenSlot {
 };
 
 struct StepGraph {
-  graph::Graph graph;  // outputs: the loss, then StateSlot::out of each slot
+  graph::Graph graph;                            // outputs: the loss, then StateSlot::out of each slot
   std::vector<graph::ValueId> inputs;            // one for each of data::DataShape::inputs, in their order
   graph::ValueId target = graph::kNoValue;       // with the elements of Batch::target; kNoValue for a target of kNone
   graph::ValueId lr = graph::kNoValue;           // float64 scalar
@@ -42,8 +42,8 @@ struct StepGraph {
   graph::ValueId beta2_power = graph::kNoValue;
   std::vector<StateSlot> slots;
   std::vector<FrozenSlot> frozen;
-  // Every shape is known before the run, so that a trace has a schema. Where shapes follow from data, nobody can dispute
-  // a step value by value.
+  // Every shape is known before the run, so that a trace has a schema. Where shapes follow from data, nobody can
+  // dispute a step value by value.
   bool is_static = true;
   std::vector<std::string> remarks;  // what of the network its owner should know: a sentence each
 };
@@ -59,8 +59,8 @@ Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data
 Expected<StepGraph> build_step_graph(const Job& job, const data::Dataset& dataset,
                                      const models::Network& network = *models::built_in());
 
-// The same network, always in float32, for inference on `batch` samples; outputs: row losses, the output. Parameters and
-// buffers are inputs with the names of the step graph's slots, frozen ones included.
+// The same network, always in float32, for inference on `batch` samples; outputs: row losses, the output. Parameters
+// and buffers are inputs with the names of the step graph's slots, frozen ones included.
 struct EvalGraph {
   graph::Graph graph;
   std::vector<graph::ValueId> inputs;

@@ -93,8 +93,8 @@ class LossBuilder {
     ISOBIT_TRY(const ValueId scores, rows_of_scores());
     const Dims dims = graph_.value(scores).dims;
     if (dims[1] < data_.target.classes) {
-      return misfit(text_of(dims[1], " scores for the ", data_.target.classes, " classes of dataset '", data_.name,
-                            "'"));
+      return misfit(
+          text_of(dims[1], " scores for the ", data_.target.classes, " classes of dataset '", data_.name, "'"));
     }
     LossPart part;
     part.output = scores;

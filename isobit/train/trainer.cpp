@@ -52,8 +52,8 @@ float as_float(const Tensor& scalar) {
 
 }  // namespace
 
-// What is frozen is a constant of the program, which no operator writes over; the step graph has it as an input, so that
-// it says no more than names and shapes.
+// What is frozen is a constant of the program, which no operator writes over; the step graph has it as an input, so
+// that it says no more than names and shapes.
 Status Trainer::compile() {
   if (!frozen_.empty()) {
     const auto& inputs = graph_.graph.inputs();

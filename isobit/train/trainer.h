@@ -106,9 +106,9 @@ class Trainer {
   std::vector<NamedTensor> state_;
   // Kept from step to step, so that none allocates.
   data::Batch batch_;
-  runtime::Executor::Feeds feeds_;  // inputs, target, scalars, then the state in slot order
+  runtime::Executor::Feeds feeds_;             // inputs, target, scalars, then the state in slot order
   size_t first_scalar_ = 0, first_state_ = 0;  // among the feeds
-  std::vector<Tensor> outputs_;     // loss, then the state
+  std::vector<Tensor> outputs_;                // loss, then the state
   int64_t step_ = 0;
   uint64_t revision_ = 0;
   std::vector<bool> put_;  // by slot: whether put() has brought it; empty but between put() and go_on_from()
@@ -119,9 +119,9 @@ class Trainer {
 // The same tensors with float64 ones in float32: exactly, where their arithmetic rounds.
 std::vector<NamedTensor> in_float32(const std::vector<NamedTensor>& state);
 
-// Scores `state` (found by name, what is frozen among it) on the job's evaluation samples: the first evaluate.samples of
-// the test split (0: all). The graph is the backend's to run, under the job's arithmetic, or under correct-1 where that computes in
-// float64.
+// Scores `state` (found by name, what is frozen among it) on the job's evaluation samples: the first evaluate.samples
+// of the test split (0: all). The graph is the backend's to run, under the job's arithmetic, or under correct-1 where
+// that computes in float64.
 Expected<SampleScores> evaluate(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
                                 platform::Engine& engine, backends::Backend& backend = backends::native(),
                                 const models::Network& network = *models::built_in());

@@ -18,7 +18,6 @@ import glob
 import json
 import math
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -202,7 +201,7 @@ def cells(row):
         verdict += f"; while its shapes are open: {row['open']}"
     parameters = f"{row['parameters'] / 1e6:.1f} M" if row.get("parameters", 0) >= 1e5 else row.get("parameters", "")
     return [row["network"], row["exporter"], row.get("opset", ""), row.get("nodes", ""), parameters,
-            re.sub(r"\s+", " ", verdict).replace("|", "\\|"),
+            tables.cell(verdict),
             f"{row['difference']:.1e}" if "difference" in row else ""]
 
 
@@ -245,7 +244,7 @@ def main():
         print(f"{model.key:<50} {row['verdict']}{': ' + row['cause'] if 'cause' in row else ''}"
               f"{'  %.1e' % row['difference'] if 'difference' in row else ''}"
               f"{'  %.2f s' % row['seconds'] if 'seconds' in row else ''}", flush=True)
-    rows = [known.rows[key] for key in known.rows]
+    rows = sorted(known.rows.values(), key=lambda row: (row["network"], row["exporter"]))
     if options.table:
         tables.write(options.table, "inference", COLUMNS, [cells(row) for row in rows])
     bad = [row for row in rows if row["verdict"] in ("refused", "fails", "differs")]

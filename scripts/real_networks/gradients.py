@@ -27,25 +27,31 @@ COLUMNS = ["network", "exporter", "trains", "parameters compared", "outputs apar
 
 def check_one(options):
     """In a process of its own; prints the row."""
+    import torch
     import vjp
     from networks import NETWORKS
+    torch.backends.mha.set_fastpath_enabled(False)  # the older exporter has no name for PyTorch's fused attention
     network = NETWORKS[options.in_process](1)
-    row = {}
-    with tempfile.TemporaryDirectory(prefix="isobit-gradients-", dir=options.folder) as folder:
-        try:
-            row = vjp.check(network.module, network.inputs, network.outputs, options.exporter, options.program, folder,
-                            wide=not options.narrow, seconds=options.seconds, gigabytes=options.gigabytes,
-                            platform=options.platform)
-            row["verdict"] = "yes" if max(row["gradient"], row["output"]) <= vjp.MOST else "differs"
-            if row["verdict"] != "yes":
-                row["cause"] = f"the worst is {row['worst']}"
-        except vjp.Failure as failure:
-            row = {"verdict": "no", "cause": str(failure)}
+    try:
+        row = vjp.check(network.module, network.inputs, network.outputs, options.exporter, options.program,
+                        options.folder, wide=not options.narrow, seconds=options.seconds, gigabytes=options.gigabytes,
+                        platform=options.platform, as_exported=network.as_exported)
+        row["verdict"] = "yes" if max(row["gradient"], row["output"]) <= vjp.MOST else "differs"
+        if row["verdict"] != "yes":
+            row["cause"] = f"the worst is {row['worst']}"
+    except vjp.Failure as failure:
+        row = {"verdict": "no", "cause": str(failure)}
     print("row " + json.dumps(row))
 
 
 def check_apart(options, name, exporter):
-    command = [sys.executable, os.path.abspath(__file__), options.folder, "--program", options.program, "--in-process",
+    # The folder is made here, so that it goes away however the process ends.
+    with tempfile.TemporaryDirectory(prefix="isobit-gradients-", dir=options.folder) as folder:
+        return check_in(folder, options, name, exporter)
+
+
+def check_in(folder, options, name, exporter):
+    command = [sys.executable, os.path.abspath(__file__), folder, "--program", options.program, "--in-process",
                name, "--exporter", exporter, "--seconds", str(options.seconds), "--gigabytes", str(options.gigabytes),
                "--platform", options.platform] + (["--narrow"] if options.narrow else [])
     done = limited.run(command, options.seconds + 600, options.gigabytes + 8)
@@ -58,7 +64,7 @@ def check_apart(options, name, exporter):
 def cells(row):
     verdict = row["verdict"] + (f": {row['cause']}" if "cause" in row else "")
     numbers = [row["parameters"], f"{row['output']:.1e}", f"{row['gradient']:.1e}"] if "parameters" in row else [""] * 3
-    return [row["network"], row["exporter"], verdict.replace("|", "\\|"), *numbers]
+    return [row["network"], row["exporter"], tables.cell(verdict), *numbers]
 
 
 def parse():
@@ -105,7 +111,8 @@ def main():
             known.keep(key, row)
             print(f"{key:<50} {' '.join(str(cell) for cell in cells(row)[2:])}", flush=True)
     if options.table:
-        tables.write(options.table, "gradients", COLUMNS, [cells(row) for row in known.rows.values()])
+        rows = sorted(known.rows.values(), key=lambda row: (row["network"], row["exporter"]))
+        tables.write(options.table, "gradients", COLUMNS, [cells(row) for row in rows])
     sys.exit(0 if all(row["verdict"] == "yes" for row in known.rows.values()) else 1)
 
 

@@ -4,11 +4,14 @@ NETWORKS maps a name to a function that makes a Network. Libraries are imported 
 network can be made without what the others take.
 """
 import collections
+import contextlib
+import struct
 
 # module: takes the inputs by position and gives a tensor or a tuple; in evaluation mode.
 # inputs: {name: tensor}, in order. outputs: their names.
-# differentiable: whether shapes do not follow from data, so that a gradient of the exported graph is meant to be.
-Network = collections.namedtuple("Network", "module inputs outputs differentiable", defaults=[True])
+# as_exported: a context in which the module computes with the numbers that exporters write in float32 though it is in
+# float64 itself.
+Network = collections.namedtuple("Network", "module inputs outputs as_exported", defaults=[contextlib.nullcontext])
 
 SEED = 1
 
@@ -27,10 +30,16 @@ def settle_statistics(module, size, forward=None):
     """Runs the network on random images in training mode, so that batch norms have running statistics of what they see:
     those that they begin with let the values of a deep random network grow or vanish."""
     torch = torch_of()
+    norms = [m for m in module.modules() if isinstance(m, torch.nn.BatchNorm2d)]
+    kept = [m.momentum for m in norms]
+    for norm in norms:
+        norm.momentum = None  # the mean of all batches
     module.train()
     with torch.no_grad():
         for _ in range(2):
             (forward or module)(torch.randn(4, 3, size, size))
+    for norm, momentum in zip(norms, kept):
+        norm.momentum = momentum
     return module.eval()
 
 
@@ -57,8 +66,35 @@ def vision(name, size=224, settle=True, **more):
         module = settle_statistics(module, size) if settle else module.eval()
         if name in ("vit_b_16",):  # begins with a last layer of zeros
             torch.nn.init.normal_(module.heads.head.weight, std=0.02)
+        if name.startswith("swin"):
+            return Network(module, {"image": image(batch, size)}, ["logits"], float32_scale_of_windows)
         return Network(module, {"image": image(batch, size)}, ["logits"])
     return build
+
+
+@contextlib.contextmanager
+def float32_scale_of_windows():
+    """Queries are scaled by the root of the head's size, which both exporters of PyTorch write in float32."""
+    import torch
+    from torchvision.models import swin_transformer
+    original = swin_transformer.shifted_window_attention
+
+    def scaled(tensor, channels, heads):
+        exact = (channels // heads) ** -0.5
+        ratio = torch.ones_like(tensor)
+        ratio[:channels] = struct.unpack("f", struct.pack("f", exact))[0] / exact
+        return tensor * ratio
+
+    def attention(x, qkv_weight, proj_weight, bias, window, heads, *, qkv_bias, **more):
+        channels = x.shape[-1]
+        return original(x, scaled(qkv_weight, channels, heads), proj_weight, bias, window, heads,
+                        qkv_bias=scaled(qkv_bias, channels, heads), **more)
+
+    swin_transformer.shifted_window_attention = attention
+    try:
+        yield
+    finally:
+        swin_transformer.shifted_window_attention = original
 
 
 def segmentation(name, size=224):
@@ -71,25 +107,39 @@ def segmentation(name, size=224):
     return build
 
 
-def spread_scores(layers):
-    """Random networks score all places about alike, and then rounding decides which is first."""
+def spread(layers, deviation, run):
+    """Random networks score all places about alike, and then rounding decides which is first; or, where weights are too
+    large, as certain, and all boxes cover the image. `run` runs the network; each layer's results get that deviation."""
     torch = torch_of(SEED + 2)
     for layer in layers:
-        torch.nn.init.normal_(layer.weight, std=0.3)
+        torch.nn.init.normal_(layer.weight, std=0.01)
+        found = []
+        hook = layer.register_forward_hook(lambda _, __, result: found.append(result.std()))
+        with torch.no_grad():
+            run()
+            hook.remove()
+            layer.weight *= deviation / sum(found) * len(found)
 
 
-def detection(name, size):
+def detection(name, size, **more):
     def build(batch):
         torch = torch_of()
         import torchvision
-        module = getattr(torchvision.models.detection, name)(weights=None, weights_backbone=None, num_classes=5)
+        module = getattr(torchvision.models.detection, name)(weights=None, weights_backbone=None, num_classes=5,
+                                                                    **more)
+
+        def run():
+            module([image(1, size)[0]])
+
         if name.startswith("ssd"):
             settle_statistics(module, size, lambda x: module.head(list(module.backbone(x).values())))
-            spread_scores(m for m in module.head.classification_head.modules()
-                          if isinstance(m, torch.nn.Conv2d) and m.kernel_size == (1, 1))
+            spread([m for m in module.head.classification_head.modules()
+                    if isinstance(m, torch.nn.Conv2d) and m.kernel_size == (1, 1)], 1.5, run)
         else:
             settle_statistics(module, size, module.backbone)
-            spread_scores([module.rpn.head.cls_logits, module.roi_heads.box_predictor.cls_score])
+            last = module.roi_heads.box_predictor
+            spread([module.rpn.head.bbox_pred, module.rpn.head.cls_logits], 0.5, run)
+            spread([last.bbox_pred, last.cls_score], 1.5, run)
 
         def forward(inner, x):
             found = inner([x])[0]
@@ -97,7 +147,7 @@ def detection(name, size):
 
         if batch != 1:
             raise ValueError("detection networks take one image")
-        return Network(module_of(module, forward), {"image": image(1, size)[0]}, ["boxes", "scores", "labels"], False)
+        return Network(module_of(module, forward), {"image": image(1, size)[0]}, ["boxes", "scores", "labels"])
     return build
 
 
@@ -139,7 +189,7 @@ def llama(batch):
     torch_of()
     import transformers
     config = transformers.LlamaConfig(vocab_size=4096, hidden_size=256, intermediate_size=688, num_hidden_layers=4,
-                                      num_attention_heads=8, num_key_value_heads=4, max_position_embeddings=256,
+                                      num_attention_heads=16, num_key_value_heads=8, max_position_embeddings=256,
                                       attn_implementation="eager")
     module = transformers.LlamaForCausalLM(config).eval()
     return language_model(module, tokens(batch, 64, 4096))
@@ -174,8 +224,8 @@ NETWORKS = {
     "vit_b_16": vision("vit_b_16", settle=False),
     "swin_t": vision("swin_t", settle=False),
     "deeplabv3_mobilenet_v3_large": segmentation("deeplabv3_mobilenet_v3_large"),
-    "fcn_resnet50": segmentation("fcn_resnet50", 128),
-    "ssdlite320_mobilenet_v3_large": detection("ssdlite320_mobilenet_v3_large", 320),
+    "fcn_resnet50": segmentation("fcn_resnet50"),
+    "ssdlite320_mobilenet_v3_large": detection("ssdlite320_mobilenet_v3_large", 320, detections_per_img=20),
     "fasterrcnn_mobilenet_v3_large_320_fpn": detection("fasterrcnn_mobilenet_v3_large_320_fpn", 320),
     "gpt2": gpt2,
     "bert": bert,

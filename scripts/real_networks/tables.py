@@ -21,6 +21,12 @@ class Known:
         os.replace(self.path + ".new", self.path)
 
 
+def cell(text, most=160):
+    """A text that somebody else wrote, as one line that a table can have."""
+    line = re.sub(r"\s+", " ", text).replace("|", "\\|")
+    return line if len(line) <= most else line[:most - 3].rsplit(" ", 1)[0] + " ..."
+
+
 def markdown(columns, rows):
     lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     return "\n".join(lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows])

@@ -83,7 +83,8 @@ def distinct(module, seed):
     chance = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for tensor in module.parameters():
-            tensor.add_(torch.randn(tensor.shape, generator=chance) * 0.02)
+            deviation = tensor.std(unbiased=False).item()
+            tensor.add_(torch.randn(tensor.shape, generator=chance) * 0.02 * (deviation or 1))
 
 
 def export(module, inputs, outputs, path, exporter, opset=None):
@@ -116,7 +117,7 @@ def reference(module, inputs, names, seed):
     cotangents = {n: torch.randn(t.shape, generator=chance, dtype=torch.float64)
                   for n, t in found.items() if t.is_floating_point()}
     loss = sum((found[n] * c).sum() for n, c in cotangents.items())
-    parameters = dict(module.named_parameters())
+    parameters = {n: p for n, p in module.named_parameters() if p.requires_grad}
     gradients = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)
     return ({n: t.detach() for n, t in found.items()}, cotangents,
             {n: torch.zeros_like(p) if g is None else g for (n, p), g in zip(parameters.items(), gradients)})
@@ -142,9 +143,10 @@ def apart(found, wanted, least_scale):
 
 
 def check(module, inputs, outputs, exporter, program, folder, opset=None, wide=True, seconds=1800, gigabytes=16,
-          platform="ordered"):
+          platform="ordered", as_exported=contextlib.nullcontext):
     """{"parameters", "output", "gradient", "worst"}: how many were compared, the largest differences relative to the
     scale, and the parameter of the latter. `wide`: the file is in float64; else it is in float32, and isobit widens it.
+    `as_exported`: networks.Network.
     Failure: says what isobit cannot do, or which parameter the file does not have."""
     distinct(module, 5)
     as_attributes(module)
@@ -157,10 +159,11 @@ def check(module, inputs, outputs, exporter, program, folder, opset=None, wide=T
         export(module, inputs, outputs, path, exporter, opset)
         module = module.double()
     with_attributes(module)
-    values, cotangents, gradients = reference(module, wide_inputs, outputs, 6)
+    with as_exported():
+        values, cotangents, gradients = reference(module, wide_inputs, outputs, 6)
 
     in_file = set(program_says(program, ["--parameters", path], seconds, gigabytes).out.splitlines())
-    names = {n: [x for x in every if x in in_file] for n, every in shared_names(module).items()}
+    names = {n: [x for x in every if x in in_file] for n, every in shared_names(module).items() if n in gradients}
     missing = [n for n, every in names.items() if not every and gradients[n].any()]
     if missing:
         raise Failure(f"{len(missing)} parameters have no name in the file: {', '.join(missing[:3])}")

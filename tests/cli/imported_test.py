@@ -99,7 +99,7 @@ class Imported(Case):
         self.accepts(run, "--set", f"model.onnx={copy}")
         other = self.write("other.onnx", mlp(first=spread(12 * 64, 9)))
         told = self.isobit("audit", run, "--set", f"model.onnx={other}", code=1)
-        self.assertIn("another network or other weights", told.out + told.err)
+        self.assertIn("the network or its weights", told.out + told.err)
 
     def test_job_check_says_what_of_the_file_is_trained(self):
         job = self.job('freeze = ["a.*"]')

@@ -163,7 +163,7 @@ def regions(c):
             x1, y1, x2, y2 = (math.floor(v + 0.5) for v in (x1, y1, x2, y2))
             out.append(F.adaptive_max_pool2d(x[int(image), :, y1:y2 + 1, x1:x2 + 1], (2, 2)))
         return torch.stack(out)
-    c.op("MaxRoiPool", [u(2, 3, 7, 6), lambda dtype: five.to(dtype)], largest, EXACT, ("tensor", 4), constants=[1],
+    c.op("MaxRoiPool", [u(2, 3, 7, 6), lambda dtype: five.to(dtype)], largest, EXACT, ("tensor", 2), constants=[1],
          pooled_shape=[2, 2])
     corners = torch.tensor([[[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 2, 1, 3], [0, 2.6, 1, 3.6]]], dtype=torch.float64)
     scores = torch.tensor([[[0.3, 0.9, 0.8, 0.7]]], dtype=torch.float64)

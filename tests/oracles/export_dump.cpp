@@ -2,8 +2,9 @@
 //
 //   export_dump FOLDER
 //
-// Each example becomes FOLDER/NNN: model.onnx, input_I.npy and output_I.npy in the model's order, and op.txt with the
-// operator and the element type of its real operands. Examples that are not written (onnx/exporters) are left out.
+// Each example becomes FOLDER/NNN: model.onnx, input_I.npy and output_I.npy in the model's order, inputs.txt with the
+// names of the inputs, a line each, and op.txt with the operator and the element type of its real operands. Examples
+// that are not written (onnx/exporters) are left out.
 #include <cstdio>
 #include <string>
 
@@ -30,12 +31,15 @@ Status dump(const fs::path& folder, const runtime::OperatorCase& c, const runtim
   ThreadPool pool(1);
   ISOBIT_RETURN_IF_ERROR(make_folder(folder));
   std::vector<Tensor> inputs;
+  std::string names;
   for (const onnx::ValueDef& input : model.graph.inputs) {
+    names += input.name + "\n";
     for (size_t i = 0; i < one.feeds.size(); ++i) {
       if (one.graph.value(one.graph.inputs()[i]).name == input.name) inputs.push_back(one.feeds[i]);
     }
   }
   ISOBIT_RETURN_IF_ERROR(write_tensors(folder, "input", inputs));
+  ISOBIT_RETURN_IF_ERROR(write_file_durably(folder / "inputs.txt", as_bytes(names)));
   ISOBIT_RETURN_IF_ERROR(write_tensors(folder, "output", one.run({kernels::best_isa(), &pool})));
   ISOBIT_RETURN_IF_ERROR(onnx::write_model(folder / "model.onnx", model));
   return write_file_durably(folder / "op.txt", as_bytes(text_of(c.op, " ", name_of(dtype), "\n")));

@@ -1,6 +1,7 @@
 // Gradients of operators that run graphs. What happens within is computed again: If by a second If, whose branches have
 // the gradients of the first one's; Scan and Loop, where the number of trips is known, trip by trip beside the node.
 #include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "isobit/base/text.h"

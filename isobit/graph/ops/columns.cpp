@@ -107,7 +107,7 @@ void add_columns(std::vector<OpDef>& defs) {
                      .max_inputs = 3,
                      .optional_inputs = {.some = {1, 2}},
                      .infer = infer_col2im,
-                     .outputs = {output_by(ElementRule::kSum)}});
+                     .outputs = {made_of(folded, output_by(ElementRule::kSum))}});
 }
 
 }  // namespace isobit::graph::ops

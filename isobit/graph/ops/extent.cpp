@@ -48,7 +48,8 @@ Status infer_constant_of_shape(InferContext& c) {
 }
 
 Attributes constant_of_shape_retyped(Attributes attributes, DType from, DType to) {
-  const Tensor value = attributes.has("value") ? std::get<Tensor>(attributes.items().at("value")) : Tensor::scalar(0.0f);
+  const Tensor value =
+      attributes.has("value") ? std::get<Tensor>(attributes.items().at("value")) : Tensor::scalar(0.0f);
   if (value.dtype() != from) return attributes;
   const double number = from == DType::kFloat32 ? double{value.data<float>()[0]} : value.data<double>()[0];
   const Tensor converted = to == DType::kFloat64 ? Tensor::scalar(number) : Tensor::scalar(static_cast<float>(number));
@@ -136,10 +137,8 @@ void add_extent(std::vector<OpDef>& defs) {
   const OutputDef of_shapes = made_of(no_element, output_by(kPointwise, {}));
   add_ordered(defs, {.name = "Shape", .infer = infer_shape, .outputs = {of_shapes}});
   add_ordered(defs, {.name = "Size", .infer = infer_size, .outputs = {of_shapes}});
-  add_ordered(defs, {.name = "EyeLike",
-                     .infer = infer_eye_like,
-                     .outputs = {of_shapes},
-                     .retyped = type_named_by("dtype")});
+  add_ordered(defs,
+              {.name = "EyeLike", .infer = infer_eye_like, .outputs = {of_shapes}, .retyped = type_named_by("dtype")});
   // Its type is its attribute's alone.
   defs.push_back({.name = "ConstantOfShape",
                   .min_inputs = 0,

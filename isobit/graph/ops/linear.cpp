@@ -165,35 +165,37 @@ Status infer_conv_transpose(InferContext& c) {
 
 void add_linear(std::vector<OpDef>& defs) {
   // Platforms bring their results: none is platform_independent.
-  const auto add = [&](OpDef def) {
+  const auto add = [&](OpDef def, SourceRule terms) {
     def.min_inputs = 2;
-    def.outputs = {output_by(ElementRule::kInnerProduct)};
+    def.outputs = {made_of(std::move(terms), output_by(ElementRule::kInnerProduct))};
     def.any_real_type = true;
     defs.push_back(std::move(def));
   };
-  add({.name = "MatMul", .max_inputs = 2, .infer = infer_matmul, .product = ProductForm::kMatmul});
+  add({.name = "MatMul", .max_inputs = 2, .infer = infer_matmul, .product = ProductForm::kMatmul}, of_matrices);
   add({.name = "Gemm",
        .max_inputs = 3,
        .optional_inputs = {.some = {2}},
        .infer = infer_gemm,
-       .product = ProductForm::kGemm});
+       .product = ProductForm::kGemm},
+      of_matrices);
   add({.name = "Conv",
        .max_inputs = 3,
        .optional_inputs = {.some = {2}},
        .infer = infer_conv,
-       .product = ProductForm::kConv});
+       .product = ProductForm::kConv},
+      of_convolution);
   add({.name = "isobit.ConvGradSrc",
        .max_inputs = 2,
        .infer = infer_conv_grad_src,
-       .product = ProductForm::kConvGradSrc});
+       .product = ProductForm::kConvGradSrc},
+      of_convolution_grad_src);
   add({.name = "isobit.ConvGradWeights",
        .max_inputs = 2,
        .infer = infer_conv_grad_weights,
-       .product = ProductForm::kConvGradWeights});
-  add({.name = "ConvTranspose",
-       .max_inputs = 2,
-       .infer = infer_conv_transpose,
-       .product = ProductForm::kConvTranspose});
+       .product = ProductForm::kConvGradWeights},
+      of_convolution_grad_weights);
+  add({.name = "ConvTranspose", .max_inputs = 2, .infer = infer_conv_transpose, .product = ProductForm::kConvTranspose},
+      of_transposed_convolution);
 }
 
 }  // namespace isobit::graph::ops

@@ -196,7 +196,7 @@ void add_norm(std::vector<OpDef>& defs) {
                      .max_outputs = 2,
                      .infer = infer_batch_stats,
                      .statistics = batch_statistics,
-                     .outputs = {output_by(kSum), output_by(kStatistics)}});
+                     .outputs = {made_of(of_whole_channel({0}), output_by(kSum)), output_by(kStatistics)}});
   add_ordered(defs, {.name = "isobit.RunningUpdate",
                      .min_inputs = 2,
                      .max_inputs = 2,
@@ -208,14 +208,16 @@ void add_norm(std::vector<OpDef>& defs) {
                      .max_inputs = 5,
                      .infer = infer_batch_norm,
                      .outputs = {made_of(of_channel, output_by(kPointwise))}});
-  add_ordered(defs, {.name = "isobit.BatchNormGrad",
-                     .min_inputs = 5,
-                     .max_inputs = 5,
-                     .min_outputs = 3,
-                     .max_outputs = 3,
-                     .infer = infer_batch_norm_grad,
-                     .statistics = batch_norm_sums,
-                     .outputs = {output_by(kStatistics), output_by(kSum, {0, 1, 2, 4}), output_by(kSum, {4})}});
+  add_ordered(
+      defs, {.name = "isobit.BatchNormGrad",
+             .min_inputs = 5,
+             .max_inputs = 5,
+             .min_outputs = 3,
+             .max_outputs = 3,
+             .infer = infer_batch_norm_grad,
+             .statistics = batch_norm_sums,
+             .outputs = {output_by(kStatistics), made_of(of_whole_channel({0, 1, 2, 4}), output_by(kSum, {0, 1, 2, 4})),
+                         made_of(of_whole_channel({4}), output_by(kSum, {4}))}});
   add_ordered(defs, {.name = "LayerNormalization",
                      .min_inputs = 2,
                      .max_inputs = 3,
@@ -224,15 +226,18 @@ void add_norm(std::vector<OpDef>& defs) {
                      .max_outputs = 3,
                      .infer = infer_layer_norm,
                      .statistics = layer_norm_moments,
-                     .outputs = {output_by(kStatistics), output_by(kSum, {0}), output_by(kStatistics, {0})}});
-  add_ordered(defs, {.name = "isobit.LayerNormGrad",
-                     .min_inputs = 5,
-                     .max_inputs = 5,
-                     .min_outputs = 3,
-                     .max_outputs = 3,
-                     .infer = infer_layer_norm_grad,
-                     .statistics = layer_norm_sums,
-                     .outputs = {output_by(kStatistics), output_by(kSum, {0, 1, 2, 4}), output_by(kSum, {4})}});
+                     .outputs = {output_by(kStatistics), made_of(of_whole_row, output_by(kSum, {0})),
+                                 output_by(kStatistics, {0})}});
+  add_ordered(
+      defs, {.name = "isobit.LayerNormGrad",
+             .min_inputs = 5,
+             .max_inputs = 5,
+             .min_outputs = 3,
+             .max_outputs = 3,
+             .infer = infer_layer_norm_grad,
+             .statistics = layer_norm_sums,
+             .outputs = {output_by(kStatistics), made_of(of_whole_column({0, 1, 2, 4}), output_by(kSum, {0, 1, 2, 4})),
+                         made_of(of_whole_column({4}), output_by(kSum, {4}))}});
   add_ordered(defs, {.name = "RMSNormalization",
                      .min_inputs = 2,
                      .max_inputs = 2,

@@ -188,8 +188,10 @@ void add_pool(std::vector<OpDef>& defs) {
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_max_pool_grad,
-                     .outputs = {output_by(kSum)}});
-  add_ordered(defs, {.name = "isobit.AveragePoolGrad", .infer = infer_average_pool_grad, .outputs = {output_by(kSum)}});
+                     .outputs = {made_of(of_windows_over, output_by(kSum))}});
+  add_ordered(defs, {.name = "isobit.AveragePoolGrad",
+                     .infer = infer_average_pool_grad,
+                     .outputs = {made_of(of_windows_over, output_by(kSum))}});
   add_ordered(
       defs,
       {.name = "isobit.GlobalAveragePoolGrad", .infer = infer_global_average_grad, .outputs = {output_by(kPointwise)}});

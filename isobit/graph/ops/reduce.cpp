@@ -150,12 +150,12 @@ void add_reduce(std::vector<OpDef>& defs) {
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_reduce_grad,
-                     .outputs = {output_by(kProduct)}});
+                     .outputs = {made_of(of_others, output_by(kProduct))}});
   add_ordered(defs, {.name = "CumSum",
                      .max_inputs = 2,
                      .optional_inputs = {.some = {1}},
                      .infer = infer_cumulative_sum,
-                     .outputs = {output_by(kSum)}});
+                     .outputs = {made_of(summed_up_to, output_by(kSum))}});
   add_ordered(defs, {.name = "isobit.SumTo", .infer = infer_sum_to, .outputs = {made_of(of_cell, output_by(kSum))}});
   add_ordered(defs, {.name = "isobit.GlobalNorm",
                      .max_inputs = 1 << 20,

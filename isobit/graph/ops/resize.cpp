@@ -269,9 +269,9 @@ void add_resize(std::vector<OpDef>& defs) {
                      .max_inputs = 4,
                      .optional_inputs = {.some = {1, 2, 3}},
                      .infer = infer_resize,
-                     .outputs = {output_by(ElementRule::kSum)}});
+                     .outputs = {output_by(ElementRule::kSampled)}});
   add_ordered(defs,
-              {.name = "isobit.ResizeGrad", .infer = infer_resize_grad, .outputs = {output_by(ElementRule::kSum)}});
+              {.name = "isobit.ResizeGrad", .infer = infer_resize_grad, .outputs = {output_by(ElementRule::kSampled)}});
 }
 
 }  // namespace isobit::graph::ops

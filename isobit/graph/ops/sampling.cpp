@@ -200,7 +200,7 @@ void add_sampling(std::vector<OpDef>& defs) {
                      .max_inputs = 2,
                      .optional_inputs = {.some = {1}},
                      .infer = infer_affine_grid,
-                     .outputs = {output_by(kSum)}});
+                     .outputs = {made_of(of_map_row, output_by(kSum))}});
   add_ordered(defs, {.name = "isobit.DeformIm2Col",
                      .min_inputs = 2,
                      .max_inputs = 3,

@@ -204,7 +204,9 @@ void add_slicing(std::vector<OpDef>& defs) {
                      .optional_inputs = {.some = {1}},
                      .infer = infer_center_crop_pad,
                      .outputs = {moved_from(0, centered)}});
-  add_ordered(defs, {.name = "isobit.PadGrad", .infer = infer_pad_grad, .outputs = {output_by(ElementRule::kSum)}});
+  add_ordered(defs, {.name = "isobit.PadGrad",
+                     .infer = infer_pad_grad,
+                     .outputs = {made_of(of_padded_places, output_by(ElementRule::kSum))}});
   add_ordered(defs, {.name = "Split",
                      .max_inputs = 2,
                      .optional_inputs = {.some = {1}},

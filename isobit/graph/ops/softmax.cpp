@@ -112,8 +112,8 @@ void add_softmax(std::vector<OpDef>& defs) {
                      .max_outputs = 4,
                      .infer = infer_cross_entropy,
                      .statistics = cross_entropy_rows,
-                     .outputs = {output_by(kStatistics), output_by(kStatistics), output_by(kMaximum, {0}),
-                                 output_by(kStatistics, {0})}});
+                     .outputs = {output_by(kStatistics), output_by(kStatistics),
+                                 made_of(of_whole_row, output_by(kMaximum, {0})), output_by(kStatistics, {0})}});
   add_ordered(defs, {.name = "isobit.CrossEntropyGrad",
                      .min_inputs = 5,
                      .max_inputs = 5,

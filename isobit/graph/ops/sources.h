@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "isobit/graph/element.h"
@@ -72,5 +73,31 @@ Sources unpooled(const ElementQuery& q);
 // All elements under a window, and those of a whole plane.
 Sources in_window(const ElementQuery& q);
 Sources of_plane(const ElementQuery& q);
+
+// The terms of other sums: sources_sums.cpp. Position i of an axis behind Pad, before it: -1 where it was added as a
+// constant.
+int64_t place_before_padding(const std::string& mode, int64_t i, int64_t extent, int64_t before, int64_t after);
+Sources summed_up_to(const ElementQuery& q);
+Sources folded(const ElementQuery& q);
+Sources of_windows_over(const ElementQuery& q);
+Sources of_takers(const ElementQuery& q);
+Sources of_element_takers(const ElementQuery& q);
+Sources of_part_takers(const ElementQuery& q);
+Sources of_padded_places(const ElementQuery& q);
+Sources of_map_row(const ElementQuery& q);
+Sources of_others(const ElementQuery& q);
+// Of each row of input 0, which the output has no axes of, all; of these inputs, what is of the channel (axis 1, or the
+// only axis); of these inputs, what is of the place in every row.
+Sources of_whole_row(const ElementQuery& q);
+SourceRule of_whole_channel(std::vector<int> inputs);
+SourceRule of_whole_column(std::vector<int> inputs);
+
+// The pairs that an inner product multiplies, of inputs 0 and 1, one behind the other, and what it adds to their sum:
+// sources_products.cpp.
+Sources of_matrices(const ElementQuery& q);
+Sources of_convolution(const ElementQuery& q);
+Sources of_convolution_grad_src(const ElementQuery& q);
+Sources of_convolution_grad_weights(const ElementQuery& q);
+Sources of_transposed_convolution(const ElementQuery& q);
 
 }  // namespace isobit::graph::ops

@@ -33,15 +33,19 @@ int64_t continued(const std::string& mode, int64_t i, int64_t n) {
 Sources out_of_padding(const ElementQuery& q, const Pads& pads, const std::string& mode) {
   Coordinates at = place_of(q);
   for (size_t a = 0; a < at.size(); ++a) {
-    const int64_t cropped = std::max<int64_t>(-pads.before[a], 0), cut = std::max<int64_t>(-pads.after[a], 0);
-    at[a] -= pads.before[a];
-    if (mode != "constant") at[a] = cropped + continued(mode, at[a] - cropped, src_dims(q)[a] - cropped - cut);
+    at[a] = place_before_padding(mode, at[a], src_dims(q)[a], pads.before[a], pads.after[a]);
   }
   if (is_inside(src_dims(q), at)) return from(q, at);
   return q.has(2) ? Sources{{2, 0}} : Sources{};
 }
 
 }  // namespace
+
+int64_t place_before_padding(const std::string& mode, int64_t i, int64_t extent, int64_t before, int64_t after) {
+  const int64_t cropped = std::max<int64_t>(-before, 0), cut = std::max<int64_t>(-after, 0), place = i - before;
+  if (mode != "constant") return cropped + continued(mode, place - cropped, extent - cropped - cut);
+  return place >= 0 && place < extent ? place : -1;
+}
 
 Sources transposed(const ElementQuery& q) {
   const Coordinates place = place_of(q);

@@ -58,14 +58,15 @@ Expected<Operands> in_training(Conversion& c, double epsilon) {
     }
     of_variance.set("count", count);
   }
-  ISOBIT_TRY(const Operands now, c.emit_all("isobit.BatchStatistics", {c.in(0)}, {},
-                                            {c.inner_name("mean"), c.inner_name("variance")}));
+  ISOBIT_TRY(const Operands now,
+             c.emit_all("isobit.BatchStatistics", {c.in(0)}, {}, {c.inner_name("mean"), c.inner_name("variance")}));
   ISOBIT_TRY(Operand y, c.emit("isobit.BatchNormApply", {c.in(0), c.in(1), c.in(2), now[0], now[1]},
                                {{"epsilon", epsilon}}, c.output_name(0)));
   Operands outputs = {std::move(y)};
   for (int i = 0; i < 2; ++i) {
     const Operand statistic = c.in(3 + i);
-    const std::string name = c.has_output(1 + i) ? c.output_name(1 + i) : c.importer().free_name(statistic->name + ".next");
+    const std::string name =
+        c.has_output(1 + i) ? c.output_name(1 + i) : c.importer().free_name(statistic->name + ".next");
     ISOBIT_TRY(Operand updated,
                c.emit("isobit.RunningUpdate", {c.importer().running(statistic), now[static_cast<size_t>(i)]},
                       i == 0 ? graph::Attributes{{"momentum", momentum}} : of_variance, name));

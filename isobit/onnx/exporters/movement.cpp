@@ -62,6 +62,20 @@ Status range(Writing& w) {
   return {};
 }
 
+// The value is a list of one.
+Status constant_of_shape(Writing& w) {
+  Names inputs = w.names_in();
+  ISOBIT_TRY(AttributeDefs attributes, w.same_attributes(inputs));
+  for (AttributeDef& a : attributes) {
+    auto* value = std::get_if<TensorDef>(&a.value);
+    if (value == nullptr) continue;
+    value->tensor = value->tensor.reshaped({1});
+    value->dims = {1};
+  }
+  w.add_last("ConstantOfShape", std::move(inputs), std::move(attributes));
+  return {};
+}
+
 Status eye_like(Writing& w) {
   for (const DType dtype : {w.in(0).dtype, w.out(0).dtype}) {
     if (dtype == DType::kBfloat16) w.needs(22);
@@ -84,9 +98,9 @@ graph::Attributes slice_of_block(const std::vector<int64_t>& dims, const graph::
 }
 
 void add_movement_writers(WriterTable& table) {
-  for (const char* op : {"Transpose", "Flatten", "Expand", "Reshape", "Squeeze", "Unsqueeze", "Tile", "Trilu",
-                         "DepthToSpace", "SpaceToDepth", "Slice", "Gather", "GatherElements", "GatherND", "NonZero",
-                         "Unique", "Shape", "Size", "ConstantOfShape"}) {
+  for (const char* op :
+       {"Transpose", "Flatten", "Expand", "Reshape", "Squeeze", "Unsqueeze", "Tile", "Trilu", "DepthToSpace",
+        "SpaceToDepth", "Slice", "Gather", "GatherElements", "GatherND", "NonZero", "Unique", "Shape", "Size"}) {
     table.same(op);
   }
   for (const char* op : {"ReverseSequence", "Compress"}) table.same(op).not_of(0, {DType::kBfloat16});
@@ -101,6 +115,7 @@ void add_movement_writers(WriterTable& table) {
   table.own("Split", split);
   table.own("Pad", pad).from(18, "axes").from(19, "mode", "wrap");
   table.own("Range", range).not_of(0, {DType::kInt8, DType::kUint8, DType::kUint16, DType::kUint32, DType::kUint64});
+  table.own("ConstantOfShape", constant_of_shape);
   table.own("EyeLike", eye_like);
 }
 

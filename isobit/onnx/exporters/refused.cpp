@@ -6,10 +6,9 @@ namespace isobit::onnx {
 void add_refused_writers(WriterTable& table) {
   constexpr const char* kTraining = "belongs to a training step; export the network of inference";
   for (const std::string& op : graph::op_names()) {
-    if (op.ends_with("Grad")) table.refuse({op.c_str()}, kTraining);
+    if (op.starts_with("isobit.") && op.find("Grad") != op.npos) table.refuse({op.c_str()}, kTraining);
   }
-  table.refuse({"isobit.ConvGradSrc", "isobit.ConvGradWeights", "isobit.SumTo"}, kTraining);
-  table.refuse({"isobit.Sgd", "isobit.Adam", "isobit.ClipFactor", "isobit.GlobalNorm"}, kTraining);
+  table.refuse({"isobit.SumTo", "isobit.Sgd", "isobit.Adam", "isobit.ClipFactor", "isobit.GlobalNorm"}, kTraining);
   table.refuse({"isobit.BatchStatistics", "isobit.BatchNormApply", "isobit.RunningUpdate", "isobit.Dropout"},
                kTraining);
   table.refuse({"isobit.Im2Col"},
