@@ -99,6 +99,9 @@ class Graph {
                                 std::vector<std::string> outputs);
   ValueId emit(const std::string& op, std::vector<ValueId> inputs, Attributes attributes, const std::string& output);
 
+  // REQUIRES index < nodes().size().
+  void name_node(size_t index, std::string name) { nodes_[index].name = std::move(name); }
+
   void add_output(ValueId value) { outputs_.push_back(value); }
 
   const Value& value(ValueId id) const { return values_[static_cast<size_t>(id)]; }

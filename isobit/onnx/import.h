@@ -25,8 +25,12 @@ struct ImportOptions {
   std::map<std::string, std::vector<int64_t>> shapes = {};
   // Extents of named dimensions ("batch").
   std::map<std::string, int64_t> extents = {};
-  int64_t max_nodes = 1 << 18;  // of the graph with all its functions and subgraphs
-  int max_depth = 32;           // functions that call functions, graphs within graphs
+  // Of the graph with all its functions and subgraphs; one that lies d graphs deep counts as 2^d, since every graph
+  // around it goes through it again.
+  int64_t max_nodes = 1 << 18;
+  int max_depth = 32;  // functions that call functions, graphs within graphs
+  // Of what is made beside the tensors of the file: nodes, their names and lists, constants that are computed.
+  uint64_t max_bytes = uint64_t{2} << 30;
 };
 
 struct Imported {
@@ -34,6 +38,7 @@ struct Imported {
   // The initializers of floating-point type that the file brings and a node uses, in the order in which nodes do: what
   // training changes.
   std::vector<graph::ValueId> parameters;
+  uint64_t bytes = 0;  // that were made, as ImportOptions::max_bytes counts them
 };
 
 // kUnreadable, with the file and the node ("m.onnx: node 'x' (Conv, opset 13): ..."), for an operator, attribute, type
