@@ -41,7 +41,7 @@ Json describe(const std::vector<onnx::ValueDef>& values) {
 std::string domain_text(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
 
 // What stands in the way of importing it: all operators that there are not, or else the first error.
-Json unsupported(const onnx::Model& model, Console& console) {
+Json unsupported(const onnx::Model& model, uint64_t max_memory, Console& console) {
   Json list = Json::array();
   for (const onnx::Unsupported& u : onnx::unsupported_operators(model)) {
     list.push_back({{"node", u.node},
@@ -52,7 +52,9 @@ Json unsupported(const onnx::Model& model, Console& console) {
     console.line(text_of("unsupported   node '", u.node, "' (", u.op, ", opset ", u.opset, "): ", u.reason));
   }
   if (!list.empty()) return list;
-  if (const auto imported = onnx::import_model(model); !imported) {
+  onnx::ImportOptions options;
+  options.max_bytes = std::min(options.max_bytes, max_memory - std::min(max_memory, model.bytes));
+  if (const auto imported = onnx::import_model(model, options); !imported) {
     list.push_back({{"reason", imported.error().message}});
     console.line(text_of("unsupported   ", imported.error().message));
   }
@@ -64,11 +66,7 @@ Json unsupported(const onnx::Model& model, Console& console) {
 Expected<int> describe_onnx(const std::string& file, const LimitOptions& options, Console& console) {
   ISOBIT_TRY(const run::Limits limits, limits_of(options));
   Deadline deadline(options, console);
-  onnx::LoadOptions load;
-  load.max_file_bytes = std::min(load.max_file_bytes, limits.max_memory);
-  load.max_message_bytes = std::min(load.max_message_bytes, limits.max_memory);
-  load.max_tensor_bytes = std::min(load.max_tensor_bytes, limits.max_memory);
-  ISOBIT_TRY(const onnx::Model model, onnx::load_model(file, load));
+  ISOBIT_TRY(const onnx::Model model, onnx::load_model(file, onnx::load_options_within(limits.max_memory)));
   const onnx::Summary summary = onnx::summary_of(model);
   const auto show = [&](const char* label, const std::string& value) { console.line(text_of(label, value)); };
   Json opsets = Json::object();
@@ -103,7 +101,7 @@ Expected<int> describe_onnx(const std::string& file, const LimitOptions& options
             {"parameters", summary.parameters},
             {"tensors", summary.tensors},
             {"tensor_bytes", summary.bytes}};
-  j["unsupported"] = unsupported(model, console);
+  j["unsupported"] = unsupported(model, limits.max_memory, console);
   deadline.finish();
   j["supported"] = j["unsupported"].empty();
   if (j["supported"].get<bool>()) show("supported     ", "every node becomes operators of isobit");

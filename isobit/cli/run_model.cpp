@@ -16,6 +16,7 @@ namespace {
 struct Options {
   std::string model, out, platform = "ordered", arithmetic = "ordered-1";
   std::vector<std::string> inputs, dims;
+  std::string max_tensor;
   std::optional<uint64_t> seed, repeat, max_trips;
   LimitOptions limits;
 };
@@ -40,9 +41,8 @@ Expected<std::map<std::string, int64_t>> read_dims(const Options& o) {
   for (const std::string& text : o.dims) {
     const size_t equals = text.find('=');
     const std::string number = equals == text.npos ? "" : text.substr(equals + 1);
-    const bool digits = !number.empty() && number.size() <= 18 && std::ranges::all_of(number, [](char c) {
-      return c >= '0' && c <= '9';
-    });
+    const bool digits = !number.empty() && number.size() <= 18 &&
+                        std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
     if (!digits || equals == 0) return usage_error(text_of("--dim: found '", text, "', expected NAME=NUMBER"));
     extents[text.substr(0, equals)] = std::stoll(number);
   }
@@ -60,6 +60,9 @@ Expected<lab::InferenceRequest> request_of(const Options& o, const run::Limits& 
     return usage_error(text_of("--repeat: found ", repeat, ", expected 1 to 1000000"));
   }
   request.repeat = static_cast<int>(repeat);
+  if (!o.max_tensor.empty()) {
+    ISOBIT_TRY(request.max_tensor, byte_count("--max-tensor", o.max_tensor));
+  }
   if (o.max_trips) request.max_trips = static_cast<int64_t>(std::min<uint64_t>(*o.max_trips, INT64_MAX));
   ISOBIT_TRY(request.extents, read_dims(o));
   ISOBIT_TRY(request.inputs, read_inputs(o, limits.max_memory));
@@ -85,22 +88,21 @@ std::string file_name(size_t place, const std::string& name) {
   return text_of(place, "-", safe, ".npy");
 }
 
+// Whether the outputs may go there: an empty folder, or none yet.
+Status check_folder(const std::string& folder) {
+  std::error_code error;
+  if (!fs::exists(folder, error) || fs::is_empty(folder, error)) return {};
+  return usage_error(text_of("--out: '", folder, "' is there already and not an empty folder; choose another"));
+}
+
 Status write_outputs(const std::string& folder, const std::vector<NamedTensor>& outputs, ThreadPool& pool) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return unavailable(text_of("--out: '", folder, "': ", error.message()));
   for (size_t i = 0; i < outputs.size(); ++i) {
     const fs::path path = fs::path(folder) / file_name(i, outputs[i].name);
     ISOBIT_RETURN_IF_ERROR(formats::write_npy(path, storable(outputs[i].tensor, pool)));
   }
-  return {};
-}
-
-// An empty folder, or one that can be made.
-Status make_folder(const std::string& folder) {
-  std::error_code error;
-  if (fs::exists(folder, error) && !fs::is_empty(folder, error)) {
-    return usage_error(text_of("--out: '", folder, "' is there already and not an empty folder; choose another"));
-  }
-  fs::create_directories(folder, error);
-  if (error) return unavailable(text_of("--out: '", folder, "': ", error.message()));
   return {};
 }
 
@@ -136,12 +138,12 @@ Expected<int> run(const Options& o, Console& console) {
   }
   const platform::Arithmetic& arithmetic = platform::arithmetic_of(o.arithmetic);
   if (arithmetic.rounds || arithmetic.computes_in != DType::kFloat32) {
-    return usage_error(text_of("--arithmetic: ", o.arithmetic,
-                               " is one of training; expected ordered-1, correct-1 or float32"));
+    return usage_error(
+        text_of("--arithmetic: ", o.arithmetic, " is one of training; expected ordered-1, correct-1 or float32"));
   }
   ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
   ISOBIT_TRY(const lab::InferenceRequest request, request_of(o, limits));
-  if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(make_folder(o.out));
+  if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(check_folder(o.out));
   Deadline deadline(o.limits, console);
   platform::Engine engine(p);
   ISOBIT_TRY(const lab::Inference done, lab::infer(request, engine));
@@ -151,6 +153,9 @@ Expected<int> run(const Options& o, Console& console) {
   document["model"] = o.model;
   document["inputs"] = described(done.inputs, engine.pool());
   document["outputs"] = described(done.outputs, engine.pool());
+  for (size_t i = 0; !o.out.empty() && i < done.outputs.size(); ++i) {
+    document["outputs"][i]["file"] = file_name(i, done.outputs[i].name);
+  }
   document["seconds"] = median(done.seconds);
   document["runs"] = done.seconds.size();
   document["platform"] = p.text();
@@ -185,7 +190,8 @@ void add_run(Commands& commands) {
   c.option("-a,--arithmetic", "A", o->arithmetic, "ordered-1 (default), correct-1 or float32");
   c.option("-o,--out", "FOLDER", o->out, "write the outputs there as .npy files");
   c.option("--repeat", "N", o->repeat, "run it N times, check that the bits stay, and say the median time");
-  c.option("--max-trips", "N", o->max_trips, "of all loops of a run together (default: 1048576)");
+  c.option("--max-tensor", "BYTES", o->max_tensor, "refuse a larger tensor that a node makes (default: --max-memory)");
+  c.option("--max-trips", "N", o->max_trips, "refuse more trips of all loops of a run together (default: 1048576)");
   add_memory_option(c, o->limits);
   add_time_option(c, o->limits);
   c.action([o](Console& console) { return run(*o, console); });

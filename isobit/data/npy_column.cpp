@@ -17,7 +17,7 @@ Expected<NpyColumn> NpyColumn::open(const std::string& file, FileBudget& budget)
   NpyColumn column;
   column.file_ = file;
   const bool scattered = layout.fortran_order && layout.shape.rank() > 1;
-  if (scattered || layout.bytes() <= std::min(kHeldFile, budget.left())) {
+  if (scattered || opened.size() <= std::min(kHeldFile, budget.left())) {
     ISOBIT_TRY(column.held_, budget.read_npy(file));
     column.dtype_ = column.held_.dtype();
     column.shape_ = column.held_.shape();

@@ -121,14 +121,15 @@ TEST_F(NpyOnDisk, FortranOrderIsHeldOrRefused) {
   std::vector<float> values;
   for (int k = 0; k < 80; ++k) values.push_back(static_cast<float>(k));
   folder_.write("inputs.x.npy", npy<float>("<f4", "(40, 2)", values, true));
-  const auto held = open(320);
+  constexpr uint64_t kFile = 128 + 320;  // with its header
+  const auto held = open(kFile);
   EXPECT_EQ(held->held_bytes(), 320u) << "and nothing else";
   const Bytes sample = sample_bytes(*held, Split::kTrain, 3);
   float pair[2];
   std::memcpy(pair, sample.data() + sample.size() - sizeof pair, sizeof pair);
   EXPECT_EQ(pair[0], 3);
   EXPECT_EQ(pair[1], 43);
-  const auto refused = open_dataset(config_, 319);
+  const auto refused = open_dataset(config_, kFile - 1);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
   EXPECT_TRUE(contains(refused.error().message, "inputs.x.npy"));

@@ -111,8 +111,9 @@ Expected<DType> type_of(const Entry& entry, uint64_t data_size, const std::strin
   const std::string where = text_of(name, ": tensor '", entry.name, "'");
   const auto dtype = dtype_of_name(entry.dtype);
   if (!dtype) {
-    return unreadable(text_of(where, ": dtype '", entry.dtype,
-                              "' is not supported, expected F16, BF16, F32, F64, I8 to I64, U8 to U64 or BOOL; convert the file first"));
+    return unreadable(text_of(
+        where, ": dtype '", entry.dtype,
+        "' is not supported, expected F16, BF16, F32, F64, I8 to I64, U8 to U64 or BOOL; convert the file first"));
   }
   const auto size = static_cast<uint64_t>(entry.end - entry.begin);
   const auto elements = checked_elements(entry.shape, *dtype, data_size);

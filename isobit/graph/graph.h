@@ -100,6 +100,9 @@ class Graph {
                                 std::vector<std::string> outputs);
   ValueId emit(const std::string& op, std::vector<ValueId> inputs, Attributes attributes, const std::string& output);
 
+  // REQUIRES index < nodes().size().
+  void name_node(size_t index, std::string name) { nodes_[index].name = std::move(name); }
+
   void add_output(ValueId value) { outputs_.push_back(value); }
   // The outputs so far; from here on there are none, for who goes on with a graph that somebody else had ended.
   std::vector<ValueId> take_outputs() { return std::exchange(outputs_, {}); }

@@ -1,6 +1,7 @@
 #include "isobit/graph/infer.h"
 
 #include <algorithm>
+#include <map>
 
 #include "isobit/base/text.h"
 
@@ -20,8 +21,7 @@ class RankTrial {
             const std::vector<std::string>& outputs)
       : graph_(graph), def_(def), inputs_(inputs), attributes_(attributes), names_(outputs) {
     for (const ValueId id : inputs) {
-      if (id == kNoValue || graph.value(id).has_rank() || std::ranges::count(unknown_, id) > 0) continue;
-      unknown_.push_back(id);
+      if (id == kNoValue || graph.value(id).has_rank() || !unknown_.emplace(id, assumed_.size()).second) continue;
       assumed_.push_back(graph.value(id));
     }
   }
@@ -57,10 +57,8 @@ class RankTrial {
   Status attempt() {
     InferContext context(graph_, inputs_, attributes_, names_);
     for (size_t i = 0; i < inputs_.size(); ++i) {
-      const auto at = std::ranges::find(unknown_, inputs_[i]);
-      if (at != unknown_.end()) {
-        context.assume(static_cast<int>(i), assumed_[static_cast<size_t>(at - unknown_.begin())]);
-      }
+      const auto at = unknown_.find(inputs_[i]);
+      if (at != unknown_.end()) context.assume(static_cast<int>(i), assumed_[at->second]);
     }
     if (const Status taken = def_.infer(context); !taken) {
       if (refusal_.empty()) refusal_ = taken.error().message;
@@ -82,8 +80,8 @@ class RankTrial {
   const std::vector<ValueId>& inputs_;
   const Attributes& attributes_;
   const std::vector<std::string>& names_;
-  std::vector<ValueId> unknown_;  // values of unknown rank, each once
-  std::vector<Value> assumed_;    // by unknown value
+  std::map<ValueId, size_t> unknown_;  // values of unknown rank: which of `assumed_`
+  std::vector<Value> assumed_;
   Inferred known_;
   bool accepted_ = false;
   std::string refusal_;
@@ -118,6 +116,7 @@ Expected<Inferred> infer_types(const Graph& graph, const OpDef& def, const std::
   }
   for (Type& type : inferred.outputs) {
     if (type.dims == kUnknownRank) continue;
+    ISOBIT_RETURN_IF_ERROR(check_axes(static_cast<int64_t>(type.dims.size())));
     for (int64_t& d : type.dims) d = std::max<int64_t>(d, -1);
   }
   std::ranges::sort(inferred.awaits);

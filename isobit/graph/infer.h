@@ -17,7 +17,7 @@ struct Inferred {
 // asked for the ranks that tensors have in practice, every dimension unknown, and what all accepted ranks agree on is
 // known of the outputs. With three inputs of unknown rank and more only equal ranks are tried, and no output has a
 // rank. An operator that runs graphs sees unknown ranks as they are. Errors: the rule's; where it accepts no rank, what
-// it says of the first.
+// it says of the first; an output of more axes than kernels take (kMostAxes).
 Expected<Inferred> infer_types(const Graph& graph, const OpDef& def, const std::vector<ValueId>& inputs,
                                const Attributes& attributes, const std::vector<std::string>& outputs);
 

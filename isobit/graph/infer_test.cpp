@@ -91,6 +91,7 @@ std::vector<Accepted> accepted() {
       {"isobit.LayerNormGrad", {x, f32({2}), f32({2}), row, x}, {x, row, row}},
       {"isobit.CrossEntropy", {x, i64({2})}, {scalar, f32({2}), f32({2}), f32({2})}},
       {"isobit.CrossEntropyGrad", {x, i64({2}), f32({2}), f32({2}), scalar}, {x}},
+      {"isobit.CrossEntropyGrad", {x, i64({2}), f32({2}), f32({2}), f32({2})}, {x}},
       {"MaxPool", {image}, {half, i64({2, 3, 3, 3})}, kWindow},
       {"AveragePool", {image}, {f32({2, 3, 2, 2})}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}}},
       {"GlobalAveragePool", {image}, {one}},
@@ -119,6 +120,7 @@ std::vector<Accepted> accepted() {
   add_accepted_indexing(all);
   add_accepted_windows(all);
   add_accepted_composite(all);
+  add_accepted_gradients(all);
   return all;
 }
 

@@ -119,6 +119,11 @@ Expected<int64_t> normalized_axis(int64_t axis, int rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
+Status check_axes(int64_t rank) {
+  if (rank <= kMostAxes) return {};
+  return unreadable(text_of("a tensor of ", rank, " axes, expected at most ", kMostAxes));
+}
+
 void ops::add_ordered(std::vector<OpDef>& defs, OpDef def) {
   def.platform_independent = true;
   def.any_real_type = true;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "isobit/graph/element.h"
 #include "isobit/graph/graph.h"
 
 namespace isobit::graph {
@@ -93,7 +94,8 @@ struct Statistic {
 
 using StatisticsRule = std::function<std::vector<Statistic>(const Graph&, const Node&)>;
 
-// What one element of an output is: by it somebody who does not run graphs can judge an element alone.
+// What one element of an output is: by it somebody who does not run graphs can judge an element alone. Operators that
+// are written as others (expansions/) have the rules of those.
 enum class ElementRule : uint8_t {
   kNone,          // not said
   kMoved,         // an element of an input, or zero; which one does not depend on real values
@@ -140,6 +142,9 @@ struct OutputDef {
   // they are. Empty: this is not known.
   InputSet moved_from = {};
   bool takes_each_once = false;  // no element of `moved_from` comes twice
+  // Which elements it is made of: of kMoved and kPointwise always, of others where it is said.
+  SourceRule sources = {};
+  std::string whole_because = {};  // of kWhole: why an element cannot be judged alone
 };
 
 inline constexpr const char* kFirstDraw = "first";  // an integer; 0 where it is not said
@@ -198,5 +203,9 @@ Expected<std::vector<int64_t>> broadcast_dims(const std::vector<int64_t>& a, con
 
 // Axis in -rank..rank-1 made non-negative.
 Expected<int64_t> normalized_axis(int64_t axis, int rank);
+
+// Kernels take tensors of so many axes at most, and no node makes one of more.
+inline constexpr int64_t kMostAxes = 64;
+Status check_axes(int64_t rank);
 
 }  // namespace isobit::graph

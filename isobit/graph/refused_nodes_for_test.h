@@ -49,6 +49,8 @@ void add_accepted_indexing(std::vector<Accepted>& all);
 void add_refused_windows(std::vector<Refused>& all);
 void add_accepted_windows(std::vector<Accepted>& all);
 void add_refused_composite(std::vector<Refused>& all);
+void add_refused_gradients(std::vector<Refused>& all);
+void add_accepted_gradients(std::vector<Accepted>& all);
 void add_accepted_composite(std::vector<Accepted>& all);
 
 }  // namespace isobit::graph

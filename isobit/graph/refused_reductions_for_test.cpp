@@ -17,7 +17,7 @@ void refused_over_axes(std::vector<Refused>& all) {
     all.push_back({op, {kSmall}, "is uint8, expected one of float32, "});
   }
   for (const char* op : {"ReduceL2", "ReduceLogSumExp"}) {
-    all.push_back({op, {i64({3})}, "is int64, expected float32 or float64"});
+    all.push_back({op, {i64({3})}, "is int64, expected one of float32, float64"});
   }
   for (const char* op : {"ReduceMax", "ReduceMin"}) {
     all.push_back({op, {{DType::kFloat16, {3}}}, "is float16, expected one of float32, float64, int8, "});

@@ -50,8 +50,8 @@ Expected<std::map<std::string, Tensor>> named_inputs(const InferenceRequest& req
     if (input.name.empty()) continue;
     const bool known = std::ranges::any_of(open, [&](const auto* v) { return v->name == input.name; });
     if (!known) {
-      return usage_error(text_of("--input: the model has no input '", input.name, "', expected one of: ",
-                                 names_of(open)));
+      return usage_error(
+          text_of("--input: the model has no input '", input.name, "', expected one of: ", names_of(open)));
     }
     if (!named.emplace(input.name, input.tensor).second) {
       return usage_error(text_of("--input: '", input.name, "' is given twice"));
@@ -80,8 +80,32 @@ Status check_extents(const InferenceRequest& request, const std::vector<const on
     if (names.contains(name)) continue;
     std::string known;
     for (const std::string& n : names) known += text_of(known.empty() ? "" : ", ", n);
-    return usage_error(text_of("--dim: no input has a dimension named '", name, "', expected one of: ",
-                               known.empty() ? "none" : known));
+    return usage_error(text_of("--dim: no input has a dimension named '", name,
+                               "', expected one of: ", known.empty() ? "none" : known));
+  }
+  return {};
+}
+
+std::string text_of_dims(const std::vector<onnx::DimDef>& dims) {
+  std::string text;
+  for (const onnx::DimDef& d : dims) {
+    text += text_of(text.empty() ? "" : ", ", d.extent >= 0 ? std::to_string(d.extent) : d.name.empty() ? "?" : d.name);
+  }
+  return text_of("[", text, "]");
+}
+
+// Whether given inputs are what the file says of them. The rest is the import's to find.
+Status check_given(const std::vector<const onnx::ValueDef*>& open, const std::map<std::string, Tensor>& given) {
+  for (const onnx::ValueDef* input : open) {
+    const auto found = given.find(input->name);
+    if (found == given.end() || !input->type.has_shape) continue;
+    const std::vector<onnx::DimDef>& expected = input->type.dims;
+    const std::vector<int64_t>& dims = found->second.shape().dims();
+    bool fits = dims.size() == expected.size();
+    for (size_t d = 0; fits && d < dims.size(); ++d) fits = expected[d].extent < 0 || expected[d].extent == dims[d];
+    if (fits) continue;
+    return unreadable(text_of("--input: '", input->name, "': found shape ", found->second.shape().text(), ", expected ",
+                              text_of_dims(expected)));
   }
   return {};
 }
@@ -113,16 +137,46 @@ onnx::ImportOptions import_options(const InferenceRequest& request, const std::v
   return options;
 }
 
+// A model that has been imported; nothing of the file is kept.
+struct Brought {
+  Graph graph;
+  std::map<std::string, Tensor> given;  // inputs by name
+  uint64_t bytes = 0;                   // that the model takes in memory
+};
+
+Expected<Brought> bring(const InferenceRequest& request) {
+  ISOBIT_TRY(const onnx::Model model, onnx::load_model(request.model, onnx::load_options_within(request.max_memory)));
+  const auto open = open_inputs(model);
+  ISOBIT_RETURN_IF_ERROR(check_extents(request, open));
+  Brought brought;
+  ISOBIT_TRY(brought.given, named_inputs(request, open));
+  ISOBIT_RETURN_IF_ERROR(check_given(open, brought.given));
+  onnx::ImportOptions options = import_options(request, open, brought.given);
+  // There are up to three graphs of it: as imported, for the shapes of its inputs, and as it is run.
+  const uint64_t left = request.max_memory - std::min(request.max_memory, model.bytes);
+  options.max_bytes = std::min(options.max_bytes, left / 4);
+  ISOBIT_TRY(onnx::Imported imported, onnx::import_model(model, options));
+  brought.bytes = model.bytes + 3 * imported.bytes;
+  brought.graph = std::move(imported.graph);
+  return brought;
+}
+
+// Whether an input may be that large beside `held` bytes; what it takes.
+Expected<uint64_t> check_input(const Value& value, const InferenceRequest& request, uint64_t held) {
+  const auto too_large = [&](const Error& error, const char* option) {
+    return unreadable(text_of("input '", value.name, "' of shape ", Shape(value.dims).text(), ": ", error.message, " (",
+                              option, ")"));
+  };
+  const auto alone = checked_extents(value.dims, value.dtype, std::min(request.max_tensor, request.max_memory));
+  if (!alone) return too_large(alone.error(), "--max-tensor");
+  const uint64_t left = request.max_memory - std::min(request.max_memory, held);
+  const auto beside = checked_elements(value.dims, value.dtype, left);
+  if (!beside) return too_large(beside.error(), "--max-memory");
+  return static_cast<uint64_t>(*beside) * size_of(value.dtype);
+}
+
 // Drawn for the input at `place`.
-Expected<Tensor> drawn(const Value& value, uint64_t seed, uint32_t place, uint64_t max_bytes,
-                       const kernels::KernelContext& ctx) {
-  if (!value.is_static()) {
-    return usage_error(text_of("input '", value.name, "': the model does not say its rank; give it with --input ",
-                               value.name, "=FILE.npy"));
-  }
-  if (const auto n = checked_elements(value.dims, value.dtype, max_bytes); !n) {
-    return unavailable(text_of("input '", value.name, "': ", n.error().message));
-  }
+Expected<Tensor> drawn(const Value& value, uint64_t seed, uint32_t place, const kernels::KernelContext& ctx) {
   const numerics::Stream stream{seed, numerics::Purpose::kSyntheticData, place};
   Tensor tensor(value.dtype, value.shape());
   const int64_t n = tensor.elements();
@@ -132,26 +186,41 @@ Expected<Tensor> drawn(const Value& value, uint64_t seed, uint32_t place, uint64
     }
   });
   if (whole) return tensor;
-  Tensor normal(DType::kFloat32, value.shape());
-  numerics::fill_normal_f32(stream, 0, normal.data<float>(), n);
-  if (value.dtype == DType::kBool) {
-    for (int64_t i = 0; i < n; ++i) normal.data<float>()[i] = normal.data<float>()[i] < 0 ? 0.0f : 1.0f;
+  constexpr int64_t kChunk = 1 << 16;
+  std::vector<float> normal(static_cast<size_t>(std::min(n, kChunk)));
+  for (int64_t first = 0; first < n; first += kChunk) {
+    const int64_t count = std::min(kChunk, n - first);
+    numerics::fill_normal_f32(stream, static_cast<uint64_t>(first), normal.data(), count);
+    if (value.dtype == DType::kBool) {
+      for (float& x : normal) x = x < 0 ? 0.0f : 1.0f;
+    }
+    void* to = static_cast<uint8_t*>(tensor.raw()) + static_cast<size_t>(first) * size_of(value.dtype);
+    kernels::cast(ctx, DType::kFloat32, value.dtype, count, normal.data(), to);
   }
-  kernels::cast(ctx, DType::kFloat32, value.dtype, n, normal.raw(), tensor.raw());
   return tensor;
 }
 
-Expected<std::vector<NamedTensor>> complete_inputs(const Graph& graph, const std::map<std::string, Tensor>& given,
-                                                   const InferenceRequest& request,
+Expected<std::vector<NamedTensor>> complete_inputs(const Brought& brought, const InferenceRequest& request,
                                                    const kernels::KernelContext& ctx) {
+  const auto& [graph, given, model_bytes] = brought;
+  uint64_t held = model_bytes;
   std::vector<NamedTensor> inputs;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
-    const Value& value = graph.value(graph.inputs()[i]);
-    if (const auto found = given.find(value.name); found != given.end()) {
+    Value value = graph.value(graph.inputs()[i]);
+    const auto found = given.find(value.name);
+    if (found != given.end()) {
+      value.dims = found->second.shape().dims();
+    } else if (!value.is_static()) {
+      return usage_error(text_of("input '", value.name, "': the model does not say its rank; give it with --input ",
+                                 value.name, "=FILE.npy"));
+    }
+    ISOBIT_TRY(const uint64_t bytes, check_input(value, request, held));
+    held += bytes;
+    if (found != given.end()) {
       inputs.push_back({value.name, found->second});
       continue;
     }
-    ISOBIT_TRY(Tensor tensor, drawn(value, request.seed, static_cast<uint32_t>(i), request.max_memory, ctx));
+    ISOBIT_TRY(Tensor tensor, drawn(value, request.seed, static_cast<uint32_t>(i), ctx));
     inputs.push_back({value.name, std::move(tensor)});
   }
   return inputs;
@@ -164,6 +233,17 @@ Status check_arithmetic(const Graph& graph, const platform::Arithmetic& arithmet
   if (runtime::is_static(graph)) return runtime::check_terms(graph, arithmetic);
   return unreadable(text_of("its shapes follow from data, so that nobody can say beforehand whether the bounds of ",
                             arithmetic.name, " hold; compute in ordered-1"));
+}
+
+// What the model and the values of a run may take together, less the model.
+runtime::Limits limits_of(const InferenceRequest& request, uint64_t model_bytes) {
+  runtime::Limits limits;
+  if (request.max_memory < limits.total_bytes) {
+    limits.total_bytes = request.max_memory - std::min(request.max_memory, model_bytes);
+  }
+  limits.tensor_bytes = std::min({limits.tensor_bytes, request.max_tensor, request.max_memory});
+  limits.trips = request.max_trips;
+  return limits;
 }
 
 double seconds_now() {
@@ -197,32 +277,25 @@ Status run_program(backends::Program& program, const Graph& graph, const Inferen
 Expected<Inference> infer(const InferenceRequest& request, platform::Engine& engine) {
   ISOBIT_CHECK(request.repeat >= 1);
   ISOBIT_TRY(const platform::Arithmetic* arithmetic, platform::named_arithmetic(request.arithmetic));
-  onnx::LoadOptions load;
-  load.max_file_bytes = std::min(load.max_file_bytes, request.max_memory);
-  load.max_message_bytes = std::min(load.max_message_bytes, request.max_memory);
-  load.max_tensor_bytes = std::min(load.max_tensor_bytes, request.max_memory);
-  ISOBIT_TRY(const onnx::Model model, onnx::load_model(request.model, load));
-  const auto open = open_inputs(model);
-  ISOBIT_RETURN_IF_ERROR(check_extents(request, open));
-  ISOBIT_TRY(const auto given, named_inputs(request, open));
-  ISOBIT_TRY(onnx::Imported imported, onnx::import_model(model, import_options(request, open, given)));
+  ISOBIT_TRY(Brought brought, bring(request));
   const auto in_file = [&](const Error& error) {
     return tl::unexpected<Error>({error.code, text_of(request.model.string(), ": ", error.message)});
   };
   ISOBIT_TRY(const platform::Context context, engine.context_for(*arithmetic));
   Inference out;
-  ISOBIT_TRY(out.inputs, complete_inputs(imported.graph, given, request, context.kernels()));
+  if (auto inputs = complete_inputs(brought, request, context.kernels()); inputs) {
+    out.inputs = *std::move(inputs);
+  } else {
+    return in_file(inputs.error());
+  }
   // What follows from the shapes that are now known.
   std::vector<Shape> shapes;
   for (const NamedTensor& input : out.inputs) shapes.push_back(input.tensor.shape());
-  const auto specialised = runtime::specialise(imported.graph, shapes);
+  const auto specialised = runtime::specialise(brought.graph, shapes);
   if (!specialised) return in_file(specialised.error());
   const Graph& graph = *specialised;
   if (const Status kept = check_arithmetic(graph, *arithmetic); !kept) return in_file(kept.error());
-  runtime::Limits limits;
-  limits.total_bytes = std::min(limits.total_bytes, request.max_memory);
-  limits.trips = request.max_trips;
-  auto program = backends::native().compile(graph, context, limits);
+  auto program = backends::native().compile(graph, context, limits_of(request, brought.bytes));
   if (!program) return in_file(program.error());
   if (const Status done = run_program(**program, graph, request, out); !done) return in_file(done.error());
   out.repairs = context.repairs();

@@ -4,9 +4,9 @@
 // also fma), so it has the same bits on every machine. None calls the C library.
 //
 // cr_*: correctly rounded: the float32 nearest to the mathematical value (ties to even), for each of the 2^32 inputs;
-// proved by functions_exhaustive_test for those that docs/elementary-functions.md lists as run, tested on samples for the
-// others. Any NaN gives the one NaN 0x7fc00000. An exact zero keeps the sign the mathematics gives it (cr_sin(-0) = -0);
-// a result that underflows keeps its sign.
+// proved by functions_exhaustive_test for those that docs/elementary-functions.md lists as run, tested on samples for
+// the others. Any NaN gives the one NaN 0x7fc00000. An exact zero keeps the sign the mathematics gives it (cr_sin(-0) =
+// -0); a result that underflows keeps its sign.
 //
 // cr_pow: correctly rounded where x^y is exact or halfway between two float32 numbers, and wherever else it lies
 // further than 2^-93 of itself from every midpoint. Of the 2^64 pairs of arguments none is expected nearer, which is no

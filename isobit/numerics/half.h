@@ -50,7 +50,7 @@ ISOBIT_INLINE constexpr Float16 rounded_to_float16(float x) {
   if (is_nan(x)) return {kNanBitsF16};
   const uint32_t b = bits_of(x), sign = b >> 31 << 15, magnitude = b & 0x7fffffffu;
   if (magnitude >= 0x477ff000u) return {static_cast<uint16_t>(sign | 0x7c00u)};  // 65520 and more
-  if (magnitude < 0x38800000u) {  // below 2^-14: a multiple of 2^-24
+  if (magnitude < 0x38800000u) {                                                 // below 2^-14: a multiple of 2^-24
     // Adding 1/2 leaves the last place at 2^-24, so that the sum is rounded as the result is to be.
     const float shifted = f32_from_bits(magnitude) + 0.5f;
     return {static_cast<uint16_t>(sign | (bits_of(shifted) - 0x3f000000u))};

@@ -25,13 +25,6 @@ Expected<std::vector<AttributeDef>> Importer::attributes_of(const Scope& scope, 
   return attributes;
 }
 
-const FunctionDef* Importer::find_function(const NodeDef& node) const {
-  for (const FunctionDef& f : model_.functions) {
-    if (f.name == node.op && f.domain == node.domain && f.overload == node.overload) return &f;
-  }
-  return nullptr;
-}
-
 Status Importer::inline_function(Scope& scope, const NodeDef& node, std::vector<AttributeDef> attributes,
                                  const FunctionDef& function) {
   const std::string place = place_of(file(), node, scope.opset(node.domain).value_or(0));
@@ -42,6 +35,9 @@ Status Importer::inline_function(Scope& scope, const NodeDef& node, std::vector<
   if (node.inputs.size() > function.inputs.size() || node.outputs.size() > function.outputs.size()) {
     return fail(
         text_of("the function has ", function.inputs.size(), " inputs and ", function.outputs.size(), " outputs"));
+  }
+  if (const Status counted = count_bytes(bytes_of(function.defaults) + 64 * function.inputs.size()); !counted) {
+    return fail(counted.error().message);
   }
   AttributeValues values;
   for (const AttributeDef& a : function.defaults) values[a.name] = a;
@@ -79,6 +75,7 @@ Expected<Importer::Subgraph> Importer::subgraph(Conversion& c, const GraphDef& g
   if (c.scope().depth >= options_.max_depth) {
     return c.error(text_of("graphs lie more than ", options_.max_depth, " deep in one another"));
   }
+  if (const Status counted = count_bytes(bytes_of(graph)); !counted) return c.error(counted.error());
   Frame frame(&c.frame());
   Scope body(frame, &c.scope(), c.scope().opsets());
   body.attributes = c.scope().attributes;
@@ -109,6 +106,7 @@ Expected<Operands> Importer::inlined(Conversion& c, const GraphDef& graph) {
     return c.error(text_of("graphs lie more than ", options_.max_depth, " deep in one another"));
   }
   if (!graph.inputs.empty()) return c.error("its graph has inputs");
+  if (const Status counted = count_bytes(bytes_of(graph)); !counted) return c.error(counted.error());
   for (int i = 0; i < c.output_count() && static_cast<size_t>(i) < graph.outputs.size(); ++i) {
     if (c.has_output(i)) body.given[graph.outputs[static_cast<size_t>(i)].name] = c.output_name(i);
   }

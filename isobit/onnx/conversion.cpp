@@ -2,6 +2,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/graph/op.h"
+#include "isobit/kernels/elementwise/truncated.h"
 #include "isobit/numerics/half.h"
 #include "isobit/onnx/conversion_internal.h"
 #include "isobit/onnx/importer_internal.h"
@@ -97,33 +98,46 @@ std::string Conversion::output_name(int i) const {
   const std::string& own_name = node_.outputs[static_cast<size_t>(i)];
   // A name of the file, as it is or as a caller gave it, stays; one of a function's body gives way.
   const std::string shown = scope_.shown(own_name);
-  const std::string name = shown == own_name || scope_.given.contains(own_name) ? shown : importer_.free_name(shown);
+  const bool stays = shown == own_name || scope_.given.contains(own_name);
+  const std::string name = tidy_name(stays ? shown : importer_.free_name(shown));
   if (!narrows_ || std::find(own.begin(), own.end(), i) != own.end()) return name;
   return importer_.free_name(name + "/float32");
 }
 
 std::string Conversion::base_name() const {
   for (const std::string& output : node_.outputs) {
-    if (!output.empty()) return scope_.shown(output);
+    if (!output.empty()) return tidy_name(scope_.shown(output));
   }
-  return node_.name.empty() ? node_.op : node_.name;
+  return tidy_name(node_.name.empty() ? node_.op : node_.name);
 }
 
 std::string Conversion::inner_name(std::string_view what) const {
   return importer_.free_name(text_of(base_name(), "/", what));
 }
 
-Expected<Operands> Conversion::expand(const Append& append) {
-  const size_t before = frame().graph().nodes().size();
-  const auto values = append(frame().graph());
-  for (size_t n = before; n < frame().graph().nodes().size(); ++n) {
-    if (const Status counted = importer_.count_node(); !counted) return error(counted.error());
+// Of the nodes from `first` on, the one that makes the node's first output has its name.
+void Conversion::name_last(const std::vector<graph::ValueId>& values, size_t first) const {
+  if (node_.name.empty() || values.empty() || values[0] == graph::kNoValue) return;
+  graph::Graph& graph = frame().graph();
+  for (size_t n = first; n < graph.nodes().size(); ++n) {
+    const auto& made = graph.nodes()[n].outputs;
+    if (std::find(made.begin(), made.end(), values[0]) != made.end()) graph.name_node(n, scope_.shown(node_.name));
   }
+}
+
+Expected<Operands> Conversion::expand(const Append& append) {
+  const graph::Graph& graph = frame().graph();
+  const size_t nodes = graph.nodes().size(), constants = graph.initializers().size();
+  const auto values = append(frame().graph());
+  Status counted = importer_.count_added(graph, nodes, constants);
+  for (size_t n = nodes; counted && n < graph.nodes().size(); ++n) counted = importer_.count_node(frame());
+  if (!counted) return error(counted.error());
   if (!values) {
     const std::string own = text_of("node '", base_name(), "' (", node_.op, "): ");
     const std::string& message = values.error().message;
     return error(message.starts_with(own) ? message.substr(own.size()) : message);
   }
+  name_last(*values, nodes);
   Operands outputs;
   for (const graph::ValueId value : *values) {
     outputs.push_back(value == graph::kNoValue ? nullptr : frame().value(value));
@@ -133,7 +147,7 @@ Expected<Operands> Conversion::expand(const Append& append) {
 
 Expected<Operands> Conversion::emit_all(const std::string& op, Operands inputs, graph::Attributes attributes,
                                         std::vector<std::string> names) {
-  if (const Status counted = importer_.count_node(); !counted) return error(counted.error());
+  if (const Status counted = importer_.count_node(frame()); !counted) return error(counted.error());
   const bool known = std::all_of(inputs.begin(), inputs.end(), [](const Operand& operand) {
     return operand == nullptr || (operand->is_constant() && !operand->is_parameter());
   });
@@ -151,7 +165,9 @@ Expected<Operands> Conversion::emit_all(const std::string& op, Operands inputs, 
   std::vector<graph::ValueId> ids;
   for (const Operand& operand : inputs) ids.push_back(frame().id_of(operand));
   const bool is_last = has_output(0) && !names.empty() && names[0] == output_name(0);
-  const std::string name = is_last && !node_.name.empty() ? scope_.shown(node_.name) : "";
+  const std::string name = is_last && !node_.name.empty() ? tidy_name(scope_.shown(node_.name)) : "";
+  const graph::Graph& graph = frame().graph();
+  const size_t nodes = graph.nodes().size(), constants = graph.initializers().size();
   auto added = frame().graph().add_node(op, ids, std::move(attributes), names, name);
   if (!added) {
     // The graph names its own node; the file's says more.
@@ -160,6 +176,7 @@ Expected<Operands> Conversion::emit_all(const std::string& op, Operands inputs, 
     const std::string reason = message.starts_with(own) ? message.substr(own.size()) : message;
     return error(op == node_.op ? reason : text_of("as ", op, ": ", reason));
   }
+  if (const Status counted = importer_.count_added(graph, nodes, constants); !counted) return error(counted.error());
   Operands outputs;
   for (const graph::ValueId id : *added) outputs.push_back(id == graph::kNoValue ? nullptr : frame().value(id));
   return outputs;
@@ -199,7 +216,13 @@ Operand Conversion::integers_constant(std::vector<int64_t> values, std::string_v
 
 Operand Conversion::scalar(double value, DType type, std::string_view what) const {
   Tensor tensor;
-  const bool made = by_type(NumberTypes{}, type, [&]<class T>(T) { tensor = Tensor::scalar(static_cast<T>(value)); });
+  const bool made = by_type(NumberTypes{}, type, [&]<class T>(T) {
+    if constexpr (std::is_floating_point_v<T>) {
+      tensor = Tensor::scalar(static_cast<T>(value));
+    } else {
+      tensor = Tensor::scalar(kernels::truncated<T>(value));
+    }
+  });
   ISOBIT_CHECK(made);
   return constant(std::move(tensor), what);
 }

@@ -90,7 +90,7 @@ class Conversion {
   Expected<Operands> expand(const Append& append);
   Operand constant(Tensor tensor, std::string_view what) const;
   Operand integers_constant(std::vector<int64_t> values, std::string_view what) const;  // int64, rank 1
-  // A scalar of that type. REQUIRES a type that is computed with.
+  // A scalar of that type, of an integer type truncated and clamped. REQUIRES a type that is computed with.
   Operand scalar(double value, DType type, std::string_view what) const;
 
   // float16 and bfloat16 among the inputs become float32; what they were, if any was.
@@ -98,6 +98,8 @@ class Conversion {
   Expected<Operands> narrow(Operands outputs, DType to);
 
  private:
+  void name_last(const std::vector<graph::ValueId>& values, size_t first) const;
+
   Importer& importer_;
   Scope& scope_;
   const NodeDef& node_;

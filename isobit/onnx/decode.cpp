@@ -2,9 +2,11 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "isobit/base/text.h"
+#include "isobit/onnx/frame_internal.h"
 #include "isobit/onnx/model.h"
 #include "isobit/onnx/schema.pb.h"
 #include "isobit/onnx/tensor_internal.h"
@@ -95,7 +97,7 @@ class Decoder {
     model.ir_version = proto.ir_version();
     model.producer = proto.producer_name();
     model.producer_version = proto.producer_version();
-    for (const auto& opset : proto.opset_import()) model.opsets.push_back({opset.domain(), opset.version()});
+    ISOBIT_TRY(model.opsets, opsets(proto.opset_import(), file_));
     ISOBIT_TRY(model.graph, graph(*proto.mutable_graph()));
     for (auto& function : *proto.mutable_functions()) {
       ISOBIT_TRY(FunctionDef def, this->function(function));
@@ -108,12 +110,26 @@ class Decoder {
     return tensor_of(proto, text_of(file_, ": ", what), files_, budget_);
   }
 
+  uint64_t bytes_left() const { return budget_.bytes_left; }  // for more tensors
+
  private:
+  // Every node looks its domain up in this list.
+  template <class Opsets>
+  static Expected<std::vector<OpsetDef>> opsets(const Opsets& protos, const std::string& where) {
+    constexpr int kMost = 256;
+    if (protos.size() > kMost) {
+      return unreadable(text_of(where, ": imports ", protos.size(), " sets of operators, expected at most ", kMost));
+    }
+    std::vector<OpsetDef> defs;
+    for (const auto& opset : protos) defs.push_back({opset.domain(), opset.version()});
+    return defs;
+  }
+
   Expected<GraphDef> graph(schema::GraphProto& proto) {
     GraphDef def;
     def.name = proto.name();
     for (auto& initializer : *proto.mutable_initializer()) {
-      ISOBIT_TRY(TensorDef t, tensor(initializer, text_of("initializer '", initializer.name(), "'")));
+      ISOBIT_TRY(TensorDef t, tensor(initializer, text_of("initializer '", tidy_name(initializer.name()), "'")));
       def.initializers.push_back(std::move(t));
     }
     for (const auto& sparse : proto.sparse_initializer()) def.sparse_initializers.push_back(sparse.values().name());
@@ -141,14 +157,14 @@ class Decoder {
   }
 
   static std::string node_name(const NodeDef& def) {
-    return !def.name.empty() ? def.name : def.outputs.empty() ? def.op : def.outputs[0];
+    return tidy_name(!def.name.empty() ? def.name : def.outputs.empty() ? def.op : def.outputs[0]);
   }
 
   template <class Attributes>
   Expected<std::vector<AttributeDef>> attributes(Attributes& protos, const std::string& where) {
     std::vector<AttributeDef> defs;
     for (auto& proto : protos) {
-      const std::string what = text_of(where, ": attribute '", proto.name(), "'");
+      const std::string what = text_of(where, ": attribute '", tidy_name(proto.name()), "'");
       ISOBIT_TRY(AttributeValue value, this->value(proto, what));
       defs.push_back({proto.name(), proto.ref_attr_name(), std::move(value)});
     }
@@ -205,8 +221,9 @@ class Decoder {
                     {},
                     {},
                     {}};
-    for (const auto& opset : proto.opset_import()) def.opsets.push_back({opset.domain(), opset.version()});
-    ISOBIT_TRY(def.defaults, attributes(*proto.mutable_attribute_proto(), text_of("function '", def.name, "'")));
+    ISOBIT_TRY(def.opsets, opsets(proto.opset_import(), text_of(file_, ": function '", tidy_name(def.name), "'")));
+    ISOBIT_TRY(def.defaults,
+               attributes(*proto.mutable_attribute_proto(), text_of("function '", tidy_name(def.name), "'")));
     ISOBIT_TRY(def.nodes, nodes(*proto.mutable_node()));
     return def;
   }
@@ -219,15 +236,22 @@ class Decoder {
 Expected<Model> decode(Bytes& data, ByteView view, const std::string& file, ExternalFiles files,
                        const LoadOptions& options) {
   if (view.size() > options.max_file_bytes) {
-    return unreadable(
-        text_of(file, ": ", human_bytes(view.size()), " are over the limit of ", human_bytes(options.max_file_bytes)));
+    return unreadable(text_of(file, ": ", human_bytes(view.size()), " are over the limit of ",
+                              human_bytes(options.max_file_bytes), " (--max-memory)"));
   }
   if (view.empty()) return unreadable(text_of(file, ": is empty"));
-  ISOBIT_RETURN_IF_ERROR(check_wire(view, *model_message(), {options.max_depth, options.max_message_bytes}, file));
+  ISOBIT_TRY(const WireSize size,
+             check_wire(view, *model_message(), {options.max_depth, options.max_message_bytes}, file));
+  // The messages and what they become are there at the same time.
+  const uint64_t beside = 2 * (size.bytes - size.raw_data);
+  const uint64_t for_tensors = options.max_tensor_bytes - std::min(beside, options.max_tensor_bytes);
   schema::ModelProto proto;
   ISOBIT_RETURN_IF_ERROR(parse(view, file, options.max_depth, proto));
   Bytes().swap(data);  // the messages have a copy
-  return Decoder(file, std::move(files), options.max_tensor_bytes).model(proto);
+  Decoder decoder(file, std::move(files), for_tensors);
+  ISOBIT_TRY(Model model, decoder.model(proto));
+  model.bytes = size.bytes - size.raw_data + (for_tensors - decoder.bytes_left());
+  return model;
 }
 
 }  // namespace
@@ -246,6 +270,15 @@ std::optional<int64_t> Model::opset(std::string_view domain) const {
   return std::nullopt;
 }
 
+LoadOptions load_options_within(uint64_t max_memory) {
+  LoadOptions options;
+  // The bytes of the file and the messages that they become are there at the same time.
+  options.max_file_bytes = std::min(options.max_file_bytes, max_memory / 2);
+  options.max_message_bytes = std::min(options.max_message_bytes, max_memory / 2);
+  options.max_tensor_bytes = std::min(options.max_tensor_bytes, max_memory);
+  return options;
+}
+
 Expected<Model> load_model(const fs::path& path, const LoadOptions& options) {
   ISOBIT_TRY(Bytes data, read_file(path, options.max_file_bytes));
   const ByteView view = data;
@@ -259,7 +292,8 @@ Expected<Model> decode_model(ByteView data, const std::string& file, const LoadO
 }
 
 Expected<TensorDef> decode_tensor(ByteView data, const std::string& file, const LoadOptions& options) {
-  ISOBIT_RETURN_IF_ERROR(check_wire(data, *tensor_message(), {options.max_depth, options.max_message_bytes}, file));
+  const WireLimits limits{options.max_depth, options.max_message_bytes};
+  ISOBIT_TRY([[maybe_unused]] const WireSize size, check_wire(data, *tensor_message(), limits, file));
   schema::TensorProto proto;
   ISOBIT_RETURN_IF_ERROR(parse(data, file, options.max_depth, proto));
   return Decoder(file, ExternalFiles(), options.max_tensor_bytes).tensor(proto, "tensor");

@@ -22,7 +22,7 @@ Status check_location(const std::string& location) {
 }  // namespace
 
 Expected<const PlainFile*> ExternalFiles::open(const std::string& location) {
-  if (const auto found = files_.find(location); found != files_.end()) return &found->second;
+  if (file_ && location == location_) return &*file_;
   if (folder_.empty()) return unreadable("external data: only a model that is read from a folder may have them");
   ISOBIT_RETURN_IF_ERROR(check_location(location));
   std::error_code error;
@@ -35,8 +35,11 @@ Expected<const PlainFile*> ExternalFiles::open(const std::string& location) {
   if (rest != folder.end()) {
     return unreadable(text_of("external data at '", location, "': a link leads out of the model's folder"));
   }
+  file_.reset();  // before there is another: a model may name more files than a process may have open
   ISOBIT_TRY(PlainFile file, PlainFile::open(path, Links::kRefuse));
-  return &files_.emplace(location, std::move(file)).first->second;
+  file_.emplace(std::move(file));
+  location_ = location;
+  return &*file_;
 }
 
 Status ExternalFiles::check(const std::string& location, uint64_t offset, uint64_t bytes) {

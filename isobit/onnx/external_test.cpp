@@ -1,5 +1,6 @@
 // Tensors in files beside the model.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -83,6 +84,31 @@ TEST_F(External, WhatIsNoSuchPartOfAFileIsRefused) {
   expect_error(load({{"location", "data.bin"}, {"offset", "18446744073709551616"}}), "expected a whole number");
   expect_error(load({{"location", "data.bin"}, {"length", "4"}}), "length is 4, the shape asks for 8 bytes");
   expect_error(load({{"location", "data.bin"}}, {.max_tensor_bytes = 7}), "initializer 'w': asks for 8 bytes");
+}
+
+TEST_F(External, AModelMayNameMoreFilesThanAProcessMayOpen) {
+  ModelForTest m;
+  for (int i = 0; i < 40; ++i) {
+    const std::string name = "w" + std::to_string(i);
+    put(folder_ / name, {1});
+    auto& t = *m.graph().add_initializer();
+    t.set_name(name);
+    t.set_data_type(kFloat);
+    t.add_dims(1);
+    t.set_data_location(1);
+    auto& entry = *t.add_external_data();
+    entry.set_key("location");
+    entry.set_value(name);
+  }
+  ASSERT_TRUE(write_file_durably(folder_ / "m.onnx", m.bytes()));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{32, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const auto model = load_model(folder_ / "m.onnx");
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_EQ(model->graph.initializers.size(), 40u);
 }
 
 TEST_F(External, AModelOfMoreThanTwoGigabytesIsNotEvenRead) {

@@ -49,12 +49,13 @@ using Operands = std::vector<Operand>;
 // A graph that is being made. Subgraphs have frames of their own; what they use of an outer one becomes an input.
 class Frame {
  public:
-  explicit Frame(Frame* outer) : outer_(outer) {}
+  explicit Frame(Frame* outer) : outer_(outer), depth_(outer == nullptr ? 0 : outer->depth_ + 1) {}
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
   graph::Graph& graph() { return graph_; }
   Frame* outer() const { return outer_; }
+  int depth() const { return depth_; }  // graphs that it lies in
 
   Operand constant(const std::string& name, Tensor tensor, bool from_file = false);
   Operand input(const std::string& name, DType dtype, std::vector<int64_t> dims);
@@ -85,6 +86,7 @@ class Frame {
   graph::ValueId open(const Entry& entry);
 
   Frame* const outer_;
+  const int depth_;
   graph::Graph graph_;
   Operands captured_;
   std::map<const Entry*, std::pair<Operand, Operand>> locals_;  // the outer entry, kept alive, and the one here

@@ -1,6 +1,7 @@
 #include "isobit/onnx/import.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "isobit/base/text.h"
 #include "isobit/graph/op.h"
@@ -11,7 +12,7 @@ namespace isobit::onnx {
 std::string place_of(const std::string& file, const NodeDef& node, int64_t opset) {
   const std::string& name = !node.name.empty() ? node.name : node.outputs.empty() ? node.op : node.outputs[0];
   const std::string op = node.domain.empty() ? node.op : node.domain + "." + node.op;
-  return text_of(file, ": node '", name, "' (", op, ", opset ", opset, "): ");
+  return text_of(file, ": node '", tidy_name(name), "' (", tidy_name(op), ", opset ", opset, "): ");
 }
 
 tl::expected<const Row*, std::string> row_of(const std::vector<OpsetDef>& opsets, const NodeDef& node) {
@@ -23,22 +24,30 @@ tl::expected<const Row*, std::string> row_of(const std::vector<OpsetDef>& opsets
   return tl::unexpected(text_of("the file imports no version of domain '", node.domain, "'"));
 }
 
-Importer::Importer(const Model& model, const ImportOptions& options) : model_(model), options_(options) {
+Functions::Functions(const Model& model) {
+  // Of two with one name the first.
+  for (const FunctionDef& f : model.functions) by_name_.emplace(Key{f.domain, f.name, f.overload}, &f);
+}
+
+const FunctionDef* Functions::find(const NodeDef& node) const {
+  const auto found = by_name_.find({node.domain, node.op, node.overload});
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+Importer::Importer(const Model& model, const ImportOptions& options)
+    : model_(model), options_(options), functions_(model) {
+  // A graph of more nodes than may be needs no names.
+  if (std::cmp_greater(model.graph.nodes.size(), options.max_nodes)) return;
   for (const ValueDef& input : model.graph.inputs) names_.insert(input.name);
   for (const TensorDef& initializer : model.graph.initializers) names_.insert(initializer.name);
   for (const NodeDef& node : model.graph.nodes) names_.insert(node.outputs.begin(), node.outputs.end());
 }
 
-std::string Importer::free_name(const std::string& base) const {
+std::string Importer::free_name(const std::string& base) {
   if (!names_.contains(base)) return base;
-  for (int n = 1;; ++n) {
+  for (int& n = numbered_.emplace(base, 1).first->second;; ++n) {
     if (std::string name = text_of(base, ".", n); !names_.contains(name)) return name;
   }
-}
-
-Status Importer::count_node() {
-  if (++nodes_ <= options_.max_nodes) return {};
-  return unreadable(text_of("the graph has more than ", options_.max_nodes, " nodes, which is the limit"));
 }
 
 Status Importer::check_opsets() const {
@@ -74,6 +83,9 @@ Expected<Importer::InputType> Importer::input_type(const ValueDef& input) const 
       const bool named = dim.extent < 0 && extent != options_.extents.end();
       type.dims.push_back(std::max<int64_t>(-1, named ? extent->second : dim.extent));
     }
+  }
+  if (const Status few = graph::check_axes(static_cast<int64_t>(type.dims.size())); !few) {
+    return fail(few.error().message);
   }
   std::vector<int64_t> known = type.dims;
   std::erase_if(known, [](int64_t d) { return d == -1; });
@@ -161,7 +173,7 @@ Status Importer::add_outputs(Scope& scope, const GraphDef& graph, const std::str
     // What has another name, or a place of its own as an input, a constant or another output, goes through a node.
     const bool renamed = frame.graph().value(id).name != tidy_name(output.name);
     if (operand->is_constant() || operand->opened || renamed || placed.contains(id)) {
-      if (const Status counted = count_node(); !counted) return fail(counted.error().message);
+      if (const Status counted = count_node(frame); !counted) return fail(counted.error().message);
       const auto added = frame.graph().add_node("Identity", {id}, {}, {tidy_name(output.name)});
       if (!added) return fail(added.error().message);
       id = (*added)[0];
@@ -180,11 +192,11 @@ Status Importer::add_nodes(Scope& scope, const std::vector<NodeDef>& nodes) {
 
 Status Importer::add_node(Scope& scope, const NodeDef& node) {
   const auto opset = scope.opset(node.domain);
-  if (const Status counted = count_node(); !counted) {
-    return unreadable(text_of(place_of(file(), node, opset.value_or(0)), counted.error().message));
-  }
+  Status counted = count_node(scope.frame());
+  if (counted) counted = count_bytes(bytes_of(node) + 4 * scope.prefix.size() * node.outputs.size());
+  if (!counted) return unreadable(text_of(place_of(file(), node, opset.value_or(0)), counted.error().message));
   ISOBIT_TRY(std::vector<AttributeDef> attributes, attributes_of(scope, node));
-  const FunctionDef* function = find_function(node);
+  const FunctionDef* function = functions_.find(node);
   const auto row = row_of(scope.opsets(), node);
   // A function of the file goes before what we have of the same name, but for ONNX's own operators.
   if (function != nullptr && (!row || !node.domain.empty())) {
@@ -275,6 +287,7 @@ Imported Importer::finished() {
     const bool constant = options_.opens_parameters && frame_.graph().initializer(id) != nullptr;
     if (!constant && std::ranges::find(others, id) == others.end()) imported.parameters.push_back(id);
   }
+  imported.bytes = bytes_;
   imported.report = std::move(report_);
   imported.constants = frame_.constants();
   imported.graph = std::move(frame_.graph());

@@ -52,8 +52,12 @@ struct ImportOptions {
   // without elements, and those that hold an infinity or a NaN (masks), which stay constants.
   bool opens_parameters = false;
   FormOptions form = {};
-  int64_t max_nodes = 1 << 18;  // of the graph with all its functions and subgraphs
-  int max_depth = 32;           // functions that call functions, graphs within graphs
+  // Of the graph with all its functions and subgraphs; one that lies d graphs deep counts as 2^d, since every graph
+  // around it goes through it again.
+  int64_t max_nodes = 1 << 18;
+  int max_depth = 32;  // functions that call functions, graphs within graphs
+  // Of what is made beside the tensors of the file: nodes, their names and lists, constants that are computed.
+  uint64_t max_bytes = uint64_t{2} << 30;
 };
 
 // A running mean or variance of a batch norm, as an input of the graph.
@@ -80,6 +84,7 @@ struct Imported {
   graph::ValueId step = graph::kNoValue;  // int64 scalar, an input: the number of the step, where something is dropped
   FormReport report;
   std::vector<std::string> constants;  // names of float initializers that are used and not opened
+  uint64_t bytes = 0;                  // that were made, as ImportOptions::max_bytes counts them
 };
 
 // kUnreadable, with the file and the node ("m.onnx: node 'x' (Conv, opset 13): ..."), for an operator, attribute, type

@@ -105,6 +105,7 @@ struct Model {
   std::vector<OpsetDef> opsets;
   GraphDef graph;
   std::vector<FunctionDef> functions;
+  uint64_t bytes = 0;  // that all of it takes in memory, rather more than less
 
   // The version of a domain's operators; nothing when the model does not import it.
   std::optional<int64_t> opset(std::string_view domain) const;
@@ -116,7 +117,7 @@ struct LoadOptions {
   // What the file may take in memory before its tensors are taken out of it: some hostile bytes become a hundred times
   // as many.
   uint64_t max_message_bytes = uint64_t{6} << 30;
-  // Of all tensors together, those in other files included.
+  // Of all tensors together, those in other files included, and of the rest of the file beside them.
   uint64_t max_tensor_bytes = uint64_t{16} << 30;
   // How deep messages lie in one another; a graph within a graph is three deeper.
   int max_depth = 100;
@@ -129,6 +130,9 @@ void drop_weights(Model& model, uint64_t bytes);
 // Whether an initializer is one that training may change: floating-point, neither a scalar nor empty, all of it finite
 // (or its data were dropped, which says the same).
 bool is_weight(const TensorDef& tensor);
+
+// Those limits where they are less than what keeps reading within `max_memory` bytes in all.
+LoadOptions load_options_within(uint64_t max_memory);
 
 // Reads a model and the tensors that it keeps in other files of its folder (or of folders below). kUnreadable with the
 // file and the field for whatever is no model, is cut short, is over a limit, has data of another length than its shape

@@ -29,7 +29,7 @@ void each_node(const std::vector<NodeDef>& nodes, const std::function<void(const
 
 class Survey {
  public:
-  explicit Survey(const Model& model) : model_(model) {}
+  explicit Survey(const Model& model) : model_(model), functions_(model) {}
 
   std::vector<Unsupported> run() {
     body(model_.graph.nodes, model_.opsets);
@@ -44,10 +44,9 @@ class Survey {
 
   void look_at(const NodeDef& node, const std::vector<OpsetDef>& opsets) {
     const auto row = row_of(opsets, node);
-    for (const FunctionDef& f : model_.functions) {
-      if (f.name != node.op || f.domain != node.domain || f.overload != node.overload) continue;
-      if (row && node.domain.empty()) break;
-      if (seen_.insert(&f).second) used_.push_back(&f);
+    const FunctionDef* f = functions_.find(node);
+    if (f != nullptr && !(row && node.domain.empty())) {
+      if (seen_.insert(f).second) used_.push_back(f);
       return;
     }
     if (row) return;
@@ -56,6 +55,7 @@ class Survey {
   }
 
   const Model& model_;
+  const Functions functions_;
   std::set<const FunctionDef*> seen_;
   std::vector<const FunctionDef*> used_;  // each once, in the order in which nodes name them
   std::vector<Unsupported> found_;

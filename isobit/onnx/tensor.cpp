@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "isobit/base/text.h"
+#include "isobit/graph/op.h"
 #include "isobit/onnx/schema.pb.h"
 #include "isobit/onnx/tensor_internal.h"
 
@@ -132,12 +133,15 @@ Status check_own(const schema::TensorProto& p, uint64_t elements, uint64_t bytes
 Status read_into(const schema::TensorProto& p, ExternalFiles& files, TensorBudget& budget, TensorDef& def) {
   const auto dtype = dtype_of_element(def.element);
   if (!dtype) return {};
+  ISOBIT_RETURN_IF_ERROR(graph::check_axes(static_cast<int64_t>(def.dims.size())));
+  ISOBIT_TRY(const int64_t extents, checked_extents(def.dims, *dtype, std::numeric_limits<int64_t>::max()));
+  // A dimension of 0 counts as 1 in what a tensor may be asked to be.
+  if (const uint64_t most = static_cast<uint64_t>(extents) * size_of(*dtype); most > budget.bytes_left) {
+    return unreadable(text_of("asks for ", most, " bytes; of the limit on all tensors (--max-memory) ",
+                              budget.bytes_left, " are left"));
+  }
   ISOBIT_TRY(const int64_t elements, checked_elements(def.dims, *dtype, std::numeric_limits<int64_t>::max()));
   const uint64_t bytes = static_cast<uint64_t>(elements) * size_of(*dtype);
-  if (bytes > budget.bytes_left) {
-    return unreadable(
-        text_of("asks for ", bytes, " bytes; of the limit on all tensors ", budget.bytes_left, " are left"));
-  }
   const bool external = p.data_location() == kExternal;
   External place;
   if (external) {

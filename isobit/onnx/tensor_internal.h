@@ -1,7 +1,7 @@
 // From a TensorProto to a tensor. Internal.
 #pragma once
 
-#include <map>
+#include <optional>
 #include <string>
 
 #include "isobit/base/file.h"
@@ -13,7 +13,7 @@ class TensorProto;
 
 namespace isobit::onnx {
 
-// The files beside a model that hold tensors, each opened once.
+// The files beside a model that hold tensors. The one that was asked for last stays open.
 class ExternalFiles {
  public:
   // No folder: a tensor in another file is an error.
@@ -30,7 +30,8 @@ class ExternalFiles {
   Expected<const PlainFile*> open(const std::string& location);
 
   fs::path folder_;
-  std::map<std::string, PlainFile> files_;
+  std::optional<PlainFile> file_;
+  std::string location_;  // its
 };
 
 // What all tensors of a file may still take.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "isobit/base/text.h"
 #include "isobit/onnx/wire_internal.h"
@@ -43,6 +44,8 @@ class Walk {
     return {};
   }
 
+  WireSize size() const { return {paid_, raw_data_}; }
+
  private:
   static const WireField* find(const WireMessage& message, uint32_t number) {
     for (const WireField& field : message.fields) {
@@ -60,8 +63,8 @@ class Walk {
 
   Walked pay(uint64_t bytes) {
     if (bytes > limits_.memory - paid_) {
-      return fault(
-          text_of("what is read takes more than ", human_bytes(limits_.memory), " of memory, which is the limit"));
+      return fault(text_of("what is read takes more than ", human_bytes(limits_.memory),
+                           " of memory, which is the limit (--max-memory)"));
     }
     paid_ += bytes;
     return {};
@@ -103,7 +106,10 @@ class Walk {
     at += static_cast<size_t>(value);
     if (field == nullptr) return pay(kTextCost + value);
     if (field->kind == WireKind::kMessage) return message(body, *field->message(), depth + 1);
-    if (field->kind == WireKind::kBytes) return pay(kTextCost + value);
+    if (field->kind == WireKind::kBytes) {
+      if (field->name == std::string_view("raw_data")) raw_data_ += value;
+      return pay(kTextCost + value);
+    }
     return packed(body, *field);
   }
 
@@ -131,14 +137,16 @@ class Walk {
   }
 
   const WireLimits& limits_;
-  uint64_t paid_ = 0;
+  uint64_t paid_ = 0, raw_data_ = 0;
 };
 
 }  // namespace
 
-Status check_wire(ByteView data, const WireMessage& message, const WireLimits& limits, const std::string& file) {
-  const Walked walked = Walk(limits).message(data, message, 1);
-  if (walked) return {};
+Expected<WireSize> check_wire(ByteView data, const WireMessage& message, const WireLimits& limits,
+                              const std::string& file) {
+  Walk walk(limits);
+  const Walked walked = walk.message(data, message, 1);
+  if (walked) return walk.size();
   const Fault& f = walked.error();
   return unreadable(text_of(file, ": ", f.path.empty() ? "" : f.path + ": ", f.problem));
 }

@@ -35,9 +35,16 @@ struct WireLimits {
   uint64_t memory;
 };
 
+// What a message will take in memory, rather more than less.
+struct WireSize {
+  uint64_t bytes = 0;
+  uint64_t raw_data = 0;  // of them: the bytes of tensors, which leave the message for the tensor
+};
+
 // Whether `data` are such a message with all its messages: every tag, length and wire type. kUnreadable, naming the
 // field ("m.onnx: graph.node[3].attribute[0].t.raw_data: ..."), for what does not fit or passes a limit. Fields that
 // are not in the table are stepped over. Linear time, constant memory but for the recursion.
-Status check_wire(ByteView data, const WireMessage& message, const WireLimits& limits, const std::string& file);
+Expected<WireSize> check_wire(ByteView data, const WireMessage& message, const WireLimits& limits,
+                              const std::string& file);
 
 }  // namespace isobit::onnx

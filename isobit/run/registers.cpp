@@ -202,7 +202,7 @@ Status note_begun(const fs::path& home, const commit::RunId& run_id, const Begun
   ISOBIT_TRY(const bool made, make_entry(home, name_of("begun", run_id), encode(run)));
   if (made) return {};
   ISOBIT_TRY(const auto other, find_begun(home, run_id));
-  if (other && other->folder == run.folder) return {};
+  if (other && *other == run) return {};
   return usage_error(text_of("run id ", to_hex(run_id), ": a run has begun under it",
                              other ? text_of(" in ", other->folder.string()) : "",
                              "; a run id stands for one run: continue that one with --resume, or ask the client for a "

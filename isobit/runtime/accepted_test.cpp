@@ -182,7 +182,7 @@ TEST_P(Accepted, WithInputsOfOtherShapes) {
     };
     const Ints dims = types()[i].dims;
     for (size_t d = 0; d < dims.size(); ++d) {
-      for (int64_t extent : {int64_t{0}, int64_t{1}, dims[d] - 1, dims[d] + 1, 2 * dims[d]}) {
+      for (int64_t extent : {int64_t{0}, int64_t{1}, std::max(dims[d] - 1, int64_t{0}), dims[d] + 1, 2 * dims[d]}) {
         Ints other = dims;
         other[d] = extent;
         with_dims(other);

@@ -18,6 +18,12 @@ namespace {
 
 constexpr uint64_t kMostShapeBytes = uint64_t{1} << 20;
 
+// Where a graph is being built anew, the outputs of the node that is looked at are not in it yet.
+std::string name_of_output(const Graph& from, ValueId o) {
+  if (o == kNoValue) return "";
+  return o < from.value_count() ? from.value(o).name : text_of("value ", o);
+}
+
 // copied: operands whose storage the graph is not to share.
 Expected<Graph> graph_of_node(const Graph& from, const Node& node, std::span<const Operand> operands,
                               const std::vector<char>& copied) {
@@ -37,7 +43,7 @@ Expected<Graph> graph_of_node(const Graph& from, const Node& node, std::span<con
     inputs.back() = at->second;
   }
   std::vector<std::string> names;
-  for (const ValueId o : node.outputs) names.push_back(o == kNoValue ? "" : from.value(o).name);
+  for (const ValueId o : node.outputs) names.push_back(name_of_output(from, o));
   ISOBIT_RETURN_IF_ERROR(one.add_node(node.op, std::move(inputs), node.attributes, std::move(names), node.name));
   return one;
 }
@@ -72,6 +78,11 @@ Expected<BoundNode> BoundNode::bind(const Graph& from, const Node& node, const K
     }
   }
   bound.kernel_ = &kernel;
+  // Before the kernel is bound: some have tables as long as their tensors.
+  for (size_t o = 0; o < node.outputs.size(); ++o) {
+    const Value* value = bound.output(o);
+    if (value != nullptr && value->is_static()) ISOBIT_RETURN_IF_ERROR(around.ledger.bytes_of(bound.node(), *value));
+  }
   const KernelSite site{*bound.graph_, bound.node(), &around.table, &around.ledger};
   if (kernel.bind_making) {
     bound.make_ = kernel.bind_making(site);

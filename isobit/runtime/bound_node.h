@@ -17,10 +17,10 @@ struct Operand {
 
 class BoundNode {
  public:
-  // A node of a graph. Operands become constants here when shape inference asks for them (graph::Node::awaits); they
-  // are copied, those that were constants before share their storage. The kernel and what `around` names must outlive
-  // the result. kUnreadable, naming the node: operands that it does not take, and one that forms a shape and has more
-  // than 1 MiB.
+  // A node whose inputs are values of the graph `from`; its outputs may not be there yet. Operands become constants
+  // here when shape inference asks for them (graph::Node::awaits); they are copied, those that were constants before
+  // share their storage. The kernel and what `around` names must outlive the result. kUnreadable, naming the node:
+  // operands that it does not take, and one that forms a shape and has more than 1 MiB.
   static Expected<BoundNode> bind(const graph::Graph& from, const graph::Node& node, const Kernel& kernel,
                                   std::vector<Operand>& operands, const Surroundings& around);
 

@@ -39,7 +39,8 @@ class Control : public Runs {
 };
 
 TEST_F(Control, TheBranchOfTheConditionIsRun) {
-  g.add_output(branch(in(boolean()), in(f32({3})), minus(), half()));
+  const ValueId cond = in(boolean()), x = in(f32({3}));
+  g.add_output(branch(cond, x, minus(), half()));
   EXPECT_TRUE(identical(run({truth(true), row({1, 2, 3})})[0], row({-1, -2, -3})));
   EXPECT_TRUE(identical(run({truth(false), row({1, 2, 3})})[0], row({0.5f, 1, 1.5f})));
   EXPECT_TRUE(Executor(g).planned_peak_bytes()) << "both branches give one shape: planned like any other operator";
@@ -47,7 +48,8 @@ TEST_F(Control, TheBranchOfTheConditionIsRun) {
 
 // Any byte but 0 is true.
 TEST_F(Control, AnyByteButZeroIsTrue) {
-  g.add_output(branch(in(boolean({1})), in(f32({3})), minus(), half()));
+  const ValueId cond = in(boolean({1})), x = in(f32({3}));
+  g.add_output(branch(cond, x, minus(), half()));
   Tensor two(DType::kBool, {1});
   *static_cast<uint8_t*>(two.raw()) = 2;
   EXPECT_TRUE(identical(run({two, row({1, 2, 3})})[0], row({-1, -2, -3})));
@@ -57,7 +59,7 @@ TEST_F(Control, BranchesOfDifferentShapesAreRunNodeByNode) {
   const Inner twice = inner_graph({f32({3})}, [](Graph& h, const Ids& in) {
     return Ids{h.emit("Concat", {in[0], in[0]}, {{"axis", int64_t{0}}}, "twice")};
   });
-  const ValueId y = branch(in(boolean()), in(f32({3})), minus(), twice);
+  const ValueId cond = in(boolean()), x = in(f32({3})), y = branch(cond, x, minus(), twice);
   g.add_output(g.emit("Neg", {y}, {}, "z"));
   EXPECT_FALSE(Executor(g).planned_peak_bytes());
   EXPECT_TRUE(Executor(g).status());
@@ -249,7 +251,8 @@ TEST_F(Control, ObserversSeeOneOperator) {
     }
     std::vector<std::string> seen;
   } names;
-  g.add_output(branch(in(boolean()), in(f32({3})), minus(), half()));
+  const ValueId cond = in(boolean()), x = in(f32({3}));
+  g.add_output(branch(cond, x, minus(), half()));
   run({truth(true), row({1, 2, 3})}, {.observer = &names});
   EXPECT_EQ(names.seen, std::vector<std::string>{"If"});
 }
@@ -258,12 +261,14 @@ TEST_F(Control, AStageCannotLookInside) {
   struct Nothing final : Stage {
     Status apply(size_t, KernelCall&) override { return {}; }
   } nothing;
-  g.add_output(branch(in(boolean()), in(f32({3})), minus(), half()));
+  const ValueId cond = in(boolean()), x = in(f32({3}));
+  g.add_output(branch(cond, x, minus(), half()));
   expect_says(error({truth(true), row({1, 2, 3})}, {.stage = &nothing}), "node 'y' (If): it runs a graph of its own");
 }
 
 TEST_F(Control, PromisesAreThoseOfTheInnerNodes) {
-  g.add_output(branch(in(boolean()), in(f32({3})), minus(), half()));
+  const ValueId cond = in(boolean()), x = in(f32({3}));
+  g.add_output(branch(cond, x, minus(), half()));
   EXPECT_TRUE(check_promises(g, platform::arithmetic_of("ordered-1")));
   EXPECT_TRUE(check_promises(g, platform::arithmetic_of("correct-1")));
   const Status logged = check_promises(g, platform::arithmetic_of("logged-1"));

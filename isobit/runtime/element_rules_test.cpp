@@ -1,5 +1,5 @@
 // The rule by which an operator says that one element of an output follows, against what its kernel computes when
-// single elements of the inputs change.
+// single elements of the inputs change, and elements judged alone: by the elements that they say they are made of.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -142,11 +142,11 @@ class Dependence : public Traits {
     EXPECT_GT(moved, 0u) << "is a maximum or a minimum";
   }
 
-  // Where an integer says that element e of input 0 is: along the node's axis, or in its plane, the last two axes.
+  // Where an integer says that element e of input 0 is: along the node's axis, or among all elements.
   int64_t place_of(const OneOperator& one, int64_t e) {
     const Shape& shape = one.feeds[0].shape();
     const graph::Attributes& attributes = GetParam().attributes;
-    if (!attributes.has("axis")) return e % shape.elements(shape.rank() - 2, shape.rank());
+    if (!attributes.has("axis")) return e;
     const auto given = static_cast<int>(attributes.integer("axis", 0));
     const int axis = given < 0 ? given + shape.rank() : given;
     return e / shape.elements(axis + 1, shape.rank()) % shape[axis];
@@ -246,6 +246,91 @@ TEST_P(Dependence, ElementsFollowTheirRule) {
           break;
         case ElementRule::kNone:
           ADD_FAILURE();
+      }
+    }
+  }
+}
+
+// What an output says of its elements' sources.
+class ElementSources : public Dependence {
+ protected:
+  static graph::ElementQuery query(const OneOperator& one, const std::vector<Tensor>& outputs, size_t o) {
+    graph::ElementQuery q{.node = one.node()};
+    for (size_t i = 0; i < one.feeds.size(); ++i) {
+      const bool is_there = one.node().inputs[i] != graph::kNoValue;
+      q.inputs.push_back(is_there ? one.feeds[i].shape().dims() : std::vector<int64_t>{});
+    }
+    for (const Tensor& t : outputs) q.outputs.push_back(t.shape().dims());
+    q.operand = [&one](int i) {
+      const Tensor& operand = one.feeds[static_cast<size_t>(i)];
+      EXPECT_FALSE(is_real(operand)) << "where an element comes from does not follow from real numbers";
+      return one.node().inputs[static_cast<size_t>(i)] == graph::kNoValue ? nullptr : &operand;
+    };
+    q.output = o;
+    return q;
+  }
+
+  // The first element, the last one and some between.
+  static std::vector<int64_t> some_of(int64_t n) {
+    std::vector<int64_t> some;
+    for (int64_t e = 0; e < n; e += std::max<int64_t>(1, n / 7)) some.push_back(e);
+    if (n > 0 && some.back() != n - 1) some.push_back(n - 1);
+    return some;
+  }
+
+  static const char* bytes(const Tensor& t, int64_t e) {
+    return static_cast<const char*>(t.raw()) + static_cast<size_t>(e) * size_of(t.dtype());
+  }
+
+  // The node with every input filled with the element that counts; what counts nowhere stays.
+  std::vector<Tensor> filled(const OneOperator& one, const std::vector<graph::ElementSource>& sources) {
+    OneOperator other = one;
+    for (const graph::ElementSource& s : sources) {
+      const Tensor& from = one.feeds[static_cast<size_t>(s.input)];
+      Tensor& to = other.feeds[static_cast<size_t>(s.input)];
+      to = from.clone();
+      const size_t size = size_of(to.dtype());
+      for (int64_t e = 0; is_real(to) && e < to.elements(); ++e) {
+        std::memcpy(static_cast<char*>(to.raw()) + static_cast<size_t>(e) * size, bytes(from, s.element), size);
+      }
+    }
+    return run(other);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Operators, ElementSources, ::testing::ValuesIn(operator_cases()), name_of_case);
+
+TEST_P(ElementSources, AreAllThatAnElementIsMadeOf) {
+  for (DType dtype : types()) {
+    const OneOperator one(GetParam(), dtype);
+    const std::vector<Tensor> expected = run(one);
+    const std::vector<std::vector<Sources>> changing = sources(one, expected);
+    for (size_t o = 0; o < expected.size(); ++o) {
+      const OutputDef& def = one.def().output(o);
+      if (!def.sources) continue;
+      graph::ElementQuery q = query(one, expected, o);
+      for (const int64_t element : some_of(expected[o].elements())) {
+        q.element = element;
+        SCOPED_TRACE("output " + std::to_string(o) + " element " + std::to_string(q.element));
+        const std::vector<graph::ElementSource> said = def.sources(q);
+        for (const auto& [input, elements] : changing[o][static_cast<size_t>(q.element)]) {
+          for (const int64_t e : elements) {
+            const graph::ElementSource s{static_cast<int>(input), e};
+            EXPECT_EQ(std::count(said.begin(), said.end(), s), 1) << "input " << input << " element " << e;
+          }
+        }
+        const char* const found = bytes(expected[o], q.element);
+        const size_t size = size_of(expected[o].dtype());
+        if (def.rule == ElementRule::kMoved) {
+          ASSERT_LE(said.size(), 1u);
+          const std::vector<char> zero(size, 0);
+          const char* const moved =
+              said.empty() ? zero.data() : bytes(one.feeds[static_cast<size_t>(said[0].input)], said[0].element);
+          EXPECT_EQ(std::memcmp(found, moved, size), 0);
+        }
+        if (def.rule == ElementRule::kPointwise) {
+          EXPECT_EQ(std::memcmp(found, bytes(filled(one, said)[o], q.element), size), 0);
+        }
       }
     }
   }

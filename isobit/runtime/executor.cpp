@@ -4,6 +4,8 @@
 #include <new>
 #include <optional>
 #include <stdexcept>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "isobit/base/text.h"
 #include "isobit/runtime/prepared_run.h"
@@ -28,6 +30,17 @@ Status or_no_memory(F&& f) {
   } catch (const std::length_error&) {
     return unavailable(kNoMemory);
   }
+}
+
+// Of the constants that a graph has since it was specialised.
+uint64_t computed_bytes(const Graph& graph, const Graph& specialised) {
+  const std::unordered_set<ValueId> inputs(graph.inputs().begin(), graph.inputs().end());
+  uint64_t bytes = 0;
+  for (const graph::Initializer& i : specialised.initializers()) {
+    const bool given = graph.initializer(i.value) != nullptr || inputs.contains(i.value);
+    if (!given) bytes += i.tensor.bytes();
+  }
+  return bytes;
 }
 
 bool inputs_are_static(const Graph& graph) {
@@ -93,20 +106,23 @@ Expected<uint64_t> Executor::planned_peak_bytes() const {
 Status Executor::prepare_for(std::span<const Feed> feeds) {
   ISOBIT_RETURN_IF_ERROR(unusable_);
   if (known_before_runs_) return {};
+  std::unordered_map<ValueId, const Tensor*> fed;
+  for (const auto& [id, tensor] : feeds) fed.emplace(id, &tensor);
   std::vector<InputType> types;
   for (const ValueId input : graph_.inputs()) {
     const graph::Value& value = graph_.value(input);
-    const auto feed = std::ranges::find(feeds, input, [](const Feed& f) { return f.first; });
+    const auto feed = fed.find(input);
     if (const Tensor* constant = constant_of(types.size())) {
       types.emplace_back(constant->dtype(), constant->shape());
-    } else if (feed != feeds.end()) {
-      types.emplace_back(own_ledger_ ? value.dtype : feed->second.dtype(), feed->second.shape());
+    } else if (feed != fed.end()) {
+      types.emplace_back(own_ledger_ ? value.dtype : feed->second->dtype(), feed->second->shape());
     } else {
       return unreadable(text_of("input '", value.name, "' is not fed"));
     }
   }
   if (prepared_ != nullptr && types == types_) return {};
   prepared_.reset();  // its memory, before there is new
+  computed_.reset();
   std::vector<GivenInput> given;
   for (const auto& [dtype, shape] : types) {
     const size_t i = given.size();
@@ -114,14 +130,18 @@ Status Executor::prepare_for(std::span<const Feed> feeds) {
     given.push_back({dtype, shape, constant_of(i)});
   }
   ISOBIT_TRY(Graph own, specialise(graph_, given, table_));
+  if (!own_ledger_) {
+    computed_ = std::make_unique<Holding>(ledger_);
+    ISOBIT_RETURN_IF_ERROR(computed_->take(nullptr, computed_bytes(graph_, own)));
+  }
   ISOBIT_RETURN_IF_ERROR(prepare(std::move(own)));
   types_ = std::move(types);
   return {};
 }
 
 const Tensor* Executor::constant_of(size_t input) const {
-  const auto found = std::ranges::find(constants_, input, &std::pair<size_t, Tensor>::first);
-  return found == constants_.end() ? nullptr : &found->second;
+  const auto found = std::ranges::lower_bound(constants_, input, {}, &std::pair<size_t, Tensor>::first);
+  return found == constants_.end() || found->first != input ? nullptr : &found->second;
 }
 
 // What an operator computes by graphs of its own, no stage has seen.
@@ -146,13 +166,19 @@ Status Executor::run_into(const kernels::KernelContext& ctx, std::span<Feed> fee
 
 Status Executor::run_alone(const kernels::KernelContext& ctx, std::span<Feed> feeds, std::span<Tensor> outputs,
                            const RunOptions& options) {
+  std::optional<Ledger::CountingScratch> counting;
   if (own_ledger_) {
     ISOBIT_RETURN_IF_ERROR(check_fp_environment(*ctx.pool));
     ledger_.begin_run();
+    counting.emplace(ledger_);
   }
   ISOBIT_RETURN_IF_ERROR(prepare_for(feeds));
   ISOBIT_RETURN_IF_ERROR(check_stage(options));
   return prepared_->run(ctx, feeds, outputs, options);
+}
+
+void Executor::release_memory() {
+  if (prepared_ != nullptr) prepared_->release_memory();
 }
 
 Expected<std::vector<Tensor>> Executor::run(const kernels::KernelContext& ctx, Feeds feeds, RunOptions options) {

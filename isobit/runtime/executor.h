@@ -94,6 +94,7 @@ struct Limits {
   int64_t trips = 1 << 20;                      // of all loops of a run together
 };
 
+class Holding;      // ledger.h
 class Ledger;       // ledger.h
 class PreparedRun;  // prepared_run.h
 
@@ -108,7 +109,7 @@ class Executor {
   // inputs is not looked at: they are what is fed. Inputs that are the same in every run are not fed.
   struct Part {
     Ledger* ledger = nullptr;                          // not owned
-    std::vector<std::pair<size_t, Tensor>> constants;  // by place among the inputs
+    std::vector<std::pair<size_t, Tensor>> constants;  // by place among the inputs, in ascending order
   };
   Executor(const graph::Graph& graph, const KernelTable& table, Part part);
   ~Executor();
@@ -140,6 +141,9 @@ class Executor {
   Status run_into(const kernels::KernelContext& ctx, std::span<Feed> feeds, std::span<Tensor> outputs,
                   RunOptions options = {});
 
+  // Gives back what a run keeps for the next one of the same shapes, which then takes it again.
+  void release_memory();
+
   // What planning found wrong, which every run returns. Never an error for a graph whose inputs' shapes are known only
   // at run time: it is planned in the run.
   const Status& status() const { return unusable_; }
@@ -168,6 +172,7 @@ class Executor {
   Status unusable_;                        // what planning found wrong
   std::unique_ptr<PreparedRun> prepared_;  // where types are not known before runs: for those of the last one
   std::vector<InputType> types_;           // of its feeds
+  std::unique_ptr<Holding> computed_;      // of a part: the constants that were computed for these
   std::atomic<int> running_ = 0;           // a word: not every machine exchanges a byte
 };
 

@@ -1,5 +1,6 @@
 #include "isobit/runtime/fold.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "isobit/graph/passes/rebuild.h"
@@ -33,16 +34,36 @@ std::optional<std::vector<Tensor>> known_operands(const Graph& made, const Node&
     any = true;
     const graph::Value& value = made.value(id);
     if (graph::op_of(node).follows_from_shape()) {
-      if (!value.is_static()) return std::nullopt;
+      if (!value.is_static() || !checked_extents(value.dims, value.dtype, INT64_MAX)) return std::nullopt;
       operands.back() = Tensor::without_storage(value.dtype, value.shape());
       continue;
     }
     const Tensor* constant = made.initializer(id);
-    if (constant == nullptr || constant->bytes() > most_bytes) return std::nullopt;
+    if (constant == nullptr || !checked_extents(value.dims, value.dtype, most_bytes)) return std::nullopt;
     operands.back() = *constant;
   }
   if (!any) return std::nullopt;  // what has no operands may be of chance
   return operands;
+}
+
+// Steps that the kernel takes at most, in elements that it goes through.
+uint64_t work_of(const Node& node, const BoundNode& bound, const std::vector<Tensor>& operands) {
+  const graph::OpDef& def = graph::op_of(node);
+  uint64_t in = 1, largest = 1, out = 1;
+  for (const Tensor& operand : operands) {
+    if (!operand.defined()) continue;  // only its shape counts
+    in += static_cast<uint64_t>(operand.elements());
+    largest = std::max(largest, static_cast<uint64_t>(operand.elements()));
+  }
+  bool one_by_one = true;
+  for (size_t o = 0; o < node.outputs.size(); ++o) {
+    const graph::Value* value = bound.output(o);
+    if (value == nullptr) continue;
+    const graph::ElementRule rule = def.output(o).rule;
+    one_by_one = one_by_one && (rule == graph::ElementRule::kMoved || rule == graph::ElementRule::kPointwise);
+    out += value->is_static() ? static_cast<uint64_t>(value->shape().elements()) : largest;
+  }
+  return one_by_one || def.follows_from_shape() ? in + out : in * out;
 }
 
 }  // namespace
@@ -64,6 +85,9 @@ std::vector<Tensor> Folding::outputs_of(const Graph& made, const Node& node) {
   for (size_t o = 0; o < node.outputs.size(); ++o) {
     if (bound->output(o) != nullptr && is_real(bound->output(o)->dtype) && !options_.reals) return {};
   }
+  const uint64_t work = work_of(node, *bound, *known);
+  if (work > work_left_) return {};
+  work_left_ -= work;
   const kernels::KernelContext ctx{kernels::Isa::kPortable, &pool_};
   KernelCall call{ctx, node, {}, std::vector<Tensor>(node.outputs.size())};
   for (const Operand& operand : operands) call.inputs.push_back(operand.tensor);

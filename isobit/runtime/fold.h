@@ -12,6 +12,7 @@ namespace isobit::runtime {
 struct FoldOptions {
   uint64_t most_bytes = uint64_t{1} << 20;            // of an operand, and of an output
   uint64_t most_bytes_together = uint64_t{64} << 20;  // of all outputs that are put in
+  uint64_t most_work = uint64_t{1} << 32;             // elements that kernels go through for all of them
   // Real outputs as well. Otherwise only integers and truth values are computed in advance, which no stage changes.
   bool reals = false;
 };
@@ -28,7 +29,7 @@ class Folding {
  public:
   // The table must outlive it.
   explicit Folding(const FoldOptions& options, const KernelTable& table = kernel_table())
-      : options_(options), table_(table), left_(options.most_bytes_together) {}
+      : options_(options), table_(table), left_(options.most_bytes_together), work_left_(options.most_work) {}
   // Of a node of a graph that has been rebuilt as far as `made`; empty if it stays.
   std::vector<Tensor> outputs_of(const graph::Graph& made, const graph::Node& node);
 
@@ -36,6 +37,7 @@ class Folding {
   const FoldOptions options_;
   const KernelTable& table_;
   uint64_t left_;  // bytes
+  uint64_t work_left_;
   ThreadPool pool_{1};
 };
 

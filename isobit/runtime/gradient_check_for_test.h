@@ -34,15 +34,26 @@ class GradientCheck {
   }
   // Element e of input number i, counted from 0, is x.
   void set(size_t i, int64_t e, double x) { feeds_[i].second.data<double>()[e] = x; }
+  // An operand that is known in the run alone and wants no gradient.
+  graph::ValueId fed(Tensor t) {
+    others_.emplace_back(g_.add_input("fed", t.dtype(), t.shape().dims()), t);
+    return others_.back().first;
+  }
   graph::ValueId constant(Tensor t) { return g_.add_initializer("c", std::move(t)); }
   graph::Graph& graph_so_far() { return g_; }
   graph::ValueId emit(const std::string& op, std::vector<graph::ValueId> inputs, graph::Attributes attributes = {},
                       int outputs = 1) {
+    return emit_all(op, std::move(inputs), std::move(attributes), outputs)[0];
+  }
+  std::vector<graph::ValueId> emit_all(const std::string& op, std::vector<graph::ValueId> inputs,
+                                       graph::Attributes attributes, int outputs) {
     used().insert(op);
     std::vector<std::string> names;
     for (int i = 0; i < outputs; ++i) names.push_back("y");
-    return g_.emit_all(op, std::move(inputs), std::move(attributes), names)[0];
+    return g_.emit_all(op, std::move(inputs), std::move(attributes), names);
   }
+  // The sum of values whose shapes broadcast.
+  graph::ValueId sum(const std::vector<graph::ValueId>& values) { return g_.emit("Sum", values, {}, "sum"); }
 
   void check(graph::ValueId y, double tolerance = 1e-6) {
     Tensor weights(DType::kFloat64, g_.value(y).shape());
@@ -66,7 +77,10 @@ class GradientCheck {
   }
 
  private:
-  std::vector<Tensor> run(const Executor::Feeds& feeds) { return Executor(g_).run(ctx_, feeds).value(); }
+  std::vector<Tensor> run(Executor::Feeds feeds) {
+    feeds.insert(feeds.end(), others_.begin(), others_.end());
+    return Executor(g_).run(ctx_, std::move(feeds)).value();
+  }
 
   double loss_with(size_t input, int64_t element, double delta) {
     Executor::Feeds feeds = feeds_;
@@ -90,7 +104,7 @@ class GradientCheck {
   kernels::KernelContext ctx_;
   std::mt19937_64 random_;
   graph::Graph g_;
-  Executor::Feeds feeds_;
+  Executor::Feeds feeds_, others_;
   std::vector<graph::ValueId> targets_;
 };
 

@@ -69,6 +69,22 @@ TEST(Gradient, SeveralOperandsThatBroadcast) {
   }
 }
 
+// 0 wherever there is a slope: what they are multiplied by has a gradient.
+TEST(Gradient, FunctionsThatAreConstantBetweenSteps) {
+  for (const char* op : {"Floor", "Ceil", "Round", "Sign"}) {
+    SCOPED_TRACE(op);
+    GradientCheck c;
+    const ValueId x = c.input({3, 15}, -4, 4);
+    c.check(c.emit("Mul", {x, c.emit(op, {x})}));
+  }
+}
+
+TEST(Gradient, Remainders) {
+  GradientCheck c;
+  const ValueId a = c.input({2, 3, 4}, -9, 9), b = c.input({3, 1}, 0.7, 2);
+  c.check(c.emit("Mod", {a, b}, {{"fmod", int64_t{1}}}));
+}
+
 // Where operands are equal the slopes on both sides differ; half of each is their mean.
 TEST(Gradient, EqualOperandsShareTheGradient) {
   for (const char* op : {"Max", "Min"}) {
@@ -77,7 +93,8 @@ TEST(Gradient, EqualOperandsShareTheGradient) {
     const ValueId y = g.emit(op, {a, b}, {}, "y");
     const ValueId loss = g.emit("ReduceSum", {y}, {{"keepdims", int64_t{0}}}, "loss");
     const ValueId targets[] = {a, b};
-    for (ValueId grad : graph::append_gradients(g, loss, targets).value()) g.add_output(grad);
+    const auto made = graph::append_gradients(g, loss, targets).value();
+    for (ValueId grad : made) g.add_output(grad);
     ThreadPool pool(1);
     const double x[] = {1, 2, 3}, z[] = {1, 5, 2};
     const auto grads =

@@ -82,6 +82,11 @@ TEST(Gradient, Pads) {
   for (const char* mode : {"reflect", "edge", "wrap"}) {
     check("Pad", {3, 4}, {{"pads", Ints{4, 3, 2, -1}}, {"mode", text(mode)}});
   }
+  for (const Ints& one : {Ints{}, Ints{1}}) {
+    GradientCheck c;
+    const ValueId x = c.input({2, 5}), value = c.input(one);
+    c.check(c.emit("Pad", {x, graph::kNoValue, value}, {{"pads", Ints{1, -1, 0, 2}}}));
+  }
   check("CenterCropPad", {4, 5}, {{"shape", Ints{1, 8}}});
   check("CenterCropPad", {4, 5}, {{"axes", Ints{1}}}, {{2}});
 }
@@ -132,6 +137,47 @@ TEST(Gradient, Scatters) {
   }
 }
 
+// Of products where there are zeros, one at a place and several; of extremes where all numbers differ.
+TEST(Gradient, ScattersThatCombine) {
+  for (const char* reduction : {"mul", "max", "min"}) {
+    for (const int zeros : {0, 1, 2, 3}) {
+      SCOPED_TRACE(reduction);
+      const bool product = std::string(reduction) == "mul";
+      if (zeros > 0 && !product) continue;
+      GradientCheck c;
+      const ValueId data = c.input({3, 2}, -2, 2), updates = c.input({3, 2}, -2, 2);
+      const ValueId at = c.constant(indices({3, 2}, {0, 2, 0, 0, -3, 2}));
+      if (zeros > 0) c.set(1, 0, 0);
+      if (zeros > 1) c.set(1, 2, 0);
+      if (zeros > 2) c.set(0, 5, 0);
+      c.check(c.emit("ScatterElements", {data, at, updates}, {{"reduction", text(reduction)}}));
+    }
+    GradientCheck c;
+    const ValueId data = c.input({4, 3}), updates = c.input({3, 3});
+    c.check(c.emit("ScatterND", {data, c.constant(indices({3, 1}, {-1, 3, 1})), updates},
+                   {{"reduction", text(reduction)}}));
+  }
+}
+
+TEST(Gradient, PartsThatAreReplaced) {
+  for (const char* mode : {"linear", "circular"}) {
+    GradientCheck c;
+    const ValueId past = c.input({2, 3, 5, 2}), update = c.input({2, 3, 2, 2});
+    const Ints begin = {std::string(mode) == "linear" ? 3 : 4, 1};
+    c.check(c.emit("TensorScatter", {past, update, c.constant(indices({2}, begin))}, {{"mode", text(mode)}}));
+  }
+  GradientCheck c;
+  const ValueId past = c.input({2, 4}), update = c.input({2, 4});
+  c.check(c.emit("TensorScatter", {past, update}, {{"axis", int64_t{1}}}));
+}
+
+TEST(Gradient, OfTheTwoValuesOfAMark) {
+  GradientCheck c;
+  const ValueId values = c.input({2});
+  const ValueId at = c.constant(indices({2, 2}, {0, -1, 7, 2}));
+  c.check(c.emit("OneHot", {at, graph::kNoValue, values}, {{"depth", int64_t{3}}, {"axis", int64_t{1}}}));
+}
+
 // What has no gradient is an error that says why, and not a wrong number.
 std::string refusal(const std::string& op, std::vector<ValueId> operands, graph::Graph& g, const Attributes& attributes,
                     ValueId target) {
@@ -143,19 +189,21 @@ std::string refusal(const std::string& op, std::vector<ValueId> operands, graph:
 }
 
 TEST(Gradient, UsesWithoutAGradientAreRefused) {
-  for (const char* reduction : {"mul", "max", "min"}) {
+  {
     graph::Graph g;
-    const ValueId x = g.add_input("x", DType::kFloat32, {4}), at = g.add_input("i", DType::kInt64, {2});
-    const ValueId updates = g.add_input("u", DType::kFloat32, {2});
-    EXPECT_NE(refusal("ScatterElements", {x, at, updates}, g, {{"reduction", text(reduction)}}, x)
-                  .find("no gradient of reduction"),
+    const ValueId x = g.add_input("x", DType::kFloat32, {4}), keep = g.add_input("keep", DType::kBool, {4});
+    EXPECT_NE(refusal("Compress", {x, keep}, g, {}, x).find("the shape of 'y' is not known"), std::string::npos);
+  }
+  {
+    graph::Graph g;
+    const ValueId bytes = g.add_input("b", DType::kUint8, {4}), scale = g.add_input("s", DType::kFloat32, {});
+    EXPECT_NE(refusal("DequantizeLinear", {bytes, scale}, g, {}, scale).find("is trained before it is quantized"),
               std::string::npos);
   }
   {
     graph::Graph g;
-    const ValueId x = g.add_input("x", DType::kFloat32, {4}), value = g.add_input("v", DType::kFloat32, {});
-    EXPECT_NE(refusal("Pad", {x, graph::kNoValue, value}, g, {{"pads", Ints{1, 1}}}, value).find("padded with"),
-              std::string::npos);
+    const ValueId x = g.add_input("x", DType::kFloat32, {-1, 4});
+    EXPECT_NE(refusal("Neg", {x}, g, {}, x).find("the shape of 'y' is not known before the run"), std::string::npos);
   }
   graph::Graph g;
   const ValueId x = g.add_input("x", DType::kFloat32, Ints(40, 1));

@@ -69,7 +69,8 @@ Tensor gradient(const std::string& op, Tensor x, const Attributes& attributes = 
 
 TEST(GradientOfReductions, WhereThereIsNone) {
   const float zeros[] = {0, 0, -0.0f}, mixed[] = {-2, 0, 3, -0.0f};
-  for (float x : gradient("ReduceL2", Tensor::of<float>({3}, zeros)).span<float>()) EXPECT_EQ(x, 0);
+  const Tensor norm = gradient("ReduceL2", Tensor::of<float>({3}, zeros));
+  for (float x : norm.span<float>()) EXPECT_EQ(x, 0);
   const Tensor abs = gradient("Abs", Tensor::of<float>({4}, mixed));
   const float expected[] = {-1, 0, 1, 0};
   EXPECT_TRUE(std::equal(abs.span<float>().begin(), abs.span<float>().end(), expected));
@@ -125,6 +126,41 @@ TEST(GradientOfReductions, BatchNormalizationByGivenStatistics) {
                                         c.constant(Tensor::of<double>({3}, var))}));
 }
 
+TEST(GradientOfReductions, BatchNormalizationByStatisticsThatAreLearnt) {
+  GradientCheck c;
+  const ValueId x = c.input({4, 3, 2}), scale = c.input({3}, 0.5, 1.5), bias = c.input({3});
+  const ValueId mean = c.input({3}), var = c.input({3}, 0.5, 2);
+  c.check(c.emit("BatchNormalization", {x, scale, bias, mean, var}, {{"epsilon", 1e-3}}), 1e-5);
+}
+
+TEST(GradientOfReductions, StatisticsOfRows) {
+  for (int64_t axis : {0, 1, -1}) {
+    for (int which : {1, 2, 3}) {  // 3: all three outputs
+      GradientCheck c;
+      const auto outputs = c.emit_all("LayerNormalization", {c.input({3, 4, 2}), c.constant(Tensor::scalar(0.75))},
+                                      {{"axis", axis}, {"epsilon", 1e-3}}, 3);
+      ValueId y = outputs[which == 3 ? 0 : static_cast<size_t>(which)];
+      if (which == 3) {
+        // Statistics have the dimensions before the axis.
+        Ints apart = c.graph_so_far().value(outputs[1]).dims;
+        apart.resize(3, 1);
+        const auto spread = [&](ValueId v) { return c.graph_so_far().emit("Reshape", {v}, {{"shape", apart}}, "v"); };
+        y = c.sum({y, spread(outputs[1]), spread(outputs[2])});
+      }
+      c.check(y, 1e-5);
+    }
+  }
+}
+
+TEST(GradientOfReductions, ResponsesOfNeighbouringChannels) {
+  for (const auto& [dims, size] : std::vector<std::pair<Ints, int64_t>>{
+           {{2, 5, 3}, 3}, {{1, 4, 2, 3}, 4}, {{2, 3}, 1}, {{1, 3, 2}, 100}, {{2, 1, 2}, 5}}) {
+    GradientCheck c;
+    const Attributes attributes = {{"size", size}, {"alpha", 0.3}, {"beta", 0.6}, {"bias", 1.2}};
+    c.check(c.emit("LRN", {c.input(dims, -3, 3)}, attributes));
+  }
+}
+
 TEST(GradientOfReductions, RowsOfSeveralAxes) {
   for (int64_t axis : {0, 1, -1}) {
     GradientCheck c;
@@ -153,11 +189,12 @@ TEST(GradientOfReductions, RmsNormalization) {
 TEST(GradientOfReductions, AGradientThatIsMissingIsAnErrorThatNamesTheNode) {
   Graph g;
   const ValueId x = g.add_input("x", DType::kFloat32, {2, 3}), row = g.add_input("row", DType::kFloat32, {3});
-  const Values layer = g.emit_all("LayerNormalization", {x, row, row}, {}, {"layer", "mean", "inv"});
-  const ValueId batch = g.emit("BatchNormalization", {x, row, row, row, row}, {}, "batch");
+  const ValueId labels = g.add_input("labels", DType::kInt64, {2});
+  const Values losses = g.emit_all("isobit.CrossEntropy", {x, labels}, {}, {"loss", "rows", "max", "sums"});
+  const ValueId running = g.emit("isobit.RunningUpdate", {row, row}, {}, "running");
   for (const auto& [from, target, words] : std::vector<std::tuple<ValueId, ValueId, std::string>>{
-           {layer[1], x, "node 'layer' (LayerNormalization): no gradient goes through its mean"},
-           {batch, row, "node 'batch' (BatchNormalization): no gradient reaches the mean"}}) {
+           {losses[3], x, "node 'loss' (isobit.CrossEntropy): no gradient goes through the maxima"},
+           {running, row, "node 'running': operator isobit.RunningUpdate has no gradient: it is the state"}}) {
     Graph with_loss = g;
     const ValueId loss = with_loss.emit("ReduceSum", {from}, {{"keepdims", int64_t{0}}}, "loss");
     const ValueId targets[] = {target};
@@ -200,7 +237,7 @@ TEST(GradientOfExpansions, Reductions) {
 }
 
 TEST(GradientOfExpansions, Norms) {
-  const Attributes groups = {{"num_groups", int64_t{2}}};
+  const Attributes groups = {{"num_groups", int64_t{2}}, {"stash_type", int64_t{11}}};  // all in float64
   {
     GradientCheck c;
     check(expansions::group_normalization, c, {c.input({2, 4, 3, 2}), c.input({4}, 0.5, 1.5), c.input({4})}, groups);
@@ -217,6 +254,10 @@ TEST(GradientOfExpansions, Norms) {
   {
     GradientCheck c;
     check(expansions::mean_variance_normalization, c, {c.input({3, 2, 4})}, {{"axes", Ints{0, 2}}});
+  }
+  for (int64_t p : {1, 2}) {
+    GradientCheck c;
+    check(expansions::lp_normalization, c, {c.input({3, 4, 2})}, {{"p", p}, {"axis", int64_t{1}}});
   }
   {
     GradientCheck c;

@@ -118,6 +118,7 @@ void add_softmax(Cases& cases) {
   const CaseOperand logits = real({4, 3}), labels = index({4}, 3), rows = real({4});
   cases.push_back({"isobit.CrossEntropy", {logits, labels}});
   cases.push_back({"isobit.CrossEntropyGrad", {logits, labels, rows, rows, real({})}});
+  cases.push_back({"isobit.CrossEntropyGrad", {logits, labels, rows, rows, rows}});
 }
 
 void add_pool(Cases& cases) {

@@ -41,6 +41,12 @@ void add_columns(Cases& cases) {
   cases.push_back({"isobit.DeformIm2Col", {real({1, 2, 3, 3}), real({1, 8, 3, 2}), real({1, 4, 3, 2})}, deform});
   cases.push_back(
       {"isobit.DeformIm2Col", {real({1, 2, 3, 3}), real({1, 16, 3, 2})}, with(deform, "offset_group", int64_t{2})});
+  cases.push_back({"isobit.DeformIm2ColGradSrc",
+                   {real({1, 8, 6}), real({1, 8, 3, 2})},
+                   with(deform, "src_shape", Ints{1, 2, 3, 3})});
+  cases.push_back({"isobit.DeformIm2ColGradOffset",
+                   {real({1, 16, 6}), real({1, 4, 3, 3}), real({1, 16, 3, 2})},
+                   with(deform, "offset_group", int64_t{2})});
 }
 
 void add_pools(Cases& cases) {
@@ -89,6 +95,13 @@ void add_samples(Cases& cases) {
   cases.push_back({"GridSample",
                    {real({1, 1, 4, 4}), real({1, 2, 2, 2})},
                    {{"mode", text("cubic")}, {"padding_mode", text("border")}}});
+  cases.push_back({"isobit.GridSampleGradSrc",
+                   {real({1, 2, 4, 2}), real({1, 4, 2, 2})},
+                   {{"src_shape", Ints{1, 2, 3, 2}}, {"padding_mode", text("border")}}});
+  cases.push_back({"isobit.GridSampleGradGrid", {real({1, 2, 3, 2}), real({1, 2, 3, 4}), real({1, 3, 2, 2})}});
+  cases.push_back({"isobit.GridSampleGradGrid",
+                   {real({1, 3, 2, 2}), real({1, 3, 4, 4}), real({1, 2, 2, 2})},
+                   {{"mode", text("cubic")}, {"padding_mode", text("reflection")}, {"align_corners", int64_t{1}}}});
   cases.push_back({"AffineGrid", {real({2, 2, 3})}, {{"size", Ints{2, 1, 2, 3}}}});
   cases.push_back({"AffineGrid", {real({1, 3, 4}), parameter({1, 1, 2, 1, 2})}, {{"align_corners", int64_t{1}}}});
 }
@@ -102,12 +115,19 @@ void add_detection(Cases& cases) {
   cases.push_back(
       {"RoiAlign", align.operands,
        with(with(region, "coordinate_transformation_mode", text("output_half_pixel")), "sampling_ratio", int64_t{0})});
+  cases.push_back({"isobit.RoiAlignGrad",
+                   {real({3, 1, 2, 2}), positive({3, 4}), index({3}, 2)},
+                   with(region, "src_shape", Ints{2, 1, 4, 4})});
   // The first number of a region is that of its image: there are enough of them.
-  cases.push_back(
-      {"MaxRoiPool", {real({20, 1, 4, 4}), positive({3, 5})}, {{"pooled_shape", Ints{1, 2}}, {"spatial_scale", 1.5}}});
+  const Attributes pooled = {{"pooled_shape", Ints{1, 2}}, {"spatial_scale", 1.5}};
+  cases.push_back({"MaxRoiPool", {real({20, 1, 4, 4}), positive({3, 5})}, pooled});
+  cases.push_back({"isobit.MaxRoiPoolGrad", {real({8, 1, 1, 2}), real({20, 1, 4, 4}), positive({8, 5})}, pooled});
   const std::vector<CaseOperand> boxes = {positive({2, 6, 4}), positive({2, 2, 6}), integer({}, 4, 1)};
   cases.push_back({"NonMaxSuppression", {boxes[0], boxes[1], boxes[2], positive({}), positive({1})}});
   cases.push_back({"NonMaxSuppression", boxes, {{"center_point_box", int64_t{1}}}});
+  // Whole numbers in [1, 4] for centres and sizes: such boxes overlap more or less.
+  cases.push_back({"NonMaxSuppression", {positive({1, 12, 4}), positive({1, 1, 12}), integer({}, 8, 4), positive({})},
+                   {{"center_point_box", int64_t{1}}}});
 }
 
 void add_integer_products(Cases& cases) {

@@ -28,13 +28,17 @@ bool same_memory(const Tensor& a, const Tensor& b) {
 class PlannedRun final : public PreparedRun {
  public:
   PlannedRun(const Graph& graph, std::optional<Graph> own, const Surroundings& around)
-      : own_(std::move(own)), graph_(own_ ? *own_ : graph), around_(around), ctx_{kernels::Isa::kReference, nullptr} {}
+      : own_(std::move(own)),
+        graph_(own_ ? *own_ : graph),
+        around_(around),
+        ctx_{kernels::Isa::kReference, nullptr},
+        kept_(around.ledger) {}
 
   Status plan() {
-    if (around_.ledger.limits().tensor_bytes != Limits::kNone) ISOBIT_RETURN_IF_ERROR(check_tensors());
+    // Before any kernel is bound: some have tables as long as their tensors.
+    if (around_.ledger.limits_memory()) ISOBIT_RETURN_IF_ERROR(check_tensors());
     ISOBIT_TRY(plan_, make_plan(graph_, around_.table));
-    build();
-    return {};
+    return build();
   }
 
   std::optional<uint64_t> peak_bytes() const override { return plan_.peak_bytes; }
@@ -47,7 +51,25 @@ class PlannedRun final : public PreparedRun {
     const AtEnd released([&] { handed_out ? release(feeds) : give_back(feeds, outputs); });
     ISOBIT_RETURN_IF_ERROR(run_checked(feeds, outputs, options));
     handed_out = true;
+    // Another graph of the run comes next, and finds this memory taken.
+    if (!around_.whole && !arena_is_counted_) {
+      ISOBIT_RETURN_IF_ERROR(kept_.take(nullptr, plan_.arena_bytes));
+      arena_is_counted_ = true;
+    }
     return {};
+  }
+
+  void release_memory() override {
+    if (!allocated_) return;
+    for (size_t s = 0; s < steps_.size(); ++s) {
+      for (size_t o = 0; o < plan_.steps[s].outputs.size(); ++o) {
+        if (place_of(plan_.steps[s].outputs[o]) == Place::kArena) steps_[s].call.outputs[o] = Tensor();
+      }
+    }
+    arena_ = Tensor();
+    allocated_ = false;
+    if (arena_is_counted_) kept_.give_back(plan_.arena_bytes);
+    arena_is_counted_ = false;
   }
 
  private:
@@ -70,7 +92,11 @@ class PlannedRun final : public PreparedRun {
 
   Status check_tensors() const;
   std::string largest_value() const;
-  void build();
+  Status build();
+  Place place_of(ValueId id) const {  // of an absent one: none that is ever made
+    if (id == kNoValue) return Place::kInitializer;
+    return plan_.blocks[static_cast<size_t>(plan_.block_of[static_cast<size_t>(id)])].place;
+  }
   Status run_checked(std::span<Feed> feeds, std::span<Tensor> outputs, const RunOptions& options);
   void allocate_arena();
   const Tensor* owner_of(int block) const;
@@ -98,12 +124,16 @@ class PlannedRun final : public PreparedRun {
   std::vector<int> outputs_of_;  // by block: how many graph outputs have it
   Tensor arena_;
   bool allocated_ = false;
+  Holding kept_;  // of a part: the arena between runs
+  bool arena_is_counted_ = false;
 };
 
 Status PlannedRun::check_tensors() const {
   for (const Node& node : graph_.nodes()) {
     for (const ValueId o : node.outputs) {
-      if (o != kNoValue) ISOBIT_RETURN_IF_ERROR(around_.ledger.bytes_of(node, graph_.value(o)));
+      if (o == kNoValue) continue;
+      ISOBIT_TRY(const uint64_t bytes, around_.ledger.bytes_of(node, graph_.value(o)));
+      ISOBIT_RETURN_IF_ERROR(Holding(around_.ledger).take(&node, bytes));
     }
   }
   return {};
@@ -124,7 +154,7 @@ std::string PlannedRun::largest_value() const {
   return text;
 }
 
-void PlannedRun::build() {
+Status PlannedRun::build() {
   const auto values = static_cast<size_t>(graph_.value_count());
   inputs_.resize(graph_.inputs().size());
   input_of_.assign(values, -1);
@@ -152,9 +182,12 @@ void PlannedRun::build() {
   steps_.reserve(plan_.steps.size());
   for (const PlanStep& planned : plan_.steps) {
     const Node& node = graph_.nodes()[planned.node];
-    steps_.push_back({KernelCall{ctx_, node, {}, std::vector<Tensor>(planned.outputs.size())},
-                      planned.kernel->is_view ? RunKernel{}
-                                              : bound(*planned.kernel, {graph_, node, &around_.table, &around_.ledger}),
+    RunKernel run;
+    ISOBIT_RETURN_IF_ERROR(within_memory(around_.ledger, node, [&]() -> Status {
+      if (!planned.kernel->is_view) run = bound(*planned.kernel, {graph_, node, &around_.table, &around_.ledger});
+      return {};
+    }));
+    steps_.push_back({KernelCall{ctx_, node, {}, std::vector<Tensor>(planned.outputs.size())}, std::move(run),
                       planned.kernel->is_view});
     KernelCall& call = steps_.back().call;
     for (const ValueId i : planned.inputs) {
@@ -173,6 +206,7 @@ void PlannedRun::build() {
       }
     }
   }
+  return {};
 }
 
 const Tensor* PlannedRun::owner_of(int block) const {
@@ -185,7 +219,7 @@ Status PlannedRun::run_checked(std::span<Feed> feeds, std::span<Tensor> outputs,
   uint64_t copied = 0;
   ISOBIT_RETURN_IF_ERROR(take(feeds, copied));
   Holding holding(around_.ledger);
-  if (const Status taken = holding.take(nullptr, plan_.peak_bytes + copied); !taken) {
+  if (const Status taken = holding.take(nullptr, plan_.peak_bytes + copied - kept_.bytes()); !taken) {
     return unreadable(text_of(taken.error().message, "; its largest value: ", largest_value()));
   }
   hold(outputs);
@@ -274,7 +308,10 @@ void PlannedRun::hold(std::span<Tensor> outputs) {
 
 Status PlannedRun::compute_node(Step& step, size_t n, const RunOptions& options) {
   const NodePlace at{graph_, n, step.is_view, graph_, step.call.node};
-  return run_node(at, step.call, options, [&](KernelCall& call) { return step.is_view ? Status{} : step.run(call); });
+  return run_node(at, step.call, options, [&](KernelCall& call) {
+    if (step.is_view) return Status{};
+    return within_memory(around_.ledger, call.node, [&] { return step.run(call); });
+  });
 }
 
 Status PlannedRun::compute(const RunOptions& options) {

@@ -21,6 +21,8 @@ class PreparedRun {
                      const RunOptions& options) = 0;
   // nullopt: not known before a run.
   virtual std::optional<uint64_t> peak_bytes() const = 0;
+  // What is kept from run to run and can be made again.
+  virtual void release_memory() {}
 };
 
 // What a run lies in. Both outlive it.

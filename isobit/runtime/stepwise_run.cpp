@@ -1,6 +1,7 @@
 // A graph whose shapes follow from data, run node by node: each node is bound when its operands are there, and a value
 // is freed after the last node that reads it.
 #include <algorithm>
+#include <unordered_set>
 
 #include "isobit/base/text.h"
 #include "isobit/runtime/bound_node.h"
@@ -160,14 +161,15 @@ Status StepwiseRun::bind(Step& step) {
 
 Status StepwiseRun::compute(size_t s, const kernels::KernelContext& ctx, const RunOptions& options, Holding& holding) {
   Step& step = steps_[s];
-  ISOBIT_RETURN_IF_ERROR(bind(step));
   const Node& node = graph_.nodes()[step.node];
+  ISOBIT_RETURN_IF_ERROR(within_memory(around_.ledger, node, [&] { return bind(step); }));
   KernelCall call{ctx, node, {}, std::vector<Tensor>(node.outputs.size())};
   for (const ValueId i : node.inputs) call.inputs.push_back(i == kNoValue ? nullptr : &values_[at(i)]);
   const std::vector<ValueId> over = write_over_operands(s, call);
   const NodePlace place{graph_, step.node, step.kernel->is_view, step.bound->graph(), step.bound->node()};
-  ISOBIT_RETURN_IF_ERROR(
-      run_node(place, call, options, [&](KernelCall& c) { return step.bound->run(c, around_.ledger, holding); }));
+  ISOBIT_RETURN_IF_ERROR(run_node(place, call, options, [&](KernelCall& c) {
+    return within_memory(around_.ledger, node, [&] { return step.bound->run(c, around_.ledger, holding); });
+  }));
   keep_outputs(call, over);
   free_what_is_read(s, holding);
   return {};
@@ -230,9 +232,10 @@ void StepwiseRun::leave(ValueId id, Holding& holding) {
 // A feed that an output has is the output's from now on.
 void StepwiseRun::hand_out(std::span<Feed> feeds, std::span<Tensor> outputs) const {
   for (size_t o = 0; o < outputs.size(); ++o) outputs[o] = values_[at(graph_.outputs()[o])];
+  std::unordered_set<const void*> handed_out;
+  for (const Tensor& t : outputs) handed_out.insert(t.raw());
   for (auto& [id, tensor] : feeds) {
-    const void* const memory = tensor.raw();
-    if (std::ranges::any_of(outputs, [&](const Tensor& t) { return t.raw() == memory; })) tensor = Tensor();
+    if (handed_out.contains(tensor.raw())) tensor = Tensor();
   }
 }
 

@@ -121,9 +121,9 @@ TEST_F(Stepwise, ValuesAreFreedAfterTheirLastUse) {
 TEST_F(Stepwise, ANodeIsBoundAgainOnlyForOtherShapes) {
   int bound = 0;
   KernelTable table = kernel_table();
-  table["Neg"].bind = [&bound, run = table["Neg"].run](const KernelSite&) {
-    ++bound;
-    return run;
+  table["Neg"].bind = [&count = bound, kernel = table["Neg"]](const KernelSite& site) {
+    ++count;
+    return runtime::bound(kernel, site);
   };
   g.add_output(g.emit("Neg", {y_}, {}, "minus"));
   Executor executor(g, table);
@@ -209,6 +209,8 @@ TEST_F(Runs, LimitsHoldForPlannedGraphs) {
   limits.tensor_bytes = 1 << 20;
   expect_says(error({row({1, 2, 3, 4})}), "node 'large' (Expand): output 'large' of shape [1048576, 4] has ");
   limits = {.total_bytes = 1 << 20};
+  expect_says(error({row({1, 2, 3, 4})}), "node 'large' (Expand) needs 16.8 MB beside 0 B");
+  limits = {.total_bytes = 16 << 20};  // the value, not the value and its operand
   const std::string message = error({row({1, 2, 3, 4})});
   expect_says(message, "the graph needs ");
   expect_says(message, "its largest value: 'large' of shape [1048576, 4], of node 'large' (Expand)");

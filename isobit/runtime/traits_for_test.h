@@ -51,8 +51,7 @@ inline OneOperator with_other_values(const OneOperator& one, const OperatorCase&
   OneOperator other = one;
   const CaseOperand& operand = c.operands[i];
   CaseOperand changed = operand;
-  const bool can_be_reversed =
-      operand.kind == CaseOperand::Kind::kGiven || operand.kind == CaseOperand::Kind::kNumbers;
+  const bool can_be_reversed = operand.kind == CaseOperand::Kind::kGiven || operand.kind == CaseOperand::Kind::kNumbers;
   if (can_be_reversed) std::reverse(changed.given.begin(), changed.given.end());
   other.feeds[i] = values_of(changed, one.feeds[i].dtype(), seed);
   return other;

@@ -76,6 +76,9 @@ TEST(TraitsOfAll, EveryOperatorSaysWhatItIs) {
       EXPECT_NE(output.rule, ElementRule::kNone) << o;
       EXPECT_EQ(output.rule == ElementRule::kInnerProduct, def.is_inner_product()) << o;
       EXPECT_FALSE(output.takes_each_once && output.moved_from.empty()) << o;
+      const bool says_where = output.rule == ElementRule::kMoved || output.rule == ElementRule::kPointwise;
+      EXPECT_TRUE(output.sources || !says_where) << o << ": where an element comes from is not said";
+      EXPECT_EQ(output.rule == ElementRule::kWhole, !output.whole_because.empty()) << o;
       by_statistics |= output.rule == ElementRule::kStatistics;
     }
     EXPECT_EQ(by_statistics, static_cast<bool>(def.statistics));

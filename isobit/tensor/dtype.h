@@ -18,19 +18,19 @@ using numerics::Float16;
 
 // X(name of the enumerator, element in memory, number, name)
 // The numbers are part of docs/formats/tensor_root.md; never renumber.
-#define ISOBIT_FOR_DTYPES(X)              \
-  X(kFloat32, float, 1, "float32")        \
-  X(kFloat64, double, 2, "float64")       \
-  X(kInt64, int64_t, 3, "int64")          \
-  X(kInt32, int32_t, 4, "int32")          \
-  X(kUint8, uint8_t, 5, "uint8")          \
-  X(kBool, bool, 6, "bool")               \
-  X(kInt8, int8_t, 7, "int8")             \
-  X(kInt16, int16_t, 8, "int16")          \
-  X(kUint16, uint16_t, 9, "uint16")       \
-  X(kUint32, uint32_t, 10, "uint32")      \
-  X(kUint64, uint64_t, 11, "uint64")      \
-  X(kFloat16, Float16, 12, "float16")     \
+#define ISOBIT_FOR_DTYPES(X)          \
+  X(kFloat32, float, 1, "float32")    \
+  X(kFloat64, double, 2, "float64")   \
+  X(kInt64, int64_t, 3, "int64")      \
+  X(kInt32, int32_t, 4, "int32")      \
+  X(kUint8, uint8_t, 5, "uint8")      \
+  X(kBool, bool, 6, "bool")           \
+  X(kInt8, int8_t, 7, "int8")         \
+  X(kInt16, int16_t, 8, "int16")      \
+  X(kUint16, uint16_t, 9, "uint16")   \
+  X(kUint32, uint32_t, 10, "uint32")  \
+  X(kUint64, uint64_t, 11, "uint64")  \
+  X(kFloat16, Float16, 12, "float16") \
   X(kBfloat16, Bfloat16, 13, "bfloat16")
 
 enum class DType : uint8_t {
@@ -77,8 +77,7 @@ using FloatTypes = Types<float, double>;
 using SignedTypes = Types<int8_t, int16_t, int32_t, int64_t>;
 using IntegerTypes = Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
 // What is computed with as it is: float16 and bfloat16 are widened first.
-using NumberTypes =
-    Types<float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
+using NumberTypes = Types<float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
 
 // f(T{}) for the one of these types that `dtype` is; false, and nothing done, when it is none of them.
 template <class... T, class F>

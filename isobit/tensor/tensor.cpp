@@ -38,6 +38,12 @@ Expected<int64_t> checked_elements(std::span<const int64_t> dims, DType dtype, u
   return static_cast<int64_t>(n);
 }
 
+Expected<int64_t> checked_extents(std::span<const int64_t> dims, DType dtype, uint64_t max_bytes) {
+  std::vector<int64_t> extents(dims.begin(), dims.end());
+  std::ranges::replace(extents, 0, 1);
+  return checked_elements(extents, dtype, max_bytes);
+}
+
 Tensor::Tensor(DType dtype, Shape shape, Device& device)
     : dtype_(dtype),
       shape_(std::move(shape)),

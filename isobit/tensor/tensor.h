@@ -41,6 +41,10 @@ class Shape {
 // over `max_bytes`. For dimensions that come from outside.
 Expected<int64_t> checked_elements(std::span<const int64_t> dims, DType dtype, uint64_t max_bytes);
 
+// The same, but a dimension of 0 counts as 1. A limit on this one holds for tensors without elements, too: there is
+// nothing in [2^60, 0], but whoever goes through its rows never comes to an end.
+Expected<int64_t> checked_extents(std::span<const int64_t> dims, DType dtype, uint64_t max_bytes);
+
 // A dense row-major array on a device, the host unless said. Copies share storage (64-byte aligned); clone() does not.
 // Only on the host can the elements be looked at: data(), span(), raw() and byte_view() REQUIRE on_host().
 //

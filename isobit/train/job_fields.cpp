@@ -59,8 +59,8 @@ Names log_names() { return {name_of(log::Kind::kSparse), name_of(log::Kind::kOvt
 Names bound_names() { return {"calibrated", "sound"}; }
 
 Names dataset_names() { return data::dataset_names(); }
-Names target_names() { return data::target_rule_names(); }
-Names byte_names() { return data::byte_rule_names(); }
+Names target_rule_names() { return data::target_rule_names(); }
+Names byte_rule_names() { return data::byte_rule_names(); }
 
 Names arithmetic_names() {
   Names names;

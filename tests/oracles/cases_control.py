@@ -22,13 +22,15 @@ def if_cases(cases):
     then_branch = graph([row("a"), row("b")], [node("Neg", ["a"], ["y"])], ["y"])
     else_branch = graph([row("a"), row("b")], [node("Mul", ["a", "b"], ["y"])], ["y"])
     for cond in (True, False):
-        cases.op("If", [torch.tensor(cond), rows((3,)), rows((3,))], lambda c, a, b: -a if c else a * b, EXACT,
-                 then_branch=then_branch, else_branch=else_branch)
+        for known in ((), (0,)):
+            cases.op("If", [torch.tensor(cond), rows((3,)), rows((3,))],
+                     lambda c, a, b: -a + 0 * b if c else a * b, EXACT, None if cond and known else EXACT,
+                     constants=known, then_branch=then_branch, else_branch=else_branch)
     # Two levels, and what both capture.
     inner = node("If", ["c", "a", "b"], ["y"], then_branch=then_branch, else_branch=else_branch)
     outer = graph([("c", "bool", []), row("a"), row("b")], [inner], ["y"])
     cases.op("If", [torch.tensor(True), torch.tensor(False), rows((3,)), rows((3,))], lambda _, c, a, b: a * b, EXACT,
-             then_branch=outer, else_branch=outer)
+             EXACT, then_branch=outer, else_branch=outer)
 
 
 def loop_cases(cases):
@@ -44,6 +46,8 @@ def loop_cases(cases):
     for trips, go in ((3, True), (0, True), (2, False)):
         cases.op("Loop", [torch.tensor(trips), torch.tensor(go), rows((3,)), rows((3,))], expect, CLOSE, outputs=2,
                  body=body, carried=1)
+    cases.op("Loop", [torch.tensor(3), torch.tensor(True), rows((3,)), rows((3,))], expect, CLOSE, ("each", 16),
+             outputs=2, constants=[0, 1], body=body, carried=1)
 
 
 def scan_cases(cases):
@@ -62,6 +66,10 @@ def scan_cases(cases):
     cases.op("Scan", [rows((3,)), rows((3, 5)), rows((3,))], lambda s, q, f: expect(s, q, f, 1, True, 1), CLOSE,
              outputs=2, body=body, carried=1, num_scan_inputs=1, scan_input_axes=[-1], scan_input_directions=[1],
              scan_output_axes=[1])
+    # Of what is stacked: the first output of a case is what gradients are taken of.
+    turned = graph([row("e"), row("c")], [node("Tanh", ["e"], ["t"]), node("Mul", ["t", "c"], ["y"])], ["y"])
+    cases.op("Scan", [rows((5, 3)), rows((3,))], lambda q, f: torch.tanh(q) * f, CLOSE, ("tensor", 8), body=turned,
+             num_scan_inputs=1)
 
 
 GROUPS = [if_cases, loop_cases, scan_cases]

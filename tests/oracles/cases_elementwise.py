@@ -89,7 +89,7 @@ def several(c):
         c.op("Sum", inputs, lambda *x: sum(x[1:], x[0]), ("magnitude", n), ("magnitude", 2))
         c.op("Mean", inputs, lambda *x: sum(x[1:], x[0]) / len(x), ("magnitude", n + 1), ("magnitude", 3))
     c.op("Clip", [u(9, 7), u(low=-0.5, high=-0.2), u(low=0.2, high=0.5)], torch.clamp, EXACT, ("tensor", 2))
-    c.op("Mod", [u(9, 7, low=-50, high=50), u(7, low=0.1, high=4)], torch.fmod, EXACT, fmod=1)
+    c.op("Mod", [u(9, 7, low=-50, high=50), u(7, low=0.1, high=4)], torch.fmod, EXACT, ("tensor", 4), fmod=1)
     c.op("Pow", [u(9, 7, low=0.1, high=4), u(7, low=-3, high=3)], torch.pow, ROUNDED, ("tensor", 16))
     for exponent in (2.0, 3.0, 0.5, -1.0):
         c.op("Pow", [u(37, 9, low=0.1, high=4), lambda dtype, e=exponent: torch.tensor(e, dtype=dtype)], torch.pow,
@@ -126,7 +126,8 @@ def activations(c):
     activation("Elu", F.elu)
     activation("Elu", lambda v: F.elu(v, 0.3), alpha=0.3)
     activation("Celu", lambda v: F.celu(v, 2.5), alpha=2.5)
-    activation("Selu", F.selu)
+    # PyTorch's constants have more digits than ONNX's.
+    activation("Selu", lambda v: 1.0507010221481323 * torch.where(v > 0, v, 1.6732631921768188 * torch.expm1(v)))
     activation("Selu", lambda v: 1.5 * torch.where(v > 0, v, 0.75 * torch.expm1(v)), alpha=0.75, gamma=1.5)
     activation("HardSigmoid", lambda v: torch.clamp(0.25 * v + 0.5, 0, 1), alpha=0.25, beta=0.5)
     activation("Swish", F.silu)

@@ -88,11 +88,11 @@ def scatters(c):
          reduction="add")
     for reduction, name, bound in (("mul", "prod", ("each", 2)), ("max", "amax", EXACT), ("min", "amin", EXACT)):
         c.op("ScatterElements", [u(3, 4), at, u(2, 4)],
-             lambda x, i, v, n=name: x.scatter_reduce(0, i, v, n), bound, reduction=reduction)
+             lambda x, i, v, n=name: x.scatter_reduce(0, i, v, n), bound, ("tensor", 4), reduction=reduction)
 
         def rows_reduced(x, i, v, n=name):
             return x.scatter_reduce(0, (i % len(x)).expand(v.shape), v, n)
-        c.op("ScatterND", [u(4, 3), tuples, u(3, 3)], rows_reduced, bound, reduction=reduction)
+        c.op("ScatterND", [u(4, 3), tuples, u(3, 3)], rows_reduced, bound, ("tensor", 4), reduction=reduction)
 
     def replaced(x, v, start, wrap):
         x = x.clone()
@@ -100,16 +100,18 @@ def scatters(c):
             for t in range(v.shape[1]):
                 x[b, (s + t) % x.shape[1] if wrap else s + t] = v[b, t]
         return x
-    c.op("TensorScatter", [u(2, 5, 3), u(2, 2, 3), torch.tensor([3, 0])], lambda x, v, s: replaced(x, v, s, False), EXACT)
+    c.op("TensorScatter", [u(2, 5, 3), u(2, 2, 3), torch.tensor([3, 0])], lambda x, v, s: replaced(x, v, s, False), EXACT,
+         EXACT)
     c.op("TensorScatter", [u(2, 5, 3), u(2, 4, 3), torch.tensor([3, 13])], lambda x, v, s: replaced(x, v, s, True), EXACT,
-         mode="circular")
+         EXACT, mode="circular")
 
 
 def choices(c):
     c.op("Compress", [u(3, 4), torch.tensor([True, False, True])], lambda x, k: x[k], EXACT, axis=0)
     c.op("Compress", [u(3, 4), torch.tensor([False, True])], lambda x, k: x.flatten()[:2][k], EXACT)
     c.op("OneHot", [torch.tensor([[0, 3], [-1, 7]]), torch.tensor(4), u(2)],
-         lambda i, n, v: v[((i[..., None] == torch.arange(4)) | (i[..., None] + 4 == torch.arange(4))).long()], EXACT)
+         lambda i, n, v: v[((i[..., None] == torch.arange(4)) | (i[..., None] + 4 == torch.arange(4))).long()], EXACT,
+         SUMS, constants=[1])
     c.op("NonZero", [lambda dtype: torch.tensor([[0, 1, -0.0], [2, 0, float("nan")]]).to(dtype)],
          lambda x: torch.nonzero(x).t().contiguous(), EXACT)
     numbers = torch.tensor([5, -1, 5, 2, 2, 5])

@@ -72,8 +72,8 @@ def norms(c):
          ("tensor", 3), ("tensor", 8), axis=1)
     for size in (1, 3, 5):
         c.op("LRN", [u(2, 7, 4, 3, low=-9, high=9)],
-             lambda x, s=size: F.local_response_norm(x, s, alpha=0.25, beta=0.75, k=1.5), ("each", 4), size=size,
-             alpha=0.25, beta=0.75, bias=1.5)
+             lambda x, s=size: F.local_response_norm(x, s, alpha=0.25, beta=0.75, k=1.5), ("each", 4), ("tensor", 32),
+             size=size, alpha=0.25, beta=0.75, bias=1.5)
     for dtype in FLOATS:
         inputs = {"x": uniform(dtype, (4, 3, 2, 5)), "scale": uniform(dtype, (3,), 0.5, 1.5),
                   "bias": uniform(dtype, (3,)), "mean": uniform(dtype, (3,)), "var": uniform(dtype, (3,), 0.3, 2)}
@@ -81,6 +81,13 @@ def norms(c):
                    [node("BatchNormalization", list(inputs), ["y"], epsilon=1e-3)], ["y"],
                    lambda x, scale, bias, mean, var: {"y": F.batch_norm(x, mean, var, scale, bias, False, 0.0, 1e-3)},
                    ("tensor", 3), ("tensor", 16), ["x", "scale", "bias"]))
+
+        def by_given(x, scale, bias, mean, var):
+            spread = [v[:, None, None] for v in (scale, bias, mean, var)]
+            return {"y": (x - spread[2]) * (spread[3] + 1e-3).rsqrt() * spread[0] + spread[1]}
+        c.add(Case(c.new_name("BatchNormalization", dtype), dtype, inputs,
+                   [node("BatchNormalization", list(inputs), ["y"], epsilon=1e-3)], ["y"], by_given, ("tensor", 3),
+                   ("tensor", 32), list(inputs)))
 
 
 GROUPS = (reductions, running_sums, ranks, norms)

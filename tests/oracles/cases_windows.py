@@ -57,7 +57,7 @@ def columns(c):
             taps.append(F.grid_sample(x, grid, align_corners=True) * mask[:, tap:tap + 1])
         return torch.stack(taps, 2).reshape(n, ch * 6, -1)
     c.op("isobit.DeformIm2Col", [u(2, 3, 5, 6), u(2, 12, 4, 4, low=-1.4, high=1.4), u(2, 6, 4, 4, low=0.5)], deformed,
-         ("tensor", 4), kernel_shape=[2, 3])
+         ("tensor", 4), ("tensor", 16), kernel_shape=[2, 3])
 
 
 def places_of(f, x, kernel, **arguments):
@@ -87,14 +87,14 @@ def pools(c):
                  count_include_pad=include)
     for p in (1, 2, 3):
         c.op("LpPool", [u(2, 3, 8, 9, low=0.1)], lambda x, p=p: F.lp_pool2d(x, p, (2, 3), (2, 1)), ("each", 1),
-             kernel_shape=[2, 3], strides=[2, 1], p=p)
-        c.op("GlobalLpPool", [u(2, 3, 8)], lambda x, p=p: x.norm(p, 2, True), ("each", 1), p=p)
+             ("tensor", 16), kernel_shape=[2, 3], strides=[2, 1], p=p)
+        c.op("GlobalLpPool", [u(2, 3, 8)], lambda x, p=p: x.norm(p, 2, True), ("each", 1), ("tensor", 8), p=p)
     c.op("GlobalMaxPool", [u(2, 3, 8)], lambda x: x.amax(2, True), EXACT, EXACT)
     c.op("GlobalMaxPool", [u(2, 3, 4, 5, 2)], lambda x: x.amax((2, 3, 4), True), EXACT, EXACT)
     c.op("GlobalAveragePool", [u(2, 3, 8)], lambda x: x.mean(2, True), ("each", 1), ("each", 1))
     indices = torch.tensor([[[[0, 3], [9, 14]]]])
-    c.op("MaxUnpool", [u(1, 1, 2, 2), indices], lambda x, i: F.max_unpool2d(x, i, 2), EXACT, kernel_shape=[2, 2],
-         strides=[2, 2])
+    c.op("MaxUnpool", [u(1, 1, 2, 2), indices], lambda x, i: F.max_unpool2d(x, i, 2), EXACT, EXACT,
+         kernel_shape=[2, 2], strides=[2, 2])
 
 
 def resizing(c):
@@ -103,9 +103,11 @@ def resizing(c):
         sizes = dict(sizes=list(out), axes=[2, 3])
         for mode, torch_mode in (("linear", "bilinear"), ("cubic", "bicubic")):
             for corners, name in ((False, "half_pixel"), (True, "align_corners")):
+                # Cubic weights have both signs.
+                bounds = (SUMS, SUMS) if mode == "linear" else (("tensor", 4), ("tensor", 8))
                 c.op("Resize", [u(*src)],
-                     lambda x, o=out, m=torch_mode, k=corners: F.interpolate(x, o, mode=m, align_corners=k), SUMS,
-                     SUMS, mode=mode, coordinate_transformation_mode=name, **sizes)
+                     lambda x, o=out, m=torch_mode, k=corners: F.interpolate(x, o, mode=m, align_corners=k), *bounds,
+                     mode=mode, coordinate_transformation_mode=name, **sizes)
         c.op("Resize", [u(*src)], lambda x, o=out: F.interpolate(x, o, mode="nearest"), EXACT, SUMS, mode="nearest",
              coordinate_transformation_mode="asymmetric", nearest_mode="floor", **sizes)
     for mode, torch_mode, a in (("linear", "bilinear", -0.75), ("cubic", "bicubic", -0.5)):
@@ -126,13 +128,14 @@ def grids(c):
             torch_mode = "bilinear" if mode == "linear" else mode
             c.op("GridSample", [u(2, 3, *image), u(2, *points, len(image), low=-1.3, high=1.3)],
                  lambda x, g, m=torch_mode, p=padding, k=corners: F.grid_sample(x, g, m, p, bool(k)),
-                 ("tensor", 16), mode=mode, padding_mode=padding, align_corners=corners)
+                 ("tensor", 16), ("tensor", 64), mode=mode, padding_mode=padding, align_corners=corners)
         for corners in (0, 1):
             size = [2, 3, *image]
             c.op("AffineGrid", [u(2, len(image), len(image) + 1)],
-                 lambda t, s=size, k=corners: F.affine_grid(t, s, bool(k)), SUMS, size=size, align_corners=corners)
+                 lambda t, s=size, k=corners: F.affine_grid(t, s, bool(k)), ("tensor", 4), ("tensor", 8), size=size,
+                 align_corners=corners)
     c.op("GridSample", [u(2, 3, 6, 5), u(2, 4, 3, 2, low=-1.3, high=1.3)],
-         lambda x, g: F.grid_sample(x, g, "bicubic", "zeros", False), ("tensor", 32), mode="cubic")
+         lambda x, g: F.grid_sample(x, g, "bicubic", "zeros", False), ("tensor", 32), ("tensor", 64), mode="cubic")
 
 
 def regions(c):
@@ -150,8 +153,8 @@ def regions(c):
             samples = F.grid_sample(x[image][None], grid[None], align_corners=True)
             bins.append(F.avg_pool2d(samples, 2)[0])
         return torch.stack(bins)
-    c.op("RoiAlign", [u(2, 3, 7, 6), lambda dtype: rois.to(dtype), images], aligned, ("tensor", 16), output_height=3,
-         output_width=3, sampling_ratio=2)
+    c.op("RoiAlign", [u(2, 3, 7, 6), lambda dtype: rois.to(dtype), images], aligned, ("tensor", 16), ("tensor", 16),
+         constants=[1], output_height=3, output_width=3, sampling_ratio=2)
     five = torch.cat([images[:, None].double(), rois], 1)
 
     def largest(x, boxes):
@@ -160,7 +163,8 @@ def regions(c):
             x1, y1, x2, y2 = (math.floor(v + 0.5) for v in (x1, y1, x2, y2))
             out.append(F.adaptive_max_pool2d(x[int(image), :, y1:y2 + 1, x1:x2 + 1], (2, 2)))
         return torch.stack(out)
-    c.op("MaxRoiPool", [u(2, 3, 7, 6), lambda dtype: five.to(dtype)], largest, EXACT, pooled_shape=[2, 2])
+    c.op("MaxRoiPool", [u(2, 3, 7, 6), lambda dtype: five.to(dtype)], largest, EXACT, ("tensor", 4), constants=[1],
+         pooled_shape=[2, 2])
     corners = torch.tensor([[[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 2, 1, 3], [0, 2.6, 1, 3.6]]], dtype=torch.float64)
     scores = torch.tensor([[[0.3, 0.9, 0.8, 0.7]]], dtype=torch.float64)
     c.op("NonMaxSuppression", [lambda dtype: corners.to(dtype), lambda dtype: scores.to(dtype), torch.tensor(3),

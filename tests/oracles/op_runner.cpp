@@ -7,7 +7,8 @@
 //
 // CASES is a list of
 //   {"name": N, "inputs": [X, ...], "nodes": [{"op", "in", "out", "attributes"}, ...], "outputs": [Y, ...],
-//    "weighted": Y, "wrt": [X, ...]}
+//    "weighted": Y, "wrt": [X, ...], "constants": [X, ...]}
+// "constants" are inputs that become constants of the graph.
 // An attribute that is a graph: {"inputs": [[X, dtype, [dims]], ...], "nodes": [...], "outputs": [...]}.
 // IN holds "N/X" for every input and, with "weighted", "N/weights". OUT gets "N/Y" for every output and, with the loss
 // sum(Y * weights), "N/grad/X" for every X of "wrt". The operators that ran, backward ones included, are printed.
@@ -108,8 +109,13 @@ class Case {
 
  private:
   Status build_and_run(platform::Engine& engine, std::vector<NamedTensor>& out, std::set<std::string>& ops) {
+    const auto constants = json_.value("constants", std::set<std::string>{});
     for (const std::string input : json_.at("inputs")) {
       ISOBIT_TRY(const Tensor tensor, find_tensor(input));
+      if (constants.contains(input)) {
+        values_[input] = g_.add_initializer(input, tensor);
+        continue;
+      }
       const ValueId id = g_.add_input(input, tensor.dtype(), tensor.shape().dims());
       feeds_.emplace_back(id, tensor);
       values_[input] = id;

@@ -129,7 +129,9 @@ class Report:
 
 def all_cases():
     cases = operator_cases.Cases()
-    groups = operator_cases.GROUPS + cases_elementwise.GROUPS + training_cases.GROUPS + cases_control.GROUPS + cases_reductions.GROUPS + cases_movement.GROUPS + cases_windows.GROUPS + cases_composite.GROUPS
+    modules = (operator_cases, cases_elementwise, training_cases, cases_control, cases_reductions, cases_movement,
+               cases_windows, cases_composite)
+    groups = [group for module in modules for group in module.GROUPS]
     for group in groups:
         group(cases)
     for case in cases.all:

@@ -145,11 +145,19 @@ ValueId as_type(GradContext& c, ValueId id, DType dtype) {
   return emit(c, "Cast", {id}, {{"to", static_cast<int64_t>(dtype)}});
 }
 
-// What is no real number has no gradient.
-Values cast(GradContext& c) {
-  const DType dtype = c.graph.value(c.input(0)).dtype;
-  const bool real = Types<float, double, Float16, Bfloat16>::contains(dtype);
-  return {real ? as_type(c, c.diff(), dtype) : kNoValue};
+Values cast(GradContext& c) { return {as_type(c, c.diff(), *gradient_type(c.graph.value(c.input(0)).dtype))}; }
+
+// y = a - n b with a whole number n of the sign of a / b: da = dy, db = -(dy n).
+Values mod(GradContext& c) {
+  const ValueId a = c.input(0), b = c.input(1);
+  Values out(2, kNoValue);
+  if (c.wants(0)) out[0] = sum_to_shape_of(c.graph, c.diff(), a, c.diff_name(0));
+  if (c.wants(1)) {
+    const ValueId n = emit(c, "Round", {emit(c, "Div", {emit(c, "Sub", {a, c.output(0)}), b})});
+    const ValueId negated = emit(c, "Neg", {emit(c, "Mul", {c.diff(), n})});
+    out[1] = sum_to_shape_of(c.graph, negated, b, c.diff_name(1));
+  }
+  return out;
 }
 
 // y = x^p: dx = dy * (p * x^(p - 1)), 0 where p is 0; dp = dy * (y * log x), 0 where x is 0.
@@ -200,6 +208,7 @@ void add_functions(Rules& rules) {
   rules["Asinh"] = [](GradContext& c) { return Values{over(c, root(c, one_plus_square(c, c.input(0))))}; };
   rules["Acosh"] = [](GradContext& c) { return Values{over(c, root(c, one_minus_square(c, true)))}; };
   rules["Atanh"] = [](GradContext& c) { return Values{over(c, one_minus_square(c))}; };
+  for (const char* op : {"Floor", "Ceil", "Round", "Sign"}) rules[op] = constant_between_steps;
 }
 
 }  // namespace
@@ -225,6 +234,7 @@ void add_elementwise(Rules& rules) {
   rules["Clip"] = clip;
   rules["Where"] = where_rule;
   rules["Cast"] = cast;
+  rules["Mod"] = mod;
   // These need only the output, so that the activation may overwrite its input.
   rules["Relu"] = [](GradContext& c) { return Values{emit(c, "isobit.ReluGrad", {c.output(0), c.diff()})}; };
   rules["Sigmoid"] = [](GradContext& c) { return Values{emit(c, "isobit.SigmoidGrad", {c.output(0), c.diff()})}; };
@@ -239,6 +249,8 @@ void add_elementwise(Rules& rules) {
   rules["isobit.Dropout"] = [](GradContext& c) {
     return Values{emit(c, "isobit.Dropout", {c.diff(), c.input(1)}, c.node.attributes), kNoValue};
   };
+  rules.none({"isobit.GeluGrad", "isobit.LeakyReluGrad", "isobit.ReluGrad", "isobit.SigmoidGrad", "isobit.TanhGrad"},
+             kIsGradient);
 }
 
 }  // namespace isobit::graph::autograd

@@ -1,4 +1,3 @@
-#include "isobit/base/text.h"
 #include "isobit/graph/autograd/rules.h"
 
 namespace isobit::graph::autograd {
@@ -23,38 +22,22 @@ Values gather(GradContext& c) {
           kNoValue};
 }
 
-// A zero in the type of `like`, over its dimensions.
-ValueId zeros_like(GradContext& c, ValueId like) {
-  const Value& value = c.graph.value(like);
-  const Dims shape = value.dims;
-  const ValueId zero = c.graph.add_initializer("zero", Tensor::zeros(value.dtype, {}));
-  return c.graph.emit("Expand", {zero}, {{"shape", shape}}, "zeros");
+// (indices, depth, [off, on]): how much of diff_dst lies where `off` stands, and where `on` does.
+Values one_hot(GradContext& c) {
+  Values marks = c.node.inputs;
+  const bool f32 = c.graph.value(c.diff()).dtype == DType::kFloat32;
+  const auto share = [&](double off, double on) {
+    const double wide[] = {off, on};
+    const float narrow[] = {static_cast<float>(off), static_cast<float>(on)};
+    marks[2] = c.graph.add_initializer("marks", f32 ? Tensor::of<float>({2}, narrow) : Tensor::of<double>({2}, wide));
+    const ValueId there = c.graph.emit("OneHot", marks, c.node.attributes, "marked");
+    const ValueId sum = c.graph.emit("ReduceSum", {c.graph.emit("Mul", {c.diff(), there}, {}, "marked")},
+                                     {{"keepdims", int64_t{0}}}, "sum");
+    return c.graph.emit("Reshape", {sum}, {{"shape", Dims{1}}}, "sum");
+  };
+  const ValueId off = share(1, 0), on = share(0, 1);
+  return {kNoValue, kNoValue, c.graph.emit("Concat", {off, on}, {{"axis", int64_t{0}}}, c.diff_name(2))};
 }
-
-// (data, indices, updates): what was replaced has no gradient. Of several updates of one element each gets that of the
-// element, though only the last of them reached it: ONNX leaves open which one does.
-Values scatter(GradContext& c, const char* gather, const Attributes& where) {
-  const std::string reduction = c.node.attributes.text("reduction", "none");
-  Values diffs(3, kNoValue);
-  if (reduction != "none" && reduction != "add") {
-    c.refusal = text_of("no gradient of reduction '", reduction, "'");
-    return diffs;
-  }
-  if (c.wants(2)) diffs[2] = c.graph.emit(gather, {c.diff(), c.input(1)}, where, c.diff_name(2));
-  if (reduction == "add") {
-    diffs[0] = c.diff();
-  } else if (c.wants(0)) {
-    const ValueId zeros = zeros_like(c, c.input(2));
-    diffs[0] = c.graph.emit(c.node.op, {c.diff(), c.input(1), zeros}, c.node.attributes, c.diff_name(0));
-  }
-  return diffs;
-}
-
-Values scatter_elements(GradContext& c) {
-  return scatter(c, "GatherElements", {{"axis", c.node.attributes.integer("axis", 0)}});
-}
-
-Values scatter_nd(GradContext& c) { return scatter(c, "GatherND", {}); }
 
 }  // namespace
 
@@ -62,8 +45,10 @@ void add_indexing(Rules& rules) {
   rules["Gather"] = gather;
   rules["GatherElements"] = [](GradContext& c) { return summed_by(c, "isobit.GatherElementsGrad"); };
   rules["GatherND"] = [](GradContext& c) { return summed_by(c, "isobit.GatherNDGrad"); };
-  rules["ScatterElements"] = scatter_elements;
-  rules["ScatterND"] = scatter_nd;
+  rules["OneHot"] = one_hot;
+  rules.none({"Compress"}, "how much is left of its source follows from data");
+  rules.none({"isobit.GatherGrad", "isobit.EmbeddingGrad", "isobit.GatherElementsGrad", "isobit.GatherNDGrad"},
+             kIsGradient);
 }
 
 }  // namespace isobit::graph::autograd

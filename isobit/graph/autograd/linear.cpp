@@ -74,6 +74,7 @@ void add_linear(Rules& rules) {
   rules["Gemm"] = gemm;
   rules["Conv"] = conv;
   rules["ConvTranspose"] = conv_transpose;
+  rules.none({"isobit.ConvGradSrc", "isobit.ConvGradWeights"}, kIsGradient);
 }
 
 }  // namespace isobit::graph::autograd

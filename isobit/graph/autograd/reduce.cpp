@@ -116,6 +116,8 @@ void add_reduce(Rules& rules) {
   rules["ReduceL2"] = of_elements(norm);
   rules["ReduceLogSumExp"] = of_elements(log_sum_exp);
   rules["CumSum"] = cumulative_sum;
+  rules.none({"isobit.ReduceMaxGrad", "isobit.ReduceProdGrad"}, kIsGradient);
+  rules.none({"isobit.GlobalNorm"}, "it is a norm of gradients");
   rules["isobit.SumTo"] = [](GradContext& c) {
     const Dims src = c.dims(c.input(0));
     return Values{c.graph.emit("Expand", {c.diff()}, {{"shape", src}}, c.diff_name(0))};

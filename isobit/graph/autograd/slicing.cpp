@@ -45,19 +45,29 @@ ValueId pad_back(GradContext& c, const ops::Pads& pads) {
   return c.graph.emit("Pad", {c.diff()}, {{"pads", negative}}, c.diff_name(0));
 }
 
+// What lies where the value was put, added up: 0 padded with 1 is 1 there alone.
+ValueId of_padding(GradContext& c, const Dims& pads) {
+  const ValueId zeros = filled(c, c.diff(), 0, c.dims(c.input(0)));
+  const ValueId one = constant_like(c.graph, c.diff(), 1, "one");
+  const ValueId marks = c.graph.emit("Pad", {zeros, kNoValue, one}, {{"pads", pads}}, "padding");
+  const ValueId there = c.graph.emit("Mul", {c.diff(), marks}, {}, c.diff_name(2));
+  const ValueId sum = c.graph.emit("ReduceSum", {there}, {{"keepdims", int64_t{0}}}, c.diff_name(2));
+  return c.graph.emit("Reshape", {sum}, {{"shape", c.dims(c.input(2))}}, c.diff_name(2));
+}
+
 Values pad(GradContext& c) {
   const Dims src = c.dims(c.input(0));
   const Dims given = known_parameter(c.graph, c.node, "pads", 1).value_or(Dims{});
   const ops::Pads pads = ops::pads_of_axes(src.size(), given, known_parameter(c.graph, c.node, "axes", 3)).value();
   Values diffs(c.node.inputs.size(), kNoValue);
   const std::string mode = c.node.attributes.text("mode", "constant");
-  if (mode == "constant") {
-    diffs[0] = pad_back(c, pads);
-    if (c.wants(2)) c.refusal = "no gradient with respect to the value that is padded with";
-    return diffs;
-  }
   Dims row = pads.before;
   row.insert(row.end(), pads.after.begin(), pads.after.end());
+  if (mode == "constant") {
+    if (c.wants(0)) diffs[0] = pad_back(c, pads);
+    if (c.wants(2)) diffs[2] = of_padding(c, row);
+    return diffs;
+  }
   diffs[0] =
       c.graph.emit("isobit.PadGrad", {c.diff()}, {{"pads", row}, {"mode", mode}, {"src_shape", src}}, c.diff_name(0));
   return diffs;
@@ -100,6 +110,7 @@ void add_slicing(Rules& rules) {
   rules["Pad"] = pad;
   rules["CenterCropPad"] = center_crop_pad;
   rules["Split"] = split;
+  rules.none({"isobit.SliceGrad", "isobit.BlockGrad", "isobit.PadGrad"}, kIsGradient);
 }
 
 }  // namespace isobit::graph::autograd

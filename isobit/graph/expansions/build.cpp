@@ -56,8 +56,9 @@ int64_t Builder::dim(ValueId v, int axis) const {
 int64_t Builder::times(int64_t a, int64_t b) {
   int64_t product = -1;
   if (a < 0 || b < 0 || failed_) return -1;
-  if (__builtin_mul_overflow(a, b, &product)) fail(text_of("extents of ", a, " times ", b, " are too large"));
-  return product;
+  if (!__builtin_mul_overflow(a, b, &product)) return product;
+  fail(text_of("extents of ", a, " times ", b, " are too large"));
+  return -1;
 }
 
 bool Builder::is_float(ValueId v) const { return v != kNoValue && FloatTypes::contains(dtype(v)); }
@@ -213,7 +214,7 @@ ValueId Builder::extent(ValueId v, int axis, const std::string& what) {
 ValueId Builder::range(ValueId count, const std::string& what) {
   const Tensor* known = constant_of(count);
   if (known == nullptr || failed_) return node("Range", {integer(0), count, integer(1)}, {}, what);
-  constexpr int64_t kMost = int64_t{1} << 24;  // 128 MB
+  constexpr int64_t kMost = int64_t{1} << 20;  // 8 MiB
   const int64_t n = known->data<int64_t>()[0];
   if (!require(n >= 0 && n <= kMost, text_of("an axis of ", n, " places, expected 0 to ", kMost))) return kNoValue;
   std::vector<int64_t> values(static_cast<size_t>(n));

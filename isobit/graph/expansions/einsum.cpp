@@ -63,6 +63,11 @@ class Einsum {
  private:
   bool read() {
     b_.require(!a_.operands.empty(), "there are no operands");
+    // Each is looked at again for every one before it.
+    constexpr size_t kMostOperands = 256;
+    b_.require(a_.operands.size() <= kMostOperands,
+               text_of(a_.operands.size(), " operands, expected at most ", kMostOperands));
+    if (b_.failed()) return false;
     std::vector<int> ranks;
     for (ValueId v : a_.operands) {
       b_.require_ranks({v});

@@ -11,8 +11,6 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // of a constant matrix
-
 struct Transform {
   int64_t length = 0;  // N
   int64_t rows = 0;    // of the signal that count: n, at most N
@@ -42,7 +40,7 @@ Tensor constant_of(DType dtype, const Shape& shape, F&& f) {
 }
 
 // What a DFT and an STFT ask of N and of the sizes; false when it failed.
-bool check_transform(Builder& b, const Transform& t, DType dtype, bool onesided) {
+bool check_transform(Builder& b, const Transform& t, DType dtype, bool onesided, uint64_t most_bytes) {
   constexpr int64_t kMostLength = int64_t{1} << 28;
   b.require(dtype == DType::kFloat32 || dtype == DType::kFloat64,
             text_of("the signal is ", name_of(dtype), ", expected float32 or float64"));
@@ -51,8 +49,11 @@ bool check_transform(Builder& b, const Transform& t, DType dtype, bool onesided)
   b.require(t.parts == 1 || t.parts == 2, text_of("the last axis has ", t.parts, " places, expected 1 or 2"));
   b.require(!onesided || (t.parts == 1 && !t.inverse), "onesided is for real signals that are not transformed back");
   if (b.failed()) return false;
-  const auto elements = checked_elements(Ints{t.rows * t.parts, 2 * t.bins}, dtype, kMostBytes);
-  return b.require(elements.has_value(), text_of("the matrix of a transform of length ", t.length, " is too large"));
+  const uint64_t most = std::min(most_bytes, kMostSpectrumBytes);
+  const auto elements = checked_elements(Ints{t.rows * t.parts, 2 * t.bins}, dtype, most);
+  return b.require(elements.has_value(),
+                   text_of("the matrix of a transform of length ", t.length,
+                           " is too large: ", "it takes more than the ", human_bytes(most), " that are left for it"));
 }
 
 int64_t bins_of(int64_t length, bool onesided) { return onesided ? length / 2 + 1 : length; }
@@ -74,7 +75,7 @@ Expected<std::vector<ValueId>> dft(Graph& graph, const DftArguments& a) {
                     .bins = bins_of(length, a.onesided),
                     .parts = b.dim(a.x, -1),
                     .inverse = a.inverse};
-  if (!check_transform(b, t, b.dtype(a.x), a.onesided)) return b.finish({});
+  if (!check_transform(b, t, b.dtype(a.x), a.onesided, a.most_bytes)) return b.finish({});
   const Tensor matrix = constant_of(b.dtype(a.x), {t.rows * t.parts, 2 * t.bins}, [&](int64_t i) {
     const int64_t row = i / (2 * t.bins), column = i % (2 * t.bins);
     return factor(t, row / t.parts, column / 2, row % t.parts, column % 2);
@@ -115,7 +116,7 @@ Expected<std::vector<ValueId>> stft(Graph& graph, const StftArguments& a) {
                     .rows = length,
                     .bins = bins_of(length, a.onesided),
                     .parts = rank == 2 ? 1 : b.dim(a.signal, 2)};
-  if (!check_transform(b, t, b.dtype(a.signal), a.onesided)) return b.finish({});
+  if (!check_transform(b, t, b.dtype(a.signal), a.onesided, a.most_bytes)) return b.finish({});
   // Channels are the parts of a number; rows of the filter are the parts of a bin.
   const Tensor filter = constant_of(b.dtype(a.signal), {2 * t.bins, t.parts, 1, length}, [&](int64_t i) {
     const int64_t row = i / (t.parts * length), part = i / length % t.parts;

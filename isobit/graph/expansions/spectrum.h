@@ -4,6 +4,7 @@
 // the signal. A complex number is two numbers in the last axis; a real signal has one there.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,12 +13,16 @@
 
 namespace isobit::graph::expansions {
 
+// Of the constant that an expansion of these makes, if no caller says less.
+inline constexpr uint64_t kMostSpectrumBytes = uint64_t{1} << 30;
+
 struct DftArguments {
   std::string name;
   ValueId x = kNoValue;                    // [.., n at `axis`, .., 1 or 2]; n and the 1 or 2 known before the run
   std::optional<int64_t> dft_length = {};  // N; n when absent. The signal is cut or continued by zeros
   int64_t axis = -2;
   bool inverse = false, onesided = false;
+  uint64_t most_bytes = kMostSpectrumBytes;
 };
 
 // X[k] = sum over j of x[j] e^(-2 pi i j k / N), or with inverse (1 / N) sum of x[j] e^(2 pi i j k / N), for k below N,
@@ -32,6 +37,7 @@ struct StftArguments {
   ValueId window = kNoValue;                 // [frame_length], of the signal's type; none: all 1
   std::optional<int64_t> frame_length = {};  // the window's extent when absent
   bool onesided = true;
+  uint64_t most_bytes = kMostSpectrumBytes;
 };
 
 // [B, frames, bins, 2]: DFT of frame f, which begins at f * frame_step and lies wholly in the signal, each element
@@ -47,6 +53,7 @@ struct WindowFunctionArguments {
   ValueId size = kNoValue;  // int32 or int64, one element
   bool periodic = true;
   DType output = DType::kFloat32;  // or float64
+  uint64_t most_bytes = kMostSpectrumBytes;
 };
 
 // a0 - a1 cos(2 pi i / N) + a2 cos(4 pi i / N), i below the size, N the size, or one less when not periodic; (a0, a1,
@@ -60,6 +67,7 @@ struct MelWeightMatrixArguments {
   ValueId num_mel_bins = kNoValue, dft_length = kNoValue, sample_rate = kNoValue;
   ValueId lower_edge_hertz = kNoValue, upper_edge_hertz = kNoValue;
   DType output = DType::kFloat32;  // or float64
+  uint64_t most_bytes = kMostSpectrumBytes;
 };
 
 // [dft_length / 2 + 1, num_mel_bins], a constant: triangles whose corners are equally far apart in mel, 2595 log10(1 +

@@ -1,4 +1,5 @@
 // The constants of spectra: window functions and the triangles of mel scales.
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -49,6 +50,9 @@ Tensor as_type(DType dtype, const Shape& shape, const std::vector<double>& value
 
 ValueId known_window(Builder& b, const WindowFunctionArguments& a, const Coefficients& c, int64_t size) {
   b.require(size >= 1 && size <= kMostPlaces, text_of("a window of ", size, " places, expected 1 to ", kMostPlaces));
+  const auto fits = checked_elements(std::vector<int64_t>{size}, DType::kFloat64, a.most_bytes);
+  b.require(fits.has_value(), text_of("a window of ", size, " places is too large: it takes more than the ",
+                                      human_bytes(a.most_bytes), " that are left for it"));
   const int64_t n = a.periodic ? size : size - 1;
   if (!b.require(n >= 1, "a window of one place that is not periodic has no period")) return kNoValue;
   std::vector<double> values;
@@ -140,7 +144,8 @@ Expected<std::vector<ValueId>> mel_weight_matrix(Graph& graph, const MelWeightMa
   const MelScale scale{static_cast<int64_t>(numbers[0]), static_cast<int64_t>(numbers[1]),
                        static_cast<int64_t>(numbers[2]), numbers[3], numbers[4]};
   const Shape shape({scale.places(), scale.bins});
-  const auto elements = checked_elements(shape.dims(), DType::kFloat64, uint64_t{kMostPlaces} * 8);
+  const auto elements =
+      checked_elements(shape.dims(), DType::kFloat64, std::min(a.most_bytes, uint64_t{kMostPlaces} * 8));
   b.require(elements.has_value(), text_of("a matrix of ", shape.text(), " is too large"));
   b.require(scale.place_of_corner(scale.bins + 1) < static_cast<double>(scale.places()),
             "the upper edge is above the spectrum");
@@ -149,7 +154,9 @@ Expected<std::vector<ValueId>> mel_weight_matrix(Graph& graph, const MelWeightMa
   std::array<int64_t, 3> corners{};
   for (int64_t bin = 0; bin < scale.bins; ++bin) {
     for (int64_t i = 0; i < 3; ++i) {
-      corners[static_cast<size_t>(i)] = static_cast<int64_t>(scale.place_of_corner(bin + i));
+      // The way to mel and back may end just below 0.
+      const double last = static_cast<double>(scale.places() - 1);
+      corners[static_cast<size_t>(i)] = static_cast<int64_t>(std::clamp(scale.place_of_corner(bin + i), 0.0, last));
     }
     write_triangle(scale, bin, corners, values);
   }

@@ -56,12 +56,17 @@ Status infer_im2col(InferContext& c) {
 }
 
 // Where image_shape or block_shape is not known before the run.
-void set_unknown_image(InferContext& c) {
+Status set_unknown_image(InferContext& c) {
   const bool given = c.has_input(1) && c.input(1).has_rank() && c.rank(1) == 1 && c.dim(1, 0) >= 0;
-  if (!given) return c.set_output(0, c.input(0).dtype, kUnknownRank);
+  if (!given) {
+    c.set_output(0, c.input(0).dtype, kUnknownRank);
+    return {};
+  }
+  ISOBIT_RETURN_IF_ERROR(check_axes(c.dim(1, 0)));
   std::vector<int64_t> dims(static_cast<size_t>(c.dim(1, 0)) + 2, -1);
   dims[0] = c.dim(0, 0);
   c.set_output(0, c.input(0).dtype, std::move(dims));
+  return {};
 }
 
 // (src [n, c * taps, positions][, image_shape][, block_shape]) -> [n, c, image_shape ..]: the elements under each place
@@ -76,10 +81,7 @@ Status infer_col2im(InferContext& c) {
   if (!has_parameter(c, "image_shape", 1) || !has_parameter(c, "block_shape", 2)) {
     return unreadable("'image_shape' and 'block_shape' are both needed");
   }
-  if (!image || !block) {
-    set_unknown_image(c);
-    return {};
-  }
+  if (!image || !block) return set_unknown_image(c);
   if (image->empty() || std::any_of(image->begin(), image->end(), [](int64_t d) { return d < 1; })) {
     return unreadable(
         text_of("'image_shape' is ", Shape(*image).text(), ", expected one extent or more, each 1 or more"));
@@ -100,7 +102,7 @@ Status infer_col2im(InferContext& c) {
 }  // namespace
 
 void add_columns(std::vector<OpDef>& defs) {
-  add_ordered(defs, {.name = "isobit.Im2Col", .infer = infer_im2col, .outputs = {moved_from_repeatedly(0)}});
+  add_ordered(defs, {.name = "isobit.Im2Col", .infer = infer_im2col, .outputs = {moved_from_repeatedly(0, under_tap)}});
   add_ordered(defs, {.name = "Col2Im",
                      .max_inputs = 3,
                      .optional_inputs = {.some = {1, 2}},

@@ -166,9 +166,10 @@ Status infer_tree_ensemble(InferContext& c) {
 }  // namespace
 
 void add_composite(std::vector<OpDef>& defs) {
-  add_ordered(defs, {.name = "Det", .infer = infer_det, .outputs = {output_by(ElementRule::kWhole)}});
-  add_ordered(
-      defs, {.name = "isobit.TreeEnsemble", .infer = infer_tree_ensemble, .outputs = {output_by(ElementRule::kWhole)}});
+  add_ordered(defs, {.name = "Det", .infer = infer_det, .outputs = {judged_whole("it is made by elimination")}});
+  add_ordered(defs, {.name = "isobit.TreeEnsemble",
+                     .infer = infer_tree_ensemble,
+                     .outputs = {judged_whole("which leaves it is made of follows from a walk down every tree")}});
 }
 
 }  // namespace isobit::graph::ops

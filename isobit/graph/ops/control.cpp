@@ -61,8 +61,8 @@ Expected<std::vector<Type>> outputs_from(const Graph& graph, const std::vector<G
 Expected<std::vector<Type>> outputs_of(const char* name, const Graph& graph, std::vector<Given> given) {
   auto types = outputs_from(graph, given);
   if (types) return types;
-  const bool is_open = std::ranges::all_of(
-      given, [](const Given& g) { return g.constant == nullptr && g.type.dims == kUnknownRank; });
+  const bool is_open =
+      std::ranges::all_of(given, [](const Given& g) { return g.constant == nullptr && g.type.dims == kUnknownRank; });
   if (!is_open) {
     for (Given& g : given) g = {{g.type.dtype, kUnknownRank}};
     if (auto of_any = outputs_from(graph, given)) return of_any;
@@ -149,10 +149,25 @@ std::vector<int64_t> one_element(const Graph& body, size_t input) {
   return declared.has_rank() && declared.dims.size() == 1 ? std::vector<int64_t>{1} : std::vector<int64_t>{};
 }
 
+bool is_true(const Tensor* t) {
+  return t != nullptr && t->elements() == 1 && *static_cast<const uint8_t*>(t->raw()) != 0;
+}
+
+// Whether a body that is told to go on says so again: it hands the condition on, or says a constant.
+bool says_go_on(const Graph& body) {
+  ValueId said = body.outputs()[0];
+  for (size_t n = body.nodes().size(); n-- > 0;) {
+    const Node& node = body.nodes()[n];
+    if (node.outputs[0] == said && node.op == "Identity") said = node.inputs[0];
+  }
+  return said == body.inputs()[1] || is_true(body.initializer(said));
+}
+
 // How many trips a loop makes, if that is known: when nothing but max_trip ends it.
-int64_t trips_of(const InferContext& c) {
+int64_t trips_of(const InferContext& c, const Graph& body) {
   const Tensor* most = c.constant_if_known(0);
-  if (most == nullptr || most->elements() != 1 || c.has_input(1)) return -1;
+  if (most == nullptr || most->elements() != 1) return -1;
+  if (c.has_input(1) && !(is_true(c.constant_if_known(1)) && says_go_on(body))) return -1;
   return std::max<int64_t>(most->data<int64_t>()[0], 0);
 }
 
@@ -179,7 +194,7 @@ Status infer_loop(InferContext& c) {
     std::vector<int64_t> dims = kUnknownRank;
     if (stable && o <= before.size()) dims = before[o - 1].dims;
     if (stable && o > before.size()) {
-      ISOBIT_TRY(dims, stacked(after[o], 0, trips_of(c)));
+      ISOBIT_TRY(dims, stacked(after[o], 0, trips_of(c, *body)));
     }
     c.set_output(static_cast<int>(o) - 1, after[o].dtype, std::move(dims));
   }
@@ -268,7 +283,7 @@ void add_control(std::vector<OpDef>& defs) {
                 .max_outputs = kMostOutputs,
                 .more_outputs_like_last = true,
                 .infer = infer_if,
-                .outputs = {output_by(ElementRule::kWhole)},
+                .outputs = {judged_whole("it is made by nodes of its own")},
                 .runs_graphs = true};
   add_ordered(defs, control);
   control.name = "Scan";

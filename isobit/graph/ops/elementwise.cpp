@@ -140,16 +140,17 @@ void add_elementwise(std::vector<OpDef>& defs) {
     add_ordered(defs, {.name = op, .max_inputs = kAnyNumber, .infer = infer_several<FloatTypes>, .outputs = pointwise});
   }
   // Which operand an element comes from follows from their values, and one that is repeated may come several times.
-  const std::vector<OutputDef> one_of_all = {{.rule = ElementRule::kPointwise, .moved_from = {.all = true}}};
+  OutputDef one_of_all = output_by(ElementRule::kPointwise);
+  one_of_all.moved_from = {.all = true};
   for (const char* op : {"Max", "Min"}) {
     add_ordered(defs,
-                {.name = op, .max_inputs = kAnyNumber, .infer = infer_several<NumberTypes>, .outputs = one_of_all});
+                {.name = op, .max_inputs = kAnyNumber, .infer = infer_several<NumberTypes>, .outputs = {one_of_all}});
   }
   add_ordered(defs, {.name = "Clip",
                      .max_inputs = 3,
                      .optional_inputs = {.some = {1, 2}},
                      .infer = infer_clip,
-                     .outputs = one_of_all});
+                     .outputs = {one_of_all}});
   for (const char* op : {"Sqrt", "Exp", "Log", "Erf", "Reciprocal", "Sigmoid", "Tanh", "Sin", "Cos"}) {
     add_ordered(defs, {.name = op, .infer = infer_one<FloatTypes>, .outputs = pointwise});
   }
@@ -166,7 +167,7 @@ void add_elementwise(std::vector<OpDef>& defs) {
   }
   add_ordered(defs, {.name = "Abs", .infer = infer_one<NumberTypes>, .outputs = own});
   add_ordered(defs, {.name = "Sign", .infer = infer_one<NumberTypes>, .outputs = pointwise});
-  add_ordered(defs, {.name = "Identity", .infer = infer_like_first, .outputs = {moved_from(0)}});
+  add_ordered(defs, {.name = "Identity", .infer = infer_like_first, .outputs = {moved_from(0, same_element)}});
   defs.push_back({.name = "Cast", .infer = infer_cast, .outputs = pointwise, .platform_independent = true});
   add_ordered(defs, {.name = "Gelu", .infer = infer_gelu, .outputs = pointwise});
   add_ordered(defs,

@@ -124,7 +124,7 @@ Status infer_unique(InferContext& c) {
 void add_extent(std::vector<OpDef>& defs) {
   using enum ElementRule;
   // Of shapes alone.
-  const OutputDef of_shapes = output_by(kPointwise, {});
+  const OutputDef of_shapes = made_of(no_element, output_by(kPointwise, {}));
   add_ordered(defs, {.name = "Shape", .infer = infer_shape, .outputs = {of_shapes}});
   add_ordered(defs, {.name = "Size", .infer = infer_size, .outputs = {of_shapes}});
   add_ordered(defs, {.name = "EyeLike", .infer = infer_eye_like, .outputs = {of_shapes}});
@@ -134,16 +134,21 @@ void add_extent(std::vector<OpDef>& defs) {
                   .max_inputs = 1,
                   .optional_inputs = {.some = {0}},
                   .infer = infer_constant_of_shape,
-                  .outputs = {output_by(kPointwise)},
+                  .outputs = {made_of(no_element, output_by(kPointwise))},
                   .platform_independent = true});
   add_ordered(
       defs,
       {.name = "Range", .min_inputs = 3, .max_inputs = 3, .infer = infer_range, .outputs = {output_by(kPointwise)}});
-  add_ordered(defs, {.name = "NonZero", .infer = infer_non_zero, .outputs = {output_by(kWhole)}});
-  add_ordered(defs, {.name = "Unique",
-                     .max_outputs = 4,
-                     .infer = infer_unique,
-                     .outputs = {moved_from(0, kWhole), output_by(kWhole), output_by(kWhole), output_by(kWhole)}});
+  add_ordered(defs, {.name = "NonZero",
+                     .infer = infer_non_zero,
+                     .outputs = {judged_whole("where it is follows from how many elements before it are not 0")}});
+  const OutputDef of_items = judged_whole("where it is follows from which items are equal");
+  OutputDef distinct = of_items;
+  distinct.moved_from = {.some = {0}};
+  distinct.takes_each_once = true;
+  add_ordered(
+      defs,
+      {.name = "Unique", .max_outputs = 4, .infer = infer_unique, .outputs = {distinct, of_items, of_items, of_items}});
 }
 
 }  // namespace isobit::graph::ops

@@ -226,17 +226,17 @@ void add_indexing(std::vector<OpDef>& defs) {
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_gather,
-                     .outputs = {moved_from_repeatedly(0)}});
+                     .outputs = {moved_from_repeatedly(0, gathered)}});
   add_ordered(defs, {.name = "GatherElements",
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_gather_elements,
-                     .outputs = {moved_from_repeatedly(0)}});
+                     .outputs = {moved_from_repeatedly(0, gathered_elements)}});
   add_ordered(defs, {.name = "GatherND",
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_gather_nd,
-                     .outputs = {moved_from_repeatedly(0)}});
+                     .outputs = {moved_from_repeatedly(0, gathered_parts)}});
   add_ordered(defs, {.name = "isobit.EmbeddingGrad",
                      .min_inputs = 2,
                      .max_inputs = 2,
@@ -257,31 +257,32 @@ void add_indexing(std::vector<OpDef>& defs) {
                      .max_inputs = 2,
                      .infer = infer_gather_nd_grad,
                      .outputs = {output_by(kSum)}});
-  // By the reduction an element is moved, a sum, a product or an extreme.
+  const OutputDef combined = judged_whole("by the reduction it is moved, a sum, a product or an extreme");
   add_ordered(defs, {.name = "ScatterElements",
                      .min_inputs = 3,
                      .max_inputs = 3,
                      .infer = infer_scatter_elements,
-                     .outputs = {output_by(kWhole)}});
-  add_ordered(defs, {.name = "ScatterND",
-                     .min_inputs = 3,
-                     .max_inputs = 3,
-                     .infer = infer_scatter_nd,
-                     .outputs = {output_by(kWhole)}});
+                     .outputs = {combined}});
+  add_ordered(
+      defs, {.name = "ScatterND", .min_inputs = 3, .max_inputs = 3, .infer = infer_scatter_nd, .outputs = {combined}});
+  add_ordered(defs, {.name = "Compress",
+                     .min_inputs = 2,
+                     .max_inputs = 2,
+                     .infer = infer_compress,
+                     .outputs = {moved_from(0, compressed)}});
   add_ordered(
       defs,
-      {.name = "Compress", .min_inputs = 2, .max_inputs = 2, .infer = infer_compress, .outputs = {moved_from(0)}});
-  add_ordered(defs, {.name = "TensorScatter",
-                     .min_inputs = 2,
-                     .max_inputs = 3,
-                     .optional_inputs = {.some = {2}},
-                     .infer = infer_tensor_scatter,
-                     .outputs = {{.rule = kMoved, .moved_from = {.some = {0, 1}}, .takes_each_once = true}}});
+      {.name = "TensorScatter",
+       .min_inputs = 2,
+       .max_inputs = 3,
+       .optional_inputs = {.some = {2}},
+       .infer = infer_tensor_scatter,
+       .outputs = {{.rule = kMoved, .moved_from = {.some = {0, 1}}, .takes_each_once = true, .sources = replaced}}});
   add_ordered(defs, {.name = "OneHot",
                      .max_inputs = 3,
                      .optional_inputs = {.some = {1}},
                      .infer = infer_one_hot,
-                     .outputs = {moved_from_repeatedly(2)}});
+                     .outputs = {moved_from_repeatedly(2, marked)}});
 }
 
 }  // namespace isobit::graph::ops

@@ -90,7 +90,7 @@ void add_logic(std::vector<OpDef>& defs) {
                      .min_inputs = 3,
                      .max_inputs = 3,
                      .infer = infer_where,
-                     .outputs = {{.rule = ElementRule::kMoved, .moved_from = {.some = {1, 2}}}}});
+                     .outputs = {{.rule = ElementRule::kMoved, .moved_from = {.some = {1, 2}}, .sources = chosen}}});
 }
 
 }  // namespace isobit::graph::ops

@@ -8,16 +8,6 @@
 
 namespace isobit::graph::ops {
 
-namespace {
-
-Status check_axes(int64_t rank) {
-  constexpr int64_t kMost = 64;
-  if (rank > kMost) return unreadable(text_of("a tensor of ", rank, " axes, expected at most ", kMost));
-  return {};
-}
-
-}  // namespace
-
 Status check_countable(DType dtype, const std::vector<int64_t>& dims) {
   ISOBIT_RETURN_IF_ERROR(check_axes(static_cast<int64_t>(dims.size())));
   if (std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 0; })) return {};
@@ -56,14 +46,15 @@ Status infer_transpose(InferContext& c) {
   Numbers reversed(static_cast<size_t>(c.rank(0)));
   std::iota(reversed.rbegin(), reversed.rend(), 0);
   const Numbers perm = c.attributes().integers("perm", reversed);
+  if (static_cast<int>(perm.size()) != c.rank(0)) return unreadable("attribute 'perm' does not have the source's rank");
+  // All of it, before any of it is a place: the least numbers may be right where the first one is not.
   Numbers sorted = perm;
   std::sort(sorted.begin(), sorted.end());
-  if (static_cast<int>(perm.size()) != c.rank(0)) return unreadable("attribute 'perm' does not have the source's rank");
-  Numbers dims;
-  for (size_t i = 0; i < perm.size(); ++i) {
+  for (size_t i = 0; i < sorted.size(); ++i) {
     if (sorted[i] != static_cast<int64_t>(i)) return unreadable("attribute 'perm' is not a permutation");
-    dims.push_back(c.dim(0, static_cast<int>(perm[i])));
   }
+  Numbers dims;
+  for (const int64_t axis : perm) dims.push_back(c.dim(0, static_cast<int>(axis)));
   c.set_output(0, c.input(0).dtype, std::move(dims));
   return {};
 }
@@ -159,6 +150,7 @@ Status infer_unsqueeze(InferContext& c) {
   ISOBIT_TRY(const auto axes, needed_parameter(c, "axes", 1));
   if (!axes) {
     const int64_t more = c.dims(1).empty() ? 1 : c.dim(1, 0);
+    ISOBIT_RETURN_IF_ERROR(check_axes(more));  // the sum might overflow
     return set_output_of_rank(c, more < 0 ? -1 : c.rank(0) + more);
   }
   Numbers dims(c.dims(0).size() + axes->size(), -2);
@@ -291,48 +283,55 @@ Status infer_trilu(InferContext& c) {
 
 void add_movement(std::vector<OpDef>& defs) {
   const InputSet second = {.some = {1}};
-  add_ordered(defs, {.name = "Transpose", .infer = infer_transpose, .outputs = {moved_from(0)}});
-  add_ordered(defs, {.name = "Flatten", .infer = infer_flatten, .outputs = {moved_from(0)}});
+  add_ordered(defs, {.name = "Transpose", .infer = infer_transpose, .outputs = {moved_from(0, transposed)}});
+  add_ordered(defs, {.name = "Flatten", .infer = infer_flatten, .outputs = {moved_from(0, same_element)}});
   // (source, and as an operand what is no attribute)
   add_ordered(defs, {.name = "Reshape",
                      .max_inputs = 2,
                      .optional_inputs = second,
                      .infer = infer_reshape,
-                     .outputs = {moved_from(0)}});
+                     .outputs = {moved_from(0, same_element)}});
   add_ordered(defs, {.name = "Squeeze",
                      .max_inputs = 2,
                      .optional_inputs = second,
                      .infer = infer_squeeze,
-                     .outputs = {moved_from(0)}});
+                     .outputs = {moved_from(0, same_element)}});
   add_ordered(defs, {.name = "Unsqueeze",
                      .max_inputs = 2,
                      .optional_inputs = second,
                      .infer = infer_unsqueeze,
-                     .outputs = {moved_from(0)}});
-  add_ordered(
-      defs,
-      {.name = "Trilu", .max_inputs = 2, .optional_inputs = second, .infer = infer_trilu, .outputs = {moved_from(0)}});
+                     .outputs = {moved_from(0, same_element)}});
+  add_ordered(defs, {.name = "Trilu",
+                     .max_inputs = 2,
+                     .optional_inputs = second,
+                     .infer = infer_trilu,
+                     .outputs = {moved_from(0, of_triangle)}});
   add_ordered(defs, {.name = "Expand",
                      .max_inputs = 2,
                      .optional_inputs = second,
                      .infer = infer_expand,
-                     .outputs = {moved_from_repeatedly(0)}});
+                     .outputs = {moved_from_repeatedly(0, expanded)}});
   add_ordered(defs, {.name = "Tile",
                      .max_inputs = 2,
                      .optional_inputs = second,
                      .infer = infer_tile,
-                     .outputs = {moved_from_repeatedly(0)}});
+                     .outputs = {moved_from_repeatedly(0, tiled)}});
   add_ordered(defs, {.name = "Concat",
                      .max_inputs = 1 << 16,
                      .infer = infer_concat,
-                     .outputs = {{.rule = ElementRule::kMoved, .moved_from = {.all = true}, .takes_each_once = true}}});
-  add_ordered(defs, {.name = "DepthToSpace", .infer = infer_depth_to_space, .outputs = {moved_from(0)}});
-  add_ordered(defs, {.name = "SpaceToDepth", .infer = infer_space_to_depth, .outputs = {moved_from(0)}});
+                     .outputs = {{.rule = ElementRule::kMoved,
+                                  .moved_from = {.all = true},
+                                  .takes_each_once = true,
+                                  .sources = concatenated}}});
+  add_ordered(defs,
+              {.name = "DepthToSpace", .infer = infer_depth_to_space, .outputs = {moved_from(0, depth_to_space)}});
+  add_ordered(defs,
+              {.name = "SpaceToDepth", .infer = infer_space_to_depth, .outputs = {moved_from(0, space_to_depth)}});
   add_ordered(defs, {.name = "ReverseSequence",
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_reverse_sequence,
-                     .outputs = {moved_from(0)}});
+                     .outputs = {moved_from(0, reversed)}});
 }
 
 }  // namespace isobit::graph::ops

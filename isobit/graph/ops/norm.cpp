@@ -190,7 +190,7 @@ void add_norm(std::vector<OpDef>& defs) {
                      .min_inputs = 5,
                      .max_inputs = 5,
                      .infer = infer_batch_norm,
-                     .outputs = {output_by(kPointwise)}});
+                     .outputs = {made_of(of_channel, output_by(kPointwise))}});
   add_ordered(defs, {.name = "isobit.BatchStatistics",
                      .min_outputs = 2,
                      .max_outputs = 2,
@@ -207,7 +207,7 @@ void add_norm(std::vector<OpDef>& defs) {
                      .min_inputs = 5,
                      .max_inputs = 5,
                      .infer = infer_batch_norm,
-                     .outputs = {output_by(kPointwise)}});
+                     .outputs = {made_of(of_channel, output_by(kPointwise))}});
   add_ordered(defs, {.name = "isobit.BatchNormGrad",
                      .min_inputs = 5,
                      .max_inputs = 5,

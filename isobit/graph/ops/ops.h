@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "isobit/graph/op.h"
+#include "isobit/graph/ops/sources.h"
 
 namespace isobit::graph::ops {
 
@@ -34,18 +35,39 @@ void add_composite(std::vector<OpDef>& defs);
 // Positions of the alternatives of Attribute, for expect_attributes.
 inline constexpr size_t kInt = 0, kReal = 1, kText = 2, kInts = 3, kReals = 4, kTensor = 5, kGraph = 6;
 
-// Traits of one output.
-inline OutputDef output_by(ElementRule rule) { return {.rule = rule}; }
-inline OutputDef output_by(ElementRule rule, std::vector<int> follows_from) {
-  return {.rule = rule, .follows_from = {.some = std::move(follows_from)}};
+// Traits of one output. What is a formula of elements is one of those that broadcast to its place, if nothing else is
+// said.
+inline OutputDef made_of(SourceRule sources, OutputDef output) {
+  output.sources = std::move(sources);
+  return output;
 }
+inline OutputDef output_by(ElementRule rule) {
+  return {.rule = rule, .sources = rule == ElementRule::kPointwise ? SourceRule(broadcast_elements) : SourceRule()};
+}
+inline OutputDef output_by(ElementRule rule, std::vector<int> follows_from) {
+  OutputDef output = output_by(rule);
+  output.follows_from = {.some = std::move(follows_from)};
+  return output;
+}
+inline OutputDef judged_whole(const char* because) { return {.rule = ElementRule::kWhole, .whole_because = because}; }
 // Moved from input i, of which no element comes twice.
-inline OutputDef moved_from(int i, ElementRule rule = ElementRule::kMoved) {
-  return {.rule = rule, .moved_from = {.some = {i}}, .takes_each_once = true};
+inline OutputDef moved_from(int i, ElementRule rule) {
+  OutputDef output = output_by(rule);
+  output.moved_from = {.some = {i}};
+  output.takes_each_once = true;
+  return output;
 }
 // Moved from input i, of which an element may come several times.
-inline OutputDef moved_from_repeatedly(int i, ElementRule rule = ElementRule::kMoved) {
-  return {.rule = rule, .moved_from = {.some = {i}}};
+inline OutputDef moved_from_repeatedly(int i, ElementRule rule) {
+  OutputDef output = output_by(rule);
+  output.moved_from = {.some = {i}};
+  return output;
+}
+inline OutputDef moved_from(int i, SourceRule sources) {
+  return made_of(std::move(sources), moved_from(i, ElementRule::kMoved));
+}
+inline OutputDef moved_from_repeatedly(int i, SourceRule sources) {
+  return made_of(std::move(sources), moved_from_repeatedly(i, ElementRule::kMoved));
 }
 
 // Adds an operator that our own kernels compute in either real type, to the same bits on every platform.

@@ -76,7 +76,7 @@ void add_order(std::vector<OpDef>& defs) {
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_top_k_grad,
-                     .outputs = {moved_from(0)}});
+                     .outputs = {moved_from(0, rank_put)}});
 }
 
 }  // namespace isobit::graph::ops

@@ -87,7 +87,7 @@ void add_quantize(std::vector<OpDef>& defs) {
                         .max_inputs = 3,
                         .optional_inputs = {.some = {2}},
                         .infer = {},
-                        .outputs = {output_by(ElementRule::kPointwise)}};
+                        .outputs = {made_of(of_block, output_by(ElementRule::kPointwise))}};
   OpDef quantize = scaled, dequantize = scaled;
   quantize.name = "QuantizeLinear";
   quantize.infer = infer_quantize;

@@ -48,6 +48,19 @@ std::vector<int64_t> one_for_each_line(std::vector<int64_t> dims, bool rows) {
   return dims;
 }
 
+// The kernel has a list of them.
+Status check_matrices(const std::vector<int64_t>& leading) {
+  constexpr int64_t kMostMatrices = 1 << 22;
+  int64_t matrices = 1;
+  for (const int64_t d : leading) {
+    if (d >= 0 && (__builtin_mul_overflow(matrices, std::max<int64_t>(d, 1), &matrices) || matrices > kMostMatrices)) {
+      return unreadable(
+          text_of("more than ", kMostMatrices, " matrices, in a shape that begins ", Shape(leading).text()));
+    }
+  }
+  return {};
+}
+
 // The dimensions of a b.
 Expected<std::vector<int64_t>> product_dims(const InferContext& c, int a, int b) {
   if (c.rank(a) < 2 || c.rank(b) < 2) return unreadable("both matrices need rank 2 or more");
@@ -55,6 +68,7 @@ Expected<std::vector<int64_t>> product_dims(const InferContext& c, int a, int b)
   if (ka >= 0 && kb >= 0 && ka != kb) return unreadable(text_of("matrices of ", ka, " columns and ", kb, " rows"));
   ISOBIT_TRY(auto dims,
              broadcast_dims({c.dims(a).begin(), c.dims(a).end() - 2}, {c.dims(b).begin(), c.dims(b).end() - 2}));
+  ISOBIT_RETURN_IF_ERROR(check_matrices(dims));
   dims.push_back(c.dim(a, -2));
   dims.push_back(c.dim(b, -1));
   return dims;
@@ -154,7 +168,7 @@ Status infer_qlinear_conv(InferContext& c) {
 
 void add_quantized_products(std::vector<OpDef>& defs) {
   const auto add = [&](OpDef def) {
-    def.outputs = {output_by(ElementRule::kWhole)};
+    def.outputs = {judged_whole("its terms are products of integers less their zero points")};
     add_ordered(defs, std::move(def));
   };
   add({.name = "MatMulInteger",

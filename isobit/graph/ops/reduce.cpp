@@ -132,11 +132,11 @@ OpDef over_axes(const char* name, InferRule infer, OutputDef output, StatisticsR
 void add_reduce(std::vector<OpDef>& defs) {
   using enum ElementRule;
   for (const char* op : {"ReduceSum", "ReduceMean"}) {
-    add_ordered(defs, over_axes(op, infer_reduce<SummedTypes>, output_by(kSum)));
+    add_ordered(defs, over_axes(op, infer_reduce<SummedTypes>, made_of(of_cell, output_by(kSum))));
   }
-  add_ordered(defs, over_axes("ReduceMax", infer_reduce<ComparedTypes>, moved_from(0, kMaximum)));
-  add_ordered(defs, over_axes("ReduceMin", infer_reduce<ComparedTypes>, moved_from(0, kMinimum)));
-  add_ordered(defs, over_axes("ReduceProd", infer_reduce<SummedTypes>, output_by(kProduct)));
+  add_ordered(defs, over_axes("ReduceMax", infer_reduce<ComparedTypes>, made_of(of_cell, moved_from(0, kMaximum))));
+  add_ordered(defs, over_axes("ReduceMin", infer_reduce<ComparedTypes>, made_of(of_cell, moved_from(0, kMinimum))));
+  add_ordered(defs, over_axes("ReduceProd", infer_reduce<SummedTypes>, made_of(of_cell, output_by(kProduct))));
   add_ordered(defs, over_axes("ReduceSumSquare", infer_reduce<SummedTypes>, output_by(kStatistics), own_squares));
   add_ordered(defs, over_axes("ReduceL2", infer_reduce<FloatTypes>, output_by(kStatistics), squares));
   add_ordered(defs, over_axes("ReduceLogSumExp", infer_reduce<FloatTypes>, output_by(kStatistics), max_and_sum));
@@ -156,7 +156,7 @@ void add_reduce(std::vector<OpDef>& defs) {
                      .optional_inputs = {.some = {1}},
                      .infer = infer_cumulative_sum,
                      .outputs = {output_by(kSum)}});
-  add_ordered(defs, {.name = "isobit.SumTo", .infer = infer_sum_to, .outputs = {output_by(kSum)}});
+  add_ordered(defs, {.name = "isobit.SumTo", .infer = infer_sum_to, .outputs = {made_of(of_cell, output_by(kSum))}});
   add_ordered(defs, {.name = "isobit.GlobalNorm",
                      .max_inputs = 1 << 20,
                      .infer = infer_global_norm,

@@ -13,6 +13,7 @@ namespace isobit::graph::ops {
 namespace {
 
 constexpr double kMostExtent = 0x1p62;
+constexpr size_t kMostFiltered = 5;  // axes along which several places are combined
 
 Status expect_one_of(const Attributes& a, const char* name, const char* fallback,
                      std::initializer_list<const char*> texts) {
@@ -119,6 +120,28 @@ Status size_axes(const Attributes& a, const std::vector<int64_t>& src, const std
   return {};
 }
 
+// Each place of the result is made of some of each axis' places: their product is the time that it takes. An axis that
+// stays as it is has one. What is not known yet is looked at in the run.
+Status check_work(const Attributes& a, const std::vector<int64_t>& src, const std::vector<ResizedAxis>& all) {
+  if (a.text("mode", "nearest") == "nearest") return {};
+  size_t resized = 0;
+  for (size_t i = 0; i < src.size(); ++i) {
+    const ResizedAxis& axis = all[i];
+    if (src[i] < 0 || (axis.out == src[i] && axis.scale == 1 && !crops(a))) continue;
+    ++resized;
+    // A filter reaches as far as the scale says. All of them together reach over the axis a few times, unless a part
+    // that is much larger than the axis is asked for.
+    const bool reaches_beyond = 4 * axis.scale * static_cast<double>(src[i]) < static_cast<double>(axis.out);
+    if (a.integer("antialias", 0) != 0 && reaches_beyond) {
+      return unreadable(
+          text_of("antialias over an axis of ", src[i], " places that scaled by ", axis.scale, " has ", axis.out));
+    }
+  }
+  if (resized <= kMostFiltered) return {};
+  return unreadable(
+      text_of(resized, " axes are resized together, expected at most ", kMostFiltered, " in mode linear or cubic"));
+}
+
 #define ISOBIT_RESIZE_ATTRIBUTES                                                                                       \
   {"antialias", kInt}, {"axes", kInts}, {"coordinate_transformation_mode", kText}, {"cubic_coeff_a", kReal},           \
       {"exclude_outside", kInt}, {"extrapolation_value", kReal}, {"keep_aspect_ratio_policy", kText}, {"mode", kText}, \
@@ -137,13 +160,13 @@ Status check_type(const InferContext& c) {
   return c.expect_float(0);
 }
 
-// Whether roi, scales or sizes is an input that is not known yet.
+// Whether roi, scales or sizes is an input that is not known yet. What crops nothing does not look at roi.
 Expected<bool> waits_for_inputs(const InferContext& c) {
   bool waits = false;
   for (int i : {1, 2}) {
     if (!c.has_input(i)) continue;
     ISOBIT_RETURN_IF_ERROR(c.expect_float(i));
-    waits = waits || c.constant(i) == nullptr;
+    if (i == 2 || crops(c.attributes())) waits = waits || c.constant(i) == nullptr;
   }
   ISOBIT_TRY(const auto sizes, shape_parameter(c, "sizes", 3));
   return waits || (!sizes && has_parameter(c, "sizes", 3));
@@ -162,8 +185,7 @@ Status infer_resize(InferContext& c) {
     c.set_output(0, c.input(0).dtype, std::move(dims));
     return {};
   }
-  const ResizeInputs inputs =
-      resize_inputs(c.attributes(), [&](int i) { return c.has_input(i) ? c.constant(i) : nullptr; });
+  const ResizeInputs inputs = resize_inputs(c.attributes(), [&](int i) { return c.constant_if_known(i); });
   ISOBIT_TRY(const auto axes, read_resize(c.attributes(), c.dims(0), inputs));
   c.set_output(0, c.input(0).dtype, extents_of(axes));
   return {};
@@ -238,6 +260,7 @@ Expected<std::vector<ResizedAxis>> read_resize(const Attributes& a, const std::v
   for (size_t i = 0; i < src.size(); ++i) {
     if (src[i] == 0 && all[i].out > 0) return unreadable("an axis without places has none to be resized");
   }
+  ISOBIT_RETURN_IF_ERROR(check_work(a, src, all));
   return all;
 }
 

@@ -190,20 +190,20 @@ void add_slicing(std::vector<OpDef>& defs) {
                      .max_inputs = 5,
                      .optional_inputs = {.some = {1, 2, 3, 4}},
                      .infer = infer_slice,
-                     .outputs = {moved_from(0)}});
-  add_ordered(defs, {.name = "isobit.SliceGrad", .infer = infer_slice_grad, .outputs = {moved_from(0)}});
-  add_ordered(defs, {.name = "isobit.Block", .infer = infer_block, .outputs = {moved_from(0)}});
-  add_ordered(defs, {.name = "isobit.BlockGrad", .infer = infer_block_grad, .outputs = {moved_from(0)}});
+                     .outputs = {moved_from(0, sliced)}});
+  add_ordered(defs, {.name = "isobit.SliceGrad", .infer = infer_slice_grad, .outputs = {moved_from(0, slice_put)}});
+  add_ordered(defs, {.name = "isobit.Block", .infer = infer_block, .outputs = {moved_from(0, of_the_block)}});
+  add_ordered(defs, {.name = "isobit.BlockGrad", .infer = infer_block_grad, .outputs = {moved_from(0, block_put)}});
   add_ordered(defs, {.name = "Pad",
                      .max_inputs = 4,
                      .optional_inputs = {.some = {1, 2, 3}},
                      .infer = infer_pad,
-                     .outputs = {{.rule = ElementRule::kMoved, .moved_from = {.some = {0, 2}}}}});
+                     .outputs = {{.rule = ElementRule::kMoved, .moved_from = {.some = {0, 2}}, .sources = padded}}});
   add_ordered(defs, {.name = "CenterCropPad",
                      .max_inputs = 2,
                      .optional_inputs = {.some = {1}},
                      .infer = infer_center_crop_pad,
-                     .outputs = {moved_from(0)}});
+                     .outputs = {moved_from(0, centered)}});
   add_ordered(defs, {.name = "isobit.PadGrad", .infer = infer_pad_grad, .outputs = {output_by(ElementRule::kSum)}});
   add_ordered(defs, {.name = "Split",
                      .max_inputs = 2,
@@ -211,7 +211,7 @@ void add_slicing(std::vector<OpDef>& defs) {
                      .max_outputs = 1 << 16,
                      .more_outputs_like_last = true,
                      .infer = infer_split,
-                     .outputs = {moved_from(0)}});
+                     .outputs = {moved_from(0, of_part)}});
 }
 
 }  // namespace isobit::graph::ops

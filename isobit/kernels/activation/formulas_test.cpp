@@ -29,29 +29,30 @@ struct Case {
   std::function<Real(const Real&)> exact;
 };
 
+// Numbers of attributes are float32, so that their products with float32 are exact before they are rounded.
 std::vector<Case> cases() {
   const auto negative = [](const Real& x) { return x.value() < 0; };
   return {
-      {"elu", Elu{0.7}, [=](const Real& x) { return negative(x) ? Real(0.7) * expm1_real(x) : x; }},
-      {"selu", Selu{1.7, 1.1},
-       [=](const Real& x) { return Real(1.1) * (negative(x) ? Real(1.7) * expm1_real(x) : x); }},
-      {"celu", Celu{2.5}, [=](const Real& x) { return negative(x) ? Real(2.5) * expm1_real(x / Real(2.5)) : x; }},
-      {"hard sigmoid", HardSigmoid{0.2, 0.5},
+      {"elu", Elu{0.7F}, [=](const Real& x) { return negative(x) ? Real(0.7F) * expm1_real(x) : x; }},
+      {"selu", Selu{1.7F, 1.1F},
+       [=](const Real& x) { return Real(1.1F) * (negative(x) ? Real(1.7F) * expm1_real(x) : x); }},
+      {"celu", Celu{2.5F}, [=](const Real& x) { return negative(x) ? Real(2.5F) * expm1_real(x / Real(2.5F)) : x; }},
+      {"hard sigmoid", HardSigmoid{0.2F, 0.5F},
        [](const Real& x) {
-         const Real u = Real(0.2) * x + Real(0.5);
+         const Real u = Real(0.2F) * x + Real(0.5F);
          return u.value() < 0 ? Real(0) : u.value() > 1 ? Real(1) : u;
        }},
       {"hard swish", HardSwish(),
        [](const Real& x) { return x.value() >= 3    ? x
-                                  : x.value() <= -3 ? Real(-0.0)
+                                  : x.value() <= -3 ? Real(-0.0F)
                                                     : x * (x + Real(3)) / Real(6); }},
       {"softsign", Softsign(), [=](const Real& x) { return x / (Real(1) + (negative(x) ? Real(0) - x : x)); }},
-      {"swish", Swish{1.5}, [](const Real& x) { return x * sigmoid_real(Real(1.5) * x); }},
-      {"thresholded relu", ThresholdedRelu{0.4}, [](const Real& x) { return x.value() > 0.4 ? x : Real(0); }},
-      {"shrink", Shrink{0.4, 0.3},
-       [](const Real& x) { return x.value() < -0.4  ? x + Real(0.3)
-                                  : x.value() > 0.4 ? x - Real(0.3)
-                                                    : Real(0); }},
+      {"swish", Swish{1.5F}, [](const Real& x) { return x * sigmoid_real(Real(1.5F) * x); }},
+      {"thresholded relu", ThresholdedRelu{0.4F}, [](const Real& x) { return x.value() > 0.4F ? x : Real(0); }},
+      {"shrink", Shrink{0.4F, 0.3F},
+       [](const Real& x) { return x.value() < -0.4F  ? x + Real(0.3F)
+                                  : x.value() > 0.4F ? x - Real(0.3F)
+                                                     : Real(0); }},
   };
 }
 

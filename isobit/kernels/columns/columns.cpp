@@ -63,6 +63,7 @@ class Walk {
 template <class E>
 void lay_out(const KernelContext& ctx, int64_t planes, std::span<const SlidingAxis> axes, const void* src,
              void* matrix) {
+  if (planes == 0) return;  // there is no matrix whose size could be counted
   const Walk shape(axes);
   const int64_t places = shape.places(), elements = shape.taps() * shape.windows();
   const int64_t out = axes.back().out, stride = axes.back().stride;
@@ -82,6 +83,7 @@ void lay_out(const KernelContext& ctx, int64_t planes, std::span<const SlidingAx
 
 template <class T>
 void add_up(const KernelContext& ctx, int64_t planes, std::span<const SlidingAxis> axes, const T* matrix, T* dst) {
+  if (planes == 0) return;
   const Walk shape(axes);
   const int64_t places = shape.places(), elements = shape.taps() * shape.windows(), stride = axes.back().stride;
   parallel_items(ctx, planes, elements + places, [&](int64_t begin, int64_t end) {

@@ -40,6 +40,15 @@ void roi_align(const KernelContext&, const RegionShape& shape, const AlignRule& 
 void roi_align(const KernelContext&, const RegionShape& shape, const AlignRule& rule, const double* src,
                const double* rois, const int64_t* images, double* dst);
 
+// What the images [n, c, h, w] are given back of diff_dst [regions, c, pooled_h, pooled_w] where samples are averaged:
+// diff_src is give_back (sampling/give_back.h) of the regions of its image in ascending order, of their bins, of the
+// samples of each that are not outside, row by row, and of the four elements of each, with weights u_y u_x, u_y l_x,
+// l_y u_x, l_y l_x, each divided by count. A region that is not finite gives nothing back. REQUIRES !rule.max.
+void roi_align_grad(const KernelContext&, const RegionShape& shape, const AlignRule& rule, int64_t n, const float* rois,
+                    const int64_t* images, const float* diff_dst, float* diff_src);
+void roi_align_grad(const KernelContext&, const RegionShape& shape, const AlignRule& rule, int64_t n,
+                    const double* rois, const int64_t* images, const double* diff_dst, double* diff_src);
+
 // Region r is rois[r] = (image, x1, y1, x2, y2) of one of n images, the number rounded towards 0. Along an axis: begin
 // = x1 * scale and end = x2 * scale, both rounded to the nearest integer, halves away from 0, and to within 2^40; size
 // = max(end - begin + 1, 1). Bin p covers the places from begin + floor(p * size / pooled) to begin + ceil((p + 1) *
@@ -49,5 +58,13 @@ void max_roi_pool(const KernelContext&, const RegionShape& shape, int64_t n, dou
                   const float* rois, float* dst);
 void max_roi_pool(const KernelContext&, const RegionShape& shape, int64_t n, double spatial_scale, const double* src,
                   const double* rois, double* dst);
+
+// What the images are given back of diff_dst [regions, c, pooled_h, pooled_w]: diff_src = Sum (reduce/reduce.h) of the
+// diff_dst of the bins whose Max is at this place, the first one in row-major order among equals, by ascending region
+// and bin. A bin that has no Max gives nothing back.
+void max_roi_pool_grad(const KernelContext&, const RegionShape& shape, int64_t n, double spatial_scale,
+                       const float* src, const float* rois, const float* diff_dst, float* diff_src);
+void max_roi_pool_grad(const KernelContext&, const RegionShape& shape, int64_t n, double spatial_scale,
+                       const double* src, const double* rois, const double* diff_dst, double* diff_src);
 
 }  // namespace isobit::kernels

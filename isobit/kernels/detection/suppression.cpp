@@ -1,6 +1,7 @@
 #include "isobit/kernels/detection/suppression.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "isobit/kernels/dispatch/by_isa.h"
 #include "isobit/kernels/reduce/parallel.h"
@@ -34,14 +35,15 @@ bool overlaps(const Box<T>& selected, const Box<T>& box, T threshold) {
 
 // The selected boxes of one class of one image.
 template <class T>
-std::vector<int64_t> select(const SuppressionShape& s, const T* boxes, const T* scores, T iou, std::optional<T> score) {
-  std::vector<int64_t> candidates, selected;
+ScratchVector<int64_t> select(const SuppressionShape& s, const T* boxes, const T* scores, T iou,
+                              std::optional<T> score) {
+  ScratchVector<int64_t> candidates, selected;
   for (int64_t i = 0; i < s.boxes; ++i) {
     if (scores[i] == scores[i] && (!score || scores[i] > *score)) candidates.push_back(i);
   }
   std::sort(candidates.begin(), candidates.end(),
             [&](int64_t a, int64_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
-  std::vector<Box<T>> taken;
+  ScratchVector<Box<T>> taken;
   for (const int64_t i : candidates) {
     if (static_cast<int64_t>(selected.size()) >= s.most) break;
     const Box<T> box(boxes + i * 4, s.center_point);
@@ -54,28 +56,31 @@ std::vector<int64_t> select(const SuppressionShape& s, const T* boxes, const T* 
 
 }  // namespace
 
+// There may be many more classes than boxes that are found: one list is of many classes.
 template <class T>
-std::vector<SelectedBox> non_max_suppression(const KernelContext& ctx, const SuppressionShape& s, const T* boxes,
-                                             const T* scores, T iou, std::optional<T> score) {
-  if (s.most <= 0) return {};
-  std::vector<std::vector<int64_t>> by_class(static_cast<size_t>(s.images * s.classes));
-  parallel_items(ctx, s.images * s.classes, 64 * s.boxes, [&](int64_t begin, int64_t end) {
-    for (int64_t c = begin; c < end; ++c) {
-      by_class[static_cast<size_t>(c)] =
-          select(s, boxes + c / s.classes * s.boxes * 4, scores + c * s.boxes, iou, score);
+ScratchVector<SelectedBox> non_max_suppression(const KernelContext& ctx, const SuppressionShape& s, const T* boxes,
+                                               const T* scores, T iou, std::optional<T> score) {
+  if (s.most <= 0 || s.boxes == 0) return {};
+  constexpr int64_t kMostParts = 256;
+  const int64_t classes = s.images * s.classes, parts = std::min(classes, kMostParts);
+  std::vector<ScratchVector<SelectedBox>> by_part(static_cast<size_t>(parts));
+  parallel_items(ctx, parts, 64 * s.boxes, [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      for (int64_t c = classes * part / parts; c < classes * (part + 1) / parts; ++c) {
+        for (const int64_t box : select(s, boxes + c / s.classes * s.boxes * 4, scores + c * s.boxes, iou, score)) {
+          by_part[static_cast<size_t>(part)].push_back({c / s.classes, c % s.classes, box});
+        }
+      }
     }
   });
-  std::vector<SelectedBox> all;
-  for (size_t c = 0; c < by_class.size(); ++c) {
-    const auto n = static_cast<int64_t>(c);
-    for (const int64_t box : by_class[c]) all.push_back({n / s.classes, n % s.classes, box});
-  }
+  ScratchVector<SelectedBox> all;
+  for (const auto& some : by_part) all.insert(all.end(), some.begin(), some.end());
   return all;
 }
 
-#define ISOBIT_INSTANTIATE(T)                                                                                       \
-  template std::vector<SelectedBox> non_max_suppression<T>(const KernelContext&, const SuppressionShape&, const T*, \
-                                                           const T*, T, std::optional<T>);
+#define ISOBIT_INSTANTIATE(T)                                                                                         \
+  template ScratchVector<SelectedBox> non_max_suppression<T>(const KernelContext&, const SuppressionShape&, const T*, \
+                                                             const T*, T, std::optional<T>);
 ISOBIT_FOR_FLOATS(ISOBIT_INSTANTIATE)
 #undef ISOBIT_INSTANTIATE
 

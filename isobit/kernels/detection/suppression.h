@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
+#include "isobit/base/scratch.h"
 #include "isobit/kernels/context.h"
 
 namespace isobit::kernels {
@@ -28,7 +28,7 @@ struct SelectedBox {
 // down times across, none where one is not above 0; (h * w) / ((area of the selected one + area) - h * w), none where
 // that sum is not above 0.
 template <class T>
-std::vector<SelectedBox> non_max_suppression(const KernelContext&, const SuppressionShape& shape, const T* boxes,
-                                             const T* scores, T iou, std::optional<T> score);
+ScratchVector<SelectedBox> non_max_suppression(const KernelContext&, const SuppressionShape& shape, const T* boxes,
+                                               const T* scores, T iou, std::optional<T> score);
 
 }  // namespace isobit::kernels

@@ -69,6 +69,16 @@ TEST(NonMaxSuppression, ImagesAndClassesAreApart) {
             (Selected{{0, 0, 3}, {0, 0, 0}, {0, 1, 0}, {0, 1, 3}, {1, 0, 3}, {1, 0, 0}, {1, 1, 3}, {1, 1, 0}}));
 }
 
+TEST(NonMaxSuppression, VeryManyClassesAreInOrder) {
+  constexpr int64_t kClasses = 1000;
+  const std::vector<float> boxes = {0, 0, 1, 1};
+  const std::vector<float> scores(static_cast<size_t>(kClasses), 1);
+  const SuppressionShape shape{.images = 1, .classes = kClasses, .boxes = 1, .most = 1};
+  const Selected found = select(shape, boxes, scores, 0.5f);
+  ASSERT_EQ(found.size(), static_cast<size_t>(kClasses));
+  for (int64_t c = 0; c < kClasses; ++c) EXPECT_EQ(found[static_cast<size_t>(c)], (std::vector<int64_t>{0, c, 0}));
+}
+
 TEST(NonMaxSuppression, EqualScoresGoByNumberAndWhatIsNoNumberIsLeftOut) {
   const std::vector<double> boxes = {0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 6, 7};
   const SuppressionShape shape{.images = 1, .classes = 1, .boxes = 4, .most = 9};

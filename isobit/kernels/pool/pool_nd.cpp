@@ -1,5 +1,6 @@
 #include "isobit/kernels/pool/pool_nd.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -21,8 +22,9 @@ pool::PlaneSizes sizes_of(int64_t planes, Axes axes) {
           .places = extents_product(axes.size(), [&](size_t a) { return axes[a].in; })};
 }
 
+// At most: those of a window that are inside the image.
 int64_t taps_of(Axes axes) {
-  return extents_product(axes.size(), [&](size_t a) { return axes[a].size; });
+  return extents_product(axes.size(), [&](size_t a) { return std::min(axes[a].size, axes[a].in); });
 }
 
 // The windows of one plane one after another, each with the places under its taps.

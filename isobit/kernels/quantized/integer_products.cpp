@@ -152,14 +152,17 @@ class WindowReader {
  private:
   template <class E>
   void read_typed(const E* src, int64_t first_channel, int64_t w, int64_t begin, int64_t end, int16_t* to) const {
-    ScratchVector<int64_t> places(static_cast<size_t>(taps_));
-    for (int64_t tap = 0; tap < taps_; ++tap) places[static_cast<size_t>(tap)] = place_of(tap, w);
+    // Those that are asked for, once each: of a large window that is few of all.
+    int64_t tap = begin % taps_;
+    ScratchVector<int64_t> places(static_cast<size_t>(std::min(taps_, end - begin)));
+    for (size_t i = 0; i < places.size(); ++i) places[i] = place_of((tap + static_cast<int64_t>(i)) % taps_, w);
     const int32_t zero = src_.zero.at(0, 0);
     const E* plane = src + (first_channel + begin / taps_) * places_;
-    int64_t tap = begin % taps_;
+    size_t next = 0;
     for (int64_t l = begin; l < end; ++l) {
-      const int64_t place = places[static_cast<size_t>(tap)];
+      const int64_t place = places[next];
       *to++ = place < 0 ? int16_t{0} : static_cast<int16_t>(static_cast<int32_t>(plane[place]) - zero);
+      if (++next == places.size()) next = 0;
       if (++tap < taps_) continue;
       tap = 0;
       plane += places_;

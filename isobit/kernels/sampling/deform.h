@@ -29,4 +29,20 @@ void deformed_columns(const KernelContext&, const DeformShape& shape, const floa
 void deformed_columns(const KernelContext&, const DeformShape& shape, const double* src, const double* offset,
                       const double* mask, double* matrix);
 
+// What the source is given back of diff_matrix [n, c, taps, windows] where the mask is ones: diff_src is give_back
+// (give_back.h), for the channels of a group in an image, of the taps in ascending order, of the windows of each, and
+// of the combinations of near places of each window (for_each_place). A place that is not finite gives nothing back.
+void deformed_columns_grad_src(const KernelContext&, const DeformShape& shape, const float* offset,
+                               const float* diff_matrix, float* diff_src);
+void deformed_columns_grad_src(const KernelContext&, const DeformShape& shape, const double* offset,
+                               const double* diff_matrix, double* diff_src);
+
+// diff_offset, laid out as offset, where the mask is ones: T(v) with v = +0, plus in float64 diff_matrix * slope_at
+// (near_places.h) of the channels of the group in ascending order, each product and each sum rounded. Where the place
+// is not finite it is NaN. NaN results are canonical.
+void deformed_columns_grad_offset(const KernelContext&, const DeformShape& shape, const float* src, const float* offset,
+                                  const float* diff_matrix, float* diff_offset);
+void deformed_columns_grad_offset(const KernelContext&, const DeformShape& shape, const double* src,
+                                  const double* offset, const double* diff_matrix, double* diff_offset);
+
 }  // namespace isobit::kernels

@@ -20,4 +20,22 @@ void grid_sample(const KernelContext&, int64_t n, int64_t c, std::span<const int
 void grid_sample(const KernelContext&, int64_t n, int64_t c, std::span<const int64_t> image, int64_t points,
                  const PointRule& rule, const double* src, const double* grid, double* dst);
 
+// What the image is given back of diff_dst [n, c, points]: diff_src [n, c, image ..] is give_back (give_back.h) of the
+// points of its image in ascending order, and of the combinations of near places of each (for_each_place). A point that
+// is not finite gives nothing back.
+void grid_sample_grad_src(const KernelContext&, int64_t n, int64_t c, std::span<const int64_t> image, int64_t points,
+                          const PointRule& rule, const float* grid, const float* diff_dst, float* diff_src);
+void grid_sample_grad_src(const KernelContext&, int64_t n, int64_t c, std::span<const int64_t> image, int64_t points,
+                          const PointRule& rule, const double* grid, const double* diff_dst, double* diff_src);
+
+// diff_grid [n, points, rank]: of axis a in float64, v = +0, plus diff_dst * slope_at (near_places.h) of the channels
+// in ascending order, each product and each sum rounded; diff_grid = T(v * s) with s = (extent - 1) / 2 with
+// align_corners, else extent / 2. Of a point that is not finite it is NaN. NaN results are canonical.
+void grid_sample_grad_grid(const KernelContext&, int64_t n, int64_t c, std::span<const int64_t> image, int64_t points,
+                           const PointRule& rule, const float* src, const float* grid, const float* diff_dst,
+                           float* diff_grid);
+void grid_sample_grad_grid(const KernelContext&, int64_t n, int64_t c, std::span<const int64_t> image, int64_t points,
+                           const PointRule& rule, const double* src, const double* grid, const double* diff_dst,
+                           double* diff_grid);
+
 }  // namespace isobit::kernels

@@ -57,6 +57,25 @@ TEST(NearPlaces, ReflectionMirrorsAtTheBorders) {
   EXPECT_EQ(around(5, 1, inner), (List{0, 1, 0, 0}));  // of one place every place is that one
 }
 
+// Far from the image, differences of infinities are no numbers; whatever comes of them is a place of the image.
+TEST(NearPlaces, NoPlaceIsOutsideHoweverFarThePointIs) {
+  for (const auto padding : {Padding::kZeros, Padding::kBorder, Padding::kReflection}) {
+    for (const auto mode : {Interpolation::kNearest, Interpolation::kLinear, Interpolation::kCubic}) {
+      const PointRule rule{.mode = mode, .padding = padding};
+      for (const double x :
+           {1e308, -1e308, 1.7e308, -1.7e308, 1e19, -1e19, double(HUGE_VAL), -double(HUGE_VAL), std::nan("")}) {
+        for (const int64_t extent : {int64_t{1}, int64_t{3}, int64_t{1} << 40}) {
+          const NearPlaces places(x, extent, rule);
+          for (const WeightedPlace& tap : places.taps()) {
+            EXPECT_GE(tap.place, 0) << x;
+            EXPECT_LT(tap.place, extent) << x;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(NearPlaces, NearestTakesTheEvenOneOfTwo) {
   const PointRule nearest{.mode = Interpolation::kNearest};
   EXPECT_EQ(around(0.5, 4, nearest), (List{0, 1}));

@@ -29,28 +29,37 @@ struct PointRule {
 //   is left out (kZeros), the nearest one inside (kBorder), or floor(mirrored(place)), the nearest one inside of that
 //   (kReflection).
 //
+// The slope of a tap is what its weight changes by where x does, the tap staying where it is: 0 of kNearest; -1, 1 of
+// kLinear; of kCubic, with w1(t) = (3a t - 10a) t + 8a and w0(t) = (3 (a + 2) t - 2 (a + 3)) t, w1(r + 1), w0(r),
+// -w0(1 - r), -w1((1 - r) + 1). It is multiplied by 0 where kBorder has put x at a place, and by -1 where kReflection
+// has turned the axis round.
+//
 // REQUIRES extent >= 1.
 class NearPlaces {
  public:
-  NearPlaces(double x, int64_t extent, const PointRule& rule);
+  NearPlaces(double x, int64_t extent, const PointRule& rule, bool with_slopes = false);
 
   // False where x is not a number, or infinite: then there are no taps.
   bool is_finite() const { return finite_; }
   std::span<const WeightedPlace> taps() const { return {taps_, static_cast<size_t>(count_)}; }
+  // By tap. REQUIRES with_slopes.
+  std::span<const double> slopes() const { return {slopes_, static_cast<size_t>(count_)}; }
 
  private:
-  void add(double place, double weight, int64_t extent, const PointRule& rule);
+  void add(double place, double weight, double slope, int64_t extent, const PointRule& rule);
 
   bool finite_ = true;
   int count_ = 0;
   WeightedPlace taps_[4];
+  double slopes_[4] = {};
 };
 
-// The weights of kCubic in resize.h, of f - 1 .. f + 2.
+// The weights of kCubic in resize.h, of f - 1 .. f + 2, and their slopes.
 struct CubicWeights {
   double of[4];
 };
 CubicWeights cubic_weights(double a, double r);
+CubicWeights cubic_slopes(double a, double r);
 
 // +0, plus weight * (the same over the axes behind) of the taps of the first axis, each product and each sum rounded;
 // of no axis, the element itself. `places`: one for each axis of the plane, `extents` the plane's.
@@ -62,6 +71,31 @@ double value_at(std::span<const NearPlaces> places, const int64_t* extents, cons
     v += tap.weight * value_at(places.subspan(1), extents + 1, plane, line * extents[0] + tap.place);
   }
   return v;
+}
+
+// As value_at, with the slopes of axis `axis` in place of its weights. REQUIRES axis < places.size().
+template <class T>
+double slope_at(std::span<const NearPlaces> places, size_t axis, const int64_t* extents, const T* plane,
+                int64_t line = 0) {
+  const std::span<const WeightedPlace> taps = places[0].taps();
+  double v = 0;
+  for (size_t i = 0; i < taps.size(); ++i) {
+    const int64_t next = line * extents[0] + taps[i].place;
+    v += axis == 0 ? places[0].slopes()[i] * value_at(places.subspan(1), extents + 1, plane, next)
+                   : taps[i].weight * slope_at(places.subspan(1), axis - 1, extents + 1, plane, next);
+  }
+  return v;
+}
+
+// f(place in the plane, weight) of every combination of one tap of each axis, row-major; the weight is the product of
+// theirs, multiplied from the first axis to the last.
+template <class F>
+void for_each_place(std::span<const NearPlaces> places, const int64_t* extents, F&& f, int64_t line = 0,
+                    double weight = 1) {
+  if (places.empty()) return f(line, weight);
+  for (const WeightedPlace& tap : places[0].taps()) {
+    for_each_place(places.subspan(1), extents + 1, f, line * extents[0] + tap.place, weight * tap.weight);
+  }
 }
 
 }  // namespace isobit::kernels

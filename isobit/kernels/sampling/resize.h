@@ -62,7 +62,7 @@ struct ResizeAxis {
   double begin = 0, end = 1;  // kCropAndResize: the part of the axis that is resized
 };
 
-// REQUIRES in >= 1 or out = 0; scale and length finite and above 0, scale at least 0.25 / in where out > 0; begin and
+// REQUIRES in >= 1 or out = 0; scale and length finite and above 0, scale at least out / in / 4; begin and
 // end finite.
 AxisTaps resize_taps(const ResizeAxis& axis, const ResizeRule& rule);
 

@@ -10,13 +10,13 @@ AxisTaps AxisTaps::identity(int64_t n) {
 
 AxisTaps transposed(const AxisTaps& taps) {
   if (taps.is_identity()) return taps;
-  std::vector<int64_t> next(static_cast<size_t>(taps.in()) + 1, 0);  // where the taps of each place go
+  ScratchVector<int64_t> next(static_cast<size_t>(taps.in()) + 1, 0);  // where the taps of each place go
   for (int64_t o = 0; o < taps.out(); ++o) {
     for (const WeightedPlace& tap : taps.of(o)) ++next[static_cast<size_t>(tap.place) + 1];
   }
   for (size_t p = 1; p < next.size(); ++p) next[p] += next[p - 1];
-  const std::vector<int64_t> begins = next;
-  std::vector<WeightedPlace> sorted(static_cast<size_t>(begins.back()));
+  const ScratchVector<int64_t> begins = next;
+  ScratchVector<WeightedPlace> sorted(static_cast<size_t>(begins.back()));
   for (int64_t o = 0; o < taps.out(); ++o) {
     for (const WeightedPlace& tap : taps.of(o)) {
       sorted[static_cast<size_t>(next[static_cast<size_t>(tap.place)]++)] = {o, tap.weight};

@@ -1,9 +1,11 @@
-// What sampling makes of an axis: for each place of the result, the places of the source that it is made of.
+// What sampling makes of an axis: for each place of the result, the places of the source that it is made of. There may
+// be many more bytes of them than of source and result.
 #pragma once
 
 #include <cstdint>
 #include <span>
-#include <vector>
+
+#include "isobit/base/scratch.h"
 
 namespace isobit::kernels {
 
@@ -36,8 +38,8 @@ class AxisTaps {
  private:
   bool identity_ = false;
   int64_t in_;
-  std::vector<int64_t> ends_;
-  std::vector<WeightedPlace> taps_;
+  ScratchVector<int64_t> ends_;
+  ScratchVector<WeightedPlace> taps_;
 };
 
 // The adjoint: place p of the result has a tap at o, of the same weight, for every tap of o at p, in ascending order of

@@ -1,6 +1,4 @@
 // Operators of single elements: arithmetic, functions, comparisons, logic, and Cast.
-#include <cstring>
-
 #include "isobit/base/text.h"
 #include "isobit/onnx/importer_internal.h"
 
@@ -103,9 +101,11 @@ Expected<Operands> dropout(Conversion& c) {
   Operands outputs = {std::move(output)};
   if (c.has_output(1)) {
     if (!c.is_static(c.in(0))) return c.error("the mask is asked for, and its shape is not known before the run");
-    Tensor mask(DType::kBool, Shape(c.dims(c.in(0))));
-    std::memset(mask.raw(), 1, mask.bytes());
-    outputs.push_back(c.frame().constant(c.output_name(1), std::move(mask)));
+    Tensor yes(DType::kBool, Shape{});
+    *static_cast<uint8_t*>(yes.raw()) = 1;
+    ISOBIT_TRY(Operand mask, c.emit("ConstantOfShape", {}, {{"shape", c.dims(c.in(0))}, {"value", std::move(yes)}},
+                                    c.output_name(1)));
+    outputs.push_back(std::move(mask));
   }
   return outputs;
 }

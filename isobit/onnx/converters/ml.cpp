@@ -2,6 +2,7 @@
 #include "isobit/base/text.h"
 #include "isobit/graph/expansions/linear_models.h"
 #include "isobit/graph/expansions/trees.h"
+#include "isobit/kernels/elementwise/truncated.h"
 #include "isobit/onnx/conversion_internal.h"
 
 namespace isobit::onnx {
@@ -74,7 +75,7 @@ Expected<Operands> tree_ensemble(Conversion& c) {
   ISOBIT_TRY(a.tree_roots, c.integer_list("tree_roots"));
   ISOBIT_TRY(a.nodes_featureids, c.integer_list("nodes_featureids"));
   ISOBIT_TRY(const auto modes, reals_or_tensor(c, nullptr, "nodes_modes"));
-  a.nodes_modes.assign(modes.begin(), modes.end());
+  for (const double mode : modes) a.nodes_modes.push_back(kernels::truncated<int64_t>(mode));
   ISOBIT_TRY(a.nodes_splits, reals_or_tensor(c, nullptr, "nodes_splits"));
   ISOBIT_TRY(a.nodes_missing_value_tracks_true, c.integer_list("nodes_missing_value_tracks_true"));
   ISOBIT_TRY(a.nodes_truenodeids, c.integer_list("nodes_truenodeids"));

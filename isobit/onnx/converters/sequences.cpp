@@ -1,7 +1,7 @@
 // Sequences whose length and places are known are no more than several values: they are taken apart while the graph is
 // made. (Exporters write torch.split and torch.chunk so.)
 #include "isobit/base/text.h"
-#include "isobit/onnx/conversion_internal.h"
+#include "isobit/onnx/importer_internal.h"
 
 namespace isobit::onnx {
 namespace {
@@ -16,6 +16,11 @@ Expected<Operands> items_of(const Conversion& c, int i) {
 
 Expected<Operands> sequence(Conversion& c, Operands items) {
   if (items.size() > kMostItems) return c.error(text_of("a sequence of ", items.size(), " values"));
+  // Every sequence has a list of its own.
+  if (const Status counted = c.importer().count_bytes(sizeof(Operand) * items.size()); !counted) {
+    return c.error(counted.error());
+  }
+  items.shrink_to_fit();
   return Operands{c.frame().sequence(c.base_name(), std::move(items))};
 }
 

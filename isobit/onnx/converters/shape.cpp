@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "isobit/base/text.h"
+#include "isobit/graph/op.h"
 #include "isobit/onnx/conversion_internal.h"
 
 namespace isobit::onnx {
@@ -76,12 +77,12 @@ Expected<Operands> constant_of_shape(Conversion& c) {
     value = t->tensor;
   }
   if (const auto dims = c.integers(c.in(0))) {
-    const auto elements = checked_elements(*dims, value.dtype(), INT64_MAX);
-    if (!elements) return c.error(elements.error());
-    if (*elements <= kMostMade) {
+    const auto extents = checked_extents(*dims, value.dtype(), INT64_MAX);
+    if (!extents) return c.error(extents.error());
+    if (*extents <= kMostMade && dims->size() <= graph::kMostAxes) {
       Tensor made(value.dtype(), Shape(*dims));
       const size_t bytes = size_of(value.dtype());
-      for (int64_t i = 0; i < *elements; ++i) {
+      for (int64_t i = 0; i < made.elements(); ++i) {
         std::memcpy(static_cast<uint8_t*>(made.raw()) + static_cast<size_t>(i) * bytes, value.raw(), bytes);
       }
       return Operands{c.frame().constant(c.output_name(0), std::move(made))};

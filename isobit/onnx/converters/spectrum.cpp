@@ -2,7 +2,7 @@
 #include "isobit/graph/expansions/spectrum.h"
 
 #include "isobit/base/text.h"
-#include "isobit/onnx/conversion_internal.h"
+#include "isobit/onnx/importer_internal.h"
 
 namespace isobit::onnx {
 namespace {
@@ -35,6 +35,7 @@ Expected<Operands> dft(Conversion& c) {
   ISOBIT_TRY(const int64_t onesided, c.integer("onesided", 0));
   a.inverse = inverse != 0;
   a.onesided = onesided != 0;
+  a.most_bytes = c.importer().bytes_left();
   return c.expand([&](graph::Graph& g) { return expansions::dft(g, a); });
 }
 
@@ -49,6 +50,7 @@ Expected<Operands> stft(Conversion& c) {
   ISOBIT_TRY(a.frame_length, known(c, 3, "frame_length"));
   ISOBIT_TRY(const int64_t onesided, c.integer("onesided", 1));
   a.onesided = onesided != 0;
+  a.most_bytes = c.importer().bytes_left();
   return c.expand([&](graph::Graph& g) { return expansions::stft(g, a); });
 }
 
@@ -63,6 +65,7 @@ Convert window(expansions::WindowFunction function) {
     ISOBIT_TRY(const int64_t periodic, c.integer("periodic", 1));
     a.periodic = periodic != 0;
     ISOBIT_TRY(a.output, c.type("output_datatype", DType::kFloat32));
+    a.most_bytes = c.importer().bytes_left();
     return c.expand([&](graph::Graph& g) { return expansions::window_function(g, a); });
   };
 }
@@ -75,6 +78,7 @@ Expected<Operands> mel_weight_matrix(Conversion& c) {
   a.num_mel_bins = c.id(0), a.dft_length = c.id(1), a.sample_rate = c.id(2);
   a.lower_edge_hertz = c.id(3), a.upper_edge_hertz = c.id(4);
   ISOBIT_TRY(a.output, c.type("output_datatype", DType::kFloat32));
+  a.most_bytes = c.importer().bytes_left();
   return c.expand([&](graph::Graph& g) { return expansions::mel_weight_matrix(g, a); });
 }
 

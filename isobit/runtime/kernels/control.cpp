@@ -9,6 +9,7 @@
 #include "isobit/kernels/movement/movement.h"
 #include "isobit/runtime/kernel_call.h"
 #include "isobit/runtime/ledger.h"
+#include "isobit/runtime/prepared_run.h"
 
 namespace isobit::runtime {
 
@@ -43,6 +44,9 @@ class Body {
 
   const graph::Graph& graph() const { return *graph_; }
   Ledger& ledger() const { return ledger_; }
+
+  // What runs of the graph have kept for the next one is given back: nodes that have run hold nothing.
+  void release() const { executor_->release_memory(); }
 
   // brought: as many as was said. trip: which one, for the error; -1: there are none.
   Expected<Tensors> run(const KernelCall& call, Tensors brought, int64_t trip = -1) const {
@@ -84,7 +88,9 @@ MakeOutputs bind_if(const KernelSite& site) {
   const auto if_false = std::make_shared<Body>(site, "else_branch", 1, 0);
   return [if_true, if_false](const KernelCall& call) -> Expected<Tensors> {
     ISOBIT_TRY(const bool condition, truth_of(call, "the condition", call.in(0)));
-    return (condition ? if_true : if_false)->run(call, {});
+    const Body& branch = condition ? *if_true : *if_false;
+    const AtEnd released([&] { branch.release(); });
+    return branch.run(call, {});
   };
 }
 
@@ -192,6 +198,7 @@ MakeOutputs bind_loop(const KernelSite& site) {
     for (size_t i = 0; i < carried; ++i) values.push_back(*call.inputs[2 + i]);
     std::vector<Stack> stacks = empty;
     Holding holding(body->ledger());
+    const AtEnd released([&] { body->release(); });
     for (int64_t trip = 0; trip < most && goes_on; ++trip) {
       ISOBIT_RETURN_IF_ERROR(body->ledger().begin_trip(call.node));
       Tensors brought = {one_element(body->graph(), 0, DType::kInt64, trip),
@@ -267,6 +274,7 @@ MakeOutputs bind_scan(const KernelSite& site) {
     for (size_t i = 0; i < states; ++i) values.push_back(*call.inputs[i]);
     std::vector<Stack> stacks = empty;
     Holding holding(body->ledger());
+    const AtEnd released([&] { body->release(); });
     for (int64_t t = 0; t < length; ++t) {
       ISOBIT_RETURN_IF_ERROR(body->ledger().begin_trip(call.node));
       Tensors brought = std::move(values);

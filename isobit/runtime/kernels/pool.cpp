@@ -1,5 +1,6 @@
 #include "isobit/kernels/pool/pool.h"
 
+#include <algorithm>
 #include <type_traits>
 
 #include "isobit/base/text.h"
@@ -16,7 +17,8 @@ namespace {
 namespace k = kernels;
 
 // What the kernels are given, from the node's attributes and the dimensions of the image. Images of one or two axes
-// have fast kernels, where one axis is one row.
+// have fast kernels, where one axis is one row; these go through every tap and have memory for every place of a stride,
+// so that windows which are larger than the image or further apart than its ends are left to the others.
 struct Pooling {
   Pooling(const KernelSite& site, const graph::Value& src)
       : planes(Shape(src.dims).elements(0, 2)),
@@ -46,7 +48,11 @@ struct Pooling {
     flat.count_include_pad = count_include_pad;
   }
 
-  bool is_flat() const { return axes.size() <= 2; }
+  bool is_flat() const {
+    return axes.size() <= 2 && std::ranges::all_of(axes, [](const k::SlidingAxis& axis) {
+             return axis.size <= axis.in && axis.stride <= axis.in;
+           });
+  }
   bool is_plain() const { return order == k::PlaceOrder::kRowMajor; }
   int64_t places() const {
     return k::extents_product(axes.size(), [&](size_t a) { return axes[a].in; });
