@@ -144,7 +144,9 @@ TEST(Metrics, AResumedRunWritesEveryStepOnce) {
     request.progress = [&](const TrainProgress& p) { stop = p.step == 7; };
     ASSERT_FALSE(train_run(request)->finished);
     EXPECT_EQ(lines_of(request.metrics).size(), 7u);
-    if (lost) ASSERT_TRUE(fs::remove(folder / name / "checkpoints/step-7.safetensors"));
+    if (lost) {
+      ASSERT_TRUE(fs::remove(folder / name / "checkpoints/step-7.safetensors"));
+    }
     stop = false;
     request.progress = nullptr;
     const auto done = resume_run(request);

@@ -42,7 +42,7 @@ Expected<train::SampleScores> score(train::Trainer& trainer);
 // one of these functions in another.
 struct Conduct {
   StepFunction step = take_step;
-  EvaluateFunction evaluate = score;
+  EvaluateFunction evaluate = [](train::Trainer& trainer) { return score(trainer); };
   // Called once, for a logged job.
   LogWriterFactory log_writer = [](const train::Job& job, const train::StepGraph& graph) {
     return make_step_log_writer(job, graph);
