@@ -41,7 +41,8 @@ Status make_ready(Weights& weights, const data::Dataset& dataset, const Limits& 
   return {};
 }
 
-Expected<train::SampleScores> score(const Weights& weights, const data::Dataset& dataset, platform::Engine& engine) {
+Expected<train::SampleScores> score_weights(const Weights& weights, const data::Dataset& dataset,
+                                            platform::Engine& engine) {
   return train::evaluate(weights.job, dataset, weights.state, engine, backends::native(), *weights.network);
 }
 

@@ -37,7 +37,8 @@ Expected<Weights> read_run_weights(const OpenRequest& request, std::optional<uin
 // memory than the limit.
 Status make_ready(Weights& weights, const data::Dataset& dataset, const Limits& limits);
 // Scores them on the job's test samples. REQUIRES make_ready(). Errors: as train::evaluate.
-Expected<train::SampleScores> score(const Weights& weights, const data::Dataset& dataset, platform::Engine& engine);
+Expected<train::SampleScores> score_weights(const Weights& weights, const data::Dataset& dataset,
+                                            platform::Engine& engine);
 
 // Parameters and buffers only: what inference needs, without the optimizer's state. In float32, whatever they were
 // trained in.
