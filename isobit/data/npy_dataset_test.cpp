@@ -55,10 +55,10 @@ TEST_F(Npy, OneInputAndClassesKeepTheirHeader) {
       "01";     // image classification
   const std::string dims =
       "01000000"
-      "0200000000000000"   // of the samples
-      "0500000000000000"   // classes
-      "0300000000000000"   // training samples
-      "0000000000000000";  // test samples
+      "0200000000000000"                                                       // of the samples
+      "0500000000000000"                                                       // classes
+      "0300000000000000"                                                       // training samples
+      "0000000000000000";                                                      // test samples
   EXPECT_EQ(header(), front + "0101" + dims + "0300000000000000" + "663332");  // f32
   folder_.write("inputs.npy", npy<uint8_t>("|u1", "(3, 2)", {0, 51, 102, 255, 1, 2}));
   EXPECT_EQ(header(), front + "0501" + dims + "0600000000000000" + "75382f323535");  // u8/255

@@ -287,7 +287,6 @@ Imported Importer::finished() {
     const bool constant = options_.opens_parameters && frame_.graph().initializer(id) != nullptr;
     if (!constant && std::ranges::find(others, id) == others.end()) imported.parameters.push_back(id);
   }
-  imported.bytes = bytes_;
   imported.report = std::move(report_);
   imported.constants = frame_.constants();
   imported.bytes = bytes_;
