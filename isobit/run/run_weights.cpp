@@ -27,12 +27,11 @@ Expected<Weights> read_run_weights(const OpenRequest& request, std::optional<uin
   return weights;
 }
 
-Status make_ready(Weights& weights, const data::Dataset& dataset, const Limits& limits) {
-  const data::DataShape shape = data::shape_of(dataset);
+Status make_ready(Weights& weights, const data::DataShape& data, const Limits& limits) {
   ISOBIT_TRY(weights.network, open_network(weights.job, limits));
-  ISOBIT_TRY(const JobSize size, job_size(weights.job, shape, *weights.network));
+  ISOBIT_TRY(const JobSize size, job_size(weights.job, data, *weights.network));
   ISOBIT_RETURN_IF_ERROR(check_memory(size.to_evaluate, limits, "evaluate"));
-  ISOBIT_TRY(const train::StepGraph step, train::build_step_graph(weights.job, shape, *weights.network));
+  ISOBIT_TRY(const train::StepGraph step, train::build_step_graph(weights.job, data, *weights.network));
   ISOBIT_TRY(const std::vector<NamedTensor> frozen, train::frozen_values(weights.job, step, *weights.network));
   for (const NamedTensor& t : frozen) {
     const bool there = std::ranges::find(weights.state, t.name, &NamedTensor::name) != weights.state.end();
