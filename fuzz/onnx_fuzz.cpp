@@ -10,8 +10,8 @@
 #include "isobit/runtime/executor.h"
 
 #ifdef ISOBIT_LIBFUZZER
-#include "isobit/onnx/full_schema.pb.h"
 #include "fuzz/onnx_mutator.h"
+#include "isobit/onnx/full_schema.pb.h"
 #endif
 
 using namespace isobit;

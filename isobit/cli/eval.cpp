@@ -74,11 +74,11 @@ Expected<int> run(const Options& o, Console& console) {
   }
   ISOBIT_TRY(const auto dataset,
              data::open_dataset(weights.job.data, std::min(limits.max_memory, data::kMaxDatasetBytes)));
-  ISOBIT_RETURN_IF_ERROR(run::make_ready(weights, *dataset, limits));
+  ISOBIT_RETURN_IF_ERROR(run::make_ready(weights, data::shape_of(*dataset), limits));
   if (dataset->test_count() == 0)
     return unreadable(text_of("dataset '", dataset->name(), "' has no test samples to score"));
   const double begin = monotonic_seconds();
-  const auto scored = run::score(weights, *dataset, engine);
+  const auto scored = run::score_weights(weights, *dataset, engine);
   if (!scored) {
     const bool signed_for = o.weights.empty() && scored.error().code == ErrorCode::kUnreadable;
     return tl::unexpected<Error>({signed_for ? ErrorCode::kRejected : scored.error().code,

@@ -63,8 +63,9 @@ Expected<data::DataShape> shape_of_data(const train::Job& job, const run::Limits
   return data::shape_of(*dataset);
 }
 
-Expected<run::Network> network_of(const Options& o, const run::Weights& weights, const run::Limits& limits) {
+Expected<run::Network> network_of(const Options& o, run::Weights& weights, const run::Limits& limits) {
   ISOBIT_TRY(const data::DataShape shape, shape_of_data(weights.job, limits));
+  ISOBIT_RETURN_IF_ERROR(run::make_ready(weights, shape, limits));
   run::NetworkOptions options;
   if (o.batch) options.batch = static_cast<int64_t>(*o.batch);
   if (o.opset) options.opset = static_cast<int64_t>(*o.opset);
@@ -89,7 +90,9 @@ Expected<Written> write_network(const Options& o, const std::string& out, const 
   document["batch"] = network.batch == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(network.batch);
   document["data_file"] = files.data_file.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(files.data_file);
   if (!network.fixed_by.empty()) {
-    console.note(text_of("the model takes one sample at a time (--batch sets another number): ", network.fixed_by));
+    const std::string samples = network.batch == 1 ? "one sample" : text_of(network.batch, " samples");
+    console.note(text_of("the model takes ", samples, " at a time",
+                         network.has_only_batch ? "" : " (--batch sets another number)", ": ", network.fixed_by));
   }
   Written written{model.graph.initializers.size(), files.bytes,
                   text_of(", ONNX opset ", *model.opset(""), ", ",
@@ -122,7 +125,7 @@ Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(open.limits, limits_of(o.limits));
   ISOBIT_TRY(open.verdict, named_verdict(o.audited, named, home_of(o.trust), o.step.has_value()));
   Deadline deadline(o.limits, console);
-  ISOBIT_TRY(const run::Weights weights, run::read_run_weights(open, o.step, pool));
+  ISOBIT_TRY(run::Weights weights, run::read_run_weights(open, o.step, pool));
   run::Network network;
   if (o.onnx) {
     ISOBIT_TRY(network, network_of(o, weights, open.limits));
@@ -171,7 +174,7 @@ void add_export(Commands& commands) {
   add_memory_option(c, o->limits);
   add_time_option(c, o->limits);
   c.list("--set", "T.KEY=VALUE", o->overrides,
-         "override a field of the job: data.path, for --onnx of data whose files alone say their shape");
+         "override a field of the job, for --onnx: data.path of data whose files alone say their shape, model.onnx");
   c.action([o](Console& console) { return run(*o, console); });
 }
 

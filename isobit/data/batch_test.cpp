@@ -55,10 +55,10 @@ TEST(Batch, StepsAndSeedsDiffer) {
   const auto dataset = digits();
   ThreadPool pool(1);
   const Batch a = train_batch(*dataset, {.seed = 1, .batch = 16, .augment = {}}, 0, pool).value();
-  EXPECT_FALSE(
-      identical(a.inputs[0], train_batch(*dataset, {.seed = 1, .batch = 16, .augment = {}}, 1, pool).value().inputs[0]));
-  EXPECT_FALSE(
-      identical(a.inputs[0], train_batch(*dataset, {.seed = 2, .batch = 16, .augment = {}}, 0, pool).value().inputs[0]));
+  EXPECT_FALSE(identical(a.inputs[0],
+                         train_batch(*dataset, {.seed = 1, .batch = 16, .augment = {}}, 1, pool).value().inputs[0]));
+  EXPECT_FALSE(identical(a.inputs[0],
+                         train_batch(*dataset, {.seed = 2, .batch = 16, .augment = {}}, 0, pool).value().inputs[0]));
 }
 
 TEST(Batch, TestSamplesInOrder) {

@@ -134,8 +134,8 @@ TEST(Digits, ContentIsThePublishedCsv) {
 TEST(OpenDataset, ChecksNamesAndFields) {
   DataConfig config;
   config.dataset = "digit";
-  EXPECT_TRUE(
-      contains(open_error(config), "data.dataset: found \"digit\", expected digits, mnist, cifar10, npy, images or text"));
+  EXPECT_TRUE(contains(open_error(config),
+                       "data.dataset: found \"digit\", expected digits, mnist, cifar10, npy, images or text"));
   EXPECT_TRUE(contains(open_error(config), "did you mean \"digits\"?"));
   config.dataset = "imagenet-22k";
   EXPECT_TRUE(contains(open_error(config), "choose one of them"));

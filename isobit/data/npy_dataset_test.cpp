@@ -44,6 +44,29 @@ TEST_F(Npy, Float32FolderWithoutTest) {
             "000080bf");
 }
 
+// What one input and classes were committed to before there was anything else: docs/formats/samples.md, version 1.
+TEST_F(Npy, OneInputAndClassesKeepTheirHeader) {
+  const auto header = [&] { return to_hex((*open_dataset(config_))->header_bytes()); };
+  const std::string front =
+      "69736f62697420646174617365740a"  // magic
+      "01000000"                        // version
+      "0300000000000000"
+      "6e7079"  // npy
+      "01";     // image classification
+  const std::string dims =
+      "01000000"
+      "0200000000000000"                                                       // of the samples
+      "0500000000000000"                                                       // classes
+      "0300000000000000"                                                       // training samples
+      "0000000000000000";                                                      // test samples
+  EXPECT_EQ(header(), front + "0101" + dims + "0300000000000000" + "663332");  // f32
+  folder_.write("inputs.npy", npy<uint8_t>("|u1", "(3, 2)", {0, 51, 102, 255, 1, 2}));
+  EXPECT_EQ(header(), front + "0501" + dims + "0600000000000000" + "75382f323535");  // u8/255
+  // The name is no part of that version, so another name is another header.
+  fs::rename(folder_.path("inputs.npy"), folder_.path("inputs.x.npy"));
+  EXPECT_TRUE(header().starts_with("69736f62697420646174617365740a02000000"));
+}
+
 TEST_F(Npy, Uint8FilesWithTestAndAugmentation) {
   DataConfig config;
   config.dataset = "npy";

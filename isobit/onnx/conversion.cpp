@@ -121,7 +121,8 @@ void Conversion::name_last(const std::vector<graph::ValueId>& values, size_t fir
   graph::Graph& graph = frame().graph();
   for (size_t n = first; n < graph.nodes().size(); ++n) {
     const auto& made = graph.nodes()[n].outputs;
-    if (std::find(made.begin(), made.end(), values[0]) != made.end()) graph.name_node(n, tidy_name(scope_.shown(node_.name)));
+    if (std::find(made.begin(), made.end(), values[0]) != made.end())
+      graph.name_node(n, tidy_name(scope_.shown(node_.name)));
   }
 }
 

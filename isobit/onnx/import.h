@@ -84,7 +84,7 @@ struct Imported {
   graph::ValueId step = graph::kNoValue;  // int64 scalar, an input: the number of the step, where something is dropped
   FormReport report;
   std::vector<std::string> constants;  // names of float initializers that are used and not opened
-  uint64_t bytes = 0;  // that were made, as ImportOptions::max_bytes counts them
+  uint64_t bytes = 0;                  // that were made, as ImportOptions::max_bytes counts them
 };
 
 // kUnreadable, with the file and the node ("m.onnx: node 'x' (Conv, opset 13): ..."), for an operator, attribute, type

@@ -69,10 +69,7 @@ ImportedNetwork::ImportedNetwork(fs::path file, std::string output, onnx::LoadOp
 Expected<std::shared_ptr<const models::Network>> ImportedNetwork::open(const fs::path& file,
                                                                        const std::vector<std::string>& outputs,
                                                                        const Limits& limits) {
-  onnx::LoadOptions load;
-  load.max_file_bytes = std::min(load.max_file_bytes, limits.max_memory);
-  load.max_message_bytes = std::min(load.max_message_bytes, limits.max_memory);
-  load.max_tensor_bytes = std::min(load.max_tensor_bytes, limits.max_memory);
+  const onnx::LoadOptions load = onnx::load_options_within(limits.max_memory);
   ISOBIT_TRY(onnx::Model model, onnx::load_model(file, load));
   if (model.graph.outputs.empty()) return unreadable(text_of(file.string(), ": the graph has no outputs"));
   const std::string output = outputs.empty() ? model.graph.outputs[0].name : outputs[0];
@@ -152,6 +149,7 @@ Expected<onnx::ImportOptions> ImportedNetwork::options_for(const models::ModelCo
   for (size_t i = 0; i < inputs_.size(); ++i) {
     ISOBIT_RETURN_IF_ERROR(fit_input(inputs_[i], config.inputs[places[i]], config.batch, options));
   }
+  options.max_bytes = std::min(options.max_bytes, load_.max_tensor_bytes);
   options.outputs = {output_};
   options.opens_parameters = true;
   options.form.form = config.training ? onnx::Form::kTraining : onnx::Form::kInference;

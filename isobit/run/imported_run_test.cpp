@@ -31,7 +31,7 @@ train::Job job_of(const std::string& model, const std::vector<std::string>& over
              "job.toml", "", overrides)
       .value();
 }
-train::Job job_of(const fs::path& file, const std::vector<std::string>& overrides = {}) {
+train::Job job_of_file(const fs::path& file, const std::vector<std::string>& overrides = {}) {
   return job_of(text_of("onnx = \"", file.string(), "\""), overrides);
 }
 
@@ -56,7 +56,7 @@ TEST(ImportedRun, HasTheBitsOfTheBuilderOfTheSameNetwork) {
       write_model(folder / "m.onnx", exported(built));
       const std::string name = text_of(builder.size(), arithmetic);
       const TrainSummary own = trained(folder / ("own" + name), built);
-      const TrainSummary imported = trained(folder / ("imported" + name), job_of(folder / "m.onnx", set));
+      const TrainSummary imported = trained(folder / ("imported" + name), job_of_file(folder / "m.onnx", set));
       EXPECT_EQ(imported.final_state_root, own.final_state_root) << builder << " " << arithmetic;
       EXPECT_EQ(imported.final_loss, own.final_loss);
       EXPECT_EQ(imported.evaluation.tree, own.evaluation.tree);
@@ -68,7 +68,7 @@ TEST(ImportedRun, HasTheBitsOfTheBuilderOfTheSameNetwork) {
 TEST(ImportedRun, IsAuditedOnAnotherPlatformAndFromItsCheckpoints) {
   const Folder folder("imported_audit");
   write_model(folder / "m.onnx", exported(job_of("builder = \"resnet\"\nwidth = 4")));
-  const train::Job job = job_of(folder / "m.onnx");
+  const train::Job job = job_of_file(folder / "m.onnx");
   trained(folder / "run", job);
   for (const char* way : testing::kWays) {
     AuditRequest request = audit_request(folder / "run", way, 2);
@@ -91,7 +91,7 @@ TEST(ImportedRun, IsAuditedOnAnotherPlatformAndFromItsCheckpoints) {
 TEST(ImportedRun, AnAuditorWithAnotherFileRejects) {
   const Folder folder("imported_other");
   write_model(folder / "m.onnx", small_mlp());
-  trained(folder / "run", job_of(folder / "m.onnx"));
+  trained(folder / "run", job_of_file(folder / "m.onnx"));
   write_model(folder / "weights.onnx", small_mlp(0.5f));
   onnx::ModelForTest graph = small_mlp();
   graph.graph().mutable_node(2)->set_op_type("Tanh");
@@ -101,7 +101,8 @@ TEST(ImportedRun, AnAuditorWithAnotherFileRejects) {
     request.overrides = {model_path(folder / other)};
     const auto audited = audit_run(request);
     ASSERT_TRUE(audited) << audited.error().message;
-    EXPECT_EQ(audited->verdict.part, verify::Part::kJob) << other;
+    ASSERT_TRUE(audited->verdict.first_difference) << other;
+    EXPECT_EQ(audited->verdict.first_difference->part, verify::Part::kJob) << other;
     EXPECT_FALSE(audited->verdict.accepted());
     EXPECT_NE(audited->verdict.reason.find("the network or its weights"), std::string::npos);
   }
@@ -110,7 +111,7 @@ TEST(ImportedRun, AnAuditorWithAnotherFileRejects) {
 TEST(ImportedRun, IsResumedWithTheFileThatTheRegisterHas) {
   const Folder folder("imported_resume");
   write_model(folder / "m.onnx", small_mlp());
-  const train::Job job = job_of(folder / "m.onnx");
+  const train::Job job = job_of_file(folder / "m.onnx");
   const TrainSummary whole = trained(folder / "whole", job);
   TrainRequest request = train_request(folder / "run", job);
   request.home = folder / "home";
@@ -133,7 +134,7 @@ TEST(ImportedRun, WeightsOfAFileTakeThePlaceOfThoseOfTheNetwork) {
   const Folder folder("imported_weights");
   write_model(folder / "m.onnx", small_mlp());
   write_model(folder / "half.onnx", small_mlp(0.5f));
-  const auto network = open_network(job_of(folder / "half.onnx"), {}).value();
+  const auto network = open_network(job_of_file(folder / "half.onnx"), {}).value();
   std::vector<NamedTensor> weights = network->given_values().value();
   const auto write = [&](const std::string& name, const std::vector<NamedTensor>& tensors) {
     EXPECT_TRUE(formats::write_safetensors(folder / name, {tensors, {}}));
@@ -142,25 +143,25 @@ TEST(ImportedRun, WeightsOfAFileTakeThePlaceOfThoseOfTheNetwork) {
   std::vector<NamedTensor> counted = weights;
   counted.push_back({"bn.num_batches_tracked", Tensor::scalar(int64_t{3})});
   const std::string set = write("w.safetensors", counted);
-  const TrainSummary half = trained(folder / "half", job_of(folder / "half.onnx"));
-  const TrainSummary loaded = trained(folder / "loaded", job_of(folder / "m.onnx", {set}));
+  const TrainSummary half = trained(folder / "half", job_of_file(folder / "half.onnx"));
+  const TrainSummary loaded = trained(folder / "loaded", job_of_file(folder / "m.onnx", {set}));
   EXPECT_EQ(loaded.final_state_root, half.final_state_root);
   EXPECT_EQ(loaded.job_root, half.job_root) << "it does not matter where the values were";
-  const TrainSummary own = trained(folder / "own", job_of(folder / "m.onnx"));
+  const TrainSummary own = trained(folder / "own", job_of_file(folder / "m.onnx"));
   EXPECT_NE(own.job_root, loaded.job_root);
 
   // Everything that is wrong is said at once.
   std::vector<NamedTensor> wrong = weights;
   wrong[0].name = "a.wieght";
   wrong[1].tensor = Tensor::zeros(DType::kFloat32, {17});
-  const std::string problem = refusal(job_of(folder / "m.onnx", {write("wrong", wrong)}));
+  const std::string problem = refusal(job_of_file(folder / "m.onnx", {write("wrong", wrong)}));
   for (const char* part : {"missing: 'a.weight'", "unknown to the network: 'a.wieght'",
                            "'a.bias' is float32 [17], expected float32 [16]"}) {
     EXPECT_NE(problem.find(part), std::string::npos) << problem;
   }
   weights[0].tensor = weights[0].tensor.clone();
   weights[0].tensor.data<float>()[5] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_NE(refusal(job_of(folder / "m.onnx", {write("nan", weights)})).find("has a NaN"), std::string::npos);
+  EXPECT_NE(refusal(job_of_file(folder / "m.onnx", {write("nan", weights)})).find("has a NaN"), std::string::npos);
 }
 
 TEST(ImportedRun, BuildersBeginWithTheWeightsOfAFileToo) {
@@ -186,7 +187,7 @@ TEST(ImportedRun, BuildersBeginWithTheWeightsOfAFileToo) {
 TEST(ImportedRun, WhatIsFrozenIsNoPartOfTheStateAndBindsTheJob) {
   const Folder folder("imported_frozen");
   write_model(folder / "m.onnx", small_mlp());
-  const train::Job job = job_of(folder / "m.onnx", {"model.freeze=[\"a.*\"]"});
+  const train::Job job = job_of_file(folder / "m.onnx", {"model.freeze=[\"a.*\"]"});
   platform::Engine engine(platform::parse_platform("ordered/1t").value());
   const Session session = open_session(job, engine).value();
   std::vector<std::string> names;
@@ -206,12 +207,12 @@ TEST(ImportedRun, WhatIsFrozenIsNoPartOfTheStateAndBindsTheJob) {
   onnx::set_tensor(proto, "a.bias", bias);
   *other.graph().mutable_initializer(1) = proto;
   write_model(folder / "other.onnx", other);
-  const Session another = open_session(job_of(folder / "other.onnx", {"model.freeze=[\"a.*\"]"}), engine).value();
+  const Session another = open_session(job_of_file(folder / "other.onnx", {"model.freeze=[\"a.*\"]"}), engine).value();
   EXPECT_EQ(another.initial_state, session.initial_state);
   EXPECT_NE(another.root, session.root);
-  EXPECT_NE(refusal(job_of(folder / "m.onnx", {"model.freeze=[\"a.wieght\"]"})).find("did you mean 'a.weight'"),
+  EXPECT_NE(refusal(job_of_file(folder / "m.onnx", {"model.freeze=[\"a.wieght\"]"})).find("did you mean 'a.weight'"),
             std::string::npos);
-  EXPECT_NE(refusal(job_of(folder / "m.onnx", {"model.freeze=[\"*\"]"})).find("nothing is left to train"),
+  EXPECT_NE(refusal(job_of_file(folder / "m.onnx", {"model.freeze=[\"*\"]"})).find("nothing is left to train"),
             std::string::npos);
 }
 
@@ -220,7 +221,7 @@ TEST(ImportedRun, FrozenBatchNormKeepsItsStatistics) {
   write_model(folder / "m.onnx", exported(job_of("builder = \"resnet\"\nwidth = 4")));
   platform::Engine engine(platform::parse_platform("ordered/1t").value());
   const auto updated = [&](const std::vector<std::string>& set) {
-    const Session session = open_session(job_of(folder / "m.onnx", set), engine).value();
+    const Session session = open_session(job_of_file(folder / "m.onnx", set), engine).value();
     int buffers = 0;
     for (const train::StateSlot& slot : session.trainer->step_graph().slots)
       buffers += slot.name.ends_with("running_mean");
@@ -236,7 +237,7 @@ TEST(ImportedRun, FrozenBatchNormKeepsItsStatistics) {
 TEST(ImportedRun, IsPricedAndHeldToALimitOfMemory) {
   const Folder folder("imported_price");
   write_model(folder / "m.onnx", small_mlp());
-  const train::Job job = job_of(folder / "m.onnx", {"model.freeze=[\"a.bias\"]"});
+  const train::Job job = job_of_file(folder / "m.onnx", {"model.freeze=[\"a.bias\"]"});
   double clock = 0;
   const auto price = price_job(job, platform::parse_platform("ordered/1t").value(), {}, [&] { return clock += 0.001; });
   ASSERT_TRUE(price) << price.error().message;
@@ -254,27 +255,28 @@ TEST(ImportedRun, WhatDoesNotFitIsSaid) {
   fixed.graph().mutable_input(0)->clear_type();
   onnx::set_dims(*fixed.graph().mutable_input(0)->mutable_type(), onnx::kFloat, {4, 1, 8, 8});
   write_model(folder / "fixed.onnx", fixed);
-  EXPECT_NE(refusal(job_of(folder / "fixed.onnx")).find("set data.batch = 4"), std::string::npos);
-  EXPECT_EQ(refusal(job_of(folder / "fixed.onnx", {"data.batch=4"})), "accepted");
+  EXPECT_NE(refusal(job_of_file(folder / "fixed.onnx")).find("set data.batch = 4"), std::string::npos);
+  EXPECT_EQ(refusal(job_of_file(folder / "fixed.onnx", {"data.batch=4"})), "accepted");
 
   onnx::ModelForTest wide = small_mlp();
   wide.graph().mutable_input(0)->clear_type();
   onnx::set_dims(*wide.graph().mutable_input(0)->mutable_type(), onnx::kFloat, {-1, 3, 8, 8});
   write_model(folder / "wide.onnx", wide);
-  EXPECT_NE(refusal(job_of(folder / "wide.onnx")).find("float32 [?, 3, 8, 8]; the data have 'input'"),
+  EXPECT_NE(refusal(job_of_file(folder / "wide.onnx")).find("float32 [?, 3, 8, 8]; the data have 'input'"),
             std::string::npos);
 
   // No gradient goes through a place.
   onnx::ModelForTest stuck = small_mlp();
   stuck.graph().mutable_node(2)->set_op_type("Det");
   write_model(folder / "stuck.onnx", stuck);
-  EXPECT_NE(refusal(job_of(folder / "stuck.onnx")), "accepted");
+  EXPECT_NE(refusal(job_of_file(folder / "stuck.onnx")), "accepted");
 
   write_model(folder / "m.onnx", small_mlp());
-  EXPECT_NE(refusal(job_of(folder / "m.onnx", {"model.outputs=[\"logits\"]"})).find("no output 'logits', but 'scores'"),
-            std::string::npos);
-  EXPECT_NE(refusal(job_of(folder / "absent.onnx")).find("absent.onnx"), std::string::npos);
-  EXPECT_NE(refusal(job_of(folder / "m.onnx", {"model.loss=mse"})).find("the target of dataset 'digits' is class"),
+  EXPECT_NE(
+      refusal(job_of_file(folder / "m.onnx", {"model.outputs=[\"logits\"]"})).find("no output 'logits', but 'scores'"),
+      std::string::npos);
+  EXPECT_NE(refusal(job_of_file(folder / "absent.onnx")).find("absent.onnx"), std::string::npos);
+  EXPECT_NE(refusal(job_of_file(folder / "m.onnx", {"model.loss=mse"})).find("the target of dataset 'digits' is class"),
             std::string::npos);
 }
 
@@ -286,8 +288,8 @@ TEST(ImportedRun, AFixedBatchIsScoredAsAnOpenOne) {
   fixed.graph().mutable_input(0)->clear_type();
   onnx::set_dims(*fixed.graph().mutable_input(0)->mutable_type(), onnx::kFloat, {8, 1, 8, 8});
   write_model(folder / "fixed.onnx", fixed);
-  const TrainSummary open = trained(folder / "open", job_of(folder / "open.onnx"));
-  const TrainSummary same = trained(folder / "fixed", job_of(folder / "fixed.onnx"));
+  const TrainSummary open = trained(folder / "open", job_of_file(folder / "open.onnx"));
+  const TrainSummary same = trained(folder / "fixed", job_of_file(folder / "fixed.onnx"));
   EXPECT_EQ(same.final_state_root, open.final_state_root);
   EXPECT_EQ(same.evaluation.tree, open.evaluation.tree) << "50 samples by eights";
 }

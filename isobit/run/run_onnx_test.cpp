@@ -8,6 +8,7 @@
 #include "isobit/data/batch.h"
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/onnx/encode.h"
+#include "isobit/run/onnx_for_test.h"
 #include "isobit/run/testing.h"
 #include "isobit/runtime/executor.h"
 #include "isobit/train/step_graph.h"
@@ -18,8 +19,8 @@ namespace {
 using testing::Folder;
 using testing::train_request;
 
-// A few steps on the digits.
-train::Job job_of(const std::string& builder, const std::string& arithmetic = "ordered-1") {
+// A few steps on the digits; `model` says what [model] has.
+train::Job job_with(const std::string& model, const std::string& arithmetic = "ordered-1") {
   const std::string job = text_of(R"(
 [job]
 name = "few"
@@ -28,8 +29,8 @@ steps = 4
 arithmetic = ")",
                                   arithmetic, R"("
 [model]
-builder = ")",
-                                  builder, R"("
+)",
+                                  model, R"(
 [data]
 dataset = "digits"
 batch = 8
@@ -43,20 +44,29 @@ every = 4
 )");
   return train::parse_job(job, "few", "").value();
 }
+train::Job job_of(const std::string& builder, const std::string& arithmetic = "ordered-1") {
+  return job_with(text_of("builder = \"", builder, "\""), arithmetic);
+}
 
-// The final weights of a run of the job.
-Weights trained(const Folder& folder, const train::Job& job) {
-  const fs::path out = folder / job.model.builder;
+std::string onnx_line(const fs::path& file) { return text_of("onnx = \"", file.string(), "\""); }
+
+data::DataShape digits() { return *data::declared_shape(job_of("logistic").data); }
+
+// The final weights of a run of the job. `overrides`: where its network lies.
+Weights trained(const Folder& folder, const train::Job& job, const std::vector<std::string>& overrides = {}) {
+  const fs::path out = folder / (job.model.builder + ".run");
   EXPECT_TRUE(train_run(train_request(out, job)));
   ThreadPool pool(1);
   OpenRequest request;
   request.run = out;
+  request.overrides = overrides;
   auto weights = read_run_weights(request, std::nullopt, pool);
   EXPECT_TRUE(weights) << weights.error().message;
-  return weights ? *std::move(weights) : Weights();
+  if (!weights) return Weights();
+  const Status ready = make_ready(*weights, digits(), {});
+  EXPECT_TRUE(ready) << ready.error().message;
+  return *std::move(weights);
 }
-
-data::DataShape digits() { return *data::declared_shape(job_of("logistic").data); }
 
 using Feeds = runtime::Executor::Feeds;
 
@@ -69,7 +79,7 @@ Tensor run_graph(const graph::Graph& graph, size_t output, Feeds feeds) {
 
 // As train::evaluate has them.
 Tensor evaluated_logits(const Weights& weights, const data::Batch& samples, int64_t batch) {
-  const train::EvalGraph eval = train::build_eval_graph(weights.job, digits(), batch).value();
+  const train::EvalGraph eval = train::build_eval_graph(weights.job, digits(), batch, *weights.network).value();
   Feeds feeds = {{eval.inputs[0], samples.inputs[0]}, {eval.target, samples.target}};
   const auto state = inference_tensors(weights.state);
   for (const auto& [name, value] : eval.state) {
@@ -124,6 +134,44 @@ TEST(RunOnnx, WeightsOfAWiderArithmeticBecomeFloat32) {
   const auto network = onnx_network(weights, digits());
   ASSERT_TRUE(network) << network.error().message;
   for (const onnx::TensorDef& t : network->model.graph.initializers) EXPECT_NE(t.tensor.dtype(), DType::kFloat64);
+}
+
+// What is frozen is no part of the run's state and is read from the file again.
+TEST(RunOnnx, TheNetworkOfAFileIsWrittenWithWhatWasTrainedAndWhatWasFrozen) {
+  const Folder folder("onnx_imported");
+  testing::write_model(folder / "m.onnx", testing::small_mlp());
+  const std::string path = testing::model_path(folder / "m.onnx");
+  const Weights weights = trained(folder, job_with(onnx_line(folder / "m.onnx") + "\nfreeze = [\"a.*\"]"), {path});
+  const auto network = onnx_network(weights, digits());
+  ASSERT_TRUE(network) << network.error().message;
+  EXPECT_EQ(network->batch, 0) << network->fixed_by;
+  std::vector<std::string> names;
+  for (const onnx::TensorDef& t : network->model.graph.initializers) names.push_back(t.name);
+  for (const char* name : {"a.weight", "a.bias", "c.weight", "c.bias"}) {
+    EXPECT_NE(std::ranges::find(names, name), names.end()) << name;
+  }
+  const auto dataset = data::open_dataset(weights.job.data).value();
+  ThreadPool pool(1);
+  const data::Batch samples = data::test_batch(*dataset, 3, 9, pool).value();
+  EXPECT_TRUE(identical(logits_of_model(network->model, samples, 9), evaluated_logits(weights, samples, 9)));
+}
+
+TEST(RunOnnx, AFileForBatchesOfOneSizeGivesAModelForThose) {
+  const Folder folder("onnx_only");
+  onnx::ModelForTest model = testing::small_mlp();
+  auto* dims = model.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  dims->mutable_dim(0)->set_dim_value(8);
+  testing::write_model(folder / "m.onnx", model);
+  const std::string path = testing::model_path(folder / "m.onnx");
+  const Weights weights = trained(folder, job_with(onnx_line(folder / "m.onnx")), {path});
+  const auto network = onnx_network(weights, digits());
+  ASSERT_TRUE(network) << network.error().message;
+  EXPECT_EQ(network->batch, 8);
+  EXPECT_TRUE(network->has_only_batch);
+  EXPECT_NE(network->fixed_by.find("batches of 8"), std::string::npos) << network->fixed_by;
+  const auto other = onnx_network(weights, digits(), {.batch = 4});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, ErrorCode::kUsage);
 }
 
 TEST(RunOnnx, TensorsThatAreMissingAreNamed) {

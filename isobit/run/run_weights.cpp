@@ -27,12 +27,11 @@ Expected<Weights> read_run_weights(const OpenRequest& request, std::optional<uin
   return weights;
 }
 
-Status make_ready(Weights& weights, const data::Dataset& dataset, const Limits& limits) {
-  const data::DataShape shape = data::shape_of(dataset);
+Status make_ready(Weights& weights, const data::DataShape& data, const Limits& limits) {
   ISOBIT_TRY(weights.network, open_network(weights.job, limits));
-  ISOBIT_TRY(const JobSize size, job_size(weights.job, shape, *weights.network));
+  ISOBIT_TRY(const JobSize size, job_size(weights.job, data, *weights.network));
   ISOBIT_RETURN_IF_ERROR(check_memory(size.to_evaluate, limits, "evaluate"));
-  ISOBIT_TRY(const train::StepGraph step, train::build_step_graph(weights.job, shape, *weights.network));
+  ISOBIT_TRY(const train::StepGraph step, train::build_step_graph(weights.job, data, *weights.network));
   ISOBIT_TRY(const std::vector<NamedTensor> frozen, train::frozen_values(weights.job, step, *weights.network));
   for (const NamedTensor& t : frozen) {
     const bool there = std::ranges::find(weights.state, t.name, &NamedTensor::name) != weights.state.end();
@@ -41,7 +40,8 @@ Status make_ready(Weights& weights, const data::Dataset& dataset, const Limits& 
   return {};
 }
 
-Expected<train::SampleScores> score(const Weights& weights, const data::Dataset& dataset, platform::Engine& engine) {
+Expected<train::SampleScores> score_weights(const Weights& weights, const data::Dataset& dataset,
+                                            platform::Engine& engine) {
   return train::evaluate(weights.job, dataset, weights.state, engine, backends::native(), *weights.network);
 }
 

@@ -8,6 +8,7 @@
 
 #include "isobit/base/file.h"
 #include "isobit/base/thread_pool.h"
+#include "isobit/data/data_shape.h"
 #include "isobit/data/dataset.h"
 #include "isobit/models/network.h"
 #include "isobit/platform/platform.h"
@@ -35,9 +36,10 @@ Expected<Weights> read_run_weights(const OpenRequest& request, std::optional<uin
 // Opens the network of the job and adds to the state what the job freezes, which is no part of a run's; a file of
 // weights may hold it, and then its values count. Errors: as open_network; kUnavailable: an evaluation takes more
 // memory than the limit.
-Status make_ready(Weights& weights, const data::Dataset& dataset, const Limits& limits);
+Status make_ready(Weights& weights, const data::DataShape& data, const Limits& limits);
 // Scores them on the job's test samples. REQUIRES make_ready(). Errors: as train::evaluate.
-Expected<train::SampleScores> score(const Weights& weights, const data::Dataset& dataset, platform::Engine& engine);
+Expected<train::SampleScores> score_weights(const Weights& weights, const data::Dataset& dataset,
+                                            platform::Engine& engine);
 
 // Parameters and buffers only: what inference needs, without the optimizer's state. In float32, whatever they were
 // trained in.

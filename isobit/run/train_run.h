@@ -98,9 +98,9 @@ Expected<TrainSummary> train_run(const TrainRequest& request);
 Expected<TrainSummary> train_run(const TrainRequest& request, platform::Engine& engine);
 
 // Continues an unfinished run from its newest usable checkpoint; a step whose leaf is already there is computed again
-// and must agree; so is its line of metrics written again (MetricsFile::go_on). kUsage when the run is finished, or when the register has it in another folder: two copies of a run
-// that both go on sign two histories, which is evidence against their trainer. request.moved notes the new folder
-// instead, unless the run is still in the other one, too.
+// and must agree; so is its line of metrics written again (MetricsFile::go_on). kUsage when the run is finished, or
+// when the register has it in another folder: two copies of a run that both go on sign two histories, which is evidence
+// against their trainer. request.moved notes the new folder instead, unless the run is still in the other one, too.
 Expected<TrainSummary> resume_run(const TrainRequest& request);
 
 }  // namespace isobit::run

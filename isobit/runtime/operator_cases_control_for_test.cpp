@@ -34,7 +34,8 @@ void add_loop(std::vector<OperatorCase>& cases) {
     const graph::ValueId one = g.add_initializer("one", Tensor::scalar(int64_t{1}));
     return Ids{g.emit("Less", {in[0], one}, {}, "goes_on"), g.emit("Add", {in[2], in[3]}, {}, "next")};
   });
-  cases.push_back({"Loop", {index({}, 3), truth({}), real({3}), real({3})}, {{"body", sums}, {"carried", int64_t{1}}}, 1});
+  cases.push_back(
+      {"Loop", {index({}, 3), truth({}), real({3}), real({3})}, {{"body", sums}, {"carried", int64_t{1}}}, 1});
   for (int64_t below : {2, 3}) {
     cases.push_back(
         {"Loop", {index({}, below), truth({}), real({3}), real({3})}, {{"body", once}, {"carried", int64_t{1}}}, 1});

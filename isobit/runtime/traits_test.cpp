@@ -265,7 +265,8 @@ TEST_P(Traits, APartOfWhatIsDrawnForDrawsWhatTheWholeDraws) {
   for (size_t i = 1; i < part.feeds.size(); ++i) part.feeds[i] = whole.feeds[i];
   std::ranges::copy(whole.feeds[0].span<float>().subspan(static_cast<size_t>(first)), part.feeds[0].data<float>());
   const std::vector<Tensor> of_whole = run(whole), of_part = run(part);
-  EXPECT_TRUE(std::ranges::equal(of_whole[0].span<float>().subspan(static_cast<size_t>(first)), of_part[0].span<float>()));
+  EXPECT_TRUE(
+      std::ranges::equal(of_whole[0].span<float>().subspan(static_cast<size_t>(first)), of_part[0].span<float>()));
   tail.attributes.set(graph::kFirstDraw, int64_t{0});
   OneOperator front(tail, DType::kFloat32);
   front.feeds = part.feeds;

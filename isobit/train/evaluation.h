@@ -46,8 +46,8 @@ double value_of(const Metric& metric);
 // Of token predictions: e to the power of the mean loss, correctly rounded to float32 from the float32 mean. None where
 // the metrics are not those of cross-entropy, or no sample has several rows.
 std::optional<double> perplexity_of(uint64_t samples, std::span<const Metric> metrics);
-// "97.50 % right of 360 (top 5: 99.72 %)", for tokens with ", perplexity 12.3" behind it; "loss 0.1, mae 0.2, mse 0.06";
-// "accuracy 97.50 %, loss 0.1"; or "nothing scored".
+// "97.50 % right of 360 (top 5: 99.72 %)", for tokens with ", perplexity 12.3" behind it; "loss 0.1, mae 0.2, mse
+// 0.06"; "accuracy 97.50 %, loss 0.1"; or "nothing scored".
 std::string text_of_metrics(uint64_t samples, std::span<const Metric> metrics);
 
 }  // namespace isobit::train

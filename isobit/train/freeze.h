@@ -2,7 +2,7 @@
 #pragma once
 
 #include "isobit/train/job.h"
-#include "isobit/train/micro_batches.h"
+#include "isobit/train/step_graph_micro_batches.h"
 
 namespace isobit::train {
 

@@ -79,8 +79,8 @@ Expected<Job> in_steps(Job job, int64_t train_count) {
 
 Status check_in_steps(const Job& job, const std::string& source) {
   if (job.epochs == 0) return {};
-  return unreadable(text_of(source, ": job.epochs: found ", job.epochs,
-                            ", expected job.steps: a run's job has its length in steps"));
+  return unreadable(
+      text_of(source, ": job.epochs: found ", job.epochs, ", expected job.steps: a run's job has its length in steps"));
 }
 
 double learning_rate(const Job& job, int64_t t) {

@@ -28,8 +28,8 @@ using Numbers = std::map<std::string, double>;  // by operator
 
 // Parameters that are trained at a pace of their own (parameter_groups.h).
 struct ParameterGroup {
-  std::string match;                  // of which names: a pattern (matches_glob)
-  double lr_factor = 1;               // their learning rate is this one times that of the step
+  std::string match;                   // of which names: a pattern (matches_glob)
+  double lr_factor = 1;                // their learning rate is this one times that of the step
   std::optional<double> weight_decay;  // of all of them, biases and norms too; none: as for parameters of no group
   bool operator==(const ParameterGroup&) const = default;
 };
@@ -77,7 +77,8 @@ Bytes canonical_job_bytes(const Job& job);
 
 // The job with its length in steps: job.epochs, where it is given, as data::steps_of_epochs of `train_count` training
 // samples, and 0 then, so that the job is the same, byte for byte, as one that gives these steps. Whoever opens data or
-// compares digests does this first. Errors (kUnreadable): more steps than a job may have, a warm-up as long as they are.
+// compares digests does this first. Errors (kUnreadable): more steps than a job may have, a warm-up as long as they
+// are.
 Expected<Job> in_steps(Job job, int64_t train_count);
 // kUnreadable, naming `source`, for a job that gives its length in epochs: one that somebody trained never does.
 Status check_in_steps(const Job& job, const std::string& source);

@@ -101,7 +101,8 @@ std::string network_of_file(const Job& job) { return job.model.onnx.empty() ? ""
 
 std::string problem_of_builder(const Job& job) {
   if (job.model.onnx.empty() || models::traits_of(job.model.builder).is_file) return "";
-  return text_of("found '", job.model.builder, "' beside model.onnx; the network is the one or the other: leave one out");
+  return text_of("found '", job.model.builder,
+                 "' beside model.onnx; the network is the one or the other: leave one out");
 }
 
 std::string problem_of_outputs(const Job& job) {
@@ -112,7 +113,8 @@ std::string problem_of_outputs(const Job& job) {
 
 std::string problem_of_loss(const Job& job) {
   if (job.loss != Loss::kOutput || models::traits_of(job.model.builder).is_file) return "";
-  return text_of("found 'output', and '", job.model.builder, "' has no output that is a loss: only a file can have one");
+  return text_of("found 'output', and '", job.model.builder,
+                 "' has no output that is a loss: only a file can have one");
 }
 
 // Every pattern is held against every name.

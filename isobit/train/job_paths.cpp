@@ -30,17 +30,9 @@ bool JobPaths::names_data() const {
 
 JobPaths paths_of(const Job& job) {
   const data::DataConfig& d = job.data;
-  return {absolute(d.path),
-          absolute(d.labels_path),
-          absolute(d.test_path),
-          absolute(d.test_labels_path),
-          absolute(d.files),
-          absolute(d.test_files),
-          absolute(job.salt_path),
-          absolute(d.inputs),
-          absolute(d.test_inputs),
-          absolute(job.model.onnx),
-          absolute(job.model.weights)};
+  return {absolute(d.path),        absolute(d.labels_path),  absolute(d.test_path),      absolute(d.test_labels_path),
+          absolute(d.files),       absolute(d.test_files),   absolute(job.salt_path),    absolute(d.inputs),
+          absolute(d.test_inputs), absolute(job.model.onnx), absolute(job.model.weights)};
 }
 
 Job without_paths(Job job) {

@@ -1,5 +1,5 @@
-// Where the data and the network of a job lie on one machine. These paths do not affect the result and are private: they are kept out
-// of what a run publishes.
+// Where the data and the network of a job lie on one machine. These paths do not affect the result and are private:
+// they are kept out of what a run publishes.
 #pragma once
 
 #include <string>

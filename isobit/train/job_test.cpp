@@ -67,12 +67,29 @@ TEST(Job, ReadsAndWritesBack) {
 
 TEST(Job, EveryFieldThatFixesTheResultChangesTheBytesAndNoOther) {
   const Bytes base = canonical_job_bytes(parse(kSmall).value());
-  for (const char* set :
-       {"job.name=u", "job.seed=4", "job.steps=101", "model.builder=mnist-cnn", "data.batch=9",
-        "data.augment=[\"crop\"]", "optimizer.lr=0.2", "optimizer.momentum=0.8", "optimizer.nesterov=true",
-        "optimizer.weight_decay=0.1", "optimizer.clip_norm=1", "optimizer.name=adam", "schedule.warmup=11",
-        "schedule.name=constant", "schedule.name=linear", "schedule.min_lr=0.01", "model.loss=mse", "model.label_smoothing=0.1", "model.freeze=[\"conv1.*\"]", "commit.every=2", "evaluate.samples=7",
-        "data.micro_batches=2", "optimizer.group=[{match='*'}]"}) {
+  for (const char* set : {"job.name=u",
+                          "job.seed=4",
+                          "job.steps=101",
+                          "model.builder=mnist-cnn",
+                          "data.batch=9",
+                          "data.augment=[\"crop\"]",
+                          "optimizer.lr=0.2",
+                          "optimizer.momentum=0.8",
+                          "optimizer.nesterov=true",
+                          "optimizer.weight_decay=0.1",
+                          "optimizer.clip_norm=1",
+                          "optimizer.name=adam",
+                          "schedule.warmup=11",
+                          "schedule.name=constant",
+                          "schedule.name=linear",
+                          "schedule.min_lr=0.01",
+                          "model.loss=mse",
+                          "model.label_smoothing=0.1",
+                          "model.freeze=[\"conv1.*\"]",
+                          "commit.every=2",
+                          "evaluate.samples=7",
+                          "data.micro_batches=2",
+                          "optimizer.group=[{match='*'}]"}) {
     std::vector<std::string> overrides = {set};
     if (std::string(set) == "optimizer.name=adam") {
       std::string text = kSmall;
@@ -82,8 +99,8 @@ TEST(Job, EveryFieldThatFixesTheResultChangesTheBytesAndNoOther) {
     }
     EXPECT_NE(canonical_job_bytes(parse(kSmall, overrides).value()), base) << set;
   }
-  for (const char* set : {"checkpoint.every=5", "checkpoint.keep=1", "data.path=\"\"", "data.micro_batches=1", "optimizer.group=[]",
-                          "evaluate.every=10", "model.weights=/w"}) {
+  for (const char* set : {"checkpoint.every=5", "checkpoint.keep=1", "data.path=\"\"", "data.micro_batches=1",
+                          "optimizer.group=[]", "evaluate.every=10", "model.weights=/w"}) {
     EXPECT_EQ(canonical_job_bytes(parse(kSmall, {set}).value()), base) << set;
   }
 }
@@ -248,8 +265,9 @@ TEST(Job, GroupsThatAreNone) {
             "job.toml:15: optimizer.group.match: is missing; say of which parameters, like match = \"*.bias\"");
   EXPECT_NE(message("[[optimizer.group]]\nmatch = '*'\nlr_facto = 2\n").find("did you mean 'lr_factor'"),
             std::string::npos);
-  EXPECT_NE(message("[[optimizer.group]]\nmatch = '*'\nlr_factor = -1\n").find("job.toml:17: optimizer.group.lr_factor"),
-            std::string::npos);
+  EXPECT_NE(
+      message("[[optimizer.group]]\nmatch = '*'\nlr_factor = -1\n").find("job.toml:17: optimizer.group.lr_factor"),
+      std::string::npos);
   EXPECT_NE(message("[[optimizer.group]]\nmatch = '*'\nweight_decay = 'a'\n").find("expected a number"),
             std::string::npos);
   EXPECT_NE(message("[optimizer.group]\nmatch = '*'\n").find("expected a list of tables"), std::string::npos);

@@ -77,7 +77,10 @@ struct MetricSet {
 
 const MetricSet& metrics_of(Loss loss) {
   static const std::array<MetricSet, 6> kSets = {{
-      {.loss = Loss::kCrossEntropy, .names = {"loss", "top1", "top5"}, .score = score_classes, .compares_classes = true},
+      {.loss = Loss::kCrossEntropy,
+       .names = {"loss", "top1", "top5"},
+       .score = score_classes,
+       .compares_classes = true},
       {.loss = Loss::kMse, .names = {"loss", "mae", "mse"}, .score = score_numbers, .compares_numbers = true},
       {.loss = Loss::kL1, .names = {"loss", "mae", "mse"}, .score = score_numbers, .compares_numbers = true},
       {.loss = Loss::kHuber, .names = {"loss", "mae", "mse"}, .score = score_numbers, .compares_numbers = true},

@@ -48,9 +48,9 @@ TEST(Metrics, NamesStrictlyIncrease) {
 TEST(Metrics, OfClassesCountRows) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   // Two samples of two tokens each, six classes.
-  const Tensor output = reals({4, 6}, {1, 5, 5, 0, 0, 0,      // 1: first among equals
-                                       1, 5, 5, 0, 0, 0,      // 2: behind its equal
-                                       9, 8, 7, 6, 5, 4,      // 5: sixth
+  const Tensor output = reals({4, 6}, {1,   5, 5, 0, 0, 0,    // 1: first among equals
+                                       1,   5, 5, 0, 0, 0,    // 2: behind its equal
+                                       9,   8, 7, 6, 5, 4,    // 5: sixth
                                        nan, 1, 0, 0, 0, 0});  // 1: behind a NaN
   const Tensor target = classes({4}, {1, 2, 5, 1}), losses = reals({4}, {0.5f, 1, 2, 4});
   std::vector<MetricSum> sums;
@@ -71,7 +71,7 @@ TEST(Metrics, OfNumbersCountElements) {
   for (const Loss loss : {Loss::kMse, Loss::kL1, Loss::kHuber}) {
     std::vector<MetricSum> sums;
     add_scores(loss, {2, losses, &output, &target}, sums);
-    const std::vector<MetricSum> expected = {sum_of({7}), sum_of({0, 2, 3}),    sum_of({0, 4, 9}),
+    const std::vector<MetricSum> expected = {sum_of({7}), sum_of({0, 2, 3}),      sum_of({0, 4, 9}),
                                              sum_of({8}), sum_of({-d, 2, 1e30f}), sum_of({d * d, 4, large})};
     EXPECT_EQ(sums, expected);
   }
@@ -103,8 +103,7 @@ TEST(Metrics, ReadForPeople) {
 }
 
 TEST(Metrics, PerplexityIsThatOfTokens) {
-  const std::vector<Metric> metrics = {
-      {"loss", sum_of({0.5f, 1})}, {"top1", sum_of({0, 1})}, {"top5", sum_of({1, 1})}};
+  const std::vector<Metric> metrics = {{"loss", sum_of({0.5f, 1})}, {"top1", sum_of({0, 1})}, {"top5", sum_of({1, 1})}};
   EXPECT_EQ(perplexity_of(1, metrics), static_cast<double>(2.117f));  // e^0.75 = 2.1170000166...
   EXPECT_EQ(text_of_metrics(1, metrics), "50.00 % right of 2 (top 5: 100.00 %), perplexity 2.117");
   EXPECT_EQ(perplexity_of(2, metrics), std::nullopt) << "a row for each sample: no tokens";

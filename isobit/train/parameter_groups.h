@@ -16,10 +16,10 @@ struct ParameterPace {
   bool operator==(const ParameterPace&) const = default;
 };
 
-// By parameter that is trained. The first group of the job whose pattern is the parameter's name counts, for all that it says; what it
-// leaves out, and parameters of no group, have factor 1, and the job's weight decay where they are matrices or kernels
-// and none where they are biases and norms. Errors (kUnreadable): a group of which no parameter is; the message names
-// the nearest one, or the earlier groups that have them all.
+// By parameter that is trained. The first group of the job whose pattern is the parameter's name counts, for all that
+// it says; what it leaves out, and parameters of no group, have factor 1, and the job's weight decay where they are
+// matrices or kernels and none where they are biases and norms. Errors (kUnreadable): a group of which no parameter is;
+// the message names the nearest one, or the earlier groups that have them all.
 Expected<std::vector<ParameterPace>> paces_of(const Job& job, std::span<const models::Parameter> parameters);
 
 }  // namespace isobit::train

@@ -9,9 +9,10 @@ namespace isobit::train {
 namespace {
 
 Job job_with(const std::string& optimizer, const std::string& groups) {
-  return parse_job(text_of("[job]\nsteps = 3\n[model]\nbuilder = \"digits-cnn\"\n[data]\ndataset = \"digits\"\nbatch = ",
-                           "6\n[optimizer]\nlr = 0.02\n", optimizer, "\n", groups),
-                   "test", "")
+  return parse_job(
+             text_of("[job]\nsteps = 3\n[model]\nbuilder = \"digits-cnn\"\n[data]\ndataset = \"digits\"\nbatch = ",
+                     "6\n[optimizer]\nlr = 0.02\n", optimizer, "\n", groups),
+             "test", "")
       .value();
 }
 
@@ -39,13 +40,16 @@ TEST(ParameterGroups, AGroupWithoutParametersIsAnError) {
     EXPECT_FALSE(refused);
     return refused ? std::string() : refused.error().message;
   };
-  EXPECT_EQ(message({{"*.bias", 1, 0.0}, {"conv1.wieght", 1, 0.0}}),
-            "optimizer.group 2: match = 'conv1.wieght' names no parameter that is trained; did you mean 'conv1.weight'?");
-  EXPECT_EQ(message({{"transformer.*", 1, 0.0}}),
-            "optimizer.group 1: match = 'transformer.*' names no parameter that is trained; the network has conv1.weight, "
-            "conv1.bias, fc1.weight, fc1.bias");
-  EXPECT_NE(message({{"*", 1, 0.0}, {"*.bias", 1, 0.0}}).find("optimizer.group 2: match = '*.bias' has no parameter left"),
-            std::string::npos);
+  EXPECT_EQ(
+      message({{"*.bias", 1, 0.0}, {"conv1.wieght", 1, 0.0}}),
+      "optimizer.group 2: match = 'conv1.wieght' names no parameter that is trained; did you mean 'conv1.weight'?");
+  EXPECT_EQ(
+      message({{"transformer.*", 1, 0.0}}),
+      "optimizer.group 1: match = 'transformer.*' names no parameter that is trained; the network has conv1.weight, "
+      "conv1.bias, fc1.weight, fc1.bias");
+  EXPECT_NE(
+      message({{"*", 1, 0.0}, {"*.bias", 1, 0.0}}).find("optimizer.group 2: match = '*.bias' has no parameter left"),
+      std::string::npos);
 }
 
 std::vector<NamedTensor> after_one_step(const Job& job) {

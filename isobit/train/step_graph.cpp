@@ -11,9 +11,9 @@
 #include "isobit/runtime/specialise.h"
 #include "isobit/runtime/stages/inner_product.h"
 #include "isobit/train/freeze.h"
-#include "isobit/train/micro_batches.h"
 #include "isobit/train/parameter_groups.h"
 #include "isobit/train/step_graph_loss.h"
+#include "isobit/train/step_graph_micro_batches.h"
 #include "isobit/train/step_graph_model.h"
 
 namespace isobit::train {

@@ -110,8 +110,7 @@ constexpr int64_t kMostDraws = int64_t{1} << 42;  // of a node and a step (kerne
 
 // (x, step): element i of step t is kept or dropped by the generator keyed (seed, t, node, first + i).
 Status infer_dropout(InferContext& c) {
-  ISOBIT_RETURN_IF_ERROR(
-      c.expect_attributes({{"seed", kInt}, {"node", kInt}, {"ratio", kReal}, {kFirstDraw, kInt}}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"seed", kInt}, {"node", kInt}, {"ratio", kReal}, {kFirstDraw, kInt}}));
   const int64_t first = c.attributes().integer(kFirstDraw, 0);
   if (first < 0 || first > kMostDraws) return unreadable("attribute 'first' is not in 0 to 2^42");
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));

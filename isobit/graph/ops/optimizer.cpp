@@ -31,8 +31,8 @@ Status infer_clip_factor(InferContext& c) {
 
 // (param, grad, lr: float64, momentum?, grad_scale?) -> param', momentum'
 Status infer_sgd(InferContext& c) {
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes(
-      {{"momentum", kReal}, {"weight_decay", kReal}, {"nesterov", kInt}, {"lr_factor", kReal}}));
+  ISOBIT_RETURN_IF_ERROR(
+      c.expect_attributes({{"momentum", kReal}, {"weight_decay", kReal}, {"nesterov", kInt}, {"lr_factor", kReal}}));
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
   ISOBIT_RETURN_IF_ERROR(c.expect_like(1, 0));
   ISOBIT_RETURN_IF_ERROR(expect_scalar(c, 2, DType::kFloat64));

@@ -1,4 +1,4 @@
-#include "isobit/train/micro_batches.h"
+#include "isobit/train/step_graph_micro_batches.h"
 
 #include <algorithm>
 
@@ -90,8 +90,8 @@ class Repetition {
       values[at(id)] = graph.emit("isobit.Block", {shared_[at(id)]}, {{"starts", starts}, {"counts", value.dims}},
                                   prefix + value.name);
     }
-    ISOBIT_RETURN_IF_ERROR(graph::append(graph, part_, prefix, values,
-                                         [&](const graph::Node& node) { return attributes_of(node, m); }));
+    ISOBIT_RETURN_IF_ERROR(
+        graph::append(graph, part_, prefix, values, [&](const graph::Node& node) { return attributes_of(node, m); }));
     return values;
   }
 

@@ -1,4 +1,4 @@
-#include "isobit/train/micro_batches.h"
+#include "isobit/train/step_graph_micro_batches.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
