@@ -174,13 +174,13 @@ class Encoder {
       proto.set_s(*s);
     } else if (const auto* is = std::get_if<std::vector<int64_t>>(&def.value)) {
       proto.set_type(kInts);
-      for (const int64_t i : *is) proto.add_ints(i);
+      for (const int64_t each : *is) proto.add_ints(each);
     } else if (const auto* fs = std::get_if<std::vector<float>>(&def.value)) {
       proto.set_type(kFloats);
-      for (const float f : *fs) proto.add_floats(f);
+      for (const float each : *fs) proto.add_floats(each);
     } else if (const auto* texts = std::get_if<std::vector<std::string>>(&def.value)) {
       proto.set_type(kStrings);
-      for (const std::string& s : *texts) proto.add_strings(s);
+      for (const std::string& each : *texts) proto.add_strings(each);
     } else if (const auto* t = std::get_if<TensorDef>(&def.value)) {
       proto.set_type(kTensor);
       ISOBIT_RETURN_IF_ERROR(describe(*t, what, *proto.mutable_t()));

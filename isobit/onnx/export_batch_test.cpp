@@ -120,7 +120,7 @@ struct Network {
 
 Network network_of(const std::string& builder, int64_t batch) {
   models::Model model = models::build_model(config_of(builder, batch)).value();
-  Network network{graph::pruned(model.graph, {model.logits}).value(), {}};
+  Network network{graph::pruned(model.graph, {model.output}).value(), {}};
   uint64_t seed = 1;
   for (const ValueId id : network.graph.inputs()) {
     const graph::Value& value = network.graph.value(id);

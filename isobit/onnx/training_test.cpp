@@ -194,7 +194,7 @@ TEST(TrainingForm, OfBatchNormUsesTheBatchAndUpdatesWhatItKeeps) {
     EXPECT_EQ(found->report.batch_norms, (Names{"a", "b"}));
     EXPECT_TRUE(found->report.inference.empty());
     for (const graph::Node& node : found->graph.nodes()) {
-      if (node.attributes.has("momentum")) EXPECT_EQ(node.attributes.real("momentum", 0), 0.75);
+      EXPECT_EQ(node.attributes.real("momentum", 0.75), 0.75);
       EXPECT_FALSE(node.attributes.has("count"));
     }
   }

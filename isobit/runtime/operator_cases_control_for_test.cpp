@@ -16,8 +16,8 @@ void add_if(std::vector<OperatorCase>& cases) {
     return Ids{g.emit("Neg", {in[0]}, {}, "minus"), g.emit("Exp", {in[1]}, {}, "exp")};
   });
   const auto sum = inner_graph({f32({4}), f32({4})}, [](Graph& g, const Ids& in) {
-    const graph::ValueId sum = g.emit("Add", {in[0], in[1]}, {}, "sum");
-    return Ids{sum, g.emit("Tanh", {in[0]}, {}, "tanh")};
+    const graph::ValueId added = g.emit("Add", {in[0], in[1]}, {}, "sum");
+    return Ids{added, g.emit("Tanh", {in[0]}, {}, "tanh")};
   });
   cases.push_back({"If", {truth({}), real({4}), real({4})}, {{"then_branch", minus}, {"else_branch", sum}}, 2});
 }
