@@ -120,9 +120,10 @@ TEST(JobFields, ThePageSaysWhatIsDeclared) {
 
 TEST(JobFields, HelpNamesEveryField) {
   EXPECT_EQ(job_fields_help(), R"(  job         name, seed, epochs, steps, arithmetic
-  model       builder, blocks, width, running_variance, layers, heads, channels, dropout
-  data        dataset, batch, micro_batches, context, augment, target, classes, bytes, height, width, channels, path,
-              labels_path, test_path, test_labels_path, inputs, test_inputs, salt, files, test_files
+  model       onnx, builder, outputs, weights, loss, label_smoothing, huber_delta, freeze, batch_norm, blocks,
+              width, running_variance, layers, heads, channels, dropout
+  data        dataset, batch, micro_batches, context, augment, target, classes, bytes, height, width, channels,
+              path, labels_path, test_path, test_labels_path, inputs, test_inputs, salt, files, test_files
   optimizer   name, lr, weight_decay, clip_norm, momentum, nesterov, beta1, beta2, epsilon, group
   schedule    name, warmup, every, factor, min_lr
   rounding    bits, log, bound, divergence, divergences, distance, threshold, thresholds
