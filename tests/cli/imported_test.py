@@ -6,7 +6,7 @@ import shutil
 import struct
 
 from isobit_cli import Case, main, shared_data
-from onnx_info_test import field, node, value
+from onnx_by_hand import field, node, value
 
 JOB = """[job]
 name = "mlp"
