@@ -80,7 +80,7 @@ class Step {
       : trainer_(trainer), executor_(trainer.step_graph().graph), threads_(pool.threads()) {
     const train::Job& job = trainer.job();
     const data::BatchOptions options{job.seed, job.batch, *data::parse_augment(job.data.augment)};
-    batch_ = data::train_batch(trainer.dataset(), options, trainer.step(), pool);
+    batch_ = data::train_batch(trainer.dataset(), options, trainer.step(), pool).value();
   }
   // Seconds it took; `outputs`, if wanted.
   double run(const kernels::KernelContext& ctx, std::vector<Tensor>* outputs = nullptr) {
@@ -98,8 +98,10 @@ class Step {
     const train::StepGraph& g = trainer_.step_graph();
     const train::Job& job = trainer_.job();
     runtime::Executor::Feeds feeds;
-    feeds.emplace_back(g.input, batch_.input.clone());
-    feeds.emplace_back(g.labels, batch_.labels.clone().reshaped(g.graph.value(g.labels).shape()));
+    for (size_t i = 0; i < g.inputs.size(); ++i) feeds.emplace_back(g.inputs[i], batch_.inputs[i].clone());
+    if (g.target != graph::kNoValue) {
+      feeds.emplace_back(g.target, batch_.target.clone().reshaped(g.graph.value(g.target).shape()));
+    }
     feeds.emplace_back(g.lr, Tensor::scalar(train::learning_rate(job, trainer_.step())));
     if (g.step != graph::kNoValue) feeds.emplace_back(g.step, Tensor::scalar(trainer_.step()));
     if (g.beta1_power != graph::kNoValue) {

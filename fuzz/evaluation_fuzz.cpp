@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     verify::write_evaluation(writer, *evaluation);
     ISOBIT_CHECK(std::ranges::equal(writer.view(), input.first(reader.offset())));
     (void)verify::text_of_evaluation(*evaluation);
-    (void)train::text_of_metrics(evaluation->metrics);
+    (void)train::text_of_metrics(evaluation->samples, evaluation->metrics);
     claimed = *evaluation;
   }
   // A proof alone, or after an evaluation.

@@ -8,6 +8,7 @@ import hashlib
 import json
 import pathlib
 import struct
+import zlib
 
 CORPUS = pathlib.Path(__file__).parent / "corpus"
 
@@ -70,6 +71,32 @@ put("gzip_fuzz", "nothing", gzip.compress(b"", mtime=0))
 put("gzip_fuzz", "stored", gzip.compress(bytes(range(64)), 0, mtime=0))
 put("gzip_fuzz", "two_members", gzip.compress(b"one", mtime=0) + gzip.compress(b"two", mtime=0))
 put("gzip_fuzz", "trailing", gzip.compress(b"one", mtime=0) + b"\0")
+
+
+
+def png(width, height, bits, colour, rows, *chunks, interlaced=0):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    head = struct.pack(">IIBBBBB", width, height, bits, colour, 0, 0, interlaced)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + b"".join(chunk(*c) for c in chunks) + \
+        chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+put("png_fuzz", "grey", png(3, 2, 8, 0, b"\0\1\2\3\2\4\5\6"))
+put("png_fuzz", "colour", png(2, 1, 8, 2, b"\1" + bytes(range(6)), (b"gAMA", struct.pack(">I", 30000))))
+put("png_fuzz", "one_bit", png(9, 1, 1, 0, b"\0\xaa\x80"))
+put("png_fuzz", "palette", png(4, 1, 2, 3, b"\0\x1b", (b"PLTE", bytes(range(12)))))
+put("png_fuzz", "palette_too_short", png(4, 1, 2, 3, b"\0\x1b", (b"PLTE", bytes(range(3)))))
+put("png_fuzz", "interlaced", png(2, 2, 8, 0, b"\0\1\0\2\0\3\4", interlaced=1))
+put("png_fuzz", "sixteen_bits", png(1, 1, 16, 0, b"\0\1\2"))
+put("png_fuzz", "transparent", png(1, 1, 8, 0, b"\0\1", (b"tRNS", b"\0\1")))
+put("png_fuzz", "huge", png(2 ** 31 - 1, 2 ** 31 - 1, 8, 6, b""))
+put("png_fuzz", "text_bomb", png(1, 1, 8, 0, b"\0\1", (b"zTXt", b"k\0\0" + zlib.compress(bytes(1 << 21)))))
+
+for line in (pathlib.Path(__file__).parent.parent / "tests/golden/jpeg.txt").read_text().splitlines():
+    if not line.startswith("#"):
+        name, _, _, data = line.split()
+        put("jpeg_fuzz", name, bytes.fromhex(data))
 
 put("merkle_proof_fuzz", "inclusion", proof("isobit.inclusion-proof", [5, 8], 3))
 put("merkle_proof_fuzz", "inclusion_one", proof("isobit.inclusion-proof", [0, 1], 0))

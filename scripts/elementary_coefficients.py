@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Coefficients of the polynomials in isobit/numerics/functions_impl.h.
+"""Coefficients of the polynomials and constants of isobit/numerics/functions_impl*.h.
 
-Each is the Chebyshev interpolant of the function named in its comment, expanded in powers, rounded to float64.
-Prints C++ arrays and the largest error (before rounding in evaluation). Needs mpmath.
+Each is the Chebyshev interpolant of the function named in its comment, expanded in powers, rounded to float64, or
+its first coefficients to a pair of float64 numbers. Prints C++ arrays and the largest error (before rounding in
+evaluation): first those of functions_coefficients.h, then those of functions_coefficients_pair.h. Needs mpmath.
 """
 import mpmath as mp
 
@@ -47,6 +48,32 @@ def emit(name, comment, f, a, b, degree, weight=lambda x: mp.mpf(1)):
     print(f"static constexpr double {name}[] = {{" + ", ".join(c.hex() for c in coefficients) + "};")
 
 
+def parts(x, *bits):
+    """x cut into numbers of so many bits, the last rounded to a float64."""
+    out = []
+    for b in bits:
+        shift = b - 1 - int(mp.floor(mp.log(abs(x), 2)))
+        out.append(mp.mpf(int(mp.floor(abs(x) * mp.mpf(2)**shift))) / mp.mpf(2)**shift * mp.sign(x))
+        x -= out[-1]
+    return [float(v).hex() for v in out] + [float(x).hex()]
+
+
+def pair(x):
+    high = float(x)
+    return f"{{{high.hex()}, {float(x - high).hex()}}}"
+
+
+def emit_pairs(name, comment, f, a, b, degree, pairs, weight):
+    """As emit, but the first `pairs` coefficients are pairs; the error printed is that before rounding them."""
+    a, b = mp.mpf(a), mp.mpf(b)
+    exact = chebyshev(f, a, b, degree)
+    worst = max(abs(mp.polyval(exact[::-1], x) - f(x)) * weight(x)
+                for x in (a + (b - a) * (mp.mpf(i) + mp.mpf(1) / 3) / 100 for i in range(100)))
+    print(f"// {comment}; degree {degree}, relative error 2^{float(mp.log(worst, 2)):.1f}")
+    values = [pair(c) if i < pairs else f"{{{float(c).hex()}, 0}}" for i, c in enumerate(exact)]
+    print(f"static constexpr Pair {name}[] = {{" + ", ".join(values) + "};")
+
+
 def taylor(term, x):
     total, k = mp.mpf(0), 0
     while True:
@@ -68,6 +95,35 @@ def tail(x):
 
 def mapped_tail(centre):
     return lambda t: tail(centre * (1 + t) / (1 - t))
+
+
+def two_over_pi(words):
+    """The first bits of 2/pi in words of 64, behind one word of zeros."""
+    with mp.workdps(500):
+        scaled = int(mp.floor(2 / mp.pi * mp.mpf(2)**(64 * words)))
+    found = [scaled >> (64 * (words - 1 - i)) & (2**64 - 1) for i in range(words)]
+    print("static constexpr uint64_t kTwoOverPiWords[] = {0, " + ", ".join(f"{w:#018x}" for w in found) + "};")
+
+
+def pairs():
+    emit_pairs("kExpPair", "(e^r - 1 - r) / r^2 on |r| <= ln2 / 2",
+               lambda r: taylor(lambda k, x: x**k / mp.factorial(k + 2), r), -HALF_LN2, HALF_LN2, 19, 13,
+               lambda r: r * r / mp.exp(r))
+    emit_pairs("kLogPair", "(log((1+s)/(1-s)) - 2s) / s^3 in z = s^2",
+               lambda z: taylor(lambda k, x: 2 * x**k / (2 * k + 3), z), 0, mp.mpf("0.02945"), 14, 9, lambda z: z / 2)
+    emit_pairs("kAtanPair", "(atan t - t) / t^3 in z = t^2 for |t| <= 0.2385",
+               lambda z: taylor(lambda k, x: (-1)**(k + 1) * x**k / (2 * k + 3), z), 0, mp.mpf("0.0569"), 10, 4, lambda z: z)
+    emit_pairs("kSinPair", "(sin r - r) / r^3 in z = r^2",
+               lambda z: taylor(lambda k, x: (-1)**(k + 1) * x**k / mp.factorial(2 * k + 3), z), 0, QUARTER_PI_SQUARED, 8, 3,
+               lambda z: z)
+    emit_pairs("kCosPair", "(cos r - 1 + r^2/2) / r^4 in z = r^2",
+               lambda z: taylor(lambda k, x: (-1)**k * x**k / mp.factorial(2 * k + 4), z), 0, QUARTER_PI_SQUARED, 8, 2,
+               lambda z: z * z * mp.sqrt(2))
+    high, middle, low = parts(mp.log(2), 42, 42)
+    print(f"constexpr double kLn2Part1 = {high}, kLn2Part2 = {middle}, kLn2Part3 = {low};")
+    for name, value in (("kHalfPi", mp.pi / 2), ("kPi", mp.pi), ("kQuarterPi", mp.pi / 4), ("kAtanHalf", mp.atan(mp.mpf(1) / 2))):
+        print(f"constexpr Pair {name} = {pair(value)};")
+    two_over_pi(19)
 
 
 def main():
@@ -97,3 +153,4 @@ def main():
 
 if __name__ == "__main__":
     main()
+    pairs()

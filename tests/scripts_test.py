@@ -7,6 +7,9 @@ import tempfile
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "scripts", "real_networks"))
+import limited  # noqa: E402
+import tables  # noqa: E402
 
 # Knows all platforms of our own kernels; what it makes of a vendor's is its exit code.
 ISOBIT = """#!/bin/sh
@@ -105,6 +108,34 @@ class Scripts(unittest.TestCase):
         done = self.script("compare_builds", base, os.path.join(self.dir, "nowhere"), "--rounds", "1")
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn("expected a build with benchmarks", done.stderr)
+
+    def test_a_program_with_limits_says_how_it_ended(self):
+        for shell, code, line in (("exit 0", 0, "exit code 0"), ("echo one; echo two >&2; exit 3", 3, "two"),
+                                  ("exit 5", 5, "exit code 5"), ("kill -SEGV $$", -11, "ended by SIGSEGV")):
+            done = limited.run(["sh", "-c", shell], 60, 1)
+            self.assertEqual((done.code, done.ended_well, done.last_line()), (code, code == 0, line), shell)
+        late = limited.run(["sh", "-c", "sleep 1000 & sleep 1000"], 0.2, 1)
+        self.assertFalse(late.ended_well)
+        self.assertRegex(late.last_line(), "^not done after [0-9]+ s$")
+        hungry = limited.run([sys.executable, "-c", "bytearray(2 << 30)"], 60, 1)
+        self.assertIn("MemoryError", hungry.last_line())
+
+    def test_a_table_replaces_what_stands_between_its_marks_alone(self):
+        page = self.program("page.md", "before\n<!-- a -->\nold\n<!-- end of a -->\nafter\n<!-- b -->\n<!-- end of b -->\n")
+        for _ in range(2):
+            tables.write(page, "a", ["x", "y"], [[1, "\\1"]])
+        with open(page, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "before\n<!-- a -->\n| x | y |\n|---|---|\n| 1 | \\1 |\n<!-- end of a -->\n"
+                                          "after\n<!-- b -->\n<!-- end of b -->\n")
+        with self.assertRaises(SystemExit):
+            tables.write(page, "c", ["x"], [])
+
+    def test_results_are_kept_from_run_to_run(self):
+        path = os.path.join(self.dir, "known.json")
+        tables.Known(path).keep("a", {"n": 1})
+        known = tables.Known(path)
+        known.keep("b", {"n": 2})
+        self.assertEqual(tables.Known(path).rows, {"a": {"n": 1}, "b": {"n": 2}})
 
 
 if __name__ == "__main__":

@@ -43,14 +43,16 @@ void halve(Tensor& tensor) {
   for (Float& x : tensor.span<Float>()) x *= Float{0.5};
 }
 
-// Another sample in place of the batch's first: the first row of the input is overwritten by the second.
+// Another sample in place of the batch's first: the first row of each tensor is overwritten by the second.
 void swap_sample(data::Batch& batch) {
   if (batch.indices.size() < 2) return;
-  const size_t row = batch.input.bytes() / batch.indices.size(), label = batch.labels.bytes() / batch.indices.size();
-  auto* input = static_cast<uint8_t*>(batch.input.raw());
-  auto* labels = static_cast<uint8_t*>(batch.labels.raw());
-  std::memcpy(input, input + row, row);
-  std::memcpy(labels, labels + label, label);
+  const auto overwrite = [&](Tensor& tensor) {
+    const size_t row = tensor.bytes() / batch.indices.size();
+    auto* bytes = static_cast<uint8_t*>(tensor.raw());
+    std::memcpy(bytes, bytes + row, row);
+  };
+  for (Tensor& input : batch.inputs) overwrite(input);
+  if (batch.target.defined()) overwrite(batch.target);
 }
 
 // Cheats that compute the step with other inputs, and those that go on from another state after it.
@@ -71,8 +73,15 @@ Cheat::Apply on_state(std::function<void(std::vector<NamedTensor>&)> act) {
 void swap_one_sample(train::StepInputs& in) { swap_sample(in.batch); }
 
 void change_label(train::StepInputs& in) {
-  int64_t& label = in.batch.labels.data<int64_t>()[0];
-  label = (label + 1) % 2;
+  Tensor& target = in.batch.target;
+  if (!target.defined()) return;  // data without labels: the step stays honest
+  if (target.dtype() == DType::kInt64) {
+    int64_t& label = target.data<int64_t>()[0];
+    label = (label + 1) % 2;
+  } else {
+    float& value = target.data<float>()[0];
+    value = value == 0.0f ? 1.0f : 0.0f;
+  }
 }
 
 void take_other_samples(train::StepInputs& in) {

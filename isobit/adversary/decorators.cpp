@@ -30,7 +30,7 @@ void append(log::StepLog& log, log::StepLog more) {
 run::StepFunction with_inputs(int64_t step, std::function<void(train::StepInputs&)> change, run::StepFunction honest) {
   return [=](train::Trainer& trainer, runtime::RunOptions options) -> Expected<train::StepResult> {
     if (trainer.step() + 1 != step) return honest(trainer, options);
-    train::StepInputs inputs = trainer.inputs();
+    ISOBIT_TRY(train::StepInputs inputs, trainer.inputs());
     const double rate = inputs.lr;
     change(inputs);
     ISOBIT_TRY(train::StepResult result, trainer.advance(std::move(inputs), options));

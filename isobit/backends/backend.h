@@ -30,8 +30,12 @@ class Backend {
  public:
   virtual ~Backend() = default;
   // `graph` is not owned and must outlive the program, as must the engine of `context`. kUsage for an arithmetic that
-  // this backend does not have; what it finds wrong with the graph.
-  virtual Expected<std::unique_ptr<Program>> compile(const graph::Graph& graph, const platform::Context& context) = 0;
+  // this backend does not have; what it finds wrong with the graph. `limits`: of each of the program's runs.
+  virtual Expected<std::unique_ptr<Program>> compile(const graph::Graph& graph, const platform::Context& context,
+                                                     const runtime::Limits& limits) = 0;
+  Expected<std::unique_ptr<Program>> compile(const graph::Graph& graph, const platform::Context& context) {
+    return compile(graph, context, runtime::Limits{});
+  }
 };
 
 // Our own executor on the host: every arithmetic, observers and stages.

@@ -5,8 +5,8 @@ namespace {
 
 class NativeProgram final : public Program {
  public:
-  NativeProgram(const graph::Graph& graph, platform::Context context)
-      : context_(std::move(context)), executor_(graph) {}
+  NativeProgram(const graph::Graph& graph, platform::Context context, const runtime::Limits& limits)
+      : context_(std::move(context)), executor_(graph, runtime::kernel_table(), limits) {}
   const Status& status() const { return executor_.status(); }
   Status run(std::span<Feed> feeds, std::span<Tensor> outputs, runtime::RunOptions options) override {
     return executor_.run_into(context_.kernels(), feeds, outputs, options);
@@ -19,8 +19,9 @@ class NativeProgram final : public Program {
 
 class Native final : public Backend {
  public:
-  Expected<std::unique_ptr<Program>> compile(const graph::Graph& graph, const platform::Context& context) override {
-    auto program = std::make_unique<NativeProgram>(graph, context);
+  Expected<std::unique_ptr<Program>> compile(const graph::Graph& graph, const platform::Context& context,
+                                             const runtime::Limits& limits) override {
+    auto program = std::make_unique<NativeProgram>(graph, context, limits);
     ISOBIT_RETURN_IF_ERROR(program->status());
     return std::unique_ptr<Program>(std::move(program));
   }

@@ -129,6 +129,22 @@ TEST(Hex, RoundTripAndErrors) {
   EXPECT_FALSE(from_hex("0g"));
 }
 
+TEST(Text, GlobsMatchWholeTexts) {
+  for (const char* pattern : {"layer1.*", "*", "layer1.?.weight", "*weight", "l*1*0*w*", "layer1.0.weight"}) {
+    EXPECT_TRUE(matches_glob(pattern, "layer1.0.weight")) << pattern;
+  }
+  for (const char* pattern : {"", "layer1", "layer1.?", "*bias", "ayer1.*", "layer1.0.weight?", "[l]ayer1.0.weight"}) {
+    EXPECT_FALSE(matches_glob(pattern, "layer1.0.weight")) << pattern;
+  }
+  EXPECT_TRUE(matches_glob("", ""));
+  EXPECT_TRUE(matches_glob("**", ""));
+  EXPECT_FALSE(matches_glob("?", ""));
+  // What takes for ever where every star is tried again.
+  const std::string text(10000, 'a');
+  EXPECT_FALSE(matches_glob("a*a*a*a*a*a*a*a*a*a*a*a*a*b", text));
+  EXPECT_TRUE(matches_glob("a*a*a*a*a*a*a*a*a*a*a*a*a*a", text));
+}
+
 TEST(Text, NearestWordSuggestsTyposOnly) {
   const std::vector<std::string> words = {"momentum", "weight_decay", "lr"};
   EXPECT_EQ(nearest_word("momentun", words), "momentum");

@@ -78,7 +78,17 @@ Expected<PlainFile> PlainFile::open(const fs::path& path, Links links) {
   if (::fstat(file.fd_.get(), &info) != 0) return cannot("open", path, errno);
   if (!S_ISREG(info.st_mode)) return not_plain(path, info.st_mode);
   file.size_ = static_cast<uint64_t>(info.st_size);
+  file.changed_ = info.st_mtim;
   return file;
+}
+
+Status PlainFile::check_unchanged() const {
+  struct stat info {};
+  if (::fstat(fd_.get(), &info) != 0) return cannot("read", path_, errno);
+  const bool same = static_cast<uint64_t>(info.st_size) == size_ && info.st_mtim.tv_sec == changed_.tv_sec &&
+                    info.st_mtim.tv_nsec == changed_.tv_nsec;
+  if (same) return {};
+  return unreadable(text_of(path_.string(), ": has changed since it was opened; something is writing it"));
 }
 
 Expected<size_t> PlainFile::read_at(uint64_t offset, std::span<uint8_t> buffer) const {

@@ -51,6 +51,26 @@ class File : public ::testing::Test {
   Descriptor socket_;
 };
 
+TEST_F(File, AnOpenFileKnowsThatItHasChanged) {
+  ASSERT_TRUE(write_file_durably(at("x"), as_bytes("one")));
+  const PlainFile file = PlainFile::open(at("x"), Links::kFollow).value();
+  EXPECT_TRUE(file.check_unchanged());
+  // Replaced is not changed: the open file is still the old one.
+  ASSERT_TRUE(write_file_durably(at("x"), as_bytes("two")));
+  EXPECT_TRUE(file.check_unchanged());
+  const PlainFile again = PlainFile::open(at("x"), Links::kFollow).value();
+  // The same bytes again at another time, and a byte less.
+  const timespec times[] = {{1, 0}, {1, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, at("x").c_str(), times, 0), 0);
+  const Status touched = again.check_unchanged();
+  ASSERT_FALSE(touched);
+  EXPECT_EQ(touched.error().code, ErrorCode::kUnreadable);
+  EXPECT_NE(touched.error().message.find("has changed since it was opened"), std::string::npos);
+  const PlainFile third = PlainFile::open(at("x"), Links::kFollow).value();
+  ASSERT_EQ(::truncate(at("x").c_str(), 2), 0);
+  EXPECT_FALSE(third.check_unchanged());
+}
+
 TEST_F(File, DurableWriteReplacesAndLeavesNoTemporary) {
   ASSERT_TRUE(write_file_durably(at("x"), as_bytes("one")));
   ASSERT_TRUE(write_file_durably(at("x"), as_bytes("two")));

@@ -1,6 +1,7 @@
 #include "isobit/base/scratch.h"
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdlib>
 #include <memory>
@@ -18,10 +19,20 @@ constexpr size_t kPage = 4096;
 // Sizes are powers of two, so that a block serves calls of nearly the same size.
 size_t rounded(size_t bytes) { return bytes <= kSmallest ? kSmallest : std::bit_ceil(bytes); }
 
-void* allocate(size_t alignment, size_t size) {
-  void* block = std::aligned_alloc(alignment, size);
-  if (block == nullptr) throw std::bad_alloc();
+std::atomic<size_t> limit = kNoLimit, held = 0;
+
+// Null where that is too much.
+void* try_allocate(size_t alignment, size_t size) {
+  const size_t before = held.fetch_add(size, std::memory_order_relaxed), most = limit.load(std::memory_order_relaxed);
+  void* block = size > most || before > most - size ? nullptr : std::aligned_alloc(alignment, size);
+  if (block == nullptr) held.fetch_sub(size, std::memory_order_relaxed);
   return block;
+}
+
+void release(void* block, size_t size) {
+  if (block == nullptr) return;
+  std::free(block);
+  held.fetch_sub(size, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -33,10 +44,8 @@ class Shelf {
   Shelf(const Shelf&) = delete;
   Shelf& operator=(const Shelf&) = delete;
   ~Shelf() {
-    for (void*& first : first_) {
-      while (first != nullptr) std::free(removed(first));
-    }
-    for (const Growing& block : growing_) std::free(block.memory);
+    free_kept();
+    free_growing();
   }
 
   void* take(size_t size) {
@@ -51,7 +60,7 @@ class Shelf {
   void* growing(int number, size_t bytes) {
     Growing& block = growing_[static_cast<size_t>(number)];
     if (bytes > block.size || block.memory == nullptr) {
-      std::free(block.memory);
+      release(block.memory, block.size);
       block = {};
       const size_t size = (bytes + kPage - 1) / kPage * kPage;
       block.memory = allocate(kPage, size);
@@ -59,12 +68,32 @@ class Shelf {
     }
     return block.memory;
   }
+  // REQUIRES that nobody uses a growing block of it.
+  void free_growing() {
+    for (Growing& block : growing_) {
+      release(block.memory, block.size);
+      block = {};
+    }
+  }
+  void free_kept() {
+    for (size_t i = 0; i < first_.size(); ++i) {
+      while (first_[i] != nullptr) release(removed(first_[i]), size_t{1} << i);
+    }
+  }
 
  private:
   struct Growing {
     void* memory = nullptr;
     size_t size = 0;
   };
+  void* allocate(size_t alignment, size_t size) {
+    void* block = try_allocate(alignment, size);
+    if (block != nullptr) return block;
+    free_kept();
+    block = try_allocate(alignment, size);
+    if (block == nullptr) throw std::bad_alloc();
+    return block;
+  }
   void*& of(size_t size) { return first_[static_cast<size_t>(std::countr_zero(size))]; }
   static void* removed(void*& first) {
     void* block = first;
@@ -116,13 +145,30 @@ Shelf* current_shelf() {
 
 void* take(size_t bytes) {
   const size_t size = rounded(bytes);
-  Shelf* shelf = current_shelf();
-  return shelf != nullptr ? shelf->take(size) : allocate(kSmallest, size);
+  if (Shelf* shelf = current_shelf()) return shelf->take(size);
+  void* block = try_allocate(kSmallest, size);
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
 }
 
 void give_back(void* memory, size_t bytes) noexcept {
   Shelf* shelf = current_shelf();
-  shelf != nullptr ? shelf->put(memory, rounded(bytes)) : std::free(memory);
+  shelf != nullptr ? shelf->put(memory, rounded(bytes)) : release(memory, rounded(bytes));
+}
+
+size_t held_bytes() { return held.load(std::memory_order_relaxed); }
+
+size_t set_limit(size_t bytes) { return limit.exchange(bytes, std::memory_order_relaxed); }
+
+void trim() {
+  Kept* all = kept();
+  if (all == nullptr) return;
+  all->own.free_kept();
+  all->own.free_growing();
+  for (Shelf* shelf : all->pointers) {
+    shelf->free_kept();
+    shelf->free_growing();
+  }
 }
 
 std::span<Shelf* const> shelves_of_parts(size_t count) {

@@ -16,6 +16,16 @@ void* take(size_t bytes);
 // there. Whatever is destroyed while the thread ends gives its memory back to the system.
 void give_back(void* memory, size_t bytes) noexcept;
 
+// What all threads together have from the system for this, in use or kept.
+size_t held_bytes();
+// Whoever would make it more than `bytes` in all gets std::bad_alloc, after what the calling thread's shelf keeps has
+// gone back to the system. For the process; there is no limit until one is set. Returns the one before.
+inline constexpr size_t kNoLimit = static_cast<size_t>(-1);
+size_t set_limit(size_t bytes);
+// Gives back to the system what the calling thread and its parts keep and nobody uses. REQUIRES that none of its
+// parallel_for calls is going on.
+void trim();
+
 }  // namespace scratch
 
 template <class T>

@@ -94,6 +94,38 @@ TEST(Scratch, WhatIsGivenBackWhileItsThreadEndsIsNotLost) {
 }
 #endif
 
+TEST(Scratch, ALimitHoldsForWhatIsHeldAndWhatIsKeptMakesRoom) {
+  scratch::trim();
+  constexpr size_t kBlock = 1 << 20;
+  const size_t before = scratch::held_bytes();
+  const size_t unlimited = scratch::set_limit(before + 4 * kBlock);
+  void* first = scratch::take(3 * kBlock);  // rounded to 4
+  EXPECT_EQ(scratch::held_bytes(), before + 4 * kBlock);
+  EXPECT_THROW(scratch::take(kBlock), std::bad_alloc);
+  scratch::give_back(first, 3 * kBlock);
+  EXPECT_EQ(scratch::held_bytes(), before + 4 * kBlock) << "it is kept";
+  void* second = scratch::take(kBlock);
+  EXPECT_LE(scratch::held_bytes(), before + 2 * kBlock);
+  EXPECT_THROW(scratch::growing_block(0, 8 * kBlock), std::bad_alloc);
+  EXPECT_NO_THROW(scratch::growing_block(0, 2 * kBlock));
+  scratch::give_back(second, kBlock);
+  EXPECT_EQ(scratch::set_limit(unlimited), before + 4 * kBlock);
+  scratch::trim();
+  EXPECT_EQ(scratch::held_bytes(), before);
+}
+
+TEST(Scratch, PartsGiveBackWhatTheyKeep) {
+  scratch::trim();
+  const size_t before = scratch::held_bytes();
+  {
+    const scratch::OnShelf shelf(*scratch::shelves_of_parts(2)[1]);
+    scratch::give_back(scratch::take(1 << 20), 1 << 20);
+  }
+  EXPECT_EQ(scratch::held_bytes(), before + (1 << 20));
+  scratch::trim();
+  EXPECT_EQ(scratch::held_bytes(), before);
+}
+
 TEST(Scratch, WhatIsTooLargeForAnySizeThrows) {
   EXPECT_THROW(ScratchVector<double>(static_cast<size_t>(-1) / 8), std::exception);
   EXPECT_THROW(ScratchAllocator<double>().allocate(static_cast<size_t>(1) << 61), std::bad_alloc);

@@ -41,6 +41,10 @@ std::string join_or(std::span<const std::string> items);
 // The candidate with the smallest edit distance to `word`, or "" when none is near (more than a third of it differs).
 std::string nearest_word(std::string_view word, std::span<const std::string> candidates);
 
+// Whether all of `text` is what `pattern` says: `*` stands for any characters, or none, `?` for one byte, every other
+// byte for itself. In time of the product of the two lengths at most.
+bool matches_glob(std::string_view pattern, std::string_view text);
+
 // 1234567 bytes -> "1.2 MB"
 std::string human_bytes(uint64_t bytes);
 

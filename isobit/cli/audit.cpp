@@ -12,6 +12,7 @@
 #include "isobit/cli/trust.h"
 #include "isobit/cli/verdict_report.h"
 #include "isobit/run/audit_run.h"
+#include "isobit/run/job_file.h"
 #include "isobit/run/keys.h"
 
 namespace isobit::cli {
@@ -31,7 +32,7 @@ Status read_wanted(const Options& o, run::AuditRequest& request) {
   ISOBIT_TRY(request.home, run::key_folder(o.trust.key_folder, environment));
   request.overrides = with_data_path(o.overrides, o.data);
   if (!o.job.empty()) {
-    ISOBIT_TRY(request.job, train::load_job(o.job, request.overrides));
+    ISOBIT_TRY(request.job, run::load_job(o.job, request.overrides, request.limits));
   }
   ISOBIT_TRY(const Trusted named, trusted(o.trust));
   ISOBIT_TRY(request.client, require_client(named, o.trust));

@@ -4,6 +4,7 @@
 #include "isobit/cli/commands.h"
 #include "isobit/cli/own_files.h"
 #include "isobit/cli/train_result.h"
+#include "isobit/run/job_file.h"
 
 namespace isobit::cli {
 
@@ -18,7 +19,7 @@ struct Options {
 Expected<int> run(const Options& o, Console& console) {
   run::TrainRequest request;
   ISOBIT_TRY(request.platform, platform::parse_platform(o.platform));
-  ISOBIT_TRY(request.job, train::load_job(o.job, o.overrides));
+  ISOBIT_TRY(request.job, run::load_job(o.job, o.overrides, {}));
   request.out = o.out;
   const uint64_t at = o.at.value_or(static_cast<uint64_t>(request.job.steps));
   if (at > static_cast<uint64_t>(request.job.steps))

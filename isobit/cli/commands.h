@@ -16,6 +16,7 @@ void add_keygen(Commands& commands);
 void add_job_check(Commands& commands);
 void add_eval(Commands& commands);
 void add_export(Commands& commands);
+void add_run(Commands& commands);
 void add_pack(Commands& commands);  // and unpack
 void add_cheat(Commands& commands);
 void add_costs(Commands& commands);

@@ -11,6 +11,7 @@
 #include "isobit/cli/commands.h"
 #include "isobit/cli/interrupt.h"
 #include "isobit/cli/json_text.h"
+#include "isobit/run/job_file.h"
 
 namespace isobit::cli {
 
@@ -51,7 +52,7 @@ double processor_seconds() {
 }
 
 Expected<train::Job> job_of(const Options& o) {
-  ISOBIT_TRY(train::Job job, train::load_job(o.job, o.overrides));
+  ISOBIT_TRY(train::Job job, run::load_job(o.job, o.overrides, {}));
   if (!o.steps) return job;
   if (*o.steps < 1 || *o.steps > 1u << 22) return usage_error(text_of("--steps ", *o.steps, ": from 1 to ", 1 << 22));
   job.steps = static_cast<int64_t>(*o.steps);

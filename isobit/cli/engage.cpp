@@ -9,6 +9,7 @@
 #include "isobit/cli/moments.h"
 #include "isobit/cli/own_files.h"
 #include "isobit/run/engagement.h"
+#include "isobit/run/job_file.h"
 #include "isobit/run/keys.h"
 
 namespace isobit::cli {
@@ -67,7 +68,7 @@ Expected<int> offer(const OfferOptions& o, Console& console) {
   ISOBIT_TRY(request.limits, limits_of(o.limits));
   ISOBIT_TRY(request.terms, terms_of(o));
   ISOBIT_TRY(request.home, run::key_folder(o.key_folder, environment));
-  ISOBIT_TRY(request.job, train::load_job(o.job, with_data_path(o.overrides, o.data)));
+  ISOBIT_TRY(request.job, run::load_job(o.job, with_data_path(o.overrides, o.data), request.limits));
   ISOBIT_TRY(const run::OwnKey client, run::own_key(request.home, "client"));
   if (client.created) console.note(text_of("made a client's key in ", request.home.string(), " (kept for later)"));
   request.client = client.key;
@@ -128,7 +129,7 @@ Expected<int> accept(const AcceptOptions& o, Console& console) {
   if (!o.client_key.empty()) {
     ISOBIT_TRY(request.client, commit::read_public_key(o.client_key));
   }
-  ISOBIT_TRY(request.job, train::load_job(o.job, with_data_path(o.overrides, o.data)));
+  ISOBIT_TRY(request.job, run::load_job(o.job, with_data_path(o.overrides, o.data), request.limits));
   ISOBIT_TRY(request.platform, platform::parse_platform("ordered"));
   request.now = seconds_since_1970();
   ISOBIT_TRY(const run::Acceptance result, run::accept_offer(request));

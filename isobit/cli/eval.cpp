@@ -10,6 +10,7 @@
 #include "isobit/data/data_shape.h"
 #include "isobit/data/dataset.h"
 #include "isobit/formats/safetensors.h"
+#include "isobit/run/job_file.h"
 #include "isobit/run/run_weights.h"
 #include "isobit/train/trainer.h"
 
@@ -50,7 +51,7 @@ Expected<run::Weights> weights_of_file(const Options& o, const run::Limits& limi
         "eval: --step, --client-key, --engagement, --keys and --verdict are about a run; with --weights there is none");
   }
   run::Weights weights;
-  ISOBIT_TRY(weights.job, train::load_job(o.source, o.overrides));
+  ISOBIT_TRY(weights.job, run::load_job(o.source, o.overrides, limits));
   ISOBIT_TRY(formats::Safetensors file,
              formats::read_safetensors(o.weights, std::min(limits.max_memory, formats::kSafetensorsMaxBytes)));
   weights.state = std::move(file.tensors);
@@ -73,12 +74,11 @@ Expected<int> run(const Options& o, Console& console) {
   }
   ISOBIT_TRY(const auto dataset,
              data::open_dataset(weights.job.data, std::min(limits.max_memory, data::kMaxDatasetBytes)));
-  ISOBIT_TRY(const run::JobSize size, run::job_size(weights.job, data::shape_of(*dataset)));
-  ISOBIT_RETURN_IF_ERROR(run::check_memory(size.to_evaluate, limits, "evaluate"));
+  ISOBIT_RETURN_IF_ERROR(run::make_ready(weights, data::shape_of(*dataset), limits));
   if (dataset->test_count() == 0)
     return unreadable(text_of("dataset '", dataset->name(), "' has no test samples to score"));
   const double begin = monotonic_seconds();
-  const auto scored = train::evaluate(weights.job, *dataset, weights.state, engine);
+  const auto scored = run::score_weights(weights, *dataset, engine);
   if (!scored) {
     const bool signed_for = o.weights.empty() && scored.error().code == ErrorCode::kUnreadable;
     return tl::unexpected<Error>({signed_for ? ErrorCode::kRejected : scored.error().code,
@@ -100,7 +100,7 @@ Expected<int> run(const Options& o, Console& console) {
   console.line(text_of("samples       ", scored->samples()));
   if (const train::Metric* loss = train::find_metric(metrics, "loss"))
     console.line(text_of("loss          ", static_cast<float>(train::value_of(*loss))));
-  console.line(text_of("test          ", train::text_of_metrics(metrics)));
+  console.line(text_of("test          ", train::text_of_metrics(scored->samples(), metrics)));
   print_audited(verdict, console);
   return kAgreed;
 }

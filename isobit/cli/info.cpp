@@ -6,6 +6,7 @@
 #include "isobit/cli/evaluation_report.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/limits.h"
+#include "isobit/cli/onnx_info.h"
 #include "isobit/commit/tensor_root.h"
 #include "isobit/formats/safetensors.h"
 #include "isobit/platform/platform.h"
@@ -86,7 +87,7 @@ Expected<int> run(const Options& o, Console& console) {
   if (j.contains("last_loss")) show("last loss     ", text_of(static_cast<float>(j["last_loss"].get<double>())));
   if (r.finished()) {
     const verify::Evaluation& e = r.transcript().final().evaluation;
-    if (e.samples > 0) show("test          ", train::text_of_metrics(e.metrics));
+    if (e.samples > 0) show("test          ", train::text_of_metrics(e.samples, e.metrics));
     show("state root    ", text("final_state_root"));
     show("transcript    ", text("transcript_root"));
     for (const auto& [key, value] : r.manifest()->facts) show("fact          ", printable(text_of(key, " = ", value)));
@@ -142,13 +143,14 @@ Expected<int> describe_state(const Options& o, Console& console) {
 
 void add_info(Commands& commands) {
   auto o = std::make_shared<Options>();
-  Command& c = commands.add("info", "show what a run, or a file of weights, says of itself",
+  Command& c = commands.add("info", "show what a run, a file of weights or an ONNX model says of itself",
                             "  isobit info digits.run\n  isobit info digits.run --json\n  isobit info "
-                            "digits.run/checkpoints/step-300.safetensors\n");
-  c.positional("RUN|FILE", o->source, "folder of the run, or a .safetensors file");
+                            "digits.run/checkpoints/step-300.safetensors\n  isobit info model.onnx\n");
+  c.positional("RUN|FILE", o->source, "folder of the run, a .safetensors file, or an .onnx model");
   add_memory_option(c, o->limits);
   add_time_option(c, o->limits);
   c.action([o](Console& console) {
+    if (o->source.ends_with(".onnx")) return describe_onnx(o->source, o->limits, console);
     return o->source.ends_with(".safetensors") ? describe_state(*o, console) : run(*o, console);
   });
 }

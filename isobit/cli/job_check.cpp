@@ -7,8 +7,11 @@
 #include "isobit/cli/limits.h"
 #include "isobit/cli/own_files.h"
 #include "isobit/data/dataset.h"
+#include "isobit/run/job_file.h"
 #include "isobit/run/job_root.h"
+#include "isobit/run/network.h"
 #include "isobit/run/price.h"
+#include "isobit/tensor/tensor.h"
 #include "isobit/train/trace_schema.h"
 
 namespace isobit::cli {
@@ -25,7 +28,11 @@ struct Options {
 // One line for each value of a step, or a document with all of them.
 Expected<int> show_trace_schema(const train::Job& job, const run::Limits& limits, Console& console) {
   ISOBIT_TRY(const auto dataset, data::open_dataset(job.data, std::min(limits.max_memory, data::kMaxDatasetBytes)));
-  ISOBIT_TRY(const train::StepGraph step, train::build_step_graph(job, *dataset));
+  ISOBIT_TRY(const auto network, run::open_network(job, limits));
+  ISOBIT_TRY(const train::StepGraph step, train::build_step_graph(job, *dataset, *network));
+  if (!step.is_static) {
+    return unreadable("--trace-schema: shapes of this network follow from data, so that a step's trace has no schema");
+  }
   const std::vector<train::TraceEntry> schema = train::trace_schema(step);
   const std::string root = commit::hex_of(run::trace_schema_root(schema));
   nlohmann::ordered_json document = {{"trace_schema_root", root}, {"entries", nlohmann::ordered_json::array()}};
@@ -52,18 +59,61 @@ Expected<int> show_trace_schema(const train::Job& job, const run::Limits& limits
   return kAgreed;
 }
 
+// "input float32 [1, 28, 28]; one of 10 classes"
+std::string text_of_samples(const data::DataShape& data) {
+  std::string text;
+  for (const data::SampleInput& input : data.inputs) {
+    text += text_of(text.empty() ? "" : ", ", input.name, " ", name_of(input.dtype), " ", Shape(input.shape).text());
+  }
+  const data::Target& target = data.target;
+  const std::string shape = Shape(target.shape).text();
+  switch (target.kind) {
+    case data::TargetKind::kNone:
+      return text + "; no target";
+    case data::TargetKind::kClass:
+      return text_of(text, "; one of ", target.classes, " classes");
+    case data::TargetKind::kClassPerToken:
+      return text_of(text, "; classes ", shape, " of ", target.classes);
+    case data::TargetKind::kMultiLabel:
+      return text_of(text, "; labels ", shape, ", each 0 or 1");
+    case data::TargetKind::kRegression:
+      return text_of(text, "; numbers ", shape);
+  }
+  return text;
+}
+
+nlohmann::ordered_json json_of_inputs(const data::DataShape& data) {
+  auto inputs = nlohmann::ordered_json::array();
+  for (const data::SampleInput& input : data.inputs) {
+    inputs.push_back({{"name", input.name}, {"dtype", name_of(input.dtype)}, {"shape", input.shape}});
+  }
+  return inputs;
+}
+
+nlohmann::ordered_json json_of_target(const data::Target& target) {
+  return {{"kind", data::target_kind_names()[static_cast<size_t>(target.kind)]},
+          {"shape", target.shape},
+          {"classes", target.classes}};
+}
+
 Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(const platform::Platform p, platform::parse_platform(o.platform));
   ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
-  ISOBIT_TRY(const train::Job job, train::load_job(o.job, o.overrides));
+  ISOBIT_TRY(const train::Job job, run::load_job(o.job, o.overrides, limits));
   if (o.trace_schema) return show_trace_schema(job, limits, console);
   ISOBIT_TRY(const run::Price price, run::price_job(job, p, limits, monotonic_seconds));
   const uint64_t trial = run::trial_bytes(job, p);
   nlohmann::ordered_json document = {{"steps", job.steps},
                                      {"parameters", price.parameters},
+                                     {"frozen_parameters", price.size.frozen_parameters},
                                      {"operators", price.nodes},
-                                     {"train_samples", price.train_samples},
-                                     {"test_samples", price.test_samples},
+                                     {"disputable", price.disputable},
+                                     {"remarks", price.remarks},
+                                     {"train_samples", price.data.train_count},
+                                     {"test_samples", price.data.test_count},
+                                     {"inputs", json_of_inputs(price.data)},
+                                     {"target", json_of_target(price.data.target)},
+                                     {"data_held_bytes", price.data.bytes},
                                      {"seconds", price.seconds},
                                      {"seconds_per_step", price.seconds_per_step},
                                      {"seconds_per_commit", price.seconds_per_commit},
@@ -82,8 +132,16 @@ Expected<int> run(const Options& o, Console& console) {
   char line[200];
   console.line(text_of("job           ", job.name, ": ", job.model.builder, ", ", price.parameters, " parameters, ",
                        price.nodes, " operators a step"));
-  console.line(text_of("data          ", job.data.dataset, ": ", price.train_samples, " samples to train on, ",
-                       price.test_samples, " to test on"));
+  if (price.size.frozen_parameters > 0) {
+    console.line(text_of("frozen        ", price.size.frozen_parameters, " parameters and running statistics stay"));
+  }
+  for (const std::string& remark : price.remarks) console.line(text_of("network       ", remark));
+  if (!price.disputable) {
+    console.line("dispute       shapes follow from data: steps can be audited, but not disputed down to one value");
+  }
+  console.line(text_of("data          ", job.data.dataset, ": ", price.data.train_count, " samples to train on, ",
+                       price.data.test_count, " to test on, ", human_bytes(price.data.bytes), " held in memory"));
+  console.line(text_of("samples       ", text_of_samples(price.data)));
   std::snprintf(line, sizeof line, "time          about %s (%lld steps at %.3g ms, evaluation not counted) on %s",
                 human_seconds(price.seconds).c_str(), static_cast<long long>(job.steps), price.seconds_per_step * 1e3,
                 p.text().c_str());

@@ -24,12 +24,7 @@ void add_time_option(Command& command, LimitOptions& options) {
                  "give up after so many seconds: inconclusive, exit code 4 (default: no limit)");
 }
 
-Expected<run::Limits> limits_of(const LimitOptions& options) {
-  const std::string& text = options.max_memory;
-  if (text.empty()) {
-    const uint64_t memory = platform::available_memory();
-    return memory == 0 ? run::Limits{} : run::Limits{memory / 4 * 3};
-  }
+Expected<uint64_t> byte_count(const std::string& option, const std::string& text) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string unit(end, text.data() + text.size());
@@ -37,10 +32,18 @@ Expected<run::Limits> limits_of(const LimitOptions& options) {
   const size_t place = units.find(unit);
   if (error == std::errc() && (unit.empty() || (unit.size() == 1 && place != units.npos))) {
     const int shift = unit.empty() ? 0 : 10 * (static_cast<int>(place) + 1);
-    if (value > 0 && value <= UINT64_MAX >> shift) return run::Limits{value << shift};
+    if (value > 0 && value <= UINT64_MAX >> shift) return value << shift;
   }
-  return usage_error(
-      text_of("--max-memory ", text, ": expected a number of bytes, or one with K, M, G or T like 512M"));
+  return usage_error(text_of(option, " ", text, ": expected a number of bytes, or one with K, M, G or T like 512M"));
+}
+
+Expected<run::Limits> limits_of(const LimitOptions& options) {
+  if (options.max_memory.empty()) {
+    const uint64_t memory = platform::available_memory();
+    return memory == 0 ? run::Limits{} : run::Limits{memory / 4 * 3};
+  }
+  ISOBIT_TRY(const uint64_t bytes, byte_count("--max-memory", options.max_memory));
+  return run::Limits{bytes};
 }
 
 Deadline::Deadline(const LimitOptions& options, Console& console) : console_(console) {

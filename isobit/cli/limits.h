@@ -20,7 +20,10 @@ struct LimitOptions {
 void add_memory_option(Command& command, LimitOptions& options);
 void add_time_option(Command& command, LimitOptions& options);
 
-// --max-memory as a number of bytes, "512M" or "2G" (powers of 1024); else three quarters of what the machine, or the
+// What an option says: a number of bytes, "512M" or "2G" (powers of 1024). kUsage for anything else, and for 0.
+Expected<uint64_t> byte_count(const std::string& option, const std::string& text);
+
+// --max-memory as such a number of bytes; else three quarters of what the machine, or the
 // control group that the process is in, has. kUsage for anything else.
 Expected<run::Limits> limits_of(const LimitOptions& options);
 

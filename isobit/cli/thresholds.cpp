@@ -10,6 +10,7 @@
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/own_files.h"
+#include "isobit/run/job_file.h"
 
 namespace isobit::cli {
 
@@ -45,7 +46,7 @@ Expected<lab::ThresholdsRequest> request_of(const Options& o) {
     return unavailable(text_of("--out ", o.out, ": there is no folder ", folder.string()));
   }
   ISOBIT_TRY(request.platforms, parse_platforms(o.platforms));
-  ISOBIT_TRY(request.job, train::load_job(o.job, o.overrides));
+  ISOBIT_TRY(request.job, run::load_job(o.job, o.overrides, {}));
   const char* end = o.margin.data() + o.margin.size();
   const auto parsed = std::from_chars(o.margin.data(), end, request.margin);
   if (parsed.ec != std::errc() || parsed.ptr != end || o.margin.empty()) {

@@ -9,6 +9,7 @@
 #include "isobit/cli/log_report.h"
 #include "isobit/cli/own_files.h"
 #include "isobit/cli/train_result.h"
+#include "isobit/run/job_file.h"
 #include "isobit/run/keys.h"
 #include "isobit/run/train_run.h"
 
@@ -17,7 +18,7 @@ namespace isobit::cli {
 namespace {
 
 struct Options {
-  std::string job, out, platform = "ordered", resume, engagement, data, key_folder;
+  std::string job, out, platform = "ordered", resume, engagement, data, key_folder, metrics;
   std::vector<std::string> overrides;
   bool moved = false;
   LimitOptions limits;
@@ -34,6 +35,7 @@ Expected<int> run(const Options& o, Console& console) {
     return usage_error("train: --resume continues under the run's own engagement, --engagement cannot name another");
   if (o.moved && o.resume.empty()) return usage_error("train: --moved goes with --resume");
   request.moved = o.moved;
+  request.metrics = o.metrics;
   request.overrides = with_data_path(o.overrides, o.data);
   if (!o.resume.empty()) {
     request.out = o.resume;
@@ -46,7 +48,7 @@ Expected<int> run(const Options& o, Console& console) {
     ISOBIT_TRY(request.trainer, run::existing_key(request.home, "trainer"));
     return train_and_report(std::move(request), true, console);
   }
-  ISOBIT_TRY(request.job, train::load_job(o.job, request.overrides));
+  ISOBIT_TRY(request.job, run::load_job(o.job, request.overrides, request.limits));
   request.out = o.out.empty() ? request.job.name + ".run" : o.out;
   ISOBIT_RETURN_IF_ERROR(sign_with_own_keys(o.key_folder, o.engagement, request, console));
   return train_and_report(std::move(request), false, console);
@@ -61,6 +63,10 @@ Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& 
   request.stop = &interruptible.stop();
   double shown = 0;
   request.progress = [&](const run::TrainProgress& p) {
+    if (p.scores) {
+      console.end_progress();
+      console.note(text_of("step ", p.step, ": test ", train::text_of_metrics(p.scores->samples, p.scores->metrics)));
+    }
     const double now = monotonic_seconds();
     if (!console.shows_progress() || (now - shown < 0.1 && p.step < p.steps)) return;
     shown = now;
@@ -115,7 +121,9 @@ Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& 
   if (s.logged_steps > 0) console.line(log_line(s.log_counts, s.logged_steps, s.log_bytes));
   if (log::total(s.log_counts).checked > 0) console.line(checked_line(s.log_counts));
   for (const std::string& note : s.notes) console.line(text_of("note          ", note));
-  if (s.evaluation.samples > 0) console.line(text_of("test          ", train::text_of_metrics(s.evaluation.metrics)));
+  if (s.evaluation.samples > 0) {
+    console.line(text_of("test          ", train::text_of_metrics(s.evaluation.samples, s.evaluation.metrics)));
+  }
   console.line(text_of("state root    ", commit::hex_of(s.final_state_root)));
   console.line(text_of("transcript    ", commit::hex_of(s.transcript_root)));
   console.line(text_of("run           ", request.out.string(), "   (",
@@ -136,6 +144,7 @@ void add_train(Commands& commands) {
   const std::string examples = with_job_fields(
       "  isobit train examples/jobs/digits.toml --out digits.run\n"
       "  isobit train job.toml --platform ordered@avx2/1t --set job.steps=50\n"
+      "  isobit train job.toml --metrics metrics.jsonl --set evaluate.every=100\n"
       "  isobit train job.toml --engagement engagement --out job.run\n"
       "  isobit train --resume digits.run\n");
   Command& c = commands.add("train", "train a job and write a run that others can audit", examples.c_str());
@@ -145,6 +154,8 @@ void add_train(Commands& commands) {
   c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of the job; may be repeated");
   c.option("--resume", "RUN", o->resume, "continue a run that was stopped or killed");
   c.flag("--moved", o->moved, "with --resume: the run was moved to this folder, and no copy of it goes on elsewhere");
+  c.option("--metrics", "FILE", o->metrics,
+           "write a line of JSON for each step: loss, rate, time, and scores as evaluate.every asks for them");
   c.option("--engagement", "FILE", o->engagement, "train under this engagement, which you have accepted");
   c.option("--data", "PATH", o->data, "where the data lie, like --set data.path=PATH");
   c.option("--keys", "FOLDER", o->key_folder, kKeysHelp);

@@ -101,7 +101,7 @@ Expected<ImagePart> read_part(const Files& files, FileBudget& budget) {
 }  // namespace
 
 std::optional<DataShape> shape_of_cifar10(const DataConfig&) {
-  return DataShape{.input_shape = {kChannels, kSide, kSide}, .classes = kClasses};
+  return shape_of_classes({kChannels, kSide, kSide}, kClasses);
 }
 
 OpenResult open_cifar10(const DataConfig& config, FileBudget& budget) {
@@ -110,7 +110,6 @@ OpenResult open_cifar10(const DataConfig& config, FileBudget& budget) {
   ISOBIT_TRY(ImagePart test, read_part(lists.test, budget));
   ImageSpec spec{"cifar10",
                  Shape{kChannels, kSide, kSide},
-                 DType::kUint8,
                  kClasses,
                  "cifar10-standardized-1",
                  // Means and standard deviations of the training images, to four digits.

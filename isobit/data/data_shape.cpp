@@ -5,17 +5,14 @@
 namespace isobit::data {
 
 DataShape shape_of(const Dataset& dataset) {
-  DataShape shape{dataset.name(),
-                  dataset.input_dtype(),
-                  dataset.input_shape().dims(),
-                  dataset.classes(),
-                  dataset.train_count(),
-                  dataset.test_count(),
-                  0};
-  if (dataset.train_count() == 0) return shape;
-  Bytes sample;
-  dataset.sample_bytes(Split::kTrain, 0, sample);
-  shape.bytes = sample.size() * static_cast<uint64_t>(shape.train_count + shape.test_count);
+  return {dataset.name(),        dataset.inputs(),     dataset.target(),
+          dataset.train_count(), dataset.test_count(), dataset.held_bytes()};
+}
+
+DataShape shape_of_classes(std::vector<int64_t> input_shape, int64_t classes) {
+  DataShape shape;
+  shape.inputs = {{"input", DType::kFloat32, std::move(input_shape)}};
+  shape.target = {TargetKind::kClass, DType::kInt64, {}, classes};
   return shape;
 }
 

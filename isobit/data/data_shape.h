@@ -12,13 +12,12 @@ namespace isobit::data {
 
 struct DataShape {
   std::string name = {};  // as in DataConfig::dataset
-  DType input_dtype = DType::kFloat32;
-  std::vector<int64_t> input_shape = {};  // of one sample
-  int64_t classes = 0;
+  std::vector<SampleInput> inputs = {};
+  Target target = {};
   // 0 where the data have not been opened.
   int64_t train_count = 0;
   int64_t test_count = 0;
-  uint64_t bytes = 0;  // that all samples and labels take in memory
+  uint64_t bytes = 0;  // that samples and targets take in memory; what is left on the disk does not count
 };
 
 DataShape shape_of(const Dataset& dataset);
@@ -26,5 +25,8 @@ DataShape shape_of(const Dataset& dataset);
 // What the configuration alone says, without opening a file: counts and bytes are 0. None for "npy", whose samples have
 // whatever shape its files have, for "text" without a context, and for an unknown name.
 std::optional<DataShape> declared_shape(const DataConfig& config);
+
+// The shape of classified float32 samples, of one input.
+DataShape shape_of_classes(std::vector<int64_t> input_shape, int64_t classes);
 
 }  // namespace isobit::data

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "isobit/base/bytes.h"
@@ -14,16 +17,30 @@
 
 namespace isobit::data {
 
+// What the targets of an npy dataset are taken for: docs/formats/samples.md says what goes by type and shape.
+enum class TargetRule : uint8_t { kByType, kNone, kClass, kClassPerToken, kMultiLabel, kRegression };
+const std::vector<std::string>& target_rule_names();  // "by-type", "none", "class", ...
+
+// What elements of type uint8 are fed as: float32, v / 255; float32, v; or as they are.
+enum class ByteRule : uint8_t { kScaled, kFloat32, kAsStored };
+const std::vector<std::string>& byte_rule_names();  // "scaled", "float32", "as-stored"
+
+// Files by the name of the input that they are of.
+using InputFiles = std::map<std::string, std::string>;
+
 // The [data] part of a job. Fields that a dataset does not know must be empty; open_dataset says so otherwise.
 struct DataConfig {
-  std::string dataset;  // "digits", "mnist", "cifar10", "npy" or "text"
+  std::string dataset;  // "digits", "mnist", "cifar10", "npy", "images" or "text"
 
   // digits    nothing: it is part of the program.
   // mnist     path: the folder of the four IDX files, each plain or .gz.
   // cifar10   path: a folder with data_batch_1.bin .. data_batch_5.bin and test_batch.bin, or with other files whose
   //           names end in data_batch_N.bin and test_batch.bin; or files and test_files: record files by name.
-  // npy       path, labels_path, test_path, test_labels_path: one .npy file each; or path alone: a folder with
-  //           inputs.npy, labels.npy, test_inputs.npy, test_labels.npy. The test pair may be absent.
+  // npy       path, labels_path, test_path, test_labels_path: one .npy file each; or inputs and test_inputs in place of
+  //           path and test_path: several inputs by name; or path alone: a folder with inputs.npy (or inputs.NAME.npy
+  //           for each input), labels.npy, test_inputs.npy (test_inputs.NAME.npy) and test_labels.npy. What is of the
+  //           test may be absent, and the labels are where target is kNone.
+  // images    path: a folder with train/CLASS/*.png or .jpg and the same under test/, which may be absent.
   // text      path: any file, read as bytes.
   std::string path;
   std::string labels_path;
@@ -31,43 +48,82 @@ struct DataConfig {
   std::string test_labels_path;
   std::vector<std::string> files;
   std::vector<std::string> test_files;
+  InputFiles inputs, test_inputs;
 
-  int64_t context = 0;               // text: tokens per sample, >= 1
-  std::vector<std::string> augment;  // any of "crop", "flip"; images only
+  int64_t context = 0;                      // text: tokens per sample, >= 1
+  std::vector<std::string> augment;         // any of "crop", "flip"; images only
+  TargetRule target = TargetRule::kByType;  // npy
+  int64_t classes = 0;                      // npy: labels are in [0, classes); 0: as many as are found
+  ByteRule bytes = ByteRule::kScaled;       // npy, images
+  // images: the size that every image is brought to (0: all have the same), and the channels (0: as the files have).
+  int64_t height = 0;
+  int64_t width = 0;
+  int64_t channels = 0;
 };
 
 enum class Split : uint8_t { kTrain = 0, kTest = 1 };
-// The values are part of docs/formats/samples.md.
-enum class Kind : uint8_t { kImageClassification = 1, kTokenSequence = 2 };
 
-// Immutable after opening; every member may be called from many threads at once.
+// One thing that the model is fed, without the batch axis.
+struct SampleInput {
+  std::string name;  // unique within the dataset; "input" where nobody named it
+  DType dtype = DType::kFloat32;
+  std::vector<int64_t> shape = {};
+  bool operator==(const SampleInput&) const = default;
+};
+
+// What the model is to come to. The values are part of docs/formats/samples.md.
+enum class TargetKind : uint8_t {
+  kNone = 0,           // nothing
+  kClass = 1,          // int64 scalar in [0, classes)
+  kClassPerToken = 2,  // int64 of the shape, each in [0, classes)
+  kMultiLabel = 3,     // float32 of the shape, each 0 or 1
+  kRegression = 4,     // float32 of the shape
+};
+const std::vector<std::string>& target_kind_names();  // "none", "class", ...
+std::optional<TargetKind> kind_of(TargetRule rule);   // none for kByType
+
+struct Target {
+  TargetKind kind = TargetKind::kClass;
+  DType dtype = DType::kInt64;
+  std::vector<int64_t> shape = {};  // of one sample
+  int64_t classes = 0;              // 0 where there are none: regression, nothing; of several labels their number
+  bool operator==(const Target&) const = default;
+};
+
+// More inputs a dataset does not have.
+inline constexpr size_t kMaxInputs = 64;
+
+// Immutable after opening; every member may be called from many threads at once. Samples may lie in memory or on the
+// disk; those that lie on the disk are read when they are asked for, which may fail: kUnavailable for a disk that
+// fails, kUnreadable for a file that is not any more what it was when it was opened.
 class Dataset {
  public:
   virtual ~Dataset() = default;
 
   virtual const std::string& name() const = 0;  // as in DataConfig::dataset
-  virtual Kind kind() const = 0;
-  // What the model is fed, without the batch axis. Images: float32, [channels, height, width] (npy: whatever follows
-  // the first axis). Text: int64, [context].
-  virtual DType input_dtype() const = 0;
-  virtual const Shape& input_shape() const = 0;
-  // Images: labels are in [0, classes). Text: the vocabulary, 256.
-  virtual int64_t classes() const = 0;
+  // At least one, at most kMaxInputs. Images: float32, [channels, height, width]. Text: int64, [context].
+  virtual const std::vector<SampleInput>& inputs() const = 0;
+  virtual const Target& target() const = 0;
   virtual int64_t count(Split split) const = 0;  // test may be 0 for npy
   int64_t train_count() const { return count(Split::kTrain); }
   int64_t test_count() const { return count(Split::kTest); }
+  // What of the samples and targets lies in memory.
+  virtual uint64_t held_bytes() const = 0;
 
   // Canonical bytes (docs/formats/samples.md) for the dataset commitment: what every sample shares ...
   virtual Bytes header_bytes() const = 0;
   // ... and the decoded sample before preprocessing; replaces `out`. REQUIRES 0 <= index < count(split).
-  virtual void sample_bytes(Split split, int64_t index, Bytes& out) const = 0;
+  virtual Status sample_bytes(Split split, int64_t index, Bytes& out) const = 0;
 
-  // Images: decoded, preprocessed to float32, then augmented. Writes input_shape().elements() floats and one label.
-  // REQUIRES kind() == kImageClassification, 0 <= index < count(split), an identity draw unless the rank is 3.
-  virtual void fill_image(Split split, int64_t index, const AugmentDraw& draw, float* input, int64_t* label) const = 0;
-  // Text: `context` tokens, and for each the token that follows it.
-  // REQUIRES kind() == kTokenSequence, 0 <= index < count(split).
-  virtual void fill_tokens(Split split, int64_t index, int64_t* tokens, int64_t* next_tokens) const = 0;
+  // One sample as the model is fed: decoded, preprocessed, then augmented. Writes to to_inputs[i] the elements of
+  // inputs()[i], and to to_target those of target(); of kNone nothing, and to_target may be null.
+  // REQUIRES 0 <= index < count(split), and an identity draw unless takes_augmentation().
+  virtual Status fill(Split split, int64_t index, const AugmentDraw& draw, std::span<void* const> to_inputs,
+                      void* to_target) const = 0;
+
+  // Whether crop and flip mean something: one input, float32 [channels, height, width], and a target that does not
+  // speak of places in it.
+  bool takes_augmentation() const;
 };
 
 // More than any set that is meant to be held in memory.
@@ -80,7 +136,7 @@ Expected<std::unique_ptr<Dataset>> open_dataset(const DataConfig& config, uint64
 
 // The names open_dataset knows.
 const std::vector<std::string>& dataset_names();
-// What the samples of that dataset are; none for an unknown name.
-std::optional<Kind> kind_of(const std::string& dataset);
+// Whether that field of DataConfig may be set for that dataset; false for an unknown name.
+bool dataset_takes(const std::string& dataset, std::string_view field);
 
 }  // namespace isobit::data

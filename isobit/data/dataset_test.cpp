@@ -13,7 +13,9 @@ namespace isobit::data {
 namespace {
 
 using testing::contains;
+using testing::filled;
 using testing::open_error;
+using testing::sample_bytes;
 
 std::unique_ptr<Dataset> digits() {
   DataConfig config;
@@ -26,10 +28,8 @@ std::unique_ptr<Dataset> digits() {
 TEST(Digits, Shape) {
   const auto dataset = digits();
   EXPECT_EQ(dataset->name(), "digits");
-  EXPECT_EQ(dataset->kind(), Kind::kImageClassification);
-  EXPECT_EQ(dataset->input_dtype(), DType::kFloat32);
-  EXPECT_EQ(dataset->input_shape(), (Shape{1, 8, 8}));
-  EXPECT_EQ(dataset->classes(), 10);
+  EXPECT_EQ(dataset->inputs(), (std::vector<SampleInput>{{"input", DType::kFloat32, {1, 8, 8}}}));
+  EXPECT_EQ(dataset->target(), (Target{TargetKind::kClass, DType::kInt64, {}, 10}));
   EXPECT_EQ(dataset->train_count(), 1437);
   EXPECT_EQ(dataset->test_count(), 360);
 }
@@ -59,11 +59,8 @@ TEST(Digits, EverySplitHoldsEveryClass) {
   const auto dataset = digits();
   for (const Split split : {Split::kTrain, Split::kTest}) {
     std::array<int, 10> seen{};
-    std::vector<float> input(64);
     for (int64_t i = 0; i < dataset->count(split); ++i) {
-      int64_t label = -1;
-      dataset->fill_image(split, i, {}, input.data(), &label);
-      ++seen.at(static_cast<size_t>(label));
+      ++seen.at(static_cast<size_t>(filled(*dataset, split, i).label));
     }
     const int64_t fair = dataset->count(split) / 10;
     for (const int n : seen) EXPECT_NEAR(n, fair, fair / 2.0);
@@ -72,12 +69,9 @@ TEST(Digits, EverySplitHoldsEveryClass) {
 
 TEST(Digits, SamplesAndInputsAgree) {
   const auto dataset = digits();
-  Bytes sample;
-  std::vector<float> input(64);
   for (int64_t i = 0; i < dataset->train_count(); ++i) {
-    int64_t label = -1;
-    dataset->sample_bytes(Split::kTrain, i, sample);
-    dataset->fill_image(Split::kTrain, i, {}, input.data(), &label);
+    const Bytes sample = sample_bytes(*dataset, Split::kTrain, i);
+    const auto [input, label] = filled(*dataset, Split::kTrain, i);
     ASSERT_EQ(sample.size(), 72u);
     EXPECT_EQ(sample[0], label);
     for (size_t k = 0; k < 64; ++k) ASSERT_EQ(input[k], static_cast<float>(sample[8 + k]) / 16.0f);
@@ -87,11 +81,7 @@ TEST(Digits, SamplesAndInputsAgree) {
 // Lines 1197, 1390 and 192 (from 0) of the published file, found by a separate evaluation of docs/formats/samples.md.
 TEST(Digits, GoldenSamples) {
   const auto dataset = digits();
-  const auto hex = [&](Split split, int64_t index) {
-    Bytes sample;
-    dataset->sample_bytes(split, index, sample);
-    return to_hex(sample);
-  };
+  const auto hex = [&](Split split, int64_t index) { return to_hex(sample_bytes(*dataset, split, index)); };
   EXPECT_EQ(hex(Split::kTrain, 0),
             "0800000000000000"
             "00000d0e0c0f0400000010050510050000000d070f04000000000b1002000000"
@@ -132,11 +122,7 @@ TEST(Digits, ContentIsThePublishedCsv) {
   }
   const auto dataset = digits();
   for (const Split split : {Split::kTrain, Split::kTest}) {
-    for (int64_t i = 0; i < dataset->count(split); ++i) {
-      Bytes sample;
-      dataset->sample_bytes(split, i, sample);
-      found.push_back(to_hex(sample));
-    }
+    for (int64_t i = 0; i < dataset->count(split); ++i) found.push_back(to_hex(sample_bytes(*dataset, split, i)));
   }
   ASSERT_EQ(expected.size(), 1797u);
   EXPECT_NE(expected, found);  // shuffled
@@ -148,8 +134,8 @@ TEST(Digits, ContentIsThePublishedCsv) {
 TEST(OpenDataset, ChecksNamesAndFields) {
   DataConfig config;
   config.dataset = "digit";
-  EXPECT_TRUE(
-      contains(open_error(config), "data.dataset: found \"digit\", expected digits, mnist, cifar10, npy or text"));
+  EXPECT_TRUE(contains(open_error(config),
+                       "data.dataset: found \"digit\", expected digits, mnist, cifar10, npy, images or text"));
   EXPECT_TRUE(contains(open_error(config), "did you mean \"digits\"?"));
   config.dataset = "imagenet-22k";
   EXPECT_TRUE(contains(open_error(config), "choose one of them"));

@@ -52,9 +52,7 @@ ImagePart take(ByteView records, int64_t first, int64_t count) {
 
 }  // namespace
 
-std::optional<DataShape> shape_of_digits(const DataConfig&) {
-  return DataShape{.input_shape = {1, kSide, kSide}, .classes = kClasses};
-}
+std::optional<DataShape> shape_of_digits(const DataConfig&) { return shape_of_classes({1, kSide, kSide}, kClasses); }
 
 OpenResult open_digits(const DataConfig&, FileBudget&) {
   ByteReader reader({isobit_digits_begin, static_cast<size_t>(isobit_digits_end - isobit_digits_begin)},
@@ -71,7 +69,7 @@ OpenResult open_digits(const DataConfig&, FileBudget&) {
 
   ImagePart train = take(records, 0, kTrainCount);
   ImagePart test = take(records, kTrainCount, kCount - kTrainCount);
-  ImageSpec spec{"digits", Shape{1, kSide, kSide}, DType::kUint8, kClasses, "u8/16", {divided_by(16.0f)}};
+  ImageSpec spec{"digits", Shape{1, kSide, kSide}, kClasses, "u8/16", {divided_by(16.0f)}};
   return std::make_unique<ImageDataset>(std::move(spec), std::move(train), std::move(test));
 }
 

@@ -133,9 +133,8 @@ TEST_F(HostileFiles, DeclaredShapesAreTrue) {
     ASSERT_TRUE(dataset) << dataset.error().message;
     const DataShape found = shape_of(**dataset), declared = declared_shape(config).value();
     EXPECT_EQ(found.name, declared.name);
-    EXPECT_EQ(found.input_dtype, declared.input_dtype);
-    EXPECT_EQ(found.input_shape, declared.input_shape);
-    EXPECT_EQ(found.classes, declared.classes);
+    EXPECT_EQ(found.inputs, declared.inputs);
+    EXPECT_EQ(found.target, declared.target);
   };
   same(of("digits", ""));
   same(of("text", folder_.write("text", as_bytes("a text long enough for some blocks"))));

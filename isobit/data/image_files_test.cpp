@@ -8,8 +8,10 @@ namespace isobit::data {
 namespace {
 
 using testing::contains;
+using testing::filled;
 using testing::gzip;
 using testing::open_error;
+using testing::sample_bytes;
 using testing::TemporaryFolder;
 
 void big_endian(Bytes& out, uint32_t v) {
@@ -55,17 +57,14 @@ class Mnist : public ::testing::Test {
 TEST_F(Mnist, PlainAndGzip) {
   auto dataset = open_dataset(config_);
   ASSERT_TRUE(dataset) << dataset.error().message;
-  EXPECT_EQ((*dataset)->input_shape(), (Shape{1, 28, 28}));
-  EXPECT_EQ((*dataset)->classes(), 10);
+  EXPECT_EQ((*dataset)->inputs(), (std::vector<SampleInput>{{"input", DType::kFloat32, {1, 28, 28}}}));
+  EXPECT_EQ((*dataset)->target(), (Target{TargetKind::kClass, DType::kInt64, {}, 10}));
   EXPECT_EQ((*dataset)->train_count(), 5);
   EXPECT_EQ((*dataset)->test_count(), 3);
-  std::vector<float> input(784);
-  int64_t label = -1;
-  (*dataset)->fill_image(Split::kTest, 2, {}, input.data(), &label);
+  const auto [input, label] = filled(**dataset, Split::kTest, 2);
   EXPECT_EQ(label, 9);
   for (int64_t k = 0; k < 784; ++k) EXPECT_EQ(input[static_cast<size_t>(k)], static_cast<float>(pixel(2, k)) / 255.0f);
-  Bytes sample;
-  (*dataset)->sample_bytes(Split::kTrain, 4, sample);
+  const Bytes sample = sample_bytes(**dataset, Split::kTrain, 4);
   ASSERT_EQ(sample.size(), 8u + 784u);
   EXPECT_EQ(sample[0], 4);
   EXPECT_EQ(sample[8 + 783], pixel(4, 783));
@@ -76,9 +75,7 @@ TEST_F(Mnist, PlainAndGzip) {
   folder_.write("train-images-idx3-ubyte.gz", gzip(idx_images(5)));
   auto again = open_dataset(config_);
   ASSERT_TRUE(again) << again.error().message;
-  Bytes same;
-  (*again)->sample_bytes(Split::kTrain, 4, same);
-  EXPECT_EQ(same, sample);
+  EXPECT_EQ(sample_bytes(**again, Split::kTrain, 4), sample);
   EXPECT_EQ((*again)->header_bytes(), header);
 }
 
@@ -145,12 +142,10 @@ TEST(MnistReal, OpensWhole) {
   // The first labels of the two files, as published with the data.
   const int64_t train_labels[] = {5, 0, 4, 1, 9, 2, 1, 3, 1, 4}, test_labels[] = {7, 2, 1, 0, 4, 1, 4, 9, 5, 9};
   ThreadPool pool(1);
-  const Batch batch = test_batch(**dataset, 0, 10, pool);
+  const Batch batch = test_batch(**dataset, 0, 10, pool).value();
   for (size_t i = 0; i < 10; ++i) {
-    EXPECT_EQ(batch.labels.data<int64_t>()[i], test_labels[i]);
-    Bytes sample;
-    (*dataset)->sample_bytes(Split::kTrain, static_cast<int64_t>(i), sample);
-    EXPECT_EQ(sample[0], train_labels[i]);
+    EXPECT_EQ(batch.target.data<int64_t>()[i], test_labels[i]);
+    EXPECT_EQ(sample_bytes(**dataset, Split::kTrain, static_cast<int64_t>(i))[0], train_labels[i]);
   }
 }
 
@@ -176,14 +171,11 @@ TEST(Cifar10, FilesInTheOrderGiven) {
   const std::string a = folder.write("a.bin", cifar_records(2, 1)), b = folder.write("b.bin", cifar_records(3, 2));
   auto dataset = open_dataset(cifar_config({b, a}, {a}));
   ASSERT_TRUE(dataset) << dataset.error().message;
-  EXPECT_EQ((*dataset)->input_shape(), (Shape{3, 32, 32}));
+  EXPECT_EQ((*dataset)->inputs(), (std::vector<SampleInput>{{"input", DType::kFloat32, {3, 32, 32}}}));
   EXPECT_EQ((*dataset)->train_count(), 5);
   EXPECT_EQ((*dataset)->test_count(), 2);
-  std::vector<float> input(3072);
-  int64_t label = -1;
-  (*dataset)->fill_image(Split::kTrain, 2, {}, input.data(), &label);
-  EXPECT_EQ(label, 2);
-  (*dataset)->fill_image(Split::kTrain, 4, {}, input.data(), &label);
+  EXPECT_EQ(filled(**dataset, Split::kTrain, 2).label, 2);
+  const auto [input, label] = filled(**dataset, Split::kTrain, 4);
   EXPECT_EQ(label, 1);
   const float mean[] = {0.4914f, 0.4822f, 0.4465f}, stddev[] = {0.2470f, 0.2435f, 0.2616f};
   for (int64_t k = 0; k < 3072; ++k) {
@@ -251,9 +243,7 @@ TEST(Cifar10Real, OpensWhole) {
   // The first training images of the data set: frog, truck, truck, deer, automobile.
   const uint8_t labels[] = {6, 9, 9, 4, 1};
   for (int64_t i = 0; i < 5; ++i) {
-    Bytes sample;
-    (*lossless)->sample_bytes(Split::kTrain, i, sample);
-    EXPECT_EQ(sample[0], labels[i]);
+    EXPECT_EQ(sample_bytes(**lossless, Split::kTrain, i)[0], labels[i]);
   }
 }
 

@@ -53,14 +53,12 @@ Expected<ImagePart> read_part(const fs::path& folder, const std::string& prefix,
 
 }  // namespace
 
-std::optional<DataShape> shape_of_mnist(const DataConfig&) {
-  return DataShape{.input_shape = {1, kSide, kSide}, .classes = kClasses};
-}
+std::optional<DataShape> shape_of_mnist(const DataConfig&) { return shape_of_classes({1, kSide, kSide}, kClasses); }
 
 OpenResult open_mnist(const DataConfig& config, FileBudget& budget) {
   ISOBIT_TRY(ImagePart train, read_part(config.path, "train", budget));
   ISOBIT_TRY(ImagePart test, read_part(config.path, "t10k", budget));
-  ImageSpec spec{"mnist", Shape{1, kSide, kSide}, DType::kUint8, kClasses, "u8/255", {divided_by(255.0f)}};
+  ImageSpec spec{"mnist", Shape{1, kSide, kSide}, kClasses, "u8/255", {divided_by(255.0f)}};
   return std::make_unique<ImageDataset>(std::move(spec), std::move(train), std::move(test));
 }
 

@@ -1,85 +1,197 @@
-#include "isobit/formats/npy.h"
-
 #include <algorithm>
-#include <bit>
 
 #include "isobit/base/file.h"
 #include "isobit/base/text.h"
-#include "isobit/data/image_dataset.h"
-#include "isobit/data/labels.h"
+#include "isobit/data/npy_dataset.h"
 #include "isobit/data/openers.h"
 
 namespace isobit::data {
 namespace {
 
-constexpr int64_t kMaxClasses = 1000000;
+constexpr size_t kMaxInputName = 256;  // bytes
 
+// "" where there is none.
 struct Paths {
-  std::string inputs, labels, test_inputs, test_labels;  // the test pair may be empty
+  InputFiles inputs, test_inputs;  // by name; of the test may be empty
+  std::string labels, test_labels;
 };
 
-Expected<Paths> paths_in_folder(const DataConfig& config) {
-  for (const auto& [field, value] :
-       {std::pair{"labels_path", &config.labels_path}, std::pair{"test_path", &config.test_path},
-        std::pair{"test_labels_path", &config.test_labels_path}}) {
+// inputs.npy alone, under the name "input", or inputs.NAME.npy under NAME; with test_ in front for the test.
+Expected<InputFiles> inputs_in(const fs::path& folder, const std::string& prefix) {
+  InputFiles files;
+  std::error_code error;
+  fs::directory_iterator entry(folder, error);
+  if (error) return cannot("list", folder, error.value());
+  for (; entry != fs::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string(), front = prefix + ".", end = ".npy";
+    const bool named = name.starts_with(front) && name.ends_with(end) && name.size() > front.size() + end.size() - 1;
+    if (named) files[name.substr(front.size(), name.size() - front.size() - end.size())] = entry->path().string();
+    if (files.size() > kMaxInputs) break;
+  }
+  if (error) return cannot("list", folder, error.value());
+  const fs::path alone = folder / (prefix + ".npy");
+  std::error_code ignored;
+  if (!fs::exists(alone, ignored)) return files;
+  if (files.empty()) return InputFiles{{"input", alone.string()}};
+  return unreadable(text_of(alone.string(), ": found beside ", files.begin()->second, ", expected one file ", prefix,
+                            ".npy, or one named ", prefix, ".NAME.npy for each input; remove one or rename it"));
+}
+
+Status refuse_beside(const DataConfig& config, const char* beside) {
+  const std::pair<const char*, const std::string*> fields[] = {{"labels_path", &config.labels_path},
+                                                               {"test_path", &config.test_path},
+                                                               {"test_labels_path", &config.test_labels_path}};
+  for (const auto& [field, value] : fields) {
     if (!value->empty()) {
-      return unreadable(text_of("data.", field, ": found \"", *value, "\", expected none since data.path is a folder; ",
-                                "remove it or let data.path name the inputs' file"));
+      return unreadable(text_of("data.", field, ": found \"", *value, "\", expected none since ", beside));
     }
   }
+  return {};
+}
+
+Expected<Paths> paths_in_folder(const DataConfig& config) {
+  ISOBIT_RETURN_IF_ERROR(
+      refuse_beside(config, "data.path is a folder; remove it or let data.path name the inputs' file"));
   const fs::path folder = config.path;
-  Paths paths{(folder / "inputs.npy").string(), (folder / "labels.npy").string(), "", ""};
+  Paths paths;
+  ISOBIT_TRY(paths.inputs, inputs_in(folder, "inputs"));
+  ISOBIT_TRY(paths.test_inputs, inputs_in(folder, "test_inputs"));
+  if (paths.inputs.empty()) paths.inputs = {{"input", (folder / "inputs.npy").string()}};
+  const bool labelled = config.target != TargetRule::kNone;
+  if (labelled) paths.labels = (folder / "labels.npy").string();
   std::error_code ignored;
-  if (fs::exists(folder / "test_inputs.npy", ignored) || fs::exists(folder / "test_labels.npy", ignored)) {
-    paths.test_inputs = (folder / "test_inputs.npy").string();
-    paths.test_labels = (folder / "test_labels.npy").string();
+  const fs::path test_labels = folder / "test_labels.npy";
+  if (labelled && (!paths.test_inputs.empty() || fs::exists(test_labels, ignored))) {
+    paths.test_labels = test_labels.string();
+    if (paths.test_inputs.empty()) paths.test_inputs = {{"input", (folder / "test_inputs.npy").string()}};
   }
   return paths;
 }
 
-Expected<Paths> paths_of(const DataConfig& config) {
-  std::error_code ignored;
-  if (fs::is_directory(config.path, ignored)) return paths_in_folder(config);
-  const auto missing = [](const char* field, const char* of) {
-    return unreadable(text_of("data.", field, ": found nothing, expected the .npy file of the ", of, "; set it"));
-  };
-  if (config.labels_path.empty()) return missing("labels_path", "labels");
-  if (config.test_path.empty() && !config.test_labels_path.empty()) return missing("test_path", "test inputs");
-  if (!config.test_path.empty() && config.test_labels_path.empty()) return missing("test_labels_path", "test labels");
-  return Paths{config.path, config.labels_path, config.test_path, config.test_labels_path};
+tl::unexpected<Error> missing(const char* field, const char* of) {
+  return unreadable(text_of("data.", field, ": found nothing, expected the .npy file of the ", of, "; set it"));
 }
 
-Status check_inputs(const std::string& file, const Tensor& inputs) {
-  if (inputs.dtype() != DType::kFloat32 && inputs.dtype() != DType::kUint8) {
+// What the labels' fields say, where the inputs have been named.
+Status add_labels(const DataConfig& config, Paths& paths) {
+  const bool tested = !paths.test_inputs.empty();
+  if (config.target == TargetRule::kNone) {
+    for (const auto& [field, value] :
+         {std::pair{"labels_path", &config.labels_path}, std::pair{"test_labels_path", &config.test_labels_path}}) {
+      if (value->empty()) continue;
+      return unreadable(
+          text_of("data.", field, ": found \"", *value, "\", expected none for data.target = \"none\"; remove it"));
+    }
+    return {};
+  }
+  if (config.labels_path.empty()) {
     return unreadable(
-        text_of(file, ": found inputs of type ", name_of(inputs.dtype()), ", expected float32 or uint8; convert them"));
+        "data.labels_path: found nothing, expected the .npy file of the labels; set it, or data.target = \"none\"");
   }
-  if (inputs.shape().rank() < 2 || inputs.elements() == 0) {
-    return unreadable(text_of(file, ": found inputs of shape ", inputs.shape().text(),
-                              ", expected [samples, ...] with no axis of 0; reshape them"));
+  if (!tested && !config.test_labels_path.empty()) return missing("test_path", "test inputs");
+  if (tested && config.test_labels_path.empty()) return missing("test_labels_path", "test labels");
+  paths.labels = config.labels_path;
+  paths.test_labels = config.test_labels_path;
+  return {};
+}
+
+Expected<Paths> paths_of(const DataConfig& config) {
+  Paths paths;
+  if (!config.inputs.empty() || !config.test_inputs.empty()) {
+    for (const auto& [field, value] : {std::pair{"path", &config.path}, std::pair{"test_path", &config.test_path}}) {
+      if (value->empty()) continue;
+      return unreadable(text_of("data.", field, ": found \"", *value,
+                                "\" beside data.inputs or data.test_inputs, expected one or the other; remove one"));
+    }
+    if (config.inputs.empty()) return missing("inputs", "inputs by their names");
+    paths.inputs = config.inputs;
+    paths.test_inputs = config.test_inputs;
+  } else {
+    std::error_code ignored;
+    if (fs::is_directory(config.path, ignored)) return paths_in_folder(config);
+    paths.inputs = {{"input", config.path}};
+    if (!config.test_path.empty()) paths.test_inputs = {{"input", config.test_path}};
   }
-  if (inputs.dtype() == DType::kUint8) return {};
-  const auto values = inputs.span<float>();
-  const auto not_finite = [](float v) { return (std::bit_cast<uint32_t>(v) & 0x7f800000u) == 0x7f800000u; };
-  const auto bad = std::find_if(values.begin(), values.end(), not_finite);
-  if (bad == values.end()) return {};
-  const int64_t sample = (bad - values.begin()) / inputs.shape().elements(1, inputs.shape().rank());
+  ISOBIT_RETURN_IF_ERROR(add_labels(config, paths));
+  return paths;
+}
+
+Status check_names(const Paths& paths) {
+  if (paths.inputs.size() > kMaxInputs) {
+    return unreadable(text_of("data.inputs: found ", paths.inputs.size(), " or more, expected at most ", kMaxInputs,
+                              "; put some into one file"));
+  }
+  for (const auto& [name, file] : paths.inputs) {
+    if (name.empty() || name.size() > kMaxInputName) {
+      return unreadable(text_of(file, ": found an input name of ", name.size(), " bytes, expected 1 to ", kMaxInputName,
+                                "; rename it"));
+    }
+    if (file.empty()) return unreadable(text_of("data.inputs: \"", name, "\" names no file; set its path"));
+  }
+  if (paths.test_inputs.empty()) return {};
+  for (const auto& [name, file] : paths.inputs) {
+    if (!paths.test_inputs.contains(name)) {
+      return unreadable(text_of("data.test_inputs: found none for the input \"", name, "\" (", file,
+                                "), expected the same names as for training; name its file"));
+    }
+  }
+  for (const auto& [name, file] : paths.test_inputs) {
+    if (!paths.inputs.contains(name)) {
+      return unreadable(text_of(file, ": found an input \"", name,
+                                "\" for the test alone, expected the same names as for training; remove it"));
+    }
+    if (file.empty()) return unreadable(text_of("data.test_inputs: \"", name, "\" names no file; set its path"));
+  }
+  return {};
+}
+
+Status check_fits(const NpyInput& input) {
+  const NpyColumn &train = input.train, &test = *input.test;
+  if (test.dtype() == train.dtype() && test.row_shape() == train.row_shape()) return {};
+  return unreadable(text_of(test.file(), ": found ", name_of(test.dtype()), " samples of shape ",
+                            Shape(test.row_shape()).text(), ", expected ", name_of(train.dtype()), " ",
+                            Shape(train.row_shape()).text(), " as in ", train.file(),
+                            "; use files that belong together"));
+}
+
+Status check_count(const std::string& file, int64_t found, const char* what, const NpyColumn& samples) {
+  if (found == samples.rows()) return {};
+  return unreadable(text_of(file, ": found ", found, " ", what, ", expected ", samples.rows(),
+                            ", one for each sample of ", samples.file(), "; use files that belong together"));
+}
+
+Expected<std::vector<NpyInput>> open_inputs(const InputFiles& files, ByteRule rule, FileBudget& budget) {
+  std::vector<NpyInput> inputs;
+  for (const auto& [name, file] : files) {
+    NpyInput input;
+    input.name = name;
+    ISOBIT_TRY(input.train, NpyColumn::open(file, budget));
+    ISOBIT_RETURN_IF_ERROR(check_finite(input.train));
+    input.preprocessing = preprocessing_of(input.train.dtype(), rule);
+    if (!inputs.empty()) ISOBIT_RETURN_IF_ERROR(check_count(file, input.train.rows(), "samples", inputs[0].train));
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+Status add_test(const InputFiles& files, std::vector<NpyInput>& inputs, FileBudget& budget) {
+  if (files.empty()) return {};
+  for (NpyInput& input : inputs) {
+    ISOBIT_TRY(input.test, NpyColumn::open(files.at(input.name), budget));
+    ISOBIT_RETURN_IF_ERROR(check_fits(input));
+    ISOBIT_RETURN_IF_ERROR(check_finite(*input.test));
+    ISOBIT_RETURN_IF_ERROR(check_count(input.test->file(), input.test->rows(), "samples", *inputs[0].test));
+  }
+  return {};
+}
+
+Expected<NpyTargets> open_targets(const DataConfig& config, const Paths& paths, FileBudget& budget) {
+  if (config.target != TargetRule::kNone) {
+    return NpyTargets::open(paths.labels, paths.test_labels, config.target, config.classes, budget);
+  }
+  if (config.classes == 0) return NpyTargets();
   return unreadable(
-      text_of(file, ": sample ", sample, ": found ", *bad, ", expected finite numbers; remove or replace the sample"));
-}
-
-Expected<ImagePart> read_part(const std::string& inputs_file, const std::string& labels_file, FileBudget& budget) {
-  ISOBIT_TRY(const Tensor inputs, budget.read_npy(inputs_file));
-  ISOBIT_RETURN_IF_ERROR(check_inputs(inputs_file, inputs));
-  ISOBIT_TRY(const Tensor labels, budget.read_npy(labels_file));
-  ImagePart part{inputs, {}};
-  ISOBIT_TRY(part.labels, labels_of(labels, labels_file, inputs.shape()[0], inputs_file, kMaxClasses));
-  return part;
-}
-
-Shape sample_shape(const Tensor& inputs) {
-  const std::vector<int64_t>& dims = inputs.shape().dims();
-  return Shape(std::vector<int64_t>(dims.begin() + 1, dims.end()));
+      text_of("data.classes: found ", config.classes, ", expected none for data.target = \"none\"; remove it"));
 }
 
 }  // namespace
@@ -89,25 +201,18 @@ std::optional<DataShape> shape_of_npy(const DataConfig&) { return std::nullopt; 
 
 OpenResult open_npy(const DataConfig& config, FileBudget& budget) {
   ISOBIT_TRY(const Paths paths, paths_of(config));
-  ISOBIT_TRY(ImagePart train, read_part(paths.inputs, paths.labels, budget));
-  ImageSpec spec{"npy", sample_shape(train.samples), train.samples.dtype(), 0, "f32", {}};
-  if (spec.stored == DType::kUint8) {
-    spec.preprocessing = "u8/255";
-    spec.tables = {divided_by(255.0f)};
+  ISOBIT_RETURN_IF_ERROR(check_names(paths));
+  ISOBIT_TRY(std::vector<NpyInput> inputs, open_inputs(paths.inputs, config.bytes, budget));
+  ISOBIT_TRY(NpyTargets targets, open_targets(config, paths, budget));
+  ISOBIT_RETURN_IF_ERROR(add_test(paths.test_inputs, inputs, budget));
+  const NpyInput& first = inputs.front();
+  if (!paths.labels.empty()) {
+    ISOBIT_RETURN_IF_ERROR(check_count(paths.labels, targets.rows(Split::kTrain), "labels", first.train));
   }
-  int64_t largest = *std::max_element(train.labels.begin(), train.labels.end());
-  ImagePart test{Tensor(spec.stored, Shape{0}), {}};
-  if (!paths.test_inputs.empty()) {
-    ISOBIT_TRY(test, read_part(paths.test_inputs, paths.test_labels, budget));
-    if (test.samples.dtype() != spec.stored || sample_shape(test.samples) != spec.shape) {
-      return unreadable(text_of(paths.test_inputs, ": found ", name_of(test.samples.dtype()), " samples of shape ",
-                                sample_shape(test.samples).text(), ", expected ", name_of(spec.stored), " ",
-                                spec.shape.text(), " as in ", paths.inputs, "; use files that belong together"));
-    }
-    largest = std::max(largest, *std::max_element(test.labels.begin(), test.labels.end()));
+  if (!paths.test_labels.empty() && first.test) {
+    ISOBIT_RETURN_IF_ERROR(check_count(paths.test_labels, targets.rows(Split::kTest), "labels", *first.test));
   }
-  spec.classes = largest + 1;
-  return std::make_unique<ImageDataset>(std::move(spec), std::move(train), std::move(test));
+  return std::make_unique<NpyDataset>(std::move(inputs), std::move(targets));
 }
 
 }  // namespace isobit::data

@@ -30,7 +30,6 @@ class FileBudget {
 
 struct DatasetEntry {
   std::string name;
-  Kind kind;
   // The fields that are set in the configuration have been checked: they apply to this dataset.
   OpenResult (*open)(const DataConfig&, FileBudget&);
   // What the configuration alone says, but for the name: see declared_shape.
@@ -44,12 +43,14 @@ OpenResult open_digits(const DataConfig& config, FileBudget& budget);
 OpenResult open_mnist(const DataConfig& config, FileBudget& budget);
 OpenResult open_cifar10(const DataConfig& config, FileBudget& budget);
 OpenResult open_npy(const DataConfig& config, FileBudget& budget);
+OpenResult open_images(const DataConfig& config, FileBudget& budget);
 OpenResult open_text(const DataConfig& config, FileBudget& budget);
 
 std::optional<DataShape> shape_of_digits(const DataConfig& config);
 std::optional<DataShape> shape_of_mnist(const DataConfig& config);
 std::optional<DataShape> shape_of_cifar10(const DataConfig& config);
 std::optional<DataShape> shape_of_npy(const DataConfig& config);
+std::optional<DataShape> shape_of_images(const DataConfig& config);
 std::optional<DataShape> shape_of_text(const DataConfig& config);
 
 }  // namespace isobit::data

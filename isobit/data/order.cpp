@@ -14,6 +14,12 @@ EpochPosition epoch_position(int64_t batch, int64_t count, int64_t step, int64_t
   return {place / count, place % count};
 }
 
+int64_t steps_of_epochs(int64_t epochs, int64_t batch, int64_t count) {
+  ISOBIT_CHECK(epochs > 0 && batch > 0 && count > 0);
+  ISOBIT_CHECK(epochs <= (std::numeric_limits<int64_t>::max() - batch) / count);
+  return (epochs * count + batch - 1) / batch;
+}
+
 int64_t sample_index(uint64_t seed, int64_t batch, int64_t count, int64_t step, int64_t j) {
   const EpochPosition at = epoch_position(batch, count, step, j);
   ISOBIT_CHECK(at.epoch <= std::numeric_limits<uint32_t>::max());

@@ -35,6 +35,27 @@ TEST(Order, BatchSizeOnlyCutsTheSameSequence) {
   for (int64_t epoch : {0, 3}) EXPECT_EQ(epoch_indices(9, 1, 101, epoch), epoch_indices(9, 32, 101, epoch));
 }
 
+// By counting how often each sample comes.
+TEST(Order, StepsOfEpochsAreTheFewestThatLeaveNothingOut) {
+  for (const int64_t count : {1, 2, 7, 16, 17, 100}) {
+    for (const int64_t batch : {1, 3, 16, 250}) {
+      for (const int64_t epochs : {1, 2, 5}) {
+        const int64_t steps = steps_of_epochs(epochs, batch, count);
+        const auto least_taken = [&](int64_t after) {
+          std::vector<int64_t> taken(static_cast<size_t>(count), 0);
+          for (int64_t place = 0; place < after * batch; ++place) {
+            ++taken[static_cast<size_t>(sample_index(7, batch, count, place / batch, place % batch))];
+          }
+          return *std::min_element(taken.begin(), taken.end());
+        };
+        EXPECT_GE(least_taken(steps), epochs) << count << " " << batch << " " << epochs;
+        EXPECT_LT(least_taken(steps - 1), epochs) << count << " " << batch << " " << epochs;
+      }
+    }
+  }
+  EXPECT_EQ(steps_of_epochs(1 << 20, 1 << 20, int64_t{1} << 42), int64_t{1} << 42);
+}
+
 TEST(Order, SeedsAndEpochsDiffer) {
   EXPECT_NE(epoch_indices(1, 32, 1437, 0), epoch_indices(2, 32, 1437, 0));
   EXPECT_NE(epoch_indices(1, 32, 1437, 0), epoch_indices(1, 32, 1437, 1));

@@ -9,10 +9,20 @@
 
 namespace isobit::data {
 
-TextDataset::TextDataset(Bytes text, int64_t context) : text_(std::move(text)), shape_({context}) {
+DataShape shape_of_tokens(int64_t context) {
+  DataShape shape;
+  shape.inputs = {{"input", DType::kInt64, {context}}};
+  shape.target = {TargetKind::kClassPerToken, DType::kInt64, {context}, TextDataset::kClasses};
+  return shape;
+}
+
+TextDataset::TextDataset(Bytes text, int64_t context) : text_(std::move(text)), context_(static_cast<size_t>(context)) {
   ISOBIT_CHECK(context >= 1 && !text_.empty());
   blocks_ = (static_cast<int64_t>(text_.size()) - 1) / context;
   ISOBIT_CHECK(blocks_ >= 2);
+  const DataShape shape = shape_of_tokens(context);
+  inputs_ = shape.inputs;
+  target_ = shape.target;
   train_blocks_ = blocks_ - std::max<int64_t>(1, blocks_ / 10);
 }
 
@@ -20,31 +30,32 @@ Bytes TextDataset::header_bytes() const { return dataset_header(*this, DType::kU
 
 ByteView TextDataset::block(Split split, int64_t index) const {
   ISOBIT_CHECK(index >= 0 && index < count(split));
-  const auto context = static_cast<size_t>(shape_[0]);
   const auto first = static_cast<size_t>(split == Split::kTrain ? index : train_blocks_ + index);
-  return ByteView(text_).subspan(first * context, context + 1);
+  return ByteView(text_).subspan(first * context_, context_ + 1);
 }
 
-void TextDataset::sample_bytes(Split split, int64_t index, Bytes& out) const {
+Status TextDataset::sample_bytes(Split split, int64_t index, Bytes& out) const {
   const ByteView bytes = block(split, index);
   out.assign(bytes.begin(), bytes.end());
+  return {};
 }
 
-void TextDataset::fill_image(Split, int64_t, const AugmentDraw&, float*, int64_t*) const {
-  ISOBIT_CHECK(!"fill_image is for image datasets");
-}
-
-void TextDataset::fill_tokens(Split split, int64_t index, int64_t* tokens, int64_t* next_tokens) const {
+Status TextDataset::fill(Split split, int64_t index, const AugmentDraw& draw, std::span<void* const> to_inputs,
+                         void* to_target) const {
+  ISOBIT_CHECK(draw.identity());
   const ByteView bytes = block(split, index);
+  auto* tokens = static_cast<int64_t*>(to_inputs[0]);
+  auto* next_tokens = static_cast<int64_t*>(to_target);
   for (size_t t = 0; t + 1 < bytes.size(); ++t) {
     tokens[t] = bytes[t];
     next_tokens[t] = bytes[t + 1];
   }
+  return {};
 }
 
 std::optional<DataShape> shape_of_text(const DataConfig& config) {
   if (config.context < 1) return std::nullopt;
-  return DataShape{.input_dtype = DType::kInt64, .input_shape = {config.context}, .classes = TextDataset::kClasses};
+  return shape_of_tokens(config.context);
 }
 
 OpenResult open_text(const DataConfig& config, FileBudget& budget) {

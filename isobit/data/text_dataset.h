@@ -2,8 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "isobit/data/dataset.h"
+#include "isobit/data/data_shape.h"
 
 namespace isobit::data {
 
@@ -16,23 +17,27 @@ class TextDataset final : public Dataset {
   TextDataset(Bytes text, int64_t context);
 
   const std::string& name() const override { return name_; }
-  Kind kind() const override { return Kind::kTokenSequence; }
-  DType input_dtype() const override { return DType::kInt64; }
-  const Shape& input_shape() const override { return shape_; }
-  int64_t classes() const override { return kClasses; }
+  const std::vector<SampleInput>& inputs() const override { return inputs_; }
+  const Target& target() const override { return target_; }
   int64_t count(Split split) const override { return split == Split::kTrain ? train_blocks_ : blocks_ - train_blocks_; }
+  uint64_t held_bytes() const override { return (context_ + 1) * static_cast<uint64_t>(blocks_); }
   Bytes header_bytes() const override;
-  void sample_bytes(Split split, int64_t index, Bytes& out) const override;
-  void fill_image(Split split, int64_t index, const AugmentDraw& draw, float* input, int64_t* label) const override;
-  void fill_tokens(Split split, int64_t index, int64_t* tokens, int64_t* next_tokens) const override;
+  Status sample_bytes(Split split, int64_t index, Bytes& out) const override;
+  Status fill(Split split, int64_t index, const AugmentDraw& draw, std::span<void* const> to_inputs,
+              void* to_target) const override;
 
  private:
   ByteView block(Split split, int64_t index) const;
 
   std::string name_ = "text";
   Bytes text_;
-  Shape shape_;
+  size_t context_ = 0;
+  std::vector<SampleInput> inputs_;
+  Target target_;
   int64_t blocks_ = 0, train_blocks_ = 0;
 };
+
+// The shape of such samples, but for the name and the counts.
+DataShape shape_of_tokens(int64_t context);
 
 }  // namespace isobit::data

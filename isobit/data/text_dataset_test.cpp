@@ -31,24 +31,22 @@ TEST(Text, BlocksSplitAndLabels) {
   auto dataset = open_dataset(text_config(folder.write("a.txt", bytes), 9));
   ASSERT_TRUE(dataset) << dataset.error().message;
   const Dataset& text = **dataset;
-  EXPECT_EQ(text.kind(), Kind::kTokenSequence);
-  EXPECT_EQ(text.classes(), 256);
-  EXPECT_EQ(text.input_shape(), Shape{9});
+  EXPECT_EQ(text.inputs(), (std::vector<SampleInput>{{"input", DType::kInt64, {9}}}));
+  EXPECT_EQ(text.target(), (Target{TargetKind::kClassPerToken, DType::kInt64, {9}, 256}));
   EXPECT_EQ(text.train_count(), 100);  // 111 blocks
   EXPECT_EQ(text.test_count(), 11);
-  Bytes sample;
-  text.sample_bytes(Split::kTest, 10, sample);
-  EXPECT_EQ(sample, Bytes(bytes.begin() + 110 * 9, bytes.begin() + 110 * 9 + 10));
+  EXPECT_EQ(testing::sample_bytes(text, Split::kTest, 10),
+            Bytes(bytes.begin() + 110 * 9, bytes.begin() + 110 * 9 + 10));
 
   ThreadPool pool(2);
-  const Batch batch = train_batch(text, {.seed = 3, .batch = 5, .augment = {}}, 2, pool);
-  EXPECT_EQ(batch.input.shape(), (Shape{5, 9}));
-  EXPECT_EQ(batch.labels.shape(), (Shape{5, 9}));
+  const Batch batch = train_batch(text, {.seed = 3, .batch = 5, .augment = {}}, 2, pool).value();
+  EXPECT_EQ(batch.inputs[0].shape(), (Shape{5, 9}));
+  EXPECT_EQ(batch.target.shape(), (Shape{5, 9}));
   for (size_t j = 0; j < 5; ++j) {
     for (size_t t = 0; t < 9; ++t) {
       const auto at = static_cast<size_t>(batch.indices[j]) * 9 + t;
-      EXPECT_EQ(batch.input.data<int64_t>()[j * 9 + t], bytes[at]);
-      EXPECT_EQ(batch.labels.data<int64_t>()[j * 9 + t], bytes[at + 1]);
+      EXPECT_EQ(batch.inputs[0].data<int64_t>()[j * 9 + t], bytes[at]);
+      EXPECT_EQ(batch.target.data<int64_t>()[j * 9 + t], bytes[at + 1]);
     }
   }
 }

@@ -129,7 +129,9 @@ struct Descr {
 // NumPy writes |u1; "<" for one byte is the same type.
 constexpr Descr kDescrs[] = {{"<f4", DType::kFloat32}, {"<f8", DType::kFloat64}, {"<i8", DType::kInt64},
                              {"<i4", DType::kInt32},   {"|u1", DType::kUint8},   {"|b1", DType::kBool},
-                             {"<u1", DType::kUint8},   {"<b1", DType::kBool}};
+                             {"|i1", DType::kInt8},    {"<i2", DType::kInt16},   {"<u2", DType::kUint16},
+                             {"<u4", DType::kUint32},  {"<u8", DType::kUint64},  {"<f2", DType::kFloat16},
+                             {"<u1", DType::kUint8},   {"<b1", DType::kBool},    {"<i1", DType::kInt8}};
 
 Expected<DType> dtype_of_descr(const std::string& descr, const std::string& name) {
   for (const Descr& d : kDescrs) {
@@ -141,7 +143,8 @@ Expected<DType> dtype_of_descr(const std::string& descr, const std::string& name
   }
   return unreadable(
       text_of(name, ": element type '", descr,
-              "' is not supported, expected <f4, <f8, <i8, <i4, |u1 or |b1; convert it with .astype first"));
+              "' is not supported, expected f2, f4, f8, an integer type or b1, little-endian; convert it with ",
+              ".astype first"));
 }
 
 // dst[i0][i1]... = src[...][i1][i0]: the first index varies fastest in the file.
@@ -201,9 +204,11 @@ const char* descr_of(DType dtype) {
   return "";
 }
 
-// Nothing is allocated for data before the header and the size have been found to fit one another.
-Expected<Tensor> decode(uint64_t file_size, const std::function<Status(uint64_t, std::span<uint8_t>)>& read_at,
-                        const std::string& name, uint64_t max_bytes) {
+using ReadAt = std::function<Status(uint64_t, std::span<uint8_t>)>;
+
+// The header, which the size of the file is compared with.
+Expected<NpyLayout> decode_layout(uint64_t file_size, const ReadAt& read_at, const std::string& name,
+                                  uint64_t max_bytes) {
   Bytes front(static_cast<size_t>(std::min<uint64_t>(file_size, kMagic.size() + 6 + kMaxHeader)));
   ISOBIT_RETURN_IF_ERROR(read_at(0, front));
   ByteReader in(front, name);
@@ -216,13 +221,19 @@ Expected<Tensor> decode(uint64_t file_size, const std::function<Status(uint64_t,
     return unreadable(text_of(name, ": found ", rest, " bytes of data, expected ", size, " for shape ",
                               Shape(header.shape).text(), " of ", name_of(dtype)));
   }
-  Tensor out(dtype, Shape(header.shape));
-  const std::span<uint8_t> bytes(static_cast<uint8_t*>(out.raw()), static_cast<size_t>(size));
-  ISOBIT_RETURN_IF_ERROR(read_at(in.offset(), bytes));
-  if (dtype == DType::kBool && std::any_of(bytes.begin(), bytes.end(), [](uint8_t b) { return b > 1; })) {
+  return NpyLayout{dtype, Shape(header.shape), header.fortran_order, in.offset()};
+}
+
+// Nothing is allocated for data before the header and the size have been found to fit one another.
+Expected<Tensor> decode(uint64_t file_size, const ReadAt& read_at, const std::string& name, uint64_t max_bytes) {
+  ISOBIT_TRY(const NpyLayout layout, decode_layout(file_size, read_at, name, max_bytes));
+  Tensor out(layout.dtype, layout.shape);
+  const std::span<uint8_t> bytes(static_cast<uint8_t*>(out.raw()), static_cast<size_t>(layout.bytes()));
+  ISOBIT_RETURN_IF_ERROR(read_at(layout.offset, bytes));
+  if (layout.dtype == DType::kBool && std::any_of(bytes.begin(), bytes.end(), [](uint8_t b) { return b > 1; })) {
     return unreadable(text_of(name, ": a boolean is neither 0 nor 1"));
   }
-  if (header.fortran_order && out.shape().rank() > 1) return from_fortran(out);
+  if (layout.fortran_order && out.shape().rank() > 1) return from_fortran(out);
   return out;
 }
 
@@ -259,6 +270,13 @@ Expected<Tensor> read_npy(const fs::path& path, uint64_t max_bytes) {
   ISOBIT_TRY(const PlainFile file, PlainFile::open(path, Links::kFollow));
   const auto read_at = [&](uint64_t offset, std::span<uint8_t> to) { return file.read_exactly(offset, to); };
   return decode(file.size(), read_at, path.string(), max_bytes);
+}
+
+Expected<NpyLayout> read_npy_layout(const PlainFile& file, const std::string& name) {
+  const auto read_at = [&](uint64_t offset, std::span<uint8_t> to) { return file.read_exactly(offset, to); };
+  // Sizes in bytes stay far from the ends of their types.
+  constexpr uint64_t kAnySize = uint64_t{1} << 62;
+  return decode_layout(file.size(), read_at, name, kAnySize);
 }
 
 Status write_npy(const fs::path& path, const Tensor& tensor) { return write_file_durably(path, encode_npy(tensor)); }

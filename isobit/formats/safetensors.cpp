@@ -8,6 +8,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/formats/json_header.h"
+#include "isobit/formats/safetensors_types.h"
 
 namespace isobit::formats {
 namespace {
@@ -23,16 +24,9 @@ struct Entry {
   int64_t begin = 0, end = 0;
 };
 
-struct DTypeName {
-  const char* name;
-  DType dtype;
-};
-constexpr DTypeName kDTypes[] = {{"F32", DType::kFloat32}, {"F64", DType::kFloat64}, {"I64", DType::kInt64},
-                                 {"I32", DType::kInt32},   {"U8", DType::kUint8},    {"BOOL", DType::kBool}};
-
-std::optional<DType> dtype_named(std::string_view name) {
-  for (const DTypeName& d : kDTypes) {
-    if (name == d.name) return d.dtype;
+std::optional<DType> dtype_of_name(std::string_view name) {
+  for (const SafetensorsType& type : kSafetensorsTypes) {
+    if (name == type.name) return type.dtype;
   }
   return std::nullopt;
 }
@@ -115,10 +109,11 @@ Expected<Header> read_header(std::string_view text, const std::string& name) {
 // The type of a tensor whose size is that of its offsets.
 Expected<DType> type_of(const Entry& entry, uint64_t data_size, const std::string& name) {
   const std::string where = text_of(name, ": tensor '", entry.name, "'");
-  const auto dtype = dtype_named(entry.dtype);
+  const auto dtype = dtype_of_name(entry.dtype);
   if (!dtype) {
-    return unreadable(text_of(where, ": dtype '", entry.dtype,
-                              "' is not supported, expected F32, F64, I64, I32, U8 or BOOL; convert the file first"));
+    return unreadable(text_of(
+        where, ": dtype '", entry.dtype,
+        "' is not supported, expected F16, BF16, F32, F64, I8 to I64, U8 to U64 or BOOL; convert the file first"));
   }
   const auto size = static_cast<uint64_t>(entry.end - entry.begin);
   const auto elements = checked_elements(entry.shape, *dtype, data_size);

@@ -176,7 +176,7 @@ TEST(Safetensors, RefusesWrongHeaders) {
   expect_error(header(" {\"w\":{" + fields + "}}"), "first byte");
   expect_error(header("{\"w\":{" + fields + "}} x"), "after the end");
   expect_error(header("{\"w\":{\"dtype\":\"F32\",\"shape\":[]}}"), "lacks");
-  expect_error(header("{\"w\":{\"dtype\":\"BF16\",\"shape\":[2],\"data_offsets\":[0,4]}}"), "BF16");
+  expect_error(header("{\"w\":{\"dtype\":\"F8_E4M3\",\"shape\":[4],\"data_offsets\":[0,4]}}"), "F8_E4M3");
   expect_error(header("{\"w\":{\"dtype\":\"F32\",\"shape\":[01],\"data_offsets\":[0,4]}}"), "leading zero");
   expect_error(header("{\"w\":{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[0,4]}}"), "non-negative");
   expect_error(header("{\"w\":{\"dtype\":\"F32\",\"shape\":[1.0],\"data_offsets\":[0,4]}}"), "fraction");

@@ -5,24 +5,14 @@
 #include "isobit/base/text.h"
 #include "isobit/formats/json_header.h"
 #include "isobit/formats/safetensors.h"
+#include "isobit/formats/safetensors_types.h"
 
 namespace isobit::formats {
 namespace {
 
 const char* safetensors_name(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat32:
-      return "F32";
-    case DType::kFloat64:
-      return "F64";
-    case DType::kInt64:
-      return "I64";
-    case DType::kInt32:
-      return "I32";
-    case DType::kUint8:
-      return "U8";
-    case DType::kBool:
-      return "BOOL";
+  for (const SafetensorsType& type : kSafetensorsTypes) {
+    if (type.dtype == dtype) return type.name;
   }
   ISOBIT_CHECK(!"dtype");
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "isobit/base/text.h"
+#include "isobit/graph/infer.h"
 #include "isobit/graph/op.h"
 
 namespace isobit::graph {
@@ -20,6 +21,16 @@ T attribute_or(const std::map<std::string, Attribute>& items, const std::string&
   return *value;
 }
 
+// How deep graphs lie in these attributes, each a level more than what lies in it.
+int nested_in(const Attributes& attributes) {
+  int deepest = 0;
+  for (const auto& [name, attribute] : attributes.items()) {
+    const auto* graph = std::get_if<std::shared_ptr<const Graph>>(&attribute);
+    if (graph != nullptr && *graph != nullptr) deepest = std::max(deepest, 1 + (*graph)->nested());
+  }
+  return deepest;
+}
+
 }  // namespace
 
 int64_t Attributes::integer(const std::string& name, int64_t fallback) const {
@@ -30,6 +41,9 @@ std::string Attributes::text(const std::string& name, const std::string& fallbac
   return attribute_or(items_, name, fallback);
 }
 std::vector<int64_t> Attributes::integers(const std::string& name, std::vector<int64_t> fallback) const {
+  return attribute_or(items_, name, std::move(fallback));
+}
+std::vector<double> Attributes::reals(const std::string& name, std::vector<double> fallback) const {
   return attribute_or(items_, name, std::move(fallback));
 }
 
@@ -44,7 +58,8 @@ Shape Value::shape() const {
 
 ValueId Graph::add_value(const std::string& name, DType dtype, std::vector<int64_t> dims) {
   std::string unique = name;
-  for (int suffix = 1; by_name_.contains(unique); ++suffix) unique = text_of(name, ".", suffix);
+  // All suffixes below the last one that was given are taken.
+  while (by_name_.contains(unique)) unique = text_of(name, ".", ++suffixes_[name]);
   const auto id = static_cast<ValueId>(values_.size());
   by_name_[unique] = id;
   values_.push_back({unique, dtype, std::move(dims)});
@@ -63,11 +78,10 @@ ValueId Graph::add_initializer(const std::string& name, Tensor tensor) {
   return id;
 }
 
+// They were added in the order of their values.
 const Tensor* Graph::initializer(ValueId id) const {
-  for (const Initializer& i : initializers_) {
-    if (i.value == id) return &i.tensor;
-  }
-  return nullptr;
+  const auto found = std::ranges::lower_bound(initializers_, id, {}, &Initializer::value);
+  return found == initializers_.end() || found->value != id ? nullptr : &found->tensor;
 }
 
 ValueId Graph::find(const std::string& name) const {
@@ -102,15 +116,23 @@ Expected<std::vector<ValueId>> Graph::add_node(const std::string& op, std::vecto
       return unreadable(text_of(where, ": input ", i, " is missing"));
     }
   }
-  InferContext context(*this, inputs, attributes, outputs);
-  Status inferred = def->infer(context);
+  const int nested = nested_in(attributes);
+  if (nested > kMostNested) {
+    return unreadable(text_of(where, ": graphs in attributes lie ", nested, " deep, expected at most ", kMostNested));
+  }
+  auto inferred = infer_types(*this, *def, inputs, attributes, outputs);
   if (!inferred) return unreadable(text_of(where, ": ", inferred.error().message));
 
-  Node node{
-      op, node_name.empty() && !outputs.empty() ? outputs[0] : node_name, std::move(inputs), {}, std::move(attributes)};
+  nested_ = std::max(nested_, nested);
+  Node node{op,
+            node_name.empty() && !outputs.empty() ? outputs[0] : node_name,
+            std::move(inputs),
+            {},
+            std::move(attributes),
+            std::move(inferred->awaits)};
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const InferContext::Type& type = context.outputs()[i];
-    node.outputs.push_back(outputs[i].empty() ? kNoValue : add_value(outputs[i], type.dtype, type.dims));
+    InferContext::Type& type = inferred->outputs[i];
+    node.outputs.push_back(outputs[i].empty() ? kNoValue : add_value(outputs[i], type.dtype, std::move(type.dims)));
   }
   nodes_.push_back(std::move(node));
   return nodes_.back().outputs;

@@ -2,8 +2,9 @@
 //
 // Single assignment: every value has one producer, and nodes stand in an order in which each follows its inputs (so
 // node order is both the execution order and the schema of an operator trace). Operators that ONNX does not have
-// carry the prefix "isobit.". A dimension of -1 is not known before the run; attributes may hold tensors and
-// subgraphs, which imported models bring.
+// carry the prefix "isobit.". A dimension of -1 is not known before the run, and where not even the rank is known,
+// kUnknownRank stands in place of dimensions. Attributes may hold tensors and graphs that the operator runs (If, Loop,
+// Scan), which imported models bring.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -42,17 +44,22 @@ class Attributes {
   double real(const std::string& name, double fallback) const;
   std::string text(const std::string& name, const std::string& fallback) const;
   std::vector<int64_t> integers(const std::string& name, std::vector<int64_t> fallback) const;
+  std::vector<double> reals(const std::string& name, std::vector<double> fallback) const;
   const std::map<std::string, Attribute>& items() const { return items_; }
 
  private:
   std::map<std::string, Attribute> items_;
 };
 
+// In place of dimensions: nothing is known of them before the run, not even how many there are.
+inline const std::vector<int64_t> kUnknownRank = {INT64_MIN};
+
 struct Value {
   std::string name;  // unique in its graph
   DType dtype = DType::kFloat32;
   std::vector<int64_t> dims;
 
+  bool has_rank() const { return dims != kUnknownRank; }
   bool is_static() const;
   Shape shape() const;  // REQUIRES is_static()
 };
@@ -63,6 +70,9 @@ struct Node {
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   Attributes attributes;
+  // Inputs that shape inference asked for the constant of (InferContext::constant) and that are none: the node can only
+  // be run once they are known. Follows from the rest.
+  std::vector<int> awaits = {};
 };
 
 struct Initializer {
@@ -72,12 +82,16 @@ struct Initializer {
 
 class Graph {
  public:
+  // Graphs in attributes lie within one another no deeper than this.
+  static constexpr int kMostNested = 8;
+
   // Names that are taken already get a suffix ("conv", "conv.1", ...).
   ValueId add_input(const std::string& name, DType dtype, std::vector<int64_t> dims);
   ValueId add_initializer(const std::string& name, Tensor tensor);
 
   // Appends a node and infers the types of its outputs. `outputs` names them; "" means an absent optional output.
-  // Errors (kUnreadable): unknown operator, wrong number or type of inputs, attributes or shapes that do not fit.
+  // Errors (kUnreadable): unknown operator, wrong number or type of inputs, attributes or shapes that do not fit,
+  // graphs in attributes that are nested too deeply. Each names the node.
   Expected<std::vector<ValueId>> add_node(const std::string& op, std::vector<ValueId> inputs, Attributes attributes,
                                           std::vector<std::string> outputs, const std::string& node_name = "");
 
@@ -86,7 +100,12 @@ class Graph {
                                 std::vector<std::string> outputs);
   ValueId emit(const std::string& op, std::vector<ValueId> inputs, Attributes attributes, const std::string& output);
 
+  // REQUIRES index < nodes().size().
+  void name_node(size_t index, std::string name) { nodes_[index].name = std::move(name); }
+
   void add_output(ValueId value) { outputs_.push_back(value); }
+  // The outputs so far; from here on there are none, for who goes on with a graph that somebody else had ended.
+  std::vector<ValueId> take_outputs() { return std::exchange(outputs_, {}); }
 
   const Value& value(ValueId id) const { return values_[static_cast<size_t>(id)]; }
   int64_t value_count() const { return static_cast<int64_t>(values_.size()); }
@@ -96,6 +115,7 @@ class Graph {
   const std::vector<Initializer>& initializers() const { return initializers_; }
   const Tensor* initializer(ValueId id) const;  // null when the value is not a constant
   ValueId find(const std::string& name) const;  // kNoValue when there is none
+  int nested() const { return nested_; }        // how deep graphs in attributes lie within this one; 0: there are none
 
  private:
   ValueId add_value(const std::string& name, DType dtype, std::vector<int64_t> dims);
@@ -106,6 +126,8 @@ class Graph {
   std::vector<ValueId> outputs_;
   std::vector<Initializer> initializers_;
   std::map<std::string, ValueId> by_name_;
+  std::map<std::string, int> suffixes_;  // the last one of a name that was taken
+  int nested_ = 0;
 };
 
 }  // namespace isobit::graph

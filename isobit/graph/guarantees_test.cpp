@@ -26,10 +26,20 @@ const char* words_for(ElementRule rule) {
       return "a formula of one element of each input";
     case ElementRule::kMaximum:
       return "the largest of some elements";
+    case ElementRule::kMinimum:
+      return "the least of some elements";
+    case ElementRule::kRanked:
+      return "the element of a rank";
+    case ElementRule::kProduct:
+      return "a product of elements";
     case ElementRule::kMoved:
       return "an element of an input, or zero";
     case ElementRule::kPlace:
-      return "the place of the largest element";
+      return "the place of the largest or least element";
+    case ElementRule::kSampled:
+      return "some elements of an input, scaled";
+    case ElementRule::kWhole:
+      return "judged with all others";
     case ElementRule::kNone:
       break;
   }
@@ -46,7 +56,7 @@ struct Row {
   std::vector<std::string> with, without;  // a gradient
   std::string line(const OpDef& def) const {
     return std::string("| ") + words_for(def.output(0).rule) + " | " + joined(with) + " | " + joined(without) + " | " +
-           guarantee(def) + " | " + (def.any_real_type ? "yes" : "no") + " |\n";
+           guarantee(def) + " | " + (def.any_real_type || def.retyped ? "yes" : "no") + " |\n";
   }
   static std::string joined(const std::vector<std::string>& names) {
     std::string text;

@@ -17,13 +17,6 @@
 namespace isobit::graph {
 namespace {
 
-struct Accepted {
-  std::string op;
-  std::vector<Type> inputs;
-  std::vector<Type> outputs;
-  Attributes attributes = {};
-};
-
 Expected<std::vector<Type>> infer(const std::string& op, const std::vector<Type>& inputs, const Attributes& attributes,
                                   size_t outputs) {
   Graph g;
@@ -58,13 +51,14 @@ std::vector<Accepted> accepted() {
   std::vector<Accepted> all = {
       {"Cast", {x}, {f64({2, 3})}, {{"to", static_cast<int64_t>(DType::kFloat64)}}},
       {"Identity", {i64({4})}, {i64({4})}},
-      {"Sin", {x}, {x}},
-      {"Cos", {x}, {x}},
       {"Gelu", {x}, {x}, {{"approximate", std::string("tanh")}}},
       {"isobit.GeluGrad", {x, x}, {x}},
       {"LeakyRelu", {x}, {x}, {{"alpha", 0.2}}},
       {"isobit.LeakyReluGrad", {x, x}, {x}},
-      {"isobit.Dropout", {x, i64({})}, {x}, {{"ratio", 0.25}, {"seed", int64_t{1}}, {"node", int64_t{2}}}},
+      {"isobit.Dropout",
+       {x, i64({})},
+       {x},
+       {{"ratio", 0.25}, {"seed", int64_t{1}}, {"node", int64_t{2}}, {"first", int64_t{6}}}},
       {"MatMul", {f32({2, 3, 4}), f32({5, 1, 4, 6})}, {f32({5, 2, 3, 6})}},
       {"MatMul", {f32({4, 3}), f32({6, 4})}, {f32({3, 6})}, {{"transA", int64_t{1}}, {"transB", int64_t{1}}}},
       {"Gemm", {f32({2, 4}), f32({3, 4}), row}, {x}, {{"transB", int64_t{1}}}},
@@ -97,6 +91,7 @@ std::vector<Accepted> accepted() {
       {"isobit.LayerNormGrad", {x, f32({2}), f32({2}), row, x}, {x, row, row}},
       {"isobit.CrossEntropy", {x, i64({2})}, {scalar, f32({2}), f32({2}), f32({2})}},
       {"isobit.CrossEntropyGrad", {x, i64({2}), f32({2}), f32({2}), scalar}, {x}},
+      {"isobit.CrossEntropyGrad", {x, i64({2}), f32({2}), f32({2}), f32({2})}, {x}},
       {"MaxPool", {image}, {half, i64({2, 3, 3, 3})}, kWindow},
       {"AveragePool", {image}, {f32({2, 3, 2, 2})}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}}},
       {"GlobalAveragePool", {image}, {one}},
@@ -104,14 +99,11 @@ std::vector<Accepted> accepted() {
       {"isobit.AveragePoolGrad", {half}, {image}, kSrc},
       {"isobit.GlobalAveragePoolGrad", {one}, {image}, {{"src_shape", image.dims}}},
       {"isobit.ClipFactor", {scalar}, {scalar}, {{"max_norm", 1.0}}},
-      {"isobit.Sgd", {x, x, rate}, {x}},
+      {"isobit.Sgd", {x, x, rate}, {x}, {{"lr_factor", 0.5}}},
       {"isobit.Sgd", {x, x, rate, x, scalar}, {x, x}, {{"momentum", 0.9}, {"nesterov", int64_t{1}}}},
-      {"isobit.Adam", {x, x, x, x, rate, rate, rate, scalar}, {x, x, x}, {{"beta1", 0.9}, {"decoupled", int64_t{1}}}},
+      {"isobit.Adam", {x, x, x, x, rate, rate, rate, scalar}, {x, x, x}, {{"beta1", 0.9}, {"lr_factor", 2.0}}},
   };
   for (const char* op : {"Add", "Sub", "Mul", "Div"}) all.push_back({op, {f32({2, 1}), row}, {x}});
-  for (const char* op : {"Neg", "Abs", "Sqrt", "Exp", "Log", "Erf", "Reciprocal", "Relu", "Sigmoid", "Tanh"}) {
-    all.push_back({op, {f64({2, 3})}, {f64({2, 3})}});
-  }
   for (const char* op : {"isobit.ReluGrad", "isobit.SigmoidGrad", "isobit.TanhGrad"}) all.push_back({op, {x, x}, {x}});
   for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax"}) {
     all.push_back({op, {f32({2, 3, 4})}, {f32({1, 1, 1})}});
@@ -121,6 +113,14 @@ std::vector<Accepted> accepted() {
   for (const char* op : {"isobit.SoftmaxGrad", "isobit.LogSoftmaxGrad"}) all.push_back({op, {x, x}, {x}});
   all.push_back({"isobit.CausalSoftmax", {f32({2, 3, 3})}, {f32({2, 3, 3})}});
   all.push_back({"isobit.CausalSoftmaxGrad", {f32({2, 3, 3}), f32({2, 3, 3})}, {f32({2, 3, 3})}});
+  add_accepted_control(all);
+  add_accepted_reductions(all);
+  add_accepted_elementwise(all);
+  add_accepted_movement(all);
+  add_accepted_indexing(all);
+  add_accepted_windows(all);
+  add_accepted_composite(all);
+  add_accepted_gradients(all);
   return all;
 }
 
@@ -137,6 +137,7 @@ TEST(Infer, SaysTheTypesOfTheOutputs) {
     EXPECT_TRUE(*types == c.outputs);
     // Of as many outputs as a node must have it says the same; of fewer nothing.
     if (find_op(c.op)->updates_state) continue;  // these have the outputs that their inputs ask for
+    if (c.op == "Split") continue;               // what each is follows from how many there are
     const auto least = static_cast<size_t>(find_op(c.op)->min_outputs);
     const auto fewer = infer(c.op, c.inputs, c.attributes, least);
     ASSERT_TRUE(fewer) << fewer.error().message;
@@ -172,19 +173,24 @@ TEST(Infer, RefusesOtherNumbersOfInputsAndOutputs) {
   for (const Accepted& c : accepted()) {
     SCOPED_TRACE(c.op);
     const OpDef& def = *find_op(c.op);
-    const std::vector<Type> few(static_cast<size_t>(def.min_inputs - 1), c.inputs[0]);
-    const std::string found = "found " + std::to_string(few.size()) + " inputs, expected ";
-    expect_refused(refusal(c.op, few, c.attributes, c.outputs.size()), found);
+    const Type first = c.inputs.empty() ? f32({}) : c.inputs[0];
+    if (def.min_inputs > 0) {
+      const std::vector<Type> few(static_cast<size_t>(def.min_inputs - 1), first);
+      const std::string found = "found " + std::to_string(few.size()) + " inputs, expected ";
+      expect_refused(refusal(c.op, few, c.attributes, c.outputs.size()), found);
+    }
     if (def.max_inputs < 100) {
-      const std::vector<Type> many(static_cast<size_t>(def.max_inputs + 1), c.inputs[0]);
+      const std::vector<Type> many(static_cast<size_t>(def.max_inputs + 1), first);
       expect_refused(refusal(c.op, many, c.attributes, c.outputs.size()), " inputs, expected ");
     }
     const auto most = static_cast<size_t>(def.max_outputs);
     expect_refused(refusal(c.op, c.inputs, c.attributes, most + 1), " outputs, expected at most ");
     expect_refused(refusal_with_first_output_absent(c), "output 0 is missing");
+    if (def.min_inputs == 0) continue;
     Graph g;
     const std::vector<std::string> names(c.outputs.size(), "y");
     for (ValueId no_value : {kNoValue, ValueId{7}, ValueId{-2}}) {
+      if (no_value == kNoValue && def.optional_inputs.contains(0)) continue;
       const std::vector<ValueId> ids(static_cast<size_t>(def.min_inputs), no_value);
       const auto added = g.add_node(c.op, ids, c.attributes, names);
       ASSERT_FALSE(added) << no_value;
@@ -201,7 +207,10 @@ TEST(Infer, RefusesUnknownAttributesAndThoseOfAnotherType) {
     expect_refused(refusal(c.op, c.inputs, more, c.outputs.size()), "'colour' is not known");
     for (const auto& [name, attribute] : c.attributes.items()) {
       Attributes other = c.attributes;
-      other.set(name, std::vector<double>{0.5});
+      const bool reals = std::holds_alternative<std::vector<double>>(attribute);
+      other.set(name, reals ? Attribute(int64_t{1}) : Attribute(std::vector<double>{0.5}));
+      const bool is_reals = std::holds_alternative<std::vector<double>>(attribute);
+      other.set(name, is_reals ? Attribute(int64_t{1}) : Attribute(std::vector<double>{0.5}));
       expect_refused(refusal(c.op, c.inputs, other, c.outputs.size()), "'" + name + "' has the wrong type");
     }
   }
@@ -220,7 +229,8 @@ TEST(Infer, AnInputIsAbsentOnlyWhereItIsOptional) {
       const auto added = g.add_node(c.op, ids, c.attributes, std::vector<std::string>(c.outputs.size(), "y"));
       if (def.optional_inputs.contains(absent)) {
         ++optional;
-        EXPECT_GE(absent, static_cast<size_t>(def.min_inputs));
+        // A loop without a number of trips, or without a condition, says so in its place.
+        EXPECT_TRUE(absent >= static_cast<size_t>(def.min_inputs) || def.runs_graphs);
         continue;
       }
       ASSERT_FALSE(added);
@@ -257,8 +267,9 @@ TEST(Infer, KeepsWhatItKnowsWhereADimensionIsNotKnown) {
         const auto types = infer(c.op, inputs, c.attributes, c.outputs.size());
         if (!types) continue;
         for (size_t o = 0; o < c.outputs.size(); ++o) {
-          ASSERT_EQ((*types)[o].dims.size(), c.outputs[o].dims.size());
           EXPECT_EQ((*types)[o].dtype, c.outputs[o].dtype);
+          if ((*types)[o].dims == kUnknownRank) continue;
+          ASSERT_EQ((*types)[o].dims.size(), c.outputs[o].dims.size());
           for (size_t e = 0; e < c.outputs[o].dims.size(); ++e) {
             const int64_t found = (*types)[o].dims[e];
             EXPECT_TRUE(found == -1 || found == c.outputs[o].dims[e]) << i << " " << d << ": " << found;

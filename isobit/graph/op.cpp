@@ -13,6 +13,22 @@ int64_t InferContext::dim(int i, int axis) const {
   return d[static_cast<size_t>(axis < 0 ? axis + static_cast<int>(d.size()) : axis)];
 }
 
+InferContext::InferContext(const Graph& graph, const std::vector<ValueId>& inputs, const Attributes& attributes,
+                           const std::vector<std::string>& outputs)
+    : graph_(graph), inputs_(inputs), attributes_(attributes), names_(outputs), outputs_(outputs.size()) {
+  for (const ValueId id : inputs) values_.push_back(id == kNoValue ? nullptr : &graph.value(id));
+}
+
+const Tensor* InferContext::constant_if_known(int i) const {
+  return has_input(i) ? graph_.initializer(inputs_[static_cast<size_t>(i)]) : nullptr;
+}
+
+const Tensor* InferContext::constant(int i) const {
+  const Tensor* found = constant_if_known(i);
+  if (found == nullptr && has_input(i) && std::ranges::count(awaits_, i) == 0) awaits_.push_back(i);
+  return found;
+}
+
 void InferContext::set_output(int i, DType dtype, std::vector<int64_t> dims) {
   if (i < output_count()) outputs_[static_cast<size_t>(i)] = {dtype, std::move(dims)};
 }
@@ -46,6 +62,13 @@ Status InferContext::expect_type(int i, DType dtype) const {
   if (input(i).dtype == dtype) return {};
   return unreadable(text_of("input ", i, " ('", input(i).name, "') has type ", name_of(input(i).dtype), ", expected ",
                             name_of(dtype)));
+}
+
+Status InferContext::other_type(int i, std::initializer_list<DType> wanted) const {
+  std::string names;
+  for (DType dtype : wanted) names += text_of(names.empty() ? "" : ", ", name_of(dtype));
+  return unreadable(text_of("input ", i, " ('", input(i).name, "') is ", name_of(input(i).dtype), ", expected ",
+                            wanted.size() == 1 ? "" : "one of ", names));
 }
 
 Status InferContext::expect_like(int i, int j) const { return expect_like(i, j, dims(j)); }
@@ -96,6 +119,11 @@ Expected<int64_t> normalized_axis(int64_t axis, int rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
+Status check_axes(int64_t rank) {
+  if (rank <= kMostAxes) return {};
+  return unreadable(text_of("a tensor of ", rank, " axes, expected at most ", kMostAxes));
+}
+
 void ops::add_ordered(std::vector<OpDef>& defs, OpDef def) {
   def.platform_independent = true;
   def.any_real_type = true;
@@ -108,13 +136,27 @@ const std::map<std::string, OpDef>& table() {
   static const std::map<std::string, OpDef> kTable = [] {
     std::vector<OpDef> defs;
     ops::add_elementwise(defs);
+    ops::add_activation(defs);
+    ops::add_logic(defs);
+    ops::add_quantize(defs);
     ops::add_linear(defs);
     ops::add_pool(defs);
+    ops::add_columns(defs);
+    ops::add_resize(defs);
+    ops::add_sampling(defs);
+    ops::add_detection(defs);
+    ops::add_quantized_products(defs);
     ops::add_norm(defs);
     ops::add_softmax(defs);
     ops::add_reduce(defs);
+    ops::add_order(defs);
     ops::add_movement(defs);
+    ops::add_slicing(defs);
+    ops::add_indexing(defs);
+    ops::add_extent(defs);
     ops::add_optimizer(defs);
+    ops::add_control(defs);
+    ops::add_composite(defs);
     std::map<std::string, OpDef> by_name;
     for (OpDef& def : defs) ISOBIT_CHECK(by_name.emplace(def.name, def).second);
     return by_name;
@@ -130,12 +172,21 @@ bool InputSet::contains(size_t input) const {
 
 const OutputDef& OpDef::output(size_t o) const {
   static const OutputDef kNothingSaid;
+  if (o >= outputs.size() && more_outputs_like_last && !outputs.empty()) return outputs.back();
   return o < outputs.size() ? outputs[o] : kNothingSaid;
 }
 
 bool OpDef::only_moves_values() const {
-  for (size_t o = 0; o < static_cast<size_t>(max_outputs); ++o) {
+  const size_t described = more_outputs_like_last ? outputs.size() : static_cast<size_t>(max_outputs);
+  for (size_t o = 0; o < described; ++o) {
     if (output(o).moved_from.empty() && output(o).rule != ElementRule::kPlace) return false;
+  }
+  return true;
+}
+
+bool OpDef::follows_from_shape() const {
+  for (size_t o = 0; o < static_cast<size_t>(max_outputs); ++o) {
+    if (!output(o).follows_from.empty()) return false;
   }
   return true;
 }

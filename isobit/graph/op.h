@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "isobit/graph/element.h"
 #include "isobit/graph/graph.h"
 
 namespace isobit::graph {
@@ -22,29 +23,45 @@ class InferContext {
 
   // outputs: their names, "" for an absent one.
   InferContext(const Graph& graph, const std::vector<ValueId>& inputs, const Attributes& attributes,
-               const std::vector<std::string>& outputs)
-      : graph_(graph), inputs_(inputs), attributes_(attributes), names_(outputs), outputs_(outputs.size()) {}
+               const std::vector<std::string>& outputs);
 
   int input_count() const { return static_cast<int>(inputs_.size()); }
   bool has_input(int i) const { return i < input_count() && inputs_[static_cast<size_t>(i)] != kNoValue; }
-  const Value& input(int i) const { return graph_.value(inputs_[static_cast<size_t>(i)]); }
+  // Its rank is known, but for an operator that runs graphs (OpDef::runs_graphs): of a value of unknown rank, inference
+  // is asked for every rank (infer.h).
+  const Value& input(int i) const { return *values_[static_cast<size_t>(i)]; }
   const std::vector<int64_t>& dims(int i) const { return input(i).dims; }
   int64_t dim(int i, int axis) const;  // negative axes count from the end
   int rank(int i) const { return static_cast<int>(dims(i).size()); }
-  // The constant behind an input (an ONNX shape, axes ... operand), or null.
-  const Tensor* constant(int i) const { return graph_.initializer(inputs_[static_cast<size_t>(i)]); }
+  // The constant behind an input (an ONNX shape, axes ... operand), or null: it is absent, or not known before the run.
+  // What is asked for is a constant by the time that the kernel is bound: a node whose operand is none waits for it
+  // (Node::awaits).
+  const Tensor* constant(int i) const;
+  // The same for what the kernel does not need to be bound with.
+  const Tensor* constant_if_known(int i) const;
   const Attributes& attributes() const { return attributes_; }
   int output_count() const { return static_cast<int>(outputs_.size()); }
   bool has_output(int i) const { return i < output_count() && !names_[static_cast<size_t>(i)].empty(); }
-  // Sets the type of output i; asking for one the node does not have is allowed and does nothing.
+  // Sets the type of output i; asking for one the node does not have is allowed and does nothing. A dimension of -1 is
+  // not known, nor are any with kUnknownRank for dims.
   void set_output(int i, DType dtype, std::vector<int64_t> dims);
   const std::vector<Type>& outputs() const { return outputs_; }
+  // Inputs whose constants were asked for and that are none.
+  const std::vector<int>& awaits() const { return awaits_; }
+  // Input i is this one from now on, as far as type and shape go.
+  void assume(int i, const Value& value) { values_[static_cast<size_t>(i)] = &value; }
 
   // Checks with messages that name the input.
   Status expect_rank(int i, int rank) const;
   Status expect_float(int i) const;
   Status expect_integer(int i) const;
   Status expect_type(int i, DType dtype) const;
+  // FloatTypes{}, IntegerTypes{} ...
+  template <class... T>
+  Status expect_one_of(int i, Types<T...> types) const {
+    if (types.contains(input(i).dtype)) return {};
+    return other_type(i, {dtype_of<T>()...});
+  }
   Status expect_like(int i, int j) const;  // type and shape
   Status expect_dims(int i, const std::vector<int64_t>& dims) const;
   // The type of input j, and these dimensions.
@@ -53,11 +70,15 @@ class InferContext {
   Status expect_attributes(std::initializer_list<std::pair<const char*, size_t>> name_and_variant_index) const;
 
  private:
+  Status other_type(int i, std::initializer_list<DType> wanted) const;
+
   const Graph& graph_;
   const std::vector<ValueId>& inputs_;
   const Attributes& attributes_;
   const std::vector<std::string>& names_;
+  std::vector<const Value*> values_;  // by input
   std::vector<Type> outputs_;
+  mutable std::vector<int> awaits_;
 };
 
 using InferRule = std::function<Status(InferContext&)>;
@@ -71,18 +92,27 @@ struct Statistic {
   int output = -1;  // the output that it becomes when no stage changes that; -1: none
 };
 
+// Attributes for a graph in which every value of type `from` is of type `to` instead.
+using RetypeRule = std::function<Attributes(Attributes attributes, DType from, DType to)>;
+
 using StatisticsRule = std::function<std::vector<Statistic>(const Graph&, const Node&)>;
 
-// What one element of an output is: by it somebody who does not run graphs can judge an element alone.
+// What one element of an output is: by it somebody who does not run graphs can judge an element alone. Operators that
+// are written as others (expansions/) have the rules of those.
 enum class ElementRule : uint8_t {
   kNone,          // not said
   kMoved,         // an element of an input, or zero; which one does not depend on real values
   kPointwise,     // a formula of at most one element of each input
   kSum,           // the sum or the mean of some elements of an input, each perhaps scaled by others
   kMaximum,       // the largest of some elements of an input
-  kPlace,         // an integer: where the largest of some elements is
+  kMinimum,       // the least of some elements of an input
+  kRanked,        // the one of some elements of an input that has so many larger ones, or so many smaller ones
+  kPlace,         // an integer: where the largest of some elements is, or the least, or the one of some rank
+  kProduct,       // the product of some elements of the inputs, in a written order
   kInnerProduct,  // the sum of products of elements of inputs 0 and 1, and of an element of input 2 if there is one
   kStatistics,    // a formula, or a sum of formulas, of elements and of the node's statistics (statistics_of)
+  kSampled,       // made of some elements of input 0, each scaled; which ones and how much, others and attributes say
+  kWhole,         // none of these: an element is judged by computing the whole node
 };
 
 // How the operands of an inner product are laid out.
@@ -93,6 +123,7 @@ enum class ProductForm : uint8_t {
   kConv,
   kConvGradSrc,
   kConvGradWeights,
+  kConvTranspose,  // as kConvGradSrc, of the windows that its own attributes say
 };
 
 // Some of a node's inputs, by number.
@@ -114,7 +145,13 @@ struct OutputDef {
   // they are. Empty: this is not known.
   InputSet moved_from = {};
   bool takes_each_once = false;  // no element of `moved_from` comes twice
+  // Which elements it is made of: of kMoved, kPointwise, kSum, kProduct and kInnerProduct always, of kMaximum and
+  // kMinimum where real numbers do not say where.
+  SourceRule sources = {};
+  std::string whole_because = {};  // of kWhole: why an element cannot be judged alone
 };
+
+inline constexpr const char* kFirstDraw = "first";  // an integer; 0 where it is not said
 
 struct OpDef {
   std::string name;
@@ -124,6 +161,7 @@ struct OpDef {
   InputSet optional_inputs = {};
   int min_outputs = 1;  // the first ones, which a node always has
   int max_outputs = 1;
+  bool more_outputs_like_last = false;  // `outputs` describes the first ones; the others are like the last of them
   InferRule infer;
   StatisticsRule statistics = {};  // empty: it has none
   std::vector<OutputDef> outputs = {};
@@ -136,12 +174,22 @@ struct OpDef {
   // There are float32 and float64 kernels, and the types of the outputs follow from those of the inputs, so that a
   // graph can be computed in another type (passes/retype.h).
   bool any_real_type = false;
+  // Of an operator with an attribute that says the type of its outputs: what its attributes are in a graph that is
+  // computed in another type. Empty: they stay.
+  RetypeRule retyped = {};
   bool updates_state = false;  // an optimizer: input 0 is a parameter, output 0 what becomes of it
+  // A random number goes into each element of input 0, keyed by kFirstDraw plus the element's number: a part of a batch
+  // draws what the whole one does there, if that attribute says how many elements of the whole lie before it.
+  bool draws_by_element = false;
+  // Attributes hold graphs that it runs. What is said of it here holds as far as it does for every node of theirs.
+  bool runs_graphs = false;
 
   const OutputDef& output(size_t o) const;  // the safe one where nothing is said
   bool is_inner_product() const { return product != ProductForm::kNone; }
   // Whether inputs and outputs of rank 3 and more are matrices in their last two axes.
   bool on_matrices() const { return product == ProductForm::kMatmul; }
+  // Whether every output follows from the types of the inputs, and their elements need not be there.
+  bool follows_from_shape() const;
   // Whether no output needs rounding where the inputs are rounded: each is moved, or a place.
   bool only_moves_values() const;
 };
@@ -162,5 +210,9 @@ Expected<std::vector<int64_t>> broadcast_dims(const std::vector<int64_t>& a, con
 
 // Axis in -rank..rank-1 made non-negative.
 Expected<int64_t> normalized_axis(int64_t axis, int rank);
+
+// Kernels take tensors of so many axes at most, and no node makes one of more.
+inline constexpr int64_t kMostAxes = 64;
+Status check_axes(int64_t rank);
 
 }  // namespace isobit::graph

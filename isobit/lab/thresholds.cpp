@@ -8,6 +8,7 @@
 #include "isobit/base/text.h"
 #include "isobit/graph/op.h"
 #include "isobit/kernels/rounding/round_to_bits.h"
+#include "isobit/run/network.h"
 #include "isobit/run/step_logs.h"
 #include "isobit/train/step_graph.h"
 
@@ -212,7 +213,8 @@ Expected<ThresholdsReport> measure_thresholds(const ThresholdsRequest& request) 
   ISOBIT_TRY(const std::shared_ptr<const data::Dataset> dataset, data::open_dataset(request.job.data));
   train::Job job = request.job;
   job.arithmetic = "logged-1";
-  ISOBIT_TRY(const train::StepGraph graph, train::build_step_graph(job, *dataset));
+  ISOBIT_TRY(const auto network, run::open_network(job, {}));
+  ISOBIT_TRY(const train::StepGraph graph, train::build_step_graph(job, *dataset, *network));
   std::vector<std::string> ops;
   for (const graph::Node& node : graph.graph.nodes()) ops.push_back(node.op);
   std::vector<std::vector<CalibrationRecord>> records;

@@ -8,6 +8,7 @@
 #include "isobit/kernels/vendor/child.h"
 #include "isobit/lab/thresholds.h"
 #include "isobit/numerics/philox.h"
+#include "isobit/run/network.h"
 #include "isobit/runtime/stages/inner_product.h"
 #include "isobit/train/trainer.h"
 
@@ -124,7 +125,9 @@ Expected<std::vector<CalibrationRecord>> record_inner_products(const ThresholdsR
   train::Job job = request.job;
   job.arithmetic = "logged-1";
   platform::Engine engine(platform);
-  ISOBIT_TRY(const auto trainer, train::Trainer::create(job, std::move(dataset), engine));
+  ISOBIT_TRY(auto network, run::open_network(job, {}));
+  ISOBIT_TRY(const auto trainer,
+             train::Trainer::create(job, std::move(dataset), engine, backends::native(), std::move(network)));
   ExactRounding rounding(static_cast<int>(job.rounding.bits));
   Calibration calibration(rounding, job.seed, request.samples);
   uint64_t pass = 0;

@@ -67,22 +67,23 @@ int64_t Layers::values_of_a_channel(V x) const {
 V Layers::batch_norm(const std::string& name, V x) {
   const int64_t c = graph().value(x).dims[1];
   const V scale = parameter(name + ".weight", {c}, kOne), bias = parameter(name + ".bias", {c}, kZero);
-  const V mean = graph().add_input(name + ".running_mean", DType::kFloat32, {c});
-  const V var = graph().add_input(name + ".running_var", DType::kFloat32, {c});
+  const std::string mean_name = name + ".running_mean", var_name = name + ".running_var";
+  const V mean = graph().add_input(mean_name, DType::kFloat32, {c});
+  const V var = graph().add_input(var_name, DType::kFloat32, {c});
   V new_mean = kNoValue, new_var = kNoValue, y = kNoValue;
-  if (config_.training) {
+  if (config_.training && !config_.keeps_statistics(mean_name, var_name)) {
     const auto stats = graph().emit_all("isobit.BatchStatistics", {x}, {}, {name + ".mean", name + ".var"});
     const Attributes momentum = {{"momentum", 0.9}};
-    new_mean = graph().emit("isobit.RunningUpdate", {mean, stats[0]}, momentum, name + ".running_mean.next");
+    new_mean = graph().emit("isobit.RunningUpdate", {mean, stats[0]}, momentum, mean_name + ".next");
     Attributes of_variance = momentum;
     if (config_.running_variance == RunningVariance::kUnbiased) of_variance.set("count", values_of_a_channel(x));
-    new_var = graph().emit("isobit.RunningUpdate", {var, stats[1]}, of_variance, name + ".running_var.next");
+    new_var = graph().emit("isobit.RunningUpdate", {var, stats[1]}, of_variance, var_name + ".next");
     y = graph().emit("isobit.BatchNormApply", {x, scale, bias, stats[0], stats[1]}, {}, name);
   } else {
     y = graph().emit("BatchNormalization", {x, scale, bias, mean, var}, {}, name);
   }
-  model_.buffers.push_back({name + ".running_mean", mean, new_mean, 0});
-  model_.buffers.push_back({name + ".running_var", var, new_var, 1});
+  model_.buffers.push_back({mean_name, mean, new_mean, kZero});
+  model_.buffers.push_back({var_name, var, new_var, kOne});
   return y;
 }
 

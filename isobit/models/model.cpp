@@ -29,13 +29,13 @@ Expected<V> image_input(const ModelConfig& config, Model& model, int64_t smalles
 Status small_cnn(const ModelConfig& config, Model& model, int64_t pools) {
   Layers layers(config, model);
   ISOBIT_TRY(V x, image_input(config, model, 4));
-  model.input = x;
+  model.inputs = {x};
   x = layers.relu(layers.conv("conv1", x, {.channels = 16, .kernel = 3, .pad = 1}));
   if (pools > 1) x = layers.max_pool(x, 2);
   x = layers.relu(layers.conv("conv2", x, {.channels = 32, .kernel = 3, .pad = 1}));
   x = layers.flatten(layers.max_pool(x, 2));
   x = layers.relu(layers.linear("fc1", x, 128));
-  model.logits = layers.linear("fc2", x, config.classes);
+  model.output = layers.linear("fc2", x, config.classes);
   return {};
 }
 
@@ -47,7 +47,7 @@ Status resnet(const ModelConfig& config, Model& model) {
   }
   Layers layers(config, model);
   ISOBIT_TRY(V x, image_input(config, model, 8));
-  model.input = x;
+  model.inputs = {x};
   x = layers.conv("conv0", x, {.channels = config.width, .kernel = 3, .pad = 1, .bias = false});
   x = layers.relu(layers.batch_norm("bn0", x));
   for (int64_t stage = 0; stage < 3; ++stage) {
@@ -68,7 +68,7 @@ Status resnet(const ModelConfig& config, Model& model) {
     }
   }
   x = layers.flatten(model.graph.emit("GlobalAveragePool", {x}, {}, "pool"));
-  model.logits = layers.linear("fc", x, config.classes);
+  model.output = layers.linear("fc", x, config.classes);
   return {};
 }
 
@@ -80,11 +80,12 @@ Status logistic(const ModelConfig& config, Model& model) {
     dims.push_back(d);
   }
   Layers layers(config, model);
-  model.input = model.graph.add_input("input", DType::kFloat32, dims);
-  const V x = model.graph.emit("Reshape", {model.input}, {{"shape", Ints{config.batch, features}}}, "flatten");
+  const V input = model.graph.add_input("input", DType::kFloat32, dims);
+  model.inputs = {input};
+  const V x = model.graph.emit("Reshape", {input}, {{"shape", Ints{config.batch, features}}}, "flatten");
   const V weights = layers.parameter("fc.weight", {config.classes, features}, {});
   const V bias = layers.parameter("fc.bias", {config.classes}, {});
-  model.logits = model.graph.emit("Gemm", {x, weights, bias}, {{"transB", int64_t{1}}}, "fc");
+  model.output = model.graph.emit("Gemm", {x, weights, bias}, {{"transB", int64_t{1}}}, "fc");
   return {};
 }
 
@@ -105,10 +106,11 @@ Status gpt(const ModelConfig& config, Model& model) {
   const auto branch = static_cast<float>(0.02 / std::sqrt(2.0 * static_cast<double>(config.layers)));
   Layers layers(config, model);
   auto& g = model.graph;
-  model.input = g.add_input("input", DType::kInt64, {config.batch, context});
+  const V input = g.add_input("input", DType::kInt64, {config.batch, context});
+  model.inputs = {input};
   const V tokens = layers.parameter("wte.weight", {config.classes, c}, {Init::Kind::kNormal, 0.02f});
   const V positions = layers.parameter("wpe.weight", {context, c}, {Init::Kind::kNormal, 0.02f});
-  V x = g.emit("Add", {g.emit("Gather", {tokens, model.input}, {}, "embedded"), positions}, {}, "positioned");
+  V x = g.emit("Add", {g.emit("Gather", {tokens, input}, {}, "embedded"), positions}, {}, "positioned");
   x = layers.dropout(g.emit("Reshape", {x}, {{"shape", Ints{rows, c}}}, "rows"));
   for (int64_t l = 0; l < config.layers; ++l) {
     const std::string name = text_of("h", l);
@@ -121,7 +123,7 @@ Status gpt(const ModelConfig& config, Model& model) {
     x = g.emit("Add", {x, y}, {}, name);
   }
   x = layers.layer_norm("ln_f", x);
-  model.logits = g.emit("Gemm", {x, tokens}, {{"transB", int64_t{1}}}, "logits");
+  model.output = g.emit("Gemm", {x, tokens}, {{"transB", int64_t{1}}}, "logits");
   return {};
 }
 
@@ -160,7 +162,7 @@ const std::map<std::string, Builder>& builders() {
   static const std::map<std::string, Builder> kBuilders = {
       {"digits-cnn", {[](const ModelConfig& c, Model& m) { return small_cnn(c, m, 1); }, largest_of_small}},
       {"mnist-cnn", {[](const ModelConfig& c, Model& m) { return small_cnn(c, m, 2); }, largest_of_small}},
-      {"resnet", {resnet, largest_of_resnet, {.sized_by_blocks = true}}},
+      {"resnet", {resnet, largest_of_resnet, {.sized_by_blocks = true, .may_normalise = true}}},
       {"logistic", {logistic, largest_of_small}},
       {"gpt", {gpt, largest_of_gpt, {.takes_tokens = true, .sized_by_layers = true}}},
   };
@@ -171,13 +173,28 @@ constexpr double kMostElements = 1e10;
 
 }  // namespace
 
+bool ModelConfig::freezes(const std::string& name) const {
+  return std::ranges::any_of(freeze, [&](const std::string& pattern) { return matches_glob(pattern, name); });
+}
+
+bool ModelConfig::keeps_statistics(const std::string& mean, const std::string& variance) const {
+  return batch_norm == BatchNorm::kFrozen || freezes(mean) || freezes(variance);
+}
+
 std::vector<std::string> builder_names() {
   std::vector<std::string> names;
   for (const auto& [name, builder] : builders()) names.push_back(name);
   return names;
 }
 
+std::vector<std::string> network_names() {
+  std::vector<std::string> names = builder_names();
+  names.emplace_back(kFromFile);
+  return names;
+}
+
 BuilderTraits traits_of(const std::string& builder) {
+  if (builder == kFromFile) return {.may_normalise = true, .is_file = true};
   const auto found = builders().find(builder);
   return found == builders().end() ? BuilderTraits{} : found->second.traits;
 }

@@ -15,8 +15,9 @@ namespace isobit::models {
 //   kConstant  a
 //   kUniform   (2u - 1) * a, u uniform on [0, 1) with 24 bits: one float32 multiplication
 //   kNormal    z * a, z standard normal: one float32 multiplication
+// but for kGiven, of which the network brings the values (Network::given_values).
 struct Init {
-  enum class Kind { kConstant, kUniform, kNormal };
+  enum class Kind { kConstant, kUniform, kNormal, kGiven };
   Kind kind = Kind::kConstant;
   float a = 0;
 };
@@ -31,17 +32,18 @@ struct Parameter {
 struct Buffer {
   std::string name;
   graph::ValueId value;
-  graph::ValueId updated;  // kNoValue in an inference graph
-  float initial;
+  graph::ValueId updated;  // kNoValue in an inference graph, and where training leaves it as it is
+  Init init;
 };
 
 struct Model {
   graph::Graph graph;
-  graph::ValueId input = graph::kNoValue;
+  std::vector<graph::ValueId> inputs;       // one for each of ModelConfig::inputs, in their order
   graph::ValueId step = graph::kNoValue;    // int64 scalar, where dropout needs it
-  graph::ValueId logits = graph::kNoValue;  // [rows, classes]; rows = batch, or batch * context for sequences
+  graph::ValueId output = graph::kNoValue;  // of builders: scores [rows, classes]; rows = batch, or batch * context
   std::vector<Parameter> parameters;
   std::vector<Buffer> buffers;
+  std::vector<std::string> remarks;  // what of the network its owner should know: a sentence each
 };
 
 // What batch norm's running variance, which inference scales by, is an average of: with N values of a channel in a
@@ -49,10 +51,25 @@ struct Model {
 // a training step both scale by Q / N.
 enum class RunningVariance { kBiased, kUnbiased };
 
+// By which statistics batch norm normalises in a training step: those of the batch, which the running ones follow, or
+// the running ones, which stay as they are.
+enum class BatchNorm { kTrain, kFrozen };
+
+// One thing that a network is fed, without the batch.
+struct ModelInput {
+  std::string name;
+  DType dtype = DType::kFloat32;
+  std::vector<int64_t> shape = {};
+};
+
+// In place of a builder: the network is that of a file, which Network::build knows to read.
+inline constexpr const char* kFromFile = "onnx";
+
 struct ModelConfig {
-  std::string builder;  // "digits-cnn", "mnist-cnn", "resnet", "logistic", "gpt"
+  std::string builder;  // "digits-cnn", "mnist-cnn", "resnet", "logistic", "gpt", or kFromFile
   int64_t batch = 1;
-  std::vector<int64_t> input_shape;  // without the batch: [C, H, W], or [context] for gpt
+  std::vector<int64_t> input_shape;     // of builders, without the batch: [C, H, W], or [context] for gpt
+  std::vector<ModelInput> inputs = {};  // of networks from files
   int64_t classes = 10;
   bool training = true;  // batch statistics and dropout, or running statistics and none
   uint64_t seed = 0;     // of dropout
@@ -65,13 +82,27 @@ struct ModelConfig {
   int64_t heads = 4;
   int64_t channels = 64;
   double dropout = 0;  // gpt only
+  // Of a file: where it lies, and which of its outputs is learnt from (at most one; none: the first).
+  std::string onnx = {};
+  std::vector<std::string> outputs = {};
+  // A file of values that parameters and buffers begin with, in place of those that they would have.
+  std::string weights = {};
+  // Globs (matches_glob) over names of parameters and buffers that training leaves as they are.
+  std::vector<std::string> freeze = {};
+  BatchNorm batch_norm = BatchNorm::kTrain;
+
+  bool freezes(const std::string& name) const;
+  // Whether a batch norm with these running statistics normalises by them in a training step.
+  bool keeps_statistics(const std::string& mean, const std::string& variance) const;
 };
 
 // What a builder is fed, and which members of ModelConfig give the size of its networks.
 struct BuilderTraits {
   bool takes_tokens = false;     // int64 sequences; else float32 samples
-  bool sized_by_blocks = false;  // blocks, width; and it reads running_variance
+  bool sized_by_blocks = false;  // blocks, width
   bool sized_by_layers = false;  // layers, heads, channels; and it reads dropout
+  bool may_normalise = false;    // by batch norm: it reads running_variance and batch_norm
+  bool is_file = false;          // kFromFile: it reads onnx and outputs
 };
 // Of an unknown builder: none.
 BuilderTraits traits_of(const std::string& builder);
@@ -80,5 +111,7 @@ BuilderTraits traits_of(const std::string& builder);
 Expected<Model> build_model(const ModelConfig& config);
 
 std::vector<std::string> builder_names();
+// And kFromFile.
+std::vector<std::string> network_names();
 
 }  // namespace isobit::models

@@ -19,7 +19,7 @@ TEST(Models, ResNetOfThreeBlocksIsResNet20) {
   const Model model = build_model(config).value();
   // He et al. 2016, table 6: 0.27M parameters (here with 1x1 shortcuts: 2,560 more and their norms).
   EXPECT_EQ(parameter_count(model), 272474);
-  EXPECT_EQ(model.graph.value(model.logits).dims, (std::vector<int64_t>{2, 10}));
+  EXPECT_EQ(model.graph.value(model.output).dims, (std::vector<int64_t>{2, 10}));
   EXPECT_EQ(model.buffers.size(), 42u);
   for (const Buffer& b : model.buffers) EXPECT_NE(b.updated, graph::kNoValue);
 }

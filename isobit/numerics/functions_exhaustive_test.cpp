@@ -37,11 +37,27 @@ void over_block(const float* x, float* y) {
     if constexpr (kFunction == 8) y[i] = impl::cr_sigmoid(x[i]);
     if constexpr (kFunction == 9) y[i] = impl::cr_gelu_erf(x[i]);
     if constexpr (kFunction == 10) y[i] = impl::cr_gelu_tanh(x[i]);
+    if constexpr (kFunction == 11) y[i] = impl::cr_expm1(x[i]);
+    if constexpr (kFunction == 12) y[i] = impl::cr_log1p(x[i]);
+    if constexpr (kFunction == 13) y[i] = impl::cr_tan(x[i]);
+    if constexpr (kFunction == 14) y[i] = impl::cr_asin(x[i]);
+    if constexpr (kFunction == 15) y[i] = impl::cr_acos(x[i]);
+    if constexpr (kFunction == 16) y[i] = impl::cr_atan(x[i]);
+    if constexpr (kFunction == 17) y[i] = impl::cr_sinh(x[i]);
+    if constexpr (kFunction == 18) y[i] = impl::cr_cosh(x[i]);
+    if constexpr (kFunction == 19) y[i] = impl::cr_asinh(x[i]);
+    if constexpr (kFunction == 20) y[i] = impl::cr_acosh(x[i]);
+    if constexpr (kFunction == 21) y[i] = impl::cr_atanh(x[i]);
+    if constexpr (kFunction == 22) y[i] = impl::cr_softplus(x[i]);
+    if constexpr (kFunction == 23) y[i] = impl::cr_mish(x[i]);
   }
 }
 // In the order of oracle::kFunctions.
-constexpr OverBlock kOurs[] = {over_block<0>, over_block<1>, over_block<2>, over_block<3>, over_block<4>, over_block<5>,
-                               over_block<6>, over_block<7>, over_block<8>, over_block<9>, over_block<10>};
+constexpr OverBlock kOurs[] = {over_block<0>,  over_block<1>,  over_block<2>,  over_block<3>,  over_block<4>,
+                               over_block<5>,  over_block<6>,  over_block<7>,  over_block<8>,  over_block<9>,
+                               over_block<10>, over_block<11>, over_block<12>, over_block<13>, over_block<14>,
+                               over_block<15>, over_block<16>, over_block<17>, over_block<18>, over_block<19>,
+                               over_block<20>, over_block<21>, over_block<22>, over_block<23>};
 static_assert(std::size(kOurs) == std::size(oracle::kFunctions));
 
 struct Tally {

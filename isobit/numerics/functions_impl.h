@@ -5,34 +5,18 @@
 //
 // Everything is always_inline and static: nothing can leak out of a translation unit with ISA flags.
 //
-// How a cr_ function gets its bits: the float64 value has an error below about 2 units in its last place, so narrowing
-// it to float32 is correct unless the mathematical value lies within 2^-51 (relative) of the midpoint of two float32
-// values. The few inputs where that goes wrong are found by exhaustion and named one by one in a select.
+// How a cr_ function of this file gets its bits: the float64 value has an error below about 2 units in its last place,
+// so narrowing it to float32 is correct unless the mathematical value lies within 2^-51 (relative) of the midpoint of
+// two float32 values. The few inputs where that goes wrong are found by exhaustion and named one by one in a select.
 #pragma once
 
 #include <cstdint>
 
 #include "isobit/numerics/functions_coefficients.h"
+#include "isobit/numerics/functions_impl_bits.h"
 #include "isobit/numerics/inline.h"
 
 namespace isobit::numerics::impl {
-
-ISOBIT_INLINE uint32_t to_bits(float x) { return __builtin_bit_cast(uint32_t, x); }
-ISOBIT_INLINE uint64_t to_bits(double x) { return __builtin_bit_cast(uint64_t, x); }
-ISOBIT_INLINE float from_bits32(uint32_t b) { return __builtin_bit_cast(float, b); }
-ISOBIT_INLINE double from_bits64(uint64_t b) { return __builtin_bit_cast(double, b); }
-ISOBIT_INLINE float magnitude(float x) { return from_bits32(to_bits(x) & 0x7fffffffu); }
-ISOBIT_INLINE double magnitude(double x) { return from_bits64(to_bits(x) & 0x7fffffffffffffffull); }
-ISOBIT_INLINE float with_sign_of(float x, float sign) {
-  return from_bits32(to_bits(x) | (to_bits(sign) & 0x80000000u));
-}
-ISOBIT_INLINE double with_sign_of(double x, double sign) {
-  return from_bits64(to_bits(x) | (to_bits(sign) & 0x8000000000000000ull));
-}
-ISOBIT_INLINE float nan32() { return from_bits32(uint32_t{0x7fc00000}); }
-ISOBIT_INLINE double nan64() { return from_bits64(uint64_t{0x7ff8000000000000}); }
-ISOBIT_INLINE float inf32() { return from_bits32(uint32_t{0x7f800000}); }
-ISOBIT_INLINE double inf64() { return from_bits64(uint64_t{0x7ff0000000000000}); }
 
 // Adding and subtracting this rounds a float64 of magnitude below 2^51 to an integer (ties to even), and leaves that
 // integer in the low bits of the sum.
@@ -69,7 +53,7 @@ ISOBIT_INLINE double exp_core(double x, double low) {
   return from_bits64(to_bits(1 + expm1_reduced(r)) + (to_bits(shifted) << 52));
 }
 
-// e^y - 1 for 0 <= y <= 44.
+// e^y - 1 for -110 <= y <= 110. Where k is not 0 the result is no smaller than 0.29, so that nothing cancels.
 ISOBIT_INLINE double expm1_core(double y) {
   const double shifted = y * kInverseLn2 + kMagic;
   const double k = shifted - kMagic;
@@ -210,4 +194,9 @@ ISOBIT_INLINE float cr_gelu_tanh(float x) {
 }  // namespace isobit::numerics::impl
 
 #include "isobit/numerics/functions_impl_f64.h"
+#include "isobit/numerics/functions_impl_hyperbolic.h"
+#include "isobit/numerics/functions_impl_inverse.h"
+#include "isobit/numerics/functions_impl_pow.h"
+#include "isobit/numerics/functions_impl_soft.h"
 #include "isobit/numerics/functions_impl_trig.h"
+#include "isobit/numerics/functions_impl_trig_pair.h"

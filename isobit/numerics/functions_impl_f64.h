@@ -3,25 +3,10 @@
 #pragma once
 
 #include "isobit/numerics/functions_impl.h"
+#include "isobit/numerics/functions_impl_pair.h"
 #include "isobit/numerics/inline.h"
 
 namespace isobit::numerics::impl {
-
-// An unevaluated sum.
-struct Pair {
-  double high;
-  double low;
-};
-
-// a * b exactly, without fma (Dekker 1971 with Veltkamp's split). REQUIRES magnitudes between 2^-450 and 2^450, or
-// zero.
-ISOBIT_INLINE Pair two_product(double a, double b) {
-  const double ta = a * 134217729.0, tb = b * 134217729.0;
-  const double ah = ta - (ta - a), bh = tb - (tb - b);
-  const double al = a - ah, bl = b - bh;
-  const double p = a * b;
-  return {p, ((ah * bh - p) + ah * bl + al * bh) + al * bl};
-}
 
 ISOBIT_INLINE double f64_exp(double x) {
   double clamped = x > 710 ? 710.0 : x;

@@ -67,6 +67,28 @@ inline void exact_gelu_tanh(mpfr_t x) {
   mpfr_mul(x, x, t.v, MPFR_RNDN);
 }
 
+inline void exact_log1p(mpfr_t x) { mpfr_log1p(x, x, MPFR_RNDN); }
+inline void exact_tan(mpfr_t x) { mpfr_tan(x, x, MPFR_RNDN); }
+inline void exact_asin(mpfr_t x) { mpfr_asin(x, x, MPFR_RNDN); }
+inline void exact_acos(mpfr_t x) { mpfr_acos(x, x, MPFR_RNDN); }
+inline void exact_atan(mpfr_t x) { mpfr_atan(x, x, MPFR_RNDN); }
+inline void exact_sinh(mpfr_t x) { mpfr_sinh(x, x, MPFR_RNDN); }
+inline void exact_cosh(mpfr_t x) { mpfr_cosh(x, x, MPFR_RNDN); }
+inline void exact_asinh(mpfr_t x) { mpfr_asinh(x, x, MPFR_RNDN); }
+inline void exact_acosh(mpfr_t x) { mpfr_acosh(x, x, MPFR_RNDN); }
+inline void exact_atanh(mpfr_t x) { mpfr_atanh(x, x, MPFR_RNDN); }
+inline void exact_softplus(mpfr_t x) {
+  mpfr_exp(x, x, MPFR_RNDN);
+  mpfr_log1p(x, x, MPFR_RNDN);
+}
+inline void exact_mish(mpfr_t x) {
+  Real t;
+  mpfr_set(t.v, x, MPFR_RNDN);
+  exact_softplus(t.v);
+  mpfr_tanh(t.v, t.v, MPFR_RNDN);
+  mpfr_mul(x, x, t.v, MPFR_RNDN);
+}
+
 inline float exact_f32(Exact f, float x) {
   Real r;
   mpfr_set_flt(r.v, x, MPFR_RNDN);
@@ -97,6 +119,8 @@ inline double double_gelu_tanh(double x) {
   if (x == -HUGE_VAL) return -0.0;
   return x / (1 + std::exp(-1.5957691216057307118 * (x + 0.044715 * (x * x * x))));
 }
+inline double double_softplus(double x) { return (x > 0 ? x : 0.0) + std::log1p(std::exp(-std::fabs(x))); }
+inline double double_mish(double x) { return x == -HUGE_VAL ? -0.0 : x * std::tanh(double_softplus(x)); }
 
 struct Function {
   const char* name;
@@ -117,6 +141,19 @@ inline const Function kFunctions[] = {
     {"sigmoid", double_sigmoid, 0x1p-45, exact_sigmoid},
     {"gelu_erf", double_gelu_erf, 0x1p-42, exact_gelu_erf},
     {"gelu_tanh", double_gelu_tanh, 0x1p-42, exact_gelu_tanh},
+    {"expm1", std::expm1, 0x1p-45, exact_expm1},
+    {"log1p", std::log1p, 0x1p-45, exact_log1p},
+    {"tan", std::tan, 0x1p-45, exact_tan},
+    {"asin", std::asin, 0x1p-45, exact_asin},
+    {"acos", std::acos, 0x1p-45, exact_acos},
+    {"atan", std::atan, 0x1p-45, exact_atan},
+    {"sinh", std::sinh, 0x1p-45, exact_sinh},
+    {"cosh", std::cosh, 0x1p-45, exact_cosh},
+    {"asinh", std::asinh, 0x1p-45, exact_asinh},
+    {"acosh", std::acosh, 0x1p-45, exact_acosh},
+    {"atanh", std::atanh, 0x1p-45, exact_atanh},
+    {"softplus", double_softplus, 0x1p-45, exact_softplus},
+    {"mish", double_mish, 0x1p-45, exact_mish},
 };
 
 // The correctly rounded value: by float64 where it is further than the margin from a rounding boundary, else by MPFR,

@@ -1,11 +1,15 @@
 #include "isobit/run/job_root.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 
+#include "isobit/backends/backend.h"
 #include "isobit/base/fields.h"
 #include "isobit/base/file.h"
 #include "isobit/base/text.h"
 #include "isobit/run/job_digest.h"
+#include "isobit/run/network.h"
 #include "isobit/verify/graph_tree.h"
 
 namespace isobit::run {
@@ -24,17 +28,25 @@ commit::Salt sample_salt(const commit::Salt& dataset, data::Split split, int64_t
   return commit::tagged_hash("isobit.sample-salt", 1, w.view());
 }
 
-std::vector<commit::Digest> sample_leaves(const data::Dataset& dataset, const commit::Salt& salt, data::Split split,
-                                          ThreadPool& pool) {
+Expected<std::vector<commit::Digest>> sample_leaves(const data::Dataset& dataset, const commit::Salt& salt,
+                                                    data::Split split, ThreadPool& pool) {
   std::vector<commit::Digest> leaves(static_cast<size_t>(dataset.count(split)));
+  std::mutex mutex;
+  std::map<int64_t, Error> failed;  // by sample: at most one for each range
   pool.parallel_for(dataset.count(split), 64, [&](int64_t begin, int64_t end) {
     Bytes sample;
     for (int64_t i = begin; i < end; ++i) {
-      dataset.sample_bytes(split, i, sample);
+      Status read = dataset.sample_bytes(split, i, sample);
+      if (!read) {
+        const std::lock_guard lock(mutex);
+        failed.emplace(i, std::move(read).error());
+        return;
+      }
       leaves[static_cast<size_t>(i)] =
           commit::sample_leaf(sample_salt(salt, split, i), static_cast<uint64_t>(i), sample);
     }
   });
+  if (!failed.empty()) return tl::unexpected<Error>(std::move(failed.begin()->second));
   return leaves;
 }
 
@@ -53,13 +65,14 @@ Expected<commit::Salt> dataset_salt(const train::Job& job) {
   return commit::digest_from_hex(text, job.salt_path);
 }
 
-DatasetCommitment commit_dataset(const data::Dataset& dataset, const commit::Salt& salt, ThreadPool& pool) {
+Expected<DatasetCommitment> commit_dataset(const data::Dataset& dataset, const commit::Salt& salt, ThreadPool& pool) {
   DatasetCommitment commitment;
-  commitment.train_leaves = sample_leaves(dataset, salt, data::Split::kTrain, pool);
+  ISOBIT_TRY(commitment.train_leaves, sample_leaves(dataset, salt, data::Split::kTrain, pool));
+  ISOBIT_TRY(const std::vector<commit::Digest> test_leaves, sample_leaves(dataset, salt, data::Split::kTest, pool));
   ByteWriter w;
   w.bytes(dataset.header_bytes());
   write_tree(w, commitment.train_leaves, pool);
-  write_tree(w, sample_leaves(dataset, salt, data::Split::kTest, pool), pool);
+  write_tree(w, test_leaves, pool);
   commitment.root = commit::tagged_hash("isobit.dataset", 1, w.view());
   return commitment;
 }
@@ -91,7 +104,7 @@ commit::Digest job_root(const JobRootParts& parts) {
   w.u64("dataset.test", parts.test_samples);
   w.digest("graph.step", parts.step_graph);
   w.digest("graph.eval", parts.eval_graph);
-  w.digest("trace", parts.trace_schema);
+  if (parts.trace_schema) w.digest("trace", *parts.trace_schema);
   w.digest("state.initial", parts.initial_state);
   if (parts.frozen) {
     w.u64("frozen.count", parts.frozen->count);
@@ -101,14 +114,27 @@ commit::Digest job_root(const JobRootParts& parts) {
   return commit::tagged_hash("isobit.job-root", 2, w.bytes());
 }
 
-commit::Digest job_root(const train::Job& job, const data::Dataset& dataset, const DatasetCommitment& commitment,
-                        const train::StepGraph& graph, const commit::Digest& initial_state, ThreadPool& pool) {
-  const auto eval = train::build_eval_graph(job, dataset, 1);
-  ISOBIT_CHECK(eval.has_value());  // the step graph of the same job was built
-  return job_root({job_digest(job), commitment.root, static_cast<uint64_t>(dataset.train_count()),
-                   static_cast<uint64_t>(dataset.test_count()), verify::graph_root(graph.graph, pool),
-                   verify::graph_root(eval->graph, pool), trace_schema_root(train::trace_schema(graph)), initial_state,
-                   std::nullopt});
+Expected<commit::Digest> job_root(const train::Trainer& trainer, const DatasetCommitment& commitment,
+                                  const commit::Digest& initial_state, const models::Network& network,
+                                  ThreadPool& pool) {
+  const train::Job& job = trainer.job();
+  const data::Dataset& dataset = trainer.dataset();
+  const train::StepGraph& step = trainer.step_graph();
+  ISOBIT_TRY(const train::EvalGraph eval, train::build_eval_graph(job, data::shape_of(dataset), network));
+  JobRootParts parts{job_digest(job),
+                     commitment.root,
+                     static_cast<uint64_t>(dataset.train_count()),
+                     static_cast<uint64_t>(dataset.test_count()),
+                     verify::graph_root(step.graph, pool),
+                     verify::graph_root(eval.graph, pool),
+                     std::nullopt,
+                     initial_state};
+  if (step.is_static) parts.trace_schema = trace_schema_root(train::trace_schema(step));
+  if (!trainer.frozen().empty()) {
+    ISOBIT_TRY(const commit::StateRoot root, commit::state_root(trainer.frozen(), 0, pool));
+    parts.frozen = FrozenParameters{trainer.frozen().size(), root.digest()};
+  }
+  return job_root(parts);
 }
 
 verify::TranscriptRules transcript_rules(const train::Job& job) {
@@ -133,15 +159,23 @@ Expected<commit::Digest> Session::state_root(ThreadPool& pool) {
 Status Session::begin_anew(platform::Engine& engine) {
   hashed_.reset();
   trainer.reset();  // never two states at a time
-  ISOBIT_TRY(trainer, train::Trainer::create(job, dataset, engine));
+  ISOBIT_TRY(trainer, train::Trainer::create(job, dataset, engine, backends::native(), network));
+  if (network->given_bytes() > 0) {
+    // They have been read anew.
+    ISOBIT_TRY(const commit::Digest found, state_digest(*trainer, engine.pool()));
+    if (found != initial_state) {
+      return unavailable("the network's files were changed while they were in use; begin again with what they are now");
+    }
+  }
   note_state_root(initial_state);
   return {};
 }
 
 namespace {
 
-Status check_size(const train::Job& job, const data::DataShape& shape, const Limits& limits, Purpose purpose) {
-  ISOBIT_TRY(const JobSize size, job_size(job, shape));
+Status check_size(const train::Job& job, const data::DataShape& shape, const models::Network& network,
+                  const Limits& limits, Purpose purpose) {
+  ISOBIT_TRY(const JobSize size, job_size(job, shape, network));
   const bool audits = purpose == Purpose::kAudit;
   return check_memory(audits ? size.to_audit : size.to_train, limits, audits ? "audit" : "train");
 }
@@ -149,20 +183,23 @@ Status check_size(const train::Job& job, const data::DataShape& shape, const Lim
 }  // namespace
 
 Expected<Session> open_session(const train::Job& job, platform::Engine& engine, const Limits& limits, Purpose purpose) {
+  ISOBIT_RETURN_IF_ERROR(train::check_in_steps(job, job.name));
   Session session;
   session.job = job;
+  ISOBIT_TRY(session.network, open_network(job, limits));
   if (const auto declared = data::declared_shape(job.data)) {
-    ISOBIT_RETURN_IF_ERROR(check_size(job, *declared, limits, purpose));
+    ISOBIT_RETURN_IF_ERROR(check_size(job, *declared, *session.network, limits, purpose));
   }
   ISOBIT_RETURN_IF_ERROR(transcript_rules(job).check(job.name));
   ISOBIT_TRY(const commit::Salt salt, dataset_salt(job));
   ISOBIT_TRY(session.dataset, data::open_dataset(job.data, std::min(limits.max_memory, data::kMaxDatasetBytes)));
-  ISOBIT_RETURN_IF_ERROR(check_size(job, data::shape_of(*session.dataset), limits, purpose));
-  ISOBIT_TRY(session.trainer, train::Trainer::create(job, session.dataset, engine));
-  session.commitment = commit_dataset(*session.dataset, salt, engine.pool());
+  ISOBIT_RETURN_IF_ERROR(check_size(job, data::shape_of(*session.dataset), *session.network, limits, purpose));
+  ISOBIT_TRY(session.trainer,
+             train::Trainer::create(job, session.dataset, engine, backends::native(), session.network));
+  ISOBIT_TRY(session.commitment, commit_dataset(*session.dataset, salt, engine.pool()));
   ISOBIT_TRY(session.initial_state, session.state_root(engine.pool()));
-  session.root = job_root(job, *session.dataset, session.commitment, session.trainer->step_graph(),
-                          session.initial_state, engine.pool());
+  ISOBIT_TRY(session.root,
+             job_root(*session.trainer, session.commitment, session.initial_state, *session.network, engine.pool()));
   return session;
 }
 

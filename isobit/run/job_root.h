@@ -28,8 +28,10 @@ struct DatasetCommitment {
 Expected<commit::Salt> dataset_salt(const train::Job& job);
 
 // Sample i of a split is hashed with a salt of its own, derived from the dataset's, so that one sample can be shown
-// without baring the others. Parallel; the same for any number of threads.
-DatasetCommitment commit_dataset(const data::Dataset& dataset, const commit::Salt& salt, ThreadPool& pool);
+// without baring the others. Parallel; the same for any number of threads. Samples are hashed as they are read: what is
+// held beside them are the leaves, 32 bytes a sample. Errors: those of data::Dataset::sample_bytes, of the first
+// sample.
+Expected<DatasetCommitment> commit_dataset(const data::Dataset& dataset, const commit::Salt& salt, ThreadPool& pool);
 
 // Of one step: the samples of its batch, in order.
 commit::Digest batch_digest(const DatasetCommitment& dataset, int64_t step, std::span<const int64_t> indices);
@@ -47,14 +49,17 @@ struct FrozenParameters {
 struct JobRootParts {
   commit::Digest job, dataset;
   uint64_t train_samples = 0, test_samples = 0;
-  commit::Digest step_graph, eval_graph, trace_schema, initial_state;
-  std::optional<FrozenParameters> frozen;  // jobs of this version freeze nothing
+  commit::Digest step_graph, eval_graph;
+  std::optional<commit::Digest> trace_schema;  // none where shapes follow from data (StepGraph::is_static)
+  commit::Digest initial_state;
+  std::optional<FrozenParameters> frozen = std::nullopt;  // where the job freezes something
 };
 commit::Digest job_root(const JobRootParts& parts);
 
-// The same, of a job whose data and graph are at hand.
-commit::Digest job_root(const train::Job& job, const data::Dataset& dataset, const DatasetCommitment& commitment,
-                        const train::StepGraph& graph, const commit::Digest& initial_state, ThreadPool& pool);
+// The same, of a trainer at step 0 with that state. kUnreadable: the network cannot be evaluated.
+Expected<commit::Digest> job_root(const train::Trainer& trainer, const DatasetCommitment& commitment,
+                                  const commit::Digest& initial_state, const models::Network& network,
+                                  ThreadPool& pool);
 
 // The shape of the job's transcript.
 verify::TranscriptRules transcript_rules(const train::Job& job);
@@ -63,6 +68,7 @@ verify::TranscriptRules transcript_rules(const train::Job& job);
 struct Session {
   train::Job job;
   std::shared_ptr<const data::Dataset> dataset;
+  std::shared_ptr<const models::Network> network;
   DatasetCommitment commitment;
   std::unique_ptr<train::Trainer> trainer;  // at step 0
   commit::Digest initial_state{};
@@ -72,7 +78,8 @@ struct Session {
   Expected<commit::Digest> state_root(ThreadPool& pool);
   // The same for a state whose root is known from where it was read.
   void note_state_root(const commit::Digest& known) { hashed_ = {trainer->revision(), known}; }
-  // A trainer at step 0, in place of the one there is.
+  // A trainer at step 0, in place of the one there is. kUnavailable: the files of the network are not any more what
+  // they were.
   Status begin_anew(platform::Engine& engine);
 
  private:
@@ -87,7 +94,7 @@ struct Session {
 enum class Purpose { kTrain, kAudit };
 
 // Data that take more than the limit are not read, and of a job that does nothing is allocated: kUnavailable. Other
-// errors: as open_dataset and Trainer::create.
+// errors: as open_dataset, open_network and Trainer::create.
 Expected<Session> open_session(const train::Job& job, platform::Engine& engine, const Limits& limits = {},
                                Purpose purpose = Purpose::kTrain);
 

@@ -9,6 +9,7 @@
 #include "isobit/graph/graph.h"
 #include "isobit/log/segment.h"
 #include "isobit/runtime/executor.h"
+#include "isobit/runtime/specialise.h"
 #include "isobit/runtime/stages/rounding_stage.h"
 #include "isobit/train/step_graph.h"
 
@@ -46,6 +47,21 @@ void count_state(const train::StepGraph& step, JobSize& size) {
     if (slot.parameter >= 0) size.parameters += static_cast<int64_t>(bytes / size_of(value.dtype));
   }
   size.largest_checkpoint = plus(size.state, header);
+  for (const train::FrozenSlot& slot : step.frozen) {
+    const graph::Value& value = step.graph.value(slot.in);
+    size.frozen = plus(size.frozen, bytes_of(value));
+    size.frozen_parameters += static_cast<int64_t>(bytes_of(value) / size_of(value.dtype));
+  }
+}
+
+// What a run of the graph takes; of a graph whose shapes follow from data, what is known of that.
+Expected<uint64_t> peak_of(const graph::Graph& graph) {
+  if (runtime::is_static(graph)) return runtime::Executor(graph).planned_peak_bytes();
+  uint64_t all = 0;
+  for (graph::ValueId id = 0; id < static_cast<graph::ValueId>(graph.value_count()); ++id) {
+    if (graph.value(id).is_static()) all = plus(all, bytes_of(graph.value(id)));
+  }
+  return all;
 }
 
 void count_log(const train::Job& job, const train::StepGraph& step, JobSize& size) {
@@ -56,42 +72,48 @@ void count_log(const train::Job& job, const train::StepGraph& step, JobSize& siz
   size.largest_log = plus(times(static_cast<uint64_t>(job.steps), record), bundle::log_header().size());
 }
 
-Status count_evaluation(const train::Job& job, const data::DataShape& data, JobSize& size) {
-  const int64_t samples = train::evaluation_samples(job, data.test_count);
+Status count_evaluation(const train::Job& job, const data::DataShape& data, const models::Network& network,
+                        JobSize& size) {
+  const int64_t samples = train::evaluation_samples(job, data.test_count, network);
   if (samples == 0) return {};
-  ISOBIT_TRY(const train::EvalGraph eval, build_eval_graph(job, data, train::evaluation_batch(job, samples)));
-  ISOBIT_TRY(const uint64_t peak, runtime::Executor(eval.graph).planned_peak_bytes());
+  const int64_t batch = train::evaluation_batch(job, samples, network);
+  ISOBIT_TRY(const train::EvalGraph eval, build_eval_graph(job, data, batch, network));
+  ISOBIT_TRY(const uint64_t peak, peak_of(eval.graph));
   // A loss for each row; tokens of a sequence are rows of their own.
-  const auto rows_per_sample = static_cast<uint64_t>(eval.graph.value(eval.labels).dims[0] / eval.batch);
+  const graph::Value& rows = eval.graph.value(eval.graph.outputs()[0]);
+  const auto rows_per_sample = static_cast<uint64_t>(rows.dims[0] / eval.batch);
   size.evaluation_peak = plus(peak, times(times(static_cast<uint64_t>(samples), rows_per_sample), sizeof(float)));
   return {};
 }
 
 }  // namespace
 
-Expected<JobSize> job_size(const train::Job& job, const data::DataShape& data) {
+Expected<JobSize> job_size(const train::Job& job, const data::DataShape& data, const models::Network& network) {
   JobSize size;
-  ISOBIT_TRY(const train::StepGraph step, build_step_graph(job, data));
+  ISOBIT_TRY(const train::StepGraph step, build_step_graph(job, data, network));
   size.nodes = static_cast<int64_t>(step.graph.nodes().size());
-  ISOBIT_TRY(size.step_peak, runtime::Executor(step.graph).planned_peak_bytes());
+  ISOBIT_TRY(size.step_peak, peak_of(step.graph));
   count_state(step, size);
   count_log(job, step, size);
-  ISOBIT_RETURN_IF_ERROR(count_evaluation(job, data, size));
+  ISOBIT_RETURN_IF_ERROR(count_evaluation(job, data, network, size));
   const auto samples = static_cast<uint64_t>(data.train_count + data.test_count);
   size.data = plus(data.bytes, times(samples, sizeof(int64_t) + sizeof(commit::Digest)));
 
   const uint64_t hashes = size.state / kTile * sizeof(commit::Digest);
   const uint64_t always = plus(plus(size.data, hashes), kWorkspace);
+  // What is frozen is part of the step's values and of the evaluation's. What the network is given is read before there
+  // is a state, and becomes it.
+  const uint64_t held = plus(size.state, size.frozen), given = network.given_bytes();
   // The step has been taken and the state is alone while it is written or scored.
-  const uint64_t scoring = plus(size.state, size.evaluation_peak);
+  const uint64_t scoring = plus(held, size.evaluation_peak);
   // Checkpoints are read and written a tensor at a time, and an audit holds no state but that of its one trainer.
-  const uint64_t moving = plus(size.state, size.largest_tensor);
+  const uint64_t moving = std::max(plus(held, size.largest_tensor), given);
   // A step keeps its memory for the next one while the state is scored.
   size.to_train = plus(always, std::max(moving, plus(size.step_peak, size.evaluation_peak)));
   // It keeps it, too, while a sampled audit takes the next state over, of which only tensors of the job's own shapes
   // are read. All checkpoints are looked at before there is a state: each may be a single tensor.
   const uint64_t between_steps = plus(size.step_peak, std::max(size.largest_tensor, size.evaluation_peak));
-  size.to_audit = plus(always, std::max(size.largest_checkpoint, between_steps));
+  size.to_audit = plus(always, std::max({size.largest_checkpoint, between_steps, given}));
   size.to_evaluate = plus(always, std::max(moving, scoring));
   if (size.largest_log_segment > 0) {
     // OVT: a byte for each decision, which takes a fifth of one when it is coded, and two copies of those. Sparse: few

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "isobit/data/data_shape.h"
+#include "isobit/models/network.h"
 #include "isobit/platform/platform.h"
 #include "isobit/train/job.h"
 
@@ -13,15 +14,18 @@ namespace isobit::run {
 
 // Bytes, unless said otherwise.
 struct JobSize {
-  int64_t parameters = 0;       // numbers that are learned
-  int64_t nodes = 0;            // operators of a step
-  uint64_t state = 0;           // parameters, optimizer state, buffers
-  uint64_t largest_tensor = 0;  // of the state
+  int64_t parameters = 0;         // numbers that are learned
+  int64_t frozen_parameters = 0;  // numbers that stay as they are: parameters and running statistics
+  int64_t nodes = 0;              // operators of a step
+  uint64_t state = 0;             // parameters, optimizer state, buffers
+  uint64_t frozen = 0;            // what is frozen
+  uint64_t largest_tensor = 0;    // of the state
   // The most that the values of a step, state included, take at once (runtime::MemoryUse), and those of an evaluation,
-  // its copy of the state in float32 included where the step has another type.
+  // its copy of the state in float32 included where the step has another type. Where shapes follow from data
+  // (StepGraph::is_static), no more than all values whose shapes are known.
   uint64_t step_peak = 0;
   uint64_t evaluation_peak = 0;      // 0 without test samples
-  uint64_t data = 0;                 // samples, labels and their hashes; 0 where the data have not been opened
+  uint64_t data = 0;                 // what of the data is held, and their hashes; 0 where they have not been opened
   uint64_t largest_checkpoint = 0;   // no checkpoint file of this job is larger
   uint64_t largest_log_segment = 0;  // no log of one step is; 0 for a job without a log
   uint64_t largest_log = 0;          // nor the log file of all steps
@@ -44,7 +48,8 @@ uint64_t trial_bytes(const train::Job& job, const platform::Platform& platform);
 
 // Errors: as build_step_graph; kUnavailable where sizes cannot even be counted. Counts of `data` may be 0 (not opened):
 // then what depends on them is left out.
-Expected<JobSize> job_size(const train::Job& job, const data::DataShape& data);
+Expected<JobSize> job_size(const train::Job& job, const data::DataShape& data,
+                           const models::Network& network = *models::built_in());
 
 // How much a process may take. The library sets no limit by itself.
 struct Limits {

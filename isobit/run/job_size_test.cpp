@@ -81,9 +81,8 @@ TEST(JobSize, NeedsNoData) {
   const train::Job job = jobs()[0];
   const auto dataset = data::open_dataset(job.data).value();
   const data::DataShape declared = *data::declared_shape(job.data), found = data::shape_of(*dataset);
-  EXPECT_EQ(declared.input_shape, found.input_shape);
-  EXPECT_EQ(declared.classes, found.classes);
-  EXPECT_EQ(declared.input_dtype, found.input_dtype);
+  EXPECT_EQ(declared.inputs, found.inputs);
+  EXPECT_EQ(declared.target, found.target);
   const JobSize before = job_size(job, declared).value(), after = job_size(job, found).value();
   EXPECT_EQ(before.largest_checkpoint, after.largest_checkpoint);
   EXPECT_EQ(before.step_peak, after.step_peak);

@@ -9,6 +9,7 @@
 #include "isobit/run/job_digest.h"
 #include "isobit/run/job_root.h"
 #include "isobit/run/job_size.h"
+#include "isobit/run/network.h"
 #include "isobit/run/registers.h"
 #include "isobit/train/job_paths.h"
 
@@ -19,7 +20,9 @@ namespace {
 Expected<train::Job> parse(const bundle::BundleFront& front) {
   const Bytes& bytes = front.job_toml();
   const std::string_view toml(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  ISOBIT_TRY(train::Job job, train::parse_job(toml, (front.folder() / bundle::kJobFile).string(), ""));
+  const std::string source = (front.folder() / bundle::kJobFile).string();
+  ISOBIT_TRY(train::Job job, train::parse_job(toml, source, ""));
+  ISOBIT_RETURN_IF_ERROR(train::check_in_steps(job, source));
   return train::without_paths(std::move(job));
 }
 
@@ -102,7 +105,7 @@ Expected<bundle::RunLimits> run_limits(const train::Job& job, const Limits& allo
   bundle::RunLimits limits;
   limits.rules = transcript_rules(job);
   const auto shape = data::declared_shape(job.data);
-  if (shape) {
+  if (shape && declares_network(job)) {
     ISOBIT_TRY(const JobSize size, job_size(job, *shape));
     ISOBIT_RETURN_IF_ERROR(check_memory(size.largest_checkpoint, allowed, "read a checkpoint of"));
     limits.checkpoint_bytes = size.largest_checkpoint;

@@ -51,8 +51,8 @@ Expected<OpenedRun> open_run(const OpenRequest& request);
 
 // What a run of this job may take on the disk. A job whose checkpoints may be larger than the limit of memory is
 // kUnavailable: they are read a tensor at a time, but one that is only looked at may be a single tensor, and who wrote
-// the job may be who wants it read. Of data whose shape only their files know ("npy") the limit is what bounds them;
-// without one, this machine's memory. Else errors as job_size.
+// the job may be who wants it read. Of data whose shape only their files know ("npy"), and of networks from files, the
+// limit is what bounds them; without one, this machine's memory. Else errors as job_size.
 Expected<bundle::RunLimits> run_limits(const train::Job& job, const Limits& limits);
 
 }  // namespace isobit::run

@@ -46,7 +46,8 @@ Expected<Price> price_job(const train::Job& job, const platform::Platform& platf
   ISOBIT_TRY(Session session, open_session(job, engine, limits));
   train::Trainer& trainer = *session.trainer;
   Price price;
-  ISOBIT_TRY(price.size, job_size(job, data::shape_of(*session.dataset)));
+  price.data = data::shape_of(*session.dataset);
+  ISOBIT_TRY(price.size, job_size(job, price.data, *session.network));
   std::unique_ptr<StepLogWriter> log;
   if (arithmetic_of(job).logs) log = make_step_log_writer(job, trainer.step_graph());
   std::vector<double> steps, commits;
@@ -73,7 +74,7 @@ Expected<Price> price_job(const train::Job& job, const platform::Platform& platf
   const auto commit_count = static_cast<double>(job.steps / job.commit_every);
   price.seconds = static_cast<double>(job.steps) * price.seconds_per_step + commit_count * price.seconds_per_commit;
   for (const NamedTensor& t : trainer.state()) price.state_bytes += t.tensor.bytes();
-  price.memory_bytes = memory.peak_bytes + data::shape_of(*session.dataset).bytes;
+  price.memory_bytes = memory.peak_bytes + price.data.bytes;
   price.disk_bytes = checkpoints_kept(job) * price.state_bytes + static_cast<uint64_t>(job.steps) * kLeafBytes +
                      static_cast<uint64_t>(commit_count) * kHeadBytes;
   if (log) {
@@ -83,9 +84,9 @@ Expected<Price> price_job(const train::Job& job, const platform::Platform& platf
   for (const train::StateSlot& slot : trainer.step_graph().slots) {
     if (slot.parameter >= 0) price.parameters += trainer.step_graph().graph.value(slot.in).shape().elements();
   }
-  price.train_samples = session.dataset->train_count();
-  price.test_samples = session.dataset->test_count();
   price.nodes = static_cast<int64_t>(trainer.step_graph().graph.nodes().size());
+  price.disputable = trainer.step_graph().is_static;
+  price.remarks = trainer.step_graph().remarks;
   return price;
 }
 

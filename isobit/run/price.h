@@ -4,7 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "isobit/data/data_shape.h"
 #include "isobit/platform/platform.h"
 #include "isobit/run/job_size.h"
 #include "isobit/train/job.h"
@@ -22,9 +25,10 @@ struct Price {
   std::optional<uint64_t> log_bytes_per_step;
   uint64_t disk_bytes = 0;  // checkpoints kept, transcript, heads and log
   int64_t parameters = 0;
-  int64_t train_samples = 0;
-  int64_t test_samples = 0;
+  data::DataShape data;               // as it was found
   int64_t nodes = 0;                  // operators of a step
+  bool disputable = true;             // StepGraph::is_static
+  std::vector<std::string> remarks;   // StepGraph::remarks
   int64_t proposed_commit_every = 1;  // smallest interval that keeps state roots within 2 % of training
 };
 

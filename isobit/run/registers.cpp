@@ -15,7 +15,8 @@
 namespace isobit::run {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 1, kWithInputs = 2;
+constexpr uint32_t kWithNetwork = 3;  // of a begun run
 constexpr uint64_t kMaxEntryBytes = 1 << 20;
 constexpr uint64_t kMaxPathBytes = 1 << 14;
 constexpr uint64_t kMaxPaths = 1 << 10;
@@ -105,22 +106,64 @@ Expected<std::vector<std::string>> read_texts(ByteReader& reader, const char* fi
   return texts;
 }
 
+void write_inputs(ByteWriter& writer, const data::InputFiles& files) {
+  writer.u64(files.size());
+  for (const auto& [name, path] : files) {
+    writer.text(name);
+    writer.text(path);
+  }
+}
+
+Expected<data::InputFiles> read_inputs(ByteReader& reader, const char* field) {
+  ISOBIT_TRY(const uint64_t count, reader.u64(field));
+  if (count > kMaxPaths) return reader.fail(field, text_of("found ", count, ", expected at most ", kMaxPaths));
+  data::InputFiles files;
+  for (uint64_t i = 0; i < count; ++i) {
+    ISOBIT_TRY(std::string name, reader.text(field, kMaxPathBytes));
+    ISOBIT_TRY(std::string path, reader.text(field, kMaxPathBytes));
+    if (!files.empty() && name <= files.rbegin()->first) {
+      return reader.fail(field, "names are not strictly increasing");
+    }
+    files.emplace(std::move(name), std::move(path));
+  }
+  return files;
+}
+
+// Inputs by name and files of the network are younger than version 1; the oldest version is written that says all.
+bool names_inputs(const train::JobPaths& paths) { return !paths.inputs.empty() || !paths.test_inputs.empty(); }
+bool names_network(const train::JobPaths& paths) { return !paths.onnx.empty() || !paths.weights.empty(); }
+
+uint32_t version_of(const train::JobPaths& paths) {
+  return names_network(paths) ? kWithNetwork : names_inputs(paths) ? kWithInputs : kVersion;
+}
+
 ByteWriter encode(const BegunRun& run) {
   ByteWriter writer;
-  write_frame(writer, "isobit.begun", kVersion);
-  writer.text(run.folder.string());
   const train::JobPaths& p = run.paths;
+  write_frame(writer, "isobit.begun", version_of(p));
+  writer.text(run.folder.string());
   for (const std::string* path : {&p.path, &p.labels_path, &p.test_path, &p.test_labels_path, &p.salt}) {
     writer.text(*path);
   }
   write_texts(writer, p.files);
   write_texts(writer, p.test_files);
+  if (version_of(p) == kVersion) return writer;
+  write_inputs(writer, p.inputs);
+  write_inputs(writer, p.test_inputs);
+  if (version_of(p) == kWithInputs) return writer;
+  writer.text(p.onnx);
+  writer.text(p.weights);
   return writer;
 }
 
 Expected<BegunRun> decode_begun(ByteView bytes, const std::string& what) {
   ByteReader reader(bytes, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(reader, "isobit.begun", kVersion));
+  uint32_t version = kVersion;
+  for (const uint32_t newer : {kWithInputs, kWithNetwork}) {
+    ByteReader tried(bytes, what);
+    if (read_frame(tried, "isobit.begun", newer)) version = newer;
+  }
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, "isobit.begun", version));
   BegunRun run;
   ISOBIT_TRY(run.folder, reader.text("folder", kMaxPathBytes));
   train::JobPaths& p = run.paths;
@@ -129,6 +172,17 @@ Expected<BegunRun> decode_begun(ByteView bytes, const std::string& what) {
   }
   ISOBIT_TRY(p.files, read_texts(reader, "files"));
   ISOBIT_TRY(p.test_files, read_texts(reader, "test_files"));
+  if (version >= kWithInputs) {
+    ISOBIT_TRY(p.inputs, read_inputs(reader, "inputs"));
+    ISOBIT_TRY(p.test_inputs, read_inputs(reader, "test_inputs"));
+  }
+  if (version >= kWithNetwork) {
+    ISOBIT_TRY(p.onnx, reader.text("onnx", kMaxPathBytes));
+    ISOBIT_TRY(p.weights, reader.text("weights", kMaxPathBytes));
+  }
+  if (version_of(p) != version) {
+    return reader.fail("version", text_of("found ", version, ", expected ", version_of(p), ", which says all of this"));
+  }
   ISOBIT_RETURN_IF_ERROR(reader.finish());
   return run;
 }
@@ -148,7 +202,7 @@ Status note_begun(const fs::path& home, const commit::RunId& run_id, const Begun
   ISOBIT_TRY(const bool made, make_entry(home, name_of("begun", run_id), encode(run)));
   if (made) return {};
   ISOBIT_TRY(const auto other, find_begun(home, run_id));
-  if (other && other->folder == run.folder) return {};
+  if (other && *other == run) return {};
   return usage_error(text_of("run id ", to_hex(run_id), ": a run has begun under it",
                              other ? text_of(" in ", other->folder.string()) : "",
                              "; a run id stands for one run: continue that one with --resume, or ask the client for a "

@@ -21,10 +21,28 @@ commit::Digest digest(uint8_t fill) {
   return d;
 }
 
+TEST(Registers, NamedInputsAreKeptAndTakeAVersionOfTheirOwn) {
+  Folder folder("begun_inputs");
+  const fs::path home = folder / "home";
+  BegunRun run{"/runs/a", {}};
+  run.paths.inputs = {{"image", "/data/a.npy"}, {"text", "/data/b.npy"}};
+  ASSERT_TRUE(note_begun(home, run_id(1), run));
+  EXPECT_EQ(find_begun(home, run_id(1)).value(), run);
+  run.paths.test_inputs = run.paths.inputs;
+  ASSERT_TRUE(note_begun(home, run_id(2), run));
+  EXPECT_EQ(find_begun(home, run_id(2)).value(), run);
+  EXPECT_FALSE(note_begun(home, run_id(1), {"/runs/b", {}}));
+  // Of a run without them the bytes are what they always were.
+  ASSERT_TRUE(note_begun(home, run_id(3), {"/runs/a", {}}));
+  const Bytes plain = read_file(home / "begun" / to_hex(run_id(3)), 1 << 20).value();
+  EXPECT_EQ(plain[8 + 12], 1) << "the version follows the tag";
+  EXPECT_EQ(read_file(home / "begun" / to_hex(run_id(1)), 1 << 20).value()[8 + 12], 2);
+}
+
 TEST(Registers, ARunIdIsBegunOnce) {
   Folder folder("begun");
   const fs::path home = folder / "home";
-  const BegunRun run{"/runs/a \"b\"\n", {"/data/x", "", "/t", "", {"/f1", "/f2"}, {"/g"}, "/salt"}};
+  const BegunRun run{"/runs/a \"b\"\n", {"/data/x", "", "/t", "", {"/f1", "/f2"}, {"/g"}, "/salt", {}, {}}};
   EXPECT_FALSE(find_begun(home, run_id(1)).value());
   ASSERT_TRUE(note_begun(home, run_id(1), run));
   EXPECT_EQ(find_begun(home, run_id(1)).value(), run);

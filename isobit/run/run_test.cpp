@@ -157,7 +157,7 @@ TEST(Price, AddsUp) {
   const Price price =
       price_job(small_job(), platform::parse_platform("ordered").value(), {}, [&] { return clock += 0.01; }).value();
   EXPECT_NEAR(price.seconds_per_step, 0.01, 1e-9);
-  EXPECT_EQ(price.train_samples, 1437);
+  EXPECT_EQ(price.data.train_count, 1437);
   EXPECT_GT(price.memory_bytes, price.state_bytes);
   EXPECT_GE(price.disk_bytes, 3 * price.state_bytes);
   EXPECT_NEAR(static_cast<double>(price.proposed_commit_every), 50, 1);

@@ -1,7 +1,13 @@
 #include "isobit/run/run_weights.h"
 
+#include <algorithm>
+#include <set>
+
+#include "isobit/backends/backend.h"
 #include "isobit/base/text.h"
+#include "isobit/run/network.h"
 #include "isobit/run/static_checks.h"
+#include "isobit/train/initial.h"
 #include "isobit/train/trainer.h"
 
 namespace isobit::run {
@@ -21,10 +27,34 @@ Expected<Weights> read_run_weights(const OpenRequest& request, std::optional<uin
   return weights;
 }
 
+Status make_ready(Weights& weights, const data::DataShape& data, const Limits& limits) {
+  ISOBIT_TRY(weights.network, open_network(weights.job, limits));
+  ISOBIT_TRY(const JobSize size, job_size(weights.job, data, *weights.network));
+  ISOBIT_RETURN_IF_ERROR(check_memory(size.to_evaluate, limits, "evaluate"));
+  ISOBIT_TRY(const train::StepGraph step, train::build_step_graph(weights.job, data, *weights.network));
+  ISOBIT_TRY(const std::vector<NamedTensor> frozen, train::frozen_values(weights.job, step, *weights.network));
+  for (const NamedTensor& t : frozen) {
+    const bool there = std::ranges::find(weights.state, t.name, &NamedTensor::name) != weights.state.end();
+    if (!there) weights.state.push_back(t);
+  }
+  return {};
+}
+
+Expected<train::SampleScores> score_weights(const Weights& weights, const data::Dataset& dataset,
+                                            platform::Engine& engine) {
+  return train::evaluate(weights.job, dataset, weights.state, engine, backends::native(), *weights.network);
+}
+
 std::vector<NamedTensor> inference_tensors(const std::vector<NamedTensor>& state) {
+  std::set<std::string> names;
+  for (const NamedTensor& t : state) names.insert(t.name);
   std::vector<NamedTensor> out;
   for (const NamedTensor& t : state) {
-    if (t.name.find('/') == std::string::npos) out.push_back(t);  // "weight/momentum" is the optimizer's
+    // "weight/momentum" is the optimizer's beside "weight"; a network from a file may have names with a slash, too.
+    const size_t slash = t.name.rfind('/');
+    const bool companion = slash != std::string::npos && names.contains(t.name.substr(0, slash)) &&
+                           train::is_companion(t.name.substr(slash + 1));
+    if (!companion) out.push_back(t);
   }
   return train::in_float32(out);
 }

@@ -1,14 +1,20 @@
 // The weights inside a run: nothing but a state that its transcript commits to.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "isobit/base/file.h"
 #include "isobit/base/thread_pool.h"
+#include "isobit/data/data_shape.h"
+#include "isobit/data/dataset.h"
+#include "isobit/models/network.h"
+#include "isobit/platform/platform.h"
 #include "isobit/run/open_run.h"
 #include "isobit/tensor/tensor.h"
+#include "isobit/train/evaluation.h"
 #include "isobit/train/job.h"
 
 namespace isobit::run {
@@ -17,6 +23,7 @@ struct Weights {
   train::Job job;
   std::vector<NamedTensor> state;  // as in the checkpoint
   uint64_t step = 0;
+  std::shared_ptr<const models::Network> network;  // of the job; null until make_ready()
   // Whether the signatures were checked against a key that the caller trusts, not only against the run's own.
   bool client_pinned = false;
 };
@@ -25,6 +32,14 @@ struct Weights {
 // when it is another one. Else as open_run; kUsage: the run is unfinished and no step was named, there is no such
 // checkpoint, or the job commits to no state after it.
 Expected<Weights> read_run_weights(const OpenRequest& request, std::optional<uint64_t> step, ThreadPool& pool);
+
+// Opens the network of the job and adds to the state what the job freezes, which is no part of a run's; a file of
+// weights may hold it, and then its values count. Errors: as open_network; kUnavailable: an evaluation takes more
+// memory than the limit.
+Status make_ready(Weights& weights, const data::DataShape& data, const Limits& limits);
+// Scores them on the job's test samples. REQUIRES make_ready(). Errors: as train::evaluate.
+Expected<train::SampleScores> score_weights(const Weights& weights, const data::Dataset& dataset,
+                                            platform::Engine& engine);
 
 // Parameters and buffers only: what inference needs, without the optimizer's state. In float32, whatever they were
 // trained in.

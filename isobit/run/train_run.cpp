@@ -1,5 +1,6 @@
 #include "isobit/run/train_run.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "isobit/base/text.h"
@@ -35,8 +36,13 @@ Expected<commit::Digest> read_own_checkpoint(const bundle::BundleWriter& writer,
 // Drives a trainer and writes what it does into the bundle.
 class Loop {
  public:
-  Loop(const TrainRequest& request, Session session, platform::Engine& engine, bundle::BundleWriter writer)
-      : request_(request), session_(std::move(session)), engine_(engine), writer_(std::move(writer)) {
+  Loop(const TrainRequest& request, Session session, platform::Engine& engine, bundle::BundleWriter writer,
+       std::optional<MetricsFile> metrics)
+      : request_(request),
+        session_(std::move(session)),
+        engine_(engine),
+        writer_(std::move(writer)),
+        metrics_(std::move(metrics)) {
     if (!arithmetic_of(session_.job).logs) return;
     log_ = request.conduct.log_writer(session_.job, session_.trainer->step_graph());
     own_log_.emplace(session_.job, session_.trainer->step_graph());
@@ -53,7 +59,7 @@ class Loop {
     while (trainer.step() < session_.job.steps) {
       if (request_.stop != nullptr && request_.stop->load()) return stopped();
       ISOBIT_RETURN_IF_ERROR(step());
-      if (request_.progress) request_.progress({trainer.step(), session_.job.steps, first, last_.loss, last_.lr});
+      ISOBIT_RETURN_IF_ERROR(report());
     }
     return finish(first, begin);
   }
@@ -66,7 +72,8 @@ class Loop {
     WrittenSegment written;
     const double begin = now();
     ISOBIT_RETURN_IF_ERROR(compute(written));
-    step_seconds_ += now() - begin;
+    last_seconds_ = now() - begin;
+    step_seconds_ += last_seconds_;
     const int64_t t = trainer.step();
     verify::StepLeaf leaf{static_cast<uint64_t>(t), batch_digest(session_.commitment, t, last_.indices),
                           verify::LossBits::of(last_.loss), std::nullopt, std::nullopt};
@@ -86,6 +93,43 @@ class Loop {
       return checkpoint();
     }
     return {};
+  }
+
+  // What is shown and written of a step; of the last one, its line of metrics waits for the final evaluation.
+  Status report() {
+    const int64_t t = session_.trainer->step(), steps = session_.job.steps, every = session_.job.evaluate_every;
+    std::optional<Scores> scores;
+    if (every > 0 && t % every == 0 && t < steps) {
+      ISOBIT_TRY(scores, score_between());
+    }
+    if (t < steps) ISOBIT_RETURN_IF_ERROR(write_metrics(scores));
+    if (request_.progress) request_.progress({t, steps, first_step_, last_.loss, last_.lr, std::move(scores)});
+    return {};
+  }
+
+  // Changes nothing that training reads; what it takes of inner products is not counted as the steps'.
+  Expected<std::optional<Scores>> score_between() {
+    const platform::Context& context = session_.trainer->context();
+    const platform::Repairs before = context.repairs();
+    ISOBIT_TRY(const train::SampleScores scored, request_.conduct.evaluate(*session_.trainer));
+    between_.elements += context.repairs().elements - before.elements;
+    between_.repaired += context.repairs().repaired - before.repaired;
+    if (scored.samples() == 0) return std::nullopt;
+    return Scores{scored.samples(), scored.totals()};
+  }
+
+  Status write_metrics(const std::optional<Scores>& scores) {
+    if (!metrics_) return {};
+    const train::Job& job = session_.job;
+    const double taken = static_cast<double>(last_.step) * static_cast<double>(job.batch);
+    const double rate = last_seconds_ > 0 ? static_cast<double>(job.batch) / last_seconds_ : 0;
+    return metrics_->append({.step = last_.step,
+                             .epoch = taken / static_cast<double>(session_.dataset->train_count()),
+                             .loss = last_.loss,
+                             .lr = last_.lr,
+                             .seconds = last_seconds_,
+                             .samples_per_second = rate,
+                             .scores = scores});
   }
 
   // One step, and its log. A step of our own that is stored already is decided as it was the first time.
@@ -129,6 +173,12 @@ class Loop {
     ISOBIT_TRY(const train::SampleScores scored, request_.conduct.evaluate(trainer));
     s.evaluation = verify::EvaluationTree(scored).evaluation();
     ISOBIT_TRY(s.final_state_root, session_.state_root(engine_.pool()));
+    // Unless this process took no step: then the line is there.
+    if (last_.step == trainer.step()) {
+      std::optional<Scores> scores;
+      if (s.evaluation.samples > 0) scores = Scores{s.evaluation.samples, s.evaluation.metrics};
+      ISOBIT_RETURN_IF_ERROR(write_metrics(scores));
+    }
     ISOBIT_RETURN_IF_ERROR(
         writer_.append(verify::FinalLeaf{static_cast<uint64_t>(trainer.step()), s.final_state_root, s.evaluation}));
     ISOBIT_RETURN_IF_ERROR(checkpoint());
@@ -179,6 +229,8 @@ class Loop {
     s.final_loss = last_.loss;
     s.platform = engine_.platform().text();
     s.repairs = session_.trainer->context().repairs();
+    s.repairs.elements -= between_.elements;
+    s.repairs.repaired -= between_.repaired;
     s.first_step = first_step_;
     s.step_seconds = step_seconds_;
     s.logged_steps = logged_steps_;
@@ -194,7 +246,10 @@ class Loop {
   Session session_;
   platform::Engine& engine_;
   bundle::BundleWriter writer_;
+  std::optional<MetricsFile> metrics_;
   train::StepResult last_;
+  double last_seconds_ = 0;
+  platform::Repairs between_;             // of evaluations between steps
   std::unique_ptr<StepLogWriter> log_;    // of a logged job
   std::optional<StepLogReader> own_log_;  // for steps that are stored already
   uint64_t log_bytes_ = 0;                // of the steps that were new
@@ -236,6 +291,26 @@ Status check_out(const fs::path& out) {
   return bundle::check_outside_runs(out);
 }
 
+// However the folder is spelled.
+fs::path place_of(const fs::path& run) {
+  const fs::path place = fs::absolute(run).lexically_normal();
+  return place.has_filename() ? place : place.parent_path();
+}
+
+// A new file of metrics, which does not come to lie in the run's folder.
+Expected<std::optional<MetricsFile>> new_metrics(const TrainRequest& request) {
+  if (request.metrics.empty()) return std::nullopt;
+  std::error_code ignored;
+  const fs::path file = fs::weakly_canonical(fs::absolute(request.metrics), ignored),
+                 run = fs::weakly_canonical(place_of(request.out), ignored);
+  if (std::mismatch(run.begin(), run.end(), file.begin(), file.end()).first == run.end()) {
+    return usage_error(text_of(request.metrics.string(), ": lies in ", request.out.string(),
+                               ", which will hold nothing but what is signed for; choose another folder"));
+  }
+  ISOBIT_TRY(MetricsFile metrics, MetricsFile::begin(request.metrics));
+  return metrics;
+}
+
 // The engagement that was accepted, or one that client and trainer in one person sign for this run.
 Expected<verify::Engagement> engagement_of(const TrainRequest& request, const Session& session) {
   if (request.engagement) {
@@ -251,12 +326,6 @@ Expected<verify::Engagement> engagement_of(const TrainRequest& request, const Se
   ISOBIT_TRY(terms.run_id, random_run_id());
   terms.trainer_keys = {request.trainer->public_key()};
   return verify::make_engagement(terms, *request.client, *request.trainer);
-}
-
-// However the folder is spelled.
-fs::path place_of(const fs::path& run) {
-  const fs::path place = fs::absolute(run).lexically_normal();
-  return place.has_filename() ? place : place.parent_path();
 }
 
 bool same_folder(const fs::path& a, const fs::path& b) {
@@ -312,6 +381,7 @@ Expected<train::Job> job_to_resume(const TrainRequest& request, const bundle::Bu
   const Bytes& toml = writer.job_toml();
   ISOBIT_TRY(train::Job job, train::parse_job({reinterpret_cast<const char*>(toml.data()), toml.size()},
                                               (request.out / "job.toml").string(), "", request.overrides));
+  ISOBIT_RETURN_IF_ERROR(train::check_in_steps(job, (request.out / "job.toml").string()));
   if (request.home.empty()) return job;
   ISOBIT_TRY(const auto begun, find_begun(request.home, writer.engagement().terms.run_id));
   return begun ? train::with_paths(std::move(job), begun->paths) : job;
@@ -332,10 +402,12 @@ Expected<TrainSummary> train_run(const TrainRequest& request) {
 
 Expected<TrainSummary> train_run(const TrainRequest& request, platform::Engine& engine) {
   ISOBIT_RETURN_IF_ERROR(check_out(request.out));
+  ISOBIT_RETURN_IF_ERROR(train::check_in_steps(request.job, request.job.name));
   if (request.engagement) {
     ISOBIT_RETURN_IF_ERROR(
         check_trainable(*request.engagement, request.job, request.trainer->public_key(), request.home));
   }
+  ISOBIT_TRY(std::optional<MetricsFile> metrics, new_metrics(request));
   ISOBIT_TRY(Session session, open_session(request.job, engine, request.limits));
   ISOBIT_TRY(const verify::Engagement engagement, engagement_of(request, session));
   const std::string toml = train::job_to_toml(train::without_paths(session.job));
@@ -346,7 +418,7 @@ Expected<TrainSummary> train_run(const TrainRequest& request, platform::Engine& 
     writer.discard();  // another process was faster: a run id stands for one run
     return tl::unexpected<Error>(std::move(begun).error());
   }
-  return Loop(request, std::move(session), engine, std::move(writer)).run();
+  return Loop(request, std::move(session), engine, std::move(writer), std::move(metrics)).run();
 }
 
 Expected<TrainSummary> resume_run(const TrainRequest& request) {
@@ -362,7 +434,11 @@ Expected<TrainSummary> resume_run(const TrainRequest& request) {
   }
   ISOBIT_RETURN_IF_ERROR(note_place(request, job, writer));
   ISOBIT_RETURN_IF_ERROR(go_to_checkpoint(writer, session, engine));
-  return Loop(request, std::move(session), engine, std::move(writer)).run();
+  std::optional<MetricsFile> metrics;
+  if (!request.metrics.empty()) {
+    ISOBIT_TRY(metrics, MetricsFile::go_on(request.metrics, session.trainer->step()));
+  }
+  return Loop(request, std::move(session), engine, std::move(writer), std::move(metrics)).run();
 }
 
 }  // namespace isobit::run

@@ -10,6 +10,7 @@
 
 #include "isobit/base/file.h"
 #include "isobit/run/job_root.h"
+#include "isobit/run/metrics_file.h"
 #include "isobit/run/step_logs.h"
 #include "isobit/runtime/executor.h"
 #include "isobit/train/trainer.h"
@@ -23,12 +24,13 @@ struct TrainProgress {
   int64_t first_step = 0;  // where this process began
   float loss = 0;
   double lr = 0;
+  std::optional<Scores> scores;  // where the job asks for them after this step (evaluate.every); not after the last one
 };
 
 // The next step of a trainer. options.stage: of a logged job, the one that records or follows the step's log; else
 // null.
 using StepFunction = std::function<Expected<train::StepResult>(train::Trainer& trainer, runtime::RunOptions options)>;
-// The scores of a trainer's state.
+// The scores of a trainer's state: of the final one, which are committed, and of those that the job asks for between.
 using EvaluateFunction = std::function<Expected<train::SampleScores>(train::Trainer& trainer)>;
 using LogWriterFactory =
     std::function<std::unique_ptr<StepLogWriter>(const train::Job& job, const train::StepGraph& graph)>;
@@ -40,7 +42,7 @@ Expected<train::SampleScores> score(train::Trainer& trainer);
 // one of these functions in another.
 struct Conduct {
   StepFunction step = take_step;
-  EvaluateFunction evaluate = score;
+  EvaluateFunction evaluate = [](train::Trainer& trainer) { return score(trainer); };
   // Called once, for a logged job.
   LogWriterFactory log_writer = [](const train::Job& job, const train::StepGraph& graph) {
     return make_step_log_writer(job, graph);
@@ -60,6 +62,7 @@ struct TrainRequest {
   fs::path home;       // of the registers; empty: nothing is looked up or noted down
   bool moved = false;  // resume_run: the run lies elsewhere than where the register has it, and nowhere else
   Conduct conduct;
+  fs::path metrics;                                    // a line is written to this file for each step; empty: none is
   std::function<void(const TrainProgress&)> progress;  // after each step
   std::function<double()> seconds;                     // a clock, for the facts of the manifest
   const std::atomic<bool>* stop = nullptr;             // set: stop after the current step, resumable
@@ -85,17 +88,19 @@ struct TrainSummary {
   double step_seconds = 0;         // in the steps alone, without commitments and files; 0 without a clock
 };
 
+// The job's length is in steps (job_file.h): kUnreadable otherwise.
 // A new run in request.out (absent or empty). What is published names no path of this machine; where the data lie is
 // noted in the trainer's register, for resuming and auditing. Errors: as check_trainable, BundleWriter::create,
-// open_session, note_begun and Trainer::advance.
+// open_session, note_begun, MetricsFile::begin and
+// Trainer::advance.
 Expected<TrainSummary> train_run(const TrainRequest& request);
 // The same on an engine of the caller's, whose platform takes the place of request.platform.
 Expected<TrainSummary> train_run(const TrainRequest& request, platform::Engine& engine);
 
 // Continues an unfinished run from its newest usable checkpoint; a step whose leaf is already there is computed again
-// and must agree. kUsage when the run is finished, or when the register has it in another folder: two copies of a run
-// that both go on sign two histories, which is evidence against their trainer. request.moved notes the new folder
-// instead, unless the run is still in the other one, too.
+// and must agree; so is its line of metrics written again (MetricsFile::go_on). kUsage when the run is finished, or
+// when the register has it in another folder: two copies of a run that both go on sign two histories, which is evidence
+// against their trainer. request.moved notes the new folder instead, unless the run is still in the other one, too.
 Expected<TrainSummary> resume_run(const TrainRequest& request);
 
 }  // namespace isobit::run

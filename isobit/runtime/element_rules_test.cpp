@@ -1,8 +1,9 @@
 // The rule by which an operator says that one element of an output follows, against what its kernel computes when
-// single elements of the inputs change.
+// single elements of the inputs change, and elements judged alone: by the elements that they say they are made of.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -88,31 +89,105 @@ class Dependence : public Traits {
     }
   }
 
-  // An element is one of input 0; raising an element of that input raises it to just that, or leaves it alone.
-  void expect_maximum(const OneOperator& one, const Tensor& expected, size_t o) {
+  // Input 0 doubled doubles it, and more than one element of it counts.
+  void expect_sampled(const OneOperator& one, const Tensor& expected, size_t o, const std::vector<Sources>& sources) {
+    OneOperator doubled = one;
+    doubled.feeds[0] = one.feeds[0].clone();
+    const std::vector<double> src = reals(one.feeds[0]), once = reals(expected);
+    for (size_t e = 0; e < src.size(); ++e) set_element(doubled.feeds[0], static_cast<int64_t>(e), 2 * src[e]);
+    const std::vector<double> twice = reals(run(doubled)[o]);
+    size_t most = 0;
+    for (size_t k = 0; k < once.size(); ++k) {
+      EXPECT_EQ(twice[k], 2 * once[k]) << k;
+      const auto found = sources[k].find(0);
+      if (found != sources[k].end()) most = std::max(most, found->second.size());
+    }
+    EXPECT_GT(most, 1U) << "no element is made of several";
+  }
+
+  // An element is one of input 0; raising an element of that input (lowering it, of a minimum: sign -1) raises it to
+  // just that, or leaves it alone.
+  void expect_extreme(const OneOperator& one, const Tensor& expected, size_t o, double sign) {
     const std::vector<double> src = reals(one.feeds[0]), dst = reals(expected);
     for (double x : dst) EXPECT_TRUE(std::find(src.begin(), src.end(), x) != src.end()) << x;
+    const double far = 100 * sign;
     size_t raised = 0;
     for (size_t e = 0; e < src.size(); ++e) {
-      const std::vector<double> up = reals(with(one, 0, static_cast<int64_t>(e), 100)[o]),
-                                down = reals(with(one, 0, static_cast<int64_t>(e), -100)[o]);
+      const std::vector<double> up = reals(with(one, 0, static_cast<int64_t>(e), far)[o]),
+                                down = reals(with(one, 0, static_cast<int64_t>(e), -far)[o]);
       for (size_t k = 0; k < dst.size(); ++k) {
-        EXPECT_TRUE(up[k] == dst[k] || up[k] == 100) << e << " " << k;
-        EXPECT_LE(down[k], dst[k]) << e << " " << k;
-        raised += up[k] == 100 ? 1 : 0;
+        EXPECT_TRUE(up[k] == dst[k] || up[k] == far) << e << " " << k;
+        EXPECT_LE(down[k] * sign, dst[k] * sign) << e << " " << k;
+        raised += up[k] == far ? 1 : 0;
       }
     }
     EXPECT_GT(raised, dst.size()) << "no element is the largest of several";
   }
 
-  // An element that becomes the largest by far is found at its place of its plane, the last two axes of input 0.
+  // An element is one of input 0. One that is made the largest, or the least, by far becomes an element of the output
+  // or moves others in it to the next place, as no maximum does.
+  void expect_ranked(const OneOperator& one, const Tensor& expected, size_t o) {
+    const std::vector<double> src = reals(one.feeds[0]), dst = reals(expected);
+    size_t taken = 0, moved = 0;
+    for (size_t e = 0; e < src.size(); ++e) {
+      for (double far : {100.0, -100.0}) {
+        const std::vector<double> found = reals(with(one, 0, static_cast<int64_t>(e), far)[o]);
+        for (size_t k = 0; k < dst.size(); ++k) {
+          EXPECT_TRUE(found[k] == far || std::find(src.begin(), src.end(), found[k]) != src.end()) << e << " " << k;
+          taken += found[k] == far ? 1 : 0;
+          moved += found[k] != far && found[k] != dst[k] ? 1 : 0;
+        }
+      }
+    }
+    EXPECT_GT(taken, 0u);
+    EXPECT_GT(moved, 0u) << "is a maximum or a minimum";
+  }
+
+  // Where an integer says that element e of input 0 is: along the node's axis, or among all elements.
+  int64_t place_of(const OneOperator& one, int64_t e) {
+    const Shape& shape = one.feeds[0].shape();
+    const graph::Attributes& attributes = GetParam().attributes;
+    if (!attributes.has("axis")) return e;
+    const auto given = static_cast<int>(attributes.integer("axis", 0));
+    const int axis = given < 0 ? given + shape.rank() : given;
+    return e / shape.elements(axis + 1, shape.rank()) % shape[axis];
+  }
+
+  // Whether an element that becomes x is what each integer that changes then names; or one of them, where the others
+  // are of the elements that it moved to the next place.
+  bool is_found(const OneOperator& one, const Tensor& expected, size_t o, double x) {
+    const bool moves_others = one.def().output(0).rule == ElementRule::kRanked;
+    bool met = false;
+    for (int64_t e = 0; e < one.feeds[0].elements(); ++e) {
+      const Tensor found = with(one, 0, e, x)[o];
+      const std::vector<int64_t> places = changed(expected, found);
+      const auto is_there = [&](int64_t k) { return found.data<int64_t>()[k] == place_of(one, e); };
+      const auto right = std::count_if(places.begin(), places.end(), is_there);
+      if (right == 0 ? !places.empty() : !moves_others && right < static_cast<int64_t>(places.size())) return false;
+      met |= right > 0;
+    }
+    return met;
+  }
+
+  // An element that becomes the largest by far, or the least, is found at its place.
   void expect_place(const OneOperator& one, const Tensor& expected, size_t o) {
     ASSERT_EQ(expected.dtype(), DType::kInt64);
-    const Shape& shape = one.feeds[0].shape();
-    const int64_t plane = shape.elements(shape.rank() - 2, shape.rank());
-    for (int64_t e = 0; e < shape.elements(); ++e) {
-      const Tensor found = with(one, 0, e, 100)[o];
-      for (int64_t k : changed(expected, found)) EXPECT_EQ(found.data<int64_t>()[k], e % plane);
+    EXPECT_TRUE(is_found(one, expected, o, 100) || is_found(one, expected, o, -100));
+  }
+
+  // An element that is doubled doubles what it is a factor of.
+  void expect_product(const OneOperator& one, const Tensor& expected, size_t o, size_t most_of_one_input) {
+    EXPECT_GT(most_of_one_input, 1U) << "no element is the product of several";
+    const std::vector<double> once = reals(expected);
+    for (size_t i = 0; i < one.feeds.size(); ++i) {
+      if (!GetParam().operands[i].is_real()) continue;
+      const std::vector<double> factors = reals(one.feeds[i]);
+      for (size_t e = 0; e < factors.size(); ++e) {
+        const std::vector<double> found = reals(with(one, i, static_cast<int64_t>(e), 2 * factors[e])[o]);
+        for (size_t k = 0; k < once.size(); ++k) {
+          EXPECT_TRUE(found[k] == once[k] || found[k] == 2 * once[k]) << i << " " << e << " " << k;
+        }
+      }
     }
   }
 };
@@ -139,14 +214,24 @@ TEST_P(Dependence, ElementsFollowTheirRule) {
         case ElementRule::kPointwise:
           EXPECT_LE(most_of_one_input, 1U);
           // A cast may leave numbers as they are.
-          if (one.def().any_real_type)
+          if (one.def().any_real_type) {
             EXPECT_FALSE(is_moved(one, expected[o], all[o])) << "is moved and does not say so";
+          }
           break;
         case ElementRule::kSum:
           expect_sum(one, expected[o], o, all[o]);
           break;
         case ElementRule::kMaximum:
-          expect_maximum(one, expected[o], o);
+          expect_extreme(one, expected[o], o, 1);
+          break;
+        case ElementRule::kMinimum:
+          expect_extreme(one, expected[o], o, -1);
+          break;
+        case ElementRule::kRanked:
+          expect_ranked(one, expected[o], o);
+          break;
+        case ElementRule::kProduct:
+          expect_product(one, expected[o], o, most_of_one_input);
           break;
         case ElementRule::kPlace:
           expect_place(one, expected[o], o);
@@ -155,8 +240,117 @@ TEST_P(Dependence, ElementsFollowTheirRule) {
         case ElementRule::kStatistics:
           EXPECT_GT(most_of_one_input, 1U) << "is pointwise";
           break;
+        case ElementRule::kSampled:
+          expect_sampled(one, expected[o], o, all[o]);
+          break;
+        case ElementRule::kWhole:
+          break;
         case ElementRule::kNone:
           ADD_FAILURE();
+      }
+    }
+  }
+}
+
+// What an output says of its elements' sources.
+class ElementSources : public Dependence {
+ protected:
+  static graph::ElementQuery query(const OneOperator& one, const std::vector<Tensor>& outputs, size_t o) {
+    graph::ElementQuery q{.node = one.node()};
+    for (size_t i = 0; i < one.feeds.size(); ++i) {
+      const bool is_there = one.node().inputs[i] != graph::kNoValue;
+      q.inputs.push_back(is_there ? one.feeds[i].shape().dims() : std::vector<int64_t>{});
+    }
+    for (const Tensor& t : outputs) q.outputs.push_back(t.shape().dims());
+    q.operand = [&one](int i) {
+      const Tensor& operand = one.feeds[static_cast<size_t>(i)];
+      EXPECT_FALSE(is_real(operand)) << "where an element comes from does not follow from real numbers";
+      return one.node().inputs[static_cast<size_t>(i)] == graph::kNoValue ? nullptr : &operand;
+    };
+    q.output = o;
+    return q;
+  }
+
+  // The first element, the last one and some between.
+  static std::vector<int64_t> some_of(int64_t n) {
+    std::vector<int64_t> some;
+    for (int64_t e = 0; e < n; e += std::max<int64_t>(1, n / 7)) some.push_back(e);
+    if (n > 0 && some.back() != n - 1) some.push_back(n - 1);
+    return some;
+  }
+
+  static const char* bytes(const Tensor& t, int64_t e) {
+    return static_cast<const char*>(t.raw()) + static_cast<size_t>(e) * size_of(t.dtype());
+  }
+
+  // The products of the pairs and what is behind them add up to it, within the rounding of float32.
+  static void expect_product_sum(const OneOperator& one, const std::vector<graph::ElementSource>& said, double found) {
+    const auto number = [&](size_t i) {
+      return reals(one.feeds[static_cast<size_t>(said[i].input)])[static_cast<size_t>(said[i].element)];
+    };
+    double sum = 0, size = 0;
+    size_t i = 0;
+    for (; i + 1 < said.size() && said[i + 1].input == 1; i += 2) {
+      ASSERT_EQ(said[i].input, 0);
+      sum += number(i) * number(i + 1);
+      size += std::fabs(number(i) * number(i + 1));
+    }
+    if (i < said.size()) sum += number(i);
+    EXPECT_LE(said.size(), i + 1);
+    EXPECT_NEAR(found, sum, 1e-5 * (1 + size));
+  }
+
+  // The node with every input filled with the element that counts; what counts nowhere stays.
+  std::vector<Tensor> filled(const OneOperator& one, const std::vector<graph::ElementSource>& sources) {
+    OneOperator other = one;
+    for (const graph::ElementSource& s : sources) {
+      const Tensor& from = one.feeds[static_cast<size_t>(s.input)];
+      Tensor& to = other.feeds[static_cast<size_t>(s.input)];
+      to = from.clone();
+      const size_t size = size_of(to.dtype());
+      for (int64_t e = 0; is_real(to) && e < to.elements(); ++e) {
+        std::memcpy(static_cast<char*>(to.raw()) + static_cast<size_t>(e) * size, bytes(from, s.element), size);
+      }
+    }
+    return run(other);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Operators, ElementSources, ::testing::ValuesIn(operator_cases()), name_of_case);
+
+TEST_P(ElementSources, AreAllThatAnElementIsMadeOf) {
+  for (DType dtype : types()) {
+    const OneOperator one(GetParam(), dtype);
+    const std::vector<Tensor> expected = run(one);
+    const std::vector<std::vector<Sources>> changing = sources(one, expected);
+    for (size_t o = 0; o < expected.size(); ++o) {
+      const OutputDef& def = one.def().output(o);
+      if (!def.sources) continue;
+      graph::ElementQuery q = query(one, expected, o);
+      for (const int64_t element : some_of(expected[o].elements())) {
+        q.element = element;
+        SCOPED_TRACE("output " + std::to_string(o) + " element " + std::to_string(q.element));
+        const std::vector<graph::ElementSource> said = def.sources(q);
+        for (const auto& [input, elements] : changing[o][static_cast<size_t>(element)]) {
+          for (const int64_t e : elements) {
+            const graph::ElementSource s{static_cast<int>(input), e};
+            EXPECT_EQ(std::count(said.begin(), said.end(), s), 1) << "input " << input << " element " << e;
+          }
+        }
+        const char* const found = bytes(expected[o], q.element);
+        const auto k = static_cast<size_t>(q.element);
+        const size_t size = size_of(expected[o].dtype());
+        if (def.rule == ElementRule::kMoved) {
+          ASSERT_LE(said.size(), 1u);
+          const std::vector<char> zero(size, 0);
+          const char* const moved =
+              said.empty() ? zero.data() : bytes(one.feeds[static_cast<size_t>(said[0].input)], said[0].element);
+          EXPECT_EQ(std::memcmp(found, moved, size), 0);
+        }
+        if (def.rule == ElementRule::kInnerProduct) expect_product_sum(one, said, reals(expected[o])[k]);
+        if (def.rule == ElementRule::kPointwise) {
+          EXPECT_EQ(std::memcmp(found, bytes(filled(one, said)[o], q.element), size), 0);
+        }
       }
     }
   }

@@ -3,11 +3,17 @@
 // There is one executor. Where every value lies is planned once (plan.h): an operator that may work in place does so
 // when its operand is not needed again, and values that are never needed at the same time share memory, so that a
 // training step holds what the backward pass needs and no more, and allocates nothing.
+//
+// Where shapes are known only in a run, the graph is made anew for those of the feeds, and what follows from shapes
+// alone is computed (specialise.h). If every shape is known then, that graph is planned. Otherwise it is run node by
+// node: each node's shapes are inferred when its operands are there, and memory is taken and freed as values come and
+// go.
 #pragma once
 
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -79,11 +85,33 @@ struct RunOptions {
   MemoryUse* memory = nullptr;
 };
 
+// What a run may use at most. For graphs that nobody has looked at: what is over a limit is an error that names the
+// node and the limit, before memory is taken.
+struct Limits {
+  static constexpr uint64_t kNone = INT64_MAX;  // no limit on bytes but what can be counted
+  uint64_t tensor_bytes = kNone;                // of one tensor that a node makes
+  uint64_t total_bytes = kNone;                 // of all that is held at once, feeds and inner graphs included
+  int64_t trips = 1 << 20;                      // of all loops of a run together
+};
+
+class Holding;      // ledger.h
+class Ledger;       // ledger.h
+class PreparedRun;  // prepared_run.h
+
 class Executor {
  public:
   // Plans the run of `graph` with the kernels of `table`. Neither is owned; both must outlive the executor. What is
-  // wrong with them (an operator without a kernel, sizes that cannot be counted) is an error of every run.
-  explicit Executor(const graph::Graph& graph, const KernelTable& table = kernel_table());
+  // wrong with them (an operator without a kernel, sizes that cannot be counted or are over a limit) is an error of
+  // every run.
+  explicit Executor(const graph::Graph& graph, const KernelTable& table = kernel_table(), const Limits& limits = {});
+
+  // For an operator that runs `graph`: a part of another run, whose ledger it keeps to. What the graph declares of its
+  // inputs is not looked at: they are what is fed. Inputs that are the same in every run are not fed.
+  struct Part {
+    Ledger* ledger = nullptr;                          // not owned
+    std::vector<std::pair<size_t, Tensor>> constants;  // by place among the inputs, in ascending order
+  };
+  Executor(const graph::Graph& graph, const KernelTable& table, Part part);
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
@@ -94,7 +122,9 @@ class Executor {
   // Feeds give every graph input, in any order. Returns the graph's outputs in order. A feed that somebody else holds
   // is copied where the graph writes over it. One run at a time; each keeps its memory for the next.
   // Errors: kUnreadable for a feed that is missing, given twice, on another device than the host, or of another type or
-  // shape than the graph's, and when data do not fit (a label or index out of range); kUnavailable when memory runs
+  // shape than the graph's, when data do not fit (a label or index out of range, an operand that makes shapes which an
+  // operator does not take), for what is over a limit, and for a stage together with an operator that runs graphs, into
+  // which it cannot look (observers see such an operator as one); kUnavailable when memory runs
   // out, when a thread of the pool has another floating-point environment than base/fp_env.h demands (looked at before
   // the first operator and after the last), and what the inner products find wrong with the platform; kUsage for a run
   // in the middle of another; what a stage or an observer says. What a stage or an observer throws goes on to the
@@ -105,34 +135,45 @@ class Executor {
   // The same for a caller who keeps feeds and outputs from run to run, so that nothing is allocated. A feed's memory is
   // there again afterwards unless an output has it; its values may have been written over. An output is written to the
   // tensor that stands in its place already if that has its type and shape, lies on the host, and nobody holds it but
-  // the places of outputs that are views of one another. After an error every feed and every place has its memory
-  // again; values may have been written over once all feeds had been found to fit. REQUIRES one place for each graph
-  // output.
+  // the places of outputs that are views of one another; a run node by node brings new ones. After an error every feed
+  // and every place has its memory again; values may have been written over once all feeds had been found to fit.
+  // REQUIRES one place for each graph output.
   Status run_into(const kernels::KernelContext& ctx, std::span<Feed> feeds, std::span<Tensor> outputs,
                   RunOptions options = {});
 
-  // What planning found wrong, which every run returns. Never an error for a graph whose shapes are known only at run
-  // time: it is planned in the run.
+  // Gives back what a run keeps for the next one of the same shapes, which then takes it again.
+  void release_memory();
+
+  // What planning found wrong, which every run returns. Never an error for a graph whose inputs' shapes are known only
+  // at run time: it is planned in the run.
   const Status& status() const { return unusable_; }
 
-  // The memory of a run whose feeds nobody else holds: what MemoryUse will say. kUnavailable where the sizes cannot
-  // even be counted; kUnreadable for a graph whose shapes are not known before the run.
+  // The memory of a run whose feeds nobody else holds: what MemoryUse will say, but for what operators that run graphs
+  // need for these. kUnavailable where the sizes cannot even be counted; kUnreadable for a graph whose shapes are not
+  // known before the run.
   Expected<uint64_t> planned_peak_bytes() const;
 
  private:
-  class Prepared;
-  Status plan_whole();
+  using InputType = std::pair<DType, Shape>;
+  Status prepare_before_runs();
+  Status prepare(std::optional<graph::Graph> own);
   Status prepare_for(std::span<const Feed> feeds);
+  const Tensor* constant_of(size_t input) const;
+  Status check_stage(const RunOptions& options) const;
   Status run_alone(const kernels::KernelContext& ctx, std::span<Feed> feeds, std::span<Tensor> outputs,
                    const RunOptions& options);
 
   const graph::Graph& graph_;
   const KernelTable& table_;
-  const bool is_static_;                // every shape is known
-  Status unusable_;                     // what planning found wrong
-  std::unique_ptr<Prepared> prepared_;  // where shapes are not known: for those of the last run
-  std::vector<Shape> shapes_;           // of its feeds
-  std::atomic<int> running_ = 0;        // a word: not every machine exchanges a byte
+  const std::unique_ptr<Ledger> own_ledger_;  // null: it is a part
+  Ledger& ledger_;
+  const std::vector<std::pair<size_t, Tensor>> constants_;
+  const bool known_before_runs_;           // the types of all inputs
+  Status unusable_;                        // what planning found wrong
+  std::unique_ptr<PreparedRun> prepared_;  // where types are not known before runs: for those of the last one
+  std::vector<InputType> types_;           // of its feeds
+  std::unique_ptr<Holding> computed_;      // of a part: the constants that were computed for these
+  std::atomic<int> running_ = 0;           // a word: not every machine exchanges a byte
 };
 
 }  // namespace isobit::runtime

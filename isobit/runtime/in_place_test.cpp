@@ -10,6 +10,7 @@
 #include "isobit/runtime/naive_executor_for_test.h"
 #include "isobit/runtime/operator_cases_for_test.h"
 #include "isobit/runtime/plan.h"
+#include "isobit/runtime/specialise.h"
 
 namespace isobit::runtime {
 namespace {
@@ -23,6 +24,7 @@ TEST_P(InPlace, AnOutputOverAnOperandHasTheSameBits) {
   if (graph::find_op(GetParam().op)->any_real_type) types.push_back(DType::kFloat64);
   for (DType dtype : types) {
     const OneOperator one(GetParam(), dtype);
+    if (!is_static(one.graph)) continue;  // it is not planned
     Executor::Feeds feeds;
     for (size_t i = 0; i < one.feeds.size(); ++i) feeds.emplace_back(one.graph.inputs()[i], one.feeds[i]);
     for (kernels::Isa isa : kernels::available_isas()) {
@@ -49,6 +51,7 @@ TEST(InPlaceOfAll, EveryRuleIsUsed) {
   }
   for (const OperatorCase& c : operator_cases()) {
     const OneOperator one(c, DType::kFloat32);
+    if (!is_static(one.graph)) continue;
     const Plan plan = make_plan(one.graph, kernel_table()).value();
     if (plan.steps[0].kernel->is_view) continue;
     const std::vector<int>& over = plan.steps[0].over;

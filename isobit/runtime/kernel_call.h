@@ -14,6 +14,8 @@
 
 namespace isobit::runtime {
 
+class Ledger;  // ledger.h
+
 // One operator about to run. Outputs have their memory (an absent one is an undefined tensor), which may be that of the
 // input that Kernel::in_place names.
 struct KernelCall {
@@ -35,10 +37,14 @@ struct KernelCall {
   bool f64(int i = 0) const { return in(i).dtype() == DType::kFloat64; }
 };
 
-// A node about to be planned: what is known of it before there are data. Every shape is known.
+// A node about to be run, once or often: what is known of it before there are data. Every shape is known, but for those
+// of outputs that the kernel measures or makes, and so is every operand that shape inference asked for the constant of.
 struct KernelSite {
   const graph::Graph& graph;
   const graph::Node& node;
+  // Of the executor, for operators that run graphs; null: kernel_table(), and the limits that Limits has.
+  const KernelTable* table = nullptr;
+  Ledger* ledger = nullptr;
 
   bool has(int i) const {
     return i < static_cast<int>(node.inputs.size()) && node.inputs[static_cast<size_t>(i)] != graph::kNoValue;
@@ -49,6 +55,8 @@ struct KernelSite {
 };
 
 using RunKernel = std::function<Status(KernelCall&)>;
+// One tensor for each output at least; those of absent ones are not looked at.
+using MakeOutputs = std::function<Expected<std::vector<Tensor>>(const KernelCall&)>;
 
 struct Kernel {
   RunKernel run;
@@ -59,25 +67,47 @@ struct Kernel {
   // Of a kernel with parameters, in place of `run`: reads the node's attributes and shapes once, when a run is planned,
   // so that a run looks nothing up.
   std::function<RunKernel(const KernelSite&)> bind = {};
+  // Of an operator whose outputs' sizes follow from data (shape inference says -1): the shape of every output, from the
+  // inputs alone, before outputs exist. `run` then fills them. An absent output has a shape, too.
+  std::function<Expected<std::vector<Shape>>(const KernelCall&)> measure = {};
+  // Of an operator that runs graphs, in place of all of these: it computes and brings its outputs itself.
+  std::function<MakeOutputs(const KernelSite&)> bind_making = {};
 };
 
 inline Kernel with_parameters(std::function<RunKernel(const KernelSite&)> bind, std::map<int, int> in_place = {}) {
   return {.run = {}, .in_place = std::move(in_place), .bind = std::move(bind)};
 }
 
+// As `run`: copies what `make` brings to the outputs, which have to have its types.
+RunKernel filling(MakeOutputs make);
+
 inline RunKernel bound(const Kernel& kernel, const KernelSite& site) {
+  if (kernel.bind_making) return filling(kernel.bind_making(site));
   return kernel.bind ? kernel.bind(site) : kernel.run;
 }
 
 // One function per family, in runtime/kernels/.
 void add_elementwise_kernels(KernelTable& table);
+void add_activation_kernels(KernelTable& table);
+void add_logic_kernels(KernelTable& table);
+void add_quantize_kernels(KernelTable& table);
 void add_linear_kernels(KernelTable& table);
 void add_pool_kernels(KernelTable& table);
+void add_columns_kernels(KernelTable& table);
+void add_sampling_kernels(KernelTable& table);
+void add_detection_kernels(KernelTable& table);
+void add_quantized_product_kernels(KernelTable& table);
 void add_norm_kernels(KernelTable& table);
 void add_softmax_kernels(KernelTable& table);
 void add_reduce_kernels(KernelTable& table);
+void add_order_kernels(KernelTable& table);
 void add_movement_kernels(KernelTable& table);
+void add_slicing_kernels(KernelTable& table);
+void add_indexing_kernels(KernelTable& table);
+void add_extent_kernels(KernelTable& table);
 void add_optimizer_kernels(KernelTable& table);
+void add_control_kernels(KernelTable& table);
+void add_composite_kernels(KernelTable& table);
 
 // Calls f(float{}) or f(double{}) by the type of input i.
 template <class F>

@@ -1,7 +1,11 @@
 #include "isobit/runtime/plan.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <numeric>
+#include <queue>
+#include <tuple>
 
 #include "isobit/base/text.h"
 
@@ -132,12 +136,11 @@ class BlockAssignment {
       if (!step.kernel->is_view) block_of(id).written_over = true;
       join(id);
     }
-    for (size_t i = 0; i < step.inputs.size(); ++i) {
-      const ValueId id = step.inputs[i];
-      const auto before = step.inputs.begin() + static_cast<std::ptrdiff_t>(i);
-      if (id != kNoValue && last_use_[at(id)] == step_ && std::find(step.inputs.begin(), before, id) == before) {
-        leave(id);
-      }
+    std::vector<ValueId> read = step.inputs;  // each once
+    std::ranges::sort(read);
+    read.erase(std::ranges::unique(read).begin(), read.end());
+    for (const ValueId id : read) {
+      if (id != kNoValue && last_use_[at(id)] == step_) leave(id);
     }
     for (const ValueId id : step.outputs) {
       if (id != kNoValue && last_use_[at(id)] < 0) leave(id);
@@ -152,6 +155,42 @@ class BlockAssignment {
   int64_t step_ = 0;
 };
 
+// Of a block and what aligns the next one.
+Expected<uint64_t> room_of(const PlanBlock& block) {
+  uint64_t room = std::max<uint64_t>(block.bytes, 1);
+  ISOBIT_RETURN_IF_ERROR(add(room, kAlignment - 1));
+  return room - room % kAlignment;
+}
+
+// One block after another as they are made, each in the smallest room that has become free and is large enough, else
+// behind all others. For so many blocks that comparing each with each would take minutes.
+Status lay_out_in_order(const std::vector<PlanBlock*>& wanted, Plan& plan) {
+  struct Taken {
+    int64_t end;
+    uint64_t room, offset;
+    bool operator>(const Taken& other) const { return end > other.end; }
+  };
+  std::vector<PlanBlock*> in_order = wanted;
+  std::ranges::stable_sort(in_order, {}, [](const PlanBlock* b) { return b->begin; });
+  std::priority_queue<Taken, std::vector<Taken>, std::greater<>> taken;
+  std::multimap<uint64_t, uint64_t> free;  // offsets by room
+  for (PlanBlock* block : in_order) {
+    for (; !taken.empty() && taken.top().end < block->begin; taken.pop()) {
+      free.emplace(taken.top().room, taken.top().offset);
+    }
+    ISOBIT_TRY(uint64_t room, room_of(*block));
+    block->offset = plan.arena_bytes;
+    if (const auto found = free.lower_bound(room); found != free.end()) {
+      std::tie(room, block->offset) = *found;
+      free.erase(found);
+    } else {
+      ISOBIT_RETURN_IF_ERROR(add(plan.arena_bytes, room));
+    }
+    taken.push({block->end, room, block->offset});
+  }
+  return {};
+}
+
 // The largest block first, each at the lowest offset where it meets no block that is in use at the same time. This
 // comes closer to the least possible size than an allocator that sees one block after another.
 // Source: Y. Pisarchyk and J. Lee, Efficient memory management for deep neural net inference, 2020, section 5.2.
@@ -160,13 +199,13 @@ Status lay_out_arena(Plan& plan) {
   for (PlanBlock& b : plan.blocks) {
     if (b.place == Place::kArena) wanted.push_back(&b);
   }
+  constexpr size_t kMostCompared = 1 << 15;
+  if (wanted.size() > kMostCompared) return lay_out_in_order(wanted, plan);
   std::stable_sort(wanted.begin(), wanted.end(),
                    [](const PlanBlock* a, const PlanBlock* b) { return a->bytes > b->bytes; });
   std::vector<const PlanBlock*> placed;  // by offset
   for (PlanBlock* block : wanted) {
-    uint64_t room = std::max<uint64_t>(block->bytes, 1);
-    ISOBIT_RETURN_IF_ERROR(add(room, kAlignment - 1));
-    room -= room % kAlignment;
+    ISOBIT_TRY(const uint64_t room, room_of(*block));
     uint64_t offset = 0;
     for (const PlanBlock* other : placed) {
       if (other->end < block->begin || other->begin > block->end) continue;

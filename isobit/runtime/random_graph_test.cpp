@@ -12,6 +12,7 @@
 #include "isobit/runtime/executor.h"
 #include "isobit/runtime/kernel_call.h"
 #include "isobit/runtime/naive_executor_for_test.h"
+#include "isobit/runtime/prepared_run.h"
 #include "isobit/runtime/random_graph_for_test.h"
 
 namespace isobit::runtime {
@@ -156,6 +157,40 @@ TEST(RandomGraphs, ThePlanChangesNoValue) {
        {"isobit.Sgd", "isobit.Adam", "isobit.BatchNormGrad", "isobit.CrossEntropy", "Cast", "Gather"}) {
     EXPECT_GT(seen.operators[op], 50) << op;
   }
+}
+
+// The other way to run a graph, which is there for shapes that follow from data.
+TEST(RandomGraphs, NodeByNodeEveryValueIsTheSame) {
+  ThreadPool pool(2);
+  const kernels::KernelContext ctx{kernels::best_isa(), &pool};
+  Seen seen;
+  Incrementing incrementing;
+  for (uint64_t seed = 0; seed < kGraphs; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomGraph random(seed);
+    const Graph& g = random.g;
+    Stage* const stage = seed % 3 == 0 ? &incrementing : nullptr;
+    Ledger ledger{Limits{}};
+    const auto stepwise = make_stepwise_run(g, std::nullopt, {kernel_table(), ledger}).value();
+    std::vector<Tensor> outputs(g.outputs().size());
+    Held earlier;
+    for (int round = 0; round < 2; ++round) {
+      Held held;
+      Executor::Feeds feeds = random_feeds(random, held);
+      const auto expected = testing::run_naively(g, ctx, feeds, stage).value();
+      Compare compare(expected, seen);
+      const Status done = stepwise->run(ctx, feeds, outputs, {.observer = &compare, .stage = stage});
+      ASSERT_TRUE(done) << done.error().message;
+      expect_same(outputs, g, expected);
+      held.check();
+      earlier.check();
+      for (const Tensor& o : outputs) earlier.hold(o);
+      EXPECT_EQ(ledger.held_bytes(), 0u);
+    }
+  }
+  EXPECT_GT(seen.hidden, 100) << "operands written over";
+  EXPECT_GT(seen.absent, 30);
+  EXPECT_GT(seen.empty, 100);
 }
 
 // Inputs of other dimensions than those that the graph was made with, where its nodes take them: one executor plans

@@ -35,6 +35,7 @@ class Recorder : public Observer {
   }
   static std::vector<double> values(const Tensor& t) {
     if (t.dtype() == DType::kFloat64) return {t.span<double>().begin(), t.span<double>().end()};
+    if (t.dtype() != DType::kFloat32) return {t.byte_view().begin(), t.byte_view().end()};
     return {t.span<float>().begin(), t.span<float>().end()};
   }
   std::map<std::string, std::vector<double>> seen;
@@ -46,7 +47,7 @@ struct OneNode {
   std::map<std::string, std::vector<double>> seen;
 
   OneNode(DType dtype, const std::string& op, const std::vector<std::vector<int64_t>>& inputs, int outputs,
-          bool labels = false, size_t positive = SIZE_MAX) {
+          bool labels = false, size_t positive = SIZE_MAX, const graph::Attributes& attributes = {}) {
     Graph g;
     Executor::Feeds feeds, again;
     std::vector<ValueId> ids;
@@ -68,7 +69,7 @@ struct OneNode {
     }
     std::vector<std::string> names;
     for (int o = 0; o < outputs; ++o) names.push_back("o" + std::to_string(o));
-    for (ValueId id : g.emit_all(op, ids, {}, names)) g.add_output(id);
+    for (ValueId id : g.emit_all(op, ids, attributes, names)) g.add_output(id);
     Executor executor(g);
     ThreadPool pool(2);
     Recorder recorder;
@@ -208,6 +209,67 @@ TEST_P(Statistics, OfTheGlobalNorm) {
   }
   norm.expect("#sum_of_squares", {sum});
   norm.expect("o0", {std::sqrt(sum)});
+}
+
+double squares_of(const std::vector<double>& row) {
+  double sum = 0;
+  for (double x : row) sum += x * x;
+  return sum;
+}
+
+TEST_P(Statistics, OfReductions) {
+  const graph::Attributes last = {{"axes", std::vector<int64_t>{-1}}};
+  const auto reduction = [&](const char* op) { return OneNode(GetParam(), op, {{4, 7}}, 1, false, SIZE_MAX, last); };
+  const OneNode own = reduction("ReduceSumSquare");
+  own.expect("#sum_of_squares", own.rows("i0", 7, squares_of));
+  own.expect("o0", own.seen.at("#sum_of_squares"));
+  const OneNode norm = reduction("ReduceL2");
+  norm.expect("#sum_of_squares", norm.rows("i0", 7, squares_of));
+  norm.expect("o0", norm.rows("i0", 7, [](const auto& row) { return std::sqrt(squares_of(row)); }));
+  const OneNode log = reduction("ReduceLogSumExp");
+  log.expect("#max", log.rows("i0", 7, max_of));
+  log.expect("#sum", log.rows("i0", 7, sum_exp));
+  const graph::Attributes axis = {{"axes", std::vector<int64_t>{1}}};
+  const OneNode grad(GetParam(), "isobit.ReduceMaxGrad", {{4, 7}, {4, 1}}, 1, false, SIZE_MAX, axis);
+  grad.expect("#max", grad.rows("i0", 7, max_of));
+  grad.expect("#count", grad.rows("i0", 7, [](const auto& row) {
+    return static_cast<double>(std::count(row.begin(), row.end(), max_of(row)));
+  }));
+}
+
+TEST_P(Statistics, OfNormsByTheRootOfTheMeanSquare) {
+  const OneNode norm(GetParam(), "RMSNormalization", {{4, 9}, {9}}, 1);
+  norm.expect("#sum_of_squares", norm.rows("i0", 9, squares_of));
+  // (src, scale, diff_dst): the sum of dy * scale * x * r.
+  OneNode grad(GetParam(), "isobit.RmsNormGrad", {{3, 4}, {4}, {3, 4}}, 2);
+  grad.expect("#sum_of_squares", grad.rows("i0", 4, squares_of));
+  std::vector<double> gh(3);
+  for (size_t r = 0; r < 3; ++r) {
+    double squares = 0;
+    for (size_t c = 0; c < 4; ++c) {
+      const double x = grad.seen["i0"][4 * r + c];
+      gh[r] += grad.seen["i2"][4 * r + c] * grad.seen["i1"][c] * x;
+      squares += x * x;
+    }
+    gh[r] /= std::sqrt(squares / 4 + 1e-5);
+  }
+  grad.expect("#sum_gh", gh);
+}
+
+TEST_P(Statistics, OfWindowsOfChannels) {
+  const OneNode norm(GetParam(), "LRN", {{1, 3, 2}}, 1, false, SIZE_MAX, {{"size", int64_t{2}}});
+  const std::vector<double>& x = norm.seen.at("i0");
+  std::vector<double> squares(6);
+  for (size_t e = 0; e < 6; ++e) squares[e] = x[e] * x[e] + (e < 4 ? x[e + 2] * x[e + 2] : 0);
+  norm.expect("#sum_of_squares", squares);
+}
+
+TEST_P(Statistics, OfTheRangeOfWhatIsQuantized) {
+  OneNode node(GetParam(), "DynamicQuantizeLinear", {{5, 3}}, 3);
+  const auto [low, high] = std::ranges::minmax(node.seen["i0"]);
+  node.expect("#low", {std::min(low, 0.0)});
+  node.expect("#high", {std::max(high, 0.0)});
+  node.expect("o1", {(std::max(high, 0.0) - std::min(low, 0.0)) / 255});
 }
 
 }  // namespace

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 #include "isobit/kernels/dispatch/dispatch.h"
@@ -11,9 +13,16 @@
 
 namespace isobit::runtime {
 
+// The elements as numbers; of integers the nearest.
 inline std::vector<double> reals(const Tensor& t) {
-  if (t.dtype() == DType::kFloat64) return {t.span<double>().begin(), t.span<double>().end()};
-  return {t.span<float>().begin(), t.span<float>().end()};
+  std::vector<double> numbers;
+  const bool known = by_type(NumberTypes{}, t.dtype(), [&]<class T>(T) {
+    for (const T x : t.span<T>()) numbers.push_back(static_cast<double>(x));
+  });
+  if (known) return numbers;
+  ISOBIT_CHECK(t.dtype() == DType::kBool);
+  for (const uint8_t x : t.byte_view()) numbers.push_back(x);
+  return numbers;
 }
 
 inline bool is_real(const Tensor& t) { return t.dtype() == DType::kFloat32 || t.dtype() == DType::kFloat64; }
@@ -23,9 +32,11 @@ inline void set_element(Tensor& t, int64_t i, double x) {
   if (t.dtype() == DType::kFloat64) t.data<double>()[i] = x;
 }
 
-// Which elements of b are not those of a, bit by bit.
+// Which elements of a are not those of b, bit by bit; all of them where the shapes differ.
 inline std::vector<int64_t> changed(const Tensor& a, const Tensor& b) {
-  std::vector<int64_t> places;
+  std::vector<int64_t> places(a.shape() == b.shape() ? 0 : static_cast<size_t>(a.elements()));
+  std::iota(places.begin(), places.end(), int64_t{0});
+  if (a.shape() != b.shape()) return places;
   const size_t size = size_of(a.dtype());
   for (int64_t i = 0; i < a.elements(); ++i) {
     const auto *x = static_cast<const char*>(a.raw()) + static_cast<size_t>(i) * size,
@@ -39,10 +50,10 @@ inline std::vector<int64_t> changed(const Tensor& a, const Tensor& b) {
 inline OneOperator with_other_values(const OneOperator& one, const OperatorCase& c, size_t i, uint64_t seed) {
   OneOperator other = one;
   const CaseOperand& operand = c.operands[i];
-  const CaseOperand reversed = {
-      .kind = CaseOperand::Kind::kGiven, .dims = operand.dims, .given = {operand.given.rbegin(), operand.given.rend()}};
-  other.feeds[i] =
-      values_of(operand.kind == CaseOperand::Kind::kGiven ? reversed : operand, one.feeds[i].dtype(), seed);
+  CaseOperand changed = operand;
+  const bool can_be_reversed = operand.kind == CaseOperand::Kind::kGiven || operand.kind == CaseOperand::Kind::kNumbers;
+  if (can_be_reversed) std::reverse(changed.given.begin(), changed.given.end());
+  other.feeds[i] = values_of(changed, one.feeds[i].dtype(), seed);
   return other;
 }
 

@@ -65,13 +65,22 @@ TEST(TraitsOfAll, EveryOperatorSaysWhatItIs) {
     SCOPED_TRACE(name);
     const OpDef& def = *graph::find_op(name);
     EXPECT_NE(def.platform_independent, def.is_inner_product());
-    EXPECT_EQ(def.outputs.size(), static_cast<size_t>(def.max_outputs));
+    if (def.more_outputs_like_last) {
+      EXPECT_TRUE(!def.outputs.empty() && def.outputs.size() < static_cast<size_t>(def.max_outputs));
+    } else {
+      EXPECT_EQ(def.outputs.size(), static_cast<size_t>(def.max_outputs));
+    }
     bool by_statistics = false;
     for (size_t o = 0; o < def.outputs.size(); ++o) {
       const OutputDef& output = def.outputs[o];
       EXPECT_NE(output.rule, ElementRule::kNone) << o;
       EXPECT_EQ(output.rule == ElementRule::kInnerProduct, def.is_inner_product()) << o;
       EXPECT_FALSE(output.takes_each_once && output.moved_from.empty()) << o;
+      const bool says_where = output.rule == ElementRule::kMoved || output.rule == ElementRule::kPointwise ||
+                              output.rule == ElementRule::kSum || output.rule == ElementRule::kProduct ||
+                              output.rule == ElementRule::kInnerProduct;
+      EXPECT_TRUE(output.sources || !says_where) << o << ": where an element comes from is not said";
+      EXPECT_EQ(output.rule == ElementRule::kWhole, !output.whole_because.empty()) << o;
       by_statistics |= output.rule == ElementRule::kStatistics;
     }
     EXPECT_EQ(by_statistics, static_cast<bool>(def.statistics));
@@ -88,7 +97,8 @@ TEST(TraitsOfAll, GradientsBelongToOperators) {
 TEST(TraitsOfAll, TheDefaultIsSafe) {
   const OpDef def{.name = "new", .infer = {}};
   EXPECT_FALSE(def.platform_independent || def.is_inner_product() || def.only_moves_values() || def.any_real_type);
-  EXPECT_FALSE(def.updates_state || def.on_matrices() || def.statistics);
+  EXPECT_FALSE(def.retyped);
+  EXPECT_FALSE(def.updates_state || def.draws_by_element || def.on_matrices() || def.statistics);
   const OutputDef& output = def.output(0);
   EXPECT_EQ(output.rule, ElementRule::kNone);
   EXPECT_TRUE(output.follows_from.contains(0) && output.follows_from.contains(99));
@@ -179,10 +189,11 @@ bool has_a_form_in_float64(const OneOperator& narrow) {
   graph::Graph wide;
   std::vector<graph::ValueId> ids;
   const auto wider = [](DType dtype) { return dtype == DType::kFloat32 ? DType::kFloat64 : dtype; };
+  const graph::Node& node = narrow.node();
   for (graph::ValueId id : narrow.graph.inputs()) {
     ids.push_back(wide.add_input("x", wider(narrow.graph.value(id).dtype), narrow.graph.value(id).dims));
+    if (node.inputs[ids.size() - 1] == graph::kNoValue) ids.back() = graph::kNoValue;
   }
-  const graph::Node& node = narrow.node();
   const auto added = wide.add_node(node.op, ids, node.attributes, std::vector<std::string>(node.outputs.size(), "y"));
   if (!added) return false;
   bool made = false;
@@ -197,10 +208,17 @@ bool has_a_form_in_float64(const OneOperator& narrow) {
 TEST_P(Traits, AnyRealTypeMeansThatTheGraphCanBeRetyped) {
   const OneOperator narrow(GetParam(), DType::kFloat32);
   const auto wide = graph::retype(narrow.graph, graph::kInFloat64);
-  ASSERT_EQ(wide.has_value(), narrow.def().any_real_type);
+  ASSERT_EQ(wide.has_value(), narrow.def().any_real_type || narrow.def().retyped);
   if (!wide) {
     EXPECT_FALSE(has_a_form_in_float64(narrow)) << "it could be retyped and does not say so";
     EXPECT_NE(wide.error().message.find(GetParam().op + "): has no float64 form"), std::string::npos);
+    return;
+  }
+  if (!narrow.def().any_real_type) {  // its type is not that of its operands
+    for (graph::ValueId id = 0; id < wide->value_count(); ++id) {
+      const DType before = narrow.graph.value(id).dtype;
+      EXPECT_EQ(wide->value(id).dtype, before == DType::kFloat32 ? DType::kFloat64 : before) << id;
+    }
     return;
   }
   const OneOperator expected(GetParam(), DType::kFloat64);
@@ -234,6 +252,25 @@ TEST_P(Traits, OptimizersReplaceAParameter) {
   still.feeds[static_cast<size_t>(rate - operands.begin())] = Tensor::scalar(0.0);
   EXPECT_TRUE(identical(run(still)[0], one.feeds[0])) << "a parameter moves though the learning rate is 0";
   EXPECT_FALSE(identical(run(one)[0], one.feeds[0]));
+}
+
+TEST_P(Traits, APartOfWhatIsDrawnForDrawsWhatTheWholeDraws) {
+  if (!graph::find_op(GetParam().op)->draws_by_element) return;
+  const OneOperator whole(GetParam(), DType::kFloat32);
+  const int64_t n = whole.feeds[0].elements(), first = n / 3;
+  OperatorCase tail = GetParam();
+  tail.operands[0].dims = {n - first};
+  tail.attributes.set(graph::kFirstDraw, first);
+  OneOperator part(tail, DType::kFloat32);
+  for (size_t i = 1; i < part.feeds.size(); ++i) part.feeds[i] = whole.feeds[i];
+  std::ranges::copy(whole.feeds[0].span<float>().subspan(static_cast<size_t>(first)), part.feeds[0].data<float>());
+  const std::vector<Tensor> of_whole = run(whole), of_part = run(part);
+  EXPECT_TRUE(
+      std::ranges::equal(of_whole[0].span<float>().subspan(static_cast<size_t>(first)), of_part[0].span<float>()));
+  tail.attributes.set(graph::kFirstDraw, int64_t{0});
+  OneOperator front(tail, DType::kFloat32);
+  front.feeds = part.feeds;
+  EXPECT_FALSE(identical(run(front)[0], of_part[0])) << "nothing is drawn by the number of an element";
 }
 
 TEST_P(Traits, MatricesOfABatchDoNotMeet) {

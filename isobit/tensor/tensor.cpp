@@ -7,39 +7,6 @@
 
 namespace isobit {
 
-size_t size_of(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat32:
-    case DType::kInt32:
-      return 4;
-    case DType::kFloat64:
-    case DType::kInt64:
-      return 8;
-    case DType::kUint8:
-    case DType::kBool:
-      return 1;
-  }
-  ISOBIT_CHECK(!"dtype");
-}
-
-const char* name_of(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat32:
-      return "float32";
-    case DType::kFloat64:
-      return "float64";
-    case DType::kInt64:
-      return "int64";
-    case DType::kInt32:
-      return "int32";
-    case DType::kUint8:
-      return "uint8";
-    case DType::kBool:
-      return "bool";
-  }
-  ISOBIT_CHECK(!"dtype");
-}
-
 int64_t Shape::elements(int begin, int end) const {
   int64_t n = 1;
   for (int i = begin; i < end; ++i) n *= dims_[static_cast<size_t>(i)];
@@ -69,6 +36,12 @@ Expected<int64_t> checked_elements(std::span<const int64_t> dims, DType dtype, u
                               human_bytes(max_bytes)));
   }
   return static_cast<int64_t>(n);
+}
+
+Expected<int64_t> checked_extents(std::span<const int64_t> dims, DType dtype, uint64_t max_bytes) {
+  std::vector<int64_t> extents(dims.begin(), dims.end());
+  std::ranges::replace(extents, 0, 1);
+  return checked_elements(extents, dtype, max_bytes);
 }
 
 Tensor::Tensor(DType dtype, Shape shape, Device& device)

@@ -7,38 +7,14 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "isobit/base/bytes.h"
 #include "isobit/base/status.h"
 #include "isobit/tensor/device.h"
+#include "isobit/tensor/dtype.h"
 
 namespace isobit {
-
-// The values are part of docs/formats/tensor_root.md; never renumber.
-enum class DType : uint8_t { kFloat32 = 1, kFloat64 = 2, kInt64 = 3, kInt32 = 4, kUint8 = 5, kBool = 6 };
-
-size_t size_of(DType dtype);
-const char* name_of(DType dtype);  // "float32"
-
-template <class T>
-constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<T, float>)
-    return DType::kFloat32;
-  else if constexpr (std::is_same_v<T, double>)
-    return DType::kFloat64;
-  else if constexpr (std::is_same_v<T, int64_t>)
-    return DType::kInt64;
-  else if constexpr (std::is_same_v<T, int32_t>)
-    return DType::kInt32;
-  else if constexpr (std::is_same_v<T, uint8_t>)
-    return DType::kUint8;
-  else if constexpr (std::is_same_v<T, bool>)
-    return DType::kBool;
-  else
-    static_assert(!sizeof(T), "not a tensor element type");
-}
 
 // Row-major dimensions, each >= 0. A scalar has rank 0.
 class Shape {
@@ -64,6 +40,10 @@ class Shape {
 // Number of elements, or an error when a dimension is negative or the product (or its size in bytes) overflows or is
 // over `max_bytes`. For dimensions that come from outside.
 Expected<int64_t> checked_elements(std::span<const int64_t> dims, DType dtype, uint64_t max_bytes);
+
+// The same, but a dimension of 0 counts as 1. A limit on this one holds for tensors without elements, too: there is
+// nothing in [2^60, 0], but whoever goes through its rows never comes to an end.
+Expected<int64_t> checked_extents(std::span<const int64_t> dims, DType dtype, uint64_t max_bytes);
 
 // A dense row-major array on a device, the host unless said. Copies share storage (64-byte aligned); clone() does not.
 // Only on the host can the elements be looked at: data(), span(), raw() and byte_view() REQUIRE on_host().

@@ -126,5 +126,14 @@ TEST(CheckedElements, RefusesOverflowNegativeAndTooLarge) {
   EXPECT_EQ(checked_elements(fine, DType::kFloat32, 48).value(), 12);
 }
 
+TEST(CheckedElements, ExtentsOfAnEmptyTensorCountWithoutItsZeros) {
+  const int64_t empty[] = {4, 0, 1 << 20};
+  EXPECT_EQ(checked_extents(empty, DType::kUint8, 4 << 20).value(), 4 << 20);
+  EXPECT_FALSE(checked_extents(empty, DType::kUint8, (4 << 20) - 1));
+  const int64_t fine[] = {3, 4};
+  EXPECT_EQ(checked_extents(fine, DType::kFloat32, 48).value(), 12);
+  EXPECT_EQ(checked_extents({}, DType::kFloat32, 4).value(), 1);
+}
+
 }  // namespace
 }  // namespace isobit

@@ -52,6 +52,7 @@ Status run(int argc, char** argv) {
   ISOBIT_TRY(train::Job job, train::load_job(a.job, a.overrides));
   ISOBIT_TRY(const platform::Platform p, platform::parse_platform(a.platform));
   ISOBIT_TRY(std::shared_ptr<const data::Dataset> dataset, data::open_dataset(job.data));
+  ISOBIT_TRY(job, train::in_steps(std::move(job), dataset->train_count()));
   platform::Engine engine(p);
   const int64_t steps = a.steps < 0 || a.steps > job.steps ? job.steps : a.steps;
   ISOBIT_TRY(auto trainer, train::Trainer::create(std::move(job), dataset, engine));

@@ -5,6 +5,8 @@
 
 #include "isobit/base/status.h"
 #include "isobit/base/text.h"
+#include "isobit/numerics/functions.h"
+#include "isobit/train/metrics.h"
 
 namespace isobit::train {
 
@@ -27,23 +29,41 @@ const Metric* find_metric(std::span<const Metric> metrics, std::string_view name
 double value_of(const Metric& metric) {
   const auto& [sum, count] = metric.total;
   if (count == 0) return 0;
-  if (metric.name.starts_with("top")) {
+  if (is_share(metric.name)) {
     if (const auto hits = sum.whole()) return static_cast<double>(*hits) / static_cast<double>(count);
   }
   return static_cast<double>(sum.quotient(count));
 }
 
-std::string text_of_metrics(std::span<const Metric> metrics) {
+std::optional<double> perplexity_of(uint64_t samples, std::span<const Metric> metrics) {
+  const Metric *loss = find_metric(metrics, "loss"), *top1 = find_metric(metrics, "top1");
+  if (loss == nullptr || top1 == nullptr || loss->total.count <= samples) return std::nullopt;
+  return static_cast<double>(numerics::cr_exp(static_cast<float>(value_of(*loss))));
+}
+
+namespace {
+
+std::string percent(const Metric& metric) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f %%", 100 * value_of(metric));
+  return text;
+}
+
+}  // namespace
+
+std::string text_of_metrics(uint64_t samples, std::span<const Metric> metrics) {
   const Metric *top1 = find_metric(metrics, "top1"), *top5 = find_metric(metrics, "top5");
   if (metrics.empty() || metrics.front().total.count == 0) return "nothing scored";
   if (top1 != nullptr && top5 != nullptr) {
-    char text[96];
-    std::snprintf(text, sizeof text, "%.2f %% right of %llu (top 5: %.2f %%)", 100 * value_of(*top1),
-                  static_cast<unsigned long long>(top1->total.count), 100 * value_of(*top5));
-    return text;
+    std::string text = text_of(percent(*top1), " right of ", top1->total.count, " (top 5: ", percent(*top5), ")");
+    const auto perplexity = perplexity_of(samples, metrics);
+    return perplexity ? text_of(text, ", perplexity ", static_cast<float>(*perplexity)) : text;
   }
   std::string out;
-  for (const Metric& m : metrics) out += text_of(out.empty() ? "" : ", ", m.name, " ", static_cast<float>(value_of(m)));
+  for (const Metric& m : metrics) {
+    const std::string value = is_share(m.name) ? percent(m) : text_of(static_cast<float>(value_of(m)));
+    out += text_of(out.empty() ? "" : ", ", m.name, " ", value);
+  }
   return out;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,8 +25,7 @@ struct Metric {
   bool operator==(const Metric&) const = default;
 };
 
-// Classification and token prediction have "loss" (the row losses), "top1" and "top5" (1 for a row whose label is
-// among the first one, or five, logits, else 0), each counting the rows.
+// Which metrics there are, and what each counts: metrics.h.
 struct SampleScores {
   std::vector<std::string> metrics;  // strictly increasing
   std::vector<MetricSum> sums;       // of sample i: [i * metrics.size(), (i + 1) * metrics.size())
@@ -41,9 +41,13 @@ struct SampleScores {
 const Metric* find_metric(std::span<const Metric> metrics, std::string_view name);
 
 // Here, and nowhere else, exact sums become what people and programs read.
-// loss: the float32 nearest to the exact mean. Hits (top1, top5): their share of the rows in binary64. 0 of nothing.
+// Hits (is_share): their share in binary64. Everything else: the float32 nearest to the exact mean. 0 of nothing.
 double value_of(const Metric& metric);
-// "97.2222 % right of 360 (top 5: 99.7222 %), loss 0.0894", or "nothing scored".
-std::string text_of_metrics(std::span<const Metric> metrics);
+// Of token predictions: e to the power of the mean loss, correctly rounded to float32 from the float32 mean. None where
+// the metrics are not those of cross-entropy, or no sample has several rows.
+std::optional<double> perplexity_of(uint64_t samples, std::span<const Metric> metrics);
+// "97.50 % right of 360 (top 5: 99.72 %)", for tokens with ", perplexity 12.3" behind it; "loss 0.1, mae 0.2, mse
+// 0.06"; "accuracy 97.50 %, loss 0.1"; or "nothing scored".
+std::string text_of_metrics(uint64_t samples, std::span<const Metric> metrics);
 
 }  // namespace isobit::train

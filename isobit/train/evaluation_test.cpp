@@ -28,9 +28,9 @@ TEST(Evaluation, ReadsForPeople) {
       {"loss", sum_of(36, 360)}, {"top1", sum_of(351, 360)}, {"top5", sum_of(360, 360)}};
   EXPECT_EQ(value_of(metrics[0]), static_cast<double>(0.1f));
   EXPECT_EQ(value_of(metrics[1]), 351.0 / 360);
-  EXPECT_EQ(text_of_metrics(metrics), "97.50 % right of 360 (top 5: 100.00 %)");
-  EXPECT_EQ(text_of_metrics(std::span(metrics).first(1)), "loss 0.1");
-  EXPECT_EQ(text_of_metrics({}), "nothing scored");
+  EXPECT_EQ(text_of_metrics(360, metrics), "97.50 % right of 360 (top 5: 100.00 %)");
+  EXPECT_EQ(text_of_metrics(360, std::span(metrics).first(1)), "loss 0.1");
+  EXPECT_EQ(text_of_metrics(0, {}), "nothing scored");
   // A stranger's leaf may claim anything.
   EXPECT_TRUE(std::isnan(value_of({"top1", {ExactTotal::of(NAN), 3}})));
   EXPECT_EQ(value_of({"top1", sum_of(-0.5f, 1)}), -0.5);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,10 +19,21 @@
 namespace isobit::train {
 
 enum class Optimizer { kSgd, kAdam, kAdamW };
-enum class Schedule { kConstant, kStep, kCosine };
+enum class Schedule { kConstant, kStep, kCosine, kLinear };
+// What a step makes smaller (step_graph.h), and thereby what is measured of samples (metrics.h).
+enum class Loss { kCrossEntropy, kMse, kL1, kHuber, kBceWithLogits, kOutput };
 enum class DivergenceBound { kCalibrated, kSound };
 
 using Numbers = std::map<std::string, double>;  // by operator
+
+// Parameters that are trained at a pace of their own (parameter_groups.h).
+struct ParameterGroup {
+  std::string match;                   // of which names: a pattern (matches_glob)
+  double lr_factor = 1;                // their learning rate is this one times that of the step
+  std::optional<double> weight_decay;  // of all of them, biases and norms too; none: as for parameters of no group
+  bool operator==(const ParameterGroup&) const = default;
+};
+using ParameterGroups = std::vector<ParameterGroup>;
 
 // Of the arithmetics that round: `rounded` and `logged-1`. How far the float64 results of two platforms may lie apart
 // is given by proof (bound = kSound) or as measured, with its margin, per operator (divergences) or else for all
@@ -38,7 +50,7 @@ struct Job {
 #define ISOBIT_JOB(type, member, initial, ...) type member = initial;
 #include "isobit/train/job_fields.inc"
   Rounding rounding;
-  models::ModelConfig model;  // batch, input_shape, classes, training and seed are filled from the rest
+  models::ModelConfig model;  // batch, input_shape, inputs, classes, training and seed are filled from the rest
   data::DataConfig data;
 };
 
@@ -63,10 +75,20 @@ inline constexpr uint32_t kJobVersion = 2;
 // whatever order data.augment is, with or without what means nothing for the job. Digest: run/job_digest.h.
 Bytes canonical_job_bytes(const Job& job);
 
+// The job with its length in steps: job.epochs, where it is given, as data::steps_of_epochs of `train_count` training
+// samples, and 0 then, so that the job is the same, byte for byte, as one that gives these steps. Whoever opens data or
+// compares digests does this first. Errors (kUnreadable): more steps than a job may have, a warm-up as long as they
+// are.
+Expected<Job> in_steps(Job job, int64_t train_count);
+// kUnreadable, naming `source`, for a job that gives its length in epochs: one that somebody trained never does.
+Status check_in_steps(const Job& job, const std::string& source);
+
 // The learning rate of step t (0 .. steps - 1), in binary64, each operation rounded once:
 //   t < warmup:  lr * (t + 1) / warmup
 //   constant:    lr
 //   step:        lr * decay_factor, once for every full decay_every steps after the warm-up
+//   linear:      p = (t - warmup) / (steps - 1 - warmup), 0 where that is 0 / 0; (1 - p) * lr + p * min_lr:
+//                lr at the first step after the warm-up, min_lr at the last one, exactly
 //   cosine:      p = (t - warmup) / (steps - warmup); c = cr_cos(float32(pi) * float32(p)), one float32 product;
 //                min_lr + 0.5 * (lr - min_lr) * (1 + c)
 double learning_rate(const Job& job, int64_t t);

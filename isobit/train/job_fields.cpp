@@ -16,16 +16,26 @@ using Names = std::vector<std::string>;
 constexpr int64_t kMost = int64_t{1} << 31;
 constexpr double kAny = std::numeric_limits<double>::infinity();
 
-bool is_of_text(const Job& job) { return data::kind_of(job.data.dataset) == data::Kind::kTokenSequence; }
+bool is_of_text(const Job& job) { return data::dataset_takes(job.data.dataset, "context"); }
 
 constexpr Which kResnet = {[](const Job& j) { return models::traits_of(j.model.builder).sized_by_blocks; }, "resnet"};
 constexpr Which kGpt = {[](const Job& j) { return models::traits_of(j.model.builder).sized_by_layers; }, "gpt"};
+constexpr Which kFile = {[](const Job& j) { return models::traits_of(j.model.builder).is_file; }, "onnx"};
+constexpr Which kNormed = {[](const Job& j) { return models::traits_of(j.model.builder).may_normalise; },
+                           "resnet, onnx"};
+constexpr Which kCrossEntropy = {[](const Job& j) { return j.loss == Loss::kCrossEntropy; }, "cross-entropy"};
+constexpr Which kHuber = {[](const Job& j) { return j.loss == Loss::kHuber; }, "huber"};
 constexpr Which kText = {is_of_text, "dataset text"};
 constexpr Which kNoText = {[](const Job& j) { return !is_of_text(j); }, "the other datasets"};
+constexpr Which kTargets = {[](const Job& j) { return data::dataset_takes(j.data.dataset, "target"); }, "npy"};
+constexpr Which kBytes = {[](const Job& j) { return data::dataset_takes(j.data.dataset, "bytes"); }, "npy, images"};
+constexpr Which kImages = {[](const Job& j) { return data::dataset_takes(j.data.dataset, "height"); }, "images"};
 constexpr Which kSgd = {[](const Job& j) { return j.optimizer == Optimizer::kSgd; }, "sgd"};
 constexpr Which kAdam = {[](const Job& j) { return j.optimizer != Optimizer::kSgd; }, "adam, adamw"};
 constexpr Which kStep = {[](const Job& j) { return j.schedule == Schedule::kStep; }, "step"};
-constexpr Which kCosine = {[](const Job& j) { return j.schedule == Schedule::kCosine; }, "cosine"};
+constexpr Which kFalling = {
+    [](const Job& j) { return j.schedule == Schedule::kCosine || j.schedule == Schedule::kLinear; }, "cosine, linear"};
+constexpr Which kInSteps = {[](const Job& j) { return j.epochs == 0; }, "of a length in steps"};
 
 constexpr Which kRounds = {[](const Job& j) { return arithmetic_of(j).rounds; }, "logged-1, rounded"};
 constexpr Which kLogs = {[](const Job& j) { return arithmetic_of(j).logs; }, "logged-1"};
@@ -41,12 +51,16 @@ constexpr const char* kRefusedUnderSound =
 
 // In the order of the enumerations.
 Names optimizer_names() { return {"sgd", "adam", "adamw"}; }
-Names schedule_names() { return {"constant", "step", "cosine"}; }
+Names schedule_names() { return {"constant", "step", "cosine", "linear"}; }
 Names running_variance_names() { return {"biased", "unbiased"}; }
+Names batch_norm_names() { return {"train", "frozen"}; }
+Names loss_names() { return {"cross-entropy", "mse", "l1", "huber", "bce-with-logits", "output"}; }
 Names log_names() { return {name_of(log::Kind::kSparse), name_of(log::Kind::kOvt)}; }
 Names bound_names() { return {"calibrated", "sound"}; }
 
 Names dataset_names() { return data::dataset_names(); }
+Names target_names() { return data::target_rule_names(); }
+Names byte_names() { return data::byte_rule_names(); }
 
 Names arithmetic_names() {
   Names names;
@@ -83,11 +97,58 @@ std::string problem_of_arithmetic(const Job& job) {
   return text_of("found '", job.arithmetic, "', this version offers ", join_or(arithmetic_names()));
 }
 
+std::string network_of_file(const Job& job) { return job.model.onnx.empty() ? "" : models::kFromFile; }
+
+std::string problem_of_builder(const Job& job) {
+  if (job.model.onnx.empty() || models::traits_of(job.model.builder).is_file) return "";
+  return text_of("found '", job.model.builder,
+                 "' beside model.onnx; the network is the one or the other: leave one out");
+}
+
+std::string problem_of_outputs(const Job& job) {
+  const size_t found = job.model.outputs.size();
+  if (found < 2 && (found == 0 || !job.model.outputs[0].empty())) return "";
+  return text_of("found ", found, " names, expected one: a loss is one of one output");
+}
+
+std::string problem_of_loss(const Job& job) {
+  if (job.loss != Loss::kOutput || models::traits_of(job.model.builder).is_file) return "";
+  return text_of("found 'output', and '", job.model.builder,
+                 "' has no output that is a loss: only a file can have one");
+}
+
+// Every pattern is held against every name.
+std::string problem_of_freeze(const Job& job) {
+  constexpr size_t kMostBytes = 4096;
+  size_t bytes = 0;
+  for (const std::string& pattern : job.model.freeze) {
+    if (pattern.empty()) return "found an empty pattern, which no name matches; leave it out";
+    bytes += pattern.size();
+  }
+  if (bytes <= kMostBytes) return "";
+  return text_of("found patterns of ", bytes, " bytes together, expected at most ", kMostBytes);
+}
+
+std::string problem_of_width(const Job& job) {
+  if ((job.data.height == 0) == (job.data.width == 0)) return "";
+  return text_of("found a ", job.data.height == 0 ? "width" : "height", " alone, expected data.height and data.width, ",
+                 "or neither");
+}
+
+std::string problem_of_channels(const Job& job) {
+  return job.data.channels == 2 ? "found 2, expected 1 (grey) or 3 (red, green, blue)" : "";
+}
+
 std::string problem_of_nesterov(const Job& job) { return job.nesterov && job.momentum == 0 ? "needs a momentum" : ""; }
 
 std::string problem_of_warmup(const Job& job) {
-  if (job.warmup < job.steps || job.warmup == 0) return "";
+  if (job.warmup < job.steps || job.warmup == 0 || job.epochs > 0) return "";  // of epochs, in_steps asks again
   return text_of("found ", job.warmup, ", expected less than job.steps (", job.steps, ")");
+}
+
+std::string problem_of_micro_batches(const Job& job) {
+  if (job.batch % job.micro_batches == 0) return "";
+  return text_of("found ", job.micro_batches, ", expected a number that divides data.batch (", job.batch, ")");
 }
 
 template <class T>

@@ -37,6 +37,8 @@ struct FieldRules {
   // The values of a choice, in the order of its enumeration; the keys of a table of numbers; for documents and
   // complaints alone where a text is looked up later, by the code that knows its meaning.
   std::vector<std::string> (*names)() = nullptr;
+  // Of a text that is absent: what follows from the fields above it; "": nothing does.
+  std::string (*implied)(const Job&) = nullptr;
   Which known = kEveryJob;    // the table of these jobs has the key; in others it is an error, as a misspelt one is
   Which allowed = kEveryJob;  // of those; in the others the key is an error that says why:
   const char* refused = nullptr;
@@ -56,8 +58,8 @@ struct Choice {
   std::function<void(size_t)> set;
 };
 // Where the value of a field lies in one job.
-using Place =
-    std::variant<int64_t*, uint64_t*, double*, bool*, std::string*, std::vector<std::string>*, Numbers*, Choice>;
+using Place = std::variant<int64_t*, uint64_t*, double*, bool*, std::string*, std::vector<std::string>*, Numbers*,
+                           ParameterGroups*, data::InputFiles*, Choice>;
 
 struct Field {
   std::string_view name;  // "table.key"

@@ -61,7 +61,9 @@ std::set<std::string_view> committed_names(const Job& job) {
     names.insert({"optimizer.beta1", "optimizer.beta2", "optimizer.epsilon"});
   }
   if (job.schedule == Schedule::kStep) names.insert({"schedule.every", "schedule.factor"});
-  if (job.schedule == Schedule::kCosine) names.insert("schedule.min_lr");
+  if (job.schedule == Schedule::kCosine || job.schedule == Schedule::kLinear) names.insert("schedule.min_lr");
+  if (job.micro_batches != 1) names.insert("data.micro_batches");
+  if (!job.groups.empty()) names.insert("optimizer.group");
   if (job.arithmetic == "rounded" || job.arithmetic == "logged-1") names.insert("rounding.bits");
   if (job.arithmetic != "logged-1") return names;
   names.insert("rounding.log");
@@ -86,7 +88,10 @@ TEST(JobFields, WhatAJobCommitsToIsWhatThePageSays) {
             choice % 5 < 2 ? models::RunningVariance::kUnbiased : models::RunningVariance::kBiased;
         job.data.dataset = choice % 2 ? "text" : "digits";
         job.optimizer = static_cast<Optimizer>(choice % 3);
-        job.schedule = static_cast<Schedule>(choice / 3 % 3);
+        job.schedule = static_cast<Schedule>(choice / 3 % 4);
+        job.micro_batches = choice % 7 < 3 ? 1 : 2;
+        if (choice % 5 == 0) job.groups.push_back({"*", 1, std::nullopt});
+        job.evaluate_every = choice % 2;
         job.rounding.log = choice % 4 < 2 ? log::Kind::kOvt : log::Kind::kSparse;
         job.rounding.bound = choice % 8 < 4 ? DivergenceBound::kSound : DivergenceBound::kCalibrated;
         job.rounding.distance = choice < 36;
@@ -114,15 +119,17 @@ TEST(JobFields, ThePageSaysWhatIsDeclared) {
 }
 
 TEST(JobFields, HelpNamesEveryField) {
-  EXPECT_EQ(job_fields_help(), R"(  job         name, seed, steps, arithmetic
-  model       builder, blocks, width, running_variance, layers, heads, channels, dropout
-  data        dataset, batch, context, augment, path, labels_path, test_path, test_labels_path, salt, files, test_files
-  optimizer   name, lr, weight_decay, clip_norm, momentum, nesterov, beta1, beta2, epsilon
+  EXPECT_EQ(job_fields_help(), R"(  job         name, seed, epochs, steps, arithmetic
+  model       onnx, builder, outputs, weights, loss, label_smoothing, huber_delta, freeze, batch_norm, blocks,
+              width, running_variance, layers, heads, channels, dropout
+  data        dataset, batch, micro_batches, context, augment, target, classes, bytes, height, width, channels,
+              path, labels_path, test_path, test_labels_path, inputs, test_inputs, salt, files, test_files
+  optimizer   name, lr, weight_decay, clip_norm, momentum, nesterov, beta1, beta2, epsilon, group
   schedule    name, warmup, every, factor, min_lr
   rounding    bits, log, bound, divergence, divergences, distance, threshold, thresholds
   commit      every
   checkpoint  every, keep
-  evaluate    samples
+  evaluate    samples, every
 )");
 }
 

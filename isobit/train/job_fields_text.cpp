@@ -7,6 +7,8 @@
 namespace isobit::train {
 namespace {
 
+constexpr size_t kHelpWidth = 110, kHelpIndent = 14;
+
 // 2147483648 -> "2^31", 9223372036854775807 -> "2^63 - 1", 100 -> "100"
 std::string number(int64_t value) {
   const auto bits = static_cast<uint64_t>(value);
@@ -37,6 +39,8 @@ struct TypeName {
   std::string operator()(const std::string*) const { return "text"; }
   std::string operator()(const std::vector<std::string>*) const { return "list of texts"; }
   std::string operator()(const Numbers*) const { return "numbers"; }
+  std::string operator()(const ParameterGroups*) const { return "list of tables"; }
+  std::string operator()(const data::InputFiles*) const { return "texts by name"; }
   std::string operator()(const Choice&) const { return "text"; }
 };
 
@@ -50,6 +54,8 @@ struct ValueText {
   std::string operator()(const std::string* v) const { return v->empty() ? "" : in_quotes(*v); }
   std::string operator()(const std::vector<std::string>*) const { return rules.path ? "" : "[]"; }
   std::string operator()(const Numbers*) const { return "{}"; }
+  std::string operator()(const ParameterGroups*) const { return "[]"; }
+  std::string operator()(const data::InputFiles*) const { return ""; }
   std::string operator()(const Choice& v) const { return in_quotes(rules.names()[v.get()]); }
 };
 
@@ -62,6 +68,8 @@ struct RangeText {
   std::string operator()(const std::string*) const { return rules.names ? listed(rules.names()) : ""; }
   std::string operator()(const std::vector<std::string>*) const { return ""; }
   std::string operator()(const Numbers*) const { return real(); }
+  std::string operator()(const ParameterGroups*) const { return ""; }
+  std::string operator()(const data::InputFiles*) const { return ""; }
   std::string operator()(const Choice&) const { return listed(rules.names()); }
 
   std::string whole() const { return number(rules.whole.least) + " to " + number(rules.whole.most); }
@@ -83,7 +91,8 @@ std::string committed(const Field& field, Job& defaults) {
   const std::string where = rules.matters ? rules.matters->words : "";
   if (!rules.only_if_changed) return where.empty() ? "yes" : where;
   const std::string unless = std::visit(ValueText{rules}, field.in(defaults));
-  return text_of(where.empty() ? "" : where + ", ", "where not ", unless);
+  const std::string changed = unless.empty() ? "where given" : "where not " + unless;
+  return text_of(where.empty() ? "" : where + ", ", changed);
 }
 
 }  // namespace
@@ -106,11 +115,20 @@ std::string job_fields_page() {
 std::string job_fields_help() {
   std::string help;
   for (const std::string& table : job_tables()) {
-    std::vector<std::string> keys;
+    std::string line = text_of("  ", table, std::string(12 - table.size(), ' '));
+    bool first = true;
     for (const Field& field : job_fields()) {
-      if (field.table() == table) keys.emplace_back(field.key());
+      if (field.table() != table) continue;
+      if (!first) line += ",";
+      if (line.size() + 1 + field.key().size() > kHelpWidth) {
+        help += line + "\n";
+        line = std::string(kHelpIndent - 1, ' ');
+      }
+      line += first ? "" : " ";
+      line += field.key();
+      first = false;
     }
-    help += text_of("  ", table, std::string(12 - table.size(), ' '), listed(keys), "\n");
+    help += line + "\n";
   }
   return help;
 }

@@ -15,18 +15,24 @@ std::vector<std::string> absolute(std::vector<std::string> paths) {
   return paths;
 }
 
+data::InputFiles absolute(data::InputFiles files) {
+  for (auto& [name, path] : files) path = absolute(path);
+  return files;
+}
+
 }  // namespace
 
 bool JobPaths::names_data() const {
   const auto named = [](const std::string& p) { return !p.empty(); };
   return named(path) || named(labels_path) || named(test_path) || named(test_labels_path) || !files.empty() ||
-         !test_files.empty();
+         !test_files.empty() || !inputs.empty() || !test_inputs.empty();
 }
 
 JobPaths paths_of(const Job& job) {
   const data::DataConfig& d = job.data;
-  return {absolute(d.path),  absolute(d.labels_path), absolute(d.test_path),  absolute(d.test_labels_path),
-          absolute(d.files), absolute(d.test_files),  absolute(job.salt_path)};
+  return {absolute(d.path),        absolute(d.labels_path),  absolute(d.test_path),      absolute(d.test_labels_path),
+          absolute(d.files),       absolute(d.test_files),   absolute(job.salt_path),    absolute(d.inputs),
+          absolute(d.test_inputs), absolute(job.model.onnx), absolute(job.model.weights)};
 }
 
 Job without_paths(Job job) {
@@ -34,6 +40,9 @@ Job without_paths(Job job) {
   d.path = d.labels_path = d.test_path = d.test_labels_path = job.salt_path = "";
   d.files.clear();
   d.test_files.clear();
+  job.model.onnx = job.model.weights = "";
+  d.inputs.clear();
+  d.test_inputs.clear();
   return job;
 }
 
@@ -46,8 +55,12 @@ Job with_paths(Job job, const JobPaths& paths) {
     d.test_labels_path = paths.test_labels_path;
     d.files = paths.files;
     d.test_files = paths.test_files;
+    d.inputs = paths.inputs;
+    d.test_inputs = paths.test_inputs;
   }
   if (job.salt_path.empty()) job.salt_path = paths.salt;
+  if (job.model.onnx.empty()) job.model.onnx = paths.onnx;
+  if (job.model.weights.empty()) job.model.weights = paths.weights;
   return job;
 }
 

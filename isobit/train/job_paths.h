@@ -1,5 +1,5 @@
-// Where the data of a job lie on one machine. These paths do not affect the result and are private: they are kept out
-// of what a run publishes.
+// Where the data and the network of a job lie on one machine. These paths do not affect the result and are private:
+// they are kept out of what a run publishes.
 #pragma once
 
 #include <string>
@@ -9,13 +9,15 @@
 
 namespace isobit::train {
 
-// As in DataConfig and Job::salt_path; empty fields are not named.
+// As in DataConfig, Job::salt_path and ModelConfig; empty fields are not named.
 struct JobPaths {
   std::string path, labels_path, test_path, test_labels_path;
   std::vector<std::string> files, test_files;
   std::string salt;
+  data::InputFiles inputs, test_inputs;
+  std::string onnx = {}, weights = {};
   bool operator==(const JobPaths&) const = default;
-  // Whether data are named; the salt is apart from them.
+  // Whether data are named; the salt and the files of the network are apart from them.
   bool names_data() const;
 };
 
@@ -25,8 +27,8 @@ JobPaths paths_of(const Job& job);
 // The same job and no paths: what may be published.
 Job without_paths(Job job);
 
-// Fills in what the job does not name: all paths of the data when it names none of them, and the salt when it names
-// none. So whoever names data anew names all of them.
+// Fills in what the job does not name: all paths of the data when it names none of them, and each of the salt, the
+// network and its weights. So whoever names data anew names all of them.
 Job with_paths(Job job, const JobPaths& paths);
 
 }  // namespace isobit::train

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <sstream>
 
 // The library asserts what malformed input can break, and under NDEBUG lets the optimiser assume it (so this file is
@@ -18,6 +19,7 @@ namespace isobit::train {
 namespace {
 
 constexpr uint64_t kMaxJobBytes = 1 << 20;
+constexpr double kMostOfGroup = 1e6;  // the factor and the decay of a parameter group
 
 // Where a value was written: "job.toml:7", or "--set" for one that came from the command line.
 std::string place_of(const toml::node& node, const std::string& source) {
@@ -103,6 +105,32 @@ class Table {
     }
     return {};
   }
+  // A list of tables; none where there is no such key.
+  Expected<std::vector<Table>> tables(std::string_view key) {
+    std::vector<Table> found;
+    const toml::node* node = find(key);
+    if (node == nullptr) return found;
+    const toml::array* array = node->as_array();
+    if (array == nullptr) return tl::unexpected<Error>(wrong(key, *node, "a list of tables").error());
+    for (const toml::node& item : *array) {
+      if (!item.is_table()) return tl::unexpected<Error>(wrong(key, item, "a list of tables").error());
+      found.emplace_back(item.as_table(), source_, text_of(name_, ".", key));
+    }
+    return found;
+  }
+  // A table of texts, { image = "a.npy", text = "b.npy" }.
+  Status texts_by_name(std::string_view key, std::map<std::string, std::string>& out) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return {};
+    const char* expected = "a table of texts, like { image = \"a.npy\", text = \"b.npy\" }";
+    if (!node->is_table()) return wrong(key, *node, expected);
+    for (const auto& [name, item] : *node->as_table()) {
+      const auto value = item.value_exact<std::string>();
+      if (!value) return wrong(key, item, expected);
+      out[std::string(name.str())] = *value;
+    }
+    return {};
+  }
   // A text that is one of `names`. An empty one leaves the default.
   Status choice(std::string_view key, const std::vector<std::string>& names, const Choice& out) {
     if (!present(key)) return {};
@@ -162,6 +190,19 @@ std::string resolved(const std::string& path, const std::string& folder) {
   return (fs::path(folder) / path).lexically_normal().string();
 }
 
+Status read_group(Table table, ParameterGroup& group) {
+  ISOBIT_RETURN_IF_ERROR(table.text("match", group.match));
+  if (group.match.empty()) {
+    return unreadable(text_of(table.place(), ": ", table.name(), ".match: is missing; say of which parameters, like ",
+                              "match = \"*.bias\""));
+  }
+  ISOBIT_RETURN_IF_ERROR(table.real("lr_factor", group.lr_factor, 0, kMostOfGroup));
+  double decay = 0;
+  ISOBIT_RETURN_IF_ERROR(table.real("weight_decay", decay, 0, kMostOfGroup));
+  if (table.present("weight_decay")) group.weight_decay = decay;
+  return table.finish();
+}
+
 // Reads one field of a table into its place.
 struct Read {
   const Field& field;
@@ -192,6 +233,16 @@ struct Read {
   Status operator()(Numbers* v) const {
     return table.reals(key(), *v, rules().names(), rules().real.least, rules().real.most);
   }
+  Status operator()(ParameterGroups* v) const {
+    ISOBIT_TRY(const std::vector<Table> groups, table.tables(key()));
+    for (const Table& group : groups) ISOBIT_RETURN_IF_ERROR(read_group(group, v->emplace_back()));
+    return {};
+  }
+  Status operator()(data::InputFiles* v) const {
+    ISOBIT_RETURN_IF_ERROR(table.texts_by_name(key(), *v));
+    for (auto& [name, path] : *v) path = resolved(path, folder);
+    return {};
+  }
   Status operator()(const Choice& v) const { return table.choice(key(), rules().names(), v); }
 
   static Status missing(const Field& field, const Table& table) {
@@ -212,6 +263,10 @@ Status read_field(const Field& field, Table& table, const std::string& folder, J
   if (!rules.allowed.holds(job)) {
     if (!present) return {};
     return unreadable(text_of(table.where(field.key()), ": found a value, expected none: ", rules.refused));
+  }
+  if (const std::string implied = !present && rules.implied ? rules.implied(job) : ""; !implied.empty()) {
+    *std::get<std::string*>(field.in(job)) = implied;
+    return {};
   }
   if (!present && rules.required != nullptr) return Read::missing(field, table);
   ISOBIT_RETURN_IF_ERROR(std::visit(Read{field, table, folder}, field.in(job)));
@@ -235,6 +290,24 @@ Status check_rounding(const Table& table, const Job& job) {
   if (!table.exists() || arithmetic_of(job).rounds) return {};
   return unreadable(text_of(table.place(), ": the job has a table [rounding], but its arithmetic '", job.arithmetic,
                             "' does not round; it is for 'logged-1' and 'rounded'"));
+}
+
+// Every text that is not empty, in tables within the table and in lists, too.
+void make_absolute(toml::table& paths) {
+  const auto absolute = [](toml::node& node) {
+    if (toml::value<std::string>* text = node.as_string(); text != nullptr && !text->get().empty()) {
+      text->get() = fs::absolute(text->get()).lexically_normal().string();
+    } else if (toml::table* table = node.as_table()) {
+      make_absolute(*table);
+    }
+  };
+  for (auto&& [key, node] : paths) {
+    if (toml::array* list = node.as_array()) {
+      for (toml::node& item : *list) absolute(item);
+    } else {
+      absolute(node);
+    }
+  }
 }
 
 // "job.steps=50": the value in TOML's own notation; what is no TOML value is taken as a text.
@@ -261,12 +334,8 @@ Status apply_override(toml::table& root, const std::string& text) {
   if (target == nullptr || parsed.size() != 1)
     return usage_error(text_of("--set ", text, ": '", table, "' is not a table"));
   // A path typed on the command line is meant from where the command runs, not from where the job lies.
-  const auto path = parsed["v"].value_exact<std::string>();
   const Field* field = find_job_field(table, key);
-  if (field != nullptr && field->rules.path && path && !path->empty()) {
-    target->insert_or_assign(key, fs::absolute(*path).lexically_normal().string());
-    return {};
-  }
+  if (field != nullptr && field->rules.path) make_absolute(parsed);
   target->insert_or_assign(key, *parsed.get("v"));
   return {};
 }

@@ -42,6 +42,22 @@ struct Write {
     for (const auto& [name, value] : *v) numbers.insert(name, value);
     if (!numbers.empty()) insert(numbers);
   }
+  void operator()(const ParameterGroups* v) const {
+    toml::array array;
+    for (const ParameterGroup& group : *v) {
+      toml::table one;
+      one.insert("match", group.match);
+      one.insert("lr_factor", group.lr_factor);
+      if (group.weight_decay) one.insert("weight_decay", *group.weight_decay);
+      array.push_back(std::move(one));
+    }
+    if (!array.empty()) insert(array);
+  }
+  void operator()(const data::InputFiles* v) const {
+    toml::table files;
+    for (const auto& [name, path] : *v) files.insert(name, absolute(path));
+    if (!files.empty()) insert(files);
+  }
   void operator()(const Choice& v) const { insert(field.rules.names()[v.get()]); }
 
  private:

@@ -1,12 +1,20 @@
 #include "isobit/train/step_graph.h"
 
 #include <algorithm>
+#include <limits>
+#include <set>
 
 #include "isobit/base/text.h"
 #include "isobit/graph/autograd/autograd.h"
 #include "isobit/graph/passes/retype.h"
 #include "isobit/runtime/promises.h"
+#include "isobit/runtime/specialise.h"
 #include "isobit/runtime/stages/inner_product.h"
+#include "isobit/train/freeze.h"
+#include "isobit/train/parameter_groups.h"
+#include "isobit/train/step_graph_loss.h"
+#include "isobit/train/step_graph_micro_batches.h"
+#include "isobit/train/step_graph_model.h"
 
 namespace isobit::train {
 namespace {
@@ -14,24 +22,6 @@ namespace {
 using graph::Attributes;
 using graph::kNoValue;
 using graph::ValueId;
-
-Expected<models::Model> model_for(const Job& job, const data::DataShape& data, int64_t batch, bool training) {
-  models::ModelConfig config = job.model;
-  config.batch = batch;
-  config.input_shape = data.input_shape;
-  config.classes = data.classes;
-  config.training = training;
-  config.seed = job.seed;
-  if (data.input_dtype == DType::kInt64 && !models::traits_of(config.builder).takes_tokens) {
-    std::vector<std::string> fit;
-    for (const std::string& name : models::builder_names()) {
-      if (models::traits_of(name).takes_tokens) fit.push_back(text_of("'", name, "'"));
-    }
-    return unreadable(text_of("model.builder: '", config.builder, "' takes images; dataset '", data.name,
-                              "' has token sequences (use ", join_or(fit), ")"));
-  }
-  return models::build_model(config);
-}
 
 // The optimizer's operators over every parameter.
 class OptimizerStep {
@@ -50,12 +40,11 @@ class OptimizerStep {
     scale_ = graph_.emit("isobit.ClipFactor", {norm}, {{"max_norm", job_.clip_norm}}, "clip_factor");
   }
 
-  void update(const models::Parameter& p, int64_t index, ValueId grad) {
-    const double decay = p.decay ? job_.weight_decay : 0.0;
+  void update(const models::Parameter& p, const ParameterPace& pace, int64_t index, ValueId grad) {
     if (job_.optimizer == Optimizer::kSgd) {
-      sgd(p, index, grad, decay);
+      sgd(p, pace, index, grad);
     } else {
-      adam(p, index, grad, decay);
+      adam(p, pace, index, grad);
     }
   }
 
@@ -64,14 +53,19 @@ class OptimizerStep {
   ValueId companion(const models::Parameter& p, const char* kind) {
     return graph_.add_input(text_of(p.name, "/", kind), DType::kFloat32, graph_.value(p.value).dims);
   }
+  // Graphs without groups are what they were before there were any.
+  static void set_factor(Attributes& attributes, const ParameterPace& pace) {
+    if (pace.lr_factor != 1) attributes.set("lr_factor", pace.lr_factor);
+  }
   void slot(const std::string& name, ValueId in, ValueId out, const models::Parameter* p, int64_t index) {
     step_.slots.push_back({name, in, out, p != nullptr ? p->init : models::Init{}, index});
   }
 
-  void sgd(const models::Parameter& p, int64_t index, ValueId grad, double decay) {
+  void sgd(const models::Parameter& p, const ParameterPace& pace, int64_t index, ValueId grad) {
     const bool momentum = job_.momentum != 0;
-    const Attributes attributes = {
-        {"momentum", job_.momentum}, {"weight_decay", decay}, {"nesterov", int64_t{job_.nesterov}}};
+    Attributes attributes = {
+        {"momentum", job_.momentum}, {"weight_decay", pace.weight_decay}, {"nesterov", int64_t{job_.nesterov}}};
+    set_factor(attributes, pace);
     const ValueId buffer = momentum ? companion(p, "momentum") : kNoValue;
     std::vector<std::string> names = {p.name + ".next"};
     if (momentum) names.push_back(p.name + "/momentum.next");
@@ -80,12 +74,13 @@ class OptimizerStep {
     if (momentum) slot(p.name + "/momentum", buffer, out[1], nullptr, -1);
   }
 
-  void adam(const models::Parameter& p, int64_t index, ValueId grad, double decay) {
-    const Attributes attributes = {{"beta1", job_.beta1},
-                                   {"beta2", job_.beta2},
-                                   {"epsilon", job_.epsilon},
-                                   {"weight_decay", decay},
-                                   {"decoupled", int64_t{job_.optimizer == Optimizer::kAdamW}}};
+  void adam(const models::Parameter& p, const ParameterPace& pace, int64_t index, ValueId grad) {
+    Attributes attributes = {{"beta1", job_.beta1},
+                             {"beta2", job_.beta2},
+                             {"epsilon", job_.epsilon},
+                             {"weight_decay", pace.weight_decay},
+                             {"decoupled", int64_t{job_.optimizer == Optimizer::kAdamW}}};
+    set_factor(attributes, pace);
     const ValueId m = companion(p, "m"), v = companion(p, "v");
     const auto out =
         graph_.emit_all("isobit.Adam", {p.value, grad, m, v, step_.lr, step_.beta1_power, step_.beta2_power, scale_},
@@ -101,69 +96,128 @@ class OptimizerStep {
   ValueId scale_ = kNoValue;
 };
 
+// Of one micro-batch, or of a batch that is not cut into any.
+Expected<BackwardPass> backward_pass(const Job& job, const data::DataShape& data, int64_t batch,
+                                     const models::Network& network) {
+  BackwardPass pass;
+  ISOBIT_TRY(pass.model, model_for(job, data, batch, true, network));
+  ISOBIT_TRY(const LossPart loss, append_loss(job, data, batch, true, pass.model));
+  pass.inputs = pass.model.inputs;
+  pass.target = loss.target;
+  if (feeds_target(job, data)) {
+    pass.target = pass.inputs.back();
+    pass.inputs.pop_back();
+  }
+  pass.loss = loss.loss;
+  ISOBIT_RETURN_IF_ERROR(freeze(job, pass));
+  std::vector<ValueId> trained;
+  for (const models::Parameter& p : pass.model.parameters) trained.push_back(p.value);
+  ISOBIT_TRY(pass.grads, graph::append_gradients(pass.model.graph, pass.loss, trained));
+  ISOBIT_RETURN_IF_ERROR(freeze_unreached(pass));
+  return pass;
+}
+
+// Tensors of a state are told apart by their names, and a file of them has one name for itself.
+Status check_names(const StepGraph& step) {
+  std::set<std::string> names = {"__metadata__"};
+  const auto check = [&](const std::string& name) -> Status {
+    if (names.insert(name).second) return {};
+    return unreadable(text_of("the network: '", name, "' names two tensors of the state, or is a name that files of ",
+                              "weights keep for themselves; rename the parameter"));
+  };
+  for (const StateSlot& slot : step.slots) ISOBIT_RETURN_IF_ERROR(check(slot.name));
+  for (const FrozenSlot& slot : step.frozen) ISOBIT_RETURN_IF_ERROR(check(slot.name));
+  return {};
+}
+
+// What only a graph of known shapes can be: cut into micro-batches, rounded value by value, held against the bounds of
+// an arithmetic.
+Status check_static(const Job& job, const graph::Graph& graph, bool is_static) {
+  if (is_static) return runtime::check_terms(graph, arithmetic_of(job));
+  const platform::Arithmetic& arithmetic = arithmetic_of(job);
+  if (!arithmetic.rounds && arithmetic.most_terms == std::numeric_limits<int64_t>::max()) return {};
+  return unreadable(text_of("the network's shapes follow from data, so that nobody can say beforehand whether the ",
+                            "bounds of ", arithmetic.name, " hold; compute in ordered-1"));
+}
+
 }  // namespace
 
-Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data) {
-  ISOBIT_TRY(models::Model model, model_for(job, data, job.batch, true));
+bool is_companion(std::string_view kind) { return kind == "momentum" || kind == "m" || kind == "v"; }
+
+Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data, const models::Network& network) {
+  ISOBIT_TRY(BackwardPass pass, backward_pass(job, data, job.batch / job.micro_batches, network));
   StepGraph step;
+  step.is_static = runtime::is_static(pass.model.graph);
+  if (job.micro_batches > 1) {
+    if (!step.is_static) return unreadable("data.micro_batches: the network's shapes follow from data; leave it out");
+    ISOBIT_TRY(pass, of_micro_batches(std::move(pass), job.micro_batches));
+  }
+  models::Model& model = pass.model;
+  ISOBIT_TRY(const std::vector<ParameterPace> paces, paces_of(job, model.parameters));
   step.graph = std::move(model.graph);
   graph::Graph& g = step.graph;
-  step.input = model.input;
+  step.inputs = pass.inputs;
+  step.target = pass.target;
   step.step = model.step;
-  step.labels = g.add_input("labels", DType::kInt64, {g.value(model.logits).dims[0]});
-  const ValueId loss = g.emit_all("isobit.CrossEntropy", {model.logits, step.labels}, {},
-                                  {"loss", "row_loss", "row_max", "row_log_sum"})[0];
-  std::vector<ValueId> parameters;
-  for (const models::Parameter& p : model.parameters) parameters.push_back(p.value);
-  ISOBIT_TRY(const std::vector<ValueId> grads, graph::append_gradients(g, loss, parameters));
+  step.remarks = std::move(model.remarks);
 
   OptimizerStep optimizer(job, step);
-  optimizer.clip(grads);
+  optimizer.clip(pass.grads);
   for (size_t i = 0; i < model.parameters.size(); ++i) {
-    ISOBIT_CHECK(grads[i] != kNoValue);
-    optimizer.update(model.parameters[i], static_cast<int64_t>(i), grads[i]);
+    optimizer.update(model.parameters[i], paces[i], pass.places[i], pass.grads[i]);
   }
-  for (const models::Buffer& b : model.buffers) {
-    step.slots.push_back({b.name, b.value, b.updated, {models::Init::Kind::kConstant, b.initial}, -1});
-  }
-  g.add_output(loss);
+  for (const models::Buffer& b : model.buffers) step.slots.push_back({b.name, b.value, b.updated, b.init, -1});
+  for (const FrozenParameter& p : pass.frozen) step.frozen.push_back({p.name, p.value, p.init, p.place});
+  ISOBIT_RETURN_IF_ERROR(check_names(step));
+  g.add_output(pass.loss);
   for (const StateSlot& slot : step.slots) g.add_output(slot.out);
+  ISOBIT_RETURN_IF_ERROR(check_static(job, g, step.is_static));
   if (arithmetic_of(job).computes_in == DType::kFloat64) {
     ISOBIT_TRY(step.graph, graph::retype(g, graph::kInFloat64));
   }
   ISOBIT_RETURN_IF_ERROR(runtime::check_promises(step.graph, arithmetic_of(job)));
-  ISOBIT_RETURN_IF_ERROR(runtime::check_terms(step.graph, arithmetic_of(job)));
   return step;
 }
 
-Expected<StepGraph> build_step_graph(const Job& job, const data::Dataset& dataset) {
-  return build_step_graph(job, data::shape_of(dataset));
+Expected<StepGraph> build_step_graph(const Job& job, const data::Dataset& dataset, const models::Network& network) {
+  return build_step_graph(job, data::shape_of(dataset), network);
 }
 
-Expected<EvalGraph> build_eval_graph(const Job& job, const data::DataShape& data, int64_t batch) {
-  ISOBIT_TRY(models::Model model, model_for(job, data, batch, false));
-  EvalGraph eval{std::move(model.graph), model.input, kNoValue, batch, {}};
+Expected<EvalGraph> build_eval_graph(const Job& job, const data::DataShape& data, int64_t batch,
+                                     const models::Network& network) {
+  ISOBIT_TRY(models::Model model, model_for(job, data, batch, false, network));
+  ISOBIT_TRY(const LossPart loss, append_loss(job, data, batch, false, model));
+  EvalGraph eval{std::move(model.graph), std::move(model.inputs), loss.target, batch, {}};
+  if (feeds_target(job, data)) {
+    eval.target = eval.inputs.back();
+    eval.inputs.pop_back();
+  }
   graph::Graph& g = eval.graph;
-  eval.labels = g.add_input("labels", DType::kInt64, {g.value(model.logits).dims[0]});
-  const auto losses = g.emit_all("isobit.CrossEntropy", {model.logits, eval.labels}, {},
-                                 {"loss", "row_loss", "row_max", "row_log_sum"});
   for (const models::Parameter& p : model.parameters) eval.state.emplace_back(p.name, p.value);
   for (const models::Buffer& b : model.buffers) eval.state.emplace_back(b.name, b.value);
-  g.add_output(losses[1]);
-  g.add_output(model.logits);
+  g.add_output(loss.rows);
+  g.add_output(loss.output);
   ISOBIT_RETURN_IF_ERROR(runtime::check_promises(g, arithmetic_of(job)));
   return eval;
 }
 
-Expected<EvalGraph> build_eval_graph(const Job& job, const data::Dataset& dataset, int64_t batch) {
-  return build_eval_graph(job, data::shape_of(dataset), batch);
+Expected<EvalGraph> build_eval_graph(const Job& job, const data::Dataset& dataset, int64_t batch,
+                                     const models::Network& network) {
+  return build_eval_graph(job, data::shape_of(dataset), batch, network);
 }
 
-int64_t evaluation_samples(const Job& job, int64_t test_count) {
+Expected<EvalGraph> build_eval_graph(const Job& job, const data::DataShape& data, const models::Network& network) {
+  return build_eval_graph(job, data, std::max<int64_t>(1, network.only_batch()), network);
+}
+
+int64_t evaluation_samples(const Job& job, int64_t test_count, const models::Network& network) {
+  if (job.loss == Loss::kOutput && network.only_batch() > 1) return 0;
   return job.evaluate_samples == 0 ? test_count : std::min(job.evaluate_samples, test_count);
 }
 
-int64_t evaluation_batch(const Job& job, int64_t samples) {
+int64_t evaluation_batch(const Job& job, int64_t samples, const models::Network& network) {
+  if (network.only_batch() > 0) return network.only_batch();
+  if (job.loss == Loss::kOutput) return 1;
   return std::min<int64_t>(samples, std::max<int64_t>(job.batch, 32));
 }
 

@@ -5,10 +5,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "isobit/data/data_shape.h"
-#include "isobit/models/model.h"
+#include "isobit/models/network.h"
 #include "isobit/train/job.h"
 
 namespace isobit::train {
@@ -19,40 +20,65 @@ struct StateSlot {
   graph::ValueId in;
   graph::ValueId out;
   models::Init init;
-  int64_t parameter = -1;  // place in Model::parameters; -1: optimizer state or buffer, which starts constant
+  int64_t parameter = -1;  // place in Model::parameters; -1: optimizer state or buffer
+};
+
+// A parameter or buffer that no step changes: an input of the graph that is the same in every step, and no part of the
+// state.
+struct FrozenSlot {
+  std::string name;
+  graph::ValueId in;
+  models::Init init;
+  int64_t parameter = -1;  // as in StateSlot
 };
 
 struct StepGraph {
-  graph::Graph graph;  // outputs: the loss, then StateSlot::out of each slot
-  graph::ValueId input;
-  graph::ValueId labels;                         // int64 [rows]
-  graph::ValueId lr;                             // float64 scalar
+  graph::Graph graph;                            // outputs: the loss, then StateSlot::out of each slot
+  std::vector<graph::ValueId> inputs;            // one for each of data::DataShape::inputs, in their order
+  graph::ValueId target = graph::kNoValue;       // with the elements of Batch::target; kNoValue for a target of kNone
+  graph::ValueId lr = graph::kNoValue;           // float64 scalar
   graph::ValueId step = graph::kNoValue;         // int64 scalar, where dropout needs it
   graph::ValueId beta1_power = graph::kNoValue;  // float64 scalars, Adam only
   graph::ValueId beta2_power = graph::kNoValue;
   std::vector<StateSlot> slots;
+  std::vector<FrozenSlot> frozen;
+  // Every shape is known before the run, so that a trace has a schema. Where shapes follow from data, nobody can
+  // dispute a step value by value.
+  bool is_static = true;
+  std::vector<std::string> remarks;  // what of the network its owner should know: a sentence each
 };
 
-// Building allocates names and shapes, never a tensor, whatever sizes the job asks for. Errors: kUnreadable for a model
-// that does not fit the data, and for one with inner products too long for the job's arithmetic.
-Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data);
-Expected<StepGraph> build_step_graph(const Job& job, const data::Dataset& dataset);
+// Whether an optimizer keeps something of that name beside a parameter: "NAME/momentum", "NAME/m", "NAME/v".
+bool is_companion(std::string_view kind);
 
-// The same network, always in float32, for inference on `batch` samples; outputs: row losses, logits. Parameters and
-// buffers are inputs with the names of the step graph's slots.
+// Building allocates names and shapes, never a tensor, whatever sizes the job asks for. Errors: kUnreadable for a model
+// that does not fit the data, for one that cannot be trained (naming the node without a gradient), for a pattern of
+// model.freeze that names nothing, and for inner products too long for the job's arithmetic.
+Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data,
+                                     const models::Network& network = *models::built_in());
+Expected<StepGraph> build_step_graph(const Job& job, const data::Dataset& dataset,
+                                     const models::Network& network = *models::built_in());
+
+// The same network, always in float32, for inference on `batch` samples; outputs: row losses, the output. Parameters
+// and buffers are inputs with the names of the step graph's slots, frozen ones included.
 struct EvalGraph {
   graph::Graph graph;
-  graph::ValueId input;
-  graph::ValueId labels;
-  int64_t batch;
+  std::vector<graph::ValueId> inputs;
+  graph::ValueId target = graph::kNoValue;
+  int64_t batch = 0;
   std::vector<std::pair<std::string, graph::ValueId>> state;
 };
 
-Expected<EvalGraph> build_eval_graph(const Job& job, const data::DataShape& data, int64_t batch);
-Expected<EvalGraph> build_eval_graph(const Job& job, const data::Dataset& dataset, int64_t batch);
+Expected<EvalGraph> build_eval_graph(const Job& job, const data::DataShape& data, int64_t batch,
+                                     const models::Network& network = *models::built_in());
+Expected<EvalGraph> build_eval_graph(const Job& job, const data::Dataset& dataset, int64_t batch,
+                                     const models::Network& network = *models::built_in());
+// For as few samples as it can be built: what a job commits to.
+Expected<EvalGraph> build_eval_graph(const Job& job, const data::DataShape& data, const models::Network& network);
 
-// How many samples an evaluation scores, and how many of them at a time (but for the last batch).
-int64_t evaluation_samples(const Job& job, int64_t test_count);
-int64_t evaluation_batch(const Job& job, int64_t samples);
+// How many samples an evaluation scores, and how many of them at a time (but for the last batch). A loss that is an
+// output is that of one sample, where batches may have one; where they have another size none is scored.
+int64_t evaluation_samples(const Job& job, int64_t test_count, const models::Network& network = *models::built_in());
+int64_t evaluation_batch(const Job& job, int64_t samples, const models::Network& network = *models::built_in());
 
 }  // namespace isobit::train

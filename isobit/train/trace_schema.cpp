@@ -99,8 +99,8 @@ const char* name_of(TraceEntry::Kind kind) {
 std::vector<TraceEntry> trace_schema(const StepGraph& step) {
   Schema schema(step);
   for (const StateSlot& slot : step.slots) schema.value(Kind::kState, slot.in);
-  schema.value(Kind::kBatch, step.input);
-  schema.value(Kind::kBatch, step.labels);
+  for (ValueId id : step.inputs) schema.value(Kind::kBatch, id);
+  if (step.target != kNoValue) schema.value(Kind::kBatch, step.target);
   for (ValueId id : {step.lr, step.step, step.beta1_power, step.beta2_power}) {
     if (id != kNoValue) schema.value(Kind::kRate, id);
   }

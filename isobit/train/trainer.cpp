@@ -4,25 +4,30 @@
 #include <utility>
 
 #include "isobit/base/text.h"
+#include "isobit/graph/passes/rebuild.h"
 #include "isobit/kernels/optimizer/optimizer.h"
-#include "isobit/numerics/philox.h"
+#include "isobit/train/initial.h"
 
 namespace isobit::train {
 
 using graph::kNoValue;
 
 Expected<std::unique_ptr<Trainer>> Trainer::create(Job job, std::shared_ptr<const data::Dataset> dataset,
-                                                   platform::Engine& engine, backends::Backend& backend) {
+                                                   platform::Engine& engine, backends::Backend& backend,
+                                                   std::shared_ptr<const models::Network> network) {
   if (dataset->train_count() < 1) return unreadable(text_of("dataset '", dataset->name(), "' has no training samples"));
   ISOBIT_TRY(const platform::Arithmetic* arithmetic, platform::named_arithmetic(job.arithmetic));
   ISOBIT_TRY(platform::Context context, engine.context_for(*arithmetic));
   ISOBIT_TRY(const data::AugmentOptions augment, data::parse_augment(job.data.augment));
-  ISOBIT_TRY(StepGraph graph, build_step_graph(job, *dataset));
+  ISOBIT_TRY(StepGraph graph, build_step_graph(job, *dataset, *network));
+  ISOBIT_TRY(InitialValues initial, initial_values(job, graph, *network));
   std::unique_ptr<Trainer> trainer(
       new Trainer(std::move(job), std::move(dataset), engine, backend, std::move(context), std::move(graph)));
+  trainer->network_ = std::move(network);
   trainer->batch_options_ = {trainer->job_.seed, trainer->job_.batch, augment};
-  ISOBIT_TRY(trainer->program_, backend.compile(trainer->graph_.graph, trainer->context_));
-  trainer->initialise();
+  trainer->state_ = std::move(initial.state);
+  trainer->frozen_ = std::move(initial.frozen);
+  ISOBIT_RETURN_IF_ERROR(trainer->compile());
   trainer->prepare_feeds();
   return trainer;
 }
@@ -41,50 +46,42 @@ Trainer::Trainer(Job job, std::shared_ptr<const data::Dataset> dataset, platform
 
 namespace {
 
-// The same values in float64, unless they are no float32 values or float32 is what is wanted.
-Tensor in_type(DType wanted, Tensor tensor) {
-  if (tensor.dtype() != DType::kFloat32 || wanted != DType::kFloat64) return tensor;
-  Tensor wide(DType::kFloat64, tensor.shape());
-  const auto from = tensor.span<float>();
-  const auto to = wide.span<double>();
-  for (size_t i = 0; i < from.size(); ++i) to[i] = static_cast<double>(from[i]);
-  return wide;
-}
-
 float as_float(const Tensor& scalar) {
   return scalar.dtype() == DType::kFloat64 ? static_cast<float>(scalar.data<double>()[0]) : scalar.data<float>()[0];
 }
 
 }  // namespace
 
-void Trainer::initialise() {
-  for (const StateSlot& slot : graph_.slots) {
-    Tensor tensor(DType::kFloat32, graph_.graph.value(slot.in).shape());
-    float* data = tensor.data<float>();
-    const int64_t n = tensor.elements();
-    const numerics::Stream stream{job_.seed, numerics::Purpose::kInitialWeights, static_cast<uint32_t>(slot.parameter)};
-    switch (slot.init.kind) {
-      case models::Init::Kind::kConstant:
-        std::fill(data, data + n, slot.init.a);
-        break;
-      case models::Init::Kind::kUniform:
-        numerics::fill_uniform_f32(stream, 0, data, n);
-        for (int64_t i = 0; i < n; ++i) data[i] = (2.0f * data[i] - 1.0f) * slot.init.a;
-        break;
-      case models::Init::Kind::kNormal:
-        numerics::fill_normal_f32(stream, 0, data, n);
-        for (int64_t i = 0; i < n; ++i) data[i] *= slot.init.a;
-        break;
+// What is frozen is a constant of the program, which no operator writes over; the step graph has it as an input, so
+// that it says no more than names and shapes.
+Status Trainer::compile() {
+  if (!frozen_.empty()) {
+    const auto& inputs = graph_.graph.inputs();
+    std::vector<const Tensor*> known(inputs.size(), nullptr);
+    for (size_t i = 0; i < frozen_.size(); ++i) {
+      const auto place = std::ranges::find(inputs, graph_.frozen[i].in) - inputs.begin();
+      known[static_cast<size_t>(place)] = &frozen_[i].tensor;
     }
-    state_.push_back({slot.name, in_type(graph_.graph.value(slot.in).dtype, std::move(tensor))});
+    graph::Rebuilding rule;
+    rule.input = [&](size_t i) -> Expected<graph::InferContext::Type> {
+      const graph::Value& value = graph_.graph.value(inputs[i]);
+      return graph::InferContext::Type{value.dtype, value.dims};
+    };
+    rule.known_input = [&](size_t i) { return known[i]; };
+    ISOBIT_TRY(bound_, graph::rebuild(graph_.graph, rule));
   }
+  ISOBIT_TRY(program_, backend_.compile(frozen_.empty() ? graph_.graph : bound_, context_));
+  return {};
 }
 
 // Every feed with its place, and tensors for those that are scalars.
 void Trainer::prepare_feeds() {
-  const graph::Value& labels = graph_.graph.value(graph_.labels);
-  feeds_.emplace_back(graph_.input, Tensor());
-  feeds_.emplace_back(graph_.labels, Tensor::without_storage(labels.dtype, labels.shape()));
+  for (const graph::ValueId input : graph_.inputs) feeds_.emplace_back(input, Tensor());
+  if (graph_.target != kNoValue) {
+    const graph::Value& target = graph_.graph.value(graph_.target);
+    feeds_.emplace_back(graph_.target, Tensor::without_storage(target.dtype, target.shape()));
+  }
+  first_scalar_ = feeds_.size();
   feeds_.emplace_back(graph_.lr, Tensor::scalar(0.0));
   if (graph_.step != kNoValue) feeds_.emplace_back(graph_.step, Tensor::scalar(int64_t{0}));
   if (graph_.beta1_power != kNoValue) {
@@ -96,10 +93,23 @@ void Trainer::prepare_feeds() {
   outputs_.resize(1 + graph_.slots.size());
 }
 
+void Trainer::feed_batch() {
+  for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+    feeds_[i].second = in_type(graph_.graph.value(graph_.inputs[i]).dtype, std::move(batch_.inputs[i]));
+  }
+  if (graph_.target == kNoValue) return;
+  // Rows, where the batch has samples of several tokens.
+  Tensor& target = feeds_[graph_.inputs.size()].second;
+  if (batch_.target.dtype() == target.dtype()) {
+    target.share_storage(batch_.target);
+  } else {
+    target.share_storage(in_type(target.dtype(), batch_.target));
+  }
+}
+
 void Trainer::feed(double lr) {
-  size_t next = 0;
-  feeds_[next++].second = in_type(graph_.graph.value(graph_.input).dtype, std::move(batch_.input));
-  feeds_[next++].second.share_storage(batch_.labels);
+  feed_batch();
+  size_t next = first_scalar_;
   feeds_[next++].second.data<double>()[0] = lr;
   if (graph_.step != kNoValue) feeds_[next++].second.data<int64_t>()[0] = step_;
   if (graph_.beta1_power != kNoValue) {
@@ -113,19 +123,23 @@ void Trainer::feed(double lr) {
 // The step is done: the state, and what the next batch can be written to.
 void Trainer::take_back() {
   for (size_t i = 0; i < state_.size(); ++i) state_[i].tensor = std::move(outputs_[i + 1]);
-  batch_.input = std::move(feeds_[0].second);
-  if (batch_.input.dtype() != dataset_->input_dtype()) batch_.input = Tensor();
-  feeds_[1].second.drop_storage();
+  for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+    Tensor& input = batch_.inputs[i];
+    input = std::move(feeds_[i].second);
+    if (input.dtype() != dataset_->inputs()[i].dtype) input = Tensor();
+  }
+  if (graph_.target != kNoValue) feeds_[graph_.inputs.size()].second.drop_storage();
 }
 
-StepInputs Trainer::inputs() const {
+Expected<StepInputs> Trainer::inputs() const {
   ISOBIT_CHECK(step_ < job_.steps);
-  return {data::train_batch(*dataset_, batch_options_, step_, engine_.pool()), learning_rate(job_, step_)};
+  ISOBIT_TRY(data::Batch batch, data::train_batch(*dataset_, batch_options_, step_, engine_.pool()));
+  return StepInputs{std::move(batch), learning_rate(job_, step_)};
 }
 
 Expected<StepResult> Trainer::advance(runtime::RunOptions options) {
   ISOBIT_CHECK(step_ < job_.steps);
-  data::train_batch_into(*dataset_, batch_options_, step_, engine_.pool(), batch_);
+  ISOBIT_RETURN_IF_ERROR(data::train_batch_into(*dataset_, batch_options_, step_, engine_.pool(), batch_));
   return step_on_batch(learning_rate(job_, step_), options);
 }
 
@@ -215,6 +229,10 @@ Status Trainer::go_on_from(int64_t step) {
   return {};
 }
 
-Expected<SampleScores> Trainer::evaluate() { return train::evaluate(job_, *dataset_, state_, engine_, backend_); }
+Expected<SampleScores> Trainer::evaluate() {
+  std::vector<NamedTensor> all = state_;
+  all.insert(all.end(), frozen_.begin(), frozen_.end());
+  return train::evaluate(job_, *dataset_, all, engine_, backend_, *network_);
+}
 
 }  // namespace isobit::train

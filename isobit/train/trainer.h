@@ -34,10 +34,11 @@ struct StepInputs {
 class Trainer {
  public:
   // The initial state of the job: step 0. Engine and backend are not owned. Trainers of several arithmetics may share
-  // an engine, step by step. `backend` runs the steps and the evaluation.
+  // an engine, step by step. `backend` runs the steps and the evaluation; `network` is the job's.
   static Expected<std::unique_ptr<Trainer>> create(Job job, std::shared_ptr<const data::Dataset> dataset,
                                                    platform::Engine& engine,
-                                                   backends::Backend& backend = backends::native());
+                                                   backends::Backend& backend = backends::native(),
+                                                   std::shared_ptr<const models::Network> network = models::built_in());
 
   const Job& job() const { return job_; }
   const data::Dataset& dataset() const { return *dataset_; }
@@ -48,6 +49,8 @@ class Trainer {
   int64_t step() const { return step_; }
   // Parameters, optimizer state and buffers, in slot order; everything that the future depends on, but for the step.
   const std::vector<NamedTensor>& state() const { return state_; }
+  // What no step changes, in the order of StepGraph::frozen.
+  const std::vector<NamedTensor>& frozen() const { return frozen_; }
   // Another number whenever state() or step() may have changed.
   uint64_t revision() const { return revision_; }
 
@@ -56,8 +59,9 @@ class Trainer {
   // options.stage: of arithmetic logged-1, the one that writes the log of this step or follows it; null rounds without
   // a log.
   Expected<StepResult> advance(runtime::RunOptions options = {});
-  // What the next step takes: functions of job and step alone. REQUIRES step() < job().steps.
-  StepInputs inputs() const;
+  // What the next step takes: functions of job and step alone. Errors: those of data::train_batch.
+  // REQUIRES step() < job().steps.
+  Expected<StepInputs> inputs() const;
   // advance() in two: one step on inputs().
   Expected<StepResult> advance(StepInputs inputs, runtime::RunOptions options);
 
@@ -78,11 +82,12 @@ class Trainer {
  private:
   Trainer(Job job, std::shared_ptr<const data::Dataset> dataset, platform::Engine& engine, backends::Backend& backend,
           platform::Context context, StepGraph graph);
-  void initialise();
+  Status compile();
   Status check_step(int64_t step) const;
   Status check_fits(size_t slot, DType dtype, const Shape& shape) const;
   void stand_after(int64_t step);
   void prepare_feeds();
+  void feed_batch();
   void feed(double lr);
   void take_back();
   Expected<StepResult> step_on_batch(double lr, runtime::RunOptions options);
@@ -93,14 +98,17 @@ class Trainer {
   backends::Backend& backend_;
   const platform::Context context_;
   StepGraph graph_;
+  std::shared_ptr<const models::Network> network_;
+  std::vector<NamedTensor> frozen_;
+  graph::Graph bound_;                          // the graph with what is frozen as constants, where there is any
   std::unique_ptr<backends::Program> program_;  // of the graph
   data::BatchOptions batch_options_;
   std::vector<NamedTensor> state_;
   // Kept from step to step, so that none allocates.
   data::Batch batch_;
-  runtime::Executor::Feeds feeds_;  // input, labels, scalars, then the state in slot order
-  size_t first_state_ = 0;          // among the feeds
-  std::vector<Tensor> outputs_;     // loss, then the state
+  runtime::Executor::Feeds feeds_;             // inputs, target, scalars, then the state in slot order
+  size_t first_scalar_ = 0, first_state_ = 0;  // among the feeds
+  std::vector<Tensor> outputs_;                // loss, then the state
   int64_t step_ = 0;
   uint64_t revision_ = 0;
   std::vector<bool> put_;  // by slot: whether put() has brought it; empty but between put() and go_on_from()
@@ -111,10 +119,11 @@ class Trainer {
 // The same tensors with float64 ones in float32: exactly, where their arithmetic rounds.
 std::vector<NamedTensor> in_float32(const std::vector<NamedTensor>& state);
 
-// Scores `state` (found by name) on the job's evaluation samples: the first evaluate.samples of the test split (0:
-// all). The graph is the backend's to run, under the job's arithmetic, or under correct-1 where that computes in
-// float64.
+// Scores `state` (found by name, what is frozen among it) on the job's evaluation samples: the first evaluate.samples
+// of the test split (0: all). The graph is the backend's to run, under the job's arithmetic, or under correct-1 where
+// that computes in float64.
 Expected<SampleScores> evaluate(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
-                                platform::Engine& engine, backends::Backend& backend = backends::native());
+                                platform::Engine& engine, backends::Backend& backend = backends::native(),
+                                const models::Network& network = *models::built_in());
 
 }  // namespace isobit::train

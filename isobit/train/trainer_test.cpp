@@ -171,9 +171,9 @@ class FarProgram final : public backends::Program {
 
 class FarBackend final : public backends::Backend {
  public:
-  Expected<std::unique_ptr<backends::Program>> compile(const graph::Graph& graph,
-                                                       const platform::Context& context) override {
-    ISOBIT_TRY(auto unit, backends::native().compile(graph, context));
+  Expected<std::unique_ptr<backends::Program>> compile(const graph::Graph& graph, const platform::Context& context,
+                                                       const runtime::Limits& limits) override {
+    ISOBIT_TRY(auto unit, backends::native().compile(graph, context, limits));
     return std::make_unique<FarProgram>(device_, std::move(unit), runs);
   }
   int runs = 0;

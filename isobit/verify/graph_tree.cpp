@@ -108,10 +108,9 @@ Expected<GraphValue> read_value(ByteReader& reader) {
   if (value.id < 0) return reader.fail("value", text_of("found ", value.id, ", expected at least -1"));
   ISOBIT_TRY(value.name, reader.text("name", kMaxNodeBytes));
   ISOBIT_TRY(const uint8_t dtype, reader.u8("dtype"));
-  if (dtype < static_cast<uint8_t>(DType::kFloat32) || dtype > static_cast<uint8_t>(DType::kBool)) {
-    return reader.fail("dtype", text_of("found ", dtype, ", expected 1 to 6"));
-  }
-  value.dtype = static_cast<DType>(dtype);
+  const std::optional<DType> known = dtype_of_number(dtype);
+  if (!known) return reader.fail("dtype", text_of("found ", dtype, ", expected the number of a type (1 to 13)"));
+  value.dtype = *known;
   ISOBIT_TRY(value.dims, read_integers(reader, "dims"));
   return value;
 }

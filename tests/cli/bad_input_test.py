@@ -274,18 +274,32 @@ class Data(Refused):
         paths = overrides("data.path=x.npy", "data.labels_path=y.npy")
         good_x, good_y = npy("<f4", (8, 1, 8, 8), bytes(2048)), npy("<i8", (8,), bytes(64))
         self.write("y.npy", good_y)
-        for says, data in (("<c8", npy("<c8", (8, 64), bytes(4096))), ("float64", npy("<f8", (8, 64), bytes(4096))),
+        for says, data in (("<c8", npy("<c8", (8, 64), bytes(4096))),
                            ("big-endian", npy(">f4", (8, 64), bytes(2048))), ("first bytes", b"PK" + good_x),
-                           ("", good_x[:-1]), ("", good_x[:40]), ("", b""), ("", npy("<f4", (8,), bytes(32))),
+                           ("", good_x[:-1]), ("", good_x[:40]), ("", b""), ("[8, 0]", npy("<f4", (8, 0), b"")),
                            ("", npy("<f4", (2 ** 62, 2 ** 62), b"")), ("", npy("<f4", (2 ** 64,), b"")),
                            ("sample 0", npy("<f4", (8, 64), b"\0\0\x80\x7f" * 512)), ("|O", npy("|O", (8, 1), b""))):
             self.write("x.npy", data)
             self.refused(job, *paths, says=["x.npy", says])
         self.write("x.npy", good_x)
-        for says, data in (("float32", npy("<f4", (8,), bytes(32))), ("7 labels", npy("<i8", (7,), bytes(56))),
+        self.refused(job, *paths, "--set", "data.bytes=unit", says=["data.bytes", "scaled"])
+        for says, data in (("", b"\x93NUMPY"), ("7 labels", npy("<i8", (7,), bytes(56))),
                            ("-1", npy("<i8", (8,), b"\xff" * 64)), ("[8, 1]", npy("<i8", (8, 1), bytes(64)))):
             self.write("y.npy", data)
             self.refused(job, *paths, says=["y.npy", says])
+        self.write("y.npy", good_y)
+        # Data that are none of a network's own: it says what it takes.
+        self.write("x.npy", npy("<f8", (8, 64), bytes(4096)))
+        self.refused(job, *paths, says=["model.builder", "takes float32", "float64"])
+        self.write("x.npy", good_x)
+        self.write("y.npy", npy("<f4", (8,), bytes(32)))
+        self.refused(job, *paths, says=["model.builder", "learns targets of kind class", "regression", "data.target"])
+        self.refused(job, *paths, "--set", "data.target=class", says=["y.npy", "float32"])
+        self.refused(job, *paths, "--set", "data.target=clas", says=["data.target", "class-per-token"])
+        self.write("y.npy", good_y)
+        two = ["--set", "data.inputs={a='x.npy', b='x.npy'}", "--set", "data.labels_path=y.npy"]
+        self.refused(job, *two, says=["takes one input", "2 (a, b)"])
+        self.refused(DIGITS, "--set", "data.target=class", says=["no key 'target'"])
 
     def test_text(self):
         job = self.write("t.toml", GOOD.replace('"digits"', '"text"').replace('"logistic"', '"gpt"'))

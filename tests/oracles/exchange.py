@@ -10,8 +10,8 @@ except ImportError:
     print("skipped: no torch")
     sys.exit(77)
 
-_TYPES = {"F64": torch.float64, "I64": torch.int64, "F32": torch.float32, "I32": torch.int32, "U8": torch.uint8,
-          "BOOL": torch.bool}
+_TYPES = {"F64": torch.float64, "I64": torch.int64, "F32": torch.float32, "I32": torch.int32, "I16": torch.int16,
+          "I8": torch.int8, "U8": torch.uint8, "BOOL": torch.bool}
 _NAMES = {dtype: name for name, dtype in _TYPES.items()}
 
 

@@ -69,7 +69,7 @@ def job_fields(job):
         return job.get(table, {}).get(key, default)
 
     arithmetic = get("job", "arithmetic", "ordered-1")
-    builder, dataset = get("model", "builder"), get("data", "dataset")
+    builder, dataset = get("model", "builder", "onnx" if get("model", "onnx") else None), get("data", "dataset")
     out = {"job.name": text_field(get("job", "name", "job")), "job.seed": u64(get("job", "seed", 0)),
            "job.steps": i64(get("job", "steps")), "job.arithmetic": text_field(arithmetic),
            "model.builder": text_field(builder), "data.dataset": text_field(dataset),
@@ -77,8 +77,21 @@ def job_fields(job):
            "commit.every": i64(get("commit", "every", 1))}
     if builder == "resnet":
         out |= {"model.blocks": i64(get("model", "blocks", 1)), "model.width": i64(get("model", "width", 16))}
-        if get("model", "running_variance", "biased") != "biased":
-            out["model.running_variance"] = text_field(get("model", "running_variance"))
+    if builder in ("resnet", "onnx"):
+        for key, default in (("running_variance", "biased"), ("batch_norm", "train")):
+            if get("model", key, default) != default:
+                out["model." + key] = text_field(get("model", key))
+    if builder == "onnx" and get("model", "outputs", []):
+        out["model.outputs"] = texts(get("model", "outputs"))
+    loss = get("model", "loss", "cross-entropy")
+    if loss != "cross-entropy":
+        out["model.loss"] = text_field(loss)
+    elif get("model", "label_smoothing", 0) != 0:
+        out["model.label_smoothing"] = f64(get("model", "label_smoothing"))
+    if loss == "huber" and get("model", "huber_delta", 1) != 1:
+        out["model.huber_delta"] = f64(get("model", "huber_delta"))
+    if get("model", "freeze", []):
+        out["model.freeze"] = texts(sorted(get("model", "freeze")))
     if builder == "gpt":
         out |= {"model." + k: i64(get("model", k, d)) for k, d in (("layers", 2), ("heads", 4), ("channels", 64))}
         out["model.dropout"] = f64(get("model", "dropout", 0.0))
@@ -86,6 +99,13 @@ def job_fields(job):
         out["data.context"] = i64(get("data", "context"))
     else:
         out["data.augment"] = texts(sorted(get("data", "augment", [])))
+    if dataset == "npy" and get("data", "target", "by-type") != "by-type":
+        out["data.target"] = text_field(get("data", "target"))
+    if dataset in ("npy", "images") and get("data", "bytes", "scaled") != "scaled":
+        out["data.bytes"] = text_field(get("data", "bytes"))
+    for key in ("classes",) if dataset == "npy" else ("height", "width", "channels") if dataset == "images" else ():
+        if get("data", key) is not None:
+            out["data." + key] = i64(get("data", key))
     optimizer = get("optimizer", "name", "sgd")
     out["optimizer.name"] = text_field(optimizer)
     for key in ("lr", "weight_decay", "clip_norm") + (("momentum",) if optimizer == "sgd" else
@@ -93,11 +113,18 @@ def job_fields(job):
         out["optimizer." + key] = f64(get("optimizer", key, OPTIMIZER_DEFAULTS.get(key, 0.0)))
     if optimizer == "sgd":
         out["optimizer.nesterov"] = boolean(get("optimizer", "nesterov", False))
+    if get("data", "micro_batches", 1) != 1:
+        out["data.micro_batches"] = i64(get("data", "micro_batches"))
+    for i, group in enumerate(get("optimizer", "group", [])):
+        name = f"optimizer.group.{i}."
+        out |= {name + "match": text_field(group["match"]), name + "lr_factor": f64(group.get("lr_factor", 1.0))}
+        if "weight_decay" in group:
+            out[name + "weight_decay"] = f64(group["weight_decay"])
     schedule = get("schedule", "name", "constant")
     out |= {"schedule.name": text_field(schedule), "schedule.warmup": i64(get("schedule", "warmup", 0))}
     if schedule == "step":
         out |= {"schedule.every": i64(get("schedule", "every")), "schedule.factor": f64(get("schedule", "factor", 0.1))}
-    if schedule == "cosine":
+    if schedule in ("cosine", "linear"):
         out["schedule.min_lr"] = f64(get("schedule", "min_lr", 0.0))
     return out | rounding_fields(arithmetic, job.get("rounding", {}))
 

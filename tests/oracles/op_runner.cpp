@@ -7,12 +7,15 @@
 //
 // CASES is a list of
 //   {"name": N, "inputs": [X, ...], "nodes": [{"op", "in", "out", "attributes"}, ...], "outputs": [Y, ...],
-//    "weighted": Y, "wrt": [X, ...]}
+//    "weighted": Y, "wrt": [X, ...], "constants": [X, ...]}
+// "constants" are inputs that become constants of the graph.
+// An attribute that is a graph: {"inputs": [[X, dtype, [dims]], ...], "nodes": [...], "outputs": [...]}.
 // IN holds "N/X" for every input and, with "weighted", "N/weights". OUT gets "N/Y" for every output and, with the loss
 // sum(Y * weights), "N/grad/X" for every X of "wrt". The operators that ran, backward ones included, are printed.
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -32,6 +35,8 @@ using graph::ValueId;
 using nlohmann::json;
 using Tensors = std::map<std::string, Tensor>;
 
+Expected<std::shared_ptr<const graph::Graph>> read_graph(const json& description);
+
 Expected<Attributes> read_attributes(const json& items) {
   Attributes attributes;
   for (const auto& [name, value] : items.items()) {
@@ -41,12 +46,53 @@ Expected<Attributes> read_attributes(const json& items) {
       attributes.set(name, value.get<double>());
     else if (value.is_string())
       attributes.set(name, value.get<std::string>());
+    else if (value.is_array() && !value.empty() && value[0].is_number_float())
+      attributes.set(name, value.get<std::vector<double>>());
     else if (value.is_array())
       attributes.set(name, value.get<std::vector<int64_t>>());
-    else
+    else if (value.is_object()) {
+      ISOBIT_TRY(auto graph, read_graph(value));
+      attributes.set(name, std::move(graph));
+    } else
       return unreadable(text_of("attribute '", name, "': found ", value.dump(), ", expected a number, text or list"));
   }
   return attributes;
+}
+
+Expected<ValueId> find_value(const std::map<std::string, ValueId>& values, const std::string& name) {
+  const auto found = values.find(name);
+  if (found == values.end()) return unreadable(text_of("value '", name, "' is not known"));
+  return found->second;
+}
+
+Status add_described_node(graph::Graph& g, std::map<std::string, ValueId>& values, const json& node) {
+  std::vector<ValueId> inputs;
+  for (const std::string input : node.at("in")) {
+    ISOBIT_TRY(const ValueId id, input.empty() ? Expected<ValueId>(kNoValue) : find_value(values, input));
+    inputs.push_back(id);
+  }
+  ISOBIT_TRY(Attributes attributes, read_attributes(node.at("attributes")));
+  const auto names = node.at("out").get<std::vector<std::string>>();
+  ISOBIT_TRY(const auto outputs, g.add_node(node.at("op"), inputs, std::move(attributes), names));
+  for (size_t i = 0; i < names.size(); ++i) values[names[i]] = outputs[i];
+  return {};
+}
+
+Expected<std::shared_ptr<const graph::Graph>> read_graph(const json& description) {
+  graph::Graph g;
+  std::map<std::string, ValueId> values;
+  for (const json& input : description.at("inputs")) {
+    const auto name = input.at(0).get<std::string>();
+    const auto dtype = dtype_named(input.at(1).get<std::string>());
+    if (!dtype) return unreadable(text_of("found ", input.at(1).dump(), ", expected the name of a type"));
+    values[name] = g.add_input(name, *dtype, input.at(2).get<std::vector<int64_t>>());
+  }
+  for (const json& node : description.at("nodes")) ISOBIT_RETURN_IF_ERROR(add_described_node(g, values, node));
+  for (const std::string output : description.at("outputs")) {
+    ISOBIT_TRY(const ValueId id, find_value(values, output));
+    g.add_output(id);
+  }
+  return std::make_shared<const graph::Graph>(std::move(g));
 }
 
 // One case as a graph.
@@ -63,16 +109,23 @@ class Case {
 
  private:
   Status build_and_run(platform::Engine& engine, std::vector<NamedTensor>& out, std::set<std::string>& ops) {
+    const auto constants = json_.value("constants", std::set<std::string>{});
     for (const std::string input : json_.at("inputs")) {
       ISOBIT_TRY(const Tensor tensor, find_tensor(input));
+      if (constants.contains(input)) {
+        values_[input] = g_.add_initializer(input, tensor);
+        continue;
+      }
       const ValueId id = g_.add_input(input, tensor.dtype(), tensor.shape().dims());
       feeds_.emplace_back(id, tensor);
       values_[input] = id;
     }
-    for (const json& node : json_.at("nodes")) ISOBIT_RETURN_IF_ERROR(add_node(node));
+    for (const json& node : json_.at("nodes")) {
+      ISOBIT_RETURN_IF_ERROR(add_described_node(g_, values_, node));
+    }
     std::vector<std::string> names;
     for (const std::string output : json_.at("outputs")) {
-      ISOBIT_TRY(const ValueId id, find_value(output));
+      ISOBIT_TRY(const ValueId id, find_value(values_, output));
       g_.add_output(id);
       names.push_back(output);
     }
@@ -85,27 +138,14 @@ class Case {
     return {};
   }
 
-  Status add_node(const json& node) {
-    std::vector<ValueId> inputs;
-    for (const std::string input : node.at("in")) {
-      ISOBIT_TRY(const ValueId id, input.empty() ? Expected<ValueId>(kNoValue) : find_value(input));
-      inputs.push_back(id);
-    }
-    ISOBIT_TRY(Attributes attributes, read_attributes(node.at("attributes")));
-    const auto names = node.at("out").get<std::vector<std::string>>();
-    ISOBIT_TRY(const auto outputs, g_.add_node(node.at("op"), inputs, std::move(attributes), names));
-    for (size_t i = 0; i < names.size(); ++i) values_[names[i]] = outputs[i];
-    return {};
-  }
-
   Status add_gradients(std::vector<std::string>& names) {
-    ISOBIT_TRY(const ValueId y, find_value(json_.at("weighted")));
+    ISOBIT_TRY(const ValueId y, find_value(values_, json_.at("weighted")));
     ISOBIT_TRY(const Tensor weights, find_tensor("weights"));
     const ValueId product = g_.emit("Mul", {y, g_.add_initializer("weights", weights)}, {}, "weighted");
     const ValueId loss = g_.emit("ReduceSum", {product}, {{"keepdims", int64_t{0}}}, "loss");
     std::vector<ValueId> targets;
     for (const std::string input : json_.at("wrt")) {
-      ISOBIT_TRY(const ValueId id, find_value(input));
+      ISOBIT_TRY(const ValueId id, find_value(values_, input));
       targets.push_back(id);
       names.push_back("grad/" + input);
     }
@@ -120,11 +160,6 @@ class Case {
   Expected<Tensor> find_tensor(const std::string& name) const {
     const auto found = tensors_.find(text_of(name_, "/", name));
     if (found == tensors_.end()) return unreadable(text_of("tensor '", name, "' is missing"));
-    return found->second;
-  }
-  Expected<ValueId> find_value(const std::string& name) const {
-    const auto found = values_.find(name);
-    if (found == values_.end()) return unreadable(text_of("value '", name, "' is not known"));
     return found->second;
   }
 

@@ -19,14 +19,16 @@ class Case:
     """
 
     def __init__(self, name, dtype, inputs, nodes, outputs, expect, forward, gradient=None, wrt=(), magnitude=None,
-                 check=None):
+                 check=None, constants=()):
         self.name, self.dtype, self.inputs, self.nodes, self.outputs = name, dtype, inputs, nodes, outputs
         self.expect, self.forward, self.gradient, self.wrt = expect, forward, gradient, list(wrt)
         self.magnitude, self.check = magnitude or expect, check
+        self.constants = list(constants)  # inputs that the graph has as constants
         self.weights = None  # of the first output, when there are gradients
 
     def description(self):
-        out = {"name": self.name, "inputs": list(self.inputs), "nodes": self.nodes, "outputs": self.outputs}
+        out = {"name": self.name, "inputs": list(self.inputs), "nodes": self.nodes, "outputs": self.outputs,
+               "constants": self.constants}
         if self.wrt:
             out.update(weighted=self.outputs[0], wrt=self.wrt)
         return out
@@ -53,19 +55,21 @@ class Cases:
         return name
 
     def op(self, op, inputs, expect, forward, gradient=None, outputs=1, magnitude=None, dtypes=FLOATS, check=None,
-           **attributes):
+           constants=(), **attributes):
         """One operator. inputs: functions of the dtype, or tensors as they are; expect: the torch function of them.
 
-        With `gradient`, gradients with respect to every floating-point input are checked as well.
+        With `gradient`, gradients with respect to every floating-point input are checked as well. constants: numbers of
+        inputs that the graph has as constants.
         """
         for dtype in dtypes:
             name = self.new_name(op, dtype)
             values = {f"x{i}": make(dtype) if callable(make) else make for i, make in enumerate(inputs)}
             names = [f"y{i}" for i in range(outputs)]
-            wrt = [n for n, v in values.items() if v.dtype == dtype] if gradient else ()
+            known = [f"x{i}" for i in constants]
+            wrt = [n for n, v in values.items() if v.dtype == dtype and n not in known] if gradient else ()
             self.add(Case(name, dtype, values, [node(op, list(values), names, **attributes)], names,
                           named(expect, outputs), forward, gradient, wrt,
-                          named(magnitude, outputs) if magnitude else None, check))
+                          named(magnitude, outputs) if magnitude else None, check, known))
 
     def add(self, case):
         self.all.append(case)
@@ -95,10 +99,10 @@ def elementwise(c):
             ("Neg", torch.neg, -1, 1), ("Identity", lambda x: x * 1, -1, 1), ("Sqrt", torch.sqrt, 0.01, 9),
             ("Exp", torch.exp, -20, 20), ("Log", torch.log, 1e-3, 50), ("Reciprocal", torch.reciprocal, 0.1, 7)]:
         c.op(op, [u(37, 9, low=low, high=high)], f, ROUNDED, ("each", 3))
-    c.op("Abs", [u(37, 9)], torch.abs, EXACT)
+    c.op("Abs", [u(37, 9)], torch.abs, EXACT, EXACT)
     c.op("Erf", [u(37, 9, low=-2, high=2)], torch.erf, ROUNDED, ("each", 6))
     for op, f in (("Sin", torch.sin), ("Cos", torch.cos)):
-        c.op(op, [u(37, 9, low=-50, high=50)], f, ROUNDED, ("each", 2), dtypes=[torch.float32])
+        c.op(op, [u(37, 9, low=-50, high=50)], f, ROUNDED, ("each", 2))
     c.op("Relu", [u(37, 9)], torch.relu, EXACT, EXACT)
     for alpha in (0.01, 0.25):
         c.op("LeakyRelu", [u(37, 9)], lambda x, alpha=alpha: F.leaky_relu(x, alpha), ("each", 1), ("each", 1), alpha=alpha)
@@ -113,6 +117,15 @@ def elementwise(c):
     c.op("Gelu", [u(37, 9, low=-5, high=5)],
          lambda x: x * torch.sigmoid(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)), ROUNDED,
          approximate="tanh")
+
+
+def steps(c):
+    """What is constant between steps, times its operand: the gradient is that of the factor alone."""
+    for op, f in (("Floor", torch.floor), ("Ceil", torch.ceil), ("Round", torch.round), ("Sign", torch.sign)):
+        for dtype in FLOATS:
+            c.add(Case(c.new_name(op, dtype), dtype, {"x": uniform(dtype, (37, 9), -9, 9)},
+                       [node(op, ["x"], ["step"]), node("Mul", ["step", "x"], ["y"])], ["y"],
+                       lambda x, f=f: {"y": f(x) * x}, ROUNDED, ("each", 1), ["x"]))
 
 
 def casts(c):
@@ -200,7 +213,9 @@ def pools(c):
         def max_pool(x, kernel=kernel, strides=strides, pads=pads):
             y, places = F.max_pool2d(padded(x, pads, float("-inf")), kernel, strides, return_indices=True)
             wide = x.shape[3] + pads[1] + pads[3]  # places count in the padded plane
-            return y, (places.div(wide, rounding_mode="floor") - pads[0]) * x.shape[3] + places % wide - pads[1]
+            planes = torch.arange(x.shape[0] * x.shape[1]).reshape(x.shape[:2] + (1, 1)) * x.shape[2] * x.shape[3]
+            rows, columns = places.div(wide, rounding_mode="floor") - pads[0], places % wide - pads[1]
+            return y, planes + rows * x.shape[3] + columns
 
         # Small whole numbers: nearly every window has a tie.
         for make in (u(2, 3, 7, 6), lambda dtype: torch.randint(0, 3, (2, 3, 7, 6)).to(dtype)):
@@ -230,6 +245,12 @@ def softmaxes(c):
         return F.cross_entropy(x, y), rows, top, torch.logsumexp(x, 1) - top
     c.op("isobit.CrossEntropy", [u(7, 6, low=-4, high=4), labels], cross_entropy, ("tensor", 2), ("tensor", 6),
          outputs=4)
+    for dtype in FLOATS:  # the losses of rows
+        c.add(Case(c.new_name("isobit.CrossEntropy", dtype), dtype,
+                   {"x": uniform(dtype, (7, 6), -4, 4), "labels": labels},
+                   [node("isobit.CrossEntropy", ["x", "labels"], ["mean", "y", "top", "sums"])], ["y"],
+                   lambda x, labels: {"y": F.cross_entropy(x, labels, reduction="none")}, ("tensor", 2), ("tensor", 6),
+                   ["x"]))
 
 
 def causal_softmax(x):
@@ -275,4 +296,4 @@ def movements(c):
     move("Expand", [u(3, 1)], lambda x: x.expand(2, 3, 4), ("magnitude", 1), shape=[2, 3, 4])
 
 
-GROUPS = (elementwise, casts, dropout, products, convolutions, pools, softmaxes, reductions, movements)
+GROUPS = (elementwise, steps, casts, dropout, products, convolutions, pools, softmaxes, reductions, movements)

@@ -13,6 +13,12 @@ import subprocess
 import sys
 import zlib
 
+import cases_control
+import cases_elementwise
+import cases_reductions
+import cases_movement
+import cases_windows
+import cases_composite
 import operator_cases
 import training_cases
 from exchange import load, save, torch
@@ -123,7 +129,10 @@ class Report:
 
 def all_cases():
     cases = operator_cases.Cases()
-    for group in operator_cases.GROUPS + training_cases.GROUPS:
+    modules = (operator_cases, cases_elementwise, training_cases, cases_control, cases_reductions, cases_movement,
+               cases_windows, cases_composite)
+    groups = [group for module in modules for group in module.GROUPS]
+    for group in groups:
         group(cases)
     for case in cases.all:
         if case.wrt:

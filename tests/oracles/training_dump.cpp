@@ -3,7 +3,7 @@
 //   training_dump JOB.toml PLATFORM STEPS OUT.safetensors
 //
 // OUT holds "initial/NAME" and "final/NAME" for every piece of training state, "input/T" and "labels/T" (the batch of
-// step T, from 1), "losses" (float32) and "rates" (float64), one a step.
+// step T, from 1; of several inputs the others as "NAME/T"), "losses" (float32) and "rates" (float64), one a step.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -33,9 +33,14 @@ Status run(const std::vector<std::string>& args) {
   std::vector<float> losses;
   std::vector<double> rates;
   while (trainer->step() < steps) {
-    train::StepInputs inputs = trainer->inputs();
-    out.tensors.push_back({text_of("input/", trainer->step() + 1), inputs.batch.input.clone()});
-    out.tensors.push_back({text_of("labels/", trainer->step() + 1), inputs.batch.labels.clone()});
+    ISOBIT_TRY(train::StepInputs inputs, trainer->inputs());
+    for (size_t i = 0; i < inputs.batch.inputs.size(); ++i) {
+      const std::string name = i == 0 ? "input/" : text_of(dataset->inputs()[i].name, "/");
+      out.tensors.push_back({text_of(name, trainer->step() + 1), inputs.batch.inputs[i].clone()});
+    }
+    if (inputs.batch.target.defined()) {
+      out.tensors.push_back({text_of("labels/", trainer->step() + 1), inputs.batch.target.clone()});
+    }
     ISOBIT_TRY(const train::StepResult result, trainer->advance(std::move(inputs), {}));
     losses.push_back(result.loss);
     rates.push_back(result.lr);

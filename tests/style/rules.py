@@ -145,8 +145,8 @@ def room_order(path, text, rooms):
             yield _at(text, m.start()), f"{parts[1]} includes {m.group(2)} of the lower room {included[1]}"
 
 
-# Folders that define operators, or say which kernel each has.
-_KNOW_OPERATORS = ("isobit/graph/", "isobit/kernels/", "isobit/runtime/kernels/")
+# Folders that define operators, say which kernel each has, or which of them another format means.
+_KNOW_OPERATORS = ("isobit/graph/", "isobit/kernels/", "isobit/runtime/kernels/", "isobit/onnx/")
 # Those that build graphs name the operators of the nodes that they add, and nothing else.
 _BUILD_GRAPHS = ("isobit/models/", "isobit/train/step_graph")
 _STRING = re.compile(r'"((?:\\.|[^"\\\n])*)"')

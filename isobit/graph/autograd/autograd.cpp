@@ -4,6 +4,8 @@
 
 #include "isobit/base/text.h"
 #include "isobit/graph/autograd/rules.h"
+#include "isobit/graph/op.h"
+#include "isobit/graph/ops/ops.h"
 
 namespace isobit::graph {
 
@@ -22,6 +24,34 @@ ValueId sum_to_shape_of(Graph& graph, ValueId diff, ValueId like, const std::str
   return graph.emit("isobit.SumTo", {diff}, {{"shape", graph.value(like).dims}}, name);
 }
 
+ValueId constant_like(Graph& graph, ValueId like, double value, const std::string& name) {
+  const bool f32 = graph.value(like).dtype == DType::kFloat32;
+  return graph.add_initializer(name, f32 ? Tensor::scalar(static_cast<float>(value)) : Tensor::scalar(value));
+}
+
+ValueId emit(GradContext& c, const std::string& op, std::vector<ValueId> inputs, Attributes attributes) {
+  return c.graph.emit(op, std::move(inputs), std::move(attributes), c.diff_name(0));
+}
+
+ValueId reshaped(GradContext& c, ValueId value, const std::vector<int64_t>& dims) {
+  if (c.dims(value) == dims) return value;
+  return emit(c, "Reshape", {value}, {{"shape", dims}, {"allowzero", int64_t{1}}});
+}
+
+ValueId filled(GradContext& c, ValueId like, double value, const std::vector<int64_t>& dims) {
+  const ValueId number = constant_like(c.graph, like, value, "constant");
+  return dims.empty() ? number : c.graph.emit("Expand", {number}, {{"shape", dims}}, "filled");
+}
+
+std::vector<ValueId> constant_between_steps(GradContext& c) {
+  return std::vector<ValueId>(c.node.inputs.size(), kNoValue);
+}
+
+ValueId where(GradContext& c, ValueId condition, ValueId x, ValueId y) {
+  const auto or_zero = [&](ValueId id) { return id == kNoValue ? constant_like(c.graph, c.diff(), 0, "zero") : id; };
+  return emit(c, "Where", {condition, or_zero(x), or_zero(y)});
+}
+
 Attributes with(const Attributes& attributes, const std::string& name, Attribute value) {
   Attributes out = attributes;
   out.set(name, std::move(value));
@@ -36,12 +66,22 @@ const autograd::Rules& gradient_rules() {
   static const autograd::Rules kRules = [] {
     autograd::Rules rules;
     autograd::add_elementwise(rules);
+    autograd::add_activation(rules);
     autograd::add_linear(rules);
     autograd::add_pool(rules);
+    autograd::add_columns(rules);
+    autograd::add_sampling(rules);
     autograd::add_norm(rules);
     autograd::add_softmax(rules);
     autograd::add_reduce(rules);
+    autograd::add_order(rules);
     autograd::add_movement(rules);
+    autograd::add_slicing(rules);
+    autograd::add_indexing(rules);
+    autograd::add_scatter(rules);
+    autograd::add_composite(rules);
+    autograd::add_control(rules);
+    autograd::add_others(rules);
     return rules;
   }();
   return kRules;
@@ -50,69 +90,146 @@ const autograd::Rules& gradient_rules() {
 }  // namespace
 
 const GradRule* find_gradient(const std::string& op) {
-  const auto found = gradient_rules().find(op);
-  return found == gradient_rules().end() ? nullptr : &found->second;
+  const auto& rules = gradient_rules().with;
+  const auto found = rules.find(op);
+  return found == rules.end() ? nullptr : &found->second;
 }
 
 std::vector<std::string> operators_with_gradients() {
   std::vector<std::string> ops;
-  for (const auto& [op, rule] : gradient_rules()) ops.push_back(op);
+  for (const auto& [op, rule] : gradient_rules().with) ops.push_back(op);
   return ops;
+}
+
+std::string why_no_gradient(const std::string& op) {
+  const auto& reasons = gradient_rules().without;
+  const auto found = reasons.find(op);
+  return found == reasons.end() ? "" : found->second;
+}
+
+std::optional<DType> gradient_type(DType dtype) {
+  if (FloatTypes::contains(dtype)) return dtype;
+  if (Types<Float16, Bfloat16>::contains(dtype)) return DType::kFloat32;
+  return std::nullopt;
 }
 
 namespace {
 
-// Which values lie on a path from a target to the loss: only they get gradients.
-std::vector<bool> values_that_depend_on(const Graph& graph, std::span<const ValueId> targets) {
-  std::vector<bool> depends(static_cast<size_t>(graph.value_count()), false);
-  for (ValueId t : targets) depends[static_cast<size_t>(t)] = true;
-  for (const Node& node : graph.nodes()) {
-    const bool any = std::any_of(node.inputs.begin(), node.inputs.end(),
-                                 [&](ValueId i) { return i != kNoValue && depends[static_cast<size_t>(i)]; });
-    if (!any) continue;
-    for (ValueId o : node.outputs) {
-      if (o != kNoValue) depends[static_cast<size_t>(o)] = true;
+size_t at(ValueId id) { return static_cast<size_t>(id); }
+
+// Rules make values of the shapes that the graph has: these are to be such that every operator takes them.
+Status check_values(const Graph& graph) {
+  for (ValueId id = 0; id < static_cast<ValueId>(graph.value_count()); ++id) {
+    const Value& value = graph.value(id);
+    const Status countable = ops::check_countable(value.dtype, value.dims);
+    if (!countable) return unreadable(text_of("value '", value.name, "': ", countable.error().message));
+  }
+  return {};
+}
+
+// The pass from the last node back to number `first`.
+class Backward {
+ public:
+  Backward(Graph& graph, std::span<const Seed> seeds, std::span<const ValueId> targets, size_t first)
+      : graph_(graph), targets_(targets), first_(first), depends_(static_cast<size_t>(graph.value_count()), false) {
+    find_dependent();
+    grad_.assign(depends_.size(), kNoValue);
+    for (const Seed& seed : seeds) add(seed.value, seed.diff);
+  }
+
+  Expected<std::vector<ValueId>> run() {
+    for (size_t n = graph_.nodes().size(); n-- > first_;) ISOBIT_RETURN_IF_ERROR(pass(graph_.nodes()[n]));
+    std::vector<ValueId> out;
+    for (const ValueId t : targets_) out.push_back(grad_[at(t)]);
+    return out;
+  }
+
+ private:
+  // Which values lie on a path from a target to what follows from it: only they get gradients.
+  void find_dependent() {
+    for (const ValueId t : targets_) depends_[at(t)] = true;
+    for (size_t n = first_; n < graph_.nodes().size(); ++n) {
+      const Node& node = graph_.nodes()[n];
+      const OpDef& def = op_of(node);
+      for (size_t o = 0; o < node.outputs.size(); ++o) {
+        const ValueId id = node.outputs[o];
+        if (id == kNoValue || !gradient_type(graph_.value(id).dtype)) continue;
+        for (size_t i = 0; i < node.inputs.size(); ++i) {
+          const ValueId from = node.inputs[i];
+          if (from != kNoValue && depends_[at(from)] && def.output(o).follows_from.contains(i)) depends_[at(id)] = true;
+        }
+      }
     }
   }
-  return depends;
-}
+
+  void add(ValueId id, ValueId diff) {
+    ValueId& total = grad_[at(id)];
+    total = total == kNoValue ? diff : graph_.emit("Add", {total, diff}, {}, graph_.value(total).name);
+  }
+
+  Status check_known(const Node& node) const {
+    for (const auto& ids : {node.inputs, node.outputs}) {
+      for (const ValueId id : ids) {
+        if (id == kNoValue || graph_.value(id).is_static()) continue;
+        return unreadable(text_of("node '", node.name, "' (", node.op, "): the shape of '", graph_.value(id).name,
+                                  "' is not known before the run; a gradient needs that it is"));
+      }
+    }
+    return {};
+  }
+
+  // A copy: the rule's nodes may move the original.
+  Status pass(Node node) {
+    GradContext context{graph_, node, {}, {}, {}};
+    bool flows = false, wanted = false;
+    for (const ValueId o : node.outputs) {
+      context.diff_outputs.push_back(o == kNoValue ? kNoValue : grad_[at(o)]);
+      flows = flows || context.diff_outputs.back() != kNoValue;
+    }
+    for (const ValueId i : node.inputs) {
+      const bool w = i != kNoValue && depends_[at(i)];
+      context.wanted.push_back(w);
+      wanted = wanted || w;
+    }
+    if (!flows || !wanted) return {};
+    const GradRule* rule = find_gradient(node.op);
+    if (rule == nullptr) {
+      return unreadable(
+          text_of("node '", node.name, "': operator ", node.op, " has no gradient: ", why_no_gradient(node.op)));
+    }
+    ISOBIT_RETURN_IF_ERROR(check_known(node));
+    const std::vector<ValueId> diffs = (*rule)(context);
+    if (!context.refusal.empty()) {
+      return unreadable(text_of("node '", node.name, "' (", node.op, "): ", context.refusal));
+    }
+    ISOBIT_CHECK(diffs.size() == node.inputs.size());
+    for (size_t i = 0; i < diffs.size(); ++i) {
+      if (diffs[i] != kNoValue && context.wanted[i]) add(node.inputs[i], diffs[i]);
+    }
+    return {};
+  }
+
+  Graph& graph_;
+  std::span<const ValueId> targets_;
+  const size_t first_;
+  std::vector<bool> depends_;  // by value, as far as there were any when the pass began
+  std::vector<ValueId> grad_;
+};
 
 }  // namespace
 
 Expected<std::vector<ValueId>> append_gradients(Graph& graph, ValueId loss, std::span<const ValueId> targets) {
-  const std::vector<bool> depends = values_that_depend_on(graph, targets);
-  std::vector<ValueId> grad(static_cast<size_t>(graph.value_count()), kNoValue);
   const DType dtype = graph.value(loss).dtype;
-  grad[static_cast<size_t>(loss)] =
+  const ValueId one =
       graph.add_initializer("grad/loss", dtype == DType::kFloat32 ? Tensor::scalar(1.0f) : Tensor::scalar(1.0));
+  const Seed seeds[] = {{loss, one}};
+  return append_gradients(graph, seeds, targets);
+}
 
-  for (size_t n = graph.nodes().size(); n-- > 0;) {
-    const Node node = graph.nodes()[n];
-    GradContext context{graph, node, {}, {}};
-    bool flows = false, wanted = false;
-    for (ValueId o : node.outputs) {
-      context.diff_outputs.push_back(o == kNoValue ? kNoValue : grad[static_cast<size_t>(o)]);
-      flows = flows || context.diff_outputs.back() != kNoValue;
-    }
-    for (ValueId i : node.inputs) {
-      const bool w = i != kNoValue && depends[static_cast<size_t>(i)];
-      context.wanted.push_back(w);
-      wanted = wanted || w;
-    }
-    if (!flows || !wanted) continue;
-    const GradRule* rule = find_gradient(node.op);
-    if (rule == nullptr) return unreadable(text_of("node '", node.name, "': operator ", node.op, " has no gradient"));
-    const std::vector<ValueId> diffs = (*rule)(context);
-    ISOBIT_CHECK(diffs.size() == node.inputs.size());
-    for (size_t i = 0; i < diffs.size(); ++i) {
-      if (diffs[i] == kNoValue || !context.wanted[i]) continue;
-      ValueId& total = grad[static_cast<size_t>(node.inputs[i])];
-      total = total == kNoValue ? diffs[i] : graph.emit("Add", {total, diffs[i]}, {}, graph.value(total).name);
-    }
-  }
-  std::vector<ValueId> out;
-  for (ValueId t : targets) out.push_back(grad[static_cast<size_t>(t)]);
-  return out;
+Expected<std::vector<ValueId>> append_gradients(Graph& graph, std::span<const Seed> seeds,
+                                                std::span<const ValueId> targets, size_t first) {
+  ISOBIT_RETURN_IF_ERROR(check_values(graph));
+  return Backward(graph, seeds, targets, first).run();
 }
 
 }  // namespace isobit::graph

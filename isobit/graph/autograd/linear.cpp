@@ -1,4 +1,5 @@
 #include "isobit/graph/autograd/rules.h"
+#include "isobit/graph/ops/windows.h"
 
 namespace isobit::graph::autograd {
 namespace {
@@ -43,8 +44,25 @@ Values conv(GradContext& c) {
                           with(c.node.attributes, "weights_shape", weights), c.diff_name(1));
   }
   if (c.wants(2)) {
-    out[2] = c.graph.emit("ReduceSum", {c.diff()}, {{"axes", std::vector<int64_t>{0, 2, 3}}, {"keepdims", int64_t{0}}},
-                          c.diff_name(2));
+    std::vector<int64_t> axes = {0};
+    for (int64_t axis = 2; axis < static_cast<int64_t>(src.size()); ++axis) axes.push_back(axis);
+    out[2] = c.graph.emit("ReduceSum", {c.diff()}, {{"axes", axes}, {"keepdims", int64_t{0}}}, c.diff_name(2));
+  }
+  return out;
+}
+
+// The gradient of a convolution with respect to its source, as an operator of its own: the other two directions of that
+// convolution are its gradients.
+Values conv_transpose(GradContext& c) {
+  Values out(c.node.inputs.size(), kNoValue);
+  const std::vector<int64_t> src = c.dims(c.input(0)), weights = c.dims(c.input(1));
+  const auto transposed = *ops::read_transposed_windows(c.node.attributes, ops::image_of(src), ops::image_of(weights));
+  Attributes conv = ops::attributes_of(transposed.windows);
+  conv.set("group", c.node.attributes.integer("group", 1));
+  if (c.wants(0)) out[0] = c.graph.emit("Conv", {c.diff(), c.input(1)}, conv, c.diff_name(0));
+  if (c.wants(1)) {
+    out[1] = c.graph.emit("isobit.ConvGradWeights", {c.diff(), c.input(0)}, with(conv, "weights_shape", weights),
+                          c.diff_name(1));
   }
   return out;
 }
@@ -55,6 +73,8 @@ void add_linear(Rules& rules) {
   rules["MatMul"] = matrix_product;
   rules["Gemm"] = gemm;
   rules["Conv"] = conv;
+  rules["ConvTranspose"] = conv_transpose;
+  rules.none({"isobit.ConvGradSrc", "isobit.ConvGradWeights"}, kIsGradient);
 }
 
 }  // namespace isobit::graph::autograd

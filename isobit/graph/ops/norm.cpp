@@ -4,6 +4,8 @@
 namespace isobit::graph::ops {
 namespace {
 
+using Dims = std::vector<int64_t>;
+
 Status check_channels(InferContext& c, int first, int last) {
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
   if (c.rank(0) < 2) return unreadable("the source needs rank 2 or more ([N, C, ...])");
@@ -51,36 +53,89 @@ Status infer_batch_norm_grad(InferContext& c) {
   return {};
 }
 
-Status check_rows(InferContext& c) {
+// Of an operator over the trailing axes of input 0, from attribute axis (-1) on: the dimensions before that axis, and
+// those from there on.
+struct RowShape {
+  Dims rows, row;
+};
+
+Expected<RowShape> split_rows(const InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
   if (c.rank(0) < 1) return unreadable("the source needs rank 1 or more");
-  return {};
+  ISOBIT_TRY(const int64_t axis, normalized_axis(c.attributes().integer("axis", -1), c.rank(0)));
+  const auto first = c.dims(0).begin() + axis;
+  return RowShape{{c.dims(0).begin(), first}, {first, c.dims(0).end()}};
 }
 
-std::vector<int64_t> rows_of(InferContext& c) { return {c.dims(0).begin(), c.dims(0).end() - 1}; }
+// Input i has the type of input 0, and broadcasts to a row.
+Status expect_in_row(const InferContext& c, int i, const Dims& row) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_type(i, c.input(0).dtype));
+  const Dims& dims = c.dims(i);
+  bool fits = dims.size() <= row.size();
+  for (size_t d = 0; fits && d < dims.size(); ++d) {
+    const int64_t found = dims[d], wanted = row[row.size() - dims.size() + d];
+    fits = found == 1 || found == wanted || found < 0 || wanted < 0;
+  }
+  if (fits) return {};
+  return unreadable(text_of("input ", i, " ('", c.input(i).name, "') has shape ", Shape(dims).text(), ", expected ",
+                            Shape(row).text(), " or what broadcasts to it"));
+}
 
-// (src, scale, bias) -> dst, mean, inv_std; over the last axis
+// (src, scale, bias) -> dst, mean, inv_std; of each row from `axis` on
 Status infer_layer_norm(InferContext& c) {
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"epsilon", kReal}}));
-  ISOBIT_RETURN_IF_ERROR(check_rows(c));
-  for (int i = 1; i < c.input_count(); ++i) ISOBIT_RETURN_IF_ERROR(c.expect_like(i, 0, {c.dim(0, -1)}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"epsilon", kReal}, {"axis", kInt}}));
+  ISOBIT_TRY(const RowShape shape, split_rows(c));
+  for (int i = 1; i < c.input_count(); ++i) {
+    if (c.has_input(i)) ISOBIT_RETURN_IF_ERROR(expect_in_row(c, i, shape.row));
+  }
   c.set_output(0, c.input(0).dtype, c.dims(0));
-  c.set_output(1, c.input(0).dtype, rows_of(c));
-  c.set_output(2, c.input(0).dtype, rows_of(c));
+  c.set_output(1, c.input(0).dtype, shape.rows);
+  c.set_output(2, c.input(0).dtype, shape.rows);
   return {};
 }
 
 // (src, mean, inv_std, scale, diff_dst) -> diff_src, diff_scale, diff_bias
 Status infer_layer_norm_grad(InferContext& c) {
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({}));
-  ISOBIT_RETURN_IF_ERROR(check_rows(c));
-  ISOBIT_RETURN_IF_ERROR(c.expect_like(1, 0, rows_of(c)));
-  ISOBIT_RETURN_IF_ERROR(c.expect_like(2, 0, rows_of(c)));
-  ISOBIT_RETURN_IF_ERROR(c.expect_like(3, 0, {c.dim(0, -1)}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"axis", kInt}}));
+  ISOBIT_TRY(const RowShape shape, split_rows(c));
+  ISOBIT_RETURN_IF_ERROR(c.expect_like(1, 0, shape.rows));
+  ISOBIT_RETURN_IF_ERROR(c.expect_like(2, 0, shape.rows));
+  ISOBIT_RETURN_IF_ERROR(c.expect_like(3, 0, shape.row));
   ISOBIT_RETURN_IF_ERROR(c.expect_like(4, 0));
   c.set_output(0, c.input(0).dtype, c.dims(0));
-  c.set_output(1, c.input(0).dtype, {c.dim(0, -1)});
-  c.set_output(2, c.input(0).dtype, {c.dim(0, -1)});
+  c.set_output(1, c.input(0).dtype, shape.row);
+  c.set_output(2, c.input(0).dtype, shape.row);
+  return {};
+}
+
+// (src, scale) -> dst; of each row from `axis` on
+Status infer_rms_norm(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"epsilon", kReal}, {"axis", kInt}}));
+  ISOBIT_TRY(const RowShape shape, split_rows(c));
+  ISOBIT_RETURN_IF_ERROR(expect_in_row(c, 1, shape.row));
+  c.set_output(0, c.input(0).dtype, c.dims(0));
+  return {};
+}
+
+// (src, scale, diff_dst) -> diff_src, diff_scale
+Status infer_rms_norm_grad(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"epsilon", kReal}, {"axis", kInt}}));
+  ISOBIT_TRY(const RowShape shape, split_rows(c));
+  ISOBIT_RETURN_IF_ERROR(c.expect_like(1, 0, shape.row));
+  ISOBIT_RETURN_IF_ERROR(c.expect_like(2, 0));
+  c.set_output(0, c.input(0).dtype, c.dims(0));
+  c.set_output(1, c.input(0).dtype, shape.row);
+  return {};
+}
+
+// Over `size` neighbouring channels.
+Status infer_response_norm(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"alpha", kReal}, {"beta", kReal}, {"bias", kReal}, {"size", kInt}}));
+  ISOBIT_RETURN_IF_ERROR(check_channels(c, 1, 0));
+  if (const int64_t size = c.attributes().integer("size", 0); size < 1) {
+    return unreadable(text_of("a window of ", size, " channels, expected 1 or more"));
+  }
+  c.set_output(0, c.input(0).dtype, c.dims(0));
   return {};
 }
 
@@ -91,12 +146,31 @@ std::vector<Statistic> batch_norm_sums(const Graph& g, const Node& n) {
   return {{"diff_scale", channel_dims(g, n), 1}, {"diff_bias", channel_dims(g, n), 2}};
 }
 
+// The dimensions before attribute axis.
+Dims leading_dims(const Graph& g, const Node& n) {
+  const Dims& dims = g.value(n.inputs[0]).dims;
+  const int64_t axis = n.attributes.integer("axis", -1);
+  return {dims.begin(), (axis < 0 ? dims.end() : dims.begin()) + axis};
+}
+
 std::vector<Statistic> layer_norm_moments(const Graph& g, const Node& n) {
-  return {{"mean", row_dims(g, n), 1}, {"var", row_dims(g, n)}};
+  return {{"mean", leading_dims(g, n), 1}, {"var", leading_dims(g, n)}};
 }
 
 std::vector<Statistic> layer_norm_sums(const Graph& g, const Node& n) {
-  return {{"sum_g", row_dims(g, n)}, {"sum_gh", row_dims(g, n)}};
+  return {{"sum_g", leading_dims(g, n)}, {"sum_gh", leading_dims(g, n)}};
+}
+
+std::vector<Statistic> rms_norm_squares(const Graph& g, const Node& n) {
+  return {{"sum_of_squares", leading_dims(g, n)}};
+}
+
+std::vector<Statistic> rms_norm_sums(const Graph& g, const Node& n) {
+  return {{"sum_of_squares", leading_dims(g, n)}, {"sum_gh", leading_dims(g, n)}};
+}
+
+std::vector<Statistic> window_squares(const Graph& g, const Node& n) {
+  return {{"sum_of_squares", g.value(n.inputs[0]).dims}};
 }
 
 }  // namespace
@@ -116,13 +190,13 @@ void add_norm(std::vector<OpDef>& defs) {
                      .min_inputs = 5,
                      .max_inputs = 5,
                      .infer = infer_batch_norm,
-                     .outputs = {output_by(kPointwise)}});
+                     .outputs = {made_of(of_channel, output_by(kPointwise))}});
   add_ordered(defs, {.name = "isobit.BatchStatistics",
                      .min_outputs = 2,
                      .max_outputs = 2,
                      .infer = infer_batch_stats,
                      .statistics = batch_statistics,
-                     .outputs = {output_by(kSum), output_by(kStatistics)}});
+                     .outputs = {made_of(of_whole_channel({0}), output_by(kSum)), output_by(kStatistics)}});
   add_ordered(defs, {.name = "isobit.RunningUpdate",
                      .min_inputs = 2,
                      .max_inputs = 2,
@@ -133,31 +207,54 @@ void add_norm(std::vector<OpDef>& defs) {
                      .min_inputs = 5,
                      .max_inputs = 5,
                      .infer = infer_batch_norm,
-                     .outputs = {output_by(kPointwise)}});
-  add_ordered(defs, {.name = "isobit.BatchNormGrad",
-                     .min_inputs = 5,
-                     .max_inputs = 5,
-                     .min_outputs = 3,
-                     .max_outputs = 3,
-                     .infer = infer_batch_norm_grad,
-                     .statistics = batch_norm_sums,
-                     .outputs = {output_by(kStatistics), output_by(kSum, {0, 1, 2, 4}), output_by(kSum, {4})}});
+                     .outputs = {made_of(of_channel, output_by(kPointwise))}});
+  add_ordered(
+      defs, {.name = "isobit.BatchNormGrad",
+             .min_inputs = 5,
+             .max_inputs = 5,
+             .min_outputs = 3,
+             .max_outputs = 3,
+             .infer = infer_batch_norm_grad,
+             .statistics = batch_norm_sums,
+             .outputs = {output_by(kStatistics), made_of(of_whole_channel({0, 1, 2, 4}), output_by(kSum, {0, 1, 2, 4})),
+                         made_of(of_whole_channel({4}), output_by(kSum, {4}))}});
   add_ordered(defs, {.name = "LayerNormalization",
-                     .min_inputs = 3,
+                     .min_inputs = 2,
                      .max_inputs = 3,
+                     .optional_inputs = {.some = {2}},
                      .min_outputs = 3,
                      .max_outputs = 3,
                      .infer = infer_layer_norm,
                      .statistics = layer_norm_moments,
-                     .outputs = {output_by(kStatistics), output_by(kSum, {0}), output_by(kStatistics, {0})}});
-  add_ordered(defs, {.name = "isobit.LayerNormGrad",
-                     .min_inputs = 5,
-                     .max_inputs = 5,
-                     .min_outputs = 3,
-                     .max_outputs = 3,
-                     .infer = infer_layer_norm_grad,
-                     .statistics = layer_norm_sums,
-                     .outputs = {output_by(kStatistics), output_by(kSum, {0, 1, 2, 4}), output_by(kSum, {4})}});
+                     .outputs = {output_by(kStatistics), made_of(of_whole_row, output_by(kSum, {0})),
+                                 output_by(kStatistics, {0})}});
+  add_ordered(
+      defs, {.name = "isobit.LayerNormGrad",
+             .min_inputs = 5,
+             .max_inputs = 5,
+             .min_outputs = 3,
+             .max_outputs = 3,
+             .infer = infer_layer_norm_grad,
+             .statistics = layer_norm_sums,
+             .outputs = {output_by(kStatistics), made_of(of_whole_column({0, 1, 2, 4}), output_by(kSum, {0, 1, 2, 4})),
+                         made_of(of_whole_column({4}), output_by(kSum, {4}))}});
+  add_ordered(defs, {.name = "RMSNormalization",
+                     .min_inputs = 2,
+                     .max_inputs = 2,
+                     .infer = infer_rms_norm,
+                     .statistics = rms_norm_squares,
+                     .outputs = {output_by(kStatistics)}});
+  add_ordered(defs, {.name = "isobit.RmsNormGrad",
+                     .min_inputs = 3,
+                     .max_inputs = 3,
+                     .min_outputs = 2,
+                     .max_outputs = 2,
+                     .infer = infer_rms_norm_grad,
+                     .statistics = rms_norm_sums,
+                     .outputs = {output_by(kStatistics), output_by(kStatistics, {0, 2})}});
+  add_ordered(
+      defs,
+      {.name = "LRN", .infer = infer_response_norm, .statistics = window_squares, .outputs = {output_by(kStatistics)}});
 }
 
 }  // namespace isobit::graph::ops

@@ -1,36 +1,82 @@
 // One function per operator family; each appends its definitions to the table.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "isobit/graph/op.h"
+#include "isobit/graph/ops/sources.h"
 
 namespace isobit::graph::ops {
 
 void add_elementwise(std::vector<OpDef>& defs);
+void add_activation(std::vector<OpDef>& defs);
+void add_logic(std::vector<OpDef>& defs);
+void add_quantize(std::vector<OpDef>& defs);
 void add_linear(std::vector<OpDef>& defs);
 void add_pool(std::vector<OpDef>& defs);
+void add_columns(std::vector<OpDef>& defs);
+void add_resize(std::vector<OpDef>& defs);
+void add_sampling(std::vector<OpDef>& defs);
+void add_detection(std::vector<OpDef>& defs);
+void add_quantized_products(std::vector<OpDef>& defs);
 void add_norm(std::vector<OpDef>& defs);
 void add_softmax(std::vector<OpDef>& defs);
 void add_reduce(std::vector<OpDef>& defs);
+void add_order(std::vector<OpDef>& defs);
 void add_movement(std::vector<OpDef>& defs);
+void add_slicing(std::vector<OpDef>& defs);
+void add_indexing(std::vector<OpDef>& defs);
+void add_extent(std::vector<OpDef>& defs);
 void add_optimizer(std::vector<OpDef>& defs);
+void add_control(std::vector<OpDef>& defs);
+void add_composite(std::vector<OpDef>& defs);
 
 // Positions of the alternatives of Attribute, for expect_attributes.
-inline constexpr size_t kInt = 0, kReal = 1, kText = 2, kInts = 3;
+inline constexpr size_t kInt = 0, kReal = 1, kText = 2, kInts = 3, kReals = 4, kTensor = 5, kGraph = 6;
 
-// Traits of one output.
-inline OutputDef output_by(ElementRule rule) { return {.rule = rule}; }
-inline OutputDef output_by(ElementRule rule, std::vector<int> follows_from) {
-  return {.rule = rule, .follows_from = {.some = std::move(follows_from)}};
+// The rule of an attribute that holds the number of a type.
+inline RetypeRule type_named_by(std::string attribute) {
+  return [attribute = std::move(attribute)](Attributes attributes, DType from, DType to) {
+    const bool named = attributes.has(attribute) && attributes.integer(attribute, -1) == static_cast<int64_t>(from);
+    if (named) attributes.set(attribute, static_cast<int64_t>(to));
+    return attributes;
+  };
 }
+
+// Traits of one output. What is a formula of elements is one of those that broadcast to its place, if nothing else is
+// said.
+inline OutputDef made_of(SourceRule sources, OutputDef output) {
+  output.sources = std::move(sources);
+  return output;
+}
+inline OutputDef output_by(ElementRule rule) {
+  return {.rule = rule, .sources = rule == ElementRule::kPointwise ? SourceRule(broadcast_elements) : SourceRule()};
+}
+inline OutputDef output_by(ElementRule rule, std::vector<int> follows_from) {
+  OutputDef output = output_by(rule);
+  output.follows_from = {.some = std::move(follows_from)};
+  return output;
+}
+inline OutputDef judged_whole(const char* because) { return {.rule = ElementRule::kWhole, .whole_because = because}; }
 // Moved from input i, of which no element comes twice.
-inline OutputDef moved_from(int i, ElementRule rule = ElementRule::kMoved) {
-  return {.rule = rule, .moved_from = {.some = {i}}, .takes_each_once = true};
+inline OutputDef moved_from(int i, ElementRule rule) {
+  OutputDef output = output_by(rule);
+  output.moved_from = {.some = {i}};
+  output.takes_each_once = true;
+  return output;
 }
 // Moved from input i, of which an element may come several times.
-inline OutputDef moved_from_repeatedly(int i, ElementRule rule = ElementRule::kMoved) {
-  return {.rule = rule, .moved_from = {.some = {i}}};
+inline OutputDef moved_from_repeatedly(int i, ElementRule rule) {
+  OutputDef output = output_by(rule);
+  output.moved_from = {.some = {i}};
+  return output;
+}
+inline OutputDef moved_from(int i, SourceRule sources) {
+  return made_of(std::move(sources), moved_from(i, ElementRule::kMoved));
+}
+inline OutputDef moved_from_repeatedly(int i, SourceRule sources) {
+  return made_of(std::move(sources), moved_from_repeatedly(i, ElementRule::kMoved));
 }
 
 // Adds an operator that our own kernels compute in either real type, to the same bits on every platform.
@@ -40,21 +86,47 @@ void add_ordered(std::vector<OpDef>& defs, OpDef def);
 std::vector<int64_t> row_dims(const Graph& graph, const Node& node);
 std::vector<int64_t> channel_dims(const Graph& graph, const Node& node);
 
+// Refuses more axes than kernels take and, where all dimensions are known, more bytes than can be counted.
+Status check_countable(DType dtype, const std::vector<int64_t>& dims);
+// Output i has these dimensions, which are checked so.
+Status set_countable_output(InferContext& c, int i, DType dtype, std::vector<int64_t> dims);
+
+// Output 0 has the type of input 0 and `rank` dimensions that are not known yet; below 0: nor is the rank.
+Status set_output_of_rank(InferContext& c, int64_t rank);
+
+// Of rank 0, or one number in a list.
+Status expect_one_number(const InferContext& c, int i);
+
+// A parameter (parameters.h) that the node must have.
+Expected<std::optional<std::vector<int64_t>>> needed_parameter(const InferContext& c, const char* name, int input);
+
 // Output 0 has the type of input 0.
 Status infer_like_first(InferContext& c);
 
-// The 2-D window of convolution and pooling, read from the ONNX attributes kernel_shape, strides, pads, dilations and
-// auto_pad (NOTSET or VALID). Where they are absent, strides and dilations are 1 and pads 0.
-struct Window {
-  int64_t kh = 1, kw = 1, stride_h = 1, stride_w = 1, pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0,
-          dilation_h = 1, dilation_w = 1;
-  int64_t out_h(int64_t ih) const;
-  int64_t out_w(int64_t iw) const;
-};
+// The same, of an operand of one of these types without attributes. infer_one<FloatTypes>
+template <class Types>
+Status infer_one(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_one_of(0, Types{}));
+  return infer_like_first(c);
+}
+
+// All inputs have the type of the first; their shapes broadcast to what is returned.
+Expected<std::vector<int64_t>> broadcast_inputs(InferContext& c);
+
+// Two or more operands of one of these types, without attributes; the output has the type of the operands.
+template <class Types>
+Status infer_several(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_one_of(0, Types{}));
+  ISOBIT_TRY(auto dims, broadcast_inputs(c));
+  c.set_output(0, c.input(0).dtype, std::move(dims));
+  return {};
+}
+
+// Attributes that are real numbers, if present, are finite.
+Status expect_finite(const InferContext& c, std::initializer_list<const char*> names);
+
 // An attribute that is a shape: no extent of it is negative. Empty when absent.
 Expected<std::vector<int64_t>> read_extents(const Attributes& attributes, const std::string& name);
-Expected<Window> read_window(const Attributes& attributes, std::vector<int64_t> default_kernel);
-// Of the last two of four dimensions: places in a plane are 32-bit numbers in the kernels. An unknown one may be any.
-Status check_plane(const std::vector<int64_t>& image);
 
 }  // namespace isobit::graph::ops

@@ -27,9 +27,12 @@ Status infer_clip_factor(InferContext& c) {
   return {};
 }
 
+// Both optimizers take lr_factor * lr for lr: one product of binary64, 1 where it is not said.
+
 // (param, grad, lr: float64, momentum?, grad_scale?) -> param', momentum'
 Status infer_sgd(InferContext& c) {
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"momentum", kReal}, {"weight_decay", kReal}, {"nesterov", kInt}}));
+  ISOBIT_RETURN_IF_ERROR(
+      c.expect_attributes({{"momentum", kReal}, {"weight_decay", kReal}, {"nesterov", kInt}, {"lr_factor", kReal}}));
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
   ISOBIT_RETURN_IF_ERROR(c.expect_like(1, 0));
   ISOBIT_RETURN_IF_ERROR(expect_scalar(c, 2, DType::kFloat64));
@@ -44,8 +47,12 @@ Status infer_sgd(InferContext& c) {
 
 // (param, grad, m, v, lr, beta1_power, beta2_power: float64, grad_scale?) -> param', m', v'
 Status infer_adam(InferContext& c) {
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes(
-      {{"beta1", kReal}, {"beta2", kReal}, {"epsilon", kReal}, {"weight_decay", kReal}, {"decoupled", kInt}}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"beta1", kReal},
+                                              {"beta2", kReal},
+                                              {"epsilon", kReal},
+                                              {"weight_decay", kReal},
+                                              {"decoupled", kInt},
+                                              {"lr_factor", kReal}}));
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
   for (int i = 1; i < 4; ++i) ISOBIT_RETURN_IF_ERROR(c.expect_like(i, 0));
   for (int i = 4; i < 7; ++i) ISOBIT_RETURN_IF_ERROR(expect_scalar(c, i, DType::kFloat64));

@@ -1,31 +1,80 @@
 #include <algorithm>
 
 #include "isobit/base/text.h"
+#include "isobit/graph/ops/checks.h"
 #include "isobit/graph/ops/ops.h"
 
 namespace isobit::graph::ops {
 namespace {
 
-// Attribute axes (all when absent or empty), keepdims (1).
-Status infer_reduce(InferContext& c) {
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"axes", kInts}, {"keepdims", kInt}}));
-  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
-  std::vector<bool> reduced(static_cast<size_t>(c.rank(0)), false);
-  for (int64_t axis : c.attributes().integers("axes", {})) {
+using SummedTypes = Types<float, double, int32_t, int64_t, uint32_t, uint64_t>;
+using ComparedTypes =
+    Types<float, double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, bool>;
+
+// The source's dimensions without the axes that are reduced, or with 1 for them.
+Expected<std::vector<int64_t>> reduced_dims(const InferContext& c, const std::vector<int64_t>& axes, bool keep,
+                                            bool none_is_all) {
+  std::vector<bool> reduced(static_cast<size_t>(c.rank(0)), axes.empty() && none_is_all);
+  for (int64_t axis : axes) {
     ISOBIT_TRY(const int64_t a, normalized_axis(axis, c.rank(0)));
     if (reduced[static_cast<size_t>(a)]) return unreadable(text_of("axis ", axis, " appears twice"));
     reduced[static_cast<size_t>(a)] = true;
   }
-  if (std::none_of(reduced.begin(), reduced.end(), [](bool r) { return r; })) reduced.assign(reduced.size(), true);
-  const bool keep = c.attributes().integer("keepdims", 1) != 0;
   std::vector<int64_t> dims;
   for (int i = 0; i < c.rank(0); ++i) {
-    if (!reduced[static_cast<size_t>(i)])
+    if (!reduced[static_cast<size_t>(i)]) {
       dims.push_back(c.dim(0, i));
-    else if (keep)
+    } else if (keep) {
       dims.push_back(1);
+    }
   }
-  c.set_output(0, c.input(0).dtype, std::move(dims));
+  return dims;
+}
+
+// Parameter axes (all where there are none, or with noop_with_empty_axes none), attribute keepdims (1).
+Status infer_over_axes(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"axes", kInts}, {"keepdims", kInt}, {"noop_with_empty_axes", kInt}}));
+  ISOBIT_RETURN_IF_ERROR(check_countable(c.input(0).dtype, c.dims(0)));
+  const bool keep = c.attributes().integer("keepdims", 1) != 0;
+  const bool none_is_all = c.attributes().integer("noop_with_empty_axes", 0) == 0;
+  ISOBIT_TRY(const auto axes, shape_parameter(c, "axes", 1));
+  if (axes || !has_parameter(c, "axes", 1)) {
+    ISOBIT_TRY(auto dims, reduced_dims(c, axes.value_or(std::vector<int64_t>()), keep, none_is_all));
+    c.set_output(0, c.input(0).dtype, std::move(dims));
+  } else if (keep) {
+    c.set_output(0, c.input(0).dtype, std::vector<int64_t>(static_cast<size_t>(c.rank(0)), -1));
+  } else {
+    c.set_output(0, c.input(0).dtype, kUnknownRank);
+  }
+  return {};
+}
+
+template <class Set>
+Status infer_reduce(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_one_of(0, Set{}));
+  return infer_over_axes(c);
+}
+
+// (src, diff_dst) -> diff_src of the largest element (with `largest` 0 the least), or of the product, over `axes`;
+// diff_dst has 1 for what was reduced.
+Status infer_reduce_grad(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"axes", kInts}, {"largest", kInt}}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  ISOBIT_RETURN_IF_ERROR(check_countable(c.input(0).dtype, c.dims(0)));
+  ISOBIT_TRY(const auto dims, reduced_dims(c, c.attributes().integers("axes", {}), true, false));
+  ISOBIT_RETURN_IF_ERROR(c.expect_like(1, 0, dims));
+  c.set_output(0, c.input(0).dtype, c.dims(0));
+  return {};
+}
+
+// Parameter axis, attributes exclusive (0), reverse (0).
+Status infer_cumulative_sum(InferContext& c) {
+  ISOBIT_RETURN_IF_ERROR(
+      c.expect_attributes({{"axis", kind_of_one(c, "axis")}, {"exclusive", kInt}, {"reverse", kInt}}));
+  ISOBIT_RETURN_IF_ERROR(c.expect_one_of(0, SummedTypes{}));
+  ISOBIT_TRY(const auto axis, one_number(c, "axis", 1));
+  if (axis) ISOBIT_RETURN_IF_ERROR(normalized_axis(*axis, c.rank(0)));
+  c.set_output(0, c.input(0).dtype, c.dims(0));
   return {};
 }
 
@@ -33,6 +82,7 @@ Status infer_reduce(InferContext& c) {
 Status infer_sum_to(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({{"shape", kInts}}));
   ISOBIT_RETURN_IF_ERROR(c.expect_float(0));
+  ISOBIT_RETURN_IF_ERROR(check_countable(c.input(0).dtype, c.dims(0)));
   ISOBIT_TRY(const auto shape, read_extents(c.attributes(), "shape"));
   ISOBIT_TRY(const auto back, broadcast_dims(shape, c.dims(0)));
   if (back != c.dims(0)) return unreadable(text_of("shape ", Shape(shape).text(), " does not broadcast to the source"));
@@ -51,15 +101,62 @@ Status infer_global_norm(InferContext& c) {
 
 std::vector<Statistic> global_sum(const Graph&, const Node&) { return {{"sum_of_squares", {}}}; }
 
+const std::vector<int64_t>& dims_of_output(const Graph& g, const Node& n) { return g.value(n.outputs[0]).dims; }
+
+std::vector<Statistic> own_squares(const Graph& g, const Node& n) {
+  return {{"sum_of_squares", dims_of_output(g, n), 0}};
+}
+
+std::vector<Statistic> squares(const Graph& g, const Node& n) { return {{"sum_of_squares", dims_of_output(g, n)}}; }
+
+std::vector<Statistic> max_and_sum(const Graph& g, const Node& n) {
+  return {{"max", dims_of_output(g, n)}, {"sum", dims_of_output(g, n)}};
+}
+
+std::vector<Statistic> max_and_count(const Graph& g, const Node& n) {
+  const std::vector<int64_t>& kept = g.value(n.inputs[1]).dims;
+  return {{"max", kept}, {"count", kept}};
+}
+
+OpDef over_axes(const char* name, InferRule infer, OutputDef output, StatisticsRule statistics = {}) {
+  return {.name = name,
+          .max_inputs = 2,
+          .optional_inputs = {.some = {1}},
+          .infer = std::move(infer),
+          .statistics = std::move(statistics),
+          .outputs = {std::move(output)}};
+}
+
 }  // namespace
 
 void add_reduce(std::vector<OpDef>& defs) {
   using enum ElementRule;
   for (const char* op : {"ReduceSum", "ReduceMean"}) {
-    add_ordered(defs, {.name = op, .infer = infer_reduce, .outputs = {output_by(kSum)}});
+    add_ordered(defs, over_axes(op, infer_reduce<SummedTypes>, made_of(of_cell, output_by(kSum))));
   }
-  add_ordered(defs, {.name = "ReduceMax", .infer = infer_reduce, .outputs = {moved_from(0, kMaximum)}});
-  add_ordered(defs, {.name = "isobit.SumTo", .infer = infer_sum_to, .outputs = {output_by(kSum)}});
+  add_ordered(defs, over_axes("ReduceMax", infer_reduce<ComparedTypes>, made_of(of_cell, moved_from(0, kMaximum))));
+  add_ordered(defs, over_axes("ReduceMin", infer_reduce<ComparedTypes>, made_of(of_cell, moved_from(0, kMinimum))));
+  add_ordered(defs, over_axes("ReduceProd", infer_reduce<SummedTypes>, made_of(of_cell, output_by(kProduct))));
+  add_ordered(defs, over_axes("ReduceSumSquare", infer_reduce<SummedTypes>, output_by(kStatistics), own_squares));
+  add_ordered(defs, over_axes("ReduceL2", infer_reduce<FloatTypes>, output_by(kStatistics), squares));
+  add_ordered(defs, over_axes("ReduceLogSumExp", infer_reduce<FloatTypes>, output_by(kStatistics), max_and_sum));
+  add_ordered(defs, {.name = "isobit.ReduceMaxGrad",
+                     .min_inputs = 2,
+                     .max_inputs = 2,
+                     .infer = infer_reduce_grad,
+                     .statistics = max_and_count,
+                     .outputs = {output_by(kStatistics)}});
+  add_ordered(defs, {.name = "isobit.ReduceProdGrad",
+                     .min_inputs = 2,
+                     .max_inputs = 2,
+                     .infer = infer_reduce_grad,
+                     .outputs = {made_of(of_others, output_by(kProduct))}});
+  add_ordered(defs, {.name = "CumSum",
+                     .max_inputs = 2,
+                     .optional_inputs = {.some = {1}},
+                     .infer = infer_cumulative_sum,
+                     .outputs = {made_of(summed_up_to, output_by(kSum))}});
+  add_ordered(defs, {.name = "isobit.SumTo", .infer = infer_sum_to, .outputs = {made_of(of_cell, output_by(kSum))}});
   add_ordered(defs, {.name = "isobit.GlobalNorm",
                      .max_inputs = 1 << 20,
                      .infer = infer_global_norm,

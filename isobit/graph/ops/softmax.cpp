@@ -46,12 +46,12 @@ Status infer_cross_entropy(InferContext& c) {
   return {};
 }
 
-// (logits, labels, row_max, row_log_sum, diff_loss) -> diff_logits
+// (logits, labels, row_max, row_log_sum, diff) -> diff_logits; diff: of the mean (rank 0), or of the loss of every row
 Status infer_cross_entropy_grad(InferContext& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({}));
   ISOBIT_RETURN_IF_ERROR(check_labels(c));
   for (int i = 2; i < 4; ++i) ISOBIT_RETURN_IF_ERROR(c.expect_like(i, 0, {c.dim(0, 0)}));
-  ISOBIT_RETURN_IF_ERROR(c.expect_rank(4, 0));
+  if (c.rank(4) != 0) ISOBIT_RETURN_IF_ERROR(c.expect_dims(4, {c.dim(0, 0)}));
   ISOBIT_RETURN_IF_ERROR(c.expect_type(4, c.input(0).dtype));
   c.set_output(0, c.input(0).dtype, c.dims(0));
   return {};
@@ -112,13 +112,13 @@ void add_softmax(std::vector<OpDef>& defs) {
                      .max_outputs = 4,
                      .infer = infer_cross_entropy,
                      .statistics = cross_entropy_rows,
-                     .outputs = {output_by(kStatistics), output_by(kStatistics), output_by(kMaximum, {0}),
-                                 output_by(kStatistics, {0})}});
+                     .outputs = {output_by(kStatistics), output_by(kStatistics),
+                                 made_of(of_whole_row, output_by(kMaximum, {0})), output_by(kStatistics, {0})}});
   add_ordered(defs, {.name = "isobit.CrossEntropyGrad",
                      .min_inputs = 5,
                      .max_inputs = 5,
                      .infer = infer_cross_entropy_grad,
-                     .outputs = {output_by(kPointwise)}});
+                     .outputs = {made_of(of_row, output_by(kPointwise))}});
 }
 
 }  // namespace isobit::graph::ops

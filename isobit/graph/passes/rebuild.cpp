@@ -1,5 +1,7 @@
 #include "isobit/graph/passes/rebuild.h"
 
+#include "isobit/base/text.h"
+
 namespace isobit::graph {
 namespace {
 
@@ -17,10 +19,37 @@ struct Origins {
   }
 };
 
-Status add_again(const Graph& graph, const Node& node, Graph& made) {
+Expected<Attributes> attributes_again(const Node& node, const Rebuilding& rule) {
+  Attributes attributes = rule.attributes ? rule.attributes(node) : node.attributes;
+  if (!rule.subgraph) return attributes;
+  for (const auto& [name, attribute] : node.attributes.items()) {
+    const auto* graph = std::get_if<std::shared_ptr<const Graph>>(&attribute);
+    if (graph == nullptr) continue;
+    auto made = rule.subgraph(**graph);
+    if (!made) return unreadable(text_of("node '", node.name, "' (", node.op, "): ", name, ": ", made.error().message));
+    attributes.set(name, std::make_shared<const Graph>(*std::move(made)));
+  }
+  return attributes;
+}
+
+Status add_again(const Graph& graph, const Node& node, const Rebuilding& rule, Graph& made) {
+  std::vector<Tensor> computed;
+  if (rule.computed) {
+    ISOBIT_TRY(computed, rule.computed(made, node));
+  }
+  ISOBIT_CHECK(computed.empty() || computed.size() == node.outputs.size());
   std::vector<std::string> names;
-  for (const ValueId o : node.outputs) names.push_back(o == kNoValue ? "" : graph.value(o).name);
-  ISOBIT_TRY(const auto outputs, made.add_node(node.op, node.inputs, node.attributes, std::move(names), node.name));
+  for (size_t o = 0; o < node.outputs.size(); ++o) {
+    const ValueId id = node.outputs[o];
+    names.push_back(id == kNoValue ? "" : graph.value(id).name);
+    if (!computed.empty() && id != kNoValue) {
+      ISOBIT_CHECK(made.add_initializer(names.back(), std::move(computed[o])) == id);
+    }
+  }
+  if (!computed.empty()) return {};
+  ISOBIT_TRY(Attributes attributes, attributes_again(node, rule));
+  ISOBIT_TRY(const auto outputs,
+             made.add_node(node.op, node.inputs, std::move(attributes), std::move(names), node.name));
   ISOBIT_CHECK(outputs == node.outputs);
   return {};
 }
@@ -38,11 +67,16 @@ Expected<Graph> rebuild(const Graph& graph, const Rebuilding& rule) {
     if (const Tensor* constant = origins.constant[static_cast<size_t>(id)]) {
       made.add_initializer(name, rule.constant ? rule.constant(*constant) : *constant);
     } else if (const int64_t input = origins.input[static_cast<size_t>(id)]; input >= 0) {
+      const Tensor* known = rule.known_input ? rule.known_input(static_cast<size_t>(input)) : nullptr;
+      if (known != nullptr) {
+        made.add_initializer(name, *known);
+        continue;
+      }
       ISOBIT_TRY(InferContext::Type type, rule.input(static_cast<size_t>(input)));
       made.add_input(name, type.dtype, std::move(type.dims));
     } else {
       ISOBIT_CHECK(next_node < graph.nodes().size());
-      ISOBIT_RETURN_IF_ERROR(add_again(graph, graph.nodes()[next_node++], made));
+      ISOBIT_RETURN_IF_ERROR(add_again(graph, graph.nodes()[next_node++], rule, made));
     }
   }
   for (const ValueId o : graph.outputs()) made.add_output(o);

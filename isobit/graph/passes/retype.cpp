@@ -40,7 +40,7 @@ class Retyping {
 Expected<Graph> retype(const Graph& graph, const RetypePolicy& policy) {
   const Retyping retyping(policy);
   for (const Node& node : graph.nodes()) {
-    if (op_of(node).any_real_type) continue;
+    if (op_of(node).any_real_type || op_of(node).retyped) continue;
     return unreadable(text_of("node '", node.name, "' (", node.op, "): has no ", name_of(policy.to), " form"));
   }
   Rebuilding rule;
@@ -48,7 +48,12 @@ Expected<Graph> retype(const Graph& graph, const RetypePolicy& policy) {
     const Value& value = graph.value(graph.inputs()[i]);
     return InferContext::Type{retyping.type(value.dtype), value.dims};
   };
+  rule.attributes = [&](const Node& node) {
+    const RetypeRule& retyped = op_of(node).retyped;
+    return retyped ? retyped(node.attributes, policy.from, policy.to) : node.attributes;
+  };
   rule.constant = [&](const Tensor& tensor) { return retyping.constant(tensor); };
+  rule.subgraph = [&](const Graph& inner) { return retype(inner, policy); };
   return rebuild(graph, rule);
 }
 

@@ -12,9 +12,11 @@ struct RetypePolicy {
 };
 inline constexpr RetypePolicy kInFloat64{.from = DType::kFloat32, .to = DType::kFloat64};
 
-// Values of other types stay. Constants are converted: exactly to a wider type, to the nearest in a narrower one. Ids,
-// names and order of values and nodes are those of `graph`. Errors (kUnreadable): an operator that does not compute in
-// any real type (OpDef::any_real_type), or that does not accept its operands in theirs.
+// Values of other types stay. An attribute that says the type of an output says the other one (OpDef::retyped).
+// Constants are converted: exactly to a wider type, to the nearest in a narrower one. Ids,
+// names and order of values and nodes are those of `graph`; graphs that nodes run are retyped with it. Errors
+// (kUnreadable): an operator that does not compute in any real type (OpDef::any_real_type) and does not say its type
+// itself, or that does not accept its operands in theirs.
 Expected<Graph> retype(const Graph& graph, const RetypePolicy& policy);
 
 }  // namespace isobit::graph

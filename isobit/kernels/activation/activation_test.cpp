@@ -1,18 +1,21 @@
 #include "isobit/kernels/activation/activation.h"
 
 #include <gtest/gtest.h>
-#include <mpfr.h>
 
 #include <cmath>
 #include <functional>
 
+#include "isobit/kernels/activation/real_oracle.h"
 #include "isobit/kernels/testing.h"
 
 namespace isobit::kernels {
 namespace {
 
 using testing::for_each_context;
+using testing::pi;
 using testing::random_values;
+using testing::Real;
+using testing::root;
 using testing::same_bits;
 using testing::Values;
 
@@ -95,42 +98,6 @@ TYPED_TEST(Activation, EveryIsaAndThreadCount) {
 
 // ---- what the reference computes, by MPFR with 300 bits ----
 
-class Real {
- public:
-  Real(double x = 0) {
-    mpfr_init2(v_, 300);
-    mpfr_set_d(v_, x, MPFR_RNDN);
-  }
-  Real(const Real& o) : Real() { mpfr_set(v_, o.v_, MPFR_RNDN); }
-  Real& operator=(const Real&) = delete;
-  ~Real() { mpfr_clear(v_); }
-  template <class F, class... A>
-  static Real of(F f, const A&... a) {
-    Real r;
-    f(r.v_, a.v_..., MPFR_RNDN);
-    return r;
-  }
-  friend Real operator+(const Real& a, const Real& b) { return of(mpfr_add, a, b); }
-  friend Real operator-(const Real& a, const Real& b) { return of(mpfr_sub, a, b); }
-  friend Real operator*(const Real& a, const Real& b) { return of(mpfr_mul, a, b); }
-  friend Real operator/(const Real& a, const Real& b) { return of(mpfr_div, a, b); }
-  double value() const { return mpfr_get_d(v_, MPFR_RNDN); }
-  template <class T>
-  T rounded() const {
-    if constexpr (sizeof(T) == 4)
-      return mpfr_get_flt(v_, MPFR_RNDN);
-    else
-      return mpfr_get_d(v_, MPFR_RNDN);
-  }
-
- private:
-  mpfr_t v_;
-};
-
-Real pi() {
-  return Real::of([](mpfr_t r, mpfr_rnd_t m) { return mpfr_const_pi(r, m); });
-}
-Real root(const Real& x) { return Real::of(mpfr_sqrt, x); }
 Real erf_real(const Real& x) { return Real::of(mpfr_erf, x); }
 Real tanh_real(const Real& x) { return Real::of(mpfr_tanh, x); }
 Real exp_real(const Real& x) { return Real::of(mpfr_exp, x); }

@@ -22,7 +22,12 @@
 #define ISOBIT_FOR_FLOATS(X, ...) X(float __VA_OPT__(, ) __VA_ARGS__) X(double __VA_OPT__(, ) __VA_ARGS__)
 #define ISOBIT_FOR_NUMBERS(X, ...)                \
   ISOBIT_FOR_FLOATS(X __VA_OPT__(, ) __VA_ARGS__) \
-  X(int64_t __VA_OPT__(, ) __VA_ARGS__) X(int32_t __VA_OPT__(, ) __VA_ARGS__)
+  X(int64_t __VA_OPT__(, ) __VA_ARGS__)           \
+  X(int32_t __VA_OPT__(, ) __VA_ARGS__)           \
+  X(int16_t __VA_OPT__(, ) __VA_ARGS__)           \
+  X(int8_t __VA_OPT__(, ) __VA_ARGS__)            \
+  X(uint64_t __VA_OPT__(, ) __VA_ARGS__)          \
+  X(uint32_t __VA_OPT__(, ) __VA_ARGS__) X(uint16_t __VA_OPT__(, ) __VA_ARGS__) X(uint8_t __VA_OPT__(, ) __VA_ARGS__)
 
 // For families whose reference is a table, too: table<Isa::isa, T>() is the file's kTable<T>. In tables.cpp
 // ISOBIT_FOR_FLOATS(ISOBIT_DEFINE_TABLE, ISOBIT_ISA), in reference.cpp the same with kReference.

@@ -26,7 +26,7 @@ std::vector<T> oracle(const DropoutArgs& a, const std::vector<T>& src) {
   std::vector<T> dst;
   const std::array<uint32_t, 2> key{static_cast<uint32_t>(a.seed), static_cast<uint32_t>(a.seed >> 32)};
   for (size_t i = 0; i < src.size(); ++i) {
-    const uint64_t word = (static_cast<uint64_t>(a.node) << 42) + i;
+    const uint64_t word = (static_cast<uint64_t>(a.node) << 42) + static_cast<uint64_t>(a.first) + i;
     const uint64_t block = word / 4;
     const auto r =
         numerics::philox4x32_10({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), a.step, 5u}, key);
@@ -41,14 +41,16 @@ TYPED_TEST(Dropout, EveryIsaAndThreadCountAgainstTheBareGenerator) {
   using T = TypeParam;
   for (double p : {0.0, 0.1, 0.5, 0.999, 1e-9, 1 - 0x1p-53}) {
     for (int64_t n : {0, 1, 3, 5, 255, 257, 30011}) {
-      const DropoutArgs args{0x123456789abcdef0ull, 17, 4194303, p};
       const std::vector<T> src = random_values<T>(static_cast<size_t>(n), Values::kSpecial, 21);
-      const std::vector<T> expected = oracle(args, src);
-      for_each_context([&](const KernelContext& ctx, const std::string& name) {
-        std::vector<T> dst = src;
-        dropout(ctx, args, n, dst.data(), dst.data());
-        EXPECT_TRUE(same_bits(expected, dst)) << name << " p " << p << " n " << n;
-      });
+      for (int64_t first : {int64_t{0}, int64_t{6}, (int64_t{1} << 42) - n}) {
+        const DropoutArgs args{0x123456789abcdef0ull, 17, 4194303, p, first};
+        const std::vector<T> expected = oracle(args, src);
+        for_each_context([&](const KernelContext& ctx, const std::string& name) {
+          std::vector<T> dst = src;
+          dropout(ctx, args, n, dst.data(), dst.data());
+          EXPECT_TRUE(same_bits(expected, dst)) << name << " p " << p << " n " << n << " first " << first;
+        });
+      }
     }
   }
 }
@@ -67,6 +69,19 @@ TEST(DropoutMask, DependsOnSeedStepAndNodeOnly) {
   EXPECT_NE(mask(args), mask({2, 2, 3, 0.25}));
   EXPECT_NE(mask(args), mask({1, 3, 3, 0.25}));
   EXPECT_NE(mask(args), mask({1, 2, 4, 0.25}));
+}
+
+TEST(DropoutMask, OfAPartIsThatPartOfTheMask) {
+  ThreadPool pool(1);
+  const KernelContext ctx{best_isa(), &pool};
+  const int64_t n = 5000;
+  const std::vector<float> ones(static_cast<size_t>(n), 1.0f);
+  std::vector<float> whole(ones.size()), parts(ones.size());
+  dropout(ctx, {7, 1, 0, 0.5}, n, ones.data(), whole.data());
+  for (int64_t first = 0; first < n; first += 1250) {
+    dropout(ctx, {7, 1, 0, 0.5, first}, 1250, ones.data() + first, parts.data() + first);
+  }
+  EXPECT_EQ(parts, whole);
 }
 
 TEST(DropoutMask, KeepsAboutOneMinusP) {

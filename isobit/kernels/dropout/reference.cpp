@@ -10,7 +10,7 @@ template <class T>
 void drop(const Rule<T>& rule, int64_t begin, int64_t end, const T* src, T* dst) {
   const numerics::Stream stream{rule.seed, numerics::Purpose::kDropout, rule.step};
   for (int64_t i = begin; i < end; ++i) {
-    const uint32_t bits = numerics::random_u32(stream, rule.first_block * 4 + static_cast<uint64_t>(i));
+    const uint32_t bits = numerics::random_u32(stream, rule.first_block * 4 + static_cast<uint64_t>(rule.first + i));
     dst[i] = bits >= rule.threshold ? numerics::canonical(src[i] * rule.scale) : T(0);
   }
 }

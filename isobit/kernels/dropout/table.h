@@ -13,6 +13,7 @@ struct Rule {
   uint64_t seed;
   uint32_t step;
   uint64_t first_block;  // node * 2^40
+  int64_t first;         // of the elements, counted in the whole batch
   uint32_t threshold;    // kept iff bits >= threshold
   T scale;
 };

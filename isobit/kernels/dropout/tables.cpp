@@ -61,10 +61,11 @@ void drop(const Rule<T>& rule, int64_t begin, int64_t end, const T* src, T* dst)
   const uint32_t threshold = rule.threshold;
   const T scale = rule.scale;
   while (begin < end) {
-    const int64_t block = begin / 4;
+    const int64_t number = rule.first + begin, block = number / 4;
     random_words(rule.seed, rule.step, rule.first_block + static_cast<uint64_t>(block), words);
-    const int64_t stop = 4 * (block + kBlocks) < end ? 4 * (block + kBlocks) : end;
-    const Word* bits = reinterpret_cast<const Word*>(words) + begin % 4;
+    const int64_t batch_end = 4 * (block + kBlocks) - rule.first;
+    const int64_t stop = batch_end < end ? batch_end : end;
+    const Word* bits = reinterpret_cast<const Word*>(words) + number % 4;
     const T* from = src + begin;
     T* to = dst + begin;
     const int64_t n = stop - begin;

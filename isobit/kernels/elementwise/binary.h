@@ -5,11 +5,9 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <vector>
 
 #include "isobit/kernels/context.h"
-#include "isobit/tensor/tensor.h"
+#include "isobit/kernels/elementwise/broadcast.h"
 
 namespace isobit::kernels {
 
@@ -19,24 +17,9 @@ namespace isobit::kernels {
 // lowest / -1 = lowest, so that no operand traps.
 enum class BinaryOp { kAdd, kSub, kMul, kDiv, kMax, kMin };
 
-// "[2,1,3] with [4,1]" -> [2,4,3]; nothing when two dimensions differ and neither is 1.
-std::optional<Shape> broadcast_shape(const Shape& a, const Shape& b);
-
-// How the output runs over its two operands: output dimensions from outer to inner, neighbours merged where both
-// operands allow it, with the step of each operand in elements (0 where it is repeated). Depends on the shapes only, so
-// it may be made once and kept.
-struct BroadcastPlan {
-  std::vector<int64_t> dims;
-  std::vector<int64_t> a_steps;
-  std::vector<int64_t> b_steps;
-  int64_t elements = 0;
-};
-
-// REQUIRES broadcast_shape(a, b).
-BroadcastPlan plan_broadcast(const Shape& a, const Shape& b);
-
 // dst[i] = op(a[i'], b[i'']), the row-major output of plan.elements elements.
-// T: float, double, int64_t, int32_t. dst may be a (or b) itself when that operand is not repeated; no other overlap.
+// T: NumberTypes. REQUIRES a plan of plan_broadcast(a, b). dst may be a (or b) itself when that operand is not
+// repeated; no other overlap.
 template <class T>
 void binary(const KernelContext& ctx, BinaryOp op, const BroadcastPlan& plan, const T* a, const T* b, T* dst);
 

@@ -24,7 +24,7 @@ std::vector<T> operands(size_t n, uint64_t seed) {
   } else {
     std::mt19937_64 random(seed);
     std::vector<T> v(n);
-    const T edges[] = {0, 1, -1, std::numeric_limits<T>::lowest(), std::numeric_limits<T>::max()};
+    const T edges[] = {0, 1, static_cast<T>(-1), std::numeric_limits<T>::lowest(), std::numeric_limits<T>::max()};
     for (T& x : v) x = random() % 3 == 0 ? edges[random() % 5] : static_cast<T>(random() >> (random() % 60));
     return v;
   }
@@ -80,8 +80,9 @@ T oracle(BinaryOp op, T a, T b) {
 
 template <class T>
 class Binary : public ::testing::Test {};
-using Types = ::testing::Types<float, double, int64_t, int32_t>;
-TYPED_TEST_SUITE(Binary, Types);
+using Numbers =
+    ::testing::Types<float, double, int64_t, int32_t, int16_t, int8_t, uint64_t, uint32_t, uint16_t, uint8_t>;
+TYPED_TEST_SUITE(Binary, Numbers);
 
 TYPED_TEST(Binary, SameShape) {
   using T = TypeParam;

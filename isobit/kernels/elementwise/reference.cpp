@@ -1,7 +1,8 @@
 // The executable specification: one element at a time, compiled for the baseline machine.
 #include <limits>
+#include <type_traits>
 
-#include "isobit/base/status.h"
+#include "isobit/kernels/elementwise/modular.h"
 #include "isobit/kernels/elementwise/table.h"
 #include "isobit/numerics/bits.h"
 #include "isobit/numerics/functions.h"
@@ -18,7 +19,7 @@ bool negative_zero_first(T a, T b) {
 }
 
 template <class T>
-T one(BinaryOp op, T a, T b) {
+T one_real(BinaryOp op, T a, T b) {
   switch (op) {
     case BinaryOp::kAdd:
       return canonical(a + b);
@@ -39,19 +40,26 @@ T one(BinaryOp op, T a, T b) {
 }
 
 template <class T>
+T quotient(T a, T b) {
+  if (b == 0) return 0;
+  if constexpr (std::is_signed_v<T>) {
+    if (a == std::numeric_limits<T>::lowest() && b == -1) return a;
+  }
+  return static_cast<T>(a / b);
+}
+
+template <class T>
 T one_integer(BinaryOp op, T a, T b) {
-  using U = std::make_unsigned_t<T>;
+  const auto x = static_cast<Modular<T>>(a), y = static_cast<Modular<T>>(b);
   switch (op) {
     case BinaryOp::kAdd:
-      return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
+      return static_cast<T>(x + y);
     case BinaryOp::kSub:
-      return static_cast<T>(static_cast<U>(a) - static_cast<U>(b));
+      return static_cast<T>(x - y);
     case BinaryOp::kMul:
-      return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
+      return static_cast<T>(x * y);
     case BinaryOp::kDiv:
-      if (b == 0) return 0;
-      if (a == std::numeric_limits<T>::lowest() && b == -1) return a;
-      return a / b;
+      return quotient(a, b);
     case BinaryOp::kMax:
       return a > b ? a : b;
     case BinaryOp::kMin:
@@ -59,8 +67,15 @@ T one_integer(BinaryOp op, T a, T b) {
   }
   return a;
 }
-int64_t one(BinaryOp op, int64_t a, int64_t b) { return one_integer(op, a, b); }
-int32_t one(BinaryOp op, int32_t a, int32_t b) { return one_integer(op, a, b); }
+
+template <class T>
+T one(BinaryOp op, T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return one_integer(op, a, b);
+  } else {
+    return one_real(op, a, b);
+  }
+}
 
 template <class T>
 void binary_row(BinaryOp op, Row row, int64_t n, const T* a, const T* b, T* dst) {
@@ -112,8 +127,9 @@ double one(UnaryOp op, double x) {
     case UnaryOp::kRsqrt:
       return numerics::f64_rsqrt(x);
     case UnaryOp::kSin:
+      return numerics::f64_sin(x);
     case UnaryOp::kCos:
-      ISOBIT_CHECK(!"sin and cos are offered for float only");
+      return numerics::f64_cos(x);
   }
   return x;
 }
@@ -129,11 +145,15 @@ void scale_range(int64_t n, T factor, const T* src, T* dst) {
 }
 
 template <class T>
-constexpr Table<T> kTable{.binary_row = binary_row<T>, .unary = unary_range<T>, .scale = scale_range<T>};
-template <>
-constexpr Table<int64_t> kTable<int64_t>{.binary_row = binary_row<int64_t>, .unary = nullptr, .scale = nullptr};
-template <>
-constexpr Table<int32_t> kTable<int32_t>{.binary_row = binary_row<int32_t>, .unary = nullptr, .scale = nullptr};
+constexpr Table<T> table_of_loops() {
+  if constexpr (std::is_integral_v<T>) {
+    return {.binary_row = binary_row<T>, .unary = nullptr, .scale = nullptr};
+  } else {
+    return {.binary_row = binary_row<T>, .unary = unary_range<T>, .scale = scale_range<T>};
+  }
+}
+template <class T>
+constexpr Table<T> kTable = table_of_loops<T>();
 
 }  // namespace
 

@@ -19,7 +19,7 @@ struct Table {
   void (*scale)(int64_t n, T factor, const T* src, T* dst);    // null for integers
 };
 
-// One for every instruction set and the reference, T: float, double, int64_t, int32_t.
+// One for every instruction set and the reference, T: NumberTypes.
 template <Isa kIsa, class T>
 const Table<T>& table();
 

@@ -1,6 +1,11 @@
 // The family in plain loops that the compiler vectorises; compiled once for every instruction set.
+#include <concepts>
+#include <type_traits>
+
 #include "isobit/kernels/elementwise/loop.h"
+#include "isobit/kernels/elementwise/modular.h"
 #include "isobit/kernels/elementwise/table.h"
+#include "isobit/numerics/functions.h"
 #include "isobit/numerics/inline.h"
 
 namespace isobit::kernels::elementwise {
@@ -34,22 +39,23 @@ struct Number {
   }
 };
 
-template <class T, class U>
-struct Integer {
+// Modulo 2^bits; no quotient traps.
+template <std::integral T>
+struct Number<T> {
+  using U = Modular<T>;
   ISOBIT_INLINE T add(T a, T b) { return static_cast<T>(static_cast<U>(a) + static_cast<U>(b)); }
   ISOBIT_INLINE T sub(T a, T b) { return static_cast<T>(static_cast<U>(a) - static_cast<U>(b)); }
   ISOBIT_INLINE T mul(T a, T b) { return static_cast<T>(static_cast<U>(a) * static_cast<U>(b)); }
   ISOBIT_INLINE T div(T a, T b) {
     if (b == 0) return 0;
-    return b == -1 ? sub(0, a) : a / b;
+    if constexpr (std::is_signed_v<T>) {
+      if (b == -1) return sub(0, a);
+    }
+    return static_cast<T>(a / b);
   }
   ISOBIT_INLINE T max(T a, T b) { return a > b ? a : b; }
   ISOBIT_INLINE T min(T a, T b) { return a < b ? a : b; }
 };
-template <>
-struct Number<int64_t> : Integer<int64_t, uint64_t> {};
-template <>
-struct Number<int32_t> : Integer<int32_t, uint32_t> {};
 
 // clang-format off
 template <class T> struct Add { ISOBIT_INLINE T of(T a, T b) { return Number<T>::add(a, b); } };
@@ -94,7 +100,7 @@ void binary_row(BinaryOp op, Row row, int64_t n, const T* a, const T* b, T* dst)
     case BinaryOp::kMul:
       return row_of<Mul<T>>(row, n, a, b, dst);
     case BinaryOp::kDiv:
-      if constexpr (T(1) / 2 == 0)
+      if constexpr (std::is_integral_v<T>)
         return divide_integers(row, n, a, b, dst);
       else
         return row_of<Div<T>>(row, n, a, b, dst);
@@ -148,6 +154,12 @@ void trig_range(int64_t n, const float* src, float* dst) {
   }
 }
 
+// float64 is for comparison, so that it may take a call each.
+template <bool kSine>
+void trig_range(int64_t n, const double* src, double* dst) {
+  for (int64_t i = 0; i < n; ++i) dst[i] = kSine ? numerics::f64_sin(src[i]) : numerics::f64_cos(src[i]);
+}
+
 template <class T>
 void unary_range(UnaryOp op, int64_t n, const T* src, T* dst) {
   using F = Function<T>;
@@ -169,11 +181,9 @@ void unary_range(UnaryOp op, int64_t n, const T* src, T* dst) {
     case UnaryOp::kRsqrt:
       return each(n, src, dst, [](T x) { return F::rsqrt(x); });
     case UnaryOp::kSin:
-      if constexpr (sizeof(T) == 4) trig_range<true>(n, src, dst);
-      return;
+      return trig_range<true>(n, src, dst);
     case UnaryOp::kCos:
-      if constexpr (sizeof(T) == 4) trig_range<false>(n, src, dst);
-      return;
+      return trig_range<false>(n, src, dst);
   }
 }
 
@@ -183,11 +193,15 @@ void scale_range(int64_t n, T factor, const T* src, T* dst) {
 }
 
 template <class T>
-constexpr Table<T> kTable{.binary_row = binary_row<T>, .unary = unary_range<T>, .scale = scale_range<T>};
-template <>
-constexpr Table<int64_t> kTable<int64_t>{.binary_row = binary_row<int64_t>, .unary = nullptr, .scale = nullptr};
-template <>
-constexpr Table<int32_t> kTable<int32_t>{.binary_row = binary_row<int32_t>, .unary = nullptr, .scale = nullptr};
+constexpr Table<T> table_of_loops() {
+  if constexpr (std::is_integral_v<T>) {
+    return {.binary_row = binary_row<T>, .unary = nullptr, .scale = nullptr};
+  } else {
+    return {.binary_row = binary_row<T>, .unary = unary_range<T>, .scale = scale_range<T>};
+  }
+}
+template <class T>
+constexpr Table<T> kTable = table_of_loops<T>();
 
 }  // namespace
 

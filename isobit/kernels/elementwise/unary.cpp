@@ -1,6 +1,5 @@
 #include "isobit/kernels/elementwise/unary.h"
 
-#include "isobit/base/status.h"
 #include "isobit/kernels/elementwise/table.h"
 
 namespace isobit::kernels {
@@ -12,7 +11,6 @@ constexpr int64_t kGrain = 16384;
 
 template <class T>
 void unary(const KernelContext& ctx, UnaryOp op, int64_t n, const T* src, T* dst) {
-  ISOBIT_CHECK(sizeof(T) == sizeof(float) || (op != UnaryOp::kSin && op != UnaryOp::kCos));
   const elementwise::Table<T>& t = elementwise::table_of<T>(ctx.isa);
   // Functions cost some ten times a memory access: smaller parts are worth a thread.
   const bool cheap = op == UnaryOp::kNeg || op == UnaryOp::kAbs || op == UnaryOp::kReciprocal;

@@ -11,8 +11,8 @@
 namespace isobit::kernels {
 
 // float: correctly rounded, each of them (numerics/functions.h).
-// double: kNeg, kAbs, kSqrt and kReciprocal are correctly rounded; kExp, kLog, kErf and kRsqrt are the written
-// sequences f64_* of numerics/functions.h; kSin and kCos are not offered (REQUIRES T = float).
+// double: kNeg, kAbs, kSqrt and kReciprocal are correctly rounded; the others are the written sequences f64_* of
+// numerics/functions.h.
 //   kNeg         the sign bit flipped
 //   kAbs         the sign bit cleared
 //   kSqrt        sqrt(-0) = -0, sqrt(x < 0) = NaN
@@ -30,8 +30,9 @@ void scale(const KernelContext& ctx, int64_t n, T factor, const T* src, T* dst);
 
 // dst[i] = src[i] as a `to`. Every pair of dtypes and every value is defined, the same on every machine:
 //   same dtype         bits copied
-//   float -> double    exact;  double -> float  to nearest even;  a NaN becomes the canonical NaN of `to`
-//   number -> float    integers to nearest even
+//   float -> float     (float16, bfloat16, float32, float64) exact, or to nearest even in one rounding; beyond the
+//                      largest of `to`, its infinity;  a NaN becomes the canonical NaN of `to`
+//   integer -> float   to nearest even in one rounding
 //   float -> integer   truncated toward zero, then clamped to the range of `to`; NaN -> 0
 //   integer -> integer the low bits (two's complement)
 //   number -> bool     0 for 0, +0 and -0; else 1 (NaN included)

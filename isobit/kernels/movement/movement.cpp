@@ -78,12 +78,14 @@ void gather_sized(const KernelContext& ctx, size_t element_size, const GatherSha
   switch (element_size) {
     case 1:
       return gather_typed<movement::U8>(ctx, shape, indices, src, dst);
+    case 2:
+      return gather_typed<movement::U16>(ctx, shape, indices, src, dst);
     case 4:
       return gather_typed<movement::U32>(ctx, shape, indices, src, dst);
     case 8:
       return gather_typed<movement::U64>(ctx, shape, indices, src, dst);
     default:
-      ISOBIT_CHECK(!"element_size is 1, 4 or 8");
+      ISOBIT_CHECK(!"element_size is 1, 2, 4 or 8");
   }
 }
 
@@ -128,28 +130,6 @@ void concat(const KernelContext& ctx, size_t element_size, int axis, std::span<c
   }
 }
 
-SliceRange resolve_slice(int64_t dim, int64_t start, int64_t end, int64_t step) {
-  ISOBIT_CHECK(step != 0 && dim >= 0);
-  // Compared before dim is added: INT64_MIN and INT64_MAX are ordinary "from the very end" values in models.
-  auto position = [dim](int64_t p) { return p < -dim ? -1 : p < 0 ? p + dim : std::min(p, dim); };
-  SliceRange r{0, 0, step};
-  if (step > 0) {
-    r.start = std::max<int64_t>(position(start), 0);
-    const int64_t stop = std::max<int64_t>(position(end), 0);
-    if (r.start < stop) r.count = (stop - r.start - 1) / step + 1;
-  } else {
-    if (dim == 0) return {0, 0, 1};
-    r.start = std::clamp<int64_t>(position(start), 0, dim - 1);
-    const int64_t stop = std::min(position(end), dim - 1);
-    // (r.start - stop - 1) / -step without negating INT64_MIN.
-    if (r.start > stop) r.count = -((r.start - stop - 1) / step) + 1;
-  }
-  if (r.count == 0) r.start = 0;
-  // A step beyond the axis is never taken; as 1 it cannot overflow an offset.
-  if (r.count <= 1) r.step = 1;
-  return r;
-}
-
 void slice(const KernelContext& ctx, size_t element_size, const Shape& src_shape, std::span<const SliceRange> ranges,
            const void* src, void* dst) {
   const RangeWalk walk = walk_ranges(src_shape, ranges);
@@ -169,16 +149,22 @@ void pad(const KernelContext& ctx, size_t element_size, const Shape& src_shape, 
   const size_t rank = src_shape.dims().size();
   ISOBIT_CHECK(before.size() == rank && after.size() == rank);
   StridedCopy c;
-  std::vector<int64_t> dst_dims;
+  ScratchVector<int64_t> dst_dims;
+  bool whole = true, empty = false;
   for (size_t k = 0; k < rank; ++k) {
     const int64_t dim = src_shape.dims()[k];
-    dst_dims.push_back(dim + before[k] + after[k]);
-    c.dims.push_back(std::max<int64_t>(0, dim + std::min<int64_t>(before[k], 0) + std::min<int64_t>(after[k], 0)));
+    const int64_t left = std::max<int64_t>(0, dim + std::min<int64_t>(before[k], 0) + std::min<int64_t>(after[k], 0));
+    // The larger one may overflow before the smaller one is added.
+    dst_dims.push_back(dim + (before[k] + after[k]));
+    c.dims.push_back(left);
+    whole = whole && before[k] <= 0 && after[k] <= 0;
+    empty = empty || left == 0;
   }
-  const Shape dst_shape(dst_dims);
-  const bool whole = std::none_of(before.begin(), before.end(), [](int64_t p) { return p > 0; }) &&
-                     std::none_of(after.begin(), after.end(), [](int64_t p) { return p > 0; });
-  if (!whole) fill(ctx, element_size, dst_shape.elements(), value, dst);
+  if (!whole) {
+    fill(ctx, element_size, std::accumulate(dst_dims.begin(), dst_dims.end(), int64_t{1}, std::multiplies<>()), value,
+         dst);
+  }
+  if (empty) return;  // the first place to copy from may lie outside the source
   c.src_steps = dense_steps(src_shape.dims());
   c.dst_steps = dense_steps(dst_dims);
   int64_t from = 0, to = 0;
@@ -187,6 +173,40 @@ void pad(const KernelContext& ctx, size_t element_size, const Shape& src_shape, 
     to += std::max<int64_t>(0, before[k]) * c.dst_steps[k];
   }
   strided_copy(ctx, element_size, c, at(src, from, element_size), at(dst, to, element_size));
+}
+
+void tile(const KernelContext& ctx, size_t element_size, const Shape& src_shape, std::span<const int64_t> repeats,
+          const void* src, void* dst) {
+  ISOBIT_CHECK(repeats.size() == src_shape.dims().size());
+  // An axis for the repetitions before each axis that is repeated.
+  const ScratchVector<int64_t> steps = dense_steps(src_shape.dims());
+  StridedCopy c;
+  for (size_t k = 0; k < repeats.size(); ++k) {
+    if (repeats[k] == 0 || src_shape.dims()[k] == 0) return;  // whatever the other products are
+    c.dims.insert(c.dims.end(), {repeats[k], src_shape.dims()[k]});
+    c.src_steps.insert(c.src_steps.end(), {0, steps[k]});
+  }
+  c.dst_steps = dense_steps(c.dims);
+  strided_copy(ctx, element_size, c, src, dst);
+}
+
+void trilu(const KernelContext& ctx, size_t element_size, const Triangle& s, const void* src, void* dst) {
+  if (s.cols == 0) return;
+  // Beyond these nothing or everything is kept, and no sum below overflows.
+  const int64_t k = std::clamp<int64_t>(s.k, -s.rows, s.cols);
+  const size_t row_bytes = static_cast<size_t>(s.cols) * element_size;
+  ctx.pool->parallel_for(s.batch * s.rows, kGrain / s.cols + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t diagonal = row % s.rows + k;
+      const int64_t first = s.upper ? std::clamp<int64_t>(diagonal, 0, s.cols) : 0;
+      const int64_t last = s.upper ? s.cols : std::clamp<int64_t>(diagonal + 1, 0, s.cols);
+      auto* to = static_cast<char*>(dst) + static_cast<size_t>(row) * row_bytes;
+      const auto* from = static_cast<const char*>(src) + static_cast<size_t>(row) * row_bytes;
+      std::memset(to, 0, row_bytes);
+      const auto skipped = static_cast<size_t>(first) * element_size;
+      std::memcpy(to + skipped, from + skipped, static_cast<size_t>(last - first) * element_size);
+    }
+  });
 }
 
 void gather(const KernelContext& ctx, size_t element_size, const GatherShape& shape, const int64_t* indices,
@@ -218,12 +238,14 @@ void fill(const KernelContext& ctx, size_t element_size, int64_t n, const void* 
   switch (element_size) {
     case 1:
       return fill_typed<movement::U8>(ctx, n, value, dst);
+    case 2:
+      return fill_typed<movement::U16>(ctx, n, value, dst);
     case 4:
       return fill_typed<movement::U32>(ctx, n, value, dst);
     case 8:
       return fill_typed<movement::U64>(ctx, n, value, dst);
     default:
-      ISOBIT_CHECK(!"element_size is 1, 4 or 8");
+      ISOBIT_CHECK(!"element_size is 1, 2, 4 or 8");
   }
 }
 

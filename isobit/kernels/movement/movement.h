@@ -1,6 +1,6 @@
 // Moving elements without computing: bits are preserved, NaN payloads included. Determinism class: exact.
 //
-// Elements are untyped, of element_size 1, 4 or 8 bytes; all arrays are dense and row-major and aligned to their
+// Elements are untyped, of element_size 1, 2, 4 or 8 bytes; all arrays are dense and row-major and aligned to their
 // element. src and dst never overlap. Shapes are validated by the caller (REQUIRES lines); a zero dimension is fine.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "isobit/kernels/context.h"
+#include "isobit/tensor/slice_range.h"
 #include "isobit/tensor/tensor.h"
 
 namespace isobit::kernels {
@@ -27,15 +28,8 @@ struct ConcatInput {
 // dimensions but for `axis`.
 void concat(const KernelContext& ctx, size_t element_size, int axis, std::span<const ConcatInput> inputs, void* dst);
 
-// The positions start, start + step, ... (count of them) of one axis. step is not 0 and may be negative.
-struct SliceRange {
-  int64_t start = 0;
-  int64_t count = 0;
-  int64_t step = 1;
-};
-// What ONNX Slice means by start, end and step on an axis of `dim` elements: negative positions count from the end,
-// then both are clamped. REQUIRES step != 0, dim >= 0.
-SliceRange resolve_slice(int64_t dim, int64_t start, int64_t end, int64_t step);
+using isobit::resolve_slice;
+using isobit::SliceRange;
 
 // dst has the shape of the counts; ranges holds one range an axis, every position inside src. Split is slices.
 void slice(const KernelContext& ctx, size_t element_size, const Shape& src_shape, std::span<const SliceRange> ranges,
@@ -47,7 +41,8 @@ void assign_slice(const KernelContext& ctx, size_t element_size, const Shape& ds
                   std::span<const SliceRange> ranges, const void* src, void* dst);
 
 // before[i] elements equal to *value before axis i, after[i] behind it. Negative numbers crop (ONNX Pad).
-// REQUIRES one number an axis and no resulting dimension below 0. The gradient is pad with the signs turned.
+// REQUIRES one number an axis, of 2^60 or less, and no resulting dimension below 0. The gradient is pad with the signs
+// turned. What is taken from the source instead of a value: indexed/indexed.h.
 void pad(const KernelContext& ctx, size_t element_size, const Shape& src_shape, std::span<const int64_t> before,
          std::span<const int64_t> after, const void* value, const void* src, void* dst);
 
@@ -71,6 +66,21 @@ int64_t first_bad_index(std::span<const int32_t> indices, int64_t axis);
 // Repeats src over dst_shape as broadcasting does. REQUIRES that src_shape broadcasts to dst_shape itself.
 void expand(const KernelContext& ctx, size_t element_size, const Shape& src_shape, const Shape& dst_shape,
             const void* src, void* dst);
+
+// Every axis of src repeats[i] times (ONNX Tile). REQUIRES one number an axis, 0 or more.
+void tile(const KernelContext& ctx, size_t element_size, const Shape& src_shape, std::span<const int64_t> repeats,
+          const void* src, void* dst);
+
+// Matrices [rows, cols], `batch` of them: the elements (r, c) with c - r >= k (upper) or <= k (not upper) as they are,
+// all bits 0 in the place of the others (ONNX Trilu).
+struct Triangle {
+  int64_t batch = 1;
+  int64_t rows = 0;
+  int64_t cols = 0;
+  int64_t k = 0;
+  bool upper = true;
+};
+void trilu(const KernelContext& ctx, size_t element_size, const Triangle& shape, const void* src, void* dst);
 
 // n elements equal to *value.
 void fill(const KernelContext& ctx, size_t element_size, int64_t n, const void* value, void* dst);

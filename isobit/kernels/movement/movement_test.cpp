@@ -214,6 +214,63 @@ TEST(Pad, WithAndWithoutCropping) {
   }
 }
 
+// What lies outside of both arrays is not touched, however far.
+TEST(Pad, ByMoreThanThereIs) {
+  const int64_t far = int64_t{1} << 60;
+  const std::vector<uint32_t> src = {1, 2, 3};
+  const uint32_t value = 7;
+  for_each_context([&](const KernelContext& ctx, const std::string& name) {
+    std::vector<uint32_t> dst(4);
+    pad(ctx, 4, {3}, std::vector<int64_t>{-far}, std::vector<int64_t>{far + 1}, &value, src.data(), dst.data());
+    EXPECT_EQ(std::vector<uint32_t>(4, value), dst) << name;
+    pad(ctx, 4, {1, 3}, std::vector<int64_t>{far, 0}, std::vector<int64_t>{-far, -1}, &value, src.data(), dst.data());
+    EXPECT_EQ(std::vector<uint32_t>(4, value), dst) << name;
+  });
+}
+
+TEST(Tile, RepeatsEveryAxis) {
+  const std::vector<std::pair<Shape, Index>> cases{
+      {{3, 2}, {2, 3}}, {{4}, {1}},        {{2, 1, 5}, {3, 4, 1}}, {{}, {}}, {{0, 2}, {int64_t{1} << 60, 2}},
+      {{2, 2}, {0, 5}}, {{70, 3}, {2, 90}}};
+  for (const auto& [shape, repeats] : cases) {
+    Index dims;
+    for (size_t k = 0; k < repeats.size(); ++k) dims.push_back(shape.dims()[k] * repeats[k]);
+    const std::vector<uint32_t> src = counted<uint32_t>(shape);
+    const auto expected = expected_by<uint32_t>(Shape(dims), [&, &from = shape](Index i) {
+      for (size_t k = 0; k < i.size(); ++k) i[k] %= from.dims()[k];
+      return src[static_cast<size_t>(place(from, i))];
+    });
+    for_each_context([&, &from = shape, &times = repeats](const KernelContext& ctx, const std::string& name) {
+      std::vector<uint32_t> dst(expected.size());
+      tile(ctx, 4, from, times, src.data(), dst.data());
+      EXPECT_EQ(expected, dst) << name;
+    });
+  }
+}
+
+TEST(Trilu, KeepsOneSideOfEveryDiagonal) {
+  for (const Triangle& one :
+       {Triangle{2, 3, 5}, Triangle{1, 5, 3}, Triangle{3, 0, 4}, Triangle{2, 4, 0}, Triangle{1, 200, 130}}) {
+    const Shape shape{one.batch, one.rows, one.cols};
+    const std::vector<uint16_t> src = counted<uint16_t>(shape);
+    for (int64_t k : {int64_t{0}, int64_t{1}, int64_t{-2}, int64_t{9}, int64_t{-9}, INT64_MIN, INT64_MAX}) {
+      for (bool upper : {true, false}) {
+        const Triangle triangle{one.batch, one.rows, one.cols, k, upper};
+        const auto expected = expected_by<uint16_t>(shape, [&](const Index& i) {
+          const int64_t diagonal = i[2] - i[1];
+          const bool kept = upper ? diagonal >= k : diagonal <= k;
+          return kept ? src[static_cast<size_t>(place(shape, i))] : uint16_t{0};
+        });
+        for_each_context([&](const KernelContext& ctx, const std::string& name) {
+          std::vector<uint16_t> dst(src.size(), 9);
+          trilu(ctx, 2, triangle, src.data(), dst.data());
+          EXPECT_EQ(expected, dst) << name << " " << k << " " << upper;
+        });
+      }
+    }
+  }
+}
+
 template <class E, class I>
 void check_gather(const GatherShape& s, const std::vector<I>& indices) {
   const std::vector<E> src = counted<E>(Shape{s.outer, s.axis, s.inner});

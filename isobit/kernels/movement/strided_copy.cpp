@@ -195,12 +195,14 @@ void strided_copy(const KernelContext& ctx, size_t element_size, const StridedCo
   switch (element_size) {
     case 1:
       return copy_typed<U8>(ctx, m, src, dst);
+    case 2:
+      return copy_typed<U16>(ctx, m, src, dst);
     case 4:
       return copy_typed<U32>(ctx, m, src, dst);
     case 8:
       return copy_typed<U64>(ctx, m, src, dst);
     default:
-      ISOBIT_CHECK(!"element_size is 1, 4 or 8");
+      ISOBIT_CHECK(!"element_size is 1, 2, 4 or 8");
   }
 }
 

@@ -27,6 +27,9 @@ ScratchVector<int64_t> dense_steps(std::span<const int64_t> dims);
 struct [[gnu::may_alias]] U8 {
   uint8_t bits;
 };
+struct [[gnu::may_alias]] U16 {
+  uint16_t bits;
+};
 struct [[gnu::may_alias]] U32 {
   uint32_t bits;
 };

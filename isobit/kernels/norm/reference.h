@@ -1,8 +1,9 @@
-// The specification of batch_norm.h and layer_norm.h. T is float or double.
+// The specification of batch_norm.h, layer_norm.h and rms_norm.h. T is float or double.
 #pragma once
 
 #include "isobit/kernels/norm/batch_norm.h"
 #include "isobit/kernels/norm/layer_norm.h"
+#include "isobit/kernels/norm/rms_norm.h"
 
 namespace isobit::kernels::reference {
 
@@ -25,5 +26,9 @@ template <class T>
 void layer_norm_grad_params(int64_t rows, int64_t C, const LayerNormGradInputs<T>&, T* diff_scale, T* diff_bias);
 template <class T>
 void layer_norm_grad_data(int64_t rows, int64_t C, const LayerNormGradInputs<T>&, T* diff_src, T* sum_g, T* sum_gh);
+template <class T>
+void rms_norm(int64_t rows, int64_t C, T eps, const T* src, const T* scale, T* dst, T* squares);
+template <class T>
+void rms_norm_grad(int64_t rows, int64_t C, T eps, const RmsNormGradInputs<T>&, const RmsNormGradOutputs<T>&);
 
 }  // namespace isobit::kernels::reference

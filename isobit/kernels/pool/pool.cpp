@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isobit/base/scratch.h"
+#include "isobit/kernels/pool/places.h"
 #include "isobit/kernels/pool/reference.h"
 #include "isobit/kernels/pool/table.h"
 #include "isobit/kernels/reduce/parallel.h"
@@ -104,10 +105,14 @@ void over_planes(const KernelContext& ctx, const PoolShape& p, F f) {
 
 template <class T>
 void max_grad(const KernelContext& ctx, const PoolShape& p, const T* diff_dst, const int64_t* indices, T* diff_src) {
-  over_planes(ctx, p, [=](const PoolShape& part, int64_t first) {
-    const int64_t out = first * part.oh * part.ow;
-    reference::max_pool_grad(part, diff_dst + out, indices + out, diff_src + first * part.ih * part.iw);
-  });
+  if (ctx.isa == Isa::kReference) return reference::max_pool_grad(p, diff_dst, indices, diff_src);
+  const pool::PlaneSizes sizes{.planes = p.n * p.c, .windows = p.oh * p.ow, .places = p.ih * p.iw};
+  pool::add_at_places(ctx, sizes, diff_dst, indices, diff_src, [](int64_t index) { return index; });
+}
+
+// Places of planes from `first` on, as found in these alone, become places in all of src.
+void count_from(int64_t first, int64_t n, int64_t* indices) {
+  for (int64_t i = 0; i < n; ++i) indices[i] += indices[i] < 0 ? 0 : first;
 }
 
 template <class T>
@@ -134,17 +139,19 @@ void max_pool(const KernelContext& ctx, const PoolShape& p, const float* src, fl
   parallel_items(ctx, p.n * p.c, p.oh * p.ow * p.kh * p.kw, [&](int64_t begin, int64_t end) {
     const PoolMemory scratch(p);
     for (int64_t row = begin * p.oh; row < end * p.oh; ++row) {
-      const float* image = src + row / p.oh * p.ih * p.iw;
-      isa.max_row(p, taps.data(), row % p.oh, image, scratch.view, dst + row * p.ow,
+      const int64_t first = row / p.oh * p.ih * p.iw;
+      isa.max_row(p, taps.data(), row % p.oh, src + first, scratch.view, dst + row * p.ow,
                   indices ? indices + row * p.ow : nullptr);
+      if (indices) count_from(first, p.ow, indices + row * p.ow);
     }
   });
 }
 
 void max_pool(const KernelContext& ctx, const PoolShape& p, const double* src, double* dst, int64_t* indices) {
   over_planes(ctx, p, [=](const PoolShape& part, int64_t first) {
-    const int64_t out = first * part.oh * part.ow;
-    reference::max_pool(part, src + first * part.ih * part.iw, dst + out, indices ? indices + out : nullptr);
+    const int64_t out = first * part.oh * part.ow, in = first * part.ih * part.iw;
+    reference::max_pool(part, src + in, dst + out, indices ? indices + out : nullptr);
+    if (indices) count_from(in, part.c * part.oh * part.ow, indices + out);
   });
 }
 

@@ -1,4 +1,4 @@
-// Max, average and global average pooling of [n, c, ih, iw] (ONNX MaxPool-12, AveragePool-19, GlobalAveragePool).
+// Max, average and global average pooling of [n, c, ih, iw] (ONNX MaxPool-22, AveragePool-22, GlobalAveragePool).
 //
 // Sum and the order of Max are those of reduce/reduce.h; T(k) is the integer k rounded to T. Output (oh, ow) looks at
 // the taps y = oh * stride_h - pad_top + i * dilation_h (0 <= i < kh) and x likewise; taps outside the image are
@@ -30,12 +30,13 @@ struct PoolWindows {
 // inside the image or the padding before it. 0 when not even one window fits.
 int64_t pool_output_size(int64_t in, const PoolWindows& windows, bool ceil_mode);
 
-// dst = Max of the taps inside the image, indices = its place y * iw + x in the plane (first in (y, x) order among
-// equals). A window of padding alone: dst = -inf, index -1. indices may be null.
+// dst = Max of the taps inside the image, indices = its place in all of src, plane * ih * iw + y * iw + x (first in
+// (y, x) order among equals). A window of padding alone: dst = -inf, index -1. indices may be null.
 void max_pool(const KernelContext&, const PoolShape&, const float* src, float* dst, int64_t* indices);
 void max_pool(const KernelContext&, const PoolShape&, const double* src, double* dst, int64_t* indices);
 
-// diff_src = +0, plus diff_dst of every window whose index is this place, one add each in ascending (oh, ow) order.
+// diff_src = +0, plus diff_dst of every window whose index is this place, one add each in ascending order of the
+// windows of all planes. REQUIRES indices of -1 or of places in diff_src.
 void max_pool_grad(const KernelContext&, const PoolShape&, const float* diff_dst, const int64_t* indices,
                    float* diff_src);
 void max_pool_grad(const KernelContext&, const PoolShape&, const double* diff_dst, const int64_t* indices,

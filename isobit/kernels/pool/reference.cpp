@@ -46,16 +46,16 @@ void max_pool(const PoolShape& p, const T* src, T* dst, int64_t* indices) {
       if (best < 0 || greater(image[i], image[best])) best = i;
     });
     dst[o] = best < 0 ? -std::numeric_limits<T>::infinity() : canonical(image[best]);
-    if (indices) indices[o] = best;
+    if (indices) indices[o] = best < 0 ? -1 : plane * p.ih * p.iw + best;
   });
 }
 
 template <class T>
 void max_pool_grad(const PoolShape& p, const T* diff_dst, const int64_t* indices, T* diff_src) {
   for (int64_t i = 0; i < p.n * p.c * p.ih * p.iw; ++i) diff_src[i] = 0;
-  for_each_window(p, [&](int64_t plane, int64_t o, int64_t, int64_t) {
+  for_each_window(p, [&](int64_t, int64_t o, int64_t, int64_t) {
     if (indices[o] < 0) return;
-    T& d = diff_src[plane * p.ih * p.iw + indices[o]];
+    T& d = diff_src[indices[o]];
     d = canonical(d + diff_dst[o]);
   });
 }

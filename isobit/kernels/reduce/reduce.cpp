@@ -36,6 +36,11 @@ bool sum_of_nothing(int64_t terms, int64_t n, T* dst) {
   if (terms == 0) std::fill_n(dst, n, T(0));
   return terms == 0;
 }
+template <class T>
+bool max_of_nothing(AxisView v, T* dst) {
+  if (v.axis == 0) std::fill_n(dst, v.outer * v.inner, -std::numeric_limits<T>::infinity());
+  return v.axis == 0;
+}
 
 void sum_rows(const KernelContext& ctx, int64_t rows, int64_t n, const float* src, float* dst) {
   const reduce::Table& isa = reduce::table_of(ctx.isa);
@@ -135,6 +140,7 @@ void reduce_mean(const KernelContext& ctx, AxisView v, const double* src, double
 
 void reduce_max(const KernelContext& ctx, AxisView v, const float* src, float* dst) {
   if (ctx.isa == Isa::kReference) return reference::reduce_max(v, src, dst);
+  if (max_of_nothing(v, dst)) return;
   const reduce::Table& isa = reduce::table_of(ctx.isa);
   parallel_items(ctx, v.outer, v.axis * v.inner, [&](int64_t begin, int64_t end) {
     ScratchVector<int32_t> best(static_cast<size_t>(v.inner == 1 ? 0 : v.inner));
@@ -151,6 +157,7 @@ void reduce_max(const KernelContext& ctx, AxisView v, const float* src, float* d
 
 void reduce_max(const KernelContext& ctx, AxisView v, const double* src, double* dst) {
   if (ctx.isa == Isa::kReference) return reference::reduce_max(v, src, dst);
+  if (max_of_nothing(v, dst)) return;
   parallel_items(ctx, v.outer, v.axis * v.inner, [=](int64_t begin, int64_t end) {
     reference::reduce_max(AxisView{end - begin, v.axis, v.inner}, src + begin * v.axis * v.inner,
                           dst + begin * v.inner);

@@ -35,13 +35,14 @@ void reduce_sum(const KernelContext&, AxisView view, const double* src, double* 
 void reduce_mean(const KernelContext&, AxisView view, const float* src, float* dst);
 void reduce_mean(const KernelContext&, AxisView view, const double* src, double* dst);
 
-// dst = Max of the axis. REQUIRES axis >= 1.
+// dst = Max of the axis; -inf when axis = 0.
 void reduce_max(const KernelContext&, AxisView view, const float* src, float* dst);
 void reduce_max(const KernelContext&, AxisView view, const double* src, double* dst);
 
 // The same over any set of axes of a row-major array, each result one Sum (not a sum of sums). Bit a of `axes` is set
 // when axis a is reduced; the results are row-major over the axes that are kept. No bit set: Sum (or Max) of one
-// element each, so -0 becomes +0 under reduce_sum and NaNs become canonical. REQUIRES dims.size() <= 64.
+// element each, so -0 becomes +0 under reduce_sum and NaNs become canonical. REQUIRES dims.size() <= 64. Other
+// reductions, and those of integers: fold.h.
 void reduce_sum(const KernelContext&, std::span<const int64_t> dims, uint64_t axes, const float* src, float* dst);
 void reduce_sum(const KernelContext&, std::span<const int64_t> dims, uint64_t axes, const double* src, double* dst);
 // REQUIRES a reduced count >= 1.

@@ -1,6 +1,10 @@
 // Reductions over any set of axes, brought back to one axis.
 
+#include <algorithm>
+#include <limits>
+
 #include "isobit/base/scratch.h"
+#include "isobit/kernels/reduce/cells.h"
 #include "isobit/kernels/reduce/parallel.h"
 #include "isobit/kernels/reduce/reduce.h"
 #include "isobit/kernels/reduce/reference.h"
@@ -70,6 +74,14 @@ ScratchVector<T> kept_first(const KernelContext& ctx, const ScratchVector<Run>& 
   return moved;
 }
 
+// Of an array without elements no list as long as its other dimensions is made.
+template <class T>
+bool reduced_nothing(std::span<const int64_t> dims, uint64_t axes, T of_nothing, T* dst) {
+  if (!reduce::is_empty(dims)) return false;
+  std::fill_n(dst, reduce::result_count(dims, axes), of_nothing);
+  return true;
+}
+
 // reduce(view, src) on a view that is the wanted reduction.
 template <class T, class F>
 void over_axes(const KernelContext& ctx, std::span<const int64_t> dims, uint64_t axes, const T* src, F reduce) {
@@ -83,6 +95,7 @@ void over_axes(const KernelContext& ctx, std::span<const int64_t> dims, uint64_t
 template <class T>
 void sum_axes(const KernelContext& ctx, std::span<const int64_t> dims, uint64_t axes, const T* src, T* dst) {
   if (ctx.isa == Isa::kReference) return reference::reduce_sum(dims, axes, src, dst);
+  if (reduced_nothing(dims, axes, T(0), dst)) return;
   const ScratchVector<Run> runs = merged(dims, axes);
   if (runs.size() == 3 && runs[0].reduced) {
     return sum_channels(ctx, runs[0].size, runs[1].size, runs[2].size, src, dst);
@@ -99,6 +112,7 @@ void mean_axes(const KernelContext& ctx, std::span<const int64_t> dims, uint64_t
 template <class T>
 void max_axes(const KernelContext& ctx, std::span<const int64_t> dims, uint64_t axes, const T* src, T* dst) {
   if (ctx.isa == Isa::kReference) return reference::reduce_max(dims, axes, src, dst);
+  if (reduced_nothing(dims, axes, -std::numeric_limits<T>::infinity(), dst)) return;
   over_axes(ctx, dims, axes, src, [&](AxisView view, const T* from) { reduce_max(ctx, view, from, dst); });
 }
 

@@ -1,5 +1,7 @@
 #include "isobit/kernels/reduce/reference.h"
 
+#include <limits>
+
 #include "isobit/kernels/dispatch/by_isa.h"
 #include "isobit/kernels/reduce/scalar.h"
 #include "isobit/numerics/exact_accumulator.h"
@@ -56,7 +58,7 @@ size_t place_of_max(const std::vector<T>& terms) {
 
 template <class T>
 T max_of(const std::vector<T>& terms) {
-  return canonical(terms[place_of_max(terms)]);
+  return terms.empty() ? -std::numeric_limits<T>::infinity() : canonical(terms[place_of_max(terms)]);
 }
 
 }  // namespace
@@ -115,6 +117,14 @@ double global_sum_of_squares(std::span<const ConstPart<double>> parts) {
   return sum_of(squares);
 }
 
+template <class T>
+void reduce_sum_of_squares(std::span<const int64_t> dims, uint64_t axes, const T* src, T* dst) {
+  for_each_result(dims, axes, src, [dst](const std::vector<T>& terms, int64_t r) {
+    const ConstPart<T> all{terms.data(), static_cast<int64_t>(terms.size())};
+    dst[r] = global_sum_of_squares<T>(std::span(&all, 1));
+  });
+}
+
 #define ISOBIT_INSTANTIATE(T)                                                     \
   template void reduce_sum<T>(AxisView, const T*, T*);                            \
   template void reduce_mean<T>(AxisView, const T*, T*);                           \
@@ -122,7 +132,8 @@ double global_sum_of_squares(std::span<const ConstPart<double>> parts) {
   template void reduce_sum<T>(std::span<const int64_t>, uint64_t, const T*, T*);  \
   template void reduce_mean<T>(std::span<const int64_t>, uint64_t, const T*, T*); \
   template void reduce_max<T>(std::span<const int64_t>, uint64_t, const T*, T*);  \
-  template void sum_channels<T>(int64_t, int64_t, int64_t, const T*, T*);
+  template void sum_channels<T>(int64_t, int64_t, int64_t, const T*, T*);         \
+  template void reduce_sum_of_squares<T>(std::span<const int64_t>, uint64_t, const T*, T*);
 ISOBIT_FOR_FLOATS(ISOBIT_INSTANTIATE)
 #undef ISOBIT_INSTANTIATE
 

@@ -97,6 +97,22 @@ void log_softmax_grad(int64_t rows, int64_t V, const T* dst, const T* diff_dst, 
 }
 
 template <class T>
+T log_sum_exp(int64_t n, const T* src, T* max, T* sum) {
+  const T m = n == 0 ? -std::numeric_limits<T>::infinity() : max_of(src, n);
+  const T a = numerics::is_finite(m) ? m : T(0);
+  std::vector<T> e(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) {
+    const T t = src[i] - a;
+    e[i] = exp_of(t);
+  }
+  const T s = sum_of(e);
+  const T l = log_of(s);
+  *max = m;
+  *sum = s;
+  return canonical(l + a);
+}
+
+template <class T>
 void softmax_cross_entropy(int64_t rows, int64_t V, CrossEntropyOptions options, const T* logits, const int64_t* labels,
                            T* loss, T* row_max, T* log_sum) {
   for (int64_t r = 0; r < rows; ++r) {
@@ -137,6 +153,7 @@ void softmax_cross_entropy_grad(int64_t rows, int64_t V, CrossEntropyOptions opt
   template void log_softmax<T>(int64_t, int64_t, const T*, T*, T*, T*);                                                \
   template void log_softmax_grad<T>(int64_t, int64_t, const T*, const T*, T*, T*);                                     \
   template void softmax_cross_entropy<T>(int64_t, int64_t, CrossEntropyOptions, const T*, const int64_t*, T*, T*, T*); \
+  template T log_sum_exp<T>(int64_t, const T*, T*, T*);                                                                \
   template T cross_entropy_mean<T>(int64_t, const T*, int64_t);                                                        \
   template void softmax_cross_entropy_grad<T>(int64_t, int64_t, CrossEntropyOptions, const T*, const int64_t*,         \
                                               const T*, const T*, const T*, int64_t, T*);

@@ -13,6 +13,9 @@ template <class T>
 void log_softmax(int64_t rows, int64_t V, const T* src, T* dst, T* row_max, T* log_sum);
 template <class T>
 void log_softmax_grad(int64_t rows, int64_t V, const T* dst, const T* diff_dst, T* diff_src, T* row_sum);
+// Of one result (log_sum_exp.h).
+template <class T>
+T log_sum_exp(int64_t n, const T* src, T* max, T* sum);
 template <class T>
 void softmax_cross_entropy(int64_t rows, int64_t V, CrossEntropyOptions, const T* logits, const int64_t* labels,
                            T* loss, T* row_max, T* log_sum);

@@ -3,7 +3,7 @@
 #include "isobit/base/status.h"
 #include "isobit/base/text.h"
 #include "isobit/graph/op.h"
-#include "isobit/graph/ops/ops.h"
+#include "isobit/graph/ops/windows.h"
 #include "isobit/kernels/inner_products.h"
 
 namespace isobit::runtime {
@@ -13,26 +13,44 @@ namespace {
 using graph::ProductForm;
 using kernels::product::Direction;
 
-kernels::ConvShape conv_shape(const graph::Node& node, const Shape& src, const Shape& weights) {
-  const graph::ops::Window w = *graph::ops::read_window(node.attributes, {weights[2], weights[3]});
+// A convolution along one axis is one of a single row.
+kernels::ConvShape conv_shape(const graph::Node& node, const Shape& src, const Shape& weights,
+                              const graph::ops::Windows& windows) {
+  const bool one_row = windows.size() == 1;
+  const graph::ops::AxisWindow down = one_row ? graph::ops::AxisWindow{} : windows[0], across = windows.back();
   kernels::ConvShape s;
   s.n = src[0];
   s.ic = src[1];
-  s.ih = src[2];
-  s.iw = src[3];
+  s.ih = one_row ? 1 : src[2];
+  s.iw = src[-1];
   s.oc = weights[0];
-  s.kh = w.kh;
-  s.kw = w.kw;
-  s.stride_h = w.stride_h;
-  s.stride_w = w.stride_w;
-  s.pad_top = w.pad_top;
-  s.pad_left = w.pad_left;
-  s.pad_bottom = w.pad_bottom;
-  s.pad_right = w.pad_right;
-  s.dilation_h = w.dilation_h;
-  s.dilation_w = w.dilation_w;
+  s.kh = down.size;
+  s.kw = across.size;
+  s.stride_h = down.stride;
+  s.stride_w = across.stride;
+  s.pad_top = down.pad_begin;
+  s.pad_left = across.pad_begin;
+  s.pad_bottom = down.pad_end;
+  s.pad_right = across.pad_end;
+  s.dilation_h = down.dilation;
+  s.dilation_w = across.dilation;
   s.groups = node.attributes.integer("group", 1);
   return s;
+}
+
+kernels::ConvShape conv_shape(const graph::Node& node, const Shape& src, const Shape& weights) {
+  using graph::ops::image_of;
+  return conv_shape(node, src, weights,
+                    *graph::ops::read_windows(node.attributes, image_of(src.dims()), image_of(weights.dims())));
+}
+
+// Of the convolution whose gradient with respect to its source is computed: that source is `image`.
+kernels::ConvShape transposed_shape(const graph::Node& node, const Shape& src, const Shape& weights,
+                                    const Shape& image) {
+  using graph::ops::image_of;
+  const auto transposed =
+      *graph::ops::read_transposed_windows(node.attributes, image_of(src.dims()), image_of(weights.dims()));
+  return conv_shape(node, image, weights, transposed.windows);
 }
 
 kernels::product::MatmulShape matmul_shape(const graph::Node& node, const Shape& a, const Shape& b, const Shape& out) {
@@ -65,6 +83,10 @@ NodeProduct product_of_node(const graph::Node& node, const Shape& first, const S
     case ProductForm::kConvGradSrc:
       p.direction = Direction::kGradSrc;
       p.conv = conv_shape(node, out, second);
+      return p;
+    case ProductForm::kConvTranspose:
+      p.direction = Direction::kGradSrc;
+      p.conv = transposed_shape(node, first, second, out);
       return p;
     case ProductForm::kConvGradWeights:
       p.direction = Direction::kGradWeights;
@@ -160,6 +182,7 @@ void add_linear_kernels(KernelTable& table) {
   table["Conv"] = with_parameters(conv);
   table["isobit.ConvGradSrc"] = with_parameters(conv);
   table["isobit.ConvGradWeights"] = with_parameters(conv);
+  table["ConvTranspose"] = with_parameters(conv);
 }
 
 }  // namespace isobit::runtime

@@ -6,7 +6,7 @@
 
 #include "isobit/base/scratch.h"
 #include "isobit/kernels/conv/conv.h"
-#include "isobit/kernels/elementwise/binary.h"
+#include "isobit/kernels/elementwise/broadcast.h"
 #include "isobit/kernels/matmul/matmul.h"
 #include "isobit/kernels/product/geometry.h"
 #include "isobit/runtime/kernel_call.h"
@@ -70,15 +70,15 @@ void for_each_product(KernelCall& c, const kernels::product::MatmulShape& one, c
   args.c_batch_stride = args.m * args.n;
   if (rank > 0) {
     args.batch = plan.dims.back();
-    args.a_batch_stride = plan.a_steps.back() * a_size;
-    args.b_batch_stride = plan.b_steps.back() * b_size;
+    args.a_batch_stride = plan.step(rank - 1, 0) * a_size;
+    args.b_batch_stride = plan.step(rank - 1, 1) * b_size;
   }
   ScratchVector<int64_t> index(rank, 0);
   for (int64_t done = 0; done < plan.elements; done += args.batch) {
     kernels::MatmulArgs<T> part = args;
     for (size_t d = 0; d + 1 < rank; ++d) {
-      part.a += index[d] * plan.a_steps[d] * a_size;
-      part.b += index[d] * plan.b_steps[d] * b_size;
+      part.a += index[d] * plan.step(d, 0) * a_size;
+      part.b += index[d] * plan.step(d, 1) * b_size;
     }
     part.c += done * args.c_batch_stride;
     f(part);

@@ -1,12 +1,13 @@
 #include "isobit/kernels/movement/movement.h"
 
-#include <cstring>
+#include <numeric>
 #include <vector>
 
 #include "isobit/base/scratch.h"
 #include "isobit/base/text.h"
-#include "isobit/kernels/embedding/embedding.h"
+#include "isobit/kernels/indexed/indexed.h"
 #include "isobit/runtime/kernel_call.h"
+#include "isobit/runtime/parameters.h"
 
 namespace isobit::runtime {
 
@@ -15,21 +16,42 @@ namespace {
 namespace k = kernels;
 
 RunKernel transpose(const KernelSite& site) {
+  std::vector<int64_t> order(site.in(0).dims.size());
+  std::iota(order.rbegin(), order.rend(), 0);
   std::vector<int> perm;
-  for (int64_t p : site.attributes().integers("perm", {})) perm.push_back(static_cast<int>(p));
+  for (int64_t p : site.attributes().integers("perm", order)) perm.push_back(static_cast<int>(p));
   return [perm](KernelCall& c) -> Status {
     k::transpose(c.ctx, size_of(c.in(0).dtype()), c.in(0).shape(), perm, c.in(0).raw(), c.out().raw());
     return {};
   };
 }
 
-int axis_of(const KernelSite& site) {
-  const int64_t axis = site.attributes().integer("axis", 0);
-  return static_cast<int>(axis < 0 ? axis + static_cast<int64_t>(site.in(0).dims.size()) : axis);
+// The source seen in six axes and transposed.
+RunKernel six_axes(const Shape& apart, std::vector<int> perm) {
+  return [apart, perm = std::move(perm)](KernelCall& c) -> Status {
+    k::transpose(c.ctx, size_of(c.in(0).dtype()), apart, perm, c.in(0).raw(), c.out().raw());
+    return {};
+  };
+}
+
+RunKernel depth_to_space(const KernelSite& site) {
+  const auto& src = site.in(0).dims;
+  const int64_t b = site.attributes().integer("blocksize", 1), channels = src[1] / (b * b);
+  if (site.attributes().text("mode", "DCR") == "DCR")
+    return six_axes({src[0], b, b, channels, src[2], src[3]}, {0, 3, 4, 1, 5, 2});
+  return six_axes({src[0], channels, b, b, src[2], src[3]}, {0, 1, 4, 2, 5, 3});
+}
+
+RunKernel space_to_depth(const KernelSite& site) {
+  const auto& src = site.in(0).dims;
+  const int64_t b = site.attributes().integer("blocksize", 1);
+  return six_axes({src[0], src[1], src[2] / b, b, src[3] / b, b}, {0, 3, 5, 1, 2, 4});
 }
 
 RunKernel concat(const KernelSite& site) {
-  return [axis = axis_of(site)](KernelCall& c) -> Status {
+  const int64_t given = site.attributes().integer("axis", 0);
+  const auto axis = static_cast<int>(given < 0 ? given + static_cast<int64_t>(site.in(0).dims.size()) : given);
+  return [axis](KernelCall& c) -> Status {
     ScratchVector<k::ConcatInput> inputs;
     for (const Tensor* t : c.inputs) inputs.push_back({t->shape().dims(), t->raw()});
     k::concat(c.ctx, size_of(c.in(0).dtype()), axis, inputs, c.out().raw());
@@ -37,78 +59,60 @@ RunKernel concat(const KernelSite& site) {
   };
 }
 
-std::vector<k::SliceRange> block_ranges(const KernelSite& site) {
-  const auto starts = site.attributes().integers("starts", {}), counts = site.attributes().integers("counts", {});
-  std::vector<k::SliceRange> ranges;
-  for (size_t i = 0; i < starts.size(); ++i) ranges.push_back({starts[i], counts[i], 1});
-  return ranges;
-}
-
-RunKernel block(const KernelSite& site) {
-  return [ranges = block_ranges(site)](KernelCall& c) -> Status {
-    k::slice(c.ctx, size_of(c.in(0).dtype()), c.in(0).shape(), ranges, c.in(0).raw(), c.out().raw());
-    return {};
-  };
-}
-
-RunKernel block_grad(const KernelSite& site) {
-  return [ranges = block_ranges(site)](KernelCall& c) -> Status {
-    std::memset(c.out().raw(), 0, c.out().bytes());
-    k::assign_slice(c.ctx, size_of(c.in(0).dtype()), c.out().shape(), ranges, c.in(0).raw(), c.out().raw());
-    return {};
-  };
-}
-
-template <class Index>
-Status gather_by(KernelCall& c, int axis) {
-  const Shape& src = c.in(0).shape();
-  const auto indices = c.in(1).span<Index>();
-  const int64_t bad = k::first_bad_index(indices, src[axis]);
-  if (bad >= 0) {
-    return unreadable(text_of("node '", c.node.name, "': index ", bad, " is ", indices[static_cast<size_t>(bad)],
-                              ", expected less than ", src[axis]));
-  }
-  const k::GatherShape shape{src.elements(0, axis), src[axis], c.in(1).elements(), src.elements(axis + 1, src.rank())};
-  k::gather(c.ctx, size_of(c.in(0).dtype()), shape, indices.data(), c.in(0).raw(), c.out().raw());
-  return {};
-}
-
-RunKernel gather(const KernelSite& site) {
-  return [axis = axis_of(site)](KernelCall& c) {
-    return c.in(1).dtype() == DType::kInt64 ? gather_by<int64_t>(c, axis) : gather_by<int32_t>(c, axis);
-  };
-}
-
-Status embedding_grad(KernelCall& c) {
-  const int64_t rows = c.out().shape()[0];
-  for (int64_t i : c.in(0).span<int64_t>()) {
-    if (i >= 0 && i < rows) continue;
-    return unreadable(text_of("node '", c.node.name, "': an index is ", i, ", expected 0 to ", rows - 1,
-                              ": only these have a gradient"));
-  }
-  return by_float_type(c, 1, [&]<class T>(T) {
-    k::embedding_grad(c.ctx, c.in(0).elements(), c.out().shape()[0], c.out().shape()[1], c.in(0).data<int64_t>(),
-                      c.in(1).data<T>(), c.out().data<T>());
-  });
-}
-
 Status expand(KernelCall& c) {
   k::expand(c.ctx, size_of(c.in(0).dtype()), c.in(0).shape(), c.out().shape(), c.in(0).raw(), c.out().raw());
   return {};
 }
 
+RunKernel tile(const KernelSite& site) {
+  return [repeats = parameter_of(site, "repeats", 1).value()](KernelCall& c) -> Status {
+    k::tile(c.ctx, size_of(c.in(0).dtype()), c.in(0).shape(), repeats, c.in(0).raw(), c.out().raw());
+    return {};
+  };
+}
+
+RunKernel trilu(const KernelSite& site) {
+  const Shape shape = site.in(0).shape();
+  const auto diagonal = parameter_of(site, "k", 1);
+  const k::Triangle triangle{shape.elements(0, shape.rank() - 2), shape[-2], shape[-1],
+                             diagonal ? diagonal->front() : 0, site.attributes().integer("upper", 1) != 0};
+  return [triangle](KernelCall& c) -> Status {
+    k::trilu(c.ctx, size_of(c.in(0).dtype()), triangle, c.in(0).raw(), c.out().raw());
+    return {};
+  };
+}
+
+RunKernel reverse_sequence(const KernelSite& site) {
+  const bool batch_first = site.attributes().integer("batch_axis", 1) == 0;
+  return [batch_first](KernelCall& c) -> Status {
+    const Shape& shape = c.in(0).shape();
+    const int64_t steps = shape[batch_first ? 1 : 0];
+    for (const int64_t length : c.in(1).span<int64_t>()) {
+      if (length >= 0 && length <= steps) continue;
+      return unreadable(
+          text_of("node '", c.node.name, "': a sequence's length is ", length, ", expected 0 to ", steps));
+    }
+    const k::ReversedPlaces places(shape[0], shape[1], shape.elements(2, shape.rank()), batch_first,
+                                   c.in(1).data<int64_t>());
+    k::gather_rows(c.ctx, size_of(c.in(0).dtype()), places, c.in(0).raw(), c.out().raw());
+    return {};
+  };
+}
+
 }  // namespace
 
 void add_movement_kernels(KernelTable& table) {
-  table["Reshape"] = {.run = {}, .is_view = true};
-  table["Flatten"] = {.run = {}, .is_view = true};
+  for (const char* view : {"Reshape", "Flatten", "Squeeze", "Unsqueeze"}) {
+    table[view] = {.run = {}, .is_view = true};
+  }
   table["Transpose"] = with_parameters(transpose);
+  table["DepthToSpace"] = with_parameters(depth_to_space);
+  table["SpaceToDepth"] = with_parameters(space_to_depth);
   table["Concat"] = with_parameters(concat);
-  table["isobit.Block"] = with_parameters(block);
-  table["isobit.BlockGrad"] = with_parameters(block_grad);
-  table["Gather"] = with_parameters(gather);
-  table["isobit.EmbeddingGrad"] = {embedding_grad};
   table["Expand"] = {expand};
+  table["Tile"] = with_parameters(tile);
+  table["Trilu"] = with_parameters(trilu);
+  table["ReverseSequence"] = with_parameters(reverse_sequence);
 }
 
 }  // namespace isobit::runtime

@@ -18,6 +18,8 @@ RunKernel clip_factor(const KernelSite& site) {
 
 double scalar(const KernelCall& c, int i) { return c.in(i).data<double>()[0]; }
 
+double lr_factor(const KernelSite& site) { return site.attributes().real("lr_factor", 1); }
+
 template <class T>
 double grad_scale(const KernelCall& c, int i) {
   return c.has(i) ? static_cast<double>(c.in(i).data<T>()[0]) : 1.0;
@@ -28,9 +30,9 @@ RunKernel sgd(const KernelSite& site) {
   fixed.momentum = site.attributes().real("momentum", 0);
   fixed.weight_decay = site.attributes().real("weight_decay", 0);
   fixed.nesterov = site.attributes().integer("nesterov", 0) != 0;
-  return [fixed](KernelCall& c) {
+  return [fixed, lr_factor = lr_factor(site)](KernelCall& c) {
     k::SgdArgs args = fixed;
-    args.lr = scalar(c, 2);
+    args.lr = lr_factor * scalar(c, 2);
     return by_float_type(c, 0, [&]<class T>(T) {
       args.grad_scale = grad_scale<T>(c, 4);
       const bool buffer = c.has(3);
@@ -48,9 +50,9 @@ RunKernel adam(const KernelSite& site) {
   fixed.eps = site.attributes().real("epsilon", 1e-8);
   fixed.weight_decay = site.attributes().real("weight_decay", 0);
   fixed.decoupled = site.attributes().integer("decoupled", 0) != 0;
-  return [fixed](KernelCall& c) {
+  return [fixed, lr_factor = lr_factor(site)](KernelCall& c) {
     k::AdamArgs args = fixed;
-    args.lr = scalar(c, 4);
+    args.lr = lr_factor * scalar(c, 4);
     args.beta1_power = scalar(c, 5);
     args.beta2_power = scalar(c, 6);
     return by_float_type(c, 0, [&]<class T>(T) {

@@ -38,10 +38,10 @@ Kernel grad_over_rows(F f) {
           {{0, 1}}};
 }
 
-Status check_labels(const Tensor& labels, int64_t classes) {
-  for (int64_t label : labels.span<int64_t>()) {
+Status check_labels(const KernelCall& c, int64_t classes) {
+  for (int64_t label : c.in(1).span<int64_t>()) {
     if (label < 0 || label >= classes) {
-      return unreadable(text_of("a label is ", label, ", expected 0 to ", classes - 1));
+      return unreadable(text_of("node '", c.node.name, "': a label is ", label, ", expected 0 to ", classes - 1));
     }
   }
   return {};
@@ -49,7 +49,7 @@ Status check_labels(const Tensor& labels, int64_t classes) {
 
 Status cross_entropy(KernelCall& c) {
   const int64_t rows = c.in(0).shape()[0], classes = c.in(0).shape()[1];
-  ISOBIT_RETURN_IF_ERROR(check_labels(c.in(1), classes));
+  ISOBIT_RETURN_IF_ERROR(check_labels(c, classes));
   return by_float_type(c, 0, [&]<class T>(T) {
     k::softmax_cross_entropy(c.ctx, rows, classes, {}, c.in(0).data<T>(), c.in(1).data<int64_t>(), c.out(1).data<T>(),
                              c.out(2).data<T>(), c.out(3).data<T>());
@@ -59,8 +59,14 @@ Status cross_entropy(KernelCall& c) {
 
 Status cross_entropy_grad(KernelCall& c) {
   const int64_t rows = c.in(0).shape()[0];
-  ISOBIT_RETURN_IF_ERROR(check_labels(c.in(1), c.in(0).shape()[1]));
+  ISOBIT_RETURN_IF_ERROR(check_labels(c, c.in(0).shape()[1]));
   return by_float_type(c, 0, [&]<class T>(T) {
+    if (c.in(4).shape().rank() == 1) {
+      k::softmax_cross_entropy_rows_grad(c.ctx, rows, c.in(0).shape()[1], {}, c.in(0).data<T>(),
+                                         c.in(1).data<int64_t>(), c.in(2).data<T>(), c.in(3).data<T>(),
+                                         c.in(4).data<T>(), c.out().data<T>());
+      return;
+    }
     k::softmax_cross_entropy_grad(c.ctx, rows, c.in(0).shape()[1], {}, c.in(0).data<T>(), c.in(1).data<int64_t>(),
                                   c.in(2).data<T>(), c.in(3).data<T>(), c.in(4).data<T>()[0], rows, c.out().data<T>());
   });

@@ -1,0 +1,112 @@
+#include "isobit/cli/onnx_info.h"
+
+#include <algorithm>
+#include <set>
+
+#include "isobit/base/text.h"
+#include "isobit/cli/json_text.h"
+#include "isobit/onnx/import.h"
+
+namespace isobit::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Inputs that the file gives no value.
+std::vector<onnx::ValueDef> open_inputs(const onnx::GraphDef& graph) {
+  std::set<std::string> given;
+  for (const onnx::TensorDef& t : graph.initializers) given.insert(t.name);
+  std::vector<onnx::ValueDef> open;
+  for (const onnx::ValueDef& input : graph.inputs) {
+    if (!given.contains(input.name)) open.push_back(input);
+  }
+  return open;
+}
+
+Json describe(const std::vector<onnx::ValueDef>& values) {
+  Json list = Json::array();
+  for (const onnx::ValueDef& v : values) {
+    Json one = {{"name", v.name}, {"dtype", onnx::element_name(v.type.element)}, {"shape", nullptr}};
+    if (v.type.kind != onnx::TypeDef::Kind::kTensor) one["dtype"] = v.type.text();
+    if (v.type.has_shape) one["shape"] = Json::array();
+    for (const onnx::DimDef& d : v.type.dims) {
+      one["shape"].push_back(d.extent >= 0 ? Json(d.extent) : d.name.empty() ? Json() : Json(d.name));
+    }
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+std::string domain_text(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
+
+// What stands in the way of importing it: all operators that there are not, or else the first error.
+Json unsupported(const onnx::Model& model, uint64_t max_memory, Console& console) {
+  Json list = Json::array();
+  for (const onnx::Unsupported& u : onnx::unsupported_operators(model)) {
+    list.push_back({{"node", u.node},
+                    {"operator", u.op},
+                    {"domain", domain_text(u.domain)},
+                    {"opset", u.opset},
+                    {"reason", u.reason}});
+    console.line(text_of("unsupported   node '", u.node, "' (", u.op, ", opset ", u.opset, "): ", u.reason));
+  }
+  if (!list.empty()) return list;
+  onnx::ImportOptions options;
+  options.max_bytes = std::min(options.max_bytes, max_memory - std::min(max_memory, model.bytes));
+  if (const auto imported = onnx::import_model(model, options); !imported) {
+    list.push_back({{"reason", imported.error().message}});
+    console.line(text_of("unsupported   ", imported.error().message));
+  }
+  return list;
+}
+
+}  // namespace
+
+Expected<int> describe_onnx(const std::string& file, const LimitOptions& options, Console& console) {
+  ISOBIT_TRY(const run::Limits limits, limits_of(options));
+  Deadline deadline(options, console);
+  ISOBIT_TRY(const onnx::Model model, onnx::load_model(file, onnx::load_options_within(limits.max_memory)));
+  const onnx::Summary summary = onnx::summary_of(model);
+  const auto show = [&](const char* label, const std::string& value) { console.line(text_of(label, value)); };
+  Json opsets = Json::object();
+  std::string opset_text;
+  for (const onnx::OpsetDef& o : model.opsets) {
+    opsets[domain_text(o.domain)] = o.version;
+    opset_text += text_of(opset_text.empty() ? "" : ", ", domain_text(o.domain), " ", o.version);
+  }
+  show("model         ", model.graph.name);
+  show("producer      ", text_of(model.producer, " ", model.producer_version));
+  show("versions      ", text_of("IR ", model.ir_version, "; opset ", opset_text));
+  const auto inputs = open_inputs(model.graph);
+  for (const onnx::ValueDef& v : inputs) show("input         ", text_of(v.name, " ", v.type.text()));
+  for (const onnx::ValueDef& v : model.graph.outputs) show("output        ", text_of(v.name, " ", v.type.text()));
+  Json operators = Json::object();
+  for (const auto& [op, count] : summary.operators) {
+    operators[op] = count;
+    show("operator      ", text_of(op, " ", count));
+  }
+  show("parameters    ", text_of(summary.parameters, " numbers; ", summary.tensors, " tensors of ",
+                                 human_bytes(static_cast<uint64_t>(summary.bytes)), " in all"));
+  Json j = {{"graph", model.graph.name},
+            {"producer", model.producer},
+            {"producer_version", model.producer_version},
+            {"ir_version", model.ir_version},
+            {"opsets", opsets},
+            {"inputs", describe(inputs)},
+            {"outputs", describe(model.graph.outputs)},
+            {"nodes", summary.nodes},
+            {"functions", summary.functions},
+            {"operators", operators},
+            {"parameters", summary.parameters},
+            {"tensors", summary.tensors},
+            {"tensor_bytes", summary.bytes}};
+  j["unsupported"] = unsupported(model, limits.max_memory, console);
+  deadline.finish();
+  j["supported"] = j["unsupported"].empty();
+  if (j["supported"].get<bool>()) show("supported     ", "every node becomes operators of isobit");
+  console.document(json_text(j));
+  return kAgreed;
+}
+
+}  // namespace isobit::cli

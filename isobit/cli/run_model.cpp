@@ -1,0 +1,200 @@
+#include <algorithm>
+
+#include "isobit/base/text.h"
+#include "isobit/cli/commands.h"
+#include "isobit/cli/json_text.h"
+#include "isobit/cli/limits.h"
+#include "isobit/commit/tensor_root.h"
+#include "isobit/formats/npy.h"
+#include "isobit/kernels/elementwise/unary.h"
+#include "isobit/lab/inference.h"
+
+namespace isobit::cli {
+
+namespace {
+
+struct Options {
+  std::string model, out, platform = "ordered", arithmetic = "ordered-1";
+  std::vector<std::string> inputs, dims;
+  std::string max_tensor;
+  std::optional<uint64_t> seed, repeat, max_trips;
+  LimitOptions limits;
+};
+
+// "NAME=X.npy" or "X.npy". A file of that very name goes before a name of an input.
+Expected<std::vector<NamedTensor>> read_inputs(const Options& o, uint64_t max_bytes) {
+  std::vector<NamedTensor> inputs;
+  for (const std::string& text : o.inputs) {
+    const size_t equals = text.find('=');
+    std::error_code ignored;
+    const bool named = equals != text.npos && !fs::exists(text, ignored);
+    const std::string file = named ? text.substr(equals + 1) : text;
+    if (file.empty()) return usage_error(text_of("--input: found '", text, "', expected [NAME=]FILE.npy"));
+    ISOBIT_TRY(Tensor tensor, formats::read_npy(file, std::min(max_bytes, formats::kNpyMaxBytes)));
+    inputs.push_back({named ? text.substr(0, equals) : std::string(), std::move(tensor)});
+  }
+  return inputs;
+}
+
+Expected<std::map<std::string, int64_t>> read_dims(const Options& o) {
+  std::map<std::string, int64_t> extents;
+  for (const std::string& text : o.dims) {
+    const size_t equals = text.find('=');
+    const std::string number = equals == text.npos ? "" : text.substr(equals + 1);
+    const bool digits = !number.empty() && number.size() <= 18 &&
+                        std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
+    if (!digits || equals == 0) return usage_error(text_of("--dim: found '", text, "', expected NAME=NUMBER"));
+    extents[text.substr(0, equals)] = std::stoll(number);
+  }
+  return extents;
+}
+
+Expected<lab::InferenceRequest> request_of(const Options& o, const run::Limits& limits) {
+  lab::InferenceRequest request;
+  request.model = o.model;
+  request.arithmetic = o.arithmetic;
+  request.max_memory = limits.max_memory;
+  request.seed = o.seed.value_or(1);
+  const uint64_t repeat = o.repeat.value_or(1);
+  if (repeat < 1 || repeat > 1'000'000) {
+    return usage_error(text_of("--repeat: found ", repeat, ", expected 1 to 1000000"));
+  }
+  request.repeat = static_cast<int>(repeat);
+  if (!o.max_tensor.empty()) {
+    ISOBIT_TRY(request.max_tensor, byte_count("--max-tensor", o.max_tensor));
+  }
+  if (o.max_trips) request.max_trips = static_cast<int64_t>(std::min<uint64_t>(*o.max_trips, INT64_MAX));
+  ISOBIT_TRY(request.extents, read_dims(o));
+  ISOBIT_TRY(request.inputs, read_inputs(o, limits.max_memory));
+  return request;
+}
+
+// What .npy can hold: bfloat16 as the float32 that it is.
+Tensor storable(const Tensor& tensor, ThreadPool& pool) {
+  if (tensor.dtype() != DType::kBfloat16) return tensor;
+  Tensor wide(DType::kFloat32, tensor.shape());
+  kernels::cast({kernels::Isa::kPortable, &pool}, tensor.dtype(), wide.dtype(), tensor.elements(), tensor.raw(),
+                wide.raw());
+  return wide;
+}
+
+// Names of outputs may hold anything: those characters that a file of every system may have stay.
+std::string file_name(size_t place, const std::string& name) {
+  std::string safe;
+  for (const char c : name.substr(0, 100)) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+    safe += plain ? c : '_';
+  }
+  return text_of(place, "-", safe, ".npy");
+}
+
+// Whether the outputs may go there: an empty folder, or none yet.
+Status check_folder(const std::string& folder) {
+  std::error_code error;
+  if (!fs::exists(folder, error) || fs::is_empty(folder, error)) return {};
+  return usage_error(text_of("--out: '", folder, "' is there already and not an empty folder; choose another"));
+}
+
+Status write_outputs(const std::string& folder, const std::vector<NamedTensor>& outputs, ThreadPool& pool) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return unavailable(text_of("--out: '", folder, "': ", error.message()));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const fs::path path = fs::path(folder) / file_name(i, outputs[i].name);
+    ISOBIT_RETURN_IF_ERROR(formats::write_npy(path, storable(outputs[i].tensor, pool)));
+  }
+  return {};
+}
+
+nlohmann::ordered_json described(const std::vector<NamedTensor>& tensors, ThreadPool& pool) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const NamedTensor& t : tensors) {
+    const commit::TensorRoot root = commit::tensor_root(t.name, t.tensor, {}, pool);
+    list.push_back({{"name", t.name},
+                    {"shape", t.tensor.shape().dims()},
+                    {"dtype", name_of(t.tensor.dtype())},
+                    {"digest", to_hex(root.digest())}});
+  }
+  return list;
+}
+
+void print_tensors(const char* label, const nlohmann::ordered_json& list, Console& console) {
+  for (const auto& t : list) {
+    console.line(text_of(label, t["name"].get<std::string>(), " ", t["dtype"].get<std::string>(), " ",
+                         Shape(t["shape"].get<std::vector<int64_t>>()).text(), "  ", t["digest"].get<std::string>()));
+  }
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+Expected<int> run(const Options& o, Console& console) {
+  ISOBIT_TRY(const platform::Platform p, platform::parse_platform(o.platform));
+  if (platform::find_arithmetic(o.arithmetic) == nullptr) {
+    return usage_error(text_of("--arithmetic: ", platform::named_arithmetic(o.arithmetic).error().message));
+  }
+  const platform::Arithmetic& arithmetic = platform::arithmetic_of(o.arithmetic);
+  if (arithmetic.rounds || arithmetic.computes_in != DType::kFloat32) {
+    return usage_error(
+        text_of("--arithmetic: ", o.arithmetic, " is one of training; expected ordered-1, correct-1 or float32"));
+  }
+  ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
+  ISOBIT_TRY(const lab::InferenceRequest request, request_of(o, limits));
+  if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(check_folder(o.out));
+  Deadline deadline(o.limits, console);
+  platform::Engine engine(p);
+  ISOBIT_TRY(const lab::Inference done, lab::infer(request, engine));
+  deadline.finish();
+  if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(write_outputs(o.out, done.outputs, engine.pool()));
+  nlohmann::ordered_json document;
+  document["model"] = o.model;
+  document["inputs"] = described(done.inputs, engine.pool());
+  document["outputs"] = described(done.outputs, engine.pool());
+  for (size_t i = 0; !o.out.empty() && i < done.outputs.size(); ++i) {
+    document["outputs"][i]["file"] = file_name(i, done.outputs[i].name);
+  }
+  document["seconds"] = median(done.seconds);
+  document["runs"] = done.seconds.size();
+  document["platform"] = p.text();
+  document["arithmetic"] = o.arithmetic;
+  if (arithmetic.corrects) {
+    document["inner_products"] = done.repairs.elements;
+    document["repaired"] = done.repairs.repaired;
+  }
+  console.document(json_text(document));
+  print_tensors("input         ", document["inputs"], console);
+  print_tensors("output        ", document["outputs"], console);
+  console.line(text_of("time          ", median(done.seconds), " s",
+                       done.seconds.size() > 1 ? text_of(", median of ", done.seconds.size()) : std::string(), " on ",
+                       p.text(), ", ", o.arithmetic));
+  if (!o.out.empty()) console.line(text_of("wrote         ", done.outputs.size(), " files in ", o.out));
+  return kAgreed;
+}
+
+}  // namespace
+
+void add_run(Commands& commands) {
+  auto o = std::make_shared<Options>();
+  Command& c = commands.add("run", "run an ONNX model: the same bits on every platform",
+                            "  isobit run model.onnx --input image.npy\n"
+                            "  isobit run model.onnx --input ids=ids.npy --input mask=mask.npy --out outputs\n"
+                            "  isobit run model.onnx --dim batch=8 --seed 3 --platform ordered@portable --repeat 5\n");
+  c.positional("MODEL.onnx", o->model, "the model");
+  c.list("-i,--input", "[NAME=]X.npy", o->inputs, "an input; those that are not given are drawn");
+  c.list("--dim", "NAME=N", o->dims, "extent of a dimension that the model names and no input settles (default: 1)");
+  c.option("--seed", "SEED", o->seed, "of inputs that are drawn (default: 1)");
+  c.option("-p,--platform", "P", o->platform, "where to run it (default: ordered)");
+  c.option("-a,--arithmetic", "A", o->arithmetic, "ordered-1 (default), correct-1 or float32");
+  c.option("-o,--out", "FOLDER", o->out, "write the outputs there as .npy files");
+  c.option("--repeat", "N", o->repeat, "run it N times, check that the bits stay, and say the median time");
+  c.option("--max-tensor", "BYTES", o->max_tensor, "refuse a larger tensor that a node makes (default: --max-memory)");
+  c.option("--max-trips", "N", o->max_trips, "refuse more trips of all loops of a run together (default: 1048576)");
+  add_memory_option(c, o->limits);
+  add_time_option(c, o->limits);
+  c.action([o](Console& console) { return run(*o, console); });
+}
+
+}  // namespace isobit::cli

@@ -1,0 +1,134 @@
+#include "isobit/graph/ops/sources.h"
+
+#include <algorithm>
+
+#include "isobit/graph/ops/parameters.h"
+
+namespace isobit::graph::ops {
+
+Coordinates coordinates_of(std::span<const int64_t> dims, int64_t element) {
+  Coordinates at(dims.size());
+  for (size_t a = dims.size(); a-- > 0; element /= dims[a]) at[a] = element % dims[a];
+  return at;
+}
+
+int64_t element_at(std::span<const int64_t> dims, std::span<const int64_t> at) {
+  int64_t element = 0;
+  for (size_t a = 0; a < dims.size(); ++a) element = element * dims[a] + at[a];
+  return element;
+}
+
+int64_t broadcast_element(std::span<const int64_t> dims, std::span<const int64_t> at) {
+  int64_t element = 0;
+  const std::span<const int64_t> last = at.last(std::min(dims.size(), at.size()));
+  // An array of more axes than the place has extents of 1 there.
+  const size_t more = dims.size() - last.size();
+  for (size_t a = more; a < dims.size(); ++a) element = element * dims[a] + (dims[a] == 1 ? 0 : last[a - more]);
+  return element;
+}
+
+std::optional<std::vector<int64_t>> parameter_of(const ElementQuery& q, const char* name, int input) {
+  return parameter_numbers(q.node.attributes, name, q.has(input) ? q.operand(input) : nullptr);
+}
+
+int64_t integer_at(const ElementQuery& q, int i, int64_t element) {
+  const Tensor& tensor = *q.operand(i);
+  int64_t integer = 0;
+  const bool is_integer = by_type(IntegerTypes{}, tensor.dtype(),
+                                  [&]<class T>(T) { integer = static_cast<int64_t>(tensor.data<T>()[element]); });
+  ISOBIT_CHECK(is_integer);
+  return integer;
+}
+
+size_t axis_of(const ElementQuery& q, int64_t fallback, size_t rank) {
+  const int64_t axis = q.node.attributes.integer("axis", fallback);
+  return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
+}
+
+Sources same_element(const ElementQuery& q) { return {{0, q.element}}; }
+
+Sources no_element(const ElementQuery&) { return {}; }
+
+Sources broadcast_elements(const ElementQuery& q) {
+  const Coordinates at = coordinates_of(q.dims(), q.element);
+  Sources sources;
+  for (size_t i = 0; i < q.inputs.size(); ++i) {
+    if (q.has(static_cast<int>(i))) sources.push_back({static_cast<int>(i), broadcast_element(q.inputs[i], at)});
+  }
+  return sources;
+}
+
+Sources of_channel(const ElementQuery& q) {
+  Sources sources = {{0, q.element}};
+  const int64_t channel = coordinates_of(q.dims(), q.element)[1];
+  for (size_t i = 1; i < q.inputs.size(); ++i) sources.push_back({static_cast<int>(i), channel});
+  return sources;
+}
+
+Sources of_row(const ElementQuery& q) {
+  Sources sources = {{0, q.element}};
+  const int64_t row = q.element / q.dims()[1];
+  for (size_t i = 1; i < q.inputs.size(); ++i) sources.push_back({static_cast<int>(i), q.inputs[i].empty() ? 0 : row});
+  return sources;
+}
+
+Sources of_block(const ElementQuery& q) {
+  Sources sources = {{0, q.element}};
+  const std::vector<int64_t>& scales = q.inputs[1];
+  int64_t scale = 0;
+  const int64_t block = q.node.attributes.integer("block_size", 0);
+  const bool is_one = block == 0 && (scales.empty() || scales == std::vector<int64_t>{1});
+  if (!is_one) {
+    Coordinates at = coordinates_of(q.dims(), q.element);
+    const size_t axis = axis_of(q, 1, at.size());
+    if (block > 0) at[axis] /= block;
+    scale = block > 0 ? element_at(scales, at) : at[axis];
+  }
+  for (int i : {1, 2}) {
+    if (q.has(i)) sources.push_back({i, scale});
+  }
+  return sources;
+}
+
+// Which axes are reduced: those that the output does not have, or has as 1, from the parameter where that is not plain.
+Sources of_cell(const ElementQuery& q) {
+  const std::vector<int64_t>&src = q.inputs[0], &dst = q.dims();
+  std::vector<bool> reduced(src.size(), false);
+  Coordinates at(src.size(), 0);
+  const Coordinates kept = coordinates_of(dst, q.element);
+  if (q.node.attributes.has("shape")) {  // SumTo: broadcasting the other way round
+    const size_t more = src.size() - dst.size();
+    for (size_t a = 0; a < src.size(); ++a) {
+      reduced[a] = a < more || dst[a - more] == 1;
+      if (!reduced[a]) at[a] = kept[a - more];
+    }
+  } else {
+    const auto axes = parameter_of(q, "axes", 1);
+    const bool none = q.node.attributes.integer("noop_with_empty_axes", 0) != 0;
+    if (!axes || axes->empty()) reduced.assign(src.size(), !none);
+    for (const int64_t axis : axes.value_or(std::vector<int64_t>())) {
+      reduced[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(src.size()) : axis)] = true;
+    }
+    const bool keeps = q.node.attributes.integer("keepdims", 1) != 0;
+    for (size_t a = 0, k = 0; a < src.size(); ++a) {
+      if (!reduced[a]) at[a] = kept[k];
+      k += !reduced[a] || keeps ? 1 : 0;
+    }
+  }
+  Sources sources;
+  for (size_t a = 0; a < src.size(); ++a) {
+    if (reduced[a] && src[a] == 0) return sources;
+  }
+  for (;;) {
+    sources.push_back({0, element_at(src, at)});
+    size_t a = src.size();
+    while (a-- > 0) {
+      if (!reduced[a]) continue;
+      if (++at[a] < src[a]) break;
+      at[a] = 0;
+    }
+    if (a == SIZE_MAX) return sources;
+  }
+}
+
+}  // namespace isobit::graph::ops

@@ -1,0 +1,178 @@
+// Of operators that other operands tell where: the element that they name.
+#include <algorithm>
+
+#include "isobit/graph/ops/sources.h"
+#include "isobit/graph/ops/windows.h"
+
+namespace isobit::graph::ops {
+namespace {
+
+const std::vector<int64_t>& src_dims(const ElementQuery& q) { return q.inputs[0]; }
+
+Coordinates place_of(const ElementQuery& q) { return coordinates_of(q.dims(), q.element); }
+
+Sources from(const ElementQuery& q, const Coordinates& at) { return {{0, element_at(src_dims(q), at)}}; }
+
+// Index number `element` of input i, of an axis of this extent.
+int64_t index_at(const ElementQuery& q, int i, int64_t element, int64_t extent) {
+  const int64_t index = integer_at(q, i, element);
+  return index < 0 ? index + extent : index;
+}
+
+bool truth_at(const ElementQuery& q, int i, int64_t element) {
+  return static_cast<const uint8_t*>(q.operand(i)->raw())[element] != 0;
+}
+
+}  // namespace
+
+Sources chosen(const ElementQuery& q) {
+  const Coordinates at = place_of(q);
+  const int input = truth_at(q, 0, broadcast_element(q.inputs[0], at)) ? 1 : 2;
+  return {{input, broadcast_element(q.inputs[static_cast<size_t>(input)], at)}};
+}
+
+// [before the axis, indices, behind it]
+Sources gathered(const ElementQuery& q) {
+  const Coordinates place = place_of(q);
+  const std::vector<int64_t>& indices = q.inputs[1];
+  const size_t axis = axis_of(q, 0, src_dims(q).size());
+  const auto first = place.begin() + static_cast<std::ptrdiff_t>(axis);
+  const auto last = first + static_cast<std::ptrdiff_t>(indices.size());
+  Coordinates at(place.begin(), first);
+  at.push_back(index_at(q, 1, element_at(indices, Coordinates(first, last)), src_dims(q)[axis]));
+  at.insert(at.end(), last, place.end());
+  return from(q, at);
+}
+
+Sources gathered_elements(const ElementQuery& q) {
+  Coordinates at = place_of(q);
+  const size_t axis = axis_of(q, 0, at.size());
+  at[axis] = index_at(q, 1, q.element, src_dims(q)[axis]);
+  return from(q, at);
+}
+
+// [batches, tuples, what a tuple leaves]
+Sources gathered_parts(const ElementQuery& q) {
+  const Coordinates place = place_of(q);
+  std::vector<int64_t> tuples = q.inputs[1];
+  const int64_t length = tuples.back();
+  tuples.pop_back();
+  const auto batch = static_cast<std::ptrdiff_t>(q.node.attributes.integer("batch_dims", 0));
+  const auto behind = place.begin() + static_cast<std::ptrdiff_t>(tuples.size());
+  const int64_t tuple = element_at(tuples, Coordinates(place.begin(), behind));
+  Coordinates at(place.begin(), place.begin() + batch);
+  for (int64_t k = 0; k < length; ++k) at.push_back(index_at(q, 1, tuple * length + k, src_dims(q)[at.size()]));
+  at.insert(at.end(), behind, place.end());
+  return from(q, at);
+}
+
+Sources compressed(const ElementQuery& q) {
+  const bool is_flat = !q.node.attributes.has("axis");
+  Coordinates at = place_of(q);
+  const size_t axis = is_flat ? 0 : axis_of(q, 0, at.size());
+  int64_t place = -1;
+  for (int64_t left = at[axis]; left >= 0;) left -= truth_at(q, 1, ++place) ? 1 : 0;
+  at[axis] = place;
+  return is_flat ? Sources{{0, place}} : from(q, at);
+}
+
+// (past, update, where each batch's update begins)
+Sources replaced(const ElementQuery& q) {
+  Coordinates at = place_of(q);
+  const size_t axis = axis_of(q, -2, at.size());
+  const int64_t extent = src_dims(q)[axis], length = q.inputs[1][axis];
+  const int64_t begin = q.has(2) ? integer_at(q, 2, at[0]) : 0;
+  const int64_t behind = ((at[axis] - begin) % extent + extent) % extent;
+  if (behind >= length) return from(q, at);
+  at[axis] = behind;
+  return {{1, element_at(q.inputs[1], at)}};
+}
+
+// (indices, depth, [off, on])
+Sources marked(const ElementQuery& q) {
+  Coordinates at = place_of(q);
+  const size_t axis = axis_of(q, -1, at.size());
+  const int64_t depth = q.dims()[axis], here = at[axis];
+  at.erase(at.begin() + static_cast<std::ptrdiff_t>(axis));
+  return {{2, index_at(q, 0, element_at(q.inputs[0], at), depth) == here ? 1 : 0}};
+}
+
+// (diff_values, places): the value whose place this is.
+Sources rank_put(const ElementQuery& q) {
+  Coordinates at = place_of(q);
+  const size_t axis = axis_of(q, -1, at.size());
+  const int64_t here = at[axis];
+  for (at[axis] = 0; at[axis] < src_dims(q)[axis]; ++at[axis]) {
+    const int64_t element = element_at(src_dims(q), at);
+    if (integer_at(q, 1, element) == here) return {{0, element}};
+  }
+  return {};
+}
+
+// [n, c * taps, positions]
+Sources under_tap(const ElementQuery& q) {
+  const std::span<const int64_t> image = image_of(src_dims(q));
+  const Windows windows = *read_windows(q.node.attributes, image, {});
+  std::vector<int64_t> sizes, counts;
+  for (size_t a = 0; a < windows.size(); ++a) {
+    sizes.push_back(windows[a].size);
+    counts.push_back(windows[a].count(image[a]));
+  }
+  const Coordinates place = place_of(q);
+  const int64_t channels = src_dims(q)[1], taps = q.dims()[1] / std::max<int64_t>(channels, 1);
+  const Coordinates tap = coordinates_of(sizes, place[1] % taps), window = coordinates_of(counts, place[2]);
+  Coordinates at = {place[0], place[1] / taps};
+  for (size_t a = 0; a < windows.size(); ++a) {
+    at.push_back(window[a] * windows[a].stride - windows[a].pad_begin + tap[a] * windows[a].dilation);
+    if (at.back() < 0 || at.back() >= image[a]) return {};
+  }
+  return from(q, at);
+}
+
+// (src, places, ...): the last one whose place this is. Places count in planes that may be a corner of the result's.
+Sources unpooled(const ElementQuery& q) {
+  const std::vector<int64_t> natural = *unpooled_dims(q.node.attributes, src_dims(q));
+  const Coordinates at = place_of(q);
+  for (size_t a = 0; a < at.size(); ++a) {
+    if (at[a] >= natural[a]) return {};
+  }
+  const int64_t here = element_at(natural, at);
+  for (int64_t i = q.operand(1)->elements(); i-- > 0;) {
+    if (integer_at(q, 1, i) == here) return {{0, i}};
+  }
+  return {};
+}
+
+Sources in_window(const ElementQuery& q) {
+  const std::span<const int64_t> image = image_of(src_dims(q));
+  const Windows windows = *read_windows(q.node.attributes, image, {});
+  const Coordinates place = place_of(q);
+  int64_t taps = 1;
+  std::vector<int64_t> sizes;
+  for (const AxisWindow& w : windows) {
+    sizes.push_back(w.size);
+    taps *= w.size;
+  }
+  Sources sources;
+  for (int64_t t = 0; t < taps; ++t) {
+    const Coordinates tap = coordinates_of(sizes, t);
+    Coordinates at = {place[0], place[1]};
+    bool inside = true;
+    for (size_t a = 0; a < windows.size(); ++a) {
+      at.push_back(place[a + 2] * windows[a].stride - windows[a].pad_begin + tap[a] * windows[a].dilation);
+      inside = inside && at.back() >= 0 && at.back() < image[a];
+    }
+    if (inside) sources.push_back({0, element_at(src_dims(q), at)});
+  }
+  return sources;
+}
+
+Sources of_plane(const ElementQuery& q) {
+  int64_t area = 1;
+  for (const int64_t d : image_of(src_dims(q))) area *= d;
+  Sources sources;
+  for (int64_t i = 0; i < area; ++i) sources.push_back({0, q.element * area + i});
+  return sources;
+}
+
+}  // namespace isobit::graph::ops

@@ -1,0 +1,19 @@
+// One graph put into another, as often as one likes: each time is a copy of its nodes on other operands.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "isobit/graph/graph.h"
+
+namespace isobit::graph {
+
+// Appends the nodes of `part` to `graph`, in their order, with `prefix` before the names of what they make.
+// `values`: by value of `part`, the one of `graph` that it is; what nodes make is filled in. REQUIRES one for every
+// input and constant of `part` that a node reads, of the same type. `attributes`: those that a node has here; null: its
+// own. Errors: as Graph::add_node, where operands or attributes make another node of it.
+Status append(Graph& graph, const Graph& part, const std::string& prefix, std::vector<ValueId>& values,
+              const std::function<Attributes(const Node&)>& attributes = nullptr);
+
+}  // namespace isobit::graph

@@ -1,0 +1,305 @@
+#include "isobit/lab/inference.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "isobit/backends/backend.h"
+#include "isobit/base/text.h"
+#include "isobit/kernels/elementwise/unary.h"
+#include "isobit/numerics/philox.h"
+#include "isobit/onnx/import.h"
+#include "isobit/runtime/promises.h"
+#include "isobit/runtime/specialise.h"
+#include "isobit/runtime/stages/inner_product.h"
+
+namespace isobit::lab {
+
+namespace {
+
+using graph::Graph;
+using graph::Value;
+
+constexpr uint64_t kLargestDrawn = 8;  // integers below it fit most tables that they may point into
+
+// What the file says of its inputs, without those that it gives a value.
+std::vector<const onnx::ValueDef*> open_inputs(const onnx::Model& model) {
+  std::set<std::string> given;
+  for (const onnx::TensorDef& t : model.graph.initializers) given.insert(t.name);
+  std::vector<const onnx::ValueDef*> open;
+  for (const onnx::ValueDef& input : model.graph.inputs) {
+    if (!given.contains(input.name)) open.push_back(&input);
+  }
+  return open;
+}
+
+std::string names_of(const std::vector<const onnx::ValueDef*>& inputs) {
+  std::string names;
+  for (const onnx::ValueDef* input : inputs) names += text_of(names.empty() ? "" : ", ", "'", input->name, "'");
+  return names.empty() ? "none" : names;
+}
+
+// The given inputs by name.
+Expected<std::map<std::string, Tensor>> named_inputs(const InferenceRequest& request,
+                                                     const std::vector<const onnx::ValueDef*>& open) {
+  std::map<std::string, Tensor> named;
+  for (const NamedTensor& input : request.inputs) {
+    if (input.name.empty()) continue;
+    const bool known = std::ranges::any_of(open, [&](const auto* v) { return v->name == input.name; });
+    if (!known) {
+      return usage_error(
+          text_of("--input: the model has no input '", input.name, "', expected one of: ", names_of(open)));
+    }
+    if (!named.emplace(input.name, input.tensor).second) {
+      return usage_error(text_of("--input: '", input.name, "' is given twice"));
+    }
+  }
+  for (const NamedTensor& input : request.inputs) {
+    if (!input.name.empty()) continue;
+    const auto free = std::ranges::find_if(open, [&](const auto* v) { return !named.contains(v->name); });
+    if (free == open.end()) {
+      return usage_error(text_of("--input: more inputs than the model has; it has: ", names_of(open)));
+    }
+    named.emplace((*free)->name, input.tensor);
+  }
+  return named;
+}
+
+Status check_extents(const InferenceRequest& request, const std::vector<const onnx::ValueDef*>& open) {
+  std::set<std::string> names;
+  for (const onnx::ValueDef* input : open) {
+    for (const onnx::DimDef& dim : input->type.dims) {
+      if (!dim.name.empty()) names.insert(dim.name);
+    }
+  }
+  for (const auto& [name, extent] : request.extents) {
+    if (extent < 0) return usage_error(text_of("--dim: found ", name, "=", extent, ", expected at least 0"));
+    if (names.contains(name)) continue;
+    std::string known;
+    for (const std::string& n : names) known += text_of(known.empty() ? "" : ", ", n);
+    return usage_error(text_of("--dim: no input has a dimension named '", name,
+                               "', expected one of: ", known.empty() ? "none" : known));
+  }
+  return {};
+}
+
+std::string text_of_dims(const std::vector<onnx::DimDef>& dims) {
+  std::string text;
+  for (const onnx::DimDef& d : dims) {
+    text += text_of(text.empty() ? "" : ", ", d.extent >= 0 ? std::to_string(d.extent) : d.name.empty() ? "?" : d.name);
+  }
+  return text_of("[", text, "]");
+}
+
+// Whether given inputs are what the file says of them. The rest is the import's to find.
+Status check_given(const std::vector<const onnx::ValueDef*>& open, const std::map<std::string, Tensor>& given) {
+  for (const onnx::ValueDef* input : open) {
+    const auto found = given.find(input->name);
+    if (found == given.end() || !input->type.has_shape) continue;
+    const std::vector<onnx::DimDef>& expected = input->type.dims;
+    const std::vector<int64_t>& dims = found->second.shape().dims();
+    bool fits = dims.size() == expected.size();
+    for (size_t d = 0; fits && d < dims.size(); ++d) fits = expected[d].extent < 0 || expected[d].extent == dims[d];
+    if (fits) continue;
+    return unreadable(text_of("--input: '", input->name, "': found shape ", found->second.shape().text(), ", expected ",
+                              text_of_dims(expected)));
+  }
+  return {};
+}
+
+// The shapes that an import is to have: of given inputs theirs, of the others what the file and --dim say, 1 for the
+// rest. An input whose rank nobody knows stays as it is, and cannot be drawn.
+onnx::ImportOptions import_options(const InferenceRequest& request, const std::vector<const onnx::ValueDef*>& open,
+                                   const std::map<std::string, Tensor>& given) {
+  onnx::ImportOptions options;
+  options.extents = request.extents;
+  for (const onnx::ValueDef* input : open) {
+    if (const auto found = given.find(input->name); found != given.end()) {
+      options.shapes[input->name] = found->second.shape().dims();
+      for (size_t d = 0; d < input->type.dims.size() && d < found->second.shape().dims().size(); ++d) {
+        const std::string& name = input->type.dims[d].name;
+        if (!name.empty()) options.extents.emplace(name, found->second.shape().dims()[d]);
+      }
+    }
+  }
+  for (const onnx::ValueDef* input : open) {
+    if (!input->type.has_shape || given.contains(input->name)) continue;
+    std::vector<int64_t> dims;
+    for (const onnx::DimDef& dim : input->type.dims) {
+      const auto extent = options.extents.find(dim.name);
+      dims.push_back(dim.extent >= 0 ? dim.extent : extent != options.extents.end() ? extent->second : 1);
+    }
+    options.shapes[input->name] = std::move(dims);
+  }
+  return options;
+}
+
+// A model that has been imported; nothing of the file is kept.
+struct Brought {
+  Graph graph;
+  std::map<std::string, Tensor> given;  // inputs by name
+  uint64_t bytes = 0;                   // that the model takes in memory
+};
+
+Expected<Brought> bring(const InferenceRequest& request) {
+  ISOBIT_TRY(const onnx::Model model, onnx::load_model(request.model, onnx::load_options_within(request.max_memory)));
+  const auto open = open_inputs(model);
+  ISOBIT_RETURN_IF_ERROR(check_extents(request, open));
+  Brought brought;
+  ISOBIT_TRY(brought.given, named_inputs(request, open));
+  ISOBIT_RETURN_IF_ERROR(check_given(open, brought.given));
+  onnx::ImportOptions options = import_options(request, open, brought.given);
+  // There are up to three graphs of it: as imported, for the shapes of its inputs, and as it is run.
+  const uint64_t left = request.max_memory - std::min(request.max_memory, model.bytes);
+  options.max_bytes = std::min(options.max_bytes, left / 4);
+  ISOBIT_TRY(onnx::Imported imported, onnx::import_model(model, options));
+  brought.bytes = model.bytes + 3 * imported.bytes;
+  brought.graph = std::move(imported.graph);
+  return brought;
+}
+
+// Whether an input may be that large beside `held` bytes; what it takes.
+Expected<uint64_t> check_input(const Value& value, const InferenceRequest& request, uint64_t held) {
+  const auto too_large = [&](const Error& error, const char* option) {
+    return unreadable(text_of("input '", value.name, "' of shape ", Shape(value.dims).text(), ": ", error.message, " (",
+                              option, ")"));
+  };
+  const auto alone = checked_extents(value.dims, value.dtype, std::min(request.max_tensor, request.max_memory));
+  if (!alone) return too_large(alone.error(), "--max-tensor");
+  const uint64_t left = request.max_memory - std::min(request.max_memory, held);
+  const auto beside = checked_elements(value.dims, value.dtype, left);
+  if (!beside) return too_large(beside.error(), "--max-memory");
+  return static_cast<uint64_t>(*beside) * size_of(value.dtype);
+}
+
+// Drawn for the input at `place`.
+Expected<Tensor> drawn(const Value& value, uint64_t seed, uint32_t place, const kernels::KernelContext& ctx) {
+  const numerics::Stream stream{seed, numerics::Purpose::kSyntheticData, place};
+  Tensor tensor(value.dtype, value.shape());
+  const int64_t n = tensor.elements();
+  const bool whole = by_type(IntegerTypes{}, value.dtype, [&]<class T>(T) {
+    for (int64_t i = 0; i < n; ++i) {
+      tensor.data<T>()[i] = static_cast<T>(numerics::random_below(stream, static_cast<uint64_t>(i), kLargestDrawn));
+    }
+  });
+  if (whole) return tensor;
+  constexpr int64_t kChunk = 1 << 16;
+  std::vector<float> normal(static_cast<size_t>(std::min(n, kChunk)));
+  for (int64_t first = 0; first < n; first += kChunk) {
+    const int64_t count = std::min(kChunk, n - first);
+    numerics::fill_normal_f32(stream, static_cast<uint64_t>(first), normal.data(), count);
+    if (value.dtype == DType::kBool) {
+      for (float& x : normal) x = x < 0 ? 0.0f : 1.0f;
+    }
+    void* to = static_cast<uint8_t*>(tensor.raw()) + static_cast<size_t>(first) * size_of(value.dtype);
+    kernels::cast(ctx, DType::kFloat32, value.dtype, count, normal.data(), to);
+  }
+  return tensor;
+}
+
+Expected<std::vector<NamedTensor>> complete_inputs(const Brought& brought, const InferenceRequest& request,
+                                                   const kernels::KernelContext& ctx) {
+  const auto& [graph, given, model_bytes] = brought;
+  uint64_t held = model_bytes;
+  std::vector<NamedTensor> inputs;
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    Value value = graph.value(graph.inputs()[i]);
+    const auto found = given.find(value.name);
+    if (found != given.end()) {
+      value.dims = found->second.shape().dims();
+    } else if (!value.is_static()) {
+      return usage_error(text_of("input '", value.name, "': the model does not say its rank; give it with --input ",
+                                 value.name, "=FILE.npy"));
+    }
+    ISOBIT_TRY(const uint64_t bytes, check_input(value, request, held));
+    held += bytes;
+    if (found != given.end()) {
+      inputs.push_back({value.name, found->second});
+      continue;
+    }
+    ISOBIT_TRY(Tensor tensor, drawn(value, request.seed, static_cast<uint32_t>(i), ctx));
+    inputs.push_back({value.name, std::move(tensor)});
+  }
+  return inputs;
+}
+
+// Whether the arithmetic can keep what it promises, and the bounds that it stands on hold.
+Status check_arithmetic(const Graph& graph, const platform::Arithmetic& arithmetic) {
+  ISOBIT_RETURN_IF_ERROR(runtime::check_promises(graph, arithmetic));
+  if (arithmetic.most_terms == std::numeric_limits<int64_t>::max()) return {};
+  if (runtime::is_static(graph)) return runtime::check_terms(graph, arithmetic);
+  return unreadable(text_of("its shapes follow from data, so that nobody can say beforehand whether the bounds of ",
+                            arithmetic.name, " hold; compute in ordered-1"));
+}
+
+// What the model and the values of a run may take together, less the model.
+runtime::Limits limits_of(const InferenceRequest& request, uint64_t model_bytes) {
+  runtime::Limits limits;
+  if (request.max_memory < limits.total_bytes) {
+    limits.total_bytes = request.max_memory - std::min(request.max_memory, model_bytes);
+  }
+  limits.tensor_bytes = std::min({limits.tensor_bytes, request.max_tensor, request.max_memory});
+  limits.trips = request.max_trips;
+  return limits;
+}
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Runs the program, and again where it is asked for.
+Status run_program(backends::Program& program, const Graph& graph, const InferenceRequest& request, Inference& out) {
+  for (int r = 0; r < request.repeat; ++r) {
+    std::vector<backends::Program::Feed> feeds;
+    for (size_t i = 0; i < out.inputs.size(); ++i) feeds.emplace_back(graph.inputs()[i], out.inputs[i].tensor);
+    std::vector<Tensor> outputs(graph.outputs().size());
+    const double begin = seconds_now();
+    ISOBIT_RETURN_IF_ERROR(program.run(feeds, outputs));
+    out.seconds.push_back(seconds_now() - begin);
+    for (size_t o = 0; o < outputs.size(); ++o) {
+      const std::string& name = graph.value(graph.outputs()[o]).name;
+      if (r == 0) {
+        out.outputs.push_back({name, std::move(outputs[o])});
+      } else if (!identical(out.outputs[o].tensor, outputs[o])) {
+        return unavailable(text_of("output '", name, "' of run ", r + 1,
+                                   " differs from that of the first run: this platform does not repeat itself"));
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<Inference> infer(const InferenceRequest& request, platform::Engine& engine) {
+  ISOBIT_CHECK(request.repeat >= 1);
+  ISOBIT_TRY(const platform::Arithmetic* arithmetic, platform::named_arithmetic(request.arithmetic));
+  ISOBIT_TRY(Brought brought, bring(request));
+  const auto in_file = [&](const Error& error) {
+    return tl::unexpected<Error>({error.code, text_of(request.model.string(), ": ", error.message)});
+  };
+  ISOBIT_TRY(const platform::Context context, engine.context_for(*arithmetic));
+  Inference out;
+  if (auto inputs = complete_inputs(brought, request, context.kernels()); inputs) {
+    out.inputs = *std::move(inputs);
+  } else {
+    return in_file(inputs.error());
+  }
+  // What follows from the shapes that are now known.
+  std::vector<Shape> shapes;
+  for (const NamedTensor& input : out.inputs) shapes.push_back(input.tensor.shape());
+  const auto specialised = runtime::specialise(brought.graph, shapes);
+  if (!specialised) return in_file(specialised.error());
+  const Graph& graph = *specialised;
+  if (const Status kept = check_arithmetic(graph, *arithmetic); !kept) return in_file(kept.error());
+  auto program = backends::native().compile(graph, context, limits_of(request, brought.bytes));
+  if (!program) return in_file(program.error());
+  if (const Status done = run_program(**program, graph, request, out); !done) return in_file(done.error());
+  out.repairs = context.repairs();
+  return out;
+}
+
+}  // namespace isobit::lab

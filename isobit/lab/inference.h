@@ -1,0 +1,45 @@
+// A network that somebody brings as an ONNX file, run on a platform.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "isobit/base/file.h"
+#include "isobit/base/status.h"
+#include "isobit/platform/platform.h"
+#include "isobit/tensor/tensor.h"
+
+namespace isobit::lab {
+
+struct InferenceRequest {
+  fs::path model;
+  // By the name of the model's input; "" is the first input that no other one names.
+  std::vector<NamedTensor> inputs;
+  std::map<std::string, int64_t> extents;  // of dimensions that the model names ("batch") and no input settles
+  // Inputs that are not given are drawn: real numbers from the standard normal distribution, integers from 0 to 7,
+  // truth values by a coin; extents that nobody knows are 1. The same seed, model and shapes give the same numbers.
+  uint64_t seed = 1;
+  std::string arithmetic = "ordered-1";
+  int repeat = 1;
+  uint64_t max_memory = UINT64_MAX;  // of all of it together, as far as it grows with the model and its inputs
+  uint64_t max_tensor = UINT64_MAX;  // of one tensor that is drawn, or that a node makes
+  int64_t max_trips = 1 << 20;       // of all loops of a run together
+};
+
+struct Inference {
+  std::vector<NamedTensor> inputs;   // as they were fed, in the model's order
+  std::vector<NamedTensor> outputs;  // in the model's order
+  std::vector<double> seconds;       // of each run, the first one with all that is made once
+  platform::Repairs repairs;         // of correct-1
+};
+
+// Errors: kUsage for an input that the model does not have, one too many, or an extent that it does not name;
+// kUnreadable for a model that cannot be imported (onnx/import.h), an input of another type or shape, a network of
+// which the arithmetic promises nothing, and what is over a limit; kUnavailable where this machine has less memory than
+// the limits allow, and when two runs of one input differ in a bit, which no platform may do. Determinism class: that
+// of the arithmetic.
+Expected<Inference> infer(const InferenceRequest& request, platform::Engine& engine);
+
+}  // namespace isobit::lab

@@ -1,0 +1,298 @@
+// Jobs whose network is that of an ONNX file: the same bits as the builder of the same network, audited on other
+// platforms, and what an auditor with other files finds.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "isobit/formats/safetensors.h"
+#include "isobit/run/job_digest.h"
+#include "isobit/run/network.h"
+#include "isobit/run/onnx_for_test.h"
+#include "isobit/run/price.h"
+#include "isobit/run/run_weights.h"
+
+namespace isobit::run {
+namespace {
+
+using testing::audit_request;
+using testing::exported;
+using testing::Folder;
+using testing::model_path;
+using testing::small_mlp;
+using testing::train_request;
+using testing::write_model;
+
+// Digits, six steps; `model` says what [model] has.
+train::Job job_of(const std::string& model, const std::vector<std::string>& overrides = {}) {
+  return train::parse_job(
+             text_of("[job]\nseed = 3\nsteps = 6\n[model]\n", model,
+                     "\n[data]\ndataset = \"digits\"\nbatch = 8\n[optimizer]\nlr = 0.05\nmomentum = 0.9\n",
+                     "weight_decay = 1e-3\nclip_norm = 1\n[checkpoint]\nevery = 2\n[evaluate]\nsamples = ", "50\n"),
+             "job.toml", "", overrides)
+      .value();
+}
+train::Job job_of_file(const fs::path& file, const std::vector<std::string>& overrides = {}) {
+  return job_of(text_of("onnx = \"", file.string(), "\""), overrides);
+}
+
+TrainSummary trained(const fs::path& out, const train::Job& job, const std::string& platform = "ordered") {
+  const auto done = train_run(train_request(out, job, platform));
+  EXPECT_TRUE(done) << done.error().message;
+  return done ? *done : TrainSummary{};
+}
+
+std::string refusal(const train::Job& job) {
+  platform::Engine engine(platform::parse_platform("ordered/1t").value());
+  const auto session = open_session(job, engine);
+  return session ? "accepted" : session.error().message;
+}
+
+TEST(ImportedRun, HasTheBitsOfTheBuilderOfTheSameNetwork) {
+  const Folder folder("imported_same");
+  for (const std::string builder : {"builder = \"digits-cnn\"", "builder = \"resnet\"\nwidth = 4"}) {
+    for (const std::string arithmetic : {"ordered-1", "correct-1"}) {
+      const std::vector<std::string> set = {"job.arithmetic=" + arithmetic};
+      const train::Job built = job_of(builder, set);
+      write_model(folder / "m.onnx", exported(built));
+      const std::string name = text_of(builder.size(), arithmetic);
+      const TrainSummary own = trained(folder / ("own" + name), built);
+      const TrainSummary imported = trained(folder / ("imported" + name), job_of_file(folder / "m.onnx", set));
+      EXPECT_EQ(imported.final_state_root, own.final_state_root) << builder << " " << arithmetic;
+      EXPECT_EQ(imported.final_loss, own.final_loss);
+      EXPECT_EQ(imported.evaluation.tree, own.evaluation.tree);
+      EXPECT_NE(imported.job_root, own.job_root) << "another job all the same";
+    }
+  }
+}
+
+TEST(ImportedRun, IsAuditedOnAnotherPlatformAndFromItsCheckpoints) {
+  const Folder folder("imported_audit");
+  write_model(folder / "m.onnx", exported(job_of("builder = \"resnet\"\nwidth = 4")));
+  const train::Job job = job_of_file(folder / "m.onnx");
+  trained(folder / "run", job);
+  for (const char* way : testing::kWays) {
+    AuditRequest request = audit_request(folder / "run", way, 2);
+    request.overrides = {model_path(folder / "m.onnx")};
+    const auto audited = audit_run(request);
+    ASSERT_TRUE(audited) << audited.error().message;
+    EXPECT_TRUE(audited->verdict.accepted()) << way << ": " << audited->verdict.reason;
+  }
+  AuditRequest request = audit_request(folder / "run");
+  request.job = job;  // the auditor's own copy of the job names the file
+  EXPECT_TRUE(audit_run(request)->verdict.accepted());
+  // A run says of no machine where its network lies.
+  const Bytes toml = read_file(folder / "run" / "job.toml", 1 << 20).value();
+  EXPECT_EQ(std::string(toml.begin(), toml.end()).find(".onnx"), std::string::npos);
+  const auto nameless = audit_run(audit_request(folder / "run"));
+  ASSERT_FALSE(nameless);
+  EXPECT_NE(nameless.error().message.find("model.onnx: is missing"), std::string::npos) << nameless.error().message;
+}
+
+TEST(ImportedRun, AnAuditorWithAnotherFileRejects) {
+  const Folder folder("imported_other");
+  write_model(folder / "m.onnx", small_mlp());
+  trained(folder / "run", job_of_file(folder / "m.onnx"));
+  write_model(folder / "weights.onnx", small_mlp(0.5f));
+  onnx::ModelForTest graph = small_mlp();
+  graph.graph().mutable_node(2)->set_op_type("Tanh");
+  write_model(folder / "graph.onnx", graph);
+  for (const char* other : {"weights.onnx", "graph.onnx"}) {
+    AuditRequest request = audit_request(folder / "run");
+    request.overrides = {model_path(folder / other)};
+    const auto audited = audit_run(request);
+    ASSERT_TRUE(audited) << audited.error().message;
+    ASSERT_TRUE(audited->verdict.first_difference) << other;
+    EXPECT_EQ(audited->verdict.first_difference->part, verify::Part::kJob) << other;
+    EXPECT_FALSE(audited->verdict.accepted());
+    EXPECT_NE(audited->verdict.reason.find("the network or its weights"), std::string::npos);
+  }
+}
+
+TEST(ImportedRun, IsResumedWithTheFileThatTheRegisterHas) {
+  const Folder folder("imported_resume");
+  write_model(folder / "m.onnx", small_mlp());
+  const train::Job job = job_of_file(folder / "m.onnx");
+  const TrainSummary whole = trained(folder / "whole", job);
+  TrainRequest request = train_request(folder / "run", job);
+  request.home = folder / "home";
+  std::atomic<bool> stop = false;
+  request.stop = &stop;
+  request.progress = [&](const TrainProgress& p) { stop = p.step == 3; };
+  ASSERT_FALSE(train_run(request)->finished);
+  TrainRequest resumed;
+  resumed.out = folder / "run";
+  resumed.home = folder / "home";
+  resumed.platform = request.platform;
+  resumed.trainer = request.trainer;
+  const auto done = resume_run(resumed);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(done->final_state_root, whole.final_state_root);
+  EXPECT_EQ(done->first_step, 3);
+}
+
+TEST(ImportedRun, WeightsOfAFileTakeThePlaceOfThoseOfTheNetwork) {
+  const Folder folder("imported_weights");
+  write_model(folder / "m.onnx", small_mlp());
+  write_model(folder / "half.onnx", small_mlp(0.5f));
+  const auto network = open_network(job_of_file(folder / "half.onnx"), {}).value();
+  std::vector<NamedTensor> weights = network->given_values().value();
+  const auto write = [&](const std::string& name, const std::vector<NamedTensor>& tensors) {
+    EXPECT_TRUE(formats::write_safetensors(folder / name, {tensors, {}}));
+    return text_of("model.weights=\"", (folder / name).string(), "\"");
+  };
+  std::vector<NamedTensor> counted = weights;
+  counted.push_back({"bn.num_batches_tracked", Tensor::scalar(int64_t{3})});
+  const std::string set = write("w.safetensors", counted);
+  const TrainSummary half = trained(folder / "half", job_of_file(folder / "half.onnx"));
+  const TrainSummary loaded = trained(folder / "loaded", job_of_file(folder / "m.onnx", {set}));
+  EXPECT_EQ(loaded.final_state_root, half.final_state_root);
+  EXPECT_EQ(loaded.job_root, half.job_root) << "it does not matter where the values were";
+  const TrainSummary own = trained(folder / "own", job_of_file(folder / "m.onnx"));
+  EXPECT_NE(own.job_root, loaded.job_root);
+
+  // Everything that is wrong is said at once.
+  std::vector<NamedTensor> wrong = weights;
+  wrong[0].name = "a.wieght";
+  wrong[1].tensor = Tensor::zeros(DType::kFloat32, {17});
+  const std::string problem = refusal(job_of_file(folder / "m.onnx", {write("wrong", wrong)}));
+  for (const char* part : {"missing: 'a.weight'", "unknown to the network: 'a.wieght'",
+                           "'a.bias' is float32 [17], expected float32 [16]"}) {
+    EXPECT_NE(problem.find(part), std::string::npos) << problem;
+  }
+  weights[0].tensor = weights[0].tensor.clone();
+  weights[0].tensor.data<float>()[5] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_NE(refusal(job_of_file(folder / "m.onnx", {write("nan", weights)})).find("has a NaN"), std::string::npos);
+}
+
+TEST(ImportedRun, BuildersBeginWithTheWeightsOfAFileToo) {
+  const Folder folder("built_weights");
+  const train::Job job = job_of("builder = \"digits-cnn\"");
+  platform::Engine engine(platform::parse_platform("ordered/1t").value());
+  Session session = open_session(job, engine).value();
+  ASSERT_TRUE(session.trainer->advance());
+  const auto after = inference_tensors(session.trainer->state());
+  ASSERT_TRUE(formats::write_safetensors(folder / "w", {after, {}}));
+  const train::Job next =
+      job_of("builder = \"digits-cnn\"", {text_of("model.weights=\"", (folder / "w").string(), "\"")});
+  EXPECT_EQ(job_digest(next), job_digest(job)) << "a path is no part of a job";
+  const Session begun = open_session(next, engine).value();
+  EXPECT_NE(begun.root, session.root);
+  for (const NamedTensor& t : inference_tensors(begun.trainer->state())) {
+    const auto same = std::ranges::find(after, t.name, &NamedTensor::name);
+    ASSERT_NE(same, after.end());
+    EXPECT_TRUE(identical(t.tensor, same->tensor)) << t.name;
+  }
+}
+
+TEST(ImportedRun, WhatIsFrozenIsNoPartOfTheStateAndBindsTheJob) {
+  const Folder folder("imported_frozen");
+  write_model(folder / "m.onnx", small_mlp());
+  const train::Job job = job_of_file(folder / "m.onnx", {"model.freeze=[\"a.*\"]"});
+  platform::Engine engine(platform::parse_platform("ordered/1t").value());
+  const Session session = open_session(job, engine).value();
+  std::vector<std::string> names;
+  for (const NamedTensor& t : session.trainer->state()) names.push_back(t.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"c.weight", "c.weight/momentum", "c.bias", "c.bias/momentum"}));
+  ASSERT_EQ(session.trainer->frozen().size(), 2u);
+  const TrainSummary done = trained(folder / "run", job);
+  EXPECT_EQ(done.job_root, session.root);
+  AuditRequest request = audit_request(folder / "run");
+  request.overrides = {model_path(folder / "m.onnx")};
+  EXPECT_TRUE(audit_run(request)->verdict.accepted());
+  // Another frozen value is another job.
+  onnx::ModelForTest other = small_mlp();
+  Tensor bias(DType::kFloat32, {16});
+  std::fill_n(bias.data<float>(), 16, 0.25f);
+  onnx::schema::TensorProto proto;
+  onnx::set_tensor(proto, "a.bias", bias);
+  *other.graph().mutable_initializer(1) = proto;
+  write_model(folder / "other.onnx", other);
+  const Session another = open_session(job_of_file(folder / "other.onnx", {"model.freeze=[\"a.*\"]"}), engine).value();
+  EXPECT_EQ(another.initial_state, session.initial_state);
+  EXPECT_NE(another.root, session.root);
+  EXPECT_NE(refusal(job_of_file(folder / "m.onnx", {"model.freeze=[\"a.wieght\"]"})).find("did you mean 'a.weight'"),
+            std::string::npos);
+  EXPECT_NE(refusal(job_of_file(folder / "m.onnx", {"model.freeze=[\"*\"]"})).find("nothing is left to train"),
+            std::string::npos);
+}
+
+TEST(ImportedRun, FrozenBatchNormKeepsItsStatistics) {
+  const Folder folder("imported_norm");
+  write_model(folder / "m.onnx", exported(job_of("builder = \"resnet\"\nwidth = 4")));
+  platform::Engine engine(platform::parse_platform("ordered/1t").value());
+  const auto updated = [&](const std::vector<std::string>& set) {
+    const Session session = open_session(job_of_file(folder / "m.onnx", set), engine).value();
+    int buffers = 0;
+    for (const train::StateSlot& slot : session.trainer->step_graph().slots)
+      buffers += slot.name.ends_with("running_mean");
+    return buffers;
+  };
+  const int all = updated({});
+  EXPECT_GT(all, 3);
+  EXPECT_EQ(updated({"model.batch_norm=frozen"}), 0);
+  EXPECT_EQ(updated({"model.freeze=[\"bn0.*\"]"}), all - 1);
+  EXPECT_EQ(updated({"model.freeze=[\"bn0.weight\", \"bn0.bias\"]"}), all) << "these are no statistics";
+}
+
+TEST(ImportedRun, IsPricedAndHeldToALimitOfMemory) {
+  const Folder folder("imported_price");
+  write_model(folder / "m.onnx", small_mlp());
+  const train::Job job = job_of_file(folder / "m.onnx", {"model.freeze=[\"a.bias\"]"});
+  double clock = 0;
+  const auto price = price_job(job, platform::parse_platform("ordered/1t").value(), {}, [&] { return clock += 0.001; });
+  ASSERT_TRUE(price) << price.error().message;
+  EXPECT_EQ(price->parameters, 64 * 16 + 16 * 10 + 10);
+  EXPECT_EQ(price->size.frozen_parameters, 16);
+  EXPECT_TRUE(price->disputable);
+  platform::Engine engine(platform::parse_platform("ordered/1t").value());
+  const auto refused = open_session(job, engine, {1 << 10});
+  ASSERT_FALSE(refused);
+}
+
+TEST(ImportedRun, WhatDoesNotFitIsSaid) {
+  const Folder folder("imported_misfit");
+  onnx::ModelForTest fixed = small_mlp();
+  fixed.graph().mutable_input(0)->clear_type();
+  onnx::set_dims(*fixed.graph().mutable_input(0)->mutable_type(), onnx::kFloat, {4, 1, 8, 8});
+  write_model(folder / "fixed.onnx", fixed);
+  EXPECT_NE(refusal(job_of_file(folder / "fixed.onnx")).find("set data.batch = 4"), std::string::npos);
+  EXPECT_EQ(refusal(job_of_file(folder / "fixed.onnx", {"data.batch=4"})), "accepted");
+
+  onnx::ModelForTest wide = small_mlp();
+  wide.graph().mutable_input(0)->clear_type();
+  onnx::set_dims(*wide.graph().mutable_input(0)->mutable_type(), onnx::kFloat, {-1, 3, 8, 8});
+  write_model(folder / "wide.onnx", wide);
+  EXPECT_NE(refusal(job_of_file(folder / "wide.onnx")).find("float32 [?, 3, 8, 8]; the data have 'input'"),
+            std::string::npos);
+
+  // No gradient goes through a place.
+  onnx::ModelForTest stuck = small_mlp();
+  stuck.graph().mutable_node(2)->set_op_type("Det");
+  write_model(folder / "stuck.onnx", stuck);
+  EXPECT_NE(refusal(job_of_file(folder / "stuck.onnx")), "accepted");
+
+  write_model(folder / "m.onnx", small_mlp());
+  EXPECT_NE(
+      refusal(job_of_file(folder / "m.onnx", {"model.outputs=[\"logits\"]"})).find("no output 'logits', but 'scores'"),
+      std::string::npos);
+  EXPECT_NE(refusal(job_of_file(folder / "absent.onnx")).find("absent.onnx"), std::string::npos);
+  EXPECT_NE(refusal(job_of_file(folder / "m.onnx", {"model.loss=mse"})).find("the target of dataset 'digits' is class"),
+            std::string::npos);
+}
+
+// A fixed batch is scored by overlapping batches, each sample once.
+TEST(ImportedRun, AFixedBatchIsScoredAsAnOpenOne) {
+  const Folder folder("imported_fixed");
+  write_model(folder / "open.onnx", small_mlp());
+  onnx::ModelForTest fixed = small_mlp();
+  fixed.graph().mutable_input(0)->clear_type();
+  onnx::set_dims(*fixed.graph().mutable_input(0)->mutable_type(), onnx::kFloat, {8, 1, 8, 8});
+  write_model(folder / "fixed.onnx", fixed);
+  const TrainSummary open = trained(folder / "open", job_of_file(folder / "open.onnx"));
+  const TrainSummary same = trained(folder / "fixed", job_of_file(folder / "fixed.onnx"));
+  EXPECT_EQ(same.final_state_root, open.final_state_root);
+  EXPECT_EQ(same.evaluation.tree, open.evaluation.tree) << "50 samples by eights";
+}
+
+}  // namespace
+}  // namespace isobit::run

@@ -1,0 +1,119 @@
+#include "isobit/run/metrics_file.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "isobit/base/new_file.h"
+#include "isobit/base/text.h"
+#include "isobit/formats/json_header.h"
+
+namespace isobit::run {
+namespace {
+
+constexpr size_t kMostLine = 4096;  // none that is written is as long
+
+std::string number(double value) { return std::isfinite(value) ? text_of(value) : "null"; }
+std::string number(float value) { return std::isfinite(value) ? text_of(value) : "null"; }
+
+// Names of metrics are of a-z, 0-9 and the like (verify/evaluation.h), so none needs to be escaped.
+void add(std::string& line, std::string_view key, const std::string& value) {
+  line += text_of(line.empty() ? "{\"" : ",\"", key, "\":", value);
+}
+
+// The step that a whole line, without its end, begins with.
+Expected<int64_t> step_of(std::string_view line, const std::string& what) {
+  formats::JsonCursor cursor(line, what);
+  ISOBIT_RETURN_IF_ERROR(cursor.expect('{'));
+  ISOBIT_TRY(const std::string key, cursor.string());
+  ISOBIT_RETURN_IF_ERROR(cursor.expect(':'));
+  ISOBIT_TRY(const int64_t step, cursor.integer());
+  if (key != "step" || !line.ends_with('}')) return cursor.fail("expected an object that begins with a step");
+  return step;
+}
+
+// How many bytes at the front of the file are lines of steps up to `step`.
+Expected<uint64_t> kept_bytes(const fs::path& path, int64_t step) {
+  ISOBIT_TRY(const PlainFile file, PlainFile::open(path, Links::kRefuse));
+  Bytes buffer(kMostLine);
+  uint64_t at = 0;
+  for (int64_t number = 1; at < file.size(); ++number) {
+    ISOBIT_TRY(const size_t got, file.read_at(at, buffer));
+    const std::string_view text(reinterpret_cast<const char*>(buffer.data()), got);
+    const size_t end = text.find('\n');
+    const std::string what = text_of(path.string(), ":", number);
+    if (end == std::string_view::npos) {
+      if (got < kMostLine) break;  // it was being written
+      return unreadable(text_of(what, ": is longer than a line of metrics; is this the file of this run?"));
+    }
+    const auto found = step_of(text.substr(0, end), what);
+    if (!found) {
+      return unreadable(text_of(found.error().message, "; it is no file of metrics, and was left as it is"));
+    }
+    if (*found > step) break;
+    at += end + 1;
+  }
+  return at;
+}
+
+Expected<bundle::AppendFile> open_file(const fs::path& path, uint64_t size) {
+  if (!fs::exists(fs::symlink_status(path))) ISOBIT_RETURN_IF_ERROR(create_file_durably(path, {}));
+  return bundle::AppendFile::open(path, size);
+}
+
+// That it may be written at all.
+Status check_place(const fs::path& path) {
+  ISOBIT_RETURN_IF_ERROR(check_writable_name(path, true));
+  return bundle::check_outside_runs(path);
+}
+
+}  // namespace
+
+std::string line_of(const StepMetrics& m) {
+  std::string line;
+  add(line, "step", text_of(m.step));
+  add(line, "epoch", number(m.epoch));
+  add(line, "loss", number(m.loss));
+  add(line, "lr", number(m.lr));
+  if (m.seconds > 0) {
+    add(line, "seconds", number(m.seconds));
+    add(line, "samples_per_second", number(m.samples_per_second));
+  }
+  if (m.scores) {
+    add(line, "test_samples", text_of(m.scores->samples));
+    for (const train::Metric& metric : m.scores->metrics) {
+      add(line, "test_" + metric.name, number(train::value_of(metric)));
+    }
+    if (const auto perplexity = train::perplexity_of(m.scores->samples, m.scores->metrics)) {
+      add(line, "test_perplexity", number(*perplexity));
+    }
+  }
+  return line + "}\n";
+}
+
+Expected<MetricsFile> MetricsFile::begin(const fs::path& path) {
+  ISOBIT_RETURN_IF_ERROR(check_place(path));
+  std::error_code error;
+  if (fs::exists(path, error) && fs::file_size(path, error) > 0) {
+    return usage_error(text_of(path.string(), ": has something in it already, and a run that begins writes a new ",
+                               "file of metrics; choose another name or remove it"));
+  }
+  ISOBIT_TRY(bundle::AppendFile file, open_file(path, 0));
+  return MetricsFile(std::move(file));
+}
+
+Expected<MetricsFile> MetricsFile::go_on(const fs::path& path, int64_t step) {
+  ISOBIT_RETURN_IF_ERROR(check_place(path));
+  uint64_t kept = 0;
+  if (fs::exists(fs::symlink_status(path))) {
+    ISOBIT_TRY(kept, kept_bytes(path, step));
+  }
+  ISOBIT_TRY(bundle::AppendFile file, open_file(path, kept));
+  return MetricsFile(std::move(file));
+}
+
+Status MetricsFile::append(const StepMetrics& metrics) {
+  const std::string line = line_of(metrics);
+  return file_.append({reinterpret_cast<const uint8_t*>(line.data()), line.size()});
+}
+
+}  // namespace isobit::run

@@ -1,0 +1,57 @@
+// What a training was like, step by step, for whoever watches it: one JSON object a line (docs/formats/metrics.md). The
+// file is for people and their tools: nothing in it is committed or signed, and nothing here reads it back but the
+// number of the step that begins each line.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "isobit/base/file.h"
+#include "isobit/bundle/disk.h"
+#include "isobit/train/evaluation.h"
+
+namespace isobit::run {
+
+// The scores of a state on the test samples.
+struct Scores {
+  uint64_t samples = 0;
+  std::vector<train::Metric> metrics;
+};
+
+// After a step.
+struct StepMetrics {
+  int64_t step = 0;
+  double epoch = 0;  // samples taken so far / training samples
+  float loss = 0;
+  double lr = 0;
+  double seconds = 0;  // of the step alone, without commitments and files; 0: there is no clock
+  double samples_per_second = 0;
+  std::optional<Scores> scores;  // where the state was scored after this step
+};
+
+// The line, with its end. A number that JSON has no text for (a NaN, an infinity) is null.
+std::string line_of(const StepMetrics& metrics);
+
+// Lines of strictly increasing steps. Each is one write; none is made durable, so a machine that loses power may lose
+// the last ones.
+class MetricsFile {
+ public:
+  // Of a run that begins. kUsage where there is something in a file of that name, where it is no regular file, and in
+  // the folder of a run; kUnavailable where it cannot be made.
+  static Expected<MetricsFile> begin(const fs::path& path);
+  // Of a run that goes on after `step`: lines of later steps, which are computed again, and a last one that was not
+  // finished are cut off. A file that is not there is made, and begins after that step. kUnreadable, and nothing is
+  // changed, where a line is none of such a file; else as begin().
+  static Expected<MetricsFile> go_on(const fs::path& path, int64_t step);
+
+  // kUnavailable when the disk is full: the line is not there then.
+  Status append(const StepMetrics& metrics);
+
+ private:
+  explicit MetricsFile(bundle::AppendFile file) : file_(std::move(file)) {}
+
+  bundle::AppendFile file_;
+};
+
+}  // namespace isobit::run

@@ -1,0 +1,33 @@
+// The network of a run as other tools open it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "isobit/data/data_shape.h"
+#include "isobit/onnx/export.h"
+#include "isobit/run/run_weights.h"
+
+namespace isobit::run {
+
+struct NetworkOptions {
+  // Samples in a batch of the model's; nothing: any number, or where the network does not allow that as many as its
+  // file is made for, or 1.
+  std::optional<int64_t> batch = std::nullopt;
+  int64_t opset = 0;  // onnx::ExportOptions::opset
+  std::string producer_version = {};
+};
+
+struct Network {
+  onnx::Model model;
+  int64_t batch = 0;            // 0: any number, a dimension called "batch"
+  std::string fixed_by{};       // why it is not, where any number was asked for
+  bool has_only_batch = false;  // another number cannot be asked for
+};
+
+// The logits of the evaluation's graph with the parameters and buffers of `weights`, in float32. Determinism class:
+// exact. REQUIRES make_ready(weights). Errors: as build_eval_graph and onnx::export_model; kUnreadable for a tensor
+// that is missing or of another shape; kUsage for another batch than the only one of a network.
+Expected<Network> onnx_network(const Weights& weights, const data::DataShape& data, const NetworkOptions& options = {});
+
+}  // namespace isobit::run

@@ -1,0 +1,392 @@
+#include <algorithm>
+
+#include "isobit/base/text.h"
+#include "isobit/runtime/plan.h"
+#include "isobit/runtime/prepared_run.h"
+
+namespace isobit::runtime {
+namespace {
+
+using graph::Graph;
+using graph::kNoValue;
+using graph::Node;
+using graph::ValueId;
+using Feed = Executor::Feed;
+using Place = PlanBlock::Place;
+
+// A tensor that was never made says that it is a scalar, but has no elements.
+bool is_a(const graph::Value& value, const Tensor& tensor) {
+  return tensor.has_type(value.dtype, value.dims) && tensor.elements() == tensor.shape().elements();
+}
+
+bool same_type(const Tensor& a, const Tensor& b) { return a.dtype() == b.dtype() && a.shape() == b.shape(); }
+bool same_memory(const Tensor& a, const Tensor& b) {
+  return a.defined() && a.on_host() && b.on_host() && a.raw() == b.raw();
+}
+
+// A graph of known shapes, ready to run: its plan, its calls and its memory, all of it kept from run to run.
+class PlannedRun final : public PreparedRun {
+ public:
+  PlannedRun(const Graph& graph, std::optional<Graph> own, const Surroundings& around)
+      : own_(std::move(own)),
+        graph_(own_ ? *own_ : graph),
+        around_(around),
+        ctx_{kernels::Isa::kReference, nullptr},
+        kept_(around.ledger) {}
+
+  Status plan() {
+    // Before any kernel is bound: some have tables as long as their tensors.
+    if (around_.ledger.limits_memory()) ISOBIT_RETURN_IF_ERROR(check_tensors());
+    ISOBIT_TRY(plan_, make_plan(graph_, around_.table));
+    return build();
+  }
+
+  std::optional<uint64_t> peak_bytes() const override { return plan_.peak_bytes; }
+
+  Status run(const kernels::KernelContext& ctx, std::span<Feed> feeds, std::span<Tensor> outputs,
+             const RunOptions& options) override {
+    ISOBIT_CHECK(outputs.size() == graph_.outputs().size());
+    ctx_ = ctx;
+    bool handed_out = false;
+    const AtEnd released([&] { handed_out ? release(feeds) : give_back(feeds, outputs); });
+    ISOBIT_RETURN_IF_ERROR(run_checked(feeds, outputs, options));
+    handed_out = true;
+    // Another graph of the run comes next, and finds this memory taken.
+    if (!around_.whole && !arena_is_counted_) {
+      ISOBIT_RETURN_IF_ERROR(kept_.take(nullptr, plan_.arena_bytes));
+      arena_is_counted_ = true;
+    }
+    return {};
+  }
+
+  void release_memory() override {
+    if (!allocated_) return;
+    for (size_t s = 0; s < steps_.size(); ++s) {
+      for (size_t o = 0; o < plan_.steps[s].outputs.size(); ++o) {
+        if (place_of(plan_.steps[s].outputs[o]) == Place::kArena) steps_[s].call.outputs[o] = Tensor();
+      }
+    }
+    arena_ = Tensor();
+    allocated_ = false;
+    if (arena_is_counted_) kept_.give_back(plan_.arena_bytes);
+    arena_is_counted_ = false;
+  }
+
+ private:
+  struct Step {
+    KernelCall call;
+    RunKernel run;
+    bool is_view = false;
+  };
+  // What is made for the caller: a block, and the outputs that have it.
+  struct Made {
+    Tensor tensor;  // of the type of the first of them
+    std::vector<size_t> outputs;
+    bool from_place = false;  // in this run: the memory that stood in the place of the first
+  };
+  // A value with a block that every run brings anew.
+  struct Lent {
+    Tensor* value;
+    const Tensor* owner;
+  };
+
+  Status check_tensors() const;
+  std::string largest_value() const;
+  Status build();
+  Place place_of(ValueId id) const {  // of an absent one: none that is ever made
+    if (id == kNoValue) return Place::kInitializer;
+    return plan_.blocks[static_cast<size_t>(plan_.block_of[static_cast<size_t>(id)])].place;
+  }
+  Status run_checked(std::span<Feed> feeds, std::span<Tensor> outputs, const RunOptions& options);
+  void allocate_arena();
+  const Tensor* owner_of(int block) const;
+  Status take(std::span<Feed> feeds, uint64_t& copied);
+  static bool only_places_hold_it(const Made& made, std::span<const Tensor> outputs);
+  void hold(std::span<Tensor> outputs);
+  Status compute(const RunOptions& options);
+  Status compute_node(Step& step, size_t n, const RunOptions& options);
+  void hand_out(std::span<Tensor> outputs);
+  void release(std::span<Feed> feeds);
+  void give_back(std::span<Feed> feeds, std::span<Tensor> outputs);
+  void return_feeds(std::span<Feed> feeds, bool kept_by_outputs);
+
+  const std::optional<Graph> own_;
+  const Graph& graph_;
+  const Surroundings around_;
+  Plan plan_;
+  kernels::KernelContext ctx_;  // of the run in progress: the calls refer to it
+  std::vector<Step> steps_;
+  std::vector<Tensor> inputs_;  // by graph input; undefined between runs
+  std::vector<int> input_of_;   // by value: its place among the graph inputs, -1: none
+  std::vector<Made> made_;
+  std::vector<int> made_of_;  // by block; -1: none
+  std::vector<Lent> lent_;
+  std::vector<int> outputs_of_;  // by block: how many graph outputs have it
+  Tensor arena_;
+  bool allocated_ = false;
+  Holding kept_;  // of a part: the arena between runs
+  bool arena_is_counted_ = false;
+};
+
+Status PlannedRun::check_tensors() const {
+  for (const Node& node : graph_.nodes()) {
+    for (const ValueId o : node.outputs) {
+      if (o == kNoValue) continue;
+      ISOBIT_TRY(const uint64_t bytes, around_.ledger.bytes_of(node, graph_.value(o)));
+      ISOBIT_RETURN_IF_ERROR(Holding(around_.ledger).take(&node, bytes));
+    }
+  }
+  return {};
+}
+
+std::string PlannedRun::largest_value() const {
+  uint64_t most = 0;
+  std::string text = "an input";
+  for (const Node& node : graph_.nodes()) {
+    for (const ValueId o : node.outputs) {
+      const uint64_t bytes = o == kNoValue ? 0 : around_.ledger.bytes_of(node, graph_.value(o)).value_or(0);
+      if (bytes <= most) continue;
+      most = bytes;
+      text = text_of("'", graph_.value(o).name, "' of shape ", Shape(graph_.value(o).dims).text(), ", of ",
+                     text_of_node(node));
+    }
+  }
+  return text;
+}
+
+Status PlannedRun::build() {
+  const auto values = static_cast<size_t>(graph_.value_count());
+  inputs_.resize(graph_.inputs().size());
+  input_of_.assign(values, -1);
+  std::vector<const Tensor*> tensors(values, nullptr);
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    input_of_[static_cast<size_t>(graph_.inputs()[i])] = static_cast<int>(i);
+    tensors[static_cast<size_t>(graph_.inputs()[i])] = &inputs_[i];
+  }
+  for (const graph::Initializer& i : graph_.initializers()) tensors[static_cast<size_t>(i.value)] = &i.tensor;
+
+  made_of_.assign(plan_.blocks.size(), -1);
+  outputs_of_.assign(plan_.blocks.size(), 0);
+  made_.reserve(plan_.blocks.size());
+  for (size_t o = 0; o < graph_.outputs().size(); ++o) {
+    const auto block = static_cast<size_t>(plan_.block_of[static_cast<size_t>(graph_.outputs()[o])]);
+    ++outputs_of_[block];
+    if (plan_.blocks[block].place != Place::kOutput) continue;
+    if (made_of_[block] < 0) {
+      made_of_[block] = static_cast<int>(made_.size());
+      made_.emplace_back();
+    }
+    made_[static_cast<size_t>(made_of_[block])].outputs.push_back(o);
+  }
+
+  steps_.reserve(plan_.steps.size());
+  for (const PlanStep& planned : plan_.steps) {
+    const Node& node = graph_.nodes()[planned.node];
+    RunKernel run;
+    ISOBIT_RETURN_IF_ERROR(within_memory(around_.ledger, node, [&]() -> Status {
+      if (!planned.kernel->is_view) run = bound(*planned.kernel, {graph_, node, &around_.table, &around_.ledger});
+      return {};
+    }));
+    steps_.push_back({KernelCall{ctx_, node, {}, std::vector<Tensor>(planned.outputs.size())}, std::move(run),
+                      planned.kernel->is_view});
+    KernelCall& call = steps_.back().call;
+    for (const ValueId i : planned.inputs) {
+      call.inputs.push_back(i == kNoValue ? nullptr : tensors[static_cast<size_t>(i)]);
+    }
+    for (size_t o = 0; o < planned.outputs.size(); ++o) {
+      const ValueId id = planned.outputs[o];
+      if (id == kNoValue) continue;
+      tensors[static_cast<size_t>(id)] = &call.outputs[o];
+      const int block = plan_.block_of[static_cast<size_t>(id)];
+      const PlanBlock& b = plan_.blocks[static_cast<size_t>(block)];
+      if (b.place == Place::kInitializer) {
+        call.outputs[o] = graph_.initializer(b.first_value)->reshaped(graph_.value(id).shape());
+      } else if (b.place != Place::kArena) {
+        lent_.push_back({&call.outputs[o], owner_of(block)});
+      }
+    }
+  }
+  return {};
+}
+
+const Tensor* PlannedRun::owner_of(int block) const {
+  const PlanBlock& b = plan_.blocks[static_cast<size_t>(block)];
+  if (b.place == Place::kInput) return &inputs_[static_cast<size_t>(input_of_[static_cast<size_t>(b.first_value)])];
+  return &made_[static_cast<size_t>(made_of_[static_cast<size_t>(block)])].tensor;
+}
+
+Status PlannedRun::run_checked(std::span<Feed> feeds, std::span<Tensor> outputs, const RunOptions& options) {
+  uint64_t copied = 0;
+  ISOBIT_RETURN_IF_ERROR(take(feeds, copied));
+  Holding holding(around_.ledger);
+  if (const Status taken = holding.take(nullptr, plan_.peak_bytes + copied - kept_.bytes()); !taken) {
+    return unreadable(text_of(taken.error().message, "; its largest value: ", largest_value()));
+  }
+  hold(outputs);
+  ISOBIT_RETURN_IF_ERROR(compute(options));
+  hand_out(outputs);
+  if (options.memory != nullptr) options.memory->peak_bytes = around_.ledger.peak_bytes();
+  return {};
+}
+
+// Of the first run, so that a plan alone costs no memory.
+void PlannedRun::allocate_arena() {
+  arena_ = Tensor(DType::kUint8, {static_cast<int64_t>(plan_.arena_bytes)});
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    const PlanStep& planned = plan_.steps[s];
+    for (size_t o = 0; o < planned.outputs.size(); ++o) {
+      const ValueId id = planned.outputs[o];
+      if (id == kNoValue) continue;
+      const PlanBlock& b = plan_.blocks[static_cast<size_t>(plan_.block_of[static_cast<size_t>(id)])];
+      const graph::Value& value = graph_.value(id);
+      Tensor& output = steps_[s].call.outputs[o];
+      if (b.place == Place::kArena) {
+        output = arena_.part(b.offset, value.dtype, value.shape());
+      } else if (b.place != Place::kInitializer) {
+        output = Tensor::without_storage(value.dtype, value.shape());
+      }
+    }
+  }
+  allocated_ = true;
+}
+
+Status PlannedRun::take(std::span<Feed> feeds, uint64_t& copied) {
+  size_t taken = 0;
+  for (auto& [id, tensor] : feeds) {
+    const int place = id < 0 || id >= graph_.value_count() ? -1 : input_of_[static_cast<size_t>(id)];
+    if (place < 0) return unreadable(text_of("a feed is for value ", id, ", which is no input of the graph"));
+    const graph::Value& value = graph_.value(id);
+    Tensor& input = inputs_[static_cast<size_t>(place)];
+    if (input.defined()) return unreadable(text_of("input '", value.name, "' is fed twice"));
+    ISOBIT_RETURN_IF_ERROR(check_feed(value, tensor));
+    const auto block = static_cast<size_t>(plan_.block_of[static_cast<size_t>(id)]);
+    if (plan_.blocks[block].written_over && !tensor.sole_owner()) {
+      input = tensor.clone();
+      copied += tensor.bytes();
+    } else {
+      input = std::move(tensor);
+    }
+    ++taken;
+  }
+  if (taken == inputs_.size()) return {};
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (!inputs_[i].defined()) {
+      return unreadable(text_of("input '", graph_.value(graph_.inputs()[i]).name, "' is not fed"));
+    }
+  }
+  return {};
+}
+
+// Whether nobody holds the memory in the place of the first output but the places of the others.
+bool PlannedRun::only_places_hold_it(const Made& made, std::span<const Tensor> outputs) {
+  const Tensor& first = outputs[made.outputs[0]];
+  return first.owners() ==
+         std::ranges::count_if(made.outputs, [&](size_t o) { return same_memory(outputs[o], first); });
+}
+
+// Memory for every value before the first of them is computed.
+void PlannedRun::hold(std::span<Tensor> outputs) {
+  if (!allocated_) allocate_arena();
+  for (Made& made : made_) {
+    Tensor& place = outputs[made.outputs[0]];
+    const graph::Value& value = graph_.value(graph_.outputs()[made.outputs[0]]);
+    if (!is_a(value, made.tensor)) {
+      made.tensor = Tensor::without_storage(value.dtype, value.shape());
+    }
+    if (place.defined() && place.on_host() && same_type(place, made.tensor) && only_places_hold_it(made, outputs)) {
+      made.tensor.share_storage(place);
+      for (const size_t o : made.outputs) {
+        if (same_memory(outputs[o], made.tensor)) outputs[o].drop_storage();
+      }
+      made.from_place = true;
+    } else {
+      made.tensor = Tensor(value.dtype, value.shape());
+    }
+  }
+  for (const Lent& l : lent_) l.value->share_storage(*l.owner);
+}
+
+Status PlannedRun::compute_node(Step& step, size_t n, const RunOptions& options) {
+  const NodePlace at{graph_, n, step.is_view, graph_, step.call.node};
+  return run_node(at, step.call, options, [&](KernelCall& call) {
+    if (step.is_view) return Status{};
+    return within_memory(around_.ledger, call.node, [&] { return step.run(call); });
+  });
+}
+
+Status PlannedRun::compute(const RunOptions& options) {
+  if (options.stage != nullptr) options.stage->begin_run(graph_);
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    ISOBIT_RETURN_IF_ERROR(compute_node(steps_[s], plan_.steps[s].node, options));
+  }
+  return around_.whole ? check_fp_environment(*ctx_.pool) : Status{};
+}
+
+void PlannedRun::hand_out(std::span<Tensor> outputs) {
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    const ValueId id = graph_.outputs()[o];
+    const int block = plan_.block_of[static_cast<size_t>(id)];
+    const PlanBlock& b = plan_.blocks[static_cast<size_t>(block)];
+    const graph::Value& value = graph_.value(id);
+    if (b.place == Place::kInitializer) {
+      outputs[o] = graph_.initializer(b.first_value)->reshaped(value.shape());
+      continue;
+    }
+    const auto input = b.place == Place::kInput ? input_of_[static_cast<size_t>(b.first_value)] : -1;
+    Tensor& owner = input >= 0 ? inputs_[static_cast<size_t>(input)]
+                               : made_[static_cast<size_t>(made_of_[static_cast<size_t>(block)])].tensor;
+    if (input >= 0 && outputs_of_[static_cast<size_t>(block)] == 1 && is_a(value, owner)) {
+      outputs[o] = std::move(owner);  // the feed itself goes on, its shape is not copied
+      continue;
+    }
+    if (!is_a(value, outputs[o])) outputs[o] = Tensor::without_storage(value.dtype, value.shape());
+    outputs[o].share_storage(owner);
+  }
+}
+
+// Nothing of a caller's is held between runs.
+void PlannedRun::release(std::span<Feed> feeds) {
+  for (const Lent& l : lent_) l.value->drop_storage();
+  for (Made& made : made_) {
+    made.tensor.drop_storage();
+    made.from_place = false;
+  }
+  return_feeds(feeds, true);
+}
+
+// The same after an error: no output has anything new.
+void PlannedRun::give_back(std::span<Feed> feeds, std::span<Tensor> outputs) {
+  return_feeds(feeds, false);
+  for (const Made& made : made_) {
+    for (const size_t o : made.outputs) {
+      Tensor& place = outputs[o];
+      if (made.from_place && !place.defined() && place.bytes() == made.tensor.bytes()) {
+        place.share_storage(made.tensor);
+      }
+    }
+  }
+  release({});
+}
+
+void PlannedRun::return_feeds(std::span<Feed> feeds, bool kept_by_outputs) {
+  for (auto& [id, tensor] : feeds) {
+    const int place = id < 0 || id >= graph_.value_count() ? -1 : input_of_[static_cast<size_t>(id)];
+    if (place < 0) continue;
+    Tensor& input = inputs_[static_cast<size_t>(place)];
+    const auto block = static_cast<size_t>(plan_.block_of[static_cast<size_t>(id)]);
+    const bool kept = kept_by_outputs && outputs_of_[block] > 0;
+    if (!tensor.defined() && input.defined() && !kept) tensor = std::move(input);
+  }
+  for (Tensor& input : inputs_) input = Tensor();
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<PreparedRun>> make_planned_run(const Graph& graph, std::optional<Graph> own,
+                                                        const Surroundings& around) {
+  auto run = std::make_unique<PlannedRun>(graph, std::move(own), around);
+  ISOBIT_RETURN_IF_ERROR(run->plan());
+  return std::unique_ptr<PreparedRun>(std::move(run));
+}
+
+}  // namespace isobit::runtime

@@ -1,0 +1,116 @@
+#include "isobit/train/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace isobit::train {
+namespace {
+
+using numerics::ExactTotal;
+
+constexpr Loss kLosses[] = {Loss::kCrossEntropy, Loss::kMse,           Loss::kL1,
+                            Loss::kHuber,        Loss::kBceWithLogits, Loss::kOutput};
+
+Tensor reals(std::vector<int64_t> dims, const std::vector<float>& values) {
+  Tensor tensor(DType::kFloat32, Shape(std::move(dims)));
+  std::ranges::copy(values, tensor.data<float>());
+  return tensor;
+}
+
+Tensor classes(std::vector<int64_t> dims, const std::vector<int64_t>& values) {
+  Tensor tensor(DType::kInt64, Shape(std::move(dims)));
+  std::ranges::copy(values, tensor.data<int64_t>());
+  return tensor;
+}
+
+MetricSum sum_of(const std::vector<float>& values) {
+  MetricSum sum;
+  for (const float x : values) {
+    sum.sum.add(x);
+    ++sum.count;
+  }
+  return sum;
+}
+
+// What commitments ask of them: at most eight, in their order.
+TEST(Metrics, NamesStrictlyIncrease) {
+  for (const Loss loss : kLosses) {
+    const auto names = metric_names(loss);
+    ASSERT_FALSE(names.empty());
+    EXPECT_LE(names.size(), 8u);
+    for (size_t i = 1; i < names.size(); ++i) EXPECT_LT(names[i - 1], names[i]);
+    EXPECT_NE(std::ranges::find(names, "loss"), names.end());
+  }
+}
+
+TEST(Metrics, OfClassesCountRows) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  // Two samples of two tokens each, six classes.
+  const Tensor output = reals({4, 6}, {1,   5, 5, 0, 0, 0,    // 1: first among equals
+                                       1,   5, 5, 0, 0, 0,    // 2: behind its equal
+                                       9,   8, 7, 6, 5, 4,    // 5: sixth
+                                       nan, 1, 0, 0, 0, 0});  // 1: behind a NaN
+  const Tensor target = classes({4}, {1, 2, 5, 1}), losses = reals({4}, {0.5f, 1, 2, 4});
+  std::vector<MetricSum> sums;
+  add_scores(Loss::kCrossEntropy, {2, losses, &output, &target}, sums);
+  ASSERT_EQ(sums.size(), 6u);
+  EXPECT_EQ(sums[0], sum_of({0.5f, 1}));
+  EXPECT_EQ(sums[1], sum_of({1, 0}));
+  EXPECT_EQ(sums[2], sum_of({1, 1}));
+  EXPECT_EQ(sums[3], sum_of({2, 4}));
+  EXPECT_EQ(sums[4], sum_of({0, 0}));
+  EXPECT_EQ(sums[5], sum_of({0, 1}));
+}
+
+TEST(Metrics, OfNumbersCountElements) {
+  const Tensor output = reals({2, 3}, {1, 2, 3, 0.1f, -1, 1e30f}), target = reals({2, 3}, {1, 4, 0, 0.3f, 1, 0});
+  const Tensor losses = reals({2}, {7, 8});
+  const float d = 0.1f - 0.3f, large = 1e30f * 1e30f;
+  for (const Loss loss : {Loss::kMse, Loss::kL1, Loss::kHuber}) {
+    std::vector<MetricSum> sums;
+    add_scores(loss, {2, losses, &output, &target}, sums);
+    const std::vector<MetricSum> expected = {sum_of({7}), sum_of({0, 2, 3}),      sum_of({0, 4, 9}),
+                                             sum_of({8}), sum_of({-d, 2, 1e30f}), sum_of({d * d, 4, large})};
+    EXPECT_EQ(sums, expected);
+  }
+}
+
+TEST(Metrics, OfSeveralLabelsCountEach) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor output = reals({2, 3}, {2, -1, 0, nan, 0.5f, nan}), target = reals({2, 3}, {1, 1, 0, 1, 0, 0});
+  const Tensor losses = reals({2}, {0.25f, 0.5f});
+  std::vector<MetricSum> sums;
+  add_scores(Loss::kBceWithLogits, {2, losses, &output, &target}, sums);
+  const std::vector<MetricSum> expected = {sum_of({1, 0, 1}), sum_of({0.25f}), sum_of({0, 0, 0}), sum_of({0.5f})};
+  EXPECT_EQ(sums, expected);
+}
+
+TEST(Metrics, OfANetworkThatMakesItsOwnLoss) {
+  const Tensor losses = reals({3}, {1, 2, 4});
+  std::vector<MetricSum> sums;
+  add_scores(Loss::kOutput, {3, losses}, sums);
+  EXPECT_EQ(sums, (std::vector<MetricSum>{sum_of({1}), sum_of({2}), sum_of({4})}));
+}
+
+TEST(Metrics, ReadForPeople) {
+  const std::vector<Metric> labels = {{"accuracy", sum_of({1, 1, 1, 0})}, {"loss", sum_of({0.5f})}};
+  EXPECT_EQ(text_of_metrics(1, labels), "accuracy 75.00 %, loss 0.5");
+  const std::vector<Metric> numbers = {{"loss", sum_of({0.5f})}, {"mae", sum_of({1, 2})}, {"mse", sum_of({1, 4})}};
+  EXPECT_EQ(text_of_metrics(1, numbers), "loss 0.5, mae 1.5, mse 2.5");
+  EXPECT_EQ(perplexity_of(1, numbers), std::nullopt);
+}
+
+TEST(Metrics, PerplexityIsThatOfTokens) {
+  const std::vector<Metric> metrics = {{"loss", sum_of({0.5f, 1})}, {"top1", sum_of({0, 1})}, {"top5", sum_of({1, 1})}};
+  EXPECT_EQ(perplexity_of(1, metrics), static_cast<double>(2.117f));  // e^0.75 = 2.1170000166...
+  EXPECT_EQ(text_of_metrics(1, metrics), "50.00 % right of 2 (top 5: 100.00 %), perplexity 2.117");
+  EXPECT_EQ(perplexity_of(2, metrics), std::nullopt) << "a row for each sample: no tokens";
+  std::vector<Metric> beyond = metrics;
+  beyond[0].total = sum_of({1000, 1000});
+  EXPECT_EQ(perplexity_of(1, beyond), std::numeric_limits<double>::infinity());
+}
+
+}  // namespace
+}  // namespace isobit::train
