@@ -8,7 +8,7 @@ BOOTSTRAP = scripts/bootstrap
 CONFIGURE = cmake --log-level=WARNING --preset
 BUILD = cmake --build -j $(JOBS) --preset
 # The rooms that read what strangers write. (What kills leave behind is read a thousand times over in other builds.)
-DECODERS = base formats data commit log bundle verify
+DECODERS = base formats data commit log onnx bundle verify
 # Seconds each fuzz target runs.
 FUZZ_SECONDS ?= 60
 

@@ -74,7 +74,7 @@ Expected<int> run(const Options& o, Console& console) {
   }
   ISOBIT_TRY(const auto dataset,
              data::open_dataset(weights.job.data, std::min(limits.max_memory, data::kMaxDatasetBytes)));
-  ISOBIT_RETURN_IF_ERROR(run::make_ready(weights, data::shape_of(*dataset), limits));
+  ISOBIT_RETURN_IF_ERROR(run::make_ready(weights, data::shape_of(*dataset), engine, limits));
   if (dataset->test_count() == 0)
     return unreadable(text_of("dataset '", dataset->name(), "' has no test samples to score"));
   const double begin = monotonic_seconds();

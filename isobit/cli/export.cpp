@@ -63,9 +63,10 @@ Expected<data::DataShape> shape_of_data(const train::Job& job, const run::Limits
   return data::shape_of(*dataset);
 }
 
-Expected<run::Network> network_of(const Options& o, run::Weights& weights, const run::Limits& limits) {
+Expected<run::Network> network_of(const Options& o, run::Weights& weights, platform::Engine& engine,
+                                 const run::Limits& limits) {
   ISOBIT_TRY(const data::DataShape shape, shape_of_data(weights.job, limits));
-  ISOBIT_RETURN_IF_ERROR(run::make_ready(weights, shape, limits));
+  ISOBIT_RETURN_IF_ERROR(run::make_ready(weights, shape, engine, limits));
   run::NetworkOptions options;
   if (o.batch) options.batch = static_cast<int64_t>(*o.batch);
   if (o.opset) options.opset = static_cast<int64_t>(*o.opset);
@@ -115,7 +116,8 @@ Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(const std::string out, output_of(o));
   ISOBIT_RETURN_IF_ERROR(check_output(out, o.force));
   ISOBIT_TRY(const Trusted named, trusted(o.trust));
-  ThreadPool pool(platform::available_threads());
+  ISOBIT_TRY(const platform::Platform ordered, platform::parse_platform("ordered"));
+  platform::Engine engine(ordered);
   run::OpenRequest open;
   open.run = o.run;
   open.client = named.client;
@@ -125,10 +127,10 @@ Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(open.limits, limits_of(o.limits));
   ISOBIT_TRY(open.verdict, named_verdict(o.audited, named, home_of(o.trust), o.step.has_value()));
   Deadline deadline(o.limits, console);
-  ISOBIT_TRY(run::Weights weights, run::read_run_weights(open, o.step, pool));
+  ISOBIT_TRY(run::Weights weights, run::read_run_weights(open, o.step, engine.pool()));
   run::Network network;
   if (o.onnx) {
-    ISOBIT_TRY(network, network_of(o, weights, open.limits));
+    ISOBIT_TRY(network, network_of(o, weights, engine, open.limits));
   }
   deadline.finish();
   nlohmann::ordered_json of_model = nlohmann::ordered_json::object();

@@ -319,15 +319,8 @@ Expected<AuditSummary> audit_run(const AuditRequest& request, platform::Engine& 
   }
   const train::Job& job = opened->job;
   ISOBIT_TRY(Session session, open_session(job, engine, request.limits, Purpose::kAudit));
-  if (session.root != reader.engagement().terms.job_root) {
-    const bool named = !job.model.onnx.empty() || !job.model.weights.empty();
-    summary.verdict = verify::rejected_verdict(
-        verify::Part::kJob,
-        text_of("the job of the run, with the auditor's data, has root ", commit::hex_of(session.root),
-                ", the engagement says ", commit::hex_of(reader.engagement().terms.job_root),
-                ": the job is the one engaged for, so the dataset differs (the files, or what decodes them), ",
-                named ? "the network or its weights (model.onnx, model.weights), " : "",
-                "or the version of the arithmetic"));
+  if (const Status same = check_job_root(session, reader.engagement().terms.job_root); !same) {
+    summary.verdict = verify::rejected_verdict(verify::Part::kJob, same.error().message);
     return summary;
   }
   // Only now is this a run that the auditor can judge.

@@ -108,6 +108,30 @@ TEST(ImportedRun, AnAuditorWithAnotherFileRejects) {
   }
 }
 
+TEST(ImportedRun, WeightsAreCompletedOnlyFromTheFileThatWasEngagedFor) {
+  const Folder folder("imported_complete");
+  write_model(folder / "m.onnx", small_mlp());
+  train::Job job = job_of_file(folder / "m.onnx", {"model.freeze=[\"a.*\"]"});
+  trained(folder / "run", job);
+  write_model(folder / "weights.onnx", small_mlp(0.5f));  // only what is frozen could tell them apart
+  onnx::ModelForTest graph = small_mlp();
+  graph.graph().mutable_node(2)->set_op_type("Tanh");
+  write_model(folder / "graph.onnx", graph);
+  platform::Engine engine(platform::parse_platform("ordered/1t").value());
+  const auto ready = [&](const char* file) {
+    const OpenRequest request{.run = folder / "run", .overrides = {model_path(folder / file)}};
+    Weights weights = read_run_weights(request, std::nullopt, engine.pool()).value();
+    return make_ready(weights, *data::declared_shape(job.data), engine, {});
+  };
+  EXPECT_TRUE(ready("m.onnx"));
+  for (const char* other : {"weights.onnx", "graph.onnx"}) {
+    const Status refused = ready(other);
+    ASSERT_FALSE(refused) << other;
+    EXPECT_EQ(refused.error().code, ErrorCode::kRejected) << other;
+    EXPECT_NE(refused.error().message.find("the network or its weights"), std::string::npos) << refused.error().message;
+  }
+}
+
 TEST(ImportedRun, IsResumedWithTheFileThatTheRegisterHas) {
   const Folder folder("imported_resume");
   write_model(folder / "m.onnx", small_mlp());

@@ -98,6 +98,9 @@ enum class Purpose { kTrain, kAudit };
 Expected<Session> open_session(const train::Job& job, platform::Engine& engine, const Limits& limits = {},
                                Purpose purpose = Purpose::kTrain);
 
+// kRejected, with what may be another, when the session has another root than an engagement says.
+Status check_job_root(const Session& session, const commit::Digest& engaged);
+
 // commit::StateRoot::digest() of the trainer's state at its step.
 Expected<commit::Digest> state_digest(const train::Trainer& trainer, ThreadPool& pool);
 

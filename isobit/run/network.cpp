@@ -7,6 +7,10 @@ namespace isobit::run {
 
 bool declares_network(const train::Job& job) { return !models::traits_of(job.model.builder).is_file; }
 
+bool names_files(const train::Job& job) {
+  return !declares_network(job) || !job.model.onnx.empty() || !job.model.weights.empty();
+}
+
 Expected<std::shared_ptr<const models::Network>> open_network(const train::Job& job, const Limits& limits) {
   std::shared_ptr<const models::Network> network = models::built_in();
   if (!job.model.onnx.empty()) {

@@ -18,4 +18,7 @@ Expected<std::shared_ptr<const models::Network>> open_network(const train::Job& 
 // Whether the job alone says what its network is, so that nothing needs to be opened to know its size.
 bool declares_network(const train::Job& job);
 
+// Whether the job names a file of the reader's own that the network or its first values come from.
+bool names_files(const train::Job& job);
+
 }  // namespace isobit::run

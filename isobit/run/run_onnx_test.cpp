@@ -56,14 +56,14 @@ data::DataShape digits() { return *data::declared_shape(job_of("logistic").data)
 Weights trained(const Folder& folder, const train::Job& job, const std::vector<std::string>& overrides = {}) {
   const fs::path out = folder / (job.model.builder + ".run");
   EXPECT_TRUE(train_run(train_request(out, job)));
-  ThreadPool pool(1);
+  platform::Engine engine(platform::parse_platform("ordered/1t").value());
   OpenRequest request;
   request.run = out;
   request.overrides = overrides;
-  auto weights = read_run_weights(request, std::nullopt, pool);
+  auto weights = read_run_weights(request, std::nullopt, engine.pool());
   EXPECT_TRUE(weights) << weights.error().message;
   if (!weights) return Weights();
-  const Status ready = make_ready(*weights, digits(), {});
+  const Status ready = make_ready(*weights, digits(), engine, {});
   EXPECT_TRUE(ready) << ready.error().message;
   return *std::move(weights);
 }

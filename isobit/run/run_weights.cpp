@@ -5,6 +5,7 @@
 
 #include "isobit/backends/backend.h"
 #include "isobit/base/text.h"
+#include "isobit/run/job_root.h"
 #include "isobit/run/network.h"
 #include "isobit/run/static_checks.h"
 #include "isobit/train/initial.h"
@@ -22,20 +23,41 @@ Expected<Weights> read_run_weights(const OpenRequest& request, std::optional<uin
   Weights weights;
   weights.step = step.value_or(reader.transcript().rules().steps);
   weights.client_pinned = reader.client_pinned();
+  weights.job_root = reader.engagement().terms.job_root;
   ISOBIT_TRY(weights.state, committed_state(reader, weights.step, pool));
   weights.job = std::move(opened.job);
   return weights;
 }
 
-Status make_ready(Weights& weights, const data::DataShape& data, const Limits& limits) {
+namespace {
+
+// The network and the frozen values of a run, as its job root binds them: those that were hashed, not what lies under
+// their names a moment later.
+Expected<std::vector<NamedTensor>> bound_by_job_root(Weights& weights, platform::Engine& engine, const Limits& limits) {
+  ISOBIT_TRY(const Session session, open_session(weights.job, engine, limits, Purpose::kAudit));
+  ISOBIT_RETURN_IF_ERROR(check_job_root(session, *weights.job_root));
+  weights.network = session.network;
+  std::vector<NamedTensor> frozen;
+  for (const NamedTensor& t : session.trainer->frozen()) frozen.push_back({t.name, t.tensor.clone()});
+  return frozen;
+}
+
+}  // namespace
+
+Status make_ready(Weights& weights, const data::DataShape& data, platform::Engine& engine, const Limits& limits) {
   ISOBIT_TRY(weights.network, open_network(weights.job, limits));
+  ISOBIT_TRY(const train::StepGraph step, train::build_step_graph(weights.job, data, *weights.network));
+  std::vector<NamedTensor> frozen;
+  if (weights.job_root && (names_files(weights.job) || !step.frozen.empty())) {
+    ISOBIT_TRY(frozen, bound_by_job_root(weights, engine, limits));
+  } else {
+    ISOBIT_TRY(frozen, train::frozen_values(weights.job, step, *weights.network));
+  }
   ISOBIT_TRY(const JobSize size, job_size(weights.job, data, *weights.network));
   ISOBIT_RETURN_IF_ERROR(check_memory(size.to_evaluate, limits, "evaluate"));
-  ISOBIT_TRY(const train::StepGraph step, train::build_step_graph(weights.job, data, *weights.network));
-  ISOBIT_TRY(const std::vector<NamedTensor> frozen, train::frozen_values(weights.job, step, *weights.network));
-  for (const NamedTensor& t : frozen) {
+  for (NamedTensor& t : frozen) {
     const bool there = std::ranges::find(weights.state, t.name, &NamedTensor::name) != weights.state.end();
-    if (!there) weights.state.push_back(t);
+    if (!there) weights.state.push_back(std::move(t));
   }
   return {};
 }

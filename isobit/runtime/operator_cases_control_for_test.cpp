@@ -29,13 +29,13 @@ void add_loop(std::vector<OperatorCase>& cases) {
     const graph::ValueId no = g.add_initializer("no", graph::truth(false));
     return Ids{no, g.emit("Mul", {in[2], in[3]}, {}, "next")};
   });
-  // Twice at most.
+  // Twice at most, and begun: the operand's bits are by place, and the first is true.
   const auto sums = inner_graph(inputs, [](Graph& g, const Ids& in) {
     const graph::ValueId one = g.add_initializer("one", Tensor::scalar(int64_t{1}));
     return Ids{g.emit("Less", {in[0], one}, {}, "goes_on"), g.emit("Add", {in[2], in[3]}, {}, "next")};
   });
   cases.push_back(
-      {"Loop", {index({}, 3), truth({}), real({3}), real({3})}, {{"body", sums}, {"carried", int64_t{1}}}, 1});
+      {"Loop", {index({}, 3), boolean({}), real({3}), real({3})}, {{"body", sums}, {"carried", int64_t{1}}}, 1});
   for (int64_t below : {2, 3}) {
     cases.push_back(
         {"Loop", {index({}, below), truth({}), real({3}), real({3})}, {{"body", once}, {"carried", int64_t{1}}}, 1});

@@ -125,9 +125,9 @@ void add_detection(Cases& cases) {
   const std::vector<CaseOperand> boxes = {positive({2, 6, 4}), positive({2, 2, 6}), integer({}, 4, 1)};
   cases.push_back({"NonMaxSuppression", {boxes[0], boxes[1], boxes[2], positive({}), positive({1})}});
   cases.push_back({"NonMaxSuppression", boxes, {{"center_point_box", int64_t{1}}}});
-  // Whole numbers in [1, 4] for centres and sizes: such boxes overlap more or less.
+  // A threshold below zero leaves one box, one above 1 leaves all.
   cases.push_back({"NonMaxSuppression",
-                   {positive({1, 12, 4}), positive({1, 1, 12}), integer({}, 8, 4), positive({})},
+                   {positive({1, 12, 4}), positive({1, 1, 12}), integer({}, 8, 4), real({})},
                    {{"center_point_box", int64_t{1}}}});
 }
 

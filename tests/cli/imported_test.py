@@ -124,6 +124,15 @@ class Imported(Case):
         self.assertEqual(self.isobit_json("eval", run)["top1"], trained["test_top1"])
         self.assertEqual(self.isobit_json("export", run, "--out", self.path("w"))["tensors"], 2)
 
+    def test_another_file_completes_no_run(self):
+        """What is frozen is no part of a run: the reader's own file has it, and the job root binds it."""
+        job, run = self.job('freeze = ["a.*"]'), self.path("run")
+        self.isobit_json("train", job, "--out", run)
+        other = self.write("other.onnx", mlp(first=spread(12 * 64, 9)))
+        for command in (["eval", run], ["export", run, "--onnx", "--out", self.path("o.onnx")]):
+            self.fails(*command, "--set", f"model.onnx={other}", code=1, says=["the network or its weights"])
+        self.assertFalse(os.path.exists(self.path("o.onnx")))
+
     def test_networks_that_cannot_be_trained_are_refused_before_the_first_step(self):
         self.make_keys()
         job = self.job()

@@ -7,7 +7,7 @@
 #include "isobit/base/text.h"
 #include "isobit/graph/autograd/rules.h"
 #include "isobit/graph/op.h"
-#include "isobit/graph/passes/append_copy.h"
+#include "isobit/graph/passes/append.h"
 
 namespace isobit::graph::autograd {
 namespace {
@@ -80,7 +80,7 @@ Expected<Branch> differentiate(const GradContext& c, const char* attribute) {
     const Value* value = diff == kNoValue ? nullptr : &c.graph.value(diff);
     diffs_of_outputs.push_back(value == nullptr ? kNoValue : g.add_input(value->name, value->dtype, value->dims));
   }
-  ISOBIT_TRY(const Values outputs, append_copy(g, graph_of(c, attribute), captured, ""));
+  ISOBIT_TRY(const Values outputs, append_body(g, graph_of(c, attribute), captured, ""));
   std::vector<Seed> seeds;
   for (size_t o = 0; o < diffs_of_outputs.size(); ++o) {
     if (diffs_of_outputs[o] == kNoValue) continue;
@@ -115,7 +115,7 @@ Values if_rule(GradContext& c) {
     const size_t first = c.graph.nodes().size();
     const Values captured(c.node.inputs.begin() + 1, c.node.inputs.end());
     const Graph& taken = graph_of(c, *known ? "then_branch" : "else_branch");
-    const auto outputs = append_copy(c.graph, taken, captured, c.node.name + "/");
+    const auto outputs = append_body(c.graph, taken, captured, c.node.name + "/");
     return outputs ? of_copy(c, *outputs, first) : c.refuse(outputs.error().message);
   }
   auto if_true = differentiate(c, "then_branch"), if_false = differentiate(c, "else_branch");
@@ -167,7 +167,7 @@ class Trips {
     const size_t first = c_.graph.nodes().size();
     before.insert(before.end(), values_.begin(), values_.end());
     before.insert(before.end(), behind.begin(), behind.end());
-    const auto made = append_copy(c_.graph, body_, before, text_of(c_.node.name, "/", trip, "/"));
+    const auto made = append_body(c_.graph, body_, before, text_of(c_.node.name, "/", trip, "/"));
     if (!made) {
       c_.refusal = made.error().message;
       return std::nullopt;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,5 +16,12 @@ namespace isobit::graph {
 // own. Errors: as Graph::add_node, where operands or attributes make another node of it.
 Status append(Graph& graph, const Graph& part, const std::string& prefix, std::vector<ValueId>& values,
               const std::function<Attributes(const Node&)>& attributes = nullptr);
+
+// Appends the constants and the nodes of `body`, `operands` being the values of its inputs; names begin with `prefix`.
+// Types follow from the operands, and an operand that is a constant is one within. Returns what the outputs of `body`
+// became. Errors: as append; some nodes have been appended then. REQUIRES as many operands as `body` has inputs, and
+// that it is another graph.
+Expected<std::vector<ValueId>> append_body(Graph& graph, const Graph& body, std::span<const ValueId> operands,
+                                           const std::string& prefix);
 
 }  // namespace isobit::graph
