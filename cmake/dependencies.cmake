@@ -29,6 +29,8 @@ if(NOT ISOBIT_CORE_ONLY)
   find_package(nlohmann_json REQUIRED)
   find_package(fmt REQUIRED)
   find_package(CLI11 REQUIRED)
+endif()
+if(ISOBIT_ONNX)
   find_package(Protobuf REQUIRED)
 endif()
 

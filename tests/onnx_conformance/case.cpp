@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 
 #include "isobit/base/text.h"
 #include "isobit/onnx/import.h"
@@ -105,8 +106,9 @@ Outcome compare(const std::vector<Tensor>& found, const Set& set, const onnx::Mo
   return {Verdict::kPasses, ""};
 }
 
+// On the first platform, into `outputs`; on the others, for comparison.
 Outcome run_set(const Set& set, const onnx::Model& model, const graph::Graph& graph,
-                const std::vector<platform::Platform>& platforms) {
+                const std::vector<platform::Platform>& platforms, std::vector<Tensor>& outputs) {
   std::vector<Tensor> first;
   for (const platform::Platform& p : platforms) {
     platform::Engine engine(p);
@@ -123,7 +125,18 @@ Outcome run_set(const Set& set, const onnx::Model& model, const graph::Graph& gr
                                          " than on ", platforms[0].text())};
     }
   }
+  for (Tensor& t : first) outputs.push_back(std::move(t));
   return {Verdict::kPasses, ""};
+}
+
+bool write_bits(const fs::path& path, const std::vector<Tensor>& outputs) {
+  std::ofstream file(path, std::ios::binary);
+  for (const Tensor& t : outputs) {
+    const auto bytes = t.byte_view();
+    file << isobit::name_of(t.dtype()) << " " << t.shape().text() << "\n";
+    file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  }
+  return static_cast<bool>(file.flush());
 }
 
 }  // namespace
@@ -172,23 +185,26 @@ std::string difference(const Tensor& found, const Tensor& wanted) {
   return text_of(wrong, " of ", a.size(), " elements; element ", worst, " is ", a[worst], ", expected ", b[worst]);
 }
 
-Outcome run_case(const fs::path& folder, const std::vector<platform::Platform>& platforms) {
+Outcome run_case(const fs::path& folder, const std::vector<platform::Platform>& platforms, const fs::path& bits) {
   auto model = onnx::load_model(folder / "model.onnx");
   if (!model) return {Verdict::kRefused, model.error().message};
   model->file = "model.onnx";
   const auto imported = onnx::import_model(*model);
   if (!imported) return {Verdict::kRefused, imported.error().message};
   bool any = false;
+  std::vector<Tensor> outputs;
   for (size_t n = 0;; ++n) {
     const fs::path data = folder / text_of("test_data_set_", n);
     if (!fs::is_directory(data)) break;
     any = true;
     const auto set = read_set(data, *model, imported->graph);
     if (!set) return {Verdict::kNotRun, set.error().reason};
-    const Outcome outcome = run_set(*set, *model, imported->graph, platforms);
+    const Outcome outcome = run_set(*set, *model, imported->graph, platforms, outputs);
     if (outcome.verdict != Verdict::kPasses) return outcome;
   }
-  return any ? Outcome{Verdict::kPasses, ""} : Outcome{Verdict::kNotRun, "there are no data"};
+  if (!any) return {Verdict::kNotRun, "there are no data"};
+  if (!bits.empty() && !write_bits(bits, outputs)) return {Verdict::kNotRun, text_of(bits.string(), ": not written")};
+  return {Verdict::kPasses, ""};
 }
 
 }  // namespace isobit::conformance

@@ -26,8 +26,9 @@ struct Outcome {
 };
 
 // Runs the case under ordered-1 on each of the platforms. The outputs of the first have to be those of the case: floats
-// within 1e-3 relative and 1e-7 absolute, anything else exactly. Those of the others have to be the same bits.
-Outcome run_case(const fs::path& folder, const std::vector<platform::Platform>& platforms);
+// within 1e-3 relative and 1e-7 absolute, anything else exactly. Those of the others have to be the same bits. `bits`,
+// if it is not empty: the file that gets type, shape and bytes of every output.
+Outcome run_case(const fs::path& folder, const std::vector<platform::Platform>& platforms, const fs::path& bits = {});
 
 // Null when `found` is as good as `wanted`; else how it differs.
 std::string difference(const Tensor& found, const Tensor& wanted);

@@ -1,11 +1,14 @@
 // Runs ONNX's backend cases and says of each what came of it.
 //
 // usage: onnx_conformance FOLDER... [--platform P]... [--only TEXT] [--table FILE] [--least N]
+//                         [--every N] [--bits FOLDER]
 //   FOLDER      of cases, each a folder with model.onnx and test_data_set_0 ...
 //   --platform  where they run (default: ordered/1t); of several, all have to give the same bits
 //   --only      cases whose name has TEXT in it
 //   --table     writes the tables of docs/onnx.md
 //   --least     exit code 1 when fewer cases pass
+//   --every     of the cases each N-th alone
+//   --bits      a folder that gets type, shape and bytes of the outputs of each case that passes
 // Each case has a process of its own, with limits on time and memory, so that whatever happens in it is its own line.
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -33,7 +36,8 @@ struct Options {
   std::vector<platform::Platform> platforms;
   std::string only;
   std::string table;
-  size_t least = 0;
+  size_t least = 0, every = 1;
+  fs::path bits;
 };
 
 struct Line {
@@ -42,16 +46,17 @@ struct Line {
 };
 
 // In a child: the result goes into the pipe as one byte and a text.
-[[noreturn]] void run_child(const fs::path& folder, const std::vector<platform::Platform>& platforms, int pipe) {
-  const rlimit seconds = {60, 60};
+[[noreturn]] void run_child(const fs::path& folder, const Options& o, int pipe) {
+  const rlimit seconds = {600, 600};  // emulated machines are slow
   ::setrlimit(RLIMIT_CPU, &seconds);
-#ifndef ISOBIT_SANITIZED
+#if !defined(ISOBIT_SANITIZED) && defined(__x86_64__)  // what emulates another machine needs room of its own
   const rlimit memory = {rlim_t{8} << 30, rlim_t{8} << 30};
   ::setrlimit(RLIMIT_AS, &memory);
 #endif
   Outcome outcome;
   try {
-    outcome = conformance::run_case(folder, platforms);
+    const fs::path bits = o.bits.empty() ? fs::path() : o.bits / (folder.filename().string() + ".bits");
+    outcome = conformance::run_case(folder, o.platforms, bits);
   } catch (const std::exception& error) {
     outcome = {Verdict::kFails, error.what()};
   }
@@ -60,12 +65,12 @@ struct Line {
   ::_exit(written ? 0 : 1);
 }
 
-Outcome run_apart(const fs::path& folder, const std::vector<platform::Platform>& platforms) {
+Outcome run_apart(const fs::path& folder, const Options& o) {
   int ends[2];
   if (::pipe(ends) != 0) return {Verdict::kNotRun, "no pipe"};
   const pid_t child = ::fork();
   if (child < 0) return {Verdict::kNotRun, "no process"};
-  if (child == 0) run_child(folder, platforms, ends[1]);
+  if (child == 0) run_child(folder, o, ends[1]);
   ::close(ends[1]);
   std::string text;
   char buffer[4096];
@@ -123,14 +128,15 @@ void write_table(const std::vector<Line>& lines, const std::string& path) {
   std::fclose(file);
 }
 
-std::vector<fs::path> cases_of(const fs::path& folder, const std::string& only) {
-  std::vector<fs::path> cases;
+std::vector<fs::path> cases_of(const fs::path& folder, const Options& o) {
+  std::vector<fs::path> cases, some;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    const bool wanted = entry.path().filename().string().find(only) != std::string::npos;
+    const bool wanted = entry.path().filename().string().find(o.only) != std::string::npos;
     if (wanted && fs::exists(entry.path() / "model.onnx")) cases.push_back(entry.path());
   }
   std::sort(cases.begin(), cases.end());
-  return cases;
+  for (size_t i = 0; i < cases.size(); i += o.every) some.push_back(cases[i]);
+  return some;
 }
 
 [[noreturn]] void usage(const std::string& problem) {
@@ -158,6 +164,10 @@ Options parse(int argc, char** argv) {
       o.table = value;
     } else if (word == "--least") {
       o.least = std::strtoul(value.c_str(), nullptr, 10);
+    } else if (word == "--every") {
+      o.every = std::max<size_t>(1, std::strtoul(value.c_str(), nullptr, 10));
+    } else if (word == "--bits") {
+      o.bits = value;
     } else {
       usage("there is no option '" + word + "'");
     }
@@ -171,12 +181,13 @@ Options parse(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const Options o = parse(argc, argv);
+  if (!o.bits.empty()) fs::create_directories(o.bits);
   std::vector<Line> lines;
   std::map<Verdict, size_t> counts;
   for (const fs::path& folder : o.folders) {
     if (!fs::is_directory(folder)) usage(folder.string() + ": no folder");
-    for (const fs::path& path : cases_of(folder, o.only)) {
-      const Outcome outcome = run_apart(path, o.platforms);
+    for (const fs::path& path : cases_of(folder, o)) {
+      const Outcome outcome = run_apart(path, o);
       lines.push_back({folder.filename().string(), path.filename().string(), outcome});
       ++counts[outcome.verdict];
       std::printf("%-60s %s%s%s\n", path.filename().c_str(), conformance::name_of(outcome.verdict),
