@@ -2,22 +2,23 @@
 # Trains the last block of somebody else's network under two arithmetics, audits each run on two other platforms, exports
 # it, and compares the exported network's scores with ONNX Runtime's.
 #
-# usage: run.sh ISOBIT MODEL.onnx CIFAR FOLDER [--set T.KEY=VALUE ...]
-#   CIFAR    the folder of CIFAR-10's records (data_batch_1.bin ..., test_batch.bin)
-#   FOLDER   of what comes of it; made anew
+# usage: run.sh ISOBIT MODEL.onnx TRAIN.bin TEST.bin FOLDER [--set T.KEY=VALUE ...]
+#   TRAIN.bin, TEST.bin   records of CIFAR-10 (data_batch_1.bin, test_batch.bin)
+#   FOLDER                of what comes of it; made anew
 # PYTHON names the Python to use (default: python3); without ONNX Runtime in it the last comparison says "skipped".
 # Exit status 77, for "skipped", where the model or the data are not there.
 set -euo pipefail
-[[ -f $2 && -d $3 ]] || {
+[[ -f $2 && -f $3 && -f $4 ]] || {
   echo "skipped: no data"
   exit 77
 }
 isobit=$(realpath "$1")
 model=$(realpath "$2")
-data=$(realpath "$3")
+train=$(realpath "$3")
+test=$(realpath "$4")
 here=$(dirname "$(realpath "$0")")
-out=$4
-shift 4
+out=$5
+shift 5
 rm -rf "$out"
 mkdir -p "$out"
 cd "$out"
@@ -29,7 +30,8 @@ declare -A auditors=([ordered-1]="ordered@portable/1t ordered@avx2/1t" [correct-
 
 for arithmetic in ordered-1 correct-1; do
   run=$arithmetic.run
-  "$isobit" train "$here/job.toml" --set "model.onnx=$model" --set "data.path=$data" \
+  "$isobit" train "$here/job.toml" --set "model.onnx=$model" --set "data.files=[\"$train\"]" \
+    --set "data.test_files=[\"$test\"]" \
     --set "job.arithmetic=$arithmetic" "$@" --platform "${trainer[$arithmetic]}" --out "$run"
   for platform in ${auditors[$arithmetic]}; do
     "$isobit" audit "$run" --platform "$platform"
