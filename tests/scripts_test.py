@@ -32,6 +32,16 @@ while [ $# -gt 0 ]; do [ "$1" = --out ] && mkdir "$2"; shift; done
 echo '{"final_state_root": "%s", "step_seconds": %s}'
 """
 
+# Builds nothing but the conformance program, which is the one that it is told to give.
+CMAKE = """#!/bin/sh
+[ "$1" = --build ] && mkdir -p "$2/tests/onnx_conformance" && cp "$THERE" "$2/tests/onnx_conformance/onnx_conformance"
+exit 0
+"""
+CONFORMANCE = """#!/bin/sh
+while [ $# -gt 0 ]; do [ "$1" = --bits ] && bits=$2; shift; done
+[ -n "$bits" ] || exit 0
+"""
+
 BY_HAND = """## A section by hand
 
 Two figures.
@@ -56,9 +66,9 @@ class Scripts(unittest.TestCase):
         os.chmod(path, 0o755)
         return path
 
-    def script(self, name, *words):
+    def script(self, name, *words, **settings):
         command = [sys.executable, os.path.join(ROOT, "scripts", name), *words]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+        return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **settings})
 
     def test_pairs_skips_what_is_not_here_and_nothing_else(self):
         for code, expected in ((4, 77), (1, 2), (3, 2), (134, 2)):
@@ -108,6 +118,37 @@ class Scripts(unittest.TestCase):
         done = self.script("compare_builds", base, os.path.join(self.dir, "nowhere"), "--rounds", "1")
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn("expected a build with benchmarks", done.stderr)
+
+    def conformance(self, name, **cases):
+        """A program to which these cases come: to bits, or, without any, to a verdict."""
+        lines = [f"echo 'test_{case} {said}'" if "bits" not in said else
+                 f"echo 'test_{case}  passes'; printf '{said}' >$bits/test_{case}.bits" for case, said in cases.items()]
+        return self.program(name, CONFORMANCE + "\n".join(lines) + "\n")
+
+    def test_onnx_cross_check_finds_other_bits_and_other_verdicts(self):
+        there = self.program("bin/cmake", CMAKE)
+        self.program("bin/protoc", "#!/bin/sh\necho libprotoc 0.1\n")
+        for tool in ("ninja", "tar", "zstd", "aarch64-linux-gnu-g++", "riscv64-linux-gnu-g++"):
+            self.program(f"bin/{tool}", "#!/bin/sh\n")
+        for machine in ("aarch64", "riscv64"):
+            self.program(f"bin/qemu-{machine}", '#!/bin/sh\nexec "$@"\n')
+        path = os.path.dirname(there) + os.pathsep + os.environ["PATH"]
+        os.makedirs(os.path.join(self.dir, "build", "protobuf-0.1"))
+        words = [self.conformance("here", a="bits 1", b="refused: 0.5", c="not run: x"), "--data", self.dir, "--build",
+                 os.path.join(self.dir, "build")]
+        self.assertEqual(self.script("onnx_cross_check", *words, PATH=path, THERE="").returncode, 77)
+        self.program("onnx-node-tests/onnx-1-node-simple.tar.zst", "")
+        for cases, complaint in (
+                ({"a": "bits 1", "b": "refused: .5", "c": "not run: y"}, ""),
+                ({"a": "bits 2", "b": "refused: .5", "c": "not run: y"}, "test_a has other bits"),
+                ({"a": "bits 1", "b": "bits 1", "c": "not run: y"}, "test_b passes, here refused"),
+                ({"a": "crashes: x", "b": "refused", "c": "not run: y"}, "test_a crashes, here passes"),
+                ({"a": "bits 1", "b": "refused", "c": "not run: y", "d": "bits 1"}, "test_d passes, here not there"),
+                ({"a": "bits 1", "b": "refused"}, "test_c not there, here not run")):
+            done = self.script("onnx_cross_check", *words, PATH=path, THERE=self.conformance("there", **cases))
+            self.assertEqual(done.returncode, 1 if complaint else 0, f"{cases}: {done.stdout}{done.stderr}")
+            for machine in ("aarch64", "riscv64"):
+                self.assertEqual(f"{machine}: {complaint}\n" in done.stdout, bool(complaint), done.stdout)
 
     def test_a_program_with_limits_says_how_it_ended(self):
         for shell, code, line in (("exit 0", 0, "exit code 0"), ("echo one; echo two >&2; exit 3", 3, "two"),
