@@ -64,7 +64,7 @@ Expected<data::DataShape> shape_of_data(const train::Job& job, const run::Limits
 }
 
 Expected<run::Network> network_of(const Options& o, run::Weights& weights, platform::Engine& engine,
-                                 const run::Limits& limits) {
+                                  const run::Limits& limits) {
   ISOBIT_TRY(const data::DataShape shape, shape_of_data(weights.job, limits));
   ISOBIT_RETURN_IF_ERROR(run::make_ready(weights, shape, engine, limits));
   run::NetworkOptions options;

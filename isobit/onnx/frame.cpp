@@ -65,16 +65,17 @@ Operand Frame::sequence(const std::string& name, std::vector<Operand> items) {
 
 Operand Frame::local(const Operand& operand) {
   if (operand == nullptr || operand->frame == this || !operand->problem.empty()) return operand;
-  if (const auto found = locals_.find(operand.get()); found != locals_.end()) return found->second.second;
+  const bool copied = operand->is_constant() && !operand->is_parameter();
+  const Operand outside = copied ? operand : outer_->local(operand);
+  if (const auto found = locals_.find(outside.get()); found != locals_.end()) return found->second.second;
   Operand here;
-  if (operand->is_constant() && !operand->is_parameter()) {
+  if (copied) {
     here = constant(operand->name, operand->constant, operand->from_file);
   } else {
-    const Operand outside = outer_->local(operand);
     here = input(outside->name, outer_->dtype(outside), outer_->dims(outside));
     captured_.push_back(outside);
   }
-  locals_[operand.get()] = {operand, here};
+  locals_[outside.get()] = {outside, here};
   return here;
 }
 

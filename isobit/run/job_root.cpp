@@ -205,11 +205,12 @@ Expected<Session> open_session(const train::Job& job, platform::Engine& engine, 
 
 Status check_job_root(const Session& session, const commit::Digest& engaged) {
   if (session.root == engaged) return {};
-  return rejected(text_of("the job of the run, with the reader's data, has root ", commit::hex_of(session.root),
-                          ", the engagement says ", commit::hex_of(engaged),
-                          ": the job is the one engaged for, so the dataset differs (the files, or what decodes them), ",
-                          names_files(session.job) ? "the network or its weights (model.onnx, model.weights), " : "",
-                          "or the version of the arithmetic"));
+  return rejected(
+      text_of("the job of the run, with the reader's data, has root ", commit::hex_of(session.root),
+              ", the engagement says ", commit::hex_of(engaged),
+              ": the job is the one engaged for, so the dataset differs (the files, or what decodes them), ",
+              names_files(session.job) ? "the network or its weights (model.onnx, model.weights), " : "",
+              "or the version of the arithmetic"));
 }
 
 }  // namespace isobit::run
