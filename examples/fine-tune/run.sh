@@ -26,7 +26,7 @@ export ISOBIT_HOME=$PWD/keys # keys of this example alone
 
 # Any platform of `ordered` has the bits of ordered-1; those of correct-1 any that has a float64 product.
 declare -A trainer=([ordered-1]=ordered [correct-1]=openblas)
-declare -A auditors=([ordered-1]="ordered@portable/1t ordered@avx2/1t" [correct-1]="eigen/1t ordered/1t")
+declare -A auditors=([ordered-1]="ordered@portable/1t ordered@avx2/1t" [correct-1]="openblas@nehalem/1t ordered/1t")
 
 for arithmetic in ordered-1 correct-1; do
   run=$arithmetic.run
