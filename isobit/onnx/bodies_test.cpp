@@ -1,6 +1,8 @@
 // Functions of the file, and graphs within nodes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "isobit/formats/malformed_for_test.h"
 #include "isobit/onnx/model_for_test.h"
 
@@ -143,6 +145,41 @@ TEST(If, BothBranchesTakeWhatEitherUses) {
   for (const char* name : {"then_branch", "else_branch"}) {
     const auto& inner = *std::get<std::shared_ptr<const graph::Graph>>(node.attributes.items().at(name));
     EXPECT_EQ(inner.inputs().size(), 2u);
+  }
+}
+
+// Each value once, in one order, through every graph on the way.
+TEST(If, WhatABranchOfABranchUsesComesFromFurtherOut) {
+  ModelForTest m(13);
+  m.input("c", {}, kBool).input("d", {}, kBool).input("x", {2}).input("z", {2});
+  schema::GraphProto between;
+  add_node(between, "Identity", {"z"}, {"z_again"});
+  add_node(between, "If", {"d"}, {"result"})
+      .with("then_branch", branch("Relu", "x"))
+      .with("else_branch", branch("Neg", "z"));
+  between.add_output()->set_name("result");
+  m.node("If", {"c"}, {"y"}).with("then_branch", between).with("else_branch", branch("Neg", "x"));
+  m.output("y");
+  const auto result = m.imported();
+  ASSERT_TRUE(result) << result.error().message;
+  const auto graph_of = [](const graph::Node& node, const char* name) {
+    return std::get<std::shared_ptr<const graph::Graph>>(node.attributes.items().at(name));
+  };
+  const graph::Node& outer = result->graph.nodes()[0];
+  ASSERT_EQ(outer.inputs.size(), 4u);
+  const auto taken = graph_of(outer, "then_branch");
+  const graph::Node& inner = taken->nodes().back();
+  ASSERT_EQ(inner.op, "If");
+  ASSERT_EQ(inner.inputs.size(), 3u);
+  for (const auto& [name, from] : {std::pair{"then_branch", "x"}, std::pair{"else_branch", "z"}}) {
+    const auto body = graph_of(inner, name);
+    const graph::ValueId used = body->nodes()[0].inputs[0];
+    const auto place = static_cast<size_t>(std::ranges::find(body->inputs(), used) - body->inputs().begin());
+    ASSERT_LT(place, 2u);
+    const graph::ValueId given = inner.inputs[1 + place];
+    const auto at = static_cast<size_t>(std::ranges::find(taken->inputs(), given) - taken->inputs().begin());
+    ASSERT_LT(at, 3u);
+    EXPECT_EQ(result->graph.value(outer.inputs[1 + at]).name, from) << name;
   }
 }
 
