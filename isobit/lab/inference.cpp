@@ -8,6 +8,7 @@
 #include <set>
 
 #include "isobit/backends/backend.h"
+#include "isobit/base/printable.h"
 #include "isobit/base/text.h"
 #include "isobit/kernels/elementwise/unary.h"
 #include "isobit/numerics/philox.h"
@@ -204,6 +205,8 @@ Expected<std::vector<NamedTensor>> complete_inputs(const Brought& brought, const
                                                    const kernels::KernelContext& ctx) {
   const auto& [graph, given, model_bytes] = brought;
   uint64_t held = model_bytes;
+  std::set<std::string> unused;
+  for (const auto& [name, tensor] : given) unused.insert(name);
   std::vector<NamedTensor> inputs;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     Value value = graph.value(graph.inputs()[i]);
@@ -218,12 +221,16 @@ Expected<std::vector<NamedTensor>> complete_inputs(const Brought& brought, const
     held += bytes;
     if (found != given.end()) {
       inputs.push_back({value.name, found->second});
+      unused.erase(value.name);
       continue;
     }
     ISOBIT_TRY(Tensor tensor, drawn(value, request.seed, static_cast<uint32_t>(i), ctx));
     inputs.push_back({value.name, std::move(tensor)});
   }
-  return inputs;
+  if (unused.empty()) return inputs;
+  // The graph spells out what cannot be seen and cuts what is too long.
+  return unreadable(text_of("input '", printable(*unused.begin()), "': isobit gives no values to an input whose name ",
+                            "has characters that cannot be seen, or that is so long; rename it in the model"));
 }
 
 // Whether the arithmetic can keep what it promises, and the bounds that it stands on hold.
