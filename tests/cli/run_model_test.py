@@ -73,6 +73,12 @@ class RunModel(Case):
         self.fails("run", layer, "--dim", "rows=2", code=(2, 3), says=["rows"])
         self.fails("run", layer, "--arithmetic", "logged-1", code=2, says=["logged-1", "ordered-1"])
 
+    def test_a_given_input_is_never_drawn_instead(self):
+        unseen = self.write("unseen.onnx", model(graph([node("Relu", ["x\t"], ["y"], "relu")], [value("x\t", [3])],
+                                                       ["y"])))
+        x = self.write("x.npy", npy("<f4", [3], f32(1, 2, 3)))
+        self.fails("run", unseen, "--input", x, code=3, says=["input 'x", "cannot be seen"])
+
     def test_indices_of_an_operand_are_looked_at(self):
         picks = self.write("picks.onnx", model(graph([node("Gather", ["w", "i"], ["y"], "picks")],
                                                      [value("i", [1], INT64)], tensors=[floats("w", [2], 1, 2)])))
