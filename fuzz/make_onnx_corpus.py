@@ -5,59 +5,13 @@ usage: fuzz/make_onnx_corpus.py       Files that a fuzzer found and that were ke
 """
 import pathlib
 import struct
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "cli"))
+from onnx_by_hand import BOOL, FLOAT, INT64, Graph, Tensor, attribute, field, floats, ints, tensor  # noqa: E402
 
 FOLDER = pathlib.Path(__file__).parent / "corpus" / "onnx_fuzz"
-FLOAT, INT64, BOOL, FLOAT16 = 1, 7, 9, 10
-
-
-def number(n):
-    n &= (1 << 64) - 1
-    out = b""
-    while n > 127:
-        out += bytes([n & 127 | 128])
-        n >>= 7
-    return out + bytes([n])
-
-
-def field(tag, value):
-    """An int as a number, a float as four bytes, anything else as bytes behind their length."""
-    if isinstance(value, int):
-        return number(tag << 3) + number(value)
-    if isinstance(value, float):
-        return number(tag << 3 | 5) + struct.pack("<f", value)
-    data = value.encode() if isinstance(value, str) else value
-    return number(tag << 3 | 2) + number(len(data)) + data
-
-
-def tensor(name, element, dims, data):
-    return b"".join(field(1, d) for d in dims) + field(2, element) + field(8, name) + field(9, data)
-
-
-def floats(name, dims, *values):
-    return tensor(name, FLOAT, dims, struct.pack(f"<{len(values)}f", *values))
-
-
-def ints(name, *values):
-    return tensor(name, INT64, [len(values)], struct.pack(f"<{len(values)}q", *values))
-
-
-def attribute(name, value):
-    if isinstance(value, bool):
-        raise TypeError(name)
-    if isinstance(value, int):
-        return field(1, name) + field(3, value) + field(20, 2)
-    if isinstance(value, float):
-        return field(1, name) + field(2, value) + field(20, 1)
-    if isinstance(value, str):
-        return field(1, name) + field(4, value) + field(20, 3)
-    if isinstance(value, list) and value and isinstance(value[0], float):
-        return field(1, name) + b"".join(field(7, v) for v in value) + field(20, 6)
-    if isinstance(value, list) and value and isinstance(value[0], str):
-        return field(1, name) + b"".join(field(9, v) for v in value) + field(20, 8)
-    if isinstance(value, list):
-        return field(1, name) + b"".join(field(8, v) for v in value) + field(20, 7)
-    kind, data = value
-    return field(1, name) + field({"tensor": 5, "graph": 6}[kind], data) + field(20, {"tensor": 4, "graph": 5}[kind])
+FLOAT16 = 10
 
 
 def node(op, inputs, outputs, domain="", **attributes):
@@ -100,7 +54,7 @@ MODELS = {
          node("MaxPool", ["c"], ["p"], kernel_shape=[2, 2], strides=[2, 2]), node("Flatten", ["p"], ["y"], axis=1)],
         [value("x", [1, 1, 4, 4])], [field(1, "y")], [floats("w", [1, 1, 3, 3], *range(9))])),
     "view": model(graph(
-        [node("Shape", ["x"], ["s"]), node("Constant", [], ["z"], value=("tensor", ints("", 0))),
+        [node("Shape", ["x"], ["s"]), node("Constant", [], ["z"], value=Tensor(ints("", 0))),
          node("Gather", ["s", "z"], ["b"], axis=0), node("Concat", ["b", "m"], ["t"], axis=0),
          node("Reshape", ["x", "t"], ["y"])],
         [X], [field(1, "y")], [ints("m", -1)])),
@@ -123,16 +77,16 @@ MODELS = {
         field(8, field(1, "own") + field(2, 1)) +
         field(25, function("Again", ["a"], ["b"], [node("Again", ["a"], ["b"], "own")]))),
     "if": model(graph(
-        [node("If", ["c"], ["y"], then_branch=("graph", graph([node("Relu", ["x"], ["r"])], [], [field(1, "r")])),
-              else_branch=("graph", graph([node("Neg", ["x"], ["r"])], [], [field(1, "r")])))],
+        [node("If", ["c"], ["y"], then_branch=Graph(graph([node("Relu", ["x"], ["r"])], [], [field(1, "r")])),
+              else_branch=Graph(graph([node("Neg", ["x"], ["r"])], [], [field(1, "r")])))],
         [value("c", [], BOOL), X], [field(1, "y")])),
     "loop": model(graph(
-        [node("Loop", ["n", "", "x"], ["y"], body=("graph", graph(
+        [node("Loop", ["n", "", "x"], ["y"], body=Graph(graph(
             [node("Identity", ["go"], ["on"]), node("Add", ["s", "x"], ["m"])],
             [value("i", [], INT64), value("go", [], BOOL), value("s", [2, 3])], [field(1, "on"), field(1, "m")])))],
         [X], [field(1, "y")], [tensor("n", INT64, [], struct.pack("<q", 3))])),
     "scan": model(graph(
-        [node("Scan", ["x", "x"], ["y", "z"], num_scan_inputs=1, body=("graph", graph(
+        [node("Scan", ["x", "x"], ["y", "z"], num_scan_inputs=1, body=Graph(graph(
             [node("Identity", ["a"], ["b"]), node("Relu", ["e"], ["f"])], [value("a", [2, 3]), value("e", [3])],
             [field(1, "b"), field(1, "f")])))],
         [X], [field(1, "y"), field(1, "z")])),
@@ -229,7 +183,7 @@ MODELS |= {
     "labels": one("LabelEncoder", ["x"], [value("x", [3], INT64)], domain="ai.onnx.ml", keys_int64s=[1, 2],
                   values_floats=[0.5, 1.5]),
     "stacked": model(graph(
-        [node("Loop", ["n", "t", "x"], ["v", "y"], body=("graph", graph(
+        [node("Loop", ["n", "t", "x"], ["v", "y"], body=Graph(graph(
             [node("Less", ["i", "n"], ["on"]), node("Concat", ["s", "s"], ["d"], axis=0), node("Slice", ["d", "a", "b"], ["m"]),
              node("Mul", ["m", "m"], ["e"])], BODY, [field(1, o) for o in ("on", "m", "e")])))],
         [X], [field(1, "v"), field(1, "y")], [whole("n", 3), truth("t", 1), ints("a", 0), ints("b", 2)]), 18),

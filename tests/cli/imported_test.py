@@ -6,7 +6,7 @@ import shutil
 import struct
 
 from isobit_cli import Case, main, shared_data
-from onnx_by_hand import field, node, value
+from onnx_by_hand import field, floats, graph, node, npy, opset, value
 
 JOB = """[job]
 name = "mlp"
@@ -28,34 +28,20 @@ samples = 40
 """
 
 
-def attribute(name, integer):
-    return field(5, field(1, name) + field(3, integer) + field(20, 2))
-
-
-def floats(name, dims, values):
-    return b"".join(field(1, d) for d in dims) + field(2, 1) + field(8, name) + field(9, struct.pack(f"<{len(values)}f", *values))
-
-
-def npy(descr, shape, data):
-    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
-    header += " " * (63 - (10 + len(header)) % 64) + "\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data
-
-
 def spread(count, seed):
     return [((i * 29 + seed * 13) % 17 - 8) / 64 for i in range(count)]
 
 
 def mlp(batch="batch", hidden="Relu", first=None, scores=10):
-    """scores = c relu(a x); of digits. Protocol Buffers by hand."""
-    gemm = attribute("transB", 1)
-    nodes = [node("Flatten", ["x"], ["flat"]), node("Gemm", ["flat", "a.weight", "a.bias"], ["h"], "first") + gemm,
-             node(hidden, ["h"], ["r"], "middle"), node("Gemm", ["r", "c.weight", "c.bias"], ["scores"], "last") + gemm]
-    weights = [floats("a.weight", [12, 64], first or spread(12 * 64, 1)), floats("a.bias", [12], spread(12, 2)),
-               floats("c.weight", [scores, 12], spread(scores * 12, 3)), floats("c.bias", [scores], spread(scores, 4))]
-    graph = (b"".join(field(1, n) for n in nodes) + field(2, "mlp") + b"".join(field(5, w) for w in weights) +
-             field(11, value("x", [batch, 1, 8, 8])) + field(12, value("scores", [batch, scores])))
-    return field(1, 8) + field(2, "by hand") + field(7, graph) + field(8, field(2, 13))
+    """scores = c relu(a x); of digits."""
+    nodes = [node("Flatten", ["x"], ["flat"]),
+             node("Gemm", ["flat", "a.weight", "a.bias"], ["h"], "first", transB=1),
+             node(hidden, ["h"], ["r"], "middle"),
+             node("Gemm", ["r", "c.weight", "c.bias"], ["scores"], "last", transB=1)]
+    weights = [floats("a.weight", [12, 64], *(first or spread(12 * 64, 1))), floats("a.bias", [12], *spread(12, 2)),
+               floats("c.weight", [scores, 12], *spread(scores * 12, 3)), floats("c.bias", [scores], *spread(scores, 4))]
+    body = graph(nodes, [value("x", [batch, 1, 8, 8])], [value("scores", [batch, scores])], weights)
+    return field(1, 8) + field(2, "by hand") + field(7, body) + opset(13)
 
 
 class Imported(Case):
