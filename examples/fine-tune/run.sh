@@ -5,8 +5,9 @@
 # usage: run.sh ISOBIT MODEL.onnx TRAIN.bin TEST.bin FOLDER [--set T.KEY=VALUE ...]
 #   TRAIN.bin, TEST.bin   records of CIFAR-10 (data_batch_1.bin, test_batch.bin)
 #   FOLDER                of what comes of it; made anew
-# PYTHON names the Python to use (default: python3); without ONNX Runtime in it the last comparison says "skipped".
-# Exit status 77, for "skipped", where the model or the data are not there.
+# PYTHON names the Python to use (default: python3).
+# Exit status 77, for "skipped", where the model or the data are not there, or Python has no ONNX Runtime: then all but
+# the last comparison has been done.
 set -euo pipefail
 [[ -f $2 && -f $3 && -f $4 ]] || {
   echo "skipped: no data"
@@ -28,6 +29,7 @@ export ISOBIT_HOME=$PWD/keys # keys of this example alone
 declare -A trainer=([ordered-1]=ordered [correct-1]=openblas)
 declare -A auditors=([ordered-1]="ordered@portable/1t ordered@avx2/1t" [correct-1]="openblas@nehalem/1t ordered/1t")
 
+compared=0
 for arithmetic in ordered-1 correct-1; do
   run=$arithmetic.run
   "$isobit" train "$here/job.toml" --set "model.onnx=$model" --set "data.files=[\"$train\"]" \
@@ -37,5 +39,6 @@ for arithmetic in ordered-1 correct-1; do
     "$isobit" audit "$run" --platform "$platform"
   done
   "$isobit" export "$run" --onnx --out "$arithmetic.onnx"
-  "${PYTHON:-python3}" "$here/compare.py" "$isobit" "$arithmetic.onnx" "$arithmetic"
+  "${PYTHON:-python3}" "$here/compare.py" "$isobit" "$arithmetic.onnx" "$arithmetic" || compared=$?
 done
+exit "$compared"

@@ -14,12 +14,11 @@
 namespace isobit::lab {
 namespace {
 
-// "" when there is none.
+// "" when there are no data; where there are, a file that is missing is a failure of the test that wants it.
 std::string shared_data(const std::string& name) {
   const char* folder = std::getenv("ISOBIT_SHARED_DATA");
-  if (folder == nullptr || *folder == '\0') return "";
-  const fs::path path = fs::path(folder) / name;
-  return fs::exists(path) ? path.string() : "";
+  if (folder == nullptr || !fs::is_directory(folder)) return "";
+  return (fs::path(folder) / name).string();
 }
 
 // float32 [count, dims], made of consecutive samples of one byte an element: f(channel, byte).
@@ -63,7 +62,9 @@ int64_t right_of(const InferenceRequest& request, platform::Engine& engine, cons
 // The file asks for one image at a time, of bytes as they are.
 TEST(TrainedModels, MnistCnnIsRightOn984OfThousand) {
   const std::string model = shared_data("models/mnist-cnn.onnx"), folder = shared_data("mnist");
-  if (model.empty() || folder.empty()) GTEST_SKIP() << "skipped: no data";
+  if (model.empty()) GTEST_SKIP() << "skipped: no data";
+  ASSERT_TRUE(fs::exists(model)) << model;
+  ASSERT_TRUE(fs::is_directory(folder)) << folder;
   const Tensor bytes = read_idx(folder + "/t10k-images-idx3-ubyte.gz");
   const Tensor labels = read_idx(folder + "/t10k-labels-idx1-ubyte.gz");
   platform::Engine engine(platform::parse_platform("ordered/1t").value());
@@ -81,7 +82,9 @@ TEST(TrainedModels, MnistCnnIsRightOn984OfThousand) {
 TEST(TrainedModels, Resnet20IsRightOn998OfThousand) {
   const std::string model = shared_data("models/resnet20-cifar10.onnx");
   const std::string file = shared_data("cifar10/lossless_train_0_3999.bin");
-  if (model.empty() || file.empty()) GTEST_SKIP() << "skipped: no data";
+  if (model.empty()) GTEST_SKIP() << "skipped: no data";
+  ASSERT_TRUE(fs::exists(model)) << model;
+  ASSERT_TRUE(fs::exists(file)) << file;
   const auto records = formats::decode_cifar10(read_file(file, 1 << 26).value(), file);
   ASSERT_TRUE(records) << records.error().message;
   const float mean[] = {0.485f, 0.456f, 0.406f}, deviation[] = {0.229f, 0.224f, 0.225f};
@@ -104,6 +107,7 @@ class TrainedModel : public ::testing::TestWithParam<const char*> {};
 TEST_P(TrainedModel, HasTheSameBitsOnEveryPlatform) {
   const std::string model = shared_data(std::string("models/") + GetParam());
   if (model.empty()) GTEST_SKIP() << "skipped: no data";
+  ASSERT_TRUE(fs::exists(model)) << model;
   InferenceRequest request;
   request.model = model;
   if (request.model.stem() == "silero_vad_16k_op15") {

@@ -339,7 +339,7 @@ TEST(ExportOfImported, OpenDimensionsStayOpen) {
 TEST(ExportOfImported, WholeModels) {
   const char* data = std::getenv("ISOBIT_SHARED_DATA");
   const fs::path folder = fs::path(data == nullptr ? "" : data) / "models";
-  if (data == nullptr || !fs::is_directory(folder)) GTEST_SKIP() << "skipped: no data";
+  if (data == nullptr || !fs::is_directory(data)) GTEST_SKIP() << "skipped: no data";
   for (const char* name : {"resnet20-cifar10.onnx", "ultraface-version-RFB-320.onnx", "mnist-cnn.onnx"}) {
     SCOPED_TRACE(name);
     const auto model = load_model(folder / name);
