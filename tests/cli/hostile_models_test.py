@@ -325,6 +325,10 @@ class Endless(Hostile):
         keeps = one("Loop", ["", "t"], [start], tensors=[tensor("t", BOOL, [], b"\1")],
                     body=loop([node("Identity", ["go"], ["on"]), node("Neg", ["x"], ["r"])], [], ("on", "r")))
         self.refused(keeps, says=["node 'n' (Loop", "--max-memory"])
+        # Hardly a byte each: what a tensor is besides its elements counts.
+        many = one("Loop", ["", "t"], [start], tensors=[tensor("t", BOOL, [], b"\1")],
+                   body=loop([node("Identity", ["go"], ["on"]), node("Neg", ["i"], ["r"])], [], ("on", "r")))
+        self.refused(many, says=["node 'n' (Loop", "--max-memory"])
 
     def test_memory_of_the_whole_run(self):
         nodes = [node("Expand", ["x", "s"], [f"e{i}"], f"large{i}") for i in range(8)]

@@ -5,6 +5,7 @@
 #include "isobit/base/text.h"
 #include "isobit/graph/op.h"
 #include "isobit/onnx/conversion_internal.h"
+#include "isobit/onnx/importer_internal.h"
 
 namespace isobit::onnx {
 namespace {
@@ -80,6 +81,10 @@ Expected<Operands> constant_of_shape(Conversion& c) {
     const auto extents = checked_extents(*dims, value.dtype(), INT64_MAX);
     if (!extents) return c.error(extents.error());
     if (*extents <= kMostMade && dims->size() <= graph::kMostAxes) {
+      if (const Status counted = c.importer().count_bytes(static_cast<uint64_t>(*extents) * size_of(value.dtype()));
+          !counted) {
+        return c.error(counted.error());
+      }
       Tensor made(value.dtype(), Shape(*dims));
       const size_t bytes = size_of(value.dtype());
       for (int64_t i = 0; i < made.elements(); ++i) {

@@ -109,7 +109,9 @@ struct Stack {
                                 element.shape().text(), ", expected ", elements[0].shape().text(),
                                 " as in the trips before"));
     }
-    ISOBIT_RETURN_IF_ERROR(holding.take(&call.node, element.bytes()));
+    // With what a tensor is besides its elements: trips that give hardly any are many.
+    constexpr uint64_t kOfATensor = 512;
+    ISOBIT_RETURN_IF_ERROR(holding.take(&call.node, element.bytes() + kOfATensor));
     elements.push_back(std::move(element));
     return {};
   }
