@@ -91,17 +91,26 @@ std::string file_name(size_t place, const std::string& name) {
 // Whether the outputs may go there: an empty folder, or none yet.
 Status check_folder(const std::string& folder) {
   std::error_code error;
-  if (!fs::exists(folder, error) || fs::is_empty(folder, error)) return {};
+  if (!fs::exists(folder, error) || (fs::is_directory(folder, error) && fs::is_empty(folder, error))) return {};
   return usage_error(text_of("--out: '", folder, "' is there already and not an empty folder; choose another"));
 }
 
 Status write_outputs(const std::string& folder, const std::vector<NamedTensor>& outputs, ThreadPool& pool) {
+  for (const NamedTensor& t : outputs) {
+    if (t.tensor.shape().rank() <= formats::kNpyMaxRank) continue;
+    return unreadable(text_of("--out: output '", t.name, "' has ", t.tensor.shape().rank(),
+                              " axes, and .npy files have at most ", formats::kNpyMaxRank));
+  }
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return unavailable(text_of("--out: '", folder, "': ", error.message()));
+  std::vector<fs::path> written;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const fs::path path = fs::path(folder) / file_name(i, outputs[i].name);
-    ISOBIT_RETURN_IF_ERROR(formats::write_npy(path, storable(outputs[i].tensor, pool)));
+    written.push_back(fs::path(folder) / file_name(i, outputs[i].name));
+    const Status done = formats::write_npy(written.back(), storable(outputs[i].tensor, pool));
+    if (done) continue;
+    for (const fs::path& path : written) fs::remove(path, error);  // all or none
+    return done;
   }
   return {};
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "isobit/base/text.h"
 
@@ -10,7 +11,6 @@ namespace {
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 constexpr uint32_t kMaxHeader = 1 << 16;
-constexpr size_t kMaxRank = 32;  // NumPy's own limit until 2.0
 
 struct NpyHeader {
   std::string descr;
@@ -108,7 +108,7 @@ class LiteralCursor {
   Status tuple(std::vector<int64_t>& out) {
     ISOBIT_RETURN_IF_ERROR(expect('('));
     while (!take(')')) {
-      if (out.size() == kMaxRank) return fail(text_of("more than ", kMaxRank, " dimensions"));
+      if (std::cmp_equal(out.size(), kNpyMaxRank)) return fail(text_of("more than ", kNpyMaxRank, " dimensions"));
       ISOBIT_TRY(const int64_t dim, integer());
       out.push_back(dim);
       // "(3)" is a number in Python; a tuple of one has its comma.
@@ -248,7 +248,7 @@ Expected<Tensor> decode_npy(ByteView data, const std::string& name, uint64_t max
 }
 
 Bytes encode_npy(const Tensor& tensor) {
-  ISOBIT_CHECK(tensor.defined() && tensor.shape().rank() <= static_cast<int>(kMaxRank));
+  ISOBIT_CHECK(tensor.defined() && tensor.shape().rank() <= kNpyMaxRank);
   std::string header = text_of("{'descr': '", descr_of(tensor.dtype()), "', 'fortran_order': False, 'shape': (");
   const int rank = tensor.shape().rank();
   for (int d = 0; d < rank; ++d) header += text_of(d ? ", " : "", tensor.shape()[d]);

@@ -12,14 +12,15 @@
 namespace isobit::formats {
 
 inline constexpr uint64_t kNpyMaxBytes = uint64_t{64} << 30;
+inline constexpr int kNpyMaxRank = 32;  // NumPy's own limit until 2.0
 
 // Element types <f2 <f4 <f8 |i1 <i2 <i4 <i8 |u1 <u2 <u4 <u8 |b1; Fortran order is rearranged to row-major. kUnreadable
-// for anything else: other types, big-endian, structured, rank over 32, data of another length than the shape asks for,
-// booleans not 0 or 1. read_npy is this of a file; alone only tests and fuzz targets call it.
+// for anything else: other types, big-endian, structured, rank over kNpyMaxRank, data of another length than the shape
+// asks for, booleans not 0 or 1. read_npy is this of a file; alone only tests and fuzz targets call it.
 Expected<Tensor> decode_npy(ByteView data, const std::string& name, uint64_t max_bytes = kNpyMaxBytes);
 
 // Version 1.0, C order, the header as NumPy writes it (padded to 64 bytes). REQUIRES another type than bfloat16, which
-// NumPy does not have.
+// NumPy does not have, and of at most kNpyMaxRank axes.
 Bytes encode_npy(const Tensor& tensor);
 
 Expected<Tensor> read_npy(const fs::path& path, uint64_t max_bytes = kNpyMaxBytes);

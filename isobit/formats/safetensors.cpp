@@ -15,8 +15,8 @@ namespace {
 
 // A few hundred bytes of memory for each tensor of the shortest description: this bounds it at some 100 MB. The
 // reference implementation allows 100 MB of header.
-constexpr uint64_t kMaxHeader = uint64_t{8} << 20;
-constexpr int kMaxRank = 32;
+constexpr uint64_t kMaxHeader = kSafetensorsMaxHeader;
+constexpr int kMaxRank = kSafetensorsMaxRank;
 
 struct Entry {
   std::string name, dtype;

@@ -21,6 +21,11 @@ struct Safetensors {
 };
 
 inline constexpr uint64_t kSafetensorsMaxBytes = uint64_t{64} << 30;
+// What is read has no more, so nothing else is written.
+inline constexpr int kSafetensorsMaxRank = 32;
+inline constexpr uint64_t kSafetensorsMaxHeader = uint64_t{8} << 20;
+// The most that a tensor takes of the header.
+uint64_t safetensors_header_bytes(const std::string& name, int rank);
 
 // kUnreadable unless: the header is strict JSON of the known fields in valid UTF-8, no name or field twice; every dtype
 // is F32, F64, I64, I32, U8 or BOOL; every tensor's offsets match its size; the tensors cover the data without hole,
@@ -44,7 +49,7 @@ Expected<std::map<std::string, std::string>> stream_safetensors(uint64_t size, c
 
 // One file per content: names sorted, data of wider element types first and then by name, so that every tensor is
 // aligned to its element size without holes; the header padded with spaces to 8 bytes. kUsage when a name occurs twice,
-// is "__metadata__" or is not UTF-8.
+// is "__metadata__" or is not UTF-8, when a tensor has more axes than kSafetensorsMaxRank or the header is too long.
 Expected<Bytes> encode_safetensors(const Safetensors& file);
 
 // The same bytes without a copy of the data: the header, then the data piece by piece, as views into the tensors.

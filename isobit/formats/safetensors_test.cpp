@@ -136,6 +136,14 @@ TEST(Safetensors, RefusesNamesItCannotWrite) {
   EXPECT_FALSE(encode_safetensors(file));
   file.tensors = {{"\xff", Tensor::scalar(1.0f)}};
   EXPECT_FALSE(encode_safetensors(file));
+  // What could not be read again.
+  file.tensors = {{"a", Tensor::zeros(DType::kFloat32, Shape(std::vector<int64_t>(32, 1)))}};
+  EXPECT_TRUE(encode_safetensors(file));
+  file.tensors = {{"a", Tensor::zeros(DType::kFloat32, Shape(std::vector<int64_t>(33, 1)))}};
+  EXPECT_EQ(encode_safetensors(file).error().code, ErrorCode::kUsage);
+  file.tensors = {{std::string(9 << 20, 'a'), Tensor::scalar(1.0f)}};
+  EXPECT_EQ(encode_safetensors(file).error().code, ErrorCode::kUsage);
+  EXPECT_GE(safetensors_header_bytes("a", 32), 32u * 20);
 }
 
 TEST(Safetensors, RefusesEveryTruncationAndSurvivesEveryFlippedBit) {

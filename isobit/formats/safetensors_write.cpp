@@ -22,6 +22,10 @@ Status check_names(const std::vector<const NamedTensor*>& sorted, const std::map
     const std::string& name = sorted[i]->name;
     if (name == "__metadata__") return usage_error("safetensors: a tensor cannot be named __metadata__");
     if (!is_utf8(name)) return usage_error("safetensors: the name of a tensor is not UTF-8");
+    if (sorted[i]->tensor.shape().rank() > kSafetensorsMaxRank) {
+      return usage_error(text_of("safetensors: tensor '", name, "' has ", sorted[i]->tensor.shape().rank(),
+                                 " axes, expected at most ", kSafetensorsMaxRank));
+    }
     if (i > 0 && name == sorted[i - 1]->name) {
       return usage_error(text_of("safetensors: two tensors are named '", name, "'"));
     }
@@ -74,6 +78,11 @@ std::string header_text(const Safetensors& file, const std::vector<const NamedTe
 
 }  // namespace
 
+uint64_t safetensors_header_bytes(const std::string& name, int rank) {
+  constexpr uint64_t kOfANumber = 20, kOfAnEntry = 128;  // with two offsets
+  return json_quoted(name).size() + kOfAnEntry + static_cast<uint64_t>(rank) * kOfANumber;
+}
+
 Expected<SafetensorsPieces> safetensors_pieces(const Safetensors& file) {
   std::vector<const NamedTensor*> sorted;
   for (const NamedTensor& t : file.tensors) {
@@ -85,6 +94,10 @@ Expected<SafetensorsPieces> safetensors_pieces(const Safetensors& file) {
   std::vector<size_t> order;
   const std::vector<uint64_t> begin = place(sorted, order);
   const std::string header = header_text(file, sorted, begin);
+  if (header.size() > kSafetensorsMaxHeader) {
+    return usage_error(text_of("safetensors: the names and shapes of the tensors take ", header.size(),
+                               " bytes, expected at most ", kSafetensorsMaxHeader));
+  }
   ByteWriter front;
   front.u64(header.size());
   front.fixed(as_bytes(header));

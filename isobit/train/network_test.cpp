@@ -282,6 +282,20 @@ TEST(Networks, ThatThisProgramCannotReadAreNamed) {
   EXPECT_NE(message(build_step_graph(job_of("", {"model.weights=/w"}), data)).find("model.weights"), std::string::npos);
 }
 
+TEST(Networks, WhoseStateNoCheckpointCanHoldAreRefused) {
+  const auto with = [](const std::string& name, int rank) {
+    const Affine network([&](models::Model& m) {
+      const ValueId id = m.graph.add_input(name, DType::kFloat32, std::vector<int64_t>(static_cast<size_t>(rank), 1));
+      m.parameters.push_back({name, id, {}, false});
+      const ValueId one = m.graph.emit("Reshape", {id}, {{"shape", std::vector<int64_t>{1}}}, "one");
+      m.output = m.graph.emit("Add", {m.output, one}, {}, "more");
+    });
+    return message(build_step_graph(job_of(""), samples(data::TargetKind::kClass), network));
+  };
+  EXPECT_NE(with("w33", 33).find("'w33' has 33 axes, and files of weights at most 32"), std::string::npos);
+  EXPECT_NE(with(std::string(9 << 20, 'w'), 1).find("names and shapes"), std::string::npos);
+}
+
 TEST(Networks, NamesThatTwoTensorsHaveAreRefused) {
   const Affine network([](models::Model& m) {
     const ValueId id = m.graph.add_input("w/momentum", DType::kFloat32, {2});

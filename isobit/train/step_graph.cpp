@@ -5,6 +5,7 @@
 #include <set>
 
 #include "isobit/base/text.h"
+#include "isobit/formats/safetensors.h"
 #include "isobit/graph/autograd/autograd.h"
 #include "isobit/graph/passes/retype.h"
 #include "isobit/runtime/promises.h"
@@ -117,16 +118,29 @@ Expected<BackwardPass> backward_pass(const Job& job, const data::DataShape& data
   return pass;
 }
 
-// Tensors of a state are told apart by their names, and a file of them has one name for itself.
-Status check_names(const StepGraph& step) {
+// What a checkpoint cannot hold is found out before the first step. Tensors of a state are told apart by their names,
+// and a file of them has one name for itself.
+Status check_state(const StepGraph& step) {
+  constexpr uint64_t kOfTheFile = 64 << 10;  // of the header, for what is no tensor's
   std::set<std::string> names = {"__metadata__"};
-  const auto check = [&](const std::string& name) -> Status {
-    if (names.insert(name).second) return {};
-    return unreadable(text_of("the network: '", name, "' names two tensors of the state, or is a name that files of ",
-                              "weights keep for themselves; rename the parameter"));
+  uint64_t header = kOfTheFile;
+  const auto check = [&](const auto& slot) -> Status {
+    if (!names.insert(slot.name).second) {
+      return unreadable(text_of("the network: '", slot.name, "' names two tensors of the state, or is a name that ",
+                                "files of weights keep for themselves; rename the parameter"));
+    }
+    const int rank = step.graph.value(slot.in).shape().rank();
+    if (rank > formats::kSafetensorsMaxRank) {
+      return unreadable(text_of("the network: '", slot.name, "' has ", rank, " axes, and files of weights at most ",
+                                formats::kSafetensorsMaxRank, "; give it fewer"));
+    }
+    header += formats::safetensors_header_bytes(slot.name, rank);
+    if (header <= formats::kSafetensorsMaxHeader) return {};
+    return unreadable(text_of("the network: the names and shapes of its parameters take more than the ",
+                              formats::kSafetensorsMaxHeader, " bytes that files of weights have for them"));
   };
-  for (const StateSlot& slot : step.slots) ISOBIT_RETURN_IF_ERROR(check(slot.name));
-  for (const FrozenSlot& slot : step.frozen) ISOBIT_RETURN_IF_ERROR(check(slot.name));
+  for (const StateSlot& slot : step.slots) ISOBIT_RETURN_IF_ERROR(check(slot));
+  for (const FrozenSlot& slot : step.frozen) ISOBIT_RETURN_IF_ERROR(check(slot));
   return {};
 }
 
@@ -168,7 +182,7 @@ Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data
   }
   for (const models::Buffer& b : model.buffers) step.slots.push_back({b.name, b.value, b.updated, b.init, -1});
   for (const FrozenParameter& p : pass.frozen) step.frozen.push_back({p.name, p.value, p.init, p.place});
-  ISOBIT_RETURN_IF_ERROR(check_names(step));
+  ISOBIT_RETURN_IF_ERROR(check_state(step));
   g.add_output(pass.loss);
   for (const StateSlot& slot : step.slots) g.add_output(slot.out);
   ISOBIT_RETURN_IF_ERROR(check_static(job, g, step.is_static));

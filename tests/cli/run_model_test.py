@@ -79,6 +79,15 @@ class RunModel(Case):
         x = self.write("x.npy", npy("<f4", [3], f32(1, 2, 3)))
         self.fails("run", unseen, "--input", x, code=3, says=["input 'x", "cannot be seen"])
 
+    def test_outputs_are_written_all_or_none(self):
+        deep = self.write("deep.onnx", model(graph(
+            [node("Relu", ["x"], ["y"], "relu"), node("Reshape", ["x", "s"], ["z"], "deep")], [value("x", [1])],
+            ["y", "z"], [ints("s", *[1] * 33)])))
+        self.fails("run", deep, "--out", self.path("deep"), code=3, says=["output 'z' has 33 axes", "at most 32"])
+        self.assertFalse(os.path.exists(self.path("deep")))
+        file = self.write("file", b"")
+        self.fails("run", deep, "--out", file, code=2, says=["not an empty folder"])
+
     def test_indices_of_an_operand_are_looked_at(self):
         picks = self.write("picks.onnx", model(graph([node("Gather", ["w", "i"], ["y"], "picks")],
                                                      [value("i", [1], INT64)], tensors=[floats("w", [2], 1, 2)])))
