@@ -114,6 +114,12 @@ commit::Digest job_root(const JobRootParts& parts) {
   return commit::tagged_hash("isobit.job-root", 2, w.bytes());
 }
 
+Expected<std::optional<FrozenParameters>> frozen_parameters(const train::Trainer& trainer, ThreadPool& pool) {
+  if (trainer.frozen().empty()) return std::nullopt;
+  ISOBIT_TRY(const commit::StateRoot root, commit::state_root(trainer.frozen(), 0, pool));
+  return FrozenParameters{trainer.frozen().size(), root.digest()};
+}
+
 Expected<commit::Digest> job_root(const train::Trainer& trainer, const DatasetCommitment& commitment,
                                   const commit::Digest& initial_state, const models::Network& network,
                                   ThreadPool& pool) {
@@ -130,10 +136,7 @@ Expected<commit::Digest> job_root(const train::Trainer& trainer, const DatasetCo
                      std::nullopt,
                      initial_state};
   if (step.is_static) parts.trace_schema = trace_schema_root(train::trace_schema(step));
-  if (!trainer.frozen().empty()) {
-    ISOBIT_TRY(const commit::StateRoot root, commit::state_root(trainer.frozen(), 0, pool));
-    parts.frozen = FrozenParameters{trainer.frozen().size(), root.digest()};
-  }
+  ISOBIT_TRY(parts.frozen, frozen_parameters(trainer, pool));
   return job_root(parts);
 }
 
@@ -158,12 +161,14 @@ Expected<commit::Digest> Session::state_root(ThreadPool& pool) {
 
 Status Session::begin_anew(platform::Engine& engine) {
   hashed_.reset();
+  ISOBIT_TRY(const auto frozen, frozen_parameters(*trainer, engine.pool()));
   trainer.reset();  // never two states at a time
   ISOBIT_TRY(trainer, train::Trainer::create(job, dataset, engine, backends::native(), network));
   if (network->given_bytes() > 0) {
     // They have been read anew.
     ISOBIT_TRY(const commit::Digest found, state_digest(*trainer, engine.pool()));
-    if (found != initial_state) {
+    ISOBIT_TRY(const auto frozen_now, frozen_parameters(*trainer, engine.pool()));
+    if (found != initial_state || frozen_now != frozen) {
       return unavailable("the network's files were changed while they were in use; begin again with what they are now");
     }
   }

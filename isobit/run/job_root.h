@@ -43,7 +43,10 @@ commit::Digest trace_schema_root(const std::vector<train::TraceEntry>& schema);
 struct FrozenParameters {
   uint64_t count = 0;
   commit::Digest root;  // of them as a state at step 0 (commit/tensor_root.h)
+  bool operator==(const FrozenParameters&) const = default;
 };
+// Of a trainer; nothing where it freezes nothing.
+Expected<std::optional<FrozenParameters>> frozen_parameters(const train::Trainer& trainer, ThreadPool& pool);
 
 // What a job root is the root of, field by field (docs/formats/job.md).
 struct JobRootParts {
