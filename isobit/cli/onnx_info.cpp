@@ -82,8 +82,9 @@ Expected<int> describe_onnx(const std::string& file, const LimitOptions& options
   for (const onnx::ValueDef& v : inputs) show("input         ", text_of(v.name, " ", v.type.text()));
   for (const onnx::ValueDef& v : model.graph.outputs) show("output        ", text_of(v.name, " ", v.type.text()));
   Json operators = Json::object();
+  auto& counts = operators.get_ref<Json::object_t&>();
   for (const auto& [op, count] : summary.operators) {
-    operators[op] = count;
+    counts.emplace_back(op, count);  // the names differ: nobody need look for each
     show("operator      ", text_of(op, " ", count));
   }
   show("parameters    ", text_of(summary.parameters, " numbers; ", summary.tensors, " tensors of ",
