@@ -27,10 +27,22 @@ bool is_left_out(const Row& row, const AttributeDef& attribute) {
 }  // namespace
 
 const AttributeDef* Conversion::attribute(std::string_view name) const {
+  const auto found = std::ranges::find(attributes_, name, &AttributeDef::name);
+  if (found == attributes_.end()) return nullptr;
+  asked_.insert(&*found);
+  return &*found;
+}
+
+Status Conversion::check_all_asked_for() const {
   for (const AttributeDef& a : attributes_) {
-    if (a.name == name) return &a;
+    if (!all_asked_ && !asked_.contains(&a) && !is_left_out(row_, a)) {
+      return error(text_of("attribute '", a.name, "' is not known, or given twice"));
+    }
   }
-  return nullptr;
+  for (size_t i = inputs_asked_; i < inputs_.size(); ++i) {
+    if (inputs_[i] != nullptr) return error(text_of("input ", i, " is one too many"));
+  }
+  return {};
 }
 
 Expected<int64_t> Conversion::integer(std::string_view name, int64_t fallback) const {
@@ -84,6 +96,7 @@ Expected<Tensor> Conversion::tensor(std::string_view name) const {
 }
 
 Status Conversion::expect_attributes(std::initializer_list<std::string_view> names) const {
+  all_asked_ = true;
   for (const AttributeDef& a : attributes_) {
     if (std::find(names.begin(), names.end(), a.name) == names.end()) {
       return error(text_of("attribute '", a.name, "' is not known"));
@@ -102,7 +115,7 @@ Expected<DType> Conversion::type(std::string_view name, DType fallback) const {
 
 Expected<graph::Attributes> Conversion::same_attributes() const {
   graph::Attributes out;
-  for (const AttributeDef& a : attributes_) {
+  for (const AttributeDef& a : attributes()) {
     if (is_left_out(row_, a)) continue;
     if (out.has(a.name)) return error(text_of("attribute '", a.name, "' is given twice"));
     const auto& types = row_.type_attributes;

@@ -41,7 +41,11 @@ Status Importer::inline_function(Scope& scope, const NodeDef& node, std::vector<
   }
   AttributeValues values;
   for (const AttributeDef& a : function.defaults) values[a.name] = a;
-  for (AttributeDef& a : attributes) values[a.name] = std::move(a);
+  for (AttributeDef& a : attributes) {
+    const bool declared = values.contains(a.name) || std::ranges::count(function.attributes, a.name) > 0;
+    if (!declared) return fail(text_of("attribute '", a.name, "' is none of the function's"));
+    values[a.name] = std::move(a);
+  }
 
   Scope body(scope.frame(), nullptr, function.opsets);
   body.attributes = &values;

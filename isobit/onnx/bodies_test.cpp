@@ -84,6 +84,16 @@ TEST(Functions, MeanTheVersionOfOperatorsThatTheyImport) {
   EXPECT_EQ(result->graph.nodes().size(), 3u) << "a matrix, its rows, and back";
 }
 
+TEST(Functions, AreCalledByOneNameAndWithTheirOwnAttributes) {
+  ModelForTest twice = calling("Twice");
+  for (const char* op : {"Relu", "Neg"}) add_node(add_function(twice, "Twice", {"a"}, {"b"}), op, {"a"}, {"b"});
+  expect_error(twice.imported(), "two functions are called 'Twice'");
+  ModelForTest other = calling("Once");
+  NodeForTest(*other.graph().mutable_node(0)).with("nonsense", 1);
+  add_node(add_function(other, "Once", {"a"}, {"b"}), "Relu", {"a"}, {"b"});
+  expect_error(other.imported(), "attribute 'nonsense' is none of the function's");
+}
+
 TEST(Functions, CallingOneselfIsRefusedSoonAndWithTheNode) {
   ModelForTest m = calling("Again");
   add_node(add_function(m, "Again", {"a"}, {"b"}), "Again", {"a"}, {"b"}).in_domain("own").named("inner");

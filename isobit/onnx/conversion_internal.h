@@ -1,9 +1,11 @@
 // One node of the file on its way into the graph: what converters read of it and how they emit nodes. Internal.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,8 @@
 #include "isobit/onnx/frame_internal.h"
 
 namespace isobit::onnx {
+
+inline constexpr const char* kMl = "ai.onnx.ml";
 
 struct Row;
 class Importer;
@@ -33,11 +37,18 @@ class Conversion {
 
   // Looks the inputs up. Errors: a name that nothing has, a value that cannot be used.
   Status read_inputs();
+  // After the converter. Errors: an attribute, or an input behind the last one, that it did not ask for: the node would
+  // mean something else than what has become of it.
+  Status check_all_asked_for() const;
 
-  int input_count() const { return static_cast<int>(inputs_.size()); }
-  bool has(int i) const { return i < input_count() && inputs_[static_cast<size_t>(i)] != nullptr; }
-  Operand in(int i) const { return i < input_count() ? inputs_[static_cast<size_t>(i)] : nullptr; }
-  Operands& inputs() { return inputs_; }
+  int input_count() const { return note_asked(inputs_.size()), static_cast<int>(inputs_.size()); }
+  bool has(int i) const { return in(i) != nullptr; }
+  Operand in(int i) const {
+    const auto place = static_cast<size_t>(i);
+    note_asked(place + 1);
+    return place < inputs_.size() ? inputs_[place] : nullptr;
+  }
+  Operands& inputs() { return note_asked(inputs_.size()), inputs_; }
   // An error unless there is an input i.
   Status expect(int i) const;
   DType dtype(const Operand& operand) const { return frame().dtype(operand); }
@@ -50,7 +61,7 @@ class Conversion {
   std::optional<std::vector<double>> reals(const Operand& operand) const;
 
   // Attributes, or the fallback when absent. Errors: another type.
-  const std::vector<AttributeDef>& attributes() const { return attributes_; }
+  const std::vector<AttributeDef>& attributes() const { return all_asked_ = true, attributes_; }
   const AttributeDef* attribute(std::string_view name) const;
   bool has_attribute(std::string_view name) const { return attribute(name) != nullptr; }
   Expected<int64_t> integer(std::string_view name, int64_t fallback) const;
@@ -99,6 +110,7 @@ class Conversion {
 
  private:
   void name_last(const std::vector<graph::ValueId>& values, size_t first) const;
+  void note_asked(size_t inputs) const { inputs_asked_ = std::max(inputs_asked_, inputs); }
 
   Importer& importer_;
   Scope& scope_;
@@ -108,6 +120,10 @@ class Conversion {
   const Row& row_;
   Operands inputs_;
   bool narrows_ = false;
+  // What the converter asked for.
+  mutable std::set<const AttributeDef*> asked_;
+  mutable bool all_asked_ = false;  // every attribute
+  mutable size_t inputs_asked_ = 0;
 };
 
 using Convert = std::function<Expected<Operands>(Conversion&)>;

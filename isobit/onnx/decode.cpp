@@ -107,7 +107,16 @@ class Decoder {
       return unreadable(text_of(where, ": imports ", protos.size(), " sets of operators, expected at most ", kMost));
     }
     std::vector<OpsetDef> defs;
-    for (const auto& opset : protos) defs.push_back({opset.domain(), opset.version()});
+    for (const auto& opset : protos) {
+      const std::string domain = opset.domain() == "ai.onnx" ? "" : opset.domain();
+      const auto before = std::ranges::find(defs, domain, &OpsetDef::domain);
+      if (before == defs.end()) {
+        defs.push_back({domain, opset.version()});
+      } else if (before->version != opset.version()) {
+        return unreadable(text_of(where, ": imports domain '", tidy_name(domain), "' as version ", before->version,
+                                  " and as version ", opset.version()));
+      }
+    }
     return defs;
   }
 
@@ -249,11 +258,9 @@ const AttributeDef* NodeDef::attribute(std::string_view wanted) const {
   return nullptr;
 }
 
-std::optional<int64_t> Model::opset(std::string_view domain) const {
-  for (const OpsetDef& o : opsets) {
-    if (o.domain == domain || (domain.empty() && o.domain == "ai.onnx")) return o.version;
-  }
-  return std::nullopt;
+std::optional<int64_t> version_of(const std::vector<OpsetDef>& opsets, std::string_view domain) {
+  const auto found = std::ranges::find(opsets, domain, &OpsetDef::domain);
+  return found == opsets.end() ? std::nullopt : std::optional<int64_t>(found->version);
 }
 
 LoadOptions load_options_within(uint64_t max_memory) {

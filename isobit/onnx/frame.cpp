@@ -129,11 +129,4 @@ std::string Scope::shown(const std::string& name) const {
   return found == given.end() ? prefix + name : found->second;
 }
 
-std::optional<int64_t> Scope::opset(std::string_view domain) const {
-  for (const OpsetDef& o : opsets_) {
-    if (o.domain == domain || (domain.empty() && o.domain == "ai.onnx")) return o.version;
-  }
-  return std::nullopt;
-}
-
 }  // namespace isobit::onnx

@@ -108,7 +108,7 @@ class Scope {
   Operand find(const std::string& name) const;
   // False when the name is taken here already.
   bool define(const std::string& name, Operand operand) { return names_.emplace(name, std::move(operand)).second; }
-  std::optional<int64_t> opset(std::string_view domain) const;
+  std::optional<int64_t> opset(std::string_view domain) const { return version_of(opsets_, domain); }
   const std::vector<OpsetDef>& opsets() const { return opsets_; }
 
   // What a value that the body names so is called in the graph.

@@ -16,17 +16,17 @@ std::string place_of(const std::string& file, const NodeDef& node, int64_t opset
 }
 
 tl::expected<const Row*, std::string> row_of(const std::vector<OpsetDef>& opsets, const NodeDef& node) {
-  for (const OpsetDef& o : opsets) {
-    if (o.domain == node.domain || (node.domain.empty() && o.domain == "ai.onnx")) {
-      return find_row(node.domain, node.op, o.version);
-    }
-  }
-  return tl::unexpected(text_of("the file imports no version of domain '", node.domain, "'"));
+  const auto version = version_of(opsets, node.domain);
+  if (!version) return tl::unexpected(text_of("the file imports no version of domain '", node.domain, "'"));
+  const int64_t newest = node.domain.empty() ? kNewestOpset : node.domain == kMl ? kNewestMlOpset : INT64_MAX;
+  if (*version <= newest) return find_row(node.domain, node.op, *version);
+  return tl::unexpected(text_of("is of opset ", *version, "; this isobit reads up to ", newest));
 }
 
 Functions::Functions(const Model& model) {
-  // Of two with one name the first.
-  for (const FunctionDef& f : model.functions) by_name_.emplace(Key{f.domain, f.name, f.overload}, &f);
+  for (const FunctionDef& f : model.functions) {
+    if (!by_name_.emplace(Key{f.domain, f.name, f.overload}, &f).second && twice_ == nullptr) twice_ = &f;
+  }
 }
 
 const FunctionDef* Functions::find(const NodeDef& node) const {
@@ -53,6 +53,9 @@ std::string Importer::free_name(const std::string& base) {
 Status Importer::check_opsets() const {
   if (model_.ir_version < 3 || model_.ir_version > kNewestIr) {
     return unreadable(text_of(file(), ": IR version ", model_.ir_version, "; this isobit reads 3 to ", kNewestIr));
+  }
+  if (const FunctionDef* f = functions_.twice()) {
+    return unreadable(text_of(file(), ": two functions are called '", tidy_name(f->name), "'"));
   }
   const auto opset = model_.opset("");
   if (!opset) return {};  // the first node that needs it says so
@@ -140,6 +143,10 @@ Status Importer::add_initializers(Scope& scope, const GraphDef& graph) {
     } else if (options_.opens_parameters && has_nan(t)) {
       problem = "has a NaN, from which nothing can be learnt";
     }
+    if (opens && tidy_name(t.name) != t.name) {
+      return unreadable(text_of(file(), ": initializer '", tidy_name(t.name), "': a weight that is trained has a name ",
+                                "of at most 1000 bytes, all of which can be seen; rename it"));
+    }
     const Operand operand = opens             ? frame.opened(name, t)
                             : problem.empty() ? frame.constant(name, t.tensor, true)
                                               : frame.unusable(name, problem);
@@ -169,6 +176,9 @@ Status Importer::add_outputs(Scope& scope, const GraphDef& graph, const std::str
     if (output.type.kind == TypeDef::Kind::kTensor && output.type.element != 0 && declared != frame.dtype(operand)) {
       return fail(text_of("is ", name_of(frame.dtype(operand)), ", the file says ", element_name(output.type.element)));
     }
+    // The name is the output's.
+    const bool made_here = operand->is_constant() && !operand->is_parameter() && operand->id == graph::kNoValue;
+    if (made_here && operand->name == output.name) operand->name = free_name(output.name + "/value");
     graph::ValueId id = frame.id_of(operand);
     // What has another name, or a place of its own as an input, a constant or another output, goes through a node.
     const bool renamed = frame.graph().value(id).name != tidy_name(output.name);
@@ -215,6 +225,7 @@ Status Importer::convert(Scope& scope, const NodeDef& node, std::vector<Attribut
     ISOBIT_TRY(narrow_to, c.widen());
   }
   ISOBIT_TRY(Operands outputs, row.convert(c));
+  ISOBIT_RETURN_IF_ERROR(c.check_all_asked_for());
   if (narrow_to) {
     ISOBIT_TRY(outputs, c.narrow(std::move(outputs), *narrow_to));
   }

@@ -19,6 +19,7 @@
 namespace isobit::onnx {
 
 inline constexpr int64_t kOldestOpset = 7, kNewestOpset = 25;  // of ONNX's own domain
+inline constexpr int64_t kNewestMlOpset = 5;                   // of ai.onnx.ml
 inline constexpr int64_t kNewestIr = 13;                       // of the format
 
 // Nodes that mean one thing in training and another in inference.

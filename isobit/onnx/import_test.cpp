@@ -130,6 +130,7 @@ TEST(Import, OutputsHaveTheirNamesEvenWhereNothingIsComputed) {
   const graph::Graph g = imported(m);
   ASSERT_EQ(g.outputs().size(), 3u);
   EXPECT_EQ(g.value(g.outputs()[1]).name, "y");
+  EXPECT_EQ(g.value(g.outputs()[2]).name, "c");
   EXPECT_EQ(operators(g), (Names{"Relu", "Identity", "Identity"}));
 }
 
@@ -144,6 +145,25 @@ TEST(Import, Float16IsWidenedBeforeWhatComputesAndNotBeforeWhatMoves) {
   EXPECT_EQ(g.value(g.nodes()[2].outputs[0]).dtype, DType::kFloat32);
   EXPECT_EQ(g.value(g.outputs()[0]).dtype, DType::kFloat16);
   EXPECT_EQ(g.value(g.outputs()[0]).name, "y");
+}
+
+// What a place between two elements, or a region's corner, meant then.
+TEST(Import, ResizingAndRegionsOfOldVersionsKeepTheirMeaning) {
+  for (const float scale : {0.5f, 2.0f}) {
+    ModelForTest m(10);
+    m.input("x", {1, 1, 4, 4}).initializer("s", floats({4}, {1, 1, scale, scale}));
+    m.node("Resize", {"x", "s"}, {"y"});
+    m.output("y");
+    EXPECT_EQ(imported(m).nodes()[0].attributes.text("nearest_mode", ""), scale < 1 ? "ceil" : "floor");
+  }
+  for (const int64_t opset : {10, 16}) {
+    ModelForTest m(opset);
+    m.input("x", {1, 1, 4, 4}).input("rois", {1, 4}).input("at", {1}, kInt64);
+    m.node("RoiAlign", {"x", "rois", "at"}, {"y"});
+    m.output("y");
+    EXPECT_EQ(imported(m).nodes()[0].attributes.text("coordinate_transformation_mode", "half_pixel"),
+              opset < 16 ? "output_half_pixel" : "half_pixel");
+  }
 }
 
 TEST(Import, TransposeReversesWhereNothingIsSaid) {

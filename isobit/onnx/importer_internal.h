@@ -29,10 +29,12 @@ class Functions {
   explicit Functions(const Model& model);
   // Null: the node's operator is no function of the file.
   const FunctionDef* find(const NodeDef& node) const;
+  const FunctionDef* twice() const { return twice_; }  // one whose name another has, too; null: there is none
 
  private:
   using Key = std::array<std::string_view, 3>;  // domain, name, overload
   std::map<Key, const FunctionDef*> by_name_;
+  const FunctionDef* twice_ = nullptr;
 };
 
 class Importer {

@@ -86,9 +86,10 @@ struct GraphDef {
 };
 
 struct OpsetDef {
-  std::string domain;
+  std::string domain;  // "": ONNX's own, which a file may also call "ai.onnx"; each once
   int64_t version = 0;
 };
+std::optional<int64_t> version_of(const std::vector<OpsetDef>& opsets, std::string_view domain);
 
 struct FunctionDef {
   std::string name, domain, overload;
@@ -110,7 +111,7 @@ struct Model {
   uint64_t bytes = 0;  // that all of it takes in memory, rather more than less
 
   // The version of a domain's operators; nothing when the model does not import it.
-  std::optional<int64_t> opset(std::string_view domain) const;
+  std::optional<int64_t> opset(std::string_view domain) const { return version_of(opsets, domain); }
 };
 
 struct LoadOptions {

@@ -224,6 +224,46 @@ const Refused kRefused[] = {
        m.node("SequenceAt", {"s", "i"}, {"y"});
        m.output("y");
      }},
+    {"node 'n' (MatMul, opset 13): attribute 'nonsense' is not known", 13,
+     [](ModelForTest& m) {
+       m.input("x", {2, 2});
+       m.node("MatMul", {"x", "x"}, {"y"}).named("n").with("nonsense", 1);
+       m.output("y");
+     }},
+    {"node 'n' (Transpose, opset 13): input 1 is one too many", 13,
+     [](ModelForTest& m) {
+       m.input("x", {2, 2});
+       m.node("Transpose", {"x", "x"}, {"y"}).named("n");
+       m.output("y");
+     }},
+    {"m.onnx: imports domain '' as version 13 and as version 7", 13,
+     [](ModelForTest& m) {
+       relu(m);
+       auto& again = *m.proto.add_opset_import();
+       again.set_domain("ai.onnx");
+       again.set_version(7);
+     }},
+    {"node 'n' (ai.onnx.ml.Binarizer, opset 99): is of opset 99; this isobit reads up to 5", 13,
+     [](ModelForTest& m) {
+       auto& ml = *m.proto.add_opset_import();
+       ml.set_domain("ai.onnx.ml");
+       ml.set_version(99);
+       m.input("x", {2});
+       m.node("Binarizer", {"x"}, {"y"}).named("n").in_domain("ai.onnx.ml");
+       m.output("y");
+     }},
+    {"node 'n' (RoiAlign, opset 10): attribute 'coordinate_transformation_mode' is of opset 16", 10,
+     [](ModelForTest& m) {
+       m.input("x", {1, 1, 4, 4}).input("rois", {1, 4}).input("at", {1}, kInt64);
+       m.node("RoiAlign", {"x", "rois", "at"}, {"y"}).named("n").with("coordinate_transformation_mode", "half_pixel");
+       m.output("y");
+     }},
+    {"node 'n' (Resize, opset 10): it takes the nearest element and makes some axes larger and some smaller", 10,
+     [](ModelForTest& m) {
+       m.input("x", {1, 1, 4, 4}).initializer("s", floats({4}, {1, 1, 2, 0.5}));
+       m.node("Resize", {"x", "s"}, {"y"}).named("n");
+       m.output("y");
+     }},
     {"a constant has one attribute, its value", 13,
      [](ModelForTest& m) {
        m.node("Constant", {}, {"y"});

@@ -10,13 +10,6 @@ namespace {
 
 std::string operator_of(const NodeDef& node) { return node.domain.empty() ? node.op : node.domain + "." + node.op; }
 
-int64_t version_of(const std::vector<OpsetDef>& opsets, const std::string& domain) {
-  for (const OpsetDef& o : opsets) {
-    if (o.domain == domain || (domain.empty() && o.domain == "ai.onnx")) return o.version;
-  }
-  return 0;
-}
-
 // Every node of a body and of the graphs in it, however deep: files bound that when they are read.
 void each_node(const std::vector<NodeDef>& nodes, const std::function<void(const NodeDef&)>& visit) {
   for (const NodeDef& node : nodes) {
@@ -51,7 +44,7 @@ class Survey {
     }
     if (row) return;
     const std::string& name = !node.name.empty() ? node.name : node.outputs.empty() ? node.op : node.outputs[0];
-    found_.push_back({name, node.op, node.domain, version_of(opsets, node.domain), row.error()});
+    found_.push_back({name, node.op, node.domain, version_of(opsets, node.domain).value_or(0), row.error()});
   }
 
   const Model& model_;

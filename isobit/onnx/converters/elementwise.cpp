@@ -82,6 +82,7 @@ Expected<Operands> dropout_of_training(Conversion& c, double ratio) {
 Expected<Operands> dropout(Conversion& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect(0));
   const Form form = c.importer().options().form.form;
+  const bool says_mode = c.has(2);  // behind x and the ratio; only what is taken as written asks which
   if (form == Form::kTraining) {
     ISOBIT_TRY(const double ratio, share_dropped(c));
     if (c.frame().outer() != nullptr) {
@@ -90,7 +91,7 @@ Expected<Operands> dropout(Conversion& c) {
       return dropout_of_training(c, ratio);
     }
   }
-  if (form == Form::kAsWritten && c.has(2)) {
+  if (form == Form::kAsWritten && says_mode) {
     const Operand mode = c.in(2);
     const bool known = mode->is_constant() && mode->constant.dtype() == DType::kBool && mode->constant.elements() == 1;
     if (!known || *static_cast<const uint8_t*>(mode->constant.raw()) != 0) {
@@ -132,9 +133,10 @@ void add_elementwise_rows(Table& table) {
   table.own("Clip", clip_by_attributes).to("Clip").until(10);
   table.own("Clip", clip).to("Clip").since(11);
   // 'saturate' and 'round_mode' matter for floats of 8 bits only, which isobit does not have.
-  table.own("Cast", cast).to("Cast").moves();
-  table.own("CastLike", cast_like).to("Cast").moves();
-  table.own("Dropout", dropout).to("Identity").moves();
+  // They are about floats of 8 bits.
+  table.own("Cast", cast).to("Cast").moves().without("saturate").without("round_mode");
+  table.own("CastLike", cast_like).to("Cast").moves().without("saturate").without("round_mode");
+  table.own("Dropout", dropout).to("Identity").moves().without("seed").without("ratio");
 }
 
 }  // namespace isobit::onnx

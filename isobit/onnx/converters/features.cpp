@@ -9,8 +9,6 @@ namespace {
 
 namespace expansions = graph::expansions;
 
-constexpr const char* kMl = "ai.onnx.ml";
-
 Expected<Operands> scaler(Conversion& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect(0));
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"offset", "scale"}));
@@ -119,13 +117,22 @@ Expected<Operands> one_hot_encoder(Conversion& c) {
   return c.expand([&](graph::Graph& g) { return expansions::one_hot_encoder(g, a); });
 }
 
-// 'inputdimensions' repeats what the inputs say of themselves.
+// 'inputdimensions' has to repeat what the inputs say of themselves.
 Expected<Operands> feature_vectorizer(Conversion& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"inputdimensions"}));
+  ISOBIT_TRY(const auto widths, c.integer_list("inputdimensions"));
+  if (!widths.empty() && static_cast<int>(widths.size()) != c.input_count()) {
+    return c.error(text_of("'inputdimensions' has ", widths.size(), " widths for ", c.input_count(), " inputs"));
+  }
   expansions::FeatureVectorizerArguments a;
   a.name = c.base_name();
   for (int i = 0; i < c.input_count(); ++i) {
     ISOBIT_RETURN_IF_ERROR(c.expect(i));
+    const int64_t width = widths.empty() ? -1 : widths[static_cast<size_t>(i)];
+    const int64_t found = c.has_rank(c.in(i)) && !c.dims(c.in(i)).empty() ? c.dims(c.in(i)).back() : -1;
+    if (width >= 0 && found >= 0 && width != found) {
+      return c.error(text_of("'inputdimensions' says ", width, " for input ", i, ", which has ", found, " columns"));
+    }
     a.inputs.push_back(c.id(i));
   }
   return c.expand([&](graph::Graph& g) { return expansions::feature_vectorizer(g, a); });
@@ -138,7 +145,12 @@ void add_feature_rows(Table& table) {
   table.own("Normalizer", normalizer, kMl);
   table.own("Binarizer", binarizer, kMl);
   table.own("ArrayFeatureExtractor", array_feature_extractor, kMl).moves();
-  table.own("LabelEncoder", label_encoder, kMl).since(2);
+  // Of the defaults one counts, by the type of the values.
+  table.own("LabelEncoder", label_encoder, kMl)
+      .since(2)
+      .without("default_string")
+      .without("default_int64")
+      .without("default_float");
   table.own("Imputer", imputer, kMl);
   table.own("OneHotEncoder", one_hot_encoder, kMl);
   table.own("FeatureVectorizer", feature_vectorizer, kMl);

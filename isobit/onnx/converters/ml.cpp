@@ -10,7 +10,6 @@ namespace {
 
 namespace expansions = graph::expansions;
 
-constexpr const char* kMl = "ai.onnx.ml";
 constexpr const char* kTextLabels = "labels are text, which isobit does not have: train with whole numbers as labels";
 
 Expected<std::vector<int64_t>> class_labels(const Conversion& c, const char* whole, const char* text) {
@@ -137,8 +136,12 @@ void add_ml_rows(Table& table) {
   table.own("LinearRegressor", linear_regressor, kMl);
   table.own("LinearClassifier", linear_classifier, kMl);
   table.own("TreeEnsemble", tree_ensemble, kMl);
-  table.own("TreeEnsembleRegressor", tree_ensemble_regressor, kMl);
-  table.own("TreeEnsembleClassifier", tree_ensemble_classifier, kMl);
+  table.own("TreeEnsembleRegressor", tree_ensemble_regressor, kMl)
+      .without("nodes_hitrates")
+      .without("nodes_hitrates_as_tensor");
+  table.own("TreeEnsembleClassifier", tree_ensemble_classifier, kMl)
+      .without("nodes_hitrates")
+      .without("nodes_hitrates_as_tensor");
   table.refuse({"ZipMap"}, "isobit has tensors, no maps: export the model without it (zipmap=False)", kMl);
 }
 
