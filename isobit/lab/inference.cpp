@@ -142,7 +142,7 @@ struct Brought {
   Graph graph;
   // By place among the graph's inputs, undefined where nothing is given: its names are not always the file's.
   std::vector<Tensor> given;
-  uint64_t bytes = 0;                   // that the model takes in memory
+  uint64_t bytes = 0;  // that the model takes in memory
 };
 
 Expected<Brought> bring(const InferenceRequest& request) {

@@ -105,6 +105,17 @@ TEST(Decode, BoundsTheSizeOfTheFileAndOfWhatItBecomes) {
   EXPECT_TRUE(decode_model(as_bytes(text), "some.file", {.max_message_bytes = 1'000'000}));
 }
 
+TEST(Decode, BoundsTheLengthOfNames) {
+  for (const bool fits : {true, false}) {
+    ModelForTest m(13);
+    m.input("x", {2}).output("y");
+    m.node("Relu", {"x"}, {"y"}).named(std::string((4 << 20) + (fits ? 0 : 1), 'n'));
+    const auto model = decode_model(m.bytes(), "m.onnx");
+    EXPECT_EQ(model.has_value(), fits);
+    if (!fits) expect_error(model, "m.onnx: graph.node[0].name: a name of ");
+  }
+}
+
 TEST(Decode, BoundsHowDeepGraphsLie) {
   schema::GraphProto inner;
   for (int i = 0; i < 40; ++i) {

@@ -6,7 +6,7 @@ namespace isobit::onnx {
 // Names go into reports, checkpoints and commitments: nothing in them that cannot be seen, and no unending ones.
 std::string tidy_name(const std::string& name) {
   constexpr size_t kMost = 1000;
-  const std::string tidy = printable(name);
+  const std::string tidy = printable(std::string_view(name).substr(0, kMost + 4));  // with a last whole character
   // A character that is cut through is spelled out.
   return tidy.size() <= kMost ? tidy : printable(std::string_view(tidy).substr(0, kMost));
 }

@@ -8,6 +8,7 @@
 namespace isobit::onnx {
 namespace {
 
+constexpr uint64_t kMostInAName = 4 << 20;  // bytes
 // What an object takes besides what it holds, rather more than less.
 constexpr uint64_t kMessageCost = 256, kTextCost = 64, kElementCost = 16;
 
@@ -106,6 +107,10 @@ class Walk {
     at += static_cast<size_t>(value);
     if (field == nullptr) return pay(kTextCost + value);
     if (field->kind == WireKind::kMessage) return message(body, *field->message(), depth + 1);
+    if (field->kind == WireKind::kName && value > kMostInAName) {
+      return fault(text_of("a name of ", human_bytes(value), ", expected at most ", human_bytes(kMostInAName)));
+    }
+    if (field->kind == WireKind::kName) return pay(kTextCost + value);
     if (field->kind == WireKind::kBytes) {
       if (field->name == std::string_view("raw_data")) raw_data_ += value;
       return pay(kTextCost + value);

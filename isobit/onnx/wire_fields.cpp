@@ -6,8 +6,11 @@ namespace {
 
 using enum WireKind;
 
-constexpr WireField text(uint32_t number, const char* name) { return {number, name, kBytes}; }
-constexpr WireField texts(uint32_t number, const char* name) { return {number, name, kBytes, true}; }
+// Names of things, which have a limit, and what may be of any length.
+constexpr WireField text(uint32_t number, const char* name) { return {number, name, kName}; }
+constexpr WireField texts(uint32_t number, const char* name) { return {number, name, kName, true}; }
+constexpr WireField data(uint32_t number, const char* name) { return {number, name, kBytes}; }
+constexpr WireField all_data(uint32_t number, const char* name) { return {number, name, kBytes, true}; }
 constexpr WireField whole(uint32_t number, const char* name) { return {number, name, kVarint}; }
 constexpr WireField list(uint32_t number, const char* name, WireKind kind = kVarint) {
   return {number, name, kind, true};
@@ -24,7 +27,7 @@ const WireMessage* type_message();
 const WireMessage* sparse_message();
 
 const WireMessage* entry_message() {
-  static constexpr WireField kFields[] = {text(1, "key"), text(2, "value")};
+  static constexpr WireField kFields[] = {text(1, "key"), data(2, "value")};
   static constexpr WireMessage kForm = {kFields};
   return &kForm;
 }
@@ -92,12 +95,12 @@ const WireMessage* attribute_message() {
   static constexpr WireField kFields[] = {text(1, "name"),
                                           {2, "f", kFixed32},
                                           whole(3, "i"),
-                                          text(4, "s"),
+                                          data(4, "s"),
                                           one(5, "t", tensor_message),
                                           one(6, "g", graph_message),
                                           list(7, "floats", kFixed32),
                                           list(8, "ints"),
-                                          texts(9, "strings"),
+                                          all_data(9, "strings"),
                                           many(10, "tensors", tensor_message),
                                           many(11, "graphs", graph_message),
                                           one(14, "tp", type_message),
@@ -152,10 +155,10 @@ const WireMessage* tensor_message() {
                                           whole(2, "data_type"),
                                           list(4, "float_data", kFixed32),
                                           list(5, "int32_data"),
-                                          texts(6, "string_data"),
+                                          all_data(6, "string_data"),
                                           list(7, "int64_data"),
                                           text(8, "name"),
-                                          text(9, "raw_data"),
+                                          data(9, "raw_data"),
                                           list(10, "double_data", kFixed64),
                                           list(11, "uint64_data"),
                                           many(13, "external_data", entry_message),

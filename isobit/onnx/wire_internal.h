@@ -11,7 +11,7 @@
 
 namespace isobit::onnx {
 
-enum class WireKind : uint8_t { kVarint, kFixed32, kFixed64, kBytes, kMessage };
+enum class WireKind : uint8_t { kVarint, kFixed32, kFixed64, kName, kBytes, kMessage };
 
 struct WireMessage;
 
