@@ -264,6 +264,12 @@ const Refused kRefused[] = {
        m.node("Resize", {"x", "s"}, {"y"}).named("n");
        m.output("y");
      }},
+    {"node 'n' (Dropout, opset 6): isobit has this operator in opset 7 and newer", 6,
+     [](ModelForTest& m) {
+       m.input("x", {2});
+       m.node("Dropout", {"x"}, {"y"}).named("n");
+       m.output("y");
+     }},
     {"a constant has one attribute, its value", 13,
      [](ModelForTest& m) {
        m.node("Constant", {}, {"y"});

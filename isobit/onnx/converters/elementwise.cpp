@@ -114,17 +114,28 @@ Expected<Operands> dropout(Conversion& c) {
 }  // namespace
 
 void add_elementwise_rows(Table& table) {
-  for (const char* op :
-       {"Abs",         "Acos",      "Acosh",     "Asin", "Asinh",  "Atan",     "Atanh",      "Ceil",
-        "Celu",        "Cos",       "Cosh",      "Elu",  "Erf",    "Exp",      "Floor",      "Gelu",
-        "HardSigmoid", "HardSwish", "LeakyRelu", "Log",  "Mish",   "Neg",      "Not",        "PRelu",
-        "Reciprocal",  "Relu",      "Round",     "Selu", "Shrink", "Sigmoid",  "Sign",       "Sin",
-        "Sinh",        "Softplus",  "Softsign",  "Sqrt", "Swish",  "Tan",      "Tanh",       "ThresholdedRelu",
-        "Add",         "Sub",       "Mul",       "Div",  "Pow",    "Mod",      "Max",        "Min",
-        "Sum",         "Mean",      "And",       "Or",   "Xor",    "BitShift", "BitwiseAnd", "BitwiseNot",
-        "BitwiseOr",   "BitwiseXor"}) {
+  for (const char* op : {"Abs",        "Acos",        "Acosh",
+                         "Asin",       "Asinh",       "Atan",
+                         "Atanh",      "Ceil",        "Celu",
+                         "Cos",        "Cosh",        "Elu",
+                         "Erf",        "Exp",         "Floor",
+                         "Gelu",       "HardSigmoid", "HardSwish",
+                         "LeakyRelu",  "Log",         "Mish",
+                         "Neg",        "Not",         "Reciprocal",
+                         "Relu",       "Round",       "Selu",
+                         "Shrink",     "Sigmoid",     "Sign",
+                         "Sin",        "Sinh",        "Softplus",
+                         "Softsign",   "Sqrt",        "Swish",
+                         "Tan",        "Tanh",        "ThresholdedRelu",
+                         "Add",        "Sub",         "Mul",
+                         "Div",        "Pow",         "Mod",
+                         "Max",        "Min",         "Sum",
+                         "Mean",       "And",         "Or",
+                         "Xor",        "BitShift",    "BitwiseAnd",
+                         "BitwiseNot", "BitwiseOr",   "BitwiseXor"}) {
     table.same(op).without("consumed_inputs");
   }
+  table.same("PRelu").since(7);  // slopes were of channels
   for (const char* op : {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "IsNaN", "IsInf"}) {
     table.same(op).own_type(0);
   }
@@ -136,7 +147,8 @@ void add_elementwise_rows(Table& table) {
   // They are about floats of 8 bits.
   table.own("Cast", cast).to("Cast").moves().without("saturate").without("round_mode");
   table.own("CastLike", cast_like).to("Cast").moves().without("saturate").without("round_mode");
-  table.own("Dropout", dropout).to("Identity").moves().without("seed").without("ratio");
+  // Before opset 7 it dropped unless the file said otherwise.
+  table.own("Dropout", dropout).to("Identity").moves().since(7).without("seed").without("ratio");
 }
 
 }  // namespace isobit::onnx

@@ -96,7 +96,8 @@ Expected<Operands> batch_norm(Conversion& c) {
 }  // namespace
 
 void add_norm_rows(Table& table) {
-  table.own("BatchNormalization", batch_norm).to("BatchNormalization").without("spatial", 1);
+  // Before opset 7 it used the batch unless the file said otherwise.
+  table.own("BatchNormalization", batch_norm).to("BatchNormalization").since(7).without("spatial", 1);
   // Means and deviations have the type of stash_type.
   table.expanded("LayerNormalization", expansions::layer_normalization).own_type(1).own_type(2);
   table.expanded("RMSNormalization", expansions::rms_normalization);
