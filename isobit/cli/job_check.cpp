@@ -30,8 +30,9 @@ Expected<int> show_trace_schema(const train::Job& job, const run::Limits& limits
   ISOBIT_TRY(const auto dataset, data::open_dataset(job.data, std::min(limits.max_memory, data::kMaxDatasetBytes)));
   ISOBIT_TRY(const auto network, run::open_network(job, limits));
   ISOBIT_TRY(const train::StepGraph step, train::build_step_graph(job, *dataset, *network));
-  if (!step.is_static) {
-    return unreadable("--trace-schema: shapes of this network follow from data, so that a step's trace has no schema");
+  if (!step.disputable) {
+    return unreadable(
+        "--trace-schema: shapes or branches of this network follow from data, so that a step's trace has no schema");
   }
   const std::vector<train::TraceEntry> schema = train::trace_schema(step);
   const std::string root = commit::hex_of(run::trace_schema_root(schema));
@@ -137,7 +138,7 @@ Expected<int> run(const Options& o, Console& console) {
   }
   for (const std::string& remark : price.remarks) console.line(text_of("network       ", remark));
   if (!price.disputable) {
-    console.line("dispute       shapes follow from data: steps can be audited, but not disputed down to one value");
+    console.line("dispute       shapes or branches follow from data: steps can be audited, but not disputed down to one value");
   }
   console.line(text_of("data          ", job.data.dataset, ": ", price.data.train_count, " samples to train on, ",
                        price.data.test_count, " to test on, ", human_bytes(price.data.bytes), " held in memory"));

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "isobit/base/text.h"
 #include "isobit/formats/malformed_for_test.h"
 #include "isobit/onnx/model_for_test.h"
 
@@ -147,7 +148,7 @@ TEST(ImportBudget, FreeNamesAreFoundAtOnce) {
 TEST(ImportBudget, MessagesHoldNoUnendingNames) {
   ModelForTest m;
   m.input("x", {2});
-  m.node("Relu", {"absent"}, {"y"}).named(std::string(1 << 20, 'n') + "\n\x1b");
+  m.node("Relu", {"absent"}, {"y"}).named(text_of(std::string(1 << 20, 'n'), "\n\x1b"));
   m.output("y");
   const auto imported = m.imported();
   ASSERT_FALSE(imported);

@@ -70,8 +70,9 @@ std::optional<std::vector<int64_t>> Conversion::integers(const Operand& operand)
 
 std::optional<std::vector<double>> Conversion::reals(const Operand& operand) const {
   // What says where or how large is what the file says, whether its number is opened or not.
-  if (operand == nullptr || !operand->constant.defined() || operand->constant.shape().rank() > 1) return std::nullopt;
-  const Tensor& t = operand->constant;
+  const Operand first = operand == nullptr ? nullptr : origin_of(operand);
+  if (first == nullptr || !first->constant.defined() || first->constant.shape().rank() > 1) return std::nullopt;
+  const Tensor& t = first->constant;
   std::vector<double> values;
   const auto take = [&]<class T>(T) {
     for (const T x : t.span<T>()) {
@@ -236,6 +237,7 @@ Expected<std::optional<DType>> Conversion::widen() {
     if (operand->widened == nullptr) {
       const std::string name = importer_.free_name(operand->name + "/float32");
       ISOBIT_TRY(operand->widened, emit("Cast", {operand}, {{"to", number_of(DType::kFloat32)}}, name));
+      operand->widened->copy_of = operand;
     }
     operand = Operand(operand->widened);
   }

@@ -16,6 +16,11 @@ bool Entry::is_parameter() const {
   return from_file && is_constant() && is_real(constant.dtype());
 }
 
+Operand origin_of(Operand operand) {
+  while (Operand before = operand->copy_of.lock()) operand = std::move(before);
+  return operand;
+}
+
 Operand Frame::constant(const std::string& name, Tensor tensor, bool from_file) {
   auto entry = std::make_shared<Entry>();
   entry->frame = this;
@@ -73,6 +78,7 @@ Operand Frame::local(const Operand& operand) {
     here = constant(operand->name, operand->constant, operand->from_file);
   } else {
     here = input(outside->name, outer_->dtype(outside), outer_->dims(outside));
+    here->copy_of = outside;
     captured_.push_back(outside);
   }
   locals_[outside.get()] = {outside, here};
@@ -93,12 +99,13 @@ graph::ValueId Frame::id_of(const Operand& operand) {
 }
 
 // What is trained is float32: halves are rounded where they are used.
-graph::ValueId Frame::open(const Entry& entry) {
+graph::ValueId Frame::open(Entry& entry) {
   const DType type = entry.constant.dtype();
   const bool half = type == DType::kFloat16 || type == DType::kBfloat16;
   const graph::ValueId id =
       graph_.add_input(tidy_name(entry.name), half ? DType::kFloat32 : type, entry.constant.shape().dims());
   parameters_.push_back(id);
+  entry.fed = id;
   if (!half) return id;
   return graph_.emit("Cast", {id}, {{"to", static_cast<int64_t>(type)}}, graph_.value(id).name + "/rounded");
 }

@@ -37,7 +37,9 @@ struct Entry {
   bool is_sequence = false;
   std::vector<std::shared_ptr<Entry>> items = {};  // of a sequence, in frames of their own
   std::string problem;                             // not empty: what is wrong with it, an error for whoever uses it
-  std::shared_ptr<Entry> widened;  // of float16 and bfloat16: the same as float32, once somebody has asked
+  std::shared_ptr<Entry> widened;        // of float16 and bfloat16: the same as float32, once somebody has asked
+  std::weak_ptr<Entry> copy_of;          // of an inner graph's input the outer value, of a widened half the half
+  graph::ValueId fed = graph::kNoValue;  // of an opened one that is used: the input of the graph
 
   bool is_constant() const { return constant.defined() && !opened; }
   // A float initializer of the file: training may change it, so nothing is computed from it here.
@@ -45,6 +47,9 @@ struct Entry {
 };
 using Operand = std::shared_ptr<Entry>;  // null: absent
 using Operands = std::vector<Operand>;
+
+// Where a value was first: whose copy of a copy it is. REQUIRES an operand.
+Operand origin_of(Operand operand);
 
 // A graph that is being made. Subgraphs have frames of their own; what they use of an outer one becomes an input.
 class Frame {
@@ -83,7 +88,7 @@ class Frame {
   const std::vector<std::string>& constants() const { return constants_; }  // float initializers that are not opened
 
  private:
-  graph::ValueId open(const Entry& entry);
+  graph::ValueId open(Entry& entry);
 
   Frame* const outer_;
   const int depth_;

@@ -286,12 +286,18 @@ void Importer::note_statistic(const Operand& statistic, const Operand& updated) 
   statistics_.emplace_back(statistic, updated);
 }
 
+void Importer::note_inference(const std::string& node, const std::string& reason) {
+  const std::pair noted(node, reason);
+  if (std::ranges::find(report_.inference, noted) == report_.inference.end()) report_.inference.push_back(noted);
+}
+
 Imported Importer::finished() {
   Imported imported;
   if (step_ != nullptr) imported.step = frame_.id_of(step_);
   std::vector<graph::ValueId> others;  // among the float initializers that nodes use
   for (const auto& [value, updated] : statistics_) {
-    imported.statistics.push_back({frame_.id_of(value), frame_.id_of(updated)});
+    frame_.id_of(value);  // opens it, where no node has yet
+    imported.statistics.push_back({value->fed, frame_.id_of(updated)});
     others.push_back(imported.statistics.back().value);
   }
   for (const graph::ValueId id : frame_.parameters()) {
@@ -300,6 +306,9 @@ Imported Importer::finished() {
   }
   imported.report = std::move(report_);
   imported.constants = frame_.constants();
+  for (const std::string& name : inner_constants_) {
+    if (std::ranges::find(imported.constants, name) == imported.constants.end()) imported.constants.push_back(name);
+  }
   imported.bytes = bytes_;
   imported.graph = std::move(frame_.graph());
   return imported;

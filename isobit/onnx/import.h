@@ -50,7 +50,8 @@ struct ImportOptions {
   // These outputs of the file alone, in this order, with the nodes and the inputs that they need; empty: all there is.
   std::vector<std::string> outputs = {};
   // Float initializers of the main graph are inputs of the graph: see Imported::parameters. But for scalars, those
-  // without elements, and those that hold an infinity or a NaN (masks), which stay constants.
+  // without elements, and those that hold an infinity or a NaN (masks), which stay constants; and so do those of graphs
+  // within nodes, unless lift_weights has moved them.
   bool opens_parameters = false;
   FormOptions form = {};
   // Of the graph with all its functions and subgraphs; one that lies d graphs deep counts as 2^d, since every graph
@@ -84,8 +85,9 @@ struct Imported {
   std::vector<RunningStatistic> statistics;
   graph::ValueId step = graph::kNoValue;  // int64 scalar, an input: the number of the step, where something is dropped
   FormReport report;
-  std::vector<std::string> constants;  // names of float initializers that are used and not opened
-  uint64_t bytes = 0;                  // that were made, as ImportOptions::max_bytes counts them
+  // Names of float initializers that are used and not opened, those of graphs within nodes included.
+  std::vector<std::string> constants;
+  uint64_t bytes = 0;  // that were made, as ImportOptions::max_bytes counts them
 };
 
 // kUnreadable, with the file and the node ("m.onnx: node 'x' (Conv, opset 13): ..."), for an operator, attribute, type

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -63,6 +64,8 @@ class Importer {
   // A node uses it; null: and leaves it as it is.
   void note_statistic(const Operand& statistic, const Operand& updated);
   FormReport& report() { return report_; }
+  // A node stays as in inference. Graphs of nodes may be gone through twice: it is said once.
+  void note_inference(const std::string& node, const std::string& reason);
 
   // Nodes, in order, in the scope of their body.
   Status add_nodes(Scope& scope, const std::vector<NodeDef>& nodes);
@@ -111,6 +114,7 @@ class Importer {
   int64_t dropouts_ = 0;
   std::vector<std::pair<Operand, Operand>> statistics_;  // and what each becomes, null: it stays
   FormReport report_;
+  std::set<std::string> inner_constants_;  // float initializers that graphs of nodes use, and keep
   Frame frame_{nullptr};
 };
 

@@ -126,6 +126,10 @@ struct LoadOptions {
   int max_depth = 100;
 };
 
+// Moves the weights of graphs within nodes (If, Loop, Scan) to the main graph, where nothing else of the file has their
+// name: they mean the same there, and a training changes them. Those of functions' bodies stay.
+void lift_weights(Model& model);
+
 // Takes the data of every float initializer of the main graph out that has more than `bytes` bytes, all of them finite:
 // type and shape stay. Such a model can be imported with ImportOptions::opens_parameters, and takes little memory.
 void drop_weights(Model& model, uint64_t bytes);

@@ -315,6 +315,83 @@ TEST(TrainingForm, WithinABranchNothingDrops) {
   EXPECT_NE(found->report.inference[0].second.find("graph of another node"), std::string::npos);
 }
 
+// y = x a or x b; both branches have another "same" besides, one more has a scalar.
+ModelForTest branched() {
+  ModelForTest m(15);
+  m.input("x", {2, 3}).input("condition", {1}, kBool).initializer("w", floats({3}, {1, 2, 3}));
+  schema::GraphProto branch[2];
+  for (int i = 0; i < 2; ++i) {
+    const std::string own = i == 0 ? "a" : "b";
+    branch[i].set_name(own);
+    set_tensor(*branch[i].add_initializer(), own, floats({3}, {4, 5, 6}));
+    set_tensor(*branch[i].add_initializer(), "same", floats({3}, {7, 8, static_cast<float>(i)}));
+    set_tensor(*branch[i].add_initializer(), own + ".scale", Tensor::scalar(0.5f));
+    add_node(branch[i], "Mul", {"x", own}, {own + ".1"});
+    add_node(branch[i], "Mul", {own + ".1", "same"}, {own + ".2"});
+    add_node(branch[i], "Mul", {own + ".2", own + ".scale"}, {own + ".3"});
+    branch[i].add_output()->set_name(own + ".3");
+  }
+  m.node("Mul", {"x", "w"}, {"unused"});
+  m.node("If", {"condition"}, {"y"}).with("then_branch", branch[0]).with("else_branch", branch[1]);
+  m.output("y");
+  return m;
+}
+
+TEST(LiftedWeights, OfBranchesAreParametersUnlessTheirNameMeansTwoThings) {
+  Model model = decode_model(branched().bytes(), "m.onnx").value();
+  const Model before = model;
+  lift_weights(model);
+  const auto found = import_model(model, opened());
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(names_of(found->graph, found->parameters), (Names{"w", "a", "b"}));
+  EXPECT_EQ(found->constants, (Names{"a.scale", "b.scale", "same"}));
+  const auto kept = import_model(before, opened());
+  ASSERT_TRUE(kept) << kept.error().message;
+  EXPECT_EQ(names_of(kept->graph, kept->parameters), Names{"w"}) << "a copy of the model is as it was";
+  const std::vector<NamedTensor> weights = take_weights(model);
+  ASSERT_EQ(weights.size(), 3u);
+  EXPECT_EQ(weights[2].name, "b");
+  EXPECT_TRUE(identical(weights[2].tensor, floats({3}, {4, 5, 6})));
+}
+
+TEST(TrainingForm, RunningStatisticsOfABranchAreNoParameters) {
+  ModelForTest m(15);
+  m.input("x", {4, 3}).input("condition", {1}, kBool);
+  for (const char* what : {"scale", "bias", "mean", "var"}) m.initializer(what, floats({3}, {1, 1, 1}));
+  schema::GraphProto branch[2];
+  add_node(branch[0], "BatchNormalization", {"x", "scale", "bias", "mean", "var"}, {"normed"});
+  branch[0].add_output()->set_name("normed");
+  add_node(branch[1], "Identity", {"x"}, {"same"});
+  branch[1].add_output()->set_name("same");
+  m.node("If", {"condition"}, {"y"}).with("then_branch", branch[0]).with("else_branch", branch[1]);
+  m.output("y");
+  for (const Form form : {Form::kTraining, Form::kInference}) {
+    const auto found = m.imported(opened(form));
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_EQ(names_of(found->graph, found->parameters), (Names{"scale", "bias"}));
+    ASSERT_EQ(found->statistics.size(), 2u);
+    EXPECT_EQ(found->graph.value(found->statistics[1].value).name, "var");
+    EXPECT_EQ(found->statistics[1].updated, graph::kNoValue);
+    EXPECT_EQ(found->report.inference.size(), form == Form::kTraining ? 1u : 0u);
+  }
+}
+
+TEST(TrainingForm, RunningStatisticsOfHalvesAreNoParameters) {
+  ModelForTest m(15);
+  m.input("x", {4, 3}, kFloat16);
+  Tensor ones(DType::kFloat16, {3});
+  for (int i = 0; i < 3; ++i) ones.data<Float16>()[i] = numerics::rounded_to_float16(1.0f);
+  for (const char* what : {"scale", "bias", "mean", "var"}) m.initializer(what, ones);
+  m.node("BatchNormalization", {"x", "scale", "bias", "mean", "var"}, {"y"});
+  m.output("y");
+  const auto found = m.imported(opened(Form::kTraining));
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(names_of(found->graph, found->parameters), (Names{"scale", "bias"}));
+  ASSERT_EQ(found->statistics.size(), 2u);
+  EXPECT_EQ(found->graph.value(found->statistics[0].value).name, "mean");
+  EXPECT_EQ(found->graph.value(found->statistics[0].value).dtype, DType::kFloat32);
+}
+
 TEST(Inputs, OfOtherFloatsAreConverted) {
   ModelForTest m;
   m.input("x", {2}, kFloat16).node("Relu", {"x"}, {"y"});

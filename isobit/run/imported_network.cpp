@@ -53,7 +53,7 @@ void add_remarks(const onnx::Imported& imported, models::Model& model) {
   for (const auto& [node, reason] : imported.report.inference) {
     model.remarks.push_back(text_of("'", node, "' stays as in inference: ", reason));
   }
-  say(imported.constants, "numbers of the file that stay, scalars or not finite: ");
+  say(imported.constants, "numbers of the file that stay constant: ");
 }
 
 }  // namespace
@@ -77,6 +77,7 @@ Expected<std::shared_ptr<const models::Network>> ImportedNetwork::open(const fs:
     return unreadable(text_of("model.outputs: ", file.string(), " has no output '", output, "', but ",
                               names_of(model.graph.outputs)));
   }
+  onnx::lift_weights(model);
   // Messages hold the data once more until they are taken apart.
   const auto bytes = static_cast<uint64_t>(onnx::summary_of(model).bytes);
   onnx::drop_weights(model, kMostKeptBytes);
@@ -190,6 +191,7 @@ Expected<models::Model> ImportedNetwork::build(const models::ModelConfig& config
 
 Expected<std::vector<NamedTensor>> ImportedNetwork::given_values() const {
   ISOBIT_TRY(onnx::Model model, onnx::load_model(file_, load_));
+  onnx::lift_weights(model);
   return onnx::take_weights(model);
 }
 

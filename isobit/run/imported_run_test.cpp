@@ -119,7 +119,9 @@ TEST(ImportedRun, WeightsAreCompletedOnlyFromTheFileThatWasEngagedFor) {
   write_model(folder / "graph.onnx", graph);
   platform::Engine engine(platform::parse_platform("ordered/1t").value());
   const auto ready = [&](const char* file) {
-    const OpenRequest request{.run = folder / "run", .overrides = {model_path(folder / file)}};
+    OpenRequest request;
+    request.run = folder / "run";
+    request.overrides = {model_path(folder / file)};
     Weights weights = read_run_weights(request, std::nullopt, engine.pool()).value();
     return make_ready(weights, *data::declared_shape(job.data), engine, {});
   };
@@ -271,6 +273,44 @@ TEST(ImportedRun, IsPricedAndHeldToALimitOfMemory) {
   platform::Engine engine(platform::parse_platform("ordered/1t").value());
   const auto refused = open_session(job, engine, {1 << 10});
   ASSERT_FALSE(refused);
+}
+
+// y = s a or s b, by the sign of the sum of s: weights of its own in each branch.
+TEST(ImportedRun, BranchesTrainTheirOwnWeights) {
+  const Folder folder("imported_branches");
+  onnx::ModelForTest m = small_mlp();
+  m.graph().mutable_output(0)->set_name("y");
+  m.node("ReduceSum", {"scores"}, {"sum"}).with("keepdims", 0);
+  m.initializer("none", Tensor::scalar(0.0f));
+  m.node("Greater", {"sum", "none"}, {"positive"});
+  onnx::schema::GraphProto branch[2];
+  for (int i = 0; i < 2; ++i) {
+    const std::string own = i == 0 ? "more" : "less";
+    Tensor weight(DType::kFloat32, {10});
+    std::fill_n(weight.data<float>(), 10, 0.5f);
+    onnx::set_tensor(*branch[i].add_initializer(), own, weight);
+    onnx::add_node(branch[i], "Mul", {"scores", own}, {own + ".y"});
+    branch[i].add_output()->set_name(own + ".y");
+  }
+  m.node("If", {"positive"}, {"y"}).with("then_branch", branch[0]).with("else_branch", branch[1]);
+  write_model(folder / "m.onnx", m);
+  const train::Job job = job_of_file(folder / "m.onnx");
+  const TrainSummary done = trained(folder / "run", job);
+  EXPECT_EQ(done.step, 6);
+  AuditRequest request = audit_request(folder / "run");
+  request.overrides = {model_path(folder / "m.onnx")};
+  EXPECT_TRUE(audit_run(request)->verdict.accepted());
+
+  platform::Engine engine(platform::parse_platform("ordered/1t").value());
+  Session session = open_session(job, engine).value();
+  ASSERT_TRUE(session.trainer->advance());
+  int moved = 0;
+  for (const NamedTensor& t : session.trainer->state()) {
+    if (t.name != "more" && t.name != "less") continue;
+    moved += std::ranges::any_of(t.tensor.span<float>(), [](float x) { return x < 0.49f || x > 0.5f; });
+  }
+  EXPECT_EQ(moved, 1) << "the branch that was taken learns; weight decay alone moves the other one less";
+  EXPECT_FALSE(price_job(job, platform::parse_platform("ordered/1t").value(), {}, [] { return 0.0; })->disputable);
 }
 
 TEST(ImportedRun, WhatDoesNotFitIsSaid) {

@@ -135,7 +135,7 @@ Expected<commit::Digest> job_root(const train::Trainer& trainer, const DatasetCo
                      verify::graph_root(eval.graph, pool),
                      std::nullopt,
                      initial_state};
-  if (step.is_static) parts.trace_schema = trace_schema_root(train::trace_schema(step));
+  if (step.disputable) parts.trace_schema = trace_schema_root(train::trace_schema(step));
   ISOBIT_TRY(parts.frozen, frozen_parameters(trainer, pool));
   return job_root(parts);
 }

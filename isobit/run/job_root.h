@@ -53,7 +53,7 @@ struct JobRootParts {
   commit::Digest job, dataset;
   uint64_t train_samples = 0, test_samples = 0;
   commit::Digest step_graph, eval_graph;
-  std::optional<commit::Digest> trace_schema;  // none where shapes follow from data (StepGraph::is_static)
+  std::optional<commit::Digest> trace_schema;  // none unless StepGraph::disputable
   commit::Digest initial_state;
   std::optional<FrozenParameters> frozen = std::nullopt;  // where the job freezes something
 };

@@ -22,7 +22,7 @@ struct JobSize {
   uint64_t largest_tensor = 0;    // of the state
   // The most that the values of a step, state included, take at once (runtime::MemoryUse), and those of an evaluation,
   // its copy of the state in float32 included where the step has another type. Where shapes follow from data
-  // (StepGraph::is_static), no more than all values whose shapes are known.
+  // (runtime::is_static), no more than all values whose shapes are known.
   uint64_t step_peak = 0;
   uint64_t evaluation_peak = 0;      // 0 without test samples
   uint64_t data = 0;                 // what of the data is held, and their hashes; 0 where they have not been opened

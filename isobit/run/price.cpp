@@ -85,7 +85,7 @@ Expected<Price> price_job(const train::Job& job, const platform::Platform& platf
     if (slot.parameter >= 0) price.parameters += trainer.step_graph().graph.value(slot.in).shape().elements();
   }
   price.nodes = static_cast<int64_t>(trainer.step_graph().graph.nodes().size());
-  price.disputable = trainer.step_graph().is_static;
+  price.disputable = trainer.step_graph().disputable;
   price.remarks = trainer.step_graph().remarks;
   return price;
 }

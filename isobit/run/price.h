@@ -27,7 +27,7 @@ struct Price {
   int64_t parameters = 0;
   data::DataShape data;               // as it was found
   int64_t nodes = 0;                  // operators of a step
-  bool disputable = true;             // StepGraph::is_static
+  bool disputable = true;             // StepGraph::disputable
   std::vector<std::string> remarks;   // StepGraph::remarks
   int64_t proposed_commit_every = 1;  // smallest interval that keeps state roots within 2 % of training
 };

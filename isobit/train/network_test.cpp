@@ -265,7 +265,7 @@ TEST(Networks, WhoseShapesFollowFromDataTrainWhereNothingIsPromisedOfBounds) {
   const data::DataShape data = samples(data::TargetKind::kClass);
   const auto step = build_step_graph(job_of(""), data, network);
   ASSERT_TRUE(step) << step.error().message;
-  EXPECT_FALSE(step->is_static);
+  EXPECT_FALSE(step->disputable);
   for (const char* arithmetic : {"correct-1", "logged-1"}) {
     const auto refused = build_step_graph(job_of("", {text_of("job.arithmetic=", arithmetic)}), data, network);
     EXPECT_NE(message(refused).find("compute in ordered-1"), std::string::npos) << message(refused);

@@ -154,6 +154,12 @@ Status check_static(const Job& job, const graph::Graph& graph, bool is_static) {
                             "bounds of ", arithmetic.name, " hold; compute in ordered-1"));
 }
 
+bool has_graphs(const graph::Node& node) {
+  return std::ranges::any_of(node.attributes.items(), [](const auto& attribute) {
+    return std::holds_alternative<std::shared_ptr<const graph::Graph>>(attribute.second);
+  });
+}
+
 }  // namespace
 
 bool is_companion(std::string_view kind) { return kind == "momentum" || kind == "m" || kind == "v"; }
@@ -161,9 +167,9 @@ bool is_companion(std::string_view kind) { return kind == "momentum" || kind == 
 Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data, const models::Network& network) {
   ISOBIT_TRY(BackwardPass pass, backward_pass(job, data, job.batch / job.micro_batches, network));
   StepGraph step;
-  step.is_static = runtime::is_static(pass.model.graph);
+  const bool is_static = runtime::is_static(pass.model.graph);
   if (job.micro_batches > 1) {
-    if (!step.is_static) return unreadable("data.micro_batches: the network's shapes follow from data; leave it out");
+    if (!is_static) return unreadable("data.micro_batches: the network's shapes follow from data; leave it out");
     ISOBIT_TRY(pass, of_micro_batches(std::move(pass), job.micro_batches));
   }
   models::Model& model = pass.model;
@@ -185,7 +191,8 @@ Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data
   ISOBIT_RETURN_IF_ERROR(check_state(step));
   g.add_output(pass.loss);
   for (const StateSlot& slot : step.slots) g.add_output(slot.out);
-  ISOBIT_RETURN_IF_ERROR(check_static(job, g, step.is_static));
+  ISOBIT_RETURN_IF_ERROR(check_static(job, g, is_static));
+  step.disputable = is_static && std::ranges::none_of(g.nodes(), has_graphs);
   if (arithmetic_of(job).computes_in == DType::kFloat64) {
     ISOBIT_TRY(step.graph, graph::retype(g, graph::kInFloat64));
   }

@@ -42,9 +42,9 @@ struct StepGraph {
   graph::ValueId beta2_power = graph::kNoValue;
   std::vector<StateSlot> slots;
   std::vector<FrozenSlot> frozen;
-  // Every shape is known before the run, so that a trace has a schema. Where shapes follow from data, nobody can
-  // dispute a step value by value.
-  bool is_static = true;
+  // Which values a step computes is known before the run, so that a trace has a schema and a step can be disputed value
+  // by value: every shape is known, and no node has graphs within it (If, Loop, Scan).
+  bool disputable = true;
   std::vector<std::string> remarks;  // what of the network its owner should know: a sentence each
 };
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """isobit export --onnx: the network of a run as other programs open it."""
 import os
+import shutil
 import struct
 
 from isobit_cli import DIGITS, Case, files_of, main, overrides
@@ -97,6 +98,61 @@ class ExportOnnx(Case):
         elsewhere = dict(ISOBIT_HOME=self.path("other"))
         self.fails("export", "npy.run", "--onnx", "-o", "b.onnx", code=3, env=elsewhere)
         self.isobit("export", "npy.run", "--onnx", "-o", "b.onnx", "--set", f"data.path={folder}/", env=elsewhere)
+
+
+JOB = """[job]
+name = "same"
+seed = 5
+steps = {steps}
+[model]
+{model}
+[data]
+{data}
+batch = 8
+[optimizer]
+name = "adamw"
+lr = {lr}
+weight_decay = {decay}
+[evaluate]
+samples = 12
+"""
+TEXT = "context = 8\ndataset = \"text\"\npath = \"text.txt\""
+
+
+class OfABuilder(Case):
+    """A builder's network, exported with the values that it begins with, trains as the builder does."""
+
+    def roots(self, model, data, arithmetic="ordered-1"):
+        """Of the builder's run and of the one of its export: state root, loss, how many are right."""
+        def train(name, **fields):
+            self.write(f"{name}.toml", JOB.format(data=data, **fields))
+            return self.isobit_json("train", f"{name}.toml", "--set", f"job.arithmetic={arithmetic}", "--out", f"{name}.run")
+
+        # A step that changes nothing, so that what is exported are the values of the beginning.
+        train("still", steps=1, model=model, lr=0, decay=0)
+        self.isobit("export", "still.run", "--onnx", "-o", "m.onnx")
+        told = [train("own", steps=5, model=model, lr=0.01, decay=0.1),
+                train("file", steps=5, model='onnx = "m.onnx"', lr=0.01, decay=0.1)]
+        return [(t["final_state_root"], t["test_loss"], t["test_top1"]) for t in told]
+
+    def test_it_has_the_same_state_root(self):
+        self.write("text.txt", "the same network, weights and input give the same bits on other machines. " * 20)
+        digits = 'dataset = "digits"'
+        for model, data in (("logistic", digits), ("digits-cnn", digits), ("mnist-cnn", digits),
+                            ('gpt"\nlayers = 1\nheads = 2\nchannels = 16\ndropout = 0 #"', TEXT)):
+            for arithmetic in ("ordered-1", "correct-1", "logged-1"):
+                with self.subTest(model=model, arithmetic=arithmetic):
+                    own, file = self.roots(f'builder = "{model}"', data, arithmetic)
+                    self.assertEqual(own, file)
+                    shutil.rmtree(self.path("keys"))
+                    for name in ("still", "own", "file"):
+                        shutil.rmtree(self.path(f"{name}.run"))
+                    os.remove(self.path("m.onnx"))
+
+    def test_what_drops_in_training_alone_is_not_in_the_file(self):
+        self.write("text.txt", "to drop or not to drop. " * 40)
+        own, file = self.roots('builder = "gpt"\nlayers = 1\nheads = 2\nchannels = 16\ndropout = 0.5', TEXT)
+        self.assertNotEqual(own[0], file[0])
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ Expected<Operands> dropout(Conversion& c) {
   if (form == Form::kTraining) {
     ISOBIT_TRY(const double ratio, share_dropped(c));
     if (c.frame().outer() != nullptr) {
-      c.importer().report().inference.emplace_back(c.base_name(), "within a graph of another node");
+      c.importer().note_inference(c.base_name(), "within a graph of another node");
     } else if (ratio != 0) {
       return dropout_of_training(c, ratio);
     }

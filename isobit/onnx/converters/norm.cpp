@@ -35,7 +35,8 @@ std::string stays_in_inference(Conversion& c) {
 Expected<Operands> in_inference(Conversion& c, double epsilon) {
   Operands operands = {c.in(0), c.in(1), c.in(2), c.in(3), c.in(4)};
   for (int i : {3, 4}) {
-    if (c.in(i)->opened) c.importer().note_statistic(c.in(i), nullptr);
+    const Operand statistic = origin_of(c.in(i));
+    if (statistic->opened) c.importer().note_statistic(statistic, nullptr);
   }
   ISOBIT_TRY(Operand y, c.emit("BatchNormalization", std::move(operands), {{"epsilon", epsilon}}, c.output_name(0)));
   Operands outputs = {std::move(y)};
@@ -89,7 +90,7 @@ Expected<Operands> batch_norm(Conversion& c) {
   if (form == Form::kInference) return in_inference(c, epsilon);
   const std::string reason = stays_in_inference(c);
   if (reason.empty()) return in_training(c, epsilon);
-  c.importer().report().inference.emplace_back(c.base_name(), reason);
+  c.importer().note_inference(c.base_name(), reason);
   return in_inference(c, epsilon);
 }
 
