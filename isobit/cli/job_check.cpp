@@ -138,7 +138,8 @@ Expected<int> run(const Options& o, Console& console) {
   }
   for (const std::string& remark : price.remarks) console.line(text_of("network       ", remark));
   if (!price.disputable) {
-    console.line("dispute       shapes or branches follow from data: steps can be audited, but not disputed down to one value");
+    console.line(
+        "dispute       shapes or branches follow from data: steps can be audited, but not disputed down to one value");
   }
   console.line(text_of("data          ", job.data.dataset, ": ", price.data.train_count, " samples to train on, ",
                        price.data.test_count, " to test on, ", human_bytes(price.data.bytes), " held in memory"));

@@ -154,11 +154,7 @@ Status check_static(const Job& job, const graph::Graph& graph, bool is_static) {
                             "bounds of ", arithmetic.name, " hold; compute in ordered-1"));
 }
 
-bool has_graphs(const graph::Node& node) {
-  return std::ranges::any_of(node.attributes.items(), [](const auto& attribute) {
-    return std::holds_alternative<std::shared_ptr<const graph::Graph>>(attribute.second);
-  });
-}
+bool runs_graphs(const graph::Node& node) { return graph::op_of(node).runs_graphs; }
 
 }  // namespace
 
@@ -192,7 +188,7 @@ Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data
   g.add_output(pass.loss);
   for (const StateSlot& slot : step.slots) g.add_output(slot.out);
   ISOBIT_RETURN_IF_ERROR(check_static(job, g, is_static));
-  step.disputable = is_static && std::ranges::none_of(g.nodes(), has_graphs);
+  step.disputable = is_static && std::ranges::none_of(g.nodes(), runs_graphs);
   if (arithmetic_of(job).computes_in == DType::kFloat64) {
     ISOBIT_TRY(step.graph, graph::retype(g, graph::kInFloat64));
   }
