@@ -7,6 +7,22 @@
 
 namespace isobit {
 
+std::string join_some(std::span<const std::string> items, size_t most) {
+  if (items.empty()) return "none";
+  std::string text;
+  for (const std::string& item : items.first(std::min(items.size(), most))) {
+    text += text_of(text.empty() ? "" : ", ", item);
+  }
+  return items.size() > most ? text_of(text, " and ", items.size() - most, " others") : text;
+}
+
+std::string join_quoted(std::span<const std::string> names, size_t most) {
+  std::vector<std::string> quoted;
+  for (const std::string& name : names.first(std::min(names.size(), most))) quoted.push_back(text_of("'", name, "'"));
+  const std::string text = join_some(quoted, most);
+  return names.size() > most ? text_of(text, " and ", names.size() - most, " others") : text;
+}
+
 std::string join_or(std::span<const std::string> items) {
   std::string out;
   for (size_t i = 0; i < items.size(); ++i) {

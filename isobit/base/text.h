@@ -38,6 +38,11 @@ std::string text_of(const Args&... args) {
 // "a, b or c"
 std::string join_or(std::span<const std::string> items);
 
+// "a, b and 3 others": the first `most`. "none" where there are none.
+std::string join_some(std::span<const std::string> items, size_t most);
+// "'a', 'b' and 3 others"
+std::string join_quoted(std::span<const std::string> names, size_t most);
+
 // The candidate with the smallest edit distance to `word`, or "" when none is near (more than a third of it differs).
 std::string nearest_word(std::string_view word, std::span<const std::string> candidates);
 

@@ -13,7 +13,7 @@
 #include "isobit/formats/safetensors.h"
 #include "isobit/onnx/encode.h"
 #include "isobit/platform/platform.h"
-#include "isobit/run/run_onnx.h"
+#include "isobit/run/network_export.h"
 #include "isobit/run/run_weights.h"
 
 namespace isobit::cli {
@@ -63,15 +63,15 @@ Expected<data::DataShape> shape_of_data(const train::Job& job, const run::Limits
   return data::shape_of(*dataset);
 }
 
-Expected<run::Network> network_of(const Options& o, run::Weights& weights, platform::Engine& engine,
-                                  const run::Limits& limits) {
+Expected<run::ExportedNetwork> network_of(const Options& o, run::Weights& weights, platform::Engine& engine,
+                                          const run::Limits& limits) {
   ISOBIT_TRY(const data::DataShape shape, shape_of_data(weights.job, limits));
   ISOBIT_RETURN_IF_ERROR(run::make_ready(weights, shape, engine, limits));
-  run::NetworkOptions options;
+  run::NetworkExportOptions options;
   if (o.batch) options.batch = static_cast<int64_t>(*o.batch);
   if (o.opset) options.opset = static_cast<int64_t>(*o.opset);
   options.producer_version = ISOBIT_VERSION;
-  return run::onnx_network(weights, shape, options);
+  return run::exported_network(weights, shape, options);
 }
 
 // What a file holds, for the report.
@@ -81,8 +81,8 @@ struct Written {
   std::string more{};  // behind them, for people
 };
 
-Expected<Written> write_network(const Options& o, const std::string& out, const run::Network& network, Console& console,
-                                nlohmann::ordered_json& document) {
+Expected<Written> write_network(const Options& o, const std::string& out, const run::ExportedNetwork& network,
+                                Console& console, nlohmann::ordered_json& document) {
   const onnx::Model& model = network.model;
   ISOBIT_TRY(const onnx::WrittenModel files, onnx::write_model(out, model, {.replace = o.force}));
   document["opset"] = *model.opset("");
@@ -128,7 +128,7 @@ Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(open.verdict, named_verdict(o.audited, named, home_of(o.trust), o.step.has_value()));
   Deadline deadline(o.limits, console);
   ISOBIT_TRY(run::Weights weights, run::read_run_weights(open, o.step, engine.pool()));
-  run::Network network;
+  run::ExportedNetwork network;
   if (o.onnx) {
     ISOBIT_TRY(network, network_of(o, weights, engine, open.limits));
   }

@@ -1,7 +1,6 @@
 #include "isobit/cli/onnx_info.h"
 
 #include <algorithm>
-#include <set>
 
 #include "isobit/base/text.h"
 #include "isobit/cli/json_text.h"
@@ -12,17 +11,6 @@ namespace isobit::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// Inputs that the file gives no value.
-std::vector<onnx::ValueDef> open_inputs(const onnx::GraphDef& graph) {
-  std::set<std::string> given;
-  for (const onnx::TensorDef& t : graph.initializers) given.insert(t.name);
-  std::vector<onnx::ValueDef> open;
-  for (const onnx::ValueDef& input : graph.inputs) {
-    if (!given.contains(input.name)) open.push_back(input);
-  }
-  return open;
-}
 
 Json describe(const std::vector<onnx::ValueDef>& values) {
   Json list = Json::array();
@@ -53,7 +41,7 @@ Json unsupported(const onnx::Model& model, uint64_t max_memory, Console& console
   }
   if (!list.empty()) return list;
   onnx::ImportOptions options;
-  options.max_bytes = std::min(options.max_bytes, max_memory - std::min(max_memory, model.bytes));
+  options.max_bytes = onnx::max_import_bytes(max_memory, model.bytes);
   if (const auto imported = onnx::import_model(model, options); !imported) {
     list.push_back({{"reason", imported.error().message}});
     console.line(text_of("unsupported   ", imported.error().message));
@@ -78,7 +66,7 @@ Expected<int> describe_onnx(const std::string& file, const LimitOptions& options
   show("model         ", model.graph.name);
   show("producer      ", text_of(model.producer, " ", model.producer_version));
   show("versions      ", text_of("IR ", model.ir_version, "; opset ", opset_text));
-  const auto inputs = open_inputs(model.graph);
+  const auto inputs = onnx::needed_inputs(model);
   for (const onnx::ValueDef& v : inputs) show("input         ", text_of(v.name, " ", v.type.text()));
   for (const onnx::ValueDef& v : model.graph.outputs) show("output        ", text_of(v.name, " ", v.type.text()));
   Json operators = Json::object();

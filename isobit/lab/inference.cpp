@@ -25,30 +25,19 @@ using graph::Value;
 
 constexpr uint64_t kLargestDrawn = 8;  // integers below it fit most tables that they may point into
 
-// What the file says of its inputs, without those that it gives a value.
-std::vector<const onnx::ValueDef*> open_inputs(const onnx::Model& model) {
-  std::set<std::string> given;
-  for (const onnx::TensorDef& t : model.graph.initializers) given.insert(t.name);
-  std::vector<const onnx::ValueDef*> open;
-  for (const onnx::ValueDef& input : model.graph.inputs) {
-    if (!given.contains(input.name)) open.push_back(&input);
-  }
-  return open;
-}
-
-std::string names_of(const std::vector<const onnx::ValueDef*>& inputs) {
-  std::string names;
-  for (const onnx::ValueDef* input : inputs) names += text_of(names.empty() ? "" : ", ", "'", input->name, "'");
-  return names.empty() ? "none" : names;
+std::string names_of(const std::vector<onnx::ValueDef>& inputs) {
+  std::vector<std::string> names;
+  for (const onnx::ValueDef& input : inputs) names.push_back(input.name);
+  return join_quoted(names, 6);
 }
 
 // The given inputs by name.
 Expected<std::map<std::string, Tensor>> named_inputs(const InferenceRequest& request,
-                                                     const std::vector<const onnx::ValueDef*>& open) {
+                                                     const std::vector<onnx::ValueDef>& open) {
   std::map<std::string, Tensor> named;
   for (const NamedTensor& input : request.inputs) {
     if (input.name.empty()) continue;
-    const bool known = std::ranges::any_of(open, [&](const auto* v) { return v->name == input.name; });
+    const bool known = std::ranges::any_of(open, [&](const auto& v) { return v.name == input.name; });
     if (!known) {
       return usage_error(
           text_of("--input: the model has no input '", input.name, "', expected one of: ", names_of(open)));
@@ -59,19 +48,19 @@ Expected<std::map<std::string, Tensor>> named_inputs(const InferenceRequest& req
   }
   for (const NamedTensor& input : request.inputs) {
     if (!input.name.empty()) continue;
-    const auto free = std::ranges::find_if(open, [&](const auto* v) { return !named.contains(v->name); });
+    const auto free = std::ranges::find_if(open, [&](const auto& v) { return !named.contains(v.name); });
     if (free == open.end()) {
       return usage_error(text_of("--input: more inputs than the model has; it has: ", names_of(open)));
     }
-    named.emplace((*free)->name, input.tensor);
+    named.emplace(free->name, input.tensor);
   }
   return named;
 }
 
-Status check_extents(const InferenceRequest& request, const std::vector<const onnx::ValueDef*>& open) {
+Status check_extents(const InferenceRequest& request, const std::vector<onnx::ValueDef>& open) {
   std::set<std::string> names;
-  for (const onnx::ValueDef* input : open) {
-    for (const onnx::DimDef& dim : input->type.dims) {
+  for (const onnx::ValueDef& input : open) {
+    for (const onnx::DimDef& dim : input.type.dims) {
       if (!dim.name.empty()) names.insert(dim.name);
     }
   }
@@ -86,53 +75,45 @@ Status check_extents(const InferenceRequest& request, const std::vector<const on
   return {};
 }
 
-std::string text_of_dims(const std::vector<onnx::DimDef>& dims) {
-  std::string text;
-  for (const onnx::DimDef& d : dims) {
-    text += text_of(text.empty() ? "" : ", ", d.extent >= 0 ? std::to_string(d.extent) : d.name.empty() ? "?" : d.name);
-  }
-  return text_of("[", text, "]");
-}
-
 // Whether given inputs are what the file says of them. The rest is the import's to find.
-Status check_given(const std::vector<const onnx::ValueDef*>& open, const std::map<std::string, Tensor>& given) {
-  for (const onnx::ValueDef* input : open) {
-    const auto found = given.find(input->name);
-    if (found == given.end() || !input->type.has_shape) continue;
-    const std::vector<onnx::DimDef>& expected = input->type.dims;
+Status check_given(const std::vector<onnx::ValueDef>& open, const std::map<std::string, Tensor>& given) {
+  for (const onnx::ValueDef& input : open) {
+    const auto found = given.find(input.name);
+    if (found == given.end() || !input.type.has_shape) continue;
+    const std::vector<onnx::DimDef>& expected = input.type.dims;
     const std::vector<int64_t>& dims = found->second.shape().dims();
     bool fits = dims.size() == expected.size();
     for (size_t d = 0; fits && d < dims.size(); ++d) fits = expected[d].extent < 0 || expected[d].extent == dims[d];
     if (fits) continue;
-    return unreadable(text_of("--input: '", input->name, "': found shape ", found->second.shape().text(), ", expected ",
-                              text_of_dims(expected)));
+    return unreadable(text_of("--input: '", input.name, "': found shape ", found->second.shape().text(), ", expected ",
+                              input.type.text()));
   }
   return {};
 }
 
 // The shapes that an import is to have: of given inputs theirs, of the others what the file and --dim say, 1 for the
 // rest. An input whose rank nobody knows stays as it is, and cannot be drawn.
-onnx::ImportOptions import_options(const InferenceRequest& request, const std::vector<const onnx::ValueDef*>& open,
+onnx::ImportOptions import_options(const InferenceRequest& request, const std::vector<onnx::ValueDef>& open,
                                    const std::map<std::string, Tensor>& given) {
   onnx::ImportOptions options;
   options.extents = request.extents;
-  for (const onnx::ValueDef* input : open) {
-    if (const auto found = given.find(input->name); found != given.end()) {
-      options.shapes[input->name] = found->second.shape().dims();
-      for (size_t d = 0; d < input->type.dims.size() && d < found->second.shape().dims().size(); ++d) {
-        const std::string& name = input->type.dims[d].name;
+  for (const onnx::ValueDef& input : open) {
+    if (const auto found = given.find(input.name); found != given.end()) {
+      options.shapes[input.name] = found->second.shape().dims();
+      for (size_t d = 0; d < input.type.dims.size() && d < found->second.shape().dims().size(); ++d) {
+        const std::string& name = input.type.dims[d].name;
         if (!name.empty()) options.extents.emplace(name, found->second.shape().dims()[d]);
       }
     }
   }
-  for (const onnx::ValueDef* input : open) {
-    if (!input->type.has_shape || given.contains(input->name)) continue;
+  for (const onnx::ValueDef& input : open) {
+    if (!input.type.has_shape || given.contains(input.name)) continue;
     std::vector<int64_t> dims;
-    for (const onnx::DimDef& dim : input->type.dims) {
+    for (const onnx::DimDef& dim : input.type.dims) {
       const auto extent = options.extents.find(dim.name);
       dims.push_back(dim.extent >= 0 ? dim.extent : extent != options.extents.end() ? extent->second : 1);
     }
-    options.shapes[input->name] = std::move(dims);
+    options.shapes[input.name] = std::move(dims);
   }
   return options;
 }
@@ -147,20 +128,18 @@ struct Brought {
 
 Expected<Brought> bring(const InferenceRequest& request) {
   ISOBIT_TRY(const onnx::Model model, onnx::load_model(request.model, onnx::load_options_within(request.max_memory)));
-  const auto open = open_inputs(model);
+  const auto open = onnx::needed_inputs(model);
   ISOBIT_RETURN_IF_ERROR(check_extents(request, open));
   Brought brought;
   ISOBIT_TRY(auto given, named_inputs(request, open));
   ISOBIT_RETURN_IF_ERROR(check_given(open, given));
   onnx::ImportOptions options = import_options(request, open, given);
-  // There are up to three graphs of it: as imported, for the shapes of its inputs, and as it is run.
-  const uint64_t left = request.max_memory - std::min(request.max_memory, model.bytes);
-  options.max_bytes = std::min(options.max_bytes, left / 4);
+  options.max_bytes = onnx::max_import_bytes(request.max_memory, model.bytes);
   ISOBIT_TRY(onnx::Imported imported, onnx::import_model(model, options));
   brought.bytes = model.bytes + 3 * imported.bytes;
   brought.graph = std::move(imported.graph);
   ISOBIT_CHECK(brought.graph.inputs().size() == open.size());
-  for (const onnx::ValueDef* input : open) brought.given.push_back(std::move(given[input->name]));
+  for (const onnx::ValueDef& input : open) brought.given.push_back(std::move(given[input.name]));
   return brought;
 }
 

@@ -25,11 +25,7 @@ class Infer : public ::testing::Test {
     fs::remove_all(folder_, ignored);
   }
 
-  void write(const ModelForTest& model) {
-    const Bytes bytes = model.bytes();
-    std::ofstream(request_.model, std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  }
+  void write(const ModelForTest& model) { model.write(request_.model); }
   // y = x w + b with x of [batch, 3], w of [3, 2].
   static ModelForTest linear() {
     ModelForTest model;

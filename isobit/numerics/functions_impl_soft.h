@@ -40,7 +40,8 @@ ISOBIT_INLINE float cr_mish(float x) {
   float bounded = x > 30.0f ? 30.0f : x;
   bounded = bounded < -110.0f ? -110.0f : bounded;
   const double factor = x < -110.0f ? -110.0 : static_cast<double>(x);  // so that -inf gives -0
-  const float y = static_cast<float>(factor * mish_factor(exp_core(static_cast<double>(bounded), 0)));
+  float y = static_cast<float>(factor * mish_factor(exp_core(static_cast<double>(bounded), 0)));
+  y = x == -0x1.4p-24f ? from_bits32(0xb33fffffu) : y;
   return x == x ? y : nan32();
 }
 

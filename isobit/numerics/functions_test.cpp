@@ -74,6 +74,8 @@ TEST_P(Functions, Boundaries) {
                                 0x1.bacb4ap+25f,
                                 0x1.b121a6p+76f,
                                 0x1.6351d8p+95f,
+                                0x1.d483ap-12f,
+                                0x1.4p-24f,
                                 0x1.250c02p-10f,
                                 0x1.6148dep-16f,
                                 0x1.33333p+13f,

@@ -42,18 +42,17 @@ Status Importer::inline_function(Scope& scope, const NodeDef& node, std::vector<
   AttributeValues values;
   for (const AttributeDef& a : function.defaults) values[a.name] = a;
   for (AttributeDef& a : attributes) {
-    const bool declared = values.contains(a.name) || std::ranges::count(function.attributes, a.name) > 0;
-    if (!declared) return fail(text_of("attribute '", a.name, "' is none of the function's"));
+    if (!values.contains(a.name) && !functions_.declares(function, a.name))
+      return fail(text_of("attribute '", a.name, "' is none of the function's"));
     values[a.name] = std::move(a);
   }
 
   Scope body(scope.frame(), nullptr, function.opsets);
   body.attributes = &values;
   body.depth = scope.depth + 1;
-  const std::string own = !node.name.empty() ? node.name : node.outputs.empty() ? node.op : node.outputs[0];
   // Names of calls within calls do not grow without end.
   constexpr size_t kMostPrefix = 500;
-  body.prefix = scope.shown(own).substr(0, kMostPrefix) + "/";
+  body.prefix = scope.shown(node.label()).substr(0, kMostPrefix) + "/";
   for (size_t i = 0; i < function.inputs.size(); ++i) {
     if (i >= node.inputs.size() || node.inputs[i].empty()) continue;  // whoever asks for it finds nothing
     const Operand operand = scope.find(node.inputs[i]);

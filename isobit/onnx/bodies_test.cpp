@@ -12,12 +12,6 @@ namespace {
 using formats::expect_error;
 using Names = std::vector<std::string>;
 
-Names operators(const graph::Graph& g) {
-  Names ops;
-  for (const graph::Node& n : g.nodes()) ops.push_back(n.op);
-  return ops;
-}
-
 schema::FunctionProto& add_function(ModelForTest& m, const std::string& name, const Names& inputs,
                                     const Names& outputs) {
   auto& f = *m.proto.add_functions();
@@ -56,6 +50,24 @@ TEST(Functions, TheirNodesStandInPlaceOfTheCall) {
   EXPECT_EQ(operators(g), (Names{"Relu", "Add"}));
   EXPECT_EQ(g.value(g.nodes()[0].outputs[0]).name, "call/inside");
   EXPECT_EQ(g.value(g.outputs()[0]).name, "y");
+}
+
+// A domain that has two names is one.
+TEST(Functions, OfOnnxsOwnDomainUnderEitherOfItsNames) {
+  ModelForTest m(18);
+  m.input("x", {2, 3});
+  m.node("Twice", {"x"}, {"y"}).named("call");
+  m.output("y");
+  for (const char* domain : {"ai.onnx", ""}) {
+    auto& f = add_function(m, "Twice", {"a"}, {"b"});
+    f.set_domain(domain);
+    add_node(f, "Add", {"a", "a"}, {"b"});
+    if (*domain == '\0') break;
+    const auto result = m.imported();
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(operators(result->graph), Names{"Add"});
+  }
+  expect_error(m.imported(), "two functions are called 'Twice'");
 }
 
 TEST(Functions, AttributesComeFromTheCallOrFromTheFunction) {

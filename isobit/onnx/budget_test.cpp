@@ -93,6 +93,15 @@ TEST(ImportBudget, SequencesCountTheirItems) {
   expect_error(m.imported(within(uint64_t{16} << 20)), "node 'insert' (SequenceInsert, opset 25): what is made");
 }
 
+TEST(ImportBudget, PartsOfASplitAreCountedBeforeTheyAreNamed) {
+  ModelForTest m;
+  m.input("x", {8}).initializer("sizes", ints(std::vector<int64_t>(70000, 0))).initializer("at", ints({0}));
+  m.node("SplitToSequence", {"x", "sizes"}, {"s"}).named(std::string(1000, 'n'));
+  m.node("SequenceLength", {"s"}, {"y"});
+  m.output("y");
+  expect_error(m.imported(), "a sequence of 70000 values, expected at most 65536");
+}
+
 // A node in a graph is gone through once more for every graph around it.
 TEST(ImportBudget, NodesOfGraphsWithinGraphsCountManyTimes) {
   const auto nested = [](int levels) {

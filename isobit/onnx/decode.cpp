@@ -108,7 +108,7 @@ class Decoder {
     }
     std::vector<OpsetDef> defs;
     for (const auto& opset : protos) {
-      const std::string domain = opset.domain() == "ai.onnx" ? "" : opset.domain();
+      const std::string domain = own_domain(opset.domain());
       const auto before = std::ranges::find(defs, domain, &OpsetDef::domain);
       if (before == defs.end()) {
         defs.push_back({domain, opset.version()});
@@ -140,20 +140,20 @@ class Decoder {
     for (auto& proto : protos) {
       NodeDef def{proto.name(),
                   proto.op_type(),
-                  proto.domain() == "ai.onnx" ? "" : proto.domain(),
+                  own_domain(proto.domain()),
                   proto.overload(),
                   {proto.input().begin(), proto.input().end()},
                   {proto.output().begin(), proto.output().end()},
                   {}};
-      ISOBIT_TRY(def.attributes, attributes(*proto.mutable_attribute(), text_of("node '", node_name(def), "'")));
+      ISOBIT_TRY(def.attributes,
+                 attributes(*proto.mutable_attribute(), text_of("node '", tidy_name(def.label()), "'")));
       defs.push_back(std::move(def));
     }
     return defs;
   }
 
-  static std::string node_name(const NodeDef& def) {
-    return tidy_name(!def.name.empty() ? def.name : def.outputs.empty() ? def.op : def.outputs[0]);
-  }
+  // ONNX's own operators have two names for their domain.
+  static std::string own_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
   template <class Attributes>
   Expected<std::vector<AttributeDef>> attributes(Attributes& protos, const std::string& where) {
@@ -208,7 +208,7 @@ class Decoder {
 
   Expected<FunctionDef> function(schema::FunctionProto& proto) {
     FunctionDef def{proto.name(),
-                    proto.domain(),
+                    own_domain(proto.domain()),
                     proto.overload(),
                     {proto.input().begin(), proto.input().end()},
                     {proto.output().begin(), proto.output().end()},

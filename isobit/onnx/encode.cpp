@@ -74,8 +74,8 @@ class Encoder {
     const Bytes in_graph = bytes_of(graph);
     Encoded all;
     const auto own = [&](Bytes bytes) {
-      all.own.push_back(std::move(bytes));
-      all.file.push_back(all.own.back());
+      all.own.push_back(std::make_unique<const Bytes>(std::move(bytes)));
+      all.file.push_back(*all.own.back());
     };
     own(bytes_of(rest));
     own(field_head(schema::ModelProto::kGraphFieldNumber, in_graph.size() + initializer_bytes_));

@@ -1,6 +1,7 @@
 // An ONNX file of a model: the inverse of what model.h reads. The same model and options give the same bytes.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,11 +24,11 @@ inline constexpr uint64_t kSmallTensor = 1024;
 inline constexpr uint64_t kDataAlignment = 4096;
 
 // Files piece by piece: views into `own` and into the model's tensors, which must outlive them, so that weights are not
-// copied.
+// copied. Moved, not copied: a copy's views would be of another's bytes.
 struct Encoded {
   std::vector<ByteView> file;
   std::vector<ByteView> data;  // the second one; empty: there is none
-  std::vector<Bytes> own;
+  std::vector<std::unique_ptr<const Bytes>> own;
   uint64_t file_bytes = 0, data_bytes = 0;
 
   Bytes whole_file() const;  // without the second one

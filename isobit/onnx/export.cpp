@@ -69,17 +69,17 @@ bool Exporter::needs_ml(int64_t opset) {
 }
 
 const Tensor* Exporter::value_of(const std::string& name) const {
-  const auto found = std::ranges::find(values_, name, &NamedTensor::name);
-  return found == values_.end() ? nullptr : &found->tensor;
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
 }
 
-Status Exporter::check_values() const {
-  std::set<std::string> inputs, given;
+Status Exporter::take_values() {
+  std::set<std::string> inputs;
   for (const ValueId id : graph_.inputs()) inputs.insert(graph_.value(id).name);
   for (const NamedTensor& v : values_) {
     const auto fail = [&](std::string_view reason) { return unreadable(text_of("tensor '", v.name, "': ", reason)); };
     if (!inputs.contains(v.name)) return fail("the network has no such input");
-    if (!given.insert(v.name).second) return fail("is given twice");
+    if (!by_name_.emplace(v.name, &v.tensor).second) return fail("is given twice");
     const graph::Value& value = graph_.value(graph_.find(v.name));
     const auto& dims = v.tensor.shape().dims();
     const bool fits = v.tensor.dtype() == value.dtype && value.has_rank() && dims.size() == value.dims.size() &&
@@ -205,6 +205,7 @@ void Exporter::add_contraction(ExportScope& scope, const Contraction& contractio
     if (const auto* i = std::get_if<int64_t>(&value)) def.attributes.push_back(attribute(name, *i));
     if (const auto* is = std::get_if<std::vector<int64_t>>(&value)) def.attributes.push_back(attribute(name, *is));
   }
+  ISOBIT_CHECK(def.attributes.size() == contraction.attributes.items().size());
   scope.def.nodes.push_back(std::move(def));
 }
 
@@ -236,7 +237,7 @@ Status Exporter::set_opsets(Model& model) const {
   }
   const int64_t opset = asked == 0 ? needed_ : asked;
   model.opsets = {{"", opset}};
-  if (ml_ != 0) model.opsets.push_back({kMlDomain, ml_});
+  if (ml_ != 0) model.opsets.push_back({kMl, ml_});
   model.ir_version = ir_of(opset);
   return {};
 }
@@ -246,7 +247,7 @@ Expected<Model> Exporter::run() {
     return usage_error(text_of("opset ", options_.opset, ": expected ", kOldestWrittenOpset, " to ", kNewestOpset));
   }
   if (graph_.outputs().empty()) return unreadable("the network has no outputs");
-  ISOBIT_RETURN_IF_ERROR(check_values());
+  ISOBIT_RETURN_IF_ERROR(take_values());
   Model model;
   model.file = options_.name;
   model.producer = options_.producer;

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "isobit/graph/op.h"
@@ -21,8 +22,6 @@ struct Writer;
 
 using Names = std::vector<std::string>;
 using AttributeDefs = std::vector<AttributeDef>;
-
-inline constexpr const char* kMlDomain = "ai.onnx.ml";
 
 // A graph that is being written: the whole one, or one in an attribute.
 struct ExportScope {
@@ -185,7 +184,8 @@ class Exporter {
   Expected<std::shared_ptr<const GraphDef>> inner(const Writing& w, const char* attribute, size_t own, size_t captured);
 
  private:
-  Status check_values() const;
+  // Errors: a tensor that is no input's, or does not fit it.
+  Status take_values();
   const Tensor* value_of(const std::string& name) const;
   void name_values(ExportScope& scope);
   void add_input(ExportScope& scope, graph::ValueId id);
@@ -200,6 +200,7 @@ class Exporter {
 
   const graph::Graph& graph_;
   const std::span<const NamedTensor> values_;
+  std::unordered_map<std::string_view, const Tensor*> by_name_;  // of values_
   const ExportOptions& options_;
   std::set<std::string> names_, node_names_;
   int64_t needed_ = kOldestWrittenOpset, ml_ = 0;  // opsets; ml_ 0: the domain is not used

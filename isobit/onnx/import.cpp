@@ -10,9 +10,8 @@
 namespace isobit::onnx {
 
 std::string place_of(const std::string& file, const NodeDef& node, int64_t opset) {
-  const std::string& name = !node.name.empty() ? node.name : node.outputs.empty() ? node.op : node.outputs[0];
   const std::string op = node.domain.empty() ? node.op : node.domain + "." + node.op;
-  return text_of(file, ": node '", tidy_name(name), "' (", tidy_name(op), ", opset ", opset, "): ");
+  return text_of(file, ": node '", tidy_name(node.label()), "' (", tidy_name(op), ", opset ", opset, "): ");
 }
 
 tl::expected<const Row*, std::string> row_of(const std::vector<OpsetDef>& opsets, const NodeDef& node) {
@@ -26,6 +25,7 @@ tl::expected<const Row*, std::string> row_of(const std::vector<OpsetDef>& opsets
 Functions::Functions(const Model& model) {
   for (const FunctionDef& f : model.functions) {
     if (!by_name_.emplace(Key{f.domain, f.name, f.overload}, &f).second && twice_ == nullptr) twice_ = &f;
+    declared_[&f].insert(f.attributes.begin(), f.attributes.end());
   }
 }
 
@@ -60,7 +60,8 @@ Status Importer::check_opsets() const {
   const auto opset = model_.opset("");
   if (!opset) return {};  // the first node that needs it says so
   if (*opset < 1 || *opset > kNewestOpset) {
-    return unreadable(text_of(file(), ": opset ", *opset, "; this isobit reads ", kOldestOpset, " to ", kNewestOpset));
+    return unreadable(text_of(file(), ": opset ", *opset, "; this isobit reads ", kOldestOpset, " to ", kNewestOpset,
+                              ", and of older ones what still means the same"));
   }
   return {};
 }
@@ -271,44 +272,42 @@ Operand Importer::step() {
 }
 
 Operand Importer::running(const Operand& statistic) const {
-  for (const auto& [value, updated] : statistics_) {
-    if (value == statistic && updated != nullptr) return updated;
-  }
-  return statistic;
+  const auto found = statistic_places_.find(statistic.get());
+  if (found == statistic_places_.end()) return statistic;
+  const Operand& updated = statistics_[found->second].second;
+  return updated == nullptr ? statistic : updated;
 }
 
 void Importer::note_statistic(const Operand& statistic, const Operand& updated) {
-  for (auto& [value, before] : statistics_) {
-    if (value != statistic) continue;
-    if (updated != nullptr) before = updated;
-    return;
+  const auto [place, is_new] = statistic_places_.emplace(statistic.get(), statistics_.size());
+  if (is_new) {
+    statistics_.emplace_back(statistic, updated);
+  } else if (updated != nullptr) {
+    statistics_[place->second].second = updated;
   }
-  statistics_.emplace_back(statistic, updated);
 }
 
 void Importer::note_inference(const std::string& node, const std::string& reason) {
-  const std::pair noted(node, reason);
-  if (std::ranges::find(report_.inference, noted) == report_.inference.end()) report_.inference.push_back(noted);
+  if (noted_.insert(node).second) report_.inference.emplace_back(node, reason);
 }
 
 Imported Importer::finished() {
   Imported imported;
   if (step_ != nullptr) imported.step = frame_.id_of(step_);
-  std::vector<graph::ValueId> others;  // among the float initializers that nodes use
+  std::unordered_set<graph::ValueId> others;  // among the float initializers that nodes use
   for (const auto& [value, updated] : statistics_) {
     frame_.id_of(value);  // opens it, where no node has yet
     imported.statistics.push_back({value->fed, frame_.id_of(updated)});
-    others.push_back(imported.statistics.back().value);
+    others.insert(imported.statistics.back().value);
   }
   for (const graph::ValueId id : frame_.parameters()) {
     const bool constant = options_.opens_parameters && frame_.graph().initializer(id) != nullptr;
-    if (!constant && std::ranges::find(others, id) == others.end()) imported.parameters.push_back(id);
+    if (!constant && !others.contains(id)) imported.parameters.push_back(id);
   }
   imported.report = std::move(report_);
   imported.constants = frame_.constants();
-  for (const std::string& name : inner_constants_) {
-    if (std::ranges::find(imported.constants, name) == imported.constants.end()) imported.constants.push_back(name);
-  }
+  for (const std::string& name : imported.constants) inner_constants_.erase(name);
+  imported.constants.insert(imported.constants.end(), inner_constants_.begin(), inner_constants_.end());
   imported.bytes = bytes_;
   imported.graph = std::move(frame_.graph());
   return imported;
@@ -325,6 +324,10 @@ Expected<Imported> Importer::run() {
   ISOBIT_RETURN_IF_ERROR(add_outputs(scope, chosen, text_of(file(), ": ")));
   if (model_.graph.outputs.empty()) return unreadable(text_of(file(), ": the graph has no outputs"));
   return finished();
+}
+
+uint64_t max_import_bytes(uint64_t max_memory, uint64_t model_bytes) {
+  return std::min(ImportOptions().max_bytes, (max_memory - std::min(max_memory, model_bytes)) / 4);
 }
 
 Expected<Imported> import_model(const Model& model, const ImportOptions& options) {

@@ -50,8 +50,8 @@ struct ImportOptions {
   // These outputs of the file alone, in this order, with the nodes and the inputs that they need; empty: all there is.
   std::vector<std::string> outputs = {};
   // Float initializers of the main graph are inputs of the graph: see Imported::parameters. But for scalars, those
-  // without elements, and those that hold an infinity or a NaN (masks), which stay constants; and so do those of graphs
-  // within nodes, unless lift_weights has moved them.
+  // without elements, and those that hold an infinity (masks), which stay constants; and so do those of graphs within
+  // nodes, unless lift_weights has moved them. One that holds a NaN is an error for the node that uses it.
   bool opens_parameters = false;
   FormOptions form = {};
   // Of the graph with all its functions and subgraphs; one that lies d graphs deep counts as 2^d, since every graph
@@ -95,11 +95,17 @@ struct Imported {
 // what is over a limit. Bounded in time and memory by the options and the file.
 Expected<Imported> import_model(const Model& model, const ImportOptions& options = {});
 
+// ImportOptions::max_bytes where so much memory may be taken in all and the model has `model_bytes` of it
+// (Model::bytes): a quarter of what is left, since there are up to three graphs of a model: as imported, for the shapes
+// of its inputs, and as it is run.
+uint64_t max_import_bytes(uint64_t max_memory, uint64_t model_bytes);
+
 // Inputs that the file gives no value and that these outputs need; of all outputs where none are named.
 std::vector<ValueDef> needed_inputs(const Model& model, const std::vector<std::string>& outputs = {});
 
 // The data of the initializers that opens_parameters makes inputs, under the names that these have and as they are fed:
-// float16 and bfloat16 as float32. The model is of no use afterwards. REQUIRES that none were dropped.
+// float16 and bfloat16 as float32; those that no node uses as well. The model is of no use afterwards. REQUIRES that
+// none were dropped.
 std::vector<NamedTensor> take_weights(Model& model);
 
 // Something of the file that no import can succeed with.

@@ -9,12 +9,6 @@
 namespace isobit::onnx {
 namespace {
 
-std::vector<std::string> operators(const graph::Graph& g) {
-  std::vector<std::string> ops;
-  for (const graph::Node& n : g.nodes()) ops.push_back(n.op);
-  return ops;
-}
-
 using Names = std::vector<std::string>;
 
 Names value_names(const graph::Graph& g, const std::vector<graph::ValueId>& ids) {

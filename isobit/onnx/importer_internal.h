@@ -30,11 +30,16 @@ class Functions {
   explicit Functions(const Model& model);
   // Null: the node's operator is no function of the file.
   const FunctionDef* find(const NodeDef& node) const;
+  // Whether a function has an attribute of that name, without a value of its own.
+  bool declares(const FunctionDef& function, std::string_view attribute) const {
+    return declared_.at(&function).contains(attribute);
+  }
   const FunctionDef* twice() const { return twice_; }  // one whose name another has, too; null: there is none
 
  private:
   using Key = std::array<std::string_view, 3>;  // domain, name, overload
   std::map<Key, const FunctionDef*> by_name_;
+  std::map<const FunctionDef*, std::unordered_set<std::string_view>> declared_;
   const FunctionDef* twice_ = nullptr;
 };
 
@@ -113,7 +118,9 @@ class Importer {
   Operand step_;
   int64_t dropouts_ = 0;
   std::vector<std::pair<Operand, Operand>> statistics_;  // and what each becomes, null: it stays
+  std::unordered_map<const Entry*, size_t> statistic_places_;
   FormReport report_;
+  std::unordered_set<std::string> noted_;  // in report_.inference
   std::set<std::string> inner_constants_;  // float initializers that graphs of nodes use, and keep
   Frame frame_{nullptr};
 };

@@ -36,7 +36,7 @@ struct TensorDef {
 
 struct DimDef {
   int64_t extent = -1;  // -1: not said
-  std::string name;     // extents of one name are equal ("batch")
+  std::string name;     // "batch"; nobody checks that extents of one name are equal
 };
 
 struct TypeDef {
@@ -75,6 +75,8 @@ struct NodeDef {
   std::vector<std::string> inputs, outputs;  // "": an absent one
   std::vector<AttributeDef> attributes;
   const AttributeDef* attribute(std::string_view name) const;  // null when it is absent
+  // What messages call it: its name, or where it has none its first output, or its operator.
+  const std::string& label() const { return !name.empty() ? name : outputs.empty() ? op : outputs[0]; }
 };
 
 struct GraphDef {

@@ -1,6 +1,7 @@
 // Models that tests write, field by field.
 #pragma once
 
+#include <fstream>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -32,6 +33,13 @@ inline Tensor ints(const std::vector<int64_t>& values) {
 }
 inline Tensor floats(Shape shape, const std::vector<float>& values) {
   return Tensor::of<float>(std::move(shape), values);
+}
+
+// Of every node, in order.
+inline std::vector<std::string> operators(const graph::Graph& g) {
+  std::vector<std::string> names;
+  for (const graph::Node& node : g.nodes()) names.push_back(node.op);
+  return names;
 }
 
 // Attributes of a node, one call each.
@@ -118,6 +126,11 @@ class ModelForTest {
   Bytes bytes() const {
     const std::string text = proto.SerializeAsString();
     return Bytes(text.begin(), text.end());
+  }
+  void write(const fs::path& path) const {
+    const Bytes whole = bytes();
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(whole.data()), static_cast<std::streamsize>(whole.size()));
   }
   Expected<Imported> imported(const ImportOptions& options = {}) const {
     ISOBIT_TRY(const Model model, decode_model(bytes(), "m.onnx"));

@@ -28,10 +28,12 @@ class Opening {
  public:
   Opening(const Graph& graph, const std::vector<ValueId>& inputs)
       : graph_(graph),
-        is_fed_(place(static_cast<ValueId>(graph.value_count())), false),
+        is_input_(place(static_cast<ValueId>(graph.value_count())), false),
+        is_fed_(is_input_),
         samples_(graph.value(inputs.front()).dims.front()),
         others_(samples_ + 4) {
     ISOBIT_CHECK(samples_ >= 2);
+    for (const ValueId i : graph.inputs()) is_input_[place(i)] = true;
     for (const ValueId i : inputs) {
       ISOBIT_CHECK(graph.value(i).dims.front() == samples_);
       is_fed_[place(i)] = true;
@@ -45,7 +47,7 @@ class Opening {
       const auto id = static_cast<ValueId>(open_.value_count());
       if (const Tensor* constant = graph_.initializer(id)) {
         add_constant(id, *constant);
-      } else if (std::ranges::find(graph_.inputs(), id) != graph_.inputs().end()) {
+      } else if (is_input_[place(id)]) {
         add_input(id);
       } else {
         ISOBIT_RETURN_IF_ERROR(add_node(graph_.nodes()[next_node++]));
@@ -166,7 +168,7 @@ class Opening {
   }
 
   const Graph& graph_;
-  std::vector<bool> is_fed_;
+  std::vector<bool> is_input_, is_fed_;  // by value; of all inputs, and of those that samples are fed to
   const int64_t samples_, others_;
   Graph other_, open_;
 };

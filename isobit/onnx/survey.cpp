@@ -43,8 +43,7 @@ class Survey {
       return;
     }
     if (row) return;
-    const std::string& name = !node.name.empty() ? node.name : node.outputs.empty() ? node.op : node.outputs[0];
-    found_.push_back({name, node.op, node.domain, version_of(opsets, node.domain).value_or(0), row.error()});
+    found_.push_back({node.label(), node.op, node.domain, version_of(opsets, node.domain).value_or(0), row.error()});
   }
 
   const Model& model_;

@@ -17,19 +17,11 @@ constexpr uint64_t kMostKeptBytes = 64 << 10;
 constexpr size_t kNone = SIZE_MAX;
 constexpr size_t kNamesShown = 6;
 
-std::string listed(std::vector<std::string> names) {
-  const size_t all = names.size();
-  names.resize(std::min(all, kNamesShown));
-  std::string text;
-  for (const std::string& name : names) text += text_of(text.empty() ? "" : ", ", "'", name, "'");
-  return all > names.size() ? text_of(text, " and ", all - names.size(), " others") : text;
-}
-
 template <class Values>
 std::string names_of(const Values& values) {
   std::vector<std::string> names;
   for (const auto& value : values) names.push_back(value.name);
-  return names.empty() ? "none" : listed(std::move(names));
+  return join_quoted(names, kNamesShown);
 }
 
 // The extent of the first axis that the file says; 0: it leaves it open.
@@ -46,7 +38,7 @@ models::Init given() { return {models::Init::Kind::kGiven, 0}; }
 
 void add_remarks(const onnx::Imported& imported, models::Model& model) {
   const auto say = [&](const std::vector<std::string>& names, std::string_view what) {
-    if (!names.empty()) model.remarks.push_back(text_of(what, listed(names)));
+    if (!names.empty()) model.remarks.push_back(text_of(what, join_quoted(names, kNamesShown)));
   };
   say(imported.report.batch_norms, "batch norm by the statistics of the batch: ");
   say(imported.report.dropouts, "dropout as in training: ");

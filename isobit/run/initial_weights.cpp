@@ -14,9 +14,7 @@ constexpr size_t kShown = 4;
 // "missing: 'a', 'b' and 3 others"
 void add_list(std::string& text, std::string_view what, const std::vector<std::string>& items) {
   if (items.empty()) return;
-  text += text_of(text.empty() ? "" : "; ", what, ": ");
-  for (size_t i = 0; i < std::min(items.size(), kShown); ++i) text += text_of(i == 0 ? "" : ", ", items[i]);
-  if (items.size() > kShown) text += text_of(" and ", items.size() - kShown, " others");
+  text += text_of(text.empty() ? "" : "; ", what, ": ", join_some(items, kShown));
 }
 
 Status check_finite(const NamedTensor& t, const fs::path& file) {

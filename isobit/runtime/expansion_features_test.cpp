@@ -128,17 +128,26 @@ TEST(Imputer, PutsNumbersInPlaceOfOne) {
   const auto by_nan = e.run("Imputer", imputer(e.g, {"n", e.fed({{2, 2}, {1, kNaN, kNaN, 4}}), {10, 20}, kNaN}));
   expect_near({{2, 2}, {1, 20, 10, 4}}, by_nan.at(0), 0);
   Expanded f(DType::kInt64);
-  const auto whole = f.run("Imputer", imputer(f.g, {"n", f.fed({{2, 2}, {1, -1, 3, -1}}), {7}, -1}));
+  const auto whole = f.run("Imputer", imputer(f.g, {"n", f.fed({{2, 2}, {1, -1, 3, -1}}), {}, 0, {7}, -1}));
   expect_near({{2, 2}, {1, 7, 3, 7}}, whole.at(0), 0);
+}
+
+// Integers that no float64 holds stay what they are.
+TEST(Imputer, TakesEveryInteger) {
+  constexpr int64_t kOdd = (int64_t{1} << 53) + 1;
+  Expanded f(DType::kInt64);
+  ASSERT_TRUE(imputer(f.g, {"n", f.fed(list({1, 2, 3})), {}, 0, {kOdd + 2}, kOdd}));
+  std::vector<int64_t> constants;
+  for (const auto& c : f.g.initializers()) constants.push_back(*c.tensor.data<int64_t>());
+  EXPECT_EQ(constants, (std::vector<int64_t>{kOdd + 2, kOdd}));
 }
 
 TEST(Imputer, RefusesWhatDoesNotFit) {
   Expanded e(DType::kInt64);
   const ValueId x = e.fed({{1, 2}, {1, 2}});
   Expanded::refused(imputer(e.g, {"n", e.fed(DType::kInt32, list({1})), {1}, 0}), "Imputer", "X is int32");
-  Expanded::refused(imputer(e.g, {"n", x, {1, 2, 3}, 0}), "Imputer", "3 imputed values for 2 columns");
-  Expanded::refused(imputer(e.g, {"n", x, {0.5}, 0}), "Imputer", "the imputed value 0.5 is not whole");
-  Expanded::refused(imputer(e.g, {"n", x, {1}, kNaN}), "Imputer", "there is no constant");
+  Expanded::refused(imputer(e.g, {"n", x, {}, 0, {1, 2, 3}, 0}), "Imputer", "3 imputed values for 2 columns");
+  Expanded::refused(imputer(e.g, {"n", x, {1}, 0}), "Imputer", "0 imputed values for 2 columns");
 }
 
 TEST(OneHotEncoder, HasAColumnForEachCategory) {

@@ -9,15 +9,6 @@ namespace {
 
 constexpr size_t kNamesShown = 4;
 
-std::string shown(std::vector<std::string> names) {
-  const bool more = names.size() > kNamesShown;
-  const size_t all = names.size();
-  names.resize(std::min(all, kNamesShown));
-  std::string text;
-  for (const std::string& name : names) text += text_of(text.empty() ? "" : ", ", "'", name, "'");
-  return more ? text_of(text, " and ", all - kNamesShown, " others") : text;
-}
-
 std::vector<std::string> names_of(const models::Model& model) {
   std::vector<std::string> names;
   for (const models::Parameter& p : model.parameters) names.push_back(p.name);
@@ -32,9 +23,9 @@ Status check_patterns(const Job& job, const models::Model& model) {
     std::string plain = pattern;
     std::erase_if(plain, [](char c) { return c == '*' || c == '?'; });
     const std::string near = nearest_word(plain, names);
-    return unreadable(
-        text_of("model.freeze: '", pattern, "' names no parameter of the network",
-                near.empty() ? text_of(", which has ", shown(names)) : text_of("; did you mean '", near, "'?")));
+    return unreadable(text_of("model.freeze: '", pattern, "' names no parameter of the network",
+                              near.empty() ? text_of(", which has ", join_quoted(names, kNamesShown))
+                                           : text_of("; did you mean '", near, "'?")));
   }
   return {};
 }
@@ -107,7 +98,7 @@ Status freeze_unreached(BackwardPass& pass) {
   pass.places = std::move(places);
   pass.grads = std::move(grads);
   if (!others.empty()) {
-    pass.model.remarks.push_back(text_of("no gradient reaches ", shown(others), ": frozen"));
+    pass.model.remarks.push_back(text_of("no gradient reaches ", join_quoted(others, kNamesShown), ": frozen"));
   }
   return {};
 }

@@ -5,13 +5,11 @@ import shutil
 import struct
 
 from isobit_cli import DIGITS, Case, files_of, main, overrides
+from onnx_by_hand import npy
 
 
-def npy(values, shape):
-    """A .npy file of float32 numbers."""
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {tuple(shape)}, }}".encode()
-    header += b" " * (-(len(header) + 11) % 64) + b"\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + struct.pack(f"<{len(values)}f", *values)
+def real_npy(values, shape):
+    return npy("<f4", shape, struct.pack(f"<{len(values)}f", *values))
 
 
 def floats_of(path):
@@ -47,7 +45,7 @@ class ExportOnnx(Case):
         values = [((i * 37) % 101) / 50 - 1 for i in range(5 * 64)]
         rows = {}
         for name, batch in (("all", 5), ("first", 1)):
-            self.write(f"{name}.npy", npy(values[:batch * 64], (batch, 1, 8, 8)))
+            self.write(f"{name}.npy", real_npy(values[:batch * 64], (batch, 1, 8, 8)))
             self.isobit("run", "digits.onnx", "--input", f"{name}.npy", "--out", name)
             rows[name] = floats_of(self.path(name, files_of(self.path(name))[0]))
         self.assertEqual(len(rows["all"]), 5 * 10 * 4)
@@ -86,11 +84,8 @@ class ExportOnnx(Case):
 
     def test_data_whose_files_alone_say_their_shape(self):
         folder = self.path("data")
-        self.write("data/inputs.npy", npy([i / 7 for i in range(12 * 6)], (12, 6)))
-        labels = struct.pack("<12q", *[i % 3 for i in range(12)])
-        header = b"{'descr': '<i8', 'fortran_order': False, 'shape': (12,), }"
-        header += b" " * (-(len(header) + 11) % 64) + b"\n"
-        self.write("data/labels.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + labels)
+        self.write("data/inputs.npy", real_npy([i / 7 for i in range(12 * 6)], (12, 6)))
+        self.write("data/labels.npy", npy("<i8", (12,), struct.pack("<12q", *[i % 3 for i in range(12)])))
         data = overrides("model.builder=logistic", "data.dataset=npy", f"data.path={folder}/")
         self.isobit("train", DIGITS, *data, *overrides("job.steps=2", "schedule.warmup=1", "data.batch=2"), "--out", "npy.run")
         self.isobit("export", "npy.run", "--onnx")  # one's own home knows where the data lie

@@ -372,6 +372,9 @@ class Endless(Hostile):
                 [node("SequenceInsert", [f"s{i}", "x"], [f"s{i + 1}"], f"n{i}") for i in range(30000)] +
                 [node("SequenceAt", ["s30000", "i"], ["y"], "at")], [X], tensors=[whole("i", 0)])),
                           "node 'n", "--max-memory"),
+            "parts": (model(graph([node("SplitToSequence", ["x", "sizes"], ["s"], "n" * 1000),
+                                   node("SequenceLength", ["s"], ["y"])], [X], tensors=[ints("sizes", *[0] * (1 << 20))])),
+                      "node 'n", "a sequence of 1048576 values"),
         })
 
 

@@ -17,8 +17,8 @@ void expect_numbers(Builder& b, ValueId x) {
 }
 
 // A list that is one number for each of the last axis of x, or one for all.
-void expect_row(Builder& b, ValueId x, const std::vector<double>& list, const std::string& what) {
-  const auto size = static_cast<int64_t>(list.size());
+void expect_row(Builder& b, ValueId x, size_t numbers, const std::string& what) {
+  const auto size = static_cast<int64_t>(numbers);
   const int64_t columns = b.dim(x, -1);
   b.require(b.rank(x) >= 1, "X has rank 0, expected 1 or more");
   b.require(size == 1 || (size > 0 && (columns < 0 || size == columns)),
@@ -30,7 +30,7 @@ void expect_row(Builder& b, ValueId x, const std::vector<double>& list, const st
 Expected<std::vector<ValueId>> scaler(Graph& graph, const ScalerArguments& a) {
   Builder b(graph, "Scaler", a.name);
   expect_numbers(b, a.x);
-  for (const auto* list : {&a.offset, &a.scale}) expect_row(b, a.x, *list, "offsets or scales");
+  for (const auto* list : {&a.offset, &a.scale}) expect_row(b, a.x, list->size(), "offsets or scales");
   if (b.failed()) return b.finish({});
   const ValueId x = b.is_integer(a.x) ? as_float32(b, a.x, "x") : a.x;
   const DType dtype = b.dtype(x);
@@ -116,23 +116,20 @@ Expected<std::vector<ValueId>> imputer(Graph& graph, const ImputerArguments& a) 
   expect_numbers(b, a.x);
   b.require(b.is_float(a.x) || b.dtype(a.x) == DType::kInt64,
             text_of("X is ", name_of(b.dtype(a.x)), ", expected float32, float64 or int64"));
-  expect_row(b, a.x, a.imputed_values, "imputed values");
+  const bool floats = b.is_float(a.x);
+  const size_t values = floats ? a.imputed_values.size() : a.imputed_integers.size();
+  expect_row(b, a.x, values, "imputed values");
   if (b.failed()) return b.finish({});
   const DType dtype = b.dtype(a.x);
-  ValueId imputed = kNoValue;
-  if (b.is_float(a.x)) {
-    imputed = numbers(b, dtype, a.imputed_values, {static_cast<int64_t>(a.imputed_values.size())}, "imputed");
-  } else {
-    std::vector<int64_t> whole;
-    for (double x : a.imputed_values) {
-      b.require(std::abs(x) <= 0x1p53 && std::floor(x) == x, text_of("the imputed value ", x, " is not whole"));
-      whole.push_back(b.failed() ? 0 : static_cast<int64_t>(x));
-    }
-    imputed = b.integers(whole);
+  if (!floats) {
+    const ValueId imputed = b.integers(a.imputed_integers);
+    const ValueId replaced = b.node("Equal", {a.x, b.integer(a.replaced_integer)}, {}, "replaced");
+    return b.finish({b.where(replaced, imputed, a.x, "y")});
   }
-  const bool by_nan = std::isnan(a.replaced_value) && b.is_float(a.x);
-  const ValueId replaced = by_nan ? b.unary("IsNaN", a.x, "replaced")
-                                  : b.node("Equal", {a.x, b.scalar(dtype, a.replaced_value)}, {}, "replaced");
+  const ValueId imputed = numbers(b, dtype, a.imputed_values, {static_cast<int64_t>(values)}, "imputed");
+  const ValueId replaced = std::isnan(a.replaced_value)
+                               ? b.unary("IsNaN", a.x, "replaced")
+                               : b.node("Equal", {a.x, b.scalar(dtype, a.replaced_value)}, {}, "replaced");
   return b.finish({b.where(replaced, imputed, a.x, "y")});
 }
 

@@ -55,9 +55,12 @@ Expected<std::vector<ValueId>> label_encoder(Graph& graph, const LabelEncoderArg
 
 struct ImputerArguments {
   std::string name;
-  ValueId x = kNoValue;                     // float32, float64 or int64, of rank 1 or more
-  std::vector<double> imputed_values = {};  // one for each of the last axis, or one for all; whole where x is
-  double replaced_value = 0;                // NaN: what is no number
+  ValueId x = kNoValue;  // float32, float64 or int64, of rank 1 or more
+  // One for each of the last axis, or one for all. Of an x of floats; the other ones of integers.
+  std::vector<double> imputed_values = {};
+  double replaced_value = 0;  // NaN: what is no number
+  std::vector<int64_t> imputed_integers = {};
+  int64_t replaced_integer = 0;
 };
 // Y, of the type of x: the imputed value where x is the replaced one.
 Expected<std::vector<ValueId>> imputer(Graph& graph, const ImputerArguments& arguments);

@@ -144,7 +144,6 @@ void add_elementwise_rows(Table& table) {
   table.own("Clip", clip_by_attributes).to("Clip").until(10);
   table.own("Clip", clip).to("Clip").since(11);
   // 'saturate' and 'round_mode' matter for floats of 8 bits only, which isobit does not have.
-  // They are about floats of 8 bits.
   table.own("Cast", cast).to("Cast").moves().without("saturate").without("round_mode");
   table.own("CastLike", cast_like).to("Cast").moves().without("saturate").without("round_mode");
   // Before opset 7 it dropped unless the file said otherwise.

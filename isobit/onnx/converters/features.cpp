@@ -92,10 +92,8 @@ Expected<Operands> imputer(Conversion& c) {
   a.name = c.base_name();
   a.x = c.id(0);
   if (c.dtype(c.in(0)) == DType::kInt64) {
-    ISOBIT_TRY(const auto values, c.integer_list("imputed_value_int64s"));
-    a.imputed_values.assign(values.begin(), values.end());
-    ISOBIT_TRY(const int64_t replaced, c.integer("replaced_value_int64", 0));
-    a.replaced_value = static_cast<double>(replaced);
+    ISOBIT_TRY(a.imputed_integers, c.integer_list("imputed_value_int64s"));
+    ISOBIT_TRY(a.replaced_integer, c.integer("replaced_value_int64", 0));
   } else {
     ISOBIT_TRY(a.imputed_values, c.real_list("imputed_value_floats"));
     ISOBIT_TRY(a.replaced_value, c.real("replaced_value_float", 0));

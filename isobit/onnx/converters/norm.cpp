@@ -84,8 +84,6 @@ Expected<Operands> batch_norm(Conversion& c) {
   if (form == Form::kAsWritten) return expanded(c, expansions::batch_normalization);
   for (int i = 0; i < 5; ++i) ISOBIT_RETURN_IF_ERROR(c.expect(i));
   ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"epsilon", "momentum", "spatial", "training_mode"}));
-  ISOBIT_TRY(const int64_t spatial, c.integer("spatial", 1));
-  if (spatial != 1) return c.error("attribute 'spatial' is not 1");
   ISOBIT_TRY(const double epsilon, c.real("epsilon", 1e-5));
   if (form == Form::kInference) return in_inference(c, epsilon);
   const std::string reason = stays_in_inference(c);

@@ -8,14 +8,20 @@ namespace {
 
 constexpr size_t kMostItems = 1 << 16;
 
-Expected<Operands> items_of(const Conversion& c, int i) {
+Status check_length(const Conversion& c, size_t items) {
+  if (items <= kMostItems) return {};
+  return c.error(text_of("a sequence of ", items, " values, expected at most ", kMostItems));
+}
+
+// Owned by the operand.
+Expected<const Operands*> items_of(const Conversion& c, int i) {
   ISOBIT_RETURN_IF_ERROR(c.expect(i));
   if (!c.in(i)->is_sequence) return c.error(text_of("input ", i, " is no sequence"));
-  return c.in(i)->items;
+  return &c.in(i)->items;
 }
 
 Expected<Operands> sequence(Conversion& c, Operands items) {
-  if (items.size() > kMostItems) return c.error(text_of("a sequence of ", items.size(), " values"));
+  ISOBIT_RETURN_IF_ERROR(check_length(c, items.size()));
   // Every sequence has a list of its own.
   if (const Status counted = c.importer().count_bytes(sizeof(Operand) * items.size()); !counted) {
     return c.error(counted.error());
@@ -49,31 +55,34 @@ Expected<Operands> construct(Conversion& c) {
 }
 
 Expected<Operands> insert(Conversion& c) {
-  ISOBIT_TRY(Operands items, items_of(c, 0));
+  ISOBIT_TRY(const Operands* before, items_of(c, 0));
   ISOBIT_RETURN_IF_ERROR(c.expect(1));
   if (c.in(1)->is_sequence) return c.error("a sequence of sequences");
-  ISOBIT_TRY(const size_t at, place(c, 2, items.size(), static_cast<int64_t>(items.size()), true));
+  ISOBIT_TRY(const size_t at, place(c, 2, before->size(), static_cast<int64_t>(before->size()), true));
+  ISOBIT_RETURN_IF_ERROR(check_length(c, before->size() + 1));
+  Operands items = *before;
   items.insert(items.begin() + static_cast<std::ptrdiff_t>(at), c.in(1));
   return sequence(c, std::move(items));
 }
 
 Expected<Operands> erase(Conversion& c) {
-  ISOBIT_TRY(Operands items, items_of(c, 0));
-  ISOBIT_TRY(const size_t at, place(c, 1, items.size(), -1));
+  ISOBIT_TRY(const Operands* before, items_of(c, 0));
+  ISOBIT_TRY(const size_t at, place(c, 1, before->size(), -1));
+  Operands items = *before;
   items.erase(items.begin() + static_cast<std::ptrdiff_t>(at));
   return sequence(c, std::move(items));
 }
 
 Expected<Operands> item(Conversion& c) {
-  ISOBIT_TRY(const Operands items, items_of(c, 0));
+  ISOBIT_TRY(const Operands* items, items_of(c, 0));
   ISOBIT_RETURN_IF_ERROR(c.expect(1));
-  ISOBIT_TRY(const size_t at, place(c, 1, items.size(), 0));
-  return Operands{c.frame().local(items[at])};
+  ISOBIT_TRY(const size_t at, place(c, 1, items->size(), 0));
+  return Operands{c.frame().local((*items)[at])};
 }
 
 Expected<Operands> length(Conversion& c) {
-  ISOBIT_TRY(const Operands items, items_of(c, 0));
-  return Operands{c.frame().constant(c.output_name(0), Tensor::scalar(static_cast<int64_t>(items.size())))};
+  ISOBIT_TRY(const Operands* items, items_of(c, 0));
+  return Operands{c.frame().constant(c.output_name(0), Tensor::scalar(static_cast<int64_t>(items->size())))};
 }
 
 // The sizes of the parts of an axis of `extent`: as the input says, or 1 each.
@@ -82,7 +91,10 @@ Expected<std::vector<int64_t>> sizes_of(const Conversion& c, int64_t extent) {
   if (!c.has(1)) return std::vector<int64_t>(static_cast<size_t>(extent), 1);
   const auto given = c.integers(c.in(1));
   if (!given) return c.error("the sizes of the parts have to be known before the run");
-  if (!c.dims(c.in(1)).empty()) return *given;
+  if (!c.dims(c.in(1)).empty()) {
+    ISOBIT_RETURN_IF_ERROR(check_length(c, given->size()));
+    return *given;
+  }
   const int64_t each = given->front();
   if (each < 1) return c.error(text_of("parts of ", each, " places"));
   std::vector<int64_t> sizes(static_cast<size_t>(extent / each), each);
@@ -112,7 +124,8 @@ Expected<Operands> split(Conversion& c) {
 }
 
 Expected<Operands> concatenated(Conversion& c) {
-  ISOBIT_TRY(Operands items, items_of(c, 0));
+  ISOBIT_TRY(const Operands* sequence, items_of(c, 0));
+  Operands items = *sequence;
   if (items.empty()) return c.error("a sequence without values");
   ISOBIT_TRY(const int64_t axis, c.integer("axis", 0));
   ISOBIT_TRY(const int64_t new_axis, c.integer("new_axis", 0));

@@ -10,7 +10,7 @@ namespace {
 using Ints = std::vector<int64_t>;
 using Reals = std::vector<double>;
 
-constexpr int64_t kNewestMl = 5, kMlOfRegressors = 3;
+constexpr int64_t kMlOfRegressors = 3;
 
 template <class To>
 TensorDef tensor_of(const std::vector<double>& values, DType dtype) {
@@ -42,7 +42,7 @@ bool each_leaf_votes_once(const graph::Attributes& a) {
 constexpr const char* kTwoForms = "of the ensembles of trees some need a form of ONNX's and some another one";
 
 Status write_ensemble(Writing& w) {
-  if (!w.exporter().needs_ml(kNewestMl)) return w.error(kTwoForms);
+  if (!w.exporter().needs_ml(kNewestMlOpset)) return w.error(kTwoForms);
   const graph::Attributes& a = w.attributes();
   const DType dtype = w.in(0).dtype;
   AttributeDefs written;
@@ -57,7 +57,7 @@ Status write_ensemble(Writing& w) {
     const bool may_be_absent = std::string_view(name) == "membership_values";
     if (!values.empty() || !may_be_absent) written.push_back(attribute(name, reals_of(values, dtype)));
   }
-  w.add_last("TreeEnsemble", w.names_in(), std::move(written), w.names_out(), kMlDomain);
+  w.add_last("TreeEnsemble", w.names_in(), std::move(written), w.names_out(), kMl);
   return {};
 }
 
@@ -166,7 +166,7 @@ Status write_regressor(Writing& w) {
   const auto aggregate = static_cast<size_t>(a.integer("aggregate_function", 1));
   written.push_back(attribute("aggregate_function", std::string(kAggregates[aggregate])));
   written.push_back(attribute("n_targets", a.integer("n_targets", 1)));
-  w.add_last("TreeEnsembleRegressor", w.names_in(), std::move(written), w.names_out(), kMlDomain);
+  w.add_last("TreeEnsembleRegressor", w.names_in(), std::move(written), w.names_out(), kMl);
   return {};
 }
 

@@ -1,5 +1,5 @@
 // The network of a run: read as an ONNX model it gives the logits that the run's evaluation computes, to the bit.
-#include "isobit/run/run_onnx.h"
+#include "isobit/run/network_export.h"
 
 #include <gtest/gtest.h>
 
@@ -105,7 +105,7 @@ TEST(RunOnnx, TheModelGivesTheLogitsOfTheEvaluation) {
   for (const char* builder : {"resnet", "digits-cnn", "mnist-cnn", "logistic"}) {
     SCOPED_TRACE(builder);
     const Weights weights = trained(folder, job_of(builder));
-    const auto network = onnx_network(weights, digits(), {.producer_version = "1"});
+    const auto network = exported_network(weights, digits(), {.producer_version = "1"});
     ASSERT_TRUE(network) << network.error().message;
     EXPECT_EQ(network->batch, 0) << network->fixed_by;
     EXPECT_EQ(network->model.metadata[1].second, text_of(weights.step));
@@ -120,7 +120,7 @@ TEST(RunOnnx, TheModelGivesTheLogitsOfTheEvaluation) {
 TEST(RunOnnx, ABatchThatIsAskedForIsFixed) {
   const Folder folder("onnx_fixed");
   const Weights weights = trained(folder, job_of("resnet"));
-  const auto network = onnx_network(weights, digits(), {.batch = 4, .opset = 21});
+  const auto network = exported_network(weights, digits(), {.batch = 4, .opset = 21});
   ASSERT_TRUE(network) << network.error().message;
   EXPECT_EQ(network->batch, 4);
   EXPECT_EQ(network->model.graph.inputs[0].type.text(), "float32 [4, 1, 8, 8]");
@@ -131,7 +131,7 @@ TEST(RunOnnx, ABatchThatIsAskedForIsFixed) {
 TEST(RunOnnx, WeightsOfAWiderArithmeticBecomeFloat32) {
   const Folder folder("onnx_wide");
   const Weights weights = trained(folder, job_of("digits-cnn", "float64"));
-  const auto network = onnx_network(weights, digits());
+  const auto network = exported_network(weights, digits());
   ASSERT_TRUE(network) << network.error().message;
   for (const onnx::TensorDef& t : network->model.graph.initializers) EXPECT_NE(t.tensor.dtype(), DType::kFloat64);
 }
@@ -142,7 +142,7 @@ TEST(RunOnnx, TheNetworkOfAFileIsWrittenWithWhatWasTrainedAndWhatWasFrozen) {
   testing::write_model(folder / "m.onnx", testing::small_mlp());
   const std::string path = testing::model_path(folder / "m.onnx");
   const Weights weights = trained(folder, job_with(onnx_line(folder / "m.onnx") + "\nfreeze = [\"a.*\"]"), {path});
-  const auto network = onnx_network(weights, digits());
+  const auto network = exported_network(weights, digits());
   ASSERT_TRUE(network) << network.error().message;
   EXPECT_EQ(network->batch, 0) << network->fixed_by;
   std::vector<std::string> names;
@@ -164,12 +164,12 @@ TEST(RunOnnx, AFileForBatchesOfOneSizeGivesAModelForThose) {
   testing::write_model(folder / "m.onnx", model);
   const std::string path = testing::model_path(folder / "m.onnx");
   const Weights weights = trained(folder, job_with(onnx_line(folder / "m.onnx")), {path});
-  const auto network = onnx_network(weights, digits());
+  const auto network = exported_network(weights, digits());
   ASSERT_TRUE(network) << network.error().message;
   EXPECT_EQ(network->batch, 8);
   EXPECT_TRUE(network->has_only_batch);
   EXPECT_NE(network->fixed_by.find("batches of 8"), std::string::npos) << network->fixed_by;
-  const auto other = onnx_network(weights, digits(), {.batch = 4});
+  const auto other = exported_network(weights, digits(), {.batch = 4});
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code, ErrorCode::kUsage);
 }
@@ -178,7 +178,7 @@ TEST(RunOnnx, TensorsThatAreMissingAreNamed) {
   const Folder folder("onnx_missing");
   Weights weights = trained(folder, job_of("resnet"));
   std::erase_if(weights.state, [](const NamedTensor& t) { return t.name == "fc.bias"; });
-  const auto missing = onnx_network(weights, digits());
+  const auto missing = exported_network(weights, digits());
   ASSERT_FALSE(missing);
   EXPECT_NE(missing.error().message.find("tensor 'fc.bias' is missing"), std::string::npos);
 }

@@ -1,4 +1,4 @@
-#include "isobit/run/run_onnx.h"
+#include "isobit/run/network_export.h"
 
 #include <algorithm>
 #include <map>
@@ -12,8 +12,8 @@
 namespace isobit::run {
 namespace {
 
-// Seldom a factor of an extent that is none of samples.
-constexpr int64_t kProbe = 7;
+// Extents that are none of samples are seldom a multiple of it: 7, say, many feature maps have.
+constexpr int64_t kProbe = 13;
 constexpr const char* kBatch = "batch";
 
 struct Logits {
@@ -49,7 +49,7 @@ Expected<Logits> logits_of_any_number(const Weights& weights, const data::DataSh
 
 // For as many samples as are asked for, and as the network can take; `network` says which.
 Expected<Logits> chosen_logits(const Weights& weights, const data::DataShape& data, std::optional<int64_t> batch,
-                               Network& network) {
+                               ExportedNetwork& network) {
   const int64_t only = weights.network->only_batch();
   network.has_only_batch = only > 0;
   if (batch && only > 0 && *batch != only) {
@@ -80,7 +80,8 @@ Expected<std::vector<NamedTensor>> values_of(const Logits& logits, const std::ve
 
 }  // namespace
 
-Expected<Network> onnx_network(const Weights& weights, const data::DataShape& data, const NetworkOptions& options) {
+Expected<ExportedNetwork> exported_network(const Weights& weights, const data::DataShape& data,
+                                           const NetworkExportOptions& options) {
   onnx::ExportOptions written;
   written.opset = options.opset;
   written.producer_version = options.producer_version;
@@ -88,7 +89,7 @@ Expected<Network> onnx_network(const Weights& weights, const data::DataShape& da
   written.metadata.emplace_back("isobit.step", text_of(weights.step));
   if (!weights.job.name.empty()) written.name = weights.job.name;
   ISOBIT_CHECK(weights.network != nullptr);
-  Network network;
+  ExportedNetwork network;
   ISOBIT_TRY(const Logits logits, chosen_logits(weights, data, options.batch, network));
   written.dim_names = logits.dim_names;
   ISOBIT_TRY(const std::vector<NamedTensor> values, values_of(logits, inference_tensors(weights.state)));

@@ -10,7 +10,7 @@
 
 namespace isobit::run {
 
-struct NetworkOptions {
+struct NetworkExportOptions {
   // Samples in a batch of the model's; nothing: any number, or where the network does not allow that as many as its
   // file is made for, or 1.
   std::optional<int64_t> batch = std::nullopt;
@@ -18,7 +18,7 @@ struct NetworkOptions {
   std::string producer_version = {};
 };
 
-struct Network {
+struct ExportedNetwork {
   onnx::Model model;
   int64_t batch = 0;            // 0: any number, a dimension called "batch"
   std::string fixed_by{};       // why it is not, where any number was asked for
@@ -28,6 +28,7 @@ struct Network {
 // The logits of the evaluation's graph with the parameters and buffers of `weights`, in float32. Determinism class:
 // exact. REQUIRES make_ready(weights). Errors: as build_eval_graph and onnx::export_model; kUnreadable for a tensor
 // that is missing or of another shape; kUsage for another batch than the only one of a network.
-Expected<Network> onnx_network(const Weights& weights, const data::DataShape& data, const NetworkOptions& options = {});
+Expected<ExportedNetwork> exported_network(const Weights& weights, const data::DataShape& data,
+                                           const NetworkExportOptions& options = {});
 
 }  // namespace isobit::run
