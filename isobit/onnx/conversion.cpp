@@ -21,8 +21,6 @@ std::string missing(const Scope& scope, const std::string& name) {
   return text_of("'", name, "' is no input, no initializer and no output of a node");
 }
 
-bool is_half(DType type) { return type == DType::kFloat16 || type == DType::kBfloat16; }
-
 int64_t number_of(DType type) { return static_cast<int64_t>(type); }
 
 }  // namespace
@@ -83,7 +81,7 @@ std::optional<std::vector<double>> Conversion::reals(const Operand& operand) con
       }
     }
   };
-  if (!by_type(Types<float, double, Float16, Bfloat16>{}, t.dtype(), take)) return std::nullopt;
+  if (!by_type(RealTypes{}, t.dtype(), take)) return std::nullopt;
   return values;
 }
 
@@ -232,7 +230,7 @@ Operand Conversion::scalar(double value, DType type, std::string_view what) cons
 Expected<std::optional<DType>> Conversion::widen() {
   std::optional<DType> narrow_to;
   for (Operand& operand : inputs_) {
-    if (operand == nullptr || !is_half(dtype(operand))) continue;
+    if (operand == nullptr || !HalfTypes::contains(dtype(operand))) continue;
     if (!narrow_to) narrow_to = dtype(operand);
     if (operand->widened == nullptr) {
       const std::string name = importer_.free_name(operand->name + "/float32");

@@ -31,7 +31,7 @@ class LossBuilder {
   }
 
   Status check_output() {
-    if (output().dtype == DType::kFloat16 || output().dtype == DType::kBfloat16) {
+    if (HalfTypes::contains(output().dtype)) {
       output_ = graph_.emit("Cast", {output_}, {{"to", static_cast<int64_t>(DType::kFloat32)}}, "output/float32");
     }
     if (output().dtype != DType::kFloat32) return misfit("a loss is of float32");

@@ -109,7 +109,7 @@ std::string why_no_gradient(const std::string& op) {
 
 std::optional<DType> gradient_type(DType dtype) {
   if (FloatTypes::contains(dtype)) return dtype;
-  if (Types<Float16, Bfloat16>::contains(dtype)) return DType::kFloat32;
+  if (HalfTypes::contains(dtype)) return DType::kFloat32;
   return std::nullopt;
 }
 
