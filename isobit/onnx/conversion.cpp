@@ -209,11 +209,6 @@ Operand Conversion::constant(Tensor tensor, std::string_view what) const {
   return frame().constant(inner_name(what), std::move(tensor));
 }
 
-Operand Conversion::integers_constant(std::vector<int64_t> values, std::string_view what) const {
-  const auto n = static_cast<int64_t>(values.size());
-  return constant(Tensor::of<int64_t>(Shape{n}, values), what);
-}
-
 Operand Conversion::scalar(double value, DType type, std::string_view what) const {
   Tensor tensor;
   const bool made = by_type(NumberTypes{}, type, [&]<class T>(T) {

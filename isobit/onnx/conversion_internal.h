@@ -100,7 +100,6 @@ class Conversion {
   using Append = std::function<Expected<std::vector<graph::ValueId>>(graph::Graph&)>;
   Expected<Operands> expand(const Append& append);
   Operand constant(Tensor tensor, std::string_view what) const;
-  Operand integers_constant(std::vector<int64_t> values, std::string_view what) const;  // int64, rank 1
   // A scalar of that type, of an integer type truncated and clamped. REQUIRES a type that is computed with.
   Operand scalar(double value, DType type, std::string_view what) const;
 
