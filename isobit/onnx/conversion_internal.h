@@ -32,6 +32,7 @@ class Conversion {
   Frame& frame() const { return scope_.frame(); }
   Importer& importer() const { return importer_; }
   // "m.onnx: node 'x' (Conv, opset 13): " and the reason.
+  std::string place() const;  // what messages about the node begin with
   tl::unexpected<Error> error(std::string_view reason) const;
   tl::unexpected<Error> error(const Error& inner) const;
 
