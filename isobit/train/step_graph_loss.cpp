@@ -1,9 +1,8 @@
-#include "isobit/train/step_graph_loss.h"
-
 #include <algorithm>
 
 #include "isobit/base/text.h"
 #include "isobit/graph/expansions/criterion.h"
+#include "isobit/train/step_graph_loss_internal.h"
 
 namespace isobit::train {
 namespace {
