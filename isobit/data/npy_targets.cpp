@@ -51,7 +51,8 @@ const char* expected_of(TargetKind kind) {
 Status check_form(TargetKind kind, const NpyColumn& column) {
   const int rank = column.shape().rank();
   bool fits = true;
-  if (kind == TargetKind::kClass) fits = !RealTypes::contains(column.dtype()) && column.row_elements() == 1 && rank <= 2;
+  if (kind == TargetKind::kClass)
+    fits = !RealTypes::contains(column.dtype()) && column.row_elements() == 1 && rank <= 2;
   if (kind == TargetKind::kClassPerToken) fits = !RealTypes::contains(column.dtype()) && rank >= 2;
   if (kind == TargetKind::kRegression) fits = column.dtype() != DType::kBool;
   if (fits) return {};

@@ -84,8 +84,9 @@ Expected<Tensor> decode_idx_labels(ByteView data, const std::string& name, int c
   const auto values = std::as_const(labels).span<uint8_t>();
   const auto bad = std::find_if(values.begin(), values.end(), [classes](uint8_t v) { return v >= classes; });
   if (bad != values.end()) {
-    return unreadable(text_of(name, ": label of sample ", bad - values.begin(), ": found ", int{*bad}, ", expected 0 to ",
-                              classes - 1, "; correct the labels or choose the dataset they belong to"));
+    return unreadable(text_of(name, ": label of sample ", bad - values.begin(), ": found ", int{*bad},
+                              ", expected 0 to ", classes - 1,
+                              "; correct the labels or choose the dataset they belong to"));
   }
   return labels;
 }

@@ -1,11 +1,10 @@
 // What is said of the expansions as data.
-#include "isobit/graph/expansions/expansion_for_test.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "isobit/graph/expansions/build.h"
+#include "isobit/graph/expansions/expansion_for_test.h"
 #include "isobit/graph/op.h"
 
 namespace isobit::graph::expansions {

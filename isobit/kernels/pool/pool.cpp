@@ -74,7 +74,7 @@ int64_t taps_in(int64_t o, const Windows& w, int64_t in, bool with_padding) {
 // T(count) of every window; 1 where the count is 0, since +0 / 1 is the +0 that is wanted there.
 ScratchVector<float> divisors(const PoolShape& p) {
   const Windows down = {p.kh, p.stride_h, p.pad_top, p.pad_bottom, p.dilation_h},
-                    across = {p.kw, p.stride_w, p.pad_left, p.pad_right, p.dilation_w};
+                across = {p.kw, p.stride_w, p.pad_left, p.pad_right, p.dilation_w};
   ScratchVector<int64_t> rows, cols;
   for (int64_t oh = 0; oh < p.oh; ++oh) rows.push_back(taps_in(oh, down, p.ih, p.count_include_pad));
   for (int64_t ow = 0; ow < p.ow; ++ow) cols.push_back(taps_in(ow, across, p.iw, p.count_include_pad));

@@ -75,8 +75,7 @@ TYPED_TEST(SoftmaxTest, LogSoftmaxAndCrossEntropyAreTheSameEverywhere) {
       const auto dy = random_values<T>(n, seed % 2 ? Values::kUnit : Values::kSpecial, seed + 50);
       const auto labels = some_labels(s, seed % 2);
       const CrossEntropyOptions options{seed % 2 == 1, -100};
-      const int64_t count =
-          s.rows - (options.has_ignore_index ? std::ranges::count(labels, options.ignore_index) : 0);
+      const int64_t count = s.rows - (options.has_ignore_index ? std::ranges::count(labels, options.ignore_index) : 0);
       expect_same_everywhere("seed " + std::to_string(seed), [&](const KernelContext& ctx) {
         std::vector<T> y(n), m(rows), l(rows), dx(n), sum(rows), loss(rows), m2(rows), l2(rows), d(n), d_rows(n);
         log_softmax(ctx, s.rows, s.V, src.data(), y.data(), m.data(), l.data());
