@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "isobit/bundle/memory_for_test.h"
 #include "isobit/bundle/reader.h"
 #include "isobit/bundle/testing.h"
 
