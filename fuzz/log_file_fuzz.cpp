@@ -2,29 +2,14 @@
 // were read, up to a torn end.
 #include <algorithm>
 
-#include "isobit/bundle/log_file.h"
+#include "isobit/bundle/memory_for_test.h"
 
 using namespace isobit;
 
 namespace {
 
-class Memory : public bundle::ByteSource {
- public:
-  explicit Memory(ByteView data) : data_(data) {}
-  uint64_t size() const override { return data_.size(); }
-  Expected<size_t> read_at(uint64_t offset, std::span<uint8_t> buffer) const override {
-    const ByteView rest = data_.subspan(std::min<size_t>(offset, data_.size()));
-    const size_t n = std::min(rest.size(), buffer.size());
-    std::copy_n(rest.begin(), n, buffer.begin());
-    return n;
-  }
-
- private:
-  ByteView data_;
-};
-
 void scan(ByteView input) {
-  const Memory source(input);
+  const bundle::Memory source(input);
   auto reading = bundle::LogScanner::begin(source, "input");
   auto skipping = bundle::LogScanner::begin(source, "input");
   ISOBIT_CHECK(reading.has_value() == skipping.has_value());

@@ -87,6 +87,12 @@ bool matches_glob(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
+std::string nearest_to_glob(std::string_view pattern, std::span<const std::string> candidates) {
+  std::string plain(pattern);
+  std::erase_if(plain, [](char c) { return c == '*' || c == '?'; });
+  return nearest_word(plain, candidates);
+}
+
 std::string human_bytes(uint64_t bytes) {
   static constexpr const char* kUnits[] = {"B", "KB", "MB", "GB", "TB"};
   double value = static_cast<double>(bytes);

@@ -50,6 +50,9 @@ std::string nearest_word(std::string_view word, std::span<const std::string> can
 // byte for itself. In time of the product of the two lengths at most.
 bool matches_glob(std::string_view pattern, std::string_view text);
 
+// The candidate nearest to what a pattern of matches_glob says without its `*` and `?`, or "" as nearest_word.
+std::string nearest_to_glob(std::string_view pattern, std::span<const std::string> candidates);
+
 // 1234567 bytes -> "1.2 MB"
 std::string human_bytes(uint64_t bytes);
 

@@ -18,21 +18,6 @@ using testing::put_file;
 
 const OpenOptions kPinned{testing::key_of(testing::kClient).public_key()};
 
-class Memory : public ByteSource {
- public:
-  explicit Memory(ByteView data) : data_(data) {}
-  uint64_t size() const override { return data_.size(); }
-  Expected<size_t> read_at(uint64_t offset, std::span<uint8_t> buffer) const override {
-    const ByteView rest = data_.subspan(std::min<size_t>(offset, data_.size()));
-    const size_t n = std::min(rest.size(), buffer.size());
-    std::copy_n(rest.begin(), n, buffer.begin());
-    return n;
-  }
-
- private:
-  ByteView data_;
-};
-
 Bytes log_of(const std::vector<Bytes>& segments) {
   ByteWriter writer;
   writer.fixed(log_header());

@@ -7,11 +7,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "isobit/base/bytes.h"
 #include "isobit/base/random.h"
 #include "isobit/base/text.h"
+#include "isobit/cli/json_text.h"
 
 namespace isobit::cli {
 
@@ -105,7 +105,7 @@ void Console::error(const Error& error) {
   put_remark("isobit: " + printable(message) + "\n");
   if (!json_ || has_document_) return;
   const nlohmann::ordered_json document = {{"error", message}, {"code", static_cast<int>(error.code)}};
-  this->document(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  this->document(json_text(document));
 }
 
 std::string Console::good(std::string_view text) const {

@@ -145,7 +145,7 @@ Expected<int> accept(const AcceptOptions& o, Console& console) {
                          {"terms", terms_json(request.offer.terms)},
                          {"job", result.job ? identity_json(*result.job) : Json(nullptr)},
                          {"engagement", result.engagement ? Json(o.out) : Json(nullptr)}};
-  console.document(document.dump(2, ' ', false, Json::error_handler_t::replace));
+  console.document(json_text(document));
   print_terms(request.offer.terms, console);
   if (result.job) print_identity(*result.job, console);
   if (!result.engagement) {

@@ -106,7 +106,7 @@ Expected<int> verify_evidence_file(const std::string& path, const Bytes& bytes, 
   if (!checked && checked.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(checked.error());
   Json document = {{"verdict", checked ? "accepted" : "rejected"}, {"reason", checked ? "" : checked.error().message}};
   if (checked) document["fork"] = fork_json(fork);
-  console.document(document.dump(2, ' ', false, Json::error_handler_t::replace));
+  console.document(json_text(document));
   console.line(text_of("verdict       ", checked ? console.good("accepted") : console.bad("rejected"),
                        " (evidence of two histories of one run)"));
   if (!checked) {

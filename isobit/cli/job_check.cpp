@@ -97,13 +97,15 @@ nlohmann::ordered_json json_of_target(const data::Target& target) {
           {"classes", target.classes}};
 }
 
-Expected<int> run(const Options& o, Console& console) {
-  ISOBIT_TRY(const platform::Platform p, platform::parse_platform(o.platform));
-  ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
-  ISOBIT_TRY(const train::Job job, run::load_job(o.job, o.overrides, limits));
-  if (o.trace_schema) return show_trace_schema(job, limits, console);
-  ISOBIT_TRY(const run::Price price, run::price_job(job, p, limits, monotonic_seconds));
-  const uint64_t trial = run::trial_bytes(job, p);
+struct Checked {
+  train::Job job;
+  platform::Platform platform;
+  run::Price price;
+  uint64_t trial = 0;  // bytes that trying the platform's library takes
+};
+
+nlohmann::ordered_json json_of(const Checked& c) {
+  const auto& [job, p, price, trial] = c;
   nlohmann::ordered_json document = {{"steps", job.steps},
                                      {"parameters", price.parameters},
                                      {"frozen_parameters", price.size.frozen_parameters},
@@ -129,21 +131,13 @@ Expected<int> run(const Options& o, Console& console) {
                                      {"proposed_commit_every", price.proposed_commit_every},
                                      {"platform", p.text()}};
   if (price.log_bytes_per_step) document["log_bytes_per_step"] = *price.log_bytes_per_step;
-  console.document(json_text(document));
+  return document;
+}
+
+// What it costs: time, memory, disk, commitments.
+void print_costs(const Checked& c, const Console& console) {
+  const auto& [job, p, price, trial] = c;
   char line[200];
-  console.line(text_of("job           ", job.name, ": ", job.model.builder, ", ", price.parameters, " parameters, ",
-                       price.nodes, " operators a step"));
-  if (price.size.frozen_parameters > 0) {
-    console.line(text_of("frozen        ", price.size.frozen_parameters, " parameters and running statistics stay"));
-  }
-  for (const std::string& remark : price.remarks) console.line(text_of("network       ", remark));
-  if (!price.disputable) {
-    console.line(
-        "dispute       shapes or branches follow from data: steps can be audited, but not disputed down to one value");
-  }
-  console.line(text_of("data          ", job.data.dataset, ": ", price.data.train_count, " samples to train on, ",
-                       price.data.test_count, " to test on, ", human_bytes(price.data.bytes), " held in memory"));
-  console.line(text_of("samples       ", text_of_samples(price.data)));
   std::snprintf(line, sizeof line, "time          about %s (%lld steps at %.3g ms, evaluation not counted) on %s",
                 human_seconds(price.seconds).c_str(), static_cast<long long>(job.steps), price.seconds_per_step * 1e3,
                 p.text().c_str());
@@ -169,6 +163,36 @@ Expected<int> run(const Options& o, Console& console) {
   if (price.proposed_commit_every > job.commit_every) {
     console.line(text_of("              commit.every = ", price.proposed_commit_every, " would keep it within 2 %"));
   }
+}
+
+void print(const Checked& c, const Console& console) {
+  const auto& [job, p, price, trial] = c;
+  console.line(text_of("job           ", job.name, ": ", job.model.builder, ", ", price.parameters, " parameters, ",
+                       price.nodes, " operators a step"));
+  if (price.size.frozen_parameters > 0) {
+    console.line(text_of("frozen        ", price.size.frozen_parameters, " parameters and running statistics stay"));
+  }
+  for (const std::string& remark : price.remarks) console.line(text_of("network       ", remark));
+  if (!price.disputable) {
+    console.line(
+        "dispute       shapes or branches follow from data: steps can be audited, but not disputed down to one value");
+  }
+  console.line(text_of("data          ", job.data.dataset, ": ", price.data.train_count, " samples to train on, ",
+                       price.data.test_count, " to test on, ", human_bytes(price.data.bytes), " held in memory"));
+  console.line(text_of("samples       ", text_of_samples(price.data)));
+  print_costs(c, console);
+}
+
+Expected<int> run(const Options& o, Console& console) {
+  Checked checked;
+  ISOBIT_TRY(checked.platform, platform::parse_platform(o.platform));
+  ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
+  ISOBIT_TRY(checked.job, run::load_job(o.job, o.overrides, limits));
+  if (o.trace_schema) return show_trace_schema(checked.job, limits, console);
+  ISOBIT_TRY(checked.price, run::price_job(checked.job, checked.platform, limits, monotonic_seconds));
+  checked.trial = run::trial_bytes(checked.job, checked.platform);
+  console.document(json_text(json_of(checked)));
+  print(checked, console);
   return kAgreed;
 }
 

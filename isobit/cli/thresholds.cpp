@@ -4,11 +4,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "isobit/base/file.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/json_text.h"
 #include "isobit/cli/own_files.h"
 #include "isobit/run/job_file.h"
 
@@ -227,17 +227,16 @@ Expected<int> run(const Options& o, Console& console) {
 
   nlohmann::ordered_json operators = nlohmann::ordered_json::array();
   for (const OperatorFigures& f : report.operators) operators.push_back(operator_json(report, f));
-  console.document(nlohmann::ordered_json{
-      {"job", request.job.name},
-      {"bits", request.job.rounding.bits},
-      {"platforms", report.platforms},
-      {"steps", report.steps},
-      {"draws", report.draws},
-      {"margin", report.margin},
-      {"operators", operators},
-      {"left_out", report.left_out},
-      {"findings",
-       found}}.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  const nlohmann::ordered_json document = {{"job", request.job.name},
+                                           {"bits", request.job.rounding.bits},
+                                           {"platforms", report.platforms},
+                                           {"steps", report.steps},
+                                           {"draws", report.draws},
+                                           {"margin", report.margin},
+                                           {"operators", operators},
+                                           {"left_out", report.left_out},
+                                           {"findings", found}};
+  console.document(json_text(document));
   if (!o.out.empty()) {
     console.line("");
     console.line(text_of("written to    ", o.out, " (for a job of arithmetic logged-1)"));

@@ -54,41 +54,16 @@ Expected<int> run(const Options& o, Console& console) {
   return train_and_report(std::move(request), false, console);
 }
 
-}  // namespace
+std::string progress_line(const run::TrainProgress& p, double seconds) {
+  const double rate = static_cast<double>(p.step - p.first_step) / std::max(seconds, 1e-9);
+  char line[200];
+  std::snprintf(line, sizeof line, "step %lld/%lld   loss %.4f   rate %.3g   %.1f steps/s   %s left",
+                static_cast<long long>(p.step), static_cast<long long>(p.steps), static_cast<double>(p.loss), p.lr,
+                rate, human_seconds(static_cast<double>(p.steps - p.step) / rate).c_str());
+  return line;
+}
 
-Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& console) {
-  const double begin = monotonic_seconds();
-  request.seconds = monotonic_seconds;
-  const Interruptible interruptible;
-  request.stop = &interruptible.stop();
-  double shown = 0;
-  request.progress = [&](const run::TrainProgress& p) {
-    if (p.scores) {
-      console.end_progress();
-      console.note(text_of("step ", p.step, ": test ", train::text_of_metrics(p.scores->samples, p.scores->metrics)));
-    }
-    const double now = monotonic_seconds();
-    if (!console.shows_progress() || (now - shown < 0.1 && p.step < p.steps)) return;
-    shown = now;
-    const double rate = static_cast<double>(p.step - p.first_step) / std::max(now - begin, 1e-9);
-    char line[200];
-    std::snprintf(line, sizeof line, "step %lld/%lld   loss %.4f   rate %.3g   %.1f steps/s   %s left",
-                  static_cast<long long>(p.step), static_cast<long long>(p.steps), static_cast<double>(p.loss), p.lr,
-                  rate, human_seconds(static_cast<double>(p.steps - p.step) / rate).c_str());
-    console.progress(line);
-  };
-  const Expected<run::TrainSummary> done = resume ? run::resume_run(request) : run::train_run(request);
-  console.end_progress();
-  if (!done) return tl::unexpected<Error>(done.error());
-  const run::TrainSummary& s = *done;
-  if (!s.finished) {
-    console.note(text_of("stopped after step ", s.step, " of ", s.steps, "; continue with: isobit train --resume ",
-                         request.out.string()));
-    console.document(json_text(nlohmann::ordered_json{
-        {"finished", false}, {"step", s.step}, {"steps", s.steps}, {"run", request.out.string()}}));
-    return kInterrupted;
-  }
-  const double seconds = monotonic_seconds() - begin;
+nlohmann::ordered_json json_of(const run::TrainSummary& s, double seconds, const run::TrainRequest& request) {
   nlohmann::ordered_json document = {{"final_state_root", commit::hex_of(s.final_state_root)},
                                      {"transcript_root", commit::hex_of(s.transcript_root)},
                                      {"job_root", commit::hex_of(s.job_root)},
@@ -103,7 +78,10 @@ Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& 
                                      {"notes", s.notes},
                                      {"run", request.out.string()}};
   add_evaluation(s.evaluation.samples, s.evaluation.metrics, "test_", document);
-  console.document(json_text(document));
+  return document;
+}
+
+void print(const run::TrainSummary& s, double seconds, const run::TrainRequest& request, const Console& console) {
   char line[160];
   const auto steps_here = static_cast<double>(std::max<int64_t>(s.steps - s.first_step, 1));
   std::snprintf(line, sizeof line, "trained       %lld steps on %s in %s (%.3g ms a step)",
@@ -129,6 +107,39 @@ Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& 
   console.line(text_of("run           ", request.out.string(), "   (",
                        request.engagement ? "the client checks it" : "check it", ": isobit audit ",
                        request.out.string(), request.engagement ? " --engagement ENGAGEMENT" : "", ")"));
+}
+
+}  // namespace
+
+Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& console) {
+  const double begin = monotonic_seconds();
+  request.seconds = monotonic_seconds;
+  const Interruptible interruptible;
+  request.stop = &interruptible.stop();
+  double shown = 0;
+  request.progress = [&](const run::TrainProgress& p) {
+    if (p.scores) {
+      console.end_progress();
+      console.note(text_of("step ", p.step, ": test ", train::text_of_metrics(p.scores->samples, p.scores->metrics)));
+    }
+    const double now = monotonic_seconds();
+    if (!console.shows_progress() || (now - shown < 0.1 && p.step < p.steps)) return;
+    shown = now;
+    console.progress(progress_line(p, now - begin));
+  };
+  const Expected<run::TrainSummary> done = resume ? run::resume_run(request) : run::train_run(request);
+  console.end_progress();
+  if (!done) return tl::unexpected<Error>(done.error());
+  if (!done->finished) {
+    console.note(text_of("stopped after step ", done->step, " of ", done->steps,
+                         "; continue with: isobit train --resume ", request.out.string()));
+    console.document(json_text(nlohmann::ordered_json{
+        {"finished", false}, {"step", done->step}, {"steps", done->steps}, {"run", request.out.string()}}));
+    return kInterrupted;
+  }
+  const double seconds = monotonic_seconds() - begin;
+  console.document(json_text(json_of(*done, seconds, request)));
+  print(*done, seconds, request, console);
   return kAgreed;
 }
 

@@ -3,6 +3,7 @@
 #include "isobit/base/file.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/command.h"
+#include "isobit/cli/json_text.h"
 #include "isobit/cli/log_report.h"
 
 namespace isobit::cli {
@@ -136,7 +137,7 @@ Expected<int> check_verdict(const std::string& file, const Trusted& trusted, con
                          {"findings", findings_json(v.findings)},
                          {"sample", sample_json(v.sample)},
                          {"auditor_key", v.signature ? Json(commit::hex_of(v.signature->auditor_key)) : Json(nullptr)}};
-  console.document(document.dump(2, ' ', false, Json::error_handler_t::replace));
+  console.document(json_text(document));
   if (!problem.empty()) console.line(text_of("genuine       ", console.bad("no"), ": ", problem));
   print_verdict(v, problem.empty(), console);
   if (!problem.empty()) return kDisagreed;

@@ -1,10 +1,9 @@
-#include <nlohmann/json.hpp>
-
 #include "isobit/base/frame.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/audited.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/evidence.h"
+#include "isobit/cli/json_text.h"
 #include "isobit/cli/limits.h"
 #include "isobit/cli/verdict_report.h"
 #include "isobit/platform/platform.h"
@@ -46,11 +45,10 @@ Expected<int> verify_run(const Options& o, Deadline& deadline, Console& console)
   }
   deadline.finish();
   const bool good = reason.empty();
-  console.document(nlohmann::ordered_json{{"verdict", good ? "accepted" : "rejected"},
-                                          {"replayed", false},
-                                          {"reason", reason},
-                                          {"audited", good ? audited_json(request.verdict) : nullptr}}
-                       .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  console.document(json_text(nlohmann::ordered_json{{"verdict", good ? "accepted" : "rejected"},
+                                                    {"replayed", false},
+                                                    {"reason", reason},
+                                                    {"audited", good ? audited_json(request.verdict) : nullptr}}));
   console.line(
       text_of("verdict       ", good ? console.good("accepted") : console.bad("rejected"), " (nothing was replayed)"));
   if (!good) {

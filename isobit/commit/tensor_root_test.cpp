@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "isobit/base/file.h"
+#include "isobit/tensor/dtype_named_for_test.h"
 
 namespace isobit::commit {
 namespace {
@@ -26,14 +27,6 @@ Tensor patterned(DType dtype, Shape shape) {
     std::memcpy(out + static_cast<size_t>(i) * size, &value, size);
   }
   return t;
-}
-
-DType dtype_named(const std::string& name) {
-  for (uint8_t i = 1; i <= 6; ++i) {
-    if (name == name_of(DType{i})) return DType{i};
-  }
-  ADD_FAILURE() << name;
-  return DType::kFloat32;
 }
 
 Shape shape_named(const std::string& text) {
@@ -57,7 +50,9 @@ TEST(TensorRoot, AgreesWithTheGoldenFile) {
     if (kind == "tensor") {
       TensorLayout layout;
       in >> name >> dtype >> dims >> layout.split >> digest;
-      state.push_back({name, patterned(dtype_named(dtype), shape_named(dims))});
+      const auto element = dtype_named(dtype);
+      ASSERT_TRUE(element) << line;
+      state.push_back({name, patterned(*element, shape_named(dims))});
       EXPECT_EQ(hex_of(tensor_root(name, state.back().tensor, layout, pool).digest()), digest) << line;
       ++tensors;
     } else if (kind == "state") {

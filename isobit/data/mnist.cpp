@@ -1,7 +1,6 @@
 #include "isobit/base/file.h"
 #include "isobit/base/text.h"
 #include "isobit/data/image_dataset.h"
-#include "isobit/data/labels.h"
 #include "isobit/data/openers.h"
 #include "isobit/formats/gzip.h"
 #include "isobit/formats/idx.h"
@@ -45,10 +44,13 @@ Expected<ImagePart> read_part(const fs::path& folder, const std::string& prefix,
                               "x", kSide, "; save others as .npy and use dataset \"npy\""));
   }
   ISOBIT_TRY(const IdxFile labels_file, read_idx(folder, prefix + "-labels-idx1-ubyte", budget));
-  ISOBIT_TRY(const Tensor labels, formats::decode_idx(labels_file.bytes, labels_file.path));
-  ImagePart part{images, {}};
-  ISOBIT_TRY(part.labels, labels_of(labels, labels_file.path, shape[0], images_file.path, kClasses));
-  return part;
+  ISOBIT_TRY(const Tensor labels, formats::decode_idx_labels(labels_file.bytes, labels_file.path, kClasses));
+  if (labels.elements() != shape[0]) {
+    return unreadable(text_of(labels_file.path, ": found ", labels.elements(), " labels, expected ", shape[0],
+                              ", one for each sample of ", images_file.path, "; use files that belong together"));
+  }
+  const auto values = labels.span<uint8_t>();
+  return ImagePart{images, {values.begin(), values.end()}};
 }
 
 }  // namespace

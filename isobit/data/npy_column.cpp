@@ -78,7 +78,7 @@ Status NpyColumn::scan(const std::function<Status(int64_t, ByteView)>& f) const 
 }
 
 Status check_finite(const NpyColumn& column) {
-  if (!is_float(column.dtype())) return {};
+  if (!RealTypes::contains(column.dtype())) return {};
   return column.scan([&](int64_t first, ByteView elements) -> Status {
     int64_t at = first, bad = -1;
     float found = 0;

@@ -21,10 +21,6 @@ void for_each_element(DType dtype, ByteView bytes, F&& f) {
   });
 }
 
-inline bool is_float(DType dtype) {
-  return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kFloat16 || dtype == DType::kBfloat16;
-}
-
 // The nearest float32; infinite where there is none.
 template <class T>
 float as_float32(T v) {

@@ -21,7 +21,7 @@ bool is_zero_or_one(T v) {
 // What a file is taken for where the job does not say it.
 Expected<TargetKind> kind_by_type(const NpyColumn& column) {
   const bool vector = column.shape().rank() == 1;
-  if (is_float(column.dtype())) return TargetKind::kRegression;
+  if (RealTypes::contains(column.dtype())) return TargetKind::kRegression;
   if (column.dtype() == DType::kBool && !vector) return TargetKind::kMultiLabel;
   if (column.shape().rank() == 2 && column.shape()[1] == 1) {
     return unreadable(text_of(column.file(), ": found targets of type ", name_of(column.dtype()), " and shape ",
@@ -51,8 +51,9 @@ const char* expected_of(TargetKind kind) {
 Status check_form(TargetKind kind, const NpyColumn& column) {
   const int rank = column.shape().rank();
   bool fits = true;
-  if (kind == TargetKind::kClass) fits = !is_float(column.dtype()) && column.row_elements() == 1 && rank <= 2;
-  if (kind == TargetKind::kClassPerToken) fits = !is_float(column.dtype()) && rank >= 2;
+  if (kind == TargetKind::kClass)
+    fits = !RealTypes::contains(column.dtype()) && column.row_elements() == 1 && rank <= 2;
+  if (kind == TargetKind::kClassPerToken) fits = !RealTypes::contains(column.dtype()) && rank >= 2;
   if (kind == TargetKind::kRegression) fits = column.dtype() != DType::kBool;
   if (fits) return {};
   return unreadable(text_of(column.file(), ": found targets of type ", name_of(column.dtype()), " and shape ",

@@ -20,8 +20,9 @@ class FileBudget {
   uint64_t left() const { return left_; }
   // kUnavailable, with what is needed and what to do, when that is more than what is left.
   Status take(const std::string& file, uint64_t bytes);
-  // The whole of a file of at most `most` bytes.
+  // The whole of a file. kUnreadable for a longer one than `most` bytes; kUnavailable as take() gives it.
   Expected<Bytes> read(const std::string& file, uint64_t most);
+  // The array in a file, all of which is read. kUnreadable also for what is no array (formats/npy.h).
   Expected<Tensor> read_npy(const std::string& file);
 
  private:

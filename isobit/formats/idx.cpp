@@ -78,13 +78,15 @@ Expected<Tensor> decode_idx_images(ByteView data, const std::string& name, uint6
 Expected<Tensor> decode_idx_labels(ByteView data, const std::string& name, int classes, uint64_t max_bytes) {
   ISOBIT_TRY(Tensor labels, decode_idx(data, name, max_bytes));
   if (labels.shape().rank() != 1 || labels.elements() == 0) {
-    return unreadable(
-        text_of(name, ": found an array ", labels.shape().text(), ", expected labels [count], at least one"));
+    return unreadable(text_of(name, ": found labels of shape ", labels.shape().text(),
+                              ", expected a vector [n] of at least one; save one number per sample"));
   }
   const auto values = std::as_const(labels).span<uint8_t>();
   const auto bad = std::find_if(values.begin(), values.end(), [classes](uint8_t v) { return v >= classes; });
   if (bad != values.end()) {
-    return unreadable(text_of(name, ": label ", bad - values.begin(), " is ", int{*bad}, ", expected below ", classes));
+    return unreadable(text_of(name, ": label of sample ", bad - values.begin(), ": found ", int{*bad},
+                              ", expected 0 to ", classes - 1,
+                              "; correct the labels or choose the dataset they belong to"));
   }
   return labels;
 }

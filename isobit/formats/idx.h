@@ -24,8 +24,7 @@ Expected<uint64_t> idx_size(ByteView front, const std::string& name, uint64_t ma
 
 // [n, rows, cols], each at least 1.
 Expected<Tensor> decode_idx_images(ByteView data, const std::string& name, uint64_t max_bytes = kIdxMaxBytes);
-// [n], n at least 1, every label below `classes`. For files of labels alone: a dataset, which must name the sample of a
-// wrong one, checks them itself. So far only tests and fuzz targets call it.
+// [n], n at least 1, every label below `classes`: kUnreadable names the sample of another.
 Expected<Tensor> decode_idx_labels(ByteView data, const std::string& name, int classes,
                                    uint64_t max_bytes = kIdxMaxBytes);
 

@@ -40,7 +40,7 @@ TEST(Idx, RefusesOtherMagicsTypesAndSizes) {
 TEST(Idx, ChecksImagesAndLabels) {
   const Bytes labels = {0, 0, 8, 1, 0, 0, 0, 3, 0, 9, 10};
   EXPECT_TRUE(decode_idx_labels(labels, "some.file", 11));
-  expect_error(decode_idx_labels(labels, "some.file", 10), "label 2 is 10");
+  expect_error(decode_idx_labels(labels, "some.file", 10), "label of sample 2: found 10, expected 0 to 9");
   expect_error(decode_idx_images(labels, "some.file"), "expected images");
   expect_error(decode_idx_labels(Bytes{0, 0, 8, 1, 0, 0, 0, 0}, "some.file", 10), "at least one");
   EXPECT_TRUE(decode_idx_images(encode_idx(Tensor::zeros(DType::kUint8, {2, 28, 28})), "some.file"));

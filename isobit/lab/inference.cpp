@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -210,10 +209,7 @@ Expected<std::vector<NamedTensor>> complete_inputs(const Brought& brought, const
 // Whether the arithmetic can keep what it promises, and the bounds that it stands on hold.
 Status check_arithmetic(const Graph& graph, const platform::Arithmetic& arithmetic) {
   ISOBIT_RETURN_IF_ERROR(runtime::check_promises(graph, arithmetic));
-  if (arithmetic.most_terms == std::numeric_limits<int64_t>::max()) return {};
-  if (runtime::is_static(graph)) return runtime::check_terms(graph, arithmetic);
-  return unreadable(text_of("its shapes follow from data, so that nobody can say beforehand whether the bounds of ",
-                            arithmetic.name, " hold; compute in ordered-1"));
+  return runtime::check_terms(graph, arithmetic);
 }
 
 // What the model and the values of a run may take together, less the model.

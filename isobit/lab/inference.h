@@ -22,7 +22,7 @@ struct InferenceRequest {
   // truth values by a coin; extents that nobody knows are 1. The same seed, model and shapes give the same numbers.
   uint64_t seed = 1;
   std::string arithmetic = "ordered-1";
-  int repeat = 1;
+  int repeat = 1;                    // REQUIRES at least 1
   uint64_t max_memory = UINT64_MAX;  // of all of it together, as far as it grows with the model and its inputs
   uint64_t max_tensor = UINT64_MAX;  // of one tensor that is drawn, or that a node makes
   int64_t max_trips = 1 << 20;       // of all loops of a run together
@@ -35,7 +35,8 @@ struct Inference {
   platform::Repairs repairs;         // of correct-1
 };
 
-// Errors: kUsage for an input that the model does not have, one too many, or an extent that it does not name;
+// Errors: kUsage for an input that the model does not have, one that is given twice, one too many, one of a rank that
+// neither the model says nor a given tensor, and an extent that the model does not name or that is negative;
 // kUnreadable for a model that cannot be imported (onnx/import.h), an input of another type or shape, a network of
 // which the arithmetic promises nothing, and what is over a limit; kUnavailable where this machine has less memory than
 // the limits allow, and when two runs of one input differ in a bit, which no platform may do. Determinism class: that

@@ -18,8 +18,9 @@ class Network {
   // form. No tensor of the size of a parameter is allocated. kUnreadable where the network does not fit the samples.
   virtual Expected<Model> build(const ModelConfig& config) const = 0;
 
-  // What parameters and buffers of Init::Kind::kGiven begin with, float32 and by name, others perhaps among them.
-  // Nobody else holds the tensors. Reads files; kUnreadable and kUnavailable as they are found.
+  // What parameters and buffers of Init::Kind::kGiven begin with, by name, others perhaps among them: float32 or
+  // float64 as the file has them. Nobody else holds the tensors. Reads files; kUnreadable and kUnavailable as they are
+  // found.
   virtual Expected<std::vector<NamedTensor>> given_values() const = 0;
 
   // The bytes of what given_values() takes in memory while it reads.

@@ -96,7 +96,7 @@ Expected<Importer::Subgraph> Importer::subgraph(Conversion& c, const GraphDef& g
   }
   for (const Operand& operand : first_captured) frame.local(operand);
   ISOBIT_RETURN_IF_ERROR(add_nodes(body, graph.nodes));
-  ISOBIT_RETURN_IF_ERROR(add_outputs(body, graph, c.error("").value().message));
+  ISOBIT_RETURN_IF_ERROR(add_outputs(body, graph, c.place()));
   inner_constants_.insert(frame.constants().begin(), frame.constants().end());
   return Subgraph{std::make_shared<const graph::Graph>(std::move(frame.graph())), frame.captured()};
 }

@@ -21,18 +21,22 @@ std::string missing(const Scope& scope, const std::string& name) {
   return text_of("'", name, "' is no input, no initializer and no output of a node");
 }
 
-bool is_half(DType type) { return type == DType::kFloat16 || type == DType::kBfloat16; }
+// Why the graph refuses a node, without its name for it: the file's says more.
+std::string reason_of(const Error& error, const std::string& name, const std::string& op) {
+  const std::string own = text_of("node '", name, "' (", op, "): ");
+  return error.message.starts_with(own) ? error.message.substr(own.size()) : error.message;
+}
 
 int64_t number_of(DType type) { return static_cast<int64_t>(type); }
 
 }  // namespace
 
-tl::unexpected<Error> Conversion::error(std::string_view reason) const {
-  return unreadable(text_of(place_of(importer_.file(), node_, opset_), reason));
-}
+std::string Conversion::place() const { return place_of(importer_.file(), node_, opset_); }
+
+tl::unexpected<Error> Conversion::error(std::string_view reason) const { return unreadable(text_of(place(), reason)); }
 
 tl::unexpected<Error> Conversion::error(const Error& inner) const {
-  return tl::unexpected<Error>({inner.code, text_of(place_of(importer_.file(), node_, opset_), inner.message)});
+  return tl::unexpected<Error>({inner.code, text_of(place(), inner.message)});
 }
 
 Status Conversion::read_inputs() {
@@ -83,7 +87,7 @@ std::optional<std::vector<double>> Conversion::reals(const Operand& operand) con
       }
     }
   };
-  if (!by_type(Types<float, double, Float16, Bfloat16>{}, t.dtype(), take)) return std::nullopt;
+  if (!by_type(RealTypes{}, t.dtype(), take)) return std::nullopt;
   return values;
 }
 
@@ -134,11 +138,7 @@ Expected<Operands> Conversion::expand(const Append& append) {
   Status counted = importer_.count_added(graph, nodes, constants);
   for (size_t n = nodes; counted && n < graph.nodes().size(); ++n) counted = importer_.count_node(frame());
   if (!counted) return error(counted.error());
-  if (!values) {
-    const std::string own = text_of("node '", base_name(), "' (", node_.op, "): ");
-    const std::string& message = values.error().message;
-    return error(message.starts_with(own) ? message.substr(own.size()) : message);
-  }
+  if (!values) return error(reason_of(values.error(), base_name(), node_.op));
   name_last(*values, nodes);
   Operands outputs;
   for (const graph::ValueId value : *values) {
@@ -172,10 +172,7 @@ Expected<Operands> Conversion::emit_all(const std::string& op, Operands inputs, 
   const size_t nodes = graph.nodes().size(), constants = graph.initializers().size();
   auto added = frame().graph().add_node(op, ids, std::move(attributes), names, name);
   if (!added) {
-    // The graph names its own node; the file's says more.
-    const std::string own = text_of("node '", !name.empty() ? name : names.empty() ? op : names[0], "' (", op, "): ");
-    const std::string& message = added.error().message;
-    const std::string reason = message.starts_with(own) ? message.substr(own.size()) : message;
+    const std::string reason = reason_of(added.error(), !name.empty() ? name : names.empty() ? op : names[0], op);
     return error(op == node_.op ? reason : text_of("as ", op, ": ", reason));
   }
   if (const Status counted = importer_.count_added(graph, nodes, constants); !counted) return error(counted.error());
@@ -211,11 +208,6 @@ Operand Conversion::constant(Tensor tensor, std::string_view what) const {
   return frame().constant(inner_name(what), std::move(tensor));
 }
 
-Operand Conversion::integers_constant(std::vector<int64_t> values, std::string_view what) const {
-  const auto n = static_cast<int64_t>(values.size());
-  return constant(Tensor::of<int64_t>(Shape{n}, values), what);
-}
-
 Operand Conversion::scalar(double value, DType type, std::string_view what) const {
   Tensor tensor;
   const bool made = by_type(NumberTypes{}, type, [&]<class T>(T) {
@@ -232,7 +224,7 @@ Operand Conversion::scalar(double value, DType type, std::string_view what) cons
 Expected<std::optional<DType>> Conversion::widen() {
   std::optional<DType> narrow_to;
   for (Operand& operand : inputs_) {
-    if (operand == nullptr || !is_half(dtype(operand))) continue;
+    if (operand == nullptr || !HalfTypes::contains(dtype(operand))) continue;
     if (!narrow_to) narrow_to = dtype(operand);
     if (operand->widened == nullptr) {
       const std::string name = importer_.free_name(operand->name + "/float32");

@@ -32,6 +32,7 @@ class Conversion {
   Frame& frame() const { return scope_.frame(); }
   Importer& importer() const { return importer_; }
   // "m.onnx: node 'x' (Conv, opset 13): " and the reason.
+  std::string place() const;  // what messages about the node begin with
   tl::unexpected<Error> error(std::string_view reason) const;
   tl::unexpected<Error> error(const Error& inner) const;
 
@@ -98,7 +99,6 @@ class Conversion {
   using Append = std::function<Expected<std::vector<graph::ValueId>>(graph::Graph&)>;
   Expected<Operands> expand(const Append& append);
   Operand constant(Tensor tensor, std::string_view what) const;
-  Operand integers_constant(std::vector<int64_t> values, std::string_view what) const;  // int64, rank 1
   // A scalar of that type, of an integer type truncated and clamped. REQUIRES a type that is computed with.
   Operand scalar(double value, DType type, std::string_view what) const;
 

@@ -251,13 +251,6 @@ Expected<Model> decode(Bytes& data, ByteView view, const std::string& file, Exte
 
 }  // namespace
 
-const AttributeDef* NodeDef::attribute(std::string_view wanted) const {
-  for (const AttributeDef& a : attributes) {
-    if (a.name == wanted) return &a;
-  }
-  return nullptr;
-}
-
 std::optional<int64_t> version_of(const std::vector<OpsetDef>& opsets, std::string_view domain) {
   const auto found = std::ranges::find(opsets, domain, &OpsetDef::domain);
   return found == opsets.end() ? std::nullopt : std::optional<int64_t>(found->version);

@@ -5,7 +5,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/graph/passes/prune.h"
-#include "isobit/onnx/contract_internal.h"
+#include "isobit/onnx/contraction_internal.h"
 #include "isobit/onnx/exporter_internal.h"
 
 namespace isobit::onnx {

@@ -78,6 +78,12 @@ inline std::vector<std::string> operators(const GraphDef& graph) {
   return ops;
 }
 
+// Null when it is absent.
+inline const AttributeDef* attribute_of(const NodeDef& node, std::string_view name) {
+  const auto found = std::ranges::find(node.attributes, name, &AttributeDef::name);
+  return found == node.attributes.end() ? nullptr : &*found;
+}
+
 // Writes the graph, reads it again and compares the outputs of both for drawn inputs. The model.
 inline Model expect_round_trip(const graph::Graph& graph, const ExportOptions& options = {}) {
   auto model = export_model(graph, {}, options);

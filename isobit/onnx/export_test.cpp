@@ -175,8 +175,8 @@ TEST(Export, NormsOverRowsInBothTypes) {
     EXPECT_EQ(operators(model.graph),
               (Names{"LayerNormalization", "Expand", "LayerNormalization", "Expand", "RMSNormalization"}));
     EXPECT_EQ(model.opset(""), 23);
-    EXPECT_EQ(model.graph.nodes[2].attribute("epsilon"), nullptr) << "ONNX's own default, which no float32 is";
-    EXPECT_EQ(model.graph.nodes[0].attribute("stash_type") != nullptr, dtype == DType::kFloat64);
+    EXPECT_EQ(attribute_of(model.graph.nodes[2], "epsilon"), nullptr) << "ONNX's own default, which no float32 is";
+    EXPECT_EQ(attribute_of(model.graph.nodes[0], "stash_type") != nullptr, dtype == DType::kFloat64);
   }
 }
 
@@ -204,7 +204,7 @@ TEST(Export, GraphsInNodesSeeWhatIsAroundThemByName) {
   const Model model = expect_round_trip(g);
   const NodeDef& node = model.graph.nodes[0];
   EXPECT_EQ(node.inputs, Names{"condition"});
-  const auto& inner = std::get<std::shared_ptr<const GraphDef>>(node.attribute("then_branch")->value);
+  const auto& inner = std::get<std::shared_ptr<const GraphDef>>(attribute_of(node, "then_branch")->value);
   EXPECT_TRUE(inner->inputs.empty());
   EXPECT_EQ(inner->nodes[0].inputs, (Names{"a", "sum"}));
   EXPECT_EQ(inner->nodes[0].outputs, Names{"sum.1"}) << "no name is that of an outer value";

@@ -101,7 +101,7 @@ graph::ValueId Frame::id_of(const Operand& operand) {
 // What is trained is float32: halves are rounded where they are used.
 graph::ValueId Frame::open(Entry& entry) {
   const DType type = entry.constant.dtype();
-  const bool half = type == DType::kFloat16 || type == DType::kBfloat16;
+  const bool half = HalfTypes::contains(type);
   const graph::ValueId id =
       graph_.add_input(tidy_name(entry.name), half ? DType::kFloat32 : type, entry.constant.shape().dims());
   parameters_.push_back(id);

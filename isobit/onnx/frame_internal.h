@@ -19,7 +19,6 @@ class Frame;
 // A name of the file as the graph has it: nothing in it that cannot be seen, and no endless one.
 std::string tidy_name(const std::string& name);
 
-using RealTypes = Types<float, double, Float16, Bfloat16>;
 bool is_real(DType type);
 // Whether the data are there, floating-point and one of them is a NaN.
 bool has_nan(const TensorDef& tensor);

@@ -119,12 +119,14 @@ struct Unsupported {
 // version that the file means; in the order of the file. What depends on attributes and shapes is seen by import_model.
 std::vector<Unsupported> unsupported_operators(const Model& model);
 
-// What a file holds. Counts are of the file as it is: nodes of functions count once for each function.
+// What a file holds. Counts are of the file as it is: nodes of functions count once for each function, those of
+// branches and bodies (the graphs of If, Loop and Scan) among the others.
 struct Summary {
   std::map<std::string, int64_t> operators;  // "Conv" or "com.microsoft.Gelu": how many nodes
   int64_t nodes = 0, functions = 0;
-  int64_t tensors = 0, elements = 0, bytes = 0;  // initializers
-  int64_t parameters = 0;                        // elements of initializers of floating-point type
+  // Initializers of the model's graph; not those of branches and bodies.
+  int64_t tensors = 0, elements = 0, bytes = 0;
+  int64_t parameters = 0;  // elements of those of floating-point type
 };
 Summary summary_of(const Model& model);
 

@@ -74,7 +74,6 @@ struct NodeDef {
   std::string name, op, domain, overload;    // domain "": ONNX's own
   std::vector<std::string> inputs, outputs;  // "": an absent one
   std::vector<AttributeDef> attributes;
-  const AttributeDef* attribute(std::string_view name) const;  // null when it is absent
   // What messages call it: its name, or where it has none its first output, or its operator.
   const std::string& label() const { return !name.empty() ? name : outputs.empty() ? op : outputs[0]; }
 };

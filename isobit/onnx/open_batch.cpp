@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "isobit/base/text.h"
+#include "isobit/graph/passes/rebuild.h"
 #include "isobit/onnx/exporter_internal.h"
 
 namespace isobit::onnx {
@@ -28,12 +29,10 @@ class Opening {
  public:
   Opening(const Graph& graph, const std::vector<ValueId>& inputs)
       : graph_(graph),
-        is_input_(place(static_cast<ValueId>(graph.value_count())), false),
-        is_fed_(is_input_),
+        is_fed_(place(static_cast<ValueId>(graph.value_count())), false),
         samples_(graph.value(inputs.front()).dims.front()),
         others_(samples_ + 4) {
     ISOBIT_CHECK(samples_ >= 2);
-    for (const ValueId i : graph.inputs()) is_input_[place(i)] = true;
     for (const ValueId i : inputs) {
       ISOBIT_CHECK(graph.value(i).dims.front() == samples_);
       is_fed_[place(i)] = true;
@@ -41,18 +40,11 @@ class Opening {
   }
 
   Expected<OpenBatch> run() {
-    size_t next_node = 0;
-    // Values are numbered as they were added, so adding them again in that order gives the same numbers.
-    while (open_.value_count() < graph_.value_count()) {
-      const auto id = static_cast<ValueId>(open_.value_count());
-      if (const Tensor* constant = graph_.initializer(id)) {
-        add_constant(id, *constant);
-      } else if (is_input_[place(id)]) {
-        add_input(id);
-      } else {
-        ISOBIT_RETURN_IF_ERROR(add_node(graph_.nodes()[next_node++]));
-      }
-    }
+    graph::InOrder add;
+    add.constant = [&](ValueId id, const Tensor& constant) { return add_constant(id, constant); };
+    add.input = [&](ValueId id, size_t) { return add_input(id); };
+    add.node = [&](const Node& node) { return add_node(node); };
+    ISOBIT_RETURN_IF_ERROR(graph::visit_in_order(graph_, add));
     for (const ValueId o : graph_.outputs()) open_.add_output(o);
     OpenBatch opened{std::move(open_), {}};
     for (ValueId id = 0; id < graph_.value_count(); ++id) {
@@ -75,16 +67,18 @@ class Opening {
     return std::nullopt;
   }
 
-  void add_constant(ValueId id, const Tensor& constant) {
+  Status add_constant(ValueId id, const Tensor& constant) {
     for (Graph* g : {&other_, &open_}) ISOBIT_CHECK(g->add_initializer(graph_.value(id).name, constant) == id);
+    return {};
   }
 
-  void add_input(ValueId id) {
+  Status add_input(ValueId id) {
     const graph::Value& value = graph_.value(id);
     Ints then = value.dims, any = value.dims;
     if (is_fed_[place(id)]) then.front() = others_, any.front() = -1;
     ISOBIT_CHECK(other_.add_input(value.name, value.dtype, std::move(then)) == id);
     ISOBIT_CHECK(open_.add_input(value.name, value.dtype, std::move(any)) == id);
+    return {};
   }
 
   static tl::unexpected<Error> error(const Node& node, std::string_view reason) {
@@ -168,7 +162,7 @@ class Opening {
   }
 
   const Graph& graph_;
-  std::vector<bool> is_input_, is_fed_;  // by value; of all inputs, and of those that samples are fed to
+  std::vector<bool> is_fed_;  // by value: whether samples are fed to it
   const int64_t samples_, others_;
   Graph other_, open_;
 };

@@ -28,7 +28,7 @@ bool all_of(const Tensor& tensor, F holds) {
 Tensor as_fed(Tensor tensor) {
   if (FloatTypes::contains(tensor.dtype())) return tensor;
   Tensor wide(DType::kFloat32, tensor.shape());
-  by_type(Types<Float16, Bfloat16>{}, tensor.dtype(), [&]<class T>(T) {
+  by_type(HalfTypes{}, tensor.dtype(), [&]<class T>(T) {
     const auto from = tensor.span<T>();
     for (size_t i = 0; i < from.size(); ++i) wide.data<float>()[i] = numerics::widened(from[i]);
   });

@@ -130,8 +130,7 @@ Status ImportedNetwork::fit_input(const ValueDef& wanted, const ModelInput& foun
   options.shapes[wanted.name] = dims;
   const auto dtype = onnx::dtype_of_element(type.element);
   if (dtype == found.dtype) return {};
-  const auto real = [](DType t) { return Types<float, double, Float16, Bfloat16>::contains(t); };
-  if (!dtype || !real(*dtype) || !real(found.dtype)) return misfit("; convert the data");
+  if (!dtype || !RealTypes::contains(*dtype) || !RealTypes::contains(found.dtype)) return misfit("; convert the data");
   options.types[wanted.name] = found.dtype;
   return {};
 }

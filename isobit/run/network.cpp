@@ -16,8 +16,7 @@ Expected<std::shared_ptr<const models::Network>> open_network(const train::Job& 
   if (!job.model.onnx.empty()) {
     ISOBIT_TRY(network, ImportedNetwork::open(job.model.onnx, job.model.outputs, limits));
   } else if (!declares_network(job)) {
-    models::ModelConfig nameless = job.model;
-    return tl::unexpected<Error>(network->build(nameless).error());  // says what to do
+    return tl::unexpected<Error>(network->build(job.model).error());  // says what to do
   }
   if (job.model.weights.empty()) return network;
   ISOBIT_TRY(network, InitialWeights::open(job.model.weights, std::move(network), limits));

@@ -1,7 +1,6 @@
 #include "isobit/run/train_run.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "isobit/base/text.h"
 #include "isobit/bundle/disk.h"
@@ -12,251 +11,12 @@
 #include "isobit/run/job_digest.h"
 #include "isobit/run/keys.h"
 #include "isobit/run/registers.h"
+#include "isobit/run/train_loop_internal.h"
 #include "isobit/train/job_paths.h"
 #include "isobit/verify/auditor.h"
 
 namespace isobit::run {
-
 namespace {
-
-// The root of the state that a checkpoint holds, which goes to the taker. kUnavailable where it cannot be read: it may
-// be a good one. kRejected or kUnreadable unless it is what was noted when it was written, or, without such a note,
-// what the transcript commits to.
-Expected<commit::Digest> read_own_checkpoint(const bundle::BundleWriter& writer, uint64_t step, ThreadPool& pool,
-                                             const formats::TensorTaker& taker) {
-  ISOBIT_TRY(bundle::StoredCheckpoint stored, writer.open_checkpoint(step));
-  const auto expected = stored.state_root ? stored.state_root : writer.transcript().committed_state(step);
-  const std::string what = text_of("checkpoint of step ", step);
-  ISOBIT_TRY(const CheckpointContents found, read_checkpoint(std::move(stored.file), step, what, pool, taker));
-  if (!found.state_root) return unreadable(found.problem);
-  if (found.state_root != expected) return rejected(text_of(what, ": nothing shows that this is what was written"));
-  return *found.state_root;
-}
-
-// Drives a trainer and writes what it does into the bundle.
-class Loop {
- public:
-  Loop(const TrainRequest& request, Session session, platform::Engine& engine, bundle::BundleWriter writer,
-       std::optional<MetricsFile> metrics)
-      : request_(request),
-        session_(std::move(session)),
-        engine_(engine),
-        writer_(std::move(writer)),
-        metrics_(std::move(metrics)) {
-    if (!arithmetic_of(session_.job).logs) return;
-    log_ = request.conduct.log_writer(session_.job, session_.trainer->step_graph());
-    own_log_.emplace(session_.job, session_.trainer->step_graph());
-  }
-
-  Expected<TrainSummary> run() {
-    train::Trainer& trainer = *session_.trainer;
-    if (writer_.position() == 0) {
-      ISOBIT_RETURN_IF_ERROR(writer_.append(verify::InitialLeaf{session_.root, session_.initial_state}));
-      ISOBIT_RETURN_IF_ERROR(writer_.sign_head());
-    }
-    const int64_t first = first_step_ = trainer.step();
-    const double begin = now();
-    while (trainer.step() < session_.job.steps) {
-      if (request_.stop != nullptr && request_.stop->load()) return stopped();
-      ISOBIT_RETURN_IF_ERROR(step());
-      ISOBIT_RETURN_IF_ERROR(report());
-    }
-    return finish(first, begin);
-  }
-
- private:
-  double now() const { return request_.seconds ? request_.seconds() : 0.0; }
-
-  Status step() {
-    train::Trainer& trainer = *session_.trainer;
-    WrittenSegment written;
-    const double begin = now();
-    ISOBIT_RETURN_IF_ERROR(compute(written));
-    last_seconds_ = now() - begin;
-    step_seconds_ += last_seconds_;
-    const int64_t t = trainer.step();
-    verify::StepLeaf leaf{static_cast<uint64_t>(t), batch_digest(session_.commitment, t, last_.indices),
-                          verify::LossBits::of(last_.loss), std::nullopt, std::nullopt};
-    if (t % session_.job.commit_every == 0) {
-      ISOBIT_TRY(leaf.state_root, session_.state_root(engine_.pool()));
-    }
-    if (log_) {
-      leaf.log_segment = written.root;
-      ISOBIT_RETURN_IF_ERROR(writer_.append(leaf, written.bytes));
-    } else {
-      ISOBIT_RETURN_IF_ERROR(writer_.append(leaf));
-    }
-    if (verify::head_is_due(writer_.transcript().rules(), writer_.engagement().terms.head_every, leaf.step)) {
-      ISOBIT_RETURN_IF_ERROR(writer_.sign_head());
-    }
-    if (session_.job.checkpoint_every > 0 && t % session_.job.checkpoint_every == 0 && t < session_.job.steps) {
-      return checkpoint();
-    }
-    return {};
-  }
-
-  // What is shown and written of a step; of the last one, its line of metrics waits for the final evaluation.
-  Status report() {
-    const int64_t t = session_.trainer->step(), steps = session_.job.steps, every = session_.job.evaluate_every;
-    std::optional<Scores> scores;
-    if (every > 0 && t % every == 0 && t < steps) {
-      ISOBIT_TRY(scores, score_between());
-    }
-    if (t < steps) ISOBIT_RETURN_IF_ERROR(write_metrics(scores));
-    if (request_.progress) request_.progress({t, steps, first_step_, last_.loss, last_.lr, std::move(scores)});
-    return {};
-  }
-
-  // Changes nothing that training reads; what it takes of inner products is not counted as the steps'.
-  Expected<std::optional<Scores>> score_between() {
-    const platform::Context& context = session_.trainer->context();
-    const platform::Repairs before = context.repairs();
-    ISOBIT_TRY(const train::SampleScores scored, request_.conduct.evaluate(*session_.trainer));
-    between_.elements += context.repairs().elements - before.elements;
-    between_.repaired += context.repairs().repaired - before.repaired;
-    if (scored.samples() == 0) return std::nullopt;
-    return Scores{scored.samples(), scored.totals()};
-  }
-
-  Status write_metrics(const std::optional<Scores>& scores) {
-    if (!metrics_) return {};
-    const train::Job& job = session_.job;
-    const double taken = static_cast<double>(last_.step) * static_cast<double>(job.batch);
-    const double rate = last_seconds_ > 0 ? static_cast<double>(job.batch) / last_seconds_ : 0;
-    return metrics_->append({.step = last_.step,
-                             .epoch = taken / static_cast<double>(session_.dataset->train_count()),
-                             .loss = last_.loss,
-                             .lr = last_.lr,
-                             .seconds = last_seconds_,
-                             .samples_per_second = rate,
-                             .scores = scores});
-  }
-
-  // One step, and its log. A step of our own that is stored already is decided as it was the first time.
-  Status compute(WrittenSegment& written) {
-    train::Trainer& trainer = *session_.trainer;
-    const StepFunction& step = request_.conduct.step;
-    const auto t = static_cast<uint64_t>(trainer.step()) + 1;
-    if (!log_) {
-      ISOBIT_TRY(last_, step(trainer, {}));
-      return {};
-    }
-    if (t <= writer_.transcript().steps()) {
-      ISOBIT_TRY(written.bytes, writer_.read_log_segment(t));
-      written.root = *writer_.transcript().step(t).log_segment;
-      ISOBIT_TRY(runtime::Stage * stage,
-                 own_log_->begin(t, written.bytes, written.root, runtime::StateBefore::kUnknown));
-      ISOBIT_TRY(last_, step(trainer, {.stage = stage}));
-      return own_log_->end();
-    }
-    ISOBIT_TRY(last_, step(trainer, {.stage = &log_->begin(t)}));
-    ISOBIT_TRY(written, log_->end());
-    log_bytes_ += written.bytes.size();
-    ++logged_steps_;
-    return {};
-  }
-
-  Status checkpoint() {
-    ISOBIT_TRY(const commit::Digest root, session_.state_root(engine_.pool()));
-    return write_checkpoint(writer_, *session_.trainer, root);
-  }
-
-  // A checkpoint where we stand, so that nothing is computed twice.
-  Expected<TrainSummary> stopped() {
-    if (session_.trainer->step() > 0) ISOBIT_RETURN_IF_ERROR(checkpoint());
-    return summary();
-  }
-
-  Expected<TrainSummary> finish(int64_t first, double begin) {
-    train::Trainer& trainer = *session_.trainer;
-    TrainSummary s = summary();
-    ISOBIT_TRY(const train::SampleScores scored, request_.conduct.evaluate(trainer));
-    s.evaluation = verify::EvaluationTree(scored).evaluation();
-    ISOBIT_TRY(s.final_state_root, session_.state_root(engine_.pool()));
-    // Unless this process took no step: then the line is there.
-    if (last_.step == trainer.step()) {
-      std::optional<Scores> scores;
-      if (s.evaluation.samples > 0) scores = Scores{s.evaluation.samples, s.evaluation.metrics};
-      ISOBIT_RETURN_IF_ERROR(write_metrics(scores));
-    }
-    ISOBIT_RETURN_IF_ERROR(
-        writer_.append(verify::FinalLeaf{static_cast<uint64_t>(trainer.step()), s.final_state_root, s.evaluation}));
-    ISOBIT_RETURN_IF_ERROR(checkpoint());
-    ISOBIT_RETURN_IF_ERROR(check_checkpoints());
-    ISOBIT_RETURN_IF_ERROR(check_log());
-    std::map<std::string, std::string> facts = {{"platform", s.platform}};
-    if (request_.seconds) {
-      facts["seconds"] = text_of(std::floor((now() - begin) * 1000 + 0.5) / 1000);
-      facts["first_step"] = text_of(first + 1);
-    }
-    ISOBIT_RETURN_IF_ERROR(writer_.finish(facts));
-    s.finished = true;
-    s.transcript_root = writer_.transcript().transcript_root();
-    return s;
-  }
-
-  // An older checkpoint that is no longer what the transcript commits to is not handed out.
-  Status check_checkpoints() {
-    const std::vector<uint64_t> steps = writer_.checkpoints();
-    for (uint64_t step : steps) {
-      const auto claimed = writer_.transcript().committed_state(step);
-      if (!claimed || step == writer_.transcript().steps()) continue;  // goes anyway; has just been written
-      const auto stored = read_own_checkpoint(writer_, step, engine_.pool(), only_look());
-      if (!stored && stored.error().code == ErrorCode::kUnavailable) return tl::unexpected<Error>(stored.error());
-      if (!stored || *stored != *claimed) ISOBIT_RETURN_IF_ERROR(writer_.drop_checkpoint(step));
-    }
-    return {};
-  }
-
-  // That every segment still has the entries that its leaf commits to.
-  Status check_log() {
-    if (!log_) return {};
-    for (uint64_t t = 1; t <= writer_.transcript().steps(); ++t) {
-      const auto segment = writer_.read_log_segment(t);
-      const auto root = segment ? log_->root_of(t, *segment) : tl::unexpected<Error>(segment.error());
-      if (root && *root == writer_.transcript().step(t).log_segment) continue;
-      return unavailable(text_of(request_.out.string(), ": the log of step ", t, " is not what was written; check the ",
-                                 "disk and resume the run, which computes again what is lost"));
-    }
-    return {};
-  }
-
-  TrainSummary summary() const {
-    TrainSummary s;
-    s.step = session_.trainer->step();
-    s.steps = session_.job.steps;
-    s.job_root = session_.root;
-    s.final_loss = last_.loss;
-    s.platform = engine_.platform().text();
-    s.repairs = session_.trainer->context().repairs();
-    s.repairs.elements -= between_.elements;
-    s.repairs.repaired -= between_.repaired;
-    s.first_step = first_step_;
-    s.step_seconds = step_seconds_;
-    s.logged_steps = logged_steps_;
-    if (leaves_log_unchecked(session_.job)) s.notes.emplace_back(kUncheckedLog);
-    if (log_) {
-      s.log_counts = log_->counts();
-      s.log_bytes = log_bytes_;
-    }
-    return s;
-  }
-
-  const TrainRequest& request_;
-  Session session_;
-  platform::Engine& engine_;
-  bundle::BundleWriter writer_;
-  std::optional<MetricsFile> metrics_;
-  train::StepResult last_;
-  double last_seconds_ = 0;
-  platform::Repairs between_;             // of evaluations between steps
-  std::unique_ptr<StepLogWriter> log_;    // of a logged job
-  std::optional<StepLogReader> own_log_;  // for steps that are stored already
-  uint64_t log_bytes_ = 0;                // of the steps that were new
-  uint64_t logged_steps_ = 0;
-  int64_t first_step_ = 0;
-  double step_seconds_ = 0;
-};
 
 // Puts the trainer at the newest checkpoint that is what was written, or, where no record of that is left, what the
 // transcript commits to; at the beginning when there is none. Those that are not are removed.
@@ -418,7 +178,7 @@ Expected<TrainSummary> train_run(const TrainRequest& request, platform::Engine& 
     writer.discard();  // another process was faster: a run id stands for one run
     return tl::unexpected<Error>(std::move(begun).error());
   }
-  return Loop(request, std::move(session), engine, std::move(writer), std::move(metrics)).run();
+  return train_loop(request, std::move(session), engine, std::move(writer), std::move(metrics));
 }
 
 Expected<TrainSummary> resume_run(const TrainRequest& request) {
@@ -438,7 +198,7 @@ Expected<TrainSummary> resume_run(const TrainRequest& request) {
   if (!request.metrics.empty()) {
     ISOBIT_TRY(metrics, MetricsFile::go_on(request.metrics, session.trainer->step()));
   }
-  return Loop(request, std::move(session), engine, std::move(writer), std::move(metrics)).run();
+  return train_loop(request, std::move(session), engine, std::move(writer), std::move(metrics));
 }
 
 }  // namespace isobit::run

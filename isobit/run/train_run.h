@@ -88,10 +88,9 @@ struct TrainSummary {
   double step_seconds = 0;         // in the steps alone, without commitments and files; 0 without a clock
 };
 
-// The job's length is in steps (job_file.h): kUnreadable otherwise.
 // A new run in request.out (absent or empty). What is published names no path of this machine; where the data lie is
-// noted in the trainer's register, for resuming and auditing. Errors: as check_trainable, BundleWriter::create,
-// open_session, note_begun, MetricsFile::begin and
+// noted in the trainer's register, for resuming and auditing. kUnreadable unless the job's length is in steps
+// (job_file.h). Errors: as check_trainable, BundleWriter::create, open_session, note_begun, MetricsFile::begin and
 // Trainer::advance.
 Expected<TrainSummary> train_run(const TrainRequest& request);
 // The same on an engine of the caller's, whose platform takes the place of request.platform.

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "isobit/graph/expansions/expansion.h"
+#include "isobit/graph/expansions/expansion_for_test.h"
 #include "isobit/graph/op.h"
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/runtime/executor.h"

@@ -15,10 +15,6 @@ using graph::ValueId;
 
 namespace {
 
-bool is_real(DType dtype) {
-  return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kFloat16 || dtype == DType::kBfloat16;
-}
-
 bool may_be_computed(const graph::OpDef& def) {
   return def.platform_independent && !def.runs_graphs && !def.updates_state;
 }
@@ -83,7 +79,7 @@ std::vector<Tensor> Folding::outputs_of(const Graph& made, const Node& node) {
   const auto bound = BoundNode::bind(made, node, kernel->second, operands, {table_, ledger});
   if (!bound) return {};
   for (size_t o = 0; o < node.outputs.size(); ++o) {
-    if (bound->output(o) != nullptr && is_real(bound->output(o)->dtype) && !options_.reals) return {};
+    if (bound->output(o) != nullptr && RealTypes::contains(bound->output(o)->dtype) && !options_.reals) return {};
   }
   const uint64_t work = work_of(node, *bound, *known);
   if (work > work_left_) return {};

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "isobit/graph/autograd/autograd.h"
+#include "isobit/graph/autograd/rules.h"
 #include "isobit/graph/passes/retype.h"
 #include "isobit/kernels/dispatch/dispatch.h"
 #include "isobit/kernels/inner_products.h"
@@ -88,9 +88,8 @@ TEST(TraitsOfAll, EveryOperatorSaysWhatItIs) {
 }
 
 TEST(TraitsOfAll, GradientsBelongToOperators) {
-  int with = 0;
-  for (const std::string& name : graph::op_names()) with += graph::find_gradient(name) != nullptr ? 1 : 0;
-  EXPECT_EQ(static_cast<size_t>(with), graph::operators_with_gradients().size());
+  for (const auto& [op, rule] : graph::autograd::all_rules().with) EXPECT_NE(graph::find_op(op), nullptr) << op;
+  for (const auto& [op, why] : graph::autograd::all_rules().without) EXPECT_NE(graph::find_op(op), nullptr) << op;
 }
 
 // Of unknown operators, of what nobody has said, and of an output that an operator does not have.

@@ -33,11 +33,4 @@ std::optional<DType> dtype_of_number(uint64_t number) {
   return std::nullopt;
 }
 
-std::optional<DType> dtype_named(std::string_view name) {
-  for (const Row& row : kRows) {
-    if (name == row.name) return row.dtype;
-  }
-  return std::nullopt;
-}
-
 }  // namespace isobit

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -66,7 +65,6 @@ constexpr DType dtype_of() {
 size_t size_of(DType dtype);       // of an element
 const char* name_of(DType dtype);  // "float32"
 std::optional<DType> dtype_of_number(uint64_t number);
-std::optional<DType> dtype_named(std::string_view name);
 
 // Some of the types. Kernels say by one of these what they compute.
 template <class... T>
@@ -74,6 +72,8 @@ struct Types {
   static constexpr bool contains(DType dtype) { return ((dtype_of<T>() == dtype) || ...); }
 };
 using FloatTypes = Types<float, double>;
+using HalfTypes = Types<Float16, Bfloat16>;
+using RealTypes = Types<float, double, Float16, Bfloat16>;
 using SignedTypes = Types<int8_t, int16_t, int32_t, int64_t>;
 using IntegerTypes = Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>;
 // What is computed with as it is: float16 and bfloat16 are widened first.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "isobit/base/text.h"
+#include "isobit/tensor/convert.h"
 #include "isobit/train/metrics.h"
 #include "isobit/train/trainer.h"
 
@@ -46,14 +47,7 @@ Status score(Loss loss, const EvalGraph& eval, backends::Program& program, data:
 std::vector<NamedTensor> in_float32(const std::vector<NamedTensor>& state) {
   std::vector<NamedTensor> narrow;
   for (const auto& [name, tensor] : state) {
-    if (tensor.dtype() != DType::kFloat64) {
-      narrow.push_back({name, tensor});
-      continue;
-    }
-    narrow.push_back({name, Tensor(DType::kFloat32, tensor.shape())});
-    const auto to = narrow.back().tensor.span<float>();
-    const auto from = tensor.span<double>();
-    for (size_t i = 0; i < from.size(); ++i) to[i] = static_cast<float>(from[i]);
+    narrow.push_back({name, tensor.dtype() == DType::kFloat64 ? converted(tensor, DType::kFloat32) : tensor});
   }
   return narrow;
 }

@@ -20,9 +20,7 @@ Status check_patterns(const Job& job, const models::Model& model) {
   const std::vector<std::string> names = names_of(model);
   for (const std::string& pattern : job.model.freeze) {
     if (std::ranges::any_of(names, [&](const std::string& name) { return matches_glob(pattern, name); })) continue;
-    std::string plain = pattern;
-    std::erase_if(plain, [](char c) { return c == '*' || c == '?'; });
-    const std::string near = nearest_word(plain, names);
+    const std::string near = nearest_to_glob(pattern, names);
     return unreadable(text_of("model.freeze: '", pattern, "' names no parameter of the network",
                               near.empty() ? text_of(", which has ", join_quoted(names, kNamesShown))
                                            : text_of("; did you mean '", near, "'?")));

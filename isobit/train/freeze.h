@@ -1,8 +1,8 @@
 // Parameters that training leaves as they are.
 #pragma once
 
+#include "isobit/train/backward_pass.h"
 #include "isobit/train/job.h"
-#include "isobit/train/step_graph_micro_batches.h"
 
 namespace isobit::train {
 

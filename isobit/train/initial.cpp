@@ -5,6 +5,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/numerics/philox.h"
+#include "isobit/tensor/convert.h"
 
 namespace isobit::train {
 namespace {
@@ -86,11 +87,7 @@ Status append(const Slots& slots, const StepGraph& step, Values& values, std::ve
 
 Tensor in_type(DType wanted, Tensor tensor) {
   if (tensor.dtype() != DType::kFloat32 || wanted != DType::kFloat64) return tensor;
-  Tensor wide(DType::kFloat64, tensor.shape());
-  const auto from = tensor.span<float>();
-  const auto to = wide.span<double>();
-  for (size_t i = 0; i < from.size(); ++i) to[i] = static_cast<double>(from[i]);
-  return wide;
+  return converted(tensor, wanted);
 }
 
 Expected<InitialValues> initial_values(const Job& job, const StepGraph& step, const models::Network& network) {

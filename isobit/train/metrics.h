@@ -36,6 +36,9 @@ struct ScoredBatch {
 //             and NaNs; a label whose logit is NaN stands last. top5: 1 if fewer than five stand before it
 //   mse, mae  d * d and |d| with d = output - target, each operation rounded once
 //   accuracy  1 where the logit is above 0 and the target is not below 1/2, or neither; else, and of a NaN, 0
+//
+// REQUIRES that the elements of losses, and of output and target where they are looked at, are of equal number for each
+// sample; labels of classes that the rows have.
 void add_scores(Loss loss, const ScoredBatch& batch, std::vector<MetricSum>& sums);
 
 }  // namespace isobit::train

@@ -9,12 +9,6 @@ namespace {
 
 constexpr size_t kNamesShown = 4;
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
-}
-
 // Why no parameter is of group g, counted from 0.
 std::string problem_of(const Job& job, size_t g, std::span<const models::Parameter> parameters) {
   const std::string& match = job.groups[g].match;
@@ -25,13 +19,11 @@ std::string problem_of(const Job& job, size_t g, std::span<const models::Paramet
     return text_of(what, "has no parameter left: those that it names are of earlier groups, and the first one counts; ",
                    "put it before them, or remove it");
   }
-  std::string plain = match;
-  std::erase_if(plain, [](char c) { return c == '*' || c == '?'; });
-  const std::string near = nearest_word(plain, names);
+  const std::string near = nearest_to_glob(match, names);
   if (!near.empty()) return text_of(what, "names no parameter that is trained; did you mean '", near, "'?");
   const bool more = names.size() > kNamesShown;
   names.resize(std::min(names.size(), kNamesShown));
-  return text_of(what, "names no parameter that is trained; the network has ", listed(names),
+  return text_of(what, "names no parameter that is trained; the network has ", join_some(names, names.size()),
                  more ? " and others" : "");
 }
 

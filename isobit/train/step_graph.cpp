@@ -1,7 +1,6 @@
 #include "isobit/train/step_graph.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 
 #include "isobit/base/text.h"
@@ -13,9 +12,9 @@
 #include "isobit/runtime/stages/inner_product.h"
 #include "isobit/train/freeze.h"
 #include "isobit/train/parameter_groups.h"
-#include "isobit/train/step_graph_loss.h"
+#include "isobit/train/step_graph_loss_internal.h"
 #include "isobit/train/step_graph_micro_batches.h"
-#include "isobit/train/step_graph_model.h"
+#include "isobit/train/step_graph_model_internal.h"
 
 namespace isobit::train {
 namespace {
@@ -144,14 +143,13 @@ Status check_state(const StepGraph& step) {
   return {};
 }
 
-// What only a graph of known shapes can be: cut into micro-batches, rounded value by value, held against the bounds of
-// an arithmetic.
-Status check_static(const Job& job, const graph::Graph& graph, bool is_static) {
-  if (is_static) return runtime::check_terms(graph, arithmetic_of(job));
+// Whether the arithmetic's bounds hold. Only a graph of known shapes is trained with its values rounded one by one.
+Status check_arithmetic(const Job& job, const graph::Graph& graph, bool is_static) {
   const platform::Arithmetic& arithmetic = arithmetic_of(job);
-  if (!arithmetic.rounds && arithmetic.most_terms == std::numeric_limits<int64_t>::max()) return {};
-  return unreadable(text_of("the network's shapes follow from data, so that nobody can say beforehand whether the ",
-                            "bounds of ", arithmetic.name, " hold; compute in ordered-1"));
+  ISOBIT_RETURN_IF_ERROR(runtime::check_terms(graph, arithmetic));
+  if (is_static || !arithmetic.rounds) return {};
+  return unreadable(text_of("the network's shapes follow from data, so that nobody can say beforehand which values ",
+                            arithmetic.name, " rounds; compute in ordered-1"));
 }
 
 bool runs_graphs(const graph::Node& node) { return graph::op_of(node).runs_graphs; }
@@ -183,11 +181,11 @@ Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data
     optimizer.update(model.parameters[i], paces[i], pass.places[i], pass.grads[i]);
   }
   for (const models::Buffer& b : model.buffers) step.slots.push_back({b.name, b.value, b.updated, b.init, -1});
-  for (const FrozenParameter& p : pass.frozen) step.frozen.push_back({p.name, p.value, p.init, p.place});
+  step.frozen = std::move(pass.frozen);
   ISOBIT_RETURN_IF_ERROR(check_state(step));
   g.add_output(pass.loss);
   for (const StateSlot& slot : step.slots) g.add_output(slot.out);
-  ISOBIT_RETURN_IF_ERROR(check_static(job, g, is_static));
+  ISOBIT_RETURN_IF_ERROR(check_arithmetic(job, g, is_static));
   step.disputable = is_static && std::ranges::none_of(g.nodes(), runs_graphs);
   if (arithmetic_of(job).computes_in == DType::kFloat64) {
     ISOBIT_TRY(step.graph, graph::retype(g, graph::kInFloat64));

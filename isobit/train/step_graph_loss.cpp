@@ -1,9 +1,8 @@
-#include "isobit/train/step_graph_loss.h"
-
 #include <algorithm>
 
 #include "isobit/base/text.h"
 #include "isobit/graph/expansions/criterion.h"
+#include "isobit/train/step_graph_loss_internal.h"
 
 namespace isobit::train {
 namespace {
@@ -31,7 +30,7 @@ class LossBuilder {
   }
 
   Status check_output() {
-    if (output().dtype == DType::kFloat16 || output().dtype == DType::kBfloat16) {
+    if (HalfTypes::contains(output().dtype)) {
       output_ = graph_.emit("Cast", {output_}, {{"to", static_cast<int64_t>(DType::kFloat32)}}, "output/float32");
     }
     if (output().dtype != DType::kFloat32) return misfit("a loss is of float32");

@@ -169,7 +169,7 @@ Expected<BackwardPass> of_micro_batches(BackwardPass pass, int64_t count) {
   for (ValueId& id : model.inputs) id = all.shared(id);
   model.step = all.shared(model.step);
   model.output = kNoValue;  // each micro-batch has its own
-  for (FrozenParameter& p : pass.frozen) p.value = all.shared(p.value);
+  for (FrozenSlot& p : pass.frozen) p.in = all.shared(p.in);
   for (models::Parameter& p : model.parameters) p.value = all.shared(p.value);
   for (models::Buffer& b : model.buffers) {
     const auto last = std::ranges::find(buffers, b.value, &std::pair<ValueId, ValueId>::first);

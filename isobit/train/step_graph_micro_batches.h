@@ -3,30 +3,12 @@
 // Determinism: the order of every addition is fixed by the number of micro-batches alone, not by who computes which.
 #pragma once
 
-#include <vector>
+#include <cstddef>
+#include <cstdint>
 
-#include "isobit/models/model.h"
+#include "isobit/train/backward_pass.h"
 
 namespace isobit::train {
-
-// A parameter or buffer that training leaves as it is.
-struct FrozenParameter {
-  std::string name;
-  graph::ValueId value = graph::kNoValue;
-  models::Init init;
-  int64_t place = -1;  // among the network's parameters; -1: a buffer
-};
-
-// A network with its loss and the gradients of that. What is frozen is in none of the model's lists.
-struct BackwardPass {
-  models::Model model;
-  std::vector<int64_t> places;  // of Model::parameters: the place of each among those of the whole network
-  std::vector<FrozenParameter> frozen;
-  std::vector<graph::ValueId> inputs;       // of the samples: the first axis is that of the batch, or of rows of it
-  graph::ValueId target = graph::kNoValue;  // likewise; kNoValue where there is none
-  graph::ValueId loss = graph::kNoValue;    // the mean of the samples
-  std::vector<graph::ValueId> grads;        // of Model::parameters, in their order
-};
 
 // No step has more operators: to plan so many takes seconds.
 inline constexpr size_t kMostStepNodes = 1 << 16;

@@ -1,10 +1,9 @@
-#include "isobit/train/step_graph_model.h"
-
 #include <algorithm>
 #include <functional>
 #include <numeric>
 
 #include "isobit/base/text.h"
+#include "isobit/train/step_graph_model_internal.h"
 
 namespace isobit::train {
 namespace {

@@ -87,12 +87,11 @@ def distinct(module, seed):
             tensor.add_(torch.randn(tensor.shape, generator=chance) * 0.02 * (deviation or 1))
 
 
-def export(module, inputs, outputs, path, exporter, opset=None):
-    more = {"opset_version": opset} if opset else {}
+def export(module, inputs, outputs, path, exporter):
     if exporter == "dynamo":
-        more.update(dynamo=True, optimize=False)
+        more = {"dynamo": True, "optimize": False}
     else:
-        more.update(training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False)
+        more = {"training": torch.onnx.TrainingMode.PRESERVE, "do_constant_folding": False}
         if "dynamo" in inspect.signature(torch.onnx.export).parameters:
             more["dynamo"] = False
     with torch.no_grad():
@@ -142,7 +141,7 @@ def apart(found, wanted, least_scale):
     return difference / scale if difference else 0.0
 
 
-def check(module, inputs, outputs, exporter, program, folder, opset=None, wide=True, seconds=1800, gigabytes=16,
+def check(module, inputs, outputs, exporter, program, folder, wide=True, seconds=1800, gigabytes=16,
           platform="ordered", as_exported=contextlib.nullcontext):
     """{"parameters", "output", "gradient", "worst"}: how many were compared, the largest differences relative to the
     scale, and the parameter of the latter. `wide`: the file is in float64; else it is in float32, and isobit widens it.
@@ -154,9 +153,9 @@ def check(module, inputs, outputs, exporter, program, folder, opset=None, wide=T
     wide_inputs = {n: t.double() if t.is_floating_point() else t for n, t in inputs.items()}
     if wide:
         module = Wide(module)
-        export(module, wide_inputs, outputs, path, exporter, opset)
+        export(module, wide_inputs, outputs, path, exporter)
     else:
-        export(module, inputs, outputs, path, exporter, opset)
+        export(module, inputs, outputs, path, exporter)
         module = module.double()
     with_attributes(module)
     with as_exported():

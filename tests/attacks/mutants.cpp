@@ -5,8 +5,6 @@
 
 #include "isobit/base/text.h"
 #include "isobit/bundle/layout.h"
-#include "isobit/bundle/manifest.h"
-#include "isobit/bundle/record_file.h"
 #include "isobit/commit/tensor_root.h"
 #include "isobit/formats/safetensors.h"
 #include "isobit/run/job_digest.h"
@@ -14,184 +12,15 @@
 #include "isobit/run/step_logs.h"
 #include "isobit/runtime/stages/rounding_stage.h"
 #include "isobit/verify/log_tree.h"
+#include "tests/attacks/bytes.h"
+#include "tests/attacks/parts.h"
 
 namespace isobit::attacks {
-
 namespace {
-
-using Random = std::mt19937_64;
-
-uint64_t below(Random& random, uint64_t n) { return n == 0 ? 0 : random() % n; }
-
-// --- Bytes that know nothing of what they mean ---
-
-constexpr uint64_t kInteresting[] = {
-    0, 1, 2, 0x7f, 0x80, 0xff, 0x100, 0xffff, 1u << 31, 0xffffffff, uint64_t{1} << 62, uint64_t{1} << 63, ~uint64_t{0}};
-
-void put_number(Bytes& data, size_t at, uint64_t value, size_t size) {
-  for (size_t i = 0; i < size && at + i < data.size(); ++i) data[at + i] = static_cast<uint8_t>(value >> 8 * i);
-}
-
-uint64_t number_at(const Bytes& data, size_t at, size_t size) {
-  uint64_t value = 0;
-  for (size_t i = 0; i < size && at + i < data.size(); ++i) value |= uint64_t{data[at + i]} << 8 * i;
-  return value;
-}
-
-void insert(Bytes& data, size_t at, const Bytes& more) {
-  data.insert(data.begin() + static_cast<std::ptrdiff_t>(at), more.begin(), more.end());
-}
-
-void erase(Bytes& data, size_t at, size_t count) {
-  const auto begin = data.begin() + static_cast<std::ptrdiff_t>(at);
-  data.erase(begin, begin + static_cast<std::ptrdiff_t>(std::min(count, data.size() - at)));
-}
-
-Bytes piece(const Bytes& data, Random& random) {
-  if (data.empty()) return {};
-  const size_t at = below(random, data.size()), size = 1 + below(random, std::min<size_t>(64, data.size() - at));
-  const auto begin = data.begin() + static_cast<std::ptrdiff_t>(at);
-  return Bytes(begin, begin + static_cast<std::ptrdiff_t>(std::min(size, data.size() - at)));
-}
-
-// One change of any kind. Half of them near the beginning, where the fields are.
-void change_bytes(Bytes& data, Random& random) {
-  if (data.empty()) return data.push_back(static_cast<uint8_t>(random()));
-  const size_t room = below(random, 2) == 0 ? data.size() : std::min<size_t>(data.size(), 128);
-  const size_t at = below(random, room);
-  switch (below(random, 11)) {
-    case 0:
-    case 1:
-    case 2:
-      data[at] ^= static_cast<uint8_t>(1u << below(random, 8));
-      break;
-    case 3:
-      data[at] = static_cast<uint8_t>(random());
-      break;
-    case 4:
-      put_number(data, at, kInteresting[below(random, std::size(kInteresting))], size_t{1} << below(random, 4));
-      break;
-    case 5: {
-      const size_t size = size_t{1} << below(random, 4);
-      put_number(data, at, number_at(data, at, size) + (below(random, 2) == 0 ? 1 : ~uint64_t{0}), size);
-      break;
-    }
-    case 6:
-      erase(data, at, 1 + below(random, 16));
-      break;
-    case 7:
-      insert(data, at, Bytes(1 + below(random, 16), static_cast<uint8_t>(random())));
-      break;
-    case 8:
-      insert(data, at, piece(data, random));
-      break;
-    case 9:
-      data.resize(at);
-      break;
-    default: {
-      const Bytes other = piece(data, random);
-      for (size_t i = 0; i < other.size() && at + i < data.size(); ++i) data[at + i] = other[i];
-    }
-  }
-}
-
-// --- A run in parts ---
-
-// What is signed again: leaves and segments as bytes, so that they may be anything.
-struct Parts {
-  Bytes header;  // of the transcript
-  std::vector<Bytes> leaves;
-  std::vector<Bytes> segments;
-  std::vector<uint64_t> heads;  // sizes
-};
-
-std::vector<Bytes> payloads(const Bytes& file, size_t header, size_t largest) {
-  std::vector<Bytes> out;
-  bundle::RecordCursor records(ByteView(file).subspan(header), largest);
-  while (const auto payload = records.next()) out.emplace_back(payload->begin(), payload->end());
-  return out;
-}
-
-Bytes log_header() {
-  ByteWriter writer;
-  writer.text("isobit.log_file");
-  writer.u32(1);
-  return writer.take();
-}
-
-Parts parts_of(const Honest& honest) {
-  Parts parts;
-  parts.header = bundle::transcript_header(run::transcript_rules(honest.job));
-  parts.leaves = payloads(honest.files.at("transcript"), parts.header.size(), verify::kMaxLeafBytes);
-  if (const auto log = honest.files.find("log/segments"); log != honest.files.end()) {
-    parts.segments = payloads(log->second, log_header().size(), 1 << 28);
-  }
-  const auto heads = bundle::decode_heads_file(honest.files.at("heads"), "heads").value();
-  for (const verify::SignedHead& head : heads.heads) parts.heads.push_back(head.tree.size);
-  return parts;
-}
-
-Bytes record_file(Bytes header, const std::vector<Bytes>& records) {
-  for (const Bytes& r : records) insert(header, header.size(), bundle::encode_record(r));
-  return header;
-}
-
-verify::Engagement engagement_of(const Honest& honest) {
-  return verify::decode_engagement(honest.files.at("engagement"), "engagement").value();
-}
-
-verify::Leaf leaf_of(const Honest& honest, const Bytes& bytes) {
-  return verify::decode_leaf(bytes, run::transcript_rules(honest.job), "leaf").value();
-}
-
-Bytes heads_over(const Honest& honest, const Parts& parts) {
-  const verify::EngagementTerms terms = engagement_of(honest).terms;
-  std::vector<Bytes> records;
-  for (const uint64_t size : parts.heads) {
-    commit::MerkleTree tree;
-    for (size_t i = 0; i < std::min<size_t>(size, parts.leaves.size()); ++i) {
-      tree.append(commit::leaf_hash(parts.leaves[i]));
-    }
-    records.push_back(verify::encode(verify::sign_head({size, tree.root()}, terms, honest.trainer)));
-  }
-  return record_file(bundle::heads_header(), records);
-}
-
-// Digests of all files and the transcript's root, in the form of the honest manifest, signed.
-void sign_manifest(const Honest& honest, Files& files, const Parts* parts) {
-  bundle::Manifest manifest = bundle::decode_manifest(honest.files.at("manifest.json"), "manifest").value();
-  manifest.files.clear();
-  for (const auto& [name, data] : files) {
-    if (name != "manifest.json" && name != "manifest.sig") manifest.files[name] = {data.size(), commit::sha256(data)};
-  }
-  if (parts != nullptr) {
-    commit::MerkleTree tree;
-    for (const Bytes& leaf : parts->leaves) tree.append(commit::leaf_hash(leaf));
-    manifest.transcript_root = tree.sized_root().commitment("isobit.transcript", 1);
-  }
-  files["manifest.json"] = bundle::encode(manifest);
-}
-
-void sign_text(const Honest& honest, Files& files) {
-  const verify::EngagementTerms terms = engagement_of(honest).terms;
-  files["manifest.sig"] =
-      bundle::encode(bundle::sign_manifest(files.at("manifest.json"), terms.job_root, terms.run_id, honest.trainer));
-}
-
-// The transcript, the log, heads over them and the manifest, all signed.
-void put_together(const Honest& honest, const Parts& parts, Files& files) {
-  files["transcript"] = record_file(parts.header, parts.leaves);
-  if (!parts.segments.empty()) files["log/segments"] = record_file(log_header(), parts.segments);
-  files["heads"] = heads_over(honest, parts);
-  sign_manifest(honest, files, &parts);
-  sign_text(honest, files);
-}
 
 std::string any_file(const Files& files, Random& random) {
   return std::next(files.begin(), static_cast<std::ptrdiff_t>(below(random, files.size())))->first;
 }
-
-// --- Changes that are signed for down to the last root ---
 
 Bytes with_log_digest(const Honest& honest, const Bytes& leaf, const Bytes& segment, uint64_t step) {
   auto changed = std::get<verify::StepLeaf>(leaf_of(honest, leaf));

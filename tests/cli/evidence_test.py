@@ -3,8 +3,8 @@
 import os
 import shutil
 
-from engage_test import Parties
 from isobit_cli import Case, contents, main
+from parties import Parties
 
 
 class Fork(Parties):

@@ -25,6 +25,7 @@
 #include "isobit/graph/op.h"
 #include "isobit/platform/platform.h"
 #include "isobit/runtime/executor.h"
+#include "isobit/tensor/dtype_named_for_test.h"
 
 namespace isobit {
 namespace {

@@ -58,58 +58,48 @@ Attributes with(const Attributes& attributes, const std::string& name, Attribute
   return out;
 }
 
-}  // namespace autograd
-
-namespace {
-
-const autograd::Rules& gradient_rules() {
-  static const autograd::Rules kRules = [] {
-    autograd::Rules rules;
-    autograd::add_elementwise(rules);
-    autograd::add_activation(rules);
-    autograd::add_linear(rules);
-    autograd::add_pool(rules);
-    autograd::add_columns(rules);
-    autograd::add_sampling(rules);
-    autograd::add_norm(rules);
-    autograd::add_softmax(rules);
-    autograd::add_reduce(rules);
-    autograd::add_order(rules);
-    autograd::add_movement(rules);
-    autograd::add_slicing(rules);
-    autograd::add_indexing(rules);
-    autograd::add_scatter(rules);
-    autograd::add_composite(rules);
-    autograd::add_control(rules);
-    autograd::add_others(rules);
+const Rules& all_rules() {
+  static const Rules kRules = [] {
+    Rules rules;
+    add_elementwise(rules);
+    add_activation(rules);
+    add_linear(rules);
+    add_pool(rules);
+    add_columns(rules);
+    add_sampling(rules);
+    add_norm(rules);
+    add_softmax(rules);
+    add_reduce(rules);
+    add_order(rules);
+    add_movement(rules);
+    add_slicing(rules);
+    add_indexing(rules);
+    add_scatter(rules);
+    add_composite(rules);
+    add_control(rules);
+    add_others(rules);
     return rules;
   }();
   return kRules;
 }
 
-}  // namespace
+}  // namespace autograd
 
 const GradRule* find_gradient(const std::string& op) {
-  const auto& rules = gradient_rules().with;
+  const auto& rules = autograd::all_rules().with;
   const auto found = rules.find(op);
   return found == rules.end() ? nullptr : &found->second;
 }
 
-std::vector<std::string> operators_with_gradients() {
-  std::vector<std::string> ops;
-  for (const auto& [op, rule] : gradient_rules().with) ops.push_back(op);
-  return ops;
-}
-
 std::string why_no_gradient(const std::string& op) {
-  const auto& reasons = gradient_rules().without;
+  const auto& reasons = autograd::all_rules().without;
   const auto found = reasons.find(op);
   return found == reasons.end() ? "" : found->second;
 }
 
 std::optional<DType> gradient_type(DType dtype) {
   if (FloatTypes::contains(dtype)) return dtype;
-  if (Types<Float16, Bfloat16>::contains(dtype)) return DType::kFloat32;
+  if (HalfTypes::contains(dtype)) return DType::kFloat32;
   return std::nullopt;
 }
 

@@ -46,7 +46,6 @@ using GradRule = std::function<std::vector<ValueId>(GradContext&)>;
 
 // Null when the operator has no gradient.
 const GradRule* find_gradient(const std::string& op);
-std::vector<std::string> operators_with_gradients();  // sorted
 // Why an operator has no gradient; "" for one that has. Every operator has the one or the other.
 std::string why_no_gradient(const std::string& op);
 

@@ -24,6 +24,9 @@ struct Rules {
 inline constexpr const char* kNotReal = "what it gives are no real numbers";
 inline constexpr const char* kIsGradient = "it is a gradient itself, and none is taken of those";
 
+// Of every operator.
+const Rules& all_rules();
+
 // Of a function that is constant between its steps: 0 wherever there is a gradient.
 std::vector<ValueId> constant_between_steps(GradContext& c);
 

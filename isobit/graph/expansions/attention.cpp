@@ -53,7 +53,7 @@ class Attention {
     b_.require(!a_.scale || std::isfinite(*a_.scale), "scale is not finite");
     b_.require(a_.qk_matmul_output_mode >= 0 && a_.qk_matmul_output_mode <= 3,
                text_of("qk_matmul_output_mode ", a_.qk_matmul_output_mode, " is not 0, 1, 2 or 3"));
-    b_.require(!a_.softmax_precision || Types<float, double, Float16, Bfloat16>::contains(*a_.softmax_precision),
+    b_.require(!a_.softmax_precision || RealTypes::contains(*a_.softmax_precision),
                "softmax_precision is no floating-point type");
   }
 

@@ -19,9 +19,8 @@ struct EinsumArguments {
 //   1. Of an operand with a letter twice, the diagonal.
 //   2. An axis of extent 1 whose letter has another extent elsewhere is dropped.
 //   3. Operands are taken from the left: the first two become one, until one is left. Of the two, a letter that only
-//   one
-//      of them has, and neither the output nor an operand to come, is summed first (ReduceSum). Letters of both that
-//      the output or an operand to come has are matrices side by side; the other letters of both are the inner
+//      one of them has, and neither the output nor an operand to come, is summed first (ReduceSum). Letters of both
+//      that the output or an operand to come has are matrices side by side; the other letters of both are the inner
 //      dimension of a MatMul; where there are none, or in integers, it is Mul (and ReduceSum).
 //   4. What is left is summed over the letters that the output does not have, and its axes are put in order.
 //

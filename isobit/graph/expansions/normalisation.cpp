@@ -20,7 +20,7 @@ struct Precision {
 
 Expected<Precision> precision_of(const Steps& s) {
   const DType dtype = s.value_of(0).dtype;
-  if (!FloatTypes::contains(dtype) && dtype != DType::kFloat16 && dtype != DType::kBfloat16) {
+  if (!RealTypes::contains(dtype)) {
     return unreadable(text_of("'", s.value_of(0).name, "' is ", name_of(dtype), ", expected floating-point numbers"));
   }
   const DType rest = dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;

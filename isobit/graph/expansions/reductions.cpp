@@ -13,8 +13,6 @@ Status check(const Steps& s) {
   return s.expect(1, 2, 1, {{"axes", ops::kInts}, {"keepdims", kInt}, {"noop_with_empty_axes", kInt}});
 }
 
-bool is_real(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kFloat64; }
-
 // The inputs with other data.
 Values with_data(const Steps& s, ValueId data) {
   Values inputs = s.inputs();
@@ -27,16 +25,16 @@ Expected<Values> in_reals(Steps s, const char* op, const char* then) {
   ISOBIT_RETURN_IF_ERROR(check(s));
   const DType dtype = s.value_of(0).dtype;
   const ValueId src = s.input(0);
-  if (is_real(dtype) && then == nullptr) {
+  if (FloatTypes::contains(dtype) && then == nullptr) {
     ISOBIT_TRY(const ValueId y, s.add_output(0, op, s.inputs(), s.attributes()));
     return Values{y};
   }
-  if (!is_real(dtype) && !IntegerTypes::contains(dtype)) {
+  if (!FloatTypes::contains(dtype) && !IntegerTypes::contains(dtype)) {
     return unreadable(text_of("'", s.value(src).name, "' is ", name_of(dtype), ", expected numbers"));
   }
-  ISOBIT_TRY(const ValueId x, s.converted(src, is_real(dtype) ? dtype : DType::kFloat64));
+  ISOBIT_TRY(const ValueId x, s.converted(src, FloatTypes::contains(dtype) ? dtype : DType::kFloat64));
   ISOBIT_TRY(ValueId y, s.add(op, with_data(s, x), s.attributes()));
-  if (is_real(dtype)) {
+  if (FloatTypes::contains(dtype)) {
     ISOBIT_TRY(y, s.add_output(0, then, {y}));
     return Values{y};
   }
@@ -55,7 +53,7 @@ Expected<Values> reduce_l1(Graph& graph, const Values& inputs, const Attributes&
   ISOBIT_RETURN_IF_ERROR(check(s));
   const DType dtype = s.value_of(0).dtype;
   ValueId x = s.input(0);
-  if (is_real(dtype) || SignedTypes::contains(dtype)) {
+  if (FloatTypes::contains(dtype) || SignedTypes::contains(dtype)) {
     ISOBIT_TRY(x, s.add("Abs", {x}));
   }
   ISOBIT_TRY(const ValueId y, s.add_output(0, "ReduceSum", with_data(s, x), attributes));

@@ -17,6 +17,10 @@ namespace isobit::graph {
 Status append(Graph& graph, const Graph& part, const std::string& prefix, std::vector<ValueId>& values,
               const std::function<Attributes(const Node&)>& attributes = nullptr);
 
+// The same of one node of `part`, with these attributes.
+Status append_node(Graph& graph, const Graph& part, const Node& node, Attributes attributes, const std::string& prefix,
+                   std::vector<ValueId>& values);
+
 // Appends the constants and the nodes of `body`, `operands` being the values of its inputs; names begin with `prefix`.
 // Types follow from the operands, and an operand that is a constant is one within. Returns what the outputs of `body`
 // became. Errors: as append; some nodes have been appended then. REQUIRES as many operands as `body` has inputs, and

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "isobit/graph/passes/append.h"
+
 namespace isobit::graph {
 namespace {
 
@@ -40,16 +42,7 @@ Expected<Graph> pruned(const Graph& graph, const std::vector<ValueId>& outputs) 
     now[place(constant.value)] = made.add_initializer(graph.value(constant.value).name, constant.tensor);
   }
   for (const Node& node : graph.nodes()) {
-    if (!makes_one_of(node, needed)) continue;
-    std::vector<ValueId> inputs;
-    for (const ValueId i : node.inputs) inputs.push_back(i == kNoValue ? kNoValue : now[place(i)]);
-    std::vector<std::string> names;
-    for (const ValueId o : node.outputs) names.push_back(o == kNoValue ? "" : graph.value(o).name);
-    ISOBIT_TRY(const auto made_outputs,
-               made.add_node(node.op, std::move(inputs), node.attributes, std::move(names), node.name));
-    for (size_t o = 0; o < node.outputs.size(); ++o) {
-      if (node.outputs[o] != kNoValue) now[place(node.outputs[o])] = made_outputs[o];
-    }
+    if (makes_one_of(node, needed)) ISOBIT_RETURN_IF_ERROR(append_node(made, graph, node, node.attributes, "", now));
   }
   for (const ValueId o : outputs) made.add_output(now[place(o)]);
   return made;

@@ -5,20 +5,6 @@
 namespace isobit::graph {
 namespace {
 
-// What makes each value.
-struct Origins {
-  std::vector<const Tensor*> constant;  // null: it is none
-  std::vector<int64_t> input;           // its place among the graph's inputs, -1: it is none
-
-  explicit Origins(const Graph& graph)
-      : constant(static_cast<size_t>(graph.value_count()), nullptr), input(constant.size(), -1) {
-    for (const Initializer& i : graph.initializers()) constant[static_cast<size_t>(i.value)] = &i.tensor;
-    for (size_t i = 0; i < graph.inputs().size(); ++i) {
-      input[static_cast<size_t>(graph.inputs()[i])] = static_cast<int64_t>(i);
-    }
-  }
-};
-
 Expected<Attributes> attributes_again(const Node& node, const Rebuilding& rule) {
   Attributes attributes = rule.attributes ? rule.attributes(node) : node.attributes;
   if (!rule.subgraph) return attributes;
@@ -56,29 +42,49 @@ Status add_again(const Graph& graph, const Node& node, const Rebuilding& rule, G
 
 }  // namespace
 
-Expected<Graph> rebuild(const Graph& graph, const Rebuilding& rule) {
-  const Origins origins(graph);
-  Graph made;
-  size_t next_node = 0;
-  // Values are numbered as they were added, so adding them again in that order gives the same numbers.
-  while (made.value_count() < graph.value_count()) {
-    const auto id = static_cast<ValueId>(made.value_count());
-    const std::string& name = graph.value(id).name;
-    if (const Tensor* constant = origins.constant[static_cast<size_t>(id)]) {
-      made.add_initializer(name, rule.constant ? rule.constant(*constant) : *constant);
-    } else if (const int64_t input = origins.input[static_cast<size_t>(id)]; input >= 0) {
-      const Tensor* known = rule.known_input ? rule.known_input(static_cast<size_t>(input)) : nullptr;
-      if (known != nullptr) {
-        made.add_initializer(name, *known);
-        continue;
-      }
-      ISOBIT_TRY(InferContext::Type type, rule.input(static_cast<size_t>(input)));
-      made.add_input(name, type.dtype, std::move(type.dims));
+Status visit_in_order(const Graph& graph, const InOrder& visit) {
+  constexpr size_t kNone = SIZE_MAX;
+  std::vector<size_t> input(static_cast<size_t>(graph.value_count()), kNone);  // its place among the graph's inputs
+  for (size_t i = 0; i < graph.inputs().size(); ++i) input[static_cast<size_t>(graph.inputs()[i])] = i;
+  std::vector<const Tensor*> constant(input.size(), nullptr);
+  for (const Initializer& i : graph.initializers()) constant[static_cast<size_t>(i.value)] = &i.tensor;
+  auto node = graph.nodes().begin();
+  for (ValueId id = 0; id < graph.value_count();) {
+    const auto place = static_cast<size_t>(id);
+    if (constant[place] != nullptr) {
+      ISOBIT_RETURN_IF_ERROR(visit.constant(id++, *constant[place]));
+    } else if (input[place] != kNone) {
+      ISOBIT_RETURN_IF_ERROR(visit.input(id++, input[place]));
     } else {
-      ISOBIT_CHECK(next_node < graph.nodes().size());
-      ISOBIT_RETURN_IF_ERROR(add_again(graph, graph.nodes()[next_node++], rule, made));
+      ISOBIT_CHECK(node != graph.nodes().end());
+      ISOBIT_RETURN_IF_ERROR(visit.node(*node));
+      for (const ValueId o : node->outputs) id += o == kNoValue ? 0 : 1;
+      ++node;
     }
   }
+  return {};
+}
+
+Expected<Graph> rebuild(const Graph& graph, const Rebuilding& rule) {
+  Graph made;
+  InOrder again;
+  again.constant = [&](ValueId id, const Tensor& constant) -> Status {
+    made.add_initializer(graph.value(id).name, rule.constant ? rule.constant(constant) : constant);
+    return {};
+  };
+  again.input = [&](ValueId id, size_t place) -> Status {
+    const std::string& name = graph.value(id).name;
+    const Tensor* known = rule.known_input ? rule.known_input(place) : nullptr;
+    if (known != nullptr) {
+      made.add_initializer(name, *known);
+      return {};
+    }
+    ISOBIT_TRY(InferContext::Type type, rule.input(place));
+    made.add_input(name, type.dtype, std::move(type.dims));
+    return {};
+  };
+  again.node = [&](const Node& node) { return add_again(graph, node, rule, made); };
+  ISOBIT_RETURN_IF_ERROR(visit_in_order(graph, again));
   for (const ValueId o : graph.outputs()) made.add_output(o);
   return made;
 }

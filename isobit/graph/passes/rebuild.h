@@ -8,6 +8,16 @@
 
 namespace isobit::graph {
 
+// What is done with each constant, input (with its place among the graph's inputs) and node.
+struct InOrder {
+  std::function<Status(ValueId, const Tensor&)> constant;
+  std::function<Status(ValueId, size_t)> input;
+  std::function<Status(const Node&)> node;
+};
+// In the order in which they were added to the graph. Values are numbered as they are added, so adding them to another
+// graph in that order gives the same numbers. Stops at an error, which it returns.
+Status visit_in_order(const Graph& graph, const InOrder& visit);
+
 // What becomes of a graph's ends; the types of everything between follow by shape inference. Null: nothing of the kind.
 struct Rebuilding {
   std::function<Expected<InferContext::Type>(size_t)> input;  // by place among the graph's inputs

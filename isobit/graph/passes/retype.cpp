@@ -1,34 +1,21 @@
 #include "isobit/graph/passes/retype.h"
 
-#include <algorithm>
-
 #include "isobit/base/text.h"
 #include "isobit/graph/op.h"
 #include "isobit/graph/passes/rebuild.h"
+#include "isobit/tensor/convert.h"
 
 namespace isobit::graph {
 namespace {
 
-bool is_real(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kFloat64; }
-
-template <class From, class To>
-Tensor converted(const Tensor& tensor, DType to) {
-  Tensor out(to, tensor.shape());
-  std::transform(tensor.span<From>().begin(), tensor.span<From>().end(), out.span<To>().begin(),
-                 [](From x) { return static_cast<To>(x); });
-  return out;
-}
-
 class Retyping {
  public:
   explicit Retyping(const RetypePolicy& policy) : policy_(policy) {
-    ISOBIT_CHECK(is_real(policy.from) && is_real(policy.to) && policy.from != policy.to);
+    ISOBIT_CHECK(FloatTypes::contains(policy.from) && FloatTypes::contains(policy.to) && policy.from != policy.to);
   }
   DType type(DType dtype) const { return dtype == policy_.from ? policy_.to : dtype; }
   Tensor constant(const Tensor& tensor) const {
-    if (tensor.dtype() != policy_.from) return tensor;
-    return policy_.to == DType::kFloat64 ? converted<float, double>(tensor, policy_.to)
-                                         : converted<double, float>(tensor, policy_.to);
+    return tensor.dtype() == policy_.from ? converted(tensor, policy_.to) : tensor;
   }
 
  private:

@@ -55,8 +55,13 @@ ScratchVector<pool::TapRange> tap_ranges(const PoolShape& p) {
   return taps;
 }
 
+// Windows along one axis: so many taps each, so far apart.
+struct Windows {
+  int64_t size = 1, stride = 1, pad_begin = 0, pad_end = 0, dilation = 1;
+};
+
 // How many taps of window o are among the `in` elements of the axis; with padding, among these and the padding.
-int64_t taps_in(int64_t o, const PoolWindows& w, int64_t in, bool with_padding) {
+int64_t taps_in(int64_t o, const Windows& w, int64_t in, bool with_padding) {
   const int64_t begin = with_padding ? -w.pad_begin : 0, end = in + (with_padding ? w.pad_end : 0);
   int64_t count = 0;
   for (int64_t i = 0; i < w.size; ++i) {
@@ -68,8 +73,8 @@ int64_t taps_in(int64_t o, const PoolWindows& w, int64_t in, bool with_padding) 
 
 // T(count) of every window; 1 where the count is 0, since +0 / 1 is the +0 that is wanted there.
 ScratchVector<float> divisors(const PoolShape& p) {
-  const PoolWindows down = {p.kh, p.stride_h, p.pad_top, p.pad_bottom, p.dilation_h},
-                    across = {p.kw, p.stride_w, p.pad_left, p.pad_right, p.dilation_w};
+  const Windows down = {p.kh, p.stride_h, p.pad_top, p.pad_bottom, p.dilation_h},
+                across = {p.kw, p.stride_w, p.pad_left, p.pad_right, p.dilation_w};
   ScratchVector<int64_t> rows, cols;
   for (int64_t oh = 0; oh < p.oh; ++oh) rows.push_back(taps_in(oh, down, p.ih, p.count_include_pad));
   for (int64_t ow = 0; ow < p.ow; ++ow) cols.push_back(taps_in(ow, across, p.iw, p.count_include_pad));
@@ -123,14 +128,6 @@ void global_grad(const KernelContext& ctx, int64_t planes, int64_t s, const T* d
 }
 
 }  // namespace
-
-int64_t pool_output_size(int64_t in, const PoolWindows& w, bool ceil_mode) {
-  const int64_t room = in + w.pad_begin + w.pad_end - w.dilation * (w.size - 1) - 1;
-  if (room < 0) return 0;
-  int64_t out = (room + (ceil_mode ? w.stride - 1 : 0)) / w.stride + 1;
-  if (ceil_mode && (out - 1) * w.stride >= in + w.pad_begin) --out;
-  return out;
-}
 
 void max_pool(const KernelContext& ctx, const PoolShape& p, const float* src, float* dst, int64_t* indices) {
   if (ctx.isa == Isa::kReference || p.ih * p.iw > INT32_MAX) return reference::max_pool(p, src, dst, indices);

@@ -17,18 +17,9 @@ struct PoolShape {
   int64_t stride_h = 1, stride_w = 1;
   int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
   int64_t dilation_h = 1, dilation_w = 1;
-  int64_t oh = 1, ow = 1;  // as pool_output_size gives them
+  int64_t oh = 1, ow = 1;  // windows along each axis
   bool count_include_pad = false;
 };
-
-// Windows along one axis: so many taps each, so far apart. REQUIRES size, stride, dilation >= 1, pads >= 0.
-struct PoolWindows {
-  int64_t size = 1, stride = 1, pad_begin = 0, pad_end = 0, dilation = 1;
-};
-
-// The number of windows along an axis of `in` elements. With ceil_mode, rounded up, but the last window must start
-// inside the image or the padding before it. 0 when not even one window fits.
-int64_t pool_output_size(int64_t in, const PoolWindows& windows, bool ceil_mode);
 
 // dst = Max of the taps inside the image, indices = its place in all of src, plane * ih * iw + y * iw + x (first in
 // (y, x) order among equals). A window of padding alone: dst = -inf, index -1. indices may be null.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "isobit/kernels/pool/output_size_for_test.h"
 #include "isobit/kernels/pool/pool.h"
 #include "isobit/kernels/testing.h"
 

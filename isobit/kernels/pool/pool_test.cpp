@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "isobit/kernels/pool/output_size_for_test.h"
 #include "isobit/kernels/testing.h"
 
 namespace isobit::kernels {

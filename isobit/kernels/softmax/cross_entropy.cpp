@@ -113,12 +113,6 @@ void log_softmax_grad(const KernelContext& ctx, int64_t rows, int64_t V, const d
   });
 }
 
-int64_t cross_entropy_count(int64_t rows, const int64_t* labels, CrossEntropyOptions options) {
-  int64_t count = 0;
-  for (int64_t r = 0; r < rows; ++r) count += ignored(options, labels[r]) ? 0 : 1;
-  return count;
-}
-
 void softmax_cross_entropy(const KernelContext& ctx, int64_t rows, int64_t V, CrossEntropyOptions options,
                            const float* logits, const int64_t* labels, float* loss, float* row_max, float* log_sum) {
   if (ctx.isa == Isa::kReference) {

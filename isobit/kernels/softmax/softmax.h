@@ -63,9 +63,6 @@ struct CrossEntropyOptions {
   int64_t ignore_index = -100;
 };
 
-// The number of rows that are not ignored.
-int64_t cross_entropy_count(int64_t rows, const int64_t* labels, CrossEntropyOptions);
-
 // m, t, s, l as in log_softmax; loss[row] = l - t[label]. An ignored row has loss +0; its row_max and log_sum are as
 // for any other. loss, row_max, log_sum are [rows], all required. REQUIRES V >= 1.
 void softmax_cross_entropy(const KernelContext&, int64_t rows, int64_t V, CrossEntropyOptions, const float* logits,
@@ -73,7 +70,7 @@ void softmax_cross_entropy(const KernelContext&, int64_t rows, int64_t V, CrossE
 void softmax_cross_entropy(const KernelContext&, int64_t rows, int64_t V, CrossEntropyOptions, const double* logits,
                            const int64_t* labels, double* loss, double* row_max, double* log_sum);
 
-// Sum(loss over all rows) / T(count), with count = cross_entropy_count; +0 when count is 0.
+// Sum(loss over all rows) / T(count), with count the number of rows that are not ignored; +0 when it is 0.
 float cross_entropy_mean(const KernelContext&, int64_t rows, const float* loss, int64_t count);
 double cross_entropy_mean(const KernelContext&, int64_t rows, const double* loss, int64_t count);
 

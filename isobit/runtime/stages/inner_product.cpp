@@ -1,9 +1,12 @@
 #include "isobit/runtime/stages/inner_product.h"
 
+#include <limits>
+
 #include "isobit/base/status.h"
 #include "isobit/base/text.h"
 #include "isobit/graph/op.h"
 #include "isobit/runtime/kernels/linear.h"
+#include "isobit/runtime/specialise.h"
 
 namespace isobit::runtime {
 namespace {
@@ -35,6 +38,11 @@ int64_t terms_of(const graph::Graph& graph, const graph::Node& node) {
 }
 
 Status check_terms(const graph::Graph& graph, const platform::Arithmetic& arithmetic) {
+  if (arithmetic.most_terms == std::numeric_limits<int64_t>::max()) return {};
+  if (!is_static(graph)) {
+    return unreadable(text_of("the network's shapes follow from data, so that nobody can say beforehand whether the ",
+                              "bounds of ", arithmetic.name, " hold; compute in ordered-1"));
+  }
   for (const graph::Node& node : graph.nodes()) {
     if (!graph::op_of(node).is_inner_product()) continue;
     const int64_t terms = terms_of(graph, node);

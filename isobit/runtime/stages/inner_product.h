@@ -16,8 +16,8 @@ namespace isobit::runtime {
 // outputs.
 int64_t terms_of(const graph::Graph& graph, const graph::Node& node);
 
-// kUnreadable where a product of the graph has more terms than the arithmetic's bounds cover; says which one.
-// REQUIRES a static graph.
+// kUnreadable where a product of the graph has more terms than the arithmetic's bounds cover, which it names, and where
+// nobody can say, since the graph is not static (specialise.h). An arithmetic without bounds takes every graph.
 Status check_terms(const graph::Graph& graph, const platform::Arithmetic& arithmetic);
 
 // The matrices of a call that has run; none if it has no outputs. REQUIRES an inner product, float64 operands.

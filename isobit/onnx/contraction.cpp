@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "isobit/onnx/contract_internal.h"
+#include "isobit/onnx/contraction_internal.h"
 
 namespace isobit::onnx {
 namespace {

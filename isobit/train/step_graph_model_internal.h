@@ -1,4 +1,4 @@
-// The network of a job, fitted to its data. Internal to the step graph.
+// The network of a job, fitted to its data.
 #pragma once
 
 #include "isobit/data/data_shape.h"

@@ -1,5 +1,5 @@
-// What the expansions are made of, as data. Determinism, rules of elements and gradients of a composite operator are
-// those of its primitives: nothing is said of it but which they are.
+// What expansions are made of, as data that tests hold them to. Determinism, rules of elements and gradients of a
+// composite operator are those of its primitives: nothing is said of it but which they are.
 #pragma once
 
 #include <string>
@@ -13,8 +13,9 @@ struct Expansion {
   std::vector<std::string> primitives;  // every operator that it may add to a graph
 };
 
-// In the order of their names.
-const std::vector<Expansion>& all_expansions();
+// In the order of their names. Not every expansion: normalisations, reductions, softmaxes and convolutions have tests
+// of their own.
+const std::vector<Expansion>& listed_expansions();
 
 // Null when there is none of that name.
 const Expansion* find_expansion(const std::string& op);

@@ -1,4 +1,4 @@
-// The loss of a job behind the output of its network. Internal to the step graph.
+// The loss of a job behind the output of its network.
 #pragma once
 
 #include "isobit/data/data_shape.h"

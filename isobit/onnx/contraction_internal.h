@@ -1,5 +1,5 @@
 // Nodes that together are one of ONNX's: what isobit/graph/expansions/convolution.h makes of a convolution along three
-// axes and of a deformable one, whose windows no operator of ONNX lays out alone. Internal.
+// axes and of a deformable one, whose windows no operator of ONNX lays out alone.
 #pragma once
 
 #include <string>

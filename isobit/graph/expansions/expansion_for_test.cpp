@@ -1,4 +1,4 @@
-#include "isobit/graph/expansions/expansion.h"
+#include "isobit/graph/expansions/expansion_for_test.h"
 
 #include <algorithm>
 
@@ -91,13 +91,13 @@ std::vector<Expansion> made() {
 
 }  // namespace
 
-const std::vector<Expansion>& all_expansions() {
+const std::vector<Expansion>& listed_expansions() {
   static const std::vector<Expansion> kAll = made();
   return kAll;
 }
 
 const Expansion* find_expansion(const std::string& op) {
-  const auto& all = all_expansions();
+  const auto& all = listed_expansions();
   const auto found = std::find_if(all.begin(), all.end(), [&](const Expansion& e) { return e.op == op; });
   return found == all.end() ? nullptr : &*found;
 }
