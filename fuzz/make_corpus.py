@@ -329,3 +329,13 @@ put("job_fuzz", "letter_after_a_number", b"\na = 1.\"\xc9\x99\"")
 put("job_fuzz", "letter_after_a_date", b"\na = 1979-05-27 0#\xc9\x99")
 put("job_fuzz", "deep", b"\n" + b"a." * 40 + b"a = 1\n")
 put("job_fuzz", "nested", b"\nv = " + b"[" * 40 + b"]" * 40)
+
+# Trees of sums, and what a worker of `isobit reveal` answers.
+put("sum_tree_fuzz", "chain", b"(((0 1) 2) 3)")
+put("sum_tree_fuzz", "lanes", b"(((0 4) (2 6)) ((1 5) (3 7)))")
+put("sum_tree_fuzz", "fused", b"((0 1 2 3) 4 5 6 7)")
+put("sum_tree_fuzz", "one", b"0")
+put("sum_tree_fuzz", "twice", b"((0 1) (1 2))")
+put("reveal_worker_fuzz", "ready", b"\0\0" + text("Engine 1.0") + text("a call") + u64(64) + b"\1")
+put("reveal_worker_fuzz", "refusal", b"\0\1" + text("no such engine"))
+put("reveal_worker_fuzz", "numbers", b"\2\0" + bytes(16))
