@@ -1,0 +1,8 @@
+platformTable();
+separations();
+layerChart();
+distances();
+drawGraph();
+operators();
+subject();
+document.documentElement.dataset.ready = 'yes';
