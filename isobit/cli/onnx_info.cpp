@@ -28,9 +28,18 @@ Json describe(const std::vector<onnx::ValueDef>& values) {
 
 std::string domain_text(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
 
-// What stands in the way of importing it: all operators that there are not, or else the first error.
-Json unsupported(const onnx::Model& model, uint64_t max_memory, Console& console) {
-  Json list = Json::array();
+Status import_as(const onnx::Model& model, onnx::Form form, uint64_t max_memory) {
+  onnx::ImportOptions options;
+  options.form.form = form;
+  options.max_bytes = onnx::max_import_bytes(max_memory, model.bytes);
+  if (const auto imported = onnx::import_model(model, options); !imported) return tl::unexpected(imported.error());
+  return {};
+}
+
+// What stands in the way of importing it: all operators that there are not, or else the first error as the file has it,
+// and whether a job could train it all the same.
+void add_support(const onnx::Model& model, uint64_t max_memory, Json& j, Console& console) {
+  Json& list = j["unsupported"] = Json::array();
   for (const onnx::Unsupported& u : onnx::unsupported_operators(model)) {
     list.push_back({{"node", u.node},
                     {"operator", u.op},
@@ -39,14 +48,21 @@ Json unsupported(const onnx::Model& model, uint64_t max_memory, Console& console
                     {"reason", u.reason}});
     console.line(text_of("unsupported   node '", u.node, "' (", u.op, ", opset ", u.opset, "): ", u.reason));
   }
-  if (!list.empty()) return list;
-  onnx::ImportOptions options;
-  options.max_bytes = onnx::max_import_bytes(max_memory, model.bytes);
-  if (const auto imported = onnx::import_model(model, options); !imported) {
-    list.push_back({{"reason", imported.error().message}});
-    console.line(text_of("unsupported   ", imported.error().message));
+  bool for_training = false;
+  if (list.empty()) {
+    const Status as_written = import_as(model, onnx::Form::kAsWritten, max_memory);
+    for_training = as_written || import_as(model, onnx::Form::kTraining, max_memory);
+    if (as_written) {
+      console.line("supported     every node becomes operators of isobit");
+    } else {
+      j["unsupported"].push_back({{"reason", as_written.error().message}});
+      console.line(text_of("unsupported   ", as_written.error().message));
+      if (for_training)
+        console.line("supported     in training: as the network of a job, every node becomes operators");
+    }
   }
-  return list;
+  j["supported"] = j["unsupported"].empty();
+  j["supported_in_training"] = for_training;
 }
 
 }  // namespace
@@ -90,10 +106,8 @@ Expected<int> describe_onnx(const std::string& file, const LimitOptions& options
             {"parameters", summary.parameters},
             {"tensors", summary.tensors},
             {"tensor_bytes", summary.bytes}};
-  j["unsupported"] = unsupported(model, limits.max_memory, console);
+  add_support(model, limits.max_memory, j, console);
   deadline.finish();
-  j["supported"] = j["unsupported"].empty();
-  if (j["supported"].get<bool>()) show("supported     ", "every node becomes operators of isobit");
   console.document(json_text(j));
   return kAgreed;
 }

@@ -199,7 +199,7 @@ void add_run(Commands& commands) {
   c.option("-a,--arithmetic", "A", o->arithmetic, "ordered-1 (default), correct-1 or float32");
   c.option("-o,--out", "FOLDER", o->out, "write the outputs there as .npy files");
   c.option("--repeat", "N", o->repeat, "run it N times, check that the bits stay, and say the median time");
-  c.option("--max-tensor", "BYTES", o->max_tensor, "refuse a larger tensor that a node makes (default: --max-memory)");
+  c.option("--max-tensor", "BYTES", o->max_tensor, "refuse a larger tensor, given, drawn or made by a node (default: --max-memory)");
   c.option("--max-trips", "N", o->max_trips, "refuse more trips of all loops of a run together (default: 1048576)");
   add_memory_option(c, o->limits);
   add_time_option(c, o->limits);

@@ -95,16 +95,6 @@ Expected<Tensor> Conversion::tensor(std::string_view name) const {
   return error(text_of("attribute '", name, "' is no tensor of a type that isobit has"));
 }
 
-Status Conversion::expect_attributes(std::initializer_list<std::string_view> names) const {
-  all_asked_ = true;
-  for (const AttributeDef& a : attributes_) {
-    if (std::find(names.begin(), names.end(), a.name) == names.end()) {
-      return error(text_of("attribute '", a.name, "' is not known"));
-    }
-  }
-  return {};
-}
-
 Expected<DType> Conversion::type(std::string_view name, DType fallback) const {
   ISOBIT_TRY(const int64_t element, integer(name, element_of_dtype(fallback)));
   const auto dtype = dtype_of_element(element);

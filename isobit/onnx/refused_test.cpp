@@ -21,6 +21,12 @@ void relu(ModelForTest& m) {
   m.output("y");
 }
 
+Tensor truth(bool x) {
+  Tensor t(DType::kBool, Shape{});
+  *static_cast<uint8_t*>(t.raw()) = x ? 1 : 0;
+  return t;
+}
+
 const Refused kRefused[] = {
     {"m.onnx: node 'n' (Nothing, opset 13): isobit does not have this operator", 13,
      [](ModelForTest& m) {
@@ -190,10 +196,34 @@ const Refused kRefused[] = {
        m.node("RandomUniform", {}, {"y"});
        m.output("y");
      }},
-    {"training_mode is not known to be false", 13,
+    {"training_mode must be known before the run", 13,
      [](ModelForTest& m) {
        m.input("x", {2}).input("mode", {}, kBool);
        m.node("Dropout", {"x", "", "mode"}, {"y"});
+       m.output("y");
+     }},
+    {"training_mode is true", 13,
+     [](ModelForTest& m) {
+       m.input("x", {2}).initializer("mode", truth(true));
+       m.node("Dropout", {"x", "", "mode"}, {"y"});
+       m.output("y");
+     }},
+    {"attribute 'input_forget' is not known, or given twice", 14,
+     [](ModelForTest& m) {
+       m.input("x", {3, 1, 2}).input("w", {1, 4, 2}).input("r", {1, 4, 4});
+       m.node("RNN", {"x", "w", "r"}, {"y"}).with("hidden_size", 4).with("input_forget", 1);
+       m.output("y");
+     }},
+    {"attribute 'linear_before_reset' is not known, or given twice", 14,
+     [](ModelForTest& m) {
+       m.input("x", {3, 1, 2}).input("w", {1, 16, 2}).input("r", {1, 16, 4});
+       m.node("LSTM", {"x", "w", "r"}, {"y"}).with("hidden_size", 4).with("linear_before_reset", 1);
+       m.output("y");
+     }},
+    {"attribute 'reduction' is not known, or given twice", 13,
+     [](ModelForTest& m) {
+       m.input("x", {2, 3}).input("t", {2}, kInt64);
+       m.node("SoftmaxCrossEntropyLoss", {"x", "t"}, {"y"}).with("reduction", "sum").with("reduction", "mean");
        m.output("y");
      }},
     {"'spatial' is 0", 7,

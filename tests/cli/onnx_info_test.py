@@ -4,7 +4,7 @@ import os
 
 import onnx_by_hand
 from isobit_cli import Case, main, shared_data
-from onnx_by_hand import floats, graph, value
+from onnx_by_hand import BOOL, floats, graph, tensor, value
 from onnx_by_hand import node as any_node
 
 
@@ -44,6 +44,15 @@ class Info(Case):
         path = self.write("m.onnx", model([node("Relu", ["absent"], ["y"], "n")]))
         told = self.isobit_json("info", path)
         self.assertIn("node 'n' (Relu, opset 13): input 0: 'absent' is no input", told["unsupported"][0]["reason"])
+
+    def test_a_dropout_that_drops_is_supported_in_training_alone(self):
+        drops = onnx_by_hand.model(graph([node("Dropout", ["x", "", "mode"], ["y"], "n")], [value("x", ["batch", 3])],
+                                         [value("y", ["batch", 3])], [tensor("mode", BOOL, [], b"\x01")]), version=13)
+        path = self.write("m.onnx", drops)
+        told = self.isobit_json("info", path)
+        self.assertEqual((told["supported"], told["supported_in_training"]), (False, True))
+        self.assertIn("node 'n' (Dropout, opset 13): training_mode is true", told["unsupported"][0]["reason"])
+        self.assertIn("supported     in training: ", self.isobit("info", path).out)
 
     def test_files_that_are_no_models_are_refused(self):
         good = model([node("Relu", ["x"], ["y"])])

@@ -13,8 +13,6 @@ namespace expansions = graph::expansions;
 
 Expected<Operands> attention(Conversion& c) {
   for (int i = 0; i < 3; ++i) ISOBIT_RETURN_IF_ERROR(c.expect(i));
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes(
-      {"is_causal", "kv_num_heads", "q_num_heads", "qk_matmul_output_mode", "scale", "softcap", "softmax_precision"}));
   expansions::AttentionArguments a;
   a.name = c.base_name();
   a.q = c.id(0), a.k = c.id(1), a.v = c.id(2);
@@ -40,7 +38,6 @@ Expected<Operands> attention(Conversion& c) {
 
 Expected<Operands> rotary_embedding(Conversion& c) {
   for (int i = 0; i < 3; ++i) ISOBIT_RETURN_IF_ERROR(c.expect(i));
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"interleaved", "num_heads", "rotary_embedding_dim"}));
   expansions::RotaryEmbeddingArguments a;
   a.name = c.base_name();
   a.x = c.id(0), a.cos_cache = c.id(1), a.sin_cache = c.id(2), a.position_ids = c.id(3);
@@ -54,8 +51,6 @@ Expected<Operands> rotary_embedding(Conversion& c) {
 // Inputs and attributes that the three recurrent operators share.
 Status read_recurrent(Conversion& c, expansions::RecurrentArguments& a) {
   for (int i = 0; i < 3; ++i) ISOBIT_RETURN_IF_ERROR(c.expect(i));
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"activation_alpha", "activation_beta", "activations", "clip", "direction",
-                                              "hidden_size", "input_forget", "layout", "linear_before_reset"}));
   a.name = c.base_name();
   a.x = c.id(0), a.w = c.id(1), a.r = c.id(2), a.b = c.id(3), a.sequence_lens = c.id(4), a.initial_h = c.id(5);
   ISOBIT_TRY(a.direction, c.text("direction", "forward"));
@@ -96,7 +91,6 @@ Expected<Operands> lstm(Conversion& c) {
 
 Expected<Operands> einsum(Conversion& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect(0));
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"equation"}));
   expansions::EinsumArguments a;
   a.name = c.base_name();
   ISOBIT_TRY(a.equation, c.text("equation", ""));
@@ -109,7 +103,6 @@ Expected<Operands> einsum(Conversion& c) {
 
 Expected<expansions::LossArguments> read_loss(Conversion& c) {
   for (int i = 0; i < 2; ++i) ISOBIT_RETURN_IF_ERROR(c.expect(i));
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"ignore_index", "reduction"}));
   expansions::LossArguments a;
   a.name = c.base_name();
   a.scores = c.id(0), a.target = c.id(1), a.weights = c.id(2);

@@ -94,8 +94,11 @@ Expected<Operands> dropout(Conversion& c) {
   if (form == Form::kAsWritten && says_mode) {
     const Operand mode = c.in(2);
     const bool known = mode->is_constant() && mode->constant.dtype() == DType::kBool && mode->constant.elements() == 1;
-    if (!known || *static_cast<const uint8_t*>(mode->constant.raw()) != 0) {
-      return c.error("training_mode is not known to be false: what a training step drops is the job's");
+    if (!known) return c.error("training_mode must be known before the run");
+    if (*static_cast<const uint8_t*>(mode->constant.raw()) != 0) {
+      return c.error(
+          "training_mode is true: what is dropped is a job's to say, which trains the network; export it for "
+          "inference to run it");
     }
   }
   ISOBIT_TRY(Operand output, c.emit("Identity", {c.in(0)}, {}, c.output_name(0)));

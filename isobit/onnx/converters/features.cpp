@@ -11,7 +11,6 @@ namespace expansions = graph::expansions;
 
 Expected<Operands> scaler(Conversion& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect(0));
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"offset", "scale"}));
   expansions::ScalerArguments a;
   a.name = c.base_name();
   a.x = c.id(0);
@@ -22,7 +21,6 @@ Expected<Operands> scaler(Conversion& c) {
 
 Expected<Operands> normalizer(Conversion& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect(0));
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"norm"}));
   expansions::NormalizerArguments a;
   a.name = c.base_name();
   a.x = c.id(0);
@@ -32,7 +30,6 @@ Expected<Operands> normalizer(Conversion& c) {
 
 Expected<Operands> binarizer(Conversion& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect(0));
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"threshold"}));
   expansions::BinarizerArguments a;
   a.name = c.base_name();
   a.x = c.id(0);
@@ -42,7 +39,6 @@ Expected<Operands> binarizer(Conversion& c) {
 
 Expected<Operands> array_feature_extractor(Conversion& c) {
   for (int i = 0; i < 2; ++i) ISOBIT_RETURN_IF_ERROR(c.expect(i));
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({}));
   expansions::ArrayFeatureExtractorArguments a;
   a.name = c.base_name();
   a.x = c.id(0), a.indices = c.id(1);
@@ -86,8 +82,6 @@ Expected<Operands> label_encoder(Conversion& c) {
 // The values are floats, or whole numbers for elements that are.
 Expected<Operands> imputer(Conversion& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect(0));
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes(
-      {"imputed_value_floats", "imputed_value_int64s", "replaced_value_float", "replaced_value_int64"}));
   expansions::ImputerArguments a;
   a.name = c.base_name();
   a.x = c.id(0);
@@ -103,7 +97,6 @@ Expected<Operands> imputer(Conversion& c) {
 
 Expected<Operands> one_hot_encoder(Conversion& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect(0));
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"cats_int64s", "cats_strings", "zeros"}));
   ISOBIT_TRY(const auto texts, c.text_list("cats_strings"));
   if (!texts.empty()) return c.error("categories are text, which isobit does not have");
   ISOBIT_TRY(const int64_t zeros, c.integer("zeros", 1));
@@ -117,7 +110,6 @@ Expected<Operands> one_hot_encoder(Conversion& c) {
 
 // 'inputdimensions' has to repeat what the inputs say of themselves.
 Expected<Operands> feature_vectorizer(Conversion& c) {
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"inputdimensions"}));
   ISOBIT_TRY(const auto widths, c.integer_list("inputdimensions"));
   if (!widths.empty() && static_cast<int>(widths.size()) != c.input_count()) {
     return c.error(text_of("'inputdimensions' has ", widths.size(), " widths for ", c.input_count(), " inputs"));

@@ -83,8 +83,10 @@ Expected<Operands> batch_norm(Conversion& c) {
   const Form form = c.importer().options().form.form;
   if (form == Form::kAsWritten) return expanded(c, expansions::batch_normalization);
   for (int i = 0; i < 5; ++i) ISOBIT_RETURN_IF_ERROR(c.expect(i));
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"epsilon", "momentum", "spatial", "training_mode"}));
   ISOBIT_TRY(const double epsilon, c.real("epsilon", 1e-5));
+  // What the file says of training gives way to the form that was asked for.
+  ISOBIT_RETURN_IF_ERROR(c.integer("training_mode", 0));
+  ISOBIT_RETURN_IF_ERROR(c.real("momentum", 0.9));
   if (form == Form::kInference) return in_inference(c, epsilon);
   const std::string reason = stays_in_inference(c);
   if (reason.empty()) return in_training(c, epsilon);

@@ -20,7 +20,6 @@ Expected<std::optional<int64_t>> known(const Conversion& c, int i, const char* n
 // The axis was an attribute, with another default, up to opset 19.
 Expected<Operands> dft(Conversion& c) {
   ISOBIT_RETURN_IF_ERROR(c.expect(0));
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"axis", "inverse", "onesided"}));
   expansions::DftArguments a;
   a.name = c.base_name();
   a.x = c.id(0);
@@ -41,7 +40,6 @@ Expected<Operands> dft(Conversion& c) {
 
 Expected<Operands> stft(Conversion& c) {
   for (int i = 0; i < 2; ++i) ISOBIT_RETURN_IF_ERROR(c.expect(i));
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"onesided"}));
   expansions::StftArguments a;
   a.name = c.base_name();
   a.signal = c.id(0), a.window = c.id(2);
@@ -57,7 +55,6 @@ Expected<Operands> stft(Conversion& c) {
 Convert window(expansions::WindowFunction function) {
   return [function](Conversion& c) -> Expected<Operands> {
     ISOBIT_RETURN_IF_ERROR(c.expect(0));
-    ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"output_datatype", "periodic"}));
     expansions::WindowFunctionArguments a;
     a.name = c.base_name();
     a.function = function;
@@ -72,7 +69,6 @@ Convert window(expansions::WindowFunction function) {
 
 Expected<Operands> mel_weight_matrix(Conversion& c) {
   for (int i = 0; i < 5; ++i) ISOBIT_RETURN_IF_ERROR(c.expect(i));
-  ISOBIT_RETURN_IF_ERROR(c.expect_attributes({"output_datatype"}));
   expansions::MelWeightMatrixArguments a;
   a.name = c.base_name();
   a.num_mel_bins = c.id(0), a.dft_length = c.id(1), a.sample_rate = c.id(2);
