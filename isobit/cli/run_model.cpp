@@ -1,4 +1,8 @@
+#include <stdlib.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
@@ -101,16 +105,30 @@ Status write_outputs(const std::string& folder, const std::vector<NamedTensor>& 
     return unreadable(text_of("--out: output '", t.name, "' has ", t.tensor.shape().rank(),
                               " axes, and .npy files have at most ", formats::kNpyMaxRank));
   }
+  // All or none, whoever else writes there: a folder beside it takes its name, unless another has files there by then.
   std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return unavailable(text_of("--out: '", folder, "': ", error.message()));
-  std::vector<fs::path> written;
+  const fs::path wanted = fs::absolute(folder).lexically_normal();
+  const fs::path whole = wanted.has_filename() ? wanted : wanted.parent_path();
+  fs::create_directories(whole.parent_path(), error);
+  std::string making = text_of(whole.string(), ".XXXXXX");
+  if (error || ::mkdtemp(making.data()) == nullptr) {
+    return unavailable(text_of("--out: '", folder, "': ", error ? error.message() : std::strerror(errno)));
+  }
+  const auto fail = [&](Error why) -> Status {
+    fs::remove_all(making, error);
+    return tl::unexpected<Error>(std::move(why));
+  };
   for (size_t i = 0; i < outputs.size(); ++i) {
-    written.push_back(fs::path(folder) / file_name(i, outputs[i].name));
-    const Status done = formats::write_npy(written.back(), storable(outputs[i].tensor, pool));
-    if (done) continue;
-    for (const fs::path& path : written) fs::remove(path, error);  // all or none
-    return done;
+    const fs::path path = fs::path(making) / file_name(i, outputs[i].name);
+    if (Status done = formats::write_npy(path, storable(outputs[i].tensor, pool)); !done) return fail(done.error());
+  }
+  fs::permissions(making,
+                  fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec | fs::perms::others_read |
+                      fs::perms::others_exec,
+                  error);
+  fs::rename(making, whole, error);
+  if (error) {
+    return fail({ErrorCode::kUnavailable, text_of("--out: '", folder, "': ", error.message(), "; choose another")});
   }
   return {};
 }
@@ -199,7 +217,8 @@ void add_run(Commands& commands) {
   c.option("-a,--arithmetic", "A", o->arithmetic, "ordered-1 (default), correct-1 or float32");
   c.option("-o,--out", "FOLDER", o->out, "write the outputs there as .npy files");
   c.option("--repeat", "N", o->repeat, "run it N times, check that the bits stay, and say the median time");
-  c.option("--max-tensor", "BYTES", o->max_tensor, "refuse a larger tensor, given, drawn or made by a node (default: --max-memory)");
+  c.option("--max-tensor", "BYTES", o->max_tensor,
+           "refuse a larger tensor, given, drawn or made by a node (default: --max-memory)");
   c.option("--max-trips", "N", o->max_trips, "refuse more trips of all loops of a run together (default: 1048576)");
   add_memory_option(c, o->limits);
   add_time_option(c, o->limits);

@@ -90,7 +90,7 @@ Expected<Importer::Subgraph> Importer::subgraph(Conversion& c, const GraphDef& g
   ISOBIT_RETURN_IF_ERROR(add_initializers(body, graph));
   for (size_t i = 0; i < inputs.size(); ++i) {
     const std::string& name = graph.inputs[i].name;
-    if (name.empty() || !body.define(name, frame.input(name, inputs[i].dtype, inputs[i].dims))) {
+    if (name.empty() || !body.define_input(name, frame.input(name, inputs[i].dtype, inputs[i].dims))) {
       return c.error(text_of("input '", name, "' of its graph is defined twice, or has no name"));
     }
   }

@@ -52,6 +52,43 @@ TEST(Functions, TheirNodesStandInPlaceOfTheCall) {
   EXPECT_EQ(g.value(g.outputs()[0]).name, "y");
 }
 
+// One program would take its own operator, another the function.
+TEST(Functions, OfTheNameOfAnOperatorAreRefusedButInOnnxsOwnDomain) {
+  ModelForTest m(18);
+  auto& ml = *m.proto.add_opset_import();
+  ml.set_domain("ai.onnx.ml");
+  ml.set_version(3);
+  m.input("x", {2, 3});
+  m.node("Scaler", {"x"}, {"y"}).in_domain("ai.onnx.ml").named("call");
+  m.output("y");
+  auto& f = add_function(m, "Scaler", {"a"}, {"b"});
+  f.set_domain("ai.onnx.ml");
+  add_node(f, "Neg", {"a"}, {"b"});
+  expect_error(m.imported(),
+               "node 'call' (ai.onnx.ml.Scaler, opset 3): the file has a function of this operator's name");
+}
+
+// Which value is meant, the one around the graph or the one within it, programs do not agree on.
+TEST(Branches, MayNotHideValuesAroundThem) {
+  for (const bool initializer : {true, false}) {
+    ModelForTest m(18);
+    m.input("x", {3}).input("condition", {}, kBool);
+    schema::GraphProto branch[2];
+    for (auto& b : branch) {
+      if (initializer) {
+        set_tensor(*b.add_initializer(), "x", floats({3}, {4, 5, 6}));
+      } else {
+        add_node(b, "Relu", {"x"}, {"x"});
+      }
+      add_node(b, "Neg", {"x"}, {"z"});
+      b.add_output()->set_name("z");
+    }
+    m.node("If", {"condition"}, {"y"}).with("then_branch", branch[0]).with("else_branch", branch[1]);
+    m.output("y");
+    expect_error(m.imported(), "'x' is defined twice");
+  }
+}
+
 // A domain that has two names is one.
 TEST(Functions, OfOnnxsOwnDomainUnderEitherOfItsNames) {
   ModelForTest m(18);

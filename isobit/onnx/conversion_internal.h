@@ -72,7 +72,7 @@ class Conversion {
   Expected<std::vector<double>> real_list(std::string_view name) const;       // empty when absent
   Expected<std::vector<std::string>> text_list(std::string_view name) const;  // empty when absent
   Expected<Tensor> tensor(std::string_view name) const;                       // undefined when absent
-  Expected<DType> type(std::string_view name, DType fallback) const;  // an attribute that numbers a type
+  Expected<DType> type(std::string_view name, DType fallback) const;          // an attribute that numbers a type
   // All attributes as the graph has them, but for those that the row leaves out. Subgraphs are an error.
   Expected<graph::Attributes> same_attributes() const;
 

@@ -104,6 +104,7 @@ graph::ValueId Frame::open(Entry& entry) {
   const bool half = HalfTypes::contains(type);
   const graph::ValueId id =
       graph_.add_input(tidy_name(entry.name), half ? DType::kFloat32 : type, entry.constant.shape().dims());
+  if (graph_.value(id).name != tidy_name(entry.name)) renamed_ = tidy_name(entry.name);
   parameters_.push_back(id);
   entry.fed = id;
   if (!half) return id;

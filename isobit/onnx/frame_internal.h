@@ -85,6 +85,8 @@ class Frame {
   const Operands& captured() const { return captured_; }
   const std::vector<graph::ValueId>& parameters() const { return parameters_; }
   const std::vector<std::string>& constants() const { return constants_; }  // float initializers that are not opened
+  // An opened initializer that has another name in the graph; "": there is none.
+  const std::string& renamed() const { return renamed_; }
 
  private:
   graph::ValueId open(Entry& entry);
@@ -96,6 +98,7 @@ class Frame {
   std::map<const Entry*, std::pair<Operand, Operand>> locals_;  // the outer entry, kept alive, and the one here
   std::vector<graph::ValueId> parameters_;
   std::vector<std::string> constants_;
+  std::string renamed_;
 };
 
 // What attributes of a function's nodes refer to.
@@ -110,8 +113,14 @@ class Scope {
   Frame& frame() const { return frame_; }
   // Null when there is no such name.
   Operand find(const std::string& name) const;
-  // False when the name is taken here already.
-  bool define(const std::string& name, Operand operand) { return names_.emplace(name, std::move(operand)).second; }
+  // False when the name is taken, here or in a graph around this one.
+  bool define(const std::string& name, Operand operand) {
+    return (outer_ == nullptr || !outer_->has(name)) && define_input(name, std::move(operand));
+  }
+  // The same for the input of a graph within a node, which may hide a value around it.
+  bool define_input(const std::string& name, Operand operand) {
+    return names_.emplace(name, std::move(operand)).second;
+  }
   std::optional<int64_t> opset(std::string_view domain) const { return version_of(opsets_, domain); }
   const std::vector<OpsetDef>& opsets() const { return opsets_; }
 
@@ -125,6 +134,8 @@ class Scope {
   int depth = 0;
 
  private:
+  bool has(const std::string& name) const { return names_.contains(name) || (outer_ != nullptr && outer_->has(name)); }
+
   Frame& frame_;
   const Scope* const outer_;  // null, too, for the body of a function
   const std::vector<OpsetDef>& opsets_;

@@ -110,8 +110,9 @@ Expected<Operand> Importer::add_input(Scope& scope, const ValueDef& input) {
                               name_of(given->second), "; only floats are converted"));
   }
   const graph::ValueId fed = frame.id_of(frame.input(input.name, given->second, std::move(type.dims)));
-  const graph::ValueId converted = frame.graph().emit("Cast", {fed}, {{"to", static_cast<int64_t>(type.dtype)}},
-                                                      frame.graph().value(fed).name + "/" + name_of(type.dtype));
+  const graph::ValueId converted =
+      frame.graph().emit("Cast", {fed}, {{"to", static_cast<int64_t>(type.dtype)}},
+                         free_name(frame.graph().value(fed).name + "/" + name_of(type.dtype)));
   return frame.value(converted);
 }
 
@@ -135,7 +136,8 @@ Status Importer::add_initializers(Scope& scope, const GraphDef& graph) {
   Frame& frame = scope.frame();
   for (const TensorDef& t : graph.initializers) {
     const std::string name = scope.shown(t.name);
-    const bool opens = options_.opens_parameters && frame.outer() == nullptr && is_weight(t);
+    // Those of graphs within nodes that lift_weights has left there stay constants, also where the graph is inlined.
+    const bool opens = options_.opens_parameters && &graph == &model_.graph && is_weight(t);
     std::string problem;
     if (t.dropped) {
       problem = "its data were dropped";
@@ -209,10 +211,13 @@ Status Importer::add_node(Scope& scope, const NodeDef& node) {
   ISOBIT_TRY(std::vector<AttributeDef> attributes, attributes_of(scope, node));
   const FunctionDef* function = functions_.find(node);
   const auto row = row_of(scope.opsets(), node);
-  // A function of the file goes before what we have of the same name, but for ONNX's own operators.
-  if (function != nullptr && (!row || !node.domain.empty())) {
-    return inline_function(scope, node, std::move(attributes), *function);
+  // ONNX's own operators are what ONNX says. Of other domains one program takes its operator, another the function.
+  if (function != nullptr && row && !node.domain.empty()) {
+    return unreadable(text_of(place_of(file(), node, *opset),
+                              "the file has a function of this operator's name, so that ",
+                              "it means two things; rename the function"));
   }
+  if (function != nullptr && !row) return inline_function(scope, node, std::move(attributes), *function);
   if (!row) return unreadable(text_of(place_of(file(), node, opset.value_or(0)), row.error()));
   return convert(scope, node, std::move(attributes), *opset, **row);
 }
@@ -323,7 +328,13 @@ Expected<Imported> Importer::run() {
   ISOBIT_RETURN_IF_ERROR(add_needed_nodes(scope));
   ISOBIT_RETURN_IF_ERROR(add_outputs(scope, chosen, text_of(file(), ": ")));
   if (model_.graph.outputs.empty()) return unreadable(text_of(file(), ": the graph has no outputs"));
-  return finished();
+  Imported imported = finished();
+  // A parameter's name says which values it begins with.
+  if (!frame_.renamed().empty()) {
+    return unreadable(text_of(file(), ": initializer '", frame_.renamed(),
+                              "': another value is called so by the time a ", "node uses it; rename it"));
+  }
+  return imported;
 }
 
 uint64_t max_import_bytes(uint64_t max_memory, uint64_t model_bytes) {

@@ -77,6 +77,32 @@ TEST(OpenedParameters, OfHalvesAreFedAsFloat32AndRounded) {
   EXPECT_TRUE(identical(take_weights(model)[0].tensor, floats({2}, {0.5f, 1.5f})));
 }
 
+// What is made of an input or of a half must not take the name of a weight, which would begin with another's values.
+TEST(OpenedParameters, KeepTheirNamesOrAreRefused) {
+  ModelForTest input;
+  input.input("x", {2}, kFloat16).initializer("x/float16", floats({2}, {1, 2}));
+  input.node("Cast", {"x"}, {"wide"}).with("to", kFloat);
+  input.node("Mul", {"wide", "x/float16"}, {"y"});
+  input.output("y");
+  ImportOptions fed = opened();
+  fed.types["x"] = DType::kFloat32;
+  const auto kept = input.imported(fed);
+  ASSERT_TRUE(kept) << kept.error().message;
+  EXPECT_EQ(names_of(kept->graph, kept->parameters), Names{"x/float16"});
+
+  ModelForTest half;
+  Tensor w(DType::kFloat16, {2});
+  w.data<Float16>()[0] = w.data<Float16>()[1] = numerics::rounded_to_float16(1.5);
+  half.input("x", {2}, kFloat16).initializer("w", w).initializer("w/rounded", floats({2}, {1, 2}));
+  half.node("Mul", {"x", "w"}, {"xw"});
+  half.node("Cast", {"xw"}, {"wide"}).with("to", kFloat);
+  half.node("Mul", {"wide", "w/rounded"}, {"y"});
+  half.output("y");
+  const auto refused = half.imported(opened());
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("initializer 'w/rounded'"), std::string::npos) << refused.error().message;
+}
+
 TEST(OpenedParameters, ANaNIsNoWeightOfATraining) {
   ModelForTest m;
   m.input("x", {2}).initializer("w", floats({2}, {1, std::numeric_limits<float>::quiet_NaN()}));
@@ -170,6 +196,28 @@ TEST(LiftedWeights, OfBranchesAreParametersUnlessTheirNameMeansTwoThings) {
   ASSERT_EQ(weights.size(), 3u);
   EXPECT_EQ(weights[2].name, "b");
   EXPECT_TRUE(identical(weights[2].tensor, floats({3}, {4, 5, 6})));
+}
+
+TEST(LiftedWeights, OfAnIfWhoseConditionIsKnownStayConstantsWhereTheirNameMeansTwoThings) {
+  ModelForTest m;
+  m.input("x", {3});
+  Tensor yes(DType::kBool, Shape{});
+  *static_cast<uint8_t*>(yes.raw()) = 1;
+  m.initializer("condition", yes);
+  schema::GraphProto branch[2];
+  for (auto& b : branch) {
+    set_tensor(*b.add_initializer(), "w", floats({3}, {4, 5, 6}));
+    add_node(b, "Mul", {"x", "w"}, {"xw"});
+    b.add_output()->set_name("xw");
+  }
+  m.node("If", {"condition"}, {"y"}).with("then_branch", branch[0]).with("else_branch", branch[1]);
+  m.output("y");
+  Model model = decode_model(m.bytes(), "m.onnx").value();
+  lift_weights(model);
+  const auto found = import_model(model, opened());
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(names_of(found->graph, found->parameters), Names{});
+  EXPECT_EQ(found->constants, Names{"w"});
 }
 
 TEST(Inputs, OfOtherFloatsAreConverted) {

@@ -108,6 +108,49 @@ TEST(ImportedRun, AnAuditorWithAnotherFileRejects) {
   }
 }
 
+// scores, but for one number of samples their opposite: another network in the graph of that batch alone.
+onnx::ModelForTest opposite_for(int64_t samples) {
+  onnx::ModelForTest m = small_mlp();
+  const auto number = [&](const std::string& name, int64_t value) {
+    m.initializer(name, Tensor::of<int64_t>(Shape{1}, std::vector<int64_t>{value}));
+  };
+  number("zero", 0), number("one", 1), number("that", samples);
+  m.graph().mutable_output(0)->set_name("y");
+  const std::string input = m.graph().input(0).name();
+  m.node("Shape", {input}, {"shape"});
+  m.node("Slice", {"shape", "zero", "one"}, {"count"});
+  m.node("Equal", {"count", "that"}, {"is_that"});
+  m.node("Squeeze", {"is_that", "zero"}, {"condition"});
+  onnx::schema::GraphProto branch[2];
+  for (int i = 0; i < 2; ++i) {
+    const std::string out = i == 0 ? "opposite" : "straight";
+    onnx::add_node(branch[i], i == 0 ? "Neg" : "Identity", {"scores"}, {out});
+    branch[i].add_output()->set_name(out);
+  }
+  m.node("If", {"condition"}, {"y"}).with("then_branch", branch[0]).with("else_branch", branch[1]);
+  return m;
+}
+
+TEST(ImportedRun, AFileThatIsAnotherNetworkForSomeBatchIsAnotherJob) {
+  const Folder folder("imported_batches");
+  write_model(folder / "m.onnx", opposite_for(1000));
+  const train::Job job = job_of_file(folder / "m.onnx");
+  trained(folder / "run", job);
+  // 50 samples are scored in batches of 32 and 18; exports are made from a graph for 13.
+  for (const int64_t samples : {13, 18, 32}) {
+    write_model(folder / "other.onnx", opposite_for(samples));
+    AuditRequest request = audit_request(folder / "run");
+    request.overrides = {model_path(folder / "other.onnx")};
+    const auto audited = audit_run(request);
+    ASSERT_TRUE(audited) << audited.error().message;
+    ASSERT_TRUE(audited->verdict.first_difference) << samples;
+    EXPECT_EQ(audited->verdict.first_difference->part, verify::Part::kJob) << samples;
+  }
+  AuditRequest request = audit_request(folder / "run");
+  request.overrides = {model_path(folder / "m.onnx")};
+  EXPECT_TRUE(audit_run(request)->verdict.accepted());
+}
+
 TEST(ImportedRun, WeightsAreCompletedOnlyFromTheFileThatWasEngagedFor) {
   const Folder folder("imported_complete");
   write_model(folder / "m.onnx", small_mlp());

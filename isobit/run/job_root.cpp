@@ -104,6 +104,7 @@ commit::Digest job_root(const JobRootParts& parts) {
   w.u64("dataset.test", parts.test_samples);
   w.digest("graph.step", parts.step_graph);
   w.digest("graph.eval", parts.eval_graph);
+  if (parts.graphs_scored) w.digest("graph.scored", *parts.graphs_scored);
   if (parts.trace_schema) w.digest("trace", *parts.trace_schema);
   w.digest("state.initial", parts.initial_state);
   if (parts.frozen) {
@@ -119,6 +120,23 @@ Expected<std::optional<FrozenParameters>> frozen_parameters(const train::Trainer
   ISOBIT_TRY(const commit::StateRoot root, commit::state_root(trainer.frozen(), 0, pool));
   return FrozenParameters{trainer.frozen().size(), root.digest()};
 }
+
+namespace {
+
+// The graphs of inference that a network from a file becomes for every batch that is scored or exported. One that it
+// cannot become is zeros: nothing is scored or exported by it either.
+commit::Digest scored_graphs(const train::Job& job, const data::Dataset& dataset, const models::Network& network,
+                             ThreadPool& pool) {
+  ByteWriter w;
+  for (const int64_t batch : train::committed_batches(job, dataset.test_count(), network)) {
+    const auto eval = train::build_eval_graph(job, data::shape_of(dataset), batch, network);
+    w.i64(batch);
+    w.fixed(eval ? verify::graph_root(eval->graph, pool) : commit::Digest{});
+  }
+  return commit::tagged_hash("isobit.scored-graphs", 1, w.view());
+}
+
+}  // namespace
 
 Expected<commit::Digest> job_root(const train::Trainer& trainer, const DatasetCommitment& commitment,
                                   const commit::Digest& initial_state, const models::Network& network,
@@ -137,6 +155,7 @@ Expected<commit::Digest> job_root(const train::Trainer& trainer, const DatasetCo
                      initial_state};
   if (step.disputable) parts.trace_schema = trace_schema_root(train::trace_schema(step));
   ISOBIT_TRY(parts.frozen, frozen_parameters(trainer, pool));
+  if (!declares_network(job)) parts.graphs_scored = scored_graphs(job, dataset, network, pool);
   return job_root(parts);
 }
 

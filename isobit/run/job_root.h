@@ -55,7 +55,8 @@ struct JobRootParts {
   commit::Digest step_graph, eval_graph;
   std::optional<commit::Digest> trace_schema;  // none unless StepGraph::disputable
   commit::Digest initial_state;
-  std::optional<FrozenParameters> frozen = std::nullopt;  // where the job freezes something
+  std::optional<FrozenParameters> frozen = std::nullopt;       // where the job freezes something
+  std::optional<commit::Digest> graphs_scored = std::nullopt;  // of a network from a file
 };
 commit::Digest job_root(const JobRootParts& parts);
 

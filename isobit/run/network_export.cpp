@@ -6,14 +6,13 @@
 #include "isobit/base/text.h"
 #include "isobit/graph/passes/prune.h"
 #include "isobit/onnx/open_batch.h"
+#include "isobit/run/network.h"
 #include "isobit/tensor/tensor.h"
 #include "isobit/train/step_graph.h"
 
 namespace isobit::run {
 namespace {
 
-// Extents that are none of samples are seldom a multiple of it: 7, say, many feature maps have.
-constexpr int64_t kProbe = 13;
 constexpr const char* kBatch = "batch";
 
 struct Logits {
@@ -39,12 +38,18 @@ Expected<Logits> logits_of(const Weights& weights, const data::DataShape& data, 
 }
 
 Expected<Logits> logits_of_any_number(const Weights& weights, const data::DataShape& data) {
-  ISOBIT_TRY(Logits logits, logits_of(weights, data, kProbe));
+  ISOBIT_TRY(Logits logits, logits_of(weights, data, train::kProbeBatch));
   if (logits.inputs.empty()) return unreadable("the logits do not follow from the samples");
   ISOBIT_TRY(onnx::OpenBatch opened, onnx::open_batch(logits.graph, logits.inputs));
   logits.dim_names = opened.dim_names(kBatch);
   logits.graph = std::move(opened.graph);
   return logits;
+}
+
+std::string list_of(const std::vector<int64_t>& numbers) {
+  std::string list;
+  for (const int64_t n : numbers) list += text_of(list.empty() ? "" : ", ", n);
+  return list;
 }
 
 // For as many samples as are asked for, and as the network can take; `network` says which.
@@ -54,6 +59,13 @@ Expected<Logits> chosen_logits(const Weights& weights, const data::DataShape& da
   network.has_only_batch = only > 0;
   if (batch && only > 0 && *batch != only) {
     return usage_error(text_of("--batch: found ", *batch, ", but the network's file is made for batches of ", only));
+  }
+  if (batch && only == 0 && !declares_network(weights.job)) {
+    const auto bound = train::committed_batches(weights.job, data.test_count, *weights.network);
+    if (std::ranges::find(bound, *batch) == bound.end()) {
+      return usage_error(text_of("--batch: found ", *batch, ", but the run's job root says what its file means for ",
+                                 "batches of ", list_of(bound), " alone; choose one of them, or leave --batch out"));
+    }
   }
   if (!batch && only == 0) {
     auto any = logits_of_any_number(weights, data);

@@ -152,6 +152,21 @@ Status check_arithmetic(const Job& job, const graph::Graph& graph, bool is_stati
                             arithmetic.name, " rounds; compute in ordered-1"));
 }
 
+// A checkpoint calls the optimizer's tensors after the parameter ("w/momentum"): no other may be called so.
+Status check_names(const models::Model& model, const std::vector<FrozenSlot>& frozen) {
+  std::set<std::string_view> names;
+  for (const models::Parameter& p : model.parameters) names.insert(p.name);
+  for (const models::Buffer& b : model.buffers) names.insert(b.name);
+  for (const FrozenSlot& slot : frozen) names.insert(slot.name);
+  for (const std::string_view name : names) {
+    const size_t slash = name.rfind('/');
+    if (slash == name.npos || !is_companion(name.substr(slash + 1)) || !names.contains(name.substr(0, slash))) continue;
+    return unreadable(text_of("the network: '", name, "' is what a checkpoint calls a tensor of the optimizer beside '",
+                              name.substr(0, slash), "'; rename it"));
+  }
+  return {};
+}
+
 bool runs_graphs(const graph::Node& node) { return graph::op_of(node).runs_graphs; }
 
 }  // namespace
@@ -167,6 +182,7 @@ Expected<StepGraph> build_step_graph(const Job& job, const data::DataShape& data
     ISOBIT_TRY(pass, of_micro_batches(std::move(pass), job.micro_batches));
   }
   models::Model& model = pass.model;
+  ISOBIT_RETURN_IF_ERROR(check_names(model, pass.frozen));
   ISOBIT_TRY(const std::vector<ParameterPace> paces, paces_of(job, model.parameters));
   step.graph = std::move(model.graph);
   graph::Graph& g = step.graph;
@@ -234,6 +250,17 @@ int64_t evaluation_batch(const Job& job, int64_t samples, const models::Network&
   if (network.only_batch() > 0) return network.only_batch();
   if (job.loss == Loss::kOutput) return 1;
   return std::min<int64_t>(samples, std::max<int64_t>(job.batch, 32));
+}
+
+std::vector<int64_t> committed_batches(const Job& job, int64_t test_count, const models::Network& network) {
+  if (network.only_batch() > 0) return {network.only_batch()};
+  std::set<int64_t> batches = {1, kProbeBatch};
+  if (const int64_t samples = evaluation_samples(job, test_count, network); samples > 0) {
+    const int64_t batch = evaluation_batch(job, samples, network);
+    batches.insert(batch);
+    if (samples % batch != 0) batches.insert(samples % batch);
+  }
+  return {batches.begin(), batches.end()};
 }
 
 }  // namespace isobit::train

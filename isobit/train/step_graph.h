@@ -81,4 +81,13 @@ Expected<EvalGraph> build_eval_graph(const Job& job, const data::DataShape& data
 int64_t evaluation_samples(const Job& job, int64_t test_count, const models::Network& network = *models::built_in());
 int64_t evaluation_batch(const Job& job, int64_t samples, const models::Network& network = *models::built_in());
 
+// A number of samples that graphs are built for to see what in them counts samples: extents that are none of samples
+// are seldom a multiple of it (7, say, many feature maps have).
+inline constexpr int64_t kProbeBatch = 13;
+
+// The batches, in ascending order, that graphs of inference of a network from a file are built for: those that an
+// evaluation of `test_count` samples scores, one sample, and kProbeBatch, from which exports are made. Where the file
+// fixes one, that alone. A file may make another network of each, so that a job commits to all.
+std::vector<int64_t> committed_batches(const Job& job, int64_t test_count, const models::Network& network);
+
 }  // namespace isobit::train
