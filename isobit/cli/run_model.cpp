@@ -1,8 +1,4 @@
-#include <stdlib.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
@@ -105,30 +101,20 @@ Status write_outputs(const std::string& folder, const std::vector<NamedTensor>& 
     return unreadable(text_of("--out: output '", t.name, "' has ", t.tensor.shape().rank(),
                               " axes, and .npy files have at most ", formats::kNpyMaxRank));
   }
-  // All or none, whoever else writes there: a folder beside it takes its name, unless another has files there by then.
   std::error_code error;
-  const fs::path wanted = fs::absolute(folder).lexically_normal();
-  const fs::path whole = wanted.has_filename() ? wanted : wanted.parent_path();
-  fs::create_directories(whole.parent_path(), error);
-  std::string making = text_of(whole.string(), ".XXXXXX");
-  if (error || ::mkdtemp(making.data()) == nullptr) {
-    return unavailable(text_of("--out: '", folder, "': ", error ? error.message() : std::strerror(errno)));
-  }
-  const auto fail = [&](Error why) -> Status {
-    fs::remove_all(making, error);
-    return tl::unexpected<Error>(std::move(why));
-  };
+  fs::create_directories(folder, error);
+  if (error) return unavailable(text_of("--out: '", folder, "': ", error.message()));
+  std::vector<fs::path> written;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const fs::path path = fs::path(making) / file_name(i, outputs[i].name);
-    if (Status done = formats::write_npy(path, storable(outputs[i].tensor, pool)); !done) return fail(done.error());
-  }
-  fs::permissions(making,
-                  fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec | fs::perms::others_read |
-                      fs::perms::others_exec,
-                  error);
-  fs::rename(making, whole, error);
-  if (error) {
-    return fail({ErrorCode::kUnavailable, text_of("--out: '", folder, "': ", error.message(), "; choose another")});
+    const fs::path path = fs::path(folder) / file_name(i, outputs[i].name);
+    // What another process has put there meanwhile is its own: it is neither replaced nor removed.
+    const Status done = formats::write_npy(path, storable(outputs[i].tensor, pool), {.replace = false});
+    if (done) {
+      written.push_back(path);
+      continue;
+    }
+    for (const fs::path& own : written) fs::remove(own, error);  // all or none
+    return done;
   }
   return {};
 }

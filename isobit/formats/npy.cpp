@@ -279,6 +279,8 @@ Expected<NpyLayout> read_npy_layout(const PlainFile& file, const std::string& na
   return decode_layout(file.size(), read_at, name, kAnySize);
 }
 
-Status write_npy(const fs::path& path, const Tensor& tensor) { return write_file_durably(path, encode_npy(tensor)); }
+Status write_npy(const fs::path& path, const Tensor& tensor, const WriteOptions& options) {
+  return write_file_durably(path, encode_npy(tensor), options);
+}
 
 }  // namespace isobit::formats

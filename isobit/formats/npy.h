@@ -24,7 +24,7 @@ Expected<Tensor> decode_npy(ByteView data, const std::string& name, uint64_t max
 Bytes encode_npy(const Tensor& tensor);
 
 Expected<Tensor> read_npy(const fs::path& path, uint64_t max_bytes = kNpyMaxBytes);
-Status write_npy(const fs::path& path, const Tensor& tensor);
+Status write_npy(const fs::path& path, const Tensor& tensor, const WriteOptions& options = {});
 
 // Where the elements of a file lie, for who reads them piece by piece: rows of C order lie one after another.
 struct NpyLayout {

@@ -19,7 +19,7 @@ TEST(JobRoot, EqualsTheIndependentEncoder) {
   const char* source = std::getenv("ISOBIT_SOURCE_DIR");
   std::ifstream file(std::string(source ? source : ".") + "/tests/golden/job_root.txt");
   ASSERT_TRUE(file) << "run from the root of the tree, or set ISOBIT_SOURCE_DIR";
-  int checked = 0, frozen = 0;
+  int checked = 0, frozen = 0, from_files = 0;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
     std::istringstream in(line);
@@ -41,11 +41,16 @@ TEST(JobRoot, EqualsTheIndependentEncoder) {
       parts.frozen = FrozenParameters{std::stoull(fields.at("frozen.count")), digest("frozen.root")};
       ++frozen;
     }
+    if (fields.contains("graph.scored")) {
+      parts.graphs_scored = digest("graph.scored");
+      ++from_files;
+    }
     EXPECT_EQ(commit::hex_of(job_root(parts)), root);
     ++checked;
   }
-  EXPECT_EQ(checked, 3);
+  EXPECT_EQ(checked, 4);
   EXPECT_EQ(frozen, 1);
+  EXPECT_EQ(from_files, 1);
 }
 
 TEST(JobPaths, AreTakenOutAndPutBack) {

@@ -2,6 +2,7 @@
 """isobit run: what it prints and writes, and that the bits are the same wherever it runs."""
 import os
 import struct
+from concurrent.futures import ThreadPoolExecutor
 
 from isobit_cli import Case, main, shared_data
 from onnx_by_hand import INT64, floats, graph, ints, model, node, npy, value
@@ -93,6 +94,21 @@ class RunModel(Case):
         self.assertFalse(os.path.exists(self.path("deep")))
         file = self.write("file", b"")
         self.fails("run", deep, "--out", file, code=2, says=["not an empty folder"])
+
+    def test_of_two_runs_into_one_folder_one_is_refused(self):
+        layer = self.layer()
+        for turn in range(5):
+            out = self.path(f"out{turn}")
+            with ThreadPoolExecutor(2) as both:
+                runs = [both.submit(self.isobit, "run", layer, "--seed", str(s), "--out", out, code=(0, 2))
+                        for s in (1, 2)]
+                codes = [r.result().code for r in runs]
+            self.assertEqual(sorted(codes), [0, 2])
+            self.assertEqual(len(os.listdir(out)), 1)
+            alone = self.isobit_json("run", layer, "--seed", str(1 + codes.index(0)), "--out", out + ".alone")
+            file = alone["outputs"][0]["file"]
+            with open(os.path.join(out, file), "rb") as f, open(os.path.join(out + ".alone", file), "rb") as g:
+                self.assertEqual(f.read(), g.read(), "the outputs are those of the run that said so")
 
     def test_indices_of_an_operand_are_looked_at(self):
         picks = self.write("picks.onnx", model(graph([node("Gather", ["w", "i"], ["y"], "picks")],
