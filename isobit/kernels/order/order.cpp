@@ -12,11 +12,11 @@
 namespace isobit::kernels {
 namespace {
 
-// Numbers in the order of their keys, which are integers. A NaN has the key `nan`.
+// Numbers in the order of their keys, which are integers. A NaN has the key `nan`, and both zeros have that of +0.
 template <class T>
 auto key_of(T x, int64_t nan) {
   if constexpr (std::is_floating_point_v<T>) {
-    return x == x ? numerics::ordinal(x) : nan;
+    return x != x ? nan : numerics::ordinal(x == 0 ? T(0) : x);
   } else {
     return x;
   }

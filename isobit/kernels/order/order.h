@@ -1,7 +1,8 @@
 // Places of extremes along an axis, and the k largest or least elements of it (ONNX ArgMax-13, ArgMin-13, TopK-24).
 //
-// Elements are compared in the order -inf < ... < -0 < +0 < ... < +inf < NaN of reduce/reduce.h, in which all NaNs are
-// equal; integers as numbers. T: float, double and every integer of 8 to 64 bits. Determinism class: exact.
+// Elements are compared as numbers, -inf < ... < -0 = +0 < ... < +inf < NaN, and all NaNs are equal: which of two zeros
+// stands first is decided by their places, not by their signs (unlike in reduce/reduce.h, where one of two values has
+// to be given out). T: float, double and every integer of 8 to 64 bits. Determinism class: exact.
 #pragma once
 
 #include <cstdint>

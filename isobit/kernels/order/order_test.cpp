@@ -31,12 +31,11 @@ std::vector<T> some_values(size_t n, uint64_t seed) {
   return x;
 }
 
-// Whether a stands before b: -inf < ... < -0 < +0 < ... < +inf < NaN.
+// Whether a stands before b: -inf < ... < -0 = +0 < ... < +inf < NaN.
 template <class T>
 bool below(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
     if (std::isnan(a) || std::isnan(b)) return std::isnan(b) && !std::isnan(a);
-    if (a == 0 && b == 0) return std::signbit(a) && !std::signbit(b);
   }
   return a < b;
 }
@@ -116,6 +115,25 @@ TYPED_TEST(OrderTest, TopKIsTheBeginningOfAStableSort) {
         }
       }
     }
+  }
+}
+
+// The place decides, as it does for any other equal elements; the bits are given out as they are.
+TEST(Order, ZerosOfBothSignsAreEqual) {
+  ThreadPool pool(1);
+  const KernelContext ctx{best_isa(), &pool};
+  const std::vector<float> src = {-0.0f, 0.0f, -0.0f, 0.0f};
+  for (Extreme extreme : {Extreme::kLargest, Extreme::kLeast}) {
+    int64_t first = -1, last = -1;
+    place_of_extreme(ctx, {1, 4, 1}, extreme, Among::kFirst, src.data(), &first);
+    place_of_extreme(ctx, {1, 4, 1}, extreme, Among::kLast, src.data(), &last);
+    EXPECT_EQ(first, 0);
+    EXPECT_EQ(last, 3);
+    std::vector<float> values(4);
+    std::vector<int64_t> places(4);
+    top_k(ctx, {1, 4, 1}, 4, extreme, src.data(), values.data(), places.data());
+    EXPECT_EQ(places, (std::vector<int64_t>{0, 1, 2, 3}));
+    EXPECT_TRUE(testing::same_bits(src, values)) << "a zero lost its sign";
   }
 }
 
