@@ -89,6 +89,7 @@ Expectation expected(const Example& x, const Operands& o) {
                 Array::zeros({x.B, x.Hq, x.T, total})};
   const double scale = x.scale == 0 ? 1 / std::sqrt(static_cast<double>(x.D)) : x.scale;
   for (int64_t b = 0; b < x.B; ++b) {
+    const int64_t offset = x.nonpad.empty() ? x.P : x.nonpad[static_cast<size_t>(b)] - x.T;
     for (int64_t h = 0; h < x.Hq; ++h) {
       const int64_t g = h / (x.Hq / x.H);
       for (int64_t t = 0; t < x.T; ++t) {
@@ -99,16 +100,18 @@ Expectation expected(const Example& x, const Operands& o) {
           for (int64_t d = 0; d < x.D; ++d) score += o.q({b, h, t, d}) * e.key({b, g, s, d});
           score *= scale;
           if (x.mode == 0) e.qk({b, h, t, s}) = score;
-          score += mask_at(x, o.mask, {b, h, t, s});
-          if (x.causal && s > t + x.P) score = -kInfinity;
-          if (!x.nonpad.empty() && s >= x.nonpad[static_cast<size_t>(b)]) score = -kInfinity;
-          if (x.mode == 1) e.qk({b, h, t, s}) = score;
           if (x.softcap != 0) score = std::tanh(score / x.softcap) * x.softcap;
+          if (x.mode == 1) e.qk({b, h, t, s}) = score;
+          score += mask_at(x, o.mask, {b, h, t, s});
+          if (x.causal && s > t + offset) score = -kInfinity;
+          if (!x.nonpad.empty() && s >= x.nonpad[static_cast<size_t>(b)]) score = -kInfinity;
           if (x.mode == 2) e.qk({b, h, t, s}) = score;
           row.push_back(score);
           largest = std::max(largest, score);
         }
-        for (double& w : row) sum += w = std::exp(w - largest);
+        const bool hidden = largest == -kInfinity;
+        for (double& w : row) sum += w = hidden ? 0 : std::exp(w - largest);
+        if (hidden) sum = 1;
         for (int64_t s = 0; s < total; ++s) {
           const double w = row[static_cast<size_t>(s)] / sum;
           if (x.mode == 3) e.qk({b, h, t, s}) = w;
@@ -197,23 +200,35 @@ TEST(Attention, IsCausalFromWhatIsPast) {
   check({.T = 4, .S = 4, .P = 5, .causal = true});
   check({.T = 2, .S = 6, .causal = true});
   check({.T = 6, .causal = true, .mode = 3});
-  check({.T = 6, .causal = true, .mode = 1});
+  check({.T = 6, .causal = true, .mode = 2});
 }
 
 TEST(Attention, KeysBehindALengthAreHidden) {
   check({.Dv = 10, .mask = {2, 3, 4, 4}, .nonpad = {3, 4}});
   check({.nonpad = {6, 1}});
   check({.causal = true, .nonpad = {3, 5}});
+  check({.flat = true, .causal = true, .mask = {4, 6}, .nonpad = {6, 4}, .mode = 3});
+}
+
+TEST(Attention, AQueryThatSeesNoKeyGivesZeros) {
+  for (int64_t mode : {2, 3}) {
+    check({.nonpad = {0, 4}, .mode = mode});
+    check({.S = 1, .bool_mask = true, .mask = {2, 3, 4, 1}, .softcap = 2, .mode = mode});
+    check({.causal = true, .nonpad = {1, 5}, .mode = mode});  // the first queries stand before every key
+  }
 }
 
 TEST(Attention, ScoresAreScaledAndCapped) {
   check({.scale = 0.01});
   check({.softcap = 2});
   check({.flat = true, .mask = {4, 6}, .softcap = 0.5});
+  check({.bool_mask = true, .mask = {2, 3, 4, 6}, .softcap = 2});
+  check({.T = 6, .causal = true, .softcap = 0.5});
 }
 
 TEST(Attention, GivesOutEveryStageOfTheScores) {
-  for (int64_t mode = 0; mode < 4; ++mode) {
+  check({.mode = 1});
+  for (int64_t mode : {0, 2, 3}) {
     check({.P = 5, .mask = {4, 11}, .softcap = 3, .mode = mode});
     check({.P = 5, .flat = true, .causal = true, .mode = mode});
   }
@@ -274,6 +289,8 @@ TEST(Attention, RefusesWhatDoesNotFit) {
   refuse("softcap", [](Expanded&, A& a) { a.softcap = -1; });
   refuse("scale is not finite", [](Expanded&, A& a) { a.scale = kInfinity; });
   refuse("qk_matmul_output_mode 4", [](Expanded&, A& a) { a.qk_matmul_output_mode = 4; });
+  refuse("qk_matmul_output_mode 1 beside", [](Expanded&, A&) {}, {.mask = {4, 6}, .mode = 1});
+  refuse("qk_matmul_output_mode 1 beside", [](Expanded&, A&) {}, {.softcap = 2, .mode = 1});
   refuse("no floating-point type", [](Expanded&, A& a) { a.softmax_precision = DType::kInt32; });
   refuse("are needed where Q has rank 3", [](Expanded&, A& a) { a.kv_num_heads = 0; }, {.flat = true});
   refuse("5 heads do not divide a width of 24", [](Expanded&, A& a) { a.q_num_heads = a.kv_num_heads = 5; },

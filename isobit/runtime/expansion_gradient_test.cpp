@@ -134,6 +134,17 @@ TEST(ExpansionGradients, OfAttention) {
   c.check(attention(c.e.g, a));
 }
 
+// The second query sees no key: nothing flows through it, and no NaN.
+TEST(ExpansionGradients, OfAttentionWithAQueryThatSeesNothing) {
+  GradientCheck c;
+  AttentionArguments a{.name = "n", .softcap = 2.0};
+  a.q = c.real({2, 2, 2, 3});
+  a.k = c.real({2, 2, 3, 3});
+  a.v = c.real({2, 2, 3, 2});
+  a.attn_mask = c.e.fed(DType::kBool, {{2, 3}, {1, 0, 1, 0, 0, 0}});
+  c.check(attention(c.e.g, a));
+}
+
 TEST(ExpansionGradients, OfRotaryEmbeddings) {
   for (bool interleaved : {false, true}) {
     GradientCheck c;

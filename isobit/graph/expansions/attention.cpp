@@ -120,13 +120,19 @@ class Attention {
                    "mask");
   }
 
-  // Query t sees keys 0 .. t + P.
+  // Query t sees keys 0 .. t + offset.
   ValueId causal_bias() {
     if (!a_.is_causal) return kNoValue;
-    ValueId rows = b_.range(b_.extent(q_, 2, "queries"), "rows");
+    const ValueId queries = b_.extent(q_, 2, "queries");
+    ValueId rows = b_.range(queries, "rows");
     if (a_.past_key != kNoValue) rows = b_.add(rows, b_.extent(a_.past_key, 2, "past"), "rows");
+    rows = b_.unsqueeze(rows, {1}, "rows");
+    if (a_.nonpad_kv_seqlen != kNoValue) {
+      const ValueId offsets = b_.sub(a_.nonpad_kv_seqlen, queries, "offsets");
+      rows = b_.add(rows, b_.unsqueeze(offsets, {1, 2, 3}, "offsets"), "rows");
+    }
     const ValueId columns = b_.range(b_.extent(present_key_, 2, "keys"), "columns");
-    const ValueId later = b_.node("Less", {b_.unsqueeze(rows, {1}, "rows"), columns}, {}, "later");
+    const ValueId later = b_.node("Less", {rows, columns}, {}, "later");
     return b_.where(later, minus_infinity(), zero(), "causal");
   }
 
@@ -137,19 +143,19 @@ class Attention {
     return b_.where(b_.node("Less", {columns, lengths}, {}, "present"), zero(), minus_infinity(), "padding");
   }
 
-  ValueId biased(ValueId scaled) {
+  ValueId biased(ValueId scores) {
     ValueId bias = kNoValue;
     for (ValueId part : {mask_bias(), causal_bias(), padding_bias()}) {
       if (part != kNoValue) bias = bias == kNoValue ? part : b_.add(bias, part, "bias");
     }
-    if (bias == kNoValue) return scaled;
-    const ValueId sum = b_.add(scaled, bias, "biased");
-    bool widened = b_.rank(sum) > b_.rank(scaled);
-    for (int i = 0; i < b_.rank(scaled); ++i) {
-      widened |= b_.dim(scaled, i) >= 0 && b_.dim(sum, i) >= 0 && b_.dim(scaled, i) != b_.dim(sum, i);
+    if (bias == kNoValue) return scores;
+    const ValueId sum = b_.add(scores, bias, "biased");
+    bool widened = b_.rank(sum) > b_.rank(scores);
+    for (int i = 0; i < b_.rank(scores); ++i) {
+      widened |= b_.dim(scores, i) >= 0 && b_.dim(sum, i) >= 0 && b_.dim(scores, i) != b_.dim(sum, i);
     }
     b_.require(!widened, text_of("a mask of shape ", Shape(b_.dims(bias)).text(), " does not broadcast to scores of ",
-                                 Shape(b_.dims(scaled)).text()));
+                                 Shape(b_.dims(scores)).text()));
     return sum;
   }
 
@@ -170,6 +176,17 @@ class Attention {
     return b_.cast(rounded_to(y, *a_.softmax_precision, "of_precision"), b_.dtype(x), "weights");
   }
 
+  // Softmax in which a row that is masked as a whole has weights of zero, and passes no gradient on. Such a row is of
+  // zeros before the softmax, so that none of its numbers, and none of their gradients, is NaN.
+  ValueId softmax_of_masked(ValueId x) {
+    // A causal mask alone leaves every query its first key.
+    if (a_.attn_mask == kNoValue && a_.nonpad_kv_seqlen == kNoValue) return softmax("Softmax", x);
+    const ValueId none = b_.scalar(b_.dtype(x), -std::numeric_limits<double>::infinity());
+    const ValueId hidden = b_.node("Equal", {b_.reduce("ReduceMax", x, {-1}, true, "largest"), none}, {}, "hidden");
+    const ValueId weights = softmax("Softmax", b_.where(hidden, b_.scalar(b_.dtype(x), 0), x, "seen"));
+    return b_.where(hidden, b_.scalar(b_.dtype(weights), 0), weights, "weights");
+  }
+
   bool is_square_causal_alone() {
     const int64_t queries = b_.dim(q_, 2);
     const bool looks_at_bias =
@@ -184,9 +201,12 @@ class Attention {
     if (is_square_causal_alone()) {
       by_mode[3] = softmax("isobit.CausalSoftmax", scaled);
     } else {
-      by_mode[1] = biased(scaled);
-      by_mode[2] = capped(by_mode[1]);
-      by_mode[3] = softmax("Softmax", by_mode[2]);
+      by_mode[1] = capped(scaled);
+      by_mode[2] = biased(by_mode[1]);
+      by_mode[3] = softmax_of_masked(by_mode[2]);
+      b_.require(
+          !a_.wants_qk_matmul_output || a_.qk_matmul_output_mode != 1 || by_mode[2] == scaled,
+          "qk_matmul_output_mode 1 beside a mask or softcap: versions of ONNX differ in what it is; take 0 or 2");
     }
     qk_ = b_.failed() ? kNoValue : by_mode[a_.qk_matmul_output_mode];
     return by_mode[3];

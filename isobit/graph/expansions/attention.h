@@ -8,14 +8,15 @@
 //   present_key = past_key, then k along the length (k itself without past); present_value likewise
 //   scores  = q k^T                 inner products of length D
 //   scaled  = scores * scale        scale rounded to the type; 1 / sqrt(D) when none is given
+//   capped  = tanh(scaled / softcap) * softcap, when softcap is not 0
 //   bias    = mask + causal + padding, those that there are, added in this order:
 //     mask      attn_mask, broadcast to [B, Hq, T, S]; a bool one is 0 where true and -inf where not. With
 //               pads_short_mask a last axis shorter than S is continued by -inf (opset 24)
-//     causal    -inf where s > t + P
+//     causal    -inf where s > t + P, or where s > t + nonpad_kv_seqlen[b] - T when that is given
 //     padding   -inf where s >= nonpad_kv_seqlen[b]
-//   biased  = scaled + bias
-//   capped  = tanh(biased / softcap) * softcap, when softcap is not 0. What is masked becomes -softcap: ONNX says so
-//   weights = softmax over S. With softmax_precision: of the scores cast to that type, and cast back; float16 and
+//   biased  = capped + bias
+//   weights = softmax over S; zeros for a query whose every key is masked. With softmax_precision: of the scores cast
+//   to that type, and cast back; float16 and
 //             bfloat16 are rounded to and computed in float32
 //   y       = weights v             inner products of length S
 //
@@ -48,8 +49,11 @@ struct AttentionArguments {
   bool wants_qk_matmul_output = false;
 };
 
-// Y (of the rank of q), present_key, present_value, and by qk_matmul_output_mode 0 scaled, 1 biased, 2 capped, 3
-// weights (kNoValue unless wanted).
+// Y (of the rank of q), present_key, present_value, and by qk_matmul_output_mode 0 scaled, 2 biased, 3 weights
+// (kNoValue unless wanted). Mode 1 is scaled too where there is neither bias nor softcap, and else refused: it was the
+// scores with the bias and without the cap up to ONNX 1.20, and is those with the cap and without the bias in 1.23,
+// under one opset. The order of cap and bias is that of 1.23 as well; in the other one a masked key took part with a
+// score of -softcap.
 Expected<std::vector<ValueId>> attention(Graph& graph, const AttentionArguments& arguments);
 
 struct RotaryEmbeddingArguments {

@@ -51,10 +51,9 @@ const char* const kMl = "ai.onnx.ml";
 std::vector<Expansion> made() {
   return {
       {"ArrayFeatureExtractor", kMl, {"Gather", "Reshape", "Unsqueeze"}},
-      {"Attention",
-       "",
-       {"Add", "Cast", "Concat", "Div", "Less", "MatMul", "Mul", "Pad", "Range", "Reshape", "Shape", "Softmax",
-        "Squeeze", "Tanh", "Transpose", "Unsqueeze", "Where", "isobit.CausalSoftmax"}},
+      {"Attention", "", {"Add",     "Cast", "Concat", "Div",       "Equal",     "Less",  "MatMul",
+                         "Mul",     "Pad",  "Range",  "ReduceMax", "Reshape",   "Shape", "Softmax",
+                         "Squeeze", "Sub",  "Tanh",   "Transpose", "Unsqueeze", "Where", "isobit.CausalSoftmax"}},
       {"Binarizer", kMl, {"Cast", "Less"}},
       {"BlackmanWindow", "", kWindow},
       {"DFT", "", {"MatMul", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"}},
