@@ -361,6 +361,10 @@ TEST(Recurrent, RefusesWhatDoesNotFit) {
   refuse("an initial state has shape [3, 1, 5]", [](Expanded& e, A& a) { a.initial_h = e.fed(e.random({3, 1, 5})); });
   refuse("2 activations, expected 1", [](Expanded&, A& a) { a.activations = {"Tanh", "Tanh"}; });
   refuse("activation 'Sinus' is not known", [](Expanded&, A& a) { a.activations = {"Sinus"}; });
+  refuse("activation 'ScaledTanh' needs a number", [](Expanded&, A& a) {
+    a.activations = {"ScaledTanh"};
+    a.activation_alpha = {2};
+  });
   refuse("that is not finite", [](Expanded&, A& a) {
     a.activations = {"Elu"};
     a.activation_alpha = {std::numeric_limits<double>::infinity()};

@@ -12,6 +12,7 @@ struct Kind {
   const char* name;
   bool has_alpha = false, has_beta = false;
   double alpha = 0, beta = 0;
+  bool has_defaults = true;
 };
 
 constexpr Kind kKinds[] = {
@@ -23,7 +24,7 @@ constexpr Kind kKinds[] = {
     {"Affine", true, true, 1, 0},
     {"LeakyRelu", true, false, 0.01},
     {"ThresholdedRelu", true, false, 1},
-    {"ScaledTanh", true, true, 1, 1},
+    {"ScaledTanh", true, true, 0, 0, false},
     {"HardSigmoid", true, true, 0.2, 0.5},
     {"Elu", true, false, 1},
 };
@@ -65,6 +66,11 @@ std::vector<Activation> activations_named(Builder& b, const std::vector<std::str
     const Kind* kind = kind_named(name);
     if (kind == nullptr) {
       b.fail(text_of("activation '", name, "' is not known"));
+      return {};
+    }
+    // ONNX gives its ScaledTanh no defaults, and implementations differ in what they take.
+    if (!kind->has_defaults && (next_alpha == alpha.end() || next_beta == beta.end())) {
+      b.fail(text_of("activation '", name, "' needs a number in activation_alpha and one in activation_beta"));
       return {};
     }
     Activation made{kind->name, kind->alpha, kind->beta};

@@ -17,7 +17,8 @@ struct Activation {
 };
 
 // One for each name, in any case of letters. alpha and beta are taken in order by those that have such a number; the
-// defaults of ONNX's operators when they are used up. An unknown name fails the builder.
+// defaults of ONNX's operators when they are used up. An unknown name fails the builder, and so does a ScaledTanh for
+// which none is left: it has no defaults.
 std::vector<Activation> activations_named(Builder& b, const std::vector<std::string>& names,
                                           const std::vector<double>& alpha, const std::vector<double>& beta);
 

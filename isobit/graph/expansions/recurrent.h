@@ -46,7 +46,8 @@ struct RecurrentArguments {
   // For each direction f (and g, and h). Empty: Tanh for RNN; Sigmoid, Tanh for GRU; Sigmoid, Tanh, Tanh for LSTM. Also
   // Relu, Affine, LeakyRelu, ThresholdedRelu, ScaledTanh, HardSigmoid, Elu, Softsign, Softplus, in any case of letters.
   std::vector<std::string> activations = {};
-  // Taken in order by the activations that have such a number; the defaults of ONNX's operators when they are used up.
+  // Taken in order by the activations that have such a number; the defaults of ONNX's operators when they are used up
+  // (ScaledTanh has none, and is refused then).
   std::vector<double> activation_alpha = {}, activation_beta = {};
   bool wants_y = true;
 };
