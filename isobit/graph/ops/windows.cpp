@@ -72,7 +72,15 @@ Status transpose(AxisWindow& w, const AutoPad& auto_pad, int64_t src, int64_t ou
     if (auto_pad.valid) w.pad_begin = w.pad_end = 0;
     image = whole - w.pad_begin - w.pad_end;
   } else {
-    if (wanted < 0) image = src * w.stride;
+    if (wanted < 0) {
+      image = src * w.stride;
+      // ONNX's text, its shape inference and its reference differ in what less than no padding means.
+      if (whole < image) {
+        return unreadable(text_of("auto_pad SAME asks for ", image,
+                                  " places along an axis, of which the windows reach ", whole,
+                                  ": say output_shape or pads instead"));
+      }
+    }
     share_out(std::max<int64_t>(0, whole - image), auto_pad.upper, w);
   }
   if (image < 1) return unreadable(text_of("the result has ", image, " places along an axis, expected 1 or more"));

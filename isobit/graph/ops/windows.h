@@ -39,7 +39,8 @@ struct TransposedWindows {
 };
 // Of the attributes above, but for ceil_mode, and of output_padding and output_shape (of the image alone). src: the
 // source's extents. Errors, besides those of read_windows: a result without places, or with places that no window
-// reaches since output_padding or output_shape goes beyond the last stride. REQUIRES check_plane(src).
+// reaches since output_padding or output_shape goes beyond the last stride, or since a window is smaller than the
+// stride and auto_pad is SAME. REQUIRES check_plane(src).
 Expected<TransposedWindows> read_transposed_windows(const Attributes& attributes, std::span<const int64_t> src,
                                                     std::span<const int64_t> kernel);
 
