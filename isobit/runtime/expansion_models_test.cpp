@@ -215,6 +215,7 @@ TEST(TreeEnsembleClassifier, TakesTheLabelOfTheLargestScore) {
 TEST(TreeEnsembleClassifier, OneScoreDecidesBetweenTwoLabels) {
   for (bool negative : {false, true}) {
     for (const std::string transform : {"NONE", "LOGISTIC"}) {
+      if (negative && transform == "NONE") continue;
       Expanded e(DType::kFloat32);
       const Array x = e.random({20, 2});
       TreeEnsembleClassifierArguments a{.name = "n", .x = e.fed(x), .trees = two_trees(), .class_labels = {4, 5}};
@@ -222,7 +223,7 @@ TEST(TreeEnsembleClassifier, OneScoreDecidesBetweenTwoLabels) {
       a.trees.target_ids = {1, 1, 1, 1, 1};
       a.trees.target_weights = {0.125, negative ? -2.0 : 0.75, 0.125, 0.25, 0.0625};
       a.trees.base_values = {0.0625};
-      const bool is_probability = !negative && transform == "NONE";
+      const bool is_probability = transform == "NONE";
       Array both = Array::zeros({20, 2}), label = Array::zeros({20});
       for (int64_t n = 0; n < 20; ++n) {
         const double leaf = x({n, 0}) <= 0.25 ? 0.25 : x({n, 1}) > -0.5 ? a.trees.target_weights[1] : 0.25;
@@ -236,6 +237,18 @@ TEST(TreeEnsembleClassifier, OneScoreDecidesBetweenTwoLabels) {
       expect_near(transformed(both, transform), found.at(1), 1e-6);
     }
   }
+}
+
+TEST(TreeEnsembleClassifier, RefusesOneScoreThatIsReadInSeveralWays) {
+  Expanded e(DType::kFloat32);
+  TreeEnsembleClassifierArguments a{
+      .name = "n", .x = e.fed(e.random({2, 2})), .trees = two_trees(), .class_labels = {4, 5}};
+  a.trees.target_ids = {1, 1, 1, 1, 1};
+  a.trees.target_weights = {0.125, -2, 0.125, 0.25, 0.0625};
+  Expanded::refused(tree_ensemble_classifier(e.g, a), "TreeEnsembleClassifier", "negative weights");
+  a.post_transform = "LOGISTIC";
+  a.trees.base_values = {0.5, 0.25};
+  Expanded::refused(tree_ensemble_classifier(e.g, a), "TreeEnsembleClassifier", "2 base_values, expected 1 or none");
 }
 
 TEST(TreeEnsemble, IsThatOfTheFifthVersion) {

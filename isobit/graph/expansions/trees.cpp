@@ -184,10 +184,16 @@ Expected<std::vector<ValueId>> two_classes(Builder& b, const TreeEnsembleClassif
                                            Ensemble ensemble) {
   std::fill(ensemble.targets.begin(), ensemble.targets.end(), 0);
   const auto& weights = a.trees.target_weights;
-  const bool is_probability =
-      a.post_transform == "NONE" && std::none_of(weights.begin(), weights.end(), [](double w) { return w < 0; });
-  std::vector<double> base = a.trees.base_values;
-  if (base.size() == 2) base.erase(base.begin());
+  // ONNX's text says nothing of one score for two labels; taken is what its implementations agree on.
+  const bool is_probability = a.post_transform == "NONE";
+  const bool has_negative = std::any_of(weights.begin(), weights.end(), [](double w) { return w < 0; });
+  b.require(!is_probability || !has_negative,
+            "one score decides between two labels, has negative weights and no post_transform: implementations differ "
+            "in what its scores are; give weights to both classes");
+  const std::vector<double>& base = a.trees.base_values;
+  b.require(base.size() <= 1,
+            text_of("one score decides between two labels and has ", base.size(), " base_values, expected 1 or none"));
+  if (b.failed()) return b.finish({});
   const ValueId s = with_base(b, scores_of(b, x, std::move(ensemble), 1, 1), base, 1);
   const ValueId label = label_above(b, s, is_probability ? 0.5 : 0, a.class_labels);
   const ValueId first = is_probability ? b.sub(b.scalar(b.dtype(s), 1), s, "first") : b.unary("Neg", s, "first");

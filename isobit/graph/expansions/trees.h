@@ -63,7 +63,8 @@ struct TreeEnsembleClassifierArguments {
 };
 // label [N], scores [N, E] float32 with E labels: the label is that of the largest score before the transform.
 // Where all weights are for one class and there are two labels, one score s decides: s > 0.5 and scores (1 - s, s)
-// where no weight is negative and the transform is "NONE"; else s > 0 and the transform of (-s, s).
+// where the transform is "NONE"; else s > 0 and the transform of (-s, s). Refused there, since implementations differ:
+// "NONE" beside a negative weight, and a base value for each of the labels.
 Expected<std::vector<ValueId>> tree_ensemble_classifier(Graph& graph, const TreeEnsembleClassifierArguments& arguments);
 
 }  // namespace isobit::graph::expansions
