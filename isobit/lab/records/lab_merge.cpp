@@ -1,0 +1,55 @@
+// Labs into one another, and out as a file to send.
+#include "isobit/base/durable_file.h"
+#include "isobit/base/text.h"
+#include "isobit/lab/records/encoding.h"
+#include "isobit/lab/records/lab_file_internal.h"
+
+namespace isobit::lab::records {
+
+Expected<MergeReport> LabFile::merge(LabFile& other, bool with_tensors) {
+  MergeReport report;
+  ISOBIT_TRY(const auto subjects, other.subjects());
+  ISOBIT_TRY(Transaction transaction, Transaction::begin(impl_->database));
+  for (const Subject& subject : subjects) {
+    ISOBIT_TRY(const int64_t row, impl_->row_of(subject));
+    ISOBIT_TRY(const auto runs, other.runs(subject));
+    for (const RunRecord& run : runs) {
+      const Status fits = check(run);
+      if (!fits) return unreadable(text_of(other.impl_->database.what(), ": ", fits.error().message));
+      ISOBIT_TRY(const bool added, impl_->insert(run));
+      ++(added ? report.runs_added : report.runs_known);
+    }
+    ISOBIT_TRY(const auto own_graph, graph(subject));
+    ISOBIT_TRY(const auto nodes, other.graph(subject));
+    if (own_graph.empty() && !nodes.empty()) ISOBIT_RETURN_IF_ERROR(impl_->replace_graph(row, nodes));
+  }
+  if (with_tensors) {
+    ISOBIT_TRY(report.tensors_added, impl_->add_tensors(*other.impl_));
+  }
+  ISOBIT_RETURN_IF_ERROR(transaction.commit());
+  return report;
+}
+
+Status LabFile::export_to(const fs::path& path, bool with_tensors) {
+  ISOBIT_RETURN_IF_ERROR(check_writable_name(path, false));
+  ISOBIT_TRY(const std::string random, random_name());
+  fs::path temporary = path;
+  temporary += text_of(".", random, ".tmp");
+  std::error_code error;
+  const auto made = [&]() -> Status {
+    ISOBIT_TRY(LabFile copy, create(temporary));
+    return copy.merge(*this, with_tensors).map([](const MergeReport&) {});
+  }();
+  if (made) {
+    // A link to a name that is taken fails, where a renaming would replace what is there.
+    fs::create_hard_link(temporary, path, error);
+  }
+  std::error_code ignored;
+  fs::remove(temporary, ignored);
+  if (!made) return made;
+  if (error == std::errc::file_exists) return usage_error(text_of(path.string(), ": is there already; choose another"));
+  if (error) return unavailable(text_of(path.string(), ": cannot make it: ", error.message()));
+  return sync_folder(path.parent_path().empty() ? fs::path(".") : path.parent_path());
+}
+
+}  // namespace isobit::lab::records
