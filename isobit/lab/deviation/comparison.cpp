@@ -1,0 +1,118 @@
+#include "isobit/lab/deviation/comparison.h"
+
+#include <algorithm>
+
+#include "isobit/base/text.h"
+#include "isobit/lab/deviation/comparison_internal.h"
+
+namespace isobit::lab::deviation {
+
+using records::RunRecord;
+using records::ValueRecord;
+
+namespace {
+
+std::vector<ValueRecord> outputs_of(const RunRecord& run) {
+  std::vector<ValueRecord> outputs;
+  std::ranges::copy_if(run.values, std::back_inserter(outputs), [](const ValueRecord& v) { return v.is_output; });
+  if (outputs.empty()) outputs = run.values;
+  std::ranges::stable_sort(outputs, [](const ValueRecord& a, const ValueRecord& b) {
+    return std::tie(a.step, a.name) < std::tie(b.step, b.name);
+  });
+  return outputs;
+}
+
+// What is compared, bit by bit: everything but how it was computed.
+using OutputKey = std::vector<std::tuple<int64_t, std::string, std::string, std::vector<int64_t>, records::Hash128>>;
+
+OutputKey key_of(const std::vector<ValueRecord>& outputs) {
+  OutputKey key;
+  for (const ValueRecord& v : outputs) key.emplace_back(v.step, v.name, v.dtype, v.dims, v.hash);
+  return key;
+}
+
+// Names, made unique by the CPU or else by a number.
+void label(std::vector<PlatformResult>& platforms) {
+  std::map<std::string, int> uses, numbers;
+  for (PlatformResult& p : platforms) ++uses[p.label = p.record.name];
+  for (PlatformResult& p : platforms) {
+    const auto cpu = p.record.fields.find("cpu");
+    if (uses[p.record.name] > 1 && cpu != p.record.fields.end()) p.label += text_of(" on ", cpu->second);
+  }
+  uses.clear();
+  for (const PlatformResult& p : platforms) ++uses[p.label];
+  for (PlatformResult& p : platforms) {
+    if (uses[p.label] > 1) p.label += text_of(" #", ++numbers[p.label]);
+  }
+}
+
+PlatformResult result_of(const std::vector<const RunRecord*>& runs) {
+  PlatformResult result;
+  result.record = runs.front()->platform;
+  std::vector<OutputKey> plain, tapped;
+  const RunRecord* chosen = nullptr;
+  for (const RunRecord* run : runs) {
+    if (!run->error.empty()) {
+      result.error = run->error;
+      continue;
+    }
+    (run->tapped ? tapped : plain).push_back(key_of(outputs_of(*run)));
+    const auto rank = [](const RunRecord& r) { return std::pair(r.tapped, r.repeat); };
+    if (chosen == nullptr || rank(*run) < rank(*chosen)) chosen = run;
+  }
+  if (chosen == nullptr) return result;
+  result.error.clear();
+  result.outputs = outputs_of(*chosen);
+  const std::vector<OutputKey>& counted = plain.empty() ? tapped : plain;
+  const std::vector<int> classes = number_classes(counted);
+  result.runs = counted.size();
+  result.distinct = static_cast<size_t>(std::ranges::max(classes));
+  result.changed_by_a_tap = result.distinct == 1 && !plain.empty() && !tapped.empty() && tapped.front() != plain.front();
+  return result;
+}
+
+}  // namespace
+
+size_t Comparison::repeated() const {
+  return static_cast<size_t>(std::ranges::count_if(platforms, [](const PlatformResult& p) { return p.runs > 1; }));
+}
+
+size_t Comparison::nondeterministic() const {
+  return static_cast<size_t>(
+      std::ranges::count_if(platforms, [](const PlatformResult& p) { return p.disagrees_with_itself(); }));
+}
+
+Expected<Comparison> compare_runs(const records::Subject& subject, const std::vector<RunRecord>& runs,
+                                  const TensorSource& tensors) {
+  Comparison comparison;
+  comparison.subject = subject;
+  std::map<commit::Digest, size_t> places;
+  std::vector<std::vector<const RunRecord*>> by_platform;
+  for (const RunRecord& run : runs) {
+    ISOBIT_CHECK(run.subject == subject);
+    const auto [place, is_new] = places.emplace(records::digest_of(run.platform), by_platform.size());
+    if (is_new) by_platform.emplace_back();
+    by_platform[place->second].push_back(&run);
+  }
+  std::vector<OutputKey> keys;
+  std::vector<size_t> ran;
+  for (const auto& of_platform : by_platform) {
+    comparison.platforms.push_back(result_of(of_platform));
+    if (comparison.platforms.back().runs == 0) continue;
+    ran.push_back(comparison.platforms.size() - 1);
+    keys.push_back(key_of(comparison.platforms.back().outputs));
+  }
+  label(comparison.platforms);
+  const std::vector<int> classes = number_classes(keys);
+  for (size_t i = 0; i < ran.size(); ++i) {
+    comparison.platforms[ran[i]].equivalence_class = classes[i];
+    comparison.classes.resize(std::max(comparison.classes.size(), static_cast<size_t>(classes[i])));
+    comparison.classes[static_cast<size_t>(classes[i]) - 1].push_back(ran[i]);
+  }
+  ISOBIT_RETURN_IF_ERROR(measure_pairs(comparison, tensors));
+  comparison.cohorts = flag_cohorts(comparison);
+  find_fork(comparison, by_platform);
+  return comparison;
+}
+
+}  // namespace isobit::lab::deviation
