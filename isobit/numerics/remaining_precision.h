@@ -1,8 +1,9 @@
-// How much of a number two computations agree on, by its bits. Everything here is exact, constexpr and the same on every
-// machine; nothing has external linkage, so that translation units with ISA flags may include it.
+// How much of a number two computations agree on, by its bits. Everything here is exact, constexpr and the same on
+// every machine; nothing has external linkage, so that translation units with ISA flags may include it.
 //
-// Source of remaining precision: A. Schlögl, N. Hofer, R. Böhme, Causes and effects of unanticipated numerical deviations
-// in neural network inference frameworks, NeurIPS 2023. (The helper published with it returns the complement.)
+// Source of remaining precision: A. Schlögl, N. Hofer, R. Böhme, Causes and effects of unanticipated numerical
+// deviations in neural network inference frameworks, NeurIPS 2023. (The helper published with it returns the
+// complement.)
 #pragma once
 
 #include <bit>
@@ -60,8 +61,8 @@ ISOBIT_INLINE constexpr int remaining_precision(double a, double b) {
   return remaining_precision(bits_of(a), bits_of(b), kFloat64Format);
 }
 
-// As ulp_distance of bits.h, for any format: 0 for equal numbers, the two zeros and two NaNs; UINT64_MAX for a NaN and a
-// number; infinity one step beyond the largest finite number.
+// As ulp_distance of bits.h, for any format: 0 for equal numbers, the two zeros and two NaNs; UINT64_MAX for a NaN and
+// a number; infinity one step beyond the largest finite number.
 ISOBIT_INLINE constexpr uint64_t ulp_distance(uint64_t a, uint64_t b, FloatFormat f) {
   const bool a_nan = is_nan(a, f), b_nan = is_nan(b, f);
   if (a_nan || b_nan) return a_nan && b_nan ? 0 : UINT64_MAX;

@@ -67,7 +67,8 @@ PlatformResult result_of(const std::vector<const RunRecord*>& runs) {
   const std::vector<int> classes = number_classes(counted);
   result.runs = counted.size();
   result.distinct = static_cast<size_t>(std::ranges::max(classes));
-  result.changed_by_a_tap = result.distinct == 1 && !plain.empty() && !tapped.empty() && tapped.front() != plain.front();
+  result.changed_by_a_tap =
+      result.distinct == 1 && !plain.empty() && !tapped.empty() && tapped.front() != plain.front();
   return result;
 }
 

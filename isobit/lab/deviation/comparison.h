@@ -22,8 +22,8 @@ struct PlatformResult {
   std::string error;          // why it did not run
   // Of the run that stands for it: the first repeat, without recorded operators if there is such a one.
   std::vector<records::ValueRecord> outputs;
-  size_t runs = 0, distinct = 0;   // runs that were no failure, and different outputs among them, tapped runs aside
-  bool changed_by_a_tap = false;   // its output is another when operators are recorded
+  size_t runs = 0, distinct = 0;  // runs that were no failure, and different outputs among them, tapped runs aside
+  bool changed_by_a_tap = false;  // its output is another when operators are recorded
   bool disagrees_with_itself() const { return distinct > 1; }
 };
 

@@ -13,7 +13,8 @@ template <class Key>
 std::vector<int> number_classes(const std::vector<Key>& keys) {
   std::map<Key, int> numbers;
   std::vector<int> classes;
-  for (const Key& key : keys) classes.push_back(numbers.emplace(key, static_cast<int>(numbers.size()) + 1).first->second);
+  for (const Key& key : keys)
+    classes.push_back(numbers.emplace(key, static_cast<int>(numbers.size()) + 1).first->second);
   return classes;
 }
 

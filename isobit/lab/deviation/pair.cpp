@@ -93,7 +93,8 @@ void PairFigures::include(const PairFigures& other) {
   elements += other.elements;
   differing += other.differing;
   if (other.remaining_precision) {
-    remaining_precision = std::min(remaining_precision.value_or(*other.remaining_precision), *other.remaining_precision);
+    remaining_precision =
+        std::min(remaining_precision.value_or(*other.remaining_precision), *other.remaining_precision);
     ulp = std::max(ulp.value_or(0), *other.ulp);
   }
   absolute = std::max(absolute, other.absolute);

@@ -82,6 +82,12 @@ Expected<LabFile> LabFile::open(const fs::path& path, Mode mode) {
   return LabFile(std::move(impl));
 }
 
+Expected<LabFile> LabFile::in_memory(const std::string& what) {
+  ISOBIT_TRY(Database database, Database::in_memory({}, what));
+  ISOBIT_RETURN_IF_ERROR(make_schema(database));
+  return LabFile(std::make_unique<Impl>(std::move(database)));
+}
+
 Expected<LabFile> LabFile::from_bytes(ByteView bytes, const std::string& what) {
   ISOBIT_TRY(Database database, Database::in_memory(bytes, what));
   ISOBIT_RETURN_IF_ERROR(check_schema(database));

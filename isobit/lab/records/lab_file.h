@@ -35,6 +35,8 @@ class LabFile {
   static Expected<LabFile> create(const fs::path& path);
   // kUnreadable unless it is a whole lab of this version.
   static Expected<LabFile> open(const fs::path& path, Mode mode);
+  // An empty lab in memory, gone with the object; `what` starts its messages.
+  static Expected<LabFile> in_memory(const std::string& what);
   // A lab that lies in memory, to be read.
   static Expected<LabFile> from_bytes(ByteView bytes, const std::string& what);
   LabFile(LabFile&&) noexcept;

@@ -1,0 +1,144 @@
+#include "isobit/lab/deviation/comparison.h"
+
+#include <gtest/gtest.h>
+
+namespace isobit::lab::deviation {
+namespace {
+
+using records::RunRecord;
+
+// Runs of invented platforms, and the tensors they made.
+class Runs {
+ public:
+  RunRecord& add(const std::string& platform, const std::vector<float>& output) {
+    RunRecord run;
+    run.subject = subject;
+    run.platform = {platform, "engine", {}, {}, 2};
+    run.values.push_back(value("out", output, true));
+    runs.push_back(run);
+    return runs.back();
+  }
+  records::ValueRecord value(const std::string& name, const std::vector<float>& data, bool is_output) {
+    const auto* from = reinterpret_cast<const uint8_t*>(data.data());
+    const Bytes bytes(from, from + data.size() * 4);
+    const records::Hash128 hash = records::hash_of(bytes);
+    tensors[hash] = bytes;
+    return {name, "Op", "float32", {1, static_cast<int64_t>(data.size())}, hash, "", is_output, 0};
+  }
+  Comparison compare() {
+    auto result = compare_runs(subject, runs, [this](const records::Hash128& hash) -> Expected<std::optional<Bytes>> {
+      const auto found = tensors.find(hash);
+      return found == tensors.end() ? std::optional<Bytes>() : found->second;
+    });
+    return result.value();
+  }
+
+  records::Subject subject{records::SubjectKind::kInference, "m", {}, {}, ""};
+  std::vector<RunRecord> runs;
+  std::map<records::Hash128, Bytes> tensors;
+};
+
+TEST(Comparison, ClassesPrecisionAndChurn) {
+  Runs r;
+  r.add("a", {0.25f, 0.75f});
+  r.add("b", {0.25f, 0.75f});
+  r.add("c", {0.5f, 0.75f});
+  r.add("d", {0.875f, 0.75f});
+  const Comparison c = r.compare();
+  EXPECT_EQ(c.classes, (std::vector<std::vector<size_t>>{{0, 1}, {2}, {3}}));
+  EXPECT_EQ(c.overall->remaining_precision, 0);
+  EXPECT_EQ(c.overall->l0(), 0.5);
+  EXPECT_EQ(c.label_flips[0][1], 0u);
+  EXPECT_EQ(c.label_flips[0][2], 1u);
+  EXPECT_EQ(c.churn->any_differ, 1);
+  EXPECT_EQ(c.churn->pairwise_mean, 0.5);  // d against each of three, of six pairs
+  EXPECT_EQ(c.dendrogram.size(), 2u);
+}
+
+TEST(Comparison, WhatRoundingCannotExplain) {
+  Runs r;
+  r.add("a", {0.25f, 0.75f});
+  r.add("b", {0.25f, 0.7500001f});
+  r.add("c", {0.9f, 0.1f});
+  EXPECT_EQ(r.compare().groups, (std::vector<std::vector<size_t>>{{0, 1}, {2}}));
+  r.runs.pop_back();
+  EXPECT_EQ(r.compare().groups, (std::vector<std::vector<size_t>>{{0, 1}}));
+}
+
+TEST(Comparison, WithoutTensorsThereAreClassesAlone) {
+  Runs r;
+  r.add("a", {1, 2});
+  r.add("b", {1, 3});
+  r.tensors.clear();
+  const Comparison c = r.compare();
+  EXPECT_EQ(c.classes.size(), 2u);
+  EXPECT_FALSE(c.overall || c.churn);
+  EXPECT_TRUE(c.groups.empty() && c.dendrogram.empty());
+}
+
+TEST(Comparison, APlatformMayDisagreeWithItselfOrFail) {
+  Runs r;
+  r.add("a", {1, 2});
+  r.add("a", {1, 3}).repeat = 1;
+  r.add("b", {1, 2});
+  RunRecord& failed = r.add("c", {});
+  failed.error = "no such operator";
+  failed.values.clear();
+  const Comparison c = r.compare();
+  EXPECT_EQ(c.repeated(), 1u);
+  EXPECT_EQ(c.nondeterministic(), 1u);
+  EXPECT_EQ(c.classes, (std::vector<std::vector<size_t>>{{0, 1}}));
+  EXPECT_EQ(c.platforms[2].equivalence_class, 0);
+  EXPECT_EQ(c.platforms[2].error, "no such operator");
+}
+
+TEST(Comparison, TheFirstForkIsThatOfTheExecutionOrder) {
+  Runs r;
+  // a fuses what b and c record; b and c fork there, before the value that all three have.
+  const auto tapped = [&](const char* name, std::vector<records::ValueRecord> values) {
+    RunRecord& run = r.add(name, {1, 2});
+    run.tapped = true;
+    run.values.insert(run.values.begin(), values.begin(), values.end());
+  };
+  tapped("a", {r.value("x", {1}, false), r.value("z", {3}, false)});
+  tapped("b", {r.value("x", {1}, false), r.value("y", {2}, false), r.value("z", {3}, false)});
+  tapped("c", {r.value("x", {1}, false), r.value("y", {2.5f}, false), r.value("z", {4}, false)});
+  const Comparison c = r.compare();
+  ASSERT_TRUE(c.fork);
+  EXPECT_EQ(c.values[c.fork->value].name, "y");
+  EXPECT_EQ(c.fork->groups, (std::vector<std::vector<size_t>>{{1}, {2}}));
+  ASSERT_EQ(c.values.size(), 4u);
+  EXPECT_EQ(c.values[2].name, "z");
+  EXPECT_EQ(c.values[2].classes, 2);
+  EXPECT_EQ(c.values[3].classes, 1);  // classes may come together again
+}
+
+TEST(Comparison, TwoMachinesOfOneNameAreTold) {
+  Runs r;
+  r.add("p", {1, 2}).platform.fields["cpu"] = "A";
+  r.add("p", {1, 2}).platform.fields["cpu"] = "B";
+  const Comparison c = r.compare();
+  EXPECT_EQ(c.platforms[0].label, "p on A");
+  EXPECT_EQ(c.platforms[1].label, "p on B");
+}
+
+TEST(Comparison, AnOutputThatDoesNotDependOnTheInput) {
+  std::vector<Runs> inputs(2);
+  for (int i = 0; i < 2; ++i) {
+    const float x = static_cast<float>(i);
+    for (const char* name : {"a", "b", "c"}) inputs[static_cast<size_t>(i)].add(name, {x, 1 - x});
+    inputs[static_cast<size_t>(i)].add("stuck", {0.5f, 0.5f + x / 100});
+  }
+  const Comparison first = inputs[0].compare(), second = inputs[1].compare();
+  auto tensors = inputs[0].tensors;
+  tensors.insert(inputs[1].tensors.begin(), inputs[1].tensors.end());
+  const auto found = find_input_independent(
+      {&first, &second},
+      [&](const records::Hash128& h) -> Expected<std::optional<Bytes>> { return std::optional<Bytes>(tensors.at(h)); });
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_EQ(found->front().platform, "stuck");
+  EXPECT_EQ(found->front().typical, 1);
+}
+
+}  // namespace
+}  // namespace isobit::lab::deviation
