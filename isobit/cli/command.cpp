@@ -29,6 +29,11 @@ class CliCommand final : public Command {
     info_.positionals.push_back({value, "", help});
     return *this;
   }
+  Command& positionals(const char* value, std::vector<std::string>& target, const char* help) override {
+    app_->add_option(value, target, help)->required()->option_text(" ");
+    info_.positionals.push_back({value, "", help});
+    return *this;
+  }
   Command& option(const char* names, const char* value, std::string& target, const char* help, bool required) override {
     // An empty value is most often a variable that was not set, and is never what an option wants.
     app_->add_option(names, target, help)->required(required)->option_text(value)->check([](const std::string& text) {

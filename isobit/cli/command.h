@@ -24,6 +24,8 @@ class Command {
  public:
   // `names` as "-o,--out" or "--out"; `value` is how help shows the argument ("FILE").
   virtual Command& positional(const char* value, std::string& target, const char* help, bool required = true) = 0;
+  // One or more words.
+  virtual Command& positionals(const char* value, std::vector<std::string>& target, const char* help) = 0;
   virtual Command& option(const char* names, const char* value, std::string& target, const char* help,
                           bool required = false) = 0;
   virtual Command& option(const char* names, const char* value, std::optional<uint64_t>& target, const char* help) = 0;

@@ -53,6 +53,8 @@ int main(int argc, char** argv) {
   cli::add_export(commands);
   cli::add_pack(commands);
   cli::add_run(commands);
+  cli::add_compare(commands);
+  cli::add_lab(commands);
   cli::add_job_check(commands);
   cli::add_platforms(commands);
   cli::add_thresholds(commands);

@@ -1,0 +1,200 @@
+#include "isobit/cli/comparison_report.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "isobit/base/text.h"
+
+namespace isobit::cli {
+namespace {
+
+using lab::deviation::Comparison;
+using lab::deviation::title_of;
+
+constexpr size_t kFewSubjects = 3;  // that are shown in full
+constexpr size_t kMostNames = 200;
+
+std::string plural(size_t n, const char* one, const char* many) { return text_of(n, " ", n == 1 ? one : many); }
+
+std::string short_number(double x) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.3g", x);
+  return buffer;
+}
+
+std::string names(const Comparison& c, const std::vector<size_t>& platforms) {
+  std::vector<std::string> list;
+  for (const size_t i : platforms) list.push_back(c.platforms[i].label);
+  return join_some(list, kMostNames);
+}
+
+// Two subjects of a lab of one model may have the same name and settings.
+std::string headline(const Comparison& c) {
+  const auto digest = [](const std::optional<commit::Digest>& d) { return commit::hex_of(*d).substr(0, 16); };
+  return text_of(title_of(c.subject), c.subject.model_sha256 ? ", model " + digest(c.subject.model_sha256) : "",
+                 c.subject.input_sha256 ? ", inputs " + digest(c.subject.input_sha256) : "");
+}
+
+std::string distance(const Comparison& c) {
+  if (c.classes.size() < 2) return "";
+  if (!c.overall) return "not known: the tensors were not kept, or differ in type or dimensions";
+  const auto& f = *c.overall;
+  std::string text;
+  if (f.remaining_precision) {
+    text = text_of("at least ", *f.remaining_precision, " bits of the significand agree, at most ",
+                   *f.ulp == UINT64_MAX ? std::string("a NaN against a number") : text_of(*f.ulp, " ulp"), "; ");
+  }
+  text += text_of("largest difference ", short_number(f.absolute), ", relative ", short_number(f.relative), "; ",
+                  f.differing, " of ", f.elements, " elements differ");
+  return text;
+}
+
+void print_fork(const Comparison& c, const Console& console) {
+  if (c.values.empty()) return;
+  if (!c.fork) {
+    console.line(text_of("  operators       ", c.values.size(), " recorded values are the same on all platforms"));
+    return;
+  }
+  const auto& v = c.values[c.fork->value];
+  console.line(text_of("  first fork      ", v.op.empty() ? "value" : v.op, " '", v.name, "'",
+                       v.step > 0 ? text_of(" of step ", v.step) : "", ", after ", c.fork->value,
+                       " values that agree on all platforms:"));
+  for (size_t g = 0; g < c.fork->groups.size(); ++g) {
+    console.line(text_of("                  ", g + 1, ": ", names(c, c.fork->groups[g]),
+                         c.fork->kernels[g].empty() ? "" : text_of(" (", c.fork->kernels[g], ")")));
+  }
+}
+
+void print_subject(const Comparison& c, const Console& console) {
+  size_t failed = 0;
+  for (const auto& p : c.platforms) failed += p.equivalence_class == 0;
+  console.line(headline(c));
+  console.line(text_of("  platforms       ", c.platforms.size() - failed, " ran, with ",
+                       plural(c.classes.size(), "result: the same bits everywhere", "different results")));
+  for (size_t k = 0; k < c.classes.size(); ++k) {
+    console.line(text_of("  class ", k + 1, std::string(k < 9 ? 9 : 8, ' '), names(c, c.classes[k])));
+  }
+  if (c.classes.size() > 1) console.line(text_of("  how far apart   ", distance(c)));
+  if (c.churn && c.classes.size() > 1) {
+    console.line(text_of("  labels          of ", plural(c.churn->rows, "row", "rows"), ", ",
+                         short_number(100 * c.churn->any_differ), " % are labelled differently by some platform; ",
+                         short_number(100 * c.churn->pairwise_mean), " % in the mean of two platforms"));
+  }
+  for (const auto& m : c.dendrogram) {
+    const auto n = static_cast<int>(c.classes.size());
+    const auto cluster = [&](int i) { return i < n ? text_of("class ", i + 1) : text_of("group ", i - n + 1); };
+    console.line(text_of("  group ", &m - c.dendrogram.data() + 1, "         ", cluster(m.left), " and ",
+                         cluster(m.right), ": ", m.similarity, " bits agree"));
+  }
+  print_fork(c, console);
+  for (const auto& p : c.platforms) {
+    if (p.equivalence_class == 0) console.line(text_of("  did not run     ", p.label, ": ", p.error));
+    if (p.changed_by_a_tap) {
+      console.line(text_of("  observer        ", p.label, " computes something else while its operators are recorded"));
+    }
+    if (p.disagrees_with_itself()) {
+      console.line(text_of("  nondeterminism  ", p.label, ": ", p.distinct, " different results of ", p.runs, " runs"));
+    }
+  }
+  console.line("");
+}
+
+std::string padded(std::string text, size_t width) {
+  text.resize(std::max(width, text.size()), ' ');
+  return text;
+}
+
+void print_table(const std::vector<Comparison>& subjects, const std::string& by, const Console& console) {
+  std::map<std::string, size_t> values;
+  size_t width = 8;
+  for (const Comparison& c : subjects) {
+    if (!by.empty()) values.merge(classes_by(c, by));
+    width = std::max(width, title_of(c.subject).size() + 2);
+  }
+  std::string head = padded("subject", width) + padded("platforms", 11) + padded("classes", 9);
+  for (const auto& [value, unused] : values) head += padded(value, std::max<size_t>(value.size() + 2, 6));
+  console.line(head + padded("bits agree", 12) + padded("ulp", 13) + "largest difference");
+  for (const Comparison& c : subjects) {
+    std::string line = padded(title_of(c.subject), width) + padded(text_of(c.platforms.size()), 11) +
+                       padded(text_of(c.classes.size()), 9);
+    const auto counts = classes_by(c, by);
+    for (const auto& [value, unused] : values) {
+      const auto count = counts.find(value);
+      line += padded(count == counts.end() ? "-" : text_of(count->second), std::max<size_t>(value.size() + 2, 6));
+    }
+    const bool known = c.overall && c.overall->remaining_precision;
+    line += padded(known ? text_of(*c.overall->remaining_precision) : "-", 12);
+    line += padded(known && *c.overall->ulp != UINT64_MAX ? text_of(*c.overall->ulp) : "-", 13);
+    console.line(line + (c.overall ? short_number(c.overall->absolute) : "-"));
+  }
+  console.line("");
+}
+
+// Flags of a cohort are the same whatever the subject; its classes are not.
+void print_cohorts(const std::vector<Comparison>& subjects, const Console& console) {
+  std::map<std::string, std::vector<std::pair<const Comparison*, const lab::deviation::FlagCohort*>>> cohorts;
+  for (const Comparison& c : subjects) {
+    for (const auto& cohort : c.cohorts) cohorts[cohort.name].emplace_back(&c, &cohort);
+  }
+  for (const auto& [name, of_subjects] : cohorts) {
+    const auto& first = *of_subjects.front().second;
+    console.line(text_of("CPU flags of ", name, ": ", plural(first.platforms.size(), "platform", "platforms"), ", ",
+                         first.flags.flags, " flags, ", first.flags.common, " common to all, the others in ",
+                         plural(first.flags.clusters.size(), "cluster", "clusters")));
+    for (const auto& [c, cohort] : of_subjects) {
+      std::string classes, members;
+      for (size_t i = 0; i < cohort->classes.size(); ++i) {
+        classes += text_of(i == 0 ? "" : ",", cohort->classes[i]);
+        members += text_of(i == 0                                         ? ""
+                           : cohort->classes[i] == cohort->classes[i - 1] ? ", "
+                                                                          : " | ",
+                           c->platforms[cohort->platforms[i]].label);
+      }
+      console.line(text_of("  ", title_of(c->subject), ": classes ", classes, "  (", members, ")"));
+    }
+  }
+  if (!cohorts.empty()) console.line("");
+}
+
+void print_odd(const lab::deviation::LabComparison& comparison, const Console& console) {
+  for (const Comparison& c : comparison.subjects) {
+    for (size_t g = 1; g < c.groups.size(); ++g) {
+      console.line(
+          console.bad(text_of("not rounding: ", title_of(c.subject), ": ",
+                              plural(c.groups[g].size(), "platform lies", "platforms lie"), " apart from the other ",
+                              c.platforms.size() - c.groups[g].size(), " by more than 1/64 of the largest value (",
+                              short_number(c.overall->absolute), " at most): ", names(c, c.groups[g]))));
+    }
+  }
+  for (const auto& [model, found] : comparison.input_independent) {
+    console.line(console.bad(text_of(
+        "not rounding: ", model, ": outputs of ", found.platform, " hardly depend on the input: they differ by ",
+        short_number(found.spread), " between inputs, those of the other platforms by ", short_number(found.typical))));
+  }
+}
+
+}  // namespace
+
+void print_comparison(const lab::deviation::LabComparison& comparison, const std::string& by, bool details,
+                      const Console& console) {
+  const auto& subjects = comparison.subjects;
+  if (subjects.size() > 1) print_table(subjects, by, console);
+  if (details || subjects.size() <= kFewSubjects) {
+    for (const Comparison& c : subjects) print_subject(c, console);
+  }
+  size_t repeated = 0, disagree = 0;
+  for (const Comparison& c : subjects) {
+    repeated += c.repeated();
+    disagree += c.nondeterministic();
+  }
+  if (repeated > 0) {
+    console.line(text_of("run to run: ", disagree, " of ", repeated,
+                         " cells (a platform and a subject) that were repeated gave different results"));
+    console.line("");
+  }
+  print_cohorts(subjects, console);
+  print_odd(comparison, console);
+  for (const std::string& remark : comparison.remarks) console.line(text_of("note: ", remark));
+}
+
+}  // namespace isobit::cli

@@ -1,0 +1,20 @@
+// A comparison of labs, for people and for programs.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "isobit/cli/console.h"
+#include "isobit/lab/deviation/lab_set.h"
+
+namespace isobit::cli {
+
+// `by`: the field of platforms over whose values classes are counted; "": none. `details`: the members of all classes
+// however many subjects there are.
+void print_comparison(const lab::deviation::LabComparison& comparison, const std::string& by, bool details,
+                      const Console& console);
+nlohmann::ordered_json comparison_json(const lab::deviation::LabComparison& comparison, const std::string& by);
+
+// How many classes the platforms of each value of the field have among them.
+std::map<std::string, size_t> classes_by(const lab::deviation::Comparison& comparison, const std::string& field);
+
+}  // namespace isobit::cli

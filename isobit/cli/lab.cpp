@@ -1,0 +1,68 @@
+// isobit lab export and isobit lab merge.
+#include "isobit/base/text.h"
+#include "isobit/cli/commands.h"
+#include "isobit/cli/json_text.h"
+#include "isobit/lab/deviation/lab_set.h"
+
+namespace isobit::cli {
+namespace {
+
+using lab::records::LabFile;
+using lab::records::MergeReport;
+
+struct Options {
+  std::string lab, out;
+  std::vector<std::string> others;
+  bool without_tensors = false;
+};
+
+Expected<int> export_lab(const Options& o, Console& console) {
+  ISOBIT_TRY(LabFile source, LabFile::open(o.lab, LabFile::Mode::kRead));
+  ISOBIT_RETURN_IF_ERROR(source.export_to(o.out, !o.without_tensors));
+  console.document(json_text({{"lab", o.lab}, {"out", o.out}, {"tensors", !o.without_tensors}}));
+  console.line(text_of("wrote         ", o.out, o.without_tensors ? ", without tensors" : ""));
+  return kAgreed;
+}
+
+Expected<int> merge_labs(const Options& o, Console& console) {
+  // All are opened, and so checked, before anything is written.
+  ISOBIT_TRY(auto others, lab::deviation::open_labs(o.others));
+  std::error_code ignored;
+  const bool is_new = !fs::exists(o.lab, ignored);
+  ISOBIT_TRY(LabFile into, is_new ? LabFile::create(o.lab) : LabFile::open(o.lab, LabFile::Mode::kWrite));
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (auto& other : others) {
+    ISOBIT_TRY(const MergeReport report, into.merge(other.lab, !o.without_tensors));
+    list.push_back({{"lab", other.path},
+                    {"runs_added", report.runs_added},
+                    {"runs_known", report.runs_known},
+                    {"tensors_added", report.tensors_added}});
+    console.line(text_of(other.path, ": ", report.runs_added, " runs added, ", report.runs_known,
+                         " were there already, ", report.tensors_added, " tensors added"));
+  }
+  console.document(json_text({{"lab", o.lab}, {"merged", list}}));
+  return kAgreed;
+}
+
+}  // namespace
+
+void add_lab(Commands& commands) {
+  auto o = std::make_shared<Options>();
+  Command& e = commands.add("lab export", "write a lab as one compact file, to be sent",
+                            "  isobit lab export measured.lab --out send.lab --without-tensors\n");
+  e.positional("LAB", o->lab, "the lab");
+  e.option("-o,--out", "FILE", o->out, "the new file; nothing is replaced", true);
+  e.flag("--without-tensors", o->without_tensors, "hashes alone: classes can be compared, distances cannot");
+  e.action([o](Console& console) { return export_lab(*o, console); });
+
+  auto m = std::make_shared<Options>();
+  Command& c = commands.add("lab merge", "put the runs of labs, or of a published study, into one lab",
+                            "  isobit lab merge --into all.lab machine1.lab machine2.lab\n"
+                            "  isobit lab merge --into study.lab equivalence_classes.tar.zst\n");
+  c.positionals("LAB...", m->others, "labs, or folders or archives with the JSON records of the published study");
+  c.option("--into", "LAB", m->lab, "the lab that grows; made where there is none", true);
+  c.flag("--without-tensors", m->without_tensors, "leave out the tensors that were kept");
+  c.action([m](Console& console) { return merge_labs(*m, console); });
+}
+
+}  // namespace isobit::cli

@@ -1,0 +1,199 @@
+#include "isobit/lab/deviation/lab_set.h"
+
+#include <algorithm>
+#include <set>
+
+#include "isobit/base/text.h"
+
+namespace isobit::lab::deviation {
+namespace {
+
+using records::Subject;
+using records::SubjectKind;
+
+std::string hash_text(const std::optional<commit::Digest>& digest) {
+  return digest ? commit::hex_of(*digest) : std::string("not known");
+}
+
+// A subject, and which labs have it.
+struct Shared {
+  Subject subject;
+  std::vector<size_t> labs;
+};
+
+Expected<std::vector<Shared>> subjects_of(std::vector<OpenLab>& labs) {
+  std::vector<Shared> all;
+  std::map<commit::Digest, size_t> places;
+  for (size_t i = 0; i < labs.size(); ++i) {
+    ISOBIT_TRY(const auto subjects, labs[i].lab.subjects());
+    for (const Subject& subject : subjects) {
+      const auto [place, is_new] = places.emplace(records::digest_of(subject), all.size());
+      if (is_new) all.push_back({subject, {}});
+      all[place->second].labs.push_back(i);
+    }
+  }
+  return all;
+}
+
+// The subject of another lab that has most in common with `subject`; null: there is none.
+const Subject* nearest(const std::vector<Shared>& all, const Subject& subject, size_t lab) {
+  const Subject* found = nullptr;
+  int most = -1;
+  for (const Shared& other : all) {
+    if (std::ranges::find(other.labs, lab) != other.labs.end()) continue;
+    const Subject& s = other.subject;
+    const int common = 4 * (s.model_sha256 == subject.model_sha256) + 2 * (s.model == subject.model) +
+                       (s.input_sha256 == subject.input_sha256) + (s.kind == subject.kind);
+    if (common > most) {
+      most = common;
+      found = &s;
+    }
+  }
+  return found;
+}
+
+// Every lab must share a subject with another one.
+Status check_shared(const std::vector<OpenLab>& labs, const std::vector<Shared>& all) {
+  for (size_t i = 0; i < labs.size(); ++i) {
+    const Subject* own = nullptr;
+    bool shares = false;
+    for (const Shared& s : all) {
+      if (std::ranges::find(s.labs, i) == s.labs.end()) continue;
+      own = &s.subject;
+      shares = shares || s.labs.size() > 1;
+    }
+    if (shares) continue;
+    if (own == nullptr) return usage_error(text_of(labs[i].path, ": no runs in it; measure something first"));
+    const Subject* other = nearest(all, *own, i);
+    if (other == nullptr) return usage_error(text_of(labs[i].path, ": the other labs have no runs in them"));
+    return usage_error(text_of(labs[i].path, ": its runs cannot be compared with those of the other labs: ",
+                               difference_of(*own, *other), "; compare runs of one model on one input"));
+  }
+  return {};
+}
+
+TensorSource tensors_of(std::vector<OpenLab>& labs) {
+  return [&labs](const records::Hash128& hash) -> Expected<std::optional<Bytes>> {
+    for (OpenLab& lab : labs) {
+      ISOBIT_TRY(std::optional<Bytes> bytes, lab.lab.tensor(hash));
+      if (bytes) return bytes;
+    }
+    return std::optional<Bytes>();
+  };
+}
+
+// The same run may be in several labs.
+Expected<std::vector<records::RunRecord>> runs_of(std::vector<OpenLab>& labs, const Shared& shared) {
+  std::vector<records::RunRecord> runs;
+  std::set<commit::Digest> seen;
+  for (const size_t i : shared.labs) {
+    ISOBIT_TRY(const auto of_lab, labs[i].lab.runs(shared.subject));
+    for (const records::RunRecord& run : of_lab) {
+      if (seen.insert(records::digest_of(run)).second) runs.push_back(run);
+    }
+  }
+  return runs;
+}
+
+Status find_independent(LabComparison& result, const TensorSource& tensors) {
+  std::vector<const Comparison*> left;
+  for (const Comparison& c : result.subjects) {
+    if (c.subject.kind != SubjectKind::kTraining) left.push_back(&c);
+  }
+  while (!left.empty()) {
+    const Subject first = left.front()->subject;
+    const auto same = [&](const Comparison* c) {
+      return c->subject.kind == first.kind && c->subject.model == first.model &&
+             c->subject.model_sha256 == first.model_sha256;
+    };
+    std::vector<const Comparison*> inputs;
+    std::ranges::copy_if(left, std::back_inserter(inputs), same);
+    std::erase_if(left, same);
+    if (inputs.size() < 2) continue;
+    ISOBIT_TRY(const auto found, find_input_independent(inputs, tensors));
+    for (const InputIndependent& one : found) result.input_independent.push_back({first.model, one});
+  }
+  return {};
+}
+
+void remark_on_studies(const std::vector<OpenLab>& labs, LabComparison& result) {
+  for (const OpenLab& lab : labs) {
+    if (!lab.study) continue;
+    for (const study::LeftOut& out : lab.study->left_out) {
+      result.remarks.push_back(text_of(lab.path, ": ", out.model, " is left out: its ", out.records, " records are of ",
+                                       out.platforms, " of the ", lab.study->platforms, " platforms"));
+    }
+    result.remarks.push_back(text_of(lab.path, ": ", lab.study->records, " records of ", lab.study->platforms,
+                                     " platforms; they carry no hashes of model and input, so that nobody can check "
+                                     "that these were the same"));
+  }
+}
+
+}  // namespace
+
+Expected<std::vector<OpenLab>> open_labs(const std::vector<std::string>& paths) {
+  std::vector<OpenLab> labs;
+  for (const std::string& path : paths) {
+    if (!study::is_study(path)) {
+      ISOBIT_TRY(records::LabFile lab, records::LabFile::open(path, records::LabFile::Mode::kRead));
+      labs.push_back({path, std::move(lab), {}});
+      continue;
+    }
+    ISOBIT_TRY(records::LabFile lab, records::LabFile::in_memory(path));
+    ISOBIT_TRY(study::Study study, study::import_study(path, lab));
+    labs.push_back({path, std::move(lab), std::move(study)});
+  }
+  return labs;
+}
+
+std::string title_of(const Subject& subject) {
+  return text_of(subject.model.empty() ? "(no name)" : subject.model, subject.settings.empty() ? "" : ", ",
+                 subject.settings);
+}
+
+std::string difference_of(const Subject& a, const Subject& b) {
+  std::vector<std::string> differences;
+  if (a.kind != b.kind) {
+    differences.push_back(text_of("one is ", records::name_of(a.kind), ", the other ", records::name_of(b.kind)));
+  }
+  if (a.model_sha256 != b.model_sha256) {
+    differences.push_back(text_of("the models differ (SHA-256 ", hash_text(a.model_sha256), " of '", a.model,
+                                  "' against ", hash_text(b.model_sha256), " of '", b.model, "')"));
+  }
+  if (a.input_sha256 != b.input_sha256) {
+    differences.push_back(
+        text_of("the inputs differ (SHA-256 ", hash_text(a.input_sha256), " against ", hash_text(b.input_sha256), ")"));
+  }
+  if (a.model != b.model && a.model_sha256 == b.model_sha256) {
+    differences.push_back(text_of("the models are named '", a.model, "' and '", b.model, "'"));
+  }
+  if (a.settings != b.settings) {
+    differences.push_back(text_of("the settings differ ('", a.settings, "' against '", b.settings, "')"));
+  }
+  std::string text;
+  for (const std::string& difference : differences) text += (text.empty() ? "" : "; ") + difference;
+  return text;
+}
+
+Expected<LabComparison> compare_labs(std::vector<OpenLab>& labs) {
+  LabComparison result;
+  ISOBIT_TRY(const auto all, subjects_of(labs));
+  if (all.empty()) return usage_error(text_of(labs.front().path, ": no runs in it; measure something first"));
+  if (labs.size() > 1) ISOBIT_RETURN_IF_ERROR(check_shared(labs, all));
+  const TensorSource tensors = tensors_of(labs);
+  for (const Shared& shared : all) {
+    if (labs.size() > 1 && shared.labs.size() < 2) {
+      result.remarks.push_back(
+          text_of(title_of(shared.subject), " is left out: only ", labs[shared.labs.front()].path, " has runs of it"));
+      continue;
+    }
+    ISOBIT_TRY(const auto runs, runs_of(labs, shared));
+    ISOBIT_TRY(Comparison comparison, compare_runs(shared.subject, runs, tensors));
+    result.subjects.push_back(std::move(comparison));
+  }
+  ISOBIT_RETURN_IF_ERROR(find_independent(result, tensors));
+  remark_on_studies(labs, result);
+  return result;
+}
+
+}  // namespace isobit::lab::deviation

@@ -1,0 +1,38 @@
+// Labs, and published studies, compared with one another subject by subject.
+#pragma once
+
+#include "isobit/lab/deviation/comparison.h"
+#include "isobit/lab/records/lab_file.h"
+#include "isobit/lab/study/study.h"
+
+namespace isobit::lab::deviation {
+
+struct OpenLab {
+  std::string path;
+  records::LabFile lab;
+  std::optional<study::Study> study;  // that it was imported from
+};
+// Each path is a lab, or a folder or archive of a published study (study.h), which is imported into memory.
+Expected<std::vector<OpenLab>> open_labs(const std::vector<std::string>& paths);
+
+struct LabComparison {
+  std::vector<Comparison> subjects;  // in order of first appearance
+  struct Independent {
+    std::string model;
+    InputIndependent found;
+  };
+  std::vector<Independent> input_independent;
+  std::vector<std::string> remarks;  // what was left out and what cannot be known
+};
+
+// Every subject of one lab; of several labs those subjects that two or more of them have. kUsage, with the hashes that
+// differ, where a lab shares no subject with any other: its runs are of another model or input and must not be
+// compared.
+Expected<LabComparison> compare_labs(std::vector<OpenLab>& labs);
+
+// "m.onnx: input i0": for people.
+std::string title_of(const records::Subject& subject);
+// What makes two subjects different: "the models differ (SHA-256 ... against ...)".
+std::string difference_of(const records::Subject& a, const records::Subject& b);
+
+}  // namespace isobit::lab::deviation
