@@ -7,7 +7,9 @@ import gzip
 import hashlib
 import json
 import pathlib
+import sqlite3
 import struct
+import tempfile
 import zlib
 
 CORPUS = pathlib.Path(__file__).parent / "corpus"
@@ -329,3 +331,39 @@ put("job_fuzz", "letter_after_a_number", b"\na = 1.\"\xc9\x99\"")
 put("job_fuzz", "letter_after_a_date", b"\na = 1979-05-27 0#\xc9\x99")
 put("job_fuzz", "deep", b"\n" + b"a." * 40 + b"a = 1\n")
 put("job_fuzz", "nested", b"\nv = " + b"[" * 40 + b"]" * 40)
+
+
+def lab(extra=""):
+    """A lab of the page that describes them, with a run and a tensor."""
+    page = (CORPUS.parent.parent / "docs" / "formats" / "lab.md").read_text(encoding="utf-8")
+    schema = page.split("```sql\n")[1].split("```")[0]
+    database = sqlite3.connect(":memory:")
+    database.executescript("PRAGMA page_size = 512; VACUUM;" + schema)
+    database.executescript("PRAGMA application_id = 1769172066; PRAGMA user_version = 1;" + extra)
+    texts = struct.pack("<Q", 1) + text("avx2")
+    fields = struct.pack("<Q", 1) + text("cpu") + text("x")
+    dims = struct.pack("<Qq", 1, 4)
+    key = bytes.fromhex("49a04899597a3567537653a0d9955b86")  # XXH3_128bits of 01 02 03 04
+    frame = bytes.fromhex("28b52ffd2004210000") + bytes([1, 2, 3, 4])  # zstd: one raw block
+    database.execute("INSERT INTO subjects VALUES (1, ?, 1, 'm', ?, NULL, '')", (bytes(32), bytes(32)))
+    database.execute("INSERT INTO platforms VALUES (1, ?, 'p', 'e', 2, ?, ?)", (bytes(32), fields, texts))
+    database.execute("INSERT INTO runs VALUES (1, ?, 1, 1, 0, 1, 0.5, '')", (bytes(32),))
+    database.execute("INSERT INTO run_values VALUES (1, 0, 0, 'y', 'Op', 'uint8', ?, ?, 'k', 1)", (dims, key))
+    database.execute("INSERT INTO nodes VALUES (1, 0, 'Op', 'n', ?, ?)", (texts, texts))
+    database.execute("INSERT INTO tensors VALUES (1, ?, 4, ?)", (key, frame))
+    database.commit()
+    with tempfile.TemporaryDirectory() as folder:
+        database.execute("VACUUM INTO ?", (folder + "/lab",))
+        return pathlib.Path(folder, "lab").read_bytes()
+
+
+put("lab_fuzz", "one", lab())
+put("lab_fuzz", "trigger", lab("CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END;"))
+put("study_fuzz", "cpu", json.dumps({
+    "cpu_info": {"brand_raw": "Xeon", "count": 4, "flags": ["avx", "sse"]}, "device": {"device_type": "CPU"},
+    "model_type": "net", "prediction": {"bytes": "AACAPwAAAEA=", "dtype": "float32", "shape": [1, 2]}}).encode())
+put("study_fuzz", "gpu", json.dumps({
+    "cpu_info": {"brand_raw": "Xeon", "count": 4, "flags": []},
+    "device": {"device_type": "GPU", "physical_description": {"name": "T4", "compute capability": "7.5"}},
+    "model_type": "net", "prediction": {"bytes": "AACAPwAAAEA=", "dtype": "float32", "shape": [2]},
+    "all_predictions": {"bytes": "AACAPwAAAEAAAIA/AAAAQA==", "dtype": "float32", "shape": [2, 2]}}).encode())

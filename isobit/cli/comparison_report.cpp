@@ -130,47 +130,73 @@ void print_table(const std::vector<Comparison>& subjects, const std::string& by,
   console.line("");
 }
 
+// Lines of several subjects that say the same, once: text -> titles, in order of first appearance.
+class Grouped {
+ public:
+  void add(const std::string& text, const std::string& title) {
+    const auto [place, is_new] = places_.emplace(text, lines_.size());
+    if (is_new) lines_.emplace_back(text, "");
+    std::string& titles = lines_[place->second].second;
+    titles += (titles.empty() ? "" : "; ") + title;
+  }
+  const std::vector<std::pair<std::string, std::string>>& lines() const { return lines_; }
+
+ private:
+  std::map<std::string, size_t> places_;
+  std::vector<std::pair<std::string, std::string>> lines_;
+};
+
+std::string classes_of(const Comparison& c, const lab::deviation::FlagCohort& cohort) {
+  std::string classes, members;
+  for (size_t i = 0; i < cohort.classes.size(); ++i) {
+    const bool first = i == 0, same = !first && cohort.classes[i] == cohort.classes[i - 1];
+    classes += text_of(first ? "" : ",", cohort.classes[i]);
+    members += text_of(first ? "" : same ? ", " : " | ", c.platforms[cohort.platforms[i]].label);
+  }
+  return text_of("classes ", classes, "  (", members, ")");
+}
+
 // Flags of a cohort are the same whatever the subject; its classes are not.
 void print_cohorts(const std::vector<Comparison>& subjects, const Console& console) {
-  std::map<std::string, std::vector<std::pair<const Comparison*, const lab::deviation::FlagCohort*>>> cohorts;
+  std::map<std::string, std::pair<const lab::deviation::FlagCohort*, Grouped>> cohorts;
   for (const Comparison& c : subjects) {
-    for (const auto& cohort : c.cohorts) cohorts[cohort.name].emplace_back(&c, &cohort);
+    for (const auto& cohort : c.cohorts) {
+      const auto place = cohorts.try_emplace(cohort.name, &cohort, Grouped()).first;
+      place->second.second.add(classes_of(c, cohort), title_of(c.subject));
+    }
   }
-  for (const auto& [name, of_subjects] : cohorts) {
-    const auto& first = *of_subjects.front().second;
-    console.line(text_of("CPU flags of ", name, ": ", plural(first.platforms.size(), "platform", "platforms"), ", ",
-                         first.flags.flags, " flags, ", first.flags.common, " common to all, the others in ",
-                         plural(first.flags.clusters.size(), "cluster", "clusters")));
-    for (const auto& [c, cohort] : of_subjects) {
-      std::string classes, members;
-      for (size_t i = 0; i < cohort->classes.size(); ++i) {
-        classes += text_of(i == 0 ? "" : ",", cohort->classes[i]);
-        members += text_of(i == 0                                         ? ""
-                           : cohort->classes[i] == cohort->classes[i - 1] ? ", "
-                                                                          : " | ",
-                           c->platforms[cohort->platforms[i]].label);
-      }
-      console.line(text_of("  ", title_of(c->subject), ": classes ", classes, "  (", members, ")"));
+  for (const auto& [name, of_name] : cohorts) {
+    const auto& [cohort, grouped] = of_name;
+    console.line(text_of("CPU flags of ", name, ": ", plural(cohort->platforms.size(), "platform", "platforms"), ", ",
+                         cohort->flags.flags, " flags, ", cohort->flags.common, " common to all, the others in ",
+                         plural(cohort->flags.clusters.size(), "cluster", "clusters")));
+    for (const auto& [text, titles] : grouped.lines()) {
+      console.line(text_of("  ", titles));
+      console.line(text_of("    ", text));
     }
   }
   if (!cohorts.empty()) console.line("");
 }
 
 void print_odd(const lab::deviation::LabComparison& comparison, const Console& console) {
+  Grouped apart;
   for (const Comparison& c : comparison.subjects) {
     for (size_t g = 1; g < c.groups.size(); ++g) {
-      console.line(
-          console.bad(text_of("not rounding: ", title_of(c.subject), ": ",
-                              plural(c.groups[g].size(), "platform lies", "platforms lie"), " apart from the other ",
-                              c.platforms.size() - c.groups[g].size(), " by more than 1/64 of the largest value (",
-                              short_number(c.overall->absolute), " at most): ", names(c, c.groups[g]))));
+      apart.add(text_of(plural(c.groups[g].size(), "platform differs", "platforms differ"),
+                        " from the others by more than 1/64 of the largest value: ", names(c, c.groups[g])),
+                text_of(title_of(c.subject), " (by up to ", short_number(c.overall->absolute), ")"));
     }
+  }
+  for (const auto& [text, titles] : apart.lines()) {
+    console.line(console.bad(text_of("not rounding, but another model, another input or a fault: ", text)));
+    console.line(text_of("    in ", titles));
   }
   for (const auto& [model, found] : comparison.input_independent) {
     console.line(console.bad(text_of(
         "not rounding: ", model, ": outputs of ", found.platform, " hardly depend on the input: they differ by ",
         short_number(found.spread), " between inputs, those of the other platforms by ", short_number(found.typical))));
   }
+  if (!apart.lines().empty() || !comparison.input_independent.empty()) console.line("");
 }
 
 }  // namespace
