@@ -9,8 +9,12 @@ import json
 import pathlib
 import sqlite3
 import struct
+import sys
 import tempfile
 import zlib
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "tests" / "oracles"))
+import lab_digests  # noqa: E402
 
 CORPUS = pathlib.Path(__file__).parent / "corpus"
 
@@ -335,19 +339,22 @@ put("job_fuzz", "nested", b"\nv = " + b"[" * 40 + b"]" * 40)
 
 def lab(extra=""):
     """A lab of the page that describes them, with a run and a tensor."""
-    page = (CORPUS.parent.parent / "docs" / "formats" / "lab.md").read_text(encoding="utf-8")
-    schema = page.split("```sql\n")[1].split("```")[0]
+    schema = lab_digests.schema_of_page(CORPUS.parent.parent)
     database = sqlite3.connect(":memory:")
     database.executescript("PRAGMA page_size = 512; VACUUM;" + schema)
     database.executescript("PRAGMA application_id = 1769172066; PRAGMA user_version = 1;" + extra)
-    texts = struct.pack("<Q", 1) + text("avx2")
+    texts = lab_digests.texts(["avx2"])
     fields = struct.pack("<Q", 1) + text("cpu") + text("x")
     dims = struct.pack("<Qq", 1, 4)
     key = bytes.fromhex("49a04899597a3567537653a0d9955b86")  # XXH3_128bits of 01 02 03 04
     frame = bytes.fromhex("28b52ffd2004210000") + bytes([1, 2, 3, 4])  # zstd: one raw block
-    database.execute("INSERT INTO subjects VALUES (1, ?, 1, 'm', ?, NULL, '')", (bytes(32), bytes(32)))
-    database.execute("INSERT INTO platforms VALUES (1, ?, 'p', 'e', 2, ?, ?)", (bytes(32), fields, texts))
-    database.execute("INSERT INTO runs VALUES (1, ?, 1, 1, 0, 1, 0.5, '')", (bytes(32),))
+    subject = lab_digests.subject_digest(1, "m", bytes(32), None, "")
+    platform = lab_digests.platform_digest("p", "e", 2, {"cpu": "x"}, ["avx2"])
+    run = lab_digests.run_digest(subject, platform, 0, 1, "",
+                                 [lab_digests.value("y", "Op", "uint8", [4], key.hex(), "k", 1)])
+    database.execute("INSERT INTO subjects VALUES (1, ?, 1, 'm', ?, NULL, '')", (subject, bytes(32)))
+    database.execute("INSERT INTO platforms VALUES (1, ?, 'p', 'e', 2, ?, ?)", (platform, fields, texts))
+    database.execute("INSERT INTO runs VALUES (1, ?, 1, 1, 0, 1, 0.5, '')", (run,))
     database.execute("INSERT INTO run_values VALUES (1, 0, 0, 'y', 'Op', 'uint8', ?, ?, 'k', 1)", (dims, key))
     database.execute("INSERT INTO nodes VALUES (1, 0, 'Op', 'n', ?, ?)", (texts, texts))
     database.execute("INSERT INTO tensors VALUES (1, ?, 4, ?)", (key, frame))

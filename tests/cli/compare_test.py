@@ -9,14 +9,12 @@ from isobit_cli import SOURCE, Case, main, shared_data
 
 sys.path.insert(0, os.path.join(SOURCE, "tests", "oracles"))
 import deviations_oracle as oracle  # noqa: E402
+import lab_digests as digests  # noqa: E402
 
 
 class Compare(Case):
     def study(self):
-        archive = os.path.join(shared_data() or "", "deviations", "equivalence_classes.tar.zst")
-        if not os.path.exists(archive):
-            self.skipTest("skipped: no data")
-        return archive
+        return os.path.join(shared_data("deviations"), "equivalence_classes.tar.zst")
 
     def records(self):
         """The study unpacked, by a tar that is not isobit's."""
@@ -91,29 +89,43 @@ class Compare(Case):
         self.assertEqual([len(s["classes"]) for s in told["subjects"]], [25, 26, 26, 11, 11, 11, 26, 26, 26])
         self.assertIsNone(told["subjects"][0]["remaining_precision"]["least"])
 
-    def split(self, name, statements):
-        """A lab of one cell of the study, changed."""
+    def local_lab(self, name):
         path = self.path(name)
         self.isobit("lab", "merge", "--into", path, os.path.join(self.records(), "equivalence_classes", "local", "cpu"))
+        return path
+
+    def hashed(self, name, model_sha256, input_sha256):
+        """A lab of one run whose model and input were hashed, written without isobit."""
+        path = self.path(name)
         database = sqlite3.connect(path)
-        database.execute("PRAGMA foreign_keys = OFF")
-        for statement, values in statements:
-            database.execute(statement, values)
+        database.executescript(digests.schema_of_page(SOURCE) +
+                               "PRAGMA application_id = 1769172066; PRAGMA user_version = 1;")
+        subject = digests.subject_digest(1, "m.onnx", model_sha256, input_sha256, "")
+        platform = digests.platform_digest("p", "e", 0, {}, [])
+        database.execute("INSERT INTO subjects VALUES (1, ?, 1, 'm.onnx', ?, ?, '')",
+                         (subject, model_sha256, input_sha256))
+        database.execute("INSERT INTO platforms VALUES (1, ?, 'p', 'e', 0, ?, ?)",
+                         (platform, digests.u64(0), digests.u64(0)))
+        value = digests.value("y", "", "float32", [1], "00" * 16, "", 1)
+        database.execute("INSERT INTO runs VALUES (1, ?, 1, 1, 0, 0, 0.0, '')",
+                         (digests.run_digest(subject, platform, 0, 0, "", [value]),))
+        database.execute("INSERT INTO run_values VALUES (1, 0, 0, 'y', '', 'float32', ?, ?, '', 1)",
+                         (digests.dims([1]), bytes(16)))
         database.commit()
         database.close()
         return path
 
     def test_different_models_are_not_compared(self):
-        # As if the models had been hashed when they ran; the digests say so, too.
-        a = self.split("a.lab", [("UPDATE subjects SET model_sha256 = ?, digest = randomblob(32)", (b"\x11" * 32,))])
-        b = self.split("b.lab", [("UPDATE subjects SET model_sha256 = ?, digest = randomblob(32)", (b"\x22" * 32,))])
-        refused = self.isobit("compare", a, b, code=2)
+        ones, twos, threes = (bytes([n]) * 32 for n in (0x11, 0x22, 0x33))
+        a = self.hashed("a.lab", ones, threes)
+        self.isobit("compare", a, self.hashed("same.lab", ones, threes))
+        refused = self.isobit("compare", a, self.hashed("b.lab", twos, threes), code=2)
         for words in ("models differ", "11" * 32, "22" * 32):
             self.assertIn(words, refused.err)
-        c = self.split("c.lab", [("UPDATE subjects SET model_sha256 = ?, input_sha256 = ?, digest = randomblob(32)",
-                                  (b"\x11" * 32, b"\x33" * 32))])
-        refused = self.isobit("compare", a, c, code=2)
-        self.assertIn("inputs differ", refused.err)
+        self.assertNotIn("inputs differ", refused.err)
+        refused = self.isobit("compare", a, self.hashed("c.lab", ones, twos), code=2)
+        for words in ("inputs differ", "33" * 32, "22" * 32):
+            self.assertIn(words, refused.err)
         self.assertNotIn("models differ", refused.err)
 
     def test_what_is_no_lab_is_refused(self):
@@ -127,7 +139,7 @@ class Compare(Case):
         self.assertIn("cpu_info", self.isobit("compare", self.path("empty"), code=3).err)
 
     def test_an_export_replaces_nothing(self):
-        lab = self.split("d.lab", [])
+        lab = self.local_lab("d.lab")
         self.isobit("lab", "export", lab, "--out", lab, code=2)
         self.isobit("compare", lab, code=1)
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Digests of docs/formats/lab.md, made from that page alone. They must be those of tests/golden/lab_digests.txt, with
+"""Digests of docs/formats/lab.md, made from that page alone, and its schema, which is that of the source. They must be those of tests/golden/lab_digests.txt, with
 which the C++ test compares its own.
 
 usage: lab_digests.py tests/golden/lab_digests.txt
 """
 import hashlib
+import os
 import struct
 import sys
 
@@ -41,30 +42,55 @@ def dims(numbers):
     return u64(len(numbers)) + b"".join(struct.pack("<q", n) for n in numbers)
 
 
+def subject_digest(kind, model, model_sha256, input_sha256, settings):
+    return tagged("isobit.lab.subject", u8(kind) + text(model) + optional(model_sha256) + optional(input_sha256) +
+                  text(settings))
+
+
+def texts(items):
+    return u64(len(items)) + b"".join(text(item) for item in items)
+
+
+def platform_digest(name, engine, cores, fields, flags):
+    pairs = u64(len(fields)) + b"".join(text(key) + text(fields[key]) for key in sorted(fields))
+    return tagged("isobit.lab.platform", text(name) + text(engine) + struct.pack("<q", cores) + raw(pairs) +
+                  raw(texts(flags)))
+
+
 def value(name, op, dtype, shape, hash128, kernel, is_output):
     high, low = int(hash128[:16], 16), int(hash128[16:], 16)
     return (struct.pack("<q", 0) + text(name) + text(op) + text(dtype) + raw(dims(shape)) + u64(high) + u64(low) +
             text(kernel) + u8(is_output))
 
 
+def run_digest(subject, platform, repeat, tapped, error, values):
+    return tagged("isobit.lab.run", subject + platform + u32(repeat) + u8(tapped) + text(error) + u64(len(values)) +
+                  b"".join(values))
+
+
+def schema_of_page(root):
+    with open(os.path.join(root, "docs", "formats", "lab.md"), encoding="utf-8") as f:
+        return f.read().split("```sql\n")[1].split("```")[0]
+
+
 def main():
-    model, inputs = bytes(range(32)), bytes(255 - i for i in range(32))
-    subject = tagged("isobit.lab.subject", u8(1) + text("m.onnx") + optional(model) + optional(inputs) +
-                     text("batch 1"))
-    fields = u64(1) + text("threads") + text("1")
-    flags = u64(2) + text("avx2") + text("fma")
-    platform = tagged("isobit.lab.platform", text("openblas@haswell/1t") + text("openblas") + struct.pack("<q", 2) +
-                      raw(fields) + raw(flags))
     with open(sys.argv[1], encoding="utf-8") as f:
         golden = dict(line.split() for line in f if line.strip() and not line.startswith("#"))
+    subject = subject_digest(1, "m.onnx", bytes(range(32)), bytes(255 - i for i in range(32)), "batch 1")
+    platform = platform_digest("openblas@haswell/1t", "openblas", 2, {"threads": "1"}, ["avx2", "fma"])
     # XXH3 of 01 02 03 04 and of 00 00 00 00 are taken from the golden file: Python has no XXH3 of its own.
-    values = (value("hidden", "Gemm", "float32", [1, 1], golden["hash_01020304"], "sgemm", 0) +
-              value("out", "Softmax", "float32", [1], golden["hash_00000000"], "", 1))
-    run = tagged("isobit.lab.run", subject + platform + u32(0) + u8(1) + text("") + u64(2) + values)
+    values = [value("hidden", "Gemm", "float32", [1, 1], golden["hash_01020304"], "sgemm", 0),
+              value("out", "Softmax", "float32", [1], golden["hash_00000000"], "", 1)]
+    run = run_digest(subject, platform, 0, 1, "", values)
     wrong = [(name, digest) for name, digest in (("subject", subject.hex()), ("platform", platform.hex()),
                                                  ("run", run.hex())) if golden.get(name) != digest]
     for name, digest in wrong:
         print(f"{sys.argv[1]}: {name}: found {golden.get(name)}, expected {digest}")
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    with open(os.path.join(root, "isobit", "lab", "records", "lab_schema.cpp"), encoding="utf-8") as f:
+        if schema_of_page(root) not in f.read():
+            print("docs/formats/lab.md: its schema is not that of isobit/lab/records/lab_schema.cpp")
+            wrong.append("schema")
     sys.exit(bool(wrong))
 
 

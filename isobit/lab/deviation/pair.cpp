@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "isobit/numerics/half.h"
+#include "isobit/tensor/dtype.h"
 
 namespace isobit::lab::deviation {
 namespace {
@@ -18,17 +19,15 @@ struct ElementType {
   bool is_signed = false;
 };
 
-ElementType type_of(const std::string& dtype) {
-  if (dtype == "float16") return {2, numerics::kFloat16Format, true};
-  if (dtype == "bfloat16") return {2, numerics::kBfloat16Format, true};
-  if (dtype == "float32") return {4, numerics::kFloat32Format, true};
-  if (dtype == "float64") return {8, numerics::kFloat64Format, true};
-  for (const size_t size : {1, 2, 4, 8}) {
-    const std::string bits = std::to_string(8 * size);
-    if (dtype == "int" + bits) return {size, {}, true};
-    if (dtype == "uint" + bits) return {size, {}, false};
-  }
-  return {1, {}, false};  // bool, and types that nobody here knows: bytes
+ElementType type_of(const std::string& name) {
+  const std::optional<DType> dtype = dtype_named(name);
+  if (!dtype) return {1, {}, false};  // a type that nobody here knows: bytes
+  ElementType type{size_of(*dtype), {}, by_dtype(*dtype, [](auto x) { return std::is_signed_v<decltype(x)>; })};
+  if (*dtype == DType::kFloat16) type.format = numerics::kFloat16Format;
+  if (*dtype == DType::kBfloat16) type.format = numerics::kBfloat16Format;
+  if (*dtype == DType::kFloat32) type.format = numerics::kFloat32Format;
+  if (*dtype == DType::kFloat64) type.format = numerics::kFloat64Format;
+  return type;
 }
 
 uint64_t load(const uint8_t* from, size_t size) {

@@ -26,6 +26,14 @@ Expected<commit::Digest> digest_column(const Statement& row, int column) {
   return digest;
 }
 
+// A row is found by its digest, so that one which is not its own would hide it.
+template <class Record>
+Status check_digest(const Statement& row, int column, const Record& record, const std::string& what, const char* name) {
+  ISOBIT_TRY(const commit::Digest digest, digest_column(row, column));
+  if (digest == digest_of(record)) return {};
+  return unreadable(text_of(what, ": the digest of a ", name, " is not that of what it holds; the lab is damaged"));
+}
+
 Expected<std::optional<commit::Digest>> optional_digest(const Statement& row, int column) {
   if (row.is_null(column)) return std::optional<commit::Digest>();
   return digest_column(row, column).map([](const commit::Digest& d) { return std::optional(d); });
@@ -44,8 +52,9 @@ Expected<std::optional<int64_t>> find(const Database& database, const char* sql,
   return statement.integer(0, INT64_MIN, kMostRows).map([](int64_t id) { return std::optional(id); });
 }
 
-constexpr char kSubjectColumns[] = "SELECT kind, model, model_sha256, input_sha256, settings FROM subjects ORDER BY id";
-constexpr char kPlatformColumns[] = "SELECT name, engine, cores, fields, cpu_flags FROM platforms WHERE id = ?";
+constexpr char kSubjectColumns[] =
+    "SELECT kind, model, model_sha256, input_sha256, settings, digest FROM subjects ORDER BY id";
+constexpr char kPlatformColumns[] = "SELECT name, engine, cores, fields, cpu_flags, digest FROM platforms WHERE id = ?";
 
 }  // namespace
 
@@ -188,6 +197,7 @@ Expected<std::vector<Subject>> LabFile::subjects() {
     ISOBIT_TRY(s.model_sha256, optional_digest(rows, 2));
     ISOBIT_TRY(s.input_sha256, optional_digest(rows, 3));
     ISOBIT_TRY(s.settings, rows.text(4, kMaxText));
+    ISOBIT_RETURN_IF_ERROR(check_digest(rows, 5, s, impl_->database.what(), "subject"));
     subjects.push_back(std::move(s));
     if (subjects.size() > kMaxRuns) return unreadable(text_of(impl_->database.what(), ": too many subjects"));
   }
@@ -205,6 +215,7 @@ Expected<PlatformRecord> LabFile::Impl::platform(int64_t id) {
   ISOBIT_TRY(p.fields, decode_fields(fields, text_of(database.what(), ": fields of a platform")));
   ISOBIT_TRY(const ByteView flags, row.blob(4, kMaxColumn));
   ISOBIT_TRY(p.cpu_flags, decode_texts(flags, text_of(database.what(), ": CPU flags of a platform")));
+  ISOBIT_RETURN_IF_ERROR(check_digest(row, 5, p, database.what(), "platform"));
   return p;
 }
 
@@ -251,8 +262,9 @@ Expected<std::vector<RunRecord>> LabFile::runs(const Subject& subject) {
   std::vector<RunRecord> runs;
   ISOBIT_TRY(const auto subject_row, impl_->find_subject(digest_of(subject)));
   if (!subject_row) return runs;
-  ISOBIT_TRY(Statement rows, impl_->database.prepare("SELECT id, platform, repeat, tapped, seconds, error FROM runs "
-                                                     "WHERE subject = ? ORDER BY id"));
+  ISOBIT_TRY(Statement rows,
+             impl_->database.prepare("SELECT id, platform, repeat, tapped, seconds, error, digest FROM runs "
+                                     "WHERE subject = ? ORDER BY id"));
   rows.bind(*subject_row);
   uint64_t left = kMaxValues;
   while (true) {
@@ -269,6 +281,7 @@ Expected<std::vector<RunRecord>> LabFile::runs(const Subject& subject) {
     ISOBIT_TRY(run.seconds, rows.real(4));
     ISOBIT_TRY(run.error, rows.text(5, kMaxText));
     ISOBIT_TRY(run.values, impl_->values_of(id, left));
+    ISOBIT_RETURN_IF_ERROR(check_digest(rows, 6, run, impl_->database.what(), "run"));
     runs.push_back(std::move(run));
     if (runs.size() > kMaxRuns) return unreadable(text_of(impl_->database.what(), ": too many runs"));
   }

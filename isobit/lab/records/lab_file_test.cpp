@@ -216,7 +216,12 @@ TEST_F(LabFileTest, HostileContentIsRefused) {
                           "UPDATE tensors SET data = cast(data || x'00' AS BLOB)",
                           "UPDATE tensors SET hash = zeroblob(16)",
                           "UPDATE tensors SET hash = x''",
-                          "UPDATE subjects SET model_sha256 = x'1234'"}) {
+                          "UPDATE subjects SET model_sha256 = x'1234'",
+                          "UPDATE subjects SET settings = 'other'",
+                          "UPDATE platforms SET name = 'other'",
+                          "UPDATE runs SET repeat = 5",
+                          "UPDATE run_values SET name = 'other'",
+                          "UPDATE runs SET digest = randomblob(32)"}) {
     fs::remove(path_);
     make_example();
     tamper(sql);

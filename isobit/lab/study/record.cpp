@@ -4,6 +4,7 @@
 #include "isobit/base/json_depth.h"
 #include "isobit/base/text.h"
 #include "isobit/lab/study/study.h"
+#include "isobit/tensor/dtype.h"
 
 namespace isobit::lab::study {
 namespace {
@@ -92,7 +93,7 @@ Expected<Prediction> prediction_of(const Fields& record, const char* name) {
   ISOBIT_TRY(const Fields fields, record.object(name));
   Prediction p;
   ISOBIT_TRY(p.dtype, fields.text("dtype"));
-  if (p.dtype != "float32") return fields.wrong("dtype", "float32");
+  if (dtype_named(p.dtype) != DType::kFloat32) return fields.wrong("dtype", "float32");
   ISOBIT_TRY(p.dims, fields.dims("shape"));
   ISOBIT_TRY(const std::string base64, fields.text("bytes"));
   auto bytes = from_base64(base64);
