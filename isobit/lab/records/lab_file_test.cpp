@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -227,6 +228,31 @@ TEST_F(LabFileTest, HostileContentIsRefused) {
     tamper(sql);
     EXPECT_NE(complaint(), "") << sql;
   }
+}
+
+TEST_F(LabFileTest, AKilledWriterLeavesAWholeLab) {
+  make_example();
+  const pid_t child = fork();
+  if (child == 0) {
+    sqlite3* db = nullptr;
+    sqlite3_open(path_.c_str(), &db);
+    // A cache of one page: what is written goes to the file before anything is committed.
+    const int done =
+        sqlite3_exec(db,
+                     "PRAGMA cache_size = 1; BEGIN; UPDATE runs SET repeat = 9; "
+                     "INSERT INTO tensors (hash, size, data) VALUES (randomblob(16), 1, zeroblob(200000)); "
+                     "INSERT INTO tensors (hash, size, data) VALUES (randomblob(16), 1, zeroblob(200000))",
+                     nullptr, nullptr, nullptr);
+    _exit(done);
+  }
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  ASSERT_TRUE(fs::exists(path_.string() + "-journal"));
+  EXPECT_EQ(complaint(), "");
+  auto lab = LabFile::open(path_, LabFile::Mode::kRead);
+  EXPECT_EQ(lab->runs(example_run(0).subject).value(), (std::vector<RunRecord>{example_run(0), example_run(1)}));
+  EXPECT_EQ(lab->kept()->size(), 1u);
 }
 
 TEST_F(LabFileTest, OtherFilesAreNoLabs) {
