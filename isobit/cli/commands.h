@@ -22,6 +22,7 @@ void add_cheat(Commands& commands);
 void add_costs(Commands& commands);
 void add_compare(Commands& commands);
 void add_lab(Commands& commands);  // export and merge
+void add_reveal(Commands& commands);
 void add_generate(Commands& commands);
 
 // Shared by several: 1.25 -> "1.250", 0.9722 -> "97.22 %".

@@ -61,6 +61,7 @@ int main(int argc, char** argv) {
   cli::add_keygen(commands);
   cli::add_cheat(commands);
   cli::add_costs(commands);
+  cli::add_reveal(commands);
   cli::add_generate(commands);
   return commands.run(argc, argv);
 }

@@ -1,0 +1,382 @@
+"""What `isobit reveal` runs in a person's Python: sums, products and functions of an engine, answered in batches.
+
+Frames on standard input and output: a u64 (little-endian, as every number here) with the length, then that many bytes.
+docs/reveal.md has the layout of each. Needs nothing but the engine and NumPy.
+"""
+import os
+import struct
+import sys
+
+MARGIN, OUTPUTS = 7, 16  # of the image of a convolution, as isobit/lab/reveal/summation.h has them
+
+
+class Refused(Exception):
+    """The engine does not have what was asked for."""
+
+
+def read_exactly(stream, size):
+    data = b""
+    while len(data) < size:
+        part = stream.read(size - len(data))
+        if not part:
+            return None
+        data += part
+    return data
+
+
+def read_frame(stream):
+    head = read_exactly(stream, 8)
+    return None if head is None else read_exactly(stream, struct.unpack("<Q", head)[0])
+
+
+def write_frame(stream, payload):
+    stream.write(struct.pack("<Q", len(payload)) + payload)
+    stream.flush()
+
+
+class Setup:
+    """The first frame."""
+
+    def __init__(self, data):
+        self.at, self.data = 0, data
+        if self.number("<I") != 1:
+            raise Refused("this worker knows version 1 of the protocol only")
+        self.engine, self.target, self.format = self.text(), self.text(), self.text()
+        self.k, self.m, self.n, self.column, self.rows, self.window, self.threads = (self.number("<Q") for _ in range(7))
+
+    def number(self, form):
+        value, = struct.unpack_from(form, self.data, self.at)
+        self.at += struct.calcsize(form)
+        return value
+
+    def text(self):
+        size = self.number("<Q")
+        self.at += size
+        return self.data[self.at - size:self.at].decode()
+
+
+# Each engine has methods named after targets. A method of a sum takes the setup and returns (function from an array
+# [rows, k] to the sums of the rows, rows at once, the call in words); `weigh`, if the target is an inner product, is
+# an attribute of that function.
+
+def answer(function, rows, call, weigh=None):
+    return function, rows, call, weigh
+
+
+class Numpy:
+    def __init__(self, setup, np):
+        self.np, self.dtype = np, np.dtype(setup.format)
+        self.version = "NumPy " + np.__version__
+
+    def sum(self, s):
+        return answer(lambda x: [self.np.sum(x[0])], 1, "numpy.sum of a vector")
+
+    def mean(self, s):
+        return answer(lambda x: [self.np.mean(x[0])], 1, "numpy.mean of a vector")
+
+    def dot(self, s):
+        ones = self.np.ones(s.k, self.dtype)
+        return answer(lambda x: [self.np.dot(x[0], ones)], 1, "numpy.dot of two vectors", lambda w: ones.__setitem__(..., w))
+
+    def matmul(self, s):
+        a, b = self.np.ones((s.m, s.k), self.dtype), self.np.ones((s.k, s.n), self.dtype)
+
+        def product(x):
+            a[:s.rows] = x
+            return self.np.matmul(a, b)[:s.rows, s.column]
+        return answer(product, s.rows, "numpy.matmul", lambda w: b.__setitem__(..., w[:, None]))
+
+    def function(self, name, x, y):
+        np = self.np
+        if name == "erf":
+            raise Refused("NumPy has no erf")
+        if name == "pow":
+            return np.power(x, y)
+        if name == "divide6":
+            return x / np.asarray(6, self.dtype)
+        return getattr(np, name)(x)
+
+
+class PyTorch:
+    def __init__(self, setup, np):
+        import torch
+        torch.set_num_threads(setup.threads)
+        self.np, self.torch, self.dtype = np, torch, getattr(torch, setup.format)
+        self.version = "PyTorch " + torch.__version__
+
+    def tensor(self, x):
+        return self.torch.from_numpy(x)
+
+    def sum(self, s):
+        return answer(lambda x: [self.torch.sum(self.tensor(x[0])).item()], 1, "torch.sum of a vector")
+
+    def mean(self, s):
+        def mean(x):
+            return [self.torch.native_layer_norm(self.tensor(x), [s.k], None, None, 1e-5)[1].item()]
+        return answer(mean, 1, "the mean of torch.native_layer_norm")
+
+    def dot(self, s):
+        ones = self.torch.ones(s.k, dtype=self.dtype)
+        return answer(lambda x: [self.torch.dot(self.tensor(x[0]), ones).item()], 1, "torch.dot",
+                      lambda w: ones.copy_(self.tensor(w)))
+
+    def matmul(self, s):
+        a = self.torch.ones((s.m, s.k), dtype=self.dtype)
+        b = self.torch.ones((s.k, s.n), dtype=self.dtype)
+
+        def product(x):
+            a[:s.rows] = self.tensor(x)
+            return self.torch.matmul(a, b)[:s.rows, s.column].numpy()
+        return answer(product, s.rows, "torch.matmul", lambda w: b.copy_(self.tensor(w)[:, None].expand(s.k, s.n)))
+
+    def conv(self, s):
+        ic, size = s.k // (s.window * s.window), s.window + MARGIN
+        image = self.torch.ones((1, ic, size, size), dtype=self.dtype)
+        weights = self.torch.ones((OUTPUTS, ic, s.window, s.window), dtype=self.dtype)
+
+        def convolution(x):
+            image[0, :, :s.window, :s.window] = self.tensor(x[0]).reshape(ic, s.window, s.window)
+            return [self.torch.nn.functional.conv2d(image, weights)[0, 0, 0, 0].item()]
+        return answer(convolution, 1, "torch.nn.functional.conv2d",
+                      lambda w: weights.copy_(self.tensor(w).reshape(1, ic, s.window, s.window).expand_as(weights)))
+
+    def softmax(self, s):
+        return answer(lambda x: [1 / float(self.torch.softmax(self.tensor(logits(self.np, x)), 1).max())], 1,
+                      "torch.softmax of a row")
+
+    def function(self, name, x, y):
+        x = self.tensor(x)
+        if name == "pow":
+            return self.torch.pow(x, self.tensor(y)).numpy()
+        if name == "divide6":
+            return (x / 6).numpy()
+        return getattr(self.torch, name)(x).numpy()
+
+
+def logits(np, x):
+    """Numbers whose exponentials are the terms 0, 1 and a small one."""
+    with np.errstate(divide="ignore"):
+        return np.where(x > 0, np.log(np.where(x > 0, x, 1)), -1000).astype(x.dtype)
+
+
+class TensorFlow:
+    def __init__(self, setup, np):
+        os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+        import tensorflow as tf
+        tf.config.threading.set_intra_op_parallelism_threads(setup.threads)
+        tf.config.threading.set_inter_op_parallelism_threads(1)
+        self.np, self.tf, self.dtype = np, tf, np.dtype(setup.format)
+        self.version = "TensorFlow " + tf.__version__
+
+    def sum(self, s):
+        return answer(lambda x: [self.tf.reduce_sum(x[0]).numpy()], 1, "tf.reduce_sum of a vector")
+
+    def mean(self, s):
+        return answer(lambda x: [self.tf.nn.moments(self.tf.constant(x), [1])[0].numpy()[0]], 1,
+                      "the mean of tf.nn.moments")
+
+    def dot(self, s):
+        ones = self.np.ones(s.k, self.dtype)
+        return answer(lambda x: [self.tf.tensordot(x[0], ones, 1).numpy()], 1, "tf.tensordot of two vectors",
+                      lambda w: ones.__setitem__(..., w))
+
+    def matmul(self, s):
+        a, b = self.np.ones((s.m, s.k), self.dtype), self.np.ones((s.k, s.n), self.dtype)
+
+        def product(x):
+            a[:s.rows] = x
+            return self.tf.matmul(a, b).numpy()[:s.rows, s.column]
+        return answer(product, s.rows, "tf.matmul", lambda w: b.__setitem__(..., w[:, None]))
+
+    def conv(self, s):
+        ic, size = s.k // (s.window * s.window), s.window + MARGIN
+        image = self.np.ones((1, size, size, ic), self.dtype)
+        weights = self.np.ones((s.window, s.window, ic, OUTPUTS), self.dtype)
+
+        def convolution(x):
+            image[0, :s.window, :s.window, :] = x[0].reshape(ic, s.window, s.window).transpose(1, 2, 0)
+            return [self.tf.nn.conv2d(image, weights, 1, "VALID").numpy()[0, 0, 0, 0]]
+        return answer(convolution, 1, "tf.nn.conv2d, NHWC", lambda w: weights.__setitem__(
+            ..., w.reshape(ic, s.window, s.window).transpose(1, 2, 0)[..., None]))
+
+    def softmax(self, s):
+        return answer(lambda x: [1 / float(self.tf.nn.softmax(logits(self.np, x)).numpy().max())], 1,
+                      "tf.nn.softmax of a row")
+
+    def function(self, name, x, y):
+        tf = self.tf
+        if name == "pow":
+            return tf.pow(x, y).numpy()
+        if name == "divide6":
+            return tf.divide(x, self.np.asarray(6, self.dtype)).numpy()
+        return getattr(tf.math, name)(x).numpy()
+
+
+class OnnxRuntime:
+    def __init__(self, setup, np):
+        import onnxruntime
+        self.np, self.ort, self.dtype, self.threads = np, onnxruntime, np.dtype(setup.format), setup.threads
+        self.version = "ONNX Runtime " + onnxruntime.__version__
+
+    def session(self, op, inputs, output_count=1, attributes=(), version=17, constants=()):
+        """One node. inputs: (name, shape); constants: (name, array), which come last."""
+        model = onnx_model(op, inputs, output_count, attributes, version, constants, self.dtype)
+        options = self.ort.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads = self.threads, 1
+        options.log_severity_level = 4
+        session = self.ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        return lambda **feeds: session.run(None, feeds)
+
+    def sum(self, s):
+        run = self.session("ReduceSum", [("x", [s.k])], attributes=[("keepdims", 0)])
+        return answer(lambda x: run(x=x[0]), 1, "ReduceSum of a vector")
+
+    def mean(self, s):
+        run = self.session("LayerNormalization", [("x", [1, s.k])], 2, constants=[("w", self.np.ones(s.k, self.dtype))])
+        return answer(lambda x: [run(x=x)[1].ravel()[0]], 1, "the mean of LayerNormalization")
+
+    def dot(self, s):
+        return self.product(s, 1, 1, 0, 1)
+
+    def matmul(self, s):
+        return self.product(s, s.m, s.n, s.column, s.rows)
+
+    def product(self, s, m, n, column, rows):
+        a, state = self.np.ones((m, s.k), self.dtype), {}
+
+        def weigh(w):
+            b = self.np.repeat(w[:, None], n, 1).astype(self.dtype)
+            state["run"] = self.session("MatMul", [("a", [m, s.k])], constants=[("b", b)])
+
+        def product(x):
+            a[:rows] = x
+            return state["run"](a=a)[0][:rows, column]
+        weigh(self.np.ones(s.k, self.dtype))
+        return answer(product, rows, "MatMul by constant weights", weigh)
+
+    def conv(self, s):
+        ic, size, state = s.k // (s.window * s.window), s.window + MARGIN, {}
+        image = self.np.ones((1, ic, size, size), self.dtype)
+
+        def weigh(w):
+            weights = self.np.broadcast_to(w.reshape(1, ic, s.window, s.window), (OUTPUTS, ic, s.window, s.window))
+            state["run"] = self.session("Conv", [("x", image.shape)],
+                                        constants=[("w", self.np.ascontiguousarray(weights, self.dtype))])
+
+        def convolution(x):
+            image[0, :, :s.window, :s.window] = x[0].reshape(ic, s.window, s.window)
+            return [state["run"](x=image)[0][0, 0, 0, 0]]
+        weigh(self.np.ones(s.k, self.dtype))
+        return answer(convolution, 1, "Conv by constant weights", weigh)
+
+    def softmax(self, s):
+        run = self.session("Softmax", [("x", [1, s.k])])
+        return answer(lambda x: [1 / float(run(x=logits(self.np, x))[0].max())], 1, "Softmax of a row")
+
+    def function(self, name, x, y):
+        if name == "pow":
+            return self.session("Pow", [("x", x.shape), ("y", y.shape)])(x=x, y=y)[0]
+        if name == "divide6":
+            return self.session("Div", [("x", x.shape)], constants=[("y", self.np.full([1], 6, self.dtype))])(x=x)[0]
+        return self.session(name.capitalize(), [("x", x.shape)])(x=x)[0]
+
+
+# ---- an ONNX model of one node, by hand: fields are (number, value), bytes and texts length-delimited
+
+def varint(value):
+    out = b""
+    while value > 127:
+        out, value = out + bytes([value & 127 | 128]), value >> 7
+    return out + bytes([value])
+
+
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def onnx_model(op, inputs, output_count, attributes, version, constants, dtype):
+    kind = {"float32": 1, "float64": 11}[dtype.name]
+
+    def value(name, shape=None):
+        dims = b"" if shape is None else field(2, b"".join(field(1, field(1, int(d))) for d in shape))
+        return field(1, name) + field(2, field(1, field(1, kind) + dims))
+
+    outputs = ["o%d" % i for i in range(output_count)]
+    names = [n for n, _ in inputs] + [n for n, _ in constants]
+    node = b"".join(field(1, n) for n in names) + b"".join(field(2, n) for n in outputs) + field(4, op)
+    for name, number in attributes:
+        node += field(5, field(1, name) + field(3, number) + field(20, 2))
+    graph = field(1, node) + field(2, "one node")
+    for name, array in constants:
+        graph += field(5, b"".join(field(1, int(d)) for d in array.shape) + field(2, kind) + field(8, name) +
+                       field(9, array.astype(dtype).tobytes()))
+    graph += b"".join(field(11, value(n, shape)) for n, shape in inputs) + b"".join(field(12, value(n)) for n in outputs)
+    return field(1, 8) + field(7, graph) + field(8, field(1, "") + field(2, version))
+
+
+ENGINES = {"numpy": Numpy, "pytorch": PyTorch, "tensorflow": TensorFlow, "onnxruntime": OnnxRuntime}
+FUNCTIONS = ("exp", "log", "tanh", "erf", "sin", "cos", "sqrt", "pow", "divide6")
+
+
+def text(value):
+    data = value.encode()[:4096]
+    return struct.pack("<Q", len(data)) + data
+
+
+def open_engine(setup):
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = str(setup.threads)
+    if setup.engine not in ENGINES:
+        raise Refused("engine '%s' is not known; known are %s" % (setup.engine, ", ".join(ENGINES)))
+    try:
+        import numpy as np
+        engine = ENGINES[setup.engine](setup, np)
+    except ImportError as error:
+        raise Refused("%s is not installed for %s (%s)" % (setup.engine, sys.executable, error)) from error
+    if setup.target in FUNCTIONS:
+        return np, engine, (None, 0, setup.target, None)
+    if not hasattr(engine, setup.target):
+        raise Refused("%s has no target '%s'" % (engine.version, setup.target))
+    return np, engine, getattr(engine, setup.target)(setup)
+
+
+def serve(stdin, stdout):
+    setup = Setup(read_frame(stdin))
+    try:
+        np, engine, (function, rows, call, weigh) = open_engine(setup)
+    except Refused as refusal:
+        write_frame(stdout, struct.pack("<B", 1) + text(str(refusal)))
+        return
+    write_frame(stdout, struct.pack("<B", 0) + text(engine.version) + text(call) +
+                struct.pack("<QB", rows, weigh is not None))
+    dtype = np.dtype(setup.format)
+    while (frame := read_frame(stdin)) is not None:
+        values = np.frombuffer(frame, "<f8", offset=1).astype(dtype)
+        try:
+            if frame[:1] == b"w":
+                weigh(values)
+                result = values[:0]
+            elif function is None:
+                x, y = (values[:values.size // 2], values[values.size // 2:]) if setup.target == "pow" else (values, None)
+                result = engine.function(setup.target, x, y)
+            else:
+                calls = values.reshape(-1, rows, setup.k)
+                result = np.concatenate([np.asarray(function(c), dtype).ravel() for c in calls])
+        except Exception as error:  # whatever an engine raises is for the person to read
+            write_frame(stdout, struct.pack("<B", 1) + text("%s: %s" % (type(error).__name__, error)))
+            return
+        write_frame(stdout, struct.pack("<B", 0) + np.asarray(result).astype("<f8").tobytes())
+
+
+def main():
+    # What engines print goes nowhere: standard output belongs to the protocol.
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    serve(sys.stdin.buffer, out)
+
+
+if __name__ == "__main__":
+    main()
