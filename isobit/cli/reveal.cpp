@@ -84,7 +84,7 @@ nlohmann::ordered_json json_of(const reveal::Revelation& r) {
   if (c.sums > 0) {
     document["confirmation"] = {{"sums", c.sums},       {"tree", c.plain},       {"tree_in_float64", c.wide},
                                 {"correctly_rounded", c.correct}, {"repeats", c.repeats},
-                                {"words", c.words(r.sum.format)}};
+                                {"words", c.words(r.sum.format)}, {"bits", commit::hex_of(c.bits)}};
   }
   for (const reveal::Probe& p : r.probes) {
     document["probes"].push_back({{"name", p.name}, {"finding", p.finding}, {"shown_by", p.shown_by}});
@@ -102,7 +102,10 @@ void print(const reveal::Revelation& r, Console& console) {
     console.line(text_of("tree digest   ", commit::hex_of(reveal::digest_of_tree(tree)).substr(0, 32), ", depth ",
                          tree.depth()));
   }
-  if (r.confirmation.sums > 0) console.line("arithmetic    " + r.confirmation.words(r.sum.format));
+  if (r.confirmation.sums > 0) {
+    console.line("arithmetic    " + r.confirmation.words(r.sum.format));
+    console.line("bits digest   " + commit::hex_of(r.confirmation.bits).substr(0, 32));
+  }
   if (!r.sum.rows_at_once) console.line("rows          not computed alike: this is row 0");
   if (r.last_column_alike) {
     console.line(*r.last_column_alike ? "last column   the same tree" : "last column   another tree; see it with --column");

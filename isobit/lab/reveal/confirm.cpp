@@ -28,6 +28,27 @@ std::vector<double> draw_terms(Format format, int64_t n, std::mt19937_64& random
   return terms;
 }
 
+// The same terms for every kernel, whatever at_once() is.
+Status hash_sums(Summation& summation, std::mt19937_64& random, commit::Sha256& hash) {
+  const std::vector<double> terms = draw_terms(summation.format(), kSums * summation.terms(), random);
+  std::vector<double> sums(kSums);
+  ISOBIT_RETURN_IF_ERROR(summation.sums(kSums, terms.data(), sums.data()));
+  hash.update({reinterpret_cast<const uint8_t*>(sums.data()), sums.size() * sizeof(double)});
+  return {};
+}
+
+Expected<commit::Digest> digest_of_sums(Summation& summation, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  commit::Sha256 hash;
+  ISOBIT_RETURN_IF_ERROR(hash_sums(summation, random, hash));
+  if (!summation.has_weights()) return hash.digest();
+  const std::vector<double> ones(static_cast<size_t>(summation.terms()), 1);
+  ISOBIT_RETURN_IF_ERROR(summation.weigh(draw_terms(summation.format(), summation.terms(), random).data()));
+  ISOBIT_RETURN_IF_ERROR(hash_sums(summation, random, hash));
+  ISOBIT_RETURN_IF_ERROR(summation.weigh(ones.data()));
+  return hash.digest();
+}
+
 }  // namespace
 
 std::string Confirmation::words(Format format) const {
@@ -61,6 +82,7 @@ Expected<Confirmation> confirm(Summation& summation, const SumTree* tree, uint64
       found.wide += same(sum, evaluate(*tree, format, Accumulator::kFloat64, row));
     }
   }
+  ISOBIT_TRY(found.bits, digest_of_sums(summation, seed + 1));
   return found;
 }
 

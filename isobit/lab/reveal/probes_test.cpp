@@ -66,7 +66,8 @@ class Chain final : public Summation {
 
 std::string finding(const Faults& faults, const std::string& name) {
   Chain chain(20, faults);
-  for (const Probe& p : probe_arithmetic(chain, chain_tree(20)).value()) {
+  const auto probes = probe_arithmetic(chain, chain_tree(20)).value();
+  for (const Probe& p : probes) {
     if (p.name == name) return p.finding;
   }
   return "none";
@@ -132,9 +133,10 @@ TEST(Functions, CountTheUlpsOfWhatIsPlanted) {
 }
 
 TEST(Functions, DigestsTellOneBit) {
-  const auto right = compared(expected), wrong = compared([](Function f, float x, float y) {
+  const float one = arguments_of(Function::kTanh)[7];
+  const auto right = compared(expected), wrong = compared([&](Function f, float x, float y) {
     const float value = expected(f, x, y);
-    return x == arguments_of(f)[7] && f == Function::kTanh ? std::nextafter(value, 2.0f) : value;
+    return x == one && f == Function::kTanh ? std::nextafter(value, 2.0f) : value;
   });
   for (size_t f = 0; f < right.size(); ++f) {
     EXPECT_EQ(right[f].digest == wrong[f].digest, right[f].function != Function::kTanh);
