@@ -374,3 +374,12 @@ put("study_fuzz", "gpu", json.dumps({
     "device": {"device_type": "GPU", "physical_description": {"name": "T4", "compute capability": "7.5"}},
     "model_type": "net", "prediction": {"bytes": "AACAPwAAAEA=", "dtype": "float32", "shape": [2]},
     "all_predictions": {"bytes": "AACAPwAAAEAAAIA/AAAAQA==", "dtype": "float32", "shape": [2, 2]}}).encode())
+# Trees of sums, and what a worker of `isobit reveal` answers.
+put("sum_tree_fuzz", "chain", b"(((0 1) 2) 3)")
+put("sum_tree_fuzz", "lanes", b"(((0 4) (2 6)) ((1 5) (3 7)))")
+put("sum_tree_fuzz", "fused", b"((0 1 2 3) 4 5 6 7)")
+put("sum_tree_fuzz", "one", b"0")
+put("sum_tree_fuzz", "twice", b"((0 1) (1 2))")
+put("reveal_worker_fuzz", "ready", b"\0\0" + text("Engine 1.0") + text("a call") + u64(64) + b"\1")
+put("reveal_worker_fuzz", "refusal", b"\0\1" + text("no such engine"))
+put("reveal_worker_fuzz", "numbers", b"\2\0" + bytes(16))

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""isobit reveal: what it prints, its JSON and picture, and what it refuses."""
+import xml.etree.ElementTree
+
+from isobit_cli import Case, main
+
+CHUNKS = "2 blocks of 256 terms added one after another; each: 256 terms in ascending order"
+
+
+class Reveal(Case):
+    def test_our_matrix_product_adds_as_documented(self):
+        told = self.isobit_json("reveal", "matmul", "--k", "512", "--m", "9", "--n", "7", "--platform", "ordered/1t", "--probes")
+        self.assertEqual((told["verdict"], told["words"]), ("tree", CHUNKS))
+        self.assertEqual(told["confirmation"]["tree"], told["confirmation"]["sums"])
+        self.assertTrue(told["last_column_alike"])
+        self.assertLess(told["queries"], 5 * 512 * 10)
+        self.assertEqual(len(told["nodes"]), 511)
+        found = {p["name"]: p["finding"] for p in told["probes"]}
+        self.assertEqual(found, {"rounding": "to nearest even", "accumulator": "24 bits (float32)",
+                                 "products": "fused multiply-add", "subnormal inputs": "kept",
+                                 "subnormal results": "kept", "subnormal products": "kept"})
+
+    def test_every_instruction_set_has_the_same_tree_and_bits(self):
+        told = [self.isobit_json("reveal", "dot", "--platform", p) for p in ("ordered@reference/1t", "ordered@portable/1t", "ordered")]
+        for other in told[1:]:
+            self.assertEqual((other["digest"], other["confirmation"]), (told[0]["digest"], told[0]["confirmation"]))
+
+    def test_a_small_tree_is_printed(self):
+        text = self.isobit("reveal", "dot", "--k", "4").out
+        self.assertIn("tree          (((0 1) 2) 3)", text)
+        self.assertIn("order         4 terms in ascending order", text)
+
+    def test_our_float32_sums_have_no_tree(self):
+        told = self.isobit_json("reveal", "sum", "--k", "100")
+        self.assertEqual(told["verdict"], "no unit lost")
+        self.assertNotIn("tree", told)
+        self.assertIn("correctly rounded", told["words"])
+        refused = self.isobit("reveal", "sum", "--svg", self.path("no.svg"), code=4)
+        self.assertIn("there is no tree to draw", refused.err)
+
+    def test_float64_sums_and_softmax_have_one(self):
+        for target in ("sum", "mean", "softmax"):
+            told = self.isobit_json("reveal", target, "--type", "float64", "--k", "300")
+            self.assertEqual(told["words"], "2 blocks added one after another, of 256, 44 terms; each: 256 terms in ascending order")
+
+    def test_the_picture_is_well_formed(self):
+        self.isobit("reveal", "dot", "--k", "512", "--svg", self.path("tree.svg"))
+        root = xml.etree.ElementTree.parse(self.path("tree.svg")).getroot()
+        self.assertTrue(root.tag.endswith("svg"))
+        self.assertIn(CHUNKS, "".join(root.itertext()))
+
+    def test_our_functions_are_correctly_rounded(self):
+        for f in self.isobit_json("reveal", "functions")["functions"]:
+            self.assertEqual((f["largest"], f["ulps"]), (0, [f["arguments"], 0, 0, 0]), f["function"])
+
+    def test_functions_of_the_c_library_are_counted(self):
+        for f in self.isobit_json("reveal", "functions", "--platform", "libm")["functions"]:
+            self.assertEqual(sum(f["ulps"]), f["arguments"])
+
+    def test_what_makes_no_sense_is_refused(self):
+        for words, expected in ((["summ"], "did you mean 'sum'"), (["sum", "--k", "0"], "--k: found 0"),
+                                (["sum", "--k", "5000"], "expected 1 to 4096"), (["softmax", "--k", "513"], "expected 1 to 512"),
+                                (["sum", "--type", "float16"], "expected float32 or float64"),
+                                (["conv", "--k", "10"], "a multiple of 9"), (["matmul", "--column", "64"], "--column: found 64"),
+                                (["matmul", "--m", "5000"], "--m: found 5000"), (["sum", "--platform", "nunpy"], "nunpy")):
+            self.assertIn(expected, self.isobit("reveal", *words, code=2).err)
+        self.assertIn("/nowhere/python", self.isobit("reveal", "sum", "--platform", "numpy", "--python", "/nowhere/python", code=4).err)
+
+
+if __name__ == "__main__":
+    main()
