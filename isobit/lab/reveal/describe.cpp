@@ -165,11 +165,12 @@ class Describer {
     return d;
   }
 
-  // A pair of two contiguous parts that are not such pairs themselves: one block after another.
-  bool is_two_blocks(TreeId id) const {
+  // A pair whose parts are not such pairs themselves.
+  bool is_of_two(TreeId id) const {
     const TreeId part = tree_.children(id)[0];
-    return is_pair(id) && halves(id) && !(is_pair(part) && halves(part));
+    return is_pair(id) && !(is_pair(part) && halves(part) == halves(id));
   }
+  bool is_two_blocks(TreeId id) const { return is_of_two(id) && halves(id); }
 
   // What joins one accumulator along the spine, whose end is the first part.
   Description blocks_of(TreeId id, int depth) const {
@@ -177,7 +178,8 @@ class Describer {
     TreeId spine = id;
     for (;;) {
       if (tree_.is_leaf(spine) || tree_.children(spine).size() > 2 || chain_of(spine)) break;
-      if (is_pair(spine) && !is_two_blocks(spine)) break;
+      // A part by itself, not the first two of the parts.
+      if (is_pair(spine) && (!is_of_two(spine) || (!parts.empty() && same_kind(of(spine, depth + 1), parts.back())))) break;
       TreeId a = tree_.children(spine)[0], b = tree_.children(spine)[1];
       const bool leads = is_simple(a), follows = is_simple(b);
       if (!leads && !follows) break;

@@ -109,6 +109,20 @@ TEST(Words, OfNestedLoops) {
             "8 terms one after another in nested loops, the innermost first: 2 times 4, 4 times 1");
 }
 
+TEST(Words, OfAccumulatorsAddedOneAfterAnother) {
+  TreeBuilder b(64);
+  std::vector<TreeId> lanes;
+  for (int64_t l = 0; l < 8; ++l) {
+    std::vector<TreeId> accumulators;
+    for (int64_t a = 0; a < 4; ++a) accumulators.push_back(b.chain(b.range(8 * a + l, 64, 32)));
+    lanes.push_back(b.chain(accumulators));
+  }
+  b.folded(lanes);
+  EXPECT_EQ(words_of(b.tree()),
+            "8 partial sums, combined pairwise, distances 4, 2, 1; each: 4 interleaved parts of 2 terms added one after "
+            "another; each: 2 terms, 32 apart, in ascending order");
+}
+
 TEST(Words, OfARemainder) {
   EXPECT_EQ(words("((((0 2) (1 3)) 4) 5)"),
             "3 parts added one after another: first [2 partial sums, combined pairwise; each: 2 terms, 2 apart, in ascending "

@@ -65,8 +65,11 @@ std::string blocks_words(const Description& d) {
   if (!alike) return text_of(d.count, " parts added one after another", parts_words(d));
   const bool equal = std::all_of(d.parts.begin(), d.parts.end(),
                                  [&](const Description& p) { return p.terms == d.parts[0].terms; });
-  std::string out = equal ? text_of(d.count, " blocks of ", d.parts[0].terms, " terms added one after another")
-                          : text_of(d.count, " blocks added one after another, of ",
+  const int64_t distance = d.parts[1].first - d.parts[0].first;
+  const bool apart = (distance < 0 ? -distance : distance) >= std::min(d.parts[0].terms, d.parts[1].terms);
+  const char* parts = apart ? " blocks" : " interleaved parts";
+  std::string out = equal ? text_of(d.count, parts, " of ", d.parts[0].terms, " terms added one after another")
+                          : text_of(d.count, parts, " added one after another, of ",
                                     listed(d.parts, [](const Description& p) { return text_of(p.terms); }), " terms");
   const auto& last = d.parts.back();
   if (last.first < d.parts.front().first) append_text(out, ", the last block first");
