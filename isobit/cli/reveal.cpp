@@ -35,10 +35,7 @@ std::string python_of(const Options& o) {
 Expected<reveal::RevealRequest> request_of(const Options& o) {
   reveal::RevealRequest request;
   ISOBIT_TRY(request.sum.target, reveal::parse_target(o.target));
-  if (o.type != "float32" && o.type != "float64") {
-    return usage_error(text_of("--type: found '", o.type, "', expected float32 or float64"));
-  }
-  request.sum.format = o.type == "float32" ? reveal::Format::kFloat32 : reveal::Format::kFloat64;
+  ISOBIT_TRY(request.sum.format, reveal::parse_format("--type", o.type));
   request.sum.window = number(o.window, request.sum.window);
   // A convolution of 64 channels, a sum of 64 terms.
   const bool conv = request.sum.target == reveal::Target::kConv;
@@ -82,9 +79,13 @@ nlohmann::ordered_json json_of(const reveal::Revelation& r) {
   }
   const reveal::Confirmation& c = r.confirmation;
   if (c.sums > 0) {
-    document["confirmation"] = {{"sums", c.sums},       {"tree", c.plain},       {"tree_in_float64", c.wide},
-                                {"correctly_rounded", c.correct}, {"repeats", c.repeats},
-                                {"words", c.words(r.sum.format)}, {"bits", commit::hex_of(c.bits)}};
+    document["confirmation"] = {{"sums", c.sums},
+                                {"tree", c.plain},
+                                {"tree_in_float64", c.wide},
+                                {"correctly_rounded", c.correct},
+                                {"repeats", c.repeats},
+                                {"words", c.words(r.sum.format)},
+                                {"bits", commit::hex_of(c.bits)}};
   }
   for (const reveal::Probe& p : r.probes) {
     document["probes"].push_back({{"name", p.name}, {"finding", p.finding}, {"shown_by", p.shown_by}});
@@ -108,7 +109,8 @@ void print(const reveal::Revelation& r, Console& console) {
   }
   if (!r.sum.rows_at_once) console.line("rows          not computed alike: this is row 0");
   if (r.last_column_alike) {
-    console.line(*r.last_column_alike ? "last column   the same tree" : "last column   another tree; see it with --column");
+    console.line(*r.last_column_alike ? "last column   the same tree"
+                                      : "last column   another tree; see it with --column");
   }
   console.line(text_of("queries       ", r.revealed.queries));
   for (const reveal::Probe& p : r.probes) {
@@ -127,7 +129,8 @@ Expected<int> run_functions(const Options& o, Console& console) {
     char line[200];
     if (!f.missing.empty()) {
       entry["missing"] = f.missing;
-      std::snprintf(line, sizeof line, "%-9s  %s", reveal::name_of(f.function), printable(f.missing).substr(0, 150).c_str());
+      std::snprintf(line, sizeof line, "%-9s  %s", reveal::name_of(f.function),
+                    printable(f.missing).substr(0, 150).c_str());
     } else {
       entry["arguments"] = f.arguments;
       entry["ulps"] = f.ulps;
@@ -147,8 +150,8 @@ Expected<int> run_functions(const Options& o, Console& console) {
     document["functions"].push_back(std::move(entry));
     console.line(line);
     if (f.like_reciprocal > 0) {
-      console.line(text_of("          of ", f.reciprocal_differs, " x whose x / 6 is not x * (1/6), ", f.like_reciprocal,
-                           " come out as x * (1/6)"));
+      console.line(text_of("          of ", f.reciprocal_differs, " x whose x / 6 is not x * (1/6), ",
+                           f.like_reciprocal, " come out as x * (1/6)"));
     }
   }
   console.document(json_text(document));
@@ -157,8 +160,8 @@ Expected<int> run_functions(const Options& o, Console& console) {
 
 Status write_svg(const std::string& file, const reveal::Revelation& r) {
   if (!r.revealed.tree) return unavailable(text_of("--svg '", file, "': there is no tree to draw: ", r.words()));
-  const std::string title = text_of(reveal::name_of(r.sum.target), " of ", r.platform, ", ", reveal::name_of(r.sum.format),
-                                    ", K = ", r.sum.k);
+  const std::string title = text_of(reveal::name_of(r.sum.target), " of ", r.platform, ", ",
+                                    reveal::name_of(r.sum.format), ", K = ", r.sum.k);
   return write_file_durably(file, as_bytes(reveal::svg_of_tree(*r.revealed.tree, title)));
 }
 

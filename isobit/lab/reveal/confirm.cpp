@@ -56,7 +56,8 @@ std::string Confirmation::words(Format format) const {
   if (!repeats) return text_of("the same sums came out otherwise the second time");
   if (all(plain)) return text_of("each addition rounded to ", name_of(format), ": ", count, " agree in every bit");
   if (all(wide)) return text_of("additions in float64, rounded to float32 at the end: ", count, " agree in every bit");
-  if (all(correct)) return text_of("correctly rounded: ", count, " agree in every bit with the exact sum, rounded once");
+  if (all(correct))
+    return text_of("correctly rounded: ", count, " agree in every bit with the exact sum, rounded once");
   return text_of("of ", count, " ", plain, " agree with the tree in ", name_of(format),
                  format == Format::kFloat32 ? text_of(", ", wide, " with the tree in float64") : std::string(), ", ",
                  correct, " with the correctly rounded sum: these are no plain additions in that order everywhere");

@@ -65,6 +65,7 @@ class Describer {
     d.pattern = pattern;
     d.terms = sizes_[at(id)];
     d.first = smallest_[at(id)];
+    d.last = largest_[at(id)];
     return d;
   }
 
@@ -134,9 +135,7 @@ class Describer {
     const auto& children = tree_.children(id);
     return children.size() == 2 && shapes_[at(children[0])] == shapes_[at(children[1])];
   }
-  bool halves(TreeId id) const {
-    return is_contiguous(tree_.children(id)[0]) && is_contiguous(tree_.children(id)[1]);
-  }
+  bool halves(TreeId id) const { return is_contiguous(tree_.children(id)[0]) && is_contiguous(tree_.children(id)[1]); }
 
   // As many levels of pairs as are of one kind. All nodes of a level are of one shape.
   Description pairs_of(TreeId id, int depth) const {
@@ -174,12 +173,26 @@ class Describer {
 
   // What joins one accumulator along the spine, whose end is the first part.
   Description blocks_of(TreeId id, int depth) const {
+    for (const TreeId part : tree_.children(id)) {
+      const std::vector<TreeId> alike = parts_of_shape(id, shapes_[at(part)]);
+      if (alike.empty()) continue;
+      Description d = start(id, Pattern::kBlocks);
+      d.count = static_cast<int64_t>(alike.size());
+      const Description one = of(alike[0], depth + 1);
+      for (const TreeId other : alike) {
+        d.parts.push_back(one);
+        d.parts.back().first = smallest_[at(other)];
+        d.parts.back().last = largest_[at(other)];
+      }
+      return d;
+    }
     std::vector<Description> parts;  // last first
     TreeId spine = id;
     for (;;) {
       if (tree_.is_leaf(spine) || tree_.children(spine).size() > 2 || chain_of(spine)) break;
       // A part by itself, not the first two of the parts.
-      if (is_pair(spine) && (!is_of_two(spine) || (!parts.empty() && same_kind(of(spine, depth + 1), parts.back())))) break;
+      if (is_pair(spine) && (!is_of_two(spine) || (!parts.empty() && same_kind(of(spine, depth + 1), parts.back()))))
+        break;
       TreeId a = tree_.children(spine)[0], b = tree_.children(spine)[1];
       const bool leads = is_simple(a), follows = is_simple(b);
       if (!leads && !follows) break;
@@ -199,6 +212,22 @@ class Describer {
     d.count = static_cast<int64_t>(d.parts.size());
     return d;
   }
+  // The parts, in the order of addition, where all that joins the accumulator is of this shape; else none.
+  std::vector<TreeId> parts_of_shape(TreeId id, int shape) const {
+    std::vector<TreeId> parts;
+    for (TreeId spine = id; shapes_[at(spine)] != shape;) {
+      if (tree_.is_leaf(spine) || tree_.children(spine).size() != 2) return {};
+      TreeId a = tree_.children(spine)[0], b = tree_.children(spine)[1];
+      if (shapes_[at(b)] != shape) std::swap(a, b);
+      if (shapes_[at(b)] != shape) return {};
+      parts.push_back(b);
+      spine = a;
+      if (shapes_[at(spine)] == shape) parts.push_back(spine);
+    }
+    std::reverse(parts.begin(), parts.end());
+    return parts;
+  }
+
   // What can be said without parts of several kinds.
   bool is_simple(TreeId id) const {
     if (tree_.is_leaf(id) || tree_.children(id).size() > 2 || chain_of(id)) return true;

@@ -63,7 +63,8 @@ class RowSums final : public EngineSummation<T> {
   // Terms 0, 1 and a small one are exponentials; the quotient of a 1 tells the denominator.
   void softmax(int64_t count, const double* terms, double* results) {
     const int64_t k = this->request_.k;
-    for (size_t i = 0; i < src_.size(); ++i) src_[i] = static_cast<T>(terms[i] > 0 ? numerics::f64_log(terms[i]) : -1000);
+    for (size_t i = 0; i < src_.size(); ++i)
+      src_[i] = static_cast<T>(terms[i] > 0 ? numerics::f64_log(terms[i]) : -1000);
     std::vector<T> quotients(src_.size());
     kernels::softmax(this->kernel_, count, k, src_.data(), quotients.data());
     for (int64_t r = 0; r < count; ++r) {

@@ -1,6 +1,5 @@
 #include "isobit/lab/reveal/functions.h"
 
-
 #include "isobit/base/text.h"
 #include "isobit/numerics/bits.h"
 #include "isobit/numerics/functions.h"
@@ -17,10 +16,14 @@ struct Known {
   bool logarithmic;  // drawn evenly in the exponent, from the positive numbers
 };
 
-constexpr Known kKnown[kFunctions] = {{"exp", -87, 88, false},       {"log", 0x1p-126f, 0x1p127f, true},
-                                      {"tanh", -9, 9, false},        {"erf", -3.9f, 3.9f, false},
-                                      {"sin", -100, 100, false},     {"cos", -100, 100, false},
-                                      {"sqrt", 0x1p-126f, 0x1p127f, true}, {"pow", 0x1p-8f, 0x1p8f, true},
+constexpr Known kKnown[kFunctions] = {{"exp", -87, 88, false},
+                                      {"log", 0x1p-126f, 0x1p127f, true},
+                                      {"tanh", -9, 9, false},
+                                      {"erf", -3.9f, 3.9f, false},
+                                      {"sin", -100, 100, false},
+                                      {"cos", -100, 100, false},
+                                      {"sqrt", 0x1p-126f, 0x1p127f, true},
+                                      {"pow", 0x1p-8f, 0x1p8f, true},
                                       {"divide6", -1000, 1000, false}};
 
 // 32 random bits for each place; a function of seed and place.
@@ -66,7 +69,8 @@ std::vector<float> arguments_of(Function function) {
     const uint32_t bits = bits_at(static_cast<uint64_t>(function) + 1, i);
     if (known.logarithmic) {  // positive numbers in order are their bits in order
       const uint32_t low = numerics::bits_of(known.low), high = numerics::bits_of(known.high);
-      x[static_cast<size_t>(i)] = numerics::f32_from_bits(low + static_cast<uint32_t>(uint64_t{bits} * (high - low) >> 32));
+      x[static_cast<size_t>(i)] =
+          numerics::f32_from_bits(low + static_cast<uint32_t>(uint64_t{bits} * (high - low) >> 32));
     } else {
       const double unit = static_cast<double>(bits) * 0x1p-32;
       x[static_cast<size_t>(i)] = static_cast<float>(known.low + unit * (static_cast<double>(known.high) - known.low));
@@ -77,7 +81,8 @@ std::vector<float> arguments_of(Function function) {
 
 std::vector<float> exponents_of_pow() {
   std::vector<float> y(kArguments);
-  for (int64_t i = 0; i < kArguments; ++i) y[static_cast<size_t>(i)] = static_cast<float>(bits_at(99, i)) * 0x1p-28f - 8;
+  for (int64_t i = 0; i < kArguments; ++i)
+    y[static_cast<size_t>(i)] = static_cast<float>(bits_at(99, i)) * 0x1p-28f - 8;
   return y;
 }
 

@@ -17,8 +17,8 @@ inline constexpr int kFunctions = 9;
 const char* name_of(Function function);  // "exp", ..., "divide6"
 
 // What a platform gives for arguments x (and y, of kPow; else empty).
-using Evaluate = std::function<Expected<std::vector<float>>(Function, const std::vector<float>& x,
-                                                            const std::vector<float>& y)>;
+using Evaluate =
+    std::function<Expected<std::vector<float>>(Function, const std::vector<float>& x, const std::vector<float>& y)>;
 
 struct FunctionReport {
   Function function = Function::kExp;
@@ -26,7 +26,7 @@ struct FunctionReport {
   int64_t arguments = 0;
   // How many results are that many ulps from the correctly rounded one: 0, 1, 2, more.
   std::array<int64_t, 4> ulps = {};
-  uint64_t largest = 0;   // distance in ulps
+  uint64_t largest = 0;    // distance in ulps
   float at = 0, at_y = 0;  // where
   // SHA-256 of the bits of all results: platforms with equal digests agree on every argument tried.
   commit::Digest digest = {};

@@ -36,7 +36,8 @@ TEST(RevealKernels, OurMatrixProductsAddAsWritten) {
     platform::Engine engine(p);
     for (const Format format : {Format::kFloat32, Format::kFloat64}) {
       for (const int64_t k : {1, 64, 300, 1024}) {
-        const auto sum = open_summation({.target = Target::kMatmul, .format = format, .k = k, .m = 24, .n = 5}, engine).value();
+        const auto sum =
+            open_summation({.target = Target::kMatmul, .format = format, .k = k, .m = 24, .n = 5}, engine).value();
         const Revealed found = reveal_tree(*sum).value();
         ASSERT_EQ(found.verdict, Verdict::kTree) << p.text() << ": " << found.reason;
         EXPECT_EQ(*found.tree, ordered_tree(k)) << p.text() << " " << k;
@@ -92,22 +93,28 @@ TEST(RevealKernels, OurFloat64SumsAreChunksOf256) {
 
 // A library's core type holds for a process: each platform in a child. Its tree, and the bits of one product.
 Expected<std::pair<SumTree, std::string>> tree_and_bits(const std::string& platform, int64_t k) {
-  ISOBIT_TRY(const Bytes answer, kernels::vendor::run_in_child(platform, [&]() -> Expected<Bytes> {
-    ISOBIT_TRY(const platform::Platform p, platform::parse_platform(platform));
-    platform::Engine engine(p);
-    ISOBIT_TRY(const auto sum, open_summation({.target = Target::kMatmul, .k = k, .m = 48, .n = 48}, engine));
-    ISOBIT_TRY(const Revealed found, reveal_tree(*sum));
-    if (!found.tree) return unavailable(found.reason);
-    ISOBIT_TRY(const Confirmation confirmed, confirm(*sum, &*found.tree));
-    if (!confirmed.all(confirmed.plain)) return unavailable(confirmed.words(Format::kFloat32));
-    std::vector<double> terms(static_cast<size_t>(48 * k)), results(48);
-    for (size_t i = 0; i < terms.size(); ++i) terms[i] = static_cast<double>(static_cast<float>(1.0 / (1.0 + static_cast<double>(i % 977))));
-    ISOBIT_RETURN_IF_ERROR(sum->sums(48, terms.data(), results.data()));
-    ByteWriter out;
-    out.text(text_of_tree(*found.tree));
-    for (const double r : results) out.f64(r);
-    return out.take();
-  }, 120));
+  ISOBIT_TRY(const Bytes answer,
+             kernels::vendor::run_in_child(
+                 platform,
+                 [&]() -> Expected<Bytes> {
+                   ISOBIT_TRY(const platform::Platform p, platform::parse_platform(platform));
+                   platform::Engine engine(p);
+                   ISOBIT_TRY(const auto sum,
+                              open_summation({.target = Target::kMatmul, .k = k, .m = 48, .n = 48}, engine));
+                   ISOBIT_TRY(const Revealed found, reveal_tree(*sum));
+                   if (!found.tree) return unavailable(found.reason);
+                   ISOBIT_TRY(const Confirmation confirmed, confirm(*sum, &*found.tree));
+                   if (!confirmed.all(confirmed.plain)) return unavailable(confirmed.words(Format::kFloat32));
+                   std::vector<double> terms(static_cast<size_t>(48 * k)), results(48);
+                   for (size_t i = 0; i < terms.size(); ++i)
+                     terms[i] = static_cast<double>(static_cast<float>(1.0 / (1.0 + static_cast<double>(i % 977))));
+                   ISOBIT_RETURN_IF_ERROR(sum->sums(48, terms.data(), results.data()));
+                   ByteWriter out;
+                   out.text(text_of_tree(*found.tree));
+                   for (const double r : results) out.f64(r);
+                   return out.take();
+                 },
+                 120));
   ByteReader reader(answer, platform);
   ISOBIT_TRY(const std::string text, reader.text("tree", kMostTreeText));
   ISOBIT_TRY(SumTree tree, parse_tree(text, platform));
@@ -124,7 +131,8 @@ TEST(RevealKernels, LibrariesDifferInBitsWhereTheirTreesDiffer) {
       continue;
     }
     const std::string text = text_of_tree(found->first);
-    EXPECT_EQ(bits_of_tree.emplace(text, found->second).first->second, found->second) << id.text() << ": same tree, other bits";
+    EXPECT_EQ(bits_of_tree.emplace(text, found->second).first->second, found->second)
+        << id.text() << ": same tree, other bits";
     EXPECT_EQ(tree_of_bits.emplace(found->second, text).first->second, text) << id.text() << ": same bits, other tree";
   }
   if (bits_of_tree.empty()) GTEST_SKIP() << "skipped: no product library";

@@ -43,8 +43,9 @@ inline Planted planted(const SumTree& tree, Format format) {
       for (const TreeId child : tree.children(id)) {
         const double value = sum(child);
         total = first ? value
-                      : format == Format::kFloat32 ? static_cast<double>(static_cast<float>(total) + static_cast<float>(value))
-                                                   : total + value;
+                : format == Format::kFloat32
+                    ? static_cast<double>(static_cast<float>(total) + static_cast<float>(value))
+                    : total + value;
         first = false;
       }
       return total;
@@ -115,7 +116,8 @@ inline SumTree lane_tree(int64_t k, int64_t lanes) {
 inline SumTree block_tree(int64_t k, int64_t block) {
   TreeBuilder b(k);
   std::vector<TreeId> sums;
-  for (int64_t begin = 0; begin < k; begin += block) sums.push_back(b.chain(b.range(begin, std::min(k, begin + block))));
+  for (int64_t begin = 0; begin < k; begin += block)
+    sums.push_back(b.chain(b.range(begin, std::min(k, begin + block))));
   b.chain(sums);
   return b.tree();
 }

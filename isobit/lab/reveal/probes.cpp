@@ -69,7 +69,9 @@ class Prober {
     const bool up = above > 1, away = below < -1;
     std::string finding = "in no way known";
     if (up && away) {
-      finding = even == 1 && odd == 1 + 4 * u ? "to nearest even" : even > 1 && odd > 1 + 2 * u ? "to nearest, ties away from zero" : "to nearest, ties otherwise";
+      finding = even == 1 && odd == 1 + 4 * u ? "to nearest even"
+                : even > 1 && odd > 1 + 2 * u ? "to nearest, ties away from zero"
+                                              : "to nearest, ties otherwise";
     } else {
       finding = !up && !away ? "toward zero" : up ? "up" : "down";
     }
@@ -81,15 +83,21 @@ class Prober {
   Expected<Probe> probe_accumulator() {
     std::vector<Question> questions;
     for (int b = 1; b <= kMostBits; ++b) {
-      questions.push_back({.others = 0, .count = 3, .places = {{leaves_.p, 1}, {leaves_.q, std::ldexp(1.0, -b)}, {leaves_.r, -1}}});
+      questions.push_back(
+          {.others = 0, .count = 3, .places = {{leaves_.p, 1}, {leaves_.q, std::ldexp(1.0, -b)}, {leaves_.r, -1}}});
     }
     ISOBIT_TRY(const std::vector<double> sums, asker_.ask(questions));
     const auto lost = std::find(sums.begin(), sums.end(), 0.0);
     const int64_t bits = lost - sums.begin() + 1;
     const std::string finding = lost == sums.end() ? text_of("more than ", kMostBits, " bits") : text_of(bits, " bits");
-    const std::string type = bits == 24 ? " (float32)" : bits == 53 ? " (float64)" : bits == 11 ? " (float16)" : bits == 8 ? " (bfloat16)" : "";
+    const std::string type = bits == 24   ? " (float32)"
+                             : bits == 53 ? " (float64)"
+                             : bits == 11 ? " (float16)"
+                             : bits == 8  ? " (bfloat16)"
+                                          : "";
     return Probe{"accumulator", finding + type,
-                 text_of("1 + 2^-b - 1 of terms ", leaves_.p, ", ", leaves_.q, ", ", leaves_.r, " is 2^-b up to b = ", bits - 1)};
+                 text_of("1 + 2^-b - 1 of terms ", leaves_.p, ", ", leaves_.q, ", ", leaves_.r,
+                         " is 2^-b up to b = ", bits - 1)};
   }
 
   // Of each term tried, the one whose partial sum it joins.
@@ -132,10 +140,12 @@ class Prober {
     const double normal = std::ldexp(1.0, least), half = normal / 2;
     ISOBIT_TRY(const double input, pair(half, normal));
     ISOBIT_TRY(const double result, pair(1.5 * normal, -normal));
-    probes.push_back({"subnormal inputs", input == 1.5 * normal ? "kept" : "taken as zero",
-                      text_of("2^", least - 1, " + 2^", least, input == 1.5 * normal ? " is their sum" : " is something else")});
+    probes.push_back(
+        {"subnormal inputs", input == 1.5 * normal ? "kept" : "taken as zero",
+         text_of("2^", least - 1, " + 2^", least, input == 1.5 * normal ? " is their sum" : " is something else")});
     probes.push_back({"subnormal results", result == half ? "kept" : "flushed to zero",
-                      text_of("1.5 * 2^", least, " - 2^", least, " is ", result == half ? text_of("2^", least - 1) : text_of(result))});
+                      text_of("1.5 * 2^", least, " - 2^", least, " is ",
+                              result == half ? text_of("2^", least - 1) : text_of(result))});
     if (!summation_.has_weights()) return {};
     const double small = narrow_ ? 0x1p-70 : 0x1p-530;
     std::vector<double> weights(static_cast<size_t>(tree_.leaves()), small);
@@ -145,7 +155,8 @@ class Prober {
     ISOBIT_RETURN_IF_ERROR(summation_.weigh(weights.data()));
     if (!product) return tl::unexpected<Error>(product.error());
     probes.push_back({"subnormal products", *product == small * small ? "kept" : "flushed to zero",
-                      text_of("2^", narrow_ ? -70 : -530, " squared is ", *product == small * small ? "its square" : text_of(*product))});
+                      text_of("2^", narrow_ ? -70 : -530, " squared is ",
+                              *product == small * small ? "its square" : text_of(*product))});
     return {};
   }
 
@@ -182,9 +193,12 @@ Expected<Probe> probe_division(Summation& mean_of_six) {
     divided += mean == quotient;
     multiplied += mean == product;
   }
-  const std::string finding = divided == differ ? "division" : multiplied == differ ? "multiplication by the rounded 1/6" : "neither everywhere";
+  const std::string finding = divided == differ      ? "division"
+                              : multiplied == differ ? "multiplication by the rounded 1/6"
+                                                     : "neither everywhere";
   return Probe{"division", finding,
-               text_of("of ", differ, " x whose x / 6 and x * (1/6) differ, ", divided, " are divided and ", multiplied, " multiplied")};
+               text_of("of ", differ, " x whose x / 6 and x * (1/6) differ, ", divided, " are divided and ", multiplied,
+                       " multiplied")};
 }
 
 }  // namespace isobit::lab::reveal

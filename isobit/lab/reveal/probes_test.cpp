@@ -77,7 +77,8 @@ TEST(Probes, OfPlainArithmetic) {
   EXPECT_EQ(finding({}, "rounding"), "to nearest even");
   EXPECT_EQ(finding({}, "accumulator"), "24 bits (float32)");
   EXPECT_EQ(finding({}, "products"), "rounded, then added");
-  for (const char* name : {"subnormal inputs", "subnormal results", "subnormal products"}) EXPECT_EQ(finding({}, name), "kept");
+  for (const char* name : {"subnormal inputs", "subnormal results", "subnormal products"})
+    EXPECT_EQ(finding({}, name), "kept");
 }
 
 TEST(Probes, FindWhatIsPlanted) {
@@ -105,7 +106,8 @@ std::vector<FunctionReport> compared(const std::function<float(Function, float, 
            std::vector<float> out(x.size());
            for (size_t i = 0; i < x.size(); ++i) out[i] = f(function, x[i], y.empty() ? 0 : y[i]);
            return Expected<std::vector<float>>(std::move(out));
-         }).value();
+         })
+      .value();
 }
 
 TEST(Functions, CountTheUlpsOfWhatIsPlanted) {
@@ -134,10 +136,11 @@ TEST(Functions, CountTheUlpsOfWhatIsPlanted) {
 
 TEST(Functions, DigestsTellOneBit) {
   const float one = arguments_of(Function::kTanh)[7];
-  const auto right = compared(expected), wrong = compared([&](Function f, float x, float y) {
-    const float value = expected(f, x, y);
-    return x == one && f == Function::kTanh ? std::nextafter(value, 2.0f) : value;
-  });
+  const auto right = compared(expected),
+             wrong = compared([&](Function f, float x, float y) {
+               const float value = expected(f, x, y);
+               return x == one && f == Function::kTanh ? std::nextafter(value, 2.0f) : value;
+             });
   for (size_t f = 0; f < right.size(); ++f) {
     EXPECT_EQ(right[f].digest == wrong[f].digest, right[f].function != Function::kTanh);
   }
@@ -154,7 +157,8 @@ TEST(Svg, IsSelfContainedAndEscaped) {
   }
   // Every leaf of a small tree is there, and parts of a large one.
   const std::string small = svg_of_tree(lane_tree(64, 16), "t"), large = svg_of_tree(block_tree(4096, 384), "t");
-  for (int leaf = 0; leaf < 64; ++leaf) EXPECT_NE(small.find(">" + std::to_string(leaf) + "</text>"), small.npos) << leaf;
+  for (int leaf = 0; leaf < 64; ++leaf)
+    EXPECT_NE(small.find(">" + std::to_string(leaf) + "</text>"), small.npos) << leaf;
   EXPECT_NE(large.find("from 384</text>"), large.npos);
   EXPECT_NE(large.find("384 terms</text>"), large.npos);
 }

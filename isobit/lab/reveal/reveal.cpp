@@ -98,9 +98,9 @@ class Revealer {
     for (const double sum : sums) {
       if (!(std::abs(sum - static_cast<double>(k - 2)) <= 1e-3)) return false;
     }
-    fail(Verdict::kNoUnitLost,
-         text_of("every one of the other ", k - 2, " units survived beside a huge number and its negative, wherever "
-                 "they stood: nothing is rounded before the end"));
+    fail(Verdict::kNoUnitLost, text_of("every one of the other ", k - 2,
+                                       " units survived beside a huge number and its negative, wherever "
+                                       "they stood: nothing is rounded before the end"));
     return true;
   }
 

@@ -33,11 +33,11 @@ struct RevealOptions {
 };
 
 enum class Verdict {
-  kTree,      // every answer fits the tree
+  kTree,        // every answer fits the tree
   kNoUnitLost,  // every unit survived every M: no rounding in between, hence no order to see
-  kNotATree,  // answers that no tree gives
-  kVaries,    // the same question got two answers
-  kGaveUp,    // more queries than allowed
+  kNotATree,    // answers that no tree gives
+  kVaries,      // the same question got two answers
+  kGaveUp,      // more queries than allowed
 };
 const char* name_of(Verdict verdict);  // "tree", "no unit lost", ...
 

@@ -84,7 +84,8 @@ RC_GTEST_PROP(Reveal, FindsTreesWithFusedNodes, ()) {
 }
 
 TEST(Reveal, SaysThatACorrectlyRoundedSumHasNoTree) {
-  Planted sum(100, Format::kFloat32, [](const double* terms) { return correctly_rounded_sum(Format::kFloat32, 100, terms); });
+  Planted sum(100, Format::kFloat32,
+              [](const double* terms) { return correctly_rounded_sum(Format::kFloat32, 100, terms); });
   const Revealed found = reveal_tree(sum).value();
   EXPECT_EQ(found.verdict, Verdict::kNoUnitLost);
   EXPECT_EQ(found.queries, 99);
@@ -113,9 +114,8 @@ TEST(Reveal, CompensationIsSeenBySumsOfRandomNumbersOnly) {
 
 TEST(Reveal, AccumulatorsOfFloat64AreTold) {
   const SumTree tree = lane_tree(64, 4);
-  Planted sum(64, Format::kFloat32, [&](const double* terms) {
-    return evaluate(tree, Format::kFloat32, Accumulator::kFloat64, terms);
-  });
+  Planted sum(64, Format::kFloat32,
+              [&](const double* terms) { return evaluate(tree, Format::kFloat32, Accumulator::kFloat64, terms); });
   const Revealed found = reveal_tree(sum).value();
   ASSERT_EQ(found.verdict, Verdict::kTree);
   EXPECT_EQ(*found.tree, tree);
@@ -185,7 +185,8 @@ TEST(RevealPositive, LargeTreesAndTheirQueries) {
 }
 
 TEST(RevealPositive, WiderPartialSumsAreTold) {
-  Planted exact(40, Format::kFloat32, [](const double* terms) { return correctly_rounded_sum(Format::kFloat32, 40, terms); });
+  Planted exact(40, Format::kFloat32,
+                [](const double* terms) { return correctly_rounded_sum(Format::kFloat32, 40, terms); });
   EXPECT_EQ(reveal_positive_tree(exact).value().verdict, Verdict::kNoUnitLost);
 }
 

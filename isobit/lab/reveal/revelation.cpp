@@ -58,7 +58,8 @@ class Source {
 
  private:
   std::string own_call(Target target) const {
-    const std::string products = engine_->platform().is_ordered() ? "our own kernel's" : engine_->platform().library + "'s";
+    const std::string products =
+        engine_->platform().is_ordered() ? "our own kernel's" : engine_->platform().library + "'s";
     switch (target) {
       case Target::kSum:
         return "our own kernel's sum of rows";
@@ -190,7 +191,8 @@ float libm_function(Function f, float x, float y) {
 std::string Revelation::words() const {
   if (revealed.verdict == Verdict::kNoUnitLost) {
     if (is_correctly_rounded()) {
-      return "The sum is correctly rounded: the number nearest to the exact sum, whatever the order, so there is no tree";
+      return "The sum is correctly rounded: the number nearest to the exact sum, whatever the order, so there is no "
+             "tree";
     }
     return "There is no order to see: " + revealed.reason;
   }

@@ -23,11 +23,11 @@ struct RevealRequest {
 };
 
 struct Revelation {
-  SumRequest sum;                // as it was asked; rows_at_once false where the rows of a product were not alike
-  std::string platform, version; // canonical text; "NumPy 2.4.6", "" for this program itself
-  std::string call;              // what was called
+  SumRequest sum;                 // as it was asked; rows_at_once false where the rows of a product were not alike
+  std::string platform, version;  // canonical text; "NumPy 2.4.6", "" for this program itself
+  std::string call;               // what was called
   Revealed revealed;
-  Confirmation confirmation;     // none (sums = 0) for positive terms, which are checked by further triples
+  Confirmation confirmation;              // none (sums = 0) for positive terms, which are checked by further triples
   std::optional<bool> last_column_alike;  // of a product: whether the tree is that of its last column, too
   std::vector<Probe> probes;
 

@@ -24,13 +24,21 @@ Expected<Target> parse_target(std::string_view name) {
                              " Known are ", join_or(names)));
 }
 
+Expected<Format> parse_format(std::string_view field, std::string_view name) {
+  for (const Format format : {Format::kFloat32, Format::kFloat64}) {
+    if (name == name_of(format)) return format;
+  }
+  return usage_error(text_of(field, ": found '", name, "', expected float32 or float64"));
+}
+
 Status check(const SumRequest& r) {
   const auto within = [](const char* field, int64_t found, int64_t most) -> Status {
     if (found >= 1 && found <= most) return {};
     return usage_error(text_of(field, ": found ", found, ", expected 1 to ", most));
   };
   const bool positive = r.target == Target::kSoftmax;
-  ISOBIT_RETURN_IF_ERROR(within(positive ? "--k of a softmax" : "--k", r.k, positive ? kMostPositiveTerms : kMostTerms));
+  ISOBIT_RETURN_IF_ERROR(
+      within(positive ? "--k of a softmax" : "--k", r.k, positive ? kMostPositiveTerms : kMostTerms));
   ISOBIT_RETURN_IF_ERROR(within("--m", r.m, kMostRows));
   ISOBIT_RETURN_IF_ERROR(within("--n", r.n, kMostRows));
   ISOBIT_RETURN_IF_ERROR(within("--window", r.window, 64));

@@ -13,6 +13,9 @@ namespace isobit::lab::reveal {
 enum class Format { kFloat32, kFloat64 };
 inline const char* name_of(Format format) { return format == Format::kFloat32 ? "float32" : "float64"; }
 
+// kUsage, starting with the field.
+Expected<Format> parse_format(std::string_view field, std::string_view name);
+
 class Summation {
  public:
   Summation() = default;
@@ -55,7 +58,7 @@ struct SumRequest {
   int64_t column = 0;      // of kMatmul: which one is looked at
   // kMatmul: whether the m rows are m sums at once (they are computed alike as far as anybody knows), or only row 0.
   bool rows_at_once = true;
-  int64_t window = 3;      // of kConv: K is channels * window * window
+  int64_t window = 3;  // of kConv: K is channels * window * window
 };
 
 inline constexpr int64_t kMostRows = 4096;  // of m and n

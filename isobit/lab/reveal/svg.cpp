@@ -47,20 +47,24 @@ struct Spot {
 class Drawing {
  public:
   explicit Drawing(const SumTree& tree)
-      : tree_(tree), sizes_(tree.sizes()), smallest_(tree.smallest()), folded_(sizes_.size(), false), spots_(sizes_.size()) {
+      : tree_(tree),
+        sizes_(tree.sizes()),
+        smallest_(tree.smallest()),
+        folded_(sizes_.size(), false),
+        spots_(sizes_.size()) {
     if (tree.leaves() > kMostDrawnLeaves) fold();
     place();
   }
 
   std::string svg(const std::string& title) const {
     const std::string words = words_of(tree_);
-    std::string out = text_of("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", width_, "\" height=\"", height_,
-                              "\" viewBox=\"0 0 ", width_, " ", height_, "\" role=\"img\" aria-labelledby=\"t d\" ",
-                              "font-family=\"sans-serif\" font-size=\"10\">\n<title id=\"t\">", escaped(title),
-                              "</title>\n<desc id=\"d\">", escaped(words), "</desc>\n",
-                              "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n<text x=\"", kMargin,
-                              "\" y=\"24\" font-size=\"16\" font-weight=\"bold\">", escaped(title), "</text>\n<text x=\"",
-                              kMargin, "\" y=\"44\" font-size=\"12\">", escaped(words), "</text>\n");
+    std::string out = text_of(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", width_, "\" height=\"", height_, "\" viewBox=\"0 0 ",
+        width_, " ", height_, "\" role=\"img\" aria-labelledby=\"t d\" ",
+        "font-family=\"sans-serif\" font-size=\"10\">\n<title id=\"t\">", escaped(title), "</title>\n<desc id=\"d\">",
+        escaped(words), "</desc>\n", "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n<text x=\"", kMargin,
+        "\" y=\"24\" font-size=\"16\" font-weight=\"bold\">", escaped(title), "</text>\n<text x=\"", kMargin,
+        "\" y=\"44\" font-size=\"12\">", escaped(words), "</text>\n");
     draw(out);
     return out + "</svg>\n";
   }
@@ -75,7 +79,8 @@ class Drawing {
     for (TreeId id = static_cast<TreeId>(tree_.leaves()); id <= tree_.root(); ++id) {
       const auto& children = tree_.children(id);
       const auto inner = std::count_if(children.begin(), children.end(), [&](TreeId c) { return !tree_.is_leaf(c); });
-      chain[at(id)] = inner <= 1 && std::all_of(children.begin(), children.end(), [&](TreeId c) { return chain[at(c)]; });
+      chain[at(id)] =
+          inner <= 1 && std::all_of(children.begin(), children.end(), [&](TreeId c) { return chain[at(c)]; });
     }
     std::fill(folded_.begin(), folded_.end(), true);
     std::priority_queue<std::pair<int64_t, TreeId>> closed;
@@ -152,16 +157,16 @@ class Drawing {
 
   void end(std::string& out, TreeId id, const Spot& spot, const char* colour) const {
     if (tree_.is_leaf(id)) {
-      append_text(out, text_of("<circle cx=\"", spot.x, "\" cy=\"", spot.y, "\" r=\"3\" fill=\"", colour,
-                               "\"/><text x=\"", spot.x, "\" y=\"", spot.y + 14, "\" text-anchor=\"middle\">", id,
-                               "</text>\n"));
+      append_text(out,
+                  text_of("<circle cx=\"", spot.x, "\" cy=\"", spot.y, "\" r=\"3\" fill=\"", colour, "\"/><text x=\"",
+                          spot.x, "\" y=\"", spot.y + 14, "\" text-anchor=\"middle\">", id, "</text>\n"));
       return;
     }
-    append_text(out, text_of("<path d=\"M", spot.x, " ", spot.y, " l-26 28 h52 z\" fill=\"", colour,
-                             "\" fill-opacity=\"0.35\" stroke=\"", colour, "\"/><text x=\"", spot.x, "\" y=\"",
-                             spot.y + 41, "\" text-anchor=\"middle\">from ", smallest_[at(id)], "</text><text x=\"",
-                             spot.x, "\" y=\"", spot.y + 53, "\" text-anchor=\"middle\">", sizes_[at(id)],
-                             " terms</text>\n"));
+    append_text(out,
+                text_of("<path d=\"M", spot.x, " ", spot.y, " l-26 28 h52 z\" fill=\"", colour,
+                        "\" fill-opacity=\"0.35\" stroke=\"", colour, "\"/><text x=\"", spot.x, "\" y=\"", spot.y + 41,
+                        "\" text-anchor=\"middle\">from ", smallest_[at(id)], "</text><text x=\"", spot.x, "\" y=\"",
+                        spot.y + 53, "\" text-anchor=\"middle\">", sizes_[at(id)], " terms</text>\n"));
   }
 
   const SumTree& tree_;

@@ -16,8 +16,8 @@
 
 namespace isobit::lab::reveal {
 
-inline constexpr int64_t kMostLeaves = 1 << 16;        // of a tree that is read
-inline constexpr uint64_t kMostTreeText = 16u << 20;   // bytes of its text
+inline constexpr int64_t kMostLeaves = 1 << 16;       // of a tree that is read
+inline constexpr uint64_t kMostTreeText = 16u << 20;  // bytes of its text
 
 // An id below leaves() is that leaf, id leaves() + i the node i.
 using TreeId = int32_t;

@@ -21,7 +21,8 @@ TEST(SumTree, IsOneValueHoweverItsNodesAreNumbered) {
 }
 
 TEST(SumTree, DigestIsFixed) {
-  EXPECT_EQ(commit::hex_of(digest_of_tree(chain_tree(4))), commit::hex_of(digest_of_tree(parse_tree("(((1 0) 2) 3)", "t").value())));
+  EXPECT_EQ(commit::hex_of(digest_of_tree(chain_tree(4))),
+            commit::hex_of(digest_of_tree(parse_tree("(((1 0) 2) 3)", "t").value())));
   EXPECT_NE(digest_of_tree(chain_tree(4)), digest_of_tree(lane_tree(4, 2)));
 }
 
@@ -40,8 +41,17 @@ RC_GTEST_PROP(SumTree, TextIsReadBack, ()) {
 }
 
 TEST(SumTree, HostileTextsAreRefused) {
-  for (const char* text : {"", "1", "00", "(", ")", "()", "(0)", "(0 1", "(0 1))", "(0 0)", "(0 2)", "(0  1)", "(0 1 )", "( 0 1)",
-                           "(0 01)", "(0 x)", "(0 1) ", "(0 1)(2 3)", "(0(1 2))", "(0 -1)", "((0 1) 3)", "(0 99999999999)"}) {
+  for (const char* text : {"",          "1",
+                           "00",        "(",
+                           ")",         "()",
+                           "(0)",       "(0 1",
+                           "(0 1))",    "(0 0)",
+                           "(0 2)",     "(0  1)",
+                           "(0 1 )",    "( 0 1)",
+                           "(0 01)",    "(0 x)",
+                           "(0 1) ",    "(0 1)(2 3)",
+                           "(0(1 2))",  "(0 -1)",
+                           "((0 1) 3)", "(0 99999999999)"}) {
     const auto tree = parse_tree(text, "hostile");
     EXPECT_FALSE(tree.has_value()) << text;
     if (!tree) {
@@ -79,7 +89,8 @@ TEST(Words, OfPairwiseSums) {
 }
 
 TEST(Words, OfBlocks) {
-  EXPECT_EQ(words_of(block_tree(1024, 256)), "4 blocks of 256 terms added one after another; each: 256 terms in ascending order");
+  EXPECT_EQ(words_of(block_tree(1024, 256)),
+            "4 blocks of 256 terms added one after another; each: 256 terms in ascending order");
   EXPECT_EQ(words_of(block_tree(512, 384)),
             "2 blocks added one after another, of 384, 128 terms; each: 384 terms in ascending order");
 }
@@ -110,23 +121,40 @@ TEST(Words, OfNestedLoops) {
 }
 
 TEST(Words, OfAccumulatorsAddedOneAfterAnother) {
-  TreeBuilder b(64);
+  TreeBuilder b(128);
   std::vector<TreeId> lanes;
   for (int64_t l = 0; l < 8; ++l) {
     std::vector<TreeId> accumulators;
-    for (int64_t a = 0; a < 4; ++a) accumulators.push_back(b.chain(b.range(8 * a + l, 64, 32)));
+    for (int64_t a = 0; a < 4; ++a) accumulators.push_back(b.chain(b.range(8 * a + l, 128, 32)));
     lanes.push_back(b.chain(accumulators));
   }
   b.folded(lanes);
-  EXPECT_EQ(words_of(b.tree()),
-            "8 partial sums, combined pairwise, distances 4, 2, 1; each: 4 interleaved parts of 2 terms added one after "
-            "another; each: 2 terms, 32 apart, in ascending order");
+  EXPECT_EQ(
+      words_of(b.tree()),
+      "8 partial sums, combined pairwise, distances 4, 2, 1; each: 4 interleaved parts of 4 terms added one after "
+      "another; each: 4 terms, 32 apart, in ascending order");
+  TreeBuilder c(128);
+  lanes.clear();
+  for (int64_t l = 0; l < 8; ++l) {
+    std::vector<TreeId> accumulators;
+    for (int64_t a = 0; a < 4; ++a) accumulators.push_back(c.chain(c.range(8 * a + l, 128, 32)));
+    lanes.push_back(c.chain(accumulators));
+  }
+  c.chain(lanes);
+  EXPECT_EQ(
+      words_of(c.tree()),
+      "8 interleaved parts of 16 terms added one after another; each: 4 interleaved parts of 4 terms added one after "
+      "another; each: 4 terms, 32 apart, in ascending order");
 }
 
 TEST(Words, OfARemainder) {
-  EXPECT_EQ(words("((((0 2) (1 3)) 4) 5)"),
-            "3 parts added one after another: first [2 partial sums, combined pairwise; each: 2 terms, 2 apart, in ascending "
-            "order]; then 2 single terms from 4");
+  TreeBuilder b(14);
+  std::vector<TreeId> lanes;
+  for (int64_t l = 0; l < 4; ++l) lanes.push_back(b.chain(b.range(l, 12, 4)));
+  b.chain({b.folded(lanes), 12, 13});
+  EXPECT_EQ(words_of(b.tree()),
+            "3 parts added one after another: first [4 partial sums, combined pairwise, distances 2, 1; each: 3 terms, "
+            "4 apart, in ascending order]; then 2 single terms from 12");
 }
 
 RC_GTEST_PROP(Words, AreShortForAnyTree, ()) {

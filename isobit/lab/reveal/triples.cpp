@@ -144,8 +144,8 @@ double ones_met_first_above(Format format) { return 2 + (format == Format::kFloa
 
 Expected<Revealed> reveal_positive_tree(Summation& summation, const RevealOptions& options) {
   if (summation.terms() < 1 || summation.terms() > kMostPositiveTerms) {
-    return usage_error(text_of("found ", summation.terms(), " positive terms to add, expected 1 to ",
-                               kMostPositiveTerms));
+    return usage_error(
+        text_of("found ", summation.terms(), " positive terms to add, expected 1 to ", kMostPositiveTerms));
   }
   return PositiveRevealer(summation, options).reveal();
 }

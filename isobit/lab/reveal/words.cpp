@@ -63,10 +63,10 @@ std::string parts_words(const Description& d) {
 std::string blocks_words(const Description& d) {
   const bool alike = all_of_one_kind(d.parts);
   if (!alike) return text_of(d.count, " parts added one after another", parts_words(d));
-  const bool equal = std::all_of(d.parts.begin(), d.parts.end(),
-                                 [&](const Description& p) { return p.terms == d.parts[0].terms; });
-  const int64_t distance = d.parts[1].first - d.parts[0].first;
-  const bool apart = (distance < 0 ? -distance : distance) >= std::min(d.parts[0].terms, d.parts[1].terms);
+  const bool equal =
+      std::all_of(d.parts.begin(), d.parts.end(), [&](const Description& p) { return p.terms == d.parts[0].terms; });
+  const bool apart =
+      std::all_of(d.parts.begin(), d.parts.end(), [](const Description& p) { return p.last - p.first + 1 == p.terms; });
   const char* parts = apart ? " blocks" : " interleaved parts";
   std::string out = equal ? text_of(d.count, parts, " of ", d.parts[0].terms, " terms added one after another")
                           : text_of(d.count, parts, " added one after another, of ",

@@ -24,6 +24,7 @@ struct Description {
   Pattern pattern = Pattern::kTerm;
   int64_t terms = 1;  // all of them
   int64_t first = 0;  // the smallest
+  int64_t last = 0;   // the largest
   // kChain: from each term to the next, negative where they descend, 0 where that differs.
   int64_t step = 0;
   // kChain: how many terms join the accumulator in one operation; 1 for plain additions.

@@ -19,8 +19,8 @@ Bytes encode_setup(const SumRequest& request, const EngineChoice& choice, const 
   out.text(target);
   out.text(name_of(request.format));
   const int64_t rows = request.target == Target::kMatmul && request.rows_at_once ? request.m : 1;
-  for (const int64_t number : {request.k, request.m, request.n, request.column, rows, request.window,
-                               static_cast<int64_t>(choice.threads)}) {
+  for (const int64_t number :
+       {request.k, request.m, request.n, request.column, rows, request.window, static_cast<int64_t>(choice.threads)}) {
     out.u64(static_cast<uint64_t>(number));
   }
   return out.take();
@@ -125,7 +125,8 @@ Expected<std::vector<double>> decode_numbers(ByteView answer, uint64_t count, co
   return numbers;
 }
 
-Expected<std::unique_ptr<WorkerSummation>> open_worker_summation(const SumRequest& request, const EngineChoice& choice) {
+Expected<std::unique_ptr<WorkerSummation>> open_worker_summation(const SumRequest& request,
+                                                                 const EngineChoice& choice) {
   ISOBIT_RETURN_IF_ERROR(check(request));
   ISOBIT_TRY(Opened opened, open(request, choice, name_of(request.target)));
   return std::make_unique<PythonSummation>(request, std::move(opened), text_of("platform '", choice.engine, "'"));

@@ -65,8 +65,9 @@ TEST(Worker, AnInterpreterThatIsNotThereIsNamed) {
 
 // Whatever a process that is no worker does, an error comes of it.
 TEST(Worker, ProcessesThatAreNoWorkers) {
-  for (const char* script : {"", "import sys; sys.stdout.write('hello, I am no worker and I talk a lot')",
-                             "import os, struct; os.write(1, struct.pack('<Q', 2 ** 60)); import time; time.sleep(5)"}) {
+  for (const char* script :
+       {"", "import sys; sys.stdout.write('hello, I am no worker and I talk a lot')",
+        "import os, struct; os.write(1, struct.pack('<Q', 2 ** 60)); import time; time.sleep(5)"}) {
     auto process = WorkerProcess::start(python(), script);
     ASSERT_TRUE(process) << process.error().message;
     const Bytes frame = {1, 2, 3};
