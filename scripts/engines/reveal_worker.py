@@ -337,7 +337,7 @@ def open_engine(setup):
     except ImportError as error:
         raise Refused("%s is not installed for %s (%s)" % (setup.engine, sys.executable, error)) from error
     if setup.target in FUNCTIONS:
-        return np, engine, (None, 0, setup.target, None)
+        return np, engine, (None, 1, setup.target, None)
     if not hasattr(engine, setup.target):
         raise Refused("%s has no target '%s'" % (engine.version, setup.target))
     return np, engine, getattr(engine, setup.target)(setup)
