@@ -4,6 +4,7 @@
 #include "isobit/cli/commands.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/kernels/vendor/vendor.h"
+#include "isobit/lab/convolutions.h"
 #include "isobit/lab/probe.h"
 
 namespace isobit::cli {
@@ -54,15 +55,40 @@ Expected<int> run_vendors(Console& console) {
   return kAgreed;
 }
 
+// What may stand behind the plus of a platform.
+Expected<int> run_algorithms(Console& console) {
+  nlohmann::ordered_json document = nlohmann::ordered_json::array();
+  console.line("algorithm             digest of its bits  computes convolutions with  how");
+  for (const lab::ConvolutionAlgorithm& a : lab::convolution_algorithms()) {
+    document.push_back({{"algorithm", a.name}, {"how", a.words}, {"applies", a.applies}});
+    if (!a.digest.empty()) document.back()["digest"] = a.digest;
+    if (!a.error.empty()) document.back()["error"] = a.error;
+    const std::string digest = !a.error.empty() ? "not here" : a.digest.empty() ? "one of these" : a.digest.substr(0, 16);
+    char line[400];
+    std::snprintf(line, sizeof line, "+%-19s  %-18s  %-26s  %s", a.name.c_str(), digest.c_str(), a.applies.c_str(),
+                  a.words.c_str());
+    console.line(line);
+  }
+  console.document(json_text(document));
+  console.line("for arithmetic float32: isobit run MODEL.onnx --arithmetic float32 --platform ordered/1t+winograd4");
+  return kAgreed;
+}
+
 }  // namespace
 
 void add_platforms(Commands& commands) {
   Command& c = commands.add("platforms", "list what this machine can run, each with a digest of its bits",
-                            "  isobit platforms\n  isobit platforms --vendors\n");
+                            "  isobit platforms\n  isobit platforms --vendors\n  isobit platforms --algorithms\n");
   auto vendors = std::make_shared<bool>(false);
   c.flag("--vendors", *vendors,
          "instead, vendors' libraries with digests of their products: what arithmetic correct-1 makes equal");
-  c.action([vendors](Console& console) { return *vendors ? run_vendors(console) : run(console); });
+  auto algorithms = std::make_shared<bool>(false);
+  c.flag("--algorithms", *algorithms,
+         "instead, algorithms of convolution that a platform may name, each with a digest of its bits");
+  c.action([vendors, algorithms](Console& console) -> Expected<int> {
+    if (*vendors && *algorithms) return usage_error("--vendors and --algorithms: choose one of them");
+    return *vendors ? run_vendors(console) : *algorithms ? run_algorithms(console) : run(console);
+  });
 }
 
 }  // namespace isobit::cli

@@ -138,6 +138,14 @@ void print_tensors(const char* label, const nlohmann::ordered_json& list, Consol
   }
 }
 
+nlohmann::ordered_json described(const std::vector<lab::ChosenKernel>& chosen) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const lab::ChosenKernel& c : chosen) {
+    list.push_back({{"node", c.node}, {"src", c.src}, {"weights", c.weights}, {"kernel", c.kernel}, {"why", c.why}});
+  }
+  return list;
+}
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const size_t n = values.size();
@@ -177,9 +185,14 @@ Expected<int> run(const Options& o, Console& console) {
     document["inner_products"] = done.repairs.elements;
     document["repaired"] = done.repairs.repaired;
   }
+  if (!p.algorithm.empty()) document["chosen"] = described(done.chosen);
   console.document(json_text(document));
   print_tensors("input         ", document["inputs"], console);
   print_tensors("output        ", document["outputs"], console);
+  for (const lab::ChosenKernel& c : done.chosen) {
+    console.line(text_of("convolution   ", c.node, " ", c.src, " by ", c.weights, "  ", c.kernel,
+                         c.why.empty() ? "" : " (" + c.why + ")"));
+  }
   console.line(text_of("time          ", median(done.seconds), " s",
                        done.seconds.size() > 1 ? text_of(", median of ", done.seconds.size()) : std::string(), " on ",
                        p.text(), ", ", o.arithmetic));
@@ -194,7 +207,8 @@ void add_run(Commands& commands) {
   Command& c = commands.add("run", "run an ONNX model: the same bits on every platform",
                             "  isobit run model.onnx --input image.npy\n"
                             "  isobit run model.onnx --input ids=ids.npy --input mask=mask.npy --out outputs\n"
-                            "  isobit run model.onnx --dim batch=8 --seed 3 --platform ordered@portable --repeat 5\n");
+                            "  isobit run model.onnx --dim batch=8 --seed 3 --platform ordered@portable --repeat 5\n"
+                            "  isobit run model.onnx --arithmetic float32 --platform openblas/1t+winograd4\n");
   c.positional("MODEL.onnx", o->model, "the model");
   c.list("-i,--input", "[NAME=]X.npy", o->inputs, "an input; those that are not given are drawn");
   c.list("--dim", "NAME=N", o->dims, "extent of a dimension that the model names and no input settles (default: 1)");

@@ -8,7 +8,9 @@
 
 #include "isobit/backends/backend.h"
 #include "isobit/base/text.h"
+#include "isobit/graph/op.h"
 #include "isobit/kernels/elementwise/unary.h"
+#include "isobit/kernels/inner_products.h"
 #include "isobit/numerics/philox.h"
 #include "isobit/onnx/import.h"
 #include "isobit/runtime/promises.h"
@@ -227,14 +229,35 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// Asks, after every convolution, what computed it.
+class KernelsSeen final : public runtime::Observer {
+ public:
+  explicit KernelsSeen(std::vector<ChosenKernel>& chosen) : chosen_(chosen) {}
+
+  Status after_stage(const runtime::NodeRun& run) override {
+    const bool is_ours = graph::op_of(run.node).product == graph::ProductForm::kConv &&
+                         run.outputs[0].dtype() == DType::kFloat32 && run.ctx.products_f32 != nullptr;
+    if (!is_ours) return {};
+    const kernels::ConvKernel kernel = run.ctx.products_f32->last_conv_forward();
+    if (kernel.name.empty()) return {};
+    const auto shape_of = [&](size_t i) { return run.input(i) == nullptr ? "" : run.input(i)->shape().text(); };
+    chosen_.push_back({run.node.name, shape_of(0), shape_of(1), kernel.name, kernel.why});
+    return {};
+  }
+
+ private:
+  std::vector<ChosenKernel>& chosen_;
+};
+
 // Runs the program, and again where it is asked for.
 Status run_program(backends::Program& program, const Graph& graph, const InferenceRequest& request, Inference& out) {
   for (int r = 0; r < request.repeat; ++r) {
     std::vector<backends::Program::Feed> feeds;
     for (size_t i = 0; i < out.inputs.size(); ++i) feeds.emplace_back(graph.inputs()[i], out.inputs[i].tensor);
     std::vector<Tensor> outputs(graph.outputs().size());
+    KernelsSeen seen(out.chosen);
     const double begin = seconds_now();
-    ISOBIT_RETURN_IF_ERROR(program.run(feeds, outputs));
+    ISOBIT_RETURN_IF_ERROR(program.run(feeds, outputs, {.observer = r == 0 ? &seen : nullptr}));
     out.seconds.push_back(seconds_now() - begin);
     for (size_t o = 0; o < outputs.size(); ++o) {
       const std::string& name = graph.value(graph.outputs()[o]).name;

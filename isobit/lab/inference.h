@@ -28,11 +28,22 @@ struct InferenceRequest {
   int64_t max_trips = 1 << 20;       // of all loops of a run together
 };
 
+// What computed a convolution on a platform that names an algorithm.
+struct ChosenKernel {
+  std::string node;          // its name
+  std::string src, weights;  // shapes: "[1, 16, 32, 32]"
+  std::string kernel;        // kernels::ConvKernel
+  std::string why;
+};
+
 struct Inference {
   std::vector<NamedTensor> inputs;   // as they were fed, in the model's order
   std::vector<NamedTensor> outputs;  // in the model's order
   std::vector<double> seconds;       // of each run, the first one with all that is made once
   platform::Repairs repairs;         // of correct-1
+  // Of the first run, in the order of execution; empty on other platforms. Convolutions within If, Loop and Scan are
+  // not among them: an observer sees such an operator as one.
+  std::vector<ChosenKernel> chosen;
 };
 
 // Errors: kUsage for an input that the model does not have, one that is given twice, one too many, one of a rank that

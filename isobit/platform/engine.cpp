@@ -1,6 +1,9 @@
+#include <chrono>
+
 #include "isobit/base/text.h"
 #include "isobit/kernels/correct/inner_products.h"
 #include "isobit/platform/arithmetic.h"
+#include "isobit/platform/convolutions.h"
 #include "isobit/platform/platform.h"
 #include "isobit/platform/vendor_product.h"
 
@@ -16,16 +19,37 @@ Expected<std::unique_ptr<kernels::MatrixProduct>> open_own(const Platform& platf
   return open_vendor_product(platform.library, platform.core, platform.threads, plain);
 }
 
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+OpenProduct own_product_of(const Platform& platform) {
+  return [platform](const KernelContext& plain) { return open_own(platform, plain); };
+}
+
 }  // namespace
 
-Engine::Engine(const Platform& platform)
-    : Engine(platform, [platform](const KernelContext& plain) { return open_own(platform, plain); }) {}
+Engine::Engine(const Platform& platform) : Engine(platform, Clock(seconds_now)) {}
+Engine::Engine(const Platform& platform, Clock clock)
+    : platform_(platform),
+      open_product_(own_product_of(platform)),
+      clock_(std::move(clock)),
+      pool_(platform.threads) {}
 Engine::Engine(const Platform& platform, OpenProduct product)
-    : platform_(platform), open_product_(std::move(product)), pool_(platform.threads) {}
+    : platform_(platform), open_product_(std::move(product)), clock_(seconds_now), pool_(platform.threads) {}
 Engine::~Engine() = default;
+
+Status Engine::check_algorithm(const Arithmetic& arithmetic) const {
+  if (platform_.algorithm.empty()) return {};
+  if (arithmetic.computes_in == DType::kFloat32 && !arithmetic.promises) return {};
+  return usage_error(text_of("platform '", platform_.text(), "' cannot compute ", arithmetic.name, ": convolution by ",
+                             platform_.algorithm, " is there in float32 only and promises no bits; use arithmetic ",
+                             "float32, or the platform without '+", platform_.algorithm, "'"));
+}
 
 Expected<Context> Engine::context_for(const Arithmetic& arithmetic) {
   Context context(arithmetic, {platform_.isa, &pool_});
+  ISOBIT_RETURN_IF_ERROR(check_algorithm(arithmetic));
   if (!platform_.is_ordered() && !arithmetic.any_library) {
     return usage_error(text_of("platform '", platform_.text(), "' cannot compute ", arithmetic.name,
                                ", whose order is written down: use 'ordered', or a job of arithmetic correct-1"));
@@ -34,14 +58,13 @@ Expected<Context> Engine::context_for(const Arithmetic& arithmetic) {
     ISOBIT_RETURN_IF_ERROR(open_correct());
     context.kernels_.products_f32 = correct_.get();
     context.correct_ = correct_;
-  } else if (!platform_.is_ordered()) {
-    ISOBIT_RETURN_IF_ERROR(open_plain(arithmetic.computes_in == DType::kFloat64));
+  } else if (arithmetic.computes_in == DType::kFloat64) {
     // The other type's products may be open or not, whatever else was asked of this engine: ours compute those.
-    if (arithmetic.computes_in == DType::kFloat64) {
-      context.kernels_.products_f64 = float64_.get();
-    } else {
-      context.kernels_.products_f32 = float32_.get();
-    }
+    if (!platform_.is_ordered()) ISOBIT_RETURN_IF_ERROR(open_float64());
+    context.kernels_.products_f64 = float64_.get();
+  } else if (!arithmetic.promises) {
+    if (!platform_.is_ordered() || !platform_.algorithm.empty()) ISOBIT_RETURN_IF_ERROR(open_float32());
+    context.kernels_.products_f32 = float32_.get();
   }
   return context;
 }
@@ -54,16 +77,21 @@ Status Engine::open_correct() {
   return {};
 }
 
-Status Engine::open_plain(bool in_float64) {
+Status Engine::open_float32() {
+  if (float32_ != nullptr) return {};
   const KernelContext plain{platform_.isa, &pool_};
-  if (in_float64 && float64_ == nullptr) {
-    ISOBIT_TRY(float64_,
-               open_vendor_inner_products<double>(platform_.library, platform_.core, platform_.threads, plain));
+  if (!platform_.algorithm.empty()) {
+    ISOBIT_TRY(float32_, open_convolutions(platform_, plain, clock_));
+    return {};
   }
-  if (!in_float64 && float32_ == nullptr) {
-    ISOBIT_TRY(float32_,
-               open_vendor_inner_products<float>(platform_.library, platform_.core, platform_.threads, plain));
-  }
+  ISOBIT_TRY(float32_, open_vendor_inner_products<float>(platform_.library, platform_.core, platform_.threads, plain));
+  return {};
+}
+
+Status Engine::open_float64() {
+  if (float64_ != nullptr) return {};
+  const KernelContext plain{platform_.isa, &pool_};
+  ISOBIT_TRY(float64_, open_vendor_inner_products<double>(platform_.library, platform_.core, platform_.threads, plain));
   return {};
 }
 

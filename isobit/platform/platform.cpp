@@ -7,6 +7,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/kernels/dispatch/dispatch.h"
+#include "isobit/platform/convolutions.h"
 #include "isobit/platform/vendor_product.h"
 
 namespace isobit::platform {
@@ -26,15 +27,29 @@ tl::unexpected<Error> unknown(std::string_view text) {
   const std::string near = nearest_word(text, platform_names());
   return usage_error(
       text_of("platform '", text, "' is not known", near.empty() ? "." : "; did you mean '" + near + "'?",
-              " Write NAME[@ISA or core type][/THREADSt], for instance ordered@avx2/2t or openblas@haswell/1t; ",
+              " Write NAME[@ISA or core type][/THREADSt][+ALGORITHM], for instance ordered@avx2/2t or openblas@haswell/1t; ",
               "'isobit platforms' lists what this machine has"));
+}
+
+// What stands behind the plus of `text`.
+Expected<std::string> parse_algorithm(std::string_view text, std::string_view name) {
+  const std::vector<std::string> names = convolution_algorithms();
+  if (names.empty()) {
+    return unavailable(text_of("platform '", text, "': this build has no convolution algorithms; leave out '+", name,
+                               "'"));
+  }
+  if (std::find(names.begin(), names.end(), name) != names.end()) return std::string(name);
+  const std::string near = nearest_word(name, names);
+  return usage_error(text_of("platform '", text, "': found '", name, "' after the plus",
+                             near.empty() ? "" : "; did you mean '" + near + "'?", " Expected a convolution algorithm, ",
+                             "last: ", join_or(names)));
 }
 
 }  // namespace
 
 std::string Platform::text() const {
   const std::string which = is_ordered() ? kernels::name_of(isa) : core;
-  return text_of(library, which.empty() ? "" : "@", which, "/", threads, "t");
+  return text_of(library, which.empty() ? "" : "@", which, "/", threads, "t", algorithm.empty() ? "" : "+", algorithm);
 }
 
 int available_threads() {
@@ -48,6 +63,10 @@ Expected<Platform> parse_platform(std::string_view text) {
   Platform platform;
   platform.threads = available_threads();
   std::string_view rest = text;
+  if (const size_t plus = rest.find('+'); plus != std::string_view::npos) {
+    ISOBIT_TRY(platform.algorithm, parse_algorithm(text, rest.substr(plus + 1)));
+    rest = rest.substr(0, plus);
+  }
   if (const size_t slash = rest.find('/'); slash != std::string_view::npos) {
     std::string_view threads = rest.substr(slash + 1);
     rest = rest.substr(0, slash);

@@ -6,6 +6,8 @@
 //   ordered@portable/1t  ... and one thread
 //   openblas@haswell/2t  the matrix products of a vendor's library with that core type; everything else as ordered
 //   onednn@avx2/1t       a library that has them in float32 only
+//   openblas/1t+winograd4  forward convolutions by another algorithm than the platform's own; arithmetic float32 only
+//   openblas/1t+autotune   ... by the one that is fastest when a shape is seen for the first time
 #pragma once
 
 #include <functional>
@@ -37,9 +39,10 @@ struct Platform {
   kernels::Isa isa = kernels::Isa::kPortable;  // of our own kernels
   std::string core;                            // of the vendor's; "": its own choice
   int threads = 1;
+  std::string algorithm = {};  // of forward convolutions (convolution_algorithms); "": the platform's own
 
   bool is_ordered() const { return library == kOrdered; }
-  std::string text() const;  // canonical, e.g. "ordered@avx512/2t"
+  std::string text() const;  // canonical, e.g. "ordered@avx512/2t", "openblas@haswell/1t+fft"
 };
 
 // Errors: kUsage for a text that names no platform (with the nearest one), kUnavailable for one that this machine does
@@ -51,6 +54,9 @@ std::vector<Platform> available_platforms();
 
 // Cores this process may use.
 int available_threads();
+
+// Seconds since whenever, for who times one thing against another.
+using Clock = std::function<double()>;
 
 // Inner products so far, and how many of them were too close to a tie to be rounded without a second look.
 struct Repairs {
@@ -85,26 +91,32 @@ using OpenProduct = std::function<Expected<std::unique_ptr<kernels::MatrixProduc
 class Engine {
  public:
   explicit Engine(const Platform& platform);
+  // The same under a clock of the caller's, which decides what an autotuned platform computes with.
+  Engine(const Platform& platform, Clock clock);
   // The same, but correct-1 stands on another product than the platform's: one that no text names.
   Engine(const Platform& platform, OpenProduct product);
   ~Engine();
   const Platform& platform() const { return platform_; }
   ThreadPool& pool() { return pool_; }
 
-  // kUsage: the platform cannot (a vendor's library has no written order); kUnavailable: the library or its core type
-  // is not there. A library once opened stays open.
+  // kUsage: the platform cannot (a vendor's library has no written order, a convolution algorithm promises no bits and
+  // is for float32); kUnavailable: the library or its core type is not there. A library once opened stays open.
   Expected<Context> context_for(const Arithmetic& arithmetic);
 
  private:
   const Platform platform_;
   const OpenProduct open_product_;
+  const Clock clock_;
   ThreadPool pool_;
+  Status check_algorithm(const Arithmetic& arithmetic) const;
   Status open_correct();
-  Status open_plain(bool in_float64);
+  Status open_float32();
+  Status open_float64();
 
   // Opened when first asked for.
   std::shared_ptr<kernels::correct::CorrectInnerProducts> correct_;
-  std::unique_ptr<kernels::InnerProducts<float>> float32_;  // of a vendor's library
+  // Of a vendor's library or, in float32, of a convolution algorithm.
+  std::unique_ptr<kernels::InnerProducts<float>> float32_;
   std::unique_ptr<kernels::InnerProducts<double>> float64_;
 };
 

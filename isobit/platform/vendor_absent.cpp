@@ -1,3 +1,4 @@
+#include "isobit/platform/convolutions.h"
 #include "isobit/platform/vendor_product.h"
 
 namespace isobit::platform {
@@ -11,6 +12,13 @@ tl::unexpected<Error> absent(const std::string& library) {
 }  // namespace
 
 std::vector<std::string> vendor_libraries() { return {}; }
+std::vector<std::string> convolution_algorithms() { return {}; }
+
+Expected<std::unique_ptr<kernels::InnerProducts<float>>> open_convolutions(const Platform& platform,
+                                                                           const kernels::KernelContext&,
+                                                                           const Clock&) {
+  return absent(platform.text());
+}
 
 Expected<std::unique_ptr<kernels::MatrixProduct>> open_vendor_product(const std::string& library, const std::string&,
                                                                       int, const kernels::KernelContext&) {

@@ -4,7 +4,9 @@
 
 #include "isobit/base/text.h"
 #include "isobit/kernels/product/plain_inner_products.h"
+#include "isobit/kernels/vendor/algorithms/catalogue.h"
 #include "isobit/kernels/vendor/vendor.h"
+#include "isobit/platform/convolutions.h"
 
 namespace isobit::platform {
 
@@ -36,6 +38,23 @@ Expected<std::unique_ptr<kernels::MatrixProduct>> open_vendor_product(const std:
              open_product<double>(library, core, threads, "arithmetic correct-1"));
   product->fall_back_on(fallback);
   return product;
+}
+
+std::vector<std::string> convolution_algorithms() {
+  std::vector<std::string> names;
+  for (const auto& entry : kernels::algorithms::catalogue()) names.push_back(entry.name);
+  return names;
+}
+
+Expected<std::unique_ptr<kernels::InnerProducts<float>>> open_convolutions(const Platform& platform,
+                                                                           const kernels::KernelContext& plain,
+                                                                           const Clock& clock) {
+  kernels::algorithms::PlatformParts parts{nullptr, plain};
+  if (!platform.is_ordered()) {
+    ISOBIT_TRY(parts.product,
+               open_product<float>(platform.library, platform.core, platform.threads, "a computation in float32"));
+  }
+  return kernels::algorithms::open(platform.algorithm, parts, clock);
 }
 
 template <class T>

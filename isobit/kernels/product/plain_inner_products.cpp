@@ -98,7 +98,7 @@ bool is_pointwise(const Windows& w) {
 }  // namespace
 
 template <class T>
-PlainInnerProducts<T>::PlainInnerProducts(std::unique_ptr<MatrixProduct> product, const KernelContext& kernel,
+PlainInnerProducts<T>::PlainInnerProducts(std::shared_ptr<MatrixProduct> product, const KernelContext& kernel,
                                           int64_t workspace_bytes)
     : product_(std::move(product)), kernel_(kernel), most_(workspace_bytes / static_cast<int64_t>(sizeof(T))) {
   ISOBIT_CHECK(product_ != nullptr && (sizeof(T) == 4 ? product_->has_f32() : product_->has_f64()));

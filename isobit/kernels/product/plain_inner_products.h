@@ -35,8 +35,8 @@ class PlainInnerProducts final : public InnerProducts<T> {
 
   // kernel: the pool for copies and sums, and the ordered kernels to fall back on. workspace_bytes: the most working
   // memory to hold (kept between calls); block sizes, hence bits, depend on it.
-  // REQUIRES product not null and one that has type T.
-  PlainInnerProducts(std::unique_ptr<MatrixProduct> product, const KernelContext& kernel,
+  // REQUIRES product not null and one that has type T. Whoever shares it calls it between the calls of this, not during.
+  PlainInnerProducts(std::shared_ptr<MatrixProduct> product, const KernelContext& kernel,
                      int64_t workspace_bytes = kWorkspaceBytes);
 
   Status matmul(const MatmulArgs<T>& args) override;
@@ -72,7 +72,7 @@ class PlainInnerProducts final : public InnerProducts<T> {
   Matrix<const T> window_matrix(const product::Windows& windows, const product::ColumnBlock& block, const T* planes,
                                 T* room);
 
-  std::unique_ptr<MatrixProduct> product_;
+  std::shared_ptr<MatrixProduct> product_;
   KernelContext kernel_;
   int64_t most_;  // elements of workspace
   int64_t held_ = 0;
