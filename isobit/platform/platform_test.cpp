@@ -6,6 +6,7 @@
 
 #include "isobit/kernels/inner_products.h"
 #include "isobit/kernels/vendor/vendor.h"
+#include "isobit/platform/convolutions.h"
 #include "isobit/platform/vendor_product.h"
 
 namespace isobit::platform {
@@ -68,6 +69,62 @@ TEST(Engine, ContextsOfSeveralArithmeticsStandSideBySide) {
   EXPECT_EQ(c, 11.0f);
   EXPECT_EQ(correct.repairs().elements, 1);
   EXPECT_EQ(ordered.repairs().elements, 0);
+}
+
+TEST(Platform, AConvolutionAlgorithmStandsLast) {
+  for (const char* text : {"ordered@portable/1t+winograd4", "openblas@haswell/2t+autotune", "openblas/1t+fft"}) {
+    const auto p = parse_platform(text);
+    ASSERT_TRUE(p) << p.error().message;
+    EXPECT_EQ(p->text(), text);
+  }
+  EXPECT_EQ(parse_platform("ordered/1t+direct")->algorithm, "direct");
+  EXPECT_EQ(parse_platform("ordered/1t")->algorithm, "");
+  for (const char* text : {"ordered+winogard4", "ordered+", "ordered+fft/1t", "ordered+fft+fft", "+fft", "ordered+FFT"}) {
+    const auto p = parse_platform(text);
+    ASSERT_FALSE(p) << text;
+    EXPECT_EQ(p.error().code, ErrorCode::kUsage) << text;
+  }
+  EXPECT_NE(parse_platform("ordered+winogard4").error().message.find("did you mean 'winograd4'"), std::string::npos);
+}
+
+TEST(Engine, AConvolutionAlgorithmIsForFloat32Alone) {
+  Engine engine(parse_platform("ordered/1t+winograd4").value());
+  for (const Arithmetic& arithmetic : arithmetics()) {
+    const auto context = engine.context_for(arithmetic);
+    const bool is_float32 = arithmetic.name == "float32";
+    ASSERT_EQ(context.has_value(), is_float32) << arithmetic.name;
+    if (is_float32) {
+      EXPECT_NE(context->kernels().products_f32, nullptr);
+      EXPECT_EQ(context->kernels().products_f64, nullptr);
+      continue;
+    }
+    EXPECT_EQ(context.error().code, ErrorCode::kUsage);
+    EXPECT_NE(context.error().message.find("promises no bits"), std::string::npos) << context.error().message;
+  }
+}
+
+// The fastest is whom the caller's clock says, for as long as the engine lives.
+TEST(Engine, AnAutotunedPlatformGoesByTheCallersClock) {
+  const std::vector<std::string> names = convolution_algorithms();
+  for (const size_t winner : {size_t{0}, size_t{1}, size_t{3}}) {
+    double now = 0;
+    size_t asked = 0;
+    Engine engine(parse_platform("ordered/1t+autotune").value(), Clock([&] {
+                    if (asked++ % 2 == 1) now += asked / 2 == winner + 1 ? 1.0 : 2.0;
+                    return now;
+                  }));
+    const Context context = engine.context_for(arithmetic_of("float32")).value();
+    kernels::ConvShape s;
+    s.ic = 3, s.ih = s.iw = 6, s.oc = 2, s.kh = s.kw = 3;
+    const std::vector<float> src(108, 0.5f), weights(54, 0.25f);
+    std::vector<float> dst(32);
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE(context.kernels().products_f32->conv_forward(s, src.data(), weights.data(), nullptr, dst.data()));
+      EXPECT_EQ(context.kernels().products_f32->last_conv_forward().name, winner == 0 ? "own" : names[winner - 1]);
+    }
+    EXPECT_GE(asked, 2 * 8u) << "all but perhaps fft";
+    EXPECT_EQ(asked % 2, 0u);
+  }
 }
 
 // The ordered kernels under another name.

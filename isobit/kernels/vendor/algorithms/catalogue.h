@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "isobit/kernels/product/matrix_product.h"
 #include "isobit/kernels/vendor/algorithms/over_own.h"
 
 namespace isobit::kernels::algorithms {
