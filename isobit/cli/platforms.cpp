@@ -63,7 +63,9 @@ Expected<int> run_algorithms(Console& console) {
     document.push_back({{"algorithm", a.name}, {"how", a.words}, {"applies", a.applies}});
     if (!a.digest.empty()) document.back()["digest"] = a.digest;
     if (!a.error.empty()) document.back()["error"] = a.error;
-    const std::string digest = !a.error.empty() ? "not here" : a.digest.empty() ? "one of these" : a.digest.substr(0, 16);
+    const std::string digest = !a.error.empty()   ? "not here"
+                               : a.digest.empty() ? "one of these"
+                                                  : a.digest.substr(0, 16);
     char line[400];
     std::snprintf(line, sizeof line, "+%-19s  %-18s  %-26s  %s", a.name.c_str(), digest.c_str(), a.applies.c_str(),
                   a.words.c_str());

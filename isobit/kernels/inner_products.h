@@ -27,8 +27,8 @@ class InnerProducts {
   virtual Status conv_grad_src(const ConvShape& shape, const T* diff_dst, const T* weights, T* diff_src) = 0;
   virtual Status conv_grad_weights(const ConvShape& shape, const T* src, const T* diff_dst, T* diff_weights) = 0;
 
-  // Of the last conv_forward that returned no error. An observer asks when the node has run. Empty before the first one,
-  // and for an implementation that has one algorithm only.
+  // Of the last conv_forward that returned no error. An observer asks when the node has run. Empty before the first
+  // one, and for an implementation that has one algorithm only.
   virtual ConvKernel last_conv_forward() const { return {}; }
 };
 

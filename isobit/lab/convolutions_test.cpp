@@ -23,7 +23,7 @@ TEST(ConvolutionAlgorithms, HaveADigestEachOrSayWhyNot) {
       continue;
     }
     EXPECT_NE(a.digest.empty(), a.error.empty()) << a.name;
-    if (a.name != "fft") EXPECT_EQ(a.error, "") << a.name;
+    EXPECT_TRUE(a.error.empty() || a.name == "fft") << a.name << ": " << a.error;
     with_digest += !a.digest.empty();
     if (!a.digest.empty()) digests.insert(a.digest);
   }

@@ -1,5 +1,6 @@
 // Forward convolutions by other algorithms than the platform's own: openblas/1t+winograd4, ordered/2t+fft
-// (kernels/vendor/algorithms says what they compute and promise). A build without vendor adapters (the core) knows none.
+// (kernels/vendor/algorithms says what they compute and promise). A build without vendor adapters (the core) knows
+// none.
 #pragma once
 
 #include <memory>

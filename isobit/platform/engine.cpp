@@ -31,10 +31,7 @@ OpenProduct own_product_of(const Platform& platform) {
 
 Engine::Engine(const Platform& platform) : Engine(platform, Clock(seconds_now)) {}
 Engine::Engine(const Platform& platform, Clock clock)
-    : platform_(platform),
-      open_product_(own_product_of(platform)),
-      clock_(std::move(clock)),
-      pool_(platform.threads) {}
+    : platform_(platform), open_product_(own_product_of(platform)), clock_(std::move(clock)), pool_(platform.threads) {}
 Engine::Engine(const Platform& platform, OpenProduct product)
     : platform_(platform), open_product_(std::move(product)), clock_(seconds_now), pool_(platform.threads) {}
 Engine::~Engine() = default;

@@ -25,24 +25,24 @@ std::vector<std::string> platform_names() {
 
 tl::unexpected<Error> unknown(std::string_view text) {
   const std::string near = nearest_word(text, platform_names());
-  return usage_error(
-      text_of("platform '", text, "' is not known", near.empty() ? "." : "; did you mean '" + near + "'?",
-              " Write NAME[@ISA or core type][/THREADSt][+ALGORITHM], for instance ordered@avx2/2t or openblas@haswell/1t; ",
-              "'isobit platforms' lists what this machine has"));
+  return usage_error(text_of(
+      "platform '", text, "' is not known", near.empty() ? "." : "; did you mean '" + near + "'?",
+      " Write NAME[@ISA or core type][/THREADSt][+ALGORITHM], for instance ordered@avx2/2t or openblas@haswell/1t; ",
+      "'isobit platforms' lists what this machine has"));
 }
 
 // What stands behind the plus of `text`.
 Expected<std::string> parse_algorithm(std::string_view text, std::string_view name) {
   const std::vector<std::string> names = convolution_algorithms();
   if (names.empty()) {
-    return unavailable(text_of("platform '", text, "': this build has no convolution algorithms; leave out '+", name,
-                               "'"));
+    return unavailable(
+        text_of("platform '", text, "': this build has no convolution algorithms; leave out '+", name, "'"));
   }
   if (std::find(names.begin(), names.end(), name) != names.end()) return std::string(name);
   const std::string near = nearest_word(name, names);
   return usage_error(text_of("platform '", text, "': found '", name, "' after the plus",
-                             near.empty() ? "" : "; did you mean '" + near + "'?", " Expected a convolution algorithm, ",
-                             "last: ", join_or(names)));
+                             near.empty() ? "" : "; did you mean '" + near + "'?",
+                             " Expected a convolution algorithm, ", "last: ", join_or(names)));
 }
 
 }  // namespace

@@ -79,7 +79,8 @@ TEST(Platform, AConvolutionAlgorithmStandsLast) {
   }
   EXPECT_EQ(parse_platform("ordered/1t+direct")->algorithm, "direct");
   EXPECT_EQ(parse_platform("ordered/1t")->algorithm, "");
-  for (const char* text : {"ordered+winogard4", "ordered+", "ordered+fft/1t", "ordered+fft+fft", "+fft", "ordered+FFT"}) {
+  for (const char* text :
+       {"ordered+winogard4", "ordered+", "ordered+fft/1t", "ordered+fft+fft", "+fft", "ordered+FFT"}) {
     const auto p = parse_platform(text);
     ASSERT_FALSE(p) << text;
     EXPECT_EQ(p.error().code, ErrorCode::kUsage) << text;

@@ -35,7 +35,8 @@ class PlainInnerProducts final : public InnerProducts<T> {
 
   // kernel: the pool for copies and sums, and the ordered kernels to fall back on. workspace_bytes: the most working
   // memory to hold (kept between calls); block sizes, hence bits, depend on it.
-  // REQUIRES product not null and one that has type T. Whoever shares it calls it between the calls of this, not during.
+  // REQUIRES product not null and one that has type T. Whoever shares it calls it between the calls of this, not
+  // during.
   PlainInnerProducts(std::shared_ptr<MatrixProduct> product, const KernelContext& kernel,
                      int64_t workspace_bytes = kWorkspaceBytes);
 

@@ -1,5 +1,5 @@
-// Ways to compute a forward convolution in float32 that other people's libraries choose from, each with bits of its own:
-// what makes two machines, or one machine and itself, disagree on a network.
+// Ways to compute a forward convolution in float32 that other people's libraries choose from, each with bits of its
+// own: what makes two machines, or one machine and itself, disagree on a network.
 //
 // Determinism class of everything in this folder, where a header does not say more: a function of the operands, of the
 // shape, and of the library whose products or transforms are called. Nothing is promised between libraries, versions or

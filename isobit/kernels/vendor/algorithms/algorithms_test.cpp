@@ -1,5 +1,5 @@
-// Every algorithm against the definition in float64, within the bound that its header states; what its bits follow from;
-// which shapes it leaves to the platform.
+// Every algorithm against the definition in float64, within the bound that its header states; what its bits follow
+// from; which shapes it leaves to the platform.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -60,7 +60,9 @@ template <int kOutputs>
 std::vector<double> winograd_magnitudes(const Convolution& x, bool with_bias) {
   constexpr int kTile = Winograd<kOutputs>::kTile;
   const auto w = winograd<kOutputs>();
-  const auto size = [](const Rational& r) { return std::fabs(static_cast<double>(r.above) / static_cast<double>(r.below)); };
+  const auto size = [](const Rational& r) {
+    return std::fabs(static_cast<double>(r.above) / static_cast<double>(r.below));
+  };
   const ConvShape& s = x.s;
   const int64_t oh = s.oh(), ow = s.ow();
   std::vector<double> all(x.outputs());
@@ -79,8 +81,9 @@ std::vector<double> winograd_magnitudes(const Convolution& x, bool with_bias) {
           for (int64_t k = 0; k < kTile * kTile; ++k) {
             const int64_t sy = top + k / kTile - s.pad_top, sx = left + k % kTile - s.pad_left;
             if (sy < 0 || sy >= s.ih || sx < 0 || sx >= s.iw) continue;
-            v[a][b] += size(w.src[a][static_cast<size_t>(k / kTile)]) * size(w.src[b][static_cast<size_t>(k % kTile)]) *
-                       std::fabs(static_cast<double>(x.src[static_cast<size_t>(((n * s.ic + c) * s.ih + sy) * s.iw + sx)]));
+            v[a][b] +=
+                size(w.src[a][static_cast<size_t>(k / kTile)]) * size(w.src[b][static_cast<size_t>(k % kTile)]) *
+                std::fabs(static_cast<double>(x.src[static_cast<size_t>(((n * s.ic + c) * s.ih + sy) * s.iw + sx)]));
           }
           total += size(w.back[static_cast<size_t>(oy - top)][a]) * size(w.back[static_cast<size_t>(ox - left)][b]) *
                    u[a][b] * v[a][b];
@@ -140,7 +143,8 @@ TEST_P(EachAlgorithm, IsWithinItsBound) {
   const std::vector<ConvShape> others = other_shapes();
   shapes.insert(shapes.end(), others.begin(), others.end());
   const auto loop = std::make_shared<testing::Loop>();
-  for (const std::shared_ptr<MatrixProduct>& product : {std::shared_ptr<MatrixProduct>(loop), std::shared_ptr<MatrixProduct>()}) {
+  for (const std::shared_ptr<MatrixProduct>& product :
+       {std::shared_ptr<MatrixProduct>(loop), std::shared_ptr<MatrixProduct>()}) {
     const auto products = opened(GetParam(), product, 2);
     for (size_t i = 0; i < shapes.size(); ++i) {
       const Convolution x(shapes[i], false, i);
@@ -214,8 +218,8 @@ std::vector<std::string> names() {
 INSTANTIATE_TEST_SUITE_P(Catalogue, EachAlgorithm, ::testing::ValuesIn(names()),
                          kernels::testing::test_name_of_library);
 
-// Sums of small whole numbers are exact, and so are the transforms of F(2 x 2, 3 x 3) of weights that are multiples of 4.
-// The 1/6 of F(4 x 4, 3 x 3) and what FFTW multiplies by are no float32 numbers.
+// Sums of small whole numbers are exact, and so are the transforms of F(2 x 2, 3 x 3) of weights that are multiples
+// of 4. The 1/6 of F(4 x 4, 3 x 3) and what FFTW multiplies by are no float32 numbers.
 TEST(Algorithms, AreExactWhereTheirNumbersAre) {
   for (const char* name : {"direct", "explicit-gemm", "implicit-gemm", "winograd2", "winograd2-nonfused"}) {
     const auto products = opened(name, std::make_shared<testing::Loop>());
@@ -230,8 +234,8 @@ TEST(Algorithms, AreExactWhereTheirNumbersAre) {
 
 // ---- fused and non-fused
 
-// Over a product that adds as the fused form does they are one, over our ordered one (a chain of fma) they are one for a
-// single channel alone.
+// Over a product that adds as the fused form does they are one, over our ordered one (a chain of fma) they are one for
+// a single channel alone.
 TEST(Winograd, FusedAndNonFusedDifferInTheSumOverChannelsAlone) {
   for (const std::string form : {"winograd2", "winograd4"}) {
     for (const int64_t channels : {1, 2, 24}) {

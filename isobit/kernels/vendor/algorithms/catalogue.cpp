@@ -108,7 +108,8 @@ const std::vector<Entry>& catalogue() {
   return kAll;
 }
 
-Expected<std::unique_ptr<InnerProducts<float>>> open(const std::string& name, const PlatformParts& platform, Clock clock) {
+Expected<std::unique_ptr<InnerProducts<float>>> open(const std::string& name, const PlatformParts& platform,
+                                                     Clock clock) {
   if (name == kAutotune) {
     std::vector<Candidate> candidates;
     for (const Maker& maker : makers()) {

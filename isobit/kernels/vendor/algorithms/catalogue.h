@@ -1,5 +1,5 @@
-// The convolution algorithms by name: the one list of them, from which the names of platforms (`openblas/1t+winograd4`),
-// `isobit platforms --algorithms` and the tests come.
+// The convolution algorithms by name: the one list of them, from which the names of platforms
+// (`openblas/1t+winograd4`), `isobit platforms --algorithms` and the tests come.
 #pragma once
 
 #include <memory>
@@ -32,6 +32,7 @@ struct PlatformParts {
 // The platform's inner products with that algorithm over them. REQUIRES a name of the catalogue, and a clock for
 // kAutotune, which leaves out what is not installed, and what the platform's own is anyway (explicit-gemm with a
 // library). Errors: kUnavailable for a library that is not installed.
-Expected<std::unique_ptr<InnerProducts<float>>> open(const std::string& name, const PlatformParts& platform, Clock clock);
+Expected<std::unique_ptr<InnerProducts<float>>> open(const std::string& name, const PlatformParts& platform,
+                                                     Clock clock);
 
 }  // namespace isobit::kernels::algorithms

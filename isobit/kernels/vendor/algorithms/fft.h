@@ -3,13 +3,13 @@
 // Sizes go up to the next product of 2, 3, 5 and 7, which leaves every output free of wrapping.
 //
 // Order: channels ascending, from +0; real part re += (a.re b.re + a.im b.im), imaginary part im += (a.im b.re -
-// a.re b.im), no fma; then the transform back, one division by the size, one addition of the bias. What the library does
-// within a transform is the library's. One number of an image that is not finite reaches all outputs of the image.
+// a.re b.im), no fma; then the transform back, one division by the size, one addition of the bias. What the library
+// does within a transform is the library's. One number of an image that is not finite reaches all outputs of the image.
 //
 // Error: no bound element by element, as every output takes rounding errors of the whole plane. In the test's shapes it
-// stays below 4 u log2(size) times the sum over channels of the Euclidean norms of plane and taps multiplied, u = 2^-24;
-// measured, not proved. Computes stride 1 in one group, any taps, padding and dilation, where the transforms of one
-// image fit the workspace.
+// stays below 4 u log2(size) times the sum over channels of the Euclidean norms of plane and taps multiplied, u =
+// 2^-24; measured, not proved. Computes stride 1 in one group, any taps, padding and dilation, where the transforms of
+// one image fit the workspace.
 #pragma once
 
 #include <memory>

@@ -87,7 +87,8 @@ Status ImplicitGemm::forward(const Call& call) {
         g.b = terms.data(), g.ldb = width;
         g.c = first == 0 ? sums.data() : part.data(), g.ldc = width;
         ISOBIT_RETURN_IF_ERROR(product_->multiply(g));
-        for (int64_t i = 0; first > 0 && i < z.m * width; ++i) sums[static_cast<size_t>(i)] += part[static_cast<size_t>(i)];
+        for (int64_t i = 0; first > 0 && i < z.m * width; ++i)
+          sums[static_cast<size_t>(i)] += part[static_cast<size_t>(i)];
       }
       store(s, z, group, begin, end, sums.data(), call);
     }

@@ -34,8 +34,23 @@ Fastest::Fastest(std::unique_ptr<InnerProducts<float>> own, std::vector<Candidat
 
 Fastest::Key Fastest::key_of(const Call& call) {
   const ConvShape& s = call.shape;
-  return {s.n,        s.ic,      s.ih,       s.iw,         s.oc,        s.kh,         s.kw,         s.stride_h, s.stride_w,
-          s.pad_top, s.pad_left, s.pad_bottom, s.pad_right, s.dilation_h, s.dilation_w, s.groups, call.bias != nullptr};
+  return {s.n,
+          s.ic,
+          s.ih,
+          s.iw,
+          s.oc,
+          s.kh,
+          s.kw,
+          s.stride_h,
+          s.stride_w,
+          s.pad_top,
+          s.pad_left,
+          s.pad_bottom,
+          s.pad_right,
+          s.dilation_h,
+          s.dilation_w,
+          s.groups,
+          call.bias != nullptr};
 }
 
 const std::string& Fastest::name_of(size_t candidate) const {

@@ -1,11 +1,11 @@
 // Inner products whose forward convolutions are computed by another algorithm than the platform's own: by one that was
 // asked for, or by the one that won a race. Everything else, gradients included, is the platform's own.
 //
-// The race is the one-shot autotuner of common frameworks (cuDNN's "find", torch.backends.cudnn.benchmark): when a shape
-// is seen for the first time, every candidate that computes it runs once, in a fixed order, under a clock; the fastest
-// (of equals, the first) computes that shape from then on. Nothing is warmed up and nothing is timed twice, as there.
-// Which one wins follows from what else the machine was doing, so that the bits of a process need not be those of the
-// next; within a process they stay. The platform's own is the first candidate.
+// The race is the one-shot autotuner of common frameworks (cuDNN's "find", torch.backends.cudnn.benchmark): when a
+// shape is seen for the first time, every candidate that computes it runs once, in a fixed order, under a clock; the
+// fastest (of equals, the first) computes that shape from then on. Nothing is warmed up and nothing is timed twice, as
+// there. Which one wins follows from what else the machine was doing, so that the bits of a process need not be those
+// of the next; within a process they stay. The platform's own is the first candidate.
 //
 // Determinism class: of AskedFor, its algorithm's where that computes the shape, else the platform's. Of Fastest: none
 // from process to process; given the clock's answers, a function of them and of the candidates'.
@@ -36,8 +36,7 @@ class OverOwn : public InnerProducts<float> {
   Status conv_grad_src(const ConvShape& shape, const float* diff_dst, const float* weights, float* diff_src) final {
     return own_->conv_grad_src(shape, diff_dst, weights, diff_src);
   }
-  Status conv_grad_weights(const ConvShape& shape, const float* src, const float* diff_dst,
-                           float* diff_weights) final {
+  Status conv_grad_weights(const ConvShape& shape, const float* src, const float* diff_dst, float* diff_weights) final {
     return own_->conv_grad_weights(shape, src, diff_dst, diff_weights);
   }
   ConvKernel last_conv_forward() const final { return last_; }

@@ -1,9 +1,9 @@
 // Convolution by Winograd's F(2 x 2, 3 x 3) and F(4 x 4, 3 x 3) (winograd_tiles.h: transforms, order, error bound), in
 // two forms.
 //
-// Fused: 16 tiles at a time are transformed, multiplied and transformed back, and nothing else is ever laid out. Its sum
-// over channels is in ascending order, every product rounded and then added: no library is asked, and the result is a
-// function of the operands alone.
+// Fused: 16 tiles at a time are transformed, multiplied and transformed back, and nothing else is ever laid out. Its
+// sum over channels is in ascending order, every product rounded and then added: no library is asked, and the result is
+// a function of the operands alone.
 //
 // Non-fused: all tiles are transformed (as many of them as the workspace holds, where it does not hold all); then the
 // platform's library multiplies (m + 2)^2 pairs of matrices, channels being what it sums over; then all are transformed

@@ -33,9 +33,7 @@ struct Rational {
   int64_t above = 0, below = 1;
 
   constexpr bool operator==(const Rational&) const = default;
-  constexpr Rational operator+(Rational o) const {
-    return reduced(above * o.below + o.above * below, below * o.below);
-  }
+  constexpr Rational operator+(Rational o) const { return reduced(above * o.below + o.above * below, below * o.below); }
   constexpr Rational operator*(Rational o) const { return reduced(above * o.above, below * o.below); }
   constexpr Rational operator/(Rational o) const { return reduced(above * o.below, below * o.above); }
   constexpr float rounded() const { return static_cast<float>(above) / static_cast<float>(below); }

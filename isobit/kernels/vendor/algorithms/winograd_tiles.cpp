@@ -5,7 +5,8 @@
 namespace isobit::kernels::algorithms {
 namespace {
 
-// to[i] = sum over k of matrix[i][k] * from[k], for rows of kWidth numbers that lie `from_stride` and `to_stride` apart.
+// to[i] = sum over k of matrix[i][k] * from[k], for rows of kWidth numbers that lie `from_stride` and `to_stride`
+// apart.
 template <int kWidth, size_t kRows, size_t kColumns>
 void apply(const std::array<std::array<float, kColumns>, kRows>& matrix, const float* from, int64_t from_stride,
            float* to, int64_t to_stride) {

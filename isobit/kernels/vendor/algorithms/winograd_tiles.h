@@ -1,9 +1,9 @@
 // The three transforms of F(m x m, 3 x 3), m = 2 or 4, for 16 tiles of one channel at a time: what the fused and the
 // other form have in common, so that they differ in how they add over channels alone.
 //
-// Order, first down the columns of a tile and then across its rows: terms in ascending order of the matrix's columns, entries that are
-// zero left out, every product rounded and then added; no fma. Taps on padding, and what lies beyond the image, are +0.
-// One number of a tile that is not finite reaches every output of the tile.
+// Order, first down the columns of a tile and then across its rows: terms in ascending order of the matrix's columns,
+// entries that are zero left out, every product rounded and then added; no fma. Taps on padding, and what lies beyond
+// the image, are +0. One number of a tile that is not finite reaches every output of the tile.
 //
 // Error of a finite result without underflow: gamma_q times the result of the same algorithm on the magnitudes of
 // everything (src, weights, bias and the entries of the matrices), q = 4 (m + 2) + 2 (3 + 1) + channels + 2: a rounding
