@@ -58,7 +58,7 @@ Expected<int> run_vendors(Console& console) {
 // What may stand behind the plus of a platform.
 Expected<int> run_algorithms(Console& console) {
   nlohmann::ordered_json document = nlohmann::ordered_json::array();
-  console.line("algorithm             digest of its bits  computes convolutions with  how");
+  console.line("algorithm             digest of its bits  computes convolutions with                  how");
   for (const lab::ConvolutionAlgorithm& a : lab::convolution_algorithms()) {
     document.push_back({{"algorithm", a.name}, {"how", a.words}, {"applies", a.applies}});
     if (!a.digest.empty()) document.back()["digest"] = a.digest;
@@ -67,7 +67,7 @@ Expected<int> run_algorithms(Console& console) {
                                : a.digest.empty() ? "one of these"
                                                   : a.digest.substr(0, 16);
     char line[400];
-    std::snprintf(line, sizeof line, "+%-19s  %-18s  %-26s  %s", a.name.c_str(), digest.c_str(), a.applies.c_str(),
+    std::snprintf(line, sizeof line, "+%-19s  %-18s  %-42s  %s", a.name.c_str(), digest.c_str(), a.applies.c_str(),
                   a.words.c_str());
     console.line(line);
   }
