@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "isobit/base/file.h"
-#include "isobit/tensor/dtype_named_for_test.h"
+#include "isobit/tensor/dtype_named.h"
 
 namespace isobit::commit {
 namespace {

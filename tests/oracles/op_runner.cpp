@@ -25,7 +25,7 @@
 #include "isobit/graph/op.h"
 #include "isobit/platform/platform.h"
 #include "isobit/runtime/executor.h"
-#include "isobit/tensor/dtype_named_for_test.h"
+#include "isobit/tensor/dtype_named.h"
 
 namespace isobit {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "isobit/numerics/half.h"
-#include "isobit/tensor/dtype.h"
+#include "isobit/tensor/dtype_named.h"
 
 namespace isobit::lab::deviation {
 namespace {

@@ -4,7 +4,7 @@
 #include "isobit/base/json_depth.h"
 #include "isobit/base/text.h"
 #include "isobit/lab/study/study.h"
-#include "isobit/tensor/dtype.h"
+#include "isobit/tensor/dtype_named.h"
 
 namespace isobit::lab::study {
 namespace {

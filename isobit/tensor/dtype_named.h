@@ -1,4 +1,4 @@
-// The type of elements that a name of a golden file or of an oracle's case means.
+// The type of elements that a name means: "float32". None for a name that is no type of ours.
 #pragma once
 
 #include <optional>
