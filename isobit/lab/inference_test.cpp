@@ -151,5 +151,17 @@ TEST_F(Infer, WhatDoesNotFitIsNamed) {
   EXPECT_NE(error_on_portable(), "no error");
 }
 
+// An inner product rounded to float32 and then to a half would be rounded twice.
+TEST_F(Infer, HalvesAreRefusedWhereSumsAreRoundedOnce) {
+  ModelForTest model;
+  model.input("x", {2, 3}, onnx::kFloat16).input("w", {3, 2}, onnx::kFloat16);
+  model.node("MatMul", {"x", "w"}, {"y"});
+  write(model.output("y"));
+  EXPECT_TRUE(infer_on("ordered@portable/1t"));
+  request_.arithmetic = "correct-1";
+  EXPECT_NE(error_on_portable().find("value 'x' is float16, which correct-1 does not take"), std::string::npos)
+      << error_on_portable();
+}
+
 }  // namespace
 }  // namespace isobit::lab

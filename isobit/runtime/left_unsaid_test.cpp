@@ -119,7 +119,8 @@ TEST_F(LeftUnsaid, EveryInputThatIsNamedIsFollowed) {
       const OutputDef& def = graph::find_op(op)->output(o);
       for (size_t i = 0; i < most_inputs(all); ++i) {
         if (!shows(all, i)) continue;
-        if (def.follows_from.contains(i)) EXPECT_TRUE(shown[o].follows_from.contains(i)) << "never by input " << i;
+        if (!def.follows_from.contains(i)) continue;
+        EXPECT_TRUE(shown[o].follows_from.contains(i)) << "never by input " << i;
       }
     }
   }
@@ -137,7 +138,8 @@ TEST_F(LeftUnsaid, WhatIsMovedSaysSo) {
       }
       if (def.moved_from.empty()) continue;
       for (size_t i = 0; i < most_inputs(all); ++i) {
-        if (def.moved_from.contains(i)) EXPECT_TRUE(shown[o].moved_from.contains(i)) << "nothing of input " << i;
+        if (!def.moved_from.contains(i)) continue;
+        EXPECT_TRUE(shown[o].moved_from.contains(i)) << "nothing of input " << i;
       }
       EXPECT_NE(def.takes_each_once, shown[o].twice) << "whether an element is taken a second time";
     }

@@ -126,9 +126,14 @@ TEST(Losses, CrossEntropyFindsTheClasses) {
   const auto ambiguous = build_step_graph(job, samples(data::TargetKind::kClassPerToken, {2}), reshaped({2, 2}));
   ASSERT_TRUE(ambiguous) << ambiguous.error().message;
   EXPECT_FALSE(has(operators(ambiguous->graph), "Transpose"));
+  ASSERT_EQ(ambiguous->remarks.size(), 1u) << "the owner is told";
+  EXPECT_NE(ambiguous->remarks[0].find("'scores' [4, 2, 2] fit with the classes as last axis and as second"),
+            std::string::npos)
+      << ambiguous->remarks[0];
   const auto second = build_step_graph(job, samples(data::TargetKind::kClassPerToken, {5}), reshaped({2, 5}));
   ASSERT_TRUE(second) << second.error().message;
   EXPECT_TRUE(has(operators(second->graph), "Transpose"));
+  EXPECT_TRUE(second->remarks.empty());
   EXPECT_EQ(second->graph.value(second->target).dims, std::vector<int64_t>{20});
   const auto few = build_step_graph(job, samples(data::TargetKind::kClassPerToken, {4}), reshaped({2, 5}));
   EXPECT_NE(message(few).find("expected scores"), std::string::npos);

@@ -14,7 +14,13 @@ using graph::ValueId;
 class LossBuilder {
  public:
   LossBuilder(const Job& job, const data::DataShape& data, int64_t batch, bool training, models::Model& model)
-      : job_(job), data_(data), batch_(batch), training_(training), graph_(model.graph), output_(model.output) {}
+      : job_(job),
+        data_(data),
+        batch_(batch),
+        training_(training),
+        model_(model),
+        graph_(model.graph),
+        output_(model.output) {}
 
   Expected<LossPart> run() {
     ISOBIT_RETURN_IF_ERROR(check_output());
@@ -73,6 +79,10 @@ class LossBuilder {
     if (!last && !second) {
       return misfit(text_of("expected scores [", rows, ", classes], or classes behind the first axis or the last; ",
                             target_text()));
+    }
+    if (last && second) {
+      model_.remarks.push_back(text_of("scores '", output().name, "' ", Shape(dims).text(),
+                                       " fit with the classes as last axis and as second; they are read as the last"));
     }
     ValueId scores = output_;
     if (!last) {
@@ -149,6 +159,7 @@ class LossBuilder {
   const data::DataShape& data_;
   const int64_t batch_;
   const bool training_;
+  models::Model& model_;
   graph::Graph& graph_;
   ValueId output_;
 };

@@ -21,7 +21,7 @@ enum class Criterion { kSquared, kAbsolute, kHuber, kLogistic };
 
 struct CriterionArguments {
   Criterion criterion = Criterion::kSquared;
-  std::string name;  // names of values begin with it
+  std::string name = {};  // names of values begin with it
   ValueId output = kNoValue, target = kNoValue;
   double delta = 1;        // of huber, above 0
   bool by_sample = false;  // a loss for each place of the first axis, not one of the batch

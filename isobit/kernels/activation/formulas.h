@@ -2,9 +2,9 @@
 //
 // Determinism class ordered-1. Of a double the sequence is the result. Of a float it is computed from the number that
 // float64 holds too, and its result rounded once to float32: no claim of correct rounding, but with errors of a few
-// units in the 53rd place that is wrong for few inputs. Parameters (alpha ...) are float64. Every line is one operation
-// rounded to nearest even; f64_expm1 and f64_sigmoid are those of numerics/functions.h. Any NaN gives the canonical
-// NaN.
+// units in the 53rd place that is wrong for few inputs of normal size (a subnormal result may be one unit off).
+// Parameters (alpha ...) are float64. Every line is one operation rounded to nearest even; f64_expm1 and f64_sigmoid
+// are those of numerics/functions.h. Any NaN gives the canonical NaN.
 //
 // InFloat64 makes a formula of any type of each.
 #pragma once

@@ -36,9 +36,11 @@ struct Row {
 };
 template <>
 struct Row<0> {
-  explicit Row(size_t n) : n(n) {}
-  size_t bytes() const { return n; }
-  size_t n;
+  explicit Row(size_t bytes) : bytes_(bytes) {}
+  size_t bytes() const { return bytes_; }
+
+ private:
+  size_t bytes_;
 };
 
 template <class F>
