@@ -19,6 +19,7 @@ struct Options {
 };
 
 Expected<int> make_salt(const fs::path& path, Console& console) {
+  ISOBIT_RETURN_IF_ERROR(check_output(path, false));
   Bytes salt(32);
   ISOBIT_RETURN_IF_ERROR(fill_random(salt));
   ISOBIT_RETURN_IF_ERROR(write_file_durably(path, as_bytes(to_hex(salt) + "\n"), {.replace = false}));
@@ -53,6 +54,7 @@ Expected<int> run(const Options& o, Console& console) {
     // Also a link that leads nowhere: nothing may be half made when the second file is refused.
     if (fs::exists(fs::symlink_status(path)))
       return usage_error(text_of(path.string(), ": is there already; a key is never overwritten"));
+    if (o.role.empty()) ISOBIT_RETURN_IF_ERROR(check_output(path, false));
   }
   ISOBIT_TRY(const commit::SecretKey key, commit::SecretKey::generate());
   ISOBIT_RETURN_IF_ERROR(commit::write_secret_key(secret, key));

@@ -2,6 +2,7 @@
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/json_text.h"
+#include "isobit/cli/own_files.h"
 #include "isobit/lab/deviation/lab_set.h"
 
 namespace isobit::cli {
@@ -17,6 +18,7 @@ struct Options {
 };
 
 Expected<int> export_lab(const Options& o, Console& console) {
+  ISOBIT_RETURN_IF_ERROR(check_output(o.out, false));
   ISOBIT_TRY(LabFile source, LabFile::open(o.lab, LabFile::Mode::kRead));
   ISOBIT_RETURN_IF_ERROR(source.export_to(o.out, !o.without_tensors));
   console.document(json_text({{"lab", o.lab}, {"out", o.out}, {"tensors", !o.without_tensors}}));
@@ -29,6 +31,7 @@ Expected<int> merge_labs(const Options& o, Console& console) {
   ISOBIT_TRY(auto others, lab::deviation::open_labs(o.others));
   std::error_code ignored;
   const bool is_new = !fs::exists(o.lab, ignored);
+  if (is_new) ISOBIT_RETURN_IF_ERROR(check_output(o.lab, false));
   ISOBIT_TRY(LabFile into, is_new ? LabFile::create(o.lab) : LabFile::open(o.lab, LabFile::Mode::kWrite));
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (auto& other : others) {

@@ -4,6 +4,7 @@
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/json_text.h"
+#include "isobit/cli/own_files.h"
 #include "isobit/lab/reveal/revelation.h"
 #include "isobit/lab/reveal/svg.h"
 #include "isobit/lab/reveal/words.h"
@@ -167,8 +168,8 @@ Status write_svg(const std::string& file, const reveal::Revelation& r) {
 
 Expected<int> run(const Options& o, Console& console) {
   if (o.target == "functions") return run_functions(o, console);
+  if (!o.svg.empty()) ISOBIT_RETURN_IF_ERROR(check_output(o.svg, true));
   ISOBIT_TRY(const reveal::RevealRequest request, request_of(o));
-  if (!o.svg.empty()) ISOBIT_RETURN_IF_ERROR(check_writable_name(o.svg, true));
   ISOBIT_TRY(const reveal::Revelation revelation, reveal::reveal(request));
   if (!o.svg.empty()) ISOBIT_RETURN_IF_ERROR(write_svg(o.svg, revelation));
   console.document(json_text(json_of(revelation)));

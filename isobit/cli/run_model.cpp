@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "isobit/base/text.h"
+#include "isobit/bundle/disk.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/limits.h"
@@ -88,8 +89,9 @@ std::string file_name(size_t place, const std::string& name) {
   return text_of(place, "-", safe, ".npy");
 }
 
-// Whether the outputs may go there: an empty folder, or none yet.
+// Whether the outputs may go there: an empty folder, or none yet, outside the folders of runs.
 Status check_folder(const std::string& folder) {
+  ISOBIT_RETURN_IF_ERROR(bundle::check_outside_runs(fs::path(folder) / "0.npy"));
   std::error_code error;
   if (!fs::exists(folder, error) || (fs::is_directory(folder, error) && fs::is_empty(folder, error))) return {};
   return usage_error(text_of("--out: '", folder, "' is there already and not an empty folder; choose another"));

@@ -15,7 +15,8 @@ class Network {
 
   // The network for batches of samples like config.inputs (of builders: of input_shape), in training or in inference
   // form. The same configuration gives the same model; names and shapes of parameters and buffers do not depend on the
-  // form. No tensor of the size of a parameter is allocated. kUnreadable where the network does not fit the samples.
+  // form. No tensor of the size of a parameter is allocated. kUnreadable where the network does not fit the samples,
+  // kUnavailable where that is not known, for want of memory.
   virtual Expected<Model> build(const ModelConfig& config) const = 0;
 
   // What parameters and buffers of Init::Kind::kGiven begin with, by name, others perhaps among them: float32 or

@@ -68,7 +68,8 @@ Status Importer::count_node(const Frame& frame) {
 }
 
 Status Importer::count_bytes(uint64_t bytes) {
-  if (bytes > bytes_left()) {
+  if (bytes > options_.max_bytes - bytes_) {
+    if (options_.lacked_memory != nullptr) *options_.lacked_memory = true;
     return unreadable(text_of("what is made of the file takes more than ", human_bytes(options_.max_bytes),
                               " of memory, which is the limit (--max-memory)"));
   }

@@ -60,6 +60,8 @@ struct ImportOptions {
   int max_depth = 32;  // functions that call functions, graphs within graphs
   // Of what is made beside the tensors of the file: nodes, their names and lists, constants that are computed.
   uint64_t max_bytes = uint64_t{2} << 30;
+  // Set where an import fails that might not with more than max_bytes. Null: nobody asks.
+  bool* lacked_memory = nullptr;
 };
 
 // A running mean or variance of a batch norm, as an input of the graph.

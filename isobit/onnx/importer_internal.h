@@ -59,7 +59,11 @@ class Importer {
   Status count_bytes(uint64_t bytes);
   // Those of the graph's last nodes and constants, from these numbers on.
   Status count_added(const graph::Graph& graph, size_t first_node, size_t first_constant);
-  uint64_t bytes_left() const { return options_.max_bytes - bytes_; }
+  // What a failure may be due to from then on.
+  uint64_t bytes_left() {
+    if (options_.lacked_memory != nullptr) *options_.lacked_memory = true;
+    return options_.max_bytes - bytes_;
+  }
 
   // Of Form::kTraining: the number of the step, as a value of the main graph, and which one a dropout is.
   Operand step();

@@ -153,8 +153,16 @@ Expected<onnx::ImportOptions> ImportedNetwork::options_for(const models::ModelCo
 
 Expected<models::Model> ImportedNetwork::build(const models::ModelConfig& config) const {
   ISOBIT_TRY(const std::vector<size_t> places, matched(config));
-  ISOBIT_TRY(const onnx::ImportOptions options, options_for(config, places));
-  ISOBIT_TRY(onnx::Imported imported, onnx::import_model(model_, options));
+  ISOBIT_TRY(onnx::ImportOptions options, options_for(config, places));
+  bool lacked_memory = false;
+  options.lacked_memory = &lacked_memory;
+  auto read = onnx::import_model(model_, options);
+  // Under a limit of this process that is another thing to say than that the file is no network: job roots tell them
+  // apart.
+  if (!read && lacked_memory && options.max_bytes < onnx::ImportOptions().max_bytes) {
+    return unavailable(std::move(read.error().message));
+  }
+  ISOBIT_TRY(onnx::Imported imported, std::move(read));
   models::Model model;
   add_remarks(imported, model);
   model.graph = std::move(imported.graph);

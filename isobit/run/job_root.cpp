@@ -124,12 +124,14 @@ Expected<std::optional<FrozenParameters>> frozen_parameters(const train::Trainer
 namespace {
 
 // The graphs of inference that a network from a file becomes for every batch that is scored or exported. One that it
-// cannot become is zeros: nothing is scored or exported by it either.
-commit::Digest scored_graphs(const train::Job& job, const data::Dataset& dataset, const models::Network& network,
-                             ThreadPool& pool) {
+// cannot become is zeros: nothing is scored or exported by it either. kUnavailable where that is not known, for want of
+// memory.
+Expected<commit::Digest> scored_graphs(const train::Job& job, const data::Dataset& dataset,
+                                       const models::Network& network, ThreadPool& pool) {
   ByteWriter w;
   for (const int64_t batch : train::committed_batches(job, dataset.test_count(), network)) {
     const auto eval = train::build_eval_graph(job, data::shape_of(dataset), batch, network);
+    if (!eval && eval.error().code == ErrorCode::kUnavailable) return tl::unexpected(eval.error());
     w.i64(batch);
     w.fixed(eval ? verify::graph_root(eval->graph, pool) : commit::Digest{});
   }
@@ -155,7 +157,9 @@ Expected<commit::Digest> job_root(const train::Trainer& trainer, const DatasetCo
                      initial_state};
   if (step.disputable) parts.trace_schema = trace_schema_root(train::trace_schema(step));
   ISOBIT_TRY(parts.frozen, frozen_parameters(trainer, pool));
-  if (!declares_network(job)) parts.graphs_scored = scored_graphs(job, dataset, network, pool);
+  if (!declares_network(job)) {
+    ISOBIT_TRY(parts.graphs_scored, scored_graphs(job, dataset, network, pool));
+  }
   return job_root(parts);
 }
 

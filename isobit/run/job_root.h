@@ -61,6 +61,7 @@ struct JobRootParts {
 commit::Digest job_root(const JobRootParts& parts);
 
 // The same, of a trainer at step 0 with that state. kUnreadable: the network cannot be evaluated.
+// kUnavailable: this process may not take the memory that telling takes.
 Expected<commit::Digest> job_root(const train::Trainer& trainer, const DatasetCommitment& commitment,
                                   const commit::Digest& initial_state, const models::Network& network,
                                   ThreadPool& pool);

@@ -31,6 +31,12 @@ Expected<int64_t> step_of(std::string_view line, const std::string& what) {
   return step;
 }
 
+// Whether a line may be one that was cut short.
+bool may_be_cut(std::string_view text) {
+  constexpr std::string_view kFront = "{\"step\":";
+  return text.starts_with(kFront) || kFront.starts_with(text);
+}
+
 // How many bytes at the front of the file are lines of steps up to `step`.
 Expected<uint64_t> kept_bytes(const fs::path& path, int64_t step) {
   ISOBIT_TRY(const PlainFile file, PlainFile::open(path, Links::kRefuse));
@@ -42,8 +48,8 @@ Expected<uint64_t> kept_bytes(const fs::path& path, int64_t step) {
     const size_t end = text.find('\n');
     const std::string what = text_of(path.string(), ":", number);
     if (end == std::string_view::npos) {
-      if (got < kMostLine) break;  // it was being written
-      return unreadable(text_of(what, ": is longer than a line of metrics; is this the file of this run?"));
+      if (got < kMostLine && may_be_cut(text)) break;  // it was being written
+      return unreadable(text_of(what, ": is no line of metrics; is this the file of this run? It was left as it is"));
     }
     const auto found = step_of(text.substr(0, end), what);
     if (!found) {

@@ -55,9 +55,9 @@ class Outputs(Case):
         before = contents(self.path("r"))
         for out in ("r/w", "r/checkpoints/step-12.safetensors", "r/checkpoints/w", "begun/w", "alias/w", "./r/../r/w", "r/new/w"):
             for command in (*((*c, "--force") for c in self.WRITERS), ("unpack", "r.tar"), ("audit", "r", "--verdict"),
-                            ("train", DIGITS, *SHORT)):
-                option = () if command[-1] == "--verdict" else ("--out",)
-                if command[0] in ("unpack", "audit", "train") and out.endswith("12.safetensors"):
+                            ("train", DIGITS, *SHORT), ("run", "m.onnx"), ("keygen",), ("keygen", "--salt")):
+                option = () if command[-1] in ("--verdict", "--salt") else ("--out",)
+                if command[0] in ("unpack", "audit", "train", "run", "keygen") and out.endswith("12.safetensors"):
                     continue  # refused for being there
                 self.fails(*command, *option, out, code=2, says=["lies in the run", out])
         self.assertEqual(contents(self.path("r")), before)
