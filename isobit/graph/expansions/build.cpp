@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "isobit/base/text.h"
+#include "isobit/graph/op.h"
 
 namespace isobit::graph::expansions {
 namespace {
@@ -16,8 +17,31 @@ constexpr int64_t kAsInSource = -2, kWhatRemains = -1;
 
 }  // namespace
 
+Status NodeArguments::expect(int least, int most, int most_outputs,
+                             std::initializer_list<std::pair<const char*, size_t>> attributes_and_types) const {
+  const int given = static_cast<int>(inputs.size()), asked = static_cast<int>(outputs.size());
+  if (given < least || given > most) {
+    return unreadable(text_of("found ", given, " inputs, expected ", least, " to ", most));
+  }
+  for (int i = 0; i < given; ++i) {
+    const ValueId id = inputs[static_cast<size_t>(i)];
+    if (id < kNoValue || id >= graph.value_count() || (id == kNoValue && i < least)) {
+      return unreadable(text_of("input ", i, " is missing"));
+    }
+  }
+  if (asked > most_outputs) return unreadable(text_of("found ", asked, " outputs, expected at most ", most_outputs));
+  if (output(0).empty()) return unreadable("output 0 is missing");
+  return InferContext(graph, inputs, attributes, outputs).expect_attributes(attributes_and_types);
+}
+
+Expected<int> NodeArguments::rank(size_t i) const {
+  if (!value(i).has_rank()) return unreadable(text_of("the rank of '", value(i).name, "' is not known"));
+  return static_cast<int>(value(i).dims.size());
+}
+
 ValueId Builder::fail(std::string message) {
-  if (!failed_) error_ = {ErrorCode::kUnreadable, text_of("node '", name_, "' (", op_, "): ", message)};
+  if (!op_.empty()) message = text_of("node '", name_, "' (", op_, "): ", message);
+  if (!failed_) error_ = {ErrorCode::kUnreadable, std::move(message)};
   failed_ = true;
   return kNoValue;
 }
@@ -77,7 +101,7 @@ std::vector<ValueId> Builder::nodes(const std::string& op, std::vector<ValueId> 
   const std::vector<ValueId> none(outputs.size(), kNoValue);
   if (failed_) return none;
   std::vector<std::string> names;
-  for (const std::string& what : outputs) names.push_back(what.empty() ? "" : named(what));
+  for (const std::string& what : outputs) names.push_back(named(what));
   auto added = graph_.add_node(op, std::move(inputs), std::move(attributes), std::move(names));
   if (added) return *std::move(added);
   fail(added.error().message);
@@ -114,6 +138,17 @@ ValueId Builder::integer(int64_t value) {
   const auto found = whole_.find(value);
   if (failed_ || found != whole_.end()) return failed_ ? kNoValue : found->second;
   return whole_[value] = constant(Tensor::scalar(value), "constant");
+}
+
+ValueId Builder::numbers(DType dtype, const std::vector<double>& values, std::vector<int64_t> dims,
+                         const std::string& what) {
+  if (failed_) return kNoValue;
+  Tensor tensor(dtype, Shape(std::move(dims)));
+  ISOBIT_CHECK(tensor.elements() == static_cast<int64_t>(values.size()));
+  by_type(FloatTypes{}, dtype, [&]<class T>(T) {
+    std::transform(values.begin(), values.end(), tensor.data<T>(), [](double x) { return static_cast<T>(x); });
+  });
+  return constant(std::move(tensor), what);
 }
 
 ValueId Builder::matmul_transposed(ValueId a, ValueId b, const std::string& what) {
@@ -164,6 +199,21 @@ ValueId Builder::reshape_resolved(ValueId v, std::vector<int64_t> shape, const s
   std::replace(shape.begin(), shape.end(), kAsInSource, int64_t{0});
   Attributes attributes = {{"shape", std::move(shape)}};
   if (is_empty) attributes.set("allowzero", int64_t{1});
+  return node("Reshape", {v}, std::move(attributes), what);
+}
+
+ValueId Builder::reshape_like(ValueId v, ValueId like, bool first_kept, const std::string& what) {
+  if (failed_) return kNoValue;
+  std::vector<int64_t> shape = dims(like);
+  const bool has_zero = std::count(shape.begin(), shape.end(), 0) > 0;
+  // In the attribute 0 stands for a dimension that is there already, and one -1 is inferred.
+  if (first_kept && !shape.empty() && shape[0] < 0) shape[0] = 0;
+  const auto unknown = std::count_if(shape.begin(), shape.end(), [](int64_t d) { return d < 0; });
+  if (rank(like) < 0 || unknown > 1 || (has_zero && !graph_.value(like).is_static())) {
+    return node("Reshape", {v, unary("Shape", like, "Shape")}, {}, what);
+  }
+  Attributes attributes = {{"shape", std::move(shape)}};
+  if (has_zero) attributes.set("allowzero", int64_t{1});
   return node("Reshape", {v}, std::move(attributes), what);
 }
 

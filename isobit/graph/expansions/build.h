@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <utility>
@@ -21,15 +22,44 @@
 
 namespace isobit::graph::expansions {
 
+using Values = std::vector<ValueId>;
+
+// What an expansion is given that takes a node of ONNX as it stands. All of it outlives this.
+struct NodeArguments {
+  Graph& graph;
+  const Values& inputs;  // kNoValue: absent
+  const Attributes& attributes;
+  const std::vector<std::string>& outputs;  // names; "": absent
+
+  // Comes first. Errors: another number of inputs or outputs, one of the first `least` inputs or output 0 absent, an
+  // attribute that is not named here or of another type (InferContext::expect_attributes).
+  Status expect(int least, int most, int most_outputs,
+                std::initializer_list<std::pair<const char*, size_t>> attributes_and_types) const;
+  ValueId input(size_t i) const { return i < inputs.size() ? inputs[i] : kNoValue; }
+  const Value& value(size_t i) const { return graph.value(inputs[i]); }  // until the next node is added
+  Expected<int> rank(size_t i) const;                                    // Errors: it is not known.
+  std::string output(size_t o) const { return o < outputs.size() ? outputs[o] : ""; }
+};
+
+// As `what` of Builder's functions: the value is the operator's result, which has the name of the node.
+inline constexpr const char* kResult = "";
+
 // Appends nodes. The first error is kept: from then on nothing is appended, every value is kNoValue and every question
 // has an answer, so that an expansion reads as formulas and asks once, in finish().
 class Builder {
  public:
-  // op: as errors say it. name: of the node; names of values begin with it.
-  Builder(Graph& graph, std::string op, std::string name) : graph_(graph), op_(std::move(op)), name_(std::move(name)) {}
+  // op: as errors say it; "": errors do not begin with node and operator. name: of the node; names of values begin with
+  // it.
+  Builder(Graph& graph, std::string op, std::string name)
+      : graph_(graph), op_(std::move(op)), name_(std::move(name)), result_(name_) {}
+  // Named after output 0, with errors as they stand: who has the node says which it is.
+  explicit Builder(const NodeArguments& a) : Builder(a.graph, "", a.output(0)) {}
 
   // Comes before `what` in names. Many nodes that say the same `what` need scopes: a name that is taken costs a search.
   void set_scope(std::string scope) { scope_ = std::move(scope); }
+
+  // What kResult stands for from now on, where a node has more than one.
+  void set_result(std::string name) { result_ = std::move(name); }
 
   bool failed() const { return failed_; }
   // Keeps the message if it is the first. Returns kNoValue.
@@ -42,7 +72,9 @@ class Builder {
   // Fails where one of these has no rank before the run; kNoValue is passed over.
   bool require_ranks(std::initializer_list<ValueId> values);
 
-  // What is known of a value. Nothing of kNoValue: an unknown extent, rank 0, float32. A rank that is not known is -1.
+  // What is known of a value. Nothing of kNoValue: an unknown extent, rank 0, float32, no name. A rank that is not
+  // known is -1.
+  std::string name(ValueId v) const { return v == kNoValue ? "" : graph_.value(v).name; }
   DType dtype(ValueId v) const;
   const std::vector<int64_t>& dims(ValueId v) const;
   int rank(ValueId v) const { return dims(v) == kUnknownRank ? -1 : static_cast<int>(dims(v).size()); }
@@ -59,6 +91,8 @@ class Builder {
                              const std::vector<std::string>& outputs);
 
   ValueId constant(Tensor tensor, const std::string& what);
+  // Real numbers, rounded to `dtype`. REQUIRES as many as the dimensions hold.
+  ValueId numbers(DType dtype, const std::vector<double>& values, std::vector<int64_t> dims, const std::string& what);
   // Made once for each value of an expansion.
   ValueId scalar(DType dtype, double value);             // rounded to the type
   ValueId integers(const std::vector<int64_t>& values);  // int64, rank 1
@@ -79,6 +113,12 @@ class Builder {
   ValueId reshape(ValueId v, std::vector<int64_t> shape, const std::string& what);
   // The first `leading` extents stay; then come these, of which 0 is none and one may be -1, what remains.
   ValueId reshape_to(ValueId v, std::vector<int64_t> extents, const std::string& what, int leading = 0);
+  // The shape as it is written here, by a node in any case.
+  ValueId reshape_as_written(ValueId v, std::vector<int64_t> shape, const std::string& what) {
+    return node("Reshape", {v}, {{"shape", std::move(shape)}}, what);
+  }
+  // By a node in any case: under the dimensions of `like`, of which `first_kept` says that v has the first one.
+  ValueId reshape_like(ValueId v, ValueId like, bool first_kept, const std::string& what);
   // axes count in the result of unsqueeze, and in the source of squeeze.
   ValueId unsqueeze(ValueId v, const std::vector<int64_t>& axes, const std::string& what);
   ValueId squeeze(ValueId v, const std::vector<int64_t>& axes, const std::string& what);
@@ -98,11 +138,11 @@ class Builder {
   ValueId range(ValueId count, const std::string& what);
 
  private:
-  std::string named(const std::string& what) const { return name_ + "/" + scope_ + what; }
+  std::string named(const std::string& what) const { return what.empty() ? result_ : name_ + "/" + scope_ + what; }
   ValueId reshape_resolved(ValueId v, std::vector<int64_t> shape, const std::string& what);
 
   Graph& graph_;
-  std::string op_, name_, scope_;
+  std::string op_, name_, result_, scope_;
   bool failed_ = false;
   Error error_;
   std::map<std::pair<DType, uint64_t>, ValueId> scalars_;

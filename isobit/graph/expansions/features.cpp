@@ -35,7 +35,7 @@ Expected<std::vector<ValueId>> scaler(Graph& graph, const ScalerArguments& a) {
   const ValueId x = b.is_integer(a.x) ? as_float32(b, a.x, "x") : a.x;
   const DType dtype = b.dtype(x);
   const auto row = [&](const std::vector<double>& list, const std::string& what) {
-    return numbers(b, dtype, list, {static_cast<int64_t>(list.size())}, what);
+    return b.numbers(dtype, list, {static_cast<int64_t>(list.size())}, what);
   };
   const ValueId y = b.mul(b.sub(x, row(a.offset, "offset"), "moved"), row(a.scale, "scale"), "scaled");
   return b.finish({as_float32(b, y, "y")});
@@ -126,7 +126,7 @@ Expected<std::vector<ValueId>> imputer(Graph& graph, const ImputerArguments& a) 
     const ValueId replaced = b.node("Equal", {a.x, b.integer(a.replaced_integer)}, {}, "replaced");
     return b.finish({b.where(replaced, imputed, a.x, "y")});
   }
-  const ValueId imputed = numbers(b, dtype, a.imputed_values, {static_cast<int64_t>(values)}, "imputed");
+  const ValueId imputed = b.numbers(dtype, a.imputed_values, {static_cast<int64_t>(values)}, "imputed");
   const ValueId replaced = std::isnan(a.replaced_value)
                                ? b.unary("IsNaN", a.x, "replaced")
                                : b.node("Equal", {a.x, b.scalar(dtype, a.replaced_value)}, {}, "replaced");

@@ -17,8 +17,8 @@ ValueId linear(Builder& b, ValueId x, const std::vector<double>& coefficients, c
             text_of(intercepts.size(), " intercepts, expected ", rows));
   if (b.failed()) return kNoValue;
   const DType dtype = b.dtype(x);
-  std::vector<ValueId> inputs = {x, numbers(b, dtype, coefficients, {rows, count / rows}, "coefficients")};
-  if (!intercepts.empty()) inputs.push_back(numbers(b, dtype, intercepts, {rows}, "intercepts"));
+  std::vector<ValueId> inputs = {x, b.numbers(dtype, coefficients, {rows, count / rows}, "coefficients")};
+  if (!intercepts.empty()) inputs.push_back(b.numbers(dtype, intercepts, {rows}, "intercepts"));
   return b.node("Gemm", inputs, {{"transB", int64_t{1}}}, "linear");
 }
 

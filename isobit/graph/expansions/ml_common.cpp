@@ -1,7 +1,5 @@
 #include "isobit/graph/expansions/ml_common.h"
 
-#include <algorithm>
-
 #include "isobit/base/text.h"
 
 namespace isobit::graph::expansions {
@@ -45,17 +43,6 @@ ValueId feature_rows(Builder& b, ValueId x) {
   b.require(b.rank(x) == 1 || b.rank(x) == 2, text_of("X has rank ", b.rank(x), ", expected 1 or 2"));
   if (b.is_integer(x)) x = b.cast(x, DType::kFloat32, "x");
   return b.rank(x) == 1 ? b.unsqueeze(x, {0}, "x_row") : x;
-}
-
-ValueId numbers(Builder& b, DType dtype, const std::vector<double>& values, std::vector<int64_t> dims,
-                const std::string& what) {
-  if (b.failed()) return kNoValue;
-  Tensor tensor(dtype, Shape(std::move(dims)));
-  ISOBIT_CHECK(tensor.elements() == static_cast<int64_t>(values.size()));
-  by_type(FloatTypes{}, dtype, [&]<class T>(T) {
-    std::transform(values.begin(), values.end(), tensor.data<T>(), [](double x) { return static_cast<T>(x); });
-  });
-  return b.constant(std::move(tensor), what);
 }
 
 }  // namespace isobit::graph::expansions

@@ -23,10 +23,6 @@ ValueId label_above(Builder& b, ValueId scores, double threshold, const std::vec
 // Anything else fails the builder.
 ValueId feature_rows(Builder& b, ValueId x);
 
-// A constant of real numbers, rounded to `dtype`. REQUIRES as many as the dimensions hold.
-ValueId numbers(Builder& b, DType dtype, const std::vector<double>& values, std::vector<int64_t> dims,
-                const std::string& what);
-
 inline ValueId as_float32(Builder& b, ValueId v, const std::string& what) { return b.cast(v, DType::kFloat32, what); }
 
 }  // namespace isobit::graph::expansions

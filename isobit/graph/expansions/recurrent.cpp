@@ -6,8 +6,6 @@
 namespace isobit::graph::expansions {
 namespace {
 
-using Values = std::vector<ValueId>;
-
 // 1 - x
 ValueId one_minus(Builder& b, ValueId x, const std::string& what) { return b.sub(b.scalar(b.dtype(x), 1), x, what); }
 

@@ -8,11 +8,6 @@ namespace {
 
 namespace expansions = graph::expansions;
 
-Expected<std::vector<graph::ValueId>> alone(Expected<graph::ValueId> value) {
-  ISOBIT_TRY(const graph::ValueId id, std::move(value));
-  return std::vector<graph::ValueId>{id};
-}
-
 constexpr const char* kUnknown = "the ranks of both inputs have to be known before the run";
 
 // A vector is a row on the left and a column on the right; what it becomes has no axis for it.
@@ -33,13 +28,13 @@ Expected<Operands> matmul(Conversion& c) {
   return c.last("Squeeze", {product}, {{"axes", removed}});
 }
 
-template <Expected<graph::ValueId> (*kExpansion)(graph::Graph&, const expansions::ConvolutionArguments&)>
+template <Expected<std::vector<graph::ValueId>> (*kExpansion)(graph::Graph&, const expansions::ConvolutionArguments&)>
 Expected<Operands> convolution(Conversion& c) {
   for (int i = 0; i < 2; ++i) ISOBIT_RETURN_IF_ERROR(c.expect(i));
   ISOBIT_TRY(graph::Attributes attributes, c.same_attributes());
   if (!c.has_rank(c.in(0)) || !c.has_rank(c.in(1))) return c.error(kUnknown);
   const expansions::ConvolutionArguments a = {c.output_name(0), c.id(0), c.id(1), c.id(2), std::move(attributes)};
-  return c.expand([&](graph::Graph& g) { return alone(kExpansion(g, a)); });
+  return c.expand([&](graph::Graph& g) { return kExpansion(g, a); });
 }
 
 // (x, weights, offset, bias, mask)
@@ -48,7 +43,7 @@ Expected<Operands> deform_conv(Conversion& c) {
   ISOBIT_TRY(graph::Attributes attributes, c.same_attributes());
   const expansions::DeformConvArguments a = {c.output_name(0),     c.id(0), c.id(1), c.id(2), c.id(3), c.id(4),
                                              std::move(attributes)};
-  return c.expand([&](graph::Graph& g) { return alone(expansions::deform_conv(g, a)); });
+  return c.expand([&](graph::Graph& g) { return expansions::deform_conv(g, a); });
 }
 
 struct GemmForm {
