@@ -24,7 +24,8 @@ namespace isobit::graph::expansions {
 
 using Values = std::vector<ValueId>;
 
-// What an expansion is given that takes a node of ONNX as it stands. All of it outlives this.
+// What an expansion is given that takes a node of ONNX as it stands. Its errors do not say which node: who has it does.
+// All of it outlives this.
 struct NodeArguments {
   Graph& graph;
   const Values& inputs;  // kNoValue: absent
@@ -48,11 +49,10 @@ inline constexpr const char* kResult = "";
 // has an answer, so that an expansion reads as formulas and asks once, in finish().
 class Builder {
  public:
-  // op: as errors say it; "": errors do not begin with node and operator. name: of the node; names of values begin with
-  // it.
+  // op: as errors say it; "": they do not begin with the node. name: of the node; names of values begin with it.
   Builder(Graph& graph, std::string op, std::string name)
       : graph_(graph), op_(std::move(op)), name_(std::move(name)), result_(name_) {}
-  // Named after output 0, with errors as they stand: who has the node says which it is.
+  // name: of output 0.
   explicit Builder(const NodeArguments& a) : Builder(a.graph, "", a.output(0)) {}
 
   // Comes before `what` in names. Many nodes that say the same `what` need scopes: a name that is taken costs a search.
