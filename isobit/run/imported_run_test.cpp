@@ -151,45 +151,6 @@ TEST(ImportedRun, AFileThatIsAnotherNetworkForSomeBatchIsAnotherJob) {
   EXPECT_TRUE(audit_run(request)->verdict.accepted());
 }
 
-// A graph that does not fit in the memory that a process may take is not one that the file cannot become: a job root
-// made of that would reject an honest run.
-TEST(ImportedRun, AGraphThatMemoryDoesNotSufficeForIsNoOther) {
-  const Folder folder("imported_memory");
-  onnx::ModelForTest m = small_mlp();
-  const auto numbers = [&](const std::string& name, std::vector<int64_t> values) {
-    m.initializer(name, Tensor::of<int64_t>(Shape{static_cast<int64_t>(values.size())}, values));
-  };
-  numbers("zero", {0}), numbers("one", {1}), numbers("wide", {1 << 14});
-  m.graph().mutable_output(0)->set_name("y");
-  m.node("Shape", {m.graph().input(0).name()}, {"shape"});
-  m.node("Slice", {"shape", "zero", "one"}, {"count"});
-  m.node("Concat", {"count", "wide"}, {"large"}).with("axis", int64_t{0});
-  m.node("ConstantOfShape", {"large"}, {"zeros"});  // 64 KiB a sample
-  m.node("ReduceMax", {"zeros", "one"}, {"none"});
-  m.node("Add", {"scores", "none"}, {"y"});
-  write_model(folder / "m.onnx", m);
-  const train::Job job = job_of_file(folder / "m.onnx");
-  trained(folder / "run", job);
-  AuditRequest request = audit_request(folder / "run");
-  request.overrides = {model_path(folder / "m.onnx")};
-  EXPECT_TRUE(audit_run(request)->verdict.accepted());
-  // 13 samples fit, the 32 that are scored at once do not.
-  const auto network = open_network(job, {.max_memory = 3 << 19});
-  ASSERT_TRUE(network) << network.error().message;
-  platform::Engine engine(platform::parse_platform("ordered/1t").value());
-  const auto session = open_session(job, engine);
-  ASSERT_TRUE(session) << session.error().message;
-  const data::DataShape shape = data::shape_of(*session->dataset);
-  EXPECT_TRUE(train::build_eval_graph(job, shape, 13, **network));
-  const auto large = train::build_eval_graph(job, shape, 32, **network);
-  ASSERT_FALSE(large);
-  EXPECT_EQ(large.error().code, ErrorCode::kUnavailable) << large.error().message;
-  EXPECT_NE(large.error().message.find("--max-memory"), std::string::npos) << large.error().message;
-  const auto root = job_root(*session->trainer, session->commitment, session->initial_state, **network, engine.pool());
-  ASSERT_FALSE(root) << "made of a graph that is not known";
-  EXPECT_EQ(root.error().code, ErrorCode::kUnavailable);
-}
-
 TEST(ImportedRun, WeightsAreCompletedOnlyFromTheFileThatWasEngagedFor) {
   const Folder folder("imported_complete");
   write_model(folder / "m.onnx", small_mlp());

@@ -83,8 +83,9 @@ TEST(MetricsFile, OtherFilesAreLeftAsTheyAre) {
   const Folder folder("metrics_other");
   const std::string line = "{\"step\":1,\"epoch\":0.25,\"loss\":1.5,\"lr\":0.1}\n";
   for (const std::string& text :
-       {std::string("alias ls='ls -l'\n"), std::string("the only copy of it"), line + "and a line", line + "steps\n", "[" + line, std::string("{\"steps\":3}\n"),
-        std::string("{\"step\":1\n"), std::string(5000, '{'), std::string("\n"), std::string("{\"step\":1.5}\n")}) {
+       {std::string("alias ls='ls -l'\n"), std::string("the only copy of it"), line + "and a line", line + "steps\n",
+        "[" + line, std::string("{\"steps\":3}\n"), std::string("{\"step\":1\n"), std::string(5000, '{'),
+        std::string("\n"), std::string("{\"step\":1.5}\n")}) {
     write(folder / "other", text);
     const auto refused = MetricsFile::go_on(folder / "other", 4);
     ASSERT_FALSE(refused) << text;
