@@ -5,12 +5,14 @@ usage: fuzz/make_corpus.py            Files that a fuzzer found and that were ke
 """
 import gzip
 import hashlib
+import io
 import json
 import pathlib
 import sqlite3
 import struct
 import sys
 import tempfile
+import zipfile
 import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "tests" / "oracles"))
@@ -383,3 +385,27 @@ put("sum_tree_fuzz", "twice", b"((0 1) (1 2))")
 put("reveal_worker_fuzz", "ready", b"\0\0" + text("Engine 1.0") + text("a call") + u64(64) + b"\1")
 put("reveal_worker_fuzz", "refusal", b"\0\1" + text("no such engine"))
 put("reveal_worker_fuzz", "numbers", b"\2\0" + bytes(16))
+WORKER_VALUE = ('{"name":"h","op":"MatMul","dtype":"float32","dims":[1,2],"hash":"%s","kernel":"","output":true}' % ("0" * 32)).encode()
+put("engine_answer_fuzz", "answer", b'{"isobit_answer":1,"platform":{"name":"e/1t","engine":"e","fields":{"v":"1"},'
+    b'"cpu_flags":["avx"],"cores":2},"runs":[{"tapped":true,"seconds":0.5,"values":[' + WORKER_VALUE + b']}],"kept":[]}')
+put("engine_answer_fuzz", "refused", b'{"isobit_answer":1,"refused":"no converter"}')
+put("engine_answer_fuzz", "engines", b'{"isobit_engines":1,"engines":[{"engine":"e","about":"","settings":[""],'
+    b'"default_settings":[""],"version":"1","install":""}]}')
+put("engine_answer_fuzz", "request", b'{"isobit_request":1,"engine":"e","setting":"","platform":"e/1t","threads":1,'
+    b'"model":"m.onnx","inputs":[{"name":"x","file":"x.npy"}],"untapped":true,"tapped":true,"keep":[],"keep_bytes":0,'
+    b'"max_memory":1,"steps":0,"overrides":[]}')
+
+
+def npz(files, method=zipfile.ZIP_STORED):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name, content in files.items():
+            archive.writestr(zipfile.ZipInfo(name), content, method)
+    return out.getvalue()
+
+
+ONE_NPY = npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", struct.pack("<2f", 1, 2))
+MANY_NPY = npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (64, 64), }\n", bytes(4 * 64 * 64))
+put("npz_fuzz", "stored", npz({"b.npy": ONE_NPY, "a.npy": ONE_NPY}))
+put("npz_fuzz", "deflated", npz({"a.npy": MANY_NPY}, zipfile.ZIP_DEFLATED))
+put("npz_fuzz", "text", npz({"a.txt": b"no tensor"}))

@@ -23,9 +23,12 @@ void add_costs(Commands& commands);
 void add_compare(Commands& commands);
 void add_lab(Commands& commands);  // export and merge
 void add_reveal(Commands& commands);
+void add_measure(Commands& commands);
 void add_generate(Commands& commands);
 
 // Shared by several: 1.25 -> "1.250", 0.9722 -> "97.22 %".
 std::string percent(int64_t part, int64_t whole);
+// "a,b" -> "a", "b"; nothing of "".
+std::vector<std::string> names_in(const std::string& list);
 
 }  // namespace isobit::cli

@@ -2,11 +2,11 @@
 
 #include <malloc.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 
+#include "isobit/base/temporary_folder.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/interrupt.h"
@@ -15,6 +15,16 @@
 
 namespace isobit::cli {
 
+std::vector<std::string> names_in(const std::string& list) {
+  std::vector<std::string> names;
+  for (size_t at = 0; at < list.size();) {
+    const size_t comma = std::min(list.find(',', at), list.size());
+    names.push_back(list.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return names;
+}
+
 namespace {
 
 struct Options {
@@ -22,27 +32,6 @@ struct Options {
   std::optional<uint64_t> steps, rounds;
   std::vector<std::string> overrides;
   bool markdown = false;
-};
-
-class TemporaryFolder {
- public:
-  static Expected<TemporaryFolder> make() {
-    std::string pattern = (fs::temp_directory_path() / "isobit-costs-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) {
-      return unavailable(text_of(pattern, ": this folder for the runs cannot be made; name another one in TMPDIR"));
-    }
-    return TemporaryFolder(pattern);
-  }
-  explicit TemporaryFolder(fs::path path) : path_(std::move(path)) {}
-  TemporaryFolder(TemporaryFolder&& o) noexcept : path_(std::exchange(o.path_, {})) {}
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
 };
 
 double processor_seconds() {
@@ -58,16 +47,6 @@ Expected<train::Job> job_of(const Options& o) {
   job.steps = static_cast<int64_t>(*o.steps);
   job.warmup = std::min(job.warmup, job.steps - 1);
   return job;
-}
-
-std::vector<std::string> names_in(const std::string& list) {
-  std::vector<std::string> names;
-  for (size_t at = 0; at < list.size();) {
-    const size_t comma = std::min(list.find(',', at), list.size());
-    names.push_back(list.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return names;
 }
 
 std::string number(double value, const char* format = "%.3g") {
@@ -184,7 +163,7 @@ Expected<int> run(const Options& o, Console& console) {
   const uint64_t rounds = o.rounds.value_or(3);
   if (rounds < 1 || rounds > 1000) return usage_error(text_of("--rounds ", rounds, ": from 1 to 1000"));
   request.rounds = static_cast<int>(rounds);
-  ISOBIT_TRY(const TemporaryFolder folder, TemporaryFolder::make());
+  ISOBIT_TRY(const TemporaryFolder folder, TemporaryFolder::make("costs"));
   request.folder = folder.path();
   request.wall_seconds = monotonic_seconds;
   request.processor_seconds = processor_seconds;

@@ -4,10 +4,13 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string_view>
 
 #include "isobit/base/fp_env.h"
 #include "isobit/base/machine_cannot.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/engine_places.h"
+#include "isobit/lab/measure/engines.h"
 
 namespace {
 
@@ -43,6 +46,9 @@ int main(int argc, char** argv) {
     return 4;
   }
   namespace cli = isobit::cli;
+  // Started by ourselves for another platform; for nobody's command line.
+  if (argc == 4 && std::string_view(argv[1]) == isobit::lab::measure::kWorkerWord)
+    return cli::be_worker(argv[2], argv[3]);
   cli::Commands commands;
   cli::add_train(commands);
   cli::add_engage(commands);
@@ -62,6 +68,7 @@ int main(int argc, char** argv) {
   cli::add_cheat(commands);
   cli::add_costs(commands);
   cli::add_reveal(commands);
+  cli::add_measure(commands);
   cli::add_generate(commands);
   return commands.run(argc, argv);
 }

@@ -2,6 +2,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/engine_places.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/kernels/vendor/vendor.h"
 #include "isobit/lab/convolutions.h"
@@ -55,6 +56,31 @@ Expected<int> run_vendors(Console& console) {
   return kAgreed;
 }
 
+// Engines that live in a Python, and how to get those that are not there.
+Expected<int> run_engines(const EngineOptions& o, Console& console) {
+  ISOBIT_TRY(const auto workers, lab::measure::Workers::prepare(places_of(o)));
+  ISOBIT_TRY(const auto engines, workers.list());
+  nlohmann::ordered_json document = nlohmann::ordered_json::array();
+  console.line("engine        version       platforms (each also with /Nt, N threads)");
+  for (const lab::measure::EngineInfo& e : engines) {
+    std::vector<std::string> names;
+    for (const std::string& s : e.settings) names.push_back(s.empty() ? e.engine : text_of(e.engine, "@", s));
+    document.push_back({{"engine", e.engine},
+                        {"about", e.about},
+                        {"installed", e.installed()},
+                        {"version", e.version},
+                        {"platforms", names},
+                        {"install", e.install}});
+    char line[80];
+    std::snprintf(line, sizeof line, "%-12s  %-12s  ", printable(e.engine).c_str(),
+                  e.installed() ? printable(e.version).c_str() : "not here");
+    console.line(line + (e.installed() ? join_or(names) : e.install));
+  }
+  console.document(json_text(document));
+  console.line(text_of("of ", python_of(o.python), "; measured by: isobit measure MODEL.onnx --out LAB"));
+  return kAgreed;
+}
+
 // What may stand behind the plus of a platform.
 Expected<int> run_algorithms(Console& console) {
   nlohmann::ordered_json document = nlohmann::ordered_json::array();
@@ -80,15 +106,24 @@ Expected<int> run_algorithms(Console& console) {
 
 void add_platforms(Commands& commands) {
   Command& c = commands.add("platforms", "list what this machine can run, each with a digest of its bits",
-                            "  isobit platforms\n  isobit platforms --vendors\n  isobit platforms --algorithms\n");
+                            "  isobit platforms\n  isobit platforms --vendors\n  isobit platforms --algorithms\n"
+                            "  isobit platforms --engines --python venv/bin/python\n");
   auto vendors = std::make_shared<bool>(false);
   c.flag("--vendors", *vendors,
          "instead, vendors' libraries with digests of their products: what arithmetic correct-1 makes equal");
   auto algorithms = std::make_shared<bool>(false);
   c.flag("--algorithms", *algorithms,
          "instead, algorithms of convolution that a platform may name, each with a digest of its bits");
-  c.action([vendors, algorithms](Console& console) -> Expected<int> {
-    if (*vendors && *algorithms) return usage_error("--vendors and --algorithms: choose one of them");
+  auto engines = std::make_shared<bool>(false);
+  c.flag("--engines", *engines, "instead, engines that live in a Python, and how to get those that are not there");
+  auto places = std::make_shared<EngineOptions>();
+  c.option("--python", "PY", places->python, "interpreter that has the engines (default: $ISOBIT_PYTHON, or python3)");
+  c.action([vendors, algorithms, engines, places](Console& console) -> Expected<int> {
+    if (*vendors + *algorithms + *engines > 1) {
+      return usage_error("--vendors, --algorithms and --engines: choose one of them");
+    }
+    if (!places->python.empty() && !*engines) return usage_error("--python: goes with --engines");
+    if (*engines) return run_engines(*places, console);
     return *vendors ? run_vendors(console) : *algorithms ? run_algorithms(console) : run(console);
   });
 }

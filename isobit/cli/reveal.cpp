@@ -3,6 +3,7 @@
 #include "isobit/base/file.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/engine_places.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/own_files.h"
 #include "isobit/lab/reveal/revelation.h"
@@ -27,12 +28,6 @@ int64_t number(const std::optional<uint64_t>& given, int64_t otherwise) {
   return given ? static_cast<int64_t>(std::min<uint64_t>(*given, INT32_MAX)) : otherwise;
 }
 
-std::string python_of(const Options& o) {
-  if (!o.python.empty()) return o.python;
-  const std::string named = environment("ISOBIT_PYTHON");
-  return named.empty() ? "python3" : named;
-}
-
 Expected<reveal::RevealRequest> request_of(const Options& o) {
   reveal::RevealRequest request;
   ISOBIT_TRY(request.sum.target, reveal::parse_target(o.target));
@@ -45,7 +40,7 @@ Expected<reveal::RevealRequest> request_of(const Options& o) {
   request.sum.n = number(o.n, request.sum.n);
   request.sum.column = number(o.column, request.sum.column);
   request.platform = o.platform;
-  request.python = python_of(o);
+  request.python = python_of(o.python);
   request.probes = o.probes;
   request.seed = o.seed.value_or(1);
   return request;
@@ -122,7 +117,7 @@ void print(const reveal::Revelation& r, Console& console) {
 }
 
 Expected<int> run_functions(const Options& o, Console& console) {
-  ISOBIT_TRY(const auto reports, reveal::reveal_functions(o.platform, python_of(o)));
+  ISOBIT_TRY(const auto reports, reveal::reveal_functions(o.platform, python_of(o.python)));
   nlohmann::ordered_json document = {{"platform", o.platform}, {"functions", nlohmann::ordered_json::array()}};
   console.line("function      right     1 ulp   2 ulps      more  largest  digest of the results");
   for (const reveal::FunctionReport& f : reports) {

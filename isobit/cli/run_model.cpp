@@ -5,10 +5,10 @@
 #include "isobit/cli/commands.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/limits.h"
+#include "isobit/cli/model_inputs.h"
 #include "isobit/commit/tensor_root.h"
 #include "isobit/formats/npy.h"
 #include "isobit/kernels/elementwise/unary.h"
-#include "isobit/lab/inference.h"
 
 namespace isobit::cli {
 
@@ -16,46 +16,17 @@ namespace {
 
 struct Options {
   std::string model, out, platform = "ordered", arithmetic = "ordered-1";
-  std::vector<std::string> inputs, dims;
+  ModelInputOptions inputs;
   std::string max_tensor;
-  std::optional<uint64_t> seed, repeat, max_trips;
+  std::optional<uint64_t> repeat, max_trips;
   LimitOptions limits;
 };
-
-// "NAME=X.npy" or "X.npy". A file of that very name goes before a name of an input.
-Expected<std::vector<NamedTensor>> read_inputs(const Options& o, uint64_t max_bytes) {
-  std::vector<NamedTensor> inputs;
-  for (const std::string& text : o.inputs) {
-    const size_t equals = text.find('=');
-    std::error_code ignored;
-    const bool named = equals != text.npos && !fs::exists(text, ignored);
-    const std::string file = named ? text.substr(equals + 1) : text;
-    if (file.empty()) return usage_error(text_of("--input: found '", text, "', expected [NAME=]FILE.npy"));
-    ISOBIT_TRY(Tensor tensor, formats::read_npy(file, std::min(max_bytes, formats::kNpyMaxBytes)));
-    inputs.push_back({named ? text.substr(0, equals) : std::string(), std::move(tensor)});
-  }
-  return inputs;
-}
-
-Expected<std::map<std::string, int64_t>> read_dims(const Options& o) {
-  std::map<std::string, int64_t> extents;
-  for (const std::string& text : o.dims) {
-    const size_t equals = text.find('=');
-    const std::string number = equals == text.npos ? "" : text.substr(equals + 1);
-    const bool digits = !number.empty() && number.size() <= 18 &&
-                        std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
-    if (!digits || equals == 0) return usage_error(text_of("--dim: found '", text, "', expected NAME=NUMBER"));
-    extents[text.substr(0, equals)] = std::stoll(number);
-  }
-  return extents;
-}
 
 Expected<lab::InferenceRequest> request_of(const Options& o, const run::Limits& limits) {
   lab::InferenceRequest request;
   request.model = o.model;
   request.arithmetic = o.arithmetic;
   request.max_memory = limits.max_memory;
-  request.seed = o.seed.value_or(1);
   const uint64_t repeat = o.repeat.value_or(1);
   if (repeat < 1 || repeat > 1'000'000) {
     return usage_error(text_of("--repeat: found ", repeat, ", expected 1 to 1000000"));
@@ -65,8 +36,7 @@ Expected<lab::InferenceRequest> request_of(const Options& o, const run::Limits& 
     ISOBIT_TRY(request.max_tensor, byte_count("--max-tensor", o.max_tensor));
   }
   if (o.max_trips) request.max_trips = static_cast<int64_t>(std::min<uint64_t>(*o.max_trips, INT64_MAX));
-  ISOBIT_TRY(request.extents, read_dims(o));
-  ISOBIT_TRY(request.inputs, read_inputs(o, limits.max_memory));
+  ISOBIT_RETURN_IF_ERROR(read_model_inputs(o.inputs, limits.max_memory, request));
   return request;
 }
 
@@ -212,9 +182,7 @@ void add_run(Commands& commands) {
                             "  isobit run model.onnx --dim batch=8 --seed 3 --platform ordered@portable --repeat 5\n"
                             "  isobit run model.onnx --arithmetic float32 --platform openblas/1t+winograd4\n");
   c.positional("MODEL.onnx", o->model, "the model");
-  c.list("-i,--input", "[NAME=]X.npy", o->inputs, "an input; those that are not given are drawn");
-  c.list("--dim", "NAME=N", o->dims, "extent of a dimension that the model names and no input settles (default: 1)");
-  c.option("--seed", "SEED", o->seed, "of inputs that are drawn (default: 1)");
+  add_model_input_options(c, o->inputs);
   c.option("-p,--platform", "P", o->platform, "where to run it (default: ordered)");
   c.option("-a,--arithmetic", "A", o->arithmetic, "ordered-1 (default), correct-1 or float32");
   c.option("-o,--out", "FOLDER", o->out, "write the outputs there as .npy files");

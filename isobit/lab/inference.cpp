@@ -124,7 +124,8 @@ struct Brought {
   Graph graph;
   // By place among the graph's inputs, undefined where nothing is given: its names are not always the file's.
   std::vector<Tensor> given;
-  uint64_t bytes = 0;  // that the model takes in memory
+  std::vector<std::string> names;  // the file's, of the same places
+  uint64_t bytes = 0;              // that the model takes in memory
 };
 
 Expected<Brought> bring(const InferenceRequest& request) {
@@ -140,7 +141,10 @@ Expected<Brought> bring(const InferenceRequest& request) {
   brought.bytes = model.bytes + 3 * imported.bytes;
   brought.graph = std::move(imported.graph);
   ISOBIT_CHECK(brought.graph.inputs().size() == open.size());
-  for (const onnx::ValueDef& input : open) brought.given.push_back(std::move(given[input.name]));
+  for (const onnx::ValueDef& input : open) {
+    brought.given.push_back(std::move(given[input.name]));
+    brought.names.push_back(input.name);
+  }
   return brought;
 }
 
@@ -185,7 +189,7 @@ Expected<Tensor> drawn(const Value& value, uint64_t seed, uint32_t place, const 
 
 Expected<std::vector<NamedTensor>> complete_inputs(const Brought& brought, const InferenceRequest& request,
                                                    const kernels::KernelContext& ctx) {
-  const auto& [graph, given, model_bytes] = brought;
+  const auto& [graph, given, names, model_bytes] = brought;
   uint64_t held = model_bytes;
   std::vector<NamedTensor> inputs;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
@@ -235,10 +239,7 @@ class KernelsSeen final : public runtime::Observer {
   explicit KernelsSeen(std::vector<ChosenKernel>& chosen) : chosen_(chosen) {}
 
   Status after_stage(const runtime::NodeRun& run) override {
-    const bool is_ours = graph::op_of(run.node).product == graph::ProductForm::kConv &&
-                         run.outputs[0].dtype() == DType::kFloat32 && run.ctx.products_f32 != nullptr;
-    if (!is_ours) return {};
-    const kernels::ConvKernel kernel = run.ctx.products_f32->last_conv_forward();
+    const kernels::ConvKernel kernel = conv_kernel_of(run);
     if (kernel.name.empty()) return {};
     const auto shape_of = [&](size_t i) { return run.input(i) == nullptr ? "" : run.input(i)->shape().text(); };
     chosen_.push_back({run.node.name, shape_of(0), shape_of(1), kernel.name, kernel.why});
@@ -249,56 +250,99 @@ class KernelsSeen final : public runtime::Observer {
   std::vector<ChosenKernel>& chosen_;
 };
 
-// Runs the program, and again where it is asked for.
-Status run_program(backends::Program& program, const Graph& graph, const InferenceRequest& request, Inference& out) {
-  for (int r = 0; r < request.repeat; ++r) {
-    std::vector<backends::Program::Feed> feeds;
-    for (size_t i = 0; i < out.inputs.size(); ++i) feeds.emplace_back(graph.inputs()[i], out.inputs[i].tensor);
-    std::vector<Tensor> outputs(graph.outputs().size());
-    KernelsSeen seen(out.chosen);
-    const double begin = seconds_now();
-    ISOBIT_RETURN_IF_ERROR(program.run(feeds, outputs, {.observer = r == 0 ? &seen : nullptr}));
-    out.seconds.push_back(seconds_now() - begin);
-    for (size_t o = 0; o < outputs.size(); ++o) {
-      const std::string& name = graph.value(graph.outputs()[o]).name;
-      if (r == 0) {
-        out.outputs.push_back({name, std::move(outputs[o])});
-      } else if (!identical(out.outputs[o].tensor, outputs[o])) {
-        return unavailable(text_of("output '", name, "' of run ", r + 1,
-                                   " differs from that of the first run: this platform does not repeat itself"));
-      }
-    }
+}  // namespace
+
+struct ReadyInference::Impl {
+  Impl(platform::Context its_context, std::string its_file)
+      : context(std::move(its_context)), file(std::move(its_file)) {}
+  const platform::Context context;
+  const std::string file;  // of the model, for messages
+  Graph graph;
+  std::vector<NamedTensor> inputs;
+  std::unique_ptr<backends::Program> program;  // of the graph
+
+  tl::unexpected<Error> in_file(const Error& error) const {
+    return tl::unexpected<Error>({error.code, text_of(file, ": ", error.message)});
   }
-  return {};
+};
+
+ReadyInference::ReadyInference(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ReadyInference::ReadyInference(ReadyInference&&) noexcept = default;
+ReadyInference::~ReadyInference() = default;
+
+const Graph& ReadyInference::graph() const { return impl_->graph; }
+const std::vector<NamedTensor>& ReadyInference::inputs() const { return impl_->inputs; }
+platform::Repairs ReadyInference::repairs() const { return impl_->context.repairs(); }
+
+Expected<ReadyInference> ReadyInference::prepare(const InferenceRequest& request, platform::Engine& engine) {
+  ISOBIT_TRY(const platform::Arithmetic* arithmetic, platform::named_arithmetic(request.arithmetic));
+  ISOBIT_TRY(Brought brought, bring(request));
+  ISOBIT_TRY(platform::Context context, engine.context_for(*arithmetic));
+  auto impl = std::make_unique<Impl>(std::move(context), request.model.string());
+  auto inputs = complete_inputs(brought, request, impl->context.kernels());
+  if (!inputs) return impl->in_file(inputs.error());
+  impl->inputs = *std::move(inputs);
+  // What follows from the shapes that are now known.
+  std::vector<Shape> shapes;
+  for (const NamedTensor& input : impl->inputs) shapes.push_back(input.tensor.shape());
+  auto specialised = runtime::specialise(brought.graph, shapes);
+  if (!specialised) return impl->in_file(specialised.error());
+  impl->graph = *std::move(specialised);
+  if (const Status kept = check_arithmetic(impl->graph, *arithmetic); !kept) return impl->in_file(kept.error());
+  auto program = backends::native().compile(impl->graph, impl->context, limits_of(request, brought.bytes));
+  if (!program) return impl->in_file(program.error());
+  impl->program = *std::move(program);
+  return ReadyInference(std::move(impl));
 }
 
-}  // namespace
+Expected<ReadyInference::Run> ReadyInference::run(runtime::Observer* observer) {
+  std::vector<backends::Program::Feed> feeds;
+  for (size_t i = 0; i < inputs().size(); ++i) feeds.emplace_back(graph().inputs()[i], inputs()[i].tensor);
+  std::vector<Tensor> outputs(graph().outputs().size());
+  Run done;
+  const double begin = seconds_now();
+  const Status ran = impl_->program->run(feeds, outputs, {.observer = observer});
+  done.seconds = seconds_now() - begin;
+  if (!ran) return impl_->in_file(ran.error());
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    done.outputs.push_back({graph().value(graph().outputs()[o]).name, std::move(outputs[o])});
+  }
+  return done;
+}
+
+kernels::ConvKernel conv_kernel_of(const runtime::NodeRun& run) {
+  const bool is_ours = graph::op_of(run.node).product == graph::ProductForm::kConv &&
+                       run.outputs[0].dtype() == DType::kFloat32 && run.ctx.products_f32 != nullptr;
+  return is_ours ? run.ctx.products_f32->last_conv_forward() : kernels::ConvKernel{};
+}
+
+Expected<std::vector<NamedTensor>> inputs_of(const InferenceRequest& request, ThreadPool& pool) {
+  ISOBIT_TRY(const Brought brought, bring(request));
+  auto inputs = complete_inputs(brought, request, {kernels::Isa::kPortable, &pool});
+  if (!inputs) {
+    return tl::unexpected<Error>({inputs.error().code, text_of(request.model.string(), ": ", inputs.error().message)});
+  }
+  for (size_t i = 0; i < inputs->size(); ++i) (*inputs)[i].name = brought.names[i];
+  return inputs;
+}
 
 Expected<Inference> infer(const InferenceRequest& request, platform::Engine& engine) {
   ISOBIT_CHECK(request.repeat >= 1);
-  ISOBIT_TRY(const platform::Arithmetic* arithmetic, platform::named_arithmetic(request.arithmetic));
-  ISOBIT_TRY(Brought brought, bring(request));
-  const auto in_file = [&](const Error& error) {
-    return tl::unexpected<Error>({error.code, text_of(request.model.string(), ": ", error.message)});
-  };
-  ISOBIT_TRY(const platform::Context context, engine.context_for(*arithmetic));
+  ISOBIT_TRY(ReadyInference ready, ReadyInference::prepare(request, engine));
   Inference out;
-  if (auto inputs = complete_inputs(brought, request, context.kernels()); inputs) {
-    out.inputs = *std::move(inputs);
-  } else {
-    return in_file(inputs.error());
+  out.inputs = ready.inputs();
+  for (int r = 0; r < request.repeat; ++r) {
+    KernelsSeen seen(out.chosen);
+    ISOBIT_TRY(ReadyInference::Run done, ready.run(r == 0 ? &seen : nullptr));
+    out.seconds.push_back(done.seconds);
+    if (r == 0) out.outputs = std::move(done.outputs);
+    for (size_t o = 0; r > 0 && o < done.outputs.size(); ++o) {
+      if (identical(out.outputs[o].tensor, done.outputs[o].tensor)) continue;
+      return unavailable(text_of(request.model.string(), ": output '", done.outputs[o].name, "' of run ", r + 1,
+                                 " differs from that of the first run: this platform does not repeat itself"));
+    }
   }
-  // What follows from the shapes that are now known.
-  std::vector<Shape> shapes;
-  for (const NamedTensor& input : out.inputs) shapes.push_back(input.tensor.shape());
-  const auto specialised = runtime::specialise(brought.graph, shapes);
-  if (!specialised) return in_file(specialised.error());
-  const Graph& graph = *specialised;
-  if (const Status kept = check_arithmetic(graph, *arithmetic); !kept) return in_file(kept.error());
-  auto program = backends::native().compile(graph, context, limits_of(request, brought.bytes));
-  if (!program) return in_file(program.error());
-  if (const Status done = run_program(**program, graph, request, out); !done) return in_file(done.error());
-  out.repairs = context.repairs();
+  out.repairs = ready.repairs();
   return out;
 }
 

@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "isobit/base/file.h"
 #include "isobit/base/status.h"
+#include "isobit/kernels/inner_products.h"
 #include "isobit/platform/platform.h"
+#include "isobit/runtime/executor.h"
 #include "isobit/tensor/tensor.h"
 
 namespace isobit::lab {
@@ -45,6 +48,40 @@ struct Inference {
   // not among them: an observer sees such an operator as one.
   std::vector<ChosenKernel> chosen;
 };
+
+// The model's inputs under the names that its file has for them, in its order: those given, the others drawn. What
+// every engine is fed that is to be compared. Errors: as infer, as far as they concern the model's inputs.
+Expected<std::vector<NamedTensor>> inputs_of(const InferenceRequest& request, ThreadPool& pool);
+
+// A model made ready on a platform, with its inputs.
+class ReadyInference {
+ public:
+  // Neither is kept; the engine must outlive it. request.repeat is not looked at. Errors: as infer.
+  static Expected<ReadyInference> prepare(const InferenceRequest& request, platform::Engine& engine);
+  ReadyInference(ReadyInference&&) noexcept;
+  ReadyInference& operator=(ReadyInference&&) = delete;
+  ~ReadyInference();
+
+  const graph::Graph& graph() const;
+  const std::vector<NamedTensor>& inputs() const;  // as they are fed, under the names of the graph
+  platform::Repairs repairs() const;               // so far
+
+  struct Run {
+    std::vector<NamedTensor> outputs;  // in the model's order
+    double seconds = 0;
+  };
+  // The observer is not owned; null: none.
+  Expected<Run> run(runtime::Observer* observer = nullptr);
+
+ private:
+  struct Impl;
+  explicit ReadyInference(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// What computed the convolution that an observer has just seen: empty for another operator, and on a platform that
+// names no algorithm.
+kernels::ConvKernel conv_kernel_of(const runtime::NodeRun& run);
 
 // Errors: kUsage for an input that the model does not have, one that is given twice, one too many, one of a rank that
 // neither the model says nor a given tensor, and an extent that the model does not name or that is negative;

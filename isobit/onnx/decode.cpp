@@ -89,6 +89,7 @@ class Decoder {
       ISOBIT_TRY(FunctionDef def, this->function(function));
       model.functions.push_back(std::move(def));
     }
+    model.external.assign(files_.locations().begin(), files_.locations().end());
     return model;
   }
 

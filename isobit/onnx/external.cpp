@@ -51,6 +51,7 @@ Status ExternalFiles::check(const std::string& location, uint64_t offset, uint64
 
 Status ExternalFiles::read(const std::string& location, uint64_t offset, std::span<uint8_t> to) {
   ISOBIT_TRY(const PlainFile* file, open(location));
+  locations_.insert(location);
   return file->read_exactly(offset, to);
 }
 

@@ -109,7 +109,8 @@ struct Model {
   std::vector<OpsetDef> opsets;
   GraphDef graph;
   std::vector<FunctionDef> functions;
-  uint64_t bytes = 0;  // that all of it takes in memory, rather more than less
+  std::vector<std::string> external;  // files that tensors were read from, relative to the model's folder; sorted
+  uint64_t bytes = 0;                 // that all of it takes in memory, rather more than less
 
   // The version of a domain's operators; nothing when the model does not import it.
   std::optional<int64_t> opset(std::string_view domain) const { return version_of(opsets, domain); }

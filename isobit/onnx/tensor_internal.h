@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 
 #include "isobit/base/file.h"
@@ -25,6 +26,8 @@ class ExternalFiles {
   Status check(const std::string& location, uint64_t offset, uint64_t bytes);
   // Fills `to` from there.
   Status read(const std::string& location, uint64_t offset, std::span<uint8_t> to);
+  // Of all that was read.
+  const std::set<std::string>& locations() const { return locations_; }
 
  private:
   Expected<const PlainFile*> open(const std::string& location);
@@ -32,6 +35,7 @@ class ExternalFiles {
   fs::path folder_;
   std::optional<PlainFile> file_;
   std::string location_;  // its
+  std::set<std::string> locations_;
 };
 
 // What all tensors of a file may still take.

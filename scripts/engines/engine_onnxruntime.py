@@ -1,7 +1,7 @@
 """ONNX Runtime on the CPU. Settings: how much it rewrites the graph."""
 
 ABOUT = "ONNX Runtime, CPU"
-PACKAGES = {"onnxruntime": "onnxruntime", "numpy": "numpy"}
+PACKAGES = {"onnxruntime": "onnxruntime", "onnx": "onnx"}
 # Rewriting of a graph whose every value is an output would be another one, so operators are looked at in a session of
 # their own that rewrites nothing.
 TAP = "a session of its own without graph optimisation"

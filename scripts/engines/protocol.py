@@ -1,7 +1,7 @@
 """What a worker is asked and what it answers: docs/formats/engine-answer.md.
 
-A request is a JSON file, an answer a folder: answer.json and the tensors that were to be kept, each in a file named by
-the hash of its bytes. Nothing but NumPy is needed, and for the hash either the package xxhash or the library libxxhash.
+A request is a JSON file, an answer a folder: answer.json and the bytes of the tensors that were to be kept, each in a
+file named by their hash. Nothing but NumPy is needed, and for the hash either the package xxhash or the library libxxhash.
 """
 import ctypes
 import ctypes.util
@@ -16,7 +16,11 @@ VERSION = 1
 
 
 class Refused(Exception):
-    """The engine cannot run this model, or not with this setting; the message says what it lacks."""
+    """The engine cannot run this model; the message says what it lacks."""
+
+
+class Unavailable(Exception):
+    """This machine does not have the engine, or not with this setting."""
 
 
 def _package_hash():
@@ -27,7 +31,7 @@ def _package_hash():
 def _library_hash():
     name = ctypes.util.find_library("xxhash")
     if name is None:
-        raise Refused("neither the Python package xxhash nor the library libxxhash is here: pip install xxhash")
+        raise Unavailable("neither the Python package xxhash nor the library libxxhash is here: pip install xxhash")
 
     class Hash(ctypes.Structure):
         _fields_ = [("low", ctypes.c_uint64), ("high", ctypes.c_uint64)]
@@ -64,34 +68,28 @@ def hash_of(array):
 
 
 class Recorder:
-    """Hashes every value it is shown, and keeps the tensors that the request asks for."""
+    """Hashes every value it is shown, and keeps the tensors that the request asks for by their hashes."""
 
-    def __init__(self, request, folder):
-        self.wanted = request["record"] if isinstance(request["record"], list) else None
-        self.kept_names = request["keep"] if isinstance(request["keep"], list) else None
-        self.keeps_all = request["keep"] == "all"
-        self.left = request["keep_bytes"]
-        self.folder, self.kept = folder, {}
+    def __init__(self, request, folder, kept):
+        self.wanted, self.most = set(request["keep"]), request["keep_bytes"]
+        self.folder, self.kept = folder, kept  # kept: {hash: bytes}, of all runs together
         self.values = []
 
-    def keep(self, name, array, digest):
-        if digest in self.kept or array.nbytes > self.left:
+    def keep(self, array, digest):
+        if digest not in self.wanted or digest in self.kept or sum(self.kept.values()) + array.nbytes > self.most:
             return
-        if self.keeps_all or (self.kept_names is not None and name in self.kept_names):
-            numpy.save(os.path.join(self.folder, digest + ".npy"), array)
-            self.left -= array.nbytes
-            self.kept[digest] = array.nbytes
+        with open(os.path.join(self.folder, digest + ".bin"), "wb") as file:
+            file.write(array.tobytes())
+        self.kept[digest] = array.nbytes
 
     def __call__(self, name, op, value, kernel="", output=False):
-        if self.wanted is not None and name not in self.wanted and not output:
-            return
         array = little_endian(value)
         if array.dtype.kind not in "fiub":
             raise Refused(f"value '{name}' has type {array.dtype}, which the record has no place for")
         digest = hash_of(array)
         self.values.append({"name": name, "op": op, "dtype": str(array.dtype), "dims": list(array.shape),
                             "hash": digest, "kernel": kernel, "output": output})
-        self.keep(name, array, digest)
+        self.keep(array, digest)
 
 
 def cpu():
@@ -107,9 +105,12 @@ def cpu():
             sorted(set(flags.group(1).split())) if flags else [])
 
 
+CORES = len(os.sched_getaffinity(0))  # before an engine is held to some of them
+
+
 def platform_record(name, engine, fields):
     model, flags = cpu()
-    return {"name": name, "engine": engine, "cpu_flags": flags, "cores": len(os.sched_getaffinity(0)),
+    return {"name": name, "engine": engine, "cpu_flags": flags, "cores": CORES,
             "fields": {"cpu": model, "machine": platform.machine(), "python": platform.python_version(),
                        **{k: str(v) for k, v in fields.items()}}}
 
@@ -125,11 +126,3 @@ def read_request(path):
 def read_inputs(request):
     """{name: array} in the order of the request."""
     return {i["name"]: numpy.load(i["file"], allow_pickle=False) for i in request["inputs"]}
-
-
-def write_answer(folder, answer):
-    """In one step: a reader sees the whole answer or none."""
-    temporary = os.path.join(folder, "answer.json.tmp")
-    with open(temporary, "w", encoding="utf-8") as file:
-        json.dump({"isobit_answer": VERSION, **answer}, file)
-    os.replace(temporary, os.path.join(folder, "answer.json"))

@@ -6,6 +6,7 @@
 
 Exit status: 0 there is an answer, which may be that the engine refuses; 1 there is none.
 """
+import ast
 import importlib
 import importlib.metadata
 import importlib.util
@@ -14,36 +15,45 @@ import os
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 ENGINES = ["onnxruntime", "pytorch", "openvino", "tensorflow", "jax", "opencv", "numpy"]
 
 
-def engine_module(name):
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, FOLDER)
+
+
+def facts(name):
+    """What a module says of its engine, read without running it: it may need packages that are not there."""
     if name not in ENGINES:
         raise ValueError(f"engine: found '{name}', expected one of: {', '.join(ENGINES)}")
-    return importlib.import_module(f"engine_{name}")
+    with open(os.path.join(FOLDER, f"engine_{name}.py"), encoding="utf-8") as file:
+        tree = ast.parse(file.read())
+    return {n.targets[0].id: ast.literal_eval(n.value) for n in tree.body if isinstance(n, ast.Assign) and
+            n.targets[0].id in ("ABOUT", "PACKAGES", "TAP", "SETTINGS", "DEFAULTS")}
 
 
-def missing(module):
-    """The distributions that the engine needs and that are not installed."""
-    return [dist for name, dist in module.PACKAGES.items() if importlib.util.find_spec(name) is None]
+def missing(packages):
+    """The distributions that are not installed."""
+    return [dist for name, dist in packages.items() if importlib.util.find_spec(name) is None]
 
 
 def version_of(dist):
-    try:
-        return importlib.metadata.version(dist)
-    except importlib.metadata.PackageNotFoundError:
-        return ""
+    for name in (dist, f"{dist}-cpu"):  # TensorFlow comes under both names
+        try:
+            return importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            pass
+    return ""
 
 
 def list_engines():
     listed = []
     for name in ENGINES:
-        module = engine_module(name)
-        lacks = missing(module)
-        listed.append({"engine": name, "about": module.ABOUT, "settings": module.SETTINGS,
-                       "default_settings": module.DEFAULTS,
-                       "version": "" if lacks else version_of(next(iter(module.PACKAGES.values()))),
+        about = facts(name)
+        lacks = missing(about["PACKAGES"])
+        listed.append({"engine": name, "about": about["ABOUT"], "settings": about["SETTINGS"],
+                       "default_settings": about["DEFAULTS"],
+                       "version": "" if lacks else version_of(next(iter(about["PACKAGES"].values()))),
                        "install": f"pip install {' '.join(lacks)}" if lacks else ""})
     return {"isobit_engines": 1, "engines": listed}
 
@@ -54,6 +64,11 @@ def timed(function, *arguments):
     return time.monotonic() - begin, result
 
 
+def words_of(error):
+    words = " ".join(str(error).split())
+    return f"{type(error).__name__}: {words[:1000]}"
+
+
 def outputs_as_values(recorder, outputs):
     for name, array in outputs.items():
         recorder(name, "", array, output=True)
@@ -61,37 +76,48 @@ def outputs_as_values(recorder, outputs):
 
 def perform(request, folder):
     """The untapped run first, so that its outputs are those of a fresh process; then the tapped one."""
-    module = engine_module(request["engine"])
-    lacks = missing(module)
-    from protocol import Recorder, Refused, platform_record, read_inputs
+    from protocol import Recorder, Unavailable, platform_record, read_inputs
+    about = facts(request["engine"])
+    lacks = missing(about["PACKAGES"])
     if lacks:
-        raise Refused(f"not installed: pip install {' '.join(lacks)}")
-    if request["setting"] not in module.SETTINGS:
-        raise Refused(f"{request['engine']} has no setting '{request['setting']}', expected one of: "
-                      f"{', '.join(s for s in module.SETTINGS if s)}")
+        raise Unavailable(f"not installed: pip install {' '.join(lacks)}")
+    if request["setting"] not in about["SETTINGS"]:
+        raise Unavailable(f"{request['engine']} has no setting '{request['setting']}', expected one of: "
+                          f"{', '.join(s for s in about['SETTINGS'] if s)}")
+    module = importlib.import_module(f"engine_{request['engine']}")
     module.prepare_environment(request["setting"], request["threads"])
     inputs = read_inputs(request)
     engine = module.Engine(request["model"], request["setting"], request["threads"], inputs)
-    runs = []
-    kept = {}
+    runs, kept = [], {}
     if request["untapped"]:
-        recorder = Recorder({**request, "record": "all"}, folder)
+        recorder = Recorder(request, folder, kept)
         seconds, outputs = timed(engine.run, inputs)
         outputs_as_values(recorder, outputs)
         runs.append({"tapped": False, "seconds": seconds, "values": recorder.values})
-        kept.update(recorder.kept)
-    if request["record"] != "none":
-        recorder = Recorder(request, folder)
-        recorder.left -= sum(kept.values())
-        recorder.kept.update(kept)
-        seconds, outputs = timed(engine.run_tapped, inputs, recorder)
-        if outputs is not None:  # null: the engine has no way to show its operators
+    if request["tapped"]:
+        recorder = Recorder(request, folder, kept)
+        try:
+            seconds, outputs = timed(engine.run_tapped, inputs, recorder)
+        except Exception as error:
+            if not runs:
+                raise
+            about["TAP"] = f"failed: {words_of(error)}"  # what it computes by itself is known all the same
+            outputs = None
+        if outputs is not None:  # else the engine has no way to show its operators
             runs.append({"tapped": True, "seconds": seconds, "values": recorder.values})
-        kept = recorder.kept
     record = platform_record(request["platform"], request["engine"],
-                             {"threads": request["threads"], "setting": request["setting"], **engine.versions(),
-                              "tap": module.TAP})
+                             {"threads": request["threads"], "setting": request["setting"],
+                              "version": version_of(next(iter(about["PACKAGES"].values()))), **engine.versions(),
+                              "tap": about["TAP"]})
     return {"platform": record, "runs": runs, "kept": sorted(kept)}
+
+
+def write_answer(folder, answer):
+    """In one step: a reader sees the whole answer or none."""
+    temporary = os.path.join(folder, "answer.json.tmp")
+    with open(temporary, "w", encoding="utf-8") as file:
+        json.dump({"isobit_answer": 1, **answer}, file)
+    os.replace(temporary, os.path.join(folder, "answer.json"))
 
 
 def limit_blas(request_path):
@@ -108,17 +134,21 @@ def main():
         sys.exit(__doc__)
     request_path, folder = sys.argv[1:]
     limit_blas(request_path)  # before anything loads NumPy
-    from protocol import Refused, read_request, write_answer
+    if importlib.util.find_spec("numpy") is None:
+        write_answer(folder, {"unavailable": "not installed: pip install numpy"})
+        return
+    from protocol import Refused, Unavailable, read_request
     request = read_request(request_path)
     try:
         answer = perform(request, folder)
     except Refused as why:
-        answer = {"refused": str(why)}
+        answer = {"refused": str(why)[:2000]}
+    except Unavailable as why:
+        answer = {"unavailable": str(why)[:2000]}
     except MemoryError:
         answer = {"failed": "not enough memory"}
     except Exception as error:  # whatever a library throws is the outcome of this platform, and no end of the sweep
-        words = " ".join(str(error).split())
-        answer = {"failed": f"{type(error).__name__}: {words[:2000]}"}
+        answer = {"failed": words_of(error)}
     write_answer(folder, answer)
 
 

@@ -68,6 +68,12 @@ def run_digest(subject, platform, repeat, tapped, error, values):
                   b"".join(values))
 
 
+def inputs_digest(inputs):
+    """(name, type, shape, bytes) of each."""
+    return tagged("isobit.lab.inputs", u64(len(inputs)) + b"".join(
+        text(name) + text(dtype) + dims(shape) + hashlib.sha256(data).digest() for name, dtype, shape, data in inputs))
+
+
 def schema_of_page(root):
     with open(os.path.join(root, "docs", "formats", "lab.md"), encoding="utf-8") as f:
         return f.read().split("```sql\n")[1].split("```")[0]
@@ -82,8 +88,10 @@ def main():
     values = [value("hidden", "Gemm", "float32", [1, 1], golden["hash_01020304"], "sgemm", 0),
               value("out", "Softmax", "float32", [1], golden["hash_00000000"], "", 1)]
     run = run_digest(subject, platform, 0, 1, "", values)
+    inputs = inputs_digest([("x", "float32", [3], struct.pack("<3f", 1, 1, 1)),
+                            ("ids", "int64", [1, 2], struct.pack("<2q", 5, -1))])
     wrong = [(name, digest) for name, digest in (("subject", subject.hex()), ("platform", platform.hex()),
-                                                 ("run", run.hex())) if golden.get(name) != digest]
+                                                 ("run", run.hex()), ("inputs", inputs.hex())) if golden.get(name) != digest]
     for name, digest in wrong:
         print(f"{sys.argv[1]}: {name}: found {golden.get(name)}, expected {digest}")
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

@@ -171,7 +171,7 @@ TEST_F(LabFileTest, GoldenDigests) {
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with("#")) golden[line.substr(0, line.find(' '))] = line.substr(line.find(' ') + 1);
   }
-  ASSERT_EQ(golden.size(), 6u);
+  ASSERT_EQ(golden.size(), 7u);
   EXPECT_EQ(hex_of(hash_of(Bytes{1, 2, 3, 4})), golden["hash_01020304"]);
   EXPECT_EQ(hex_of(hash_of(Bytes{0, 0, 0, 0})), golden["hash_00000000"]);
   EXPECT_EQ(commit::hex_of(digest_of(example_run(0).subject)), golden["subject"]);

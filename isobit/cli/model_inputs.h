@@ -1,0 +1,18 @@
+// Options that say what an ONNX model is fed: --input, --dim, --seed.
+#pragma once
+
+#include "isobit/cli/command.h"
+#include "isobit/lab/inference.h"
+
+namespace isobit::cli {
+
+struct ModelInputOptions {
+  std::vector<std::string> inputs, dims;
+  std::optional<uint64_t> seed;
+};
+void add_model_input_options(Command& command, ModelInputOptions& options);
+
+// Into the request: inputs, extents and seed. Errors: kUsage for what is of another form, those of reading .npy files.
+Status read_model_inputs(const ModelInputOptions& options, uint64_t max_bytes, lab::InferenceRequest& request);
+
+}  // namespace isobit::cli

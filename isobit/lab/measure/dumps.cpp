@@ -1,0 +1,162 @@
+#include "isobit/lab/measure/dumps.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "isobit/base/text.h"
+#include "isobit/formats/safetensors.h"
+#include "isobit/lab/measure/npz.h"
+#include "isobit/lab/measure/recorder.h"
+#include "isobit/lab/measure/subject.h"
+#include "isobit/lab/records/encoding.h"
+
+namespace isobit::lab::measure {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+std::string without_zeros(const std::string& digits) {
+  const size_t first = digits.find_first_not_of('0');
+  return first == digits.npos ? "" : digits.substr(first);
+}
+
+// The run of digits that starts there.
+std::string digits_at(const std::string& text, size_t at) {
+  size_t end = at;
+  while (end < text.size() && is_digit(text[end])) ++end;
+  return text.substr(at, end - at);
+}
+
+Expected<std::vector<fs::path>> files_of(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  fs::directory_iterator at(folder, error), end;
+  for (; !error && at != end; at.increment(error)) {
+    const std::string extension = at->path().extension().string();
+    if (extension != ".npz" && extension != ".safetensors") continue;
+    files.push_back(at->path());
+    if (files.size() > kMaxDumpFiles) {
+      return unreadable(text_of(folder.string(), ": more than ", kMaxDumpFiles, " files"));
+    }
+  }
+  if (error) return cannot("look into", folder, error.value());
+  if (files.empty()) {
+    return usage_error(text_of("--import: no .npz or .safetensors file in ", folder.string(), "; one for each step"));
+  }
+  std::ranges::sort(files, [](const fs::path& a, const fs::path& b) {
+    return in_natural_order(a.filename().string(), b.filename().string());
+  });
+  return files;
+}
+
+// The last number in a name; none where there is none, or one that is too large.
+std::optional<int64_t> last_number(const std::string& name) {
+  size_t end = name.size();
+  while (end > 0 && !is_digit(name[end - 1])) --end;
+  size_t begin = end;
+  while (begin > 0 && is_digit(name[begin - 1])) --begin;
+  if (begin == end || end - begin > 18) return {};
+  return std::stoll(name.substr(begin, end - begin));
+}
+
+std::vector<int64_t> steps_of(const std::vector<fs::path>& files) {
+  std::vector<int64_t> steps, places;
+  for (const fs::path& file : files) {
+    places.push_back(static_cast<int64_t>(places.size()));
+    const auto number = last_number(file.stem().string());
+    if (number && (steps.empty() || *number > steps.back())) steps.push_back(*number);
+  }
+  return steps.size() == files.size() ? steps : places;
+}
+
+// Takes the tensors of one file after another into the run and the lab.
+class Importer {
+ public:
+  Importer(records::LabFile& lab, uint64_t max_kept, records::RunRecord& run, DumpsReport& report)
+      : lab_(lab), max_kept_(max_kept), run_(run), report_(report) {}
+
+  Status file(const fs::path& path, int64_t step) {
+    if (path.extension() == ".npz") {
+      return read_npz(path, kMaxDumpFile, [&](NamedTensor tensor) { return take(path, step, tensor); });
+    }
+    ISOBIT_TRY(formats::Safetensors file, formats::read_safetensors(path, kMaxDumpFile));
+    std::ranges::sort(file.tensors, in_natural_order, &NamedTensor::name);
+    for (const NamedTensor& tensor : file.tensors) ISOBIT_RETURN_IF_ERROR(take(path, step, tensor));
+    return {};
+  }
+
+ private:
+  Status take(const fs::path& path, int64_t step, const NamedTensor& tensor) {
+    if (run_.values.size() >= records::kMaxValues || tensor.name.size() > records::kMaxText) {
+      return unreadable(text_of(path.string(), ": more than ", records::kMaxValues,
+                                " tensors in all files, or a name of ", "more than ", records::kMaxText, " bytes"));
+    }
+    run_.values.push_back(value_record(tensor.name, tensor.tensor));
+    run_.values.back().step = step;
+    ++report_.values;
+    if (max_kept_ == 0) return {};
+    ISOBIT_TRY(const bool kept,
+               lab_.keep({static_cast<const uint8_t*>(tensor.tensor.raw()), tensor.tensor.bytes()}, max_kept_));
+    report_.kept_tensors += kept;
+    report_.left_out += !kept;
+    return {};
+  }
+
+  records::LabFile& lab_;
+  const uint64_t max_kept_;
+  records::RunRecord& run_;
+  DumpsReport& report_;
+};
+
+}  // namespace
+
+bool in_natural_order(const std::string& a, const std::string& b) {
+  size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (is_digit(a[i]) && is_digit(b[j])) {
+      const std::string x = digits_at(a, i), y = digits_at(b, j);
+      const std::string p = without_zeros(x), q = without_zeros(y);
+      if (p.size() != q.size()) return p.size() < q.size();
+      if (p != q) return p < q;
+      i += x.size();
+      j += y.size();
+    } else if (a[i] != b[j]) {
+      return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[j]);
+    } else {
+      ++i;
+      ++j;
+    }
+  }
+  const size_t left_a = a.size() - i, left_b = b.size() - j;
+  return left_a != left_b ? left_a < left_b : a < b;  // "step1" and "step01" are two names
+}
+
+Expected<DumpsReport> import_dumps(const DumpsRequest& request) {
+  ISOBIT_TRY(const std::vector<fs::path> files, files_of(request.folder));
+  const std::vector<int64_t> steps = steps_of(files);
+  std::error_code ignored;
+  DumpsReport report;
+  records::RunRecord run;
+  run.subject.kind = records::SubjectKind::kDumps;
+  if (!request.model.empty()) {
+    run.subject.model = request.model.filename().string();
+    ISOBIT_TRY(run.subject.model_sha256, sha256_of_file(request.model));
+  }
+  const fs::path whole = fs::absolute(request.folder, ignored).lexically_normal();
+  const fs::path folder = whole.has_filename() ? whole.filename() : whole.parent_path().filename();
+  run.platform.name = request.platform.empty() ? folder.string() : request.platform;
+  run.platform.engine = "dumps";
+  run.tapped = true;
+  ISOBIT_TRY(records::LabFile lab, fs::exists(request.lab, ignored)
+                                       ? records::LabFile::open(request.lab, records::LabFile::Mode::kWrite)
+                                       : records::LabFile::create(request.lab));
+  Importer importer(lab, request.max_kept, run, report);
+  for (size_t i = 0; i < files.size(); ++i) ISOBIT_RETURN_IF_ERROR(importer.file(files[i], steps[i]));
+  ISOBIT_RETURN_IF_ERROR(lab.add_run(run));
+  report.subject = run.subject;
+  report.platform = run.platform.name;
+  report.steps = static_cast<int64_t>(files.size());
+  return report;
+}
+
+}  // namespace isobit::lab::measure

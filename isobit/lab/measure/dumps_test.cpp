@@ -1,0 +1,163 @@
+// Dumps of somebody's own program: their order, and files that are damaged or hostile.
+#include "isobit/lab/measure/dumps.h"
+
+#include <gtest/gtest.h>
+
+#include "isobit/base/temporary_folder.h"
+#include "isobit/formats/npy.h"
+#include "isobit/formats/safetensors.h"
+#include "isobit/lab/measure/npz.h"
+
+namespace isobit::lab::measure {
+namespace {
+
+Tensor filled(float value, int64_t n = 3) {
+  Tensor tensor(DType::kFloat32, Shape(std::vector<int64_t>{n}));
+  for (int64_t i = 0; i < n; ++i) tensor.data<float>()[i] = value;
+  return tensor;
+}
+
+uint32_t crc32_of(ByteView bytes) {
+  uint32_t crc = ~0u;
+  for (const uint8_t byte : bytes) {
+    crc ^= byte;
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ ((crc & 1) != 0 ? 0xedb88320u : 0);
+  }
+  return ~crc;
+}
+
+// A zip archive whose entries are stored as they are, which is how numpy.savez writes.
+Bytes zip_of(const std::vector<std::pair<std::string, Bytes>>& files) {
+  ByteWriter out, directory;
+  for (const auto& [name, content] : files) {
+    const auto facts = [&](ByteWriter& w) {
+      for (const uint16_t v : {20, 0, 0, 0, 33}) w.u16(v);
+      w.u32(crc32_of(content));
+      for (int i = 0; i < 2; ++i) w.u32(static_cast<uint32_t>(content.size()));
+      w.u16(static_cast<uint16_t>(name.size()));
+      w.u16(0);
+    };
+    directory.u32(0x02014b50);
+    directory.u16(20);
+    const auto place = static_cast<uint32_t>(out.size());
+    facts(directory);
+    for (int i = 0; i < 3; ++i) directory.u16(0);
+    directory.u32(0);
+    directory.u32(place);
+    directory.fixed(as_bytes(name));
+    out.u32(0x04034b50);
+    facts(out);
+    out.fixed(as_bytes(name));
+    out.fixed(content);
+  }
+  const auto begin = static_cast<uint32_t>(out.size());
+  out.fixed(directory.view());
+  out.u32(0x06054b50);
+  for (int i = 0; i < 2; ++i) out.u16(0);
+  for (int i = 0; i < 2; ++i) out.u16(static_cast<uint16_t>(files.size()));
+  out.u32(static_cast<uint32_t>(directory.size()));
+  out.u32(begin);
+  out.u16(0);
+  return out.take();
+}
+
+Expected<std::vector<NamedTensor>> decode(ByteView bytes, uint64_t most = 1 << 20) {
+  std::vector<NamedTensor> tensors;
+  ISOBIT_RETURN_IF_ERROR(decode_npz(bytes, "test", most, [&](NamedTensor tensor) -> Status {
+    tensors.push_back(std::move(tensor));
+    return {};
+  }));
+  return tensors;
+}
+
+class Dumps : public testing::Test {
+ protected:
+  void SetUp() override { fs::create_directory(folder_.path() / "dumps"); }
+  fs::path dump(const std::string& name) const { return folder_.path() / "dumps" / name; }
+  void put(const std::string& name, const std::vector<std::pair<std::string, float>>& values) {
+    std::vector<std::pair<std::string, Bytes>> files;
+    for (const auto& [key, value] : values) files.emplace_back(key + ".npy", formats::encode_npy(filled(value)));
+    ASSERT_TRUE(write_file_durably(dump(name), zip_of(files)));
+  }
+  Expected<DumpsReport> import(const std::string& platform = "", uint64_t max_kept = 1 << 20) {
+    return import_dumps({folder_.path() / "dumps", folder_.path() / "a.lab", platform, {}, max_kept});
+  }
+  std::vector<records::RunRecord> runs(const records::Subject& subject) {
+    auto lab = records::LabFile::open(folder_.path() / "a.lab", records::LabFile::Mode::kRead);
+    return lab->runs(subject).value();
+  }
+
+  TemporaryFolder folder_ = TemporaryFolder::make("dumps_test").value();
+};
+
+TEST_F(Dumps, StepsAndTensorsKeepTheirOrder) {
+  put("step_10.npz", {{"z", 1}, {"a", 2}});
+  put("step_9.npz", {{"z", 3}, {"a", 4}});
+  formats::Safetensors file;
+  file.tensors = {{"layer10", filled(5)}, {"layer9", filled(6)}};
+  ASSERT_TRUE(formats::write_safetensors(dump("step_11.safetensors"), file));
+  const auto report = import();
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->platform, "dumps");
+  EXPECT_EQ(report->steps, 3);
+  EXPECT_EQ(report->kept_tensors, 6u);
+  std::string order;
+  for (const auto& v : runs(report->subject)[0].values) order += v.name + std::to_string(v.step) + " ";
+  EXPECT_EQ(order, "z9 a9 z10 a10 layer911 layer1011 ");
+}
+
+TEST_F(Dumps, TwoRunsAreOfOneSubject) {
+  put("0.npz", {{"h", 1}, {"y", 2}});
+  const auto one = import("cluster a");
+  put("0.npz", {{"h", 1}, {"y", 3}});
+  const auto other = import("cluster b", 0);
+  ASSERT_TRUE(one && other);
+  EXPECT_EQ(other->kept_tensors, 0u);
+  const auto both = runs(one->subject);
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_EQ(both[0].values[0], both[1].values[0]);
+  EXPECT_NE(both[0].values[1].hash, both[1].values[1].hash);
+}
+
+TEST_F(Dumps, AFolderWithoutStepsIsRefused) {
+  const auto report = import();
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, ErrorCode::kUsage);
+  EXPECT_FALSE(fs::exists(folder_.path() / "a.lab"));
+  ASSERT_TRUE(write_file_durably(dump("step_0.npz"), as_bytes("no archive")));
+  EXPECT_EQ(import().error().code, ErrorCode::kUnreadable);
+}
+
+TEST(NaturalOrder, NumbersAreComparedAsNumbers) {
+  const std::vector<std::string> sorted = {"", "a", "a01", "a1", "a2", "a10", "a10b", "a99999999999999999999", "b"};
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    for (size_t j = 0; j < sorted.size(); ++j) {
+      const bool alike = (sorted[i] == "a1" && sorted[j] == "a01") || (sorted[i] == "a01" && sorted[j] == "a1");
+      if (alike) continue;
+      EXPECT_EQ(in_natural_order(sorted[i], sorted[j]), i < j) << sorted[i] << " " << sorted[j];
+    }
+  }
+  EXPECT_NE(in_natural_order("a1", "a01"), in_natural_order("a01", "a1"));
+}
+
+TEST(Npz, EveryTruncationAndEveryHostileEntryIsRefused) {
+  const Bytes tensor = formats::encode_npy(filled(1));
+  const Bytes whole = zip_of({{"b.npy", tensor}, {"a/c.npy", tensor}});
+  const auto read = decode(whole);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ((*read)[0].name, "b");
+  EXPECT_EQ((*read)[1].name, "a/c");
+  EXPECT_TRUE(identical((*read)[0].tensor, filled(1)));
+  for (size_t size = 0; size < whole.size(); size += 7) EXPECT_FALSE(decode({whole.data(), size})) << size;
+  EXPECT_FALSE(decode(zip_of({{"b.npy", tensor}, {"b.npy", tensor}})));
+  EXPECT_FALSE(decode(zip_of({{"b.txt", tensor}})));
+  EXPECT_FALSE(decode(zip_of({{"b.npy", Bytes{1, 2, 3}}})));
+  EXPECT_FALSE(decode(zip_of({})));
+  EXPECT_FALSE(decode(whole, tensor.size() + 1));  // one fits, two do not
+  Bytes damaged = whole;
+  damaged[60] ^= 1;  // of the first entry's content: its checksum is another
+  EXPECT_FALSE(decode(damaged));
+}
+
+}  // namespace
+}  // namespace isobit::lab::measure

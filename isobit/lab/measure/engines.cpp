@@ -1,0 +1,115 @@
+#include "isobit/lab/measure/engines.h"
+
+#include <algorithm>
+#include <set>
+
+#include "isobit/base/text.h"
+#include "isobit/kernels/vendor/vendor.h"
+#include "isobit/lab/measure/native_worker.h"
+
+namespace isobit::lab::measure {
+namespace {
+
+constexpr int kMostThreads = 1024;
+
+struct EngineText {
+  std::string engine, setting;
+  int threads = 0;  // 0: all cores
+};
+
+// "engine[@setting][/Nt]"; none where it is not of that form.
+std::optional<EngineText> parse_engine_text(const std::string& text) {
+  EngineText parsed;
+  std::string head = text;
+  if (const size_t slash = text.find('/'); slash != text.npos) {
+    head = text.substr(0, slash);
+    std::string number = text.substr(slash + 1);
+    if (!number.ends_with('t')) return {};
+    number.pop_back();
+    const auto end = number.data() + number.size();
+    const auto [rest, error] = std::from_chars(number.data(), end, parsed.threads);
+    if (error != std::errc() || rest != end || parsed.threads < 1 || parsed.threads > kMostThreads) return {};
+  }
+  const size_t at = head.find('@');
+  parsed.engine = head.substr(0, at);
+  if (at != head.npos) parsed.setting = head.substr(at + 1);
+  return parsed;
+}
+
+Target target_of(const EngineInfo& info, const std::string& setting, int threads) {
+  return {info.engine, setting, text_of(info.engine, setting.empty() ? "" : "@", setting, "/", threads, "t"), threads,
+          info.version};
+}
+
+std::string settings_of(const EngineInfo& info) {
+  std::vector<std::string> named;
+  for (const std::string& s : info.settings) {
+    if (!s.empty()) named.push_back(text_of(info.engine, "@", s));
+  }
+  return named.empty() ? info.engine : join_or(named);
+}
+
+Expected<Target> engine_target(const std::string& text, const EngineText& parsed, const EngineInfo& info) {
+  const auto& settings = info.settings;
+  // An engine that has no nameless setting is meant with its first one.
+  const std::string setting =
+      parsed.setting.empty() && std::ranges::find(settings, "") == settings.end() ? settings.front() : parsed.setting;
+  if (std::ranges::find(settings, setting) == settings.end()) {
+    return usage_error(text_of("platform '", text, "': ", info.engine, " has no setting '", setting, "', expected ",
+                               settings_of(info)));
+  }
+  if (!info.installed()) {
+    return unavailable(text_of("platform '", text, "': ", info.engine, " is not installed: ", info.install,
+                               "; or name an interpreter that has it with --python"));
+  }
+  return target_of(info, setting, parsed.threads == 0 ? platform::available_threads() : parsed.threads);
+}
+
+Target native_target(const NativePlatform& native) {
+  return {kOwnEngine, native.arithmetic, native.text(), native.platform.threads, ISOBIT_VERSION};
+}
+
+}  // namespace
+
+Expected<std::vector<Target>> targets_named(const std::vector<std::string>& names,
+                                            const std::vector<EngineInfo>& engines) {
+  std::vector<Target> targets;
+  std::set<std::string> seen;
+  for (const std::string& name : names) {
+    const auto parsed = parse_engine_text(name);
+    const auto info = parsed ? std::ranges::find(engines, parsed->engine, &EngineInfo::engine) : engines.end();
+    Target target;
+    if (info != engines.end()) {
+      ISOBIT_TRY(target, engine_target(name, *parsed, *info));
+    } else {
+      ISOBIT_TRY(const NativePlatform native, parse_native_platform(name));
+      target = native_target(native);
+    }
+    target.asked_for = true;
+    if (seen.insert(target.platform).second) targets.push_back(std::move(target));
+  }
+  return targets;
+}
+
+std::vector<Target> all_targets(const std::vector<EngineInfo>& engines) {
+  std::vector<Target> targets;
+  std::set<std::string> seen;
+  const auto add = [&](platform::Platform p) {
+    p.threads = 1;
+    Target target = native_target({p, "float32"});
+    if (seen.insert(target.platform).second) targets.push_back(std::move(target));
+  };
+  const std::vector<platform::Platform> own = platform::available_platforms();
+  for (const platform::Platform& p : own) add(p);
+  for (const kernels::VendorId& id : kernels::known_vendors()) {
+    if (const auto p = platform::parse_platform(id.text() + "/1t")) add(*p);
+  }
+  for (const EngineInfo& info : engines) {
+    for (const std::string& setting : info.defaults) {
+      if (info.installed()) targets.push_back(target_of(info, setting, 1));
+    }
+  }
+  return targets;
+}
+
+}  // namespace isobit::lab::measure

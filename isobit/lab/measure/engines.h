@@ -1,0 +1,62 @@
+// Platforms by their names: our own, those of vendors' libraries, and engines that live in a Python.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "isobit/base/temporary_folder.h"
+#include "isobit/lab/measure/protocol.h"
+
+namespace isobit::lab::measure {
+
+struct WorkerPlaces {
+  fs::path program = "/proc/self/exe";  // isobit, which is a worker under kWorkerWord
+  std::string python = "python3";       // a path or a name on PATH
+  fs::path engines;                     // the folder with worker.py; empty: the one that is part of the program
+};
+inline constexpr const char* kWorkerWord = "--worker";  // isobit --worker REQUEST.json FOLDER
+
+// Workers, ready to be started. Several may run at a time.
+class Workers {
+ public:
+  // Makes a folder for what passes between; gone with the object. kUnavailable when it cannot be made.
+  static Expected<Workers> prepare(const WorkerPlaces& places);
+
+  const fs::path& folder() const { return folder_.path(); }
+  // Engines that the Python's worker.py knows, installed or not. kUnavailable: no such interpreter, or it fails.
+  Expected<std::vector<EngineInfo>> list() const;
+
+  // One request in a fresh process, in a folder that is new; the answer, as far as it is one. Errors: kUnavailable for
+  // a worker that cannot be started, ends without an answer (its last words in the message), is over its time or is
+  // stopped (child_process.h); kUnreadable for an answer that is none.
+  Expected<WorkerAnswer> run(const WorkerRequest& request, const fs::path& folder, double limit_seconds,
+                             const std::function<bool()>& stopped) const;
+
+ private:
+  Workers(WorkerPlaces places, TemporaryFolder folder) : places_(std::move(places)), folder_(std::move(folder)) {}
+  std::vector<std::string> python_words() const;
+
+  WorkerPlaces places_;
+  TemporaryFolder folder_;
+};
+
+// A platform that is to be measured.
+struct Target {
+  std::string engine;    // kOwnEngine, which has vendors' libraries, too; or a Python engine
+  std::string setting;   // of a Python engine
+  std::string platform;  // canonical text: "openblas@haswell/1t", "onnxruntime@all/2t"
+  int threads = 1;
+  std::string version;  // of the engine, as its record will have it in the field of that name
+  bool asked_for = false;
+};
+
+// "onnxruntime@all/2t", "numpy", "openblas@haswell/1t", "ordered/1t:correct-1", each once; without a number of threads
+// all cores. Errors: kUsage for what no engine has, kUnavailable for one that is not installed, with what installs it.
+Expected<std::vector<Target>> targets_named(const std::vector<std::string>& names,
+                                            const std::vector<EngineInfo>& engines);
+// Every platform that may be here, on one thread: our instruction sets, each library with each core type, and each
+// engine that is installed with the settings that it tries by itself. Whether a core type runs here is for its worker
+// to find out.
+std::vector<Target> all_targets(const std::vector<EngineInfo>& engines);
+
+}  // namespace isobit::lab::measure

@@ -1,0 +1,91 @@
+// Child processes and pieces of work that run at the same time.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "isobit/lab/measure/parallel.h"
+#include "isobit/lab/worker/child_process.h"
+
+namespace isobit::lab {
+namespace {
+
+using worker::ChildProcess;
+using worker::Ending;
+
+Ending run(const std::string& script, double seconds = 30, const std::function<bool()>& stopped = nullptr) {
+  auto process = ChildProcess::start({{"sh", "-c", script}, {{"ISOBIT_TEST_WORD", "a word"}}, -1, -1, -1, true});
+  EXPECT_TRUE(process) << process.error().message;
+  return process->wait(seconds, stopped);
+}
+
+TEST(ChildProcess, HowItEnded) {
+  EXPECT_EQ(run("exit 0").code, 0);
+  const Ending seven = run("exit 7");
+  EXPECT_EQ(seven.how, Ending::How::kExited);
+  EXPECT_EQ(seven.code, 7);
+  EXPECT_EQ(run("test \"$ISOBIT_TEST_WORD\" = 'a word'").code, 0);
+  const Ending killed = run("kill -9 $$");
+  EXPECT_EQ(killed.how, Ending::How::kSignalled);
+  EXPECT_EQ(killed.code, 9);
+  EXPECT_EQ(run("sleep 100", 0.05).how, Ending::How::kOverTime);
+  EXPECT_EQ(run("sleep 100", 100, [] { return true; }).how, Ending::How::kStopped);
+  EXPECT_EQ(run("exec 2>&1; cat; echo to nowhere").code, 0);  // it reads and writes /dev/null
+  const auto missing = ChildProcess::start({{"/nowhere/program"}, {}, -1, -1, -1, false});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::kUnavailable);
+}
+
+TEST(ChildProcess, WhatItStartedEndsWithIt) {
+  // A pipe that the grandchild holds open: it is closed when nobody is left.
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, 0), 0);
+  {
+    auto process = ChildProcess::start({{"sh", "-c", "sleep 1000 & wait"}, {}, -1, ends[1], -1, true});
+    ASSERT_TRUE(process);
+    close(ends[1]);
+    EXPECT_EQ(process->wait(0.2).how, Ending::How::kOverTime);
+  }
+  char byte;
+  EXPECT_EQ(read(ends[0], &byte, 1), 0);
+  close(ends[0]);
+}
+
+TEST(Parallel, EachIsTakenOnceInOrderAndNoMoreRunThanThereAreCores) {
+  const std::vector<int> weights = {1, 2, 1, 1, 5, 1, 1, 3, 1};
+  std::atomic<int> running = 0, most = 0;
+  std::vector<size_t> order;
+  const Status done = measure::in_parallel(
+      weights, 3,
+      [&](size_t i) {
+        const int now = running += std::min(weights[i], 3);
+        for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(i % 3));
+        running -= std::min(weights[i], 3);
+      },
+      [&](size_t i) -> Status {
+        order.push_back(i);
+        return {};
+      },
+      [] {});
+  EXPECT_TRUE(done);
+  EXPECT_LE(most, 3);
+  EXPECT_EQ(order, (std::vector<size_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
+}
+
+TEST(Parallel, AnErrorEndsIt) {
+  std::atomic<size_t> begun = 0;
+  bool abandoned = false;
+  const Status done = measure::in_parallel(
+      std::vector<int>(100, 1), 2, [&](size_t) { ++begun; },
+      [](size_t i) -> Status { return i == 3 ? Status(unavailable("full")) : Status(); }, [&] { abandoned = true; });
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().message, "full");
+  EXPECT_TRUE(abandoned);
+  EXPECT_LT(begun, 100u);
+}
+
+}  // namespace
+}  // namespace isobit::lab

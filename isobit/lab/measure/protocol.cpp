@@ -1,0 +1,222 @@
+#include "isobit/lab/measure/protocol.h"
+
+#include <algorithm>
+
+#include "isobit/lab/measure/json_fields.h"
+#include "isobit/lab/records/encoding.h"
+
+namespace isobit::lab::measure {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+using records::ValueRecord;
+
+constexpr int kDepth = 8;
+constexpr uint64_t kMaxKept = 1 << 20;  // tensors of one answer
+constexpr uint64_t kMaxInputs = 4096;
+constexpr uint64_t kMaxPath = 1 << 16;
+constexpr int kMaxThreads = 4096;
+
+std::string dumped(const ordered_json& document) {
+  return document.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+ordered_json hex_list(const std::vector<records::Hash128>& hashes) {
+  ordered_json list = ordered_json::array();
+  for (const records::Hash128& hash : hashes) list.push_back(records::hex_of(hash));
+  return list;
+}
+
+Status check_version(const JsonFields& fields, const char* name) {
+  ISOBIT_TRY(const uint64_t version, fields.count(name, UINT32_MAX));
+  if (version != kProtocol) return fields.wrong(name, text_of(kProtocol, ", the one version there is"));
+  return {};
+}
+
+Expected<ValueRecord> value_of(const JsonFields& fields) {
+  ValueRecord value;
+  ISOBIT_TRY(value.name, fields.text("name", records::kMaxText));
+  ISOBIT_TRY(value.op, fields.text("op", records::kMaxText));
+  ISOBIT_TRY(value.dtype, fields.text("dtype", records::kMaxText));
+  ISOBIT_TRY(const json* dims, fields.list("dims", records::kMaxRank));
+  for (const json& dim : *dims) {
+    if (!dim.is_number_unsigned() || dim.get<uint64_t>() > INT64_MAX) {
+      return fields.wrong("dims", "whole numbers of 0 or more");
+    }
+    value.dims.push_back(dim.get<int64_t>());
+  }
+  ISOBIT_TRY(const std::string hash, fields.text("hash", 32));
+  ISOBIT_TRY(value.hash, records::hash_from_hex(hash, text_of(fields.what(), ": field 'hash'")));
+  ISOBIT_TRY(value.kernel, fields.text("kernel", records::kMaxText));
+  ISOBIT_TRY(value.is_output, fields.boolean("output"));
+  if (!fields.has("step")) return value;
+  ISOBIT_TRY(const uint64_t step, fields.count("step", INT64_MAX));
+  value.step = static_cast<int64_t>(step);
+  return value;
+}
+
+Expected<WorkerRun> run_of(const JsonFields& fields) {
+  WorkerRun run;
+  ISOBIT_TRY(run.tapped, fields.boolean("tapped"));
+  ISOBIT_TRY(run.seconds, fields.seconds("seconds"));
+  ISOBIT_TRY(const json* values, fields.list("values", records::kMaxValues));
+  for (size_t i = 0; i < values->size(); ++i) {
+    ISOBIT_TRY(ValueRecord value, value_of({(*values)[i], text_of(fields.what(), ": value ", i)}));
+    run.values.push_back(std::move(value));
+  }
+  return run;
+}
+
+Expected<records::PlatformRecord> platform_of(const JsonFields& answer) {
+  if (!answer.has("platform")) return answer.wrong("platform", "an object");
+  const JsonFields fields = answer.inner("platform");
+  records::PlatformRecord platform;
+  ISOBIT_TRY(platform.name, fields.text("name", records::kMaxText));
+  ISOBIT_TRY(platform.engine, fields.text("engine", records::kMaxText));
+  ISOBIT_TRY(platform.fields, fields.map("fields", records::kMaxList, records::kMaxText));
+  ISOBIT_TRY(platform.cpu_flags, fields.texts("cpu_flags", records::kMaxList, records::kMaxText));
+  ISOBIT_TRY(const uint64_t cores, fields.count("cores", INT32_MAX));
+  platform.cores = static_cast<int64_t>(cores);
+  return platform;
+}
+
+ordered_json json_of(const ValueRecord& v) {
+  ordered_json value = {{"name", v.name},         {"op", v.op},         {"dtype", v.dtype},     {"dims", v.dims},
+                        {"hash", hex_of(v.hash)}, {"kernel", v.kernel}, {"output", v.is_output}};
+  if (v.step != 0) value["step"] = v.step;
+  return value;
+}
+
+struct Silence {
+  WorkerAnswer::Outcome outcome;
+  const char* field;
+};
+constexpr Silence kSilences[] = {{WorkerAnswer::Outcome::kUnavailable, "unavailable"},
+                                 {WorkerAnswer::Outcome::kRefused, "refused"},
+                                 {WorkerAnswer::Outcome::kFailed, "failed"}};
+
+}  // namespace
+
+std::string file_of(const records::Hash128& hash) { return hex_of(hash) + ".bin"; }
+
+std::string encode(const WorkerRequest& r) {
+  ordered_json document = {{"isobit_request", kProtocol}, {"engine", r.engine},   {"setting", r.setting},
+                           {"platform", r.platform},      {"threads", r.threads}, {"model", r.model.string()}};
+  document["inputs"] = ordered_json::array();
+  for (const WorkerInput& input : r.inputs) {
+    document["inputs"].push_back({{"name", input.name}, {"file", input.file.string()}});
+  }
+  document["untapped"] = r.untapped;
+  document["tapped"] = r.tapped;
+  document["keep"] = hex_list(r.keep);
+  document["keep_bytes"] = r.keep_bytes;
+  document["max_memory"] = r.max_memory;
+  document["steps"] = r.steps;
+  document["overrides"] = r.overrides;
+  return dumped(document);
+}
+
+Expected<WorkerRequest> decode_request(ByteView bytes, const std::string& what) {
+  ISOBIT_TRY(const json document, parse_json(bytes, kMaxRequest, kDepth, what));
+  const JsonFields fields(document, what);
+  ISOBIT_RETURN_IF_ERROR(check_version(fields, "isobit_request"));
+  WorkerRequest r;
+  ISOBIT_TRY(r.engine, fields.text("engine", kMaxWords));
+  ISOBIT_TRY(r.setting, fields.text("setting", kMaxWords));
+  ISOBIT_TRY(r.platform, fields.text("platform", kMaxWords));
+  ISOBIT_TRY(const uint64_t threads, fields.count("threads", kMaxThreads));
+  r.threads = static_cast<int>(threads);
+  ISOBIT_TRY(r.model, fields.text("model", kMaxPath));
+  ISOBIT_TRY(const json* inputs, fields.list("inputs", kMaxInputs));
+  for (const json& item : *inputs) {
+    const JsonFields input(item, what + ": inputs");
+    ISOBIT_TRY(std::string name, input.text("name", records::kMaxText));
+    ISOBIT_TRY(std::string file, input.text("file", kMaxPath));
+    r.inputs.push_back({std::move(name), std::move(file)});
+  }
+  ISOBIT_TRY(r.untapped, fields.boolean("untapped"));
+  ISOBIT_TRY(r.tapped, fields.boolean("tapped"));
+  ISOBIT_TRY(r.keep, fields.hashes("keep", kMaxKept));
+  ISOBIT_TRY(r.keep_bytes, fields.count("keep_bytes", UINT64_MAX));
+  ISOBIT_TRY(r.max_memory, fields.count("max_memory", UINT64_MAX));
+  ISOBIT_TRY(const uint64_t steps, fields.count("steps", INT32_MAX));
+  r.steps = static_cast<int64_t>(steps);
+  ISOBIT_TRY(r.overrides, fields.texts("overrides", kMaxInputs, kMaxPath));
+  return r;
+}
+
+std::string encode(const WorkerAnswer& answer) {
+  ordered_json document = {{"isobit_answer", kProtocol}};
+  for (const Silence& s : kSilences) {
+    if (answer.outcome == s.outcome) document[s.field] = answer.words.substr(0, kMaxWords);
+  }
+  if (answer.outcome != WorkerAnswer::Outcome::kRan) return dumped(document);
+  const records::PlatformRecord& p = answer.platform;
+  document["platform"] = {
+      {"name", p.name}, {"engine", p.engine}, {"fields", p.fields}, {"cpu_flags", p.cpu_flags}, {"cores", p.cores}};
+  document["runs"] = ordered_json::array();
+  for (const WorkerRun& run : answer.runs) {
+    ordered_json values = ordered_json::array();
+    for (const ValueRecord& value : run.values) values.push_back(json_of(value));
+    document["runs"].push_back({{"tapped", run.tapped}, {"seconds", run.seconds}, {"values", std::move(values)}});
+  }
+  document["kept"] = hex_list(answer.kept);
+  return dumped(document);
+}
+
+Expected<WorkerAnswer> decode_answer(ByteView bytes, const std::string& what) {
+  ISOBIT_TRY(const json document, parse_json(bytes, kMaxAnswer, kDepth, what));
+  const JsonFields fields(document, what);
+  ISOBIT_RETURN_IF_ERROR(check_version(fields, "isobit_answer"));
+  WorkerAnswer answer;
+  for (const Silence& s : kSilences) {
+    if (!fields.has(s.field)) continue;
+    answer.outcome = s.outcome;
+    ISOBIT_TRY(answer.words, fields.text(s.field, kMaxWords));
+    if (answer.words.empty()) return fields.wrong(s.field, "the reason");
+    return answer;
+  }
+  ISOBIT_TRY(answer.platform, platform_of(fields));
+  ISOBIT_TRY(const json* runs, fields.list("runs", 2));
+  for (const json& item : *runs) {
+    ISOBIT_TRY(WorkerRun run, run_of({item, text_of(what, ": run ", answer.runs.size())}));
+    answer.runs.push_back(std::move(run));
+  }
+  if (answer.runs.empty()) return fields.wrong("runs", "one run or two");
+  ISOBIT_TRY(answer.kept, fields.hashes("kept", kMaxKept));
+  // A lab takes it: flags sorted, lists within their limits.
+  for (const WorkerRun& run : answer.runs) {
+    const records::RunRecord record{{}, answer.platform, 0, run.tapped, run.seconds, "", run.values};
+    if (const Status fits = records::check(record); !fits) {
+      return unreadable(text_of(what, ": ", fits.error().message));
+    }
+  }
+  return answer;
+}
+
+Expected<std::vector<EngineInfo>> decode_engines(ByteView bytes, const std::string& what) {
+  ISOBIT_TRY(const json document, parse_json(bytes, kMaxRequest, kDepth, what));
+  const JsonFields fields(document, what);
+  ISOBIT_RETURN_IF_ERROR(check_version(fields, "isobit_engines"));
+  ISOBIT_TRY(const json* list, fields.list("engines", kMaxEngines));
+  std::vector<EngineInfo> engines;
+  for (const json& item : *list) {
+    const JsonFields engine(item, text_of(what, ": engine ", engines.size()));
+    EngineInfo info;
+    ISOBIT_TRY(info.engine, engine.text("engine", 64));
+    ISOBIT_TRY(info.about, engine.text("about", kMaxWords));
+    ISOBIT_TRY(info.settings, engine.texts("settings", 64, 64));
+    ISOBIT_TRY(info.defaults, engine.texts("default_settings", 64, 64));
+    ISOBIT_TRY(info.version, engine.text("version", 256));
+    ISOBIT_TRY(info.install, engine.text("install", kMaxWords));
+    const auto known = [&](const std::string& s) { return std::ranges::find(info.settings, s) != info.settings.end(); };
+    if (info.engine.empty() || info.settings.empty() || !std::ranges::all_of(info.defaults, known)) {
+      return engine.wrong("default_settings", "a name, and some of its settings");
+    }
+    engines.push_back(std::move(info));
+  }
+  return engines;
+}
+
+}  // namespace isobit::lab::measure

@@ -1,0 +1,87 @@
+#include "isobit/lab/measure/subject.h"
+
+#include <algorithm>
+
+#include "isobit/base/text.h"
+#include "isobit/formats/npy.h"
+#include "isobit/onnx/model.h"
+
+namespace isobit::lab::measure {
+namespace {
+
+std::vector<records::GraphNode> nodes_of(const onnx::Model& model) {
+  std::vector<records::GraphNode> nodes;
+  for (const onnx::NodeDef& node : model.graph.nodes) {
+    const bool own = node.domain.empty();
+    nodes.push_back({own ? node.op : text_of(node.domain, ".", node.op), node.name, node.inputs, node.outputs});
+  }
+  return nodes;
+}
+
+// What lies beside the model belongs to it: the name and the hash of each file.
+Expected<std::string> external_text(const fs::path& model, const std::vector<std::string>& files) {
+  std::string text;
+  for (const std::string& name : files) {
+    ISOBIT_TRY(const commit::Digest digest, sha256_of_file(model.parent_path() / name));
+    text += text_of(text.empty() ? "" : ", ", "weights in '", name, "' of SHA-256 ", commit::hex_of(digest));
+  }
+  return text;
+}
+
+Status check_storable(const std::vector<NamedTensor>& inputs) {
+  for (const NamedTensor& input : inputs) {
+    const Tensor& t = input.tensor;
+    if (t.dtype() != DType::kBfloat16 && t.shape().rank() <= formats::kNpyMaxRank) continue;
+    return unreadable(text_of("input '", input.name, "': found ", name_of(t.dtype()), " ", t.shape().text(),
+                              ", which no .npy file holds and so no worker can be given"));
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<commit::Digest> sha256_of_file(const fs::path& path) {
+  ISOBIT_TRY(const PlainFile file, PlainFile::open(path, Links::kFollow));
+  commit::Sha256 hash;
+  std::vector<uint8_t> buffer(1 << 20);
+  for (uint64_t at = 0; at < file.size();) {
+    const uint64_t n = std::min<uint64_t>(buffer.size(), file.size() - at);
+    ISOBIT_RETURN_IF_ERROR(file.read_exactly(at, std::span(buffer).first(n)));
+    hash.update({buffer.data(), n});
+    at += n;
+  }
+  ISOBIT_RETURN_IF_ERROR(file.check_unchanged());
+  return hash.digest();
+}
+
+commit::Digest digest_of(const std::vector<NamedTensor>& inputs) {
+  ByteWriter out;
+  out.u64(inputs.size());
+  for (const NamedTensor& input : inputs) {
+    out.text(input.name);
+    out.text(name_of(input.tensor.dtype()));
+    out.u64(input.tensor.shape().dims().size());
+    for (const int64_t dim : input.tensor.shape().dims()) out.i64(dim);
+    out.fixed(commit::sha256({static_cast<const uint8_t*>(input.tensor.raw()), input.tensor.bytes()}));
+  }
+  return commit::tagged_hash("isobit.lab.inputs", 1, out.view());
+}
+
+Expected<MeasuredModel> open_model(const InferenceRequest& request, ThreadPool& pool) {
+  MeasuredModel measured;
+  {
+    ISOBIT_TRY(const onnx::Model model, onnx::load_model(request.model, onnx::load_options_within(request.max_memory)));
+    measured.nodes = nodes_of(model);
+    measured.bytes = model.bytes;
+    ISOBIT_TRY(measured.subject.settings, external_text(request.model, model.external));
+  }
+  ISOBIT_TRY(measured.inputs, inputs_of(request, pool));
+  ISOBIT_RETURN_IF_ERROR(check_storable(measured.inputs));
+  measured.subject.kind = records::SubjectKind::kInference;
+  measured.subject.model = request.model.filename().string();
+  ISOBIT_TRY(measured.subject.model_sha256, sha256_of_file(request.model));
+  measured.subject.input_sha256 = digest_of(measured.inputs);
+  return measured;
+}
+
+}  // namespace isobit::lab::measure

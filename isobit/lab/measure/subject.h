@@ -1,0 +1,26 @@
+// What a sweep runs everywhere: a model and its inputs, with the hashes by which they are told apart.
+#pragma once
+
+#include "isobit/lab/inference.h"
+#include "isobit/lab/records/record.h"
+
+namespace isobit::lab::measure {
+
+struct MeasuredModel {
+  records::Subject subject;
+  std::vector<records::GraphNode> nodes;  // of the file, in its order
+  std::vector<NamedTensor> inputs;        // given or drawn, under the file's names
+  uint64_t bytes = 0;                     // of the model in memory
+};
+
+// request.platform and the like are not looked at. Errors: those of reading the model and of lab::inputs_of;
+// kUnreadable for an input of a type that .npy cannot hold.
+Expected<MeasuredModel> open_model(const InferenceRequest& request, ThreadPool& pool);
+
+// Of names, types, shapes and bytes (docs/formats/lab.md).
+commit::Digest digest_of(const std::vector<NamedTensor>& inputs);
+
+// SHA-256 of a file of any size.
+Expected<commit::Digest> sha256_of_file(const fs::path& path);
+
+}  // namespace isobit::lab::measure

@@ -1,0 +1,20 @@
+// Some steps of a job's training on one of our platforms, every operator of every step recorded.
+#pragma once
+
+#include "isobit/lab/measure/protocol.h"
+#include "isobit/platform/platform.h"
+#include "isobit/run/job_size.h"
+
+namespace isobit::lab::measure {
+
+// The runs that the request asks for, each from the job's initial state. Outputs: the loss of each step (where the job
+// computes in float32) and the state after the last one. With operators there is also what every node of each step's
+// graph made, gradients and updates among it. The platform's record is left to the caller. Errors: those of reading the
+// job and of training; kUsage for more steps than the job has.
+Expected<WorkerAnswer> train_worker(const WorkerRequest& request, platform::Engine& engine, const fs::path& folder);
+
+// By what a training is told from another: the job's root and that of its data (docs/formats/job.md).
+Expected<records::Subject> training_subject(const fs::path& job, const std::vector<std::string>& overrides,
+                                            int64_t steps, const run::Limits& limits);
+
+}  // namespace isobit::lab::measure

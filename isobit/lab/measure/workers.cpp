@@ -1,0 +1,127 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <isobit_engine_workers.inc>
+
+#include "isobit/base/text.h"
+#include "isobit/lab/measure/engines.h"
+#include "isobit/lab/worker/child_process.h"
+
+namespace isobit::lab::measure {
+namespace {
+
+constexpr double kSecondsToList = 120;
+constexpr uint64_t kMostOutput = 1 << 20;
+
+Status write_scripts(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directory(folder, error);
+  for (const auto& [name, text] : kEngineWorkers) {
+    std::ofstream file(folder / name, std::ios::binary);
+    file << text;
+    file.close();
+    if (!file) return unavailable(text_of((folder / name).string(), ": cannot be written; free some space there"));
+  }
+  return {};
+}
+
+Expected<Descriptor> new_file(const fs::path& path) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file) return unavailable(text_of(path.string(), ": cannot be made: ", std::strerror(errno)));
+  return file;
+}
+
+// The end of what a process has written there, as far as it is worth showing: its last line that is not empty.
+std::string last_words(const fs::path& path) {
+  constexpr uint64_t kMost = 4096;
+  const auto file = PlainFile::open(path, Links::kRefuse);
+  if (!file || file->size() == 0) return "";
+  const uint64_t from = file->size() > kMost ? file->size() - kMost : 0;
+  std::vector<uint8_t> bytes(file->size() - from);
+  const auto read = file->read_at(from, bytes);
+  std::string text(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(read.value_or(0)));
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  return text.substr(text.rfind('\n') + 1).substr(0, 500);
+}
+
+// What a process that gave no answer has come to.
+std::string words_of(const worker::Ending& ending, double limit_seconds) {
+  using How = worker::Ending::How;
+  switch (ending.how) {
+    case How::kExited:
+      return text_of("its worker ended without an answer, exit code ", ending.code);
+    case How::kSignalled:
+      return text_of("its worker was ended by signal ", ending.code, " (", strsignal(ending.code), ")");
+    case How::kOverTime:
+      return text_of("its worker was ended after ", human_seconds(limit_seconds), " (--max-seconds)");
+    case How::kStopped:
+      return "its worker was stopped";
+  }
+  return "";
+}
+
+}  // namespace
+
+Expected<Workers> Workers::prepare(const WorkerPlaces& places) {
+  ISOBIT_TRY(TemporaryFolder folder, TemporaryFolder::make("measure"));
+  WorkerPlaces own = places;
+  if (own.engines.empty()) {
+    own.engines = folder.path() / "engines";
+    ISOBIT_RETURN_IF_ERROR(write_scripts(own.engines));
+  }
+  return Workers(std::move(own), std::move(folder));
+}
+
+std::vector<std::string> Workers::python_words() const {
+  return {places_.python, (places_.engines / "worker.py").string()};
+}
+
+Expected<std::vector<EngineInfo>> Workers::list() const {
+  const fs::path out = folder() / "engines.json", error = folder() / "engines.log";
+  ISOBIT_TRY(const Descriptor out_file, new_file(out));
+  ISOBIT_TRY(const Descriptor error_file, new_file(error));
+  std::vector<std::string> words = python_words();
+  words.push_back("--list");
+  constexpr const char* kRemedy = "; name another interpreter with --python or the variable ISOBIT_PYTHON";
+  auto process = worker::ChildProcess::start({words, {}, -1, out_file.get(), error_file.get(), true});
+  if (!process) return unavailable(process.error().message + kRemedy);
+  const worker::Ending ending = process->wait(kSecondsToList);
+  if (ending.how != worker::Ending::How::kExited || ending.code != 0) {
+    return unavailable(text_of("'", words[0], " ", words[1], " --list' failed: ", last_words(error), kRemedy));
+  }
+  ISOBIT_TRY(const Bytes bytes, read_file(out, kMostOutput));
+  return decode_engines(bytes, text_of("the engines that '", words[0], " ", words[1], "' lists"));
+}
+
+Expected<WorkerAnswer> Workers::run(const WorkerRequest& request, const fs::path& folder, double limit_seconds,
+                                    const std::function<bool()>& stopped) const {
+  std::error_code error;
+  if (!fs::create_directory(folder, error)) return unavailable(text_of(folder.string(), ": cannot be made"));
+  const fs::path file = folder / "request.json", log = folder / "worker.log";
+  std::ofstream(file, std::ios::binary) << encode(request);
+  std::vector<std::string> words = python_words();
+  if (request.engine == kOwnEngine) words = {places_.program.string(), kWorkerWord};
+  words.push_back(file.string());
+  words.push_back(folder.string());
+  ISOBIT_TRY(const Descriptor log_file, new_file(log));
+  ISOBIT_TRY(worker::ChildProcess process,
+             worker::ChildProcess::start({words, {{"PYTHONDONTWRITEBYTECODE", "1"}}, -1, -1, log_file.get(), true}));
+  const worker::Ending ending = process.wait(limit_seconds, stopped);
+  const fs::path answer = folder / "answer.json";
+  if (ending.how != worker::Ending::How::kExited || ending.code != 0 || !fs::exists(answer, error)) {
+    const std::string words_left = ending.how == worker::Ending::How::kStopped ? "" : last_words(log);
+    return unavailable(text_of(words_of(ending, limit_seconds), words_left.empty() ? "" : ": ", words_left));
+  }
+  ISOBIT_TRY(const Bytes bytes, read_file(answer, kMaxAnswer, Links::kRefuse));
+  ISOBIT_TRY(WorkerAnswer decoded, decode_answer(bytes, "answer.json"));
+  if (decoded.outcome == WorkerAnswer::Outcome::kRan && decoded.platform.name != request.platform) {
+    return unreadable(
+        text_of("answer.json: field 'name': found '", decoded.platform.name, "', asked was '", request.platform, "'"));
+  }
+  return decoded;
+}
+
+}  // namespace isobit::lab::measure

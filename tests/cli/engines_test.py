@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""isobit measure over the Python engines that the interpreter of ISOBIT_PYTHON has."""
+import os
+import sys
+import time
+import unittest
+
+from isobit_cli import Case, main, shared_data
+from measure_test import ROUNDS
+
+
+class Engines(Case):
+    def installed(self):
+        listed = self.isobit_json("platforms", "--engines")
+        here = {e["engine"]: e["platforms"] for e in listed if e["installed"]}
+        if not here:
+            raise unittest.SkipTest("skipped: no Python engines; name an interpreter that has some in ISOBIT_PYTHON")
+        return here
+
+    def test_every_setting_of_every_engine_computes_the_same_function(self):
+        names = [f"{p}/1t" for platforms in self.installed().values() for p in platforms]
+        told = self.isobit_json("measure", self.write("rounds.onnx", ROUNDS), "--platforms", ",".join(["ordered/1t", *names]),
+                                "--out", self.path("m.lab"))
+        subject = told["comparison"]["subjects"][0]
+        failed = {p["name"]: p["error"] for p in subject["platforms"] if p.get("error")}
+        # Caps on instruction sets may name what this CPU lacks, and OpenCV takes no shapes as data.
+        self.assertLessEqual({n.split("/")[0].split("@")[0] for n in failed}, {"opencv"}, failed)
+        self.assertEqual(subject["beyond_rounding"], [])
+        self.assertGreaterEqual(subject["remaining_precision"]["least"], 0)
+        self.assertLess(subject["largest_difference"]["absolute"], 1e-3)
+
+    def test_an_image_network_on_many_platforms(self):
+        here = self.installed()
+        if len(here) < 4:
+            self.skipTest(f"skipped: {len(here)} Python engines here")
+        network = os.path.join(shared_data("models"), "resnet20-cifar10.onnx")
+        vendors = {v["float32_digest"]: v["platform"] for v in self.isobit_json("platforms", "--vendors")
+                   if v.get("float32_digest")}
+        names = ["ordered/1t", *(f"{p}/1t" for p in vendors.values()), *(f"{p[0]}/1t" for p in here.values())]
+        self.assertGreaterEqual(len(names), 12)
+        begin = time.monotonic()
+        told = self.isobit_json("measure", network, "--platforms", ",".join(names), "--out", self.path("m.lab"))
+        print(f"{len(names)} platforms in {time.monotonic() - begin:.1f} s")
+        subject = told["comparison"]["subjects"][0]
+        self.assertGreaterEqual(len(subject["classes"]), 8)
+        self.assertEqual(subject["beyond_rounding"], [])
+        self.assertIsNotNone(subject["operators"]["first_fork"])
+
+
+if __name__ == "__main__":
+    sys.argv = [a for a in sys.argv if a != "--slow"]
+    main()

@@ -1,0 +1,371 @@
+#!/usr/bin/env python3
+"""isobit measure: sweeps over platforms of our own and over workers that behave badly; what the lab then holds."""
+import os
+import random
+import signal
+import sqlite3
+import struct
+import time
+import zipfile
+
+from isobit_cli import DIGITS, Case, main
+from onnx_by_hand import INT64, floats, graph, ints, model, node, npy, tensor, value
+
+# Rounding matters: a product of 64 terms whose order shows, a softmax and a sum.
+ROUNDS = model(graph([node("MatMul", ["x", "x"], ["h"], "product"), node("Softmax", ["h"], ["p"], "softmax"),
+                      node("Shape", ["x"], ["size"], "size"), node("ReduceSum", ["h", "axes"], ["s"], "sum")],
+                     [value("x", [64, 64])], ["p", "s", value("size", [2], INT64)], [ints("axes", 0)]))
+# Three platforms with two results: an inner product in order, and one that is rounded once.
+OURS = "ordered@reference/1t,ordered@portable/1t,ordered/1t:correct-1"
+
+# A worker.py whose engines are: honest, and for each way to misbehave one of that name.
+FAKE = r"""
+import json, os, sys, time
+ENGINES = ["honest", "unstable", "refuses", "fails", "dies", "exits", "silent", "stalls", "lies", "garbage", "huge", "linked",
+           "other_name", "bad_hash", "bad_dims", "deep", "absent"]
+if sys.argv[1] == "--list":
+    print(json.dumps({"isobit_engines": 1, "engines": [
+        {"engine": e, "about": "a fake", "settings": ["", "fast"], "default_settings": [""],
+         "version": "" if e == "absent" else "1", "install": "pip install absent" if e == "absent" else ""}
+        for e in ENGINES]}))
+    sys.exit()
+with open(sys.argv[1]) as f:
+    r = json.load(f)
+folder = sys.argv[2]
+e = r["engine"]
+def answer(text):
+    with open(os.path.join(folder, "answer.json"), "w") as f:
+        f.write(text)
+def value(**more):
+    return {"name": "p", "op": "Softmax", "dtype": "float32", "dims": [2], "hash": HASH, "kernel": "", "output": True, **more}
+BYTES = b"\0\0\x80\x3f\0\0\0\x40"
+HASH = "HASH_OF_BYTES"
+if e == "unstable":
+    HASH = "%032x" % time.time_ns()
+with open("/proc/cpuinfo") as f:
+    lines = [line.partition(":") for line in f]
+facts = {key.strip(): found.strip() for key, _, found in reversed(lines)}
+flags = sorted(set(next((facts[k] for k in ("flags", "Features", "isa") if k in facts), "").split()))
+good = {"isobit_answer": 1, "platform": {"name": r["platform"], "engine": e, "cpu_flags": flags,
+        "cores": len(os.sched_getaffinity(0)),
+        "fields": {"version": "1", "cpu": facts.get("model name", os.uname().machine)}},
+        "runs": [{"tapped": False, "seconds": 0.5, "values": [value()]}], "kept": []}
+if r["tapped"]:
+    good["runs"].append({"tapped": True, "seconds": 1, "values": [value(name="h", op="MatMul", output=False), value()]})
+if HASH in r["keep"]:
+    with open(os.path.join(folder, HASH + ".bin"), "wb") as f:
+        f.write(BYTES if e != "lies" else BYTES[::-1])
+    good["kept"].append(HASH)
+if e == "refuses":
+    good = {"isobit_answer": 1, "refused": "no converter for: \x1b[31mSoftmax"}
+if e == "fails":
+    good = {"isobit_answer": 1, "failed": "RuntimeError: no"}
+if e == "dies":
+    os.abort()
+if e == "exits":
+    sys.exit("first line\nwhat is wrong with me")
+if e == "silent":
+    sys.exit(0)
+if e == "stalls":
+    time.sleep(1000)
+if e == "other_name":
+    good["platform"]["name"] = "honest/1t"
+if e == "bad_hash":
+    good["runs"][0]["values"][0]["hash"] = "xyz"
+if e == "bad_dims":
+    good["runs"][0]["values"][0]["dims"] = [-1]
+text = json.dumps(good)
+if e == "garbage":
+    text = text[:-5]
+if e == "huge":
+    text = " " * (40 << 20) + text
+if e == "deep":
+    text = "[" * 100000
+if e == "linked":
+    os.symlink("/etc/passwd", os.path.join(folder, "answer.json"))
+    sys.exit(0)
+answer(text)
+"""
+# XXH3_128bits of the eight bytes 00 00 80 3f 00 00 00 40.
+HASH = "4533ce61c4655ba3c3e077b25dd1d769"
+
+
+class Sweep(Case):
+    def measure(self, path, *arguments, **more):
+        return self.isobit_json("measure", path, "--out", self.path("m.lab"), *arguments, **more)
+
+    def query(self, sql):
+        with sqlite3.connect(self.path("m.lab")) as lab:
+            return lab.execute(sql).fetchall()
+
+    def test_platforms_of_ours(self):
+        path = self.write("rounds.onnx", ROUNDS)
+        told = self.measure(path, "--platforms", OURS)
+        self.assertEqual((told["platforms"], told["measured"], told["known"], told["not_here"]), (3, 3, 0, []))
+        subject = told["comparison"]["subjects"][0]
+        self.assertEqual([sorted(c["platforms"]) for c in subject["classes"]],
+                         [["ordered@portable/1t", "ordered@reference/1t"], [self.canonical("ordered/1t:correct-1")]])
+        fork = subject["operators"]["first_fork"]
+        self.assertEqual((fork["name"], fork["operator"]), ("h", "MatMul"))
+        self.assertIn(subject["remaining_precision"]["least"], range(24))
+        # Both versions of all three float values, and the output on which all agree.
+        self.assertEqual(told["kept_tensors"], 2 * 3 + 1)
+        self.assertEqual(self.query("SELECT op, name FROM nodes ORDER BY place"),
+                         [("MatMul", "product"), ("Softmax", "softmax"), ("Shape", "size"), ("ReduceSum", "sum")])
+        self.assertEqual(self.query("SELECT count(*) FROM runs WHERE tapped = 1"), [(3,)])
+        compared = self.isobit_json("compare", self.path("m.lab"), code=1)
+        self.assertEqual(compared["subjects"][0]["classes"], subject["classes"])
+
+    def canonical(self, name):
+        best = next(p["platform"] for p in self.isobit_json("platforms") if p["default"])
+        return best.split("/")[0] + name[len("ordered"):]
+
+    def test_a_lab_is_gone_on_with(self):
+        path = self.write("rounds.onnx", ROUNDS)
+        self.measure(path, "--platforms", "ordered@portable/1t", "--keep", "none")
+        again = self.measure(path, "--platforms", "ordered@portable/1t", "--keep", "none")
+        self.assertEqual((again["platforms"], again["measured"], again["known"]), (1, 0, 1))
+        more = self.measure(path, "--platforms", OURS, "--repeat", "2", "--keep", "none")
+        self.assertEqual((more["platforms"], more["measured"], more["known"], more["kept_tensors"]), (3, 5, 1, 0))
+        self.assertEqual(self.query("SELECT count(*) FROM tensors"), [(0,)])
+        # Another seed is another subject in the same lab.
+        other = self.measure(path, "--platforms", OURS, "--seed", "2")
+        self.assertEqual((other["measured"], len(other["comparison"]["subjects"])), (3, 1))
+        self.assertEqual(self.query("SELECT count(*) FROM subjects"), [(2,)])
+
+    def test_given_inputs_and_the_values_that_run_gives(self):
+        path = self.write("rounds.onnx", ROUNDS)
+        generator = random.Random(3)
+        data = struct.pack("<4096f", *(generator.gauss(0, 1) for _ in range(4096)))
+        x = self.write("x.npy", npy("<f4", [64, 64], data))
+        told = self.measure(path, "--platforms", "ordered@portable/1t", "--input", f"x={x}", "--keep", "all")
+        # x is no value that an operator made; h, p, size and s are.
+        self.assertEqual(told["kept_tensors"], 4)
+        self.isobit("run", path, "--input", x, "--platform", "ordered@portable/1t", "--arithmetic", "float32", "--out",
+                    self.path("out"))
+        with open(self.path("out", "0-p.npy"), "rb") as file:
+            p = file.read()[-4096 * 4:]
+        sizes = {row[0]: row[1] for row in self.query("SELECT size, data FROM tensors")}
+        self.assertEqual(sorted(sizes), [16, 256, 16384])
+        rows = self.query("SELECT hash FROM run_values WHERE name = 'p'")
+        self.assertEqual(len(set(rows)), 1)
+        self.assertEqual(len(p), 16384)
+
+    def test_tensors_are_bounded(self):
+        path = self.write("rounds.onnx", ROUNDS)
+        told = self.isobit("measure", path, "--platforms", OURS, "--out", self.path("m.lab"), "--max-kept", "20000")
+        self.assertIn("are left out: limit 20.0 KB (--max-kept)", told.err)
+        self.assertIn("keeping 4 tensors, at most 16.9 KB in the lab", told.err)
+        self.assertEqual(self.query("SELECT sum(size) <= 20000 FROM tensors"), [(1,)])
+
+    def test_what_makes_no_sense_is_refused(self):
+        path = self.write("rounds.onnx", ROUNDS)
+        lab = ["--out", self.path("m.lab")]
+        self.fails("measure", path, code=2, says=["--out"])
+        self.fails("measure", path, *lab, "--keep", "some", code=2, says=["--keep", "forks, all or none"])
+        self.fails("measure", path, *lab, "--repeat", "0", code=2, says=["--repeat"])
+        self.fails("measure", path, *lab, "--platforms", "ordered@nowhere", code=2, says=["nowhere"])
+        self.fails("measure", path, *lab, "--platforms", "ordered/1t:logged-1", code=2, says=["arithmetic of training"])
+        self.fails("measure", path, *lab, "--python", "/nowhere/python", "--platforms", "numpy/1t", code=4,
+                   says=["/nowhere/python", "--python"])
+        self.fails("measure", self.path("none.onnx"), *lab, "--platforms", "ordered", code=3, says=["none.onnx"])
+        self.assertFalse(os.path.exists(self.path("m.lab")))
+        self.write("m.lab", "no lab")
+        self.fails("measure", path, *lab, "--platforms", "ordered", code=3, says=["m.lab"])
+
+    def test_without_a_python_our_own_are_measured(self):
+        told = self.isobit("measure", self.write("rounds.onnx", ROUNDS), "--python", "/nowhere/python", "--keep", "none",
+                           "--out", self.path("m.lab"))
+        self.assertIn("without Python engines", told.err)
+        self.assertIn("ordered@portable/1t", told.out)
+
+
+class Badly(Case):
+    """Workers that lie, stall or die end no sweep."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("engines/worker.py", FAKE.replace("HASH_OF_BYTES", HASH))
+        self.model = self.write("rounds.onnx", ROUNDS)
+
+    def measure(self, *arguments, **more):
+        return self.isobit("--json", "measure", self.model, "--engines", self.path("engines"), "--out", self.path("m.lab"),
+                           *arguments, **more)
+
+    def errors_of(self, result):
+        return {p["name"]: p["error"] for p in result.json()["subjects"][0]["platforms"] if p.get("error")}
+
+    def test_each_is_an_error_of_its_own(self):
+        bad = ["refuses", "fails", "dies", "exits", "silent", "stalls", "garbage", "huge", "linked", "other_name", "bad_hash",
+               "bad_dims", "deep"]
+        begin = time.monotonic()
+        names = ",".join(f"{e}/1t" for e in ["honest", *bad])
+        result = self.isobit("measure", self.model, "--engines", self.path("engines"), "--out", self.path("m.lab"),
+                             "--platforms", names, "--max-seconds", "5", "--keep", "none")
+        self.assertLess(time.monotonic() - begin, 100)
+        errors = self.errors_of(self.isobit("--json", "compare", self.path("m.lab")))
+        self.assertEqual(sorted(errors), sorted(f"{e}/1t" for e in bad))
+        for engine, words in {"refuses": "no converter for", "fails": "RuntimeError: no", "dies": "signal 6",
+                              "exits": "what is wrong with me", "silent": "without an answer", "stalls": "--max-seconds",
+                              "garbage": "no JSON", "huge": "more than", "linked": "answer.json", "other_name": "honest/1t",
+                              "bad_hash": "'hash'", "bad_dims": "'dims'", "deep": "deep"}.items():
+            self.assertIn(words, errors[f"{engine}/1t"], engine)
+            self.assertIn(f"{engine}/1t: ", result.err)
+        self.assertNotIn("\x1b", result.err + result.out)
+
+    def test_what_died_is_tried_again_and_what_refused_is_not(self):
+        self.measure("--platforms", "refuses/1t,exits/1t", "--keep", "none")
+        again = self.measure("--platforms", "refuses/1t,exits/1t", "--keep", "none").json()
+        self.assertEqual((again["measured"], again["known"]), (1, 1))
+
+    def test_a_kept_tensor_must_be_what_was_hashed(self):
+        told = self.measure("--platforms", "honest/1t").json()
+        self.assertEqual((told["kept_tensors"], told["kept_bytes"]), (1, 8))
+        self.isobit("measure", self.model, "--engines", self.path("engines"), "--out", self.path("other.lab"), "--platforms",
+                    "lies/1t", code=3)
+
+    def test_a_platform_that_disagrees_with_itself(self):
+        told = self.measure("--platforms", "unstable/1t,honest/1t", "--repeat", "3", "--keep", "none").json()
+        subject = told["comparison"]["subjects"][0]
+        cells = {p["name"]: p["different_outputs"] for p in subject["platforms"]}
+        self.assertEqual(cells, {"unstable/1t": 3, "honest/1t": 1})
+        self.assertEqual(told["comparison"]["repeated"], {"cells": 2, "disagree_with_themselves": 1})
+
+    def test_engines_are_listed_and_missing_ones_say_how(self):
+        listed = {e["engine"]: e for e in self.isobit_json("platforms", "--engines", env={
+            "ISOBIT_ENGINES": self.path("engines")})}
+        self.assertEqual(listed["honest"]["platforms"], ["honest", "honest@fast"])
+        self.assertFalse(listed["absent"]["installed"])
+        self.assertIn("pip install absent", self.measure("--platforms", "absent/1t", code=4).err)
+        self.assertIn("no setting 'slow'", self.measure("--platforms", "honest@slow/1t", code=2).err)
+
+    def test_interrupted_it_goes_on_later(self):
+        names = ",".join(["honest/1t", "honest@fast/1t", "stalls/1t"])
+        process = self.start("measure", self.model, "--engines", self.path("engines"), "--out", self.path("m.lab"),
+                             "--platforms", names, "--keep", "none")
+        until = time.monotonic() + 60
+        while self.done() < 2 and time.monotonic() < until:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertIn("goes on from here", err)
+        again = self.measure("--platforms", "honest/1t,honest@fast/1t", "--keep", "none").json()
+        self.assertEqual((again["measured"], again["known"]), (0, 2))
+
+    def done(self):
+        try:
+            with sqlite3.connect(f"file:{self.path('m.lab')}?mode=ro", uri=True) as lab:
+                return lab.execute("SELECT count(DISTINCT platform) FROM runs").fetchone()[0]
+        except sqlite3.Error:
+            return 0
+
+
+class Training(Case):
+    def test_the_first_operator_where_trainings_differ(self):
+        lab = self.path("t.lab")
+        # In order, and rounded once: the first inner product that shows it is not known beforehand, the step is.
+        told = self.isobit_json("measure", DIGITS, "--steps", "2", "--platforms", "ordered@portable/1t,ordered@reference/1t",
+                                "--set", "data.batch=8", "--out", lab)
+        subject = told["comparison"]["subjects"][0]
+        self.assertEqual((len(subject["classes"]), subject["operators"]["first_fork"]), (1, None))
+        names = {(v["step"], v["name"]) for v in subject["operators"]["values"]}
+        outputs = {(o["step"], o["name"]) for o in subject["classes"][0]["outputs"]}
+        self.assertIn((1, "loss"), outputs)
+        self.assertIn((2, "loss"), outputs)
+        self.assertEqual({s for s, _ in names}, {1, 2})
+        self.assertTrue(any("grad" in name for _, name in names), names)
+        self.assertFalse(any(p["changed_by_a_tap"] for p in subject["platforms"]))
+
+    def test_float32_trainings_fork(self):
+        here = [v["platform"] for v in self.isobit_json("platforms", "--vendors") if v.get("float32_digest")]
+        if not here:
+            self.skipTest("skipped: no vendor's library")
+        lab = self.path("t.lab")
+        told = self.isobit_json("measure", DIGITS, "--steps", "2", "--platforms", f"ordered/1t,{here[-1]}/1t", "--set",
+                                "job.arithmetic=float32", "--out", lab, "--keep", "none")
+        fork = told["comparison"]["subjects"][0]["operators"]["first_fork"]
+        self.assertEqual(fork["step"], 1)
+        self.assertIn(fork["operator"], ("Conv", "MatMul", "Gemm"))
+        compared = self.isobit("compare", lab, code=1)
+        self.assertIn(f"first fork      {fork['operator']} '{fork['name']}' of step 1", compared.out)
+
+    def test_what_makes_no_sense_is_refused(self):
+        lab = ["--out", self.path("t.lab")]
+        self.fails("measure", DIGITS, *lab, "--steps", "0", code=2, says=["--steps"])
+        self.fails("measure", DIGITS, *lab, "--steps", "1000000", code=2, says=["--steps"])
+        self.fails("measure", DIGITS, *lab, "--seed", "1", code=2, says=["--seed", "MODEL.onnx"])
+        self.fails("measure", DIGITS, *lab, "--platforms", "numpy/1t", code=2, says=["numpy"])
+        self.fails("measure", "m.onnx", *lab, "--steps", "3", code=2, says=["--steps", "JOB.toml"])
+        self.fails("measure", *lab, code=2, says=["MODEL.onnx", "--import"])
+
+
+class Import(Case):
+    """Tensors that somebody's own program wrote."""
+
+    def dump(self, name, tensors):
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        with zipfile.ZipFile(self.path(name), "w") as archive:
+            for key, values in tensors.items():
+                archive.writestr(key + ".npy", npy("<f4", [len(values)], struct.pack(f"<{len(values)}f", *values)))
+
+    def test_two_runs_are_compared_where_isobit_never_ran(self):
+        for cluster, last in (("a", 4.0), ("b", 5.0)):
+            self.dump(f"{cluster}/step_9.npz", {"z_first": [1.0, 2.0], "a_second": [3.0]})
+            self.dump(f"{cluster}/step_10.npz", {"z_first": [1.0, 2.0], "a_second": [last], "third": [last]})
+            told = self.isobit_json("measure", "--import", self.path(cluster), "--out", self.path(f"{cluster}.lab"))
+            self.assertEqual((told["platform"], told["steps"], told["values"]), (cluster, 2, 5))
+        told = self.isobit_json("compare", self.path("a.lab"), self.path("b.lab"), code=1)["subjects"][0]
+        fork = told["operators"]["first_fork"]
+        self.assertEqual((fork["step"], fork["name"], fork["place"]), (10, "a_second", 3))
+        self.assertEqual(told["largest_difference"]["absolute"], 1.0)
+
+    def test_hostile_folders(self):
+        lab = ["--out", self.path("m.lab")]
+        self.fails("measure", "--import", self.path("none"), *lab, code=3, says=["none"])
+        os.mkdir(self.path("empty"))
+        self.fails("measure", "--import", self.path("empty"), *lab, code=2, says=["no .npz or .safetensors"])
+        self.dump("good/0.npz", {"x": [1.0]})
+        with open(self.path("good", "0.npz"), "rb") as file:
+            whole = file.read()
+        self.write("cut/0.npz", whole[:-10])
+        self.fails("measure", "--import", self.path("cut"), *lab, code=3, says=["0.npz", "no whole .npz file"])
+        self.write("pickled/0.npz", whole.replace(b"'<f4'", b"'|O8'"))
+        self.fails("measure", "--import", self.path("pickled"), *lab, code=3, says=["0.npz"])
+        with zipfile.ZipFile(self.path("good", "1.npz"), "w") as archive:
+            archive.writestr("../../x.txt", "no tensor")
+        self.fails("measure", "--import", self.path("good"), *lab, code=3, says=["1.npz", "expected an .npy file"])
+        self.write("bad/0.safetensors", b"\xff" * 20)
+        self.fails("measure", "--import", self.path("bad"), *lab, code=3, says=["0.safetensors"])
+        self.fails("measure", "--import", self.path("good"), *lab, "--platforms", "ordered", code=2, says=["--platforms"])
+        self.fails("measure", "m.onnx", *lab, "--as", "x", code=2, says=["--as", "--import"])
+
+
+def wide_matmul(size):
+    """An ONNX file of one product whose factors have a wide range of exponents: every order of addition shows."""
+    generator = random.Random(7)
+
+    def matrix():
+        return struct.pack(f"<{size * size}f", *(generator.gauss(0, 1) * 2.0 ** generator.randint(-12, 12)
+                                                 for _ in range(size * size)))
+    w = tensor("w", 1, [size, size], matrix())
+    return model(graph([node("MatMul", ["x", "w"], ["y"], "product")], [value("x", [size, size])], ["y"], [w])), matrix()
+
+
+class ManyResults(Case):
+    def test_one_product_has_many_results(self):
+        # One of each product that is known to be another one.
+        here = {v["float32_digest"]: v["platform"] for v in self.isobit_json("platforms", "--vendors")
+                if v.get("float32_digest")}
+        if len(here) < 12:
+            self.skipTest(f"skipped: libraries here have {len(here)} different products")
+        file, x = wide_matmul(257)
+        names = ",".join(["ordered/1t", *(f"{p}/1t" for p in here.values())])
+        told = self.isobit_json("measure", self.write("matmul.onnx", file), "--platforms", names, "--input",
+                                self.write("x.npy", npy("<f4", [257, 257], x)), "--out", self.path("m.lab"), "--keep", "none",
+                                "--python", "/nowhere/python")
+        self.assertGreaterEqual(len(told["comparison"]["subjects"][0]["classes"]), 12)
+
+
+if __name__ == "__main__":
+    main()
