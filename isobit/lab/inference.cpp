@@ -124,8 +124,7 @@ struct Brought {
   Graph graph;
   // By place among the graph's inputs, undefined where nothing is given: its names are not always the file's.
   std::vector<Tensor> given;
-  std::vector<std::string> names;  // the file's, of the same places
-  uint64_t bytes = 0;              // that the model takes in memory
+  uint64_t bytes = 0;  // that the model takes in memory
 };
 
 Expected<Brought> bring(const InferenceRequest& request) {
@@ -141,10 +140,7 @@ Expected<Brought> bring(const InferenceRequest& request) {
   brought.bytes = model.bytes + 3 * imported.bytes;
   brought.graph = std::move(imported.graph);
   ISOBIT_CHECK(brought.graph.inputs().size() == open.size());
-  for (const onnx::ValueDef& input : open) {
-    brought.given.push_back(std::move(given[input.name]));
-    brought.names.push_back(input.name);
-  }
+  for (const onnx::ValueDef& input : open) brought.given.push_back(std::move(given[input.name]));
   return brought;
 }
 
@@ -187,13 +183,13 @@ Expected<Tensor> drawn(const Value& value, uint64_t seed, uint32_t place, const 
   return tensor;
 }
 
-Expected<std::vector<NamedTensor>> complete_inputs(const Brought& brought, const InferenceRequest& request,
+// `given`: of each value, or undefined. `held`: bytes that are there besides.
+Expected<std::vector<NamedTensor>> complete_inputs(std::vector<Value> values, const std::vector<Tensor>& given,
+                                                   const InferenceRequest& request, uint64_t held,
                                                    const kernels::KernelContext& ctx) {
-  const auto& [graph, given, names, model_bytes] = brought;
-  uint64_t held = model_bytes;
   std::vector<NamedTensor> inputs;
-  for (size_t i = 0; i < graph.inputs().size(); ++i) {
-    Value value = graph.value(graph.inputs()[i]);
+  for (size_t i = 0; i < values.size(); ++i) {
+    Value& value = values[i];
     if (given[i].defined()) {
       value.dims = given[i].shape().dims();
     } else if (!value.is_static()) {
@@ -279,7 +275,9 @@ Expected<ReadyInference> ReadyInference::prepare(const InferenceRequest& request
   ISOBIT_TRY(Brought brought, bring(request));
   ISOBIT_TRY(platform::Context context, engine.context_for(*arithmetic));
   auto impl = std::make_unique<Impl>(std::move(context), request.model.string());
-  auto inputs = complete_inputs(brought, request, impl->context.kernels());
+  std::vector<Value> values;
+  for (const graph::ValueId id : brought.graph.inputs()) values.push_back(brought.graph.value(id));
+  auto inputs = complete_inputs(std::move(values), brought.given, request, brought.bytes, impl->context.kernels());
   if (!inputs) return impl->in_file(inputs.error());
   impl->inputs = *std::move(inputs);
   // What follows from the shapes that are now known.
@@ -317,13 +315,29 @@ kernels::ConvKernel conv_kernel_of(const runtime::NodeRun& run) {
 }
 
 Expected<std::vector<NamedTensor>> inputs_of(const InferenceRequest& request, ThreadPool& pool) {
-  ISOBIT_TRY(const Brought brought, bring(request));
-  auto inputs = complete_inputs(brought, request, {kernels::Isa::kPortable, &pool});
-  if (!inputs) {
-    return tl::unexpected<Error>({inputs.error().code, text_of(request.model.string(), ": ", inputs.error().message)});
+  ISOBIT_TRY(const onnx::Model model, onnx::load_model(request.model, onnx::load_options_within(request.max_memory)));
+  const auto open = onnx::needed_inputs(model);
+  ISOBIT_RETURN_IF_ERROR(check_extents(request, open));
+  ISOBIT_TRY(auto named, named_inputs(request, open));
+  ISOBIT_RETURN_IF_ERROR(check_given(open, named));
+  const onnx::ImportOptions options = import_options(request, open, named);
+  std::vector<Value> values;
+  std::vector<Tensor> given;
+  for (const onnx::ValueDef& input : open) {
+    const auto dtype = onnx::dtype_of_element(input.type.element);
+    const auto shape = options.shapes.find(input.name);
+    given.push_back(std::move(named[input.name]));
+    const bool fits = dtype && (!given.back().defined() || given.back().dtype() == *dtype);
+    if (!fits || input.type.kind != onnx::TypeDef::Kind::kTensor) {
+      return unreadable(text_of(request.model.string(), ": input '", input.name, "': is ", input.type.text(),
+                                given.back().defined() ? text_of(", given is ", name_of(given.back().dtype()))
+                                                       : std::string(", which cannot be drawn")));
+    }
+    values.push_back({input.name, *dtype, shape == options.shapes.end() ? graph::kUnknownRank : shape->second});
   }
-  for (size_t i = 0; i < inputs->size(); ++i) (*inputs)[i].name = brought.names[i];
-  return inputs;
+  auto inputs = complete_inputs(std::move(values), given, request, model.bytes, {kernels::Isa::kPortable, &pool});
+  if (inputs) return inputs;
+  return tl::unexpected<Error>({inputs.error().code, text_of(request.model.string(), ": ", inputs.error().message)});
 }
 
 Expected<Inference> infer(const InferenceRequest& request, platform::Engine& engine) {

@@ -50,7 +50,8 @@ struct Inference {
 };
 
 // The model's inputs under the names that its file has for them, in its order: those given, the others drawn. What
-// every engine is fed that is to be compared. Errors: as infer, as far as they concern the model's inputs.
+// every engine is fed that is to be compared. The model need not be one that isobit imports. Errors: as infer, as far
+// as they concern the model's inputs.
 Expected<std::vector<NamedTensor>> inputs_of(const InferenceRequest& request, ThreadPool& pool);
 
 // A model made ready on a platform, with its inputs.

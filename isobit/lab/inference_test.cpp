@@ -163,5 +163,32 @@ TEST_F(Infer, HalvesAreRefusedWhereSumsAreRoundedOnce) {
       << error_on_portable();
 }
 
+TEST_F(Infer, InputsForOthersAreThoseOfARun) {
+  write(linear());
+  request_.seed = 5;
+  request_.extents = {{"batch", 4}};
+  ThreadPool pool(1);
+  const auto inputs = inputs_of(request_, pool);
+  ASSERT_TRUE(inputs) << inputs.error().message;
+  const auto ran = infer_on("ordered@portable/1t");
+  ASSERT_TRUE(ran);
+  ASSERT_EQ(inputs->size(), 1U);
+  EXPECT_EQ((*inputs)[0].name, "x");
+  EXPECT_TRUE(identical((*inputs)[0].tensor, ran->inputs[0].tensor));
+  request_.inputs = {{"x", onnx::floats({2, 2}, {1, 2, 3, 4})}};
+  EXPECT_EQ(inputs_of(request_, pool).error().code, ErrorCode::kUnreadable);
+}
+
+TEST_F(Infer, InputsOfAModelThatIsobitDoesNotHave) {
+  ModelForTest model;
+  model.input("x", {2, 3}).node("NoSuchOperator", {"x"}, {"y"});
+  write(model.output("y"));
+  ThreadPool pool(1);
+  const auto inputs = inputs_of(request_, pool);
+  ASSERT_TRUE(inputs) << inputs.error().message;
+  EXPECT_EQ((*inputs)[0].tensor.shape().dims(), (std::vector<int64_t>{2, 3}));
+  EXPECT_FALSE(infer_on("ordered@portable/1t"));
+}
+
 }  // namespace
 }  // namespace isobit::lab

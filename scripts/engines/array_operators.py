@@ -4,14 +4,20 @@
 sigmoid, erf, windows(x, kernel, strides, dilations)."""
 import math
 
+import numpy
+
 from lstm import lstm
 from protocol import Refused
 from windows import Windows, in_rows
 
 
 def table(np, array, e):
+    def operand(v):
+        # Whole numbers of the host say where and how large, and stay what a compiled program knows beforehand.
+        return v if v is None or (isinstance(v, numpy.ndarray) and v.dtype.kind in "iub") else array(v)
+
     def on_arrays(function):
-        return lambda node, x: function(node, [None if v is None else array(v) for v in x])
+        return lambda node, x: function(node, [operand(v) for v in x])
 
     def of(function):
         return lambda node, x: function(*x)

@@ -14,7 +14,7 @@ from onnx_by_hand import INT64, floats, graph, ints, model, node, npy, tensor, v
 # Rounding matters: a product of 64 terms whose order shows, a softmax and a sum.
 ROUNDS = model(graph([node("MatMul", ["x", "x"], ["h"], "product"), node("Softmax", ["h"], ["p"], "softmax"),
                       node("Shape", ["x"], ["size"], "size"), node("ReduceSum", ["h", "axes"], ["s"], "sum")],
-                     [value("x", [64, 64])], ["p", "s", value("size", [2], INT64)], [ints("axes", 0)]))
+                     [value("x", [64, 64])], [value("p", [64, 64]), value("s", [1, 64]), value("size", [2], INT64)], [ints("axes", 0)]))
 # Three platforms with two results: an inner product in order, and one that is rounded once.
 OURS = "ordered@reference/1t,ordered@portable/1t,ordered/1t:correct-1"
 

@@ -42,7 +42,9 @@ Recorder::Recorder(const graph::Graph& graph, const platform::Platform& platform
       step_(step),
       outputs_(graph.outputs().begin(), graph.outputs().end()),
       hashes_(static_cast<size_t>(graph.value_count())),
-      hashed_(static_cast<size_t>(graph.value_count())) {}
+      hashed_(static_cast<size_t>(graph.value_count())) {
+  values_.reserve(graph.nodes().size());
+}
 
 std::string Recorder::kernel_of(const runtime::NodeRun& run) const {
   if (run.is_view) return "";
@@ -52,7 +54,7 @@ std::string Recorder::kernel_of(const runtime::NodeRun& run) const {
 }
 
 Status Recorder::after_stage(const runtime::NodeRun& run) {
-  const std::string kernel = kernel_of(run);
+  std::string kernel = kernel_of(run);
   for (size_t o = 0; o < run.outputs.size(); ++o) {
     const Tensor& tensor = run.outputs[o];
     if (!tensor.defined()) continue;

@@ -141,6 +141,10 @@ Status first_pass(SweepState& state, const std::vector<Target>& targets, const W
 }
 
 Expected<std::vector<Target>> targets_of(const SweepRequest& request, const Workers& workers) {
+  if (!request.platforms.empty()) {
+    // No Python is asked where none is needed.
+    if (auto own = targets_named(request.platforms, {})) return own;
+  }
   const auto engines = workers.list();
   if (request.platforms.empty()) {
     if (!engines) request.note(text_of("without Python engines: ", engines.error().message));
