@@ -21,6 +21,7 @@ void add_pack(Commands& commands);  // and unpack
 void add_cheat(Commands& commands);
 void add_costs(Commands& commands);
 void add_compare(Commands& commands);
+void add_explain(Commands& commands);
 void add_lab(Commands& commands);  // export and merge
 void add_reveal(Commands& commands);
 void add_measure(Commands& commands);

@@ -60,6 +60,7 @@ int main(int argc, char** argv) {
   cli::add_pack(commands);
   cli::add_run(commands);
   cli::add_compare(commands);
+  cli::add_explain(commands);
   cli::add_lab(commands);
   cli::add_job_check(commands);
   cli::add_platforms(commands);

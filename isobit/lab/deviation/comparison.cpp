@@ -87,14 +87,8 @@ Expected<Comparison> compare_runs(const records::Subject& subject, const std::ve
                                   const TensorSource& tensors) {
   Comparison comparison;
   comparison.subject = subject;
-  std::map<commit::Digest, size_t> places;
-  std::vector<std::vector<const RunRecord*>> by_platform;
-  for (const RunRecord& run : runs) {
-    ISOBIT_CHECK(run.subject == subject);
-    const auto [place, is_new] = places.emplace(records::digest_of(run.platform), by_platform.size());
-    if (is_new) by_platform.emplace_back();
-    by_platform[place->second].push_back(&run);
-  }
+  for (const RunRecord& run : runs) ISOBIT_CHECK(run.subject == subject);
+  const std::vector<std::vector<const RunRecord*>> by_platform = runs_by_platform(runs);
   std::vector<OutputKey> keys;
   std::vector<size_t> ran;
   for (const auto& of_platform : by_platform) {
@@ -112,7 +106,7 @@ Expected<Comparison> compare_runs(const records::Subject& subject, const std::ve
   }
   ISOBIT_RETURN_IF_ERROR(measure_pairs(comparison, tensors));
   comparison.cohorts = flag_cohorts(comparison);
-  find_fork(comparison, by_platform);
+  find_fork(comparison, align(by_platform, {}));
   return comparison;
 }
 

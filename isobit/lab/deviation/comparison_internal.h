@@ -2,6 +2,7 @@
 #pragma once
 
 #include "isobit/lab/deviation/comparison.h"
+#include "isobit/lab/deviation/trace.h"
 
 namespace isobit::lab::deviation {
 
@@ -16,7 +17,7 @@ Expected<std::optional<PairFigures>> compare_outputs(const std::vector<records::
 
 std::vector<FlagCohort> flag_cohorts(const Comparison& comparison);
 
-// values and fork. `runs` of each platform of the comparison.
-void find_fork(Comparison& comparison, const std::vector<std::vector<const records::RunRecord*>>& runs);
+// values and fork.
+void find_fork(Comparison& comparison, const Trace& trace);
 
 }  // namespace isobit::lab::deviation

@@ -21,7 +21,7 @@ struct Shared {
   std::vector<size_t> labs;
 };
 
-Expected<std::vector<Shared>> subjects_of(std::vector<OpenLab>& labs) {
+Expected<std::vector<Shared>> shared_subjects(std::vector<OpenLab>& labs) {
   std::vector<Shared> all;
   std::map<commit::Digest, size_t> places;
   for (size_t i = 0; i < labs.size(); ++i) {
@@ -70,29 +70,6 @@ Status check_shared(const std::vector<OpenLab>& labs, const std::vector<Shared>&
                                difference_of(*own, *other), "; compare runs of one model on one input"));
   }
   return {};
-}
-
-TensorSource tensors_of(std::vector<OpenLab>& labs) {
-  return [&labs](const records::Hash128& hash) -> Expected<std::optional<Bytes>> {
-    for (OpenLab& lab : labs) {
-      ISOBIT_TRY(std::optional<Bytes> bytes, lab.lab.tensor(hash));
-      if (bytes) return bytes;
-    }
-    return std::optional<Bytes>();
-  };
-}
-
-// The same run may be in several labs.
-Expected<std::vector<records::RunRecord>> runs_of(std::vector<OpenLab>& labs, const Shared& shared) {
-  std::vector<records::RunRecord> runs;
-  std::set<commit::Digest> seen;
-  for (const size_t i : shared.labs) {
-    ISOBIT_TRY(const auto of_lab, labs[i].lab.runs(shared.subject));
-    for (const records::RunRecord& run : of_lab) {
-      if (seen.insert(records::digest_of(run)).second) runs.push_back(run);
-    }
-  }
-  return runs;
 }
 
 Status find_independent(LabComparison& result, const TensorSource& tensors) {
@@ -146,6 +123,43 @@ Expected<std::vector<OpenLab>> open_labs(const std::vector<std::string>& paths) 
   return labs;
 }
 
+Expected<std::vector<Subject>> subjects_of(std::vector<OpenLab>& labs) {
+  ISOBIT_TRY(const auto all, shared_subjects(labs));
+  std::vector<Subject> subjects;
+  for (const Shared& shared : all) subjects.push_back(shared.subject);
+  return subjects;
+}
+
+Expected<std::vector<records::RunRecord>> runs_of(std::vector<OpenLab>& labs, const Subject& subject) {
+  std::vector<records::RunRecord> runs;
+  std::set<commit::Digest> seen;
+  for (OpenLab& lab : labs) {
+    ISOBIT_TRY(const auto of_lab, lab.lab.runs(subject));
+    for (const records::RunRecord& run : of_lab) {
+      if (seen.insert(records::digest_of(run)).second) runs.push_back(run);
+    }
+  }
+  return runs;
+}
+
+Expected<std::vector<records::GraphNode>> graph_of(std::vector<OpenLab>& labs, const Subject& subject) {
+  std::vector<records::GraphNode> graph;
+  for (size_t i = 0; i < labs.size() && graph.empty(); ++i) {
+    ISOBIT_TRY(graph, labs[i].lab.graph(subject));
+  }
+  return graph;
+}
+
+TensorSource tensors_of(std::vector<OpenLab>& labs) {
+  return [&labs](const records::Hash128& hash) -> Expected<std::optional<Bytes>> {
+    for (OpenLab& lab : labs) {
+      ISOBIT_TRY(std::optional<Bytes> bytes, lab.lab.tensor(hash));
+      if (bytes) return bytes;
+    }
+    return std::optional<Bytes>();
+  };
+}
+
 std::string title_of(const Subject& subject) {
   return text_of(subject.model.empty() ? "(no name)" : subject.model, subject.settings.empty() ? "" : ", ",
                  subject.settings);
@@ -177,7 +191,7 @@ std::string difference_of(const Subject& a, const Subject& b) {
 
 Expected<LabComparison> compare_labs(std::vector<OpenLab>& labs) {
   LabComparison result;
-  ISOBIT_TRY(const auto all, subjects_of(labs));
+  ISOBIT_TRY(const auto all, shared_subjects(labs));
   if (all.empty()) return usage_error(text_of(labs.front().path, ": no runs in it; measure something first"));
   if (labs.size() > 1) ISOBIT_RETURN_IF_ERROR(check_shared(labs, all));
   const TensorSource tensors = tensors_of(labs);
@@ -187,7 +201,7 @@ Expected<LabComparison> compare_labs(std::vector<OpenLab>& labs) {
           text_of(title_of(shared.subject), " is left out: only ", labs[shared.labs.front()].path, " has runs of it"));
       continue;
     }
-    ISOBIT_TRY(const auto runs, runs_of(labs, shared));
+    ISOBIT_TRY(const auto runs, runs_of(labs, shared.subject));
     ISOBIT_TRY(Comparison comparison, compare_runs(shared.subject, runs, tensors));
     result.subjects.push_back(std::move(comparison));
   }

@@ -15,6 +15,16 @@ struct OpenLab {
 // Each path is a lab, or a folder or archive of a published study (study.h), which is imported into memory.
 Expected<std::vector<OpenLab>> open_labs(const std::vector<std::string>& paths);
 
+// What several labs hold, as if they were one. Each takes the errors of LabFile.
+// Subjects once, in order of first appearance.
+Expected<std::vector<records::Subject>> subjects_of(std::vector<OpenLab>& labs);
+// A run that several labs hold counts once.
+Expected<std::vector<records::RunRecord>> runs_of(std::vector<OpenLab>& labs, const records::Subject& subject);
+// Of the first lab that has them.
+Expected<std::vector<records::GraphNode>> graph_of(std::vector<OpenLab>& labs, const records::Subject& subject);
+// Refers to the labs.
+TensorSource tensors_of(std::vector<OpenLab>& labs);
+
 struct LabComparison {
   std::vector<Comparison> subjects;  // in order of first appearance
   struct Independent {

@@ -1,0 +1,100 @@
+#include <nlohmann/json.hpp>
+
+#include "isobit/base/file.h"
+#include "isobit/base/text.h"
+#include "isobit/cli/commands.h"
+#include "isobit/cli/json_text.h"
+#include "isobit/cli/limits.h"
+#include "isobit/cli/model_inputs.h"
+#include "isobit/report/page.h"
+#include "isobit/report/report.h"
+
+namespace isobit::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> labs;
+  std::optional<uint64_t> subject;
+  std::string model, python, out;
+  ModelInputOptions inputs;
+  LimitOptions limits;
+};
+
+constexpr size_t kMostListed = 20;
+
+// The subject that is meant, where there are several.
+Expected<lab::records::Subject> chosen(const Options& o, const std::vector<lab::records::Subject>& subjects) {
+  if (subjects.empty()) return usage_error(text_of(o.labs.front(), ": no runs in it; measure something first"));
+  if (o.subject ? *o.subject >= 1 && *o.subject <= subjects.size() : subjects.size() == 1) {
+    return subjects[o.subject.value_or(1) - 1];
+  }
+  std::string list;
+  for (size_t i = 0; i < std::min(subjects.size(), kMostListed); ++i) {
+    list += text_of(i == 0 ? "" : "; ", i + 1, " is ", lab::deviation::title_of(subjects[i]));
+  }
+  if (subjects.size() > kMostListed) list += text_of("; and ", subjects.size() - kMostListed, " more");
+  return usage_error(text_of("--subject: ", o.subject ? text_of("found ", *o.subject) : std::string("not given"),
+                             ", expected 1 to ", subjects.size(), ": ", list));
+}
+
+// What to look for causes with; none where no model is named.
+Expected<std::optional<lab::explain::CausesRequest>> causes_of(const Options& o) {
+  if (o.model.empty()) {
+    if (o.inputs.inputs.empty() && o.inputs.dims.empty() && !o.inputs.seed) return std::nullopt;
+    return usage_error("--input, --dim and --seed say what was fed to the model: name it with --model");
+  }
+  lab::explain::CausesRequest request;
+  ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
+  request.replay.inference.model = o.model;
+  request.replay.inference.max_memory = limits.max_memory;
+  ISOBIT_RETURN_IF_ERROR(read_model_inputs(o.inputs, limits.max_memory, request.replay.inference));
+  const std::string named = o.python.empty() ? environment("ISOBIT_PYTHON") : o.python;
+  if (!named.empty()) request.python = named;
+  return request;
+}
+
+void print(const nlohmann::ordered_json& document, Console& console) {
+  for (const auto& sentence : document["answer"]) console.line(sentence.get<std::string>());
+  if (!document["causes"].is_null()) {
+    for (const auto& sentence : document["causes"]["words"]) console.line(sentence.get<std::string>());
+  }
+  for (const auto& sentence : document["left_out"]) console.line(sentence.get<std::string>());
+}
+
+Expected<int> run(const Options& o, Console& console) {
+  if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(check_writable_name(o.out, true));
+  ISOBIT_TRY(auto labs, lab::deviation::open_labs(o.labs));
+  ISOBIT_TRY(const auto subjects, lab::deviation::subjects_of(labs));
+  ISOBIT_TRY(const auto subject, chosen(o, subjects));
+  ISOBIT_TRY(const auto causes, causes_of(o));
+  Deadline deadline(o.limits, console);
+  ISOBIT_TRY(const auto document, report::make_report(labs, subject, causes));
+  deadline.finish();
+  if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(write_file_durably(o.out, as_bytes(report::page_of(document))));
+  console.document(json_text(document));
+  print(document, console);
+  if (!o.out.empty()) console.line("wrote " + o.out);
+  return document["classes"].size() <= 1 ? kAgreed : kDisagreed;
+}
+
+}  // namespace
+
+void add_explain(Commands& commands) {
+  auto o = std::make_shared<Options>();
+  Command& c = commands.add("explain", "where platforms begin to differ and what goes with it, as a report",
+                            "  isobit explain measured.lab --out report.html\n"
+                            "  isobit explain measured.lab --model model.onnx --seed 1 --out report.html\n"
+                            "  isobit explain here.lab elsewhere.lab --subject 2 --json\n");
+  c.positionals("LAB...", o->labs, "labs, or folders or archives with the JSON records of the published study");
+  c.option("--subject", "N", o->subject, "which model and input, where the labs have several; 1 is the first");
+  c.option("--model", "MODEL.onnx", o->model,
+           "the model that was measured: operators that fork run again here, each platform on the same inputs");
+  add_model_input_options(c, o->inputs);
+  c.option("--python", "PY", o->python, "interpreter that has the engines (default: $ISOBIT_PYTHON, or python3)");
+  add_memory_option(c, o->limits);
+  add_time_option(c, o->limits);
+  c.option("-o,--out", "FILE", o->out, "write the report there: one HTML file that needs nothing else");
+  c.action([o](Console& console) { return run(*o, console); });
+}
+
+}  // namespace isobit::cli

@@ -1,0 +1,133 @@
+#include "isobit/lab/deviation/trace.h"
+
+#include <algorithm>
+#include <list>
+#include <map>
+#include <tuple>
+
+#include "isobit/lab/deviation/dendrogram.h"
+
+namespace isobit::lab::deviation {
+namespace {
+
+using records::RunRecord;
+using records::ValueRecord;
+using Key = std::tuple<int64_t, std::string, int>;  // step, name, occurrence
+
+// The run with recorded operators that stands for a platform; null: there is none.
+const RunRecord* tapped_run(const std::vector<const RunRecord*>& runs) {
+  const RunRecord* chosen = nullptr;
+  for (const RunRecord* run : runs) {
+    if (!run->tapped || !run->error.empty()) continue;
+    if (chosen == nullptr || run->repeat < chosen->repeat) chosen = run;
+  }
+  return chosen;
+}
+
+// All traces as one list: what is new in a trace stands behind what precedes it there.
+class Merged {
+ public:
+  explicit Merged(size_t platforms) : platforms_(platforms) {}
+
+  void add(size_t platform, const RunRecord& run) {
+    std::map<std::pair<int64_t, std::string>, int> seen;
+    auto behind = list_.begin();
+    for (const ValueRecord& value : run.values) {
+      const int occurrence = seen[{value.step, value.name}]++;
+      const auto [place, is_new] = places_.try_emplace(Key(value.step, value.name, occurrence));
+      if (is_new) {
+        place->second = list_.insert(behind, TracedValue());
+        TracedValue& added = *place->second;
+        added.step = value.step, added.name = value.name, added.op = value.op, added.occurrence = occurrence;
+        added.at.resize(platforms_);
+      }
+      if (place->second->op.empty()) place->second->op = value.op;
+      place->second->at[platform] = &value;
+      behind = std::next(place->second);
+    }
+  }
+
+  std::vector<TracedValue> take() { return {std::move_iterator(list_.begin()), std::move_iterator(list_.end())}; }
+
+ private:
+  size_t platforms_;
+  std::list<TracedValue> list_;
+  std::map<Key, std::list<TracedValue>::iterator> places_;
+};
+
+void number(TracedValue& value) {
+  std::vector<std::tuple<std::string, std::vector<int64_t>, records::Hash128>> keys;
+  for (const ValueRecord* r : value.at) {
+    if (r != nullptr) keys.emplace_back(r->dtype, r->dims, r->hash);
+  }
+  const std::vector<int> classes = number_classes(keys);
+  value.recorded = keys.size();
+  value.classes.assign(value.at.size(), 0);
+  for (size_t p = 0, k = 0; p < value.at.size(); ++p) {
+    if (value.at[p] != nullptr) value.classes[p] = classes[k++];
+  }
+  value.class_count = std::ranges::max(classes);
+}
+
+// By step, then by node; a value that no node makes stays behind the one that it follows.
+void order(std::vector<TracedValue>& values, const std::vector<records::GraphNode>& graph) {
+  std::map<std::string, size_t> makers;
+  for (size_t n = 0; n < graph.size(); ++n) {
+    for (const std::string& output : graph[n].outputs) {
+      if (!output.empty()) makers.emplace(output, n);
+    }
+  }
+  std::map<int64_t, size_t> last;
+  std::vector<std::tuple<int64_t, size_t, size_t>> keys;  // step, node, place
+  for (size_t i = 0; i < values.size(); ++i) {
+    TracedValue& value = values[i];
+    if (const auto maker = makers.find(value.name); maker != makers.end()) {
+      value.node = maker->second;
+      last[value.step] = maker->second;
+    }
+    keys.emplace_back(value.step, last[value.step], i);
+  }
+  std::ranges::sort(keys);
+  std::vector<TracedValue> sorted;
+  sorted.reserve(values.size());
+  for (const auto& key : keys) sorted.push_back(std::move(values[std::get<2>(key)]));
+  values = std::move(sorted);
+}
+
+}  // namespace
+
+std::vector<std::vector<size_t>> TracedValue::groups() const {
+  std::vector<std::vector<size_t>> all(static_cast<size_t>(class_count));
+  for (size_t p = 0; p < classes.size(); ++p) {
+    if (classes[p] != 0) all[static_cast<size_t>(classes[p]) - 1].push_back(p);
+  }
+  return all;
+}
+
+std::vector<std::vector<const RunRecord*>> runs_by_platform(const std::vector<RunRecord>& runs) {
+  std::map<commit::Digest, size_t> places;
+  std::vector<std::vector<const RunRecord*>> platforms;
+  for (const RunRecord& run : runs) {
+    const auto [place, is_new] = places.emplace(records::digest_of(run.platform), platforms.size());
+    if (is_new) platforms.emplace_back();
+    platforms[place->second].push_back(&run);
+  }
+  return platforms;
+}
+
+Trace align(const std::vector<std::vector<const RunRecord*>>& platforms, const std::vector<records::GraphNode>& graph) {
+  Trace trace;
+  Merged merged(platforms.size());
+  for (size_t p = 0; p < platforms.size(); ++p) {
+    const RunRecord* run = tapped_run(platforms[p]);
+    if (run == nullptr) continue;
+    ++trace.platforms;
+    merged.add(p, *run);
+  }
+  trace.values = merged.take();
+  for (TracedValue& value : trace.values) number(value);
+  order(trace.values, graph);
+  return trace;
+}
+
+}  // namespace isobit::lab::deviation

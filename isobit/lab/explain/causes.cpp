@@ -1,0 +1,180 @@
+#include "isobit/lab/explain/causes.h"
+
+#include <algorithm>
+#include <set>
+
+#include "isobit/base/text.h"
+
+namespace isobit::lab::explain {
+namespace {
+
+// One platform of each class of the replay, and those of the records that the replay could not run.
+std::vector<size_t> platforms_to_ask(const Explanation& e, const Replay& replay) {
+  std::vector<size_t> chosen;
+  std::set<int> classes;
+  for (size_t i = 0; i < replay.platforms.size(); ++i) {
+    if (classes.insert(replay.classes[i]).second) chosen.push_back(replay.platforms[i]);
+  }
+  const deviation::TracedValue& value = e.trace.values[e.forks[replay.fork].value];
+  for (size_t p = 0; p < value.at.size(); ++p) {
+    if (value.at[p] != nullptr && std::ranges::count(replay.platforms, p) == 0) chosen.push_back(p);
+  }
+  if (chosen.size() > kMaxTrees) chosen.resize(kMaxTrees);
+  return chosen;
+}
+
+class CauseWords {
+ public:
+  CauseWords(const Explanation& e, const Causes& c) : e_(e), c_(c) {}
+
+  std::vector<std::string> all() {
+    if (!c_.replays.problem.empty()) {
+      said_.push_back(text_of("Nothing was replayed: ", c_.replays.problem, "."));
+      return std::move(said_);
+    }
+    replays();
+    if (c_.first) {
+      trials();
+      trees();
+    }
+    for (const std::string& remark : c_.replays.remarks) said_.push_back(text_of("Not replayed: ", remark, "."));
+    return std::move(said_);
+  }
+
+ private:
+  std::string label(size_t p) const { return shortened(e_.comparison.platforms[p].label); }
+  std::string names(const std::vector<size_t>& platforms) const { return names_of(e_.comparison, platforms); }
+  std::string value(const Replay& r) const {
+    return text_of("'", shortened(e_.trace.values[e_.forks[r.fork].value].name), "'");
+  }
+  std::string nodes(const Replay& r) const {
+    std::vector<std::string> list;
+    for (const std::string& name : r.nodes) list.push_back(shortened(name));
+    return text_of(r.nodes.size() == 1 ? "the operator " : "the operators ", join_quoted(list, 3));
+  }
+
+  void replays() {
+    size_t introduced = 0, inherited = 0, failed = 0, other = 0;
+    for (const Replay& r : c_.replays.forks) {
+      failed += !r.problem.empty() && r.platforms.empty();
+      other += !r.platforms.empty() && !r.reproduced;
+      introduced += r.origin() == Origin::kIntroduced;
+      inherited += r.origin() == Origin::kInherited;
+    }
+    std::string text =
+        text_of("Replayed on this machine, each time on the inputs that ", label(c_.replays.reference->place),
+                " had: of ", c_.replays.forks.size(), " values that differ, ", introduced,
+                " come out different on equal inputs and ", inherited, " the same on all of ",
+                c_.replays.platforms.size(), " platforms, so that their differences were inherited");
+    if (other > 0) text += text_of("; of ", other, " nothing is said, since the recorded bits did not come out again");
+    if (failed > 0) text += text_of("; ", failed, " could not be run");
+    if (c_.replays.beyond > 0) text += text_of("; ", c_.replays.beyond, " more were not looked at");
+    said_.push_back(text + ".");
+    if (c_.first) first();
+  }
+
+  void first() {
+    const Replay& r = c_.replays.forks[*c_.first];
+    std::map<int, std::vector<size_t>> groups;
+    for (size_t i = 0; i < r.platforms.size(); ++i) groups[r.classes[i]].push_back(r.platforms[i]);
+    std::string text =
+        text_of("The first of those that introduce a difference makes ", value(r), ": given equal inputs, ");
+    size_t n = 0;
+    for (const auto& [k, members] : groups) {
+      text += text_of(n == 0 ? "" : "; ", names(members),
+                      n == 0 ? (members.size() == 1 ? " makes one result" : " make one result") : " another");
+      ++n;
+    }
+    said_.push_back(text + text_of(". ", r.nodes.size() == 1 ? "Only " : "Run were ", nodes(r),
+                                   r.nodes.size() == 1 ? " ran." : ", which no record tells apart."));
+  }
+
+  void trials() {
+    for (const Trial& t : c_.trials) {
+      if (!t.agrees) continue;
+      if (t.is_like) {
+        // Either direction says the same.
+        if (t.changed != c_.replays.reference->place) continue;
+        said_.push_back(text_of(label(t.changed), " and ", label(t.like), " are told apart by their ",
+                                name_of(t.change), " alone, ", t.from, " against ", t.to,
+                                ": changing it makes the two agree."));
+      } else {
+        said_.push_back(text_of("With ", t.to, " in place of ", t.from, " as its ", name_of(t.change),
+                                " and nothing else changed, ", label(t.changed), " makes the bits of ", label(t.like),
+                                " (tried at this operator as ", shortened(t.platform), ")."));
+      }
+    }
+    std::set<size_t> agreeing, tried;
+    for (const Trial& t : c_.trials) {
+      const size_t other = t.changed == c_.replays.reference->place ? t.like : t.changed;
+      tried.insert(other);
+      if (t.agrees) agreeing.insert(other);
+    }
+    std::vector<size_t> none;
+    for (const size_t p : tried) {
+      if (!agreeing.contains(p)) none.push_back(p);
+    }
+    if (!none.empty()) {
+      said_.push_back(
+          text_of("No single change among those that were tried (library, core type, threads, algorithm) makes ",
+                  label(c_.replays.reference->place), " agree with ", names(none), "."));
+    }
+  }
+
+  void trees() {
+    if (!c_.asked.sum) {
+      said_.push_back(text_of("The order of its sums was not asked: ", c_.asked.problem, "."));
+      return;
+    }
+    // One order may go with other roundings: of products, say.
+    std::map<std::pair<std::string, std::string>, std::vector<size_t>> alike;
+    for (const KernelTree& t : c_.trees) {
+      if (!t.digest.empty()) alike[{t.digest, t.arithmetic}].push_back(t.platform);
+    }
+    for (const KernelTree& t : c_.trees) {
+      if (t.digest.empty()) continue;
+      const std::vector<size_t>& who = alike[{t.digest, t.arithmetic}];
+      if (who.front() != t.platform) continue;
+      said_.push_back(text_of("Asked for ", c_.asked.words, ", ", names(who), who.size() == 1 ? " adds" : " add",
+                              " in this order: ", t.words, t.arithmetic.empty() ? "" : " (" + t.arithmetic + ")"));
+      if (!said_.back().ends_with('.')) said_.back() += '.';
+    }
+    for (const KernelTree& t : c_.trees) {
+      if (!t.digest.empty()) continue;
+      said_.push_back(text_of("Of the order in which ", label(t.platform),
+                              " adds nothing is known: ", t.problem.empty() ? t.words : t.problem));
+      if (!said_.back().ends_with('.')) said_.back() += '.';
+    }
+  }
+
+  const Explanation& e_;
+  const Causes& c_;
+  std::vector<std::string> said_;
+};
+
+}  // namespace
+
+Expected<Causes> find_causes(const Explanation& explanation, const deviation::TensorSource& tensors,
+                             const CausesRequest& request) {
+  ISOBIT_TRY(Replayer replayer, Replayer::open(explanation, tensors, request.replay));
+  Causes causes;
+  ISOBIT_TRY(causes.replays, replayer.replay());
+  for (size_t i = 0; i < causes.replays.forks.size() && !causes.first; ++i) {
+    if (causes.replays.forks[i].origin() == Origin::kIntroduced) causes.first = i;
+  }
+  if (!causes.first) return causes;
+  const Replay& replay = causes.replays.forks[*causes.first];
+  causes.trials = try_changes(replayer, causes.replays, replay);
+  causes.asked = asked_of(replayer.part(replay), replayer.feeds());
+  if (!causes.asked.sum) return causes;
+  for (const size_t p : platforms_to_ask(explanation, replay)) {
+    causes.trees.push_back(tree_of(explanation, p, *causes.asked.sum, request.python));
+  }
+  return causes;
+}
+
+std::vector<std::string> in_words(const Explanation& explanation, const Causes& causes) {
+  return CauseWords(explanation, causes).all();
+}
+
+}  // namespace isobit::lab::explain

@@ -1,0 +1,43 @@
+// Parts of a model, run on a platform of this machine by the one executor.
+//
+// Determinism class: that of the platform.
+#pragma once
+
+#include "isobit/lab/explain/cut.h"
+#include "isobit/lab/inference.h"
+#include "isobit/lab/records/record.h"
+
+namespace isobit::lab::explain {
+
+using Feeds = std::map<std::string, Tensor>;  // by name
+
+// What a record's field "arithmetic" says, or else float32.
+std::string arithmetic_of(const records::PlatformRecord& record);
+
+// A part and what it is fed: all of its inputs.
+struct PartCall {
+  const onnx::Model* model = nullptr;
+  const Feeds* feeds = nullptr;
+};
+
+// The part's outputs, in its order. Errors: kUnreadable for what cannot be imported; as platform::Engine.
+Expected<std::vector<Tensor>> run_part(const PartCall& call, platform::Engine& engine, const std::string& arithmetic);
+
+// Each call in one fresh process, one after another: hashes of their outputs. A call that fails has its words in their
+// place. Errors: the process's (kernels/vendor/child.h), where nothing at all came of it.
+struct PartResult {
+  std::vector<records::Hash128> outputs;
+  std::string error;
+};
+Expected<std::vector<PartResult>> run_parts_in_child(const std::vector<PartCall>& calls,
+                                                     const platform::Platform& platform, const std::string& arithmetic);
+
+// The tensors of these names, in one fresh process on that platform: inputs of the model are those of the request,
+// given or drawn; other values are computed from them. kUnavailable where they are more than `most` bytes.
+Expected<Feeds> values_in_child(const InferenceRequest& request, const onnx::Model& model,
+                                const std::vector<std::string>& names, const platform::Platform& platform,
+                                const std::string& arithmetic, uint64_t most);
+
+records::Hash128 hash_of(const Tensor& tensor);
+
+}  // namespace isobit::lab::explain

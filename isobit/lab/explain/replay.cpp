@@ -1,0 +1,225 @@
+#include "isobit/lab/explain/replay.h"
+
+#include <algorithm>
+
+#include "isobit/base/text.h"
+#include "isobit/lab/deviation/dendrogram.h"
+#include "isobit/onnx/import.h"
+#include "isobit/tensor/dtype_named.h"
+
+namespace isobit::lab::explain {
+namespace {
+
+constexpr uint64_t kMaxModelBytes = (uint64_t{2} << 30) - 1;
+
+// None for a type that is none of ours.
+std::optional<onnx::TypeDef> type_of(const records::ValueRecord& value) {
+  const auto dtype = dtype_named(value.dtype);
+  if (!dtype) return std::nullopt;
+  onnx::TypeDef type{onnx::TypeDef::Kind::kTensor, onnx::element_of_dtype(*dtype), true, {}};
+  for (const int64_t extent : value.dims) type.dims.push_back({extent, ""});
+  return type;
+}
+
+// The tensor that a record describes; none where the bytes are not its.
+std::optional<Tensor> tensor_of(const records::ValueRecord& value, const Bytes& bytes) {
+  const auto dtype = dtype_named(value.dtype);
+  if (!dtype || !checked_elements(value.dims, *dtype, bytes.size())) return std::nullopt;
+  Tensor tensor(*dtype, Shape(value.dims));
+  if (tensor.bytes() != bytes.size()) return std::nullopt;
+  std::copy(bytes.begin(), bytes.end(), static_cast<uint8_t*>(tensor.raw()));
+  return tensor;
+}
+
+}  // namespace
+
+int Replay::class_count() const { return classes.empty() ? 0 : std::ranges::max(classes); }
+
+Origin Replay::origin() const {
+  if (!reproduced || platforms.size() < 2) return Origin::kUnknown;
+  return class_count() > 1 ? Origin::kIntroduced : Origin::kInherited;
+}
+
+Expected<Replayer> Replayer::open(const Explanation& explanation, const deviation::TensorSource& tensors,
+                                  const ReplayRequest& request) {
+  const records::Subject& subject = explanation.comparison.subject;
+  if (subject.kind != records::SubjectKind::kInference || !subject.model_sha256) {
+    return usage_error("--model: these runs are no inference of a model whose hash was recorded; leave it out");
+  }
+  const std::string file = request.inference.model.string();
+  ISOBIT_TRY(const Bytes bytes, read_file(request.inference.model, kMaxModelBytes));
+  if (const commit::Digest found = commit::sha256(bytes); found != *subject.model_sha256) {
+    return usage_error(text_of("--model: ", file, " has the SHA-256 ", commit::hex_of(found), ", the model that was ",
+                               "measured ", commit::hex_of(*subject.model_sha256), "; name that one"));
+  }
+  Replayer replayer(explanation, tensors, request);
+  ISOBIT_TRY(replayer.model_,
+             onnx::load_model(request.inference.model, onnx::load_options_within(request.inference.max_memory)));
+  return replayer;
+}
+
+void Replayer::find_platforms(Replays& found) const {
+  for (size_t p = 0; p < explanation_->comparison.platforms.size(); ++p) {
+    const deviation::PlatformResult& result = explanation_->comparison.platforms[p];
+    const bool recorded =
+        std::ranges::any_of(explanation_->trace.values, [&](const auto& v) { return v.at[p] != nullptr; });
+    if (!recorded) continue;
+    // An arithmetic other than the usual one stands behind a colon.
+    const auto here = platform::parse_platform(result.record.name.substr(0, result.record.name.find(':')));
+    if (here) found.platforms.push_back({p, *here, arithmetic_of(result.record)});
+  }
+}
+
+// By name: values that a replay may begin with. A value that one of the platforms lacks is computed instead.
+std::map<std::string, const deviation::TracedValue*> Replayer::common_values(const Replays& replays) const {
+  std::map<std::string, const deviation::TracedValue*> values;
+  for (const deviation::TracedValue& value : explanation_->trace.values) {
+    const bool everywhere =
+        std::ranges::all_of(replays.platforms, [&](const auto& p) { return value.at[p.place] != nullptr; });
+    const auto [place, is_new] = values.emplace(value.name, everywhere && value.step == 0 ? &value : nullptr);
+    if (!is_new) place->second = nullptr;  // of a loop, which makes several of one name
+  }
+  std::erase_if(values, [](const auto& entry) { return entry.second == nullptr; });
+  return values;
+}
+
+void Replayer::cut_forks(Replays& replays) {
+  std::map<std::string, onnx::TypeDef> types;
+  for (const auto& [name, value] : values_) {
+    if (const auto type = type_of(*value->at[replays.reference->place])) types.emplace(name, *type);
+  }
+  for (size_t f = 0; f < explanation_->forks.size(); ++f) {
+    const deviation::TracedValue& value = explanation_->trace.values[explanation_->forks[f].value];
+    if (!values_.contains(value.name)) continue;  // not recorded by all of them
+    if (replays.forks.size() == request_->most_forks) {
+      ++replays.beyond;
+      continue;
+    }
+    Replay replay;
+    replay.fork = f;
+    auto part = cut(model_, {value.name}, types);
+    if (part) {
+      replay.nodes = part->nodes;
+      parts_.emplace(f, *std::move(part));
+    } else {
+      replay.problem = part.error().message;
+    }
+    replays.forks.push_back(std::move(replay));
+  }
+}
+
+// What the parts are fed: tensors of the labs, and whatever is not there as the reference computes it once more.
+Status Replayer::feed(Replays& replays) {
+  std::vector<std::string> missing;
+  uint64_t held = 0;
+  for (auto& [fork, part] : parts_) {
+    for (const std::string& name : part.values) {
+      if (feeds_.contains(name) || std::ranges::count(missing, name) > 0) continue;
+      const records::ValueRecord& record = *values_.at(name)->at[replays.reference->place];
+      ISOBIT_TRY(const std::optional<Bytes> bytes, (*tensors_)(record.hash));
+      std::optional<Tensor> tensor = bytes ? tensor_of(record, *bytes) : std::nullopt;
+      if (!tensor) {
+        missing.push_back(name);
+        continue;
+      }
+      held += tensor->bytes();
+      if (held > request_->most_bytes) return unavailable("the inputs of what is to be replayed take too much memory");
+      feeds_.emplace(name, *std::move(tensor));
+    }
+    for (const std::string& name : part.given) {
+      if (std::ranges::count(missing, name) == 0) missing.push_back(name);
+    }
+  }
+  if (missing.empty()) return {};
+  ISOBIT_TRY(Feeds computed, values_in_child(request_->inference, model_, missing, replays.reference->platform,
+                                             replays.reference->arithmetic, request_->most_bytes - held));
+  for (auto& [name, tensor] : computed) {
+    const auto value = values_.find(name);
+    if (value != values_.end() && hash_of(tensor) != value->second->at[replays.reference->place]->hash) {
+      return unavailable(text_of("'", name, "' comes out otherwise than it was recorded on ",
+                                 replays.reference->platform.text(),
+                                 ": another input or seed (--input, --seed), library or machine"));
+    }
+    feeds_.emplace(name, std::move(tensor));
+  }
+  return {};
+}
+
+void Replayer::run(Replays& replays) {
+  std::vector<PartCall> calls;
+  std::vector<size_t> places;  // of replays.forks
+  for (size_t i = 0; i < replays.forks.size(); ++i) {
+    const auto part = parts_.find(replays.forks[i].fork);
+    if (part == parts_.end()) continue;
+    calls.push_back({&part->second.model, &feeds_});
+    places.push_back(i);
+  }
+  std::erase_if(replays.platforms, [&](const NativePlatform& native) {
+    const auto results = run_parts_in_child(calls, native.platform, native.arithmetic);
+    if (!results) {
+      replays.remarks.push_back(results.error().message);
+      return true;
+    }
+    for (size_t c = 0; c < calls.size(); ++c) {
+      const PartResult& result = (*results)[c];
+      Replay& replay = replays.forks[places[c]];
+      if (!result.error.empty()) {
+        if (replay.problem.empty()) replay.problem = text_of(native.platform.text(), ": ", result.error);
+        continue;
+      }
+      replay.platforms.push_back(native.place);
+      replay.results.push_back(result.outputs.front());
+    }
+    return false;
+  });
+}
+
+// Whether what was recorded came out again, and who agrees with whom.
+void Replayer::judge(Replays& replays) const {
+  for (Replay& replay : replays.forks) {
+    const auto part = parts_.find(replay.fork);
+    if (part == parts_.end() || replay.platforms.empty()) continue;
+    const deviation::TracedValue& made = explanation_->trace.values[explanation_->forks[replay.fork].value];
+    replay.classes = deviation::number_classes(replay.results);
+    replay.reproduced = true;
+    for (size_t i = 0; i < replay.platforms.size(); ++i) {
+      const size_t p = replay.platforms[i];
+      const bool same = std::ranges::all_of(part->second.values, [&](const std::string& name) {
+        const std::vector<int>& classes = values_.at(name)->classes;
+        return classes[p] == classes[replays.reference->place];
+      });
+      if (!same) continue;
+      ++replay.same_inputs;
+      replay.reproduced = replay.reproduced && replay.results[i] == made.at[p]->hash;
+    }
+    replay.reproduced = replay.reproduced && replay.same_inputs > 0;
+  }
+}
+
+Expected<Replays> Replayer::replay() {
+  Replays replays;
+  find_platforms(replays);
+  if (replays.platforms.size() < 2) {
+    replays.problem = "fewer than two of the platforms whose operators were recorded are platforms of this machine";
+    return replays;
+  }
+  replays.reference = replays.platforms.front();
+  values_ = common_values(replays);
+  cut_forks(replays);
+  if (const Status fed = feed(replays); !fed) {
+    replays.problem = fed.error().message;
+    return replays;
+  }
+  run(replays);
+  judge(replays);
+  return replays;
+}
+
+Expected<records::Hash128> Replayer::bits_on(const Replay& replay, const platform::Platform& platform,
+                                             const std::string& arithmetic) const {
+  ISOBIT_TRY(const auto results, run_parts_in_child({{&part(replay).model, &feeds_}}, platform, arithmetic));
+  if (!results.front().error.empty()) return unavailable(results.front().error);
+  return results.front().outputs.front();
+}
+
+}  // namespace isobit::lab::explain

@@ -1,0 +1,86 @@
+// Operators that forked, run again on this machine: each platform is given the same inputs, those that one of them had.
+//
+// What differs then is introduced there; where all agree, what was recorded was inherited. Nothing is said of a replay
+// that does not make the recorded bits again where a platform had these very inputs.
+#pragma once
+
+#include "isobit/lab/explain/explanation.h"
+#include "isobit/lab/explain/part_run.h"
+
+namespace isobit::lab::explain {
+
+struct ReplayRequest {
+  InferenceRequest inference;               // the model, and the inputs and seed that were measured
+  size_t most_forks = 256;                  // the first ones in execution order
+  uint64_t most_bytes = uint64_t{1} << 30;  // of their inputs, held at once
+};
+
+// A platform of the comparison that this machine has.
+struct NativePlatform {
+  size_t place = 0;  // in Comparison::platforms
+  platform::Platform platform;
+  std::string arithmetic;
+  std::string text() const { return platform.text() + ":" + arithmetic; }
+};
+
+struct Replay {
+  size_t fork = 0;                        // of Explanation::forks
+  std::vector<std::string> nodes;         // that ran, as the model's file names them
+  std::vector<size_t> platforms;          // on which it ran, places in Comparison::platforms
+  std::vector<records::Hash128> results;  // of each
+  std::vector<int> classes;               // of the results, from 1
+  size_t same_inputs = 0;                 // platforms that had these inputs when they were recorded
+  bool reproduced = false;                // and all of them made the recorded bits again
+  std::string problem;                    // why it could not run
+
+  int class_count() const;
+  // What the replay shows: kUnknown unless it was reproduced and ran on two platforms or more.
+  Origin origin() const;
+};
+
+struct Replays {
+  std::optional<NativePlatform> reference;  // whose inputs they were
+  std::vector<NativePlatform> platforms;    // that ran, the reference first
+  std::vector<Replay> forks;
+  size_t beyond = 0;                 // forks that were not looked at
+  std::vector<std::string> remarks;  // platforms that did not run, and why
+  std::string problem;               // why nothing was replayed
+};
+
+// Keeps what a replay needs, so that further platforms can be tried on the same inputs.
+class Replayer {
+ public:
+  // kUsage where the model's file is not the one that was measured, or no model was; kUnreadable as onnx::load_model.
+  // Refers to all of its arguments.
+  static Expected<Replayer> open(const Explanation& explanation, const deviation::TensorSource& tensors,
+                                 const ReplayRequest& request);
+
+  // Replays forks on all platforms that this machine has. Errors: those of `tensors`.
+  Expected<Replays> replay();
+  // The bits of a replayed fork on any platform, by the same inputs. REQUIRES replay(), and a replay without a problem.
+  Expected<records::Hash128> bits_on(const Replay& replay, const platform::Platform& platform,
+                                     const std::string& arithmetic) const;
+  // Of a replayed fork.
+  const Part& part(const Replay& replay) const { return parts_.at(replay.fork); }
+  const Feeds& feeds() const { return feeds_; }
+
+ private:
+  Replayer(const Explanation& explanation, const deviation::TensorSource& tensors, const ReplayRequest& request)
+      : explanation_(&explanation), tensors_(&tensors), request_(&request) {}
+  void find_platforms(Replays& found) const;
+  std::map<std::string, const deviation::TracedValue*> common_values(const Replays& replays) const;
+  void cut_forks(Replays& replays);
+  Status feed(Replays& replays);
+  void run(Replays& replays);
+  void judge(Replays& replays) const;
+
+  const Explanation* explanation_;
+  const deviation::TensorSource* tensors_;
+  const ReplayRequest* request_;
+  onnx::Model model_;
+  std::map<std::string, const deviation::TracedValue*> values_;  // that every platform recorded
+  std::map<size_t, Part> parts_;                                 // by fork
+  Feeds feeds_;
+};
+
+}  // namespace isobit::lab::explain

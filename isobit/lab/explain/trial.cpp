@@ -1,0 +1,155 @@
+#include "isobit/lab/explain/trial.h"
+
+#include <algorithm>
+
+#include "isobit/base/text.h"
+
+namespace isobit::lab::explain {
+namespace {
+
+using platform::Platform;
+
+std::string core_of(const Platform& p) { return p.is_ordered() ? std::string(kernels::name_of(p.isa)) : p.core; }
+
+std::string setting_of(const Platform& p, Change change) {
+  switch (change) {
+    case Change::kLibrary:
+      return core_of(p).empty() ? p.library : text_of(p.library, "@", core_of(p));
+    case Change::kCoreType:
+      return core_of(p).empty() ? "its own choice" : core_of(p);
+    case Change::kThreads:
+      return text_of(p.threads);
+    case Change::kAlgorithm:
+      break;
+  }
+  return p.algorithm.empty() ? "its own" : p.algorithm;
+}
+
+class Trials {
+ public:
+  Trials(const Replayer& replayer, const Replays& replays, const Replay& replay)
+      : replayer_(replayer), replays_(replays), replay_(replay) {}
+
+  std::vector<Trial> all() {
+    const size_t reference = place_of(replays_.reference->place);
+    for (int k = 1; k <= replay_.class_count(); ++k) {
+      if (k == replay_.classes[reference]) continue;
+      const size_t other = nearest(reference, k);
+      for (const Change change : changes_between(platform(reference), platform(other))) {
+        attempt(reference, other, change);
+        attempt(other, reference, change);
+      }
+    }
+    return std::move(trials_);
+  }
+
+ private:
+  const NativePlatform& native(size_t i) const {
+    return *std::ranges::find(replays_.platforms, replay_.platforms[i], &NativePlatform::place);
+  }
+  const Platform& platform(size_t i) const { return native(i).platform; }
+  size_t place_of(size_t platform_place) const {
+    return static_cast<size_t>(std::ranges::find(replay_.platforms, platform_place) - replay_.platforms.begin());
+  }
+
+  // The platform of that class that differs from the reference in the fewest ways.
+  size_t nearest(size_t reference, int k) const {
+    size_t best = SIZE_MAX, fewest = SIZE_MAX;
+    for (size_t i = 0; i < replay_.platforms.size(); ++i) {
+      if (replay_.classes[i] != k) continue;
+      const size_t ways = changes_between(platform(reference), platform(i)).size();
+      if (ways < fewest) best = i, fewest = ways;
+    }
+    return best;
+  }
+
+  void attempt(size_t changing, size_t like, Change change) {
+    if (trials_.size() == kMaxTrials) return;
+    const Platform tried = changed(platform(changing), platform(like), change);
+    Trial trial{replay_.platforms[changing],
+                replay_.platforms[like],
+                change,
+                setting_of(platform(changing), change),
+                setting_of(platform(like), change),
+                tried.text(),
+                tried.text() == platform(like).text(),
+                false,
+                false,
+                ""};
+    // What a platform of the comparison makes the replay has shown already.
+    const NativePlatform candidate{0, tried, native(changing).arithmetic};
+    const auto known = std::ranges::find_if(replays_.platforms, [&](const NativePlatform& n) {
+      return n.text() == candidate.text() && std::ranges::count(replay_.platforms, n.place) > 0;
+    });
+    std::optional<records::Hash128> bits;
+    if (known != replays_.platforms.end()) {
+      bits = replay_.results[place_of(known->place)];
+    } else if (const auto here = platform::parse_platform(tried.text()); !here) {
+      trial.problem = here.error().message;
+    } else if (const auto made = replayer_.bits_on(replay_, *here, candidate.arithmetic); !made) {
+      trial.problem = made.error().message;
+    } else {
+      bits = *made;
+    }
+    if (bits) {
+      trial.agrees = *bits == replay_.results[like];
+      trial.unchanged = *bits == replay_.results[changing];
+    }
+    trials_.push_back(std::move(trial));
+  }
+
+  const Replayer& replayer_;
+  const Replays& replays_;
+  const Replay& replay_;
+  std::vector<Trial> trials_;
+};
+
+}  // namespace
+
+const char* name_of(Change change) {
+  switch (change) {
+    case Change::kLibrary:
+      return "library";
+    case Change::kCoreType:
+      return "core type";
+    case Change::kThreads:
+      return "threads";
+    case Change::kAlgorithm:
+      break;
+  }
+  return "convolution algorithm";
+}
+
+std::vector<Change> changes_between(const Platform& a, const Platform& b) {
+  std::vector<Change> changes;
+  if (a.library != b.library) changes.push_back(Change::kLibrary);
+  if (a.library == b.library && core_of(a) != core_of(b)) changes.push_back(Change::kCoreType);
+  if (a.threads != b.threads) changes.push_back(Change::kThreads);
+  if (a.algorithm != b.algorithm) changes.push_back(Change::kAlgorithm);
+  return changes;
+}
+
+Platform changed(Platform a, const Platform& b, Change change) {
+  switch (change) {
+    case Change::kLibrary:
+      a.library = b.library;
+      [[fallthrough]];
+    case Change::kCoreType:
+      a.core = b.core;
+      a.isa = b.isa;
+      break;
+    case Change::kThreads:
+      a.threads = b.threads;
+      break;
+    case Change::kAlgorithm:
+      a.algorithm = b.algorithm;
+      break;
+  }
+  return a;
+}
+
+std::vector<Trial> try_changes(const Replayer& replayer, const Replays& replays, const Replay& replay) {
+  return Trials(replayer, replays, replay).all();
+}
+
+}  // namespace isobit::lab::explain

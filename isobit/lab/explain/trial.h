@@ -1,0 +1,33 @@
+// The single change that makes two platforms agree: tried, on one operator and the same inputs.
+#pragma once
+
+#include "isobit/lab/explain/replay.h"
+
+namespace isobit::lab::explain {
+
+enum class Change { kLibrary, kCoreType, kThreads, kAlgorithm };
+const char* name_of(Change change);  // "library", "core type", ...
+
+// Which of these two platforms differ in; a library brings its core types, which are then no change of their own.
+std::vector<Change> changes_between(const platform::Platform& a, const platform::Platform& b);
+// `a` with that of `b`.
+platform::Platform changed(platform::Platform a, const platform::Platform& b, Change change);
+
+struct Trial {
+  size_t changed = 0, like = 0;  // platforms of the comparison: whose bits are to become those of the other
+  Change change = Change::kLibrary;
+  std::string from, to;    // "haswell", "skylakex"
+  std::string platform;    // what was tried
+  bool is_like = false;    // that is `like` itself: they differ in nothing else
+  bool agrees = false;     // it made the bits of `like`
+  bool unchanged = false;  // it made those of `changed`
+  std::string problem;     // it could not be tried
+};
+
+// Of the replayed fork: the reference against a platform of every other class, the one that differs from it in the
+// fewest ways; every change from either side. At most kMaxTrials, first classes first. REQUIRES a replay that was
+// reproduced and has two classes.
+std::vector<Trial> try_changes(const Replayer& replayer, const Replays& replays, const Replay& replay);
+constexpr size_t kMaxTrials = 24;
+
+}  // namespace isobit::lab::explain

@@ -1,0 +1,68 @@
+// What was replayed and tried, and how kernels add.
+#include "isobit/report/document_internal.h"
+
+namespace isobit::report {
+
+using lab::explain::Causes;
+using lab::explain::Explanation;
+using lab::explain::KernelTree;
+using lab::explain::Replay;
+using lab::explain::Trial;
+
+namespace {
+
+constexpr size_t kMaxShownNodes = 32;
+
+Json replay_of(const Explanation& e, const Replay& r) {
+  Json json;
+  const size_t value = e.forks[r.fork].value;
+  json["value"] = value < kMaxShownValues ? Json(value) : Json();
+  json["nodes"] = Json::array();
+  for (const std::string& node : r.nodes) {
+    if (json["nodes"].size() < kMaxShownNodes) json["nodes"].push_back(shown(node));
+  }
+  json["platforms"] = shown(r.platforms);
+  json["classes"] = Json::array();
+  for (size_t i = 0; i < r.platforms.size(); ++i) {
+    if (r.platforms[i] < kMaxShownPlatforms) json["classes"].push_back(r.classes[i]);
+  }
+  json["reproduced"] = r.reproduced;
+  json["origin"] = name_of(r.origin());
+  json["problem"] = shown(r.problem);
+  return json;
+}
+
+Json trial_of(const Trial& t) {
+  return {{"changed", t.changed},       {"like", t.like},     {"change", name_of(t.change)},
+          {"from", shown(t.from)},      {"to", shown(t.to)},  {"platform", shown(t.platform)},
+          {"is_like", t.is_like},       {"agrees", t.agrees}, {"unchanged", t.unchanged},
+          {"problem", shown(t.problem)}};
+}
+
+Json tree_of(const KernelTree& t) {
+  return {{"platform", t.platform},     {"call", shown(t.call)},
+          {"words", t.words},           {"arithmetic", shown(t.arithmetic)},
+          {"digest", t.digest},         {"svg", t.svg},
+          {"problem", shown(t.problem)}};
+}
+
+}  // namespace
+
+Json causes_of(const Explanation& e, const Causes& c) {
+  Json json;
+  json["words"] = sentences(lab::explain::in_words(e, c));
+  json["reference"] = c.replays.reference ? Json(c.replays.reference->place) : Json();
+  json["platforms"] = Json::array();
+  for (const auto& native : c.replays.platforms) json["platforms"].push_back(native.place);
+  json["replays"] = Json::array();
+  for (const Replay& r : c.replays.forks) json["replays"].push_back(replay_of(e, r));
+  json["first"] = c.first ? Json(*c.first) : Json();
+  json["trials"] = Json::array();
+  for (const Trial& t : c.trials) json["trials"].push_back(trial_of(t));
+  json["asked"] = shown(c.asked.words);
+  json["trees"] = Json::array();
+  for (const KernelTree& t : c.trees) json["trees"].push_back(tree_of(t));
+  return json;
+}
+
+}  // namespace isobit::report

@@ -1,0 +1,9 @@
+causes();
+platformTable();
+separations();
+layerChart();
+distances();
+drawGraph();
+operators();
+subject();
+document.documentElement.dataset.ready = 'yes';
