@@ -1,5 +1,6 @@
 // The answer in sentences.
 #include <algorithm>
+#include <cstdio>
 
 #include "isobit/base/text.h"
 #include "isobit/lab/explain/explanation.h"
@@ -27,6 +28,13 @@ namespace {
 constexpr size_t kFew = 6;  // names in one list
 
 std::string counted(size_t n, const char* one, const char* many) { return text_of(n, " ", n == 1 ? one : many); }
+
+// Three digits.
+std::string brief(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", x);
+  return text;
+}
 
 class Words {
  public:
@@ -160,23 +168,33 @@ class Words {
     for (size_t p = 0; p < value.classes.size(); ++p) {
       if (value.classes[p] != 0) groups[value.classes[p]].push_back(p);
     }
+    std::vector<std::string> throughout;
     size_t said = 0;
     for (const auto& [k, members] : groups) {
       if (members.size() < 2 || said++ == kFew) continue;
-      const auto parts =
-          std::find_if(e_.forks.begin() + static_cast<ptrdiff_t>(at) + 1, e_.forks.end(), [&](const TracedFork& f) {
-            int seen = 0;
-            return std::ranges::any_of(members, [&](size_t p) {
-              const int other = e_.trace.values[f.value].classes[p];
-              const bool differs = other != 0 && seen != 0 && other != seen;
-              if (other != 0) seen = other;
-              return differs;
-            });
-          });
-      said_.push_back(parts == e_.forks.end()
-                          ? text_of(names(members), " agree in every value that was recorded.")
-                          : text_of(names(members), " agree up to ", place(e_.trace.values[parts->value]), "."));
+      const TracedFork* parts = parting(members, at);
+      if (parts == nullptr)
+        throughout.push_back(names(members));
+      else
+        said_.push_back(text_of(names(members), " agree up to ", place(e_.trace.values[parts->value]), "."));
     }
+    if (throughout.empty()) return;
+    std::string text = "Alike in every value that was recorded: ";
+    for (size_t i = 0; i < throughout.size(); ++i) text += (i == 0 ? "" : "; ") + throughout[i];
+    said_.push_back(text + ".");
+  }
+
+  // The first fork behind `at` where these platforms are not alike; null: there is none.
+  const TracedFork* parting(const std::vector<size_t>& members, size_t at) const {
+    for (size_t f = at + 1; f < e_.forks.size(); ++f) {
+      int seen = 0;
+      for (const size_t p : members) {
+        const int k = e_.trace.values[e_.forks[f].value].classes[p];
+        if (k != 0 && seen != 0 && k != seen) return &e_.forks[f];
+        if (k != 0) seen = k;
+      }
+    }
+    return nullptr;
   }
 
   static std::string set_words(const SeparatingSet& set) {
@@ -221,7 +239,9 @@ class Words {
       const auto [a, b] = c.differing_pair;
       std::string text = text_of(names({platforms[a]}), " and ", names({platforms[b]}), " differ in ",
                                  set_words({{c.fields}, 0, 0, false}), " alone, and in their results");
-      if (c.differing > 1) text += text_of("; so do ", counted(c.differing - 1, "other pair", "other pairs"));
+      if (c.differing > 1)
+        text += text_of(c.differing == 2 ? "; so does " : "; so do ",
+                        counted(c.differing - 1, "other pair", "other pairs"));
       if (c.agreeing > 0) text += text_of("; ", counted(c.agreeing, "such pair agrees", "such pairs agree"));
       said_.push_back(text + ".");
     }
@@ -256,12 +276,13 @@ class Words {
                       counted(static_cast<size_t>(*f.remaining_precision), "significand bit", "significand bits"),
                       " of each element agree, ");
     }
-    text += text_of("the largest difference is ", f.absolute);
+    text += text_of("the largest difference is ", brief(f.absolute));
     if (f.ulp && *f.ulp != UINT64_MAX) text += text_of(" (", *f.ulp, " ulp)");
     if (c_.churn) {
       text += text_of("; of ", counted(c_.churn->rows, "label, ", "labels, "),
-                      c_.churn->any_differ > 0 ? text_of(c_.churn->any_differ * 100, " % are not the same everywhere")
-                                               : std::string("all are the same everywhere"));
+                      c_.churn->any_differ > 0
+                          ? text_of(brief(c_.churn->any_differ * 100), " % are not the same everywhere")
+                          : std::string("all are the same everywhere"));
     }
     said_.push_back(text + ".");
   }

@@ -1,3 +1,4 @@
+facts();
 causes();
 platformTable();
 separations();

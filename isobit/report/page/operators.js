@@ -12,7 +12,7 @@ function operatorGrid() {
   const status = make('span', {id: 'row-count', role: 'status', class: 'dim'});
 
   function columns() {
-    const widths = ['56px', '120px', '210px', '110px', '64px', '64px', '96px', ...[...shownPlatforms].map(() => '112px')];
+    const widths = ['56px', '120px', '210px', '100px', '76px', '56px', '96px', ...[...shownPlatforms].map(() => '116px')];
     grid.style.setProperty('--columns', widths.join(' '));
     const titles = ['#', 'Operator', 'Value', 'Shape', 'Classes', 'Bits', 'Origin', ...[...shownPlatforms].map(labelOf)];
     head.replaceChildren(...titles.map(text => make('span', {role: 'columnheader', title: text, text})));
@@ -22,7 +22,7 @@ function operatorGrid() {
   function rowOf(place) {
     const i = rows[place], v = data.values[i];
     const cell = (text, name) => make('span', {role: 'gridcell', class: name, title: text, text});
-    const row = make('div', {class: 'row', role: 'row', 'aria-rowindex': place + 2, 'aria-selected': i === chosen,
+    const row = make('div', {class: 'row', role: 'row', 'aria-rowindex': place + 2, 'aria-selected': String(i === chosen),
                              tabindex: place === current ? 0 : -1, 'data-value': i},
         cell(v.step === undefined ? String(i) : v.step + ':' + i), cell(v.op), cell(v.name), cell(shape(v.dims)),
         cell(String(v.classes)), cell(number(precisionOf(v))),
@@ -62,7 +62,7 @@ function operatorGrid() {
   }
 
   function reveal(place) {
-    const top = place * rowHeight, view = grid.clientHeight - rowHeight;
+    const top = place * rowHeight, view = grid.clientHeight - head.offsetHeight;
     if (top < grid.scrollTop) grid.scrollTop = top;
     else if (top + rowHeight > grid.scrollTop + view) grid.scrollTop = top + rowHeight - view;
   }
@@ -154,7 +154,7 @@ function details() {
     if (replayOf.has(i)) say('replayed', replayWords(replayOf.get(i)));
     const parts = [make('h3', {text: v.name}), list];
     for (const groups of v.splits || []) {
-      parts.push(make('p', {text: 'Equal inputs, different outputs: ' + groups.map(names).join(' | ')}));
+      parts.push(make('p', {text: 'Equal inputs, different outputs:'}), make('ul', {}, ...groups.map(g => make('li', {text: names(g)}))));
     }
     v.hashes.forEach((hash, k) => {
       const of = members(v, k + 1), kernels = new Set();

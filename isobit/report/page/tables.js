@@ -1,4 +1,28 @@
-// Platforms, what separates the classes, and what the report is about.
+// The answer in figures, platforms, what separates the classes, and what the report is about.
+function facts() {
+  const ran = data.platforms.filter(p => p.class > 0).length, differ = data.values.filter(v => v.classes > 1).length;
+  const list = make('dl', {class: 'facts'});
+  const say = (name, value) => list.append(make('div', {}, make('dt', {text: name}), make('dd', {}, value)));
+  say('platforms', ran);
+  say('different outputs', data.classes.length);
+  const first = data.first_introduced ?? data.first_fork;
+  if (first !== null) {
+    const v = data.values[first];
+    const button = make('button', {type: 'button', id: 'show-first', title: v.name,
+                                   text: v.node === undefined ? short(v.name, 28) : `node ${v.node}, ${short(v.op, 20)}`});
+    button.addEventListener('click', () => {
+      choose(first, 'button');
+      document.getElementById('operators').scrollIntoView();
+    });
+    say(data.first_introduced === null ? 'first difference' : 'first introduced at', button);
+  }
+  if (data.values.length > 0) say('values that differ', `${differ} of ${data.values.length}`);
+  if (data.overall && data.overall.remaining_precision !== null) {
+    say('bits of outputs that agree', `${data.overall.remaining_precision} of ${data.bits}`);
+  }
+  document.querySelector('#answer h2').after(list);
+}
+
 function platformRow(p) {
   const state = p.error ? 'did not run: ' + p.error
       : p.different_runs > 1 ? p.different_runs + ' different outputs in ' + plural(p.runs, 'run', 'runs')
