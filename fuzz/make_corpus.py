@@ -382,6 +382,11 @@ put("sum_tree_fuzz", "lanes", b"(((0 4) (2 6)) ((1 5) (3 7)))")
 put("sum_tree_fuzz", "fused", b"((0 1 2 3) 4 5 6 7)")
 put("sum_tree_fuzz", "one", b"0")
 put("sum_tree_fuzz", "twice", b"((0 1) (1 2))")
+# Layouts as Graphviz writes them, behind the numbers of nodes and edges.
+put("plain_layout_fuzz", "two", b"\2\1graph 1 2 3\nnode n0 1 1 1.9 0.4 \"\" solid box black lightgrey\n"
+    b"node n1 1 2 1.9 0.4 \"\" solid box black lightgrey\nedge n0 n1 4 1 1 1 1.5 1 1.6 1 2 solid black\nstop\n")
+put("plain_layout_fuzz", "none", b"\0\0graph 1 0 0\nstop\n")
+put("plain_layout_fuzz", "cut", b"\1\0graph 1 2 3\nnode n0 1 1\n")
 put("reveal_worker_fuzz", "ready", b"\0\0" + text("Engine 1.0") + text("a call") + u64(64) + b"\1")
 put("reveal_worker_fuzz", "refusal", b"\0\1" + text("no such engine"))
 put("reveal_worker_fuzz", "numbers", b"\2\0" + bytes(16))

@@ -1,4 +1,5 @@
 // What was replayed and tried, and how kernels add.
+#include "isobit/base/printable.h"
 #include "isobit/report/document_internal.h"
 
 namespace isobit::report {
@@ -40,9 +41,13 @@ Json trial_of(const Trial& t) {
 }
 
 Json tree_of(const KernelTree& t) {
-  return {{"platform", t.platform},     {"call", shown(t.call)},
-          {"words", t.words},           {"arithmetic", shown(t.arithmetic)},
-          {"digest", t.digest},         {"svg", t.svg},
+  return {{"platform", t.platform},
+          {"asked", shown(t.asked)},
+          {"call", shown(t.call)},
+          {"words", printable(t.words)},
+          {"arithmetic", printable(t.arithmetic)},
+          {"digest", t.digest},
+          {"svg", t.svg},
           {"problem", shown(t.problem)}};
 }
 

@@ -25,10 +25,10 @@ constexpr int kNotThere = 127;
 
 std::string described(size_t nodes, const std::vector<std::pair<size_t, size_t>>& edges) {
   // Curves around the nodes take most of the time in a large graph.
-  std::string text =
-      text_of("digraph{rankdir=TB;nodesep=0.2;ranksep=0.25;nslimit=2;nslimit1=2;splines=",
-              nodes + edges.size() > 6'000 ? "line" : "true",
-              ";node[shape=box,fixedsize=true,label=\"\",width=", kNodeWidth, ",height=", kNodeHeight, "];");
+  std::string text = text_of("digraph{rankdir=TB;nodesep=0.2;ranksep=0.25;nslimit=2;nslimit1=2;splines=",
+                             nodes + edges.size() > 6'000 ? "line" : "true",
+                             ";node[shape=box,fixedsize=true,label=\"\",width=", kNodeWidth, ",height=", kNodeHeight,
+                             "];edge[dir=none];");
   for (size_t n = 0; n < nodes; ++n) text += text_of("n", n, ";");
   for (const auto& [from, to] : edges) text += text_of("n", from, "->n", to, ";");
   return text + "}\n";

@@ -9,7 +9,7 @@ from isobit_cli import DIGITS, JOBS, SHORT, Case, contents, main, overrides
 
 COMMANDS = ["train", "engage offer", "engage accept", "engage show", "audit", "verify", "info", "eval", "export", "pack", "unpack",
             "job check", "platforms", "thresholds", "keygen", "cheat", "costs", "run", "reveal", "measure", "compare",
-            "lab export", "lab merge", "completion", "man"]
+            "explain", "lab export", "lab merge", "completion", "man"]
 ESCAPE = "\x1b["
 
 

@@ -53,6 +53,8 @@ class CauseWords {
     return text_of(r.nodes.size() == 1 ? "the operator " : "the operators ", join_quoted(list, 3));
   }
 
+  static std::string sentence(const std::string& words) { return words.ends_with('.') ? words : words + "."; }
+
   void replays() {
     size_t introduced = 0, inherited = 0, failed = 0, other = 0;
     for (const Replay& r : c_.replays.forks) {
@@ -90,40 +92,56 @@ class CauseWords {
   }
 
   void trials() {
+    std::map<std::pair<size_t, size_t>, bool> agreed;  // pairs for which some change was tried
+    std::string one_way;
     for (const Trial& t : c_.trials) {
+      bool& some = agreed[std::minmax(t.changed, t.like)];
+      some = some || t.agrees;
       if (!t.agrees) continue;
       if (t.is_like) {
-        // Either direction says the same.
-        if (t.changed != c_.replays.reference->place) continue;
-        said_.push_back(text_of(label(t.changed), " and ", label(t.like), " are told apart by their ",
-                                name_of(t.change), " alone, ", t.from, " against ", t.to,
-                                ": changing it makes the two agree."));
+        one_way += text_of(one_way.empty() ? "" : "; ", label(t.changed), " and ", label(t.like), " (",
+                           name_of(t.change), ": ", t.from, ", ", t.to, ")");
       } else {
         said_.push_back(text_of("With ", t.to, " in place of ", t.from, " as its ", name_of(t.change),
                                 " and nothing else changed, ", label(t.changed), " makes the bits of ", label(t.like),
                                 " (tried at this operator as ", shortened(t.platform), ")."));
       }
     }
-    std::set<size_t> agreeing, tried;
-    for (const Trial& t : c_.trials) {
-      const size_t other = t.changed == c_.replays.reference->place ? t.like : t.changed;
-      tried.insert(other);
-      if (t.agrees) agreeing.insert(other);
+    if (!one_way.empty())
+      said_.push_back(text_of("These differ in one thing alone, and in their bits: ", one_way, "."));
+    for (const auto& [pair, some] : agreed) {
+      if (some) continue;
+      said_.push_back(text_of("No single change among those that were tried makes ", label(pair.first), " and ",
+                              label(pair.second), " agree."));
     }
-    std::vector<size_t> none;
-    for (const size_t p : tried) {
-      if (!agreeing.contains(p)) none.push_back(p);
+  }
+
+  static std::vector<std::string> parts(const std::string& text) {
+    std::vector<std::string> found;
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = std::min(text.find("; ", at), text.size());
+      found.push_back(text.substr(at, end - at));
+      at = end + 2;
     }
-    if (!none.empty()) {
-      said_.push_back(
-          text_of("No single change among those that were tried (library, core type, threads, algorithm) makes ",
-                  label(c_.replays.reference->place), " agree with ", names(none), "."));
+    return found;
+  }
+
+  // What is not the same of all kernels that have a tree.
+  std::string peculiar(const KernelTree& tree) const {
+    std::string text;
+    for (const std::string& part : parts(tree.arithmetic)) {
+      const bool common = std::ranges::all_of(c_.trees, [&](const KernelTree& other) {
+        const auto theirs = parts(other.arithmetic);
+        return other.digest.empty() || std::ranges::count(theirs, part) > 0;
+      });
+      if (!common) text += (text.empty() ? "" : "; ") + part;
     }
+    return text;
   }
 
   void trees() {
     if (!c_.asked.sum) {
-      said_.push_back(text_of("The order of its sums was not asked: ", c_.asked.problem, "."));
+      said_.push_back(text_of("The order of its sums was not asked: ", sentence(c_.asked.problem)));
       return;
     }
     // One order may go with other roundings: of products, say.
@@ -131,20 +149,46 @@ class CauseWords {
     for (const KernelTree& t : c_.trees) {
       if (!t.digest.empty()) alike[{t.digest, t.arithmetic}].push_back(t.platform);
     }
+    std::string text = text_of("Asked for ", c_.asked.words, ", the kernels add in ", alike.size(),
+                               alike.size() == 1 ? " way" : " ways");
     for (const KernelTree& t : c_.trees) {
-      if (t.digest.empty()) continue;
-      const std::vector<size_t>& who = alike[{t.digest, t.arithmetic}];
-      if (who.front() != t.platform) continue;
-      said_.push_back(text_of("Asked for ", c_.asked.words, ", ", names(who), who.size() == 1 ? " adds" : " add",
-                              " in this order: ", t.words, t.arithmetic.empty() ? "" : " (" + t.arithmetic + ")"));
-      if (!said_.back().ends_with('.')) said_.back() += '.';
+      const auto who = alike.find({t.digest, t.arithmetic});
+      if (who == alike.end() || who->second.front() != t.platform) continue;
+      const std::string own = peculiar(t);
+      text += text_of("; ", names(who->second), ": ", t.words, own.empty() ? "" : ", " + own);
     }
+    if (!alike.empty()) said_.push_back(text + ".");
     for (const KernelTree& t : c_.trees) {
       if (!t.digest.empty()) continue;
       said_.push_back(text_of("Of the order in which ", label(t.platform),
-                              " adds nothing is known: ", t.problem.empty() ? t.words : t.problem));
-      if (!said_.back().ends_with('.')) said_.back() += '.';
+                              " adds nothing is known: ", sentence(t.problem.empty() ? t.words : t.problem)));
     }
+    contradictions();
+  }
+
+  // Kernels that add in different orders hardly make the same bits of a whole tensor.
+  void contradictions() {
+    const deviation::TracedValue& value = e_.trace.values[e_.forks[c_.replays.forks[*c_.first].fork].value];
+    std::string text;
+    std::vector<const KernelTree*> seen;  // one for each class and order
+    for (const KernelTree& t : c_.trees) {
+      const int k = value.classes[t.platform];
+      if (t.digest.empty() || k == 0) continue;
+      const auto same_class = [&](const KernelTree* other) { return value.classes[other->platform] == k; };
+      const auto alike = [&](const KernelTree* other) { return same_class(other) && other->digest == t.digest; };
+      if (std::ranges::any_of(seen, alike)) continue;
+      if (const auto other = std::ranges::find_if(seen, same_class); other != seen.end()) {
+        text += text_of(text.empty() ? "" : "; ", label((*other)->platform), " and ", label(t.platform));
+      }
+      seen.push_back(&t);
+    }
+    if (text.empty()) return;
+    said_.push_back(
+        text_of("Recorded with the same bits at this operator, though they add in different orders when they are "
+                "asked: ",
+                text,
+                ". At least one of each two computes this operator with another kernel than the "
+                "one that was asked."));
   }
 
   const Explanation& e_;

@@ -7,6 +7,7 @@
 #include "isobit/graph/op.h"
 #include "isobit/kernels/vendor/child.h"
 #include "isobit/lab/reveal/svg.h"
+#include "isobit/lab/reveal/worker.h"
 #include "isobit/onnx/import.h"
 #include "isobit/runtime/specialise.h"
 
@@ -93,11 +94,24 @@ KernelTree tree_of_revelation(const reveal::Revelation& r) {
   tree.call = text_of(r.version.empty() ? "" : r.version + ": ", r.call);
   tree.words = r.words();
   if (r.confirmation.sums > 0) tree.arithmetic = r.confirmation.words(r.sum.format);
+  for (const reveal::Probe& probe : r.probes) {
+    tree.arithmetic += text_of(tree.arithmetic.empty() ? "" : "; ", probe.name, ": ", probe.finding);
+  }
   if (r.revealed.tree) {
     tree.digest = commit::hex_of(reveal::digest_of_tree(*r.revealed.tree));
     tree.svg = reveal::svg_of_tree(*r.revealed.tree, text_of("the order in which ", r.platform, " adds"));
   }
   return tree;
+}
+
+// Without the arithmetic behind a colon; of an engine without its setting, "@all".
+std::string asked_name(const records::PlatformRecord& record) {
+  std::string name = record.name.substr(0, record.name.find(':'));
+  const size_t at = name.find('@');
+  if (at != std::string::npos && std::ranges::count(reveal::worker_engines(), name.substr(0, at)) > 0) {
+    name.erase(at, name.find('/', at) - at);
+  }
+  return name;
 }
 
 }  // namespace
@@ -124,15 +138,16 @@ AskedSum asked_of(const Part& part, const Feeds& feeds) {
 
 KernelTree tree_of(const Explanation& explanation, size_t platform, const reveal::SumRequest& sum,
                    const std::string& python) {
-  const std::string& full = explanation.comparison.platforms[platform].record.name;
-  const std::string name = full.substr(0, full.find(':'));  // without the arithmetic
+  const std::string name = asked_name(explanation.comparison.platforms[platform].record);
   const auto work = [&]() -> Expected<Bytes> {
     pin_fp_environment();
-    ISOBIT_TRY(const reveal::Revelation revelation, reveal::reveal({.sum = sum, .platform = name, .python = python}));
+    ISOBIT_TRY(const reveal::Revelation revelation,
+               reveal::reveal({.sum = sum, .platform = name, .python = python, .probes = true}));
     return encode(tree_of_revelation(revelation));
   };
   KernelTree tree;
   tree.platform = platform;
+  tree.asked = name;
   const auto bytes =
       kernels::vendor::run_in_child("the order of its sums", work, kMostSeconds, kMaxSvg + 5 * kMaxWords);
   if (!bytes) {

@@ -18,6 +18,7 @@ struct Column {
   std::vector<std::string> names;
   std::vector<int> groups;  // of each item, from 1
   size_t values = 0;
+  bool everywhere = false;  // whether some field of them is recorded on all items
 };
 
 std::vector<Column> columns_of(const std::vector<Fields>& items) {
@@ -35,7 +36,10 @@ std::vector<Column> columns_of(const std::vector<Fields>& items) {
     std::vector<int> groups = deviation::number_classes(values);
     if (std::ranges::max(groups) < 2) continue;
     Column& column = by_grouping[groups];
-    column.names.push_back(name);
+    const bool everywhere = std::ranges::all_of(values, [](const auto& v) { return v.has_value(); });
+    // One that everybody recorded speaks for the others.
+    column.names.insert(everywhere && !column.everywhere ? column.names.begin() : column.names.end(), name);
+    column.everywhere = column.everywhere || everywhere;
     column.values = static_cast<size_t>(std::ranges::max(groups));
     column.groups = std::move(groups);
   }
@@ -59,7 +63,10 @@ void try_set(const Set& set, const std::vector<int>& classes, std::vector<Separa
   }
   if (seen.size() == classes.size()) return;
   SeparatingSet result;
-  for (const Column* column : set) result.fields.push_back(column->names);
+  for (const Column* column : set) {
+    result.fields.push_back(column->names);
+    result.partial += !column->everywhere;
+  }
   result.values = seen.size();
   for (const auto& [key, of] : seen) result.repeated += of.second > 1 ? of.second : 0;
   result.exact = seen.size() == static_cast<size_t>(std::ranges::max(classes));
@@ -137,7 +144,7 @@ Separation separate(const std::vector<Fields>& items, const std::vector<int>& cl
   find_contrasts(columns, classes, result);
   if (result.classes < 2 || result.indistinguishable) return result;
   find_sets(columns, classes, result.sets);
-  std::ranges::stable_sort(result.sets, {}, &SeparatingSet::values);
+  std::ranges::stable_sort(result.sets, {}, [](const SeparatingSet& s) { return std::tie(s.partial, s.values); });
   if (result.sets.size() > kMaxSets) result.sets.resize(kMaxSets);
   return result;
 }

@@ -19,6 +19,7 @@ Fields fields_of(const records::PlatformRecord& record);
 struct SeparatingSet {
   // Each entry: fields that group the platforms alike, so that one stands for the others.
   std::vector<std::vector<std::string>> fields;
+  size_t partial = 0;   // entries that some platforms do not have at all: that is a value, too
   size_t values = 0;    // combinations of values that occur
   size_t repeated = 0;  // platforms that share theirs with another: what the statement rests on
   bool exact = false;   // different values always go with different classes
@@ -34,7 +35,8 @@ struct Contrast {
 
 struct Separation {
   size_t items = 0, classes = 0;
-  std::vector<SeparatingSet> sets;  // the smallest that separate, the fewest values first; at most kMaxSets
+  std::vector<SeparatingSet>
+      sets;  // the smallest that separate: fields that all have first, then few values; at most kMaxSets
   std::vector<Contrast> contrasts;
   // Two items of different classes whose fields are all the same: then no set can separate.
   std::optional<std::pair<size_t, size_t>> indistinguishable;

@@ -31,13 +31,15 @@ class Trials {
       : replayer_(replayer), replays_(replays), replay_(replay) {}
 
   std::vector<Trial> all() {
-    const size_t reference = place_of(replays_.reference->place);
+    std::vector<Pair> pairs;
     for (int k = 1; k <= replay_.class_count(); ++k) {
-      if (k == replay_.classes[reference]) continue;
-      const size_t other = nearest(reference, k);
-      for (const Change change : changes_between(platform(reference), platform(other))) {
-        attempt(reference, other, change);
-        attempt(other, reference, change);
+      for (int l = k + 1; l <= replay_.class_count(); ++l) pairs.push_back(nearest(k, l));
+    }
+    std::ranges::stable_sort(pairs, {}, &Pair::ways);
+    for (const Pair& pair : pairs) {
+      for (const Change change : changes_between(platform(pair.a), platform(pair.b))) {
+        attempt(pair.a, pair.b, change);
+        if (pair.ways > 1) attempt(pair.b, pair.a, change);
       }
     }
     return std::move(trials_);
@@ -52,13 +54,18 @@ class Trials {
     return static_cast<size_t>(std::ranges::find(replay_.platforms, platform_place) - replay_.platforms.begin());
   }
 
-  // The platform of that class that differs from the reference in the fewest ways.
-  size_t nearest(size_t reference, int k) const {
-    size_t best = SIZE_MAX, fewest = SIZE_MAX;
+  struct Pair {
+    size_t a = 0, b = 0, ways = SIZE_MAX;
+  };
+  // Of the platforms of two classes those that differ in the fewest ways.
+  Pair nearest(int k, int l) const {
+    Pair best;
     for (size_t i = 0; i < replay_.platforms.size(); ++i) {
-      if (replay_.classes[i] != k) continue;
-      const size_t ways = changes_between(platform(reference), platform(i)).size();
-      if (ways < fewest) best = i, fewest = ways;
+      for (size_t j = 0; replay_.classes[i] == k && j < replay_.platforms.size(); ++j) {
+        if (replay_.classes[j] != l) continue;
+        const size_t ways = changes_between(platform(i), platform(j)).size();
+        if (ways < best.ways) best = {i, j, ways};
+      }
     }
     return best;
   }

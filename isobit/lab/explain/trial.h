@@ -24,9 +24,9 @@ struct Trial {
   std::string problem;     // it could not be tried
 };
 
-// Of the replayed fork: the reference against a platform of every other class, the one that differs from it in the
-// fewest ways; every change from either side. At most kMaxTrials, first classes first. REQUIRES a replay that was
-// reproduced and has two classes.
+// Of the replayed fork: for every two classes of its results, the two platforms that differ in the fewest ways; pairs
+// that differ in few ways first. One that differs in one way only needs no more than the replay; of the others every
+// change is tried from either side, at most kMaxTrials together. REQUIRES a replay that was reproduced.
 std::vector<Trial> try_changes(const Replayer& replayer, const Replays& replays, const Replay& replay);
 constexpr size_t kMaxTrials = 24;
 

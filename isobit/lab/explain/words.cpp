@@ -238,7 +238,7 @@ class Words {
       if (c.differing == 0 || said++ == kFew) continue;
       const auto [a, b] = c.differing_pair;
       std::string text = text_of(names({platforms[a]}), " and ", names({platforms[b]}), " differ in ",
-                                 set_words({{c.fields}, 0, 0, false}), " alone, and in their results");
+                                 set_words({.fields = {c.fields}}), " alone, and in their results");
       if (c.differing > 1)
         text += text_of(c.differing == 2 ? "; so does " : "; so do ",
                         counted(c.differing - 1, "other pair", "other pairs"));

@@ -1,14 +1,26 @@
 // What was replayed and tried on this machine, and the order in which kernels add.
-function treeFigure(t) {
-  const title = make('h4', {text: labelOf(t.platform)});
-  const about = make('p', {text: t.problem || t.words});
-  const more = t.arithmetic || t.call ? make('p', {class: 'dim', text: [t.call, t.arithmetic].filter(x => x).join('; ')}) : null;
-  if (!t.svg) return make('div', {class: 'tree'}, title, about, more);
-  // As a picture: nothing in it runs or is asked for.
-  const picture = make('img', {alt: 'The order of the additions as a tree: ' + t.words,
-                               src: 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(t.svg)});
-  return make('div', {class: 'tree'}, title, about, more, make('div', {class: 'wide tree-picture', tabindex: 0, role: 'group',
-      'aria-label': 'Tree of ' + labelOf(t.platform)}, picture));
+function treeFigure(alike) {
+  const t = alike[0], who = names(alike.map(x => x.platform));
+  const asked = [...new Set(alike.map(x => x.asked).filter((name, i) => name !== labelOf(alike[i].platform)))];
+  const call = (asked.length ? `asked as ${asked.join(', ')}; ` : '') + [...new Set(alike.map(x => x.call))].join(', ');
+  const parts = [make('h4', {text: who}), make('p', {text: t.problem || t.words}),
+                 make('p', {class: 'dim', text: [call, t.arithmetic].filter(x => x).join('; ')})];
+  if (t.svg) {
+    // As a picture: nothing in it runs or is asked for.
+    parts.push(make('img', {class: 'tree-picture', alt: 'The order of the additions as a tree: ' + t.words,
+                            src: 'data:image/svg+xml;charset=utf-8,' + encodeURIComponent(t.svg)}));
+  }
+  return make('div', {class: 'tree'}, ...parts);
+}
+
+// Kernels that add alike are shown once.
+function treeGroups(trees) {
+  const groups = new Map();
+  for (const t of trees) {
+    const key = t.digest ? t.digest + t.arithmetic : 'none of ' + t.platform;
+    groups.set(key, [...(groups.get(key) || []), t]);
+  }
+  return [...groups.values()];
 }
 
 function trialTable(trials) {
@@ -33,13 +45,11 @@ function causes() {
   if (c.trials.length > 0) parts.push(make('h3', {text: 'Changes that were tried'}), trialTable(c.trials));
   if (c.trees.length > 0) {
     parts.push(make('h3', {text: 'How the kernels add'}), make('p', {class: 'dim', text: 'Asked of each kernel: ' + c.asked + '.'}),
-               make('div', {class: 'trees'}, ...c.trees.map(treeFigure)));
+               make('div', {class: 'trees'}, ...treeGroups(c.trees).map(treeFigure)));
   }
   section('causes', 'Replayed and tried', ...parts);
 }
 
-// The replay of each value, by its place in the data.
-const replayOf = new Map(((data.causes || {}).replays || []).filter(r => r.value !== null).map(r => [r.value, r]));
 function replayWords(r) {
   if (r.problem && r.platforms.length === 0) return 'not possible: ' + r.problem;
   const groups = new Map();

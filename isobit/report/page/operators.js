@@ -26,7 +26,7 @@ function operatorGrid() {
                              tabindex: place === current ? 0 : -1, 'data-value': i},
         cell(v.step === undefined ? String(i) : v.step + ':' + i), cell(v.op), cell(v.name), cell(shape(v.dims)),
         cell(String(v.classes)), cell(number(precisionOf(v))),
-        cell(v.origin || 'same', v.origin === 'introduced' ? 'introduced' : 'dim'),
+        cell(v.shown || 'same', v.shown === 'introduced' ? 'introduced' : 'dim'),
         ...[...shownPlatforms].map(p => make('span', {role: 'gridcell', 'aria-label':
             labelOf(p) + (v.of[p] ? ': class ' + v.of[p] : ': not recorded')}, badge(v.of[p]))));
     row.style.top = place * rowHeight + 'px';
@@ -50,7 +50,7 @@ function operatorGrid() {
     rows = [];
     data.values.forEach((v, i) => {
       if (kind === 'forks' && v.classes < 2) return;
-      if (kind === 'introduced' && v.origin !== 'introduced') return;
+      if (kind === 'introduced' && v.shown !== 'introduced') return;
       if (words && !(v.name + ' ' + v.op).toLowerCase().includes(words)) return;
       rows.push(i);
     });
@@ -105,7 +105,7 @@ function operatorGrid() {
     const from = chosen === null ? -1 : chosen, all = data.values.length;
     for (let k = 1; k <= all; ++k) {
       const i = (from + k + all) % all;
-      if (data.values[i].origin === 'introduced') return choose(i, 'button');
+      if (data.values[i].shown === 'introduced') return choose(i, 'button');
     }
   });
   const boxes = make('fieldset', {id: 'platform-choice'}, make('legend', {text: 'Platforms side by side'}));
@@ -142,7 +142,7 @@ function details() {
     if (v.step !== undefined) say('step', v.step);
     say('type', v.dtype + ' ' + shape(v.dims));
     say('classes', v.classes);
-    if (v.origin) say('difference', v.origin + (v.input_classes ? `, ${plural(v.input_classes, 'class', 'classes')} of inputs` : ''));
+    if (v.origin) say('by the records', v.origin + (v.input_classes ? `, ${plural(v.input_classes, 'class', 'classes')} of inputs` : ''));
     if (v.why_unknown) say('why unknown', v.why_unknown);
     if (v.region && v.region.length > 1) say('made in nodes', v.region.join(', '));
     if (v.figures) {

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""isobit explain: a report of labs and of the published study."""
+import json
+import os
+import re
+import shutil
+import subprocess
+
+from isobit_cli import Case, main, shared_data
+
+
+class Explain(Case):
+    def lab(self, *what):
+        path = self.path(f"{'-'.join(what)}.lab")
+        subprocess.run([os.environ["ISOBIT_EXAMPLE_LAB"], *what, path], check=True)
+        return path
+
+    def test_a_report_is_one_file_that_asks_for_nothing(self):
+        lab = self.lab("network", "60")
+        told = self.isobit("explain", lab, "--out", "report.html", code=1)
+        self.assertIn("12 platforms ran", told.out)
+        self.assertTrue(told.out.endswith("wrote report.html\n"))
+        with open(self.path("report.html"), encoding="utf-8") as f:
+            page = f.read()
+        self.assertEqual(set(re.findall(r"https?://[^\s'\"<]*", page)), {"http://www.w3.org/2000/svg"})
+        self.assertNotRegex(page, r"<(link|iframe|object|embed|base)\b|@import|url\(")
+        self.assertIn("default-src 'none'", page)
+        data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S).group(1))
+        self.assertEqual(data, self.isobit_json("explain", lab, code=1))
+
+    def test_json_has_what_the_page_says(self):
+        told = self.isobit_json("explain", self.lab("network", "60"), code=1)
+        self.assertEqual(len(told["platforms"]), 13)
+        first = told["values"][told["first_introduced"]]
+        self.assertEqual((first["op"], first["origin"]), ("Conv", "introduced"))
+        self.assertTrue(all(v["classes"] == 1 for v in told["values"][:told["first_introduced"]]))
+        self.assertEqual(len(told["graph"]["names"]), 60)
+        if shutil.which("dot"):
+            self.assertEqual(len(told["graph"]["centres"]), 2 * 60)
+        self.assertIsNone(told["causes"])
+
+    def test_without_graphviz_the_drawing_alone_is_missing(self):
+        told = self.isobit_json("explain", self.lab("network", "20"), code=1, env={"PATH": "/nowhere"})
+        self.assertIn("apt-get install graphviz", told["graph"]["absent"])
+        self.assertEqual(len(told["values"]), 20)
+
+    def test_names_that_are_markup(self):
+        self.isobit("explain", self.lab("hostile"), "--out", "report.html", code=1)
+        with open(self.path("report.html"), encoding="utf-8") as f:
+            page = f.read()
+        self.assertNotIn("<script>window.pwned", page)
+        self.assertNotIn("<img", page)
+        self.assertEqual(page.count("</script"), 2)
+
+    def test_several_labs_and_the_same_lab_twice(self):
+        lab = self.lab("network", "20")
+        shutil.copy(lab, self.path("copy.lab"))
+        self.assertEqual(self.isobit_json("explain", lab, "copy.lab", code=1), self.isobit_json("explain", lab, code=1))
+
+    def test_a_subject_is_asked_for_where_there_are_several(self):
+        small, other = self.lab("network", "20"), self.lab("network", "30")
+        self.fails("explain", small, other, code=2, says=("--subject", "1 is resnet-like-20.onnx", "2 is resnet-like-30.onnx"))
+        self.fails("explain", small, other, "--subject", "3", code=2, says=("found 3", "1 to 2"))
+        told = self.isobit_json("explain", small, other, "--subject", "2", code=1)
+        self.assertEqual(told["subject"]["model"], "resnet-like-30.onnx")
+
+    def test_what_is_refused(self):
+        lab = self.lab("network", "20")
+        self.fails("explain", "nothing.lab", code=3, says=("nothing.lab",))
+        self.fails("explain", self.write("junk.lab", b"SQLite format 3\0 not really"), code=3, says=("junk.lab",))
+        self.fails("explain", lab, "--seed", "3", code=2, says=("--model",))
+        self.fails("explain", lab, "--model", self.write("m.onnx", b"other"), code=2, says=("SHA-256", "measured"))
+        self.fails("explain", lab, "--out", self.dir, code=2, says=(self.dir,))
+
+    def test_the_published_study(self):
+        study = os.path.join(shared_data("deviations"), "equivalence_classes.tar.zst")
+        told = self.isobit_json("explain", study, "--subject", "1", code=1)
+        self.assertEqual(len(told["classes"]), 25)
+        self.assertEqual(told["values"], [])
+        self.assertIn("fewer than two platforms", " ".join(told["answer"]))
+
+
+if __name__ == "__main__":
+    main()
