@@ -1,6 +1,6 @@
 #include "isobit/lab/records/record.h"
 
-#include <xxhash.h>
+#include ISOBIT_XXHASH_HEADER
 
 #include "isobit/base/text.h"
 #include "isobit/lab/records/encoding.h"
