@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 
+import onnx_by_hand as onnx
 from isobit_cli import Case, main, shared_data
 
 
@@ -71,6 +72,42 @@ class Explain(Case):
         self.fails("explain", lab, "--seed", "3", code=2, says=("--model",))
         self.fails("explain", lab, "--model", self.write("m.onnx", b"other"), code=2, says=("SHA-256", "measured"))
         self.fails("explain", lab, "--out", self.dir, code=2, says=(self.dir,))
+
+    def measured(self, *platforms):
+        """(lab, model) of a small network whose convolutions have other bits by Winograd's algorithm."""
+        weights = [((7 * i) % 23) / 19 - 0.5 for i in range(2 * 3 * 9)]
+        deep = [((11 * i) % 29) / 17 - 0.8 for i in range(4 * 2 * 9)]
+        made = onnx.model(onnx.graph(
+            [onnx.node("Conv", ["x", "w"], ["a"], "first"), onnx.node("Relu", ["a"], ["b"], "rectified"),
+             onnx.node("Conv", ["b", "v"], ["c"], "second"), onnx.node("Sigmoid", ["c"], ["y"], "last")],
+            [onnx.value("x", [1, 3, 14, 14])],
+            tensors=[onnx.floats("w", [2, 3, 3, 3], *weights), onnx.floats("v", [4, 2, 3, 3], *deep)]))
+        model, lab = self.write("m.onnx", made), self.path("measured.lab")
+        subprocess.run([os.environ["ISOBIT_EXAMPLE_LAB"], "measured", model, lab, *platforms], check=True)
+        return lab, model
+
+    def test_replays_tell_what_introduces_from_what_inherits(self):
+        lab, model = self.measured("ordered@portable/1t", "ordered@portable/2t+winograd4")
+        told = self.isobit_json("explain", lab, "--model", model, code=1)
+        names = {v["name"]: i for i, v in enumerate(told["values"])}
+        replayed = {r["value"]: r["origin"] for r in told["causes"]["replays"]}
+        self.assertEqual({n: replayed[i] for n, i in names.items()},
+                         {"a": "introduced", "b": "inherited", "c": "introduced", "y": "inherited"})
+        self.assertEqual(told["values"][names["c"]]["origin"], "inherited")  # all that records can say
+        tried = {(t["change"], t["agrees"]) for t in told["causes"]["trials"]}
+        self.assertEqual(tried, {("convolution algorithm", True), ("threads", False)})
+        self.assertTrue(all(t["problem"] == "" for t in told["causes"]["trials"]))
+        self.assertEqual(told["causes"]["asked"], "a convolution of as many terms, 27: 3 channels times 3 x 3")
+        self.assertTrue(any(t["digest"] for t in told["causes"]["trees"]))
+        words = self.isobit("explain", lab, "--model", model, code=1).out
+        self.assertIn("With winograd4 in place of its own as its convolution algorithm and nothing else changed", words)
+
+    def test_another_seed_is_noticed(self):
+        lab, model = self.measured("ordered@portable/1t", "ordered@portable/1t+winograd4")
+        told = self.isobit_json("explain", lab, "--model", model, "--seed", "5", code=1)
+        first = told["causes"]["replays"][0]
+        self.assertEqual((first["reproduced"], first["origin"]), (False, "unknown"))
+        self.assertIn("the recorded bits did not come out again", " ".join(told["causes"]["words"]))
 
     def test_the_published_study(self):
         study = os.path.join(shared_data("deviations"), "equivalence_classes.tar.zst")

@@ -50,7 +50,7 @@ class Browser:
         except (OSError, RuntimeError):
             pass
         try:
-            self.process.wait(20)
+            self.process.wait(3)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -164,7 +164,7 @@ class Page:
             f.write(base64.b64decode(data))
 
     def complaints(self):
-        """Errors, dialogs and requests, but for the page's own file."""
+        """Errors, dialogs and requests, but for the page's own file and pictures that are in it."""
         self.js("1")  # whatever came before has arrived
         found = []
         for event in self.browser.events:
@@ -173,6 +173,8 @@ class Page:
                 found.append((method, json.dumps(params)[:400]))
             if method == "Runtime.consoleAPICalled":
                 found.append((method, json.dumps(params)[:400]))
-            if method == "Network.requestWillBeSent" and params["request"]["url"] != params.get("documentURL"):
-                found.append((method, params["request"]["url"][:400]))
+            if method == "Network.requestWillBeSent":
+                url = params["request"]["url"]
+                if url != params.get("documentURL") and not url.startswith("data:image/svg+xml;"):
+                    found.append((method, url[:400]))
         return found

@@ -10,16 +10,29 @@ import tempfile
 import shutil
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "cli")]
 import browser  # noqa: E402
+import onnx_by_hand as onnx  # noqa: E402
 
 OPERATORS = 1000
 
 
-def make_report(folder, name, *lab):
+def small_model(path):
+    """A convolution, which algorithms compute with other bits."""
+    weights = [((7 * i) % 23) / 19 - 0.5 for i in range(54)]
+    with open(path, "wb") as f:
+        f.write(onnx.model(onnx.graph(
+            [onnx.node("Conv", ["x", "w"], ["a"], "first"), onnx.node("Relu", ["a"], ["y"], "rectified")],
+            [onnx.value("x", [1, 3, 14, 14])], tensors=[onnx.floats("w", [2, 3, 3, 3], *weights)])))
+    return path
+
+
+def make_report(folder, name, *lab, more=()):
     lab_file, page = os.path.join(folder, name + ".lab"), os.path.join(folder, name + ".html")
-    subprocess.run([os.environ["ISOBIT_EXAMPLE_LAB"], *lab, lab_file], check=True)
-    done = subprocess.run([os.environ["ISOBIT"], "explain", lab_file, "--out", page], capture_output=True, text=True)
+    lab = [lab_file if word == "LAB" else word for word in lab] if "LAB" in lab else [*lab, lab_file]
+    subprocess.run([os.environ["ISOBIT_EXAMPLE_LAB"], *lab], check=True)
+    done = subprocess.run([os.environ["ISOBIT"], "explain", lab_file, "--out", page, *more], capture_output=True, text=True)
     assert done.returncode == 1, done  # the platforms differ
     return page
 
@@ -32,6 +45,9 @@ class Report(unittest.TestCase):
         cls.network = make_report(cls.folder, "network", "network", str(OPERATORS))
         cls.small = make_report(cls.folder, "small", "network", "40")
         cls.hostile = make_report(cls.folder, "hostile", "hostile")
+        model = small_model(os.path.join(cls.folder, "m.onnx"))
+        cls.replayed = make_report(cls.folder, "replayed", "measured", model, "LAB", "ordered@portable/1t",
+                                   "ordered@portable/1t+winograd4", more=("--model", model))
         cls.browser = browser.Browser()
         cls.addClassCleanup(cls.browser.close)
 
@@ -84,6 +100,20 @@ class Report(unittest.TestCase):
         page.click("#node-7")
         self.assertEqual(page.js("document.querySelector('#graph .chosen').id"), "node-7")
         self.assertNotEqual(self.chosen(page), from_chart)
+        self.assertEqual(page.complaints(), [])
+
+    def test_causes(self):
+        page = self.browser.open(self.replayed)
+        self.assertIn("Replayed on this machine", page.text("#causes"))
+        self.assertEqual(page.js("document.querySelectorAll('#trials tbody tr').length"), 1)
+        self.assertIn("agree", page.text("#trials tbody"))
+        page.wait("[...document.querySelectorAll('#causes img')].every(i => i.complete)")
+        self.assertGreater(page.js("document.querySelector('#causes img').naturalWidth"), 0)
+        self.assertIn("tree", page.js("document.querySelector('#causes img').alt"))
+        page.click("#show-cause")
+        self.assertEqual(self.chosen(page), "a")
+        self.assertIn("differs on equal inputs", page.text("#details"))
+        self.picture(page, "causes", "#causes")
         self.assertEqual(page.complaints(), [])
 
     def test_filters_and_columns(self):

@@ -1,4 +1,5 @@
-// Writes a lab for the tests of the report: example_lab network OPERATORS FILE, or example_lab hostile FILE.
+// Writes a lab for the tests of the report: example_lab network OPERATORS FILE, example_lab hostile FILE, or
+// example_lab measured MODEL.onnx FILE PLATFORM..., which runs the model on platforms of this machine.
 //
 // The network is invented, a chain of residual blocks; so are its twelve platforms, whose kernels differ in ways that
 // real ones do: by library, core type, threads and algorithm, at some convolutions only. Rectifiers let some
@@ -8,7 +9,9 @@
 #include <set>
 
 #include "isobit/base/text.h"
+#include "isobit/lab/explain/part_run.h"
 #include "isobit/lab/records/lab_file.h"
+#include "isobit/onnx/import.h"
 
 namespace isobit::lab::records {
 namespace {
@@ -199,6 +202,38 @@ Status hostile(const fs::path& path) {
   return lab.set_graph(subject, graph);
 }
 
+// Inputs are drawn with seed 1. Tensors of values that fork, and of what their nodes read, are kept.
+Status measured(const fs::path& model_file, const fs::path& path, const std::vector<std::string>& platforms) {
+  ISOBIT_TRY(const Bytes bytes, read_file(model_file, kMost));
+  ISOBIT_TRY(const onnx::Model model, onnx::load_model(model_file));
+  const Subject subject{SubjectKind::kInference, model_file.filename().string(), commit::sha256(bytes),
+                        commit::Digest{1}, "seed 1"};
+  std::vector<GraphNode> graph;
+  std::vector<std::string> names;
+  for (const onnx::NodeDef& node : model.graph.nodes) {
+    graph.push_back({node.op, node.name, node.inputs, node.outputs});
+    names.insert(names.end(), node.outputs.begin(), node.outputs.end());
+  }
+  ISOBIT_TRY(LabFile lab, LabFile::in_memory("measured"));
+  for (const std::string& text : platforms) {
+    ISOBIT_TRY(const platform::Platform p, platform::parse_platform(text));
+    InferenceRequest request;
+    request.model = model_file;
+    ISOBIT_TRY(const explain::Feeds values, explain::values_in_child(request, model, names, p, "float32", kMost));
+    RunRecord run{subject, {text, p.library, {{"arithmetic", "float32"}}, {}, 0}, 0, true, 0, "", {}};
+    for (const GraphNode& node : graph) {
+      const Tensor& tensor = values.at(node.outputs[0]);
+      const ByteView data{static_cast<const uint8_t*>(tensor.raw()), tensor.bytes()};
+      run.values.push_back({node.outputs[0], node.op, name_of(tensor.dtype()), tensor.shape().dims(), hash_of(data), "",
+                            &node == &graph.back(), 0});
+      ISOBIT_RETURN_IF_ERROR(lab.keep(data, kMost).map([](bool) {}));
+    }
+    ISOBIT_RETURN_IF_ERROR(lab.add_run(run));
+  }
+  ISOBIT_RETURN_IF_ERROR(lab.set_graph(subject, graph));
+  return lab.export_to(path);
+}
+
 }  // namespace
 }  // namespace isobit::lab::records
 
@@ -209,8 +244,12 @@ int main(int argc, char** argv) {
     made = isobit::lab::records::network(std::atoi(argv[2]), argv[3]);
   else if (kind == "hostile" && argc == 3)
     made = isobit::lab::records::hostile(argv[2]);
+  else if (kind == "measured" && argc > 4)
+    made = isobit::lab::records::measured(argv[2], argv[3], {argv + 4, argv + argc});
   else
-    return std::fputs("usage: example_lab network OPERATORS FILE | hostile FILE\n", stderr), 2;
+    return std::fputs("usage: example_lab network OPERATORS FILE | hostile FILE | measured MODEL FILE PLATFORM...\n",
+                      stderr),
+           2;
   if (!made) std::fprintf(stderr, "example_lab: %s\n", made.error().message.c_str());
   return made ? 0 : 1;
 }

@@ -3,7 +3,7 @@ const rowHeight = 30;
 
 function operatorGrid() {
   const shownPlatforms = new Set(data.platforms.map((p, i) => i).filter(i => data.values.some(v => v.of[i] > 0)).slice(0, 8));
-  let rows = [], current = 0;
+  let rows = [], current = 0, version = 0;  // version: of the columns
   const head = make('div', {class: 'row head', role: 'row', 'aria-rowindex': 1});
   const body = make('div', {class: 'body', role: 'rowgroup'});
   const grid = make('div', {class: 'grid', id: 'operator-grid', role: 'grid', 'aria-label': 'Operators in execution order',
@@ -17,13 +17,15 @@ function operatorGrid() {
     const titles = ['#', 'Operator', 'Value', 'Shape', 'Classes', 'Bits', 'Origin', ...[...shownPlatforms].map(labelOf)];
     head.replaceChildren(...titles.map(text => make('span', {role: 'columnheader', title: text, text})));
     grid.setAttribute('aria-colcount', titles.length);
+    ++version;
   }
+
+  const keyOf = place => `${place} ${rows[place]} ${version}`;
 
   function rowOf(place) {
     const i = rows[place], v = data.values[i];
     const cell = (text, name) => make('span', {role: 'gridcell', class: name, title: text, text});
-    const row = make('div', {class: 'row', role: 'row', 'aria-rowindex': place + 2, 'aria-selected': String(i === chosen),
-                             tabindex: place === current ? 0 : -1, 'data-value': i},
+    const row = make('div', {class: 'row', role: 'row', 'aria-rowindex': place + 2, 'data-value': i, 'data-key': keyOf(place)},
         cell(v.step === undefined ? String(i) : v.step + ':' + i), cell(v.op), cell(v.name), cell(shape(v.dims)),
         cell(String(v.classes)), cell(number(precisionOf(v))),
         cell(v.shown || 'same', v.shown === 'introduced' ? 'introduced' : 'dim'),
@@ -33,15 +35,31 @@ function operatorGrid() {
     return row;
   }
 
+  // Rows that stay in view stay the same elements: what is being clicked or read is never replaced.
   function render() {
     const first = Math.max(0, Math.floor(grid.scrollTop / rowHeight) - 8);
     const last = Math.min(rows.length, first + Math.ceil(grid.clientHeight / rowHeight) + 16);
     const focused = body.contains(document.activeElement);
-    const wanted = [];
-    for (let place = first; place < last; ++place) wanted.push(rowOf(place));
+    const known = new Map([...body.children].map(row => [row.dataset.key, row]));
+    const places = [];
+    for (let place = first; place < last; ++place) places.push(place);
     // The row that has, or would get, the focus stays there to receive it.
-    if (rows.length > 0 && (current < first || current >= last)) wanted.push(rowOf(current));
-    body.replaceChildren(...wanted);
+    if (rows.length > 0 && (current < first || current >= last)) places.push(current);
+    const wanted = places.map(place => {
+      const row = known.get(keyOf(place)) || rowOf(place);
+      row.setAttribute('aria-selected', String(rows[place] === chosen));
+      row.setAttribute('tabindex', place === current ? 0 : -1);
+      return row;
+    });
+    const stay = new Set(wanted);
+    for (const row of known.values()) {
+      if (!stay.has(row)) row.remove();
+    }
+    let next = body.firstChild;
+    for (const row of wanted) {
+      if (row === next) next = row.nextSibling;
+      else body.insertBefore(row, next);
+    }
     if (focused) body.querySelector('[tabindex="0"]')?.focus({preventScroll: true});
   }
 
