@@ -93,27 +93,38 @@ class CauseWords {
 
   void trials() {
     std::map<std::pair<size_t, size_t>, bool> agreed;  // pairs for which some change was tried
-    std::string one_way;
+    std::vector<std::string> one_way, other_library;
     for (const Trial& t : c_.trials) {
       bool& some = agreed[std::minmax(t.changed, t.like)];
       some = some || t.agrees;
       if (!t.agrees) continue;
       if (t.is_like) {
-        one_way += text_of(one_way.empty() ? "" : "; ", label(t.changed), " and ", label(t.like), " (",
-                           name_of(t.change), ": ", t.from, ", ", t.to, ")");
+        (t.change == Change::kLibrary ? other_library : one_way)
+            .push_back(text_of(label(t.changed), " and ", label(t.like), " (", name_of(t.change), ": ", t.from, ", ",
+                               t.to, ")"));
       } else {
         said_.push_back(text_of("With ", t.to, " in place of ", t.from, " as its ", name_of(t.change),
                                 " and nothing else changed, ", label(t.changed), " makes the bits of ", label(t.like),
                                 " (tried at this operator as ", shortened(t.platform), ")."));
       }
     }
-    if (!one_way.empty())
-      said_.push_back(text_of("These differ in one thing alone, and in their bits: ", one_way, "."));
+    // Those of one library first: they say most.
+    one_way.insert(one_way.end(), other_library.begin(), other_library.end());
+    say_list("These differ in one thing alone, and in their bits: ", one_way, ".");
     for (const auto& [pair, some] : agreed) {
       if (some) continue;
       said_.push_back(text_of("No single change among those that were tried makes ", label(pair.first), " and ",
                               label(pair.second), " agree."));
     }
+  }
+
+  void say_list(const char* begin, const std::vector<std::string>& list, const char* end) {
+    constexpr size_t kMost = 6;
+    if (list.empty()) return;
+    std::string text = begin;
+    for (size_t i = 0; i < std::min(list.size(), kMost); ++i) text += (i == 0 ? "" : "; ") + list[i];
+    if (list.size() > kMost) text += text_of("; and ", list.size() - kMost, " more");
+    said_.push_back(text + end);
   }
 
   static std::vector<std::string> parts(const std::string& text) {
@@ -166,29 +177,35 @@ class CauseWords {
     contradictions();
   }
 
-  // Kernels that add in different orders hardly make the same bits of a whole tensor.
+  // What kernels answer and what the records say of the operator itself need not fit.
   void contradictions() {
     const deviation::TracedValue& value = e_.trace.values[e_.forks[c_.replays.forks[*c_.first].fork].value];
-    std::string text;
+    std::vector<std::string> same_bits, same_order;
     std::vector<const KernelTree*> seen;  // one for each class and order
     for (const KernelTree& t : c_.trees) {
       const int k = value.classes[t.platform];
       if (t.digest.empty() || k == 0) continue;
-      const auto same_class = [&](const KernelTree* other) { return value.classes[other->platform] == k; };
-      const auto alike = [&](const KernelTree* other) { return same_class(other) && other->digest == t.digest; };
-      if (std::ranges::any_of(seen, alike)) continue;
-      if (const auto other = std::ranges::find_if(seen, same_class); other != seen.end()) {
-        text += text_of(text.empty() ? "" : "; ", label((*other)->platform), " and ", label(t.platform));
+      const auto class_is = [&](const KernelTree* other) { return value.classes[other->platform] == k; };
+      const auto adds_alike = [&](const KernelTree* other) {
+        return other->digest == t.digest && other->arithmetic == t.arithmetic;
+      };
+      const auto both = [&](const KernelTree* other) { return class_is(other) && adds_alike(other); };
+      if (std::ranges::any_of(seen, both)) continue;
+      const auto pair_with = [&](const KernelTree* other) {
+        return text_of(label(other->platform), " and ", label(t.platform));
+      };
+      if (const auto other = std::ranges::find_if(seen, class_is); other != seen.end())
+        same_bits.push_back(pair_with(*other));
+      if (const auto other = std::ranges::find_if(seen, adds_alike); other != seen.end()) {
+        same_order.push_back(pair_with(*other));
       }
       seen.push_back(&t);
     }
-    if (text.empty()) return;
-    said_.push_back(
-        text_of("Recorded with the same bits at this operator, though they add in different orders when they are "
-                "asked: ",
-                text,
-                ". At least one of each two computes this operator with another kernel than the "
-                "one that was asked."));
+    const char* const end = ". At least one of each two computes this operator otherwise than what was asked of it.";
+    say_list("Recorded with the same bits at this operator, though they add in different ways when they are asked: ",
+             same_bits, end);
+    say_list("Recorded with different bits at this operator, though they add alike when they are asked: ", same_order,
+             end);
   }
 
   const Explanation& e_;
