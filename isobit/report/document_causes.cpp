@@ -45,7 +45,7 @@ Json tree_of(const KernelTree& t) {
           {"asked", shown(t.asked)},
           {"call", shown(t.call)},
           {"words", printable(t.words)},
-          {"arithmetic", printable(t.arithmetic)},
+          {"arithmetic", printable(t.rounding)},
           {"digest", t.digest},
           {"svg", t.svg},
           {"problem", shown(t.problem)}};

@@ -140,9 +140,9 @@ class CauseWords {
   // What is not the same of all kernels that have a tree.
   std::string peculiar(const KernelTree& tree) const {
     std::string text;
-    for (const std::string& part : parts(tree.arithmetic)) {
+    for (const std::string& part : parts(tree.rounding)) {
       const bool common = std::ranges::all_of(c_.trees, [&](const KernelTree& other) {
-        const auto theirs = parts(other.arithmetic);
+        const auto theirs = parts(other.rounding);
         return other.digest.empty() || std::ranges::count(theirs, part) > 0;
       });
       if (!common) text += (text.empty() ? "" : "; ") + part;
@@ -158,12 +158,12 @@ class CauseWords {
     // One order may go with other roundings: of products, say.
     std::map<std::pair<std::string, std::string>, std::vector<size_t>> alike;
     for (const KernelTree& t : c_.trees) {
-      if (!t.digest.empty()) alike[{t.digest, t.arithmetic}].push_back(t.platform);
+      if (!t.digest.empty()) alike[{t.digest, t.rounding}].push_back(t.platform);
     }
     std::string text = text_of("Asked for ", c_.asked.words, ", the kernels add in ", alike.size(),
                                alike.size() == 1 ? " way" : " ways");
     for (const KernelTree& t : c_.trees) {
-      const auto who = alike.find({t.digest, t.arithmetic});
+      const auto who = alike.find({t.digest, t.rounding});
       if (who == alike.end() || who->second.front() != t.platform) continue;
       const std::string own = peculiar(t);
       text += text_of("; ", names(who->second), ": ", t.words, own.empty() ? "" : ", " + own);
@@ -187,7 +187,7 @@ class CauseWords {
       if (t.digest.empty() || k == 0) continue;
       const auto class_is = [&](const KernelTree* other) { return value.classes[other->platform] == k; };
       const auto adds_alike = [&](const KernelTree* other) {
-        return other->digest == t.digest && other->arithmetic == t.arithmetic;
+        return other->digest == t.digest && other->rounding == t.rounding;
       };
       const auto both = [&](const KernelTree* other) { return class_is(other) && adds_alike(other); };
       if (std::ranges::any_of(seen, both)) continue;

@@ -74,7 +74,7 @@ AskedSum asked_of_node(const graph::Graph& graph, const graph::Node& node) {
 
 Bytes encode(const KernelTree& tree) {
   ByteWriter w;
-  for (const std::string* text : {&tree.call, &tree.words, &tree.arithmetic, &tree.digest})
+  for (const std::string* text : {&tree.call, &tree.words, &tree.rounding, &tree.digest})
     w.text(text->substr(0, kMaxWords));
   w.text(tree.svg.size() <= kMaxSvg ? tree.svg : "");
   return w.take();
@@ -82,7 +82,7 @@ Bytes encode(const KernelTree& tree) {
 
 Status decode(ByteView bytes, const std::string& what, KernelTree& tree) {
   ByteReader reader(bytes, what);
-  for (std::string* text : {&tree.call, &tree.words, &tree.arithmetic, &tree.digest}) {
+  for (std::string* text : {&tree.call, &tree.words, &tree.rounding, &tree.digest}) {
     ISOBIT_TRY(*text, reader.text("words", kMaxWords));
   }
   ISOBIT_TRY(tree.svg, reader.text("drawing", kMaxSvg));
@@ -93,9 +93,9 @@ KernelTree tree_of_revelation(const reveal::Revelation& r) {
   KernelTree tree;
   tree.call = text_of(r.version.empty() ? "" : r.version + ": ", r.call);
   tree.words = r.words();
-  if (r.confirmation.sums > 0) tree.arithmetic = r.confirmation.words(r.sum.format);
+  if (r.confirmation.sums > 0) tree.rounding = r.confirmation.words(r.sum.format);
   for (const reveal::Probe& probe : r.probes) {
-    tree.arithmetic += text_of(tree.arithmetic.empty() ? "" : "; ", probe.name, ": ", probe.finding);
+    tree.rounding += text_of(tree.rounding.empty() ? "" : "; ", probe.name, ": ", probe.finding);
   }
   if (r.revealed.tree) {
     tree.digest = commit::hex_of(reveal::digest_of_tree(*r.revealed.tree));

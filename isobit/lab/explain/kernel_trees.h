@@ -15,14 +15,14 @@ struct AskedSum {
 AskedSum asked_of(const Part& part, const Feeds& feeds);
 
 struct KernelTree {
-  size_t platform = 0;     // of the comparison
-  std::string asked;       // "onnxruntime/1t": its name without what the order cannot be asked with
-  std::string call;        // what was asked: "openblas's matrix product"
-  std::string words;       // of the order, or why there is none to see
-  std::string arithmetic;  // how it rounds sums and products
-  std::string digest;      // of the tree; "": none
-  std::string svg;         // of the tree; "": none
-  std::string problem;     // it could not be asked
+  size_t platform = 0;   // of the comparison
+  std::string asked;     // "onnxruntime/1t": its name without what the order cannot be asked with
+  std::string call;      // what was asked: "openblas's matrix product"
+  std::string words;     // of the order, or why there is none to see
+  std::string rounding;  // how it rounds sums and products
+  std::string digest;    // of the tree; "": none
+  std::string svg;       // of the tree; "": none
+  std::string problem;   // it could not be asked
 };
 
 // Each in a process of its own; engines of Python by that interpreter.
