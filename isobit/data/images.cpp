@@ -79,13 +79,18 @@ int64_t count_of(const std::vector<ClassFolder>& classes) {
   return count;
 }
 
-// Brings images to the form of the first one and of the job.
+// Brings images to the form of the first one and of the job. Whether there is room is asked before any is taken.
 class Decoder {
  public:
-  explicit Decoder(const DataConfig& config) : config_(config) {}
+  Decoder(const DataConfig& config, const FileBudget& budget) : config_(config), budget_(budget) {}
 
-  Expected<Tensor> decode(const std::string& file) {
-    ISOBIT_TRY(const Bytes bytes, read_file(file, formats::kMaxImageFile));
+  // What an image will be, which its first bytes and the job say. `room` is then asked for that many bytes.
+  template <class Room>
+  Expected<Tensor> decode(const std::string& file, const Room& room) {
+    ISOBIT_TRY(const Bytes bytes, read(file));
+    ISOBIT_TRY(const formats::ImageHeader header, formats::image_header(bytes, file));
+    ISOBIT_RETURN_IF_ERROR(room(bytes_of(result_of(header.shape))));
+    ISOBIT_RETURN_IF_ERROR(budget_.allow(file, bytes.size() + header.decoding_bytes + bytes_of_change(header.shape)));
     ISOBIT_TRY(Tensor image, formats::decode_image(bytes, file));
     if (config_.height != 0) image = resized_by_area(image, config_.height, config_.width);
     if (config_.channels == 3 && image.shape()[0] == 1) image = tripled(image);
@@ -94,6 +99,29 @@ class Decoder {
   }
 
  private:
+  Expected<Bytes> read(const std::string& file) const {
+    ISOBIT_TRY(const PlainFile opened, PlainFile::open(file, Links::kFollow));
+    if (opened.size() <= formats::kMaxImageFile) ISOBIT_RETURN_IF_ERROR(budget_.allow(file, opened.size()));
+    return read_file(file, std::min(formats::kMaxImageFile, opened.size()));
+  }
+
+  static uint64_t bytes_of(const Shape& shape) { return static_cast<uint64_t>(shape.elements()); }
+
+  Shape resized(const Shape& shape) const {
+    return config_.height != 0 ? Shape{shape[0], config_.height, config_.width} : shape;
+  }
+  Shape result_of(const Shape& shape) const {
+    const Shape size = resized(shape);
+    return config_.channels == 3 ? Shape{3, size[1], size[2]} : size;
+  }
+  // What decode() takes of an image when it has its pixels: those of another size, with two rows of sums, and in
+  // colour.
+  uint64_t bytes_of_change(const Shape& shape) const {
+    const uint64_t sums = 2 * sizeof(uint64_t) * static_cast<uint64_t>(config_.width);
+    const uint64_t size = config_.height != 0 ? bytes_of(resized(shape)) + sums : 0;
+    return size + (config_.channels == 3 && shape[0] == 1 ? bytes_of(result_of(shape)) : 0);
+  }
+
   static Tensor tripled(const Tensor& grey) {
     Tensor colour(DType::kUint8, Shape{3, grey.shape()[1], grey.shape()[2]});
     auto* to = static_cast<uint8_t*>(colour.raw());
@@ -121,6 +149,7 @@ class Decoder {
   }
 
   const DataConfig& config_;
+  const FileBudget& budget_;
   std::string first_;
   Shape shape_;
 };
@@ -136,9 +165,11 @@ Expected<ImagePart> read_part(const fs::path& folder, const std::vector<ClassFol
   for (const ClassFolder& c : classes) {
     ISOBIT_TRY(const int64_t label, label_of(c));
     for (const std::string& file : c.files) {
-      ISOBIT_TRY(const Tensor image, decoder.decode((c.folder / file).string()));
+      const auto room = [&](uint64_t bytes) {  // of the first stands for all
+        return to != nullptr ? Status() : budget.take(folder.string(), bytes * static_cast<uint64_t>(count));
+      };
+      ISOBIT_TRY(const Tensor image, decoder.decode((c.folder / file).string(), room));
       if (to == nullptr) {
-        ISOBIT_RETURN_IF_ERROR(budget.take(folder.string(), image.bytes() * static_cast<uint64_t>(count)));
         const Shape& shape = image.shape();
         part.samples = Tensor(DType::kUint8, Shape{count, shape[0], shape[1], shape[2]});
         to = part.samples.data<uint8_t>();
@@ -165,7 +196,7 @@ OpenResult open_images(const DataConfig& config, FileBudget& budget) {
     return unreadable(text_of(c.folder.string(), ": found a class that ", train_folder.string(),
                               " has not, expected classes of the training alone; remove the folder or add it there"));
   };
-  Decoder decoder(config);
+  Decoder decoder(config, budget);
   ISOBIT_TRY(ImagePart part, read_part(train_folder, train, label_of, decoder, budget));
   ImagePart test{Tensor(DType::kUint8, Shape{0}), {}};
   std::error_code ignored;

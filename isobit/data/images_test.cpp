@@ -1,6 +1,8 @@
 // Folders of images, written here.
 #include <gtest/gtest.h>
 #include <png.h>
+#include <sys/resource.h>
+#include <zlib.h>
 
 #include "isobit/base/text.h"
 #include "isobit/data/batch.h"
@@ -176,11 +178,53 @@ TEST_F(Images, WhatIsNoneIsNamed) {
 
 // A few bytes may hold a large image: how much all of them take is asked when the first has been seen.
 TEST_F(Images, AreNotReadBeyondTheBudget) {
-  EXPECT_TRUE(open_dataset(config_, 4 * 12));
-  const auto refused = open_dataset(config_, 4 * 12 - 1);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
-  EXPECT_TRUE(contains(refused.error().message, "--max-memory"));
+  uint64_t largest = 0;
+  for (const uint8_t first : {10, 11, 20, 30}) {
+    const Bytes file = grey_png(4, 3, first);
+    largest = std::max(largest, file.size() + formats::image_header(file, "x")->decoding_bytes);
+  }
+  EXPECT_TRUE(open_dataset(config_, 4 * 12 + largest));
+  const auto refused = [&](uint64_t room) {
+    const auto dataset = open_dataset(config_, room);
+    EXPECT_FALSE(dataset);
+    if (dataset) return std::string();
+    EXPECT_EQ(dataset.error().code, ErrorCode::kUnavailable);
+    EXPECT_TRUE(contains(dataset.error().message, "--max-memory"));
+    return dataset.error().message;
+  };
+  EXPECT_TRUE(contains(refused(4 * 12 + largest - 1), ".png: takes, to be read,"));
+  EXPECT_TRUE(contains(refused(4 * 12), ".png: takes, to be read,"));
+  const uint64_t file = grey_png(4, 3, 30).size();
+  ASSERT_GT(file, 4u * 12u);
+  EXPECT_TRUE(contains(refused(file - 1), "x.png: takes, to be read,"));
+}
+
+// Pixels that nobody has room for: those that a few bytes speak of, and those that the job wants them brought to.
+TEST_F(Images, ThatAreTooLargeAreRefusedBeforeThereArePixels) {
+  constexpr uint64_t kRoom = uint64_t{20} << 20;
+  rusage before{}, after{};
+  ::getrusage(RUSAGE_SELF, &before);
+  const auto refused = [&] {
+    const auto dataset = open_dataset(config_, kRoom);
+    EXPECT_FALSE(dataset);
+    if (dataset) return std::string();
+    EXPECT_EQ(dataset.error().code, ErrorCode::kUnavailable) << dataset.error().message;
+    return dataset.error().message;
+  };
+  config_.height = config_.width = 1 << 13;
+  EXPECT_TRUE(contains(refused(), "train: holds 268 MB"));
+  config_.height = config_.width = 2;
+  Bytes large = grey_png(1, 1, 0);  // 4096 a side, and not the pixels
+  for (const size_t side : {16, 20}) {
+    large[side + 2] = 0x10;
+    large[side + 3] = 0;
+  }
+  const auto crc = static_cast<uint32_t>(::crc32(0, large.data() + 12, 17));
+  for (size_t i = 0; i < 4; ++i) large[29 + i] = static_cast<uint8_t>(crc >> (24 - 8 * i));
+  put("train/Zebra/x.png", large);
+  EXPECT_TRUE(contains(refused(), "x.png: takes, to be read, 33"));
+  ::getrusage(RUSAGE_SELF, &after);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 8 << 10) << "KiB";
 }
 
 }  // namespace

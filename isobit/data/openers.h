@@ -20,12 +20,17 @@ class FileBudget {
   uint64_t left() const { return left_; }
   // kUnavailable, with what is needed and what to do, when that is more than what is left.
   Status take(const std::string& file, uint64_t bytes);
+  // The same of what is needed for a moment only: nothing is taken.
+  Status allow(const std::string& file, uint64_t bytes) const;
   // The whole of a file. kUnreadable for a longer one than `most` bytes; kUnavailable as take() gives it.
   Expected<Bytes> read(const std::string& file, uint64_t most);
   // The array in a file, all of which is read. kUnreadable also for what is no array (formats/npy.h).
   Expected<Tensor> read_npy(const std::string& file);
 
  private:
+  tl::unexpected<Error> refused(const std::string& file, std::string_view what, uint64_t bytes,
+                                std::string_view instead) const;
+
   uint64_t allowed_, left_;
 };
 

@@ -15,16 +15,26 @@ bool starts_with(ByteView data, ByteView magic) {
   return data.size() >= magic.size() && std::equal(magic.begin(), magic.end(), data.begin());
 }
 
+tl::unexpected<Error> no_image(ByteView data, const std::string& name) {
+  return unreadable(text_of(name, ": is neither a PNG nor a JPEG file: found the first bytes ",
+                            to_hex(data.first(std::min<size_t>(data.size(), sizeof kPng))), ", expected ", to_hex(kPng),
+                            " or ", to_hex(kJpeg), "; convert it"));
+}
+
 }  // namespace
 
 bool images_available() { return true; }
 
+Expected<ImageHeader> image_header(ByteView data, const std::string& name, int64_t max_pixels) {
+  if (starts_with(data, kPng)) return internal::png_header(data, name, max_pixels);
+  if (starts_with(data, kJpeg)) return internal::jpeg_header(data, name, max_pixels);
+  return no_image(data, name);
+}
+
 Expected<Tensor> decode_image(ByteView data, const std::string& name, int64_t max_pixels) {
   if (starts_with(data, kPng)) return internal::decode_png(data, name, max_pixels);
   if (starts_with(data, kJpeg)) return internal::decode_jpeg(data, name, max_pixels);
-  return unreadable(text_of(name, ": is neither a PNG nor a JPEG file: found the first bytes ",
-                            to_hex(data.first(std::min<size_t>(data.size(), sizeof kPng))), ", expected ", to_hex(kPng),
-                            " or ", to_hex(kJpeg), "; convert it"));
+  return no_image(data, name);
 }
 
 namespace internal {

@@ -28,10 +28,18 @@ inline constexpr int kMaxJpegScans = 64;  // each costs time for the whole image
 // False in the core-only build, where decode_image returns kUnavailable.
 bool images_available();
 
+// What a file says of itself before its pixels.
+struct ImageHeader {
+  Shape shape;                  // [channels, height, width], channels 1 (grey) or 3 (red, green, blue)
+  uint64_t decoding_bytes = 0;  // at most what decode_image takes of memory, with its result and without the file
+};
+// Takes a few KiB, however large the image is. Errors: those of decode_image that show before there are pixels.
+Expected<ImageHeader> image_header(ByteView data, const std::string& name, int64_t max_pixels = kMaxImagePixels);
+
 // uint8 [channels, height, width], channels 1 (grey) or 3 (red, green, blue). Which format it is say the first bytes.
 // What follows the end of the image is not looked at. kUnreadable for anything else, for an image that is cut short or
 // that the library complains of, and beyond the limits, which are compared before pixels are allocated.
-// Memory: at most about 12 bytes a pixel.
+// Memory: as image_header says, at most about 12 bytes a pixel.
 Expected<Tensor> decode_image(ByteView data, const std::string& name, int64_t max_pixels = kMaxImagePixels);
 
 }  // namespace isobit::formats

@@ -6,6 +6,8 @@
 namespace isobit::formats::internal {
 
 // REQUIRES the first bytes of that format.
+Expected<ImageHeader> png_header(ByteView data, const std::string& name, int64_t max_pixels);
+Expected<ImageHeader> jpeg_header(ByteView data, const std::string& name, int64_t max_pixels);
 Expected<Tensor> decode_png(ByteView data, const std::string& name, int64_t max_pixels);
 Expected<Tensor> decode_jpeg(ByteView data, const std::string& name, int64_t max_pixels);
 

@@ -75,6 +75,7 @@ class Reader {
     return info_.jpeg_color_space == JCS_GRAYSCALE || info_.jpeg_color_space == JCS_YCbCr ||
            info_.jpeg_color_space == JCS_RGB;
   }
+  bool has_scans() { return ::jpeg_has_multiple_scans(&info_) != FALSE; }
   int64_t channels() const { return info_.jpeg_color_space == JCS_GRAYSCALE ? 1 : 3; }
 
   // pixels: rows of width() * channels() bytes. What is set here is what image.h says.
@@ -103,16 +104,37 @@ tl::unexpected<Error> damaged(const std::string& name, const Reader& reader) {
   return unreadable(text_of(name, ": is no good JPEG file: ", reader.problem(), "; save it again or fetch it anew"));
 }
 
-}  // namespace
-
-Expected<Tensor> decode_jpeg(ByteView data, const std::string& name, int64_t max_pixels) {
-  Reader reader;
+Status open(Reader& reader, ByteView data, const std::string& name, int64_t max_pixels) {
   if (!reader.read_header(data)) return damaged(name, reader);
   ISOBIT_RETURN_IF_ERROR(check_image_size(reader.width(), reader.height(), max_pixels, name));
   if (!reader.is_known_colour()) {
     return unreadable(
         text_of(name, ": found neither grey, YCbCr nor RGB (CMYK, perhaps), expected one of them; ", "convert it"));
   }
+  return {};
+}
+
+// The pixels, once as the library gives them and once as planes, a few rows of the library, and where the image comes
+// in several scans all its coefficients, of 2 bytes each in blocks of at most 32 by 32 pixels.
+uint64_t decoding_bytes(Reader& reader) {
+  const auto width = static_cast<uint64_t>(reader.width()), height = static_cast<uint64_t>(reader.height());
+  const auto channels = static_cast<uint64_t>(reader.channels());
+  const uint64_t coefficients = reader.has_scans() ? 2 * (width + 31) * (height + 31) * channels : 0;
+  constexpr uint64_t kOfLibrary = 1 << 18;
+  return 2 * width * height * channels + coefficients + 128 * (width + 31) * channels + kOfLibrary;
+}
+
+}  // namespace
+
+Expected<ImageHeader> jpeg_header(ByteView data, const std::string& name, int64_t max_pixels) {
+  Reader reader;
+  ISOBIT_RETURN_IF_ERROR(open(reader, data, name, max_pixels));
+  return ImageHeader{Shape{reader.channels(), reader.height(), reader.width()}, decoding_bytes(reader)};
+}
+
+Expected<Tensor> decode_jpeg(ByteView data, const std::string& name, int64_t max_pixels) {
+  Reader reader;
+  ISOBIT_RETURN_IF_ERROR(open(reader, data, name, max_pixels));
   const int64_t width = reader.width(), height = reader.height(), channels = reader.channels();
   Bytes pixels(static_cast<size_t>(width * height * channels));
   if (!reader.read_rows(pixels.data())) return damaged(name, reader);

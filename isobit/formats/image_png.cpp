@@ -100,10 +100,8 @@ tl::unexpected<Error> damaged(const std::string& name, const Reader& reader) {
   return unreadable(text_of(name, ": is no good PNG file: ", reader.problem(), "; save it again or fetch it anew"));
 }
 
-}  // namespace
-
-Expected<Tensor> decode_png(ByteView data, const std::string& name, int64_t max_pixels) {
-  Reader reader(data);
+// What is in front of the pixels, which must be of a kind that is read.
+Status open(Reader& reader, const std::string& name, int64_t max_pixels) {
   if (!reader.created()) return unavailable(text_of(name, ": not enough memory to read it"));
   if (!reader.read_info()) return damaged(name, reader);
   ISOBIT_RETURN_IF_ERROR(check_image_size(reader.width(), reader.height(), max_pixels, name));
@@ -114,6 +112,28 @@ Expected<Tensor> decode_png(ByteView data, const std::string& name, int64_t max_
   if (reader.is_transparent()) {
     return unreadable(text_of(name, ": found transparency, expected grey or colour alone; put it on a background"));
   }
+  return {};
+}
+
+// The pixels, once as the library gives them and once as planes, a pointer for each row, and a few rows of the library.
+uint64_t decoding_bytes(const Reader& reader) {
+  const auto height = static_cast<uint64_t>(reader.height());
+  const uint64_t row = static_cast<uint64_t>(reader.width()) * static_cast<uint64_t>(reader.channels());
+  constexpr uint64_t kOfLibrary = 1 << 18;
+  return 2 * height * row + height * sizeof(void*) + 4 * row + kOfLibrary;
+}
+
+}  // namespace
+
+Expected<ImageHeader> png_header(ByteView data, const std::string& name, int64_t max_pixels) {
+  Reader reader(data);
+  ISOBIT_RETURN_IF_ERROR(open(reader, name, max_pixels));
+  return ImageHeader{Shape{reader.channels(), reader.height(), reader.width()}, decoding_bytes(reader)};
+}
+
+Expected<Tensor> decode_png(ByteView data, const std::string& name, int64_t max_pixels) {
+  Reader reader(data);
+  ISOBIT_RETURN_IF_ERROR(open(reader, name, max_pixels));
   const int64_t width = reader.width(), height = reader.height(), channels = reader.channels();
   const auto row = static_cast<size_t>(width * channels);
   Bytes pixels(row * static_cast<size_t>(height));

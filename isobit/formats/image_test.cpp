@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 #include <png.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <cstdlib>
@@ -91,6 +94,42 @@ TEST(Png, LimitsAreComparedBeforePixelsAreAllocated) {
   expect_error(with_size(0, 1), "some.file");
   expect_error(decode_image(png_of({4, 3, 8, PNG_COLOR_TYPE_GRAY}, noise(12)), "some.file", 11), "expected at most");
   EXPECT_TRUE(decode_image(png_of({4, 3, 8, PNG_COLOR_TYPE_GRAY}, noise(12)), "some.file", 12));
+}
+
+// What the header promises of memory holds, and it says as much of an image as its pixels do.
+TEST(Header, SaysShapeAndMemory) {
+  EXPECT_EQ(image_header(png_of({7, 5, 8, PNG_COLOR_TYPE_GRAY}, noise(35)), "x")->shape, (Shape{1, 5, 7}));
+  PngForTest palette{4, 1, 2, PNG_COLOR_TYPE_PALETTE, false, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}};
+  EXPECT_EQ(image_header(png_of(palette, Bytes{0b00011011}), "x")->shape, (Shape{3, 1, 4}));
+  EXPECT_EQ(image_header(jpeg_of(5, 3, 1, noise(15)), "x")->shape, (Shape{1, 3, 5}));
+  expect_error(image_header(as_bytes("GIF89a"), "some.file"), "some.file: is neither a PNG nor a JPEG");
+  expect_error(image_header(png_of({2, 1, 16, PNG_COLOR_TYPE_GRAY}, noise(4)), "x"), "16 bits");
+  expect_error(image_header(jpeg_of(4, 3, 1, noise(12)), "x", 11), "expected at most");
+  // In a process each, since the most that one has ever held is all that the system tells.
+  constexpr int64_t kWidth = 2048, kHeight = 2000;
+  Bytes files[3];
+  {
+    const Bytes rgb = noise(3 * kWidth * kHeight);
+    files[0] = png_of({kWidth, kHeight, 8, PNG_COLOR_TYPE_RGB, true}, rgb);
+    files[1] = jpeg_of(kWidth, kHeight, 3, rgb);
+    files[2] = jpeg_of(kWidth, kHeight, 3, rgb, JpegForTest::kProgressive);
+  }
+  for (const Bytes& file : files) {
+    ASSERT_GT(image_header(file, "x")->decoding_bytes, 6u * kWidth * kHeight);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      rusage before{}, after{};
+      ::getrusage(RUSAGE_SELF, &before);
+      const uint64_t said = image_header(file, "x")->decoding_bytes;
+      const bool good = decode(file).has_value();
+      ::getrusage(RUSAGE_SELF, &after);
+      const auto taken = static_cast<uint64_t>(after.ru_maxrss - before.ru_maxrss) << 10;
+      ::_exit(!good ? 1 : taken > said + said / 4 + (uint64_t{4} << 20) ? 2 : 0);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << "of the child: 1 in its exit status is no image, 2 is more memory than was said";
+  }
 }
 
 TEST(Png, RefusesEveryTruncationAndSurvivesEveryFlippedBit) {
