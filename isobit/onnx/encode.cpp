@@ -1,7 +1,10 @@
 #include "isobit/onnx/encode.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
+#include <set>
+#include <string_view>
 
 #include "isobit/base/durable_file.h"
 #include "isobit/base/text.h"
@@ -271,32 +274,72 @@ Bytes Encoded::whole_file() const {
 
 namespace {
 
+constexpr size_t kRandomDigits = 16;  // of random_name()
+constexpr std::string_view kDataEnding = ".data";
+
 Status write_pieces(const fs::path& path, const std::vector<ByteView>& pieces, const WriteOptions& options) {
   ISOBIT_TRY(DurableFile file, DurableFile::create(path, options));
   for (const ByteView piece : pieces) ISOBIT_RETURN_IF_ERROR(file.append(piece));
   return file.commit();
 }
 
+bool is_hex(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+// The names "NAME.<16 hex digits>.data" in what stands at `path`, whatever that is: a model has the name of its second
+// file letter by letter. Nothing, where it cannot be read.
+std::set<std::string> data_files_of(const fs::path& path) {
+  const std::string front = path.filename().string() + ".";
+  const size_t length = front.size() + kRandomDigits + kDataEnding.size();
+  std::set<std::string> names;
+  const auto file = PlainFile::open(path, Links::kRefuse);
+  Bytes block(size_t{1} << 20);
+  for (uint64_t at = 0; file && at < file->size(); at += block.size() - length) {  // so that none is cut in two
+    const auto got = file->read_at(at, block);
+    if (!got) break;
+    const std::string_view text(reinterpret_cast<const char*>(block.data()), *got);
+    for (size_t i = text.find(front); i != std::string_view::npos; i = text.find(front, i + 1)) {
+      const std::string_view name = text.substr(i, length);
+      const bool is_one = name.ends_with(kDataEnding) && is_hex(name.substr(front.size()).substr(0, kRandomDigits));
+      if (name.size() == length && is_one) names.emplace(name);
+    }
+  }
+  return names;
+}
+
+void remove_files(const fs::path& folder, const std::set<std::string>& names) {
+  std::error_code ignored;
+  for (const std::string& name : names) {
+    if (fs::is_regular_file(fs::symlink_status(folder / name, ignored))) fs::remove(folder / name, ignored);
+  }
+}
+
 }  // namespace
 
 Expected<WrittenModel> write_model(const fs::path& path, const Model& model, const WriteOptions& options,
                                    EncodeOptions encode) {
-  const std::string data_file = path.filename().string() + ".data";
-  encode.data_file = data_file;
   ISOBIT_RETURN_IF_ERROR(check_writable_name(path, options.replace));
+  ISOBIT_TRY(const std::string random, random_name());
+  encode.data_file = text_of(path.filename().string(), ".", random, kDataEnding);
   ISOBIT_TRY(const Encoded encoded, encode_model(model, encode));
-  if (encoded.data.empty()) {
-    ISOBIT_RETURN_IF_ERROR(write_pieces(path, encoded.file, options));
-    return WrittenModel{encoded.file_bytes, {}};
+  const std::set<std::string> old = options.replace ? data_files_of(path) : std::set<std::string>();
+  if (encoded.data.empty()) encode.data_file.clear();
+  const std::set<std::string> own = {encode.data_file};
+  if (!encoded.data.empty()) {
+    WriteOptions of_data{.replace = false, .mode = options.mode};
+    std::error_code none;
+    const fs::file_status replaced = fs::symlink_status(path, none);
+    // Who may not read the model that was there is not to read the tensors of the one that will be.
+    if (fs::is_regular_file(replaced)) of_data.mode = static_cast<mode_t>(replaced.permissions() & fs::perms::all);
+    ISOBIT_RETURN_IF_ERROR(write_pieces(path.parent_path() / encode.data_file, encoded.data, of_data));
   }
-  const fs::path data_path = path.parent_path() / data_file;
-  ISOBIT_RETURN_IF_ERROR(write_pieces(data_path, encoded.data, options));
   if (Status done = write_pieces(path, encoded.file, options); !done) {
-    std::error_code ignored;
-    if (!options.replace) fs::remove(data_path, ignored);  // nothing of that name was there before
+    if (!encoded.data.empty()) remove_files(path.parent_path(), own);
     return tl::unexpected<Error>(std::move(done).error());
   }
-  return WrittenModel{encoded.file_bytes + encoded.data_bytes, data_file};
+  remove_files(path.parent_path(), old);
+  return WrittenModel{encoded.file_bytes + encoded.data_bytes, encode.data_file};
 }
 
 }  // namespace isobit::onnx

@@ -15,7 +15,7 @@ struct EncodeOptions {
   // Of the initializers in the file itself, which Protocol Buffers bound at 2 GB. Beyond that those of kSmallTensor
   // bytes and more lie in a second file.
   uint64_t most_tensor_bytes = (uint64_t{2} << 30) - (uint64_t{128} << 20);
-  // The name of the second file, in the folder of the first; empty: there is none.
+  // The name of the second file, in the folder of the first; empty: there is none. write_model chooses it itself.
   std::string data_file = {};
 };
 
@@ -44,8 +44,10 @@ struct WrittenModel {
   std::string data_file{};  // the name of the second one; empty: there is none
 };
 
-// Writes `path` and, where it is needed, "NAME.data" beside it: each whole and durable or not at all, the second one
-// first, so that a model is never there without its tensors. Errors: as encode_model and write_file_durably.
+// Writes `path` and, where it is needed, "NAME.<16 random hex digits>.data" beside it: each whole and durable or not at
+// all, the second one first. So what stands at `path` is at any time the old model with its tensors or the new one with
+// its own. Of a model that is replaced, second files of such a name that it has in this folder are removed afterwards;
+// who is killed in between leaves one of the two, which no model names. Errors: as encode_model and write_file_durably.
 Expected<WrittenModel> write_model(const fs::path& path, const Model& model, const WriteOptions& options = {},
                                    EncodeOptions encode = {});
 

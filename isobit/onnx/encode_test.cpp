@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <regex>
+
 #include "isobit/formats/malformed_for_test.h"
 
 namespace isobit::onnx {
@@ -194,10 +196,11 @@ class Write : public ::testing::Test {
 TEST_F(Write, LargeTensorsLieInASecondFile) {
   const auto written = write(2000);
   ASSERT_TRUE(written) << written.error().message;
-  EXPECT_EQ(written->data_file, "m.onnx.data");
+  EXPECT_TRUE(std::regex_match(written->data_file, std::regex("m\\.onnx\\.[0-9a-f]{16}\\.data"))) << written->data_file;
   EXPECT_EQ(files(), 2u);
-  EXPECT_EQ(fs::file_size(folder_ / "m.onnx.data"), kDataAlignment + 300 * 4) << "1,600 bytes, up to a page, 1,200";
-  EXPECT_EQ(written->bytes, fs::file_size(path()) + fs::file_size(folder_ / "m.onnx.data"));
+  const uint64_t data = fs::file_size(folder_ / written->data_file);
+  EXPECT_EQ(data, kDataAlignment + 300 * 4) << "1,600 bytes, up to a page, 1,200";
+  EXPECT_EQ(written->bytes, fs::file_size(path()) + data);
   EXPECT_LT(fs::file_size(path()), 1600u);
   const auto model = load_model(path());
   ASSERT_TRUE(model) << model.error().message;
@@ -213,15 +216,41 @@ TEST_F(Write, SmallModelsAreOneFile) {
 }
 
 TEST_F(Write, NothingIsReplacedUnasked) {
-  ASSERT_TRUE(write_file_durably(folder_ / "m.onnx.data", as_bytes("mine")));
-  const auto taken = write(2000);
-  ASSERT_FALSE(taken);
-  EXPECT_EQ(taken.error().code, ErrorCode::kUsage);
-  EXPECT_EQ(files(), 1u) << "no model without its tensors";
-  EXPECT_TRUE(write(2000, true));
+  ASSERT_TRUE(write(2000));
   EXPECT_EQ(write(2000).error().code, ErrorCode::kUsage);
   EXPECT_EQ(write(1 << 20).error().code, ErrorCode::kUsage);
+  EXPECT_EQ(files(), 2u);
   EXPECT_TRUE(write(2000, true));
+}
+
+// Who is killed at any moment leaves the old model with its tensors or the new one with its own.
+TEST_F(Write, AModelThatIsReplacedIsWholeAtAnyTime) {
+  const auto first = write(2000);
+  ASSERT_TRUE(first);
+  const Bytes model = read_file(path(), 1 << 20).value();
+  const Bytes data = read_file(folder_ / first->data_file, 1 << 20).value();
+  fs::permissions(path(), fs::perms::owner_read | fs::perms::owner_write);
+  Model other = example();
+  for (TensorDef& t : other.graph.initializers) {
+    if (t.tensor.dtype() == DType::kFloat32) t.tensor = Tensor::zeros(DType::kFloat32, t.tensor.shape());
+  }
+  const auto second = write_model(path(), other, {.replace = true}, {.most_tensor_bytes = 2000});
+  ASSERT_TRUE(second) << second.error().message;
+  ASSERT_NE(second->data_file, first->data_file);
+  EXPECT_EQ(files(), 2u) << "the old tensors are gone";
+  expect_equal(*load_model(path()), other);
+  EXPECT_EQ(fs::status(folder_ / second->data_file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  // Killed before the model was replaced: both second files, and the old model.
+  ASSERT_TRUE(write_file_durably(folder_ / first->data_file, data));
+  ASSERT_TRUE(write_file_durably(path(), model));
+  expect_equal(*load_model(path()), example());
+  // What is left then is nobody's, and what the model has goes with it.
+  const std::string kept = "m.onnx.0123456789abcdef.data";
+  ASSERT_TRUE(write_file_durably(folder_ / kept, as_bytes("of a model that has another name now")));
+  EXPECT_TRUE(write(1 << 20, true));
+  EXPECT_FALSE(fs::exists(folder_ / first->data_file));
+  EXPECT_TRUE(fs::exists(folder_ / second->data_file));
+  EXPECT_TRUE(fs::exists(folder_ / kept));
 }
 
 }  // namespace
