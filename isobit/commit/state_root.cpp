@@ -47,14 +47,23 @@ Expected<StateRoot> state_root(std::span<const NamedTensor> tensors, uint64_t st
 }
 
 Digest sample_leaf(const Salt& salt, uint64_t index, ByteView sample) {
+  return sample_leaf(salt, index, std::span(&sample, 1));
+}
+
+Digest sample_leaf(const Salt& salt, uint64_t index, std::span<const ByteView> pieces) {
+  uint64_t size = 0;
+  for (const ByteView piece : pieces) size += piece.size();
   ByteWriter head;
   head.u8(0);  // the leaf prefix of the tree
   head.text("isobit.sample");
   head.u32(1);
   head.fixed(salt);
   head.u64(index);
-  head.u64(sample.size());
-  return Sha256().update(head.view()).update(sample).digest();
+  head.u64(size);
+  Sha256 hash;
+  hash.update(head.view());
+  for (const ByteView piece : pieces) hash.update(piece);
+  return hash.digest();
 }
 
 }  // namespace isobit::commit

@@ -108,5 +108,7 @@ using Salt = std::array<uint8_t, 32>;
 
 // Leaf hash of sample `index` of a dataset; `sample` are its canonical decoded bytes.
 Digest sample_leaf(const Salt& salt, uint64_t index, ByteView sample);
+// The same of bytes that lie in several places, one piece after the other.
+Digest sample_leaf(const Salt& salt, uint64_t index, std::span<const ByteView> pieces);
 
 }  // namespace isobit::commit

@@ -173,5 +173,11 @@ TEST(SampleLeaf, IsTheLeafHashOfTheWrittenBytes) {
   EXPECT_NE(sample_leaf(salt, 8, as_bytes("pixels")), sample_leaf(salt, 9, as_bytes("pixels")));
 }
 
+TEST(SampleLeaf, IsThatOfItsPiecesTogether) {
+  const ByteView pieces[] = {{}, as_bytes("pi"), as_bytes("xels")};
+  EXPECT_EQ(sample_leaf(Salt{7}, 9, pieces), sample_leaf(Salt{7}, 9, as_bytes("pixels")));
+  EXPECT_NE(sample_leaf(Salt{7}, 9, std::span(pieces).first(2)), sample_leaf(Salt{7}, 9, as_bytes("pixels")));
+}
+
 }  // namespace
 }  // namespace isobit::commit

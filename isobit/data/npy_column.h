@@ -36,6 +36,12 @@ class NpyColumn {
   size_t row_bytes() const { return static_cast<size_t>(row_elements()) * size_of(dtype_); }
   uint64_t held_bytes() const { return held_.defined() ? held_.bytes() : 0; }
 
+  bool reads() const { return !held_.defined(); }  // from the disk
+
+  // Whoever reads knows the contents of the rows by other means: that the file's times have changed is no error any
+  // more.
+  void ignore_times() { ignores_times_ = true; }
+
   // The elements of row `index`: those that are held, or `scratch`, which they are then read into. Aligned to the type.
   // Errors: kUnavailable where the disk fails; kUnreadable where the file is not any more what it was when it was
   // opened, or a boolean is neither 0 nor 1. REQUIRES 0 <= index < rows().
@@ -56,6 +62,7 @@ class NpyColumn {
   Tensor held_;  // undefined where the rows stay on the disk
   std::optional<PlainFile> disk_;
   uint64_t offset_ = 0;  // of the first element in it
+  bool ignores_times_ = false;
 };
 
 // A scan: kUnreadable, with the sample, at an element that is infinite or no number.

@@ -55,36 +55,75 @@ Status NpyDataset::sample_bytes(Split split, int64_t index, Bytes& out) const {
     ISOBIT_RETURN_IF_ERROR(column(i, split).read_row(index, row));
     at += row.size();
   }
-  return {};
+  const ByteView stored = out;
+  return check(split, index, {&stored, 1});
 }
 
-Status NpyDataset::fill_input(size_t input, Split split, int64_t index, void* to) const {
+Expected<ByteView> NpyDataset::fill_input(size_t input, Split split, int64_t index, void* to,
+                                          ScratchVector<uint8_t>& scratch) const {
   const NpyColumn& from = column(input, split);
   const auto& table = columns_[input].preprocessing.table;
-  if (!table) return from.read_row(index, {static_cast<uint8_t*>(to), from.row_bytes()});
-  ScratchVector<uint8_t> scratch;
+  if (!table) {
+    const std::span<uint8_t> row(static_cast<uint8_t*>(to), from.row_bytes());
+    ISOBIT_RETURN_IF_ERROR(from.read_row(index, row));
+    return ByteView(row);
+  }
   ISOBIT_TRY(const ByteView row, from.row(index, scratch));
   auto* values = static_cast<float*>(to);
   for (const uint8_t v : row) *values++ = (*table)[v];
-  return {};
+  return row;
 }
 
+// What is checked is what was read into the batch, or what the batch was made of: nothing is read a second time.
 Status NpyDataset::fill(Split split, int64_t index, const AugmentDraw& draw, std::span<void* const> to_inputs,
                         void* to_target) const {
   ISOBIT_CHECK(index >= 0 && index < count(split) && to_inputs.size() == columns_.size());
-  if (target().kind != TargetKind::kNone) ISOBIT_RETURN_IF_ERROR(targets_.fill(split, index, to_target));
-  if (draw.identity()) {
-    for (size_t i = 0; i < columns_.size(); ++i) {
-      ISOBIT_RETURN_IF_ERROR(fill_input(i, split, index, to_inputs[i]));
-    }
+  ScratchVector<ScratchVector<uint8_t>> scratch(columns_.size());
+  ScratchVector<ByteView> stored(1 + columns_.size());  // the target, then the inputs
+  if (target().kind != TargetKind::kNone) {
+    ISOBIT_RETURN_IF_ERROR(targets_.fill(split, index, to_target));
+    stored[0] = ByteView(static_cast<const uint8_t*>(to_target), targets_.bytes());
+  }
+  if (!draw.identity()) {
+    ISOBIT_CHECK(takes_augmentation());
+    const std::vector<int64_t>& shape = inputs_[0].shape;
+    ScratchVector<float> plain(static_cast<size_t>(shape[0] * shape[1] * shape[2]));
+    ISOBIT_TRY(stored[1], fill_input(0, split, index, plain.data(), scratch[0]));
+    ISOBIT_RETURN_IF_ERROR(check(split, index, stored));
+    apply_augment(draw, shape[0], shape[1], shape[2], plain.data(), static_cast<float*>(to_inputs[0]));
     return {};
   }
-  ISOBIT_CHECK(takes_augmentation());
-  const std::vector<int64_t>& shape = inputs_[0].shape;
-  ScratchVector<float> plain(static_cast<size_t>(shape[0] * shape[1] * shape[2]));
-  ISOBIT_RETURN_IF_ERROR(fill_input(0, split, index, plain.data()));
-  apply_augment(draw, shape[0], shape[1], shape[2], plain.data(), static_cast<float*>(to_inputs[0]));
-  return {};
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    ISOBIT_TRY(stored[i + 1], fill_input(i, split, index, to_inputs[i], scratch[i]));
+  }
+  return check(split, index, stored);
+}
+
+bool NpyDataset::reads(Split split) const {
+  if (targets_.reads(split)) return true;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (column(i, split).reads()) return true;
+  }
+  return false;
+}
+
+Status NpyDataset::check(Split split, int64_t index, std::span<const ByteView> stored) const {
+  if (!check_ || !reads(split)) return {};
+  return check_(split, index, stored);
+}
+
+void NpyDataset::check_reads(SampleCheck check) {
+  check_ = std::move(check);
+  targets_.ignore_times();
+  for (NpyInput& input : columns_) {
+    input.train.ignore_times();
+    if (input.test) input.test->ignore_times();
+  }
+}
+
+// No other dataset reads from the disk.
+void check_reads(Dataset& dataset, SampleCheck check) {
+  if (auto* npy = dynamic_cast<NpyDataset*>(&dataset)) npy->check_reads(std::move(check));
 }
 
 }  // namespace isobit::data

@@ -8,6 +8,7 @@
 #include "isobit/data/npy_column.h"
 #include "isobit/data/npy_targets.h"
 #include "isobit/data/preprocessing.h"
+#include "isobit/data/sample_check.h"
 
 namespace isobit::data {
 
@@ -34,18 +35,25 @@ class NpyDataset final : public Dataset {
   Status sample_bytes(Split split, int64_t index, Bytes& out) const override;
   Status fill(Split split, int64_t index, const AugmentDraw& draw, std::span<void* const> to_inputs,
               void* to_target) const override;
+  // data::check_reads.
+  void check_reads(SampleCheck check);
 
  private:
   const NpyColumn& column(size_t input, Split split) const {
     return split == Split::kTrain ? columns_[input].train : *columns_[input].test;
   }
-  Status fill_input(size_t input, Split split, int64_t index, void* to) const;
+  // As the model is fed it. Returns what is stored, which lies in `to`, in `scratch` or in memory.
+  Expected<ByteView> fill_input(size_t input, Split split, int64_t index, void* to,
+                                ScratchVector<uint8_t>& scratch) const;
+  bool reads(Split split) const;  // from the disk, any part of a sample
+  Status check(Split split, int64_t index, std::span<const ByteView> stored) const;
   bool has_old_form() const;
 
   std::string name_ = "npy";
   std::vector<NpyInput> columns_;
   NpyTargets targets_;
   std::vector<SampleInput> inputs_;
+  SampleCheck check_;  // may be empty
 };
 
 }  // namespace isobit::data

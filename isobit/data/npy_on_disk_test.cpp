@@ -6,9 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <map>
+#include <mutex>
+
 #include "isobit/base/text.h"
 #include "isobit/data/batch.h"
 #include "isobit/data/data_shape.h"
+#include "isobit/data/sample_check.h"
 #include "isobit/data/testing.h"
 
 namespace isobit::data {
@@ -91,6 +96,71 @@ TEST_F(NpyOnDisk, AFileThatIsWrittenToIsAnError) {
   ASSERT_EQ(::futimens(fd, times), 0);
   ::close(fd);
   EXPECT_TRUE(contains(error_of(*read), "labels.npy: has changed since it was opened"));
+}
+
+// Every sample that is fed is shown to the check, as it is stored, and what the check says is what happens.
+TEST_F(NpyOnDisk, WhatIsReadIsChecked) {
+  folder_.write("inputs.image.npy", npy<uint8_t>("|u1", "(40, 1, 4, 4)", [] {
+                  std::vector<uint8_t> pixels(40 * 16);
+                  for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<uint8_t>(i * 7);
+                  return pixels;
+                }()));
+  const auto held = open(kMaxDatasetBytes), read = open(kNoRoom);
+  std::mutex mutex;
+  std::map<int64_t, Bytes> seen;
+  int64_t bad = -1;
+  const SampleCheck check = [&](Split split, int64_t index, std::span<const ByteView> stored) -> Status {
+    const std::lock_guard lock(mutex);
+    EXPECT_EQ(split, Split::kTrain);
+    for (const ByteView piece : stored) seen[index].insert(seen[index].end(), piece.begin(), piece.end());
+    return index == bad ? Status(unavailable("bad sample")) : Status();
+  };
+  check_reads(*read, check);
+  ThreadPool pool(3);
+  const BatchOptions options{.seed = 1, .batch = 40, .augment = {}};
+  ASSERT_TRUE(train_batch(*read, options, 0, pool));
+  ASSERT_EQ(seen.size(), 40u);
+  for (const auto& [index, stored] : seen) EXPECT_EQ(stored, sample_bytes(*held, Split::kTrain, index));
+  bad = 17;
+  EXPECT_EQ(error_of(*read), "bad sample");
+  Bytes sample;
+  EXPECT_TRUE(read->sample_bytes(Split::kTrain, 16, sample));
+  EXPECT_FALSE(read->sample_bytes(Split::kTrain, 17, sample));
+  bad = -1;
+  // The check knows the contents, so that nothing has to be concluded from times.
+  const timespec times[] = {{1, 0}, {1, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, folder_.path("inputs.x.npy").c_str(), times, 0), 0);
+  ASSERT_EQ(::utimensat(AT_FDCWD, folder_.path("labels.npy").c_str(), times, 0), 0);
+  EXPECT_TRUE(train_batch(*read, options, 0, pool));
+  // What lies in memory is what it was.
+  seen.clear();
+  check_reads(*held, check);
+  EXPECT_TRUE(train_batch(*held, options, 0, pool));
+  EXPECT_TRUE(seen.empty());
+}
+
+// What is cropped and flipped is checked as it was before that.
+TEST_F(NpyOnDisk, WhatIsAugmentedIsCheckedAsItIsStored) {
+  TemporaryFolder folder;
+  std::vector<float> pixels(40 * 16);
+  for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<float>(i);
+  folder.write("inputs.npy", npy<float>("<f4", "(40, 1, 4, 4)", pixels));
+  folder.write("labels.npy", npy<int32_t>("<i4", "(40,)", std::vector<int32_t>(40, 1)));
+  config_.path = folder.path();
+  const auto held = open(kMaxDatasetBytes), read = open(kNoRoom);
+  std::atomic<int> seen = 0;
+  check_reads(*read, [&](Split split, int64_t index, std::span<const ByteView> stored) -> Status {
+    Bytes all;
+    for (const ByteView piece : stored) all.insert(all.end(), piece.begin(), piece.end());
+    EXPECT_EQ(all, sample_bytes(*held, split, index));
+    ++seen;
+    return {};
+  });
+  ThreadPool pool(2);
+  const BatchOptions options{.seed = 1, .batch = 40, .augment = {.crop = true, .flip = true}};
+  const Batch a = train_batch(*held, options, 0, pool).value(), b = train_batch(*read, options, 0, pool).value();
+  EXPECT_EQ(seen, 40);
+  EXPECT_TRUE(identical(a.inputs[0], b.inputs[0]));
 }
 
 // Whoever replaces a file leaves the old one to those who have it open.

@@ -158,6 +158,12 @@ uint64_t NpyTargets::held_bytes() const {
   return (train_ ? train_->held_bytes() : 0) + (test_ ? test_->held_bytes() : 0);
 }
 
+void NpyTargets::ignore_times() {
+  for (std::optional<NpyColumn>* column : {&train_, &test_}) {
+    if (*column) (*column)->ignore_times();
+  }
+}
+
 Status NpyTargets::fill(Split split, int64_t index, void* to) const {
   ScratchVector<uint8_t> scratch;
   ISOBIT_TRY(const ByteView row, column(split)->row(index, scratch));

@@ -26,6 +26,8 @@ class NpyTargets {
   int64_t rows(Split split) const { return column(split) ? column(split)->rows() : 0; }
   const std::string& file(Split split) const { return column(split)->file(); }  // REQUIRES that there is one
   uint64_t held_bytes() const;
+  bool reads(Split split) const { return column(split) && column(split)->reads(); }  // from the disk
+  void ignore_times();                                                               // as NpyColumn's
 
   // Writes bytes() of them. Errors: as NpyColumn::row. REQUIRES a file of that split, `to` aligned to the type.
   Status fill(Split split, int64_t index, void* to) const;

@@ -63,7 +63,7 @@ class TrainerReplay : public verify::Replayer {
   verify::StepOutcome outcome_of(const train::StepResult& r) const {
     verify::StepOutcome outcome;
     outcome.step = static_cast<uint64_t>(r.step);
-    outcome.batch = batch_digest(session_.commitment, r.step, r.indices);
+    outcome.batch = batch_digest(*session_.commitment, r.step, r.indices);
     outcome.loss = verify::LossBits::of(r.loss);
     return outcome;
   }
@@ -168,7 +168,7 @@ commit::Digest batch_of_step(const Session& session, uint64_t step) {
     indices[j] = data::sample_index(session.job.seed, session.job.batch, session.dataset->train_count(), t - 1,
                                     static_cast<int64_t>(j));
   }
-  return batch_digest(session.commitment, t, indices);
+  return batch_digest(*session.commitment, t, indices);
 }
 
 // What a logged arithmetic leaves open.

@@ -15,7 +15,7 @@ Expected<JobIdentity> identity_of(const train::Job& job, const platform::Platfor
   platform::Engine engine(platform);
   ISOBIT_TRY(const Session session, open_session(job, engine, limits));
   return JobIdentity{job_digest(job),
-                     session.commitment.root,
+                     session.commitment->root,
                      session.dataset->train_count(),
                      session.dataset->test_count(),
                      session.initial_state,

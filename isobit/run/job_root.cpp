@@ -68,13 +68,27 @@ Expected<commit::Salt> dataset_salt(const train::Job& job) {
 Expected<DatasetCommitment> commit_dataset(const data::Dataset& dataset, const commit::Salt& salt, ThreadPool& pool) {
   DatasetCommitment commitment;
   ISOBIT_TRY(commitment.train_leaves, sample_leaves(dataset, salt, data::Split::kTrain, pool));
-  ISOBIT_TRY(const std::vector<commit::Digest> test_leaves, sample_leaves(dataset, salt, data::Split::kTest, pool));
+  ISOBIT_TRY(commitment.test_leaves, sample_leaves(dataset, salt, data::Split::kTest, pool));
   ByteWriter w;
   w.bytes(dataset.header_bytes());
   write_tree(w, commitment.train_leaves, pool);
-  write_tree(w, test_leaves, pool);
+  write_tree(w, commitment.test_leaves, pool);
   commitment.root = commit::tagged_hash("isobit.dataset", 1, w.view());
   return commitment;
+}
+
+data::SampleCheck check_of_leaves(std::shared_ptr<const DatasetCommitment> commitment, const commit::Salt& salt) {
+  return [commitment = std::move(commitment), salt](data::Split split, int64_t index,
+                                                    std::span<const ByteView> stored) -> Status {
+    const bool trains = split == data::Split::kTrain;
+    const auto& leaves = trains ? commitment->train_leaves : commitment->test_leaves;
+    const commit::Digest leaf =
+        commit::sample_leaf(sample_salt(salt, split, index), static_cast<uint64_t>(index), stored);
+    if (leaf == leaves[static_cast<size_t>(index)]) return {};
+    return unavailable(text_of("the data: ", trains ? "training" : "test", " sample ", index,
+                               " is not what it was when the data were hashed; something has written to their files: ",
+                               "put them back, leave them alone, and begin again or resume"));
+  };
 }
 
 commit::Digest batch_digest(const DatasetCommitment& dataset, int64_t step, std::span<const int64_t> indices) {
@@ -220,14 +234,18 @@ Expected<Session> open_session(const train::Job& job, platform::Engine& engine, 
   }
   ISOBIT_RETURN_IF_ERROR(transcript_rules(job).check(job.name));
   ISOBIT_TRY(const commit::Salt salt, dataset_salt(job));
-  ISOBIT_TRY(session.dataset, data::open_dataset(job.data, std::min(limits.max_memory, data::kMaxDatasetBytes)));
+  ISOBIT_TRY(std::shared_ptr<data::Dataset> dataset,
+             data::open_dataset(job.data, std::min(limits.max_memory, data::kMaxDatasetBytes)));
+  session.dataset = dataset;
   ISOBIT_RETURN_IF_ERROR(check_size(job, data::shape_of(*session.dataset), *session.network, limits, purpose));
   ISOBIT_TRY(session.trainer,
              train::Trainer::create(job, session.dataset, engine, backends::native(), session.network));
-  ISOBIT_TRY(session.commitment, commit_dataset(*session.dataset, salt, engine.pool()));
+  ISOBIT_TRY(DatasetCommitment commitment, commit_dataset(*dataset, salt, engine.pool()));
+  session.commitment = std::make_shared<const DatasetCommitment>(std::move(commitment));
+  data::check_reads(*dataset, check_of_leaves(session.commitment, salt));
   ISOBIT_TRY(session.initial_state, session.state_root(engine.pool()));
   ISOBIT_TRY(session.root,
-             job_root(*session.trainer, session.commitment, session.initial_state, *session.network, engine.pool()));
+             job_root(*session.trainer, *session.commitment, session.initial_state, *session.network, engine.pool()));
   return session;
 }
 

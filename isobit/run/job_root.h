@@ -9,6 +9,7 @@
 #include "isobit/commit/hash.h"
 #include "isobit/commit/tensor_root.h"
 #include "isobit/data/dataset.h"
+#include "isobit/data/sample_check.h"
 #include "isobit/run/job_size.h"
 #include "isobit/train/job.h"
 #include "isobit/train/trace_schema.h"
@@ -17,10 +18,10 @@
 
 namespace isobit::run {
 
-// The dataset, sample by sample. The leaves of the training split stay at hand for batch commitments.
+// The dataset, sample by sample. The leaves stay at hand for batch commitments, and for samples that are read again.
 struct DatasetCommitment {
   commit::Digest root{};
-  std::vector<commit::Digest> train_leaves;
+  std::vector<commit::Digest> train_leaves, test_leaves;
 };
 
 // The salt of the dataset: the file that the job names, else the public salt, which protects nothing (right for data
@@ -32,6 +33,10 @@ Expected<commit::Salt> dataset_salt(const train::Job& job);
 // held beside them are the leaves, 32 bytes a sample. Errors: those of data::Dataset::sample_bytes, of the first
 // sample.
 Expected<DatasetCommitment> commit_dataset(const data::Dataset& dataset, const commit::Salt& salt, ThreadPool& pool);
+
+// That a sample has the leaf that the commitment has of it. kUnavailable, with the sample, where it has another: the
+// files were changed after they were committed to, which says nothing of who signed for a run.
+data::SampleCheck check_of_leaves(std::shared_ptr<const DatasetCommitment> commitment, const commit::Salt& salt);
 
 // Of one step: the samples of its batch, in order.
 commit::Digest batch_digest(const DatasetCommitment& dataset, int64_t step, std::span<const int64_t> indices);
@@ -69,12 +74,13 @@ Expected<commit::Digest> job_root(const train::Trainer& trainer, const DatasetCo
 // The shape of the job's transcript.
 verify::TranscriptRules transcript_rules(const train::Job& job);
 
-// Everything that training or replaying a job needs, opened once.
+// Everything that training or replaying a job needs, opened once. Samples that the dataset reads from the disk are
+// those of the commitment, or an error (check_of_leaves).
 struct Session {
   train::Job job;
   std::shared_ptr<const data::Dataset> dataset;
   std::shared_ptr<const models::Network> network;
-  DatasetCommitment commitment;
+  std::shared_ptr<const DatasetCommitment> commitment;
   std::unique_ptr<train::Trainer> trainer;  // at step 0
   commit::Digest initial_state{};
   commit::Digest root{};

@@ -49,7 +49,7 @@ class Loop {
     last_seconds_ = now() - begin;
     step_seconds_ += last_seconds_;
     const int64_t t = trainer.step();
-    verify::StepLeaf leaf{static_cast<uint64_t>(t), batch_digest(session_.commitment, t, last_.indices),
+    verify::StepLeaf leaf{static_cast<uint64_t>(t), batch_digest(*session_.commitment, t, last_.indices),
                           verify::LossBits::of(last_.loss), std::nullopt, std::nullopt};
     if (t % session_.job.commit_every == 0) {
       ISOBIT_TRY(leaf.state_root, session_.state_root(engine_.pool()));
