@@ -33,8 +33,7 @@ struct StepMetrics {
 // The line, with its end. A number that JSON has no text for (a NaN, an infinity) is null.
 std::string line_of(const StepMetrics& metrics);
 
-// Lines of strictly increasing steps. Each is one write; none is made durable, so a machine that loses power may lose
-// the last ones.
+// Lines of strictly increasing steps. Each is one write, and is made durable when somebody asks for that.
 class MetricsFile {
  public:
   // Of a run that begins. kUsage where there is something in a file of that name, where it is no regular file, and in
@@ -47,6 +46,8 @@ class MetricsFile {
 
   // kUnavailable when the disk is full: the line is not there then.
   Status append(const StepMetrics& metrics);
+  // What has been appended is there after a loss of power. kUnavailable when the disk fails.
+  Status sync() { return file_.sync(); }
 
  private:
   explicit MetricsFile(bundle::AppendFile file) : file_(std::move(file)) {}

@@ -157,6 +157,32 @@ TEST(Metrics, AResumedRunWritesEveryStepOnce) {
   }
 }
 
+// A checkpoint is what a run goes on from: whatever is cut short before it is done again, a step's line and scores with
+// it.
+TEST(Metrics, WhatIsCutShortWhileItIsScoredLosesNoStep) {
+  const Folder folder("cut_metrics");
+  TrainRequest request = train_request(folder / "cut", small_job({"evaluate.every=4"}));
+  request.metrics = folder / "cut.jsonl";
+  for (const int64_t last : {4, 8}) {
+    request.conduct.evaluate = [&](train::Trainer& trainer) -> Expected<train::SampleScores> {
+      if (trainer.step() == last) return unavailable("cut short");
+      return score(trainer);
+    };
+    const auto cut = last == 4 ? train_run(request) : resume_run(request);
+    ASSERT_FALSE(cut);
+    EXPECT_EQ(cut.error().message, "cut short");
+    EXPECT_EQ(lines_of(request.metrics).size(), static_cast<size_t>(last) - 1);
+  }
+  request.conduct = {};
+  ASSERT_TRUE(resume_run(request));
+  const auto lines = lines_of(request.metrics);
+  ASSERT_EQ(lines.size(), 12u);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_TRUE(lines[i].starts_with(text_of("{\"step\":", i + 1, ","))) << lines[i];
+    EXPECT_EQ(lines[i].find("test_loss") != std::string::npos, i % 4 == 3) << lines[i];
+  }
+}
+
 TEST(Metrics, LieOutsideOfRuns) {
   const Folder folder("metrics_place");
   TrainRequest request = train_request(folder / "run", small_job());

@@ -34,6 +34,7 @@ class Loop {
       if (request_.stop != nullptr && request_.stop->load()) return stopped();
       ISOBIT_RETURN_IF_ERROR(step());
       ISOBIT_RETURN_IF_ERROR(report());
+      ISOBIT_RETURN_IF_ERROR(checkpoint_where_due());
     }
     return finish(first, begin);
   }
@@ -62,9 +63,6 @@ class Loop {
     }
     if (verify::head_is_due(writer_.transcript().rules(), writer_.engagement().terms.head_every, leaf.step)) {
       ISOBIT_RETURN_IF_ERROR(writer_.sign_head());
-    }
-    if (session_.job.checkpoint_every > 0 && t % session_.job.checkpoint_every == 0 && t < session_.job.steps) {
-      return checkpoint();
     }
     return {};
   }
@@ -130,7 +128,14 @@ class Loop {
     return {};
   }
 
+  // After the step's line: a run goes on behind its checkpoint, so what comes later than that is written by nobody.
+  Status checkpoint_where_due() {
+    const int64_t t = session_.trainer->step(), every = session_.job.checkpoint_every;
+    return every > 0 && t % every == 0 && t < session_.job.steps ? checkpoint() : Status();
+  }
+
   Status checkpoint() {
+    if (metrics_) ISOBIT_RETURN_IF_ERROR(metrics_->sync());
     ISOBIT_TRY(const commit::Digest root, session_.state_root(engine_.pool()));
     return write_checkpoint(writer_, *session_.trainer, root);
   }
