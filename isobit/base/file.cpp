@@ -23,6 +23,8 @@ const char* kind_of(mode_t mode) {
   return S_ISCHR(mode) || S_ISBLK(mode) ? "a device" : "of an unknown kind";
 }
 
+bool same_time(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
+
 tl::unexpected<Error> not_plain(const fs::path& path, mode_t mode) {
   return unreadable(text_of(path.string(), ": is not a regular file but ", kind_of(mode)));
 }
@@ -78,15 +80,17 @@ Expected<PlainFile> PlainFile::open(const fs::path& path, Links links) {
   if (::fstat(file.fd_.get(), &info) != 0) return cannot("open", path, errno);
   if (!S_ISREG(info.st_mode)) return not_plain(path, info.st_mode);
   file.size_ = static_cast<uint64_t>(info.st_size);
-  file.changed_ = info.st_mtim;
+  file.written_ = info.st_mtim;
+  file.noted_ = info.st_ctim;
   return file;
 }
 
+// Who writes to a file can set the time of its contents back (utimensat), but that is noted, and nobody sets that time.
 Status PlainFile::check_unchanged() const {
   struct stat info {};
   if (::fstat(fd_.get(), &info) != 0) return cannot("read", path_, errno);
-  const bool same = static_cast<uint64_t>(info.st_size) == size_ && info.st_mtim.tv_sec == changed_.tv_sec &&
-                    info.st_mtim.tv_nsec == changed_.tv_nsec;
+  const bool same = static_cast<uint64_t>(info.st_size) == size_ && same_time(info.st_mtim, written_) &&
+                    (same_time(info.st_ctim, noted_) || info.st_nlink == 0);
   if (same) return {};
   return unreadable(text_of(path_.string(), ": has changed since it was opened; something is writing it"));
 }

@@ -50,15 +50,17 @@ class PlainFile {
   Expected<size_t> read_at(uint64_t offset, std::span<uint8_t> buffer) const;
   // Exactly `buffer`, or kUnreadable "is shorter than it was when it was opened".
   Status read_exactly(uint64_t offset, std::span<uint8_t> buffer) const;
-  // kUnreadable when its size or the time of its last change is another than when it was opened. What was read before
-  // is then what was there at the opening, as far as the clock of the file system tells two changes apart.
+  // kUnreadable when its size, or the time of the last change of its contents or of what is noted of it (mode, links,
+  // times), is another than when it was opened. What was read before is what was there at the opening where this finds
+  // nothing, as far as the clock of the file system tells two changes apart. A file that has lost its last name, as
+  // where another was moved over it, is noted as changed by that alone, which is no error.
   Status check_unchanged() const;
 
  private:
   fs::path path_;
   Descriptor fd_;
   uint64_t size_ = 0;
-  timespec changed_{};  // the time of the last change, when it was opened
+  timespec written_{}, noted_{};  // of its contents, and of what is noted of it (mtime, ctime), when it was opened
 };
 
 // The error of a system call on something that is to be read: "PATH: cannot WHAT: reason". kUnreadable where it says

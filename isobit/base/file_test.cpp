@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <thread>
 
 #include "isobit/base/text.h"
@@ -69,6 +71,22 @@ TEST_F(File, AnOpenFileKnowsThatItHasChanged) {
   const PlainFile third = PlainFile::open(at("x"), Links::kFollow).value();
   ASSERT_EQ(::truncate(at("x").c_str(), 2), 0);
   EXPECT_FALSE(third.check_unchanged());
+}
+
+// As many bytes as there were, and the time that there was.
+TEST_F(File, TimesThatAreSetBackHideNoChange) {
+  ASSERT_TRUE(write_file_durably(at("x"), as_bytes("one")));
+  struct stat before {};
+  ASSERT_EQ(::stat(at("x").c_str(), &before), 0);
+  const PlainFile file = PlainFile::open(at("x"), Links::kFollow).value();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the clock of the file system may be a slow one
+  std::ofstream(at("x"), std::ios::in | std::ios::binary) << "two";
+  const timespec times[] = {before.st_atim, before.st_mtim};
+  ASSERT_EQ(::utimensat(AT_FDCWD, at("x").c_str(), times, 0), 0);
+  EXPECT_EQ(content("x"), "two");
+  const Status changed = file.check_unchanged();
+  ASSERT_FALSE(changed);
+  EXPECT_NE(changed.error().message.find("has changed since it was opened"), std::string::npos);
 }
 
 TEST_F(File, DurableWriteReplacesAndLeavesNoTemporary) {
