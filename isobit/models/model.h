@@ -60,6 +60,7 @@ struct ModelInput {
   std::string name;
   DType dtype = DType::kFloat32;
   std::vector<int64_t> shape = {};
+  bool is_target = false;  // what the samples are to come to, of a network that computes its loss itself
 };
 
 // In place of a builder: the network is that of a file, which Network::build knows to read.
@@ -69,7 +70,7 @@ struct ModelConfig {
   std::string builder;  // "digits-cnn", "mnist-cnn", "resnet", "logistic", "gpt", or kFromFile
   int64_t batch = 1;
   std::vector<int64_t> input_shape;     // of builders, without the batch: [C, H, W], or [context] for gpt
-  std::vector<ModelInput> inputs = {};  // of networks from files
+  std::vector<ModelInput> inputs = {};  // of networks from files; a target, if there is one, is the last
   int64_t classes = 10;
   bool training = true;  // batch statistics and dropout, or running statistics and none
   uint64_t seed = 0;     // of dropout

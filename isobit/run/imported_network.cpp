@@ -83,17 +83,18 @@ Expected<std::vector<size_t>> ImportedNetwork::matched(const models::ModelConfig
   std::vector<size_t> free;  // inputs of a sample that no input of the file is named after
   for (size_t i = 0; i < config.inputs.size(); ++i) {
     const auto found = std::ranges::find(inputs_, config.inputs[i].name, &ValueDef::name);
-    if (found == inputs_.end()) {
+    const auto place = static_cast<size_t>(found - inputs_.begin());
+    // The target comes last: data that have an input of its name come first to it.
+    if (found == inputs_.end() || places[place] != kNone) {
       free.push_back(i);
     } else {
-      places[static_cast<size_t>(found - inputs_.begin())] = i;
+      places[place] = i;
     }
   }
   const auto left = static_cast<size_t>(std::ranges::count(places, kNone));
   // One may have another name, and so may the target behind it, which the data do not name.
-  const bool has_target =
-      !free.empty() && free.back() + 1 == config.inputs.size() && config.inputs.back().name == "target";
-  if (left != free.size() || free.size() > (has_target ? size_t{2} : size_t{1})) {
+  const size_t targets = !free.empty() && config.inputs[free.back()].is_target ? 1 : 0;
+  if (left != free.size() || free.size() > targets + 1) {
     return unreadable(text_of(file_.string(), ": for output '", output_, "' it takes ", names_of(inputs_),
                               "; the data have ", names_of(config.inputs),
                               "; name them alike (data.inputs), or choose another output (model.outputs)"));

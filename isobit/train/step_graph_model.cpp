@@ -80,8 +80,9 @@ Expected<models::Model> model_for(const Job& job, const data::DataShape& data, i
     ISOBIT_RETURN_IF_ERROR(check_target(job, data));
     config.input_shape = data.inputs[0].shape;
   }
-  for (const data::SampleInput& input : data.inputs) config.inputs.push_back({input.name, input.dtype, input.shape});
-  if (feeds_target(job, data)) config.inputs.push_back({"target", data.target.dtype, data.target.shape});
+  for (const data::SampleInput& input : data.inputs)
+    config.inputs.push_back({input.name, input.dtype, input.shape, false});
+  if (feeds_target(job, data)) config.inputs.push_back({"target", data.target.dtype, data.target.shape, true});
   config.batch = batch;
   config.classes = outputs_of(job, data.target);
   config.training = training;
