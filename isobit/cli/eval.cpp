@@ -98,7 +98,8 @@ Expected<int> run(const Options& o, Console& console) {
   }
   console.document(json_text(document));
   console.line(text_of("samples       ", scored->samples()));
-  if (const train::Metric* loss = train::find_metric(metrics, "loss"))
+  const train::Metric* loss = train::find_metric(metrics, "loss");
+  if (loss != nullptr && scored->samples() > 0)
     console.line(text_of("loss          ", static_cast<float>(train::value_of(*loss))));
   console.line(text_of("test          ", train::text_of_metrics(scored->samples(), metrics)));
   print_audited(verdict, console);

@@ -9,8 +9,8 @@
 
 namespace isobit::cli {
 
-// Adds "<prefix>samples", "<prefix>rows" and "<prefix><metric>" of every metric, as train/evaluation.h reads them,
-// and of tokens "<prefix>perplexity".
+// Adds "<prefix>samples", "<prefix>rows" and, unless nothing was scored, "<prefix><metric>" of every metric, as
+// train/evaluation.h reads them, and of tokens "<prefix>perplexity".
 void add_evaluation(uint64_t samples, std::span<const train::Metric> metrics, const std::string& prefix,
                     nlohmann::ordered_json& document);
 

@@ -157,6 +157,26 @@ class Imported(Case):
         self.fails("train", job, "--set", f"model.weights={path}", code=3, says=[
             "missing: 'c.weight'", "unknown to the network: 'c.wieght'", "'a.bias' is float32 [13], expected float32 [12]"])
 
+    def test_of_nothing_that_was_scored_no_loss_is_said(self):
+        """A loss that is an output is that of one sample; a file for batches of four has none of one."""
+        nodes = [node("Mul", ["x", "w"], ["o"]), node("Sub", ["o", "t"], ["d"]), node("Mul", ["d", "d"], ["e"]),
+                 node("ReduceMean", ["e"], ["loss"], keepdims=0)]
+        body = graph(nodes, [value("x", [4, 2]), value("t", [4, 2])], [value("loss")], [floats("w", [2], 0.5, 0.25)])
+        self.write("mlp.onnx", field(1, 8) + field(2, "by hand") + field(7, body) + opset(13))
+        for name in ("inputs", "labels", "test_inputs", "test_labels"):
+            self.write(f"data/{name}.npy", npy("<f4", (8, 2), struct.pack("<16f", *spread(16, 5))))
+        job = self.write("job.toml", JOB.format(model='loss = "output"', batch=4).replace(
+            '"digits"', '"npy"\npath = "data/"'))
+        run = self.path("run")
+        trained = self.isobit_json("train", job, "--out", run)
+        for told, prefix in ((trained, "test_"), (self.isobit_json("info", run), "test_"),
+                             (self.isobit_json("eval", run), "")):
+            self.assertEqual(told[prefix + "samples"], 0)
+            self.assertNotIn(prefix + "loss", told)
+        text = self.isobit("eval", run).out
+        self.assertIn("nothing scored", text)
+        self.assertNotIn("loss", text)
+
     def test_networks_of_others_are_trained(self):
         folder = shared_data("models")
         for name, shape in (("mnist-cnn.onnx", (1, 28, 28)), ("resnet20-cifar10.onnx", (3, 32, 32))):
