@@ -24,8 +24,7 @@ struct Logits {
 
 Expected<Logits> logits_of(const Weights& weights, const data::DataShape& data, int64_t batch) {
   ISOBIT_TRY(const train::EvalGraph eval, train::build_eval_graph(weights.job, data, batch, *weights.network));
-  constexpr size_t kLogits = 1;  // among its outputs
-  ISOBIT_TRY(graph::Graph graph, graph::pruned(eval.graph, {eval.graph.outputs()[kLogits]}));
+  ISOBIT_TRY(graph::Graph graph, graph::pruned(eval.graph, {eval.given}));
   Logits logits{std::move(graph), {}, {}};
   std::vector<graph::ValueId> fed = eval.inputs;
   if (eval.target != graph::kNoValue) fed.push_back(eval.target);  // which a network with a loss of its own reads

@@ -25,10 +25,11 @@ struct ExportedNetwork {
   bool has_only_batch = false;  // another number cannot be asked for
 };
 
-// The logits of the evaluation's graph with the parameters and buffers of `weights`, in float32. Determinism class:
-// exact. REQUIRES make_ready(weights). Errors: as build_eval_graph and onnx::export_model; kUnreadable for a tensor
-// that is missing or of another shape; kUsage for another batch than the only one of a network,
-// or of a network from a file than those that its job root binds (train::committed_batches).
+// The network in its form of inference with the parameters and buffers of `weights` in float32. Its output is the one
+// that the network gives, of its own shape and type, and not what a loss makes of it. Determinism class: exact.
+// REQUIRES make_ready(weights). Errors: as build_eval_graph and onnx::export_model; kUnreadable for a tensor that is
+// missing or of another shape; kUsage for another batch than the only one of a network, or of a network from a file
+// than those that its job root binds (train::committed_batches).
 Expected<ExportedNetwork> exported_network(const Weights& weights, const data::DataShape& data,
                                            const NetworkExportOptions& options = {});
 

@@ -156,6 +156,37 @@ TEST(RunOnnx, TheNetworkOfAFileIsWrittenWithWhatWasTrainedAndWhatWasFrozen) {
   EXPECT_TRUE(identical(logits_of_model(network->model, samples, 9), evaluated_logits(weights, samples, 9)));
 }
 
+// [batch, 3, 8, 8] of digits: a loss with a class per place arranges them as [64 * batch, 3], the file does not.
+TEST(RunOnnx, TheOutputIsTheOneThatTheFileHas) {
+  const Folder folder("onnx_places");
+  onnx::ModelForTest m(17);
+  m.input("x", {-1, 8, 8}).initializer("w", onnx::floats({1, 3, 1, 1}, {1, 2, 3}));
+  m.initializer("axis", onnx::ints({1}));
+  m.node("Unsqueeze", {"x", "axis"}, {"channel"});
+  m.node("Mul", {"channel", "w"}, {"mask"});
+  m.output("mask");
+  testing::write_model(folder / "m.onnx", m);
+  Tensor inputs = Tensor::zeros(DType::kFloat32, {4, 8, 8}), labels = Tensor::zeros(DType::kInt64, {4, 8, 8});
+  labels.data<int64_t>()[5] = 2;
+  ASSERT_TRUE(formats::write_npy(folder / "inputs.npy", inputs));
+  ASSERT_TRUE(formats::write_npy(folder / "labels.npy", labels));
+  Weights weights;
+  weights.job =
+      testing::npy_job({testing::npy_path(folder / ""), "model.builder=onnx", testing::model_path(folder / "m.onnx")});
+  weights.state = {{"w", Tensor::zeros(DType::kFloat32, {1, 3, 1, 1})}};
+  platform::Engine engine(platform::parse_platform("ordered/1t").value());
+  const auto dataset = data::open_dataset(weights.job.data).value();
+  const data::DataShape shape = data::shape_of(*dataset);
+  const Status ready = make_ready(weights, shape, engine, {});
+  ASSERT_TRUE(ready) << ready.error().message;
+  const auto network = exported_network(weights, shape);
+  ASSERT_TRUE(network) << network.error().message;
+  ASSERT_EQ(network->model.graph.outputs.size(), 1u);
+  EXPECT_EQ(network->model.graph.outputs[0].name, "mask");
+  EXPECT_EQ(network->model.graph.outputs[0].type.text(), "float32 [batch, 3, 8, 8]");
+  for (const onnx::NodeDef& node : network->model.graph.nodes) EXPECT_NE(node.op, "Transpose");
+}
+
 TEST(RunOnnx, AFileForBatchesOfOneSizeGivesAModelForThose) {
   const Folder folder("onnx_only");
   onnx::ModelForTest model = testing::small_mlp();

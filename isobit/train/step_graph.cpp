@@ -218,7 +218,7 @@ Expected<EvalGraph> build_eval_graph(const Job& job, const data::DataShape& data
                                      const models::Network& network) {
   ISOBIT_TRY(models::Model model, model_for(job, data, batch, false, network));
   ISOBIT_TRY(const LossPart loss, append_loss(job, data, batch, false, model));
-  EvalGraph eval{std::move(model.graph), std::move(model.inputs), loss.target, batch, {}};
+  EvalGraph eval{std::move(model.graph), std::move(model.inputs), loss.target, batch, {}, model.output};
   if (feeds_target(job, data)) {
     eval.target = eval.inputs.back();
     eval.inputs.pop_back();

@@ -67,6 +67,7 @@ struct EvalGraph {
   graph::ValueId target = graph::kNoValue;
   int64_t batch = 0;
   std::vector<std::pair<std::string, graph::ValueId>> state;
+  graph::ValueId given = graph::kNoValue;  // the output as the network gives it, before the loss arranges it
 };
 
 Expected<EvalGraph> build_eval_graph(const Job& job, const data::DataShape& data, int64_t batch,
