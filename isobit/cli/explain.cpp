@@ -3,6 +3,7 @@
 #include "isobit/base/file.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/engine_places.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/limits.h"
 #include "isobit/cli/model_inputs.h"
@@ -48,8 +49,7 @@ Expected<std::optional<lab::explain::CausesRequest>> causes_of(const Options& o)
   request.replay.inference.model = o.model;
   request.replay.inference.max_memory = limits.max_memory;
   ISOBIT_RETURN_IF_ERROR(read_model_inputs(o.inputs, limits.max_memory, request.replay.inference));
-  const std::string named = o.python.empty() ? environment("ISOBIT_PYTHON") : o.python;
-  if (!named.empty()) request.python = named;
+  request.python = python_of(o.python);
   return request;
 }
 

@@ -10,6 +10,7 @@
 #include "isobit/base/text.h"
 #include "isobit/run/job_digest.h"
 #include "isobit/run/network.h"
+#include "isobit/train/check_evaluation.h"
 #include "isobit/verify/graph_tree.h"
 
 namespace isobit::run {
@@ -222,6 +223,13 @@ Status check_size(const train::Job& job, const data::DataShape& shape, const mod
   return check_memory(audits ? size.to_audit : size.to_train, limits, audits ? "audit" : "train");
 }
 
+// Whoever trains is told before the first step what could not be scored after the last.
+Status check_evaluation(const Session& session, platform::Engine& engine) {
+  std::vector<NamedTensor> values = session.trainer->state();
+  values.insert(values.end(), session.trainer->frozen().begin(), session.trainer->frozen().end());
+  return train::check_evaluation(session.job, *session.dataset, values, engine, backends::native(), *session.network);
+}
+
 }  // namespace
 
 Expected<Session> open_session(const train::Job& job, platform::Engine& engine, const Limits& limits, Purpose purpose) {
@@ -240,6 +248,7 @@ Expected<Session> open_session(const train::Job& job, platform::Engine& engine, 
   ISOBIT_RETURN_IF_ERROR(check_size(job, data::shape_of(*session.dataset), *session.network, limits, purpose));
   ISOBIT_TRY(session.trainer,
              train::Trainer::create(job, session.dataset, engine, backends::native(), session.network));
+  if (purpose == Purpose::kTrain) ISOBIT_RETURN_IF_ERROR(check_evaluation(session, engine));
   ISOBIT_TRY(DatasetCommitment commitment, commit_dataset(*dataset, salt, engine.pool()));
   session.commitment = std::make_shared<const DatasetCommitment>(std::move(commitment));
   data::check_reads(*dataset, check_of_leaves(session.commitment, salt));

@@ -105,7 +105,7 @@ struct Session {
 enum class Purpose { kTrain, kAudit };
 
 // Data that take more than the limit are not read, and of a job that does nothing is allocated: kUnavailable. Other
-// errors: as open_dataset, open_network and Trainer::create.
+// errors: as open_dataset, open_network and Trainer::create; to train, as train::check_evaluation.
 Expected<Session> open_session(const train::Job& job, platform::Engine& engine, const Limits& limits = {},
                                Purpose purpose = Purpose::kTrain);
 

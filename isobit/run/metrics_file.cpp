@@ -37,13 +37,19 @@ bool may_be_cut(std::string_view text) {
   return text.starts_with(kFront) || kFront.starts_with(text);
 }
 
-// How many bytes at the front of the file are lines of steps up to `step`.
-Expected<uint64_t> kept_bytes(const fs::path& path, int64_t step) {
+// What lies at the front of a file.
+struct Kept {
+  uint64_t bytes = 0;
+  int64_t last_step = 0;  // 0: no line
+};
+
+// The lines of steps up to `step`.
+Expected<Kept> kept_lines(const fs::path& path, int64_t step) {
   ISOBIT_TRY(const PlainFile file, PlainFile::open(path, Links::kRefuse));
   Bytes buffer(kMostLine);
-  uint64_t at = 0;
-  for (int64_t number = 1; at < file.size(); ++number) {
-    ISOBIT_TRY(const size_t got, file.read_at(at, buffer));
+  Kept kept;
+  for (int64_t number = 1; kept.bytes < file.size(); ++number) {
+    ISOBIT_TRY(const size_t got, file.read_at(kept.bytes, buffer));
     const std::string_view text(reinterpret_cast<const char*>(buffer.data()), got);
     const size_t end = text.find('\n');
     const std::string what = text_of(path.string(), ":", number);
@@ -56,9 +62,10 @@ Expected<uint64_t> kept_bytes(const fs::path& path, int64_t step) {
       return unreadable(text_of(found.error().message, "; it is no file of metrics, and was left as it is"));
     }
     if (*found > step) break;
-    at += end + 1;
+    kept.bytes += end + 1;
+    kept.last_step = *found;
   }
-  return at;
+  return kept;
 }
 
 Expected<bundle::AppendFile> open_file(const fs::path& path, uint64_t size) {
@@ -104,22 +111,24 @@ Expected<MetricsFile> MetricsFile::begin(const fs::path& path) {
                                "file of metrics; choose another name or remove it"));
   }
   ISOBIT_TRY(bundle::AppendFile file, open_file(path, 0));
-  return MetricsFile(std::move(file));
+  return MetricsFile(std::move(file), 0);
 }
 
 Expected<MetricsFile> MetricsFile::go_on(const fs::path& path, int64_t step) {
   ISOBIT_RETURN_IF_ERROR(check_place(path));
-  uint64_t kept = 0;
+  Kept kept{0, step};
   if (fs::exists(fs::symlink_status(path))) {
-    ISOBIT_TRY(kept, kept_bytes(path, step));
+    ISOBIT_TRY(kept, kept_lines(path, step));
   }
-  ISOBIT_TRY(bundle::AppendFile file, open_file(path, kept));
-  return MetricsFile(std::move(file));
+  ISOBIT_TRY(bundle::AppendFile file, open_file(path, kept.bytes));
+  return MetricsFile(std::move(file), kept.last_step);
 }
 
 Status MetricsFile::append(const StepMetrics& metrics) {
   const std::string line = line_of(metrics);
-  return file_.append({reinterpret_cast<const uint8_t*>(line.data()), line.size()});
+  ISOBIT_RETURN_IF_ERROR(file_.append({reinterpret_cast<const uint8_t*>(line.data()), line.size()}));
+  last_step_ = metrics.step;
+  return {};
 }
 
 }  // namespace isobit::run

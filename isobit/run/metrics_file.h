@@ -48,11 +48,14 @@ class MetricsFile {
   Status append(const StepMetrics& metrics);
   // What has been appended is there after a loss of power. kUnavailable when the disk fails.
   Status sync() { return file_.sync(); }
+  // Of the last line, or the step that the file begins after.
+  int64_t last_step() const { return last_step_; }
 
  private:
-  explicit MetricsFile(bundle::AppendFile file) : file_(std::move(file)) {}
+  MetricsFile(bundle::AppendFile file, int64_t last_step) : file_(std::move(file)), last_step_(last_step) {}
 
   bundle::AppendFile file_;
+  int64_t last_step_;
 };
 
 }  // namespace isobit::run

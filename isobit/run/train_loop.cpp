@@ -30,6 +30,8 @@ class Loop {
     }
     const int64_t first = first_step_ = trainer.step();
     const double begin = now();
+    other_ = trainer.context().repairs();
+    if (first == session_.job.steps) last_ = taken_before();
     while (trainer.step() < session_.job.steps) {
       if (request_.stop != nullptr && request_.stop->load()) return stopped();
       ISOBIT_RETURN_IF_ERROR(step());
@@ -40,6 +42,13 @@ class Loop {
   }
 
  private:
+  // The last step, of a run that was stopped before it was scored.
+  train::StepResult taken_before() const {
+    const int64_t steps = session_.job.steps;
+    const verify::StepLeaf leaf = writer_.transcript().step(static_cast<uint64_t>(steps));
+    return {steps, {}, static_cast<float>(leaf.loss.value()), train::learning_rate(session_.job, steps - 1)};
+  }
+
   double now() const { return request_.seconds ? request_.seconds() : 0.0; }
 
   Status step() {
@@ -84,8 +93,8 @@ class Loop {
     const platform::Context& context = session_.trainer->context();
     const platform::Repairs before = context.repairs();
     ISOBIT_TRY(const train::SampleScores scored, request_.conduct.evaluate(*session_.trainer));
-    between_.elements += context.repairs().elements - before.elements;
-    between_.repaired += context.repairs().repaired - before.repaired;
+    other_.elements += context.repairs().elements - before.elements;
+    other_.repaired += context.repairs().repaired - before.repaired;
     if (scored.samples() == 0) return std::nullopt;
     return Scores{scored.samples(), scored.totals()};
   }
@@ -149,18 +158,24 @@ class Loop {
   Expected<TrainSummary> finish(int64_t first, double begin) {
     train::Trainer& trainer = *session_.trainer;
     TrainSummary s = summary();
-    ISOBIT_TRY(const train::SampleScores scored, request_.conduct.evaluate(trainer));
-    s.evaluation = verify::EvaluationTree(scored).evaluation();
+    // Before the scores, which may not come about: who resumes then has them taken again, and nothing trained.
+    ISOBIT_RETURN_IF_ERROR(checkpoint());
+    const auto scored = request_.conduct.evaluate(trainer);
+    if (!scored) {
+      return tl::unexpected<Error>(
+          {scored.error().code, text_of(scored.error().message, "; what was trained is kept in ", request_.out.string(),
+                                        ": --resume scores it again")});
+    }
+    s.evaluation = verify::EvaluationTree(*scored).evaluation();
     ISOBIT_TRY(s.final_state_root, session_.state_root(engine_.pool()));
-    // Unless this process took no step: then the line is there.
-    if (last_.step == trainer.step()) {
+    // Unless the run was stopped behind it.
+    if (metrics_ && metrics_->last_step() < trainer.step()) {
       std::optional<Scores> scores;
       if (s.evaluation.samples > 0) scores = Scores{s.evaluation.samples, s.evaluation.metrics};
       ISOBIT_RETURN_IF_ERROR(write_metrics(scores));
     }
     ISOBIT_RETURN_IF_ERROR(
         writer_.append(verify::FinalLeaf{static_cast<uint64_t>(trainer.step()), s.final_state_root, s.evaluation}));
-    ISOBIT_RETURN_IF_ERROR(checkpoint());
     ISOBIT_RETURN_IF_ERROR(check_checkpoints());
     ISOBIT_RETURN_IF_ERROR(check_log());
     std::map<std::string, std::string> facts = {{"platform", s.platform}};
@@ -208,8 +223,8 @@ class Loop {
     s.final_loss = last_.loss;
     s.platform = engine_.platform().text();
     s.repairs = session_.trainer->context().repairs();
-    s.repairs.elements -= between_.elements;
-    s.repairs.repaired -= between_.repaired;
+    s.repairs.elements -= other_.elements;
+    s.repairs.repaired -= other_.repaired;
     s.first_step = first_step_;
     s.step_seconds = step_seconds_;
     s.logged_steps = logged_steps_;
@@ -228,7 +243,7 @@ class Loop {
   std::optional<MetricsFile> metrics_;
   train::StepResult last_;
   double last_seconds_ = 0;
-  platform::Repairs between_;             // of evaluations between steps
+  platform::Repairs other_;               // before the steps, and of evaluations between them
   std::unique_ptr<StepLogWriter> log_;    // of a logged job
   std::optional<StepLogReader> own_log_;  // for steps that are stored already
   uint64_t log_bytes_ = 0;                // of the steps that were new

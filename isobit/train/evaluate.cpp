@@ -3,6 +3,7 @@
 #include "isobit/base/text.h"
 #include "isobit/tensor/convert.h"
 #include "isobit/train/metrics.h"
+#include "isobit/train/scored_ranges.h"
 #include "isobit/train/trainer.h"
 
 namespace isobit::train {
@@ -13,8 +14,8 @@ const Tensor* find(const std::vector<NamedTensor>& state, const std::string& nam
   return found == state.end() ? nullptr : &found->tensor;
 }
 
-// One batch: appends the sums of each sample, but for the first `skipped` ones. out: kept from batch to batch.
-Status score(Loss loss, const EvalGraph& eval, backends::Program& program, data::Batch batch, int64_t skipped,
+// One batch: appends the sums of each sample, but for those that are skipped. out: kept from batch to batch.
+Status score(Loss loss, const EvalGraph& eval, backends::Program& program, data::Batch batch, const SampleRange& range,
              const std::vector<NamedTensor>& state, std::vector<Tensor>& out, SampleScores& result) {
   Tensor target;
   std::vector<backends::Program::Feed> feeds;
@@ -34,15 +35,46 @@ Status score(Loss loss, const EvalGraph& eval, backends::Program& program, data:
     }
     feeds.emplace_back(value, *tensor);
   }
-  ISOBIT_RETURN_IF_ERROR(program.run(feeds, out));
+  if (Status ran = program.run(feeds, out); !ran) {
+    return tl::unexpected<Error>({ran.error().code, text_of("test samples ", range.first, " to ",
+                                                            range.first + range.count - 1, ": ", ran.error().message)});
+  }
   std::vector<MetricSum> sums;
   add_scores(loss, {.samples = eval.batch, .losses = out[0], .output = &out[1], .target = &target}, sums);
-  const size_t first = static_cast<size_t>(skipped) * result.metrics.size();
+  const size_t first = static_cast<size_t>(range.skipped) * result.metrics.size();
   result.sums.insert(result.sums.end(), sums.begin() + static_cast<ptrdiff_t>(first), sums.end());
   return {};
 }
 
 }  // namespace
+
+const platform::Arithmetic& scoring_arithmetic(const Job& job) {
+  const platform::Arithmetic& trained = arithmetic_of(job);
+  return trained.scored_by.empty() ? trained : platform::arithmetic_of(trained.scored_by);
+}
+
+// Rows do not meet before the exact sums, so the batch size is free.
+Expected<std::vector<SampleRange>> scored_ranges(const Job& job, int64_t test_count, const models::Network& network) {
+  const int64_t count = evaluation_samples(job, test_count, network), only = network.only_batch();
+  std::vector<SampleRange> ranges;
+  if (count == 0) return ranges;
+  if (count < only) {
+    return unreadable(text_of("the network takes batches of ", only, " samples and no other, and ", count,
+                              " test samples are to be scored; take more (evaluate.samples), or export it with an ",
+                              "open batch"));
+  }
+  const int64_t batch = evaluation_batch(job, count, network);
+  int64_t first = 0;
+  for (; first + batch <= count; first += batch) ranges.push_back({first, batch, 0});
+  if (first == count) return ranges;
+  // The rest is a smaller batch or, where there are none, the end of one that has samples from before.
+  if (only > 0) {
+    ranges.push_back({count - batch, batch, first - (count - batch)});
+  } else {
+    ranges.push_back({first, count - first, 0});
+  }
+  return ranges;
+}
 
 std::vector<NamedTensor> in_float32(const std::vector<NamedTensor>& state) {
   std::vector<NamedTensor> narrow;
@@ -57,31 +89,20 @@ namespace {
 Expected<SampleScores> score_all(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
                                  const platform::Context& context, backends::Backend& backend,
                                  const models::Network& network) {
-  const int64_t count = evaluation_samples(job, dataset.test_count(), network);
   SampleScores result{metric_names(job.loss), {}};
-  if (count == 0) return result;
-  if (count < network.only_batch()) {
-    return unreadable(
-        text_of("the network takes batches of ", network.only_batch(), " samples and no other, and ", count,
-                " test samples are to be scored; take more (evaluate.samples), or export it with an open ", "batch"));
-  }
-  // Rows do not meet before the exact sums, so the batch size is free.
-  int64_t batch = evaluation_batch(job, count, network);
-  for (int64_t first = 0; first < count;) {
-    ISOBIT_TRY(const EvalGraph eval, build_eval_graph(job, dataset, batch, network));
-    ISOBIT_TRY(const std::unique_ptr<backends::Program> program, backend.compile(eval.graph, context));
-    std::vector<Tensor> out(eval.graph.outputs().size());
-    const auto take = [&](int64_t begin, int64_t skipped) -> Status {
-      ISOBIT_TRY(data::Batch samples, data::test_batch(dataset, begin, batch, *context.kernels().pool));
-      return score(job.loss, eval, *program, std::move(samples), skipped, state, out, result);
-    };
-    for (; first + batch <= count; first += batch) ISOBIT_RETURN_IF_ERROR(take(first, 0));
-    // The rest is a smaller batch or, where there are none, the end of one that has samples from before.
-    if (first < count && network.only_batch() > 0) {
-      ISOBIT_RETURN_IF_ERROR(take(count - batch, first - (count - batch)));
-      first = count;
+  ISOBIT_TRY(const std::vector<SampleRange> ranges, scored_ranges(job, dataset.test_count(), network));
+  EvalGraph eval;
+  std::unique_ptr<backends::Program> program;
+  std::vector<Tensor> out;
+  for (const SampleRange& range : ranges) {
+    if (range.count != eval.batch) {
+      program.reset();
+      ISOBIT_TRY(eval, build_eval_graph(job, dataset, range.count, network));
+      ISOBIT_TRY(program, backend.compile(eval.graph, context));
+      out.assign(eval.graph.outputs().size(), {});
     }
-    batch = count - first;
+    ISOBIT_TRY(data::Batch samples, data::test_batch(dataset, range.first, range.count, *context.kernels().pool));
+    ISOBIT_RETURN_IF_ERROR(score(job.loss, eval, *program, std::move(samples), range, state, out, result));
   }
   return result;
 }
@@ -90,9 +111,8 @@ Expected<SampleScores> score_all(const Job& job, const data::Dataset& dataset, c
 
 Expected<SampleScores> evaluate(const Job& job, const data::Dataset& dataset, const std::vector<NamedTensor>& state,
                                 platform::Engine& engine, backends::Backend& backend, const models::Network& network) {
-  const platform::Arithmetic& trained = arithmetic_of(job);
-  const platform::Arithmetic& scores = trained.scored_by.empty() ? trained : platform::arithmetic_of(trained.scored_by);
-  const bool narrow = trained.computes_in != scores.computes_in;
+  const platform::Arithmetic& scores = scoring_arithmetic(job);
+  const bool narrow = arithmetic_of(job).computes_in != scores.computes_in;
   ISOBIT_TRY(const platform::Context context, engine.context_for(scores));
   return score_all(job, dataset, narrow ? in_float32(state) : state, context, backend, network);
 }
