@@ -121,7 +121,7 @@ Expected<records::Subject> training_subject(const fs::path& file, const std::vec
   subject.kind = records::SubjectKind::kTraining;
   subject.model = file.filename().string();
   subject.model_sha256 = session.root;
-  subject.input_sha256 = session.commitment.root;
+  subject.input_sha256 = session.commitment->root;
   subject.settings = text_of(steps, steps == 1 ? " step" : " steps");
   return subject;
 }
