@@ -195,7 +195,7 @@ void add_audit(Commands& commands) {
   c.option("--sample", "N", o->sample, "replay the last interval and N drawn at random instead of all");
   c.option("--seed", "HEX", o->seed, "seed of the draw, at least 16 bytes (default: the system's randomness)");
   c.list("--set", "T.KEY=VALUE", o->overrides,
-         "where your copy of the data lies (data.path, data.salt); with --job, override any of its fields");
+         "where your copies lie (data.path, data.salt, model.onnx); with --job, override any of its fields");
   c.action([o](Console& console) { return run(*o, console); });
 }
 

@@ -54,6 +54,7 @@ Expected<run::Weights> weights_of_file(const Options& o, const run::Limits& limi
   ISOBIT_TRY(weights.job, run::load_job(o.source, o.overrides, limits));
   ISOBIT_TRY(formats::Safetensors file,
              formats::read_safetensors(o.weights, std::min(limits.max_memory, formats::kSafetensorsMaxBytes)));
+  weights.file = o.weights;
   weights.state = std::move(file.tensors);
   return weights;
 }
@@ -122,7 +123,8 @@ void add_eval(Commands& commands) {
   c.option("-p,--platform", "P", o->platform, "where to run it (default: ordered)");
   add_memory_option(c, o->limits);
   add_time_option(c, o->limits);
-  c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of the job");
+  c.list("--set", "T.KEY=VALUE", o->overrides,
+         "override a field of the job; of a run, where your copies lie (data.path, model.onnx)");
   c.action([o](Console& console) { return run(*o, console); });
 }
 

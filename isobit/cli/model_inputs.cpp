@@ -31,7 +31,8 @@ Expected<std::map<std::string, int64_t>> read_dims(const ModelInputOptions& o) {
     const bool digits = !number.empty() && number.size() <= 18 &&
                         std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
     if (!digits || equals == 0) return usage_error(text_of("--dim: found '", text, "', expected NAME=NUMBER"));
-    extents[text.substr(0, equals)] = std::stoll(number);
+    const auto [dim, fresh] = extents.emplace(text.substr(0, equals), std::stoll(number));
+    if (!fresh) return usage_error(text_of("--dim: ", dim->first, " is given twice; expected each name once"));
   }
   return extents;
 }

@@ -92,6 +92,23 @@ Status check_given(const std::vector<onnx::ValueDef>& open, const std::map<std::
   return {};
 }
 
+// Whether the extents that somebody asked for are those of the inputs that were given, too.
+Status check_given_extents(const InferenceRequest& request, const std::vector<onnx::ValueDef>& open,
+                           const std::map<std::string, Tensor>& given) {
+  for (const onnx::ValueDef& input : open) {
+    const auto found = given.find(input.name);
+    if (found == given.end() || !input.type.has_shape) continue;
+    for (size_t d = 0; d < input.type.dims.size(); ++d) {
+      const auto asked = request.extents.find(input.type.dims[d].name);
+      const int64_t extent = found->second.shape().dims()[d];
+      if (asked == request.extents.end() || asked->second == extent) continue;
+      return usage_error(text_of("--dim: found ", asked->first, "=", asked->second, ", but the input '", input.name,
+                                 "' has ", extent, " there (shape ", found->second.shape().text(), ")"));
+    }
+  }
+  return {};
+}
+
 // The shapes that an import is to have: of given inputs theirs, of the others what the file and --dim say, 1 for the
 // rest. An input whose rank nobody knows stays as it is, and cannot be drawn.
 onnx::ImportOptions import_options(const InferenceRequest& request, const std::vector<onnx::ValueDef>& open,
@@ -134,6 +151,7 @@ Expected<Brought> bring(const InferenceRequest& request) {
   Brought brought;
   ISOBIT_TRY(auto given, named_inputs(request, open));
   ISOBIT_RETURN_IF_ERROR(check_given(open, given));
+  ISOBIT_RETURN_IF_ERROR(check_given_extents(request, open, given));
   onnx::ImportOptions options = import_options(request, open, given);
   options.max_bytes = onnx::max_import_bytes(request.max_memory, model.bytes);
   ISOBIT_TRY(onnx::Imported imported, onnx::import_model(model, options));
@@ -320,6 +338,7 @@ Expected<std::vector<NamedTensor>> inputs_of(const InferenceRequest& request, Th
   ISOBIT_RETURN_IF_ERROR(check_extents(request, open));
   ISOBIT_TRY(auto named, named_inputs(request, open));
   ISOBIT_RETURN_IF_ERROR(check_given(open, named));
+  ISOBIT_RETURN_IF_ERROR(check_given_extents(request, open, named));
   const onnx::ImportOptions options = import_options(request, open, named);
   std::vector<Value> values;
   std::vector<Tensor> given;

@@ -86,6 +86,18 @@ TEST_F(Infer, DrawnInputsDependOnSeedAndShapeAlone) {
   EXPECT_EQ(one->inputs[0].tensor.shape(), (Shape{1, 3}));
 }
 
+TEST_F(Infer, AnExtentThatAGivenInputContradictsIsRefused) {
+  write(linear());
+  request_.inputs.push_back({"x", Tensor(DType::kFloat32, Shape{5, 3})});
+  request_.extents = {{"batch", 5}};
+  EXPECT_TRUE(infer_on("ordered@portable/1t"));
+  request_.extents = {{"batch", 4}};
+  const auto refused = infer_on("ordered@portable/1t");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("found batch=4, but the input 'x' has 5 there"), std::string::npos)
+      << refused.error().message;
+}
+
 TEST_F(Infer, TheSameBitsOnEveryPlatformUnderBothArithmetics) {
   write(linear());
   request_.extents = {{"batch", 7}};

@@ -44,12 +44,15 @@ Expected<train::Job> with_data(const bundle::BundleFront& front, train::Job job,
   if (!request.overrides.empty()) {
     const std::string source = (front.folder() / bundle::kJobFile).string();
     const commit::Digest engaged = job_digest(job);
-    ISOBIT_TRY(job, train::parse_job(train::job_to_toml(job), source, "", request.overrides));
+    auto changed = train::parse_job(train::job_to_toml(job), source, "", request.overrides);
+    // The run's own job was read before: what is wrong is what was set.
+    if (!changed) return usage_error(text_of("--set, applied to the run's job: ", changed.error().message));
+    job = std::move(*changed);
     // A verdict is about the run's own job: what the reader changed is no fault of the trainer's.
     if (job_digest(job) != engaged) {
       return usage_error(
-          "--set changes the job of a run that is there; with a run it only says where your copy of the data lies "
-          "(data.path, data.salt), and --job names the job that you want");
+          "--set changes the job of a run that is there; with a run it only says where your copies lie (data.path, "
+          "data.salt, model.onnx, model.weights), and --job names the job that you want");
     }
   }
   ISOBIT_TRY(const auto paths, own_paths(front, request.home));

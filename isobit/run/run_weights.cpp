@@ -42,11 +42,28 @@ Expected<std::vector<NamedTensor>> bound_by_job_root(Weights& weights, platform:
   return frozen;
 }
 
+// A name that the network does not have is a slip: the tensor that was meant would be missing, or be the file's.
+Status check_names(const Weights& weights, const train::StepGraph& step) {
+  std::set<std::string> names;
+  for (const train::StateSlot& slot : step.slots) names.insert(slot.name);
+  for (const train::FrozenSlot& slot : step.frozen) names.insert(slot.name);
+  for (const NamedTensor& t : weights.state) {
+    const size_t slash = t.name.rfind('/');
+    const bool companion = slash != std::string::npos && names.contains(t.name.substr(0, slash)) &&
+                           train::is_companion(t.name.substr(slash + 1));
+    if (names.contains(t.name) || companion) continue;
+    return unreadable(text_of(weights.file, ": found a tensor '", t.name, "', expected those of the job's network (",
+                              names.empty() ? "it has none" : text_of("'", *names.begin(), "', ..."), ")"));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status make_ready(Weights& weights, const data::DataShape& data, platform::Engine& engine, const Limits& limits) {
   ISOBIT_TRY(weights.network, open_network(weights.job, limits));
   ISOBIT_TRY(const train::StepGraph step, train::build_step_graph(weights.job, data, *weights.network));
+  if (!weights.job_root) ISOBIT_RETURN_IF_ERROR(check_names(weights, step));
   std::vector<NamedTensor> frozen;
   if (weights.job_root && (names_files(weights.job) || !step.frozen.empty())) {
     ISOBIT_TRY(frozen, bound_by_job_root(weights, engine, limits));

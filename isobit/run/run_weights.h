@@ -24,6 +24,7 @@ struct Weights {
   train::Job job;
   std::vector<NamedTensor> state;  // as in the checkpoint
   uint64_t step = 0;
+  std::string file;                                // where the state is from, if it is no run's
   std::shared_ptr<const models::Network> network;  // of the job; null until make_ready()
   std::optional<commit::Digest> job_root;          // of weights from a run: what it was engaged under
   // Whether the signatures were checked against a key that the caller trusts, not only against the run's own.

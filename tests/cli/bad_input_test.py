@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Jobs, data, platforms and weights that are wrong: one clear line each, and nothing half-written."""
 import gzip
+import json
 import os
 import random
 import struct
@@ -331,6 +332,21 @@ class Weights(Case):
         result = self.fails("eval", DIGITS, *SHORT, "--weights", "w.safetensors", "--set", "model.builder='mnist-cnn'",
                             code=3, says=["w.safetensors", "expected float32"])
         self.assertNotIn("checkpoint: checkpoint", result.err)
+
+    def test_a_tensor_that_the_network_does_not_have(self):
+        self.train("r")
+        self.isobit("export", "r", "--out", "w.safetensors", "--force")
+        with open(os.path.join(self.dir, "w.safetensors"), "rb") as f:
+            data = f.read()
+        length = struct.unpack("<Q", data[:8])[0]
+        header, values = json.loads(data[8:8 + length]), data[8 + length:]
+        header["fc.weihgt"] = {"dtype": "F32", "shape": [1], "data_offsets": [len(values), len(values) + 4]}
+        text = json.dumps(header).encode()
+        text += b" " * (-len(text) % 8)
+        self.write("other.safetensors", struct.pack("<Q", len(text)) + text + values + bytes(4))
+        self.isobit("eval", DIGITS, *SHORT, "--weights", "w.safetensors")
+        self.fails("eval", DIGITS, *SHORT, "--weights", "other.safetensors", code=3,
+                   says=["other.safetensors: found a tensor 'fc.weihgt', expected those of the job's network ('"])
 
 
 if __name__ == "__main__":

@@ -72,6 +72,8 @@ class RunModel(Case):
                 self.assertFalse(os.path.exists(self.path("out")), "nothing is written")
         self.fails("run", layer, "--input", good, "--input", f"x={good}", code=(2, 3), says=["x"])
         self.fails("run", layer, "--dim", "rows=2", code=(2, 3), says=["rows"])
+        self.fails("run", layer, "--dim", "batch=2", "--dim", "batch=2", code=2, says=["--dim: batch is given twice"])
+        self.fails("run", layer, "--input", good, "--dim", "batch=3", code=2, says=["batch=3", "'x' has 2 there"])
         self.fails("run", layer, "--arithmetic", "logged-1", code=2, says=["logged-1", "ordered-1"])
 
     def test_a_given_input_is_never_drawn_instead(self):
