@@ -69,44 +69,45 @@ std::vector<int64_t> steps_of(const std::vector<fs::path>& files) {
   return steps.size() == files.size() ? steps : places;
 }
 
-// Takes the tensors of one file after another into the run and the lab.
-class Importer {
- public:
-  Importer(records::LabFile& lab, uint64_t max_kept, records::RunRecord& run, DumpsReport& report)
-      : lab_(lab), max_kept_(max_kept), run_(run), report_(report) {}
+// The tensors of one file, in their order.
+Status read_dump(const fs::path& path, const std::function<Status(const NamedTensor&)>& take) {
+  if (path.extension() == ".npz") return read_npz(path, kMaxDumpFile, take);
+  ISOBIT_TRY(formats::Safetensors file, formats::read_safetensors(path, kMaxDumpFile));
+  std::ranges::sort(file.tensors, in_natural_order, &NamedTensor::name);
+  for (const NamedTensor& tensor : file.tensors) ISOBIT_RETURN_IF_ERROR(take(tensor));
+  return {};
+}
 
-  Status file(const fs::path& path, int64_t step) {
-    if (path.extension() == ".npz") {
-      return read_npz(path, kMaxDumpFile, [&](NamedTensor tensor) { return take(path, step, tensor); });
-    }
-    ISOBIT_TRY(formats::Safetensors file, formats::read_safetensors(path, kMaxDumpFile));
-    std::ranges::sort(file.tensors, in_natural_order, &NamedTensor::name);
-    for (const NamedTensor& tensor : file.tensors) ISOBIT_RETURN_IF_ERROR(take(path, step, tensor));
-    return {};
+// All files are read before anything of them is in the lab.
+Expected<std::vector<records::ValueRecord>> values_of(const std::vector<fs::path>& files) {
+  const std::vector<int64_t> steps = steps_of(files);
+  std::vector<records::ValueRecord> values;
+  for (size_t i = 0; i < files.size(); ++i) {
+    ISOBIT_RETURN_IF_ERROR(read_dump(files[i], [&](const NamedTensor& tensor) -> Status {
+      if (values.size() >= records::kMaxValues || tensor.name.size() > records::kMaxText) {
+        return unreadable(text_of(files[i].string(), ": more than ", records::kMaxValues,
+                                  " tensors in all files, or a name of more than ", records::kMaxText, " bytes"));
+      }
+      values.push_back(value_record(tensor.name, tensor.tensor));
+      values.back().step = steps[i];
+      return {};
+    }));
   }
+  return values;
+}
 
- private:
-  Status take(const fs::path& path, int64_t step, const NamedTensor& tensor) {
-    if (run_.values.size() >= records::kMaxValues || tensor.name.size() > records::kMaxText) {
-      return unreadable(text_of(path.string(), ": more than ", records::kMaxValues,
-                                " tensors in all files, or a name of ", "more than ", records::kMaxText, " bytes"));
-    }
-    run_.values.push_back(value_record(tensor.name, tensor.tensor));
-    run_.values.back().step = step;
-    ++report_.values;
-    if (max_kept_ == 0) return {};
-    ISOBIT_TRY(const bool kept,
-               lab_.keep({static_cast<const uint8_t*>(tensor.tensor.raw()), tensor.tensor.bytes()}, max_kept_));
-    report_.kept_tensors += kept;
-    report_.left_out += !kept;
-    return {};
+Status keep_tensors(const std::vector<fs::path>& files, uint64_t max_kept, records::LabFile& lab, DumpsReport& report) {
+  for (const fs::path& file : files) {
+    ISOBIT_RETURN_IF_ERROR(read_dump(file, [&](const NamedTensor& tensor) -> Status {
+      ISOBIT_TRY(const bool kept,
+                 lab.keep({static_cast<const uint8_t*>(tensor.tensor.raw()), tensor.tensor.bytes()}, max_kept));
+      report.kept_tensors += kept;
+      report.left_out += !kept;
+      return {};
+    }));
   }
-
-  records::LabFile& lab_;
-  const uint64_t max_kept_;
-  records::RunRecord& run_;
-  DumpsReport& report_;
-};
+  return {};
+}
 
 }  // namespace
 
@@ -133,7 +134,6 @@ bool in_natural_order(const std::string& a, const std::string& b) {
 
 Expected<DumpsReport> import_dumps(const DumpsRequest& request) {
   ISOBIT_TRY(const std::vector<fs::path> files, files_of(request.folder));
-  const std::vector<int64_t> steps = steps_of(files);
   std::error_code ignored;
   DumpsReport report;
   records::RunRecord run;
@@ -147,15 +147,16 @@ Expected<DumpsReport> import_dumps(const DumpsRequest& request) {
   run.platform.name = request.platform.empty() ? folder.string() : request.platform;
   run.platform.engine = "dumps";
   run.tapped = true;
+  ISOBIT_TRY(run.values, values_of(files));
   ISOBIT_TRY(records::LabFile lab, fs::exists(request.lab, ignored)
                                        ? records::LabFile::open(request.lab, records::LabFile::Mode::kWrite)
                                        : records::LabFile::create(request.lab));
-  Importer importer(lab, request.max_kept, run, report);
-  for (size_t i = 0; i < files.size(); ++i) ISOBIT_RETURN_IF_ERROR(importer.file(files[i], steps[i]));
   ISOBIT_RETURN_IF_ERROR(lab.add_run(run));
+  if (request.max_kept > 0) ISOBIT_RETURN_IF_ERROR(keep_tensors(files, request.max_kept, lab, report));
   report.subject = run.subject;
   report.platform = run.platform.name;
   report.steps = static_cast<int64_t>(files.size());
+  report.values = run.values.size();
   return report;
 }
 

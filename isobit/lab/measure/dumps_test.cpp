@@ -128,6 +128,13 @@ TEST_F(Dumps, AFolderWithoutStepsIsRefused) {
   EXPECT_EQ(import().error().code, ErrorCode::kUnreadable);
 }
 
+TEST_F(Dumps, NothingIsTakenOfAFolderWithADamagedStep) {
+  put("0.npz", {{"h", 1}});
+  ASSERT_TRUE(write_file_durably(dump("1.npz"), as_bytes("no archive")));
+  EXPECT_EQ(import().error().code, ErrorCode::kUnreadable);
+  EXPECT_FALSE(fs::exists(folder_.path() / "a.lab"));
+}
+
 TEST(NaturalOrder, NumbersAreComparedAsNumbers) {
   const std::vector<std::string> sorted = {"", "a", "a01", "a1", "a2", "a10", "a10b", "a99999999999999999999", "b"};
   for (size_t i = 0; i < sorted.size(); ++i) {
