@@ -1,0 +1,1 @@
+"""The experiments of Schloegl, Hofer and Boehme (NeurIPS 2023) on one machine, one module each (docs/lab-experiments.md)."""
