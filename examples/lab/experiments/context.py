@@ -126,6 +126,7 @@ def write(context, result, name, title, seconds):
     """result.json and result.md into the folder of the results."""
     libraries, engines = context.program.here()
     document = {"experiment": name, "title": title, "seconds": round(seconds, 1),
+                "measured": context.program.measured, "known": context.program.known,
                 "claims": [dataclasses.asdict(c) for c in result.claims],
                 "figures": [dataclasses.asdict(f) for f in result.figures], "numbers": result.numbers,
                 "models": context.models, "libraries": libraries, "engines": engines, "remarks": context.remarks}

@@ -57,55 +57,70 @@ def _collapses(counts):
 
 
 def _figure(context, series, own, published):
-    figure, axes = figures.panels(1, 3 if published else 2, (9.6 if published else 7.2, 3.6))
+    figure = figures.plt.figure(figsize=(9.4, 7.4))
+    grid = figure.add_gridspec(2, 2 if published else 1, height_ratios=[1.25, 1])
+    top = figure.add_subplot(grid[0, 0])
     for i, (name, counts) in enumerate(series.items()):
-        figures.line(axes[0], list(counts), list(counts.values()), name, i)
-    axes[0].set_title("Here: classes at each number of threads", loc="left")
-    axes[0].set_xlabel("threads")
-    axes[0].set_ylabel("bit-distinct outputs")
-    axes[0].set_ylim(bottom=0)
-    axes[0].legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, fontsize=7)
-    names = list(own)
-    axes[1].barh(range(len(names)), [own[n] for n in names], color=figures.COLOURS[0])
-    axes[1].set_yticks(range(len(names)), names, fontsize=6.5)
-    axes[1].invert_yaxis()
-    axes[1].grid(axis="y", visible=False)
-    axes[1].set_title("Here: one platform over threads", loc="left")
-    axes[1].set_xlabel("bit-distinct outputs")
+        figures.line(top, list(counts), list(counts.values()), name, i)
+    figures.doubling(top, context.config["threads"])
+    top.set_title("Here: classes at each number of threads", loc="left")
+    top.set_xlabel("threads")
+    top.set_ylabel("bit-distinct outputs")
+    top.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3, fontsize=7)
     if published:
-        figures.line(axes[2], [c for c, _, _ in published], [k for _, k, _ in published], context.config["published_model"], 0)
-        for cores, classes, cpus in published:
-            axes[2].annotate(f"{cpus} CPUs", (cores, classes), xytext=(2, 5), textcoords="offset points", fontsize=7)
-        axes[2].set_xscale("log", base=2)
-        axes[2].set_xticks([c for c, _, _ in published], [str(c) for c, _, _ in published])
-        axes[2].set_ylim(0, max(k for _, k, _ in published) + 1)
-        axes[2].set_title(f"The study, {context.config['published_place']}", loc="left")
-        axes[2].set_xlabel("cores")
-        axes[2].set_ylabel("bit-distinct outputs")
+        axis = figure.add_subplot(grid[0, 1])
+        figures.line(axis, [c for c, _, _ in published], [k for _, k, _ in published], context.config["published_model"], 0)
+        figures.doubling(axis, [c for c, _, _ in published])
+        axis.set_title(f"The study: {published[0][2]} CPUs of {context.config['published_place']} at each number of cores", loc="left")
+        axis.set_xlabel("cores")
+        axis.set_ylabel("bit-distinct outputs")
+    below = figure.add_subplot(grid[1, :])
+    names, networks_of = list(dict.fromkeys(p for p, _ in own)), list(dict.fromkeys(n for _, n in own))
+    figures.bars(below, names, {n: [own.get((p, n)) for p in names] for n in networks_of})
+    below.set_xticks(range(len(names)), names, rotation=60, ha="right", rotation_mode="anchor", fontsize=8)
+    below.set_title(f"Here: outputs of one platform over {len(context.config['threads'])} numbers of threads (engines: "
+                    f"{len(context.config['engine_threads'])})", loc="left")
+    below.set_ylabel("bit-distinct outputs")
+    below.legend(loc="upper right", ncols=2)
     words = "; ".join(f"{name}: " + ", ".join(f"{c} at {t}" for t, c in counts.items()) for name, counts in series.items())
     figures.save(figure, context.path("cores.svg"), "Bit-distinct outputs over threads", words)
-    return Figure("cores.svg", f"Lines: bit-distinct outputs over threads. {words}")
+    return Figure("cores.svg", f"Lines: bit-distinct outputs over threads; bars: outputs of one platform. {words}")
 
 
-def _why(context, net, subject):
-    """What `isobit reveal` says of one and many threads, at one product of the network, for some core types."""
-    few, many = min(context.config["threads"]), max(context.config["threads"])
-    value, (m, n, k) = max((item for item in net.products.items() if item[1][2] <= context.config["revealed_terms"]),
-                           key=lambda item: item[1][2])
-    same_order, rows, classes = 0, [], program.classes_of(subject)
-    names = [p for p in context.config["revealed"] if f"{p}/{few}t" in classes]
-    orders = {(p, t): context.program.reveal(f"{p}/{t}t", m, n, k) for p in names for t in (few, many)}
-    for p in names:
-        a, b = orders[p, few], orders[p, many]
-        same_order += a["tree"] == b["tree"]
-        rows.append([p, a["order"], b["order"] if a["tree"] != b["tree"] else "the same",
-                     "same" if classes[f"{p}/{few}t"] == classes[f"{p}/{many}t"] else "other"])
-    distinct = {t: len({orders[p, t]["bits"] for p in names}) for t in (few, many)}
-    table = Table(f"Order of additions in {value}, [{m}, {k}] by [{k}, {n}], by `isobit reveal`.",
-                  ["platform", f"{few} thread", f"{many} threads", "bits of the network"], rows)
-    return f"`isobit reveal` at {value} ([{m}, {k}] by [{k}, {n}]): of {len(names)} platforms {same_order} add in the same order with " \
-           f"{few} and with {many} threads; they have {distinct[few]} different bits of that product with {few} and " \
-           f"{distinct[many]} with {many}.", table
+def _orders(context, platform, product, few, many):
+    """(column, order with few threads, order with many) of the first of three columns that differs, or of the first."""
+    m, n, k = product
+    for column in dict.fromkeys((0, n // 2, n - 1)):
+        a, b = (context.program.reveal(f"{platform}/{t}t", m, n, k, column) for t in (few, many))
+        if a["bits"] != b["bits"]:
+            return column, a, b
+    return None, a, b
+
+
+def _why(context, net, lab):
+    """Where the bits of some core types depend on threads: their first fork, and the order of additions there."""
+    few, explained = min(context.config["threads"]), context.program.layers(lab)
+    of = {p["label"]: p["class"] for p in explained["platforms"]}
+    rows, steady, moved = [], [], []
+    for p in (p for p in context.config["revealed"] if f"{p}/{few}t" in of):
+        other = [t for t in context.config["threads"] if of.get(f"{p}/{t}t", of[f"{p}/{few}t"]) != of[f"{p}/{few}t"]]
+        value = program.first_fork(explained, f"{p}/{few}t", f"{p}/{other[-1]}t") if other else None
+        if not other:
+            steady.append(p)
+            rows.append([p, "all", "", "", "", ""])
+        elif value is None or value["name"] not in net.products:
+            rows.append([p, other[-1], value["name"] if value else "the output", "", "", ""])
+        else:
+            product = net.products[value["name"]]
+            column, a, b = _orders(context, p, product, few, other[-1])
+            moved += [p] if column is not None else []
+            rows.append([p, other[-1], f"{value['name']}, {' x '.join(map(str, product))}", "none of three" if column is None else column,
+                         a["order"], "the same" if column is None else b["order"]])
+    table = Table(f"Core types whose bits depend on threads: where they fork from those of {few} thread, and the order of additions there, "
+                  "by `isobit reveal`.", ["platform", "threads", "first fork, m x n x k", "column that differs", f"{few} thread", "with these threads"], rows)
+    return f"Of {len(rows)} core types that were looked at, {len(steady)} give the same bits with any number of threads" \
+           f"{' (' + ', '.join(steady) + ')' if steady else ''}; of the others `isobit reveal` shows {len(moved)} that add in another order " \
+           f"at their first fork{' (' + ', '.join(moved) + ')' if moved else ''}.", table
 
 
 def run(context):
@@ -117,13 +132,13 @@ def run(context):
         series[f"{name}, libraries"] = counts
         for library in config["libraries"]:
             series[f"{name}, {library}"] = _counts(subject, config["threads"], lambda p: p.startswith(library))
-        why, table = _why(context, net, subject)
+        why, table = _why(context, net, context.lab(name))
         tables.append(table)
         claims.append(Claim(f"Classes collapse as cores grow (by a quarter at least): {name}, libraries.", _collapses(counts),
                             f"on {name}, {len(set(map(_name, program.classes_of(subject))))} core types of libraries have {counts[few]} classes with {few} thread "
                             f"and {counts[many]} with {many} (" + ", ".join(f"{t}: {c}" for t, c in counts.items()) + ").", why))
         for platform, n in _own_classes(subject).items():
-            own[f"{platform}, {name}"] = n
+            own[platform, name] = n
         if engines:
             at = _counts(engines, config["engine_threads"])
             series[f"{name}, engines"] = at
@@ -131,7 +146,7 @@ def run(context):
             claims.append(Claim(f"Classes collapse as cores grow (by a quarter at least): {name}, engines.", _collapses(at),
                                 f"on {name}, settings of engines have {at[lone]} classes with {lone} thread and {at[crowd]} with {crowd}."))
             for platform, n in _own_classes(engines).items():
-                own[f"{platform}, {name}"] = n
+                own[platform, name] = n
     moved = [p for p, n in own.items() if n > 1]
     claims.append(Claim("The number of cores alone changes the bits of one platform.", bool(moved),
                         f"{len(moved)} of {len(own)} platforms and networks have several outputs over numbers of threads, "
@@ -142,4 +157,4 @@ def run(context):
                             _collapses({c: k for c, k, _ in published}),
                             ", ".join(f"{k} classes with {c} cores" for c, k, _ in published) + "."))
     return Result(claims, [_figure(context, series, own, published)], tables,
-                  {"classes": series, "over_threads": own, "published": published})
+                  {"classes": series, "over_threads": {f"{p}, {n}": c for (p, n), c in own.items()}, "published": published})

@@ -41,6 +41,7 @@ def save(figure, path, title, description):
     plt.close(figure)
     with open(path) as f:
         text = f.read()
+    text = re.sub(r"(?<=\d)\.\d{3,}", lambda m: f"{float('0' + m.group()):.2f}"[1:] if m.group() < ".995" else m.group(), text)
     text = re.sub(r" <metadata>.*?</metadata>\n", "", text, flags=re.S)
     text = re.sub(r"(<svg [^>]*)>", rf'\1 role="img" aria-labelledby="title description">'
                   rf'\n <title id="title">{escape(title)}</title>\n <desc id="description">{escape(description)}</desc>'.replace("\\n", "\n"),
@@ -50,11 +51,11 @@ def save(figure, path, title, description):
 
 
 def bars(axes, labels, series):
-    """Grouped bars with their numbers. series: {name: [number for each label]}"""
+    """Grouped bars with their numbers. series: {name: [number for each label, or None]}"""
     width = 0.8 / len(series)
     for i, (name, numbers) in enumerate(series.items()):
-        at = [x + (i - (len(series) - 1) / 2) * width for x in range(len(labels))]
-        drawn = axes.bar(at, numbers, width * 0.92, label=name, color=COLOURS[i], hatch=HATCHES[i], edgecolor="white")
+        at = [x + (i - (len(series) - 1) / 2) * width for x, number in enumerate(numbers) if number is not None]
+        drawn = axes.bar(at, [number for number in numbers if number is not None], width * 0.92, label=name, color=COLOURS[i], hatch=HATCHES[i], edgecolor="white")
         axes.bar_label(drawn, fontsize=7, padding=1)
     axes.set_xticks(range(len(labels)), labels)
     axes.grid(axis="x", visible=False)
@@ -63,6 +64,15 @@ def bars(axes, labels, series):
 def line(axes, x, y, name, index, **more):
     axes.plot(x, y, label=name, color=COLOURS[index % len(COLOURS)], marker=MARKERS[index % len(MARKERS)],
               markersize=4.5, linewidth=1.4, **more)
+
+
+def doubling(axes, counts):
+    """Numbers of threads or cores along the horizontal axis, each twice as far as its half; classes from nothing up."""
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(counts, [str(c) for c in counts])
+    axes.minorticks_off()
+    axes.set_ylim(bottom=0)
+    whole_numbers(axes.yaxis)
 
 
 def presence(axes, rows, columns, marks):

@@ -76,6 +76,7 @@ def _claims(sweeps):
     each = {n: (of(ps, "multiplications", "precision"), of(ps, "multiplications", "classes")) for n, ps in sweeps.items()}
     by = lambda i: ", ".join(f"{n} {_signed(r[i])}" for n, r in each.items())  # noqa: E731
     terms, outputs = each["channels"], each["filters"]
+    shares = [p["differing"] for p in sweeps["filters"]]
     one = [p for p in everything if p["classes"] == 1]
     return [
         Claim("More multiplications, less remaining precision.", lost is not None and lost < -0.5,
@@ -86,8 +87,8 @@ def _claims(sweeps):
               None not in (terms[1], each["window"][1]) and (outputs[1] is None or min(terms[1], each["window"][1]) > outputs[1]),
               f"rank correlation of classes with multiplications is {_signed(terms[1])} where channels vary, {_signed(each['window'][1])} "
               f"where the window varies, {_signed(outputs[1])} where filters vary and {_signed(each['extent'][1])} where positions vary.",
-              "More outputs of equally long sums lower the least precision only because the worst of more elements is worse."
-              if outputs[0] is not None and outputs[0] < -0.5 else ""),
+              f"Where filters vary {100 * min(shares):.0f} to {100 * max(shares):.0f} % of the elements differ, however many filters there "
+              f"are, while the least precision is the worst of {sweeps['filters'][0]['outputs']} to {sweeps['filters'][-1]['outputs']} elements."),
         Claim("A convolution can be so small that all platforms agree.", bool(one),
               (f"{len(one)} of {len(everything)} have one class, of at most {max(p['terms'] for p in one)} terms a sum." if one else
                f"the least number of classes is {min(p['classes'] for p in everything):.1f}.")),

@@ -14,6 +14,7 @@ class Program:
     def __init__(self, isobit, python=None):
         self.isobit, self.python = os.path.abspath(isobit), python
         self._here = None
+        self.measured = self.known = 0  # processes of platforms that were run, and runs that labs had already
 
     def json(self, *arguments, codes=(0,)):
         done = subprocess.run([self.isobit, "--json", "--quiet", *map(str, arguments)], capture_output=True, text=True)
@@ -40,6 +41,8 @@ class Program:
         told = self.json("measure", model, "--platforms", ",".join(platforms), "--out", lab, "--keep", keep,
                          "--repeat", repeat, *(w for i in inputs for w in ("--input", i)), *self._with_python(),
                          codes=(0, 1))
+        self.measured += told["measured"]
+        self.known += told["known"]
         return told["comparison"]["subjects"][0]
 
     def layers(self, lab):
