@@ -88,7 +88,8 @@ def run(context):
              counts["engines"][t], counts["libraries"][t]] for t, s in subjects.items()]
     table = Table("Classes by type.", ["type", "platforms that ran", "classes", "least precision", "of bits", "classes of engines",
                                        "classes of isobit over libraries"], rows)
-    members = Table("Members.", ["type", "class", "platforms"], [[t, c["class"], ", ".join(c["platforms"])] for t, s in subjects.items() for c in s["classes"]])
+    members = Table("Members.", ["type", "class", "platforms"],
+                    [[t, c["class"], ", ".join(c["platforms"])] for t, s in subjects.items() for c in s["classes"]])
     return Result(claims, [_figure(context, subjects)], [table, members],
                   {"classes": {t: [c["platforms"] for c in s["classes"]] for t, s in subjects.items()}, "of_all_three": counts,
                    "dendrograms": {t: s["dendrogram"] for t, s in subjects.items()}})

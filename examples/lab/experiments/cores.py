@@ -117,7 +117,8 @@ def _why(context, net, lab):
             rows.append([p, other[-1], f"{value['name']}, {' x '.join(map(str, product))}", "none of three" if column is None else column,
                          a["order"], "the same" if column is None else b["order"]])
     table = Table(f"Core types whose bits depend on threads: where they fork from those of {few} thread, and the order of additions there, "
-                  "by `isobit reveal`.", ["platform", "threads", "first fork, m x n x k", "column that differs", f"{few} thread", "with these threads"], rows)
+                  "by `isobit reveal`.", ["platform", "threads", "first fork, m x n x k", "column that differs", f"{few} thread",
+                                          "with these threads"], rows)
     return f"Of {len(rows)} core types that were looked at, {len(steady)} give the same bits with any number of threads" \
            f"{' (' + ', '.join(steady) + ')' if steady else ''}; of the others `isobit reveal` shows {len(moved)} that add in another order " \
            f"at their first fork{' (' + ', '.join(moved) + ')' if moved else ''}.", table
@@ -135,8 +136,8 @@ def run(context):
         why, table = _why(context, net, context.lab(name))
         tables.append(table)
         claims.append(Claim(f"Classes collapse as cores grow (by a quarter at least): {name}, libraries.", _collapses(counts),
-                            f"on {name}, {len(set(map(_name, program.classes_of(subject))))} core types of libraries have {counts[few]} classes with {few} thread "
-                            f"and {counts[many]} with {many} (" + ", ".join(f"{t}: {c}" for t, c in counts.items()) + ").", why))
+                            f"on {name}, {len(set(map(_name, program.classes_of(subject))))} core types of libraries have "
+                            f"{counts[few]} classes with {few} thread and {counts[many]} with {many} (" + ", ".join(f"{t}: {c}" for t, c in counts.items()) + ").", why))
         for platform, n in _own_classes(subject).items():
             own[platform, name] = n
         if engines:

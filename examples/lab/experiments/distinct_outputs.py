@@ -34,8 +34,8 @@ def _figure(context, rows, published):
     if published:
         sets.append(("The study: 76 platforms", published, ("CPUs", "GPUs", "together")))
     for axis, (title, data, series) in zip(axes[:, 0], sets):
-        figures.bars(axis, [f"{r['model'].removeprefix('cifar10_')}\ninput {str(r['input']).removeprefix('i')}" for r in data],
-                     {name: [r[name] for r in data] for name in series})
+        labels = [f"{r['model'].removeprefix('cifar10_')}\ninput {str(r['input']).removeprefix('i')}".replace("_", "\n") for r in data]
+        figures.bars(axis, labels, {name: [r[name] for r in data] for name in series})
         axis.set_title(title, loc="left")
         axis.set_ylabel("bit-distinct outputs")
         axis.legend(loc="upper left", bbox_to_anchor=(1, 1))

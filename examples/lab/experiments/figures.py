@@ -55,7 +55,8 @@ def bars(axes, labels, series):
     width = 0.8 / len(series)
     for i, (name, numbers) in enumerate(series.items()):
         at = [x + (i - (len(series) - 1) / 2) * width for x, number in enumerate(numbers) if number is not None]
-        drawn = axes.bar(at, [number for number in numbers if number is not None], width * 0.92, label=name, color=COLOURS[i], hatch=HATCHES[i], edgecolor="white")
+        drawn = axes.bar(at, [number for number in numbers if number is not None], width * 0.92, label=name,
+                         color=COLOURS[i], hatch=HATCHES[i], edgecolor="white")
         axes.bar_label(drawn, fontsize=7, padding=1)
     axes.set_xticks(range(len(labels)), labels)
     axes.grid(axis="x", visible=False)

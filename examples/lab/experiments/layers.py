@@ -151,7 +151,8 @@ def _figure(context, measured):
             axes[row, column].grid(axis="x", visible=False)
         axes[3, column].set_xticks(range(len(values)), [v["value"] for v in values], rotation=60, ha="right", rotation_mode="anchor")
         axes[0, column].set_title(kind, loc="left")
-    for row, label in enumerate(("least remaining\nprecision, bits", "mean remaining\nprecision, bits", "bit-distinct\nvalues", "elements that\ndiffer, %")):
+    for row, label in enumerate(("least remaining\nprecision, bits", "mean remaining\nprecision, bits", "bit-distinct\nvalues",
+                                 "elements that\ndiffer, %")):
         axes[row, 0].set_ylabel(label)
         axes[row, 0].set_ylim(bottom=0)
     handles, labels = axes[0, 0].get_legend_handles_labels()
@@ -199,8 +200,8 @@ def _worst_elements(measured, kind, operator):
     pairs = [(a, b) for state in ("untrained", "trained") for a, b in zip(measured[kind, state], measured[kind, state][1:])
              if b["operator"] == operator]
     return f" The element of the least precision is {min(a['worst'] for a, _ in pairs):.1e} to {max(a['worst'] for a, _ in pairs):.1e} " \
-           f"in size before, its versions apart by at most {max(a['worst_apart'] for a, _ in pairs):.0e} of it, and {min(b['worst'] for _, b in pairs):.1e} to " \
-           f"{max(b['worst'] for _, b in pairs):.1e} after, apart by at most {max(b['worst_apart'] for _, b in pairs):.0e}."
+           f"in size before, its versions apart by at most {max(a['worst_apart'] for a, _ in pairs):.0e} of it, and " \
+           f"{min(b['worst'] for _, b in pairs):.1e} to {max(b['worst'] for _, b in pairs):.1e} after, apart by at most {max(b['worst_apart'] for _, b in pairs):.0e}."
 
 
 def _shrinking(measured):
@@ -239,6 +240,7 @@ def run(context):
     shrinks = _shrinking(measured)
     claims.append(Claim("Classes can become fewer again at a layer.", bool(shrinks),
                         f"at {len(shrinks)} values" + (f", among them {'; '.join(shrinks[:4])}." if shrinks else ".")))
-    table = Table("Layer by layer.", ["network", "state", "value", "operator", "classes", "least precision", "mean precision", "elements that differ"], rows)
+    table = Table("Layer by layer.", ["network", "state", "value", "operator", "classes", "least precision", "mean precision",
+                                      "elements that differ"], rows)
     return Result(claims, [_figure(context, measured)], [table],
                   {"layers": [{"network": k, "state": s, "values": v} for (k, s), v in measured.items()]})
