@@ -97,9 +97,9 @@ def _orders(context, platform, product, few, many):
     return None, a, b
 
 
-def _why(context, net, lab):
+def _why(context, name, net):
     """Where the bits of some core types depend on threads: their first fork, and the order of additions there."""
-    few, explained = min(context.config["threads"]), context.program.layers(lab)
+    few, explained = min(context.config["threads"]), context.program.layers(context.lab(name))
     of = {p["label"]: p["class"] for p in explained["platforms"]}
     rows, steady, moved = [], [], []
     for p in (p for p in context.config["revealed"] if f"{p}/{few}t" in of):
@@ -116,7 +116,7 @@ def _why(context, net, lab):
             moved += [p] if column is not None else []
             rows.append([p, other[-1], f"{value['name']}, {' x '.join(map(str, product))}", "none of three" if column is None else column,
                          a["order"], "the same" if column is None else b["order"]])
-    table = Table(f"Core types whose bits depend on threads: where they fork from those of {few} thread, and the order of additions there, "
+    table = Table(f"The bits of core types over threads, on {name}: where they fork from those of {few} thread, and the order of additions there, "
                   "by `isobit reveal`.", ["platform", "threads", "first fork, m x n x k", "column that differs", f"{few} thread",
                                           "with these threads"], rows)
     return f"Of {len(rows)} core types that were looked at, {len(steady)} give the same bits with any number of threads" \
@@ -133,7 +133,7 @@ def run(context):
         series[f"{name}, libraries"] = counts
         for library in config["libraries"]:
             series[f"{name}, {library}"] = _counts(subject, config["threads"], lambda p: p.startswith(library))
-        why, table = _why(context, net, context.lab(name))
+        why, table = _why(context, name, net)
         tables.append(table)
         claims.append(Claim(f"Classes collapse as cores grow (by a quarter at least): {name}, libraries.", _collapses(counts),
                             f"on {name}, {len(set(map(_name, program.classes_of(subject))))} core types of libraries have "
