@@ -25,6 +25,18 @@ except ImportError as missing:
 from experiments import context, program  # noqa: E402
 
 
+def claim_folder(folder, text):
+    """Results of another configuration would be taken for those of this one."""
+    mark = os.path.join(folder, "configuration.toml")
+    if os.path.exists(mark):
+        with open(mark, "rb") as f:
+            if f.read() != text:
+                sys.exit(f"run.py: {folder} has results of another configuration ({mark}); choose another folder with --out")
+    os.makedirs(folder, exist_ok=True)
+    with open(mark, "wb") as f:
+        f.write(text)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("experiment", help="one of the .toml files beside this program, or one of your own")
@@ -35,7 +47,9 @@ def main():
     options = parser.parse_args()
 
     with open(options.experiment, "rb") as f:
-        config = tomllib.load(f)
+        text = f.read()
+    config = tomllib.loads(text.decode())
+    claim_folder(options.out, text)
     name = os.path.splitext(os.path.basename(options.experiment))[0]
     given = context.Context(options.isobit, options.python, config, options.out, options.data)
     begin = time.monotonic()

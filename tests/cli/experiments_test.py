@@ -31,13 +31,15 @@ k = 64
 
 
 class Experiments(Case):
-    def run_experiment(self, config, out):
+    def run_experiment(self, config, out, code=0):
         done = subprocess.run([PYTHON, os.path.join(LAB, "run.py"), config, "--isobit", PROGRAM, "--out", self.path(out)],
                               capture_output=True, text=True,
                               env={k: v for k, v in self.environment().items() if k != "ISOBIT_SHARED_DATA"})
         if done.returncode == 77:
             self.skipTest(done.stdout.strip() + "; name an interpreter that has it in ISOBIT_PYTHON")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.returncode, code, done.stderr)
+        if code != 0:
+            return done.stderr
         with open(self.path(out, "result.json")) as f:
             return json.load(f)
 
@@ -96,6 +98,10 @@ class Experiments(Case):
                      if after["operator"] == "Relu")
         self.assertIn(f"raised {raised} times", self.claim(result, "ReLU raises")["says"])
         self.assertEqual(values[-1]["classes"], len(set(self.classes_in("layers/labs/relu_trained.lab").values())))
+        again = self.run_experiment(os.path.join(LAB, "layers.toml"), "layers")
+        self.assertEqual((again["measured"], again["known"]), (0, result["measured"]))
+        self.assertEqual((again["claims"], again["models"], again["numbers"]), (result["claims"], result["models"], result["numbers"]))
+        self.assertIn("another configuration", self.run_experiment(os.path.join(LAB, "flag_clusters.toml"), "layers", code=1))
 
     def test_definitions(self):
         """Remaining precision and rank correlation against other ways to compute them."""

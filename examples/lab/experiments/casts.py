@@ -49,13 +49,10 @@ def _figure(context, subjects):
     return Figure("casts.svg", f"Dendrograms, single linkage by remaining precision. {words}")
 
 
-def _fewer(name, counts, platforms, why):
-    """Whether float16 and float64 have fewer classes than float32, of the platforms that computed all three."""
-    here = [t for t in ("float16", "float64") if t in counts]
-    less = [counts[t] < counts["float32"] for t in here]
-    return Claim(f"float16 and float64 have fewer classes than float32 ({name}).",
-                 all(less) if len(here) == 2 and platforms > 1 else None,
-                 f"{platforms} platforms that computed all three have " + ", ".join(f"{n} classes in {t}" for t, n in counts.items()) + ".", why)
+def _fewer(dtype, name, counts, platforms, why=""):
+    """Whether a type has fewer classes than float32, of the platforms that computed all three."""
+    return Claim(f"{dtype} has fewer classes than float32 ({name}).", counts[dtype] < counts["float32"] if platforms > 1 else None,
+                 f"{platforms} platforms that computed all three types have {counts[dtype]} classes in {dtype}, {counts['float32']} in float32.", why)
 
 
 def _forks(context, dtype):
@@ -76,10 +73,12 @@ def run(context):
     where += " Engines that compute in the type agree in at least " + ", ".join(f"{n} of {MOST[t]} bits in {t}" for t, n in least.items()) + "."
     close = {t: _narrow(s, MOST[t], engines) for t, s in subjects.items()}
     claims = [
-        _fewer("engines, which compute each type as they do", counts["engines"], len(engines), where),
-        _fewer("isobit over libraries, float16 rounded after each operator", counts["libraries"], len(libraries),
-               "In float64 isobit asks no library for products: that there is one class says nothing of them."
-               if counts["libraries"]["float64"] == 1 else ""),
+        _fewer("float16", "engines", counts["engines"], len(engines)),
+        _fewer("float64", "engines", counts["engines"], len(engines), where),
+        _fewer("float16", "isobit over libraries, rounded after each operator", counts["libraries"], len(libraries)),
+        Claim("float64 has fewer classes than float32 (isobit over libraries).", None,
+              f"in float64 isobit asks no library for products, so that its {len(libraries)} platforms have {counts['libraries']['float64']} "
+              "class" + ("es." if counts["libraries"]["float64"] > 1 else ".")),
         Claim("Some platforms do not compute in the type that was asked for.", any(close.values()) if engines else None,
               "; ".join(f"{t}: {', '.join(names) or 'none'}" for t, names in close.items())
               + " lie farther from all others than half the significand.", ""),

@@ -1,6 +1,7 @@
 """Layer by layer: two kinds of networks, untrained and trained by isobit, with what deviates before and after activations."""
 import itertools
 import os
+import shutil
 import subprocess
 
 import numpy
@@ -52,7 +53,7 @@ def _train(context, name, kind, untrained):
     log = context.path("models", f"{name}.json")
     if not os.path.exists(trained) or not os.path.exists(log):
         environment = {**os.environ, "ISOBIT_HOME": context.path("keys", "of_this_experiment")}
-        subprocess.run(["rm", "-rf", run], check=True)
+        shutil.rmtree(run, ignore_errors=True)
         done = subprocess.run([context.program.isobit, "--json", "train", job, "--out", run], capture_output=True, text=True, env=environment)
         if done.returncode == 0:
             with open(log, "w") as f:
@@ -76,6 +77,7 @@ def _elements(context, model, platforms, image):
     order, made = [o.name for o in network.graph.output], []
     for platform in platforms:
         folder = context.path("values", os.path.basename(model), platform.replace("/", "_"))
+        shutil.rmtree(folder, ignore_errors=True)
         context.program.json("run", open_model, "--arithmetic", "float32", "--platform", platform, "--input", image, "--out", folder)
         files = sorted(os.listdir(folder), key=lambda f: int(f.split("-")[0]))
         made.append({name: numpy.load(os.path.join(folder, f)).reshape(-1) for name, f in zip(order, files)})
@@ -167,10 +169,6 @@ def _together(measured, kind, operators):
     return {k: both[0][k] + both[1][k] for k in both[0]}
 
 
-def _count(step):
-    return f"{_changes(step)}; the mean over elements changes by {min(step['mean']):+.1f} to {max(step['mean']):+.1f} bits"
-
-
 def _changes(step):
     return f"raised {step['raised']} times, kept {step['kept']} times, lowered {step['lowered']} times"
 
@@ -180,18 +178,20 @@ def _mean(numbers):
 
 
 def _activation_claims(relu, sigmoid, maximum, average):
+    """The study's measure first, the least precision; then the mean over elements."""
     more = lambda s: s["raised"] > s["lowered"]  # noqa: E731
-    share = lambda s: f"{100 * _mean(s['before']):.0f} % before and {100 * _mean(s['after']):.0f} % after"  # noqa: E731
+    share = lambda s: f"Elements that differ: {100 * _mean(s['before']):.0f} % before and {100 * _mean(s['after']):.0f} % after."  # noqa: E731
+    change = lambda s: f"{min(s['mean']):+.1f} to {max(s['mean']):+.1f} bits"  # noqa: E731
     return [
-        Claim("ReLU raises precision.", more(relu), f"at ReLU the least precision is {_count(relu)}.",
-              f"Elements that differ: {share(relu)}, in the mean: what deviates below zero becomes zero on all platforms."
-              if _mean(relu["after"]) < _mean(relu["before"]) else f"Elements that differ: {share(relu)}."),
-        Claim("Max-pooling raises precision.", more(maximum), f"at max-pooling the least precision is {_count(maximum)}.",
-              f"Elements that differ: {share(maximum)}: the largest of four differs if that one does."),
-        Claim("Sigmoid may not raise precision as ReLU does.", not more(sigmoid), f"at sigmoid the least precision is {_count(sigmoid)}.",
-              f"Elements that differ: {share(sigmoid)}."),
+        Claim("ReLU raises precision.", more(relu), f"at ReLU the least precision is {_changes(relu)}."),
+        Claim("Max-pooling raises precision.", more(maximum), f"at max-pooling the least precision is {_changes(maximum)}."),
+        Claim("Sigmoid may not raise precision as ReLU does.", not more(sigmoid), f"at sigmoid the least precision is {_changes(sigmoid)}."),
         Claim("Average-pooling may not raise precision as max-pooling does.", not more(average),
-              f"at average-pooling the least precision is {_count(average)}.", f"Elements that differ: {share(average)}."),
+              f"at average-pooling the least precision is {_changes(average)}."),
+        Claim("ReLU raises the mean precision of the elements.", min(relu["mean"]) > 0, f"it changes by {change(relu)}.", share(relu)),
+        Claim("Max-pooling raises the mean precision.", min(maximum["mean"]) > 0, f"it changes by {change(maximum)}.", share(maximum)),
+        Claim("Sigmoid may lower the mean precision.", min(sigmoid["mean"]) < 0, f"it changes by {change(sigmoid)}.", share(sigmoid)),
+        Claim("Average-pooling may lower the mean precision.", min(average["mean"]) < 0, f"it changes by {change(average)}.", share(average)),
     ]
 
 
@@ -199,7 +199,7 @@ def _worst_elements(measured, kind, operator):
     """Where the element of the least precision was, before the operator and after it."""
     pairs = [(a, b) for state in ("untrained", "trained") for a, b in zip(measured[kind, state], measured[kind, state][1:])
              if b["operator"] == operator]
-    return f" The element of the least precision is {min(a['worst'] for a, _ in pairs):.1e} to {max(a['worst'] for a, _ in pairs):.1e} " \
+    return f"The element of the least precision is {min(a['worst'] for a, _ in pairs):.1e} to {max(a['worst'] for a, _ in pairs):.1e} " \
            f"in size before, its versions apart by at most {max(a['worst_apart'] for a, _ in pairs):.0e} of it, and " \
            f"{min(b['worst'] for _, b in pairs):.1e} to {max(b['worst'] for _, b in pairs):.1e} after, apart by at most {max(b['worst_apart'] for _, b in pairs):.0e}."
 
@@ -230,8 +230,8 @@ def run(context):
     relu, sigmoid = config["networks"]
     claims = _activation_claims(_together(measured, relu, ("Relu",)), _together(measured, sigmoid, ("Sigmoid",)),
                                 _together(measured, relu, ("MaxPool",)), _together(measured, sigmoid, ("AveragePool",)))
-    claims[0].why += _worst_elements(measured, relu, "Relu")
-    claims[2].why += _worst_elements(measured, sigmoid, "Sigmoid")
+    claims[0].why = _worst_elements(measured, relu, "Relu")
+    claims[2].why = _worst_elements(measured, sigmoid, "Sigmoid")
     for kind in config["networks"]:
         before, after = measured[kind, "untrained"][-1], measured[kind, "trained"][-1]
         claims.append(Claim(f"Training changes precision ({kind}).", before["precision"] != after["precision"],
