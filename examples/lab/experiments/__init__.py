@@ -1,1 +1,1 @@
-"""The experiments of Schloegl, Hofer and Boehme (NeurIPS 2023) on one machine, one module each (docs/lab-experiments.md)."""
+"""The experiments of Schlögl, Hofer and Boehme (NeurIPS 2023) on one machine, one module each (docs/lab-experiments.md)."""
