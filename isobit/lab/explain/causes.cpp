@@ -34,6 +34,7 @@ class CauseWords {
     }
     replays();
     if (c_.first) {
+      diagnoses();
       trials();
       trees();
     }
@@ -89,6 +90,15 @@ class CauseWords {
     }
     said_.push_back(text + text_of(". ", r.nodes.size() == 1 ? "Only " : "Run were ", nodes(r),
                                    r.nodes.size() == 1 ? " ran." : ", which no record tells apart."));
+  }
+
+  void diagnoses() {
+    for (const DiagnosedPair& pair : c_.diagnoses) {
+      const Diagnosis& d = pair.diagnosis;
+      said_.push_back(text_of("Between ", label(pair.a), " and ", label(pair.b), ", at ",
+                              value(c_.replays.forks[pair.replay]), ": ", in_words(d.kind), ". ", d.words));
+      for (const Kind kind : d.also) said_.back() += text_of(" With it goes ", in_words(kind), ".");
+    }
   }
 
   void trials() {
@@ -225,10 +235,12 @@ Expected<Causes> find_causes(const Explanation& explanation, const deviation::Te
   }
   if (!causes.first) return causes;
   const Replay& replay = causes.replays.forks[*causes.first];
-  causes.trials = try_changes(replayer, causes.replays, replay);
+  causes.diagnoses = diagnose_forks(explanation, replayer, causes.replays);
   causes.asked = asked_of(replayer.part(replay), replayer.feeds());
+  causes.trials = try_changes(replayer, causes.replays, replay, causes.asked.sum.has_value());
   if (!causes.asked.sum) return causes;
   for (const size_t p : platforms_to_ask(explanation, replay)) {
+    if (request.replay.own.contains(explanation.comparison.platforms[p].record.name)) continue;  // no text names it
     causes.trees.push_back(tree_of(explanation, p, *causes.asked.sum, request.python));
   }
   return causes;

@@ -1,6 +1,7 @@
 // What replays, trials and kernels say of why platforms differ, beside what their records say.
 #pragma once
 
+#include "isobit/lab/explain/diagnoses.h"
 #include "isobit/lab/explain/kernel_trees.h"
 #include "isobit/lab/explain/trial.h"
 
@@ -13,9 +14,10 @@ struct CausesRequest {
 
 struct Causes {
   Replays replays;
-  std::optional<size_t> first;  // of Replays::forks: the first one that is introduced there
-  std::vector<Trial> trials;    // at the first one
-  AskedSum asked;               // of the first one's kernels
+  std::optional<size_t> first;           // of Replays::forks: the first one that is introduced there
+  std::vector<Trial> trials;             // at the first one
+  std::vector<DiagnosedPair> diagnoses;  // at the first one of every operator
+  AskedSum asked;                        // of the first one's kernels
   std::vector<KernelTree> trees;
 };
 

@@ -8,8 +8,6 @@
 #include "isobit/kernels/vendor/child.h"
 #include "isobit/lab/reveal/svg.h"
 #include "isobit/lab/reveal/worker.h"
-#include "isobit/onnx/import.h"
-#include "isobit/runtime/specialise.h"
 
 namespace isobit::lab::explain {
 namespace {
@@ -18,18 +16,6 @@ constexpr int kMostSeconds = 120;
 constexpr uint64_t kMaxWords = 64 * 1024, kMaxSvg = 8 << 20;
 
 using Dims = std::vector<int64_t>;
-
-Expected<graph::Graph> graph_of(const Part& part, const Feeds& feeds) {
-  onnx::ImportOptions options;
-  std::vector<Shape> shapes;
-  for (const onnx::ValueDef& input : onnx::needed_inputs(part.model)) {
-    const Shape& shape = feeds.at(input.name).shape();
-    options.shapes[input.name] = shape.dims();
-    shapes.push_back(shape);
-  }
-  ISOBIT_TRY(const onnx::Imported imported, onnx::import_model(part.model, options));
-  return runtime::specialise(imported.graph, shapes);
-}
 
 AskedSum convolution(const Dims& weights) {
   AskedSum asked;
@@ -117,7 +103,7 @@ std::string asked_name(const records::PlatformRecord& record) {
 }  // namespace
 
 AskedSum asked_of(const Part& part, const Feeds& feeds) {
-  const auto graph = graph_of(part, feeds);
+  const auto graph = graph_of({&part.model, &feeds});
   if (!graph) return {.problem = graph.error().message};
   const graph::Node* found = nullptr;
   for (const graph::Node& node : graph->nodes()) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "isobit/backends/backend.h"
 #include "isobit/base/fp_env.h"
 #include "isobit/base/text.h"
 #include "isobit/kernels/vendor/child.h"
@@ -51,6 +50,20 @@ Expected<std::vector<PartResult>> decode(ByteView bytes, size_t calls, const std
   return results;
 }
 
+PartResult result_of(const PartCall& call, platform::Engine& engine, const std::string& arithmetic,
+                     backends::Backend& backend) {
+  PartResult result;
+  const auto outputs = run_part(call, engine, arithmetic, backend);
+  if (!outputs) {
+    result.error = outputs.error().message;
+    return result;
+  }
+  for (const Tensor& tensor : *outputs) result.outputs.push_back(hash_of(tensor));
+  return result;
+}
+
+}  // namespace
+
 Bytes encode(const Feeds& feeds) {
   ByteWriter w;
   w.u64(feeds.size());
@@ -90,19 +103,6 @@ Expected<Feeds> decode_feeds(ByteView bytes, const std::string& what) {
   return feeds;
 }
 
-PartResult result_of(const PartCall& call, platform::Engine& engine, const std::string& arithmetic) {
-  PartResult result;
-  const auto outputs = run_part(call, engine, arithmetic);
-  if (!outputs) {
-    result.error = outputs.error().message;
-    return result;
-  }
-  for (const Tensor& tensor : *outputs) result.outputs.push_back(hash_of(tensor));
-  return result;
-}
-
-}  // namespace
-
 records::Hash128 hash_of(const Tensor& tensor) {
   return records::hash_of({static_cast<const uint8_t*>(tensor.raw()), tensor.bytes()});
 }
@@ -112,40 +112,44 @@ std::string arithmetic_of(const records::PlatformRecord& record) {
   return said != record.fields.end() && platform::find_arithmetic(said->second) != nullptr ? said->second : "float32";
 }
 
-Expected<std::vector<Tensor>> run_part(const PartCall& call, platform::Engine& engine, const std::string& arithmetic) {
-  ISOBIT_TRY(const platform::Arithmetic* chosen, platform::named_arithmetic(arithmetic));
-  ISOBIT_TRY(const platform::Context context, engine.context_for(*chosen));
-  const auto open = onnx::needed_inputs(*call.model);
+Expected<graph::Graph> graph_of(const PartCall& call) {
   onnx::ImportOptions options;
-  std::vector<Tensor> tensors;
   std::vector<Shape> shapes;
-  for (const onnx::ValueDef& input : open) {
+  for (const onnx::ValueDef& input : onnx::needed_inputs(*call.model)) {
     const auto fed = call.feeds->find(input.name);
     if (fed == call.feeds->end()) return unreadable(text_of(call.model->file, ": nothing to feed '", input.name, "'"));
     options.shapes[input.name] = fed->second.shape().dims();
     shapes.push_back(fed->second.shape());
-    tensors.push_back(fed->second);
   }
   ISOBIT_TRY(const onnx::Imported imported, onnx::import_model(*call.model, options));
-  ISOBIT_TRY(const graph::Graph graph, runtime::specialise(imported.graph, shapes));
+  return runtime::specialise(imported.graph, shapes);
+}
+
+Expected<std::vector<Tensor>> run_part(const PartCall& call, platform::Engine& engine, const std::string& arithmetic,
+                                       backends::Backend& backend) {
+  ISOBIT_TRY(const platform::Arithmetic* chosen, platform::named_arithmetic(arithmetic));
+  ISOBIT_TRY(const platform::Context context, engine.context_for(*chosen));
+  ISOBIT_TRY(const graph::Graph graph, graph_of(call));
   ISOBIT_RETURN_IF_ERROR(runtime::check_promises(graph, *chosen));
   ISOBIT_RETURN_IF_ERROR(runtime::check_terms(graph, *chosen));
-  ISOBIT_TRY(const auto program, backends::native().compile(graph, context));
+  ISOBIT_TRY(const auto program, backend.compile(graph, context));
   std::vector<backends::Program::Feed> feeds;
-  for (size_t i = 0; i < tensors.size(); ++i) feeds.emplace_back(graph.inputs()[i], tensors[i]);
+  for (const onnx::ValueDef& input : onnx::needed_inputs(*call.model)) {
+    feeds.emplace_back(graph.inputs()[feeds.size()], call.feeds->at(input.name));
+  }
   std::vector<Tensor> outputs(graph.outputs().size());
   ISOBIT_RETURN_IF_ERROR(program->run(feeds, outputs));
   return outputs;
 }
 
 Expected<std::vector<PartResult>> run_parts_in_child(const std::vector<PartCall>& calls,
-                                                     const platform::Platform& platform,
-                                                     const std::string& arithmetic) {
+                                                     const platform::Platform& platform, const std::string& arithmetic,
+                                                     backends::Backend& backend) {
   const auto work = [&]() -> Expected<Bytes> {
     pin_fp_environment();
     platform::Engine engine(platform);
     std::vector<PartResult> results;
-    for (const PartCall& call : calls) results.push_back(result_of(call, engine, arithmetic));
+    for (const PartCall& call : calls) results.push_back(result_of(call, engine, arithmetic, backend));
     return encode(results);
   };
   const std::string what = text_of("replay on ", platform.text());
@@ -155,7 +159,7 @@ Expected<std::vector<PartResult>> run_parts_in_child(const std::vector<PartCall>
 
 Expected<Feeds> values_in_child(const InferenceRequest& request, const onnx::Model& model,
                                 const std::vector<std::string>& names, const platform::Platform& platform,
-                                const std::string& arithmetic, uint64_t most) {
+                                const std::string& arithmetic, uint64_t most, backends::Backend& backend) {
   const auto work = [&]() -> Expected<Bytes> {
     pin_fp_environment();
     platform::Engine engine(platform);
@@ -177,7 +181,7 @@ Expected<Feeds> values_in_child(const InferenceRequest& request, const onnx::Mod
     }
     if (!computed.empty()) {
       ISOBIT_TRY(const Part part, cut(model, computed, {}, SIZE_MAX));
-      ISOBIT_TRY(const auto outputs, run_part({&part.model, &inputs}, engine, arithmetic));
+      ISOBIT_TRY(const auto outputs, run_part({&part.model, &inputs}, engine, arithmetic, backend));
       for (size_t i = 0; i < computed.size(); ++i) wanted.emplace(computed[i], outputs[i]);
     }
     uint64_t bytes = 0;

@@ -3,6 +3,7 @@
 // Determinism class: that of the platform.
 #pragma once
 
+#include "isobit/backends/backend.h"
 #include "isobit/lab/explain/cut.h"
 #include "isobit/lab/inference.h"
 #include "isobit/lab/records/record.h"
@@ -20,8 +21,13 @@ struct PartCall {
   const Feeds* feeds = nullptr;
 };
 
-// The part's outputs, in its order. Errors: kUnreadable for what cannot be imported; as platform::Engine.
-Expected<std::vector<Tensor>> run_part(const PartCall& call, platform::Engine& engine, const std::string& arithmetic);
+// The graph of a part for what it is fed: every shape is known, and what follows from shapes is computed. Its inputs
+// are onnx::needed_inputs() of the part. kUnreadable for what cannot be imported.
+Expected<graph::Graph> graph_of(const PartCall& call);
+
+// The part's outputs, in its order. `backend` runs it. Errors: graph_of; as platform::Engine.
+Expected<std::vector<Tensor>> run_part(const PartCall& call, platform::Engine& engine, const std::string& arithmetic,
+                                       backends::Backend& backend = backends::native());
 
 // Each call in one fresh process, one after another: hashes of their outputs. A call that fails has its words in their
 // place. Errors: the process's (kernels/vendor/child.h), where nothing at all came of it.
@@ -30,13 +36,19 @@ struct PartResult {
   std::string error;
 };
 Expected<std::vector<PartResult>> run_parts_in_child(const std::vector<PartCall>& calls,
-                                                     const platform::Platform& platform, const std::string& arithmetic);
+                                                     const platform::Platform& platform, const std::string& arithmetic,
+                                                     backends::Backend& backend = backends::native());
 
 // The tensors of these names, in one fresh process on that platform: inputs of the model are those of the request,
 // given or drawn; other values are computed from them. kUnavailable where they are more than `most` bytes.
 Expected<Feeds> values_in_child(const InferenceRequest& request, const onnx::Model& model,
                                 const std::vector<std::string>& names, const platform::Platform& platform,
-                                const std::string& arithmetic, uint64_t most);
+                                const std::string& arithmetic, uint64_t most,
+                                backends::Backend& backend = backends::native());
+
+// Tensors by name, as one process hands them to another. kUnreadable: they are not that.
+Bytes encode(const Feeds& feeds);
+Expected<Feeds> decode_feeds(ByteView bytes, const std::string& what);
 
 records::Hash128 hash_of(const Tensor& tensor);
 

@@ -64,9 +64,13 @@ void Replayer::find_platforms(Replays& found) const {
     const bool recorded =
         std::ranges::any_of(explanation_->trace.values, [&](const auto& v) { return v.at[p] != nullptr; });
     if (!recorded) continue;
+    if (const auto own = request_->own.find(result.record.name); own != request_->own.end()) {
+      found.platforms.push_back({p, own->second.platform, own->second.arithmetic, own->second.backend});
+      continue;
+    }
     // An arithmetic other than the usual one stands behind a colon.
     const auto here = platform::parse_platform(result.record.name.substr(0, result.record.name.find(':')));
-    if (here) found.platforms.push_back({p, *here, arithmetic_of(result.record)});
+    if (here) found.platforms.push_back({p, *here, arithmetic_of(result.record), &backends::native()});
   }
 }
 
@@ -131,8 +135,9 @@ Status Replayer::feed(Replays& replays) {
     }
   }
   if (missing.empty()) return {};
-  ISOBIT_TRY(Feeds computed, values_in_child(request_->inference, model_, missing, replays.reference->platform,
-                                             replays.reference->arithmetic, request_->most_bytes - held));
+  ISOBIT_TRY(Feeds computed,
+             values_in_child(request_->inference, model_, missing, replays.reference->platform,
+                             replays.reference->arithmetic, request_->most_bytes - held, *replays.reference->backend));
   for (auto& [name, tensor] : computed) {
     const auto value = values_.find(name);
     if (value != values_.end() && hash_of(tensor) != value->second->at[replays.reference->place]->hash) {
@@ -155,7 +160,7 @@ void Replayer::run(Replays& replays) {
     places.push_back(i);
   }
   std::erase_if(replays.platforms, [&](const NativePlatform& native) {
-    const auto results = run_parts_in_child(calls, native.platform, native.arithmetic);
+    const auto results = run_parts_in_child(calls, native.platform, native.arithmetic, *native.backend);
     if (!results) {
       replays.remarks.push_back(results.error().message);
       return true;
@@ -215,9 +220,9 @@ Expected<Replays> Replayer::replay() {
   return replays;
 }
 
-Expected<records::Hash128> Replayer::bits_on(const Replay& replay, const platform::Platform& platform,
-                                             const std::string& arithmetic) const {
-  ISOBIT_TRY(const auto results, run_parts_in_child({{&part(replay).model, &feeds_}}, platform, arithmetic));
+Expected<records::Hash128> Replayer::bits_on(const Replay& replay, const NativePlatform& platform) const {
+  ISOBIT_TRY(const auto results, run_parts_in_child({{&part(replay).model, &feeds_}}, platform.platform,
+                                                    platform.arithmetic, *platform.backend));
   if (!results.front().error.empty()) return unavailable(results.front().error);
   return results.front().outputs.front();
 }

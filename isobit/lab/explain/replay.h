@@ -9,10 +9,18 @@
 
 namespace isobit::lab::explain {
 
+// A platform that no text names: one on which somebody's own backend runs the graphs.
+struct OwnPlatform {
+  platform::Platform platform;
+  std::string arithmetic = "float32";
+  backends::Backend* backend = nullptr;  // not owned; never null
+};
+
 struct ReplayRequest {
   InferenceRequest inference;               // the model, and the inputs and seed that were measured
   size_t most_forks = 256;                  // the first ones in execution order
   uint64_t most_bytes = uint64_t{1} << 30;  // of their inputs, held at once
+  std::map<std::string, OwnPlatform> own;   // by the name in the record; others are what their names say
 };
 
 // A platform of the comparison that this machine has.
@@ -20,6 +28,7 @@ struct NativePlatform {
   size_t place = 0;  // in Comparison::platforms
   platform::Platform platform;
   std::string arithmetic;
+  backends::Backend* backend = &backends::native();
   std::string text() const { return platform.text() + ":" + arithmetic; }
 };
 
@@ -58,8 +67,7 @@ class Replayer {
   // Replays forks on all platforms that this machine has. Errors: those of `tensors`.
   Expected<Replays> replay();
   // The bits of a replayed fork on any platform, by the same inputs. REQUIRES replay(), and a replay without a problem.
-  Expected<records::Hash128> bits_on(const Replay& replay, const platform::Platform& platform,
-                                     const std::string& arithmetic) const;
+  Expected<records::Hash128> bits_on(const Replay& replay, const NativePlatform& platform) const;
   // Of a replayed fork.
   const Part& part(const Replay& replay) const { return parts_.at(replay.fork); }
   const Feeds& feeds() const { return feeds_; }

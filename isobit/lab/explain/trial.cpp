@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "isobit/base/text.h"
+#include "isobit/kernels/vendor/vendor.h"
+#include "isobit/platform/convolutions.h"
 
 namespace isobit::lab::explain {
 namespace {
@@ -27,8 +29,8 @@ std::string setting_of(const Platform& p, Change change) {
 
 class Trials {
  public:
-  Trials(const Replayer& replayer, const Replays& replays, const Replay& replay)
-      : replayer_(replayer), replays_(replays), replay_(replay) {}
+  Trials(const Replayer& replayer, const Replays& replays, const Replay& replay, bool products)
+      : replayer_(replayer), replays_(replays), replay_(replay), products_(products) {}
 
   std::vector<Trial> all() {
     std::vector<Pair> pairs;
@@ -41,6 +43,7 @@ class Trials {
         attempt(pair.a, pair.b, change);
         if (pair.ways > 1) attempt(pair.b, pair.a, change);
       }
+      if (pair.ways == 0 && products_ && !search(pair.a, pair.b)) search(pair.b, pair.a);
     }
     return std::move(trials_);
   }
@@ -70,44 +73,77 @@ class Trials {
     return best;
   }
 
+  // What somebody might have set on this platform that its name does not say.
+  static std::vector<std::pair<Change, Platform>> settings_beside(const Platform& own) {
+    std::vector<std::pair<Change, Platform>> found;
+    for (const kernels::VendorId& id : own.is_ordered() ? std::vector<kernels::VendorId>() : kernels::known_vendors()) {
+      if (id.library != own.library || id.core == own.core) continue;
+      found.emplace_back(Change::kCoreType, own);
+      found.back().second.core = id.core;
+    }
+    for (const std::string& algorithm : platform::convolution_algorithms()) {
+      if (algorithm == own.algorithm) continue;
+      found.emplace_back(Change::kAlgorithm, own);
+      found.back().second.algorithm = algorithm;
+    }
+    return found;
+  }
+
+  bool search(size_t changing, size_t like) {
+    for (const auto& [change, tried] : settings_beside(platform(changing))) {
+      if (trials_.size() == kMaxTrials) return false;
+      Trial trial = made(changing, like, change, tried);
+      if (!trial.agrees) continue;
+      trials_.push_back(std::move(trial));
+      return true;
+    }
+    return false;
+  }
+
   void attempt(size_t changing, size_t like, Change change) {
     if (trials_.size() == kMaxTrials) return;
-    const Platform tried = changed(platform(changing), platform(like), change);
+    trials_.push_back(made(changing, like, change, changed(platform(changing), platform(like), change)));
+  }
+
+  Trial made(size_t changing, size_t like, Change change, const Platform& tried) const {
+    const bool same_backend = native(changing).backend == native(like).backend;
     Trial trial{replay_.platforms[changing],
                 replay_.platforms[like],
                 change,
                 setting_of(platform(changing), change),
-                setting_of(platform(like), change),
+                setting_of(tried, change),
                 tried.text(),
-                tried.text() == platform(like).text(),
+                tried.text() == platform(like).text() && same_backend,
                 false,
                 false,
                 ""};
     // What a platform of the comparison makes the replay has shown already.
-    const NativePlatform candidate{0, tried, native(changing).arithmetic};
+    const NativePlatform candidate{0, tried, native(changing).arithmetic, native(changing).backend};
     const auto known = std::ranges::find_if(replays_.platforms, [&](const NativePlatform& n) {
-      return n.text() == candidate.text() && std::ranges::count(replay_.platforms, n.place) > 0;
+      return n.text() == candidate.text() && n.backend == candidate.backend &&
+             std::ranges::count(replay_.platforms, n.place) > 0;
     });
     std::optional<records::Hash128> bits;
     if (known != replays_.platforms.end()) {
       bits = replay_.results[place_of(known->place)];
     } else if (const auto here = platform::parse_platform(tried.text()); !here) {
       trial.problem = here.error().message;
-    } else if (const auto made = replayer_.bits_on(replay_, *here, candidate.arithmetic); !made) {
-      trial.problem = made.error().message;
+    } else if (const auto result = replayer_.bits_on(replay_, candidate); !result) {
+      trial.problem = result.error().message;
     } else {
-      bits = *made;
+      bits = *result;
     }
     if (bits) {
       trial.agrees = *bits == replay_.results[like];
       trial.unchanged = *bits == replay_.results[changing];
     }
-    trials_.push_back(std::move(trial));
+    return trial;
   }
 
   const Replayer& replayer_;
   const Replays& replays_;
   const Replay& replay_;
+  const bool products_;
   std::vector<Trial> trials_;
 };
 
@@ -155,8 +191,8 @@ Platform changed(Platform a, const Platform& b, Change change) {
   return a;
 }
 
-std::vector<Trial> try_changes(const Replayer& replayer, const Replays& replays, const Replay& replay) {
-  return Trials(replayer, replays, replay).all();
+std::vector<Trial> try_changes(const Replayer& replayer, const Replays& replays, const Replay& replay, bool products) {
+  return Trials(replayer, replays, replay, products).all();
 }
 
 }  // namespace isobit::lab::explain

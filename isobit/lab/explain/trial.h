@@ -27,7 +27,10 @@ struct Trial {
 // Of the replayed fork: for every two classes of its results, the two platforms that differ in the fewest ways; pairs
 // that differ in few ways first. One that differs in one way only needs no more than the replay; of the others every
 // change is tried from either side, at most kMaxTrials together. REQUIRES a replay that was reproduced.
-std::vector<Trial> try_changes(const Replayer& replayer, const Replays& replays, const Replay& replay);
+// Platforms that differ in nothing that their names say (ReplayRequest::own) are given every other core type of their
+// library and every algorithm of convolutions that there is, as long as none makes the other's bits; of those only the
+// one that does is a trial. `products`: the fork is an inner product, which alone these can reach.
+std::vector<Trial> try_changes(const Replayer& replayer, const Replays& replays, const Replay& replay, bool products);
 constexpr size_t kMaxTrials = 24;
 
 }  // namespace isobit::lab::explain
