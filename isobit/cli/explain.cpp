@@ -14,7 +14,7 @@ namespace isobit::cli {
 namespace {
 
 struct Options {
-  std::vector<std::string> labs;
+  std::vector<std::string> labs, overrides;
   std::optional<uint64_t> subject;
   std::string model, python, out;
   ModelInputOptions inputs;
@@ -38,17 +38,20 @@ Expected<lab::records::Subject> chosen(const Options& o, const std::vector<lab::
                              ", expected 1 to ", subjects.size(), ": ", list));
 }
 
-// What to look for causes with; none where no model is named.
+// What to look for causes with; none where neither a model nor a job is named.
 Expected<std::optional<lab::explain::CausesRequest>> causes_of(const Options& o) {
-  if (o.model.empty()) {
-    if (o.inputs.inputs.empty() && o.inputs.dims.empty() && !o.inputs.seed) return std::nullopt;
-    return usage_error("--input, --dim and --seed say what was fed to the model: name it with --model");
+  const bool trains = o.model.ends_with(".toml");
+  if (!trains && !o.overrides.empty()) return usage_error("--set overrides fields of a job: name it with --model");
+  if ((o.model.empty() || trains) && !(o.inputs.inputs.empty() && o.inputs.dims.empty() && !o.inputs.seed)) {
+    return usage_error("--input, --dim and --seed say what was fed to a model: name that with --model");
   }
+  if (o.model.empty()) return std::nullopt;
   lab::explain::CausesRequest request;
   ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
   request.replay.inference.model = o.model;
   request.replay.inference.max_memory = limits.max_memory;
-  ISOBIT_RETURN_IF_ERROR(read_model_inputs(o.inputs, limits.max_memory, request.replay.inference));
+  request.overrides = o.overrides;
+  if (!trains) ISOBIT_RETURN_IF_ERROR(read_model_inputs(o.inputs, limits.max_memory, request.replay.inference));
   request.python = python_of(o.python);
   return request;
 }
@@ -84,11 +87,13 @@ void add_explain(Commands& commands) {
   Command& c = commands.add("explain", "where platforms begin to differ and what goes with it, as a report",
                             "  isobit explain measured.lab --out report.html\n"
                             "  isobit explain measured.lab --model model.onnx --seed 1 --out report.html\n"
+                            "  isobit explain training.lab --model job.toml\n"
                             "  isobit explain here.lab elsewhere.lab --subject 2 --json\n");
   c.positionals("LAB...", o->labs, "labs, or folders or archives with the JSON records of the published study");
   c.option("--subject", "N", o->subject, "which model and input, where the labs have several; 1 is the first");
-  c.option("--model", "MODEL.onnx", o->model,
-           "the model that was measured: operators that fork run again here, each platform on the same inputs");
+  c.option("--model", "FILE", o->model,
+           "the model or the JOB.toml that was measured: operators that fork run again here, on equal inputs");
+  c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of the job, as it was measured; may be repeated");
   add_model_input_options(c, o->inputs);
   c.option("--python", "PY", o->python, "interpreter that has the engines (default: $ISOBIT_PYTHON, or python3)");
   add_memory_option(c, o->limits);

@@ -51,6 +51,20 @@ Json tree_of(const KernelTree& t) {
           {"problem", shown(t.problem)}};
 }
 
+Json diagnosis_of(const lab::explain::DiagnosedPair& pair) {
+  const lab::explain::Diagnosis& d = pair.diagnosis;
+  Json also = Json::array();
+  for (const lab::explain::Kind kind : d.also) also.push_back(name_of(kind));
+  return {{"replay", pair.replay},
+          {"a", pair.a},
+          {"b", pair.b},
+          {"kind", name_of(d.kind)},
+          {"also", also},
+          {"confirmed", d.confirmed},
+          {"compared", d.compared},
+          {"words", printable(d.words)}};
+}
+
 }  // namespace
 
 Json causes_of(const Explanation& e, const Causes& c) {
@@ -62,6 +76,8 @@ Json causes_of(const Explanation& e, const Causes& c) {
   json["replays"] = Json::array();
   for (const Replay& r : c.replays.forks) json["replays"].push_back(replay_of(e, r));
   json["first"] = c.first ? Json(*c.first) : Json();
+  json["diagnoses"] = Json::array();
+  for (const auto& pair : c.diagnoses) json["diagnoses"].push_back(diagnosis_of(pair));
   json["trials"] = Json::array();
   for (const Trial& t : c.trials) json["trials"].push_back(trial_of(t));
   json["asked"] = shown(c.asked.words);

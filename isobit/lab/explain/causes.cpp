@@ -225,14 +225,40 @@ class CauseWords {
 
 }  // namespace
 
+namespace {
+
+std::optional<size_t> first_introduced(const Replays& replays) {
+  const auto first = std::ranges::find(replays.forks, Origin::kIntroduced, &Replay::origin);
+  if (first == replays.forks.end()) return std::nullopt;
+  return static_cast<size_t>(first - replays.forks.begin());
+}
+
+Expected<Causes> causes_in_training(const Explanation& explanation, const CausesRequest& request) {
+  ISOBIT_TRY(const TrainingReplays training,
+             replay_training(explanation, {.job = request.replay.inference.model,
+                                           .overrides = request.overrides,
+                                           .max_memory = request.replay.inference.max_memory,
+                                           .own = request.replay.own}));
+  Causes causes;
+  causes.replays = training.replays;
+  causes.first = first_introduced(causes.replays);
+  if (!causes.first) return causes;
+  causes.diagnoses = diagnose_forks(explanation, training);
+  causes.asked.problem = "of a training only the operator itself is asked";
+  return causes;
+}
+
+}  // namespace
+
 Expected<Causes> find_causes(const Explanation& explanation, const deviation::TensorSource& tensors,
                              const CausesRequest& request) {
+  if (explanation.comparison.subject.kind == records::SubjectKind::kTraining) {
+    return causes_in_training(explanation, request);
+  }
   ISOBIT_TRY(Replayer replayer, Replayer::open(explanation, tensors, request.replay));
   Causes causes;
   ISOBIT_TRY(causes.replays, replayer.replay());
-  for (size_t i = 0; i < causes.replays.forks.size() && !causes.first; ++i) {
-    if (causes.replays.forks[i].origin() == Origin::kIntroduced) causes.first = i;
-  }
+  causes.first = first_introduced(causes.replays);
   if (!causes.first) return causes;
   const Replay& replay = causes.replays.forks[*causes.first];
   causes.diagnoses = diagnose_forks(explanation, replayer, causes.replays);

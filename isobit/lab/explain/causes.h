@@ -9,7 +9,8 @@ namespace isobit::lab::explain {
 
 struct CausesRequest {
   ReplayRequest replay;
-  std::string python = "python3";  // for the kernels of engines
+  std::string python = "python3";           // for the kernels of engines
+  std::vector<std::string> overrides = {};  // of a training's job, which `replay` names in place of a model
 };
 
 struct Causes {
@@ -24,7 +25,7 @@ struct Causes {
 // At most so many kernels are asked: one of each class of the replay, and of the engines that are not replayed.
 constexpr size_t kMaxTrees = 8;
 
-// Errors: as Replayer.
+// Errors: as Replayer; of a training as replay_training().
 Expected<Causes> find_causes(const Explanation& explanation, const deviation::TensorSource& tensors,
                              const CausesRequest& request);
 

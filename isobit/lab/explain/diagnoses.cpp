@@ -1,33 +1,35 @@
 #include "isobit/lab/explain/diagnoses.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "isobit/base/text.h"
-#include "isobit/graph/op.h"
 
 namespace isobit::lab::explain {
 namespace {
 
+// One operator of each name, and what it is called by itself; none: it cannot be.
+using CallOf = std::function<Expected<OperatorCall>(size_t replay)>;
+
 class Diagnoser {
  public:
-  Diagnoser(const Explanation& e, const Replayer& replayer, const Replays& replays)
-      : e_(e), replayer_(replayer), replays_(replays) {}
+  Diagnoser(const Explanation& e, const Replays& replays, CallOf call_of)
+      : e_(e), replays_(replays), call_of_(std::move(call_of)) {}
 
   std::vector<DiagnosedPair> all() {
     std::set<std::string> seen;
     for (size_t r = 0; r < replays_.forks.size() && seen.size() < kMaxDiagnosed; ++r) {
       const Replay& replay = replays_.forks[r];
       if (replay.origin() != Origin::kIntroduced) continue;
-      const onnx::Model& model = replayer_.part(replay).model;
-      if (seen.insert(model.graph.nodes.back().op).second) diagnose_fork(r);
+      if (seen.insert(e_.trace.values[e_.forks[replay.fork].value].op).second) diagnose_fork(r);
     }
     return std::move(pairs_);
   }
 
  private:
   // Of each class of the replay its first platform.
-  std::vector<size_t> representatives(const Replay& replay) const {
+  static std::vector<size_t> representatives(const Replay& replay) {
     std::vector<size_t> places;
     for (int k = 1; k <= replay.class_count() && places.size() < kMaxClassesAsked; ++k) {
       places.push_back(static_cast<size_t>(std::ranges::find(replay.classes, k) - replay.classes.begin()));
@@ -38,8 +40,16 @@ class Diagnoser {
   Answer asked(const OperatorCall& call, const Replay& replay, size_t place) const {
     const NativePlatform& native =
         *std::ranges::find(replays_.platforms, replay.platforms[place], &NativePlatform::place);
-    Answer answer = ask(call, native.platform, native.arithmetic, *native.backend, replay.results[place]);
+    Answer answer = ask(call, native.platform, native.arithmetic, *native.backend);
     answer.platform = native.place;
+    // Is it the computation that was replayed?
+    const std::string& value = e_.trace.values[e_.forks[replay.fork].value].name;
+    for (size_t o = 0; o < answer.outputs.size(); ++o) {
+      const bool is_it = call.graph.value(call.graph.outputs()[o]).name == value || answer.outputs.size() == 1;
+      if (is_it && hash_of(answer.outputs[o]) != replay.results[place]) {
+        answer.problem = "by itself the operator makes other bits than in its place";
+      }
+    }
     return answer;
   }
 
@@ -48,7 +58,7 @@ class Diagnoser {
   void diagnose_fork(size_t r) {
     const Replay& replay = replays_.forks[r];
     const std::vector<size_t> places = representatives(replay);
-    const auto call = operator_of({&replayer_.part(replay).model, &replayer_.feeds()});
+    const auto call = call_of_(r);
     if (!call) {
       for (size_t i = 1; i < places.size(); ++i) {
         pairs_.push_back({r,
@@ -69,8 +79,8 @@ class Diagnoser {
   }
 
   const Explanation& e_;
-  const Replayer& replayer_;
   const Replays& replays_;
+  const CallOf call_of_;
   std::vector<DiagnosedPair> pairs_;
 };
 
@@ -78,7 +88,16 @@ class Diagnoser {
 
 std::vector<DiagnosedPair> diagnose_forks(const Explanation& explanation, const Replayer& replayer,
                                           const Replays& replays) {
-  return Diagnoser(explanation, replayer, replays).all();
+  return Diagnoser(explanation, replays,
+                   [&](size_t r) {
+                     return operator_of({&replayer.part(replays.forks[r]).model, &replayer.feeds()});
+                   })
+      .all();
+}
+
+std::vector<DiagnosedPair> diagnose_forks(const Explanation& explanation, const TrainingReplays& training) {
+  return Diagnoser(explanation, training.replays, [&](size_t r) -> Expected<OperatorCall> { return training.calls[r]; })
+      .all();
 }
 
 }  // namespace isobit::lab::explain

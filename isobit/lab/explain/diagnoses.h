@@ -2,7 +2,7 @@
 #pragma once
 
 #include "isobit/lab/explain/diagnosis.h"
-#include "isobit/lab/explain/replay.h"
+#include "isobit/lab/explain/training_replay.h"
 
 namespace isobit::lab::explain {
 
@@ -16,6 +16,8 @@ struct DiagnosedPair {
 // beside the first, at most kMaxClassesAsked of them. REQUIRES Replayer::replay().
 std::vector<DiagnosedPair> diagnose_forks(const Explanation& explanation, const Replayer& replayer,
                                           const Replays& replays);
+// The same of a training.
+std::vector<DiagnosedPair> diagnose_forks(const Explanation& explanation, const TrainingReplays& training);
 constexpr size_t kMaxDiagnosed = 8, kMaxClassesAsked = 4;
 
 }  // namespace isobit::lab::explain

@@ -18,6 +18,7 @@ struct Evidence {
   std::span<const float> out_b() const { return b.outputs.front().span<float>(); }
 };
 
+std::optional<Diagnosis> powers(const Evidence& e);        // of an optimizer
 std::optional<Diagnosis> flushed(const Evidence& e);       // results, whatever the operator
 std::optional<Diagnosis> divided(const Evidence& e);       // x / y
 std::optional<Diagnosis> function(const Evidence& e);      // of single elements

@@ -32,7 +32,10 @@ class Finder {
         if (!output.empty()) makers_.emplace(output, n);
       }
     }
-    for (const TracedValue& value : trace.values) values_[{value.step, value.name}].push_back(&value);
+    for (const TracedValue& value : trace.values) {
+      values_[{value.step, value.name}].push_back(&value);
+      if (value.class_count > 1) first_step_ = std::min(first_step_, value.step);
+    }
   }
 
   TracedFork find(size_t place) const {
@@ -87,7 +90,9 @@ class Finder {
         }
       }
     }
-    if (found.given && !inputs_are_equal_) {
+    if (found.given && value.step > first_step_) {
+      found.problem = "it reads what an earlier step left behind, and platforms differed there";
+    } else if (found.given && !inputs_are_equal_) {
       found.problem = "the records have no hashes of the model and its inputs, which this operator reads";
     }
     return found;
@@ -147,6 +152,7 @@ class Finder {
   }
 
   bool inputs_are_equal_;
+  int64_t first_step_ = INT64_MAX;  // of a training: the first one that has a fork
   const Trace& trace_;
   const std::vector<records::GraphNode>& graph_;
   std::map<std::string, size_t> makers_;

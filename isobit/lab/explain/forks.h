@@ -36,7 +36,8 @@ struct TracedFork {
 };
 
 // In execution order, one for each value of two classes or more. The model's inputs and weights count as equal when the
-// subject has hashes of both.
+// subject has hashes of both; of a training, up to the first step that has a fork: later ones read what that left
+// behind.
 std::vector<TracedFork> find_forks(const records::Subject& subject, const Trace& trace,
                                    const std::vector<records::GraphNode>& graph);
 

@@ -32,15 +32,18 @@ struct Answer {
   size_t platform = 0;           // of the comparison
   std::vector<Tensor> outputs;   // on the operands that the network had
   std::optional<SumAnswer> sum;  // of a sum
-  std::string problem;           // nothing is known
+  // Of an operator that updates a parameter: its output 0, had the powers of its attributes (beta^t) been computed in
+  // float32: correctly rounded, or one ulp off.
+  std::vector<records::Hash128> float_powers;
+  std::string problem;  // nothing is known
 };
 
 // Longer than this nobody waits for one platform's answers about a sum.
 constexpr double kMostAskedSeconds = 20;
 
-// In a process of its own. `expected`: the bits of output 0 that its replay made; others are a problem.
+// In a process of its own.
 Answer ask(const OperatorCall& call, const platform::Platform& platform, const std::string& arithmetic,
-           backends::Backend& backend, const records::Hash128& expected);
+           backends::Backend& backend);
 
 // The same operands through our own kernels, which are correctly rounded for every function of one real number:
 // in float32, and in float64 rounded once.

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "isobit/backends/backend.h"
 #include "isobit/graph/op.h"
+#include "isobit/lab/explain/decorated_backend.h"
 #include "isobit/numerics/bits.h"
 #include "isobit/numerics/functions.h"
 #include "isobit/platform/convolutions.h"
@@ -18,42 +18,18 @@ using Plant = std::function<Status(runtime::KernelCall&, const runtime::RunKerne
 // Runs graphs with our own kernels, but for the operator whose first output has this name.
 class PlantedBackend final : public backends::Backend {
  public:
-  PlantedBackend(std::string value, Plant plant) : value_(std::move(value)), plant_(std::move(plant)) {
-    for (const auto& [op, kernel] : runtime::kernel_table()) table_[op] = decorated(kernel);
-  }
+  PlantedBackend(const std::string& value, Plant plant)
+      : backend_([value, plant = std::move(plant)](const runtime::KernelSite& site, runtime::RunKernel usual) {
+          if (site.out().name != value) return usual;
+          return runtime::RunKernel([plant, usual](runtime::KernelCall& call) { return plant(call, usual); });
+        }) {}
   Expected<std::unique_ptr<backends::Program>> compile(const graph::Graph& graph, const platform::Context& context,
                                                        const runtime::Limits& limits) override {
-    return std::make_unique<Program>(graph, context, table_, limits);
+    return backend_.compile(graph, context, limits);
   }
 
  private:
-  class Program final : public backends::Program {
-   public:
-    Program(const graph::Graph& graph, const platform::Context& context, const runtime::KernelTable& table,
-            const runtime::Limits& limits)
-        : context_(context), executor_(graph, table, limits) {}
-    Status run(std::span<Feed> feeds, std::span<Tensor> outputs, runtime::RunOptions options) override {
-      return executor_.run_into(context_.kernels(), feeds, outputs, options);
-    }
-
-   private:
-    const platform::Context context_;
-    runtime::Executor executor_;
-  };
-
-  runtime::Kernel decorated(const runtime::Kernel& kernel) const {
-    if (kernel.is_view || kernel.measure || kernel.bind_making) return kernel;
-    // In place of nothing: a plant looks at operands after the usual kernel has run.
-    return runtime::with_parameters([this, kernel](const runtime::KernelSite& site) {
-      const runtime::RunKernel usual = runtime::bound(kernel, site);
-      if (site.out().name != value_) return usual;
-      return runtime::RunKernel([this, usual](runtime::KernelCall& call) { return plant_(call, usual); });
-    });
-  }
-
-  const std::string value_;
-  const Plant plant_;
-  runtime::KernelTable table_;
+  DecoratedBackend backend_;
 };
 
 // The elements of operands that an element of the output is made of.
@@ -247,6 +223,23 @@ inline Plant convolution_by(const std::string& algorithm) {
     kernels::KernelContext ctx = call.ctx;
     ctx.products_f32 = products.get();
     runtime::KernelCall other{ctx, call.node, call.inputs, call.outputs};
+    return usual(other);
+  };
+}
+
+// Adam whose bias correction takes beta^t from powf.
+inline Plant bias_correction_in_float() {
+  return [](runtime::KernelCall& call, const runtime::RunKernel& usual) -> Status {
+    std::vector<Tensor> scalars;
+    runtime::KernelCall other{call.ctx, call.node, call.inputs, call.outputs};
+    const std::pair<size_t, const char*> powers[] = {{5, "beta1"}, {6, "beta2"}};
+    for (const auto& [input, attribute] : powers) {
+      const double beta = call.attributes().real(attribute, 0.5), power = call.inputs[input]->data<double>()[0];
+      const auto t = static_cast<float>(std::round(std::log(power) / std::log(beta)));
+      scalars.push_back(Tensor::scalar(static_cast<double>(::powf(static_cast<float>(beta), t))));
+    }
+    other.inputs[5] = &scalars[0];
+    other.inputs[6] = &scalars[1];
     return usual(other);
   };
 }

@@ -186,7 +186,9 @@ Expected<SweepReport> sweep_over(const Workers& workers, const std::vector<Targe
     return unavailable("none of the platforms is here; see 'isobit platforms --vendors' and '--engines'");
   }
   if (!nodes.empty()) ISOBIT_RETURN_IF_ERROR(lab.set_graph(report.subject, nodes));
-  ISOBIT_RETURN_IF_ERROR(keep_tensors(state, here, pattern, nodes));
+  // Of a training operands are computed again: there are too many of them to keep.
+  ISOBIT_RETURN_IF_ERROR(
+      keep_tensors(state, here, pattern, pattern.steps > 0 ? std::vector<records::GraphNode>() : nodes));
   return report;
 }
 
@@ -210,15 +212,15 @@ Expected<SweepReport> sweep(const TrainingRequest& training, const SweepRequest&
   ISOBIT_TRY(const Workers workers, Workers::prepare(request.places));
   ISOBIT_TRY(const std::vector<Target> targets,
              request.platforms.empty() ? all_targets({}) : targets_named(request.platforms, {}));
-  ISOBIT_TRY(const records::Subject subject,
-             training_subject(training.job, training.overrides, training.steps, {request.max_memory}));
+  ISOBIT_TRY(const MeasuredTraining measured,
+             open_training(training.job, training.overrides, training.steps, {request.max_memory}));
   WorkerRequest pattern;
   std::error_code error;
   pattern.model = fs::absolute(training.job, error);
   pattern.max_memory = request.max_memory;
   pattern.steps = training.steps;
   pattern.overrides = training.overrides;
-  return sweep_over(workers, targets, pattern, subject, {}, request);
+  return sweep_over(workers, targets, pattern, measured.subject, measured.nodes, request);
 }
 
 }  // namespace isobit::lab::measure

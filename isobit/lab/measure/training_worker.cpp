@@ -91,6 +91,19 @@ Expected<WorkerRun> train(train::Trainer& trainer, const platform::Platform& p, 
   return run;
 }
 
+std::vector<records::GraphNode> nodes_of(const graph::Graph& graph) {
+  const auto names_of = [&](const std::vector<graph::ValueId>& values) {
+    std::vector<std::string> names;
+    for (const graph::ValueId id : values) names.push_back(id == graph::kNoValue ? "" : graph.value(id).name);
+    return names;
+  };
+  std::vector<records::GraphNode> nodes;
+  for (const graph::Node& node : graph.nodes()) {
+    nodes.push_back({node.op, node.name, names_of(node.inputs), names_of(node.outputs)});
+  }
+  return nodes;
+}
+
 }  // namespace
 
 Expected<WorkerAnswer> train_worker(const WorkerRequest& request, platform::Engine& engine, const fs::path& folder) {
@@ -110,20 +123,22 @@ Expected<WorkerAnswer> train_worker(const WorkerRequest& request, platform::Engi
   return answer;
 }
 
-Expected<records::Subject> training_subject(const fs::path& file, const std::vector<std::string>& overrides,
-                                            int64_t steps, const run::Limits& limits) {
+Expected<MeasuredTraining> open_training(const fs::path& file, const std::vector<std::string>& overrides, int64_t steps,
+                                         const run::Limits& limits) {
   ISOBIT_TRY(const train::Job job, run::load_job(file.string(), overrides, limits));
   ISOBIT_RETURN_IF_ERROR(check_steps(job, steps));
   ISOBIT_TRY(const platform::Platform ordered, platform::parse_platform("ordered"));
   platform::Engine engine(ordered);
   ISOBIT_TRY(const run::Session session, run::open_session(job, engine, limits));
-  records::Subject subject;
+  MeasuredTraining training;
+  records::Subject& subject = training.subject;
   subject.kind = records::SubjectKind::kTraining;
   subject.model = file.filename().string();
   subject.model_sha256 = session.root;
   subject.input_sha256 = session.commitment->root;
   subject.settings = text_of(steps, steps == 1 ? " step" : " steps");
-  return subject;
+  training.nodes = nodes_of(session.trainer->step_graph().graph);
+  return training;
 }
 
 }  // namespace isobit::lab::measure

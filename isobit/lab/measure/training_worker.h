@@ -13,8 +13,11 @@ namespace isobit::lab::measure {
 // job and of training; kUsage for more steps than the job has.
 Expected<WorkerAnswer> train_worker(const WorkerRequest& request, platform::Engine& engine, const fs::path& folder);
 
-// By what a training is told from another: the job's root and that of its data (docs/formats/job.md).
-Expected<records::Subject> training_subject(const fs::path& job, const std::vector<std::string>& overrides,
-                                            int64_t steps, const run::Limits& limits);
+struct MeasuredTraining {
+  records::Subject subject;  // told from another by the job's root and that of its data (docs/formats/job.md)
+  std::vector<records::GraphNode> nodes;  // of the graph of a step, in its order
+};
+Expected<MeasuredTraining> open_training(const fs::path& job, const std::vector<std::string>& overrides, int64_t steps,
+                                         const run::Limits& limits);
 
 }  // namespace isobit::lab::measure
