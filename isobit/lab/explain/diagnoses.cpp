@@ -37,10 +37,10 @@ class Diagnoser {
     return places;
   }
 
-  Answer asked(const OperatorCall& call, const Replay& replay, size_t place) const {
+  Answer asked(const OperatorCall& call, const Replay& replay, size_t place, const SumPlace* sum = nullptr) const {
     const NativePlatform& native =
         *std::ranges::find(replays_.platforms, replay.platforms[place], &NativePlatform::place);
-    Answer answer = ask(call, native.platform, native.arithmetic, *native.backend);
+    Answer answer = ask(call, native.platform, native.arithmetic, *native.backend, sum);
     answer.platform = native.place;
     // Is it the computation that was replayed?
     const std::string& value = e_.trace.values[e_.forks[replay.fork].value].name;
@@ -51,6 +51,18 @@ class Diagnoser {
       }
     }
     return answer;
+  }
+
+  static std::optional<SumPlace> sum_that_differs(const OperatorCall& call, const Answer& a, const Answer& b) {
+    if (!is_sum(call) || !a.problem.empty() || !b.problem.empty()) return std::nullopt;
+    if (a.outputs[0].dtype() != DType::kFloat32 || a.outputs[0].shape() != b.outputs[0].shape()) return std::nullopt;
+    return differing_place(call, a.outputs[0], b.outputs[0]);
+  }
+
+  DiagnosedPair judged(const OperatorCall& call, size_t r, const Answer& a, const Answer& b,
+                       const Reference* reference) const {
+    const Names names{label(a.platform), label(b.platform)};
+    return {r, a.platform, b.platform, explain::diagnose(call, a, b, reference, names)};
   }
 
   std::string label(size_t platform) const { return shortened(e_.comparison.platforms[platform].label); }
@@ -72,9 +84,13 @@ class Diagnoser {
     const Answer first = asked(*call, replay, places[0]);
     for (size_t i = 1; i < places.size(); ++i) {
       const Answer other = asked(*call, replay, places[i]);
-      const Names names{label(first.platform), label(other.platform)};
-      pairs_.push_back({r, first.platform, other.platform,
-                        explain::diagnose(*call, first, other, reference ? &*reference : nullptr, names)});
+      const auto sum = sum_that_differs(*call, first, other);
+      if (sum) {
+        pairs_.push_back(
+            judged(*call, r, asked(*call, replay, places[0], &*sum), asked(*call, replay, places[i], &*sum), nullptr));
+        continue;
+      }
+      pairs_.push_back(judged(*call, r, first, other, reference ? &*reference : nullptr));
     }
   }
 

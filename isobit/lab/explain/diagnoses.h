@@ -18,6 +18,6 @@ std::vector<DiagnosedPair> diagnose_forks(const Explanation& explanation, const 
                                           const Replays& replays);
 // The same of a training.
 std::vector<DiagnosedPair> diagnose_forks(const Explanation& explanation, const TrainingReplays& training);
-constexpr size_t kMaxDiagnosed = 8, kMaxClassesAsked = 4;
+constexpr size_t kMaxDiagnosed = 8, kMaxClassesAsked = 8;
 
 }  // namespace isobit::lab::explain

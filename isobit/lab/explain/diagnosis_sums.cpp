@@ -28,15 +28,9 @@ class Sums {
     }
     if (a_.reach != b_.reach || a_.mixes != b_.mixes) return tiles();
     find_differences();
-    if (differences_.empty()) return {.words = "Asked for its own sum, the operator answers alike on both."};
-    Diagnosis d = settled();
-    for (const Difference& difference : differences_) d.words += (d.words.empty() ? "" : " ") + difference.words;
-    if (d.confirmed) {
-      d.words += text_of(" That alone, changed in the sums of ", from_a_ ? e_.names.a : e_.names.b, ", makes those of ",
-                         from_a_ ? e_.names.b : e_.names.a, ": all ", d.compared,
-                         " elements that were compared agree in every bit.");
-    }
-    return d;
+    if (differences_.empty())
+      return {.words = "Asked for a sum in which they differ, the operator answers alike on both."};
+    return settled();
   }
 
  private:
@@ -76,7 +70,9 @@ class Sums {
   void find_differences() {
     const SumModel &a = a_.model, &b = b_.model;
     if (a.tree != b.tree || a_.verdict != b_.verdict) {
-      both(order_of(a_), order_of(b_), Kind::kSummationOrder,
+      // Whose answers are those of no order adds otherwise in a way that is not known.
+      both(order_of(a_), order_of(b_),
+           can_be_modelled(a_) && can_be_modelled(b_) ? Kind::kSummationOrder : Kind::kUnknown,
            [](SumModel& to, const SumModel& from) { to.tree = from.tree; });
     }
     const auto products = [](bool fused) {
@@ -122,58 +118,81 @@ class Sums {
     return s.model.tree.has_value() || s.verdict == reveal::Verdict::kNoUnitLost;
   }
 
-  bool makes(const SumModel& model, std::span<const float> results, const std::vector<SumPlace>& places) const {
-    return std::ranges::all_of(places, [&](const SumPlace& place) {
+  // How many of these elements the model gives.
+  size_t made(const SumModel& model, std::span<const float> results, const std::vector<SumPlace>& places) const {
+    return static_cast<size_t>(std::ranges::count_if(places, [&](const SumPlace& place) {
       return numerics::bits_of(modelled(model, e_.call, place)) ==
              numerics::bits_of(results[static_cast<size_t>(place.element)]);
-    });
+    }));
   }
 
-  // The single changes that make one platform's bits of the other's.
-  std::vector<size_t> enough(SumModel from, const SumModel& like, std::span<const float> own,
-                             std::span<const float> others, const std::vector<SumPlace>& places) const {
+  // A single change of one platform's sums, and how many of the other's elements it makes.
+  struct Change {
+    size_t difference = 0, makes = 0;
+    bool of_a = true;
+  };
+
+  // Those that make the most elements, of all ways to take up what is added on top that fit the platform's own.
+  void try_changes(SumModel from, const SumModel& like, bool of_a, const std::vector<SumPlace>& places,
+                   std::vector<Change>& best) const {
+    const auto own = of_a ? e_.out_a() : e_.out_b(), others = of_a ? e_.out_b() : e_.out_a();
     for (const Added added : {Added::kLast, Added::kInside, Added::kFirst}) {
       from.added = added;
-      if (!makes(from, own, places)) continue;
-      std::vector<size_t> found;
+      if (made(from, own, places) < places.size()) continue;
       for (size_t d = 0; d < differences_.size(); ++d) {
         SumModel changed = from;
         differences_[d].apply(changed, like);
-        if (makes(changed, others, places)) found.push_back(d);
+        const Change change{d, made(changed, others, places), of_a};
+        if (!best.empty() && best.front().makes > change.makes) continue;
+        if (!best.empty() && best.front().makes < change.makes) best.clear();
+        const bool known = std::ranges::any_of(best, [&](const Change& c) { return c.difference == d; });
+        if (!known) best.push_back(change);
       }
-      if (!found.empty()) return found;
     }
-    return {};
   }
 
   Diagnosis settled() {
-    const std::vector<SumPlace> places = sum_places(e_.call, kMostPlaces);
-    std::vector<size_t> found;
+    std::vector<SumPlace> places = sum_places(e_.call, a_.place.terms.size(), kMostPlaces);
+    if (std::ranges::count(places, a_.place) == 0) places.push_back(a_.place);
+    std::vector<Change> best;
     if (can_be_modelled(a_) && can_be_modelled(b_)) {
-      found = enough(a_.model, b_.model, e_.out_a(), e_.out_b(), places);
-      if (found.empty()) {
-        from_a_ = false;
-        found = enough(b_.model, a_.model, e_.out_b(), e_.out_a(), places);
-      }
+      try_changes(a_.model, b_.model, true, places, best);
+      try_changes(b_.model, a_.model, false, places, best);
     }
     Diagnosis d;
-    d.confirmed = found.size() == 1;
     d.compared = static_cast<int64_t>(places.size());
-    d.kind = differences_[found.empty() ? 0 : found.front()].kind;
-    if (d.confirmed) {
-      const Difference one = differences_[found.front()];
-      differences_ = {one};
-    }
+    const bool one = best.size() == 1;
+    d.confirmed = one && best.front().makes == places.size();
+    const Difference chosen = differences_[d.confirmed ? best.front().difference : 0];
+    d.kind = chosen.kind;
+    if (d.confirmed) differences_ = {chosen};
     for (const Difference& difference : differences_) {
+      d.words += (d.words.empty() ? "" : " ") + difference.words;
       if (difference.kind != d.kind) d.also.push_back(difference.kind);
     }
+    if (one && differences_.size() == 1) {
+      const Change& change = best.front();
+      d.words += text_of(" That alone, changed in the sums of ", change.of_a ? e_.names.a : e_.names.b, ", makes ",
+                         d.confirmed ? "all" : text_of(change.makes), " of the ", places.size(), " elements of ",
+                         change.of_a ? e_.names.b : e_.names.a, " that were compared",
+                         d.confirmed ? "." : ": the others are not made by that alone.");
+    }
+    if (!d.confirmed && differences_.size() > 1) d.words += together(places);
     return d;
+  }
+
+  std::string together(const std::vector<SumPlace>& places) const {
+    if (!can_be_modelled(a_) || !can_be_modelled(b_)) return "";
+    SumModel changed = a_.model;
+    for (const Difference& difference : differences_) difference.apply(changed, b_.model);
+    const size_t makes = made(changed, e_.out_b(), places);
+    return text_of(" All of it, changed in the sums of ", e_.names.a, ", makes ", makes, " of the ", places.size(),
+                   " elements of ", e_.names.b, " that were compared.");
   }
 
   const Evidence& e_;
   const SumAnswer &a_, &b_;
   std::vector<Difference> differences_;
-  bool from_a_ = true;
 };
 
 }  // namespace

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "isobit/graph/op.h"
+#include "isobit/numerics/bits.h"
 
 namespace isobit::lab::explain {
 namespace {
@@ -60,19 +62,31 @@ std::optional<SumPlace> sum_place(const OperatorCall& call, int64_t element) {
   return place;
 }
 
-std::vector<SumPlace> sum_places(const OperatorCall& call, size_t most) {
+std::vector<SumPlace> sum_places(const OperatorCall& call, size_t terms, size_t most) {
   const int64_t n = elements_of(call), looked = std::min(n, kLooked);
+  // A step that has nothing to do with any extent, so that it comes by edges and middles.
+  int64_t step = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(n) * 0.6180339887));
+  while (std::gcd(step, n) != 1) ++step;
   std::vector<SumPlace> places;
-  size_t best = 0;
-  for (int64_t i = 0; i < looked; ++i) {
-    // The middle first, then evenly all over.
-    auto place = sum_place(call, (n / 2 + i * n / looked) % n);
-    if (!place || place->terms.size() < 2 || place->terms.size() < best) continue;
-    if (place->terms.size() > best) places.clear();
-    best = place->terms.size();
-    if (places.size() < most) places.push_back(*std::move(place));
+  for (int64_t i = 0; i < looked && places.size() < most; ++i) {
+    auto place = sum_place(call, (n / 2 + i * step) % n);
+    if (place && place->terms.size() == terms) places.push_back(*std::move(place));
   }
   return places;
+}
+
+std::optional<SumPlace> differing_place(const OperatorCall& call, const Tensor& a, const Tensor& b) {
+  std::vector<int64_t> differ;
+  for (int64_t e = 0; e < a.elements(); ++e) {
+    if (numerics::bits_of(a.data<float>()[e]) != numerics::bits_of(b.data<float>()[e])) differ.push_back(e);
+  }
+  std::optional<SumPlace> best;
+  const size_t looked = std::min(differ.size(), static_cast<size_t>(kLooked));
+  for (size_t i = 0; i < looked; ++i) {
+    auto place = sum_place(call, differ[i * differ.size() / looked]);
+    if (place && place->terms.size() > 1 && (!best || place->terms.size() > best->terms.size())) best = place;
+  }
+  return best;
 }
 
 std::optional<int64_t> divisor_of(OperatorRun& run, const OperatorCall& call, const SumPlace& place) {

@@ -20,9 +20,11 @@ struct SumPlace {
 bool is_sum(const OperatorCall& call);
 // REQUIRES is_sum(). None where the element is made of anything else.
 std::optional<SumPlace> sum_place(const OperatorCall& call, int64_t element);
-// The places to look at: the first has the most terms of all that are looked at, in the middle where that is possible,
-// and the others have as many. At most `most`; empty where there is no sum of two terms or more.
-std::vector<SumPlace> sum_places(const OperatorCall& call, size_t most);
+// Elements that are sums of so many terms, all over the output; at most `most`.
+std::vector<SumPlace> sum_places(const OperatorCall& call, size_t terms, size_t most);
+// Of the elements in which two outputs differ, one of the most terms; none where none is a sum of two terms or more.
+// REQUIRES is_sum(), and float32 outputs of its shape.
+std::optional<SumPlace> differing_place(const OperatorCall& call, const Tensor& a, const Tensor& b);
 
 // What an element is times a sum: 1, or 1/n of a mean. none: neither.
 std::optional<int64_t> divisor_of(OperatorRun& run, const OperatorCall& call, const SumPlace& place);
