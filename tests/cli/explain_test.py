@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import onnx_by_hand as onnx
-from isobit_cli import Case, main, shared_data
+from isobit_cli import DIGITS, Case, main, shared_data
 
 
 class Explain(Case):
@@ -99,8 +99,28 @@ class Explain(Case):
         self.assertTrue(all(t["problem"] == "" for t in told["causes"]["trials"]))
         self.assertEqual(told["causes"]["asked"], "a convolution of as many terms, 27: 3 channels times 3 x 3")
         self.assertTrue(any(t["digest"] for t in told["causes"]["trees"]))
+        diagnosed = [(d["replay"], d["kind"], d["also"]) for d in told["causes"]["diagnoses"]]
+        self.assertEqual(diagnosed, [(told["causes"]["first"], "convolution_algorithm", [])])
         words = self.isobit("explain", lab, "--model", model, code=1).out
         self.assertIn("With winograd4 in place of its own as its convolution algorithm and nothing else changed", words)
+
+    def test_a_training_names_the_operator_and_the_kind(self):
+        here = [v["platform"] for v in self.isobit_json("platforms", "--vendors") if v.get("float32_digest")]
+        if not {"onednn@sse41", "onednn@avx2"} <= set(here):
+            self.skipTest("skipped: no oneDNN with both instruction sets")
+        lab, changes = self.path("t.lab"), ["--set", "job.arithmetic=float32", "--set", "data.batch=8"]
+        self.isobit("measure", DIGITS, "--steps", "2", "--platforms", "onednn@sse41/1t,onednn@avx2/1t", *changes, "--out",
+                    lab, "--keep", "none")
+        told = self.isobit_json("explain", lab, "--model", DIGITS, *changes, code=1)
+        first = told["values"][told["first_introduced"]]
+        self.assertEqual((first["step"], first["op"]), (1, "Conv"))
+        replay = told["causes"]["replays"][told["causes"]["first"]]
+        self.assertEqual((replay["reproduced"], replay["origin"]), (True, "introduced"))
+        self.assertEqual([d["kind"] for d in told["causes"]["diagnoses"]], ["fused_multiply_add"])
+        self.assertNotIn("introduced", [v.get("origin") for v in told["values"] if v.get("step") == 2])
+        self.fails("explain", lab, "--model", DIGITS, "--set", "data.batch=9", code=2, says=["another job"])
+        self.fails("explain", lab, "--model", DIGITS, "--seed", "1", code=2, says=["--seed"])
+        self.fails("explain", lab, "--set", "data.batch=9", code=2, says=["--set", "--model"])
 
     def test_another_seed_is_noticed(self):
         lab, model = self.measured("ordered@portable/1t", "ordered@portable/1t+winograd4")

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "isobit/base/text.h"
+#include "isobit/numerics/bits.h"
 
 namespace isobit::lab::explain {
 namespace {
@@ -53,9 +54,16 @@ class Diagnoser {
     return answer;
   }
 
-  static std::optional<SumPlace> sum_that_differs(const OperatorCall& call, const Answer& a, const Answer& b) {
+  static std::optional<SumPlace> sum_that_differs(const OperatorCall& call, const Answer& a, const Answer& b,
+                                                  const std::optional<SumPlace>& preferred) {
     if (!is_sum(call) || !a.problem.empty() || !b.problem.empty()) return std::nullopt;
     if (a.outputs[0].dtype() != DType::kFloat32 || a.outputs[0].shape() != b.outputs[0].shape()) return std::nullopt;
+    if (preferred) {
+      const auto at = [&](const Answer& x) {
+        return numerics::bits_of(x.outputs[0].data<float>()[preferred->element]);
+      };
+      if (at(a) != at(b)) return preferred;
+    }
     return differing_place(call, a.outputs[0], b.outputs[0]);
   }
 
@@ -82,12 +90,15 @@ class Diagnoser {
     }
     const auto reference = reference_of(*call);
     const Answer first = asked(*call, replay, places[0]);
+    std::optional<SumPlace> asked_about;
+    Answer first_asked;
     for (size_t i = 1; i < places.size(); ++i) {
       const Answer other = asked(*call, replay, places[i]);
-      const auto sum = sum_that_differs(*call, first, other);
-      if (sum) {
-        pairs_.push_back(
-            judged(*call, r, asked(*call, replay, places[0], &*sum), asked(*call, replay, places[i], &*sum), nullptr));
+      if (const auto place = sum_that_differs(*call, first, other, asked_about)) {
+        // The same element as before where that differs here, too: the first platform has answered then.
+        if (!asked_about || *asked_about != *place) first_asked = asked(*call, replay, places[0], &*place);
+        asked_about = place;
+        pairs_.push_back(judged(*call, r, first_asked, asked(*call, replay, places[i], &*place), nullptr));
         continue;
       }
       pairs_.push_back(judged(*call, r, first, other, reference ? &*reference : nullptr));

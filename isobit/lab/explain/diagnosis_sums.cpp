@@ -23,10 +23,11 @@ class Sums {
   explicit Sums(const Evidence& e) : e_(e), a_(*e.a.sum), b_(*e.b.sum) {}
 
   Diagnosis diagnosis() {
+    const bool both_asked = a_.reach.size() == b_.reach.size();
+    if (both_asked && (a_.reach != b_.reach || a_.mixes != b_.mixes)) return tiles();
     if (!a_.problem.empty() || !b_.problem.empty()) {
       return {.words = text_of("Its sum was not asked: ", a_.problem.empty() ? b_.problem : a_.problem, ".")};
     }
-    if (a_.reach != b_.reach || a_.mixes != b_.mixes) return tiles();
     find_differences();
     if (differences_.empty())
       return {.words = "Asked for a sum in which they differ, the operator answers alike on both."};

@@ -48,6 +48,19 @@ TEST(Explain, AnOperatorBehindAForkMayIntroduceOneOfItsOwn) {
   EXPECT_EQ(e.forks[2].input_classes, 2);
 }
 
+TEST(Explain, LaterStepsOfATrainingBeginWithWhatEarlierOnesLeft) {
+  // a reads x and w alone: in step 1 those are equal, in step 2 they are what step 1 made of them.
+  Planted p = chain();
+  p.run("one/1t", {{"a", 1}, {"b", 1}, {"a", 5}, {"b", 5}});
+  p.run("two/1t", {{"a", 1}, {"b", 2}, {"a", 6}, {"b", 6}});
+  for (records::RunRecord& run : p.runs) {
+    for (size_t v = 0; v < run.values.size(); ++v) run.values[v].step = v < 2 ? 1 : 2;
+  }
+  const Explanation e = p.explained();
+  EXPECT_EQ(origins(e), (Names{"b: introduced", "a: unknown", "b: inherited"}));
+  EXPECT_NE(e.forks[1].why_unknown.find("an earlier step"), std::string::npos) << e.forks[1].why_unknown;
+}
+
 TEST(Explain, DifferencesThatVanishAreSaid) {
   Planted p = chain();
   p.run("one/1t", {{"a", -1}, {"b", 0}, {"c", 1}, {"y", 1}});

@@ -21,6 +21,20 @@ struct Case {
   std::string setting = {};  // that a trial is to find
 };
 
+inline Plant plain_loop() { return sums({}); }
+
+// Each beside a plain loop that differs in nothing else.
+inline std::vector<Case> product_cases(const std::vector<std::string>& values) {
+  std::vector<Case> cases;
+  for (const std::string& value : values) {
+    cases.push_back({Kind::kSummationOrder, value, plain_loop(), sums({.order = Order::kPairwise})});
+    cases.push_back({Kind::kFusedMultiplyAdd, value, plain_loop(), sums({.fused = true})});
+    cases.push_back({Kind::kAccumulatorWidth, value, plain_loop(), sums({.wide = true})});
+    cases.push_back({Kind::kRounding, value, plain_loop(), sums({.toward_zero = true})});
+  }
+  return cases;
+}
+
 class PlantedCause : public ::testing::Test {
  protected:
   PlantedCause() : folder_(fs::temp_directory_path() / ("isobit_planted_" + std::to_string(::getpid()))) {

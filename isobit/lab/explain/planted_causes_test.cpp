@@ -18,20 +18,7 @@ struct Scene {
   std::vector<Case> cases;
 };
 
-const Plant kPlainLoop = testing::sums({});
 const Plant kPlainMean = testing::sums({.mean = true});
-
-// Each beside a plain loop that differs in nothing else.
-std::vector<Case> product_cases(const std::vector<std::string>& values) {
-  std::vector<Case> cases;
-  for (const std::string& value : values) {
-    cases.push_back({Kind::kSummationOrder, value, kPlainLoop, testing::sums({.order = Order::kPairwise})});
-    cases.push_back({Kind::kFusedMultiplyAdd, value, kPlainLoop, testing::sums({.fused = true})});
-    cases.push_back({Kind::kAccumulatorWidth, value, kPlainLoop, testing::sums({.wide = true})});
-    cases.push_back({Kind::kRounding, value, kPlainLoop, testing::sums({.toward_zero = true})});
-  }
-  return cases;
-}
 
 // Beside our own kernels.
 std::vector<Case> everywhere(Kind kind, const std::vector<std::string>& values, const Plant& planted) {
@@ -60,7 +47,7 @@ std::vector<Scene> scenes() {
   const Plant off = testing::one_ulp_off(), flushing = testing::flushing_results();
   return {
       {"Convolutions", [](const fs::path& p) { testing::write_image_model(p, 4, 9, 3); },
-       product_cases({"conv1", "conv2", "scores"})},
+       testing::product_cases({"conv1", "conv2", "scores"})},
       {"ConvolutionAlgorithms", [](const fs::path& p) { testing::write_image_model(p, 6, 14, 5); },
        convolution_cases()},
       {"ImageModel",
@@ -73,8 +60,8 @@ std::vector<Scene> scenes() {
         {kElementaryFunction, "y", {}, testing::soft_maxima({.other_exponentials = true}), false}}},
       {"Products", [](const fs::path& p) { testing::write_rows_model(p, 9, 37, 7); },
        // Our own kernels fuse, in the order of a plain loop.
-       joined(product_cases({"product1", "product2"}),
-              everywhere(kFusedMultiplyAdd, {"product1", "product2"}, kPlainLoop))},
+       joined(testing::product_cases({"product1", "product2"}),
+              everywhere(kFusedMultiplyAdd, {"product1", "product2"}, testing::plain_loop()))},
       {"RowsModel",
        [](const fs::path& p) { testing::write_rows_model(p, 9, 37, 6); },
        {{kReciprocalDivision, "sixths", {}, testing::by_reciprocal()},
@@ -87,10 +74,10 @@ std::vector<Scene> scenes() {
         {kSummationOrder, "y", kPlainMean, testing::sums({.order = Order::kDescending, .mean = true})}}},
       {"Functions", testing::write_functions_model,
        joined(everywhere(kElementaryFunction, {"sine", "cosine", "error", "root", "power", "gelu", "soft"}, off),
-              {{kSummationOrder, "y", {}, kPlainLoop}})},
+              {{kSummationOrder, "y", {}, testing::plain_loop()}})},
       {"SubnormalProducts", testing::write_tiny_model,
        joined(everywhere(kFlushToZero, {"scaled", "rectified", "product"}, flushing),
-              {{kFlushToZero, "product", kPlainLoop, testing::sums({.flushes = true})}})},
+              {{kFlushToZero, "product", testing::plain_loop(), testing::sums({.flushes = true})}})},
       {"SubnormalPowers", testing::write_least_powers_model,
        everywhere(kFlushToZero, {"powers", "halves", "y"}, flushing)},
   };

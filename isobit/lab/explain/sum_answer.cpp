@@ -14,8 +14,9 @@ namespace isobit::lab::explain {
 namespace {
 
 constexpr uint64_t kMaxText = 1 << 20;
-constexpr size_t kMostMixed = 9;    // terms that are looked at alone
-constexpr int64_t kMostReach = 16;  // places beyond the terms that are looked at, on either side
+constexpr double kMostCheapRuns = 1024;  // of all questions but those about the order
+constexpr size_t kMostMixed = 9;         // terms that are looked at alone
+constexpr int64_t kMostReach = 16;       // places beyond the terms that are looked at, on either side
 
 bool is_power_of_two(int64_t n) { return (n & (n - 1)) == 0; }
 
@@ -25,51 +26,59 @@ class Asking {
       : call_(call), run_(run), seconds_(seconds), place_(place) {}
 
   Expected<SumAnswer> ask() {
-    SumAnswer answer;
-    const auto k = static_cast<int64_t>(place_.terms.size());
-    if (k > reveal::kMostTerms) return refused(text_of("it adds ", k, " terms, more than ", reveal::kMostTerms));
-    const double queries = static_cast<double>(k) * (std::log2(static_cast<double>(k)) + 2) + 1024;
-    if (queries * seconds_ > kMostAskedSeconds) return refused("it takes too long to be asked as often as that needs");
+    const auto k = static_cast<double>(place_.terms.size());
+    if (kMostCheapRuns * seconds_ > kMostAskedSeconds) return refused("one run of it takes too long");
     const auto divisor = divisor_of(run_, call_, place_);
     if (!divisor) return refused("it is neither a sum nor a mean");
-    answer.model.divisor = *divisor;
+    answer_.model.divisor = *divisor;
     OperatorSum sum(run_, call_, place_, *divisor);
-    ISOBIT_TRY(const reveal::Revealed revealed, reveal::reveal_tree(sum));
-    answer.verdict = revealed.verdict;
-    answer.reason = revealed.reason;
-    answer.model.tree = revealed.tree;
-    // Of a mean by anything but a power of two the probes would see the roundings of its division.
-    if (revealed.tree && is_power_of_two(*divisor)) ISOBIT_RETURN_IF_ERROR(probe(sum, *revealed.tree, answer));
-    if (!is_power_of_two(*divisor)) ISOBIT_RETURN_IF_ERROR(probe_division(answer.model));
     if (graph::op_of(call_.node()).product == graph::ProductForm::kConv) {
-      ISOBIT_RETURN_IF_ERROR(probe_reach(answer));
-      ISOBIT_TRY(answer.mixes, probe_mixing(sum));
+      ISOBIT_RETURN_IF_ERROR(probe_reach());
+      ISOBIT_TRY(answer_.mixes, probe_mixing(sum));
+      // What transforms tiles has no order of the window's terms.
+      if (answer_.mixes) return std::move(answer_);
     }
-    return answer;
+    if (!is_power_of_two(*divisor)) ISOBIT_RETURN_IF_ERROR(probe_division());
+    if (place_.terms.size() > reveal::kMostTerms) {
+      return refused(text_of("it adds ", place_.terms.size(), " terms, more than ", reveal::kMostTerms));
+    }
+    if ((k * (std::log2(k) + 2) + kMostCheapRuns) * seconds_ > kMostAskedSeconds) {
+      return refused("it takes too long to be asked as often as that needs");
+    }
+    ISOBIT_TRY(const reveal::Revealed revealed, reveal::reveal_tree(sum));
+    answer_.verdict = revealed.verdict;
+    answer_.reason = revealed.reason;
+    answer_.model.tree = revealed.tree;
+    // Of a mean by anything but a power of two the probes would see the roundings of its division.
+    if (revealed.tree && is_power_of_two(*divisor)) ISOBIT_RETURN_IF_ERROR(probe(sum, *revealed.tree));
+    return std::move(answer_);
   }
 
  private:
-  static SumAnswer refused(std::string why) { return {.problem = std::move(why)}; }
+  SumAnswer refused(std::string why) {
+    answer_.problem = std::move(why);
+    return std::move(answer_);
+  }
 
-  static Status probe(OperatorSum& sum, const reveal::SumTree& tree, SumAnswer& answer) {
+  Status probe(OperatorSum& sum, const reveal::SumTree& tree) {
     ISOBIT_TRY(const std::vector<reveal::Probe> probes, reveal::probe_arithmetic(sum, tree));
     ISOBIT_TRY(const reveal::Confirmation confirmation, reveal::confirm(sum, &tree));
-    answer.model.wide = confirmation.all(confirmation.wide) && !confirmation.all(confirmation.plain);
+    answer_.model.wide = confirmation.all(confirmation.wide) && !confirmation.all(confirmation.plain);
     for (const reveal::Probe& p : probes) {
-      if (p.name == "rounding") answer.rounding = p.finding;
-      if (p.name == "accumulator") answer.accumulator = p.finding;
-      if (p.name == "products") answer.model.fused = p.finding == "fused multiply-add";
-      if (p.name.starts_with("subnormal") && p.finding != "kept") answer.model.flushes = true;
+      if (p.name == "rounding") answer_.rounding = p.finding;
+      if (p.name == "accumulator") answer_.accumulator = p.finding;
+      if (p.name == "products") answer_.model.fused = p.finding == "fused multiply-add";
+      if (p.name.starts_with("subnormal") && p.finding != "kept") answer_.model.flushes = true;
     }
-    answer.model.toward_zero = answer.rounding == "toward zero";
+    answer_.model.toward_zero = answer_.rounding == "toward zero";
     return {};
   }
 
   // One term alone is its own sum, whatever the order.
-  Status probe_division(SumModel& model) {
+  Status probe_division() {
     OperatorSum sum(run_, call_, place_);
     std::mt19937 random(6);
-    const auto n = static_cast<float>(model.divisor);
+    const auto n = static_cast<float>(answer_.model.divisor);
     std::vector<double> terms(place_.terms.size(), 0);
     int differ = 0, multiplied = 0;
     for (int i = 0; i < 128; ++i) {
@@ -82,13 +91,13 @@ class Asking {
       ++differ;
       multiplied += result == static_cast<double>(product);
     }
-    model.by_reciprocal = differ > 0 && multiplied == differ;
+    answer_.model.by_reciprocal = differ > 0 && multiplied == differ;
     return {};
   }
 
   // Does a huge number at places that are no terms of the element reach its bits? Of a sum of products it does not;
   // whoever transforms tiles of the image before he multiplies cannot help it.
-  Status probe_reach(SumAnswer& answer) {
+  Status probe_reach() {
     ISOBIT_TRY(const std::vector<Tensor> before, run_(call_.inputs));
     const auto bits = [&](const std::vector<Tensor>& outputs) {
       return numerics::bits_of(outputs[0].data<float>()[place_.element]);
@@ -117,7 +126,7 @@ class Asking {
         reach.reached_first = std::min(reach.reached_first, at);
         reach.reached_last = std::max(reach.reached_last, at);
       }
-      answer.reach.push_back(reach);
+      answer_.reach.push_back(reach);
     }
     return {};
   }
@@ -153,6 +162,7 @@ class Asking {
   OperatorRun& run_;
   const double seconds_;  // of one run
   const SumPlace& place_;
+  SumAnswer answer_;
 };
 
 }  // namespace
@@ -183,6 +193,7 @@ Expected<SumAnswer> take_sum(ByteReader& reader) {
     ISOBIT_TRY(*text, reader.text("words", kMaxText));
   }
   ISOBIT_TRY(const uint8_t verdict, reader.u8("verdict"));
+  if (verdict > static_cast<uint8_t>(reveal::Verdict::kGaveUp)) return reader.fail("verdict", "none that there is");
   a.verdict = static_cast<reveal::Verdict>(verdict);
   ISOBIT_TRY(const std::string tree, reader.text("tree", reveal::kMostTreeText));
   if (!tree.empty()) {
