@@ -125,6 +125,19 @@ TEST_F(PlantedTrainingTest, AnotherChangeOfAnUpdateIsNotTakenForIt) {
   EXPECT_EQ(causes_.diagnoses[0].diagnosis.kind, Kind::kUnknown) << said();
 }
 
+// Records may be anybody's.
+TEST_F(PlantedTrainingTest, StepsThatTheJobDoesNotHaveAreNotTrained) {
+  begin_training(kAdamJob);
+  PlantedBackend planted(nodes_.back().outputs[0], testing::one_ulp_off());
+  train("ordered@portable/1t", backends::native());
+  train("another/1t", planted);
+  for (records::RunRecord& run : runs_) {
+    for (records::ValueRecord& value : run.values) value.step += int64_t{1} << 40;
+  }
+  look();
+  EXPECT_NE(causes_.replays.problem.find("and the job has 4"), std::string::npos) << causes_.replays.problem;
+}
+
 TEST_F(PlantedTrainingTest, AnotherJobIsRefused) {
   begin_training(kAdamJob);
   std::string value = nodes_.back().outputs[0];

@@ -61,6 +61,10 @@ class TrainingReplayer {
       replays().problem = "the records name no operator of the training that introduces a difference";
       return std::move(found_);
     }
+    if (step_ < 1 || step_ > job_.steps) {
+      replays().problem = text_of("the records speak of step ", step_, ", and the job has ", job_.steps);
+      return std::move(found_);
+    }
     ISOBIT_RETURN_IF_ERROR(capture());
     for (size_t i = 0; i < replays().forks.size(); ++i) run(i);
     return std::move(found_);
@@ -123,11 +127,15 @@ class TrainingReplayer {
   }
 
   Status train_on(platform::Engine& engine, Capture& capture) const {
-    ISOBIT_TRY(const run::Session session, run::open_session(job_, engine, {request_.max_memory}));
+    // On a platform that has every arithmetic: another job than was measured may be one that the reference cannot
+    // train.
+    platform::Engine ordered(platform::Platform{});
+    ISOBIT_TRY(run::Session session, run::open_session(job_, ordered, {request_.max_memory}));
+    session.trainer.reset();
     const records::Subject& subject = e_.comparison.subject;
     if (session.root != subject.model_sha256 || session.commitment->root != subject.input_sha256) {
       return usage_error(text_of("--model: ", request_.job.string(), " is another job than the one that was measured, ",
-                                 "or its data are others; name that one"));
+                                 "or its data are others; name that one, with --set as it was measured"));
     }
     // As the reference ran it, but for the look at operands on the way.
     DecoratedBackend backend(
