@@ -35,6 +35,30 @@ inline std::vector<Case> product_cases(const std::vector<std::string>& values) {
   return cases;
 }
 
+// What every operator of a run makes; the tensors where they are wanted.
+class Seen final : public runtime::Observer {
+ public:
+  using Tensors = std::map<records::Hash128, Bytes>;
+  Seen(int64_t step, std::vector<records::ValueRecord>& values, Tensors* tensors)
+      : step_(step), values_(values), tensors_(tensors) {}
+  Status after_stage(const runtime::NodeRun& run) override {
+    for (size_t o = 0; o < run.outputs.size(); ++o) {
+      const Tensor& t = run.outputs[o];
+      if (!t.defined()) continue;
+      values_.push_back({run.graph.value(run.node.outputs[o]).name, run.node.op, name_of(t.dtype()), t.shape().dims(),
+                         hash_of(t), "", false, step_});
+      if (tensors_ != nullptr)
+        tensors_->insert_or_assign(hash_of(t), Bytes(t.byte_view().begin(), t.byte_view().end()));
+    }
+    return {};
+  }
+
+ private:
+  const int64_t step_;
+  std::vector<records::ValueRecord>& values_;
+  Tensors* const tensors_;
+};
+
 class PlantedCause : public ::testing::Test {
  protected:
   PlantedCause() : folder_(fs::temp_directory_path() / ("isobit_planted_" + std::to_string(::getpid()))) {
@@ -56,7 +80,7 @@ class PlantedCause : public ::testing::Test {
     request_.replay.own.clear();
   }
 
-  void record(const std::string& name, const platform::Platform& p, backends::Backend& backend) {
+  virtual void record(const std::string& name, const platform::Platform& p, backends::Backend& backend) {
     const onnx::Model loaded = onnx::load_model(model()).value();
     std::vector<std::string> names;
     for (const auto& n : nodes_) names.push_back(n.outputs[0]);

@@ -12,25 +12,7 @@ namespace {
 using testing::Case;
 using testing::PlantedBackend;
 using testing::PlantedCause;
-
-// What every operator of a training makes.
-class Seen final : public runtime::Observer {
- public:
-  Seen(int64_t step, std::vector<records::ValueRecord>& values) : step_(step), values_(values) {}
-  Status after_stage(const runtime::NodeRun& run) override {
-    for (size_t o = 0; o < run.outputs.size(); ++o) {
-      const Tensor& t = run.outputs[o];
-      if (!t.defined()) continue;
-      values_.push_back({run.graph.value(run.node.outputs[o]).name, run.node.op, name_of(t.dtype()), t.shape().dims(),
-                         hash_of(t), "", false, step_});
-    }
-    return {};
-  }
-
- private:
-  const int64_t step_;
-  std::vector<records::ValueRecord>& values_;
-};
+using testing::Seen;
 
 class PlantedTrainingTest : public PlantedCause {
  protected:
@@ -55,7 +37,7 @@ class PlantedTrainingTest : public PlantedCause {
     run.platform = {name, "ordered", {}, {}, 0};
     run.tapped = true;
     for (int64_t step = 1; step <= kSteps; ++step) {
-      Seen seen(step, run.values);
+      Seen seen(step, run.values, nullptr);
       ASSERT_TRUE(trainer->advance({.observer = &seen}).has_value());
     }
     run.values.back().is_output = true;
