@@ -39,6 +39,7 @@ class Engine:
         return {name: results[place] for place, name in enumerate(self.outputs)}
 
     def run_tapped(self, inputs, recorder):
+        self.program = self.model = None  # a model may be large: one at a time
         model = self.read()
         makers = {}
         for node in model.get_ordered_ops():

@@ -97,6 +97,16 @@ def gather(np, node, x):
     return np.take(x[0], indices, axis=axis)
 
 
+def gather_nd(np, node, x):
+    batch = node.get("batch_dims", 0)
+    if batch == 0:
+        return x[0][tuple(np.moveaxis(x[1], -1, 0))]
+    dims = x[0].shape[:batch]
+    rows, places = x[0].reshape((-1, *x[0].shape[batch:])), x[1].reshape((-1, *x[1].shape[batch:]))
+    made = [rows[i][tuple(np.moveaxis(places[i], -1, 0))] for i in range(rows.shape[0])]
+    return np.stack(made).reshape((*dims, *made[0].shape))
+
+
 def concat(np, node, x):
     return np.concatenate(x, axis=node.get("axis"))
 
@@ -169,7 +179,7 @@ MOVES = {
     "Cast": lambda np, node, x: x[0].astype(type_of(node, node.get("to"))),
     "Reshape": reshape, "Flatten": flatten, "Squeeze": squeeze, "Unsqueeze": unsqueeze, "Slice": slice_,
     "Transpose": lambda np, node, x: np.transpose(x[0], node.get("perm")),
-    "Gather": gather, "Concat": concat, "Split": split, "Expand": expand, "Pad": pad, "Range": range_, "Trilu": trilu,
+    "Gather": gather, "GatherND": gather_nd, "Concat": concat, "Split": split, "Expand": expand, "Pad": pad, "Range": range_, "Trilu": trilu,
     "Tile": lambda np, node, x: np.tile(x[0], integers(x[1])),
     "Where": lambda np, node, x: np.where(x[0], x[1], x[2]),
     "GatherElements": lambda np, node, x: np.take_along_axis(x[0], x[1], node.get("axis", 0)),

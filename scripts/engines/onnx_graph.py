@@ -4,9 +4,11 @@ An engine that does not read ONNX brings a table of the operators that compute. 
 over integers and truth values, are the same for all (moves.py): no bit of a result depends on who does them. Values
 are NumPy arrays until an operator that computes asks the engine for its own kind of tensor.
 """
+import os
+
 import numpy
 import onnx
-from onnx import numpy_helper
+from onnx import external_data_helper, numpy_helper
 
 import moves
 from protocol import Refused
@@ -28,12 +30,23 @@ def attributes_of(node):
     return found
 
 
+def array_of(tensor, folder):
+    """In memory of its own, so that the file's bytes are not kept beside it; of tensors in other files one at a time."""
+    if external_data_helper.uses_external_data(tensor):
+        one = onnx.TensorProto()
+        one.CopyFrom(tensor)
+        external_data_helper.load_external_data_for_tensor(one, folder)
+        tensor = one
+    return numpy.array(numpy_helper.to_array(tensor))
+
+
 class Node:
-    def __init__(self, proto, opset):
+    def __init__(self, proto, opset, folder):
         self.op, self.name, self.opset = proto.op_type, proto.name, opset
         self.inputs, self.outputs = list(proto.input), list(proto.output)
         self.attributes = attributes_of(proto)
-        self.graphs = {k: Graph(v, opset) for k, v in self.attributes.items() if isinstance(v, onnx.GraphProto)}
+        self.graphs = {k: Graph(v, opset, folder) for k, v in self.attributes.items()
+                       if isinstance(v, onnx.GraphProto)}
         if proto.domain not in ("", "ai.onnx"):
             raise Refused(f"operator {proto.domain}.{proto.op_type} (node '{self.label()}') has no converter")
 
@@ -45,11 +58,11 @@ class Node:
 
 
 class Graph:
-    def __init__(self, proto, opset):
-        self.constants = {t.name: numpy_helper.to_array(t) for t in proto.initializer}
+    def __init__(self, proto, opset, folder):
+        self.constants = {t.name: array_of(t, folder) for t in proto.initializer}
         self.inputs = [i.name for i in proto.input if i.name not in self.constants]
         self.outputs = [o.name for o in proto.output]
-        self.nodes = [Node(n, opset) for n in proto.node]
+        self.nodes = [Node(n, opset, folder) for n in proto.node]
 
 
 class Model:
@@ -57,11 +70,11 @@ class Model:
     moves.py, host(value) -> NumPy array."""
 
     def __init__(self, path, engine):
-        proto = onnx.load(path)
+        proto = onnx.load(path, load_external_data=False)
         if proto.functions:
             raise Refused("the model has functions of its own, which the converter does not take")
         opset = next((o.version for o in proto.opset_import if o.domain in ("", "ai.onnx")), 1)
-        self.graph = Graph(proto.graph, opset)
+        self.graph = Graph(proto.graph, opset, os.path.dirname(os.path.abspath(path)))
         self.engine = engine
         self.check(self.graph)
 
