@@ -7,6 +7,7 @@
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/limits.h"
 #include "isobit/cli/model_inputs.h"
+#include "isobit/report/node_data.h"
 #include "isobit/report/page.h"
 #include "isobit/report/report.h"
 
@@ -16,7 +17,7 @@ namespace {
 struct Options {
   std::vector<std::string> labs, overrides;
   std::optional<uint64_t> subject;
-  std::string model, python, out;
+  std::string model, python, out, model_explorer, node_data;
   ModelInputOptions inputs;
   LimitOptions limits;
 };
@@ -65,7 +66,11 @@ void print(const nlohmann::ordered_json& document, Console& console) {
 }
 
 Expected<int> run(const Options& o, Console& console) {
-  if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(check_writable_name(o.out, true));
+  for (const std::string& file : {o.out, o.model_explorer}) {
+    if (!file.empty()) ISOBIT_RETURN_IF_ERROR(check_writable_name(file, true));
+  }
+  if (o.model_explorer.empty() && !o.node_data.empty()) return usage_error("--node-data: goes with --model-explorer");
+  ISOBIT_TRY(const auto metric, report::parse_node_metric(o.node_data.empty() ? "introduced" : o.node_data));
   ISOBIT_TRY(auto labs, lab::deviation::open_labs(o.labs));
   ISOBIT_TRY(const auto subjects, lab::deviation::subjects_of(labs));
   ISOBIT_TRY(const auto subject, chosen(o, subjects));
@@ -74,9 +79,15 @@ Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(const auto document, report::make_report(labs, subject, causes));
   deadline.finish();
   if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(write_file_durably(o.out, as_bytes(report::page_of(document))));
+  if (!o.model_explorer.empty()) {
+    const std::string text = json_text(report::node_data_of(document, metric));
+    ISOBIT_RETURN_IF_ERROR(write_file_durably(o.model_explorer, as_bytes(text)));
+  }
   console.document(json_text(document));
   print(document, console);
-  if (!o.out.empty()) console.line("wrote " + o.out);
+  for (const std::string& file : {o.out, o.model_explorer}) {
+    if (!file.empty()) console.line("wrote " + file);
+  }
   return document["classes"].size() <= 1 ? kAgreed : kDisagreed;
 }
 
@@ -88,6 +99,7 @@ void add_explain(Commands& commands) {
                             "  isobit explain measured.lab --out report.html\n"
                             "  isobit explain measured.lab --model model.onnx --seed 1 --out report.html\n"
                             "  isobit explain training.lab --model job.toml\n"
+                            "  isobit explain measured.lab --model model.onnx --model-explorer nodes.json\n"
                             "  isobit explain here.lab elsewhere.lab --subject 2 --json\n");
   c.positionals("LAB...", o->labs, "labs, or folders or archives with the JSON records of the published study");
   c.option("--subject", "N", o->subject, "which model and input, where the labs have several; 1 is the first");
@@ -99,6 +111,10 @@ void add_explain(Commands& commands) {
   add_memory_option(c, o->limits);
   add_time_option(c, o->limits);
   c.option("-o,--out", "FILE", o->out, "write the report there: one HTML file that needs nothing else");
+  c.option("--model-explorer", "FILE", o->model_explorer,
+           "write a number for each node there: node data for Model Explorer beside the ONNX file");
+  c.option("--node-data", "WHAT", o->node_data,
+           "that number: the largest difference where it is introduced (introduced, default), precision or classes");
   c.action([o](Console& console) { return run(*o, console); });
 }
 

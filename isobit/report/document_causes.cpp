@@ -46,6 +46,7 @@ Json tree_of(const KernelTree& t) {
           {"call", shown(t.call)},
           {"words", printable(t.words)},
           {"arithmetic", printable(t.rounding)},
+          {"tree", t.tree},
           {"digest", t.digest},
           {"svg", t.svg},
           {"problem", shown(t.problem)}};
@@ -83,6 +84,18 @@ Json causes_of(const Explanation& e, const Causes& c) {
   json["asked"] = shown(c.asked.words);
   json["trees"] = Json::array();
   for (const KernelTree& t : c.trees) json["trees"].push_back(tree_of(t));
+  json["again"] = Json::array();
+  for (const auto& again : c.again) {
+    Json pair = {{"asked", shown(again.asked.words)}, {"trees", Json::array()}};
+    for (const KernelTree& t : again.trees) pair["trees"].push_back(tree_of(t));
+    json["again"].push_back(std::move(pair));
+  }
+  json["earlier"] = Json();
+  if (c.earlier && e.forks[*c.earlier].value < kMaxShownValues) {
+    json["earlier"] = {
+        {"value", e.forks[*c.earlier].value}, {"asked", shown(c.earlier_asked.words)}, {"trees", Json::array()}};
+    for (const KernelTree& t : c.earlier_trees) json["earlier"]["trees"].push_back(tree_of(t));
+  }
   return json;
 }
 

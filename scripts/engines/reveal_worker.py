@@ -7,7 +7,6 @@ import os
 import struct
 import sys
 
-MARGIN, OUTPUTS = 7, 16  # of the image of a convolution, as isobit/lab/reveal/summation.h has them
 
 
 class Refused(Exception):
@@ -34,15 +33,32 @@ def write_frame(stream, payload):
     stream.flush()
 
 
+class Form:
+    """A convolution of one image, with one axis or two, and the output of it that is looked at."""
+
+    def __init__(self, axes, ic, ih, iw, oc, kh, kw, stride_h, stride_w, top, left, bottom, right, channel, row, column):
+        self.ic, self.oc, self.channel = ic, oc, channel
+        begin = 2 - axes  # what an image with one axis has no place for is left out
+        self.image, self.window, self.strides = (ih, iw)[begin:], (kh, kw)[begin:], (stride_h, stride_w)[begin:]
+        self.pads, self.place = ((top, bottom), (left, right))[begin:], (row, column)[begin:]
+        first = [p * s - before for p, s, (before, _) in zip(self.place, self.strides, self.pads)]
+        # The part of the window that lies in the image, and where: its terms.
+        self.taps = tuple(slice(max(0, -f), min(k, n - f)) for f, k, n in zip(first, self.window, self.image))
+        self.cut = tuple(slice(f + t.start, f + t.stop) for f, t in zip(first, self.taps))
+        self.part = tuple(t.stop - t.start for t in self.taps)
+
+
 class Setup:
     """The first frame."""
 
     def __init__(self, data):
         self.at, self.data = 0, data
-        if self.number("<I") != 1:
-            raise Refused("this worker knows version 1 of the protocol only")
+        if self.number("<I") != 2:
+            raise Refused("this worker knows version 2 of the protocol only")
         self.engine, self.target, self.format = self.text(), self.text(), self.text()
-        self.k, self.m, self.n, self.column, self.rows, self.window, self.threads = (self.number("<Q") for _ in range(7))
+        self.engine, _, self.setting = self.engine.partition("@")
+        self.k, self.m, self.n, self.column, self.rows, self.threads = (self.number("<Q") for _ in range(6))
+        self.form = Form(*(self.number("<Q") for _ in range(16)))
 
     def number(self, form):
         value, = struct.unpack_from(form, self.data, self.at)
@@ -64,6 +80,8 @@ def answer(function, rows, call, weigh=None):
 
 
 class Numpy:
+    SETTINGS = ()
+
     def __init__(self, setup, np):
         self.np, self.dtype = np, np.dtype(setup.format)
         self.version = "NumPy " + np.__version__
@@ -98,8 +116,17 @@ class Numpy:
 
 
 class PyTorch:
+    SETTINGS = ("channels_last", "native", "avx2", "default")
+
     def __init__(self, setup, np):
+        if setup.setting in ("avx2", "default"):
+            os.environ["ATEN_CPU_CAPABILITY"] = setup.setting
+            os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX2" if setup.setting == "avx2" else "SSE41"
+            os.environ["MKL_ENABLE_INSTRUCTIONS"] = "AVX2" if setup.setting == "avx2" else "SSE4_2"
         import torch
+        if setup.setting == "native":
+            torch.backends.mkldnn.enabled = False
+        self.channels_last = setup.setting == "channels_last"
         torch.set_num_threads(setup.threads)
         self.np, self.torch, self.dtype = np, torch, getattr(torch, setup.format)
         self.version = "PyTorch " + torch.__version__
@@ -130,15 +157,24 @@ class PyTorch:
         return answer(product, s.rows, "torch.matmul", lambda w: b.copy_(self.tensor(w)[:, None].expand(s.k, s.n)))
 
     def conv(self, s):
-        ic, size = s.k // (s.window * s.window), s.window + MARGIN
-        image = self.torch.ones((1, ic, size, size), dtype=self.dtype)
-        weights = self.torch.ones((OUTPUTS, ic, s.window, s.window), dtype=self.dtype)
+        f, functional = s.form, self.torch.nn.functional
+        image = self.torch.ones((1, f.ic, *f.image), dtype=self.dtype)
+        weights = self.torch.ones((f.oc, f.ic, *f.window), dtype=self.dtype)
+        call = {1: functional.conv1d, 2: functional.conv2d}[len(f.window)]
+        if self.channels_last and len(f.window) == 2:
+            image, weights = (t.contiguous(memory_format=self.torch.channels_last) for t in (image, weights))
+        alike = all(before == after for before, after in f.pads)
+        pads = [before for before, _ in f.pads] if alike else 0
 
         def convolution(x):
-            image[0, :, :s.window, :s.window] = self.tensor(x[0]).reshape(ic, s.window, s.window)
-            return [self.torch.nn.functional.conv2d(image, weights)[0, 0, 0, 0].item()]
-        return answer(convolution, 1, "torch.nn.functional.conv2d",
-                      lambda w: weights.copy_(self.tensor(w).reshape(1, ic, s.window, s.window).expand_as(weights)))
+            image[(0, slice(None), *f.cut)] = self.tensor(x[0]).reshape(f.ic, *f.part)
+            flat = [side for pair in reversed(f.pads) for side in pair]
+            src = image if alike else functional.pad(image, flat)
+            return [call(src, weights, None, f.strides, pads)[(0, f.channel, *f.place)]]
+
+        def weigh(w):
+            weights[(slice(None), slice(None), *f.taps)] = self.tensor(w).reshape(1, f.ic, *f.part)
+        return answer(convolution, 1, "torch.nn.functional.conv%dd" % len(f.window), weigh)
 
     def softmax(self, s):
         return answer(lambda x: [1 / float(self.torch.softmax(self.tensor(logits(self.np, x)), 1).max())], 1,
@@ -160,7 +196,12 @@ def logits(np, x):
 
 
 class TensorFlow:
+    SETTINGS = ("native", "avx2")
+
     def __init__(self, setup, np):
+        os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0" if setup.setting == "native" else "1"
+        if setup.setting == "avx2":
+            os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX2"
         os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
         import tensorflow as tf
         tf.config.threading.set_intra_op_parallelism_threads(setup.threads)
@@ -189,15 +230,19 @@ class TensorFlow:
         return answer(product, s.rows, "tf.matmul", lambda w: b.__setitem__(..., w[:, None]))
 
     def conv(self, s):
-        ic, size = s.k // (s.window * s.window), s.window + MARGIN
-        image = self.np.ones((1, size, size, ic), self.dtype)
-        weights = self.np.ones((s.window, s.window, ic, OUTPUTS), self.dtype)
+        f, np, axes = s.form, self.np, range(len(s.form.window))
+        image = np.ones((1, *f.image, f.ic), self.dtype)
+        weights = np.ones((*f.window, f.ic, f.oc), self.dtype)
+
+        def last(x):
+            return np.moveaxis(x.reshape(f.ic, *f.part), 0, -1)
 
         def convolution(x):
-            image[0, :s.window, :s.window, :] = x[0].reshape(ic, s.window, s.window).transpose(1, 2, 0)
-            return [self.tf.nn.conv2d(image, weights, 1, "VALID").numpy()[0, 0, 0, 0]]
-        return answer(convolution, 1, "tf.nn.conv2d, NHWC", lambda w: weights.__setitem__(
-            ..., w.reshape(ic, s.window, s.window).transpose(1, 2, 0)[..., None]))
+            image[(0, *f.cut)] = last(x[0])
+            src = np.pad(image, [(0, 0), *f.pads, (0, 0)])
+            return [self.tf.nn.convolution(src, weights, f.strides, "VALID").numpy()[(0, *f.place, f.channel)]]
+        return answer(convolution, 1, "tf.nn.convolution of %d axes, channels last" % len(axes),
+                      lambda w: weights.__setitem__(f.taps, last(w)[..., None]))
 
     def softmax(self, s):
         return answer(lambda x: [1 / float(self.tf.nn.softmax(logits(self.np, x)).numpy().max())], 1,
@@ -213,9 +258,14 @@ class TensorFlow:
 
 
 class OnnxRuntime:
+    SETTINGS = ("all", "extended", "basic", "disabled")
+
     def __init__(self, setup, np):
         import onnxruntime
         self.np, self.ort, self.dtype, self.threads = np, onnxruntime, np.dtype(setup.format), setup.threads
+        self.level = getattr(onnxruntime.GraphOptimizationLevel, {
+            "disabled": "ORT_DISABLE_ALL", "basic": "ORT_ENABLE_BASIC", "extended": "ORT_ENABLE_EXTENDED"}.get(
+                setup.setting, "ORT_ENABLE_ALL"))
         self.version = "ONNX Runtime " + onnxruntime.__version__
 
     def session(self, op, inputs, output_count=1, attributes=(), version=17, constants=()):
@@ -224,6 +274,7 @@ class OnnxRuntime:
         options = self.ort.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads = self.threads, 1
         options.log_severity_level = 4
+        options.graph_optimization_level = self.level
         session = self.ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         return lambda **feeds: session.run(None, feeds)
 
@@ -255,17 +306,18 @@ class OnnxRuntime:
         return answer(product, rows, "MatMul by constant weights", weigh)
 
     def conv(self, s):
-        ic, size, state = s.k // (s.window * s.window), s.window + MARGIN, {}
-        image = self.np.ones((1, ic, size, size), self.dtype)
+        f, state = s.form, {}
+        image = self.np.ones((1, f.ic, *f.image), self.dtype)
+        attributes = [("strides", f.strides), ("pads", [before for before, _ in f.pads] + [after for _, after in f.pads])]
 
         def weigh(w):
-            weights = self.np.broadcast_to(w.reshape(1, ic, s.window, s.window), (OUTPUTS, ic, s.window, s.window))
-            state["run"] = self.session("Conv", [("x", image.shape)],
-                                        constants=[("w", self.np.ascontiguousarray(weights, self.dtype))])
+            weights = self.np.ones((f.oc, f.ic, *f.window), self.dtype)
+            weights[(slice(None), slice(None), *f.taps)] = w.reshape(1, f.ic, *f.part)
+            state["run"] = self.session("Conv", [("x", image.shape)], attributes=attributes, constants=[("w", weights)])
 
         def convolution(x):
-            image[0, :, :s.window, :s.window] = x[0].reshape(ic, s.window, s.window)
-            return [state["run"](x=image)[0][0, 0, 0, 0]]
+            image[(0, slice(None), *f.cut)] = x[0].reshape(f.ic, *f.part)
+            return [state["run"](x=image)[0][(0, f.channel, *f.place)]]
         weigh(self.np.ones(s.k, self.dtype))
         return answer(convolution, 1, "Conv by constant weights", weigh)
 
@@ -307,8 +359,10 @@ def onnx_model(op, inputs, output_count, attributes, version, constants, dtype):
     outputs = ["o%d" % i for i in range(output_count)]
     names = [n for n, _ in inputs] + [n for n, _ in constants]
     node = b"".join(field(1, n) for n in names) + b"".join(field(2, n) for n in outputs) + field(4, op)
-    for name, number in attributes:
-        node += field(5, field(1, name) + field(3, number) + field(20, 2))
+    for name, number in attributes:  # a number or several
+        value_of = field(3, number) + field(20, 2) if isinstance(number, int) else (
+            b"".join(field(8, int(n)) for n in number) + field(20, 7))
+        node += field(5, field(1, name) + value_of)
     graph = field(1, node) + field(2, "one node")
     for name, array in constants:
         graph += field(5, b"".join(field(1, int(d)) for d in array.shape) + field(2, kind) + field(8, name) +
@@ -331,6 +385,9 @@ def open_engine(setup):
         os.environ[name] = str(setup.threads)
     if setup.engine not in ENGINES:
         raise Refused("engine '%s' is not known; known are %s" % (setup.engine, ", ".join(ENGINES)))
+    settings = ENGINES[setup.engine].SETTINGS
+    if setup.setting and setup.setting not in settings:
+        raise Refused("%s has no setting '%s'; it has %s" % (setup.engine, setup.setting, ", ".join(settings) or "none"))
     try:
         import numpy as np
         engine = ENGINES[setup.engine](setup, np)

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "isobit/base/text.h"
+#include "isobit/lab/explain/causes_internal.h"
 
 namespace isobit::lab::explain {
 namespace {
@@ -23,209 +23,91 @@ std::vector<size_t> platforms_to_ask(const Explanation& e, const Replay& replay)
   return chosen;
 }
 
-class CauseWords {
- public:
-  CauseWords(const Explanation& e, const Causes& c) : e_(e), c_(c) {}
-
-  std::vector<std::string> all() {
-    if (!c_.replays.problem.empty()) {
-      said_.push_back(text_of("Nothing was replayed: ", c_.replays.problem, "."));
-      return std::move(said_);
-    }
-    replays();
-    if (c_.first) {
-      diagnoses();
-      trials();
-      trees();
-    }
-    for (const std::string& remark : c_.replays.remarks) said_.push_back(text_of("Not replayed: ", remark, "."));
-    return std::move(said_);
-  }
-
- private:
-  std::string label(size_t p) const { return shortened(e_.comparison.platforms[p].label); }
-  std::string names(const std::vector<size_t>& platforms) const { return names_of(e_.comparison, platforms); }
-  std::string value(const Replay& r) const {
-    return text_of("'", shortened(e_.trace.values[e_.forks[r.fork].value].name), "'");
-  }
-  std::string nodes(const Replay& r) const {
-    std::vector<std::string> list;
-    for (const std::string& name : r.nodes) list.push_back(shortened(name));
-    return text_of(r.nodes.size() == 1 ? "the operator " : "the operators ", join_quoted(list, 3));
-  }
-
-  static std::string sentence(const std::string& words) { return words.ends_with('.') ? words : words + "."; }
-
-  void replays() {
-    size_t introduced = 0, inherited = 0, failed = 0, other = 0;
-    for (const Replay& r : c_.replays.forks) {
-      failed += !r.problem.empty() && r.platforms.empty();
-      other += !r.platforms.empty() && !r.reproduced;
-      introduced += r.origin() == Origin::kIntroduced;
-      inherited += r.origin() == Origin::kInherited;
-    }
-    std::string text =
-        text_of("Replayed on this machine, each time on the inputs that ", label(c_.replays.reference->place),
-                " had: of ", c_.replays.forks.size(), " values that differ, ", introduced,
-                " come out different on equal inputs and ", inherited, " the same on all of ",
-                c_.replays.platforms.size(), " platforms, so that their differences were inherited");
-    if (other > 0) text += text_of("; of ", other, " nothing is said, since the recorded bits did not come out again");
-    if (failed > 0) text += text_of("; ", failed, " could not be run");
-    if (c_.replays.beyond > 0) text += text_of("; ", c_.replays.beyond, " more were not looked at");
-    said_.push_back(text + ".");
-    if (c_.first) first();
-  }
-
-  void first() {
-    const Replay& r = c_.replays.forks[*c_.first];
-    std::map<int, std::vector<size_t>> groups;
-    for (size_t i = 0; i < r.platforms.size(); ++i) groups[r.classes[i]].push_back(r.platforms[i]);
-    std::string text =
-        text_of("The first of those that introduce a difference makes ", value(r), ": given equal inputs, ");
-    size_t n = 0;
-    for (const auto& [k, members] : groups) {
-      text += text_of(n == 0 ? "" : "; ", names(members),
-                      n == 0 ? (members.size() == 1 ? " makes one result" : " make one result") : " another");
-      ++n;
-    }
-    said_.push_back(text + text_of(". ", r.nodes.size() == 1 ? "Only " : "Run were ", nodes(r),
-                                   r.nodes.size() == 1 ? " ran." : ", which no record tells apart."));
-  }
-
-  void diagnoses() {
-    for (const DiagnosedPair& pair : c_.diagnoses) {
-      const Diagnosis& d = pair.diagnosis;
-      said_.push_back(text_of("Between ", label(pair.a), " and ", label(pair.b), ", at ",
-                              value(c_.replays.forks[pair.replay]), ": ", in_words(d.kind), ". ", d.words));
-      for (const Kind kind : d.also) said_.back() += text_of(" With it goes ", in_words(kind), ".");
-    }
-  }
-
-  void trials() {
-    std::map<std::pair<size_t, size_t>, bool> agreed;  // pairs for which some change was tried
-    std::vector<std::string> one_way, other_library;
-    for (const Trial& t : c_.trials) {
-      bool& some = agreed[std::minmax(t.changed, t.like)];
-      some = some || t.agrees;
-      if (!t.agrees) continue;
-      if (t.is_like) {
-        (t.change == Change::kLibrary ? other_library : one_way)
-            .push_back(text_of(label(t.changed), " and ", label(t.like), " (", name_of(t.change), ": ", t.from, ", ",
-                               t.to, ")"));
-      } else {
-        said_.push_back(text_of("With ", t.to, " in place of ", t.from, " as its ", name_of(t.change),
-                                " and nothing else changed, ", label(t.changed), " makes the bits of ", label(t.like),
-                                " (tried at this operator as ", shortened(t.platform), ")."));
-      }
-    }
-    // Those of one library first: they say most.
-    one_way.insert(one_way.end(), other_library.begin(), other_library.end());
-    say_list("These differ in one thing alone, and in their bits: ", one_way, ".");
-    for (const auto& [pair, some] : agreed) {
-      if (some) continue;
-      said_.push_back(text_of("No single change among those that were tried makes ", label(pair.first), " and ",
-                              label(pair.second), " agree."));
-    }
-  }
-
-  void say_list(const char* begin, const std::vector<std::string>& list, const char* end) {
-    constexpr size_t kMost = 6;
-    if (list.empty()) return;
-    std::string text = begin;
-    for (size_t i = 0; i < std::min(list.size(), kMost); ++i) text += (i == 0 ? "" : "; ") + list[i];
-    if (list.size() > kMost) text += text_of("; and ", list.size() - kMost, " more");
-    said_.push_back(text + end);
-  }
-
-  static std::vector<std::string> parts(const std::string& text) {
-    std::vector<std::string> found;
-    for (size_t at = 0; at < text.size();) {
-      const size_t end = std::min(text.find("; ", at), text.size());
-      found.push_back(text.substr(at, end - at));
-      at = end + 2;
-    }
-    return found;
-  }
-
-  // What is not the same of all kernels that have a tree.
-  std::string peculiar(const KernelTree& tree) const {
-    std::string text;
-    for (const std::string& part : parts(tree.rounding)) {
-      const bool common = std::ranges::all_of(c_.trees, [&](const KernelTree& other) {
-        const auto theirs = parts(other.rounding);
-        return other.digest.empty() || std::ranges::count(theirs, part) > 0;
-      });
-      if (!common) text += (text.empty() ? "" : "; ") + part;
-    }
-    return text;
-  }
-
-  void trees() {
-    if (!c_.asked.sum) {
-      said_.push_back(text_of("The order of its sums was not asked: ", sentence(c_.asked.problem)));
-      return;
-    }
-    // One order may go with other roundings: of products, say.
-    std::map<std::pair<std::string, std::string>, std::vector<size_t>> alike;
-    for (const KernelTree& t : c_.trees) {
-      if (!t.digest.empty()) alike[{t.digest, t.rounding}].push_back(t.platform);
-    }
-    std::string text = text_of("Asked for ", c_.asked.words, ", the kernels add in ", alike.size(),
-                               alike.size() == 1 ? " way" : " ways");
-    for (const KernelTree& t : c_.trees) {
-      const auto who = alike.find({t.digest, t.rounding});
-      if (who == alike.end() || who->second.front() != t.platform) continue;
-      const std::string own = peculiar(t);
-      text += text_of("; ", names(who->second), ": ", t.words, own.empty() ? "" : ", " + own);
-    }
-    if (!alike.empty()) said_.push_back(text + ".");
-    for (const KernelTree& t : c_.trees) {
-      if (!t.digest.empty()) continue;
-      said_.push_back(text_of("Of the order in which ", label(t.platform),
-                              " adds nothing is known: ", sentence(t.problem.empty() ? t.words : t.problem)));
-    }
-    contradictions();
-  }
-
-  // What kernels answer and what the records say of the operator itself need not fit.
-  void contradictions() {
-    const deviation::TracedValue& value = e_.trace.values[e_.forks[c_.replays.forks[*c_.first].fork].value];
-    std::vector<std::string> same_bits, same_order;
-    std::vector<const KernelTree*> seen;  // one for each class and order
-    for (const KernelTree& t : c_.trees) {
-      const int k = value.classes[t.platform];
-      if (t.digest.empty() || k == 0) continue;
-      const auto class_is = [&](const KernelTree* other) { return value.classes[other->platform] == k; };
-      const auto adds_alike = [&](const KernelTree* other) {
-        return other->digest == t.digest && other->rounding == t.rounding;
-      };
-      const auto both = [&](const KernelTree* other) { return class_is(other) && adds_alike(other); };
-      if (std::ranges::any_of(seen, both)) continue;
-      const auto pair_with = [&](const KernelTree* other) {
-        return text_of(label(other->platform), " and ", label(t.platform));
-      };
-      if (const auto other = std::ranges::find_if(seen, class_is); other != seen.end())
-        same_bits.push_back(pair_with(*other));
-      if (const auto other = std::ranges::find_if(seen, adds_alike); other != seen.end()) {
-        same_order.push_back(pair_with(*other));
-      }
-      seen.push_back(&t);
-    }
-    const char* const end = ". At least one of each two computes this operator otherwise than what was asked of it.";
-    say_list("Recorded with the same bits at this operator, though they add in different ways when they are asked: ",
-             same_bits, end);
-    say_list("Recorded with different bits at this operator, though they add alike when they are asked: ", same_order,
-             end);
-  }
-
-  const Explanation& e_;
-  const Causes& c_;
-  std::vector<std::string> said_;
-};
-
 }  // namespace
 
+std::vector<std::string> findings_of(const KernelTree& tree) {
+  std::vector<std::string> found;
+  const std::string& text = tree.rounding;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find("; ", at), text.size());
+    const std::string part = text.substr(at, end - at);
+    if (!(part.starts_with("subnormal") && part.ends_with(": kept"))) found.push_back(part);
+    at = end + 2;
+  }
+  return found;
+}
+
+bool adds_alike(const KernelTree& a, const KernelTree& b) {
+  const auto of_normal_numbers = [](const KernelTree& tree) {
+    auto findings = findings_of(tree);
+    std::erase_if(findings, [](const std::string& part) { return part.starts_with("subnormal"); });
+    return findings;
+  };
+  return a.digest == b.digest && of_normal_numbers(a) == of_normal_numbers(b);
+}
+
+Contradictions contradictions_of(const Explanation& e, const Causes& c) {
+  const deviation::TracedValue& value = e.trace.values[e.forks[c.replays.forks[*c.first].fork].value];
+  Contradictions found;
+  std::vector<const KernelTree*> seen;  // one for each class and order
+  for (const KernelTree& t : c.trees) {
+    const int k = value.classes[t.platform];
+    if (t.digest.empty() || k == 0 || std::ranges::count(c.same_inputs, t.platform) == 0) continue;
+    const auto class_is = [&](const KernelTree* other) { return value.classes[other->platform] == k; };
+    const auto alike = [&](const KernelTree* other) { return adds_alike(*other, t); };
+    const auto both = [&](const KernelTree* other) { return class_is(other) && alike(other); };
+    if (std::ranges::any_of(seen, both)) continue;
+    const auto same = std::ranges::find_if(seen, class_is);
+    if (same != seen.end()) found.same_bits.emplace_back((*same)->platform, t.platform);
+    for (const KernelTree* other : seen) {
+      if (alike(other) && !class_is(other)) found.same_order.emplace_back(other->platform, t.platform);
+    }
+    seen.push_back(&t);
+  }
+  found.compared = seen.size();
+  return found;
+}
+
 namespace {
+
+Expected<AskedSum> asked_at(const Explanation& explanation, const deviation::TensorSource& tensors,
+                            const CausesRequest& request, const Replayer& replayer, size_t fork,
+                            const std::vector<size_t>& platforms = {}) {
+  const deviation::TracedValue& value = explanation.trace.values[explanation.forks[fork].value];
+  ISOBIT_TRY(const Versions versions, Versions::load(value, tensors, request.replay.most_bytes, platforms));
+  return asked_of(replayer.part(fork), replayer.feeds(), versions);
+}
+
+Status ask_earlier(const Explanation& explanation, const deviation::TensorSource& tensors, const CausesRequest& request,
+                   const Replayer& replayer, Causes& causes) {
+  if (!explanation.first || !causes.replays.problem.empty()) return {};
+  if (causes.first && causes.replays.forks[*causes.first].fork <= *explanation.first) return {};
+  const TracedFork& fork = explanation.forks[*explanation.first];
+  if (fork.region.size() != 1 || !replayer.has_part(*explanation.first)) return {};
+  causes.earlier = explanation.first;
+  ISOBIT_TRY(causes.earlier_asked, asked_at(explanation, tensors, request, replayer, *causes.earlier));
+  if (!causes.earlier_asked.sum) return {};
+  for (const auto& group : fork.splits.front()) {  // one of each result
+    if (causes.earlier_trees.size() == kMaxTrees) break;
+    causes.earlier_trees.push_back(tree_of(explanation, group.front(), *causes.earlier_asked.sum, request.python));
+  }
+  return {};
+}
+
+// Kernels that add alike at the element they were asked for, though their bits differ elsewhere: there.
+Status ask_again(const Explanation& explanation, const deviation::TensorSource& tensors, const CausesRequest& request,
+                 const Replayer& replayer, Causes& causes) {
+  const size_t fork = causes.replays.forks[*causes.first].fork;
+  for (const auto& [a, b] : contradictions_of(explanation, causes).same_order) {
+    if (causes.again.size() == kMaxAgain) break;
+    AskedAgain again;
+    ISOBIT_TRY(again.asked, asked_at(explanation, tensors, request, replayer, fork, {a, b}));
+    if (!again.asked.sum) continue;
+    for (const size_t p : {a, b}) again.trees.push_back(tree_of(explanation, p, *again.asked.sum, request.python));
+    causes.again.push_back(std::move(again));
+  }
+  return {};
+}
 
 std::optional<size_t> first_introduced(const Replays& replays) {
   const auto first = std::ranges::find(replays.forks, Origin::kIntroduced, &Replay::origin);
@@ -250,6 +132,10 @@ Expected<Causes> causes_in_training(const Explanation& explanation, const Causes
 
 }  // namespace
 
+bool AskedAgain::is_settled() const {
+  return !trees[0].digest.empty() && !trees[1].digest.empty() && !adds_alike(trees[0], trees[1]);
+}
+
 Expected<Causes> find_causes(const Explanation& explanation, const deviation::TensorSource& tensors,
                              const CausesRequest& request) {
   if (explanation.comparison.subject.kind == records::SubjectKind::kTraining) {
@@ -259,21 +145,20 @@ Expected<Causes> find_causes(const Explanation& explanation, const deviation::Te
   Causes causes;
   ISOBIT_TRY(causes.replays, replayer.replay());
   causes.first = first_introduced(causes.replays);
+  ISOBIT_RETURN_IF_ERROR(ask_earlier(explanation, tensors, request, replayer, causes));
   if (!causes.first) return causes;
   const Replay& replay = causes.replays.forks[*causes.first];
+  causes.same_inputs = replayer.with_inputs_of_reference(causes.replays, replay);
   causes.diagnoses = diagnose_forks(explanation, replayer, causes.replays);
-  causes.asked = asked_of(replayer.part(replay), replayer.feeds());
+  ISOBIT_TRY(causes.asked, asked_at(explanation, tensors, request, replayer, replay.fork));
   causes.trials = try_changes(replayer, causes.replays, replay, causes.asked.sum.has_value());
   if (!causes.asked.sum) return causes;
   for (const size_t p : platforms_to_ask(explanation, replay)) {
     if (request.replay.own.contains(explanation.comparison.platforms[p].record.name)) continue;  // no text names it
     causes.trees.push_back(tree_of(explanation, p, *causes.asked.sum, request.python));
   }
+  ISOBIT_RETURN_IF_ERROR(ask_again(explanation, tensors, request, replayer, causes));
   return causes;
-}
-
-std::vector<std::string> in_words(const Explanation& explanation, const Causes& causes) {
-  return CauseWords(explanation, causes).all();
 }
 
 }  // namespace isobit::lab::explain

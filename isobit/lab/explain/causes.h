@@ -13,6 +13,13 @@ struct CausesRequest {
   std::vector<std::string> overrides = {};  // of a training's job, which `replay` names in place of a model
 };
 
+// Two kernels that add alike at one element and were recorded with different bits, asked where these two differ.
+struct AskedAgain {
+  AskedSum asked;
+  std::vector<KernelTree> trees;  // two
+  bool is_settled() const;        // they add in different ways there
+};
+
 struct Causes {
   Replays replays;
   std::optional<size_t> first;           // of Replays::forks: the first one that is introduced there
@@ -20,10 +27,21 @@ struct Causes {
   std::vector<DiagnosedPair> diagnoses;  // at the first one of every operator
   AskedSum asked;                        // of the first one's kernels
   std::vector<KernelTree> trees;
+  // Platforms that recorded the same inputs of it as the reference: what others made of it may be inherited.
+  std::vector<size_t> same_inputs;
+  std::vector<AskedAgain> again;
+
+  // Of Explanation::forks: the first that is introduced by the records, where that is before the first one that replays
+  // show, because platforms differ there that this program cannot replay; and how their kernels add.
+  std::optional<size_t> earlier;
+  AskedSum earlier_asked;
+  std::vector<KernelTree> earlier_trees;
 };
 
-// At most so many kernels are asked: one of each class of the replay, and of the engines that are not replayed.
-constexpr size_t kMaxTrees = 8;
+// At most so many kernels are asked: one of each class of the replay, and of the engines that are not replayed. And so
+// many pairs once more.
+constexpr size_t kMaxTrees = 16;
+constexpr size_t kMaxAgain = 6;
 
 // Errors: as Replayer; of a training as replay_training().
 Expected<Causes> find_causes(const Explanation& explanation, const deviation::TensorSource& tensors,

@@ -193,7 +193,8 @@ TEST_F(CausesTest, KernelsAreAskedForTheOrderOfTheirSums) {
   look();
   ASSERT_TRUE(causes_.asked.sum.has_value()) << causes_.asked.problem;
   EXPECT_EQ(causes_.asked.sum->k, 27);
-  EXPECT_EQ(causes_.asked.words, "a convolution of as many terms, 27: 3 channels times 3 x 3");
+  EXPECT_TRUE(causes_.asked.words.starts_with("this convolution, 27 terms at channel ")) << causes_.asked.words;
+  EXPECT_TRUE(causes_.asked.words.ends_with("recorded 2 different results")) << causes_.asked.words;
   ASSERT_EQ(causes_.trees.size(), 2u);
   EXPECT_FALSE(causes_.trees[0].digest.empty()) << causes_.trees[0].problem;
   EXPECT_NE(causes_.trees[0].svg.find("<svg"), std::string::npos);

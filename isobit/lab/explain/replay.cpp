@@ -179,6 +179,18 @@ void Replayer::run(Replays& replays) {
   });
 }
 
+std::vector<size_t> Replayer::with_inputs_of_reference(const Replays& replays, const Replay& replay) const {
+  std::vector<size_t> found;
+  for (size_t p = 0; p < explanation_->comparison.platforms.size(); ++p) {
+    const bool same = std::ranges::all_of(part(replay).values, [&](const std::string& name) {
+      const std::vector<int>& classes = values_.at(name)->classes;
+      return classes[p] == classes[replays.reference->place];
+    });
+    if (same) found.push_back(p);
+  }
+  return found;
+}
+
 // Whether what was recorded came out again, and who agrees with whom.
 void Replayer::judge(Replays& replays) const {
   for (Replay& replay : replays.forks) {

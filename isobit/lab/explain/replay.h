@@ -70,6 +70,11 @@ class Replayer {
   Expected<records::Hash128> bits_on(const Replay& replay, const NativePlatform& platform) const;
   // Of a replayed fork.
   const Part& part(const Replay& replay) const { return parts_.at(replay.fork); }
+  // By place in Explanation::forks.
+  const Part& part(size_t fork) const { return parts_.at(fork); }
+  bool has_part(size_t fork) const { return parts_.contains(fork); }
+  // Platforms, replayed or not, that recorded every input of the replay with the bits of the reference.
+  std::vector<size_t> with_inputs_of_reference(const Replays& replays, const Replay& replay) const;
   const Feeds& feeds() const { return feeds_; }
 
  private:

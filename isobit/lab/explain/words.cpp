@@ -216,6 +216,9 @@ class Words {
           text_of(where, ": ", names({platforms[s.indistinguishable->first]}), " and ",
                   names({platforms[s.indistinguishable->second]}),
                   " have the same records and different results, so that no recorded field separates the classes."));
+    } else if (!s.sets.empty() && !s.sets.front().exact && s.sets.front().values * 4 > s.items * 3) {
+      said_.push_back(text_of(where, ", no few recorded fields say more of the ", s.classes,
+                              " classes than which platform it was."));
     } else if (!s.sets.empty()) {
       const SeparatingSet& best = s.sets.front();
       std::string text =

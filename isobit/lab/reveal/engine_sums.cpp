@@ -128,23 +128,30 @@ class ProductSums final : public EngineSummation<T> {
   std::vector<T> a_, b_, c_;
 };
 
-// The window of output (0, 0) of channel 0; the rest of the image is 1.
+// One output of a convolution; the image is 1 outside its window.
 template <class T>
 class ConvSums final : public EngineSummation<T> {
  public:
-  ConvSums(const SumRequest& request, const KernelContext& kernel) : EngineSummation<T>(request, kernel) {
-    shape_.ic = request.k / (request.window * request.window);
-    shape_.kh = shape_.kw = request.window;
-    shape_.ih = shape_.iw = request.window + kConvMargin;
-    shape_.oc = kConvOutputs;
+  ConvSums(const SumRequest& request, const KernelContext& kernel)
+      : EngineSummation<T>(request, kernel), form_(request.conv_form()) {
+    shape_ = {.ic = form_.ic, .ih = form_.ih, .iw = form_.iw, .oc = form_.oc, .kh = form_.kh, .kw = form_.kw};
+    shape_.stride_h = form_.stride_h, shape_.stride_w = form_.stride_w;
+    shape_.pad_top = form_.pad_top, shape_.pad_left = form_.pad_left;
+    shape_.pad_bottom = form_.pad_bottom, shape_.pad_right = form_.pad_right;
     src_.assign(static_cast<size_t>(shape_.ic * shape_.ih * shape_.iw), T(1));
-    weights_.assign(static_cast<size_t>(shape_.oc * request.k), T(1));
+    weights_.assign(static_cast<size_t>(form_.oc * form_.ic * form_.kh * form_.kw), T(1));
     dst_.resize(static_cast<size_t>(shape_.oc * shape_.oh() * shape_.ow()));
   }
   bool has_weights() const override { return true; }
   Status weigh(const double* weights) override {
-    for (size_t i = 0; i < weights_.size(); ++i) {
-      weights_[i] = static_cast<T>(weights[i % static_cast<size_t>(this->request_.k)]);
+    for (int64_t o = 0; o < form_.oc; ++o) {
+      const double* next = weights;
+      for (int64_t c = 0; c < form_.ic; ++c) {
+        for (int64_t y = 0; y < form_.tap_rows(); ++y) {
+          T* row = weights_.data() + ((o * form_.ic + c) * form_.kh + form_.first_tap_row() + y) * form_.kw;
+          for (int64_t x = 0; x < form_.tap_columns(); ++x) row[form_.first_tap_column() + x] = static_cast<T>(*next++);
+        }
+      }
     }
     return {};
   }
@@ -152,10 +159,10 @@ class ConvSums final : public EngineSummation<T> {
   Status sums(int64_t count, const double* terms, double* results) override {
     for (int64_t q = 0; q < count; ++q) {
       for (int64_t c = 0; c < shape_.ic; ++c) {
-        for (int64_t y = 0; y < shape_.kh; ++y) {
-          for (int64_t x = 0; x < shape_.kw; ++x) {
-            src_[static_cast<size_t>((c * shape_.ih + y) * shape_.iw + x)] = static_cast<T>(*terms++);
-          }
+        for (int64_t y = 0; y < form_.tap_rows(); ++y) {
+          T* row = src_.data() + (c * form_.ih + form_.top() + form_.first_tap_row() + y) * form_.iw + form_.left();
+          for (int64_t x = 0; x < form_.tap_columns(); ++x)
+            row[form_.first_tap_column() + x] = static_cast<T>(*terms++);
         }
       }
       if (auto* products = this->kernel_.template products<T>()) {
@@ -163,12 +170,13 @@ class ConvSums final : public EngineSummation<T> {
       } else {
         kernels::conv_forward(this->kernel_, shape_, src_.data(), weights_.data(), nullptr, dst_.data());
       }
-      results[q] = dst_[0];
+      results[q] = dst_[static_cast<size_t>((form_.channel * shape_.oh() + form_.row) * shape_.ow() + form_.column)];
     }
     return {};
   }
 
  private:
+  const ConvForm form_;
   kernels::ConvShape shape_;
   std::vector<T> src_, weights_, dst_;
 };

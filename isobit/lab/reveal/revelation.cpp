@@ -21,7 +21,9 @@ namespace {
 Expected<std::optional<EngineChoice>> engine_of(const std::string& text, const std::string& python) {
   const std::string name = text.substr(0, text.find('/'));
   const auto& known = worker_engines();
-  if (std::find(known.begin(), known.end(), name) == known.end()) return std::optional<EngineChoice>();
+  // Behind an @ a setting, which the worker knows or refuses.
+  if (std::find(known.begin(), known.end(), name.substr(0, name.find('@'))) == known.end())
+    return std::optional<EngineChoice>();
   // The thread count is read by the one who knows how.
   ISOBIT_TRY(const platform::Platform threads, platform::parse_platform("ordered" + text.substr(name.size())));
   return std::optional<EngineChoice>(EngineChoice{name, threads.threads, python});

@@ -1,7 +1,9 @@
 // A sum of K terms as somebody's kernel computes it: a black box that is asked, and never looked into.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +52,28 @@ const std::vector<std::string>& target_names();
 // kUsage with the nearest name.
 Expected<Target> parse_target(std::string_view name);
 
+// A convolution of one image and one group, and the output of it whose sum is looked at. Of images with one axis, kh,
+// ih and stride_h are 1 and there are no pads above and below.
+struct ConvForm {
+  int64_t axes = 2;
+  int64_t ic = 1, ih = 1, iw = 1, oc = 1, kh = 1, kw = 1;
+  int64_t stride_h = 1, stride_w = 1;
+  int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+  int64_t channel = 0, row = 0, column = 0;  // the output
+
+  // Where its window begins in the image; less than 0 within the padding, whose zeros are no terms.
+  int64_t top() const { return row * stride_h - pad_top; }
+  int64_t left() const { return column * stride_w - pad_left; }
+  // The part of the window that lies in the image.
+  int64_t first_tap_row() const { return std::max<int64_t>(0, -top()); }
+  int64_t first_tap_column() const { return std::max<int64_t>(0, -left()); }
+  int64_t tap_rows() const { return std::min(kh, ih - top()) - first_tap_row(); }
+  int64_t tap_columns() const { return std::min(kw, iw - left()) - first_tap_column(); }
+  int64_t terms() const { return ic * tap_rows() * tap_columns(); }
+  int64_t rows() const { return (ih + pad_top + pad_bottom - kh) / stride_h + 1; }  // of the output
+  int64_t columns() const { return (iw + pad_left + pad_right - kw) / stride_w + 1; }
+};
+
 struct SumRequest {
   Target target = Target::kSum;
   Format format = Format::kFloat32;
@@ -59,6 +83,11 @@ struct SumRequest {
   // kMatmul: whether the m rows are m sums at once (they are computed alike as far as anybody knows), or only row 0.
   bool rows_at_once = true;
   int64_t window = 3;  // of kConv: K is channels * window * window
+  // Of kConv: another form than an image that is kConvMargin higher and wider than the window, and kConvOutputs output
+  // channels, of which the first output is looked at. K is then its terms(), and `window` says nothing.
+  std::optional<ConvForm> conv = {};
+
+  ConvForm conv_form() const;
 };
 
 inline constexpr int64_t kMostRows = 4096;  // of m and n
@@ -66,7 +95,6 @@ inline constexpr int64_t kMostRows = 4096;  // of m and n
 // kUsage, with the field: K from 1 to kMostTerms (softmax: kMostPositiveTerms), ...
 Status check(const SumRequest& request);
 
-// The image of kConv is this much higher and wider than the window, and has kConvOutputs output channels.
 inline constexpr int64_t kConvMargin = 7;
 inline constexpr int64_t kConvOutputs = 16;
 

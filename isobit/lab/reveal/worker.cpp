@@ -14,13 +14,18 @@ constexpr int kSecondsToAnswer = 300;
 
 Bytes encode_setup(const SumRequest& request, const EngineChoice& choice, const std::string& target) {
   ByteWriter out;
-  out.u32(1);
+  out.u32(2);
   out.text(choice.engine);
   out.text(target);
   out.text(name_of(request.format));
   const int64_t rows = request.target == Target::kMatmul && request.rows_at_once ? request.m : 1;
   for (const int64_t number :
-       {request.k, request.m, request.n, request.column, rows, request.window, static_cast<int64_t>(choice.threads)}) {
+       {request.k, request.m, request.n, request.column, rows, static_cast<int64_t>(choice.threads)}) {
+    out.u64(static_cast<uint64_t>(number));
+  }
+  const ConvForm f = request.target == Target::kConv ? request.conv_form() : ConvForm();
+  for (const int64_t number : {f.axes, f.ic, f.ih, f.iw, f.oc, f.kh, f.kw, f.stride_h, f.stride_w, f.pad_top,
+                               f.pad_left, f.pad_bottom, f.pad_right, f.channel, f.row, f.column}) {
     out.u64(static_cast<uint64_t>(number));
   }
   return out.take();

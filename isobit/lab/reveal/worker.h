@@ -17,7 +17,7 @@ namespace isobit::lab::reveal {
 const std::vector<std::string>& worker_engines();
 
 struct EngineChoice {
-  std::string engine;  // one of worker_engines()
+  std::string engine;  // one of worker_engines(), with or without a setting: "pytorch@channels_last"
   int threads = 1;
   std::string python = "python3";
 };

@@ -33,20 +33,28 @@ function trialTable(trials) {
       make('tr', {}, ...head.map(text => make('th', {scope: 'col', text})))), make('tbody', {}, ...rows)));
 }
 
+function treeSection(asked, trees, value) {
+  if (trees.length === 0) return [];
+  return [make('h3', {text: 'How the kernels add' + (value ? ' that make ' + value : '')}),
+          make('p', {class: 'dim', text: 'Asked of each kernel: ' + asked + '.'}),
+          make('div', {class: 'trees'}, ...treeGroups(trees).map(treeFigure))];
+}
+
 function causes() {
   const c = data.causes;
   if (!c) return;
   const parts = c.words.map(text => make('p', {text}));
-  if (c.first !== null && c.replays[c.first].value !== null) {
+  const first = c.earlier ? c.earlier.value : c.first !== null ? c.replays[c.first].value : null;
+  if (first !== null) {
     const button = make('button', {type: 'button', id: 'show-cause', text: 'Show that operator'});
-    button.addEventListener('click', () => choose(c.replays[c.first].value, 'button'));
+    button.addEventListener('click', () => choose(first, 'button'));
     parts.push(make('p', {}, button));
   }
+  if (c.earlier) parts.push(...treeSection(c.earlier.asked, c.earlier.trees, data.values[c.earlier.value].name));
   if (c.trials.length > 0) parts.push(make('h3', {text: 'Changes that were tried'}), trialTable(c.trials));
-  if (c.trees.length > 0) {
-    parts.push(make('h3', {text: 'How the kernels add'}), make('p', {class: 'dim', text: 'Asked of each kernel: ' + c.asked + '.'}),
-               make('div', {class: 'trees'}, ...treeGroups(c.trees).map(treeFigure)));
-  }
+  const replayed = c.first !== null ? c.replays[c.first].value : null;
+  parts.push(...treeSection(c.asked, c.trees, replayed === null ? '' : data.values[replayed].name));
+  for (const pair of c.again) parts.push(...treeSection(pair.asked, pair.trees, ''));
   section('causes', 'Replayed and tried', ...parts);
 }
 
