@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """isobit measure over the Python engines that the interpreter of ISOBIT_PYTHON has."""
 import os
+import re
+import subprocess
 import sys
 import time
 import unittest
@@ -45,6 +47,31 @@ class Engines(Case):
         self.assertGreaterEqual(len(subject["classes"]), 8)
         self.assertEqual(subject["beyond_rounding"], [])
         self.assertIsNotNone(subject["operators"]["first_fork"])
+
+    def test_what_a_report_says_of_a_fork_holds_in_numpy(self):
+        here = self.installed()
+        if "onnxruntime" not in here:
+            self.skipTest("skipped: no ONNX Runtime here")
+        network = os.path.join(shared_data("models"), "resnet20-cifar10.onnx")
+        expected = {"openblas@nehalem/1t": "channel, row, column, ascending, rounded, bias last",
+                    "openblas@haswell/1t": None, "eigen@avx2/1t": "channel, row, column, ascending, fused, bias last"}
+        libraries = {v["platform"] for v in self.isobit_json("platforms", "--vendors") if v.get("float32_digest")}
+        expected = {p: order for p, order in expected.items() if p.split("/")[0] in libraries}
+        if not expected:
+            self.skipTest("skipped: no product library here")
+        names = ["ordered/1t", *expected, "onnxruntime@disabled/1t"]
+        image = "import numpy; numpy.save('x.npy', numpy.random.default_rng(1).normal(size=(1, 3, 32, 32)).astype('f'))"
+        subprocess.run([os.environ["ISOBIT_PYTHON"], "-c", image], cwd=self.dir, check=True)
+        self.isobit("measure", network, "--input", "x.npy", "--platforms", ",".join(names), "--out", "m.lab")
+        told = self.isobit("--json", "explain", "m.lab", "--model", network, "--input", "x.npy", code=1)
+        with open(self.path("report.json"), "w", encoding="utf-8") as file:
+            file.write(told.out)
+        script = os.path.join(os.path.dirname(__file__), "..", "..", "scripts", "recompute_fork")
+        for more in (["--report", "report.json"], [w for p, o in expected.items() if o for w in ("--expect", f"{p}={o}")]):
+            done = subprocess.run([os.environ["ISOBIT_PYTHON"], script, "m.lab", network, "--input", "x=x.npy", *more], cwd=self.dir,
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertNotIn("none of the orders", "".join(re.findall(r"ordered.*\n.*", done.stdout)))
 
 
 if __name__ == "__main__":
