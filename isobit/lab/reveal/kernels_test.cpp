@@ -70,6 +70,55 @@ TEST(RevealKernels, OurConvolutionsAddBlocksOfChannelsTapByTap) {
   }
 }
 
+// Ours go by row, column and channel, over what of the window lies in the image.
+TEST(RevealKernels, AConvolutionIsAskedInAnyFormAndAtAnyOutput) {
+  platform::Engine engine(platform::parse_platform("ordered").value());
+  ConvForm strided;
+  strided.ic = 3, strided.ih = 9, strided.iw = 7, strided.oc = 5, strided.kh = 3, strided.kw = 4;
+  strided.stride_h = 2, strided.stride_w = 3;
+  strided.pad_top = 1, strided.pad_left = 2, strided.pad_bottom = 1, strided.pad_right = 3;
+  ConvForm line;
+  line.axes = 1, line.ic = 2, line.iw = 40, line.oc = 3, line.kw = 8, line.stride_w = 4, line.channel = 2, line.column = 6;
+  std::vector<ConvForm> forms = {line};
+  for (int64_t row = 0; row < strided.rows(); ++row) {
+    for (int64_t column = 0; column < strided.columns(); ++column) {
+      strided.channel = (row + column) % strided.oc, strided.row = row, strided.column = column;
+      forms.push_back(strided);
+    }
+  }
+  for (const ConvForm& form : forms) {
+    const int64_t k = form.terms(), taps = form.tap_rows() * form.tap_columns();
+    TreeBuilder b(k);
+    std::vector<TreeId> order;
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      for (int64_t c = 0; c < form.ic; ++c) order.push_back(static_cast<TreeId>(c * taps + tap));
+    }
+    b.chain(order);
+    const auto sum = open_summation({.target = Target::kConv, .k = k, .conv = form}, engine).value();
+    EXPECT_EQ(reveal_tree(*sum).value().tree.value(), b.tree()) << form.row << ", " << form.column;
+  }
+}
+
+TEST(RevealKernels, FormsThatMakeNoSenseAreRefused) {
+  const SumRequest good = {.target = Target::kConv, .k = 4, .conv = ConvForm{.iw = 9, .kw = 4, .column = 5}};
+  ASSERT_TRUE(check(good));
+  const auto refused = [&](auto change) {
+    SumRequest bad = good;
+    change(bad);
+    return !check(bad);
+  };
+  EXPECT_TRUE(refused([](SumRequest& r) { r.k = 5; }));
+  EXPECT_TRUE(refused([](SumRequest& r) { r.conv->column = 6; }));
+  EXPECT_TRUE(refused([](SumRequest& r) { r.conv->column = -1; }));
+  EXPECT_TRUE(refused([](SumRequest& r) { r.conv->row = 1; }));
+  EXPECT_TRUE(refused([](SumRequest& r) { r.conv->channel = 1; }));
+  EXPECT_TRUE(refused([](SumRequest& r) { r.conv->axes = 3; }));
+  EXPECT_TRUE(refused([](SumRequest& r) { r.conv->stride_w = 0; }));
+  EXPECT_TRUE(refused([](SumRequest& r) { r.conv->pad_left = -1; }));
+  EXPECT_TRUE(refused([](SumRequest& r) { r.conv->kw = INT64_MAX; }));
+  EXPECT_TRUE(refused([](SumRequest& r) { r.conv->ih = int64_t{1} << 23; }));
+}
+
 TEST(RevealKernels, OurFloat32SumsAreCorrectlyRounded) {
   platform::Engine engine(platform::parse_platform("ordered").value());
   for (const Target target : {Target::kSum, Target::kMean}) {
