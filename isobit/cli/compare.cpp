@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <set>
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
@@ -10,19 +10,32 @@ namespace {
 
 struct Options {
   std::vector<std::string> labs;
-  std::string by = "device";
+  std::string by;
   bool details = false;
 };
+
+// That some platform has the field.
+Status check_field(const std::string& field, const std::vector<lab::deviation::Comparison>& subjects) {
+  std::set<std::string> known;
+  for (const auto& subject : subjects) {
+    for (const auto& platform : subject.platforms) {
+      for (const auto& [name, unused] : platform.record.fields) known.insert(name);
+    }
+  }
+  if (known.contains(field)) return {};
+  const std::vector<std::string> names(known.begin(), known.end());
+  return usage_error(text_of("--by: found '", field, "', a field of no platform here, expected ",
+                             names.empty() ? "none: they have no fields" : join_or(names)));
+}
 
 Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(auto labs, lab::deviation::open_labs(o.labs));
   ISOBIT_TRY(const auto comparison, lab::deviation::compare_labs(labs));
-  console.document(json_text(comparison_json(comparison, o.by)));
-  print_comparison(comparison, o.by, o.details, console);
-  const bool agree = std::ranges::all_of(comparison.subjects, [](const lab::deviation::Comparison& c) {
-    return c.classes.size() <= 1 && c.nondeterministic() == 0;
-  });
-  return agree ? kAgreed : kDisagreed;
+  if (!o.by.empty()) ISOBIT_RETURN_IF_ERROR(check_field(o.by, comparison.subjects));
+  const std::string by = o.by.empty() ? "device" : o.by;
+  console.document(json_text(comparison_json(comparison, by)));
+  print_comparison(comparison, by, o.details, console);
+  return exit_code_of(lab::deviation::agreement_of(comparison));
 }
 
 }  // namespace

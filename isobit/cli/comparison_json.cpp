@@ -133,7 +133,9 @@ ordered_json operators_json(const Comparison& c) {
     fork = {{"place", c.fork->value}, {"step", v.step}, {"name", v.name}, {"operator", v.op}};
     fork["classes"] = ordered_json::array();
     for (size_t g = 0; g < c.fork->groups.size(); ++g) {
-      fork["classes"].push_back({{"platforms", labels(c, c.fork->groups[g])}, {"kernel", c.fork->kernels[g]}});
+      ordered_json kernels = ordered_json::array();
+      for (const size_t p : c.fork->groups[g]) kernels.push_back(c.fork->kernels[p]);
+      fork["classes"].push_back({{"platforms", labels(c, c.fork->groups[g])}, {"kernels", kernels}});
     }
   }
   return {{"first_fork", fork}, {"values", values}};
@@ -146,6 +148,7 @@ ordered_json subject_json(const Comparison& c, const std::string& by) {
                   {"model_sha256", hash_json(c.subject.model_sha256)},
                   {"input_sha256", hash_json(c.subject.input_sha256)},
                   {"settings", c.subject.settings}};
+  s["verdict"] = lab::deviation::name_of(c.agreement());
   s["platforms"] = platforms_json(c);
   s["classes"] = classes_json(c);
   if (!by.empty()) s["classes_by"] = {{"field", by}, {"counts", classes_by(c, by)}};

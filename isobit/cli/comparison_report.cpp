@@ -1,8 +1,8 @@
 #include "isobit/cli/comparison_report.h"
 
 #include <algorithm>
-#include <cstdio>
 
+#include "isobit/base/counted.h"
 #include "isobit/base/text.h"
 
 namespace isobit::cli {
@@ -14,18 +14,26 @@ using lab::deviation::title_of;
 constexpr size_t kFewSubjects = 3;  // that are shown in full
 constexpr size_t kMostNames = 200;
 
-std::string plural(size_t n, const char* one, const char* many) { return text_of(n, " ", n == 1 ? one : many); }
-
-std::string short_number(double x) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.3g", x);
-  return buffer;
-}
-
 std::string names(const Comparison& c, const std::vector<size_t>& platforms) {
   std::vector<std::string> list;
   for (const size_t i : platforms) list.push_back(c.platforms[i].label);
   return join_some(list, kMostNames);
+}
+
+// "a and its kin (the kernel that they name); b": platforms that name one kernel together, for each its own.
+std::string with_kernels(const Comparison& c, const std::vector<size_t>& platforms) {
+  std::vector<std::string> kernels;  // in order of first appearance
+  std::map<std::string, std::vector<size_t>> of_kernel;
+  for (const size_t p : platforms) {
+    const std::string& kernel = c.fork->kernels[p];
+    if (!of_kernel.contains(kernel)) kernels.push_back(kernel);
+    of_kernel[kernel].push_back(p);
+  }
+  std::string text;
+  for (const std::string& kernel : kernels) {
+    text += text_of(text.empty() ? "" : "; ", names(c, of_kernel[kernel]), kernel.empty() ? "" : " (" + kernel + ")");
+  }
+  return text;
 }
 
 // Two subjects of a lab of one model may have the same name and settings.
@@ -44,7 +52,7 @@ std::string distance(const Comparison& c) {
     text = text_of("at least ", *f.remaining_precision, " bits of the significand agree, at most ",
                    *f.ulp == UINT64_MAX ? std::string("a NaN against a number") : text_of(*f.ulp, " ulp"), "; ");
   }
-  text += text_of("largest difference ", short_number(f.absolute), ", relative ", short_number(f.relative), "; ",
+  text += text_of("largest difference ", three_digits(f.absolute), ", relative ", three_digits(f.relative), "; ",
                   f.differing, " of ", f.elements, " elements differ");
   return text;
 }
@@ -52,33 +60,41 @@ std::string distance(const Comparison& c) {
 void print_fork(const Comparison& c, const Console& console) {
   if (c.values.empty()) return;
   if (!c.fork) {
-    console.line(text_of("  operators       ", c.values.size(), " recorded values are the same on all platforms"));
+    console.line(text_of("  operators       ", counted(c.values.size(), "recorded value is", "recorded values are"),
+                         " the same on all platforms"));
     return;
   }
   const auto& v = c.values[c.fork->value];
   console.line(text_of("  first fork      ", v.op.empty() ? "value" : v.op, " '", v.name, "'",
-                       v.step > 0 ? text_of(" of step ", v.step) : "", ", after ", c.fork->value,
-                       " values that agree on all platforms:"));
+                       v.step > 0 ? text_of(" of step ", v.step) : "", ", after ",
+                       counted(c.fork->value, "value that agrees", "values that agree"), " on all platforms:"));
   for (size_t g = 0; g < c.fork->groups.size(); ++g) {
-    console.line(text_of("                  ", g + 1, ": ", names(c, c.fork->groups[g]),
-                         c.fork->kernels[g].empty() ? "" : text_of(" (", c.fork->kernels[g], ")")));
+    console.line(text_of("                  ", g + 1, ": ", with_kernels(c, c.fork->groups[g])));
   }
 }
 
-void print_subject(const Comparison& c, const Console& console) {
-  size_t failed = 0;
-  for (const auto& p : c.platforms) failed += p.equivalence_class == 0;
+// What came of it, in words.
+std::string outcome(const Comparison& c) {
+  if (c.ran() == 0) return "none ran: nothing to compare";
+  const std::string ran = text_of(c.ran(), " ran");
+  if (c.ran() == 1) return ran + (c.repeated() > 0 ? ": compared with itself alone" : ": nothing to compare it with");
+  return text_of(ran, ", with ", counted(c.classes.size(), "result: the same bits everywhere", "different results"));
+}
+
+void print_subject(const Comparison& c, const std::string& by, const Console& console) {
   console.line(headline(c));
-  console.line(text_of("  platforms       ", c.platforms.size() - failed, " ran, with ",
-                       plural(c.classes.size(), "result: the same bits everywhere", "different results")));
+  console.line(text_of("  platforms       ", outcome(c)));
   for (size_t k = 0; k < c.classes.size(); ++k) {
     console.line(text_of("  class ", k + 1, std::string(k < 9 ? 9 : 8, ' '), names(c, c.classes[k])));
   }
+  std::vector<std::string> counts;
+  for (const auto& [value, count] : classes_by(c, by)) counts.push_back(text_of(value, ": ", count));
+  if (!counts.empty()) console.line(text_of("  classes by ", by, "  ", join_some(counts, kMostNames)));
   if (c.classes.size() > 1) console.line(text_of("  how far apart   ", distance(c)));
   if (c.churn && c.classes.size() > 1) {
-    console.line(text_of("  labels          of ", plural(c.churn->rows, "row", "rows"), ", ",
-                         short_number(100 * c.churn->any_differ), " % are labelled differently by some platform; ",
-                         short_number(100 * c.churn->pairwise_mean), " % in the mean of two platforms"));
+    console.line(text_of("  labels          of ", counted(c.churn->rows, "row", "rows"), ", ",
+                         three_digits(100 * c.churn->any_differ), " % are labelled differently by some platform; ",
+                         three_digits(100 * c.churn->pairwise_mean), " % in the mean of two platforms"));
   }
   for (const auto& m : c.dendrogram) {
     const auto n = static_cast<int>(c.classes.size());
@@ -125,7 +141,7 @@ void print_table(const std::vector<Comparison>& subjects, const std::string& by,
     const bool known = c.overall && c.overall->remaining_precision;
     line += padded(known ? text_of(*c.overall->remaining_precision) : "-", 12);
     line += padded(known && *c.overall->ulp != UINT64_MAX ? text_of(*c.overall->ulp) : "-", 13);
-    console.line(line + (c.overall ? short_number(c.overall->absolute) : "-"));
+    console.line(line + (c.overall ? three_digits(c.overall->absolute) : "-"));
   }
   console.line("");
 }
@@ -167,9 +183,9 @@ void print_cohorts(const std::vector<Comparison>& subjects, const Console& conso
   }
   for (const auto& [name, of_name] : cohorts) {
     const auto& [cohort, grouped] = of_name;
-    console.line(text_of("CPU flags of ", name, ": ", plural(cohort->platforms.size(), "platform", "platforms"), ", ",
+    console.line(text_of("CPU flags of ", name, ": ", counted(cohort->platforms.size(), "platform", "platforms"), ", ",
                          cohort->flags.flags, " flags, ", cohort->flags.common, " common to all, the others in ",
-                         plural(cohort->flags.clusters.size(), "cluster", "clusters")));
+                         counted(cohort->flags.clusters.size(), "cluster", "clusters")));
     for (const auto& [text, titles] : grouped.lines()) {
       console.line(text_of("  ", titles));
       console.line(text_of("    ", text));
@@ -182,9 +198,9 @@ void print_odd(const lab::deviation::LabComparison& comparison, const Console& c
   Grouped apart;
   for (const Comparison& c : comparison.subjects) {
     for (size_t g = 1; g < c.groups.size(); ++g) {
-      apart.add(text_of(plural(c.groups[g].size(), "platform differs", "platforms differ"),
+      apart.add(text_of(counted(c.groups[g].size(), "platform differs", "platforms differ"),
                         " from the others by more than 1/64 of the largest value: ", names(c, c.groups[g])),
-                text_of(title_of(c.subject), " (by up to ", short_number(c.overall->absolute), ")"));
+                text_of(title_of(c.subject), " (by up to ", three_digits(c.overall->absolute), ")"));
     }
   }
   for (const auto& [text, titles] : apart.lines()) {
@@ -194,19 +210,32 @@ void print_odd(const lab::deviation::LabComparison& comparison, const Console& c
   for (const auto& [model, found] : comparison.input_independent) {
     console.line(console.bad(text_of(
         "not rounding: ", model, ": outputs of ", found.platform, " hardly depend on the input: they differ by ",
-        short_number(found.spread), " between inputs, those of the other platforms by ", short_number(found.typical))));
+        three_digits(found.spread), " between inputs, those of the other platforms by ", three_digits(found.typical))));
   }
   if (!apart.lines().empty() || !comparison.input_independent.empty()) console.line("");
 }
 
 }  // namespace
 
+int exit_code_of(lab::deviation::Agreement agreement) {
+  switch (agreement) {
+    case lab::deviation::Agreement::kAgree:
+      return kAgreed;
+    case lab::deviation::Agreement::kDiffer:
+      return kDisagreed;
+    case lab::deviation::Agreement::kNothingToCompare:
+      break;
+  }
+  return kInconclusive;
+}
+
 void print_comparison(const lab::deviation::LabComparison& comparison, const std::string& by, bool details,
                       const Console& console) {
   const auto& subjects = comparison.subjects;
+  if (subjects.empty()) console.line("no runs: nothing to compare");
   if (subjects.size() > 1) print_table(subjects, by, console);
   if (details || subjects.size() <= kFewSubjects) {
-    for (const Comparison& c : subjects) print_subject(c, console);
+    for (const Comparison& c : subjects) print_subject(c, by, console);
   }
   size_t repeated = 0, disagree = 0;
   for (const Comparison& c : subjects) {

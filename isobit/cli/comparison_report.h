@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "isobit/cli/console.h"
+#include "isobit/cli/command.h"
 #include "isobit/lab/deviation/lab_set.h"
 
 namespace isobit::cli {
@@ -13,6 +13,9 @@ namespace isobit::cli {
 void print_comparison(const lab::deviation::LabComparison& comparison, const std::string& by, bool details,
                       const Console& console);
 nlohmann::ordered_json comparison_json(const lab::deviation::LabComparison& comparison, const std::string& by);
+
+// kAgreed, kDisagreed or, where there is nothing to compare, kInconclusive.
+int exit_code_of(lab::deviation::Agreement agreement);
 
 // How many classes the platforms of each value of the field have among them.
 std::map<std::string, size_t> classes_by(const lab::deviation::Comparison& comparison, const std::string& field);

@@ -94,18 +94,18 @@ class Compare(Case):
         self.isobit("lab", "merge", "--into", path, os.path.join(self.records(), "equivalence_classes", "local", "cpu"))
         return path
 
-    def hashed(self, name, model_sha256, input_sha256):
+    def hashed(self, name, model_sha256, input_sha256, platform_name="p"):
         """A lab of one run whose model and input were hashed, written without isobit."""
         path = self.path(name)
         database = sqlite3.connect(path)
         database.executescript(digests.schema_of_page(SOURCE) +
                                "PRAGMA application_id = 1769172066; PRAGMA user_version = 1;")
         subject = digests.subject_digest(1, "m.onnx", model_sha256, input_sha256, "")
-        platform = digests.platform_digest("p", "e", 0, {}, [])
+        platform = digests.platform_digest(platform_name, "e", 0, {}, [])
         database.execute("INSERT INTO subjects VALUES (1, ?, 1, 'm.onnx', ?, ?, '')",
                          (subject, model_sha256, input_sha256))
-        database.execute("INSERT INTO platforms VALUES (1, ?, 'p', 'e', 0, ?, ?)",
-                         (platform, digests.u64(0), digests.u64(0)))
+        database.execute("INSERT INTO platforms VALUES (1, ?, ?, 'e', 0, ?, ?)",
+                         (platform, platform_name, digests.u64(0), digests.u64(0)))
         value = digests.value("y", "", "float32", [1], "00" * 16, "", 1)
         database.execute("INSERT INTO runs VALUES (1, ?, 1, 1, 0, 0, 0.0, '')",
                          (digests.run_digest(subject, platform, 0, 0, "", [value]),))
@@ -118,7 +118,8 @@ class Compare(Case):
     def test_different_models_are_not_compared(self):
         ones, twos, threes = (bytes([n]) * 32 for n in (0x11, 0x22, 0x33))
         a = self.hashed("a.lab", ones, threes)
-        self.isobit("compare", a, self.hashed("same.lab", ones, threes))
+        self.isobit("compare", a, self.hashed("elsewhere.lab", ones, threes, "q"))
+        self.isobit("compare", a, self.hashed("same.lab", ones, threes), code=4)  # one run, in two labs
         refused = self.isobit("compare", a, self.hashed("b.lab", twos, threes), code=2)
         for words in ("models differ", "11" * 32, "22" * 32):
             self.assertIn(words, refused.err)
@@ -127,6 +128,16 @@ class Compare(Case):
         for words in ("inputs differ", "33" * 32, "22" * 32):
             self.assertIn(words, refused.err)
         self.assertNotIn("models differ", refused.err)
+
+    def test_classes_are_counted_by_a_field_that_platforms_have(self):
+        one = os.path.join(self.records(), "equivalence_classes", "local")
+        refused = self.isobit("compare", one, "--by", "colour", code=2)
+        for words in ("--by: found 'colour'", "device", "place"):
+            self.assertIn(words, refused.err)
+        subject = next(s for s in self.compare(one, "--by", "place")["subjects"])
+        lines = self.isobit("compare", one, "--by", "place", "--details", code=1).out.splitlines()
+        counts = ", ".join(f"{value}: {n}" for value, n in subject["classes_by"]["counts"].items())
+        self.assertIn(f"  classes by place  {counts}", lines)
 
     def test_what_is_no_lab_is_refused(self):
         junk = self.write("junk.lab", b"SQLite format 3\0 not really")

@@ -83,6 +83,28 @@ size_t Comparison::nondeterministic() const {
       std::ranges::count_if(platforms, [](const PlatformResult& p) { return p.disagrees_with_itself(); }));
 }
 
+size_t Comparison::ran() const {
+  return static_cast<size_t>(
+      std::ranges::count_if(platforms, [](const PlatformResult& p) { return p.equivalence_class > 0; }));
+}
+
+Agreement Comparison::agreement() const {
+  if (classes.size() > 1 || nondeterministic() > 0) return Agreement::kDiffer;
+  return ran() > 1 || repeated() > 0 ? Agreement::kAgree : Agreement::kNothingToCompare;
+}
+
+const char* name_of(Agreement agreement) {
+  switch (agreement) {
+    case Agreement::kAgree:
+      return "agree";
+    case Agreement::kDiffer:
+      return "differ";
+    case Agreement::kNothingToCompare:
+      break;
+  }
+  return "nothing to compare";
+}
+
 Expected<Comparison> compare_runs(const records::Subject& subject, const std::vector<RunRecord>& runs,
                                   const TensorSource& tensors) {
   Comparison comparison;

@@ -38,7 +38,7 @@ struct RecordedValue {
 struct Fork {
   size_t value = 0;                         // of Comparison::values
   std::vector<std::vector<size_t>> groups;  // platforms, by class of that value
-  std::vector<std::string> kernels;         // of each group: what computed it on its first platform; "": not known
+  std::vector<std::string> kernels;         // of each of Comparison::platforms: what computed it there; "": not known
 };
 
 // Platforms of one place, engine and number of cores, whose CPUs differ.
@@ -54,6 +54,13 @@ struct Churn {
   double pairwise_mean = 0;  // of the fraction of rows with different labels, over all pairs of platforms
   double any_differ = 0;     // fraction of rows on whose label not all platforms agree
 };
+
+enum class Agreement : uint8_t {
+  kAgree,
+  kDiffer,            // two platforms, or two runs of one
+  kNothingToCompare,  // none ran, or one alone and once
+};
+const char* name_of(Agreement agreement);  // "agree", "differ", "nothing to compare"
 
 struct Comparison {
   records::Subject subject;
@@ -74,6 +81,8 @@ struct Comparison {
 
   size_t repeated() const;  // platforms with more than one run
   size_t nondeterministic() const;
+  size_t ran() const;  // platforms that are in a class
+  Agreement agreement() const;
 };
 
 // Platforms are linked when their outputs differ by no more than this fraction of the largest magnitude in either.

@@ -1,6 +1,6 @@
-#include "isobit/lab/deviation/comparison.h"
-
 #include <gtest/gtest.h>
+
+#include "isobit/lab/deviation/lab_set.h"
 
 namespace isobit::lab::deviation {
 namespace {
@@ -90,6 +90,60 @@ TEST(Comparison, APlatformMayDisagreeWithItselfOrFail) {
   EXPECT_EQ(c.classes, (std::vector<std::vector<size_t>>{{0, 1}}));
   EXPECT_EQ(c.platforms[2].equivalence_class, 0);
   EXPECT_EQ(c.platforms[2].error, "no such operator");
+}
+
+TEST(Comparison, WhatDidNotRunTwiceAgreesWithNothing) {
+  Runs r;
+  RunRecord& failed = r.add("a", {});
+  failed.error = "no such operator";
+  failed.values.clear();
+  EXPECT_EQ(r.compare().agreement(), Agreement::kNothingToCompare);
+  r.add("b", {1, 2});
+  EXPECT_EQ(r.compare().ran(), 1u);
+  EXPECT_EQ(r.compare().agreement(), Agreement::kNothingToCompare);
+  r.add("b", {1, 2}).repeat = 1;
+  EXPECT_EQ(r.compare().agreement(), Agreement::kAgree);  // with itself
+  r.add("c", {1, 2});
+  EXPECT_EQ(r.compare().agreement(), Agreement::kAgree);
+  r.add("b", {1, 3}).repeat = 2;
+  EXPECT_EQ(r.compare().agreement(), Agreement::kDiffer);  // from itself
+  r.runs.pop_back();
+  r.add("d", {1, 3});
+  EXPECT_EQ(r.compare().agreement(), Agreement::kDiffer);
+}
+
+TEST(Comparison, OfSeveralSubjectsTheWorstIsSaid) {
+  Runs alone, agree, differ;
+  alone.add("a", {1});
+  for (const char* name : {"a", "b"}) agree.add(name, {1});
+  differ.add("a", {1});
+  differ.add("b", {2});
+  LabComparison all;
+  EXPECT_EQ(agreement_of(all), Agreement::kNothingToCompare);
+  all.subjects.push_back(agree.compare());
+  EXPECT_EQ(agreement_of(all), Agreement::kAgree);
+  all.subjects.push_back(alone.compare());
+  EXPECT_EQ(agreement_of(all), Agreement::kNothingToCompare);
+  all.subjects.push_back(differ.compare());
+  EXPECT_EQ(agreement_of(all), Agreement::kDiffer);
+}
+
+TEST(Comparison, TheKernelsOfAForkAreThoseOfEachPlatform) {
+  Runs r;
+  const auto tapped = [&](const char* name, float made, const char* kernel) {
+    RunRecord& run = r.add(name, {1, 2});
+    run.tapped = true;
+    run.values.insert(run.values.begin(), r.value("y", {made}, false));
+    run.values.front().kernel = kernel;
+  };
+  tapped("a", 1, "gemm_a");
+  tapped("b", 1, "");
+  r.add("untapped", {1, 2});
+  tapped("c", 2, "gemm_c");
+  const Comparison c = r.compare();
+  ASSERT_TRUE(c.fork);
+  EXPECT_EQ(c.fork->groups, (std::vector<std::vector<size_t>>{{0, 1}, {3}}));
+  EXPECT_EQ(c.fork->kernels, (std::vector<std::string>{"gemm_a", "", "", "gemm_c"}));
 }
 
 TEST(Comparison, TheFirstForkIsThatOfTheExecutionOrder) {

@@ -20,7 +20,7 @@ void find_fork(Comparison& c, const Trace& trace) {
     c.values.push_back({value.step, value.name, value.op, value.recorded, value.class_count});
     if (value.class_count == 1 || c.fork) continue;
     Fork fork{c.values.size() - 1, value.groups(), {}};
-    for (const std::vector<size_t>& group : fork.groups) fork.kernels.push_back(value.at[group.front()]->kernel);
+    for (const records::ValueRecord* at : value.at) fork.kernels.push_back(at == nullptr ? "" : at->kernel);
     c.fork = std::move(fork);
   }
 }

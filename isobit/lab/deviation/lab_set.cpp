@@ -160,6 +160,15 @@ TensorSource tensors_of(std::vector<OpenLab>& labs) {
   };
 }
 
+Agreement agreement_of(const LabComparison& comparison) {
+  bool lacks = comparison.subjects.empty();
+  for (const Comparison& c : comparison.subjects) {
+    if (c.agreement() == Agreement::kDiffer) return Agreement::kDiffer;
+    lacks |= c.agreement() == Agreement::kNothingToCompare;
+  }
+  return lacks ? Agreement::kNothingToCompare : Agreement::kAgree;
+}
+
 std::string title_of(const Subject& subject) {
   return text_of(subject.model.empty() ? "(no name)" : subject.model, subject.settings.empty() ? "" : ", ",
                  subject.settings);

@@ -40,6 +40,10 @@ struct LabComparison {
 // compared.
 Expected<LabComparison> compare_labs(std::vector<OpenLab>& labs);
 
+// Of all subjects: that they differ counts most, and that there is nothing to compare in one of them more than that the
+// others agree.
+Agreement agreement_of(const LabComparison& comparison);
+
 // "m.onnx: input i0": for people.
 std::string title_of(const records::Subject& subject);
 // What makes two subjects different: "the models differ (SHA-256 ... against ...)".
