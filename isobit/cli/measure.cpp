@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "isobit/base/counted.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/comparison_report.h"
@@ -17,7 +18,7 @@ namespace {
 namespace measure = lab::measure;
 
 struct Options {
-  std::string model, platforms, keep = "forks", max_kept = "1G", out, import, name;
+  std::string model, platforms, keep, max_kept = "1G", out, import, name;
   ModelInputOptions inputs;
   EngineOptions engines;
   std::optional<uint64_t> repeat, max_seconds, steps;
@@ -26,7 +27,7 @@ struct Options {
 };
 
 Expected<measure::Keep> keep_of(const std::string& text) {
-  if (text == "forks") return measure::Keep::kForks;
+  if (text.empty() || text == "forks") return measure::Keep::kForks;
   if (text == "all") return measure::Keep::kAll;
   if (text == "none") return measure::Keep::kNone;
   return usage_error(text_of("--keep: found '", text, "', expected forks, all or none"));
@@ -69,6 +70,7 @@ void print(const measure::SweepReport& sweep, const lab::deviation::LabCompariso
   nlohmann::ordered_json document = {{"lab", o.out},
                                      {"platforms", sweep.platforms},
                                      {"measured", sweep.measured},
+                                     {"measured_again", sweep.again},
                                      {"known", sweep.known},
                                      {"not_here", sweep.not_here},
                                      {"kept_tensors", sweep.kept_tensors},
@@ -78,12 +80,15 @@ void print(const measure::SweepReport& sweep, const lab::deviation::LabCompariso
   document["comparison"] = comparison_json(comparison, "");
   console.document(json_text(document));
   print_comparison(comparison, "", true, console);
-  console.line(text_of("measured      ", sweep.measured, " processes on ", sweep.platforms, " platforms in ",
-                       human_seconds(seconds), sweep.known > 0 ? text_of("; ", sweep.known, " were known") : ""));
+  console.line(text_of("measured      ", counted(sweep.measured, "run on ", "runs on "),
+                       counted(sweep.platforms, "platform", "platforms"),
+                       sweep.again > 0 ? text_of(", ", sweep.again, " again for tensors") : "", " in ",
+                       human_seconds(seconds),
+                       sweep.known > 0 ? "; " + counted(sweep.known, "was known", "were known") : ""));
   if (!sweep.not_here.empty()) {
     console.line(text_of("not here      ", join_some(sweep.not_here, 40)));
   }
-  console.line(text_of("lab           ", o.out, ", ", sweep.kept_tensors, " tensors kept (",
+  console.line(text_of("lab           ", o.out, ", ", counted(sweep.kept_tensors, "tensor", "tensors"), " kept (",
                        human_bytes(sweep.kept_bytes), ")",
                        sweep.left_out > 0 ? text_of(", ", sweep.left_out, " left out") : ""));
 }
@@ -105,9 +110,9 @@ Expected<int> run_import(const Options& o, Console& console) {
                               {"values", done.values},
                               {"kept_tensors", done.kept_tensors},
                               {"left_out_tensors", done.left_out}}));
-  console.line(text_of("imported      ", done.values, " tensors of ", done.steps, done.steps == 1 ? " step" : " steps",
-                       " as platform ", done.platform));
-  console.line(text_of("lab           ", o.out, ", ", done.kept_tensors, " tensors kept",
+  console.line(text_of("imported      ", counted(done.values, "tensor of ", "tensors of "),
+                       counted(static_cast<uint64_t>(done.steps), "step", "steps"), " as platform ", done.platform));
+  console.line(text_of("lab           ", o.out, ", ", counted(done.kept_tensors, "tensor", "tensors"), " kept",
                        done.left_out > 0 ? text_of(", ", done.left_out, " left out") : ""));
   return kAgreed;
 }
@@ -126,7 +131,12 @@ Status check(const Options& o) {
     ISOBIT_RETURN_IF_ERROR(only(o.steps || !o.overrides.empty(), "--steps and --set", "a JOB.toml"));
   }
   if (o.import.empty()) return only(!o.name.empty(), "--as", "--import");
-  return only(!o.platforms.empty() || o.repeat, "--platforms and --repeat", "a MODEL.onnx or a JOB.toml");
+  const bool runs = !o.platforms.empty() || o.repeat || o.max_seconds || !o.limits.max_memory.empty() ||
+                    !o.engines.python.empty() || !o.engines.engines.empty();
+  ISOBIT_RETURN_IF_ERROR(only(runs, "--platforms, --repeat, --max-seconds, --max-memory, --python and --engines",
+                              "what is run here, and --import runs nothing"));
+  return o.keep == "forks" ? usage_error("--keep: found forks, expected all or none: dumps of one platform do not fork")
+                           : Status();
 }
 
 // Runs it everywhere: a training where the model is a job.
@@ -160,7 +170,7 @@ Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(const measure::SweepReport report, done);
   ISOBIT_TRY(const auto comparison, compared(o, report.subject));
   print(report, comparison, o, monotonic_seconds() - begin, console);
-  return kAgreed;
+  return comparison.subjects.front().ran() > 0 ? kAgreed : kInconclusive;  // whether they agree is for compare
 }
 
 }  // namespace
@@ -182,7 +192,7 @@ void add_measure(Commands& commands) {
   c.option("-p,--platforms", "P,Q,...", o->platforms, "where to run it (default: every platform here, on one thread)");
   add_engine_options(c, o->engines);
   c.option("--repeat", "N", o->repeat, "processes for each platform (default: 1): does it agree with itself?");
-  c.option("--keep", "K", o->keep, "tensors to keep: forks (default), all or none");
+  c.option("--keep", "K", o->keep, "tensors to keep: forks (default), all or none; of --import all (default) or none");
   c.option("--max-kept", "BYTES", o->max_kept, "most bytes of tensors in the lab (default: 1G)");
   c.option("--max-seconds", "S", o->max_seconds, "end a worker after so long (default: 600)");
   c.option("--steps", "N", o->steps, "of the training (default: 1)");

@@ -77,7 +77,9 @@ Expected<int> run_engines(const EngineOptions& o, Console& console) {
     console.line(line + (e.installed() ? join_or(names) : e.install));
   }
   console.document(json_text(document));
-  console.line(text_of("of ", python_of(o.python), "; measured by: isobit measure MODEL.onnx --out LAB"));
+  const std::string python = python_of(o.python);
+  console.line(
+      text_of("Engines of ", python, ". To measure: isobit measure MODEL.onnx --python ", python, " --out LAB"));
   return kAgreed;
 }
 

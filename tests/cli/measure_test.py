@@ -102,12 +102,21 @@ class Sweep(Case):
         path = self.write("rounds.onnx", ROUNDS)
         told = self.measure(path, "--platforms", OURS)
         self.assertEqual((told["platforms"], told["measured"], told["known"], told["not_here"]), (3, 3, 0, []))
+        self.assertEqual(told["measured_again"], 2)  # one for each version of what is kept
         subject = told["comparison"]["subjects"][0]
         self.assertEqual([sorted(c["platforms"]) for c in subject["classes"]],
                          [["ordered@portable/1t", "ordered@reference/1t"], [self.canonical("ordered/1t:correct-1")]])
         fork = subject["operators"]["first_fork"]
         self.assertEqual((fork["name"], fork["operator"]), ("h", "MatMul"))
-        self.assertIn(subject["remaining_precision"]["least"], range(24))
+        # In order and rounded once: some element differs, and that is what costs bits of float32's 23.
+        self.assertLess(subject["remaining_precision"]["least"], 23)
+        self.assertGreater(subject["largest_difference"]["absolute"], 0)
+        # By the names of the platforms that made them.
+        kernels = {p: k for c in fork["classes"] for p, k in zip(c["platforms"], c["kernels"], strict=True)}
+        self.assertEqual((kernels["ordered@portable/1t"], kernels["ordered@reference/1t"]), ("isobit portable", "isobit reference"))
+        said = self.isobit("compare", self.path("m.lab"), code=1).out
+        self.assertIn("after 0 values that agree", said)
+        self.assertIn("ordered@reference/1t (isobit reference)", said)
         # Both versions of all three float values, and the output on which all agree.
         self.assertEqual(told["kept_tensors"], 2 * 3 + 1)
         self.assertEqual(self.query("SELECT op, name FROM nodes ORDER BY place"),
@@ -122,7 +131,9 @@ class Sweep(Case):
 
     def test_a_lab_is_gone_on_with(self):
         path = self.write("rounds.onnx", ROUNDS)
-        self.measure(path, "--platforms", "ordered@portable/1t", "--keep", "none")
+        said = self.isobit("measure", path, "--out", self.path("m.lab"), "--platforms", "ordered@portable/1t", "--keep", "none")
+        self.assertIn("measured      1 run on 1 platform in ", said.out)
+        self.assertIn("1 ran: nothing to compare it with", said.out)
         again = self.measure(path, "--platforms", "ordered@portable/1t", "--keep", "none")
         self.assertEqual((again["platforms"], again["measured"], again["known"]), (1, 0, 1))
         more = self.measure(path, "--platforms", OURS, "--repeat", "2", "--keep", "none")
@@ -154,6 +165,7 @@ class Sweep(Case):
         told = self.isobit("measure", path, "--platforms", OURS, "--out", self.path("m.lab"), "--max-kept", "20000")
         self.assertIn("are left out: limit 20.0 KB (--max-kept)", told.err)
         self.assertIn("keeping 4 tensors, at most 16.9 KB in the lab", told.err)
+        self.assertRegex(told.out, "measured      3 runs on 3 platforms, [12] again for tensors in ")
         self.assertEqual(self.query("SELECT sum(size) <= 20000 FROM tensors"), [(1,)])
 
     def test_what_makes_no_sense_is_refused(self):
@@ -193,6 +205,19 @@ class Badly(Case):
     def errors_of(self, result):
         return {p["name"]: p["error"] for p in result.json()["subjects"][0]["platforms"] if p.get("error")}
 
+    def test_where_nothing_ran_there_is_nothing_to_compare(self):
+        told = self.measure("--platforms", "refuses/1t,fails/1t", code=4).json()
+        self.assertEqual((told["measured"], told["measured_again"]), (2, 0))
+        self.assertEqual(told["comparison"]["subjects"][0]["verdict"], "nothing to compare")
+        self.assertIn("none ran: nothing to compare", self.isobit("compare", self.path("m.lab"), code=4).out)
+        # One platform has been measured, and agrees with nobody; with itself when it ran again.
+        self.measure("--platforms", "honest/1t")
+        self.assertIn("1 ran: nothing to compare it with", self.isobit("compare", self.path("m.lab"), code=4).out)
+        self.measure("--platforms", "honest/1t", "--repeat", "2")
+        self.assertIn("1 ran: compared with itself alone", self.isobit("compare", self.path("m.lab")).out)
+        self.measure("--platforms", "honest@fast/1t")
+        self.assertIn("2 ran, with 1 result: the same bits everywhere", self.isobit("compare", self.path("m.lab")).out)
+
     def test_each_is_an_error_of_its_own(self):
         bad = ["refuses", "fails", "dies", "exits", "silent", "stalls", "garbage", "huge", "linked", "other_name", "bad_hash",
                "bad_dims", "deep"]
@@ -201,7 +226,7 @@ class Badly(Case):
         result = self.isobit("measure", self.model, "--engines", self.path("engines"), "--out", self.path("m.lab"),
                              "--platforms", names, "--max-seconds", "5", "--keep", "none")
         self.assertLess(time.monotonic() - begin, 100)
-        errors = self.errors_of(self.isobit("--json", "compare", self.path("m.lab")))
+        errors = self.errors_of(self.isobit("--json", "compare", self.path("m.lab"), code=4))  # only one ran
         self.assertEqual(sorted(errors), sorted(f"{e}/1t" for e in bad))
         for engine, words in {"refuses": "no converter for", "fails": "RuntimeError: no", "dies": "signal 6",
                               "exits": "what is wrong with me", "silent": "without an answer", "stalls": "--max-seconds",
@@ -212,8 +237,8 @@ class Badly(Case):
         self.assertNotIn("\x1b", result.err + result.out)
 
     def test_what_died_is_tried_again_and_what_refused_is_not(self):
-        self.measure("--platforms", "refuses/1t,exits/1t", "--keep", "none")
-        again = self.measure("--platforms", "refuses/1t,exits/1t", "--keep", "none").json()
+        self.measure("--platforms", "refuses/1t,exits/1t", "--keep", "none", code=4)
+        again = self.measure("--platforms", "refuses/1t,exits/1t", "--keep", "none", code=4).json()
         self.assertEqual((again["measured"], again["known"]), (1, 1))
 
     def test_a_kept_tensor_must_be_what_was_hashed(self):
@@ -234,6 +259,8 @@ class Badly(Case):
             "ISOBIT_ENGINES": self.path("engines")})}
         self.assertEqual(listed["honest"]["platforms"], ["honest", "honest@fast"])
         self.assertFalse(listed["absent"]["installed"])
+        said = self.isobit("platforms", "--engines", "--python", "python3", env={"ISOBIT_ENGINES": self.path("engines")}).out
+        self.assertIn("Engines of python3. To measure: isobit measure MODEL.onnx --python python3 --out LAB\n", said)
         self.assertIn("pip install absent", self.measure("--platforms", "absent/1t", code=4).err)
         self.assertIn("no setting 'slow'", self.measure("--platforms", "honest@slow/1t", code=2).err)
 
@@ -260,9 +287,8 @@ class Badly(Case):
 
 
 class Training(Case):
-    def test_the_first_operator_where_trainings_differ(self):
+    def test_equal_trainings_agree_in_every_value(self):
         lab = self.path("t.lab")
-        # In order, and rounded once: the first inner product that shows it is not known beforehand, the step is.
         told = self.isobit_json("measure", DIGITS, "--steps", "2", "--platforms", "ordered@portable/1t,ordered@reference/1t",
                                 "--set", "data.batch=8", "--out", lab)
         subject = told["comparison"]["subjects"][0]
@@ -273,7 +299,21 @@ class Training(Case):
         self.assertIn((2, "loss"), outputs)
         self.assertEqual({s for s, _ in names}, {1, 2})
         self.assertTrue(any("grad" in name for _, name in names), names)
+        self.assertEqual({(v["platforms"], v["classes"]) for v in subject["operators"]["values"]}, {(2, 1)})
         self.assertFalse(any(p["changed_by_a_tap"] for p in subject["platforms"]))
+        self.isobit("compare", lab)
+
+    def test_the_first_operator_where_trainings_differ_is_named(self):
+        lab = self.path("t.lab")
+        # Two orders of addition of our own, which every machine has.
+        told = self.isobit_json("measure", DIGITS, "--steps", "2", "--platforms", "ordered@portable/1t,ordered@portable/1t+winograd4",
+                                "--set", "job.arithmetic=float32", "--set", "data.batch=8", "--out", lab, "--keep", "none")
+        subject = told["comparison"]["subjects"][0]
+        fork = subject["operators"]["first_fork"]
+        self.assertEqual((len(subject["classes"]), fork["step"], fork["operator"]), (2, 1, "Conv"))
+        before = subject["operators"]["values"][:fork["place"]]
+        self.assertEqual({v["classes"] for v in before}, {1} if before else set())
+        self.assertIn(f"first fork      Conv '{fork['name']}' of step 1", self.isobit("compare", lab, code=1).out)
 
     def test_float32_trainings_fork(self):
         here = [v["platform"] for v in self.isobit_json("platforms", "--vendors") if v.get("float32_digest")]
@@ -335,7 +375,9 @@ class Import(Case):
         self.fails("measure", "--import", self.path("good"), *lab, code=3, says=["1.npz", "expected an .npy file"])
         self.write("bad/0.safetensors", b"\xff" * 20)
         self.fails("measure", "--import", self.path("bad"), *lab, code=3, says=["0.safetensors"])
-        self.fails("measure", "--import", self.path("good"), *lab, "--platforms", "ordered", code=2, says=["--platforms"])
+        for option in (["--platforms", "ordered"], ["--repeat", "2"], ["--max-seconds", "5"], ["--max-memory", "1G"],
+                       ["--python", "python3"], ["--engines", "x"], ["--keep", "forks"], ["--seed", "1"]):
+            self.fails("measure", "--import", self.path("good"), *lab, *option, code=2, says=[option[0]])
         self.fails("measure", "m.onnx", *lab, "--as", "x", code=2, says=["--as", "--import"])
 
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "isobit/base/counted.h"
 #include "isobit/base/text.h"
 #include "isobit/lab/measure/sweep_internal.h"
 #include "isobit/lab/records/encoding.h"
@@ -173,14 +174,19 @@ Status keep_tensors(SweepState& state, const std::vector<Target>& targets, const
   }
   state.report.left_out = left_out;
   if (left_out > 0) {
-    state.request.note(text_of(left_out, " tensors of ", human_bytes(left_out_bytes), " together are left out: limit ",
+    state.request.note(text_of(counted(left_out, "tensor", "tensors"), " of ", human_bytes(left_out_bytes),
+                               left_out == 1 ? " is" : " together are", " left out: limit ",
                                human_bytes(state.request.max_kept), " (--max-kept)"));
   }
   if (wanted.empty()) return {};
   std::vector<Task> tasks = tasks_of(targets, pattern, wanted);
-  state.request.note(text_of("keeping ", wanted.size(), " tensors, at most ", human_bytes(bytes), " in the lab, of ",
-                             tasks.size(), tasks.size() == 1 ? " platform" : " platforms", " that compute once more"));
-  return run_tasks(state, tasks, "keeping", [&](const Task& task) -> Status { return take_kept(state, task, sizes); });
+  state.request.note(text_of("keeping ", counted(wanted.size(), "tensor", "tensors"), ", at most ", human_bytes(bytes),
+                             " in the lab, of ",
+                             counted(tasks.size(), "platform that computes", "platforms that compute"), " once more"));
+  return run_tasks(state, tasks, "keeping", [&](const Task& task) -> Status {
+    ++state.report.again;
+    return take_kept(state, task, sizes);
+  });
 }
 
 }  // namespace isobit::lab::measure

@@ -36,7 +36,8 @@ struct SweepRequest {
 struct SweepReport {
   records::Subject subject;
   size_t platforms = 0;                       // that were to be measured and may be here
-  size_t measured = 0;                        // processes that were run for it, failures included
+  size_t measured = 0;                        // processes of the first pass, failures included
+  size_t again = 0;                           // of the second one, which computes what is kept
   size_t known = 0;                           // runs that the lab had
   std::vector<std::string> not_here;          // of all_targets: what this machine does not have
   uint64_t kept_tensors = 0, kept_bytes = 0;  // by this sweep; bytes before compression
