@@ -19,7 +19,7 @@ namespace reveal = lab::reveal;
 constexpr int64_t kMostPrintedLeaves = 128;
 
 struct Options {
-  std::string target, platform = "ordered", type = "float32", python, svg;
+  std::string target, platform = "ordered", type, python, svg;
   std::optional<uint64_t> k, m, n, column, window, seed;
   bool probes = false;
 };
@@ -28,10 +28,26 @@ int64_t number(const std::optional<uint64_t>& given, int64_t otherwise) {
   return given ? static_cast<int64_t>(std::min<uint64_t>(*given, INT32_MAX)) : otherwise;
 }
 
+// Which options go together.
+Status check(const Options& o, std::optional<reveal::Target> sum) {
+  const auto only = [](bool given, const char* option, const char* with) -> Status {
+    return given ? usage_error(text_of(option, ": goes with ", with)) : Status();
+  };
+  if (!sum) {
+    const bool asks = o.k || o.seed || o.probes || !o.type.empty() || !o.svg.empty();
+    ISOBIT_RETURN_IF_ERROR(only(asks, "--k, --type, --probes, --svg and --seed", "sums, not with functions"));
+  }
+  if (sum != reveal::Target::kMatmul) {
+    ISOBIT_RETURN_IF_ERROR(only(o.m || o.n || o.column, "--m, --n and --column", "matmul"));
+  }
+  return only(o.window && sum != reveal::Target::kConv, "--window", "conv");
+}
+
 Expected<reveal::RevealRequest> request_of(const Options& o) {
   reveal::RevealRequest request;
   ISOBIT_TRY(request.sum.target, reveal::parse_target(o.target));
-  ISOBIT_TRY(request.sum.format, reveal::parse_format("--type", o.type));
+  ISOBIT_RETURN_IF_ERROR(check(o, request.sum.target));
+  ISOBIT_TRY(request.sum.format, reveal::parse_format("--type", o.type.empty() ? "float32" : o.type));
   request.sum.window = number(o.window, request.sum.window);
   // A convolution of 64 channels, a sum of 64 terms.
   const bool conv = request.sum.target == reveal::Target::kConv;
@@ -117,6 +133,7 @@ void print(const reveal::Revelation& r, Console& console) {
 }
 
 Expected<int> run_functions(const Options& o, Console& console) {
+  ISOBIT_RETURN_IF_ERROR(check(o, {}));
   ISOBIT_TRY(const auto reports, reveal::reveal_functions(o.platform, python_of(o.python)));
   nlohmann::ordered_json document = {{"platform", o.platform}, {"functions", nlohmann::ordered_json::array()}};
   console.line("function      right     1 ulp   2 ulps      more  largest  digest of the results");

@@ -28,7 +28,7 @@ tl::unexpected<Error> unknown(std::string_view text) {
   return usage_error(text_of(
       "platform '", text, "' is not known", near.empty() ? "." : "; did you mean '" + near + "'?",
       " Write NAME[@ISA or core type][/THREADSt][+ALGORITHM], for instance ordered@avx2/2t or openblas@haswell/1t; ",
-      "'isobit platforms' lists what this machine has"));
+      "'isobit platforms' lists what this machine has, with --vendors and --engines more"));
 }
 
 // What stands behind the plus of `text`.
@@ -71,6 +71,10 @@ Expected<Platform> parse_platform(std::string_view text) {
     std::string_view threads = rest.substr(slash + 1);
     rest = rest.substr(0, slash);
     const char* end = threads.data() + threads.size();
+    if (threads.find(':') != std::string_view::npos) {
+      return usage_error(text_of("platform '", text, "': found '", threads.substr(threads.find(':')),
+                                 "'; an arithmetic is part of a platform's name for 'isobit measure' alone"));
+    }
     const auto parsed = std::from_chars(threads.data(), end, platform.threads);
     if (parsed.ec != std::errc() || parsed.ptr + 1 != end || *parsed.ptr != 't' || platform.threads < 1 ||
         platform.threads > kMostThreads) {

@@ -62,7 +62,15 @@ class Reveal(Case):
                                 (["sum", "--k", "5000"], "expected 1 to 4096"), (["softmax", "--k", "513"], "expected 1 to 512"),
                                 (["sum", "--type", "float16"], "expected float32 or float64"),
                                 (["conv", "--k", "10"], "a multiple of 9"), (["matmul", "--column", "64"], "--column: found 64"),
-                                (["matmul", "--m", "5000"], "--m: found 5000"), (["sum", "--platform", "nunpy"], "nunpy")):
+                                (["matmul", "--m", "5000"], "--m: found 5000"), (["sum", "--platform", "nunpy"], "nunpy"), (["mean", "--m", "5"], "--m"), (["dot", "--n", "5"], "--n"),
+                                (["conv", "--column", "0"], "--column"), (["matmul", "--window", "3"], "--window"),
+                                (["functions", "--svg", "f.svg"], "--svg"), (["functions", "--probes"], "--probes"),
+                                (["functions", "--k", "5"], "--k"), (["functions", "--type", "float32"], "--type"),
+                                (["functions", "--seed", "1"], "--seed"),
+                                (["sum", "--platform", "jax/1t"], "numpy, onnxruntime, pytorch or tensorflow"),
+                                (["sum", "--platform", "jax/1t"], "with --vendors and --engines"),
+                                (["functions", "--platform", "numpy/0t"], "numpy/0t"),
+                                (["sum", "--platform", "ordered/1t:correct-1"], "':correct-1'; an arithmetic"), (["functions", "--window", "3"], "--window")):
             self.assertIn(expected, self.isobit("reveal", *words, code=2).err)
         self.assertIn("/nowhere/python", self.isobit("reveal", "sum", "--platform", "numpy", "--python", "/nowhere/python", code=4).err)
 

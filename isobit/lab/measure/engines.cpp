@@ -6,35 +6,10 @@
 #include "isobit/base/text.h"
 #include "isobit/kernels/vendor/vendor.h"
 #include "isobit/lab/measure/native_worker.h"
+#include "isobit/lab/worker/engine_name.h"
 
 namespace isobit::lab::measure {
 namespace {
-
-constexpr int kMostThreads = 1024;
-
-struct EngineText {
-  std::string engine, setting;
-  int threads = 0;  // 0: all cores
-};
-
-// "engine[@setting][/Nt]"; none where it is not of that form.
-std::optional<EngineText> parse_engine_text(const std::string& text) {
-  EngineText parsed;
-  std::string head = text;
-  if (const size_t slash = text.find('/'); slash != text.npos) {
-    head = text.substr(0, slash);
-    std::string number = text.substr(slash + 1);
-    if (!number.ends_with('t')) return {};
-    number.pop_back();
-    const auto end = number.data() + number.size();
-    const auto [rest, error] = std::from_chars(number.data(), end, parsed.threads);
-    if (error != std::errc() || rest != end || parsed.threads < 1 || parsed.threads > kMostThreads) return {};
-  }
-  const size_t at = head.find('@');
-  parsed.engine = head.substr(0, at);
-  if (at != head.npos) parsed.setting = head.substr(at + 1);
-  return parsed;
-}
 
 Target target_of(const EngineInfo& info, const std::string& setting, int threads) {
   return {info.engine, setting, text_of(info.engine, setting.empty() ? "" : "@", setting, "/", threads, "t"), threads,
@@ -49,7 +24,7 @@ std::string settings_of(const EngineInfo& info) {
   return named.empty() ? info.engine : join_or(named);
 }
 
-Expected<Target> engine_target(const std::string& text, const EngineText& parsed, const EngineInfo& info) {
+Expected<Target> engine_target(const std::string& text, const worker::EngineName& parsed, const EngineInfo& info) {
   const auto& settings = info.settings;
   // An engine that has no nameless setting is meant with its first one.
   const std::string setting =
@@ -76,7 +51,7 @@ Expected<std::vector<Target>> targets_named(const std::vector<std::string>& name
   std::vector<Target> targets;
   std::set<std::string> seen;
   for (const std::string& name : names) {
-    const auto parsed = parse_engine_text(name);
+    const auto parsed = worker::parse_engine_name(name);
     const auto info = parsed ? std::ranges::find(engines, parsed->engine, &EngineInfo::engine) : engines.end();
     Target target;
     if (info != engines.end()) {

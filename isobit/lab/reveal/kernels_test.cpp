@@ -78,7 +78,8 @@ TEST(RevealKernels, AConvolutionIsAskedInAnyFormAndAtAnyOutput) {
   strided.stride_h = 2, strided.stride_w = 3;
   strided.pad_top = 1, strided.pad_left = 2, strided.pad_bottom = 1, strided.pad_right = 3;
   ConvForm line;
-  line.axes = 1, line.ic = 2, line.iw = 40, line.oc = 3, line.kw = 8, line.stride_w = 4, line.channel = 2, line.column = 6;
+  line.axes = 1, line.ic = 2, line.iw = 40, line.oc = 3, line.kw = 8, line.stride_w = 4, line.channel = 2,
+  line.column = 6;
   std::vector<ConvForm> forms = {line};
   for (int64_t row = 0; row < strided.rows(); ++row) {
     for (int64_t column = 0; column < strided.columns(); ++column) {

@@ -12,6 +12,8 @@
 #include "isobit/lab/reveal/triples.h"
 #include "isobit/lab/reveal/words.h"
 #include "isobit/lab/reveal/worker.h"
+#include "isobit/lab/worker/engine_name.h"
+#include "isobit/platform/vendor_product.h"
 
 namespace isobit::lab::reveal {
 
@@ -19,14 +21,26 @@ namespace {
 
 // The engine of a Python that the text names, if it names one.
 Expected<std::optional<EngineChoice>> engine_of(const std::string& text, const std::string& python) {
-  const std::string name = text.substr(0, text.find('/'));
+  const auto name = worker::parse_engine_name(text);
   const auto& known = worker_engines();
-  // Behind an @ a setting, which the worker knows or refuses.
-  if (std::find(known.begin(), known.end(), name.substr(0, name.find('@'))) == known.end())
-    return std::optional<EngineChoice>();
-  // The thread count is read by the one who knows how.
-  ISOBIT_TRY(const platform::Platform threads, platform::parse_platform("ordered" + text.substr(name.size())));
-  return std::optional<EngineChoice>(EngineChoice{name, threads.threads, python});
+  if (!name || std::ranges::find(known, name->engine) == known.end()) return std::optional<EngineChoice>();
+  // What a setting means the worker knows, or refuses.
+  const std::string engine = name->engine + (name->setting.empty() ? "" : "@" + name->setting);
+  const int threads = name->threads == 0 ? platform::available_threads() : name->threads;
+  return std::optional<EngineChoice>(EngineChoice{engine, threads, python});
+}
+
+// One of our own, or of a product library.
+Expected<platform::Platform> own_platform(const std::string& text) {
+  auto parsed = platform::parse_platform(text);
+  const std::string library = text.substr(0, text.find_first_of("@/+:"));
+  const std::vector<std::string> vendors = platform::vendor_libraries();
+  const bool is_ours = library == platform::kOrdered || std::ranges::find(vendors, library) != vendors.end();
+  if (!parsed && !is_ours) {
+    return usage_error(text_of(parsed.error().message, "; of engines reveal knows ", join_or(worker_engines()),
+                               ", each also with /Nt"));
+  }
+  return parsed;
 }
 
 // Opens summations of one platform.
@@ -39,7 +53,7 @@ class Source {
       source->platform = text_of(source->choice_->engine, "/", source->choice_->threads, "t");
       return source;
     }
-    ISOBIT_TRY(const platform::Platform p, platform::parse_platform(request.platform));
+    ISOBIT_TRY(const platform::Platform p, own_platform(request.platform));
     source->platform = p.text();
     source->engine_ = std::make_unique<platform::Engine>(p);
     return source;
@@ -236,7 +250,7 @@ Expected<std::vector<FunctionReport>> reveal_functions(const std::string& platfo
   }
   ISOBIT_TRY(const auto choice, engine_of(platform, python));
   if (choice) return compare_functions(worker_functions(*choice));
-  ISOBIT_TRY(const platform::Platform p, platform::parse_platform(platform));
+  ISOBIT_TRY(const platform::Platform p, own_platform(platform));
   platform::Engine engine(p);
   const kernels::KernelContext kernel{p.isa, &engine.pool()};
   return compare_functions([&](Function f, const std::vector<float>& x, const std::vector<float>& y) {
