@@ -77,9 +77,15 @@ TEST(Parallel, EachIsTakenOnceInOrderAndNoMoreRunThanThereAreCores) {
 
 TEST(Parallel, AnErrorEndsIt) {
   std::atomic<size_t> begun = 0;
-  bool abandoned = false;
+  std::atomic<bool> abandoned = false;
   const Status done = measure::in_parallel(
-      std::vector<int>(100, 1), 2, [&](size_t) { ++begun; },
+      std::vector<int>(100, 1), 2,
+      [&](size_t i) {
+        ++begun;
+        // Those behind the one that fails are at work until they are given up: else all might be over before it is
+        // taken.
+        while (i > 3 && !abandoned) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      },
       [](size_t i) -> Status { return i == 3 ? Status(unavailable("full")) : Status(); }, [&] { abandoned = true; });
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().message, "full");
