@@ -40,5 +40,8 @@ class Backend {
 
 // Our own executor on the host: every arithmetic, observers and stages.
 Backend& native();
+// The same with other kernels: a table that somebody made of runtime::kernel_table(). It must outlive the program.
+Expected<std::unique_ptr<Program>> compile_with(const runtime::KernelTable& table, const graph::Graph& graph,
+                                                const platform::Context& context, const runtime::Limits& limits);
 
 }  // namespace isobit::backends

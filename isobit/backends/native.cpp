@@ -1,12 +1,14 @@
 #include "isobit/backends/backend.h"
+#include "isobit/runtime/kernel_call.h"
 
 namespace isobit::backends {
 namespace {
 
 class NativeProgram final : public Program {
  public:
-  NativeProgram(const graph::Graph& graph, platform::Context context, const runtime::Limits& limits)
-      : context_(std::move(context)), executor_(graph, runtime::kernel_table(), limits) {}
+  NativeProgram(const runtime::KernelTable& table, const graph::Graph& graph, platform::Context context,
+                const runtime::Limits& limits)
+      : context_(std::move(context)), executor_(graph, table, limits) {}
   const Status& status() const { return executor_.status(); }
   Status run(std::span<Feed> feeds, std::span<Tensor> outputs, runtime::RunOptions options) override {
     return executor_.run_into(context_.kernels(), feeds, outputs, options);
@@ -21,13 +23,18 @@ class Native final : public Backend {
  public:
   Expected<std::unique_ptr<Program>> compile(const graph::Graph& graph, const platform::Context& context,
                                              const runtime::Limits& limits) override {
-    auto program = std::make_unique<NativeProgram>(graph, context, limits);
-    ISOBIT_RETURN_IF_ERROR(program->status());
-    return std::unique_ptr<Program>(std::move(program));
+    return compile_with(runtime::kernel_table(), graph, context, limits);
   }
 };
 
 }  // namespace
+
+Expected<std::unique_ptr<Program>> compile_with(const runtime::KernelTable& table, const graph::Graph& graph,
+                                                const platform::Context& context, const runtime::Limits& limits) {
+  auto program = std::make_unique<NativeProgram>(table, graph, context, limits);
+  ISOBIT_RETURN_IF_ERROR(program->status());
+  return std::unique_ptr<Program>(std::move(program));
+}
 
 Backend& native() {
   static Native the_backend;
