@@ -18,8 +18,8 @@ class CauseWords {
     }
     replays();
     if (c_.earlier) earlier();
-    if (c_.first) first();
     if (c_.first) {
+      first();
       diagnoses();
       trials();
       trees();

@@ -12,22 +12,12 @@
 namespace isobit::lab::explain {
 namespace {
 
-bool same(float x, float y) { return numerics::bits_of(x) == numerics::bits_of(y); }
 bool is_subnormal(float x) { return x != 0 && std::abs(x) < std::numeric_limits<float>::min(); }
 
 // The elements of operands that an element of output 0 is made of, of an operator of single elements.
 std::vector<float> operands_of(const OperatorCall& call, int64_t element) {
-  graph::ElementQuery query{.node = call.node()};
-  for (const graph::ValueId id : call.node().inputs) {
-    query.inputs.push_back(id == graph::kNoValue ? std::vector<int64_t>() : call.graph.value(id).dims);
-  }
-  for (const graph::ValueId id : call.node().outputs) {
-    query.outputs.push_back(id == graph::kNoValue ? std::vector<int64_t>() : call.graph.value(id).dims);
-  }
-  query.operand = [&](int i) { return call.fed(static_cast<size_t>(i)); };
-  query.element = element;
   std::vector<float> values;
-  for (const graph::ElementSource& source : graph::op_of(call.node()).output(0).sources(query)) {
+  for (const graph::ElementSource& source : call.sources_of(element)) {
     const Tensor* tensor = call.fed(static_cast<size_t>(source.input));
     if (tensor != nullptr && tensor->dtype() == DType::kFloat32)
       values.push_back(tensor->data<float>()[source.element]);
@@ -119,8 +109,8 @@ std::optional<Diagnosis> divided(const Evidence& e) {
     b_divides = b_divides && (same(b[i], quotient) || std::isnan(quotient));
     a_multiplies = a_multiplies && (same(a[i], product) || std::isnan(product));
     b_multiplies = b_multiplies && (same(b[i], product) || std::isnan(product));
+    if (!(a_divides && b_multiplies) && !(b_divides && a_multiplies)) return std::nullopt;
   }
-  if (!(a_divides && b_multiplies) && !(b_divides && a_multiplies)) return std::nullopt;
   Diagnosis d{.kind = Kind::kReciprocalDivision, .confirmed = true, .compared = static_cast<int64_t>(a.size())};
   d.words = text_of("In all of ", a.size(), " places ", a_divides ? e.names.a : e.names.b, " has x / y, and ",
                     a_divides ? e.names.b : e.names.a, " has x times the rounded 1 / y.");

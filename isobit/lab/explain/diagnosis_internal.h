@@ -3,8 +3,11 @@
 #pragma once
 
 #include "isobit/lab/explain/diagnosis.h"
+#include "isobit/numerics/bits.h"
 
 namespace isobit::lab::explain {
+
+inline bool same(float x, float y) { return numerics::bits_of(x) == numerics::bits_of(y); }
 
 // What a diagnosis is made of. Output 0 of both platforms is float32 of the same shape.
 struct Evidence {

@@ -10,8 +10,6 @@
 namespace isobit::lab::explain {
 namespace {
 
-bool same(float x, float y) { return numerics::bits_of(x) == numerics::bits_of(y); }
-
 // How one platform computed: with correctly rounded exponentials, what was done to them by one sum a row?
 struct Form {
   bool divides = true, multiplies = true;  // everywhere

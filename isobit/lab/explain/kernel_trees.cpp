@@ -177,10 +177,9 @@ AskedSum asked_of(const Part& part, const Feeds& feeds, const Versions& versions
     found = &node;
   }
   if (found == nullptr && has_statistics) {
-    return {
-        .problem =
-            "it has no inner product, but a mean and a variance, whose sums every engine takes in its own way; these "
-            "orders are not asked"};
+    return {.problem =
+                "it has no inner product, but a mean and a variance, whose sums every engine takes in its own way; "
+                "these orders are not asked"};
   }
   if (found == nullptr) return {.problem = "it has no inner product"};
   AskedSum asked = asked_of_node(*graph, *found, versions);

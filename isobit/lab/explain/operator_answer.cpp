@@ -119,15 +119,12 @@ Status decode(ByteView bytes, const std::string& what, Answer& answer) {
   return reader.finish();
 }
 
-Expected<Tensor> computed(const graph::Graph& graph, const std::vector<Tensor>& inputs, platform::Engine& engine,
-                          const char* arithmetic) {
+// Output 0 by our own kernels.
+Expected<Tensor> computed(const OperatorCall& call, platform::Engine& engine, const char* arithmetic) {
   ISOBIT_TRY(const platform::Arithmetic* chosen, platform::named_arithmetic(arithmetic));
   ISOBIT_TRY(const platform::Context context, engine.context_for(*chosen));
-  ISOBIT_TRY(const auto program, backends::native().compile(graph, context));
-  std::vector<backends::Program::Feed> feeds;
-  for (size_t i = 0; i < inputs.size(); ++i) feeds.emplace_back(graph.inputs()[i], inputs[i]);
-  std::vector<Tensor> outputs(graph.outputs().size());
-  ISOBIT_RETURN_IF_ERROR(program->run(feeds, outputs));
+  ISOBIT_TRY(OperatorRun run, OperatorRun::make(call, context, backends::native()));
+  ISOBIT_TRY(const std::vector<Tensor> outputs, run(call.inputs));
   return outputs.front();
 }
 
@@ -155,13 +152,14 @@ Expected<Reference> reference_of(const OperatorCall& call) {
     pin_fp_environment();
     platform::Engine engine(platform::Platform{});
     Feeds results;
-    ISOBIT_TRY(const Tensor narrow, computed(call.graph, call.inputs, engine, "float32"));
+    ISOBIT_TRY(const Tensor narrow, computed(call, engine, "float32"));
     if (narrow.dtype() != DType::kFloat32) return unreadable("its output is no float32");
-    ISOBIT_TRY(const graph::Graph graph, graph::retype(call.graph, graph::kInFloat64));
-    std::vector<Tensor> inputs;
-    for (const Tensor& t : call.inputs)
-      inputs.push_back(t.dtype() == DType::kFloat32 ? converted(t, DType::kFloat64) : t);
-    ISOBIT_TRY(const Tensor wide, computed(graph, inputs, engine, "float64"));
+    OperatorCall in_float64 = call;
+    ISOBIT_TRY(in_float64.graph, graph::retype(call.graph, graph::kInFloat64));
+    for (Tensor& t : in_float64.inputs) {
+      if (t.dtype() == DType::kFloat32) t = converted(t, DType::kFloat64);
+    }
+    ISOBIT_TRY(const Tensor wide, computed(in_float64, engine, "float64"));
     results.emplace("narrow", narrow);
     results.emplace("wide", converted(wide, DType::kFloat32));
     return encode(results);

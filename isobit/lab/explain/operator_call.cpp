@@ -19,6 +19,20 @@ std::optional<size_t> OperatorCall::input_of(size_t i) const {
   return static_cast<size_t>(place - operand.begin());
 }
 
+std::vector<graph::ElementSource> OperatorCall::sources_of(int64_t element) const {
+  const auto dims_of = [&](const std::vector<graph::ValueId>& values) {
+    std::vector<std::vector<int64_t>> dims;
+    for (const graph::ValueId id : values) {
+      dims.push_back(id == graph::kNoValue ? std::vector<int64_t>() : graph.value(id).dims);
+    }
+    return dims;
+  };
+  graph::ElementQuery query{.node = node(), .inputs = dims_of(node().inputs), .outputs = dims_of(node().outputs)};
+  query.operand = [this](int i) { return fed(static_cast<size_t>(i)); };
+  query.element = element;
+  return graph::op_of(node()).output(0).sources(query);
+}
+
 namespace {
 
 // `fixed`: operands that are constants whatever their type.

@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "isobit/graph/op.h"
 #include "isobit/lab/explain/part_run.h"
 
 namespace isobit::lab::explain {
@@ -20,6 +21,8 @@ struct OperatorCall {
   const Tensor* fed(size_t i) const;
   // The place among the graph's inputs of operand i; none for a constant.
   std::optional<size_t> input_of(size_t i) const;
+  // What an element of output 0 is made of. REQUIRES an output that says it (graph::OutputDef::sources).
+  std::vector<graph::ElementSource> sources_of(int64_t element) const;
 };
 
 // A node of a graph by itself. `values`: what its inputs were, by value of that graph; constants need not be there.

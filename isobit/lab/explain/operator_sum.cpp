@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "isobit/graph/op.h"
 #include "isobit/numerics/bits.h"
 
 namespace isobit::lab::explain {
@@ -15,19 +14,6 @@ using graph::ElementRule;
 constexpr int64_t kLooked = 256;  // elements, for one that is made of the most
 
 const graph::OutputDef& rule_of(const OperatorCall& call) { return graph::op_of(call.node()).output(0); }
-
-std::vector<graph::ElementSource> sources_of(const OperatorCall& call, int64_t element) {
-  graph::ElementQuery query{.node = call.node()};
-  for (const graph::ValueId id : call.node().inputs) {
-    query.inputs.push_back(id == graph::kNoValue ? std::vector<int64_t>() : call.graph.value(id).dims);
-  }
-  for (const graph::ValueId id : call.node().outputs) {
-    query.outputs.push_back(id == graph::kNoValue ? std::vector<int64_t>() : call.graph.value(id).dims);
-  }
-  query.operand = [&](int i) { return call.fed(static_cast<size_t>(i)); };
-  query.element = element;
-  return rule_of(call).sources(query);
-}
 
 int64_t elements_of(const OperatorCall& call) {
   return Shape(call.graph.value(call.node().outputs[0]).dims).elements();
@@ -46,7 +32,7 @@ bool is_sum(const OperatorCall& call) {
 std::optional<SumPlace> sum_place(const OperatorCall& call, int64_t element) {
   SumPlace place{.element = element};
   const bool product = rule_of(call).rule == ElementRule::kInnerProduct;
-  const auto sources = sources_of(call, element);
+  const auto sources = call.sources_of(element);
   for (size_t s = 0; s < sources.size(); ++s) {
     if (product && sources[s].input == 0 && s + 1 < sources.size() && sources[s + 1].input == 1) {
       place.terms.push_back(sources[s].element);

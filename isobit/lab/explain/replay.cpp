@@ -58,20 +58,23 @@ Expected<Replayer> Replayer::open(const Explanation& explanation, const deviatio
   return replayer;
 }
 
-void Replayer::find_platforms(Replays& found) const {
-  for (size_t p = 0; p < explanation_->comparison.platforms.size(); ++p) {
-    const deviation::PlatformResult& result = explanation_->comparison.platforms[p];
+std::vector<NativePlatform> native_platforms(const Explanation& explanation,
+                                             const std::map<std::string, OwnPlatform>& own) {
+  std::vector<NativePlatform> found;
+  for (size_t p = 0; p < explanation.comparison.platforms.size(); ++p) {
+    const records::PlatformRecord& record = explanation.comparison.platforms[p].record;
     const bool recorded =
-        std::ranges::any_of(explanation_->trace.values, [&](const auto& v) { return v.at[p] != nullptr; });
+        std::ranges::any_of(explanation.trace.values, [&](const auto& v) { return v.at[p] != nullptr; });
     if (!recorded) continue;
-    if (const auto own = request_->own.find(result.record.name); own != request_->own.end()) {
-      found.platforms.push_back({p, own->second.platform, own->second.arithmetic, own->second.backend});
+    if (const auto given = own.find(record.name); given != own.end()) {
+      found.push_back({p, given->second.platform, given->second.arithmetic, given->second.backend});
       continue;
     }
     // An arithmetic other than the usual one stands behind a colon.
-    const auto here = platform::parse_platform(result.record.name.substr(0, result.record.name.find(':')));
-    if (here) found.platforms.push_back({p, *here, arithmetic_of(result.record), &backends::native()});
+    const auto here = platform::parse_platform(record.name.substr(0, record.name.find(':')));
+    if (here) found.push_back({p, *here, arithmetic_of(record), &backends::native()});
   }
+  return found;
 }
 
 // By name: values that a replay may begin with. A value that one of the platforms lacks is computed instead.
@@ -215,7 +218,7 @@ void Replayer::judge(Replays& replays) const {
 
 Expected<Replays> Replayer::replay() {
   Replays replays;
-  find_platforms(replays);
+  replays.platforms = native_platforms(*explanation_, request_->own);
   if (replays.platforms.size() < 2) {
     replays.problem = "fewer than two of the platforms whose operators were recorded are platforms of this machine";
     return replays;

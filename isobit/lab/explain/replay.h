@@ -31,6 +31,9 @@ struct NativePlatform {
   backends::Backend* backend = &backends::native();
   std::string text() const { return platform.text() + ":" + arithmetic; }
 };
+// Those that recorded operators and that this machine has by their names, or that are somebody's own.
+std::vector<NativePlatform> native_platforms(const Explanation& explanation,
+                                             const std::map<std::string, OwnPlatform>& own);
 
 struct Replay {
   size_t fork = 0;                        // of Explanation::forks
@@ -80,7 +83,6 @@ class Replayer {
  private:
   Replayer(const Explanation& explanation, const deviation::TensorSource& tensors, const ReplayRequest& request)
       : explanation_(&explanation), tensors_(&tensors), request_(&request) {}
-  void find_platforms(Replays& found) const;
   std::map<std::string, const deviation::TracedValue*> common_values(const Replays& replays) const;
   void cut_forks(Replays& replays);
   Status feed(Replays& replays);

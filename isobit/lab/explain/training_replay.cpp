@@ -50,7 +50,8 @@ class TrainingReplayer {
 
   Expected<TrainingReplays> replay() {
     ISOBIT_TRY(job_, run::load_job(request_.job.string(), request_.overrides, {request_.max_memory}));
-    find_platforms();
+    replays().platforms = native_platforms(e_, request_.own);
+    for (NativePlatform& native : replays().platforms) native.arithmetic = job_.arithmetic;
     if (replays().platforms.size() < 2) {
       replays().problem = "fewer than two of the platforms whose operators were recorded are platforms of this machine";
       return std::move(found_);
@@ -73,19 +74,6 @@ class TrainingReplayer {
  private:
   Replays& replays() { return found_.replays; }
   const deviation::TracedValue& value_of(const Replay& r) const { return e_.trace.values[e_.forks[r.fork].value]; }
-
-  void find_platforms() {
-    for (size_t p = 0; p < e_.comparison.platforms.size(); ++p) {
-      const std::string& name = e_.comparison.platforms[p].record.name;
-      const bool recorded = std::ranges::any_of(e_.trace.values, [&](const auto& v) { return v.at[p] != nullptr; });
-      if (!recorded) continue;
-      if (const auto own = request_.own.find(name); own != request_.own.end()) {
-        replays().platforms.push_back({p, own->second.platform, job_.arithmetic, own->second.backend});
-      } else if (const auto here = platform::parse_platform(name.substr(0, name.find(':')))) {
-        replays().platforms.push_back({p, *here, job_.arithmetic, &backends::native()});
-      }
-    }
-  }
 
   void find_forks() {
     for (size_t f = 0; f < e_.forks.size(); ++f) {
@@ -178,10 +166,14 @@ class TrainingReplayer {
     return {};
   }
 
+  // Of the data their shape is enough, which most jobs say.
   Expected<train::StepGraph> step_graph() const {
+    ISOBIT_TRY(const auto network, run::open_network(job_, {request_.max_memory}));
+    if (const auto declared = data::declared_shape(job_.data)) {
+      return train::build_step_graph(job_, *declared, *network);
+    }
     ISOBIT_TRY(const auto dataset,
                data::open_dataset(job_.data, std::min(request_.max_memory, data::kMaxDatasetBytes)));
-    ISOBIT_TRY(const auto network, run::open_network(job_, {request_.max_memory}));
     return train::build_step_graph(job_, *dataset, *network);
   }
 

@@ -76,8 +76,8 @@ class Trials {
   // What somebody might have set on this platform that its name does not say.
   static std::vector<std::pair<Change, Platform>> settings_beside(const Platform& own) {
     std::vector<std::pair<Change, Platform>> found;
-    for (const kernels::VendorId& id : own.is_ordered() ? std::vector<kernels::VendorId>() : kernels::known_vendors()) {
-      if (id.library != own.library || id.core == own.core) continue;
+    for (const kernels::VendorId& id : kernels::known_vendors(own.library)) {
+      if (id.core == own.core) continue;
       found.emplace_back(Change::kCoreType, own);
       found.back().second.core = id.core;
     }

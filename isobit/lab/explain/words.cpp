@@ -1,7 +1,7 @@
 // The answer in sentences.
 #include <algorithm>
-#include <cstdio>
 
+#include "isobit/base/counted.h"
 #include "isobit/base/text.h"
 #include "isobit/lab/explain/explanation.h"
 
@@ -26,15 +26,6 @@ std::string names_of(const deviation::Comparison& comparison, const std::vector<
 namespace {
 
 constexpr size_t kFew = 6;  // names in one list
-
-std::string counted(size_t n, const char* one, const char* many) { return text_of(n, " ", n == 1 ? one : many); }
-
-// Three digits.
-std::string brief(double x) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", x);
-  return text;
-}
 
 class Words {
  public:
@@ -279,12 +270,12 @@ class Words {
                       counted(static_cast<size_t>(*f.remaining_precision), "significand bit", "significand bits"),
                       " of each element agree, ");
     }
-    text += text_of("the largest difference is ", brief(f.absolute));
+    text += text_of("the largest difference is ", three_digits(f.absolute));
     if (f.ulp && *f.ulp != UINT64_MAX) text += text_of(" (", *f.ulp, " ulp)");
     if (c_.churn) {
       text += text_of("; of ", counted(c_.churn->rows, "label, ", "labels, "),
                       c_.churn->any_differ > 0
-                          ? text_of(brief(c_.churn->any_differ * 100), " % are not the same everywhere")
+                          ? text_of(three_digits(c_.churn->any_differ * 100), " % are not the same everywhere")
                           : std::string("all are the same everywhere"));
     }
     said_.push_back(text + ".");
