@@ -1,11 +1,7 @@
 // Replays of a small network whose causes are known: the algorithm of its convolutions.
-#include "isobit/lab/explain/causes.h"
+#include <ranges>
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <algorithm>
-
+#include "isobit/lab/explain/recorded_model_for_test.h"
 #include "isobit/onnx/model_for_test.h"
 
 namespace isobit::lab::explain {
@@ -17,81 +13,33 @@ std::vector<float> wavy(size_t n, float scale) {
   return values;
 }
 
-class CausesTest : public ::testing::Test {
+class CausesTest : public testing::RecordedModel {
  protected:
-  CausesTest() : folder_(fs::temp_directory_path() / ("isobit_causes_" + std::to_string(::getpid()))) {
-    fs::create_directories(folder_);
-    request_.replay.inference.model = folder_ / "m.onnx";
-    onnx::ModelForTest model;
-    model.input("x", {1, 3, 12, 12});
-    model.initializer("w", onnx::floats({4, 3, 3, 3}, wavy(108, 0.3f)));
-    model.initializer("v", onnx::floats({4, 4, 3, 3}, wavy(144, -0.2f)));
-    model.node("Conv", {"x", "w"}, {"a"}).named("first");
-    model.node("Relu", {"a"}, {"b"}).named("rectified");
-    model.node("Conv", {"b", "v"}, {"c"}).named("second");
-    model.node("Sigmoid", {"c"}, {"y"}).named("last");
-    model.output("y");
-    model.write(request_.replay.inference.model);
-    nodes_ = {{"Conv", "first", {"x", "w"}, {"a"}},
-              {"Relu", "rectified", {"a"}, {"b"}},
-              {"Conv", "second", {"b", "v"}, {"c"}},
-              {"Sigmoid", "last", {"c"}, {"y"}}};
-    subject_ = {records::SubjectKind::kInference, "m.onnx",
-                commit::sha256(read_file(request_.replay.inference.model, 1 << 20).value()), commit::Digest{7}, ""};
+  CausesTest() {
+    onnx::ModelForTest made;
+    made.input("x", {1, 3, 12, 12});
+    made.initializer("w", onnx::floats({4, 3, 3, 3}, wavy(108, 0.3f)));
+    made.initializer("v", onnx::floats({4, 4, 3, 3}, wavy(144, -0.2f)));
+    made.node("Conv", {"x", "w"}, {"a"}).named("first");
+    made.node("Relu", {"a"}, {"b"}).named("rectified");
+    made.node("Conv", {"b", "v"}, {"c"}).named("second");
+    made.node("Sigmoid", {"c"}, {"y"}).named("last");
+    made.output("y");
+    made.write(model());
+    begin();
   }
-  ~CausesTest() override { fs::remove_all(folder_); }
 
-  // What a platform of this machine makes of the model.
+  // "ordered@portable/1t", or "ordered@portable/1t:ordered-1" of an arithmetic other than float32.
   records::RunRecord& record(const std::string& text) {
-    const platform::Platform p = platform::parse_platform(text).value();
-    const onnx::Model model = onnx::load_model(request_.replay.inference.model).value();
-    const Feeds values =
-        values_in_child(request_.replay.inference, model, {"a", "b", "c", "y"}, p, "float32", 1 << 20).value();
-    records::RunRecord run;
-    run.subject = subject_;
-    run.platform = {text, p.library, {{"arithmetic", "float32"}}, {}, 0};
-    run.tapped = true;
-    for (const auto& node : nodes_) {
-      const Tensor& tensor = values.at(node.outputs[0]);
-      run.values.push_back(
-          {node.outputs[0], node.op, "float32", tensor.shape().dims(), hash_of(tensor), "", node.outputs[0] == "y", 0});
-      const auto* bytes = static_cast<const uint8_t*>(tensor.raw());
-      tensors_[hash_of(tensor)] = Bytes(bytes, bytes + tensor.bytes());
-    }
-    runs_.push_back(std::move(run));
+    const size_t colon = text.find(':');
+    const platform::Platform p = platform::parse_platform(text.substr(0, colon)).value();
+    record_in(colon == text.npos ? "float32" : text.substr(colon + 1), text, p, backends::native());
     return runs_.back();
   }
-  deviation::TensorSource source() {
-    return [this](const records::Hash128& hash) -> Expected<std::optional<Bytes>> {
-      const auto found = tensors_.find(hash);
-      return found == tensors_.end() ? std::optional<Bytes>() : found->second;
-    };
-  }
-  void look() {
-    const deviation::TensorSource tensors = source();
-    explanation_ = explain(subject_, runs_, nodes_, tensors).value();
-    causes_ = find_causes(explanation_, tensors, request_).value();
-  }
   const Replay& replay_of(const std::string& name) const {
-    const auto found = std::ranges::find_if(causes_.replays.forks, [&](const Replay& r) {
-      return explanation_.trace.values[explanation_.forks[r.fork].value].name == name;
-    });
-    return *found;
+    const auto places = std::views::iota(size_t{0}, causes_.replays.forks.size());
+    return causes_.replays.forks[*std::ranges::find_if(places, [&](size_t r) { return value_of(r) == name; })];
   }
-  std::string said() const {
-    std::string all;
-    for (const std::string& sentence : in_words(explanation_, causes_)) all += sentence + "\n";
-    return all;
-  }
-
-  const fs::path folder_;
-  CausesRequest request_;
-  std::vector<records::GraphNode> nodes_;
-  records::Subject subject_;
-  std::vector<records::RunRecord> runs_;
-  std::map<records::Hash128, Bytes> tensors_;
-  Explanation explanation_;
-  Causes causes_;
 };
 
 TEST_F(CausesTest, ConvolutionsThatIntroduceAreToldFromWhatInherits) {
@@ -201,18 +149,18 @@ TEST_F(CausesTest, KernelsAreAskedForTheOrderOfTheirSums) {
 }
 
 TEST_F(CausesTest, APartHoldsWhatItsValueFollowsFrom) {
-  const onnx::Model model = onnx::load_model(request_.replay.inference.model).value();
+  const onnx::Model loaded = onnx::load_model(model()).value();
   const onnx::TypeDef type{onnx::TypeDef::Kind::kTensor, 1, true, {{1, ""}, {4, ""}, {10, ""}, {10, ""}}};
-  const Part one = cut(model, {"c"}, {{"b", type}, {"c", type}}).value();
+  const Part one = cut(loaded, {"c"}, {{"b", type}, {"c", type}}).value();
   EXPECT_EQ(one.nodes, std::vector<std::string>{"second"});
   EXPECT_EQ(one.values, std::vector<std::string>{"b"});
   EXPECT_TRUE(one.given.empty());
   EXPECT_EQ(one.model.graph.initializers.size(), 1u);
-  const Part all = cut(model, {"c"}, {}).value();
+  const Part all = cut(loaded, {"c"}, {}).value();
   EXPECT_EQ(all.nodes, (std::vector<std::string>{"first", "rectified", "second"}));
   EXPECT_EQ(all.given, std::vector<std::string>{"x"});
-  EXPECT_NE(cut(model, {"nobody's"}, {}).error().message.find("no node makes 'nobody's'"), std::string::npos);
-  EXPECT_NE(cut(model, {"y"}, {}, 3).error().message.find("more than 3 nodes"), std::string::npos);
+  EXPECT_NE(cut(loaded, {"nobody's"}, {}).error().message.find("no node makes 'nobody's'"), std::string::npos);
+  EXPECT_NE(cut(loaded, {"y"}, {}, 3).error().message.find("more than 3 nodes"), std::string::npos);
 }
 
 }  // namespace

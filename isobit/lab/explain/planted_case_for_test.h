@@ -1,14 +1,10 @@
 // A model, two platforms of which one has a planted operator, and what is said of them.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <set>
 
-#include "isobit/lab/explain/causes.h"
 #include "isobit/lab/explain/planted_kernels_for_test.h"
+#include "isobit/lab/explain/recorded_model_for_test.h"
 
 namespace isobit::lab::explain::testing {
 
@@ -59,62 +55,12 @@ class Seen final : public runtime::Observer {
   Tensors* const tensors_;
 };
 
-class PlantedCause : public ::testing::Test {
+class PlantedCause : public RecordedModel {
  protected:
-  PlantedCause() : folder_(fs::temp_directory_path() / ("isobit_planted_" + std::to_string(::getpid()))) {
-    fs::create_directories(folder_);
-    request_.replay.inference.model = folder_ / "m.onnx";
-  }
-  ~PlantedCause() override { fs::remove_all(folder_); }
-
-  const fs::path& model() const { return request_.replay.inference.model; }
-  // What follows is about the model that was written.
-  void begin() {
-    const onnx::Model loaded = onnx::load_model(model()).value();
-    nodes_.clear();
-    for (const onnx::NodeDef& n : loaded.graph.nodes) nodes_.push_back({n.op, n.name, n.inputs, n.outputs});
-    subject_ = {records::SubjectKind::kInference, "m.onnx", commit::sha256(read_file(model(), 1 << 28).value()),
-                commit::Digest{7}, ""};
-    runs_.clear();
-    tensors_.clear();
-    request_.replay.own.clear();
-  }
-
-  virtual void record(const std::string& name, const platform::Platform& p, backends::Backend& backend) {
-    const onnx::Model loaded = onnx::load_model(model()).value();
-    std::vector<std::string> names;
-    for (const auto& n : nodes_) names.push_back(n.outputs[0]);
-    const auto values = values_in_child(request_.replay.inference, loaded, names, p, "float32", 1 << 28, backend);
-    ASSERT_TRUE(values.has_value()) << values.error().message;
-    records::RunRecord run;
-    run.subject = subject_;
-    run.platform = {name, p.library, {{"arithmetic", "float32"}}, {}, 0};
-    run.tapped = true;
-    for (const auto& n : nodes_) {
-      const Tensor& tensor = values->at(n.outputs[0]);
-      const bool last = &n == &nodes_.back();
-      run.values.push_back(
-          {n.outputs[0], n.op, name_of(tensor.dtype()), tensor.shape().dims(), hash_of(tensor), "", last, 0});
-      const auto* bytes = static_cast<const uint8_t*>(tensor.raw());
-      tensors_[hash_of(tensor)] = Bytes(bytes, bytes + tensor.bytes());
-    }
-    runs_.push_back(std::move(run));
-  }
   void record_planted(const std::string& name, PlantedBackend& backend) {
     const platform::Platform p = platform::parse_platform("ordered@portable/1t").value();
     request_.replay.own[name] = {p, "float32", &backend};
     record(name, p, backend);
-  }
-  void look() {
-    const deviation::TensorSource source = [this](const records::Hash128& hash) -> Expected<std::optional<Bytes>> {
-      const auto found = tensors_.find(hash);
-      return found == tensors_.end() ? std::optional<Bytes>() : found->second;
-    };
-    explanation_ = explain(subject_, runs_, nodes_, source).value();
-    causes_ = find_causes(explanation_, source, request_).value();
-  }
-  std::string value_of(size_t replay) const {
-    return explanation_.trace.values[explanation_.forks[causes_.replays.forks[replay].fork].value].name;
   }
   std::set<std::string> introduced() const {
     std::set<std::string> names;
@@ -122,11 +68,6 @@ class PlantedCause : public ::testing::Test {
       if (causes_.replays.forks[r].origin() == Origin::kIntroduced) names.insert(value_of(r));
     }
     return names;
-  }
-  std::string said() const {
-    std::string all;
-    for (const std::string& sentence : in_words(explanation_, causes_)) all += sentence + "\n";
-    return all;
   }
 
   // The operator that was planted is blamed and no other one, and the kind is right.
@@ -159,15 +100,6 @@ class PlantedCause : public ::testing::Test {
     EXPECT_EQ(causes_.trials[0].to, c.setting);
     EXPECT_TRUE(causes_.trials[0].agrees);
   }
-
-  const fs::path folder_;
-  CausesRequest request_;
-  std::vector<records::GraphNode> nodes_;
-  records::Subject subject_;
-  std::vector<records::RunRecord> runs_;
-  std::map<records::Hash128, Bytes> tensors_;
-  Explanation explanation_;
-  Causes causes_;
 };
 
 }  // namespace isobit::lab::explain::testing
