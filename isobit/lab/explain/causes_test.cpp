@@ -1,5 +1,6 @@
 // Replays of a small network whose causes are known: the algorithm of its convolutions.
 #include <ranges>
+#include <set>
 
 #include "isobit/lab/explain/recorded_model_for_test.h"
 #include "isobit/onnx/model_for_test.h"
@@ -84,6 +85,26 @@ TEST_F(CausesTest, OneChangeOfSeveralIsTriedAndConfirmed) {
                   "ordered@portable/1t+winograd4)"),
       std::string::npos)
       << said();
+}
+
+// What differs in library and arithmetic, or in arithmetic alone, is not said to differ in the library alone.
+TEST_F(CausesTest, AnArithmeticIsAThingInWhichPlatformsDiffer) {
+  record("ordered@portable/1t+winograd4");
+  record("ordered@portable/1t:correct-1");
+  record("ordered@portable/1t");
+  look();
+  std::set<std::pair<Change, bool>> tried;
+  for (const Trial& t : causes_.trials) tried.emplace(t.change, t.is_like);
+  EXPECT_TRUE(tried.contains({Change::kArithmetic, true})) << said();
+  EXPECT_NE(said().find("ordered@portable/1t:correct-1 and ordered@portable/1t (arithmetic: correct-1, float32)"),
+            std::string::npos)
+      << said();
+  EXPECT_EQ(said().find("ordered@portable/1t+winograd4 and ordered@portable/1t:correct-1 (convolution algorithm"),
+            std::string::npos)
+      << said();
+  const auto asked = std::ranges::find(causes_.trees, 1u, &KernelTree::platform);
+  ASSERT_NE(asked, causes_.trees.end());
+  EXPECT_EQ(asked->problem, "kernels are asked in float32, and not under correct-1");
 }
 
 TEST_F(CausesTest, InputsThatNobodyKeptAreComputedAgain) {

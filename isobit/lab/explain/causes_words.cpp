@@ -1,5 +1,6 @@
 // What replays, trials and kernels say, in sentences.
 #include <algorithm>
+#include <set>
 
 #include "isobit/base/text.h"
 #include "isobit/lab/explain/causes_internal.h"
@@ -99,8 +100,13 @@ class CauseWords {
 
   void trials() {
     std::map<std::pair<size_t, size_t>, bool> agreed;  // pairs for which some change was tried
+    std::set<std::pair<size_t, size_t>> untried;       // and those for which one could not be
     std::vector<std::string> one_way, other_library;
     for (const Trial& t : c_.trials) {
+      if (!t.problem.empty()) {
+        untried.insert(std::minmax(t.changed, t.like));
+        continue;
+      }
       bool& some = agreed[std::minmax(t.changed, t.like)];
       some = some || t.agrees;
       if (!t.agrees) continue;
@@ -121,6 +127,11 @@ class CauseWords {
       if (some) continue;
       said_.push_back(text_of("No single change among those that were tried makes ", label(pair.first), " and ",
                               label(pair.second), " agree."));
+    }
+    for (const auto& pair : untried) {
+      if (agreed.contains(pair)) continue;
+      said_.push_back(text_of("No single change between ", label(pair.first), " and ", label(pair.second),
+                              " could be tried here."));
     }
   }
 

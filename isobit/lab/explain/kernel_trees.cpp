@@ -152,10 +152,10 @@ KernelTree tree_of_revelation(const reveal::Revelation& r) {
   return tree;
 }
 
-// Without the arithmetic behind a colon. The operators of ONNX Runtime were looked at in a session that rewrites
+// The operators of ONNX Runtime were looked at in a session that rewrites
 // nothing, whatever its setting (docs/lab.md).
 std::string asked_name(const records::PlatformRecord& record) {
-  std::string name = record.name.substr(0, record.name.find(':'));
+  std::string name = record.name;
   const size_t at = name.find('@');
   if (at != std::string::npos && name.substr(0, at) == "onnxruntime") {
     name.replace(at, name.find('/', at) - at, "@disabled");
@@ -204,6 +204,10 @@ KernelTree tree_of(const Explanation& explanation, size_t platform, const reveal
   KernelTree tree;
   tree.platform = platform;
   tree.asked = name;
+  if (const size_t colon = name.find(':'); colon != std::string::npos) {
+    tree.problem = text_of("kernels are asked in float32, and not under ", name.substr(colon + 1));
+    return tree;
+  }
   const auto& engines = reveal::worker_engines();
   const bool is_engine = std::ranges::count(engines, name.substr(0, name.find_first_of("@/"))) > 0;
   if (!is_engine && !platform::parse_platform(name)) {

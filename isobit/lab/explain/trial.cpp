@@ -13,8 +13,11 @@ using platform::Platform;
 
 std::string core_of(const Platform& p) { return p.is_ordered() ? std::string(kernels::name_of(p.isa)) : p.core; }
 
-std::string setting_of(const Platform& p, Change change) {
+std::string setting_of(const NativePlatform& native, Change change) {
+  const Platform& p = native.platform;
   switch (change) {
+    case Change::kArithmetic:
+      return native.arithmetic;
     case Change::kLibrary:
       return core_of(p).empty() ? p.library : text_of(p.library, "@", core_of(p));
     case Change::kCoreType:
@@ -25,6 +28,11 @@ std::string setting_of(const Platform& p, Change change) {
       break;
   }
   return p.algorithm.empty() ? "its own" : p.algorithm;
+}
+
+// As a sweep names it.
+std::string name_of(const NativePlatform& native) {
+  return native.arithmetic == "float32" ? native.platform.text() : native.text();
 }
 
 class Trials {
@@ -39,7 +47,7 @@ class Trials {
     }
     std::ranges::stable_sort(pairs, {}, &Pair::ways);
     for (const Pair& pair : pairs) {
-      for (const Change change : changes_between(platform(pair.a), platform(pair.b))) {
+      for (const Change change : changes_between(native(pair.a), native(pair.b))) {
         attempt(pair.a, pair.b, change);
         if (pair.ways > 1) attempt(pair.b, pair.a, change);
       }
@@ -52,7 +60,6 @@ class Trials {
   const NativePlatform& native(size_t i) const {
     return *std::ranges::find(replays_.platforms, replay_.platforms[i], &NativePlatform::place);
   }
-  const Platform& platform(size_t i) const { return native(i).platform; }
   size_t place_of(size_t platform_place) const {
     return static_cast<size_t>(std::ranges::find(replay_.platforms, platform_place) - replay_.platforms.begin());
   }
@@ -66,7 +73,7 @@ class Trials {
     for (size_t i = 0; i < replay_.platforms.size(); ++i) {
       for (size_t j = 0; replay_.classes[i] == k && j < replay_.platforms.size(); ++j) {
         if (replay_.classes[j] != l) continue;
-        const size_t ways = changes_between(platform(i), platform(j)).size();
+        const size_t ways = changes_between(native(i), native(j)).size();
         if (ways < best.ways) best = {i, j, ways};
       }
     }
@@ -74,23 +81,23 @@ class Trials {
   }
 
   // What somebody might have set on this platform that its name does not say.
-  static std::vector<std::pair<Change, Platform>> settings_beside(const Platform& own) {
-    std::vector<std::pair<Change, Platform>> found;
-    for (const kernels::VendorId& id : kernels::known_vendors(own.library)) {
-      if (id.core == own.core) continue;
+  static std::vector<std::pair<Change, NativePlatform>> settings_beside(const NativePlatform& own) {
+    std::vector<std::pair<Change, NativePlatform>> found;
+    for (const kernels::VendorId& id : kernels::known_vendors(own.platform.library)) {
+      if (id.core == own.platform.core) continue;
       found.emplace_back(Change::kCoreType, own);
-      found.back().second.core = id.core;
+      found.back().second.platform.core = id.core;
     }
     for (const std::string& algorithm : platform::convolution_algorithms()) {
-      if (algorithm == own.algorithm) continue;
+      if (algorithm == own.platform.algorithm) continue;
       found.emplace_back(Change::kAlgorithm, own);
-      found.back().second.algorithm = algorithm;
+      found.back().second.platform.algorithm = algorithm;
     }
     return found;
   }
 
   bool search(size_t changing, size_t like) {
-    for (const auto& [change, tried] : settings_beside(platform(changing))) {
+    for (const auto& [change, tried] : settings_beside(native(changing))) {
       if (trials_.size() == kMaxTrials) return false;
       Trial trial = made(changing, like, change, tried);
       if (!trial.agrees) continue;
@@ -102,33 +109,31 @@ class Trials {
 
   void attempt(size_t changing, size_t like, Change change) {
     if (trials_.size() == kMaxTrials) return;
-    trials_.push_back(made(changing, like, change, changed(platform(changing), platform(like), change)));
+    trials_.push_back(made(changing, like, change, changed(native(changing), native(like), change)));
   }
 
-  Trial made(size_t changing, size_t like, Change change, const Platform& tried) const {
-    const bool same_backend = native(changing).backend == native(like).backend;
+  Trial made(size_t changing, size_t like, Change change, const NativePlatform& tried) const {
     Trial trial{replay_.platforms[changing],
                 replay_.platforms[like],
                 change,
-                setting_of(platform(changing), change),
+                setting_of(native(changing), change),
                 setting_of(tried, change),
-                tried.text(),
-                tried.text() == platform(like).text() && same_backend,
+                name_of(tried),
+                tried.text() == native(like).text() && tried.backend == native(like).backend,
                 false,
                 false,
                 ""};
     // What a platform of the comparison makes the replay has shown already.
-    const NativePlatform candidate{0, tried, native(changing).arithmetic, native(changing).backend};
     const auto known = std::ranges::find_if(replays_.platforms, [&](const NativePlatform& n) {
-      return n.text() == candidate.text() && n.backend == candidate.backend &&
+      return n.text() == tried.text() && n.backend == tried.backend &&
              std::ranges::count(replay_.platforms, n.place) > 0;
     });
     std::optional<records::Hash128> bits;
     if (known != replays_.platforms.end()) {
       bits = replay_.results[place_of(known->place)];
-    } else if (const auto here = platform::parse_platform(tried.text()); !here) {
+    } else if (const auto here = platform::parse_platform(tried.platform.text()); !here) {
       trial.problem = here.error().message;
-    } else if (const auto result = replayer_.bits_on(replay_, candidate); !result) {
+    } else if (const auto result = replayer_.bits_on(replay_, tried); !result) {
       trial.problem = result.error().message;
     } else {
       bits = *result;
@@ -157,35 +162,42 @@ const char* name_of(Change change) {
       return "core type";
     case Change::kThreads:
       return "threads";
+    case Change::kArithmetic:
+      return "arithmetic";
     case Change::kAlgorithm:
       break;
   }
   return "convolution algorithm";
 }
 
-std::vector<Change> changes_between(const Platform& a, const Platform& b) {
+std::vector<Change> changes_between(const NativePlatform& one, const NativePlatform& other) {
+  const Platform &a = one.platform, &b = other.platform;
   std::vector<Change> changes;
   if (a.library != b.library) changes.push_back(Change::kLibrary);
   if (a.library == b.library && core_of(a) != core_of(b)) changes.push_back(Change::kCoreType);
   if (a.threads != b.threads) changes.push_back(Change::kThreads);
   if (a.algorithm != b.algorithm) changes.push_back(Change::kAlgorithm);
+  if (one.arithmetic != other.arithmetic) changes.push_back(Change::kArithmetic);
   return changes;
 }
 
-Platform changed(Platform a, const Platform& b, Change change) {
+NativePlatform changed(NativePlatform a, const NativePlatform& b, Change change) {
   switch (change) {
     case Change::kLibrary:
-      a.library = b.library;
+      a.platform.library = b.platform.library;
       [[fallthrough]];
     case Change::kCoreType:
-      a.core = b.core;
-      a.isa = b.isa;
+      a.platform.core = b.platform.core;
+      a.platform.isa = b.platform.isa;
       break;
     case Change::kThreads:
-      a.threads = b.threads;
+      a.platform.threads = b.platform.threads;
       break;
     case Change::kAlgorithm:
-      a.algorithm = b.algorithm;
+      a.platform.algorithm = b.platform.algorithm;
+      break;
+    case Change::kArithmetic:
+      a.arithmetic = b.arithmetic;
       break;
   }
   return a;

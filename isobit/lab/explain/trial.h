@@ -5,13 +5,13 @@
 
 namespace isobit::lab::explain {
 
-enum class Change { kLibrary, kCoreType, kThreads, kAlgorithm };
+enum class Change { kLibrary, kCoreType, kThreads, kAlgorithm, kArithmetic };
 const char* name_of(Change change);  // "library", "core type", ...
 
 // Which of these two platforms differ in; a library brings its core types, which are then no change of their own.
-std::vector<Change> changes_between(const platform::Platform& a, const platform::Platform& b);
+std::vector<Change> changes_between(const NativePlatform& a, const NativePlatform& b);
 // `a` with that of `b`.
-platform::Platform changed(platform::Platform a, const platform::Platform& b, Change change);
+NativePlatform changed(NativePlatform a, const NativePlatform& b, Change change);
 
 struct Trial {
   size_t changed = 0, like = 0;  // platforms of the comparison: whose bits are to become those of the other
