@@ -3,6 +3,7 @@
 #include "isobit/base/file.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/comparison_report.h"
 #include "isobit/cli/engine_places.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/limits.h"
@@ -46,7 +47,10 @@ Expected<std::optional<lab::explain::CausesRequest>> causes_of(const Options& o)
   if ((o.model.empty() || trains) && !(o.inputs.inputs.empty() && o.inputs.dims.empty() && !o.inputs.seed)) {
     return usage_error("--input, --dim and --seed say what was fed to a model: name that with --model");
   }
-  if (o.model.empty()) return std::nullopt;
+  if (o.model.empty()) {
+    if (o.python.empty() && o.limits.max_memory.empty()) return std::nullopt;
+    return usage_error("--python and --max-memory are about what runs again: name the model with --model");
+  }
   lab::explain::CausesRequest request;
   ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
   request.replay.inference.model = o.model;
@@ -69,6 +73,9 @@ Expected<int> run(const Options& o, Console& console) {
   for (const std::string& file : {o.out, o.model_explorer}) {
     if (!file.empty()) ISOBIT_RETURN_IF_ERROR(check_writable_name(file, true));
   }
+  if (!o.out.empty() && o.out == o.model_explorer) {
+    return usage_error(text_of("--out and --model-explorer: both are ", o.out, "; one would replace the other"));
+  }
   if (o.model_explorer.empty() && !o.node_data.empty()) return usage_error("--node-data: goes with --model-explorer");
   ISOBIT_TRY(const auto metric, report::parse_node_metric(o.node_data.empty() ? "introduced" : o.node_data));
   ISOBIT_TRY(auto labs, lab::deviation::open_labs(o.labs));
@@ -76,7 +83,8 @@ Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(const auto subject, chosen(o, subjects));
   ISOBIT_TRY(const auto causes, causes_of(o));
   Deadline deadline(o.limits, console);
-  ISOBIT_TRY(const auto document, report::make_report(labs, subject, causes));
+  ISOBIT_TRY(const report::Report made, report::make_report(labs, subject, causes));
+  const auto& document = made.document;
   deadline.finish();
   if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(write_file_durably(o.out, as_bytes(report::page_of(document))));
   if (!o.model_explorer.empty()) {
@@ -88,7 +96,7 @@ Expected<int> run(const Options& o, Console& console) {
   for (const std::string& file : {o.out, o.model_explorer}) {
     if (!file.empty()) console.line("wrote " + file);
   }
-  return document["classes"].size() <= 1 ? kAgreed : kDisagreed;
+  return exit_code_of(made.agreement);
 }
 
 }  // namespace

@@ -1,14 +1,11 @@
 #include "isobit/report/report.h"
 
-#include <nlohmann/json.hpp>
-
 #include "isobit/report/document.h"
 
 namespace isobit::report {
 
-Expected<nlohmann::ordered_json> make_report(std::vector<lab::deviation::OpenLab>& labs,
-                                             const lab::records::Subject& subject,
-                                             const std::optional<lab::explain::CausesRequest>& causes) {
+Expected<Report> make_report(std::vector<lab::deviation::OpenLab>& labs, const lab::records::Subject& subject,
+                             const std::optional<lab::explain::CausesRequest>& causes) {
   ISOBIT_TRY(auto runs, lab::deviation::runs_of(labs, subject));
   if (runs.empty()) return usage_error("the labs hold no run of this subject; measure it first");
   ISOBIT_TRY(auto graph, lab::deviation::graph_of(labs, subject));
@@ -20,7 +17,7 @@ Expected<nlohmann::ordered_json> make_report(std::vector<lab::deviation::OpenLab
   }
   const auto& nodes = explanation.graph;
   const Expected<Layout> layout = nodes.empty() ? Expected<Layout>(Layout()) : lay_out(nodes.size(), edges_of(nodes));
-  return document_of(explanation, layout, found ? &*found : nullptr);
+  return Report{document_of(explanation, layout, found ? &*found : nullptr), explanation.comparison.agreement()};
 }
 
 }  // namespace isobit::report

@@ -97,6 +97,10 @@ class Explain(Case):
         self.fails("explain", "nothing.lab", code=3, says=("nothing.lab",))
         self.fails("explain", self.write("junk.lab", b"SQLite format 3\0 not really"), code=3, says=("junk.lab",))
         self.fails("explain", lab, "--seed", "3", code=2, says=("--model",))
+        for option in (["--python", "python3"], ["--max-memory", "1G"]):
+            self.fails("explain", lab, *option, code=2, says=(option[0], "--model"))
+        self.fails("explain", lab, "--out", "one", "--model-explorer", "one", code=2, says=("--out and --model-explorer",))
+        self.assertFalse(os.path.exists(self.path("one")))
         self.fails("explain", lab, "--model", self.write("m.onnx", b"other"), code=2, says=("SHA-256", "measured"))
         self.fails("explain", lab, "--out", self.dir, code=2, says=(self.dir,))
 

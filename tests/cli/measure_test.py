@@ -210,6 +210,7 @@ class Badly(Case):
         self.assertEqual((told["measured"], told["measured_again"]), (2, 0))
         self.assertEqual(told["comparison"]["subjects"][0]["verdict"], "nothing to compare")
         self.assertIn("none ran: nothing to compare", self.isobit("compare", self.path("m.lab"), code=4).out)
+        self.isobit("explain", self.path("m.lab"), code=4)
         # One platform has been measured, and agrees with nobody; with itself when it ran again.
         self.measure("--platforms", "honest/1t")
         self.assertIn("1 ran: nothing to compare it with", self.isobit("compare", self.path("m.lab"), code=4).out)

@@ -98,12 +98,12 @@ class Context:
     def platforms(self, names, threads=1):
         """Of names as in isobit, and `isobit`, `openblas` and so on for all of that library: those that are here."""
         libraries, engines = self.program.here()
-        found = []
+        known, found = {p for all_of in libraries.values() for p in all_of}, []
         for name in names:
+            own = name.split("+")[0]  # without the algorithm
             if name in libraries:
                 found += libraries[name]
-            elif name in (p for all_of in libraries.values() for p in all_of) or name.split("@")[0].split("+")[0] in engines \
-                    or name.split("+")[0] in (p for all_of in libraries.values() for p in all_of):
+            elif own in known or own.split("@")[0] in engines:
                 found.append(name)
             else:
                 self.remark(f"{name} is not here")

@@ -39,15 +39,14 @@ class Program:
     def measure(self, model, lab, platforms, inputs=(), keep="forks", repeat=1):
         """The model's subject in `isobit compare` after measuring it. `inputs`: paths, or NAME=path."""
         told = self.json("measure", model, "--platforms", ",".join(platforms), "--out", lab, "--keep", keep,
-                         "--repeat", repeat, *(w for i in inputs for w in ("--input", i)), *self._with_python(),
-                         codes=(0, 1))
+                         "--repeat", repeat, *(w for i in inputs for w in ("--input", i)), *self._with_python())
         self.measured += told["measured"]
         self.known += told["known"]
         return told["comparison"]["subjects"][0]
 
     def layers(self, lab):
         """What `isobit explain` says of every value: classes, and how far they lie apart."""
-        return self.json("explain", lab, *self._with_python(), codes=(0, 1))
+        return self.json("explain", lab, codes=(0, 1))
 
     def reveal(self, platform, m, n, k, column=0):
         """The order in which a column of a product of [m, k] by [k, n] is added, in words; a digest of it; its arithmetic
