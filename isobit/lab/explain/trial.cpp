@@ -4,6 +4,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/kernels/vendor/vendor.h"
+#include "isobit/lab/measure/native_worker.h"
 #include "isobit/platform/convolutions.h"
 
 namespace isobit::lab::explain {
@@ -32,7 +33,7 @@ std::string setting_of(const NativePlatform& native, Change change) {
 
 // As a sweep names it.
 std::string name_of(const NativePlatform& native) {
-  return native.arithmetic == "float32" ? native.platform.text() : native.text();
+  return measure::NativePlatform{native.platform, native.arithmetic}.text();
 }
 
 class Trials {
@@ -177,7 +178,8 @@ std::vector<Change> changes_between(const NativePlatform& one, const NativePlatf
   if (a.library == b.library && core_of(a) != core_of(b)) changes.push_back(Change::kCoreType);
   if (a.threads != b.threads) changes.push_back(Change::kThreads);
   if (a.algorithm != b.algorithm) changes.push_back(Change::kAlgorithm);
-  if (one.arithmetic != other.arithmetic) changes.push_back(Change::kArithmetic);
+  if (platform::find_arithmetic(one.arithmetic) != platform::find_arithmetic(other.arithmetic))
+    changes.push_back(Change::kArithmetic);
   return changes;
 }
 
