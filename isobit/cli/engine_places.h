@@ -1,4 +1,5 @@
-// Where Python engines are found: --python and --engines; and this program as a worker of a sweep.
+// Where Python engines and programs of other machines are found: --python, --engines and --emulated; and this program
+// as a worker of a sweep.
 #pragma once
 
 #include "isobit/cli/command.h"
@@ -10,9 +11,10 @@ namespace isobit::cli {
 std::string python_of(const std::string& given);
 
 struct EngineOptions {
-  std::string python, engines;
+  std::string python, engines, emulated;
 };
 void add_engine_options(Command& command, EngineOptions& options);
+void add_emulated_option(Command& command, EngineOptions& options);
 lab::measure::WorkerPlaces places_of(const EngineOptions& options);
 
 // isobit --worker REQUEST.json FOLDER: the exit code.

@@ -10,7 +10,7 @@
 #include "isobit/base/machine_cannot.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/engine_places.h"
-#include "isobit/lab/measure/engines.h"
+#include "isobit/lab/measure/native_worker.h"
 
 namespace {
 

@@ -132,8 +132,9 @@ Status check(const Options& o) {
   }
   if (o.import.empty()) return only(!o.name.empty(), "--as", "--import");
   const bool runs = !o.platforms.empty() || o.repeat || o.max_seconds || !o.limits.max_memory.empty() ||
-                    !o.engines.python.empty() || !o.engines.engines.empty();
-  ISOBIT_RETURN_IF_ERROR(only(runs, "--platforms, --repeat, --max-seconds, --max-memory, --python and --engines",
+                    !o.engines.python.empty() || !o.engines.engines.empty() || !o.engines.emulated.empty();
+  ISOBIT_RETURN_IF_ERROR(only(runs,
+                              "--platforms, --repeat, --max-seconds, --max-memory, --python, --engines and --emulated",
                               "what is run here, and --import runs nothing"));
   return o.keep == "forks" ? usage_error("--keep: found forks, expected all or none: dumps of one platform do not fork")
                            : Status();
@@ -184,6 +185,7 @@ void add_measure(Commands& commands) {
       "  isobit measure model.onnx --input image.npy --python venv/bin/python --out measured.lab\n"
       "  isobit measure model.onnx --platforms ordered/1t,openblas@haswell/1t,onnxruntime@all/2t,pytorch/1t --out "
       "m.lab\n"
+      "  isobit measure model.onnx --platforms openblas/1t,openblas/1t~haswell,ordered/1t~nehalem --out m.lab\n"
       "  isobit measure model.onnx --repeat 5 --keep none --out measured.lab\n"
       "  isobit measure job.toml --steps 3 --platforms openblas@haswell/1t,eigen@avx2/1t --out training.lab\n"
       "  isobit measure --import dumps --as cluster-a --out dumps.lab\n");

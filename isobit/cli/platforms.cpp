@@ -83,6 +83,28 @@ Expected<int> run_engines(const EngineOptions& o, Console& console) {
   return kAgreed;
 }
 
+// What may stand behind the '~' of a platform, and how to get what is missing.
+Expected<int> run_processors(const EngineOptions& o, Console& console) {
+  ISOBIT_TRY(const auto workers, lab::measure::Workers::prepare(places_of(o)));
+  nlohmann::ordered_json document = nlohmann::ordered_json::array();
+  console.line("processor       here  what it is");
+  for (const lab::measure::EmulatedCpu& cpu : lab::measure::emulated_cpus()) {
+    const Status here = workers.check(cpu);
+    document.push_back({{"processor", cpu.name},
+                        {"about", cpu.about},
+                        {"emulator", cpu.emulator},
+                        {"machine", cpu.machine},
+                        {"here", here.has_value()},
+                        {"problem", here ? "" : here.error().message}});
+    char line[80];
+    std::snprintf(line, sizeof line, "~%-13s  %-4s  ", cpu.name.c_str(), here ? "yes" : "no");
+    console.line(line + (here ? cpu.about : here.error().message));
+  }
+  console.document(json_text(document));
+  console.line("To measure: isobit measure MODEL.onnx --platforms ordered/1t,ordered/1t~haswell --out LAB");
+  return kAgreed;
+}
+
 // What may stand behind the plus of a platform.
 Expected<int> run_algorithms(Console& console) {
   nlohmann::ordered_json document = nlohmann::ordered_json::array();
@@ -109,7 +131,8 @@ Expected<int> run_algorithms(Console& console) {
 void add_platforms(Commands& commands) {
   Command& c = commands.add("platforms", "list what this machine can run, each with a digest of its bits",
                             "  isobit platforms\n  isobit platforms --vendors\n  isobit platforms --algorithms\n"
-                            "  isobit platforms --engines --python venv/bin/python\n");
+                            "  isobit platforms --engines --python venv/bin/python\n"
+                            "  isobit platforms --processors\n");
   auto vendors = std::make_shared<bool>(false);
   c.flag("--vendors", *vendors,
          "instead, vendors' libraries with digests of their products: what arithmetic correct-1 makes equal");
@@ -118,14 +141,19 @@ void add_platforms(Commands& commands) {
          "instead, algorithms of convolution that a platform may name, each with a digest of its bits");
   auto engines = std::make_shared<bool>(false);
   c.flag("--engines", *engines, "instead, engines that live in a Python, and how to get those that are not there");
+  auto processors = std::make_shared<bool>(false);
+  c.flag("--processors", *processors, "instead, processors that 'isobit measure' can have emulated");
   auto places = std::make_shared<EngineOptions>();
   c.option("--python", "PY", places->python, "interpreter that has the engines (default: $ISOBIT_PYTHON, or python3)");
-  c.action([vendors, algorithms, engines, places](Console& console) -> Expected<int> {
-    if (*vendors + *algorithms + *engines > 1) {
-      return usage_error("--vendors, --algorithms and --engines: choose one of them");
+  add_emulated_option(c, *places);
+  c.action([vendors, algorithms, engines, processors, places](Console& console) -> Expected<int> {
+    if (*vendors + *algorithms + *engines + *processors > 1) {
+      return usage_error("--vendors, --algorithms, --engines and --processors: choose one of them");
     }
     if (!places->python.empty() && !*engines) return usage_error("--python: goes with --engines");
+    if (!places->emulated.empty() && !*processors) return usage_error("--emulated: goes with --processors");
     if (*engines) return run_engines(*places, console);
+    if (*processors) return run_processors(*places, console);
     return *vendors ? run_vendors(console) : *algorithms ? run_algorithms(console) : run(console);
   });
 }

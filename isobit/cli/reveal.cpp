@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 
 #include "isobit/base/file.h"
@@ -9,6 +10,7 @@
 #include "isobit/lab/reveal/revelation.h"
 #include "isobit/lab/reveal/svg.h"
 #include "isobit/lab/reveal/words.h"
+#include "isobit/lab/reveal/worker.h"
 
 namespace isobit::cli {
 
@@ -37,6 +39,13 @@ Status check(const Options& o, std::optional<reveal::Target> sum) {
     const bool asks = o.k || o.seed || o.probes || !o.type.empty() || !o.svg.empty();
     ISOBIT_RETURN_IF_ERROR(only(asks, "--k, --type, --probes, --svg and --seed", "sums, not with functions"));
   }
+  const std::string engine = o.platform.substr(0, o.platform.find_first_of("@/"));
+  const auto& engines = reveal::worker_engines();
+  ISOBIT_RETURN_IF_ERROR(only(!o.python.empty() && std::ranges::count(engines, engine) == 0, "--python",
+                              text_of("a platform of a Python: ", join_or(engines)).c_str()));
+  const bool mean_of_doubles = sum == reveal::Target::kMean && o.type == reveal::name_of(reveal::Format::kFloat64);
+  const bool no_probes = sum == reveal::Target::kSoftmax || mean_of_doubles;
+  ISOBIT_RETURN_IF_ERROR(only(o.probes && no_probes, "--probes", "sums, not with softmax or a mean in float64"));
   if (sum != reveal::Target::kMatmul) {
     ISOBIT_RETURN_IF_ERROR(only(o.m || o.n || o.column, "--m, --n and --column", "matmul"));
   }

@@ -63,6 +63,10 @@ Expected<Platform> parse_platform(std::string_view text) {
   Platform platform;
   platform.threads = available_threads();
   std::string_view rest = text;
+  if (rest.find('~') != rest.npos) {
+    return usage_error(text_of("platform '", text, "': found '", rest.substr(rest.find('~')),
+                               "'; an emulated processor is part of a platform's name for 'isobit measure' alone"));
+  }
   if (const size_t plus = rest.find('+'); plus != std::string_view::npos) {
     ISOBIT_TRY(platform.algorithm, parse_algorithm(text, rest.substr(plus + 1)));
     rest = rest.substr(0, plus);

@@ -14,6 +14,8 @@ tl::unexpected<Error> absent(const std::string& library) {
 std::vector<std::string> vendor_libraries() { return {}; }
 std::vector<std::string> convolution_algorithms() { return {}; }
 
+Expected<LibraryRecord> library_record(const std::string& library, const std::string&, int) { return absent(library); }
+
 Expected<std::unique_ptr<kernels::InnerProducts<float>>> open_convolutions(const Platform& platform,
                                                                            const kernels::KernelContext&,
                                                                            const Clock&) {

@@ -31,6 +31,12 @@ Expected<std::unique_ptr<kernels::MatrixProduct>> open_product(const std::string
 
 std::vector<std::string> vendor_libraries() { return kernels::vendor_libraries(); }
 
+Expected<LibraryRecord> library_record(const std::string& library, const std::string& core, int threads) {
+  ISOBIT_TRY(const auto opened,
+             kernels::open_vendor({library, core}, {.threads = threads, .path = "", .large_trial = false}));
+  return LibraryRecord{opened->record().version, opened->record().core};
+}
+
 Expected<std::unique_ptr<kernels::MatrixProduct>> open_vendor_product(const std::string& library,
                                                                       const std::string& core, int threads,
                                                                       const kernels::KernelContext& fallback) {

@@ -15,6 +15,13 @@ namespace isobit::platform {
 // Libraries this build has adapters for, installed or not.
 std::vector<std::string> vendor_libraries();
 
+// What a library says of itself. Errors: as below.
+struct LibraryRecord {
+  std::string version;
+  std::string core;  // in use
+};
+Expected<LibraryRecord> library_record(const std::string& library, const std::string& core, int threads);
+
 // Opens the library with this core type ("": its own choice) and thread count for the rest of the process, after a
 // child process has tried it. `fallback` computes a product of a size beyond the library's integers: under correct-1
 // the result is the same. One that left another floating-point environment is an error of its step. kUnavailable: not

@@ -64,8 +64,8 @@ Json platform_of(const PlatformResult& p) {
   json["class"] = p.equivalence_class;
   json["error"] = shown(p.error);
   json["runs"] = p.runs;
-  json["different_runs"] = p.distinct;
-  json["changed_by_recording"] = p.changed_by_a_tap;
+  json["different_outputs"] = p.distinct;
+  json["changed_by_a_tap"] = p.changed_by_a_tap;
   json["cores"] = p.record.cores;
   json["cpu_flags"] = p.record.cpu_flags.size();
   Json fields = Json::object();
@@ -106,8 +106,11 @@ Json separation_of(const Separation& s, const std::vector<size_t>& platforms) {
   for (const auto& set : s.sets) {
     Json fields = Json::array();
     for (const auto& alike : set.fields) fields.push_back(names(alike));
-    json["sets"].push_back(
-        {{"fields", fields}, {"values", set.values}, {"repeated", set.repeated}, {"exact", set.exact}});
+    json["sets"].push_back({{"fields", fields},
+                            {"values", set.values},
+                            {"repeated", set.repeated},
+                            {"partial", set.partial},
+                            {"exact", set.exact}});
   }
   json["contrasts"] = Json::array();
   for (const auto& c : s.contrasts) {
@@ -139,7 +142,7 @@ void add_comparison(const Comparison& c, Json& json) {
   for (const auto& m : c.dendrogram) {
     if (c.classes.size() > kMaxShownPlatforms) break;
     json["dendrogram"].push_back(
-        {{"left", m.left}, {"right", m.right}, {"similarity", m.similarity}, {"items", m.items}});
+        {{"left", m.left}, {"right", m.right}, {"remaining_precision", m.similarity}, {"classes", m.items}});
   }
   json["bits"] = Json();  // of the significand of the outputs
   for (const PlatformResult& p : c.platforms) {

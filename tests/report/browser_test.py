@@ -106,7 +106,7 @@ class Report(unittest.TestCase):
         page = self.browser.open(self.replayed)
         self.assertIn("Replayed on this machine", page.text("#causes"))
         self.assertEqual(page.js("document.querySelectorAll('#trials tbody tr').length"), 1)
-        self.assertIn("agree", page.text("#trials tbody"))
+        self.assertIn("differs in this alone", page.text("#trials tbody"))
         page.wait("[...document.querySelectorAll('#causes img')].every(i => i.complete)")
         self.assertGreater(page.js("document.querySelector('#causes img').naturalWidth"), 0)
         self.assertIn("tree", page.js("document.querySelector('#causes img').alt"))

@@ -9,7 +9,9 @@
 #include <set>
 
 #include "isobit/base/text.h"
+#include "isobit/base/thread_pool.h"
 #include "isobit/lab/explain/part_run.h"
+#include "isobit/lab/measure/subject.h"
 #include "isobit/lab/records/lab_file.h"
 #include "isobit/onnx/import.h"
 
@@ -204,10 +206,12 @@ Status hostile(const fs::path& path) {
 
 // Inputs are drawn with seed 1. Tensors of values that fork, and of what their nodes read, are kept.
 Status measured(const fs::path& model_file, const fs::path& path, const std::vector<std::string>& platforms) {
-  ISOBIT_TRY(const Bytes bytes, read_file(model_file, kMost));
   ISOBIT_TRY(const onnx::Model model, onnx::load_model(model_file));
-  const Subject subject{SubjectKind::kInference, model_file.filename().string(), commit::sha256(bytes),
-                        commit::Digest{1}, "seed 1"};
+  InferenceRequest request;
+  request.model = model_file;
+  ThreadPool pool(1);
+  ISOBIT_TRY(const measure::MeasuredModel opened, measure::open_model(request, pool));
+  const Subject& subject = opened.subject;
   std::vector<GraphNode> graph;
   std::vector<std::string> names;
   for (const onnx::NodeDef& node : model.graph.nodes) {
@@ -217,8 +221,6 @@ Status measured(const fs::path& model_file, const fs::path& path, const std::vec
   ISOBIT_TRY(LabFile lab, LabFile::in_memory("measured"));
   for (const std::string& text : platforms) {
     ISOBIT_TRY(const platform::Platform p, platform::parse_platform(text));
-    InferenceRequest request;
-    request.model = model_file;
     ISOBIT_TRY(const explain::Feeds values, explain::values_in_child(request, model, names, p, "float32", kMost));
     RunRecord run{subject, {text, p.library, {{"arithmetic", "float32"}}, {}, 0}, 0, true, 0, "", {}};
     for (const GraphNode& node : graph) {

@@ -31,7 +31,10 @@ std::vector<FlagCohort> flag_cohorts(const Comparison& c) {
     const PlatformResult& p = c.platforms[i];
     // What a GPU computes does not depend on flags of the CPU beside it.
     if (p.equivalence_class == 0 || p.record.cpu_flags.empty() || p.record.fields.contains("gpu")) continue;
-    members[{p.record.engine, field(p, "place"), field(p, "threads"), p.record.cores}].push_back(i);
+    // Of an emulated processor other flags are known than of a real one.
+    const std::string emulator = field(p, "emulator");
+    const std::string place = emulator.empty() ? field(p, "place") : text_of(p.record.engine, " under ", emulator);
+    members[{p.record.engine, place, field(p, "threads"), p.record.cores}].push_back(i);
   }
   std::vector<FlagCohort> cohorts;
   for (auto& [key, platforms] : members) {

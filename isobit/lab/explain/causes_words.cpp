@@ -60,6 +60,9 @@ class CauseWords {
     if (failed > 0) text += text_of("; ", failed, " could not be run");
     if (c_.replays.beyond > 0) text += text_of("; ", c_.replays.beyond, " more were not looked at");
     said_.push_back(text + ".");
+    if (!c_.replays.without_inputs.empty()) {
+      said_.push_back(text_of("Only what the labs hold the inputs of was replayed: ", c_.replays.without_inputs, "."));
+    }
   }
 
   // What only the records show, of platforms that are not replayed.

@@ -39,8 +39,7 @@ class Diagnoser {
   }
 
   Answer asked(const OperatorCall& call, const Replay& replay, size_t place, const SumPlace* sum = nullptr) const {
-    const NativePlatform& native =
-        *std::ranges::find(replays_.platforms, replay.platforms[place], &NativePlatform::place);
+    const PlatformHere& native = *std::ranges::find(replays_.platforms, replay.platforms[place], &PlatformHere::place);
     Answer answer = ask(call, native.platform, native.arithmetic, *native.backend, sum);
     answer.platform = native.place;
     // Is it the computation that was replayed?

@@ -204,6 +204,10 @@ KernelTree tree_of(const Explanation& explanation, size_t platform, const reveal
   KernelTree tree;
   tree.platform = platform;
   tree.asked = name;
+  if (name.find('~') != std::string::npos) {
+    tree.problem = "kernels on emulated processors are not asked";
+    return tree;
+  }
   if (const size_t colon = name.find(':'); colon != std::string::npos) {
     tree.problem = text_of("kernels are asked in float32, and not under ", name.substr(colon + 1));
     return tree;

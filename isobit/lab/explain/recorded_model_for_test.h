@@ -6,7 +6,9 @@
 
 #include <algorithm>
 
+#include "isobit/base/thread_pool.h"
 #include "isobit/lab/explain/causes.h"
+#include "isobit/lab/measure/subject.h"
 
 namespace isobit::lab::explain::testing {
 
@@ -19,13 +21,13 @@ class RecordedModel : public ::testing::Test {
   ~RecordedModel() override { fs::remove_all(folder_); }
 
   const fs::path& model() const { return request_.replay.inference.model; }
-  // What follows is about the model that was written.
+  // What follows is about the model that was written and the inputs of the request.
   void begin() {
     const onnx::Model loaded = onnx::load_model(model()).value();
     nodes_.clear();
     for (const onnx::NodeDef& n : loaded.graph.nodes) nodes_.push_back({n.op, n.name, n.inputs, n.outputs});
-    subject_ = {records::SubjectKind::kInference, "m.onnx", commit::sha256(read_file(model(), 1 << 28).value()),
-                commit::Digest{7}, ""};
+    ThreadPool pool(1);
+    subject_ = measure::open_model(request_.replay.inference, pool).value().subject;
     runs_.clear();
     tensors_.clear();
     request_.replay.own.clear();

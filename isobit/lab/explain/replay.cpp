@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "isobit/base/text.h"
+#include "isobit/base/thread_pool.h"
 #include "isobit/lab/deviation/dendrogram.h"
+#include "isobit/lab/measure/subject.h"
 #include "isobit/onnx/import.h"
 #include "isobit/tensor/dtype_named.h"
 
 namespace isobit::lab::explain {
 namespace {
-
-constexpr uint64_t kMaxModelBytes = (uint64_t{2} << 30) - 1;
 
 // None for a type that is none of ours.
 std::optional<onnx::TypeDef> type_of(const records::ValueRecord& value) {
@@ -46,33 +46,47 @@ Expected<Replayer> Replayer::open(const Explanation& explanation, const deviatio
   if (subject.kind != records::SubjectKind::kInference || !subject.model_sha256) {
     return usage_error("--model: these runs are no inference of a model whose hash was recorded; leave it out");
   }
-  const std::string file = request.inference.model.string();
-  ISOBIT_TRY(const Bytes bytes, read_file(request.inference.model, kMaxModelBytes));
-  if (const commit::Digest found = commit::sha256(bytes); found != *subject.model_sha256) {
-    return usage_error(text_of("--model: ", file, " has the SHA-256 ", commit::hex_of(found), ", the model that was ",
-                               "measured ", commit::hex_of(*subject.model_sha256), "; name that one"));
+  const fs::path& file = request.inference.model;
+  ISOBIT_TRY(const commit::Digest found, measure::sha256_of_file(file));
+  if (found != *subject.model_sha256) {
+    return usage_error(text_of("--model: ", file.string(), " has the SHA-256 ", commit::hex_of(found),
+                               ", the model that was measured ", commit::hex_of(*subject.model_sha256),
+                               "; name that one"));
   }
   Replayer replayer(explanation, tensors, request);
-  ISOBIT_TRY(replayer.model_,
-             onnx::load_model(request.inference.model, onnx::load_options_within(request.inference.max_memory)));
+  ISOBIT_TRY(replayer.model_, onnx::load_model(file, onnx::load_options_within(request.inference.max_memory)));
+  ISOBIT_TRY(const std::string settings, measure::settings_of(file, replayer.model_));
+  if (settings != subject.settings) {
+    return usage_error(text_of("--model: beside ", file.string(), " are ", settings.empty() ? "no weights" : settings,
+                               ", measured were ", subject.settings.empty() ? "none" : subject.settings,
+                               "; name the model with those"));
+  }
+  ThreadPool pool(1);
+  const auto inputs = inputs_of(request.inference, pool);
+  if (!inputs) {
+    replayer.why_no_inputs_ = inputs.error().message;
+  } else if (subject.input_sha256 && measure::digest_of(*inputs) != *subject.input_sha256) {
+    replayer.why_no_inputs_ = "the inputs are not those that were measured (--input, --seed, --dim)";
+  }
   return replayer;
 }
 
-std::vector<NativePlatform> native_platforms(const Explanation& explanation,
-                                             const std::map<std::string, OwnPlatform>& own) {
-  std::vector<NativePlatform> found;
+std::vector<PlatformHere> platforms_here(const Explanation& explanation,
+                                         const std::map<std::string, OwnPlatform>& own) {
+  std::vector<PlatformHere> found;
   for (size_t p = 0; p < explanation.comparison.platforms.size(); ++p) {
     const records::PlatformRecord& record = explanation.comparison.platforms[p].record;
     const bool recorded =
         std::ranges::any_of(explanation.trace.values, [&](const auto& v) { return v.at[p] != nullptr; });
     if (!recorded) continue;
     if (const auto given = own.find(record.name); given != own.end()) {
-      found.push_back({p, given->second.platform, given->second.arithmetic, given->second.backend});
+      found.push_back({{given->second.platform, given->second.arithmetic}, p, given->second.backend});
       continue;
     }
+    if (record.name.find('~') != std::string::npos) continue;  // an emulated processor is not this machine's
     // An arithmetic other than the usual one stands behind a colon.
     const auto here = platform::parse_platform(record.name.substr(0, record.name.find(':')));
-    if (here) found.push_back({p, *here, arithmetic_of(record), &backends::native()});
+    if (here) found.push_back({{*here, arithmetic_of(record)}, p, &backends::native()});
   }
   return found;
 }
@@ -115,38 +129,51 @@ void Replayer::cut_forks(Replays& replays) {
   }
 }
 
-// What the parts are fed: tensors of the labs, and whatever is not there as the reference computes it once more.
+// What labs hold of a part's inputs goes to feeds_; what they do not, to `missing`.
+Status Replayer::gather(const Part& part, const Replays& replays, std::set<std::string>& missing) {
+  missing.insert(part.given.begin(), part.given.end());
+  for (const std::string& name : part.values) {
+    if (feeds_.contains(name)) continue;
+    const records::ValueRecord& record = *values_.at(name)->at[replays.reference->place];
+    ISOBIT_TRY(const std::optional<Bytes> bytes, (*tensors_)(record.hash));
+    std::optional<Tensor> tensor = bytes ? tensor_of(record, *bytes) : std::nullopt;
+    if (!tensor) {
+      missing.insert(name);
+      continue;
+    }
+    held_ += tensor->bytes();
+    if (held_ > request_->most_bytes) return unavailable("the inputs of what is to be replayed take too much memory");
+    feeds_.emplace(name, *std::move(tensor));
+  }
+  return {};
+}
+
+// What the parts are fed: tensors of the labs, and whatever is not there as the reference computes it once more. Where
+// the inputs that were measured are not here, nothing can be computed from them.
 Status Replayer::feed(Replays& replays) {
-  std::vector<std::string> missing;
-  uint64_t held = 0;
-  for (auto& [fork, part] : parts_) {
-    for (const std::string& name : part.values) {
-      if (feeds_.contains(name) || std::ranges::count(missing, name) > 0) continue;
-      const records::ValueRecord& record = *values_.at(name)->at[replays.reference->place];
-      ISOBIT_TRY(const std::optional<Bytes> bytes, (*tensors_)(record.hash));
-      std::optional<Tensor> tensor = bytes ? tensor_of(record, *bytes) : std::nullopt;
-      if (!tensor) {
-        missing.push_back(name);
-        continue;
-      }
-      held += tensor->bytes();
-      if (held > request_->most_bytes) return unavailable("the inputs of what is to be replayed take too much memory");
-      feeds_.emplace(name, *std::move(tensor));
+  std::set<std::string> missing;
+  for (Replay& replay : replays.forks) {
+    const auto part = parts_.find(replay.fork);
+    if (part == parts_.end()) continue;
+    std::set<std::string> of_part;
+    ISOBIT_RETURN_IF_ERROR(gather(part->second, replays, of_part));
+    if (!of_part.empty() && !why_no_inputs_.empty()) {
+      replay.problem = why_no_inputs_;
+      replays.without_inputs = why_no_inputs_;
+      parts_.erase(part);
+      continue;
     }
-    for (const std::string& name : part.given) {
-      if (std::ranges::count(missing, name) == 0) missing.push_back(name);
-    }
+    missing.merge(of_part);
   }
   if (missing.empty()) return {};
   ISOBIT_TRY(Feeds computed,
-             values_in_child(request_->inference, model_, missing, replays.reference->platform,
-                             replays.reference->arithmetic, request_->most_bytes - held, *replays.reference->backend));
+             values_in_child(request_->inference, model_, {missing.begin(), missing.end()}, replays.reference->platform,
+                             replays.reference->arithmetic, request_->most_bytes - held_, *replays.reference->backend));
   for (auto& [name, tensor] : computed) {
     const auto value = values_.find(name);
     if (value != values_.end() && hash_of(tensor) != value->second->at[replays.reference->place]->hash) {
       return unavailable(text_of("'", name, "' comes out otherwise than it was recorded on ",
-                                 replays.reference->platform.text(),
-                                 ": another input or seed (--input, --seed), library or machine"));
+                                 replays.reference->platform.text(), ": another library or machine"));
     }
     feeds_.emplace(name, std::move(tensor));
   }
@@ -162,7 +189,7 @@ void Replayer::run(Replays& replays) {
     calls.push_back({&part->second.model, &feeds_});
     places.push_back(i);
   }
-  std::erase_if(replays.platforms, [&](const NativePlatform& native) {
+  std::erase_if(replays.platforms, [&](const PlatformHere& native) {
     const auto results = run_parts_in_child(calls, native.platform, native.arithmetic, *native.backend);
     if (!results) {
       replays.remarks.push_back(results.error().message);
@@ -218,7 +245,7 @@ void Replayer::judge(Replays& replays) const {
 
 Expected<Replays> Replayer::replay() {
   Replays replays;
-  replays.platforms = native_platforms(*explanation_, request_->own);
+  replays.platforms = platforms_here(*explanation_, request_->own);
   if (replays.platforms.size() < 2) {
     replays.problem = "fewer than two of the platforms whose operators were recorded are platforms of this machine";
     return replays;
@@ -235,7 +262,7 @@ Expected<Replays> Replayer::replay() {
   return replays;
 }
 
-Expected<records::Hash128> Replayer::bits_on(const Replay& replay, const NativePlatform& platform) const {
+Expected<records::Hash128> Replayer::bits_on(const Replay& replay, const PlatformHere& platform) const {
   ISOBIT_TRY(const auto results, run_parts_in_child({{&part(replay).model, &feeds_}}, platform.platform,
                                                     platform.arithmetic, *platform.backend));
   if (!results.front().error.empty()) return unavailable(results.front().error);

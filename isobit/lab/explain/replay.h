@@ -4,8 +4,11 @@
 // that does not make the recorded bits again where a platform had these very inputs.
 #pragma once
 
+#include <set>
+
 #include "isobit/lab/explain/explanation.h"
 #include "isobit/lab/explain/part_run.h"
+#include "isobit/lab/measure/native_worker.h"
 
 namespace isobit::lab::explain {
 
@@ -24,16 +27,12 @@ struct ReplayRequest {
 };
 
 // A platform of the comparison that this machine has.
-struct NativePlatform {
+struct PlatformHere : measure::NativePlatform {
   size_t place = 0;  // in Comparison::platforms
-  platform::Platform platform;
-  std::string arithmetic;
   backends::Backend* backend = &backends::native();
-  std::string text() const { return platform.text() + ":" + arithmetic; }
 };
 // Those that recorded operators and that this machine has by their names, or that are somebody's own.
-std::vector<NativePlatform> native_platforms(const Explanation& explanation,
-                                             const std::map<std::string, OwnPlatform>& own);
+std::vector<PlatformHere> platforms_here(const Explanation& explanation, const std::map<std::string, OwnPlatform>& own);
 
 struct Replay {
   size_t fork = 0;                        // of Explanation::forks
@@ -51,26 +50,28 @@ struct Replay {
 };
 
 struct Replays {
-  std::optional<NativePlatform> reference;  // whose inputs they were
-  std::vector<NativePlatform> platforms;    // that ran, the reference first
+  std::optional<PlatformHere> reference;  // whose inputs they were
+  std::vector<PlatformHere> platforms;    // that ran, the reference first
   std::vector<Replay> forks;
   size_t beyond = 0;                 // forks that were not looked at
   std::vector<std::string> remarks;  // platforms that did not run, and why
+  std::string without_inputs;        // why some could not be fed: the inputs that were measured are not here
   std::string problem;               // why nothing was replayed
 };
 
 // Keeps what a replay needs, so that further platforms can be tried on the same inputs.
 class Replayer {
  public:
-  // kUsage where the model's file is not the one that was measured, or no model was; kUnreadable as onnx::load_model.
-  // Refers to all of its arguments.
+  // kUsage where the model's file, or what lies beside it, is not what was measured, or no model was; kUnreadable as
+  // onnx::load_model. Other inputs than those that were measured are no error: the labs may hold all that a replay
+  // needs. Refers to all of its arguments.
   static Expected<Replayer> open(const Explanation& explanation, const deviation::TensorSource& tensors,
                                  const ReplayRequest& request);
 
   // Replays forks on all platforms that this machine has. Errors: those of `tensors`.
   Expected<Replays> replay();
   // The bits of a replayed fork on any platform, by the same inputs. REQUIRES replay(), and a replay without a problem.
-  Expected<records::Hash128> bits_on(const Replay& replay, const NativePlatform& platform) const;
+  Expected<records::Hash128> bits_on(const Replay& replay, const PlatformHere& platform) const;
   // Of a replayed fork.
   const Part& part(const Replay& replay) const { return parts_.at(replay.fork); }
   // By place in Explanation::forks.
@@ -85,6 +86,7 @@ class Replayer {
       : explanation_(&explanation), tensors_(&tensors), request_(&request) {}
   std::map<std::string, const deviation::TracedValue*> common_values(const Replays& replays) const;
   void cut_forks(Replays& replays);
+  Status gather(const Part& part, const Replays& replays, std::set<std::string>& missing);
   Status feed(Replays& replays);
   void run(Replays& replays);
   void judge(Replays& replays) const;
@@ -96,6 +98,8 @@ class Replayer {
   std::map<std::string, const deviation::TracedValue*> values_;  // that every platform recorded
   std::map<size_t, Part> parts_;                                 // by fork
   Feeds feeds_;
+  uint64_t held_ = 0;          // bytes of what labs gave
+  std::string why_no_inputs_;  // "": those of the request are the ones that were measured
 };
 
 }  // namespace isobit::lab::explain

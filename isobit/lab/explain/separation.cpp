@@ -121,15 +121,15 @@ Fields fields_of(const records::PlatformRecord& record) {
     std::string& flags = fields["CPU flags"];
     for (const std::string& flag : record.cpu_flags) flags += flag + " ";
   }
-  // "openblas@haswell/2t+winograd4": what the record's own fields do not say.
+  // "openblas@haswell/2t+winograd4:correct-1": what the record's own fields do not say.
   const auto part = [&](char begin, const char* ends, const char* field) {
     const size_t at = record.name.find(begin);
     if (at == std::string::npos) return;
     fields.emplace(field, record.name.substr(at + 1, record.name.find_first_of(ends, at + 1) - at - 1));
   };
-  part('@', "/+", "core type");
-  part('/', "+", "threads");
-  part('+', "", "algorithm");
+  part('@', "/+:~", "name after @");  // an instruction set, a core type or an engine's setting
+  part('/', "+:~", "threads");
+  part('+', ":~", "convolutions");
   return fields;
 }
 

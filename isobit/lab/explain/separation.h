@@ -12,8 +12,8 @@ namespace isobit::lab::explain {
 
 using Fields = std::map<std::string, std::string>;
 
-// What a record says that may tell platforms apart: its fields, and "engine", "cores", "CPU flags" and, where the name
-// has one ("openblas@haswell/2t"), "core type".
+// What a record says that may tell platforms apart: its fields, and "engine", "cores", "CPU flags" and what its name
+// says ("openblas@haswell/2t+winograd4"): "name after @", and "threads" and "convolutions" where no fields have them.
 Fields fields_of(const records::PlatformRecord& record);
 
 struct SeparatingSet {

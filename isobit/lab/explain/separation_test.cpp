@@ -67,14 +67,14 @@ TEST(Separation, AMissingFieldIsAValueOfItsOwn) {
 
 TEST(Separation, PartsOfANameAreFields) {
   const Fields fields = fields_of({"openblas@haswell/2t+winograd4", "openblas", {}, {"avx2", "fma"}, 4});
-  EXPECT_EQ(fields.at("core type"), "haswell");
+  EXPECT_EQ(fields.at("name after @"), "haswell");
   EXPECT_EQ(fields.at("threads"), "2t");
-  EXPECT_EQ(fields.at("algorithm"), "winograd4");
+  EXPECT_EQ(fields.at("convolutions"), "winograd4");
   EXPECT_EQ(fields.at("cores"), "4");
   const Fields own = fields_of({"pytorch/1t", "pytorch", {{"threads", "1"}}, {}, 0});
   EXPECT_EQ(own.at("threads"), "1");
-  EXPECT_FALSE(own.contains("core type"));
-  EXPECT_FALSE(own.contains("algorithm"));
+  EXPECT_FALSE(own.contains("name after @"));
+  EXPECT_FALSE(own.contains("convolutions"));
 }
 
 // Whatever is said to separate does, and a set of one field that does is never missed.

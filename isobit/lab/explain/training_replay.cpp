@@ -50,8 +50,8 @@ class TrainingReplayer {
 
   Expected<TrainingReplays> replay() {
     ISOBIT_TRY(job_, run::load_job(request_.job.string(), request_.overrides, {request_.max_memory}));
-    replays().platforms = native_platforms(e_, request_.own);
-    for (NativePlatform& native : replays().platforms) native.arithmetic = job_.arithmetic;
+    replays().platforms = platforms_here(e_, request_.own);
+    for (PlatformHere& native : replays().platforms) native.arithmetic = job_.arithmetic;
     if (replays().platforms.size() < 2) {
       replays().problem = "fewer than two of the platforms whose operators were recorded are platforms of this machine";
       return std::move(found_);
@@ -193,7 +193,7 @@ class TrainingReplayer {
     const auto output = output_of(call, value.name);
     ISOBIT_CHECK(output.has_value());
     replay.reproduced = true;
-    for (const NativePlatform& native : replays().platforms) {
+    for (const PlatformHere& native : replays().platforms) {
       const auto outputs = outputs_on(call, native);
       if (!outputs) {
         if (replay.problem.empty()) replay.problem = outputs.error().message;
@@ -220,7 +220,7 @@ class TrainingReplayer {
            });
   }
 
-  static Expected<std::vector<records::Hash128>> outputs_on(const OperatorCall& call, const NativePlatform& native) {
+  static Expected<std::vector<records::Hash128>> outputs_on(const OperatorCall& call, const PlatformHere& native) {
     const std::string what = text_of("an operator on ", native.platform.text());
     const auto work = [&]() -> Expected<Bytes> {
       pin_fp_environment();

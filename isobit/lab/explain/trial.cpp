@@ -4,7 +4,6 @@
 
 #include "isobit/base/text.h"
 #include "isobit/kernels/vendor/vendor.h"
-#include "isobit/lab/measure/native_worker.h"
 #include "isobit/platform/convolutions.h"
 
 namespace isobit::lab::explain {
@@ -14,7 +13,7 @@ using platform::Platform;
 
 std::string core_of(const Platform& p) { return p.is_ordered() ? std::string(kernels::name_of(p.isa)) : p.core; }
 
-std::string setting_of(const NativePlatform& native, Change change) {
+std::string setting_of(const PlatformHere& native, Change change) {
   const Platform& p = native.platform;
   switch (change) {
     case Change::kArithmetic:
@@ -29,11 +28,6 @@ std::string setting_of(const NativePlatform& native, Change change) {
       break;
   }
   return p.algorithm.empty() ? "its own" : p.algorithm;
-}
-
-// As a sweep names it.
-std::string name_of(const NativePlatform& native) {
-  return measure::NativePlatform{native.platform, native.arithmetic}.text();
 }
 
 class Trials {
@@ -58,8 +52,8 @@ class Trials {
   }
 
  private:
-  const NativePlatform& native(size_t i) const {
-    return *std::ranges::find(replays_.platforms, replay_.platforms[i], &NativePlatform::place);
+  const PlatformHere& native(size_t i) const {
+    return *std::ranges::find(replays_.platforms, replay_.platforms[i], &PlatformHere::place);
   }
   size_t place_of(size_t platform_place) const {
     return static_cast<size_t>(std::ranges::find(replay_.platforms, platform_place) - replay_.platforms.begin());
@@ -82,8 +76,8 @@ class Trials {
   }
 
   // What somebody might have set on this platform that its name does not say.
-  static std::vector<std::pair<Change, NativePlatform>> settings_beside(const NativePlatform& own) {
-    std::vector<std::pair<Change, NativePlatform>> found;
+  static std::vector<std::pair<Change, PlatformHere>> settings_beside(const PlatformHere& own) {
+    std::vector<std::pair<Change, PlatformHere>> found;
     for (const kernels::VendorId& id : kernels::known_vendors(own.platform.library)) {
       if (id.core == own.platform.core) continue;
       found.emplace_back(Change::kCoreType, own);
@@ -113,19 +107,19 @@ class Trials {
     trials_.push_back(made(changing, like, change, changed(native(changing), native(like), change)));
   }
 
-  Trial made(size_t changing, size_t like, Change change, const NativePlatform& tried) const {
+  Trial made(size_t changing, size_t like, Change change, const PlatformHere& tried) const {
     Trial trial{replay_.platforms[changing],
                 replay_.platforms[like],
                 change,
                 setting_of(native(changing), change),
                 setting_of(tried, change),
-                name_of(tried),
+                tried.text(),
                 tried.text() == native(like).text() && tried.backend == native(like).backend,
                 false,
                 false,
                 ""};
     // What a platform of the comparison makes the replay has shown already.
-    const auto known = std::ranges::find_if(replays_.platforms, [&](const NativePlatform& n) {
+    const auto known = std::ranges::find_if(replays_.platforms, [&](const PlatformHere& n) {
       return n.text() == tried.text() && n.backend == tried.backend &&
              std::ranges::count(replay_.platforms, n.place) > 0;
     });
@@ -171,7 +165,7 @@ const char* name_of(Change change) {
   return "convolution algorithm";
 }
 
-std::vector<Change> changes_between(const NativePlatform& one, const NativePlatform& other) {
+std::vector<Change> changes_between(const PlatformHere& one, const PlatformHere& other) {
   const Platform &a = one.platform, &b = other.platform;
   std::vector<Change> changes;
   if (a.library != b.library) changes.push_back(Change::kLibrary);
@@ -183,7 +177,7 @@ std::vector<Change> changes_between(const NativePlatform& one, const NativePlatf
   return changes;
 }
 
-NativePlatform changed(NativePlatform a, const NativePlatform& b, Change change) {
+PlatformHere changed(PlatformHere a, const PlatformHere& b, Change change) {
   switch (change) {
     case Change::kLibrary:
       a.platform.library = b.platform.library;

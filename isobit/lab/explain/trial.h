@@ -9,9 +9,9 @@ enum class Change { kLibrary, kCoreType, kThreads, kAlgorithm, kArithmetic };
 const char* name_of(Change change);  // "library", "core type", ...
 
 // Which of these two platforms differ in; a library brings its core types, which are then no change of their own.
-std::vector<Change> changes_between(const NativePlatform& a, const NativePlatform& b);
+std::vector<Change> changes_between(const PlatformHere& a, const PlatformHere& b);
 // `a` with that of `b`.
-NativePlatform changed(NativePlatform a, const NativePlatform& b, Change change);
+PlatformHere changed(PlatformHere a, const PlatformHere& b, Change change);
 
 struct Trial {
   size_t changed = 0, like = 0;  // platforms of the comparison: whose bits are to become those of the other

@@ -215,7 +215,10 @@ class Words {
       std::string text =
           text_of(where, ", ", set_words(best), best.fields.size() == 1 ? " separates" : " together separate", " the ",
                   s.classes, " classes: ", s.items, " platforms, ", counted(best.values, "value", "values"),
-                  ", none of which is in two classes", best.exact ? ", and each class has one value" : "", ".");
+                  ", none of which is in two classes", best.exact ? ", and each class has one value" : "",
+                  ". It rests on the ", best.repeated, " platforms that share theirs with another");
+      if (best.partial > 0) text += "; that a platform records none counts as a value";
+      text += ".";
       if (s.sets.size() > 1)
         text += text_of(" So does ", set_words(s.sets[1]), s.sets.size() > 2 ? ", among others." : ".");
       said_.push_back(text + " That is what the records show, and no proof of a cause.");
@@ -247,7 +250,8 @@ class Words {
     for (const TracedValue& v : e_.trace.values) shared += v.recorded > 1;
     std::string text = text_of("Of ", shared, " values that several platforms recorded, ", e_.forks.size(),
                                " differ: ", e_.count(Origin::kIntroduced), " where the difference is introduced, ",
-                               e_.count(Origin::kInherited), " inherited, ", e_.count(Origin::kUnknown), " unknown.");
+                               e_.count(Origin::kInherited), " inherited, ", e_.count(Origin::kUnknown),
+                               " unknown, as far as the records say.");
     const auto shrinks = std::ranges::count_if(
         e_.forks, [&](const TracedFork& f) { return f.input_classes > e_.trace.values[f.value].class_count; });
     if (shrinks > 0) {

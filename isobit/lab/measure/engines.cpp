@@ -44,6 +44,22 @@ Target native_target(const NativePlatform& native) {
   return {kOwnEngine, native.arithmetic, native.text(), native.platform.threads, ISOBIT_VERSION};
 }
 
+// What it is there, "ordered/1t" for instance, is for the worker on that processor to find out: the name stays as it
+// was written, but for the number of threads.
+Expected<Target> emulated_target(const std::string& text, const EmulatedCpu& cpu) {
+  std::string name = without_cpu(text);
+  if (name.find('/') == name.npos) {
+    name.insert(std::min(name.find_first_of("+:"), name.size()), text_of("/", platform::available_threads(), "t"));
+  }
+  const auto native = parse_native_platform(name);
+  if (!native && native.error().code == ErrorCode::kUsage) return tl::unexpected(native.error());
+  // This machine may lack the instruction set that the other one has.
+  const int threads = native ? native->platform.threads : std::stoi(name.substr(name.find('/') + 1));
+  Target target{kOwnEngine, native ? native->arithmetic : "", text_of(name, "~", cpu.name), threads, ISOBIT_VERSION};
+  target.cpu = &cpu;
+  return target;
+}
+
 }  // namespace
 
 Expected<std::vector<Target>> targets_named(const std::vector<std::string>& names,
@@ -54,7 +70,10 @@ Expected<std::vector<Target>> targets_named(const std::vector<std::string>& name
     const auto parsed = worker::parse_engine_name(name);
     const auto info = parsed ? std::ranges::find(engines, parsed->engine, &EngineInfo::engine) : engines.end();
     Target target;
-    if (info != engines.end()) {
+    ISOBIT_TRY(const EmulatedCpu* cpu, emulated_cpu_of(name));
+    if (cpu != nullptr) {
+      ISOBIT_TRY(target, emulated_target(name, *cpu));
+    } else if (info != engines.end()) {
       ISOBIT_TRY(target, engine_target(name, *parsed, *info));
     } else {
       ISOBIT_TRY(const NativePlatform native, parse_native_platform(name));

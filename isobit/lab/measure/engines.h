@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "isobit/base/temporary_folder.h"
+#include "isobit/lab/measure/emulated_cpu.h"
 #include "isobit/lab/measure/protocol.h"
 
 namespace isobit::lab::measure {
@@ -13,8 +14,8 @@ struct WorkerPlaces {
   fs::path program = "/proc/self/exe";  // isobit, which is a worker under kWorkerWord
   std::string python = "python3";       // a path or a name on PATH
   fs::path engines;                     // the folder with worker.py; empty: the one that is part of the program
+  fs::path emulated;                    // the folder with programs of other machines; empty: the one of `program`
 };
-inline constexpr const char* kWorkerWord = "--worker";  // isobit --worker REQUEST.json FOLDER
 
 // Workers, ready to be started. Several may run at a time.
 class Workers {
@@ -23,6 +24,9 @@ class Workers {
   static Expected<Workers> prepare(const WorkerPlaces& places);
 
   const fs::path& folder() const { return folder_.path(); }
+  // kUnavailable where that processor's emulator is not on PATH, or there is no isobit for its machine; with what
+  // gets them.
+  Status check(const EmulatedCpu& cpu) const;
   // Engines that the Python's worker.py knows, installed or not. kUnavailable: no such interpreter, or it fails.
   Expected<std::vector<EngineInfo>> list() const;
 
@@ -35,6 +39,8 @@ class Workers {
  private:
   Workers(WorkerPlaces places, TemporaryFolder folder) : places_(std::move(places)), folder_(std::move(folder)) {}
   std::vector<std::string> python_words() const;
+  Expected<std::vector<std::string>> own_words(const std::string& platform) const;
+  fs::path program_of(const EmulatedCpu& cpu) const;
 
   WorkerPlaces places_;
   TemporaryFolder folder_;
@@ -48,15 +54,17 @@ struct Target {
   int threads = 1;
   std::string version;  // of the engine, as its record will have it in the field of that name
   bool asked_for = false;
+  const EmulatedCpu* cpu = nullptr;  // that it runs on, where that is not this machine's
 };
 
-// "onnxruntime@all/2t", "numpy", "openblas@haswell/1t", "ordered/1t:correct-1", each once; without a number of threads
-// all cores. Errors: kUsage for what no engine has, kUnavailable for one that is not installed, with what installs it.
+// "onnxruntime@all/2t", "numpy", "openblas@haswell/1t", "ordered/1t:correct-1", "openblas/1t~nehalem", each once;
+// without a number of threads all cores. Errors: kUsage for what no engine has, kUnavailable for one that is not
+// installed, with what installs it.
 Expected<std::vector<Target>> targets_named(const std::vector<std::string>& names,
                                             const std::vector<EngineInfo>& engines);
 // Every platform that may be here, on one thread: our instruction sets, each library with each core type, and each
-// engine that is installed with the settings that it tries by itself. Whether a core type runs here is for its worker
-// to find out.
+// engine that is installed with the settings that it tries by itself; no emulated processor, which takes long. Whether
+// a core type runs here is for its worker to find out.
 std::vector<Target> all_targets(const std::vector<EngineInfo>& engines);
 
 }  // namespace isobit::lab::measure

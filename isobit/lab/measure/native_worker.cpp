@@ -2,12 +2,10 @@
 
 #include "isobit/base/text.h"
 #include "isobit/formats/npy.h"
-#include "isobit/kernels/vendor/vendor.h"
 #include "isobit/lab/inference.h"
-#include "isobit/lab/measure/machine.h"
+#include "isobit/lab/measure/emulated_cpu.h"
 #include "isobit/lab/measure/recorder.h"
-#include "isobit/lab/measure/training_worker.h"
-#include "isobit/run/job_file.h"
+#include "isobit/platform/vendor_product.h"
 
 #ifndef ISOBIT_VERSION
 #error "the version comes from CMakeLists.txt"
@@ -18,21 +16,14 @@ namespace {
 
 constexpr const char* kPlainFloat = "float32";
 
-WorkerAnswer silent(WorkerAnswer::Outcome outcome, const std::string& words) {
-  WorkerAnswer answer;
-  answer.outcome = outcome;
-  answer.words = words.empty() ? "no reason is given" : words;
-  return answer;
-}
-
-// An error of a run as what became of the platform.
-WorkerAnswer silent(const Error& error) {
-  const bool lacks = error.code == ErrorCode::kUnavailable;
-  return silent(lacks ? WorkerAnswer::Outcome::kFailed : WorkerAnswer::Outcome::kRefused, error.message);
+// REQUIRES a platform that parse_native_platform has taken.
+Machine machine_of_platform(const std::string& platform) {
+  const EmulatedCpu* cpu = *emulated_cpu_of(platform);
+  return cpu == nullptr ? this_machine() : machine_of(*cpu);
 }
 
 records::PlatformRecord record_of(const WorkerRequest& request, const NativePlatform& native) {
-  const Machine& machine = this_machine();
+  const Machine machine = machine_of_platform(request.platform);
   const platform::Platform& p = native.platform;
   records::PlatformRecord record;
   record.name = request.platform;
@@ -47,14 +38,13 @@ records::PlatformRecord record_of(const WorkerRequest& request, const NativePlat
                    {"arithmetic", native.arithmetic},
                    {"compiler", __VERSION__},
                    {"tap", "the same operators; their results are looked at"}};
+  if (const EmulatedCpu* cpu = *emulated_cpu_of(request.platform)) record.fields["emulator"] = cpu->emulator;
   if (!p.algorithm.empty()) record.fields["convolutions"] = p.algorithm;
   if (p.is_ordered()) return record;
   // The library is open already; this asks it for what it says of itself.
-  const auto opened =
-      kernels::open_vendor({p.library, p.core}, {.threads = p.threads, .path = "", .large_trial = false});
-  if (opened) {
-    record.fields["library"] = (*opened)->record().version;
-    record.fields["core"] = (*opened)->record().core;
+  if (const auto library = platform::library_record(p.library, p.core, p.threads)) {
+    record.fields["library"] = library->version;
+    record.fields["core"] = library->core;
   }
   return record;
 }
@@ -103,17 +93,11 @@ Expected<WorkerAnswer> infer(const WorkerRequest& request, const NativePlatform&
 
 // The arithmetic is the job's.
 WorkerAnswer training_answer(const WorkerRequest& request, NativePlatform native, platform::Engine& engine,
-                             const fs::path& folder) {
-  const auto job = run::load_job(request.model.string(), request.overrides, {request.max_memory});
-  if (!job) return silent(job.error());
-  native.arithmetic = job->arithmetic;
-  if (const auto context = engine.context_for(platform::arithmetic_of(job->arithmetic)); !context) {
-    return silent(WorkerAnswer::Outcome::kUnavailable, context.error().message);
-  }
-  auto answer = train_worker(request, engine, folder);
-  if (!answer) return silent(answer.error());
-  answer->platform = record_of(request, native);
-  return *answer;
+                             const fs::path& folder, const Trainer& train) {
+  if (!train) return silent(WorkerAnswer::Outcome::kRefused, "this worker runs models and trains nothing");
+  WorkerAnswer answer = train(request, engine, folder, native.arithmetic);
+  if (answer.outcome == WorkerAnswer::Outcome::kRan) answer.platform = record_of(request, native);
+  return answer;
 }
 
 }  // namespace
@@ -137,11 +121,12 @@ Expected<NativePlatform> parse_native_platform(const std::string& text) {
   return native;
 }
 
-WorkerAnswer answer_of(const WorkerRequest& request, const fs::path& folder) {
-  const auto native = parse_native_platform(request.platform);
+WorkerAnswer answer_of(const WorkerRequest& request, const fs::path& folder, const Trainer& train) {
+  if (const auto cpu = emulated_cpu_of(request.platform); !cpu) return silent(cpu.error());
+  const auto native = parse_native_platform(without_cpu(request.platform));
   if (!native) return silent(WorkerAnswer::Outcome::kUnavailable, native.error().message);
   platform::Engine engine(native->platform);
-  if (request.steps > 0) return training_answer(request, *native, engine, folder);
+  if (request.steps > 0) return training_answer(request, *native, engine, folder, train);
   const auto arithmetic = platform::named_arithmetic(native->arithmetic);
   // Asked by itself, so that a library that is not here is told apart from a model that it does not take.
   if (const auto context = engine.context_for(**arithmetic); !context) {
@@ -151,10 +136,10 @@ WorkerAnswer answer_of(const WorkerRequest& request, const fs::path& folder) {
   return answer ? *answer : silent(answer.error());
 }
 
-Status run_native_worker(const fs::path& request_file, const fs::path& folder) {
+Status run_native_worker(const fs::path& request_file, const fs::path& folder, const Trainer& train) {
   ISOBIT_TRY(const Bytes bytes, read_file(request_file, kMaxRequest));
   ISOBIT_TRY(const WorkerRequest request, decode_request(bytes, request_file.string()));
-  return write_file_durably(folder / "answer.json", as_bytes(encode(answer_of(request, folder))));
+  return write_file_durably(folder / "answer.json", as_bytes(encode(answer_of(request, folder, train))));
 }
 
 }  // namespace isobit::lab::measure

@@ -146,6 +146,18 @@ Expected<WorkerRequest> decode_request(ByteView bytes, const std::string& what) 
   return r;
 }
 
+WorkerAnswer silent(WorkerAnswer::Outcome outcome, const std::string& words) {
+  WorkerAnswer answer;
+  answer.outcome = outcome;
+  answer.words = words.empty() ? "no reason is given" : words;
+  return answer;
+}
+
+WorkerAnswer silent(const Error& error) {
+  const bool lacks = error.code == ErrorCode::kUnavailable;
+  return silent(lacks ? WorkerAnswer::Outcome::kFailed : WorkerAnswer::Outcome::kRefused, error.message);
+}
+
 std::string encode(const WorkerAnswer& answer) {
   ordered_json document = {{"isobit_answer", kProtocol}};
   for (const Silence& s : kSilences) {

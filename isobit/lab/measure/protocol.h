@@ -60,6 +60,11 @@ struct WorkerAnswer {
   std::vector<records::Hash128> kept;  // each in a file of the answer's folder, named file_of
 };
 
+// An answer without runs.
+WorkerAnswer silent(WorkerAnswer::Outcome outcome, const std::string& words);
+// An error as what became of the platform: kUnavailable as kFailed, all others as kRefused.
+WorkerAnswer silent(const Error& error);
+
 std::string encode(const WorkerAnswer& answer);
 // kUnreadable for anything but what encode writes; what is read is within the limits of a lab (records/encoding.h).
 Expected<WorkerAnswer> decode_answer(ByteView json, const std::string& what);

@@ -4,7 +4,6 @@
 
 #include "isobit/base/text.h"
 #include "isobit/formats/npy.h"
-#include "isobit/onnx/model.h"
 
 namespace isobit::lab::measure {
 namespace {
@@ -18,16 +17,6 @@ std::vector<records::GraphNode> nodes_of(const onnx::Model& model) {
   return nodes;
 }
 
-// What lies beside the model belongs to it: the name and the hash of each file.
-Expected<std::string> external_text(const fs::path& model, const std::vector<std::string>& files) {
-  std::string text;
-  for (const std::string& name : files) {
-    ISOBIT_TRY(const commit::Digest digest, sha256_of_file(model.parent_path() / name));
-    text += text_of(text.empty() ? "" : ", ", "weights in '", name, "' of SHA-256 ", commit::hex_of(digest));
-  }
-  return text;
-}
-
 Status check_storable(const std::vector<NamedTensor>& inputs) {
   for (const NamedTensor& input : inputs) {
     const Tensor& t = input.tensor;
@@ -39,6 +28,15 @@ Status check_storable(const std::vector<NamedTensor>& inputs) {
 }
 
 }  // namespace
+
+Expected<std::string> settings_of(const fs::path& path, const onnx::Model& model) {
+  std::string text;
+  for (const std::string& name : model.external) {
+    ISOBIT_TRY(const commit::Digest digest, sha256_of_file(path.parent_path() / name));
+    text += text_of(text.empty() ? "" : ", ", "weights in '", name, "' of SHA-256 ", commit::hex_of(digest));
+  }
+  return text;
+}
 
 Expected<commit::Digest> sha256_of_file(const fs::path& path) {
   ISOBIT_TRY(const PlainFile file, PlainFile::open(path, Links::kFollow));
@@ -73,7 +71,7 @@ Expected<MeasuredModel> open_model(const InferenceRequest& request, ThreadPool& 
     ISOBIT_TRY(const onnx::Model model, onnx::load_model(request.model, onnx::load_options_within(request.max_memory)));
     measured.nodes = nodes_of(model);
     measured.bytes = model.bytes;
-    ISOBIT_TRY(measured.subject.settings, external_text(request.model, model.external));
+    ISOBIT_TRY(measured.subject.settings, settings_of(request.model, model));
   }
   ISOBIT_TRY(measured.inputs, inputs_of(request, pool));
   ISOBIT_RETURN_IF_ERROR(check_storable(measured.inputs));

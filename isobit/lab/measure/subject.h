@@ -3,6 +3,7 @@
 
 #include "isobit/lab/inference.h"
 #include "isobit/lab/records/record.h"
+#include "isobit/onnx/model.h"
 
 namespace isobit::lab::measure {
 
@@ -16,6 +17,10 @@ struct MeasuredModel {
 // request.platform and the like are not looked at. Errors: those of reading the model and of lab::inputs_of;
 // kUnreadable for an input of a type that .npy cannot hold.
 Expected<MeasuredModel> open_model(const InferenceRequest& request, ThreadPool& pool);
+
+// Subject::settings of a model: the files that hold weights beside it, and their hashes; "": none. Errors: those of
+// reading them.
+Expected<std::string> settings_of(const fs::path& path, const onnx::Model& model);
 
 // Of names, types, shapes and bytes (docs/formats/lab.md).
 commit::Digest digest_of(const std::vector<NamedTensor>& inputs);

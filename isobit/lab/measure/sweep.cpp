@@ -41,14 +41,16 @@ Status run_tasks(SweepState& state, std::vector<Task>& tasks, const std::string&
   return in_parallel(weights, platform::available_threads(), work, done, [&] { given_up.store(true); });
 }
 
+// Of an emulated processor only the process that runs on it knows the flags.
 bool is_of(const Target& target, const PlatformRecord& platform) {
   const Machine& machine = this_machine();
   const auto field = [&](const char* name) {
     const auto found = platform.fields.find(name);
     return found == platform.fields.end() ? std::string() : found->second;
   };
-  return platform.name == target.platform && platform.cpu_flags == machine.flags && platform.cores == machine.cores &&
-         field("cpu") == machine.cpu && field("version") == target.version;
+  if (platform.name != target.platform || field("version") != target.version) return false;
+  if (target.cpu != nullptr) return field("cpu") == model_of(*target.cpu);
+  return platform.cpu_flags == machine.flags && platform.cores == machine.cores && field("cpu") == machine.cpu;
 }
 
 namespace {
@@ -64,8 +66,13 @@ PlatformRecord plain_record(const Target& target) {
                    {"machine", machine.architecture},
                    {"threads", text_of(target.threads)},
                    {"version", target.version}};
-  record.cpu_flags = machine.flags;
   record.cores = machine.cores;
+  if (target.cpu == nullptr) {
+    record.cpu_flags = machine.flags;
+  } else {
+    record.fields["cpu"] = model_of(*target.cpu);
+    record.fields["machine"] = target.cpu->machine;
+  }
   return record;
 }
 
@@ -156,6 +163,13 @@ Expected<std::vector<Target>> targets_of(const SweepRequest& request, const Work
   return targets;
 }
 
+Status check_emulators(const std::vector<Target>& targets, const Workers& workers) {
+  for (const Target& target : targets) {
+    if (target.cpu != nullptr) ISOBIT_RETURN_IF_ERROR(workers.check(*target.cpu));
+  }
+  return {};
+}
+
 Expected<LabFile> open_lab(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored) ? LabFile::open(path, LabFile::Mode::kWrite) : LabFile::create(path);
@@ -175,6 +189,7 @@ Expected<SweepReport> sweep_over(const Workers& workers, const std::vector<Targe
                                  const WorkerRequest& pattern, const records::Subject& subject,
                                  const std::vector<records::GraphNode>& nodes, const SweepRequest& request) {
   ISOBIT_CHECK(request.repeat >= 1);
+  ISOBIT_RETURN_IF_ERROR(check_emulators(targets, workers));
   ISOBIT_TRY(LabFile lab, open_lab(request.lab));
   SweepReport report;
   report.subject = subject;

@@ -123,6 +123,18 @@ Expected<WorkerAnswer> train_worker(const WorkerRequest& request, platform::Engi
   return answer;
 }
 
+WorkerAnswer training_answer(const WorkerRequest& request, platform::Engine& engine, const fs::path& folder,
+                             std::string& arithmetic) {
+  const auto job = run::load_job(request.model.string(), request.overrides, {request.max_memory});
+  if (!job) return silent(job.error());
+  arithmetic = job->arithmetic;
+  if (const auto context = engine.context_for(platform::arithmetic_of(arithmetic)); !context) {
+    return silent(WorkerAnswer::Outcome::kUnavailable, context.error().message);
+  }
+  const auto answer = train_worker(request, engine, folder);
+  return answer ? *answer : silent(answer.error());
+}
+
 Expected<MeasuredTraining> open_training(const fs::path& file, const std::vector<std::string>& overrides, int64_t steps,
                                          const run::Limits& limits) {
   ISOBIT_TRY(const train::Job job, run::load_job(file.string(), overrides, limits));

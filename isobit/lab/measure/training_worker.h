@@ -13,6 +13,10 @@ namespace isobit::lab::measure {
 // job and of training; kUsage for more steps than the job has.
 Expected<WorkerAnswer> train_worker(const WorkerRequest& request, platform::Engine& engine, const fs::path& folder);
 
+// The same as a Trainer of native_worker.h.
+WorkerAnswer training_answer(const WorkerRequest& request, platform::Engine& engine, const fs::path& folder,
+                             std::string& arithmetic);
+
 struct MeasuredTraining {
   records::Subject subject;  // told from another by the job's root and that of its data (docs/formats/job.md)
   std::vector<records::GraphNode> nodes;  // of the graph of a step, in its order

@@ -2,12 +2,15 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <isobit_engine_workers.inc>
+#include <sstream>
 
 #include "isobit/base/text.h"
 #include "isobit/lab/measure/engines.h"
+#include "isobit/lab/measure/native_worker.h"
 #include "isobit/lab/worker/child_process.h"
 
 namespace isobit::lab::measure {
@@ -63,6 +66,17 @@ std::string words_of(const worker::Ending& ending, double limit_seconds) {
   return "";
 }
 
+bool is_on_path(const std::string& program) {
+  std::error_code error;
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path file = fs::path(folder) / program;
+    if (fs::is_regular_file(file, error) && ::access(file.c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Expected<Workers> Workers::prepare(const WorkerPlaces& places) {
@@ -77,6 +91,37 @@ Expected<Workers> Workers::prepare(const WorkerPlaces& places) {
 
 std::vector<std::string> Workers::python_words() const {
   return {places_.python, (places_.engines / "worker.py").string()};
+}
+
+fs::path Workers::program_of(const EmulatedCpu& cpu) const {
+  std::error_code error;
+  // Its own name, since under an emulator the link names that.
+  fs::path own = fs::is_symlink(places_.program, error) ? fs::read_symlink(places_.program, error) : places_.program;
+  if (cpu.machine == this_machine().architecture) return own;
+  const fs::path folder = places_.emulated.empty() ? own.parent_path() : places_.emulated;
+  return folder / text_of("isobit-worker-", cpu.machine);
+}
+
+Status Workers::check(const EmulatedCpu& cpu) const {
+  if (!is_on_path(cpu.emulator)) {
+    return unavailable(text_of("processor '", cpu.name, "': there is no ", cpu.emulator,
+                               " on PATH; install QEMU's emulators of user mode (Debian's package is qemu-user)"));
+  }
+  std::error_code error;
+  if (const fs::path program = program_of(cpu); !fs::is_regular_file(program, error)) {
+    return unavailable(text_of("processor '", cpu.name, "': there is no ", program.string(), "; build it with ",
+                               "'scripts/emulated_workers --out FOLDER', and name that folder with --emulated"));
+  }
+  return {};
+}
+
+Expected<std::vector<std::string>> Workers::own_words(const std::string& platform) const {
+  ISOBIT_TRY(const EmulatedCpu* cpu, emulated_cpu_of(platform));
+  if (cpu == nullptr) return std::vector<std::string>{places_.program.string(), kWorkerWord};
+  std::vector<std::string> words = {cpu->emulator};
+  if (!cpu->model.empty()) words.insert(words.end(), {"-cpu", cpu->model});
+  words.insert(words.end(), {program_of(*cpu).string(), kWorkerWord});
+  return words;
 }
 
 Expected<std::vector<EngineInfo>> Workers::list() const {
@@ -103,7 +148,9 @@ Expected<WorkerAnswer> Workers::run(const WorkerRequest& request, const fs::path
   const fs::path file = folder / "request.json", log = folder / "worker.log";
   std::ofstream(file, std::ios::binary) << encode(request);
   std::vector<std::string> words = python_words();
-  if (request.engine == kOwnEngine) words = {places_.program.string(), kWorkerWord};
+  if (request.engine == kOwnEngine) {
+    ISOBIT_TRY(words, own_words(request.platform));
+  }
   words.push_back(file.string());
   words.push_back(folder.string());
   ISOBIT_TRY(const Descriptor log_file, new_file(log));

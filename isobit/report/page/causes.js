@@ -24,10 +24,12 @@ function treeGroups(trees) {
 }
 
 function trialTable(trials) {
-  const result = t => (t.problem ? 'not tried: ' + t.problem : t.agrees ? 'agree' : t.unchanged ? 'nothing changes' : 'other bits again');
+  // A platform that is the other one but for the change needs no trial: the replay has shown that their bits differ.
+  const result = t => (t.problem ? 'not tried: ' + t.problem : t.is_like ? 'differs in this alone'
+      : t.agrees ? 'agree' : t.unchanged ? 'nothing changes' : 'other bits again');
   const rows = trials.map(t => make('tr', {}, make('th', {scope: 'row', text: labelOf(t.changed)}), make('td', {text: t.change}),
-      make('td', {text: t.from + ' → ' + t.to}), make('td', {}, make('code', {text: t.platform})),
-      make('td', {text: labelOf(t.like)}), make('td', {class: t.agrees ? 'good' : null, text: result(t)})));
+      make('td', {text: t.from + ' → ' + t.to}), make('td', {}, t.is_like ? 'nothing more' : make('code', {text: t.platform})),
+      make('td', {text: labelOf(t.like)}), make('td', {class: t.agrees && !t.is_like ? 'good' : null, text: result(t)})));
   const head = ['Platform', 'One change', 'From, to', 'Tried', 'Compared with', 'Result'];
   return make('div', {class: 'wide'}, make('table', {id: 'trials'}, make('thead', {},
       make('tr', {}, ...head.map(text => make('th', {scope: 'col', text})))), make('tbody', {}, ...rows)));

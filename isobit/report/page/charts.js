@@ -71,14 +71,14 @@ function dendrogram() {
   const height = top + rowHeight * classes + 24;
   const svg = draw('svg', {id: 'dendrogram', width: left + span + labels, height, role: 'img',
     'aria-label': 'Dendrogram of the classes: ' + data.dendrogram.map((m, i) =>
-        `cluster ${classes + i + 1} of ${m.left + 1} and ${m.right + 1} at ${m.similarity} bits`).join('; ')});
+        `cluster ${classes + i + 1} of ${m.left + 1} and ${m.right + 1} at ${m.remaining_precision} bits`).join('; ')});
   for (const b of [0, Math.round(bits / 2), bits]) {
     svg.append(draw('line', {class: 'axis', x1: x(b), x2: x(b), y1: top - 8, y2: height - 20}),
                draw('text', {class: 'dim', x: x(b), y: top - 14, 'text-anchor': b === 0 ? 'start' : 'middle',
                              text: b === 0 ? '0 bits' : b}));
   }
   data.dendrogram.forEach((m, i) => {
-    const a = at.get(m.left), b = at.get(m.right), here = x(m.similarity);
+    const a = at.get(m.left), b = at.get(m.right), here = x(m.remaining_precision);
     svg.append(draw('path', {class: 'link', d: `M${a.x} ${a.y}H${here}V${b.y}H${b.x}`}));
     at.set(classes + i, {x: here, y: (a.y + b.y) / 2});
   });

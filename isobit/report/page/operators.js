@@ -195,7 +195,8 @@ function operators() {
   }
   const table = operatorGrid();
   section('operators', 'Operators', make('p', {class: 'dim', text: 'In execution order. Platforms with the same number in a ' +
-      'row made the same bits. Arrow keys move, Enter shows details.'}), table.boxes, table.tools,
+      'row made the same bits. ' + (data.causes ? 'Where a difference was replayed, its origin is what that showed, and else ' +
+      'what the records say. ' : '') + 'Arrow keys move, Enter shows details.'}), table.boxes, table.tools,
       make('div', {class: 'pane'}, table.grid, details()));
   table.start();
 }

@@ -25,8 +25,8 @@ function facts() {
 
 function platformRow(p) {
   const state = p.error ? 'did not run: ' + p.error
-      : p.different_runs > 1 ? p.different_runs + ' different outputs in ' + plural(p.runs, 'run', 'runs')
-      : plural(p.runs, 'run', 'runs') + (p.changed_by_recording ? '; recording changes its output' : '');
+      : p.different_outputs > 1 ? p.different_outputs + ' different outputs in ' + plural(p.runs, 'run', 'runs')
+      : plural(p.runs, 'run', 'runs') + (p.changed_by_a_tap ? '; recording changes its output' : '');
   const fields = make('dl', {});
   for (const [name, value] of Object.entries(p.fields)) fields.append(make('dt', {text: name}), make('dd', {text: value}));
   if (p.cores) fields.append(make('dt', {text: 'cores'}), make('dd', {text: p.cores}));
@@ -54,7 +54,8 @@ const fieldNames = fields => fields.map(alike => alike.join(' = ')).join(' and '
 function separationTable(title, s) {
   if (!s || s.classes < 2) return [];
   const rows = s.sets.map(set => make('tr', {}, make('th', {scope: 'row', text: fieldNames(set.fields)}),
-                                      make('td', {text: set.exact ? 'one value for each class' : 'separates'}),
+                                      make('td', {text: (set.exact ? 'one value for each class' : 'separates') +
+                                          (set.partial > 0 ? ', if having none is a value' : '')}),
                                       make('td', {class: 'number', text: set.values}),
                                       make('td', {class: 'number', text: set.repeated + ' of ' + s.platforms.length})));
   const parts = [make('h3', {text: title})];
