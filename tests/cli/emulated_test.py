@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Processors that this machine does not have, emulated: platforms of isobit measure."""
+import glob
 import os
 import platform
 import shutil
 import sqlite3
+import sys
 import unittest
 
-from isobit_cli import Case, main
+from isobit_cli import PROGRAM, Case, main
 from onnx_by_hand import floats, graph, model, node, value
 
 # A product of few rows: libraries add its 70 terms in an order that depends on the width of their vectors.
@@ -51,6 +53,19 @@ class Emulated(Case):
         errors = {p["name"]: p.get("error", "") for p in found["platforms"]}
         self.assertIn("has no avx2", errors["ordered@avx2/1t~nehalem"])
 
+    @unittest.skipUnless(glob.glob(os.path.join(os.path.dirname(PROGRAM), "isobit-worker-*")),
+                         "no workers of other machines: scripts/emulated_workers builds them")
+    def test_other_machines(self):
+        workers = glob.glob(os.path.join(os.path.dirname(PROGRAM), "isobit-worker-*"))
+        machines = [os.path.basename(w).removeprefix("isobit-worker-") for w in workers]
+        for arithmetic in ("ordered-1", "correct-1"):
+            here = f"ordered@portable/1t:{arithmetic}"
+            there = [f"ordered/2t:{arithmetic}~{m}" for m in machines]
+            classes = {p["name"]: p["class"] for p in self.measured(here, *there)["platforms"]}
+            self.assertEqual({classes[name] for name in there}, {classes[here]})
+        self.fails("measure", self.path("product.onnx"), "--platforms", f"openblas/1t~{machines[0]}", "--out",
+                   self.path("m.lab"), code=2, says=["isobit's own"])
+
     def test_what_makes_no_sense_is_refused(self):
         path = self.write("product.onnx", PRODUCT)
         out = ("--out", self.path("m.lab"))
@@ -73,4 +88,5 @@ class Emulated(Case):
 
 
 if __name__ == "__main__":
+    sys.argv = [a for a in sys.argv if a != "--slow"]
     main()

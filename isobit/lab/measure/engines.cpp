@@ -53,6 +53,12 @@ Expected<Target> emulated_target(const std::string& text, const EmulatedCpu& cpu
   }
   const auto native = parse_native_platform(name);
   if (!native && native.error().code == ErrorCode::kUsage) return tl::unexpected(native.error());
+  // Programs of other machines have no libraries and no convolution algorithms.
+  const bool own = native ? native->platform.is_ordered() && native->platform.algorithm.empty() : true;
+  if (!own && cpu.machine != this_machine().architecture) {
+    return usage_error(text_of("platform '", text, "': on ", cpu.name, " there are only platforms of isobit's own, ",
+                               "like ordered/1t~", cpu.name));
+  }
   // This machine may lack the instruction set that the other one has.
   const int threads = native ? native->platform.threads : std::stoi(name.substr(name.find('/') + 1));
   Target target{kOwnEngine, native ? native->arithmetic : "", text_of(name, "~", cpu.name), threads, ISOBIT_VERSION};
