@@ -9,6 +9,7 @@ void add_train(Commands& commands);
 void add_engage(Commands& commands);
 void add_audit(Commands& commands);
 void add_verify(Commands& commands);
+void add_open(Commands& commands);
 void add_info(Commands& commands);
 void add_platforms(Commands& commands);
 void add_thresholds(Commands& commands);

@@ -54,6 +54,7 @@ int main(int argc, char** argv) {
   cli::add_engage(commands);
   cli::add_audit(commands);
   cli::add_verify(commands);
+  cli::add_open(commands);
   cli::add_info(commands);
   cli::add_eval(commands);
   cli::add_export(commands);

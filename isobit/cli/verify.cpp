@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "isobit/base/frame.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/audited.h"
@@ -5,6 +7,7 @@
 #include "isobit/cli/evidence.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/limits.h"
+#include "isobit/cli/value_report.h"
 #include "isobit/cli/verdict_report.h"
 #include "isobit/platform/platform.h"
 #include "isobit/run/open_run.h"
@@ -16,7 +19,7 @@ namespace isobit::cli {
 namespace {
 
 struct Options {
-  std::string run, other, out;
+  std::string run, other, out, trace_root;
   Trust trust;
   AuditedOptions audited;
   LimitOptions limits;
@@ -63,10 +66,39 @@ Expected<int> verify_run(const Options& o, Deadline& deadline, Console& console)
   return kAgreed;
 }
 
+// A value of a step, shown: whether its parts lead to one trace, and to the one that was named.
+Expected<int> verify_opening(const Options& o, const Bytes& bytes, Console& console) {
+  ISOBIT_TRY(const verify::ValueOpening opening, verify::decode_value_opening(bytes, o.run));
+  const auto roots = opening.roots();
+  std::string reason = roots ? "" : roots.error().message;
+  if (roots && !o.trace_root.empty()) {
+    const auto wanted = from_hex(o.trace_root);
+    if (!wanted || wanted->size() != roots->trace.size()) {
+      return usage_error(text_of("--trace-root: found '", o.trace_root, "', expected 64 hex digits"));
+    }
+    if (!std::ranges::equal(*wanted, roots->trace)) {
+      reason = text_of("it is a value of the trace ", commit::hex_of(roots->trace), ", not of the one that was named");
+    }
+  }
+  const bool good = reason.empty();
+  nlohmann::ordered_json document = {
+      {"verdict", good ? "accepted" : "rejected"}, {"reason", reason}, {"trace_named", !o.trace_root.empty()}};
+  console.line(text_of("verdict       ", good ? console.good("accepted") : console.bad("rejected")));
+  if (good) report_opening(opening, *roots, document, console);
+  if (good && o.trace_root.empty()) {
+    console.line("              compare the trace root with one that was committed to, or name that with --trace-root");
+  }
+  if (!good) console.line(text_of("reason        ", printable(reason)));
+  console.document(json_text(document));
+  return good ? kAgreed : kDisagreed;
+}
+
 // Small files say by their tag what they are. Which client and which engagement they name is compared where one was
 // named.
 Expected<int> verify_file(const Options& o, Deadline& deadline, Console& console) {
-  ISOBIT_TRY(const Bytes bytes, read_file(o.run, verify::kMaxEvidenceBytes));
+  ISOBIT_TRY(const Bytes bytes, read_file(o.run, std::max(verify::kMaxEvidenceBytes, verify::kMaxOpeningBytes)));
+  if (has_tag(bytes, verify::kValueOpeningTag)) return verify_opening(o, bytes, console);
+  if (!o.trace_root.empty()) return usage_error("--trace-root: goes with a shown value ('isobit open --out')");
   ISOBIT_TRY(const Trusted named, trusted_if_named(o.trust));
   if (!has_tag(bytes, verify::kEvidenceTag)) {
     if (!verify::is_verdict(bytes)) {
@@ -86,6 +118,9 @@ Expected<int> run(const Options& o, Console& console) {
   Deadline deadline(o.limits, console);
   std::error_code error;
   const bool of_file = o.other.empty() && fs::is_regular_file(o.run, error);
+  if (!o.trace_root.empty() && !of_file) {
+    return usage_error("--trace-root: goes with a shown value ('isobit open --out')");
+  }
   if (o.other.empty() && !of_file) return verify_run(o, deadline, console);
   if (!o.audited.verdict.empty())
     return usage_error("verify: --verdict goes with one run; a verdict's file stands alone");
@@ -105,10 +140,12 @@ void add_verify(Commands& commands) {
                             "  isobit verify digits.verdict --auditor-key auditor.pub\n"
                             "  isobit verify digits.run --verdict digits.verdict --auditor-key auditor.pub\n"
                             "  isobit verify theirs.run what-they-gave-others.run --out fork.evidence\n"
-                            "  isobit verify fork.evidence\n");
-  c.positional("RUN|FILE", o->run, "folder of a run, or a file of a verdict or of evidence");
+                            "  isobit verify fork.evidence\n"
+                            "  isobit verify fc.opening --trace-root 1f3c...\n");
+  c.positional("RUN|FILE", o->run, "folder of a run, or a file of a verdict, of evidence or of a shown value");
   c.positional("RUN", o->other, "another copy of the same run: did its trainer sign two histories?", false);
   c.option("-o,--out", "FILE", o->out, "where to write what convicts the signer of two histories");
+  c.option("--trace-root", "HEX", o->trace_root, "of a shown value: the trace that it must be of");
   add_trust_options(c, o->trust);
   add_audited_options(c, o->audited);
   add_memory_option(c, o->limits);

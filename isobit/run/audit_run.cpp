@@ -7,6 +7,7 @@
 #include "isobit/bundle/layout.h"
 #include "isobit/bundle/reader.h"
 #include "isobit/data/order.h"
+#include "isobit/run/bundle_replay.h"
 #include "isobit/run/job_root.h"
 #include "isobit/run/open_run.h"
 #include "isobit/run/registers.h"
@@ -15,150 +16,6 @@
 namespace isobit::run {
 
 namespace {
-
-// What the replays of one audit come to.
-struct Tally {
-  log::CountsByOperator log_counts;
-  double step_seconds = 0;
-};
-
-// The bundle was what the trainer signed when the audit began. What no longer is was changed here.
-Error since_it_was_whole(Error error) {
-  if (error.code != ErrorCode::kRejected) return error;
-  return {ErrorCode::kUnavailable,
-          text_of(error.message, "; it was what the trainer signed when the audit began, so it was changed on this ",
-                  "machine, which says nothing of the trainer: audit a copy that nothing writes to")};
-}
-
-// The session's trainer as the auditor sees it.
-class TrainerReplay : public verify::Replayer {
- public:
-  TrainerReplay(Session& session, const bundle::BundleReader& bundle, platform::Engine& engine,
-                const AuditRequest& request, Tally& tally)
-      : session_(session), bundle_(bundle), engine_(engine), request_(request), tally_(tally) {
-    if (arithmetic_of(session.job).logs) log_.emplace(session.job, session.trainer->step_graph());
-  }
-  ~TrainerReplay() override {
-    if (!log_) return;
-    for (const auto& [op, counts] : log_->counts()) tally_.log_counts[op] += counts;
-  }
-
-  Expected<commit::Digest> state_root() override { return session_.state_root(engine_.pool()); }
-
-  Expected<verify::StepOutcome> advance() override {
-    const double begin = now();
-    auto outcome = log_ ? advance_with_log() : advance_without_log();
-    tally_.step_seconds += now() - begin;
-    return outcome;
-  }
-
-  Expected<verify::Evaluation> evaluate() override {
-    ISOBIT_TRY(const train::SampleScores scored, session_.trainer->evaluate());
-    return verify::EvaluationTree(scored).evaluation();
-  }
-
- private:
-  double now() const { return request_.seconds ? request_.seconds() : 0.0; }
-
-  verify::StepOutcome outcome_of(const train::StepResult& r) const {
-    verify::StepOutcome outcome;
-    outcome.step = static_cast<uint64_t>(r.step);
-    outcome.batch = batch_digest(*session_.commitment, r.step, r.indices);
-    outcome.loss = verify::LossBits::of(r.loss);
-    return outcome;
-  }
-
-  Expected<verify::StepOutcome> advance_without_log() {
-    ISOBIT_TRY(const train::StepResult r, session_.trainer->advance());
-    return outcome_of(r);
-  }
-
-  // A damaged log is its signer's fault only where the file still is the one that was signed.
-  Expected<verify::StepOutcome> advance_with_log() {
-    ISOBIT_TRY(verify::StepOutcome outcome, follow_log());
-    if (!outcome.fault || outcome.fault->kind != log::FaultKind::kDamaged) return outcome;
-    if (const Status same = bundle_.compare_log(); !same) {
-      return tl::unexpected<Error>(since_it_was_whole(same.error()));
-    }
-    return outcome;
-  }
-
-  // A log that cannot be followed is the trainer's fault and part of the outcome; any other failure is this machine's.
-  Expected<verify::StepOutcome> follow_log() {
-    const auto t = static_cast<uint64_t>(session_.trainer->step()) + 1;
-    verify::StepOutcome outcome;
-    outcome.step = t;
-    outcome.batch = bundle_.transcript().step(t).batch;  // a fault is reported before the batch is computed
-    const auto segment = bundle_.read_log_segment(t);
-    if (!segment) {
-      if (segment.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(segment.error());
-      outcome.fault = verify::StepFault{log::FaultKind::kDamaged, "", segment.error().message};
-      return outcome;
-    }
-    // A committed state was compared before this step was asked for.
-    const auto before = bundle_.transcript().committed_state(t - 1).has_value() ? runtime::StateBefore::kAgreed
-                                                                                : runtime::StateBefore::kUnknown;
-    const auto stage = log_->begin(t, *segment, bundle_.transcript().step(t).log_segment, before);
-    if (!stage && !log_->fault()) return tl::unexpected<Error>(stage.error());
-    if (stage) {
-      const auto r = session_.trainer->advance({.stage = *stage});
-      log_->note_fault();
-      if (!r && !log_->fault()) return tl::unexpected<Error>(r.error());
-      if (r && log_->end()) {
-        outcome = outcome_of(*r);
-        outcome.log_segment = bundle_.transcript().step(t).log_segment;  // begin() compared it
-        return outcome;
-      }
-    }
-    outcome.fault = log_->fault();
-    return outcome;
-  }
-
-  Session& session_;
-  const bundle::BundleReader& bundle_;
-  platform::Engine& engine_;
-  const AuditRequest& request_;
-  Tally& tally_;
-  std::optional<StepLogReader> log_;
-};
-
-// Replayers at the initial state and at every checkpoint of the bundle, one at a time: all are the session's trainer.
-class BundleReplays : public verify::ReplayerSource {
- public:
-  BundleReplays(const AuditRequest& request, const bundle::BundleReader& reader, Session& session,
-                platform::Engine& engine, Tally& tally)
-      : request_(request), reader_(reader), session_(session), engine_(engine), tally_(tally) {}
-
-  std::vector<uint64_t> starts() const override {
-    std::vector<uint64_t> steps = {0};
-    for (uint64_t step : reader_.checkpoints()) {
-      if (step > 0) steps.push_back(step);
-    }
-    return steps;
-  }
-
-  Expected<std::unique_ptr<verify::Replayer>> open(uint64_t step) override {
-    ISOBIT_RETURN_IF_ERROR(go_to(step));
-    return std::unique_ptr<verify::Replayer>(new TrainerReplay(session_, reader_, engine_, request_, tally_));
-  }
-
- private:
-  Status go_to(uint64_t step) {
-    // A trainer on which something failed may stand at step 0 without the initial state.
-    if (step == 0) return session_.trainer->revision() == 0 ? Status() : session_.begin_anew(engine_);
-    const auto contents = read_checkpoint_into(reader_, step, *session_.trainer, engine_.pool());
-    if (!contents) return tl::unexpected<Error>(since_it_was_whole(contents.error()));
-    if (!contents->state_root) return rejected(contents->problem);
-    session_.note_state_root(*contents->state_root);
-    return {};
-  }
-
-  const AuditRequest& request_;
-  const bundle::BundleReader& reader_;
-  Session& session_;
-  platform::Engine& engine_;
-  Tally& tally_;
-};
 
 // The order of samples alone decides a batch, so that all of them can be checked without a step.
 commit::Digest batch_of_step(const Session& session, uint64_t step) {
@@ -329,8 +186,8 @@ Expected<AuditSummary> audit_run(const AuditRequest& request, platform::Engine& 
     summary.verdict = *other;
     return summary;
   }
-  Tally tally;
-  BundleReplays replays(request, reader, session, engine, tally);
+  ReplayTally tally;
+  BundleReplays replays(reader, session, engine, tally, request.seconds);
   auto judged = judge(request, reader, *roots, session, replays, summary);
   if (!judged) {
     // What the trainer signed is no state to begin from.

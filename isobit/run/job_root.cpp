@@ -12,6 +12,7 @@
 #include "isobit/run/network.h"
 #include "isobit/train/check_evaluation.h"
 #include "isobit/verify/graph_tree.h"
+#include "isobit/verify/step_trace.h"
 
 namespace isobit::run {
 
@@ -105,10 +106,8 @@ commit::Digest batch_digest(const DatasetCommitment& dataset, int64_t step, std:
 
 commit::Digest trace_schema_root(const std::vector<train::TraceEntry>& schema) {
   std::vector<commit::Digest> leaves;
-  for (size_t i = 0; i < schema.size(); ++i) {
-    leaves.push_back(commit::leaf_hash(train::trace_entry_bytes(schema[i], i)));
-  }
-  return commit::SizedRoot{leaves.size(), commit::merkle_root(leaves)}.commitment("isobit.trace-schema", 1);
+  for (size_t i = 0; i < schema.size(); ++i) leaves.push_back(verify::schema_leaf(schema[i], i));
+  return verify::schema_digest({leaves.size(), commit::merkle_root(leaves)});
 }
 
 commit::Digest job_root(const JobRootParts& parts) {

@@ -107,15 +107,36 @@ void Trainer::feed_batch() {
   }
 }
 
+void Trainer::put_rates(double lr, std::span<runtime::Executor::Feed> rates) const {
+  size_t next = 0;
+  rates[next++].second.data<double>()[0] = lr;
+  if (graph_.step != kNoValue) rates[next++].second.data<int64_t>()[0] = step_;
+  if (graph_.beta1_power != kNoValue) {
+    rates[next++].second.data<double>()[0] = beta1_power_ * job_.beta1;
+    rates[next++].second.data<double>()[0] = beta2_power_ * job_.beta2;
+  }
+}
+
+runtime::Executor::Feeds Trainer::feeds_of(const StepInputs& inputs) const {
+  runtime::Executor::Feeds feeds;
+  for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+    feeds.emplace_back(graph_.inputs[i], in_type(graph_.graph.value(graph_.inputs[i]).dtype, inputs.batch.inputs[i]));
+  }
+  if (graph_.target != kNoValue) {
+    const graph::Value& value = graph_.graph.value(graph_.target);
+    Tensor target = Tensor::without_storage(value.dtype, value.shape());
+    target.share_storage(in_type(value.dtype, inputs.batch.target));
+    feeds.emplace_back(graph_.target, std::move(target));
+  }
+  const size_t first = feeds.size();
+  for (size_t i = first_scalar_; i < first_state_; ++i) feeds.emplace_back(feeds_[i].first, feeds_[i].second.clone());
+  put_rates(inputs.lr, std::span(feeds).subspan(first));
+  return feeds;
+}
+
 void Trainer::feed(double lr) {
   feed_batch();
-  size_t next = first_scalar_;
-  feeds_[next++].second.data<double>()[0] = lr;
-  if (graph_.step != kNoValue) feeds_[next++].second.data<int64_t>()[0] = step_;
-  if (graph_.beta1_power != kNoValue) {
-    feeds_[next++].second.data<double>()[0] = beta1_power_ * job_.beta1;
-    feeds_[next++].second.data<double>()[0] = beta2_power_ * job_.beta2;
-  }
+  put_rates(lr, std::span(feeds_).subspan(first_scalar_));
   // Handed over, not copied: the optimizer then works in place.
   for (size_t i = 0; i < state_.size(); ++i) feeds_[first_state_ + i].second = std::move(state_[i].tensor);
 }

@@ -62,6 +62,8 @@ class Trainer {
   // What the next step takes: functions of job and step alone. Errors: those of data::train_batch.
   // REQUIRES step() < job().steps.
   Expected<StepInputs> inputs() const;
+  // What the graph of the next step is fed on these, but for the state: its inputs, the target and the rates.
+  runtime::Executor::Feeds feeds_of(const StepInputs& inputs) const;
   // advance() in two: one step on inputs().
   Expected<StepResult> advance(StepInputs inputs, runtime::RunOptions options);
 
@@ -88,6 +90,7 @@ class Trainer {
   void stand_after(int64_t step);
   void prepare_feeds();
   void feed_batch();
+  void put_rates(double lr, std::span<runtime::Executor::Feed> rates) const;
   void feed(double lr);
   void take_back();
   Expected<StepResult> step_on_batch(double lr, runtime::RunOptions options);

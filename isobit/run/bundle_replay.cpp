@@ -1,0 +1,124 @@
+#include "isobit/run/bundle_replay.h"
+
+#include "isobit/base/text.h"
+#include "isobit/run/static_checks.h"
+
+namespace isobit::run {
+namespace {
+
+// The bundle was what the trainer signed when the replay began. What no longer is was changed here.
+Error since_it_was_whole(Error error) {
+  if (error.code != ErrorCode::kRejected) return error;
+  return {ErrorCode::kUnavailable,
+          text_of(error.message, "; it was what the trainer signed when the audit began, so it was changed on this ",
+                  "machine, which says nothing of the trainer: audit a copy that nothing writes to")};
+}
+
+}  // namespace
+
+RunReplay::RunReplay(Session& session, const bundle::BundleReader& bundle, platform::Engine& engine, ReplayTally& tally,
+                     std::function<double()> seconds)
+    : session_(session), bundle_(bundle), engine_(engine), tally_(tally), seconds_(std::move(seconds)) {
+  if (arithmetic_of(session.job).logs) log_.emplace(session.job, session.trainer->step_graph());
+}
+
+RunReplay::~RunReplay() {
+  if (!log_) return;
+  for (const auto& [op, counts] : log_->counts()) tally_.log_counts[op] += counts;
+}
+
+Expected<verify::StepOutcome> RunReplay::advance_seen_by(runtime::Observer* observer) {
+  const double begin = now();
+  auto outcome = log_ ? advance_with_log(observer) : advance_without_log(observer);
+  tally_.step_seconds += now() - begin;
+  return outcome;
+}
+
+Expected<verify::StepOutcome> RunReplay::advance_without_log(runtime::Observer* observer) {
+  ISOBIT_TRY(const train::StepResult result, session_.trainer->advance({.observer = observer}));
+  return outcome_of(result);
+}
+
+Expected<verify::Evaluation> RunReplay::evaluate() {
+  ISOBIT_TRY(const train::SampleScores scored, session_.trainer->evaluate());
+  return verify::EvaluationTree(scored).evaluation();
+}
+
+verify::StepOutcome RunReplay::outcome_of(const train::StepResult& r) const {
+  verify::StepOutcome outcome;
+  outcome.step = static_cast<uint64_t>(r.step);
+  outcome.batch = batch_digest(*session_.commitment, r.step, r.indices);
+  outcome.loss = verify::LossBits::of(r.loss);
+  return outcome;
+}
+
+// A damaged log is its signer's fault only where the file still is the one that was signed.
+Expected<verify::StepOutcome> RunReplay::advance_with_log(runtime::Observer* observer) {
+  ISOBIT_TRY(verify::StepOutcome outcome, follow_log(observer));
+  if (!outcome.fault || outcome.fault->kind != log::FaultKind::kDamaged) return outcome;
+  if (const Status same = bundle_.compare_log(); !same) {
+    return tl::unexpected<Error>(since_it_was_whole(same.error()));
+  }
+  return outcome;
+}
+
+// A log that cannot be followed is the trainer's fault and part of the outcome; any other failure is this machine's.
+Expected<verify::StepOutcome> RunReplay::follow_log(runtime::Observer* observer) {
+  const auto t = static_cast<uint64_t>(session_.trainer->step()) + 1;
+  verify::StepOutcome outcome;
+  outcome.step = t;
+  outcome.batch = bundle_.transcript().step(t).batch;  // a fault is reported before the batch is computed
+  const auto segment = bundle_.read_log_segment(t);
+  if (!segment) {
+    if (segment.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(segment.error());
+    outcome.fault = verify::StepFault{log::FaultKind::kDamaged, "", segment.error().message};
+    return outcome;
+  }
+  // A committed state was compared before this step was asked for.
+  const auto before = bundle_.transcript().committed_state(t - 1).has_value() ? runtime::StateBefore::kAgreed
+                                                                              : runtime::StateBefore::kUnknown;
+  const auto stage = log_->begin(t, *segment, bundle_.transcript().step(t).log_segment, before);
+  if (!stage && !log_->fault()) return tl::unexpected<Error>(stage.error());
+  if (stage) {
+    const auto r = session_.trainer->advance({.observer = observer, .stage = *stage});
+    log_->note_fault();
+    if (!r && !log_->fault()) return tl::unexpected<Error>(r.error());
+    if (r && log_->end()) {
+      outcome = outcome_of(*r);
+      outcome.log_segment = bundle_.transcript().step(t).log_segment;  // begin() compared it
+      return outcome;
+    }
+  }
+  outcome.fault = log_->fault();
+  return outcome;
+}
+
+std::vector<uint64_t> BundleReplays::starts() const {
+  std::vector<uint64_t> steps = {0};
+  for (uint64_t step : reader_.checkpoints()) {
+    if (step > 0) steps.push_back(step);
+  }
+  return steps;
+}
+
+Expected<std::unique_ptr<RunReplay>> BundleReplays::open_replay(uint64_t step) {
+  ISOBIT_RETURN_IF_ERROR(go_to(step));
+  return std::make_unique<RunReplay>(session_, reader_, engine_, tally_, seconds_);
+}
+
+Expected<std::unique_ptr<verify::Replayer>> BundleReplays::open(uint64_t step) {
+  ISOBIT_TRY(std::unique_ptr<RunReplay> replay, open_replay(step));
+  return std::unique_ptr<verify::Replayer>(std::move(replay));
+}
+
+Status BundleReplays::go_to(uint64_t step) {
+  // A trainer on which something failed may stand at step 0 without the initial state.
+  if (step == 0) return session_.trainer->revision() == 0 ? Status() : session_.begin_anew(engine_);
+  const auto contents = read_checkpoint_into(reader_, step, *session_.trainer, engine_.pool());
+  if (!contents) return tl::unexpected<Error>(since_it_was_whole(contents.error()));
+  if (!contents->state_root) return rejected(contents->problem);
+  session_.note_state_root(*contents->state_root);
+  return {};
+}
+
+}  // namespace isobit::run

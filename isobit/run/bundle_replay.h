@@ -1,0 +1,76 @@
+// The steps of a run that is on the disk, computed again: from its initial state or one of its checkpoints, under its
+// log where it has one.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "isobit/bundle/reader.h"
+#include "isobit/run/job_root.h"
+#include "isobit/run/step_logs.h"
+#include "isobit/verify/auditor.h"
+
+namespace isobit::run {
+
+// What the replays of one run come to.
+struct ReplayTally {
+  log::CountsByOperator log_counts;  // of arithmetic logged-1
+  double step_seconds = 0;           // in the steps alone
+};
+
+// The session's trainer as whoever replays sees it.
+class RunReplay : public verify::Replayer {
+ public:
+  // Nothing is owned; `seconds` is a clock, or empty.
+  RunReplay(Session& session, const bundle::BundleReader& bundle, platform::Engine& engine, ReplayTally& tally,
+            std::function<double()> seconds);
+  ~RunReplay() override;
+
+  Expected<commit::Digest> state_root() override { return session_.state_root(engine_.pool()); }
+  Expected<verify::StepOutcome> advance() override { return advance_seen_by(nullptr); }
+  // The same; the observer, which may be null, sees the step's operators.
+  Expected<verify::StepOutcome> advance_seen_by(runtime::Observer* observer);
+  Expected<verify::Evaluation> evaluate() override;
+  const train::Trainer& trainer() const { return *session_.trainer; }
+
+ private:
+  double now() const { return seconds_ ? seconds_() : 0.0; }
+  verify::StepOutcome outcome_of(const train::StepResult& result) const;
+  Expected<verify::StepOutcome> advance_without_log(runtime::Observer* observer);
+  Expected<verify::StepOutcome> advance_with_log(runtime::Observer* observer);
+  Expected<verify::StepOutcome> follow_log(runtime::Observer* observer);
+
+  Session& session_;
+  const bundle::BundleReader& bundle_;
+  platform::Engine& engine_;
+  ReplayTally& tally_;
+  const std::function<double()> seconds_;
+  std::optional<StepLogReader> log_;
+};
+
+// Replays at the initial state and at every checkpoint of the run, one at a time: all are the session's trainer.
+class BundleReplays : public verify::ReplayerSource {
+ public:
+  // Nothing is owned. `seconds`: as above.
+  BundleReplays(const bundle::BundleReader& reader, Session& session, platform::Engine& engine, ReplayTally& tally,
+                std::function<double()> seconds = nullptr)
+      : reader_(reader), session_(session), engine_(engine), tally_(tally), seconds_(std::move(seconds)) {}
+
+  std::vector<uint64_t> starts() const override;
+  Expected<std::unique_ptr<verify::Replayer>> open(uint64_t step) override;
+  // The same as what it is.
+  Expected<std::unique_ptr<RunReplay>> open_replay(uint64_t step);
+
+ private:
+  Status go_to(uint64_t step);
+
+  const bundle::BundleReader& reader_;
+  Session& session_;
+  platform::Engine& engine_;
+  ReplayTally& tally_;
+  const std::function<double()> seconds_;
+};
+
+}  // namespace isobit::run

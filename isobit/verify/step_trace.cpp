@@ -1,0 +1,194 @@
+#include "isobit/verify/step_trace.h"
+
+#include "isobit/base/frame.h"
+#include "isobit/base/text.h"
+
+namespace isobit::verify {
+namespace {
+
+constexpr std::string_view kTraceTag = "isobit.step-trace", kLeafTag = "isobit.trace-value";
+constexpr uint32_t kVersion = 1;
+constexpr uint64_t kMaxProofBytes = 1 << 13, kMaxName = 1 << 16, kMaxRank = 64, kMaxTiles = 4096;
+constexpr size_t kTileHead = 48;  // docs/formats/tensor_root.md
+
+std::vector<commit::Digest> leaves_of(const std::vector<train::TraceEntry>& schema) {
+  std::vector<commit::Digest> leaves;
+  for (size_t i = 0; i < schema.size(); ++i) leaves.push_back(schema_leaf(schema[i], i));
+  return leaves;
+}
+
+// What is called what in the error of a proof.
+Expected<commit::Digest> root_by(const commit::InclusionProof& proof, const commit::Digest& leaf, const char* what) {
+  const auto root = commit::inclusion_root(proof, leaf);
+  if (root) return *root;
+  return rejected(text_of("value ", proof.index, ", ", what, ": ", root.error().message));
+}
+
+}  // namespace
+
+commit::Digest TraceRoot::digest() const {
+  ByteWriter w;
+  w.fixed(job_root);
+  w.u64(step);
+  w.u64(values.size);
+  w.fixed(values.root);
+  return commit::tagged_hash(kTraceTag, kVersion, w.view());
+}
+
+commit::Digest schema_digest(const commit::SizedRoot& entries) { return entries.commitment("isobit.trace-schema", 1); }
+
+commit::Digest schema_leaf(const train::TraceEntry& entry, uint64_t index) {
+  return commit::leaf_hash(train::trace_entry_bytes(entry, index));
+}
+
+commit::Digest trace_leaf(uint64_t index, const commit::Digest& tensor_root) {
+  ByteWriter w;
+  write_frame(w, kLeafTag, kVersion);
+  w.u64(index);
+  w.fixed(tensor_root);
+  return commit::leaf_hash(w.view());
+}
+
+commit::TensorLayout layout_of(const train::TraceEntry& entry) { return {entry.split}; }
+Shape shape_of(const train::TraceEntry& entry) { return Shape(entry.dims); }
+
+StepTrace::StepTrace(const commit::Digest& job_root, uint64_t step, std::vector<train::TraceEntry> schema,
+                     std::vector<commit::TensorRoot> roots)
+    : job_root_(job_root),
+      step_(step),
+      schema_(std::move(schema)),
+      roots_(std::move(roots)),
+      schema_leaves_(leaves_of(schema_)) {
+  ISOBIT_CHECK(roots_.size() == schema_.size());
+  for (size_t i = 0; i < roots_.size(); ++i) leaves_.push_back(trace_leaf(i, roots_[i].digest()));
+}
+
+TraceRoot StepTrace::root() const { return {job_root_, step_, {leaves_.size(), commit::merkle_root(leaves_)}}; }
+
+ValueOpening ValueOpening::of(const StepTrace& trace, uint64_t index) {
+  return {trace.job_root_,
+          trace.step_,
+          trace.schema_[index],
+          commit::prove_inclusion(trace.schema_leaves_, index),
+          commit::prove_inclusion(trace.leaves_, index),
+          trace.roots_[index].tiles,
+          {}};
+}
+
+commit::TensorRoot ValueOpening::tensor_root() const {
+  return {commit::tensor_header(entry.name, entry.dtype, shape_of(entry), layout_of(entry)), tiles};
+}
+
+Expected<ValueOpening::Roots> ValueOpening::roots() const {
+  if (in_schema.index != in_trace.index || in_schema.size != in_trace.size) {
+    return rejected(text_of("value ", in_trace.index, " of ", in_trace.size, ": its entry is ", in_schema.index, " of ",
+                            in_schema.size));
+  }
+  ISOBIT_TRY(const commit::Digest schema, root_by(in_schema, schema_leaf(entry, index()), "its entry"));
+  const commit::TensorRoot tensor = tensor_root();
+  ISOBIT_TRY(const commit::Digest values, root_by(in_trace, trace_leaf(index(), tensor.digest()), "its root"));
+  for (const OpenedTile& tile : opened) {
+    ISOBIT_RETURN_IF_ERROR(commit::verify_tile(tensor, entry.name, entry.dtype, shape_of(entry), layout_of(entry),
+                                               tile.bytes, tile.inclusion));
+  }
+  return Roots{schema_digest({in_schema.size, schema}), TraceRoot{job_root, step, {in_trace.size, values}}.digest()};
+}
+
+ByteView elements_of(const OpenedTile& tile) { return ByteView(tile.bytes).subspan(kTileHead); }
+
+Bytes encode(const ValueOpening& o) {
+  ByteWriter w;
+  write_frame(w, kValueOpeningTag, kVersion);
+  w.fixed(o.job_root);
+  w.u64(o.step);
+  w.bytes(train::trace_entry_bytes(o.entry, o.index()));
+  w.bytes(commit::encode(o.in_schema));
+  w.bytes(commit::encode(o.in_trace));
+  w.u64(o.tiles.size);
+  w.fixed(o.tiles.root);
+  w.u64(o.opened.size());
+  for (const OpenedTile& tile : o.opened) {
+    w.bytes(tile.bytes);
+    w.bytes(commit::encode(tile.inclusion));
+  }
+  return w.take();
+}
+
+namespace {
+
+// Entry `index` of a schema, as train::trace_entry_bytes writes it.
+Expected<train::TraceEntry> read_entry(ByteView data, uint64_t index, const std::string& what) {
+  ByteReader r(data, what);
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, "isobit.trace-entry", 1));
+  ISOBIT_TRY(const uint64_t found, r.u64("index"));
+  if (found != index) return r.fail("index", text_of("found ", found, ", expected ", index));
+  train::TraceEntry entry;
+  ISOBIT_TRY(const uint8_t kind, r.u8("kind"));
+  constexpr auto kLast = static_cast<uint8_t>(train::TraceEntry::Kind::kStatistic);
+  if (kind > kLast) return r.fail("kind", text_of("found ", kind, ", expected 0 to ", kLast));
+  entry.kind = static_cast<train::TraceEntry::Kind>(kind);
+  ISOBIT_TRY(entry.node, r.i64("node"));
+  ISOBIT_TRY(entry.place, r.i64("place"));
+  ISOBIT_TRY(entry.name, r.text("name", kMaxName));
+  ISOBIT_TRY(const uint8_t dtype, r.u8("dtype"));
+  const std::optional<DType> known = dtype_of_number(dtype);
+  if (!known) return r.fail("dtype", text_of("found ", dtype, ", expected the number of a type (1 to 13)"));
+  entry.dtype = *known;
+  ISOBIT_TRY(const uint64_t rank, r.u64("rank"));
+  if (rank > kMaxRank) return r.fail("rank", text_of("found ", rank, ", expected at most ", kMaxRank));
+  for (uint64_t i = 0; i < rank; ++i) {
+    ISOBIT_TRY(const int64_t dim, r.i64("dimension"));
+    entry.dims.push_back(dim);
+  }
+  if (const auto elements = checked_elements(entry.dims, entry.dtype, INT64_MAX); !elements) {
+    return r.fail("dimension", elements.error().message);
+  }
+  ISOBIT_TRY(const uint32_t split, r.u32("split"));
+  if (split > rank) return r.fail("split", text_of("found ", split, ", expected at most the rank, ", rank));
+  entry.split = static_cast<int>(split);
+  ISOBIT_RETURN_IF_ERROR(r.finish());
+  return entry;
+}
+
+Expected<commit::InclusionProof> read_proof(ByteReader& reader, const char* field, const std::string& what) {
+  ISOBIT_TRY(const ByteView bytes, reader.bytes(field, kMaxProofBytes));
+  return commit::decode_inclusion_proof(bytes, text_of(what, ", ", field));
+}
+
+Expected<commit::Digest> read_digest(ByteReader& reader, const char* field) {
+  commit::Digest digest;
+  ISOBIT_TRY(const ByteView bytes, reader.fixed(field, digest.size()));
+  std::copy(bytes.begin(), bytes.end(), digest.begin());
+  return digest;
+}
+
+}  // namespace
+
+Expected<ValueOpening> decode_value_opening(ByteView data, const std::string& what) {
+  ByteReader r(data, what);
+  if (data.size() > kMaxOpeningBytes) return r.fail("size", text_of("is over ", kMaxOpeningBytes, " bytes"));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kValueOpeningTag, kVersion));
+  ValueOpening o;
+  ISOBIT_TRY(o.job_root, read_digest(r, "job root"));
+  ISOBIT_TRY(o.step, r.u64("step"));
+  ISOBIT_TRY(const ByteView entry, r.bytes("entry", kMaxOpeningBytes));
+  ISOBIT_TRY(o.in_schema, read_proof(r, "path of the entry", what));
+  ISOBIT_TRY(o.in_trace, read_proof(r, "path of the value", what));
+  ISOBIT_TRY(o.entry, read_entry(entry, o.index(), what + ", entry"));
+  ISOBIT_TRY(o.tiles.size, r.u64("number of tiles"));
+  ISOBIT_TRY(o.tiles.root, read_digest(r, "root of the tiles"));
+  ISOBIT_TRY(const uint64_t count, r.u64("number of opened tiles"));
+  if (count > kMaxTiles)
+    return r.fail("number of opened tiles", text_of("found ", count, ", expected at most ", kMaxTiles));
+  for (uint64_t i = 0; i < count; ++i) {
+    OpenedTile tile;
+    ISOBIT_TRY(const ByteView bytes, r.bytes("tile", kMaxOpeningBytes));
+    tile.bytes.assign(bytes.begin(), bytes.end());
+    ISOBIT_TRY(tile.inclusion, read_proof(r, "path of a tile", what));
+    o.opened.push_back(std::move(tile));
+  }
+  ISOBIT_RETURN_IF_ERROR(r.finish());
+  return o;
+}
+
+}  // namespace isobit::verify
