@@ -15,7 +15,7 @@ namespace {
 using Schema = std::vector<train::TraceEntry>;
 
 struct Options {
-  std::string run, platform = "ordered", value, data, out;
+  std::string run, platform = "ordered", value, data, out, against;
   std::optional<uint64_t> step, node, output, statistic;
   std::vector<std::string> tiles, overrides;
   Trust trust;
@@ -29,8 +29,10 @@ Status check(const Options& o) {
   if (!o.value.empty() && o.node) return usage_error("--value and --node: name the value by one of them");
   if ((o.output || o.statistic) && !o.node) return usage_error("--output and --statistic: go with --node");
   if (o.output && o.statistic) return usage_error("--output and --statistic: name one of them");
-  if (names_a_value(o)) return {};
-  if (!o.tiles.empty() || !o.out.empty()) return usage_error("--tile and --out: name a value with --node or --value");
+  if (names_a_value(o)) {
+    return o.against.empty() ? Status() : usage_error("--against: compares all values of the step; name none");
+  }
+  if (!o.tiles.empty()) return usage_error("--tile: name a value with --node or --value");
   return {};
 }
 
@@ -79,6 +81,51 @@ Expected<std::vector<uint64_t>> tiles_of(const Options& o, const train::TraceEnt
     tiles.push_back(static_cast<uint64_t>(tile.first * columns + tile.second));
   }
   return tiles;
+}
+
+// The list that another party gave, which must be of this job and step and have as many values.
+Expected<verify::TraceList> list_against(const Options& o, const verify::TraceList& own) {
+  ISOBIT_TRY(const Bytes bytes, read_file(o.against, verify::kMaxTraceListBytes));
+  ISOBIT_TRY(verify::TraceList theirs, verify::decode_trace_list(bytes, o.against));
+  if (theirs.job_root != own.job_root || theirs.step != own.step ||
+      theirs.tensor_roots.size() != own.tensor_roots.size()) {
+    return usage_error(text_of("--against: ", o.against, " lists ", theirs.tensor_roots.size(), " values of step ",
+                               theirs.step, " of the job ", commit::hex_of(theirs.job_root), "; expected ",
+                               own.tensor_roots.size(), " of step ", own.step, " of the job ",
+                               commit::hex_of(own.job_root)));
+  }
+  return theirs;
+}
+
+// Where the two part: exit code 1, or 0 where they do not.
+Expected<int> compare(const Options& o, const run::TracedStep& traced, Console& console) {
+  const verify::TraceList own = traced.trace.list();
+  ISOBIT_TRY(const verify::TraceList theirs, list_against(o, own));
+  const auto first = own.first_difference(theirs);
+  nlohmann::ordered_json document = {{"step", own.step},
+                                     {"trace_root", commit::hex_of(own.root().digest())},
+                                     {"their_trace_root", commit::hex_of(theirs.root().digest())},
+                                     {"first_difference", nullptr}};
+  if (!first) {
+    console.line(text_of("all ", own.tensor_roots.size(), " values of step ", own.step, " are the same"));
+    console.document(json_text(document));
+    return kAgreed;
+  }
+  const train::TraceEntry& e = traced.trace.schema()[*first];
+  const std::string here = commit::hex_of(own.tensor_roots[*first]),
+                    there = commit::hex_of(theirs.tensor_roots[*first]);
+  document["step_is_that_of_the_run"] = traced.differs.empty();
+  document["first_difference"] = {
+      {"value", *first}, {"kind", train::name_of(e.kind)},         {"node", e.node},      {"place", e.place},
+      {"name", e.name},  {"operator", traced.operator_of(*first)}, {"tensor_root", here}, {"their_tensor_root", there}};
+  const std::string op = traced.operator_of(*first);
+  console.line(text_of("first differs value ", *first, ": ", printable(e.name), ", ", place_of(e),
+                       op.empty() ? "" : text_of(" (", op, ")"), "; ", *first, " values before it are the same"));
+  console.line("  here        " + here);
+  console.line("  theirs      " + there);
+  if (!traced.differs.empty()) console.line("              the step as computed here is not the run's");
+  console.document(json_text(document));
+  return kDisagreed;
 }
 
 void list(const run::TracedStep& traced, Console& console) {
@@ -150,6 +197,7 @@ Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(request.open.limits, limits_of(o.limits));
   ISOBIT_TRY(request.platform, platform::parse_platform(o.platform));
   request.step = *o.step;
+  request.as_computed_here = !o.against.empty();
   request.choose = [&](const Schema& schema) { return chosen(o, schema); };
   request.progress = [&](uint64_t done, uint64_t total) {
     console.progress(text_of("step ", done, " of ", total, " on the way"));
@@ -160,7 +208,10 @@ Expected<int> run(const Options& o, Console& console) {
   if (!traced) return tl::unexpected<Error>(traced.error());
   deadline.finish();
   if (!traced->chosen) {
+    if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(write_file_durably(o.out, encode(traced->trace.list())));
+    if (!o.against.empty()) return compare(o, *traced, console);
     list(*traced, console);
+    if (!o.out.empty()) console.line("wrote         " + o.out);
     return kAgreed;
   }
   ISOBIT_RETURN_IF_ERROR(show(o, *traced, console));
@@ -175,7 +226,9 @@ void add_open(Commands& commands) {
                             "  isobit open digits.run --step 12\n"
                             "  isobit open digits.run --step 12 --node 4\n"
                             "  isobit open digits.run --step 12 --value fc.weight --tile 0,1 --out fc.opening\n"
-                            "  isobit verify fc.opening\n");
+                            "  isobit verify fc.opening\n"
+                            "  isobit open digits.run --step 12 --out here.trace\n"
+                            "  isobit open digits.run --step 12 --against theirs.trace\n");
   c.positional("RUN", o->run, "folder of the run");
   c.option("--step", "T", o->step, "the step, 1 for the first; without a value, all of its values are listed");
   c.option("--node", "N", o->node, "the value that node N of the step's graph makes");
@@ -184,7 +237,10 @@ void add_open(Commands& commands) {
   c.option("--value", "NAME", o->value, "the value of this name; of a piece of state, what replaces it");
   c.list("--tile", "I,J", o->tiles, "row and column of a tile of 16 x 16 elements (default: 0,0); may be repeated");
   c.option("-p,--platform", "P", o->platform, "where to compute (default: ordered)");
-  c.option("-o,--out", "FILE", o->out, "write value, tiles and proofs there, for isobit verify");
+  c.option("-o,--out", "FILE", o->out,
+           "write value, tiles and proofs there, for isobit verify; without a value, the list");
+  c.option("--against", "FILE", o->against,
+           "another party's list of this step: the first value in which the two differ");
   c.option("--data", "PATH", o->data, "where your copy of the data lies, like --set data.path=PATH");
   c.list("--set", "T.KEY=VALUE", o->overrides, "where other files of the job lie; may be repeated");
   add_trust_options(c, o->trust);

@@ -1,5 +1,7 @@
 #include "isobit/verify/step_trace.h"
 
+#include <algorithm>
+
 #include "isobit/base/frame.h"
 #include "isobit/base/text.h"
 
@@ -61,6 +63,25 @@ StepTrace::StepTrace(const commit::Digest& job_root, uint64_t step, std::vector<
       schema_leaves_(leaves_of(schema_)) {
   ISOBIT_CHECK(roots_.size() == schema_.size());
   for (size_t i = 0; i < roots_.size(); ++i) leaves_.push_back(trace_leaf(i, roots_[i].digest()));
+}
+
+TraceRoot TraceList::root() const {
+  std::vector<commit::Digest> leaves;
+  for (size_t i = 0; i < tensor_roots.size(); ++i) leaves.push_back(trace_leaf(i, tensor_roots[i]));
+  return {job_root, step, {leaves.size(), commit::merkle_root(leaves)}};
+}
+
+std::optional<uint64_t> TraceList::first_difference(const TraceList& other) const {
+  ISOBIT_CHECK(job_root == other.job_root && step == other.step);
+  const auto [here, there] = std::ranges::mismatch(tensor_roots, other.tensor_roots);
+  if (here == tensor_roots.end() && there == other.tensor_roots.end()) return std::nullopt;
+  return static_cast<uint64_t>(here - tensor_roots.begin());
+}
+
+TraceList StepTrace::list() const {
+  TraceList list{job_root_, step_, {}};
+  for (const commit::TensorRoot& root : roots_) list.tensor_roots.push_back(root.digest());
+  return list;
 }
 
 TraceRoot StepTrace::root() const { return {job_root_, step_, {leaves_.size(), commit::merkle_root(leaves_)}}; }
@@ -163,6 +184,35 @@ Expected<commit::Digest> read_digest(ByteReader& reader, const char* field) {
 }
 
 }  // namespace
+
+Bytes encode(const TraceList& list) {
+  ByteWriter w;
+  write_frame(w, kTraceListTag, kVersion);
+  w.fixed(list.job_root);
+  w.u64(list.step);
+  w.u64(list.tensor_roots.size());
+  for (const commit::Digest& root : list.tensor_roots) w.fixed(root);
+  return w.take();
+}
+
+Expected<TraceList> decode_trace_list(ByteView data, const std::string& what) {
+  ByteReader r(data, what);
+  if (data.size() > kMaxTraceListBytes) return r.fail("size", text_of("is over ", kMaxTraceListBytes, " bytes"));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kTraceListTag, kVersion));
+  TraceList list;
+  ISOBIT_TRY(list.job_root, read_digest(r, "job root"));
+  ISOBIT_TRY(list.step, r.u64("step"));
+  ISOBIT_TRY(const uint64_t count, r.u64("values"));
+  if (r.remaining() % 32 != 0 || r.remaining() / 32 != count) {
+    return r.fail("values", text_of("found ", r.remaining(), " bytes, expected ", count, " roots of 32"));
+  }
+  for (uint64_t i = 0; i < count; ++i) {
+    ISOBIT_TRY(const commit::Digest root, read_digest(r, "root"));
+    list.tensor_roots.push_back(root);
+  }
+  ISOBIT_RETURN_IF_ERROR(r.finish());
+  return list;
+}
 
 Expected<ValueOpening> decode_value_opening(ByteView data, const std::string& what) {
   ByteReader r(data, what);

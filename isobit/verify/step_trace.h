@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,25 @@ commit::Digest schema_leaf(const train::TraceEntry& entry, uint64_t index);
 // The leaf of value `index`, whose tensor has this root.
 commit::Digest trace_leaf(uint64_t index, const commit::Digest& tensor_root);
 
+// The roots of all values of a step, as a party hands them to another.
+struct TraceList {
+  commit::Digest job_root{};
+  uint64_t step = 0;
+  std::vector<commit::Digest> tensor_roots;  // in the order of the schema
+  bool operator==(const TraceList&) const = default;
+
+  TraceRoot root() const;
+  // The first value that is another one in `other`, a list of the same job and step (REQUIRES) and of as many values;
+  // the number of those in the shorter one where one continues the other; none where they are equal.
+  std::optional<uint64_t> first_difference(const TraceList& other) const;
+};
+
+inline constexpr std::string_view kTraceListTag = "isobit.trace-list";
+inline constexpr uint64_t kMaxTraceListBytes = 64 << 20;
+Bytes encode(const TraceList& list);
+// Accepts exactly what encode() writes of at most kMaxTraceListBytes; kUnreadable otherwise.
+Expected<TraceList> decode_trace_list(ByteView data, const std::string& what);
+
 // All of one step, as whoever computed it has it. Shows values; holds their roots and no tensor.
 class StepTrace {
  public:
@@ -37,6 +57,7 @@ class StepTrace {
             std::vector<commit::TensorRoot> roots);
 
   TraceRoot root() const;
+  TraceList list() const;
   const std::vector<train::TraceEntry>& schema() const { return schema_; }
   const std::vector<commit::TensorRoot>& roots() const { return roots_; }
 

@@ -139,10 +139,38 @@ class Open(Case):
         self.write("cut.opening", bytes(data[:-1]))
         self.fails("verify", "cut.opening", code=3, says=["cut.opening"])
 
+    def test_two_lists_of_a_step_have_a_first_difference(self):
+        here = self.isobit_json("open", "d.run", "--step", "7", "--out", "here.trace")
+        self.assertIsNone(self.isobit_json("open", "d.run", "--step", "7", "--against", "here.trace")["first_difference"])
+        with open(self.path("here.trace"), "rb") as f:
+            data = bytearray(f.read())
+        relu = next(v for v in here["values"] if v["name"] == "relu")["value"]
+        for value in (relu + 3, relu):  # the first of several counts
+            data[len(data) - 32 * (len(here["values"]) - value)] ^= 1
+        self.write("theirs.trace", bytes(data))
+        told = self.isobit_json("open", "d.run", "--step", "7", "--against", "theirs.trace", code=1)
+        first = told["first_difference"]
+        self.assertEqual((first["value"], first["name"], first["operator"]), (relu, "relu", "Relu"))
+        self.assertEqual(told["trace_root"], here["trace_root"])
+        self.assertNotEqual(told["their_trace_root"], here["trace_root"])
+        self.fails("open", "d.run", "--step", "8", "--against", "theirs.trace", code=2, says=["step 7", "step 8"])
+        self.write("cut.trace", bytes(data[:-1]))
+        self.fails("open", "d.run", "--step", "7", "--against", "cut.trace", code=3, says=["cut.trace"])
+
     def test_a_wrong_step_is_not_shown(self):
         self.isobit("cheat", os.path.join("d.run", "job.toml"), "--kind", "rate", "--at", "5", "--out", "c.run", *SHORT)
         self.isobit("open", "c.run", "--step", "4")
         self.fails("open", "c.run", "--step", "6", code=1, says=["another", "isobit audit"])
+        # The wrong step itself can be compared with what its trainer lists.
+        self.fails("open", "c.run", "--step", "5", code=1, says=["step 5", "another state"])
+        honest = self.isobit_json("open", "d.run", "--step", "5", "--out", "5.trace")
+        with open(self.path("5.trace"), "rb") as f:
+            data = bytearray(f.read())
+        rate = next(v for v in honest["values"] if v["name"] == "lr")["value"]
+        data[len(data) - 32 * (len(honest["values"]) - rate)] ^= 1
+        self.write("c.trace", bytes(data))
+        told = self.isobit_json("open", "c.run", "--step", "5", "--against", "c.trace", code=1)
+        self.assertEqual((told["first_difference"]["name"], told["step_is_that_of_the_run"]), ("lr", False))
 
     def test_what_makes_no_sense_is_refused(self):
         for arguments, says in ((["--step", "0"], "1 to 12"), (["--step", "13"], "1 to 12"), ([], "--step"),
