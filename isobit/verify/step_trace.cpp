@@ -176,13 +176,6 @@ Expected<commit::InclusionProof> read_proof(ByteReader& reader, const char* fiel
   return commit::decode_inclusion_proof(bytes, text_of(what, ", ", field));
 }
 
-Expected<commit::Digest> read_digest(ByteReader& reader, const char* field) {
-  commit::Digest digest;
-  ISOBIT_TRY(const ByteView bytes, reader.fixed(field, digest.size()));
-  std::copy(bytes.begin(), bytes.end(), digest.begin());
-  return digest;
-}
-
 }  // namespace
 
 Bytes encode(const TraceList& list) {
@@ -200,14 +193,14 @@ Expected<TraceList> decode_trace_list(ByteView data, const std::string& what) {
   if (data.size() > kMaxTraceListBytes) return r.fail("size", text_of("is over ", kMaxTraceListBytes, " bytes"));
   ISOBIT_RETURN_IF_ERROR(read_frame(r, kTraceListTag, kVersion));
   TraceList list;
-  ISOBIT_TRY(list.job_root, read_digest(r, "job root"));
+  ISOBIT_TRY(list.job_root, commit::read_digest(r, "job root"));
   ISOBIT_TRY(list.step, r.u64("step"));
   ISOBIT_TRY(const uint64_t count, r.u64("values"));
   if (r.remaining() % 32 != 0 || r.remaining() / 32 != count) {
     return r.fail("values", text_of("found ", r.remaining(), " bytes, expected ", count, " roots of 32"));
   }
   for (uint64_t i = 0; i < count; ++i) {
-    ISOBIT_TRY(const commit::Digest root, read_digest(r, "root"));
+    ISOBIT_TRY(const commit::Digest root, commit::read_digest(r, "root"));
     list.tensor_roots.push_back(root);
   }
   ISOBIT_RETURN_IF_ERROR(r.finish());
@@ -219,14 +212,14 @@ Expected<ValueOpening> decode_value_opening(ByteView data, const std::string& wh
   if (data.size() > kMaxOpeningBytes) return r.fail("size", text_of("is over ", kMaxOpeningBytes, " bytes"));
   ISOBIT_RETURN_IF_ERROR(read_frame(r, kValueOpeningTag, kVersion));
   ValueOpening o;
-  ISOBIT_TRY(o.job_root, read_digest(r, "job root"));
+  ISOBIT_TRY(o.job_root, commit::read_digest(r, "job root"));
   ISOBIT_TRY(o.step, r.u64("step"));
   ISOBIT_TRY(const ByteView entry, r.bytes("entry", kMaxOpeningBytes));
   ISOBIT_TRY(o.in_schema, read_proof(r, "path of the entry", what));
   ISOBIT_TRY(o.in_trace, read_proof(r, "path of the value", what));
   ISOBIT_TRY(o.entry, read_entry(entry, o.index(), what + ", entry"));
   ISOBIT_TRY(o.tiles.size, r.u64("number of tiles"));
-  ISOBIT_TRY(o.tiles.root, read_digest(r, "root of the tiles"));
+  ISOBIT_TRY(o.tiles.root, commit::read_digest(r, "root of the tiles"));
   ISOBIT_TRY(const uint64_t count, r.u64("number of opened tiles"));
   if (count > kMaxTiles)
     return r.fail("number of opened tiles", text_of("found ", count, ", expected at most ", kMaxTiles));
