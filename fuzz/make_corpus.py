@@ -214,7 +214,8 @@ put("value_opening_fuzz", "tile", frame("isobit.value-opening") + bytes(32) + u6
 put("value_opening_fuzz", "bare", frame("isobit.value-opening") + bytes(32) + u64(3) + sized(entry)
     + sized(proof("isobit.inclusion-proof", [1, 3], 2)) * 2 + u64(1) + bytes(32) + u64(0))
 
-put("value_opening_fuzz", "list", frame("isobit.trace-list") + bytes(32) + u64(3, 2) + bytes(64))
+put("value_opening_fuzz", "list", frame("isobit.trace-list") + bytes(32) + u64(3, 2) + bytes(64) + b"\0")
+put("value_opening_fuzz", "signed_list", frame("isobit.trace-list") + bytes(32) + u64(3, 1) + bytes(32) + b"\1" + bytes(112))
 
 put("log_tree_fuzz", "sparse", chunk_of(0, 5, 0, 4096, 4097, struct.pack("<QBI", 8192, 0, 0)))
 put("log_tree_fuzz", "ovt", chunk_of(1, 5, 1, 0, 7, bytes([0xd2, 3])))

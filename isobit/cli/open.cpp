@@ -15,7 +15,7 @@ namespace {
 using Schema = std::vector<train::TraceEntry>;
 
 struct Options {
-  std::string run, platform = "ordered", value, data, out, against;
+  std::string run, platform = "ordered", value, data, out, against, sign;
   std::optional<uint64_t> step, node, output, statistic;
   std::vector<std::string> tiles, overrides;
   Trust trust;
@@ -30,8 +30,10 @@ Status check(const Options& o) {
   if ((o.output || o.statistic) && !o.node) return usage_error("--output and --statistic: go with --node");
   if (o.output && o.statistic) return usage_error("--output and --statistic: name one of them");
   if (names_a_value(o)) {
+    if (!o.sign.empty()) return usage_error("--sign: signs the list of all values; name none");
     return o.against.empty() ? Status() : usage_error("--against: compares all values of the step; name none");
   }
+  if (!o.sign.empty() && o.out.empty()) return usage_error("--sign: goes with --out FILE, which gets the list");
   if (!o.tiles.empty()) return usage_error("--tile: name a value with --node or --value");
   return {};
 }
@@ -97,15 +99,35 @@ Expected<verify::TraceList> list_against(const Options& o, const verify::TraceLi
   return theirs;
 }
 
+// What a trainer signs it must have computed: a step that is the run's.
+Status write_list(const Options& o, const run::TracedStep& traced) {
+  verify::TraceList list = traced.trace.list();
+  if (!o.sign.empty()) {
+    if (!traced.differs.empty()) return rejected(text_of("--sign: ", traced.differs));
+    ISOBIT_TRY(const commit::SecretKey key, commit::read_secret_key(o.sign));
+    list.sign(traced.engagement.terms.run_id, key);
+    if (const Status engaged = verify::verify_trace_list(list, traced.engagement); !engaged) {
+      return usage_error(text_of("--sign ", o.sign, ": ", engaged.error().message));
+    }
+  }
+  return write_file_durably(o.out, encode(list));
+}
+
 // Where the two part: exit code 1, or 0 where they do not.
 Expected<int> compare(const Options& o, const run::TracedStep& traced, Console& console) {
   const verify::TraceList own = traced.trace.list();
   ISOBIT_TRY(const verify::TraceList theirs, list_against(o, own));
+  if (theirs.signed_by) ISOBIT_RETURN_IF_ERROR(verify::verify_trace_list(theirs, traced.engagement));
   const auto first = own.first_difference(theirs);
-  nlohmann::ordered_json document = {{"step", own.step},
-                                     {"trace_root", commit::hex_of(own.root().digest())},
-                                     {"their_trace_root", commit::hex_of(theirs.root().digest())},
-                                     {"first_difference", nullptr}};
+  const std::string signer = theirs.signed_by ? commit::hex_of(theirs.signed_by->key) : "";
+  console.line(signer.empty() ? "their list is not signed: nobody stands by it"
+                              : "signed by     " + signer + ", an engaged trainer of this run");
+  nlohmann::ordered_json document = {
+      {"step", own.step},
+      {"trace_root", commit::hex_of(own.root().digest())},
+      {"their_trace_root", commit::hex_of(theirs.root().digest())},
+      {"signed_by", signer.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(signer)},
+      {"first_difference", nullptr}};
   if (!first) {
     console.line(text_of("all ", own.tensor_roots.size(), " values of step ", own.step, " are the same"));
     console.document(json_text(document));
@@ -208,7 +230,7 @@ Expected<int> run(const Options& o, Console& console) {
   if (!traced) return tl::unexpected<Error>(traced.error());
   deadline.finish();
   if (!traced->chosen) {
-    if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(write_file_durably(o.out, encode(traced->trace.list())));
+    if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(write_list(o, *traced));
     if (!o.against.empty()) return compare(o, *traced, console);
     list(*traced, console);
     if (!o.out.empty()) console.line("wrote         " + o.out);
@@ -241,6 +263,7 @@ void add_open(Commands& commands) {
            "write value, tiles and proofs there, for isobit verify; without a value, the list");
   c.option("--against", "FILE", o->against,
            "another party's list of this step: the first value in which the two differ");
+  c.option("--sign", "KEY", o->sign, "sign the list that is written, with the secret key of the run's trainer");
   c.option("--data", "PATH", o->data, "where your copy of the data lies, like --set data.path=PATH");
   c.list("--set", "T.KEY=VALUE", o->overrides, "where other files of the job lie; may be repeated");
   add_trust_options(c, o->trust);

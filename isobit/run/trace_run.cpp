@@ -175,7 +175,8 @@ Expected<TracedStep> trace_step(const TraceRequest& request) {
                     from,
                     same && reader.transcript().committed_state(request.step).has_value(),
                     same ? "" : same.error().message,
-                    operators_of(session.trainer->step_graph().graph)};
+                    operators_of(session.trainer->step_graph().graph),
+                    reader.engagement()};
 }
 
 verify::ValueOpening open_value(const TracedStep& traced, const std::vector<uint64_t>& tiles, ThreadPool& pool) {

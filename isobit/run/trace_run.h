@@ -33,6 +33,7 @@ struct TracedStep {
   bool settled = false;  // whether the run commits to the state after the step, and it is this one
   std::string differs;   // of TraceRequest::as_computed_here: in what the step is not the run's; "": in nothing known
   std::vector<std::string> operators;  // of the step's graph, by node
+  verify::Engagement engagement;       // of the run
 
   // Of the node that makes the value; "" where none does.
   std::string operator_of(uint64_t value) const;

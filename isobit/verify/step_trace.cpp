@@ -78,6 +78,36 @@ std::optional<uint64_t> TraceList::first_difference(const TraceList& other) cons
   return static_cast<uint64_t>(here - tensor_roots.begin());
 }
 
+namespace {
+
+Bytes message_of(const TraceList& list, const TraceSignature& by) {
+  return commit::signed_payload(kTraceListTag, list.job_root, by.run_id, by.key, list.tensor_roots.size(),
+                                list.root().digest());
+}
+
+}  // namespace
+
+void TraceList::sign(const commit::RunId& run_id, const commit::SecretKey& key) {
+  signed_by = TraceSignature{run_id, key.public_key(), {}};
+  signed_by->signature = key.sign(message_of(*this, *signed_by));
+}
+
+Status verify_trace_list(const TraceList& list, const Engagement& engagement) {
+  if (!list.signed_by) return rejected("the list is not signed: nobody stands by it");
+  const TraceSignature& by = *list.signed_by;
+  if (by.run_id != engagement.terms.run_id || list.job_root != engagement.terms.job_root) {
+    return rejected(text_of("the list is signed for the run ", to_hex(by.run_id), " of the job ",
+                            commit::hex_of(list.job_root), ", expected ", to_hex(engagement.terms.run_id), " of ",
+                            commit::hex_of(engagement.terms.job_root)));
+  }
+  if (!engagement.engages(by.key)) {
+    return rejected(
+        text_of("the list is signed by ", commit::hex_of(by.key), ", which is not among the engaged ", "trainer keys"));
+  }
+  if (!commit::verify(by.key, message_of(list, by), by.signature)) return rejected("the list's signature is not valid");
+  return {};
+}
+
 TraceList StepTrace::list() const {
   TraceList list{job_root_, step_, {}};
   for (const commit::TensorRoot& root : roots_) list.tensor_roots.push_back(root.digest());
@@ -185,6 +215,12 @@ Bytes encode(const TraceList& list) {
   w.u64(list.step);
   w.u64(list.tensor_roots.size());
   for (const commit::Digest& root : list.tensor_roots) w.fixed(root);
+  w.boolean(list.signed_by.has_value());
+  if (list.signed_by) {
+    w.fixed(list.signed_by->run_id);
+    w.fixed(list.signed_by->key.bytes);
+    w.fixed(list.signed_by->signature.bytes);
+  }
   return w.take();
 }
 
@@ -196,12 +232,24 @@ Expected<TraceList> decode_trace_list(ByteView data, const std::string& what) {
   ISOBIT_TRY(list.job_root, commit::read_digest(r, "job root"));
   ISOBIT_TRY(list.step, r.u64("step"));
   ISOBIT_TRY(const uint64_t count, r.u64("values"));
-  if (r.remaining() % 32 != 0 || r.remaining() / 32 != count) {
+  if (count > r.remaining() / 32) {
     return r.fail("values", text_of("found ", r.remaining(), " bytes, expected ", count, " roots of 32"));
   }
   for (uint64_t i = 0; i < count; ++i) {
     ISOBIT_TRY(const commit::Digest root, commit::read_digest(r, "root"));
     list.tensor_roots.push_back(root);
+  }
+  ISOBIT_TRY(const bool is_signed, r.boolean("signed"));
+  if (is_signed) {
+    TraceSignature& by = list.signed_by.emplace();
+    const auto read_into = [&](auto& array, const char* field) -> Status {
+      ISOBIT_TRY(const ByteView bytes, r.fixed(field, array.size()));
+      std::copy(bytes.begin(), bytes.end(), array.begin());
+      return {};
+    };
+    ISOBIT_RETURN_IF_ERROR(read_into(by.run_id, "run id"));
+    ISOBIT_RETURN_IF_ERROR(read_into(by.key.bytes, "key"));
+    ISOBIT_RETURN_IF_ERROR(read_into(by.signature.bytes, "signature"));
   }
   ISOBIT_RETURN_IF_ERROR(r.finish());
   return list;

@@ -12,6 +12,7 @@
 #include "isobit/commit/merkle.h"
 #include "isobit/commit/tensor_root.h"
 #include "isobit/train/trace_schema.h"
+#include "isobit/verify/engagement.h"
 
 namespace isobit::verify {
 
@@ -30,18 +31,32 @@ commit::Digest schema_leaf(const train::TraceEntry& entry, uint64_t index);
 // The leaf of value `index`, whose tensor has this root.
 commit::Digest trace_leaf(uint64_t index, const commit::Digest& tensor_root);
 
+// Who stands by a list, for which run.
+struct TraceSignature {
+  commit::RunId run_id{};
+  commit::PublicKey key;
+  commit::Signature signature;
+  bool operator==(const TraceSignature&) const = default;
+};
+
 // The roots of all values of a step, as a party hands them to another.
 struct TraceList {
   commit::Digest job_root{};
   uint64_t step = 0;
   std::vector<commit::Digest> tensor_roots;  // in the order of the schema
+  std::optional<TraceSignature> signed_by = std::nullopt;
   bool operator==(const TraceList&) const = default;
 
   TraceRoot root() const;
   // The first value that is another one in `other`, a list of the same job and step (REQUIRES) and of as many values;
   // the number of those in the shorter one where one continues the other; none where they are equal.
   std::optional<uint64_t> first_difference(const TraceList& other) const;
+  // In place of any other signature. It covers the trace root, and so every value.
+  void sign(const commit::RunId& run_id, const commit::SecretKey& key);
 };
+
+// kRejected unless it is signed for the engaged run, by an engaged key, and the signature is valid.
+Status verify_trace_list(const TraceList& list, const Engagement& engagement);
 
 inline constexpr std::string_view kTraceListTag = "isobit.trace-list";
 inline constexpr uint64_t kMaxTraceListBytes = 64 << 20;

@@ -146,7 +146,7 @@ class Open(Case):
             data = bytearray(f.read())
         relu = next(v for v in here["values"] if v["name"] == "relu")["value"]
         for value in (relu + 3, relu):  # the first of several counts
-            data[len(data) - 32 * (len(here["values"]) - value)] ^= 1
+            data[len(data) - 1 - 32 * (len(here["values"]) - value)] ^= 1
         self.write("theirs.trace", bytes(data))
         told = self.isobit_json("open", "d.run", "--step", "7", "--against", "theirs.trace", code=1)
         first = told["first_difference"]
@@ -156,6 +156,24 @@ class Open(Case):
         self.fails("open", "d.run", "--step", "8", "--against", "theirs.trace", code=2, says=["step 7", "step 8"])
         self.write("cut.trace", bytes(data[:-1]))
         self.fails("open", "d.run", "--step", "7", "--against", "cut.trace", code=3, says=["cut.trace"])
+
+    def test_a_signed_list_names_its_trainer(self):
+        key = self.path("keys", "trainer.key")
+        self.isobit("open", "d.run", "--step", "7", "--out", "7.trace", "--sign", key)
+        told = self.isobit_json("open", "d.run", "--step", "7", "--against", "7.trace")
+        with open(self.path("keys", "trainer.pub")) as f:
+            self.assertIn(told["signed_by"], f.read())
+        with open(self.path("7.trace"), "rb") as f:
+            data = bytearray(f.read())
+        for at in (len(data) - 1, len(data) - 100, 200):  # the signature, run id or key, a root
+            bent = bytearray(data)
+            bent[at] ^= 1
+            self.write("bent.trace", bytes(bent))
+            self.fails("open", "d.run", "--step", "7", "--against", "bent.trace", code=1, says=["the list"])
+        self.isobit("keygen", "--out", "other")
+        other = next(f for f in sorted(os.listdir(self.dir)) if f.startswith("other") and "pub" not in f)
+        self.fails("open", "d.run", "--step", "7", "--out", "x.trace", "--sign", other, code=2, says=["engaged"])
+        self.fails("open", "d.run", "--step", "7", "--sign", key, code=2, says=["--out"])
 
     def test_a_wrong_step_is_not_shown(self):
         self.isobit("cheat", os.path.join("d.run", "job.toml"), "--kind", "rate", "--at", "5", "--out", "c.run", *SHORT)
@@ -167,7 +185,7 @@ class Open(Case):
         with open(self.path("5.trace"), "rb") as f:
             data = bytearray(f.read())
         rate = next(v for v in honest["values"] if v["name"] == "lr")["value"]
-        data[len(data) - 32 * (len(honest["values"]) - rate)] ^= 1
+        data[len(data) - 1 - 32 * (len(honest["values"]) - rate)] ^= 1
         self.write("c.trace", bytes(data))
         told = self.isobit_json("open", "c.run", "--step", "5", "--against", "c.trace", code=1)
         self.assertEqual((told["first_difference"]["name"], told["step_is_that_of_the_run"]), ("lr", False))
