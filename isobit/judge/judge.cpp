@@ -26,6 +26,11 @@ Expected<std::vector<graph::ElementSource>> needs_of(const Question& q) {
   return std::move(plan.needs);
 }
 
+Status can_judge(const Question& q) {
+  ISOBIT_RETURN_IF_ERROR(way_of(q));
+  return {};
+}
+
 Expected<Bits> evaluate(const kernels::KernelContext& ctx, const Question& q, std::span<const Bits> values,
                         const platform::Arithmetic& arithmetic) {
   ISOBIT_TRY(const Plan plan, plan_for(q));

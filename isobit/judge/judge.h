@@ -18,6 +18,9 @@ namespace isobit::judge {
 // kUnreadable, with the reason, for what cannot be judged alone.
 Expected<std::vector<graph::ElementSource>> needs_of(const Question& q);
 
+// Whether there is a way at all to judge what is asked for: without a look at which element it is, and at operands.
+Status can_judge(const Question& q);
+
 // The element's bits, as every kernel of `ordered-1` makes them from operands of these types, or for an inner product
 // of float32 under an arithmetic that corrects (platform::Arithmetic) as `correct-1` does. values: of needs_of, one by
 // one; where an operand has no real numbers and is no need, the question's operand has it. Of the outputs of an

@@ -7,7 +7,9 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <set>
 
+#include "isobit/graph/autograd/autograd.h"
 #include "isobit/judge/judged_for_test.h"
 #include "isobit/runtime/traits_for_test.h"
 
@@ -172,6 +174,58 @@ TEST(JudgedOfAll, WhatIsRefusedSaysWhy) {
     EXPECT_TRUE(found != expected.end() && found->second == why) << op << ": " << why;
   }
   for (const auto& [op, why] : expected) EXPECT_TRUE(refused.contains(op)) << op << " is judged";
+}
+
+// Operators of the step of any network: those that have a gradient, and those that gradients are made of. What of them
+// is not judged.
+TEST(JudgedOfAll, WhatTrainingStepsAreMadeOf) {
+  std::set<std::string> refused;
+  for (const runtime::OperatorCase& c : runtime::operator_cases()) {
+    if (graph::find_gradient(c.op) == nullptr) continue;
+    const OneOperator one(c, DType::kFloat32);
+    graph::Graph step = alone(one.graph, one.feeds);
+    std::vector<graph::Seed> seeds;
+    const std::vector<graph::ValueId> outputs = step.nodes()[0].outputs;
+    for (const graph::ValueId id : outputs) {
+      const graph::Value value = step.value(id);
+      if (value.dtype != DType::kFloat32 || !value.is_static()) continue;
+      seeds.push_back({id, step.add_input("diff", value.dtype, value.dims)});
+    }
+    std::vector<graph::ValueId> targets;
+    for (const graph::ValueId id : step.nodes()[0].inputs) {
+      if (id != graph::kNoValue && step.value(id).dtype == DType::kFloat32) targets.push_back(id);
+    }
+    if (!graph::append_gradients(step, seeds, targets)) continue;  // none in this use of it
+    for (const graph::Node& node : step.nodes()) {
+      auto asked = ask_about(step, node, {});
+      if (!asked) continue;
+      for (size_t o = 0; o < node.outputs.size(); ++o) {
+        asked->where.output = o;
+        const bool is_there = node.outputs[o] != graph::kNoValue && asked->elements() > 0;
+        if (is_there && !can_judge(*asked)) refused.insert(node.op);
+      }
+    }
+  }
+  EXPECT_EQ(refused, (std::set<std::string>{"Det",
+                                            "GlobalLpPool",
+                                            "GridSample",
+                                            "If",
+                                            "LpPool",
+                                            "MaxRoiPool",
+                                            "Resize",
+                                            "RoiAlign",
+                                            "Scan",
+                                            "ScatterElements",
+                                            "ScatterND",
+                                            "isobit.DeformIm2Col",
+                                            "isobit.DeformIm2ColGradOffset",
+                                            "isobit.DeformIm2ColGradSrc",
+                                            "isobit.GridSampleGradGrid",
+                                            "isobit.GridSampleGradSrc",
+                                            "isobit.MaxRoiPoolGrad",
+                                            "isobit.ResizeGrad",
+                                            "isobit.RoiAlignGrad",
+                                            "isobit.TreeEnsemble"}));
 }
 
 }  // namespace

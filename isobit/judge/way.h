@@ -24,7 +24,9 @@ struct Plan {
   ProductTerms product;
 };
 
-// kUnreadable, with the reason, for what cannot be judged alone.
+// The way of what is asked for, whichever element. kUnreadable, with the reason, for what cannot be judged alone.
+Expected<Way> way_of(const Question& q);
+// kUnreadable as way_of.
 Expected<Plan> plan_for(const Question& q);
 
 }  // namespace isobit::judge
