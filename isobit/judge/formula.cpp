@@ -6,19 +6,13 @@
 #include "isobit/judge/words.h"
 
 namespace isobit::judge {
-namespace {
 
 using runtime::Fold;
-using runtime::FormulaTerms;
 
-// The type in which a formula is computed: that of the element, or where that is a place or a byte that of what it is
-// made of.
 DType computed_in(const Question& q, const Plan& plan) {
   const bool is_real = q.type() == DType::kFloat32 || q.type() == DType::kFloat64;
   return is_real || plan.needs.empty() ? q.type() : q.type_of(plan.needs.front());
 }
-
-}  // namespace
 
 template <class T>
 FormulaRun<T>::FormulaRun(const Question& q, const Plan& plan)

@@ -8,6 +8,10 @@
 
 namespace isobit::judge {
 
+// The type in which a formula is computed: that of the element, or where that is a place or a byte that of what it is
+// made of. REQUIRES a plan by a formula.
+DType computed_in(const Question& q, const Plan& plan);
+
 // REQUIRES a plan by a formula, and its needs' values. kUnreadable for a type that it does not have.
 Expected<Bits> evaluate_formula(const Question& q, const Plan& plan, std::span<const Bits> values);
 

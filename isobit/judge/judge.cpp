@@ -6,17 +6,17 @@
 #include "isobit/judge/alone.h"
 #include "isobit/judge/formula.h"
 #include "isobit/judge/way.h"
-#include "isobit/judge/words.h"
 
 namespace isobit::judge {
 namespace {
 
 template <class State, class T>
 Bits product_of(const ProductTerms& terms, std::span<const Bits> values) {
-  const ProductValues<T> found = values_in<T>(terms, values);
   State state;
-  add_terms(state, terms, found, 0, terms.count());
-  return word_of(state.value(terms.bias >= 0 ? &found.bias : nullptr));
+  add_terms<State, T>(state, terms, values, 0, terms.count());
+  if (terms.bias < 0) return word_of(state.value(nullptr));
+  const T bias = from_word<T>(values.back());
+  return word_of(state.value(&bias));
 }
 
 }  // namespace

@@ -1,10 +1,6 @@
 #include "isobit/judge/product.h"
 
-#include <bit>
-#include <type_traits>
-
 #include "isobit/graph/ops/sources.h"
-#include "isobit/judge/words.h"
 #include "isobit/kernels/matmul/ordered_inner_product.h"
 #include "isobit/runtime/kernels/linear.h"
 
@@ -72,27 +68,19 @@ ProductTerms product_terms(const Question& q) {
 }
 
 std::vector<graph::ElementSource> sources_of(const ProductTerms& terms) {
-  std::vector<graph::ElementSource> sources;
-  for (int64_t p = 0; p < terms.count(); ++p) {
-    const ProductPair& pair = terms.pairs[static_cast<size_t>(terms.order.element(p))];
-    if (pair.first >= 0) sources.push_back({0, pair.first});
-    if (pair.second >= 0) sources.push_back({1, pair.second});
-  }
+  std::vector<graph::ElementSource> sources = sources_of(terms, 0, terms.count());
   if (terms.bias >= 0) sources.push_back({2, terms.bias});
   return sources;
 }
 
-template <class T>
-ProductValues<T> values_in(const ProductTerms& terms, std::span<const Bits> values) {
-  ProductValues<T> found{std::vector<T>(terms.pairs.size(), T(0)), std::vector<T>(terms.pairs.size(), T(0))};
-  size_t next = 0;
-  for (int64_t p = 0; p < terms.count(); ++p) {
-    const auto l = static_cast<size_t>(terms.order.element(p));
-    if (terms.pairs[l].first >= 0) found.first[l] = from_word<T>(values[next++]);
-    if (terms.pairs[l].second >= 0) found.second[l] = from_word<T>(values[next++]);
+std::vector<graph::ElementSource> sources_of(const ProductTerms& terms, int64_t begin, int64_t end) {
+  std::vector<graph::ElementSource> sources;
+  for (int64_t p = begin; p < end; ++p) {
+    const ProductPair& pair = terms.pairs[static_cast<size_t>(terms.order.element(p))];
+    if (pair.first >= 0) sources.push_back({0, pair.first});
+    if (pair.second >= 0) sources.push_back({1, pair.second});
   }
-  if (terms.bias >= 0) found.bias = from_word<T>(values[next]);
-  return found;
+  return sources;
 }
 
 template <class T>
@@ -151,8 +139,6 @@ bool ExactState::restore(const std::vector<uint64_t>& words) {
   return words.size() == kExactWords && take_words(words, 0, sum_);
 }
 
-template ProductValues<float> values_in<float>(const ProductTerms&, std::span<const Bits>);
-template ProductValues<double> values_in<double>(const ProductTerms&, std::span<const Bits>);
 template class OrderedState<float>;
 template class OrderedState<double>;
 

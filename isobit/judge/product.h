@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "isobit/judge/question.h"
+#include "isobit/judge/words.h"
 #include "isobit/kernels/product/geometry.h"
 #include "isobit/numerics/exact_accumulator.h"
 
@@ -30,15 +31,8 @@ ProductTerms product_terms(const Question& q);
 
 // The elements in the written order, missing ones left out: of each pair first input 0, then input 1; then the bias.
 std::vector<graph::ElementSource> sources_of(const ProductTerms& terms);
-
-// The values of these elements, pair l at [l], missing ones +0. T: float, double.
-template <class T>
-struct ProductValues {
-  std::vector<T> first, second;
-  T bias = T(0);
-};
-template <class T>
-ProductValues<T> values_in(const ProductTerms& terms, std::span<const Bits> values);
+// Of terms [begin, end) of the written order alone.
+std::vector<graph::ElementSource> sources_of(const ProductTerms& terms, int64_t begin, int64_t end);
 
 // The sum of an inner product as a state that takes terms in the written order. Ordered: T float or double, the chunk
 // and block sums of kernels/matmul/matmul.h. Correct: floats, one exact sum.
@@ -68,15 +62,28 @@ class ExactState {
   numerics::ExactAccumulator sum_;
 };
 
-// Terms [begin, end) of the written order, chunks ended where they end.
-template <class State, class T>
-void add_terms(State& state, const ProductTerms& terms, const ProductValues<T>& values, int64_t begin, int64_t end) {
+// f(p, number l of the pair, its elements) for terms [begin, end) of the written order. values: of sources_of these,
+// one by one; what is missing is +0. T: float, double.
+template <class T, class F>
+void for_each_term(const ProductTerms& terms, std::span<const Bits> values, int64_t begin, int64_t end, F f) {
+  size_t next = 0;
   for (int64_t p = begin; p < end; ++p) {
-    const auto l = static_cast<size_t>(terms.order.element(p));
-    state.add(values.first[l], values.second[l]);
+    const int64_t l = terms.order.element(p);
+    const ProductPair& pair = terms.pairs[static_cast<size_t>(l)];
+    const T first = pair.first >= 0 ? from_word<T>(values[next++]) : T(0);
+    const T second = pair.second >= 0 ? from_word<T>(values[next++]) : T(0);
+    f(p, l, first, second);
+  }
+}
+
+// Adds terms [begin, end), chunks ended where they end.
+template <class State, class T>
+void add_terms(State& state, const ProductTerms& terms, std::span<const Bits> values, int64_t begin, int64_t end) {
+  for_each_term<T>(terms, values, begin, end, [&](int64_t p, int64_t, T first, T second) {
+    state.add(first, second);
     const bool last = p + 1 == terms.count();
     if (last || terms.order.chunk_of(p + 1) != terms.order.chunk_of(p)) state.end_chunk();
-  }
+  });
 }
 
 }  // namespace isobit::judge
