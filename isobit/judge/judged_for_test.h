@@ -96,22 +96,27 @@ inline graph::Graph alone(const graph::Graph& like, const std::vector<Tensor>& o
   return graph;
 }
 
-// Runs the node of `like` on these operands.
+// Runs the node of `like` on these operands, before the watcher's eyes.
 inline RanNode run_watched(const graph::Graph& like, const std::vector<Tensor>& operands,
-                           const kernels::KernelContext& ctx) {
+                           const kernels::KernelContext& ctx, Watcher& watcher, runtime::Stage* stage = nullptr) {
   RanNode ran;
   ran.graph = alone(like, operands);
-  Watcher watcher(0);
   runtime::Executor::Feeds feeds;
   for (size_t i = 0; i < operands.size(); ++i) {
     const graph::ValueId id = ran.node().inputs[i];
     ran.inputs.push_back(id == graph::kNoValue ? Tensor() : operands[i]);
     if (id != graph::kNoValue && ran.graph.initializer(id) == nullptr) feeds.emplace_back(id, operands[i].clone());
   }
-  EXPECT_TRUE(runtime::Executor(ran.graph).run(ctx, std::move(feeds), {.observer = &watcher}));
+  const runtime::RunOptions options{.observer = &watcher, .stage = stage};
+  EXPECT_TRUE(runtime::Executor(ran.graph).run(ctx, std::move(feeds), options));
   ran.statistics = std::move(watcher.statistics);
   ran.outputs = std::move(watcher.outputs);
   return ran;
+}
+inline RanNode run_watched(const graph::Graph& like, const std::vector<Tensor>& operands,
+                           const kernels::KernelContext& ctx) {
+  Watcher watcher(0);
+  return run_watched(like, operands, ctx, watcher);
 }
 
 }  // namespace isobit::judge
