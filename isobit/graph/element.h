@@ -5,20 +5,22 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "isobit/graph/graph.h"
 
 namespace isobit::graph {
 
-// Element number `element` of input number `input`.
+// Element number `element` of input number `input`; or of statistic number `input` of the same node.
 struct ElementSource {
   int input = 0;
   int64_t element = 0;
+  bool of_statistic = false;
   bool operator==(const ElementSource&) const = default;
 };
 
-// An element of an output of a node whose shapes are known.
+// An element of an output of a node whose shapes are known, or of a statistic of it.
 struct ElementQuery {
   const Node& node;
   std::vector<std::vector<int64_t>> inputs = {};   // dimensions, by input; nothing of an absent one
@@ -27,8 +29,13 @@ struct ElementQuery {
   std::function<const Tensor*(int)> operand = {};
   size_t output = 0;
   int64_t element = 0;
+  // Of who asks for statistics, or for what is made with them (statistics_of): by statistic; and the one that is asked
+  // for in place of an output.
+  std::vector<std::vector<int64_t>> statistics = {};
+  std::optional<size_t> statistic = {};
 
-  const std::vector<int64_t>& dims() const { return outputs[output]; }
+  // Of what the element is one of.
+  const std::vector<int64_t>& dims() const { return statistic ? statistics[*statistic] : outputs[output]; }
   bool has(int input) const {
     return input < static_cast<int>(node.inputs.size()) && node.inputs[static_cast<size_t>(input)] != kNoValue;
   }
@@ -36,8 +43,9 @@ struct ElementQuery {
 
 // The elements that the one which is asked for is made of, as its rule says (ElementRule): the one that it is, or none
 // where it is zero (kMoved); at most one of each input (kPointwise); all of which it is the sum, the product or an
-// extreme; of an inner product the pairs whose products are added, pair by pair, and what is added to them. REQUIRES a
-// node that shape inference accepts, and indices inside their axes.
+// extreme; of an inner product the pairs whose products are added, pair by pair, and what is added to them. What is
+// made with statistics names first what its formula takes once, then what each of its terms takes, term by term in the
+// order of the sum. REQUIRES a node that shape inference accepts, and indices inside their axes.
 using SourceRule = std::function<std::vector<ElementSource>(const ElementQuery&)>;
 
 }  // namespace isobit::graph

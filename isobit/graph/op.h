@@ -90,6 +90,8 @@ struct Statistic {
   std::string name;
   std::vector<int64_t> dims;
   int output = -1;  // the output that it becomes when no stage changes that; -1: none
+  // Which elements one of its own is made of, statistics before it among them.
+  SourceRule sources = {};
 };
 
 // Attributes for a graph in which every value of type `from` is of type `to` instead.
@@ -145,8 +147,8 @@ struct OutputDef {
   // they are. Empty: this is not known.
   InputSet moved_from = {};
   bool takes_each_once = false;  // no element of `moved_from` comes twice
-  // Which elements it is made of: of kMoved, kPointwise, kSum, kProduct and kInnerProduct always, of kMaximum and
-  // kMinimum where real numbers do not say where.
+  // Which elements it is made of: always, but of kSampled, kWhole and kNone, and of kMaximum where real numbers say
+  // where.
   SourceRule sources = {};
   std::string whole_because = {};  // of kWhole: why an element cannot be judged alone
 };

@@ -117,9 +117,13 @@ float mean_exactly(const StridedSegment* segments, int64_t count) {
 
 // n sum x^2 - (sum x)^2 in units of 2^-298 is an integer below 2^636 (n < 2^40); divided twice by n.
 float variance_exactly(const StridedSegment* segments, int64_t count) {
-  constexpr int kLimbs = ExactAccumulator::kLimbs;
   int64_t n = 0;
   const ExactAccumulator sum = exact_sum_of(segments, count, &n);
+  return variance_of(sum, exact_squares_of(segments, count), n);
+}
+
+float variance_of(const ExactAccumulator& sum, const ExactAccumulator& squares, int64_t n) {
+  constexpr int kLimbs = ExactAccumulator::kLimbs;
   ISOBIT_CHECK(n >= 1);
   if (sum.special() != ExactAccumulator::Special::kNone) return nan_f32();
   ExactAccumulator::Limbs root = sum.limbs();
@@ -127,7 +131,7 @@ float variance_exactly(const StridedSegment* segments, int64_t count) {
   internal::shift_right(root.data(), kLimbs, -ExactAccumulator::kUnitExponent / 2);  // units of 2^-149, below 2^320
   ExactAccumulator::Limbs squared_sum;
   internal::square(root.data(), kLimbs / 2, squared_sum.data());
-  ExactAccumulator::Limbs value = exact_squares_of(segments, count).limbs();
+  ExactAccumulator::Limbs value = squares.limbs();
   internal::multiply(value.data(), kLimbs, static_cast<uint64_t>(n));
   internal::subtract(value.data(), squared_sum.data(), kLimbs);
   bool rest = internal::divide(value.data(), kLimbs, static_cast<uint64_t>(n)) != 0;

@@ -15,6 +15,8 @@
 
 namespace isobit::numerics {
 
+class ExactAccumulator;  // exact_accumulator.h
+
 // count elements, `stride` elements apart (stride may be negative or zero).
 struct StridedSegment {
   const float* data = nullptr;
@@ -64,5 +66,7 @@ float sum_exactly(const StridedSegment* segments, int64_t count);
 float sum_of_squares_exactly(const StridedSegment* segments, int64_t count);
 float mean_exactly(const StridedSegment* segments, int64_t count);
 float variance_exactly(const StridedSegment* segments, int64_t count);
+// The same of n elements from the exact sum of them and the exact sum of their squares. REQUIRES n >= 1.
+float variance_of(const ExactAccumulator& sum, const ExactAccumulator& squares, int64_t n);
 
 }  // namespace isobit::numerics

@@ -262,6 +262,7 @@ class ElementSources : public Dependence {
       q.inputs.push_back(is_there ? one.feeds[i].shape().dims() : std::vector<int64_t>{});
     }
     for (const Tensor& t : outputs) q.outputs.push_back(t.shape().dims());
+    for (const graph::Statistic& s : graph::statistics_of(one.graph, one.node())) q.statistics.push_back(s.dims);
     q.operand = [&one](int i) {
       const Tensor& operand = one.feeds[static_cast<size_t>(i)];
       EXPECT_FALSE(is_real(operand)) << "where an element comes from does not follow from real numbers";
@@ -269,6 +270,29 @@ class ElementSources : public Dependence {
     };
     q.output = o;
     return q;
+  }
+
+  // In place of statistics what those are made of; each element once.
+  static std::vector<graph::ElementSource> of_inputs(const OneOperator& one, graph::ElementQuery q,
+                                                     const std::vector<graph::ElementSource>& said) {
+    const std::vector<graph::Statistic> statistics = graph::statistics_of(one.graph, one.node());
+    std::vector<graph::ElementSource> all;
+    const auto add = [&](const graph::ElementSource& s) {
+      if (std::find(all.begin(), all.end(), s) == all.end()) all.push_back(s);
+    };
+    for (const graph::ElementSource& s : said) {
+      if (!s.of_statistic) {
+        add(s);
+        continue;
+      }
+      const auto number = static_cast<size_t>(s.input);
+      EXPECT_TRUE(!q.statistic || number < *q.statistic) << "statistics follow from those before them";
+      graph::ElementQuery of_statistic = q;
+      of_statistic.statistic = number;
+      of_statistic.element = s.element;
+      std::ranges::for_each(of_inputs(one, of_statistic, statistics[number].sources(of_statistic)), add);
+    }
+    return all;
   }
 
   // The first element, the last one and some between.
@@ -331,10 +355,12 @@ TEST_P(ElementSources, AreAllThatAnElementIsMadeOf) {
         q.element = element;
         SCOPED_TRACE("output " + std::to_string(o) + " element " + std::to_string(q.element));
         const std::vector<graph::ElementSource> said = def.sources(q);
+        const bool by_statistics = def.rule == ElementRule::kStatistics;
+        const std::vector<graph::ElementSource> inputs = by_statistics ? of_inputs(one, q, said) : said;
         for (const auto& [input, elements] : changing[o][static_cast<size_t>(element)]) {
           for (const int64_t e : elements) {
             const graph::ElementSource s{static_cast<int>(input), e};
-            EXPECT_EQ(std::count(said.begin(), said.end(), s), 1) << "input " << input << " element " << e;
+            EXPECT_EQ(std::count(inputs.begin(), inputs.end(), s), 1) << "input " << input << " element " << e;
           }
         }
         const char* const found = bytes(expected[o], q.element);

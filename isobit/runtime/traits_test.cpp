@@ -76,9 +76,8 @@ TEST(TraitsOfAll, EveryOperatorSaysWhatItIs) {
       EXPECT_NE(output.rule, ElementRule::kNone) << o;
       EXPECT_EQ(output.rule == ElementRule::kInnerProduct, def.is_inner_product()) << o;
       EXPECT_FALSE(output.takes_each_once && output.moved_from.empty()) << o;
-      const bool says_where = output.rule == ElementRule::kMoved || output.rule == ElementRule::kPointwise ||
-                              output.rule == ElementRule::kSum || output.rule == ElementRule::kProduct ||
-                              output.rule == ElementRule::kInnerProduct;
+      const bool says_where = output.rule != ElementRule::kSampled && output.rule != ElementRule::kWhole &&
+                              output.rule != ElementRule::kMaximum;
       EXPECT_TRUE(output.sources || !says_where) << o << ": where an element comes from is not said";
       EXPECT_EQ(output.rule == ElementRule::kWhole, !output.whole_because.empty()) << o;
       by_statistics |= output.rule == ElementRule::kStatistics;

@@ -1,5 +1,6 @@
 #include "isobit/base/text.h"
 #include "isobit/graph/ops/ops.h"
+#include "isobit/graph/ops/sources_statistics.h"
 
 namespace isobit::graph::ops {
 namespace {
@@ -140,10 +141,16 @@ Status infer_response_norm(InferContext& c) {
 }
 
 // The variance in float64 is around the mean as it was before it was rounded to an output.
-std::vector<Statistic> batch_statistics(const Graph& g, const Node& n) { return {{"mean", channel_dims(g, n), 0}}; }
+std::vector<Statistic> batch_statistics(const Graph& g, const Node& n) {
+  return {made_of(of_whole_channel({0}), Statistic{"mean", channel_dims(g, n), 0})};
+}
+
+// (src, mean, var, scale, diff_dst): a sum over the channel of formulas of src and diff_dst.
+SourceRule of_scaled_channel() { return over_channel({group_of(1), group_of(2)}, {element_of(0), element_of(4)}); }
 
 std::vector<Statistic> batch_norm_sums(const Graph& g, const Node& n) {
-  return {{"diff_scale", channel_dims(g, n), 1}, {"diff_bias", channel_dims(g, n), 2}};
+  return {made_of(of_scaled_channel(), Statistic{"diff_scale", channel_dims(g, n), 1}),
+          made_of(of_whole_channel({4}), Statistic{"diff_bias", channel_dims(g, n), 2})};
 }
 
 // The dimensions before attribute axis.
@@ -154,23 +161,28 @@ Dims leading_dims(const Graph& g, const Node& n) {
 }
 
 std::vector<Statistic> layer_norm_moments(const Graph& g, const Node& n) {
-  return {{"mean", leading_dims(g, n), 1}, {"var", leading_dims(g, n)}};
+  return {made_of(of_whole_row, Statistic{"mean", leading_dims(g, n), 1}),
+          made_of(over_row({statistic_of_group(0)}, {element_of(0)}), Statistic{"var", leading_dims(g, n)})};
 }
 
 std::vector<Statistic> layer_norm_sums(const Graph& g, const Node& n) {
-  return {{"sum_g", leading_dims(g, n)}, {"sum_gh", leading_dims(g, n)}};
+  const Parts scaled = {element_of(0), place_of(3), element_of(4)};
+  return {made_of(over_row({}, {place_of(3), element_of(4)}), Statistic{"sum_g", leading_dims(g, n)}),
+          made_of(over_row({group_of(1), group_of(2)}, scaled), Statistic{"sum_gh", leading_dims(g, n)})};
 }
 
 std::vector<Statistic> rms_norm_squares(const Graph& g, const Node& n) {
-  return {{"sum_of_squares", leading_dims(g, n)}};
+  return {made_of(of_whole_row, Statistic{"sum_of_squares", leading_dims(g, n)})};
 }
 
 std::vector<Statistic> rms_norm_sums(const Graph& g, const Node& n) {
-  return {{"sum_of_squares", leading_dims(g, n)}, {"sum_gh", leading_dims(g, n)}};
+  const Parts scaled = {element_of(0), place_of(1), element_of(2)};
+  return {made_of(of_whole_row, Statistic{"sum_of_squares", leading_dims(g, n)}),
+          made_of(over_row({statistic_of_group(0)}, scaled), Statistic{"sum_gh", leading_dims(g, n)})};
 }
 
 std::vector<Statistic> window_squares(const Graph& g, const Node& n) {
-  return {{"sum_of_squares", g.value(n.inputs[0]).dims}};
+  return {made_of(of_channel_window, Statistic{"sum_of_squares", g.value(n.inputs[0]).dims})};
 }
 
 }  // namespace
@@ -191,12 +203,14 @@ void add_norm(std::vector<OpDef>& defs) {
                      .max_inputs = 5,
                      .infer = infer_batch_norm,
                      .outputs = {made_of(of_channel, output_by(kPointwise))}});
-  add_ordered(defs, {.name = "isobit.BatchStatistics",
-                     .min_outputs = 2,
-                     .max_outputs = 2,
-                     .infer = infer_batch_stats,
-                     .statistics = batch_statistics,
-                     .outputs = {made_of(of_whole_channel({0}), output_by(kSum)), output_by(kStatistics)}});
+  add_ordered(defs,
+              {.name = "isobit.BatchStatistics",
+               .min_outputs = 2,
+               .max_outputs = 2,
+               .infer = infer_batch_stats,
+               .statistics = batch_statistics,
+               .outputs = {made_of(of_whole_channel({0}), output_by(kSum)),
+                           made_of(over_channel({statistic_of_group(0)}, {element_of(0)}), output_by(kStatistics))}});
   add_ordered(defs, {.name = "isobit.RunningUpdate",
                      .min_inputs = 2,
                      .max_inputs = 2,
@@ -208,16 +222,18 @@ void add_norm(std::vector<OpDef>& defs) {
                      .max_inputs = 5,
                      .infer = infer_batch_norm,
                      .outputs = {made_of(of_channel, output_by(kPointwise))}});
-  add_ordered(
-      defs, {.name = "isobit.BatchNormGrad",
-             .min_inputs = 5,
-             .max_inputs = 5,
-             .min_outputs = 3,
-             .max_outputs = 3,
-             .infer = infer_batch_norm_grad,
-             .statistics = batch_norm_sums,
-             .outputs = {output_by(kStatistics), made_of(of_whole_channel({0, 1, 2, 4}), output_by(kSum, {0, 1, 2, 4})),
-                         made_of(of_whole_channel({4}), output_by(kSum, {4}))}});
+  add_ordered(defs, {.name = "isobit.BatchNormGrad",
+                     .min_inputs = 5,
+                     .max_inputs = 5,
+                     .min_outputs = 3,
+                     .max_outputs = 3,
+                     .infer = infer_batch_norm_grad,
+                     .statistics = batch_norm_sums,
+                     .outputs = {made_of(in_channels({element_of(0), group_of(1), group_of(2), group_of(3),
+                                                      element_of(4), statistic_of_group(0), statistic_of_group(1)}),
+                                         output_by(kStatistics)),
+                                 made_of(of_scaled_channel(), output_by(kSum, {0, 1, 2, 4})),
+                                 made_of(of_whole_channel({4}), output_by(kSum, {4}))}});
   add_ordered(defs, {.name = "LayerNormalization",
                      .min_inputs = 2,
                      .max_inputs = 3,
@@ -226,35 +242,50 @@ void add_norm(std::vector<OpDef>& defs) {
                      .max_outputs = 3,
                      .infer = infer_layer_norm,
                      .statistics = layer_norm_moments,
-                     .outputs = {output_by(kStatistics), made_of(of_whole_row, output_by(kSum, {0})),
-                                 output_by(kStatistics, {0})}});
-  add_ordered(
-      defs, {.name = "isobit.LayerNormGrad",
-             .min_inputs = 5,
-             .max_inputs = 5,
-             .min_outputs = 3,
-             .max_outputs = 3,
-             .infer = infer_layer_norm_grad,
-             .statistics = layer_norm_sums,
-             .outputs = {output_by(kStatistics), made_of(of_whole_column({0, 1, 2, 4}), output_by(kSum, {0, 1, 2, 4})),
-                         made_of(of_whole_column({4}), output_by(kSum, {4}))}});
-  add_ordered(defs, {.name = "RMSNormalization",
-                     .min_inputs = 2,
-                     .max_inputs = 2,
-                     .infer = infer_rms_norm,
-                     .statistics = rms_norm_squares,
-                     .outputs = {output_by(kStatistics)}});
-  add_ordered(defs, {.name = "isobit.RmsNormGrad",
-                     .min_inputs = 3,
-                     .max_inputs = 3,
-                     .min_outputs = 2,
-                     .max_outputs = 2,
-                     .infer = infer_rms_norm_grad,
-                     .statistics = rms_norm_sums,
-                     .outputs = {output_by(kStatistics), output_by(kStatistics, {0, 2})}});
+                     .outputs = {made_of(in_rows({element_of(0), statistic_of_group(0), statistic_of_group(1),
+                                                  place_of(1), place_of(2)}),
+                                         output_by(kStatistics)),
+                                 made_of(of_whole_row, output_by(kSum, {0})),
+                                 made_of(same_of_statistics({1}), output_by(kStatistics, {0}))}});
+  add_ordered(defs, {.name = "isobit.LayerNormGrad",
+                     .min_inputs = 5,
+                     .max_inputs = 5,
+                     .min_outputs = 3,
+                     .max_outputs = 3,
+                     .infer = infer_layer_norm_grad,
+                     .statistics = layer_norm_sums,
+                     .outputs = {made_of(in_rows({element_of(0), group_of(1), group_of(2), place_of(3), element_of(4),
+                                                  statistic_of_group(0), statistic_of_group(1)}),
+                                         output_by(kStatistics)),
+                                 made_of(over_rows({element_of(0), group_of(1), group_of(2), element_of(4)}),
+                                         output_by(kSum, {0, 1, 2, 4})),
+                                 made_of(over_rows({element_of(4)}), output_by(kSum, {4}))}});
   add_ordered(
       defs,
-      {.name = "LRN", .infer = infer_response_norm, .statistics = window_squares, .outputs = {output_by(kStatistics)}});
+      {.name = "RMSNormalization",
+       .min_inputs = 2,
+       .max_inputs = 2,
+       .infer = infer_rms_norm,
+       .statistics = rms_norm_squares,
+       .outputs = {made_of(in_rows({element_of(0), statistic_of_group(0), place_of(1)}), output_by(kStatistics))}});
+  add_ordered(
+      defs,
+      {.name = "isobit.RmsNormGrad",
+       .min_inputs = 3,
+       .max_inputs = 3,
+       .min_outputs = 2,
+       .max_outputs = 2,
+       .infer = infer_rms_norm_grad,
+       .statistics = rms_norm_sums,
+       .outputs = {
+           made_of(in_rows({element_of(0), place_of(1), element_of(2), statistic_of_group(0), statistic_of_group(1)}),
+                   output_by(kStatistics)),
+           made_of(over_rows({element_of(0), statistic_of_group(0), element_of(2)}), output_by(kStatistics, {0, 2}))}});
+  add_ordered(defs,
+              {.name = "LRN",
+               .infer = infer_response_norm,
+               .statistics = window_squares,
+               .outputs = {made_of(in_channels({element_of(0), statistic_of_element(0)}), output_by(kStatistics))}});
 }
 
 }  // namespace isobit::graph::ops

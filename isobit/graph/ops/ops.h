@@ -50,6 +50,10 @@ inline OutputDef made_of(SourceRule sources, OutputDef output) {
   output.sources = std::move(sources);
   return output;
 }
+inline Statistic made_of(SourceRule sources, Statistic statistic) {
+  statistic.sources = std::move(sources);
+  return statistic;
+}
 inline OutputDef output_by(ElementRule rule) {
   return {.rule = rule, .sources = rule == ElementRule::kPointwise ? SourceRule(broadcast_elements) : SourceRule()};
 }

@@ -1,6 +1,7 @@
 #include "isobit/base/text.h"
 #include "isobit/graph/ops/checks.h"
 #include "isobit/graph/ops/ops.h"
+#include "isobit/graph/ops/sources_statistics.h"
 
 namespace isobit::graph::ops {
 namespace {
@@ -63,15 +64,16 @@ Status infer_top_k_grad(InferContext& c) {
 void add_order(std::vector<OpDef>& defs) {
   using enum ElementRule;
   for (const char* op : {"ArgMax", "ArgMin"}) {
-    add_ordered(defs, {.name = op, .infer = infer_place, .outputs = {output_by(kPlace)}});
+    add_ordered(defs, {.name = op, .infer = infer_place, .outputs = {made_of(of_line(0), output_by(kPlace))}});
   }
-  add_ordered(defs, {.name = "TopK",
-                     .max_inputs = 2,
-                     .optional_inputs = {.some = {1}},
-                     .min_outputs = 2,
-                     .max_outputs = 2,
-                     .infer = infer_top_k,
-                     .outputs = {moved_from(0, kRanked), output_by(kPlace)}});
+  add_ordered(defs,
+              {.name = "TopK",
+               .max_inputs = 2,
+               .optional_inputs = {.some = {1}},
+               .min_outputs = 2,
+               .max_outputs = 2,
+               .infer = infer_top_k,
+               .outputs = {made_of(of_line(-1), moved_from(0, kRanked)), made_of(of_line(-1), output_by(kPlace))}});
   add_ordered(defs, {.name = "isobit.TopKGrad",
                      .min_inputs = 2,
                      .max_inputs = 2,

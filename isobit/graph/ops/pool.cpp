@@ -167,7 +167,8 @@ void add_pool(std::vector<OpDef>& defs) {
   add_ordered(defs, {.name = "MaxPool",
                      .max_outputs = 2,
                      .infer = infer_max_pool,
-                     .outputs = {made_of(in_window, moved_from_repeatedly(0, kMaximum)), output_by(kPlace)}});
+                     .outputs = {made_of(in_window, moved_from_repeatedly(0, kMaximum)),
+                                 made_of(in_window, output_by(kPlace))}});
   add_ordered(defs,
               {.name = "AveragePool", .infer = infer_average_pool, .outputs = {made_of(in_window, output_by(kSum))}});
   add_ordered(defs, {.name = "LpPool", .infer = infer_lp_pool, .outputs = {norm}});

@@ -1,5 +1,6 @@
 #include "isobit/base/text.h"
 #include "isobit/graph/ops/ops.h"
+#include "isobit/graph/ops/sources_statistics.h"
 
 namespace isobit::graph::ops {
 namespace {
@@ -77,7 +78,9 @@ Status infer_dynamic_quantize(InferContext& c) {
 }
 
 // From which the scale and the zero point follow, and with x every element.
-std::vector<Statistic> range_of_source(const Graph&, const Node&) { return {{"low", {}}, {"high", {}}}; }
+std::vector<Statistic> range_of_source(const Graph&, const Node&) {
+  return {made_of(of_everything, Statistic{"low", {}}), made_of(of_everything, Statistic{"high", {}})};
+}
 
 }  // namespace
 
@@ -95,13 +98,14 @@ void add_quantize(std::vector<OpDef>& defs) {
   dequantize.name = "DequantizeLinear";
   dequantize.infer = infer_dequantize;
   add_ordered(defs, dequantize);
-  const OutputDef by_range = output_by(ElementRule::kStatistics);
+  const OutputDef by_range = made_of(only_of_statistics({0, 1}), output_by(ElementRule::kStatistics));
+  const OutputDef quantized = made_of(only_of_statistics({0, 1}, true), output_by(ElementRule::kStatistics));
   add_ordered(defs, {.name = "DynamicQuantizeLinear",
                      .min_outputs = 3,
                      .max_outputs = 3,
                      .infer = infer_dynamic_quantize,
                      .statistics = range_of_source,
-                     .outputs = {by_range, by_range, by_range}});
+                     .outputs = {quantized, by_range, by_range}});
 }
 
 }  // namespace isobit::graph::ops

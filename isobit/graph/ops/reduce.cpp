@@ -3,6 +3,7 @@
 #include "isobit/base/text.h"
 #include "isobit/graph/ops/checks.h"
 #include "isobit/graph/ops/ops.h"
+#include "isobit/graph/ops/sources_statistics.h"
 
 namespace isobit::graph::ops {
 namespace {
@@ -99,23 +100,28 @@ Status infer_global_norm(InferContext& c) {
   return {};
 }
 
-std::vector<Statistic> global_sum(const Graph&, const Node&) { return {{"sum_of_squares", {}}}; }
+std::vector<Statistic> global_sum(const Graph&, const Node&) {
+  return {made_of(of_everything, Statistic{"sum_of_squares", {}})};
+}
 
 const std::vector<int64_t>& dims_of_output(const Graph& g, const Node& n) { return g.value(n.outputs[0]).dims; }
 
 std::vector<Statistic> own_squares(const Graph& g, const Node& n) {
-  return {{"sum_of_squares", dims_of_output(g, n), 0}};
+  return {made_of(of_cell, Statistic{"sum_of_squares", dims_of_output(g, n), 0})};
 }
 
-std::vector<Statistic> squares(const Graph& g, const Node& n) { return {{"sum_of_squares", dims_of_output(g, n)}}; }
+std::vector<Statistic> squares(const Graph& g, const Node& n) {
+  return {made_of(of_cell, Statistic{"sum_of_squares", dims_of_output(g, n)})};
+}
 
 std::vector<Statistic> max_and_sum(const Graph& g, const Node& n) {
-  return {{"max", dims_of_output(g, n)}, {"sum", dims_of_output(g, n)}};
+  return {made_of(of_cell, Statistic{"max", dims_of_output(g, n)}),
+          made_of(over_cell({0}), Statistic{"sum", dims_of_output(g, n)})};
 }
 
 std::vector<Statistic> max_and_count(const Graph& g, const Node& n) {
   const std::vector<int64_t>& kept = g.value(n.inputs[1]).dims;
-  return {{"max", kept}, {"count", kept}};
+  return {made_of(over_kept_cell({}), Statistic{"max", kept}), made_of(over_kept_cell({0}), Statistic{"count", kept})};
 }
 
 OpDef over_axes(const char* name, InferRule infer, OutputDef output, StatisticsRule statistics = {}) {
@@ -137,15 +143,18 @@ void add_reduce(std::vector<OpDef>& defs) {
   add_ordered(defs, over_axes("ReduceMax", infer_reduce<ComparedTypes>, made_of(of_cell, moved_from(0, kMaximum))));
   add_ordered(defs, over_axes("ReduceMin", infer_reduce<ComparedTypes>, made_of(of_cell, moved_from(0, kMinimum))));
   add_ordered(defs, over_axes("ReduceProd", infer_reduce<SummedTypes>, made_of(of_cell, output_by(kProduct))));
-  add_ordered(defs, over_axes("ReduceSumSquare", infer_reduce<SummedTypes>, output_by(kStatistics), own_squares));
-  add_ordered(defs, over_axes("ReduceL2", infer_reduce<FloatTypes>, output_by(kStatistics), squares));
-  add_ordered(defs, over_axes("ReduceLogSumExp", infer_reduce<FloatTypes>, output_by(kStatistics), max_and_sum));
+  add_ordered(defs, over_axes("ReduceSumSquare", infer_reduce<SummedTypes>,
+                              made_of(same_of_statistics({0}), output_by(kStatistics)), own_squares));
+  add_ordered(defs, over_axes("ReduceL2", infer_reduce<FloatTypes>,
+                              made_of(same_of_statistics({0}), output_by(kStatistics)), squares));
+  add_ordered(defs, over_axes("ReduceLogSumExp", infer_reduce<FloatTypes>,
+                              made_of(same_of_statistics({0, 1}), output_by(kStatistics)), max_and_sum));
   add_ordered(defs, {.name = "isobit.ReduceMaxGrad",
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_reduce_grad,
                      .statistics = max_and_count,
-                     .outputs = {output_by(kStatistics)}});
+                     .outputs = {made_of(in_kept_cell({0, 1}), output_by(kStatistics))}});
   add_ordered(defs, {.name = "isobit.ReduceProdGrad",
                      .min_inputs = 2,
                      .max_inputs = 2,
@@ -161,7 +170,7 @@ void add_reduce(std::vector<OpDef>& defs) {
                      .max_inputs = 1 << 20,
                      .infer = infer_global_norm,
                      .statistics = global_sum,
-                     .outputs = {output_by(kStatistics)}});
+                     .outputs = {made_of(only_of_statistics({0}), output_by(kStatistics))}});
 }
 
 }  // namespace isobit::graph::ops

@@ -1,5 +1,6 @@
 #include "isobit/base/text.h"
 #include "isobit/graph/ops/ops.h"
+#include "isobit/graph/ops/sources_statistics.h"
 
 namespace isobit::graph::ops {
 namespace {
@@ -58,53 +59,72 @@ Status infer_cross_entropy_grad(InferContext& c) {
 }
 
 std::vector<Statistic> softmax_rows(const Graph& g, const Node& n) {
-  return {{"row_max", row_dims(g, n)}, {"row_sum", row_dims(g, n)}};
+  return {made_of(of_whole_row, Statistic{"row_max", row_dims(g, n)}),
+          made_of(over_row({statistic_of_group(0)}, {element_of(0)}), Statistic{"row_sum", row_dims(g, n)})};
+}
+
+std::vector<Statistic> visible_rows(const Graph& g, const Node& n) {
+  return {made_of(over_visible({}, {element_of(0)}), Statistic{"row_max", row_dims(g, n)}),
+          made_of(over_visible({statistic_of_group(0)}, {element_of(0)}), Statistic{"row_sum", row_dims(g, n)})};
 }
 
 std::vector<Statistic> log_softmax_rows(const Graph& g, const Node& n) {
-  return {{"row_max", row_dims(g, n)}, {"log_sum", row_dims(g, n)}};
+  return {made_of(of_whole_row, Statistic{"row_max", row_dims(g, n)}),
+          made_of(over_row({statistic_of_group(0)}, {element_of(0)}), Statistic{"log_sum", row_dims(g, n)})};
 }
 
-std::vector<Statistic> grad_rows(const Graph& g, const Node& n) { return {{"row_sum", row_dims(g, n)}}; }
+std::vector<Statistic> grad_rows(const Graph& g, const Node& n) {
+  return {made_of(over_row({}, {element_of(0), element_of(1)}), Statistic{"row_sum", row_dims(g, n)})};
+}
+
+std::vector<Statistic> visible_grad_rows(const Graph& g, const Node& n) {
+  return {made_of(over_visible({}, {element_of(0), element_of(1)}), Statistic{"row_sum", row_dims(g, n)})};
+}
+
+std::vector<Statistic> log_grad_rows(const Graph& g, const Node& n) {
+  return {made_of(over_row({}, {element_of(1)}), Statistic{"row_sum", row_dims(g, n)})};
+}
 
 std::vector<Statistic> cross_entropy_rows(const Graph& g, const Node& n) {
-  return {{"row_max", row_dims(g, n), 2}, {"row_log_sum", row_dims(g, n), 3}, {"row_loss", row_dims(g, n), 1}};
+  return {made_of(of_whole_row, Statistic{"row_max", row_dims(g, n), 2}),
+          made_of(over_row({statistic_of_group(0)}, {element_of(0)}), Statistic{"row_log_sum", row_dims(g, n), 3}),
+          made_of(of_labelled, Statistic{"row_loss", row_dims(g, n), 1})};
 }
 
 }  // namespace
 
 void add_softmax(std::vector<OpDef>& defs) {
   using enum ElementRule;
-  add_ordered(
-      defs,
-      {.name = "Softmax", .infer = infer_softmax, .statistics = softmax_rows, .outputs = {output_by(kStatistics)}});
-  add_ordered(defs, {.name = "LogSoftmax",
-                     .infer = infer_softmax,
-                     .statistics = log_softmax_rows,
-                     .outputs = {output_by(kStatistics)}});
+  const Parts forward = {element_of(0), statistic_of_group(0), statistic_of_group(1)};
+  const Parts backward = {element_of(0), element_of(1), statistic_of_group(0)};
+  const OutputDef by_row = made_of(in_rows(forward), output_by(kStatistics));
+  const OutputDef back_by_row = made_of(in_rows(backward), output_by(kStatistics));
+  add_ordered(defs, {.name = "Softmax", .infer = infer_softmax, .statistics = softmax_rows, .outputs = {by_row}});
+  add_ordered(defs,
+              {.name = "LogSoftmax", .infer = infer_softmax, .statistics = log_softmax_rows, .outputs = {by_row}});
   add_ordered(defs, {.name = "isobit.CausalSoftmax",
                      .infer = infer_causal_softmax,
-                     .statistics = softmax_rows,
-                     .outputs = {output_by(kStatistics)}});
+                     .statistics = visible_rows,
+                     .outputs = {made_of(in_visible(forward), output_by(kStatistics))}});
   // (dst, diff_dst) -> diff_src
   add_ordered(defs, {.name = "isobit.SoftmaxGrad",
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_softmax,
                      .statistics = grad_rows,
-                     .outputs = {output_by(kStatistics)}});
+                     .outputs = {back_by_row}});
   add_ordered(defs, {.name = "isobit.CausalSoftmaxGrad",
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_causal_softmax,
-                     .statistics = grad_rows,
-                     .outputs = {output_by(kStatistics)}});
+                     .statistics = visible_grad_rows,
+                     .outputs = {made_of(in_visible(backward), output_by(kStatistics))}});
   add_ordered(defs, {.name = "isobit.LogSoftmaxGrad",
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_softmax,
-                     .statistics = grad_rows,
-                     .outputs = {output_by(kStatistics)}});
+                     .statistics = log_grad_rows,
+                     .outputs = {back_by_row}});
   add_ordered(defs, {.name = "isobit.CrossEntropy",
                      .min_inputs = 2,
                      .max_inputs = 2,
@@ -112,8 +132,10 @@ void add_softmax(std::vector<OpDef>& defs) {
                      .max_outputs = 4,
                      .infer = infer_cross_entropy,
                      .statistics = cross_entropy_rows,
-                     .outputs = {output_by(kStatistics), output_by(kStatistics),
-                                 made_of(of_whole_row, output_by(kMaximum, {0})), output_by(kStatistics, {0})}});
+                     .outputs = {made_of(all_of_statistic(2), output_by(kStatistics)),
+                                 made_of(same_of_statistics({2}), output_by(kStatistics)),
+                                 made_of(of_whole_row, output_by(kMaximum, {0})),
+                                 made_of(same_of_statistics({1}), output_by(kStatistics, {0}))}});
   add_ordered(defs, {.name = "isobit.CrossEntropyGrad",
                      .min_inputs = 5,
                      .max_inputs = 5,

@@ -87,10 +87,9 @@ Sources of_padded_places(const ElementQuery& q);
 Sources of_map_row(const ElementQuery& q);
 Sources of_others(const ElementQuery& q);
 // Of each row of input 0, which the output has no axes of, all; of these inputs, what is of the channel (axis 1, or the
-// only axis); of these inputs, what is of the place in every row.
+// only axis).
 Sources of_whole_row(const ElementQuery& q);
 SourceRule of_whole_channel(std::vector<int> inputs);
-SourceRule of_whole_column(std::vector<int> inputs);
 
 // The pairs that an inner product multiplies, of inputs 0 and 1, one behind the other, and what it adds to their sum:
 // sources_products.cpp.

@@ -58,6 +58,7 @@ Sources summed_up_to(const ElementQuery& q) {
   const int64_t begin = backward ? here + 1 - own : 0, end = backward ? src[axis] : here + own;
   Sources sources;
   for (at[axis] = begin; at[axis] < end; ++at[axis]) sources.push_back({0, element_at(src, at)});
+  if (backward) std::reverse(sources.begin(), sources.end());
   return sources;
 }
 
@@ -198,24 +199,6 @@ SourceRule of_whole_channel(std::vector<int> inputs) {
       all[axis] = false;
       Coordinates at(dims.size(), 0);
       at[axis] = q.element;
-      const Sources here = combined(i, dims, all_on(dims, at, all));
-      sources.insert(sources.end(), here.begin(), here.end());
-    }
-    return sources;
-  };
-}
-
-SourceRule of_whole_column(std::vector<int> inputs) {
-  return [inputs](const ElementQuery& q) {
-    const size_t rows = q.inputs[0].size() - q.dims().size();  // axes before a row
-    const Coordinates place = place_of(q);
-    Sources sources;
-    for (const int i : inputs) {
-      const std::vector<int64_t>& dims = q.inputs[static_cast<size_t>(i)];
-      std::vector<bool> all(dims.size(), false);
-      std::fill_n(all.begin(), rows, true);
-      Coordinates at(rows, 0);
-      if (dims.size() > rows) at.insert(at.end(), place.begin(), place.end());
       const Sources here = combined(i, dims, all_on(dims, at, all));
       sources.insert(sources.end(), here.begin(), here.end());
     }

@@ -5,16 +5,12 @@
 #include <span>
 
 #include "isobit/kernels/dispatch/by_isa.h"
+#include "isobit/kernels/norm/formulas.h"
 #include "isobit/kernels/reduce/parallel.h"
-#include "isobit/numerics/bits.h"
 #include "isobit/numerics/exact_sum.h"
-#include "isobit/numerics/functions.h"
 
 namespace isobit::kernels {
 namespace {
-
-float power(float x, float y) { return numerics::cr_pow(x, y); }
-double power(double x, double y) { return numerics::f64_pow(x, y); }
 
 // The sum of `count` squares, `stride` apart.
 float sum_of_squares(const float* x, int64_t count, int64_t stride) {
@@ -39,7 +35,7 @@ double sum_of_squares(const double* x, int64_t count, int64_t stride) {
 template <class T>
 void local_response_norm(const KernelContext& ctx, ResponseNormShape shape, const ResponseNormFactors<T>& f,
                          const T* src, T* dst, T* squares) {
-  const T a = f.alpha / static_cast<T>(shape.size);
+  const reference::ResponseNorm<T> factors = {f.alpha, f.beta, f.bias, shape.size};
   const int64_t before = (shape.size - 1) / 2, behind = shape.size / 2;
   parallel_items(ctx, shape.n * shape.c, shape.s * (std::min(shape.size, shape.c) + 64), [=](int64_t b, int64_t end) {
     for (int64_t plane = b; plane < end; ++plane) {
@@ -48,10 +44,7 @@ void local_response_norm(const KernelContext& ctx, ResponseNormShape shape, cons
       const T *x = src + plane * shape.s, *window = x - (c - first) * shape.s;
       for (int64_t i = 0; i < shape.s; ++i) {
         const T q = sum_of_squares(window + i, last - first + 1, shape.s);
-        const T p = a * q;
-        const T d = f.bias + p;
-        const T w = power(d, f.beta);
-        dst[plane * shape.s + i] = numerics::canonical(x[i] / w);
+        dst[plane * shape.s + i] = reference::response_norm_of(x[i], q, factors);
         if (squares) squares[plane * shape.s + i] = q;
       }
     }

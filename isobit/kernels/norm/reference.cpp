@@ -1,6 +1,7 @@
 #include "isobit/kernels/norm/reference.h"
 
 #include "isobit/kernels/dispatch/by_isa.h"
+#include "isobit/kernels/norm/formulas.h"
 #include "isobit/kernels/reduce/scalar.h"
 
 namespace isobit::kernels::reference {
@@ -47,38 +48,23 @@ template <class T>
 void batch_norm_apply(BatchNormShape b, T eps, const T* src, const T* mean, const T* var, const T* scale, const T* bias,
                       T* dst) {
   for (int64_t c = 0; c < b.c; ++c) {
-    const T d = var[c] + eps;
-    const T r = rsqrt_of(d);
-    for_channel(b, c, [&](int64_t i) {
-      const T t = src[i] - mean[c];
-      const T h = t * r;
-      const T p = h * scale[c];
-      dst[i] = canonical(p + bias[c]);
-    });
+    const T r = inverse_root_of(var[c], eps);
+    for_channel(b, c, [&](int64_t i) { dst[i] = scaled_of(normalised(src[i], mean[c], r), scale[c], &bias[c]); });
   }
 }
 
 template <class T>
 void batch_norm_running(int64_t c, int64_t count, T momentum, const T* running, const T* current, T* dst) {
-  const T k = T(1) - momentum;
-  const T f = count == 0 ? T(1) : static_cast<T>(count) / static_cast<T>(count - 1);
-  for (int64_t i = 0; i < c; ++i) {
-    const T a = running[i] * momentum;
-    const T v = count == 0 ? current[i] : current[i] * f;
-    const T b = v * k;
-    dst[i] = canonical(a + b);
-  }
+  for (int64_t i = 0; i < c; ++i) dst[i] = running_of(running[i], current[i], momentum, count);
 }
 
 template <class T>
 void batch_norm_grad_sums(BatchNormShape b, T eps, const BatchNormGradInputs<T>& in, T* diff_scale, T* diff_bias) {
   for (int64_t c = 0; c < b.c; ++c) {
-    const T d = in.var[c] + eps;
-    const T r = rsqrt_of(d);
+    const T r = inverse_root_of(in.var[c], eps);
     std::vector<T> dy, p;
     for_channel(b, c, [&](int64_t i) {
-      const T t = in.src[i] - in.mean[c];
-      const T h = t * r;
+      const T h = normalised(in.src[i], in.mean[c], r);
       dy.push_back(in.diff_dst[i]);
       p.push_back(in.diff_dst[i] * h);
     });
@@ -92,17 +78,12 @@ void batch_norm_grad_data(BatchNormShape shape, T eps, const BatchNormGradInputs
                           const T* diff_bias, T* diff_src) {
   const T count = static_cast<T>(shape.n * shape.s);
   for (int64_t c = 0; c < shape.c; ++c) {
-    const T d = in.var[c] + eps;
-    const T r = rsqrt_of(d);
+    const T r = inverse_root_of(in.var[c], eps);
     const T a = diff_bias[c] / count;
     const T b = diff_scale[c] / count;
     const T k = in.scale[c] * r;
     for_channel(shape, c, [&](int64_t i) {
-      const T t = in.src[i] - in.mean[c];
-      const T h = t * r;
-      const T u = in.diff_dst[i] - a;
-      const T v = h * b;
-      const T w = u - v;
+      const T w = centred_of(in.diff_dst[i], normalised(in.src[i], in.mean[c], r), a, b);
       diff_src[i] = canonical(w * k);
     });
   }
@@ -116,13 +97,10 @@ void layer_norm(int64_t rows, int64_t C, T eps, const T* src, const T* scale, co
     T v;
     mean_and_variance(x, &out.mean[row], &v);
     if (out.var) out.var[row] = v;
-    const T d = v + eps;
-    out.inv_std[row] = rsqrt_of(d);
+    out.inv_std[row] = inverse_root_of(v, eps);
     for (int64_t c = 0; c < C; ++c) {
-      const T t = x[c] - out.mean[row];
-      const T h = t * out.inv_std[row];
-      const T p = h * scale[c];
-      out.dst[row * C + c] = canonical(bias ? p + bias[c] : p);
+      const T h = normalised(x[c], out.mean[row], out.inv_std[row]);
+      out.dst[row * C + c] = scaled_of(h, scale[c], bias ? bias + c : nullptr);
     }
   }
 }
@@ -132,8 +110,7 @@ void layer_norm_grad_params(int64_t rows, int64_t C, const LayerNormGradInputs<T
   for (int64_t c = 0; c < C; ++c) {
     std::vector<T> dy, p;
     for (int64_t row = 0; row < rows; ++row) {
-      const T t = in.src[row * C + c] - in.mean[row];
-      const T h = t * in.inv_std[row];
+      const T h = normalised(in.src[row * C + c], in.mean[row], in.inv_std[row]);
       dy.push_back(in.diff_dst[row * C + c]);
       p.push_back(in.diff_dst[row * C + c] * h);
     }
@@ -148,8 +125,7 @@ void layer_norm_grad_data(int64_t rows, int64_t C, const LayerNormGradInputs<T>&
   std::vector<T> h(static_cast<size_t>(C)), g(h), e(h);
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t c = 0; c < C; ++c) {
-      const T t = in.src[row * C + c] - in.mean[row];
-      h[c] = t * in.inv_std[row];
+      h[c] = normalised(in.src[row * C + c], in.mean[row], in.inv_std[row]);
       g[c] = in.diff_dst[row * C + c] * in.scale[c];
       e[c] = g[c] * h[c];
     }
@@ -158,9 +134,7 @@ void layer_norm_grad_data(int64_t rows, int64_t C, const LayerNormGradInputs<T>&
     if (sum_gh) sum_gh[row] = sgh;
     const T a = sg / count, b = sgh / count;
     for (int64_t c = 0; c < C; ++c) {
-      const T u = g[c] - a;
-      const T v = h[c] * b;
-      const T w = u - v;
+      const T w = centred_of(g[c], h[c], a, b);
       diff_src[row * C + c] = canonical(w * in.inv_std[row]);
     }
   }

@@ -2,6 +2,7 @@
 #include <span>
 
 #include "isobit/kernels/dispatch/by_isa.h"
+#include "isobit/kernels/norm/formulas.h"
 #include "isobit/kernels/norm/reference.h"
 #include "isobit/kernels/reduce/reference.h"
 #include "isobit/kernels/reduce/scalar.h"
@@ -17,9 +18,7 @@ T squares_of(const T* x, int64_t n) {
 
 template <class T>
 T inverse_root(T squares, int64_t count, T eps) {
-  const T v = squares / static_cast<T>(count);
-  const T d = v + eps;
-  return rsqrt_of(d);
+  return inverse_root_of(mean_square_of(squares, count), eps);
 }
 
 }  // namespace

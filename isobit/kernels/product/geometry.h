@@ -36,6 +36,9 @@ struct Side {
   int64_t batch_stride = 0;
   Strides strides;  // of kStrided
   Windows windows;  // of the others
+
+  // Where element l of a line lies, counted from where the batch begins; -1: it is missing, and +0.
+  int64_t offset(int64_t line, int64_t l) const;
 };
 
 // Output (i, j) of batch b lies at first + b * batch_stride + i * row_stride + j / (lines * columns) * image_stride +

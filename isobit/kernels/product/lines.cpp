@@ -4,19 +4,24 @@
 
 namespace isobit::kernels::product {
 
-template <class T>
-T Lines<T>::element(int64_t line, int64_t l) const {
-  const Strides& s = side_.strides;
-  if (side_.kind == SideKind::kStrided) return data_[line * s.line + s.offset(l)];
-  const Windows& w = side_.windows;
-  const bool by_position = side_.kind == SideKind::kPositions;
+int64_t Side::offset(int64_t line, int64_t l) const {
+  if (kind == SideKind::kStrided) return line * strides.line + strides.offset(l);
+  const Windows& w = windows;
+  const bool by_position = kind == SideKind::kPositions;
   const int64_t row = by_position ? l : line, column = by_position ? line : l;
   const int64_t tap = row % w.taps(), position = column % w.positions();
   const int64_t y = w.rows.place(tap / w.columns.taps, position / w.columns.positions);
   const int64_t x = w.columns.place(tap % w.columns.taps, position % w.columns.positions);
-  if (y < 0 || x < 0) return T{0};
+  if (y < 0 || x < 0) return -1;
   const int64_t image = column / w.positions(), channel = row / w.taps();
-  return data_[image * w.image_stride + channel * w.plane() + y * w.columns.places + x];
+  return image * w.image_stride + channel * w.plane() + y * w.columns.places + x;
+}
+
+template <class T>
+T Lines<T>::element(int64_t line, int64_t l) const {
+  const int64_t at = side_.offset(line, l);
+  // Strides may be negative, and such lines miss nothing.
+  return at < 0 && side_.kind != SideKind::kStrided ? T{0} : data_[at];
 }
 
 template <class T>

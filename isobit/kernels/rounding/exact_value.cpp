@@ -24,10 +24,24 @@ TwoSum two_sum(double a, double b) {
   return {sum, (a - (sum - virtual_b)) + (b - virtual_b)};
 }
 
+constexpr int64_t kLanes = OutputSum::kLanes;
+
+// The lanes in ascending order after the bias.
+ExactValue sum_of_lanes(const double* high, const double* low, double bias) {
+  double total = bias, rest = 0;
+  for (int64_t q = 0; q < kLanes; ++q) {
+    const TwoSum s = two_sum(total, high[q]);
+    total = s.sum;
+    rest += s.rest + low[q];
+  }
+  if (!std::isfinite(total)) return {numerics::canonical(total), 0};
+  const TwoSum s = two_sum(total, rest);
+  return {s.sum, s.rest};
+}
+
 // Sum2 of T. Ogita, S. M. Rump and S. Oishi, Accurate sum and dot product, SIAM J. Sci. Comput. 26, 2005, in eight
-// lanes: term l in lane l % 8, then the lanes in ascending order after the bias. Products of float32 values are exact.
+// lanes: term l in lane l % 8. Products of float32 values are exact.
 ExactValue doubled_sum(int64_t k, const double* a, const double* b, double bias) {
-  constexpr int64_t kLanes = 8;
   double high[kLanes] = {}, low[kLanes] = {};
   const int64_t whole = k - k % kLanes;
   for (int64_t l = 0; l < whole; l += kLanes) {
@@ -42,23 +56,12 @@ ExactValue doubled_sum(int64_t k, const double* a, const double* b, double bias)
     high[l - whole] = s.sum;
     low[l - whole] += s.rest;
   }
-  double total = bias, rest = 0;
-  for (int64_t q = 0; q < kLanes; ++q) {
-    const TwoSum s = two_sum(total, high[q]);
-    total = s.sum;
-    rest += s.rest + low[q];
-  }
-  if (!std::isfinite(total)) return {numerics::canonical(total), 0};
-  const TwoSum s = two_sum(total, rest);
-  return {s.sum, s.rest};
+  return sum_of_lanes(high, low, bias);
 }
 
 // The sum in as many digits as it has, as the float64 that is nearest or, between two, the odd one: rounding that
 // rounds the sum itself.
-double exact_sum_to_odd(int64_t k, const double* a, const double* b, double bias) {
-  ExactAccumulator sum;
-  sum.add(static_cast<float>(bias));
-  for (int64_t l = 0; l < k; ++l) sum.add_product(static_cast<float>(a[l]), static_cast<float>(b[l]));
+double to_odd(ExactAccumulator sum) {
   if (sum.is_zero()) return 0;
   const bool negative = sum.sign() < 0;
   if (negative) {
@@ -81,6 +84,13 @@ double exact_sum_to_odd(int64_t k, const double* a, const double* b, double bias
   const double magnitude =
       std::ldexp(static_cast<double>(leading), 64 * top - zeros + 11 + ExactAccumulator::kUnitExponent);
   return negative ? -magnitude : magnitude;
+}
+
+double exact_sum_to_odd(int64_t k, const double* a, const double* b, double bias) {
+  ExactAccumulator sum;
+  sum.add(static_cast<float>(bias));
+  for (int64_t l = 0; l < k; ++l) sum.add_product(static_cast<float>(a[l]), static_cast<float>(b[l]));
+  return to_odd(sum);
 }
 
 // The lines of one output at a time.
@@ -152,6 +162,33 @@ std::vector<ExactOutput> evaluate_outputs(const KernelContext& ctx, const std::v
     }
   });
   return outputs;
+}
+
+void OutputSum::add(double a, double b) {
+  const auto q = static_cast<size_t>(count++ % kLanes);
+  const double product = a * b;
+  const TwoSum s = two_sum(high[q], product);
+  high[q] = s.sum;
+  low[q] += s.rest;
+  magnitude[q] += std::fabs(product);
+  if (a != 0 && b != 0) quantum = std::min(quantum, quantum_of(a) + quantum_of(b));
+  sum.add_product(static_cast<float>(a), static_cast<float>(b));
+}
+
+ExactOutput OutputSum::output(double bias, int bits) const {
+  ExactOutput o;
+  double magnitudes = 0;
+  for (const double m : magnitude) magnitudes += m;
+  o.at.magnitude = magnitudes + std::fabs(bias);
+  o.z = sum_of_lanes(high.data(), low.data(), bias);
+  ExactAccumulator all = sum;
+  all.add(static_cast<float>(bias));
+  o.rounded = std::isfinite(o.z.high) ? round_to_bits(to_odd(all), bits) + 0.0 : round_to_bits(o.z.high, bits);
+  return o;
+}
+
+bool OutputSum::adds_exactly(double bias, double magnitude_of_output) const {
+  return rounding::adds_exactly(magnitude_of_output, bias != 0 ? std::min(quantum, quantum_of(bias)) : quantum);
 }
 
 bool adds_exactly(const ProductBlock& block, int64_t i, int64_t j, double magnitude) {

@@ -6,9 +6,12 @@
 // operands and biases that are float32 values, and k <= kMostTerms.
 #pragma once
 
+#include <array>
+#include <climits>
 #include <vector>
 
 #include "isobit/kernels/rounding/near_ties.h"
+#include "isobit/numerics/exact_accumulator.h"
 
 namespace isobit::kernels::rounding {
 
@@ -34,6 +37,22 @@ struct ExactOutput {
   // How far the platform's own value lies from z, in units of 2^-53 times the magnitude; 0 where they are alike, NaN
   // included, and infinity where only one of them is finite.
   double error() const;
+};
+
+// The same of one output whose terms come one by one, element 0 of its lines first: for who has the terms and no block,
+// or not all of them at once. Everything that it holds is what the terms so far say.
+struct OutputSum {
+  static constexpr int64_t kLanes = 8;
+  int64_t count = 0;
+  std::array<double, kLanes> high = {}, low = {}, magnitude = {};  // term l in lane l % 8
+  int quantum = INT_MAX;                                           // all terms are multiples of 2 to this
+  numerics::ExactAccumulator sum;
+
+  void add(double a, double b);
+  // As evaluate_outputs, of an output whose own value is not known; REQUIRES that all k terms have come.
+  ExactOutput output(double bias, int bits) const;
+  // As adds_exactly of a block.
+  bool adds_exactly(double bias, double magnitude_of_output) const;
 };
 
 // Evaluates the outputs at `places`, whose values must not have been rounded yet. Their magnitudes need not be set.

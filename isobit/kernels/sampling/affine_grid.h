@@ -17,4 +17,9 @@ void affine_grid(const KernelContext&, int64_t n, std::span<const int64_t> image
 void affine_grid(const KernelContext&, int64_t n, std::span<const int64_t> image, bool align_corners,
                  const double* theta, double* dst);
 
+// The one number that this row of theta, rank + 1 elements, makes of a point, which is numbered in row-major order.
+// T: float, double.
+template <class T>
+T affine_number(std::span<const int64_t> image, bool align_corners, const T* row, int64_t point);
+
 }  // namespace isobit::kernels

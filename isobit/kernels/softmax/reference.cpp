@@ -5,6 +5,7 @@
 
 #include "isobit/kernels/dispatch/by_isa.h"
 #include "isobit/kernels/reduce/scalar.h"
+#include "isobit/kernels/softmax/formulas.h"
 
 namespace isobit::kernels::reference {
 namespace {
@@ -23,18 +24,15 @@ T max_of(const T* x, int64_t n) {
   return canonical(m);
 }
 
-// m, t, e, s of the contract for one row.
+// m, e, s of the contract for one row.
 template <class T>
 struct Row {
-  Row(const T* x, int64_t n) : m(max_of(x, n)), t(static_cast<size_t>(n)), e(t) {
-    for (int64_t i = 0; i < n; ++i) {
-      t[i] = x[i] - m;
-      e[i] = exp_of(t[i]);
-    }
+  Row(const T* x, int64_t n) : m(max_of(x, n)), e(static_cast<size_t>(n)) {
+    for (int64_t i = 0; i < n; ++i) e[i] = shifted_exp(x[i], m);
     s = sum_of(e);
   }
   T m;
-  std::vector<T> t, e;
+  std::vector<T> e;
   T s;
 };
 
@@ -47,7 +45,7 @@ void softmax(int64_t rows, int64_t V, CausalMask mask, const T* src, T* dst, T* 
     T m = -std::numeric_limits<T>::infinity(), s = 0;
     if (n > 0) {
       const Row<T> row(src + r * V, n);
-      for (int64_t i = 0; i < n; ++i) dst[r * V + i] = canonical(row.e[i] / row.s);
+      for (int64_t i = 0; i < n; ++i) dst[r * V + i] = softmax_of(row.e[i], row.s);
       m = row.m, s = row.s;
     }
     for (int64_t i = n; i < V; ++i) dst[r * V + i] = 0;
@@ -63,10 +61,7 @@ void softmax_grad(int64_t rows, int64_t V, CausalMask mask, const T* dst, const 
     std::vector<T> p(static_cast<size_t>(n));
     for (int64_t i = 0; i < n; ++i) p[i] = dst[r * V + i] * diff_dst[r * V + i];
     const T s = sum_of(p);
-    for (int64_t i = 0; i < n; ++i) {
-      const T d = diff_dst[r * V + i] - s;
-      diff_src[r * V + i] = canonical(dst[r * V + i] * d);
-    }
+    for (int64_t i = r * V; i < r * V + n; ++i) diff_src[i] = softmax_grad_of(dst[i], diff_dst[i], s);
     for (int64_t i = n; i < V; ++i) diff_src[r * V + i] = 0;
     if (row_sum) row_sum[r] = s;
   }
@@ -77,7 +72,7 @@ void log_softmax(int64_t rows, int64_t V, const T* src, T* dst, T* row_max, T* l
   for (int64_t r = 0; r < rows; ++r) {
     const Row<T> row(src + r * V, V);
     const T l = log_of(row.s);
-    for (int64_t i = 0; i < V; ++i) dst[r * V + i] = canonical(row.t[i] - l);
+    for (int64_t i = r * V; i < (r + 1) * V; ++i) dst[i] = log_softmax_of(src[i], row.m, l);
     if (row_max) row_max[r] = row.m;
     if (log_sum) log_sum[r] = l;
   }
@@ -87,11 +82,7 @@ template <class T>
 void log_softmax_grad(int64_t rows, int64_t V, const T* dst, const T* diff_dst, T* diff_src, T* row_sum) {
   for (int64_t r = 0; r < rows; ++r) {
     const T s = sum_of(std::vector<T>(diff_dst + r * V, diff_dst + (r + 1) * V));
-    for (int64_t i = r * V; i < (r + 1) * V; ++i) {
-      const T p = exp_of(dst[i]);
-      const T q = p * s;
-      diff_src[i] = canonical(diff_dst[i] - q);
-    }
+    for (int64_t i = r * V; i < (r + 1) * V; ++i) diff_src[i] = log_softmax_grad_of(dst[i], diff_dst[i], s);
     if (row_sum) row_sum[r] = s;
   }
 }
@@ -99,17 +90,13 @@ void log_softmax_grad(int64_t rows, int64_t V, const T* dst, const T* diff_dst, 
 template <class T>
 T log_sum_exp(int64_t n, const T* src, T* max, T* sum) {
   const T m = n == 0 ? -std::numeric_limits<T>::infinity() : max_of(src, n);
-  const T a = numerics::is_finite(m) ? m : T(0);
+  const T a = finite_or_zero(m);
   std::vector<T> e(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; ++i) {
-    const T t = src[i] - a;
-    e[i] = exp_of(t);
-  }
+  for (int64_t i = 0; i < n; ++i) e[i] = shifted_exp(src[i], a);
   const T s = sum_of(e);
-  const T l = log_of(s);
   *max = m;
   *sum = s;
-  return canonical(l + a);
+  return log_sum_exp_of(m, s);
 }
 
 template <class T>
@@ -119,7 +106,7 @@ void softmax_cross_entropy(int64_t rows, int64_t V, CrossEntropyOptions options,
     const Row<T> row(logits + r * V, V);
     const T l = log_of(row.s);
     const bool ignored = options.has_ignore_index && labels[r] == options.ignore_index;
-    loss[r] = ignored ? T(0) : canonical(l - row.t[labels[r]]);
+    loss[r] = ignored ? T(0) : cross_entropy_of(logits[r * V + labels[r]], row.m, l);
     row_max[r] = row.m;
     log_sum[r] = l;
   }
@@ -138,11 +125,9 @@ void softmax_cross_entropy_grad(int64_t rows, int64_t V, CrossEntropyOptions opt
   for (int64_t r = 0; r < rows; ++r) {
     const bool ignored = options.has_ignore_index && labels[r] == options.ignore_index;
     for (int64_t i = 0; i < V; ++i) {
-      const T t = logits[r * V + i] - row_max[r];
-      const T v = t - log_sum[r];
-      const T p = exp_of(v);
-      const T q = i == labels[r] ? p - T(1) : p;
-      diff_logits[r * V + i] = ignored ? T(0) : canonical(q * g[r * g_stride]);
+      const T x = logits[r * V + i];
+      diff_logits[r * V + i] =
+          ignored ? T(0) : cross_entropy_grad_of(x, i == labels[r], row_max[r], log_sum[r], g[r * g_stride]);
     }
   }
 }

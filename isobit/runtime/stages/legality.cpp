@@ -47,17 +47,33 @@ double least_spacing(double r, int bits) {
   return std::isfinite(r) ? std::fabs(r - inner) : spacing(inner, bits);
 }
 
-// A decision for `said` that an honest trainer may have made, or not.
-Ruling rule_on_value(const ProductBlock& block, const ExactOutput& o, double said, const ErrorBounds& bounds,
-                     int bits) {
+// A decision for `said` that an honest trainer may have made, or not. exact: whether no addition can round.
+template <class Exact>
+Ruling rule_on_value(Exact exact, const ExactOutput& o, double said, const ErrorBounds& bounds, int bits) {
   const auto within = [&](double width) { return candidates(o.z, width, o.at.magnitude, bits); };
-  const auto exact = [&] { return adds_exactly(block, o.at.i, o.at.j, o.at.magnitude); };
   if (said == o.rounded) {
     const bool honest = !within(superfluous_width(bounds.divergence)).one() && !(is_tie_or_zero(o, bits) && exact());
     return {honest ? Standing::kFollowed : Standing::kSuperfluous, said};
   }
   if (!within(exact_width(bounds.sound)).has(said) || exact()) return {Standing::kIllegal, said};
   return {within(exact_width(bounds.divergence)).has(said) ? Standing::kFollowed : Standing::kBeyond, said};
+}
+
+template <class Exact>
+Ruling rule_on(Exact exact, const ExactOutput& o, const log::SparseEntry* entry, const ErrorBounds& bounds, int bits) {
+  const bool finite = std::isfinite(o.z.high), evaluated = finite && cancels(o, bounds, bits);
+  if (entry == nullptr) return {evaluated ? Standing::kCancels : Standing::kMissing, o.rounded};
+  const Candidates legal =
+      finite ? candidates(o.z, exact_width(bounds.sound), o.at.magnitude, bits) : Candidates{o.rounded, o.rounded};
+  const double said = published(*entry, o, legal, bits);
+  // Infinities and NaN come from the operands, the same everywhere.
+  if (!finite) return {said == o.rounded ? Standing::kSuperfluous : Standing::kIllegal, said};
+  if (evaluated) return {said == o.rounded ? Standing::kSuperfluous : Standing::kForbidden, said};
+  return rule_on_value(exact, o, said, bounds, bits);
+}
+
+auto exactness(const ProductBlock& block, const ExactOutput& o) {
+  return [&block, &o] { return adds_exactly(block, o.at.i, o.at.j, o.at.magnitude); };
 }
 
 }  // namespace
@@ -68,15 +84,12 @@ bool cancels(const ExactOutput& o, const ErrorBounds& bounds, int bits) {
 
 Ruling rule_on_entry(const ProductBlock& block, const ExactOutput& o, const log::SparseEntry* entry,
                      const ErrorBounds& bounds, int bits) {
-  const bool finite = std::isfinite(o.z.high), evaluated = finite && cancels(o, bounds, bits);
-  if (entry == nullptr) return {evaluated ? Standing::kCancels : Standing::kMissing, o.rounded};
-  const Candidates legal =
-      finite ? candidates(o.z, exact_width(bounds.sound), o.at.magnitude, bits) : Candidates{o.rounded, o.rounded};
-  const double said = published(*entry, o, legal, bits);
-  // Infinities and NaN come from the operands, the same everywhere.
-  if (!finite) return {said == o.rounded ? Standing::kSuperfluous : Standing::kIllegal, said};
-  if (evaluated) return {said == o.rounded ? Standing::kSuperfluous : Standing::kForbidden, said};
-  return rule_on_value(block, o, said, bounds, bits);
+  return rule_on(exactness(block, o), o, entry, bounds, bits);
+}
+
+Ruling rule_on_entry(bool adds_exactly, const ExactOutput& o, const log::SparseEntry* entry, const ErrorBounds& bounds,
+                     int bits) {
+  return rule_on([adds_exactly] { return adds_exactly; }, o, entry, bounds, bits);
 }
 
 bool cancels_for_decisions(const ExactOutput& o, const ErrorBounds& bounds, int bits) {
@@ -94,7 +107,7 @@ Ruling rule_on_decision(const ProductBlock& block, const ExactOutput& o, uint8_t
   const bool either = std::fabs(off) <= exact_width(bounds.divergence) * o.at.magnitude;
   if (!against || either) return {evaluated ? Standing::kCancels : Standing::kDecided, o.rounded};
   const double said = neighbour_towards(o, bits);
-  return evaluated ? Ruling{Standing::kForbidden, said} : rule_on_value(block, o, said, bounds, bits);
+  return evaluated ? Ruling{Standing::kForbidden, said} : rule_on_value(exactness(block, o), o, said, bounds, bits);
 }
 
 }  // namespace isobit::runtime

@@ -46,6 +46,10 @@ bool cancels(const kernels::rounding::ExactOutput& output, const ErrorBounds& bo
 Ruling rule_on_entry(const kernels::rounding::ProductBlock& block, const kernels::rounding::ExactOutput& output,
                      const log::SparseEntry* entry, const ErrorBounds& bounds, int bits);
 
+// The same for who has no block: whether no addition of the output's terms can round (OutputSum::adds_exactly).
+Ruling rule_on_entry(bool adds_exactly, const kernels::rounding::ExactOutput& output, const log::SparseEntry* entry,
+                     const ErrorBounds& bounds, int bits);
+
 // The same of an ovt log whose decisions obey the bounds (RoundingRules::distance). Such a decision names a direction
 // and no value, so it needs more room: nothing is left to it unless a near-tie is nearer to its boundary than to r.
 bool cancels_for_decisions(const kernels::rounding::ExactOutput& output, const ErrorBounds& bounds, int bits);

@@ -1,0 +1,77 @@
+#include "isobit/judge/way.h"
+
+#include "isobit/base/text.h"
+
+namespace isobit::judge {
+namespace {
+
+using graph::ElementRule;
+
+tl::unexpected<Error> not_alone(const Question& q, const std::string& why) {
+  const graph::Node& node = q.where.node;
+  return unreadable(
+      text_of("node '", node.name, "', operator ", node.op, ": an element cannot be judged alone: ", why));
+}
+
+const runtime::ElementFormula* formula_of(const Question& q) {
+  const runtime::ElementFormulas* all = runtime::element_formulas(q.where.node);
+  if (all == nullptr) return nullptr;
+  const auto& of_kind = q.where.statistic ? all->statistics : all->outputs;
+  const size_t number = q.where.statistic.value_or(q.where.output);
+  return number < of_kind.size() ? &of_kind[number] : nullptr;
+}
+
+// The statistic that becomes the output, or -1.
+int own_statistic(const Question& q) {
+  for (size_t s = 0; s < q.statistics.size(); ++s) {
+    if (q.statistics[s].output == static_cast<int>(q.where.output)) return static_cast<int>(s);
+  }
+  return -1;
+}
+
+}  // namespace
+
+Expected<Way> way_of(const Question& q) {
+  if (q.where.statistic) {
+    const graph::Statistic& statistic = q.statistics[*q.where.statistic];
+    if (formula_of(q) != nullptr && statistic.sources) return Way::kFormula;
+    return not_alone(q, "statistic " + statistic.name + " has no formula");
+  }
+  if (own_statistic(q) >= 0) return Way::kMoved;
+  const graph::OutputDef& output = q.output();
+  if (output.rule == ElementRule::kWhole) return not_alone(q, output.whole_because);
+  if (output.rule == ElementRule::kNone) return not_alone(q, "its operator does not say what an element is");
+  if (output.rule == ElementRule::kInnerProduct) return Way::kProduct;
+  if (!output.sources) return not_alone(q, "where it comes from follows from real numbers, and is not said");
+  if (formula_of(q) != nullptr) return Way::kFormula;
+  if (output.rule == ElementRule::kMoved) return Way::kMoved;
+  if (output.rule == ElementRule::kPointwise && output.follows_from.empty()) {
+    return not_alone(q, "it follows from shapes and attributes, and needs no operand");
+  }
+  if (output.rule == ElementRule::kPointwise) return Way::kOneByOne;
+  if (output.rule == ElementRule::kRanked || output.rule == ElementRule::kPlace) return Way::kAlongLine;
+  return not_alone(q, "there is no formula of it");
+}
+
+Expected<Plan> plan_for(const Question& q) {
+  ISOBIT_CHECK(q.where.element >= 0 && q.where.element < q.elements());
+  ISOBIT_TRY(const Way way, way_of(q));
+  Plan plan{.way = way, .needs = {}, .formula = way == Way::kFormula ? formula_of(q) : nullptr, .product = {}};
+  if (q.where.statistic) {
+    plan.needs = q.statistics[*q.where.statistic].sources(q.where);
+  } else if (const int own = own_statistic(q); own >= 0) {
+    plan.needs = {{own, q.where.element, true}};
+  } else if (way == Way::kProduct) {
+    plan.product = product_terms(q);
+    plan.needs = sources_of(plan.product);
+  } else {
+    plan.needs = q.output().sources(q.where);
+  }
+  // As of a constant of a given shape: the shape is no element.
+  if (way == Way::kOneByOne && plan.needs.empty()) {
+    return not_alone(q, "it follows from shapes and attributes, and needs no operand");
+  }
+  return plan;
+}
+
+}  // namespace isobit::judge
