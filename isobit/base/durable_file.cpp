@@ -32,6 +32,17 @@ int rename_to_new(const fs::path& from, const fs::path& to) {
 
 }  // namespace
 
+Status rename_durably(const fs::path& from, const fs::path& to) {
+  if (rename_to_new(from, to) != 0) {
+    const int error = errno;
+    if (error == EEXIST) {
+      return usage_error(text_of(to.string(), ": was made meanwhile and is not overwritten; choose another name"));
+    }
+    return unavailable(text_of(to.string(), ": cannot make it: ", reason(error)));
+  }
+  return sync_folder(to.parent_path());
+}
+
 Expected<std::string> random_name() {
   std::array<uint8_t, 8> bytes{};
   ISOBIT_RETURN_IF_ERROR(fill_random(bytes));
@@ -88,12 +99,13 @@ Status DurableFile::commit() {
     return unavailable(text_of(path_.string(), ": cannot make durable: ", reason(errno)));
   }
   fd_.close();
-  if ((replace_ ? ::rename(temporary_.c_str(), path_.c_str()) : rename_to_new(temporary_, path_)) != 0) {
-    const int error = errno;
-    if (error == EEXIST) {
-      return usage_error(text_of(path_.string(), ": was made meanwhile and is not overwritten; choose another name"));
-    }
-    return unavailable(text_of(path_.string(), ": cannot replace: ", reason(error)));
+  if (!replace_) {
+    ISOBIT_RETURN_IF_ERROR(rename_durably(temporary_, path_));
+    temporary_.clear();
+    return {};
+  }
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    return unavailable(text_of(path_.string(), ": cannot replace: ", reason(errno)));
   }
   temporary_.clear();
   return sync_folder(path_.parent_path());

@@ -25,6 +25,10 @@ class DurableFile {
   Descriptor fd_;
 };
 
+// Gives a finished and durable file another name of the same folder, which is durable, too. kUsage when something of
+// that name is there; `from` then stays.
+Status rename_durably(const fs::path& from, const fs::path& to);
+
 // 16 hex digits that nobody can foresee.
 Expected<std::string> random_name();
 

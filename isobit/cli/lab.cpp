@@ -29,18 +29,31 @@ Expected<int> export_lab(const Options& o, Console& console) {
 Expected<int> merge_labs(const Options& o, Console& console) {
   // All are opened, and so checked, before anything is written.
   ISOBIT_TRY(auto others, lab::deviation::open_labs(o.others));
+  std::vector<MergeReport> reports;
+  const auto fill = [&](LabFile& into) -> Status {
+    for (auto& other : others) {
+      ISOBIT_TRY(const MergeReport report, into.merge(other.lab, !o.without_tensors));
+      reports.push_back(report);
+    }
+    return {};
+  };
   std::error_code ignored;
-  const bool is_new = !fs::exists(o.lab, ignored);
-  if (is_new) ISOBIT_RETURN_IF_ERROR(check_output(o.lab, false));
-  ISOBIT_TRY(LabFile into, is_new ? LabFile::create(o.lab) : LabFile::open(o.lab, LabFile::Mode::kWrite));
+  if (fs::exists(o.lab, ignored)) {
+    ISOBIT_TRY(LabFile into, LabFile::open(o.lab, LabFile::Mode::kWrite));
+    ISOBIT_RETURN_IF_ERROR(fill(into));
+  } else {
+    // In one step, so that a merge that fails leaves nothing.
+    ISOBIT_RETURN_IF_ERROR(check_output(o.lab, false));
+    ISOBIT_RETURN_IF_ERROR(LabFile::make(o.lab, fill));
+  }
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (auto& other : others) {
-    ISOBIT_TRY(const MergeReport report, into.merge(other.lab, !o.without_tensors));
-    list.push_back({{"lab", other.path},
+  for (size_t i = 0; i < others.size(); ++i) {
+    const MergeReport& report = reports[i];
+    list.push_back({{"lab", others[i].path},
                     {"runs_added", report.runs_added},
                     {"runs_known", report.runs_known},
                     {"tensors_added", report.tensors_added}});
-    console.line(text_of(other.path, ": ", report.runs_added, " runs added, ", report.runs_known,
+    console.line(text_of(others[i].path, ": ", report.runs_added, " runs added, ", report.runs_known,
                          " were there already, ", report.tensors_added, " tensors added"));
   }
   console.document(json_text({{"lab", o.lab}, {"merged", list}}));

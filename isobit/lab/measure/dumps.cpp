@@ -148,9 +148,7 @@ Expected<DumpsReport> import_dumps(const DumpsRequest& request) {
   run.platform.engine = "dumps";
   run.tapped = true;
   ISOBIT_TRY(run.values, values_of(files));
-  ISOBIT_TRY(records::LabFile lab, fs::exists(request.lab, ignored)
-                                       ? records::LabFile::open(request.lab, records::LabFile::Mode::kWrite)
-                                       : records::LabFile::create(request.lab));
+  ISOBIT_TRY(records::LabFile lab, records::LabFile::open_or_create(request.lab));
   ISOBIT_RETURN_IF_ERROR(lab.add_run(run));
   if (request.max_kept > 0) ISOBIT_RETURN_IF_ERROR(keep_tensors(files, request.max_kept, lab, report));
   report.subject = run.subject;

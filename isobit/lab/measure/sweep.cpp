@@ -170,11 +170,6 @@ Status check_emulators(const std::vector<Target>& targets, const Workers& worker
   return {};
 }
 
-Expected<LabFile> open_lab(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored) ? LabFile::open(path, LabFile::Mode::kWrite) : LabFile::create(path);
-}
-
 Expected<std::vector<WorkerInput>> write_inputs(const std::vector<NamedTensor>& inputs, const fs::path& folder) {
   std::vector<WorkerInput> files;
   for (const NamedTensor& input : inputs) {
@@ -190,7 +185,7 @@ Expected<SweepReport> sweep_over(const Workers& workers, const std::vector<Targe
                                  const std::vector<records::GraphNode>& nodes, const SweepRequest& request) {
   ISOBIT_CHECK(request.repeat >= 1);
   ISOBIT_RETURN_IF_ERROR(check_emulators(targets, workers));
-  ISOBIT_TRY(LabFile lab, open_lab(request.lab));
+  ISOBIT_TRY(LabFile lab, LabFile::open_or_create(request.lab));
   SweepReport report;
   report.subject = subject;
   SweepState state{request, workers, lab, report};

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "isobit/base/new_file.h"
+#include "isobit/base/durable_file.h"
 #include "isobit/base/text.h"
 #include "isobit/lab/records/encoding.h"
 #include "isobit/lab/records/lab_file_internal.h"
+#include "isobit/lab/records/lab_safety.h"
 #include "isobit/lab/records/lab_schema.h"
 
 namespace isobit::lab::records {
@@ -63,12 +64,39 @@ LabFile::LabFile(LabFile&&) noexcept = default;
 LabFile& LabFile::operator=(LabFile&&) noexcept = default;
 LabFile::~LabFile() = default;
 
+Status LabFile::make(const fs::path& path, const std::function<Status(LabFile&)>& fill) {
+  ISOBIT_RETURN_IF_ERROR(check_writable_name(path, false));
+  ISOBIT_RETURN_IF_ERROR(check_nothing_beside(path));
+  ISOBIT_TRY(const std::string random, random_name());
+  fs::path temporary = path;
+  temporary += text_of(".", random, ".tmp");
+  Status made = [&]() -> Status {
+    ISOBIT_TRY(Database database, Database::open(temporary, Database::Access::kCreate));
+    ISOBIT_RETURN_IF_ERROR(make_schema(database));
+    LabFile lab(std::make_unique<Impl>(std::move(database)));
+    return fill(lab);
+  }();
+  if (made) made = rename_durably(temporary, path);
+  std::error_code ignored;
+  fs::remove(temporary, ignored);
+  temporary += "-journal";  // of one that could not be closed in order
+  fs::remove(temporary, ignored);
+  return made;
+}
+
 Expected<LabFile> LabFile::create(const fs::path& path) {
-  // The name is taken first, so that of two processes that make a lab one is told so.
-  ISOBIT_RETURN_IF_ERROR(create_file_durably(path, {}));
-  ISOBIT_TRY(Database database, Database::open(path, Database::Access::kWrite));
-  ISOBIT_RETURN_IF_ERROR(make_schema(database));
-  return LabFile(std::make_unique<Impl>(std::move(database)));
+  ISOBIT_RETURN_IF_ERROR(make(path, [](LabFile&) -> Status { return {}; }));
+  return open(path, Mode::kWrite);
+}
+
+Expected<LabFile> LabFile::open_or_create(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) {
+    auto made = create(path);
+    // Somebody else may have been faster.
+    if (made || made.error().code != ErrorCode::kUsage || !fs::exists(path, ignored)) return made;
+  }
+  return open(path, Mode::kWrite);
 }
 
 Expected<LabFile> LabFile::open(const fs::path& path, Mode mode) {
@@ -76,12 +104,15 @@ Expected<LabFile> LabFile::open(const fs::path& path, Mode mode) {
   if (file.size() > kMaxLab) {
     return unreadable(text_of(path.string(), ": has ", file.size(), " bytes, expected a lab of at most ", kMaxLab));
   }
+  ISOBIT_RETURN_IF_ERROR(check_safe(file, path));
   const bool write = mode == Mode::kWrite;
   Expected<Database> opened = Database::open(path, write ? Database::Access::kWrite : Database::Access::kRead);
   if (!opened) return tl::unexpected<Error>(opened.error());
   Status whole = check_schema(*opened);
   if (!whole && !write && whole.error().code == ErrorCode::kUnavailable) {
     // A process was killed while it wrote: the journal must be rolled back, for which the file is opened to be written.
+    // The journal names no other file (check_safe), so that nothing but the lab is changed.
+    ISOBIT_RETURN_IF_ERROR(check_safe(file, path));
     ISOBIT_TRY(const Database recovered, Database::open(path, Database::Access::kWrite));
     whole = check_schema(recovered);
   }

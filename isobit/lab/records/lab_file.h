@@ -8,6 +8,7 @@
 // transaction, so that a crash leaves a whole lab.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "isobit/base/file.h"
@@ -31,9 +32,15 @@ class LabFile {
  public:
   enum class Mode { kRead, kWrite };
 
-  // Makes an empty lab. kUsage when something of that name is there.
+  // Makes an empty lab, whole and durable or not at all. kUsage when something of that name is there.
   static Expected<LabFile> create(const fs::path& path);
-  // kUnreadable unless it is a whole lab of this version.
+  // The lab of that name, to be written; made where there is none. Several processes may do that at once.
+  static Expected<LabFile> open_or_create(const fs::path& path);
+  // A lab with what `fill` puts into it, made in one step, whole and durable, or not at all: it grows beside its name
+  // ("NAME.<16 hex digits>.tmp"). Errors: kUsage when something of that name is there; those of `fill`.
+  static Status make(const fs::path& path, const std::function<Status(LabFile&)>& fill);
+  // kUnreadable unless it is a whole lab of this version, and for one in WAL mode or with a journal that names another
+  // file (lab_safety.h). What a process left behind that was killed while it wrote the lab is rolled back.
   static Expected<LabFile> open(const fs::path& path, Mode mode);
   // An empty lab in memory, gone with the object; `what` starts its messages.
   static Expected<LabFile> in_memory(const std::string& what);

@@ -255,6 +255,99 @@ TEST_F(LabFileTest, AKilledWriterLeavesAWholeLab) {
   EXPECT_EQ(lab->kept()->size(), 1u);
 }
 
+// A journal as SQLite writes it, whose last record names another file: `victim`.
+Bytes journal_naming(const fs::path& lab, const std::string& victim) {
+  ByteWriter out;
+  const auto big = [&](uint32_t v) {
+    for (const int shift : {24, 16, 8, 0}) out.u8(static_cast<uint8_t>(v >> shift));
+  };
+  const Bytes magic = from_hex("d9d505f920a163d7").value();
+  out.fixed(magic);
+  for (const uint64_t v : {uint64_t{0}, uint64_t{1}, fs::file_size(lab) / 4096, uint64_t{512}, uint64_t{4096}}) {
+    big(static_cast<uint32_t>(v));
+  }
+  while (out.view().size() < 512) out.u8(0);
+  big(0x40000000 / 4096 + 1);
+  uint32_t sum = 0;
+  for (const char c : victim) {
+    out.u8(static_cast<uint8_t>(c));
+    sum += static_cast<uint32_t>(c);
+  }
+  big(static_cast<uint32_t>(victim.size()));
+  big(sum);
+  out.fixed(magic);
+  return out.take();
+}
+
+TEST_F(LabFileTest, AJournalThatNamesAnotherFileIsRefused) {
+  make_example();
+  const fs::path victim = folder_ / "thesis.txt", link = folder_ / "linked.lab";
+  std::ofstream(victim) << "thesis";
+  const Bytes journal = journal_naming(path_, victim.string());
+  ASSERT_TRUE(write_file_durably(path_.string() + "-journal", journal));
+  fs::create_symlink(path_, link);
+  for (const fs::path& name : {path_, link}) {
+    for (const auto mode : {LabFile::Mode::kRead, LabFile::Mode::kWrite}) {
+      const auto lab = LabFile::open(name, mode);
+      ASSERT_FALSE(lab);
+      EXPECT_EQ(lab.error().code, ErrorCode::kUnreadable);
+      EXPECT_THAT(lab.error().message, HasSubstr("names another file"));
+    }
+  }
+  EXPECT_TRUE(fs::exists(victim));
+  EXPECT_TRUE(fs::exists(path_.string() + "-journal"));
+  // Nor is it taken for the journal of a lab that is made.
+  fs::remove(path_);
+  EXPECT_FALSE(LabFile::create(path_));
+  EXPECT_FALSE(LabFile::open_or_create(path_));
+  EXPECT_TRUE(fs::exists(victim));
+  // And it is what SQLite does by itself.
+  fs::remove(path_.string() + "-journal");
+  make_example();
+  ASSERT_TRUE(write_file_durably(path_.string() + "-journal", journal));
+  tamper("SELECT count(*) FROM runs");
+  EXPECT_FALSE(fs::exists(victim));
+}
+
+TEST_F(LabFileTest, ALabInWalModeIsRefusedAndLeavesNothingBeside) {
+  make_example();
+  tamper("PRAGMA journal_mode = WAL");
+  EXPECT_THAT(complaint(), HasSubstr("WAL"));
+  EXPECT_FALSE(LabFile::open(path_, LabFile::Mode::kWrite));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);
+  tamper("PRAGMA journal_mode = DELETE");
+  EXPECT_EQ(complaint(), "");
+  std::ofstream(path_.string() + "-wal") << "a log that would be played into it";
+  EXPECT_THAT(complaint(), HasSubstr("-wal"));
+  EXPECT_FALSE(fs::exists(path_.string() + "-shm"));
+}
+
+TEST_F(LabFileTest, MakingOneIsOneStep) {
+  // What fails leaves nothing.
+  const Status failed = LabFile::make(path_, [](LabFile& lab) -> Status {
+    EXPECT_TRUE(lab.add_run(example_run(0)));
+    return unavailable("full");
+  });
+  EXPECT_FALSE(failed);
+  EXPECT_TRUE(fs::is_empty(folder_));
+  // Of several that make one, each gets it.
+  std::vector<pid_t> children;
+  for (uint32_t i = 0; i < 6; ++i) {
+    children.push_back(fork());
+    if (children.back() == 0) {
+      auto lab = LabFile::open_or_create(path_);
+      _exit(lab && lab->add_run(example_run(i)) ? 0 : 1);
+    }
+  }
+  for (const pid_t child : children) {
+    int status = 1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(LabFile::open(path_, LabFile::Mode::kRead)->runs(example_run(0).subject)->size(), 6u);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);
+}
+
 TEST_F(LabFileTest, OtherFilesAreNoLabs) {
   std::ofstream(path_) << "not a database, but a text that is long enough to have a header of a hundred bytes "
                           "if only it were one, which it is not at all";

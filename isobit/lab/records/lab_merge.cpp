@@ -1,5 +1,4 @@
 // Labs into one another, and out as a file to send.
-#include "isobit/base/durable_file.h"
 #include "isobit/base/text.h"
 #include "isobit/lab/records/encoding.h"
 #include "isobit/lab/records/lab_file_internal.h"
@@ -31,25 +30,8 @@ Expected<MergeReport> LabFile::merge(LabFile& other, bool with_tensors) {
 }
 
 Status LabFile::export_to(const fs::path& path, bool with_tensors) {
-  ISOBIT_RETURN_IF_ERROR(check_writable_name(path, false));
-  ISOBIT_TRY(const std::string random, random_name());
-  fs::path temporary = path;
-  temporary += text_of(".", random, ".tmp");
-  std::error_code error;
-  const auto made = [&]() -> Status {
-    ISOBIT_TRY(LabFile copy, create(temporary));
-    return copy.merge(*this, with_tensors).map([](const MergeReport&) {});
-  }();
-  if (made) {
-    // A link to a name that is taken fails, where a renaming would replace what is there.
-    fs::create_hard_link(temporary, path, error);
-  }
-  std::error_code ignored;
-  fs::remove(temporary, ignored);
-  if (!made) return made;
-  if (error == std::errc::file_exists) return usage_error(text_of(path.string(), ": is there already; choose another"));
-  if (error) return unavailable(text_of(path.string(), ": cannot make it: ", error.message()));
-  return sync_folder(path.parent_path().empty() ? fs::path(".") : path.parent_path());
+  return make(path,
+              [&](LabFile& copy) -> Status { return copy.merge(*this, with_tensors).map([](const MergeReport&) {}); });
 }
 
 }  // namespace isobit::lab::records

@@ -76,6 +76,13 @@ Status check_schema(const Database& database) {
     return unreadable(text_of(database.what(), ": a lab of version ", version, ", expected ", kLabVersion,
                               version > kLabVersion ? "; a newer isobit reads it" : ""));
   }
+  // lab_safety.h has looked before; a journal that was rolled back since then may have brought it.
+  ISOBIT_TRY(Statement mode, database.prepare("PRAGMA journal_mode"));
+  ISOBIT_TRY(const bool has_mode, mode.step());
+  if (has_mode) {
+    ISOBIT_TRY(const std::string name, mode.text(0, 64));
+    if (name == "wal") return unreadable(text_of(database.what(), ": a database in WAL mode, and so no lab"));
+  }
   ISOBIT_TRY(const Database own, Database::in_memory({}, "a new lab"));
   ISOBIT_RETURN_IF_ERROR(make_schema(own));
   ISOBIT_TRY(const auto expected, schema_of(own));
