@@ -3,6 +3,7 @@
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/engine_places.h"
+#include "isobit/cli/interrupt.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/kernels/vendor/vendor.h"
 #include "isobit/lab/convolutions.h"
@@ -59,7 +60,13 @@ Expected<int> run_vendors(Console& console) {
 // Engines that live in a Python, and how to get those that are not there.
 Expected<int> run_engines(const EngineOptions& o, Console& console) {
   ISOBIT_TRY(const auto workers, lab::measure::Workers::prepare(places_of(o)));
-  ISOBIT_TRY(const auto engines, workers.list());
+  const Interruptible interruptible(Interruptible::Second::kIgnored);  // the interpreter ends, and the folder goes
+  const auto listed = workers.list([&] { return interruptible.stop().load(); });
+  if (!listed && interruptible.stop().load()) {
+    console.error(listed.error());
+    return kInterrupted;
+  }
+  ISOBIT_TRY(const auto engines, listed);
   nlohmann::ordered_json document = nlohmann::ordered_json::array();
   console.line("engine        version       platforms (each also with /Nt, N threads)");
   for (const lab::measure::EngineInfo& e : engines) {

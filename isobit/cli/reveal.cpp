@@ -5,6 +5,7 @@
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/engine_places.h"
+#include "isobit/cli/interrupt.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/own_files.h"
 #include "isobit/lab/reveal/revelation.h"
@@ -22,12 +23,16 @@ constexpr int64_t kMostPrintedLeaves = 128;
 
 struct Options {
   std::string target, platform = "ordered", type, python, svg;
-  std::optional<uint64_t> k, m, n, column, window, seed;
+  std::optional<uint64_t> k, m, n, column, window, seed, max_seconds;
   bool probes = false;
 };
 
 int64_t number(const std::optional<uint64_t>& given, int64_t otherwise) {
   return given ? static_cast<int64_t>(std::min<uint64_t>(*given, INT32_MAX)) : otherwise;
+}
+
+bool is_engine(const Options& o) {
+  return std::ranges::count(reveal::worker_engines(), o.platform.substr(0, o.platform.find_first_of("@/"))) > 0;
 }
 
 // Which options go together.
@@ -39,10 +44,9 @@ Status check(const Options& o, std::optional<reveal::Target> sum) {
     const bool asks = o.k || o.seed || o.probes || !o.type.empty() || !o.svg.empty();
     ISOBIT_RETURN_IF_ERROR(only(asks, "--k, --type, --probes, --svg and --seed", "sums, not with functions"));
   }
-  const std::string engine = o.platform.substr(0, o.platform.find_first_of("@/"));
-  const auto& engines = reveal::worker_engines();
-  ISOBIT_RETURN_IF_ERROR(only(!o.python.empty() && std::ranges::count(engines, engine) == 0, "--python",
-                              text_of("a platform of a Python: ", join_or(engines)).c_str()));
+  const std::string engines = text_of("a platform of a Python: ", join_or(reveal::worker_engines()));
+  ISOBIT_RETURN_IF_ERROR(only(!o.python.empty() && !is_engine(o), "--python", engines.c_str()));
+  ISOBIT_RETURN_IF_ERROR(only(o.max_seconds && !is_engine(o), "--max-seconds", engines.c_str()));
   const bool mean_of_doubles = sum == reveal::Target::kMean && o.type == reveal::name_of(reveal::Format::kFloat64);
   const bool no_probes = sum == reveal::Target::kSoftmax || mean_of_doubles;
   ISOBIT_RETURN_IF_ERROR(only(o.probes && no_probes, "--probes", "sums, not with softmax or a mean in float64"));
@@ -52,7 +56,11 @@ Status check(const Options& o, std::optional<reveal::Target> sum) {
   return only(o.window && sum != reveal::Target::kConv, "--window", "conv");
 }
 
-Expected<reveal::RevealRequest> request_of(const Options& o) {
+reveal::Patience patience_of(const Options& o, const std::atomic<bool>& stop) {
+  return reveal::Patience::of(static_cast<double>(o.max_seconds.value_or(600)), &stop);
+}
+
+Expected<reveal::RevealRequest> request_of(const Options& o, const std::atomic<bool>& stop) {
   reveal::RevealRequest request;
   ISOBIT_TRY(request.sum.target, reveal::parse_target(o.target));
   ISOBIT_RETURN_IF_ERROR(check(o, request.sum.target));
@@ -66,6 +74,7 @@ Expected<reveal::RevealRequest> request_of(const Options& o) {
   request.sum.column = number(o.column, request.sum.column);
   request.platform = o.platform;
   request.python = python_of(o.python);
+  request.patience = patience_of(o, stop);
   request.probes = o.probes;
   request.seed = o.seed.value_or(1);
   return request;
@@ -141,9 +150,9 @@ void print(const reveal::Revelation& r, Console& console) {
   }
 }
 
-Expected<int> run_functions(const Options& o, Console& console) {
+Expected<int> run_functions(const Options& o, const std::atomic<bool>& stop, Console& console) {
   ISOBIT_RETURN_IF_ERROR(check(o, {}));
-  ISOBIT_TRY(const auto reports, reveal::reveal_functions(o.platform, python_of(o.python)));
+  ISOBIT_TRY(const auto reports, reveal::reveal_functions(o.platform, python_of(o.python), patience_of(o, stop)));
   nlohmann::ordered_json document = {{"platform", o.platform}, {"functions", nlohmann::ordered_json::array()}};
   console.line("function      right     1 ulp   2 ulps      more  largest  digest of the results");
   for (const reveal::FunctionReport& f : reports) {
@@ -187,16 +196,27 @@ Status write_svg(const std::string& file, const reveal::Revelation& r) {
   return write_file_durably(file, as_bytes(reveal::svg_of_tree(*r.revealed.tree, title)));
 }
 
-Expected<int> run(const Options& o, Console& console) {
-  if (o.target == "functions") return run_functions(o, console);
+Expected<int> run_sum(const Options& o, const std::atomic<bool>& stop, Console& console) {
   if (!o.svg.empty()) ISOBIT_RETURN_IF_ERROR(check_output(o.svg, true));
-  ISOBIT_TRY(const reveal::RevealRequest request, request_of(o));
+  ISOBIT_TRY(const reveal::RevealRequest request, request_of(o, stop));
   ISOBIT_TRY(const reveal::Revelation revelation, reveal::reveal(request));
   if (!o.svg.empty()) ISOBIT_RETURN_IF_ERROR(write_svg(o.svg, revelation));
   console.document(json_text(json_of(revelation)));
   print(revelation, console);
   if (!o.svg.empty()) console.line("wrote         " + o.svg);
   return kAgreed;
+}
+
+Expected<int> run(const Options& o, Console& console) {
+  // An engine is ended before this program ends; kernels of this program itself end with it.
+  std::optional<Interruptible> interruptible;
+  if (is_engine(o)) interruptible.emplace(Interruptible::Second::kIgnored);
+  const std::atomic<bool> never = false;
+  const std::atomic<bool>& stop = interruptible ? interruptible->stop() : never;
+  Expected<int> done = o.target == "functions" ? run_functions(o, stop, console) : run_sum(o, stop, console);
+  if (done || !stop.load()) return done;
+  console.error(done.error());
+  return kInterrupted;
 }
 
 }  // namespace
@@ -220,6 +240,7 @@ void add_reveal(Commands& commands) {
   c.option("--python", "PY", o->python, "interpreter that has the engine (default: $ISOBIT_PYTHON, or python3)");
   c.flag("--probes", o->probes, "also rounding, width of accumulators, fused products, subnormal numbers, division");
   c.option("--svg", "FILE", o->svg, "draw the tree there");
+  c.option("--max-seconds", "S", o->max_seconds, "of an engine of a Python: end it after so long (default: 600)");
   c.option("--seed", "SEED", o->seed, "of the questions (default: 1); the answer does not depend on it");
   c.action([o](Console& console) { return run(*o, console); });
 }

@@ -1,8 +1,9 @@
 """ONNX Runtime on the CPU. Settings: how much it rewrites the graph."""
 
 import os
-import shutil
 import tempfile
+
+from every_value import every_value
 
 ABOUT = "ONNX Runtime, CPU"
 PACKAGES = {"onnxruntime": "onnxruntime", "onnx": "onnx"}
@@ -45,34 +46,14 @@ class Engine:
     def run_tapped(self, inputs, recorder):
         self.session = None  # a model may be large: one at a time
         with tempfile.TemporaryDirectory() as folder:
-            outputs, makers, model = self.opened_up(folder)
+            outputs, makers, model = every_value(self.path, folder)
             session = self.made(model, LEVELS["disabled"])
         found = {}
         for name, value in zip(makers, session.run(list(makers), inputs)):
-            recorder(name, makers[name], value, output=name in outputs)
+            recorder(name, makers[name].op_type, value, output=name in outputs)
             if name in outputs:
                 found[name] = value
         return found
-
-    def opened_up(self, folder):
-        """The model's outputs, which operator makes each value, and a model of the same nodes and weights in which
-        every value is an output: its path, or its bytes where its weights are in other files."""
-        import onnx
-        from onnx import external_data_helper
-        graph = onnx.load(self.path, load_external_data=False).graph
-        outputs = [o.name for o in graph.output]
-        makers = {o: n.op_type for n in graph.node for o in n.output if o}
-        # A message may be followed by another that adds to its lists, so that the weights need not be read for it.
-        more = onnx.ModelProto(graph=onnx.GraphProto(
-            output=[onnx.ValueInfoProto(name=name) for name in makers if name not in outputs])).SerializeToString()
-        if any(external_data_helper.uses_external_data(t) for t in graph.initializer):
-            with open(self.path, "rb") as file:
-                return outputs, makers, file.read() + more
-        path = os.path.join(folder, "model.onnx")
-        shutil.copyfile(self.path, path)
-        with open(path, "ab") as file:
-            file.write(more)
-        return outputs, makers, path
 
     def versions(self):
         return {"onnxruntime": self.library.__version__, "provider": self.provider}

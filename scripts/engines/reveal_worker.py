@@ -71,6 +71,28 @@ class Setup:
         return self.data[self.at - size:self.at].decode()
 
 
+def aligned(np, shape, dtype):
+    """An array that begins at a multiple of 64 bytes. Kernels may add in another order where theirs begins elsewhere,
+    and one that is asked again and again must not be asked about several orders."""
+    dtype = np.dtype(dtype)
+    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    memory = np.zeros(size + 64, np.uint8)
+    begin = -memory.ctypes.data % 64
+    return memory[begin:begin + size].view(dtype).reshape(shape)
+
+
+def ones_of(np, shape, dtype):
+    array = aligned(np, shape, dtype)
+    array[...] = 1
+    return array
+
+
+def copy_of(np, array):
+    copy = aligned(np, array.shape, array.dtype)
+    copy[...] = array
+    return copy
+
+
 # Each engine has methods named after targets. A method of a sum takes the setup and returns (function from an array
 # [rows, k] to the sums of the rows, rows at once, the call in words); `weigh`, if the target is an inner product, is
 # an attribute of that function.
@@ -93,11 +115,11 @@ class Numpy:
         return answer(lambda x: [self.np.mean(x[0])], 1, "numpy.mean of a vector")
 
     def dot(self, s):
-        ones = self.np.ones(s.k, self.dtype)
+        ones = ones_of(self.np, s.k, self.dtype)
         return answer(lambda x: [self.np.dot(x[0], ones)], 1, "numpy.dot of two vectors", lambda w: ones.__setitem__(..., w))
 
     def matmul(self, s):
-        a, b = self.np.ones((s.m, s.k), self.dtype), self.np.ones((s.k, s.n), self.dtype)
+        a, b = (ones_of(self.np, shape, self.dtype) for shape in ((s.m, s.k), (s.k, s.n)))
 
         def product(x):
             a[:s.rows] = x
@@ -192,7 +214,7 @@ class PyTorch:
 def logits(np, x):
     """Numbers whose exponentials are the terms 0, 1 and a small one."""
     with np.errstate(divide="ignore"):
-        return np.where(x > 0, np.log(np.where(x > 0, x, 1)), -1000).astype(x.dtype)
+        return copy_of(np, np.where(x > 0, np.log(np.where(x > 0, x, 1)), -1000).astype(x.dtype))
 
 
 class TensorFlow:
@@ -217,12 +239,12 @@ class TensorFlow:
                       "the mean of tf.nn.moments")
 
     def dot(self, s):
-        ones = self.np.ones(s.k, self.dtype)
+        ones = ones_of(self.np, s.k, self.dtype)
         return answer(lambda x: [self.tf.tensordot(x[0], ones, 1).numpy()], 1, "tf.tensordot of two vectors",
                       lambda w: ones.__setitem__(..., w))
 
     def matmul(self, s):
-        a, b = self.np.ones((s.m, s.k), self.dtype), self.np.ones((s.k, s.n), self.dtype)
+        a, b = (ones_of(self.np, shape, self.dtype) for shape in ((s.m, s.k), (s.k, s.n)))
 
         def product(x):
             a[:s.rows] = x
@@ -231,15 +253,15 @@ class TensorFlow:
 
     def conv(self, s):
         f, np, axes = s.form, self.np, range(len(s.form.window))
-        image = np.ones((1, *f.image, f.ic), self.dtype)
-        weights = np.ones((*f.window, f.ic, f.oc), self.dtype)
+        image = ones_of(np, (1, *f.image, f.ic), self.dtype)
+        weights = ones_of(np, (*f.window, f.ic, f.oc), self.dtype)
 
         def last(x):
             return np.moveaxis(x.reshape(f.ic, *f.part), 0, -1)
 
         def convolution(x):
             image[(0, *f.cut)] = last(x[0])
-            src = np.pad(image, [(0, 0), *f.pads, (0, 0)])
+            src = copy_of(np, np.pad(image, [(0, 0), *f.pads, (0, 0)]))
             return [self.tf.nn.convolution(src, weights, f.strides, "VALID").numpy()[(0, *f.place, f.channel)]]
         return answer(convolution, 1, "tf.nn.convolution of %d axes, channels last" % len(axes),
                       lambda w: weights.__setitem__(f.taps, last(w)[..., None]))
@@ -293,7 +315,7 @@ class OnnxRuntime:
         return self.product(s, s.m, s.n, s.column, s.rows)
 
     def product(self, s, m, n, column, rows):
-        a, state = self.np.ones((m, s.k), self.dtype), {}
+        a, state = ones_of(self.np, (m, s.k), self.dtype), {}
 
         def weigh(w):
             b = self.np.repeat(w[:, None], n, 1).astype(self.dtype)
@@ -307,7 +329,7 @@ class OnnxRuntime:
 
     def conv(self, s):
         f, state = s.form, {}
-        image = self.np.ones((1, f.ic, *f.image), self.dtype)
+        image = ones_of(self.np, (1, f.ic, *f.image), self.dtype)
         attributes = [("strides", f.strides), ("pads", [before for before, _ in f.pads] + [after for _, after in f.pads])]
 
         def weigh(w):
@@ -410,6 +432,12 @@ def serve(stdin, stdout):
     write_frame(stdout, struct.pack("<B", 0) + text(engine.version) + text(call) +
                 struct.pack("<QB", rows, weigh is not None))
     dtype = np.dtype(setup.format)
+    operands = aligned(np, (rows, setup.k), dtype)  # of every call
+
+    def sums(call):
+        operands[...] = call
+        return np.array(function(operands), dtype).ravel()
+
     while (frame := read_frame(stdin)) is not None:
         values = np.frombuffer(frame, "<f8", offset=1).astype(dtype)
         try:
@@ -417,11 +445,10 @@ def serve(stdin, stdout):
                 weigh(values)
                 result = values[:0]
             elif function is None:
-                x, y = (values[:values.size // 2], values[values.size // 2:]) if setup.target == "pow" else (values, None)
-                result = engine.function(setup.target, x, y)
+                x, y = np.split(values, 2) if setup.target == "pow" else (values, None)
+                result = engine.function(setup.target, copy_of(np, x), None if y is None else copy_of(np, y))
             else:
-                calls = values.reshape(-1, rows, setup.k)
-                result = np.concatenate([np.asarray(function(c), dtype).ravel() for c in calls])
+                result = np.concatenate([sums(call) for call in values.reshape(-1, rows, setup.k)])
         except Exception as error:  # whatever an engine raises is for the person to read
             write_frame(stdout, struct.pack("<B", 1) + text("%s: %s" % (type(error).__name__, error)))
             return

@@ -2,6 +2,7 @@
 """isobit measure over the Python engines that the interpreter of ISOBIT_PYTHON has."""
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import time
@@ -47,6 +48,15 @@ class Engines(Case):
         self.assertGreaterEqual(len(subject["classes"]), 8)
         self.assertEqual(subject["beyond_rounding"], [])
         self.assertIsNotNone(subject["operators"]["first_fork"])
+
+    def test_opencv_shows_its_operators(self):
+        names = [f"{p}/1t" for p in self.installed().get("opencv", [])]
+        if not names:
+            self.skipTest("skipped: no OpenCV here")
+        network = os.path.join(shared_data("models"), "mnist-cnn.onnx")
+        self.isobit("measure", network, "--platforms", ",".join(names), "--keep", "none", "--out", self.path("m.lab"))
+        with sqlite3.connect(self.path("m.lab")) as lab:
+            self.assertEqual(lab.execute("SELECT tapped, error FROM runs ORDER BY platform, tapped").fetchall(), [(0, ""), (1, "")] * len(names))
 
     def test_what_a_report_says_of_a_fork_holds_in_numpy(self):
         here = self.installed()

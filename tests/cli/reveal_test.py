@@ -1,8 +1,18 @@
 #!/usr/bin/env python3
 """isobit reveal: what it prints, its JSON and picture, and what it refuses."""
+import importlib.util
+import io
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+import unittest
+import unittest.mock
 import xml.etree.ElementTree
 
-from isobit_cli import Case, main
+from isobit_cli import PROGRAM, SOURCE, Case, heeds_signals, main
 
 CHUNKS = "2 blocks of 256 terms added one after another; each: 256 terms in ascending order"
 
@@ -41,7 +51,7 @@ class Reveal(Case):
     def test_float64_sums_and_softmax_have_one(self):
         for target in ("sum", "mean", "softmax"):
             told = self.isobit_json("reveal", target, "--type", "float64", "--k", "300")
-            self.assertEqual(told["words"], "2 blocks added one after another, of 256, 44 terms; each: 256 terms in ascending order")
+            self.assertEqual(told["words"], "2 blocks added one after another, of 256, 44 terms; the largest: 256 terms in ascending order")
 
     def test_the_picture_is_well_formed(self):
         self.isobit("reveal", "dot", "--k", "512", "--svg", self.path("tree.svg"))
@@ -57,6 +67,53 @@ class Reveal(Case):
         for f in self.isobit_json("reveal", "functions", "--platform", "libm")["functions"]:
             self.assertEqual(sum(f["ulps"]), f["arguments"])
 
+    def silent_python(self):
+        path = self.write("silent", "#!/bin/sh\nexec sleep 1000\n")
+        os.chmod(path, 0o700)
+        return path
+
+    def test_an_engine_that_answers_nothing_is_ended(self):
+        words = ("reveal", "sum", "--platform", "numpy/1t", "--python", self.silent_python())
+        self.assertIn("over its time (--max-seconds)", self.isobit(*words, "--max-seconds", "1", code=4).err)
+        process = subprocess.Popen([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heeds_signals)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=20)
+        self.assertEqual((process.returncode, said), (130, "isobit: stopped\n"))
+
+    def test_an_engine_is_asked_of_aligned_operands_alone(self):
+        if importlib.util.find_spec("numpy") is None:
+            self.skipTest("skipped: no NumPy")
+        import numpy
+        sys.path.insert(0, os.path.join(SOURCE, "scripts", "engines"))
+        import reveal_worker
+
+        class Aligning(reveal_worker.Numpy):
+            """Adds in another order where an array begins elsewhere."""
+            def sum(self, setup):
+                return reveal_worker.answer(lambda x: [x.ctypes.data % 64], 1, "where it begins")
+
+            def softmax(self, setup):
+                return reveal_worker.answer(lambda x: [reveal_worker.logits(numpy, x).ctypes.data % 64], 1, "where it begins")
+
+        reveal_worker.ENGINES["aligning"] = Aligning
+        self.addCleanup(reveal_worker.ENGINES.pop, "aligning")
+
+        def text(word):
+            return struct.pack("<Q", len(word)) + word.encode()
+        for target in ("sum", "softmax"):
+            for k in (3, 16, 17):
+                setup = struct.pack("<I", 2) + text("aligning") + text(target) + text("float32") + struct.pack("<22Q", k, 1, 1, 0, 1, 1, *[1] * 16)
+                asked, told = io.BytesIO(), io.BytesIO()
+                for frame in (setup, b"q" + numpy.ones((5, k)).tobytes(), b"q" + numpy.ones((2, k)).tobytes()):
+                    reveal_worker.write_frame(asked, frame)
+                asked.seek(0)
+                with unittest.mock.patch.dict(os.environ):
+                    reveal_worker.serve(asked, told)
+                told.seek(0)
+                self.assertEqual(reveal_worker.read_frame(told)[:1], b"\0")
+                self.assertEqual([list(numpy.frombuffer(reveal_worker.read_frame(told), "<f8", offset=1)) for _ in range(2)], [[0] * 5, [0] * 2])
+
     def test_what_makes_no_sense_is_refused(self):
         for words, expected in ((["summ"], "did you mean 'sum'"), (["sum", "--k", "0"], "--k: found 0"),
                                 (["sum", "--k", "5000"], "expected 1 to 4096"), (["softmax", "--k", "513"], "expected 1 to 512"),
@@ -68,6 +125,7 @@ class Reveal(Case):
                                 (["functions", "--k", "5"], "--k"), (["functions", "--type", "float32"], "--type"),
                                 (["functions", "--seed", "1"], "--seed"),
                                 (["sum", "--platform", "ordered/1t", "--python", "python3"], "--python: goes with"),
+                                (["sum", "--max-seconds", "5"], "--max-seconds: goes with"),
                                 (["softmax", "--probes"], "--probes: goes with"),
                                 (["mean", "--type", "float64", "--probes"], "--probes: goes with"),
                                 (["sum", "--platform", "jax/1t"], "numpy, onnxruntime, pytorch or tensorflow"),

@@ -27,8 +27,10 @@ class Workers {
   // kUnavailable where that processor's emulator is not on PATH, or there is no isobit for its machine; with what
   // gets them.
   Status check(const EmulatedCpu& cpu) const;
-  // Engines that the Python's worker.py knows, installed or not. kUnavailable: no such interpreter, or it fails.
-  Expected<std::vector<EngineInfo>> list() const;
+  // Engines that the Python's worker.py knows, installed or not. kUnavailable: no such interpreter, it fails, prints
+  // without end, takes too long, or is stopped (child_process.h).
+  Expected<std::vector<EngineInfo>> list(const std::function<bool()>& stopped = nullptr,
+                                         double limit_seconds = 120) const;
 
   // One request in a fresh process, in a folder that is new; the answer, as far as it is one. Errors: kUnavailable for
   // a worker that cannot be started, ends without an answer (its last words in the message), is over its time or is

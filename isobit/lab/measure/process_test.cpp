@@ -1,12 +1,16 @@
-// Child processes and pieces of work that run at the same time.
+// Child processes, what they write, and pieces of work that run at the same time.
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <csignal>
 #include <mutex>
 #include <thread>
 
+#include "isobit/base/temporary_folder.h"
+#include "isobit/base/text.h"
 #include "isobit/lab/measure/parallel.h"
 #include "isobit/lab/worker/child_process.h"
+#include "isobit/lab/worker/output_pipe.h"
 
 namespace isobit::lab {
 namespace {
@@ -50,6 +54,37 @@ TEST(ChildProcess, WhatItStartedEndsWithIt) {
   char byte;
   EXPECT_EQ(read(ends[0], &byte, 1), 0);
   close(ends[0]);
+}
+
+// However much is written, the last of it is kept, and whoever writes it is not held up.
+TEST(OutputPipe, KeepsTheEnd) {
+  worker::OutputPipe pipe = worker::OutputPipe::make(100).value();
+  auto process = ChildProcess::start(
+      {{"sh", "-c", "exec 1>&2; head -c 3000000 /dev/zero; echo the end"}, {}, -1, -1, pipe.write_end(), true});
+  ASSERT_TRUE(process);
+  pipe.close_write_end();
+  const auto draining = [&] {
+    pipe.drain();
+    return false;
+  };
+  EXPECT_EQ(process->wait(30, draining).how, Ending::How::kExited);
+  pipe.drain();
+  EXPECT_TRUE(pipe.has_lost());
+  EXPECT_EQ(pipe.text().size(), 100u);
+  EXPECT_TRUE(pipe.text().ends_with("the end\n"));
+}
+
+TEST(ChildProcess, WritesNoLargerFileThanItMay) {
+  const TemporaryFolder folder = TemporaryFolder::make("process").value();
+  const fs::path file = folder.path() / "file";
+  worker::ProgramCall call{
+      {"sh", "-c", text_of("sleep 0.1; exec head -c 1000000 /dev/zero > ", file.string())}, {}, -1, -1, -1, true};
+  call.most_file_bytes = 4096;
+  auto process = ChildProcess::start(call);
+  ASSERT_TRUE(process);
+  const Ending ending = process->wait(30);
+  EXPECT_TRUE(ending.how == Ending::How::kSignalled ? ending.code == SIGXFSZ : ending.code != 0);
+  EXPECT_EQ(fs::file_size(file), 4096u);
 }
 
 TEST(Parallel, EachIsTakenOnceInOrderAndNoMoreRunThanThereAreCores) {

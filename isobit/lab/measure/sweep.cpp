@@ -152,7 +152,9 @@ Expected<std::vector<Target>> targets_of(const SweepRequest& request, const Work
     // No Python is asked where none is needed.
     if (auto own = targets_named(request.platforms, {})) return own;
   }
-  const auto engines = workers.list();
+  const auto stopped = [&] { return request.stop != nullptr && request.stop->load(); };
+  const auto engines = workers.list(stopped);
+  if (!engines && stopped()) return tl::unexpected(engines.error());
   if (request.platforms.empty()) {
     if (!engines) request.note(text_of("without Python engines: ", engines.error().message));
     return all_targets(engines.value_or(std::vector<EngineInfo>{}));

@@ -1,7 +1,6 @@
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -12,12 +11,15 @@
 #include "isobit/lab/measure/engines.h"
 #include "isobit/lab/measure/native_worker.h"
 #include "isobit/lab/worker/child_process.h"
+#include "isobit/lab/worker/output_pipe.h"
 
 namespace isobit::lab::measure {
 namespace {
 
-constexpr double kSecondsToList = 120;
-constexpr uint64_t kMostOutput = 1 << 20;
+constexpr uint64_t kMostOutput = 1 << 20;     // of a list of engines
+constexpr uint64_t kMostLastWords = 1 << 12;  // of what a process complains of
+// Of a file besides answer and tensors: what an engine writes for itself, or keeps in memory under the name of a file.
+constexpr uint64_t kMostOtherFile = uint64_t{1} << 30;
 
 Status write_scripts(const fs::path& folder) {
   std::error_code error;
@@ -31,21 +33,8 @@ Status write_scripts(const fs::path& folder) {
   return {};
 }
 
-Expected<Descriptor> new_file(const fs::path& path) {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!file) return unavailable(text_of(path.string(), ": cannot be made: ", std::strerror(errno)));
-  return file;
-}
-
-// The end of what a process has written there, as far as it is worth showing: its last line that is not empty.
-std::string last_words(const fs::path& path) {
-  constexpr uint64_t kMost = 4096;
-  const auto file = PlainFile::open(path, Links::kRefuse);
-  if (!file || file->size() == 0) return "";
-  const uint64_t from = file->size() > kMost ? file->size() - kMost : 0;
-  std::vector<uint8_t> bytes(file->size() - from);
-  const auto read = file->read_at(from, bytes);
-  std::string text(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(read.value_or(0)));
+// The last line that is not empty, as far as it is worth showing.
+std::string last_words(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   return text.substr(text.rfind('\n') + 1).substr(0, 500);
 }
@@ -124,28 +113,47 @@ Expected<std::vector<std::string>> Workers::own_words(const std::string& platfor
   return words;
 }
 
-Expected<std::vector<EngineInfo>> Workers::list() const {
-  const fs::path out = folder() / "engines.json", error = folder() / "engines.log";
-  ISOBIT_TRY(const Descriptor out_file, new_file(out));
-  ISOBIT_TRY(const Descriptor error_file, new_file(error));
+Expected<std::vector<EngineInfo>> Workers::list(const std::function<bool()>& stopped, double limit_seconds) const {
+  ISOBIT_TRY(worker::OutputPipe out, worker::OutputPipe::make(kMostOutput));
+  ISOBIT_TRY(worker::OutputPipe complaints, worker::OutputPipe::make(kMostLastWords));
   std::vector<std::string> words = python_words();
   words.push_back("--list");
+  const std::string call = text_of("'", words[0], " ", words[1], " --list'");
   constexpr const char* kRemedy = "; name another interpreter with --python or the variable ISOBIT_PYTHON";
-  auto process = worker::ChildProcess::start({words, {}, -1, out_file.get(), error_file.get(), true});
+  // What it is asked for it prints.
+  auto process =
+      worker::ChildProcess::start({words, {}, -1, out.write_end(), complaints.write_end(), true, kMostOutput});
   if (!process) return unavailable(process.error().message + kRemedy);
-  const worker::Ending ending = process->wait(kSecondsToList);
-  if (ending.how != worker::Ending::How::kExited || ending.code != 0) {
-    return unavailable(text_of("'", words[0], " ", words[1], " --list' failed: ", last_words(error), kRemedy));
+  out.close_write_end();
+  complaints.close_write_end();
+  const worker::Ending ending = process->wait(limit_seconds, [&] {
+    out.drain();
+    complaints.drain();
+    return out.has_lost() || (stopped && stopped());
+  });
+  out.drain();
+  complaints.drain();
+  using How = worker::Ending::How;
+  if (out.has_lost()) {
+    return unavailable(text_of(call, " printed more than ", human_bytes(kMostOutput), " and was ended", kRemedy));
   }
-  ISOBIT_TRY(const Bytes bytes, read_file(out, kMostOutput));
-  return decode_engines(bytes, text_of("the engines that '", words[0], " ", words[1], "' lists"));
+  if (ending.how == How::kStopped) return unavailable(text_of(call, " was stopped"));
+  if (ending.how == How::kOverTime) {
+    return unavailable(
+        text_of(call, " gave no answer within ", human_seconds(limit_seconds), " and was ended", kRemedy));
+  }
+  if (ending.how != How::kExited || ending.code != 0) {
+    const std::string last = last_words(complaints.text());
+    return unavailable(text_of(call, " failed", last.empty() ? "" : ": ", last, kRemedy));
+  }
+  return decode_engines(as_bytes(out.text()), text_of("the engines that '", words[0], " ", words[1], "' lists"));
 }
 
 Expected<WorkerAnswer> Workers::run(const WorkerRequest& request, const fs::path& folder, double limit_seconds,
                                     const std::function<bool()>& stopped) const {
   std::error_code error;
   if (!fs::create_directory(folder, error)) return unavailable(text_of(folder.string(), ": cannot be made"));
-  const fs::path file = folder / "request.json", log = folder / "worker.log";
+  const fs::path file = folder / "request.json";
   std::ofstream(file, std::ios::binary) << encode(request);
   std::vector<std::string> words = python_words();
   if (request.engine == kOwnEngine) {
@@ -153,13 +161,20 @@ Expected<WorkerAnswer> Workers::run(const WorkerRequest& request, const fs::path
   }
   words.push_back(file.string());
   words.push_back(folder.string());
-  ISOBIT_TRY(const Descriptor log_file, new_file(log));
-  ISOBIT_TRY(worker::ChildProcess process,
-             worker::ChildProcess::start({words, {{"PYTHONDONTWRITEBYTECODE", "1"}}, -1, -1, log_file.get(), true}));
-  const worker::Ending ending = process.wait(limit_seconds, stopped);
+  ISOBIT_TRY(worker::OutputPipe complaints, worker::OutputPipe::make(kMostLastWords));
+  const uint64_t most = kMaxAnswer + kMostOtherFile;
+  worker::ProgramCall call{words, {{"PYTHONDONTWRITEBYTECODE", "1"}}, -1, -1, complaints.write_end(), true};
+  call.most_file_bytes = most + std::min(request.keep_bytes, UINT64_MAX - most);
+  ISOBIT_TRY(worker::ChildProcess process, worker::ChildProcess::start(call));
+  complaints.close_write_end();
+  const worker::Ending ending = process.wait(limit_seconds, [&] {
+    complaints.drain();
+    return stopped && stopped();
+  });
+  complaints.drain();
   const fs::path answer = folder / "answer.json";
   if (ending.how != worker::Ending::How::kExited || ending.code != 0 || !fs::exists(answer, error)) {
-    const std::string words_left = ending.how == worker::Ending::How::kStopped ? "" : last_words(log);
+    const std::string words_left = ending.how == worker::Ending::How::kStopped ? "" : last_words(complaints.text());
     return unavailable(text_of(words_of(ending, limit_seconds), words_left.empty() ? "" : ": ", words_left));
   }
   ISOBIT_TRY(const Bytes bytes, read_file(answer, kMaxAnswer, Links::kRefuse));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "isobit/base/scratch.h"
 #include "isobit/kernels/inner_products.h"
 #include "isobit/kernels/norm/layer_norm.h"
 #include "isobit/kernels/reduce/reduce.h"
@@ -16,6 +17,7 @@ namespace {
 
 using kernels::KernelContext;
 
+// Operands begin at multiples of 64 bytes, as ScratchVector has them: a library may choose its kernel by that.
 template <class T>
 class EngineSummation : public Summation {
  public:
@@ -73,7 +75,7 @@ class RowSums final : public EngineSummation<T> {
     }
   }
 
-  std::vector<T> src_, dst_;
+  ScratchVector<T> src_, dst_;
 };
 
 template <class T>
@@ -125,7 +127,7 @@ class ProductSums final : public EngineSummation<T> {
 
  private:
   int64_t m_ = 1, n_ = 1, column_ = 0;
-  std::vector<T> a_, b_, c_;
+  ScratchVector<T> a_, b_, c_;
 };
 
 // One output of a convolution; the image is 1 outside its window.
@@ -178,7 +180,7 @@ class ConvSums final : public EngineSummation<T> {
  private:
   const ConvForm form_;
   kernels::ConvShape shape_;
-  std::vector<T> src_, weights_, dst_;
+  ScratchVector<T> src_, weights_, dst_;
 };
 
 template <class T>

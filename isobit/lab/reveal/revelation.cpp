@@ -20,14 +20,15 @@ namespace isobit::lab::reveal {
 namespace {
 
 // The engine of a Python that the text names, if it names one.
-Expected<std::optional<EngineChoice>> engine_of(const std::string& text, const std::string& python) {
+Expected<std::optional<EngineChoice>> engine_of(const std::string& text, const std::string& python,
+                                                const Patience& patience) {
   const auto name = worker::parse_engine_name(text);
   const auto& known = worker_engines();
   if (!name || std::ranges::find(known, name->engine) == known.end()) return std::optional<EngineChoice>();
   // What a setting means the worker knows, or refuses.
   const std::string engine = name->engine + (name->setting.empty() ? "" : "@" + name->setting);
   const int threads = name->threads == 0 ? platform::available_threads() : name->threads;
-  return std::optional<EngineChoice>(EngineChoice{engine, threads, python});
+  return std::optional<EngineChoice>(EngineChoice{engine, threads, python, patience});
 }
 
 // One of our own, or of a product library.
@@ -48,7 +49,7 @@ class Source {
  public:
   static Expected<std::unique_ptr<Source>> open(const RevealRequest& request) {
     auto source = std::make_unique<Source>();
-    ISOBIT_TRY(source->choice_, engine_of(request.platform, request.python));
+    ISOBIT_TRY(source->choice_, engine_of(request.platform, request.python, request.patience));
     if (source->choice_) {
       source->platform = text_of(source->choice_->engine, "/", source->choice_->threads, "t");
       return source;
@@ -212,7 +213,12 @@ std::string Revelation::words() const {
     }
     return "There is no order to see: " + revealed.reason;
   }
-  if (!revealed.tree) return text_of("No tree (", name_of(revealed.verdict), "): ", revealed.reason);
+  if (!revealed.tree) {
+    // Plain additions come to counts, whatever their order, and a quotient at the end does not hide them.
+    const bool runs = sum.target == Target::kMean && revealed.verdict == Verdict::kNotATree;
+    return text_of("No tree (", name_of(revealed.verdict), "): ", revealed.reason,
+                   runs ? "; this mean is no sum of plain additions that is divided at the end" : "");
+  }
   return words_of(*revealed.tree);
 }
 
@@ -240,7 +246,8 @@ Expected<Revelation> reveal(const RevealRequest& request) {
   return out;
 }
 
-Expected<std::vector<FunctionReport>> reveal_functions(const std::string& platform, const std::string& python) {
+Expected<std::vector<FunctionReport>> reveal_functions(const std::string& platform, const std::string& python,
+                                                       const Patience& patience) {
   if (platform == "libm") {
     return compare_functions([](Function f, const std::vector<float>& x, const std::vector<float>& y) {
       std::vector<float> out(x.size());
@@ -248,7 +255,7 @@ Expected<std::vector<FunctionReport>> reveal_functions(const std::string& platfo
       return Expected<std::vector<float>>(std::move(out));
     });
   }
-  ISOBIT_TRY(const auto choice, engine_of(platform, python));
+  ISOBIT_TRY(const auto choice, engine_of(platform, python, patience));
   if (choice) return compare_functions(worker_functions(*choice));
   ISOBIT_TRY(const platform::Platform p, own_platform(platform));
   platform::Engine engine(p);

@@ -9,6 +9,7 @@
 #include "isobit/lab/reveal/functions.h"
 #include "isobit/lab/reveal/probes.h"
 #include "isobit/lab/reveal/reveal.h"
+#include "isobit/lab/reveal/worker_process.h"
 
 namespace isobit::lab::reveal {
 
@@ -17,7 +18,8 @@ struct RevealRequest {
   // A platform of platform.h ("ordered@avx2", "openblas@haswell/1t"), or an engine of worker.h with threads
   // ("pytorch/1t").
   std::string platform = "ordered";
-  std::string python = "python3";  // of an engine
+  std::string python = "python3";         // of an engine
+  Patience patience = Patience::of(600);  // with an engine
   bool probes = false;
   uint64_t seed = 1;
 };
@@ -42,6 +44,7 @@ Expected<Revelation> reveal(const RevealRequest& request);
 
 // The elementary functions of a platform: of ours on every platform of platform.h, of the engine, or of "libm", the C
 // library that this program is linked to.
-Expected<std::vector<FunctionReport>> reveal_functions(const std::string& platform, const std::string& python);
+Expected<std::vector<FunctionReport>> reveal_functions(const std::string& platform, const std::string& python,
+                                                       const Patience& patience = Patience::of(600));
 
 }  // namespace isobit::lab::reveal

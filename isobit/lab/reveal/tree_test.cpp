@@ -92,7 +92,7 @@ TEST(Words, OfBlocks) {
   EXPECT_EQ(words_of(block_tree(1024, 256)),
             "4 blocks of 256 terms added one after another; each: 256 terms in ascending order");
   EXPECT_EQ(words_of(block_tree(512, 384)),
-            "2 blocks added one after another, of 384, 128 terms; each: 384 terms in ascending order");
+            "2 blocks added one after another, of 384, 128 terms; the largest: 384 terms in ascending order");
 }
 
 TEST(Words, OfBlocksOfLanesAndOfBlocksWithinBlocks) {

@@ -38,18 +38,23 @@ bool all_of_one_kind(const std::vector<Description>& parts) {
   return std::all_of(parts.begin(), parts.end(), [&](const Description& p) { return same_kind(p, parts[0]); });
 }
 
-// "each: ..." of the largest, or each by itself.
+// Whether the words of one say all of the other, but for where it begins.
+bool alike(const Description& a, const Description& b) {
+  return same_kind(a, b) && a.terms == b.terms && a.loops == b.loops &&
+         std::ranges::equal(a.parts, b.parts, [](const Description& x, const Description& y) { return alike(x, y); });
+}
+
+bool all_alike(const std::vector<Description>& parts) {
+  return std::all_of(parts.begin(), parts.end(), [&](const Description& p) { return alike(p, parts[0]); });
+}
+
+// What all are, or each by itself.
 std::string parts_words(const Description& d) {
-  if (all_of_one_kind(d.parts)) {
-    const auto largest = std::max_element(d.parts.begin(), d.parts.end(),
-                                          [](const Description& a, const Description& b) { return a.terms < b.terms; });
-    if (largest->pattern == Pattern::kTerm) return "";
-    return "; each: " + words_of(*largest);
-  }
+  if (all_alike(d.parts)) return d.parts[0].pattern == Pattern::kTerm ? "" : "; each: " + words_of(d.parts[0]);
   std::string out;
   for (size_t i = 0; i < d.parts.size();) {
     size_t end = i + 1;
-    while (end < d.parts.size() && same_kind(d.parts[i], d.parts[end])) ++end;
+    while (end < d.parts.size() && alike(d.parts[i], d.parts[end])) ++end;
     const size_t n = end - i;
     const bool single = d.parts[i].pattern == Pattern::kTerm && n > 1;
     append_text(out, i == 0 ? ": first " : "; then ");
@@ -61,8 +66,7 @@ std::string parts_words(const Description& d) {
 }
 
 std::string blocks_words(const Description& d) {
-  const bool alike = all_of_one_kind(d.parts);
-  if (!alike) return text_of(d.count, " parts added one after another", parts_words(d));
+  if (!all_of_one_kind(d.parts)) return text_of(d.count, " parts added one after another", parts_words(d));
   const bool equal =
       std::all_of(d.parts.begin(), d.parts.end(), [&](const Description& p) { return p.terms == d.parts[0].terms; });
   const bool apart =
@@ -73,7 +77,9 @@ std::string blocks_words(const Description& d) {
                                     listed(d.parts, [](const Description& p) { return text_of(p.terms); }), " terms");
   const auto& last = d.parts.back();
   if (last.first < d.parts.front().first) append_text(out, ", the last block first");
-  return out + parts_words(d);
+  if (all_alike(d.parts)) return out + parts_words(d);
+  append_text(out, equal ? "; one of them: " : "; the largest: ");
+  return out + words_of(*std::ranges::max_element(d.parts, {}, &Description::terms));
 }
 
 std::string pairs_words(const Description& d) {

@@ -1,9 +1,9 @@
 #include "isobit/lab/reveal/worker.h"
 
+#include <algorithm>
 #include <isobit_reveal_worker.inc>
 
 #include "isobit/base/text.h"
-#include "isobit/lab/reveal/worker_process.h"
 
 namespace isobit::lab::reveal {
 
@@ -37,7 +37,8 @@ struct Opened {
 };
 
 Expected<Opened> open(const SumRequest& request, const EngineChoice& choice, const std::string& target) {
-  ISOBIT_TRY(std::unique_ptr<WorkerProcess> process, WorkerProcess::start(choice.python, kRevealWorker));
+  ISOBIT_TRY(std::unique_ptr<WorkerProcess> process,
+             WorkerProcess::start(choice.python, kRevealWorker, choice.patience));
   ISOBIT_TRY(const Bytes answer,
              process->ask(encode_setup(request, choice, target), 4 * kMostWorkerText, kSecondsToStart));
   ISOBIT_TRY(WorkerReady ready, decode_ready(answer, text_of("platform '", choice.engine, "'")));
@@ -77,7 +78,9 @@ class PythonSummation final : public WorkerSummation {
     }
     ISOBIT_TRY(const std::vector<double> sums,
                ask_numbers(*opened_.process, 'q', calls * k, whole, static_cast<uint64_t>(calls), what_));
-    std::copy_n(sums.begin(), count, results);
+    // Of a mean it answers the mean; a sum is told from it as long as its units are.
+    const double times = request_.target == Target::kMean ? static_cast<double>(k) : 1;
+    std::transform(sums.begin(), sums.begin() + count, results, [&](double sum) { return sum * times; });
     return {};
   }
 

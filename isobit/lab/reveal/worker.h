@@ -10,6 +10,7 @@
 
 #include "isobit/lab/reveal/functions.h"
 #include "isobit/lab/reveal/summation.h"
+#include "isobit/lab/reveal/worker_process.h"
 
 namespace isobit::lab::reveal {
 
@@ -20,6 +21,7 @@ struct EngineChoice {
   std::string engine;  // one of worker_engines(), with or without a setting: "pytorch@channels_last"
   int threads = 1;
   std::string python = "python3";
+  Patience patience = {};
 };
 
 // What the worker says of itself.

@@ -3,24 +3,23 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 
 #include "isobit/base/text.h"
 
 namespace isobit::lab::reveal {
 
-namespace {
+using std::chrono::steady_clock;
 
-int64_t now_ms() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+Patience Patience::of(double seconds, const std::atomic<bool>* stop) {
+  const std::chrono::duration<double> time(std::min(seconds, 1e9));  // so that no sum of times overflows
+  return {steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(time), stop};
 }
 
-}  // namespace
-
-Expected<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::string& python, const std::string& script) {
+Expected<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::string& python, const std::string& script,
+                                                              const Patience& patience) {
   // A socket and not two pipes: writing to it when the process has ended is an error and no signal.
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -33,29 +32,37 @@ Expected<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::string&
     return unavailable(text_of("Python ", process.error().message,
                                "; name another interpreter with --python or the variable ISOBIT_PYTHON"));
   }
-  return std::unique_ptr<WorkerProcess>(new WorkerProcess(python, *std::move(process), std::move(ours)));
+  return std::unique_ptr<WorkerProcess>(new WorkerProcess(python, *std::move(process), std::move(ours), patience));
 }
 
-Status WorkerProcess::send_all(ByteView data) {
+Status WorkerProcess::wait_for(short events, Time deadline) {
+  constexpr int kLookAtStopMs = 50;
+  for (;;) {
+    if (patience_.stop != nullptr && patience_.stop->load()) return unavailable("stopped");
+    const Time now = steady_clock::now();
+    if (now >= patience_.until) return unavailable(text_of("Python '", python_, "': over its time (--max-seconds)"));
+    if (now >= deadline) return unavailable(text_of("Python '", python_, "': no answer in time"));
+    pollfd waiting = {socket_.get(), events, 0};
+    if (poll(&waiting, 1, kLookAtStopMs) > 0) return {};
+  }
+}
+
+Status WorkerProcess::send_all(ByteView data, Time deadline) {
   while (!data.empty()) {
-    const ssize_t n = send(socket_.get(), data.data(), data.size(), MSG_NOSIGNAL);
-    if (n < 0 && errno == EINTR) continue;
+    ISOBIT_RETURN_IF_ERROR(wait_for(POLLOUT, deadline));
+    const ssize_t n = send(socket_.get(), data.data(), data.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (n <= 0) return unavailable(text_of("Python '", python_, "': the worker ended"));
     data = data.subspan(static_cast<size_t>(n));
   }
   return {};
 }
 
-Status WorkerProcess::receive_all(uint8_t* to, uint64_t size, int64_t deadline_ms) {
+Status WorkerProcess::receive_all(uint8_t* to, uint64_t size, Time deadline) {
   while (size > 0) {
-    const int64_t left = deadline_ms - now_ms();
-    if (left <= 0) return unavailable(text_of("Python '", python_, "': no answer in time"));
-    pollfd waiting = {socket_.get(), POLLIN, 0};
-    const int ready = poll(&waiting, 1, static_cast<int>(left));
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) continue;
-    const ssize_t n = recv(socket_.get(), to, size, 0);
-    if (n < 0 && errno == EINTR) continue;
+    ISOBIT_RETURN_IF_ERROR(wait_for(POLLIN, deadline));
+    const ssize_t n = recv(socket_.get(), to, size, MSG_DONTWAIT);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (n <= 0) return unavailable(text_of("Python '", python_, "': the worker ended without an answer"));
     to += n;
     size -= static_cast<uint64_t>(n);
@@ -64,11 +71,11 @@ Status WorkerProcess::receive_all(uint8_t* to, uint64_t size, int64_t deadline_m
 }
 
 Expected<Bytes> WorkerProcess::ask(ByteView frame, uint64_t most_bytes, int limit_seconds) {
-  const int64_t deadline = now_ms() + int64_t{1000} * limit_seconds;
+  const Time deadline = steady_clock::now() + std::chrono::seconds(limit_seconds);
   ByteWriter length;
   length.u64(frame.size());
-  ISOBIT_RETURN_IF_ERROR(send_all(length.view()));
-  ISOBIT_RETURN_IF_ERROR(send_all(frame));
+  ISOBIT_RETURN_IF_ERROR(send_all(length.view(), deadline));
+  ISOBIT_RETURN_IF_ERROR(send_all(frame, deadline));
   uint64_t size = 0;
   ISOBIT_RETURN_IF_ERROR(receive_all(reinterpret_cast<uint8_t*>(&size), sizeof size, deadline));
   if (size > most_bytes) {

@@ -77,6 +77,34 @@ TEST(Worker, ProcessesThatAreNoWorkers) {
   EXPECT_EQ((*silent)->ask(Bytes{1}, 100, 1).error().code, ErrorCode::kUnavailable);
 }
 
+// One that takes nothing either: a frame that no socket holds is waited for no longer than any answer.
+TEST(Worker, PatienceEnds) {
+  const std::string idle = "import time; time.sleep(60)";
+  const Bytes frame(16 << 20);
+  const auto hasty = WorkerProcess::start(python(), idle, Patience::of(0.2)).value()->ask(frame, 100, 50);
+  ASSERT_FALSE(hasty);
+  EXPECT_NE(hasty.error().message.find("--max-seconds"), std::string::npos) << hasty.error().message;
+  const std::atomic<bool> stop = true;
+  const auto stopped = WorkerProcess::start(python(), idle, Patience::of(60, &stop)).value()->ask(frame, 100, 50);
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().message, "stopped");
+}
+
+// numpy.mean is numpy.sum divided by K.
+TEST(Worker, NumPyMeansAddAsItsSums) {
+  for (const int64_t k : {16, 17, 64, 65, 128}) {
+    const auto mean =
+        reveal({.sum = {.target = Target::kMean, .k = k}, .platform = "numpy/1t", .python = python(), .probes = true});
+    if (!mean && mean.error().code == ErrorCode::kUnavailable) GTEST_SKIP() << "skipped: " << mean.error().message;
+    ASSERT_TRUE(mean) << mean.error().message;
+    ASSERT_TRUE(mean->revealed.tree) << mean->words();
+    const auto sum = reveal({.sum = {.k = k}, .platform = "numpy/1t", .python = python()}).value();
+    EXPECT_EQ(*mean->revealed.tree, *sum.revealed.tree) << k;
+    ASSERT_EQ(mean->probes.size(), 1u);
+    EXPECT_EQ(mean->probes[0].finding, "division");
+  }
+}
+
 TEST(Worker, NumPyAddsPairwise) {
   const auto sum = reveal({.sum = {.k = 1000}, .platform = "numpy/1t", .python = python()});
   if (!sum && sum.error().code == ErrorCode::kUnavailable) GTEST_SKIP() << "skipped: " << sum.error().message;

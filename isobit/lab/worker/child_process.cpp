@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -44,6 +46,15 @@ void connect(posix_spawn_file_actions_t& actions, int from, int to) {
   }
 }
 
+// Of a process that runs already, but for some microseconds only; a limit of ours, set for as long as it takes to start
+// one, would hold for our other threads.
+void limit_files(pid_t pid, uint64_t most) {
+  rlimit limit{};
+  if (most == UINT64_MAX || prlimit(pid, RLIMIT_FSIZE, nullptr, &limit) != 0) return;
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_cur, most);
+  prlimit(pid, RLIMIT_FSIZE, &limit, nullptr);
+}
+
 }  // namespace
 
 Expected<ChildProcess> ChildProcess::start(const ProgramCall& call) {
@@ -70,6 +81,7 @@ Expected<ChildProcess> ChildProcess::start(const ProgramCall& call) {
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return unavailable(text_of("'", words[0], "' cannot be started: ", std::strerror(failed)));
+  limit_files(pid, call.most_file_bytes);
   return ChildProcess(pid, call.own_group);
 }
 

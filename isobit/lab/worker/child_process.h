@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -19,6 +20,7 @@ struct ProgramCall {
   int in = -1, out = -1, error = -1;               // descriptors, not owned; -1: /dev/null
   // Programs that it starts belong to it and end with it; but then Ctrl-C does not reach it by itself.
   bool own_group = false;
+  uint64_t most_file_bytes = UINT64_MAX;  // of each file that it writes: it is ended at the first byte beyond
 };
 
 struct Ending {
