@@ -28,6 +28,7 @@ ordered_json or_null(const std::optional<T>& value) {
 // [i][j] of classes i and j; `same` on the diagonal.
 template <class F>
 ordered_json matrix(const Comparison& c, const ordered_json& same, F figure) {
+  if (c.too_many_classes()) return nullptr;
   ordered_json rows = ordered_json::array();
   for (size_t i = 0; i < c.classes.size(); ++i) {
     ordered_json row = ordered_json::array();
@@ -98,7 +99,8 @@ void put_distances(const Comparison& c, ordered_json& to) {
                               {"relative", all ? ordered_json(all->relative) : ordered_json()},
                               {"not_finite", all ? ordered_json(all->not_finite) : ordered_json()},
                               {"absolute_pairs", pair_matrix(c, 0, [](const PairFigures& f) { return f.absolute; })}};
-  to["label_flips"] = {{"rows", c.churn ? ordered_json(c.churn->rows) : ordered_json()},
+  to["label_flips"] = {{"output", c.label_output.empty() ? ordered_json() : ordered_json(c.label_output)},
+                       {"rows", c.churn ? ordered_json(c.churn->rows) : ordered_json()},
                        {"pairs", matrix(c, 0, [&](size_t i, size_t j) { return or_null(c.label_flips[i][j]); })}};
   to["churn"] = c.churn ? ordered_json{{"pairwise_mean", c.churn->pairwise_mean}, {"any_differ", c.churn->any_differ}}
                         : ordered_json();

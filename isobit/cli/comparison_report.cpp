@@ -45,6 +45,9 @@ std::string headline(const Comparison& c) {
 
 std::string distance(const Comparison& c) {
   if (c.classes.size() < 2) return "";
+  if (c.too_many_classes()) {
+    return text_of("not compared: ", c.classes.size(), " classes, more than ", lab::deviation::kMostComparedClasses);
+  }
   if (!c.overall) return "not known: the tensors were not kept, or differ in type or dimensions";
   const auto& f = *c.overall;
   std::string text;
@@ -92,7 +95,7 @@ void print_subject(const Comparison& c, const std::string& by, const Console& co
   if (!counts.empty()) console.line(text_of("  classes by ", by, "  ", join_some(counts, kMostNames)));
   if (c.classes.size() > 1) console.line(text_of("  how far apart   ", distance(c)));
   if (c.churn && c.classes.size() > 1) {
-    console.line(text_of("  labels          of ", counted(c.churn->rows, "row", "rows"), ", ",
+    console.line(text_of("  labels          of ", counted(c.churn->rows, "row", "rows"), " of '", c.label_output, "', ",
                          three_digits(100 * c.churn->any_differ), " % are labelled differently by some platform; ",
                          three_digits(100 * c.churn->pairwise_mean), " % in the mean of two platforms"));
   }

@@ -59,7 +59,8 @@ Expected<lab::deviation::LabComparison> compared(const Options& o, const lab::re
   ISOBIT_TRY(LabFile lab, LabFile::open(o.out, LabFile::Mode::kRead));
   ISOBIT_TRY(const auto runs, lab.runs(subject));
   const auto tensors = [&](const lab::records::Hash128& hash) { return lab.tensor(hash); };
-  ISOBIT_TRY(auto comparison, lab::deviation::compare_runs(subject, runs, tensors));
+  ISOBIT_TRY(const auto graph, lab.graph(subject));
+  ISOBIT_TRY(auto comparison, lab::deviation::compare_runs(subject, runs, graph, tensors));
   lab::deviation::LabComparison all;
   all.subjects.push_back(std::move(comparison));
   return all;

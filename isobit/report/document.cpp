@@ -78,7 +78,7 @@ Json platform_of(const PlatformResult& p) {
 
 Json pairs_of(const Comparison& c) {
   Json list = Json::array();
-  const size_t n = std::min(c.classes.size(), kMaxShownPlatforms);
+  const size_t n = std::min(c.pairs.size(), kMaxShownPlatforms);
   for (size_t i = 0; i < n; ++i) {
     for (size_t j = i + 1; j < n; ++j) {
       if (!c.pairs[i][j]) continue;

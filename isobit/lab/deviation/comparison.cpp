@@ -22,6 +22,15 @@ std::vector<ValueRecord> outputs_of(const RunRecord& run) {
   return outputs;
 }
 
+// Labels are of what a model says of its inputs: of a training there are none, nor of tensors that are no outputs.
+std::string labelled_of(const RunRecord& run) {
+  if (run.subject.kind == records::SubjectKind::kTraining) return "";
+  for (const ValueRecord& v : run.values) {
+    if (v.is_output && has_labels(v.dtype, v.dims)) return v.name;
+  }
+  return "";
+}
+
 // What is compared, bit by bit: everything but how it was computed.
 using OutputKey = std::vector<std::tuple<int64_t, std::string, std::string, std::vector<int64_t>, records::Hash128>>;
 
@@ -63,6 +72,7 @@ PlatformResult result_of(const std::vector<const RunRecord*>& runs) {
   if (chosen == nullptr) return result;
   result.error.clear();
   result.outputs = outputs_of(*chosen);
+  result.labelled = labelled_of(*chosen);
   const std::vector<OutputKey>& counted = plain.empty() ? tapped : plain;
   const std::vector<int> classes = number_classes(counted);
   result.runs = counted.size();
@@ -88,6 +98,8 @@ size_t Comparison::ran() const {
       std::ranges::count_if(platforms, [](const PlatformResult& p) { return p.equivalence_class > 0; }));
 }
 
+bool Comparison::too_many_classes() const { return classes.size() > kMostComparedClasses; }
+
 Agreement Comparison::agreement() const {
   if (classes.size() > 1 || nondeterministic() > 0) return Agreement::kDiffer;
   return ran() > 1 || repeated() > 0 ? Agreement::kAgree : Agreement::kNothingToCompare;
@@ -106,7 +118,7 @@ const char* name_of(Agreement agreement) {
 }
 
 Expected<Comparison> compare_runs(const records::Subject& subject, const std::vector<RunRecord>& runs,
-                                  const TensorSource& tensors) {
+                                  const std::vector<records::GraphNode>& graph, const TensorSource& tensors) {
   Comparison comparison;
   comparison.subject = subject;
   for (const RunRecord& run : runs) ISOBIT_CHECK(run.subject == subject);
@@ -128,7 +140,7 @@ Expected<Comparison> compare_runs(const records::Subject& subject, const std::ve
   }
   ISOBIT_RETURN_IF_ERROR(measure_pairs(comparison, tensors));
   comparison.cohorts = flag_cohorts(comparison);
-  find_fork(comparison, align(by_platform, {}));
+  find_fork(comparison, align(by_platform, graph));
   return comparison;
 }
 

@@ -23,6 +23,7 @@ struct PlatformResult {
   // Of the run that stands for it: the first repeat, without recorded operators if there is such a one.
   std::vector<records::ValueRecord> outputs;
   size_t runs = 0, distinct = 0;  // runs that were no failure, and different outputs among them, tapped runs aside
+  std::string labelled;           // of outputs: the first one in the order of the run that can have labels; "": none
   bool changed_by_a_tap = false;  // its output is another when operators are recorded
   bool disagrees_with_itself() const { return distinct > 1; }
 };
@@ -66,12 +67,14 @@ struct Comparison {
   records::Subject subject;
   std::vector<PlatformResult> platforms;     // in order of first appearance
   std::vector<std::vector<size_t>> classes;  // platforms of class 1, 2, ...
-  // Of classes i < j. None: the tensors were not kept, or have other types or dimensions.
+  // Of classes i < j. None: the tensors were not kept, or have other types or dimensions. Both are empty where there
+  // are more than kMostComparedClasses.
   std::vector<std::vector<std::optional<PairFigures>>> pairs;
   std::vector<std::vector<std::optional<uint64_t>>> label_flips;
   std::optional<PairFigures> overall;  // minimum and maxima over all pairs; none unless all are known
-  std::optional<Churn> churn;
-  std::vector<Merging> dendrogram;  // of classes, by remaining precision; empty unless that of all pairs is known
+  std::string label_output;            // whose rows have the labels: that of the first platform; "": none has any
+  std::optional<Churn> churn;          // none unless all classes kept that output
+  std::vector<Merging> dendrogram;     // of classes, by remaining precision; empty unless that of all pairs is known
   std::vector<FlagCohort> cohorts;
   std::vector<RecordedValue> values;  // in execution order; of runs with recorded operators
   std::optional<Fork> fork;           // the first value in execution order that is not the same everywhere
@@ -81,7 +84,8 @@ struct Comparison {
 
   size_t repeated() const;  // platforms with more than one run
   size_t nondeterministic() const;
-  size_t ran() const;  // platforms that are in a class
+  size_t ran() const;             // platforms that are in a class
+  bool too_many_classes() const;  // to be compared with one another
   Agreement agreement() const;
 };
 
@@ -90,9 +94,13 @@ struct Comparison {
 // 0.003; another model, another input or a broken device do not.
 constexpr double kNotRounding = 1.0 / 64;
 
-// Errors: those of `tensors`. REQUIRES runs of this subject.
+// What is computed pair by pair grows with the square of the classes.
+constexpr size_t kMostComparedClasses = 512;
+
+// `graph`: the nodes of the model, which say in what order values are made; empty: nobody knows. Errors: those of
+// `tensors`. REQUIRES runs of this subject.
 Expected<Comparison> compare_runs(const records::Subject& subject, const std::vector<records::RunRecord>& runs,
-                                  const TensorSource& tensors);
+                                  const std::vector<records::GraphNode>& graph, const TensorSource& tensors);
 
 // A platform whose outputs hardly depend on the input.
 struct InputIndependent {
@@ -100,7 +108,8 @@ struct InputIndependent {
   double spread = 0;   // the largest difference between its outputs of two inputs
   double typical = 0;  // the median of that over the platforms
 };
-// Of comparisons of one model with two or more inputs: platforms whose spread is less than an eighth of the median.
+// Of comparisons of one model with two or more inputs, the first kMostComparedClasses of them: platforms whose spread
+// is less than an eighth of the median.
 Expected<std::vector<InputIndependent>> find_input_independent(const std::vector<const Comparison*>& inputs,
                                                                const TensorSource& tensors);
 

@@ -36,16 +36,13 @@ TensorView view(const ValueRecord& value, const Bytes& bytes) { return {value.dt
 
 using Labels = std::optional<std::vector<int64_t>>;
 
-// Of the first output that has labels.
-Expected<Labels> labels_of_outputs(const std::vector<ValueRecord>& outputs, const TensorSource& tensors) {
-  for (const ValueRecord& value : outputs) {
-    if (!float_format(value.dtype)) continue;
-    ISOBIT_TRY(const auto bytes, tensors(value.hash));
-    if (!bytes) continue;
-    Labels labels = labels_of(view(value, *bytes));
-    if (labels) return labels;
-  }
-  return Labels();
+// Of the output of that name, where its bytes were kept.
+Expected<Labels> labels_of_output(const std::vector<ValueRecord>& outputs, const std::string& name,
+                                  const TensorSource& tensors) {
+  const auto output = std::ranges::find(outputs, name, &ValueRecord::name);
+  if (name.empty() || output == outputs.end()) return Labels();
+  ISOBIT_TRY(const auto bytes, tensors(output->hash));
+  return bytes ? labels_of(view(*output, *bytes)) : Labels();
 }
 
 uint64_t flips(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
@@ -151,11 +148,13 @@ Status measure_pairs(Comparison& c, const TensorSource& source) {
   Cache cache(source);
   const TensorSource tensors = [&](const records::Hash128& hash) { return cache(hash); };
   const size_t n = c.classes.size();
+  if (n == 0 || c.too_many_classes()) return {};
+  c.label_output = c.platforms[c.classes.front().front()].labelled;
   c.pairs.assign(n, std::vector<std::optional<PairFigures>>(n));
   std::vector<Labels> labels(n);
   const auto outputs = [&](size_t k) -> const auto& { return c.platforms[c.classes[k].front()].outputs; };
   for (size_t i = 0; i < n; ++i) {
-    ISOBIT_TRY(labels[i], labels_of_outputs(outputs(i), tensors));
+    ISOBIT_TRY(labels[i], labels_of_output(outputs(i), c.label_output, tensors));
     for (size_t j = i + 1; j < n; ++j) {
       ISOBIT_TRY(c.pairs[i][j], compare_outputs(outputs(i), outputs(j), tensors));
     }
@@ -171,7 +170,8 @@ Expected<std::vector<InputIndependent>> find_input_independent(const std::vector
   std::map<std::string, std::vector<const std::vector<ValueRecord>*>> outputs;
   for (const Comparison* c : inputs) {
     for (const PlatformResult& p : c->platforms) {
-      if (p.equivalence_class > 0) outputs[p.label].push_back(&p.outputs);
+      auto& of_platform = outputs[p.label];
+      if (p.equivalence_class > 0 && of_platform.size() < kMostComparedClasses) of_platform.push_back(&p.outputs);
     }
   }
   std::vector<InputIndependent> spreads;

@@ -26,15 +26,17 @@ class Runs {
     return {name, "Op", "float32", {1, static_cast<int64_t>(data.size())}, hash, "", is_output, 0};
   }
   Comparison compare() {
-    auto result = compare_runs(subject, runs, [this](const records::Hash128& hash) -> Expected<std::optional<Bytes>> {
-      const auto found = tensors.find(hash);
-      return found == tensors.end() ? std::optional<Bytes>() : found->second;
-    });
+    auto result =
+        compare_runs(subject, runs, graph, [this](const records::Hash128& hash) -> Expected<std::optional<Bytes>> {
+          const auto found = tensors.find(hash);
+          return found == tensors.end() ? std::optional<Bytes>() : found->second;
+        });
     return result.value();
   }
 
   records::Subject subject{records::SubjectKind::kInference, "m", {}, {}, ""};
   std::vector<RunRecord> runs;
+  std::vector<records::GraphNode> graph;
   std::map<records::Hash128, Bytes> tensors;
 };
 
@@ -165,6 +167,54 @@ TEST(Comparison, TheFirstForkIsThatOfTheExecutionOrder) {
   EXPECT_EQ(c.values[2].name, "z");
   EXPECT_EQ(c.values[2].classes, 2);
   EXPECT_EQ(c.values[3].classes, 1);  // classes may come together again
+}
+
+TEST(Comparison, TheGraphSaysWhatIsComputedFirst) {
+  Runs r;
+  r.graph = {{"Op", "", {"i"}, {"y"}}, {"Op", "", {"y"}, {"x"}}, {"Op", "", {"x"}, {"out"}}};
+  const auto tapped = [&](const char* name, std::vector<records::ValueRecord> values) {
+    RunRecord& run = r.add(name, {1, 2});
+    run.tapped = true;
+    run.values.insert(run.values.begin(), values.begin(), values.end());
+  };
+  // No record has both y and x.
+  tapped("a", {r.value("y", {1}, false)});
+  tapped("b", {r.value("y", {2}, false)});
+  tapped("c", {r.value("x", {1}, false)});
+  tapped("d", {r.value("x", {2}, false)});
+  EXPECT_EQ(r.compare().values[r.compare().fork->value].name, "y");
+  r.graph.clear();
+  EXPECT_EQ(r.compare().values[r.compare().fork->value].name, "x");
+}
+
+TEST(Comparison, LabelsAreOfTheFirstOutputOfTheModel) {
+  Runs r;
+  const auto add = [&](const char* name, const std::vector<float>& scores, const std::vector<float>& boxes) {
+    RunRecord& run = r.add(name, {});
+    run.values = {r.value("scores", scores, true), r.value("boxes", boxes, true)};
+    run.values.front().dims = {2, static_cast<int64_t>(scores.size()) / 2};
+  };
+  add("a", {1, 2, 1, 2}, {1, 2});
+  add("b", {1, 2, 2, 1}, {1, 2});
+  EXPECT_EQ(r.compare().label_output, "scores");
+  EXPECT_EQ(r.compare().label_flips[0][1], 1u);
+  // Where one class has not kept that output nothing else is taken in its place.
+  r.tensors.erase(r.runs[0].values.front().hash);
+  EXPECT_FALSE(r.compare().label_flips[0][1] || r.compare().churn);
+  r.subject.kind = records::SubjectKind::kTraining;
+  for (RunRecord& run : r.runs) run.subject = r.subject;
+  EXPECT_EQ(r.compare().label_output, "");
+}
+
+TEST(Comparison, TooManyClassesAreNotComparedWithOneAnother) {
+  Runs r;
+  for (size_t i = 0; i <= kMostComparedClasses; ++i) r.add(std::to_string(i), {1, static_cast<float>(i)});
+  const Comparison c = r.compare();
+  EXPECT_TRUE(c.too_many_classes());
+  EXPECT_EQ(c.classes.size(), kMostComparedClasses + 1);
+  EXPECT_TRUE(c.pairs.empty() && c.label_flips.empty() && !c.overall && c.dendrogram.empty());
+  r.runs.pop_back();
+  EXPECT_EQ(r.compare().pairs.size(), kMostComparedClasses);
 }
 
 TEST(Comparison, TwoMachinesOfOneNameAreTold) {

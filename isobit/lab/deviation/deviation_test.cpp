@@ -51,6 +51,29 @@ TEST(PairFigures, OfIntegersHaveNoPrecision) {
   EXPECT_FALSE(figures->remaining_precision);
 }
 
+template <class T>
+PairFigures figures_of(const char* dtype, T x, T y) {
+  const auto bytes = [](const T& v) { return ByteView(reinterpret_cast<const uint8_t*>(&v), sizeof v); };
+  return compare({dtype, {1}, bytes(x)}, {dtype, {1}, bytes(y)}).value();
+}
+
+TEST(PairFigures, WideIntegersAreSubtractedExactly) {
+  constexpr int64_t kLarge = int64_t{1} << 61;
+  EXPECT_EQ(figures_of("int64", kLarge, kLarge + 3).absolute, 3);
+  EXPECT_EQ(figures_of("int64", kLarge + 3, kLarge).relative, 3.0 / static_cast<double>(kLarge));
+  EXPECT_EQ(figures_of("int64", INT64_MIN, INT64_MAX).absolute, 0x1p64);
+  EXPECT_EQ(figures_of("int64", int64_t{-2}, int64_t{1}).absolute, 3);
+  EXPECT_EQ(figures_of("uint64", UINT64_MAX, UINT64_MAX - 1).absolute, 1);
+}
+
+TEST(PairFigures, DifferencesBeyondFloat64AreItsLargestNumber) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  const PairFigures figures = figures_of("float64", kMost, -kMost);
+  EXPECT_EQ(figures.absolute, kMost);
+  EXPECT_EQ(figures.relative, 2);
+  EXPECT_EQ(figures.not_finite, 0u);
+}
+
 TEST(PairFigures, OnlyOfTheSameTypeAndDimensions) {
   const std::vector<float> a = {1, 2};
   EXPECT_TRUE(compare(floats(a, {2}), floats(a, {2})));
@@ -67,6 +90,9 @@ TEST(Labels, AreTheFirstLargestOfARow) {
   const std::vector<float> a = {1, 3, 3, nan, -1, -2};
   EXPECT_EQ(labels_of(floats(a, {2, 3})), (std::vector<int64_t>{1, 1}));
   EXPECT_EQ(labels_of(floats(a, {6})), (std::vector<int64_t>{1}));
+  const float inf = std::numeric_limits<float>::infinity();
+  const std::vector<float> b = {nan, -inf, nan, nan, -inf, -inf};
+  EXPECT_EQ(labels_of(floats(b, {3, 2})), (std::vector<int64_t>{1, -1, 0}));
   EXPECT_FALSE(labels_of(floats(a, {6, 1})));
   EXPECT_FALSE(labels_of(floats(a, {1, 2, 3})));
 }

@@ -142,10 +142,20 @@ Expected<std::vector<records::RunRecord>> runs_of(std::vector<OpenLab>& labs, co
   return runs;
 }
 
-Expected<std::vector<records::GraphNode>> graph_of(std::vector<OpenLab>& labs, const Subject& subject) {
+Expected<std::vector<records::GraphNode>> graph_of(std::vector<OpenLab>& labs, const Subject& subject,
+                                                   std::vector<std::string>* remarks) {
   std::vector<records::GraphNode> graph;
-  for (size_t i = 0; i < labs.size() && graph.empty(); ++i) {
-    ISOBIT_TRY(graph, labs[i].lab.graph(subject));
+  const std::string* from = nullptr;
+  for (OpenLab& lab : labs) {
+    ISOBIT_TRY(auto nodes, lab.lab.graph(subject));
+    if (nodes.empty()) continue;
+    if (from == nullptr) {
+      graph = std::move(nodes);
+      from = &lab.path;
+    } else if (remarks != nullptr && nodes != graph) {
+      remarks->push_back(text_of(lab.path, ": its graph of ", title_of(subject), " is not that of ", *from,
+                                 ", which is the one that is used; one of them is not the model's"));
+    }
   }
   return graph;
 }
@@ -211,7 +221,13 @@ Expected<LabComparison> compare_labs(std::vector<OpenLab>& labs) {
       continue;
     }
     ISOBIT_TRY(const auto runs, runs_of(labs, shared.subject));
-    ISOBIT_TRY(Comparison comparison, compare_runs(shared.subject, runs, tensors));
+    ISOBIT_TRY(const auto graph, graph_of(labs, shared.subject, &result.remarks));
+    ISOBIT_TRY(Comparison comparison, compare_runs(shared.subject, runs, graph, tensors));
+    if (comparison.too_many_classes()) {
+      result.remarks.push_back(text_of(title_of(shared.subject), ": how far apart its ", comparison.classes.size(),
+                                       " classes lie is left out: more than ", kMostComparedClasses,
+                                       " are not compared with one another"));
+    }
     result.subjects.push_back(std::move(comparison));
   }
   ISOBIT_RETURN_IF_ERROR(find_independent(result, tensors));

@@ -20,8 +20,9 @@ Expected<std::vector<OpenLab>> open_labs(const std::vector<std::string>& paths);
 Expected<std::vector<records::Subject>> subjects_of(std::vector<OpenLab>& labs);
 // A run that several labs hold counts once.
 Expected<std::vector<records::RunRecord>> runs_of(std::vector<OpenLab>& labs, const records::Subject& subject);
-// Of the first lab that has them.
-Expected<std::vector<records::GraphNode>> graph_of(std::vector<OpenLab>& labs, const records::Subject& subject);
+// Of the first lab that has them; `remarks`: gets a sentence for each lab that has others.
+Expected<std::vector<records::GraphNode>> graph_of(std::vector<OpenLab>& labs, const records::Subject& subject,
+                                                   std::vector<std::string>* remarks = nullptr);
 // Refers to the labs.
 TensorSource tensors_of(std::vector<OpenLab>& labs);
 

@@ -48,6 +48,16 @@ double number(uint64_t bits, const ElementType& type) {
   return numerics::widened(numerics::Float16{static_cast<uint16_t>(bits)});
 }
 
+// |a - b| of two integers: no two that differ come out as 0.
+double difference_of_integers(uint64_t a, uint64_t b, const ElementType& type) {
+  const auto unused = static_cast<int>(64 - 8 * type.size);
+  const auto wide = [&](uint64_t bits) { return static_cast<int64_t>(bits << unused) >> unused; };
+  const bool less = type.is_signed ? wide(a) < wide(b) : a < b;
+  const uint64_t x = type.is_signed ? static_cast<uint64_t>(wide(a)) : a;
+  const uint64_t y = type.is_signed ? static_cast<uint64_t>(wide(b)) : b;
+  return static_cast<double>(less ? y - x : x - y);
+}
+
 // The number of elements that so many bytes hold; none unless that is what the dimensions say.
 std::optional<uint64_t> elements_of(const TensorView& tensor, size_t size) {
   uint64_t elements = 1;
@@ -74,10 +84,15 @@ void add_element(uint64_t a, uint64_t b, const ElementType& type, PairFigures& f
     figures.not_finite += !(std::isnan(x) && std::isnan(y));
     return;
   }
-  const double difference = std::abs(x - y);
-  figures.absolute = std::max(figures.absolute, difference);
   const double larger = std::max(std::abs(x), std::abs(y));
-  if (larger > 0) figures.relative = std::max(figures.relative, difference / larger);
+  double difference = type.format ? std::abs(x - y) : difference_of_integers(a, b, type);
+  double relative = larger > 0 ? difference / larger : 0;
+  if (std::isinf(difference)) {
+    difference = std::numeric_limits<double>::max();
+    relative = std::abs(x / larger - y / larger);
+  }
+  figures.absolute = std::max(figures.absolute, difference);
+  figures.relative = std::max(figures.relative, relative);
 }
 
 }  // namespace
@@ -120,18 +135,22 @@ std::optional<PairFigures> compare(const TensorView& a, const TensorView& b) {
   return figures;
 }
 
+bool has_labels(const std::string& dtype, const std::vector<int64_t>& dims) {
+  return float_format(dtype) && !dims.empty() && dims.size() <= 2 && dims.back() >= 2;
+}
+
 std::optional<std::vector<int64_t>> labels_of(const TensorView& tensor) {
   const ElementType type = type_of(tensor.dtype);
   const auto elements = elements_of(tensor, type.size);
-  if (!type.format || !elements || tensor.dims.empty() || tensor.dims.size() > 2 || tensor.dims.back() < 2) return {};
+  if (!elements || !has_labels(tensor.dtype, tensor.dims)) return {};
   const auto width = static_cast<uint64_t>(tensor.dims.back());
   std::vector<int64_t> labels;
   for (uint64_t row = 0; row < *elements / width; ++row) {
-    double largest = -std::numeric_limits<double>::infinity();
-    int64_t label = 0;
+    double largest = 0;
+    int64_t label = -1;
     for (uint64_t column = 0; column < width; ++column) {
       const double x = number(load(tensor.bytes.data() + (row * width + column) * type.size, type.size), type);
-      if (!(x > largest)) continue;
+      if (std::isnan(x) || (label >= 0 && x <= largest)) continue;
       largest = x;
       label = static_cast<int64_t>(column);
     }

@@ -27,7 +27,8 @@ struct PairFigures {
   // Of floating-point numbers only: the least remaining precision of an element and the largest distance in ulp.
   std::optional<int> remaining_precision;
   std::optional<uint64_t> ulp;  // UINT64_MAX: a NaN and a number
-  // Over elements that are finite in both: the largest |a - b| and |a - b| / max(|a|, |b|).
+  // Over elements that are finite in both: the largest |a - b| and |a - b| / max(|a|, |b|). Differences of integers are
+  // exact before they are float64; one beyond float64 is its largest finite number, the quotient then 2 at most.
   double absolute = 0, relative = 0;
   double scale = 0;         // the largest finite magnitude in either
   uint64_t not_finite = 0;  // elements of which one is finite and the other is not, or that are two infinities or such
@@ -43,9 +44,12 @@ struct PairFigures {
 // bytes are compared, each as an element.
 std::optional<PairFigures> compare(const TensorView& a, const TensorView& b);
 
+// Whether rows of such a tensor can have labels: a floating-point type, one or two dimensions, two elements or more to
+// a row.
+bool has_labels(const std::string& dtype, const std::vector<int64_t>& dims);
+
 // The label of each row, a row being the last dimension: the first place of its largest element, a NaN never being the
-// largest. None unless the tensor is of a floating-point type, of one or two dimensions, and its rows have two elements
-// or more.
+// largest; -1 where all are NaNs. None unless has_labels() and the bytes are those of the dimensions.
 std::optional<std::vector<int64_t>> labels_of(const TensorView& tensor);
 
 }  // namespace isobit::lab::deviation

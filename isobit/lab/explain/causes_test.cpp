@@ -116,6 +116,36 @@ TEST_F(CausesTest, AnArithmeticIsAThingInWhichPlatformsDiffer) {
   EXPECT_EQ(asked->problem, "kernels are asked in float32, and not under correct-1");
 }
 
+// Exact products, and what is added on top, rounded once: nothing of it is rounded before.
+TEST_F(CausesTest, ASumThatIsRoundedOnceIsConfirmed) {
+  const auto confirmed = [&] {
+    begin();
+    record("ordered@portable/1t");
+    record("ordered@portable/1t:correct-1");
+    look();
+    ASSERT_EQ(causes_.diagnoses.size(), 1u) << said();
+    const Diagnosis& d = causes_.diagnoses[0].diagnosis;
+    EXPECT_EQ(d.kind, Kind::kSummationOrder);
+    EXPECT_TRUE(d.confirmed) << said();
+    EXPECT_NE(d.words.find("rounds the sum once, at its end"), std::string::npos) << d.words;
+  };
+  onnx::ModelForTest product;
+  product.input("x", {8, 300});
+  product.initializer("w", onnx::floats({300, 6}, wavy(1800, 0.7f)));
+  product.node("MatMul", {"x", "w"}, {"y"});
+  product.output("y");
+  product.write(model());
+  confirmed();
+  onnx::ModelForTest convolution;
+  convolution.input("x", {1, 3, 12, 12});
+  convolution.initializer("w", onnx::floats({4, 3, 3, 3}, wavy(108, 0.3f)));
+  convolution.initializer("b", onnx::floats({4}, wavy(4, 0.9f)));
+  convolution.node("Conv", {"x", "w", "b"}, {"y"});
+  convolution.output("y");
+  convolution.write(model());
+  confirmed();
+}
+
 TEST_F(CausesTest, InputsThatNobodyKeptAreComputedAgain) {
   record("ordered@portable/1t");
   record("ordered@portable/1t+winograd4");

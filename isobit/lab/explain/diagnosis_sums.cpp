@@ -127,6 +127,16 @@ class Sums {
     }));
   }
 
+  // The same of the best way to take up what is added on top.
+  size_t made_anyhow(SumModel model, std::span<const float> results, const std::vector<SumPlace>& places) const {
+    size_t most = 0;
+    for (const Added added : {Added::kLast, Added::kInside, Added::kFirst}) {
+      model.added = added;
+      most = std::max(most, made(model, results, places));
+    }
+    return most;
+  }
+
   // A single change of one platform's sums, and how many of the other's elements it makes.
   struct Change {
     size_t difference = 0, makes = 0;
@@ -143,7 +153,9 @@ class Sums {
       for (size_t d = 0; d < differences_.size(); ++d) {
         SumModel changed = from;
         differences_[d].apply(changed, like);
-        const Change change{d, made(changed, others, places), of_a};
+        // To round a sum once, at its end, or no longer, moves what is added on top, too.
+        const bool moves = from.tree.has_value() != changed.tree.has_value();
+        const Change change{d, moves ? made_anyhow(changed, others, places) : made(changed, others, places), of_a};
         if (!best.empty() && best.front().makes > change.makes) continue;
         if (!best.empty() && best.front().makes < change.makes) best.clear();
         const bool known = std::ranges::any_of(best, [&](const Change& c) { return c.difference == d; });
@@ -186,7 +198,7 @@ class Sums {
     if (!can_be_modelled(a_) || !can_be_modelled(b_)) return "";
     SumModel changed = a_.model;
     for (const Difference& difference : differences_) difference.apply(changed, b_.model);
-    const size_t makes = made(changed, e_.out_b(), places);
+    const size_t makes = made_anyhow(changed, e_.out_b(), places);
     return text_of(" All of it, changed in the sums of ", e_.names.a, ", makes ", makes, " of the ", places.size(),
                    " elements of ", e_.names.b, " that were compared.");
   }

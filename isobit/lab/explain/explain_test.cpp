@@ -84,6 +84,46 @@ TEST(Explain, AFusedOperatorIsARegion) {
   EXPECT_NE(said(e).find("by one of 1 operators before it"), std::string::npos) << said(e);
 }
 
+TEST(Explain, WhatTwoPlatformsRecordedDecidesWhateverAThirdDid) {
+  // one and two agree at b and differ at y; three recorded neither b nor c and has an a and y of its own.
+  Planted p = chain();
+  p.run("one/1t", {{"a", 1}, {"b", 1}, {"y", 1}});
+  p.run("two/1t", {{"a", 2}, {"b", 1}, {"y", 2}});
+  p.run("three/1t", {{"a", 3}, {"y", 3}});
+  const Explanation e = p.explained();
+  EXPECT_EQ(origins(e), (Names{"a: introduced", "y: introduced"}));
+  EXPECT_EQ(e.forks[1].region, (std::vector<size_t>{2, 3}));
+  EXPECT_EQ(e.forks[1].splits, (std::vector<Groups>{{{0}, {1}}}));
+  EXPECT_EQ(e.comparison.values[e.comparison.fork->value].name, "a");
+}
+
+TEST(Explain, WhatEveryTwoPlatformsSawBeforeIsInherited) {
+  // All three have x alone in common, but each two that differ at y differ before, at what both recorded.
+  Planted p = chain();
+  p.node("Add", "z", {"a", "y"});
+  p.run("one/1t", {{"a", 1}, {"b", 1}, {"z", 1}});
+  p.run("two/1t", {{"b", 2}, {"c", 2}, {"z", 2}});
+  p.run("three/1t", {{"c", 3}, {"a", 3}, {"z", 3}});
+  const Explanation e = p.explained();
+  EXPECT_EQ(origins(e), (Names{"a: introduced", "b: introduced", "c: introduced", "z: inherited"}));
+}
+
+TEST(Explain, PlatformsThatEachRecordedASetOfTheirOwnAreCompared) {
+  Planted p;
+  for (int n = 0; n < 12; ++n) p.node("Add", "v" + std::to_string(n), {n == 0 ? "x" : "v" + std::to_string(n - 1)});
+  for (int k = 0; k < 200; ++k) {
+    std::vector<std::pair<std::string, float>> values;
+    for (int n = 0; n < 11; ++n) {
+      if ((k + 1) >> (n % 8) & 1) values.emplace_back("v" + std::to_string(n), 1.0f);
+    }
+    values.emplace_back("v11", static_cast<float>(k));
+    p.run(std::to_string(k) + "/1t", values);
+  }
+  const Explanation e = p.explained();
+  ASSERT_EQ(e.forks.size(), 1u);
+  EXPECT_EQ(e.forks[0].origin, Origin::kIntroduced);
+}
+
 TEST(Explain, WithoutAGraphOrHashesTheOriginIsUnknown) {
   Planted p = chain();
   p.run("one/1t", {{"a", 1}, {"b", 1}, {"c", 1}, {"y", 1}});

@@ -61,7 +61,7 @@ Expected<Explanation> explain(const records::Subject& subject, std::vector<recor
   Explanation e;
   e.runs = std::move(runs);
   e.graph = std::move(graph);
-  ISOBIT_TRY(e.comparison, deviation::compare_runs(subject, e.runs, tensors));
+  ISOBIT_TRY(e.comparison, deviation::compare_runs(subject, e.runs, e.graph, tensors));
   e.trace = deviation::align(deviation::runs_by_platform(e.runs), e.graph);
   e.forks = find_forks(subject, e.trace, e.graph);
   for (size_t i = 0; i < e.forks.size() && !e.first; ++i) {

@@ -2,7 +2,8 @@
 //
 // An operator *introduces* a difference when two platforms had the same inputs of it, bit by bit, and made different
 // outputs. A difference is *inherited* when wherever outputs differ recorded inputs differ, too: whether the operator
-// would also differ on equal inputs such records do not say.
+// would also differ on equal inputs such records do not say. Inputs of two platforms are the nearest values that both
+// of them recorded, whatever others did.
 #pragma once
 
 #include "isobit/lab/deviation/trace.h"
@@ -27,10 +28,11 @@ struct TracedFork {
   // kIntroduced: platforms with equal inputs, grouped by class of the output; the entry with most groups first.
   std::vector<Groups> splits;
   // kIntroduced: nodes of the graph of which one or more introduce the difference, in order, the value's own last.
-  // More than one where values between them were not recorded on all platforms concerned.
+  // More than one where values between them were not recorded on both platforms of a pair; the shortest one there is.
   std::vector<size_t> region;
-  // Classes of the inputs of the region, taken together, over the platforms that recorded them; 0: not known. More than
-  // the classes of the value: differences vanished here.
+  // Classes of the inputs of the region, taken together, over the platforms that differ and recorded them; where the
+  // difference is inherited, of the region that has most; 0: not known. More than the classes of the value: differences
+  // vanished here.
   int input_classes = 0;
   std::string why_unknown;
 };

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "isobit/lab/reveal/evaluate.h"
+#include "isobit/numerics/exact_sum.h"
 
 namespace isobit::lab::explain {
 namespace {
@@ -30,7 +30,7 @@ class Evaluation {
 
   float result() {
     double sum = model_.tree ? along_tree() : once();
-    if (place_.added && model_.added == Added::kInside) sum = plus(sum, added_);
+    if (model_.tree && place_.added && model_.added == Added::kInside) sum = plus(sum, added_);
     auto total = static_cast<float>(sum);
     if (place_.added && model_.added == Added::kLast) {
       total = kept(model_.toward_zero ? static_cast<float>(plus(total, added_)) : total + added_);
@@ -85,11 +85,18 @@ class Evaluation {
     return sums.back();
   }
 
-  // Of a sum whose every unit survives.
+  // Of a sum whose every unit survives: of exact products, and of what is added within, one rounding. A product of two
+  // float32 numbers is the sum of two.
   double once() const {
-    std::vector<double> terms;
-    for (size_t k = 0; k < a_.size(); ++k) terms.push_back(product(k));
-    return reveal::correctly_rounded_sum(reveal::Format::kFloat32, static_cast<int64_t>(terms.size()), terms.data());
+    std::vector<float> terms;
+    for (size_t k = 0; k < a_.size(); ++k) {
+      const double exact = static_cast<double>(a_[k]) * static_cast<double>(b_.empty() ? 1.0f : b_[k]);
+      const auto nearest = static_cast<float>(exact);
+      terms.push_back(nearest);
+      if (std::isfinite(nearest)) terms.push_back(static_cast<float>(exact - static_cast<double>(nearest)));
+    }
+    if (place_.added && model_.added != Added::kLast) terms.push_back(added_);
+    return static_cast<double>(kept(numerics::sum_rounded(terms.data(), static_cast<int64_t>(terms.size()))));
   }
 
   const SumModel& model_;

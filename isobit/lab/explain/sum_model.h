@@ -14,7 +14,7 @@ enum class Added {
 };
 
 struct SumModel {
-  std::optional<reveal::SumTree> tree;  // none: a sum that is rounded once
+  std::optional<reveal::SumTree> tree;  // none: of exact products, rounded once
   bool fused = false;                   // a product that joins a partial sum is not rounded before
   bool wide = false;                    // products and additions in float64, rounded to float32 once
   bool toward_zero = false;             // each addition

@@ -263,6 +263,11 @@ class Words {
 
   void distance() {
     if (c_.classes.size() < 2) return;
+    if (c_.too_many_classes()) {
+      said_.push_back(text_of("How far the outputs lie apart was not looked at: more than ",
+                              deviation::kMostComparedClasses, " classes are not compared with one another."));
+      return;
+    }
     if (!c_.overall) {
       said_.push_back("How far the outputs lie apart is not known: not all of their tensors were kept.");
       return;
@@ -277,7 +282,7 @@ class Words {
     text += text_of("the largest difference is ", three_digits(f.absolute));
     if (f.ulp && *f.ulp != UINT64_MAX) text += text_of(" (", *f.ulp, " ulp)");
     if (c_.churn) {
-      text += text_of("; of ", counted(c_.churn->rows, "label, ", "labels, "),
+      text += text_of("; of ", counted(c_.churn->rows, "label", "labels"), " of '", shortened(c_.label_output), "', ",
                       c_.churn->any_differ > 0
                           ? text_of(three_digits(c_.churn->any_differ * 100), " % are not the same everywhere")
                           : std::string("all are the same everywhere"));
