@@ -102,7 +102,8 @@ TEST_F(Dumps, StepsAndTensorsKeepTheirOrder) {
   EXPECT_EQ(report->steps, 3);
   EXPECT_EQ(report->kept_tensors, 6u);
   std::string order;
-  for (const auto& v : runs(report->subject)[0].values) order += v.name + std::to_string(v.step) + " ";
+  const auto recorded = runs(report->subject);
+  for (const auto& v : recorded[0].values) order += v.name + std::to_string(v.step) + " ";
   EXPECT_EQ(order, "z9 a9 z10 a10 layer911 layer1011 ");
 }
 
