@@ -1,7 +1,12 @@
 // Child processes and pieces of work that run at the same time.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <mutex>
 #include <thread>
 
@@ -47,6 +52,27 @@ TEST(ChildProcess, WhatItStartedEndsWithIt) {
     close(ends[1]);
     EXPECT_EQ(process->wait(0.2).how, Ending::How::kOverTime);
   }
+  char byte;
+  EXPECT_EQ(read(ends[0], &byte, 1), 0);
+  close(ends[0]);
+}
+
+TEST(ChildProcess, ItEndsWithAProgramThatIsKilled) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const pid_t program = fork();
+  ASSERT_GE(program, 0);
+  if (program == 0) {
+    const auto process = ChildProcess::start({{"sh", "-c", "exec sleep 1000"}, {}, -1, ends[1], -1, true});
+    kill(getpid(), process ? SIGKILL : SIGTERM);
+  }
+  close(ends[1]);
+  int status = 0;
+  ASSERT_EQ(waitpid(program, &status, 0), program);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  // Closed when nobody is left.
+  pollfd waiting = {ends[0], POLLIN, 0};
+  ASSERT_EQ(poll(&waiting, 1, 10'000), 1);
   char byte;
   EXPECT_EQ(read(ends[0], &byte, 1), 0);
   close(ends[0]);
