@@ -96,7 +96,7 @@ Expected<int> run_processors(const EngineOptions& o, Console& console) {
   nlohmann::ordered_json document = nlohmann::ordered_json::array();
   console.line("processor       here  what it is");
   for (const lab::measure::EmulatedCpu& cpu : lab::measure::emulated_cpus()) {
-    const Status here = workers.check(cpu);
+    const auto here = workers.emulator_of(cpu);
     document.push_back({{"processor", cpu.name},
                         {"about", cpu.about},
                         {"emulator", cpu.emulator},

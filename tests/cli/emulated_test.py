@@ -35,7 +35,7 @@ class Emulated(Case):
         self.assertEqual(len({classes[name] for name in (here, *vendors)}), 3)
         cores = {p["name"]: p["fields"].get("core") for p in found["platforms"]}
         self.assertEqual([cores[name].lower() for name in vendors], ["nehalem", "haswell"])
-        self.assertIn("openblas under qemu-x86_64", [c["platforms_of"].partition(",")[0] for c in found["flag_clusters"]])
+        self.assertTrue(any(c["platforms_of"].startswith("openblas under qemu-x86_64 ") for c in found["flag_clusters"]))
         with sqlite3.connect(self.path("m.lab")) as lab:
             rows = lab.execute("select name, cpu_flags from platforms").fetchall()
         flags = {name: texts for name, texts in rows}

@@ -15,6 +15,8 @@ from onnx_by_hand import INT64, floats, graph, ints, model, node, npy, tensor, v
 ROUNDS = model(graph([node("MatMul", ["x", "x"], ["h"], "product"), node("Softmax", ["h"], ["p"], "softmax"),
                       node("Shape", ["x"], ["size"], "size"), node("ReduceSum", ["h", "axes"], ["s"], "sum")],
                      [value("x", [64, 64])], [value("p", [64, 64]), value("s", [1, 64]), value("size", [2], INT64)], [ints("axes", 0)]))
+# What the workers below say that they have run.
+SOFTMAX = model(graph([node("Softmax", ["x"], ["p"], "softmax")], [value("x", [2])], [value("p", [2])]))
 # Three platforms with two results: an inner product in order, and one that is rounded once.
 OURS = "ordered@reference/1t,ordered@portable/1t,ordered/1t:correct-1"
 
@@ -22,7 +24,7 @@ OURS = "ordered@reference/1t,ordered@portable/1t,ordered/1t:correct-1"
 FAKE = r"""
 import json, os, sys, time
 ENGINES = ["honest", "unstable", "refuses", "fails", "dies", "exits", "silent", "stalls", "lies", "garbage", "huge", "linked",
-           "other_name", "bad_hash", "bad_dims", "deep", "absent"]
+           "other_name", "bad_hash", "bad_dims", "deep", "absent", "lacks", "loses", "links", "twice", "empty", "half", "more"]
 if sys.argv[1] == "--list":
     print(json.dumps({"isobit_engines": 1, "engines": [
         {"engine": e, "about": "a fake", "settings": ["", "fast"], "default_settings": [""],
@@ -53,13 +55,26 @@ good = {"isobit_answer": 1, "platform": {"name": r["platform"], "engine": e, "cp
 if r["tapped"]:
     good["runs"].append({"tapped": True, "seconds": 1, "values": [value(name="h", op="MatMul", output=False), value()]})
 if HASH in r["keep"]:
-    with open(os.path.join(folder, HASH + ".bin"), "wb") as f:
-        f.write(BYTES if e != "lies" else BYTES[::-1])
+    if e == "links":
+        os.symlink("/etc/passwd", os.path.join(folder, HASH + ".bin"))
+    elif e != "loses":
+        with open(os.path.join(folder, HASH + ".bin"), "wb") as f:
+            f.write(BYTES if e != "lies" else BYTES[::-1])
     good["kept"].append(HASH)
 if e == "refuses":
     good = {"isobit_answer": 1, "refused": "no converter for: \x1b[31mSoftmax"}
 if e == "fails":
     good = {"isobit_answer": 1, "failed": "RuntimeError: no"}
+if e == "lacks":
+    good = {"isobit_answer": 1, "unavailable": "not installed: pip install it"}
+if e == "twice":
+    good["runs"] = [good["runs"][0]] * 2
+if e == "empty":
+    good["runs"][0]["values"] = []
+if e == "half":
+    good["runs"][0]["values"] = [value(output=False)]
+if e == "more":
+    good["runs"][0]["values"].append(value(name="q"))
 if e == "dies":
     os.abort()
 if e == "exits":
@@ -196,7 +211,7 @@ class Badly(Case):
     def setUp(self):
         super().setUp()
         self.write("engines/worker.py", FAKE.replace("HASH_OF_BYTES", HASH))
-        self.model = self.write("rounds.onnx", ROUNDS)
+        self.model = self.write("softmax.onnx", SOFTMAX)
 
     def measure(self, *arguments, **more):
         return self.isobit("--json", "measure", self.model, "--engines", self.path("engines"), "--out", self.path("m.lab"),
@@ -221,7 +236,7 @@ class Badly(Case):
 
     def test_each_is_an_error_of_its_own(self):
         bad = ["refuses", "fails", "dies", "exits", "silent", "stalls", "garbage", "huge", "linked", "other_name", "bad_hash",
-               "bad_dims", "deep"]
+               "bad_dims", "deep", "twice", "empty", "half", "more"]
         begin = time.monotonic()
         names = ",".join(f"{e}/1t" for e in ["honest", *bad])
         result = self.isobit("measure", self.model, "--engines", self.path("engines"), "--out", self.path("m.lab"),
@@ -232,21 +247,33 @@ class Badly(Case):
         for engine, words in {"refuses": "no converter for", "fails": "RuntimeError: no", "dies": "signal 6",
                               "exits": "what is wrong with me", "silent": "without an answer", "stalls": "--max-seconds",
                               "garbage": "no JSON", "huge": "more than", "linked": "answer.json", "other_name": "honest/1t",
-                              "bad_hash": "'hash'", "bad_dims": "'dims'", "deep": "deep"}.items():
+                              "bad_hash": "'hash'", "bad_dims": "'dims'", "deep": "deep", "twice": "'runs'",
+                              "empty": "'runs'", "half": "found none", "more": "'q'"}.items():
             self.assertIn(words, errors[f"{engine}/1t"], engine)
             self.assertIn(f"{engine}/1t: ", result.err)
         self.assertNotIn("\x1b", result.err + result.out)
 
     def test_what_died_is_tried_again_and_what_refused_is_not(self):
-        self.measure("--platforms", "refuses/1t,exits/1t", "--keep", "none", code=4)
-        again = self.measure("--platforms", "refuses/1t,exits/1t", "--keep", "none", code=4).json()
-        self.assertEqual((again["measured"], again["known"]), (1, 1))
+        # Whatever may have been the machine, and not the engine and the model, is tried again.
+        names = ",".join(f"{e}/1t" for e in ("refuses", "exits", "fails", "garbage", "lacks"))
+        self.measure("--platforms", names, "--keep", "none", code=4)
+        again = self.measure("--platforms", names, "--keep", "none", code=4).json()
+        self.assertEqual((again["measured"], again["known"]), (4, 1))
+        self.write("engines/worker.py", FAKE.replace("HASH_OF_BYTES", HASH).replace('if e == "fails"', 'if e == "never"'))
+        self.assertEqual(self.measure("--platforms", "fails/1t", "--keep", "none").json()["measured"], 1)
+        self.assertEqual(self.measure("--platforms", "fails/1t", "--keep", "none").json()["known"], 1)
 
     def test_a_kept_tensor_must_be_what_was_hashed(self):
         told = self.measure("--platforms", "honest/1t").json()
         self.assertEqual((told["kept_tensors"], told["kept_bytes"]), (1, 8))
-        self.isobit("measure", self.model, "--engines", self.path("engines"), "--out", self.path("other.lab"), "--platforms",
-                    "lies/1t", code=3)
+        # Else it is not kept, and nothing but that.
+        told = self.isobit("measure", self.model, "--engines", self.path("engines"), "--out", self.path("other.lab"), "--platforms",
+                           "lies/1t,loses/1t,links/1t,honest@fast/1t", "--keep", "all")
+        self.assertIn("lies/1t: 1 of 1 tensors could not be kept: ", told.err)
+        self.assertIn("4 ran, with 1 result", told.out)
+        for engine, words in {"loses": "No such file", "links": "link"}.items():
+            self.assertIn(words, self.isobit("measure", self.model, "--engines", self.path("engines"), "--out", self.path(engine),
+                                             "--platforms", f"{engine}/1t").err, engine)
 
     def test_a_platform_that_disagrees_with_itself(self):
         told = self.measure("--platforms", "unstable/1t,honest/1t", "--repeat", "3", "--keep", "none").json()

@@ -20,32 +20,36 @@ struct WorkerPlaces {
 // Workers, ready to be started. Several may run at a time.
 class Workers {
  public:
-  // Makes a folder for what passes between; gone with the object. kUnavailable when it cannot be made.
+  // Makes a folder for what passes between; gone with the object. Those of processes that were killed are removed.
+  // kUnavailable when it cannot be made.
   static Expected<Workers> prepare(const WorkerPlaces& places);
 
   const fs::path& folder() const { return folder_.path(); }
-  // kUnavailable where that processor's emulator is not on PATH, or there is no isobit for its machine; with what
-  // gets them.
-  Status check(const EmulatedCpu& cpu) const;
+  // That processor's emulator as it says of itself: "qemu-x86_64 7.2.22". Once for each processor. kUnavailable where
+  // it is not on PATH, or there is no isobit for its machine; with what gets them.
+  Expected<std::string> emulator_of(const EmulatedCpu& cpu) const;
   // Engines that the Python's worker.py knows, installed or not. kUnavailable: no such interpreter, it fails, prints
   // without end, takes too long, or is stopped (child_process.h).
   Expected<std::vector<EngineInfo>> list(const std::function<bool()>& stopped = nullptr,
                                          double limit_seconds = 120) const;
 
-  // One request in a fresh process, in a folder that is new; the answer, as far as it is one. Errors: kUnavailable for
+  // One request in a fresh process, in a folder that is new; the answer, as far as it is one; whether it is one to this
+  // request is for check_answer. Errors: kUnavailable for
   // a worker that cannot be started, ends without an answer (its last words in the message), is over its time or is
   // stopped (child_process.h); kUnreadable for an answer that is none.
   Expected<WorkerAnswer> run(const WorkerRequest& request, const fs::path& folder, double limit_seconds,
                              const std::function<bool()>& stopped) const;
 
  private:
-  Workers(WorkerPlaces places, TemporaryFolder folder) : places_(std::move(places)), folder_(std::move(folder)) {}
+  Workers(WorkerPlaces places, TemporaryFolder folder, Descriptor lock)
+      : places_(std::move(places)), folder_(std::move(folder)), lock_(std::move(lock)) {}
   std::vector<std::string> python_words() const;
   Expected<std::vector<std::string>> own_words(const std::string& platform) const;
   fs::path program_of(const EmulatedCpu& cpu) const;
 
   WorkerPlaces places_;
   TemporaryFolder folder_;
+  Descriptor lock_;  // of the folder
 };
 
 // A platform that is to be measured.
@@ -57,6 +61,7 @@ struct Target {
   std::string version;  // of the engine, as its record will have it in the field of that name
   bool asked_for = false;
   const EmulatedCpu* cpu = nullptr;  // that it runs on, where that is not this machine's
+  std::string emulator = {};         // of `cpu`, with its version; for a sweep to find out
 };
 
 // "onnxruntime@all/2t", "numpy", "openblas@haswell/1t", "ordered/1t:correct-1", "openblas/1t~nehalem", each once;

@@ -92,7 +92,7 @@ Expected<Made> made_of(SweepState& state, const std::vector<Target>& targets) {
   Made made;
   for (size_t t = 0; t < targets.size(); ++t) {
     for (const RunRecord& run : runs) {
-      if (run.repeat == 0 && run.error.empty() && is_of(targets[t], run.platform)) made.add(run, t);
+      if (run.repeat == 0 && run.error.empty() && is_of(state, targets[t], run.platform)) made.add(run, t);
     }
   }
   return made;
@@ -126,24 +126,34 @@ Status take_kept(SweepState& state, const Task& task, std::map<Hash128, uint64_t
                                task.answer ? task.answer->words : task.answer.error().message));
     return {};
   }
-  size_t missing = task.request.keep.size();
+  size_t taken = 0, unfit = 0;
+  std::string problem;  // of the first that is unfit
   for (const Hash128& hash : task.answer->kept) {
     const auto size = sizes.find(hash);
     if (size == sizes.end()) continue;  // nobody asked for it
     const fs::path path = task.folder / file_of(hash);
-    ISOBIT_TRY(const Bytes bytes, read_file(path, size->second, Links::kRefuse));
-    if (bytes.size() != size->second || records::hash_of(bytes) != hash) {
-      return unreadable(text_of(path.string(), ": is not the tensor of that hash"));
+    const auto bytes = read_file(path, size->second, Links::kRefuse);
+    if (!bytes || bytes->size() != size->second || records::hash_of(*bytes) != hash) {
+      // No other platform's fault, so that the sweep goes on.
+      if (problem.empty())
+        problem = bytes ? text_of(path.string(), ": not the tensor of that hash") : bytes.error().message;
+      ++unfit;
+      continue;
     }
-    --missing;
-    ISOBIT_TRY(const bool kept, state.lab.keep(bytes, state.request.max_kept));
+    ++taken;
+    ISOBIT_TRY(const bool kept, state.lab.keep(*bytes, state.request.max_kept));
     state.report.left_out += !kept;
     state.report.kept_tensors += kept;
-    state.report.kept_bytes += kept ? bytes.size() : 0;
+    state.report.kept_bytes += kept ? bytes->size() : 0;
     sizes.erase(size);
   }
-  if (missing > 0) {
-    state.request.note(text_of(task.target.platform, ": ", missing, " of ", task.request.keep.size(),
+  const size_t wanted = task.request.keep.size();
+  if (unfit > 0) {
+    state.request.note(
+        text_of(task.target.platform, ": ", unfit, " of ", wanted, " tensors could not be kept: ", problem));
+  }
+  if (const size_t missing = wanted - std::min(wanted, taken + unfit); missing > 0) {
+    state.request.note(text_of(task.target.platform, ": ", missing, " of ", wanted,
                                " tensors came out as other bits in a second process, and are not kept; see --repeat"));
   }
   return {};

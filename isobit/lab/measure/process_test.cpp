@@ -1,5 +1,9 @@
 // Child processes, what they write, and pieces of work that run at the same time.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
@@ -85,6 +89,27 @@ TEST(ChildProcess, WritesNoLargerFileThanItMay) {
   const Ending ending = process->wait(30);
   EXPECT_TRUE(ending.how == Ending::How::kSignalled ? ending.code == SIGXFSZ : ending.code != 0);
   EXPECT_EQ(fs::file_size(file), 4096u);
+}
+
+TEST(ChildProcess, ItEndsWithAProgramThatIsKilled) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const pid_t program = fork();
+  ASSERT_GE(program, 0);
+  if (program == 0) {
+    const auto process = ChildProcess::start({{"sh", "-c", "exec sleep 1000"}, {}, -1, ends[1], -1, true});
+    kill(getpid(), process ? SIGKILL : SIGTERM);
+  }
+  close(ends[1]);
+  int status = 0;
+  ASSERT_EQ(waitpid(program, &status, 0), program);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  // Closed when nobody is left.
+  pollfd waiting = {ends[0], POLLIN, 0};
+  ASSERT_EQ(poll(&waiting, 1, 10'000), 1);
+  char byte;
+  EXPECT_EQ(read(ends[0], &byte, 1), 0);
+  close(ends[0]);
 }
 
 TEST(Parallel, EachIsTakenOnceInOrderAndNoMoreRunThanThereAreCores) {

@@ -88,6 +88,14 @@ ordered_json json_of(const ValueRecord& v) {
   return value;
 }
 
+// Operators may be folded away, so that a tapped run may have seen none; what a model makes is in the untapped one.
+Status check_runs(const std::vector<WorkerRun>& runs, const JsonFields& fields) {
+  const bool fits = runs.size() == 1 || (runs.size() == 2 && !runs[0].tapped && runs[1].tapped);
+  if (!fits) return fields.wrong("runs", "one run or two, an untapped one and then a tapped one");
+  if (runs[0].values.empty()) return fields.wrong("runs", "values in the first of them");
+  return {};
+}
+
 struct Silence {
   WorkerAnswer::Outcome outcome;
   const char* field;
@@ -174,6 +182,7 @@ std::string encode(const WorkerAnswer& answer) {
     document["runs"].push_back({{"tapped", run.tapped}, {"seconds", run.seconds}, {"values", std::move(values)}});
   }
   document["kept"] = hex_list(answer.kept);
+  if (!answer.job_root.empty()) document["job_root"] = answer.job_root;
   return dumped(document);
 }
 
@@ -195,7 +204,10 @@ Expected<WorkerAnswer> decode_answer(ByteView bytes, const std::string& what) {
     ISOBIT_TRY(WorkerRun run, run_of({item, text_of(what, ": run ", answer.runs.size())}));
     answer.runs.push_back(std::move(run));
   }
-  if (answer.runs.empty()) return fields.wrong("runs", "one run or two");
+  ISOBIT_RETURN_IF_ERROR(check_runs(answer.runs, fields));
+  if (fields.has("job_root")) {
+    ISOBIT_TRY(answer.job_root, fields.text("job_root", 64));
+  }
   ISOBIT_TRY(answer.kept, fields.hashes("kept", kMaxKept));
   // A lab takes it: flags sorted, lists within their limits.
   for (const WorkerRun& run : answer.runs) {

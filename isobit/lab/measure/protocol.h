@@ -58,6 +58,7 @@ struct WorkerAnswer {
   records::PlatformRecord platform;
   std::vector<WorkerRun> runs;
   std::vector<records::Hash128> kept;  // each in a file of the answer's folder, named file_of
+  std::string job_root;                // of a training: of the job and data that it read, 64 hex digits; else ""
 };
 
 // An answer without runs.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "isobit/lab/measure/answer_check.h"
 #include "isobit/lab/measure/machine.h"
 #include "isobit/lab/measure/protocol_for_test.h"
 #include "isobit/lab/records/encoding.h"
@@ -91,10 +92,41 @@ TEST(Protocol, HostileAnswersAreRefused) {
     EXPECT_EQ(read.error().code, ErrorCode::kUnreadable) << by;
     EXPECT_TRUE(read.error().message.starts_with("test")) << read.error().message;
   }
+  for (const std::vector<bool>& order : {std::vector<bool>{true, false}, {false, false}, {true, true}}) {
+    WorkerAnswer answer = example_answer();
+    for (size_t i = 0; i < order.size(); ++i) answer.runs[i].tapped = order[i];
+    EXPECT_FALSE(decode(encode(answer)));
+  }
+  WorkerAnswer empty = example_answer();
+  empty.runs[0].values.clear();
+  EXPECT_FALSE(decode(encode(empty)));
   const std::string deep(1000, '[');
   EXPECT_FALSE(decode(deep));
   EXPECT_FALSE(decode(replaced(good, "\"h\"", "\"" + std::string(records::kMaxText + 1, 'h') + "\"")));
   EXPECT_FALSE(decode(std::string(kMaxAnswer + 1, ' ')));
+}
+
+TEST(Protocol, AnAnswerIsToItsRequest) {
+  WorkerRequest request;
+  request.platform = example_answer().platform.name;
+  EXPECT_TRUE(check_answer(example_answer(), request, {"y"}));
+  EXPECT_TRUE(check_answer(example_answer(), request, {}));
+  for (const std::vector<std::string>& outputs : {std::vector<std::string>{"x"}, {"x", "y"}, {"h"}}) {
+    EXPECT_FALSE(check_answer(example_answer(), request, outputs));
+  }
+  WorkerAnswer answer = example_answer();
+  answer.runs[1].values.pop_back();  // folded away
+  EXPECT_TRUE(check_answer(answer, request, {"y"}));
+  answer.runs[1].values[0].is_output = true;
+  EXPECT_FALSE(check_answer(answer, request, {"y"}));
+  answer = example_answer();
+  answer.runs.erase(answer.runs.begin());
+  EXPECT_FALSE(check_answer(answer, request, {"y"}));
+  request.tapped = false;
+  EXPECT_FALSE(check_answer(example_answer(), request, {"y"}));
+  request.platform = "another/1t";
+  EXPECT_FALSE(check_answer(example_answer(), request, {"y"}));
+  EXPECT_TRUE(check_answer(silent(WorkerAnswer::Outcome::kFailed, "no"), request, {"y"}));
 }
 
 TEST(Protocol, EnginesAreReadWithinLimits) {

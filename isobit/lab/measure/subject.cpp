@@ -1,7 +1,5 @@
 #include "isobit/lab/measure/subject.h"
 
-#include <algorithm>
-
 #include "isobit/base/text.h"
 #include "isobit/formats/npy.h"
 
@@ -30,26 +28,17 @@ Status check_storable(const std::vector<NamedTensor>& inputs) {
 }  // namespace
 
 Expected<std::string> settings_of(const fs::path& path, const onnx::Model& model) {
+  WatchedFiles files;
+  return settings_of(path, model, files);
+}
+
+Expected<std::string> settings_of(const fs::path& path, const onnx::Model& model, WatchedFiles& files) {
   std::string text;
   for (const std::string& name : model.external) {
-    ISOBIT_TRY(const commit::Digest digest, sha256_of_file(path.parent_path() / name));
+    ISOBIT_TRY(const commit::Digest digest, files.add(path.parent_path() / name));
     text += text_of(text.empty() ? "" : ", ", "weights in '", name, "' of SHA-256 ", commit::hex_of(digest));
   }
   return text;
-}
-
-Expected<commit::Digest> sha256_of_file(const fs::path& path) {
-  ISOBIT_TRY(const PlainFile file, PlainFile::open(path, Links::kFollow));
-  commit::Sha256 hash;
-  std::vector<uint8_t> buffer(1 << 20);
-  for (uint64_t at = 0; at < file.size();) {
-    const uint64_t n = std::min<uint64_t>(buffer.size(), file.size() - at);
-    ISOBIT_RETURN_IF_ERROR(file.read_exactly(at, std::span(buffer).first(n)));
-    hash.update({buffer.data(), n});
-    at += n;
-  }
-  ISOBIT_RETURN_IF_ERROR(file.check_unchanged());
-  return hash.digest();
 }
 
 commit::Digest digest_of(const std::vector<NamedTensor>& inputs) {
@@ -67,18 +56,21 @@ commit::Digest digest_of(const std::vector<NamedTensor>& inputs) {
 
 Expected<MeasuredModel> open_model(const InferenceRequest& request, ThreadPool& pool) {
   MeasuredModel measured;
+  // Before it is read, so that everything that is told of it is of these bytes.
+  ISOBIT_TRY(measured.subject.model_sha256, measured.files.add(request.model));
   {
     ISOBIT_TRY(const onnx::Model model, onnx::load_model(request.model, onnx::load_options_within(request.max_memory)));
     measured.nodes = nodes_of(model);
+    for (const onnx::ValueDef& output : model.graph.outputs) measured.outputs.push_back(output.name);
     measured.bytes = model.bytes;
-    ISOBIT_TRY(measured.subject.settings, settings_of(request.model, model));
+    ISOBIT_TRY(measured.subject.settings, settings_of(request.model, model, measured.files));
   }
   ISOBIT_TRY(measured.inputs, inputs_of(request, pool));
   ISOBIT_RETURN_IF_ERROR(check_storable(measured.inputs));
   measured.subject.kind = records::SubjectKind::kInference;
   measured.subject.model = request.model.filename().string();
-  ISOBIT_TRY(measured.subject.model_sha256, sha256_of_file(request.model));
   measured.subject.input_sha256 = digest_of(measured.inputs);
+  ISOBIT_RETURN_IF_ERROR(measured.files.check_same());
   return measured;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "isobit/lab/inference.h"
+#include "isobit/lab/measure/watched_files.h"
 #include "isobit/lab/records/record.h"
 #include "isobit/onnx/model.h"
 
@@ -10,7 +11,9 @@ namespace isobit::lab::measure {
 struct MeasuredModel {
   records::Subject subject;
   std::vector<records::GraphNode> nodes;  // of the file, in its order
+  std::vector<std::string> outputs;       // their names
   std::vector<NamedTensor> inputs;        // given or drawn, under the file's names
+  WatchedFiles files;                     // the model and the weights beside it
   uint64_t bytes = 0;                     // of the model in memory
 };
 
@@ -21,11 +24,10 @@ Expected<MeasuredModel> open_model(const InferenceRequest& request, ThreadPool& 
 // Subject::settings of a model: the files that hold weights beside it, and their hashes; "": none. Errors: those of
 // reading them.
 Expected<std::string> settings_of(const fs::path& path, const onnx::Model& model);
+// The same; `files` watches them from then on.
+Expected<std::string> settings_of(const fs::path& path, const onnx::Model& model, WatchedFiles& files);
 
 // Of names, types, shapes and bytes (docs/formats/lab.md).
 commit::Digest digest_of(const std::vector<NamedTensor>& inputs);
-
-// SHA-256 of a file of any size.
-Expected<commit::Digest> sha256_of_file(const fs::path& path);
 
 }  // namespace isobit::lab::measure

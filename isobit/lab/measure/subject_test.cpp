@@ -49,5 +49,35 @@ TEST(Subject, AFileIsHashedAsAWhole) {
   EXPECT_EQ(sha256_of_file(folder->path() / "none").error().code, ErrorCode::kUnreadable);
 }
 
+TEST(WatchedFiles, AnyChangeIsTold) {
+  const auto folder = TemporaryFolder::make("subject_test");
+  ASSERT_TRUE(folder);
+  const fs::path path = folder->path() / "f", other = folder->path() / "g";
+  const Bytes bytes(1000, 7), others(1000, 8);
+  const auto watched = [&] {
+    WatchedFiles files;
+    EXPECT_TRUE(write_file_durably(path, bytes));
+    EXPECT_EQ(files.add(path).value(), commit::sha256(bytes));
+    EXPECT_TRUE(files.check_same());
+    EXPECT_TRUE(files.check_bytes());
+    return files;
+  };
+  WatchedFiles files = watched();
+  ASSERT_TRUE(write_file_durably(other, others));
+  fs::rename(other, path);
+  EXPECT_FALSE(files.check_same());
+  EXPECT_FALSE(files.check_bytes());
+  files = watched();
+  std::ofstream(path, std::ios::app) << "more";
+  EXPECT_FALSE(files.check_same());
+  files = watched();
+  fs::remove(path);
+  const Status gone = files.check_same();
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().code, ErrorCode::kUnreadable);
+  EXPECT_NE(gone.error().message.find(path.string()), std::string::npos);
+  EXPECT_EQ(files.add(path).error().code, ErrorCode::kUnreadable);
+}
+
 }  // namespace
 }  // namespace isobit::lab::measure

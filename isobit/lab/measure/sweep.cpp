@@ -1,9 +1,11 @@
 #include "isobit/lab/measure/sweep.h"
 
 #include <algorithm>
+#include <map>
 
 #include "isobit/base/text.h"
 #include "isobit/formats/npy.h"
+#include "isobit/lab/measure/answer_check.h"
 #include "isobit/lab/measure/machine.h"
 #include "isobit/lab/measure/parallel.h"
 #include "isobit/lab/measure/subject.h"
@@ -16,6 +18,42 @@ using records::LabFile;
 using records::PlatformRecord;
 using records::RunRecord;
 
+namespace {
+
+constexpr const char* kEmulator = "emulator";
+// Of a record of what did not run: how that came. What a platform refuses it refuses again; all else may have been the
+// machine, and is tried again.
+constexpr const char* kOutcome = "outcome";
+constexpr const char* kRefused = "refused";
+
+std::string outcome_of(const Task& task) {
+  using Outcome = WorkerAnswer::Outcome;
+  if (!task.answer) return "no answer";
+  switch (task.answer->outcome) {
+    case Outcome::kRan:
+      return "ran";
+    case Outcome::kUnavailable:
+      return "unavailable";
+    case Outcome::kRefused:
+      return kRefused;
+    case Outcome::kFailed:
+      return "failed";
+  }
+  return "";
+}
+
+// That the task was of what is measured: its worker has ended, so that files that are the same now were so then.
+Status check_measured(const Measured& measured, const Task& task) {
+  ISOBIT_RETURN_IF_ERROR(measured.files.check_same());
+  const bool trained = task.answer && task.answer->outcome == WorkerAnswer::Outcome::kRan && task.request.steps > 0;
+  if (!trained || task.answer->job_root == commit::hex_of(*measured.subject.model_sha256)) return {};
+  return unreadable(text_of(task.request.model.string(),
+                            ": the job or its data were changed while they were measured; ",
+                            "what was measured since then is not kept; leave them alone and measure again"));
+}
+
+}  // namespace
+
 Status run_tasks(SweepState& state, std::vector<Task>& tasks, const std::string& what,
                  const std::function<Status(Task&)>& take) {
   std::vector<int> weights;
@@ -27,11 +65,19 @@ Status run_tasks(SweepState& state, std::vector<Task>& tasks, const std::string&
   const auto stopped = [&] { return given_up.load() || state.stopped(); };
   const auto work = [&](size_t i) {
     Task& task = tasks[i];
-    if (!stopped()) task.answer = state.workers.run(task.request, task.folder, state.request.max_seconds, stopped);
+    if (stopped()) return;
+    task.answer = state.workers.run(task.request, task.folder, state.request.max_seconds, stopped);
+    if (!task.answer) return;
+    if (const Status fits = check_answer(*task.answer, task.request, state.measured.outputs); !fits) {
+      task.answer = tl::unexpected<Error>(fits.error());
+    } else if (!task.target.emulator.empty()) {
+      task.answer->platform.fields[kEmulator] = task.target.emulator;  // which what runs in it cannot know
+    }
   };
   const auto done = [&](size_t i) -> Status {
     if (state.stopped()) return unavailable("stopped; the same command goes on from here");
     state.request.progress(text_of(what, " ", i + 1, " of ", tasks.size(), ": ", tasks[i].target.platform));
+    ISOBIT_RETURN_IF_ERROR(check_measured(state.measured, tasks[i]));
     ISOBIT_RETURN_IF_ERROR(take(tasks[i]));
     std::error_code ignored;
     fs::remove_all(tasks[i].folder, ignored);
@@ -42,15 +88,16 @@ Status run_tasks(SweepState& state, std::vector<Task>& tasks, const std::string&
 }
 
 // Of an emulated processor only the process that runs on it knows the flags.
-bool is_of(const Target& target, const PlatformRecord& platform) {
+bool is_of(SweepState& state, const Target& target, const PlatformRecord& platform) {
   const Machine& machine = this_machine();
   const auto field = [&](const char* name) {
     const auto found = platform.fields.find(name);
     return found == platform.fields.end() ? std::string() : found->second;
   };
   if (platform.name != target.platform || field("version") != target.version) return false;
-  if (target.cpu != nullptr) return field("cpu") == model_of(*target.cpu);
-  return platform.cpu_flags == machine.flags && platform.cores == machine.cores && field("cpu") == machine.cpu;
+  if (target.cpu != nullptr) return field("cpu") == model_of(*target.cpu) && field(kEmulator) == target.emulator;
+  return platform.cpu_flags == machine.flags && platform.cores == machine.cores && field("cpu") == machine.cpu &&
+         state.libraries.is_here(target, platform);
 }
 
 namespace {
@@ -72,6 +119,7 @@ PlatformRecord plain_record(const Target& target) {
   } else {
     record.fields["cpu"] = model_of(*target.cpu);
     record.fields["machine"] = target.cpu->machine;
+    record.fields[kEmulator] = target.emulator;
   }
   return record;
 }
@@ -83,6 +131,7 @@ std::vector<RunRecord> runs_of(const records::Subject& subject, const Task& task
   run.repeat = task.repeat;
   const auto failed = [&](const std::string& why) {
     run.platform = plain_record(task.target);
+    run.platform.fields[kOutcome] = outcome_of(task);
     run.error = why.empty() ? "no reason is given" : why;
     return std::vector<RunRecord>{run};
   };
@@ -99,11 +148,12 @@ std::vector<RunRecord> runs_of(const records::Subject& subject, const Task& task
   return runs;
 }
 
-// Whether the lab has what this process would give. A worker that died or was too slow is run again: that may have been
-// the machine; what an engine refused it refuses again.
-bool is_known(const std::vector<RunRecord>& known, const Target& target, uint32_t repeat) {
+// Whether the lab has what this process would give.
+bool is_known(SweepState& state, const std::vector<RunRecord>& known, const Target& target, uint32_t repeat) {
   return std::ranges::any_of(known, [&](const RunRecord& run) {
-    return run.repeat == repeat && is_of(target, run.platform) && !run.error.starts_with("its worker ");
+    const auto outcome = run.platform.fields.find(kOutcome);
+    const bool refused = outcome != run.platform.fields.end() && outcome->second == kRefused;
+    return run.repeat == repeat && (run.error.empty() || refused) && is_of(state, target, run.platform);
   });
 }
 
@@ -117,7 +167,7 @@ Status first_pass(SweepState& state, const std::vector<Target>& targets, const W
   std::vector<Task> tasks;
   for (const Target& target : targets) {
     for (uint32_t r = 0; r < static_cast<uint32_t>(state.request.repeat); ++r) {
-      if (is_known(known, target, r)) {
+      if (is_known(state, known, target, r)) {
         ++state.report.known;
         add_once(here, target);
         continue;
@@ -139,6 +189,7 @@ Status first_pass(SweepState& state, const std::vector<Target>& targets, const W
     }
     ++state.report.measured;
     add_once(here, task.target);
+    if (task.answer) state.libraries.learn(task.target, task.answer->platform);
     for (const RunRecord& run : runs_of(state.report.subject, task)) {
       if (!run.error.empty()) state.request.note(text_of(task.target.platform, ": ", run.error));
       ISOBIT_RETURN_IF_ERROR(state.lab.add_run(run));
@@ -165,9 +216,14 @@ Expected<std::vector<Target>> targets_of(const SweepRequest& request, const Work
   return targets;
 }
 
-Status check_emulators(const std::vector<Target>& targets, const Workers& workers) {
-  for (const Target& target : targets) {
-    if (target.cpu != nullptr) ISOBIT_RETURN_IF_ERROR(workers.check(*target.cpu));
+Status find_emulators(std::vector<Target>& targets, const Workers& workers) {
+  std::map<std::string, std::string> found;
+  for (Target& target : targets) {
+    if (target.cpu == nullptr) continue;
+    if (!found.contains(target.cpu->name)) {
+      ISOBIT_TRY(found[target.cpu->name], workers.emulator_of(*target.cpu));
+    }
+    target.emulator = found[target.cpu->name];
   }
   return {};
 }
@@ -182,25 +238,26 @@ Expected<std::vector<WorkerInput>> write_inputs(const std::vector<NamedTensor>& 
 }
 
 // Both passes, once it is known what is run and where.
-Expected<SweepReport> sweep_over(const Workers& workers, const std::vector<Target>& targets,
-                                 const WorkerRequest& pattern, const records::Subject& subject,
-                                 const std::vector<records::GraphNode>& nodes, const SweepRequest& request) {
+Expected<SweepReport> sweep_over(const Workers& workers, std::vector<Target> targets, const WorkerRequest& pattern,
+                                 const Measured& measured, const SweepRequest& request) {
   ISOBIT_CHECK(request.repeat >= 1);
-  ISOBIT_RETURN_IF_ERROR(check_emulators(targets, workers));
+  ISOBIT_RETURN_IF_ERROR(find_emulators(targets, workers));
   ISOBIT_TRY(LabFile lab, LabFile::open_or_create(request.lab));
   SweepReport report;
-  report.subject = subject;
-  SweepState state{request, workers, lab, report};
+  report.subject = measured.subject;
+  SweepState state{request, measured, workers, lab, report};
   std::vector<Target> here;
   ISOBIT_RETURN_IF_ERROR(first_pass(state, targets, pattern, here));
   report.platforms = here.size();
   if (here.empty()) {
     return unavailable("none of the platforms is here; see 'isobit platforms --vendors' and '--engines'");
   }
-  if (!nodes.empty()) ISOBIT_RETURN_IF_ERROR(lab.set_graph(report.subject, nodes));
+  if (!measured.nodes.empty()) ISOBIT_RETURN_IF_ERROR(lab.set_graph(report.subject, measured.nodes));
   // Of a training operands are computed again: there are too many of them to keep.
   ISOBIT_RETURN_IF_ERROR(
-      keep_tensors(state, here, pattern, pattern.steps > 0 ? std::vector<records::GraphNode>() : nodes));
+      keep_tensors(state, here, pattern, pattern.steps > 0 ? std::vector<records::GraphNode>() : measured.nodes));
+  // Times of files can be set: whoever did that is told at least.
+  if (report.measured + report.again > 0) ISOBIT_RETURN_IF_ERROR(measured.files.check_bytes());
   return report;
 }
 
@@ -210,21 +267,23 @@ Expected<SweepReport> sweep(const InferenceRequest& model, const SweepRequest& r
   ISOBIT_TRY(const Workers workers, Workers::prepare(request.places));
   ISOBIT_TRY(const std::vector<Target> targets, targets_of(request, workers));
   ThreadPool pool(1);
-  ISOBIT_TRY(MeasuredModel measured, open_model(model, pool));
+  ISOBIT_TRY(MeasuredModel opened, open_model(model, pool));
   WorkerRequest pattern;
-  ISOBIT_TRY(pattern.inputs, write_inputs(measured.inputs, workers.folder()));
-  measured.inputs.clear();
+  ISOBIT_TRY(pattern.inputs, write_inputs(opened.inputs, workers.folder()));
+  const Measured measured{std::move(opened.subject), std::move(opened.nodes), std::move(opened.outputs),
+                          std::move(opened.files)};
+  opened = {};  // the inputs, which lie in files now
   std::error_code error;
   pattern.model = fs::absolute(model.model, error);
   pattern.max_memory = request.max_memory;
-  return sweep_over(workers, targets, pattern, measured.subject, measured.nodes, request);
+  return sweep_over(workers, targets, pattern, measured, request);
 }
 
 Expected<SweepReport> sweep(const TrainingRequest& training, const SweepRequest& request) {
   ISOBIT_TRY(const Workers workers, Workers::prepare(request.places));
   ISOBIT_TRY(const std::vector<Target> targets,
              request.platforms.empty() ? all_targets({}) : targets_named(request.platforms, {}));
-  ISOBIT_TRY(const MeasuredTraining measured,
+  ISOBIT_TRY(MeasuredTraining opened,
              open_training(training.job, training.overrides, training.steps, {request.max_memory}));
   WorkerRequest pattern;
   std::error_code error;
@@ -232,7 +291,8 @@ Expected<SweepReport> sweep(const TrainingRequest& training, const SweepRequest&
   pattern.max_memory = request.max_memory;
   pattern.steps = training.steps;
   pattern.overrides = training.overrides;
-  return sweep_over(workers, targets, pattern, measured.subject, measured.nodes, request);
+  const Measured measured{std::move(opened.subject), std::move(opened.nodes), {}, std::move(opened.files)};
+  return sweep_over(workers, targets, pattern, measured, request);
 }
 
 }  // namespace isobit::lab::measure

@@ -120,13 +120,15 @@ Expected<WorkerAnswer> train_worker(const WorkerRequest& request, platform::Engi
     answer.runs.push_back(std::move(run));
   }
   answer.kept = keeper.kept();
+  answer.job_root = commit::hex_of(session.root);
   return answer;
 }
 
 WorkerAnswer training_answer(const WorkerRequest& request, platform::Engine& engine, const fs::path& folder,
                              std::string& arithmetic) {
   const auto job = run::load_job(request.model.string(), request.overrides, {request.max_memory});
-  if (!job) return silent(job.error());
+  // Whoever asks has read it, so that this says nothing of the platform.
+  if (!job) return silent(WorkerAnswer::Outcome::kFailed, job.error().message);
   arithmetic = job->arithmetic;
   if (const auto context = engine.context_for(platform::arithmetic_of(arithmetic)); !context) {
     return silent(WorkerAnswer::Outcome::kUnavailable, context.error().message);
@@ -137,12 +139,13 @@ WorkerAnswer training_answer(const WorkerRequest& request, platform::Engine& eng
 
 Expected<MeasuredTraining> open_training(const fs::path& file, const std::vector<std::string>& overrides, int64_t steps,
                                          const run::Limits& limits) {
+  MeasuredTraining training;
+  ISOBIT_RETURN_IF_ERROR(training.files.add(file).map([](const commit::Digest&) {}));
   ISOBIT_TRY(const train::Job job, run::load_job(file.string(), overrides, limits));
   ISOBIT_RETURN_IF_ERROR(check_steps(job, steps));
   ISOBIT_TRY(const platform::Platform ordered, platform::parse_platform("ordered"));
   platform::Engine engine(ordered);
   ISOBIT_TRY(const run::Session session, run::open_session(job, engine, limits));
-  MeasuredTraining training;
   records::Subject& subject = training.subject;
   subject.kind = records::SubjectKind::kTraining;
   subject.model = file.filename().string();

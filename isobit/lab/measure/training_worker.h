@@ -2,6 +2,7 @@
 #pragma once
 
 #include "isobit/lab/measure/protocol.h"
+#include "isobit/lab/measure/watched_files.h"
 #include "isobit/platform/platform.h"
 #include "isobit/run/job_size.h"
 
@@ -20,6 +21,7 @@ WorkerAnswer training_answer(const WorkerRequest& request, platform::Engine& eng
 struct MeasuredTraining {
   records::Subject subject;  // told from another by the job's root and that of its data (docs/formats/job.md)
   std::vector<records::GraphNode> nodes;  // of the graph of a step, in its order
+  WatchedFiles files;                     // the job; of its data an answer tells
 };
 Expected<MeasuredTraining> open_training(const fs::path& job, const std::vector<std::string>& overrides, int64_t steps,
                                          const run::Limits& limits);

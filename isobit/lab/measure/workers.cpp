@@ -1,3 +1,6 @@
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +23,10 @@ constexpr uint64_t kMostOutput = 1 << 20;     // of a list of engines
 constexpr uint64_t kMostLastWords = 1 << 12;  // of what a process complains of
 // Of a file besides answer and tensors: what an engine writes for itself, or keeps in memory under the name of a file.
 constexpr uint64_t kMostOtherFile = uint64_t{1} << 30;
+constexpr const char* kPurpose = "sweep";  // in the names of folders
+constexpr int kSecondsToLock = 60;         // of a folder that was made
+constexpr double kSecondsToTellVersion = 20;
+constexpr size_t kMaxVersion = 100;
 
 Status write_scripts(const fs::path& folder) {
   std::error_code error;
@@ -55,6 +62,29 @@ std::string words_of(const worker::Ending& ending, double limit_seconds) {
   return "";
 }
 
+Expected<Descriptor> locked(const fs::path& folder) {
+  Descriptor held(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!held || ::flock(held.get(), LOCK_EX | LOCK_NB) != 0) {
+    return unavailable(text_of(folder.string(), ": cannot be locked: ", std::strerror(errno)));
+  }
+  return held;
+}
+
+// Folders of sweeps that were killed: ours, that nobody holds, and not made this minute, when they are locked next.
+void remove_left_folders() {
+  std::error_code error;
+  fs::directory_iterator at(fs::temp_directory_path(error), error), end;
+  for (; !error && at != end; at.increment(error)) {
+    if (!at->path().filename().string().starts_with(text_of("isobit-", kPurpose, "-"))) continue;
+    struct stat found {};
+    if (::lstat(at->path().c_str(), &found) != 0 || !S_ISDIR(found.st_mode) || found.st_uid != ::geteuid()) continue;
+    if (::time(nullptr) - found.st_mtim.tv_sec < kSecondsToLock) continue;
+    const auto held = locked(at->path());
+    std::error_code ignored;
+    if (held) fs::remove_all(at->path(), ignored);
+  }
+}
+
 bool is_on_path(const std::string& program) {
   std::error_code error;
   const char* path = std::getenv("PATH");
@@ -69,13 +99,17 @@ bool is_on_path(const std::string& program) {
 }  // namespace
 
 Expected<Workers> Workers::prepare(const WorkerPlaces& places) {
-  ISOBIT_TRY(TemporaryFolder folder, TemporaryFolder::make("measure"));
+  remove_left_folders();
+  ISOBIT_TRY(TemporaryFolder folder, TemporaryFolder::make(kPurpose));
+  // Held as long as this process lives, by which folders of processes that were killed are told from its own.
+  // Where nothing can be locked nothing is removed either.
+  Descriptor lock = locked(folder.path()).value_or(Descriptor());
   WorkerPlaces own = places;
   if (own.engines.empty()) {
     own.engines = folder.path() / "engines";
     ISOBIT_RETURN_IF_ERROR(write_scripts(own.engines));
   }
-  return Workers(std::move(own), std::move(folder));
+  return Workers(std::move(own), std::move(folder), std::move(lock));
 }
 
 std::vector<std::string> Workers::python_words() const {
@@ -91,17 +125,35 @@ fs::path Workers::program_of(const EmulatedCpu& cpu) const {
   return folder / text_of("isobit-worker-", cpu.machine);
 }
 
-Status Workers::check(const EmulatedCpu& cpu) const {
+Expected<std::string> Workers::emulator_of(const EmulatedCpu& cpu) const {
+  const std::string remedy = "install QEMU's emulators of user mode (Debian's package is qemu-user)";
   if (!is_on_path(cpu.emulator)) {
-    return unavailable(text_of("processor '", cpu.name, "': there is no ", cpu.emulator,
-                               " on PATH; install QEMU's emulators of user mode (Debian's package is qemu-user)"));
+    return unavailable(text_of("processor '", cpu.name, "': there is no ", cpu.emulator, " on PATH; ", remedy));
   }
   std::error_code error;
   if (const fs::path program = program_of(cpu); !fs::is_regular_file(program, error)) {
     return unavailable(text_of("processor '", cpu.name, "': there is no ", program.string(), "; build it with ",
                                "'scripts/emulated_workers --out FOLDER', and name that folder with --emulated"));
   }
-  return {};
+  // "qemu-x86_64 version 7.2.22 (Debian 1:7.2+dfsg-7)", and then whose it is.
+  ISOBIT_TRY(worker::OutputPipe out, worker::OutputPipe::make(kMostLastWords));
+  ISOBIT_TRY(
+      worker::ChildProcess process,
+      worker::ChildProcess::start({{cpu.emulator, "--version"}, {}, -1, out.write_end(), -1, true, kMostOutput}));
+  out.close_write_end();
+  process.wait(kSecondsToTellVersion, [&] {
+    out.drain();
+    return out.has_lost();
+  });
+  out.drain();
+  std::istringstream words(out.text());
+  std::string name, word, version;
+  words >> name >> word >> version;
+  if (word != "version" || version.empty() || version.size() > kMaxVersion) {
+    return unavailable(
+        text_of("processor '", cpu.name, "': '", cpu.emulator, " --version' does not tell its version; ", remedy));
+  }
+  return text_of(cpu.emulator, " ", version);
 }
 
 Expected<std::vector<std::string>> Workers::own_words(const std::string& platform) const {
@@ -178,12 +230,7 @@ Expected<WorkerAnswer> Workers::run(const WorkerRequest& request, const fs::path
     return unavailable(text_of(words_of(ending, limit_seconds), words_left.empty() ? "" : ": ", words_left));
   }
   ISOBIT_TRY(const Bytes bytes, read_file(answer, kMaxAnswer, Links::kRefuse));
-  ISOBIT_TRY(WorkerAnswer decoded, decode_answer(bytes, "answer.json"));
-  if (decoded.outcome == WorkerAnswer::Outcome::kRan && decoded.platform.name != request.platform) {
-    return unreadable(
-        text_of("answer.json: field 'name': found '", decoded.platform.name, "', asked was '", request.platform, "'"));
-  }
-  return decoded;
+  return decode_answer(bytes, "answer.json");
 }
 
 }  // namespace isobit::lab::measure

@@ -1,7 +1,7 @@
 #include "isobit/lab/worker/child_process.h"
 
 #include <fcntl.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +13,7 @@
 #include <cstring>
 #include <thread>
 
+#include "isobit/base/file.h"
 #include "isobit/base/text.h"
 
 extern char** environ;
@@ -38,51 +39,81 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
   return all;
 }
 
-void connect(posix_spawn_file_actions_t& actions, int from, int to) {
-  if (from >= 0) {
-    posix_spawn_file_actions_adddup2(&actions, from, to);
-  } else {
-    posix_spawn_file_actions_addopen(&actions, to, "/dev/null", to == STDIN_FILENO ? O_RDONLY : O_WRONLY, 0);
-  }
-}
+// What a child does on its way to its program; between fork and exec only what may be done in a copy of one thread.
+struct Child {
+  char* const* words;
+  char* const* environment;
+  int in, out, error, problems;  // problems: where an errno goes that kept it from its program
+  bool own_group;
+  rlim_t most_file_bytes;
+  pid_t parent;
 
-// Of a process that runs already, but for some microseconds only; a limit of ours, set for as long as it takes to start
-// one, would hold for our other threads.
-void limit_files(pid_t pid, uint64_t most) {
-  rlimit limit{};
-  if (most == UINT64_MAX || prlimit(pid, RLIMIT_FSIZE, nullptr, &limit) != 0) return;
-  limit.rlim_cur = std::min<rlim_t>(limit.rlim_cur, most);
-  prlimit(pid, RLIMIT_FSIZE, &limit, nullptr);
-}
+  [[noreturn]] void run() const {
+    // Whoever is killed cannot end its children.
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail();
+    if (getppid() != parent) _exit(kNotStarted);
+    if (own_group && setpgid(0, 0) != 0) fail();
+    limit_files();
+    connect(in, STDIN_FILENO);
+    connect(out, STDOUT_FILENO);
+    connect(error, STDERR_FILENO);
+    // Signals that this program ignores or has functions for are the child's own affair.
+    for (const int number : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM}) signal(number, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    execvpe(words[0], words, environment);
+    fail();
+  }
+
+ private:
+  static constexpr int kNotStarted = 127;
+
+  void connect(int from, int to) const {
+    if (from < 0) from = open("/dev/null", to == STDIN_FILENO ? O_RDONLY : O_WRONLY);
+    if (from < 0 || (from == to ? fcntl(to, F_SETFD, 0) : dup2(from, to)) < 0) fail();
+  }
+  void limit_files() const {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0) fail();
+    if (most_file_bytes >= limit.rlim_cur) return;
+    limit.rlim_cur = most_file_bytes;
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) fail();
+  }
+  [[noreturn]] void fail() const {
+    const int problem = errno;
+    static_cast<void>(!write(problems, &problem, sizeof problem));
+    _exit(kNotStarted);
+  }
+};
 
 }  // namespace
 
 Expected<ChildProcess> ChildProcess::start(const ProgramCall& call) {
   std::vector<std::string> words = call.words, environment = environment_with(call.environment);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  connect(actions, call.in, STDIN_FILENO);
-  connect(actions, call.out, STDOUT_FILENO);
-  connect(actions, call.error, STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  // Signals that this program ignores or has functions for are the child's own affair.
-  sigset_t defaults, none;
-  sigemptyset(&none);
-  sigemptyset(&defaults);
-  for (const int signal : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM}) sigaddset(&defaults, signal);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, static_cast<short>(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
-                                                           (call.own_group ? POSIX_SPAWN_SETPGROUP : 0)));
-  pid_t pid = 0;
-  const int failed = posix_spawnp(&pid, words[0].c_str(), &actions, &attributes, pointers_to(words).data(),
-                                  pointers_to(environment).data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) return unavailable(text_of("'", words[0], "' cannot be started: ", std::strerror(failed)));
-  limit_files(pid, call.most_file_bytes);
-  return ChildProcess(pid, call.own_group);
+  const std::vector<char*> word_pointers = pointers_to(words), environment_pointers = pointers_to(environment);
+  const auto failed = [&](int problem) {
+    return unavailable(text_of("'", words[0], "' cannot be started: ", std::strerror(problem)));
+  };
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return failed(errno);
+  const Descriptor problems(ends[0]);
+  Descriptor theirs(ends[1]);
+  const Child child{word_pointers.data(), environment_pointers.data(), call.in,   call.out, call.error, theirs.get(),
+                    call.own_group,       call.most_file_bytes,        ::getpid()};
+  // Not posix_spawn, which has no way to let a child end with its parent.
+  const pid_t pid = fork();
+  if (pid < 0) return failed(errno);
+  if (pid == 0) child.run();
+  theirs.close();
+  int problem = 0;
+  ssize_t told = 0;
+  do {
+    told = read(problems.get(), &problem, sizeof problem);
+  } while (told < 0 && errno == EINTR);
+  ChildProcess process(pid, call.own_group);
+  if (told != 0) return failed(problem);
+  return process;
 }
 
 Ending ChildProcess::wait(double limit_seconds, const std::function<bool()>& stopped) {

@@ -29,7 +29,8 @@ struct Ending {
   int code = 0;  // exit status, or number of the signal
 };
 
-// Not thread-safe. The process is ended with the object.
+// Not thread-safe. The process is ended with the object, and at the latest with the thread that started it, also where
+// this program is killed (but not what it has started then).
 class ChildProcess {
  public:
   // kUnavailable: it cannot be started. The message starts with the program's name.
