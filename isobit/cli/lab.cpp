@@ -19,6 +19,7 @@ struct Options {
 
 Expected<int> export_lab(const Options& o, Console& console) {
   ISOBIT_RETURN_IF_ERROR(check_output(o.out, false));
+  ISOBIT_RETURN_IF_ERROR(lab::study::check_lab_name(o.out));
   ISOBIT_TRY(LabFile source, LabFile::open(o.lab, LabFile::Mode::kRead));
   ISOBIT_RETURN_IF_ERROR(source.export_to(o.out, !o.without_tensors));
   console.document(json_text({{"lab", o.lab}, {"out", o.out}, {"tensors", !o.without_tensors}}));
@@ -32,6 +33,7 @@ Expected<int> merge_labs(const Options& o, Console& console) {
   std::error_code ignored;
   const bool is_new = !fs::exists(o.lab, ignored);
   if (is_new) ISOBIT_RETURN_IF_ERROR(check_output(o.lab, false));
+  ISOBIT_RETURN_IF_ERROR(lab::study::check_lab_name(o.lab));
   ISOBIT_TRY(LabFile into, is_new ? LabFile::create(o.lab) : LabFile::open(o.lab, LabFile::Mode::kWrite));
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (auto& other : others) {
