@@ -8,6 +8,7 @@
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/limits.h"
 #include "isobit/cli/model_inputs.h"
+#include "isobit/cli/own_files.h"
 #include "isobit/report/node_data.h"
 #include "isobit/report/page.h"
 #include "isobit/report/report.h"
@@ -73,9 +74,13 @@ Expected<int> run(const Options& o, Console& console) {
   for (const std::string& file : {o.out, o.model_explorer}) {
     if (!file.empty()) ISOBIT_RETURN_IF_ERROR(check_writable_name(file, true));
   }
-  if (!o.out.empty() && o.out == o.model_explorer) {
-    return usage_error(text_of("--out and --model-explorer: both are ", o.out, "; one would replace the other"));
+  std::vector<std::string> read = o.labs;
+  read.push_back(o.model);
+  for (const std::string& input : o.inputs.inputs) {  // [NAME=]FILE
+    read.push_back(input);
+    read.push_back(input.substr(input.find('=') + 1));
   }
+  ISOBIT_RETURN_IF_ERROR(check_apart({{"--out", o.out}, {"--model-explorer", o.model_explorer}}, read));
   if (o.model_explorer.empty() && !o.node_data.empty()) return usage_error("--node-data: goes with --model-explorer");
   ISOBIT_TRY(const auto metric, report::parse_node_metric(o.node_data.empty() ? "introduced" : o.node_data));
   ISOBIT_TRY(auto labs, lab::deviation::open_labs(o.labs));

@@ -19,6 +19,7 @@ struct Options {
 
 Expected<int> export_lab(const Options& o, Console& console) {
   ISOBIT_RETURN_IF_ERROR(check_output(o.out, false));
+  ISOBIT_RETURN_IF_ERROR(lab::study::check_lab_name(o.out));
   ISOBIT_TRY(LabFile source, LabFile::open(o.lab, LabFile::Mode::kRead));
   ISOBIT_RETURN_IF_ERROR(source.export_to(o.out, !o.without_tensors));
   console.document(json_text({{"lab", o.lab}, {"out", o.out}, {"tensors", !o.without_tensors}}));
@@ -38,6 +39,7 @@ Expected<int> merge_labs(const Options& o, Console& console) {
     return {};
   };
   std::error_code ignored;
+  ISOBIT_RETURN_IF_ERROR(lab::study::check_lab_name(o.lab));
   if (fs::exists(o.lab, ignored)) {
     ISOBIT_TRY(LabFile into, LabFile::open(o.lab, LabFile::Mode::kWrite));
     ISOBIT_RETURN_IF_ERROR(fill(into));

@@ -158,6 +158,7 @@ Expected<measure::SweepReport> swept(const Options& o, const run::Limits& limits
 Expected<int> run(const Options& o, Console& console) {
   const double begin = monotonic_seconds();
   ISOBIT_RETURN_IF_ERROR(check(o));
+  ISOBIT_RETURN_IF_ERROR(lab::study::check_lab_name(o.out));
   if (!o.import.empty()) return run_import(o, console);
   ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
   ISOBIT_TRY(measure::SweepRequest request, sweep_of(o, limits, console));

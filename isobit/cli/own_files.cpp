@@ -41,6 +41,37 @@ Status check_output(const fs::path& out, bool force) {
   return unavailable(text_of(out.string(), ": there is no folder ", folder.string(), "; make it first"));
 }
 
+namespace {
+
+// One file, by device and inode; of files that are not there yet, one name in one folder.
+bool are_one(const fs::path& a, const fs::path& b) {
+  if (a.empty() || b.empty()) return false;
+  std::error_code error;
+  if (fs::exists(a, error) || fs::exists(b, error)) return fs::equivalent(a, b, error) && !error;
+  const fs::path x = fs::weakly_canonical(fs::absolute(a, error), error);
+  const fs::path y = fs::weakly_canonical(fs::absolute(b, error), error);
+  return !error && x == y;
+}
+
+}  // namespace
+
+Status check_apart(const std::vector<std::pair<std::string, std::string>>& outputs,
+                   const std::vector<std::string>& inputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto& [option, file] = outputs[i];
+    for (const std::string& input : inputs) {
+      if (!are_one(file, input)) continue;
+      return usage_error(text_of(option, ": ", file, " is ", input, ", which is read; name another file"));
+    }
+    for (size_t j = 0; j < i; ++j) {
+      if (!are_one(file, outputs[j].second)) continue;
+      return usage_error(
+          text_of(outputs[j].first, " and ", option, ": both are ", file, "; one would replace the other"));
+    }
+  }
+  return {};
+}
+
 Status sign_with_own_keys(const std::string& key_folder, const std::string& engagement, run::TrainRequest& request,
                           Console& console) {
   ISOBIT_TRY(request.home, run::key_folder(key_folder, environment));

@@ -27,6 +27,11 @@ std::string with_job_fields(const char* examples);
 // kUnavailable where its folder is missing.
 Status check_output(const fs::path& out, bool force);
 
+// kUsage where two outputs are one file, or an output is an input, under whatever names: it would be replaced. Empty
+// names are left out. `outputs`: option and file.
+Status check_apart(const std::vector<std::pair<std::string, std::string>>& outputs,
+                   const std::vector<std::string>& inputs);
+
 // Whose keys sign a new run: the trainer's own under an accepted engagement (a file's name), else both keys of
 // `key_folder`, made where they are missing.
 Status sign_with_own_keys(const std::string& key_folder, const std::string& engagement, run::TrainRequest& request,

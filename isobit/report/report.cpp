@@ -1,5 +1,7 @@
 #include "isobit/report/report.h"
 
+#include "isobit/base/printable.h"
+#include "isobit/lab/explain/replay.h"
 #include "isobit/report/document.h"
 
 namespace isobit::report {
@@ -8,7 +10,15 @@ Expected<Report> make_report(std::vector<lab::deviation::OpenLab>& labs, const l
                              const std::optional<lab::explain::CausesRequest>& causes) {
   ISOBIT_TRY(auto runs, lab::deviation::runs_of(labs, subject));
   if (runs.empty()) return usage_error("the labs hold no run of this subject; measure it first");
-  ISOBIT_TRY(auto graph, lab::deviation::graph_of(labs, subject));
+  std::vector<std::string> remarks;
+  ISOBIT_TRY(auto graph, lab::deviation::graph_of(labs, subject, &remarks));
+  if (causes) {
+    ISOBIT_TRY(auto own, lab::explain::nodes_of_model(subject, causes->replay.inference));
+    if (own && !graph.empty() && *own != graph) {
+      remarks.push_back("The labs' graph of the model is not that of its file, which is the one that is used.");
+    }
+    if (own) graph = *std::move(own);
+  }
   const lab::deviation::TensorSource tensors = lab::deviation::tensors_of(labs);
   ISOBIT_TRY(const auto explanation, lab::explain::explain(subject, std::move(runs), std::move(graph), tensors));
   std::optional<lab::explain::Causes> found;
@@ -17,7 +27,9 @@ Expected<Report> make_report(std::vector<lab::deviation::OpenLab>& labs, const l
   }
   const auto& nodes = explanation.graph;
   const Expected<Layout> layout = nodes.empty() ? Expected<Layout>(Layout()) : lay_out(nodes.size(), edges_of(nodes));
-  return Report{document_of(explanation, layout, found ? &*found : nullptr), explanation.comparison.agreement()};
+  Report made{document_of(explanation, layout, found ? &*found : nullptr), explanation.comparison.agreement()};
+  for (const std::string& remark : remarks) made.document["left_out"].push_back(printable(remark));
+  return made;
 }
 
 }  // namespace isobit::report

@@ -43,6 +43,8 @@ class Compare(Case):
                 self.assertEqual({frozenset(c["platforms"]) for c in subject["classes"]}, expected[cell]["partition"])
                 self.assertEqual(subject["remaining_precision"]["least"], expected[cell]["precision"])
                 self.assertAlmostEqual(subject["largest_difference"]["absolute"], expected[cell]["difference"], 12)
+        runs = [p["runs"] for s in told["subjects"] for p in s["platforms"]]
+        self.assertEqual(sorted(runs), sorted(r["runs"] for r in records))
         self.assertEqual(told["repeated"], {"cells": 99, "disagree_with_themselves": 39})
         self.assertEqual(oracle.nondeterministic(records), (39, 99))
 

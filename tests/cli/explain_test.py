@@ -40,6 +40,20 @@ class Explain(Case):
             self.assertEqual(len(told["graph"]["centres"]), 2 * 60)
         self.assertIsNone(told["causes"])
 
+    def test_nothing_that_is_read_is_replaced(self):
+        lab = self.lab("network", "20")
+        with open(lab, "rb") as f:
+            before = f.read()
+        os.link(lab, self.path("other.name"))
+        for option in ("--out", "--model-explorer"):
+            for name in (lab, "other.name"):
+                self.fails("explain", lab, option, name, code=2, says=[option, "which is read"])
+        self.fails("explain", lab, "--out", "r.html", "--model-explorer", "./r.html", code=2, says=["both are"])
+        with open(lab, "rb") as f:
+            self.assertEqual(f.read(), before)
+        self.fails("lab", "export", lab, "--out", "send.tar.zst", code=2, says=["archive", "expected another name"])
+        self.fails("measure", "m.onnx", "--out", "m.tgz", code=2, says=["archive", "expected another name"])
+
     def test_node_data_for_model_explorer(self):
         lab = self.lab("network", "60")
         told = self.isobit_json("explain", lab, code=1)

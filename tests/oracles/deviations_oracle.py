@@ -33,7 +33,7 @@ def load(folder):
         repeats = base64.b64decode(record.get("all_predictions", {}).get("bytes", ""))
         records.append({"platform": f"{place}/{name}", "place": place, "kind": kind.upper(), "model": model,
                         "input": number, "bits": output, "cores": record["cpu_info"]["count"],
-                        "flags": set(record["cpu_info"]["flags"]),
+                        "flags": set(record["cpu_info"]["flags"]), "runs": len(repeats) // len(output) or 1,
                         "repeats": {repeats[i:i + len(output)] for i in range(0, len(repeats), len(output))}})
     return records
 

@@ -154,7 +154,7 @@ Expected<std::vector<records::GraphNode>> graph_of(std::vector<OpenLab>& labs, c
       from = &lab.path;
     } else if (remarks != nullptr && nodes != graph) {
       remarks->push_back(text_of(lab.path, ": its graph of ", title_of(subject), " is not that of ", *from,
-                                 ", which is the one that is used; one of them is not the model's"));
+                                 ", which is used here; one of them is not the model's"));
     }
   }
   return graph;

@@ -51,11 +51,10 @@ class CauseWords {
       introduced += r.origin() == Origin::kIntroduced;
       inherited += r.origin() == Origin::kInherited;
     }
-    std::string text = text_of("Replayed on this machine, each time on the inputs that ",
-                               label(c_.replays.reference->place), " had: of ", c_.replays.forks.size(),
-                               " values that differ, ", introduced, " come out different on equal inputs and ",
-                               inherited, " the same on all of the ", c_.replays.platforms.size(),
-                               " platforms that ran, so that among these their differences were inherited");
+    std::string text = text_of(
+        "Replayed on this machine, each time on the inputs that ", label(c_.replays.reference->place), " had: of ",
+        c_.replays.forks.size(), " values that differ, ", introduced, " come out different on equal inputs and ",
+        inherited, " the same on ", that_ran(), ", so that among these their differences were inherited");
     if (other > 0) text += text_of("; of ", other, " nothing is said, since the recorded bits did not come out again");
     if (failed > 0) text += text_of("; ", failed, " could not be run");
     if (c_.replays.beyond > 0) text += text_of("; ", c_.replays.beyond, " more were not looked at");
@@ -63,6 +62,18 @@ class CauseWords {
     if (!c_.replays.without_inputs.empty()) {
       said_.push_back(text_of("Only what the labs hold the inputs of was replayed: ", c_.replays.without_inputs, "."));
     }
+  }
+
+  // On how many platforms those operators ran of which all platforms made the same; not every one runs everywhere.
+  std::string that_ran() const {
+    size_t least = SIZE_MAX, most = 0;
+    for (const Replay& r : c_.replays.forks) {
+      if (r.origin() != Origin::kInherited) continue;
+      least = std::min(least, r.platforms.size());
+      most = std::max(most, r.platforms.size());
+    }
+    if (least == most) return text_of("all of the ", most, " platforms that ran");
+    return text_of("all platforms that ran", most == 0 ? "" : text_of(" (", least, " to ", most, ")"));
   }
 
   // What only the records show, of platforms that are not replayed.

@@ -31,6 +31,28 @@ std::optional<Tensor> tensor_of(const records::ValueRecord& value, const Bytes& 
   return tensor;
 }
 
+// kUsage unless the request names the very model that was measured, with what lies beside it.
+Expected<onnx::Model> measured_model(const records::Subject& subject, const InferenceRequest& request) {
+  if (subject.kind != records::SubjectKind::kInference || !subject.model_sha256) {
+    return usage_error("--model: these runs are no inference of a model whose hash was recorded; leave it out");
+  }
+  const fs::path& file = request.model;
+  ISOBIT_TRY(const commit::Digest found, measure::sha256_of_file(file));
+  if (found != *subject.model_sha256) {
+    return usage_error(text_of("--model: ", file.string(), " has the SHA-256 ", commit::hex_of(found),
+                               ", the model that was measured ", commit::hex_of(*subject.model_sha256),
+                               "; name that one"));
+  }
+  ISOBIT_TRY(onnx::Model model, onnx::load_model(file, onnx::load_options_within(request.max_memory)));
+  ISOBIT_TRY(const std::string settings, measure::settings_of(file, model));
+  if (settings != subject.settings) {
+    return usage_error(text_of("--model: beside ", file.string(), " are ", settings.empty() ? "no weights" : settings,
+                               ", measured were ", subject.settings.empty() ? "none" : subject.settings,
+                               "; name the model with those"));
+  }
+  return model;
+}
+
 }  // namespace
 
 int Replay::class_count() const { return classes.empty() ? 0 : std::ranges::max(classes); }
@@ -40,27 +62,18 @@ Origin Replay::origin() const {
   return class_count() > 1 ? Origin::kIntroduced : Origin::kInherited;
 }
 
+Expected<std::optional<std::vector<records::GraphNode>>> nodes_of_model(const records::Subject& subject,
+                                                                        const InferenceRequest& request) {
+  if (subject.kind != records::SubjectKind::kInference || !subject.model_sha256) return std::nullopt;
+  ISOBIT_TRY(const onnx::Model model, measured_model(subject, request));
+  return std::optional(measure::nodes_of(model));
+}
+
 Expected<Replayer> Replayer::open(const Explanation& explanation, const deviation::TensorSource& tensors,
                                   const ReplayRequest& request) {
   const records::Subject& subject = explanation.comparison.subject;
-  if (subject.kind != records::SubjectKind::kInference || !subject.model_sha256) {
-    return usage_error("--model: these runs are no inference of a model whose hash was recorded; leave it out");
-  }
-  const fs::path& file = request.inference.model;
-  ISOBIT_TRY(const commit::Digest found, measure::sha256_of_file(file));
-  if (found != *subject.model_sha256) {
-    return usage_error(text_of("--model: ", file.string(), " has the SHA-256 ", commit::hex_of(found),
-                               ", the model that was measured ", commit::hex_of(*subject.model_sha256),
-                               "; name that one"));
-  }
   Replayer replayer(explanation, tensors, request);
-  ISOBIT_TRY(replayer.model_, onnx::load_model(file, onnx::load_options_within(request.inference.max_memory)));
-  ISOBIT_TRY(const std::string settings, measure::settings_of(file, replayer.model_));
-  if (settings != subject.settings) {
-    return usage_error(text_of("--model: beside ", file.string(), " are ", settings.empty() ? "no weights" : settings,
-                               ", measured were ", subject.settings.empty() ? "none" : subject.settings,
-                               "; name the model with those"));
-  }
+  ISOBIT_TRY(replayer.model_, measured_model(subject, request.inference));
   ThreadPool pool(1);
   const auto inputs = inputs_of(request.inference, pool);
   if (!inputs) {

@@ -12,6 +12,11 @@
 
 namespace isobit::lab::explain {
 
+// The nodes of the model that was measured, as its own file has them: what a lab says of them may be anything. None
+// where the subject is no inference of a model whose hash is known. Errors: as Replayer::open.
+Expected<std::optional<std::vector<records::GraphNode>>> nodes_of_model(const records::Subject& subject,
+                                                                        const InferenceRequest& request);
+
 // A platform that no text names: one on which somebody's own backend runs the graphs.
 struct OwnPlatform {
   platform::Platform platform;

@@ -6,15 +6,6 @@
 namespace isobit::lab::measure {
 namespace {
 
-std::vector<records::GraphNode> nodes_of(const onnx::Model& model) {
-  std::vector<records::GraphNode> nodes;
-  for (const onnx::NodeDef& node : model.graph.nodes) {
-    const bool own = node.domain.empty();
-    nodes.push_back({own ? node.op : text_of(node.domain, ".", node.op), node.name, node.inputs, node.outputs});
-  }
-  return nodes;
-}
-
 Status check_storable(const std::vector<NamedTensor>& inputs) {
   for (const NamedTensor& input : inputs) {
     const Tensor& t = input.tensor;
@@ -26,6 +17,15 @@ Status check_storable(const std::vector<NamedTensor>& inputs) {
 }
 
 }  // namespace
+
+std::vector<records::GraphNode> nodes_of(const onnx::Model& model) {
+  std::vector<records::GraphNode> nodes;
+  for (const onnx::NodeDef& node : model.graph.nodes) {
+    const bool own = node.domain.empty();
+    nodes.push_back({own ? node.op : text_of(node.domain, ".", node.op), node.name, node.inputs, node.outputs});
+  }
+  return nodes;
+}
 
 Expected<std::string> settings_of(const fs::path& path, const onnx::Model& model) {
   WatchedFiles files;

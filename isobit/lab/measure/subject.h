@@ -17,6 +17,9 @@ struct MeasuredModel {
   uint64_t bytes = 0;                     // of the model in memory
 };
 
+// The nodes of a model, in its order, as a lab records them.
+std::vector<records::GraphNode> nodes_of(const onnx::Model& model);
+
 // request.platform and the like are not looked at. Errors: those of reading the model and of lab::inputs_of;
 // kUnreadable for an input of a type that .npy cannot hold.
 Expected<MeasuredModel> open_model(const InferenceRequest& request, ThreadPool& pool);

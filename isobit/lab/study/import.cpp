@@ -82,11 +82,25 @@ Expected<Files> read_archive(const fs::path& path) {
 
 }  // namespace
 
-bool is_study(const fs::path& path) {
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) return true;
+namespace {
+
+bool is_named_as_archive(const fs::path& path) {
   const std::string name = path.filename().string();
   return std::ranges::any_of(kArchives, [&](const char* end) { return name.ends_with(end); });
+}
+
+}  // namespace
+
+bool is_study(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored) || is_named_as_archive(path);
+}
+
+Status check_lab_name(const fs::path& path) {
+  if (!is_named_as_archive(path)) return {};
+  return usage_error(text_of(path.string(),
+                             ": a file of this name is read as an archive of the published study; "
+                             "expected another name for a lab, like measured.lab"));
 }
 
 Expected<Study> import_study(const fs::path& path, records::LabFile& lab) {

@@ -169,9 +169,15 @@ Expected<StudyRun> decode_record(ByteView bytes, const std::string& path) {
     if (all.bytes.size() % row != 0) {
       return unreadable(text_of(path, ": all_predictions: expected rows of ", row, " bytes, found ", all.bytes.size()));
     }
+    bool told = false;  // the prediction is one of them, and counts once
     for (uint64_t at = 0; at < all.bytes.size(); at += row) {
-      study.outputs.emplace_back(all.bytes.begin() + static_cast<int64_t>(at),
-                                 all.bytes.begin() + static_cast<int64_t>(at + row));
+      const auto begin = all.bytes.begin() + static_cast<int64_t>(at);
+      Bytes repeat(begin, begin + static_cast<int64_t>(row));
+      if (!told && repeat == prediction.bytes) {
+        told = true;
+      } else {
+        study.outputs.push_back(std::move(repeat));
+      }
     }
   }
   const records::Subject subject{records::SubjectKind::kPublished, model, {}, {}, text_of("input ", parts.input)};

@@ -25,8 +25,9 @@ struct Study {
 };
 
 struct StudyRun {
-  std::vector<records::RunRecord> runs;  // repeat 0 is the prediction, the others those of all_predictions
-  std::vector<Bytes> outputs;            // of each
+  // Repeat 0 is the prediction, the others those of all_predictions but for the first one that is the prediction again.
+  std::vector<records::RunRecord> runs;
+  std::vector<Bytes> outputs;  // of each
 };
 
 // One file. kUnreadable, with its path and the field, for anything but such a record.
@@ -34,6 +35,8 @@ Expected<StudyRun> decode_record(ByteView json, const std::string& path);
 
 // Whether a path is a folder, or an archive (.tar, .tar.zst, .tar.gz, .tar.xz) by its name.
 bool is_study(const fs::path& path);
+// kUsage where a new lab of that name would be read as such an archive.
+Status check_lab_name(const fs::path& path);
 
 // All *.json files in a folder and the folders in it, or in an archive, in the order of their paths, into a lab.
 // Nothing is written anywhere else. kUnreadable where there are none.

@@ -32,6 +32,23 @@ TEST(Study, ARecordIsARun) {
   EXPECT_EQ(run.values[0].hash, records::hash_of(study->outputs[0]));
 }
 
+TEST(Study, APredictionThatIsOneOfTheRepeatsCountsOnce) {
+  // Three repeats, [0, 0], [1, 2] and [1, 2], beside the prediction [1, 2]; then beside one that none of them is.
+  const auto with_repeats = [](const std::string& prediction) {
+    std::string json = record(prediction);
+    json.pop_back();
+    return json + R"(, "all_predictions": {"bytes": "AAAAAAAAAAAAAIA/AAAAQAAAgD8AAABA", "dtype": "float32",
+      "shape": [3, 2]}})";
+  };
+  const auto known = decode_record(as_bytes(with_repeats("AACAPwAAAEA=")), kPath);
+  ASSERT_TRUE(known) << known.error().message;
+  ASSERT_EQ(known->runs.size(), 3u);
+  EXPECT_EQ(to_hex(known->outputs[0]), "0000803f00000040");
+  EXPECT_EQ(to_hex(known->outputs[1]), "0000000000000000");
+  EXPECT_EQ(to_hex(known->outputs[2]), "0000803f00000040");
+  EXPECT_EQ(decode_record(as_bytes(with_repeats("AACAPwAAgD8=")), kPath)->runs.size(), 4u);
+}
+
 TEST(Study, EveryTruncationAndOtherNonsenseIsRefused) {
   const std::string whole = record();
   for (size_t size = 0; size < whole.size(); ++size) {
