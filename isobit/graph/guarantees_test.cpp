@@ -36,6 +36,8 @@ const char* words_for(ElementRule rule) {
       return "an element of an input, or zero";
     case ElementRule::kPlace:
       return "the place of the largest or least element";
+    case ElementRule::kFormula:
+      return "a formula of some elements";
     case ElementRule::kSampled:
       return "some elements of an input, scaled";
     case ElementRule::kWhole:

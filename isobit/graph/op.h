@@ -113,6 +113,7 @@ enum class ElementRule : uint8_t {
   kProduct,       // the product of some elements of the inputs, in a written order
   kInnerProduct,  // the sum of products of elements of inputs 0 and 1, and of an element of input 2 if there is one
   kStatistics,    // a formula, or a sum of formulas, of elements and of the node's statistics (statistics_of)
+  kFormula,       // a formula of some elements of the inputs in a written order, which its kernel's contract has
   kSampled,       // made of some elements of input 0, each scaled; which ones and how much, others and attributes say
   kWhole,         // none of these: an element is judged by computing the whole node
 };

@@ -10,6 +10,7 @@ namespace isobit::judge {
 using runtime::Fold;
 
 DType computed_in(const Question& q, const Plan& plan) {
+  if (plan.formula->in_double) return DType::kFloat64;
   const bool is_real = q.type() == DType::kFloat32 || q.type() == DType::kFloat64;
   return is_real || plan.needs.empty() ? q.type() : q.type_of(plan.needs.front());
 }
@@ -68,7 +69,7 @@ Bits FormulaRun<T>::finish(const FoldState<T>& state) const {
   if (q_.type() == dtype_of<T>()) return word_of(x);
   if (q_.type() == DType::kBool) return x != T(0) ? 1 : 0;
   Bits bits = 0;
-  by_type(NumberTypes{}, q_.type(), [&]<class To>(To) { bits = word_of(static_cast<To>(x)); });
+  by_type(NumberTypes{}, q_.type(), [&]<class To>(To) { bits = word_of(tidy(static_cast<To>(x))); });
   return bits;
 }
 

@@ -42,8 +42,10 @@ Expected<Way> way_of(const Question& q) {
   if (output.rule == ElementRule::kWhole) return not_alone(q, output.whole_because);
   if (output.rule == ElementRule::kNone) return not_alone(q, "its operator does not say what an element is");
   if (output.rule == ElementRule::kInnerProduct) return Way::kProduct;
+  const runtime::ElementFormula* formula = formula_of(q);
+  if (formula != nullptr && formula->sources) return Way::kFormula;
   if (!output.sources) return not_alone(q, "where it comes from follows from real numbers, and is not said");
-  if (formula_of(q) != nullptr) return Way::kFormula;
+  if (formula != nullptr) return Way::kFormula;
   if (output.rule == ElementRule::kMoved) return Way::kMoved;
   if (output.rule == ElementRule::kPointwise && output.follows_from.empty()) {
     return not_alone(q, "it follows from shapes and attributes, and needs no operand");
@@ -64,9 +66,15 @@ Expected<Plan> plan_for(const Question& q) {
   } else if (way == Way::kProduct) {
     plan.product = product_terms(q);
     plan.needs = sources_of(plan.product);
+  } else if (plan.formula != nullptr && plan.formula->sources) {
+    plan.needs = plan.formula->sources(q.where);
   } else {
     plan.needs = q.output().sources(q.where);
   }
+  // Alone among what may be combined: it stays, bits and all.
+  const bool combines = !q.where.statistic && q.output().rule == ElementRule::kFormula && plan.formula != nullptr &&
+                        plan.formula->fold_by;
+  if (combines && plan.needs.size() == 1) plan.way = Way::kMoved;
   // As of a constant of a given shape: the shape is no element.
   if (way == Way::kOneByOne && plan.needs.empty()) {
     return not_alone(q, "it follows from shapes and attributes, and needs no operand");

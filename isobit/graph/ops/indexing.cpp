@@ -257,14 +257,17 @@ void add_indexing(std::vector<OpDef>& defs) {
                      .max_inputs = 2,
                      .infer = infer_gather_nd_grad,
                      .outputs = {made_of(of_part_takers, output_by(kSum))}});
-  const OutputDef combined = judged_whole("by the reduction it is moved, a sum, a product or an extreme");
+  // The element, and what is combined with it in ascending order; or without a reduction the last of these alone.
   add_ordered(defs, {.name = "ScatterElements",
                      .min_inputs = 3,
                      .max_inputs = 3,
                      .infer = infer_scatter_elements,
-                     .outputs = {combined}});
-  add_ordered(
-      defs, {.name = "ScatterND", .min_inputs = 3, .max_inputs = 3, .infer = infer_scatter_nd, .outputs = {combined}});
+                     .outputs = {made_of(scattered_elements, output_by(kFormula))}});
+  add_ordered(defs, {.name = "ScatterND",
+                     .min_inputs = 3,
+                     .max_inputs = 3,
+                     .infer = infer_scatter_nd,
+                     .outputs = {made_of(scattered_parts, output_by(kFormula))}});
   add_ordered(defs, {.name = "Compress",
                      .min_inputs = 2,
                      .max_inputs = 2,

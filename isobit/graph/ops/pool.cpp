@@ -162,7 +162,6 @@ Status infer_max_unpool(InferContext& c) {
 
 void add_pool(std::vector<OpDef>& defs) {
   using enum ElementRule;
-  const OutputDef norm = judged_whole("it is the root of a sum of powers that are not given out");
   // Windows may overlap, so that an element may be the largest of several.
   add_ordered(defs, {.name = "MaxPool",
                      .max_outputs = 2,
@@ -171,14 +170,16 @@ void add_pool(std::vector<OpDef>& defs) {
                                  made_of(in_window, output_by(kPlace))}});
   add_ordered(defs,
               {.name = "AveragePool", .infer = infer_average_pool, .outputs = {made_of(in_window, output_by(kSum))}});
-  add_ordered(defs, {.name = "LpPool", .infer = infer_lp_pool, .outputs = {norm}});
+  add_ordered(defs, {.name = "LpPool", .infer = infer_lp_pool, .outputs = {made_of(in_window, output_by(kFormula))}});
   add_ordered(
       defs,
       {.name = "GlobalAveragePool", .infer = infer_plain_global_pool, .outputs = {made_of(of_plane, output_by(kSum))}});
   add_ordered(defs, {.name = "GlobalMaxPool",
                      .infer = infer_plain_global_pool,
                      .outputs = {made_of(of_plane, moved_from(0, kMaximum))}});
-  add_ordered(defs, {.name = "GlobalLpPool", .infer = infer_global_lp_pool, .outputs = {norm}});
+  add_ordered(
+      defs,
+      {.name = "GlobalLpPool", .infer = infer_global_lp_pool, .outputs = {made_of(of_plane, output_by(kFormula))}});
   add_ordered(defs, {.name = "MaxUnpool",
                      .min_inputs = 2,
                      .max_inputs = 3,

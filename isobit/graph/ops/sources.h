@@ -83,6 +83,9 @@ Sources of_windows_over(const ElementQuery& q);
 Sources of_takers(const ElementQuery& q);
 Sources of_element_takers(const ElementQuery& q);
 Sources of_part_takers(const ElementQuery& q);
+// The element of input 0 and those of input 2 that integers put there (input 1); with reduction "none" the last of all.
+Sources scattered_elements(const ElementQuery& q);
+Sources scattered_parts(const ElementQuery& q);
 Sources of_padded_places(const ElementQuery& q);
 Sources of_map_row(const ElementQuery& q);
 Sources of_others(const ElementQuery& q);

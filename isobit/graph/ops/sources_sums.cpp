@@ -46,6 +46,52 @@ std::vector<std::vector<int64_t>> all_on(std::span<const int64_t> dims, const Co
 // An index that may count from the end.
 int64_t wrapped(int64_t index, int64_t extent) { return index < 0 ? index + extent : index; }
 
+// Which elements of the input behind these integers, input `by`, belong to this place.
+Sources element_takers(const ElementQuery& q, int by) {
+  const std::vector<int64_t>& indices = q.inputs[static_cast<size_t>(by)];
+  const Coordinates at = place_of(q);
+  const size_t axis = axis_of(q, 0, at.size());
+  Coordinates place = at;
+  Sources sources;
+  for (size_t a = 0; a < at.size(); ++a) {
+    if (a != axis && at[a] >= indices[a]) return sources;
+  }
+  for (place[axis] = 0; place[axis] < indices[axis]; ++place[axis]) {
+    const int64_t element = element_at(indices, place);
+    if (wrapped(integer_at(q, by, element), q.dims()[axis]) == at[axis]) sources.push_back({by + 1, element});
+  }
+  return sources;
+}
+
+Sources part_takers(const ElementQuery& q, int by) {
+  const Coordinates at = place_of(q);
+  std::vector<int64_t> tuples = q.inputs[static_cast<size_t>(by)];
+  const int64_t length = tuples.back();
+  tuples.pop_back();
+  const auto batch = static_cast<size_t>(q.node.attributes.integer("batch_dims", 0));
+  int64_t count = 1;
+  for (const int64_t d : tuples) count *= d;
+  Sources sources;
+  for (int64_t t = 0; t < count; ++t) {
+    Coordinates place = coordinates_of(tuples, t);
+    bool is_here = std::equal(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(batch), place.begin());
+    for (int64_t k = 0; is_here && k < length; ++k) {
+      const size_t a = batch + static_cast<size_t>(k);
+      is_here = wrapped(integer_at(q, by, t * length + k), q.dims()[a]) == at[a];
+    }
+    place.insert(place.end(), at.begin() + static_cast<std::ptrdiff_t>(batch) + length, at.end());
+    if (is_here) sources.push_back({by + 1, element_at(q.inputs[static_cast<size_t>(by) + 1], place)});
+  }
+  return sources;
+}
+
+Sources put_over(const ElementQuery& q, const Sources& updates) {
+  Sources sources = {{0, q.element}};
+  sources.insert(sources.end(), updates.begin(), updates.end());
+  if (q.node.attributes.text("reduction", "none") == "none") return {sources.back()};
+  return sources;
+}
+
 }  // namespace
 
 Sources summed_up_to(const ElementQuery& q) {
@@ -137,42 +183,10 @@ Sources of_takers(const ElementQuery& q) {
   return sources;
 }
 
-Sources of_element_takers(const ElementQuery& q) {
-  const Coordinates at = place_of(q);
-  const size_t axis = axis_of(q, 0, at.size());
-  Coordinates place = at;
-  Sources sources;
-  for (size_t a = 0; a < at.size(); ++a) {
-    if (a != axis && at[a] >= q.inputs[0][a]) return sources;
-  }
-  for (place[axis] = 0; place[axis] < q.inputs[0][axis]; ++place[axis]) {
-    const int64_t element = element_at(q.inputs[0], place);
-    if (wrapped(integer_at(q, 0, element), q.dims()[axis]) == at[axis]) sources.push_back({1, element});
-  }
-  return sources;
-}
-
-Sources of_part_takers(const ElementQuery& q) {
-  const Coordinates at = place_of(q);
-  std::vector<int64_t> tuples = q.inputs[0];
-  const int64_t length = tuples.back();
-  tuples.pop_back();
-  const auto batch = static_cast<size_t>(q.node.attributes.integer("batch_dims", 0));
-  int64_t count = 1;
-  for (const int64_t d : tuples) count *= d;
-  Sources sources;
-  for (int64_t t = 0; t < count; ++t) {
-    Coordinates place = coordinates_of(tuples, t);
-    bool is_here = std::equal(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(batch), place.begin());
-    for (int64_t k = 0; is_here && k < length; ++k) {
-      const size_t a = batch + static_cast<size_t>(k);
-      is_here = wrapped(integer_at(q, 0, t * length + k), q.dims()[a]) == at[a];
-    }
-    place.insert(place.end(), at.begin() + static_cast<std::ptrdiff_t>(batch) + length, at.end());
-    if (is_here) sources.push_back({1, element_at(q.inputs[1], place)});
-  }
-  return sources;
-}
+Sources of_element_takers(const ElementQuery& q) { return element_takers(q, 0); }
+Sources of_part_takers(const ElementQuery& q) { return part_takers(q, 0); }
+Sources scattered_elements(const ElementQuery& q) { return put_over(q, element_takers(q, 1)); }
+Sources scattered_parts(const ElementQuery& q) { return put_over(q, part_takers(q, 1)); }
 
 // Every place of diff_dst, axis by axis, that was taken from here.
 Sources of_padded_places(const ElementQuery& q) {

@@ -137,23 +137,24 @@ double sum_of(const ScratchVector<double>& terms) {
   return numerics::sum_ordered_f64(terms.data(), static_cast<int64_t>(terms.size()));
 }
 
-double power(double x, int64_t p) {
-  double q = x;
-  for (int64_t i = 1; i < p; ++i) q *= x;
-  return q;
-}
-
-double root(double sum, int64_t p) {
-  if (p == 1) return sum;
-  return p == 2 ? numerics::f64_sqrt(sum) : numerics::f64_pow(sum, 1.0 / static_cast<double>(p));
-}
-
 template <class E>
 void unpool_typed(int64_t count, const void* src, const int64_t* indices, void* dst) {
   for (int64_t i = 0; i < count; ++i) static_cast<E*>(dst)[indices[i]] = static_cast<const E*>(src)[i];
 }
 
 }  // namespace
+
+double lp_power(double x, int64_t p) {
+  const double magnitude = x < 0 ? -x : x;
+  double q = magnitude;
+  for (int64_t i = 1; i < p; ++i) q *= magnitude;
+  return q;
+}
+
+double lp_root(double s, int64_t p) {
+  if (p == 1) return s;
+  return p == 2 ? numerics::f64_sqrt(s) : numerics::f64_pow(s, 1.0 / static_cast<double>(p));
+}
 
 template <class T>
 void max_pool_nd(const KernelContext& ctx, int64_t planes, Axes axes, PlaceOrder order, const T* src, T* dst,
@@ -221,11 +222,9 @@ void lp_pool_nd(const KernelContext& ctx, int64_t planes, Axes axes, int64_t p, 
     ScratchVector<double> terms;
     for_each_window(axes, s.windows, begin, end, [&](Windows& w, int64_t window, int64_t plane) {
       terms.clear();
-      w.for_each_place([&](int64_t place) {
-        const double x = static_cast<double>(src[plane * s.places + place]);
-        terms.push_back(power(x < 0 ? -x : x, p));
-      });
-      dst[plane * s.windows + window] = tidy(static_cast<T>(root(sum_of(terms), p)));
+      w.for_each_place(
+          [&](int64_t place) { terms.push_back(lp_power(static_cast<double>(src[plane * s.places + place]), p)); });
+      dst[plane * s.windows + window] = tidy(static_cast<T>(lp_root(sum_of(terms), p)));
     });
   });
 }

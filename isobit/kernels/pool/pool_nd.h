@@ -46,6 +46,10 @@ template <class T>
 void lp_pool_nd(const KernelContext&, int64_t planes, std::span<const SlidingAxis> axes, int64_t p, const T* src,
                 T* dst);
 
+// The two parts of it: q of x, and r of s.
+double lp_power(double x, int64_t p);
+double lp_root(double s, int64_t p);
+
 // dst [n] of elements of element_size 1, 2, 4 or 8 bytes: all bits 0, but dst[indices[i]] = src[i]; where several i
 // have one index, the last of them. REQUIRES 0 <= indices[i] < n.
 void unpool(const KernelContext&, size_t element_size, int64_t count, const void* src, const int64_t* indices,

@@ -1,6 +1,7 @@
 // Elements of sums, extremes and products over axes, of pooling and of what is given back to where elements were taken
 // from. Elements come in the order of their sources (graph/ops/).
 #include "isobit/graph/ops/sources.h"
+#include "isobit/kernels/pool/pool_nd.h"
 #include "isobit/kernels/quantize/quantize.h"
 #include "isobit/kernels/reduce/scalar.h"
 #include "isobit/kernels/sampling/affine_grid.h"
@@ -87,8 +88,21 @@ int64_t pooled_place(const graph::ElementQuery& q, const graph::ElementSource* l
   return largest->element / area * area + place;
 }
 
+int64_t degree_of(const graph::ElementQuery& q) { return q.node.attributes.integer("p", 2); }
+
 void add_pooling(FormulaTable& table) {
   table["MaxPool"] = {{folded(Fold::kMaximum), {.fold = Fold::kFirstPlace, .place = pooled_place}}};
+  const ElementFormula norm = {
+      .fold = Fold::kSum,
+      .term = term_of([]<class T>(const FormulaTerms<T>& t) {
+        return static_cast<T>(kernels::lp_power(static_cast<double>(t.each[0]), degree_of(t.query)));
+      }),
+      .end = end_of([]<class T>(const FormulaTerms<T>& t, T sum, int64_t) {
+        return static_cast<T>(kernels::lp_root(static_cast<double>(sum), degree_of(t.query)));
+      }),
+      .in_double = true};
+  table["LpPool"] = {{norm}};
+  table["GlobalLpPool"] = {{norm}};
   table["GlobalMaxPool"] = {{folded(Fold::kMaximum)}};
   table["GlobalAveragePool"] = {{folded(Fold::kMean)}};
   table["AveragePool"] = {{{.fold = Fold::kSum, .end = end_of([]<class T>(const FormulaTerms<T>& t, T sum, int64_t) {
@@ -108,6 +122,18 @@ void add_pooling(FormulaTable& table) {
     for (const int64_t d : graph::ops::image_of(t.query.dims())) area *= d;
     return r::canonical(t.once[0] / static_cast<T>(area));
   })}};
+}
+
+// (x, u ..): the element and what is combined with it.
+ElementFormula combined() {
+  ElementFormula formula;
+  formula.fold_by = [](const graph::Node& node) {
+    const std::string reduction = node.attributes.text("reduction", "none");
+    if (reduction == "add") return Fold::kSum;
+    if (reduction == "mul") return Fold::kProduct;
+    return reduction == "max" ? Fold::kMaximum : Fold::kMinimum;
+  };
+  return formula;
 }
 
 // (x ..): the least, or the largest, of them and of 0.
@@ -133,6 +159,8 @@ void add_sum_formulas(FormulaTable& table) {
     const bool align_corners = t.query.node.attributes.integer("align_corners", 0) != 0;
     return kernels::affine_number(image, align_corners, t.once.data(), t.query.element / grid.back() % points);
   })}};
+  table["ScatterElements"] = {{combined()}};
+  table["ScatterND"] = {{combined()}};
   table["Col2Im"] = {{folded(Fold::kAdded)}};
   table["isobit.EmbeddingGrad"] = {{folded(Fold::kSum)}};
   for (const char* op : {"isobit.GatherGrad", "isobit.GatherElementsGrad", "isobit.GatherNDGrad", "isobit.PadGrad"}) {
