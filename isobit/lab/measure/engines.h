@@ -10,6 +10,8 @@
 
 namespace isobit::lab::measure {
 
+inline constexpr const char* kEnvironmentField = "environment";
+
 struct WorkerPlaces {
   fs::path program = "/proc/self/exe";  // isobit, which is a worker under kWorkerWord
   std::string python = "python3";       // a path or a name on PATH
@@ -24,6 +26,9 @@ class Workers {
   static Expected<Workers> prepare(const WorkerPlaces& places);
 
   const fs::path& folder() const { return folder_.path(); }
+  // What every worker inherits (worker/environment.h), and what its platform's record has as kEnvironmentField where it
+  // is not empty.
+  const std::string& environment() const { return environment_; }
   // kUnavailable where that processor's emulator is not on PATH, or there is no isobit for its machine; with what
   // gets them.
   Status check(const EmulatedCpu& cpu) const;
@@ -39,13 +44,14 @@ class Workers {
                              const std::function<bool()>& stopped) const;
 
  private:
-  Workers(WorkerPlaces places, TemporaryFolder folder) : places_(std::move(places)), folder_(std::move(folder)) {}
+  Workers(WorkerPlaces places, TemporaryFolder folder);
   std::vector<std::string> python_words() const;
   Expected<std::vector<std::string>> own_words(const std::string& platform) const;
   fs::path program_of(const EmulatedCpu& cpu) const;
 
   WorkerPlaces places_;
   TemporaryFolder folder_;
+  std::string environment_;
 };
 
 // A platform that is to be measured.

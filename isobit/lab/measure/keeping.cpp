@@ -92,7 +92,8 @@ Expected<Made> made_of(SweepState& state, const std::vector<Target>& targets) {
   Made made;
   for (size_t t = 0; t < targets.size(); ++t) {
     for (const RunRecord& run : runs) {
-      if (run.repeat == 0 && run.error.empty() && is_of(targets[t], run.platform)) made.add(run, t);
+      if (run.repeat != 0 || !run.error.empty()) continue;
+      if (is_of(targets[t], run.platform, state.workers.environment())) made.add(run, t);
     }
   }
   return made;

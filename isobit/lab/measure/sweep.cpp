@@ -42,13 +42,14 @@ Status run_tasks(SweepState& state, std::vector<Task>& tasks, const std::string&
 }
 
 // Of an emulated processor only the process that runs on it knows the flags.
-bool is_of(const Target& target, const PlatformRecord& platform) {
+bool is_of(const Target& target, const PlatformRecord& platform, const std::string& environment) {
   const Machine& machine = this_machine();
   const auto field = [&](const char* name) {
     const auto found = platform.fields.find(name);
     return found == platform.fields.end() ? std::string() : found->second;
   };
   if (platform.name != target.platform || field("version") != target.version) return false;
+  if (field(kEnvironmentField) != environment) return false;
   if (target.cpu != nullptr) return field("cpu") == model_of(*target.cpu);
   return platform.cpu_flags == machine.flags && platform.cores == machine.cores && field("cpu") == machine.cpu;
 }
@@ -56,7 +57,7 @@ bool is_of(const Target& target, const PlatformRecord& platform) {
 namespace {
 
 // What is known of a platform whose worker has not said it.
-PlatformRecord plain_record(const Target& target) {
+PlatformRecord plain_record(const Target& target, const std::string& environment) {
   const Machine& machine = this_machine();
   PlatformRecord record;
   record.name = target.platform;
@@ -66,6 +67,7 @@ PlatformRecord plain_record(const Target& target) {
                    {"machine", machine.architecture},
                    {"threads", text_of(target.threads)},
                    {"version", target.version}};
+  if (!environment.empty()) record.fields[kEnvironmentField] = environment;
   record.cores = machine.cores;
   if (target.cpu == nullptr) {
     record.cpu_flags = machine.flags;
@@ -77,12 +79,12 @@ PlatformRecord plain_record(const Target& target) {
 }
 
 // Runs that the lab is to get from what a process came to.
-std::vector<RunRecord> runs_of(const records::Subject& subject, const Task& task) {
+std::vector<RunRecord> runs_of(const records::Subject& subject, const Task& task, const std::string& environment) {
   RunRecord run;
   run.subject = subject;
   run.repeat = task.repeat;
   const auto failed = [&](const std::string& why) {
-    run.platform = plain_record(task.target);
+    run.platform = plain_record(task.target, environment);
     run.error = why.empty() ? "no reason is given" : why;
     return std::vector<RunRecord>{run};
   };
@@ -101,9 +103,10 @@ std::vector<RunRecord> runs_of(const records::Subject& subject, const Task& task
 
 // Whether the lab has what this process would give. A worker that died or was too slow is run again: that may have been
 // the machine; what an engine refused it refuses again.
-bool is_known(const std::vector<RunRecord>& known, const Target& target, uint32_t repeat) {
+bool is_known(const std::vector<RunRecord>& known, const Target& target, uint32_t repeat,
+              const std::string& environment) {
   return std::ranges::any_of(known, [&](const RunRecord& run) {
-    return run.repeat == repeat && is_of(target, run.platform) && !run.error.starts_with("its worker ");
+    return run.repeat == repeat && is_of(target, run.platform, environment) && !run.error.starts_with("its worker ");
   });
 }
 
@@ -117,7 +120,7 @@ Status first_pass(SweepState& state, const std::vector<Target>& targets, const W
   std::vector<Task> tasks;
   for (const Target& target : targets) {
     for (uint32_t r = 0; r < static_cast<uint32_t>(state.request.repeat); ++r) {
-      if (is_known(known, target, r)) {
+      if (is_known(known, target, r, state.workers.environment())) {
         ++state.report.known;
         add_once(here, target);
         continue;
@@ -139,7 +142,7 @@ Status first_pass(SweepState& state, const std::vector<Target>& targets, const W
     }
     ++state.report.measured;
     add_once(here, task.target);
-    for (const RunRecord& run : runs_of(state.report.subject, task)) {
+    for (const RunRecord& run : runs_of(state.report.subject, task, state.workers.environment())) {
       if (!run.error.empty()) state.request.note(text_of(task.target.platform, ": ", run.error));
       ISOBIT_RETURN_IF_ERROR(state.lab.add_run(run));
     }

@@ -29,8 +29,8 @@ struct SweepState {
 Status run_tasks(SweepState& state, std::vector<Task>& tasks, const std::string& what,
                  const std::function<Status(Task&)>& take);
 
-// Whether a record is of this target on this machine.
-bool is_of(const Target& target, const records::PlatformRecord& platform);
+// Whether a record is of this target on this machine, in the environment that workers have now.
+bool is_of(const Target& target, const records::PlatformRecord& platform, const std::string& environment);
 
 // The second pass: tensors whose hashes are known, each from the first platform here that made it (keeping.cpp).
 Status keep_tensors(SweepState& state, const std::vector<Target>& targets, const WorkerRequest& request,
