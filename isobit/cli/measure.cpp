@@ -81,8 +81,9 @@ void print(const measure::SweepReport& sweep, const lab::deviation::LabCompariso
   document["comparison"] = comparison_json(comparison, "");
   console.document(json_text(document));
   print_comparison(comparison, "", true, console);
-  console.line(text_of("measured      ", counted(sweep.measured, "run on ", "runs on "),
-                       counted(sweep.platforms, "platform", "platforms"),
+  const bool none = comparison.subjects.front().ran() == 0;
+  console.line(text_of(none ? "tried         " : "measured      ", counted(sweep.measured, "run on ", "runs on "),
+                       counted(sweep.platforms, "platform", "platforms"), none ? ", none of which ran" : "",
                        sweep.again > 0 ? text_of(", ", sweep.again, " again for tensors") : "", " in ",
                        human_seconds(seconds),
                        sweep.known > 0 ? "; " + counted(sweep.known, "was known", "were known") : ""));

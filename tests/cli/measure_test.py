@@ -191,6 +191,7 @@ class Sweep(Case):
         self.fails("measure", path, *lab, "--repeat", "0", code=2, says=["--repeat"])
         self.fails("measure", path, *lab, "--platforms", "ordered@nowhere", code=2, says=["nowhere"])
         self.fails("measure", path, *lab, "--platforms", "ordered/1t:logged-1", code=2, says=["arithmetic of training"])
+        self.fails("measure", path, *lab, "--platforms", "ordered/1t:bogus~nehalem", code=3, says=["'bogus'"])
         self.fails("measure", path, *lab, "--python", "/nowhere/python", "--platforms", "numpy/1t", code=4,
                    says=["/nowhere/python", "--python"])
         self.fails("measure", self.path("none.onnx"), *lab, "--platforms", "ordered", code=3, says=["none.onnx"])
@@ -220,7 +221,28 @@ class Badly(Case):
     def errors_of(self, result):
         return {p["name"]: p["error"] for p in result.json()["subjects"][0]["platforms"] if p.get("error")}
 
+    def test_an_environment_is_part_of_a_platform(self):
+        more = ("--platforms", "honest/1t,ordered@portable/1t", "--keep", "none")
+        for value, counts in (("Nehalem", (2, 0)), ("Haswell", (2, 0)), ("Nehalem", (0, 2))):
+            told = self.measure(*more, env={"OPENBLAS_CORETYPE": value}).json()
+            self.assertEqual((told["measured"], told["known"]), counts, value)
+        labels = [p for c in told["comparison"]["subjects"][0]["classes"] for p in c["platforms"]]
+        self.assertEqual(len([p for p in labels if "OPENBLAS_CORETYPE=Nehalem" in p]), 2, labels)
+
+    def test_an_interpreter_that_prints_without_end_or_says_nothing(self):
+        for name, script in (("yes", "exec yes"), ("hang", "exec sleep 1000")):
+            os.chmod(self.write(name, f"#!/bin/sh\n{script}\n"), 0o700)
+        for words in (["platforms", "--engines"], ["measure", self.model, "--out", self.path("m.lab"), "--platforms", "numpy/1t"]):
+            self.assertIn("printed more than 1.0 MB", self.isobit(*words, "--python", self.path("yes"), code=4).err)
+            process = self.start(*words, "--python", self.path("hang"))
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=20)
+            self.assertEqual(process.returncode, 130, err)
+
     def test_where_nothing_ran_there_is_nothing_to_compare(self):
+        said = self.isobit("measure", self.model, "--engines", self.path("engines"), "--out", self.path("n.lab"), "--platforms", "fails/1t", code=4)
+        self.assertIn("tried         1 run on 1 platform, none of which ran", said.out)
         told = self.measure("--platforms", "refuses/1t,fails/1t", code=4).json()
         self.assertEqual((told["measured"], told["measured_again"]), (2, 0))
         self.assertEqual(told["comparison"]["subjects"][0]["verdict"], "nothing to compare")

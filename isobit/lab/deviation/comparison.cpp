@@ -40,16 +40,24 @@ OutputKey key_of(const std::vector<ValueRecord>& outputs) {
   return key;
 }
 
-// Names, made unique by the CPU or else by a number.
+// Names, made unique by the CPU, by what the environment has set, or else by a number.
 void label(std::vector<PlatformResult>& platforms) {
+  constexpr size_t kMostOfAField = 200;
   std::map<std::string, int> uses, numbers;
-  for (PlatformResult& p : platforms) ++uses[p.label = p.record.name];
-  for (PlatformResult& p : platforms) {
-    const auto cpu = p.record.fields.find("cpu");
-    if (uses[p.record.name] > 1 && cpu != p.record.fields.end()) p.label += text_of(" on ", cpu->second);
+  const auto count = [&] {
+    uses.clear();
+    for (const PlatformResult& p : platforms) ++uses[p.label];
+  };
+  for (PlatformResult& p : platforms) p.label = p.record.name;
+  for (const auto& [field, word] : {std::pair("cpu", " on "), std::pair("environment", " with ")}) {
+    count();
+    for (PlatformResult& p : platforms) {
+      const auto found = p.record.fields.find(field);
+      if (uses[p.label] < 2 || found == p.record.fields.end() || found->second.size() > kMostOfAField) continue;
+      p.label += text_of(word, found->second);
+    }
   }
-  uses.clear();
-  for (const PlatformResult& p : platforms) ++uses[p.label];
+  count();
   for (PlatformResult& p : platforms) {
     if (uses[p.label] > 1) p.label += text_of(" #", ++numbers[p.label]);
   }

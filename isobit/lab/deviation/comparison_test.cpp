@@ -226,6 +226,20 @@ TEST(Comparison, TwoMachinesOfOneNameAreTold) {
   EXPECT_EQ(c.platforms[1].label, "p on B");
 }
 
+TEST(Comparison, TwoEnvironmentsOfOneNameAreTold) {
+  Runs r;
+  for (const char* set : {"", "OPENBLAS_CORETYPE=Nehalem"}) {
+    auto& fields = r.add("p", {1, 2}).platform.fields;
+    fields["cpu"] = "A";
+    if (*set != 0) fields["environment"] = set;
+  }
+  r.add("q", {1, 2}).platform.fields["environment"] = "OMP_NUM_THREADS=1";
+  const Comparison c = r.compare();
+  EXPECT_EQ(c.platforms[0].label, "p on A");
+  EXPECT_EQ(c.platforms[1].label, "p on A with OPENBLAS_CORETYPE=Nehalem");
+  EXPECT_EQ(c.platforms[2].label, "q");
+}
+
 TEST(Comparison, AnOutputThatDoesNotDependOnTheInput) {
   std::vector<Runs> inputs(2);
   for (int i = 0; i < 2; ++i) {

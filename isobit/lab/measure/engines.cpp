@@ -52,7 +52,8 @@ Expected<Target> emulated_target(const std::string& text, const EmulatedCpu& cpu
     name.insert(std::min(name.find_first_of("+:"), name.size()), text_of("/", platform::available_threads(), "t"));
   }
   const auto native = parse_native_platform(name);
-  if (!native && native.error().code == ErrorCode::kUsage) return tl::unexpected(native.error());
+  // Only that this machine lacks something says nothing of the other one.
+  if (!native && native.error().code != ErrorCode::kUnavailable) return tl::unexpected(native.error());
   // Programs of other machines have no libraries and no convolution algorithms.
   const bool own = native ? native->platform.is_ordered() && native->platform.algorithm.empty() : true;
   if (!own && cpu.machine != this_machine().architecture) {
@@ -73,10 +74,15 @@ Expected<std::vector<Target>> targets_named(const std::vector<std::string>& name
   std::vector<Target> targets;
   std::set<std::string> seen;
   for (const std::string& name : names) {
-    const auto parsed = worker::parse_engine_name(name);
+    const auto parsed = worker::parse_engine_name(without_cpu(name));
     const auto info = parsed ? std::ranges::find(engines, parsed->engine, &EngineInfo::engine) : engines.end();
     Target target;
     ISOBIT_TRY(const EmulatedCpu* cpu, emulated_cpu_of(name));
+    if (cpu != nullptr && info != engines.end()) {
+      return usage_error(text_of("platform '", name,
+                                 "': engines of a Python run on this machine's processor alone; on ", cpu->name,
+                                 " there are platforms of isobit, like ordered/1t~", cpu->name));
+    }
     if (cpu != nullptr) {
       ISOBIT_TRY(target, emulated_target(name, *cpu));
     } else if (info != engines.end()) {

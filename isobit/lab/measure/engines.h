@@ -10,6 +10,8 @@
 
 namespace isobit::lab::measure {
 
+inline constexpr const char* kEnvironmentField = "environment";
+
 struct WorkerPlaces {
   fs::path program = "/proc/self/exe";  // isobit, which is a worker under kWorkerWord
   std::string python = "python3";       // a path or a name on PATH
@@ -25,6 +27,9 @@ class Workers {
   static Expected<Workers> prepare(const WorkerPlaces& places);
 
   const fs::path& folder() const { return folder_.path(); }
+  // What every worker inherits (worker/environment.h), and what its platform's record has as kEnvironmentField where it
+  // is not empty.
+  const std::string& environment() const { return environment_; }
   // That processor's emulator as it says of itself: "qemu-x86_64 7.2.22". Once for each processor. kUnavailable where
   // it is not on PATH, or there is no isobit for its machine; with what gets them.
   Expected<std::string> emulator_of(const EmulatedCpu& cpu) const;
@@ -41,8 +46,7 @@ class Workers {
                              const std::function<bool()>& stopped) const;
 
  private:
-  Workers(WorkerPlaces places, TemporaryFolder folder, Descriptor lock)
-      : places_(std::move(places)), folder_(std::move(folder)), lock_(std::move(lock)) {}
+  Workers(WorkerPlaces places, TemporaryFolder folder, Descriptor lock);
   std::vector<std::string> python_words() const;
   Expected<std::vector<std::string>> own_words(const std::string& platform) const;
   fs::path program_of(const EmulatedCpu& cpu) const;
@@ -50,6 +54,7 @@ class Workers {
   WorkerPlaces places_;
   TemporaryFolder folder_;
   Descriptor lock_;  // of the folder
+  std::string environment_;
 };
 
 // A platform that is to be measured.

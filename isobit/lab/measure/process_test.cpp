@@ -14,6 +14,7 @@
 #include "isobit/base/text.h"
 #include "isobit/lab/measure/parallel.h"
 #include "isobit/lab/worker/child_process.h"
+#include "isobit/lab/worker/environment.h"
 #include "isobit/lab/worker/output_pipe.h"
 
 namespace isobit::lab {
@@ -58,6 +59,24 @@ TEST(ChildProcess, WhatItStartedEndsWithIt) {
   char byte;
   EXPECT_EQ(read(ends[0], &byte, 1), 0);
   close(ends[0]);
+}
+
+TEST(Environment, HasWhatDecidesAndNothingElse) {
+  const char* const set[] = {"PATH=/bin",
+                             "TF_CLI_CONFIG_FILE=secret",
+                             "TF_ENABLE_ONEDNN_OPTS=0",
+                             "QEMU_CPU_OTHER=1",
+                             "OPENBLAS_CORETYPE=Neha\x1blem",
+                             "TF_VAR_password=secret",
+                             "OMP_NUM_THREADS=3",
+                             nullptr};
+  EXPECT_EQ(worker::computing_environment(set),
+            "OMP_NUM_THREADS=3; OPENBLAS_CORETYPE=Neha\\x1blem; TF_ENABLE_ONEDNN_OPTS=0");
+  const char* const none[] = {"HOME=/", nullptr};
+  EXPECT_EQ(worker::computing_environment(none), "");
+  const std::string flags = "XLA_FLAGS=" + std::string(5000, '-');
+  const char* const many[] = {flags.c_str(), nullptr};
+  EXPECT_TRUE(worker::computing_environment(many).starts_with("1 variables, SHA-256 "));
 }
 
 // However much is written, the last of it is kept, and whoever writes it is not held up.

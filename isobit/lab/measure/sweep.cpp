@@ -95,6 +95,7 @@ bool is_of(SweepState& state, const Target& target, const PlatformRecord& platfo
     return found == platform.fields.end() ? std::string() : found->second;
   };
   if (platform.name != target.platform || field("version") != target.version) return false;
+  if (field(kEnvironmentField) != state.workers.environment()) return false;
   if (target.cpu != nullptr) return field("cpu") == model_of(*target.cpu) && field(kEmulator) == target.emulator;
   return platform.cpu_flags == machine.flags && platform.cores == machine.cores && field("cpu") == machine.cpu &&
          state.libraries.is_here(target, platform);
@@ -103,7 +104,7 @@ bool is_of(SweepState& state, const Target& target, const PlatformRecord& platfo
 namespace {
 
 // What is known of a platform whose worker has not said it.
-PlatformRecord plain_record(const Target& target) {
+PlatformRecord plain_record(const Target& target, const std::string& environment) {
   const Machine& machine = this_machine();
   PlatformRecord record;
   record.name = target.platform;
@@ -113,6 +114,7 @@ PlatformRecord plain_record(const Target& target) {
                    {"machine", machine.architecture},
                    {"threads", text_of(target.threads)},
                    {"version", target.version}};
+  if (!environment.empty()) record.fields[kEnvironmentField] = environment;
   record.cores = machine.cores;
   if (target.cpu == nullptr) {
     record.cpu_flags = machine.flags;
@@ -125,12 +127,12 @@ PlatformRecord plain_record(const Target& target) {
 }
 
 // Runs that the lab is to get from what a process came to.
-std::vector<RunRecord> runs_of(const records::Subject& subject, const Task& task) {
+std::vector<RunRecord> runs_of(const records::Subject& subject, const Task& task, const std::string& environment) {
   RunRecord run;
   run.subject = subject;
   run.repeat = task.repeat;
   const auto failed = [&](const std::string& why) {
-    run.platform = plain_record(task.target);
+    run.platform = plain_record(task.target, environment);
     run.platform.fields[kOutcome] = outcome_of(task);
     run.error = why.empty() ? "no reason is given" : why;
     return std::vector<RunRecord>{run};
@@ -190,7 +192,7 @@ Status first_pass(SweepState& state, const std::vector<Target>& targets, const W
     ++state.report.measured;
     add_once(here, task.target);
     if (task.answer) state.libraries.learn(task.target, task.answer->platform);
-    for (const RunRecord& run : runs_of(state.report.subject, task)) {
+    for (const RunRecord& run : runs_of(state.report.subject, task, state.workers.environment())) {
       if (!run.error.empty()) state.request.note(text_of(task.target.platform, ": ", run.error));
       ISOBIT_RETURN_IF_ERROR(state.lab.add_run(run));
     }

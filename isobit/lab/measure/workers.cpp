@@ -4,16 +4,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <isobit_engine_workers.inc>
+#include <map>
 #include <sstream>
 
 #include "isobit/base/text.h"
 #include "isobit/lab/measure/engines.h"
 #include "isobit/lab/measure/native_worker.h"
 #include "isobit/lab/worker/child_process.h"
+#include "isobit/lab/worker/environment.h"
 #include "isobit/lab/worker/output_pipe.h"
 
 namespace isobit::lab::measure {
@@ -85,6 +88,18 @@ void remove_left_folders() {
   }
 }
 
+// By its ELF header: 64 bits, little-endian, and the number of the machine.
+bool is_program_of(const fs::path& path, const std::string& machine) {
+  static const std::map<std::string, uint16_t> numbers = {{"x86_64", 62}, {"aarch64", 183}, {"riscv64", 243}};
+  const auto file = PlainFile::open(path, Links::kFollow);
+  std::array<uint8_t, 20> head{};
+  if (!file || !file->read_exactly(0, head)) return false;
+  constexpr std::array<uint8_t, 6> kElf = {0x7f, 'E', 'L', 'F', 2, 1};
+  const auto number = numbers.find(machine);
+  return std::equal(kElf.begin(), kElf.end(), head.begin()) && number != numbers.end() &&
+         (head[18] | head[19] << 8) == number->second;
+}
+
 bool is_on_path(const std::string& program) {
   std::error_code error;
   const char* path = std::getenv("PATH");
@@ -97,6 +112,12 @@ bool is_on_path(const std::string& program) {
 }
 
 }  // namespace
+
+Workers::Workers(WorkerPlaces places, TemporaryFolder folder, Descriptor lock)
+    : places_(std::move(places)),
+      folder_(std::move(folder)),
+      lock_(std::move(lock)),
+      environment_(worker::computing_environment()) {}
 
 Expected<Workers> Workers::prepare(const WorkerPlaces& places) {
   remove_left_folders();
@@ -134,6 +155,9 @@ Expected<std::string> Workers::emulator_of(const EmulatedCpu& cpu) const {
   if (const fs::path program = program_of(cpu); !fs::is_regular_file(program, error)) {
     return unavailable(text_of("processor '", cpu.name, "': there is no ", program.string(), "; build it with ",
                                "'scripts/emulated_workers --out FOLDER', and name that folder with --emulated"));
+  } else if (!is_program_of(program, cpu.machine)) {
+    return unavailable(text_of("processor '", cpu.name, "': ", program.string(), " is no program of ", cpu.machine,
+                               "; build it with 'scripts/emulated_workers --out FOLDER'"));
   }
   // "qemu-x86_64 version 7.2.22 (Debian 1:7.2+dfsg-7)", and then whose it is.
   ISOBIT_TRY(worker::OutputPipe out, worker::OutputPipe::make(kMostLastWords));
@@ -230,7 +254,11 @@ Expected<WorkerAnswer> Workers::run(const WorkerRequest& request, const fs::path
     return unavailable(text_of(words_of(ending, limit_seconds), words_left.empty() ? "" : ": ", words_left));
   }
   ISOBIT_TRY(const Bytes bytes, read_file(answer, kMaxAnswer, Links::kRefuse));
-  return decode_answer(bytes, "answer.json");
+  ISOBIT_TRY(WorkerAnswer decoded, decode_answer(bytes, "answer.json"));
+  // The worker has inherited it: nobody else is asked.
+  decoded.platform.fields.erase(kEnvironmentField);
+  if (!environment_.empty()) decoded.platform.fields[kEnvironmentField] = environment_;
+  return decoded;
 }
 
 }  // namespace isobit::lab::measure
