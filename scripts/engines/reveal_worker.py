@@ -8,19 +8,13 @@ import struct
 import sys
 
 
-
 class Refused(Exception):
     """The engine does not have what was asked for."""
 
 
 def read_exactly(stream, size):
-    data = b""
-    while len(data) < size:
-        part = stream.read(size - len(data))
-        if not part:
-            return None
-        data += part
-    return data
+    data = stream.read(size)  # of a buffered stream: less only at its end
+    return data if len(data) == size else None
 
 
 def read_frame(stream):
@@ -71,26 +65,18 @@ class Setup:
         return self.data[self.at - size:self.at].decode()
 
 
-def aligned(np, shape, dtype):
-    """An array that begins at a multiple of 64 bytes. Kernels may add in another order where theirs begins elsewhere,
-    and one that is asked again and again must not be asked about several orders."""
-    dtype = np.dtype(dtype)
-    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+def aligned(np, shape, dtype, content=1):
+    """An array that begins at a multiple of 64 bytes: kernels may add in another order where theirs begins elsewhere."""
+    size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
     memory = np.zeros(size + 64, np.uint8)
     begin = -memory.ctypes.data % 64
-    return memory[begin:begin + size].view(dtype).reshape(shape)
-
-
-def ones_of(np, shape, dtype):
-    array = aligned(np, shape, dtype)
-    array[...] = 1
+    array = memory[begin:begin + size].view(dtype).reshape(shape)
+    array[...] = content
     return array
 
 
 def copy_of(np, array):
-    copy = aligned(np, array.shape, array.dtype)
-    copy[...] = array
-    return copy
+    return aligned(np, array.shape, array.dtype, array)
 
 
 # Each engine has methods named after targets. A method of a sum takes the setup and returns (function from an array
@@ -115,11 +101,11 @@ class Numpy:
         return answer(lambda x: [self.np.mean(x[0])], 1, "numpy.mean of a vector")
 
     def dot(self, s):
-        ones = ones_of(self.np, s.k, self.dtype)
+        ones = aligned(self.np, s.k, self.dtype)
         return answer(lambda x: [self.np.dot(x[0], ones)], 1, "numpy.dot of two vectors", lambda w: ones.__setitem__(..., w))
 
     def matmul(self, s):
-        a, b = (ones_of(self.np, shape, self.dtype) for shape in ((s.m, s.k), (s.k, s.n)))
+        a, b = (aligned(self.np, shape, self.dtype) for shape in ((s.m, s.k), (s.k, s.n)))
 
         def product(x):
             a[:s.rows] = x
@@ -239,12 +225,12 @@ class TensorFlow:
                       "the mean of tf.nn.moments")
 
     def dot(self, s):
-        ones = ones_of(self.np, s.k, self.dtype)
+        ones = aligned(self.np, s.k, self.dtype)
         return answer(lambda x: [self.tf.tensordot(x[0], ones, 1).numpy()], 1, "tf.tensordot of two vectors",
                       lambda w: ones.__setitem__(..., w))
 
     def matmul(self, s):
-        a, b = (ones_of(self.np, shape, self.dtype) for shape in ((s.m, s.k), (s.k, s.n)))
+        a, b = (aligned(self.np, shape, self.dtype) for shape in ((s.m, s.k), (s.k, s.n)))
 
         def product(x):
             a[:s.rows] = x
@@ -253,8 +239,8 @@ class TensorFlow:
 
     def conv(self, s):
         f, np, axes = s.form, self.np, range(len(s.form.window))
-        image = ones_of(np, (1, *f.image, f.ic), self.dtype)
-        weights = ones_of(np, (*f.window, f.ic, f.oc), self.dtype)
+        image = aligned(np, (1, *f.image, f.ic), self.dtype)
+        weights = aligned(np, (*f.window, f.ic, f.oc), self.dtype)
 
         def last(x):
             return np.moveaxis(x.reshape(f.ic, *f.part), 0, -1)
@@ -315,7 +301,7 @@ class OnnxRuntime:
         return self.product(s, s.m, s.n, s.column, s.rows)
 
     def product(self, s, m, n, column, rows):
-        a, state = ones_of(self.np, (m, s.k), self.dtype), {}
+        a, state = aligned(self.np, (m, s.k), self.dtype), {}
 
         def weigh(w):
             b = self.np.repeat(w[:, None], n, 1).astype(self.dtype)
@@ -329,7 +315,7 @@ class OnnxRuntime:
 
     def conv(self, s):
         f, state = s.form, {}
-        image = ones_of(self.np, (1, f.ic, *f.image), self.dtype)
+        image = aligned(self.np, (1, f.ic, *f.image), self.dtype)
         attributes = [("strides", f.strides), ("pads", [before for before, _ in f.pads] + [after for _, after in f.pads])]
 
         def weigh(w):
@@ -433,11 +419,9 @@ def serve(stdin, stdout):
                 struct.pack("<QB", rows, weigh is not None))
     dtype = np.dtype(setup.format)
     operands = aligned(np, (rows, setup.k), dtype)  # of every call
-
     def sums(call):
         operands[...] = call
         return np.array(function(operands), dtype).ravel()
-
     while (frame := read_frame(stdin)) is not None:
         values = np.frombuffer(frame, "<f8", offset=1).astype(dtype)
         try:
