@@ -4,6 +4,7 @@
 #include "isobit/cli/commands.h"
 #include "isobit/cli/comparison_report.h"
 #include "isobit/cli/json_text.h"
+#include "isobit/cli/limits.h"
 
 namespace isobit::cli {
 namespace {
@@ -12,6 +13,7 @@ struct Options {
   std::vector<std::string> labs;
   std::string by;
   bool details = false;
+  LimitOptions limits;
 };
 
 // That some platform has the field.
@@ -29,11 +31,14 @@ Status check_field(const std::string& field, const std::vector<lab::deviation::C
 }
 
 Expected<int> run(const Options& o, Console& console) {
+  Deadline deadline(o.limits, console);
   ISOBIT_TRY(auto labs, lab::deviation::open_labs(o.labs));
   ISOBIT_TRY(const auto comparison, lab::deviation::compare_labs(labs));
   if (!o.by.empty()) ISOBIT_RETURN_IF_ERROR(check_field(o.by, comparison.subjects));
   const std::string by = o.by.empty() ? "device" : o.by;
-  console.document(json_text(comparison_json(comparison, by)));
+  const std::string document = json_text(comparison_json(comparison, by));
+  deadline.finish();
+  console.document(document);
   print_comparison(comparison, by, o.details, console);
   return exit_code_of(lab::deviation::agreement_of(comparison));
 }
@@ -50,6 +55,7 @@ void add_compare(Commands& commands) {
   c.positionals("LAB...", o->labs, "labs, or folders or archives with the JSON records of the published study");
   c.option("--by", "FIELD", o->by, "count classes for each value of this field of the platforms (default: device)");
   c.flag("--details", o->details, "show the members of all classes, however many subjects there are");
+  add_time_option(c, o->limits);
   c.action([o](Console& console) { return run(*o, console); });
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "isobit/base/text.h"
+#include "isobit/lab/records/encoding.h"
 
 namespace isobit::lab::deviation {
 namespace {
@@ -214,6 +215,7 @@ Expected<LabComparison> compare_labs(std::vector<OpenLab>& labs) {
   if (all.empty()) return usage_error(text_of(labs.front().path, ": no runs in it; measure something first"));
   if (labs.size() > 1) ISOBIT_RETURN_IF_ERROR(check_shared(labs, all));
   const TensorSource tensors = tensors_of(labs);
+  uint64_t memory = 0;
   for (const Shared& shared : all) {
     if (labs.size() > 1 && shared.labs.size() < 2) {
       result.remarks.push_back(
@@ -227,6 +229,13 @@ Expected<LabComparison> compare_labs(std::vector<OpenLab>& labs) {
       result.remarks.push_back(text_of(title_of(shared.subject), ": how far apart its ", comparison.classes.size(),
                                        " classes lie is left out: more than ", kMostComparedClasses,
                                        " are not compared with one another"));
+    }
+    for (const PlatformResult& p : comparison.platforms) memory += records::memory_of(p.record);
+    if (memory > records::kMaxPlatformMemory) {
+      return unreadable(text_of(labs.front().path,
+                                ": fields and flags of the platforms of all its subjects take more "
+                                "than ",
+                                human_bytes(records::kMaxPlatformMemory), "; compare fewer at a time"));
     }
     result.subjects.push_back(std::move(comparison));
   }

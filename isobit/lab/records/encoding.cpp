@@ -132,6 +132,13 @@ Status check(const RunRecord& run) {
   return {};
 }
 
+uint64_t memory_of(const PlatformRecord& platform) {
+  uint64_t bytes = sizeof platform;
+  for (const auto& [name, value] : platform.fields) bytes += 128 + name.size() + value.size();
+  for (const std::string& flag : platform.cpu_flags) bytes += 32 + flag.size();
+  return bytes;
+}
+
 Status check(const std::vector<GraphNode>& nodes) {
   ISOBIT_RETURN_IF_ERROR(check_count(nodes.size(), kMaxValues, "nodes of a graph"));
   for (const GraphNode& node : nodes) {

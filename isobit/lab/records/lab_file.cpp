@@ -297,7 +297,7 @@ Expected<std::vector<RunRecord>> LabFile::runs(const Subject& subject) {
              impl_->database.prepare("SELECT id, platform, repeat, tapped, seconds, error, digest FROM runs "
                                      "WHERE subject = ? ORDER BY id"));
   rows.bind(*subject_row);
-  uint64_t left = kMaxValues;
+  uint64_t left = kMaxValues, memory = 0;
   while (true) {
     ISOBIT_TRY(const bool row, rows.step());
     if (!row) return runs;
@@ -305,6 +305,12 @@ Expected<std::vector<RunRecord>> LabFile::runs(const Subject& subject) {
     ISOBIT_TRY(const int64_t id, rows.integer(0, INT64_MIN, kMostRows));
     ISOBIT_TRY(const int64_t platform, rows.integer(1, INT64_MIN, kMostRows));
     ISOBIT_TRY(run.platform, impl_->platform(platform));
+    memory += memory_of(run.platform);
+    if (memory > kMaxPlatformMemory) {
+      return unreadable(text_of(impl_->database.what(),
+                                ": fields and flags of the platforms of its runs take more than ",
+                                human_bytes(kMaxPlatformMemory), "; compare fewer runs at a time"));
+    }
     ISOBIT_TRY(const int64_t repeat, rows.integer(2, 0, UINT32_MAX));
     run.repeat = static_cast<uint32_t>(repeat);
     ISOBIT_TRY(const int64_t tapped, rows.integer(3, 0, 1));
