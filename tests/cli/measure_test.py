@@ -6,10 +6,9 @@ import signal
 import sqlite3
 import struct
 import time
-import zipfile
 
 from isobit_cli import DIGITS, Case, main
-from onnx_by_hand import INT64, floats, graph, ints, model, node, npy, tensor, value
+from onnx_by_hand import INT64, graph, ints, model, node, npy, tensor, value
 
 # Rounding matters: a product of 64 terms whose order shows, a softmax and a sum.
 ROUNDS = model(graph([node("MatMul", ["x", "x"], ["h"], "product"), node("Softmax", ["h"], ["p"], "softmax"),
@@ -386,49 +385,6 @@ class Training(Case):
         self.fails("measure", DIGITS, *lab, "--platforms", "numpy/1t", code=2, says=["numpy"])
         self.fails("measure", "m.onnx", *lab, "--steps", "3", code=2, says=["--steps", "JOB.toml"])
         self.fails("measure", *lab, code=2, says=["MODEL.onnx", "--import"])
-
-
-class Import(Case):
-    """Tensors that somebody's own program wrote."""
-
-    def dump(self, name, tensors):
-        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
-        with zipfile.ZipFile(self.path(name), "w") as archive:
-            for key, values in tensors.items():
-                archive.writestr(key + ".npy", npy("<f4", [len(values)], struct.pack(f"<{len(values)}f", *values)))
-
-    def test_two_runs_are_compared_where_isobit_never_ran(self):
-        for cluster, last in (("a", 4.0), ("b", 5.0)):
-            self.dump(f"{cluster}/step_9.npz", {"z_first": [1.0, 2.0], "a_second": [3.0]})
-            self.dump(f"{cluster}/step_10.npz", {"z_first": [1.0, 2.0], "a_second": [last], "third": [last]})
-            told = self.isobit_json("measure", "--import", self.path(cluster), "--out", self.path(f"{cluster}.lab"))
-            self.assertEqual((told["platform"], told["steps"], told["values"]), (cluster, 2, 5))
-        told = self.isobit_json("compare", self.path("a.lab"), self.path("b.lab"), code=1)["subjects"][0]
-        fork = told["operators"]["first_fork"]
-        self.assertEqual((fork["step"], fork["name"], fork["place"]), (10, "a_second", 3))
-        self.assertEqual(told["largest_difference"]["absolute"], 1.0)
-
-    def test_hostile_folders(self):
-        lab = ["--out", self.path("m.lab")]
-        self.fails("measure", "--import", self.path("none"), *lab, code=3, says=["none"])
-        os.mkdir(self.path("empty"))
-        self.fails("measure", "--import", self.path("empty"), *lab, code=2, says=["no .npz or .safetensors"])
-        self.dump("good/0.npz", {"x": [1.0]})
-        with open(self.path("good", "0.npz"), "rb") as file:
-            whole = file.read()
-        self.write("cut/0.npz", whole[:-10])
-        self.fails("measure", "--import", self.path("cut"), *lab, code=3, says=["0.npz", "no whole .npz file"])
-        self.write("pickled/0.npz", whole.replace(b"'<f4'", b"'|O8'"))
-        self.fails("measure", "--import", self.path("pickled"), *lab, code=3, says=["0.npz"])
-        with zipfile.ZipFile(self.path("good", "1.npz"), "w") as archive:
-            archive.writestr("../../x.txt", "no tensor")
-        self.fails("measure", "--import", self.path("good"), *lab, code=3, says=["1.npz", "expected an .npy file"])
-        self.write("bad/0.safetensors", b"\xff" * 20)
-        self.fails("measure", "--import", self.path("bad"), *lab, code=3, says=["0.safetensors"])
-        for option in (["--platforms", "ordered"], ["--repeat", "2"], ["--max-seconds", "5"], ["--max-memory", "1G"],
-                       ["--python", "python3"], ["--engines", "x"], ["--keep", "forks"], ["--seed", "1"]):
-            self.fails("measure", "--import", self.path("good"), *lab, *option, code=2, says=[option[0]])
-        self.fails("measure", "m.onnx", *lab, "--as", "x", code=2, says=["--as", "--import"])
 
 
 def wide_matmul(size):
