@@ -13,17 +13,16 @@ class Program:
 
     def __init__(self, isobit, python=None):
         self.isobit, self.python = os.path.abspath(isobit), python
+        self.environment = {**os.environ, **({"ISOBIT_PYTHON": python} if python else {})}
         self._here = None
         self.measured = self.known = 0  # processes of platforms that were run, and runs that labs had already
 
     def json(self, *arguments, codes=(0,)):
-        done = subprocess.run([self.isobit, "--json", "--quiet", *map(str, arguments)], capture_output=True, text=True)
+        done = subprocess.run([self.isobit, "--json", "--quiet", *map(str, arguments)], capture_output=True, text=True,
+                              env=self.environment)
         if done.returncode not in codes:
             raise Failed(f"isobit {' '.join(map(str, arguments))}: exit code {done.returncode}: {done.stderr.strip()}")
         return json.loads(done.stdout)
-
-    def _with_python(self):
-        return ["--python", self.python] if self.python else []
 
     def here(self):
         """({library: its platforms here, in the order of isobit}, {engine: its version})"""
@@ -32,14 +31,14 @@ class Program:
             for v in self.json("platforms", "--vendors"):
                 if v.get("float32_digest"):
                     libraries.setdefault(v["platform"].split("@")[0], []).append(v["platform"])
-            listed = self.json("platforms", "--engines", *self._with_python())
+            listed = self.json("platforms", "--engines")
             self._here = libraries, {e["engine"]: e["version"] for e in listed if e["installed"]}
         return self._here
 
     def measure(self, model, lab, platforms, inputs=(), keep="forks", repeat=1):
         """The model's subject in `isobit compare` after measuring it. `inputs`: paths, or NAME=path."""
         told = self.json("measure", model, "--platforms", ",".join(platforms), "--out", lab, "--keep", keep,
-                         "--repeat", repeat, *(w for i in inputs for w in ("--input", i)), *self._with_python())
+                         "--repeat", repeat, *(w for i in inputs for w in ("--input", i)))
         self.measured += told["measured"]
         self.known += told["known"]
         return told["comparison"]["subjects"][0]
@@ -52,7 +51,7 @@ class Program:
         """The order in which a column of a product of [m, k] by [k, n] is added, in words; a digest of it; its arithmetic
         and bits."""
         told = self.json("reveal", "matmul", "--platform", platform, "--m", m, "--n", n, "--k", k, "--column", column,
-                         "--probes", *self._with_python())
+                         "--probes")
         probes = {p["name"]: p["finding"] for p in told.get("probes", [])}
         return {"order": told["words"], "tree": told["digest"], "probes": probes, "bits": told["confirmation"].get("bits")}
 
