@@ -127,6 +127,7 @@ Expected<int> compare(const Options& o, const run::TracedStep& traced, Console& 
       {"trace_root", commit::hex_of(own.root().digest())},
       {"their_trace_root", commit::hex_of(theirs.root().digest())},
       {"signed_by", signer.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(signer)},
+      {"step_is_that_of_the_run", traced.differs.empty()},
       {"first_difference", nullptr}};
   if (!first) {
     console.line(text_of("all ", own.tensor_roots.size(), " values of step ", own.step, " are the same"));
@@ -136,11 +137,11 @@ Expected<int> compare(const Options& o, const run::TracedStep& traced, Console& 
   const train::TraceEntry& e = traced.trace.schema()[*first];
   const std::string here = commit::hex_of(own.tensor_roots[*first]),
                     there = commit::hex_of(theirs.tensor_roots[*first]);
-  document["step_is_that_of_the_run"] = traced.differs.empty();
-  document["first_difference"] = {
-      {"value", *first}, {"kind", train::name_of(e.kind)},         {"node", e.node},      {"place", e.place},
-      {"name", e.name},  {"operator", traced.operator_of(*first)}, {"tensor_root", here}, {"their_tensor_root", there}};
   const std::string op = traced.operator_of(*first);
+  document["first_difference"] = {{"value", *first},     {"kind", train::name_of(e.kind)},
+                                  {"node", e.node},      {"place", e.place},
+                                  {"name", e.name},      {"operator", op},
+                                  {"tensor_root", here}, {"their_tensor_root", there}};
   console.line(text_of("first differs value ", *first, ": ", printable(e.name), ", ", place_of(e),
                        op.empty() ? "" : text_of(" (", op, ")"), "; ", *first, " values before it are the same"));
   console.line("  here        " + here);

@@ -95,7 +95,7 @@ Expected<State> LoggedProduct::partial(int64_t chunk, std::span<const Bits> valu
     if (!is_float32(from_word<double>(bits))) return no_float();
   }
   for_each_term<double>(terms_, values, chunk_begin(chunk), chunk_begin(chunk + 1),
-                        [&](int64_t, int64_t, double first, double second) { sum->add(first, second); });
+                        [&](int64_t, double first, double second) { sum->add(first, second); });
   return words_of(*sum);
 }
 

@@ -62,24 +62,23 @@ class ExactState {
   numerics::ExactAccumulator sum_;
 };
 
-// f(p, number l of the pair, its elements) for terms [begin, end) of the written order. values: of sources_of these,
+// f(p, the elements of its pair) for terms [begin, end) of the written order. values: of sources_of these,
 // one by one; what is missing is +0. T: float, double.
 template <class T, class F>
 void for_each_term(const ProductTerms& terms, std::span<const Bits> values, int64_t begin, int64_t end, F f) {
   size_t next = 0;
   for (int64_t p = begin; p < end; ++p) {
-    const int64_t l = terms.order.element(p);
-    const ProductPair& pair = terms.pairs[static_cast<size_t>(l)];
+    const ProductPair& pair = terms.pairs[static_cast<size_t>(terms.order.element(p))];
     const T first = pair.first >= 0 ? from_word<T>(values[next++]) : T(0);
     const T second = pair.second >= 0 ? from_word<T>(values[next++]) : T(0);
-    f(p, l, first, second);
+    f(p, first, second);
   }
 }
 
 // Adds terms [begin, end), chunks ended where they end.
 template <class State, class T>
 void add_terms(State& state, const ProductTerms& terms, std::span<const Bits> values, int64_t begin, int64_t end) {
-  for_each_term<T>(terms, values, begin, end, [&](int64_t p, int64_t, T first, T second) {
+  for_each_term<T>(terms, values, begin, end, [&](int64_t p, T first, T second) {
     state.add(first, second);
     const bool last = p + 1 == terms.count();
     if (last || terms.order.chunk_of(p + 1) != terms.order.chunk_of(p)) state.end_chunk();

@@ -43,7 +43,6 @@ Expected<Way> way_of(const Question& q) {
   if (output.rule == ElementRule::kNone) return not_alone(q, "its operator does not say what an element is");
   if (output.rule == ElementRule::kInnerProduct) return Way::kProduct;
   const runtime::ElementFormula* formula = formula_of(q);
-  if (formula != nullptr && formula->sources) return Way::kFormula;
   if (!output.sources) return not_alone(q, "where it comes from follows from real numbers, and is not said");
   if (formula != nullptr) return Way::kFormula;
   if (output.rule == ElementRule::kMoved) return Way::kMoved;
@@ -66,8 +65,6 @@ Expected<Plan> plan_for(const Question& q) {
   } else if (way == Way::kProduct) {
     plan.product = product_terms(q);
     plan.needs = sources_of(plan.product);
-  } else if (plan.formula != nullptr && plan.formula->sources) {
-    plan.needs = plan.formula->sources(q.where);
   } else {
     plan.needs = q.output().sources(q.where);
   }

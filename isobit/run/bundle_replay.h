@@ -33,7 +33,6 @@ class RunReplay : public verify::Replayer {
   // The same; the observer, which may be null, sees the step's operators.
   Expected<verify::StepOutcome> advance_seen_by(runtime::Observer* observer);
   Expected<verify::Evaluation> evaluate() override;
-  const train::Trainer& trainer() const { return *session_.trainer; }
 
  private:
   double now() const { return seconds_ ? seconds_() : 0.0; }

@@ -155,7 +155,7 @@ Expected<TracedStep> trace_step(const TraceRequest& request) {
     ISOBIT_RETURN_IF_ERROR(compare(reader, outcome, *replay));
     if (request.progress) request.progress(step - from, request.step - from);
   }
-  TraceObserver observer(session.trainer->step_graph(), schema, chosen);
+  TraceObserver observer(graph, schema, chosen);
   {
     ISOBIT_TRY(const train::StepInputs inputs, session.trainer->inputs());
     observer.take_feeds(*session.trainer, session.trainer->feeds_of(inputs), engine.pool());
@@ -175,7 +175,7 @@ Expected<TracedStep> trace_step(const TraceRequest& request) {
                     from,
                     same && reader.transcript().committed_state(request.step).has_value(),
                     same ? "" : same.error().message,
-                    operators_of(session.trainer->step_graph().graph),
+                    operators_of(graph.graph),
                     reader.engagement()};
 }
 

@@ -70,8 +70,6 @@ struct ElementFormula {
   InBoth<EndRule> end = {};    // empty: what the fold gives; likewise
   // It is computed in float64 whatever the type, and rounded to that once, at the end.
   bool in_double = false;
-  // Where the operator's definition names no elements: those that weights go with, which kernels have.
-  graph::SourceRule sources = {};
   // Of kFirstPlace; null: there are no terms.
   std::function<int64_t(const graph::ElementQuery&, const graph::ElementSource* largest)> place = {};
   // Where it follows from the node's attributes, in place of `fold`.

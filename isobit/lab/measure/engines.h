@@ -38,10 +38,10 @@ class Workers {
   Expected<std::vector<EngineInfo>> list(const std::function<bool()>& stopped = nullptr,
                                          double limit_seconds = 120) const;
 
-  // One request in a fresh process, in a folder that is new; the answer, as far as it is one; whether it is one to this
-  // request is for check_answer. Errors: kUnavailable for
-  // a worker that cannot be started, ends without an answer (its last words in the message), is over its time or is
-  // stopped (child_process.h); kUnreadable for an answer that is none.
+  // One request in a fresh process, in a folder that is new; the answer, as far as it is one: whether it is one to this
+  // request is for check_answer. Errors: kUnavailable for a worker that cannot be started, ends without an answer (its
+  // last words in the message), is over its time or is stopped (child_process.h); kUnreadable for an answer that is
+  // none.
   Expected<WorkerAnswer> run(const WorkerRequest& request, const fs::path& folder, double limit_seconds,
                              const std::function<bool()>& stopped) const;
 

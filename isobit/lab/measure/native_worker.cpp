@@ -38,7 +38,6 @@ records::PlatformRecord record_of(const WorkerRequest& request, const NativePlat
                    {"arithmetic", native.arithmetic},
                    {"compiler", __VERSION__},
                    {"tap", "the same operators; their results are looked at"}};
-  if (const EmulatedCpu* cpu = *emulated_cpu_of(request.platform)) record.fields["emulator"] = cpu->emulator;
   if (!p.algorithm.empty()) record.fields["convolutions"] = p.algorithm;
   if (p.is_ordered()) return record;
   // The library is open already; this asks it for what it says of itself.

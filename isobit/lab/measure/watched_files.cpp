@@ -55,7 +55,11 @@ Status WatchedFiles::check_same() const {
 Status WatchedFiles::check_bytes() const {
   for (const Watched& file : files_) {
     const auto now = sha256_of_file(file.path);
-    if (!now || *now != file.digest) return changed(file.path);
+    if (now && *now == file.digest) continue;
+    ISOBIT_RETURN_IF_ERROR(check_same());
+    return unreadable(text_of(file.path.string(),
+                              ": was changed while it was measured and its times do not show when; ",
+                              "what was recorded may be of either: measure it again, into a new lab"));
   }
   return check_same();
 }
