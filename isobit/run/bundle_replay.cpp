@@ -10,8 +10,8 @@ namespace {
 Error since_it_was_whole(Error error) {
   if (error.code != ErrorCode::kRejected) return error;
   return {ErrorCode::kUnavailable,
-          text_of(error.message, "; it was what the trainer signed when the replay began, so it was changed on this ",
-                  "machine, which says nothing of the trainer: take a copy that nothing writes to")};
+          text_of(error.message, "; it was what the trainer signed when the audit began, so it was changed on this ",
+                  "machine, which says nothing of the trainer: audit a copy that nothing writes to")};
 }
 
 }  // namespace
