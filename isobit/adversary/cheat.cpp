@@ -8,6 +8,7 @@
 #include "isobit/adversary/log_cheat.h"
 #include "isobit/base/text.h"
 #include "isobit/data/batch.h"
+#include "isobit/graph/op.h"
 #include "isobit/train/trainer.h"
 
 namespace isobit::adversary {
@@ -111,6 +112,62 @@ Status change_momentum(run::TrainRequest& request, int64_t step) {
   return on_state(flip_bit_of_optimizer)(request, step);
 }
 
+// The first node of the graph that is an inner product; the last one.
+size_t first_product(const graph::Graph& graph) {
+  const auto found =
+      std::ranges::find_if(graph.nodes(), [](const graph::Node& n) { return graph::op_of(n).is_inner_product(); });
+  return static_cast<size_t>(found - graph.nodes().begin());
+}
+size_t last_product(const graph::Graph& graph) {
+  size_t last = graph.nodes().size();
+  for (size_t n = 0; n < graph.nodes().size(); ++n) {
+    if (graph::op_of(graph.nodes()[n]).is_inner_product()) last = n;
+  }
+  return last;
+}
+
+// Half of a float32's bits.
+template <class Float>
+void to_half_bits(Tensor& tensor) {
+  for (Float& x : tensor.span<Float>()) {
+    x = std::bit_cast<float>(std::bit_cast<uint32_t>(static_cast<float>(x)) & 0xffff0000U);
+  }
+}
+
+Status lower_precision(run::TrainRequest& request, int64_t step) {
+  request.conduct.step = with_outputs(
+      step,
+      [](const graph::Graph& graph, size_t index, runtime::KernelCall& call) {
+        if (index != first_product(graph)) return;
+        Tensor& out = call.out();
+        out.dtype() == DType::kFloat64 ? to_half_bits<double>(out) : to_half_bits<float>(out);
+      },
+      request.conduct.step);
+  return {};
+}
+
+Status inject_gradient(run::TrainRequest& request, int64_t step) {
+  request.conduct.step = with_outputs(
+      step,
+      [](const graph::Graph& graph, size_t index, runtime::KernelCall& call) {
+        if (index == last_product(graph)) flip_bit(call.out());
+      },
+      request.conduct.step);
+  return {};
+}
+
+Status skip_step(run::TrainRequest& request, int64_t step) {
+  request.conduct.step = with_state_kept(
+      step, [](const std::string&) { return true; }, request.conduct.step);
+  return {};
+}
+
+Status freeze_layer(run::TrainRequest& request, int64_t step) {
+  const auto layer = [](const std::string& name) { return name.ends_with(".weight"); };
+  request.conduct.step = with_state_kept(step, layer, request.conduct.step);
+  return {};
+}
+
 Status overwrite_at_the_end(run::TrainRequest& request, int64_t) {
   request.conduct.evaluate = with_last_state(overwrite_weights, request.conduct.evaluate);
   return {};
@@ -138,6 +195,10 @@ const std::vector<Cheat>& cheats() {
         {"rate", "another learning rate at this step", on_inputs(halve_rate)},
         {"momentum", "one bit of the optimizer's state flipped after this step", change_momentum},
         {"weight", "one bit of a weight flipped after this step", on_state(flip_bit_of_weight)},
+        {"precision", "the outputs of one operator with half of their bits", lower_precision},
+        {"gradient", "one element of a gradient changed", inject_gradient},
+        {"freeze", "the weights left as they were by this step", freeze_layer},
+        {"skip", "the step left out: the state stays", skip_step},
         {"overwrite", "the weights overwritten after the last step", overwrite_at_the_end},
     };
     all.insert(all.end(), log_cheats().begin(), log_cheats().end());

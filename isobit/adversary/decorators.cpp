@@ -25,6 +25,26 @@ void append(log::StepLog& log, log::StepLog more) {
   }
 }
 
+// Lets another stage work, if there is one, and changes what comes out.
+class ChangingStage final : public runtime::Stage {
+ public:
+  ChangingStage(runtime::Stage* honest, const ChangeOutputs& change) : honest_(honest), change_(change) {}
+  void begin_run(const graph::Graph& graph) override {
+    graph_ = &graph;
+    if (honest_ != nullptr) honest_->begin_run(graph);
+  }
+  Status apply(size_t index, runtime::KernelCall& call) override {
+    if (honest_ != nullptr) ISOBIT_RETURN_IF_ERROR(honest_->apply(index, call));
+    change_(*graph_, index, call);
+    return {};
+  }
+
+ private:
+  runtime::Stage* honest_;
+  const ChangeOutputs& change_;
+  const graph::Graph* graph_ = nullptr;
+};
+
 }  // namespace
 
 run::StepFunction with_inputs(int64_t step, std::function<void(train::StepInputs&)> change, run::StepFunction honest) {
@@ -44,6 +64,31 @@ run::StepFunction with_state(int64_t step, std::function<void(std::vector<NamedT
   return [=](train::Trainer& trainer, runtime::RunOptions options) -> Expected<train::StepResult> {
     ISOBIT_TRY(train::StepResult result, honest(trainer, options));
     if (trainer.step() == step) ISOBIT_RETURN_IF_ERROR(exchange_state(trainer, change));
+    return result;
+  };
+}
+
+run::StepFunction with_outputs(int64_t step, ChangeOutputs change, run::StepFunction honest) {
+  return [=](train::Trainer& trainer, runtime::RunOptions options) -> Expected<train::StepResult> {
+    if (trainer.step() + 1 != step) return honest(trainer, options);
+    ChangingStage stage(options.stage, change);
+    options.stage = &stage;
+    return honest(trainer, options);
+  };
+}
+
+run::StepFunction with_state_kept(int64_t step, std::function<bool(const std::string&)> stays,
+                                  run::StepFunction honest) {
+  return [=](train::Trainer& trainer, runtime::RunOptions options) -> Expected<train::StepResult> {
+    if (trainer.step() + 1 != step) return honest(trainer, options);
+    std::vector<NamedTensor> before;
+    for (const NamedTensor& t : trainer.state()) before.push_back({t.name, t.tensor.clone()});
+    ISOBIT_TRY(train::StepResult result, honest(trainer, options));
+    ISOBIT_RETURN_IF_ERROR(exchange_state(trainer, [&](std::vector<NamedTensor>& state) {
+      for (size_t i = 0; i < state.size(); ++i) {
+        if (stays(state[i].name)) state[i].tensor = before[i].tensor;
+      }
+    }));
     return result;
   };
 }

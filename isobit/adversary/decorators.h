@@ -21,6 +21,16 @@ run::StepFunction with_inputs(int64_t step, std::function<void(train::StepInputs
 run::StepFunction with_state(int64_t step, std::function<void(std::vector<NamedTensor>&)> change,
                              run::StepFunction honest);
 
+// At that step changes what a node of the step's graph has made, once it has been made and rounded. Views cannot be
+// changed. index: of the node in the graph.
+using ChangeOutputs = std::function<void(const graph::Graph& graph, size_t index, runtime::KernelCall& call)>;
+run::StepFunction with_outputs(int64_t step, ChangeOutputs change, run::StepFunction honest);
+
+// At that step computes as the job says and then goes on from the state before it, in all of its tensors or in those
+// that `stays` names.
+run::StepFunction with_state_kept(int64_t step, std::function<bool(const std::string&)> stays,
+                                  run::StepFunction honest);
+
 // Exchanges the state after the last step, before it is scored and handed out.
 run::EvaluateFunction with_last_state(std::function<void(std::vector<NamedTensor>&)> change,
                                       run::EvaluateFunction honest);

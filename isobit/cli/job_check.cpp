@@ -13,6 +13,7 @@
 #include "isobit/run/price.h"
 #include "isobit/tensor/tensor.h"
 #include "isobit/train/trace_schema.h"
+#include "isobit/verify/schema.h"
 
 namespace isobit::cli {
 
@@ -35,7 +36,7 @@ Expected<int> show_trace_schema(const train::Job& job, const run::Limits& limits
         "--trace-schema: shapes or branches of this network follow from data, so that a step's trace has no schema");
   }
   const std::vector<train::TraceEntry> schema = train::trace_schema(step);
-  const std::string root = commit::hex_of(run::trace_schema_root(schema));
+  const std::string root = commit::hex_of(verify::schema_root(schema));
   nlohmann::ordered_json document = {{"trace_schema_root", root}, {"entries", nlohmann::ordered_json::array()}};
   for (size_t i = 0; i < schema.size(); ++i) {
     const train::TraceEntry& e = schema[i];

@@ -4,11 +4,13 @@
 #include "isobit/base/text.h"
 #include "isobit/cli/audited.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/dispute_report.h"
 #include "isobit/cli/evidence.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/limits.h"
 #include "isobit/cli/value_report.h"
 #include "isobit/cli/verdict_report.h"
+#include "isobit/dispute/record.h"
 #include "isobit/platform/platform.h"
 #include "isobit/run/open_run.h"
 #include "isobit/run/static_checks.h"
@@ -19,7 +21,8 @@ namespace isobit::cli {
 namespace {
 
 struct Options {
-  std::string run, other, out, trace_root;
+  std::string run, other, out, trace_root, job;
+  std::vector<std::string> overrides;
   Trust trust;
   AuditedOptions audited;
   LimitOptions limits;
@@ -96,7 +99,12 @@ Expected<int> verify_opening(const Options& o, const Bytes& bytes, Console& cons
 // Small files say by their tag what they are. Which client and which engagement they name is compared where one was
 // named.
 Expected<int> verify_file(const Options& o, Deadline& deadline, Console& console) {
-  ISOBIT_TRY(const Bytes bytes, read_file(o.run, std::max(verify::kMaxEvidenceBytes, verify::kMaxOpeningBytes)));
+  ISOBIT_TRY(const Bytes bytes, read_file(o.run, dispute::kMaxRecordBytes));
+  if (has_tag(bytes, dispute::kRecordTag)) {
+    ISOBIT_TRY(const Trusted named, trusted_if_named(o.trust));
+    return verify_dispute(o.run, bytes, o.job, o.overrides, named, console);
+  }
+  if (!o.job.empty()) return usage_error("--job: goes with the record of a dispute ('isobit dispute --out')");
   if (has_tag(bytes, verify::kValueOpeningTag)) return verify_opening(o, bytes, console);
   if (!o.trace_root.empty()) return usage_error("--trace-root: goes with a shown value ('isobit open --out')");
   ISOBIT_TRY(const Trusted named, trusted_if_named(o.trust));
@@ -141,11 +149,15 @@ void add_verify(Commands& commands) {
                             "  isobit verify digits.run --verdict digits.verdict --auditor-key auditor.pub\n"
                             "  isobit verify theirs.run what-they-gave-others.run --out fork.evidence\n"
                             "  isobit verify fork.evidence\n"
-                            "  isobit verify fc.opening --trace-root 1f3c...\n");
-  c.positional("RUN|FILE", o->run, "folder of a run, or a file of a verdict, of evidence or of a shown value");
+                            "  isobit verify fc.opening --trace-root 1f3c...\n"
+                            "  isobit verify settled.dispute --job digits.toml\n");
+  c.positional("RUN|FILE", o->run,
+               "folder of a run, or a file of a verdict, of evidence, of a shown value or of a dispute");
   c.positional("RUN", o->other, "another copy of the same run: did its trainer sign two histories?", false);
   c.option("-o,--out", "FILE", o->out, "where to write what convicts the signer of two histories");
   c.option("--trace-root", "HEX", o->trace_root, "of a shown value: the trace that it must be of");
+  c.option("--job", "JOB.toml", o->job, "of a dispute: the job that it is about");
+  c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of that job; may be repeated");
   add_trust_options(c, o->trust);
   add_audited_options(c, o->audited);
   add_memory_option(c, o->limits);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kHeaderTag = "isobit.tensor-header", kRootTag = "isobit.tensor-root";
 constexpr uint32_t kVersion = 1;
-constexpr size_t kLeafHead = 32 + 8 + 8;
+constexpr size_t kLeafHead = kTileHead;
 constexpr size_t kMaxTile = kTileSide * kTileSide * 8;
 
 int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
@@ -81,6 +81,14 @@ TileGrid::Place TileGrid::place_of(int64_t flat_index) const {
   return {tile, row % kTileSide * width + col % kTileSide};
 }
 
+int64_t TileGrid::element_at(int64_t tile, int64_t element) const {
+  const int64_t col = tile % tile_cols_ * kTileSide;
+  const int64_t width = std::min(kTileSide, cols_ - col);
+  const int64_t row = tile / tile_cols_ * kTileSide + element / width;
+  ISOBIT_CHECK(tile >= 0 && tile < tiles() && element >= 0 && row < rows_);
+  return row * cols_ + col + element % width;
+}
+
 Digest tensor_header(std::string_view name, DType dtype, const Shape& shape, TensorLayout layout) {
   const bool flat = shape.rank() < 2;
   ByteWriter out;
@@ -144,6 +152,21 @@ InclusionProof prove_tile(std::string_view name, const Tensor& tensor, TensorLay
   return prove_inclusion(tile_hashes(header, tensor, layout, pool), static_cast<uint64_t>(tile));
 }
 
+Status check_tile(const Digest& header, DType dtype, const TileGrid& grid, int64_t index, ByteView tile,
+                  std::string_view what) {
+  const size_t expected = kLeafHead + static_cast<size_t>(elements_of(grid, index)) * size_of(dtype);
+  if (tile.size() != expected) {
+    return rejected(
+        text_of("tile ", index, " of tensor '", what, "': found ", tile.size(), " bytes, expected ", expected));
+  }
+  uint8_t head[kLeafHead];
+  fill_head(head, header, grid, index);
+  if (std::memcmp(head, tile.data(), kLeafHead) != 0) {
+    return rejected(text_of("tile ", index, " of tensor '", what, "': is the tile of another place or tensor"));
+  }
+  return {};
+}
+
 Status verify_tile(const TensorRoot& root, std::string_view name, DType dtype, const Shape& shape, TensorLayout layout,
                    ByteView tile, const InclusionProof& proof) {
   const TileGrid grid(shape, layout);
@@ -154,17 +177,7 @@ Status verify_tile(const TensorRoot& root, std::string_view name, DType dtype, c
     return rejected(text_of("tensor '", name, "': tile ", proof.index, " of ", root.tiles.size, ", expected ",
                             grid.tiles(), " tiles"));
   }
-  const auto index = static_cast<int64_t>(proof.index);
-  const size_t expected = kLeafHead + static_cast<size_t>(elements_of(grid, index)) * size_of(dtype);
-  if (tile.size() != expected) {
-    return rejected(
-        text_of("tile ", index, " of tensor '", name, "': found ", tile.size(), " bytes, expected ", expected));
-  }
-  uint8_t head[kLeafHead];
-  fill_head(head, root.header, grid, index);
-  if (std::memcmp(head, tile.data(), kLeafHead) != 0) {
-    return rejected(text_of("tile ", index, " of tensor '", name, "': is the tile of another place or tensor"));
-  }
+  ISOBIT_RETURN_IF_ERROR(check_tile(root.header, dtype, grid, static_cast<int64_t>(proof.index), tile, name));
   return verify_inclusion(proof, leaf_hash(tile), root.tiles);
 }
 

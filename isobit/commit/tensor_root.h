@@ -44,6 +44,8 @@ class TileGrid {
     int64_t element = 0;  // counted row by row over the elements present
   };
   Place place_of(int64_t flat_index) const;
+  // The flat index of what stands there. REQUIRES a place of the grid.
+  int64_t element_at(int64_t tile, int64_t element) const;
   // Elements in row `row` of the matrix: cols(), but for the short last row of a flat tensor.
   int64_t row_elements(int64_t row) const;
 
@@ -76,6 +78,13 @@ TensorRoot tensor_root(std::string_view name, const Tensor& tensor, TensorLayout
 // Opens one tile: its bytes are tile_bytes(...), its path leads to tensor_root(...).tiles.
 InclusionProof prove_tile(std::string_view name, const Tensor& tensor, TensorLayout layout, int64_t tile,
                           ThreadPool& pool);
+// kRejected unless `tile` has the header, the place and the length that tile `index` of such a tensor has. `what` names
+// the tensor. REQUIRES index < TileGrid(...).tiles().
+Status check_tile(const Digest& header, DType dtype, const TileGrid& grid, int64_t index, ByteView tile,
+                  std::string_view what);
+// The elements of a tile that check_tile takes, row by row.
+inline constexpr size_t kTileHead = 48;
+inline ByteView tile_elements(ByteView tile) { return tile.subspan(kTileHead); }
 // kRejected unless `root` is a root for this name, dtype, shape and layout, and `tile` (as from tile_bytes) is its leaf
 // proof.index, with the tile row, tile column and length which that place must have.
 Status verify_tile(const TensorRoot& root, std::string_view name, DType dtype, const Shape& shape, TensorLayout layout,

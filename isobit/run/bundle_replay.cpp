@@ -17,8 +17,13 @@ Error since_it_was_whole(Error error) {
 }  // namespace
 
 RunReplay::RunReplay(Session& session, const bundle::BundleReader& bundle, platform::Engine& engine, ReplayTally& tally,
-                     std::function<double()> seconds)
-    : session_(session), bundle_(bundle), engine_(engine), tally_(tally), seconds_(std::move(seconds)) {
+                     std::function<double()> seconds, StepFunction step)
+    : session_(session),
+      bundle_(bundle),
+      engine_(engine),
+      tally_(tally),
+      seconds_(std::move(seconds)),
+      step_(std::move(step)) {
   if (arithmetic_of(session.job).logs) log_.emplace(session.job, session.trainer->step_graph());
 }
 
@@ -35,7 +40,7 @@ Expected<verify::StepOutcome> RunReplay::advance_seen_by(runtime::Observer* obse
 }
 
 Expected<verify::StepOutcome> RunReplay::advance_without_log(runtime::Observer* observer) {
-  ISOBIT_TRY(const train::StepResult result, session_.trainer->advance({.observer = observer}));
+  ISOBIT_TRY(const train::StepResult result, step_(*session_.trainer, {.observer = observer}));
   return outcome_of(result);
 }
 
@@ -80,7 +85,7 @@ Expected<verify::StepOutcome> RunReplay::follow_log(runtime::Observer* observer)
   const auto stage = log_->begin(t, *segment, bundle_.transcript().step(t).log_segment, before);
   if (!stage && !log_->fault()) return tl::unexpected<Error>(stage.error());
   if (stage) {
-    const auto r = session_.trainer->advance({.observer = observer, .stage = *stage});
+    const auto r = step_(*session_.trainer, {.observer = observer, .stage = *stage});
     log_->note_fault();
     if (!r && !log_->fault()) return tl::unexpected<Error>(r.error());
     if (r && log_->end()) {
@@ -103,7 +108,7 @@ std::vector<uint64_t> BundleReplays::starts() const {
 
 Expected<std::unique_ptr<RunReplay>> BundleReplays::open_replay(uint64_t step) {
   ISOBIT_RETURN_IF_ERROR(go_to(step));
-  return std::make_unique<RunReplay>(session_, reader_, engine_, tally_, seconds_);
+  return std::make_unique<RunReplay>(session_, reader_, engine_, tally_, seconds_, step_);
 }
 
 Expected<std::unique_ptr<verify::Replayer>> BundleReplays::open(uint64_t step) {

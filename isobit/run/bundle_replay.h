@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "isobit/bundle/reader.h"
+#include "isobit/run/conduct.h"
 #include "isobit/run/job_root.h"
 #include "isobit/run/step_logs.h"
 #include "isobit/verify/auditor.h"
@@ -23,9 +24,9 @@ struct ReplayTally {
 // The session's trainer as whoever replays sees it.
 class RunReplay : public verify::Replayer {
  public:
-  // Nothing is owned; `seconds` is a clock, or empty.
+  // Nothing is owned; `seconds` is a clock, or empty. step: what computes the steps.
   RunReplay(Session& session, const bundle::BundleReader& bundle, platform::Engine& engine, ReplayTally& tally,
-            std::function<double()> seconds);
+            std::function<double()> seconds, StepFunction step = take_step);
   ~RunReplay() override;
 
   Expected<commit::Digest> state_root() override { return session_.state_root(engine_.pool()); }
@@ -46,6 +47,7 @@ class RunReplay : public verify::Replayer {
   platform::Engine& engine_;
   ReplayTally& tally_;
   const std::function<double()> seconds_;
+  const StepFunction step_;
   std::optional<StepLogReader> log_;
 };
 
@@ -54,8 +56,13 @@ class BundleReplays : public verify::ReplayerSource {
  public:
   // Nothing is owned. `seconds`: as above.
   BundleReplays(const bundle::BundleReader& reader, Session& session, platform::Engine& engine, ReplayTally& tally,
-                std::function<double()> seconds = nullptr)
-      : reader_(reader), session_(session), engine_(engine), tally_(tally), seconds_(std::move(seconds)) {}
+                std::function<double()> seconds = nullptr, StepFunction step = take_step)
+      : reader_(reader),
+        session_(session),
+        engine_(engine),
+        tally_(tally),
+        seconds_(std::move(seconds)),
+        step_(std::move(step)) {}
 
   std::vector<uint64_t> starts() const override;
   Expected<std::unique_ptr<verify::Replayer>> open(uint64_t step) override;
@@ -70,6 +77,7 @@ class BundleReplays : public verify::ReplayerSource {
   platform::Engine& engine_;
   ReplayTally& tally_;
   const std::function<double()> seconds_;
+  const StepFunction step_;
 };
 
 }  // namespace isobit::run

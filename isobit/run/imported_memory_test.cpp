@@ -63,7 +63,8 @@ TEST(ImportedMemory, AGraphThatItDoesNotSufficeForIsNoOther) {
   ASSERT_FALSE(large);
   EXPECT_EQ(large.error().code, ErrorCode::kUnavailable) << large.error().message;
   EXPECT_NE(large.error().message.find("--max-memory"), std::string::npos) << large.error().message;
-  const auto root = job_root(*session->trainer, *session->commitment, session->initial_state, **network, engine.pool());
+  const auto root =
+      job_root_parts(*session->trainer, *session->commitment, session->initial_state, **network, engine.pool());
   ASSERT_FALSE(root) << "made of a graph that is not known";
   EXPECT_EQ(root.error().code, ErrorCode::kUnavailable);
 }

@@ -5,22 +5,17 @@
 #include <mutex>
 
 #include "isobit/backends/backend.h"
-#include "isobit/base/fields.h"
 #include "isobit/base/file.h"
 #include "isobit/base/text.h"
 #include "isobit/run/job_digest.h"
 #include "isobit/run/network.h"
 #include "isobit/train/check_evaluation.h"
 #include "isobit/verify/graph_tree.h"
-#include "isobit/verify/step_trace.h"
+#include "isobit/verify/schema.h"
 
 namespace isobit::run {
 
 namespace {
-
-// What "the same arithmetic" means besides the arithmetic's own version; a change of any of these changes job roots.
-constexpr std::string_view kVersions =
-    "generator:philox4x32-10/1 samples:1 preprocessing:1 tensor-root:1 graph:2 trace:1";
 
 commit::Salt sample_salt(const commit::Salt& dataset, data::Split split, int64_t index) {
   ByteWriter w;
@@ -104,35 +99,10 @@ commit::Digest batch_digest(const DatasetCommitment& dataset, int64_t step, std:
   return commit::tagged_hash("isobit.batch", 1, w.view());
 }
 
-commit::Digest trace_schema_root(const std::vector<train::TraceEntry>& schema) {
-  std::vector<commit::Digest> leaves;
-  for (size_t i = 0; i < schema.size(); ++i) leaves.push_back(verify::schema_leaf(schema[i], i));
-  return verify::schema_digest({leaves.size(), commit::merkle_root(leaves)});
-}
-
-commit::Digest job_root(const JobRootParts& parts) {
-  FieldWriter w;
-  w.digest("job", parts.job);
-  w.digest("dataset.root", parts.dataset);
-  w.u64("dataset.train", parts.train_samples);
-  w.u64("dataset.test", parts.test_samples);
-  w.digest("graph.step", parts.step_graph);
-  w.digest("graph.eval", parts.eval_graph);
-  if (parts.graphs_scored) w.digest("graph.scored", *parts.graphs_scored);
-  if (parts.trace_schema) w.digest("trace", *parts.trace_schema);
-  w.digest("state.initial", parts.initial_state);
-  if (parts.frozen) {
-    w.u64("frozen.count", parts.frozen->count);
-    w.digest("frozen.root", parts.frozen->root);
-  }
-  w.text("versions", kVersions);
-  return commit::tagged_hash("isobit.job-root", 2, w.bytes());
-}
-
-Expected<std::optional<FrozenParameters>> frozen_parameters(const train::Trainer& trainer, ThreadPool& pool) {
+Expected<std::optional<verify::FrozenParameters>> frozen_parameters(const train::Trainer& trainer, ThreadPool& pool) {
   if (trainer.frozen().empty()) return std::nullopt;
   ISOBIT_TRY(const commit::StateRoot root, commit::state_root(trainer.frozen(), 0, pool));
-  return FrozenParameters{trainer.frozen().size(), root.digest()};
+  return verify::FrozenParameters{trainer.frozen().size(), root.digest()};
 }
 
 namespace {
@@ -154,27 +124,27 @@ Expected<commit::Digest> scored_graphs(const train::Job& job, const data::Datase
 
 }  // namespace
 
-Expected<commit::Digest> job_root(const train::Trainer& trainer, const DatasetCommitment& commitment,
-                                  const commit::Digest& initial_state, const models::Network& network,
-                                  ThreadPool& pool) {
+Expected<verify::JobRootParts> job_root_parts(const train::Trainer& trainer, const DatasetCommitment& commitment,
+                                              const commit::Digest& initial_state, const models::Network& network,
+                                              ThreadPool& pool) {
   const train::Job& job = trainer.job();
   const data::Dataset& dataset = trainer.dataset();
   const train::StepGraph& step = trainer.step_graph();
   ISOBIT_TRY(const train::EvalGraph eval, train::build_eval_graph(job, data::shape_of(dataset), network));
-  JobRootParts parts{job_digest(job),
-                     commitment.root,
-                     static_cast<uint64_t>(dataset.train_count()),
-                     static_cast<uint64_t>(dataset.test_count()),
-                     verify::graph_root(step.graph, pool),
-                     verify::graph_root(eval.graph, pool),
-                     std::nullopt,
-                     initial_state};
-  if (step.disputable) parts.trace_schema = trace_schema_root(train::trace_schema(step));
+  verify::JobRootParts parts{job_digest(job),
+                             commitment.root,
+                             static_cast<uint64_t>(dataset.train_count()),
+                             static_cast<uint64_t>(dataset.test_count()),
+                             verify::graph_root(step.graph, pool),
+                             verify::graph_root(eval.graph, pool),
+                             std::nullopt,
+                             initial_state};
+  if (step.disputable) parts.trace_schema = verify::schema_root(train::trace_schema(step));
   ISOBIT_TRY(parts.frozen, frozen_parameters(trainer, pool));
   if (!declares_network(job)) {
     ISOBIT_TRY(parts.graphs_scored, scored_graphs(job, dataset, network, pool));
   }
-  return job_root(parts);
+  return parts;
 }
 
 verify::TranscriptRules transcript_rules(const train::Job& job) {
@@ -252,8 +222,9 @@ Expected<Session> open_session(const train::Job& job, platform::Engine& engine, 
   session.commitment = std::make_shared<const DatasetCommitment>(std::move(commitment));
   data::check_reads(*dataset, check_of_leaves(session.commitment, salt));
   ISOBIT_TRY(session.initial_state, session.state_root(engine.pool()));
-  ISOBIT_TRY(session.root,
-             job_root(*session.trainer, *session.commitment, session.initial_state, *session.network, engine.pool()));
+  ISOBIT_TRY(session.parts, job_root_parts(*session.trainer, *session.commitment, session.initial_state,
+                                           *session.network, engine.pool()));
+  session.root = verify::job_root(session.parts);
   return session;
 }
 

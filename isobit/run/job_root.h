@@ -14,6 +14,7 @@
 #include "isobit/train/job.h"
 #include "isobit/train/trace_schema.h"
 #include "isobit/train/trainer.h"
+#include "isobit/verify/job_parts.h"
 #include "isobit/verify/transcript.h"
 
 namespace isobit::run {
@@ -41,35 +42,14 @@ data::SampleCheck check_of_leaves(std::shared_ptr<const DatasetCommitment> commi
 // Of one step: the samples of its batch, in order.
 commit::Digest batch_digest(const DatasetCommitment& dataset, int64_t step, std::span<const int64_t> indices);
 
-// The root of a trace schema as a tree over its entries (docs/formats/trace-schema.md).
-commit::Digest trace_schema_root(const std::vector<train::TraceEntry>& schema);
-
-// Parameters that training does not change: no part of the state, so that no state root has to hash them again.
-struct FrozenParameters {
-  uint64_t count = 0;
-  commit::Digest root;  // of them as a state at step 0 (commit/tensor_root.h)
-  bool operator==(const FrozenParameters&) const = default;
-};
 // Of a trainer; nothing where it freezes nothing.
-Expected<std::optional<FrozenParameters>> frozen_parameters(const train::Trainer& trainer, ThreadPool& pool);
+Expected<std::optional<verify::FrozenParameters>> frozen_parameters(const train::Trainer& trainer, ThreadPool& pool);
 
-// What a job root is the root of, field by field (docs/formats/job.md).
-struct JobRootParts {
-  commit::Digest job, dataset;
-  uint64_t train_samples = 0, test_samples = 0;
-  commit::Digest step_graph, eval_graph;
-  std::optional<commit::Digest> trace_schema;  // none unless StepGraph::disputable
-  commit::Digest initial_state;
-  std::optional<FrozenParameters> frozen = std::nullopt;       // where the job freezes something
-  std::optional<commit::Digest> graphs_scored = std::nullopt;  // of a network from a file
-};
-commit::Digest job_root(const JobRootParts& parts);
-
-// The same, of a trainer at step 0 with that state. kUnreadable: the network cannot be evaluated.
+// What the job root of a trainer at step 0 with that state is made of. kUnreadable: the network cannot be evaluated.
 // kUnavailable: this process may not take the memory that telling takes.
-Expected<commit::Digest> job_root(const train::Trainer& trainer, const DatasetCommitment& commitment,
-                                  const commit::Digest& initial_state, const models::Network& network,
-                                  ThreadPool& pool);
+Expected<verify::JobRootParts> job_root_parts(const train::Trainer& trainer, const DatasetCommitment& commitment,
+                                              const commit::Digest& initial_state, const models::Network& network,
+                                              ThreadPool& pool);
 
 // The shape of the job's transcript.
 verify::TranscriptRules transcript_rules(const train::Job& job);
@@ -83,7 +63,8 @@ struct Session {
   std::shared_ptr<const DatasetCommitment> commitment;
   std::unique_ptr<train::Trainer> trainer;  // at step 0
   commit::Digest initial_state{};
-  commit::Digest root{};
+  verify::JobRootParts parts;
+  commit::Digest root{};  // of the parts
 
   // state_digest() of the trainer, computed once for a state.
   Expected<commit::Digest> state_root(ThreadPool& pool);

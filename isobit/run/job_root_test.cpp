@@ -28,17 +28,17 @@ TEST(JobRoot, EqualsTheIndependentEncoder) {
     std::map<std::string, std::string> fields;
     for (std::string item; in >> item;) fields[item.substr(0, item.find('='))] = item.substr(item.find('=') + 1);
     const auto digest = [&](const char* name) { return commit::digest_from_hex(fields.at(name), name).value(); };
-    JobRootParts parts{digest("job"),
-                       digest("dataset.root"),
-                       std::stoull(fields.at("dataset.train")),
-                       std::stoull(fields.at("dataset.test")),
-                       digest("graph.step"),
-                       digest("graph.eval"),
-                       fields.contains("trace") ? std::optional(digest("trace")) : std::nullopt,
-                       digest("state.initial"),
-                       std::nullopt};
+    verify::JobRootParts parts{digest("job"),
+                               digest("dataset.root"),
+                               std::stoull(fields.at("dataset.train")),
+                               std::stoull(fields.at("dataset.test")),
+                               digest("graph.step"),
+                               digest("graph.eval"),
+                               fields.contains("trace") ? std::optional(digest("trace")) : std::nullopt,
+                               digest("state.initial"),
+                               std::nullopt};
     if (fields.contains("frozen.count")) {
-      parts.frozen = FrozenParameters{std::stoull(fields.at("frozen.count")), digest("frozen.root")};
+      parts.frozen = verify::FrozenParameters{std::stoull(fields.at("frozen.count")), digest("frozen.root")};
       ++frozen;
     }
     if (fields.contains("graph.scored")) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "isobit/base/file.h"
+#include "isobit/run/conduct.h"
 #include "isobit/run/job_root.h"
 #include "isobit/run/metrics_file.h"
 #include "isobit/run/step_logs.h"
@@ -25,28 +26,6 @@ struct TrainProgress {
   float loss = 0;
   double lr = 0;
   std::optional<Scores> scores;  // where the job asks for them after this step (evaluate.every); not after the last one
-};
-
-// The next step of a trainer. options.stage: of a logged job, the one that records or follows the step's log; else
-// null.
-using StepFunction = std::function<Expected<train::StepResult>(train::Trainer& trainer, runtime::RunOptions options)>;
-// The scores of a trainer's state: of the final one, which are committed, and of those that the job asks for between.
-using EvaluateFunction = std::function<Expected<train::SampleScores>(train::Trainer& trainer)>;
-using LogWriterFactory =
-    std::function<std::unique_ptr<StepLogWriter>(const train::Job& job, const train::StepGraph& graph)>;
-
-Expected<train::StepResult> take_step(train::Trainer& trainer, runtime::RunOptions options);
-Expected<train::SampleScores> score(train::Trainer& trainer);
-
-// What computes a run; the loop calls these and writes down what they give. To watch, measure or end a training, wrap
-// one of these functions in another.
-struct Conduct {
-  StepFunction step = take_step;
-  EvaluateFunction evaluate = [](train::Trainer& trainer) { return score(trainer); };
-  // Called once, for a logged job.
-  LogWriterFactory log_writer = [](const train::Job& job, const train::StepGraph& graph) {
-    return make_step_log_writer(job, graph);
-  };
 };
 
 struct TrainRequest {

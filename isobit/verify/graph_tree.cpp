@@ -61,18 +61,15 @@ GraphNode node_of(const Graph& graph, uint64_t index, ThreadPool& pool) {
   return node;
 }
 
-commit::Digest head_of(const Graph& graph, ThreadPool& pool) {
-  ByteWriter writer;
-  writer.u64(graph.inputs().size());
-  for (ValueId id : graph.inputs()) write_value(writer, value_of(graph, id));
-  writer.u64(graph.outputs().size());
-  for (ValueId id : graph.outputs()) writer.i64(id);
-  writer.u64(graph.initializers().size());
+GraphHead head_of(const Graph& graph, ThreadPool& pool) {
+  GraphHead head;
+  for (ValueId id : graph.inputs()) head.inputs.push_back(value_of(graph, id));
+  head.outputs.assign(graph.outputs().begin(), graph.outputs().end());
   for (const graph::Initializer& initializer : graph.initializers()) {
-    writer.i64(initializer.value);
-    writer.fixed(tensor_digest(graph.value(initializer.value).name, initializer.tensor, pool));
+    head.initializers.emplace_back(initializer.value,
+                                   tensor_digest(graph.value(initializer.value).name, initializer.tensor, pool));
   }
-  return commit::tagged_hash(kHeadTag, kVersion, writer.view());
+  return head;
 }
 
 commit::Digest root_of(const commit::Digest& head, const commit::SizedRoot& nodes) {
@@ -216,6 +213,41 @@ Expected<GraphNode> decode_graph_node(ByteView data, const std::string& what) {
   return node;
 }
 
+Bytes encode(const GraphHead& head) {
+  ByteWriter writer;
+  writer.u64(head.inputs.size());
+  for (const GraphValue& input : head.inputs) write_value(writer, input);
+  writer.u64(head.outputs.size());
+  for (const int64_t id : head.outputs) writer.i64(id);
+  writer.u64(head.initializers.size());
+  for (const auto& [id, root] : head.initializers) {
+    writer.i64(id);
+    writer.fixed(root);
+  }
+  return writer.take();
+}
+
+Expected<GraphHead> decode_graph_head(ByteView data, const std::string& what) {
+  ByteReader reader(data, what);
+  GraphHead head;
+  ISOBIT_TRY(const uint64_t inputs, read_count(reader, "inputs", 8));
+  for (uint64_t i = 0; i < inputs; ++i) {
+    ISOBIT_TRY(GraphValue value, read_value(reader));
+    head.inputs.push_back(std::move(value));
+  }
+  ISOBIT_TRY(head.outputs, read_integers(reader, "outputs"));
+  ISOBIT_TRY(const uint64_t initializers, read_count(reader, "initializers", 40));
+  for (uint64_t i = 0; i < initializers; ++i) {
+    ISOBIT_TRY(const int64_t id, reader.i64("initializer"));
+    ISOBIT_TRY(const commit::Digest root, commit::read_digest(reader, "tensor root"));
+    head.initializers.emplace_back(id, root);
+  }
+  ISOBIT_RETURN_IF_ERROR(reader.finish());
+  return head;
+}
+
+commit::Digest digest_of(const GraphHead& head) { return commit::tagged_hash(kHeadTag, kVersion, encode(head)); }
+
 GraphTree::GraphTree(const Graph& graph, ThreadPool& pool) : head_(head_of(graph, pool)) {
   for (uint64_t i = 0; i < graph.nodes().size(); ++i) {
     nodes_.push_back(node_of(graph, i, pool));
@@ -223,10 +255,12 @@ GraphTree::GraphTree(const Graph& graph, ThreadPool& pool) : head_(head_of(graph
   }
 }
 
-commit::Digest GraphTree::root() const { return root_of(head_, {hashes_.size(), commit::merkle_root(hashes_)}); }
+commit::Digest GraphTree::root() const {
+  return root_of(digest_of(head_), {hashes_.size(), commit::merkle_root(hashes_)});
+}
 
 GraphNodeProof GraphTree::prove(uint64_t index) const {
-  return {nodes_[index], head_, commit::prove_inclusion(hashes_, index)};
+  return {nodes_[index], digest_of(head_), commit::prove_inclusion(hashes_, index)};
 }
 
 commit::Digest graph_root(const Graph& graph, ThreadPool& pool) { return GraphTree(graph, pool).root(); }

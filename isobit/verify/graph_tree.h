@@ -51,6 +51,19 @@ Bytes encode(const GraphNode& node);
 // Accepts exactly what encode() writes. kUnreadable for anything else, and for more than 1 MiB.
 Expected<GraphNode> decode_graph_node(ByteView data, const std::string& what);
 
+// What a graph takes, gives out and has built in.
+struct GraphHead {
+  std::vector<GraphValue> inputs;
+  std::vector<int64_t> outputs;                                  // ids
+  std::vector<std::pair<int64_t, commit::Digest>> initializers;  // id and tensor root
+  bool operator==(const GraphHead&) const = default;
+};
+Bytes encode(const GraphHead& head);
+// Accepts exactly what encode() writes.
+Expected<GraphHead> decode_graph_head(ByteView data, const std::string& what);
+// GraphNodeProof::head.
+commit::Digest digest_of(const GraphHead& head);
+
 struct GraphNodeProof {
   GraphNode node;
   commit::Digest head{};  // of inputs, outputs and initializers
@@ -64,11 +77,12 @@ class GraphTree {
   commit::Digest root() const;
   // REQUIRES index < the number of nodes.
   GraphNodeProof prove(uint64_t index) const;
+  const GraphHead& head() const { return head_; }
 
  private:
   std::vector<GraphNode> nodes_;
   std::vector<commit::Digest> hashes_;
-  commit::Digest head_{};
+  GraphHead head_;
 };
 
 commit::Digest graph_root(const graph::Graph& graph, ThreadPool& pool);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kTraceTag = "isobit.step-trace", kLeafTag = "isobit.trace-value";
 constexpr uint32_t kVersion = 1;
-constexpr uint64_t kMaxProofBytes = 1 << 13, kMaxName = 1 << 16, kMaxRank = 64, kMaxTiles = 4096;
+constexpr uint64_t kMaxProofBytes = 1 << 13, kMaxTiles = 4096;
 constexpr size_t kTileHead = 48;  // docs/formats/tensor_root.md
 
 std::vector<commit::Digest> leaves_of(const std::vector<train::TraceEntry>& schema) {
@@ -37,12 +37,6 @@ commit::Digest TraceRoot::digest() const {
   return commit::tagged_hash(kTraceTag, kVersion, w.view());
 }
 
-commit::Digest schema_digest(const commit::SizedRoot& entries) { return entries.commitment("isobit.trace-schema", 1); }
-
-commit::Digest schema_leaf(const train::TraceEntry& entry, uint64_t index) {
-  return commit::leaf_hash(train::trace_entry_bytes(entry, index));
-}
-
 commit::Digest trace_leaf(uint64_t index, const commit::Digest& tensor_root) {
   ByteWriter w;
   write_frame(w, kLeafTag, kVersion);
@@ -50,9 +44,6 @@ commit::Digest trace_leaf(uint64_t index, const commit::Digest& tensor_root) {
   w.fixed(tensor_root);
   return commit::leaf_hash(w.view());
 }
-
-commit::TensorLayout layout_of(const train::TraceEntry& entry) { return {entry.split}; }
-Shape shape_of(const train::TraceEntry& entry) { return Shape(entry.dims); }
 
 StepTrace::StepTrace(const commit::Digest& job_root, uint64_t step, std::vector<train::TraceEntry> schema,
                      std::vector<commit::TensorRoot> roots)
@@ -167,40 +158,6 @@ Bytes encode(const ValueOpening& o) {
 
 namespace {
 
-// Entry `index` of a schema, as train::trace_entry_bytes writes it.
-Expected<train::TraceEntry> read_entry(ByteView data, uint64_t index, const std::string& what) {
-  ByteReader r(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, "isobit.trace-entry", 1));
-  ISOBIT_TRY(const uint64_t found, r.u64("index"));
-  if (found != index) return r.fail("index", text_of("found ", found, ", expected ", index));
-  train::TraceEntry entry;
-  ISOBIT_TRY(const uint8_t kind, r.u8("kind"));
-  constexpr auto kLast = static_cast<uint8_t>(train::TraceEntry::Kind::kStatistic);
-  if (kind > kLast) return r.fail("kind", text_of("found ", kind, ", expected 0 to ", kLast));
-  entry.kind = static_cast<train::TraceEntry::Kind>(kind);
-  ISOBIT_TRY(entry.node, r.i64("node"));
-  ISOBIT_TRY(entry.place, r.i64("place"));
-  ISOBIT_TRY(entry.name, r.text("name", kMaxName));
-  ISOBIT_TRY(const uint8_t dtype, r.u8("dtype"));
-  const std::optional<DType> known = dtype_of_number(dtype);
-  if (!known) return r.fail("dtype", text_of("found ", dtype, ", expected the number of a type (1 to 13)"));
-  entry.dtype = *known;
-  ISOBIT_TRY(const uint64_t rank, r.u64("rank"));
-  if (rank > kMaxRank) return r.fail("rank", text_of("found ", rank, ", expected at most ", kMaxRank));
-  for (uint64_t i = 0; i < rank; ++i) {
-    ISOBIT_TRY(const int64_t dim, r.i64("dimension"));
-    entry.dims.push_back(dim);
-  }
-  if (const auto elements = checked_elements(entry.dims, entry.dtype, INT64_MAX); !elements) {
-    return r.fail("dimension", elements.error().message);
-  }
-  ISOBIT_TRY(const uint32_t split, r.u32("split"));
-  if (split > rank) return r.fail("split", text_of("found ", split, ", expected at most the rank, ", rank));
-  entry.split = static_cast<int>(split);
-  ISOBIT_RETURN_IF_ERROR(r.finish());
-  return entry;
-}
-
 Expected<commit::InclusionProof> read_proof(ByteReader& reader, const char* field, const std::string& what) {
   ISOBIT_TRY(const ByteView bytes, reader.bytes(field, kMaxProofBytes));
   return commit::decode_inclusion_proof(bytes, text_of(what, ", ", field));
@@ -265,7 +222,7 @@ Expected<ValueOpening> decode_value_opening(ByteView data, const std::string& wh
   ISOBIT_TRY(const ByteView entry, r.bytes("entry", kMaxOpeningBytes));
   ISOBIT_TRY(o.in_schema, read_proof(r, "path of the entry", what));
   ISOBIT_TRY(o.in_trace, read_proof(r, "path of the value", what));
-  ISOBIT_TRY(o.entry, read_entry(entry, o.index(), what + ", entry"));
+  ISOBIT_TRY(o.entry, decode_trace_entry(entry, o.index(), what + ", entry"));
   ISOBIT_TRY(o.tiles.size, r.u64("number of tiles"));
   ISOBIT_TRY(o.tiles.root, commit::read_digest(r, "root of the tiles"));
   ISOBIT_TRY(const uint64_t count, r.u64("number of opened tiles"));

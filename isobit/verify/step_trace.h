@@ -11,8 +11,8 @@
 #include "isobit/base/status.h"
 #include "isobit/commit/merkle.h"
 #include "isobit/commit/tensor_root.h"
-#include "isobit/train/trace_schema.h"
 #include "isobit/verify/engagement.h"
+#include "isobit/verify/schema.h"
 
 namespace isobit::verify {
 
@@ -25,9 +25,6 @@ struct TraceRoot {
   bool operator==(const TraceRoot&) const = default;
 };
 
-// The tree of a schema's entries, whose digest the job root binds.
-commit::Digest schema_digest(const commit::SizedRoot& entries);
-commit::Digest schema_leaf(const train::TraceEntry& entry, uint64_t index);
 // The leaf of value `index`, whose tensor has this root.
 commit::Digest trace_leaf(uint64_t index, const commit::Digest& tensor_root);
 
@@ -115,10 +112,6 @@ struct ValueOpening {
   // value.
   Expected<Roots> roots() const;
 };
-
-// How a value is cut into tiles, which are numbered row by row.
-commit::TensorLayout layout_of(const train::TraceEntry& entry);
-Shape shape_of(const train::TraceEntry& entry);
 
 // The bytes of a tile's elements, row by row, without its head. REQUIRES an opening whose roots() are no error.
 ByteView elements_of(const OpenedTile& tile);

@@ -1,0 +1,44 @@
+// What parties to a dispute send, and records of disputes: what decodes encodes to the very same bytes, and looking at
+// what it shows does not crash, whatever it claims. The first byte says as what the rest is read.
+#include <algorithm>
+
+#include "isobit/dispute/record.h"
+
+using namespace isobit;
+
+namespace {
+
+void read_body(ByteView input, size_t kind, bool logged) {
+  const verify::TranscriptRules rules{.steps = 8, .commit_every = 2, .loss_dtype = DType::kFloat32, .logged = logged};
+  const auto body = dispute::decode_body(input, kind, rules, "input");
+  if (!body) return;
+  ISOBIT_CHECK(std::ranges::equal(dispute::encode(*body), input));
+  if (const auto* node = std::get_if<dispute::NodeShowing>(&*body)) {
+    verify::JobRootParts parts;
+    (void)dispute::resolve(node->node, node->node.node.node.index, parts, {});
+  }
+  if (const auto* grounds = std::get_if<dispute::Grounds>(&*body)) {
+    for (const dispute::ShownPart& part : grounds->shown) {
+      (void)dispute::ShownTensor::open({"t", DType::kFloat32, {64, 64}, 1}, {}, part.tiles);
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  const ByteView input(data + 1, size - 1);
+  constexpr size_t kKinds = std::variant_size_v<dispute::Body>;
+  const size_t as = data[0] % (kKinds + 2);
+  if (as < kKinds) {
+    read_body(input, as, data[0] >= 128);
+  } else if (as == kKinds) {
+    const auto message = dispute::decode_message(input, "input");
+    if (message) ISOBIT_CHECK(std::ranges::equal(dispute::encode(*message), input));
+  } else {
+    const auto record = dispute::decode_record(input, "input");
+    if (record) ISOBIT_CHECK(std::ranges::equal(dispute::encode(*record), input));
+  }
+  return 0;
+}

@@ -1,0 +1,140 @@
+#include "isobit/cli/dispute_report.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "isobit/base/text.h"
+#include "isobit/cli/commands.h"
+#include "isobit/cli/json_text.h"
+#include "isobit/dispute/record.h"
+#include "isobit/run/dispute_run.h"
+#include "isobit/run/job_digest.h"
+#include "isobit/run/job_file.h"
+
+namespace isobit::cli {
+namespace {
+
+using dispute::Verdict;
+
+std::string hex_bits(judge::Bits bits, DType dtype) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%0*llx", static_cast<int>(2 * size_of(dtype)),
+                static_cast<unsigned long long>(bits));
+  return text;
+}
+
+// "0x3f800000 (1)"
+std::string value_text(judge::Bits bits, DType dtype) {
+  char number[40] = "";
+  if (dtype == DType::kFloat32) {
+    float x = 0;
+    std::memcpy(&x, &bits, sizeof x);
+    std::snprintf(number, sizeof number, " (%.9g)", static_cast<double>(x));
+  } else if (dtype == DType::kFloat64) {
+    double x = 0;
+    std::memcpy(&x, &bits, sizeof x);
+    std::snprintf(number, sizeof number, " (%.17g)", x);
+  }
+  return hex_bits(bits, dtype) + number;
+}
+
+template <class T>
+nlohmann::ordered_json or_null(const std::optional<T>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+}
+
+nlohmann::ordered_json or_null(const std::string& text) {
+  return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(text);
+}
+
+}  // namespace
+
+nlohmann::ordered_json dispute_json(const Verdict& v) {
+  nlohmann::ordered_json element;
+  if (v.element) {
+    element = {{"element", v.element->element},
+               {"trainer", hex_bits(v.element->trainer, v.dtype)},
+               {"challenger", hex_bits(v.element->challenger, v.dtype)},
+               {"right", v.element->right ? or_null(hex_bits(*v.element->right, v.dtype)) : nullptr}};
+  }
+  return {{"verdict", name_of(v.outcome)},
+          {"level", name_of(v.level)},
+          {"reason", v.reason},
+          {"step", or_null(v.step)},
+          {"node", or_null(v.node)},
+          {"operator", or_null(v.op)},
+          {"value", or_null(v.value)},
+          {"entry", or_null(v.entry)},
+          {"dtype", v.entry ? or_null(name_of(v.dtype)) : nullptr},
+          {"element", element},
+          {"chunk", or_null(v.chunk)}};
+}
+
+void print_dispute(const Verdict& v, Console& console) {
+  const bool accused = exit_code_of(v) != kAgreed;
+  const std::string outcome = name_of(v.outcome);
+  console.line("verdict       " + (accused ? console.bad(outcome) : console.good(outcome)));
+  if (v.step) console.line(text_of("step          ", *v.step));
+  if (v.node) console.line(text_of("operator      ", v.op.empty() ? "node" : printable(v.op), ", node ", *v.node));
+  if (v.entry) console.line(text_of("value         ", printable(v.value), ", ", name_of(v.dtype)));
+  if (v.element) {
+    console.line(text_of("element       ", v.element->element));
+    console.line("  trainer     " + value_text(v.element->trainer, v.dtype));
+    console.line("  challenger  " + value_text(v.element->challenger, v.dtype));
+    if (v.element->right) console.line("  right       " + value_text(*v.element->right, v.dtype));
+  }
+  if (v.chunk) console.line(text_of("part          chunk ", *v.chunk, " of the element's sum"));
+  console.line("reason        " + printable(v.reason));
+}
+
+int exit_code_of(const Verdict& v) {
+  return v.outcome == dispute::Outcome::kChallengerWrong || v.outcome == dispute::Outcome::kChallengerForfeits
+             ? kAgreed
+             : kDisagreed;
+}
+
+Expected<dispute::Subject> dispute_subject(const train::Job& job, const verify::Engagement& engagement) {
+  if (run::job_digest(job) != engagement.terms.job_digest) {
+    return usage_error(text_of("the job is ", commit::hex_of(run::job_digest(job)), ", and the engagement is of ",
+                               commit::hex_of(engagement.terms.job_digest), ": name that job"));
+  }
+  return run::dispute_subject(job, engagement);
+}
+
+Expected<int> verify_dispute(const std::string& file, const Bytes& bytes, const std::string& job,
+                             const std::vector<std::string>& overrides, const Trusted& trusted, Console& console) {
+  if (job.empty()) return usage_error("--job: is missing; a dispute is judged by the job that it is about");
+  ISOBIT_TRY(const dispute::Record record, dispute::decode_record(bytes, file));
+  ISOBIT_TRY(const train::Job named, run::load_job(job, overrides, {}));
+  ISOBIT_TRY(const dispute::Subject subject, dispute_subject(named, record.engagement));
+  const verify::EngagementTerms& terms = record.engagement.terms;
+  const auto check = [&]() -> Status {
+    ISOBIT_RETURN_IF_ERROR(verify::verify_engagement(record.engagement, trusted.client.value_or(terms.client_key)));
+    return trusted.terms ? verify::check_terms(terms, *trusted.terms) : Status();
+  }();
+  const auto replayed = check ? dispute::replay(record, subject) : tl::unexpected<Error>(check.error());
+  if (!replayed && replayed.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(replayed.error());
+  if (!replayed) {
+    console.line("verdict       " + console.bad("no dispute"));
+    console.line("reason        " + printable(replayed.error().message));
+    console.document(json_text({{"genuine", false}, {"reason", replayed.error().message}}));
+    return kDisagreed;
+  }
+  print_dispute(replayed->verdict, console);
+  console.line("trainer       " + hex_of(record.engagement.trainer_key));
+  console.line("challenger    " + hex_of(replayed->challenger));
+  console.line("client        " + hex_of(terms.client_key));
+  note_unpinned(trusted.client.has_value(), console);
+  nlohmann::ordered_json document = dispute_json(replayed->verdict);
+  document["genuine"] = true;
+  document["trainer"] = hex_of(record.engagement.trainer_key);
+  document["challenger"] = hex_of(replayed->challenger);
+  document["client"] = hex_of(terms.client_key);
+  document["job_root"] = commit::hex_of(terms.job_root);
+  document["run_id"] = to_hex(terms.run_id);
+  document["rounds"] = replayed->turns;
+  console.document(json_text(document));
+  return exit_code_of(replayed->verdict);
+}
+
+}  // namespace isobit::cli

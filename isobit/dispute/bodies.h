@@ -1,0 +1,112 @@
+// What parties say to a referee, one body for each kind of question. Byte layout: docs/formats/dispute.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "isobit/base/bytes.h"
+#include "isobit/commit/merkle.h"
+#include "isobit/dispute/element.h"
+#include "isobit/judge/reduction.h"
+#include "isobit/verify/head.h"
+#include "isobit/verify/job_parts.h"
+#include "isobit/verify/transcript.h"
+
+namespace isobit::dispute {
+
+// Leaf `inclusion.index` of the trainer's transcript.
+struct ShownLeaf {
+  verify::Leaf leaf;
+  commit::InclusionProof inclusion;
+  bool operator==(const ShownLeaf&) const = default;
+};
+
+// The challenger's first word: which signed claim of the trainer it doubts. The state before is one that both have; the
+// one behind is where the next state is committed.
+struct Challenge {
+  verify::JobRootParts parts;
+  verify::SignedHead head;
+  ShownLeaf before, behind;
+  bool operator==(const Challenge&) const = default;
+};
+
+// What a step comes to.
+struct StepPoint {
+  commit::Digest batch{};
+  verify::LossBits loss;
+  std::optional<commit::Digest> log_segment;
+  commit::Digest state_root{};  // after it
+  bool operator==(const StepPoint&) const = default;
+};
+
+// Of every step between the two states. The trainer shows that its points are those of its transcript.
+struct StepList {
+  std::vector<StepPoint> points;
+  std::optional<commit::MultiProof> in_transcript;
+  bool operator==(const StepList&) const = default;
+};
+
+// The tensor roots of all values of the disputed step; with them the challenger shows the schema.
+struct ValueList {
+  std::vector<commit::Digest> roots;
+  std::optional<std::vector<train::TraceEntry>> schema;
+  bool operator==(const ValueList&) const = default;
+};
+
+// The challenger's: the node that makes the disputed value, with the operands that say where others are read.
+struct NodeShowing {
+  ShownNode node;
+  std::vector<ShownPart> wholes;
+};
+
+// The tree of the disputed value's tiles.
+struct TileTree {
+  commit::SizedRoot tiles;
+  bool operator==(const TileTree&) const = default;
+};
+
+// Roots of the parts of the subtree that is gone down.
+struct PartRoots {
+  std::vector<commit::Digest> roots;
+  bool operator==(const PartRoots&) const = default;
+};
+
+// The leaf at which both trees differ.
+struct LeafShowing {
+  Bytes leaf;
+  bool operator==(const LeafShowing&) const = default;
+};
+
+// The states behind the chunks of the disputed element's sum, as a tree; the last one is shown.
+struct StateTree {
+  commit::SizedRoot states;
+  judge::State last;
+  commit::InclusionProof inclusion;
+  bool operator==(const StateTree&) const = default;
+};
+
+// The challenger's: what the disputed chunk is computed from, and the state before it, where there is one.
+struct Grounds {
+  std::vector<ShownPart> shown;
+  std::optional<judge::State> before;
+  commit::InclusionProof inclusion;  // of `before`; else nothing
+  bool operator==(const Grounds&) const = default;
+};
+
+using Body =
+    std::variant<Challenge, StepList, ValueList, TileTree, PartRoots, LeafShowing, NodeShowing, StateTree, Grounds>;
+
+Bytes encode(const Body& body);
+// Accepts exactly what encode() writes of the alternative that is expected; kUnreadable for anything else. Checks no
+// proof and allocates nothing that the data do not hold. rules: of the leaves of a Challenge.
+Expected<Body> decode_body(ByteView data, size_t expected, const verify::TranscriptRules& rules,
+                           const std::string& what);
+
+// The leaf of a tree of states: number of the chunk, then the words.
+Bytes state_leaf(uint64_t chunk, const judge::State& state);
+Expected<judge::State> read_state_leaf(ByteView leaf, uint64_t chunk, const std::string& what);
+
+}  // namespace isobit::dispute

@@ -1,0 +1,232 @@
+#include "isobit/dispute/element.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "isobit/base/text.h"
+#include "isobit/judge/words.h"
+
+namespace isobit::dispute {
+namespace {
+
+bool is_real(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kFloat64; }
+
+std::string hex_word(judge::Bits bits) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(bits));
+  return text;
+}
+
+}  // namespace
+
+const char* name_of(Party party) { return party == Party::kTrainer ? "trainer" : "challenger"; }
+
+void write(ByteWriter& w, const std::vector<ShownPart>& parts) {
+  w.u64(parts.size());
+  for (const ShownPart& p : parts) {
+    w.boolean(p.of_statistic);
+    w.u32(p.index);
+    write(w, p.tiles);
+  }
+}
+
+Expected<std::vector<ShownPart>> read_parts(ByteReader& r, const std::string& what) {
+  ISOBIT_TRY(const uint64_t count, r.u64("parts"));
+  std::vector<ShownPart> parts;
+  for (uint64_t i = 0; i < count; ++i) {
+    ShownPart part;
+    ISOBIT_TRY(part.of_statistic, r.boolean("statistic"));
+    ISOBIT_TRY(part.index, r.u32("index"));
+    const auto key = [](const ShownPart& p) { return std::pair(p.of_statistic, p.index); };
+    if (i > 0 && key(parts.back()) >= key(part)) return r.fail("index", "the parts are not in order");
+    ISOBIT_TRY(part.tiles, read_shown_tiles(r, what));
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+std::vector<uint32_t> Element::whole_operands(const ResolvedNode& node) {
+  std::vector<uint32_t> wholes;
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    const Operand& operand = node.operands[i];
+    const bool is_there = operand.from != Operand::From::kAbsent && !operand.whole;
+    if (is_there && !is_real(operand.identity.dtype)) wholes.push_back(static_cast<uint32_t>(i));
+  }
+  return wholes;
+}
+
+Expected<std::unique_ptr<Element>> Element::open(const Subject& subject, ResolvedNode node,
+                                                 const std::vector<train::TraceEntry>& schema,
+                                                 const std::vector<commit::Digest>& roots, uint64_t entry,
+                                                 int64_t element, std::vector<ShownPart> wholes) {
+  std::unique_ptr<Element> opened(new Element(subject, std::move(node), schema, roots));
+  ISOBIT_RETURN_IF_ERROR(opened->prepare(entry, element, std::move(wholes)));
+  return opened;
+}
+
+Status Element::prepare(uint64_t entry, int64_t element, std::vector<ShownPart> wholes) {
+  entry_ = entry;
+  wholes_.resize(node_.operands.size());
+  for (size_t i = 0; i < node_.operands.size(); ++i) wholes_[i] = node_.operands[i].whole;
+  for (const ShownPart& part : wholes) {
+    if (part.of_statistic) return rejected("a statistic is shown whole");
+    ISOBIT_TRY(const ShownTensor shown, open_part(part));
+    ISOBIT_TRY(wholes_[part.index], shown.whole());
+  }
+  for (const uint32_t i : whole_operands(node_)) {
+    if (!wholes_[i]) return unreadable(text_of("operand ", i, " of node ", node_.index, " is not shown whole"));
+  }
+  ISOBIT_TRY(judge::Question question, judge::ask_about(*node_.graph, node_.node(), [this](int i) {
+               const std::optional<Tensor>& whole = wholes_[static_cast<size_t>(i)];
+               return whole ? &*whole : nullptr;
+             }));
+  question_.emplace(std::move(question));
+  const train::TraceEntry& asked = schema_[entry];
+  const auto place = static_cast<size_t>(asked.place);
+  if (asked.kind == train::TraceEntry::Kind::kStatistic) {
+    question_->where.statistic = place;
+  } else {
+    question_->where.output = place;
+  }
+  question_->where.element = element;
+  if (subject_.arithmetic.rounds && question_->def().is_inner_product() && !question_->where.statistic && place == 0) {
+    ISOBIT_TRY(product_, judge::LoggedProduct::of(*question_));
+    chunks_ = std::max<int64_t>(1, product_->chunks());
+    return {};
+  }
+  if (auto reduction = judge::Reduction::of(*question_, subject_.arithmetic); reduction && (*reduction)->chunks() > 1) {
+    reduction_ = std::move(*reduction);
+    chunks_ = reduction_->chunks();
+    return {};
+  }
+  ISOBIT_TRY(all_, judge::needs_of(*question_));
+  return {};
+}
+
+Expected<ShownTensor> Element::open_part(const ShownPart& part) const {
+  const auto of_trace = [&](uint64_t entry) -> Expected<ShownTensor> {
+    if (entry >= entry_) return rejected(text_of("value ", entry, " is none of those that are agreed on"));
+    return ShownTensor::open(TensorIdentity::of(schema_[entry]), roots_[entry], part.tiles);
+  };
+  if (part.of_statistic) {
+    if (part.index >= node_.statistics.size()) return rejected(text_of("the node has no statistic ", part.index));
+    return of_trace(node_.statistics[part.index]);
+  }
+  if (part.index >= node_.operands.size()) return rejected(text_of("the node has no input ", part.index));
+  const Operand& operand = node_.operands[part.index];
+  if (operand.from == Operand::From::kAbsent) return rejected(text_of("the node has no input ", part.index));
+  if (operand.from == Operand::From::kTrace) return of_trace(operand.entry);
+  return ShownTensor::open(operand.identity, operand.root, part.tiles);
+}
+
+std::vector<graph::ElementSource> Element::once() const {
+  if (product_) return product_->once();
+  return reduction_ ? reduction_->once() : std::vector<graph::ElementSource>{};
+}
+
+std::vector<graph::ElementSource> Element::of_chunk(int64_t chunk) const {
+  if (product_) return product_->chunks() == 0 ? std::vector<graph::ElementSource>{} : product_->needs(chunk);
+  return reduction_ ? reduction_->needs(chunk) : all_;
+}
+
+std::vector<graph::ElementSource> Element::needs(int64_t chunk) const {
+  std::vector<graph::ElementSource> needs = once();
+  const std::vector<graph::ElementSource> more = of_chunk(chunk);
+  needs.insert(needs.end(), more.begin(), more.end());
+  return needs;
+}
+
+Expected<Element::Values> Element::values(int64_t chunk, const std::vector<ShownPart>& shown) const {
+  std::map<std::pair<bool, uint32_t>, ShownTensor> tensors;
+  for (const ShownPart& part : shown) {
+    ISOBIT_TRY(ShownTensor tensor, open_part(part));
+    tensors.emplace(std::pair(part.of_statistic, part.index), std::move(tensor));
+  }
+  const auto read = [&](const std::vector<graph::ElementSource>& sources, std::vector<judge::Bits>& out) -> Status {
+    for (const graph::ElementSource& s : sources) {
+      const auto index = static_cast<uint32_t>(s.input);
+      if (!s.of_statistic && wholes_[index]) {
+        out.push_back(judge::bits_of(*wholes_[index], s.element));
+        continue;
+      }
+      const auto found = tensors.find({s.of_statistic, index});
+      if (found == tensors.end()) {
+        return unreadable(
+            text_of(s.of_statistic ? "statistic " : "operand ", index, " of node ", node_.index, " is not shown"));
+      }
+      ISOBIT_TRY(const judge::Bits bits, found->second.bits(s.element));
+      out.push_back(bits);
+    }
+    return {};
+  };
+  Values values;
+  ISOBIT_RETURN_IF_ERROR(read(once(), values.once));
+  ISOBIT_RETURN_IF_ERROR(read(of_chunk(chunk), values.of_chunk));
+  return values;
+}
+
+Element::Values Element::values(int64_t chunk, const ValueOf& value_of) const {
+  Values values;
+  for (const graph::ElementSource& s : once()) values.once.push_back(value_of(s));
+  for (const graph::ElementSource& s : of_chunk(chunk)) values.of_chunk.push_back(value_of(s));
+  return values;
+}
+
+judge::State Element::begin(const Values& values) const {
+  return product_ ? product_->begin() : reduction_->begin(values.once);
+}
+
+Expected<judge::State> Element::partial(int64_t chunk, const Values& values, const judge::State& before) const {
+  return product_ ? product_->partial(chunk, values.of_chunk, before)
+                  : reduction_->partial(values.once, chunk, values.of_chunk, before);
+}
+
+ElementRuling Element::compare(judge::Bits before_rounding, judge::Bits claimed) const {
+  const judge::Bits expected = subject_.arithmetic.rounds
+                                   ? judge::rounded(*question_, before_rounding, subject_.rounding.bits)
+                                   : before_rounding;
+  if (claimed == expected) return {true, expected, ""};
+  return {false, expected, text_of("found ", hex_word(claimed), ", and its operands make ", hex_word(expected))};
+}
+
+Expected<ElementRuling> Element::rule_by_exact_value(const Values& values, const judge::State& last,
+                                                     judge::Bits claimed) const {
+  ISOBIT_TRY(const judge::ExactElement exact, product_->finish(values.once, last, subject_.rounding.bits));
+  const runtime::ErrorBounds bounds = subject_.rounding.bounds_of(node_.node().op, product_->terms());
+  const runtime::Ruling ruling = judge::rule_on_claim(exact, claimed, bounds, subject_.rounding.bits);
+  const judge::Bits nearest = judge::word_of(exact.output.rounded);
+  if (ruling.taken()) return ElementRuling{true, nearest, ""};
+  return ElementRuling{false, nearest,
+                       text_of("found ", hex_word(claimed), ", which no sum of its terms rounds to; ",
+                               "their exact value rounds to ", hex_word(nearest))};
+}
+
+Expected<ElementRuling> Element::rule(const Values& values, const judge::State& last, judge::Bits claimed) const {
+  if (product_) return rule_by_exact_value(values, last, claimed);
+  ISOBIT_TRY(const judge::Bits bits, reduction_->finish(values.once, last));
+  return compare(bits, claimed);
+}
+
+Expected<ElementRuling> Element::rule(const Values& values, judge::Bits claimed) const {
+  if (product_) {
+    judge::State state = product_->begin();
+    if (product_->chunks() == 1) {
+      ISOBIT_TRY(state, product_->partial(0, values.of_chunk, state));
+    }
+    return rule_by_exact_value(values, state, claimed);
+  }
+  ThreadPool alone(1);
+  const kernels::KernelContext ctx{kernels::Isa::kReference, &alone};
+  ISOBIT_TRY(const judge::Bits bits, judge::evaluate(ctx, *question_, values.of_chunk, subject_.arithmetic));
+  return compare(bits, claimed);
+}
+
+Expected<judge::Bits> Element::finish(const Values& values, const judge::State& last) const {
+  if (product_) {
+    ISOBIT_TRY(const judge::ExactElement exact, product_->finish(values.once, last, subject_.rounding.bits));
+    return judge::word_of(exact.output.rounded);
+  }
+  return reduction_->finish(values.once, last);
+}
+
+}  // namespace isobit::dispute

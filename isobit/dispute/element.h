@@ -1,0 +1,96 @@
+// One element of one value of a step, judged from what is shown of the node's operands.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "isobit/dispute/shown_node.h"
+#include "isobit/dispute/subject.h"
+#include "isobit/judge/logged.h"
+#include "isobit/judge/reduction.h"
+
+namespace isobit::dispute {
+
+// Tiles of an operand, or of a statistic, of the disputed node.
+struct ShownPart {
+  bool of_statistic = false;
+  uint32_t index = 0;  // of the input, or the statistic
+  ShownTiles tiles;
+  bool operator==(const ShownPart&) const = default;
+};
+void write(ByteWriter& writer, const std::vector<ShownPart>& parts);
+Expected<std::vector<ShownPart>> read_parts(ByteReader& reader, const std::string& what);
+
+struct ElementRuling {
+  bool right = false;
+  std::optional<judge::Bits> expected;  // what it is, or of a logged product what its exact value rounds to
+  std::string why;                      // of one that is not right
+};
+
+class Element {
+ public:
+  // schema and roots (tensor roots of the step's trace by entry, agreed on before `entry`) must outlive it, and so must
+  // subject. `entry` is an output or statistic of the node. wholes: the operands that whole_operands() names. Errors as
+  // ShownTensor::open; kUnreadable where the element cannot be judged from what is shown.
+  static Expected<std::unique_ptr<Element>> open(const Subject& subject, ResolvedNode node,
+                                                 const std::vector<train::TraceEntry>& schema,
+                                                 const std::vector<commit::Digest>& roots, uint64_t entry,
+                                                 int64_t element, std::vector<ShownPart> wholes);
+
+  // Inputs of the node that say where others are read: shown whole before anything else.
+  static std::vector<uint32_t> whole_operands(const ResolvedNode& node);
+
+  const ResolvedNode& node() const { return node_; }
+  int64_t element() const { return question_->where.element; }
+  // Of a long sum: the number of its chunks, each of at most judge::Reduction::kMostTerms terms; 1: judged at once.
+  int64_t chunks() const { return chunks_; }
+  // What a chunk, and what is taken once, need; with one chunk all of it.
+  std::vector<graph::ElementSource> needs(int64_t chunk) const;
+
+  // The elements that needs() names, out of tiles. Errors as open.
+  struct Values {
+    std::vector<judge::Bits> once, of_chunk;
+  };
+  Expected<Values> values(int64_t chunk, const std::vector<ShownPart>& shown) const;
+  // The same out of whole tensors, for a party that has them.
+  using ValueOf = std::function<judge::Bits(const graph::ElementSource&)>;
+  Values values(int64_t chunk, const ValueOf& value_of) const;
+
+  // REQUIRES chunks() > 1. Before the first chunk; behind a chunk; and what the element then is.
+  judge::State begin(const Values& values) const;
+  Expected<judge::State> partial(int64_t chunk, const Values& values, const judge::State& before) const;
+  Expected<ElementRuling> rule(const Values& values, const judge::State& last, judge::Bits claimed) const;
+  // REQUIRES chunks() == 1.
+  Expected<ElementRuling> rule(const Values& values, judge::Bits claimed) const;
+  // What the element is by these states: of an honest party the value that it claims. Of a logged product the nearest
+  // value.
+  Expected<judge::Bits> finish(const Values& values, const judge::State& last) const;
+
+ private:
+  Element(const Subject& subject, ResolvedNode node, const std::vector<train::TraceEntry>& schema,
+          const std::vector<commit::Digest>& roots)
+      : subject_(subject), node_(std::move(node)), schema_(schema), roots_(roots) {}
+  Status prepare(uint64_t entry, int64_t element, std::vector<ShownPart> wholes);
+  Expected<ShownTensor> open_part(const ShownPart& part) const;
+  std::vector<graph::ElementSource> once() const;
+  std::vector<graph::ElementSource> of_chunk(int64_t chunk) const;
+  ElementRuling compare(judge::Bits before_rounding, judge::Bits claimed) const;
+  Expected<ElementRuling> rule_by_exact_value(const Values& values, const judge::State& last,
+                                              judge::Bits claimed) const;
+
+  const Subject& subject_;
+  const ResolvedNode node_;
+  const std::vector<train::TraceEntry>& schema_;
+  const std::vector<commit::Digest>& roots_;
+  std::optional<judge::Question> question_;
+  std::vector<std::optional<Tensor>> wholes_;  // by input
+  std::optional<judge::LoggedProduct> product_;
+  std::unique_ptr<judge::Reduction> reduction_;
+  std::vector<graph::ElementSource> all_;  // with one chunk and no product
+  int64_t chunks_ = 1;
+  uint64_t entry_ = 0;
+};
+
+}  // namespace isobit::dispute

@@ -1,0 +1,76 @@
+#include "isobit/dispute/game.h"
+
+#include "isobit/base/text.h"
+
+namespace isobit::dispute {
+
+Status Game::take(Party party, Body body) {
+  return std::visit([&](auto& b) { return take_body(party, std::move(b)); }, body);
+}
+
+void Game::end_turn() {
+  switch (question_.kind) {
+    case Kind::kChallenge:
+      return compare_runs();
+    case Kind::kSteps:
+      return compare_steps();
+    case Kind::kValues:
+      return compare_values();
+    case Kind::kTiles:
+      return begin_descent(false);
+    case Kind::kParts:
+      return go_down();
+    case Kind::kLeaf:
+      return compare_leaves();
+    case Kind::kNode:
+      return begin_element();
+    case Kind::kStates:
+      return compare_states();
+    case Kind::kGrounds:
+      return settle_element();
+  }
+}
+
+void Game::ask(Kind kind, bool of_trainer, bool of_challenger) {
+  question_.kind = kind;
+  question_.asked = {of_trainer, of_challenger};
+}
+
+void Game::conclude(Outcome outcome, Level level, std::string reason) {
+  Verdict verdict;
+  verdict.outcome = outcome;
+  verdict.level = level;
+  verdict.reason = std::move(reason);
+  if (question_.step > 0) verdict.step = question_.step;
+  if (has_entry_) {
+    const train::TraceEntry& e = entry();
+    verdict.entry = question_.entry;
+    verdict.value = e.name;
+    verdict.dtype = e.dtype;
+    if (e.node >= 0) verdict.node = static_cast<uint64_t>(e.node);
+  }
+  if (has_element_) {
+    verdict.element = DisputedElement{question_.element, trainer().claim, challenger().claim, std::nullopt};
+  }
+  if (element_) verdict.op = element_->node().node().op;
+  verdict_ = std::move(verdict);
+}
+
+void Game::conclude(bool trainer_wrong, bool challenger_wrong, Level level, std::string reason) {
+  ISOBIT_CHECK(trainer_wrong || challenger_wrong);
+  conclude(!challenger_wrong ? Outcome::kTrainerWrong
+           : trainer_wrong   ? Outcome::kBothWrong
+                             : Outcome::kChallengerWrong,
+           level, std::move(reason));
+}
+
+void Game::forfeit(bool of_trainer, bool of_challenger) {
+  ISOBIT_CHECK(of_trainer || of_challenger);
+  const std::string who = of_trainer && of_challenger ? "neither party" : of_trainer ? "the trainer" : "the challenger";
+  conclude(!of_challenger ? Outcome::kTrainerForfeits
+           : of_trainer   ? Outcome::kBothForfeit
+                          : Outcome::kChallengerForfeits,
+           Level::kRun, who + (of_trainer && of_challenger ? " answered in time" : " did not answer in time"));
+}
+
+}  // namespace isobit::dispute

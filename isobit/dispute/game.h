@@ -1,0 +1,92 @@
+// The rules of the game, turn by turn: what an answer must be to count, and what follows from the answers. Internal to
+// the referee, who sees to signatures and turns.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "isobit/dispute/question.h"
+#include "isobit/dispute/verdict.h"
+
+namespace isobit::dispute {
+
+class Game {
+ public:
+  explicit Game(const Subject& subject) : subject_(subject) { question_.kind = Kind::kChallenge; }
+
+  Question& question() { return question_; }
+  const std::optional<Verdict>& verdict() const { return verdict_; }
+
+  // An error: the body does not answer the question, and is dropped. Keeps it otherwise.
+  Status take(Party party, Body body);
+  // All who were asked have answered: the next question, or the verdict.
+  void end_turn();
+  void forfeit(bool trainer, bool challenger);
+
+ private:
+  struct Side {
+    std::vector<StepPoint> points;
+    std::vector<commit::Digest> roots;
+    commit::SizedRoot tiles, states;
+    commit::Digest going_down{};  // the root of the subtree in question
+    std::vector<commit::Digest> parts;
+    Bytes leaf;
+    judge::Bits claim = 0;  // the disputed element
+    judge::State last, state;
+  };
+  Side& side(Party p) { return sides_[static_cast<size_t>(p)]; }
+  Side& trainer() { return side(Party::kTrainer); }
+  Side& challenger() { return side(Party::kChallenger); }
+
+  void ask(Kind kind, bool trainer, bool challenger);
+  void conclude(bool trainer_wrong, bool challenger_wrong, Level level, std::string reason);
+  void conclude(Outcome outcome, Level level, std::string reason);
+
+  // One for each kind of body: whether it counts, and it is kept. game_lists.cpp, game_value.cpp, game_element.cpp.
+  Status take_body(Party party, Challenge body);
+  Status take_body(Party party, StepList body);
+  Status take_body(Party party, ValueList body);
+  Status take_body(Party party, TileTree body);
+  Status take_body(Party party, PartRoots body);
+  Status take_body(Party party, LeafShowing body);
+  Status take_body(Party party, NodeShowing body);
+  Status take_body(Party party, StateTree body);
+  Status take_body(Party party, Grounds body);
+
+  // What follows from a turn's answers.
+  void compare_runs();
+  void compare_steps();
+  void compare_values();
+  void settle_rate();
+  void begin_descent(bool of_states);
+  void go_down();
+  void compare_leaves();
+  void compare_tiles();
+  void compare_state_leaves();
+  void begin_element();
+  void compare_states();
+  void settle_element();
+
+  bool states_differ() const;
+  std::string problem_of_list(const Side& side) const;
+  const train::TraceEntry& entry() const { return schema_[question_.entry]; }
+
+  const Subject& subject_;
+  Question question_;
+  std::optional<Verdict> verdict_;
+  std::array<Side, 2> sides_;
+
+  Challenge challenge_;
+  commit::Digest state_before_{};  // of the disputed step
+  std::vector<train::TraceEntry> schema_;
+  bool has_entry_ = false;    // whether the dispute has come to question_.entry,
+  bool has_element_ = false;  // and to question_.element
+  std::unique_ptr<Element> element_;
+  std::optional<Element::Values> values_;  // of the disputed chunk
+  judge::State behind_;                    // it, where the two sums part there
+};
+
+}  // namespace isobit::dispute

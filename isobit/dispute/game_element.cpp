@@ -1,0 +1,113 @@
+// One element: the node that makes it, for a long sum the chunk at which the two sums part, and then the few values
+// that decide.
+#include "isobit/base/text.h"
+#include "isobit/dispute/game.h"
+
+namespace isobit::dispute {
+
+Status Game::take_body(Party, NodeShowing body) {
+  ISOBIT_TRY(ResolvedNode node, resolve(body.node, static_cast<uint64_t>(entry().node), challenge_.parts, schema_));
+  ISOBIT_TRY(element_, Element::open(subject_, std::move(node), schema_, trainer().roots, question_.entry,
+                                     question_.element, std::move(body.wholes)));
+  return {};
+}
+
+void Game::begin_element() {
+  if (element_->chunks() > 1) return ask(Kind::kStates, true, true);
+  question_.chunk = 0;
+  ask(Kind::kGrounds, false, true);
+}
+
+Status Game::take_body(Party party, StateTree body) {
+  const auto chunks = static_cast<uint64_t>(element_->chunks());
+  if (body.states.size != chunks || body.inclusion.index != chunks - 1) {
+    return rejected(
+        text_of("a tree of ", body.states.size, " states, expected ", chunks, ", of which the last is shown"));
+  }
+  ISOBIT_RETURN_IF_ERROR(
+      commit::verify_inclusion(body.inclusion, commit::leaf_hash(state_leaf(chunks - 1, body.last)), body.states));
+  side(party).states = body.states;
+  side(party).last = std::move(body.last);
+  return {};
+}
+
+void Game::compare_states() {
+  if (trainer().states != challenger().states) return begin_descent(true);
+  question_.chunk = element_->chunks() - 1;  // they agree on the sum, and differ in what it makes
+  ask(Kind::kGrounds, false, true);
+}
+
+void Game::compare_state_leaves() {
+  const uint64_t chunk = question_.part.begin;
+  std::array<bool, 2> malformed = {};
+  for (size_t p = 0; p < 2; ++p) {
+    auto state = read_state_leaf(sides_[p].leaf, chunk, "state");
+    malformed[p] = !state;
+    if (state) sides_[p].state = std::move(*state);
+  }
+  if (malformed[0] || malformed[1]) {
+    return conclude(malformed[0], malformed[1], Level::kSum,
+                    text_of("what stands at the place of state ", chunk, " of the sum is no state"));
+  }
+  question_.chunk = static_cast<int64_t>(chunk);
+  ask(Kind::kGrounds, false, true);
+}
+
+Status Game::take_body(Party, Grounds body) {
+  ISOBIT_TRY(Element::Values values, element_->values(question_.chunk, body.shown));
+  const bool parts = states_differ();
+  if (body.before.has_value() != (parts && question_.chunk > 0)) {
+    return rejected("the state before the chunk is shown where there is none, or is missing");
+  }
+  if (body.before) {
+    const auto chunk = static_cast<uint64_t>(question_.chunk) - 1;
+    if (body.inclusion.index != chunk) return rejected("the state shown is that of another chunk");
+    // The challenger's tree is the trainer's up to there.
+    ISOBIT_RETURN_IF_ERROR(commit::verify_inclusion(body.inclusion, commit::leaf_hash(state_leaf(chunk, *body.before)),
+                                                    challenger().states));
+  }
+  // Whether it can be computed at all is seen before anybody is judged by it.
+  if (parts) {
+    const judge::State before = body.before ? std::move(*body.before) : element_->begin(values);
+    ISOBIT_TRY(behind_, element_->partial(question_.chunk, values, before));
+  } else if (element_->chunks() == 1) {
+    ISOBIT_RETURN_IF_ERROR(element_->rule(values, trainer().claim));
+  }
+  values_ = std::move(values);
+  return {};
+}
+
+bool Game::states_differ() const { return element_->chunks() > 1 && sides_[0].states != sides_[1].states; }
+
+void Game::settle_element() {
+  const bool is_long = element_->chunks() > 1;
+  std::array<bool, 2> wrong = {};
+  std::optional<judge::Bits> right;
+  std::string why;
+  const auto note = [&](size_t p, const std::string& reason) {
+    wrong[p] = true;
+    if (why.empty()) why = text_of("the ", name_of(static_cast<Party>(p)), ": ", reason);
+  };
+  Level level = Level::kElement;
+  for (size_t p = 0; p < 2 && states_differ(); ++p) {
+    if (sides_[p].state == behind_) continue;
+    level = Level::kSum;
+    note(p, text_of("its state of the sum behind chunk ", question_.chunk, " is not what the chunk's terms make"));
+  }
+  for (size_t p = 0; p < 2; ++p) {
+    const Side& s = sides_[p];
+    const auto ruling = is_long ? element_->rule(*values_, s.last, s.claim) : element_->rule(*values_, s.claim);
+    if (ruling && ruling->right) continue;
+    if (ruling && !states_differ()) right = ruling->expected;
+    if (!wrong[p]) note(p, ruling ? ruling->why : "the state behind its last chunk is none");
+  }
+  if (!wrong[0] && !wrong[1]) {
+    // Of a rounded product more than one value may be right: the trainer's is, and that is all that was in doubt.
+    note(1, "the trainer's value is one that an honest trainer may have");
+  }
+  conclude(wrong[0], wrong[1], level, std::move(why));
+  verdict_->element->right = right;
+  if (states_differ()) verdict_->chunk = question_.chunk;
+}
+
+}  // namespace isobit::dispute

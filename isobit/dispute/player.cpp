@@ -1,0 +1,191 @@
+#include "isobit/dispute/player.h"
+
+#include <algorithm>
+#include <set>
+
+#include "isobit/base/text.h"
+
+namespace isobit::dispute {
+namespace {
+
+ShownLeaf show_leaf(const verify::Transcript& transcript, const verify::SignedHead& head, uint64_t index) {
+  const auto covered = transcript.leaf_hashes().first(head.tree.size);
+  return {transcript.leaf(index), commit::prove_inclusion(covered, index)};
+}
+
+std::vector<uint64_t> all_tiles(const TensorIdentity& identity) {
+  std::vector<uint64_t> tiles(static_cast<size_t>(identity.grid().tiles()));
+  for (size_t i = 0; i < tiles.size(); ++i) tiles[i] = i;
+  return tiles;
+}
+
+}  // namespace
+
+Challenge make_challenge(const verify::JobRootParts& parts, const verify::Transcript& transcript,
+                         const verify::SignedHead& head, uint64_t last, bool handed_out) {
+  const verify::TranscriptRules& rules = transcript.rules();
+  const bool final_leaf = handed_out || !rules.has_state(last);
+  const uint64_t before = handed_out ? last : rules.committed_step_at_or_before(last - 1);
+  return {parts, head, show_leaf(transcript, head, before),
+          show_leaf(transcript, head, final_leaf ? rules.steps + 1 : last)};
+}
+
+Bytes Player::sign(const Question& q, const Body& body) const {
+  return encode(sign_message(q.turn, q.history, encode(body), subject_.engagement.terms, key_));
+}
+
+Expected<Body> Player::answer(const Question& q) {
+  switch (q.kind) {
+    case Kind::kChallenge:
+      break;
+    case Kind::kSteps:
+      return steps(q);
+    case Kind::kValues:
+      return values(q);
+    case Kind::kTiles:
+      return tiles(q);
+    case Kind::kParts:
+      return parts(q);
+    case Kind::kLeaf:
+      return leaf(q);
+    case Kind::kNode:
+      return node(q);
+    case Kind::kStates:
+      return states(q);
+    case Kind::kGrounds:
+      return grounds(q);
+  }
+  return usage_error("a challenge is made, and not asked for");
+}
+
+Expected<Body> Player::steps(const Question& q) {
+  StepList list;
+  ISOBIT_TRY(list.points, witness_.points(q.first_step, q.last_step));
+  if (party_ == Party::kTrainer) {
+    std::vector<uint64_t> indices;
+    for (uint64_t t = q.first_step + 1; t <= q.last_step; ++t) indices.push_back(t);
+    list.in_transcript = commit::prove_several(transcript_->leaf_hashes(), indices);
+  }
+  return list;
+}
+
+Expected<Body> Player::values(const Question& q) {
+  ISOBIT_TRY(roots_, witness_.roots(q.step));
+  digests_.clear();
+  for (const commit::TensorRoot& root : roots_) digests_.push_back(root.digest());
+  ValueList list{digests_, std::nullopt};
+  if (party_ == Party::kChallenger) list.schema = witness_.schema();
+  return list;
+}
+
+Expected<Body> Player::tiles(const Question& q) {
+  ISOBIT_TRY(auto values, witness_.values(q.step, {q.entry}));
+  value_ = std::move(values.at(q.entry));
+  const TensorIdentity identity = TensorIdentity::of(witness_.schema()[q.entry]);
+  tile_hashes_ = commit::tile_hashes(identity.header(), value_, identity.layout(), pool_);
+  return TileTree{roots_[q.entry].tiles};
+}
+
+Expected<Body> Player::parts(const Question& q) const {
+  return PartRoots{part_roots(q.of_states ? state_hashes_ : tile_hashes_, q.part)};
+}
+
+Expected<Body> Player::leaf(const Question& q) const {
+  if (q.of_states) return LeafShowing{state_leaf(q.part.begin, states_[q.part.begin])};
+  const TensorIdentity identity = TensorIdentity::of(witness_.schema()[q.entry]);
+  return LeafShowing{
+      commit::tile_bytes(identity.header(), value_, identity.layout(), static_cast<int64_t>(q.part.begin))};
+}
+
+const Tensor& Player::tensor(bool of_statistic, uint32_t index) const {
+  const ResolvedNode& node = element_->node();
+  if (of_statistic) return of_trace_.at(node.statistics[index]);
+  const Operand& operand = node.operands[index];
+  return operand.from == Operand::From::kTrace ? of_trace_.at(operand.entry) : given_.at(index);
+}
+
+judge::Bits Player::value_of(const graph::ElementSource& s) const {
+  return judge::bits_of(tensor(s.of_statistic, static_cast<uint32_t>(s.input)), s.element);
+}
+
+// The node with its operands' and statistics' tensors, and the element as a referee will see it.
+Status Player::prepare_node(const Question& q) {
+  if (element_) return {};
+  const std::vector<train::TraceEntry>& schema = witness_.schema();
+  const auto index = static_cast<uint64_t>(schema[q.entry].node);
+  showing_ = NodeShowing{witness_.node(index), {}};
+  // What the witness says of its own graph is bound by the same parts as what is sent.
+  ISOBIT_TRY(ResolvedNode node, resolve(showing_->node, index, parts_, schema));
+  std::set<uint64_t> wanted(node.statistics.begin(), node.statistics.end());
+  for (uint32_t i = 0; i < node.operands.size(); ++i) {
+    const Operand& operand = node.operands[i];
+    if (operand.from == Operand::From::kTrace) {
+      wanted.insert(operand.entry);
+    } else if (operand.from != Operand::From::kAbsent) {
+      ISOBIT_TRY(given_[i], witness_.given(operand));
+    }
+  }
+  // A statistic behind the disputed one is nobody's ground.
+  std::erase_if(wanted, [&](uint64_t entry) { return entry >= q.entry; });
+  ISOBIT_TRY(of_trace_, witness_.values(q.step, wanted));
+  for (const uint32_t i : Element::whole_operands(node)) {
+    const Operand& operand = node.operands[i];
+    const Tensor& whole = operand.from == Operand::From::kTrace ? of_trace_.at(operand.entry) : given_.at(i);
+    showing_->wholes.push_back({false, i, ShownTiles::of(operand.identity, whole, all_tiles(operand.identity), pool_)});
+  }
+  ISOBIT_TRY(element_,
+             Element::open(subject_, std::move(node), schema, digests_, q.entry, q.element, showing_->wholes));
+  return {};
+}
+
+Expected<Body> Player::node(const Question& q) {
+  ISOBIT_RETURN_IF_ERROR(prepare_node(q));
+  return std::move(*showing_);
+}
+
+Expected<Body> Player::states(const Question& q) {
+  ISOBIT_RETURN_IF_ERROR(prepare_node(q));
+  const Element::ValueOf value = [this](const graph::ElementSource& s) { return value_of(s); };
+  judge::State state;
+  for (int64_t chunk = 0; chunk < element_->chunks(); ++chunk) {
+    const Element::Values values = element_->values(chunk, value);
+    if (chunk == 0) state = element_->begin(values);
+    ISOBIT_TRY(state, element_->partial(chunk, values, state));
+    states_.push_back(state);
+    state_hashes_.push_back(commit::leaf_hash(state_leaf(static_cast<uint64_t>(chunk), state)));
+  }
+  const uint64_t last = state_hashes_.size() - 1;
+  return StateTree{{state_hashes_.size(), commit::merkle_root(state_hashes_)},
+                   states_.back(),
+                   commit::prove_inclusion(state_hashes_, last)};
+}
+
+Expected<Body> Player::grounds(const Question& q) {
+  const ResolvedNode& node = element_->node();
+  std::map<std::pair<bool, uint32_t>, std::set<uint64_t>> wanted;
+  const std::vector<uint32_t> wholes = Element::whole_operands(node);
+  for (const graph::ElementSource& s : element_->needs(q.chunk)) {
+    const auto input = static_cast<uint32_t>(s.input);
+    if (!s.of_statistic && (node.operands[input].whole || std::ranges::find(wholes, input) != wholes.end())) continue;
+    const TensorIdentity identity =
+        s.of_statistic ? TensorIdentity::of(witness_.schema()[node.statistics[input]]) : node.operands[input].identity;
+    wanted[{s.of_statistic, input}].insert(static_cast<uint64_t>(identity.grid().place_of(s.element).tile));
+  }
+  Grounds grounds;
+  for (const auto& [of, tiles] : wanted) {
+    const auto& [of_statistic, index] = of;
+    const TensorIdentity identity =
+        of_statistic ? TensorIdentity::of(witness_.schema()[node.statistics[index]]) : node.operands[index].identity;
+    grounds.shown.push_back(
+        {of_statistic, index,
+         ShownTiles::of(identity, tensor(of_statistic, index), {tiles.begin(), tiles.end()}, pool_)});
+  }
+  if (q.of_states && q.chunk > 0) {
+    const auto before = static_cast<uint64_t>(q.chunk) - 1;
+    grounds.before = states_[before];
+    grounds.inclusion = commit::prove_inclusion(state_hashes_, before);
+  }
+  return grounds;
+}
+
+}  // namespace isobit::dispute

@@ -1,0 +1,78 @@
+// A party to a dispute: answers a referee's questions from what it has computed, and signs the answers. Honest; a
+// dishonest one is this one on another witness, or its answers changed before they are signed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "isobit/commit/signature.h"
+#include "isobit/dispute/message.h"
+#include "isobit/dispute/question.h"
+#include "isobit/dispute/witness.h"
+#include "isobit/verify/transcript.h"
+
+namespace isobit::dispute {
+
+// The challenge to the interval that ends with the state `last`, one of those that the transcript commits to. Of the
+// last state of a run whose last step commits to it, too: what the trainer hands out. REQUIRES a head of the
+// transcript that covers it.
+Challenge make_challenge(const verify::JobRootParts& parts, const verify::Transcript& transcript,
+                         const verify::SignedHead& head, uint64_t last, bool handed_out = false);
+
+class Player {
+ public:
+  // parts: of the engaged job root. transcript: the trainer's, for the trainer alone; else null. Nothing is owned but
+  // the key.
+  Player(const Subject& subject, const verify::JobRootParts& parts, Party party, Witness& witness,
+         const verify::Transcript* transcript, commit::SecretKey key, ThreadPool& pool)
+      : subject_(subject),
+        parts_(parts),
+        party_(party),
+        witness_(witness),
+        transcript_(transcript),
+        key_(std::move(key)),
+        pool_(pool) {}
+
+  // What the answer says. REQUIRES a question that this party is asked. kUnavailable: this machine cannot tell.
+  Expected<Body> answer(const Question& question);
+  // ... as a message.
+  Bytes sign(const Question& question, const Body& body) const;
+
+  Party party() const { return party_; }
+
+ private:
+  Expected<Body> steps(const Question& q);
+  Expected<Body> values(const Question& q);
+  Expected<Body> tiles(const Question& q);
+  Expected<Body> parts(const Question& q) const;
+  Expected<Body> leaf(const Question& q) const;
+  Expected<Body> node(const Question& q);
+  Expected<Body> states(const Question& q);
+  Expected<Body> grounds(const Question& q);
+
+  Status prepare_node(const Question& q);
+  const Tensor& tensor(bool of_statistic, uint32_t index) const;
+  judge::Bits value_of(const graph::ElementSource& source) const;
+
+  const Subject& subject_;
+  const verify::JobRootParts& parts_;
+  const Party party_;
+  Witness& witness_;
+  const verify::Transcript* transcript_;
+  const commit::SecretKey key_;
+  ThreadPool& pool_;
+
+  std::vector<commit::TensorRoot> roots_;  // of the disputed step
+  std::vector<commit::Digest> digests_;    // theirs
+  Tensor value_;                           // the disputed one
+  std::vector<commit::Digest> tile_hashes_;
+  std::optional<NodeShowing> showing_;
+  std::unique_ptr<Element> element_;
+  std::map<uint64_t, Tensor> of_trace_;  // operands and statistics, by entry
+  std::map<uint32_t, Tensor> given_;     // operands that are no values of the trace, by input
+  std::vector<judge::State> states_;
+  std::vector<commit::Digest> state_hashes_;
+};
+
+}  // namespace isobit::dispute

@@ -1,0 +1,35 @@
+// What a referee asks of the parties to a dispute.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "isobit/commit/hash.h"
+#include "isobit/dispute/bodies.h"
+#include "isobit/dispute/descent.h"
+#include "isobit/dispute/subject.h"
+
+namespace isobit::dispute {
+
+// In the order of Body's alternatives.
+enum class Kind : uint8_t { kChallenge, kSteps, kValues, kTiles, kParts, kLeaf, kNode, kStates, kGrounds };
+// Whether a body is one of the lists that grow with the interval or the network.
+inline bool is_list(Kind kind) { return kind == Kind::kSteps || kind == Kind::kValues; }
+
+// What is to be answered next.
+struct Question {
+  uint64_t turn = 0;
+  commit::Digest history{};
+  Kind kind = Kind::kChallenge;
+  std::array<bool, 2> asked = {};          // by Party
+  uint64_t first_step = 0, last_step = 0;  // the interval: states after first_step are agreed
+  uint64_t step = 0;                       // the disputed one, once that is known; and so on
+  uint64_t entry = 0;
+  bool of_states = false;  // tree, part or leaf of the element's states; else of the value's tiles
+  Subtree part;            // to be shown in its parts, or the leaf
+  int64_t element = 0;
+  int64_t chunk = 0;
+  bool operator==(const Question&) const = default;
+};
+
+}  // namespace isobit::dispute

@@ -1,0 +1,40 @@
+// A finished dispute as a file: the engagement and the messages that counted. Whoever has it and the job gets the
+// verdict by playing it again, and needs to believe nobody. Byte layout: docs/formats/dispute.md.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "isobit/base/bytes.h"
+#include "isobit/base/status.h"
+#include "isobit/commit/signature.h"
+#include "isobit/dispute/referee.h"
+#include "isobit/dispute/subject.h"
+
+namespace isobit::dispute {
+
+inline constexpr std::string_view kRecordTag = "isobit.dispute-record";
+inline constexpr uint64_t kMaxRecordBytes = uint64_t{256} << 20;
+
+struct Record {
+  verify::Engagement engagement;
+  std::vector<Bytes> messages;  // Referee::record()
+  bool operator==(const Record&) const = default;
+};
+
+Bytes encode(const Record& record);
+// Accepts exactly what encode() writes of at most kMaxRecordBytes; checks no signature. `what` starts the messages.
+Expected<Record> decode_record(ByteView data, const std::string& what);
+
+// What the record shows: the verdict that its messages lead to. subject: by one's own reading of the job; its
+// engagement is the record's. kRejected: a message does not count, or they lead to no verdict.
+struct Replayed {
+  Verdict verdict;
+  commit::PublicKey challenger;
+  Referee::Counts counts;
+  uint64_t turns = 0;
+};
+Expected<Replayed> replay(const Record& record, const Subject& subject);
+
+}  // namespace isobit::dispute

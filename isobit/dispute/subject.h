@@ -1,0 +1,27 @@
+// What both parties and the referee know before a dispute begins, each by their own reading of the job and the
+// engagement: nothing of it comes from a message.
+#pragma once
+
+#include <cstdint>
+
+#include "isobit/platform/arithmetic.h"
+#include "isobit/runtime/stages/rounding_stage.h"
+#include "isobit/train/job.h"
+#include "isobit/verify/engagement.h"
+#include "isobit/verify/transcript.h"
+
+namespace isobit::dispute {
+
+enum class Party : uint8_t { kTrainer = 0, kChallenger = 1 };
+inline Party other(Party p) { return p == Party::kTrainer ? Party::kChallenger : Party::kTrainer; }
+const char* name_of(Party party);  // "trainer", "challenger"
+
+struct Subject {
+  verify::Engagement engagement;  // verified
+  verify::TranscriptRules rules;
+  platform::Arithmetic arithmetic;
+  runtime::RoundingRules rounding;  // where the arithmetic rounds
+  train::Job job;                   // for the rates of its steps
+};
+
+}  // namespace isobit::dispute

@@ -1,0 +1,51 @@
+// How a dispute ended.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "isobit/dispute/subject.h"
+#include "isobit/judge/question.h"
+
+namespace isobit::dispute {
+
+enum class Outcome : uint8_t {
+  kTrainerWrong = 0,
+  kChallengerWrong = 1,
+  kBothWrong = 2,
+  kTrainerForfeits = 3,  // did not answer in time: that says nothing of who computed wrongly
+  kChallengerForfeits = 4,
+  kBothForfeit = 5,
+  kUndecided = 6,
+};
+const char* name_of(Outcome outcome);  // "trainer wrong", ..., "forfeit (trainer)", ...
+
+// How far down the dispute came.
+enum class Level : uint8_t { kRun = 0, kStep = 1, kTrace = 2, kValue = 3, kElement = 4, kSum = 5 };
+const char* name_of(Level level);  // "run", "step", "trace", "value", "element", "partial sum"
+
+// What the parties say that one element is, and what it is.
+struct DisputedElement {
+  int64_t element = 0;  // of the value, row-major
+  judge::Bits trainer = 0, challenger = 0;
+  std::optional<judge::Bits> right;
+  bool operator==(const DisputedElement&) const = default;
+};
+
+struct Verdict {
+  Outcome outcome = Outcome::kBothWrong;
+  Level level = Level::kRun;
+  std::string reason;             // one sentence for people
+  std::optional<uint64_t> step;   // 1 for the first
+  std::optional<uint64_t> entry;  // of the schema
+  std::string value;              // its name; "" without an entry
+  std::optional<uint64_t> node;   // of the step's graph, where one makes it
+  std::string op;                 // that node's operator, where the dispute came to it
+  DType dtype = DType::kFloat32;  // of the value
+  std::optional<DisputedElement> element;
+  std::optional<int64_t> chunk;  // of the element's sum
+  bool operator==(const Verdict&) const = default;
+};
+
+}  // namespace isobit::dispute

@@ -1,0 +1,33 @@
+// What a party to a dispute has computed, as whatever can compute the job again gives it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "isobit/base/status.h"
+#include "isobit/commit/tensor_root.h"
+#include "isobit/dispute/bodies.h"
+#include "isobit/tensor/tensor.h"
+#include "isobit/train/trace_schema.h"
+
+namespace isobit::dispute {
+
+// Every method may fail for this machine's own reasons. Steps are 1 for the first.
+class Witness {
+ public:
+  virtual ~Witness() = default;
+  virtual const std::vector<train::TraceEntry>& schema() const = 0;
+  // Of the steps first + 1 .. last.
+  virtual Expected<std::vector<StepPoint>> points(uint64_t first, uint64_t last) = 0;
+  // Of every value of a step, in the order of the schema.
+  virtual Expected<std::vector<commit::TensorRoot>> roots(uint64_t step) = 0;
+  // These values of it, each of which the roots are of.
+  virtual Expected<std::map<uint64_t, Tensor>> values(uint64_t step, const std::set<uint64_t>& entries) = 0;
+  // A node of the step's graph; and what it reads of constants, and of what is frozen.
+  virtual ShownNode node(uint64_t index) = 0;
+  virtual Expected<Tensor> given(const Operand& operand) = 0;
+};
+
+}  // namespace isobit::dispute

@@ -1,0 +1,114 @@
+#include "isobit/run/dispute_run.h"
+
+#include <algorithm>
+
+#include "isobit/base/text.h"
+#include "isobit/dispute/player.h"
+
+namespace isobit::run {
+namespace {
+
+using dispute::Party;
+
+// Where two transcripts part: the last state of the smallest interval around it, or what is handed out in the end.
+struct Doubt {
+  uint64_t last = 0;
+  bool handed_out = false;
+};
+
+Expected<Doubt> first_doubt(const verify::Transcript& a, const verify::Transcript& b) {
+  const verify::TranscriptRules& rules = a.rules();
+  const uint64_t both = std::min(a.size(), b.size());
+  uint64_t leaf = 0;
+  while (leaf < both && a.leaf(leaf) == b.leaf(leaf)) ++leaf;
+  if (leaf == both) {
+    return usage_error("the runs have the same leaves as far as both go: there is nothing to dispute");
+  }
+  if (leaf == rules.steps + 1) {
+    if (a.final().state_root == b.final().state_root) {
+      return usage_error("the runs differ in their evaluation alone, which no dispute settles step by step");
+    }
+    return Doubt{rules.steps, rules.has_state(rules.steps)};
+  }
+  const uint64_t t = std::max<uint64_t>(1, leaf), every = rules.commit_every;
+  return Doubt{std::min((t + every - 1) / every * every, rules.steps), false};
+}
+
+class LocalGame {
+ public:
+  LocalGame(const DisputeRequest& request, RunWitness& trainer, RunWitness& challenger)
+      : request_(request),
+        subject_(dispute_subject(trainer.session().job, trainer.reader().engagement())),
+        referee_(subject_),
+        players_{dispute::Player(subject_, trainer.session().parts, Party::kTrainer, trainer,
+                                 &trainer.reader().transcript(), *request.trainer.key, trainer.engine().pool()),
+                 dispute::Player(subject_, challenger.session().parts, Party::kChallenger, challenger, nullptr,
+                                 *request.challenger->key, challenger.engine().pool())} {}
+
+  Expected<DisputeResult> play(const dispute::Challenge& challenge) {
+    ISOBIT_RETURN_IF_ERROR(send(Party::kChallenger, challenge));
+    while (!referee_.verdict()) {
+      const dispute::Question question = referee_.question();
+      if (request_.progress) request_.progress(question);
+      for (const Party party : {Party::kTrainer, Party::kChallenger}) {
+        if (!question.asked[static_cast<size_t>(party)]) continue;
+        const auto answer = players_[static_cast<size_t>(party)].answer(question);
+        if (!answer) return unavailable(text_of("the ", name_of(party), " cannot answer: ", answer.error().message));
+        ISOBIT_RETURN_IF_ERROR(send(party, *answer, question));
+      }
+    }
+    result_.engagement = subject_.engagement;
+    result_.verdict = *referee_.verdict();
+    result_.counts = referee_.counts();
+    result_.turns = referee_.question().turn;
+    result_.record = referee_.record();
+    return result_;
+  }
+
+ private:
+  double now() const { return request_.seconds ? request_.seconds() : 0.0; }
+
+  Status send(Party party, const dispute::Body& body) { return send(party, body, referee_.question()); }
+  Status send(Party party, const dispute::Body& body, const dispute::Question& question) {
+    const Bytes message = players_[static_cast<size_t>(party)].sign(question, body);
+    const double begin = now();
+    const dispute::Referee::Receipt receipt = referee_.receive(message);
+    result_.referee_seconds += now() - begin;
+    if (receipt.counts) return {};
+    return unavailable(text_of("the ", name_of(party), "'s answer does not count: ", receipt.why_not));
+  }
+
+  const DisputeRequest& request_;
+  const dispute::Subject subject_;
+  dispute::Referee referee_;
+  std::array<dispute::Player, 2> players_;
+  DisputeResult result_;
+};
+
+}  // namespace
+
+dispute::Subject dispute_subject(const train::Job& job, const verify::Engagement& engagement) {
+  return {engagement, transcript_rules(job), arithmetic_of(job), rounding_rules(job), job};
+}
+
+Expected<DisputeResult> dispute_runs(const DisputeRequest& request) {
+  const DisputeSide& a = request.trainer;
+  const DisputeSide& b = *request.challenger;
+  ISOBIT_TRY(const std::unique_ptr<RunWitness> trainer, RunWitness::open(a.open, a.platform, true, a.conduct));
+  const verify::Engagement& engagement = trainer->reader().engagement();
+  if (a.key->public_key() != engagement.trainer_key) {
+    return usage_error(text_of("the key given is ", hex_of(a.key->public_key()), ", and the run's trainer is ",
+                               hex_of(engagement.trainer_key)));
+  }
+  ISOBIT_TRY(const std::unique_ptr<RunWitness> challenger, RunWitness::open(b.open, b.platform, false, b.conduct));
+  if (challenger->session().root != trainer->session().root) {
+    return usage_error("the runs are of different jobs, or of different data");
+  }
+  ISOBIT_TRY(const Doubt doubt, first_doubt(trainer->reader().transcript(), challenger->reader().transcript()));
+  const std::vector<verify::SignedHead>& heads = trainer->reader().heads();
+  LocalGame game(request, *trainer, *challenger);
+  return game.play(dispute::make_challenge(trainer->session().parts, trainer->reader().transcript(), heads.back(),
+                                           doubt.last, doubt.handed_out));
+}
+
+}  // namespace isobit::run

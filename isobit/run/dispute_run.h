@@ -1,0 +1,47 @@
+// A dispute between the trainer of a run and somebody who doubts it, both and the referee in one process: what each
+// says goes through the same messages as between strangers.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "isobit/commit/signature.h"
+#include "isobit/dispute/referee.h"
+#include "isobit/run/run_witness.h"
+
+namespace isobit::run {
+
+// What everybody knows of a dispute under this engagement. REQUIRES its job.
+dispute::Subject dispute_subject(const train::Job& job, const verify::Engagement& engagement);
+
+// One side: the run that it computes again, and how.
+struct DisputeSide {
+  OpenRequest open;
+  platform::Platform platform;
+  std::optional<commit::SecretKey> key;  // REQUIRES set: signs its answers
+  std::optional<StepFunction> conduct;   // of somebody who does not compute as the job says
+};
+
+struct DisputeRequest {
+  DisputeSide trainer;                                     // of the run that is in doubt
+  std::optional<DisputeSide> challenger;                   // of a run of its own, with which it disagrees
+  std::function<void(const dispute::Question&)> progress;  // before each turn
+  std::function<double()> seconds;                         // a clock, for DisputeResult::referee_seconds
+};
+
+struct DisputeResult {
+  verify::Engagement engagement;  // of the run in doubt
+  dispute::Verdict verdict;
+  dispute::Referee::Counts counts;
+  uint64_t turns = 0;
+  double referee_seconds = 0;
+  std::vector<Bytes> record;  // the messages, from which the verdict follows
+};
+
+// Of two runs of one job: the earliest step in which they differ. kUsage: they do not differ, or in nothing that is
+// disputed step by step (the evaluation); they are of different jobs; a key that is not the trainer's. Errors: those of
+// RunWitness::open; kUnavailable where a party could not answer.
+Expected<DisputeResult> dispute_runs(const DisputeRequest& request);
+
+}  // namespace isobit::run

@@ -1,0 +1,126 @@
+#include "isobit/run/run_witness.h"
+
+#include <algorithm>
+
+#include "isobit/base/text.h"
+#include "isobit/run/step_tracer.h"
+
+namespace isobit::run {
+
+Expected<std::unique_ptr<RunWitness>> RunWitness::open(const OpenRequest& request, const platform::Platform& platform,
+                                                       bool is_trainer, std::optional<StepFunction> conduct) {
+  ISOBIT_TRY(OpenedRun opened, open_run(request));
+  std::unique_ptr<RunWitness> witness(new RunWitness(std::move(opened), platform, is_trainer, std::move(conduct)));
+  ISOBIT_RETURN_IF_ERROR(witness->prepare(request.limits));
+  return witness;
+}
+
+RunWitness::RunWitness(OpenedRun opened, const platform::Platform& platform, bool is_trainer,
+                       std::optional<StepFunction> conduct)
+    : opened_(std::move(opened)), engine_(platform), is_trainer_(is_trainer), conduct_(std::move(conduct)) {}
+
+Status RunWitness::prepare(const Limits& limits) {
+  ISOBIT_TRY(session_, open_session(opened_.job, engine_, limits, Purpose::kAudit));
+  ISOBIT_RETURN_IF_ERROR(check_job_root(session_, reader().engagement().terms.job_root));
+  const train::StepGraph& step = session_.trainer->step_graph();
+  if (!step.disputable) {
+    return unreadable(
+        "the job's steps have no schema, so that no value of them can be disputed: shapes follow from "
+        "data, or a node has graphs within it");
+  }
+  replays_ =
+      std::make_unique<BundleReplays>(opened_.reader, session_, engine_, tally_, nullptr, conduct_.value_or(take_step));
+  schema_ = train::trace_schema(step);
+  tree_.emplace(step.graph, engine_.pool());
+  for (const NamedTensor& t : session_.trainer->frozen()) {
+    frozen_.push_back({t.name, commit::tensor_root(t.name, t.tensor, {}, engine_.pool()).digest()});
+  }
+  std::ranges::sort(frozen_, {}, &commit::StateEntry::name);
+  return {};
+}
+
+Expected<std::unique_ptr<RunReplay>> RunWitness::replay_to(uint64_t start, uint64_t step) {
+  ISOBIT_TRY(std::unique_ptr<RunReplay> replay, replays_->open_replay(start));
+  for (uint64_t t = start + 1; t <= step; ++t) {
+    ISOBIT_TRY(const verify::StepOutcome outcome, replay->advance());
+    if (outcome.fault) return rejected(text_of("step ", t, ": ", outcome.fault->what));
+  }
+  return replay;
+}
+
+// Checkpoints are somebody's word: where the one before does not lead to the state that the run commits to, the next
+// older one is taken, and in the end the initial state.
+Expected<std::unique_ptr<RunReplay>> RunWitness::stand_after(uint64_t step) {
+  std::vector<uint64_t> starts = replays_->starts();
+  std::erase_if(starts, [&](uint64_t s) { return s > step; });
+  const auto committed = reader().transcript().committed_state(step);
+  for (; starts.size() > 1 && committed; starts.pop_back()) {
+    auto replay = replay_to(starts.back(), step);
+    if (!replay) continue;
+    ISOBIT_TRY(const commit::Digest root, (*replay)->state_root());
+    if (root == *committed) return replay;
+  }
+  return replay_to(committed ? 0 : starts.back(), step);
+}
+
+Expected<std::vector<dispute::StepPoint>> RunWitness::points(uint64_t first, uint64_t last) {
+  ISOBIT_TRY(const std::unique_ptr<RunReplay> replay, stand_after(first));
+  std::vector<dispute::StepPoint> points;
+  for (uint64_t t = first + 1; t <= last; ++t) {
+    ISOBIT_TRY(const verify::StepOutcome outcome, replay->advance());
+    if (outcome.fault) return rejected(text_of("step ", t, ": ", outcome.fault->what));
+    ISOBIT_TRY(const commit::Digest state, replay->state_root());
+    dispute::StepPoint point{outcome.batch, outcome.loss, outcome.log_segment, state};
+    if (is_trainer_) {
+      const verify::StepLeaf& leaf = reader().transcript().step(t);
+      point = {leaf.batch, leaf.loss, leaf.log_segment,
+               reader().transcript().committed_state(t).value_or(point.state_root)};
+    }
+    points.push_back(point);
+  }
+  return points;
+}
+
+Expected<StepTracer> RunWitness::trace(uint64_t step, std::set<uint64_t> kept, StepTracer::Hash hash) {
+  ISOBIT_TRY(const std::unique_ptr<RunReplay> replay, stand_after(step - 1));
+  const train::StepGraph& graph = session_.trainer->step_graph();
+  StepTracer tracer(graph, schema_, std::move(kept), hash);
+  {
+    ISOBIT_TRY(const train::StepInputs inputs, session_.trainer->inputs());
+    tracer.take_feeds(*session_.trainer, session_.trainer->feeds_of(inputs), engine_.pool());
+  }
+  ISOBIT_TRY(const verify::StepOutcome outcome, replay->advance_seen_by(&tracer));
+  if (outcome.fault) return rejected(text_of("step ", step, ": ", outcome.fault->what));
+  if (conduct_) tracer.take_state_after(*session_.trainer, engine_.pool());
+  if (const auto missing = tracer.missing()) {
+    return unavailable(text_of("the step made no value '", schema_[*missing].name, "' of its schema"));
+  }
+  return tracer;
+}
+
+Expected<std::vector<commit::TensorRoot>> RunWitness::roots(uint64_t step) {
+  ISOBIT_TRY(StepTracer tracer, trace(step, {}, StepTracer::Hash::kAll));
+  return tracer.take_roots();
+}
+
+Expected<std::map<uint64_t, Tensor>> RunWitness::values(uint64_t step, const std::set<uint64_t>& entries) {
+  ISOBIT_TRY(StepTracer tracer, trace(step, entries, StepTracer::Hash::kNothing));
+  return tracer.take_values();
+}
+
+dispute::ShownNode RunWitness::node(uint64_t index) {
+  return dispute::show_node(session_.trainer->step_graph().graph, *tree_, index, frozen_);
+}
+
+Expected<Tensor> RunWitness::given(const dispute::Operand& operand) {
+  const graph::Graph& graph = session_.trainer->step_graph().graph;
+  const std::string& name = operand.identity.name;
+  if (const graph::ValueId id = graph.find(name); id != graph::kNoValue) {
+    if (const Tensor* constant = graph.initializer(id)) return *constant;
+  }
+  const auto frozen = std::ranges::find(session_.trainer->frozen(), name, &NamedTensor::name);
+  if (frozen != session_.trainer->frozen().end()) return frozen->tensor;
+  return unreadable(text_of("nothing is called '", name, "' among the constants and what is frozen"));
+}
+
+}  // namespace isobit::run

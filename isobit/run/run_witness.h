@@ -1,0 +1,58 @@
+// A party to a dispute that has a run on its disk: whatever it is asked it computes again, from the run's nearest
+// checkpoint or its initial state.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "isobit/dispute/witness.h"
+#include "isobit/platform/platform.h"
+#include "isobit/run/bundle_replay.h"
+#include "isobit/run/open_run.h"
+#include "isobit/run/step_tracer.h"
+#include "isobit/verify/graph_tree.h"
+
+namespace isobit::run {
+
+class RunWitness final : public dispute::Witness {
+ public:
+  // conduct: how the steps are computed by somebody who does not compute them as the job says; then states are what it
+  // leaves behind. is_trainer: speaks for the run's trainer, whose points are those of its transcript as far as that
+  // has them. Errors: those of open_run and open_session; kUnreadable for a job whose steps have no schema.
+  static Expected<std::unique_ptr<RunWitness>> open(const OpenRequest& request, const platform::Platform& platform,
+                                                    bool is_trainer,
+                                                    std::optional<StepFunction> conduct = std::nullopt);
+
+  const bundle::BundleReader& reader() const { return opened_.reader; }
+  const Session& session() const { return session_; }
+  platform::Engine& engine() { return engine_; }
+  BundleReplays& replays() { return *replays_; }
+
+  const std::vector<train::TraceEntry>& schema() const override { return schema_; }
+  Expected<std::vector<dispute::StepPoint>> points(uint64_t first, uint64_t last) override;
+  Expected<std::vector<commit::TensorRoot>> roots(uint64_t step) override;
+  Expected<std::map<uint64_t, Tensor>> values(uint64_t step, const std::set<uint64_t>& entries) override;
+  dispute::ShownNode node(uint64_t index) override;
+  Expected<Tensor> given(const dispute::Operand& operand) override;
+
+ private:
+  RunWitness(OpenedRun opened, const platform::Platform& platform, bool is_trainer,
+             std::optional<StepFunction> conduct);
+  Status prepare(const Limits& limits);
+  Expected<std::unique_ptr<RunReplay>> stand_after(uint64_t step);
+  Expected<std::unique_ptr<RunReplay>> replay_to(uint64_t start, uint64_t step);
+  Expected<StepTracer> trace(uint64_t step, std::set<uint64_t> kept, StepTracer::Hash hash);
+
+  OpenedRun opened_;
+  platform::Engine engine_;
+  const bool is_trainer_;
+  const std::optional<StepFunction> conduct_;
+  Session session_;
+  ReplayTally tally_;
+  std::unique_ptr<BundleReplays> replays_;
+  std::vector<train::TraceEntry> schema_;
+  std::optional<verify::GraphTree> tree_;
+  std::vector<commit::StateEntry> frozen_;  // by name
+};
+
+}  // namespace isobit::run

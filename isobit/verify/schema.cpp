@@ -1,0 +1,89 @@
+#include "isobit/verify/schema.h"
+
+#include "isobit/base/frame.h"
+#include "isobit/base/text.h"
+
+namespace isobit::verify {
+namespace {
+
+constexpr std::string_view kSchemaTag = "isobit.trace-schema", kEntryTag = "isobit.trace-entry";
+constexpr uint32_t kVersion = 1;
+constexpr uint64_t kMaxEntryBytes = 1 << 17, kMaxName = 1 << 16, kMaxRank = 64;
+
+}  // namespace
+
+commit::Digest schema_digest(const commit::SizedRoot& entries) { return entries.commitment(kSchemaTag, kVersion); }
+
+commit::Digest schema_leaf(const train::TraceEntry& entry, uint64_t index) {
+  return commit::leaf_hash(train::trace_entry_bytes(entry, index));
+}
+
+commit::Digest schema_root(const std::vector<train::TraceEntry>& schema) {
+  std::vector<commit::Digest> leaves;
+  for (size_t i = 0; i < schema.size(); ++i) leaves.push_back(schema_leaf(schema[i], i));
+  return schema_digest({leaves.size(), commit::merkle_root(leaves)});
+}
+
+commit::TensorLayout layout_of(const train::TraceEntry& entry) { return {entry.split}; }
+Shape shape_of(const train::TraceEntry& entry) { return Shape(entry.dims); }
+commit::Digest header_of(const train::TraceEntry& entry) {
+  return commit::tensor_header(entry.name, entry.dtype, shape_of(entry), layout_of(entry));
+}
+
+Expected<train::TraceEntry> decode_trace_entry(ByteView data, uint64_t index, const std::string& what) {
+  ByteReader r(data, what);
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kEntryTag, kVersion));
+  ISOBIT_TRY(const uint64_t found, r.u64("index"));
+  if (found != index) return r.fail("index", text_of("found ", found, ", expected ", index));
+  train::TraceEntry entry;
+  ISOBIT_TRY(const uint8_t kind, r.u8("kind"));
+  constexpr auto kLast = static_cast<uint8_t>(train::TraceEntry::Kind::kStatistic);
+  if (kind > kLast) return r.fail("kind", text_of("found ", kind, ", expected 0 to ", kLast));
+  entry.kind = static_cast<train::TraceEntry::Kind>(kind);
+  ISOBIT_TRY(entry.node, r.i64("node"));
+  ISOBIT_TRY(entry.place, r.i64("place"));
+  ISOBIT_TRY(entry.name, r.text("name", kMaxName));
+  ISOBIT_TRY(const uint8_t dtype, r.u8("dtype"));
+  const std::optional<DType> known = dtype_of_number(dtype);
+  if (!known) return r.fail("dtype", text_of("found ", dtype, ", expected the number of a type (1 to 13)"));
+  entry.dtype = *known;
+  ISOBIT_TRY(const uint64_t rank, r.u64("rank"));
+  if (rank > kMaxRank) return r.fail("rank", text_of("found ", rank, ", expected at most ", kMaxRank));
+  for (uint64_t i = 0; i < rank; ++i) {
+    ISOBIT_TRY(const int64_t dim, r.i64("dimension"));
+    entry.dims.push_back(dim);
+  }
+  if (const auto elements = checked_elements(entry.dims, entry.dtype, INT64_MAX); !elements) {
+    return r.fail("dimension", elements.error().message);
+  }
+  ISOBIT_TRY(const uint32_t split, r.u32("split"));
+  if (split > rank) return r.fail("split", text_of("found ", split, ", expected at most the rank, ", rank));
+  entry.split = static_cast<int>(split);
+  ISOBIT_RETURN_IF_ERROR(r.finish());
+  return entry;
+}
+
+Bytes encode_schema(const std::vector<train::TraceEntry>& schema) {
+  ByteWriter w;
+  write_frame(w, kSchemaTag, kVersion);
+  w.u64(schema.size());
+  for (size_t i = 0; i < schema.size(); ++i) w.bytes(train::trace_entry_bytes(schema[i], i));
+  return w.take();
+}
+
+Expected<std::vector<train::TraceEntry>> decode_schema(ByteView data, const std::string& what) {
+  ByteReader r(data, what);
+  if (data.size() > kMaxSchemaBytes) return r.fail("size", text_of("is over ", kMaxSchemaBytes, " bytes"));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kSchemaTag, kVersion));
+  ISOBIT_TRY(const uint64_t count, r.u64("entries"));
+  std::vector<train::TraceEntry> schema;
+  for (uint64_t i = 0; i < count; ++i) {
+    ISOBIT_TRY(const ByteView entry, r.bytes("entry", kMaxEntryBytes));
+    ISOBIT_TRY(train::TraceEntry read, decode_trace_entry(entry, i, text_of(what, ", entry ", i)));
+    schema.push_back(std::move(read));
+  }
+  ISOBIT_RETURN_IF_ERROR(r.finish());
+  return schema;
+}
+
+}  // namespace isobit::verify
