@@ -2,6 +2,8 @@
 // cut out regions, gather and scatter among them.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "isobit/run/network.h"
 #include "isobit/run/onnx_for_test.h"
 #include "isobit/train/judged_steps_for_test.h"
@@ -192,6 +194,26 @@ TEST_F(JudgedImported, PartsThatAreFrozen) {
   n.node("Relu", {"a"}, {"active"});
   n.scores("active", 128);
   expect_judged(n, {"Relu", "Gemm"}, "\nfreeze = [\"a.*\"]");
+}
+
+// Trained networks, on their own data; one is made for batches of 1.
+TEST_F(JudgedImported, RealNetworks) {
+  const char* shared = std::getenv("ISOBIT_SHARED_DATA");
+  const fs::path data = shared != nullptr ? shared : "";
+  const std::map<std::string, std::string> networks = {
+      {"mnist-cnn.onnx", text_of("dataset = \"mnist\"\npath = \"", (data / "mnist").string(), "\"\nbatch = 1")},
+      {"resnet20-cifar10.onnx",
+       text_of("dataset = \"cifar10\"\nfiles = [\"", (data / "cifar10/lossless_train_0_3999.bin").string(),
+               "\"]\ntest_files = [\"", (data / "cifar10/jpegsrc_test_batch.bin").string(), "\"]\nbatch = 1")}};
+  for (const auto& [file, of_data] : networks) {
+    if (!fs::exists(data / "models" / file)) GTEST_SKIP() << "skipped: no data";
+    SCOPED_TRACE(file);
+    const train::Job job = job_of(text_of("onnx = \"", (data / "models" / file).string(), "\""), of_data,
+                                  "lr = 0.01\nmomentum = 0.9", "correct-1");
+    const auto opened = open_network(job, {});
+    ASSERT_TRUE(opened) << opened.error().message;
+    EXPECT_GT(judge_a_step(job, *opened).elements, 30);
+  }
 }
 
 }  // namespace

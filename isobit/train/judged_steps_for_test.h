@@ -76,7 +76,10 @@ class JudgedSteps : public ::testing::Test {
   // The second step, whose momentum is not zero.
   static Judgement judge_a_step(const Job& job, std::shared_ptr<const models::Network> network = models::built_in()) {
     platform::Engine engine(platform::parse_platform("ordered/2t").value());
-    const std::shared_ptr<const data::Dataset> dataset = data::open_dataset(job.data).value();
+    auto opened = data::open_dataset(job.data);
+    EXPECT_TRUE(opened) << opened.error().message;
+    if (!opened) return {};
+    const std::shared_ptr<const data::Dataset> dataset = std::move(*opened);
     auto created = Trainer::create(job, dataset, engine, backends::native(), std::move(network));
     EXPECT_TRUE(created) << created.error().message;
     if (!created) return {};
