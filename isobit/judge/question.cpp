@@ -58,6 +58,17 @@ Status check_operand(const Question& q, int i) {
                             Shape(q.where.inputs[n]).text()));
 }
 
+Status check_at_hand(const Question& q, const std::vector<graph::ElementSource>& guides) {
+  for (const graph::ElementSource& s : guides) {
+    if (!q.guide) {
+      ISOBIT_RETURN_IF_ERROR(check_operand(q, s.input));
+    } else if (!q.guide(s.input, s.element)) {
+      return not_at_hand(q, text_of("element ", s.element, " of input ", s.input));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 const runtime::ElementFormula* formula_of(const Question& q) {
@@ -85,12 +96,7 @@ Expected<std::vector<graph::ElementSource>> guides_of(const Question& q, size_t 
   ISOBIT_CHECK(stage < rules.size());
   for (size_t before = 0; before < stage; ++before) {
     ISOBIT_TRY(const auto guides, guides_of(q, before));
-    for (const graph::ElementSource& s : guides) {
-      if (q.guide && !q.guide(s.input, s.element)) {
-        return not_at_hand(q, text_of("element ", s.element, " of input ", s.input));
-      }
-      if (!q.guide) ISOBIT_RETURN_IF_ERROR(check_operand(q, s.input));
-    }
+    ISOBIT_RETURN_IF_ERROR(check_at_hand(q, guides));
   }
   std::vector<graph::ElementSource> guides = rules[stage](q.where);
   std::erase_if(guides, [&](const auto& s) { return q.constants[static_cast<size_t>(s.input)] != nullptr; });
@@ -101,17 +107,10 @@ Expected<std::vector<graph::ElementSource>> guides_of(const Question& q, size_t 
 Status check_guides(const Question& q) {
   for (const WholeOperand& whole : whole_operands(q)) ISOBIT_RETURN_IF_ERROR(check_operand(q, whole.input));
   const size_t stages = guide_stages(q);
-  for (size_t stage = 0; stage < stages; ++stage) {
-    ISOBIT_TRY(const auto guides, guides_of(q, stage));
-    if (stage + 1 < stages) continue;  // the next one looks
-    for (const graph::ElementSource& s : guides) {
-      if (q.guide && !q.guide(s.input, s.element)) {
-        return not_at_hand(q, text_of("element ", s.element, " of input ", s.input));
-      }
-      if (!q.guide) ISOBIT_RETURN_IF_ERROR(check_operand(q, s.input));
-    }
-  }
-  return {};
+  if (stages == 0) return {};
+  // Which looks at those of the stages before it.
+  ISOBIT_TRY(const auto last, guides_of(q, stages - 1));
+  return check_at_hand(q, last);
 }
 
 Status check_elements(const Question& q, const std::vector<graph::ElementSource>& elements) {
