@@ -20,13 +20,21 @@ struct ElementSource {
   bool operator==(const ElementSource&) const = default;
 };
 
+// An element that says where others are: an index, a length, a condition (integer), or a coordinate (real).
+struct GuideValue {
+  int64_t integer = 0;
+  double real = 0;
+};
+
 // An element of an output of a node whose shapes are known, or of a statistic of it.
 struct ElementQuery {
   const Node& node;
   std::vector<std::vector<int64_t>> inputs = {};   // dimensions, by input; nothing of an absent one
   std::vector<std::vector<int64_t>> outputs = {};  // by output
-  // The tensor behind input i: asked of what are no real numbers, indices and conditions. Null: the input is absent.
+  // The tensor behind input i: asked of those that are needed as a whole (OutputDef::whole). Null: the input is absent.
   std::function<const Tensor*(int)> operand = {};
+  // Element number `element` of input i: asked of those that OutputDef::guides names. Empty: operand has them.
+  std::function<GuideValue(int, int64_t)> guide = {};
   size_t output = 0;
   int64_t element = 0;
   // Of who asks for statistics, or for what is made with them (statistics_of): by statistic; and the one that is asked
@@ -39,13 +47,23 @@ struct ElementQuery {
   bool has(int input) const {
     return input < static_cast<int>(node.inputs.size()) && node.inputs[static_cast<size_t>(input)] != kNoValue;
   }
+  // By `guide`, or from the operand.
+  GuideValue guide_at(int input, int64_t element) const;
 };
 
 // The elements that the one which is asked for is made of, as its rule says (ElementRule): the one that it is, or none
 // where it is zero (kMoved); at most one of each input (kPointwise); all of which it is the sum, the product or an
 // extreme; of an inner product the pairs whose products are added, pair by pair, and what is added to them. What is
 // made with statistics names first what its formula takes once, then what each of its terms takes, term by term in the
-// order of the sum. REQUIRES a node that shape inference accepts, and indices inside their axes.
+// order of the sum. REQUIRES a node that shape inference accepts. Where a guide names no element (an index outside its
+// axis) there is one that no tensor has: number -1.
 using SourceRule = std::function<std::vector<ElementSource>(const ElementQuery&)>;
+
+// Of what is the sum of so many elements that nobody lists all of them, each a term and nothing taken once: how many,
+// and number `begin` to `end` of what the source rule says.
+struct SourceRange {
+  std::function<int64_t(const ElementQuery&)> count = {};
+  std::function<std::vector<ElementSource>(const ElementQuery&, int64_t begin, int64_t end)> of = {};
+};
 
 }  // namespace isobit::graph

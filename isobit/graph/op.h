@@ -92,6 +92,8 @@ struct Statistic {
   int output = -1;  // the output that it becomes when no stage changes that; -1: none
   // Which elements one of its own is made of, statistics before it among them.
   SourceRule sources = {};
+  std::vector<SourceRule> guides = {};  // as OutputDef::guides
+  SourceRange range = {};               // of very many sources; empty: these are few
 };
 
 // Attributes for a graph in which every value of type `from` is of type `to` instead.
@@ -149,9 +151,15 @@ struct OutputDef {
   InputSet moved_from = {};
   bool takes_each_once = false;  // no element of `moved_from` comes twice
   // Which elements it is made of: always, but of kSampled, kWhole and kNone, and of kMaximum where real numbers say
-  // where.
+  // where. Of those that are missing the formula says it (runtime/element_formula.h).
   SourceRule sources = {};
   std::string whole_because = {};  // of kWhole: why an element cannot be judged alone
+  // Elements that say which ones `sources` are: indices, conditions, coordinates. Stage by stage: which ones a stage
+  // has may follow from those of the stages before it.
+  std::vector<SourceRule> guides = {};
+  // Inputs that say so as a whole: whoever asks for `sources` has all of them. Beside these, an input that is a
+  // constant of the graph may be looked at.
+  InputSet whole = {};
 };
 
 inline constexpr const char* kFirstDraw = "first";  // an integer; 0 where it is not said

@@ -4,6 +4,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/judge/words.h"
+#include "isobit/kernels/elementwise/unary.h"
 
 namespace isobit::judge {
 
@@ -12,17 +13,19 @@ using runtime::Fold;
 DType computed_in(const Question& q, const Plan& plan) {
   if (plan.formula->in_double) return DType::kFloat64;
   const bool is_real = q.type() == DType::kFloat32 || q.type() == DType::kFloat64;
-  return is_real || plan.needs.empty() ? q.type() : q.type_of(plan.needs.front());
+  return is_real || plan.count == 0 ? q.type() : q.type_of(needs_between(plan, 0, 1).front());
 }
 
 template <class T>
 FormulaRun<T>::FormulaRun(const Question& q, const Plan& plan)
     : q_(q), plan_(plan), fold_(plan.formula->fold_of(q.where.node)) {
-  const size_t all = plan.needs.size();
-  each_ = plan.formula->each;
+  const auto all = static_cast<size_t>(plan.count);
+  each_ = plan.formula->each_of(q.where);
   once_ = fold_ == Fold::kNone ? all : plan.formula->once;
   ISOBIT_CHECK(once_ <= all && (all - once_) % each_ == 0);
   terms_ = static_cast<int64_t>((all - once_) / each_);
+  if (terms_ > 0) weights_ = plan.weights.size() / static_cast<size_t>(terms_);
+  from_once_ = needs_between(plan, 0, static_cast<int64_t>(once_));
 }
 
 template <class T>
@@ -37,18 +40,19 @@ T FormulaRun<T>::number(const graph::ElementSource& s, Bits bits) const {
 template <class T>
 FoldState<T> FormulaRun<T>::begin(std::span<const Bits> once) {
   taken_.clear();
-  for (size_t i = 0; i < once_; ++i) taken_.push_back(number(plan_.needs[i], once[i]));
+  for (size_t i = 0; i < once_; ++i) taken_.push_back(number(from_once_[i], once[i]));
   return FoldState<T>(fold_, taken_.empty() ? T(0) : taken_.front());
 }
 
 template <class T>
-void FormulaRun<T>::add(FoldState<T>& state, int64_t p, std::span<const Bits> values) {
-  const size_t first = once_ + static_cast<size_t>(p) * each_;
+void FormulaRun<T>::add(FoldState<T>& state, int64_t p, const graph::ElementSource* from,
+                        std::span<const Bits> values) {
   of_term_.clear();
-  for (size_t i = 0; i < each_; ++i) of_term_.push_back(number(plan_.needs[first + i], values[i]));
+  for (size_t i = 0; i < each_; ++i) of_term_.push_back(number(from[i], values[i]));
   if constexpr (std::is_floating_point_v<T>) {
     const runtime::TermRule<T>& rule = plan_.formula->term.template in<T>();
-    if (rule) return state.add(rule({q_.where, taken_, of_term_, &plan_.needs[first]}));
+    const auto weights = std::span(plan_.weights).subspan(static_cast<size_t>(p) * weights_, weights_);
+    if (rule) return state.add(rule({q_.where, taken_, of_term_, from, weights}));
   }
   state.add(of_term_.front());
 }
@@ -56,20 +60,19 @@ void FormulaRun<T>::add(FoldState<T>& state, int64_t p, std::span<const Bits> va
 template <class T>
 Bits FormulaRun<T>::finish(const FoldState<T>& state) const {
   if (fold_ == Fold::kFirstPlace) {
-    const int64_t place = state.place();
-    const graph::ElementSource* largest =
-        place < 0 ? nullptr : &plan_.needs[once_ + static_cast<size_t>(place) * each_];
-    return word_of(plan_.formula->place(q_.where, largest));
+    if (state.place() < 0) return word_of(plan_.formula->place(q_.where, nullptr));
+    const auto first = static_cast<int64_t>(once_) + state.place() * static_cast<int64_t>(each_);
+    return word_of(plan_.formula->place(q_.where, needs_between(plan_, first, first + 1).data()));
   }
   T x = fold_ == Fold::kNone ? T(0) : state.value();
   if constexpr (std::is_floating_point_v<T>) {
     const runtime::EndRule<T>& rule = plan_.formula->end.template in<T>();
-    if (rule) x = rule({q_.where, taken_, {}, plan_.needs.data()}, x, state.count());
+    if (rule) x = rule({q_.where, taken_, {}, from_once_.data(), plan_.weights}, x, state.count());
   }
   if (q_.type() == dtype_of<T>()) return word_of(x);
-  if (q_.type() == DType::kBool) return x != T(0) ? 1 : 0;
+  ThreadPool pool(1);
   Bits bits = 0;
-  by_type(NumberTypes{}, q_.type(), [&]<class To>(To) { bits = word_of(tidy(static_cast<To>(x))); });
+  kernels::cast({kernels::Isa::kReference, &pool}, dtype_of<T>(), q_.type(), 1, &x, &bits);
   return bits;
 }
 
@@ -80,7 +83,8 @@ Expected<Bits> evaluate_formula(const Question& q, const Plan& plan, std::span<c
     FormulaRun<T> run(q, plan);
     FoldState<T> state = run.begin(values);
     for (int64_t p = 0; p < run.terms(); ++p) {
-      run.add(state, p, values.subspan(run.once() + static_cast<size_t>(p) * run.each(), run.each()));
+      const size_t first = run.once() + static_cast<size_t>(p) * run.each();
+      run.add(state, p, &plan.needs[first], values.subspan(first, run.each()));
     }
     bits = run.finish(state);
   });

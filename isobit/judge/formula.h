@@ -27,8 +27,8 @@ class FormulaRun {
   size_t each() const { return each_; }
   // values: of what is taken once.
   FoldState<T> begin(std::span<const Bits> once);
-  // Of the next term, number p: what it takes.
-  void add(FoldState<T>& state, int64_t p, std::span<const Bits> values);
+  // Of the next term, number p: which elements it takes, each() of them, and their values.
+  void add(FoldState<T>& state, int64_t p, const graph::ElementSource* from, std::span<const Bits> values);
   Bits finish(const FoldState<T>& state) const;
 
  private:
@@ -37,8 +37,9 @@ class FormulaRun {
   const Question& q_;
   const Plan& plan_;
   runtime::Fold fold_;
-  size_t once_ = 0, each_ = 1;
+  size_t once_ = 0, each_ = 1, weights_ = 0;  // weights of a term
   int64_t terms_ = 0;
+  std::vector<graph::ElementSource> from_once_;
   std::vector<T> taken_, of_term_;
 };
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,17 +22,38 @@ struct RanNode {
   graph::Graph graph;  // the node as it was run: its shapes are known
   size_t index = 0;
   std::vector<Tensor> inputs, statistics, outputs;  // undefined: absent
+  mutable std::set<int> whole = {};                 // what expect_named() found named
+  mutable std::set<std::pair<int, int64_t>> guides = {};
 
   const graph::Node& node() const { return graph.nodes()[index]; }
 
+  // Gives out what was named and nothing else.
   Expected<Question> question() const {
-    return ask_about(graph, node(), [this](int i) {
-      const Tensor& operand = inputs[static_cast<size_t>(i)];
-      if (!operand.defined()) return static_cast<const Tensor*>(nullptr);
-      const bool is_real = operand.dtype() == DType::kFloat32 || operand.dtype() == DType::kFloat64;
-      EXPECT_FALSE(is_real) << "real numbers are no operand as a whole";
-      return &operand;
+    const auto operand = [this](int i) {
+      EXPECT_TRUE(whole.contains(i)) << "input " << i << " is asked for as a whole and was not named";
+      return &inputs[static_cast<size_t>(i)];
+    };
+    return ask_about(graph, node(), operand, [this](int i, int64_t e) -> std::optional<Bits> {
+      EXPECT_TRUE(guides.contains({i, e})) << "element " << e << " of input " << i << " was not named";
+      return bits_of(inputs[static_cast<size_t>(i)], e);
     });
+  }
+
+  // What says where, of the element that is asked for.
+  void expect_named(const Question& q) const {
+    whole.clear();
+    guides.clear();
+    for (const WholeOperand& operand : whole_operands(q)) {
+      whole.insert(operand.input);
+      EXPECT_FALSE(FloatTypes::contains(inputs[static_cast<size_t>(operand.input)].dtype()))
+          << "what says where, all of it, is real";
+      EXPECT_EQ(static_cast<size_t>(operand.bytes), inputs[static_cast<size_t>(operand.input)].bytes());
+    }
+    for (size_t stage = 0; stage < guide_stages(q); ++stage) {
+      const auto named = guides_of(q, stage);
+      ASSERT_TRUE(named) << named.error().message;
+      for (const graph::ElementSource& s : *named) guides.emplace(s.input, s.element);
+    }
   }
 
   std::vector<Bits> values(const std::vector<graph::ElementSource>& needs) const {

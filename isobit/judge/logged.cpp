@@ -65,7 +65,7 @@ runtime::Ruling rule_on_claim(const ExactElement& element, Bits claimed, const r
 }
 
 Expected<LoggedProduct> LoggedProduct::of(const Question& q) {
-  ISOBIT_TRY(const Plan plan, plan_for(q));
+  ISOBIT_TRY(const Plan plan, plan_for(q, Needs::kWhereTheyMust));
   if (plan.way != Way::kProduct || q.type() != DType::kFloat64) {
     return unreadable(text_of("node '", q.where.node.name, "': the element is no inner product of float64"));
   }

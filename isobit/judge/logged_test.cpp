@@ -138,6 +138,7 @@ TEST_P(Rounded, IsWhatTheStageMakesOfIt) {
     q.where.output = o;
     if (!ran.outputs[o].defined()) continue;
     for (q.where.element = 0; q.where.element < q.elements(); ++q.where.element) {
+      ran.expect_named(q);
       const auto needs = needs_of(q);
       if (!needs) break;
       const auto before = evaluate(ctx, q, ran.values(*needs), platform::arithmetic_of("logged-1"));

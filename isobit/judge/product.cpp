@@ -46,23 +46,19 @@ ProductTerms product_terms(const Question& q) {
   const Geometry g = product.geometry();
   ProductTerms terms;
   terms.order = g.order;
-  terms.pairs.resize(static_cast<size_t>(g.k));
+  terms.terms = g.k;
   if (product.is_matmul) {
     const graph::ops::Coordinates at = graph::ops::coordinates_of(out, q.where.element);
-    const int64_t a = first_of_matrix(first, at), b = first_of_matrix(second, at), i = at[at.size() - 2], j = at.back();
-    for (int64_t l = 0; l < g.k; ++l) {
-      terms.pairs[static_cast<size_t>(l)] = {a + g.left.offset(i, l), b + g.right.offset(j, l)};
-    }
+    const int64_t j = at.back();
+    terms.first = {g.left, first_of_matrix(first, at), at[at.size() - 2]};
+    terms.second = {g.right, first_of_matrix(second, at), j};
     if (q.where.has(2)) terms.bias = j;
     return terms;
   }
   const Cell c = cell_of(product.conv, product.direction, out, q.where.element);
   ISOBIT_CHECK(g.out.at(c.batch, c.i, c.j) == q.where.element);
-  const int64_t left = c.batch * g.left.batch_stride, right = c.batch * g.right.batch_stride;
-  for (int64_t l = 0; l < g.k; ++l) {
-    const int64_t in_right = g.right.offset(c.j, l);
-    terms.pairs[static_cast<size_t>(l)] = {in_right < 0 ? -1 : right + in_right, left + g.left.offset(c.i, l)};
-  }
+  terms.first = {g.right, c.batch * g.right.batch_stride, c.j};
+  terms.second = {g.left, c.batch * g.left.batch_stride, c.i};
   if (q.where.has(2)) terms.bias = c.batch * g.bias_batch_stride + c.i;
   return terms;
 }
@@ -76,7 +72,7 @@ std::vector<graph::ElementSource> sources_of(const ProductTerms& terms) {
 std::vector<graph::ElementSource> sources_of(const ProductTerms& terms, int64_t begin, int64_t end) {
   std::vector<graph::ElementSource> sources;
   for (int64_t p = begin; p < end; ++p) {
-    const ProductPair& pair = terms.pairs[static_cast<size_t>(terms.order.element(p))];
+    const ProductPair pair = terms.pair(terms.order.element(p));
     if (pair.first >= 0) sources.push_back({0, pair.first});
     if (pair.second >= 0) sources.push_back({1, pair.second});
   }

@@ -17,13 +17,26 @@ struct ProductPair {
   int64_t first = -1, second = -1;
 };
 
-// Pair l is element l of both lines; the written order is another.
+// A line of an operand: `base` is where its batch begins.
+struct ProductLine {
+  kernels::product::Side side;
+  int64_t base = 0, line = 0;
+
+  int64_t element(int64_t l) const {
+    const int64_t offset = side.offset(line, l);
+    return offset < 0 ? -1 : base + offset;
+  }
+};
+
+// Pair l is element l of both lines; the written order is another. However many there are, nobody lists them.
 struct ProductTerms {
-  std::vector<ProductPair> pairs;
+  ProductLine first, second;
+  int64_t terms = 0;
   kernels::product::Order order;
   int64_t bias = -1;  // of input 2; -1: there is none
 
-  int64_t count() const { return static_cast<int64_t>(pairs.size()); }
+  int64_t count() const { return terms; }
+  ProductPair pair(int64_t l) const { return {first.element(l), second.element(l)}; }
 };
 
 // REQUIRES a question about output 0 of an inner product.
@@ -68,7 +81,7 @@ template <class T, class F>
 void for_each_term(const ProductTerms& terms, std::span<const Bits> values, int64_t begin, int64_t end, F f) {
   size_t next = 0;
   for (int64_t p = begin; p < end; ++p) {
-    const ProductPair& pair = terms.pairs[static_cast<size_t>(terms.order.element(p))];
+    const ProductPair pair = terms.pair(terms.order.element(p));
     const T first = pair.first >= 0 ? from_word<T>(values[next++]) : T(0);
     const T second = pair.second >= 0 ? from_word<T>(values[next++]) : T(0);
     f(p, first, second);

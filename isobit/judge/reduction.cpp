@@ -37,12 +37,9 @@ class FormulaReduction final : public Chunked {
     while (begins_.back() < shape_.terms()) begins_.push_back(std::min(begins_.back() + kMostTerms, shape_.terms()));
   }
 
-  Sources once() const override {
-    return {plan_.needs.begin(), plan_.needs.begin() + static_cast<std::ptrdiff_t>(shape_.once())};
-  }
+  Sources once() const override { return needs_between(plan_, 0, first_need(0)); }
   Sources needs(int64_t chunk) const override {
-    return {plan_.needs.begin() + first_need(chunk_begin(chunk)),
-            plan_.needs.begin() + first_need(chunk_begin(chunk + 1))};
+    return needs_between(plan_, first_need(chunk_begin(chunk)), first_need(chunk_begin(chunk + 1)));
   }
 
   State begin(std::span<const Bits> once) const override {
@@ -58,8 +55,10 @@ class FormulaReduction final : public Chunked {
     FormulaRun<T> run(q_, plan_);
     FoldState<T> state = run.begin(once);
     if (!state.restore(before) || state.count() != first) return no_state();
+    const Sources from = needs(chunk);
     for (int64_t p = first; p < last; ++p) {
-      run.add(state, p, values.subspan(static_cast<size_t>(p - first) * shape_.each(), shape_.each()));
+      const size_t at = static_cast<size_t>(p - first) * shape_.each();
+      run.add(state, p, &from[at], values.subspan(at, shape_.each()));
     }
     return state.words();
   }
@@ -73,8 +72,8 @@ class FormulaReduction final : public Chunked {
   }
 
  private:
-  std::ptrdiff_t first_need(int64_t term) const {
-    return static_cast<std::ptrdiff_t>(shape_.once() + static_cast<size_t>(term) * shape_.each());
+  int64_t first_need(int64_t term) const {
+    return static_cast<int64_t>(shape_.once()) + term * static_cast<int64_t>(shape_.each());
   }
 
   const Plan plan_;
@@ -148,7 +147,7 @@ class ProductReduction final : public Chunked {
 }  // namespace
 
 Expected<std::unique_ptr<Reduction>> Reduction::of(const Question& q, const platform::Arithmetic& arithmetic) {
-  ISOBIT_TRY(Plan plan, plan_for(q));
+  ISOBIT_TRY(Plan plan, plan_for(q, Needs::kWhereTheyMust));
   std::unique_ptr<Reduction> found;
   if (plan.way == Way::kProduct) {
     if (q.type() == DType::kFloat64) {

@@ -105,6 +105,7 @@ class Reductions : public ::testing::Test {
         const Tensor& expected = statistic ? ran.statistics[*statistic] : ran.outputs[output];
         for (const int64_t e : {int64_t{0}, expected.elements() - 1}) {
           q.where.element = e;
+          ran.expect_named(q);
           expect_chunks(ran, q, expected, arithmetic, least_chunks);
         }
       }
@@ -166,6 +167,15 @@ TEST_F(Reductions, OfWhatIsGivenBack) {
   expect_of({"isobit.GatherGrad", {{3000}, {3000, 2}}, {{"src_shape", Dims{2, 2}}, {"axis", int64_t{0}}}, indices}, 0,
             {}, 1);
   expect_of({"isobit.EmbeddingGrad", {{3000}, {3000, 2}}, {{"table_shape", Dims{2, 2}}}, indices}, 0, {}, 1);
+}
+
+// Points that all lie beyond a border; channels of one point, each with all that its place is made of.
+TEST_F(Reductions, OfWhatIsSampled) {
+  const graph::Attributes border = {{"padding_mode", std::string("border")}};
+  graph::Attributes grad_src = border;
+  grad_src.set("src_shape", Dims{1, 1, 1, 2});
+  expect_of({"isobit.GridSampleGradSrc", {{1, 1, 3000, 1}, {1, 3000, 1, 2}}, grad_src}, 0, {}, 1);
+  expect_of({"isobit.GridSampleGradGrid", {{1, 3000, 1, 1}, {1, 3000, 2, 2}, {1, 1, 1, 2}}, border}, 0, {}, 3);
 }
 
 }  // namespace

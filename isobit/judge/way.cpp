@@ -13,14 +13,6 @@ tl::unexpected<Error> not_alone(const Question& q, const std::string& why) {
       text_of("node '", node.name, "', operator ", node.op, ": an element cannot be judged alone: ", why));
 }
 
-const runtime::ElementFormula* formula_of(const Question& q) {
-  const runtime::ElementFormulas* all = runtime::element_formulas(q.where.node);
-  if (all == nullptr) return nullptr;
-  const auto& of_kind = q.where.statistic ? all->statistics : all->outputs;
-  const size_t number = q.where.statistic.value_or(q.where.output);
-  return number < of_kind.size() ? &of_kind[number] : nullptr;
-}
-
 // The statistic that becomes the output, or -1.
 int own_statistic(const Question& q) {
   for (size_t s = 0; s < q.statistics.size(); ++s) {
@@ -43,6 +35,7 @@ Expected<Way> way_of(const Question& q) {
   if (output.rule == ElementRule::kNone) return not_alone(q, "its operator does not say what an element is");
   if (output.rule == ElementRule::kInnerProduct) return Way::kProduct;
   const runtime::ElementFormula* formula = formula_of(q);
+  if (formula != nullptr && formula->sampled) return Way::kFormula;
   if (!output.sources) return not_alone(q, "where it comes from follows from real numbers, and is not said");
   if (formula != nullptr) return Way::kFormula;
   if (output.rule == ElementRule::kMoved) return Way::kMoved;
@@ -50,28 +43,47 @@ Expected<Way> way_of(const Question& q) {
     return not_alone(q, "it follows from shapes and attributes, and needs no operand");
   }
   if (output.rule == ElementRule::kPointwise) return Way::kOneByOne;
-  if (output.rule == ElementRule::kRanked || output.rule == ElementRule::kPlace) return Way::kAlongLine;
+  const bool of_line = output.rule == ElementRule::kRanked || output.rule == ElementRule::kPlace;
+  if (of_line || output.rule == ElementRule::kFormula) return Way::kAlongLine;
   return not_alone(q, "there is no formula of it");
 }
 
-Expected<Plan> plan_for(const Question& q) {
+std::vector<graph::ElementSource> needs_between(const Plan& plan, int64_t begin, int64_t end) {
+  if (plan.range) return plan.range(begin, end);
+  return {plan.needs.begin() + begin, plan.needs.begin() + end};
+}
+
+Expected<Plan> plan_for(const Question& q, Needs needs) {
   ISOBIT_CHECK(q.where.element >= 0 && q.where.element < q.elements());
   ISOBIT_TRY(const Way way, way_of(q));
+  ISOBIT_RETURN_IF_ERROR(check_guides(q));
   Plan plan{.way = way, .needs = {}, .formula = way == Way::kFormula ? formula_of(q) : nullptr, .product = {}};
+  const bool listed = needs == Needs::kListed;
+  if (q.where.statistic && !listed && q.statistics[*q.where.statistic].range.of) {
+    const graph::SourceRange& range = q.statistics[*q.where.statistic].range;
+    plan.count = range.count(q.where);
+    plan.range = [&q, &range](int64_t begin, int64_t end) { return range.of(q.where, begin, end); };
+    return plan;
+  }
   if (q.where.statistic) {
     plan.needs = q.statistics[*q.where.statistic].sources(q.where);
   } else if (const int own = own_statistic(q); own >= 0) {
     plan.needs = {{own, q.where.element, true}};
   } else if (way == Way::kProduct) {
     plan.product = product_terms(q);
+    if (!listed) return plan;
     plan.needs = sources_of(plan.product);
+  } else if (plan.formula != nullptr && plan.formula->sampled) {
+    runtime::Sampled sampled = plan.formula->sampled(q.where);
+    plan.needs = std::move(sampled.sources);
+    plan.weights = std::move(sampled.weights);
   } else {
     plan.needs = q.output().sources(q.where);
   }
-  // Alone among what may be combined: it stays, bits and all.
-  const bool combines = !q.where.statistic && q.output().rule == ElementRule::kFormula && plan.formula != nullptr &&
-                        plan.formula->fold_by;
-  if (combines && plan.needs.size() == 1) plan.way = Way::kMoved;
+  ISOBIT_RETURN_IF_ERROR(check_elements(q, plan.needs));
+  plan.count = static_cast<int64_t>(plan.needs.size());
+  const bool may_move = plan.formula != nullptr && plan.formula->moves_one && plan.formula->moves_one(q.where.node);
+  if (may_move && plan.needs.size() == 1) plan.way = Way::kMoved;
   // As of a constant of a given shape: the shape is no element.
   if (way == Way::kOneByOne && plan.needs.empty()) {
     return not_alone(q, "it follows from shapes and attributes, and needs no operand");

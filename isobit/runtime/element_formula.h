@@ -30,14 +30,22 @@ enum class Fold : uint8_t {
   kFirstPlace,   // where the Max is, the first one among equals: `place` says how that is written
 };
 
-// What a formula sees: the element that is asked for, what is taken once, and of one term what it takes and where that
-// is from.
+// What a formula sees: the element that is asked for, what is taken once, and of one term what it takes, where that is
+// from, and its weights.
 template <class T>
 struct FormulaTerms {
   const graph::ElementQuery& query;
   std::span<const T> once;
   std::span<const T> each = {};
   const graph::ElementSource* from = nullptr;  // of the term's first element; at the end of the first that is taken
+  std::span<const double> weights = {};        // those of Sampled
+};
+
+// The elements that an element is made of where coordinates say which, and by how much each counts: as many weights for
+// each term.
+struct Sampled {
+  std::vector<graph::ElementSource> sources = {};
+  std::vector<double> weights = {};
 };
 
 template <class T>
@@ -74,8 +82,15 @@ struct ElementFormula {
   std::function<int64_t(const graph::ElementQuery&, const graph::ElementSource* largest)> place = {};
   // Where it follows from the node's attributes, in place of `fold`.
   std::function<Fold(const graph::Node&)> fold_by = {};
+  // Where one element alone stays what it is, bits and all.
+  std::function<bool(const graph::Node&)> moves_one = {};
+  // Of what the operator's definition has no sources for: in place of these, of its guides, and of `each`.
+  std::function<Sampled(const graph::ElementQuery&)> sampled = {};
+  std::vector<graph::SourceRule> guides = {};
+  std::function<size_t(const graph::ElementQuery&)> each_by = {};
 
   Fold fold_of(const graph::Node& node) const { return fold_by ? fold_by(node) : fold; }
+  size_t each_of(const graph::ElementQuery& query) const { return each_by ? each_by(query) : each; }
 };
 
 // By output and by statistic; an output behind the last is like it. Empty: nothing is said.
@@ -106,5 +121,7 @@ ElementFormula pointwise(F end) {
 void add_softmax_formulas(FormulaTable& table);
 void add_norm_formulas(FormulaTable& table);
 void add_sum_formulas(FormulaTable& table);
+void add_sampling_formulas(FormulaTable& table);
+void add_region_formulas(FormulaTable& table);
 
 }  // namespace isobit::runtime

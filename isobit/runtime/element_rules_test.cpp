@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
+#include "isobit/runtime/element_formula.h"
 #include "isobit/runtime/traits_for_test.h"
 
 namespace isobit::runtime {
@@ -264,10 +266,11 @@ class ElementSources : public Dependence {
     }
     for (const Tensor& t : outputs) q.outputs.push_back(t.shape().dims());
     for (const graph::Statistic& s : graph::statistics_of(one.graph, one.node())) q.statistics.push_back(s.dims);
+    // Elements that say where are looked at one by one; what is asked for as a whole are no real numbers, but for
+    // constants.
     q.operand = [&one](int i) {
-      const Tensor& operand = one.feeds[static_cast<size_t>(i)];
-      EXPECT_FALSE(is_real(operand)) << "where an element comes from does not follow from real numbers";
-      return one.node().inputs[static_cast<size_t>(i)] == graph::kNoValue ? nullptr : &operand;
+      const graph::ValueId id = one.node().inputs[static_cast<size_t>(i)];
+      return id == graph::kNoValue ? nullptr : &one.feeds[static_cast<size_t>(i)];
     };
     q.output = o;
     return q;
@@ -294,6 +297,20 @@ class ElementSources : public Dependence {
       std::ranges::for_each(of_inputs(one, of_statistic, statistics[number].sources(of_statistic)), add);
     }
     return all;
+  }
+
+  static const ElementFormula* formula_of(const OneOperator& one, size_t o) {
+    const ElementFormulas* all = element_formulas(one.node());
+    return all != nullptr && o < all->outputs.size() ? &all->outputs[o] : nullptr;
+  }
+
+  static std::vector<graph::ElementSource> each_once(std::vector<graph::ElementSource> elements,
+                                                     const std::vector<graph::SourceRule>& guides,
+                                                     const graph::ElementQuery& q) {
+    for (const graph::SourceRule& stage : guides) std::ranges::copy(stage(q), std::back_inserter(elements));
+    std::ranges::sort(elements, {}, [](const auto& s) { return std::pair(s.input, s.element); });
+    elements.erase(std::unique(elements.begin(), elements.end()), elements.end());
+    return elements;
   }
 
   // The first element, the last one and some between.
@@ -350,14 +367,18 @@ TEST_P(ElementSources, AreAllThatAnElementIsMadeOf) {
     const std::vector<std::vector<Sources>> changing = sources(one, expected);
     for (size_t o = 0; o < expected.size(); ++o) {
       const OutputDef& def = one.def().output(o);
-      if (!def.sources) continue;
+      const ElementFormula* formula = formula_of(one, o);
+      const bool is_sampled = formula != nullptr && formula->sampled;
+      if (!def.sources && !is_sampled) continue;
       graph::ElementQuery q = query(one, expected, o);
       for (const int64_t element : some_of(expected[o].elements())) {
         q.element = element;
         SCOPED_TRACE("output " + std::to_string(o) + " element " + std::to_string(q.element));
-        const std::vector<graph::ElementSource> said = def.sources(q);
+        const std::vector<graph::ElementSource> said = is_sampled ? formula->sampled(q).sources : def.sources(q);
         const bool by_statistics = def.rule == ElementRule::kStatistics;
-        const std::vector<graph::ElementSource> inputs = by_statistics ? of_inputs(one, q, said) : said;
+        std::vector<graph::ElementSource> inputs = by_statistics ? of_inputs(one, q, said) : said;
+        // A sampled place may be met twice, and its coordinates count, too.
+        if (is_sampled) inputs = each_once(inputs, formula->guides, q);
         for (const auto& [input, elements] : changing[o][static_cast<size_t>(element)]) {
           for (const int64_t e : elements) {
             const graph::ElementSource s{static_cast<int>(input), e};

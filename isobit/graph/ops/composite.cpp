@@ -4,6 +4,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/graph/ops/ops.h"
+#include "isobit/graph/ops/sources_statistics.h"
 
 namespace isobit::graph::ops {
 namespace {
@@ -166,10 +167,11 @@ Status infer_tree_ensemble(InferContext& c) {
 }  // namespace
 
 void add_composite(std::vector<OpDef>& defs) {
-  add_ordered(defs, {.name = "Det", .infer = infer_det, .outputs = {judged_whole("it is made by elimination")}});
+  add_ordered(
+      defs, {.name = "Det", .infer = infer_det, .outputs = {made_of(of_whole_row, output_by(ElementRule::kFormula))}});
   add_ordered(defs, {.name = "isobit.TreeEnsemble",
                      .infer = infer_tree_ensemble,
-                     .outputs = {judged_whole("which leaves it is made of follows from a walk down every tree")}});
+                     .outputs = {made_of(of_line(-1), output_by(ElementRule::kFormula))}});
 }
 
 }  // namespace isobit::graph::ops

@@ -226,66 +226,69 @@ void add_indexing(std::vector<OpDef>& defs) {
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_gather,
-                     .outputs = {moved_from_repeatedly(0, gathered)}});
+                     .outputs = {guided_by({index_of_gathered}, moved_from_repeatedly(0, gathered))}});
   add_ordered(defs, {.name = "GatherElements",
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_gather_elements,
-                     .outputs = {moved_from_repeatedly(0, gathered_elements)}});
+                     .outputs = {guided_by({index_of_place(1)}, moved_from_repeatedly(0, gathered_elements))}});
   add_ordered(defs, {.name = "GatherND",
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_gather_nd,
-                     .outputs = {moved_from_repeatedly(0, gathered_parts)}});
+                     .outputs = {guided_by({tuple_of_gathered}, moved_from_repeatedly(0, gathered_parts))}});
   add_ordered(defs, {.name = "isobit.EmbeddingGrad",
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_embedding_grad,
-                     .outputs = {made_of(of_takers, output_by(kSum))}});
+                     .outputs = {guided_by_all_of(0, made_of(of_takers, output_by(kSum)))}});
   add_ordered(defs, {.name = "isobit.GatherGrad",
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_gather_grad,
-                     .outputs = {made_of(of_takers, output_by(kSum))}});
+                     .outputs = {guided_by_all_of(0, made_of(of_takers, output_by(kSum)))}});
   add_ordered(defs, {.name = "isobit.GatherElementsGrad",
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_gather_elements_grad,
-                     .outputs = {made_of(of_element_takers, output_by(kSum))}});
+                     .outputs = {guided_by({indices_of_line(0, 0)}, made_of(of_element_takers, output_by(kSum)))}});
   add_ordered(defs, {.name = "isobit.GatherNDGrad",
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_gather_nd_grad,
-                     .outputs = {made_of(of_part_takers, output_by(kSum))}});
+                     .outputs = {guided_by_all_of(0, made_of(of_part_takers, output_by(kSum)))}});
   // The element, and what is combined with it in ascending order; or without a reduction the last of these alone.
-  add_ordered(defs, {.name = "ScatterElements",
-                     .min_inputs = 3,
-                     .max_inputs = 3,
-                     .infer = infer_scatter_elements,
-                     .outputs = {made_of(scattered_elements, output_by(kFormula))}});
+  add_ordered(defs,
+              {.name = "ScatterElements",
+               .min_inputs = 3,
+               .max_inputs = 3,
+               .infer = infer_scatter_elements,
+               .outputs = {guided_by({indices_of_line(1, 0)}, made_of(scattered_elements, output_by(kFormula)))}});
   add_ordered(defs, {.name = "ScatterND",
                      .min_inputs = 3,
                      .max_inputs = 3,
                      .infer = infer_scatter_nd,
-                     .outputs = {made_of(scattered_parts, output_by(kFormula))}});
+                     .outputs = {guided_by_all_of(1, made_of(scattered_parts, output_by(kFormula)))}});
   add_ordered(defs, {.name = "Compress",
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_compress,
-                     .outputs = {moved_from(0, compressed)}});
-  add_ordered(
-      defs,
-      {.name = "TensorScatter",
-       .min_inputs = 2,
-       .max_inputs = 3,
-       .optional_inputs = {.some = {2}},
-       .infer = infer_tensor_scatter,
-       .outputs = {{.rule = kMoved, .moved_from = {.some = {0, 1}}, .takes_each_once = true, .sources = replaced}}});
+                     .outputs = {guided_by_all_of(1, moved_from(0, compressed))}});
+  add_ordered(defs, {.name = "TensorScatter",
+                     .min_inputs = 2,
+                     .max_inputs = 3,
+                     .optional_inputs = {.some = {2}},
+                     .infer = infer_tensor_scatter,
+                     .outputs = {{.rule = kMoved,
+                                  .moved_from = {.some = {0, 1}},
+                                  .takes_each_once = true,
+                                  .sources = replaced,
+                                  .guides = {begin_of_batch}}}});
   add_ordered(defs, {.name = "OneHot",
                      .max_inputs = 3,
                      .optional_inputs = {.some = {1}},
                      .infer = infer_one_hot,
-                     .outputs = {moved_from_repeatedly(2, marked)}});
+                     .outputs = {guided_by({index_of_mark}, moved_from_repeatedly(2, marked))}});
 }
 
 }  // namespace isobit::graph::ops

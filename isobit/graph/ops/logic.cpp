@@ -90,7 +90,10 @@ void add_logic(std::vector<OpDef>& defs) {
                      .min_inputs = 3,
                      .max_inputs = 3,
                      .infer = infer_where,
-                     .outputs = {{.rule = ElementRule::kMoved, .moved_from = {.some = {1, 2}}, .sources = chosen}}});
+                     .outputs = {{.rule = ElementRule::kMoved,
+                                  .moved_from = {.some = {1, 2}},
+                                  .sources = chosen,
+                                  .guides = {condition_of}}}});
 }
 
 }  // namespace isobit::graph::ops

@@ -305,7 +305,7 @@ void add_movement(std::vector<OpDef>& defs) {
                      .max_inputs = 2,
                      .optional_inputs = second,
                      .infer = infer_trilu,
-                     .outputs = {moved_from(0, of_triangle)}});
+                     .outputs = {guided_by_all_of(1, moved_from(0, of_triangle))}});
   add_ordered(defs, {.name = "Expand",
                      .max_inputs = 2,
                      .optional_inputs = second,
@@ -331,7 +331,7 @@ void add_movement(std::vector<OpDef>& defs) {
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_reverse_sequence,
-                     .outputs = {moved_from(0, reversed)}});
+                     .outputs = {guided_by({length_of_batch}, moved_from(0, reversed))}});
 }
 
 }  // namespace isobit::graph::ops

@@ -83,6 +83,16 @@ inline OutputDef moved_from_repeatedly(int i, SourceRule sources) {
   return made_of(std::move(sources), moved_from_repeatedly(i, ElementRule::kMoved));
 }
 
+// Which elements say where its sources are, stage by stage; and which inputs do as a whole.
+inline OutputDef guided_by(std::vector<SourceRule> guides, OutputDef output) {
+  output.guides = std::move(guides);
+  return output;
+}
+inline OutputDef guided_by_all_of(int input, OutputDef output) {
+  output.whole = {.some = {input}};
+  return output;
+}
+
 // Adds an operator that our own kernels compute in either real type, to the same bits on every platform.
 void add_ordered(std::vector<OpDef>& defs, OpDef def);
 

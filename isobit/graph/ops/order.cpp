@@ -78,7 +78,7 @@ void add_order(std::vector<OpDef>& defs) {
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_top_k_grad,
-                     .outputs = {moved_from(0, rank_put)}});
+                     .outputs = {guided_by({indices_of_line(1, -1)}, moved_from(0, rank_put))}});
 }
 
 }  // namespace isobit::graph::ops

@@ -185,12 +185,12 @@ void add_pool(std::vector<OpDef>& defs) {
                      .max_inputs = 3,
                      .optional_inputs = {.some = {2}},
                      .infer = infer_max_unpool,
-                     .outputs = {moved_from(0, unpooled)}});
+                     .outputs = {guided_by_all_of(1, moved_from(0, unpooled))}});
   add_ordered(defs, {.name = "isobit.MaxPoolGrad",
                      .min_inputs = 2,
                      .max_inputs = 2,
                      .infer = infer_max_pool_grad,
-                     .outputs = {made_of(of_windows_over, output_by(kSum))}});
+                     .outputs = {guided_by({places_of_windows_over}, made_of(of_windows_over, output_by(kSum)))}});
   add_ordered(defs, {.name = "isobit.AveragePoolGrad",
                      .infer = infer_average_pool_grad,
                      .outputs = {made_of(of_windows_over, output_by(kSum))}});

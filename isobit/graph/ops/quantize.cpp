@@ -79,7 +79,8 @@ Status infer_dynamic_quantize(InferContext& c) {
 
 // From which the scale and the zero point follow, and with x every element.
 std::vector<Statistic> range_of_source(const Graph&, const Node&) {
-  return {made_of(of_everything, Statistic{"low", {}}), made_of(of_everything, Statistic{"high", {}})};
+  return {Statistic{.name = "low", .dims = {}, .sources = of_everything, .range = everything()},
+          Statistic{.name = "high", .dims = {}, .sources = of_everything, .range = everything()}};
 }
 
 }  // namespace

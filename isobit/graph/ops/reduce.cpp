@@ -101,7 +101,7 @@ Status infer_global_norm(InferContext& c) {
 }
 
 std::vector<Statistic> global_sum(const Graph&, const Node&) {
-  return {made_of(of_everything, Statistic{"sum_of_squares", {}})};
+  return {Statistic{.name = "sum_of_squares", .dims = {}, .sources = of_everything, .range = everything()}};
 }
 
 const std::vector<int64_t>& dims_of_output(const Graph& g, const Node& n) { return g.value(n.outputs[0]).dims; }
@@ -164,7 +164,7 @@ void add_reduce(std::vector<OpDef>& defs) {
                      .max_inputs = 2,
                      .optional_inputs = {.some = {1}},
                      .infer = infer_cumulative_sum,
-                     .outputs = {made_of(summed_up_to, output_by(kSum))}});
+                     .outputs = {guided_by_all_of(1, made_of(summed_up_to, output_by(kSum)))}});
   add_ordered(defs, {.name = "isobit.SumTo", .infer = infer_sum_to, .outputs = {made_of(of_cell, output_by(kSum))}});
   add_ordered(defs, {.name = "isobit.GlobalNorm",
                      .max_inputs = 1 << 20,

@@ -58,6 +58,8 @@ Status infer_cross_entropy_grad(InferContext& c) {
   return {};
 }
 
+Sources label_of_row(const ElementQuery& q) { return {{1, q.element / q.dims()[1]}}; }
+
 std::vector<Statistic> softmax_rows(const Graph& g, const Node& n) {
   return {made_of(of_whole_row, Statistic{"row_max", row_dims(g, n)}),
           made_of(over_row({statistic_of_group(0)}, {element_of(0)}), Statistic{"row_sum", row_dims(g, n)})};
@@ -88,7 +90,7 @@ std::vector<Statistic> log_grad_rows(const Graph& g, const Node& n) {
 std::vector<Statistic> cross_entropy_rows(const Graph& g, const Node& n) {
   return {made_of(of_whole_row, Statistic{"row_max", row_dims(g, n), 2}),
           made_of(over_row({statistic_of_group(0)}, {element_of(0)}), Statistic{"row_log_sum", row_dims(g, n), 3}),
-          made_of(of_labelled, Statistic{"row_loss", row_dims(g, n), 1})};
+          Statistic{"row_loss", row_dims(g, n), 1, of_labelled, {index_of_place(1)}}};
 }
 
 }  // namespace
@@ -140,7 +142,7 @@ void add_softmax(std::vector<OpDef>& defs) {
                      .min_inputs = 5,
                      .max_inputs = 5,
                      .infer = infer_cross_entropy_grad,
-                     .outputs = {made_of(of_row, output_by(kPointwise))}});
+                     .outputs = {guided_by({label_of_row}, made_of(of_row, output_by(kPointwise)))}});
 }
 
 }  // namespace isobit::graph::ops

@@ -31,14 +31,9 @@ std::optional<std::vector<int64_t>> parameter_of(const ElementQuery& q, const ch
   return parameter_numbers(q.node.attributes, name, q.has(input) ? q.operand(input) : nullptr);
 }
 
-int64_t integer_at(const ElementQuery& q, int i, int64_t element) {
-  const Tensor& tensor = *q.operand(i);
-  int64_t integer = 0;
-  const bool is_integer = by_type(IntegerTypes{}, tensor.dtype(),
-                                  [&]<class T>(T) { integer = static_cast<int64_t>(tensor.data<T>()[element]); });
-  ISOBIT_CHECK(is_integer);
-  return integer;
-}
+int64_t integer_at(const ElementQuery& q, int i, int64_t element) { return q.guide_at(i, element).integer; }
+
+Sources no_such_element() { return {{0, -1}}; }
 
 size_t axis_of(const ElementQuery& q, int64_t fallback, size_t rank) {
   const int64_t axis = q.node.attributes.integer("axis", fallback);

@@ -22,8 +22,10 @@ int64_t broadcast_element(std::span<const int64_t> dims, std::span<const int64_t
 
 // A parameter of the node (parameters.h), as an attribute or behind an input.
 std::optional<std::vector<int64_t>> parameter_of(const ElementQuery& q, const char* name, int input);
-// Integer number `element` of input i, which has any integer type.
+// Integer number `element` of input i, which has any integer type, or is a truth.
 int64_t integer_at(const ElementQuery& q, int i, int64_t element);
+// The element that an integer which names none stands for (SourceRule).
+Sources no_such_element();
 // An attribute of the node that names an axis of `rank`.
 size_t axis_of(const ElementQuery& q, int64_t fallback, size_t rank);
 
@@ -70,6 +72,16 @@ Sources marked(const ElementQuery& q);
 Sources rank_put(const ElementQuery& q);
 Sources under_tap(const ElementQuery& q);
 Sources unpooled(const ElementQuery& q);
+// What says where, of the rules above: the integer that a place looks at, all along its line, or under its windows.
+SourceRule index_of_place(int input);
+Sources condition_of(const ElementQuery& q);
+Sources index_of_gathered(const ElementQuery& q);
+Sources tuple_of_gathered(const ElementQuery& q);
+Sources begin_of_batch(const ElementQuery& q);
+Sources index_of_mark(const ElementQuery& q);
+Sources length_of_batch(const ElementQuery& q);
+SourceRule indices_of_line(int input, int64_t fallback_axis);
+Sources places_of_windows_over(const ElementQuery& q);
 // All elements under a window, and those of a whole plane.
 Sources in_window(const ElementQuery& q);
 Sources of_plane(const ElementQuery& q);

@@ -13,34 +13,88 @@ Coordinates place_of(const ElementQuery& q) { return coordinates_of(q.dims(), q.
 
 Sources from(const ElementQuery& q, const Coordinates& at) { return {{0, element_at(src_dims(q), at)}}; }
 
-// Index number `element` of input i, of an axis of this extent.
+// Index number `element` of input i, of an axis of this extent; -1: it names no place of that.
 int64_t index_at(const ElementQuery& q, int i, int64_t element, int64_t extent) {
   const int64_t index = integer_at(q, i, element);
+  if (index < -extent || index >= extent) return -1;
   return index < 0 ? index + extent : index;
 }
 
-bool truth_at(const ElementQuery& q, int i, int64_t element) {
-  return static_cast<const uint8_t*>(q.operand(i)->raw())[element] != 0;
+bool truth_at(const ElementQuery& q, int i, int64_t element) { return integer_at(q, i, element) != 0; }
+
+// Of Gather: which of its indices.
+int64_t gathered_index(const ElementQuery& q) {
+  const Coordinates place = place_of(q);
+  const auto first = place.begin() + static_cast<std::ptrdiff_t>(axis_of(q, 0, src_dims(q).size()));
+  return element_at(q.inputs[1], Coordinates(first, first + static_cast<std::ptrdiff_t>(q.inputs[1].size())));
+}
+
+// Of GatherND: which of its tuples.
+int64_t gathered_tuple(const ElementQuery& q) {
+  const Coordinates place = place_of(q);
+  const std::span<const int64_t> tuples = std::span(q.inputs[1]).first(q.inputs[1].size() - 1);
+  return element_at(tuples, std::span(place).first(tuples.size()));
+}
+
+// Of OneHot: where its index is.
+int64_t marked_index(const ElementQuery& q) {
+  Coordinates at = place_of(q);
+  at.erase(at.begin() + static_cast<std::ptrdiff_t>(axis_of(q, -1, at.size())));
+  return element_at(q.inputs[0], at);
 }
 
 }  // namespace
 
+SourceRule index_of_place(int input) {
+  return [input](const ElementQuery& q) { return Sources{{input, q.element}}; };
+}
+
+Sources condition_of(const ElementQuery& q) { return {{0, broadcast_element(q.inputs[0], place_of(q))}}; }
+Sources index_of_gathered(const ElementQuery& q) { return {{1, gathered_index(q)}}; }
+
+Sources tuple_of_gathered(const ElementQuery& q) {
+  Sources sources;
+  const int64_t length = q.inputs[1].back();
+  for (int64_t k = 0; k < length; ++k) sources.push_back({1, gathered_tuple(q) * length + k});
+  return sources;
+}
+
+Sources begin_of_batch(const ElementQuery& q) {
+  if (!q.has(2)) return {};
+  return {{2, place_of(q)[0]}};
+}
+
+Sources index_of_mark(const ElementQuery& q) { return {{0, marked_index(q)}}; }
+
+SourceRule indices_of_line(int input, int64_t fallback_axis) {
+  return [input, fallback_axis](const ElementQuery& q) {
+    const std::vector<int64_t>& indices = q.inputs[static_cast<size_t>(input)];
+    Coordinates at = place_of(q);
+    const size_t axis = axis_of(q, fallback_axis, at.size());
+    Sources sources;
+    for (size_t a = 0; a < at.size(); ++a) {
+      if (a != axis && at[a] >= indices[a]) return sources;
+    }
+    for (at[axis] = 0; at[axis] < indices[axis]; ++at[axis]) sources.push_back({input, element_at(indices, at)});
+    return sources;
+  };
+}
+
 Sources chosen(const ElementQuery& q) {
   const Coordinates at = place_of(q);
-  const int input = truth_at(q, 0, broadcast_element(q.inputs[0], at)) ? 1 : 2;
+  const int input = truth_at(q, 0, condition_of(q)[0].element) ? 1 : 2;
   return {{input, broadcast_element(q.inputs[static_cast<size_t>(input)], at)}};
 }
 
 // [before the axis, indices, behind it]
 Sources gathered(const ElementQuery& q) {
   const Coordinates place = place_of(q);
-  const std::vector<int64_t>& indices = q.inputs[1];
   const size_t axis = axis_of(q, 0, src_dims(q).size());
   const auto first = place.begin() + static_cast<std::ptrdiff_t>(axis);
-  const auto last = first + static_cast<std::ptrdiff_t>(indices.size());
   Coordinates at(place.begin(), first);
-  at.push_back(index_at(q, 1, element_at(indices, Coordinates(first, last)), src_dims(q)[axis]));
-  at.insert(at.end(), last, place.end());
+  at.push_back(index_at(q, 1, gathered_index(q), src_dims(q)[axis]));
+  if (at.back() < 0) return no_such_element();
+  at.insert(at.end(), first + static_cast<std::ptrdiff_t>(q.inputs[1].size()), place.end());
   return from(q, at);
 }
 
@@ -48,20 +102,21 @@ Sources gathered_elements(const ElementQuery& q) {
   Coordinates at = place_of(q);
   const size_t axis = axis_of(q, 0, at.size());
   at[axis] = index_at(q, 1, q.element, src_dims(q)[axis]);
-  return from(q, at);
+  return at[axis] < 0 ? no_such_element() : from(q, at);
 }
 
 // [batches, tuples, what a tuple leaves]
 Sources gathered_parts(const ElementQuery& q) {
   const Coordinates place = place_of(q);
-  std::vector<int64_t> tuples = q.inputs[1];
-  const int64_t length = tuples.back();
-  tuples.pop_back();
+  const int64_t length = q.inputs[1].back();
   const auto batch = static_cast<std::ptrdiff_t>(q.node.attributes.integer("batch_dims", 0));
-  const auto behind = place.begin() + static_cast<std::ptrdiff_t>(tuples.size());
-  const int64_t tuple = element_at(tuples, Coordinates(place.begin(), behind));
+  const auto behind = place.begin() + static_cast<std::ptrdiff_t>(q.inputs[1].size() - 1);
+  const int64_t tuple = gathered_tuple(q);
   Coordinates at(place.begin(), place.begin() + batch);
-  for (int64_t k = 0; k < length; ++k) at.push_back(index_at(q, 1, tuple * length + k, src_dims(q)[at.size()]));
+  for (int64_t k = 0; k < length; ++k) {
+    at.push_back(index_at(q, 1, tuple * length + k, src_dims(q)[at.size()]));
+    if (at.back() < 0) return no_such_element();
+  }
   at.insert(at.end(), behind, place.end());
   return from(q, at);
 }
@@ -81,7 +136,7 @@ Sources replaced(const ElementQuery& q) {
   Coordinates at = place_of(q);
   const size_t axis = axis_of(q, -2, at.size());
   const int64_t extent = src_dims(q)[axis], length = q.inputs[1][axis];
-  const int64_t begin = q.has(2) ? integer_at(q, 2, at[0]) : 0;
+  const int64_t begin = q.has(2) ? integer_at(q, 2, at[0]) % extent : 0;
   const int64_t behind = ((at[axis] - begin) % extent + extent) % extent;
   if (behind >= length) return from(q, at);
   at[axis] = behind;
@@ -90,21 +145,17 @@ Sources replaced(const ElementQuery& q) {
 
 // (indices, depth, [off, on])
 Sources marked(const ElementQuery& q) {
-  Coordinates at = place_of(q);
+  const Coordinates at = place_of(q);
   const size_t axis = axis_of(q, -1, at.size());
-  const int64_t depth = q.dims()[axis], here = at[axis];
-  at.erase(at.begin() + static_cast<std::ptrdiff_t>(axis));
-  return {{2, index_at(q, 0, element_at(q.inputs[0], at), depth) == here ? 1 : 0}};
+  return {{2, index_at(q, 0, marked_index(q), q.dims()[axis]) == at[axis] ? 1 : 0}};
 }
 
 // (diff_values, places): the value whose place this is.
 Sources rank_put(const ElementQuery& q) {
-  Coordinates at = place_of(q);
-  const size_t axis = axis_of(q, -1, at.size());
-  const int64_t here = at[axis];
-  for (at[axis] = 0; at[axis] < src_dims(q)[axis]; ++at[axis]) {
-    const int64_t element = element_at(src_dims(q), at);
-    if (integer_at(q, 1, element) == here) return {{0, element}};
+  const Coordinates at = place_of(q);
+  const int64_t here = at[axis_of(q, -1, at.size())];
+  for (const ElementSource& s : indices_of_line(1, -1)(q)) {
+    if (integer_at(q, 1, s.element) == here) return {{0, s.element}};
   }
   return {};
 }

@@ -94,8 +94,13 @@ Sources reversed(const ElementQuery& q) {
   Coordinates at = place_of(q);
   const auto batch = static_cast<size_t>(q.node.attributes.integer("batch_axis", 1)), time = 1 - batch;
   const int64_t length = integer_at(q, 1, at[batch]);
+  if (length > src_dims(q)[time]) return no_such_element();
   if (at[time] < length) at[time] = length - 1 - at[time];
   return from(q, at);
+}
+
+Sources length_of_batch(const ElementQuery& q) {
+  return {{1, place_of(q)[static_cast<size_t>(q.node.attributes.integer("batch_axis", 1))]}};
 }
 
 Sources of_triangle(const ElementQuery& q) {

@@ -198,7 +198,9 @@ SourceRule all_of_statistic(int number) {
 }
 
 Sources of_labelled(const ElementQuery& q) {
-  return {{0, q.element, true}, {1, q.element, true}, {0, q.element * q.inputs[0][1] + integer_at(q, 1, q.element)}};
+  const int64_t classes = q.inputs[0][1], label = integer_at(q, 1, q.element);
+  if (label < 0 || label >= classes) return no_such_element();
+  return {{0, q.element, true}, {1, q.element, true}, {0, q.element * classes + label}};
 }
 
 Sources of_channel_window(const ElementQuery& q) {
@@ -211,13 +213,34 @@ Sources of_channel_window(const ElementQuery& q) {
   return sources;
 }
 
+SourceRange everything() {
+  const auto elements_of = [](const ElementQuery& q, size_t i) {
+    return q.has(static_cast<int>(i)) ? product_of(q.inputs[i]) : 0;
+  };
+  return {.count =
+              [=](const ElementQuery& q) {
+                int64_t count = 0;
+                for (size_t i = 0; i < q.inputs.size(); ++i) count += elements_of(q, i);
+                return count;
+              },
+          .of =
+              [=](const ElementQuery& q, int64_t begin, int64_t end) {
+                Sources sources;
+                int64_t first = 0;  // of the input's elements among all
+                for (size_t i = 0; i < q.inputs.size() && first < end; ++i) {
+                  const int64_t behind = first + elements_of(q, i);
+                  for (int64_t e = std::max(begin, first); e < std::min(end, behind); ++e) {
+                    sources.push_back({static_cast<int>(i), e - first});
+                  }
+                  first = behind;
+                }
+                return sources;
+              }};
+}
+
 Sources of_everything(const ElementQuery& q) {
-  Sources sources;
-  for (size_t i = 0; i < q.inputs.size(); ++i) {
-    const int64_t all = q.has(static_cast<int>(i)) ? product_of(q.inputs[i]) : 0;
-    for (int64_t e = 0; e < all; ++e) sources.push_back({static_cast<int>(i), e});
-  }
-  return sources;
+  const SourceRange all = everything();
+  return all.of(q, 0, all.count(q));
 }
 
 SourceRule of_line(int64_t fallback_axis) {

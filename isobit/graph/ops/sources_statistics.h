@@ -62,8 +62,9 @@ SourceRule all_of_statistic(int number);
 Sources of_labelled(const ElementQuery& q);
 // The channels of a window around the element's (LRN), at the same place.
 Sources of_channel_window(const ElementQuery& q);
-// All elements of every input, one after the other.
+// All elements of every input, one after the other; and some of them.
 Sources of_everything(const ElementQuery& q);
+SourceRange everything();
 // The line along attribute axis that the element is of, in which an output may have other extents or no axis.
 SourceRule of_line(int64_t fallback_axis);
 

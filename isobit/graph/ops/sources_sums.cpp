@@ -48,17 +48,11 @@ int64_t wrapped(int64_t index, int64_t extent) { return index < 0 ? index + exte
 
 // Which elements of the input behind these integers, input `by`, belong to this place.
 Sources element_takers(const ElementQuery& q, int by) {
-  const std::vector<int64_t>& indices = q.inputs[static_cast<size_t>(by)];
   const Coordinates at = place_of(q);
   const size_t axis = axis_of(q, 0, at.size());
-  Coordinates place = at;
   Sources sources;
-  for (size_t a = 0; a < at.size(); ++a) {
-    if (a != axis && at[a] >= indices[a]) return sources;
-  }
-  for (place[axis] = 0; place[axis] < indices[axis]; ++place[axis]) {
-    const int64_t element = element_at(indices, place);
-    if (wrapped(integer_at(q, by, element), q.dims()[axis]) == at[axis]) sources.push_back({by + 1, element});
+  for (const ElementSource& s : indices_of_line(by, 0)(q)) {
+    if (wrapped(integer_at(q, by, s.element), q.dims()[axis]) == at[axis]) sources.push_back({by + 1, s.element});
   }
   return sources;
 }
@@ -90,6 +84,23 @@ Sources put_over(const ElementQuery& q, const Sources& updates) {
   sources.insert(sources.end(), updates.begin(), updates.end());
   if (q.node.attributes.text("reduction", "none") == "none") return {sources.back()};
   return sources;
+}
+
+// Of an input as large as diff_dst, the windows over this place.
+Sources windows_over(const ElementQuery& q, int input) {
+  const std::vector<int64_t>& diff = q.inputs[0];
+  const Windows windows = *read_windows(q.node.attributes, image_of(q.dims()), {});
+  const Coordinates at = place_of(q);
+  std::vector<std::vector<int64_t>> choices = {{at[0]}, {at[1]}};
+  for (size_t a = 0; a < windows.size(); ++a) {
+    const AxisWindow& w = windows[a];
+    choices.emplace_back();
+    for (int64_t o = 0; o < diff[a + 2]; ++o) {
+      const int64_t beyond = at[a + 2] + w.pad_begin - o * w.stride;
+      if (beyond >= 0 && beyond % w.dilation == 0 && beyond / w.dilation < w.size) choices.back().push_back(o);
+    }
+  }
+  return combined(input, diff, choices);
 }
 
 }  // namespace
@@ -136,22 +147,13 @@ Sources folded(const ElementQuery& q) {
   return sources;
 }
 
+Sources places_of_windows_over(const ElementQuery& q) { return windows_over(q, 1); }
+
 // (diff_dst[, places]): the windows over this place; with places those whose place it is.
 Sources of_windows_over(const ElementQuery& q) {
-  const std::vector<int64_t>& diff = q.inputs[0];
-  const Windows windows = *read_windows(q.node.attributes, image_of(q.dims()), {});
-  const Coordinates at = place_of(q);
-  std::vector<std::vector<int64_t>> choices = {{at[0]}, {at[1]}};
-  for (size_t a = 0; a < windows.size(); ++a) {
-    const AxisWindow& w = windows[a];
-    choices.emplace_back();
-    for (int64_t o = 0; o < diff[a + 2]; ++o) {
-      const int64_t beyond = at[a + 2] + w.pad_begin - o * w.stride;
-      if (beyond >= 0 && beyond % w.dilation == 0 && beyond / w.dilation < w.size) choices.back().push_back(o);
-    }
-  }
-  Sources sources = combined(0, diff, choices);
+  Sources sources = windows_over(q, 0);
   if (!q.has(1)) return sources;
+  const Coordinates at = place_of(q);
   // A place counts over the planes of all images, in either order within a plane.
   int64_t here = q.element;
   if (q.node.attributes.integer("storage_order", 0) != 0) {
@@ -170,7 +172,8 @@ Sources of_takers(const ElementQuery& q) {
   const Coordinates at = place_of(q);
   const size_t axis = axis_of(q, 0, at.size());
   const std::vector<int64_t>& indices = q.inputs[0];
-  const int64_t count = q.operand(0)->elements();
+  int64_t count = 1;
+  for (const int64_t d : indices) count *= d;
   Sources sources;
   for (int64_t i = 0; i < count; ++i) {
     if (wrapped(integer_at(q, 0, i), q.dims()[axis]) != at[axis]) continue;

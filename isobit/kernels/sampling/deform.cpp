@@ -37,7 +37,7 @@ void lay_out(const KernelContext& ctx, const DeformShape& s, const T* src, const
         const bool finite = find_places(s, offset, item, w, false, places);
         const double scale = mask == nullptr ? 1 : static_cast<double>(mask[item * windows + w]);
         for (int64_t c = group * channels; c < (group + 1) * channels; ++c) {
-          const double v = finite ? value_at<T>(places, extents, src + c * area) * scale : numerics::nan_f64();
+          const double v = finite ? value_at(places, extents, src + c * area) * scale : numerics::nan_f64();
           matrix[(c * taps + tap) * windows + w] = numerics::canonical(static_cast<T>(v));
         }
       }
@@ -82,7 +82,7 @@ void give_to_offset(const KernelContext& ctx, const DeformShape& s, const T* src
           double v = finite ? 0 : numerics::nan_f64();
           for (int64_t c = group * channels; finite && c < (group + 1) * channels; ++c) {
             v += static_cast<double>(diff_matrix[(c * taps + tap) * windows + w]) *
-                 slope_at<T>(places, axis, extents, src + c * area);
+                 slope_at(places, axis, extents, src + c * area);
           }
           diff_offset[(item * 2 + static_cast<int64_t>(axis)) * windows + w] = numerics::canonical(static_cast<T>(v));
         }

@@ -9,11 +9,6 @@
 namespace isobit::kernels {
 namespace {
 
-double coordinate(double g, int64_t extent, bool align_corners) {
-  const auto d = static_cast<double>(extent);
-  return align_corners ? (g + 1) / 2 * (d - 1) : ((g + 1) * d - 1) / 2;
-}
-
 // The near places of a point, one for each axis; false where some coordinate is not finite.
 template <class T>
 bool find_places(std::span<const int64_t> image, const PointRule& rule, const T* point, bool with_slopes,
@@ -22,7 +17,7 @@ bool find_places(std::span<const int64_t> image, const PointRule& rule, const T*
   bool finite = true;
   for (size_t a = 0; a < image.size(); ++a) {
     const auto g = static_cast<double>(point[image.size() - 1 - a]);
-    places.emplace_back(coordinate(g, image[a], rule.align_corners), image[a], rule, with_slopes);
+    places.emplace_back(grid_place(g, image[a], rule.align_corners), image[a], rule, with_slopes);
     finite = finite && places.back().is_finite();
   }
   return finite;
@@ -39,7 +34,7 @@ void sample_points(const KernelContext& ctx, int64_t n, int64_t c, std::span<con
       const bool finite = find_places(image, rule, grid + p * rank, false, places);
       const int64_t first = p / points * c;
       for (int64_t channel = first; channel < first + c; ++channel) {
-        const double v = finite ? value_at<T>(places, image.data(), src + channel * area) : numerics::nan_f64();
+        const double v = finite ? value_at(places, image.data(), src + channel * area) : numerics::nan_f64();
         dst[channel * points + p % points] = numerics::canonical(static_cast<T>(v));
       }
     }
@@ -78,7 +73,7 @@ void give_to_grid(const KernelContext& ctx, int64_t n, int64_t c, std::span<cons
         double v = 0;
         for (int64_t channel = first; finite && channel < first + c; ++channel) {
           v += static_cast<double>(diff_dst[channel * points + p % points]) *
-               slope_at<T>(places, a, image.data(), src + channel * area);
+               slope_at(places, a, image.data(), src + channel * area);
         }
         const auto extent = static_cast<double>(image[a]);
         v = finite ? v * ((rule.align_corners ? extent - 1 : extent) / 2) : numerics::nan_f64();
@@ -89,6 +84,11 @@ void give_to_grid(const KernelContext& ctx, int64_t n, int64_t c, std::span<cons
 }
 
 }  // namespace
+
+double grid_place(double g, int64_t extent, bool align_corners) {
+  const auto d = static_cast<double>(extent);
+  return align_corners ? (g + 1) / 2 * (d - 1) : ((g + 1) * d - 1) / 2;
+}
 
 void grid_sample(const KernelContext& ctx, int64_t n, int64_t c, std::span<const int64_t> image, int64_t points,
                  const PointRule& rule, const float* src, const float* grid, float* dst) {

@@ -10,6 +10,9 @@
 
 namespace isobit::kernels {
 
+// Where a coordinate g of the grid lies along an axis: x below.
+double grid_place(double g, int64_t extent, bool align_corners);
+
 // src [n, c, image ..], grid [n, points, rank], dst [n, c, points]; rank is the number of the image's axes. The point's
 // coordinate g of axis a is its number rank - 1 - a. It lies, in float64 and each operation rounded, at
 //   x = ((g + 1) / 2) * (extent - 1) with align_corners, else (((g + 1) * extent) - 1) / 2

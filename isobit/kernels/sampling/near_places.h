@@ -62,9 +62,10 @@ CubicWeights cubic_weights(double a, double r);
 CubicWeights cubic_slopes(double a, double r);
 
 // +0, plus weight * (the same over the axes behind) of the taps of the first axis, each product and each sum rounded;
-// of no axis, the element itself. `places`: one for each axis of the plane, `extents` the plane's.
-template <class T>
-double value_at(std::span<const NearPlaces> places, const int64_t* extents, const T* plane, int64_t line = 0) {
+// of no axis, the element itself. `places`: one for each axis of the plane, `extents` the plane's; plane[i]: its
+// element i, asked for once for each combination of taps, row-major.
+template <class Plane>
+double value_at(std::span<const NearPlaces> places, const int64_t* extents, const Plane& plane, int64_t line = 0) {
   if (places.empty()) return static_cast<double>(plane[line]);
   double v = 0;
   for (const WeightedPlace& tap : places[0].taps()) {
@@ -74,8 +75,8 @@ double value_at(std::span<const NearPlaces> places, const int64_t* extents, cons
 }
 
 // As value_at, with the slopes of axis `axis` in place of its weights. REQUIRES axis < places.size().
-template <class T>
-double slope_at(std::span<const NearPlaces> places, size_t axis, const int64_t* extents, const T* plane,
+template <class Plane>
+double slope_at(std::span<const NearPlaces> places, size_t axis, const int64_t* extents, const Plane& plane,
                 int64_t line = 0) {
   const std::span<const WeightedPlace> taps = places[0].taps();
   double v = 0;

@@ -1,24 +1,13 @@
 #include "isobit/base/text.h"
-#include "isobit/kernels/detection/regions.h"
 #include "isobit/kernels/detection/suppression.h"
 #include "isobit/runtime/kernel_call.h"
+#include "isobit/runtime/kernels/region_rules.h"
 
 namespace isobit::runtime {
 
 namespace {
 
 namespace k = kernels;
-
-k::RegionShape region_shape(const std::vector<int64_t>& src, const std::vector<int64_t>& dst) {
-  return {.c = src[1], .h = src[2], .w = src[3], .regions = dst[0], .pooled_h = dst[2], .pooled_w = dst[3]};
-}
-
-k::AlignRule align_rule(const graph::Attributes& a) {
-  return {.max = a.text("mode", "avg") == "max",
-          .half_pixel = a.text("coordinate_transformation_mode", "half_pixel") == "half_pixel",
-          .sampling_ratio = a.integer("sampling_ratio", 0),
-          .spatial_scale = a.real("spatial_scale", 1)};
-}
 
 // Every number of input 2 is one of n images.
 Status check_images(const KernelCall& c, int64_t n) {

@@ -1,6 +1,7 @@
 // Elements of sums, extremes and products over axes, of pooling and of what is given back to where elements were taken
 // from. Elements come in the order of their sources (graph/ops/).
 #include "isobit/graph/ops/sources.h"
+#include "isobit/kernels/determinant/determinant.h"
 #include "isobit/kernels/pool/pool_nd.h"
 #include "isobit/kernels/quantize/quantize.h"
 #include "isobit/kernels/reduce/scalar.h"
@@ -133,6 +134,7 @@ ElementFormula combined() {
     if (reduction == "mul") return Fold::kProduct;
     return reduction == "max" ? Fold::kMaximum : Fold::kMinimum;
   };
+  formula.moves_one = [](const graph::Node&) { return true; };
   return formula;
 }
 
@@ -162,6 +164,14 @@ void add_sum_formulas(FormulaTable& table) {
   table["ScatterElements"] = {{combined()}};
   table["ScatterND"] = {{combined()}};
   table["Col2Im"] = {{folded(Fold::kAdded)}};
+  // (a matrix)
+  table["Det"] = {{pointwise([]<class T>(const FormulaTerms<T>& t, T, int64_t) {
+    ThreadPool pool(1);
+    T determinant = T(0);
+    kernels::determinant(kernels::KernelContext{kernels::Isa::kReference, &pool}, 1, t.query.inputs[0].back(),
+                         t.once.data(), &determinant);
+    return determinant;
+  })}};
   table["isobit.EmbeddingGrad"] = {{folded(Fold::kSum)}};
   for (const char* op : {"isobit.GatherGrad", "isobit.GatherElementsGrad", "isobit.GatherNDGrad", "isobit.PadGrad"}) {
     table[op] = {{folded(Fold::kSumFromZero)}};
@@ -192,6 +202,8 @@ const ElementFormulas* element_formulas(const graph::Node& node) {
     add_softmax_formulas(table);
     add_norm_formulas(table);
     add_sum_formulas(table);
+    add_sampling_formulas(table);
+    add_region_formulas(table);
     return table;
   }();
   const auto found = kTable.find(node.op);

@@ -1,46 +1,16 @@
-#include "isobit/graph/ops/resize.h"
+#include <algorithm>
+
 #include "isobit/kernels/elementwise/unary.h"
 #include "isobit/kernels/sampling/affine_grid.h"
-#include "isobit/kernels/sampling/deform.h"
-#include "isobit/kernels/sampling/grid_sample.h"
-#include "isobit/kernels/sampling/resize.h"
 #include "isobit/kernels/sampling/sample.h"
 #include "isobit/runtime/kernel_call.h"
-#include "isobit/runtime/kernels/windows.h"
+#include "isobit/runtime/kernels/sampling_rules.h"
 
 namespace isobit::runtime {
 
 namespace {
 
 namespace k = kernels;
-
-k::Interpolation interpolation_of(const std::string& mode) {
-  if (mode == "nearest") return k::Interpolation::kNearest;
-  return mode == "cubic" || mode == "bicubic" ? k::Interpolation::kCubic : k::Interpolation::kLinear;
-}
-
-k::Coordinates coordinates_of(const std::string& mode) {
-  if (mode == "half_pixel_symmetric") return k::Coordinates::kHalfPixelSymmetric;
-  if (mode == "pytorch_half_pixel") return k::Coordinates::kPytorchHalfPixel;
-  if (mode == "align_corners") return k::Coordinates::kAlignCorners;
-  if (mode == "asymmetric") return k::Coordinates::kAsymmetric;
-  return mode == "tf_crop_and_resize" ? k::Coordinates::kCropAndResize : k::Coordinates::kHalfPixel;
-}
-
-k::Nearest nearest_of(const std::string& mode) {
-  if (mode == "round_prefer_ceil") return k::Nearest::kRoundPreferCeil;
-  if (mode == "floor") return k::Nearest::kFloor;
-  return mode == "ceil" ? k::Nearest::kCeil : k::Nearest::kRoundPreferFloor;
-}
-
-k::ResizeRule resize_rule(const graph::Attributes& a) {
-  return {.mode = interpolation_of(a.text("mode", "nearest")),
-          .coordinates = coordinates_of(a.text("coordinate_transformation_mode", "half_pixel")),
-          .nearest = nearest_of(a.text("nearest_mode", "round_prefer_floor")),
-          .cubic_a = a.real("cubic_coeff_a", -0.75),
-          .antialias = a.integer("antialias", 0) != 0,
-          .exclude_outside = a.integer("exclude_outside", 0) != 0};
-}
 
 // Of a Resize node that makes `src` larger or smaller. Those of short axes are kept, those of others are made anew in
 // every run: together they may need more memory than all tensors.
@@ -49,21 +19,10 @@ class ResizeTaps {
   ResizeTaps(const KernelSite& site, const std::vector<int64_t>& src, bool transposed)
       : rule_(resize_rule(site.attributes())), transposed_(transposed) {
     constexpr int64_t kLong = 4096;
-    const auto inputs = graph::ops::resize_inputs(site.attributes(), [&](int i) {
+    axes_ = resize_axes(site.attributes(), src, [&](int i) {
       return site.has(i) ? site.graph.initializer(site.node.inputs[static_cast<size_t>(i)]) : nullptr;
     });
-    const auto axes = *graph::ops::read_resize(site.attributes(), src, inputs);
-    bool kept = true;
-    for (size_t i = 0; i < src.size(); ++i) {
-      const graph::ops::ResizedAxis& axis = axes[i];
-      axes_.push_back({.in = src[i],
-                       .out = axis.out,
-                       .scale = axis.scale,
-                       .length = axis.length,
-                       .begin = axis.begin,
-                       .end = axis.end});
-      kept = kept && src[i] <= kLong && axis.out <= kLong;
-    }
+    const bool kept = std::ranges::all_of(axes_, [](const auto& a) { return a.in <= kLong && a.out <= kLong; });
     if (kept) kept_ = made();
   }
 
@@ -119,17 +78,6 @@ RunKernel resize_grad(const KernelSite& site) {
   };
 }
 
-k::Padding padding_of(const std::string& mode) {
-  if (mode == "border") return k::Padding::kBorder;
-  return mode == "reflection" ? k::Padding::kReflection : k::Padding::kZeros;
-}
-
-k::PointRule point_rule(const graph::Attributes& a) {
-  return {.mode = interpolation_of(a.text("mode", "linear")),
-          .padding = padding_of(a.text("padding_mode", "zeros")),
-          .align_corners = a.integer("align_corners", 0) != 0};
-}
-
 // How many points each image of a grid has.
 int64_t points_of(const Tensor& grid) { return grid.shape().elements(1, grid.shape().rank() - 1); }
 
@@ -176,18 +124,8 @@ RunKernel affine_grid(const KernelSite& site) {
   };
 }
 
-k::DeformShape deform_shape(const KernelSite& site, const std::vector<int64_t>& src) {
-  const std::span<const int64_t> image = graph::ops::image_of(src);
-  const auto axes = sliding_axes(*graph::ops::read_windows(site.attributes(), image, {}), image);
-  return {.n = src[0],
-          .c = src[1],
-          .groups = site.attributes().integer("offset_group", 1),
-          .rows = axes[0],
-          .columns = axes[1]};
-}
-
 RunKernel deform_grad_src(const KernelSite& site) {
-  return [shape = deform_shape(site, site.out().dims)](KernelCall& c) {
+  return [shape = deform_shape(site.attributes(), site.out().dims)](KernelCall& c) {
     return by_float_type(c, 0, [&]<class T>(T) {
       k::deformed_columns_grad_src(c.ctx, shape, c.in(1).data<T>(), c.in(0).data<T>(), c.out().data<T>());
     });
@@ -195,7 +133,7 @@ RunKernel deform_grad_src(const KernelSite& site) {
 }
 
 RunKernel deform_grad_offset(const KernelSite& site) {
-  return [shape = deform_shape(site, site.in(1).dims)](KernelCall& c) {
+  return [shape = deform_shape(site.attributes(), site.in(1).dims)](KernelCall& c) {
     return by_float_type(c, 0, [&]<class T>(T) {
       k::deformed_columns_grad_offset(c.ctx, shape, c.in(1).data<T>(), c.in(2).data<T>(), c.in(0).data<T>(),
                                       c.out().data<T>());
@@ -204,7 +142,7 @@ RunKernel deform_grad_offset(const KernelSite& site) {
 }
 
 RunKernel deform_im2col(const KernelSite& site) {
-  return [shape = deform_shape(site, site.in(0).dims)](KernelCall& c) {
+  return [shape = deform_shape(site.attributes(), site.in(0).dims)](KernelCall& c) {
     return by_float_type(c, 0, [&]<class T>(T) {
       const T* mask = c.has(2) ? c.in(2).data<T>() : nullptr;
       k::deformed_columns(c.ctx, shape, c.in(0).data<T>(), c.in(1).data<T>(), mask, c.out().data<T>());
