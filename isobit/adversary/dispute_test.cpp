@@ -1,67 +1,17 @@
 // Disputes between an honest and a dishonest party: whoever cheated is found wrong, at the step and in the operator
 // and element that are false, and whoever did not never is.
 #include <map>
-#include <set>
+#include <random>
 
-#include "isobit/adversary/cheat.h"
-#include "isobit/adversary/cheat_for_test.h"
-#include "isobit/run/dispute_run.h"
+#include "isobit/adversary/dispute_for_test.h"
+#include "isobit/dispute/record.h"
 
 namespace isobit::adversary {
 namespace {
 
 using namespace testing;
-using dispute::Level;
-using dispute::Outcome;
-using dispute::Verdict;
 
-class Disputes : public ::testing::Test {
- protected:
-  // A run of the job, and how it was computed.
-  struct Made {
-    fs::path path;
-    std::optional<run::StepFunction> conduct;
-  };
-
-  Made make(const std::string& name, const train::Job& job, const std::string& cheat = "", int64_t step = 0) {
-    run::TrainRequest request = train_request(folder_ / name, job);
-    if (!cheat.empty()) {
-      const Status applied = apply_cheat(cheat, step, request);
-      EXPECT_TRUE(applied) << applied.error().message;
-    }
-    const auto trained = run::train_run(request);
-    EXPECT_TRUE(trained) << trained.error().message;
-    return {request.out, cheat.empty() ? std::nullopt : std::optional(request.conduct.step)};
-  }
-
-  static run::DisputeSide side(const Made& made, uint8_t key) {
-    run::DisputeSide side;
-    side.open.run = made.path;
-    side.open.client = audit_request(made.path).client;
-    side.platform = platform::parse_platform("ordered/1t").value();
-    side.key = run::testing::key(key);
-    side.conduct = made.conduct;
-    return side;
-  }
-
-  // The trainer's runs are signed by the key that train_request has; the challenger has one of its own.
-  run::DisputeResult settle(const Made& trainer, const Made& challenger) {
-    run::DisputeRequest request{side(trainer, kTrainerSeed), side(challenger, 77), {}, {}};
-    const auto result = run::dispute_runs(request);
-    EXPECT_TRUE(result) << result.error().message;
-    return result ? *result : run::DisputeResult{};
-  }
-
-  Folder folder_{"disputes"};
-  static constexpr uint8_t kTrainerSeed = 2;
-};
-
-train::Job digits_job(const std::vector<std::string>& overrides) {
-  constexpr char kJob[] =
-      "[job]\nname = \"digits\"\nseed = 3\nsteps = 3\n[model]\nbuilder = \"digits-cnn\"\n[data]\ndataset = \"digits\"\n"
-      "batch = 8\n[optimizer]\nlr = 0.05\nmomentum = 0.9\n[evaluate]\nsamples = 8\n";
-  return train::parse_job(kJob, "digits", "", overrides).value();
-}
+class Disputes : public DisputeTest {};
 
 struct Found {
   Level level;
@@ -107,61 +57,80 @@ TEST_F(Disputes, EveryCheatIsFoundInItsOperator) {
   }
 }
 
-// Other values in every output of one node, at step 2: all of them, so that something of it reaches the state.
-template <class Float>
-void replace(Tensor& out) {
-  for (Float& x : out.span<Float>()) x = static_cast<float>(1 - x);
-}
-
-run::StepFunction planted_at(size_t node) {
-  return with_outputs(
-      2,
-      [=](const graph::Graph&, size_t index, runtime::KernelCall& call) {
-        for (Tensor& out : call.outputs) {
-          if (index != node || !out.defined()) continue;
-          if (out.dtype() == DType::kFloat32) {
-            replace<float>(out);
-          } else if (out.dtype() == DType::kFloat64) {
-            replace<double>(out);
-          } else {  // indices and truths, still in their range
-            auto* bytes = static_cast<uint8_t*>(out.raw());
-            for (size_t i = 0; i < out.bytes(); i += size_of(out.dtype()))
-              bytes[i] = static_cast<uint8_t>(bytes[i] ^ 1);
-          }
-        }
-      },
-      run::take_step);
-}
-
 TEST_F(Disputes, AFalseValueInAnyNodeIsFoundInThatNode) {
   for (const char* arithmetic : {"ordered-1", "correct-1", "logged-1"}) {
-    const train::Job job = digits_job({std::string("job.arithmetic=") + arithmetic});
+    SCOPED_TRACE(arithmetic);
+    const Planted planted = plant_in_every_node(digits_job({std::string("job.arithmetic=") + arithmetic}));
+    EXPECT_EQ(planted.unchanged, (std::set<std::string>{"Flatten", "Reshape"}));
+    EXPECT_EQ(planted.found, 33U);
+  }
+}
+
+// A gradient of 2,560 terms.
+TEST_F(Disputes, WhoLiesInTheStatesOfASumIsFoundInTheChunk) {
+  for (const char* arithmetic : {"ordered-1", "correct-1", "logged-1"}) {
+    SCOPED_TRACE(arithmetic);
+    const train::Job job = digits_job({std::string("job.arithmetic=") + arithmetic, "data.batch=40"});
     const Made honest = make(text_of("honest_", arithmetic), job);
-    const graph::Graph graph = train::build_step_graph(job, *data::open_dataset(job.data).value()).value().graph;
-    size_t found = 0;
-    std::set<std::string> unchanged;
-    for (size_t node = 0; node < graph.nodes().size(); ++node) {
-      SCOPED_TRACE(text_of(arithmetic, " node ", node, " ", graph.nodes()[node].op));
-      run::TrainRequest request = train_request(folder_ / text_of(arithmetic, "_", node), job);
-      request.conduct.step = planted_at(node);
-      ASSERT_TRUE(run::train_run(request));
-      const Made false_run{request.out, request.conduct.step};
-      run::DisputeRequest both{side(false_run, kTrainerSeed), side(honest, 77), {}, {}};
-      const auto result = run::dispute_runs(both);
-      fs::remove_all(request.out);
-      if (!result) {  // nothing was changed: a view, or a value that nobody reads
-        EXPECT_NE(result.error().message.find("nothing to dispute"), std::string::npos) << result.error().message;
-        unchanged.insert(graph.nodes()[node].op);
-        continue;
+    run::TrainRequest request = train_request(folder_ / text_of("false_", arithmetic), job);
+    request.conduct.step = with_outputs(
+        2,
+        [](const graph::Graph& graph, size_t index, runtime::KernelCall& call) {
+          if (graph.nodes()[index].op != "isobit.ConvGradWeights") return;
+          call.out().dtype() == DType::kFloat32 ? replace_values<float>(call.out())
+                                                : replace_values<double>(call.out());
+        },
+        run::take_step);
+    ASSERT_TRUE(run::train_run(request));
+    const Made false_run{request.out, request.conduct.step, job};
+    for (const size_t chunk : {0, 1, 2}) {
+      for (const bool trainer_lies : {true, false}) {
+        run::DisputeRequest both{side(false_run, kTrainerSeed), side(honest, 77), {}, {}};
+        if (!trainer_lies) both = {side(honest, kTrainerSeed), side(false_run, 77), {}, {}};
+        // From this chunk on the states of another sum.
+        const auto forge = [=](std::vector<judge::State>& states) {
+          for (size_t c = chunk; c < states.size(); ++c) states[c][1] ^= 1;
+        };
+        (trainer_lies ? both.trainer : *both.challenger).forge_states = forge;
+        const auto result = run::dispute_runs(both);
+        ASSERT_TRUE(result) << result.error().message;
+        const Verdict& verdict = result->verdict;
+        EXPECT_EQ(verdict.outcome, trainer_lies ? Outcome::kTrainerWrong : Outcome::kChallengerWrong) << verdict.reason;
+        EXPECT_EQ(verdict.op, "isobit.ConvGradWeights");
+        EXPECT_EQ(verdict.level, Level::kSum) << verdict.reason;
+        EXPECT_EQ(verdict.chunk, static_cast<int64_t>(chunk));
       }
-      EXPECT_EQ(result->verdict.outcome, Outcome::kTrainerWrong) << result->verdict.reason;
-      EXPECT_EQ(result->verdict.step, uint64_t{2});
-      EXPECT_EQ(result->verdict.node, uint64_t{node}) << result->verdict.reason;
-      EXPECT_EQ(result->verdict.op, graph.nodes()[node].op);
-      ++found;
     }
-    EXPECT_EQ(unchanged, (std::set<std::string>{"Flatten", "Reshape"}));
-    EXPECT_EQ(found, 33U) << "of " << graph.nodes().size();
+  }
+}
+
+TEST_F(Disputes, AFalseLossIsFound) {
+  const train::Job job = small_job({"job.steps=5"});
+  const Made honest = make("honest", job);
+  run::TrainRequest request = train_request(folder_ / "false", job);
+  request.conduct.step = [](train::Trainer& trainer, runtime::RunOptions options) -> Expected<train::StepResult> {
+    ISOBIT_TRY(train::StepResult result, run::take_step(trainer, options));
+    if (result.step == 3) result.loss *= 0.5F;
+    return result;
+  };
+  ASSERT_TRUE(run::train_run(request));
+  const Verdict verdict = settle({request.out, request.conduct.step, job}, honest).verdict;
+  EXPECT_EQ(verdict.outcome, Outcome::kTrainerWrong) << verdict.reason;
+  EXPECT_EQ(verdict.step, uint64_t{3});
+  EXPECT_EQ(verdict.level, Level::kValue);
+  EXPECT_EQ(settle(honest, {request.out, request.conduct.step, job}).verdict.outcome, Outcome::kChallengerWrong);
+}
+
+// Who trained dishonestly and answers honestly cannot lead to its own claims.
+TEST_F(Disputes, HonestAnswersDoNotSaveADishonestRun) {
+  const train::Job job = small_job({"job.steps=5"});
+  const Made honest = make("honest", job);
+  for (const char* cheat : {"rate", "sample", "weight", "skip"}) {
+    Made false_run = make(text_of("false_", cheat), job, cheat, 3);
+    false_run.conduct.reset();
+    const Verdict verdict = settle(false_run, honest).verdict;
+    EXPECT_EQ(verdict.outcome, Outcome::kTrainerWrong) << cheat << ": " << verdict.reason;
+    EXPECT_EQ(verdict.step, uint64_t{3}) << cheat;
   }
 }
 
@@ -175,6 +144,31 @@ TEST_F(Disputes, RareCommitmentsAreGoneDownToTheStep) {
     EXPECT_EQ(result.verdict.step, static_cast<uint64_t>(step));
     EXPECT_EQ(result.verdict.op, "isobit.Sgd");
   }
+}
+
+TEST_F(Disputes, ARecordGivesTheVerdictAgainAndNoOther) {
+  const train::Job job = small_job({"job.steps=5"});
+  const Made honest = make("honest", job), false_run = make("false", job, "sample", 3);
+  const run::DisputeResult result = settle(false_run, honest);
+  const dispute::Record record{result.engagement, result.record};
+  const dispute::Subject subject = run::dispute_subject(job, result.engagement);
+  const auto again = dispute::replay(record, subject);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->verdict, result.verdict);
+  const Bytes bytes = encode(record);
+  EXPECT_EQ(dispute::decode_record(bytes, "test").value(), record);
+  std::mt19937 random(1);
+  for (int i = 0; i < 2000; ++i) {
+    Bytes changed = bytes;
+    const size_t bit = random() % (bytes.size() * 8);
+    changed[bit / 8] = static_cast<uint8_t>(changed[bit / 8] ^ (1 << bit % 8));
+    const auto decoded = dispute::decode_record(changed, "test");
+    if (!decoded || !verify::verify_engagement(decoded->engagement, record.engagement.terms.client_key)) continue;
+    EXPECT_FALSE(dispute::replay(*decoded, subject)) << "bit " << bit;
+  }
+  dispute::Record shorter = record;
+  shorter.messages.pop_back();
+  EXPECT_FALSE(dispute::replay(shorter, subject));
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ void write_body(ByteWriter& w, const LeafShowing& leaf) { w.bytes(leaf.leaf); }
 
 void write_body(ByteWriter& w, const NodeShowing& showing) {
   w.bytes(encode(showing.node));
-  write(w, showing.wholes);
+  write(w, showing.guides);
 }
 
 void write_body(ByteWriter& w, const StateTree& tree) {
@@ -129,6 +129,12 @@ void write_body(ByteWriter& w, const Grounds& grounds) {
   if (!grounds.before) return;
   write_state(w, *grounds.before);
   w.bytes(commit::encode(grounds.inclusion));
+}
+
+void write_body(ByteWriter& w, const LossShowing& showing) {
+  w.bytes(verify::encode(showing.producer));
+  w.bytes(verify::encode(showing.head));
+  write(w, showing.loss);
 }
 
 Expected<Body> read_challenge(ByteReader& r, const verify::TranscriptRules& rules, const std::string& what) {
@@ -187,7 +193,7 @@ Expected<Body> read_node(ByteReader& r, const std::string& what) {
   NodeShowing showing;
   ISOBIT_TRY(const ByteView node, r.bytes("node", kMaxPart));
   ISOBIT_TRY(showing.node, decode_shown_node(node, what + ", node"));
-  ISOBIT_TRY(showing.wholes, read_parts(r, what));
+  ISOBIT_TRY(showing.guides, read_parts(r, what));
   return showing;
 }
 
@@ -207,6 +213,16 @@ Expected<Body> read_grounds(ByteReader& r, const std::string& what) {
   ISOBIT_TRY(grounds.before, read_state(r));
   ISOBIT_TRY(grounds.inclusion, read_inclusion(r, what));
   return grounds;
+}
+
+Expected<Body> read_loss(ByteReader& r, const std::string& what) {
+  LossShowing showing;
+  ISOBIT_TRY(const ByteView producer, r.bytes("node", kMaxPart));
+  ISOBIT_TRY(showing.producer, verify::decode_graph_node_proof(producer, what + ", node"));
+  ISOBIT_TRY(const ByteView head, r.bytes("head", kMaxPart));
+  ISOBIT_TRY(showing.head, verify::decode_graph_head(head, what + ", head"));
+  ISOBIT_TRY(showing.loss, read_shown_tiles(r, what));
+  return showing;
 }
 
 Expected<Body> read_body(ByteReader& r, size_t expected, const verify::TranscriptRules& rules,
@@ -230,8 +246,10 @@ Expected<Body> read_body(ByteReader& r, size_t expected, const verify::Transcrip
       return read_node(r, what);
     case 7:
       return read_states(r, what);
-    default:
+    case 8:
       return read_grounds(r, what);
+    default:
+      return read_loss(r, what);
   }
 }
 

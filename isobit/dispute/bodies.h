@@ -56,10 +56,10 @@ struct ValueList {
   bool operator==(const ValueList&) const = default;
 };
 
-// The challenger's: the node that makes the disputed value, with the operands that say where others are read.
+// The challenger's: the node that makes the disputed value, with what its operands say of where the element is from.
 struct NodeShowing {
   ShownNode node;
-  std::vector<ShownPart> wholes;
+  std::vector<ShownPart> guides;  // the tiles that say where it is from
 };
 
 // The tree of the disputed value's tiles.
@@ -96,8 +96,16 @@ struct Grounds {
   bool operator==(const Grounds&) const = default;
 };
 
-using Body =
-    std::variant<Challenge, StepList, ValueList, TileTree, PartRoots, LeafShowing, NodeShowing, StateTree, Grounds>;
+// The challenger's: the value that is the step's loss, where both have the same values and not the same loss.
+struct LossShowing {
+  verify::GraphNodeProof producer;
+  verify::GraphHead head;
+  ShownTiles loss;
+  bool operator==(const LossShowing&) const = default;
+};
+
+using Body = std::variant<Challenge, StepList, ValueList, TileTree, PartRoots, LeafShowing, NodeShowing, StateTree,
+                          Grounds, LossShowing>;
 
 Bytes encode(const Body& body);
 // Accepts exactly what encode() writes of the alternative that is expected; kUnreadable for anything else. Checks no

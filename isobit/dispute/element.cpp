@@ -9,7 +9,15 @@
 namespace isobit::dispute {
 namespace {
 
-bool is_real(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kFloat64; }
+void ask_for(judge::Question& question, const train::TraceEntry& entry, int64_t element) {
+  const auto place = static_cast<size_t>(entry.place);
+  if (entry.kind == train::TraceEntry::Kind::kStatistic) {
+    question.where.statistic = place;
+  } else {
+    question.where.output = place;
+  }
+  question.where.element = element;
+}
 
 std::string hex_word(judge::Bits bits) {
   char text[24];
@@ -45,50 +53,67 @@ Expected<std::vector<ShownPart>> read_parts(ByteReader& r, const std::string& wh
   return parts;
 }
 
-std::vector<uint32_t> Element::whole_operands(const ResolvedNode& node) {
-  std::vector<uint32_t> wholes;
-  for (size_t i = 0; i < node.operands.size(); ++i) {
-    const Operand& operand = node.operands[i];
-    const bool is_there = operand.from != Operand::From::kAbsent && !operand.whole;
-    if (is_there && !is_real(operand.identity.dtype)) wholes.push_back(static_cast<uint32_t>(i));
+Expected<std::map<uint32_t, std::set<uint64_t>>> Element::guide_tiles(const ResolvedNode& node,
+                                                                      const train::TraceEntry& entry, int64_t element,
+                                                                      std::function<const Tensor*(int)> operand) {
+  const judge::GuideOf guide = [&operand](int i, int64_t e) -> std::optional<judge::Bits> {
+    const Tensor* tensor = operand(i);
+    return tensor == nullptr ? std::nullopt : std::optional(judge::bits_of(*tensor, e));
+  };
+  ISOBIT_TRY(judge::Question question, judge::ask_about(*node.graph, node.node(), operand, guide));
+  ask_for(question, entry, element);
+  std::map<uint32_t, std::set<uint64_t>> tiles;
+  for (const judge::WholeOperand& whole : judge::whole_operands(question)) {
+    const auto i = static_cast<uint32_t>(whole.input);
+    for (int64_t t = 0; t < node.operands[i].identity.grid().tiles(); ++t) tiles[i].insert(static_cast<uint64_t>(t));
   }
-  return wholes;
+  for (size_t stage = 0; stage < judge::guide_stages(question); ++stage) {
+    ISOBIT_TRY(const auto guides, judge::guides_of(question, stage));
+    for (const graph::ElementSource& s : guides) {
+      const auto i = static_cast<uint32_t>(s.input);
+      tiles[i].insert(static_cast<uint64_t>(node.operands[i].identity.grid().place_of(s.element).tile));
+    }
+  }
+  return tiles;
+}
+
+std::optional<judge::Bits> Element::known(uint32_t input, int64_t element) const {
+  if (wholes_[input]) return judge::bits_of(*wholes_[input], element);
+  const auto guide = guides_.find(input);
+  if (guide == guides_.end()) return std::nullopt;
+  const auto bits = guide->second.bits(element);
+  return bits ? std::optional(*bits) : std::nullopt;
 }
 
 Expected<std::unique_ptr<Element>> Element::open(const Subject& subject, ResolvedNode node,
                                                  const std::vector<train::TraceEntry>& schema,
                                                  const std::vector<commit::Digest>& roots, uint64_t entry,
-                                                 int64_t element, std::vector<ShownPart> wholes) {
-  std::unique_ptr<Element> opened(new Element(subject, std::move(node), schema, roots));
-  ISOBIT_RETURN_IF_ERROR(opened->prepare(entry, element, std::move(wholes)));
+                                                 int64_t element, const std::vector<ShownPart>& guides) {
+  std::unique_ptr<Element> opened(new Element(subject, std::move(node), schema, roots, entry));
+  ISOBIT_RETURN_IF_ERROR(opened->prepare(element, guides));
   return opened;
 }
 
-Status Element::prepare(uint64_t entry, int64_t element, std::vector<ShownPart> wholes) {
-  entry_ = entry;
+Status Element::prepare(int64_t element, const std::vector<ShownPart>& guides) {
   wholes_.resize(node_.operands.size());
   for (size_t i = 0; i < node_.operands.size(); ++i) wholes_[i] = node_.operands[i].whole;
-  for (const ShownPart& part : wholes) {
-    if (part.of_statistic) return rejected("a statistic is shown whole");
-    ISOBIT_TRY(const ShownTensor shown, open_part(part));
-    ISOBIT_TRY(wholes_[part.index], shown.whole());
+  for (const ShownPart& part : guides) {
+    if (part.of_statistic) return rejected("a statistic says nowhere");
+    ISOBIT_TRY(ShownTensor shown, open_part(part));
+    if (auto whole = shown.whole()) wholes_[part.index] = std::move(*whole);
+    guides_.emplace(part.index, std::move(shown));
   }
-  for (const uint32_t i : whole_operands(node_)) {
-    if (!wholes_[i]) return unreadable(text_of("operand ", i, " of node ", node_.index, " is not shown whole"));
-  }
-  ISOBIT_TRY(judge::Question question, judge::ask_about(*node_.graph, node_.node(), [this](int i) {
-               const std::optional<Tensor>& whole = wholes_[static_cast<size_t>(i)];
-               return whole ? &*whole : nullptr;
-             }));
+  const auto operand = [this](int i) -> const Tensor* {
+    const std::optional<Tensor>& whole = wholes_[static_cast<size_t>(i)];
+    return whole ? &*whole : nullptr;
+  };
+  const auto guide = [this](int i, int64_t e) { return known(static_cast<uint32_t>(i), e); };
+  ISOBIT_TRY(judge::Question question, judge::ask_about(*node_.graph, node_.node(), operand, guide));
   question_.emplace(std::move(question));
-  const train::TraceEntry& asked = schema_[entry];
+  const train::TraceEntry& asked = schema_[entry_];
   const auto place = static_cast<size_t>(asked.place);
-  if (asked.kind == train::TraceEntry::Kind::kStatistic) {
-    question_->where.statistic = place;
-  } else {
-    question_->where.output = place;
-  }
-  question_->where.element = element;
+  ask_for(*question_, asked, element);
+  ISOBIT_RETURN_IF_ERROR(judge::check_guides(*question_));
   if (subject_.arithmetic.rounds && question_->def().is_inner_product() && !question_->where.statistic && place == 0) {
     ISOBIT_TRY(product_, judge::LoggedProduct::of(*question_));
     chunks_ = std::max<int64_t>(1, product_->chunks());
@@ -145,8 +170,9 @@ Expected<Element::Values> Element::values(int64_t chunk, const std::vector<Shown
   const auto read = [&](const std::vector<graph::ElementSource>& sources, std::vector<judge::Bits>& out) -> Status {
     for (const graph::ElementSource& s : sources) {
       const auto index = static_cast<uint32_t>(s.input);
-      if (!s.of_statistic && wholes_[index]) {
-        out.push_back(judge::bits_of(*wholes_[index], s.element));
+      const auto at_hand = s.of_statistic ? std::nullopt : known(index, s.element);
+      if (at_hand) {
+        out.push_back(*at_hand);
         continue;
       }
       const auto found = tensors.find({s.of_statistic, index});

@@ -1,8 +1,11 @@
 // One element of one value of a step, judged from what is shown of the node's operands.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,15 +35,20 @@ struct ElementRuling {
 class Element {
  public:
   // schema and roots (tensor roots of the step's trace by entry, agreed on before `entry`) must outlive it, and so must
-  // subject. `entry` is an output or statistic of the node. wholes: the operands that whole_operands() names. Errors as
+  // subject. `entry` is an output or statistic of the node. guides: of the operands that say where others are read, at
+  // least what guide_tiles() names. Errors as
   // ShownTensor::open; kUnreadable where the element cannot be judged from what is shown.
   static Expected<std::unique_ptr<Element>> open(const Subject& subject, ResolvedNode node,
                                                  const std::vector<train::TraceEntry>& schema,
                                                  const std::vector<commit::Digest>& roots, uint64_t entry,
-                                                 int64_t element, std::vector<ShownPart> wholes);
+                                                 int64_t element, const std::vector<ShownPart>& guides);
 
-  // Inputs of the node that say where others are read: shown whole before anything else.
-  static std::vector<uint32_t> whole_operands(const ResolvedNode& node);
+  // For a party that has the operands: which tiles of which inputs say where the element is from (judge/question.h).
+  static Expected<std::map<uint32_t, std::set<uint64_t>>> guide_tiles(const ResolvedNode& node,
+                                                                      const train::TraceEntry& entry, int64_t element,
+                                                                      std::function<const Tensor*(int)> operand);
+  // What the guides, and the node's constants, say of an input's element; nothing: it is a ground to be shown.
+  std::optional<judge::Bits> known(uint32_t input, int64_t element) const;
 
   const ResolvedNode& node() const { return node_; }
   int64_t element() const { return question_->where.element; }
@@ -70,9 +78,9 @@ class Element {
 
  private:
   Element(const Subject& subject, ResolvedNode node, const std::vector<train::TraceEntry>& schema,
-          const std::vector<commit::Digest>& roots)
-      : subject_(subject), node_(std::move(node)), schema_(schema), roots_(roots) {}
-  Status prepare(uint64_t entry, int64_t element, std::vector<ShownPart> wholes);
+          const std::vector<commit::Digest>& roots, uint64_t entry)
+      : subject_(subject), node_(std::move(node)), schema_(schema), roots_(roots), entry_(entry) {}
+  Status prepare(int64_t element, const std::vector<ShownPart>& guides);
   Expected<ShownTensor> open_part(const ShownPart& part) const;
   std::vector<graph::ElementSource> once() const;
   std::vector<graph::ElementSource> of_chunk(int64_t chunk) const;
@@ -84,13 +92,14 @@ class Element {
   const ResolvedNode node_;
   const std::vector<train::TraceEntry>& schema_;
   const std::vector<commit::Digest>& roots_;
+  const uint64_t entry_;
+  std::map<uint32_t, ShownTensor> guides_;     // by input
+  std::vector<std::optional<Tensor>> wholes_;  // the same, where all of it is known
   std::optional<judge::Question> question_;
-  std::vector<std::optional<Tensor>> wholes_;  // by input
   std::optional<judge::LoggedProduct> product_;
   std::unique_ptr<judge::Reduction> reduction_;
   std::vector<graph::ElementSource> all_;  // with one chunk and no product
   int64_t chunks_ = 1;
-  uint64_t entry_ = 0;
 };
 
 }  // namespace isobit::dispute

@@ -28,6 +28,8 @@ void Game::end_turn() {
       return compare_states();
     case Kind::kGrounds:
       return settle_element();
+    case Kind::kLoss:
+      return settle_loss();
   }
 }
 

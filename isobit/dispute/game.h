@@ -55,12 +55,14 @@ class Game {
   Status take_body(Party party, NodeShowing body);
   Status take_body(Party party, StateTree body);
   Status take_body(Party party, Grounds body);
+  Status take_body(Party party, LossShowing body);
 
   // What follows from a turn's answers.
   void compare_runs();
   void compare_steps();
   void compare_values();
   void settle_rate();
+  void settle_loss();
   void begin_descent(bool of_states);
   void go_down();
   void compare_leaves();
@@ -81,6 +83,7 @@ class Game {
 
   Challenge challenge_;
   commit::Digest state_before_{};  // of the disputed step
+  verify::LossBits loss_;          // that its values make
   std::vector<train::TraceEntry> schema_;
   bool has_entry_ = false;    // whether the dispute has come to question_.entry,
   bool has_element_ = false;  // and to question_.element

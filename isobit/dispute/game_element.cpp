@@ -8,7 +8,7 @@ namespace isobit::dispute {
 Status Game::take_body(Party, NodeShowing body) {
   ISOBIT_TRY(ResolvedNode node, resolve(body.node, static_cast<uint64_t>(entry().node), challenge_.parts, schema_));
   ISOBIT_TRY(element_, Element::open(subject_, std::move(node), schema_, trainer().roots, question_.entry,
-                                     question_.element, std::move(body.wholes)));
+                                     question_.element, body.guides));
   return {};
 }
 

@@ -1,5 +1,6 @@
 // From the challenge to one value: which step, and which value of it, in the order in which a step makes them.
 #include <algorithm>
+#include <bit>
 
 #include "isobit/base/text.h"
 #include "isobit/dispute/game.h"
@@ -189,8 +190,10 @@ void Game::compare_values() {
   }
   const auto found = std::ranges::mismatch(trainer().roots, challenger().roots).in1;
   if (found == trainer().roots.end()) {
+    const uint64_t at = question_.step - question_.first_step - 1;
+    if (trainer().points[at].loss != challenger().points[at].loss) return ask(Kind::kLoss, false, true);
     return conclude(Outcome::kUndecided, Level::kTrace,
-                    "the values of both are the same, and what they say of the step's batch or loss is not");
+                    "the values of both are the same, and the samples that they say the batch is of are not");
   }
   question_.entry = static_cast<uint64_t>(found - trainer().roots.begin());
   has_entry_ = true;
@@ -212,6 +215,36 @@ void Game::settle_rate() {
   const uint64_t i = question_.entry;
   conclude(trainer().roots[i] != root, challenger().roots[i] != root, Level::kValue,
            text_of("'", entry().name, "' is another one by the job's schedule"));
+}
+
+Status Game::take_body(Party, LossShowing body) {
+  ISOBIT_RETURN_IF_ERROR(verify::verify_graph_node(body.producer, challenge_.parts.step_graph));
+  if (verify::digest_of(body.head) != body.producer.head || body.head.outputs.empty()) {
+    return rejected("the head shown is not that of the step's graph");
+  }
+  const auto& outputs = body.producer.node.outputs;
+  const auto output = std::ranges::find(outputs, body.head.outputs[0], &verify::GraphValue::id);
+  if (output == outputs.end()) return rejected("the node shown does not make the loss");
+  const auto node = static_cast<int64_t>(body.producer.node.index), place = output - outputs.begin();
+  const auto entry = std::ranges::find_if(
+      schema_, [&](const Entry& e) { return e.kind == Entry::Kind::kOutput && e.node == node && e.place == place; });
+  if (entry == schema_.end() || verify::shape_of(*entry).elements() != 1)
+    return rejected("the loss is no number of the schema");
+  question_.entry = static_cast<uint64_t>(entry - schema_.begin());
+  ISOBIT_TRY(const ShownTensor shown,
+             ShownTensor::open(TensorIdentity::of(*entry), trainer().roots[question_.entry], std::move(body.loss)));
+  ISOBIT_TRY(const judge::Bits bits, shown.bits(0));
+  loss_ = verify::LossBits::of(entry->dtype == DType::kFloat64 ? static_cast<float>(std::bit_cast<double>(bits))
+                                                               : std::bit_cast<float>(static_cast<uint32_t>(bits)));
+  return {};
+}
+
+void Game::settle_loss() {
+  has_entry_ = true;
+  const uint64_t at = question_.step - question_.first_step - 1;
+  const bool a = trainer().points[at].loss != loss_, b = challenger().points[at].loss != loss_;
+  conclude(a, b, Level::kValue,
+           text_of("the ", a ? "trainer" : "challenger", " claims another loss than the one among the step's values"));
 }
 
 }  // namespace isobit::dispute

@@ -13,12 +13,6 @@ ShownLeaf show_leaf(const verify::Transcript& transcript, const verify::SignedHe
   return {transcript.leaf(index), commit::prove_inclusion(covered, index)};
 }
 
-std::vector<uint64_t> all_tiles(const TensorIdentity& identity) {
-  std::vector<uint64_t> tiles(static_cast<size_t>(identity.grid().tiles()));
-  for (size_t i = 0; i < tiles.size(); ++i) tiles[i] = i;
-  return tiles;
-}
-
 }  // namespace
 
 Challenge make_challenge(const verify::JobRootParts& parts, const verify::Transcript& transcript,
@@ -54,6 +48,8 @@ Expected<Body> Player::answer(const Question& q) {
       return states(q);
     case Kind::kGrounds:
       return grounds(q);
+    case Kind::kLoss:
+      return loss(q);
   }
   return usage_error("a challenge is made, and not asked for");
 }
@@ -128,13 +124,20 @@ Status Player::prepare_node(const Question& q) {
   // A statistic behind the disputed one is nobody's ground.
   std::erase_if(wanted, [&](uint64_t entry) { return entry >= q.entry; });
   ISOBIT_TRY(of_trace_, witness_.values(q.step, wanted));
-  for (const uint32_t i : Element::whole_operands(node)) {
-    const Operand& operand = node.operands[i];
-    const Tensor& whole = operand.from == Operand::From::kTrace ? of_trace_.at(operand.entry) : given_.at(i);
-    showing_->wholes.push_back({false, i, ShownTiles::of(operand.identity, whole, all_tiles(operand.identity), pool_)});
+  const auto operand = [&](int i) -> const Tensor* {
+    const auto at = static_cast<uint32_t>(i);
+    const Operand& from = node.operands[at];
+    if (from.from == Operand::From::kAbsent) return nullptr;
+    return from.from == Operand::From::kTrace ? &of_trace_.at(from.entry) : &given_.at(at);
+  };
+  ISOBIT_TRY(const auto tiles, Element::guide_tiles(node, schema[q.entry], q.element, operand));
+  for (const auto& [i, wanted_tiles] : tiles) {
+    showing_->guides.push_back({false, i,
+                                ShownTiles::of(node.operands[i].identity, *operand(static_cast<int>(i)),
+                                               {wanted_tiles.begin(), wanted_tiles.end()}, pool_)});
   }
   ISOBIT_TRY(element_,
-             Element::open(subject_, std::move(node), schema, digests_, q.entry, q.element, showing_->wholes));
+             Element::open(subject_, std::move(node), schema, digests_, q.entry, q.element, showing_->guides));
   return {};
 }
 
@@ -152,7 +155,10 @@ Expected<Body> Player::states(const Question& q) {
     if (chunk == 0) state = element_->begin(values);
     ISOBIT_TRY(state, element_->partial(chunk, values, state));
     states_.push_back(state);
-    state_hashes_.push_back(commit::leaf_hash(state_leaf(static_cast<uint64_t>(chunk), state)));
+  }
+  if (forge_states_) forge_states_(states_);
+  for (uint64_t chunk = 0; chunk < states_.size(); ++chunk) {
+    state_hashes_.push_back(commit::leaf_hash(state_leaf(chunk, states_[chunk])));
   }
   const uint64_t last = state_hashes_.size() - 1;
   return StateTree{{state_hashes_.size(), commit::merkle_root(state_hashes_)},
@@ -163,10 +169,9 @@ Expected<Body> Player::states(const Question& q) {
 Expected<Body> Player::grounds(const Question& q) {
   const ResolvedNode& node = element_->node();
   std::map<std::pair<bool, uint32_t>, std::set<uint64_t>> wanted;
-  const std::vector<uint32_t> wholes = Element::whole_operands(node);
   for (const graph::ElementSource& s : element_->needs(q.chunk)) {
     const auto input = static_cast<uint32_t>(s.input);
-    if (!s.of_statistic && (node.operands[input].whole || std::ranges::find(wholes, input) != wholes.end())) continue;
+    if (!s.of_statistic && element_->known(input, s.element)) continue;
     const TensorIdentity identity =
         s.of_statistic ? TensorIdentity::of(witness_.schema()[node.statistics[input]]) : node.operands[input].identity;
     wanted[{s.of_statistic, input}].insert(static_cast<uint64_t>(identity.grid().place_of(s.element).tile));
@@ -186,6 +191,25 @@ Expected<Body> Player::grounds(const Question& q) {
     grounds.inclusion = commit::prove_inclusion(state_hashes_, before);
   }
   return grounds;
+}
+
+Expected<Body> Player::loss(const Question& q) {
+  const verify::GraphTree& graph = witness_.graph();
+  const int64_t id = graph.head().outputs[0];
+  for (const verify::GraphNode& node : graph.nodes()) {
+    const auto output = std::ranges::find(node.outputs, id, &verify::GraphValue::id);
+    if (output == node.outputs.end()) continue;
+    const std::vector<train::TraceEntry>& schema = witness_.schema();
+    const auto entry = std::ranges::find_if(schema, [&](const train::TraceEntry& e) {
+      return e.kind == train::TraceEntry::Kind::kOutput && e.node == static_cast<int64_t>(node.index) &&
+             e.place == output - node.outputs.begin();
+    });
+    const auto at = static_cast<uint64_t>(entry - schema.begin());
+    ISOBIT_TRY(const auto values, witness_.values(q.step, {at}));
+    return LossShowing{graph.prove(node.index), graph.head(),
+                       ShownTiles::of(TensorIdentity::of(*entry), values.at(at), {0}, pool_)};
+  }
+  return unavailable("no node makes the loss");
 }
 
 }  // namespace isobit::dispute

@@ -41,6 +41,10 @@ class Player {
 
   Party party() const { return party_; }
 
+  // Of a dishonest party: changes the states of a sum that it commits to.
+  using ForgeStates = std::function<void(std::vector<judge::State>& states)>;
+  void forge_states(ForgeStates forge) { forge_states_ = std::move(forge); }
+
  private:
   Expected<Body> steps(const Question& q);
   Expected<Body> values(const Question& q);
@@ -50,6 +54,7 @@ class Player {
   Expected<Body> node(const Question& q);
   Expected<Body> states(const Question& q);
   Expected<Body> grounds(const Question& q);
+  Expected<Body> loss(const Question& q);
 
   Status prepare_node(const Question& q);
   const Tensor& tensor(bool of_statistic, uint32_t index) const;
@@ -71,6 +76,7 @@ class Player {
   std::unique_ptr<Element> element_;
   std::map<uint64_t, Tensor> of_trace_;  // operands and statistics, by entry
   std::map<uint32_t, Tensor> given_;     // operands that are no values of the trace, by input
+  ForgeStates forge_states_;
   std::vector<judge::State> states_;
   std::vector<commit::Digest> state_hashes_;
 };

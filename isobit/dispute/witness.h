@@ -27,6 +27,8 @@ class Witness {
   virtual Expected<std::map<uint64_t, Tensor>> values(uint64_t step, const std::set<uint64_t>& entries) = 0;
   // A node of the step's graph; and what it reads of constants, and of what is frozen.
   virtual ShownNode node(uint64_t index) = 0;
+  // The step's graph as a tree, for its head and single nodes.
+  virtual const verify::GraphTree& graph() const = 0;
   virtual Expected<Tensor> given(const Operand& operand) = 0;
 };
 

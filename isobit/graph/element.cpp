@@ -4,13 +4,13 @@
 
 namespace isobit::graph {
 
-GuideValue ElementQuery::guide_at(int input, int64_t element) const {
-  if (guide) return guide(input, element);
+GuideValue ElementQuery::guide_at(int input, int64_t place) const {
+  if (guide) return guide(input, place);
   const Tensor& tensor = *operand(input);
-  if (tensor.dtype() == DType::kBool) return {.integer = static_cast<const uint8_t*>(tensor.raw())[element]};
+  if (tensor.dtype() == DType::kBool) return {.integer = static_cast<const uint8_t*>(tensor.raw())[place]};
   GuideValue value;
   const bool known = by_type(NumberTypes{}, tensor.dtype(), [&]<class T>(T) {
-    const T x = tensor.data<T>()[element];
+    const T x = tensor.data<T>()[place];
     if constexpr (std::is_floating_point_v<T>) {
       value.real = static_cast<double>(x);
     } else {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "isobit/base/text.h"
-#include "isobit/dispute/player.h"
 
 namespace isobit::run {
 namespace {
@@ -43,7 +42,10 @@ class LocalGame {
         players_{dispute::Player(subject_, trainer.session().parts, Party::kTrainer, trainer,
                                  &trainer.reader().transcript(), *request.trainer.key, trainer.engine().pool()),
                  dispute::Player(subject_, challenger.session().parts, Party::kChallenger, challenger, nullptr,
-                                 *request.challenger->key, challenger.engine().pool())} {}
+                                 *request.challenger->key, challenger.engine().pool())} {
+    players_[0].forge_states(request.trainer.forge_states);
+    players_[1].forge_states(request.challenger->forge_states);
+  }
 
   Expected<DisputeResult> play(const dispute::Challenge& challenge) {
     ISOBIT_RETURN_IF_ERROR(send(Party::kChallenger, challenge));

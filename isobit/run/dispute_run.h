@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "isobit/commit/signature.h"
+#include "isobit/dispute/player.h"
 #include "isobit/dispute/referee.h"
 #include "isobit/run/run_witness.h"
 
@@ -19,8 +20,9 @@ dispute::Subject dispute_subject(const train::Job& job, const verify::Engagement
 struct DisputeSide {
   OpenRequest open;
   platform::Platform platform;
-  std::optional<commit::SecretKey> key;  // REQUIRES set: signs its answers
-  std::optional<StepFunction> conduct;   // of somebody who does not compute as the job says
+  std::optional<commit::SecretKey> key;       // REQUIRES set: signs its answers
+  std::optional<StepFunction> conduct;        // of somebody who does not compute as the job says
+  dispute::Player::ForgeStates forge_states;  // of somebody who lies about the parts of a sum
 };
 
 struct DisputeRequest {

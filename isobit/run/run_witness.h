@@ -33,6 +33,7 @@ class RunWitness final : public dispute::Witness {
   Expected<std::vector<commit::TensorRoot>> roots(uint64_t step) override;
   Expected<std::map<uint64_t, Tensor>> values(uint64_t step, const std::set<uint64_t>& entries) override;
   dispute::ShownNode node(uint64_t index) override;
+  const verify::GraphTree& graph() const override { return *tree_; }
   Expected<Tensor> given(const dispute::Operand& operand) override;
 
  private:

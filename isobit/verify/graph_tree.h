@@ -77,6 +77,7 @@ class GraphTree {
   commit::Digest root() const;
   // REQUIRES index < the number of nodes.
   GraphNodeProof prove(uint64_t index) const;
+  const std::vector<GraphNode>& nodes() const { return nodes_; }
   const GraphHead& head() const { return head_; }
 
  private:
