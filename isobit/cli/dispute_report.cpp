@@ -7,6 +7,7 @@
 #include "isobit/cli/commands.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/dispute/record.h"
+#include "isobit/judge/question.h"
 #include "isobit/run/dispute_run.h"
 #include "isobit/run/job_digest.h"
 #include "isobit/run/job_file.h"

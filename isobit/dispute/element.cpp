@@ -5,6 +5,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/judge/words.h"
+#include "isobit/kernels/context.h"
 
 namespace isobit::dispute {
 namespace {
