@@ -25,7 +25,7 @@ const std::map<std::string, Found> kFound = {
     {"rate", {Level::kElement, "isobit.Sgd"}},
     {"momentum", {Level::kElement, "isobit.Sgd"}},
     {"weight", {Level::kElement, "isobit.Sgd"}},
-    {"order", {Level::kElement, "Conv"}},
+    {"order", {Level::kStep, ""}},
     {"precision", {Level::kElement, "Conv"}},
     {"freeze", {Level::kElement, "isobit.Sgd"}},
     {"skip", {Level::kElement, "isobit.RunningUpdate"}},
@@ -46,6 +46,7 @@ TEST_F(Disputes, EveryCheatIsFoundInItsOperator) {
       EXPECT_EQ(verdict.op, where.op) << verdict.reason;
       if (where.level == Level::kRun) continue;
       EXPECT_EQ(verdict.step, uint64_t{3});
+      if (where.level == Level::kStep) continue;
       ASSERT_TRUE(verdict.element);
       EXPECT_NE(verdict.element->trainer, verdict.element->challenger);
       EXPECT_EQ(verdict.element->right, verdict.element->challenger);
@@ -119,6 +120,78 @@ TEST_F(Disputes, AFalseLossIsFound) {
   EXPECT_EQ(verdict.step, uint64_t{3});
   EXPECT_EQ(verdict.level, Level::kValue);
   EXPECT_EQ(settle(honest, {request.out, request.conduct.step, job}).verdict.outcome, Outcome::kChallengerWrong);
+}
+
+// Says that its step was fed something else: the values of its batch are not those of the job's samples.
+class FalseBatch final : public dispute::Witness {
+ public:
+  FalseBatch(dispute::Witness& computed, uint64_t entry, int64_t element)
+      : computed_(computed), entry_(entry), element_(element) {}
+  const std::vector<train::TraceEntry>& schema() const override { return computed_.schema(); }
+  Expected<std::vector<dispute::StepPoint>> points(uint64_t first, uint64_t last) override {
+    ISOBIT_TRY(auto points, computed_.points(first, last));
+    return points;
+  }
+  Expected<std::vector<commit::TensorRoot>> roots(uint64_t step) override {
+    ISOBIT_TRY(auto roots, computed_.roots(step));
+    ISOBIT_TRY(const auto changed, values(step, {entry_}));
+    ThreadPool pool(1);
+    const dispute::TensorIdentity identity = dispute::TensorIdentity::of(schema()[entry_]);
+    roots[entry_] = commit::tensor_root(identity.name, changed.at(entry_), identity.layout(), pool);
+    return roots;
+  }
+  Expected<std::map<uint64_t, Tensor>> values(uint64_t step, const std::set<uint64_t>& entries) override {
+    ISOBIT_TRY(auto values, computed_.values(step, entries));
+    const auto found = values.find(entry_);
+    if (found == values.end()) return values;
+    Tensor& tensor = found->second;
+    const size_t size = size_of(tensor.dtype());
+    static_cast<uint8_t*>(tensor.raw())[static_cast<size_t>(element_ % tensor.elements()) * size] ^= 1;
+    return values;
+  }
+  dispute::ShownNode node(uint64_t index) override { return computed_.node(index); }
+  const verify::GraphTree& graph() const override { return computed_.graph(); }
+  Expected<Tensor> given(const dispute::Operand& operand) override { return computed_.given(operand); }
+  Expected<verify::ShownLeaves> batch(uint64_t step) override { return computed_.batch(step); }
+  Expected<verify::ShownSample> sample(uint64_t step, int64_t position) override {
+    return computed_.sample(step, position);
+  }
+
+ private:
+  dispute::Witness& computed_;
+  const uint64_t entry_;
+  const int64_t element_;
+};
+
+TEST_F(Disputes, WhoSaysThatItsStepWasFedOtherSamplesIsFound) {
+  for (const char* arithmetic : {"ordered-1", "logged-1"}) {
+    const train::Job job = small_job({std::string("job.arithmetic=") + arithmetic, "job.steps=4"});
+    const Made honest = make(text_of("honest_", arithmetic), job);
+    const Made false_run = make(text_of("rate_", arithmetic), job, "rate", 3);
+    platform::Engine engine(platform::parse_platform("ordered/1t").value());
+    const auto schema = train::trace_schema(run::open_session(job, engine).value().trainer->step_graph());
+    int batch_entries = 0;
+    for (uint64_t entry = 0; entry < schema.size(); ++entry) {
+      if (schema[entry].kind != train::TraceEntry::Kind::kBatch) continue;
+      ++batch_entries;
+      for (const int64_t element : {0, 5, 300}) {
+        const auto lie = [=](dispute::Witness& computed) {
+          return std::make_unique<FalseBatch>(computed, entry, element);
+        };
+        run::DisputeRequest both{side(false_run, kTrainerSeed), side(honest, 77), {}, {}};
+        both.trainer.speaks = lie;
+        const Verdict verdict = run::dispute_runs(both).value().verdict;
+        EXPECT_EQ(verdict.outcome, Outcome::kTrainerWrong) << verdict.reason;
+        EXPECT_EQ(verdict.entry, entry);
+        ASSERT_TRUE(verdict.element);
+        EXPECT_EQ(verdict.element->right, verdict.element->challenger);
+        both = {side(honest, kTrainerSeed), side(false_run, 77), {}, {}};
+        both.challenger->speaks = lie;
+        EXPECT_EQ(run::dispute_runs(both).value().verdict.outcome, Outcome::kChallengerWrong);
+      }
+    }
+    EXPECT_EQ(batch_entries, 2);
+  }
 }
 
 // Who trained dishonestly and answers honestly cannot lead to its own claims.

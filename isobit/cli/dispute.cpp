@@ -84,6 +84,10 @@ std::string asked_for(const dispute::Question& q) {
       return text_of("steps ", q.first_step + 1, " to ", q.last_step);
     case dispute::Kind::kValues:
       return text_of("values of step ", q.step);
+    case dispute::Kind::kBatch:
+      return text_of("samples of step ", q.step);
+    case dispute::Kind::kSample:
+      return text_of("a sample of step ", q.step);
     case dispute::Kind::kLoss:
       return text_of("loss of step ", q.step);
     case dispute::Kind::kTiles:

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "isobit/base/scratch.h"
 #include "isobit/base/status.h"
 
 namespace isobit::data {
@@ -39,5 +41,17 @@ AugmentDraw draw_augment(uint64_t seed, int64_t step, int64_t j, const AugmentOp
 // dst[c][y][x] = src[c][y + shift_y][x' + shift_x] with x' = w - 1 - x when flipped, else x; +0 outside. Moves bits.
 // REQUIRES that src and dst hold c*h*w elements and do not overlap.
 void apply_augment(const AugmentDraw& draw, int64_t c, int64_t h, int64_t w, const float* src, float* dst);
+
+// What the model is fed of one input: write(void*) -> Status writes the preprocessed elements, which `draw` then
+// changes on their way to `to`. REQUIRES that they are float32 of shape [c, h, w], unless the draw is the identity.
+template <class Write>
+Status write_augmented(const AugmentDraw& draw, const std::vector<int64_t>& shape, void* to, const Write& write) {
+  if (draw.identity()) return write(to);
+  ISOBIT_CHECK(shape.size() == 3);
+  ScratchVector<float> plain(static_cast<size_t>(shape[0] * shape[1] * shape[2]));
+  ISOBIT_RETURN_IF_ERROR(write(plain.data()));
+  apply_augment(draw, shape[0], shape[1], shape[2], plain.data(), static_cast<float*>(to));
+  return {};
+}
 
 }  // namespace isobit::data

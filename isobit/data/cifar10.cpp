@@ -108,13 +108,8 @@ OpenResult open_cifar10(const DataConfig& config, FileBudget& budget) {
   ISOBIT_TRY(const FileLists lists, file_lists(config));
   ISOBIT_TRY(ImagePart train, read_part(lists.train, budget));
   ISOBIT_TRY(ImagePart test, read_part(lists.test, budget));
-  ImageSpec spec{"cifar10",
-                 Shape{kChannels, kSide, kSide},
-                 kClasses,
-                 "cifar10-standardized-1",
-                 // Means and standard deviations of the training images, to four digits.
-                 {standardized(255.0f, 0.4914f, 0.2470f), standardized(255.0f, 0.4822f, 0.2435f),
-                  standardized(255.0f, 0.4465f, 0.2616f)}};
+  ImageSpec spec{"cifar10", Shape{kChannels, kSide, kSide}, kClasses,
+                 preprocessing_named("cifar10-standardized-1", DType::kUint8, DType::kFloat32).value()};
   return std::make_unique<ImageDataset>(std::move(spec), std::move(train), std::move(test));
 }
 

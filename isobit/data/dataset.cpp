@@ -101,9 +101,9 @@ const std::vector<std::string>& byte_rule_names() {
   return kNames;
 }
 
-bool Dataset::takes_augmentation() const {
-  return inputs().size() == 1 && inputs()[0].dtype == DType::kFloat32 && inputs()[0].shape.size() == 3 &&
-         target().kind != TargetKind::kClassPerToken;
+bool takes_augmentation(const std::vector<SampleInput>& inputs, const Target& target) {
+  return inputs.size() == 1 && inputs[0].dtype == DType::kFloat32 && inputs[0].shape.size() == 3 &&
+         target.kind != TargetKind::kClassPerToken;
 }
 
 Expected<std::unique_ptr<Dataset>> open_dataset(const DataConfig& config, uint64_t max_bytes) {

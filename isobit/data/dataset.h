@@ -90,8 +90,14 @@ struct Target {
   bool operator==(const Target&) const = default;
 };
 
-// More inputs a dataset does not have.
+// More inputs, classes, and bytes in the name of an input a dataset does not have.
 inline constexpr size_t kMaxInputs = 64;
+inline constexpr int64_t kMaxClasses = 1000000;
+inline constexpr size_t kMaxInputName = 256;
+
+// Whether crop and flip mean something: one input, float32 [channels, height, width], and a target that does not
+// speak of places in it.
+bool takes_augmentation(const std::vector<SampleInput>& inputs, const Target& target);
 
 // Immutable after opening; every member may be called from many threads at once. Samples may lie in memory or on the
 // disk; those that lie on the disk are read when they are asked for, which may fail: kUnavailable for a disk that
@@ -121,9 +127,7 @@ class Dataset {
   virtual Status fill(Split split, int64_t index, const AugmentDraw& draw, std::span<void* const> to_inputs,
                       void* to_target) const = 0;
 
-  // Whether crop and flip mean something: one input, float32 [channels, height, width], and a target that does not
-  // speak of places in it.
-  bool takes_augmentation() const;
+  bool takes_augmentation() const { return data::takes_augmentation(inputs(), target()); }
 };
 
 // More than any set that is meant to be held in memory.

@@ -69,7 +69,8 @@ OpenResult open_digits(const DataConfig&, FileBudget&) {
 
   ImagePart train = take(records, 0, kTrainCount);
   ImagePart test = take(records, kTrainCount, kCount - kTrainCount);
-  ImageSpec spec{"digits", Shape{1, kSide, kSide}, kClasses, "u8/16", {divided_by(16.0f)}};
+  ImageSpec spec{"digits", Shape{1, kSide, kSide}, kClasses,
+                 preprocessing_named("u8/16", DType::kUint8, DType::kFloat32).value()};
   return std::make_unique<ImageDataset>(std::move(spec), std::move(train), std::move(test));
 }
 

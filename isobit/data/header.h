@@ -1,24 +1,44 @@
-// The canonical description that starts every dataset commitment (docs/formats/samples.md).
+// The canonical description that starts every dataset commitment (docs/formats/samples.md): how samples lie in
+// Dataset::sample_bytes, and what the model is fed of them.
 #pragma once
 
-#include <span>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "isobit/data/dataset.h"
 
 namespace isobit::data {
 
-// Version 1. `stored`: the element type inside sample_bytes.
-// REQUIRES one input named "input", and a target of classes: one for a sample, or one for each token of the input.
-Bytes dataset_header(const Dataset& dataset, DType stored, std::string_view preprocessing);
-
-// How one input lies in sample_bytes, and the name of what becomes of it.
+// How one input lies in a sample, and the name of what becomes of it.
 struct StoredInput {
   DType stored = DType::kFloat32;
   std::string preprocessing;
+  bool operator==(const StoredInput&) const = default;
 };
-// Version 2, for what version 1 cannot say: any inputs and any target. REQUIRES one of `stored` for each input.
-Bytes dataset_header(const Dataset& dataset, std::span<const StoredInput> stored);
+
+struct DatasetHeader {
+  std::string name;  // as in DataConfig::dataset
+  std::vector<SampleInput> inputs = {};
+  std::vector<StoredInput> stored = {};  // of each input
+  Target target = {};
+  int64_t train_count = 0;
+  int64_t test_count = 0;
+  bool operator==(const DatasetHeader&) const = default;
+};
+
+inline constexpr size_t kMaxHeaderBytes = 1 << 16;
+inline constexpr uint32_t kMaxSampleRank = 32;  // of an input or a target of one sample
+
+// In version 1 what could be said before there was a second one, so that old commitments stay; else in version 2, which
+// only "npy" needs. REQUIRES one of `stored` for each input.
+Bytes encode(const DatasetHeader& header);
+// Accepts exactly what encode() writes of a dataset that there can be: of a known name, with rules that this name and
+// the types have, a target that is one of its kind, and at least one training sample. The header may come from
+// anybody: kUnreadable with the field otherwise. Nothing is allocated that the bytes do not hold; a sample may be as
+// large as the header says, up to 2^40 bytes of an input.
+Expected<DatasetHeader> decode_dataset_header(ByteView data, const std::string& what);
+
+// The header bytes of a dataset. REQUIRES one of `stored` for each input.
+Bytes dataset_header(const Dataset& dataset, std::vector<StoredInput> stored);
 
 }  // namespace isobit::data

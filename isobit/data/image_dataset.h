@@ -16,10 +16,9 @@ struct ImagePart {
 
 struct ImageSpec {
   std::string name;
-  Shape shape;                    // of one sample
-  int64_t classes = 0;            // every label is in [0, classes)
-  std::string preprocessing;      // its canonical name in docs/formats/samples.md
-  std::vector<ByteTable> tables;  // one for all elements or one per channel; none: the model is fed bytes
+  Shape shape;                  // of one sample
+  int64_t classes = 0;          // every label is in [0, classes)
+  Preprocessing preprocessing;  // of bytes
 };
 
 class ImageDataset final : public Dataset {
@@ -40,7 +39,6 @@ class ImageDataset final : public Dataset {
  private:
   const ImagePart& part(Split split) const { return split == Split::kTrain ? train_ : test_; }
   ByteView stored_sample(Split split, int64_t index) const;
-  void decode(ByteView stored, void* input) const;
 
   ImageSpec spec_;
   std::vector<SampleInput> inputs_;

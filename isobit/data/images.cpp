@@ -204,10 +204,9 @@ OpenResult open_images(const DataConfig& config, FileBudget& budget) {
     ISOBIT_TRY(const std::vector<ClassFolder> classes, classes_in(test_folder));
     ISOBIT_TRY(test, read_part(test_folder, classes, label_of, decoder, budget));
   }
-  const Preprocessing rule = preprocessing_of(DType::kUint8, config.bytes);
   const Shape& shape = part.samples.shape();
-  ImageSpec spec{"images", Shape{shape[1], shape[2], shape[3]}, static_cast<int64_t>(train.size()), rule.name, {}};
-  if (rule.table) spec.tables = {*rule.table};
+  ImageSpec spec{"images", Shape{shape[1], shape[2], shape[3]}, static_cast<int64_t>(train.size()),
+                 preprocessing_of(DType::kUint8, config.bytes)};
   return std::make_unique<ImageDataset>(std::move(spec), std::move(part), std::move(test));
 }
 

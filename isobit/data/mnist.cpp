@@ -60,7 +60,7 @@ std::optional<DataShape> shape_of_mnist(const DataConfig&) { return shape_of_cla
 OpenResult open_mnist(const DataConfig& config, FileBudget& budget) {
   ISOBIT_TRY(ImagePart train, read_part(config.path, "train", budget));
   ISOBIT_TRY(ImagePart test, read_part(config.path, "t10k", budget));
-  ImageSpec spec{"mnist", Shape{1, kSide, kSide}, kClasses, "u8/255", {divided_by(255.0f)}};
+  ImageSpec spec{"mnist", Shape{1, kSide, kSide}, kClasses, preprocessing_of(DType::kUint8, ByteRule::kScaled)};
   return std::make_unique<ImageDataset>(std::move(spec), std::move(train), std::move(test));
 }
 

@@ -8,8 +8,6 @@
 namespace isobit::data {
 namespace {
 
-constexpr size_t kMaxInputName = 256;  // bytes
-
 // "" where there is none.
 struct Paths {
   InputFiles inputs, test_inputs;  // by name; of the test may be empty

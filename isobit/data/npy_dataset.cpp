@@ -30,19 +30,10 @@ uint64_t NpyDataset::held_bytes() const {
   return bytes;
 }
 
-// What could be said before there were several inputs and other targets is said as it was then, so that its commitments
-// stay.
-bool NpyDataset::has_old_form() const {
-  const std::string& rule = columns_[0].preprocessing.name;
-  return columns_.size() == 1 && inputs_[0].name == "input" && (rule == "f32" || rule == "u8/255") &&
-         target().kind == TargetKind::kClass;
-}
-
 Bytes NpyDataset::header_bytes() const {
-  if (has_old_form()) return dataset_header(*this, columns_[0].train.dtype(), columns_[0].preprocessing.name);
   std::vector<StoredInput> stored;
   for (const NpyInput& input : columns_) stored.push_back({input.train.dtype(), input.preprocessing.name});
-  return dataset_header(*this, stored);
+  return dataset_header(*this, std::move(stored));
 }
 
 Status NpyDataset::sample_bytes(Split split, int64_t index, Bytes& out) const {
@@ -62,15 +53,14 @@ Status NpyDataset::sample_bytes(Split split, int64_t index, Bytes& out) const {
 Expected<ByteView> NpyDataset::fill_input(size_t input, Split split, int64_t index, void* to,
                                           ScratchVector<uint8_t>& scratch) const {
   const NpyColumn& from = column(input, split);
-  const auto& table = columns_[input].preprocessing.table;
-  if (!table) {
+  const Preprocessing& rule = columns_[input].preprocessing;
+  if (rule.passes()) {
     const std::span<uint8_t> row(static_cast<uint8_t*>(to), from.row_bytes());
     ISOBIT_RETURN_IF_ERROR(from.read_row(index, row));
     return ByteView(row);
   }
   ISOBIT_TRY(const ByteView row, from.row(index, scratch));
-  auto* values = static_cast<float*>(to);
-  for (const uint8_t v : row) *values++ = (*table)[v];
+  rule.apply(row, to);
   return row;
 }
 
@@ -84,19 +74,15 @@ Status NpyDataset::fill(Split split, int64_t index, const AugmentDraw& draw, std
     ISOBIT_RETURN_IF_ERROR(targets_.fill(split, index, to_target));
     stored[0] = ByteView(static_cast<const uint8_t*>(to_target), targets_.bytes());
   }
-  if (!draw.identity()) {
-    ISOBIT_CHECK(takes_augmentation());
-    const std::vector<int64_t>& shape = inputs_[0].shape;
-    ScratchVector<float> plain(static_cast<size_t>(shape[0] * shape[1] * shape[2]));
-    ISOBIT_TRY(stored[1], fill_input(0, split, index, plain.data(), scratch[0]));
-    ISOBIT_RETURN_IF_ERROR(check(split, index, stored));
-    apply_augment(draw, shape[0], shape[1], shape[2], plain.data(), static_cast<float*>(to_inputs[0]));
-    return {};
-  }
+  ISOBIT_CHECK(draw.identity() || takes_augmentation());
   for (size_t i = 0; i < columns_.size(); ++i) {
-    ISOBIT_TRY(stored[i + 1], fill_input(i, split, index, to_inputs[i], scratch[i]));
+    ISOBIT_RETURN_IF_ERROR(write_augmented(draw, inputs_[i].shape, to_inputs[i], [&](void* to) -> Status {
+      ISOBIT_TRY(stored[i + 1], fill_input(i, split, index, to, scratch[i]));
+      // With the last one all that was read is there, and nothing of it has been changed yet.
+      return i + 1 == columns_.size() ? check(split, index, stored) : Status();
+    }));
   }
-  return check(split, index, stored);
+  return {};
 }
 
 bool NpyDataset::reads(Split split) const {

@@ -47,7 +47,6 @@ class NpyDataset final : public Dataset {
                                 ScratchVector<uint8_t>& scratch) const;
   bool reads(Split split) const;  // from the disk, any part of a sample
   Status check(Split split, int64_t index, std::span<const ByteView> stored) const;
-  bool has_old_form() const;
 
   std::string name_ = "npy";
   std::vector<NpyInput> columns_;

@@ -9,8 +9,6 @@
 
 namespace isobit::data {
 
-inline constexpr int64_t kMaxClasses = 1000000;
-
 class NpyTargets {
  public:
   // Those of data without any.

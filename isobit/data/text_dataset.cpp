@@ -26,7 +26,7 @@ TextDataset::TextDataset(Bytes text, int64_t context) : text_(std::move(text)), 
   train_blocks_ = blocks_ - std::max<int64_t>(1, blocks_ / 10);
 }
 
-Bytes TextDataset::header_bytes() const { return dataset_header(*this, DType::kUint8, "bytes"); }
+Bytes TextDataset::header_bytes() const { return dataset_header(*this, {{DType::kUint8, rule_.name}}); }
 
 ByteView TextDataset::block(Split split, int64_t index) const {
   ISOBIT_CHECK(index >= 0 && index < count(split));
@@ -44,12 +44,8 @@ Status TextDataset::fill(Split split, int64_t index, const AugmentDraw& draw, st
                          void* to_target) const {
   ISOBIT_CHECK(draw.identity());
   const ByteView bytes = block(split, index);
-  auto* tokens = static_cast<int64_t*>(to_inputs[0]);
-  auto* next_tokens = static_cast<int64_t*>(to_target);
-  for (size_t t = 0; t + 1 < bytes.size(); ++t) {
-    tokens[t] = bytes[t];
-    next_tokens[t] = bytes[t + 1];
-  }
+  rule_.apply(bytes.first(context_), to_inputs[0]);
+  rule_.apply(bytes.subspan(1), to_target);
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "isobit/data/data_shape.h"
+#include "isobit/data/preprocessing.h"
 
 namespace isobit::data {
 
@@ -30,6 +31,7 @@ class TextDataset final : public Dataset {
   ByteView block(Split split, int64_t index) const;
 
   std::string name_ = "text";
+  Preprocessing rule_ = preprocessing_named("bytes", DType::kUint8, DType::kInt64).value();
   Bytes text_;
   size_t context_ = 0;
   std::vector<SampleInput> inputs_;

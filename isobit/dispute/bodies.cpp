@@ -137,6 +137,9 @@ void write_body(ByteWriter& w, const LossShowing& showing) {
   write(w, showing.loss);
 }
 
+void write_body(ByteWriter& w, const BatchShowing& showing) { w.bytes(verify::encode(showing.leaves)); }
+void write_body(ByteWriter& w, const SampleShowing& showing) { w.bytes(verify::encode(showing.sample)); }
+
 Expected<Body> read_challenge(ByteReader& r, const verify::TranscriptRules& rules, const std::string& what) {
   Challenge c;
   ISOBIT_TRY(const ByteView parts, r.bytes("parts of the job root", kMaxProof));
@@ -248,8 +251,20 @@ Expected<Body> read_body(ByteReader& r, size_t expected, const verify::Transcrip
       return read_states(r, what);
     case 8:
       return read_grounds(r, what);
-    default:
+    case 9:
       return read_loss(r, what);
+    case 10: {
+      ISOBIT_TRY(const ByteView leaves, r.bytes("leaves", verify::kMaxShownLeavesBytes));
+      return verify::decode_shown_leaves(leaves, what).map([](auto shown) {
+        return Body(BatchShowing{std::move(shown)});
+      });
+    }
+    default: {
+      ISOBIT_TRY(const ByteView sample, r.bytes("sample", verify::kMaxShownSampleBytes));
+      return verify::decode_shown_sample(sample, what).map([](auto shown) {
+        return Body(SampleShowing{std::move(shown)});
+      });
+    }
   }
 }
 

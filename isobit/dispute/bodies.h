@@ -13,6 +13,7 @@
 #include "isobit/judge/reduction.h"
 #include "isobit/verify/head.h"
 #include "isobit/verify/job_parts.h"
+#include "isobit/verify/shown_batch.h"
 #include "isobit/verify/transcript.h"
 
 namespace isobit::dispute {
@@ -104,8 +105,20 @@ struct LossShowing {
   bool operator==(const LossShowing&) const = default;
 };
 
+// The challenger's: the leaves of the step's batch in the dataset, where the two lists say different batches.
+struct BatchShowing {
+  verify::ShownLeaves leaves;
+  bool operator==(const BatchShowing&) const = default;
+};
+
+// The challenger's: the sample that an element of what the step is fed is of.
+struct SampleShowing {
+  verify::ShownSample sample;
+  bool operator==(const SampleShowing&) const = default;
+};
+
 using Body = std::variant<Challenge, StepList, ValueList, TileTree, PartRoots, LeafShowing, NodeShowing, StateTree,
-                          Grounds, LossShowing>;
+                          Grounds, LossShowing, BatchShowing, SampleShowing>;
 
 Bytes encode(const Body& body);
 // Accepts exactly what encode() writes of the alternative that is expected; kUnreadable for anything else. Checks no

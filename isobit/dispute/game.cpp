@@ -30,6 +30,10 @@ void Game::end_turn() {
       return settle_element();
     case Kind::kLoss:
       return settle_loss();
+    case Kind::kBatch:
+      return settle_batch();
+    case Kind::kSample:
+      return settle_sample();
   }
 }
 

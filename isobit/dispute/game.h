@@ -45,7 +45,8 @@ class Game {
   void conclude(bool trainer_wrong, bool challenger_wrong, Level level, std::string reason);
   void conclude(Outcome outcome, Level level, std::string reason);
 
-  // One for each kind of body: whether it counts, and it is kept. game_lists.cpp, game_value.cpp, game_element.cpp.
+  // One for each kind of body: whether it counts, and it is kept. game_lists.cpp, game_batch.cpp, game_value.cpp,
+  // game_element.cpp.
   Status take_body(Party party, Challenge body);
   Status take_body(Party party, StepList body);
   Status take_body(Party party, ValueList body);
@@ -56,6 +57,8 @@ class Game {
   Status take_body(Party party, StateTree body);
   Status take_body(Party party, Grounds body);
   Status take_body(Party party, LossShowing body);
+  Status take_body(Party party, BatchShowing body);
+  Status take_body(Party party, SampleShowing body);
 
   // What follows from a turn's answers.
   void compare_runs();
@@ -63,6 +66,8 @@ class Game {
   void compare_values();
   void settle_rate();
   void settle_loss();
+  void settle_batch();
+  void settle_sample();
   void begin_descent(bool of_states);
   void go_down();
   void compare_leaves();
@@ -84,6 +89,8 @@ class Game {
   Challenge challenge_;
   commit::Digest state_before_{};  // of the disputed step
   verify::LossBits loss_;          // that its values make
+  commit::Digest batch_{};         // by the job
+  judge::Bits fed_ = 0;            // of the disputed element, by the sample
   std::vector<train::TraceEntry> schema_;
   bool has_entry_ = false;    // whether the dispute has come to question_.entry,
   bool has_element_ = false;  // and to question_.element

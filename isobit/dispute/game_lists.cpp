@@ -151,6 +151,7 @@ void Game::compare_steps() {
   }
   const auto at = static_cast<uint64_t>(found - points.begin());
   question_.step = question_.first_step + 1 + at;
+  if (points[at].batch != challenger().points[at].batch) return ask(Kind::kBatch, false, true);
   state_before_ = at == 0 ? state_of(challenge_.before.leaf)->root : points[at - 1].state_root;
   ask(Kind::kValues, true, true);
 }
@@ -190,17 +191,12 @@ void Game::compare_values() {
   }
   const auto found = std::ranges::mismatch(trainer().roots, challenger().roots).in1;
   if (found == trainer().roots.end()) {
-    const uint64_t at = question_.step - question_.first_step - 1;
-    if (trainer().points[at].loss != challenger().points[at].loss) return ask(Kind::kLoss, false, true);
-    return conclude(Outcome::kUndecided, Level::kTrace,
-                    "the values of both are the same, and the samples that they say the batch is of are not");
+    // The steps differ, their batches, states and values do not.
+    return ask(Kind::kLoss, false, true);
   }
   question_.entry = static_cast<uint64_t>(found - trainer().roots.begin());
   has_entry_ = true;
   if (entry().kind == Entry::Kind::kRate) return settle_rate();
-  if (entry().kind == Entry::Kind::kBatch) {
-    return conclude(Outcome::kUndecided, Level::kValue, "what the batch's samples are is not decided here");
-  }
   ask(Kind::kTiles, true, true);
 }
 

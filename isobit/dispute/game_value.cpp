@@ -82,7 +82,7 @@ void Game::compare_tiles() {
     std::memcpy(&s.claim, commit::tile_elements(s.leaf).data() + place * size, size);
   }
   has_element_ = true;
-  ask(Kind::kNode, false, true);
+  ask(entry().kind == train::TraceEntry::Kind::kBatch ? Kind::kSample : Kind::kNode, false, true);
 }
 
 }  // namespace isobit::dispute

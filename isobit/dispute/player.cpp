@@ -50,6 +50,11 @@ Expected<Body> Player::answer(const Question& q) {
       return grounds(q);
     case Kind::kLoss:
       return loss(q);
+    case Kind::kBatch:
+      return witness_.batch(q.step).map(
+          [](verify::ShownLeaves leaves) { return Body(BatchShowing{std::move(leaves)}); });
+    case Kind::kSample:
+      return sample(q);
   }
   return usage_error("a challenge is made, and not asked for");
 }
@@ -191,6 +196,13 @@ Expected<Body> Player::grounds(const Question& q) {
     grounds.inclusion = commit::prove_inclusion(state_hashes_, before);
   }
   return grounds;
+}
+
+Expected<Body> Player::sample(const Question& q) {
+  const int64_t elements = Shape(witness_.schema()[q.entry].dims).elements();
+  const int64_t position = q.element / (elements / subject_.job.batch);
+  ISOBIT_TRY(verify::ShownSample sample, witness_.sample(q.step, position));
+  return SampleShowing{std::move(sample)};
 }
 
 Expected<Body> Player::loss(const Question& q) {

@@ -55,6 +55,7 @@ class Player {
   Expected<Body> states(const Question& q);
   Expected<Body> grounds(const Question& q);
   Expected<Body> loss(const Question& q);
+  Expected<Body> sample(const Question& q);
 
   Status prepare_node(const Question& q);
   const Tensor& tensor(bool of_statistic, uint32_t index) const;

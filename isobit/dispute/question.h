@@ -12,9 +12,22 @@
 namespace isobit::dispute {
 
 // In the order of Body's alternatives.
-enum class Kind : uint8_t { kChallenge, kSteps, kValues, kTiles, kParts, kLeaf, kNode, kStates, kGrounds, kLoss };
-// Whether a body is one of the lists that grow with the interval or the network.
-inline bool is_list(Kind kind) { return kind == Kind::kSteps || kind == Kind::kValues; }
+enum class Kind : uint8_t {
+  kChallenge,
+  kSteps,
+  kValues,
+  kTiles,
+  kParts,
+  kLeaf,
+  kNode,
+  kStates,
+  kGrounds,
+  kLoss,
+  kBatch,
+  kSample
+};
+// Whether a body is one of the lists that grow with the interval, the network or the batch.
+inline bool is_list(Kind kind) { return kind == Kind::kSteps || kind == Kind::kValues || kind == Kind::kBatch; }
 
 // What is to be answered next.
 struct Question {

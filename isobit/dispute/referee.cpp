@@ -20,8 +20,6 @@ const char* name_of(Outcome outcome) {
       return "forfeit (challenger)";
     case Outcome::kBothForfeit:
       return "forfeit (both)";
-    case Outcome::kUndecided:
-      return "undecided";
   }
   return "?";
 }

@@ -17,7 +17,6 @@ enum class Outcome : uint8_t {
   kTrainerForfeits = 3,  // did not answer in time: that says nothing of who computed wrongly
   kChallengerForfeits = 4,
   kBothForfeit = 5,
-  kUndecided = 6,
 };
 const char* name_of(Outcome outcome);  // "trainer wrong", ..., "forfeit (trainer)", ...
 

@@ -30,6 +30,9 @@ class Witness {
   // The step's graph as a tree, for its head and single nodes.
   virtual const verify::GraphTree& graph() const = 0;
   virtual Expected<Tensor> given(const Operand& operand) = 0;
+  // The leaves of the batch of a step in the dataset; and the sample at a position of it.
+  virtual Expected<verify::ShownLeaves> batch(uint64_t step) = 0;
+  virtual Expected<verify::ShownSample> sample(uint64_t step, int64_t position) = 0;
 };
 
 }  // namespace isobit::dispute

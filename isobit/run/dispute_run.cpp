@@ -37,12 +37,14 @@ class LocalGame {
  public:
   LocalGame(const DisputeRequest& request, RunWitness& trainer, RunWitness& challenger)
       : request_(request),
+        speaking_{request.trainer.speaks ? request.trainer.speaks(trainer) : nullptr,
+                  request.challenger->speaks ? request.challenger->speaks(challenger) : nullptr},
         subject_(dispute_subject(trainer.session().job, trainer.reader().engagement())),
         referee_(subject_),
-        players_{dispute::Player(subject_, trainer.session().parts, Party::kTrainer, trainer,
+        players_{dispute::Player(subject_, trainer.session().parts, Party::kTrainer, speaker(0, trainer),
                                  &trainer.reader().transcript(), *request.trainer.key, trainer.engine().pool()),
-                 dispute::Player(subject_, challenger.session().parts, Party::kChallenger, challenger, nullptr,
-                                 *request.challenger->key, challenger.engine().pool())} {
+                 dispute::Player(subject_, challenger.session().parts, Party::kChallenger, speaker(1, challenger),
+                                 nullptr, *request.challenger->key, challenger.engine().pool())} {
     players_[0].forge_states(request.trainer.forge_states);
     players_[1].forge_states(request.challenger->forge_states);
   }
@@ -68,6 +70,7 @@ class LocalGame {
   }
 
  private:
+  dispute::Witness& speaker(size_t side, RunWitness& computed) { return speaking_[side] ? *speaking_[side] : computed; }
   double now() const { return request_.seconds ? request_.seconds() : 0.0; }
 
   Status send(Party party, const dispute::Body& body) { return send(party, body, referee_.question()); }
@@ -81,6 +84,7 @@ class LocalGame {
   }
 
   const DisputeRequest& request_;
+  const std::array<std::unique_ptr<dispute::Witness>, 2> speaking_;
   const dispute::Subject subject_;
   dispute::Referee referee_;
   std::array<dispute::Player, 2> players_;

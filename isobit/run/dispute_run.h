@@ -23,6 +23,8 @@ struct DisputeSide {
   std::optional<commit::SecretKey> key;       // REQUIRES set: signs its answers
   std::optional<StepFunction> conduct;        // of somebody who does not compute as the job says
   dispute::Player::ForgeStates forge_states;  // of somebody who lies about the parts of a sum
+  // Of somebody who says something else than it computed: speaks in place of the witness that it is given.
+  std::function<std::unique_ptr<dispute::Witness>(dispute::Witness& computed)> speaks;
 };
 
 struct DisputeRequest {

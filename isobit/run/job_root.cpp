@@ -17,14 +17,6 @@ namespace isobit::run {
 
 namespace {
 
-commit::Salt sample_salt(const commit::Salt& dataset, data::Split split, int64_t index) {
-  ByteWriter w;
-  w.fixed(dataset);
-  w.u8(static_cast<uint8_t>(split));
-  w.i64(index);
-  return commit::tagged_hash("isobit.sample-salt", 1, w.view());
-}
-
 Expected<std::vector<commit::Digest>> sample_leaves(const data::Dataset& dataset, const commit::Salt& salt,
                                                     data::Split split, ThreadPool& pool) {
   std::vector<commit::Digest> leaves(static_cast<size_t>(dataset.count(split)));
@@ -40,16 +32,11 @@ Expected<std::vector<commit::Digest>> sample_leaves(const data::Dataset& dataset
         return;
       }
       leaves[static_cast<size_t>(i)] =
-          commit::sample_leaf(sample_salt(salt, split, i), static_cast<uint64_t>(i), sample);
+          commit::sample_leaf(verify::sample_salt(salt, split, i), static_cast<uint64_t>(i), sample);
     }
   });
   if (!failed.empty()) return tl::unexpected<Error>(std::move(failed.begin()->second));
   return leaves;
-}
-
-void write_tree(ByteWriter& w, const std::vector<commit::Digest>& leaves, ThreadPool& pool) {
-  w.u64(leaves.size());
-  w.fixed(commit::merkle_root(leaves, &pool));
 }
 
 }  // namespace
@@ -66,11 +53,11 @@ Expected<DatasetCommitment> commit_dataset(const data::Dataset& dataset, const c
   DatasetCommitment commitment;
   ISOBIT_TRY(commitment.train_leaves, sample_leaves(dataset, salt, data::Split::kTrain, pool));
   ISOBIT_TRY(commitment.test_leaves, sample_leaves(dataset, salt, data::Split::kTest, pool));
-  ByteWriter w;
-  w.bytes(dataset.header_bytes());
-  write_tree(w, commitment.train_leaves, pool);
-  write_tree(w, commitment.test_leaves, pool);
-  commitment.root = commit::tagged_hash("isobit.dataset", 1, w.view());
+  const auto tree = [&](const std::vector<commit::Digest>& leaves) {
+    return commit::SizedRoot{leaves.size(), commit::merkle_root(leaves, &pool)};
+  };
+  commitment.trees = {dataset.header_bytes(), tree(commitment.train_leaves), tree(commitment.test_leaves)};
+  commitment.root = verify::dataset_root(commitment.trees);
   return commitment;
 }
 
@@ -80,7 +67,7 @@ data::SampleCheck check_of_leaves(std::shared_ptr<const DatasetCommitment> commi
     const bool trains = split == data::Split::kTrain;
     const auto& leaves = trains ? commitment->train_leaves : commitment->test_leaves;
     const commit::Digest leaf =
-        commit::sample_leaf(sample_salt(salt, split, index), static_cast<uint64_t>(index), stored);
+        commit::sample_leaf(verify::sample_salt(salt, split, index), static_cast<uint64_t>(index), stored);
     if (leaf == leaves[static_cast<size_t>(index)]) return {};
     return unavailable(text_of("the data: ", trains ? "training" : "test", " sample ", index,
                                " is not what it was when the data were hashed; something has written to their files: ",
@@ -92,11 +79,7 @@ commit::Digest batch_digest(const DatasetCommitment& dataset, int64_t step, std:
   std::vector<commit::Digest> leaves;
   leaves.reserve(indices.size());
   for (int64_t i : indices) leaves.push_back(dataset.train_leaves[static_cast<size_t>(i)]);
-  ByteWriter w;
-  w.i64(step);
-  w.u64(leaves.size());
-  w.fixed(commit::merkle_root(leaves));
-  return commit::tagged_hash("isobit.batch", 1, w.view());
+  return verify::batch_digest(step, leaves);
 }
 
 Expected<std::optional<verify::FrozenParameters>> frozen_parameters(const train::Trainer& trainer, ThreadPool& pool) {

@@ -15,13 +15,15 @@
 #include "isobit/train/trace_schema.h"
 #include "isobit/train/trainer.h"
 #include "isobit/verify/job_parts.h"
+#include "isobit/verify/shown_batch.h"
 #include "isobit/verify/transcript.h"
 
 namespace isobit::run {
 
 // The dataset, sample by sample. The leaves stay at hand for batch commitments, and for samples that are read again.
 struct DatasetCommitment {
-  commit::Digest root{};
+  verify::DatasetTrees trees;
+  commit::Digest root{};  // of them
   std::vector<commit::Digest> train_leaves, test_leaves;
 };
 

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <sstream>
 
+#include "isobit/data/batch.h"
+#include "isobit/data/shown_sample.h"
 #include "isobit/run/job_digest.h"
 #include "isobit/run/testing.h"
 #include "isobit/train/job_paths.h"
@@ -51,6 +54,39 @@ TEST(JobRoot, EqualsTheIndependentEncoder) {
   EXPECT_EQ(checked, 4);
   EXPECT_EQ(frozen, 1);
   EXPECT_EQ(from_files, 1);
+}
+
+// What a referee computes of a batch from shown leaves, and of a sample from its bytes, is what the trainer commits to
+// and is fed.
+TEST(DatasetCommitment, IsWhatShownSamplesLeadTo) {
+  const train::Job job = testing::small_job();
+  const auto dataset = data::open_dataset(job.data).value();
+  ThreadPool pool(1);
+  const commit::Salt salt = commit::sha256(as_bytes("salt"));
+  const DatasetCommitment commitment = commit_dataset(*dataset, salt, pool).value();
+  EXPECT_EQ(verify::dataset_root(commitment.trees), commitment.root);
+  const data::BatchOptions options{job.seed, job.batch, data::parse_augment(job.data.augment).value()};
+  for (int64_t step = 1; step <= 3; ++step) {
+    const data::Batch batch = data::train_batch(*dataset, options, step - 1, pool).value();
+    const auto leaves = verify::ShownLeaves::of(commitment.trees, commitment.train_leaves, batch.indices);
+    EXPECT_EQ(verify::batch_commitment(leaves, commitment.root, step, batch.indices).value(),
+              batch_digest(commitment, step, batch.indices));
+    for (int64_t j = 0; j < options.batch; ++j) {
+      const auto index = static_cast<uint64_t>(batch.indices[static_cast<size_t>(j)]);
+      Bytes bytes;
+      ASSERT_TRUE(dataset->sample_bytes(data::Split::kTrain, static_cast<int64_t>(index), bytes));
+      const auto shown =
+          verify::ShownSample::of(commitment.trees, commitment.train_leaves, index, salt, std::move(bytes));
+      ASSERT_TRUE(verify::verify_sample(shown, index, commitment.root));
+      const auto samples = data::ShownSamples::open(shown.trees.header, "header").value();
+      std::vector<float> row(64);
+      int64_t label = -1;
+      void* const to[] = {row.data()};
+      ASSERT_TRUE(samples.fill(shown.sample, samples.draw(options, step - 1, j).value(), to, &label));
+      EXPECT_EQ(std::memcmp(row.data(), batch.inputs[0].data<float>() + j * 64, 64 * sizeof(float)), 0);
+      EXPECT_EQ(label, batch.target.data<int64_t>()[j]);
+    }
+  }
 }
 
 TEST(JobPaths, AreTakenOutAndPutBack) {

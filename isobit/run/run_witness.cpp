@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isobit/base/text.h"
+#include "isobit/data/order.h"
 #include "isobit/run/step_tracer.h"
 
 namespace isobit::run {
@@ -121,6 +122,26 @@ Expected<Tensor> RunWitness::given(const dispute::Operand& operand) {
   const auto frozen = std::ranges::find(session_.trainer->frozen(), name, &NamedTensor::name);
   if (frozen != session_.trainer->frozen().end()) return frozen->tensor;
   return unreadable(text_of("nothing is called '", name, "' among the constants and what is frozen"));
+}
+
+int64_t RunWitness::sample_at(uint64_t step, int64_t position) const {
+  return data::sample_index(session_.job.seed, session_.job.batch, session_.dataset->train_count(),
+                            static_cast<int64_t>(step) - 1, position);
+}
+
+Expected<verify::ShownLeaves> RunWitness::batch(uint64_t step) {
+  std::vector<int64_t> indices;
+  for (int64_t j = 0; j < session_.job.batch; ++j) indices.push_back(sample_at(step, j));
+  return verify::ShownLeaves::of(session_.commitment->trees, session_.commitment->train_leaves, indices);
+}
+
+Expected<verify::ShownSample> RunWitness::sample(uint64_t step, int64_t position) {
+  const int64_t index = sample_at(step, position);
+  Bytes bytes;
+  ISOBIT_RETURN_IF_ERROR(session_.dataset->sample_bytes(data::Split::kTrain, index, bytes));
+  ISOBIT_TRY(const commit::Salt salt, dataset_salt(session_.job));
+  return verify::ShownSample::of(session_.commitment->trees, session_.commitment->train_leaves,
+                                 static_cast<uint64_t>(index), salt, std::move(bytes));
 }
 
 }  // namespace isobit::run

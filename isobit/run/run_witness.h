@@ -35,11 +35,14 @@ class RunWitness final : public dispute::Witness {
   dispute::ShownNode node(uint64_t index) override;
   const verify::GraphTree& graph() const override { return *tree_; }
   Expected<Tensor> given(const dispute::Operand& operand) override;
+  Expected<verify::ShownLeaves> batch(uint64_t step) override;
+  Expected<verify::ShownSample> sample(uint64_t step, int64_t position) override;
 
  private:
   RunWitness(OpenedRun opened, const platform::Platform& platform, bool is_trainer,
              std::optional<StepFunction> conduct);
   Status prepare(const Limits& limits);
+  int64_t sample_at(uint64_t step, int64_t position) const;
   Expected<std::unique_ptr<RunReplay>> stand_after(uint64_t step);
   Expected<std::unique_ptr<RunReplay>> replay_to(uint64_t start, uint64_t step);
   Expected<StepTracer> trace(uint64_t step, std::set<uint64_t> kept, StepTracer::Hash hash);
