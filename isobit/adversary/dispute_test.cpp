@@ -244,5 +244,96 @@ TEST_F(Disputes, ARecordGivesTheVerdictAgainAndNoOther) {
   EXPECT_FALSE(dispute::replay(shorter, subject));
 }
 
+// Messages of a game that was played, given to another referee with changes.
+class Replays {
+ public:
+  Replays(const run::DisputeResult& played, dispute::Subject subject) : played_(played), subject_(std::move(subject)) {}
+
+  size_t size() const { return played_.record.size(); }
+  dispute::Message message(size_t i) const { return dispute::decode_message(played_.record[i], "test").value(); }
+  // A referee who has heard the first `count` messages.
+  std::unique_ptr<dispute::Referee> after(size_t count) const {
+    auto referee = std::make_unique<dispute::Referee>(subject_);
+    for (size_t i = 0; i < count; ++i) EXPECT_TRUE(referee->receive(played_.record[i]).counts);
+    return referee;
+  }
+  Bytes signed_by(uint8_t key, dispute::Message m) const {
+    return encode(
+        dispute::sign_message(m.turn, m.history, std::move(m.body), subject_.engagement.terms, run::testing::key(key)));
+  }
+
+ private:
+  const run::DisputeResult& played_;
+  const dispute::Subject subject_;
+};
+
+TEST_F(Disputes, WhatDoesNotCountIsDroppedAndConvictsNobody) {
+  const train::Job job = digits_job({"data.batch=40", "optimizer.momentum=0"});
+  const Made honest = make("honest", job), false_run = make("false", job, "gradient", 2);
+  const run::DisputeResult result = settle(false_run, honest);
+  const Replays replays(result, run::dispute_subject(job, result.engagement));
+  for (size_t i = 0; i < replays.size(); ++i) {
+    SCOPED_TRACE(text_of("message ", i));
+    const auto referee = replays.after(i);
+    const dispute::Message m = replays.message(i);
+    const uint8_t own = m.key == run::testing::key(77).public_key() ? 77 : kTrainerSeed;
+    uint64_t dropped = 0;
+    const auto expect_dropped = [&](const Bytes& bytes, const char* what) {
+      EXPECT_FALSE(referee->receive(bytes).counts) << what;
+      EXPECT_EQ(referee->counts().dropped, ++dropped) << what;
+      EXPECT_FALSE(referee->verdict()) << what;
+    };
+    Bytes changed = result.record[i];
+    changed.back() ^= 1;
+    expect_dropped(changed, "not what was signed");
+    expect_dropped(Bytes(changed.begin(), changed.end() - 1), "cut off");
+    expect_dropped({}, "nothing");
+    dispute::Message other = m;
+    other.turn += 1;
+    expect_dropped(replays.signed_by(own, other), "of another turn");
+    other = m;
+    other.history[0] ^= 1;
+    expect_dropped(replays.signed_by(own, other), "of another game");
+    if (i > 0 || own == kTrainerSeed) expect_dropped(replays.signed_by(5, m), "of nobody");
+    other = m;
+    other.body.clear();
+    expect_dropped(replays.signed_by(own, other), "says nothing");
+    if (i > 0) expect_dropped(result.record[i - 1], "said already");
+    EXPECT_TRUE(referee->receive(result.record[i]).counts);
+  }
+}
+
+// Whatever a dishonest party signs, the honest one is not found wrong.
+TEST_F(Disputes, NothingThatOnePartySignsConvictsTheOther) {
+  const train::Job job = digits_job({"data.batch=40", "optimizer.momentum=0"});
+  const Made honest = make("honest", job), false_run = make("false", job, "gradient", 2);
+  std::mt19937 random(7);
+  for (const bool trainer_is_honest : {false, true}) {
+    const run::DisputeResult result = trainer_is_honest ? settle(honest, false_run) : settle(false_run, honest);
+    const Replays replays(result, run::dispute_subject(job, result.engagement));
+    const uint8_t liar = trainer_is_honest ? 77 : kTrainerSeed;
+    int counted = 0;
+    for (size_t i = 0; i < replays.size(); ++i) {
+      const dispute::Message m = replays.message(i);
+      if (m.key != run::testing::key(liar).public_key()) continue;
+      for (int n = 0; n < 150; ++n) {
+        dispute::Message other = m;
+        for (size_t flips = 1 + random() % 3; flips > 0; --flips) {
+          other.body[random() % other.body.size()] ^= static_cast<uint8_t>(1 << random() % 8);
+        }
+        const auto referee = replays.after(i);
+        counted += referee->receive(replays.signed_by(liar, other)).counts ? 1 : 0;
+        for (size_t later = i + 1; later < replays.size() && !referee->verdict(); ++later) {
+          referee->receive(result.record[later]);
+        }
+        if (!referee->verdict()) continue;
+        EXPECT_EQ(referee->verdict()->outcome, trainer_is_honest ? Outcome::kChallengerWrong : Outcome::kTrainerWrong)
+            << "message " << i << ": " << referee->verdict()->reason;
+      }
+    }
+    EXPECT_GT(counted, 10) << "else nothing but the door was tried";
+  }
+}
+
 }  // namespace
 }  // namespace isobit::adversary

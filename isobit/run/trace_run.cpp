@@ -39,8 +39,8 @@ std::vector<std::string> operators_of(const graph::Graph& graph) {
 
 }  // namespace
 
-std::string TracedStep::operator_of(uint64_t value) const {
-  const int64_t node = trace.schema()[value].node;
+std::string TracedStep::operator_of(uint64_t entry) const {
+  const int64_t node = trace.schema()[entry].node;
   return node < 0 ? "" : operators[static_cast<size_t>(node)];
 }
 

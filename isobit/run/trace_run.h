@@ -36,7 +36,7 @@ struct TracedStep {
   verify::Engagement engagement;       // of the run
 
   // Of the node that makes the value; "" where none does.
-  std::string operator_of(uint64_t value) const;
+  std::string operator_of(uint64_t entry) const;
 };
 
 // From the run's nearest checkpoint before the step, or its initial state. Errors: those of open_run and open_session,
