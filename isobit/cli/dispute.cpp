@@ -104,6 +104,9 @@ std::string asked_for(const dispute::Question& q) {
 
 Expected<int> run(const Options& o, Console& console) {
   if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(check_output(o.out, true));
+  std::vector<std::string> read = {o.data, o.trust.client_key, o.trust.engagement, o.trainer_key, o.challenger_key};
+  for (const std::string& text : o.overrides) read.push_back(text.substr(text.find('=') + 1));  // files of the job
+  ISOBIT_RETURN_IF_ERROR(check_apart({{"--out", o.out}}, read));
   ISOBIT_TRY(run::DisputeRequest request, request_of(o));
   request.seconds = seconds;
   request.progress = [&](const dispute::Question& q) {

@@ -129,6 +129,9 @@ Expected<int> run(const Options& o, Console& console) {
   if (!o.trace_root.empty() && !of_file) {
     return usage_error("--trace-root: goes with a shown value ('isobit open --out')");
   }
+  if (!o.job.empty() && !of_file) {
+    return usage_error("--job: goes with the record of a dispute ('isobit dispute --out')");
+  }
   if (o.other.empty() && !of_file) return verify_run(o, deadline, console);
   if (!o.audited.verdict.empty())
     return usage_error("verify: --verdict goes with one run; a verdict's file stands alone");
