@@ -76,7 +76,7 @@ void print_dispute(const Verdict& v, Console& console) {
   const std::string outcome = name_of(v.outcome);
   console.line("verdict       " + (accused ? console.bad(outcome) : console.good(outcome)));
   if (v.step) console.line(text_of("step          ", *v.step));
-  if (v.node) console.line(text_of("operator      ", v.op.empty() ? "node" : printable(v.op), ", node ", *v.node));
+  if (v.node) console.line(text_of("operator      ", v.op.empty() ? "" : printable(v.op) + ", ", "node ", *v.node));
   if (v.entry) console.line(text_of("value         ", printable(v.value), ", ", name_of(v.dtype)));
   if (v.element) {
     console.line(text_of("element       ", v.element->element));

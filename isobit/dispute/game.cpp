@@ -58,7 +58,7 @@ void Game::conclude(Outcome outcome, Level level, std::string reason) {
   if (has_element_) {
     verdict.element = DisputedElement{question_.element, trainer().claim, challenger().claim, std::nullopt};
   }
-  if (element_) verdict.op = element_->node().node().op;
+  verdict.op = op_;
   verdict_ = std::move(verdict);
 }
 

@@ -94,6 +94,7 @@ class Game {
   std::vector<train::TraceEntry> schema_;
   bool has_entry_ = false;    // whether the dispute has come to question_.entry,
   bool has_element_ = false;  // and to question_.element
+  std::string op_;            // of the node that makes the value, once it was shown
   std::unique_ptr<Element> element_;
   std::optional<Element::Values> values_;  // of the disputed chunk
   judge::State behind_;                    // it, where the two sums part there

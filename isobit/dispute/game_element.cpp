@@ -9,6 +9,7 @@ Status Game::take_body(Party, NodeShowing body) {
   ISOBIT_TRY(ResolvedNode node, resolve(body.node, static_cast<uint64_t>(entry().node), challenge_.parts, schema_));
   ISOBIT_TRY(element_, Element::open(subject_, std::move(node), schema_, trainer().roots, question_.entry,
                                      question_.element, body.guides));
+  op_ = element_->node().node().op;
   return {};
 }
 

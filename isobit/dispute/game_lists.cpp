@@ -227,6 +227,7 @@ Status Game::take_body(Party, LossShowing body) {
   if (entry == schema_.end() || verify::shape_of(*entry).elements() != 1)
     return rejected("the loss is no number of the schema");
   question_.entry = static_cast<uint64_t>(entry - schema_.begin());
+  op_ = body.producer.node.op;
   ISOBIT_TRY(const ShownTensor shown,
              ShownTensor::open(TensorIdentity::of(*entry), trainer().roots[question_.entry], std::move(body.loss)));
   ISOBIT_TRY(const judge::Bits bits, shown.bits(0));
