@@ -5,6 +5,7 @@
 
 #include "isobit/lab/deviation/lab_set.h"
 #include "isobit/lab/explain/causes.h"
+#include "isobit/onnx/model.h"
 
 namespace isobit::report {
 
