@@ -7,14 +7,16 @@
 namespace isobit::report {
 
 Expected<Report> make_report(std::vector<lab::deviation::OpenLab>& labs, const lab::records::Subject& subject,
-                             const std::optional<lab::explain::CausesRequest>& causes) {
+                             const std::optional<lab::explain::CausesRequest>& causes,
+                             std::optional<onnx::Model> model) {
   ISOBIT_TRY(auto runs, lab::deviation::runs_of(labs, subject));
   if (runs.empty()) return usage_error("the labs hold no run of this subject; measure it first");
   std::vector<std::string> remarks;
   ISOBIT_TRY(auto graph, lab::deviation::graph_of(labs, subject, &remarks));
-  std::optional<onnx::Model> model;  // loaded and hashed once, however large it is
   if (causes && subject.kind == lab::records::SubjectKind::kInference) {
-    ISOBIT_TRY(model, lab::explain::measured_model(subject, causes->replay.inference));
+    if (!model) {  // which is loaded and hashed once, however large it is
+      ISOBIT_TRY(model, lab::explain::measured_model(subject, causes->replay.inference));
+    }
     auto own = lab::measure::nodes_of(*model);
     if (!graph.empty() && own != graph) {
       remarks.push_back("The labs' graph of the model is not that of its file, which is the one that is used.");
