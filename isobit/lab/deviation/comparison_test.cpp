@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "isobit/base/text.h"
 #include "isobit/lab/deviation/lab_set.h"
 
 namespace isobit::lab::deviation {
@@ -92,6 +93,49 @@ TEST(Comparison, APlatformMayDisagreeWithItselfOrFail) {
   EXPECT_EQ(c.classes, (std::vector<std::vector<size_t>>{{0, 1}}));
   EXPECT_EQ(c.platforms[2].equivalence_class, 0);
   EXPECT_EQ(c.platforms[2].error, "no such operator");
+}
+
+TEST(Comparison, WhatFailedAndLaterRanIsOnePlatform) {
+  Runs r;
+  const auto fails = [&](const char* name, const char* outcome) -> RunRecord& {
+    RunRecord& run = r.add(name, {});
+    run.values.clear();
+    run.error = text_of("it ", outcome);
+    run.platform.engine = "by its name";
+    run.platform.fields = {{"version", "1"}, {"cpu", "A"}, {"outcome", outcome}};
+    return run;
+  };
+  const auto ran = [&](const char* name, float made) -> RunRecord& {
+    RunRecord& run = r.add(name, {made});
+    run.platform.fields = {{"version", "1"}, {"cpu", "A"}, {"library", "5"}};
+    return run;
+  };
+  fails("p", "no answer");
+  ran("q", 1);
+  ran("p", 2);
+  fails("q", "failed").repeat = 1;  // one of several
+  fails("s", "no answer");
+  fails("s", "failed");
+  Comparison c = r.compare();
+  ASSERT_EQ(c.platforms.size(), 3u);
+  EXPECT_EQ(c.platforms[0].label, "q");
+  EXPECT_EQ(c.platforms[1].label, "p");
+  EXPECT_EQ(c.platforms[1].record.engine, "engine");
+  EXPECT_EQ(c.platforms[1].error, "");
+  EXPECT_EQ(c.platforms[1].runs, 1u);
+  EXPECT_EQ(c.platforms[2].error, "it failed");
+  EXPECT_EQ(c.platforms[2].record.fields.at("outcome"), "failed");
+  // On another machine, in another version or environment it is another platform.
+  for (const char* field : {"version", "cpu", "environment"}) fails("p", "failed").platform.fields[field] = "B";
+  fails("p", "failed").platform.cpu_flags = {"avx"};
+  fails("p", "failed").platform.cores = 3;
+  EXPECT_EQ(r.compare().platforms.size(), 8u);
+  // What runs on an emulated processor alone knows its flags.
+  for (RunRecord& run : r.runs) run.platform.fields["emulator"] = "qemu 7";
+  ran("e", 1).platform.cpu_flags = {"avx"};
+  r.runs.back().platform.fields["emulator"] = "qemu 7";
+  fails("e", "failed").platform.fields["emulator"] = "qemu 7";
+  EXPECT_EQ(r.compare().platforms.back().label, "e");
 }
 
 TEST(Comparison, WhatDidNotRunTwiceAgreesWithNothing) {
