@@ -261,6 +261,22 @@ TEST(Comparison, TooManyClassesAreNotComparedWithOneAnother) {
   EXPECT_EQ(r.compare().pairs.size(), kMostComparedClasses);
 }
 
+TEST(Comparison, FlagsOfEmulatedProcessorsAreComparedAmongThemselves) {
+  Runs r;
+  const auto add = [&](const char* name, float made, const std::vector<std::string>& flags, const char* emulator) {
+    RunRecord& run = r.add(name, {made});
+    run.platform.cpu_flags = flags;
+    if (*emulator != 0) run.platform.fields["emulator"] = emulator;
+  };
+  add("here", 1, {"avx", "avx2", "constant_tsc"}, "");
+  add("p~haswell", 1, {"avx", "avx2"}, "qemu 7");
+  add("p~sandybridge", 2, {"avx"}, "qemu 7");
+  const Comparison c = r.compare();
+  ASSERT_EQ(c.cohorts.size(), 1u);
+  EXPECT_EQ(c.cohorts[0].platforms, (std::vector<size_t>{1, 2}));
+  EXPECT_EQ(c.cohorts[0].flags.clusters, (std::vector<FlagCluster>{{{"avx2"}, {true, false}}}));
+}
+
 TEST(Comparison, TwoMachinesOfOneNameAreTold) {
   Runs r;
   r.add("p", {1, 2}).platform.fields["cpu"] = "A";
