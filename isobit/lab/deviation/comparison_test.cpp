@@ -174,6 +174,24 @@ TEST(Comparison, OfSeveralSubjectsTheWorstIsSaid) {
   EXPECT_EQ(agreement_of(all), Agreement::kDiffer);
 }
 
+TEST(Comparison, MemoryOfAllSubjectsTogetherIsBounded) {
+  std::vector<OpenLab> labs;
+  labs.push_back({"a.lab", records::LabFile::in_memory("a.lab").value(), {}});
+  uint64_t memory = 0;
+  for (const char* model : {"m", "n"}) {
+    Runs r;
+    r.subject.model = model;
+    memory += records::memory_of(r.add("p", {1}).platform);
+    ASSERT_TRUE(labs[0].lab.add_run(r.runs[0]));
+  }
+  EXPECT_EQ(compare_labs(labs, memory)->subjects.size(), 2u);
+  const auto more = compare_labs(labs, memory - 1);
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().code, ErrorCode::kUnreadable);
+  EXPECT_NE(more.error().message.find("a.lab: fields and flags of the platforms of all its subjects"),
+            std::string::npos);
+}
+
 TEST(Comparison, TheKernelsOfAForkAreThoseOfEachPlatform) {
   Runs r;
   const auto tapped = [&](const char* name, float made, const char* kernel) {
