@@ -55,7 +55,7 @@ class Explain(Case):
         self.fails("lab", "export", lab, "--out", "send.tar.zst", code=2, says=["archive", "expected another name"])
         self.fails("measure", "m.onnx", "--out", "m.tgz", code=2, says=["archive", "expected another name"])
 
-    def measured(self):
+    def with_weights(self):
         """A model with weights beside it, and its lab."""
         self.write("w.bin", bytes(range(1, 17)))
         made = onnx.model(onnx.graph([onnx.node("Mul", ["x", "f"], ["y"], "product")], [onnx.value("x", [4])],
@@ -66,7 +66,7 @@ class Explain(Case):
                            "--out", "m.lab")
 
     def test_no_file_that_belongs_to_what_is_read_is_replaced(self):
-        self.measured()
+        self.with_weights()
         model = ["--model", "m.onnx", "--input", "x.npy"]
         names = ["m.onnx", "x.npy", "w.bin", "m.lab"]
         before = [self.contents(name) for name in names]
@@ -101,6 +101,14 @@ class Explain(Case):
     def contents(self, name):
         with open(self.path(name), "rb") as f:
             return f.read()
+
+    def test_one_form_of_a_comparison(self):
+        lab = self.lab("network", "20")
+        told, compared = self.isobit_json("explain", lab, code=1), self.isobit_json("compare", lab, code=1)["subjects"][0]
+        self.assertLessEqual({"subject", "verdict", "platforms", "remaining_precision", "churn", "beyond_rounding"}, set(told))
+        for key in set(told) & set(compared) - {"classes"}:
+            self.assertEqual(told[key], compared[key], key)
+        self.assertEqual([dict(k, outputs=None) for k in told["classes"]], [dict(k, outputs=None) for k in compared["classes"]])
 
     def test_node_data_for_model_explorer(self):
         lab = self.lab("network", "60")
