@@ -9,6 +9,7 @@
 #include "isobit/cli/limits.h"
 #include "isobit/cli/model_inputs.h"
 #include "isobit/cli/own_files.h"
+#include "isobit/lab/explain/replay.h"
 #include "isobit/report/node_data.h"
 #include "isobit/report/page.h"
 #include "isobit/report/report.h"
@@ -62,6 +63,38 @@ Expected<std::optional<lab::explain::CausesRequest>> causes_of(const Options& o)
   return request;
 }
 
+// Whatever of it is named on the command line, and what lies beside: nothing of that is replaced. Files with weights
+// beside a model are known once it is loaded.
+Expected<std::vector<std::string>> files_read(const Options& o) {
+  std::vector<std::string> read = {o.model};
+  for (const std::string& lab : o.labs) {
+    read.push_back(lab);
+    const auto beside = files_beside_lab(lab);
+    read.insert(read.end(), beside.begin(), beside.end());
+    ISOBIT_TRY(const std::vector<fs::path> records, lab::study::record_files(lab));
+    read.insert(read.end(), records.begin(), records.end());
+  }
+  for (const std::string& input : o.inputs.inputs) {  // [NAME=]FILE
+    read.push_back(input);
+    read.push_back(input.substr(input.find('=') + 1));
+  }
+  if (o.model.ends_with(".toml")) {
+    ISOBIT_TRY(const train::Job job, train::load_job(o.model, o.overrides));
+    const auto named = files_named_by(job);
+    read.insert(read.end(), named.begin(), named.end());
+  }
+  return read;
+}
+
+// The model that replays take parts of; none of a training and where none is named.
+Expected<std::optional<onnx::Model>> loaded(const std::optional<lab::explain::CausesRequest>& causes,
+                                            const lab::records::Subject& subject) {
+  if (!causes || subject.kind != lab::records::SubjectKind::kInference) return std::nullopt;
+  return lab::explain::measured_model(subject, causes->replay.inference).map([](onnx::Model&& model) {
+    return std::optional<onnx::Model>(std::move(model));
+  });
+}
+
 void print(const nlohmann::ordered_json& document, Console& console) {
   for (const auto& sentence : document["answer"]) console.line(sentence.get<std::string>());
   if (!document["causes"].is_null()) {
@@ -74,13 +107,10 @@ Expected<int> run(const Options& o, Console& console) {
   for (const std::string& file : {o.out, o.model_explorer}) {
     if (!file.empty()) ISOBIT_RETURN_IF_ERROR(check_writable_name(file, true));
   }
-  std::vector<std::string> read = o.labs;
-  read.push_back(o.model);
-  for (const std::string& input : o.inputs.inputs) {  // [NAME=]FILE
-    read.push_back(input);
-    read.push_back(input.substr(input.find('=') + 1));
-  }
-  ISOBIT_RETURN_IF_ERROR(check_apart({{"--out", o.out}, {"--model-explorer", o.model_explorer}}, read));
+  const std::vector<std::pair<std::string, std::string>> written = {{"--out", o.out},
+                                                                    {"--model-explorer", o.model_explorer}};
+  ISOBIT_TRY(const std::vector<std::string> read, files_read(o));
+  ISOBIT_RETURN_IF_ERROR(check_apart(written, read));
   if (o.model_explorer.empty() && !o.node_data.empty()) return usage_error("--node-data: goes with --model-explorer");
   ISOBIT_TRY(const auto metric, report::parse_node_metric(o.node_data.empty() ? "introduced" : o.node_data));
   ISOBIT_TRY(auto labs, lab::deviation::open_labs(o.labs));
@@ -88,7 +118,13 @@ Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(const auto subject, chosen(o, subjects));
   ISOBIT_TRY(const auto causes, causes_of(o));
   Deadline deadline(o.limits, console);
-  ISOBIT_TRY(const report::Report made, report::make_report(labs, subject, causes));
+  ISOBIT_TRY(auto model, loaded(causes, subject));
+  if (model) {
+    std::vector<std::string> weights;
+    for (const std::string& name : model->external) weights.push_back(fs::path(o.model).parent_path() / name);
+    ISOBIT_RETURN_IF_ERROR(check_apart(written, weights));
+  }
+  ISOBIT_TRY(const report::Report made, report::make_report(labs, subject, causes, std::move(model)));
   const auto& document = made.document;
   deadline.finish();
   if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(write_file_durably(o.out, as_bytes(report::page_of(document))));

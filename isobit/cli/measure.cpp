@@ -105,6 +105,8 @@ Expected<int> run_import(const Options& o, Console& console) {
   ISOBIT_TRY(const measure::Keep keep, keep_of(o.keep));
   ISOBIT_TRY(request.max_kept, byte_count("--max-kept", o.max_kept));
   if (keep == measure::Keep::kNone) request.max_kept = 0;
+  ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
+  request.max_memory = limits.max_memory;
   ISOBIT_TRY(const measure::DumpsReport done, measure::import_dumps(request));
   console.document(json_text({{"lab", o.out},
                               {"platform", done.platform},
@@ -133,10 +135,9 @@ Status check(const Options& o) {
     ISOBIT_RETURN_IF_ERROR(only(o.steps || !o.overrides.empty(), "--steps and --set", "a JOB.toml"));
   }
   if (o.import.empty()) return only(!o.name.empty(), "--as", "--import");
-  const bool runs = !o.platforms.empty() || o.repeat || o.max_seconds || !o.limits.max_memory.empty() ||
-                    !o.engines.python.empty() || !o.engines.engines.empty() || !o.engines.emulated.empty();
-  ISOBIT_RETURN_IF_ERROR(only(runs,
-                              "--platforms, --repeat, --max-seconds, --max-memory, --python, --engines and --emulated",
+  const bool runs = !o.platforms.empty() || o.repeat || o.max_seconds || !o.engines.python.empty() ||
+                    !o.engines.engines.empty() || !o.engines.emulated.empty();
+  ISOBIT_RETURN_IF_ERROR(only(runs, "--platforms, --repeat, --max-seconds, --python, --engines and --emulated",
                               "what is run here, and --import runs nothing"));
   return o.keep == "forks" ? usage_error("--keep: found forks, expected all or none: dumps of one platform do not fork")
                            : Status();

@@ -72,6 +72,30 @@ Status check_apart(const std::vector<std::pair<std::string, std::string>>& outpu
   return {};
 }
 
+std::vector<std::string> files_beside_lab(const std::string& lab) {
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(lab, error);  // SQLite looks beside the file that a link leads to
+  const std::string name = error ? lab : real.string();
+  return {name + "-journal", name + "-wal"};
+}
+
+std::vector<std::string> files_named_by(const train::Job& job) {
+  std::vector<std::string> files;
+  train::Job whole = job;
+  for (const train::Field& field : train::job_fields()) {
+    if (!field.rules.path) continue;
+    const train::Place place = field.in(whole);
+    if (const auto* text = std::get_if<std::string*>(&place)) files.push_back(**text);
+    if (const auto* list = std::get_if<std::vector<std::string>*>(&place)) {
+      files.insert(files.end(), (*list)->begin(), (*list)->end());
+    }
+    if (const auto* named = std::get_if<data::InputFiles*>(&place)) {
+      for (const auto& [name, file] : **named) files.push_back(file);
+    }
+  }
+  return files;
+}
+
 Status sign_with_own_keys(const std::string& key_folder, const std::string& engagement, run::TrainRequest& request,
                           Console& console) {
   ISOBIT_TRY(request.home, run::key_folder(key_folder, environment));

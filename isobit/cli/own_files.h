@@ -32,6 +32,12 @@ Status check_output(const fs::path& out, bool force);
 Status check_apart(const std::vector<std::pair<std::string, std::string>>& outputs,
                    const std::vector<std::string>& inputs);
 
+// What SQLite reads beside a lab, whether or not it is there.
+std::vector<std::string> files_beside_lab(const std::string& lab);
+
+// Files that the fields of a job name: data, networks, weights. Not what lies in folders that they name.
+std::vector<std::string> files_named_by(const train::Job& job);
+
 // Whose keys sign a new run: the trainer's own under an accepted engagement (a file's name), else both keys of
 // `key_folder`, made where they are missing.
 Status sign_with_own_keys(const std::string& key_folder, const std::string& engagement, run::TrainRequest& request,

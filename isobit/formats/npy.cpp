@@ -225,8 +225,10 @@ Expected<NpyLayout> decode_layout(uint64_t file_size, const ReadAt& read_at, con
 }
 
 // Nothing is allocated for data before the header and the size have been found to fit one another.
-Expected<Tensor> decode(uint64_t file_size, const ReadAt& read_at, const std::string& name, uint64_t max_bytes) {
+Expected<Tensor> decode(uint64_t file_size, const ReadAt& read_at, const std::string& name, uint64_t max_bytes,
+                        const std::function<Status(const NpyLayout&)>& wants = {}) {
   ISOBIT_TRY(const NpyLayout layout, decode_layout(file_size, read_at, name, max_bytes));
+  if (wants) ISOBIT_RETURN_IF_ERROR(wants(layout));
   Tensor out(layout.dtype, layout.shape);
   const std::span<uint8_t> bytes(static_cast<uint8_t*>(out.raw()), static_cast<size_t>(layout.bytes()));
   ISOBIT_RETURN_IF_ERROR(read_at(layout.offset, bytes));
@@ -270,6 +272,19 @@ Expected<Tensor> read_npy(const fs::path& path, uint64_t max_bytes) {
   ISOBIT_TRY(const PlainFile file, PlainFile::open(path, Links::kFollow));
   const auto read_at = [&](uint64_t offset, std::span<uint8_t> to) { return file.read_exactly(offset, to); };
   return decode(file.size(), read_at, path.string(), max_bytes);
+}
+
+Expected<Tensor> stream_npy(const NpyStream& stream, const std::string& name, uint64_t max_bytes) {
+  // The header is read with what follows it, which is given once more as the first of the data.
+  Bytes front;
+  const auto read_at = [&](uint64_t offset, std::span<uint8_t> to) -> Status {
+    const size_t held = std::min<size_t>(to.size(), front.size() - static_cast<size_t>(offset));
+    std::copy_n(front.begin() + static_cast<ptrdiff_t>(offset), held, to.begin());
+    ISOBIT_RETURN_IF_ERROR(stream.next(to.subspan(held)));
+    if (front.empty()) front.assign(to.begin(), to.end());
+    return {};
+  };
+  return decode(stream.size, read_at, name, max_bytes, stream.wants);
 }
 
 Expected<NpyLayout> read_npy_layout(const PlainFile& file, const std::string& name) {

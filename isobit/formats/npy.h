@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 
 #include "isobit/base/bytes.h"
@@ -38,5 +40,15 @@ struct NpyLayout {
 // Reads the header alone, and of whatever size the data are, compares theirs with it. Errors as read_npy, but for
 // booleans, which nobody has looked at. `name` names the file in messages.
 Expected<NpyLayout> read_npy_layout(const PlainFile& file, const std::string& name);
+
+// Who reads a file of `size` bytes once, from the first to the last, as out of an archive.
+struct NpyStream {
+  uint64_t size = 0;
+  std::function<Status(std::span<uint8_t> to)> next;  // the bytes that follow those before
+  std::function<Status(const NpyLayout& layout)> wants =
+      {};  // asked before the tensor has memory; empty: whatever it is
+};
+// As decode_npy, of which the tensor is the only copy (in Fortran order there are two). Errors of the stream end it.
+Expected<Tensor> stream_npy(const NpyStream& stream, const std::string& name, uint64_t max_bytes = kNpyMaxBytes);
 
 }  // namespace isobit::formats

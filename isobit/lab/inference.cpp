@@ -334,6 +334,11 @@ kernels::ConvKernel conv_kernel_of(const runtime::NodeRun& run) {
 
 Expected<std::vector<NamedTensor>> inputs_of(const InferenceRequest& request, ThreadPool& pool) {
   ISOBIT_TRY(const onnx::Model model, onnx::load_model(request.model, onnx::load_options_within(request.max_memory)));
+  return inputs_of(request, model, pool);
+}
+
+Expected<std::vector<NamedTensor>> inputs_of(const InferenceRequest& request, const onnx::Model& model,
+                                             ThreadPool& pool) {
   const auto open = onnx::needed_inputs(model);
   ISOBIT_RETURN_IF_ERROR(check_extents(request, open));
   ISOBIT_TRY(auto named, named_inputs(request, open));

@@ -10,6 +10,7 @@
 #include "isobit/base/file.h"
 #include "isobit/base/status.h"
 #include "isobit/kernels/inner_products.h"
+#include "isobit/onnx/model.h"
 #include "isobit/platform/platform.h"
 #include "isobit/runtime/executor.h"
 #include "isobit/tensor/tensor.h"
@@ -53,6 +54,9 @@ struct Inference {
 // every engine is fed that is to be compared. The model need not be one that isobit imports. Errors: as infer, as far
 // as they concern the model's inputs.
 Expected<std::vector<NamedTensor>> inputs_of(const InferenceRequest& request, ThreadPool& pool);
+// The same of a model that was loaded from request.model, which is not read again.
+Expected<std::vector<NamedTensor>> inputs_of(const InferenceRequest& request, const onnx::Model& model,
+                                             ThreadPool& pool);
 
 // A model made ready on a platform, with its inputs.
 class ReadyInference {

@@ -6,6 +6,7 @@
 
 #include "isobit/base/printable.h"
 #include "isobit/base/text.h"
+#include "isobit/report/comparison_json.h"
 #include "isobit/report/document_internal.h"
 
 namespace isobit::report {
@@ -31,65 +32,9 @@ Json shown(const std::vector<size_t>& platforms) {
   return list;
 }
 
-Json figures_of(const lab::deviation::PairFigures& f) {
-  Json json;
-  json["elements"] = f.elements;
-  json["differing"] = f.differing;
-  json["l0"] = f.l0();
-  json["remaining_precision"] = f.remaining_precision ? Json(*f.remaining_precision) : Json();
-  json["ulp"] = f.ulp && *f.ulp != UINT64_MAX ? Json(*f.ulp) : Json();
-  json["absolute"] = f.absolute;
-  json["relative"] = f.relative;
-  return json;
-}
-
 namespace {
 
 constexpr size_t kMaxFields = 64;
-
-Json subject_of(const lab::records::Subject& s) {
-  Json json;
-  json["kind"] = lab::records::name_of(s.kind);
-  json["model"] = shown(s.model);
-  json["model_sha256"] = s.model_sha256 ? Json(commit::hex_of(*s.model_sha256)) : Json();
-  json["input_sha256"] = s.input_sha256 ? Json(commit::hex_of(*s.input_sha256)) : Json();
-  json["settings"] = shown(s.settings);
-  return json;
-}
-
-Json platform_of(const PlatformResult& p) {
-  Json json;
-  json["label"] = shown(p.label);
-  json["engine"] = shown(p.record.engine);
-  json["class"] = p.equivalence_class;
-  json["error"] = shown(p.error);
-  json["runs"] = p.runs;
-  json["different_outputs"] = p.distinct;
-  json["changed_by_a_tap"] = p.changed_by_a_tap;
-  json["cores"] = p.record.cores;
-  json["cpu_flags"] = p.record.cpu_flags.size();
-  Json fields = Json::object();
-  for (const auto& [name, value] : p.record.fields) {
-    if (fields.size() < kMaxFields) fields[shown(name)] = shown(value);
-  }
-  json["fields"] = std::move(fields);
-  return json;
-}
-
-Json pairs_of(const Comparison& c) {
-  Json list = Json::array();
-  const size_t n = std::min(c.pairs.size(), kMaxShownPlatforms);
-  for (size_t i = 0; i < n; ++i) {
-    for (size_t j = i + 1; j < n; ++j) {
-      if (!c.pairs[i][j]) continue;
-      Json pair = {{"a", i + 1}, {"b", j + 1}};
-      pair.update(figures_of(*c.pairs[i][j]));
-      pair["label_flips"] = c.label_flips[i][j] ? Json(*c.label_flips[i][j]) : Json();
-      list.push_back(std::move(pair));
-    }
-  }
-  return list;
-}
 
 Json separation_of(const Separation& s, const std::vector<size_t>& platforms) {
   Json json;
@@ -128,29 +73,14 @@ Json separation_of(const Separation& s, const std::vector<size_t>& platforms) {
   return json;
 }
 
-void add_comparison(const Comparison& c, Json& json) {
-  json["platforms"] = Json::array();
-  for (size_t p = 0; p < std::min(c.platforms.size(), kMaxShownPlatforms); ++p) {
-    json["platforms"].push_back(platform_of(c.platforms[p]));
-  }
-  json["classes"] = Json::array();
-  for (size_t k = 0; k < std::min(c.classes.size(), kMaxShownPlatforms); ++k)
-    json["classes"].push_back(shown(c.classes[k]));
-  json["pairs"] = pairs_of(c);
-  json["overall"] = c.overall ? figures_of(*c.overall) : Json();
-  json["dendrogram"] = Json::array();
-  for (const auto& m : c.dendrogram) {
-    if (c.classes.size() > kMaxShownPlatforms) break;
-    json["dendrogram"].push_back(
-        {{"left", m.left}, {"right", m.right}, {"remaining_precision", m.similarity}, {"classes", m.items}});
-  }
-  json["bits"] = Json();  // of the significand of the outputs
+// Of the significand of the outputs; null where they have none.
+Json bits_of(const Comparison& c) {
   for (const PlatformResult& p : c.platforms) {
     for (const auto& output : p.outputs) {
-      const auto format = lab::deviation::float_format(output.dtype);
-      if (format && json["bits"].is_null()) json["bits"] = format->significand_bits;
+      if (const auto format = lab::deviation::float_format(output.dtype)) return format->significand_bits;
     }
   }
+  return {};
 }
 
 Json left_out(const Explanation& e) {
@@ -181,11 +111,12 @@ Json left_out(const Explanation& e) {
 
 Json document_of(const Explanation& e, const Expected<Layout>& layout, const lab::explain::Causes* causes) {
   Json json;
-  json["isobit_report"] = 1;
-  json["subject"] = subject_of(e.comparison.subject);
+  json["isobit_report"] = 2;
   json["answer"] = sentences(lab::explain::in_words(e));
   json["causes"] = causes == nullptr ? Json() : causes_of(e, *causes);
-  add_comparison(e.comparison, json);
+  json.update(
+      comparison_json(e.comparison, {kMaxShownPlatforms, kMaxFields, [](const auto& text) { return shown(text); }}));
+  json["bits"] = bits_of(e.comparison);
   json["output_separation"] = separation_of(e.of_output, e.output_platforms);
   json["fork_separation"] = separation_of(e.of_fork, e.fork_platforms);
   json["values"] = values_of(e);

@@ -15,7 +15,6 @@ std::string shown(const std::string& text);
 Json sentences(const std::vector<std::string>& list);
 // Places of platforms that the report shows.
 Json shown(const std::vector<size_t>& platforms);
-Json figures_of(const lab::deviation::PairFigures& figures);
 
 Json causes_of(const lab::explain::Explanation& explanation, const lab::explain::Causes& causes);
 Json values_of(const lab::explain::Explanation& explanation);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "isobit/report/comparison_json.h"
 #include "isobit/report/document_internal.h"
 
 namespace isobit::report {
@@ -78,6 +79,15 @@ Json value_of(const TracedValue& value) {
   if (format) json["bits"] = format->significand_bits;
   add_kernels(value, platforms, json);
   return json;
+}
+
+// Of one value over all classes.
+Json figures_of(const lab::deviation::PairFigures& f) {
+  return {
+      {"elements", f.elements}, {"differing", f.differing},
+      {"l0", f.l0()},           {"remaining_precision", f.remaining_precision ? Json(*f.remaining_precision) : Json()},
+      {"ulp", ulp_json(f.ulp)}, {"absolute", f.absolute},
+      {"relative", f.relative}};
 }
 
 double rounded(double inches) { return std::round(inches * 1000) / 1000; }

@@ -8,6 +8,7 @@
 #include "isobit/base/file.h"
 #include "isobit/base/text.h"
 #include "isobit/lab/explain/planted_for_test.h"
+#include "isobit/report/comparison_json.h"
 #include "isobit/report/document.h"
 #include "isobit/report/page.h"
 
@@ -34,7 +35,8 @@ Layout layout_of(const Planted& p) {
 TEST(Document, HasWhatTheRecordsSay) {
   const Planted p = example();
   const ordered_json d = document_of(p.explained(), layout_of(p));
-  EXPECT_EQ(d["classes"], (ordered_json{{0}, {1, 2}}));
+  EXPECT_EQ(d["classes"][0], (ordered_json{{"class", 1}, {"platforms", {"one/1t"}}}));
+  EXPECT_EQ(d["classes"][1], (ordered_json{{"class", 2}, {"platforms", {"two/1t", "three/1t"}}}));
   EXPECT_EQ(d["first_introduced"], 2);
   EXPECT_EQ(d["values"][2]["origin"], "introduced");
   EXPECT_EQ(d["values"][2]["of"], (ordered_json{1, 2, 2}));
@@ -43,9 +45,24 @@ TEST(Document, HasWhatTheRecordsSay) {
   EXPECT_EQ(d["values"][2]["figures"]["differing"], 1);
   EXPECT_EQ(d["values"][0]["hashes"].size(), 1u);
   EXPECT_EQ(d["bits"], 23);
-  EXPECT_EQ(d["pairs"].size(), 1u);
+  EXPECT_EQ(d["l0"]["pairs"], (ordered_json{{0, 0.5}, {0.5, 0}}));
   EXPECT_EQ(d["graph"]["edges"].size(), 3u);
   EXPECT_TRUE(d["left_out"].empty());
+}
+
+TEST(Document, HasThePlatformsAsAComparisonHasThem) {
+  Planted p = example();
+  p.run("broken", {{"y", 1}}).error = "no converter";
+  const auto explained = p.explained();
+  const ordered_json d = document_of(explained, layout_of(p)), all = comparison_json(explained.comparison);
+  EXPECT_EQ(all["platforms"].size(), 4u);
+  EXPECT_EQ(all["platforms"][3]["class"], ordered_json());
+  for (const auto& [key, value] : all.items()) EXPECT_EQ(d[key], value) << key;
+  // In a report whatever a stranger's lab holds ends.
+  const ordered_json two =
+      comparison_json(explained.comparison, {2, 64, [](const std::string& t) { return t.substr(0, 1); }});
+  EXPECT_EQ(two["platforms"].size(), 2u);
+  EXPECT_EQ(two["classes"][1]["platforms"], (ordered_json{"t"}));
 }
 
 TEST(Document, SaysWhyNoGraphIsDrawn) {

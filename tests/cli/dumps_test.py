@@ -4,11 +4,12 @@ import os
 import struct
 import zipfile
 
-from isobit_cli import Case, main
+from isobit_cli import main
+from limits_test import MEGABYTE, Limited
 from onnx_by_hand import npy
 
 
-class Import(Case):
+class Import(Limited):
     """Tensors that somebody's own program wrote."""
 
     def dump(self, name, tensors):
@@ -28,6 +29,26 @@ class Import(Case):
         self.assertEqual((fork["step"], fork["name"], fork["place"]), (10, "a_second", 3))
         self.assertEqual(told["largest_difference"]["absolute"], 1.0)
 
+    def test_names_in_any_script(self):
+        self.dump("a/0.npz", {"sch\u00f6n": [1.0], "\u5c64 2": [2.0]})
+        env = {"LC_ALL": "C"}
+        self.assertEqual(self.isobit_json("measure", "--import", self.path("a"), "--out", self.path("a.lab"), env=env)["values"], 2)
+        told = self.isobit_json("compare", self.path("a.lab"), code=4)["subjects"][0]["classes"][0]["outputs"]
+        self.assertEqual([value["name"] for value in told], ["sch\u00f6n", "\u5c64 2"])
+
+    def test_a_small_file_with_a_large_tensor(self):
+        count = 32 * MEGABYTE  # of zeros: 128 MiB, which pack well
+        os.mkdir(self.path("z"))
+        with zipfile.ZipFile(self.path("z", "0.npz"), "w", zipfile.ZIP_DEFLATED) as archive, archive.open("x.npy", "w") as entry:
+            entry.write(npy("<f4", [count], b""))
+            for _ in range(count * 4 // MEGABYTE):
+                entry.write(bytes(MEGABYTE))
+        lab = ["measure", "--import", self.path("z"), "--out", self.path("z.lab"), "--max-memory"]
+        self.limited(*lab, "100M", "--keep", "none", code=4, says=["0.npz: entry 'x.npy'", "105 MB", "--max-memory"], resident=100 * MEGABYTE)
+        self.limited(*lab, "300M", code=4, says=["0.npz: entry 'x.npy'", "--keep none"], resident=100 * MEGABYTE)
+        self.assertFalse(os.path.exists(self.path("z.lab")))
+        self.limited(*lab, "140M", "--keep", "none", code=0, resident=200 * MEGABYTE)  # one copy
+
     def test_hostile_folders(self):
         lab = ["--out", self.path("m.lab")]
         self.fails("measure", "--import", self.path("none"), *lab, code=3, says=["none"])
@@ -45,7 +66,7 @@ class Import(Case):
         self.fails("measure", "--import", self.path("good"), *lab, code=3, says=["1.npz", "expected an .npy file"])
         self.write("bad/0.safetensors", b"\xff" * 20)
         self.fails("measure", "--import", self.path("bad"), *lab, code=3, says=["0.safetensors"])
-        for option in (["--platforms", "ordered"], ["--repeat", "2"], ["--max-seconds", "5"], ["--max-memory", "1G"],
+        for option in (["--platforms", "ordered"], ["--repeat", "2"], ["--max-seconds", "5"],
                        ["--python", "python3"], ["--engines", "x"], ["--keep", "forks"], ["--seed", "1"]):
             self.fails("measure", "--import", self.path("good"), *lab, *option, code=2, says=[option[0]])
         self.fails("measure", "m.onnx", *lab, "--as", "x", code=2, says=["--as", "--import"])

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 
 import onnx_by_hand as onnx
@@ -53,6 +54,61 @@ class Explain(Case):
             self.assertEqual(f.read(), before)
         self.fails("lab", "export", lab, "--out", "send.tar.zst", code=2, says=["archive", "expected another name"])
         self.fails("measure", "m.onnx", "--out", "m.tgz", code=2, says=["archive", "expected another name"])
+
+    def with_weights(self):
+        """A model with weights beside it, and its lab."""
+        self.write("w.bin", bytes(range(1, 17)))
+        made = onnx.model(onnx.graph([onnx.node("Mul", ["x", "f"], ["y"], "product")], [onnx.value("x", [4])],
+                                     [onnx.value("y", [4])], [onnx.elsewhere("f", onnx.FLOAT, [4], location="w.bin")]))
+        self.write("m.onnx", made)
+        self.write("x.npy", onnx.npy("<f4", [4], struct.pack("<4f", 1, 2, 3, 4)))
+        return self.isobit("measure", "m.onnx", "--input", "x.npy", "--platforms", "ordered@portable/1t,ordered@reference/1t",
+                           "--out", "m.lab")
+
+    def test_no_file_that_belongs_to_what_is_read_is_replaced(self):
+        self.with_weights()
+        model = ["--model", "m.onnx", "--input", "x.npy"]
+        names = ["m.onnx", "x.npy", "w.bin", "m.lab"]
+        before = [self.contents(name) for name in names]
+        for option in ("--out", "--model-explorer"):
+            for name in [*names, "./w.bin", "m.lab-journal", "m.lab-wal"]:
+                self.fails("explain", "m.lab", *model, option, name, code=2, says=[option, "which is read"])
+        for name in names[:3]:
+            self.fails("measure", "m.onnx", "--input", "x.npy", "--out", name, code=3, says=[name, "lab"])
+            self.fails("lab", "export", "m.lab", "--out", name, code=2, says=[name])
+            self.fails("lab", "merge", "--into", name, "m.lab", code=3, says=[name, "lab"])
+        for name in ("m.lab-journal", "m.lab-wal"):
+            for command in (["measure", "m.onnx", "--out", name], ["lab", "export", "m.lab", "--out", name],
+                            ["lab", "merge", "--into", name, "m.lab"]):
+                self.fails(*command, code=2, says=[name, "would be taken for a part of m.lab"])
+        self.assertEqual([self.contents(name) for name in names], before)
+        self.assertEqual(sorted(os.listdir(self.dir)), sorted(names))
+        self.isobit("explain", "m.lab", *model, "--out", "report.html")
+
+    def test_no_file_of_a_job_and_no_record_of_a_study_is_replaced(self):
+        self.write("d.npy", "data")
+        with open(DIGITS, encoding="utf-8") as f:
+            job = self.write("job.toml", f.read())
+        lab = self.lab("network", "20")
+        for settings in (["--set", "model.weights=d.npy"], ["--set", "data.dataset=npy", "--set", "data.path=d.npy"],
+                         ["--set", "data.dataset=npy", "--set", 'data.inputs={ a = "d.npy" }']):
+            self.fails("explain", lab, "--model", job, *settings, "--out", "d.npy", code=2, says=["--out", "which is read"])
+        self.assertEqual(self.contents("d.npy"), b"data")
+        self.write("study/place/cpu/record.json", "{}")
+        self.fails("explain", "study", "--out", "study/place/cpu/record.json", code=2, says=["--out", "which is read"])
+        self.assertEqual(self.contents("study/place/cpu/record.json"), b"{}")
+
+    def contents(self, name):
+        with open(self.path(name), "rb") as f:
+            return f.read()
+
+    def test_one_form_of_a_comparison(self):
+        lab = self.lab("network", "20")
+        told, compared = self.isobit_json("explain", lab, code=1), self.isobit_json("compare", lab, code=1)["subjects"][0]
+        self.assertLessEqual({"subject", "verdict", "platforms", "remaining_precision", "churn", "beyond_rounding"}, set(told))
+        for key in set(told) & set(compared) - {"classes"}:
+            self.assertEqual(told[key], compared[key], key)
+        self.assertEqual([dict(k, outputs=None) for k in told["classes"]], [dict(k, outputs=None) for k in compared["classes"]])
 
     def test_node_data_for_model_explorer(self):
         lab = self.lab("network", "60")

@@ -283,6 +283,9 @@ class Badly(Case):
         self.write("engines/worker.py", FAKE.replace("HASH_OF_BYTES", HASH).replace('if e == "fails"', 'if e == "never"'))
         self.assertEqual(self.measure("--platforms", "fails/1t", "--keep", "none").json()["measured"], 1)
         self.assertEqual(self.measure("--platforms", "fails/1t", "--keep", "none").json()["known"], 1)
+        platforms = self.isobit_json("compare", self.path("m.lab"), code=4)["subjects"][0]["platforms"]
+        self.assertEqual(sorted(p["name"] for p in platforms), sorted(names.split(",")))  # each once
+        self.assertEqual([p["name"] for p in platforms if "error" not in p], ["fails/1t"])
 
     def test_a_kept_tensor_must_be_what_was_hashed(self):
         told = self.measure("--platforms", "honest/1t").json()

@@ -100,7 +100,7 @@ def _orders(context, platform, product, few, many):
 def _why(context, name, net):
     """Where the bits of some core types depend on threads: their first fork, and the order of additions there."""
     few, explained = min(context.config["threads"]), context.program.layers(context.lab(name))
-    of = {p["label"]: p["class"] for p in explained["platforms"]}
+    of = {p["name"]: p["class"] for p in explained["platforms"]}
     rows, steady, moved = [], [], []
     for p in (p for p in context.config["revealed"] if f"{p}/{few}t" in of):
         other = [t for t in context.config["threads"] if of.get(f"{p}/{t}t", of[f"{p}/{few}t"]) != of[f"{p}/{few}t"]]

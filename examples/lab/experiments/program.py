@@ -58,7 +58,7 @@ class Program:
 
 def first_fork(explained, a, b):
     """The first value in execution order that two platforms made differently, of what `isobit explain` said; or None."""
-    at = {p["label"]: i for i, p in enumerate(explained["platforms"])}
+    at = {p["name"]: i for i, p in enumerate(explained["platforms"])}
     return next((v for v in explained["values"] if v["of"][at[a]] and v["of"][at[b]] and v["of"][at[a]] != v["of"][at[b]]), None)
 
 

@@ -77,7 +77,10 @@ PlatformResult result_of(const std::vector<const RunRecord*>& runs) {
     const auto rank = [](const RunRecord& r) { return std::pair(r.tapped, r.repeat); };
     if (chosen == nullptr || rank(*run) < rank(*chosen)) chosen = run;
   }
-  if (chosen == nullptr) return result;
+  if (chosen == nullptr) {
+    result.record = runs.back()->platform;  // of that error
+    return result;
+  }
   result.error.clear();
   result.outputs = outputs_of(*chosen);
   result.labelled = labelled_of(*chosen);

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "isobit/base/text.h"
 #include "isobit/lab/deviation/lab_set.h"
 
 namespace isobit::lab::deviation {
@@ -94,6 +95,49 @@ TEST(Comparison, APlatformMayDisagreeWithItselfOrFail) {
   EXPECT_EQ(c.platforms[2].error, "no such operator");
 }
 
+TEST(Comparison, WhatFailedAndLaterRanIsOnePlatform) {
+  Runs r;
+  const auto fails = [&](const char* name, const char* outcome) -> RunRecord& {
+    RunRecord& run = r.add(name, {});
+    run.values.clear();
+    run.error = text_of("it ", outcome);
+    run.platform.engine = "by its name";
+    run.platform.fields = {{"version", "1"}, {"cpu", "A"}, {"outcome", outcome}};
+    return run;
+  };
+  const auto ran = [&](const char* name, float made) -> RunRecord& {
+    RunRecord& run = r.add(name, {made});
+    run.platform.fields = {{"version", "1"}, {"cpu", "A"}, {"library", "5"}};
+    return run;
+  };
+  fails("p", "no answer");
+  ran("q", 1);
+  ran("p", 2);
+  fails("q", "failed").repeat = 1;  // one of several
+  fails("s", "no answer");
+  fails("s", "failed");
+  Comparison c = r.compare();
+  ASSERT_EQ(c.platforms.size(), 3u);
+  EXPECT_EQ(c.platforms[0].label, "q");
+  EXPECT_EQ(c.platforms[1].label, "p");
+  EXPECT_EQ(c.platforms[1].record.engine, "engine");
+  EXPECT_EQ(c.platforms[1].error, "");
+  EXPECT_EQ(c.platforms[1].runs, 1u);
+  EXPECT_EQ(c.platforms[2].error, "it failed");
+  EXPECT_EQ(c.platforms[2].record.fields.at("outcome"), "failed");
+  // On another machine, in another version or environment it is another platform.
+  for (const char* field : {"version", "cpu", "environment"}) fails("p", "failed").platform.fields[field] = "B";
+  fails("p", "failed").platform.cpu_flags = {"avx"};
+  fails("p", "failed").platform.cores = 3;
+  EXPECT_EQ(r.compare().platforms.size(), 8u);
+  // What runs on an emulated processor alone knows its flags.
+  for (RunRecord& run : r.runs) run.platform.fields["emulator"] = "qemu 7";
+  ran("e", 1).platform.cpu_flags = {"avx"};
+  r.runs.back().platform.fields["emulator"] = "qemu 7";
+  fails("e", "failed").platform.fields["emulator"] = "qemu 7";
+  EXPECT_EQ(r.compare().platforms.back().label, "e");
+}
+
 TEST(Comparison, WhatDidNotRunTwiceAgreesWithNothing) {
   Runs r;
   RunRecord& failed = r.add("a", {});
@@ -128,6 +172,24 @@ TEST(Comparison, OfSeveralSubjectsTheWorstIsSaid) {
   EXPECT_EQ(agreement_of(all), Agreement::kNothingToCompare);
   all.subjects.push_back(differ.compare());
   EXPECT_EQ(agreement_of(all), Agreement::kDiffer);
+}
+
+TEST(Comparison, MemoryOfAllSubjectsTogetherIsBounded) {
+  std::vector<OpenLab> labs;
+  labs.push_back({"a.lab", records::LabFile::in_memory("a.lab").value(), {}});
+  uint64_t memory = 0;
+  for (const char* model : {"m", "n"}) {
+    Runs r;
+    r.subject.model = model;
+    memory += records::memory_of(r.add("p", {1}).platform);
+    ASSERT_TRUE(labs[0].lab.add_run(r.runs[0]));
+  }
+  EXPECT_EQ(compare_labs(labs, memory)->subjects.size(), 2u);
+  const auto more = compare_labs(labs, memory - 1);
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().code, ErrorCode::kUnreadable);
+  EXPECT_NE(more.error().message.find("a.lab: fields and flags of the platforms of all its subjects"),
+            std::string::npos);
 }
 
 TEST(Comparison, TheKernelsOfAForkAreThoseOfEachPlatform) {
@@ -215,6 +277,22 @@ TEST(Comparison, TooManyClassesAreNotComparedWithOneAnother) {
   EXPECT_TRUE(c.pairs.empty() && c.label_flips.empty() && !c.overall && c.dendrogram.empty());
   r.runs.pop_back();
   EXPECT_EQ(r.compare().pairs.size(), kMostComparedClasses);
+}
+
+TEST(Comparison, FlagsOfEmulatedProcessorsAreComparedAmongThemselves) {
+  Runs r;
+  const auto add = [&](const char* name, float made, const std::vector<std::string>& flags, const char* emulator) {
+    RunRecord& run = r.add(name, {made});
+    run.platform.cpu_flags = flags;
+    if (*emulator != 0) run.platform.fields["emulator"] = emulator;
+  };
+  add("here", 1, {"avx", "avx2", "constant_tsc"}, "");
+  add("p~haswell", 1, {"avx", "avx2"}, "qemu 7");
+  add("p~sandybridge", 2, {"avx"}, "qemu 7");
+  const Comparison c = r.compare();
+  ASSERT_EQ(c.cohorts.size(), 1u);
+  EXPECT_EQ(c.cohorts[0].platforms, (std::vector<size_t>{1, 2}));
+  EXPECT_EQ(c.cohorts[0].flags.clusters, (std::vector<FlagCluster>{{{"avx2"}, {true, false}}}));
 }
 
 TEST(Comparison, TwoMachinesOfOneNameAreTold) {

@@ -209,7 +209,7 @@ std::string difference_of(const Subject& a, const Subject& b) {
   return text;
 }
 
-Expected<LabComparison> compare_labs(std::vector<OpenLab>& labs) {
+Expected<LabComparison> compare_labs(std::vector<OpenLab>& labs, uint64_t most_memory) {
   LabComparison result;
   ISOBIT_TRY(const auto all, shared_subjects(labs));
   if (all.empty()) return usage_error(text_of(labs.front().path, ": no runs in it; measure something first"));
@@ -231,11 +231,11 @@ Expected<LabComparison> compare_labs(std::vector<OpenLab>& labs) {
                                        " are not compared with one another"));
     }
     for (const PlatformResult& p : comparison.platforms) memory += records::memory_of(p.record);
-    if (memory > records::kMaxPlatformMemory) {
+    if (memory > most_memory) {
       return unreadable(text_of(labs.front().path,
                                 ": fields and flags of the platforms of all its subjects take more "
                                 "than ",
-                                human_bytes(records::kMaxPlatformMemory), "; compare fewer at a time"));
+                                human_bytes(most_memory), "; compare fewer at a time"));
     }
     result.subjects.push_back(std::move(comparison));
   }

@@ -38,8 +38,8 @@ struct LabComparison {
 
 // Every subject of one lab; of several labs those subjects that two or more of them have. kUsage, with the hashes that
 // differ, where a lab shares no subject with any other: its runs are of another model or input and must not be
-// compared.
-Expected<LabComparison> compare_labs(std::vector<OpenLab>& labs);
+// compared. kUnreadable where the platforms of all subjects take more than `most_memory` bytes.
+Expected<LabComparison> compare_labs(std::vector<OpenLab>& labs, uint64_t most_memory = records::kMaxPlatformMemory);
 
 // Of all subjects: that they differ counts most, and that there is nothing to compare in one of them more than that the
 // others agree.

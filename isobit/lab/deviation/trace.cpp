@@ -94,6 +94,25 @@ void order(std::vector<TracedValue>& values, const std::vector<records::GraphNod
   values = std::move(sorted);
 }
 
+// What is known of a platform whether or not it ran.
+using KnownAnyway = std::pair<std::vector<std::string>, int64_t>;
+KnownAnyway known_anyway(const records::PlatformRecord& platform) {
+  const auto field = [&](const char* name) {
+    const auto found = platform.fields.find(name);
+    return found == platform.fields.end() ? std::string() : found->second;
+  };
+  KnownAnyway known{{platform.name}, platform.cores};
+  for (const char* name : {"version", "cpu", "environment", "emulator"}) known.first.push_back(field(name));
+  // Flags of an emulated processor are known to what runs there.
+  if (!field("emulator").empty()) return known;
+  known.first.insert(known.first.end(), platform.cpu_flags.begin(), platform.cpu_flags.end());
+  return known;
+}
+
+bool none_ran(const std::vector<const RunRecord*>& runs) {
+  return std::ranges::none_of(runs, [](const RunRecord* run) { return run->error.empty(); });
+}
+
 }  // namespace
 
 std::vector<std::vector<size_t>> TracedValue::groups() const {
@@ -112,6 +131,18 @@ std::vector<std::vector<const RunRecord*>> runs_by_platform(const std::vector<Ru
     if (is_new) platforms.emplace_back();
     platforms[place->second].push_back(&run);
   }
+  std::map<KnownAnyway, size_t> whose_failures;  // those that ran go before
+  for (const bool failed : {false, true}) {
+    for (size_t p = 0; p < platforms.size(); ++p) {
+      if (platforms[p].empty() || none_ran(platforms[p]) != failed) continue;
+      const auto [place, is_new] = whose_failures.emplace(known_anyway(platforms[p].front()->platform), p);
+      if (is_new || !failed) continue;
+      auto& runs_of = platforms[place->second];
+      runs_of.insert(runs_of.end(), platforms[p].begin(), platforms[p].end());
+      platforms[p].clear();
+    }
+  }
+  std::erase_if(platforms, [](const auto& of_platform) { return of_platform.empty(); });
   return platforms;
 }
 

@@ -32,7 +32,10 @@ struct Trace {
   size_t platforms = 0;             // with recorded operators
 };
 
-// The runs of each platform, in order of first appearance, which is the order of Comparison::platforms.
+// The runs of each platform, in order of first appearance, which is the order of Comparison::platforms. What failed is
+// recorded with less than what ran: failures count among the runs of the platform that ran, where one of that name,
+// version, processor and environment did (as a sweep knows it again, docs/lab.md), behind those runs; and else
+// together.
 std::vector<std::vector<const records::RunRecord*>> runs_by_platform(const std::vector<records::RunRecord>& runs);
 
 // Of the runs with recorded operators, the first repeat of each platform. Where the graph is known its order is the

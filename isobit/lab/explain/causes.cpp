@@ -137,11 +137,13 @@ bool AskedAgain::is_settled() const {
 }
 
 Expected<Causes> find_causes(const Explanation& explanation, const deviation::TensorSource& tensors,
-                             const CausesRequest& request) {
-  if (explanation.comparison.subject.kind == records::SubjectKind::kTraining) {
-    return causes_in_training(explanation, request);
+                             const CausesRequest& request, std::optional<onnx::Model> model) {
+  const records::Subject& subject = explanation.comparison.subject;
+  if (subject.kind == records::SubjectKind::kTraining) return causes_in_training(explanation, request);
+  if (!model) {
+    ISOBIT_TRY(model, measured_model(subject, request.replay.inference));
   }
-  ISOBIT_TRY(Replayer replayer, Replayer::open(explanation, tensors, request.replay));
+  Replayer replayer = Replayer::open(explanation, tensors, request.replay, *std::move(model));
   Causes causes;
   ISOBIT_TRY(causes.replays, replayer.replay());
   causes.first = first_introduced(causes.replays);

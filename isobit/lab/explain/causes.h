@@ -43,9 +43,10 @@ struct Causes {
 constexpr size_t kMaxTrees = 16;
 constexpr size_t kMaxAgain = 6;
 
-// Errors: as Replayer; of a training as replay_training().
+// `model`: that of measured_model(), of a caller who has it; none: it is loaded here. Not looked at of a training.
+// Errors: those of measured_model() and of Replayer; of a training as replay_training().
 Expected<Causes> find_causes(const Explanation& explanation, const deviation::TensorSource& tensors,
-                             const CausesRequest& request);
+                             const CausesRequest& request, std::optional<onnx::Model> model = {});
 
 // Whole sentences, the most important first; they say what was tried and claim nothing else.
 std::vector<std::string> in_words(const Explanation& explanation, const Causes& causes);

@@ -4,6 +4,7 @@
 
 #include "isobit/base/fp_env.h"
 #include "isobit/base/text.h"
+#include "isobit/base/thread_pool.h"
 #include "isobit/kernels/vendor/child.h"
 #include "isobit/lab/records/encoding.h"
 #include "isobit/onnx/import.h"
@@ -126,13 +127,13 @@ Expected<graph::Graph> graph_of(const PartCall& call) {
 }
 
 Expected<std::vector<Tensor>> run_part(const PartCall& call, platform::Engine& engine, const std::string& arithmetic,
-                                       backends::Backend& backend) {
+                                       backends::Backend& backend, const runtime::Limits& limits) {
   ISOBIT_TRY(const platform::Arithmetic* chosen, platform::named_arithmetic(arithmetic));
   ISOBIT_TRY(const platform::Context context, engine.context_for(*chosen));
   ISOBIT_TRY(const graph::Graph graph, graph_of(call));
   ISOBIT_RETURN_IF_ERROR(runtime::check_promises(graph, *chosen));
   ISOBIT_RETURN_IF_ERROR(runtime::check_terms(graph, *chosen));
-  ISOBIT_TRY(const auto program, backend.compile(graph, context));
+  ISOBIT_TRY(const auto program, backend.compile(graph, context, limits));
   std::vector<backends::Program::Feed> feeds;
   for (const onnx::ValueDef& input : onnx::needed_inputs(*call.model)) {
     feeds.emplace_back(graph.inputs()[feeds.size()], call.feeds->at(input.name));
@@ -163,14 +164,11 @@ Expected<Feeds> values_in_child(const InferenceRequest& request, const onnx::Mod
   const auto work = [&]() -> Expected<Bytes> {
     pin_fp_environment();
     platform::Engine engine(platform);
-    InferenceRequest asked = request;
-    asked.arithmetic = arithmetic;
-    // The inputs first, which are drawn for the model as a whole.
-    ISOBIT_TRY(const Inference whole, infer(asked, engine));
-    const auto open = onnx::needed_inputs(model);
-    ISOBIT_CHECK(open.size() == whole.inputs.size());
+    ThreadPool pool(1);
+    // Drawn for the model as a whole.
+    ISOBIT_TRY(const std::vector<NamedTensor> whole, inputs_of(request, model, pool));
     Feeds inputs, wanted;
-    for (size_t i = 0; i < open.size(); ++i) inputs.emplace(open[i].name, whole.inputs[i].tensor);
+    for (const NamedTensor& input : whole) inputs.emplace(input.name, input.tensor);
     std::vector<std::string> computed;
     for (const std::string& name : names) {
       const auto given = inputs.find(name);
@@ -181,7 +179,11 @@ Expected<Feeds> values_in_child(const InferenceRequest& request, const onnx::Mod
     }
     if (!computed.empty()) {
       ISOBIT_TRY(const Part part, cut(model, computed, {}, SIZE_MAX));
-      ISOBIT_TRY(const auto outputs, run_part({&part.model, &inputs}, engine, arithmetic, backend));
+      runtime::Limits limits;
+      limits.total_bytes = std::min(limits.total_bytes, request.max_memory - std::min(request.max_memory, model.bytes));
+      limits.tensor_bytes = std::min({limits.tensor_bytes, request.max_tensor, request.max_memory});
+      limits.trips = request.max_trips;
+      ISOBIT_TRY(const auto outputs, run_part({&part.model, &inputs}, engine, arithmetic, backend, limits));
       for (size_t i = 0; i < computed.size(); ++i) wanted.emplace(computed[i], outputs[i]);
     }
     uint64_t bytes = 0;

@@ -25,9 +25,10 @@ struct PartCall {
 // are onnx::needed_inputs() of the part. kUnreadable for what cannot be imported.
 Expected<graph::Graph> graph_of(const PartCall& call);
 
-// The part's outputs, in its order. `backend` runs it. Errors: graph_of; as platform::Engine.
+// The part's outputs, in its order. `backend` runs it, within `limits`. Errors: graph_of; as platform::Engine.
 Expected<std::vector<Tensor>> run_part(const PartCall& call, platform::Engine& engine, const std::string& arithmetic,
-                                       backends::Backend& backend = backends::native());
+                                       backends::Backend& backend = backends::native(),
+                                       const runtime::Limits& limits = {});
 
 // Each call in one fresh process, one after another: hashes of their outputs. A call that fails has its words in their
 // place. Errors: the process's (kernels/vendor/child.h), where nothing at all came of it.
@@ -40,7 +41,8 @@ Expected<std::vector<PartResult>> run_parts_in_child(const std::vector<PartCall>
                                                      backends::Backend& backend = backends::native());
 
 // The tensors of these names, in one fresh process on that platform: inputs of the model are those of the request,
-// given or drawn; other values are computed from them. kUnavailable where they are more than `most` bytes.
+// given or drawn; other values are computed from them, within the limits of the request. `model` was loaded from
+// request.model. kUnavailable where they are more than `most` bytes; kUnreadable beyond the limits.
 Expected<Feeds> values_in_child(const InferenceRequest& request, const onnx::Model& model,
                                 const std::vector<std::string>& names, const platform::Platform& platform,
                                 const std::string& arithmetic, uint64_t most,

@@ -31,7 +31,15 @@ std::optional<Tensor> tensor_of(const records::ValueRecord& value, const Bytes& 
   return tensor;
 }
 
-// kUsage unless the request names the very model that was measured, with what lies beside it.
+}  // namespace
+
+int Replay::class_count() const { return classes.empty() ? 0 : std::ranges::max(classes); }
+
+Origin Replay::origin() const {
+  if (!reproduced || platforms.size() < 2) return Origin::kUnknown;
+  return class_count() > 1 ? Origin::kIntroduced : Origin::kInherited;
+}
+
 Expected<onnx::Model> measured_model(const records::Subject& subject, const InferenceRequest& request) {
   if (subject.kind != records::SubjectKind::kInference || !subject.model_sha256) {
     return usage_error("--model: these runs are no inference of a model whose hash was recorded; leave it out");
@@ -53,29 +61,13 @@ Expected<onnx::Model> measured_model(const records::Subject& subject, const Infe
   return model;
 }
 
-}  // namespace
-
-int Replay::class_count() const { return classes.empty() ? 0 : std::ranges::max(classes); }
-
-Origin Replay::origin() const {
-  if (!reproduced || platforms.size() < 2) return Origin::kUnknown;
-  return class_count() > 1 ? Origin::kIntroduced : Origin::kInherited;
-}
-
-Expected<std::optional<std::vector<records::GraphNode>>> nodes_of_model(const records::Subject& subject,
-                                                                        const InferenceRequest& request) {
-  if (subject.kind != records::SubjectKind::kInference || !subject.model_sha256) return std::nullopt;
-  ISOBIT_TRY(const onnx::Model model, measured_model(subject, request));
-  return std::optional(measure::nodes_of(model));
-}
-
-Expected<Replayer> Replayer::open(const Explanation& explanation, const deviation::TensorSource& tensors,
-                                  const ReplayRequest& request) {
+Replayer Replayer::open(const Explanation& explanation, const deviation::TensorSource& tensors,
+                        const ReplayRequest& request, onnx::Model model) {
   const records::Subject& subject = explanation.comparison.subject;
   Replayer replayer(explanation, tensors, request);
-  ISOBIT_TRY(replayer.model_, measured_model(subject, request.inference));
+  replayer.model_ = std::move(model);
   ThreadPool pool(1);
-  const auto inputs = inputs_of(request.inference, pool);
+  const auto inputs = inputs_of(request.inference, replayer.model_, pool);
   if (!inputs) {
     replayer.why_no_inputs_ = inputs.error().message;
   } else if (subject.input_sha256 && measure::digest_of(*inputs) != *subject.input_sha256) {

@@ -12,10 +12,10 @@
 
 namespace isobit::lab::explain {
 
-// The nodes of the model that was measured, as its own file has them: what a lab says of them may be anything. None
-// where the subject is no inference of a model whose hash is known. Errors: as Replayer::open.
-Expected<std::optional<std::vector<records::GraphNode>>> nodes_of_model(const records::Subject& subject,
-                                                                        const InferenceRequest& request);
+// The model that was measured, from its own file: what a lab says of its nodes may be anything. kUsage where the file,
+// or what lies beside it, is not what was measured, or no model whose hash is known was; kUnreadable as
+// onnx::load_model.
+Expected<onnx::Model> measured_model(const records::Subject& subject, const InferenceRequest& request);
 
 // A platform that no text names: one on which somebody's own backend runs the graphs.
 struct OwnPlatform {
@@ -67,11 +67,10 @@ struct Replays {
 // Keeps what a replay needs, so that further platforms can be tried on the same inputs.
 class Replayer {
  public:
-  // kUsage where the model's file, or what lies beside it, is not what was measured, or no model was; kUnreadable as
-  // onnx::load_model. Other inputs than those that were measured are no error: the labs may hold all that a replay
-  // needs. Refers to all of its arguments.
-  static Expected<Replayer> open(const Explanation& explanation, const deviation::TensorSource& tensors,
-                                 const ReplayRequest& request);
+  // `model`: measured_model() of the subject and the request; its file is not read again. Other inputs than those that
+  // were measured are no error: the labs may hold all that a replay needs. Refers to its other arguments.
+  static Replayer open(const Explanation& explanation, const deviation::TensorSource& tensors,
+                       const ReplayRequest& request, onnx::Model model);
 
   // Replays forks on all platforms that this machine has. Errors: those of `tensors`.
   Expected<Replays> replay();

@@ -69,21 +69,42 @@ std::vector<int64_t> steps_of(const std::vector<fs::path>& files) {
   return steps.size() == files.size() ? steps : places;
 }
 
-// The tensors of one file, in their order.
-Status read_dump(const fs::path& path, const std::function<Status(const NamedTensor&)>& take) {
-  if (path.extension() == ".npz") return read_npz(path, kMaxDumpFile, take);
-  ISOBIT_TRY(formats::Safetensors file, formats::read_safetensors(path, kMaxDumpFile));
-  std::ranges::sort(file.tensors, in_natural_order, &NamedTensor::name);
-  for (const NamedTensor& tensor : file.tensors) ISOBIT_RETURN_IF_ERROR(take(tensor));
-  return {};
+// Whether a tensor may have memory. `copies`: of it, while it is read.
+Status check_fits(const DumpsRequest& request, const std::string& what, uint64_t bytes, uint64_t copies) {
+  // To be kept it is packed, which random numbers hardly make smaller, and the database has a copy of that.
+  if (request.max_kept > 0 && bytes <= records::kMaxTensor) copies = std::max<uint64_t>(copies, 3);
+  if (bytes * copies <= request.max_memory) return {};
+  return unavailable(text_of(what, ": ", human_bytes(bytes), " take about ", human_bytes(bytes * copies),
+                             " of memory, more than the ", human_bytes(request.max_memory),
+                             " allowed; allow more with --max-memory",
+                             copies == 3 ? ", or record hashes alone with --keep none" : ""));
+}
+
+// The tensors of one file, one at a time in memory, in the order of their data.
+Status read_dump(const fs::path& path, const DumpsRequest& request,
+                 const std::function<Status(const NamedTensor&)>& take) {
+  if (path.extension() == ".npz") {
+    const auto wants = [&](const std::string& entry, const formats::NpyLayout& layout) {
+      return check_fits(request, entry, layout.bytes(), layout.fortran_order ? 2 : 1);
+    };
+    return read_npz(path, kMaxDumpFile, {take, wants});
+  }
+  const auto wants = [&](const std::string& name, DType dtype, const Shape& shape) {
+    const uint64_t bytes = static_cast<uint64_t>(shape.elements()) * size_of(dtype);
+    return check_fits(request, text_of(path.string(), ": tensor '", name, "'"), bytes, 1);
+  };
+  ISOBIT_TRY(const PlainFile file, PlainFile::open(path, Links::kFollow));
+  const auto read = [&](uint64_t offset, std::span<uint8_t> to) { return file.read_exactly(offset, to); };
+  return formats::stream_safetensors(file.size(), read, {wants, take}, path.string(), kMaxDumpFile).map([](auto&&) {});
 }
 
 // All files are read before anything of them is in the lab.
-Expected<std::vector<records::ValueRecord>> values_of(const std::vector<fs::path>& files) {
+Expected<std::vector<records::ValueRecord>> values_of(const std::vector<fs::path>& files, const DumpsRequest& request) {
   const std::vector<int64_t> steps = steps_of(files);
   std::vector<records::ValueRecord> values;
   for (size_t i = 0; i < files.size(); ++i) {
-    ISOBIT_RETURN_IF_ERROR(read_dump(files[i], [&](const NamedTensor& tensor) -> Status {
+    const auto first = static_cast<ptrdiff_t>(values.size());
+    ISOBIT_RETURN_IF_ERROR(read_dump(files[i], request, [&](const NamedTensor& tensor) -> Status {
       if (values.size() >= records::kMaxValues || tensor.name.size() > records::kMaxText) {
         return unreadable(text_of(files[i].string(), ": more than ", records::kMaxValues,
                                   " tensors in all files, or a name of more than ", records::kMaxText, " bytes"));
@@ -92,15 +113,17 @@ Expected<std::vector<records::ValueRecord>> values_of(const std::vector<fs::path
       values.back().step = steps[i];
       return {};
     }));
+    if (files[i].extension() == ".npz") continue;
+    std::ranges::sort(values.begin() + first, values.end(), in_natural_order, &records::ValueRecord::name);
   }
   return values;
 }
 
-Status keep_tensors(const std::vector<fs::path>& files, uint64_t max_kept, records::LabFile& lab, DumpsReport& report) {
+Status keep_tensors(const std::vector<fs::path>& files, const DumpsRequest& request, records::LabFile& lab,
+                    DumpsReport& report) {
   for (const fs::path& file : files) {
-    ISOBIT_RETURN_IF_ERROR(read_dump(file, [&](const NamedTensor& tensor) -> Status {
-      ISOBIT_TRY(const bool kept,
-                 lab.keep({static_cast<const uint8_t*>(tensor.tensor.raw()), tensor.tensor.bytes()}, max_kept));
+    ISOBIT_RETURN_IF_ERROR(read_dump(file, request, [&](const NamedTensor& tensor) -> Status {
+      ISOBIT_TRY(const bool kept, lab.keep(tensor.tensor.byte_view(), request.max_kept));
       report.kept_tensors += kept;
       report.left_out += !kept;
       return {};
@@ -147,10 +170,10 @@ Expected<DumpsReport> import_dumps(const DumpsRequest& request) {
   run.platform.name = request.platform.empty() ? folder.string() : request.platform;
   run.platform.engine = "dumps";
   run.tapped = true;
-  ISOBIT_TRY(run.values, values_of(files));
+  ISOBIT_TRY(run.values, values_of(files, request));
   ISOBIT_TRY(records::LabFile lab, records::LabFile::open_or_create(request.lab));
   ISOBIT_RETURN_IF_ERROR(lab.add_run(run));
-  if (request.max_kept > 0) ISOBIT_RETURN_IF_ERROR(keep_tensors(files, request.max_kept, lab, report));
+  if (request.max_kept > 0) ISOBIT_RETURN_IF_ERROR(keep_tensors(files, request, lab, report));
   report.subject = run.subject;
   report.platform = run.platform.name;
   report.steps = static_cast<int64_t>(files.size());

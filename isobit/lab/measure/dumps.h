@@ -15,6 +15,7 @@ struct DumpsRequest {
   std::string platform;   // a name for where it ran; empty: the folder's
   fs::path model;         // the file of what ran: only dumps of the same one are compared; empty: nobody knows
   uint64_t max_kept = 0;  // bytes of tensors in the lab, compressed; 0: hashes alone
+  uint64_t max_memory = UINT64_MAX;  // bytes that one tensor may take, with what packing it takes
 };
 
 struct DumpsReport {
@@ -28,7 +29,8 @@ struct DumpsReport {
 // one in its name where all have one and they ascend, else 0, 1, ... Each tensor in it is a value: of an .npz in the
 // order in which it was written, of a .safetensors, which keeps no order, in natural order of names. All values are
 // compared: none is an output more than others. Errors: kUnreadable, with file and tensor, for what is no such file,
-// has another type, or is over a limit; kUsage for a folder without one. Nothing is written then, but for tensors.
+// has another type, or is over a limit; kUnavailable, before it has memory, for a tensor beyond max_memory; kUsage for
+// a folder without one. Nothing is written then, but for tensors.
 Expected<DumpsReport> import_dumps(const DumpsRequest& request);
 
 // Whether `a` comes before `b`, runs of digits being compared as numbers.

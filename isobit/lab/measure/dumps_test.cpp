@@ -2,6 +2,11 @@
 #include "isobit/lab/measure/dumps.h"
 
 #include <gtest/gtest.h>
+#include <langinfo.h>
+#include <locale.h>
+
+#include <algorithm>
+#include <cstring>
 
 #include "isobit/base/temporary_folder.h"
 #include "isobit/formats/npy.h"
@@ -27,11 +32,12 @@ uint32_t crc32_of(ByteView bytes) {
 }
 
 // A zip archive whose entries are stored as they are, which is how numpy.savez writes.
-Bytes zip_of(const std::vector<std::pair<std::string, Bytes>>& files) {
+// `flags`: of each entry; 0x800: its name is UTF-8.
+Bytes zip_of(const std::vector<std::pair<std::string, Bytes>>& files, uint16_t flags = 0) {
   ByteWriter out, directory;
   for (const auto& [name, content] : files) {
     const auto facts = [&](ByteWriter& w) {
-      for (const uint16_t v : {20, 0, 0, 0, 33}) w.u16(v);
+      for (const uint16_t v : {uint16_t{20}, flags, uint16_t{0}, uint16_t{0}, uint16_t{33}}) w.u16(v);
       w.u32(crc32_of(content));
       for (int i = 0; i < 2; ++i) w.u32(static_cast<uint32_t>(content.size()));
       w.u16(static_cast<uint16_t>(name.size()));
@@ -63,10 +69,11 @@ Bytes zip_of(const std::vector<std::pair<std::string, Bytes>>& files) {
 
 Expected<std::vector<NamedTensor>> decode(ByteView bytes, uint64_t most = 1 << 20) {
   std::vector<NamedTensor> tensors;
-  ISOBIT_RETURN_IF_ERROR(decode_npz(bytes, "test", most, [&](NamedTensor tensor) -> Status {
+  const auto take = [&](NamedTensor tensor) -> Status {
     tensors.push_back(std::move(tensor));
     return {};
-  }));
+  };
+  ISOBIT_RETURN_IF_ERROR(decode_npz(bytes, "test", most, {take}));
   return tensors;
 }
 
@@ -136,6 +143,28 @@ TEST_F(Dumps, NothingIsTakenOfAFolderWithADamagedStep) {
   EXPECT_FALSE(fs::exists(folder_.path() / "a.lab"));
 }
 
+TEST_F(Dumps, ATensorBeyondTheMemoryIsRefusedBeforeAnythingIsWritten) {
+  put("0.npz", {{"small", 1}});
+  formats::Safetensors file;
+  file.tensors = {{"large", filled(5, 1000)}};
+  ASSERT_TRUE(formats::write_safetensors(dump("1.safetensors"), file));
+  ASSERT_TRUE(write_file_durably(dump("2.npz"), zip_of({{"larger.npy", formats::encode_npy(filled(1, 2000))}})));
+  DumpsRequest request{folder_.path() / "dumps", folder_.path() / "a.lab", "", {}, 1 << 20, 4 * 3 * 1000 - 1};
+  const auto refused = [&](const std::string& what) {
+    const auto report = import_dumps(request);
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.error().code, ErrorCode::kUnavailable);
+    EXPECT_NE(report.error().message.find(what), std::string::npos) << report.error().message;
+    EXPECT_FALSE(fs::exists(request.lab));
+  };
+  refused("1.safetensors: tensor 'large'");
+  request.max_kept = 0;  // packs nothing
+  request.max_memory = 4 * 2000 - 1;
+  refused("2.npz: entry 'larger.npy'");
+  request.max_memory = 4 * 2000;
+  EXPECT_TRUE(import_dumps(request));
+}
+
 TEST(NaturalOrder, NumbersAreComparedAsNumbers) {
   const std::vector<std::string> sorted = {"", "a", "a01", "a1", "a2", "a10", "a10b", "a99999999999999999999", "b"};
   for (size_t i = 0; i < sorted.size(); ++i) {
@@ -165,6 +194,51 @@ TEST(Npz, EveryTruncationAndEveryHostileEntryIsRefused) {
   Bytes damaged = whole;
   damaged[60] ^= 1;  // of the first entry's content: its checksum is another
   EXPECT_FALSE(decode(damaged));
+}
+
+constexpr uint16_t kUtf8 = 0x800;
+
+TEST(Npz, NamesOfOtherCharactersAreRead) {
+  ASSERT_STREQ(::setlocale(LC_CTYPE, nullptr), "C");
+  const Bytes tensor = formats::encode_npy(filled(1));
+  for (const std::string name : {"sch\u00f6n/\u5c64_1", "\xf0\x9f\x99\x82", "plain"}) {
+    const auto read = decode(zip_of({{name + ".npy", tensor}}, kUtf8));
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ((*read)[0].name, name);
+  }
+  // Not said to be UTF-8, a name is the bytes that it is.
+  const auto read = decode(zip_of({{"\xf6\xff.npy", tensor}}));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ((*read)[0].name, "\xf6\xff");
+  EXPECT_FALSE(decode(zip_of({{"\xf6\xff.npy", tensor}}, kUtf8)));
+  EXPECT_STREQ(::nl_langinfo(CODESET), "ANSI_X3.4-1968");  // as before
+}
+
+TEST(Npz, WhatItsDirectorySaysOfSizesIsNotBelieved) {
+  // A header of a tensor of 64 MiB, in an archive that says it has them.
+  Bytes large = formats::encode_npy(filled(1, 20000));
+  const std::string shape = "(20000,), }    ", huge = "(16777216,), } ";
+  auto at = std::search(large.begin(), large.end(), shape.begin(), shape.end());
+  ASSERT_NE(at, large.end());
+  std::copy(huge.begin(), huge.end(), at);
+  Bytes lies = zip_of({{"b.npy", large}});
+  const auto size = static_cast<uint32_t>(large.size()), said = size - 80000 + 0x4000000u;
+  int places = 0;
+  for (size_t i = 0; i + 4 <= lies.size(); ++i) {
+    if (std::memcmp(&lies[i], &size, 4) != 0) continue;
+    std::memcpy(&lies[i], &said, 4);
+    ++places;
+  }
+  ASSERT_EQ(places, 4);
+  EXPECT_FALSE(decode(lies, 1 << 28));
+  uint64_t asked = 0;
+  const auto wants = [&](const std::string&, const formats::NpyLayout& layout) -> Status {
+    asked = layout.bytes();
+    return unavailable("too large");
+  };
+  const Status refused = decode_npz(lies, "test", 1 << 28, {[](NamedTensor) { return Status(); }, wants});
+  EXPECT_EQ(refused.error().message, "too large");
+  EXPECT_EQ(asked, 0x4000000u);
 }
 
 }  // namespace

@@ -64,8 +64,8 @@ Expected<MeasuredModel> open_model(const InferenceRequest& request, ThreadPool& 
     for (const onnx::ValueDef& output : model.graph.outputs) measured.outputs.push_back(output.name);
     measured.bytes = model.bytes;
     ISOBIT_TRY(measured.subject.settings, settings_of(request.model, model, measured.files));
+    ISOBIT_TRY(measured.inputs, inputs_of(request, model, pool));
   }
-  ISOBIT_TRY(measured.inputs, inputs_of(request, pool));
   ISOBIT_RETURN_IF_ERROR(check_storable(measured.inputs));
   measured.subject.kind = records::SubjectKind::kInference;
   measured.subject.model = request.model.filename().string();

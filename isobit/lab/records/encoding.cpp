@@ -139,9 +139,20 @@ uint64_t memory_of(const PlatformRecord& platform) {
   return bytes;
 }
 
-Status check(const std::vector<GraphNode>& nodes) {
+uint64_t memory_of(const GraphNode& node) {
+  uint64_t bytes = sizeof node + node.op.size() + node.name.size();
+  for (const auto* list : {&node.inputs, &node.outputs}) {
+    for (const std::string& name : *list) bytes += 32 + name.size();
+  }
+  return bytes;
+}
+
+Status check(const std::vector<GraphNode>& nodes, uint64_t most_memory) {
   ISOBIT_RETURN_IF_ERROR(check_count(nodes.size(), kMaxValues, "nodes of a graph"));
+  uint64_t memory = 0;
   for (const GraphNode& node : nodes) {
+    memory += memory_of(node);
+    ISOBIT_RETURN_IF_ERROR(check_count(memory, most_memory, "bytes of a graph"));
     ISOBIT_RETURN_IF_ERROR(check_text(node.op, "an operator"));
     ISOBIT_RETURN_IF_ERROR(check_text(node.name, "the name of a node"));
     for (const auto* list : {&node.inputs, &node.outputs}) {

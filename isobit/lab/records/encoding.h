@@ -15,7 +15,8 @@ constexpr uint64_t kMaxRuns = 1'000'000;      // of one subject
 constexpr uint64_t kMaxTensor = 900'000'000;  // bytes of a kept tensor: SQLite holds no larger column
 // Of what runs that are read together say of their platforms, as memory_of counts it: each run has a copy.
 constexpr uint64_t kMaxPlatformMemory = uint64_t{2} << 30;
-constexpr uint64_t kMaxLab = 1ull << 36;  // bytes of a lab file
+constexpr uint64_t kMaxGraphMemory = uint64_t{2} << 30;  // of the nodes of one graph, as memory_of counts them
+constexpr uint64_t kMaxLab = 1ull << 36;                 // bytes of a lab file
 
 Bytes encode(const std::vector<std::string>& texts);
 Bytes encode(const std::map<std::string, std::string>& fields);
@@ -28,9 +29,10 @@ Expected<std::vector<int64_t>> decode_dims(ByteView bytes, const std::string& wh
 
 // kUsage where a record is beyond a limit or says something that it cannot: unsorted flags, a negative dimension.
 Status check(const RunRecord& run);
-Status check(const std::vector<GraphNode>& nodes);
+Status check(const std::vector<GraphNode>& nodes, uint64_t most_memory = kMaxGraphMemory);
 
 // About how many bytes of memory a copy takes.
 uint64_t memory_of(const PlatformRecord& platform);
+uint64_t memory_of(const GraphNode& node);
 
 }  // namespace isobit::lab::records

@@ -289,7 +289,7 @@ Expected<std::vector<ValueRecord>> LabFile::Impl::values_of(int64_t run, uint64_
   }
 }
 
-Expected<std::vector<RunRecord>> LabFile::runs(const Subject& subject) {
+Expected<std::vector<RunRecord>> LabFile::runs(const Subject& subject, uint64_t most_memory) {
   std::vector<RunRecord> runs;
   ISOBIT_TRY(const auto subject_row, impl_->find_subject(digest_of(subject)));
   if (!subject_row) return runs;
@@ -306,10 +306,10 @@ Expected<std::vector<RunRecord>> LabFile::runs(const Subject& subject) {
     ISOBIT_TRY(const int64_t platform, rows.integer(1, INT64_MIN, kMostRows));
     ISOBIT_TRY(run.platform, impl_->platform(platform));
     memory += memory_of(run.platform);
-    if (memory > kMaxPlatformMemory) {
+    if (memory > most_memory) {
       return unreadable(text_of(impl_->database.what(),
                                 ": fields and flags of the platforms of its runs take more than ",
-                                human_bytes(kMaxPlatformMemory), "; compare fewer runs at a time"));
+                                human_bytes(most_memory), "; compare fewer runs at a time"));
     }
     ISOBIT_TRY(const int64_t repeat, rows.integer(2, 0, UINT32_MAX));
     run.repeat = static_cast<uint32_t>(repeat);

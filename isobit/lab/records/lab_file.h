@@ -12,7 +12,7 @@
 #include <memory>
 
 #include "isobit/base/file.h"
-#include "isobit/lab/records/record.h"
+#include "isobit/lab/records/encoding.h"
 
 namespace isobit::lab::records {
 
@@ -58,8 +58,9 @@ class LabFile {
   // In order of first appearance.
   Expected<std::vector<Subject>> subjects();
   Expected<std::vector<PlatformRecord>> platforms();
-  // In the order in which they were added, with all their values.
-  Expected<std::vector<RunRecord>> runs(const Subject& subject);
+  // In the order in which they were added, with all their values. kUnreadable where what they say of their platforms
+  // takes more than `most_memory` bytes.
+  Expected<std::vector<RunRecord>> runs(const Subject& subject, uint64_t most_memory = kMaxPlatformMemory);
 
   // Tensors by their content. keep() stores the bytes once, compressed; false, and nothing done, where the lab would
   // then hold more than `most` bytes of compressed tensors or the tensor is beyond kMaxTensor.
@@ -71,7 +72,8 @@ class LabFile {
 
   // The model's nodes; setting them again replaces them. None where nobody set them.
   Status set_graph(const Subject& subject, const std::vector<GraphNode>& nodes);
-  Expected<std::vector<GraphNode>> graph(const Subject& subject);
+  // kUnreadable where they take more than `most_memory` bytes.
+  Expected<std::vector<GraphNode>> graph(const Subject& subject, uint64_t most_memory = kMaxGraphMemory);
 
   // Everything of `other` that is not here, in one transaction: idempotent, and the order in which labs are merged
   // changes nothing but the order of first appearance. Graphs that are here already stay.

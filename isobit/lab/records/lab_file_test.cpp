@@ -56,6 +56,44 @@ TEST_F(LabFileTest, HashIsThatOfXxhash) {
   EXPECT_FALSE(hash_from_hex("99aa06d3014798d86001c324468d49zz", "x"));
 }
 
+TEST_F(LabFileTest, MemoryOfPlatformsAndOfAGraphIsBounded) {
+  ASSERT_EQ(kMaxPlatformMemory, uint64_t{2} << 30);
+  ASSERT_EQ(kMaxGraphMemory, uint64_t{2} << 30);
+  make_example();
+  auto lab = LabFile::open(path_, LabFile::Mode::kRead);
+  const Subject subject = example_run(0).subject;
+  // Every run has a copy of what is said of its platform.
+  const uint64_t runs = memory_of(example_run(0).platform) + memory_of(example_run(1).platform);
+  EXPECT_EQ(lab->runs(subject, runs)->size(), 2u);
+  const auto more = lab->runs(subject, runs - 1);
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().code, ErrorCode::kUnreadable);
+  EXPECT_THAT(more.error().message, HasSubstr("a.lab: fields and flags of the platforms of its runs take more than "));
+  const std::vector<GraphNode> nodes = example_graph();
+  const uint64_t graph = memory_of(nodes[0]) + memory_of(nodes[1]);
+  EXPECT_EQ(lab->graph(subject, graph).value(), nodes);
+  const auto larger = lab->graph(subject, graph - 1);
+  ASSERT_FALSE(larger);
+  EXPECT_EQ(larger.error().code, ErrorCode::kUnreadable);
+  EXPECT_THAT(larger.error().message, HasSubstr("a.lab: the graph of 'm.onnx' takes more than "));
+  // Nor is more put into a lab.
+  EXPECT_TRUE(check(nodes, graph));
+  EXPECT_EQ(check(nodes, graph - 1).error().code, ErrorCode::kUsage);
+}
+
+TEST_F(LabFileTest, WhatIsSaidOfAPlatformCountsWithItsTexts) {
+  PlatformRecord platform = example_run(0).platform;
+  const uint64_t before = memory_of(platform);
+  platform.fields["note"] = std::string(60000, 'x');
+  platform.cpu_flags.push_back(std::string(50000, 'y'));
+  EXPECT_GE(memory_of(platform), before + 110004);
+  GraphNode node = example_graph()[0];
+  const uint64_t plain = memory_of(node);
+  node.inputs.push_back(std::string(60000, 'x'));
+  node.name = std::string(50000, 'y');
+  EXPECT_GE(memory_of(node), plain + 110000 - 5);
+}
+
 TEST_F(LabFileTest, WhatWasAddedIsRead) {
   auto lab = LabFile::create(path_);
   ASSERT_TRUE(lab) << lab.error().message;

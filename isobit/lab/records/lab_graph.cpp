@@ -28,8 +28,9 @@ Status LabFile::set_graph(const Subject& subject, const std::vector<GraphNode>& 
   return transaction.commit();
 }
 
-Expected<std::vector<GraphNode>> LabFile::graph(const Subject& subject) {
+Expected<std::vector<GraphNode>> LabFile::graph(const Subject& subject, uint64_t most_memory) {
   std::vector<GraphNode> nodes;
+  uint64_t memory = 0;
   ISOBIT_TRY(const auto subject_row, impl_->find_subject(digest_of(subject)));
   if (!subject_row) return nodes;
   const Database& database = impl_->database;
@@ -46,6 +47,11 @@ Expected<std::vector<GraphNode>> LabFile::graph(const Subject& subject) {
     ISOBIT_TRY(node.inputs, decode_texts(inputs, text_of(database.what(), ": inputs of a node")));
     ISOBIT_TRY(const ByteView outputs, rows.blob(3, kMaxColumn));
     ISOBIT_TRY(node.outputs, decode_texts(outputs, text_of(database.what(), ": outputs of a node")));
+    memory += memory_of(node);
+    if (memory > most_memory) {
+      return unreadable(text_of(database.what(), ": the graph of '", subject.model, "' takes more than ",
+                                human_bytes(most_memory), " of memory; measure it again into a new lab"));
+    }
     nodes.push_back(std::move(node));
     if (nodes.size() > kMaxValues) return unreadable(text_of(database.what(), ": too many nodes"));
   }

@@ -73,8 +73,13 @@ Status check_safe(const PlainFile& file, const fs::path& path) {
 }
 
 Status check_nothing_beside(const fs::path& path) {
-  for (const char* what : {kJournal, kLog}) {
-    const fs::path name = beside(path, what);
+  for (const std::string what : {kJournal, kLog}) {
+    const std::string text = path.string();
+    const fs::path other = text.ends_with(what) ? text.substr(0, text.size() - what.size()) : "";
+    if (other.has_filename() && is_there(other)) {
+      return usage_error(text_of(text, ": would be taken for a part of ", other.string(), "; choose another name"));
+    }
+    const fs::path name = beside(path, what.c_str());
     if (is_there(name)) {
       return usage_error(text_of(name.string(),
                                  ": is there without its lab, and would be taken for that of the new one; ",

@@ -13,7 +13,7 @@ namespace isobit::lab::records {
 Status check_safe(const PlainFile& file, const fs::path& path);
 
 // kUsage where a journal or a write-ahead log of a lab of that name is there without the lab: it would be played into
-// the one that is made.
+// the one that is made; and where the name is that of a journal or log of a file that is there.
 Status check_nothing_beside(const fs::path& path);
 
 }  // namespace isobit::lab::records

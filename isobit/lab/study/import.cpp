@@ -17,11 +17,13 @@ constexpr int kMaxDepth = 8;  // of folders
 
 using Files = std::map<std::string, Bytes>;  // by path
 
+tl::unexpected<Error> too_many(const std::string& path) {
+  return unreadable(text_of(path, ": more than ", kMaxRecords, " records or ", human_bytes(kMaxBytes), " of them"));
+}
+
 Status add(Files& files, uint64_t& total, const std::string& path, Bytes bytes) {
   total += bytes.size();
-  if (total > kMaxBytes || files.size() >= kMaxRecords) {
-    return unreadable(text_of(path, ": more than ", kMaxRecords, " records or ", human_bytes(kMaxBytes), " of them"));
-  }
+  if (total > kMaxBytes || files.size() >= kMaxRecords) return too_many(path);
   if (!files.emplace(path, std::move(bytes)).second) return unreadable(text_of(path, ": there twice"));
   return {};
 }
@@ -29,15 +31,11 @@ Status add(Files& files, uint64_t& total, const std::string& path, Bytes bytes) 
 Expected<Files> read_folder(const fs::path& folder) {
   Files files;
   uint64_t total = 0;
-  std::error_code error;
-  fs::recursive_directory_iterator at(folder, error), end;
-  for (; !error && at != end; at.increment(error)) {
-    if (at.depth() >= kMaxDepth) at.disable_recursion_pending();
-    if (at->path().extension() != ".json" || !at->is_regular_file(error)) continue;
-    ISOBIT_TRY(Bytes bytes, read_file(at->path(), kMaxRecord));
-    ISOBIT_RETURN_IF_ERROR(add(files, total, at->path().string(), std::move(bytes)));
+  ISOBIT_TRY(const std::vector<fs::path> paths, record_files(folder));
+  for (const fs::path& path : paths) {
+    ISOBIT_TRY(Bytes bytes, read_file(path, kMaxRecord));
+    ISOBIT_RETURN_IF_ERROR(add(files, total, path.string(), std::move(bytes)));
   }
-  if (error) return unavailable(text_of(folder.string(), ": ", error.message()));
   return files;
 }
 
@@ -90,6 +88,21 @@ bool is_named_as_archive(const fs::path& path) {
 }
 
 }  // namespace
+
+Expected<std::vector<fs::path>> record_files(const fs::path& path) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return files;
+  fs::recursive_directory_iterator at(path, error), end;
+  for (; !error && at != end; at.increment(error)) {
+    if (at.depth() >= kMaxDepth) at.disable_recursion_pending();
+    if (at->path().extension() != ".json" || !at->is_regular_file(error)) continue;
+    files.push_back(at->path());
+    if (files.size() > kMaxRecords) return too_many(path.string());
+  }
+  if (error) return unavailable(text_of(path.string(), ": ", error.message()));
+  return files;
+}
 
 bool is_study(const fs::path& path) {
   std::error_code ignored;

@@ -38,6 +38,10 @@ bool is_study(const fs::path& path);
 // kUsage where a new lab of that name would be read as such an archive.
 Status check_lab_name(const fs::path& path);
 
+// The files of a folder that import_study reads; none where the path is no folder. Errors: those of listing it, and
+// kUnreadable for more than kMaxRecords.
+Expected<std::vector<fs::path>> record_files(const fs::path& path);
+
 // All *.json files in a folder and the folders in it, or in an archive, in the order of their paths, into a lab.
 // Nothing is written anywhere else. kUnreadable where there are none.
 Expected<Study> import_study(const fs::path& path, records::LabFile& lab);

@@ -29,7 +29,7 @@ const colourOf = k => (k === 0 ? 0 : (k - 1) % 8 + 1);
 const badge = k => make('span', {class: 'badge k' + colourOf(k), text: k === 0 ? '–' : k});
 const plural = (n, one, many) => n + ' ' + (n === 1 ? one : many);
 const short = (text, most) => (text.length > most ? text.slice(0, most - 1) + '…' : text);
-const labelOf = p => data.platforms[p].label;
+const labelOf = p => data.platforms[p].name;
 const names = list => list.map(labelOf).join(', ');
 const number = x => (x === null || x === undefined ? '–' : Number.isInteger(x) ? String(x) : x.toPrecision(3));
 const shape = dims => (dims.length === 0 ? 'scalar' : dims.join('×'));

@@ -87,9 +87,19 @@ function dendrogram() {
       'in that many bits.'}));
 }
 
+// Of classes a < b, from 1, whose distance is known.
+const pairs = [];
+(data.l0.pairs || []).forEach((row, i) => row.forEach((l0, j) => {
+  if (j <= i || l0 === null) return;
+  const of = matrix => matrix[i][j];
+  pairs.push({a: i + 1, b: j + 1, l0, remaining_precision: of(data.remaining_precision.pairs), ulp: of(data.ulp.pairs),
+              absolute: of(data.largest_difference.absolute_pairs), relative: of(data.largest_difference.relative_pairs),
+              label_flips: of(data.label_flips.pairs)});
+}));
+
 function heatMap() {
   const n = data.classes.length;
-  if (n < 2 || data.pairs.length === 0) return null;
+  if (n < 2 || pairs.length === 0) return null;
   const bits = data.bits || 23, cell = n > 40 ? 14 : n > 20 ? 22 : 30, left = 34, top = 24;
   const svg = draw('svg', {class: 'heat', id: 'heat-map', width: left + n * cell + 8, height: top + n * cell + 8, role: 'img',
     'aria-label': `Remaining precision of each pair of ${n} classes, in bits`});
@@ -99,7 +109,7 @@ function heatMap() {
       svg.append(label(k), draw('text', {class: 'dim', x: 16, y: top + (k - 0.5) * cell + 4, text: k}));
     }
   }
-  for (const pair of data.pairs) {
+  for (const pair of pairs) {
     const precision = pair.remaining_precision;
     const share = precision === null ? 0 : precision / bits;
     // One hue from dark (far apart) to light (alike): read in any kind of colour vision, and the number is there.
@@ -122,7 +132,7 @@ function heatMap() {
 }
 
 function pairTable() {
-  const rows = data.pairs.slice(0, 500).map(p => make('tr', {}, make('th', {scope: 'row'}, badge(p.a), ' ', badge(p.b)),
+  const rows = pairs.slice(0, 500).map(p => make('tr', {}, make('th', {scope: 'row'}, badge(p.a), ' ', badge(p.b)),
       ...[p.remaining_precision, p.ulp, p.absolute, p.relative, p.l0, p.label_flips].map(
           v => make('td', {class: 'number', text: number(v)}))));
   const head = ['Classes', 'Bits that agree', 'ulp', 'Absolute', 'Relative', 'Elements that differ', 'Labels that flip'];

@@ -136,7 +136,7 @@ function operatorGrid() {
       columns();
       render();
     });
-    boxes.append(make('label', {}, box, ' ' + p.label));
+    boxes.append(make('label', {}, box, ' ' + p.name));
   });
   const tools = make('div', {class: 'tools'}, make('label', {}, 'Find ', search), make('label', {}, 'Show ', kind), next, status);
   return {grid, tools, boxes, start() {

@@ -17,8 +17,8 @@ function facts() {
     say(data.first_introduced === null ? 'first difference' : 'first introduced at', button);
   }
   if (data.values.length > 0) say('values that differ', `${differ} of ${data.values.length}`);
-  if (data.overall && data.overall.remaining_precision !== null) {
-    say('bits of outputs that agree', `${data.overall.remaining_precision} of ${data.bits}`);
+  if (data.remaining_precision.least !== null) {
+    say('bits of outputs that agree', `${data.remaining_precision.least} of ${data.bits}`);
   }
   document.querySelector('#answer h2').after(list);
 }
@@ -31,7 +31,7 @@ function platformRow(p) {
   for (const [name, value] of Object.entries(p.fields)) fields.append(make('dt', {text: name}), make('dd', {text: value}));
   if (p.cores) fields.append(make('dt', {text: 'cores'}), make('dd', {text: p.cores}));
   if (p.cpu_flags) fields.append(make('dt', {text: 'CPU flags'}), make('dd', {text: p.cpu_flags + ' recorded'}));
-  return make('tr', {}, make('td', {}, badge(p.class)), make('th', {scope: 'row', text: p.label}),
+  return make('tr', {}, make('td', {}, badge(p.class || 0)), make('th', {scope: 'row', text: p.name}),
               make('td', {text: p.engine}), make('td', {text: state}),
               make('td', {}, make('details', {}, make('summary', {text: 'record'}), fields)));
 }
