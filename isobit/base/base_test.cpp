@@ -145,6 +145,15 @@ TEST(Text, GlobsMatchWholeTexts) {
   EXPECT_TRUE(matches_glob("a*a*a*a*a*a*a*a*a*a*a*a*a*a", text));
 }
 
+TEST(Text, SomeNamesAndHowManyMore) {
+  const std::vector<std::string> names = {"a", "b", "c", "d"};
+  EXPECT_EQ(join_some({}, 3), "none");
+  EXPECT_EQ(join_some(names, 4), "a, b, c, d");
+  EXPECT_EQ(join_some(names, 3), "a, b, c and 1 other");
+  EXPECT_EQ(join_some(names, 2), "a, b and 2 others");
+  EXPECT_EQ(join_quoted(names, 3), "'a', 'b', 'c' and 1 other");
+}
+
 TEST(Text, NearestWordSuggestsTyposOnly) {
   const std::vector<std::string> words = {"momentum", "weight_decay", "lr"};
   EXPECT_EQ(nearest_word("momentun", words), "momentum");

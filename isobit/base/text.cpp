@@ -7,20 +7,28 @@
 
 namespace isobit {
 
+namespace {
+
+std::string and_more(const std::string& text, size_t more) {
+  return text_of(text, " and ", more, more == 1 ? " other" : " others");
+}
+
+}  // namespace
+
 std::string join_some(std::span<const std::string> items, size_t most) {
   if (items.empty()) return "none";
   std::string text;
   for (const std::string& item : items.first(std::min(items.size(), most))) {
     text += text_of(text.empty() ? "" : ", ", item);
   }
-  return items.size() > most ? text_of(text, " and ", items.size() - most, " others") : text;
+  return items.size() > most ? and_more(text, items.size() - most) : text;
 }
 
 std::string join_quoted(std::span<const std::string> names, size_t most) {
   std::vector<std::string> quoted;
   for (const std::string& name : names.first(std::min(names.size(), most))) quoted.push_back(text_of("'", name, "'"));
   const std::string text = join_some(quoted, most);
-  return names.size() > most ? text_of(text, " and ", names.size() - most, " others") : text;
+  return names.size() > most ? and_more(text, names.size() - most) : text;
 }
 
 std::string join_or(std::span<const std::string> items) {

@@ -84,11 +84,16 @@ std::string outcome(const Comparison& c) {
   return text_of(ran, ", with ", counted(c.classes.size(), "result: the same bits everywhere", "different results"));
 }
 
+std::string padded(std::string text, size_t width) {
+  text.resize(std::max(width, text.size()), ' ');
+  return text;
+}
+
 void print_subject(const Comparison& c, const std::string& by, const Console& console) {
   console.line(headline(c));
   console.line(text_of("  platforms       ", outcome(c)));
   for (size_t k = 0; k < c.classes.size(); ++k) {
-    console.line(text_of("  class ", k + 1, std::string(k < 9 ? 9 : 8, ' '), names(c, c.classes[k])));
+    console.line(padded(text_of("  class ", k + 1), 18) + names(c, c.classes[k]));
   }
   std::vector<std::string> counts;
   for (const auto& [value, count] : classes_by(c, by)) counts.push_back(text_of(value, ": ", count));
@@ -102,8 +107,8 @@ void print_subject(const Comparison& c, const std::string& by, const Console& co
   for (const auto& m : c.dendrogram) {
     const auto n = static_cast<int>(c.classes.size());
     const auto cluster = [&](int i) { return i < n ? text_of("class ", i + 1) : text_of("group ", i - n + 1); };
-    console.line(text_of("  group ", &m - c.dendrogram.data() + 1, "         ", cluster(m.left), " and ",
-                         cluster(m.right), ": ", m.similarity, " bits agree"));
+    console.line(padded(text_of("  group ", &m - c.dendrogram.data() + 1), 18) +
+                 text_of(cluster(m.left), " and ", cluster(m.right), ": ", m.similarity, " bits agree"));
   }
   print_fork(c, console);
   for (const auto& p : c.platforms) {
@@ -116,11 +121,6 @@ void print_subject(const Comparison& c, const std::string& by, const Console& co
     }
   }
   console.line("");
-}
-
-std::string padded(std::string text, size_t width) {
-  text.resize(std::max(width, text.size()), ' ');
-  return text;
 }
 
 void print_table(const std::vector<Comparison>& subjects, const std::string& by, const Console& console) {

@@ -107,6 +107,20 @@ Json left_out(const Explanation& e) {
   return list;
 }
 
+// What records and replays show together. A replay speaks of the platforms that ran again: where they agree, others may
+// still have been recorded with equal inputs and different outputs.
+void settle(Json& values, const Json& causes) {
+  for (Json& value : values) {
+    if (value.contains("origin")) value["settled"] = value["origin"];
+  }
+  if (causes.is_null()) return;
+  for (const Json& replay : causes["replays"]) {
+    if (replay["value"].is_null() || replay["origin"] == name_of(lab::explain::Origin::kUnknown)) continue;
+    Json& value = values[replay["value"].get<size_t>()];
+    if (value["origin"] != name_of(lab::explain::Origin::kIntroduced)) value["settled"] = replay["origin"];
+  }
+}
+
 }  // namespace
 
 Json document_of(const Explanation& e, const Expected<Layout>& layout, const lab::explain::Causes* causes) {
@@ -120,6 +134,7 @@ Json document_of(const Explanation& e, const Expected<Layout>& layout, const lab
   json["output_separation"] = separation_of(e.of_output, e.output_platforms);
   json["fork_separation"] = separation_of(e.of_fork, e.fork_platforms);
   json["values"] = values_of(e);
+  settle(json["values"], json["causes"]);
   const auto shown_value = [&](size_t fork) {
     const size_t value = e.forks[fork].value;
     return value < kMaxShownValues ? Json(value) : Json();

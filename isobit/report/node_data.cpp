@@ -11,18 +11,9 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-// What replays have found, by value; they settle what records leave open.
-std::map<size_t, std::string> replayed_origins(const Json& document) {
-  std::map<size_t, std::string> origins;
-  if (document["causes"].is_null()) return origins;
-  for (const Json& replay : document["causes"]["replays"]) {
-    if (replay["value"].is_number() && replay["origin"] != "unknown") origins[replay["value"]] = replay["origin"];
-  }
-  return origins;
-}
-
 // Null where nothing is known.
-Json number_of(const Json& value, const std::string& origin, NodeMetric metric) {
+Json number_of(const Json& value, NodeMetric metric) {
+  const std::string origin = value.value("settled", "");
   const bool agrees = value["classes"] == 1;
   const auto figure = [&](const char* name) { return value.contains("figures") ? value["figures"][name] : Json(); };
   switch (metric) {
@@ -66,16 +57,13 @@ Expected<NodeMetric> parse_node_metric(const std::string& name) {
 }
 
 Json node_data_of(const Json& document, NodeMetric metric) {
-  const auto origins = replayed_origins(document);
   const bool least = metric == NodeMetric::kPrecision;
   const Json& values = document["values"];
   Json results = Json::object();
   for (size_t i = 0; i < values.size(); ++i) {
     const Json& value = values[i];
     if (value.contains("step") || !is_compared(value)) continue;
-    const auto replayed = origins.find(i);
-    const std::string origin = replayed != origins.end() ? replayed->second : value.value("origin", "");
-    const Json number = number_of(value, origin, metric);
+    const Json number = number_of(value, metric);
     if (!number.is_number()) continue;
     add(results, value["name"], number, least);
     const Json& graph = document["graph"];

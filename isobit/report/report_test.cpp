@@ -10,6 +10,7 @@
 #include "isobit/lab/explain/planted_for_test.h"
 #include "isobit/report/comparison_json.h"
 #include "isobit/report/document.h"
+#include "isobit/report/node_data.h"
 #include "isobit/report/page.h"
 
 namespace isobit::report {
@@ -63,6 +64,30 @@ TEST(Document, HasThePlatformsAsAComparisonHasThem) {
       comparison_json(explained.comparison, {2, 64, [](const std::string& t) { return t.substr(0, 1); }});
   EXPECT_EQ(two["platforms"].size(), 2u);
   EXPECT_EQ(two["classes"][1]["platforms"], (ordered_json{"t"}));
+}
+
+TEST(Document, RecordsAndReplaysTogetherSettleWhereADifferenceComesFrom) {
+  Planted p = example();  // 'c' differs though all inputs agree, 'y' since 'c' does
+  lab::explain::Causes causes;
+  causes.replays.problem = "not looked at";
+  for (const size_t fork : {0, 1}) {
+    lab::explain::Replay same;
+    same.fork = fork;
+    same.platforms = {1, 2};
+    same.classes = {1, 1};
+    same.reproduced = true;
+    causes.replays.forks.push_back(same);
+  }
+  ordered_json d = document_of(p.explained(), layout_of(p), &causes);
+  EXPECT_EQ(causes.replays.forks[0].origin(), lab::explain::Origin::kInherited);
+  EXPECT_EQ(d["values"][2]["settled"], "introduced");  // of platform 'one', which was not replayed
+  EXPECT_EQ(d["values"][3]["settled"], "inherited");
+  EXPECT_EQ(node_data_of(d, NodeMetric::kIntroduced)["results"]["c"]["value"], d["values"][2]["figures"]["absolute"]);
+  causes.replays.forks[1].classes = {1, 2};
+  d = document_of(p.explained(), layout_of(p), &causes);
+  EXPECT_EQ(d["values"][3]["origin"], "inherited");
+  EXPECT_EQ(d["values"][3]["settled"], "introduced");
+  EXPECT_FALSE(d["values"][0].contains("settled"));
 }
 
 TEST(Document, SaysWhyNoGraphIsDrawn) {

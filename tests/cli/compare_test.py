@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """isobit compare and isobit lab: the published study against an independent computation, and labs made of it."""
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -47,6 +48,12 @@ class Compare(Case):
         self.assertEqual(sorted(runs), sorted(r["runs"] for r in records))
         self.assertEqual(told["repeated"], {"cells": 99, "disagree_with_themselves": 39})
         self.assertEqual(oracle.nondeterministic(records), (39, 99))
+
+    def test_what_stands_behind_labels_stands_in_one_column(self):
+        told = self.isobit("compare", self.study(), "--details", code=1).out
+        labels = re.findall(r"^  ((?:class|group) \d+ +)\S", told, re.M)
+        self.assertLess({"class 9 ", "class 10", "group 9 ", "group 10"}, {label[:8] for label in labels})
+        self.assertEqual({len(label) for label in labels}, {16})
 
     def test_flags_of_cpus_with_two_cores(self):
         told = self.compare(self.study())

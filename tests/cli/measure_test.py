@@ -8,7 +8,7 @@ import struct
 import time
 
 from isobit_cli import DIGITS, Case, main
-from onnx_by_hand import INT64, graph, ints, model, node, npy, tensor, value
+from onnx_by_hand import DOUBLE, FLOAT, INT64, graph, ints, model, node, npy, tensor, value
 
 # Rounding matters: a product of 64 terms whose order shows, a softmax and a sum.
 ROUNDS = model(graph([node("MatMul", ["x", "x"], ["h"], "product"), node("Softmax", ["h"], ["p"], "softmax"),
@@ -402,6 +402,19 @@ def wide_matmul(size):
 
 
 class ManyResults(Case):
+    def test_a_library_that_is_not_asked_is_not_named(self):
+        here = [v["platform"] for v in self.isobit_json("platforms", "--vendors") if v.get("float32_digest")]
+        if not here:
+            self.skipTest("skipped: no product library here")
+        for kind, ours in ((FLOAT, False), (DOUBLE, True)):
+            file = model(graph([node("MatMul", ["x", "x"], ["y"], "product")], [value("x", [64, 64], kind)], ["y"]))
+            lab = self.path(f"{kind}.lab")
+            told = self.isobit_json("measure", self.write("product.onnx", file), "--platforms", f"ordered/1t,{here[0]}/1t", "--out", lab)
+            with sqlite3.connect(lab) as db:
+                kernels = [k for k, in db.execute("SELECT kernel FROM run_values v JOIN runs r ON r.id = v.run WHERE r.tapped = 1")]
+            self.assertEqual((told["measured"], len(kernels)), (2, 2))
+            self.assertEqual([k.startswith("isobit ") for k in sorted(kernels)], [True, ours])
+
     def test_one_product_has_many_results(self):
         # One of each product that is known to be another one.
         here = {v["float32_digest"]: v["platform"] for v in self.isobit_json("platforms", "--vendors")

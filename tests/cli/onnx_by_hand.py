@@ -1,7 +1,7 @@
 """ONNX models written field by field, right ones and wrong ones. Needs nothing but Python."""
 import struct
 
-FLOAT, UINT8, INT32, INT64, STRING, BOOL = 1, 2, 6, 7, 8, 9
+FLOAT, UINT8, INT32, INT64, STRING, BOOL, DOUBLE = 1, 2, 6, 7, 8, 9, 11
 
 
 def number(n):

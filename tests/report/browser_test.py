@@ -133,6 +133,13 @@ class Report(unittest.TestCase):
         self.assertEqual(page.js("document.querySelectorAll('#operator-grid [role=columnheader]').length"), columns + 1)
         self.assertEqual(page.complaints(), [])
 
+    def test_platforms_that_differ_are_shown_first(self):
+        page = self.browser.open(self.network)
+        shown, first = page.js("[[...document.querySelectorAll('#platform-choice input:checked')].map(box => Number(box.value)), "
+                               "(d => d.values[d.first_introduced].of)(JSON.parse(document.getElementById('data').textContent))]")
+        self.assertEqual(len(shown), 8)
+        self.assertEqual({first[p] for p in shown}, set(first))
+
     def test_by_keys_alone(self):
         page = self.browser.open(self.network)
         page.key("Tab")

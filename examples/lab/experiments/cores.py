@@ -120,8 +120,8 @@ def _why(context, name, net):
                   "by `isobit reveal`.", ["platform", "threads", "first fork, m x n x k", "column that differs", f"{few} thread",
                                           "with these threads"], rows)
     return f"Of {len(rows)} core types that were looked at, {len(steady)} give the same bits with any number of threads" \
-           f"{' (' + ', '.join(steady) + ')' if steady else ''}; of the others `isobit reveal` shows {len(moved)} that add in another order " \
-           f"at their first fork{' (' + ', '.join(moved) + ')' if moved else ''}.", table
+           f"{' (' + ', '.join(steady) + ')' if steady else ''}; of the others `isobit reveal` shows {len(moved)} that " \
+           f"{'adds' if len(moved) == 1 else 'add'} in another order at their first fork{' (' + ', '.join(moved) + ')' if moved else ''}.", table
 
 
 def run(context):

@@ -8,7 +8,8 @@
 namespace isobit::lab::explain {
 namespace {
 
-// One platform of each class of the replay, and those of the records that the replay could not run.
+// One platform of each class of the replay, then those of the records that the replay could not run: of every engine
+// the first one, then the others.
 std::vector<size_t> platforms_to_ask(const Explanation& e, const Replay& replay) {
   std::vector<size_t> chosen;
   std::set<int> classes;
@@ -16,10 +17,13 @@ std::vector<size_t> platforms_to_ask(const Explanation& e, const Replay& replay)
     if (classes.insert(replay.classes[i]).second) chosen.push_back(replay.platforms[i]);
   }
   const deviation::TracedValue& value = e.trace.values[e.forks[replay.fork].value];
+  std::vector<size_t> more;
+  std::set<std::string> engines;
   for (size_t p = 0; p < value.at.size(); ++p) {
-    if (value.at[p] != nullptr && std::ranges::count(replay.platforms, p) == 0) chosen.push_back(p);
+    if (value.at[p] == nullptr || std::ranges::count(replay.platforms, p) > 0) continue;
+    (engines.insert(e.comparison.platforms[p].record.engine).second ? chosen : more).push_back(p);
   }
-  if (chosen.size() > kMaxTrees) chosen.resize(kMaxTrees);
+  chosen.insert(chosen.end(), more.begin(), more.end());
   return chosen;
 }
 
@@ -157,6 +161,10 @@ Expected<Causes> find_causes(const Explanation& explanation, const deviation::Te
   if (!causes.asked.sum) return causes;
   for (const size_t p : platforms_to_ask(explanation, replay)) {
     if (request.replay.own.contains(explanation.comparison.platforms[p].record.name)) continue;  // no text names it
+    if (causes.trees.size() == kMaxTrees) {
+      causes.not_asked.push_back(p);
+      continue;
+    }
     causes.trees.push_back(tree_of(explanation, p, *causes.asked.sum, request.python));
   }
   ISOBIT_RETURN_IF_ERROR(ask_again(explanation, tensors, request, replayer, causes));

@@ -27,6 +27,7 @@ struct Causes {
   std::vector<DiagnosedPair> diagnoses;  // at the first one of every operator
   AskedSum asked;                        // of the first one's kernels
   std::vector<KernelTree> trees;
+  std::vector<size_t> not_asked;  // platforms whose kernels were one too many, see kMaxTrees
   // Platforms that recorded the same inputs of it as the reference: what others made of it may be inherited.
   std::vector<size_t> same_inputs;
   std::vector<AskedAgain> again;
@@ -38,8 +39,8 @@ struct Causes {
   std::vector<KernelTree> earlier_trees;
 };
 
-// At most so many kernels are asked: one of each class of the replay, and of the engines that are not replayed. And so
-// many pairs once more.
+// At most so many kernels are asked: one of each class of the replay, then those of the engines that are not replayed,
+// of which each has its first setting before any has another. And so many pairs once more.
 constexpr size_t kMaxTrees = 16;
 constexpr size_t kMaxAgain = 6;
 

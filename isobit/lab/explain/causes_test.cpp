@@ -2,6 +2,7 @@
 #include <ranges>
 #include <set>
 
+#include "isobit/base/text.h"
 #include "isobit/lab/explain/recorded_model_for_test.h"
 #include "isobit/onnx/model_for_test.h"
 
@@ -220,6 +221,20 @@ TEST_F(CausesTest, PlatformsOfElsewhereAreNotReplayed) {
   EXPECT_NE(causes_.replays.problem.find("fewer than two"), std::string::npos);
 }
 
+TEST_F(CausesTest, WhatReplaysFindInheritedOthersMayIntroduce) {
+  record("ordered@portable/1t");
+  record("ordered@portable/1t+winograd4");
+  runs_.push_back(runs_.front());
+  runs_.back().platform.name = "theirs/1t";
+  runs_.back().platform.engine = "theirs";
+  runs_.back().values[1].hash.low ^= 1;
+  look();
+  EXPECT_EQ(replay_of("b").origin(), Origin::kInherited);
+  EXPECT_EQ(explanation_.forks[replay_of("b").fork].origin, Origin::kIntroduced);
+  EXPECT_NE(said().find("inherited (at 1 of them the records show others to introduce one)."), std::string::npos)
+      << said();
+}
+
 TEST_F(CausesTest, KernelsAreAskedForTheOrderOfTheirSums) {
   record("ordered@portable/1t");
   record("ordered@portable/1t+winograd4");
@@ -231,6 +246,31 @@ TEST_F(CausesTest, KernelsAreAskedForTheOrderOfTheirSums) {
   ASSERT_EQ(causes_.trees.size(), 2u);
   EXPECT_FALSE(causes_.trees[0].digest.empty()) << causes_.trees[0].problem;
   EXPECT_NE(causes_.trees[0].svg.find("<svg"), std::string::npos);
+}
+
+TEST_F(CausesTest, OneKernelOfEachEngineIsAskedBeforeFurtherOnesAndWhoIsLeftOutIsSaid) {
+  record("ordered@portable/1t");
+  record("ordered@portable/1t+winograd4");
+  const records::RunRecord run = runs_.back();
+  for (const char* setting : {"a", "b"}) {
+    for (int engine = 0; engine < 8; ++engine) {
+      runs_.push_back(run);
+      runs_.back().platform.engine = text_of("theirs", engine);
+      runs_.back().platform.name = text_of("theirs", engine, "@", setting, "/1t");
+    }
+  }
+  std::ranges::sort(runs_, {}, [](const records::RunRecord& r) { return r.platform.name; });  // settings side by side
+  look();
+  ASSERT_EQ(causes_.trees.size(), kMaxTrees);
+  std::set<std::string> engines;
+  for (size_t i = 2; i < 10; ++i) {
+    engines.insert(explanation_.comparison.platforms[causes_.trees[i].platform].record.engine);
+  }
+  EXPECT_EQ(engines.size(), 8u);
+  EXPECT_EQ(causes_.not_asked.size(), 2u);
+  EXPECT_NE(said().find("Not asked, since no more than 16 kernels are: theirs6@b/1t and theirs7@b/1t.\n"),
+            std::string::npos)
+      << said();
 }
 
 TEST_F(CausesTest, APartHoldsWhatItsValueFollowsFrom) {

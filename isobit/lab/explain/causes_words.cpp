@@ -44,17 +44,19 @@ class CauseWords {
   static std::string sentence(const std::string& words) { return words.ends_with('.') ? words : words + "."; }
 
   void replays() {
-    size_t introduced = 0, inherited = 0, failed = 0, other = 0;
+    size_t introduced = 0, inherited = 0, failed = 0, other = 0, by_others = 0;
     for (const Replay& r : c_.replays.forks) {
       failed += !r.problem.empty() && r.platforms.empty();
       other += !r.platforms.empty() && !r.reproduced;
       introduced += r.origin() == Origin::kIntroduced;
       inherited += r.origin() == Origin::kInherited;
+      by_others += r.origin() == Origin::kInherited && e_.forks[r.fork].origin == Origin::kIntroduced;
     }
     std::string text = text_of(
         "Replayed on this machine, each time on the inputs that ", label(c_.replays.reference->place), " had: of ",
         c_.replays.forks.size(), " values that differ, ", introduced, " come out different on equal inputs and ",
         inherited, " the same on ", that_ran(), ", so that among these their differences were inherited");
+    if (by_others > 0) text += text_of(" (at ", by_others, " of them the records show others to introduce one)");
     if (other > 0) text += text_of("; of ", other, " nothing is said, since the recorded bits did not come out again");
     if (failed > 0) text += text_of("; ", failed, " could not be run");
     if (c_.replays.beyond > 0) text += text_of("; ", c_.replays.beyond, " more were not looked at");
@@ -83,7 +85,11 @@ class CauseWords {
         text_of("The earliest difference, of '", shortened(e_.trace.values[fork.value].name),
                 "', is between platforms that this program cannot run by itself: the records show that it is "
                 "introduced there, and replays say nothing of it."));
-    tree_words(c_.earlier_asked, c_.earlier_trees);
+    std::vector<size_t> not_asked;
+    for (size_t i = c_.earlier_trees.size(); i < fork.splits.front().size(); ++i) {
+      not_asked.push_back(fork.splits.front()[i].front());
+    }
+    tree_words(c_.earlier_asked, c_.earlier_trees, not_asked);
   }
 
   void first() {
@@ -172,11 +178,11 @@ class CauseWords {
   }
 
   void trees() {
-    tree_words(c_.asked, c_.trees);
+    tree_words(c_.asked, c_.trees, c_.not_asked);
     if (c_.asked.sum) contradictions();
   }
 
-  void tree_words(const AskedSum& asked, const std::vector<KernelTree>& trees) {
+  void tree_words(const AskedSum& asked, const std::vector<KernelTree>& trees, const std::vector<size_t>& not_asked) {
     if (!asked.sum) {
       said_.push_back(text_of("The order of its sums was not asked: ", sentence(asked.problem)));
       return;
@@ -200,6 +206,9 @@ class CauseWords {
       const bool known = t.problem.empty();
       said_.push_back(text_of(known ? "" : "Not known is the order in which ", label(t.platform),
                               known ? ": " : " adds: ", sentence(known ? t.words : t.problem)));
+    }
+    if (!not_asked.empty()) {
+      said_.push_back(text_of("Not asked, since no more than ", kMaxTrees, " kernels are: ", names(not_asked), "."));
     }
   }
 

@@ -26,7 +26,8 @@ class Sums {
     const bool both_asked = a_.reach.size() == b_.reach.size();
     if (both_asked && (a_.reach != b_.reach || a_.mixes != b_.mixes)) return tiles();
     if (!a_.problem.empty() || !b_.problem.empty()) {
-      return {.words = text_of("Its sum was not asked: ", a_.problem.empty() ? b_.problem : a_.problem, ".")};
+      return {.words = text_of("The operator itself was not asked for its sum: ",
+                               a_.problem.empty() ? b_.problem : a_.problem, ".")};
     }
     find_differences();
     if (differences_.empty())

@@ -298,8 +298,10 @@ class Words {
     }
     if (!itself.empty()) said_.push_back(text_of("Not the same from run to run: ", names(itself), "."));
     if (!tapped.empty()) {
-      said_.push_back(text_of("Recording operators changes the output of ", names(tapped),
-                              ": what is said of their operators is about another computation than their output."));
+      said_.push_back(text_of(
+          "Recording operators changes the output of ", names(tapped),
+          tapped.size() == 1 ? ": what is said of its operators is about another computation than its output."
+                             : ": what is said of their operators is about another computation than their output."));
     }
     if (c_.groups.size() > 1) {
       said_.push_back(text_of("Further apart than rounding explains: ", names(c_.groups[1]), " from ",

@@ -49,6 +49,8 @@ Recorder::Recorder(const graph::Graph& graph, const platform::Platform& platform
 std::string Recorder::kernel_of(const runtime::NodeRun& run) const {
   if (run.is_view) return "";
   if (!graph::op_of(run.node).is_inner_product()) return own_;
+  // Products in float64 are the library's under arithmetics that open it for them alone.
+  if (run.outputs[0].dtype() == DType::kFloat64 && run.ctx.products_f64 == nullptr) return own_;
   const kernels::ConvKernel conv = conv_kernel_of(run);
   return conv.name.empty() || conv.name == "own" ? products_ : conv.name;
 }

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <regex>
 
 #include "isobit/lab/reveal/functions.h"
 #include "isobit/lab/reveal/planted_for_test.h"
 #include "isobit/lab/reveal/svg.h"
+#include "isobit/lab/reveal/words.h"
 
 namespace isobit::lab::reveal {
 namespace {
@@ -161,6 +163,20 @@ TEST(Svg, IsSelfContainedAndEscaped) {
     EXPECT_NE(small.find(">" + std::to_string(leaf) + "</text>"), small.npos) << leaf;
   EXPECT_NE(large.find("from 384</text>"), large.npos);
   EXPECT_NE(large.find("384 terms</text>"), large.npos);
+}
+
+TEST(Svg, ItsWordsStandInLinesThatFit) {
+  for (const SumTree& tree : {chain_tree(4), lane_tree(256, 16), block_tree(4096, 320)}) {
+    const std::string words = words_of(tree), svg = svg_of_tree(tree, "t");
+    const double width = std::stod(svg.substr(svg.find("width=\"") + 7));
+    std::string drawn;
+    const std::regex line(R"(<text x="24" y="\d+" font-size="12">([^<]*)</text>)");
+    for (std::sregex_iterator at(svg.begin(), svg.end(), line), end; at != end; ++at) {
+      EXPECT_LE(6 * static_cast<double>((*at)[1].length()), width - 24) << (*at)[1];
+      drawn += (drawn.empty() ? "" : " ") + (*at)[1].str();
+    }
+    EXPECT_EQ(drawn, words);
+  }
 }
 
 }  // namespace

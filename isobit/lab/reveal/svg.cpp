@@ -15,6 +15,8 @@ namespace {
 // Okabe and Ito's palette, told apart by nearly everybody.
 constexpr const char* kColours[] = {"#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00"};
 constexpr double kLeafWidth = 22, kFoldedWidth = 74, kMargin = 24, kHead = 70;
+constexpr double kLetterWidth = 6.8, kLineHeight = 16;  // of the words below the title; some letters are wider
+constexpr size_t kMostLines = 6;
 constexpr int64_t kShortestFoldedChain = 4;
 
 std::string escaped(std::string_view text) {
@@ -40,6 +42,25 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+// In lines of so many bytes at most, but for a longer word.
+std::vector<std::string> lines_of(const std::string& words, size_t most) {
+  std::vector<std::string> lines = {""};
+  for (size_t at = 0; at < words.size();) {
+    const size_t end = std::min(words.find(' ', at), words.size());
+    if (!lines.back().empty() && lines.back().size() + 1 + end - at > most) {
+      if (lines.size() == kMostLines) {
+        lines.back() += " ...";
+        break;
+      }
+      lines.emplace_back();
+    }
+    if (!lines.back().empty()) lines.back() += ' ';
+    lines.back().append(words, at, end - at);
+    at = end + 1;
+  }
+  return lines;
+}
+
 struct Spot {
   double x = 0, y = 0;
 };
@@ -50,6 +71,7 @@ class Drawing {
       : tree_(tree),
         sizes_(tree.sizes()),
         smallest_(tree.smallest()),
+        words_(words_of(tree)),
         folded_(sizes_.size(), false),
         spots_(sizes_.size()) {
     if (tree.leaves() > kMostDrawnLeaves) fold();
@@ -57,14 +79,16 @@ class Drawing {
   }
 
   std::string svg(const std::string& title) const {
-    const std::string words = words_of(tree_);
-    std::string out = text_of(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", width_, "\" height=\"", height_, "\" viewBox=\"0 0 ",
-        width_, " ", height_, "\" role=\"img\" aria-labelledby=\"t d\" ",
-        "font-family=\"sans-serif\" font-size=\"10\">\n<title id=\"t\">", escaped(title), "</title>\n<desc id=\"d\">",
-        escaped(words), "</desc>\n", "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n<text x=\"", kMargin,
-        "\" y=\"24\" font-size=\"16\" font-weight=\"bold\">", escaped(title), "</text>\n<text x=\"", kMargin,
-        "\" y=\"44\" font-size=\"12\">", escaped(words), "</text>\n");
+    std::string out = text_of("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", width_, "\" height=\"", height_,
+                              "\" viewBox=\"0 0 ", width_, " ", height_, "\" role=\"img\" aria-labelledby=\"t d\" ",
+                              "font-family=\"sans-serif\" font-size=\"10\">\n<title id=\"t\">", escaped(title),
+                              "</title>\n<desc id=\"d\">", escaped(words_), "</desc>\n",
+                              "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n<text x=\"", kMargin,
+                              "\" y=\"24\" font-size=\"16\" font-weight=\"bold\">", escaped(title), "</text>\n");
+    for (size_t i = 0; i < lines_.size(); ++i) {
+      append_text(out, text_of("<text x=\"", kMargin, "\" y=\"", 44 + static_cast<double>(i) * kLineHeight,
+                               "\" font-size=\"12\">", escaped(lines_[i]), "</text>\n"));
+    }
     draw(out);
     return out + "</svg>\n";
   }
@@ -129,9 +153,11 @@ class Drawing {
       stack.pop_back();
     }
     const double step = std::clamp(640.0 / std::max(1, deepest), 9.0, 44.0);
-    for (const auto& [id, level] : levels) spots_[at(id)].y = kHead + level * step;
     width_ = std::max(x + kMargin, 640.0);
-    height_ = kHead + deepest * step + 70;
+    lines_ = lines_of(words_, static_cast<size_t>((width_ - 2 * kMargin) / kLetterWidth));
+    const double head = kHead + static_cast<double>(lines_.size() - 1) * kLineHeight;
+    for (const auto& [id, level] : levels) spots_[at(id)].y = head + level * step;
+    height_ = head + deepest * step + 70;
   }
 
   void draw(std::string& out) const {
@@ -172,6 +198,8 @@ class Drawing {
   const SumTree& tree_;
   const std::vector<int64_t> sizes_;
   const std::vector<TreeId> smallest_;
+  const std::string words_;
+  std::vector<std::string> lines_;  // of the words, as they are drawn
   std::vector<bool> folded_;
   std::vector<Spot> spots_;
   std::vector<TreeId> order_;  // children before their parents

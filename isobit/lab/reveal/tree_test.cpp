@@ -117,7 +117,7 @@ TEST(Words, OfAFusedChain) {
 TEST(Words, OfNestedLoops) {
   // Two channels of four taps, tap by tap.
   EXPECT_EQ(words("(((((((0 4) 1) 5) 2) 6) 3) 7)"),
-            "8 terms one after another in nested loops, the innermost first: 2 times 4, 4 times 1");
+            "8 terms one after another in nested loops: 2 terms 4 apart, that 4 times, each 1 further on");
 }
 
 TEST(Words, OfAccumulatorsAddedOneAfterAnother) {

@@ -24,8 +24,11 @@ std::string chain_words(const Description& d) {
   std::string out = text_of(d.terms, " terms");
   if (d.step == 0) {
     if (d.loops.empty()) return out + " one after another, in no regular order";
-    out += " one after another in nested loops, the innermost first: ";
-    return out + listed(d.loops, [](const Description::Loop& l) { return text_of(l.times, " times ", l.distance); });
+    out += " one after another in nested loops: ";
+    return out + listed(d.loops, [&](const Description::Loop& l) {
+             return &l == d.loops.data() ? text_of(l.times, " terms ", l.distance, " apart")
+                                         : text_of("that ", l.times, " times, each ", l.distance, " further on");
+           });
   }
   const int64_t apart = d.step < 0 ? -d.step : d.step;
   if (apart != 1) append_text(out, text_of(", ", apart, " apart,"));

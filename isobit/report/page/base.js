@@ -41,12 +41,8 @@ function precisionOf(value) {
   return value.figures ? value.figures.remaining_precision : null;
 }
 
-// The replay of each value, by its place in the data; what it shows goes before what records say.
+// The replay of each value, by its place in the data.
 const replayOf = new Map(((data.causes || {}).replays || []).filter(r => r.value !== null).map(r => [r.value, r]));
-data.values.forEach((value, i) => {
-  const replay = replayOf.get(i);
-  value.shown = replay && replay.origin !== 'unknown' ? replay.origin : value.origin;
-});
 
 // Who wants to know which value is chosen.
 const listeners = [];

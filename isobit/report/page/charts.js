@@ -49,7 +49,7 @@ function layerChart() {
   section('layers', 'Layer by layer',
           make('figure', {class: 'layers'}, svg, make('figcaption', {text: 'Above: into how many classes the platforms fall at ' +
               'each value. Below: how many leading bits of the significand agree in all elements and on all platforms' +
-              (unknown ? `; not known at ${unknown} values whose tensors were not kept` : '') +
+              (unknown ? `; not known at ${unknown} values whose tensors were not kept or were too large to be compared` : '') +
               '. Choose a point to see that operator.'})));
 }
 

@@ -3,7 +3,7 @@ function stateOf(node) {
   const values = (valuesOfNode.get(node) || []).map(i => data.values[i]);
   if (values.length === 0) return 'silent';
   for (const origin of ['introduced', 'unknown', 'inherited']) {
-    if (values.some(v => v.shown === origin)) return origin;
+    if (values.some(v => v.settled === origin)) return origin;
   }
   return 'same';
 }

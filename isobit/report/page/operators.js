@@ -1,8 +1,22 @@
+// Of the platforms that recorded operators eight: those that made something of their own where the first difference is
+// introduced, then those of other outputs, then any.
+function firstShown() {
+  const recorded = data.platforms.map((p, i) => i).filter(i => data.values.some(v => v.of[i] > 0));
+  const fork = data.first_introduced === null ? data.first_fork : data.first_introduced;
+  const picked = [];
+  for (const kind of [p => (fork === null ? 0 : data.values[fork].of[p]), p => data.platforms[p].class, p => 'platform ' + p]) {
+    for (const p of recorded) {
+      if (picked.length < 8 && !picked.includes(p) && !picked.some(other => kind(other) === kind(p))) picked.push(p);
+    }
+  }
+  return picked.sort((a, b) => a - b);
+}
+
 // Every recorded value, a row each, the chosen platforms side by side; rows exist only while they are in view.
 const rowHeight = 30;
 
 function operatorGrid() {
-  const shownPlatforms = new Set(data.platforms.map((p, i) => i).filter(i => data.values.some(v => v.of[i] > 0)).slice(0, 8));
+  const shownPlatforms = new Set(firstShown());
   let rows = [], current = 0, version = 0;  // version: of the columns
   const head = make('div', {class: 'row head', role: 'row', 'aria-rowindex': 1});
   const body = make('div', {class: 'body', role: 'rowgroup'});
@@ -15,7 +29,8 @@ function operatorGrid() {
     const widths = ['56px', '120px', '210px', '100px', '76px', '56px', '96px', ...[...shownPlatforms].map(() => '116px')];
     grid.style.setProperty('--columns', widths.join(' '));
     const titles = ['#', 'Operator', 'Value', 'Shape', 'Classes', 'Bits', 'Origin', ...[...shownPlatforms].map(labelOf)];
-    head.replaceChildren(...titles.map(text => make('span', {role: 'columnheader', title: text, text})));
+    head.replaceChildren(...titles.map(text => make('span', {role: 'columnheader', title: text},
+        ...text.split(/(?=[@/])/).flatMap((part, i) => (i === 0 ? [part] : [make('wbr', {}), part])))));
     grid.setAttribute('aria-colcount', titles.length);
     ++version;
   }
@@ -28,7 +43,7 @@ function operatorGrid() {
     const row = make('div', {class: 'row', role: 'row', 'aria-rowindex': place + 2, 'data-value': i, 'data-key': keyOf(place)},
         cell(v.step === undefined ? String(i) : v.step + ':' + i), cell(v.op), cell(v.name), cell(shape(v.dims)),
         cell(String(v.classes)), cell(number(precisionOf(v))),
-        cell(v.shown || 'same', v.shown === 'introduced' ? 'introduced' : 'dim'),
+        cell(v.settled || 'same', v.settled === 'introduced' ? 'introduced' : 'dim'),
         ...[...shownPlatforms].map(p => make('span', {role: 'gridcell', 'aria-label':
             labelOf(p) + (v.of[p] ? ': class ' + v.of[p] : ': not recorded')}, badge(v.of[p]))));
     row.style.top = place * rowHeight + 'px';
@@ -68,7 +83,7 @@ function operatorGrid() {
     rows = [];
     data.values.forEach((v, i) => {
       if (kind === 'forks' && v.classes < 2) return;
-      if (kind === 'introduced' && v.shown !== 'introduced') return;
+      if (kind === 'introduced' && v.settled !== 'introduced') return;
       if (words && !(v.name + ' ' + v.op).toLowerCase().includes(words)) return;
       rows.push(i);
     });
@@ -123,7 +138,7 @@ function operatorGrid() {
     const from = chosen === null ? -1 : chosen, all = data.values.length;
     for (let k = 1; k <= all; ++k) {
       const i = (from + k + all) % all;
-      if (data.values[i].shown === 'introduced') return choose(i, 'button');
+      if (data.values[i].settled === 'introduced') return choose(i, 'button');
     }
   });
   const boxes = make('fieldset', {id: 'platform-choice'}, make('legend', {text: 'Platforms side by side'}));
@@ -168,7 +183,7 @@ function details() {
       say('ulp', number(v.figures.ulp));
       say('largest difference', number(v.figures.absolute) + ', relative ' + number(v.figures.relative));
       say('elements that differ', v.figures.differing + ' of ' + v.figures.elements);
-    } else if (v.classes > 1) say('distance', 'not known: tensors were not kept');
+    } else if (v.classes > 1) say('distance', 'not known: tensors were not kept, or were too large to be compared');
     if (replayOf.has(i)) say('replayed', replayWords(replayOf.get(i)));
     const parts = [make('h3', {text: v.name}), list];
     for (const groups of v.splits || []) {
@@ -195,8 +210,8 @@ function operators() {
   }
   const table = operatorGrid();
   section('operators', 'Operators', make('p', {class: 'dim', text: 'In execution order. Platforms with the same number in a ' +
-      'row made the same bits. ' + (data.causes ? 'Where a difference was replayed, its origin is what that showed, and else ' +
-      'what the records say. ' : '') + 'Arrow keys move, Enter shows details.'}), table.boxes, table.tools,
+      'row made the same bits. ' + (data.causes ? 'A difference is introduced where records or a replay show that; else its ' +
+      'origin is what the replay showed or, without one, what the records say. ' : '') + 'Arrow keys move, Enter shows details.'}), table.boxes, table.tools,
       make('div', {class: 'pane'}, table.grid, details()));
   table.start();
 }
