@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""Writes fuzz/corpus/dispute_fuzz/: bodies, messages and what goes beside them, each well formed. Standard library only.
+
+usage: fuzz/make_dispute_corpus.py      Files that a fuzzer found and that were kept are not touched.
+"""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "oracles"))
+from shown_batch_oracle import frame, sized, u64  # noqa: E402
+
+CORPUS = pathlib.Path(__file__).parent / "corpus" / "dispute_fuzz"
+BODIES = 12  # kinds of bodies; then what dispute_fuzz.cpp reads after them
+
+
+def put(name, kind, data):
+    CORPUS.mkdir(parents=True, exist_ok=True)
+    (CORPUS / name).write_bytes(bytes([kind]) + data)
+
+
+def digest(fill):
+    return bytes([fill]) * 32
+
+
+def statement(body):
+    return u64(3) + digest(1) + digest(2) + digest(body) + digest(4) * 2
+
+
+question = u64(5) + digest(1) + b"\x04\1\1" + u64(0, 3, 2, 17) + b"\0" + u64(0, 40, 5, 0)
+put("values", 2, frame("isobit.dispute.values") + u64(2) + digest(1) + digest(2) + b"\0")
+put("tiles", 3, frame("isobit.dispute.tiles") + u64(9) + digest(1))
+put("parts", 4, frame("isobit.dispute.parts") + u64(2) + digest(1) + digest(2))
+put("leaf", 5, frame("isobit.dispute.leaf") + sized(b"a leaf"))
+put("message", BODIES, frame("isobit.dispute-message") + u64(3) + digest(1) + digest(2) + digest(3) * 2 + sized(b"body"))
+put("question", BODIES + 2, frame("isobit.dispute-question") + digest(9) + question + u64(2) + b"\1" + digest(5) + b"\0"
+    + digest(6) + digest(7) * 2)
+put("restart", BODIES + 3, frame("isobit.dispute-restart") + u64(3) + digest(1) + digest(2) + digest(3) * 2)
+put("closing", BODIES + 4, frame("isobit.dispute-closing") + digest(9) + u64(3) + digest(1) + b"\3" + digest(7) * 2)
+put("equivocation", BODIES + 5, frame("isobit.dispute-equivocation") + statement(5) + statement(6))
