@@ -26,7 +26,7 @@ def statement(body):
     return u64(3) + digest(1) + digest(2) + digest(body) + digest(4) * 2
 
 
-question = u64(5) + digest(1) + b"\x04\1\1" + u64(0, 3, 2, 17) + b"\0" + u64(0, 40, 5, 0)
+question = u64(5) + digest(1) + b"\x04\1\1" + u64(0, 3, 6, 2, 17) + b"\0" + u64(0, 40, 5, 0)
 put("values", 2, frame("isobit.dispute.values") + u64(2) + digest(1) + digest(2) + b"\0")
 put("tiles", 3, frame("isobit.dispute.tiles") + u64(9) + digest(1))
 put("parts", 4, frame("isobit.dispute.parts") + u64(2) + digest(1) + digest(2))

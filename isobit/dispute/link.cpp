@@ -15,7 +15,7 @@ void write_question(ByteWriter& w, const Question& q) {
   w.fixed(q.history);
   w.u8(static_cast<uint8_t>(q.kind));
   for (const bool asked : q.asked) w.boolean(asked);
-  for (const uint64_t n : {q.first_step, q.last_step, q.step, q.entry}) w.u64(n);
+  for (const uint64_t n : {q.first_step, q.last_step, q.leaves, q.step, q.entry}) w.u64(n);
   w.boolean(q.of_states);
   w.u64(q.part.begin);
   w.u64(q.part.size);
@@ -33,7 +33,7 @@ Expected<Question> read_question(ByteReader& r) {
   for (bool& asked : q.asked) {
     ISOBIT_TRY(asked, r.boolean("who is asked"));
   }
-  for (uint64_t* n : {&q.first_step, &q.last_step, &q.step, &q.entry}) {
+  for (uint64_t* n : {&q.first_step, &q.last_step, &q.leaves, &q.step, &q.entry}) {
     ISOBIT_TRY(*n, r.u64("step or value"));
   }
   ISOBIT_TRY(q.of_states, r.boolean("of states"));

@@ -65,7 +65,8 @@ Expected<Body> Player::steps(const Question& q) {
   if (party_ == Party::kTrainer) {
     std::vector<uint64_t> indices;
     for (uint64_t t = q.first_step + 1; t <= q.last_step; ++t) indices.push_back(t);
-    list.in_transcript = commit::prove_several(transcript_->leaf_hashes(), indices);
+    if (q.leaves > transcript_->size()) return unavailable("the question is of a longer transcript");
+    list.in_transcript = commit::prove_several(transcript_->leaf_hashes().first(q.leaves), indices);
   }
   return list;
 }

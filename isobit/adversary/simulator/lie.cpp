@@ -41,7 +41,12 @@ class Liar {
     }
     Tensor& tensor = lie_.values.at(entry);
     const auto element = static_cast<int64_t>(random_.below(static_cast<uint64_t>(tensor.elements())));
-    if (material_.logged() && tensor.dtype() == DType::kFloat32) {
+    const bool is_special = random_.below(4) == 0;
+    if (is_special && tensor.dtype() == DType::kFloat32) {
+      make_special<uint32_t>(tensor, element);
+    } else if (is_special && tensor.dtype() == DType::kFloat64) {
+      make_special<uint64_t>(tensor, element);
+    } else if (material_.logged() && tensor.dtype() == DType::kFloat32) {
       far_off(tensor.data<float>()[element]);
     } else if (material_.logged() && tensor.dtype() == DType::kFloat64) {
       far_off(tensor.data<double>()[element]);
@@ -147,6 +152,26 @@ class Liar {
   }
 
  private:
+  // Another sign, which is all that differs of a zero; not a number; infinite. An exact zero of logged arithmetic may have
+  // either sign.
+  template <class Word>
+  void make_special(Tensor& tensor, int64_t element) {
+    auto* word = static_cast<Word*>(tensor.raw()) + element;
+    const Word sign = Word{1} << (8 * sizeof(Word) - 1);
+    const Word infinite = sizeof(Word) == 4 ? static_cast<Word>(0x7f800000U) : static_cast<Word>(0x7ff0000000000000U);
+    const Word before = *word;
+    switch (random_.below(3)) {
+      case 0:
+        *word = (before & ~sign) == 0 && material_.logged() ? infinite : before ^ sign;
+        break;
+      case 1:
+        *word = infinite | 1 | (before & sign);
+        break;
+      case 2:
+        *word = infinite | (before & sign);
+    }
+  }
+
   template <class Float>
   static void far_off(Float& x) {
     x = x + 1 + std::abs(x);

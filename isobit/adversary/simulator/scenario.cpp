@@ -74,8 +74,8 @@ class Table {
 };
 
 Status read_party(Table& table, const char* name, std::vector<LieKind>& lies, Conduct& conduct) {
-  constexpr std::array<std::string_view, 7> kConducts = {"",         "stalls",    "floods",     "changes",
-                                                         "unsigned", "other-key", "equivocates"};
+  constexpr std::array<std::string_view, 8> kConducts = {"",         "stalls",    "floods",     "changes",
+                                                         "unsigned", "other-key", "equivocates", "shows-more"};
   for (const std::string& lie : table.texts(name, "honest")) {
     const auto kind = lie_kind(lie);
     if (!kind) return table.wrong(name, "honest or the name of a lie, or a list of them");
@@ -84,7 +84,7 @@ Status read_party(Table& table, const char* name, std::vector<LieKind>& lies, Co
   if (lies.empty()) return table.wrong(name, "honest or the name of a lie, or a list of them");
   const std::string key = text_of(name, "_conduct");
   const auto place = place_in(kConducts, table.text(key.c_str(), ""));
-  if (!place) return table.wrong(key, "stalls, floods, changes, unsigned, other-key or equivocates");
+  if (!place) return table.wrong(key, "stalls, floods, changes, unsigned, other-key, equivocates or shows-more");
   conduct = static_cast<Conduct>(*place);
   return {};
 }

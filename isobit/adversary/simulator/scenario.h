@@ -28,6 +28,7 @@ enum class Conduct : uint8_t {
   kUnsigned,     // sends answers whose signature is none
   kOtherKey,     // signs answers with a stranger's key
   kEquivocates,  // signs another answer beside its own
+  kShowsMore,    // as a challenger: all of a node's operands as what says where an element is from
 };
 
 struct NetworkFaults {

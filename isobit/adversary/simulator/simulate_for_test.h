@@ -105,6 +105,12 @@ inline Played play_scenarios(uint64_t games) {
       SCOPED_TRACE(text_of(s.name, ", ", arithmetic, ", seed ", seed));
       const GameEnd end = play(s, *material, seed);
       expect_ending(s, end.verdict);
+      for (const dispute::Party party : {dispute::Party::kTrainer, dispute::Party::kChallenger}) {
+        // What an honest party is said to have said, it said; and what it is asked it can answer.
+        const auto& ignored = end.parties[static_cast<size_t>(party)].ignored;
+        EXPECT_TRUE(!s.is_honest(party) || ignored[static_cast<size_t>(dispute::Ignored::kOther)] == 0);
+        EXPECT_TRUE(!s.is_honest(party) || ignored[static_cast<size_t>(dispute::Ignored::kCannot)] == 0);
+      }
       // Anybody gets the same verdict from the record.
       const auto again = dispute::replay(end.record, material->subject());
       EXPECT_TRUE(again) << again.error().message;

@@ -1,6 +1,7 @@
 #include "isobit/adversary/simulator/world.h"
 
 #include <algorithm>
+#include <numeric>
 #include <queue>
 
 #include "isobit/base/frame.h"
@@ -153,7 +154,10 @@ class Machine {
     player_->forge_states(lie_.forge);
     const auto answer = [this](const dispute::Question& q) -> Expected<dispute::Body> {
       if (q.kind == dispute::Kind::kChallenge) return challenge_;
-      return player_->answer(q);
+      ISOBIT_TRY(dispute::Body body, player_->answer(q));
+      auto* node = std::get_if<dispute::NodeShowing>(&body);
+      if (conduct_ == Conduct::kShowsMore && node != nullptr) ISOBIT_RETURN_IF_ERROR(show_all(q, *node));
+      return body;
     };
     const auto save = [this](ByteView more) -> Status {
       if (is_full_) return unavailable("the disk is full");
@@ -168,6 +172,24 @@ class Machine {
                       disk_, again)
                       .value());
     disk_.resize(node_->whole());
+  }
+
+  // All tiles of all operands, where those that say where an element is from would do.
+  Status show_all(const dispute::Question& q, dispute::NodeShowing& showing) {
+    const auto& schema = witness_.schema();
+    const auto index = static_cast<uint64_t>(schema[q.entry].node);
+    ISOBIT_TRY(const auto node, dispute::resolve(showing.node, index, material_.parts(), schema));
+    showing.guides.clear();
+    for (uint32_t i = 0; i < node.operands.size(); ++i) {
+      const dispute::Operand& operand = node.operands[i];
+      if (operand.from != dispute::Operand::From::kTrace) continue;
+      ISOBIT_TRY(const auto values, witness_.values(q.step, {operand.entry}));
+      std::vector<uint64_t> tiles(static_cast<size_t>(operand.identity.grid().tiles()));
+      std::iota(tiles.begin(), tiles.end(), uint64_t{0});
+      showing.guides.push_back(
+          {false, i, dispute::ShownTiles::of(operand.identity, values.at(operand.entry), tiles, material_.pool())});
+    }
+    return {};
   }
 
   void crash(uint64_t now) {
@@ -218,6 +240,7 @@ class Machine {
           break;
         case Conduct::kNone:
         case Conduct::kFloods:
+        case Conduct::kShowsMore:
           changed.push_back(std::move(bytes));
       }
     }
@@ -261,15 +284,18 @@ class Machine {
 
 // The interval in which both claims part; of a false alarm any.
 dispute::Challenge challenge_to(const Material& material, const verify::Transcript& claimed,
-                                const std::array<Lie, 2>& lies) {
+                                const std::array<Lie, 2>& lies, Random& random) {
   const verify::TranscriptRules& rules = claimed.rules();
   uint64_t step = rules.steps;
   for (const Lie& lie : lies) {
     if (!lie.points.empty()) step = std::min(step, lie.step);
   }
   const uint64_t every = rules.commit_every, last = std::min((step + every - 1) / every * every, rules.steps);
+  // Of the heads that the trainer signed, any that covers the interval.
+  const uint64_t least = rules.has_state(last) ? last + 1 : claimed.size();
+  const uint64_t size = least + random.below(claimed.size() - least + 1);
   const verify::SignedHead head =
-      verify::sign_head(claimed.sized_root(), material.terms(), run::testing::key(kTrainerSeed));
+      verify::sign_head(claimed.sized_root(size), material.terms(), run::testing::key(kTrainerSeed));
   return dispute::make_challenge(material.parts(), claimed, head, last);
 }
 
@@ -295,7 +321,7 @@ GameEnd play(const Scenario& scenario, Material& material, uint64_t seed) {
   };
   const std::array<Lie, 2> lies = {lie(scenario.trainer), lie(scenario.challenger)};
   const verify::Transcript claimed = claimed_transcript(material, lies[0]);
-  const dispute::Challenge challenge = challenge_to(material, claimed, lies);
+  const dispute::Challenge challenge = challenge_to(material, claimed, lies, random);
   Network network(scenario.network, random, end.traffic);
   std::array<Machine, 2> machines = {
       Machine(scenario, Party::kTrainer, material, lies[0], claimed, challenge, random, end.traffic),
