@@ -12,7 +12,7 @@ TEST(DisputeSimulation, EveryScenarioEndsAsItMust) {
 }
 
 TEST(DisputeSimulation, ASeedIsAGame) {
-  Material material("ordered-1", 4, 3, 40);
+  Material material({});
   const auto scenarios = read_scenarios(ISOBIT_SCENARIOS).value();
   std::set<std::vector<Bytes>> games;
   for (uint64_t seed = 0; seed < 4; ++seed) {
@@ -24,6 +24,17 @@ TEST(DisputeSimulation, ASeedIsAGame) {
     games.insert(one.record.messages);
   }
   EXPECT_EQ(games.size(), 4U);
+}
+
+TEST(DisputeSimulation, AnEarlierHeadDoesNotMakeAnHonestTrainerFail) {
+  Material material({"job.steps=6"});
+  Random random(1);
+  Lie lie = make_lie(LieKind::kState, material, random);
+  while (lie.step > 3) lie = make_lie(LieKind::kState, material, random);
+  for (uint64_t size = 4; size <= material.transcript().size(); ++size) {
+    EXPECT_EQ(settle(material, {Lie{}, lie}, size).verdict.outcome, dispute::Outcome::kChallengerWrong) << size;
+    EXPECT_EQ(settle(material, {lie, Lie{}}, size).verdict.outcome, dispute::Outcome::kTrainerWrong) << size;
+  }
 }
 
 }  // namespace

@@ -25,22 +25,21 @@ class Liar {
   }
   uint64_t any_of(const std::vector<uint64_t>& entries) { return entries.at(random_.below(entries.size())); }
   bool replaces_state(const Entry& e) const {
-    return e.kind == Kind::kOutput && std::ranges::any_of(schema_, [&](const Entry& s) {
-             return s.kind == Kind::kState && s.name == e.name;
-           });
+    return e.kind == Kind::kOutput &&
+           std::ranges::any_of(schema_, [&](const Entry& s) { return s.kind == Kind::kState && s.name == e.name; });
   }
   std::string op_of(const Entry& e) const {
     if (e.node < 0) return "";
     return material_.honest().graph().nodes()[static_cast<size_t>(e.node)].op;
   }
 
-  // Some element of it, another value.
-  void change(uint64_t entry) {
+  // Some element of it, or this one: another value.
+  void change(uint64_t entry, std::optional<int64_t> where = std::nullopt) {
     if (!lie_.values.contains(entry)) {
       lie_.values.emplace(entry, material_.honest().values(lie_.step, {entry}).value().at(entry).clone());
     }
     Tensor& tensor = lie_.values.at(entry);
-    const auto element = static_cast<int64_t>(random_.below(static_cast<uint64_t>(tensor.elements())));
+    const auto element = where ? *where : static_cast<int64_t>(random_.below(static_cast<uint64_t>(tensor.elements())));
     const bool is_special = random_.below(4) == 0;
     if (is_special && tensor.dtype() == DType::kFloat32) {
       make_special<uint32_t>(tensor, element);
@@ -119,9 +118,8 @@ class Liar {
         break;
       case LieKind::kSum: {
         change_state();
-        change(any_of(entries([this](const Entry& e) {
-          return e.kind == Kind::kOutput && op_of(e) == "isobit.ConvGradWeights";
-        })));
+        change(any_of(entries(
+            [this](const Entry& e) { return e.kind == Kind::kOutput && op_of(e) == "isobit.ConvGradWeights"; })));
         const uint64_t from = random_.next(), word = random_.next(), bit = random_.below(16);
         lie_.forge = [=](std::vector<judge::State>& states) {
           for (size_t c = from % states.size(); c < states.size(); ++c) {
@@ -152,8 +150,8 @@ class Liar {
   }
 
  private:
-  // Another sign, which is all that differs of a zero; not a number; infinite. An exact zero of logged arithmetic may have
-  // either sign.
+  // Another sign, which is all that differs of a zero; not a number; infinite. An exact zero of logged arithmetic may
+  // have either sign.
   template <class Word>
   void make_special(Tensor& tensor, int64_t element) {
     auto* word = static_cast<Word*>(tensor.raw()) + element;
@@ -198,6 +196,19 @@ Lie make_lie(LieKind kind, Material& material, Random& random) {
   lie.kind = kind;
   lie.step = 1 + random.below(material.subject().rules.steps);
   Liar(lie, material, random).tell();
+  return lie;
+}
+
+Lie lie_about(Material& material, uint64_t step, uint64_t entry, int64_t element) {
+  Lie lie;
+  lie.kind = LieKind::kSum;
+  lie.step = step;
+  Random random(1);
+  Liar liar(lie, material, random);
+  liar.change_state();
+  liar.change(entry, element);
+  liar.claim_points();
+  lie.forge = [](std::vector<judge::State>& states) { states.back()[0] ^= 1; };
   return lie;
 }
 

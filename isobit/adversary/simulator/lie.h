@@ -25,14 +25,18 @@ std::optional<LieKind> lie_kind(const std::string& name);
 struct Lie {
   LieKind kind = LieKind::kNone;
   uint64_t step = 0;
-  std::map<uint64_t, Tensor> values;            // of this step
-  std::map<uint64_t, commit::TensorRoot> roots;  // likewise
-  bool drops_value = false;                      // the last one is missing
+  std::map<uint64_t, Tensor> values;              // of this step
+  std::map<uint64_t, commit::TensorRoot> roots;   // likewise
+  bool drops_value = false;                       // the last one is missing
   std::map<uint64_t, dispute::StepPoint> points;  // by step
   dispute::Player::ForgeStates forge;
 };
 
 Lie make_lie(LieKind kind, Material& material, Random& random);
+
+// One element of a value of a step is another one, and of the state after it, so that the lie is found there. Of a long
+// sum with the state behind its last chunk false.
+Lie lie_about(Material& material, uint64_t step, uint64_t entry, int64_t element);
 
 // The transcript of a trainer who lies so.
 verify::Transcript claimed_transcript(const Material& material, const Lie& lie);

@@ -6,14 +6,19 @@
 namespace isobit::adversary::simulator {
 namespace {
 
-train::Job job_of(const std::string& arithmetic, int steps, int every, int batch) {
+train::Job job_of(const std::vector<std::string>& overrides) {
   constexpr char kJob[] =
-      "[job]\nname = \"simulated\"\nseed = 3\n[model]\nbuilder = \"digits-cnn\"\n[data]\ndataset = \"digits\"\n"
-      "[optimizer]\nlr = 0.05\nmomentum = 0.9\n[evaluate]\nsamples = 8\n";
-  return train::parse_job(kJob, "simulated", "",
-                          {"job.arithmetic=" + arithmetic, text_of("job.steps=", steps),
-                           text_of("commit.every=", every), text_of("data.batch=", batch)})
-      .value();
+      "[job]\nname = \"simulated\"\nseed = 3\nsteps = 4\n[model]\nbuilder = \"digits-cnn\"\n[data]\ndataset = "
+      "\"digits\"\nbatch = 40\n"
+      "[optimizer]\nlr = 0.05\nmomentum = 0.9\n[evaluate]\nsamples = 8\n"
+      "[commit]\nevery = 3\n";
+  return train::parse_job(kJob, "simulated", "", overrides).value();
+}
+
+std::string text_of_all(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) all += text + "\n";
+  return all;
 }
 
 }  // namespace
@@ -70,9 +75,9 @@ Expected<verify::ShownSample> CachedWitness::sample(uint64_t step, int64_t posit
   return samples_.at(key);
 }
 
-Material::Material(const std::string& arithmetic, int steps, int every, int batch)
-    : folder_(text_of("simulated_", arithmetic, "_", steps, "_", every, "_", batch)) {
-  const train::Job job = job_of(arithmetic, steps, every, batch);
+Material::Material(const std::vector<std::string>& overrides)
+    : folder_(text_of("simulated_", to_hex(commit::sha256(as_bytes(text_of_all(overrides)))))) {
+  const train::Job job = job_of(overrides);
   const fs::path path = folder_ / "run";
   const auto trained = run::train_run(run::testing::train_request(path, job));
   ISOBIT_CHECK(trained.has_value());
@@ -87,9 +92,8 @@ Material::Material(const std::string& arithmetic, int steps, int every, int batc
   terms.referee_key = run::testing::key(kRefereeSeed).public_key();
   terms.response_seconds = 600;
   terms.restart_seconds = 900;
-  subject_ = run::dispute_subject(job, verify::make_engagement(terms, run::testing::key(kClientSeed),
-                                                               run::testing::key(kTrainerSeed))
-                                           .value());
+  subject_ = run::dispute_subject(
+      job, verify::make_engagement(terms, run::testing::key(kClientSeed), run::testing::key(kTrainerSeed)).value());
 }
 
 }  // namespace isobit::adversary::simulator

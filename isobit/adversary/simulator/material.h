@@ -8,8 +8,8 @@
 
 #include "isobit/dispute/player.h"
 #include "isobit/dispute/subject.h"
-#include "isobit/run/testing.h"
 #include "isobit/run/run_witness.h"
+#include "isobit/run/testing.h"
 
 namespace isobit::adversary::simulator {
 
@@ -54,8 +54,9 @@ inline constexpr uint8_t kClientSeed = 1, kTrainerSeed = 2, kRefereeSeed = 3, kC
 
 class Material {
  public:
-  // A job of so many steps of digits-cnn, whose state is committed every `every` steps.
-  Material(const std::string& arithmetic, int steps, int every, int batch);
+  // Of digits-cnn: four steps, of which the third and the last one's states are committed, on 40 samples each, so that
+  // there are sums of several chunks. overrides: of fields of the job.
+  explicit Material(const std::vector<std::string>& overrides);
 
   dispute::Witness& honest() { return *honest_; }
   const dispute::Subject& subject() const { return *subject_; }

@@ -74,7 +74,7 @@ class Table {
 };
 
 Status read_party(Table& table, const char* name, std::vector<LieKind>& lies, Conduct& conduct) {
-  constexpr std::array<std::string_view, 8> kConducts = {"",         "stalls",    "floods",     "changes",
+  constexpr std::array<std::string_view, 8> kConducts = {"",         "stalls",    "floods",      "changes",
                                                          "unsigned", "other-key", "equivocates", "shows-more"};
   for (const std::string& lie : table.texts(name, "honest")) {
     const auto kind = lie_kind(lie);

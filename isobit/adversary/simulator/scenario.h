@@ -12,11 +12,11 @@ namespace isobit::adversary::simulator {
 
 // How a game must end. Whatever it says, an honest party is never found wrong, and the game ends.
 enum class Ending : uint8_t {
-  kEnds,              // and nothing else is asked
-  kTrainerWrong,      // the trainer, and not the challenger
-  kChallengerWrong,   //
-  kTrainerLoses,      // it is wrong, or forfeits; alone
-  kChallengerLoses,   //
+  kEnds,             // and nothing else is asked
+  kTrainerWrong,     // the trainer, and not the challenger
+  kChallengerWrong,  //
+  kTrainerLoses,     // it is wrong, or forfeits; alone
+  kChallengerLoses,  //
 };
 
 // Of a dishonest party, beside its lie.
@@ -46,7 +46,7 @@ struct MachineFaults {
 };
 
 struct Scenario {
-  std::string name;  // of the file
+  std::string name;                          // of the file
   std::vector<std::string> arithmetic;       // likewise
   std::vector<LieKind> trainer, challenger;  // games take turns with them
   Conduct trainer_conduct = Conduct::kNone, challenger_conduct = Conduct::kNone;

@@ -45,9 +45,9 @@ struct Totals {
     for (const auto& [name, n] : levels) text += text_of(name, " ", n, "; ");
     text += text_of("\n  messages: sent ", traffic.sent, ", delivered ", traffic.delivered, ", lost ", traffic.lost,
                     ", cut off ", traffic.cut_off, ", repeated ", traffic.repeated, ", changed ", traffic.corrupted);
-    text += text_of("\n  machines: crashes ", traffic.crashes, ", saves cut short ", traffic.torn_saves,
-                    ", full disks ", traffic.full_disks, ", restarts granted ", restarts, ", not granted ",
-                    dropped_restarts);
+    text +=
+        text_of("\n  machines: crashes ", traffic.crashes, ", saves cut short ", traffic.torn_saves, ", full disks ",
+                traffic.full_disks, ", restarts granted ", restarts, ", not granted ", dropped_restarts);
     text += text_of("\n  referee: counted ", counted, "; dropped: ");
     for (size_t i = 0; i < dropped.size(); ++i) {
       text += text_of(name_of(static_cast<dispute::Drop>(i)), " ", dropped[i], ", ");
@@ -100,7 +100,7 @@ inline Played play_scenarios(uint64_t games) {
     for (uint64_t game = 0; game < games; ++game) {
       const std::string& arithmetic = s.arithmetic[game % s.arithmetic.size()];
       auto& material = materials[arithmetic];
-      if (!material) material = std::make_unique<Material>(arithmetic, 4, 3, 40);
+      if (!material) material = std::make_unique<Material>(std::vector{"job.arithmetic=" + arithmetic});
       const uint64_t seed = game * 1000003 + 17;
       SCOPED_TRACE(text_of(s.name, ", ", arithmetic, ", seed ", seed));
       const GameEnd end = play(s, *material, seed);

@@ -148,9 +148,9 @@ class Machine {
 
   // With an empty memory, and what is on the disk.
   void start(bool again) {
-    player_ = std::make_unique<dispute::Player>(material_.subject(), material_.parts(), party_, witness_,
-                                                party_ == Party::kTrainer ? &transcript_ : nullptr, key_,
-                                                material_.pool());
+    player_ =
+        std::make_unique<dispute::Player>(material_.subject(), material_.parts(), party_, witness_,
+                                          party_ == Party::kTrainer ? &transcript_ : nullptr, key_, material_.pool());
     player_->forge_states(lie_.forge);
     const auto answer = [this](const dispute::Question& q) -> Expected<dispute::Body> {
       if (q.kind == dispute::Kind::kChallenge) return challenge_;
@@ -167,9 +167,9 @@ class Machine {
       if (dies_) ++traffic_.torn_saves;
       return {};
     };
-    node_.emplace(dispute::PartyNode::open(
-                      material_.terms(), {party_, run::testing::key(kChallengerSeed).public_key(), key_}, answer, save,
-                      disk_, again)
+    node_.emplace(dispute::PartyNode::open(material_.terms(),
+                                           {party_, run::testing::key(kChallengerSeed).public_key(), key_}, answer,
+                                           save, disk_, again)
                       .value());
     disk_.resize(node_->whole());
   }
@@ -282,18 +282,20 @@ class Machine {
   dispute::PartyNode::Counts before_;  // of the nodes that crashed
 };
 
-// The interval in which both claims part; of a false alarm any.
-dispute::Challenge challenge_to(const Material& material, const verify::Transcript& claimed,
-                                const std::array<Lie, 2>& lies, Random& random) {
+// The last step of the interval in which both claims part; of a false alarm any.
+uint64_t doubted(const verify::Transcript& claimed, const std::array<Lie, 2>& lies) {
   const verify::TranscriptRules& rules = claimed.rules();
   uint64_t step = rules.steps;
   for (const Lie& lie : lies) {
     if (!lie.points.empty()) step = std::min(step, lie.step);
   }
-  const uint64_t every = rules.commit_every, last = std::min((step + every - 1) / every * every, rules.steps);
-  // Of the heads that the trainer signed, any that covers the interval.
-  const uint64_t least = rules.has_state(last) ? last + 1 : claimed.size();
-  const uint64_t size = least + random.below(claimed.size() - least + 1);
+  const uint64_t every = rules.commit_every;
+  return std::min((step + every - 1) / every * every, rules.steps);
+}
+
+// Under the head of a tree of this size.
+dispute::Challenge challenge_to(const Material& material, const verify::Transcript& claimed, uint64_t last,
+                                uint64_t size) {
   const verify::SignedHead head =
       verify::sign_head(claimed.sized_root(size), material.terms(), run::testing::key(kTrainerSeed));
   return dispute::make_challenge(material.parts(), claimed, head, last);
@@ -321,7 +323,10 @@ GameEnd play(const Scenario& scenario, Material& material, uint64_t seed) {
   };
   const std::array<Lie, 2> lies = {lie(scenario.trainer), lie(scenario.challenger)};
   const verify::Transcript claimed = claimed_transcript(material, lies[0]);
-  const dispute::Challenge challenge = challenge_to(material, claimed, lies, random);
+  // Of the heads that the trainer signed, any that covers the interval.
+  const uint64_t last = doubted(claimed, lies), least = claimed.rules().has_state(last) ? last + 1 : claimed.size();
+  const dispute::Challenge challenge =
+      challenge_to(material, claimed, last, least + random.below(claimed.size() - least + 1));
   Network network(scenario.network, random, end.traffic);
   std::array<Machine, 2> machines = {
       Machine(scenario, Party::kTrainer, material, lies[0], claimed, challenge, random, end.traffic),
@@ -366,6 +371,31 @@ GameEnd play(const Scenario& scenario, Material& material, uint64_t seed) {
   }
   end.record = referee.record();
   return end;
+}
+
+Settled settle(Material& material, const std::array<Lie, 2>& lies, std::optional<uint64_t> head) {
+  const verify::Transcript claimed = claimed_transcript(material, lies[0]);
+  const std::array<commit::SecretKey, 2> keys = {run::testing::key(kTrainerSeed), run::testing::key(kChallengerSeed)};
+  std::array<LyingWitness, 2> witnesses = {LyingWitness(material.honest(), lies[0]),
+                                           LyingWitness(material.honest(), lies[1])};
+  std::array<dispute::Player, 2> players = {dispute::Player(material.subject(), material.parts(), Party::kTrainer,
+                                                            witnesses[0], &claimed, keys[0], material.pool()),
+                                            dispute::Player(material.subject(), material.parts(), Party::kChallenger,
+                                                            witnesses[1], nullptr, keys[1], material.pool())};
+  for (size_t p = 0; p < 2; ++p) players[p].forge_states(lies[p].forge);
+  dispute::Referee referee(material.subject(), keys[1].public_key());
+  const auto say = [&](size_t p, const dispute::Question& q, const dispute::Body& body) {
+    const auto receipt = referee.receive(players[p].sign(q, body));
+    ISOBIT_CHECK(receipt.counts);
+  };
+  say(1, referee.question(), challenge_to(material, claimed, doubted(claimed, lies), head.value_or(claimed.size())));
+  while (!referee.verdict()) {
+    const dispute::Question q = referee.question();
+    for (size_t p = 0; p < 2; ++p) {
+      if (q.asked[p]) say(p, q, players[p].answer(q).value());
+    }
+  }
+  return {*referee.verdict(), referee.question().turn, referee.counts()};
 }
 
 }  // namespace isobit::adversary::simulator

@@ -30,4 +30,13 @@ inline constexpr uint64_t kRepeatEvery = 5, kSilence = 40;  // seconds
 // Ends, or aborts with the seed after as long as a game of a hundred turns may take.
 GameEnd play(const Scenario& scenario, Material& material, uint64_t seed);
 
+// The same without network, failures or bad conduct: what is said is heard. head: the size of the tree under the head
+// that the challenger shows; the whole transcript's without one.
+struct Settled {
+  dispute::Verdict verdict;
+  uint64_t turns = 0;
+  dispute::Referee::Counts counts;
+};
+Settled settle(Material& material, const std::array<Lie, 2>& lies, std::optional<uint64_t> head = std::nullopt);
+
 }  // namespace isobit::adversary::simulator
