@@ -121,7 +121,9 @@ class Liar {
         change(any_of(entries(
             [this](const Entry& e) { return e.kind == Kind::kOutput && op_of(e) == "isobit.ConvGradWeights"; })));
         const uint64_t from = random_.next(), word = random_.next(), bit = random_.below(16);
+        const bool is_short = random_.below(4) == 0;  // a state of fewer words than any has
         lie_.forge = [=](std::vector<judge::State>& states) {
+          if (is_short) return states[from % states.size()].resize(1);
           for (size_t c = from % states.size(); c < states.size(); ++c) {
             states[c][word % states[c].size()] ^= uint64_t{1} << bit;
           }
@@ -135,8 +137,18 @@ class Liar {
         lie_.roots[entry].tiles = {lie_.roots[entry].tiles.size + 1 + random_.below(3), random_.digest()};
         break;
       }
+      case LieKind::kTile: {
+        change_state();
+        const uint64_t entry = any_of(entries([](const Entry& e) { return e.kind == Kind::kOutput; }));
+        lie_.values.erase(entry);
+        lie_.roots[entry] = material_.honest().roots(lie_.step).value()[entry];
+        lie_.no_tile[entry] = random_.below(lie_.roots[entry].tiles.size);
+        lie_.roots[entry].tiles.root = commit::merkle_root(leaves_with_no_tile(material_, lie_, entry));
+        break;
+      }
       case LieKind::kList:
         if (const uint64_t way = random_.below(3); way == 0) {
+          change_state();
           change(any_of(of(Kind::kState)));
         } else {
           lie_.drops_value = way == 1;
@@ -184,11 +196,19 @@ class Liar {
 }  // namespace
 
 std::optional<LieKind> lie_kind(const std::string& name) {
-  constexpr std::array<std::string_view, 11> kNames = {"honest", "false-alarm", "state", "values", "fed",  "rate",
-                                                       "sum",    "tree",        "list",  "loss",   "batch"};
+  constexpr std::array<std::string_view, 12> kNames = {"honest", "false-alarm", "state", "values", "fed",  "rate",
+                                                       "sum",    "tree",        "tile",  "list",   "loss", "batch"};
   const auto found = std::ranges::find(kNames, name);
   if (found == kNames.end()) return std::nullopt;
   return static_cast<LieKind>(found - kNames.begin());
+}
+
+std::vector<commit::Digest> leaves_with_no_tile(Material& material, const Lie& lie, uint64_t entry) {
+  const auto identity = dispute::TensorIdentity::of(material.honest().schema()[entry]);
+  const Tensor value = material.honest().values(lie.step, {entry}).value().at(entry);
+  auto leaves = commit::tile_hashes(identity.header(), value, identity.layout(), material.pool());
+  leaves[lie.no_tile.at(entry)] = commit::leaf_hash(as_bytes(kNoTile));
+  return leaves;
 }
 
 Lie make_lie(LieKind kind, Material& material, Random& random) {

@@ -15,6 +15,7 @@ enum class LieKind : uint8_t {
   kRate,        // that, and a learning rate
   kSum,         // that, and an element of a long sum, with false states of the sum
   kTree,        // that, and a value whose tree is not that of a tensor of its shape
+  kTile,        // that, and a value in whose tree something stands that is no tile
   kList,        // a list of values that does not begin or end where it must, or is too short
   kLoss,        // the loss of a step
   kBatch,       // the samples of a step
@@ -27,10 +28,15 @@ struct Lie {
   uint64_t step = 0;
   std::map<uint64_t, Tensor> values;              // of this step
   std::map<uint64_t, commit::TensorRoot> roots;   // likewise
+  std::map<uint64_t, uint64_t> no_tile;           // by entry, the tile in whose place kNoTile stands
   bool drops_value = false;                       // the last one is missing
   std::map<uint64_t, dispute::StepPoint> points;  // by step
   dispute::Player::ForgeStates forge;
 };
+
+inline constexpr std::string_view kNoTile = "no tile";
+// The leaves of the tree that this party commits to, where it has something in it that is no tile.
+std::vector<commit::Digest> leaves_with_no_tile(Material& material, const Lie& lie, uint64_t entry);
 
 Lie make_lie(LieKind kind, Material& material, Random& random);
 

@@ -154,6 +154,14 @@ class Machine {
     player_->forge_states(lie_.forge);
     const auto answer = [this](const dispute::Question& q) -> Expected<dispute::Body> {
       if (q.kind == dispute::Kind::kChallenge) return challenge_;
+      if (lie_.no_tile.contains(q.entry) && !q.of_states) {
+        if (q.kind == dispute::Kind::kParts) {
+          return dispute::PartRoots{dispute::part_roots(leaves_with_no_tile(material_, lie_, q.entry), q.part)};
+        }
+        if (q.kind == dispute::Kind::kLeaf && q.part.begin == lie_.no_tile.at(q.entry)) {
+          return dispute::LeafShowing{Bytes(kNoTile.begin(), kNoTile.end())};
+        }
+      }
       ISOBIT_TRY(dispute::Body body, player_->answer(q));
       auto* node = std::get_if<dispute::NodeShowing>(&body);
       if (conduct_ == Conduct::kShowsMore && node != nullptr) ISOBIT_RETURN_IF_ERROR(show_all(q, *node));
