@@ -2,6 +2,7 @@
 // what it shows does not crash, whatever it claims. The first byte says as what the rest is read.
 #include <algorithm>
 
+#include "isobit/dispute/link.h"
 #include "isobit/dispute/record.h"
 
 using namespace isobit;
@@ -30,12 +31,24 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const ByteView input(data + 1, size - 1);
   constexpr size_t kKinds = std::variant_size_v<dispute::Body>;
-  const size_t as = data[0] % (kKinds + 2);
+  const size_t as = data[0] % (kKinds + 6);
   if (as < kKinds) {
     read_body(input, as, data[0] >= 128);
   } else if (as == kKinds) {
     const auto message = dispute::decode_message(input, "input");
     if (message) ISOBIT_CHECK(std::ranges::equal(dispute::encode(*message), input));
+  } else if (as == kKinds + 2) {
+    const auto asked = dispute::decode_question(input, "input");
+    if (asked) ISOBIT_CHECK(std::ranges::equal(dispute::encode(*asked), input));
+  } else if (as == kKinds + 3) {
+    const auto restart = dispute::decode_restart(input, "input");
+    if (restart) ISOBIT_CHECK(std::ranges::equal(dispute::encode(*restart), input));
+  } else if (as == kKinds + 4) {
+    const auto closing = dispute::decode_closing(input, "input");
+    if (closing) ISOBIT_CHECK(std::ranges::equal(dispute::encode(*closing), input));
+  } else if (as == kKinds + 5) {
+    const auto two = dispute::decode_equivocation(input, "input");
+    if (two) ISOBIT_CHECK(std::ranges::equal(dispute::encode(*two), input));
   } else {
     const auto record = dispute::decode_record(input, "input");
     if (record) ISOBIT_CHECK(std::ranges::equal(dispute::encode(*record), input));

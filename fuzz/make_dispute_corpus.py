@@ -1,62 +1,39 @@
 #!/usr/bin/env python3
-"""Inputs for dispute_fuzz out of records of disputes ('isobit dispute --out'): one of each body, a message, a record.
+"""Writes fuzz/corpus/dispute_fuzz/: bodies, messages and what goes beside them, each well formed. Standard library only.
 
-usage: fuzz/make_dispute_corpus.py RECORD...
+usage: fuzz/make_dispute_corpus.py      Files that a fuzzer found and that were kept are not touched.
 """
-import os
-import struct
+import pathlib
 import sys
 
-KINDS = ["challenge", "steps", "values", "tiles", "parts", "leaf", "node", "states", "grounds", "loss", "batch", "sample"]
-FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus", "dispute_fuzz")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "oracles"))
+from shown_batch_oracle import frame, sized, u64  # noqa: E402
 
-
-def take(data, at):
-    (size,) = struct.unpack_from("<Q", data, at)
-    return data[at + 8:at + 8 + size], at + 8 + size
-
-
-def messages_of(record):
-    tag, at = take(record, 0)
-    assert tag == b"isobit.dispute-record"
-    _, at = take(record, at + 4)
-    (count,) = struct.unpack_from("<Q", record, at)
-    at += 8
-    for _ in range(count):
-        message, at = take(record, at)
-        yield message
-
-
-def body_of(message):
-    _, at = take(message, 0)
-    return take(message, at + 4 + 8 + 32 + 32 + 64)[0]  # version, turn, history, key, signature
+CORPUS = pathlib.Path(__file__).parent / "corpus" / "dispute_fuzz"
+BODIES = 12  # kinds of bodies; then what dispute_fuzz.cpp reads after them
 
 
 def put(name, kind, data):
-    with open(os.path.join(FOLDER, name), "wb") as f:
-        f.write(bytes([kind]) + data)
+    CORPUS.mkdir(parents=True, exist_ok=True)
+    (CORPUS / name).write_bytes(bytes([kind]) + data)
 
 
-def main():
-    os.makedirs(FOLDER, exist_ok=True)
-    smallest = {}
-    for path in sys.argv[1:]:
-        with open(path, "rb") as f:
-            record = f.read()
-        for message in messages_of(record):
-            body = body_of(message)
-            kind = take(body, 0)[0].decode().rsplit(".", 1)[1]
-            if kind not in smallest or len(body) < len(smallest[kind]):
-                smallest[kind] = body
-        first = next(messages_of(record))
-        put("message", len(KINDS), first)
-        tag, at = take(record, 0)
-        engagement, at = take(record, at + 4)
-        head = record[:at] + struct.pack("<QQ", 1, len(first)) + first
-        put("record", len(KINDS) + 1, head)
-    for kind, body in smallest.items():
-        put(kind, KINDS.index(kind), body)
+def digest(fill):
+    return bytes([fill]) * 32
 
 
-if __name__ == "__main__":
-    main()
+def statement(body):
+    return u64(3) + digest(1) + digest(2) + digest(body) + digest(4) * 2
+
+
+question = u64(5) + digest(1) + b"\x04\1\1" + u64(0, 3, 6, 2, 17) + b"\0" + u64(0, 40, 5, 0)
+put("values", 2, frame("isobit.dispute.values") + u64(2) + digest(1) + digest(2) + b"\0")
+put("tiles", 3, frame("isobit.dispute.tiles") + u64(9) + digest(1))
+put("parts", 4, frame("isobit.dispute.parts") + u64(2) + digest(1) + digest(2))
+put("leaf", 5, frame("isobit.dispute.leaf") + sized(b"a leaf"))
+put("message", BODIES, frame("isobit.dispute-message") + u64(3) + digest(1) + digest(2) + digest(3) * 2 + sized(b"body"))
+put("question", BODIES + 2, frame("isobit.dispute-question") + digest(9) + question + u64(2) + b"\1" + digest(5) + b"\0"
+    + digest(6) + digest(7) * 2)
+put("restart", BODIES + 3, frame("isobit.dispute-restart") + u64(3) + digest(1) + digest(2) + digest(3) * 2)
+put("closing", BODIES + 4, frame("isobit.dispute-closing") + digest(9) + u64(3) + digest(1) + b"\3" + digest(7) * 2)
+put("equivocation", BODIES + 5, frame("isobit.dispute-equivocation") + statement(5) + statement(6))

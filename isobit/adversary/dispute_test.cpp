@@ -223,7 +223,7 @@ TEST_F(Disputes, ARecordGivesTheVerdictAgainAndNoOther) {
   const train::Job job = small_job({"job.steps=5"});
   const Made honest = make("honest", job), false_run = make("false", job, "sample", 3);
   const run::DisputeResult result = settle(false_run, honest);
-  const dispute::Record record{result.engagement, result.record};
+  const dispute::Record record{result.engagement, result.record, {}};
   const dispute::Subject subject = run::dispute_subject(job, result.engagement);
   const auto again = dispute::replay(record, subject);
   ASSERT_TRUE(again) << again.error().message;

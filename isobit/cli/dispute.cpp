@@ -124,7 +124,7 @@ Expected<int> run(const Options& o, Console& console) {
   console.line(text_of("referee       ", time, ", ", result->turns, " rounds, ", human_bytes(counts.bytes),
                        " of which ", human_bytes(counts.list_bytes), " are the parties' lists"));
   if (!o.out.empty()) {
-    const Bytes record = encode(dispute::Record{result->engagement, result->record});
+    const Bytes record = encode(dispute::Record{result->engagement, result->record, {}});
     ISOBIT_RETURN_IF_ERROR(write_file_durably(o.out, record));
     console.line(text_of("wrote         ", o.out, ", ", human_bytes(record.size()), ": check it with 'isobit verify'"));
   }

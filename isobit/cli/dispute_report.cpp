@@ -125,12 +125,16 @@ Expected<int> verify_dispute(const std::string& file, const Bytes& bytes, const 
   console.line("trainer       " + hex_of(record.engagement.trainer_key));
   console.line("challenger    " + hex_of(replayed->challenger));
   console.line("client        " + hex_of(terms.client_key));
+  // That a deadline passed nobody can compute again.
+  const bool is_word = is_forfeit(replayed->verdict.outcome);
+  if (is_word) console.line("referee       " + hex_of(*terms.referee_key) + ", whose word the forfeit is");
   note_unpinned(trusted.client.has_value(), console);
   nlohmann::ordered_json document = dispute_json(replayed->verdict);
   document["genuine"] = true;
   document["trainer"] = hex_of(record.engagement.trainer_key);
   document["challenger"] = hex_of(replayed->challenger);
   document["client"] = hex_of(terms.client_key);
+  document["referee"] = is_word ? or_null(hex_of(*terms.referee_key)) : nullptr;
   document["job_root"] = commit::hex_of(terms.job_root);
   document["run_id"] = to_hex(terms.run_id);
   document["rounds"] = replayed->turns;

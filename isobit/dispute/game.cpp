@@ -76,7 +76,12 @@ void Game::forfeit(bool of_trainer, bool of_challenger) {
   conclude(!of_challenger ? Outcome::kTrainerForfeits
            : of_trainer   ? Outcome::kBothForfeit
                           : Outcome::kChallengerForfeits,
-           Level::kRun, who + (of_trainer && of_challenger ? " answered in time" : " did not answer in time"));
+           Level::kConduct, who + (of_trainer && of_challenger ? " answered in time" : " did not answer in time"));
+}
+
+void Game::convict(Party party, uint64_t turn) {
+  conclude(party == Party::kTrainer, party == Party::kChallenger, Level::kConduct,
+           text_of("the ", name_of(party), " signed two different answers to one question, that of turn ", turn));
 }
 
 }  // namespace isobit::dispute

@@ -25,6 +25,8 @@ class Game {
   // All who were asked have answered: the next question, or the verdict.
   void end_turn();
   void forfeit(bool trainer, bool challenger);
+  // This party signed two different answers to the question of a turn.
+  void convict(Party party, uint64_t turn);
 
  private:
   struct Side {

@@ -108,6 +108,7 @@ void Game::compare_runs() {
   }
   question_.first_step = before.step;
   question_.last_step = behind.step;
+  question_.leaves = challenge_.head.tree.size;
   ask(Kind::kSteps, true, true);
 }
 

@@ -10,40 +10,67 @@ namespace {
 constexpr std::string_view kTag = "isobit.dispute-message", kHistoryTag = "isobit.dispute-history";
 constexpr uint32_t kVersion = 1;
 
-Bytes signed_bytes(const Message& m, const verify::EngagementTerms& terms) {
+Bytes signed_bytes(const Statement& s, const verify::EngagementTerms& terms) {
   ByteWriter w;
-  w.fixed(m.history);
-  w.fixed(commit::sha256(m.body));
-  return commit::signed_payload(kTag, terms.job_root, terms.run_id, m.key, m.turn,
+  w.fixed(s.history);
+  w.fixed(s.body);
+  return commit::signed_payload(kTag, terms.job_root, terms.run_id, s.key, s.turn,
                                 commit::tagged_hash(kTag, kVersion, w.view()));
 }
 
 }  // namespace
 
-commit::Digest first_history(const verify::EngagementTerms& terms) {
+Statement statement_of(const Message& m) { return {m.turn, m.history, m.key, commit::sha256(m.body), m.signature}; }
+
+bool verify_statement(const Statement& s, const verify::EngagementTerms& terms) {
+  return commit::verify(s.key, signed_bytes(s, terms), s.signature);
+}
+
+void write(ByteWriter& w, const Statement& s) {
+  w.u64(s.turn);
+  w.fixed(s.history);
+  w.fixed(s.key.bytes);
+  w.fixed(s.body);
+  w.fixed(s.signature.bytes);
+}
+
+Expected<Statement> read_statement(ByteReader& r) {
+  Statement s;
+  ISOBIT_TRY(s.turn, r.u64("turn"));
+  ISOBIT_TRY(s.history, commit::read_digest(r, "history"));
+  ISOBIT_TRY(const ByteView key, r.fixed("key", s.key.bytes.size()));
+  std::copy(key.begin(), key.end(), s.key.bytes.begin());
+  ISOBIT_TRY(s.body, commit::read_digest(r, "digest of the body"));
+  ISOBIT_TRY(const ByteView signature, r.fixed("signature", s.signature.bytes.size()));
+  std::copy(signature.begin(), signature.end(), s.signature.bytes.begin());
+  return s;
+}
+
+commit::Digest first_history(const verify::EngagementTerms& terms, const commit::PublicKey& challenger) {
   ByteWriter w;
   w.fixed(terms.job_root);
   w.fixed(terms.run_id);
+  w.fixed(challenger.bytes);
   return commit::tagged_hash(kHistoryTag, kVersion, w.view());
 }
 
-commit::Digest next_history(const commit::Digest& history, Party party, ByteView body) {
+commit::Digest next_history(const commit::Digest& history, Party party, const commit::Digest& body) {
   ByteWriter w;
   w.fixed(history);
   w.u8(static_cast<uint8_t>(party));
-  w.fixed(commit::sha256(body));
+  w.fixed(body);
   return commit::tagged_hash(kHistoryTag, kVersion, w.view());
 }
 
 Message sign_message(uint64_t turn, const commit::Digest& history, Bytes body, const verify::EngagementTerms& terms,
                      const commit::SecretKey& key) {
   Message m{turn, history, key.public_key(), std::move(body), {}};
-  m.signature = key.sign(signed_bytes(m, terms));
+  m.signature = key.sign(signed_bytes(statement_of(m), terms));
   return m;
 }
 
 bool verify_message(const Message& m, const verify::EngagementTerms& terms) {
-  return commit::verify(m.key, signed_bytes(m, terms), m.signature);
+  return verify_statement(statement_of(m), terms);
 }
 
 Bytes encode(const Message& m) {

@@ -23,10 +23,25 @@ struct Message {
   bool operator==(const Message&) const = default;
 };
 
-// Of no turn: binds the run.
-commit::Digest first_history(const verify::EngagementTerms& terms);
-// With one more body, of this party.
-commit::Digest next_history(const commit::Digest& history, Party party, ByteView body);
+// That somebody said a body, without the body: what a signature of a message covers.
+struct Statement {
+  uint64_t turn = 0;
+  commit::Digest history{};
+  commit::PublicKey key;
+  commit::Digest body{};  // SHA-256
+  commit::Signature signature;
+  bool operator==(const Statement&) const = default;
+};
+Statement statement_of(const Message& message);
+[[nodiscard]] bool verify_statement(const Statement& statement, const verify::EngagementTerms& terms);
+void write(ByteWriter& writer, const Statement& statement);
+Expected<Statement> read_statement(ByteReader& reader);
+
+// Of no turn: binds the run, and whose game it is. Two games about one run, of two challengers or keys, have no history
+// in common.
+commit::Digest first_history(const verify::EngagementTerms& terms, const commit::PublicKey& challenger);
+// With one more body, of this party; by the SHA-256 of it.
+commit::Digest next_history(const commit::Digest& history, Party party, const commit::Digest& body);
 
 Message sign_message(uint64_t turn, const commit::Digest& history, Bytes body, const verify::EngagementTerms& terms,
                      const commit::SecretKey& key);

@@ -65,33 +65,47 @@ Expected<Body> Player::steps(const Question& q) {
   if (party_ == Party::kTrainer) {
     std::vector<uint64_t> indices;
     for (uint64_t t = q.first_step + 1; t <= q.last_step; ++t) indices.push_back(t);
-    list.in_transcript = commit::prove_several(transcript_->leaf_hashes(), indices);
+    if (q.leaves > transcript_->size()) return unavailable("the question is of a longer transcript");
+    list.in_transcript = commit::prove_several(transcript_->leaf_hashes().first(q.leaves), indices);
   }
   return list;
 }
 
-Expected<Body> Player::values(const Question& q) {
+Status Player::prepare_roots(const Question& q) {
+  if (!roots_.empty()) return {};
   ISOBIT_TRY(roots_, witness_.roots(q.step));
-  digests_.clear();
   for (const commit::TensorRoot& root : roots_) digests_.push_back(root.digest());
+  return {};
+}
+
+Expected<Body> Player::values(const Question& q) {
+  ISOBIT_RETURN_IF_ERROR(prepare_roots(q));
   ValueList list{digests_, std::nullopt};
   if (party_ == Party::kChallenger) list.schema = witness_.schema();
   return list;
 }
 
-Expected<Body> Player::tiles(const Question& q) {
+Status Player::prepare_value(const Question& q) {
+  if (!tile_hashes_.empty()) return {};
   ISOBIT_TRY(auto values, witness_.values(q.step, {q.entry}));
   value_ = std::move(values.at(q.entry));
   const TensorIdentity identity = TensorIdentity::of(witness_.schema()[q.entry]);
   tile_hashes_ = commit::tile_hashes(identity.header(), value_, identity.layout(), pool_);
+  return {};
+}
+
+Expected<Body> Player::tiles(const Question& q) {
+  ISOBIT_RETURN_IF_ERROR(prepare_roots(q));
   return TileTree{roots_[q.entry].tiles};
 }
 
-Expected<Body> Player::parts(const Question& q) const {
+Expected<Body> Player::parts(const Question& q) {
+  ISOBIT_RETURN_IF_ERROR(q.of_states ? prepare_states(q) : prepare_value(q));
   return PartRoots{part_roots(q.of_states ? state_hashes_ : tile_hashes_, q.part)};
 }
 
-Expected<Body> Player::leaf(const Question& q) const {
+Expected<Body> Player::leaf(const Question& q) {
+  ISOBIT_RETURN_IF_ERROR(q.of_states ? prepare_states(q) : prepare_value(q));
   if (q.of_states) return LeafShowing{state_leaf(q.part.begin, states_[q.part.begin])};
   const TensorIdentity identity = TensorIdentity::of(witness_.schema()[q.entry]);
   return LeafShowing{
@@ -112,6 +126,7 @@ judge::Bits Player::value_of(const graph::ElementSource& s) const {
 // The node with its operands' and statistics' tensors, and the element as a referee will see it.
 Status Player::prepare_node(const Question& q) {
   if (element_) return {};
+  ISOBIT_RETURN_IF_ERROR(prepare_roots(q));
   const std::vector<train::TraceEntry>& schema = witness_.schema();
   const auto index = static_cast<uint64_t>(schema[q.entry].node);
   showing_ = NodeShowing{witness_.node(index), {}};
@@ -148,10 +163,11 @@ Status Player::prepare_node(const Question& q) {
 
 Expected<Body> Player::node(const Question& q) {
   ISOBIT_RETURN_IF_ERROR(prepare_node(q));
-  return std::move(*showing_);
+  return *showing_;
 }
 
-Expected<Body> Player::states(const Question& q) {
+Status Player::prepare_states(const Question& q) {
+  if (!states_.empty()) return {};
   ISOBIT_RETURN_IF_ERROR(prepare_node(q));
   const Element::ValueOf value = [this](const graph::ElementSource& s) { return value_of(s); };
   judge::State state;
@@ -165,6 +181,11 @@ Expected<Body> Player::states(const Question& q) {
   for (uint64_t chunk = 0; chunk < states_.size(); ++chunk) {
     state_hashes_.push_back(commit::leaf_hash(state_leaf(chunk, states_[chunk])));
   }
+  return {};
+}
+
+Expected<Body> Player::states(const Question& q) {
+  ISOBIT_RETURN_IF_ERROR(prepare_states(q));
   const uint64_t last = state_hashes_.size() - 1;
   return StateTree{{state_hashes_.size(), commit::merkle_root(state_hashes_)},
                    states_.back(),
@@ -172,6 +193,7 @@ Expected<Body> Player::states(const Question& q) {
 }
 
 Expected<Body> Player::grounds(const Question& q) {
+  ISOBIT_RETURN_IF_ERROR(q.of_states ? prepare_states(q) : prepare_node(q));
   const ResolvedNode& node = element_->node();
   std::map<std::pair<bool, uint32_t>, std::set<uint64_t>> wanted;
   for (const graph::ElementSource& s : element_->needs(q.chunk)) {

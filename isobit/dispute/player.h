@@ -34,7 +34,9 @@ class Player {
         key_(std::move(key)),
         pool_(pool) {}
 
-  // What the answer says. REQUIRES a question that this party is asked. kUnavailable: this machine cannot tell.
+  // What the answer says; the same for the same question, whatever was asked before, so that a party that lost its
+  // memory goes on with a player that never answered. One player, one game. REQUIRES a question that this party is
+  // asked. kUnavailable: this machine cannot tell.
   Expected<Body> answer(const Question& question);
   // ... as a message.
   Bytes sign(const Question& question, const Body& body) const;
@@ -49,15 +51,19 @@ class Player {
   Expected<Body> steps(const Question& q);
   Expected<Body> values(const Question& q);
   Expected<Body> tiles(const Question& q);
-  Expected<Body> parts(const Question& q) const;
-  Expected<Body> leaf(const Question& q) const;
+  Expected<Body> parts(const Question& q);
+  Expected<Body> leaf(const Question& q);
   Expected<Body> node(const Question& q);
   Expected<Body> states(const Question& q);
   Expected<Body> grounds(const Question& q);
   Expected<Body> loss(const Question& q);
   Expected<Body> sample(const Question& q);
 
+  // What answers are made of, computed when first needed.
+  Status prepare_roots(const Question& q);
+  Status prepare_value(const Question& q);
   Status prepare_node(const Question& q);
+  Status prepare_states(const Question& q);
   const Tensor& tensor(bool of_statistic, uint32_t index) const;
   judge::Bits value_of(const graph::ElementSource& source) const;
 

@@ -36,6 +36,7 @@ struct Question {
   Kind kind = Kind::kChallenge;
   std::array<bool, 2> asked = {};          // by Party
   uint64_t first_step = 0, last_step = 0;  // the interval: states after first_step are agreed
+  uint64_t leaves = 0;                     // of the trainer's transcript, under the head that was shown
   uint64_t step = 0;                       // the disputed one, once that is known; and so on
   uint64_t entry = 0;
   bool of_states = false;  // tree, part or leaf of the element's states; else of the value's tiles

@@ -1,9 +1,11 @@
-// A finished dispute as a file: the engagement and the messages that counted. Whoever has it and the job gets the
-// verdict by playing it again, and needs to believe nobody. Byte layout: docs/formats/dispute.md.
+// A finished dispute as a file: the engagement, the messages that counted, and what ended it beside them. Whoever has
+// it and the job gets the verdict by playing it again, and needs to believe nobody; of a forfeit, the referee. Byte
+// layout: docs/formats/dispute.md.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "isobit/base/bytes.h"
@@ -19,7 +21,8 @@ inline constexpr uint64_t kMaxRecordBytes = uint64_t{256} << 20;
 
 struct Record {
   verify::Engagement engagement;
-  std::vector<Bytes> messages;  // Referee::record()
+  std::vector<Bytes> messages;                                 // Referee::record()
+  std::variant<std::monostate, Closing, Equivocation> ending;  // a forfeit; two answers of one party; else nothing
   bool operator==(const Record&) const = default;
 };
 
@@ -28,7 +31,8 @@ Bytes encode(const Record& record);
 Expected<Record> decode_record(ByteView data, const std::string& what);
 
 // What the record shows: the verdict that its messages lead to. subject: by one's own reading of the job; its
-// engagement is the record's. kRejected: a message does not count, or they lead to no verdict.
+// engagement is the record's. kRejected: a message does not count, they lead to no verdict, or what is said to have
+// ended the dispute did not.
 struct Replayed {
   Verdict verdict;
   commit::PublicKey challenger;

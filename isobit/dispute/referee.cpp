@@ -25,13 +25,29 @@ const char* name_of(Outcome outcome) {
 }
 
 const char* name_of(Level level) {
-  constexpr std::array<const char*, 6> kNames = {"run", "step", "trace", "value", "element", "partial sum"};
+  constexpr std::array<const char*, 7> kNames = {"run", "step", "trace", "value", "element", "partial sum", "conduct"};
   return kNames[static_cast<size_t>(level)];
 }
 
-Referee::Referee(Subject subject) : subject_(std::move(subject)), game_(std::make_unique<Game>(subject_)) {
-  game_->question().history = first_history(subject_.engagement.terms);
+const char* name_of(Drop drop) {
+  constexpr std::array<const char*, kDrops> kNames = {"after the end", "too long",    "malformed",
+                                                      "no party's",    "other turn",  "repeated",
+                                                      "not signed",    "two answers", "no answer"};
+  return kNames[static_cast<size_t>(drop)];
+}
+
+Status Referee::check_challenger(const commit::PublicKey& key, const verify::Engagement& engagement) {
+  if (engagement.engages(key)) return rejected("the challenger's key speaks for the trainer of the run");
+  if (engagement.terms.referee_key == key) return rejected("the challenger's key is the referee's");
+  return {};
+}
+
+Referee::Referee(Subject subject, const commit::PublicKey& challenger)
+    : subject_(std::move(subject)), challenger_(challenger), game_(std::make_unique<Game>(subject_)) {
+  ISOBIT_CHECK(check_challenger(challenger, subject_.engagement).has_value());
+  game_->question().history = first_history(subject_.engagement.terms, challenger);
   game_->question().asked = {false, true};
+  begin_turn();
 }
 
 Referee::~Referee() = default;
@@ -44,63 +60,107 @@ bool Referee::awaits(Party party) const {
   return !verdict() && question().asked[p] && !answers_[p];
 }
 
-Expected<Party> Referee::party_of(const Message& message) const {
-  const verify::Engagement& engagement = subject_.engagement;
-  if (message.key == engagement.trainer_key) return Party::kTrainer;
-  if (engagement.engages(message.key)) return rejected("the key is engaged, but did not accept the engagement");
-  if (challenger_ && message.key != *challenger_) return rejected("the key is no party's");
-  return Party::kChallenger;
+std::optional<Party> Referee::party_of(const commit::PublicKey& key) const {
+  if (key == subject_.engagement.trainer_key) return Party::kTrainer;
+  if (key == challenger_) return Party::kChallenger;
+  return std::nullopt;
+}
+
+Referee::Receipt Referee::dropped(Drop drop, std::string why) {
+  ++counts_.dropped;
+  ++counts_.by_reason[static_cast<size_t>(drop)];
+  return {false, drop, std::move(why)};
 }
 
 Referee::Receipt Referee::receive(ByteView bytes) {
-  const auto counts = [&]() -> Status {
-    if (verdict()) return rejected("the game is over");
-    const uint64_t most =
-        is_list(question().kind) ? verify::kMaxSchemaBytes * 2 : subject_.engagement.terms.message_bytes;
-    if (bytes.size() > most) return rejected(text_of("the message has ", bytes.size(), " bytes, at most ", most));
-    ISOBIT_TRY(Message message, decode_message(bytes, "message"));
-    ISOBIT_TRY(const Party party, party_of(message));
-    if (message.turn != question().turn || message.history != question().history) {
-      return rejected("the message is of another turn or game");
-    }
-    if (!awaits(party)) return rejected(text_of("nothing is asked of the ", name_of(party)));
-    if (!verify_message(message, subject_.engagement.terms)) return rejected("the signature is not valid");
-    const auto kind = static_cast<size_t>(question().kind);
-    ISOBIT_TRY(Body body, decode_body(message.body, kind, subject_.rules, "message"));
-    ISOBIT_RETURN_IF_ERROR(game_->take(party, std::move(body)));
-    if (!challenger_) challenger_ = message.key;
-    answers_[static_cast<size_t>(party)] = std::move(message);
-    return {};
-  }();
-  if (!counts) {
-    ++counts_.dropped;
-    return {false, counts.error().message};
+  if (verdict()) return dropped(Drop::kOver, "the game is over");
+  const Kind kind = question().kind;
+  const uint64_t most = is_list(kind) ? verify::kMaxSchemaBytes * 2 : subject_.engagement.terms.message_bytes;
+  if (bytes.size() > most) {
+    return dropped(Drop::kTooLong, text_of("the message has ", bytes.size(), " bytes, at most ", most));
   }
+  auto message = decode_message(bytes, "message");
+  if (!message) return dropped(Drop::kMalformed, message.error().message);
+  const std::optional<Party> party = party_of(message->key);
+  if (!party) return dropped(Drop::kStranger, "the key is no party's");
+  const auto p = static_cast<size_t>(*party);
+  if (message->turn >= turns_.size() || message->history != turns_[message->turn].history) {
+    return dropped(Drop::kOtherTurn, "the message is of another turn or game");
+  }
+  Turn& turn = turns_[message->turn];
+  if (!turn.asked[p]) return dropped(Drop::kOtherTurn, text_of("nothing is asked of the ", name_of(*party)));
+  const Statement statement = statement_of(*message);
+  std::optional<Statement>& first = turn.signed_first[p];
+  if (first && first->body == statement.body) return dropped(Drop::kRepeated, "the answer was received before");
+  if (!verify_statement(statement, subject_.engagement.terms)) {
+    return dropped(Drop::kSignature, "the signature is not valid");
+  }
+  if (first && message->turn > 0) {
+    ISOBIT_CHECK(convict({{*first, statement}}).has_value());
+    return dropped(Drop::kEquivocates, verdict()->reason);
+  }
+  if (!awaits(*party) || message->turn != question().turn) {
+    return dropped(Drop::kRepeated, "the question was answered before");
+  }
+  if (message->turn > 0) first = statement;
+  const Status counts = [&]() -> Status {
+    ISOBIT_TRY(Body body, decode_body(message->body, static_cast<size_t>(kind), subject_.rules, "message"));
+    return game_->take(*party, std::move(body));
+  }();
+  if (!counts) return dropped(Drop::kBody, counts.error().message);
+  first = statement;
+  answers_[p] = std::move(*message);
   ++counts_.counted;
   counts_.bytes += bytes.size();
-  if (is_list(question().kind)) counts_.list_bytes += bytes.size();
-  end_turn();
-  return {true, ""};
+  if (is_list(kind)) counts_.list_bytes += bytes.size();
+  if (!awaits(Party::kTrainer) && !awaits(Party::kChallenger)) end_turn();
+  return {true, std::nullopt, ""};
 }
 
+void Referee::begin_turn() { turns_.push_back({question().history, question().asked, {}}); }
+
 void Referee::end_turn() {
-  if (awaits(Party::kTrainer) || awaits(Party::kChallenger)) return;
   Question& open = game_->question();
   for (const Party party : {Party::kTrainer, Party::kChallenger}) {
     auto& answer = answers_[static_cast<size_t>(party)];
     if (!answer) continue;
-    open.history = next_history(open.history, party, answer->body);
+    said_.push_back({party, commit::sha256(answer->body)});
+    open.history = next_history(open.history, party, said_.back().body);
     record_.push_back(encode(*answer));
     answer.reset();
   }
   ++open.turn;
   open.asked = {};
   game_->end_turn();
+  begin_turn();
 }
 
-void Referee::expire() {
-  ISOBIT_CHECK(challenger_ && !verdict());
-  game_->forfeit(awaits(Party::kTrainer), awaits(Party::kChallenger));
+Status Referee::expire(Outcome outcome) {
+  ISOBIT_CHECK(!verdict());
+  const bool trainer = outcome == Outcome::kTrainerForfeits || outcome == Outcome::kBothForfeit;
+  const bool challenger = outcome == Outcome::kChallengerForfeits || outcome == Outcome::kBothForfeit;
+  if (!trainer && !challenger) return rejected(text_of("'", name_of(outcome), "' is no forfeit"));
+  if ((trainer && !awaits(Party::kTrainer)) || (challenger && !awaits(Party::kChallenger))) {
+    return rejected(text_of("'", name_of(outcome), "', and nothing is open that it had to answer"));
+  }
+  game_->forfeit(trainer, challenger);
+  for (const auto& answer : answers_) {
+    if (answer) record_.push_back(encode(*answer));
+  }
+  return {};
+}
+
+Status Referee::convict(const Equivocation& equivocation) {
+  ISOBIT_CHECK(!verdict());
+  ISOBIT_RETURN_IF_ERROR(verify_equivocation(equivocation, subject_.engagement.terms));
+  const Statement& statement = equivocation.statements[0];
+  const std::optional<Party> party = party_of(statement.key);
+  if (!party || statement.turn >= turns_.size() || statement.history != turns_[statement.turn].history) {
+    return rejected("the two statements are not of a party to this game, on a question of it");
+  }
+  equivocation_ = equivocation;
+  game_->convict(*party, statement.turn);
+  return {};
 }
 
 }  // namespace isobit::dispute

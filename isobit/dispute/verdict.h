@@ -18,11 +18,12 @@ enum class Outcome : uint8_t {
   kChallengerForfeits = 4,
   kBothForfeit = 5,
 };
+inline bool is_forfeit(Outcome outcome) { return outcome >= Outcome::kTrainerForfeits; }
 const char* name_of(Outcome outcome);  // "trainer wrong", ..., "forfeit (trainer)", ...
 
-// How far down the dispute came.
-enum class Level : uint8_t { kRun = 0, kStep = 1, kTrace = 2, kValue = 3, kElement = 4, kSum = 5 };
-const char* name_of(Level level);  // "run", "step", "trace", "value", "element", "partial sum"
+// How far down the dispute came; or that it was settled by how a party behaved in it.
+enum class Level : uint8_t { kRun = 0, kStep = 1, kTrace = 2, kValue = 3, kElement = 4, kSum = 5, kConduct = 6 };
+const char* name_of(Level level);  // "run", "step", "trace", "value", "element", "partial sum", "conduct"
 
 // What the parties say that one element is, and what it is.
 struct DisputedElement {

@@ -40,7 +40,7 @@ class LocalGame {
         speaking_{request.trainer.speaks ? request.trainer.speaks(trainer) : nullptr,
                   request.challenger->speaks ? request.challenger->speaks(challenger) : nullptr},
         subject_(dispute_subject(trainer.session().job, trainer.reader().engagement())),
-        referee_(subject_),
+        referee_(subject_, request.challenger->key->public_key()),
         players_{dispute::Player(subject_, trainer.session().parts, Party::kTrainer, speaker(0, trainer),
                                  &trainer.reader().transcript(), *request.trainer.key, trainer.engine().pool()),
                  dispute::Player(subject_, challenger.session().parts, Party::kChallenger, speaker(1, challenger),
@@ -106,6 +106,7 @@ Expected<DisputeResult> dispute_runs(const DisputeRequest& request) {
     return usage_error(text_of("the key given is ", hex_of(a.key->public_key()), ", and the run's trainer is ",
                                hex_of(engagement.trainer_key)));
   }
+  ISOBIT_RETURN_IF_ERROR(dispute::Referee::check_challenger(b.key->public_key(), engagement));
   ISOBIT_TRY(const std::unique_ptr<RunWitness> challenger, RunWitness::open(b.open, b.platform, false, b.conduct));
   if (challenger->session().root != trainer->session().root) {
     return usage_error("the runs are of different jobs, or of different data");

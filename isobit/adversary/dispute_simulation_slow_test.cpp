@@ -1,0 +1,23 @@
+// At least a thousand disputes with a dishonest trainer, and a thousand with an honest one, under faults.
+#include "isobit/adversary/simulator/simulate_for_test.h"
+
+namespace isobit::adversary::simulator {
+namespace {
+
+TEST(DisputeSimulationAtLength, NoVerdictIsWrong) {
+  const Played played = play_scenarios(120);
+  EXPECT_GE(played.trainer_dishonest.games, 1000U);
+  EXPECT_GE(played.challenger_dishonest.games, 1000U);
+  // The faults reach what they are to reach: answers are judged, and not just dropped at the door.
+  for (const Totals* t : {&played.trainer_dishonest, &played.challenger_dishonest}) {
+    EXPECT_GT(t->counted, 5 * t->games);
+    for (const char* level : {"step", "trace", "value", "element", "partial sum", "conduct"}) {
+      EXPECT_GT(t->levels.contains(level) ? t->levels.at(level) : 0, 10U) << level;
+    }
+    EXPECT_GT(t->traffic.torn_saves, 30U);
+    EXPECT_GT(t->restarts, 50U);
+  }
+}
+
+}  // namespace
+}  // namespace isobit::adversary::simulator

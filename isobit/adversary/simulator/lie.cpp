@@ -1,0 +1,279 @@
+#include "isobit/adversary/simulator/lie.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "isobit/dispute/shown_tensor.h"
+
+namespace isobit::adversary::simulator {
+namespace {
+
+using Entry = train::TraceEntry;
+using Kind = Entry::Kind;
+
+class Liar {
+ public:
+  Liar(Lie& lie, Material& material, Random& random)
+      : lie_(lie), material_(material), random_(random), schema_(material.honest().schema()) {}
+
+  std::vector<uint64_t> entries(auto&& wanted) const {
+    std::vector<uint64_t> found;
+    for (uint64_t i = 0; i < schema_.size(); ++i) {
+      if (wanted(schema_[i]) && Shape(schema_[i].dims).elements() > 0) found.push_back(i);
+    }
+    return found;
+  }
+  uint64_t any_of(const std::vector<uint64_t>& entries) { return entries.at(random_.below(entries.size())); }
+  bool replaces_state(const Entry& e) const {
+    return e.kind == Kind::kOutput &&
+           std::ranges::any_of(schema_, [&](const Entry& s) { return s.kind == Kind::kState && s.name == e.name; });
+  }
+  std::string op_of(const Entry& e) const {
+    if (e.node < 0) return "";
+    return material_.honest().graph().nodes()[static_cast<size_t>(e.node)].op;
+  }
+
+  // Some element of it, or this one: another value.
+  void change(uint64_t entry, std::optional<int64_t> where = std::nullopt) {
+    if (!lie_.values.contains(entry)) {
+      lie_.values.emplace(entry, material_.honest().values(lie_.step, {entry}).value().at(entry).clone());
+    }
+    Tensor& tensor = lie_.values.at(entry);
+    const auto element = where ? *where : static_cast<int64_t>(random_.below(static_cast<uint64_t>(tensor.elements())));
+    const bool is_special = random_.below(4) == 0;
+    if (is_special && tensor.dtype() == DType::kFloat32) {
+      make_special<uint32_t>(tensor, element);
+    } else if (is_special && tensor.dtype() == DType::kFloat64) {
+      make_special<uint64_t>(tensor, element);
+    } else if (material_.logged() && tensor.dtype() == DType::kFloat32) {
+      far_off(tensor.data<float>()[element]);
+    } else if (material_.logged() && tensor.dtype() == DType::kFloat64) {
+      far_off(tensor.data<double>()[element]);
+    } else {
+      const size_t size = size_of(tensor.dtype());
+      const uint64_t bit = tensor.dtype() == DType::kBool ? 0 : random_.below(size * 8);
+      static_cast<uint8_t*>(tensor.raw())[static_cast<size_t>(element) * size + bit / 8] ^=
+          static_cast<uint8_t>(1 << bit % 8);
+    }
+    const auto identity = dispute::TensorIdentity::of(schema_[entry]);
+    lie_.roots[entry] = commit::tensor_root(identity.name, tensor, identity.layout(), material_.pool());
+  }
+
+  void change_state() {
+    change(any_of(entries([&](const Entry& e) { return replaces_state(e); })));
+  }
+
+  // The state that the list leads to.
+  commit::Digest state_after() {
+    const auto roots = LyingWitness(material_.honest(), lie_).roots(lie_.step).value();
+    std::vector<commit::StateEntry> state;
+    for (size_t i = 0; i < schema_.size() && schema_[i].kind == Kind::kState; ++i) {
+      size_t from = i;
+      for (size_t j = 0; j < schema_.size(); ++j) {
+        if (schema_[j].kind == Kind::kOutput && schema_[j].name == schema_[i].name) from = j;
+      }
+      state.push_back({schema_[i].name, roots[from].digest()});
+    }
+    return commit::state_root(state, lie_.step).value().digest();
+  }
+
+  void claim_points() {
+    const uint64_t steps = material_.subject().rules.steps;
+    const auto honest = material_.honest().points(0, steps).value();
+    dispute::StepPoint point = honest[lie_.step - 1];
+    if (lie_.kind == LieKind::kLoss) point.loss.bits ^= uint64_t{1} << random_.below(23);
+    if (lie_.kind == LieKind::kBatch) point.batch = random_.digest();
+    lie_.points[lie_.step] = point;
+    if (lie_.kind == LieKind::kLoss || lie_.kind == LieKind::kBatch) return;
+    lie_.points[lie_.step].state_root =
+        lie_.kind == LieKind::kList && lie_.values.empty() ? random_.digest() : state_after();
+    for (uint64_t t = lie_.step + 1; t <= steps; ++t) {
+      lie_.points[t] = honest[t - 1];
+      lie_.points[t].state_root = random_.digest();
+    }
+  }
+
+  void tell() {
+    const auto of = [this](Kind kind) { return entries([=](const Entry& e) { return e.kind == kind; }); };
+    switch (lie_.kind) {
+      case LieKind::kNone:
+      case LieKind::kFalseAlarm:
+        return;
+      case LieKind::kState:
+        change_state();
+        break;
+      case LieKind::kValues:
+        change_state();
+        for (uint64_t n = 1 + random_.below(4); n > 0; --n) {
+          change(any_of(entries([](const Entry& e) { return e.kind != Kind::kState; })));
+        }
+        break;
+      case LieKind::kFed:
+        change_state();
+        change(any_of(of(Kind::kBatch)));
+        break;
+      case LieKind::kRate:
+        change_state();
+        change(any_of(of(Kind::kRate)));
+        break;
+      case LieKind::kSum: {
+        change_state();
+        change(any_of(entries(
+            [this](const Entry& e) { return e.kind == Kind::kOutput && op_of(e) == "isobit.ConvGradWeights"; })));
+        const uint64_t from = random_.next(), word = random_.next(), bit = random_.below(16);
+        const bool is_short = random_.below(4) == 0;  // a state of fewer words than any has
+        lie_.forge = [=](std::vector<judge::State>& states) {
+          if (is_short) return states[from % states.size()].resize(1);
+          for (size_t c = from % states.size(); c < states.size(); ++c) {
+            states[c][word % states[c].size()] ^= uint64_t{1} << bit;
+          }
+        };
+        break;
+      }
+      case LieKind::kTree: {
+        change_state();
+        const uint64_t entry = any_of(entries([](const Entry& e) { return e.kind == Kind::kOutput; }));
+        lie_.roots[entry] = material_.honest().roots(lie_.step).value()[entry];
+        lie_.roots[entry].tiles = {lie_.roots[entry].tiles.size + 1 + random_.below(3), random_.digest()};
+        break;
+      }
+      case LieKind::kTile: {
+        change_state();
+        const uint64_t entry = any_of(entries([](const Entry& e) { return e.kind == Kind::kOutput; }));
+        lie_.values.erase(entry);
+        lie_.roots[entry] = material_.honest().roots(lie_.step).value()[entry];
+        lie_.no_tile[entry] = random_.below(lie_.roots[entry].tiles.size);
+        lie_.roots[entry].tiles.root = commit::merkle_root(leaves_with_no_tile(material_, lie_, entry));
+        break;
+      }
+      case LieKind::kList:
+        if (const uint64_t way = random_.below(3); way == 0) {
+          change_state();
+          change(any_of(of(Kind::kState)));
+        } else {
+          lie_.drops_value = way == 1;
+        }
+        break;
+      case LieKind::kLoss:
+      case LieKind::kBatch:
+        break;
+    }
+    claim_points();
+  }
+
+ private:
+  // Another sign, which is all that differs of a zero; not a number; infinite. An exact zero of logged arithmetic may
+  // have either sign.
+  template <class Word>
+  void make_special(Tensor& tensor, int64_t element) {
+    auto* word = static_cast<Word*>(tensor.raw()) + element;
+    const Word sign = Word{1} << (8 * sizeof(Word) - 1);
+    const Word infinite = sizeof(Word) == 4 ? static_cast<Word>(0x7f800000U) : static_cast<Word>(0x7ff0000000000000U);
+    const Word before = *word;
+    switch (random_.below(3)) {
+      case 0:
+        *word = (before & ~sign) == 0 && material_.logged() ? infinite : before ^ sign;
+        break;
+      case 1:
+        *word = infinite | 1 | (before & sign);
+        break;
+      case 2:
+        *word = infinite | (before & sign);
+    }
+  }
+
+  template <class Float>
+  static void far_off(Float& x) {
+    x = x + 1 + std::abs(x);
+  }
+
+  Lie& lie_;
+  Material& material_;
+  Random& random_;
+  const std::vector<Entry>& schema_;
+};
+
+}  // namespace
+
+std::optional<LieKind> lie_kind(const std::string& name) {
+  constexpr std::array<std::string_view, 12> kNames = {"honest", "false-alarm", "state", "values", "fed",  "rate",
+                                                       "sum",    "tree",        "tile",  "list",   "loss", "batch"};
+  const auto found = std::ranges::find(kNames, name);
+  if (found == kNames.end()) return std::nullopt;
+  return static_cast<LieKind>(found - kNames.begin());
+}
+
+std::vector<commit::Digest> leaves_with_no_tile(Material& material, const Lie& lie, uint64_t entry) {
+  const auto identity = dispute::TensorIdentity::of(material.honest().schema()[entry]);
+  const Tensor value = material.honest().values(lie.step, {entry}).value().at(entry);
+  auto leaves = commit::tile_hashes(identity.header(), value, identity.layout(), material.pool());
+  leaves[lie.no_tile.at(entry)] = commit::leaf_hash(as_bytes(kNoTile));
+  return leaves;
+}
+
+Lie make_lie(LieKind kind, Material& material, Random& random) {
+  Lie lie;
+  lie.kind = kind;
+  lie.step = 1 + random.below(material.subject().rules.steps);
+  Liar(lie, material, random).tell();
+  return lie;
+}
+
+Lie lie_about(Material& material, uint64_t step, uint64_t entry, int64_t element) {
+  Lie lie;
+  lie.kind = LieKind::kSum;
+  lie.step = step;
+  Random random(1);
+  Liar liar(lie, material, random);
+  liar.change_state();
+  liar.change(entry, element);
+  liar.claim_points();
+  lie.forge = [](std::vector<judge::State>& states) { states.back()[0] ^= 1; };
+  return lie;
+}
+
+verify::Transcript claimed_transcript(const Material& material, const Lie& lie) {
+  const verify::Transcript& honest = material.transcript();
+  verify::Transcript claimed(honest.rules());
+  for (uint64_t i = 0; i < honest.size(); ++i) {
+    verify::Leaf leaf = honest.leaf(i);
+    if (auto* step = std::get_if<verify::StepLeaf>(&leaf); step != nullptr && lie.points.contains(step->step)) {
+      const dispute::StepPoint& point = lie.points.at(step->step);
+      step->batch = point.batch;
+      step->loss = point.loss;
+      if (step->state_root) step->state_root = point.state_root;
+    }
+    if (auto* last = std::get_if<verify::FinalLeaf>(&leaf); last != nullptr && lie.points.contains(last->steps)) {
+      last->state_root = lie.points.at(last->steps).state_root;
+    }
+    ISOBIT_CHECK(claimed.append(leaf).has_value());
+  }
+  return claimed;
+}
+
+Expected<std::vector<dispute::StepPoint>> LyingWitness::points(uint64_t first, uint64_t last) {
+  ISOBIT_TRY(auto points, honest_.points(first, last));
+  for (uint64_t t = first + 1; t <= last; ++t) {
+    if (lie_.points.contains(t)) points[t - first - 1] = lie_.points.at(t);
+  }
+  return points;
+}
+
+Expected<std::vector<commit::TensorRoot>> LyingWitness::roots(uint64_t step) {
+  ISOBIT_TRY(auto roots, honest_.roots(step));
+  if (step != lie_.step) return roots;
+  for (const auto& [entry, root] : lie_.roots) roots[entry] = root;
+  if (lie_.drops_value) roots.pop_back();
+  return roots;
+}
+
+Expected<std::map<uint64_t, Tensor>> LyingWitness::values(uint64_t step, const std::set<uint64_t>& entries) {
+  ISOBIT_TRY(auto values, honest_.values(step, entries));
+  if (step != lie_.step) return values;
+  for (auto& [entry, tensor] : values) {
+    if (lie_.values.contains(entry)) tensor = lie_.values.at(entry);
+  }
+  return values;
+}
+
+}  // namespace isobit::adversary::simulator

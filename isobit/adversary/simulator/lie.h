@@ -1,0 +1,70 @@
+// What a dishonest party claims: the honest run with something changed, such that the claims hold together as far as
+// they can.
+#pragma once
+
+#include "isobit/adversary/simulator/material.h"
+
+namespace isobit::adversary::simulator {
+
+enum class LieKind : uint8_t {
+  kNone,        // honest
+  kFalseAlarm,  // a challenger who has what the trainer has
+  kState,       // one element of the state after a step
+  kValues,      // that, and elements of some more values, of whatever kind
+  kFed,         // that, and an element of what the step is fed
+  kRate,        // that, and a learning rate
+  kSum,         // that, and an element of a long sum, with false states of the sum
+  kTree,        // that, and a value whose tree is not that of a tensor of its shape
+  kTile,        // that, and a value in whose tree something stands that is no tile
+  kList,        // a list of values that does not begin or end where it must, or is too short
+  kLoss,        // the loss of a step
+  kBatch,       // the samples of a step
+};
+// By its name in a scenario: "honest", "false-alarm", "state", ...
+std::optional<LieKind> lie_kind(const std::string& name);
+
+struct Lie {
+  LieKind kind = LieKind::kNone;
+  uint64_t step = 0;
+  std::map<uint64_t, Tensor> values;              // of this step
+  std::map<uint64_t, commit::TensorRoot> roots;   // likewise
+  std::map<uint64_t, uint64_t> no_tile;           // by entry, the tile in whose place kNoTile stands
+  bool drops_value = false;                       // the last one is missing
+  std::map<uint64_t, dispute::StepPoint> points;  // by step
+  dispute::Player::ForgeStates forge;
+};
+
+inline constexpr std::string_view kNoTile = "no tile";
+// The leaves of the tree that this party commits to, where it has something in it that is no tile.
+std::vector<commit::Digest> leaves_with_no_tile(Material& material, const Lie& lie, uint64_t entry);
+
+Lie make_lie(LieKind kind, Material& material, Random& random);
+
+// One element of a value of a step is another one, and of the state after it, so that the lie is found there. Of a long
+// sum with the state behind its last chunk false.
+Lie lie_about(Material& material, uint64_t step, uint64_t entry, int64_t element);
+
+// The transcript of a trainer who lies so.
+verify::Transcript claimed_transcript(const Material& material, const Lie& lie);
+
+class LyingWitness final : public dispute::Witness {
+ public:
+  LyingWitness(dispute::Witness& honest, const Lie& lie) : honest_(honest), lie_(lie) {}
+  const std::vector<train::TraceEntry>& schema() const override { return honest_.schema(); }
+  Expected<std::vector<dispute::StepPoint>> points(uint64_t first, uint64_t last) override;
+  Expected<std::vector<commit::TensorRoot>> roots(uint64_t step) override;
+  Expected<std::map<uint64_t, Tensor>> values(uint64_t step, const std::set<uint64_t>& entries) override;
+  dispute::ShownNode node(uint64_t index) override { return honest_.node(index); }
+  const verify::GraphTree& graph() const override { return honest_.graph(); }
+  Expected<Tensor> given(const dispute::Operand& operand) override { return honest_.given(operand); }
+  Expected<verify::ShownLeaves> batch(uint64_t step) override { return honest_.batch(step); }
+  Expected<verify::ShownSample> sample(uint64_t step, int64_t position) override {
+    return honest_.sample(step, position);
+  }
+
+ private:
+  dispute::Witness& honest_;
+  const Lie& lie_;
+};
+
+}  // namespace isobit::adversary::simulator

@@ -1,0 +1,409 @@
+#include "isobit/adversary/simulator/world.h"
+
+#include <algorithm>
+#include <numeric>
+#include <queue>
+
+#include "isobit/base/frame.h"
+#include "isobit/base/text.h"
+
+namespace isobit::adversary::simulator {
+namespace {
+
+using dispute::Party;
+constexpr std::array<Party, 2> kParties = {Party::kTrainer, Party::kChallenger};
+
+void flip_bits(Bytes& bytes, Random& random) {
+  for (uint64_t n = 1 + random.below(3); n > 0 && !bytes.empty(); --n) {
+    bytes[random.below(bytes.size())] ^= static_cast<uint8_t>(1 << random.below(8));
+  }
+}
+
+// Between the referee and each party; what is sent arrives later, perhaps, and perhaps not as it was.
+class Network {
+ public:
+  Network(const NetworkFaults& faults, Random& random, Traffic& traffic)
+      : faults_(faults), random_(random), traffic_(traffic) {}
+
+  struct Arrival {
+    uint64_t at = 0, number = 0;
+    Party party = Party::kTrainer;  // whose line it is on
+    bool to_referee = false;
+    Bytes bytes;
+    bool operator<(const Arrival& o) const { return std::pair(at, number) > std::pair(o.at, o.number); }
+  };
+
+  void send(Party party, bool to_referee, Bytes bytes, uint64_t now) {
+    ++traffic_.sent;
+    if (now < cut_off_until_[static_cast<size_t>(party)]) {
+      ++traffic_.cut_off;
+      return;
+    }
+    if (random_.chance(faults_.drop)) {
+      ++traffic_.lost;
+      return;
+    }
+    const bool twice = random_.chance(faults_.duplicate);
+    if (twice) ++traffic_.repeated;
+    for (int copy = 0; copy < (twice ? 2 : 1); ++copy) {
+      Arrival arrival{now + 1 + random_.below(faults_.delay), ++number_, party, to_referee, bytes};
+      if (random_.chance(faults_.corrupt)) {
+        ++traffic_.corrupted;
+        flip_bits(arrival.bytes, random_);
+      }
+      under_way_.push(std::move(arrival));
+    }
+  }
+
+  void tick(uint64_t now) {
+    for (uint64_t& until : cut_off_until_) {
+      if (now >= until && random_.chance(faults_.partition)) until = now + 1 + random_.below(faults_.partition_seconds);
+    }
+  }
+
+  std::optional<Arrival> take(uint64_t now) {
+    if (under_way_.empty() || under_way_.top().at > now) return std::nullopt;
+    Arrival arrival = under_way_.top();
+    under_way_.pop();
+    ++traffic_.delivered;
+    return arrival;
+  }
+
+ private:
+  const NetworkFaults& faults_;
+  Random& random_;
+  Traffic& traffic_;
+  std::priority_queue<Arrival> under_way_;
+  uint64_t number_ = 0;
+  std::array<uint64_t, 2> cut_off_until_{};
+};
+
+// A party on a machine that fails, and what it does to its messages if it is dishonest.
+class Machine {
+ public:
+  Machine(const Scenario& scenario, Party party, Material& material, const Lie& lie,
+          const verify::Transcript& transcript, dispute::Challenge challenge, Random& random, Traffic& traffic)
+      : faults_(scenario.machines),
+        conduct_(party == Party::kTrainer ? scenario.trainer_conduct : scenario.challenger_conduct),
+        party_(party),
+        key_(run::testing::key(party == Party::kTrainer ? kTrainerSeed : kChallengerSeed)),
+        material_(material),
+        lie_(lie),
+        witness_(material.honest(), lie),
+        transcript_(transcript),
+        challenge_(std::move(challenge)),
+        random_(random),
+        traffic_(traffic),
+        misbehaves_from_(1 + random.below(8)) {
+    start(false);
+  }
+
+  bool is_up() const { return node_.has_value(); }
+  std::vector<Bytes> receive(ByteView message, uint64_t now) {
+    if (!node_) return {};
+    std::vector<Bytes> out = node_->receive(message, now);
+    if (dies_) {  // while it saved
+      crash(now);
+      return {};
+    }
+    return misbehave(std::move(out));
+  }
+
+  std::vector<Bytes> tick(uint64_t now) {
+    if (!node_) {
+      if (now < down_until_) return {};
+      start(true);
+    }
+    if (now >= full_until_ && random_.chance(faults_.full_disk)) {
+      ++traffic_.full_disks;
+      full_until_ = now + 1 + random_.below(faults_.full_disk_seconds);
+    }
+    is_full_ = now < full_until_;
+    if (random_.chance(faults_.crash)) {
+      if (random_.below(4) == 0) {
+        torn_next_ = true;
+      } else {
+        crash(now);
+        return {};
+      }
+    }
+    std::vector<Bytes> out = misbehave(node_->tick(now, kSilence));
+    if (conduct_ == Conduct::kFloods) flood(out);
+    return out;
+  }
+
+  bool was_told() const { return node_ && node_->closing(); }
+  dispute::PartyNode::Counts counts() const {
+    dispute::PartyNode::Counts sum = before_;
+    if (node_) add(sum, node_->counts());
+    return sum;
+  }
+
+ private:
+  static void add(dispute::PartyNode::Counts& sum, const dispute::PartyNode::Counts& more) {
+    sum.answered += more.answered;
+    sum.repeated += more.repeated;
+    for (size_t i = 0; i < sum.ignored.size(); ++i) sum.ignored[i] += more.ignored[i];
+  }
+
+  // With an empty memory, and what is on the disk.
+  void start(bool again) {
+    player_ =
+        std::make_unique<dispute::Player>(material_.subject(), material_.parts(), party_, witness_,
+                                          party_ == Party::kTrainer ? &transcript_ : nullptr, key_, material_.pool());
+    player_->forge_states(lie_.forge);
+    const auto answer = [this](const dispute::Question& q) -> Expected<dispute::Body> {
+      if (q.kind == dispute::Kind::kChallenge) return challenge_;
+      if (lie_.no_tile.contains(q.entry) && !q.of_states) {
+        if (q.kind == dispute::Kind::kParts) {
+          return dispute::PartRoots{dispute::part_roots(leaves_with_no_tile(material_, lie_, q.entry), q.part)};
+        }
+        if (q.kind == dispute::Kind::kLeaf && q.part.begin == lie_.no_tile.at(q.entry)) {
+          return dispute::LeafShowing{Bytes(kNoTile.begin(), kNoTile.end())};
+        }
+      }
+      ISOBIT_TRY(dispute::Body body, player_->answer(q));
+      auto* node = std::get_if<dispute::NodeShowing>(&body);
+      if (conduct_ == Conduct::kShowsMore && node != nullptr) ISOBIT_RETURN_IF_ERROR(show_all(q, *node));
+      return body;
+    };
+    const auto save = [this](ByteView more) -> Status {
+      if (is_full_) return unavailable("the disk is full");
+      const size_t kept = torn_next_ ? random_.below(more.size()) : more.size();
+      disk_.insert(disk_.end(), more.begin(), more.begin() + static_cast<std::ptrdiff_t>(kept));
+      dies_ = torn_next_;
+      if (dies_) ++traffic_.torn_saves;
+      return {};
+    };
+    node_.emplace(dispute::PartyNode::open(material_.terms(),
+                                           {party_, run::testing::key(kChallengerSeed).public_key(), key_}, answer,
+                                           save, disk_, again)
+                      .value());
+    disk_.resize(node_->whole());
+  }
+
+  // All tiles of all operands, where those that say where an element is from would do.
+  Status show_all(const dispute::Question& q, dispute::NodeShowing& showing) {
+    const auto& schema = witness_.schema();
+    const auto index = static_cast<uint64_t>(schema[q.entry].node);
+    ISOBIT_TRY(const auto node, dispute::resolve(showing.node, index, material_.parts(), schema));
+    showing.guides.clear();
+    for (uint32_t i = 0; i < node.operands.size(); ++i) {
+      const dispute::Operand& operand = node.operands[i];
+      if (operand.from != dispute::Operand::From::kTrace) continue;
+      ISOBIT_TRY(const auto values, witness_.values(q.step, {operand.entry}));
+      std::vector<uint64_t> tiles(static_cast<size_t>(operand.identity.grid().tiles()));
+      std::iota(tiles.begin(), tiles.end(), uint64_t{0});
+      showing.guides.push_back(
+          {false, i, dispute::ShownTiles::of(operand.identity, values.at(operand.entry), tiles, material_.pool())});
+    }
+    return {};
+  }
+
+  void crash(uint64_t now) {
+    ++traffic_.crashes;
+    add(before_, node_->counts());
+    node_.reset();
+    player_.reset();
+    dies_ = torn_next_ = false;
+    down_until_ = now + 1 + random_.below(faults_.crash_seconds);
+  }
+
+  Bytes signed_anew(const dispute::Message& m, Bytes body, const commit::SecretKey& key) const {
+    return encode(dispute::sign_message(m.turn, m.history, std::move(body), material_.terms(), key));
+  }
+
+  std::vector<Bytes> misbehave(std::vector<Bytes> out) {
+    if (conduct_ == Conduct::kNone) return out;
+    std::vector<Bytes> changed;
+    for (Bytes& bytes : out) {
+      const auto message = dispute::decode_message(bytes, "sent");
+      if (!message || message->turn < misbehaves_from_) {
+        changed.push_back(std::move(bytes));
+        continue;
+      }
+      last_ = *message;
+      Bytes body = message->body;
+      flip_bits(body, random_);
+      switch (conduct_) {
+        case Conduct::kStalls:
+          break;
+        case Conduct::kChanges:  // always the same change: it is no second answer
+          body = message->body;
+          body[message->body.size() * 2 / 3] ^= 1;
+          changed.push_back(signed_anew(*message, std::move(body), key_));
+          break;
+        case Conduct::kUnsigned: {
+          dispute::Message other = *message;
+          other.signature.bytes[random_.below(64)] ^= 1;
+          changed.push_back(encode(other));
+          break;
+        }
+        case Conduct::kOtherKey:
+          changed.push_back(signed_anew(*message, message->body, run::testing::key(kStrangerSeed)));
+          break;
+        case Conduct::kEquivocates:
+          changed.push_back(signed_anew(*message, std::move(body), key_));
+          changed.push_back(std::move(bytes));
+          break;
+        case Conduct::kNone:
+        case Conduct::kFloods:
+        case Conduct::kShowsMore:
+          changed.push_back(std::move(bytes));
+      }
+    }
+    return changed;
+  }
+
+  // Nothing of it is an answer, but much of it looks like one.
+  void flood(std::vector<Bytes>& out) {
+    for (int i = 0; i < 3; ++i) {
+      Bytes junk(random_.below(300));
+      for (uint8_t& byte : junk) byte = static_cast<uint8_t>(random_.next());
+      out.push_back(std::move(junk));
+    }
+    if (!last_) return;
+    out.push_back(signed_anew({last_->turn + random_.below(3), random_.digest(), {}, {}, {}}, last_->body, key_));
+    out.push_back(signed_anew(*last_, last_->body, run::testing::key(kStrangerSeed)));
+    out.push_back(signed_anew(*last_, last_->body, key_));
+    out.push_back(encode(dispute::sign_restart(last_->turn + 1, last_->history, material_.terms(), key_)));
+  }
+
+  const MachineFaults& faults_;
+  const Conduct conduct_;
+  const Party party_;
+  const commit::SecretKey key_;
+  Material& material_;
+  const Lie& lie_;
+  LyingWitness witness_;
+  const verify::Transcript& transcript_;
+  const dispute::Challenge challenge_;
+  Random& random_;
+  Traffic& traffic_;
+  const uint64_t misbehaves_from_;  // the turn
+  std::unique_ptr<dispute::Player> player_;
+  std::optional<dispute::PartyNode> node_;
+  Bytes disk_;
+  bool is_full_ = false, torn_next_ = false, dies_ = false;
+  uint64_t down_until_ = 0, full_until_ = 0;
+  std::optional<dispute::Message> last_;
+  dispute::PartyNode::Counts before_;  // of the nodes that crashed
+};
+
+// The last step of the interval in which both claims part; of a false alarm any.
+uint64_t doubted(const verify::Transcript& claimed, const std::array<Lie, 2>& lies) {
+  const verify::TranscriptRules& rules = claimed.rules();
+  uint64_t step = rules.steps;
+  for (const Lie& lie : lies) {
+    if (!lie.points.empty()) step = std::min(step, lie.step);
+  }
+  const uint64_t every = rules.commit_every;
+  return std::min((step + every - 1) / every * every, rules.steps);
+}
+
+// Under the head of a tree of this size.
+dispute::Challenge challenge_to(const Material& material, const verify::Transcript& claimed, uint64_t last,
+                                uint64_t size) {
+  const verify::SignedHead head =
+      verify::sign_head(claimed.sized_root(size), material.terms(), run::testing::key(kTrainerSeed));
+  return dispute::make_challenge(material.parts(), claimed, head, last);
+}
+
+}  // namespace
+
+void Traffic::operator+=(const Traffic& o) {
+  sent += o.sent;
+  lost += o.lost;
+  repeated += o.repeated;
+  corrupted += o.corrupted;
+  cut_off += o.cut_off;
+  delivered += o.delivered;
+  crashes += o.crashes;
+  torn_saves += o.torn_saves;
+  full_disks += o.full_disks;
+}
+
+GameEnd play(const Scenario& scenario, Material& material, uint64_t seed) {
+  Random random(seed);
+  GameEnd end;
+  const auto lie = [&](const std::vector<LieKind>& kinds) {
+    return make_lie(kinds[random.below(kinds.size())], material, random);
+  };
+  const std::array<Lie, 2> lies = {lie(scenario.trainer), lie(scenario.challenger)};
+  const verify::Transcript claimed = claimed_transcript(material, lies[0]);
+  // Of the heads that the trainer signed, any that covers the interval.
+  const uint64_t last = doubted(claimed, lies), least = claimed.rules().has_state(last) ? last + 1 : claimed.size();
+  const dispute::Challenge challenge =
+      challenge_to(material, claimed, last, least + random.below(claimed.size() - least + 1));
+  Network network(scenario.network, random, end.traffic);
+  std::array<Machine, 2> machines = {
+      Machine(scenario, Party::kTrainer, material, lies[0], claimed, challenge, random, end.traffic),
+      Machine(scenario, Party::kChallenger, material, lies[1], claimed, challenge, random, end.traffic)};
+  dispute::RefereeNode referee(material.subject(), run::testing::key(kChallengerSeed).public_key(),
+                               run::testing::key(kRefereeSeed), kRepeatEvery, 0);
+  const auto machine = [&](Party party) -> Machine& { return machines[static_cast<size_t>(party)]; };
+  const uint64_t response = material.terms().response_seconds,
+                 most = 100 * (response + material.terms().restart_seconds);
+  const auto ask = [&](std::vector<dispute::Outgoing> out, uint64_t now) {
+    for (dispute::Outgoing& o : out) network.send(o.to, false, std::move(o.bytes), now);
+  };
+  const auto reply = [&](Party party, std::vector<Bytes> out, uint64_t now) {
+    for (Bytes& bytes : out) network.send(party, true, std::move(bytes), now);
+  };
+  uint64_t now = 0, closed_at = 0;
+  // Until both know, or the referee no longer tells them.
+  for (; !referee.closing() || (now < closed_at + response && !(machines[0].was_told() && machines[1].was_told()));
+       ++now) {
+    ISOBIT_CHECK(now < most);
+    network.tick(now);
+    while (auto arrival = network.take(now)) {
+      if (arrival->to_referee) {
+        ask(referee.receive(arrival->bytes, now), now);
+      } else {
+        reply(arrival->party, machine(arrival->party).receive(arrival->bytes, now), now);
+      }
+    }
+    for (const Party party : kParties) reply(party, machine(party).tick(now), now);
+    ask(referee.tick(now), now);
+    if (!referee.closing()) closed_at = now;
+  }
+  end.verdict = *referee.referee().verdict();
+  ISOBIT_CHECK(end.verdict.outcome == referee.closing()->outcome);
+  end.turns = referee.referee().question().turn;
+  end.seconds = closed_at;
+  end.referee = referee.referee().counts();
+  end.restarts = referee.counts();
+  for (const Party party : kParties) {
+    end.parties[static_cast<size_t>(party)] = machine(party).counts();
+    end.told[static_cast<size_t>(party)] = machine(party).was_told();
+  }
+  end.record = referee.record();
+  return end;
+}
+
+Settled settle(Material& material, const std::array<Lie, 2>& lies, std::optional<uint64_t> head) {
+  const verify::Transcript claimed = claimed_transcript(material, lies[0]);
+  const std::array<commit::SecretKey, 2> keys = {run::testing::key(kTrainerSeed), run::testing::key(kChallengerSeed)};
+  std::array<LyingWitness, 2> witnesses = {LyingWitness(material.honest(), lies[0]),
+                                           LyingWitness(material.honest(), lies[1])};
+  std::array<dispute::Player, 2> players = {dispute::Player(material.subject(), material.parts(), Party::kTrainer,
+                                                            witnesses[0], &claimed, keys[0], material.pool()),
+                                            dispute::Player(material.subject(), material.parts(), Party::kChallenger,
+                                                            witnesses[1], nullptr, keys[1], material.pool())};
+  for (size_t p = 0; p < 2; ++p) players[p].forge_states(lies[p].forge);
+  dispute::Referee referee(material.subject(), keys[1].public_key());
+  const auto say = [&](size_t p, const dispute::Question& q, const dispute::Body& body) {
+    const auto receipt = referee.receive(players[p].sign(q, body));
+    ISOBIT_CHECK(receipt.counts);
+  };
+  say(1, referee.question(), challenge_to(material, claimed, doubted(claimed, lies), head.value_or(claimed.size())));
+  while (!referee.verdict()) {
+    const dispute::Question q = referee.question();
+    for (size_t p = 0; p < 2; ++p) {
+      if (q.asked[p]) say(p, q, players[p].answer(q).value());
+    }
+  }
+  return {*referee.verdict(), referee.question().turn, referee.counts()};
+}
+
+}  // namespace isobit::adversary::simulator
