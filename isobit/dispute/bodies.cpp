@@ -11,9 +11,9 @@ namespace {
 
 constexpr uint32_t kVersion = 1;
 constexpr std::array<std::string_view, std::variant_size_v<Body>> kTags = {
-    "isobit.dispute.challenge", "isobit.dispute.steps",  "isobit.dispute.values",
-    "isobit.dispute.tiles",     "isobit.dispute.parts",  "isobit.dispute.leaf",
-    "isobit.dispute.node",      "isobit.dispute.states", "isobit.dispute.grounds"};
+    "isobit.dispute.challenge", "isobit.dispute.steps", "isobit.dispute.values", "isobit.dispute.tiles",
+    "isobit.dispute.parts",     "isobit.dispute.leaf",  "isobit.dispute.node",   "isobit.dispute.states",
+    "isobit.dispute.grounds",   "isobit.dispute.loss",  "isobit.dispute.batch",  "isobit.dispute.sample"};
 constexpr std::string_view kStateTag = "isobit.dispute.state";
 constexpr uint64_t kMaxProof = 1 << 13, kMaxMultiProof = 1 << 26, kMaxLeaf = 1 << 16, kMaxPart = 1 << 20,
                    kMaxWords = 1 << 12;
