@@ -162,6 +162,24 @@ std::vector<graph::ElementSource> Element::needs(int64_t chunk) const {
   return needs;
 }
 
+TensorIdentity Element::identity_of(bool of_statistic, uint32_t index) const {
+  return of_statistic ? TensorIdentity::of(schema_[node_.statistics[index]]) : node_.operands[index].identity;
+}
+
+Element::Tiles Element::tiles_needed(int64_t chunk) const {
+  std::map<std::pair<bool, uint32_t>, commit::TileGrid> grids;
+  Tiles tiles;
+  for (const graph::ElementSource& s : needs(chunk)) {
+    const auto input = static_cast<uint32_t>(s.input);
+    if (!s.of_statistic && known(input, s.element)) continue;
+    const std::pair of(s.of_statistic, input);
+    auto grid = grids.find(of);
+    if (grid == grids.end()) grid = grids.emplace(of, identity_of(s.of_statistic, input).grid()).first;
+    tiles[of].insert(static_cast<uint64_t>(grid->second.place_of(s.element).tile));
+  }
+  return tiles;
+}
+
 Expected<Element::Values> Element::values(int64_t chunk, const std::vector<ShownPart>& shown) const {
   std::map<std::pair<bool, uint32_t>, ShownTensor> tensors;
   for (const ShownPart& part : shown) {

@@ -56,6 +56,10 @@ class Element {
   int64_t chunks() const { return chunks_; }
   // What a chunk, and what is taken once, need; with one chunk all of it.
   std::vector<graph::ElementSource> needs(int64_t chunk) const;
+  // Of inputs (false) and statistics (true), by number: the tiles that hold what needs() names and known() does not.
+  using Tiles = std::map<std::pair<bool, uint32_t>, std::set<uint64_t>>;
+  Tiles tiles_needed(int64_t chunk) const;
+  TensorIdentity identity_of(bool of_statistic, uint32_t index) const;
 
   // The elements that needs() names, out of tiles. Errors as open.
   struct Values {

@@ -1,6 +1,7 @@
 // One element: the node that makes it, for a long sum the chunk at which the two sums part, and then the few values
 // that decide.
 #include "isobit/base/text.h"
+#include "isobit/dispute/claims.h"
 #include "isobit/dispute/game.h"
 
 namespace isobit::dispute {
@@ -20,13 +21,7 @@ void Game::begin_element() {
 }
 
 Status Game::take_body(Party party, StateTree body) {
-  const auto chunks = static_cast<uint64_t>(element_->chunks());
-  if (body.states.size != chunks || body.inclusion.index != chunks - 1) {
-    return rejected(
-        text_of("a tree of ", body.states.size, " states, expected ", chunks, ", of which the last is shown"));
-  }
-  ISOBIT_RETURN_IF_ERROR(
-      commit::verify_inclusion(body.inclusion, commit::leaf_hash(state_leaf(chunks - 1, body.last)), body.states));
+  ISOBIT_RETURN_IF_ERROR(check_state_tree(body, static_cast<uint64_t>(element_->chunks())));
   side(party).states = body.states;
   side(party).last = std::move(body.last);
   return {};
@@ -61,11 +56,9 @@ Status Game::take_body(Party, Grounds body) {
     return rejected("the state before the chunk is shown where there is none, or is missing");
   }
   if (body.before) {
-    const auto chunk = static_cast<uint64_t>(question_.chunk) - 1;
-    if (body.inclusion.index != chunk) return rejected("the state shown is that of another chunk");
     // The challenger's tree is the trainer's up to there.
-    ISOBIT_RETURN_IF_ERROR(commit::verify_inclusion(body.inclusion, commit::leaf_hash(state_leaf(chunk, *body.before)),
-                                                    challenger().states));
+    ISOBIT_RETURN_IF_ERROR(
+        check_state(*body.before, static_cast<uint64_t>(question_.chunk) - 1, body.inclusion, challenger().states));
   }
   // Whether it can be computed at all is seen before anybody is judged by it.
   if (parts) {

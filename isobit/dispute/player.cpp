@@ -4,6 +4,7 @@
 #include <set>
 
 #include "isobit/base/text.h"
+#include "isobit/dispute/claims.h"
 
 namespace isobit::dispute {
 namespace {
@@ -194,23 +195,12 @@ Expected<Body> Player::states(const Question& q) {
 
 Expected<Body> Player::grounds(const Question& q) {
   ISOBIT_RETURN_IF_ERROR(q.of_states ? prepare_states(q) : prepare_node(q));
-  const ResolvedNode& node = element_->node();
-  std::map<std::pair<bool, uint32_t>, std::set<uint64_t>> wanted;
-  for (const graph::ElementSource& s : element_->needs(q.chunk)) {
-    const auto input = static_cast<uint32_t>(s.input);
-    if (!s.of_statistic && element_->known(input, s.element)) continue;
-    const TensorIdentity identity =
-        s.of_statistic ? TensorIdentity::of(witness_.schema()[node.statistics[input]]) : node.operands[input].identity;
-    wanted[{s.of_statistic, input}].insert(static_cast<uint64_t>(identity.grid().place_of(s.element).tile));
-  }
   Grounds grounds;
-  for (const auto& [of, tiles] : wanted) {
+  for (const auto& [of, tiles] : element_->tiles_needed(q.chunk)) {
     const auto& [of_statistic, index] = of;
-    const TensorIdentity identity =
-        of_statistic ? TensorIdentity::of(witness_.schema()[node.statistics[index]]) : node.operands[index].identity;
-    grounds.shown.push_back(
-        {of_statistic, index,
-         ShownTiles::of(identity, tensor(of_statistic, index), {tiles.begin(), tiles.end()}, pool_)});
+    grounds.shown.push_back({of_statistic, index,
+                             ShownTiles::of(element_->identity_of(of_statistic, index), tensor(of_statistic, index),
+                                            {tiles.begin(), tiles.end()}, pool_)});
   }
   if (q.of_states && q.chunk > 0) {
     const auto before = static_cast<uint64_t>(q.chunk) - 1;
@@ -221,29 +211,17 @@ Expected<Body> Player::grounds(const Question& q) {
 }
 
 Expected<Body> Player::sample(const Question& q) {
-  const int64_t elements = Shape(witness_.schema()[q.entry].dims).elements();
-  const int64_t position = q.element / (elements / subject_.job.batch);
+  const int64_t position = position_in_batch(witness_.schema()[q.entry], q.element, subject_.job);
   ISOBIT_TRY(verify::ShownSample sample, witness_.sample(q.step, position));
   return SampleShowing{std::move(sample)};
 }
 
 Expected<Body> Player::loss(const Question& q) {
-  const verify::GraphTree& graph = witness_.graph();
-  const int64_t id = graph.head().outputs[0];
-  for (const verify::GraphNode& node : graph.nodes()) {
-    const auto output = std::ranges::find(node.outputs, id, &verify::GraphValue::id);
-    if (output == node.outputs.end()) continue;
-    const std::vector<train::TraceEntry>& schema = witness_.schema();
-    const auto entry = std::ranges::find_if(schema, [&](const train::TraceEntry& e) {
-      return e.kind == train::TraceEntry::Kind::kOutput && e.node == static_cast<int64_t>(node.index) &&
-             e.place == output - node.outputs.begin();
-    });
-    const auto at = static_cast<uint64_t>(entry - schema.begin());
-    ISOBIT_TRY(const auto values, witness_.values(q.step, {at}));
-    return LossShowing{graph.prove(node.index), graph.head(),
-                       ShownTiles::of(TensorIdentity::of(*entry), values.at(at), {0}, pool_)};
-  }
-  return unavailable("no node makes the loss");
+  ISOBIT_TRY(const LossNode loss, loss_node(witness_.graph(), witness_.schema()));
+  ISOBIT_TRY(const auto values, witness_.values(q.step, {loss.entry}));
+  return LossShowing{
+      witness_.graph().prove(loss.node), witness_.graph().head(),
+      ShownTiles::of(TensorIdentity::of(witness_.schema()[loss.entry]), values.at(loss.entry), {0}, pool_)};
 }
 
 }  // namespace isobit::dispute

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <vector>
@@ -25,6 +26,14 @@ class Witness {
   virtual Expected<std::vector<commit::TensorRoot>> roots(uint64_t step) = 0;
   // These values of it, each of which the roots are of.
   virtual Expected<std::map<uint64_t, Tensor>> values(uint64_t step, const std::set<uint64_t>& entries) = 0;
+  // The same one at a time, as the step makes them: what is said of a value last counts. Holds no tensor longer than
+  // that, where the witness can do without.
+  using See = std::function<void(uint64_t entry, const Tensor& value)>;
+  virtual Status visit(uint64_t step, const std::set<uint64_t>& entries, const See& see) {
+    ISOBIT_TRY(const auto values, this->values(step, entries));
+    for (const auto& [entry, value] : values) see(entry, value);
+    return {};
+  }
   // A node of the step's graph; and what it reads of constants, and of what is frozen.
   virtual ShownNode node(uint64_t index) = 0;
   // The step's graph as a tree, for its head and single nodes.

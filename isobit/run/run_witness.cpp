@@ -65,27 +65,35 @@ Expected<std::unique_ptr<RunReplay>> RunWitness::stand_after(uint64_t step) {
 }
 
 Expected<std::vector<dispute::StepPoint>> RunWitness::points(uint64_t first, uint64_t last) {
-  ISOBIT_TRY(const std::unique_ptr<RunReplay> replay, stand_after(first));
+  const verify::Transcript& transcript = reader().transcript();
+  std::unique_ptr<RunReplay> replay;  // none where the transcript says all
+  for (uint64_t t = first + 1; t <= last && !replay; ++t) {
+    if (is_trainer_ && transcript.committed_state(t)) continue;
+    ISOBIT_TRY(replay, stand_after(first));
+  }
   std::vector<dispute::StepPoint> points;
   for (uint64_t t = first + 1; t <= last; ++t) {
-    ISOBIT_TRY(const verify::StepOutcome outcome, replay->advance());
-    if (outcome.fault) return rejected(text_of("step ", t, ": ", outcome.fault->what));
-    ISOBIT_TRY(const commit::Digest state, replay->state_root());
-    dispute::StepPoint point{outcome.batch, outcome.loss, outcome.log_segment, state};
+    dispute::StepPoint point;
+    if (replay) {
+      ISOBIT_TRY(const verify::StepOutcome outcome, replay->advance());
+      if (outcome.fault) return rejected(text_of("step ", t, ": ", outcome.fault->what));
+      ISOBIT_TRY(const commit::Digest state, replay->state_root());
+      point = {outcome.batch, outcome.loss, outcome.log_segment, state};
+    }
     if (is_trainer_) {
-      const verify::StepLeaf& leaf = reader().transcript().step(t);
-      point = {leaf.batch, leaf.loss, leaf.log_segment,
-               reader().transcript().committed_state(t).value_or(point.state_root)};
+      const verify::StepLeaf& leaf = transcript.step(t);
+      point = {leaf.batch, leaf.loss, leaf.log_segment, transcript.committed_state(t).value_or(point.state_root)};
     }
     points.push_back(point);
   }
   return points;
 }
 
-Expected<StepTracer> RunWitness::trace(uint64_t step, std::set<uint64_t> kept, StepTracer::Hash hash) {
+Expected<StepTracer> RunWitness::trace(uint64_t step, std::set<uint64_t> wanted, StepTracer::Hash hash,
+                                       const See& see) {
   ISOBIT_TRY(const std::unique_ptr<RunReplay> replay, stand_after(step - 1));
   const train::StepGraph& graph = session_.trainer->step_graph();
-  StepTracer tracer(graph, schema_, std::move(kept), hash);
+  StepTracer tracer(graph, schema_, std::move(wanted), hash, see);
   {
     ISOBIT_TRY(const train::StepInputs inputs, session_.trainer->inputs());
     tracer.take_feeds(*session_.trainer, session_.trainer->feeds_of(inputs), engine_.pool());
@@ -107,6 +115,11 @@ Expected<std::vector<commit::TensorRoot>> RunWitness::roots(uint64_t step) {
 Expected<std::map<uint64_t, Tensor>> RunWitness::values(uint64_t step, const std::set<uint64_t>& entries) {
   ISOBIT_TRY(StepTracer tracer, trace(step, entries, StepTracer::Hash::kNothing));
   return tracer.take_values();
+}
+
+Status RunWitness::visit(uint64_t step, const std::set<uint64_t>& entries, const See& see) {
+  ISOBIT_RETURN_IF_ERROR(trace(step, entries, StepTracer::Hash::kNothing, see));
+  return {};
 }
 
 dispute::ShownNode RunWitness::node(uint64_t index) {

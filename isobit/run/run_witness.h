@@ -32,6 +32,7 @@ class RunWitness final : public dispute::Witness {
   Expected<std::vector<dispute::StepPoint>> points(uint64_t first, uint64_t last) override;
   Expected<std::vector<commit::TensorRoot>> roots(uint64_t step) override;
   Expected<std::map<uint64_t, Tensor>> values(uint64_t step, const std::set<uint64_t>& entries) override;
+  Status visit(uint64_t step, const std::set<uint64_t>& entries, const See& see) override;
   dispute::ShownNode node(uint64_t index) override;
   const verify::GraphTree& graph() const override { return *tree_; }
   Expected<Tensor> given(const dispute::Operand& operand) override;
@@ -45,7 +46,7 @@ class RunWitness final : public dispute::Witness {
   int64_t sample_at(uint64_t step, int64_t position) const;
   Expected<std::unique_ptr<RunReplay>> stand_after(uint64_t step);
   Expected<std::unique_ptr<RunReplay>> replay_to(uint64_t start, uint64_t step);
-  Expected<StepTracer> trace(uint64_t step, std::set<uint64_t> kept, StepTracer::Hash hash);
+  Expected<StepTracer> trace(uint64_t step, std::set<uint64_t> wanted, StepTracer::Hash hash, const See& see = nullptr);
 
   OpenedRun opened_;
   platform::Engine engine_;

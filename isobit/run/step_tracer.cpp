@@ -19,11 +19,12 @@ std::string first_output(const graph::Graph& graph, const graph::Node& node) {
 }  // namespace
 
 StepTracer::StepTracer(const train::StepGraph& step, const std::vector<train::TraceEntry>& schema,
-                       std::set<uint64_t> kept, Hash hash)
+                       std::set<uint64_t> wanted, Hash hash, See seen)
     : step_(step),
       schema_(schema),
-      kept_(std::move(kept)),
+      wanted_(std::move(wanted)),
       hash_(hash),
+      seen_(std::move(seen)),
       roots_(schema.size()),
       known_(schema.size(), false) {
   for (size_t i = 0; i < schema.size(); ++i) {
@@ -82,7 +83,8 @@ void StepTracer::take(size_t index, const Tensor& tensor, ThreadPool& pool) {
   const train::TraceEntry& e = schema_[index];
   if (hash_ == Hash::kAll) roots_[index] = commit::tensor_root(e.name, tensor, verify::layout_of(e), pool);
   known_[index] = true;
-  if (kept_.contains(index)) values_[index] = tensor.clone();
+  if (!wanted_.contains(index)) return;
+  seen_ ? seen_(index, tensor) : void(values_[index] = tensor.clone());
 }
 
 }  // namespace isobit::run

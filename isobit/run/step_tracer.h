@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -18,10 +19,13 @@ namespace isobit::run {
 
 class StepTracer : public runtime::Observer {
  public:
-  // What is hashed: every value, or the kept ones alone. step and schema must outlive it.
+  // What is hashed: every value, or none. step and schema must outlive it.
   enum class Hash { kAll, kNothing };
-  StepTracer(const train::StepGraph& step, const std::vector<train::TraceEntry>& schema, std::set<uint64_t> kept,
-             Hash hash = Hash::kAll);
+  // seen: of the wanted values, as they come to be, in place of keeping them; a value that is replaced
+  // (take_state_after) comes twice.
+  using See = std::function<void(uint64_t entry, const Tensor& value)>;
+  StepTracer(const train::StepGraph& step, const std::vector<train::TraceEntry>& schema, std::set<uint64_t> wanted,
+             Hash hash = Hash::kAll, See seen = nullptr);
 
   // What the step is fed, before it runs. The entries come first, in the order of the step graph's parts.
   void take_feeds(const train::Trainer& trainer, const runtime::Executor::Feeds& feeds, ThreadPool& pool);
@@ -43,8 +47,9 @@ class StepTracer : public runtime::Observer {
 
   const train::StepGraph& step_;
   const std::vector<train::TraceEntry>& schema_;
-  const std::set<uint64_t> kept_;
+  const std::set<uint64_t> wanted_;
   const Hash hash_;
+  const See seen_;
   std::map<std::string, size_t> outputs_;
   std::map<std::pair<int64_t, int64_t>, size_t> statistics_;  // by node and place
   std::map<std::string, size_t> nodes_;                       // by the name of the first output
