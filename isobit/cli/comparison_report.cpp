@@ -106,6 +106,9 @@ void print_subject(const Comparison& c, const std::string& by, const Console& co
                          cluster(m.right), ": ", m.similarity, " bits agree"));
   }
   print_fork(c, console);
+  if (c.differ_when_tapped && c.classes.size() == 1) {
+    console.line("  operators       outputs differ where operators are recorded, though not where they are not");
+  }
   for (const auto& p : c.platforms) {
     if (p.equivalence_class == 0) console.line(text_of("  did not run     ", p.label, ": ", p.error));
     if (p.changed_by_a_tap) {

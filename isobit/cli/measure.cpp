@@ -62,6 +62,7 @@ Expected<lab::deviation::LabComparison> compared(const Options& o, const lab::re
   ISOBIT_TRY(const auto graph, lab.graph(subject));
   ISOBIT_TRY(auto comparison, lab::deviation::compare_runs(subject, runs, graph, tensors));
   lab::deviation::LabComparison all;
+  all.remarks = lab::deviation::words_of_contested(comparison, std::vector<std::string>(runs.size(), o.out));
   all.subjects.push_back(std::move(comparison));
   return all;
 }

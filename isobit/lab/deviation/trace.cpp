@@ -17,8 +17,8 @@ using Key = std::tuple<int64_t, std::string, int>;  // step, name, occurrence
 // The run with recorded operators that stands for a platform; null: there is none.
 const RunRecord* tapped_run(const std::vector<const RunRecord*>& runs) {
   const RunRecord* chosen = nullptr;
-  for (const RunRecord* run : runs) {
-    if (!run->tapped || !run->error.empty()) continue;
+  for (const RunRecord* run : settled(runs).ran) {
+    if (!run->tapped) continue;
     if (chosen == nullptr || run->repeat < chosen->repeat) chosen = run;
   }
   return chosen;
@@ -144,6 +144,24 @@ std::vector<std::vector<const RunRecord*>> runs_by_platform(const std::vector<Ru
   }
   std::erase_if(platforms, [](const auto& of_platform) { return of_platform.empty(); });
   return platforms;
+}
+
+Settled settled(const std::vector<const RunRecord*>& runs) {
+  std::map<std::pair<bool, uint32_t>, std::vector<const RunRecord*>> claims;
+  for (const RunRecord* run : runs) {
+    if (run->error.empty() && !run->values.empty()) claims[{run->tapped, run->repeat}].push_back(run);
+  }
+  Settled settled;
+  for (const auto& [of, records] : claims) {
+    const auto other =
+        std::ranges::find_if(records, [&](const RunRecord* run) { return run->values != records.front()->values; });
+    if (other == records.end()) {
+      settled.ran.push_back(records.front());
+    } else {
+      settled.contested.emplace_back(records.front(), *other);
+    }
+  }
+  return settled;
 }
 
 Trace align(const std::vector<std::vector<const RunRecord*>>& platforms, const std::vector<records::GraphNode>& graph) {

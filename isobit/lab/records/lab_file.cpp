@@ -315,6 +315,9 @@ Expected<std::vector<RunRecord>> LabFile::runs(const Subject& subject, uint64_t 
     run.repeat = static_cast<uint32_t>(repeat);
     ISOBIT_TRY(const int64_t tapped, rows.integer(3, 0, 1));
     run.tapped = tapped == 1;
+    if (subject.kind == SubjectKind::kDumps && !run.tapped) {
+      return unreadable(text_of(impl_->database.what(), ": a run of dumps that is not tapped, which no import writes"));
+    }
     ISOBIT_TRY(run.seconds, rows.real(4));
     ISOBIT_TRY(run.error, rows.text(5, kMaxText));
     ISOBIT_TRY(run.values, impl_->values_of(id, left));
