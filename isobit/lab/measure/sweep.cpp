@@ -42,9 +42,15 @@ std::string outcome_of(const Task& task) {
   return "";
 }
 
+tl::unexpected<Error> changed_inputs(const Error& found) {
+  return unreadable(text_of("the inputs that all workers read were changed by one of them, or by somebody else (",
+                            found.message, ")"));
+}
+
 // That the task was of what is measured: its worker has ended, so that files that are the same now were so then.
 Status check_measured(const Measured& measured, const Task& task) {
   ISOBIT_RETURN_IF_ERROR(measured.files.check_same());
+  if (const Status same = measured.inputs.check_same(); !same) return changed_inputs(same.error());
   const bool trained = task.answer && task.answer->outcome == WorkerAnswer::Outcome::kRan && task.request.steps > 0;
   if (!trained || task.answer->job_root == commit::hex_of(*measured.subject.model_sha256)) return {};
   return unreadable(text_of(task.request.model.string(),
@@ -230,11 +236,13 @@ Status find_emulators(std::vector<Target>& targets, const Workers& workers) {
   return {};
 }
 
-Expected<std::vector<WorkerInput>> write_inputs(const std::vector<NamedTensor>& inputs, const fs::path& folder) {
+Expected<std::vector<WorkerInput>> write_inputs(const std::vector<NamedTensor>& inputs, const fs::path& folder,
+                                                WatchedFiles& watched) {
   std::vector<WorkerInput> files;
   for (const NamedTensor& input : inputs) {
     files.push_back({input.name, folder / text_of("input", files.size(), ".npy")});
     ISOBIT_RETURN_IF_ERROR(formats::write_npy(files.back().file, input.tensor));
+    ISOBIT_RETURN_IF_ERROR(watched.add(files.back().file).map([](auto&&) {}));
   }
   return files;
 }
@@ -259,7 +267,9 @@ Expected<SweepReport> sweep_over(const Workers& workers, std::vector<Target> tar
   ISOBIT_RETURN_IF_ERROR(
       keep_tensors(state, here, pattern, pattern.steps > 0 ? std::vector<records::GraphNode>() : measured.nodes));
   // Times of files can be set: whoever did that is told at least.
-  if (report.measured + report.again > 0) ISOBIT_RETURN_IF_ERROR(measured.files.check_bytes());
+  if (report.measured + report.again == 0) return report;
+  ISOBIT_RETURN_IF_ERROR(measured.files.check_bytes());
+  if (const Status same = measured.inputs.check_bytes(); !same) return changed_inputs(same.error());
   return report;
 }
 
@@ -271,9 +281,10 @@ Expected<SweepReport> sweep(const InferenceRequest& model, const SweepRequest& r
   ThreadPool pool(1);
   ISOBIT_TRY(MeasuredModel opened, open_model(model, pool));
   WorkerRequest pattern;
-  ISOBIT_TRY(pattern.inputs, write_inputs(opened.inputs, workers.folder()));
+  WatchedFiles inputs;
+  ISOBIT_TRY(pattern.inputs, write_inputs(opened.inputs, workers.folder(), inputs));
   const Measured measured{std::move(opened.subject), std::move(opened.nodes), std::move(opened.outputs),
-                          std::move(opened.files)};
+                          std::move(opened.files), std::move(inputs)};
   opened = {};  // the inputs, which lie in files now
   std::error_code error;
   pattern.model = fs::absolute(model.model, error);

@@ -22,6 +22,7 @@ struct Measured {
   std::vector<records::GraphNode> nodes;  // none: of the subject there is no graph
   std::vector<std::string> outputs;       // of the model; empty: of a training
   WatchedFiles files;                     // that workers read
+  WatchedFiles inputs = {};               // those that the sweep wrote for them, and no worker may write to
 };
 
 struct SweepState {
