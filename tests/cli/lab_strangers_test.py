@@ -40,6 +40,29 @@ if e == "dies":
         self.assertIn("the inputs that all workers read were changed by one of them", said.err)
         self.assertEqual({name for (name,) in self.query("m.lab", "SELECT name FROM platforms")}, {"honest/1t"})
 
+    def test_only_own_records_are_known(self):
+        self.measure("theirs.lab", "honest/1t,refuses/1t", "--keep", "none")
+        self.isobit("lab", "merge", "--into", self.path("m.lab"), self.path("theirs.lab"))
+        # Whatever records of others say of platforms that are here, they are measured; then they are known.
+        for counts in ((2, 0, 2), (0, 2, 0)):
+            told = self.measure("m.lab", "honest/1t,refuses/1t", "--keep", "none")
+            self.assertEqual(tuple(told.json()[key] for key in ("measured", "known", "of_others")), counts)
+        said = self.isobit("measure", self.model, "--engines", self.path("engines"), "--out", self.path("theirs.lab"), "--platforms", "honest/1t")
+        self.assertIn("; 1 was measured into this lab before", said.out)
+        self.isobit("lab", "export", self.path("theirs.lab"), "--out", self.path("sent.lab"))
+        said = self.isobit("measure", self.model, "--engines", self.path("engines"), "--out", self.path("sent.lab"), "--platforms", "honest/1t")
+        self.assertIn("1 record of platforms that are here was not measured into this lab", said.err)
+        # A record of another's that says otherwise decides nothing, nor does it make a platform disagree with itself.
+        self.worker('HASH = "0" * 32\ngood["runs"][0]["values"][0]["hash"] = HASH\n')
+        self.measure("false.lab", "honest/1t", "--keep", "none")
+        self.worker("")
+        self.isobit("lab", "merge", "--into", self.path("n.lab"), self.path("false.lab"))
+        told = self.measure("n.lab", "honest/1t", "--keep", "none").json()
+        self.assertEqual((told["measured"], told["known"]), (1, 0))
+        self.assertEqual(told["comparison"]["repeated"]["disagree_with_themselves"], 0)
+        self.assertIn("two records claim the same run of honest/1t", told["comparison"]["remarks"][0])
+        self.isobit("compare", self.path("n.lab"), code=1)
+
 
 if __name__ == "__main__":
     main()

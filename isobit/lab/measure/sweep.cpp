@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "isobit/base/counted.h"
 #include "isobit/base/text.h"
 #include "isobit/formats/npy.h"
 #include "isobit/lab/measure/answer_check.h"
@@ -93,6 +94,20 @@ Status run_tasks(SweepState& state, std::vector<Task>& tasks, const std::string&
   return in_parallel(weights, platform::available_threads(), work, done, [&] { given_up.store(true); });
 }
 
+Expected<std::vector<RunRecord>> own_runs(SweepState& state, std::vector<RunRecord>* others) {
+  ISOBIT_TRY(const auto digests, state.lab.own_runs());
+  ISOBIT_TRY(std::vector<RunRecord> runs, state.lab.runs(state.report.subject));
+  std::vector<RunRecord> own;
+  for (RunRecord& run : runs) {
+    if (digests.contains(records::digest_of(run))) {
+      own.push_back(std::move(run));
+    } else if (others != nullptr) {
+      others->push_back(std::move(run));
+    }
+  }
+  return own;
+}
+
 // Of an emulated processor only the process that runs on it knows the flags.
 bool is_of(SweepState& state, const Target& target, const PlatformRecord& platform) {
   const Machine& machine = this_machine();
@@ -171,7 +186,8 @@ void add_once(std::vector<Target>& targets, const Target& target) {
 
 Status first_pass(SweepState& state, const std::vector<Target>& targets, const WorkerRequest& pattern,
                   std::vector<Target>& here) {
-  ISOBIT_TRY(const std::vector<RunRecord> known, state.lab.runs(state.report.subject));
+  std::vector<RunRecord> others;
+  ISOBIT_TRY(const std::vector<RunRecord> known, own_runs(state, &others));
   std::vector<Task> tasks;
   for (const Target& target : targets) {
     for (uint32_t r = 0; r < static_cast<uint32_t>(state.request.repeat); ++r) {
@@ -180,6 +196,7 @@ Status first_pass(SweepState& state, const std::vector<Target>& targets, const W
         add_once(here, target);
         continue;
       }
+      state.report.others += is_known(state, others, target, r);
       Task task{target, r, pattern, {}};
       task.request.engine = target.engine;
       task.request.setting = target.setting;
@@ -188,6 +205,11 @@ Status first_pass(SweepState& state, const std::vector<Target>& targets, const W
       task.request.tapped = pattern.tapped && r == 0;
       tasks.push_back(std::move(task));
     }
+  }
+  if (const size_t n = state.report.others; n > 0) {
+    state.request.note(text_of(counted(n, "record", "records"), " of platforms that are here ", n == 1 ? "was" : "were",
+                               " not measured into this lab, but merged or written by an older isobit: what ",
+                               n == 1 ? "it says" : "they say", " is measured here, too"));
   }
   return run_tasks(state, tasks, "measuring", [&](Task& task) -> Status {
     const bool lacks = task.answer && task.answer->outcome == WorkerAnswer::Outcome::kUnavailable;
@@ -200,7 +222,7 @@ Status first_pass(SweepState& state, const std::vector<Target>& targets, const W
     if (task.answer) state.libraries.learn(task.target, task.answer->platform);
     for (const RunRecord& run : runs_of(state.report.subject, task, state.workers.environment())) {
       if (!run.error.empty()) state.request.note(text_of(task.target.platform, ": ", run.error));
-      ISOBIT_RETURN_IF_ERROR(state.lab.add_run(run));
+      ISOBIT_RETURN_IF_ERROR(state.lab.add_run(run, records::Whose::kOwn));
     }
     return {};
   });

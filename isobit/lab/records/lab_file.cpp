@@ -199,20 +199,32 @@ Expected<bool> LabFile::Impl::insert(const RunRecord& run) {
   return true;
 }
 
-Status LabFile::add_run(const RunRecord& run) {
+Status LabFile::add_run(const RunRecord& run, Whose whose) {
   ISOBIT_RETURN_IF_ERROR(check(run));
   ISOBIT_TRY(Transaction transaction, Transaction::begin(impl_->database));
   ISOBIT_RETURN_IF_ERROR(impl_->insert(run).map([](bool) {}));
+  if (whose == Whose::kOwn) {
+    ISOBIT_RETURN_IF_ERROR(make_own_runs(impl_->database));
+    ISOBIT_TRY(Statement mark,
+               impl_->database.prepare("INSERT OR IGNORE INTO own_runs (run) SELECT id FROM runs WHERE digest = ?"));
+    const commit::Digest digest = digest_of(run);
+    ISOBIT_RETURN_IF_ERROR(mark.bind(ByteView(digest)).run());
+  }
   return transaction.commit();
 }
 
-Expected<bool> LabFile::has_run(const RunKey& key) {
-  ISOBIT_TRY(Statement find, impl_->database.prepare(
-                                 "SELECT 1 FROM runs JOIN subjects ON subjects.id = runs.subject JOIN platforms ON "
-                                 "platforms.id = runs.platform WHERE subjects.digest = ? AND platforms.digest = ? AND "
-                                 "runs.repeat = ? AND runs.tapped = ?"));
-  find.bind(ByteView(key.subject)).bind(ByteView(key.platform)).bind(static_cast<int64_t>(key.repeat));
-  return find.bind(static_cast<int64_t>(key.tapped)).step();
+Expected<std::set<commit::Digest>> LabFile::own_runs() {
+  std::set<commit::Digest> own;
+  ISOBIT_TRY(const bool any, has_own_runs(impl_->database));
+  if (!any) return own;
+  ISOBIT_TRY(Statement rows,
+             impl_->database.prepare("SELECT digest FROM own_runs JOIN runs ON runs.id = own_runs.run"));
+  while (true) {
+    ISOBIT_TRY(const bool row, rows.step());
+    if (!row) return own;
+    ISOBIT_TRY(const commit::Digest digest, digest_column(rows, 0));
+    own.insert(digest);
+  }
 }
 
 Expected<std::vector<Subject>> LabFile::subjects() {

@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 
 #include "isobit/base/file.h"
 #include "isobit/lab/records/encoding.h"
@@ -21,12 +22,9 @@ struct MergeReport {
   uint64_t tensors_added = 0;
 };
 
-// The key of a run that a measurement asks for before it runs it again.
-struct RunKey {
-  commit::Digest subject{}, platform{};  // digest_of each
-  uint32_t repeat = 0;
-  bool tapped = false;
-};
+// Who made a record. A lab's own runs are those that a sweep measured into this very file: merge() and export_to() hand
+// on no such mark. It is in the file, and so as good as whoever wrote that.
+enum class Whose : uint8_t { kOwn, kOthers };
 
 class LabFile {
  public:
@@ -50,10 +48,11 @@ class LabFile {
   LabFile& operator=(LabFile&&) noexcept;
   ~LabFile();
 
-  // One transaction. A run that is there already (the same digest) is left alone. kUsage beyond the limits of
-  // encoding.h; kUnavailable when the disk is full or the lab cannot be written.
-  Status add_run(const RunRecord& run);
-  Expected<bool> has_run(const RunKey& key);
+  // One transaction. A run that is there already (the same digest) is left alone, but becomes the lab's own. kUsage
+  // beyond the limits of encoding.h; kUnavailable when the disk is full or the lab cannot be written.
+  Status add_run(const RunRecord& run, Whose whose = Whose::kOthers);
+  // Digests of the lab's own runs.
+  Expected<std::set<commit::Digest>> own_runs();
 
   // In order of first appearance.
   Expected<std::vector<Subject>> subjects();
