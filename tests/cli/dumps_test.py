@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """isobit measure --import: tensors that somebody else's program wrote."""
 import os
+import signal
+import sqlite3
 import struct
 import zipfile
 
@@ -48,6 +50,35 @@ class Import(Limited):
         self.limited(*lab, "300M", code=4, says=["0.npz: entry 'x.npy'", "--keep none"], resident=100 * MEGABYTE)
         self.assertFalse(os.path.exists(self.path("z.lab")))
         self.limited(*lab, "140M", "--keep", "none", code=0, resident=200 * MEGABYTE)  # one copy
+
+    def test_what_is_kept_is_what_was_hashed(self):
+        # The second step is written anew while the first one goes into the lab, be that new or not.
+        for name in ("new.lab", "old.lab"):
+            if name == "old.lab":
+                self.dump("before/0.npz", {"w": [7.0]})
+                self.isobit("measure", "--import", self.path("before"), "--out", self.path(name))
+            self.dump("d/0.npz", {"x": [1.0]})
+            self.dump("d/1.npz", {"x": [2.0]})
+            process = self.start_until(name, 1, "measure", "--import", self.path("d"), "--out", self.path(name))
+            self.dump("d/1.npz", {"x": [3.0]})
+            process.send_signal(signal.SIGCONT)
+            _, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 0, err)
+            with sqlite3.connect(self.path(name)) as lab:
+                self.assertEqual(lab.execute("SELECT count(*) FROM run_values WHERE hash NOT IN (SELECT hash FROM tensors)").fetchall(), [(0,)])
+
+    def test_of_a_folder_with_a_damaged_step_nothing_is_in_a_lab(self):
+        self.dump("before/0.npz", {"w": [7.0]})
+        self.isobit("measure", "--import", self.path("before"), "--out", self.path("m.lab"))
+        self.dump("d/0.npz", {"x": [1.0]})
+        self.write("d/1.npz", "no archive")
+        with open(self.path("m.lab"), "rb") as file:
+            whole = file.read()
+        for name in ("m.lab", "new.lab"):
+            self.fails("measure", "--import", self.path("d"), "--out", self.path(name), code=3, says=["1.npz"])
+        with open(self.path("m.lab"), "rb") as file:
+            self.assertEqual(file.read(), whole)
+        self.assertEqual([n for n in os.listdir(self.dir) if ".lab" in n], ["m.lab"])
 
     def test_hostile_folders(self):
         lab = ["--out", self.path("m.lab")]

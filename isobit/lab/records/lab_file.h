@@ -37,6 +37,8 @@ class LabFile {
   // A lab with what `fill` puts into it, made in one step, whole and durable, or not at all: it grows beside its name
   // ("NAME.<16 hex digits>.tmp"). Errors: kUsage when something of that name is there; those of `fill`.
   static Status make(const fs::path& path, const std::function<Status(LabFile&)>& fill);
+  // The same for a lab that may be there: it then gets all that `fill` has put into a new one, in one transaction.
+  static Status extend(const fs::path& path, const std::function<Status(LabFile&)>& fill);
   // kUnreadable unless it is a whole lab of this version, and for one in WAL mode or with a journal that names another
   // file (lab_safety.h). What a process left behind that was killed while it wrote the lab is rolled back.
   static Expected<LabFile> open(const fs::path& path, Mode mode);
