@@ -20,6 +20,7 @@ namespace isobit::lab::records {
 struct MergeReport {
   uint64_t runs_added = 0, runs_known = 0;
   uint64_t tensors_added = 0;
+  std::vector<Subject> other_graphs;  // whose graph is another one here, which stays: one of the two is not the model's
 };
 
 // Who made a record. A lab's own runs are those that a sweep measured into this very file: merge() and export_to() hand

@@ -21,7 +21,12 @@ Expected<MergeReport> LabFile::merge(LabFile& other, bool with_tensors) {
     }
     ISOBIT_TRY(const auto own_graph, graph(subject));
     ISOBIT_TRY(const auto nodes, other.graph(subject));
-    if (own_graph.empty() && !nodes.empty()) ISOBIT_RETURN_IF_ERROR(impl_->replace_graph(row, nodes));
+    if (nodes.empty()) continue;
+    if (own_graph.empty()) {
+      ISOBIT_RETURN_IF_ERROR(impl_->replace_graph(row, nodes));
+    } else if (nodes != own_graph) {
+      report.other_graphs.push_back(subject);
+    }
   }
   if (with_tensors) {
     ISOBIT_TRY(report.tensors_added, impl_->add_tensors(*other.impl_));

@@ -38,6 +38,18 @@ TEST_F(LabMergeTest, AnExportIsTheSameLab) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 2);
 }
 
+TEST_F(LabMergeTest, TwoGraphsOfOneModelAreTold) {
+  make_example();
+  auto lab = LabFile::open(path_, LabFile::Mode::kWrite);
+  auto other = LabFile::create(folder_ / "b.lab");
+  const Subject subject = example_run(0).subject;
+  ASSERT_TRUE(other->set_graph(subject, example_graph()));
+  EXPECT_TRUE(lab->merge(*other)->other_graphs.empty());
+  ASSERT_TRUE(other->set_graph(subject, {{"Relu", "innocent", {"x"}, {"out"}}}));
+  EXPECT_EQ(lab->merge(*other)->other_graphs, std::vector<Subject>{subject});
+  EXPECT_EQ(lab->graph(subject).value(), example_graph());
+}
+
 TEST_F(LabMergeTest, OnlyWhatWasMeasuredIntoALabIsItsOwn) {
   auto lab = LabFile::create(path_);
   EXPECT_TRUE(lab->own_runs()->empty());
