@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "isobit/base/durable_file.h"
+#include "isobit/lab/records/database.h"
 #include "isobit/lab/records/lab_folder_for_test.h"
 
 namespace isobit::lab::records {
@@ -89,6 +90,27 @@ TEST_F(LabJournalTest, AJournalThatNamesAnotherFileIsRefused) {
   ASSERT_TRUE(write_file_durably(path_.string() + "-journal", journal));
   tamper("SELECT count(*) FROM runs");
   EXPECT_FALSE(fs::exists(victim));
+}
+
+// Whoever exchanges journals may show a good one to the check and an evil one to SQLite.
+TEST_F(LabJournalTest, SqliteItselfIsKeptFromOtherFiles) {
+  make_example();
+  const fs::path victim = folder_ / "thesis.txt", journal_path = path_.string() + "-journal";
+  std::ofstream(victim) << "thesis";
+  // Another database's journal is none of this one's either, though the program has that one open.
+  const fs::path other = folder_ / "other.lab";
+  auto open = LabFile::create(other);
+  ASSERT_TRUE(open);
+  const fs::path others = other.string() + "-journal";
+  std::ofstream(others) << "a journal";
+  for (const fs::path& named : {victim, others}) {
+    ASSERT_TRUE(write_file_durably(journal_path, journal_naming(path_, named.string())));
+    for (const auto access : {Database::Access::kRead, Database::Access::kWrite}) {
+      const auto database = Database::open(path_, access);
+      if (database) static_cast<void>(database->execute("SELECT count(*) FROM runs"));
+      EXPECT_TRUE(fs::exists(named)) << named;
+    }
+  }
 }
 
 TEST_F(LabJournalTest, ALabInWalModeIsRefusedAndLeavesNothingBeside) {

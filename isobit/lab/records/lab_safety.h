@@ -1,7 +1,8 @@
 // What must be so of a lab's files before SQLite touches them.
 //
 // SQLite believes what lies beside a database: it rolls back a journal, and then deletes the file that the journal
-// names as its super-journal; it plays a write-ahead log into the database. Who sends a lab can send these, too.
+// names as its super-journal; it plays a write-ahead log into the database. Who sends a lab can send these, too. What
+// is looked at here may be another file when SQLite opens it: lab_vfs.h keeps it from those that are none of the lab's.
 #pragma once
 
 #include "isobit/base/file.h"
