@@ -69,8 +69,24 @@ TEST(Claims, OutputsOfTappedRunsAreComparedToo) {
   EXPECT_EQ(c.classes.size(), 1u);
   EXPECT_EQ(c.agreement(), Agreement::kDiffer);
   r.runs[1] = r.runs[0];
-  r.runs[1].platform.name = "q";
+  r.runs[1].platform.change([](auto& p) { p.name = "q"; });
   EXPECT_EQ(r.compare().agreement(), Agreement::kAgree);
+}
+
+TEST(Claims, MemoryOfAllLabsTogetherIsBounded) {
+  std::vector<OpenLab> labs;
+  Runs r;
+  r.add("p", {1});
+  for (const char* path : {"a.lab", "b.lab"}) {
+    labs.push_back({path, records::LabFile::in_memory(path).value(), {}});
+    r.runs[0].repeat = static_cast<uint32_t>(labs.size());
+    ASSERT_TRUE(labs.back().lab.add_run(r.runs[0]));
+  }
+  const uint64_t memory = 2 * records::memory_of(r.runs);  // each lab has its own record of the platform
+  EXPECT_EQ(runs_of(labs, r.subject, nullptr, memory)->size(), 2u);
+  const auto more = runs_of(labs, r.subject, nullptr, memory - 1);
+  ASSERT_FALSE(more);
+  EXPECT_NE(more.error().message.find("b.lab: what its runs say of platforms"), std::string::npos);
 }
 
 TEST(Claims, DumpsHaveNoUntappedRuns) {

@@ -132,14 +132,21 @@ Expected<std::vector<Subject>> subjects_of(std::vector<OpenLab>& labs) {
 }
 
 Expected<std::vector<records::RunRecord>> runs_of(std::vector<OpenLab>& labs, const Subject& subject,
-                                                  std::vector<std::string>* from) {
+                                                  std::vector<std::string>* from, uint64_t most_memory) {
   std::vector<records::RunRecord> runs;
   std::set<commit::Digest> seen;
+  uint64_t left = most_memory, values = 0;
   for (OpenLab& lab : labs) {
-    ISOBIT_TRY(const auto of_lab, lab.lab.runs(subject));
-    for (const records::RunRecord& run : of_lab) {
+    ISOBIT_TRY(auto of_lab, lab.lab.runs(subject, left));
+    left -= records::memory_of(of_lab);
+    for (records::RunRecord& run : of_lab) {
       if (!seen.insert(records::digest_of(run)).second) continue;
-      runs.push_back(run);
+      values += run.values.size();
+      if (values > records::kMaxValues) {
+        return unreadable(text_of(lab.path, ": with the labs before it there are more than ", records::kMaxValues,
+                                  " values; compare fewer at a time"));
+      }
+      runs.push_back(std::move(run));
       if (from != nullptr) from->push_back(lab.path);
     }
   }

@@ -18,9 +18,11 @@ Expected<std::vector<OpenLab>> open_labs(const std::vector<std::string>& paths);
 // What several labs hold, as if they were one. Each takes the errors of LabFile.
 // Subjects once, in order of first appearance.
 Expected<std::vector<records::Subject>> subjects_of(std::vector<OpenLab>& labs);
-// A run that several labs hold counts once; `from`: gets the path of the lab of each.
+// A run that several labs hold counts once; `from`: gets the path of the lab of each. kUnreadable where all together
+// hold more than kMaxValues values, or say of platforms and subject what takes more than `most_memory` bytes.
 Expected<std::vector<records::RunRecord>> runs_of(std::vector<OpenLab>& labs, const records::Subject& subject,
-                                                  std::vector<std::string>* from = nullptr);
+                                                  std::vector<std::string>* from = nullptr,
+                                                  uint64_t most_memory = records::kMaxPlatformMemory);
 // Of the first lab that has them; `remarks`: gets a sentence for each lab that has others.
 Expected<std::vector<records::GraphNode>> graph_of(std::vector<OpenLab>& labs, const records::Subject& subject,
                                                    std::vector<std::string>* remarks = nullptr);

@@ -127,7 +127,7 @@ std::vector<std::vector<const RunRecord*>> runs_by_platform(const std::vector<Ru
   std::map<commit::Digest, size_t> places;
   std::vector<std::vector<const RunRecord*>> platforms;
   for (const RunRecord& run : runs) {
-    const auto [place, is_new] = places.emplace(records::digest_of(run.platform), platforms.size());
+    const auto [place, is_new] = places.emplace(run.platform.digest(), platforms.size());
     if (is_new) platforms.emplace_back();
     platforms[place->second].push_back(&run);
   }
@@ -135,7 +135,7 @@ std::vector<std::vector<const RunRecord*>> runs_by_platform(const std::vector<Ru
   for (const bool failed : {false, true}) {
     for (size_t p = 0; p < platforms.size(); ++p) {
       if (platforms[p].empty() || none_ran(platforms[p]) != failed) continue;
-      const auto [place, is_new] = whose_failures.emplace(known_anyway(platforms[p].front()->platform), p);
+      const auto [place, is_new] = whose_failures.emplace(known_anyway(*platforms[p].front()->platform), p);
       if (is_new || !failed) continue;
       auto& runs_of = platforms[place->second];
       runs_of.insert(runs_of.end(), platforms[p].begin(), platforms[p].end());

@@ -83,7 +83,7 @@ TEST_F(CausesTest, AFalseRecordIsNamedAndLeftOut) {
     record("ordered@portable/1t");
     record("ordered@portable/1t+winograd4");
     records::RunRecord forged = runs_.back();
-    forged.platform.name = "ordered@reference/1t";
+    forged.platform.change([](auto& p) { p.name = "ordered@reference/1t"; });
     for (records::ValueRecord& v : forged.values) v.hash = records::hash_of(as_bytes("false " + v.name));
     runs_.insert(first ? runs_.begin() : runs_.end(), forged);
     // As of a lab without tensors: what parts are fed is computed by the reference.
@@ -232,7 +232,9 @@ TEST_F(CausesTest, AnotherModelIsRefused) {
 
 TEST_F(CausesTest, EmulatedProcessorsAreNotReplayed) {
   record("ordered@portable/1t");
-  record("ordered@portable/1t:ordered-1").platform.name = "ordered@portable/1t:ordered-1~haswell";
+  record("ordered@portable/1t:ordered-1").platform.change([](auto& p) {
+    p.name = "ordered@portable/1t:ordered-1~haswell";
+  });
   runs_.back().values[0].hash.low ^= 1;
   look();
   EXPECT_NE(causes_.replays.problem.find("fewer than two"), std::string::npos);
@@ -241,7 +243,7 @@ TEST_F(CausesTest, EmulatedProcessorsAreNotReplayed) {
 TEST_F(CausesTest, PlatformsOfElsewhereAreNotReplayed) {
   record("ordered@portable/1t");
   runs_.push_back(runs_.back());
-  runs_.back().platform.name = "somebody's own/1t";
+  runs_.back().platform.change([](auto& p) { p.name = "somebody's own/1t"; });
   runs_.back().values[0].hash.low ^= 1;
   look();
   EXPECT_NE(causes_.replays.problem.find("fewer than two"), std::string::npos);

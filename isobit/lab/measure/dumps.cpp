@@ -180,8 +180,7 @@ Expected<DumpsReport> import_dumps(const DumpsRequest& request) {
   }
   const fs::path whole = fs::absolute(request.folder, ignored).lexically_normal();
   const fs::path folder = whole.has_filename() ? whole.filename() : whole.parent_path().filename();
-  run.platform.name = request.platform.empty() ? folder.string() : request.platform;
-  run.platform.engine = "dumps";
+  run.platform = {request.platform.empty() ? folder.string() : request.platform, "dumps", {}, {}, 0};
   run.tapped = true;
   ISOBIT_TRY(const Held held, held_by(request.lab));
   ISOBIT_RETURN_IF_ERROR(records::LabFile::extend(request.lab, [&](records::LabFile& lab) -> Status {
@@ -189,7 +188,7 @@ Expected<DumpsReport> import_dumps(const DumpsRequest& request) {
     return lab.add_run(run);
   }));
   report.subject = run.subject;
-  report.platform = run.platform.name;
+  report.platform = run.platform->name;
   report.steps = static_cast<int64_t>(files.size());
   report.values = run.values.size();
   return report;

@@ -153,8 +153,9 @@ std::vector<RunRecord> runs_of(const records::Subject& subject, const Task& task
   run.subject = subject;
   run.repeat = task.repeat;
   const auto failed = [&](const std::string& why) {
-    run.platform = plain_record(task.target, environment);
-    run.platform.fields[kOutcome] = outcome_of(task);
+    PlatformRecord platform = plain_record(task.target, environment);
+    platform.fields[kOutcome] = outcome_of(task);
+    run.platform = std::move(platform);
     run.error = why.empty() ? "no reason is given" : why;
     return std::vector<RunRecord>{run};
   };
@@ -174,8 +175,8 @@ std::vector<RunRecord> runs_of(const records::Subject& subject, const Task& task
 // Whether the lab has what this process would give.
 bool is_known(SweepState& state, const std::vector<RunRecord>& known, const Target& target, uint32_t repeat) {
   return std::ranges::any_of(known, [&](const RunRecord& run) {
-    const auto outcome = run.platform.fields.find(kOutcome);
-    const bool refused = outcome != run.platform.fields.end() && outcome->second == kRefused;
+    const auto outcome = run.platform->fields.find(kOutcome);
+    const bool refused = outcome != run.platform->fields.end() && outcome->second == kRefused;
     return run.repeat == repeat && (run.error.empty() || refused) && is_of(state, target, run.platform);
   });
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "isobit/base/durable_file.h"
 #include "isobit/base/text.h"
@@ -158,9 +159,10 @@ Expected<int64_t> LabFile::Impl::row_of(const Subject& subject) {
   return *made;
 }
 
-Expected<int64_t> LabFile::Impl::row_of(const PlatformRecord& platform) {
+Expected<int64_t> LabFile::Impl::row_of(const SharedPlatform& shared) {
   constexpr char kFind[] = "SELECT id FROM platforms WHERE digest = ?";
-  const commit::Digest digest = digest_of(platform);
+  const PlatformRecord& platform = *shared;
+  const commit::Digest& digest = shared.digest();
   ISOBIT_TRY(const auto known, find(database, kFind, digest));
   if (known) return *known;
   ISOBIT_TRY(Statement insert,
@@ -309,6 +311,7 @@ Expected<std::vector<RunRecord>> LabFile::runs(const Subject& subject, uint64_t 
              impl_->database.prepare("SELECT id, platform, repeat, tapped, seconds, error, digest FROM runs "
                                      "WHERE subject = ? ORDER BY id"));
   rows.bind(*subject_row);
+  std::map<int64_t, SharedPlatform> platforms;  // by row
   uint64_t left = kMaxValues, memory = 0;
   while (true) {
     ISOBIT_TRY(const bool row, rows.step());
@@ -316,11 +319,17 @@ Expected<std::vector<RunRecord>> LabFile::runs(const Subject& subject, uint64_t 
     RunRecord run{.subject = subject, .platform = {}, .error = {}, .values = {}};
     ISOBIT_TRY(const int64_t id, rows.integer(0, INT64_MIN, kMostRows));
     ISOBIT_TRY(const int64_t platform, rows.integer(1, INT64_MIN, kMostRows));
-    ISOBIT_TRY(run.platform, impl_->platform(platform));
-    memory += memory_of(run.platform);
+    auto known = platforms.find(platform);
+    if (known == platforms.end()) {
+      ISOBIT_TRY(PlatformRecord record, impl_->platform(platform));
+      memory += memory_of(record);
+      known = platforms.emplace(platform, std::move(record)).first;
+    }
+    run.platform = known->second;
+    memory += memory_of(subject);
     if (memory > most_memory) {
       return unreadable(text_of(impl_->database.what(),
-                                ": fields and flags of the platforms of its runs take more than ",
+                                ": what its runs say of platforms and of their subject takes more than ",
                                 human_bytes(most_memory), "; compare fewer runs at a time"));
     }
     ISOBIT_TRY(const int64_t repeat, rows.integer(2, 0, UINT32_MAX));

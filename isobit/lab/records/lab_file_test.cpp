@@ -33,13 +33,18 @@ TEST_F(LabFileTest, MemoryOfPlatformsAndOfAGraphIsBounded) {
   make_example();
   auto lab = LabFile::open(path_, LabFile::Mode::kRead);
   const Subject subject = example_run(0).subject;
-  // Every run has a copy of what is said of its platform.
-  const uint64_t runs = memory_of(example_run(0).platform) + memory_of(example_run(1).platform);
-  EXPECT_EQ(lab->runs(subject, runs)->size(), 2u);
+  // Runs share what is said of their platform; each has a copy of the subject.
+  RunRecord second = example_run(1);
+  second.repeat = 1;
+  ASSERT_TRUE(LabFile::open(path_, LabFile::Mode::kWrite)->add_run(second));
+  const uint64_t runs = memory_of(*example_run(0).platform) + memory_of(*second.platform) + 3 * memory_of(subject);
+  EXPECT_EQ(memory_of(lab->runs(subject).value()), runs);
+  EXPECT_EQ(lab->runs(subject, runs)->size(), 3u);
   const auto more = lab->runs(subject, runs - 1);
   ASSERT_FALSE(more);
   EXPECT_EQ(more.error().code, ErrorCode::kUnreadable);
-  EXPECT_THAT(more.error().message, HasSubstr("a.lab: fields and flags of the platforms of its runs take more than "));
+  EXPECT_THAT(more.error().message,
+              HasSubstr("a.lab: what its runs say of platforms and of their subject takes more than "));
   const std::vector<GraphNode> nodes = example_graph();
   const uint64_t graph = memory_of(nodes[0]) + memory_of(nodes[1]);
   EXPECT_EQ(lab->graph(subject, graph).value(), nodes);
@@ -53,7 +58,7 @@ TEST_F(LabFileTest, MemoryOfPlatformsAndOfAGraphIsBounded) {
 }
 
 TEST_F(LabFileTest, WhatIsSaidOfAPlatformCountsWithItsTexts) {
-  PlatformRecord platform = example_run(0).platform;
+  PlatformRecord platform = *example_run(0).platform;
   const uint64_t before = memory_of(platform);
   platform.fields["note"] = std::string(60000, 'x');
   platform.cpu_flags.push_back(std::string(50000, 'y'));
@@ -76,7 +81,7 @@ TEST_F(LabFileTest, WhatWasAddedIsRead) {
   auto again = LabFile::open(path_, LabFile::Mode::kRead);
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(again->subjects().value(), std::vector<Subject>{run.subject});
-  EXPECT_EQ(again->platforms().value(), (std::vector<PlatformRecord>{run.platform, other.platform}));
+  EXPECT_EQ(again->platforms().value(), (std::vector<PlatformRecord>{*run.platform, *other.platform}));
   EXPECT_EQ(again->runs(run.subject).value(), (std::vector<RunRecord>{run, other}));
   EXPECT_EQ(again->graph(run.subject).value(), example_graph());
   EXPECT_FALSE(again->add_run(example_run(2)));
@@ -105,7 +110,7 @@ TEST_F(LabFileTest, RecordsBeyondLimitsAreRefusedWhole) {
   run.values.back().dims.assign(kMaxRank + 1, 1);
   EXPECT_FALSE(lab->add_run(run));
   run = example_run(0);
-  run.platform.cpu_flags = {"fma", "avx2"};
+  run.platform.change([](PlatformRecord& p) { p.cpu_flags = {"fma", "avx2"}; });
   EXPECT_FALSE(lab->add_run(run));
   EXPECT_TRUE(lab->subjects().value().empty());
 }
