@@ -63,6 +63,16 @@ if e == "dies":
         self.assertIn("two records claim the same run of honest/1t", told["comparison"]["remarks"][0])
         self.isobit("compare", self.path("n.lab"), code=1)
 
+    def test_a_drawing_replaces_no_lab(self):
+        self.measure("m.lab", "honest/1t", "--keep", "none")
+        with open(self.path("m.lab"), "rb") as file:
+            whole = file.read()
+        for name, words in (("m.lab", "is a lab"), ("m.lab-wal", "a part of"), ("m.lab-journal", "a part of")):
+            self.fails("reveal", "sum", "--k", "4", "--svg", self.path(name), code=2, says=[name, words])
+        with open(self.path("m.lab"), "rb") as file:
+            self.assertEqual(file.read(), whole)
+        self.isobit("compare", self.path("m.lab"), code=4)
+
 
 if __name__ == "__main__":
     main()

@@ -17,4 +17,8 @@ Status check_safe(const PlainFile& file, const fs::path& path);
 // the one that is made; and where the name is that of a journal or log of a file that is there.
 Status check_nothing_beside(const fs::path& path);
 
+// kUsage where the file is a lab, or where the name is that of a journal or log of a file that is there: for whoever is
+// about to write something else there.
+Status check_no_lab(const fs::path& path);
+
 }  // namespace isobit::lab::records
