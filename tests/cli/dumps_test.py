@@ -38,6 +38,15 @@ class Import(Limited):
         told = self.isobit_json("compare", self.path("a.lab"), code=4)["subjects"][0]["classes"][0]["outputs"]
         self.assertEqual([value["name"] for value in told], ["sch\u00f6n", "\u5c64 2"])
 
+    def test_long_names_are_cut_in_the_text(self):
+        name = "n" * 60000
+        for folder, made in (("a", 1.0), ("b", 2.0)):
+            self.dump(f"{folder}/0.npz", {name: [made]})
+            self.isobit("measure", "--import", self.path(folder), "--out", self.path(f"{folder}.lab"))
+        labs = [self.path("a.lab"), self.path("b.lab")]
+        self.assertLess(len(self.isobit("compare", *labs, code=1).out), 4000)
+        self.assertEqual(self.isobit_json("compare", *labs, code=1)["subjects"][0]["operators"]["first_fork"]["name"], name)
+
     def test_a_small_file_with_a_large_tensor(self):
         count = 32 * MEGABYTE  # of zeros: 128 MiB, which pack well
         os.mkdir(self.path("z"))
