@@ -96,7 +96,16 @@ Status read_dump(const fs::path& path, const DumpsRequest& request,
   };
   ISOBIT_TRY(const PlainFile file, PlainFile::open(path, Links::kFollow));
   const auto read = [&](uint64_t offset, std::span<uint8_t> to) { return file.read_exactly(offset, to); };
-  return formats::stream_safetensors(file.size(), read, {wants, take}, path.string(), kMaxDumpFile).map([](auto&&) {});
+  std::set<std::string> seen;
+  const auto take_composed = [&](NamedTensor tensor) -> Status {
+    ISOBIT_TRY(tensor.name, composed(tensor.name));
+    if (!seen.insert(tensor.name).second) {
+      return unreadable(text_of(path.string(), ": tensor '", tensor.name, "' is there twice, in composed form (NFC)"));
+    }
+    return take(tensor);
+  };
+  return formats::stream_safetensors(file.size(), read, {wants, take_composed}, path.string(), kMaxDumpFile)
+      .map([](auto&&) {});
 }
 
 // What a lab has already of tensors, where there is one.
