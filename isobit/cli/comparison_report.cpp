@@ -4,6 +4,7 @@
 
 #include "isobit/base/counted.h"
 #include "isobit/base/text.h"
+#include "isobit/lab/explain/explanation.h"
 
 namespace isobit::cli {
 namespace {
@@ -14,9 +15,15 @@ using lab::deviation::title_of;
 constexpr size_t kFewSubjects = 3;  // that are shown in full
 constexpr size_t kMostNames = 200;
 
+// Names and reasons may have 64 KiB; the JSON has them whole.
+std::string brief(const std::string& text) {
+  constexpr size_t kMost = 400;
+  return lab::explain::shortened(text, kMost);
+}
+
 std::string names(const Comparison& c, const std::vector<size_t>& platforms) {
   std::vector<std::string> list;
-  for (const size_t i : platforms) list.push_back(c.platforms[i].label);
+  for (const size_t i : platforms) list.push_back(brief(c.platforms[i].label));
   return join_some(list, kMostNames);
 }
 
@@ -31,7 +38,8 @@ std::string with_kernels(const Comparison& c, const std::vector<size_t>& platfor
   }
   std::string text;
   for (const std::string& kernel : kernels) {
-    text += text_of(text.empty() ? "" : "; ", names(c, of_kernel[kernel]), kernel.empty() ? "" : " (" + kernel + ")");
+    text += text_of(text.empty() ? "" : "; ", names(c, of_kernel[kernel]),
+                    kernel.empty() ? "" : " (" + brief(kernel) + ")");
   }
   return text;
 }
@@ -39,7 +47,7 @@ std::string with_kernels(const Comparison& c, const std::vector<size_t>& platfor
 // Two subjects of a lab of one model may have the same name and settings.
 std::string headline(const Comparison& c) {
   const auto digest = [](const std::optional<commit::Digest>& d) { return commit::hex_of(*d).substr(0, 16); };
-  return text_of(title_of(c.subject), c.subject.model_sha256 ? ", model " + digest(c.subject.model_sha256) : "",
+  return text_of(brief(title_of(c.subject)), c.subject.model_sha256 ? ", model " + digest(c.subject.model_sha256) : "",
                  c.subject.input_sha256 ? ", inputs " + digest(c.subject.input_sha256) : "");
 }
 
@@ -68,7 +76,7 @@ void print_fork(const Comparison& c, const Console& console) {
     return;
   }
   const auto& v = c.values[c.fork->value];
-  console.line(text_of("  first fork      ", v.op.empty() ? "value" : v.op, " '", v.name, "'",
+  console.line(text_of("  first fork      ", v.op.empty() ? "value" : brief(v.op), " '", brief(v.name), "'",
                        v.step > 0 ? text_of(" of step ", v.step) : "", ", after ",
                        counted(c.fork->value, "value that agrees", "values that agree"), " on all platforms:"));
   for (size_t g = 0; g < c.fork->groups.size(); ++g) {
@@ -111,13 +119,18 @@ void print_subject(const Comparison& c, const std::string& by, const Console& co
                  text_of(cluster(m.left), " and ", cluster(m.right), ": ", m.similarity, " bits agree"));
   }
   print_fork(c, console);
+  if (c.differ_when_tapped && c.classes.size() == 1) {
+    console.line("  operators       outputs differ where operators are recorded, though not where they are not");
+  }
   for (const auto& p : c.platforms) {
-    if (p.equivalence_class == 0) console.line(text_of("  did not run     ", p.label, ": ", p.error));
+    if (p.equivalence_class == 0) console.line(text_of("  did not run     ", brief(p.label), ": ", brief(p.error)));
     if (p.changed_by_a_tap) {
-      console.line(text_of("  observer        ", p.label, " computes something else while its operators are recorded"));
+      console.line(
+          text_of("  observer        ", brief(p.label), " computes something else while its operators are recorded"));
     }
     if (p.disagrees_with_itself()) {
-      console.line(text_of("  nondeterminism  ", p.label, ": ", p.distinct, " different results of ", p.runs, " runs"));
+      console.line(
+          text_of("  nondeterminism  ", brief(p.label), ": ", p.distinct, " different results of ", p.runs, " runs"));
     }
   }
   console.line("");
@@ -128,13 +141,13 @@ void print_table(const std::vector<Comparison>& subjects, const std::string& by,
   size_t width = 8;
   for (const Comparison& c : subjects) {
     if (!by.empty()) values.merge(classes_by(c, by));
-    width = std::max(width, title_of(c.subject).size() + 2);
+    width = std::max(width, brief(title_of(c.subject)).size() + 2);
   }
   std::string head = padded("subject", width) + padded("platforms", 11) + padded("classes", 9);
   for (const auto& [value, unused] : values) head += padded(value, std::max<size_t>(value.size() + 2, 6));
   console.line(head + padded("bits agree", 12) + padded("ulp", 13) + "largest difference");
   for (const Comparison& c : subjects) {
-    std::string line = padded(title_of(c.subject), width) + padded(text_of(c.platforms.size()), 11) +
+    std::string line = padded(brief(title_of(c.subject)), width) + padded(text_of(c.platforms.size()), 11) +
                        padded(text_of(c.classes.size()), 9);
     const auto counts = classes_by(c, by);
     for (const auto& [value, unused] : values) {

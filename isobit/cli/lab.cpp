@@ -54,9 +54,15 @@ Expected<int> merge_labs(const Options& o, Console& console) {
     list.push_back({{"lab", others[i].path},
                     {"runs_added", report.runs_added},
                     {"runs_known", report.runs_known},
-                    {"tensors_added", report.tensors_added}});
+                    {"tensors_added", report.tensors_added},
+                    {"other_graphs", report.other_graphs.size()}});
     console.line(text_of(others[i].path, ": ", report.runs_added, " runs added, ", report.runs_known,
                          " were there already, ", report.tensors_added, " tensors added"));
+    for (const auto& subject : report.other_graphs) {
+      console.line(text_of("note: ", others[i].path, ": its graph of ", lab::deviation::title_of(subject),
+                           " is not the one that is in ", o.lab, " already, and is left out; one of them is not the ",
+                           "model's: 'isobit explain --model' takes that of the model's file"));
+    }
   }
   console.document(json_text({{"lab", o.lab}, {"merged", list}}));
   return kAgreed;

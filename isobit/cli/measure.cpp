@@ -62,6 +62,7 @@ Expected<lab::deviation::LabComparison> compared(const Options& o, const lab::re
   ISOBIT_TRY(const auto graph, lab.graph(subject));
   ISOBIT_TRY(auto comparison, lab::deviation::compare_runs(subject, runs, graph, tensors));
   lab::deviation::LabComparison all;
+  all.remarks = lab::deviation::words_of_contested(comparison, std::vector<std::string>(runs.size(), o.out));
   all.subjects.push_back(std::move(comparison));
   return all;
 }
@@ -73,6 +74,7 @@ void print(const measure::SweepReport& sweep, const lab::deviation::LabCompariso
                                      {"measured", sweep.measured},
                                      {"measured_again", sweep.again},
                                      {"known", sweep.known},
+                                     {"of_others", sweep.others},
                                      {"not_here", sweep.not_here},
                                      {"kept_tensors", sweep.kept_tensors},
                                      {"kept_bytes", sweep.kept_bytes},
@@ -82,11 +84,11 @@ void print(const measure::SweepReport& sweep, const lab::deviation::LabCompariso
   console.document(json_text(document));
   print_comparison(comparison, "", true, console);
   const bool none = comparison.subjects.front().ran() == 0;
-  console.line(text_of(none ? "tried         " : "measured      ", counted(sweep.measured, "run on ", "runs on "),
-                       counted(sweep.platforms, "platform", "platforms"), none ? ", none of which ran" : "",
-                       sweep.again > 0 ? text_of(", ", sweep.again, " again for tensors") : "", " in ",
-                       human_seconds(seconds),
-                       sweep.known > 0 ? "; " + counted(sweep.known, "was known", "were known") : ""));
+  console.line(
+      text_of(none ? "tried         " : "measured      ", counted(sweep.measured, "run on ", "runs on "),
+              counted(sweep.platforms, "platform", "platforms"), none ? ", none of which ran" : "",
+              sweep.again > 0 ? text_of(", ", sweep.again, " again for tensors") : "", " in ", human_seconds(seconds),
+              sweep.known > 0 ? "; " + counted(sweep.known, "was", "were") + " measured into this lab before" : ""));
   if (!sweep.not_here.empty()) {
     console.line(text_of("not here      ", join_some(sweep.not_here, 40)));
   }

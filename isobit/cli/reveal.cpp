@@ -8,6 +8,7 @@
 #include "isobit/cli/interrupt.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/own_files.h"
+#include "isobit/lab/records/lab_safety.h"
 #include "isobit/lab/reveal/revelation.h"
 #include "isobit/lab/reveal/svg.h"
 #include "isobit/lab/reveal/words.h"
@@ -197,7 +198,10 @@ Status write_svg(const std::string& file, const reveal::Revelation& r) {
 }
 
 Expected<int> run_sum(const Options& o, const std::atomic<bool>& stop, Console& console) {
-  if (!o.svg.empty()) ISOBIT_RETURN_IF_ERROR(check_output(o.svg, true));
+  if (!o.svg.empty()) {
+    ISOBIT_RETURN_IF_ERROR(check_output(o.svg, true));
+    ISOBIT_RETURN_IF_ERROR(lab::records::check_no_lab(o.svg));
+  }
   ISOBIT_TRY(const reveal::RevealRequest request, request_of(o, stop));
   ISOBIT_TRY(const reveal::Revelation revelation, reveal::reveal(request));
   if (!o.svg.empty()) ISOBIT_RETURN_IF_ERROR(write_svg(o.svg, revelation));

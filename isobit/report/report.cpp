@@ -9,7 +9,8 @@ namespace isobit::report {
 Expected<Report> make_report(std::vector<lab::deviation::OpenLab>& labs, const lab::records::Subject& subject,
                              const std::optional<lab::explain::CausesRequest>& causes,
                              std::optional<onnx::Model> model) {
-  ISOBIT_TRY(auto runs, lab::deviation::runs_of(labs, subject));
+  std::vector<std::string> from;
+  ISOBIT_TRY(auto runs, lab::deviation::runs_of(labs, subject, &from));
   if (runs.empty()) return usage_error("the labs hold no run of this subject; measure it first");
   std::vector<std::string> remarks;
   ISOBIT_TRY(auto graph, lab::deviation::graph_of(labs, subject, &remarks));
@@ -32,6 +33,9 @@ Expected<Report> make_report(std::vector<lab::deviation::OpenLab>& labs, const l
   const auto& nodes = explanation.graph;
   const Expected<Layout> layout = nodes.empty() ? Expected<Layout>(Layout()) : lay_out(nodes.size(), edges_of(nodes));
   Report made{document_of(explanation, layout, found ? &*found : nullptr), explanation.comparison.agreement()};
+  for (const std::string& words : lab::deviation::words_of_contested(explanation.comparison, from)) {
+    made.document["answer"].push_back(printable("Beware: " + words + "."));
+  }
   for (const std::string& remark : remarks) made.document["left_out"].push_back(printable(remark));
   return made;
 }

@@ -120,7 +120,7 @@ TEST(Page, NamesAreNeverMarkup) {
   p.subject.model = evil;
   for (int i = 0; i < 2; ++i) {
     auto& run = p.run(evil, {{evil, static_cast<float>(i)}}, {{evil, evil + std::to_string(i)}});
-    run.platform.engine = evil;
+    run.platform.change([&](auto& record) { record.engine = evil; });
     run.values[0].kernel = evil;
   }
   p.run("broken", {{evil, 0}}).error = evil;

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """isobit measure --import: tensors that somebody else's program wrote."""
 import os
+import signal
+import sqlite3
 import struct
 import zipfile
 
@@ -36,6 +38,15 @@ class Import(Limited):
         told = self.isobit_json("compare", self.path("a.lab"), code=4)["subjects"][0]["classes"][0]["outputs"]
         self.assertEqual([value["name"] for value in told], ["sch\u00f6n", "\u5c64 2"])
 
+    def test_long_names_are_cut_in_the_text(self):
+        name = "n" * 60000
+        for folder, made in (("a", 1.0), ("b", 2.0)):
+            self.dump(f"{folder}/0.npz", {name: [made]})
+            self.isobit("measure", "--import", self.path(folder), "--out", self.path(f"{folder}.lab"))
+        labs = [self.path("a.lab"), self.path("b.lab")]
+        self.assertLess(len(self.isobit("compare", *labs, code=1).out), 4000)
+        self.assertEqual(self.isobit_json("compare", *labs, code=1)["subjects"][0]["operators"]["first_fork"]["name"], name)
+
     def test_a_small_file_with_a_large_tensor(self):
         count = 32 * MEGABYTE  # of zeros: 128 MiB, which pack well
         os.mkdir(self.path("z"))
@@ -48,6 +59,35 @@ class Import(Limited):
         self.limited(*lab, "300M", code=4, says=["0.npz: entry 'x.npy'", "--keep none"], resident=100 * MEGABYTE)
         self.assertFalse(os.path.exists(self.path("z.lab")))
         self.limited(*lab, "140M", "--keep", "none", code=0, resident=200 * MEGABYTE)  # one copy
+
+    def test_what_is_kept_is_what_was_hashed(self):
+        # The second step is written anew while the first one goes into the lab, be that new or not.
+        for name in ("new.lab", "old.lab"):
+            if name == "old.lab":
+                self.dump("before/0.npz", {"w": [7.0]})
+                self.isobit("measure", "--import", self.path("before"), "--out", self.path(name))
+            self.dump("d/0.npz", {"x": [1.0]})
+            self.dump("d/1.npz", {"x": [2.0]})
+            process = self.start_until(name, 1, "measure", "--import", self.path("d"), "--out", self.path(name))
+            self.dump("d/1.npz", {"x": [3.0]})
+            process.send_signal(signal.SIGCONT)
+            _, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 0, err)
+            with sqlite3.connect(self.path(name)) as lab:
+                self.assertEqual(lab.execute("SELECT count(*) FROM run_values WHERE hash NOT IN (SELECT hash FROM tensors)").fetchall(), [(0,)])
+
+    def test_of_a_folder_with_a_damaged_step_nothing_is_in_a_lab(self):
+        self.dump("before/0.npz", {"w": [7.0]})
+        self.isobit("measure", "--import", self.path("before"), "--out", self.path("m.lab"))
+        self.dump("d/0.npz", {"x": [1.0]})
+        self.write("d/1.npz", "no archive")
+        with open(self.path("m.lab"), "rb") as file:
+            whole = file.read()
+        for name in ("m.lab", "new.lab"):
+            self.fails("measure", "--import", self.path("d"), "--out", self.path(name), code=3, says=["1.npz"])
+        with open(self.path("m.lab"), "rb") as file:
+            self.assertEqual(file.read(), whole)
+        self.assertEqual([n for n in os.listdir(self.dir) if ".lab" in n], ["m.lab"])
 
     def test_hostile_folders(self):
         lab = ["--out", self.path("m.lab")]

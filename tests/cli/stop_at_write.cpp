@@ -57,3 +57,10 @@ extern "C" ssize_t pwrite(int fd, const void* data, size_t n, off_t offset) {
   written_to(fd);
   return done;
 }
+
+extern "C" ssize_t pwrite64(int fd, const void* data, size_t n, off64_t offset) {  // as SQLite does
+  static auto* const real = next<ssize_t(int, const void*, size_t, off64_t)>("pwrite64");
+  const ssize_t done = real(fd, data, n, offset);
+  written_to(fd);
+  return done;
+}

@@ -1,6 +1,7 @@
 #include "isobit/lab/deviation/comparison.h"
 
 #include <algorithm>
+#include <set>
 
 #include "isobit/base/text.h"
 #include "isobit/lab/deviation/comparison_internal.h"
@@ -68,29 +69,42 @@ PlatformResult result_of(const std::vector<const RunRecord*>& runs) {
   result.record = runs.front()->platform;
   std::vector<OutputKey> plain, tapped;
   const RunRecord* chosen = nullptr;
-  for (const RunRecord* run : runs) {
-    if (!run->error.empty()) {
-      result.error = run->error;
-      continue;
-    }
+  const Settled settled_runs = settled(runs);
+  for (const RunRecord* run : settled_runs.ran) {
     (run->tapped ? tapped : plain).push_back(key_of(outputs_of(*run)));
     const auto rank = [](const RunRecord& r) { return std::pair(r.tapped, r.repeat); };
     if (chosen == nullptr || rank(*run) < rank(*chosen)) chosen = run;
   }
   if (chosen == nullptr) {
-    result.record = runs.back()->platform;  // of that error
+    result.record = runs.back()->platform;
+    for (const RunRecord* run : runs) {
+      result.error = run->error.empty() ? "its record has no values" : run->error;
+    }
+    if (!settled_runs.contested.empty()) result.error = "two records claim the same run of it; neither decides";
     return result;
   }
-  result.error.clear();
   result.outputs = outputs_of(*chosen);
   result.labelled = labelled_of(*chosen);
   const std::vector<OutputKey>& counted = plain.empty() ? tapped : plain;
   const std::vector<int> classes = number_classes(counted);
   result.runs = counted.size();
   result.distinct = static_cast<size_t>(std::ranges::max(classes));
-  result.changed_by_a_tap =
-      result.distinct == 1 && !plain.empty() && !tapped.empty() && tapped.front() != plain.front();
+  const auto changed = [&](const OutputKey& key) { return key != plain.front(); };
+  result.changed_by_a_tap = result.distinct == 1 && !plain.empty() && std::ranges::any_of(tapped, changed);
   return result;
+}
+
+// Whether model outputs that were recorded with operators are all the same. Of runs that name no output all values are
+// in the classes already.
+bool differ_when_tapped(const std::vector<std::vector<const RunRecord*>>& by_platform) {
+  std::set<OutputKey> keys;
+  for (const auto& of_platform : by_platform) {
+    for (const RunRecord* run : settled(of_platform).ran) {
+      const bool names = std::ranges::any_of(run->values, &ValueRecord::is_output);
+      if (run->tapped && names) keys.insert(key_of(outputs_of(*run)));
+    }
+  }
+  return keys.size() > 1;
 }
 
 }  // namespace
@@ -112,7 +126,8 @@ size_t Comparison::ran() const {
 bool Comparison::too_many_classes() const { return classes.size() > kMostComparedClasses; }
 
 Agreement Comparison::agreement() const {
-  if (classes.size() > 1 || nondeterministic() > 0) return Agreement::kDiffer;
+  if (classes.size() > 1 || nondeterministic() > 0 || differ_when_tapped || !contested.empty())
+    return Agreement::kDiffer;
   return ran() > 1 || repeated() > 0 ? Agreement::kAgree : Agreement::kNothingToCompare;
 }
 
@@ -137,11 +152,17 @@ Expected<Comparison> compare_runs(const records::Subject& subject, const std::ve
   std::vector<OutputKey> keys;
   std::vector<size_t> ran;
   for (const auto& of_platform : by_platform) {
+    for (const auto& [first, second] : settled(of_platform).contested) {
+      comparison.contested.push_back({comparison.platforms.size(), first->repeat, first->tapped,
+                                      static_cast<size_t>(first - runs.data()),
+                                      static_cast<size_t>(second - runs.data())});
+    }
     comparison.platforms.push_back(result_of(of_platform));
     if (comparison.platforms.back().runs == 0) continue;
     ran.push_back(comparison.platforms.size() - 1);
     keys.push_back(key_of(comparison.platforms.back().outputs));
   }
+  comparison.differ_when_tapped = differ_when_tapped(by_platform);
   label(comparison.platforms);
   const std::vector<int> classes = number_classes(keys);
   for (size_t i = 0; i < ran.size(); ++i) {

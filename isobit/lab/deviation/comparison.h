@@ -58,10 +58,18 @@ struct Churn {
 
 enum class Agreement : uint8_t {
   kAgree,
-  kDiffer,            // two platforms, or two runs of one
-  kNothingToCompare,  // none ran, or one alone and once
+  kDiffer,            // two platforms, two runs of one, or two records of one run
+  kNothingToCompare,  // none ran and gave values, or one alone and once
 };
 const char* name_of(Agreement agreement);  // "agree", "differ", "nothing to compare"
+
+// A run of which there are two records that do not agree: neither counts.
+struct Contested {
+  size_t platform = 0;  // of Comparison::platforms
+  uint32_t repeat = 0;
+  bool tapped = false;
+  size_t first = 0, second = 0;  // of the runs that were compared
+};
 
 struct Comparison {
   records::Subject subject;
@@ -81,6 +89,8 @@ struct Comparison {
   // Groups of platforms that lie further apart than rounding explains (kNotRounding), the largest first; one group
   // where none does, none where that is not known or asked: of training, which amplifies rounding without bound.
   std::vector<std::vector<size_t>> groups;
+  std::vector<Contested> contested;
+  bool differ_when_tapped = false;  // outputs of platforms, or of two runs of one, where operators were recorded
 
   size_t repeated() const;  // platforms with more than one run
   size_t nondeterministic() const;

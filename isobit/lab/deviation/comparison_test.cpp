@@ -1,45 +1,13 @@
 #include <gtest/gtest.h>
 
 #include "isobit/base/text.h"
+#include "isobit/lab/deviation/comparison_for_test.h"
 #include "isobit/lab/deviation/lab_set.h"
 
 namespace isobit::lab::deviation {
 namespace {
 
 using records::RunRecord;
-
-// Runs of invented platforms, and the tensors they made.
-class Runs {
- public:
-  RunRecord& add(const std::string& platform, const std::vector<float>& output) {
-    RunRecord run;
-    run.subject = subject;
-    run.platform = {platform, "engine", {}, {}, 2};
-    run.values.push_back(value("out", output, true));
-    runs.push_back(run);
-    return runs.back();
-  }
-  records::ValueRecord value(const std::string& name, const std::vector<float>& data, bool is_output) {
-    const auto* from = reinterpret_cast<const uint8_t*>(data.data());
-    const Bytes bytes(from, from + data.size() * 4);
-    const records::Hash128 hash = records::hash_of(bytes);
-    tensors[hash] = bytes;
-    return {name, "Op", "float32", {1, static_cast<int64_t>(data.size())}, hash, "", is_output, 0};
-  }
-  Comparison compare() {
-    auto result =
-        compare_runs(subject, runs, graph, [this](const records::Hash128& hash) -> Expected<std::optional<Bytes>> {
-          const auto found = tensors.find(hash);
-          return found == tensors.end() ? std::optional<Bytes>() : found->second;
-        });
-    return result.value();
-  }
-
-  records::Subject subject{records::SubjectKind::kInference, "m", {}, {}, ""};
-  std::vector<RunRecord> runs;
-  std::vector<records::GraphNode> graph;
-  std::map<records::Hash128, Bytes> tensors;
-};
 
 TEST(Comparison, ClassesPrecisionAndChurn) {
   Runs r;
@@ -101,13 +69,13 @@ TEST(Comparison, WhatFailedAndLaterRanIsOnePlatform) {
     RunRecord& run = r.add(name, {});
     run.values.clear();
     run.error = text_of("it ", outcome);
-    run.platform.engine = "by its name";
-    run.platform.fields = {{"version", "1"}, {"cpu", "A"}, {"outcome", outcome}};
+    run.platform.change([&](auto& p) { p.engine = "by its name"; });
+    run.platform.change([&](auto& p) { p.fields = {{"version", "1"}, {"cpu", "A"}, {"outcome", outcome}}; });
     return run;
   };
   const auto ran = [&](const char* name, float made) -> RunRecord& {
     RunRecord& run = r.add(name, {made});
-    run.platform.fields = {{"version", "1"}, {"cpu", "A"}, {"library", "5"}};
+    run.platform.change([&](auto& p) { p.fields = {{"version", "1"}, {"cpu", "A"}, {"library", "5"}}; });
     return run;
   };
   fails("p", "no answer");
@@ -126,15 +94,16 @@ TEST(Comparison, WhatFailedAndLaterRanIsOnePlatform) {
   EXPECT_EQ(c.platforms[2].error, "it failed");
   EXPECT_EQ(c.platforms[2].record.fields.at("outcome"), "failed");
   // On another machine, in another version or environment it is another platform.
-  for (const char* field : {"version", "cpu", "environment"}) fails("p", "failed").platform.fields[field] = "B";
-  fails("p", "failed").platform.cpu_flags = {"avx"};
-  fails("p", "failed").platform.cores = 3;
+  for (const char* field : {"version", "cpu", "environment"})
+    fails("p", "failed").platform.change([&](auto& p) { p.fields[field] = "B"; });
+  fails("p", "failed").platform.change([&](auto& p) { p.cpu_flags = {"avx"}; });
+  fails("p", "failed").platform.change([&](auto& p) { p.cores = 3; });
   EXPECT_EQ(r.compare().platforms.size(), 8u);
   // What runs on an emulated processor alone knows its flags.
-  for (RunRecord& run : r.runs) run.platform.fields["emulator"] = "qemu 7";
-  ran("e", 1).platform.cpu_flags = {"avx"};
-  r.runs.back().platform.fields["emulator"] = "qemu 7";
-  fails("e", "failed").platform.fields["emulator"] = "qemu 7";
+  for (RunRecord& run : r.runs) run.platform.change([&](auto& p) { p.fields["emulator"] = "qemu 7"; });
+  ran("e", 1).platform.change([&](auto& p) { p.cpu_flags = {"avx"}; });
+  r.runs.back().platform.change([&](auto& p) { p.fields["emulator"] = "qemu 7"; });
+  fails("e", "failed").platform.change([&](auto& p) { p.fields["emulator"] = "qemu 7"; });
   EXPECT_EQ(r.compare().platforms.back().label, "e");
 }
 
@@ -283,8 +252,8 @@ TEST(Comparison, FlagsOfEmulatedProcessorsAreComparedAmongThemselves) {
   Runs r;
   const auto add = [&](const char* name, float made, const std::vector<std::string>& flags, const char* emulator) {
     RunRecord& run = r.add(name, {made});
-    run.platform.cpu_flags = flags;
-    if (*emulator != 0) run.platform.fields["emulator"] = emulator;
+    run.platform.change([&](auto& p) { p.cpu_flags = flags; });
+    if (*emulator != 0) run.platform.change([&](auto& p) { p.fields["emulator"] = emulator; });
   };
   add("here", 1, {"avx", "avx2", "constant_tsc"}, "");
   add("p~haswell", 1, {"avx", "avx2"}, "qemu 7");
@@ -297,8 +266,8 @@ TEST(Comparison, FlagsOfEmulatedProcessorsAreComparedAmongThemselves) {
 
 TEST(Comparison, TwoMachinesOfOneNameAreTold) {
   Runs r;
-  r.add("p", {1, 2}).platform.fields["cpu"] = "A";
-  r.add("p", {1, 2}).platform.fields["cpu"] = "B";
+  r.add("p", {1, 2}).platform.change([&](auto& p) { p.fields["cpu"] = "A"; });
+  r.add("p", {1, 2}).platform.change([&](auto& p) { p.fields["cpu"] = "B"; });
   const Comparison c = r.compare();
   EXPECT_EQ(c.platforms[0].label, "p on A");
   EXPECT_EQ(c.platforms[1].label, "p on B");
@@ -307,11 +276,12 @@ TEST(Comparison, TwoMachinesOfOneNameAreTold) {
 TEST(Comparison, TwoEnvironmentsOfOneNameAreTold) {
   Runs r;
   for (const char* set : {"", "OPENBLAS_CORETYPE=Nehalem"}) {
-    auto& fields = r.add("p", {1, 2}).platform.fields;
-    fields["cpu"] = "A";
-    if (*set != 0) fields["environment"] = set;
+    r.add("p", {1, 2}).platform.change([&](auto& p) {
+      p.fields["cpu"] = "A";
+      if (*set != 0) p.fields["environment"] = set;
+    });
   }
-  r.add("q", {1, 2}).platform.fields["environment"] = "OMP_NUM_THREADS=1";
+  r.add("q", {1, 2}).platform.change([&](auto& p) { p.fields["environment"] = "OMP_NUM_THREADS=1"; });
   const Comparison c = r.compare();
   EXPECT_EQ(c.platforms[0].label, "p on A");
   EXPECT_EQ(c.platforms[1].label, "p on A with OPENBLAS_CORETYPE=Nehalem");

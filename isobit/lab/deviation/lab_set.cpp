@@ -131,13 +131,23 @@ Expected<std::vector<Subject>> subjects_of(std::vector<OpenLab>& labs) {
   return subjects;
 }
 
-Expected<std::vector<records::RunRecord>> runs_of(std::vector<OpenLab>& labs, const Subject& subject) {
+Expected<std::vector<records::RunRecord>> runs_of(std::vector<OpenLab>& labs, const Subject& subject,
+                                                  std::vector<std::string>* from, uint64_t most_memory) {
   std::vector<records::RunRecord> runs;
   std::set<commit::Digest> seen;
+  uint64_t left = most_memory, values = 0;
   for (OpenLab& lab : labs) {
-    ISOBIT_TRY(const auto of_lab, lab.lab.runs(subject));
-    for (const records::RunRecord& run : of_lab) {
-      if (seen.insert(records::digest_of(run)).second) runs.push_back(run);
+    ISOBIT_TRY(auto of_lab, lab.lab.runs(subject, left));
+    left -= records::memory_of(of_lab);
+    for (records::RunRecord& run : of_lab) {
+      if (!seen.insert(records::digest_of(run)).second) continue;
+      values += run.values.size();
+      if (values > records::kMaxValues) {
+        return unreadable(text_of(lab.path, ": with the labs before it there are more than ", records::kMaxValues,
+                                  " values; compare fewer at a time"));
+      }
+      runs.push_back(std::move(run));
+      if (from != nullptr) from->push_back(lab.path);
     }
   }
   return runs;
@@ -178,6 +188,18 @@ Agreement agreement_of(const LabComparison& comparison) {
     lacks |= c.agreement() == Agreement::kNothingToCompare;
   }
   return lacks ? Agreement::kNothingToCompare : Agreement::kAgree;
+}
+
+std::vector<std::string> words_of_contested(const Comparison& comparison, const std::vector<std::string>& from) {
+  std::vector<std::string> words;
+  for (const Contested& c : comparison.contested) {
+    const std::string &first = from[c.first], &second = from[c.second];
+    words.push_back(text_of("two records claim the same run of ", comparison.platforms[c.platform].label, " (",
+                            first == second ? text_of("both in ", first) : text_of(first, ", ", second), "; repeat ",
+                            c.repeat, c.tapped ? ", with its operators looked at" : "", "), with different values: ",
+                            "neither decides anything; one is not of this platform, or it disagrees with itself"));
+  }
+  return words;
 }
 
 std::string title_of(const Subject& subject) {
@@ -222,9 +244,11 @@ Expected<LabComparison> compare_labs(std::vector<OpenLab>& labs, uint64_t most_m
           text_of(title_of(shared.subject), " is left out: only ", labs[shared.labs.front()].path, " has runs of it"));
       continue;
     }
-    ISOBIT_TRY(const auto runs, runs_of(labs, shared.subject));
+    std::vector<std::string> from;
+    ISOBIT_TRY(const auto runs, runs_of(labs, shared.subject, &from));
     ISOBIT_TRY(const auto graph, graph_of(labs, shared.subject, &result.remarks));
     ISOBIT_TRY(Comparison comparison, compare_runs(shared.subject, runs, graph, tensors));
+    for (std::string& sentence : words_of_contested(comparison, from)) result.remarks.push_back(std::move(sentence));
     if (comparison.too_many_classes()) {
       result.remarks.push_back(text_of(title_of(shared.subject), ": how far apart its ", comparison.classes.size(),
                                        " classes lie is left out: more than ", kMostComparedClasses,

@@ -18,8 +18,11 @@ Expected<std::vector<OpenLab>> open_labs(const std::vector<std::string>& paths);
 // What several labs hold, as if they were one. Each takes the errors of LabFile.
 // Subjects once, in order of first appearance.
 Expected<std::vector<records::Subject>> subjects_of(std::vector<OpenLab>& labs);
-// A run that several labs hold counts once.
-Expected<std::vector<records::RunRecord>> runs_of(std::vector<OpenLab>& labs, const records::Subject& subject);
+// A run that several labs hold counts once; `from`: gets the path of the lab of each. kUnreadable where all together
+// hold more than kMaxValues values, or say of platforms and subject what takes more than `most_memory` bytes.
+Expected<std::vector<records::RunRecord>> runs_of(std::vector<OpenLab>& labs, const records::Subject& subject,
+                                                  std::vector<std::string>* from = nullptr,
+                                                  uint64_t most_memory = records::kMaxPlatformMemory);
 // Of the first lab that has them; `remarks`: gets a sentence for each lab that has others.
 Expected<std::vector<records::GraphNode>> graph_of(std::vector<OpenLab>& labs, const records::Subject& subject,
                                                    std::vector<std::string>* remarks = nullptr);
@@ -44,6 +47,9 @@ Expected<LabComparison> compare_labs(std::vector<OpenLab>& labs, uint64_t most_m
 // Of all subjects: that they differ counts most, and that there is nothing to compare in one of them more than that the
 // others agree.
 Agreement agreement_of(const LabComparison& comparison);
+
+// A sentence for each run of which two records do not agree. `from`: the lab of each run that was compared.
+std::vector<std::string> words_of_contested(const Comparison& comparison, const std::vector<std::string>& from);
 
 // "m.onnx: input i0": for people.
 std::string title_of(const records::Subject& subject);

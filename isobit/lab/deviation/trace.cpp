@@ -17,8 +17,8 @@ using Key = std::tuple<int64_t, std::string, int>;  // step, name, occurrence
 // The run with recorded operators that stands for a platform; null: there is none.
 const RunRecord* tapped_run(const std::vector<const RunRecord*>& runs) {
   const RunRecord* chosen = nullptr;
-  for (const RunRecord* run : runs) {
-    if (!run->tapped || !run->error.empty()) continue;
+  for (const RunRecord* run : settled(runs).ran) {
+    if (!run->tapped) continue;
     if (chosen == nullptr || run->repeat < chosen->repeat) chosen = run;
   }
   return chosen;
@@ -127,7 +127,7 @@ std::vector<std::vector<const RunRecord*>> runs_by_platform(const std::vector<Ru
   std::map<commit::Digest, size_t> places;
   std::vector<std::vector<const RunRecord*>> platforms;
   for (const RunRecord& run : runs) {
-    const auto [place, is_new] = places.emplace(records::digest_of(run.platform), platforms.size());
+    const auto [place, is_new] = places.emplace(run.platform.digest(), platforms.size());
     if (is_new) platforms.emplace_back();
     platforms[place->second].push_back(&run);
   }
@@ -135,7 +135,7 @@ std::vector<std::vector<const RunRecord*>> runs_by_platform(const std::vector<Ru
   for (const bool failed : {false, true}) {
     for (size_t p = 0; p < platforms.size(); ++p) {
       if (platforms[p].empty() || none_ran(platforms[p]) != failed) continue;
-      const auto [place, is_new] = whose_failures.emplace(known_anyway(platforms[p].front()->platform), p);
+      const auto [place, is_new] = whose_failures.emplace(known_anyway(*platforms[p].front()->platform), p);
       if (is_new || !failed) continue;
       auto& runs_of = platforms[place->second];
       runs_of.insert(runs_of.end(), platforms[p].begin(), platforms[p].end());
@@ -144,6 +144,24 @@ std::vector<std::vector<const RunRecord*>> runs_by_platform(const std::vector<Ru
   }
   std::erase_if(platforms, [](const auto& of_platform) { return of_platform.empty(); });
   return platforms;
+}
+
+Settled settled(const std::vector<const RunRecord*>& runs) {
+  std::map<std::pair<bool, uint32_t>, std::vector<const RunRecord*>> claims;
+  for (const RunRecord* run : runs) {
+    if (run->error.empty() && !run->values.empty()) claims[{run->tapped, run->repeat}].push_back(run);
+  }
+  Settled settled;
+  for (const auto& [of, records] : claims) {
+    const auto other =
+        std::ranges::find_if(records, [&](const RunRecord* run) { return run->values != records.front()->values; });
+    if (other == records.end()) {
+      settled.ran.push_back(records.front());
+    } else {
+      settled.contested.emplace_back(records.front(), *other);
+    }
+  }
+  return settled;
 }
 
 Trace align(const std::vector<std::vector<const RunRecord*>>& platforms, const std::vector<records::GraphNode>& graph) {

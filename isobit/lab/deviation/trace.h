@@ -38,9 +38,18 @@ struct Trace {
 // together.
 std::vector<std::vector<const records::RunRecord*>> runs_by_platform(const std::vector<records::RunRecord>& runs);
 
-// Of the runs with recorded operators, the first repeat of each platform. Where the graph is known its order is the
-// order within a step; where it is not, a value that only some platforms have stands behind the one that precedes it
-// there, so that a platform that fuses operators does not move those of the others.
+// Which of one platform's runs say something.
+struct Settled {
+  std::vector<const records::RunRecord*> ran;  // that ran and gave values, and that no other record contradicts
+  // Two records of one run (the same repeat, with or without recorded operators) that hold different values: nobody
+  // knows which of them it was, so that neither counts. Of each such run the first two that differ.
+  std::vector<std::pair<const records::RunRecord*, const records::RunRecord*>> contested;
+};
+Settled settled(const std::vector<const records::RunRecord*>& runs_of_a_platform);
+
+// Of the settled runs with recorded operators, the first repeat of each platform. Where the graph is known its order is
+// the order within a step; where it is not, a value that only some platforms have stands behind the one that precedes
+// it there, so that a platform that fuses operators does not move those of the others.
 Trace align(const std::vector<std::vector<const records::RunRecord*>>& platforms,
             const std::vector<records::GraphNode>& graph);
 

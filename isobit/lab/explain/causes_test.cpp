@@ -77,6 +77,33 @@ TEST_F(CausesTest, ConvolutionsThatIntroduceAreToldFromWhatInherits) {
       << said();
 }
 
+// What somebody says of a platform of this machine, wherever it stands, keeps nobody from looking at the others.
+TEST_F(CausesTest, AFalseRecordIsNamedAndLeftOut) {
+  for (const bool first : {true, false}) {
+    begin();
+    record("ordered@portable/1t");
+    record("ordered@portable/1t+winograd4");
+    records::RunRecord forged = runs_.back();
+    forged.platform.change([](auto& p) { p.name = "ordered@reference/1t"; });
+    for (records::ValueRecord& v : forged.values) v.hash = records::hash_of(as_bytes("false " + v.name));
+    runs_.insert(first ? runs_.begin() : runs_.end(), forged);
+    // As of a lab without tensors: what parts are fed is computed by the reference.
+    tensors_.clear();
+    look();
+    EXPECT_EQ(causes_.replays.problem, "");
+    ASSERT_TRUE(causes_.replays.reference);
+    EXPECT_EQ(explanation_.comparison.platforms[causes_.replays.reference->place].label, "ordered@portable/1t");
+    const Replay& a = replay_of("a");
+    EXPECT_EQ(a.not_again, std::vector<size_t>{first ? 0u : 2u});
+    EXPECT_EQ(a.platforms.size(), 2u);
+    EXPECT_EQ(a.origin(), Origin::kIntroduced);
+    EXPECT_FALSE(causes_.earlier);
+    EXPECT_NE(said().find("what was recorded of ordered@reference/1t"), std::string::npos) << said();
+    EXPECT_NE(said().find("does not come out again here"), std::string::npos) << said();
+    EXPECT_EQ(said().find("cannot run by itself"), std::string::npos) << said();
+  }
+}
+
 TEST_F(CausesTest, OneChangeOfSeveralIsTriedAndConfirmed) {
   record("ordered@portable/1t");
   record("ordered@portable/2t+winograd4");
@@ -206,7 +233,9 @@ TEST_F(CausesTest, AnotherModelIsRefused) {
 
 TEST_F(CausesTest, EmulatedProcessorsAreNotReplayed) {
   record("ordered@portable/1t");
-  record("ordered@portable/1t:ordered-1").platform.name = "ordered@portable/1t:ordered-1~haswell";
+  record("ordered@portable/1t:ordered-1").platform.change([](auto& p) {
+    p.name = "ordered@portable/1t:ordered-1~haswell";
+  });
   runs_.back().values[0].hash.low ^= 1;
   look();
   EXPECT_NE(causes_.replays.problem.find("fewer than two"), std::string::npos);
@@ -215,7 +244,7 @@ TEST_F(CausesTest, EmulatedProcessorsAreNotReplayed) {
 TEST_F(CausesTest, PlatformsOfElsewhereAreNotReplayed) {
   record("ordered@portable/1t");
   runs_.push_back(runs_.back());
-  runs_.back().platform.name = "somebody's own/1t";
+  runs_.back().platform.change([](auto& p) { p.name = "somebody's own/1t"; });
   runs_.back().values[0].hash.low ^= 1;
   look();
   EXPECT_NE(causes_.replays.problem.find("fewer than two"), std::string::npos);

@@ -25,6 +25,8 @@ class CauseWords {
       trials();
       trees();
     }
+    for (const std::string& doubt : c_.replays.doubts) said_.push_back(text_of("Beware: ", doubt, "."));
+    not_again();
     for (const std::string& remark : c_.replays.remarks) said_.push_back(text_of("Not replayed: ", remark, "."));
     return std::move(said_);
   }
@@ -81,15 +83,30 @@ class CauseWords {
   // What only the records show, of platforms that are not replayed.
   void earlier() {
     const TracedFork& fork = e_.forks[*c_.earlier];
-    said_.push_back(
-        text_of("The earliest difference, of '", shortened(e_.trace.values[fork.value].name),
-                "', is between platforms that this program cannot run by itself: the records show that it is "
-                "introduced there, and replays say nothing of it."));
+    const auto of_fork = std::ranges::find(c_.replays.forks, *c_.earlier, &Replay::fork);
+    const bool ran = of_fork != c_.replays.forks.end() && !of_fork->not_again.empty();
+    said_.push_back(text_of("The earliest difference, of '", shortened(e_.trace.values[fork.value].name), "', is ",
+                            ran ? "one of which the recorded bits do not come out again here"
+                                : "between platforms that this program cannot run by itself",
+                            ": the records show that it is introduced there, and replays say nothing of it."));
     std::vector<size_t> not_asked;
     for (size_t i = c_.earlier_trees.size(); i < fork.splits.front().size(); ++i) {
       not_asked.push_back(fork.splits.front()[i].front());
     }
     tree_words(c_.earlier_asked, c_.earlier_trees, not_asked);
+  }
+
+  // Of each platform where its records do not come out again first.
+  void not_again() {
+    std::set<size_t> seen;
+    for (const Replay& r : c_.replays.forks) {
+      for (const size_t p : r.not_again) {
+        if (!seen.insert(p).second) continue;
+        said_.push_back(text_of("Beware: what was recorded of ", label(p), " at ", value(r),
+                                " does not come out again here from the same inputs: another library or machine, or a ",
+                                "false record. Nothing is said of it there."));
+      }
+    }
   }
 
   void first() {

@@ -154,8 +154,9 @@ Status Replayer::gather(const Part& part, const Replays& replays, std::set<std::
 }
 
 // What the parts are fed: tensors of the labs, and whatever is not there as the reference computes it once more. Where
-// the inputs that were measured are not here, nothing can be computed from them.
-Status Replayer::feed(Replays& replays) {
+// the inputs that were measured are not here, nothing can be computed from them. `doubt`: why the records of the
+// reference are not to be gone by, where that is the error.
+Status Replayer::feed(Replays& replays, std::string& doubt) {
   std::set<std::string> missing;
   for (Replay& replay : replays.forks) {
     const auto part = parts_.find(replay.fork);
@@ -177,8 +178,10 @@ Status Replayer::feed(Replays& replays) {
   for (auto& [name, tensor] : computed) {
     const auto value = values_.find(name);
     if (value != values_.end() && hash_of(tensor) != value->second->at[replays.reference->place]->hash) {
-      return unavailable(text_of("'", name, "' comes out otherwise than it was recorded on ",
-                                 replays.reference->platform.text(), ": another library or machine"));
+      const deviation::PlatformResult& of = explanation_->comparison.platforms[replays.reference->place];
+      doubt = text_of("what was recorded of ", shortened(of.label), " does not come out again here (at '",
+                      shortened(name), "'): another library or machine, or a false record");
+      return unavailable(doubt);
     }
     feeds_.emplace(name, std::move(tensor));
   }
@@ -232,8 +235,7 @@ void Replayer::judge(Replays& replays) const {
     const auto part = parts_.find(replay.fork);
     if (part == parts_.end() || replay.platforms.empty()) continue;
     const deviation::TracedValue& made = explanation_->trace.values[explanation_->forks[replay.fork].value];
-    replay.classes = deviation::number_classes(replay.results);
-    replay.reproduced = true;
+    std::vector<bool> again(replay.platforms.size(), true);
     for (size_t i = 0; i < replay.platforms.size(); ++i) {
       const size_t p = replay.platforms[i];
       const bool same = std::ranges::all_of(part->second.values, [&](const std::string& name) {
@@ -242,9 +244,23 @@ void Replayer::judge(Replays& replays) const {
       });
       if (!same) continue;
       ++replay.same_inputs;
-      replay.reproduced = replay.reproduced && replay.results[i] == made.at[p]->hash;
+      again[i] = replay.results[i] == made.at[p]->hash;
+      if (!again[i]) replay.not_again.push_back(p);
     }
-    replay.reproduced = replay.reproduced && replay.same_inputs > 0;
+    const size_t doubted = replay.not_again.size();
+    replay.reproduced = replay.same_inputs > doubted && (doubted == 0 || replay.platforms.size() - doubted >= 2);
+    if (replay.reproduced && doubted > 0) {
+      size_t left = 0;
+      for (size_t i = 0; i < again.size(); ++i) {
+        if (!again[i]) continue;
+        replay.platforms[left] = replay.platforms[i];
+        replay.results[left++] = replay.results[i];
+      }
+      replay.platforms.resize(left);
+      replay.results.resize(left);
+      replay.same_inputs -= doubted;
+    }
+    replay.classes = deviation::number_classes(replay.results);
   }
 }
 
@@ -255,13 +271,23 @@ Expected<Replays> Replayer::replay() {
     replays.problem = "fewer than two of the platforms whose operators were recorded are platforms of this machine";
     return replays;
   }
-  replays.reference = replays.platforms.front();
   values_ = common_values(replays);
-  cut_forks(replays);
-  if (const Status fed = feed(replays); !fed) {
-    replays.problem = fed.error().message;
-    return replays;
+  // A stranger's record must not keep the others from being looked at: the first one that fits what is computed here.
+  const std::vector<PlatformHere> candidates = replays.platforms;
+  for (const PlatformHere& candidate : candidates) {
+    replays.reference = candidate;
+    replays.forks.clear(), replays.beyond = 0, replays.without_inputs.clear();
+    parts_.clear(), feeds_.clear(), held_ = 0;
+    cut_forks(replays);
+    std::string doubt;
+    const Status fed = feed(replays, doubt);
+    replays.problem = fed ? "" : fed.error().message;
+    if (doubt.empty()) break;
+    replays.doubts.push_back(doubt);
   }
+  if (!replays.problem.empty()) return replays;
+  // The reference is the first.
+  std::ranges::stable_partition(replays.platforms, [&](const auto& p) { return p.place == replays.reference->place; });
   run(replays);
   judge(replays);
   return replays;

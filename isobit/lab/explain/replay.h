@@ -1,7 +1,8 @@
 // Operators that forked, run again on this machine: each platform is given the same inputs, those that one of them had.
 //
-// What differs then is introduced there; where all agree, what was recorded was inherited. Nothing is said of a replay
-// that does not make the recorded bits again where a platform had these very inputs.
+// What differs then is introduced there; where all agree, what was recorded was inherited. Nothing is said of a
+// platform that had these very inputs and whose recorded bits do not come out again, nor of a replay where no
+// platform's do.
 #pragma once
 
 #include <set>
@@ -46,8 +47,11 @@ struct Replay {
   std::vector<records::Hash128> results;  // of each
   std::vector<int> classes;               // of the results, from 1
   size_t same_inputs = 0;                 // platforms that had these inputs when they were recorded
-  bool reproduced = false;                // and all of them made the recorded bits again
-  std::string problem;                    // why it could not run
+  bool reproduced = false;                // and made the recorded bits again
+  // Of those with these inputs, whose recorded bits did not come out again: another library or machine, or a false
+  // record. Where those of others did, and two platforms are left, these are none of `platforms`.
+  std::vector<size_t> not_again;
+  std::string problem;  // why it could not run
 
   int class_count() const;
   // What the replay shows: kUnknown unless it was reproduced and ran on two platforms or more.
@@ -55,13 +59,15 @@ struct Replay {
 };
 
 struct Replays {
-  std::optional<PlatformHere> reference;  // whose inputs they were
+  std::optional<PlatformHere> reference;  // whose inputs they were: the first whose records come out again, if asked
   std::vector<PlatformHere> platforms;    // that ran, the reference first
   std::vector<Replay> forks;
   size_t beyond = 0;                 // forks that were not looked at
   std::vector<std::string> remarks;  // platforms that did not run, and why
   std::string without_inputs;        // why some could not be fed: the inputs that were measured are not here
-  std::string problem;               // why nothing was replayed
+  // "what was recorded of P does not come out again here ...": platforms that could not be the reference.
+  std::vector<std::string> doubts;
+  std::string problem;  // why nothing was replayed
 };
 
 // Keeps what a replay needs, so that further platforms can be tried on the same inputs.
@@ -91,7 +97,7 @@ class Replayer {
   std::map<std::string, const deviation::TracedValue*> common_values(const Replays& replays) const;
   void cut_forks(Replays& replays);
   Status gather(const Part& part, const Replays& replays, std::set<std::string>& missing);
-  Status feed(Replays& replays);
+  Status feed(Replays& replays, std::string& doubt);
   void run(Replays& replays);
   void judge(Replays& replays) const;
 

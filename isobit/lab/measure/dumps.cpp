@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "isobit/base/text.h"
 #include "isobit/formats/safetensors.h"
@@ -95,12 +96,39 @@ Status read_dump(const fs::path& path, const DumpsRequest& request,
   };
   ISOBIT_TRY(const PlainFile file, PlainFile::open(path, Links::kFollow));
   const auto read = [&](uint64_t offset, std::span<uint8_t> to) { return file.read_exactly(offset, to); };
-  return formats::stream_safetensors(file.size(), read, {wants, take}, path.string(), kMaxDumpFile).map([](auto&&) {});
+  std::set<std::string> seen;
+  const auto take_composed = [&](NamedTensor tensor) -> Status {
+    ISOBIT_TRY(tensor.name, composed(tensor.name));
+    if (!seen.insert(tensor.name).second) {
+      return unreadable(text_of(path.string(), ": tensor '", tensor.name, "' is there twice, in composed form (NFC)"));
+    }
+    return take(tensor);
+  };
+  return formats::stream_safetensors(file.size(), read, {wants, take_composed}, path.string(), kMaxDumpFile)
+      .map([](auto&&) {});
 }
 
-// All files are read before anything of them is in the lab.
-Expected<std::vector<records::ValueRecord>> values_of(const std::vector<fs::path>& files, const DumpsRequest& request) {
+// What a lab has already of tensors, where there is one.
+struct Held {
+  std::set<records::Hash128> tensors;
+  uint64_t bytes = 0;
+};
+Expected<Held> held_by(const fs::path& path) {
+  Held held;
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return held;
+  ISOBIT_TRY(records::LabFile lab, records::LabFile::open(path, records::LabFile::Mode::kWrite));
+  ISOBIT_TRY(const auto hashes, lab.kept());
+  held.tensors.insert(hashes.begin(), hashes.end());
+  ISOBIT_TRY(held.bytes, lab.kept_bytes());
+  return held;
+}
+
+// Each file is read once, so that what is kept is what was hashed, whatever happens to the files meanwhile.
+Expected<std::vector<records::ValueRecord>> read_values(const std::vector<fs::path>& files, const DumpsRequest& request,
+                                                        const Held& held, records::LabFile& lab, DumpsReport& report) {
   const std::vector<int64_t> steps = steps_of(files);
+  const uint64_t room = request.max_kept - std::min(request.max_kept, held.bytes);
   std::vector<records::ValueRecord> values;
   for (size_t i = 0; i < files.size(); ++i) {
     const auto first = static_cast<ptrdiff_t>(values.size());
@@ -111,25 +139,19 @@ Expected<std::vector<records::ValueRecord>> values_of(const std::vector<fs::path
       }
       values.push_back(value_record(tensor.name, tensor.tensor));
       values.back().step = steps[i];
+      if (request.max_kept == 0) return {};
+      bool kept = held.tensors.contains(values.back().hash);
+      if (!kept) {
+        ISOBIT_TRY(kept, lab.keep(tensor.tensor.byte_view(), room));
+      }
+      report.kept_tensors += kept;
+      report.left_out += !kept;
       return {};
     }));
     if (files[i].extension() == ".npz") continue;
     std::ranges::sort(values.begin() + first, values.end(), in_natural_order, &records::ValueRecord::name);
   }
   return values;
-}
-
-Status keep_tensors(const std::vector<fs::path>& files, const DumpsRequest& request, records::LabFile& lab,
-                    DumpsReport& report) {
-  for (const fs::path& file : files) {
-    ISOBIT_RETURN_IF_ERROR(read_dump(file, request, [&](const NamedTensor& tensor) -> Status {
-      ISOBIT_TRY(const bool kept, lab.keep(tensor.tensor.byte_view(), request.max_kept));
-      report.kept_tensors += kept;
-      report.left_out += !kept;
-      return {};
-    }));
-  }
-  return {};
 }
 
 }  // namespace
@@ -167,15 +189,15 @@ Expected<DumpsReport> import_dumps(const DumpsRequest& request) {
   }
   const fs::path whole = fs::absolute(request.folder, ignored).lexically_normal();
   const fs::path folder = whole.has_filename() ? whole.filename() : whole.parent_path().filename();
-  run.platform.name = request.platform.empty() ? folder.string() : request.platform;
-  run.platform.engine = "dumps";
+  run.platform = {request.platform.empty() ? folder.string() : request.platform, "dumps", {}, {}, 0};
   run.tapped = true;
-  ISOBIT_TRY(run.values, values_of(files, request));
-  ISOBIT_TRY(records::LabFile lab, records::LabFile::open_or_create(request.lab));
-  ISOBIT_RETURN_IF_ERROR(lab.add_run(run));
-  if (request.max_kept > 0) ISOBIT_RETURN_IF_ERROR(keep_tensors(files, request, lab, report));
+  ISOBIT_TRY(const Held held, held_by(request.lab));
+  ISOBIT_RETURN_IF_ERROR(records::LabFile::extend(request.lab, [&](records::LabFile& lab) -> Status {
+    ISOBIT_TRY(run.values, read_values(files, request, held, lab, report));
+    return lab.add_run(run);
+  }));
   report.subject = run.subject;
-  report.platform = run.platform.name;
+  report.platform = run.platform->name;
   report.steps = static_cast<int64_t>(files.size());
   report.values = run.values.size();
   return report;

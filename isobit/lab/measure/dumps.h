@@ -30,7 +30,7 @@ struct DumpsReport {
 // order in which it was written, of a .safetensors, which keeps no order, in natural order of names. All values are
 // compared: none is an output more than others. Errors: kUnreadable, with file and tensor, for what is no such file,
 // has another type, or is over a limit; kUnavailable, before it has memory, for a tensor beyond max_memory; kUsage for
-// a folder without one. Nothing is written then, but for tensors.
+// a folder without one. The lab is then what it was, and is not made.
 Expected<DumpsReport> import_dumps(const DumpsRequest& request);
 
 // Whether `a` comes before `b`, runs of digits being compared as numbers.

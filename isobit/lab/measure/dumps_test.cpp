@@ -214,6 +214,31 @@ TEST(Npz, NamesOfOtherCharactersAreRead) {
   EXPECT_STREQ(::nl_langinfo(CODESET), "ANSI_X3.4-1968");  // as before
 }
 
+TEST(Npz, NamesAreComposed) {
+  const std::string apart = "scho\u0308n/\u0041\u030a", whole = "sch\u00f6n/\u00c5";
+  const auto read = decode(zip_of({{apart + ".npy", formats::encode_npy(filled(1))}}, kUtf8));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ((*read)[0].name, whole);
+  for (const std::string& name : {apart, whole}) EXPECT_EQ(composed(name).value(), whole);
+  for (const std::string name : {"", "plain/x\\y", "/a/../b"}) EXPECT_EQ(composed(name).value(), name);
+  EXPECT_FALSE(composed("\xf6\xff"));
+}
+
+TEST_F(Dumps, NamesOfEitherKindOfFileAreOne) {
+  const std::string apart = "scho\u0308n", whole = "sch\u00f6n";
+  formats::Safetensors file;
+  file.tensors = {{apart, filled(1)}};
+  ASSERT_TRUE(formats::write_safetensors(dump("0.safetensors"), file));
+  const auto one = import();
+  ASSERT_TRUE(one) << one.error().message;
+  EXPECT_EQ(runs(one->subject)[0].values[0].name, whole);
+  file.tensors.push_back({whole, filled(1)});
+  ASSERT_TRUE(formats::write_safetensors(dump("0.safetensors"), file));
+  const auto twice = import("other");
+  ASSERT_FALSE(twice);
+  EXPECT_NE(twice.error().message.find("is there twice"), std::string::npos);
+}
+
 TEST(Npz, WhatItsDirectorySaysOfSizesIsNotBelieved) {
   // A header of a tensor of 64 MiB, in an archive that says it has them.
   Bytes large = formats::encode_npy(filled(1, 20000));

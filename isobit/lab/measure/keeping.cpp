@@ -88,7 +88,7 @@ class Made {
 };
 
 Expected<Made> made_of(SweepState& state, const std::vector<Target>& targets) {
-  ISOBIT_TRY(const std::vector<RunRecord> runs, state.lab.runs(state.report.subject));
+  ISOBIT_TRY(const std::vector<RunRecord> runs, own_runs(state));
   Made made;
   for (size_t t = 0; t < targets.size(); ++t) {
     for (const RunRecord& run : runs) {

@@ -4,6 +4,7 @@
 #include <archive_entry.h>
 #include <locale.h>
 
+#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -46,6 +47,16 @@ class Zip {
   tl::unexpected<Error> damaged() const {
     const char* why = archive_error_string(reader_.get());
     return unreadable(text_of(name_, ": no whole .npz file: ", why == nullptr ? "damaged" : why));
+  }
+
+  // Of the first entry.
+  Expected<std::string> first_name() {
+    const Utf8Names utf8;
+    archive_entry* entry = nullptr;
+    if (archive_read_next_header(get(), &entry) != ARCHIVE_OK) return damaged();
+    const char* path = archive_entry_pathname(entry);
+    if (path == nullptr) return damaged();
+    return std::string(path);
   }
 
   Status read(uint64_t most_bytes, const NpzTaker& taker) {
@@ -101,6 +112,42 @@ class Zip {
 };
 
 }  // namespace
+
+// libarchive composes what it reads and has no function for that alone: it is given an archive of one empty entry.
+Expected<std::string> composed(const std::string& name) {
+  if (std::ranges::all_of(name, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) return name;
+  if (name.size() > UINT16_MAX) return unreadable(text_of("a name of more than ", UINT16_MAX, " bytes"));
+  constexpr uint16_t kUtf8 = 0x800;
+  const auto facts = [&](ByteWriter& w) {  // flags, method, time and date, checksum and sizes: nothing; lengths
+    for (const uint16_t v : {kUtf8, uint16_t{0}, uint16_t{0}, uint16_t{33}}) w.u16(v);
+    for (int i = 0; i < 3; ++i) w.u32(0);
+    w.u16(static_cast<uint16_t>(name.size()));
+    w.u16(0);
+  };
+  ByteWriter zip, directory;
+  zip.u32(0x04034b50);
+  zip.u16(20);
+  facts(zip);
+  zip.fixed(as_bytes(name));
+  directory.u32(0x02014b50);
+  directory.u16(3 << 8 | 20);  // made under Unix
+  directory.u16(20);
+  facts(directory);
+  for (int i = 0; i < 3; ++i) directory.u16(0);
+  for (int i = 0; i < 2; ++i) directory.u32(0);  // attributes, and where the entry is
+  directory.fixed(as_bytes(name));
+  const auto begin = static_cast<uint32_t>(zip.size()), size = static_cast<uint32_t>(directory.size());
+  zip.fixed(directory.view());
+  zip.u32(0x06054b50);
+  for (const uint16_t v : {0, 0, 1, 1}) zip.u16(v);
+  zip.u32(size);
+  zip.u32(begin);
+  zip.u16(0);
+  const Bytes bytes = zip.take();
+  Zip archive("a name");
+  if (archive_read_open_memory(archive.get(), bytes.data(), bytes.size()) != ARCHIVE_OK) return archive.damaged();
+  return archive.first_name();
+}
 
 Status read_npz(const fs::path& path, uint64_t most_bytes, const NpzTaker& taker) {
   ISOBIT_RETURN_IF_ERROR(PlainFile::open(path, Links::kFollow).map([](auto&&) {}));

@@ -24,4 +24,7 @@ Status read_npz(const fs::path& path, uint64_t most_bytes, const NpzTaker& taker
 // The same of bytes; `name` starts the messages.
 Status decode_npz(ByteView bytes, const std::string& name, uint64_t most_bytes, const NpzTaker& taker);
 
+// A name in UTF-8 as it would be read from an .npz: in composed form (NFC). kUnreadable for one that has none.
+Expected<std::string> composed(const std::string& name);
+
 }  // namespace isobit::lab::measure

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "isobit/base/counted.h"
 #include "isobit/base/text.h"
 #include "isobit/formats/npy.h"
 #include "isobit/lab/measure/answer_check.h"
@@ -42,9 +43,15 @@ std::string outcome_of(const Task& task) {
   return "";
 }
 
+tl::unexpected<Error> changed_inputs(const Error& found) {
+  return unreadable(text_of("the inputs that all workers read were changed by one of them, or by somebody else (",
+                            found.message, ")"));
+}
+
 // That the task was of what is measured: its worker has ended, so that files that are the same now were so then.
 Status check_measured(const Measured& measured, const Task& task) {
   ISOBIT_RETURN_IF_ERROR(measured.files.check_same());
+  if (const Status same = measured.inputs.check_same(); !same) return changed_inputs(same.error());
   const bool trained = task.answer && task.answer->outcome == WorkerAnswer::Outcome::kRan && task.request.steps > 0;
   if (!trained || task.answer->job_root == commit::hex_of(*measured.subject.model_sha256)) return {};
   return unreadable(text_of(task.request.model.string(),
@@ -85,6 +92,20 @@ Status run_tasks(SweepState& state, std::vector<Task>& tasks, const std::string&
     return {};
   };
   return in_parallel(weights, platform::available_threads(), work, done, [&] { given_up.store(true); });
+}
+
+Expected<std::vector<RunRecord>> own_runs(SweepState& state, std::vector<RunRecord>* others) {
+  ISOBIT_TRY(const auto digests, state.lab.own_runs());
+  ISOBIT_TRY(std::vector<RunRecord> runs, state.lab.runs(state.report.subject));
+  std::vector<RunRecord> own;
+  for (RunRecord& run : runs) {
+    if (digests.contains(records::digest_of(run))) {
+      own.push_back(std::move(run));
+    } else if (others != nullptr) {
+      others->push_back(std::move(run));
+    }
+  }
+  return own;
 }
 
 // Of an emulated processor only the process that runs on it knows the flags.
@@ -132,8 +153,9 @@ std::vector<RunRecord> runs_of(const records::Subject& subject, const Task& task
   run.subject = subject;
   run.repeat = task.repeat;
   const auto failed = [&](const std::string& why) {
-    run.platform = plain_record(task.target, environment);
-    run.platform.fields[kOutcome] = outcome_of(task);
+    PlatformRecord platform = plain_record(task.target, environment);
+    platform.fields[kOutcome] = outcome_of(task);
+    run.platform = std::move(platform);
     run.error = why.empty() ? "no reason is given" : why;
     return std::vector<RunRecord>{run};
   };
@@ -153,8 +175,8 @@ std::vector<RunRecord> runs_of(const records::Subject& subject, const Task& task
 // Whether the lab has what this process would give.
 bool is_known(SweepState& state, const std::vector<RunRecord>& known, const Target& target, uint32_t repeat) {
   return std::ranges::any_of(known, [&](const RunRecord& run) {
-    const auto outcome = run.platform.fields.find(kOutcome);
-    const bool refused = outcome != run.platform.fields.end() && outcome->second == kRefused;
+    const auto outcome = run.platform->fields.find(kOutcome);
+    const bool refused = outcome != run.platform->fields.end() && outcome->second == kRefused;
     return run.repeat == repeat && (run.error.empty() || refused) && is_of(state, target, run.platform);
   });
 }
@@ -165,7 +187,8 @@ void add_once(std::vector<Target>& targets, const Target& target) {
 
 Status first_pass(SweepState& state, const std::vector<Target>& targets, const WorkerRequest& pattern,
                   std::vector<Target>& here) {
-  ISOBIT_TRY(const std::vector<RunRecord> known, state.lab.runs(state.report.subject));
+  std::vector<RunRecord> others;
+  ISOBIT_TRY(const std::vector<RunRecord> known, own_runs(state, &others));
   std::vector<Task> tasks;
   for (const Target& target : targets) {
     for (uint32_t r = 0; r < static_cast<uint32_t>(state.request.repeat); ++r) {
@@ -174,6 +197,7 @@ Status first_pass(SweepState& state, const std::vector<Target>& targets, const W
         add_once(here, target);
         continue;
       }
+      state.report.others += is_known(state, others, target, r);
       Task task{target, r, pattern, {}};
       task.request.engine = target.engine;
       task.request.setting = target.setting;
@@ -182,6 +206,11 @@ Status first_pass(SweepState& state, const std::vector<Target>& targets, const W
       task.request.tapped = pattern.tapped && r == 0;
       tasks.push_back(std::move(task));
     }
+  }
+  if (const size_t n = state.report.others; n > 0) {
+    state.request.note(text_of(counted(n, "record", "records"), " of platforms that are here ", n == 1 ? "was" : "were",
+                               " not measured into this lab, but merged or written by an older isobit: what ",
+                               n == 1 ? "it says" : "they say", " is measured here, too"));
   }
   return run_tasks(state, tasks, "measuring", [&](Task& task) -> Status {
     const bool lacks = task.answer && task.answer->outcome == WorkerAnswer::Outcome::kUnavailable;
@@ -194,7 +223,7 @@ Status first_pass(SweepState& state, const std::vector<Target>& targets, const W
     if (task.answer) state.libraries.learn(task.target, task.answer->platform);
     for (const RunRecord& run : runs_of(state.report.subject, task, state.workers.environment())) {
       if (!run.error.empty()) state.request.note(text_of(task.target.platform, ": ", run.error));
-      ISOBIT_RETURN_IF_ERROR(state.lab.add_run(run));
+      ISOBIT_RETURN_IF_ERROR(state.lab.add_run(run, records::Whose::kOwn));
     }
     return {};
   });
@@ -230,11 +259,13 @@ Status find_emulators(std::vector<Target>& targets, const Workers& workers) {
   return {};
 }
 
-Expected<std::vector<WorkerInput>> write_inputs(const std::vector<NamedTensor>& inputs, const fs::path& folder) {
+Expected<std::vector<WorkerInput>> write_inputs(const std::vector<NamedTensor>& inputs, const fs::path& folder,
+                                                WatchedFiles& watched) {
   std::vector<WorkerInput> files;
   for (const NamedTensor& input : inputs) {
     files.push_back({input.name, folder / text_of("input", files.size(), ".npy")});
     ISOBIT_RETURN_IF_ERROR(formats::write_npy(files.back().file, input.tensor));
+    ISOBIT_RETURN_IF_ERROR(watched.add(files.back().file).map([](auto&&) {}));
   }
   return files;
 }
@@ -259,7 +290,9 @@ Expected<SweepReport> sweep_over(const Workers& workers, std::vector<Target> tar
   ISOBIT_RETURN_IF_ERROR(
       keep_tensors(state, here, pattern, pattern.steps > 0 ? std::vector<records::GraphNode>() : measured.nodes));
   // Times of files can be set: whoever did that is told at least.
-  if (report.measured + report.again > 0) ISOBIT_RETURN_IF_ERROR(measured.files.check_bytes());
+  if (report.measured + report.again == 0) return report;
+  ISOBIT_RETURN_IF_ERROR(measured.files.check_bytes());
+  if (const Status same = measured.inputs.check_bytes(); !same) return changed_inputs(same.error());
   return report;
 }
 
@@ -271,9 +304,10 @@ Expected<SweepReport> sweep(const InferenceRequest& model, const SweepRequest& r
   ThreadPool pool(1);
   ISOBIT_TRY(MeasuredModel opened, open_model(model, pool));
   WorkerRequest pattern;
-  ISOBIT_TRY(pattern.inputs, write_inputs(opened.inputs, workers.folder()));
+  WatchedFiles inputs;
+  ISOBIT_TRY(pattern.inputs, write_inputs(opened.inputs, workers.folder(), inputs));
   const Measured measured{std::move(opened.subject), std::move(opened.nodes), std::move(opened.outputs),
-                          std::move(opened.files)};
+                          std::move(opened.files), std::move(inputs)};
   opened = {};  // the inputs, which lie in files now
   std::error_code error;
   pattern.model = fs::absolute(model.model, error);

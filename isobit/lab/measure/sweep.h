@@ -38,7 +38,8 @@ struct SweepReport {
   size_t platforms = 0;                       // that were to be measured and may be here
   size_t measured = 0;                        // processes of the first pass, failures included
   size_t again = 0;                           // of the second one, which computes what is kept
-  size_t known = 0;                           // runs that the lab had
+  size_t known = 0;                           // runs that a sweep measured into this lab before
+  size_t others = 0;                          // runs that the lab had from elsewhere, and that are measured here, too
   std::vector<std::string> not_here;          // of all_targets: what this machine does not have
   uint64_t kept_tensors = 0, kept_bytes = 0;  // by this sweep; bytes before compression
   uint64_t left_out = 0;                      // tensors that max_kept had no room for

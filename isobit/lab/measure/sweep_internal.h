@@ -22,6 +22,7 @@ struct Measured {
   std::vector<records::GraphNode> nodes;  // none: of the subject there is no graph
   std::vector<std::string> outputs;       // of the model; empty: of a training
   WatchedFiles files;                     // that workers read
+  WatchedFiles inputs = {};               // those that the sweep wrote for them, and no worker may write to
 };
 
 struct SweepState {
@@ -41,6 +42,11 @@ struct SweepState {
 // from then on, when what is measured is not what it was.
 Status run_tasks(SweepState& state, std::vector<Task>& tasks, const std::string& what,
                  const std::function<Status(Task&)>& take);
+
+// What sweeps measured into this lab. Of other records (merged, imported, of an older version) nobody knows whose they
+// are, whatever platform they name: `others` gets them.
+Expected<std::vector<records::RunRecord>> own_runs(SweepState& state,
+                                                   std::vector<records::RunRecord>* others = nullptr);
 
 // Whether a record is of this target on this machine, as it is now: docs/lab.md says what is compared.
 bool is_of(SweepState& state, const Target& target, const records::PlatformRecord& platform);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "isobit/base/text.h"
+#include "isobit/lab/records/lab_vfs.h"
 
 namespace isobit::lab::records {
 namespace {
@@ -148,8 +149,10 @@ Expected<Database> Database::open(const fs::path& path, Access access) {
   int flags = SQLITE_OPEN_READONLY;
   if (access == Access::kWrite) flags = SQLITE_OPEN_READWRITE;
   if (access == Access::kCreate) flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  const char* const vfs = lab_vfs();
+  if (vfs == nullptr) return unavailable(text_of(path.string(), ": this SQLite cannot be kept from other files"));
   sqlite3* handle = nullptr;
-  const int code = sqlite3_open_v2(absolute.c_str(), &handle, flags | SQLITE_OPEN_PRIVATECACHE, nullptr);
+  const int code = sqlite3_open_v2(absolute.c_str(), &handle, flags | SQLITE_OPEN_PRIVATECACHE, vfs);
   Database database(handle, path.string());
   if (code != SQLITE_OK) return failure(database.what(), code, sqlite3_errstr(code));
   ISOBIT_RETURN_IF_ERROR(database.harden());

@@ -1,6 +1,7 @@
 #include "isobit/lab/records/encoding.h"
 
 #include <algorithm>
+#include <set>
 
 #include "isobit/base/text.h"
 
@@ -114,7 +115,7 @@ Expected<std::vector<int64_t>> decode_dims(ByteView bytes, const std::string& wh
 Status check(const RunRecord& run) {
   ISOBIT_RETURN_IF_ERROR(check_text(run.subject.model, "the name of a model"));
   ISOBIT_RETURN_IF_ERROR(check_text(run.subject.settings, "the settings of a subject"));
-  ISOBIT_RETURN_IF_ERROR(check(run.platform));
+  ISOBIT_RETURN_IF_ERROR(check(*run.platform));
   ISOBIT_RETURN_IF_ERROR(check_text(run.error, "the error of a run"));
   ISOBIT_RETURN_IF_ERROR(check_count(run.values.size(), kMaxValues, "values of a run"));
   if (!(run.seconds >= 0)) return usage_error("lab: the seconds of a run must be 0 or more");
@@ -136,6 +137,18 @@ uint64_t memory_of(const PlatformRecord& platform) {
   uint64_t bytes = sizeof platform;
   for (const auto& [name, value] : platform.fields) bytes += 128 + name.size() + value.size();
   for (const std::string& flag : platform.cpu_flags) bytes += 32 + flag.size();
+  return bytes;
+}
+
+uint64_t memory_of(const Subject& subject) { return sizeof subject + subject.model.size() + subject.settings.size(); }
+
+uint64_t memory_of(const std::vector<RunRecord>& runs) {
+  std::set<const PlatformRecord*> seen;
+  uint64_t bytes = 0;
+  for (const RunRecord& run : runs) {
+    bytes += memory_of(run.subject);
+    if (seen.insert(&*run.platform).second) bytes += memory_of(*run.platform);
+  }
   return bytes;
 }
 

@@ -13,7 +13,8 @@ constexpr uint64_t kMaxColumn = 1024 * 1024;  // bytes of a list
 constexpr uint64_t kMaxValues = 4'000'000;    // values of one run, nodes of one graph
 constexpr uint64_t kMaxRuns = 1'000'000;      // of one subject
 constexpr uint64_t kMaxTensor = 900'000'000;  // bytes of a kept tensor: SQLite holds no larger column
-// Of what runs that are read together say of their platforms, as memory_of counts it: each run has a copy.
+// Of runs that are read together, of all labs: what they say of platforms, each once, and of the subject, of which each
+// run has a copy.
 constexpr uint64_t kMaxPlatformMemory = uint64_t{2} << 30;
 constexpr uint64_t kMaxGraphMemory = uint64_t{2} << 30;  // of the nodes of one graph, as memory_of counts them
 constexpr uint64_t kMaxLab = 1ull << 36;                 // bytes of a lab file
@@ -33,6 +34,9 @@ Status check(const std::vector<GraphNode>& nodes, uint64_t most_memory = kMaxGra
 
 // About how many bytes of memory a copy takes.
 uint64_t memory_of(const PlatformRecord& platform);
+uint64_t memory_of(const Subject& subject);
+// Of what kMaxPlatformMemory bounds.
+uint64_t memory_of(const std::vector<RunRecord>& runs);
 uint64_t memory_of(const GraphNode& node);
 
 }  // namespace isobit::lab::records

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "isobit/base/durable_file.h"
 #include "isobit/base/text.h"
@@ -158,9 +159,10 @@ Expected<int64_t> LabFile::Impl::row_of(const Subject& subject) {
   return *made;
 }
 
-Expected<int64_t> LabFile::Impl::row_of(const PlatformRecord& platform) {
+Expected<int64_t> LabFile::Impl::row_of(const SharedPlatform& shared) {
   constexpr char kFind[] = "SELECT id FROM platforms WHERE digest = ?";
-  const commit::Digest digest = digest_of(platform);
+  const PlatformRecord& platform = *shared;
+  const commit::Digest& digest = shared.digest();
   ISOBIT_TRY(const auto known, find(database, kFind, digest));
   if (known) return *known;
   ISOBIT_TRY(Statement insert,
@@ -199,20 +201,32 @@ Expected<bool> LabFile::Impl::insert(const RunRecord& run) {
   return true;
 }
 
-Status LabFile::add_run(const RunRecord& run) {
+Status LabFile::add_run(const RunRecord& run, Whose whose) {
   ISOBIT_RETURN_IF_ERROR(check(run));
   ISOBIT_TRY(Transaction transaction, Transaction::begin(impl_->database));
   ISOBIT_RETURN_IF_ERROR(impl_->insert(run).map([](bool) {}));
+  if (whose == Whose::kOwn) {
+    ISOBIT_RETURN_IF_ERROR(make_own_runs(impl_->database));
+    ISOBIT_TRY(Statement mark,
+               impl_->database.prepare("INSERT OR IGNORE INTO own_runs (run) SELECT id FROM runs WHERE digest = ?"));
+    const commit::Digest digest = digest_of(run);
+    ISOBIT_RETURN_IF_ERROR(mark.bind(ByteView(digest)).run());
+  }
   return transaction.commit();
 }
 
-Expected<bool> LabFile::has_run(const RunKey& key) {
-  ISOBIT_TRY(Statement find, impl_->database.prepare(
-                                 "SELECT 1 FROM runs JOIN subjects ON subjects.id = runs.subject JOIN platforms ON "
-                                 "platforms.id = runs.platform WHERE subjects.digest = ? AND platforms.digest = ? AND "
-                                 "runs.repeat = ? AND runs.tapped = ?"));
-  find.bind(ByteView(key.subject)).bind(ByteView(key.platform)).bind(static_cast<int64_t>(key.repeat));
-  return find.bind(static_cast<int64_t>(key.tapped)).step();
+Expected<std::set<commit::Digest>> LabFile::own_runs() {
+  std::set<commit::Digest> own;
+  ISOBIT_TRY(const bool any, has_own_runs(impl_->database));
+  if (!any) return own;
+  ISOBIT_TRY(Statement rows,
+             impl_->database.prepare("SELECT digest FROM own_runs JOIN runs ON runs.id = own_runs.run"));
+  while (true) {
+    ISOBIT_TRY(const bool row, rows.step());
+    if (!row) return own;
+    ISOBIT_TRY(const commit::Digest digest, digest_column(rows, 0));
+    own.insert(digest);
+  }
 }
 
 Expected<std::vector<Subject>> LabFile::subjects() {
@@ -297,6 +311,7 @@ Expected<std::vector<RunRecord>> LabFile::runs(const Subject& subject, uint64_t 
              impl_->database.prepare("SELECT id, platform, repeat, tapped, seconds, error, digest FROM runs "
                                      "WHERE subject = ? ORDER BY id"));
   rows.bind(*subject_row);
+  std::map<int64_t, SharedPlatform> platforms;  // by row
   uint64_t left = kMaxValues, memory = 0;
   while (true) {
     ISOBIT_TRY(const bool row, rows.step());
@@ -304,17 +319,26 @@ Expected<std::vector<RunRecord>> LabFile::runs(const Subject& subject, uint64_t 
     RunRecord run{.subject = subject, .platform = {}, .error = {}, .values = {}};
     ISOBIT_TRY(const int64_t id, rows.integer(0, INT64_MIN, kMostRows));
     ISOBIT_TRY(const int64_t platform, rows.integer(1, INT64_MIN, kMostRows));
-    ISOBIT_TRY(run.platform, impl_->platform(platform));
-    memory += memory_of(run.platform);
+    auto known = platforms.find(platform);
+    if (known == platforms.end()) {
+      ISOBIT_TRY(PlatformRecord record, impl_->platform(platform));
+      memory += memory_of(record);
+      known = platforms.emplace(platform, std::move(record)).first;
+    }
+    run.platform = known->second;
+    memory += memory_of(subject);
     if (memory > most_memory) {
       return unreadable(text_of(impl_->database.what(),
-                                ": fields and flags of the platforms of its runs take more than ",
+                                ": what its runs say of platforms and of their subject takes more than ",
                                 human_bytes(most_memory), "; compare fewer runs at a time"));
     }
     ISOBIT_TRY(const int64_t repeat, rows.integer(2, 0, UINT32_MAX));
     run.repeat = static_cast<uint32_t>(repeat);
     ISOBIT_TRY(const int64_t tapped, rows.integer(3, 0, 1));
     run.tapped = tapped == 1;
+    if (subject.kind == SubjectKind::kDumps && !run.tapped) {
+      return unreadable(text_of(impl_->database.what(), ": a run of dumps that is not tapped, which no import writes"));
+    }
     ISOBIT_TRY(run.seconds, rows.real(4));
     ISOBIT_TRY(run.error, rows.text(5, kMaxText));
     ISOBIT_TRY(run.values, impl_->values_of(id, left));

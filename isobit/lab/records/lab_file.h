@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 
 #include "isobit/base/file.h"
 #include "isobit/lab/records/encoding.h"
@@ -19,14 +20,12 @@ namespace isobit::lab::records {
 struct MergeReport {
   uint64_t runs_added = 0, runs_known = 0;
   uint64_t tensors_added = 0;
+  std::vector<Subject> other_graphs;  // whose graph is another one here, which stays: one of the two is not the model's
 };
 
-// The key of a run that a measurement asks for before it runs it again.
-struct RunKey {
-  commit::Digest subject{}, platform{};  // digest_of each
-  uint32_t repeat = 0;
-  bool tapped = false;
-};
+// Who made a record. A lab's own runs are those that a sweep measured into this very file: merge() and export_to() hand
+// on no such mark. It is in the file, and so as good as whoever wrote that.
+enum class Whose : uint8_t { kOwn, kOthers };
 
 class LabFile {
  public:
@@ -39,6 +38,8 @@ class LabFile {
   // A lab with what `fill` puts into it, made in one step, whole and durable, or not at all: it grows beside its name
   // ("NAME.<16 hex digits>.tmp"). Errors: kUsage when something of that name is there; those of `fill`.
   static Status make(const fs::path& path, const std::function<Status(LabFile&)>& fill);
+  // The same for a lab that may be there: it then gets all that `fill` has put into a new one, in one transaction.
+  static Status extend(const fs::path& path, const std::function<Status(LabFile&)>& fill);
   // kUnreadable unless it is a whole lab of this version, and for one in WAL mode or with a journal that names another
   // file (lab_safety.h). What a process left behind that was killed while it wrote the lab is rolled back.
   static Expected<LabFile> open(const fs::path& path, Mode mode);
@@ -50,10 +51,11 @@ class LabFile {
   LabFile& operator=(LabFile&&) noexcept;
   ~LabFile();
 
-  // One transaction. A run that is there already (the same digest) is left alone. kUsage beyond the limits of
-  // encoding.h; kUnavailable when the disk is full or the lab cannot be written.
-  Status add_run(const RunRecord& run);
-  Expected<bool> has_run(const RunKey& key);
+  // One transaction. A run that is there already (the same digest) is left alone, but becomes the lab's own. kUsage
+  // beyond the limits of encoding.h; kUnavailable when the disk is full or the lab cannot be written.
+  Status add_run(const RunRecord& run, Whose whose = Whose::kOthers);
+  // Digests of the lab's own runs.
+  Expected<std::set<commit::Digest>> own_runs();
 
   // In order of first appearance.
   Expected<std::vector<Subject>> subjects();

@@ -11,7 +11,7 @@ struct LabFile::Impl {
 
   // The row of a subject or a platform, made where there is none. REQUIRES a transaction.
   Expected<int64_t> row_of(const Subject& subject);
-  Expected<int64_t> row_of(const PlatformRecord& platform);
+  Expected<int64_t> row_of(const SharedPlatform& platform);
   // The row of the subject of that digest; none where there is none.
   Expected<std::optional<int64_t>> find_subject(const commit::Digest& digest);
   // REQUIRES a transaction and a run within the limits. Whether it was not there yet.

@@ -1,4 +1,5 @@
 // Labs into one another, and out as a file to send.
+#include "isobit/base/durable_file.h"
 #include "isobit/base/text.h"
 #include "isobit/lab/records/encoding.h"
 #include "isobit/lab/records/lab_file_internal.h"
@@ -20,13 +21,34 @@ Expected<MergeReport> LabFile::merge(LabFile& other, bool with_tensors) {
     }
     ISOBIT_TRY(const auto own_graph, graph(subject));
     ISOBIT_TRY(const auto nodes, other.graph(subject));
-    if (own_graph.empty() && !nodes.empty()) ISOBIT_RETURN_IF_ERROR(impl_->replace_graph(row, nodes));
+    if (nodes.empty()) continue;
+    if (own_graph.empty()) {
+      ISOBIT_RETURN_IF_ERROR(impl_->replace_graph(row, nodes));
+    } else if (nodes != own_graph) {
+      report.other_graphs.push_back(subject);
+    }
   }
   if (with_tensors) {
     ISOBIT_TRY(report.tensors_added, impl_->add_tensors(*other.impl_));
   }
   ISOBIT_RETURN_IF_ERROR(transaction.commit());
   return report;
+}
+
+Status LabFile::extend(const fs::path& path, const std::function<Status(LabFile&)>& fill) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return make(path, fill);
+  ISOBIT_TRY(LabFile lab, open(path, Mode::kWrite));
+  ISOBIT_TRY(const std::string random, random_name());
+  fs::path beside = path;
+  beside += text_of(".", random, ".tmp");
+  ISOBIT_RETURN_IF_ERROR(make(beside, fill));
+  const Status merged = [&]() -> Status {
+    ISOBIT_TRY(LabFile more, open(beside, Mode::kRead));
+    return lab.merge(more).map([](auto&&) {});
+  }();
+  fs::remove(beside, ignored);
+  return merged;
 }
 
 Status LabFile::export_to(const fs::path& path, bool with_tensors) {

@@ -58,6 +58,18 @@ Status check_journal(const fs::path& path) {
                             "remove it, and ask for the lab again from whoever sent it"));
 }
 
+// That the name is none of a journal or log of a file that is there.
+Status check_no_part(const fs::path& path) {
+  for (const std::string what : {kJournal, kLog}) {
+    const std::string text = path.string();
+    const fs::path other = text.ends_with(what) ? text.substr(0, text.size() - what.size()) : "";
+    if (other.has_filename() && is_there(other)) {
+      return usage_error(text_of(text, ": would be taken for a part of ", other.string(), "; choose another name"));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check_safe(const PlainFile& file, const fs::path& path) {
@@ -72,13 +84,18 @@ Status check_safe(const PlainFile& file, const fs::path& path) {
   return check_journal(real);
 }
 
+Status check_no_lab(const fs::path& path) {
+  ISOBIT_RETURN_IF_ERROR(check_no_part(path));
+  const auto file = PlainFile::open(path, Links::kFollow);
+  std::array<uint8_t, 72> head{};
+  if (!file || file->read_at(0, head).value_or(0) != head.size()) return {};
+  if (std::memcmp(head.data(), "SQLite format 3", 16) != 0 || std::memcmp(head.data() + 68, "islb", 4) != 0) return {};
+  return usage_error(text_of(path.string(), ": is a lab, which would be replaced; choose another name"));
+}
+
 Status check_nothing_beside(const fs::path& path) {
+  ISOBIT_RETURN_IF_ERROR(check_no_part(path));
   for (const std::string what : {kJournal, kLog}) {
-    const std::string text = path.string();
-    const fs::path other = text.ends_with(what) ? text.substr(0, text.size() - what.size()) : "";
-    if (other.has_filename() && is_there(other)) {
-      return usage_error(text_of(text, ": would be taken for a part of ", other.string(), "; choose another name"));
-    }
     const fs::path name = beside(path, what.c_str());
     if (is_there(name)) {
       return usage_error(text_of(name.string(),

@@ -65,6 +65,16 @@ Status make_schema(const Database& database) {
   return transaction.commit();
 }
 
+Status make_own_runs(const Database& database) {
+  return database.execute("CREATE TABLE IF NOT EXISTS own_runs (run INTEGER PRIMARY KEY REFERENCES runs (id)) STRICT;");
+}
+
+Expected<bool> has_own_runs(const Database& database) {
+  ISOBIT_TRY(Statement find,
+             database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'own_runs'"));
+  return find.step();
+}
+
 Status check_schema(const Database& database) {
   ISOBIT_TRY(const int64_t id, pragma(database, "PRAGMA application_id"));
   if (id != kLabApplicationId) {
@@ -85,6 +95,8 @@ Status check_schema(const Database& database) {
   }
   ISOBIT_TRY(const Database own, Database::in_memory({}, "a new lab"));
   ISOBIT_RETURN_IF_ERROR(make_schema(own));
+  ISOBIT_TRY(const bool has_own, has_own_runs(database));
+  if (has_own) ISOBIT_RETURN_IF_ERROR(make_own_runs(own));
   ISOBIT_TRY(const auto expected, schema_of(own));
   ISOBIT_TRY(const auto found, schema_of(database));
   for (const std::string& entry : found) {

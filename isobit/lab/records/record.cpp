@@ -12,6 +12,21 @@ void put(ByteWriter& w, const std::optional<commit::Digest>& digest) {
 
 }  // namespace
 
+SharedPlatform::SharedPlatform() {
+  static const SharedPlatform empty{PlatformRecord()};
+  held_ = empty.held_;
+}
+
+SharedPlatform::SharedPlatform(PlatformRecord record) {
+  const commit::Digest digest = digest_of(record);
+  held_ = std::make_shared<const Held>(Held{std::move(record), digest});
+}
+
+SharedPlatform::SharedPlatform(std::string name, std::string engine, std::map<std::string, std::string> fields,
+                               std::vector<std::string> cpu_flags, int64_t cores)
+    : SharedPlatform(
+          PlatformRecord{std::move(name), std::move(engine), std::move(fields), std::move(cpu_flags), cores}) {}
+
 const char* name_of(SubjectKind kind) {
   switch (kind) {
     case SubjectKind::kInference:
@@ -49,7 +64,7 @@ commit::Digest digest_of(const PlatformRecord& platform) {
 commit::Digest digest_of(const RunRecord& run) {
   ByteWriter w;
   w.fixed(digest_of(run.subject));
-  w.fixed(digest_of(run.platform));
+  w.fixed(run.platform.digest());
   w.u32(run.repeat);
   w.boolean(run.tapped);
   w.text(run.error);

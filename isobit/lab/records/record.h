@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,35 @@ struct PlatformRecord {
   std::vector<std::string> cpu_flags;         // sorted, each once; empty: not known
   int64_t cores = 0;                          // logical; 0: not known
   bool operator==(const PlatformRecord&) const = default;
+};
+
+// A platform that many runs have: copies share one record, which nobody can change.
+class SharedPlatform {
+ public:
+  SharedPlatform();
+  SharedPlatform(PlatformRecord record);  // NOLINT: whoever has a record has a platform
+  SharedPlatform(std::string name, std::string engine, std::map<std::string, std::string> fields,
+                 std::vector<std::string> cpu_flags, int64_t cores);
+
+  const PlatformRecord& operator*() const { return held_->record; }
+  const PlatformRecord* operator->() const { return &held_->record; }
+  operator const PlatformRecord&() const { return held_->record; }  // NOLINT
+  const commit::Digest& digest() const { return held_->digest; }
+  // Becomes one with another record: `change` gets a copy.
+  template <class Change>
+  void change(Change change) {
+    PlatformRecord copy = held_->record;
+    change(copy);
+    *this = SharedPlatform(std::move(copy));
+  }
+  bool operator==(const SharedPlatform& other) const { return digest() == other.digest(); }
+
+ private:
+  struct Held {
+    PlatformRecord record;
+    commit::Digest digest;
+  };
+  std::shared_ptr<const Held> held_;  // never null
 };
 
 // The numbers are part of docs/formats/lab.md; never renumber.
@@ -60,7 +90,7 @@ struct ValueRecord {
 
 struct RunRecord {
   Subject subject;
-  PlatformRecord platform;
+  SharedPlatform platform;
   uint32_t repeat = 0;              // 0, 1, ... of one platform
   bool tapped = false;              // whether operators were recorded, and not the outputs alone
   double seconds = 0;               // of the computation

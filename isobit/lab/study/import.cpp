@@ -125,7 +125,7 @@ Expected<Study> import_study(const fs::path& path, records::LabFile& lab) {
   std::map<std::string, size_t> records_of_model;
   for (const auto& [name, bytes] : files) {
     ISOBIT_TRY(StudyRun run, decode_record(bytes, name));
-    const commit::Digest platform = records::digest_of(run.runs.front().platform);
+    const commit::Digest platform = run.runs.front().platform.digest();
     platforms.insert(platform);
     of_model[run.runs.front().subject.model].insert(platform);
     ++records_of_model[run.runs.front().subject.model];

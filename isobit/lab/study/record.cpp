@@ -158,7 +158,7 @@ Expected<StudyRun> decode_record(ByteView bytes, const std::string& path) {
   const Fields record(document, path);
   ISOBIT_TRY(const std::string model, record.text("model_type"));
   ISOBIT_TRY(const Path parts, parse(path, model));
-  ISOBIT_TRY(const records::PlatformRecord platform, platform_of(record, parts));
+  ISOBIT_TRY(const records::SharedPlatform platform, platform_of(record, parts));
   ISOBIT_TRY(Prediction prediction, prediction_of(record, "prediction"));
   if (prediction.dims.size() == 1) prediction.dims.insert(prediction.dims.begin(), 1);  // GPUs: a row of the repeats
   const uint64_t row = prediction.bytes.size();

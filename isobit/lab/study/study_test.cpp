@@ -23,9 +23,9 @@ TEST(Study, ARecordIsARun) {
   ASSERT_TRUE(study) << study.error().message;
   ASSERT_EQ(study->runs.size(), 1u);
   const records::RunRecord& run = study->runs[0];
-  EXPECT_EQ(run.platform.name, "aws/c5-Xeon__");
-  EXPECT_EQ(run.platform.cpu_flags, (std::vector<std::string>{"avx", "sse"}));
-  EXPECT_EQ(run.platform.cores, 4);
+  EXPECT_EQ(run.platform->name, "aws/c5-Xeon__");
+  EXPECT_EQ(run.platform->cpu_flags, (std::vector<std::string>{"avx", "sse"}));
+  EXPECT_EQ(run.platform->cores, 4);
   EXPECT_EQ(run.subject.model, "net");
   EXPECT_EQ(run.subject.settings, "input i0");
   EXPECT_EQ(to_hex(study->outputs[0]), "0000803f00000040");
