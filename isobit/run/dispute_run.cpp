@@ -97,15 +97,18 @@ dispute::Subject dispute_subject(const train::Job& job, const verify::Engagement
   return {engagement, transcript_rules(job), arithmetic_of(job), rounding_rules(job), job};
 }
 
+Status check_trainer_key(const commit::SecretKey& key, const verify::Engagement& engagement) {
+  if (key.public_key() == engagement.trainer_key) return {};
+  return usage_error(text_of("the key given is ", hex_of(key.public_key()), ", and the run's trainer is ",
+                             hex_of(engagement.trainer_key)));
+}
+
 Expected<DisputeResult> dispute_runs(const DisputeRequest& request) {
   const DisputeSide& a = request.trainer;
   const DisputeSide& b = *request.challenger;
   ISOBIT_TRY(const std::unique_ptr<RunWitness> trainer, RunWitness::open(a.open, a.platform, true, a.conduct));
   const verify::Engagement& engagement = trainer->reader().engagement();
-  if (a.key->public_key() != engagement.trainer_key) {
-    return usage_error(text_of("the key given is ", hex_of(a.key->public_key()), ", and the run's trainer is ",
-                               hex_of(engagement.trainer_key)));
-  }
+  ISOBIT_RETURN_IF_ERROR(check_trainer_key(*a.key, engagement));
   ISOBIT_TRY(const std::unique_ptr<RunWitness> challenger, RunWitness::open(b.open, b.platform, false, b.conduct));
   if (challenger->session().root != trainer->session().root) {
     return usage_error("the runs are of different jobs, or of different data");

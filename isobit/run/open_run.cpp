@@ -122,7 +122,7 @@ Expected<bundle::RunLimits> run_limits(const train::Job& job, const Limits& allo
   return limits;
 }
 
-Expected<OpenedRun> open_run(const OpenRequest& request) {
+Expected<OpenedFront> open_front(const OpenRequest& request) {
   ISOBIT_TRY(bundle::BundleFront front, bundle::BundleFront::open(request.run, {request.client, request.terms}));
   ISOBIT_RETURN_IF_ERROR(check_wanted(front, request));
   ISOBIT_TRY(train::Job job, or_rejected(parse(front), front));
@@ -132,11 +132,17 @@ Expected<OpenedRun> open_run(const OpenRequest& request) {
                             commit::hex_of(job_digest(job)), ", the engagement says ", commit::hex_of(engaged),
                             ": another job"));
   }
-  ISOBIT_TRY(const bundle::RunLimits limits, or_rejected(run_limits(job, request.limits), front));
   ISOBIT_TRY(job, with_data(front, std::move(job), request));
-  ISOBIT_TRY(bundle::BundleReader reader, bundle::BundleReader::open(std::move(front), limits, request.checkpoints));
+  return OpenedFront{std::move(front), std::move(job)};
+}
+
+Expected<OpenedRun> open_run(const OpenRequest& request) {
+  ISOBIT_TRY(OpenedFront opened, open_front(request));
+  ISOBIT_TRY(const bundle::RunLimits limits, or_rejected(run_limits(opened.job, request.limits), opened.front));
+  ISOBIT_TRY(bundle::BundleReader reader,
+             bundle::BundleReader::open(std::move(opened.front), limits, request.checkpoints));
   ISOBIT_RETURN_IF_ERROR(check_verdict(reader, request));
-  return OpenedRun{std::move(reader), std::move(job)};
+  return OpenedRun{std::move(reader), std::move(opened.job)};
 }
 
 }  // namespace isobit::run

@@ -43,6 +43,14 @@ struct OpenedRun {
 verify::EngagedNames engaged_names(const bundle::BundleReader& reader);
 verify::FinishedNames finished_names(const bundle::BundleReader& reader);
 
+// The front of a run alone, and its job, which is the engaged one: no file of a size that the job decides is read.
+// Errors as open_run.
+struct OpenedFront {
+  bundle::BundleFront front;
+  train::Job job;  // the run's own, with the overrides
+};
+Expected<OpenedFront> open_front(const OpenRequest& request);
+
 // Errors as BundleFront::open and BundleReader::open. A job that is not the engaged one is kRejected. A job file that
 // is signed for and cannot be read, or whose network does not fit together, is kRejected; of an unfinished run it is
 // kUnreadable. kUnavailable, before any file of a size that the job decides is read: as run_limits. kUsage: an override

@@ -1,0 +1,346 @@
+#include "isobit/dispute/spot_trainer.h"
+
+#include <cstring>
+
+#include "isobit/base/text.h"
+#include "isobit/dispute/claims.h"
+#include "isobit/dispute/player.h"
+#include "isobit/verify/schema.h"
+
+namespace isobit::dispute {
+
+// Of a tensor its tree, and those of its tiles that are wanted.
+class SpotTrainer::Kept {
+ public:
+  void want(uint64_t tile) { wanted_.insert(tile); }
+
+  void take(const TensorIdentity& identity, const Tensor& tensor, ThreadPool& pool) {
+    const commit::Digest header = identity.header();
+    hashes_ = commit::tile_hashes(header, tensor, identity.layout(), pool);
+    root_ = commit::merkle_root(hashes_, &pool);
+    grid_.emplace(identity.grid());
+    size_ = size_of(identity.dtype);
+    tiles_.assign(hashes_.size(), {});
+    for (const uint64_t tile : wanted_) {
+      tiles_[tile] = commit::tile_bytes(header, tensor, identity.layout(), static_cast<int64_t>(tile));
+    }
+  }
+
+  // REQUIRES tiles that were wanted.
+  ShownTiles show(const std::set<uint64_t>& tiles) const {
+    ShownTiles shown{{hashes_.size(), root_}, {}, {}};
+    if (tiles.empty()) return shown;
+    shown.proof = commit::prove_several(hashes_, std::vector<uint64_t>(tiles.begin(), tiles.end()));
+    for (const uint64_t tile : tiles) shown.opened.push_back(tiles_[tile]);
+    return shown;
+  }
+  judge::Bits bits(int64_t element) const {
+    const commit::TileGrid::Place place = grid_->place_of(element);
+    const ByteView elements = commit::tile_elements(tiles_[static_cast<size_t>(place.tile)]);
+    judge::Bits bits = 0;
+    std::memcpy(&bits, elements.data() + static_cast<size_t>(place.element) * size_, size_);
+    return bits;
+  }
+
+ private:
+  std::set<uint64_t> wanted_;
+  std::vector<commit::Digest> hashes_;
+  commit::Digest root_{};
+  std::optional<commit::TileGrid> grid_;
+  size_t size_ = 0;
+  std::vector<Bytes> tiles_;  // empty where not wanted
+};
+
+// One that was drawn, as the auditor will see it. No element: of the batch.
+struct SpotTrainer::Place {
+  SpotPlace of;
+  NodeShowing showing;
+  std::unique_ptr<Element> element;
+  std::vector<judge::State> states;  // of a sum of several chunks
+  std::vector<commit::Digest> state_hashes;
+};
+
+SpotTrainer::SpotTrainer(const Subject& subject, const verify::JobRootParts& parts, Witness& witness,
+                         const verify::Transcript& transcript, const verify::SignedHead& head, commit::SecretKey key,
+                         ThreadPool& pool)
+    : subject_(subject),
+      parts_(parts),
+      witness_(witness),
+      transcript_(transcript),
+      head_(head),
+      key_(std::move(key)),
+      pool_(pool) {}
+
+SpotTrainer::~SpotTrainer() = default;
+
+Expected<Bytes> SpotTrainer::answer(ByteView question) {
+  ISOBIT_TRY(const SpotQuestion q, decode_spot_question(question, "question"));
+  ISOBIT_RETURN_IF_ERROR(check(q));
+  auto answered = [&]() -> Expected<SpotAnswer> {
+    switch (q.stage) {
+      case SpotStage::kSteps:
+        return steps(q);
+      case SpotStage::kValues:
+        return values(q);
+      case SpotStage::kElement:
+        return element(q);
+      case SpotStage::kChunk:
+        break;
+    }
+    return chunk(q);
+  }();
+  if (!answered) return tl::unexpected<Error>(std::move(answered).error());
+  return encode(sign_message(q.turn, spot_history_of(question), encode(*answered), subject_.engagement.terms, key_));
+}
+
+Status SpotTrainer::check(const SpotQuestion& q) const {
+  if (q.step < 1 || q.step > subject_.rules.steps) return usage_error(text_of("question: there is no step ", q.step));
+  const std::vector<train::TraceEntry>& schema = witness_.schema();
+  for (const SpotPlace& p : q.places) {
+    using Of = train::TraceEntry::Kind;
+    const bool known = p.entry < schema.size() && schema[p.entry].kind != Of::kState &&
+                       schema[p.entry].kind != Of::kRate && p.element >= 0 &&
+                       p.element < verify::shape_of(schema[p.entry]).elements();
+    if (!known) return usage_error(text_of("question: there is no element ", p.element, " of value ", p.entry));
+  }
+  return {};
+}
+
+Expected<SpotAnswer> SpotTrainer::steps(const SpotQuestion& q) {
+  if (!transcript_.committed_state(q.step)) return usage_error(text_of("question: no interval ends at step ", q.step));
+  SpotSteps answer{make_challenge(parts_, transcript_, head_, q.step), {}};
+  const uint64_t first = state_of(answer.leaves.before.leaf)->step;
+  ISOBIT_TRY(answer.steps.points, witness_.points(first, q.step));
+  std::vector<uint64_t> indices;
+  for (uint64_t t = first + 1; t <= q.step; ++t) indices.push_back(t);
+  answer.steps.in_transcript = commit::prove_several(transcript_.leaf_hashes().first(head_.tree.size), indices);
+  return answer;
+}
+
+Expected<SpotAnswer> SpotTrainer::values(const SpotQuestion& q) {
+  const std::vector<train::TraceEntry>& schema = witness_.schema();
+  ISOBIT_TRY(const LossNode of_loss, loss_node(witness_.graph(), schema));
+  std::set<uint64_t> all;
+  for (uint64_t i = 0; i < schema.size(); ++i) all.insert(all.end(), i);
+  std::vector<commit::Digest> roots(schema.size());
+  ShownTiles loss;
+  ISOBIT_RETURN_IF_ERROR(witness_.visit(q.step, all, [&](uint64_t entry, const Tensor& value) {
+    const train::TraceEntry& e = schema[entry];
+    roots[entry] = commit::tensor_root(e.name, value, verify::layout_of(e), pool_).digest();
+    if (entry == of_loss.entry) loss = ShownTiles::of(TensorIdentity::of(e), value, {0}, pool_);
+  }));
+  SpotValues answer{{subject_.engagement.terms.job_root, q.step, roots},
+                    schema,
+                    {witness_.graph().prove(of_loss.node), witness_.graph().head(), std::move(loss)},
+                    {}};
+  answer.list.sign(subject_.engagement.terms.run_id, key_);
+  ISOBIT_TRY(answer.batch.leaves, witness_.batch(q.step));
+  step_ = q.step;
+  roots_ = std::move(roots);
+  prepared_.clear();
+  return answer;
+}
+
+// --- What was drawn ---
+
+Status SpotTrainer::prepare(const SpotQuestion& q) {
+  if (step_ != q.step) return usage_error("question: the values of this step were not asked for");
+  if (!prepared_.empty() && prepared_ == q.places) return {};
+  prepared_.clear();
+  places_.clear();
+  guides_.clear();
+  of_trace_.clear();
+  of_given_.clear();
+  ISOBIT_TRY(std::vector<ResolvedNode> nodes, find_guides(q));
+  ISOBIT_RETURN_IF_ERROR(open_elements(q, std::move(nodes)));
+  ISOBIT_RETURN_IF_ERROR(collect(q));
+  for (Place& place : places_) ISOBIT_RETURN_IF_ERROR(add_up(place));
+  prepared_ = q.places;
+  return {};
+}
+
+// The nodes of all that was drawn, and the tiles that say where elements are from. Which these are may follow from such
+// tiles itself: what is missing is computed for all at once, until nothing is.
+Expected<std::vector<ResolvedNode>> SpotTrainer::find_guides(const SpotQuestion& q) {
+  const std::vector<train::TraceEntry>& schema = witness_.schema();
+  std::vector<ResolvedNode> nodes;
+  for (const SpotPlace& p : q.places) {
+    Place place{p, {}, nullptr, {}, {}};
+    nodes.emplace_back();
+    if (schema[p.entry].node >= 0) {
+      const auto index = static_cast<uint64_t>(schema[p.entry].node);
+      place.showing.node = witness_.node(index);
+      ISOBIT_TRY(nodes.back(), resolve(place.showing.node, index, parts_, schema));
+    }
+    places_.push_back(std::move(place));
+  }
+  std::vector<bool> found(places_.size(), false);
+  for (;;) {
+    std::set<uint64_t> missing;
+    for (size_t i = 0; i < places_.size(); ++i) {
+      const ResolvedNode& node = nodes[i];
+      if (found[i] || !node.graph) continue;
+      const size_t before = missing.size();
+      bool waits = false;
+      const auto operand = [&](int input) -> const Tensor* {
+        const Operand& from = node.operands[static_cast<size_t>(input)];
+        if (from.from == Operand::From::kAbsent) return nullptr;
+        if (from.from != Operand::From::kTrace) {
+          auto given = given_.find(from.identity.name);
+          if (given == given_.end()) {
+            auto tensor = witness_.given(from);
+            if (!tensor) return nullptr;
+            given = given_.emplace(from.identity.name, std::move(*tensor)).first;
+          }
+          return &given->second;
+        }
+        const auto guide = guides_.find(from.entry);
+        if (guide != guides_.end()) return &guide->second;
+        missing.insert(from.entry);
+        waits = true;
+        return nullptr;
+      };
+      const auto tiles = Element::guide_tiles(node, schema[places_[i].of.entry], places_[i].of.element, operand);
+      if (!tiles && !waits) return tl::unexpected<Error>(tiles.error());
+      if (!tiles) continue;
+      for (const auto& [input, wanted] : *tiles) operand(static_cast<int>(input));
+      if (missing.size() != before || waits) continue;
+      for (const auto& [input, wanted] : *tiles) {
+        places_[i].showing.guides.push_back(
+            {false, input,
+             ShownTiles::of(node.operands[input].identity, *operand(static_cast<int>(input)),
+                            {wanted.begin(), wanted.end()}, pool_)});
+      }
+      found[i] = true;
+    }
+    if (missing.empty()) return nodes;
+    ISOBIT_RETURN_IF_ERROR(
+        witness_.visit(q.step, missing, [&](uint64_t entry, const Tensor& value) { guides_[entry] = value.clone(); }));
+  }
+}
+
+Status SpotTrainer::open_elements(const SpotQuestion& q, std::vector<ResolvedNode> nodes) {
+  const std::vector<train::TraceEntry>& schema = witness_.schema();
+  for (size_t i = 0; i < places_.size(); ++i) {
+    Place& place = places_[i];
+    const SpotPlace& of = q.places[i];
+    const commit::TileGrid grid = TensorIdentity::of(schema[of.entry]).grid();
+    of_trace_[of.entry].want(static_cast<uint64_t>(grid.place_of(of.element).tile));
+    if (!nodes[i].graph) continue;
+    ISOBIT_TRY(place.element, Element::open(subject_, std::move(nodes[i]), schema, roots_, of.entry, of.element,
+                                            place.showing.guides));
+    const ResolvedNode& node = place.element->node();
+    for (int64_t chunk = 0; chunk < place.element->chunks(); ++chunk) {
+      for (const auto& [part, tiles] : place.element->tiles_needed(chunk)) {
+        const auto& [of_statistic, index] = part;
+        const bool of_trace = of_statistic || node.operands[index].from == Operand::From::kTrace;
+        Kept& kept = of_trace ? of_trace_[of_statistic ? node.statistics[index] : node.operands[index].entry]
+                              : of_given_[node.operands[index].identity.name];
+        for (const uint64_t tile : tiles) kept.want(tile);
+      }
+    }
+  }
+  guides_.clear();
+  return {};
+}
+
+Status SpotTrainer::collect(const SpotQuestion& q) {
+  const std::vector<train::TraceEntry>& schema = witness_.schema();
+  std::set<uint64_t> wanted;
+  for (const auto& [entry, kept] : of_trace_) wanted.insert(entry);
+  ISOBIT_RETURN_IF_ERROR(witness_.visit(q.step, wanted, [&](uint64_t entry, const Tensor& value) {
+    of_trace_.at(entry).take(TensorIdentity::of(schema[entry]), value, pool_);
+  }));
+  for (const Place& place : places_) {
+    if (!place.element) continue;
+    for (const Operand& operand : place.element->node().operands) {
+      const auto kept = of_given_.find(operand.identity.name);
+      const bool is_given = operand.from == Operand::From::kConstant || operand.from == Operand::From::kFrozen;
+      if (!is_given || kept == of_given_.end()) continue;
+      ISOBIT_TRY(const Tensor tensor, witness_.given(operand));
+      kept->second.take(operand.identity, tensor, pool_);
+    }
+  }
+  return {};
+}
+
+const SpotTrainer::Kept& SpotTrainer::kept(const Place& place, bool of_statistic, uint32_t index) const {
+  const ResolvedNode& node = place.element->node();
+  if (of_statistic) return of_trace_.at(node.statistics[index]);
+  const Operand& operand = node.operands[index];
+  return operand.from == Operand::From::kTrace ? of_trace_.at(operand.entry) : of_given_.at(operand.identity.name);
+}
+
+Status SpotTrainer::add_up(Place& place) {
+  if (!place.element || place.element->chunks() == 1) return {};
+  const Element& element = *place.element;
+  const Element::ValueOf value_of = [&](const graph::ElementSource& s) -> judge::Bits {
+    const auto index = static_cast<uint32_t>(s.input);
+    if (!s.of_statistic) {
+      if (const auto known = element.known(index, s.element)) return *known;
+    }
+    return kept(place, s.of_statistic, index).bits(s.element);
+  };
+  judge::State state;
+  for (int64_t chunk = 0; chunk < element.chunks(); ++chunk) {
+    const Element::Values values = element.values(chunk, value_of);
+    if (chunk == 0) state = element.begin(values);
+    ISOBIT_TRY(state, element.partial(chunk, values, state));
+    place.states.push_back(state);
+  }
+  if (forge_states_) forge_states_(place.states);
+  for (uint64_t chunk = 0; chunk < place.states.size(); ++chunk) {
+    place.state_hashes.push_back(commit::leaf_hash(state_leaf(chunk, place.states[chunk])));
+  }
+  return {};
+}
+
+// --- What is shown of it ---
+
+std::vector<ShownPart> SpotTrainer::shown(const Place& place, int64_t chunk) const {
+  std::vector<ShownPart> parts;
+  for (const auto& [part, tiles] : place.element->tiles_needed(chunk)) {
+    parts.push_back({part.first, part.second, kept(place, part.first, part.second).show(tiles)});
+  }
+  return parts;
+}
+
+Expected<SpotAnswer> SpotTrainer::element(const SpotQuestion& q) {
+  ISOBIT_RETURN_IF_ERROR(prepare(q));
+  const Place& place = places_[q.at];
+  const train::TraceEntry& e = witness_.schema()[place.of.entry];
+  const auto tile = static_cast<uint64_t>(TensorIdentity::of(e).grid().place_of(place.of.element).tile);
+  SpotElement answer{of_trace_.at(place.of.entry).show({tile}), std::nullopt, std::nullopt, std::nullopt, std::nullopt};
+  if (!place.element) {
+    ISOBIT_TRY(verify::ShownSample sample,
+               witness_.sample(q.step, position_in_batch(e, place.of.element, subject_.job)));
+    answer.sample = SampleShowing{std::move(sample)};
+    return answer;
+  }
+  answer.node = place.showing;
+  if (place.states.empty()) {
+    answer.grounds = Grounds{shown(place, 0), std::nullopt, {}};
+    return answer;
+  }
+  const std::vector<commit::Digest>& hashes = place.state_hashes;
+  answer.states = StateTree{{hashes.size(), commit::merkle_root(hashes)},
+                            place.states.back(),
+                            commit::prove_inclusion(hashes, hashes.size() - 1)};
+  return answer;
+}
+
+Expected<SpotAnswer> SpotTrainer::chunk(const SpotQuestion& q) {
+  ISOBIT_RETURN_IF_ERROR(prepare(q));
+  const Place& place = places_[q.at];
+  if (q.chunk >= place.states.size()) return usage_error(text_of("question: the element has no chunk ", q.chunk));
+  SpotChunk answer{{shown(place, static_cast<int64_t>(q.chunk)), std::nullopt, {}},
+                   state_leaf(q.chunk, place.states[q.chunk]),
+                   commit::prove_inclusion(place.state_hashes, q.chunk)};
+  if (q.chunk > 0) {
+    answer.grounds.before = place.states[q.chunk - 1];
+    answer.grounds.inclusion = commit::prove_inclusion(place.state_hashes, q.chunk - 1);
+  }
+  return answer;
+}
+
+}  // namespace isobit::dispute

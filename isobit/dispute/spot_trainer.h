@@ -1,0 +1,72 @@
+// Who answers a spot check: the trainer, from what it computes again. The step is computed once for the list of its
+// values, and once for all that is drawn (once more where indices or conditions say where elements are from); of the
+// values nothing is kept but the tiles that are shown.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "isobit/commit/signature.h"
+#include "isobit/dispute/spot.h"
+#include "isobit/dispute/witness.h"
+#include "isobit/verify/head.h"
+#include "isobit/verify/transcript.h"
+
+namespace isobit::dispute {
+
+class SpotTrainer {
+ public:
+  // Nothing is owned but the key. head: one that covers the transcript.
+  SpotTrainer(const Subject& subject, const verify::JobRootParts& parts, Witness& witness,
+              const verify::Transcript& transcript, const verify::SignedHead& head, commit::SecretKey key,
+              ThreadPool& pool);
+  ~SpotTrainer();
+
+  // The message that answers. kUnreadable for what is no question, kUsage for one that nobody with this job asks,
+  // kUnavailable: this machine cannot tell.
+  Expected<Bytes> answer(ByteView question);
+
+  // Of a dishonest trainer: changes the states of a sum that it commits to.
+  using ForgeStates = std::function<void(std::vector<judge::State>& states)>;
+  void forge_states(ForgeStates forge) { forge_states_ = std::move(forge); }
+
+ private:
+  class Kept;
+  struct Place;
+  Expected<SpotAnswer> steps(const SpotQuestion& q);
+  Expected<SpotAnswer> values(const SpotQuestion& q);
+  Expected<SpotAnswer> element(const SpotQuestion& q);
+  Expected<SpotAnswer> chunk(const SpotQuestion& q);
+
+  Status check(const SpotQuestion& q) const;
+  Status prepare(const SpotQuestion& q);
+  Expected<std::vector<ResolvedNode>> find_guides(const SpotQuestion& q);
+  Status open_elements(const SpotQuestion& q, std::vector<ResolvedNode> nodes);
+  Status collect(const SpotQuestion& q);
+  Status add_up(Place& place);
+  const Kept& kept(const Place& place, bool of_statistic, uint32_t index) const;
+  std::vector<ShownPart> shown(const Place& place, int64_t chunk) const;
+
+  const Subject& subject_;
+  const verify::JobRootParts& parts_;
+  Witness& witness_;
+  const verify::Transcript& transcript_;
+  const verify::SignedHead& head_;
+  const commit::SecretKey key_;
+  ThreadPool& pool_;
+  ForgeStates forge_states_;
+
+  uint64_t step_ = 0;  // of the roots
+  std::vector<commit::Digest> roots_;
+  std::vector<SpotPlace> prepared_;  // for which the rest is
+  std::vector<Place> places_;
+  std::map<uint64_t, Tensor> guides_;     // values that say where, by entry
+  std::map<std::string, Tensor> given_;   // operands that are no values of the step, by name
+  std::map<uint64_t, Kept> of_trace_;     // by entry
+  std::map<std::string, Kept> of_given_;  // by name
+};
+
+}  // namespace isobit::dispute
