@@ -23,9 +23,9 @@ class SpotChecks : public DisputeTest {
 
   std::unique_ptr<SpotCheck> check_of(const Made& made, uint64_t draws, std::optional<uint64_t> step,
                                       uint8_t fill = 1) {
-    const auto subject = run::spot_subject(side(made, kTrainerSeed).open);
-    EXPECT_TRUE(subject) << subject.error().message;
-    return std::make_unique<SpotCheck>(*subject, seed(fill), draws, step);
+    const auto known = run::spot_known(side(made, kTrainerSeed).open);
+    EXPECT_TRUE(known) << known.error().message;
+    return std::make_unique<SpotCheck>(known->subject, seed(fill), draws, step, known->transcript);
   }
   // Of answers that all count.
   std::unique_ptr<SpotCheck> checked(const Made& made, uint64_t draws, std::optional<uint64_t> step, uint8_t fill = 1,
@@ -287,6 +287,10 @@ TEST_F(SpotChecks, NobodyElseAnswers) {
                    ->receive(encode(dispute::sign_message(message.turn, message.history, message.body, terms,
                                                           run::testing::key(77))))
                    .counts);
+  // The trainer's own, of another transcript than the one that the auditor has of the run.
+  SpotCheck of_another(run::spot_known(side(honest, kTrainerSeed).open).value().subject, seed(1), 3, 2,
+                       commit::Digest{7});
+  EXPECT_FALSE(of_another.receive(encode(message)).counts);
   EXPECT_TRUE(check->receive(encode(message)).counts);
   // What nobody with this job asks.
   dispute::SpotQuestion q = dispute::decode_spot_question(check->question(), "test").value();

@@ -9,6 +9,7 @@
 #include "isobit/cli/limits.h"
 #include "isobit/cli/log_report.h"
 #include "isobit/cli/own_files.h"
+#include "isobit/cli/spot.h"
 #include "isobit/cli/trust.h"
 #include "isobit/cli/verdict_report.h"
 #include "isobit/run/audit_run.h"
@@ -20,10 +21,10 @@ namespace isobit::cli {
 namespace {
 
 struct Options {
-  std::string run, platform = "ordered", job, data, seed, verdict, sign;
+  std::string run, platform = "ordered", job, data, seed, verdict, sign, trainer_key, cheat;
   Trust trust;
   std::vector<std::string> overrides;
-  std::optional<uint64_t> from, sample;
+  std::optional<uint64_t> from, sample, spot, step;
   LimitOptions limits;
 };
 
@@ -111,33 +112,64 @@ verify::Verdict verdict_of(const run::AuditRequest& request, const run::AuditSum
   return verdict;
 }
 
+// That of --seed, else from the system.
+Expected<Bytes> seed_of(const Options& o) {
+  Bytes seed(32);
+  if (o.seed.empty()) {
+    ISOBIT_RETURN_IF_ERROR(fill_random(seed));
+    return seed;
+  }
+  const auto given = from_hex(o.seed);
+  if (!given) return usage_error(text_of("--seed ", o.seed, ": ", given.error().message));
+  ISOBIT_RETURN_IF_ERROR(verify::check_seed(*given));
+  return *given;
+}
+
+Status check(const Options& o) {
+  if (!o.sign.empty() && o.verdict.empty()) return usage_error("audit: --sign goes with --verdict FILE");
+  if (o.from && o.sample) return usage_error("audit: --from and --sample exclude each other");
+  if (!o.seed.empty() && !o.sample && !o.spot) return usage_error("audit: --seed goes with --sample or --spot");
+  if (o.sample && *o.sample == 0) return usage_error("audit: --sample 0 checks nothing");
+  if (o.spot && (o.from || o.sample || !o.verdict.empty())) {
+    return usage_error("audit: --spot replays nothing: it excludes --from, --sample and --verdict");
+  }
+  if (!o.spot && (o.step || !o.trainer_key.empty() || !o.cheat.empty())) {
+    return usage_error("audit: --step, --trainer-key and --cheat go with --spot");
+  }
+  return {};
+}
+
+Expected<int> spot(const Options& o, const run::AuditRequest& request, Console& console) {
+  run::OpenRequest open;
+  open.run = request.run;
+  open.client = request.client;
+  open.overrides = request.overrides;
+  open.job = request.job;
+  open.home = request.home;
+  open.terms = request.terms;
+  open.limits = request.limits;
+  SpotOptions options{*o.spot, o.step, {}, o.trainer_key, o.cheat, o.platform, request.home};
+  ISOBIT_TRY(options.seed, seed_of(o));
+  return spot_audit(options, open, o.limits, console);
+}
+
 Expected<int> run(const Options& o, Console& console) {
+  ISOBIT_RETURN_IF_ERROR(check(o));
   run::AuditRequest request;
   request.run = o.run;
   ISOBIT_TRY(request.platform, platform::parse_platform(o.platform));
   ISOBIT_TRY(request.limits, limits_of(o.limits));
   ISOBIT_RETURN_IF_ERROR(read_wanted(o, request));
+  if (o.spot) return spot(o, request, console);
   std::optional<commit::SecretKey> auditor;
-  if (!o.sign.empty() && o.verdict.empty()) return usage_error("audit: --sign goes with --verdict FILE");
   if (!o.verdict.empty()) ISOBIT_RETURN_IF_ERROR(check_output(o.verdict, false));
   if (!o.sign.empty()) {
     ISOBIT_TRY(auditor, commit::read_secret_key(o.sign));
   }
-  if (o.from && o.sample) return usage_error("audit: --from and --sample exclude each other");
-  if (!o.seed.empty() && !o.sample) return usage_error("audit: --seed goes with --sample");
-  if (o.sample && *o.sample == 0) return usage_error("audit: --sample 0 checks nothing");
   request.from_step = o.from;
   request.sample = o.sample;
   if (o.sample) {
-    if (o.seed.empty()) {
-      request.sample_seed.resize(32);
-      ISOBIT_RETURN_IF_ERROR(fill_random(request.sample_seed));
-    } else {
-      const auto seed = from_hex(o.seed);
-      if (!seed) return usage_error(text_of("--seed ", o.seed, ": ", seed.error().message));
-      ISOBIT_RETURN_IF_ERROR(verify::check_seed(*seed));
-      request.sample_seed = *seed;
-    }
+    ISOBIT_TRY(request.sample_seed, seed_of(o));
   }
   const double begin = monotonic_seconds();
   request.seconds = monotonic_seconds;
@@ -181,6 +213,7 @@ void add_audit(Commands& commands) {
                             "  isobit audit theirs.run --engagement engagement --job job.toml\n"
                             "  isobit audit theirs.run --client-key client.pub --data /my/mnist\n"
                             "  isobit audit digits.run --sample 5\n"
+                            "  isobit audit digits.run --spot 200 --step 7\n"
                             "  isobit audit digits.run --verdict digits.verdict --sign ~/.config/isobit/auditor.key\n");
   c.positional("RUN", o->run, "folder of the run");
   c.option("-p,--platform", "P", o->platform, "where to replay it (default: ordered, see 'isobit platforms')");
@@ -193,6 +226,11 @@ void add_audit(Commands& commands) {
   add_time_option(c, o->limits);
   c.option("--from", "STEP", o->from, "begin at the checkpoint of this step instead of the initial state");
   c.option("--sample", "N", o->sample, "replay the last interval and N drawn at random instead of all");
+  c.option("--spot", "N", o->spot,
+           "replay nothing: check N elements of a step, drawn at random, against what the trainer shows of them");
+  c.option("--step", "T", o->step, "of --spot: the step (default: drawn, too)");
+  c.option("--trainer-key", "FILE", o->trainer_key, "of --spot: secret key of the run's trainer (default: your own)");
+  c.option("--cheat", "KIND@STEP", o->cheat, "of --spot: the trainer answers as the cheat that it is");
   c.option("--seed", "HEX", o->seed, "seed of the draw, at least 16 bytes (default: the system's randomness)");
   c.list("--set", "T.KEY=VALUE", o->overrides,
          "where your copies lie (data.path, data.salt, model.onnx); with --job, override any of its fields");

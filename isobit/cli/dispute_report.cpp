@@ -17,6 +17,17 @@ namespace {
 
 using dispute::Verdict;
 
+template <class T>
+nlohmann::ordered_json or_null(const std::optional<T>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+}
+
+nlohmann::ordered_json or_null(const std::string& text) {
+  return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(text);
+}
+
+}  // namespace
+
 std::string hex_bits(judge::Bits bits, DType dtype) {
   char text[24];
   std::snprintf(text, sizeof text, "0x%0*llx", static_cast<int>(2 * size_of(dtype)),
@@ -38,17 +49,6 @@ std::string value_text(judge::Bits bits, DType dtype) {
   }
   return hex_bits(bits, dtype) + number;
 }
-
-template <class T>
-nlohmann::ordered_json or_null(const std::optional<T>& value) {
-  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
-}
-
-nlohmann::ordered_json or_null(const std::string& text) {
-  return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(text);
-}
-
-}  // namespace
 
 nlohmann::ordered_json dispute_json(const Verdict& v) {
   nlohmann::ordered_json element;

@@ -11,6 +11,10 @@
 
 namespace isobit::cli {
 
+// The bits of an element: "0x3f800000", and for people "0x3f800000 (1)".
+std::string hex_bits(judge::Bits bits, DType dtype);
+std::string value_text(judge::Bits bits, DType dtype);
+
 // What the verdict comes to, by name: outcome, level, step, node, operator, value, element and its bits in hex.
 nlohmann::ordered_json dispute_json(const dispute::Verdict& verdict);
 void print_dispute(const dispute::Verdict& verdict, Console& console);

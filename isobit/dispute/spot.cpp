@@ -56,8 +56,13 @@ double spot_miss_probability(uint64_t units, uint64_t false_units, uint64_t draw
   return std::pow(1 - hit, static_cast<double>(draws));
 }
 
-SpotCheck::SpotCheck(Subject subject, Bytes seed, uint64_t draws, std::optional<uint64_t> step)
-    : subject_(std::move(subject)), draw_(std::move(seed)), draws_(draws), wanted_step_(step) {
+SpotCheck::SpotCheck(Subject subject, Bytes seed, uint64_t draws, std::optional<uint64_t> step,
+                     std::optional<commit::Digest> transcript)
+    : subject_(std::move(subject)),
+      draw_(std::move(seed)),
+      draws_(draws),
+      wanted_step_(step),
+      wanted_transcript_(transcript) {
   const verify::TranscriptRules& rules = subject_.rules;
   question_.history = first_history(subject_.engagement.terms);
   const uint64_t in_interval = step ? *step : 1 + draw_.below(rules.steps, question_.history);
@@ -162,6 +167,9 @@ void SpotCheck::judge(const ElementRuling& ruling, Level level) {
 
 Status SpotCheck::take_answer(SpotSteps answer) {
   ISOBIT_RETURN_IF_ERROR(check_challenge(answer.leaves, subject_));
+  if (wanted_transcript_ && verify::transcript_root(answer.leaves.head.tree) != *wanted_transcript_) {
+    return rejected("the states shown are of another transcript than the run's");
+  }
   if (state_of(answer.leaves.before.leaf)->step != first_step_ ||
       state_of(answer.leaves.behind.leaf)->step != last_step_ || first_step_ == last_step_) {
     return rejected("the leaves shown are not those around the steps that were drawn");

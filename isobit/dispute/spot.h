@@ -127,8 +127,11 @@ struct SpotFinding {
 class SpotCheck {
  public:
   // seed: as of SpotDraw, unknown to the trainer until all is answered. step: the one that is checked; else one is
-  // drawn. REQUIRES 1 <= step <= the job's steps, 0 < draws <= kMaxSpotDraws.
-  SpotCheck(Subject subject, Bytes seed, uint64_t draws, std::optional<uint64_t> step = std::nullopt);
+  // drawn. transcript: the root (verify::transcript_root) of the one that the states must be shown in; else of any that
+  // the trainer signed, which is to be compared (transcript_root()). REQUIRES 1 <= step <= the job's steps,
+  // 0 < draws <= kMaxSpotDraws.
+  SpotCheck(Subject subject, Bytes seed, uint64_t draws, std::optional<uint64_t> step = std::nullopt,
+            std::optional<commit::Digest> transcript = std::nullopt);
   ~SpotCheck();
   SpotCheck(const SpotCheck&) = delete;
   SpotCheck& operator=(const SpotCheck&) = delete;
@@ -156,6 +159,8 @@ class SpotCheck {
   };
   const std::vector<Checked>& checked() const { return checked_; }
   uint64_t step() const { return question_.step; }
+  // Of the transcript in which the states were shown. REQUIRES a first answer that counted.
+  commit::Digest transcript_root() const { return verify::transcript_root(leaves_.head.tree); }
   uint64_t units() const { return units_; }
   const std::vector<train::TraceEntry>& schema() const { return schema_; }
   uint64_t bytes() const { return bytes_; }            // in messages that counted
@@ -179,6 +184,7 @@ class SpotCheck {
   SpotDraw draw_;
   const uint64_t draws_;
   const std::optional<uint64_t> wanted_step_;
+  const std::optional<commit::Digest> wanted_transcript_;
   SpotQuestion question_;
   Bytes asked_;
   bool done_ = false;

@@ -4,9 +4,11 @@
 
 namespace isobit::run {
 
-Expected<dispute::Subject> spot_subject(const OpenRequest& request) {
+Expected<SpotKnown> spot_known(const OpenRequest& request) {
   ISOBIT_TRY(const OpenedFront opened, open_front(request));
-  return dispute_subject(opened.job, opened.front.engagement());
+  SpotKnown known{dispute_subject(opened.job, opened.front.engagement()), std::nullopt};
+  if (opened.front.finished()) known.transcript = opened.front.manifest()->transcript_root;
+  return known;
 }
 
 Expected<std::unique_ptr<SpotSide>> SpotSide::open(const DisputeSide& side) {

@@ -12,9 +12,13 @@
 
 namespace isobit::run {
 
-// Of the run's front alone (open_front): its engagement, and the job as the auditor has it. Everything else comes in
-// answers. REQUIRES a client in the request, whose engagement counts.
-Expected<dispute::Subject> spot_subject(const OpenRequest& request);
+// What an auditor knows of a run by its front alone (open_front). Everything else comes in answers.
+struct SpotKnown {
+  dispute::Subject subject;                  // engagement, and the job as the auditor has it
+  std::optional<commit::Digest> transcript;  // of a finished run: what its trainer signed that it is
+};
+// REQUIRES a client in the request, whose engagement counts.
+Expected<SpotKnown> spot_known(const OpenRequest& request);
 
 // Who answers. conduct, forge_states and speaks as in a dispute.
 class SpotSide {

@@ -100,6 +100,8 @@ commit::SizedRoot Transcript::sized_root(uint64_t size) const {
   return {size, commit::merkle_root(std::span(hashes_).first(size))};
 }
 
-commit::Digest Transcript::transcript_root() const { return sized_root().commitment(kTag, kVersion); }
+commit::Digest transcript_root(const commit::SizedRoot& tree) { return tree.commitment(kTag, kVersion); }
+
+commit::Digest Transcript::transcript_root() const { return verify::transcript_root(sized_root()); }
 
 }  // namespace isobit::verify

@@ -80,6 +80,9 @@ Expected<Leaf> decode_leaf(ByteView data, const TranscriptRules& rules, const st
 std::string describe(const Leaf& leaf);  // "step 12", "the initial leaf"
 
 // Leaves in their one order: initial, steps 1 .. n, final. Not thread-safe.
+// Of a transcript whose tree this is: what is printed and compared; binds type, version, number of leaves and root.
+commit::Digest transcript_root(const commit::SizedRoot& tree);
+
 class Transcript {
  public:
   // REQUIRES rules.check().
@@ -110,7 +113,6 @@ class Transcript {
   commit::SizedRoot sized_root() const { return tree_.sized_root(); }
   // Of the first `size` leaves. REQUIRES size <= size(). O(size).
   commit::SizedRoot sized_root(uint64_t size) const;
-  // What is printed and compared: binds type, version, number of leaves and root.
   commit::Digest transcript_root() const;
 
  private:

@@ -1,0 +1,18 @@
+// A dishonest trainer that answers as the cheat that it is: the option --cheat KIND@STEP.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "isobit/base/file.h"
+#include "isobit/run/conduct.h"
+
+namespace isobit::cli {
+
+// "KIND@STEP", a cheat of 'isobit cheat' -> how it computes the steps of the run in this folder; nothing of "". kUsage
+// for anything else, naming the option.
+Expected<std::optional<run::StepFunction>> conduct_of(const std::string& option, const std::string& text,
+                                                      const fs::path& run, const std::vector<std::string>& overrides);
+
+}  // namespace isobit::cli
