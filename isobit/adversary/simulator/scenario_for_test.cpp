@@ -1,4 +1,4 @@
-#include "isobit/adversary/simulator/scenario.h"
+#include "isobit/adversary/simulator/scenario_for_test.h"
 
 #include <algorithm>
 

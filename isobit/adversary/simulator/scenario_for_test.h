@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "isobit/adversary/simulator/lie.h"
+#include "isobit/adversary/simulator/lie_for_test.h"
 #include "isobit/base/file.h"
 
 namespace isobit::adversary::simulator {
