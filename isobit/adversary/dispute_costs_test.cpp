@@ -3,7 +3,7 @@
 
 #include <bit>
 
-#include "isobit/adversary/simulator/world.h"
+#include "isobit/adversary/simulator/world_for_test.h"
 #include "isobit/dispute/shown_tensor.h"
 
 namespace isobit::adversary::simulator {

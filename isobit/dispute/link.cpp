@@ -28,7 +28,8 @@ Expected<Question> read_question(ByteReader& r) {
   ISOBIT_TRY(q.turn, r.u64("turn"));
   ISOBIT_TRY(q.history, commit::read_digest(r, "history"));
   ISOBIT_TRY(const uint8_t kind, r.u8("kind"));
-  if (kind > static_cast<uint8_t>(Kind::kSample)) return r.fail("kind", text_of("is ", int{kind}, ", at most 11"));
+  constexpr size_t kKinds = std::variant_size_v<Body>;
+  if (kind >= kKinds) return r.fail("kind", text_of("is ", int{kind}, ", at most ", kKinds - 1));
   q.kind = static_cast<Kind>(kind);
   for (bool& asked : q.asked) {
     ISOBIT_TRY(asked, r.boolean("who is asked"));

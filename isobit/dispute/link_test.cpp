@@ -217,8 +217,43 @@ TEST(Link, WhoStartedAgainSaysSoOnce) {
   EXPECT_EQ(node.receive(encode(next), 3).size(), 1U);
 }
 
+// A referee, and its disk.
+struct Judge {
+  Bytes disk;
+  bool full = false;
+  std::unique_ptr<RefereeNode> open(uint64_t now) {
+    const auto save = [this](ByteView more) -> Status {
+      if (full) return unavailable("the disk is full");
+      disk.insert(disk.end(), more.begin(), more.end());
+      return {};
+    };
+    return RefereeNode::open(subject(), challenger(), key_of(kReferee), 5, save, disk, now).value();
+  }
+};
+
+TEST(Link, AForfeitThatCannotBeSavedIsNotSaidYetAndOneThatWasSavedStays) {
+  Judge judge;
+  std::unique_ptr<RefereeNode> referee = judge.open(0);
+  judge.full = true;
+  EXPECT_TRUE(referee->tick(60).empty());
+  EXPECT_FALSE(referee->closing());
+  judge.full = false;
+  EXPECT_EQ(referee->tick(61).size(), 2U);
+  ASSERT_TRUE(referee->closing());
+  const std::unique_ptr<RefereeNode> again = judge.open(1000);
+  EXPECT_EQ(again->closing(), referee->closing());
+  EXPECT_EQ(again->record(), referee->record());
+  EXPECT_EQ(again->tick(1000).size(), 2U);
+  EXPECT_EQ(again->whole(), judge.disk.size());
+  // Half of it was never said.
+  judge.disk.resize(judge.disk.size() / 2);
+  EXPECT_FALSE(judge.open(1000)->closing());
+}
+
 TEST(Link, WhoNeverChallengesForfeitsAndTheRecordShowsIt) {
-  RefereeNode referee(subject(), challenger(), key_of(kReferee), 5, 100);
+  Judge judge;
+  const std::unique_ptr<RefereeNode> node = judge.open(100);
+  RefereeNode& referee = *node;
   std::vector<Outgoing> out = referee.tick(100);
   ASSERT_EQ(out.size(), 1U);
   EXPECT_EQ(out[0].to, Party::kChallenger);
@@ -250,7 +285,9 @@ TEST(Link, WhoNeverChallengesForfeitsAndTheRecordShowsIt) {
 }
 
 TEST(Link, ARestartIsGrantedOncePerTurn) {
-  RefereeNode referee(subject(), challenger(), key_of(kReferee), 5, 0);
+  Judge judge;
+  const std::unique_ptr<RefereeNode> node = judge.open(0);
+  RefereeNode& referee = *node;
   const commit::Digest history = referee.referee().question().history;
   const auto announce = [&](uint8_t key, uint64_t turn, uint64_t now) {
     (void)referee.receive(encode(sign_restart(turn, history, kTerms, key_of(key))), now);

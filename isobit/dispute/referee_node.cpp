@@ -1,15 +1,86 @@
 #include "isobit/dispute/referee_node.h"
 
 #include "isobit/base/frame.h"
+#include "isobit/base/text.h"
 
 namespace isobit::dispute {
+namespace {
+
+constexpr std::string_view kKeptTag = "isobit.dispute-kept";
+constexpr uint32_t kVersion = 1;
+
+}  // namespace
 
 RefereeNode::RefereeNode(Subject subject, const commit::PublicKey& challenger, commit::SecretKey key,
-                         uint64_t repeat_every, uint64_t now)
-    : referee_(std::move(subject), challenger), key_(std::move(key)), repeat_every_(repeat_every) {
+                         uint64_t repeat_every, Save save)
+    : referee_(std::move(subject), challenger),
+      key_(std::move(key)),
+      repeat_every_(repeat_every),
+      save_(std::move(save)) {
   ISOBIT_CHECK(repeat_every > 0 && terms().referee_key == key_.public_key());
-  begin_turn(now);
-  next_repeat_ = now;
+}
+
+Expected<std::unique_ptr<RefereeNode>> RefereeNode::open(Subject subject, const commit::PublicKey& challenger,
+                                                         commit::SecretKey key, uint64_t repeat_every, Save save,
+                                                         ByteView saved, uint64_t now) {
+  std::unique_ptr<RefereeNode> node(
+      new RefereeNode(std::move(subject), challenger, std::move(key), repeat_every, std::move(save)));
+  ISOBIT_RETURN_IF_ERROR(node->restore(saved));
+  if (node->referee_.verdict()) {
+    node->close(now);
+  } else {
+    node->begin_turn(now);
+  }
+  node->next_repeat_ = now;
+  return node;
+}
+
+// One after the other: u64 length, then text tag, u32 version, u8 kind, bytes.
+Status RefereeNode::restore(ByteView saved) {
+  while (true) {
+    uint64_t length = 0;
+    if (saved.size() - whole_ < sizeof length) return {};
+    std::memcpy(&length, saved.data() + whole_, sizeof length);
+    if (length > saved.size() - whole_ - sizeof length) return {};
+    ByteReader r(saved.subspan(whole_ + sizeof length, length), "saved dispute");
+    ISOBIT_RETURN_IF_ERROR(read_frame(r, kKeptTag, kVersion));
+    ISOBIT_TRY(const uint8_t kind, r.u8("kind"));
+    ISOBIT_TRY(const ByteView bytes, r.bytes("what counted", length));
+    ISOBIT_RETURN_IF_ERROR(r.finish());
+    if (referee_.verdict()) return unreadable("saved dispute: something follows its end");
+    if (kind == static_cast<uint8_t>(Kept::kMessage)) {
+      const auto receipt = referee_.receive(bytes);
+      if (!receipt.counts) return unreadable("saved dispute: a message does not count: " + receipt.why_not);
+    } else if (kind == static_cast<uint8_t>(Kept::kForfeit)) {
+      ISOBIT_TRY(const Closing closing, decode_closing(bytes, "saved dispute"));
+      ISOBIT_RETURN_IF_ERROR(referee_.expire(closing.outcome));
+    } else if (kind == static_cast<uint8_t>(Kept::kEquivocation)) {
+      ISOBIT_TRY(const Equivocation two, decode_equivocation(bytes, "saved dispute"));
+      ISOBIT_RETURN_IF_ERROR(referee_.convict(two));
+    } else {
+      return r.fail("kind", text_of("is ", int{kind}, ", at most 2"));
+    }
+    whole_ += sizeof length + length;
+  }
+}
+
+void RefereeNode::keep(Kept kind, ByteView bytes) {
+  ByteWriter entry;
+  write_frame(entry, kKeptTag, kVersion);
+  entry.u8(static_cast<uint8_t>(kind));
+  entry.bytes(bytes);
+  ByteWriter framed;
+  framed.bytes(entry.view());
+  unsaved_.insert(unsaved_.end(), framed.view().begin(), framed.view().end());
+}
+
+// Whether all that counted is; tries to.
+bool RefereeNode::is_saved() {
+  if (unsaved_.empty()) return true;
+  if (!save_(unsaved_)) return false;
+  whole_ += unsaved_.size();
+  unsaved_.clear();
+  return true;
 }
 
 void RefereeNode::begin_turn(uint64_t now) {
@@ -28,10 +99,13 @@ std::vector<Outgoing> RefereeNode::ask() {
   return out;
 }
 
-void RefereeNode::close(uint64_t now) {
+Closing RefereeNode::closing_of(Outcome outcome) const {
   const Question& open = referee_.question();
-  closing_ =
-      sign_closing({referee_.challenger(), open.turn, open.history, referee_.verdict()->outcome, {}}, terms(), key_);
+  return sign_closing({referee_.challenger(), open.turn, open.history, outcome, {}}, terms(), key_);
+}
+
+void RefereeNode::close(uint64_t now) {
+  closing_ = closing_of(referee_.verdict()->outcome);
   closed_at_ = now;
 }
 
@@ -39,6 +113,8 @@ void RefereeNode::close(uint64_t now) {
 std::vector<Outgoing> RefereeNode::after(uint64_t now) {
   if (closing_) {  // somebody speaks who may not know it
     if (now < next_repeat_) return {};
+  } else if (!is_saved()) {  // nothing follows from it yet
+    return {};
   } else if (referee_.verdict()) {
     close(now);
   } else if (referee_.question().turn != turn_) {
@@ -69,12 +145,15 @@ std::vector<Outgoing> RefereeNode::receive(ByteView message, uint64_t now) {
   if (has_tag(message, kRestartTag)) {
     ++(take_restart(message, now) ? counts_.restarts : counts_.dropped_restarts);
   } else {
-    (void)referee_.receive(message);  // it counts what it drops
+    const bool was_over = referee_.verdict().has_value();
+    if (referee_.receive(message).counts) keep(Kept::kMessage, message);
+    if (!was_over && referee_.equivocation()) keep(Kept::kEquivocation, encode(*referee_.equivocation()));
   }
   return after(now);
 }
 
 std::vector<Outgoing> RefereeNode::tick(uint64_t now) {
+  if (!unsaved_.empty()) return after(now);
   if (!referee_.verdict()) {
     const auto late = [&](Party party) {
       return referee_.awaits(party) && now >= deadline_[static_cast<size_t>(party)];
@@ -85,6 +164,7 @@ std::vector<Outgoing> RefereeNode::tick(uint64_t now) {
                               : trainer   ? Outcome::kBothForfeit
                                           : Outcome::kChallengerForfeits;
       ISOBIT_CHECK(referee_.expire(outcome).has_value());
+      keep(Kept::kForfeit, encode(closing_of(outcome)));
       return after(now);
     }
   }

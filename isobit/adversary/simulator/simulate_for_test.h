@@ -5,7 +5,7 @@
 
 #include <cstdio>
 
-#include "isobit/adversary/simulator/world.h"
+#include "isobit/adversary/simulator/world_for_test.h"
 #include "isobit/base/text.h"
 
 namespace isobit::adversary::simulator {

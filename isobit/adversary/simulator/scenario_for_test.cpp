@@ -1,4 +1,4 @@
-#include "isobit/adversary/simulator/scenario.h"
+#include "isobit/adversary/simulator/scenario_for_test.h"
 
 #include <algorithm>
 
@@ -105,6 +105,7 @@ Status read_faults(Table& table, const std::string& where, NetworkFaults& n, Mac
   ISOBIT_RETURN_IF_ERROR(network.finish());
   Table machines = part("machines");
   ISOBIT_RETURN_IF_ERROR(machines.chance("crash", m.crash));
+  ISOBIT_RETURN_IF_ERROR(machines.chance("referee_crash", m.referee_crash));
   ISOBIT_RETURN_IF_ERROR(machines.seconds("crash_seconds", m.crash_seconds));
   ISOBIT_RETURN_IF_ERROR(machines.chance("full_disk", m.full_disk));
   ISOBIT_RETURN_IF_ERROR(machines.seconds("full_disk_seconds", m.full_disk_seconds));

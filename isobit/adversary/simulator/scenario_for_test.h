@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "isobit/adversary/simulator/lie.h"
+#include "isobit/adversary/simulator/lie_for_test.h"
 #include "isobit/base/file.h"
 
 namespace isobit::adversary::simulator {
@@ -40,6 +40,7 @@ struct NetworkFaults {
 
 struct MachineFaults {
   double crash = 0;  // chance in a second; in a quarter of all cases while it saves, so that half of that is lost
+  double referee_crash = 0;  // of the referee's machine; its disk is full as theirs are
   uint64_t crash_seconds = 1;
   double full_disk = 0;  // chance in a second
   uint64_t full_disk_seconds = 1;

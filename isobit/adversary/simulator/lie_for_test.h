@@ -2,7 +2,7 @@
 // they can.
 #pragma once
 
-#include "isobit/adversary/simulator/material.h"
+#include "isobit/adversary/simulator/material_for_test.h"
 
 namespace isobit::adversary::simulator {
 

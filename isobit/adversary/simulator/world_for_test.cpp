@@ -1,9 +1,9 @@
-#include "isobit/adversary/simulator/world.h"
+#include "isobit/adversary/simulator/world_for_test.h"
 
 #include <algorithm>
 #include <numeric>
-#include <queue>
 
+#include "isobit/adversary/simulator/network_for_test.h"
 #include "isobit/base/frame.h"
 #include "isobit/base/text.h"
 
@@ -11,72 +11,8 @@ namespace isobit::adversary::simulator {
 namespace {
 
 using dispute::Party;
+
 constexpr std::array<Party, 2> kParties = {Party::kTrainer, Party::kChallenger};
-
-void flip_bits(Bytes& bytes, Random& random) {
-  for (uint64_t n = 1 + random.below(3); n > 0 && !bytes.empty(); --n) {
-    bytes[random.below(bytes.size())] ^= static_cast<uint8_t>(1 << random.below(8));
-  }
-}
-
-// Between the referee and each party; what is sent arrives later, perhaps, and perhaps not as it was.
-class Network {
- public:
-  Network(const NetworkFaults& faults, Random& random, Traffic& traffic)
-      : faults_(faults), random_(random), traffic_(traffic) {}
-
-  struct Arrival {
-    uint64_t at = 0, number = 0;
-    Party party = Party::kTrainer;  // whose line it is on
-    bool to_referee = false;
-    Bytes bytes;
-    bool operator<(const Arrival& o) const { return std::pair(at, number) > std::pair(o.at, o.number); }
-  };
-
-  void send(Party party, bool to_referee, Bytes bytes, uint64_t now) {
-    ++traffic_.sent;
-    if (now < cut_off_until_[static_cast<size_t>(party)]) {
-      ++traffic_.cut_off;
-      return;
-    }
-    if (random_.chance(faults_.drop)) {
-      ++traffic_.lost;
-      return;
-    }
-    const bool twice = random_.chance(faults_.duplicate);
-    if (twice) ++traffic_.repeated;
-    for (int copy = 0; copy < (twice ? 2 : 1); ++copy) {
-      Arrival arrival{now + 1 + random_.below(faults_.delay), ++number_, party, to_referee, bytes};
-      if (random_.chance(faults_.corrupt)) {
-        ++traffic_.corrupted;
-        flip_bits(arrival.bytes, random_);
-      }
-      under_way_.push(std::move(arrival));
-    }
-  }
-
-  void tick(uint64_t now) {
-    for (uint64_t& until : cut_off_until_) {
-      if (now >= until && random_.chance(faults_.partition)) until = now + 1 + random_.below(faults_.partition_seconds);
-    }
-  }
-
-  std::optional<Arrival> take(uint64_t now) {
-    if (under_way_.empty() || under_way_.top().at > now) return std::nullopt;
-    Arrival arrival = under_way_.top();
-    under_way_.pop();
-    ++traffic_.delivered;
-    return arrival;
-  }
-
- private:
-  const NetworkFaults& faults_;
-  Random& random_;
-  Traffic& traffic_;
-  std::priority_queue<Arrival> under_way_;
-  uint64_t number_ = 0;
-  std::array<uint64_t, 2> cut_off_until_{};
-};
 
 // A party on a machine that fails, and what it does to its messages if it is dishonest.
 class Machine {
@@ -309,6 +245,89 @@ dispute::Challenge challenge_to(const Material& material, const verify::Transcri
   return dispute::make_challenge(material.parts(), claimed, head, last);
 }
 
+// The referee's, which fails as theirs do.
+class RefereeMachine {
+ public:
+  RefereeMachine(const MachineFaults& faults, Material& material, Random& random, Traffic& traffic)
+      : faults_(faults), material_(material), random_(random), traffic_(traffic) {
+    start(0);
+  }
+
+  std::vector<dispute::Outgoing> receive(ByteView message, uint64_t now) {
+    if (!node_) return {};
+    return unless_it_died(node_->receive(message, now), now);
+  }
+  std::vector<dispute::Outgoing> tick(uint64_t now) {
+    if (!node_) {
+      if (now < down_until_) return {};
+      start(now);
+    }
+    if (now >= full_until_ && random_.chance(faults_.full_disk)) {
+      ++traffic_.full_disks;
+      full_until_ = now + 1 + random_.below(faults_.full_disk_seconds);
+    }
+    is_full_ = now < full_until_;
+    if (random_.chance(faults_.referee_crash)) {
+      if (random_.below(4) == 0) {
+        torn_next_ = true;
+      } else {
+        crash(now);
+        return {};
+      }
+    }
+    return unless_it_died(node_->tick(now), now);
+  }
+  const dispute::RefereeNode* node() const { return node_.get(); }
+  bool is_closed() const { return node_ && node_->closing(); }
+  // Of all that ran; what counted is that of the last, which has what the others saved.
+  dispute::Referee::Counts counts() const {
+    dispute::Referee::Counts sum = node_->referee().counts();
+    sum.dropped += before_.dropped;
+    for (size_t i = 0; i < sum.by_reason.size(); ++i) sum.by_reason[i] += before_.by_reason[i];
+    return sum;
+  }
+
+ private:
+  void start(uint64_t now) {
+    const auto save = [this](ByteView more) -> Status {
+      if (is_full_) return unavailable("the disk is full");
+      const size_t kept = torn_next_ ? random_.below(more.size()) : more.size();
+      disk_.insert(disk_.end(), more.begin(), more.begin() + static_cast<std::ptrdiff_t>(kept));
+      dies_ = torn_next_;
+      if (dies_) ++traffic_.torn_saves;
+      return {};
+    };
+    node_ = dispute::RefereeNode::open(material_.subject(), run::testing::key(kChallengerSeed).public_key(),
+                                       run::testing::key(kRefereeSeed), kRepeatEvery, save, disk_, now)
+                .value();
+    disk_.resize(node_->whole());
+  }
+  std::vector<dispute::Outgoing> unless_it_died(std::vector<dispute::Outgoing> out, uint64_t now) {
+    if (!dies_) return out;
+    crash(now);
+    return {};
+  }
+  void crash(uint64_t now) {
+    ++traffic_.crashes;
+    const dispute::Referee::Counts& counts = node_->referee().counts();
+    before_.dropped += counts.dropped;
+    for (size_t i = 0; i < counts.by_reason.size(); ++i) before_.by_reason[i] += counts.by_reason[i];
+    node_.reset();
+    dies_ = torn_next_ = false;
+    down_until_ = now + 1 + random_.below(faults_.crash_seconds);
+  }
+
+  const MachineFaults& faults_;
+  Material& material_;
+  Random& random_;
+  Traffic& traffic_;
+  std::unique_ptr<dispute::RefereeNode> node_;
+  Bytes disk_;
+  bool is_full_ = false, torn_next_ = false, dies_ = false;
+  uint64_t down_until_ = 0, full_until_ = 0;
+  dispute::Referee::Counts before_;
+};
+
 }  // namespace
 
 void Traffic::operator+=(const Traffic& o) {
@@ -339,8 +358,7 @@ GameEnd play(const Scenario& scenario, Material& material, uint64_t seed) {
   std::array<Machine, 2> machines = {
       Machine(scenario, Party::kTrainer, material, lies[0], claimed, challenge, random, end.traffic),
       Machine(scenario, Party::kChallenger, material, lies[1], claimed, challenge, random, end.traffic)};
-  dispute::RefereeNode referee(material.subject(), run::testing::key(kChallengerSeed).public_key(),
-                               run::testing::key(kRefereeSeed), kRepeatEvery, 0);
+  RefereeMachine referee(scenario.machines, material, random, end.traffic);
   const auto machine = [&](Party party) -> Machine& { return machines[static_cast<size_t>(party)]; };
   const uint64_t response = material.terms().response_seconds,
                  most = 100 * (response + material.terms().restart_seconds);
@@ -352,7 +370,7 @@ GameEnd play(const Scenario& scenario, Material& material, uint64_t seed) {
   };
   uint64_t now = 0, closed_at = 0;
   // Until both know, or the referee no longer tells them.
-  for (; !referee.closing() || (now < closed_at + response && !(machines[0].was_told() && machines[1].was_told()));
+  for (; !referee.is_closed() || (now < closed_at + response && !(machines[0].was_told() && machines[1].was_told()));
        ++now) {
     ISOBIT_CHECK(now < most);
     network.tick(now);
@@ -365,19 +383,20 @@ GameEnd play(const Scenario& scenario, Material& material, uint64_t seed) {
     }
     for (const Party party : kParties) reply(party, machine(party).tick(now), now);
     ask(referee.tick(now), now);
-    if (!referee.closing()) closed_at = now;
+    if (!referee.is_closed()) closed_at = now;
   }
-  end.verdict = *referee.referee().verdict();
-  ISOBIT_CHECK(end.verdict.outcome == referee.closing()->outcome);
-  end.turns = referee.referee().question().turn;
+  const dispute::RefereeNode& node = *referee.node();
+  end.verdict = *node.referee().verdict();
+  ISOBIT_CHECK(end.verdict.outcome == node.closing()->outcome);
+  end.turns = node.referee().question().turn;
   end.seconds = closed_at;
-  end.referee = referee.referee().counts();
-  end.restarts = referee.counts();
+  end.referee = referee.counts();
+  end.restarts = node.counts();
   for (const Party party : kParties) {
     end.parties[static_cast<size_t>(party)] = machine(party).counts();
     end.told[static_cast<size_t>(party)] = machine(party).was_told();
   }
-  end.record = referee.record();
+  end.record = node.record();
   return end;
 }
 

@@ -2,7 +2,7 @@
 // second, all of it from one seed.
 #pragma once
 
-#include "isobit/adversary/simulator/scenario.h"
+#include "isobit/adversary/simulator/scenario_for_test.h"
 #include "isobit/dispute/party_node.h"
 #include "isobit/dispute/referee_node.h"
 

@@ -1,4 +1,4 @@
-#include "isobit/adversary/simulator/lie.h"
+#include "isobit/adversary/simulator/lie_for_test.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "isobit/adversary/simulator/material.h"
+#include "isobit/adversary/simulator/material_for_test.h"
 
 #include "isobit/base/text.h"
 #include "isobit/run/dispute_run.h"
