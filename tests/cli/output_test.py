@@ -9,7 +9,7 @@ from isobit_cli import DIGITS, JOBS, SHORT, Case, contents, main, overrides
 
 COMMANDS = ["train", "engage offer", "engage accept", "engage show", "audit", "verify", "open", "info", "eval", "export", "pack", "unpack",
             "job check", "platforms", "thresholds", "keygen", "cheat", "costs", "run", "reveal", "measure", "compare",
-            "explain", "lab export", "lab merge", "completion", "man"]
+            "explain", "dispute", "lab export", "lab merge", "completion", "man"]
 ESCAPE = "\x1b["
 
 
