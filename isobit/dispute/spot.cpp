@@ -64,7 +64,7 @@ SpotCheck::SpotCheck(Subject subject, Bytes seed, uint64_t draws, std::optional<
       wanted_step_(step),
       wanted_transcript_(transcript) {
   const verify::TranscriptRules& rules = subject_.rules;
-  question_.history = first_history(subject_.engagement.terms);
+  question_.history = first_spot_history(subject_.engagement.terms);
   const uint64_t in_interval = step ? *step : 1 + draw_.below(rules.steps, question_.history);
   first_step_ = rules.committed_step_at_or_before(in_interval - 1);
   last_step_ = std::min(first_step_ + rules.commit_every, rules.steps);

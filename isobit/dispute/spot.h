@@ -70,6 +70,7 @@ Bytes encode(const SpotQuestion& question);
 // Accepts exactly what encode() writes; kUnreadable otherwise.
 Expected<SpotQuestion> decode_spot_question(ByteView data, const std::string& what);
 // What an answer's message has as its history, and what the next question has.
+commit::Digest first_spot_history(const verify::EngagementTerms& terms);
 commit::Digest spot_history_of(ByteView question);
 commit::Digest spot_history_after(ByteView question, ByteView answer);
 

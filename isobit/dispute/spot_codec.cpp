@@ -185,6 +185,13 @@ Expected<SpotQuestion> decode_spot_question(ByteView data, const std::string& wh
   return q;
 }
 
+commit::Digest first_spot_history(const verify::EngagementTerms& terms) {
+  ByteWriter w;
+  w.fixed(terms.job_root);
+  w.fixed(terms.run_id);
+  return commit::tagged_hash(kHistoryTag, kVersion, w.view());
+}
+
 commit::Digest spot_history_of(ByteView question) { return commit::tagged_hash(kQuestionTag, kVersion, question); }
 
 commit::Digest spot_history_after(ByteView question, ByteView answer) {
