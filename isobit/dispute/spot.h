@@ -69,7 +69,7 @@ inline constexpr uint64_t kMaxSpotDraws = 1 << 16;
 Bytes encode(const SpotQuestion& question);
 // Accepts exactly what encode() writes; kUnreadable otherwise.
 Expected<SpotQuestion> decode_spot_question(ByteView data, const std::string& what);
-// What an answer's message has as its history, and what the next question has.
+// The history of the first question; what an answer's message has as its history, and what the next question has.
 commit::Digest first_spot_history(const verify::EngagementTerms& terms);
 commit::Digest spot_history_of(ByteView question);
 commit::Digest spot_history_after(ByteView question, ByteView answer);
