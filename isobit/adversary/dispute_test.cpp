@@ -253,7 +253,7 @@ class Replays {
   dispute::Message message(size_t i) const { return dispute::decode_message(played_.record[i], "test").value(); }
   // A referee who has heard the first `count` messages.
   std::unique_ptr<dispute::Referee> after(size_t count) const {
-    auto referee = std::make_unique<dispute::Referee>(subject_);
+    auto referee = std::make_unique<dispute::Referee>(subject_, run::testing::key(77).public_key());
     for (size_t i = 0; i < count; ++i) EXPECT_TRUE(referee->receive(played_.record[i]).counts);
     return referee;
   }
@@ -295,11 +295,14 @@ TEST_F(Disputes, WhatDoesNotCountIsDroppedAndConvictsNobody) {
     other.history[0] ^= 1;
     expect_dropped(replays.signed_by(own, other), "of another game");
     if (i > 0 || own == kTrainerSeed) expect_dropped(replays.signed_by(5, m), "of nobody");
-    other = m;
-    other.body.clear();
-    expect_dropped(replays.signed_by(own, other), "says nothing");
     if (i > 0) expect_dropped(result.record[i - 1], "said already");
     EXPECT_TRUE(referee->receive(result.record[i]).counts);
+    // Signed for this very question, so that it would be an answer beside another one.
+    const auto another = replays.after(i);
+    other = m;
+    other.body.clear();
+    EXPECT_FALSE(another->receive(replays.signed_by(own, other)).counts);
+    EXPECT_FALSE(another->verdict()) << "says nothing";
   }
 }
 

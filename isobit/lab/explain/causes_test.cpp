@@ -254,8 +254,10 @@ TEST_F(CausesTest, WhatReplaysFindInheritedOthersMayIntroduce) {
   record("ordered@portable/1t");
   record("ordered@portable/1t+winograd4");
   runs_.push_back(runs_.front());
-  runs_.back().platform.name = "theirs/1t";
-  runs_.back().platform.engine = "theirs";
+  runs_.back().platform.change([](auto& p) {
+    p.name = "theirs/1t";
+    p.engine = "theirs";
+  });
   runs_.back().values[1].hash.low ^= 1;
   look();
   EXPECT_EQ(replay_of("b").origin(), Origin::kInherited);
@@ -284,11 +286,13 @@ TEST_F(CausesTest, OneKernelOfEachEngineIsAskedBeforeFurtherOnesAndWhoIsLeftOutI
   for (const char* setting : {"a", "b"}) {
     for (int engine = 0; engine < 8; ++engine) {
       runs_.push_back(run);
-      runs_.back().platform.engine = text_of("theirs", engine);
-      runs_.back().platform.name = text_of("theirs", engine, "@", setting, "/1t");
+      runs_.back().platform.change([&](auto& p) {
+        p.engine = text_of("theirs", engine);
+        p.name = text_of("theirs", engine, "@", setting, "/1t");
+      });
     }
   }
-  std::ranges::sort(runs_, {}, [](const records::RunRecord& r) { return r.platform.name; });  // settings side by side
+  std::ranges::sort(runs_, {}, [](const records::RunRecord& r) { return r.platform->name; });  // settings side by side
   look();
   ASSERT_EQ(causes_.trees.size(), kMaxTrees);
   std::set<std::string> engines;
