@@ -44,7 +44,7 @@ def messages_of(record):
         m.fixed(64)
         found.append((turn, history, key, m.bytes()))
         assert m.at == len(m.data)
-    assert r.at == len(record)
+    assert r.fixed(1) == b"\0" and r.at == len(record)  # the messages lead to the verdict
     return found
 
 
@@ -87,8 +87,8 @@ class Dispute(Case):
             record = f.read()
         messages = messages_of(record)
         history = messages[0][1]  # what was said before the first turn binds the run
-        self.assertEqual(tagged("isobit.dispute-history", 1, bytes.fromhex(again["job_root"]) + bytes.fromhex(again["run_id"])),
-                         history)
+        self.assertEqual(tagged("isobit.dispute-history", 1, bytes.fromhex(again["job_root"]) + bytes.fromhex(again["run_id"])
+                                + bytes.fromhex(again["challenger"])), history)
         turn = 0
         said = []
         for number, before, key, body in messages:
