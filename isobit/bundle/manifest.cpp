@@ -151,10 +151,8 @@ Expected<ManifestSignature> decode_manifest_signature(ByteView data, const std::
   ByteReader reader(data, what);
   ISOBIT_RETURN_IF_ERROR(read_frame(reader, kSignatureTag, kSignatureVersion));
   ManifestSignature out;
-  ISOBIT_TRY(const ByteView key, reader.fixed("key", out.key.bytes.size()));
-  std::copy(key.begin(), key.end(), out.key.bytes.begin());
-  ISOBIT_TRY(const ByteView signature, reader.fixed("signature", out.signature.bytes.size()));
-  std::copy(signature.begin(), signature.end(), out.signature.bytes.begin());
+  ISOBIT_TRY(out.key, commit::read_key(reader, "key"));
+  ISOBIT_TRY(out.signature, commit::read_signature(reader, "signature"));
   ISOBIT_RETURN_IF_ERROR(reader.finish());
   return out;
 }

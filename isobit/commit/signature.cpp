@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 #include <openssl/provider.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "isobit/base/machine_cannot.h"
@@ -141,6 +142,20 @@ bool verify(const PublicKey& key, ByteView message, const Signature& signature) 
 }
 
 std::string hex_of(const PublicKey& key) { return to_hex(key.bytes); }
+
+Expected<PublicKey> read_key(ByteReader& reader, const char* field) {
+  PublicKey key;
+  ISOBIT_TRY(const ByteView bytes, reader.fixed(field, key.bytes.size()));
+  std::copy(bytes.begin(), bytes.end(), key.bytes.begin());
+  return key;
+}
+
+Expected<Signature> read_signature(ByteReader& reader, const char* field) {
+  Signature signature;
+  ISOBIT_TRY(const ByteView bytes, reader.fixed(field, signature.bytes.size()));
+  std::copy(bytes.begin(), bytes.end(), signature.bytes.begin());
+  return signature;
+}
 
 Bytes signed_payload(std::string_view tag, const Digest& job_root, const RunId& run_id, const PublicKey& key,
                      uint64_t size, const Digest& root) {

@@ -56,6 +56,10 @@ class SecretKey {
 // 64 lower-case hex digits.
 std::string hex_of(const PublicKey& key);
 
+// Their bytes alone, of whatever value.
+Expected<PublicKey> read_key(ByteReader& reader, const char* field);
+Expected<Signature> read_signature(ByteReader& reader, const char* field);
+
 // A name for one run of a job, chosen by whoever runs it.
 using RunId = std::array<uint8_t, 16>;
 

@@ -1,7 +1,5 @@
 #include "isobit/dispute/closing.h"
 
-#include <algorithm>
-
 #include "isobit/base/frame.h"
 #include "isobit/base/text.h"
 
@@ -82,8 +80,7 @@ Expected<Closing> decode_closing(ByteView data, const std::string& what) {
   ByteReader r(data, what);
   ISOBIT_RETURN_IF_ERROR(read_frame(r, kClosingTag, kVersion));
   Closing c;
-  ISOBIT_TRY(const ByteView key, r.fixed("challenger", c.challenger.bytes.size()));
-  std::copy(key.begin(), key.end(), c.challenger.bytes.begin());
+  ISOBIT_TRY(c.challenger, commit::read_key(r, "challenger"));
   ISOBIT_TRY(c.turn, r.u64("turn"));
   ISOBIT_TRY(c.history, commit::read_digest(r, "history"));
   ISOBIT_TRY(const uint8_t outcome, r.u8("outcome"));
@@ -91,8 +88,7 @@ Expected<Closing> decode_closing(ByteView data, const std::string& what) {
     return r.fail("outcome", text_of("is ", int{outcome}, ", at most 5"));
   }
   c.outcome = static_cast<Outcome>(outcome);
-  ISOBIT_TRY(const ByteView signature, r.fixed("signature", c.signature.bytes.size()));
-  std::copy(signature.begin(), signature.end(), c.signature.bytes.begin());
+  ISOBIT_TRY(c.signature, commit::read_signature(r, "signature"));
   ISOBIT_RETURN_IF_ERROR(r.finish());
   return c;
 }

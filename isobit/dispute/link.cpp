@@ -1,7 +1,5 @@
 #include "isobit/dispute/link.h"
 
-#include <algorithm>
-
 #include "isobit/base/frame.h"
 #include "isobit/base/text.h"
 
@@ -109,8 +107,7 @@ Expected<Asked> decode_question(ByteView data, const std::string& what) {
   ByteReader r(data, what);
   ISOBIT_RETURN_IF_ERROR(read_frame(r, kQuestionTag, kVersion));
   Asked a;
-  ISOBIT_TRY(const ByteView key, r.fixed("challenger", a.challenger.bytes.size()));
-  std::copy(key.begin(), key.end(), a.challenger.bytes.begin());
+  ISOBIT_TRY(a.challenger, commit::read_key(r, "challenger"));
   ISOBIT_TRY(a.question, read_question(r));
   ISOBIT_TRY(const uint64_t count, r.u64("bodies"));
   if (count > kMostSaid) return r.fail("bodies", text_of("are ", count, ", at most ", kMostSaid));
@@ -122,8 +119,7 @@ Expected<Asked> decode_question(ByteView data, const std::string& what) {
     ISOBIT_TRY(said.body, commit::read_digest(r, "digest of a body"));
     a.said.push_back(said);
   }
-  ISOBIT_TRY(const ByteView signature, r.fixed("signature", a.signature.bytes.size()));
-  std::copy(signature.begin(), signature.end(), a.signature.bytes.begin());
+  ISOBIT_TRY(a.signature, commit::read_signature(r, "signature"));
   ISOBIT_RETURN_IF_ERROR(r.finish());
   return a;
 }
@@ -144,10 +140,8 @@ Expected<Restart> decode_restart(ByteView data, const std::string& what) {
   Restart s;
   ISOBIT_TRY(s.turn, r.u64("turn"));
   ISOBIT_TRY(s.history, commit::read_digest(r, "history"));
-  ISOBIT_TRY(const ByteView key, r.fixed("key", s.key.bytes.size()));
-  std::copy(key.begin(), key.end(), s.key.bytes.begin());
-  ISOBIT_TRY(const ByteView signature, r.fixed("signature", s.signature.bytes.size()));
-  std::copy(signature.begin(), signature.end(), s.signature.bytes.begin());
+  ISOBIT_TRY(s.key, commit::read_key(r, "key"));
+  ISOBIT_TRY(s.signature, commit::read_signature(r, "signature"));
   ISOBIT_RETURN_IF_ERROR(r.finish());
   return s;
 }

@@ -1,7 +1,5 @@
 #include "isobit/dispute/message.h"
 
-#include <algorithm>
-
 #include "isobit/base/frame.h"
 
 namespace isobit::dispute {
@@ -38,11 +36,9 @@ Expected<Statement> read_statement(ByteReader& r) {
   Statement s;
   ISOBIT_TRY(s.turn, r.u64("turn"));
   ISOBIT_TRY(s.history, commit::read_digest(r, "history"));
-  ISOBIT_TRY(const ByteView key, r.fixed("key", s.key.bytes.size()));
-  std::copy(key.begin(), key.end(), s.key.bytes.begin());
+  ISOBIT_TRY(s.key, commit::read_key(r, "key"));
   ISOBIT_TRY(s.body, commit::read_digest(r, "digest of the body"));
-  ISOBIT_TRY(const ByteView signature, r.fixed("signature", s.signature.bytes.size()));
-  std::copy(signature.begin(), signature.end(), s.signature.bytes.begin());
+  ISOBIT_TRY(s.signature, commit::read_signature(r, "signature"));
   return s;
 }
 
@@ -90,10 +86,8 @@ Expected<Message> decode_message(ByteView data, const std::string& what) {
   Message m;
   ISOBIT_TRY(m.turn, r.u64("turn"));
   ISOBIT_TRY(m.history, commit::read_digest(r, "history"));
-  ISOBIT_TRY(const ByteView key, r.fixed("key", m.key.bytes.size()));
-  std::copy(key.begin(), key.end(), m.key.bytes.begin());
-  ISOBIT_TRY(const ByteView signature, r.fixed("signature", m.signature.bytes.size()));
-  std::copy(signature.begin(), signature.end(), m.signature.bytes.begin());
+  ISOBIT_TRY(m.key, commit::read_key(r, "key"));
+  ISOBIT_TRY(m.signature, commit::read_signature(r, "signature"));
   ISOBIT_TRY(const ByteView body, r.bytes("body", r.remaining()));
   m.body.assign(body.begin(), body.end());
   ISOBIT_RETURN_IF_ERROR(r.finish());

@@ -34,13 +34,6 @@ bool has_key(const EngagementTerms& terms, const commit::PublicKey& key) {
   return std::find(terms.trainer_keys.begin(), terms.trainer_keys.end(), key) != terms.trainer_keys.end();
 }
 
-Expected<commit::Signature> read_signature(ByteReader& reader, const char* field) {
-  commit::Signature signature;
-  ISOBIT_TRY(const ByteView bytes, reader.fixed(field, signature.bytes.size()));
-  std::copy(bytes.begin(), bytes.end(), signature.bytes.begin());
-  return signature;
-}
-
 void sort_keys(EngagementTerms& terms) {
   auto& keys = terms.trainer_keys;
   std::sort(keys.begin(), keys.end());
@@ -131,7 +124,7 @@ Expected<Offer> decode_offer(ByteView data, const std::string& what) {
   ISOBIT_RETURN_IF_ERROR(read_frame(reader, kOfferTag, kVersion));
   Offer offer;
   ISOBIT_TRY(offer.terms, read_terms(reader));
-  ISOBIT_TRY(offer.client_signature, read_signature(reader, "client_signature"));
+  ISOBIT_TRY(offer.client_signature, commit::read_signature(reader, "client_signature"));
   ISOBIT_RETURN_IF_ERROR(reader.finish());
   return offer;
 }
@@ -151,12 +144,12 @@ Expected<Engagement> decode_engagement(ByteView data, const std::string& what) {
   ISOBIT_RETURN_IF_ERROR(read_frame(reader, kTag, kVersion));
   Engagement engagement;
   ISOBIT_TRY(engagement.terms, read_terms(reader));
-  ISOBIT_TRY(engagement.client_signature, read_signature(reader, "client_signature"));
-  ISOBIT_TRY(engagement.trainer_key, read_key(reader, "trainer_key"));
+  ISOBIT_TRY(engagement.client_signature, commit::read_signature(reader, "client_signature"));
+  ISOBIT_TRY(engagement.trainer_key, commit::read_key(reader, "trainer_key"));
   if (!engagement.engages(engagement.trainer_key)) {
     return reader.fail("trainer_key", "is not among the engaged keys");
   }
-  ISOBIT_TRY(engagement.trainer_signature, read_signature(reader, "trainer_signature"));
+  ISOBIT_TRY(engagement.trainer_signature, commit::read_signature(reader, "trainer_signature"));
   ISOBIT_RETURN_IF_ERROR(reader.finish());
   return engagement;
 }

@@ -14,6 +14,4 @@ void write_terms(ByteWriter& writer, const EngagementTerms& terms);
 // Only terms without a problem.
 Expected<EngagementTerms> read_terms(ByteReader& reader);
 
-Expected<commit::PublicKey> read_key(ByteReader& reader, const char* field);
-
 }  // namespace isobit::verify

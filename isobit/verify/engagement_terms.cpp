@@ -99,13 +99,6 @@ void write_terms(ByteWriter& writer, const EngagementTerms& terms) {
   write_availability(writer, terms.salts);
 }
 
-Expected<commit::PublicKey> read_key(ByteReader& reader, const char* field) {
-  commit::PublicKey key;
-  ISOBIT_TRY(const ByteView bytes, reader.fixed(field, key.bytes.size()));
-  std::copy(bytes.begin(), bytes.end(), key.bytes.begin());
-  return key;
-}
-
 Expected<EngagementTerms> read_terms(ByteReader& reader) {
   EngagementTerms terms;
   ISOBIT_TRY(terms.protocol_version, reader.u32("protocol_version"));
@@ -115,18 +108,18 @@ Expected<EngagementTerms> read_terms(ByteReader& reader) {
   ISOBIT_TRY(terms.job_digest, commit::read_digest(reader, "job_digest"));
   ISOBIT_TRY(const ByteView run_id, reader.fixed("run_id", terms.run_id.size()));
   std::copy(run_id.begin(), run_id.end(), terms.run_id.begin());
-  ISOBIT_TRY(terms.client_key, read_key(reader, "client_key"));
+  ISOBIT_TRY(terms.client_key, commit::read_key(reader, "client_key"));
   ISOBIT_TRY(const uint64_t count, reader.u64("trainer_keys"));
   if (count > kMaxTrainerKeys) {
     return reader.fail("trainer_keys", text_of("found ", count, ", expected at most ", kMaxTrainerKeys));
   }
   for (uint64_t i = 0; i < count; ++i) {
-    ISOBIT_TRY(const commit::PublicKey key, read_key(reader, "trainer_keys"));
+    ISOBIT_TRY(const commit::PublicKey key, commit::read_key(reader, "trainer_keys"));
     terms.trainer_keys.push_back(key);
   }
   ISOBIT_TRY(const bool has_referee, reader.boolean("referee_key"));
   if (has_referee) {
-    ISOBIT_TRY(terms.referee_key, read_key(reader, "referee_key"));
+    ISOBIT_TRY(terms.referee_key, commit::read_key(reader, "referee_key"));
   }
   ISOBIT_TRY(terms.response_seconds, reader.u64("response_seconds"));
   ISOBIT_TRY(terms.restart_seconds, reader.u64("restart_seconds"));

@@ -120,14 +120,10 @@ Expected<SignedHead> decode_head(ByteView data, const std::string& what) {
   }
   ISOBIT_TRY(head.tree.root, commit::read_digest(reader, "root"));
   ISOBIT_TRY(head.job_root, commit::read_digest(reader, "job_root"));
-  auto read_into = [&](auto& array, const char* field) -> Status {
-    ISOBIT_TRY(const ByteView bytes, reader.fixed(field, array.size()));
-    std::copy(bytes.begin(), bytes.end(), array.begin());
-    return {};
-  };
-  ISOBIT_RETURN_IF_ERROR(read_into(head.run_id, "run_id"));
-  ISOBIT_RETURN_IF_ERROR(read_into(head.key.bytes, "key"));
-  ISOBIT_RETURN_IF_ERROR(read_into(head.signature.bytes, "signature"));
+  ISOBIT_TRY(const ByteView run_id, reader.fixed("run_id", head.run_id.size()));
+  std::copy(run_id.begin(), run_id.end(), head.run_id.begin());
+  ISOBIT_TRY(head.key, commit::read_key(reader, "key"));
+  ISOBIT_TRY(head.signature, commit::read_signature(reader, "signature"));
   ISOBIT_RETURN_IF_ERROR(reader.finish());
   return head;
 }

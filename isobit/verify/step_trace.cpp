@@ -199,14 +199,10 @@ Expected<TraceList> decode_trace_list(ByteView data, const std::string& what) {
   ISOBIT_TRY(const bool is_signed, r.boolean("signed"));
   if (is_signed) {
     TraceSignature& by = list.signed_by.emplace();
-    const auto read_into = [&](auto& array, const char* field) -> Status {
-      ISOBIT_TRY(const ByteView bytes, r.fixed(field, array.size()));
-      std::copy(bytes.begin(), bytes.end(), array.begin());
-      return {};
-    };
-    ISOBIT_RETURN_IF_ERROR(read_into(by.run_id, "run id"));
-    ISOBIT_RETURN_IF_ERROR(read_into(by.key.bytes, "key"));
-    ISOBIT_RETURN_IF_ERROR(read_into(by.signature.bytes, "signature"));
+    ISOBIT_TRY(const ByteView run_id, r.fixed("run id", by.run_id.size()));
+    std::copy(run_id.begin(), run_id.end(), by.run_id.begin());
+    ISOBIT_TRY(by.key, commit::read_key(r, "key"));
+    ISOBIT_TRY(by.signature, commit::read_signature(r, "signature"));
   }
   ISOBIT_RETURN_IF_ERROR(r.finish());
   return list;
