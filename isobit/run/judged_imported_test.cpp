@@ -205,8 +205,10 @@ TEST_F(JudgedImported, RealNetworks) {
       {"resnet20-cifar10.onnx",
        text_of("dataset = \"cifar10\"\nfiles = [\"", (data / "cifar10/lossless_train_0_3999.bin").string(),
                "\"]\ntest_files = [\"", (data / "cifar10/jpegsrc_test_batch.bin").string(), "\"]\nbatch = 1")}};
+  int found = 0;
   for (const auto& [file, of_data] : networks) {
-    if (!fs::exists(data / "models" / file)) GTEST_SKIP() << "skipped: no data";
+    if (!fs::exists(data / "models" / file)) continue;
+    ++found;
     SCOPED_TRACE(file);
     const train::Job job = job_of(text_of("onnx = \"", (data / "models" / file).string(), "\""), of_data,
                                   "lr = 0.01\nmomentum = 0.9", "correct-1");
@@ -214,6 +216,7 @@ TEST_F(JudgedImported, RealNetworks) {
     ASSERT_TRUE(opened) << opened.error().message;
     EXPECT_GT(judge_a_step(job, *opened).elements, 30);
   }
+  if (found == 0) GTEST_SKIP() << "skipped: no data";
 }
 
 }  // namespace
