@@ -1,5 +1,3 @@
-#include <chrono>
-
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/conduct.h"
@@ -10,7 +8,6 @@
 #include "isobit/cli/trust.h"
 #include "isobit/dispute/record.h"
 #include "isobit/run/dispute_run.h"
-#include "isobit/run/keys.h"
 
 namespace isobit::cli {
 namespace {
@@ -22,8 +19,6 @@ struct Options {
   Trust trust;
   LimitOptions limits;
 };
-
-double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 Expected<run::DisputeSide> side_of(const Options& o, const std::string& path, const std::string& platform) {
   ISOBIT_TRY(const Trusted named, trusted(o.trust));
@@ -46,11 +41,7 @@ Expected<run::DisputeRequest> request_of(const Options& o) {
   ISOBIT_TRY(request.trainer.conduct, conduct_of("--cheat", o.cheat, o.trainer, request.trainer.open.overrides));
   ISOBIT_TRY(request.challenger->conduct,
              conduct_of("--challenger-cheat", o.other_cheat, o.challenger, request.challenger->open.overrides));
-  if (o.trainer_key.empty()) {
-    ISOBIT_TRY(request.trainer.key, run::existing_key(home_of(o.trust), "trainer"));
-  } else {
-    ISOBIT_TRY(request.trainer.key, commit::read_secret_key(o.trainer_key));
-  }
+  ISOBIT_TRY(request.trainer.key, trainer_key(o.trainer_key, home_of(o.trust)));
   if (o.challenger_key.empty()) {
     ISOBIT_TRY(request.challenger->key, commit::SecretKey::generate());
   } else {
@@ -87,11 +78,11 @@ std::string asked_for(const dispute::Question& q) {
 
 Expected<int> run(const Options& o, Console& console) {
   if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(check_output(o.out, true));
-  std::vector<std::string> read = {o.data, o.trust.client_key, o.trust.engagement, o.trainer_key, o.challenger_key};
-  for (const std::string& text : o.overrides) read.push_back(text.substr(text.find('=') + 1));  // files of the job
+  std::vector<std::string> read = values_of(o.overrides);
+  read.insert(read.end(), {o.data, o.trust.client_key, o.trust.engagement, o.trainer_key, o.challenger_key});
   ISOBIT_RETURN_IF_ERROR(check_apart({{"--out", o.out}}, read));
   ISOBIT_TRY(run::DisputeRequest request, request_of(o));
-  request.seconds = seconds;
+  request.seconds = monotonic_seconds;
   request.progress = [&](const dispute::Question& q) {
     console.progress(text_of("turn ", q.turn, ": ", asked_for(q)));
   };

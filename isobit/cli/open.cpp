@@ -210,8 +210,8 @@ Status show(const Options& o, const run::TracedStep& traced, Console& console) {
 Expected<int> run(const Options& o, Console& console) {
   ISOBIT_RETURN_IF_ERROR(check(o));
   if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(check_output(o.out, true));
-  std::vector<std::string> read = {o.data, o.trust.client_key, o.trust.engagement};
-  for (const std::string& text : o.overrides) read.push_back(text.substr(text.find('=') + 1));  // files of the job
+  std::vector<std::string> read = values_of(o.overrides);
+  read.insert(read.end(), {o.data, o.trust.client_key, o.trust.engagement});
   ISOBIT_RETURN_IF_ERROR(check_apart({{"--out", o.out}}, read));
   ISOBIT_TRY(const Trusted named, trusted(o.trust));
   run::TraceRequest request;

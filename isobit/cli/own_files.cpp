@@ -25,6 +25,16 @@ std::vector<std::string> with_data_path(std::vector<std::string> overrides, cons
   return overrides;
 }
 
+std::vector<std::string> values_of(const std::vector<std::string>& overrides) {
+  std::vector<std::string> values;
+  for (const std::string& text : overrides) values.push_back(text.substr(text.find('=') + 1));
+  return values;
+}
+
+Expected<commit::SecretKey> trainer_key(const std::string& file, const fs::path& home) {
+  return file.empty() ? run::existing_key(home, "trainer") : commit::read_secret_key(file);
+}
+
 std::string with_job_fields(const char* examples) {
   return text_of(examples, "\nFields of a job, for --set TABLE.KEY=VALUE (docs/formats/job.md says what they mean):\n",
                  train::job_fields_help());

@@ -19,6 +19,12 @@ inline constexpr uint64_t kMaxSmallFile = 1 << 14;
 // `overrides`, and `path` (unless it is empty) as data.path.
 std::vector<std::string> with_data_path(std::vector<std::string> overrides, const std::string& path);
 
+// What the overrides set their fields to: whatever files of the job they name is among these.
+std::vector<std::string> values_of(const std::vector<std::string>& overrides);
+
+// The trainer's secret key: that of the file, if one is named, else one's own in `home`.
+Expected<commit::SecretKey> trainer_key(const std::string& file, const fs::path& home);
+
 // `examples`, and the names of a job's fields, for the help of commands that take --set.
 std::string with_job_fields(const char* examples);
 

@@ -9,7 +9,6 @@
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/other_side.h"
 #include "isobit/cli/own_files.h"
-#include "isobit/run/keys.h"
 #include "isobit/run/spot_run.h"
 
 namespace isobit::cli {
@@ -22,11 +21,7 @@ Expected<run::DisputeSide> trainer_side(const SpotOptions& o, const run::OpenReq
   run::DisputeSide side;
   side.open = open;
   ISOBIT_TRY(side.platform, platform::parse_platform(o.platform));
-  if (o.trainer_key.empty()) {
-    ISOBIT_TRY(side.key, run::existing_key(o.home, "trainer"));
-  } else {
-    ISOBIT_TRY(side.key, commit::read_secret_key(o.trainer_key));
-  }
+  ISOBIT_TRY(side.key, trainer_key(o.trainer_key, o.home));
   ISOBIT_TRY(side.conduct, conduct_of("--cheat", o.cheat, open.run, open.overrides));
   return side;
 }
