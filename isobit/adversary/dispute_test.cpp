@@ -1,10 +1,9 @@
 // Disputes between an honest and a dishonest party: whoever cheated is found wrong, at the step and in the operator
 // and element that are false, and whoever did not never is.
 #include <map>
-#include <random>
 
 #include "isobit/adversary/dispute_for_test.h"
-#include "isobit/dispute/record.h"
+#include "isobit/run/onnx_for_test.h"
 
 namespace isobit::adversary {
 namespace {
@@ -123,7 +122,7 @@ TEST_F(Disputes, AFalseLossIsFound) {
 }
 
 // Says that its step was fed something else: the values of its batch are not those of the job's samples.
-class FalseBatch final : public dispute::Witness {
+class FalseBatch : public dispute::Witness {
  public:
   FalseBatch(dispute::Witness& computed, uint64_t entry, int64_t element)
       : computed_(computed), entry_(entry), element_(element) {}
@@ -156,6 +155,9 @@ class FalseBatch final : public dispute::Witness {
   Expected<verify::ShownSample> sample(uint64_t step, int64_t position) override {
     return computed_.sample(step, position);
   }
+
+ protected:
+  dispute::Witness& computed() { return computed_; }
 
  private:
   dispute::Witness& computed_;
@@ -194,6 +196,57 @@ TEST_F(Disputes, WhoSaysThatItsStepWasFedOtherSamplesIsFound) {
   }
 }
 
+// Stands by a tree of the tiles of a value that has none.
+class FalseTree final : public FalseBatch {
+ public:
+  FalseTree(dispute::Witness& computed, uint64_t entry) : FalseBatch(computed, entry, 0), entry_(entry) {}
+  Expected<std::vector<commit::TensorRoot>> roots(uint64_t step) override {
+    ISOBIT_TRY(auto roots, computed().roots(step));
+    roots[entry_].tiles.root[0] ^= 1;
+    return roots;
+  }
+  Expected<std::map<uint64_t, Tensor>> values(uint64_t step, const std::set<uint64_t>& entries) override {
+    return computed().values(step, entries);
+  }
+
+ private:
+  const uint64_t entry_;
+};
+
+// A game about a value without elements has no tile to come to.
+TEST_F(Disputes, WhoStandsByTilesOfAnEmptyValueIsFound) {
+  onnx::ModelForTest m(13);
+  m.input("x", {-1, 1, 8, 8});
+  Tensor weight = Tensor::zeros(DType::kFloat32, {64, 10});
+  weight.data<float>()[7] = 0.25F;
+  m.initializer("w", weight).initializer("zero", Tensor::of<int64_t>({1}, std::vector<int64_t>{0}));
+  m.initializer("one", Tensor::of<int64_t>({1}, std::vector<int64_t>{1}));
+  m.node("Flatten", {"x"}, {"flat"});
+  m.node("Gemm", {"flat", "w"}, {"scores"});
+  m.node("Slice", {"scores", "zero", "zero", "one"}, {"nothing"});
+  m.node("Concat", {"scores", "nothing"}, {"all"}).with("axis", 1);
+  m.output("all");
+  run::testing::write_model(folder_ / "m.onnx", m);
+  const train::Job job =
+      train::parse_job(
+          text_of("[job]\nname = \"empty\"\nseed = 3\nsteps = 3\n[model]\nonnx = \"", (folder_ / "m.onnx").string(),
+                  "\"\n[data]\ndataset = \"digits\"\nbatch = 4\n[optimizer]\nlr = 0.05\n"),
+          "empty", "", {})
+          .value();
+  const Made honest = make("honest", job), false_run = make("false", job, "rate", 2);
+  platform::Engine engine(platform::parse_platform("ordered/1t").value());
+  const auto schema = train::trace_schema(run::open_session(job, engine).value().trainer->step_graph());
+  const auto empty = std::ranges::find_if(schema, [](const auto& e) { return Shape(e.dims).elements() == 0; });
+  ASSERT_NE(empty, schema.end());
+  const auto entry = static_cast<uint64_t>(empty - schema.begin());
+  run::DisputeRequest both{side(false_run, kTrainerSeed), side(honest, 77), {}, {}};
+  both.trainer.speaks = [=](dispute::Witness& computed) { return std::make_unique<FalseTree>(computed, entry); };
+  const Verdict verdict = run::dispute_runs(both).value().verdict;
+  EXPECT_EQ(verdict.outcome, Outcome::kTrainerWrong) << verdict.reason;
+  EXPECT_EQ(verdict.level, Level::kValue);
+  EXPECT_EQ(verdict.entry, entry);
+}
+
 // Who trained dishonestly and answers honestly cannot lead to its own claims.
 TEST_F(Disputes, HonestAnswersDoNotSaveADishonestRun) {
   const train::Job job = small_job({"job.steps=5"});
@@ -216,125 +269,6 @@ TEST_F(Disputes, RareCommitmentsAreGoneDownToTheStep) {
     EXPECT_EQ(result.verdict.outcome, Outcome::kTrainerWrong) << result.verdict.reason;
     EXPECT_EQ(result.verdict.step, static_cast<uint64_t>(step));
     EXPECT_EQ(result.verdict.op, "isobit.Sgd");
-  }
-}
-
-TEST_F(Disputes, ARecordGivesTheVerdictAgainAndNoOther) {
-  const train::Job job = small_job({"job.steps=5"});
-  const Made honest = make("honest", job), false_run = make("false", job, "sample", 3);
-  const run::DisputeResult result = settle(false_run, honest);
-  const dispute::Record record{result.engagement, result.record, {}};
-  const dispute::Subject subject = run::dispute_subject(job, result.engagement);
-  const auto again = dispute::replay(record, subject);
-  ASSERT_TRUE(again) << again.error().message;
-  EXPECT_EQ(again->verdict, result.verdict);
-  const Bytes bytes = encode(record);
-  EXPECT_EQ(dispute::decode_record(bytes, "test").value(), record);
-  std::mt19937 random(1);
-  for (int i = 0; i < 2000; ++i) {
-    Bytes changed = bytes;
-    const size_t bit = random() % (bytes.size() * 8);
-    changed[bit / 8] = static_cast<uint8_t>(changed[bit / 8] ^ (1 << bit % 8));
-    const auto decoded = dispute::decode_record(changed, "test");
-    if (!decoded || !verify::verify_engagement(decoded->engagement, record.engagement.terms.client_key)) continue;
-    EXPECT_FALSE(dispute::replay(*decoded, subject)) << "bit " << bit;
-  }
-  dispute::Record shorter = record;
-  shorter.messages.pop_back();
-  EXPECT_FALSE(dispute::replay(shorter, subject));
-}
-
-// Messages of a game that was played, given to another referee with changes.
-class Replays {
- public:
-  Replays(const run::DisputeResult& played, dispute::Subject subject) : played_(played), subject_(std::move(subject)) {}
-
-  size_t size() const { return played_.record.size(); }
-  dispute::Message message(size_t i) const { return dispute::decode_message(played_.record[i], "test").value(); }
-  // A referee who has heard the first `count` messages.
-  std::unique_ptr<dispute::Referee> after(size_t count) const {
-    auto referee = std::make_unique<dispute::Referee>(subject_, run::testing::key(77).public_key());
-    for (size_t i = 0; i < count; ++i) EXPECT_TRUE(referee->receive(played_.record[i]).counts);
-    return referee;
-  }
-  Bytes signed_by(uint8_t key, dispute::Message m) const {
-    return encode(
-        dispute::sign_message(m.turn, m.history, std::move(m.body), subject_.engagement.terms, run::testing::key(key)));
-  }
-
- private:
-  const run::DisputeResult& played_;
-  const dispute::Subject subject_;
-};
-
-TEST_F(Disputes, WhatDoesNotCountIsDroppedAndConvictsNobody) {
-  const train::Job job = digits_job({"data.batch=40", "optimizer.momentum=0"});
-  const Made honest = make("honest", job), false_run = make("false", job, "gradient", 2);
-  const run::DisputeResult result = settle(false_run, honest);
-  const Replays replays(result, run::dispute_subject(job, result.engagement));
-  for (size_t i = 0; i < replays.size(); ++i) {
-    SCOPED_TRACE(text_of("message ", i));
-    const auto referee = replays.after(i);
-    const dispute::Message m = replays.message(i);
-    const uint8_t own = m.key == run::testing::key(77).public_key() ? 77 : kTrainerSeed;
-    uint64_t dropped = 0;
-    const auto expect_dropped = [&](const Bytes& bytes, const char* what) {
-      EXPECT_FALSE(referee->receive(bytes).counts) << what;
-      EXPECT_EQ(referee->counts().dropped, ++dropped) << what;
-      EXPECT_FALSE(referee->verdict()) << what;
-    };
-    Bytes changed = result.record[i];
-    changed.back() ^= 1;
-    expect_dropped(changed, "not what was signed");
-    expect_dropped(Bytes(changed.begin(), changed.end() - 1), "cut off");
-    expect_dropped({}, "nothing");
-    dispute::Message other = m;
-    other.turn += 1;
-    expect_dropped(replays.signed_by(own, other), "of another turn");
-    other = m;
-    other.history[0] ^= 1;
-    expect_dropped(replays.signed_by(own, other), "of another game");
-    if (i > 0 || own == kTrainerSeed) expect_dropped(replays.signed_by(5, m), "of nobody");
-    if (i > 0) expect_dropped(result.record[i - 1], "said already");
-    EXPECT_TRUE(referee->receive(result.record[i]).counts);
-    // Signed for this very question, so that it would be an answer beside another one.
-    const auto another = replays.after(i);
-    other = m;
-    other.body.clear();
-    EXPECT_FALSE(another->receive(replays.signed_by(own, other)).counts);
-    EXPECT_FALSE(another->verdict()) << "says nothing";
-  }
-}
-
-// Whatever a dishonest party signs, the honest one is not found wrong.
-TEST_F(Disputes, NothingThatOnePartySignsConvictsTheOther) {
-  const train::Job job = digits_job({"data.batch=40", "optimizer.momentum=0"});
-  const Made honest = make("honest", job), false_run = make("false", job, "gradient", 2);
-  std::mt19937 random(7);
-  for (const bool trainer_is_honest : {false, true}) {
-    const run::DisputeResult result = trainer_is_honest ? settle(honest, false_run) : settle(false_run, honest);
-    const Replays replays(result, run::dispute_subject(job, result.engagement));
-    const uint8_t liar = trainer_is_honest ? 77 : kTrainerSeed;
-    int counted = 0;
-    for (size_t i = 0; i < replays.size(); ++i) {
-      const dispute::Message m = replays.message(i);
-      if (m.key != run::testing::key(liar).public_key()) continue;
-      for (int n = 0; n < 150; ++n) {
-        dispute::Message other = m;
-        for (size_t flips = 1 + random() % 3; flips > 0; --flips) {
-          other.body[random() % other.body.size()] ^= static_cast<uint8_t>(1 << random() % 8);
-        }
-        const auto referee = replays.after(i);
-        counted += referee->receive(replays.signed_by(liar, other)).counts ? 1 : 0;
-        for (size_t later = i + 1; later < replays.size() && !referee->verdict(); ++later) {
-          referee->receive(result.record[later]);
-        }
-        if (!referee->verdict()) continue;
-        EXPECT_EQ(referee->verdict()->outcome, trainer_is_honest ? Outcome::kChallengerWrong : Outcome::kTrainerWrong)
-            << "message " << i << ": " << referee->verdict()->reason;
-      }
-    }
-    EXPECT_GT(counted, 10) << "else nothing but the door was tried";
   }
 }
 

@@ -111,11 +111,10 @@ Status Element::prepare(int64_t element, const std::vector<ShownPart>& guides) {
   const auto guide = [this](int i, int64_t e) { return known(static_cast<uint32_t>(i), e); };
   ISOBIT_TRY(judge::Question question, judge::ask_about(*node_.graph, node_.node(), operand, guide));
   question_.emplace(std::move(question));
-  const train::TraceEntry& asked = schema_[entry_];
-  const auto place = static_cast<size_t>(asked.place);
-  ask_for(*question_, asked, element);
+  ask_for(*question_, schema_[entry_], element);
   ISOBIT_RETURN_IF_ERROR(judge::check_guides(*question_));
-  if (subject_.arithmetic.rounds && question_->def().is_inner_product() && !question_->where.statistic && place == 0) {
+  if (subject_.arithmetic.rounds && question_->def().is_inner_product() && !question_->where.statistic &&
+      question_->where.output == 0) {
     ISOBIT_TRY(product_, judge::LoggedProduct::of(*question_));
     chunks_ = std::max<int64_t>(1, product_->chunks());
     return {};
@@ -266,12 +265,14 @@ Expected<ElementRuling> Element::rule(const Values& values, judge::Bits claimed)
   return compare(bits, claimed);
 }
 
-Expected<judge::Bits> Element::finish(const Values& values, const judge::State& last) const {
-  if (product_) {
-    ISOBIT_TRY(const judge::ExactElement exact, product_->finish(values.once, last, subject_.rounding.bits));
-    return judge::word_of(exact.output.rounded);
+Expected<std::vector<judge::State>> Element::states(const ValueOf& value_of) const {
+  std::vector<judge::State> states;
+  for (int64_t chunk = 0; chunk < chunks_; ++chunk) {
+    const Values here = values(chunk, value_of);
+    ISOBIT_TRY(judge::State behind, partial(chunk, here, chunk == 0 ? begin(here) : states.back()));
+    states.push_back(std::move(behind));
   }
-  return reduction_->finish(values.once, last);
+  return states;
 }
 
 }  // namespace isobit::dispute

@@ -76,9 +76,8 @@ class Element {
   Expected<ElementRuling> rule(const Values& values, const judge::State& last, judge::Bits claimed) const;
   // REQUIRES chunks() == 1.
   Expected<ElementRuling> rule(const Values& values, judge::Bits claimed) const;
-  // What the element is by these states: of an honest party the value that it claims. Of a logged product the nearest
-  // value.
-  Expected<judge::Bits> finish(const Values& values, const judge::State& last) const;
+  // Behind every chunk, for a party that has the tensors. REQUIRES chunks() > 1. Errors as partial().
+  Expected<std::vector<judge::State>> states(const ValueOf& value_of) const;
 
  private:
   Element(const Subject& subject, ResolvedNode node, const std::vector<train::TraceEntry>& schema,

@@ -72,7 +72,8 @@ Expected<judge::Bits> fed_element(const SampleShowing& shown, const std::vector<
   for (uint64_t i = 0; i < entry; ++i) input += schema[i].kind == train::TraceEntry::Kind::kBatch ? 1 : 0;
   const Bytes& bytes = input < row.inputs.size() ? row.inputs[input] : row.target;
   const size_t size = bytes.size() / static_cast<size_t>(row_size);
-  if (size * static_cast<size_t>(row_size) != bytes.size() || (size != size_of(e.dtype) && size != 4)) {
+  if (size * static_cast<size_t>(row_size) != bytes.size() ||
+      (size != size_of(e.dtype) && (size != sizeof(float) || e.dtype != DType::kFloat64))) {
     return unreadable("the sample has another shape than the step's input");
   }
   judge::Bits fed = 0;

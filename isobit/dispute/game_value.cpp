@@ -19,9 +19,13 @@ void Game::begin_descent(bool of_states) {
   question_.of_states = of_states;
   uint64_t leaves = static_cast<uint64_t>(element_ ? element_->chunks() : 0);
   if (!of_states) {
-    // A tree of another size has no place for some tile of the value: who stands by it is wrong.
+    // A tree of another size has no place for some tile of the value, and of no tiles there is one tree alone: who
+    // stands by another is wrong.
     leaves = static_cast<uint64_t>(TensorIdentity::of(entry()).grid().tiles());
-    const bool a = trainer().tiles.size != leaves, b = challenger().tiles.size != leaves;
+    const auto is_none = [&](const Side& s) {
+      return s.tiles.size != leaves || (leaves == 0 && s.tiles.root != commit::merkle_root({}));
+    };
+    const bool a = is_none(trainer()), b = is_none(challenger());
     if (a || b) return conclude(a, b, Level::kValue, text_of("'", entry().name, "' has ", leaves, " tiles"));
   }
   for (Side& s : sides_) s.going_down = of_states ? s.states.root : s.tiles.root;

@@ -16,20 +16,50 @@ ShownLeaf show_leaf(const verify::Transcript& transcript, const verify::SignedHe
 
 }  // namespace
 
-Challenge make_challenge(const verify::JobRootParts& parts, const verify::Transcript& transcript,
-                         const verify::SignedHead& head, uint64_t last, bool handed_out) {
+Expected<Challenge> make_challenge(const verify::JobRootParts& parts, const verify::Transcript& transcript,
+                                   const verify::SignedHead& head, uint64_t last, bool handed_out) {
   const verify::TranscriptRules& rules = transcript.rules();
   const bool final_leaf = handed_out || !rules.has_state(last);
   const uint64_t before = handed_out ? last : rules.committed_step_at_or_before(last - 1);
-  return {parts, head, show_leaf(transcript, head, before),
-          show_leaf(transcript, head, final_leaf ? rules.steps + 1 : last)};
+  const uint64_t behind = final_leaf ? rules.steps + 1 : last;
+  if (behind >= head.tree.size) {
+    return usage_error(text_of("the trainer signed for ", head.tree.size, " leaves so far, and the state after step ",
+                               last, " is that of leaf ", behind, ": wait until it signs for that"));
+  }
+  return Challenge{parts, head, show_leaf(transcript, head, before), show_leaf(transcript, head, behind)};
+}
+
+commit::MultiProof prove_steps(const verify::Transcript& transcript, uint64_t leaves, uint64_t first, uint64_t last) {
+  std::vector<uint64_t> indices;
+  for (uint64_t t = first + 1; t <= last; ++t) indices.push_back(t);
+  return commit::prove_several(transcript.leaf_hashes().first(leaves), indices);
 }
 
 Bytes Player::sign(const Question& q, const Body& body) const {
   return encode(sign_message(q.turn, q.history, encode(body), subject_.engagement.terms, key_));
 }
 
+// Of what is known before anything is computed; the rest is checked where it is used.
+Status Player::check(const Question& q) const {
+  const auto none = [](const char* what) { return unavailable(text_of("the question is of ", what)); };
+  const uint64_t steps = subject_.rules.steps;
+  if (q.kind == Kind::kSteps) {
+    const bool fit = q.first_step < q.last_step && q.last_step <= steps;
+    return fit ? Status() : none("steps that there are not");
+  }
+  if (q.step < 1 || q.step > steps) return none("a step that there is not");
+  if (q.kind == Kind::kValues || q.kind == Kind::kLoss || q.kind == Kind::kBatch) return {};
+  if (q.entry >= witness_.schema().size()) return none("a value that there is not");
+  const train::TraceEntry& e = witness_.schema()[q.entry];
+  const bool of_batch = e.kind == train::TraceEntry::Kind::kBatch;
+  if (q.kind == Kind::kTiles || (!q.of_states && (q.kind == Kind::kParts || q.kind == Kind::kLeaf))) return {};
+  if (q.element < 0 || q.element >= Shape(e.dims).elements()) return none("an element that there is not");
+  const bool fits = q.kind == Kind::kSample ? of_batch : e.node >= 0;
+  return fits ? Status() : none("a value that is not made so");
+}
+
 Expected<Body> Player::answer(const Question& q) {
+  if (q.kind != Kind::kChallenge) ISOBIT_RETURN_IF_ERROR(check(q));
   switch (q.kind) {
     case Kind::kChallenge:
       break;
@@ -64,10 +94,10 @@ Expected<Body> Player::steps(const Question& q) {
   StepList list;
   ISOBIT_TRY(list.points, witness_.points(q.first_step, q.last_step));
   if (party_ == Party::kTrainer) {
-    std::vector<uint64_t> indices;
-    for (uint64_t t = q.first_step + 1; t <= q.last_step; ++t) indices.push_back(t);
-    if (q.leaves > transcript_->size()) return unavailable("the question is of a longer transcript");
-    list.in_transcript = commit::prove_several(transcript_->leaf_hashes().first(q.leaves), indices);
+    if (q.leaves > transcript_->size() || q.leaves <= q.last_step) {
+      return unavailable("the question is of another transcript");
+    }
+    list.in_transcript = prove_steps(*transcript_, q.leaves, q.first_step, q.last_step);
   }
   return list;
 }
@@ -102,11 +132,18 @@ Expected<Body> Player::tiles(const Question& q) {
 
 Expected<Body> Player::parts(const Question& q) {
   ISOBIT_RETURN_IF_ERROR(q.of_states ? prepare_states(q) : prepare_value(q));
-  return PartRoots{part_roots(q.of_states ? state_hashes_ : tile_hashes_, q.part)};
+  const std::vector<commit::Digest>& hashes = q.of_states ? state_hashes_ : tile_hashes_;
+  if (q.part.begin > hashes.size() || q.part.size > hashes.size() - q.part.begin) {
+    return unavailable("the question is of a part that there is not");
+  }
+  return PartRoots{part_roots(hashes, q.part)};
 }
 
 Expected<Body> Player::leaf(const Question& q) {
   ISOBIT_RETURN_IF_ERROR(q.of_states ? prepare_states(q) : prepare_value(q));
+  if (q.part.begin >= (q.of_states ? state_hashes_ : tile_hashes_).size()) {
+    return unavailable("the question is of a leaf that there is not");
+  }
   if (q.of_states) return LeafShowing{state_leaf(q.part.begin, states_[q.part.begin])};
   const TensorIdentity identity = TensorIdentity::of(witness_.schema()[q.entry]);
   return LeafShowing{
@@ -170,14 +207,9 @@ Expected<Body> Player::node(const Question& q) {
 Status Player::prepare_states(const Question& q) {
   if (!states_.empty()) return {};
   ISOBIT_RETURN_IF_ERROR(prepare_node(q));
+  if (element_->chunks() == 1) return unavailable("the question is of the parts of a sum that has one alone");
   const Element::ValueOf value = [this](const graph::ElementSource& s) { return value_of(s); };
-  judge::State state;
-  for (int64_t chunk = 0; chunk < element_->chunks(); ++chunk) {
-    const Element::Values values = element_->values(chunk, value);
-    if (chunk == 0) state = element_->begin(values);
-    ISOBIT_TRY(state, element_->partial(chunk, values, state));
-    states_.push_back(state);
-  }
+  ISOBIT_TRY(states_, element_->states(value));
   if (forge_states_) forge_states_(states_);
   for (uint64_t chunk = 0; chunk < states_.size(); ++chunk) {
     state_hashes_.push_back(commit::leaf_hash(state_leaf(chunk, states_[chunk])));
@@ -195,6 +227,7 @@ Expected<Body> Player::states(const Question& q) {
 
 Expected<Body> Player::grounds(const Question& q) {
   ISOBIT_RETURN_IF_ERROR(q.of_states ? prepare_states(q) : prepare_node(q));
+  if (q.chunk < 0 || q.chunk >= element_->chunks()) return unavailable("the question is of a chunk that there is not");
   Grounds grounds;
   for (const auto& [of, tiles] : element_->tiles_needed(q.chunk)) {
     const auto& [of_statistic, index] = of;

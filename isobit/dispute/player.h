@@ -14,11 +14,14 @@
 
 namespace isobit::dispute {
 
-// The challenge to the interval that ends with the state `last`, one of those that the transcript commits to. Of the
-// last state of a run whose last step commits to it, too: what the trainer hands out. REQUIRES a head of the
-// transcript that covers it.
-Challenge make_challenge(const verify::JobRootParts& parts, const verify::Transcript& transcript,
-                         const verify::SignedHead& head, uint64_t last, bool handed_out = false);
+// The challenge to the interval that ends with the state `last`, one of those that the job commits to. Of the last
+// state of a run whose last step commits to it, too: what the trainer hands out. kUsage where the head, one of the
+// transcript's, does not cover it yet: nothing was signed that could be doubted.
+Expected<Challenge> make_challenge(const verify::JobRootParts& parts, const verify::Transcript& transcript,
+                                   const verify::SignedHead& head, uint64_t last, bool handed_out = false);
+
+// That the leaves of the steps first + 1 .. last are among the first `leaves` of the transcript. REQUIRES them to be.
+commit::MultiProof prove_steps(const verify::Transcript& transcript, uint64_t leaves, uint64_t first, uint64_t last);
 
 class Player {
  public:
@@ -36,18 +39,17 @@ class Player {
 
   // What the answer says; the same for the same question, whatever was asked before, so that a party that lost its
   // memory goes on with a player that never answered. One player, one game. REQUIRES a question that this party is
-  // asked. kUnavailable: this machine cannot tell.
+  // asked. kUnavailable: this machine cannot tell, or it is asked for what there is not.
   Expected<Body> answer(const Question& question);
   // ... as a message.
   Bytes sign(const Question& question, const Body& body) const;
-
-  Party party() const { return party_; }
 
   // Of a dishonest party: changes the states of a sum that it commits to.
   using ForgeStates = std::function<void(std::vector<judge::State>& states)>;
   void forge_states(ForgeStates forge) { forge_states_ = std::move(forge); }
 
  private:
+  Status check(const Question& q) const;
   Expected<Body> steps(const Question& q);
   Expected<Body> values(const Question& q);
   Expected<Body> tiles(const Question& q);

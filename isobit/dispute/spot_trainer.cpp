@@ -108,12 +108,11 @@ Status SpotTrainer::check(const SpotQuestion& q) const {
 
 Expected<SpotAnswer> SpotTrainer::steps(const SpotQuestion& q) {
   if (!transcript_.committed_state(q.step)) return usage_error(text_of("question: no interval ends at step ", q.step));
-  SpotSteps answer{make_challenge(parts_, transcript_, head_, q.step), {}};
+  SpotSteps answer;
+  ISOBIT_TRY(answer.leaves, make_challenge(parts_, transcript_, head_, q.step));
   const uint64_t first = state_of(answer.leaves.before.leaf)->step;
   ISOBIT_TRY(answer.steps.points, witness_.points(first, q.step));
-  std::vector<uint64_t> indices;
-  for (uint64_t t = first + 1; t <= q.step; ++t) indices.push_back(t);
-  answer.steps.in_transcript = commit::prove_several(transcript_.leaf_hashes().first(head_.tree.size), indices);
+  answer.steps.in_transcript = prove_steps(transcript_, head_.tree.size, first, q.step);
   return answer;
 }
 
@@ -281,13 +280,7 @@ Status SpotTrainer::add_up(Place& place) {
     }
     return kept(place, s.of_statistic, index).bits(s.element);
   };
-  judge::State state;
-  for (int64_t chunk = 0; chunk < element.chunks(); ++chunk) {
-    const Element::Values values = element.values(chunk, value_of);
-    if (chunk == 0) state = element.begin(values);
-    ISOBIT_TRY(state, element.partial(chunk, values, state));
-    place.states.push_back(state);
-  }
+  ISOBIT_TRY(place.states, element.states(value_of));
   if (forge_states_) forge_states_(place.states);
   for (uint64_t chunk = 0; chunk < place.states.size(); ++chunk) {
     place.state_hashes.push_back(commit::leaf_hash(state_leaf(chunk, place.states[chunk])));

@@ -97,6 +97,11 @@ dispute::Subject dispute_subject(const train::Job& job, const verify::Engagement
   return {engagement, transcript_rules(job), arithmetic_of(job), rounding_rules(job), job};
 }
 
+Expected<verify::SignedHead> last_head(const bundle::BundleReader& reader) {
+  if (reader.heads().empty()) return usage_error("the run has no signed head yet: nothing is committed to");
+  return reader.heads().back();
+}
+
 Status check_trainer_key(const commit::SecretKey& key, const verify::Engagement& engagement) {
   if (key.public_key() == engagement.trainer_key) return {};
   return usage_error(text_of("the key given is ", hex_of(key.public_key()), ", and the run's trainer is ",
@@ -115,10 +120,12 @@ Expected<DisputeResult> dispute_runs(const DisputeRequest& request) {
     return usage_error("the runs are of different jobs, or of different data");
   }
   ISOBIT_TRY(const Doubt doubt, first_doubt(trainer->reader().transcript(), challenger->reader().transcript()));
-  const std::vector<verify::SignedHead>& heads = trainer->reader().heads();
+  ISOBIT_TRY(const verify::SignedHead head, last_head(trainer->reader()));
+  ISOBIT_TRY(const dispute::Challenge challenge,
+             dispute::make_challenge(trainer->session().parts, trainer->reader().transcript(), head, doubt.last,
+                                     doubt.handed_out));
   LocalGame game(request, *trainer, *challenger);
-  return game.play(dispute::make_challenge(trainer->session().parts, trainer->reader().transcript(), heads.back(),
-                                           doubt.last, doubt.handed_out));
+  return game.play(challenge);
 }
 
 }  // namespace isobit::run

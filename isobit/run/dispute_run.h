@@ -16,6 +16,9 @@ namespace isobit::run {
 // What everybody knows of a dispute under this engagement. REQUIRES its job.
 dispute::Subject dispute_subject(const train::Job& job, const verify::Engagement& engagement);
 
+// The last that the trainer signed. kUsage where it signed none yet.
+Expected<verify::SignedHead> last_head(const bundle::BundleReader& reader);
+
 // kUsage unless it is the key of the trainer who accepted.
 Status check_trainer_key(const commit::SecretKey& key, const verify::Engagement& engagement);
 

@@ -17,12 +17,12 @@ Expected<std::unique_ptr<SpotSide>> SpotSide::open(const DisputeSide& side) {
   RunWitness& computed = *opened->computed_;
   const verify::Engagement& engagement = computed.reader().engagement();
   ISOBIT_RETURN_IF_ERROR(check_trainer_key(*side.key, engagement));
-  if (computed.reader().heads().empty()) return usage_error("the run has no signed head yet: nothing is committed to");
+  ISOBIT_TRY(const verify::SignedHead head, last_head(computed.reader()));
   if (side.speaks) opened->speaking_ = side.speaks(computed);
   opened->subject_ = dispute_subject(computed.session().job, engagement);
   dispute::Witness& witness = opened->speaking_ ? *opened->speaking_ : computed;
-  opened->trainer_.emplace(*opened->subject_, computed.session().parts, witness, computed.reader().transcript(),
-                           computed.reader().heads().back(), *side.key, computed.engine().pool());
+  opened->trainer_.emplace(*opened->subject_, computed.session().parts, witness, computed.reader().transcript(), head,
+                           *side.key, computed.engine().pool());
   opened->trainer_->forge_states(side.forge_states);
   return opened;
 }

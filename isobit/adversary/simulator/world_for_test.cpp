@@ -242,7 +242,7 @@ dispute::Challenge challenge_to(const Material& material, const verify::Transcri
                                 uint64_t size) {
   const verify::SignedHead head =
       verify::sign_head(claimed.sized_root(size), material.terms(), run::testing::key(kTrainerSeed));
-  return dispute::make_challenge(material.parts(), claimed, head, last);
+  return dispute::make_challenge(material.parts(), claimed, head, last).value();
 }
 
 // The referee's, which fails as theirs do.
