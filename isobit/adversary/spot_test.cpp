@@ -64,15 +64,18 @@ class SpotChecks : public DisputeTest {
   }
 
   int false_runs_ = 0;
-  // Another value in every element of what one operator makes, at step 2.
+  // Another value in every element of what one operator makes, at step 2: 900 draws among 35 nodes miss it once in
+  // 10^11 times.
   Made planted(const train::Job& job, const std::string& op) {
     run::TrainRequest request = train_request(folder_ / text_of("false_", op, "_", ++false_runs_), job);
     request.conduct.step = with_outputs(
         2,
         [op](const graph::Graph& graph, size_t index, runtime::KernelCall& call) {
           if (graph.nodes()[index].op != op) return;
-          call.out().dtype() == DType::kFloat32 ? replace_values<float>(call.out())
-                                                : replace_values<double>(call.out());
+          for (Tensor& out : call.outputs) {
+            if (!out.defined()) continue;
+            out.dtype() == DType::kFloat32 ? replace_values<float>(out) : replace_values<double>(out);
+          }
         },
         run::take_step);
     EXPECT_TRUE(run::train_run(request));

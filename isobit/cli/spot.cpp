@@ -28,6 +28,7 @@ Expected<run::DisputeSide> trainer_side(const SpotOptions& o, const run::OpenReq
 
 struct Costs {
   double seconds = 0;                       // of the auditor's side
+  std::vector<double> of_elements;          // of that, for each that was checked
   uint64_t memory = 0, trainer_memory = 0;  // at most, in bytes
 };
 
@@ -102,14 +103,16 @@ void document(const SpotCheck& check, uint64_t draws, const Bytes& seed, const C
                                  {"elements", nlohmann::ordered_json::array()},
                                  {"nodes", check.units()}};
   if (check.finding()) json["finding"] = finding_json(*check.finding());
-  for (const SpotCheck::Checked& c : check.checked()) {
+  for (size_t i = 0; i < check.checked().size(); ++i) {
+    const SpotCheck::Checked& c = check.checked()[i];
     const train::TraceEntry& e = check.schema()[c.place.entry];
     json["elements"].push_back({{"value", e.name},
                                 {"node", e.node},
                                 {"operator", c.op},
                                 {"element", c.place.element},
                                 {"parts", c.chunks},
-                                {"bytes", c.bytes}});
+                                {"bytes", c.bytes},
+                                {"seconds", costs.of_elements[i]}});
   }
   if (check.units() > 0) {
     const auto missed = [&](uint64_t nodes) {
@@ -159,6 +162,8 @@ Expected<int> spot_audit(const SpotOptions& o, const run::OpenRequest& open, con
   };
   since = monotonic_seconds();
   const Status asked = run::run_spot_check(check, ask, [&] {
+    costs.of_elements.resize(check.checked().size());
+    if (!costs.of_elements.empty()) costs.of_elements.back() += monotonic_seconds() - since;
     if (!check.done()) console.progress(text_of("checked ", check.checked().size(), "/", o.draws, " elements"));
   });
   costs.seconds += monotonic_seconds() - since;

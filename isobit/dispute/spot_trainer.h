@@ -19,7 +19,7 @@ namespace isobit::dispute {
 
 class SpotTrainer {
  public:
-  // Nothing is owned but the key. head: one that covers the transcript.
+  // Nothing is owned but the key and the head, which is one that covers the transcript.
   SpotTrainer(const Subject& subject, const verify::JobRootParts& parts, Witness& witness,
               const verify::Transcript& transcript, const verify::SignedHead& head, commit::SecretKey key,
               ThreadPool& pool);
@@ -54,7 +54,7 @@ class SpotTrainer {
   const verify::JobRootParts& parts_;
   Witness& witness_;
   const verify::Transcript& transcript_;
-  const verify::SignedHead& head_;
+  const verify::SignedHead head_;
   const commit::SecretKey key_;
   ThreadPool& pool_;
   ForgeStates forge_states_;
