@@ -21,4 +21,11 @@ GuideValue ElementQuery::guide_at(int input, int64_t place) const {
   return value;
 }
 
+std::vector<ElementSource> sources_between(const NumberedSources& numbered, int64_t begin, int64_t end) {
+  std::vector<ElementSource> sources;
+  sources.reserve(static_cast<size_t>(end - begin));
+  for (int64_t i = begin; i < end; ++i) sources.push_back(numbered.at(i));
+  return sources;
+}
+
 }  // namespace isobit::graph

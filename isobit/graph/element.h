@@ -59,11 +59,14 @@ struct ElementQuery {
 // axis) there is one that no tensor has: number -1.
 using SourceRule = std::function<std::vector<ElementSource>(const ElementQuery&)>;
 
-// Of what is the sum of so many elements that nobody lists all of them, each a term and nothing taken once: how many,
-// and number `begin` to `end` of what the source rule says.
-struct SourceRange {
-  std::function<int64_t(const ElementQuery&)> count = {};
-  std::function<std::vector<ElementSource>(const ElementQuery&, int64_t begin, int64_t end)> of = {};
+// The same of what may be made of so many elements that nobody wants a list of all: how many, and which one has the
+// number i, for who asks element by element. The query must outlive it.
+struct NumberedSources {
+  int64_t count = 0;
+  std::function<ElementSource(int64_t)> at = {};
 };
+using SourceRange = std::function<NumberedSources(const ElementQuery&)>;
+// Number `begin` to `end`.
+std::vector<ElementSource> sources_between(const NumberedSources& numbered, int64_t begin, int64_t end);
 
 }  // namespace isobit::graph

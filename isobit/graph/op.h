@@ -93,7 +93,7 @@ struct Statistic {
   // Which elements one of its own is made of, statistics before it among them.
   SourceRule sources = {};
   std::vector<SourceRule> guides = {};  // as OutputDef::guides
-  SourceRange range = {};               // of very many sources; empty: these are few
+  SourceRange range = {};               // the sources by number, where there may be very many
 };
 
 // Attributes for a graph in which every value of type `from` is of type `to` instead.
@@ -153,6 +153,7 @@ struct OutputDef {
   // Which elements it is made of: always, but of kSampled, kWhole and kNone, and of kMaximum where real numbers say
   // where. Of those that are missing the formula says it (runtime/element_formula.h).
   SourceRule sources = {};
+  SourceRange range = {};          // the same by number, where there may be very many
   std::string whole_because = {};  // of kWhole: why an element cannot be judged alone
   // Elements that say which ones `sources` are: indices, conditions, coordinates. Stage by stage: which ones a stage
   // has may follow from those of the stages before it.

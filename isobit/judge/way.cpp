@@ -13,6 +13,9 @@ tl::unexpected<Error> not_alone(const Question& q, const std::string& why) {
       text_of("node '", node.name, "', operator ", node.op, ": an element cannot be judged alone: ", why));
 }
 
+// So many needs may be listed.
+constexpr int64_t kFew = 4096;
+
 // The statistic that becomes the output, or -1.
 int own_statistic(const Question& q) {
   for (size_t s = 0; s < q.statistics.size(); ++s) {
@@ -49,7 +52,7 @@ Expected<Way> way_of(const Question& q) {
 }
 
 std::vector<graph::ElementSource> needs_between(const Plan& plan, int64_t begin, int64_t end) {
-  if (plan.range) return plan.range(begin, end);
+  if (plan.numbered.at) return graph::sources_between(plan.numbered, begin, end);
   return {plan.needs.begin() + begin, plan.needs.begin() + end};
 }
 
@@ -59,11 +62,13 @@ Expected<Plan> plan_for(const Question& q, Needs needs) {
   ISOBIT_RETURN_IF_ERROR(check_guides(q));
   Plan plan{.way = way, .needs = {}, .formula = way == Way::kFormula ? formula_of(q) : nullptr, .product = {}};
   const bool listed = needs == Needs::kListed;
-  if (q.where.statistic && !listed && q.statistics[*q.where.statistic].range.of) {
-    const graph::SourceRange& range = q.statistics[*q.where.statistic].range;
-    plan.count = range.count(q.where);
-    plan.range = [&q, &range](int64_t begin, int64_t end) { return range.of(q.where, begin, end); };
-    return plan;
+  const bool made = q.where.statistic || own_statistic(q) < 0;  // and not the statistic that it is
+  const graph::SourceRange& range = q.where.statistic ? q.statistics[*q.where.statistic].range : q.output().range;
+  if (made && !listed && range && way == Way::kFormula) {
+    plan.numbered = range(q.where);
+    plan.count = plan.numbered.count;
+    if (plan.count > kFew) return plan;
+    plan.numbered = {};
   }
   if (q.where.statistic) {
     plan.needs = q.statistics[*q.where.statistic].sources(q.where);

@@ -22,7 +22,7 @@ struct Plan {
   Way way = Way::kMoved;
   std::vector<graph::ElementSource> needs;  // empty where not listed
   int64_t count = 0;                        // of the needs; of an inner product that are not listed, 0
-  std::function<std::vector<graph::ElementSource>(int64_t begin, int64_t end)> range = {};  // empty: they are listed
+  graph::NumberedSources numbered = {};     // of very many; empty: they are listed
   const runtime::ElementFormula* formula = nullptr;
   std::vector<double> weights = {};  // as of runtime::Sampled
   ProductTerms product;

@@ -142,15 +142,15 @@ Status infer_response_norm(InferContext& c) {
 
 // The variance in float64 is around the mean as it was before it was rounded to an output.
 std::vector<Statistic> batch_statistics(const Graph& g, const Node& n) {
-  return {made_of(of_whole_channel({0}), Statistic{"mean", channel_dims(g, n), 0})};
+  return {made_of(of_whole_channel(0), Statistic{"mean", channel_dims(g, n), 0})};
 }
 
 // (src, mean, var, scale, diff_dst): a sum over the channel of formulas of src and diff_dst.
-SourceRule of_scaled_channel() { return over_channel({group_of(1), group_of(2)}, {element_of(0), element_of(4)}); }
+SourceRange of_scaled_channel() { return over_channel({group_of(1), group_of(2)}, {element_of(0), element_of(4)}); }
 
 std::vector<Statistic> batch_norm_sums(const Graph& g, const Node& n) {
   return {made_of(of_scaled_channel(), Statistic{"diff_scale", channel_dims(g, n), 1}),
-          made_of(of_whole_channel({4}), Statistic{"diff_bias", channel_dims(g, n), 2})};
+          made_of(of_whole_channel(4), Statistic{"diff_bias", channel_dims(g, n), 2})};
 }
 
 // The dimensions before attribute axis.
@@ -209,7 +209,7 @@ void add_norm(std::vector<OpDef>& defs) {
                .max_outputs = 2,
                .infer = infer_batch_stats,
                .statistics = batch_statistics,
-               .outputs = {made_of(of_whole_channel({0}), output_by(kSum)),
+               .outputs = {made_of(of_whole_channel(0), output_by(kSum)),
                            made_of(over_channel({statistic_of_group(0)}, {element_of(0)}), output_by(kStatistics))}});
   add_ordered(defs, {.name = "isobit.RunningUpdate",
                      .min_inputs = 2,
@@ -233,7 +233,7 @@ void add_norm(std::vector<OpDef>& defs) {
                                                       element_of(4), statistic_of_group(0), statistic_of_group(1)}),
                                          output_by(kStatistics)),
                                  made_of(of_scaled_channel(), output_by(kSum, {0, 1, 2, 4})),
-                                 made_of(of_whole_channel({4}), output_by(kSum, {4}))}});
+                                 made_of(of_whole_channel(4), output_by(kSum, {4}))}});
   add_ordered(defs, {.name = "LayerNormalization",
                      .min_inputs = 2,
                      .max_inputs = 3,

@@ -54,6 +54,19 @@ inline Statistic made_of(SourceRule sources, Statistic statistic) {
   statistic.sources = std::move(sources);
   return statistic;
 }
+// The same where there may be very many of them.
+inline SourceRule listed(SourceRange range) {
+  return [range = std::move(range)](const ElementQuery& q) {
+    const NumberedSources numbered = range(q);
+    return sources_between(numbered, 0, numbered.count);
+  };
+}
+template <class Described>
+Described made_of(SourceRange range, Described described) {
+  described.sources = listed(range);
+  described.range = std::move(range);
+  return described;
+}
 inline OutputDef output_by(ElementRule rule) {
   return {.rule = rule, .sources = rule == ElementRule::kPointwise ? SourceRule(broadcast_elements) : SourceRule()};
 }

@@ -79,8 +79,8 @@ Status infer_dynamic_quantize(InferContext& c) {
 
 // From which the scale and the zero point follow, and with x every element.
 std::vector<Statistic> range_of_source(const Graph&, const Node&) {
-  return {Statistic{.name = "low", .dims = {}, .sources = of_everything, .range = everything()},
-          Statistic{.name = "high", .dims = {}, .sources = of_everything, .range = everything()}};
+  return {made_of(SourceRange(of_everything), Statistic{.name = "low", .dims = {}}),
+          made_of(SourceRange(of_everything), Statistic{.name = "high", .dims = {}})};
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ Status infer_global_norm(InferContext& c) {
 }
 
 std::vector<Statistic> global_sum(const Graph&, const Node&) {
-  return {Statistic{.name = "sum_of_squares", .dims = {}, .sources = of_everything, .range = everything()}};
+  return {made_of(SourceRange(of_everything), Statistic{.name = "sum_of_squares", .dims = {}})};
 }
 
 const std::vector<int64_t>& dims_of_output(const Graph& g, const Node& n) { return g.value(n.outputs[0]).dims; }

@@ -85,8 +85,23 @@ Sources of_block(const ElementQuery& q) {
   return sources;
 }
 
+NumberedSources places_of_box(int input, std::vector<int64_t> dims, Coordinates at, const std::vector<bool>& all) {
+  std::vector<size_t> axes;
+  int64_t count = 1;
+  for (size_t a = 0; a < dims.size(); ++a) {
+    if (!all[a]) continue;
+    axes.push_back(a);
+    count *= dims[a];
+  }
+  return {count, [input, dims = std::move(dims), at = std::move(at), axes = std::move(axes)](int64_t i) {
+            Coordinates place = at;
+            for (size_t k = axes.size(); k-- > 0; i /= dims[axes[k]]) place[axes[k]] = i % dims[axes[k]];
+            return ElementSource{input, element_at(dims, place)};
+          }};
+}
+
 // Which axes are reduced: those that the output does not have, or has as 1, from the parameter where that is not plain.
-Sources of_cell(const ElementQuery& q) {
+NumberedSources of_cell(const ElementQuery& q) {
   const std::vector<int64_t>&src = q.inputs[0], &dst = q.dims();
   std::vector<bool> reduced(src.size(), false);
   Coordinates at(src.size(), 0);
@@ -110,20 +125,7 @@ Sources of_cell(const ElementQuery& q) {
       k += !reduced[a] || keeps ? 1 : 0;
     }
   }
-  Sources sources;
-  for (size_t a = 0; a < src.size(); ++a) {
-    if (reduced[a] && src[a] == 0) return sources;
-  }
-  for (;;) {
-    sources.push_back({0, element_at(src, at)});
-    size_t a = src.size();
-    while (a-- > 0) {
-      if (!reduced[a]) continue;
-      if (++at[a] < src[a]) break;
-      at[a] = 0;
-    }
-    if (a == SIZE_MAX) return sources;
-  }
+  return places_of_box(0, src, std::move(at), reduced);
 }
 
 }  // namespace isobit::graph::ops

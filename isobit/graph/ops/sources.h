@@ -41,8 +41,10 @@ Sources of_channel(const ElementQuery& q);
 Sources of_row(const ElementQuery& q);
 // The element, and the scale and the zero point of its tensor, place or block.
 Sources of_block(const ElementQuery& q);
+// Of an input with these dimensions all places of some axes, and the one of `at` of the others, row-major.
+NumberedSources places_of_box(int input, std::vector<int64_t> dims, Coordinates at, const std::vector<bool>& all);
 // All of input 0 that the output's element is where the input's shape is broadcast back: reductions and sums.
-Sources of_cell(const ElementQuery& q);
+NumberedSources of_cell(const ElementQuery& q);
 
 // The one element that is moved: sources_movement.cpp, of operators by their names.
 Sources transposed(const ElementQuery& q);
@@ -101,10 +103,10 @@ Sources scattered_parts(const ElementQuery& q);
 Sources of_padded_places(const ElementQuery& q);
 Sources of_map_row(const ElementQuery& q);
 Sources of_others(const ElementQuery& q);
-// Of each row of input 0, which the output has no axes of, all; of these inputs, what is of the channel (axis 1, or the
+// Of each row of input 0, which the output has no axes of, all; of this input, what is of the channel (axis 1, or the
 // only axis).
 Sources of_whole_row(const ElementQuery& q);
-SourceRule of_whole_channel(std::vector<int> inputs);
+SourceRange of_whole_channel(int input);
 
 // The pairs that an inner product multiplies, of inputs 0 and 1, one behind the other, and what it adds to their sum:
 // sources_products.cpp.

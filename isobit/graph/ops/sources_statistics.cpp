@@ -34,16 +34,48 @@ struct Channels {
 };
 
 template <class Groups>
+ElementSource part_at(const ElementQuery& q, const Groups& groups, const Part& p, int64_t e) {
+  int64_t at = e;
+  if (p.where == Where::kGroup) at = groups.group(e);
+  if (p.where == Where::kPlace) {
+    at = broadcast_element(q.inputs[static_cast<size_t>(p.number)], coordinates_of(groups.row, e % groups.length));
+  }
+  return {p.number, at, p.of_statistic};
+}
+
+template <class Groups>
 void add_parts(Sources& to, const ElementQuery& q, const Groups& groups, const Parts& parts, int64_t e) {
   for (const Part& p : parts) {
-    if (!p.of_statistic && !q.has(p.number)) continue;
-    int64_t at = e;
-    if (p.where == Where::kGroup) at = groups.group(e);
-    if (p.where == Where::kPlace) {
-      at = broadcast_element(q.inputs[static_cast<size_t>(p.number)], coordinates_of(groups.row, e % groups.length));
-    }
-    to.push_back({p.number, at, p.of_statistic});
+    if (p.of_statistic || q.has(p.number)) to.push_back(part_at(q, groups, p, e));
   }
+}
+
+Parts present(const ElementQuery& q, Parts parts) {
+  std::erase_if(parts, [&](const Part& p) { return !p.of_statistic && !q.has(p.number); });
+  return parts;
+}
+
+// The parts of element `first` once, then those of each of `count` elements of input 0, of which element_of(t) is the
+// number of the one that term t has.
+template <class Groups, class ElementOf>
+NumberedSources numbered_terms(const ElementQuery& q, Groups groups, Parts once, Parts each, int64_t first,
+                               int64_t count, ElementOf element_of_term) {
+  once = present(q, std::move(once));
+  each = present(q, std::move(each));
+  const auto of_once = static_cast<int64_t>(once.size()), of_each = static_cast<int64_t>(each.size());
+  return {of_once + count * of_each, [=, &q](int64_t i) {
+            if (i < of_once) return part_at(q, groups, once[static_cast<size_t>(i)], first);
+            const int64_t t = (i - of_once) / of_each;
+            return part_at(q, groups, each[static_cast<size_t>((i - of_once) % of_each)], element_of_term(t));
+          }};
+}
+
+// The elements of these statistics with this number, then what is numbered from 0.
+NumberedSources behind_statistics(Sources statistics, NumberedSources numbered) {
+  const auto before = static_cast<int64_t>(statistics.size());
+  return {before + numbered.count, [=, statistics = std::move(statistics), numbered = std::move(numbered)](int64_t i) {
+            return i < before ? statistics[static_cast<size_t>(i)] : numbered.at(i - before);
+          }};
 }
 
 // How many elements of this row are not masked.
@@ -102,25 +134,20 @@ SourceRule over_row(Parts once, Parts each) {
   };
 }
 
-SourceRule over_channel(Parts once, Parts each) {
+SourceRange over_channel(Parts once, Parts each) {
   return [once = std::move(once), each = std::move(each)](const ElementQuery& q) {
     const Channels channels(q);
-    Sources sources;
-    add_parts(sources, q, channels, once, q.element * channels.places);
-    for (int64_t n = 0; n < channels.images; ++n) {
-      const int64_t first = (n * channels.channels + q.element) * channels.places;
-      for (int64_t e = first; e < first + channels.places; ++e) add_parts(sources, q, channels, each, e);
-    }
-    return sources;
+    const int64_t channel = q.element, places = channels.places, image = channels.channels * places;
+    return numbered_terms(q, channels, once, each, channel * places, channels.images * places,
+                          [=](int64_t t) { return t / places * image + channel * places + t % places; });
   };
 }
 
-SourceRule over_rows(Parts each) {
+SourceRange over_rows(Parts each) {
   return [each = std::move(each)](const ElementQuery& q) {
     const Rows rows(q);
-    Sources sources;
-    for (int64_t r = 0; r < rows.rows; ++r) add_parts(sources, q, rows, each, r * rows.length + q.element);
-    return sources;
+    const int64_t length = rows.length, place = q.element;
+    return numbered_terms(q, rows, {}, each, 0, rows.rows, [=](int64_t t) { return t * length + place; });
   };
 }
 
@@ -140,20 +167,13 @@ SourceRule over_visible(Parts once, Parts each) {
   };
 }
 
-SourceRule over_kept_cell(std::vector<int> statistics) {
+SourceRange over_kept_cell(std::vector<int> statistics) {
   return [statistics = std::move(statistics)](const ElementQuery& q) {
     const std::vector<int64_t>&src = q.inputs[0], &kept = q.dims();
-    std::vector<int64_t> reduced(src.size(), 1);
-    for (size_t a = 0; a < src.size(); ++a) reduced[a] = kept[a] == src[a] ? 1 : src[a];
-    const Coordinates cell = coordinates_of(kept, q.element);
-    Sources sources = these(statistics, q.element);
-    const int64_t terms = product_of(reduced);
-    for (int64_t t = 0; t < terms; ++t) {
-      Coordinates at = coordinates_of(reduced, t);
-      for (size_t a = 0; a < at.size(); ++a) at[a] += cell[a];
-      sources.push_back({0, element_at(src, at)});
-    }
-    return sources;
+    std::vector<bool> reduced;
+    for (size_t a = 0; a < src.size(); ++a) reduced.push_back(kept[a] != src[a]);
+    return behind_statistics(these(statistics, q.element),
+                             places_of_box(0, src, coordinates_of(kept, q.element), reduced));
   };
 }
 
@@ -167,12 +187,9 @@ SourceRule in_kept_cell(std::vector<int> statistics) {
   };
 }
 
-SourceRule over_cell(std::vector<int> statistics) {
+SourceRange over_cell(std::vector<int> statistics) {
   return [statistics = std::move(statistics)](const ElementQuery& q) {
-    Sources sources = these(statistics, q.element);
-    const Sources cell = of_cell(q);
-    sources.insert(sources.end(), cell.begin(), cell.end());
-    return sources;
+    return behind_statistics(these(statistics, q.element), of_cell(q));
   };
 }
 
@@ -188,12 +205,11 @@ SourceRule only_of_statistics(std::vector<int> statistics, bool and_element) {
   };
 }
 
-SourceRule all_of_statistic(int number) {
+SourceRange all_of_statistic(int number) {
   return [number](const ElementQuery& q) {
-    Sources sources;
-    const int64_t all = product_of(q.statistics[static_cast<size_t>(number)]);
-    for (int64_t e = 0; e < all; ++e) sources.push_back({number, e, true});
-    return sources;
+    return NumberedSources{product_of(q.statistics[static_cast<size_t>(number)]), [number](int64_t e) {
+                             return ElementSource{number, e, true};
+                           }};
   };
 }
 
@@ -213,34 +229,18 @@ Sources of_channel_window(const ElementQuery& q) {
   return sources;
 }
 
-SourceRange everything() {
-  const auto elements_of = [](const ElementQuery& q, size_t i) {
-    return q.has(static_cast<int>(i)) ? product_of(q.inputs[i]) : 0;
-  };
-  return {.count =
-              [=](const ElementQuery& q) {
-                int64_t count = 0;
-                for (size_t i = 0; i < q.inputs.size(); ++i) count += elements_of(q, i);
-                return count;
-              },
-          .of =
-              [=](const ElementQuery& q, int64_t begin, int64_t end) {
-                Sources sources;
-                int64_t first = 0;  // of the input's elements among all
-                for (size_t i = 0; i < q.inputs.size() && first < end; ++i) {
-                  const int64_t behind = first + elements_of(q, i);
-                  for (int64_t e = std::max(begin, first); e < std::min(end, behind); ++e) {
-                    sources.push_back({static_cast<int>(i), e - first});
-                  }
-                  first = behind;
-                }
-                return sources;
-              }};
-}
-
-Sources of_everything(const ElementQuery& q) {
-  const SourceRange all = everything();
-  return all.of(q, 0, all.count(q));
+NumberedSources of_everything(const ElementQuery& q) {
+  std::vector<int64_t> behind;  // of each input's elements among all
+  int64_t count = 0;
+  for (size_t i = 0; i < q.inputs.size(); ++i) {
+    if (q.has(static_cast<int>(i))) count += product_of(q.inputs[i]);
+    behind.push_back(count);
+  }
+  return {
+      count, [behind = std::move(behind)](int64_t e) {
+        const auto input = std::upper_bound(behind.begin(), behind.end(), e) - behind.begin();
+        return ElementSource{static_cast<int>(input), e - (input == 0 ? 0 : behind[static_cast<size_t>(input) - 1])};
+      }};
 }
 
 SourceRule of_line(int64_t fallback_axis) {

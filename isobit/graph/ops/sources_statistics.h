@@ -36,9 +36,9 @@ SourceRule in_channels(Parts parts);
 // Of an array with one element for each row, or each channel: the parts of its group once, then those of each of the
 // group's elements, in ascending order.
 SourceRule over_row(Parts once, Parts each);
-SourceRule over_channel(Parts once, Parts each);
+SourceRange over_channel(Parts once, Parts each);
 // Of an array as large as a row: the parts of every element at this place, row by row.
-SourceRule over_rows(Parts each);
+SourceRange over_rows(Parts each);
 
 // The same where element s of row t of T is masked unless s <= t + S - T (isobit.CausalSoftmax): nothing of masked
 // ones.
@@ -47,24 +47,23 @@ SourceRule over_visible(Parts once, Parts each);
 
 // Of reductions over attribute axes of input 0, in arrays that have 1 for what is reduced: the statistics of the cell
 // and all its elements; of an element of input 0 that, the element of its cell of input 1 and its cell's statistics.
-SourceRule over_kept_cell(std::vector<int> statistics);
+SourceRange over_kept_cell(std::vector<int> statistics);
 SourceRule in_kept_cell(std::vector<int> statistics);
 // Of a reduction whose cells are those of of_cell.
-SourceRule over_cell(std::vector<int> statistics);
+SourceRange over_cell(std::vector<int> statistics);
 
 // These statistics, each the element of the same number; and the only element of each.
 SourceRule same_of_statistics(std::vector<int> statistics);
 SourceRule only_of_statistics(std::vector<int> statistics, bool and_element = false);
 // All elements of a statistic.
-SourceRule all_of_statistic(int number);
+SourceRange all_of_statistic(int number);
 
 // The loss of a row from its largest element, the logarithm of its sum and the element of its label (input 1).
 Sources of_labelled(const ElementQuery& q);
 // The channels of a window around the element's (LRN), at the same place.
 Sources of_channel_window(const ElementQuery& q);
-// All elements of every input, one after the other; and some of them.
-Sources of_everything(const ElementQuery& q);
-SourceRange everything();
+// All elements of every input, one after the other.
+NumberedSources of_everything(const ElementQuery& q);
 // The line along attribute axis that the element is of, in which an output may have other extents or no axis.
 SourceRule of_line(int64_t fallback_axis);
 

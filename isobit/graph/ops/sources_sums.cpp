@@ -206,20 +206,15 @@ Sources of_padded_places(const ElementQuery& q) {
   return combined(0, diff, choices);
 }
 
-SourceRule of_whole_channel(std::vector<int> inputs) {
-  return [inputs](const ElementQuery& q) {
-    Sources sources;
-    for (const int i : inputs) {
-      const std::vector<int64_t>& dims = q.inputs[static_cast<size_t>(i)];
-      const size_t axis = dims.size() == 1 ? 0 : 1;
-      std::vector<bool> all(dims.size(), true);
-      all[axis] = false;
-      Coordinates at(dims.size(), 0);
-      at[axis] = q.element;
-      const Sources here = combined(i, dims, all_on(dims, at, all));
-      sources.insert(sources.end(), here.begin(), here.end());
-    }
-    return sources;
+SourceRange of_whole_channel(int input) {
+  return [input](const ElementQuery& q) {
+    const std::vector<int64_t>& dims = q.inputs[static_cast<size_t>(input)];
+    const size_t axis = dims.size() == 1 ? 0 : 1;
+    std::vector<bool> all(dims.size(), true);
+    all[axis] = false;
+    Coordinates at(dims.size(), 0);
+    at[axis] = q.element;
+    return places_of_box(input, dims, std::move(at), all);
   };
 }
 
