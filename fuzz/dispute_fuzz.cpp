@@ -23,6 +23,19 @@ void read_body(ByteView input, size_t kind, bool logged) {
       (void)dispute::ShownTensor::open({"t", DType::kFloat32, {64, 64}, 1}, {}, part.tiles);
     }
   }
+  if (const auto* log = std::get_if<dispute::LogShowing>(&*body)) {
+    for (const auto& side : {log->entry.before, log->entry.after}) {
+      if (!side || side->chunk.kind() != log::Kind::kSparse) continue;
+      // Under the root that the proof leads to, so that what it shows is looked at.
+      const auto tree = commit::inclusion_root(side->inclusion, commit::leaf_hash(verify::encode(side->chunk)));
+      if (!tree) continue;
+      const auto root = verify::log_root(1, log::Kind::kSparse, {side->inclusion.size, *tree});
+      (void)verify::shown_entry(log->entry, side->chunk.node, 7, 1, root);
+    }
+  }
+  if (const auto* accusation = std::get_if<dispute::Accusation>(&*body)) {
+    (void)verify::verify_log_chunk(accusation->chunk, 1, {});
+  }
 }
 
 }  // namespace

@@ -4,13 +4,14 @@
 usage: fuzz/make_dispute_corpus.py      Files that a fuzzer found and that were kept are not touched.
 """
 import pathlib
+import struct
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "oracles"))
 from shown_batch_oracle import frame, sized, u64  # noqa: E402
 
 CORPUS = pathlib.Path(__file__).parent / "corpus" / "dispute_fuzz"
-BODIES = 12  # kinds of bodies; then what dispute_fuzz.cpp reads after them
+BODIES = 14  # kinds of bodies; then what dispute_fuzz.cpp reads after them
 
 
 def put(name, kind, data):
@@ -22,6 +23,10 @@ def digest(fill):
     return bytes([fill]) * 32
 
 
+def u32(*numbers):
+    return struct.pack("<%dI" % len(numbers), *numbers)
+
+
 def statement(body):
     return u64(3) + digest(1) + digest(2) + digest(body) + digest(4) * 2
 
@@ -31,6 +36,11 @@ put("values", 2, frame("isobit.dispute.values") + u64(2) + digest(1) + digest(2)
 put("tiles", 3, frame("isobit.dispute.tiles") + u64(9) + digest(1))
 put("parts", 4, frame("isobit.dispute.parts") + u64(2) + digest(1) + digest(2))
 put("leaf", 5, frame("isobit.dispute.leaf") + sized(b"a leaf"))
+chunk = (frame("isobit.log-chunk") + b"\0" + u32(3, 0) + u64(0, 2, 5) + b"\1" + u32(0) + u64(9) + b"\2"
+         + u32(0x3F000000))
+in_tree = sized(chunk) + sized(frame("isobit.inclusion-proof") + u64(0, 1))
+put("log", 12, frame("isobit.dispute.log") + sized(frame("isobit.log-absence-proof") + b"\1" + in_tree + b"\0"))
+put("entry", 13, frame("isobit.dispute.entry") + sized(frame("isobit.log-chunk-proof") + in_tree) + u32(1))
 put("message", BODIES, frame("isobit.dispute-message") + u64(3) + digest(1) + digest(2) + digest(3) * 2 + sized(b"body"))
 put("question", BODIES + 2, frame("isobit.dispute-question") + digest(9) + question + u64(2) + b"\1" + digest(5) + b"\0"
     + digest(6) + digest(7) * 2)

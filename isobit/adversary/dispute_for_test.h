@@ -45,7 +45,7 @@ class DisputeTest : public ::testing::Test {
   // A run of the job, and how it was computed.
   struct Made {
     fs::path path;
-    std::optional<run::StepFunction> conduct;
+    std::optional<run::Conduct> conduct;
     train::Job job;  // says where its files lie
   };
 
@@ -57,7 +57,7 @@ class DisputeTest : public ::testing::Test {
     }
     const auto trained = run::train_run(request);
     EXPECT_TRUE(trained) << trained.error().message;
-    return {request.out, cheat.empty() ? std::nullopt : std::optional(request.conduct.step), job};
+    return {request.out, cheat.empty() ? std::nullopt : std::optional(request.conduct), job};
   }
 
   static run::DisputeSide side(const Made& made, uint8_t key) {
@@ -98,7 +98,7 @@ class DisputeTest : public ::testing::Test {
       request.conduct.step = planted_at(node);
       const auto trained = run::train_run(request);
       EXPECT_TRUE(trained) << trained.error().message;
-      const Made false_run{request.out, request.conduct.step, job};
+      const Made false_run{request.out, request.conduct, job};
       run::DisputeRequest both{side(false_run, kTrainerSeed), side(honest, 77), {}, {}};
       const auto result = run::dispute_runs(both);
       fs::remove_all(request.out);

@@ -22,7 +22,7 @@ TEST_F(DisputeMessages, WhatNobodySignedYetIsNotDisputed) {
     request.stop = &stop;
     request.progress = [&](const run::TrainProgress& p) { stop = p.step == 7; };
     EXPECT_TRUE(run::train_run(request));
-    return Made{request.out, cheat.empty() ? std::nullopt : std::optional(request.conduct.step), job};
+    return Made{request.out, cheat.empty() ? std::nullopt : std::optional(request.conduct), job};
   };
   const Made honest = stopped("honest", ""), false_run = stopped("false", "rate");
   const auto result = run::dispute_runs({side(false_run, kTrainerSeed), side(honest, 77), {}, {}});
@@ -36,7 +36,7 @@ TEST_F(DisputeMessages, APartyAnswersNoQuestionOfWhatThereIsNot) {
   const train::Job job = small_job({"job.steps=4"});
   const Made made = make("honest", job);
   const run::DisputeSide of = side(made, kTrainerSeed);
-  const auto witness = run::RunWitness::open(of.open, of.platform, true).value();
+  const auto witness = run::RunWitness::open(of.open, of.platform, {}).value();
   const dispute::Subject subject = run::dispute_subject(job, witness->reader().engagement());
   const auto answers = [&](dispute::Question q) {
     ThreadPool pool(1);

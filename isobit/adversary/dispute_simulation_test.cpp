@@ -13,7 +13,8 @@ TEST(DisputeSimulation, EveryScenarioEndsAsItMust) {
 
 TEST(DisputeSimulation, ASeedIsAGame) {
   Material material({});
-  const auto scenarios = read_scenarios(ISOBIT_SCENARIOS).value();
+  auto scenarios = read_scenarios(ISOBIT_SCENARIOS).value();
+  std::erase_if(scenarios, [](const Scenario& s) { return s.arithmetic[0] != "ordered-1"; });
   std::set<std::vector<Bytes>> games;
   for (uint64_t seed = 0; seed < 4; ++seed) {
     const Scenario& scenario = scenarios[scenarios.size() - 1 - seed];

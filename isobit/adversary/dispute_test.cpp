@@ -82,7 +82,7 @@ TEST_F(Disputes, WhoLiesInTheStatesOfASumIsFoundInTheChunk) {
         },
         run::take_step);
     ASSERT_TRUE(run::train_run(request));
-    const Made false_run{request.out, request.conduct.step, job};
+    const Made false_run{request.out, request.conduct, job};
     for (const size_t chunk : {0, 1, 2}) {
       for (const bool trainer_lies : {true, false}) {
         run::DisputeRequest both{side(false_run, kTrainerSeed), side(honest, 77), {}, {}};
@@ -114,11 +114,11 @@ TEST_F(Disputes, AFalseLossIsFound) {
     return result;
   };
   ASSERT_TRUE(run::train_run(request));
-  const Verdict verdict = settle({request.out, request.conduct.step, job}, honest).verdict;
+  const Verdict verdict = settle({request.out, request.conduct, job}, honest).verdict;
   EXPECT_EQ(verdict.outcome, Outcome::kTrainerWrong) << verdict.reason;
   EXPECT_EQ(verdict.step, uint64_t{3});
   EXPECT_EQ(verdict.level, Level::kValue);
-  EXPECT_EQ(settle(honest, {request.out, request.conduct.step, job}).verdict.outcome, Outcome::kChallengerWrong);
+  EXPECT_EQ(settle(honest, {request.out, request.conduct, job}).verdict.outcome, Outcome::kChallengerWrong);
 }
 
 // Says that its step was fed something else: the values of its batch are not those of the job's samples.
@@ -154,6 +154,10 @@ class FalseBatch : public dispute::Witness {
   Expected<verify::ShownLeaves> batch(uint64_t step) override { return computed_.batch(step); }
   Expected<verify::ShownSample> sample(uint64_t step, int64_t position) override {
     return computed_.sample(step, position);
+  }
+  Expected<verify::LogTree> log(uint64_t step) override { return computed_.log(step); }
+  Expected<std::optional<runtime::EntryPlace>> illegal_entry(uint64_t step) override {
+    return computed_.illegal_entry(step);
   }
 
  protected:

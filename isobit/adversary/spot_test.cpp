@@ -79,7 +79,7 @@ class SpotChecks : public DisputeTest {
         },
         run::take_step);
     EXPECT_TRUE(run::train_run(request));
-    return {request.out, request.conduct.step, job};
+    return {request.out, request.conduct, job};
   }
 };
 

@@ -7,9 +7,9 @@
 
 namespace isobit::cli {
 
-Expected<std::optional<run::StepFunction>> conduct_of(const std::string& option, const std::string& text,
-                                                      const fs::path& path, const std::vector<std::string>& overrides) {
-  if (text.empty()) return std::optional<run::StepFunction>();
+Expected<std::optional<run::Conduct>> conduct_of(const std::string& option, const std::string& text,
+                                                 const fs::path& path, const std::vector<std::string>& overrides) {
+  if (text.empty()) return std::optional<run::Conduct>();
   const size_t at = text.find('@');
   int64_t step = 0;
   const char* end = text.data() + text.size();
@@ -19,7 +19,7 @@ Expected<std::optional<run::StepFunction>> conduct_of(const std::string& option,
   run::TrainRequest request;
   ISOBIT_TRY(request.job, train::load_job((path / "job.toml").string(), overrides));
   ISOBIT_RETURN_IF_ERROR(adversary::apply_cheat(text.substr(0, at), step, request));
-  return std::optional(request.conduct.step);
+  return std::optional(request.conduct);
 }
 
 }  // namespace isobit::cli

@@ -12,7 +12,7 @@ namespace isobit::cli {
 
 // "KIND@STEP", a cheat of 'isobit cheat' -> how it computes the steps of the run in this folder; nothing of "". kUsage
 // for anything else, naming the option.
-Expected<std::optional<run::StepFunction>> conduct_of(const std::string& option, const std::string& text,
-                                                      const fs::path& run, const std::vector<std::string>& overrides);
+Expected<std::optional<run::Conduct>> conduct_of(const std::string& option, const std::string& text,
+                                                 const fs::path& run, const std::vector<std::string>& overrides);
 
 }  // namespace isobit::cli

@@ -62,6 +62,10 @@ std::string asked_for(const dispute::Question& q) {
       return text_of("samples of step ", q.step);
     case dispute::Kind::kSample:
       return text_of("a sample of step ", q.step);
+    case dispute::Kind::kLog:
+      return text_of("log entry of element ", q.element, " of value ", q.entry);
+    case dispute::Kind::kEntry:
+      return text_of("an entry of the log of step ", q.step);
     case dispute::Kind::kLoss:
       return text_of("loss of step ", q.step);
     case dispute::Kind::kTiles:

@@ -68,7 +68,8 @@ nlohmann::ordered_json dispute_json(const Verdict& v) {
           {"entry", or_null(v.entry)},
           {"dtype", v.entry ? or_null(name_of(v.dtype)) : nullptr},
           {"element", element},
-          {"chunk", or_null(v.chunk)}};
+          {"chunk", or_null(v.chunk)},
+          {"finding", or_null(v.finding)}};
 }
 
 void print_dispute(const Verdict& v, Console& console) {
@@ -85,13 +86,15 @@ void print_dispute(const Verdict& v, Console& console) {
     if (v.element->right) console.line("  right       " + value_text(*v.element->right, v.dtype));
   }
   if (v.chunk) console.line(text_of("part          chunk ", *v.chunk, " of the element's sum"));
+  if (!v.finding.empty()) console.line("finding       " + v.finding);
   console.line("reason        " + printable(v.reason));
 }
 
 int exit_code_of(const Verdict& v) {
-  return v.outcome == dispute::Outcome::kChallengerWrong || v.outcome == dispute::Outcome::kChallengerForfeits
-             ? kAgreed
-             : kDisagreed;
+  using dispute::Outcome;
+  const bool failed = v.outcome == Outcome::kChallengerWrong || v.outcome == Outcome::kChallengerForfeits ||
+                      v.outcome == Outcome::kNobodyWrong;
+  return failed ? kAgreed : kDisagreed;
 }
 
 Expected<dispute::Subject> dispute_subject(const train::Job& job, const verify::Engagement& engagement) {

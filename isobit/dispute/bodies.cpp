@@ -13,11 +13,12 @@ constexpr uint32_t kVersion = 1;
 constexpr auto kTags = std::to_array<std::string_view>(
     {"isobit.dispute.challenge", "isobit.dispute.steps", "isobit.dispute.values", "isobit.dispute.tiles",
      "isobit.dispute.parts", "isobit.dispute.leaf", "isobit.dispute.node", "isobit.dispute.states",
-     "isobit.dispute.grounds", "isobit.dispute.loss", "isobit.dispute.batch", "isobit.dispute.sample"});
+     "isobit.dispute.grounds", "isobit.dispute.loss", "isobit.dispute.batch", "isobit.dispute.sample",
+     "isobit.dispute.log", "isobit.dispute.entry"});
 static_assert(kTags.size() == std::variant_size_v<Body>);
 constexpr std::string_view kStateTag = "isobit.dispute.state";
 constexpr uint64_t kMaxProof = 1 << 13, kMaxMultiProof = 1 << 26, kMaxLeaf = 1 << 16, kMaxPart = 1 << 20,
-                   kMaxWords = 1 << 12;
+                   kMaxWords = 1 << 12, kMaxChunkProof = 1 << 18;
 
 void write(ByteWriter& w, const commit::SizedRoot& root) {
   w.u64(root.size);
@@ -141,6 +142,13 @@ void write_body(ByteWriter& w, const LossShowing& showing) {
 void write_body(ByteWriter& w, const BatchShowing& showing) { w.bytes(verify::encode(showing.leaves)); }
 void write_body(ByteWriter& w, const SampleShowing& showing) { w.bytes(verify::encode(showing.sample)); }
 
+void write_body(ByteWriter& w, const LogShowing& showing) { w.bytes(verify::encode(showing.entry)); }
+
+void write_body(ByteWriter& w, const Accusation& accusation) {
+  w.bytes(verify::encode(accusation.chunk));
+  w.u32(accusation.place);
+}
+
 Expected<Body> read_challenge(ByteReader& r, const verify::TranscriptRules& rules, const std::string& what) {
   Challenge c;
   ISOBIT_TRY(const ByteView parts, r.bytes("parts of the job root", kMaxProof));
@@ -260,11 +268,24 @@ Expected<Body> read_body(ByteReader& r, size_t expected, const verify::Transcrip
         return Body(BatchShowing{std::move(shown)});
       });
     }
-    default: {
+    case 11: {
       ISOBIT_TRY(const ByteView sample, r.bytes("sample", verify::kMaxShownSampleBytes));
       return verify::decode_shown_sample(sample, what).map([](auto shown) {
         return Body(SampleShowing{std::move(shown)});
       });
+    }
+    case 12: {
+      ISOBIT_TRY(const ByteView entry, r.bytes("entry", kMaxChunkProof));
+      return verify::decode_log_absence_proof(entry, what).map([](auto shown) {
+        return Body(LogShowing{std::move(shown)});
+      });
+    }
+    default: {
+      Accusation accusation;
+      ISOBIT_TRY(const ByteView chunk, r.bytes("chunk", kMaxChunkProof));
+      ISOBIT_TRY(accusation.chunk, verify::decode_log_chunk_proof(chunk, what));
+      ISOBIT_TRY(accusation.place, r.u32("place"));
+      return accusation;
     }
   }
 }

@@ -13,6 +13,7 @@
 #include "isobit/judge/reduction.h"
 #include "isobit/verify/head.h"
 #include "isobit/verify/job_parts.h"
+#include "isobit/verify/log_tree.h"
 #include "isobit/verify/shown_batch.h"
 #include "isobit/verify/transcript.h"
 
@@ -117,8 +118,21 @@ struct SampleShowing {
   bool operator==(const SampleShowing&) const = default;
 };
 
+// The trainer's: what the log that it committed to says of the disputed element, where both values may be right.
+struct LogShowing {
+  verify::LogAbsenceProof entry;
+  bool operator==(const LogShowing&) const = default;
+};
+
+// The challenger's: an entry of that log that may not stand, where the logs alone differ. Entry `place` of the chunk.
+struct Accusation {
+  verify::LogChunkProof chunk;
+  uint32_t place = 0;
+  bool operator==(const Accusation&) const = default;
+};
+
 using Body = std::variant<Challenge, StepList, ValueList, TileTree, PartRoots, LeafShowing, NodeShowing, StateTree,
-                          Grounds, LossShowing, BatchShowing, SampleShowing>;
+                          Grounds, LossShowing, BatchShowing, SampleShowing, LogShowing, Accusation>;
 
 Bytes encode(const Body& body);
 // Accepts exactly what encode() writes of the alternative that is expected; kUnreadable for anything else. Checks no

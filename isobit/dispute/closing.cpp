@@ -84,8 +84,8 @@ Expected<Closing> decode_closing(ByteView data, const std::string& what) {
   ISOBIT_TRY(c.turn, r.u64("turn"));
   ISOBIT_TRY(c.history, commit::read_digest(r, "history"));
   ISOBIT_TRY(const uint8_t outcome, r.u8("outcome"));
-  if (outcome > static_cast<uint8_t>(Outcome::kBothForfeit)) {
-    return r.fail("outcome", text_of("is ", int{outcome}, ", at most 5"));
+  if (outcome > static_cast<uint8_t>(kLastOutcome)) {
+    return r.fail("outcome", text_of("is ", int{outcome}, ", at most ", static_cast<int>(kLastOutcome)));
   }
   c.outcome = static_cast<Outcome>(outcome);
   ISOBIT_TRY(c.signature, commit::read_signature(r, "signature"));

@@ -6,6 +6,7 @@
 #include "isobit/base/text.h"
 #include "isobit/judge/words.h"
 #include "isobit/kernels/context.h"
+#include "isobit/kernels/rounding/round_to_bits.h"
 
 namespace isobit::dispute {
 namespace {
@@ -233,11 +234,28 @@ ElementRuling Element::compare(judge::Bits before_rounding, judge::Bits claimed)
   return {false, expected, text_of("found ", hex_word(claimed), ", and its operands make ", hex_word(expected))};
 }
 
-Expected<ElementRuling> Element::rule_by_exact_value(const Values& values, const judge::State& last,
+Expected<judge::ExactElement> Element::exact(const Values& values, const judge::State* last) const {
+  if (last != nullptr) return product_->finish(values.once, *last, subject_.rounding.bits);
+  judge::State state = product_->begin();
+  if (product_->chunks() == 1) {
+    ISOBIT_TRY(state, product_->partial(0, values.of_chunk, state));
+  }
+  return product_->finish(values.once, state, subject_.rounding.bits);
+}
+
+runtime::Ruling Element::rule_on_entry(const judge::ExactElement& exact, const log::SparseEntry* entry) const {
+  const int bits = subject_.rounding.bits;
+  if (entry != nullptr && entry->kind == log::SparseEntry::Kind::kValue) {
+    const double said = entry->value;
+    if (!(kernels::rounding::round_to_bits(said, bits) == said)) return {runtime::Standing::kIllegal, said};
+  }
+  return runtime::rule_on_entry(exact.adds_exactly, exact.output, entry, bounds(), bits);
+}
+
+Expected<ElementRuling> Element::rule_by_exact_value(const Values& values, const judge::State* last,
                                                      judge::Bits claimed) const {
-  ISOBIT_TRY(const judge::ExactElement exact, product_->finish(values.once, last, subject_.rounding.bits));
-  const runtime::ErrorBounds bounds = subject_.rounding.bounds_of(node_.node().op, product_->terms());
-  const runtime::Ruling ruling = judge::rule_on_claim(exact, claimed, bounds, subject_.rounding.bits);
+  ISOBIT_TRY(const judge::ExactElement exact, this->exact(values, last));
+  const runtime::Ruling ruling = judge::rule_on_claim(exact, claimed, bounds(), subject_.rounding.bits);
   const judge::Bits nearest = judge::word_of(exact.output.rounded);
   if (ruling.taken()) return ElementRuling{true, nearest, ""};
   return ElementRuling{false, nearest,
@@ -246,19 +264,13 @@ Expected<ElementRuling> Element::rule_by_exact_value(const Values& values, const
 }
 
 Expected<ElementRuling> Element::rule(const Values& values, const judge::State& last, judge::Bits claimed) const {
-  if (product_) return rule_by_exact_value(values, last, claimed);
+  if (product_) return rule_by_exact_value(values, &last, claimed);
   ISOBIT_TRY(const judge::Bits bits, reduction_->finish(values.once, last));
   return compare(bits, claimed);
 }
 
 Expected<ElementRuling> Element::rule(const Values& values, judge::Bits claimed) const {
-  if (product_) {
-    judge::State state = product_->begin();
-    if (product_->chunks() == 1) {
-      ISOBIT_TRY(state, product_->partial(0, values.of_chunk, state));
-    }
-    return rule_by_exact_value(values, state, claimed);
-  }
+  if (product_) return rule_by_exact_value(values, nullptr, claimed);
   ThreadPool alone(1);
   const kernels::KernelContext ctx{kernels::Isa::kReference, &alone};
   ISOBIT_TRY(const judge::Bits bits, judge::evaluate(ctx, *question_, values.of_chunk, subject_.arithmetic));

@@ -13,6 +13,7 @@
 #include "isobit/dispute/subject.h"
 #include "isobit/judge/logged.h"
 #include "isobit/judge/reduction.h"
+#include "isobit/log/step_log.h"
 
 namespace isobit::dispute {
 
@@ -76,6 +77,13 @@ class Element {
   Expected<ElementRuling> rule(const Values& values, const judge::State& last, judge::Bits claimed) const;
   // REQUIRES chunks() == 1.
   Expected<ElementRuling> rule(const Values& values, judge::Bits claimed) const;
+
+  // Whether the element is one of which a log may have an entry: an inner product of an arithmetic that rounds.
+  bool is_logged() const { return product_.has_value(); }
+  // REQUIRES is_logged(). Its exact value; last: the state behind the last chunk of a long sum, else null. And what a
+  // log with this entry, or without one, makes of it, by the rule that auditors have (runtime/stages/legality.h).
+  Expected<judge::ExactElement> exact(const Values& values, const judge::State* last) const;
+  runtime::Ruling rule_on_entry(const judge::ExactElement& exact, const log::SparseEntry* entry) const;
   // Behind every chunk, for a party that has the tensors. REQUIRES chunks() > 1. Errors as partial().
   Expected<std::vector<judge::State>> states(const ValueOf& value_of) const;
 
@@ -88,8 +96,9 @@ class Element {
   std::vector<graph::ElementSource> once() const;
   std::vector<graph::ElementSource> of_chunk(int64_t chunk) const;
   ElementRuling compare(judge::Bits before_rounding, judge::Bits claimed) const;
-  Expected<ElementRuling> rule_by_exact_value(const Values& values, const judge::State& last,
+  Expected<ElementRuling> rule_by_exact_value(const Values& values, const judge::State* last,
                                               judge::Bits claimed) const;
+  runtime::ErrorBounds bounds() const { return subject_.rounding.bounds_of(node_.node().op, product_->terms()); }
 
   const Subject& subject_;
   const ResolvedNode node_;

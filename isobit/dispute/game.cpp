@@ -34,6 +34,10 @@ void Game::end_turn() {
       return settle_batch();
     case Kind::kSample:
       return settle_sample();
+    case Kind::kLog:
+      return settle_by_log();
+    case Kind::kEntry:
+      return begin_accusation();
   }
 }
 

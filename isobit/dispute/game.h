@@ -48,7 +48,7 @@ class Game {
   void conclude(Outcome outcome, Level level, std::string reason);
 
   // One for each kind of body: whether it counts, and it is kept. game_lists.cpp, game_batch.cpp, game_value.cpp,
-  // game_element.cpp.
+  // game_element.cpp, game_log.cpp.
   Status take_body(Party party, Challenge body);
   Status take_body(Party party, StepList body);
   Status take_body(Party party, ValueList body);
@@ -61,6 +61,8 @@ class Game {
   Status take_body(Party party, LossShowing body);
   Status take_body(Party party, BatchShowing body);
   Status take_body(Party party, SampleShowing body);
+  Status take_body(Party party, LogShowing body);
+  Status take_body(Party party, Accusation body);
 
   // What follows from a turn's answers.
   void compare_runs();
@@ -78,8 +80,13 @@ class Game {
   void begin_element();
   void compare_states();
   void settle_element();
+  void settle_by_log();
+  void begin_accusation();
+  void settle_accusation();
 
   bool states_differ() const;
+  std::array<bool, 2> false_states() const;
+  const commit::Digest& log_root() const;
   std::string problem_of_list(const Side& side) const;
   const train::TraceEntry& entry() const { return schema_[question_.entry]; }
 
@@ -98,8 +105,12 @@ class Game {
   bool has_element_ = false;  // and to question_.element
   std::string op_;            // of the node that makes the value, once it was shown
   std::unique_ptr<Element> element_;
-  std::optional<Element::Values> values_;  // of the disputed chunk
-  judge::State behind_;                    // it, where the two sums part there
+  std::optional<Element::Values> values_;      // of the disputed chunk
+  judge::State behind_;                        // it, where the two sums part there
+  std::optional<judge::ExactElement> exact_;   // the disputed one's, where the log decides
+  std::optional<log::SparseEntry> log_entry_;  // what the trainer's log says of it
+  bool is_accused_ = false;                    // the dispute is about that entry, not about the value,
+  uint32_t accused_node_ = 0;                  // of this node
 };
 
 }  // namespace isobit::dispute

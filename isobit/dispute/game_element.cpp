@@ -15,6 +15,10 @@ Status Game::take_body(Party, NodeShowing body) {
 }
 
 void Game::begin_element() {
+  if (is_accused_ && !element_->is_logged()) {
+    return conclude(true, false, Level::kLog,
+                    text_of("the trainer's log has an entry for a node of which there are none, ", op_));
+  }
   if (element_->chunks() > 1) return ask(Kind::kStates, true, true);
   question_.chunk = 0;
   ask(Kind::kGrounds, false, true);
@@ -67,13 +71,24 @@ Status Game::take_body(Party, Grounds body) {
   } else if (element_->chunks() == 1) {
     ISOBIT_RETURN_IF_ERROR(element_->rule(values, trainer().claim));
   }
+  // Which of two values that may both be right it is.
+  if (element_->is_logged() && !parts) {
+    const bool is_long = element_->chunks() > 1;
+    auto exact = element_->exact(values, is_long ? &trainer().last : nullptr);
+    if (exact) exact_ = std::move(*exact);
+  }
   values_ = std::move(values);
   return {};
 }
 
 bool Game::states_differ() const { return element_->chunks() > 1 && sides_[0].states != sides_[1].states; }
 
+std::array<bool, 2> Game::false_states() const {
+  return {states_differ() && sides_[0].state != behind_, states_differ() && sides_[1].state != behind_};
+}
+
 void Game::settle_element() {
+  if (is_accused_) return settle_accusation();
   const bool is_long = element_->chunks() > 1;
   std::array<bool, 2> wrong = {};
   std::optional<judge::Bits> right;
@@ -83,8 +98,8 @@ void Game::settle_element() {
     if (why.empty()) why = text_of("the ", name_of(static_cast<Party>(p)), ": ", reason);
   };
   Level level = Level::kElement;
-  for (size_t p = 0; p < 2 && states_differ(); ++p) {
-    if (sides_[p].state == behind_) continue;
+  for (size_t p = 0; p < 2; ++p) {
+    if (!false_states()[p]) continue;
     level = Level::kSum;
     note(p, text_of("its state of the sum behind chunk ", question_.chunk, " is not what the chunk's terms make"));
   }
@@ -96,8 +111,9 @@ void Game::settle_element() {
     if (!wrong[p]) note(p, ruling ? ruling->why : "the state behind its last chunk is none");
   }
   if (!wrong[0] && !wrong[1]) {
-    // Of a rounded product more than one value may be right: the trainer's is, and that is all that was in doubt.
-    note(1, "the trainer's value is one that an honest trainer may have");
+    // Of a rounded product more than one value may be right: which of them the trainer has, its log says.
+    if (subject_.rules.logged && subject_.rounding.log == log::Kind::kSparse) return ask(Kind::kLog, true, false);
+    return conclude(Outcome::kNobodyWrong, level, "both values are ones that an honest party may have");
   }
   conclude(wrong[0], wrong[1], level, std::move(why));
   verdict_->element->right = right;

@@ -47,13 +47,11 @@ Status Game::take_body(Party party, StepList body) {
   return {};
 }
 
-// The log is the trainer's: both compute by it.
+// The log is the trainer's, and both compute by it: a challenger that names another one says that some entry of it may
+// not stand.
 void Game::compare_steps() {
-  const auto same = [](const StepPoint& a, const StepPoint& b) {
-    return a.batch == b.batch && a.loss == b.loss && a.state_root == b.state_root;
-  };
   const auto& points = trainer().points;
-  const auto found = std::ranges::mismatch(points, challenger().points, same).in1;
+  const auto found = std::ranges::mismatch(points, challenger().points).in1;
   if (found == points.end()) {
     return conclude(false, true, Level::kStep, "the challenger has the same steps as the trainer");
   }
@@ -91,7 +89,9 @@ void Game::compare_values() {
   const auto found = std::ranges::mismatch(trainer().roots, challenger().roots).in1;
   if (found == trainer().roots.end()) {
     // The steps differ, their batches, states and values do not.
-    return ask(Kind::kLoss, false, true);
+    const uint64_t at = question_.step - question_.first_step - 1;
+    const bool loss = trainer().points[at].loss != challenger().points[at].loss;
+    return ask(loss ? Kind::kLoss : Kind::kEntry, false, true);
   }
   question_.entry = static_cast<uint64_t>(found - trainer().roots.begin());
   has_entry_ = true;

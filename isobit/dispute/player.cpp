@@ -49,6 +49,9 @@ Status Player::check(const Question& q) const {
   }
   if (q.step < 1 || q.step > steps) return none("a step that there is not");
   if (q.kind == Kind::kValues || q.kind == Kind::kLoss || q.kind == Kind::kBatch) return {};
+  if ((q.kind == Kind::kLog || q.kind == Kind::kEntry) && !subject_.rules.logged)
+    return none("a log that there is not");
+  if (q.kind == Kind::kEntry) return {};
   if (q.entry >= witness_.schema().size()) return none("a value that there is not");
   const train::TraceEntry& e = witness_.schema()[q.entry];
   const bool of_batch = e.kind == train::TraceEntry::Kind::kBatch;
@@ -86,6 +89,10 @@ Expected<Body> Player::answer(const Question& q) {
           [](verify::ShownLeaves leaves) { return Body(BatchShowing{std::move(leaves)}); });
     case Kind::kSample:
       return sample(q);
+    case Kind::kLog:
+      return log(q);
+    case Kind::kEntry:
+      return accusation(q);
   }
   return usage_error("a challenge is made, and not asked for");
 }
@@ -247,6 +254,23 @@ Expected<Body> Player::sample(const Question& q) {
   const int64_t position = position_in_batch(witness_.schema()[q.entry], q.element, subject_.job);
   ISOBIT_TRY(verify::ShownSample sample, witness_.sample(q.step, position));
   return SampleShowing{std::move(sample)};
+}
+
+Expected<Body> Player::log(const Question& q) {
+  ISOBIT_TRY(const verify::LogTree tree, witness_.log(q.step));
+  const auto node = static_cast<uint32_t>(witness_.schema()[q.entry].node);
+  return LogShowing{tree.prove_entry(node, static_cast<uint64_t>(q.element))};
+}
+
+Expected<Body> Player::accusation(const Question& q) {
+  ISOBIT_TRY(const auto illegal, witness_.illegal_entry(q.step));
+  if (!illegal) return unavailable("every entry of the log may stand");
+  ISOBIT_TRY(const verify::LogTree tree, witness_.log(q.step));
+  const verify::LogAbsenceProof shown = tree.prove_entry(illegal->node, illegal->position);
+  if (!shown.before) return unavailable("the entry is none of the log");
+  const auto& entries = std::get<std::vector<log::SparseEntry>>(shown.before->chunk.log);
+  const auto found = std::ranges::lower_bound(entries, illegal->position, {}, &log::SparseEntry::position);
+  return Accusation{*shown.before, static_cast<uint32_t>(found - entries.begin())};
 }
 
 Expected<Body> Player::loss(const Question& q) {

@@ -60,6 +60,8 @@ class Player {
   Expected<Body> grounds(const Question& q);
   Expected<Body> loss(const Question& q);
   Expected<Body> sample(const Question& q);
+  Expected<Body> log(const Question& q);
+  Expected<Body> accusation(const Question& q);
 
   // What answers are made of, computed when first needed.
   Status prepare_roots(const Question& q);

@@ -24,7 +24,9 @@ enum class Kind : uint8_t {
   kGrounds,
   kLoss,
   kBatch,
-  kSample
+  kSample,
+  kLog,
+  kEntry
 };
 // Whether a body is one of the lists that grow with the interval, the network or the batch.
 inline bool is_list(Kind kind) { return kind == Kind::kSteps || kind == Kind::kValues || kind == Kind::kBatch; }

@@ -20,12 +20,15 @@ const char* name_of(Outcome outcome) {
       return "forfeit (challenger)";
     case Outcome::kBothForfeit:
       return "forfeit (both)";
+    case Outcome::kNobodyWrong:
+      return "nobody wrong";
   }
   return "?";
 }
 
 const char* name_of(Level level) {
-  constexpr std::array<const char*, 7> kNames = {"run", "step", "trace", "value", "element", "partial sum", "conduct"};
+  constexpr std::array<const char*, 8> kNames = {"run",     "step",        "trace",   "value",
+                                                 "element", "partial sum", "conduct", "log"};
   return kNames[static_cast<size_t>(level)];
 }
 

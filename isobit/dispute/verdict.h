@@ -17,15 +17,29 @@ enum class Outcome : uint8_t {
   kTrainerForfeits = 3,  // did not answer in time: that says nothing of who computed wrongly
   kChallengerForfeits = 4,
   kBothForfeit = 5,
+  kNobodyWrong = 6,  // both values are ones that somebody honest may have: the challenge failed
 };
-inline bool is_forfeit(Outcome outcome) { return outcome >= Outcome::kTrainerForfeits; }
-const char* name_of(Outcome outcome);  // "trainer wrong", ..., "forfeit (trainer)", ...
+inline constexpr Outcome kLastOutcome = Outcome::kNobodyWrong;
+inline bool is_forfeit(Outcome outcome) {
+  return outcome >= Outcome::kTrainerForfeits && outcome <= Outcome::kBothForfeit;
+}
+const char* name_of(Outcome outcome);  // "trainer wrong", ..., "forfeit (trainer)", ..., "nobody wrong"
 
 // How far down the dispute came; or that it was settled by how a party behaved in it.
-enum class Level : uint8_t { kRun = 0, kStep = 1, kTrace = 2, kValue = 3, kElement = 4, kSum = 5, kConduct = 6 };
-const char* name_of(Level level);  // "run", "step", "trace", "value", "element", "partial sum", "conduct"
+enum class Level : uint8_t {
+  kRun = 0,
+  kStep = 1,
+  kTrace = 2,
+  kValue = 3,
+  kElement = 4,
+  kSum = 5,
+  kConduct = 6,
+  kLog = 7
+};
+const char* name_of(Level level);  // "run", "step", "trace", "value", "element", "partial sum", "conduct", "log"
 
-// What the parties say that one element is, and what it is.
+// What the parties say that one element is, and what it is. At Level::kLog, where they say the same: what the trainer's
+// log says that it is.
 struct DisputedElement {
   int64_t element = 0;  // of the value, row-major
   judge::Bits trainer = 0, challenger = 0;
@@ -45,6 +59,10 @@ struct Verdict {
   DType dtype = DType::kFloat32;  // of the value
   std::optional<DisputedElement> element;
   std::optional<int64_t> chunk;  // of the element's sum
+  // What of the trainer's rounding log no honest trainer has, and nobody is wrong by: "missing" (no entry, although the
+  // value is not what the exact one rounds to) or "beyond_bound" (an entry outside the job's bound, within the sound
+  // one).
+  std::string finding;
   bool operator==(const Verdict&) const = default;
 };
 

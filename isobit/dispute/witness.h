@@ -10,6 +10,7 @@
 #include "isobit/base/status.h"
 #include "isobit/commit/tensor_root.h"
 #include "isobit/dispute/bodies.h"
+#include "isobit/runtime/stages/log_follower.h"
 #include "isobit/tensor/tensor.h"
 #include "isobit/train/trace_schema.h"
 
@@ -42,6 +43,10 @@ class Witness {
   // The leaves of the batch of a step in the dataset; and the sample at a position of it.
   virtual Expected<verify::ShownLeaves> batch(uint64_t step) = 0;
   virtual Expected<verify::ShownSample> sample(uint64_t step, int64_t position) = 0;
+  // Of a job that keeps a rounding log: that of the trainer of the run, of a step; and the first of its entries that
+  // may not stand, if there is one.
+  virtual Expected<verify::LogTree> log(uint64_t step) = 0;
+  virtual Expected<std::optional<runtime::EntryPlace>> illegal_entry(uint64_t step) = 0;
 };
 
 }  // namespace isobit::dispute

@@ -17,14 +17,22 @@ Error since_it_was_whole(Error error) {
 }  // namespace
 
 RunReplay::RunReplay(Session& session, const bundle::BundleReader& bundle, platform::Engine& engine, ReplayTally& tally,
-                     std::function<double()> seconds, StepFunction step)
+                     std::function<double()> seconds, StepFunction step, const LogUse& log)
     : session_(session),
       bundle_(bundle),
       engine_(engine),
       tally_(tally),
       seconds_(std::move(seconds)),
-      step_(std::move(step)) {
-  if (arithmetic_of(session.job).logs) log_.emplace(session.job, session.trainer->step_graph());
+      step_(std::move(step)),
+      log_bundle_(log.of == nullptr ? bundle : *log.of),
+      on_illegal_(log.on_illegal) {
+  if (!arithmetic_of(session.job).logs) return;
+  const train::StepGraph& graph = session.trainer->step_graph();
+  if (log.writes) {
+    writer_ = log.writes(session.job, graph);
+  } else {
+    log_.emplace(session.job, graph, on_illegal_);
+  }
 }
 
 RunReplay::~RunReplay() {
@@ -34,7 +42,10 @@ RunReplay::~RunReplay() {
 
 Expected<verify::StepOutcome> RunReplay::advance_seen_by(runtime::Observer* observer) {
   const double begin = now();
-  auto outcome = log_ ? advance_with_log(observer) : advance_without_log(observer);
+  auto outcome = writer_                                         ? write_log(observer)
+                 : !log_                                         ? advance_without_log(observer)
+                 : on_illegal_ == runtime::OnIllegal::kTakeExact ? judge_log(observer)
+                                                                 : advance_with_log(observer);
   tally_.step_seconds += now() - begin;
   return outcome;
 }
@@ -54,6 +65,33 @@ verify::StepOutcome RunReplay::outcome_of(const train::StepResult& r) const {
   outcome.step = static_cast<uint64_t>(r.step);
   outcome.batch = batch_digest(*session_.commitment, r.step, r.indices);
   outcome.loss = verify::LossBits::of(r.loss);
+  return outcome;
+}
+
+Expected<verify::StepOutcome> RunReplay::write_log(runtime::Observer* observer) {
+  runtime::Stage& stage = writer_->begin(static_cast<uint64_t>(session_.trainer->step()) + 1);
+  ISOBIT_TRY(const train::StepResult result, step_(*session_.trainer, {.observer = observer, .stage = &stage}));
+  ISOBIT_TRY(const WrittenSegment written, writer_->end());
+  verify::StepOutcome outcome = outcome_of(result);
+  outcome.log_segment = written.root;
+  return outcome;
+}
+
+// What the step should have been by the log: whatever that is, there is an answer.
+Expected<verify::StepOutcome> RunReplay::judge_log(runtime::Observer* observer) {
+  const auto t = static_cast<uint64_t>(session_.trainer->step()) + 1;
+  const auto& leaf = log_bundle_.transcript().step(t);
+  auto segment = log_bundle_.read_log_segment(t);
+  if (!segment && segment.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(segment.error());
+  const Bytes bytes = segment ? std::move(*segment) : Bytes();
+  ISOBIT_TRY(runtime::Stage * stage, log_->begin(t, bytes, leaf.log_segment, runtime::StateBefore::kUnknown));
+  const auto result = step_(*session_.trainer, {.observer = observer, .stage = stage});
+  log_->note_fault();
+  if (!result) return tl::unexpected<Error>(result.error());
+  ISOBIT_RETURN_IF_ERROR(log_->end());
+  first_illegal_ = log_->first_illegal();
+  verify::StepOutcome outcome = outcome_of(*result);
+  outcome.log_segment = log_->root_of_rest();
   return outcome;
 }
 
@@ -108,7 +146,7 @@ std::vector<uint64_t> BundleReplays::starts() const {
 
 Expected<std::unique_ptr<RunReplay>> BundleReplays::open_replay(uint64_t step) {
   ISOBIT_RETURN_IF_ERROR(go_to(step));
-  return std::make_unique<RunReplay>(session_, reader_, engine_, tally_, seconds_, step_);
+  return std::make_unique<RunReplay>(session_, reader_, engine_, tally_, seconds_, step_, log_);
 }
 
 Expected<std::unique_ptr<verify::Replayer>> BundleReplays::open(uint64_t step) {

@@ -21,12 +21,21 @@ struct ReplayTally {
   double step_seconds = 0;           // in the steps alone
 };
 
+// By what a replay of a logged run rounds near-ties.
+struct LogUse {
+  // The run whose log is followed; null: the replayed one.
+  const bundle::BundleReader* of = nullptr;
+  runtime::OnIllegal on_illegal = runtime::OnIllegal::kEndStep;
+  // Of somebody who writes the log anew, as dishonestly as before: then none is followed.
+  LogWriterFactory writes = nullptr;
+};
+
 // The session's trainer as whoever replays sees it.
 class RunReplay : public verify::Replayer {
  public:
   // Nothing is owned; `seconds` is a clock, or empty. step: what computes the steps.
   RunReplay(Session& session, const bundle::BundleReader& bundle, platform::Engine& engine, ReplayTally& tally,
-            std::function<double()> seconds, StepFunction step = take_step);
+            std::function<double()> seconds, StepFunction step = take_step, const LogUse& log = {});
   ~RunReplay() override;
 
   Expected<commit::Digest> state_root() override { return session_.state_root(engine_.pool()); }
@@ -34,6 +43,8 @@ class RunReplay : public verify::Replayer {
   // The same; the observer, which may be null, sees the step's operators.
   Expected<verify::StepOutcome> advance_seen_by(runtime::Observer* observer);
   Expected<verify::Evaluation> evaluate() override;
+  // Of the step that was taken last: the first entry of its log that may not stand (OnIllegal::kTakeExact).
+  std::optional<runtime::EntryPlace> first_illegal() const { return first_illegal_; }
 
  private:
   double now() const { return seconds_ ? seconds_() : 0.0; }
@@ -41,6 +52,8 @@ class RunReplay : public verify::Replayer {
   Expected<verify::StepOutcome> advance_without_log(runtime::Observer* observer);
   Expected<verify::StepOutcome> advance_with_log(runtime::Observer* observer);
   Expected<verify::StepOutcome> follow_log(runtime::Observer* observer);
+  Expected<verify::StepOutcome> judge_log(runtime::Observer* observer);
+  Expected<verify::StepOutcome> write_log(runtime::Observer* observer);
 
   Session& session_;
   const bundle::BundleReader& bundle_;
@@ -48,7 +61,11 @@ class RunReplay : public verify::Replayer {
   ReplayTally& tally_;
   const std::function<double()> seconds_;
   const StepFunction step_;
+  const bundle::BundleReader& log_bundle_;
+  const runtime::OnIllegal on_illegal_;
   std::optional<StepLogReader> log_;
+  std::unique_ptr<StepLogWriter> writer_;
+  std::optional<runtime::EntryPlace> first_illegal_;
 };
 
 // Replays at the initial state and at every checkpoint of the run, one at a time: all are the session's trainer.
@@ -56,13 +73,14 @@ class BundleReplays : public verify::ReplayerSource {
  public:
   // Nothing is owned. `seconds`: as above.
   BundleReplays(const bundle::BundleReader& reader, Session& session, platform::Engine& engine, ReplayTally& tally,
-                std::function<double()> seconds = nullptr, StepFunction step = take_step)
+                std::function<double()> seconds = nullptr, StepFunction step = take_step, LogUse log = {})
       : reader_(reader),
         session_(session),
         engine_(engine),
         tally_(tally),
         seconds_(std::move(seconds)),
-        step_(std::move(step)) {}
+        step_(std::move(step)),
+        log_(std::move(log)) {}
 
   std::vector<uint64_t> starts() const override;
   Expected<std::unique_ptr<verify::Replayer>> open(uint64_t step) override;
@@ -78,6 +96,7 @@ class BundleReplays : public verify::ReplayerSource {
   ReplayTally& tally_;
   const std::function<double()> seconds_;
   const StepFunction step_;
+  const LogUse log_;
 };
 
 }  // namespace isobit::run

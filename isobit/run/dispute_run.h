@@ -27,7 +27,7 @@ struct DisputeSide {
   OpenRequest open;
   platform::Platform platform;
   std::optional<commit::SecretKey> key;       // REQUIRES set: signs its answers
-  std::optional<StepFunction> conduct;        // of somebody who does not compute as the job says
+  std::optional<Conduct> conduct;             // of somebody who does not compute as the job says
   dispute::Player::ForgeStates forge_states;  // of somebody who lies about the parts of a sum
   // Of somebody who says something else than it computed: speaks in place of the witness that it is given.
   std::function<std::unique_ptr<dispute::Witness>(dispute::Witness& computed)> speaks;
@@ -49,9 +49,11 @@ struct DisputeResult {
   std::vector<Bytes> record;  // the messages, from which the verdict follows
 };
 
-// Of two runs of one job: the earliest step in which they differ. kUsage: they do not differ, or in nothing that is
-// disputed step by step (the evaluation); they are of different jobs; a key that is not the trainer's. Errors: those of
-// RunWitness::open; kUnavailable where a party could not answer.
+// Of two runs of one job: the earliest step in which they differ. Of a logged job an honest challenger computes by the
+// log of the run that is in doubt, whatever its own run's log decided, and by the exact values where that log says what
+// it may not, or cannot be read. kUsage: they do not differ, or in nothing that is disputed step by step (the
+// evaluation); they are of different jobs; a key that is not the trainer's; a log of kind ovt, whose decisions nobody
+// can judge one by one. Errors: those of RunWitness::open; kUnavailable where a party could not answer.
 Expected<DisputeResult> dispute_runs(const DisputeRequest& request);
 
 }  // namespace isobit::run

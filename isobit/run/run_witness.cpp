@@ -9,16 +9,15 @@
 namespace isobit::run {
 
 Expected<std::unique_ptr<RunWitness>> RunWitness::open(const OpenRequest& request, const platform::Platform& platform,
-                                                       bool is_trainer, std::optional<StepFunction> conduct) {
+                                                       const As& as) {
   ISOBIT_TRY(OpenedRun opened, open_run(request));
-  std::unique_ptr<RunWitness> witness(new RunWitness(std::move(opened), platform, is_trainer, std::move(conduct)));
+  std::unique_ptr<RunWitness> witness(new RunWitness(std::move(opened), platform, as));
   ISOBIT_RETURN_IF_ERROR(witness->prepare(request.limits));
   return witness;
 }
 
-RunWitness::RunWitness(OpenedRun opened, const platform::Platform& platform, bool is_trainer,
-                       std::optional<StepFunction> conduct)
-    : opened_(std::move(opened)), engine_(platform), is_trainer_(is_trainer), conduct_(std::move(conduct)) {}
+RunWitness::RunWitness(OpenedRun opened, const platform::Platform& platform, const As& as)
+    : opened_(std::move(opened)), engine_(platform), as_(as) {}
 
 Status RunWitness::prepare(const Limits& limits) {
   ISOBIT_TRY(session_, open_session(opened_.job, engine_, limits, Purpose::kAudit));
@@ -29,8 +28,14 @@ Status RunWitness::prepare(const Limits& limits) {
         "the job's steps have no schema, so that no value of them can be disputed: shapes follow from "
         "data, or a node has graphs within it");
   }
-  replays_ =
-      std::make_unique<BundleReplays>(opened_.reader, session_, engine_, tally_, nullptr, conduct_.value_or(take_step));
+  LogUse log;
+  if (as_.conduct) {
+    log.writes = as_.conduct->log_writer;
+  } else if (as_.judged != nullptr) {
+    log = {&as_.judged->reader(), runtime::OnIllegal::kTakeExact, nullptr};
+  }
+  replays_ = std::make_unique<BundleReplays>(opened_.reader, session_, engine_, tally_, nullptr,
+                                             as_.conduct ? as_.conduct->step : take_step, log);
   schema_ = train::trace_schema(step);
   tree_.emplace(step.graph, engine_.pool());
   for (const NamedTensor& t : session_.trainer->frozen()) {
@@ -54,7 +59,9 @@ Expected<std::unique_ptr<RunReplay>> RunWitness::replay_to(uint64_t start, uint6
 Expected<std::unique_ptr<RunReplay>> RunWitness::stand_after(uint64_t step) {
   std::vector<uint64_t> starts = replays_->starts();
   std::erase_if(starts, [&](uint64_t s) { return s > step; });
-  const auto committed = reader().transcript().committed_state(step);
+  // Who judges a run agrees with it on the states before what it doubts.
+  const verify::Transcript& agreed = (as_.judged == nullptr ? reader() : as_.judged->reader()).transcript();
+  const auto committed = agreed.committed_state(step);
   for (; starts.size() > 1 && committed; starts.pop_back()) {
     auto replay = replay_to(starts.back(), step);
     if (!replay) continue;
@@ -68,7 +75,7 @@ Expected<std::vector<dispute::StepPoint>> RunWitness::points(uint64_t first, uin
   const verify::Transcript& transcript = reader().transcript();
   std::unique_ptr<RunReplay> replay;  // none where the transcript says all
   for (uint64_t t = first + 1; t <= last && !replay; ++t) {
-    if (is_trainer_ && transcript.committed_state(t)) continue;
+    if (as_.is_trainer && transcript.committed_state(t)) continue;
     ISOBIT_TRY(replay, stand_after(first));
   }
   std::vector<dispute::StepPoint> points;
@@ -80,7 +87,7 @@ Expected<std::vector<dispute::StepPoint>> RunWitness::points(uint64_t first, uin
       ISOBIT_TRY(const commit::Digest state, replay->state_root());
       point = {outcome.batch, outcome.loss, outcome.log_segment, state};
     }
-    if (is_trainer_) {
+    if (as_.is_trainer) {
       const verify::StepLeaf& leaf = transcript.step(t);
       point = {leaf.batch, leaf.loss, leaf.log_segment, transcript.committed_state(t).value_or(point.state_root)};
     }
@@ -100,7 +107,7 @@ Expected<StepTracer> RunWitness::trace(uint64_t step, std::set<uint64_t> wanted,
   }
   ISOBIT_TRY(const verify::StepOutcome outcome, replay->advance_seen_by(&tracer));
   if (outcome.fault) return rejected(text_of("step ", step, ": ", outcome.fault->what));
-  if (conduct_) tracer.take_state_after(*session_.trainer, engine_.pool());
+  if (as_.conduct) tracer.take_state_after(*session_.trainer, engine_.pool());
   if (const auto missing = tracer.missing()) {
     return unavailable(text_of("the step made no value '", schema_[*missing].name, "' of its schema"));
   }
@@ -120,6 +127,39 @@ Expected<std::map<uint64_t, Tensor>> RunWitness::values(uint64_t step, const std
 Status RunWitness::visit(uint64_t step, const std::set<uint64_t>& entries, const See& see) {
   ISOBIT_RETURN_IF_ERROR(trace(step, entries, StepTracer::Hash::kNothing, see));
   return {};
+}
+
+// The segment as the run has it, which need not be what its leaf commits to.
+Expected<verify::LogTree> RunWitness::log(uint64_t step) {
+  const bundle::BundleReader& of = as_.judged == nullptr ? reader() : as_.judged->reader();
+  ISOBIT_TRY(const Bytes bytes, of.read_log_segment(step));
+  ISOBIT_TRY(const verify::LogTree tree, read_log_tree(session_.job, session_.trainer->step_graph(), step, bytes));
+  return tree;
+}
+
+Expected<std::optional<runtime::EntryPlace>> RunWitness::illegal_entry(uint64_t step) {
+  ISOBIT_TRY(const std::unique_ptr<RunReplay> replay, stand_after(step - 1));
+  ISOBIT_RETURN_IF_ERROR(replay->advance().map([](auto&&) {}));
+  return replay->first_illegal();
+}
+
+Expected<std::optional<uint64_t>> RunWitness::first_difference(const verify::Transcript& theirs, uint64_t after) {
+  ISOBIT_TRY(const std::unique_ptr<RunReplay> replay, stand_after(after));
+  for (uint64_t t = after + 1; t <= theirs.steps(); ++t) {
+    ISOBIT_TRY(const verify::StepOutcome outcome, replay->advance());
+    if (outcome.fault) return rejected(text_of("step ", t, ": ", outcome.fault->what));
+    const verify::StepLeaf& leaf = theirs.step(t);
+    if (leaf.batch != outcome.batch || leaf.loss != outcome.loss || leaf.log_segment != outcome.log_segment) return t;
+    if (!leaf.state_root) continue;
+    ISOBIT_TRY(const commit::Digest state, replay->state_root());
+    if (state != *leaf.state_root) return t;
+  }
+  return std::nullopt;
+}
+
+Expected<verify::Evaluation> RunWitness::evaluation() {
+  ISOBIT_TRY(const train::SampleScores scored, session_.trainer->evaluate());
+  return verify::EvaluationTree(scored).evaluation();
 }
 
 dispute::ShownNode RunWitness::node(uint64_t index) {

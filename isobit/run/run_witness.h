@@ -16,12 +16,19 @@ namespace isobit::run {
 
 class RunWitness final : public dispute::Witness {
  public:
-  // conduct: how the steps are computed by somebody who does not compute them as the job says; then states are what it
-  // leaves behind. is_trainer: speaks for the run's trainer, whose points are those of its transcript as far as that
-  // has them. Errors: those of open_run and open_session; kUnreadable for a job whose steps have no schema.
+  struct As {
+    // Speaks for the run's trainer, whose points are those of its transcript as far as that has them.
+    bool is_trainer = true;
+    // How the steps are computed by somebody who does not compute them as the job says; then states are what it leaves
+    // behind, and a log is written anew.
+    std::optional<Conduct> conduct = std::nullopt;
+    // Of a logged job: whose log decides near-ties, in place of the run's own; where it says what it may not, the exact
+    // values do. It must outlive the witness.
+    const RunWitness* judged = nullptr;
+  };
+  // Errors: those of open_run and open_session; kUnreadable for a job whose steps have no schema.
   static Expected<std::unique_ptr<RunWitness>> open(const OpenRequest& request, const platform::Platform& platform,
-                                                    bool is_trainer,
-                                                    std::optional<StepFunction> conduct = std::nullopt);
+                                                    const As& as);
 
   const bundle::BundleReader& reader() const { return opened_.reader; }
   const Session& session() const { return session_; }
@@ -38,10 +45,18 @@ class RunWitness final : public dispute::Witness {
   Expected<Tensor> given(const dispute::Operand& operand) override;
   Expected<verify::ShownLeaves> batch(uint64_t step) override;
   Expected<verify::ShownSample> sample(uint64_t step, int64_t position) override;
+  Expected<verify::LogTree> log(uint64_t step) override;
+  Expected<std::optional<runtime::EntryPlace>> illegal_entry(uint64_t step) override;
+
+  // The first step after `after`, where both have one state, in which the transcript says something else than is
+  // computed here; nothing where there is none among its steps. Stands behind its last step then.
+  Expected<std::optional<uint64_t>> first_difference(const verify::Transcript& theirs, uint64_t after);
+  // Of where that left off.
+  Expected<commit::Digest> state_root() { return session_.state_root(engine_.pool()); }
+  Expected<verify::Evaluation> evaluation();
 
  private:
-  RunWitness(OpenedRun opened, const platform::Platform& platform, bool is_trainer,
-             std::optional<StepFunction> conduct);
+  RunWitness(OpenedRun opened, const platform::Platform& platform, const As& as);
   Status prepare(const Limits& limits);
   int64_t sample_at(uint64_t step, int64_t position) const;
   Expected<std::unique_ptr<RunReplay>> stand_after(uint64_t step);
@@ -50,8 +65,7 @@ class RunWitness final : public dispute::Witness {
 
   OpenedRun opened_;
   platform::Engine engine_;
-  const bool is_trainer_;
-  const std::optional<StepFunction> conduct_;
+  const As as_;
   Session session_;
   ReplayTally tally_;
   std::unique_ptr<BundleReplays> replays_;

@@ -13,7 +13,7 @@ Expected<SpotKnown> spot_known(const OpenRequest& request) {
 
 Expected<std::unique_ptr<SpotSide>> SpotSide::open(const DisputeSide& side) {
   std::unique_ptr<SpotSide> opened(new SpotSide());
-  ISOBIT_TRY(opened->computed_, RunWitness::open(side.open, side.platform, true, side.conduct));
+  ISOBIT_TRY(opened->computed_, RunWitness::open(side.open, side.platform, {true, side.conduct}));
   RunWitness& computed = *opened->computed_;
   const verify::Engagement& engagement = computed.reader().engagement();
   ISOBIT_RETURN_IF_ERROR(check_trainer_key(*side.key, engagement));

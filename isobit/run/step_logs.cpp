@@ -1,10 +1,10 @@
 #include "isobit/run/step_logs.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "isobit/base/text.h"
 #include "isobit/log/segment.h"
-#include "isobit/verify/log_tree.h"
 
 namespace isobit::run {
 
@@ -75,35 +75,69 @@ std::unique_ptr<StepLogWriter> make_step_log_writer(const train::Job& job, const
   return std::make_unique<HonestStepLogWriter>(job, graph, std::move(recorder));
 }
 
-StepLogReader::StepLogReader(const train::Job& job, const train::StepGraph& graph)
+StepLogReader::StepLogReader(const train::Job& job, const train::StepGraph& graph, runtime::OnIllegal on_illegal)
     : kind_(job.rounding.log),
-      follower_(runtime::make_follower(rounding_rules(job))),
+      on_illegal_(on_illegal),
+      follower_(runtime::make_follower(rounding_rules(job), on_illegal)),
       outputs_(runtime::logged_outputs(graph.graph, kind_)) {}
 
 Expected<runtime::Stage*> StepLogReader::begin(uint64_t step, ByteView segment,
                                                const std::optional<commit::Digest>& leaf, runtime::StateBefore before) {
   fault_.reset();
+  leaf_ = leaf.value_or(commit::Digest{});
   auto decoded = log::decode_segment(segment, step, kind_, outputs_, "rounding log");
   if (!decoded) {
     const ErrorCode code = decoded.error().code;  // without memory for it this machine is at fault
-    if (code == ErrorCode::kRejected || code == ErrorCode::kUnreadable)
-      fault_ = log::Fault{log::FaultKind::kDamaged, "", decoded.error().message};
+    const bool is_none = code == ErrorCode::kRejected || code == ErrorCode::kUnreadable;
+    if (is_none && on_illegal_ == runtime::OnIllegal::kTakeExact) return begin_without_log(step);
+    if (is_none) fault_ = log::Fault{log::FaultKind::kDamaged, "", decoded.error().message};
     return tl::unexpected<Error>(std::move(decoded).error());
   }
   if (const commit::Digest root = verify::log_segment_root(*decoded); root != leaf) {
+    if (on_illegal_ == runtime::OnIllegal::kTakeExact) return begin_without_log(step);
     fault_ = log::Fault{log::FaultKind::kDamaged, "",
                         text_of("rounding log, step ", step, ": its entries have the root ", commit::hex_of(root),
                                 ", the leaf commits to ", leaf ? commit::hex_of(*leaf) : std::string("none"))};
     return rejected(fault_->what);
   }
+  if (on_illegal_ == runtime::OnIllegal::kTakeExact) segment_ = *decoded;
   follower_->begin_step(step, std::move(decoded->log), before);
   return follower_.get();
+}
+
+// As if the log were empty.
+runtime::Stage* StepLogReader::begin_without_log(uint64_t step) {
+  segment_ = {step, log::SparseLog{}};
+  follower_->begin_step(step, log::SparseLog{}, runtime::StateBefore::kUnknown);
+  return follower_.get();
+}
+
+std::optional<runtime::EntryPlace> StepLogReader::first_illegal() const {
+  return follower_->illegal().empty() ? std::nullopt : std::optional(follower_->illegal().front());
+}
+
+commit::Digest StepLogReader::root_of_rest() const {
+  if (follower_->illegal().empty()) return leaf_;
+  log::Segment rest = segment_;
+  auto& nodes = std::get<log::SparseLog>(rest.log).nodes;
+  for (log::SparseNode& node : nodes) {
+    std::erase_if(node.entries, [&](const log::SparseEntry& entry) {
+      return std::ranges::binary_search(follower_->illegal(), runtime::EntryPlace{node.node, entry.position});
+    });
+  }
+  std::erase_if(nodes, [](const log::SparseNode& node) { return node.entries.empty(); });
+  return verify::log_segment_root(rest);
 }
 
 Status StepLogReader::end() {
   const Status status = follower_->end_step();
   note_fault();
   return status;
+}
+
+Expected<verify::LogTree> read_log_tree(const train::Job& job, const train::StepGraph& graph, uint64_t step,
+                                        ByteView segment) {
+  return SegmentDecoder(job, graph).decode(step, segment).map([](const log::Segment& s) { return verify::LogTree(s); });
 }
 
 bool leaves_log_unchecked(const train::Job& job) {

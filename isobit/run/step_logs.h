@@ -9,11 +9,13 @@
 
 #include "isobit/base/bytes.h"
 #include "isobit/commit/hash.h"
+#include "isobit/log/segment.h"
 #include "isobit/log/step_log.h"
 #include "isobit/runtime/stages/log_follower.h"
 #include "isobit/runtime/stages/log_recorder.h"
 #include "isobit/train/job.h"
 #include "isobit/train/step_graph.h"
+#include "isobit/verify/log_tree.h"
 
 namespace isobit::run {
 
@@ -47,7 +49,9 @@ std::unique_ptr<StepLogWriter> make_step_log_writer(const train::Job& job, const
 
 class StepLogReader {
  public:
-  StepLogReader(const train::Job& job, const train::StepGraph& graph);
+  // kTakeExact: of a sparse log; then the bytes of a log that is none are no fault, and the exact values decide.
+  StepLogReader(const train::Job& job, const train::StepGraph& graph,
+                runtime::OnIllegal on_illegal = runtime::OnIllegal::kEndStep);
   // leaf: what the step's leaf commits to (verify/log_tree.h). before: whether the state before the step is known to be
   // the trainer's. kRejected, kUnreadable: the bytes are no log of this step (log/segment.h), or one of other entries
   // than the leaf's; fault() is set. kUnavailable: no memory for it.
@@ -60,13 +64,26 @@ class StepLogReader {
   const std::optional<log::Fault>& fault() const { return fault_; }
   // To be called after the stage has ended a step early: sets fault() if the log was the reason.
   void note_fault() { fault_ = follower_->fault(); }
+  // kTakeExact, after the step: what its leaf should commit to, the log without the entries that may not stand.
+  commit::Digest root_of_rest() const;
+  // Likewise: the first of these entries.
+  std::optional<runtime::EntryPlace> first_illegal() const;
 
  private:
+  runtime::Stage* begin_without_log(uint64_t step);
+
   log::Kind kind_;
+  runtime::OnIllegal on_illegal_;
+  log::Segment segment_;  // kTakeExact: of the step
+  commit::Digest leaf_{};
   std::unique_ptr<runtime::LogFollower> follower_;
   std::vector<log::LoggedOutput> outputs_;
   std::optional<log::Fault> fault_;
 };
+
+// The entries of a step's log that is stored in these bytes. Errors as StepLogWriter::root_of.
+Expected<verify::LogTree> read_log_tree(const train::Job& job, const train::StepGraph& graph, uint64_t step,
+                                        ByteView segment);
 
 // Whether the job takes the published scheme's log as it is, and what is said of its runs then.
 bool leaves_log_unchecked(const train::Job& job);

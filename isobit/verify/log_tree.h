@@ -69,6 +69,8 @@ class LogTree {
   LogChunkProof prove(uint64_t index) const;
   // Nothing when the output has entries.
   std::optional<LogAbsenceProof> prove_absence(uint32_t node, uint32_t output) const;
+  // What the log says of one element of a node's output 0, an entry or nothing (shown_entry). REQUIRES a sparse log.
+  LogAbsenceProof prove_entry(uint32_t node, uint64_t position) const;
 
  private:
   uint64_t step_;
@@ -83,6 +85,12 @@ Status verify_log_chunk(const LogChunkProof& proof, uint64_t step, const commit:
 // kRejected unless the proof shows that `output` of `node` has no entries in the log of `step`.
 Status verify_log_absence(const LogAbsenceProof& proof, uint32_t node, uint32_t output, uint64_t step, log::Kind kind,
                           const commit::Digest& root);
+
+// What a sparse log says of one element of output 0 of `node`: its entry, or that there is none. `before` alone where
+// the element's place lies within one chunk, between its first and its last entry; else the chunks on both sides, as of
+// an absence. kRejected unless the proof leads to `root` and shows that place.
+Expected<std::optional<log::SparseEntry>> shown_entry(const LogAbsenceProof& proof, uint32_t node, uint64_t position,
+                                                      uint64_t step, const commit::Digest& root);
 
 // Canonical bytes; the decoders take no others, and allocate nothing that the data do not hold.
 Bytes encode(const LogChunkProof& proof);

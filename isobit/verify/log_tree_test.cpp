@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 
 #include "isobit/log/testing.h"
 
@@ -132,6 +133,51 @@ TEST(LogAbsence, OtherChunksDoNotProveIt) {
   LogChunkProof forged = nine;
   forged.chunk.node = 10;
   EXPECT_FALSE(check({two, forged}, 9));
+}
+
+// Every element of a node has one place in the tree, with an entry or without.
+TEST(LogEntry, IsShownOfEveryElement) {
+  for (const log::Segment& segment : {large_sparse(), log::Segment{7, log::SparseLog{}}}) {
+    const LogTree tree(segment);
+    std::map<std::pair<uint32_t, uint64_t>, log::SparseEntry> entries;
+    for (const log::SparseNode& node : std::get<log::SparseLog>(segment.log).nodes) {
+      for (const log::SparseEntry& e : node.entries) entries[{node.node, e.position}] = e;
+    }
+    const uint64_t turn = 3 * kEntriesPerChunk;  // where chunks meet
+    for (uint32_t node = 0; node < 10; ++node) {
+      for (const uint64_t position :
+           {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{3}, turn - 4, turn - 3, turn - 2, turn - 1, turn, turn + 1,
+            2 * turn - 1, 2 * turn, 2 * turn + 12, 2 * turn + 13, 3 * turn}) {
+        const auto back = decode_log_absence_proof(encode(tree.prove_entry(node, position)), "proof");
+        ASSERT_TRUE(back) << back.error().message;
+        const auto shown = shown_entry(*back, node, position, 7, tree.root());
+        ASSERT_TRUE(shown) << node << ", " << position << ": " << shown.error().message;
+        const auto found = entries.find({node, position});
+        EXPECT_EQ(*shown, found == entries.end() ? std::nullopt : std::optional(found->second))
+            << node << ", " << position;
+        EXPECT_FALSE(shown_entry(*back, node, position, 8, tree.root()));
+      }
+    }
+  }
+}
+
+TEST(LogEntry, OtherChunksDoNotShowIt) {
+  const LogTree tree(large_sparse());  // nodes 3, 5 and 7: chunks 0; 1; 2 to 4
+  const auto shows = [&](const LogAbsenceProof& proof, uint32_t node, uint64_t position) {
+    return shown_entry(proof, node, position, 7, tree.root()).has_value();
+  };
+  const uint64_t turn = 3 * kEntriesPerChunk;
+  EXPECT_TRUE(shows({tree.prove(1), std::nullopt}, 5, 4));
+  EXPECT_FALSE(shows({std::nullopt, tree.prove(1)}, 5, 4));
+  EXPECT_FALSE(shows({tree.prove(1), tree.prove(2)}, 5, 4)) << "an entry may stand within the first";
+  EXPECT_FALSE(shows({tree.prove(0), tree.prove(2)}, 5, 4)) << "the chunk that holds it is passed over";
+  EXPECT_TRUE(shows({tree.prove(2), tree.prove(3)}, 7, turn - 1));
+  EXPECT_FALSE(shows({tree.prove(2), tree.prove(4)}, 7, turn - 1));
+  EXPECT_FALSE(shows({tree.prove(3), tree.prove(4)}, 7, turn - 1));
+  EXPECT_FALSE(shows({tree.prove(2), std::nullopt}, 7, turn - 1));
+  EXPECT_FALSE(shows({}, 5, 4)) << "the log is not empty";
+  const LogTree ovt(large_ovt());
+  EXPECT_FALSE(shown_entry({ovt.prove(1), std::nullopt}, 4, 0, 7, ovt.root())) << "of the other kind";
 }
 
 TEST(LogChunk, OnlyCanonicalBytesDecode) {

@@ -118,6 +118,18 @@ class Dispute(Case):
         self.fails("verify", "settled.dispute", code=2, says=["--job"])
         self.fails("verify", "honest.run", "--job", self.job, code=2, says=["--job"])
 
+    def test_a_log_convicts_by_its_entry(self):
+        logged = ("--set", "job.arithmetic=logged-1")
+        for kind, level in (("log-move", "element"), ("log-foreign", "log")):
+            name = kind + ".run"
+            self.isobit("cheat", DIGITS, *SHORT, *logged, "--set", "rounding.divergence=4096", "--kind", kind, "--at", "7", "--out", name)
+            self.train("of-" + name, *logged, "--set", "rounding.divergence=4096")
+            told = self.isobit_json("dispute", name, "of-" + name, "--cheat", kind + "@7", "--out", kind + ".dispute", code=1)
+            self.assertEqual((told["verdict"], told["level"], told["step"], told["finding"]),
+                             ("trainer wrong", level, 7, None))
+            again = self.isobit_json("verify", kind + ".dispute", "--job", self.path(name, "job.toml"), code=1)
+            self.assertEqual((again["level"], again["element"]), (level, told["element"]))
+
     def test_what_cannot_be_disputed(self):
         self.train("again.run")
         self.fails("dispute", "honest.run", "again.run", code=2, says=["nothing to dispute"])

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "isobit/dispute/shown_tensor.h"
+#include "isobit/graph/op.h"
 
 namespace isobit::adversary::simulator {
 namespace {
@@ -63,9 +64,33 @@ class Liar {
     change(any_of(entries([&](const Entry& e) { return replaces_state(e); })));
   }
 
+  // Of the step's log as a trainer has it: with an entry that says another value of some element of a product. As a
+  // challenger has it: with an entry that is said not to stand, where there is one.
+  void change_log() {
+    log::SparseLog log;
+    const verify::LogTree honest = material_.honest().log(lie_.step).value();
+    for (const verify::LogChunk& chunk : honest.chunks()) {
+      log.nodes.push_back({chunk.node, std::get<std::vector<log::SparseEntry>>(chunk.log)});
+    }
+    if (!log.nodes.empty()) lie_.accused = runtime::EntryPlace{log.nodes[0].node, log.nodes[0].entries[0].position};
+    const uint64_t entry = any_of(entries([this](const Entry& e) {
+      return e.kind == Kind::kOutput && e.place == 0 && graph::find_op(op_of(e))->is_inner_product();
+    }));
+    const auto node = static_cast<uint32_t>(schema_[entry].node);
+    const uint64_t position = random_.below(static_cast<uint64_t>(Shape(schema_[entry].dims).elements()));
+    const auto at = std::ranges::lower_bound(log.nodes, node, {}, &log::SparseNode::node);
+    const auto of_node = at != log.nodes.end() && at->node == node ? at : log.nodes.insert(at, {node, {}});
+    auto& all = of_node->entries;
+    const auto place = std::ranges::lower_bound(all, position, {}, &log::SparseEntry::position);
+    const log::SparseEntry said{position, log::SparseEntry::Kind::kValue, 1e9F};
+    place != all.end() && place->position == position ? void(*place = said) : void(all.insert(place, said));
+    lie_.log.emplace(log::Segment{lie_.step, log});
+    lie_.forged_entry = runtime::EntryPlace{node, position};
+  }
+
   // The state that the list leads to.
   commit::Digest state_after() {
-    const auto roots = LyingWitness(material_.honest(), lie_).roots(lie_.step).value();
+    const auto roots = LyingWitness(material_.honest(), lie_, lie_).roots(lie_.step).value();
     std::vector<commit::StateEntry> state;
     for (size_t i = 0; i < schema_.size() && schema_[i].kind == Kind::kState; ++i) {
       size_t from = i;
@@ -84,7 +109,8 @@ class Liar {
     if (lie_.kind == LieKind::kLoss) point.loss.bits ^= uint64_t{1} << random_.below(23);
     if (lie_.kind == LieKind::kBatch) point.batch = random_.digest();
     lie_.points[lie_.step] = point;
-    if (lie_.kind == LieKind::kLoss || lie_.kind == LieKind::kBatch) return;
+    if (lie_.kind == LieKind::kLog) lie_.points[lie_.step].log_segment = lie_.log->root();
+    if (lie_.kind == LieKind::kLoss || lie_.kind == LieKind::kBatch || lie_.kind == LieKind::kLog) return;
     lie_.points[lie_.step].state_root =
         lie_.kind == LieKind::kList && lie_.values.empty() ? random_.digest() : state_after();
     for (uint64_t t = lie_.step + 1; t <= steps; ++t) {
@@ -154,6 +180,9 @@ class Liar {
           lie_.drops_value = way == 1;
         }
         break;
+      case LieKind::kLog:
+        change_log();
+        break;
       case LieKind::kLoss:
       case LieKind::kBatch:
         break;
@@ -196,8 +225,8 @@ class Liar {
 }  // namespace
 
 std::optional<LieKind> lie_kind(const std::string& name) {
-  constexpr std::array<std::string_view, 12> kNames = {"honest", "false-alarm", "state", "values", "fed",  "rate",
-                                                       "sum",    "tree",        "tile",  "list",   "loss", "batch"};
+  constexpr std::array<std::string_view, 13> kNames = {
+      "honest", "false-alarm", "state", "values", "fed", "rate", "sum", "tree", "tile", "list", "loss", "batch", "log"};
   const auto found = std::ranges::find(kNames, name);
   if (found == kNames.end()) return std::nullopt;
   return static_cast<LieKind>(found - kNames.begin());
@@ -241,6 +270,7 @@ verify::Transcript claimed_transcript(const Material& material, const Lie& lie) 
       const dispute::StepPoint& point = lie.points.at(step->step);
       step->batch = point.batch;
       step->loss = point.loss;
+      step->log_segment = point.log_segment;
       if (step->state_root) step->state_root = point.state_root;
     }
     if (auto* last = std::get_if<verify::FinalLeaf>(&leaf); last != nullptr && lie.points.contains(last->steps)) {
@@ -274,6 +304,18 @@ Expected<std::map<uint64_t, Tensor>> LyingWitness::values(uint64_t step, const s
     if (lie_.values.contains(entry)) tensor = lie_.values.at(entry);
   }
   return values;
+}
+
+Expected<verify::LogTree> LyingWitness::log(uint64_t step) {
+  if (of_trainer_.log && of_trainer_.step == step) return *of_trainer_.log;
+  ISOBIT_TRY(verify::LogTree tree, honest_.log(step));
+  return tree;
+}
+
+Expected<std::optional<runtime::EntryPlace>> LyingWitness::illegal_entry(uint64_t step) {
+  if (lie_.log && lie_.step == step) return lie_.accused;
+  if (of_trainer_.log && of_trainer_.step == step) return of_trainer_.forged_entry;
+  return std::optional<runtime::EntryPlace>();
 }
 
 }  // namespace isobit::adversary::simulator

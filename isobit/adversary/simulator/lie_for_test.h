@@ -19,6 +19,7 @@ enum class LieKind : uint8_t {
   kList,        // a list of values that does not begin or end where it must, or is too short
   kLoss,        // the loss of a step
   kBatch,       // the samples of a step
+  kLog,         // of a trainer: an entry of a step's log that may not stand; of a challenger: that there is one
 };
 // By its name in a scenario: "honest", "false-alarm", "state", ...
 std::optional<LieKind> lie_kind(const std::string& name);
@@ -32,6 +33,9 @@ struct Lie {
   bool drops_value = false;                       // the last one is missing
   std::map<uint64_t, dispute::StepPoint> points;  // by step
   dispute::Player::ForgeStates forge;
+  std::optional<verify::LogTree> log;  // of a trainer, of this step, with
+  std::optional<runtime::EntryPlace> forged_entry;
+  std::optional<runtime::EntryPlace> accused;  // by a challenger: an entry that may stand
 };
 
 inline constexpr std::string_view kNoTile = "no tile";
@@ -49,7 +53,9 @@ verify::Transcript claimed_transcript(const Material& material, const Lie& lie);
 
 class LyingWitness final : public dispute::Witness {
  public:
-  LyingWitness(dispute::Witness& honest, const Lie& lie) : honest_(honest), lie_(lie) {}
+  // of_trainer: whose log a challenger has before it.
+  LyingWitness(dispute::Witness& honest, const Lie& lie, const Lie& of_trainer)
+      : honest_(honest), lie_(lie), of_trainer_(of_trainer) {}
   const std::vector<train::TraceEntry>& schema() const override { return honest_.schema(); }
   Expected<std::vector<dispute::StepPoint>> points(uint64_t first, uint64_t last) override;
   Expected<std::vector<commit::TensorRoot>> roots(uint64_t step) override;
@@ -61,10 +67,13 @@ class LyingWitness final : public dispute::Witness {
   Expected<verify::ShownSample> sample(uint64_t step, int64_t position) override {
     return honest_.sample(step, position);
   }
+  Expected<verify::LogTree> log(uint64_t step) override;
+  Expected<std::optional<runtime::EntryPlace>> illegal_entry(uint64_t step) override;
 
  private:
   dispute::Witness& honest_;
   const Lie& lie_;
+  const Lie& of_trainer_;
 };
 
 }  // namespace isobit::adversary::simulator

@@ -75,6 +75,12 @@ Expected<verify::ShownSample> CachedWitness::sample(uint64_t step, int64_t posit
   return samples_.at(key);
 }
 
+Expected<verify::LogTree> CachedWitness::log(uint64_t step) { return computed_.log(step); }
+
+Expected<std::optional<runtime::EntryPlace>> CachedWitness::illegal_entry(uint64_t step) {
+  return computed_.illegal_entry(step);
+}
+
 Material::Material(const std::vector<std::string>& overrides)
     : folder_(text_of("simulated_", to_hex(commit::sha256(as_bytes(text_of_all(overrides)))))) {
   const train::Job job = job_of(overrides);
@@ -85,7 +91,7 @@ Material::Material(const std::vector<std::string>& overrides)
   open.run = path;
   open.client = run::testing::key(kClientSeed).public_key();
   open.job = job;
-  run_ = run::RunWitness::open(open, platform::parse_platform("ordered/1t").value(), true).value();
+  run_ = run::RunWitness::open(open, platform::parse_platform("ordered/1t").value(), {}).value();
   honest_ = std::make_unique<CachedWitness>(*run_);
   // The same run under an engagement with a referee.
   verify::EngagementTerms terms = run_->reader().engagement().terms;

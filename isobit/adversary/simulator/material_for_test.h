@@ -39,6 +39,8 @@ class CachedWitness final : public dispute::Witness {
   Expected<Tensor> given(const dispute::Operand& operand) override { return computed_.given(operand); }
   Expected<verify::ShownLeaves> batch(uint64_t step) override;
   Expected<verify::ShownSample> sample(uint64_t step, int64_t position) override;
+  Expected<verify::LogTree> log(uint64_t step) override;
+  Expected<std::optional<runtime::EntryPlace>> illegal_entry(uint64_t step) override;
 
  private:
   dispute::Witness& computed_;

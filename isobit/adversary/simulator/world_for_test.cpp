@@ -17,7 +17,7 @@ constexpr std::array<Party, 2> kParties = {Party::kTrainer, Party::kChallenger};
 // A party on a machine that fails, and what it does to its messages if it is dishonest.
 class Machine {
  public:
-  Machine(const Scenario& scenario, Party party, Material& material, const Lie& lie,
+  Machine(const Scenario& scenario, Party party, Material& material, const Lie& lie, const Lie& of_trainer,
           const verify::Transcript& transcript, dispute::Challenge challenge, Random& random, Traffic& traffic)
       : faults_(scenario.machines),
         conduct_(party == Party::kTrainer ? scenario.trainer_conduct : scenario.challenger_conduct),
@@ -25,7 +25,7 @@ class Machine {
         key_(run::testing::key(party == Party::kTrainer ? kTrainerSeed : kChallengerSeed)),
         material_(material),
         lie_(lie),
-        witness_(material.honest(), lie),
+        witness_(material.honest(), lie, of_trainer),
         transcript_(transcript),
         challenge_(std::move(challenge)),
         random_(random),
@@ -356,8 +356,8 @@ GameEnd play(const Scenario& scenario, Material& material, uint64_t seed) {
       challenge_to(material, claimed, last, least + random.below(claimed.size() - least + 1));
   Network network(scenario.network, random, end.traffic);
   std::array<Machine, 2> machines = {
-      Machine(scenario, Party::kTrainer, material, lies[0], claimed, challenge, random, end.traffic),
-      Machine(scenario, Party::kChallenger, material, lies[1], claimed, challenge, random, end.traffic)};
+      Machine(scenario, Party::kTrainer, material, lies[0], lies[0], claimed, challenge, random, end.traffic),
+      Machine(scenario, Party::kChallenger, material, lies[1], lies[0], claimed, challenge, random, end.traffic)};
   RefereeMachine referee(scenario.machines, material, random, end.traffic);
   const auto machine = [&](Party party) -> Machine& { return machines[static_cast<size_t>(party)]; };
   const uint64_t response = material.terms().response_seconds,
@@ -403,8 +403,8 @@ GameEnd play(const Scenario& scenario, Material& material, uint64_t seed) {
 Settled settle(Material& material, const std::array<Lie, 2>& lies, std::optional<uint64_t> head) {
   const verify::Transcript claimed = claimed_transcript(material, lies[0]);
   const std::array<commit::SecretKey, 2> keys = {run::testing::key(kTrainerSeed), run::testing::key(kChallengerSeed)};
-  std::array<LyingWitness, 2> witnesses = {LyingWitness(material.honest(), lies[0]),
-                                           LyingWitness(material.honest(), lies[1])};
+  std::array<LyingWitness, 2> witnesses = {LyingWitness(material.honest(), lies[0], lies[0]),
+                                           LyingWitness(material.honest(), lies[1], lies[0])};
   std::array<dispute::Player, 2> players = {dispute::Player(material.subject(), material.parts(), Party::kTrainer,
                                                             witnesses[0], &claimed, keys[0], material.pool()),
                                             dispute::Player(material.subject(), material.parts(), Party::kChallenger,

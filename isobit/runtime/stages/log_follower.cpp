@@ -19,6 +19,7 @@ void LogFollower::begin(uint64_t step, StateBefore before) {
   before_ = before;
   superfluous_ = 0;
   fault_.reset();
+  illegal_.clear();
 }
 
 void LogFollower::begin_run(const graph::Graph& graph) {
@@ -76,7 +77,7 @@ Status LogFollower::admit(const KernelCall& call, const ExactOutput& o, const Ru
                             "exact value decides; it is ", o.z.high, " and rounds to ", o.rounded));
     case Standing::kSuperfluous:
       ++counts.superfluous;
-      if (++superfluous_ > kMostSuperfluous) {
+      if (++superfluous_ > kMostSuperfluous && on_illegal_ == OnIllegal::kEndStep) {
         return refuse(call, o.at.position,
                       text_of("is superfluous, and so are ", kMostSuperfluous, " others of this step: an honest log ",
                               "has none"));

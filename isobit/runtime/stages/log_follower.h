@@ -24,6 +24,17 @@ inline constexpr uint64_t kMostSuperfluous = 64;
 // replay reproduced, or at the beginning.
 enum class StateBefore { kAgreed, kUnknown };
 
+// What becomes of an entry that may not stand: an audit ends with it; who has to say what the step should have been
+// takes the exact value, and names the entry.
+enum class OnIllegal { kEndStep, kTakeExact };
+
+// An entry of the log, by its place.
+struct EntryPlace {
+  uint32_t node = 0;
+  uint64_t position = 0;
+  auto operator<=>(const EntryPlace&) const = default;
+};
+
 // Of an auditor, or of a trainer that repeats steps it has signed. A log that cannot be followed ends the step with an
 // error of code kRejected and sets fault(); so does a platform beyond the job's bound, with an error of code
 // kUnavailable.
@@ -42,9 +53,12 @@ class LogFollower : public RoundingStage {
   void begin_run(const graph::Graph& graph) override;
   const log::CountsByOperator& counts() const { return counts_; }
   const std::optional<log::Fault>& fault() const { return fault_; }
+  // OnIllegal::kTakeExact: the entries of this step that may not stand, in order.
+  const std::vector<EntryPlace>& illegal() const { return illegal_; }
 
  protected:
-  explicit LogFollower(const RoundingRules& rules) : RoundingStage(rules.bits), rules_(rules) {}
+  LogFollower(const RoundingRules& rules, OnIllegal on_illegal)
+      : RoundingStage(rules.bits), rules_(rules), on_illegal_(on_illegal) {}
 
   // What begin_step() of either kind begins with.
   void begin(uint64_t step, StateBefore before);
@@ -68,8 +82,10 @@ class LogFollower : public RoundingStage {
   Status reject_damaged(const std::string& op, const std::string& what);
 
   const RoundingRules rules_;
+  const OnIllegal on_illegal_;
   uint64_t step_ = 0;
   log::CountsByOperator counts_;
+  std::vector<EntryPlace> illegal_;
 
  private:
   StateBefore before_ = StateBefore::kUnknown;
@@ -78,7 +94,7 @@ class LogFollower : public RoundingStage {
   std::optional<log::Fault> fault_;
 };
 
-// The one for rules.log.
-std::unique_ptr<LogFollower> make_follower(const RoundingRules& rules);
+// The one for rules.log. REQUIRES a sparse log for kTakeExact: decisions of ovt are not judged one by one.
+std::unique_ptr<LogFollower> make_follower(const RoundingRules& rules, OnIllegal on_illegal = OnIllegal::kEndStep);
 
 }  // namespace isobit::runtime

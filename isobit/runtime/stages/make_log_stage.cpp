@@ -9,9 +9,10 @@ std::unique_ptr<LogRecorder> make_recorder(const RoundingRules& rules, SelfCheck
   return std::make_unique<SparseRecorder>(rules, self_check);
 }
 
-std::unique_ptr<LogFollower> make_follower(const RoundingRules& rules) {
-  if (rules.log == log::Kind::kOvt) return std::make_unique<OvtFollower>(rules);
-  return std::make_unique<SparseFollower>(rules);
+std::unique_ptr<LogFollower> make_follower(const RoundingRules& rules, OnIllegal on_illegal) {
+  if (rules.log == log::Kind::kSparse) return std::make_unique<SparseFollower>(rules, on_illegal);
+  ISOBIT_CHECK(on_illegal == OnIllegal::kEndStep);
+  return std::make_unique<OvtFollower>(rules);
 }
 
 }  // namespace isobit::runtime

@@ -51,7 +51,7 @@ class OvtRecorder final : public LogRecorder {
 // An output without decisions, or with another number of them, is damage.
 class OvtFollower final : public LogFollower {
  public:
-  explicit OvtFollower(const RoundingRules& rules) : LogFollower(rules) {}
+  explicit OvtFollower(const RoundingRules& rules) : LogFollower(rules, OnIllegal::kEndStep) {}
   void begin_step(uint64_t step, log::StepLog log, StateBefore before) override;
   Status apply(size_t index, KernelCall& call) override;
   Status end_step() override;

@@ -96,14 +96,14 @@ Status SparseFollower::apply(size_t index, KernelCall& call) {
                           text_of(call.node.name, " (", call.node.op, "), element ", entries.back().position,
                                   ": is beyond its ", call.out().elements(), " elements"));
   }
-  return blocks.empty() ? Status{} : follow(call, blocks, entries);
+  return blocks.empty() ? Status{} : follow(index, call, blocks, entries);
 }
 
-Status SparseFollower::follow(KernelCall& call, std::vector<ProductBlock>& blocks,
+Status SparseFollower::follow(size_t index, KernelCall& call, std::vector<ProductBlock>& blocks,
                               const std::vector<log::SparseEntry>& entries) {
   log::Counts& counts = counts_[call.node.op];
   ISOBIT_TRY(const ErrorBounds bounds, begin_product(call, blocks, counts));
-  ISOBIT_TRY(const std::vector<double> values, judge(call, blocks, bounds, entries, counts));
+  ISOBIT_TRY(const std::vector<double> values, judge(index, call, blocks, bounds, entries, counts));
   std::vector<NearTie> needed = round_decided_outputs(call, blocks, auditor_width(bounds.divergence));
   counts.elements += static_cast<uint64_t>(call.out().elements());
   counts.entries += entries.size();
@@ -125,8 +125,8 @@ Status SparseFollower::follow(KernelCall& call, std::vector<ProductBlock>& block
   return {};
 }
 
-Expected<std::vector<double>> SparseFollower::judge(KernelCall& call, const std::vector<ProductBlock>& blocks,
-                                                    const ErrorBounds& bounds,
+Expected<std::vector<double>> SparseFollower::judge(size_t index, KernelCall& call,
+                                                    const std::vector<ProductBlock>& blocks, const ErrorBounds& bounds,
                                                     const std::vector<log::SparseEntry>& entries, log::Counts& counts) {
   std::vector<double> values;
   values.reserve(entries.size());
@@ -138,7 +138,15 @@ Expected<std::vector<double>> SparseFollower::judge(KernelCall& call, const std:
     ISOBIT_TRY(const std::vector<ExactOutput> outputs, evaluate(call, blocks, bounds, places));
     for (const ExactOutput& o : outputs) {
       const log::SparseEntry& entry = entries[values.size()];
-      if (entry.kind == log::SparseEntry::Kind::kValue && !(round_to_bits(entry.value, bits_) == entry.value)) {
+      const bool is_value =
+          entry.kind != log::SparseEntry::Kind::kValue || round_to_bits(entry.value, bits_) == entry.value;
+      if (on_illegal_ == OnIllegal::kTakeExact &&
+          (!is_value || !rule_on_entry(blocks[o.at.block], o, &entry, bounds, bits_).taken())) {
+        illegal_.push_back({static_cast<uint32_t>(index), entry.position});
+        values.push_back(o.rounded);
+        continue;
+      }
+      if (!is_value) {
         return tl::unexpected<Error>(
             reject_damaged(call.node.name,
                            text_of(call.node.name, " (", call.node.op, "), element ", entry.position, ": the log says ",

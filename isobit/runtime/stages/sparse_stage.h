@@ -39,16 +39,18 @@ class SparseRecorder final : public LogRecorder {
 
 class SparseFollower final : public LogFollower {
  public:
-  explicit SparseFollower(const RoundingRules& rules) : LogFollower(rules) {}
+  explicit SparseFollower(const RoundingRules& rules, OnIllegal on_illegal = OnIllegal::kEndStep)
+      : LogFollower(rules, on_illegal) {}
   void begin_step(uint64_t step, log::StepLog log, StateBefore before) override;
   Status apply(size_t index, KernelCall& call) override;
   Status end_step() override;
 
  private:
-  Status follow(KernelCall& call, std::vector<kernels::rounding::ProductBlock>& blocks,
+  Status follow(size_t index, KernelCall& call, std::vector<kernels::rounding::ProductBlock>& blocks,
                 const std::vector<log::SparseEntry>& entries);
   // The value of each entry's output. Before the outputs are rounded.
-  Expected<std::vector<double>> judge(KernelCall& call, const std::vector<kernels::rounding::ProductBlock>& blocks,
+  Expected<std::vector<double>> judge(size_t index, KernelCall& call,
+                                      const std::vector<kernels::rounding::ProductBlock>& blocks,
                                       const ErrorBounds& bounds, const std::vector<log::SparseEntry>& entries,
                                       log::Counts& counts);
 
