@@ -292,6 +292,20 @@ TEST_P(Reader, UnfinishedRunIsShownAndNotAudited) {
   put_file(begun / "transcript", good.substr(0, good.size() - 5));
   EXPECT_EQ(testing::open_bundle(begun, kPinned, plan_)->transcript().steps(), 4u);
   put_file(begun / "transcript", good.substr(0, good.size() / 3));
+  // Who resumes computes them again, so that is held against nobody.
+  const auto lost = testing::open_bundle(begun, kPinned, plan_);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, ErrorCode::kUnreadable);
+  EXPECT_NE(lost.error().message.find("a signed head covers"), std::string::npos) << lost.error().message;
+  // In a leaf that is whole and another one there is nothing to wait for.
+  const auto other = testing::transcript_of([&] {
+    Plan cheating = plan_;
+    cheating.cheat.wrong_loss_at = 2;
+    return cheating;
+  }());
+  TranscriptFile leaves{other, 0, {}};
+  const Bytes bytes = encode_transcript_file(first_leaves(leaves, 6).transcript);
+  put_file(begun / "transcript", {bytes.begin(), bytes.end()});
   EXPECT_EQ(testing::open_bundle(begun, kPinned, plan_).error().code, ErrorCode::kRejected);
 }
 

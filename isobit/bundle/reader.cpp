@@ -98,15 +98,26 @@ class BundleOpener {
     return bytes;
   }
 
+  // Heads first: of a run that goes on meanwhile the leaves that a head covers are there before it.
   Expected<Parts> parts() const {
+    ISOBIT_TRY(const Bytes heads, read(kHeadsFile));
+    ISOBIT_TRY(HeadsFile signatures, decode_heads_file(heads, name_in(front_.folder_, kHeadsFile)));
     ISOBIT_TRY(const Bytes transcript, read(kTranscriptFile));
     ISOBIT_TRY(TranscriptFile leaves,
                decode_transcript_file(transcript, name_in(front_.folder_, kTranscriptFile), &limits_.rules));
-    ISOBIT_TRY(const Bytes heads, read(kHeadsFile));
-    ISOBIT_TRY(HeadsFile signatures, decode_heads_file(heads, name_in(front_.folder_, kHeadsFile)));
     Parts parts{std::move(leaves), std::move(signatures)};
+    ISOBIT_RETURN_IF_ERROR(check_covered(parts));
     ISOBIT_RETURN_IF_ERROR(check_parts(parts, front_.engagement_, front_.folder_));
     return parts;
+  }
+
+  // Leaves that a disk lost are computed again by who resumes, until the heads are right again.
+  Status check_covered(const Parts& parts) const {
+    if (front_.finished() || parts.heads.heads.empty()) return {};
+    const uint64_t covered = parts.heads.heads.back().tree.size, leaves = parts.transcript.transcript.size();
+    if (covered <= leaves) return {};
+    return unreadable(text_of(name_in(front_.folder_, kTranscriptFile), ": has ", leaves, " leaves, a signed head ",
+                              "covers ", covered, "; resuming the run computes again what is lost"));
   }
 
   Expected<BundleReader> open_unfinished() {

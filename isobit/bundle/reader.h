@@ -76,7 +76,8 @@ class BundleReader {
   // kRejected: any size, digest, signature or structure check failed, a missing or an unexpected file included; also
   // where the transcript's header is not that of the limits. A finished run is checked whole (every file is
   // read, except what `checkpoints` leaves). Of an unfinished one a torn last record is left out, and so are leaves
-  // after the last head whose log segment is not whole; what cannot be decoded there is kUnreadable.
+  // after the last head whose log segment is not whole; what cannot be decoded there is kUnreadable, and so is one that
+  // lacks leaves which a head covers. A trainer may write to it meanwhile.
   static Expected<BundleReader> open(BundleFront front, const RunLimits& limits,
                                      Checkpoints checkpoints = Checkpoints::kCompare);
 

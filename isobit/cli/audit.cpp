@@ -5,6 +5,8 @@
 #include "isobit/base/random.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/evidence.h"
+#include "isobit/cli/follow.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/limits.h"
 #include "isobit/cli/log_report.h"
@@ -21,10 +23,11 @@ namespace isobit::cli {
 namespace {
 
 struct Options {
-  std::string run, platform = "ordered", job, data, seed, verdict, sign, trainer_key, cheat;
+  std::string run, platform = "ordered", job, data, seed, verdict, sign, out, trainer_key, cheat;
   Trust trust;
   std::vector<std::string> overrides;
   std::optional<uint64_t> from, sample, spot, step;
+  bool follow = false;
   LimitOptions limits;
 };
 
@@ -42,7 +45,7 @@ Status read_wanted(const Options& o, run::AuditRequest& request) {
 }
 
 void report(const run::AuditSummary& s, const verify::Verdict& verdict, const Bytes& seed, double seconds,
-            Console& console) {
+            const std::string& out, Console& console) {
   const verify::AuditVerdict& v = s.verdict;
   nlohmann::ordered_json document = {{"verdict", verify::name_of(v.outcome)},
                                      {"complete", v.complete},
@@ -63,6 +66,8 @@ void report(const run::AuditSummary& s, const verify::Verdict& verdict, const By
     document["detection_probability"] = s.detection_probability;
     document["seed"] = to_hex(seed);
   }
+  if (s.fork) document["fork"] = fork_json(*s.fork);
+  if (s.fork && !out.empty()) document["file"] = out;
   console.document(json_text(document));
 
   console.line(text_of("verdict       ",
@@ -99,6 +104,10 @@ void report(const run::AuditSummary& s, const verify::Verdict& verdict, const By
                     v.reason.find(v.first_difference->claimed) != std::string::npos;
   if (!v.reason.empty() && !said) console.line(text_of("reason        ", printable(v.reason)));
   print_run_names(verdict, console);
+  if (!s.fork) return;
+  console.line(text_of("evidence      ", console.bad("two histories of one run were signed")));
+  print_fork(*s.fork, console);
+  print_fork_file(out, console);
 }
 
 // The verdict as a document. It leaves out the folder in which the auditor keeps the run, which is private.
@@ -133,6 +142,11 @@ Status check(const Options& o) {
   if (o.spot && (o.from || o.sample || !o.verdict.empty())) {
     return usage_error("audit: --spot replays nothing: it excludes --from, --sample and --verdict");
   }
+  if (o.follow && (o.from || o.sample || o.spot)) {
+    return usage_error("audit: --follow checks every step as it comes: it excludes --from, --sample and --spot");
+  }
+  if (o.spot && !o.out.empty())
+    return usage_error("audit: --out takes evidence of two histories, which --spot looks for not");
   if (!o.spot && (o.step || !o.trainer_key.empty() || !o.cheat.empty())) {
     return usage_error("audit: --step, --trainer-key and --cheat go with --spot");
   }
@@ -153,6 +167,43 @@ Expected<int> spot(const Options& o, const run::AuditRequest& request, Console& 
   return spot_audit(options, open, o.limits, console);
 }
 
+// What is shown while a finished run is audited.
+void show_progress(run::AuditRequest& request, Console& console) {
+  struct Times {
+    double shown = 0, replayed_since = monotonic_seconds();
+  };
+  const auto times = std::make_shared<Times>();
+  request.checkpoint_progress = [times, &console](uint64_t done, uint64_t total) {
+    times->replayed_since = monotonic_seconds();
+    if (!console.shows_progress() || times->replayed_since - times->shown < 0.1) return;
+    times->shown = times->replayed_since;
+    console.progress(text_of("read ", done, "/", total, " checkpoints"));
+  };
+  request.progress = [times, &console](uint64_t done, uint64_t total) {
+    const double now = monotonic_seconds();
+    if (!console.shows_progress() || now - times->shown < 0.1) return;
+    times->shown = now;
+    const double rate = static_cast<double>(done) / std::max(now - times->replayed_since, 1e-9);
+    console.progress(text_of("checked ", done, "/", total, " steps   ",
+                             human_seconds(static_cast<double>(total - done) / rate), " left"));
+  };
+}
+
+// None where it was stopped before the run had ended.
+Expected<std::optional<run::AuditSummary>> audit(const Options& o, run::AuditRequest& request, Console& console) {
+  Standing standing;
+  const auto standing_text = [&standing] { return standing.text(); };
+  Deadline deadline(o.limits, console, o.follow ? standing_text : std::function<std::string()>());
+  if (o.follow) {
+    ISOBIT_TRY(run::FollowSummary followed, follow(request, standing, console));
+    return std::move(followed.ended);
+  }
+  show_progress(request, console);
+  ISOBIT_TRY(run::AuditSummary summary, run::audit_run(request));
+  deadline.finish();
+  return summary;
+}
+
 Expected<int> run(const Options& o, Console& console) {
   ISOBIT_RETURN_IF_ERROR(check(o));
   run::AuditRequest request;
@@ -163,6 +214,8 @@ Expected<int> run(const Options& o, Console& console) {
   if (o.spot) return spot(o, request, console);
   std::optional<commit::SecretKey> auditor;
   if (!o.verdict.empty()) ISOBIT_RETURN_IF_ERROR(check_output(o.verdict, false));
+  if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(check_output(o.out, false));
+  ISOBIT_RETURN_IF_ERROR(check_apart({{"--verdict", o.verdict}, {"--out", o.out}}, {}));
   if (!o.sign.empty()) {
     ISOBIT_TRY(auditor, commit::read_secret_key(o.sign));
   }
@@ -173,29 +226,17 @@ Expected<int> run(const Options& o, Console& console) {
   }
   const double begin = monotonic_seconds();
   request.seconds = monotonic_seconds;
-  double shown = 0, replayed_since = begin;
-  request.checkpoint_progress = [&](uint64_t done, uint64_t total) {
-    replayed_since = monotonic_seconds();
-    if (!console.shows_progress() || replayed_since - shown < 0.1) return;
-    shown = replayed_since;
-    console.progress(text_of("read ", done, "/", total, " checkpoints"));
-  };
-  request.progress = [&](uint64_t done, uint64_t total) {
-    const double now = monotonic_seconds();
-    if (!console.shows_progress() || now - shown < 0.1) return;
-    shown = now;
-    const double rate = static_cast<double>(done) / std::max(now - replayed_since, 1e-9);
-    console.progress(text_of("checked ", done, "/", total, " steps   ",
-                             human_seconds(static_cast<double>(total - done) / rate), " left"));
-  };
-  Deadline deadline(o.limits, console);
-  ISOBIT_TRY(const run::AuditSummary summary, run::audit_run(request));
-  deadline.finish();
+  ISOBIT_TRY(const auto audited, audit(o, request, console));
+  if (!audited) return kInterrupted;
+  const run::AuditSummary& summary = *audited;
   console.end_progress();
   verify::Verdict verdict = verdict_of(request, summary);
   if (auditor) verify::sign(verdict, *auditor);
   // What was computed is told even where the document cannot be written.
-  report(summary, verdict, request.sample_seed, monotonic_seconds() - begin, console);
+  const Status written =
+      summary.fork && !o.out.empty() ? create_file_durably(o.out, verify::encode(*summary.fork)) : Status();
+  report(summary, verdict, request.sample_seed, monotonic_seconds() - begin, written ? o.out : "", console);
+  ISOBIT_RETURN_IF_ERROR(written);
   if (!o.verdict.empty()) {
     ISOBIT_RETURN_IF_ERROR(create_file_durably(o.verdict, verify::encode(verdict)));
     console.line(text_of("wrote         ", o.verdict));
@@ -213,6 +254,7 @@ void add_audit(Commands& commands) {
                             "  isobit audit theirs.run --engagement engagement --job job.toml\n"
                             "  isobit audit theirs.run --client-key client.pub --data /my/mnist\n"
                             "  isobit audit digits.run --sample 5\n"
+                            "  isobit audit digits.run --follow --max-time 86400 --out fork.evidence\n"
                             "  isobit audit digits.run --spot 200 --step 7\n"
                             "  isobit audit digits.run --verdict digits.verdict --sign ~/.config/isobit/auditor.key\n");
   c.positional("RUN", o->run, "folder of the run");
@@ -224,6 +266,10 @@ void add_audit(Commands& commands) {
   c.option("--sign", "KEY", o->sign, "sign that document with this secret key ('isobit keygen --role auditor')");
   add_memory_option(c, o->limits);
   add_time_option(c, o->limits);
+  c.flag("--follow", o->follow,
+         "audit a run that is still training: step by step as it is signed for, until it has ended");
+  c.option("-o,--out", "FILE", o->out,
+           "where to write what convicts a trainer that has signed two histories of the run");
   c.option("--from", "STEP", o->from, "begin at the checkpoint of this step instead of the initial state");
   c.option("--sample", "N", o->sample, "replay the last interval and N drawn at random instead of all");
   c.option("--spot", "N", o->spot,

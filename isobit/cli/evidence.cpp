@@ -17,29 +17,6 @@ Json head_json(const verify::SignedHead& head) {
   return {{"leaves", head.tree.size}, {"root", commit::hex_of(head.tree.root)}};
 }
 
-Json fork_json(const verify::ForkEvidence& fork) {
-  const verify::EngagementTerms& terms = fork.engagement.terms;
-  return {{"run_id", to_hex(terms.run_id)},
-          {"job_root", commit::hex_of(terms.job_root)},
-          {"client_key", commit::hex_of(terms.client_key)},
-          {"signer", commit::hex_of(fork.newer.key)},
-          {"older_head", head_json(fork.older)},
-          {"newer_head", head_json(fork.newer)},
-          {"root_in_newer", commit::hex_of(fork.prefix_root)}};
-}
-
-void show(const verify::ForkEvidence& fork, Console& console) {
-  const verify::EngagementTerms& terms = fork.engagement.terms;
-  console.line(text_of("run id        ", to_hex(terms.run_id)));
-  console.line(text_of("job root      ", commit::hex_of(terms.job_root)));
-  console.line(text_of("client key    ", commit::hex_of(terms.client_key)));
-  console.line(text_of("signed by     ", commit::hex_of(fork.newer.key), "   (both heads)"));
-  console.line(text_of("older head    ", fork.older.tree.size, " leaves, root ", commit::hex_of(fork.older.tree.root)));
-  console.line(text_of("newer head    ", fork.newer.tree.size, " leaves, root ", commit::hex_of(fork.newer.tree.root)));
-  console.line(text_of("  had there   root ", commit::hex_of(fork.prefix_root), " at ", fork.older.tree.size,
-                       " leaves, which is another one"));
-}
-
 // Why there is no evidence.
 const char* nothing_found(const run::RunComparison& found) {
   if (found.common_leaves == std::min(found.a_leaves, found.b_leaves)) {
@@ -58,6 +35,34 @@ Status check_evidence(const verify::ForkEvidence& fork, const Trusted& trusted) 
 }
 
 }  // namespace
+
+nlohmann::ordered_json fork_json(const verify::ForkEvidence& fork) {
+  const verify::EngagementTerms& terms = fork.engagement.terms;
+  return {{"run_id", to_hex(terms.run_id)},
+          {"job_root", commit::hex_of(terms.job_root)},
+          {"client_key", commit::hex_of(terms.client_key)},
+          {"signer", commit::hex_of(fork.newer.key)},
+          {"older_head", head_json(fork.older)},
+          {"newer_head", head_json(fork.newer)},
+          {"root_in_newer", commit::hex_of(fork.prefix_root)}};
+}
+
+void print_fork(const verify::ForkEvidence& fork, Console& console) {
+  const verify::EngagementTerms& terms = fork.engagement.terms;
+  console.line(text_of("run id        ", to_hex(terms.run_id)));
+  console.line(text_of("job root      ", commit::hex_of(terms.job_root)));
+  console.line(text_of("client key    ", commit::hex_of(terms.client_key)));
+  console.line(text_of("signed by     ", commit::hex_of(fork.newer.key), "   (both heads)"));
+  console.line(text_of("older head    ", fork.older.tree.size, " leaves, root ", commit::hex_of(fork.older.tree.root)));
+  console.line(text_of("newer head    ", fork.newer.tree.size, " leaves, root ", commit::hex_of(fork.newer.tree.root)));
+  console.line(text_of("  had there   root ", commit::hex_of(fork.prefix_root), " at ", fork.older.tree.size,
+                       " leaves, which is another one"));
+}
+
+void print_fork_file(const std::string& file, Console& console) {
+  console.line(file.empty() ? std::string("              --out FILE writes it down for others to check")
+                            : text_of("wrote         ", file, "   (check it: isobit verify ", file, ")"));
+}
 
 Expected<int> verify_two_runs(const TwoRuns& runs, Deadline& deadline, Console& console) {
   const std::string& out = runs.out;
@@ -91,10 +96,9 @@ Expected<int> verify_two_runs(const TwoRuns& runs, Deadline& deadline, Console& 
   if (!out.empty()) document["file"] = out;
   console.document(json_text(document));
   console.line(text_of("evidence      ", console.bad("two histories of one run were signed")));
-  show(*found.fork, console);
+  print_fork(*found.fork, console);
   console.line(text_of("in common     ", found.common_leaves, " leaves of ", found.a_leaves, " and ", found.b_leaves));
-  console.line(out.empty() ? std::string("              --out FILE writes it down for others to check")
-                           : text_of("wrote         ", out, "   (check it: isobit verify ", out, ")"));
+  print_fork_file(out, console);
   return kDisagreed;
 }
 
@@ -113,7 +117,7 @@ Expected<int> verify_evidence_file(const std::string& path, const Bytes& bytes, 
     console.line(text_of("reason        ", printable(checked.error().message)));
     return kDisagreed;
   }
-  show(fork, console);
+  print_fork(fork, console);
   return kAgreed;
 }
 

@@ -46,7 +46,8 @@ Expected<run::Limits> limits_of(const LimitOptions& options) {
   return run::Limits{bytes};
 }
 
-Deadline::Deadline(const LimitOptions& options, Console& console) : console_(console) {
+Deadline::Deadline(const LimitOptions& options, Console& console, std::function<std::string()> standing)
+    : console_(console), standing_(std::move(standing)) {
   if (!options.max_seconds) return;
   if (*options.max_seconds == 0) end(0);  // not a race against a thread
   try {
@@ -81,7 +82,8 @@ void Deadline::wait(uint64_t seconds) {
 }
 
 void Deadline::end(uint64_t seconds) {
-  const std::string reason = text_of("ran past --max-time of ", seconds, " s");
+  std::string reason = text_of("ran past --max-time of ", seconds, " s");
+  if (standing_) reason += "; " + standing_();
   console_.end_progress();
   console_.document(json_text(nlohmann::ordered_json{{"verdict", "inconclusive"}, {"reason", reason}}));
   console_.line(text_of("verdict       ", console_.bad("inconclusive")));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -32,7 +33,8 @@ Expected<run::Limits> limits_of(const LimitOptions& options);
 // written in one step each. MachineCannot when the thread that keeps the time cannot be started.
 class Deadline {
  public:
-  Deadline(const LimitOptions& options, Console& console);
+  // standing: how far it has come by then, for the reason; called from another thread.
+  Deadline(const LimitOptions& options, Console& console, std::function<std::string()> standing = nullptr);
   ~Deadline() { finish(); }
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
@@ -44,6 +46,7 @@ class Deadline {
   [[noreturn]] void end(uint64_t seconds);
 
   Console& console_;
+  const std::function<std::string()> standing_;
   std::mutex mutex_;
   std::condition_variable done_;
   bool started_ = false, finished_ = false;

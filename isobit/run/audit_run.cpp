@@ -7,6 +7,7 @@
 #include "isobit/bundle/layout.h"
 #include "isobit/bundle/reader.h"
 #include "isobit/data/order.h"
+#include "isobit/run/audit_internal.h"
 #include "isobit/run/bundle_replay.h"
 #include "isobit/run/job_root.h"
 #include "isobit/run/open_run.h"
@@ -28,26 +29,10 @@ commit::Digest batch_of_step(const Session& session, uint64_t step) {
   return batch_digest(*session.commitment, t, indices);
 }
 
-// What a logged arithmetic leaves open.
-void add_notes(const train::Job& job, verify::AuditOptions& options) {
-  if (!arithmetic_of(job).logs) return;
-  if (leaves_log_unchecked(job)) options.note = kUncheckedLog;
-  if (job.rounding.bound == train::DivergenceBound::kCalibrated) {
-    options.difference_note =
-        "the job's bound is calibrated, so an honest platform beyond it that did not notice differs likewise: the "
-        "operands here may already differ, so this does not say who is at fault, and it calls no value illegal";
-  }
-}
-
-// Static checks count only if the replay finds nothing: the replay locates the earliest difference.
-Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::BundleReader& reader,
-                                     const CheckpointRoots& roots, const Session& session, BundleReplays& replays,
-                                     AuditSummary& summary) {
-  verify::AuditOptions options;
-  options.rules = transcript_rules(session.job);
-  options.job_root = session.root;
-  options.progress = request.progress;
-  add_notes(session.job, options);
+// What the replay says.
+Expected<verify::AuditVerdict> replay(const AuditRequest& request, const bundle::BundleReader& reader,
+                                      const Session& session, BundleReplays& replays, AuditSummary& summary) {
+  verify::AuditOptions options = audit_options(request, session);
   verify::AuditVerdict verdict;
   if (request.sample) {
     ISOBIT_RETURN_IF_ERROR(verify::check_seed(request.sample_seed));
@@ -62,12 +47,16 @@ Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::
     ISOBIT_TRY(const std::unique_ptr<verify::Replayer> replay, replays.open(options.from_step));
     ISOBIT_TRY(verdict, verify::audit(reader.transcript(), *replay, options));
   }
-  if (!verdict.accepted()) return verdict;
-  if (auto found = static_finding(reader, roots)) {
-    found->steps_checked = verdict.steps_checked;
-    return *std::move(found);
-  }
   return verdict;
+}
+
+// Static checks count only if the replay finds nothing: the replay locates the earliest difference.
+verify::AuditVerdict with_static_checks(verify::AuditVerdict verdict, const bundle::BundleReader& reader,
+                                        const CheckpointRoots& roots) {
+  auto found = verdict.accepted() ? static_finding(reader, roots) : std::nullopt;
+  if (!found) return verdict;
+  found->steps_checked = verdict.steps_checked;
+  return *std::move(found);
 }
 
 // Whether there is a checkpoint to begin from: asked before anything takes long, or is noted.
@@ -85,16 +74,6 @@ Status check_from(const AuditRequest& request, const bundle::BundleReader& reade
   }
   return usage_error(text_of("--from ", from, ": the run has no checkpoint of that step; it has ",
                              have.empty() ? "none" : "those of steps " + have));
-}
-
-// Of a run that was rejected for something else than its engagement.
-std::optional<verify::EngagedNames> names_in_engagement(const AuditRequest& request) {
-  const fs::path file = request.run / bundle::kEngagementFile;
-  const auto bytes = bundle::read_plain_file(file, bundle::kMaxEngagementBytes);
-  if (!bytes) return std::nullopt;
-  const auto engagement = verify::decode_engagement(*bytes, file.string());
-  if (!engagement || !verify::verify_engagement(*engagement, request.client)) return std::nullopt;
-  return verify::EngagedNames{engagement->terms.job_root, engagement->terms.run_id};
 }
 
 // A run id stands for one run: who signs two finished ones under it has signed evidence against itself. The signer is
@@ -134,7 +113,85 @@ Expected<std::optional<verify::AuditVerdict>> note_and_check(const AuditRequest&
   return check_first(reader, run, first);
 }
 
+// What a logged arithmetic leaves open.
+void add_notes(const train::Job& job, verify::AuditOptions& options) {
+  if (!arithmetic_of(job).logs) return;
+  if (leaves_log_unchecked(job)) options.note = kUncheckedLog;
+  if (job.rounding.bound == train::DivergenceBound::kCalibrated) {
+    options.difference_note =
+        "the job's bound is calibrated, so an honest platform beyond it that did not notice differs likewise: the "
+        "operands here may already differ, so this does not say who is at fault, and it calls no value illegal";
+  }
+}
+
+// The replay of a run that was followed goes on where it is; else one begins.
+Expected<verify::AuditVerdict> judge(const AuditRequest& request, const bundle::BundleReader& reader,
+                                     const CheckpointRoots& roots, Session& session, platform::Engine& engine,
+                                     ReplayTally& tally, Followed* followed, AuditSummary& summary) {
+  BundleReplays replays(reader, session, engine, tally, request.seconds);
+  auto judged = followed != nullptr ? followed->audit->conclude() : replay(request, reader, session, replays, summary);
+  if (judged) return with_static_checks(*std::move(judged), reader, roots);
+  // What the trainer signed is no state to begin from.
+  if (judged.error().code != ErrorCode::kRejected) return judged;
+  return verify::rejected_verdict(verify::Part::kCheckpoint, judged.error().message);
+}
+
 }  // namespace
+
+verify::AuditOptions audit_options(const AuditRequest& request, const Session& session) {
+  verify::AuditOptions options;
+  options.rules = transcript_rules(session.job);
+  options.job_root = session.root;
+  options.progress = request.progress;
+  add_notes(session.job, options);
+  return options;
+}
+
+OpenRequest open_request(const AuditRequest& request) {
+  return {.run = request.run,
+          .client = request.client,
+          .overrides = request.overrides,
+          .job = request.job,
+          .home = request.home,
+          .terms = request.terms,
+          .limits = request.limits,
+          .checkpoints = bundle::Checkpoints::kLeave};
+}
+
+std::optional<verify::EngagedNames> names_in_engagement(const AuditRequest& request) {
+  const fs::path file = request.run / bundle::kEngagementFile;
+  const auto bytes = bundle::read_plain_file(file, bundle::kMaxEngagementBytes);
+  if (!bytes) return std::nullopt;
+  const auto engagement = verify::decode_engagement(*bytes, file.string());
+  if (!engagement || !verify::verify_engagement(*engagement, request.client)) return std::nullopt;
+  return verify::EngagedNames{engagement->terms.job_root, engagement->terms.run_id};
+}
+
+std::optional<verify::AuditVerdict> check_extends(const bundle::BundleReader& reader, const verify::SignedHead& seen,
+                                                  std::optional<verify::ForkEvidence>& fork) {
+  const verify::Transcript& transcript = reader.transcript();
+  const verify::SignedHead& newest = reader.heads().back();
+  if (newest.tree.size < seen.tree.size) return std::nullopt;
+  const auto proof = verify::prove_extends(transcript, seen.tree.size, newest.tree.size);
+  if (verify::verify_extends(seen, newest, proof)) return std::nullopt;
+  const verify::Transcript none(transcript.rules());
+  const std::vector<verify::SignedHead> before = {seen};
+  fork = verify::find_fork(reader.engagement(), {&none, before}, {&transcript, reader.heads()});
+  if (fork && !verify::verify_evidence(*fork)) fork.reset();
+  return verify::rejected_verdict(
+      verify::Part::kStructure,
+      text_of("two histories of the run were signed: its head of ", newest.tree.size,
+              " leaves does not extend the one ", "of ", seen.tree.size, " leaves that was seen before, with the root ",
+              commit::hex_of(seen.tree.root),
+              fork ? "; both are by the trainer key " + commit::hex_of(fork->newer.key)
+                   : "; they are not both by the trainer key that accepted the engagement, so they convict nobody"));
+}
+
+Expected<std::optional<verify::SignedHead>> seen_before(const AuditRequest& request,
+                                                        const bundle::BundleReader& reader) {
+  if (request.home.empty()) return std::nullopt;
+  return find_followed(request.home, judged_run(request, reader));
+}
 
 Expected<AuditSummary> audit_run(const AuditRequest& request) {
   platform::Engine engine(request.platform);
@@ -142,6 +199,10 @@ Expected<AuditSummary> audit_run(const AuditRequest& request) {
 }
 
 Expected<AuditSummary> audit_run(const AuditRequest& request, platform::Engine& engine) {
+  return finish_audit(request, engine, nullptr);
+}
+
+Expected<AuditSummary> finish_audit(const AuditRequest& request, platform::Engine& engine, Followed* followed) {
   AuditSummary summary;
   summary.platform = engine.platform().text();
   const auto rejected_before = [&](Error error) -> Expected<AuditSummary> {
@@ -150,14 +211,7 @@ Expected<AuditSummary> audit_run(const AuditRequest& request, platform::Engine& 
     summary.engaged = names_in_engagement(request);
     return summary;
   };
-  auto opened = open_run({.run = request.run,
-                          .client = request.client,
-                          .overrides = request.overrides,
-                          .job = request.job,
-                          .home = request.home,
-                          .terms = request.terms,
-                          .limits = request.limits,
-                          .checkpoints = bundle::Checkpoints::kLeave});
+  auto opened = open_run(open_request(request));
   if (!opened) return rejected_before(std::move(opened).error());
   const bundle::BundleReader& reader = opened->reader;
   ISOBIT_RETURN_IF_ERROR(reader.require_finished());
@@ -169,36 +223,46 @@ Expected<AuditSummary> audit_run(const AuditRequest& request, platform::Engine& 
 
   summary.engaged = engaged_names(reader);
   summary.finished = finished_names(reader);
-  ISOBIT_TRY(const auto second, judged_otherwise(request, reader));
-  if (second) {
-    summary.verdict = *second;
+  const auto ended = [&](verify::AuditVerdict verdict) {
+    summary.verdict = std::move(verdict);
     return summary;
+  };
+  if (followed != nullptr) {
+    if (reader.engagement() != followed->reader.engagement()) return ended(another_run());
+    if (auto other = check_extends(reader, followed->last, summary.fork)) return ended(*std::move(other));
   }
-  const train::Job& job = opened->job;
-  ISOBIT_TRY(Session session, open_session(job, engine, request.limits, Purpose::kAudit));
-  if (const Status same = check_job_root(session, reader.engagement().terms.job_root); !same) {
-    summary.verdict = verify::rejected_verdict(verify::Part::kJob, same.error().message);
-    return summary;
+  ISOBIT_TRY(const auto seen, seen_before(request, reader));
+  if (seen) {
+    if (auto other = check_extends(reader, *seen, summary.fork)) return ended(*std::move(other));
+  }
+  ISOBIT_TRY(const auto second, judged_otherwise(request, reader));
+  if (second) return ended(*second);
+  std::optional<Session> own;
+  if (followed == nullptr) {
+    ISOBIT_TRY(own, open_session(opened->job, engine, request.limits, Purpose::kAudit));
+    if (const Status same = check_job_root(*own, reader.engagement().terms.job_root); !same) {
+      return ended(verify::rejected_verdict(verify::Part::kJob, same.error().message));
+    }
   }
   // Only now is this a run that the auditor can judge.
   ISOBIT_TRY(const auto other, note_and_check(request, reader));
-  if (other) {
-    summary.verdict = *other;
-    return summary;
-  }
-  ReplayTally tally;
-  BundleReplays replays(reader, session, engine, tally, request.seconds);
-  auto judged = judge(request, reader, *roots, session, replays, summary);
-  if (!judged) {
-    // What the trainer signed is no state to begin from.
-    if (judged.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(judged.error());
-    judged = verify::rejected_verdict(verify::Part::kCheckpoint, judged.error().message);
-  }
-  summary.verdict = *std::move(judged);
+  if (other) return ended(*other);
+  ReplayTally own_tally;
+  Session& session = followed != nullptr ? followed->session : *own;
+  ReplayTally& tally = followed != nullptr ? followed->tally : own_tally;
+  if (followed != nullptr) followed->reader = std::move(opened->reader);
+  const bundle::BundleReader& judged = followed != nullptr ? followed->reader : reader;
+  ISOBIT_TRY(verify::AuditVerdict verdict, judge(request, judged, *roots, session, engine, tally, followed, summary));
+  if (followed != nullptr) followed->end_replay();
   summary.log_counts = std::move(tally.log_counts);
   summary.step_seconds = tally.step_seconds;
   summary.repairs = session.trainer->context().repairs();
-  return summary;
+  return ended(std::move(verdict));
+}
+
+verify::AuditVerdict another_run() {
+  return verify::rejected_verdict(verify::Part::kStructure,
+                                  "the folder holds a run under another engagement than when it was opened first");
 }
 
 }  // namespace isobit::run

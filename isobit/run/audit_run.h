@@ -13,6 +13,7 @@
 #include "isobit/train/job.h"
 #include "isobit/verify/auditor.h"
 #include "isobit/verify/engagement.h"
+#include "isobit/verify/evidence.h"
 #include "isobit/verify/verdict.h"
 
 namespace isobit::run {
@@ -50,10 +51,14 @@ struct AuditSummary {
   platform::Repairs repairs;         // of arithmetic correct-1
   log::CountsByOperator log_counts;  // of arithmetic logged-1
   double step_seconds = 0;           // in the steps alone
+  // Where the run does not extend a head that its trainer signed before: what convicts the trainer, if one key did
+  // both.
+  std::optional<verify::ForkEvidence> fork;
 };
 
 // A verdict whenever the bundle could be judged; an error when this machine could not (kUnreadable: no bundle, newer
-// version, data missing; kUsage: a step without checkpoint).
+// version, data missing; kUsage: a step without checkpoint). A run that was followed (follow_run.h) from this home must
+// extend the last head that was seen of it.
 Expected<AuditSummary> audit_run(const AuditRequest& request);
 // The same on an engine of the caller's, whose platform takes the place of request.platform.
 Expected<AuditSummary> audit_run(const AuditRequest& request, platform::Engine& engine);

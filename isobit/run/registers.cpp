@@ -20,6 +20,7 @@ constexpr uint32_t kWithNetwork = 3;  // of a begun run
 constexpr uint64_t kMaxEntryBytes = 1 << 20;
 constexpr uint64_t kMaxPathBytes = 1 << 14;
 constexpr uint64_t kMaxPaths = 1 << 10;
+constexpr uint64_t kMaxHeadBytes = 1 << 10;
 
 // The name of an entry below the home.
 fs::path name_of(const char* kind, const commit::RunId& run_id) { return fs::path(kind) / to_hex(run_id); }
@@ -229,8 +230,8 @@ namespace {
 
 // By client: a stranger who learns a run id must not be able to speak for it. By trainer: nor must a client that
 // engages a second one under the run id of the first.
-fs::path name_of(const JudgedRun& run) {
-  return fs::path("judged") / commit::hex_of(run.client) / commit::hex_of(run.trainer) / to_hex(run.run_id);
+fs::path name_of(const char* kind, const JudgedRun& run) {
+  return fs::path(kind) / commit::hex_of(run.client) / commit::hex_of(run.trainer) / to_hex(run.run_id);
 }
 
 Expected<commit::Digest> read_judged(const fs::path& path) {
@@ -245,7 +246,7 @@ Expected<commit::Digest> read_judged(const fs::path& path) {
 }  // namespace
 
 Expected<std::optional<commit::Digest>> find_judged(const fs::path& home, const JudgedRun& run) {
-  const fs::path path = home / name_of(run);
+  const fs::path path = home / name_of("judged", run);
   ISOBIT_TRY(const bool judged, is_there(path));
   if (!judged) return std::nullopt;
   ISOBIT_TRY(const commit::Digest first, read_judged(path));
@@ -257,8 +258,37 @@ Expected<commit::Digest> note_judged(const fs::path& home, const JudgedRun& run,
   ByteWriter writer;
   write_frame(writer, "isobit.judged", kVersion);
   writer.fixed(transcript_root);
-  ISOBIT_TRY(const bool made, make_entry(home, name_of(run), std::move(writer)));
-  return made ? transcript_root : read_judged(home / name_of(run));
+  ISOBIT_TRY(const bool made, make_entry(home, name_of("judged", run), std::move(writer)));
+  return made ? transcript_root : read_judged(home / name_of("judged", run));
+}
+
+Expected<std::optional<verify::SignedHead>> find_followed(const fs::path& home, const JudgedRun& run) {
+  const fs::path path = home / name_of("followed", run);
+  ISOBIT_TRY(const bool followed, is_there(path));
+  if (!followed) return std::nullopt;
+  ISOBIT_TRY(const Bytes bytes, read_entry(path));
+  ByteReader reader(bytes, path.string());
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, "isobit.followed", kVersion));
+  ISOBIT_TRY(const ByteView head, reader.bytes("head", kMaxHeadBytes));
+  ISOBIT_RETURN_IF_ERROR(reader.finish());
+  ISOBIT_TRY(verify::SignedHead seen, verify::decode_head(head, path.string()));
+  return seen;
+}
+
+Status note_followed(const fs::path& home, const JudgedRun& run, const verify::SignedHead& head) {
+  ISOBIT_CHECK(head.key == run.trainer && head.run_id == run.run_id);
+  const fs::path name = name_of("followed", run);
+  const auto entry = [&] {
+    ByteWriter writer;
+    write_frame(writer, "isobit.followed", kVersion);
+    writer.bytes(verify::encode(head));
+    return writer;
+  };
+  ISOBIT_TRY(const bool made, make_entry(home, name, entry()));
+  if (made) return {};
+  ISOBIT_TRY(const auto seen, find_followed(home, run));
+  if (seen && seen->tree.size >= head.tree.size) return {};
+  return write_file_durably(home / name, sealed(entry()));
 }
 
 }  // namespace isobit::run

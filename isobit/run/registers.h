@@ -1,7 +1,8 @@
 // What one has begun, offered and judged, by run id, in one's own folder of keys (docs/formats/home.md): a run id
 // stands for one run, and only a memory that outlives the process can see to that. Each entry is a file that appears
-// whole or not at all; two processes cannot both make one. None is ever changed but by note_moved. Where it cannot be
-// seen whether there is an entry, all of these fail with kUnavailable: what is not seen may still be there.
+// whole or not at all; two processes cannot both make one. None is ever changed but by note_moved and note_followed.
+// Where it cannot be seen whether there is an entry, all of these fail with kUnavailable: what is not seen may still be
+// there.
 #pragma once
 
 #include <optional>
@@ -10,6 +11,7 @@
 #include "isobit/commit/hash.h"
 #include "isobit/commit/signature.h"
 #include "isobit/train/job_paths.h"
+#include "isobit/verify/head.h"
 
 namespace isobit::run {
 
@@ -44,5 +46,11 @@ Expected<std::optional<commit::Digest>> find_judged(const fs::path& home, const 
 // The same, once this transcript has been judged, too: another root than its own means that one trainer finished two
 // runs under one id.
 Expected<commit::Digest> note_judged(const fs::path& home, const JudgedRun& run, const commit::Digest& transcript_root);
+
+// The largest head that was seen of a run by this trainer key while it was followed. None when none was.
+Expected<std::optional<verify::SignedHead>> find_followed(const fs::path& home, const JudgedRun& run);
+// In the place of a smaller one; a larger one, or another one of this size, stays. Durable before it returns. REQUIRES
+// a head by run.trainer of run.run_id, whose signature is valid.
+Status note_followed(const fs::path& home, const JudgedRun& run, const verify::SignedHead& head);
 
 }  // namespace isobit::run

@@ -68,10 +68,13 @@ AuditVerdict Walk::verdict() const {
   return verdict;
 }
 
+bool Walk::has_the_rules() {
+  if (claimed_.rules() == options_.rules) return true;
+  return differ({0, 0, 0, Part::kStructure, text_of_rules(claimed_.rules()), text_of_rules(options_.rules), {}});
+}
+
 bool Walk::claims_the_job() {
-  if (claimed_.rules() != options_.rules) {
-    return differ({0, 0, 0, Part::kStructure, text_of_rules(claimed_.rules()), text_of_rules(options_.rules), {}});
-  }
+  if (!has_the_rules()) return false;
   if (!claimed_.complete()) {
     const uint64_t steps = claimed_.steps();
     return differ({steps,
@@ -82,6 +85,11 @@ bool Walk::claims_the_job() {
                    text_of(claimed_.rules().leaves(), " leaves in a whole transcript"),
                    {}});
   }
+  return begins_the_job();
+}
+
+bool Walk::begins_the_job() {
+  if (!has_the_rules()) return false;
   if (claimed_.initial().job_root != options_.job_root) {
     return differ(
         {0, 0, 0, Part::kJob, commit::hex_of(claimed_.initial().job_root), commit::hex_of(options_.job_root), {}});

@@ -17,6 +17,8 @@ class Walk {
 
   // Whether the transcript is one of the auditor's job, and whole.
   bool claims_the_job();
+  // The same of one that still grows. REQUIRES its initial leaf.
+  bool begins_the_job();
   // Every batch, by options.batch.
   Expected<bool> compare_batches();
   // Steps to be replayed, for the progress callback.
@@ -35,6 +37,7 @@ class Walk {
 
  private:
   Expected<bool> compare_step(const StepOutcome& outcome);
+  bool has_the_rules();
   bool differ(FirstDifference difference);
   bool refuse(const StepLeaf& leaf, const StepFault& fault);
 

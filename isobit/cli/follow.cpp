@@ -1,0 +1,79 @@
+#include "isobit/cli/follow.h"
+
+#include <chrono>
+#include <thread>
+
+#include "isobit/base/text.h"
+#include "isobit/cli/interrupt.h"
+#include "isobit/cli/json_text.h"
+
+namespace isobit::cli {
+namespace {
+
+constexpr auto kLookEvery = std::chrono::milliseconds(400), kHeed = std::chrono::milliseconds(20);
+
+// Whether it was not interrupted.
+bool pause(const std::atomic<bool>& stop) {
+  for (auto slept = std::chrono::milliseconds(0); slept < kLookEvery && !stop; slept += kHeed) {
+    std::this_thread::sleep_for(kHeed);
+  }
+  return !stop;
+}
+
+std::string progress_text(const run::FollowProgress& p) {
+  if (p.steps == 0) return text_of("waiting for ", p.waits_for);
+  return text_of("checked ", p.checked, "/", p.steps, " steps, ", p.signed_for, " are signed for",
+                 p.waits_for.empty() ? "" : text_of("; waiting for ", p.waits_for));
+}
+
+void report_stopped(const run::FollowSummary& s, const Standing& standing, Console& console) {
+  const std::string reason = text_of("stopped before the run had ended: ", standing.text());
+  nlohmann::ordered_json document = {{"verdict", "inconclusive"},     {"complete", false},
+                                     {"steps_checked", s.at.checked}, {"signed_for", s.at.signed_for},
+                                     {"steps", s.at.steps},           {"reason", reason}};
+  if (s.last_head) {
+    document["last_head"] = {{"leaves", s.last_head->tree.size}, {"root", commit::hex_of(s.last_head->tree.root)}};
+  }
+  console.document(json_text(document));
+  console.line(text_of("verdict       ", console.bad("inconclusive")));
+  console.line(text_of("reason        ", reason));
+  if (!s.last_head) return;
+  console.line(text_of("last head     ", s.last_head->tree.size, " leaves, root ",
+                       commit::hex_of(s.last_head->tree.root), ", is remembered"));
+}
+
+}  // namespace
+
+std::string Standing::text() const {
+  if (steps == 0) return "no head of the run was seen, nothing is checked";
+  return text_of("checked up to step ", checked.load(), " of ", steps.load());
+}
+
+Expected<run::FollowSummary> follow(const run::AuditRequest& audit, Standing& standing, Console& console) {
+  const Interruptible interruptible;
+  run::FollowRequest request;
+  request.audit = audit;
+  request.stop = &interruptible.stop();
+  request.wait = [&] { return pause(interruptible.stop()); };
+  double shown = 0;
+  std::string told;
+  request.progress = [&](const run::FollowProgress& p) {
+    standing.checked = p.checked;
+    standing.steps = p.steps;
+    if (!p.problem.empty() && p.problem != told) {
+      console.end_progress();
+      console.note(text_of("waiting for ", p.waits_for, ": ", p.problem));
+    }
+    told = p.problem;
+    const double now = monotonic_seconds();
+    if (!console.shows_progress() || (p.waits_for.empty() && now - shown < 0.1)) return;
+    shown = now;
+    console.progress(progress_text(p));
+  };
+  auto summary = run::follow_run(request);
+  console.end_progress();
+  if (summary && !summary->ended) report_stopped(*summary, standing, console);
+  return summary;
+}
+
+}  // namespace isobit::cli

@@ -1,0 +1,249 @@
+#include "isobit/run/follow_run.h"
+
+#include <sys/stat.h>
+
+#include "isobit/base/text.h"
+#include "isobit/bundle/layout.h"
+#include "isobit/run/audit_internal.h"
+#include "isobit/run/registers.h"
+
+namespace isobit::run {
+namespace {
+
+// So often in a row the same must be wrong with signed files before it is held against who signed them: a folder that
+// is being written or copied changes meanwhile.
+constexpr int kPatience = 20;
+
+// A log that is damaged while the run goes on may be under its trainer's hands: the step is tried again from a file
+// that is opened anew. What is wrong after the step was computed was no torn file.
+class PatientReplay : public verify::Replayer {
+ public:
+  PatientReplay(verify::Replayer& replay, const bundle::BundleReader& reader, const Session& session)
+      : replay_(replay), reader_(reader), session_(session) {}
+  Expected<commit::Digest> state_root() override { return replay_.state_root(); }
+  Expected<verify::StepOutcome> advance() override {
+    const int64_t before = session_.trainer->step();
+    ISOBIT_TRY(verify::StepOutcome outcome, replay_.advance());
+    const bool damaged = outcome.fault && outcome.fault->kind == log::FaultKind::kDamaged;
+    if (!damaged || reader_.finished() || session_.trainer->step() != before) return outcome;
+    torn_ = outcome.fault->what;
+    return unavailable(torn_);
+  }
+  Expected<verify::Evaluation> evaluate() override { return replay_.evaluate(); }
+  // What was damaged, if that ended the last advance(). Forgotten then.
+  std::string take_torn() { return std::exchange(torn_, ""); }
+
+ private:
+  verify::Replayer& replay_;
+  const bundle::BundleReader& reader_;
+  const Session& session_;
+  std::string torn_;
+};
+
+// Changes whenever a head was written, or the run has ended.
+struct Stamp {
+  bool finished = false;
+  int64_t bytes = -1, seconds = 0, nanoseconds = 0;
+  uint64_t file = 0;
+  bool operator==(const Stamp&) const = default;
+
+  static Stamp of(const fs::path& run) {
+    Stamp stamp;
+    struct stat info {};
+    stamp.finished = ::lstat((run / bundle::kManifestFile).c_str(), &info) == 0;
+    if (::lstat((run / bundle::kHeadsFile).c_str(), &info) != 0) return stamp;
+    stamp.bytes = info.st_size;
+    stamp.seconds = info.st_mtim.tv_sec;
+    stamp.nanoseconds = info.st_mtim.tv_nsec;
+    stamp.file = info.st_ino;
+    return stamp;
+  }
+};
+
+class Follower {
+ public:
+  Follower(const FollowRequest& request, platform::Engine& engine) : request_(request), engine_(engine) {}
+
+  Expected<FollowSummary> run() {
+    if (!request_.wait) return usage_error("a run is followed with something that waits");
+    for (;;) {
+      if (is_stopped()) return summary();
+      const Stamp stamp = Stamp::of(request_.audit.run);
+      if (stamp.finished) {
+        ISOBIT_TRY(AuditSummary ended, finish_audit(request_.audit, engine_, run_.get()));
+        return with(std::move(ended));
+      }
+      if (looks_again_ || stamp != stamp_) ISOBIT_RETURN_IF_ERROR(look());
+      if (!ended_) ISOBIT_RETURN_IF_ERROR(replay());
+      if (ended_) return with(*std::move(ended_));
+      if (is_stopped()) return summary();
+      stamp_ = stamp;
+      tell();
+      if (!request_.wait()) return summary();
+    }
+  }
+
+ private:
+  bool is_stopped() const { return request_.stop != nullptr && *request_.stop; }
+
+  void tell() {
+    if (request_.progress) request_.progress(at_);
+  }
+
+  void wait_for(std::string what, std::string problem = "") {
+    at_.waits_for = std::move(what);
+    at_.problem = std::move(problem);
+  }
+
+  FollowSummary summary() const {
+    FollowSummary s{std::nullopt, at_, std::nullopt};
+    if (run_) s.last_head = run_->last;
+    return s;
+  }
+  FollowSummary with(AuditSummary ended) const {
+    FollowSummary s = summary();
+    s.at.waits_for = s.at.problem = "";
+    s.ended = std::move(ended);
+    return s;
+  }
+
+  void end(verify::AuditVerdict verdict, std::optional<verify::ForkEvidence> fork = std::nullopt) {
+    ended_.emplace();
+    ended_->verdict = std::move(verdict);
+    ended_->verdict.steps_checked = std::max(ended_->verdict.steps_checked, at_.checked);
+    ended_->platform = engine_.platform().text();
+    ended_->engaged = names_in_engagement(request_.audit);
+    ended_->fork = std::move(fork);
+    if (!run_) return;
+    ended_->engaged = engaged_names(run_->reader);
+    run_->end_replay();
+    ended_->log_counts = run_->tally.log_counts;
+    ended_->step_seconds = run_->tally.step_seconds;
+    ended_->repairs = run_->session.trainer->context().repairs();
+  }
+
+  // Opens the run as it is now, and takes over what is new and signed.
+  Status look() {
+    looks_again_ = true;  // until all of it was taken
+    auto opened = open_run(open_request(request_.audit));
+    if (!opened) return not_opened(std::move(opened).error());
+    times_ = 0;
+    if (opened->reader.finished()) return {};  // it has just ended: what was read before that is read again
+    if (run_ && opened->reader.engagement() != run_->reader.engagement()) {
+      end(another_run());
+      return {};
+    }
+    if (opened->reader.heads().empty()) {
+      looks_again_ = false;
+      wait_for("the first signed head");
+      return {};
+    }
+    ISOBIT_TRY(const auto seen, seen_before(request_.audit, opened->reader));
+    for (const auto& before : {run_ ? std::optional(run_->last) : std::nullopt, seen}) {
+      std::optional<verify::ForkEvidence> fork;
+      auto other = before ? check_extends(opened->reader, *before, fork) : std::nullopt;
+      if (!other) continue;
+      end(*std::move(other), std::move(fork));
+      return {};
+    }
+    return run_ ? go_on(std::move(opened->reader)) : begin(*std::move(opened));
+  }
+
+  // Who is not there yet may come; what is signed and wrong must be so for a while.
+  Status not_opened(Error error) {
+    if (error.code != ErrorCode::kRejected && error.code != ErrorCode::kUnreadable) {
+      return tl::unexpected<Error>(std::move(error));
+    }
+    times_ = error.code == ErrorCode::kRejected && error.message == at_.problem ? times_ + 1 : 1;
+    wait_for("the trainer", error.message);
+    if (error.code == ErrorCode::kRejected && times_ >= kPatience) {
+      end(verify::rejected_verdict(verify::Part::kStructure, std::move(error.message)));
+    }
+    return {};
+  }
+
+  Status begin(OpenedRun opened) {
+    ISOBIT_TRY(Session session, open_session(opened.job, engine_, request_.audit.limits, Purpose::kAudit));
+    const Status same = check_job_root(session, opened.reader.engagement().terms.job_root);
+    run_ = std::make_unique<Followed>(std::move(opened.reader), std::move(session));
+    if (!same) {
+      end(verify::rejected_verdict(verify::Part::kJob, same.error().message));
+      return {};
+    }
+    Followed& r = *run_;
+    r.replay = std::make_unique<RunReplay>(r.session, r.reader, engine_, r.tally, request_.audit.seconds);
+    auto patient = std::make_unique<PatientReplay>(*r.replay, r.reader, r.session);
+    patient_ = patient.get();
+    r.patient = std::move(patient);
+    r.audit = std::make_unique<verify::GrowingAudit>(r.reader.transcript(), *r.patient,
+                                                     audit_options(request_.audit, r.session));
+    at_.steps = r.reader.transcript().rules().steps;
+    return note();
+  }
+
+  Status go_on(bundle::BundleReader reader) {
+    if (reader.heads().back().tree.size < run_->last.tree.size) {
+      wait_for("the trainer", text_of("the run has signed heads of at most ", reader.heads().back().tree.size,
+                                      " leaves now, one of ", run_->last.tree.size, " was seen before"));
+      return {};  // looked at again until they are back
+    }
+    run_->reader = std::move(reader);
+    run_->last = run_->reader.heads().back();
+    return note();
+  }
+
+  Status note() {
+    looks_again_ = false;
+    const verify::SignedHead& last = run_->last;
+    at_.signed_for = std::min(last.tree.size - 1, at_.steps);
+    wait_for("");
+    if (request_.audit.home.empty()) return {};
+    const JudgedRun of{request_.audit.client, last.key, last.run_id};
+    return note_followed(request_.audit.home, of, last);
+  }
+
+  // All that is signed for.
+  Status replay() {
+    if (!run_) return {};
+    while (run_->audit->leaves() <= at_.signed_for) {
+      if (is_stopped()) return {};
+      const auto agrees = run_->audit->compare_next();
+      if (!agrees) {
+        std::string torn = patient_->take_torn();
+        if (torn.empty()) return tl::unexpected<Error>(agrees.error());
+        wait_for("the trainer", std::move(torn));
+        looks_again_ = true;
+        return {};
+      }
+      if (!*agrees) {
+        end(run_->audit->verdict());
+        return {};
+      }
+      at_.checked = run_->audit->leaves() - 1;
+      wait_for("");
+      tell();
+    }
+    const bool is_whole = run_->last.tree.size == at_.steps + 2;
+    if (!looks_again_) wait_for(is_whole ? "the manifest" : "the next signed head");
+    return {};
+  }
+
+  const FollowRequest& request_;
+  platform::Engine& engine_;
+  std::unique_ptr<Followed> run_;  // none until a head was seen
+  PatientReplay* patient_ = nullptr;
+  std::optional<AuditSummary> ended_;
+  Stamp stamp_;
+  bool looks_again_ = true;
+  int times_ = 0;  // that the same was wrong
+  FollowProgress at_;
+};
+
+}  // namespace
+
+Expected<FollowSummary> follow_run(const FollowRequest& request) {
+  platform::Engine engine(request.audit.platform);
+  return Follower(request, engine).run();
+}
+
+}  // namespace isobit::run
