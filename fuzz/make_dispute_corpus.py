@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Writes fuzz/corpus/dispute_fuzz/: bodies, messages and what goes beside them, each well formed. Standard library only.
+"""Writes fuzz/corpus/dispute_fuzz/ and some of spot_fuzz/: bodies, messages, records and what goes beside them, each well
+formed. Standard library only.
 
 usage: fuzz/make_dispute_corpus.py      Files that a fuzzer found and that were kept are not touched.
 """
+import hashlib
 import pathlib
 import struct
 import sys
@@ -14,9 +16,10 @@ CORPUS = pathlib.Path(__file__).parent / "corpus" / "dispute_fuzz"
 BODIES = 14  # kinds of bodies; then what dispute_fuzz.cpp reads after them
 
 
-def put(name, kind, data):
-    CORPUS.mkdir(parents=True, exist_ok=True)
-    (CORPUS / name).write_bytes(bytes([kind]) + data)
+def put(name, kind, data, target="dispute_fuzz"):
+    folder = CORPUS.parent / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(bytes([kind]) + data)
 
 
 def digest(fill):
@@ -47,3 +50,10 @@ put("question", BODIES + 2, frame("isobit.dispute-question") + digest(9) + quest
 put("restart", BODIES + 3, frame("isobit.dispute-restart") + u64(3) + digest(1) + digest(2) + digest(3) * 2)
 put("closing", BODIES + 4, frame("isobit.dispute-closing") + digest(9) + u64(3) + digest(1) + b"\3" + digest(7) * 2)
 put("equivocation", BODIES + 5, frame("isobit.dispute-equivocation") + statement(5) + statement(6))
+
+engagement = (CORPUS.parent / "engagement_fuzz" / "one_key").read_bytes()
+record = frame("isobit.spot.record") + sized(engagement) + sized(digest(3))
+put("record_steps", 5, record + u64(40) + b"\0" + u64(1) + sized(b"message"), "spot_fuzz")
+put("record_values", 5, record + u64(1) + b"\1" + u64(7, 2) + sized(b"one") + sized(b"two"), "spot_fuzz")
+content = frame("isobit.spot.file") + sized(b"a question")
+put("file", 6, content + hashlib.sha256(content).digest(), "spot_fuzz")

@@ -1,9 +1,10 @@
-// Questions and answers of a spot check: what decodes encodes to the very same bytes, and what it shows is looked at
-// without a crash, whatever it claims. The first byte says as what the rest is read.
+// Questions and answers of a spot check, the files that they come in, and records of what was found: what decodes
+// encodes to the very same bytes, and what it shows is looked at without a crash, whatever it claims. The first byte
+// says as what the rest is read.
 #include <algorithm>
 
 #include "isobit/dispute/claims.h"
-#include "isobit/dispute/spot.h"
+#include "isobit/dispute/spot_record.h"
 
 using namespace isobit;
 
@@ -34,7 +35,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const ByteView input(data + 1, size - 1);
   constexpr size_t kStages = std::variant_size_v<dispute::SpotAnswer>;
-  const size_t as = data[0] % (kStages + 1);
+  const size_t as = data[0] % (kStages + 3);
+  if (as == kStages + 1) {
+    const auto record = dispute::decode_spot_record(input, "input");
+    if (record) ISOBIT_CHECK(std::ranges::equal(dispute::encode(*record), input));
+    return 0;
+  }
+  if (as == kStages + 2) {
+    const auto content = dispute::open_spot_file(input, "input");
+    if (content) ISOBIT_CHECK(std::ranges::equal(dispute::seal_spot_file(*content), input));
+    return 0;
+  }
   if (as == kStages) {
     const auto question = dispute::decode_spot_question(input, "input");
     if (question) ISOBIT_CHECK(std::ranges::equal(dispute::encode(*question), input));

@@ -23,7 +23,7 @@ namespace isobit::cli {
 namespace {
 
 struct Options {
-  std::string run, platform = "ordered", job, data, seed, verdict, sign, out, trainer_key, cheat;
+  std::string run, platform = "ordered", job, data, seed, verdict, sign, out, through, trainer_key, cheat;
   Trust trust;
   std::vector<std::string> overrides;
   std::optional<uint64_t> from, sample, spot, step;
@@ -145,8 +145,9 @@ Status check(const Options& o) {
   if (o.follow && (o.from || o.sample || o.spot)) {
     return usage_error("audit: --follow checks every step as it comes: it excludes --from, --sample and --spot");
   }
-  if (o.spot && !o.out.empty())
-    return usage_error("audit: --out takes evidence of two histories, which --spot looks for not");
+  if (!o.through.empty() && (!o.spot || !o.trainer_key.empty() || !o.cheat.empty())) {
+    return usage_error("audit: --through goes with --spot; the trainer, who answers elsewhere, brings its own key");
+  }
   if (!o.spot && (o.step || !o.trainer_key.empty() || !o.cheat.empty())) {
     return usage_error("audit: --step, --trainer-key and --cheat go with --spot");
   }
@@ -162,7 +163,7 @@ Expected<int> spot(const Options& o, const run::AuditRequest& request, Console& 
   open.home = request.home;
   open.terms = request.terms;
   open.limits = request.limits;
-  SpotOptions options{*o.spot, o.step, {}, o.trainer_key, o.cheat, o.platform, request.home};
+  SpotOptions options{*o.spot, o.step, {}, o.trainer_key, o.cheat, o.platform, request.home, o.through, o.out};
   ISOBIT_TRY(options.seed, seed_of(o));
   return spot_audit(options, open, o.limits, console);
 }
@@ -256,6 +257,7 @@ void add_audit(Commands& commands) {
                             "  isobit audit digits.run --sample 5\n"
                             "  isobit audit digits.run --follow --max-time 86400 --out fork.evidence\n"
                             "  isobit audit digits.run --spot 200 --step 7\n"
+                            "  isobit audit theirs.run --spot 200 --through shared/check --out found\n"
                             "  isobit audit digits.run --verdict digits.verdict --sign ~/.config/isobit/auditor.key\n");
   c.positional("RUN", o->run, "folder of the run");
   c.option("-p,--platform", "P", o->platform, "where to replay it (default: ordered, see 'isobit platforms')");
@@ -269,7 +271,10 @@ void add_audit(Commands& commands) {
   c.flag("--follow", o->follow,
          "audit a run that is still training: step by step as it is signed for, until it has ended");
   c.option("-o,--out", "FILE", o->out,
-           "where to write what convicts a trainer that has signed two histories of the run");
+           "where to write what convicts the trainer: two histories of the run, or what --spot finds");
+  c.option("--through", "FOLDER", o->through,
+           "of --spot: the trainer answers on another machine, in files of this new "
+           "folder ('isobit answer')");
   c.option("--from", "STEP", o->from, "begin at the checkpoint of this step instead of the initial state");
   c.option("--sample", "N", o->sample, "replay the last interval and N drawn at random instead of all");
   c.option("--spot", "N", o->spot,

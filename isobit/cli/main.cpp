@@ -67,6 +67,7 @@ int main(int argc, char** argv) {
   cli::add_platforms(commands);
   cli::add_thresholds(commands);
   cli::add_keygen(commands);
+  cli::add_answer(commands);
   cli::add_dispute(commands);
   cli::add_cheat(commands);
   cli::add_costs(commands);

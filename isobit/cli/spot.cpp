@@ -3,12 +3,16 @@
 #include <cstdio>
 #include <set>
 
+#include "isobit/base/new_file.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/conduct.h"
 #include "isobit/cli/dispute_report.h"
+#include "isobit/cli/exchange.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/other_side.h"
 #include "isobit/cli/own_files.h"
+#include "isobit/dispute/spot_record.h"
+#include "isobit/run/job_file.h"
 #include "isobit/run/spot_run.h"
 
 namespace isobit::cli {
@@ -27,13 +31,26 @@ Expected<run::DisputeSide> trainer_side(const SpotOptions& o, const run::OpenReq
 }
 
 struct Costs {
-  double seconds = 0;                       // of the auditor's side
-  std::vector<double> of_elements;          // of that, for each that was checked
-  uint64_t memory = 0, trainer_memory = 0;  // at most, in bytes
+  double seconds = 0;                      // of the auditor's side
+  std::vector<double> of_elements;         // of that, for each that was checked
+  uint64_t memory = 0;                     // at most, in bytes
+  std::optional<uint64_t> trainer_memory;  // likewise, where it answered here
 };
 
 // What is missed where one in a hundred elements is false.
 constexpr double kFraction = 0.01;
+
+void print_finding(const SpotFinding& f, Console& console) {
+  std::string where = text_of("step ", f.step);
+  if (f.entry) where += text_of(", '", printable(f.value), "'");
+  if (f.node) where += text_of(", node ", *f.node, f.op.empty() ? "" : " (" + f.op + ")");
+  if (f.element) where += text_of(", element ", *f.element);
+  if (f.chunk) where += text_of(", part ", *f.chunk, " of its sum");
+  console.line("false         " + where);
+  if (f.element) console.line("  claimed     " + value_text(f.claimed, f.dtype));
+  if (f.right) console.line("  right       " + value_text(*f.right, f.dtype));
+  console.line("reason        " + printable(f.reason));
+}
 
 void print(const SpotCheck& check, uint64_t draws, const Bytes& seed, const Costs& costs, Console& console) {
   const auto& finding = check.finding();
@@ -51,18 +68,7 @@ void print(const SpotCheck& check, uint64_t draws, const Bytes& seed, const Cost
   console.line(text_of("checked       ", check.checked().size(), " elements of step ", check.step(), ", of ",
                        places.size(), " of its ", check.units(), " nodes and inputs; of ", long_sums,
                        " long sums one part each"));
-  if (finding) {
-    const SpotFinding& f = *finding;
-    std::string where = text_of("step ", f.step);
-    if (f.entry) where += text_of(", '", printable(f.value), "'");
-    if (f.node) where += text_of(", node ", *f.node, f.op.empty() ? "" : " (" + f.op + ")");
-    if (f.element) where += text_of(", element ", *f.element);
-    if (f.chunk) where += text_of(", part ", *f.chunk, " of its sum");
-    console.line("false         " + where);
-    if (f.element) console.line("  claimed     " + value_text(f.claimed, f.dtype));
-    if (f.right) console.line("  right       " + value_text(*f.right, f.dtype));
-    console.line("reason        " + printable(f.reason));
-  }
+  if (finding) print_finding(*finding, console);
   if (check.units() > 0) {
     char line[240];
     std::snprintf(line, sizeof line,
@@ -76,8 +82,9 @@ void print(const SpotCheck& check, uint64_t draws, const Bytes& seed, const Cost
   std::snprintf(seconds, sizeof seconds, "%.3f s", costs.seconds);
   console.line(text_of("received      ", human_bytes(check.bytes()), ", of which ", human_bytes(check.list_bytes()),
                        " are lists; at most ", human_bytes(most_bytes), " for an element"));
-  console.line(text_of("auditor       ", seconds, ", ", human_bytes(costs.memory), " at most; who answered had ",
-                       human_bytes(costs.trainer_memory)));
+  console.line(text_of(
+      "auditor       ", seconds, ", ", human_bytes(costs.memory), " at most",
+      costs.trainer_memory ? text_of("; who answered had ", human_bytes(*costs.trainer_memory)) : std::string()));
   console.line("transcript    " + commit::hex_of(check.transcript_root()));
   console.line("seed          " + to_hex(seed));
 }
@@ -94,7 +101,8 @@ nlohmann::ordered_json finding_json(const SpotFinding& f) {
   return json;
 }
 
-void document(const SpotCheck& check, uint64_t draws, const Bytes& seed, const Costs& costs, Console& console) {
+void document(const SpotCheck& check, uint64_t draws, const Bytes& seed, const std::string& file, const Costs& costs,
+              Console& console) {
   nlohmann::ordered_json json = {{"verdict", check.finding() ? "rejected" : "accepted"},
                                  {"complete", false},
                                  {"step", check.step()},
@@ -126,9 +134,54 @@ void document(const SpotCheck& check, uint64_t draws, const Bytes& seed, const C
   json["list_bytes"] = check.list_bytes();
   json["auditor_seconds"] = costs.seconds;
   json["auditor_memory"] = costs.memory;
-  json["trainer_memory"] = costs.trainer_memory;
+  json["trainer_memory"] = costs.trainer_memory ? nlohmann::ordered_json(*costs.trainer_memory) : nullptr;
   json["seed"] = to_hex(seed);
+  if (!file.empty()) json["file"] = file;
   console.document(json_text(json));
+}
+
+// Who answers, here or there, as one function.
+class Answerer {
+ public:
+  static Expected<Answerer> start(const SpotOptions& o, const run::OpenRequest& open) {
+    Answerer answerer;
+    if (!o.through.empty()) {
+      ISOBIT_TRY(answerer.there_, Questions::begin(o.through));
+      return answerer;
+    }
+    const auto side = std::make_shared<std::unique_ptr<run::SpotSide>>();  // over there
+    ISOBIT_TRY(OtherSide here, OtherSide::start([side, o, open]() -> Expected<OtherSide::Answer> {
+                 ISOBIT_TRY(const run::DisputeSide computes, trainer_side(o, open));
+                 ISOBIT_TRY(*side, run::SpotSide::open(computes));
+                 return OtherSide::Answer([side](ByteView question) { return (*side)->answer(question); });
+               }));
+    answerer.here_.emplace(std::move(here));
+    return answerer;
+  }
+  Expected<Bytes> ask(const Bytes& question, Console& console) {
+    return here_ ? here_->ask(question) : there_->ask(question, console);
+  }
+  // The most memory of one that answered here.
+  Expected<std::optional<uint64_t>> end() {
+    if (here_) return here_->end();
+    ISOBIT_RETURN_IF_ERROR(there_->end());
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<OtherSide> here_;
+  std::optional<Questions> there_;
+};
+
+// The seed is one that the trainer has not seen: a draw that was made before is no draw.
+Status check_options(const SpotOptions& o, uint64_t steps) {
+  if (o.step && (*o.step < 1 || *o.step > steps)) {
+    return usage_error(text_of("--step ", *o.step, ": expected 1 to ", steps, ", the steps of this job"));
+  }
+  if (o.draws < 1 || o.draws > dispute::kMaxSpotDraws) {
+    return usage_error(text_of("--spot ", o.draws, ": expected 1 to ", dispute::kMaxSpotDraws));
+  }
+  return o.out.empty() ? Status() : check_output(o.out, false);
 }
 
 }  // namespace
@@ -138,43 +191,78 @@ Expected<int> spot_audit(const SpotOptions& o, const run::OpenRequest& open, con
   double since = monotonic_seconds();
   Costs costs;
   ISOBIT_TRY(run::SpotKnown known, run::spot_known(open));
-  const uint64_t steps = known.subject.rules.steps;
-  if (o.step && (*o.step < 1 || *o.step > steps)) {
-    return usage_error(text_of("--step ", *o.step, ": expected 1 to ", steps, ", the steps of this job"));
-  }
-  if (o.draws < 1 || o.draws > dispute::kMaxSpotDraws) {
-    return usage_error(text_of("--spot ", o.draws, ": expected 1 to ", dispute::kMaxSpotDraws));
-  }
+  ISOBIT_RETURN_IF_ERROR(check_options(o, known.subject.rules.steps));
+  dispute::SpotRecord record{known.subject.engagement, o.seed, o.draws, o.step, {}};
   SpotCheck check(std::move(known.subject), o.seed, o.draws, o.step, known.transcript);
   costs.seconds += monotonic_seconds() - since;
-  std::unique_ptr<run::SpotSide> side;  // over there
-  ISOBIT_TRY(OtherSide trainer, OtherSide::start([&]() -> Expected<OtherSide::Answer> {
-               ISOBIT_TRY(const run::DisputeSide computes, trainer_side(o, open));
-               ISOBIT_TRY(side, run::SpotSide::open(computes));
-               return OtherSide::Answer([&](ByteView question) { return side->answer(question); });
-             }));
+  ISOBIT_TRY(Answerer trainer, Answerer::start(o, open));
   Deadline deadline(limits, console);
   const auto ask = [&](const Bytes& question) {
     costs.seconds += monotonic_seconds() - since;
-    auto answer = trainer.ask(question);
+    auto answer = trainer.ask(question, console);
     since = monotonic_seconds();
     return answer;
   };
   since = monotonic_seconds();
-  const Status asked = run::run_spot_check(check, ask, [&] {
+  const auto progress = [&] {
     costs.of_elements.resize(check.checked().size());
     if (!costs.of_elements.empty()) costs.of_elements.back() += monotonic_seconds() - since;
     if (!check.done()) console.progress(text_of("checked ", check.checked().size(), "/", o.draws, " elements"));
-  });
+  };
+  const Status asked = run::run_spot_check(check, ask, progress, o.out.empty() ? nullptr : &record.messages);
   costs.seconds += monotonic_seconds() - since;
   console.end_progress();
   ISOBIT_RETURN_IF_ERROR(asked);
   deadline.finish();
   costs.memory = peak_memory();
-  costs.trainer_memory = trainer.end();
-  document(check, o.draws, o.seed, costs, console);
+  ISOBIT_TRY(costs.trainer_memory, trainer.end());
+  const bool writes = check.finding() && !o.out.empty();
+  // What was found is told even where it cannot be written.
+  const Status written = writes ? create_file_durably(o.out, dispute::encode(record)) : Status();
+  document(check, o.draws, o.seed, writes && written ? o.out : "", costs, console);
   print(check, o.draws, o.seed, costs, console);
+  ISOBIT_RETURN_IF_ERROR(written);
+  if (writes) console.line(text_of("wrote         ", o.out, "   (check it: isobit verify ", o.out, " --job JOB.toml)"));
+  if (check.finding() && !writes) console.line("              --out FILE writes it down for others to check");
   return check.finding() ? kDisagreed : kAgreed;
+}
+
+Expected<int> verify_spot_finding(const std::string& file, const Bytes& bytes, const std::string& job,
+                                  const std::vector<std::string>& overrides, const Trusted& trusted, Console& console) {
+  if (job.empty()) return usage_error("--job: is missing; what a spot check found is judged by the job that it is of");
+  ISOBIT_TRY(const dispute::SpotRecord record, dispute::decode_spot_record(bytes, file));
+  ISOBIT_TRY(const train::Job named, run::load_job(job, overrides, {}));
+  ISOBIT_TRY(const dispute::Subject subject, dispute_subject(named, record.engagement));
+  const verify::EngagementTerms& terms = record.engagement.terms;
+  const auto proved = [&]() -> Expected<dispute::SpotProof> {
+    ISOBIT_RETURN_IF_ERROR(verify::verify_engagement(record.engagement, trusted.client.value_or(terms.client_key)));
+    if (trusted.terms) ISOBIT_RETURN_IF_ERROR(verify::check_terms(terms, *trusted.terms));
+    return dispute::prove(record, subject);
+  }();
+  if (!proved && proved.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(proved.error());
+  nlohmann::ordered_json document = {{"verdict", proved ? "accepted" : "rejected"},
+                                     {"reason", proved ? "" : proved.error().message}};
+  console.line(text_of("verdict       ", proved ? console.good("accepted") : console.bad("rejected"),
+                       " (what a spot check found false in a run)"));
+  if (!proved) {
+    console.line("reason        " + printable(proved.error().message));
+    console.document(json_text(document));
+    return kDisagreed;
+  }
+  print_finding(proved->finding, console);
+  console.line("signed by     " + commit::hex_of(record.engagement.trainer_key));
+  console.line("run id        " + to_hex(terms.run_id));
+  console.line("transcript    " + commit::hex_of(proved->transcript_root));
+  console.line("client        " + commit::hex_of(terms.client_key));
+  note_unpinned(trusted.client.has_value(), console);
+  document["finding"] = finding_json(proved->finding);
+  document["signer"] = commit::hex_of(record.engagement.trainer_key);
+  document["run_id"] = to_hex(terms.run_id);
+  document["job_root"] = commit::hex_of(terms.job_root);
+  document["client_key"] = commit::hex_of(terms.client_key);
+  document["transcript_root"] = commit::hex_of(proved->transcript_root);
+  console.document(json_text(document));
+  return kAgreed;
 }
 
 }  // namespace isobit::cli

@@ -18,11 +18,18 @@ struct SpotOptions {
   Bytes seed;
   std::string trainer_key, cheat, platform;
   fs::path home;
+  std::string through;  // the folder of a trainer on another machine (exchange.h); empty: see spot_audit
+  std::string out;      // where to write what proves a finding, unless empty
 };
 
-// open: as an auditor opens the run, with its client. The trainer's side computes from the same folder, in a process of
-// its own. Exit code as of an audit.
+// open: as an auditor opens the run, with its client. Without a folder to ask through, the trainer's side computes from
+// the folder of the run, in a process of its own. Exit code as of an audit.
 Expected<int> spot_audit(const SpotOptions& options, const run::OpenRequest& open, const LimitOptions& limits,
                          Console& console);
+
+// Checks a file that proves a finding. `job`: a job file; the one that the engagement is of. kAgreed where it proves
+// something false, kDisagreed where it does not, or is of another client's run than the trusted one's.
+Expected<int> verify_spot_finding(const std::string& file, const Bytes& bytes, const std::string& job,
+                                  const std::vector<std::string>& overrides, const Trusted& trusted, Console& console);
 
 }  // namespace isobit::cli

@@ -8,9 +8,11 @@
 #include "isobit/cli/evidence.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/limits.h"
+#include "isobit/cli/spot.h"
 #include "isobit/cli/value_report.h"
 #include "isobit/cli/verdict_report.h"
 #include "isobit/dispute/record.h"
+#include "isobit/dispute/spot_record.h"
 #include "isobit/platform/platform.h"
 #include "isobit/run/open_run.h"
 #include "isobit/run/static_checks.h"
@@ -19,6 +21,11 @@
 namespace isobit::cli {
 
 namespace {
+
+constexpr const char* kJobGoesWith =
+    "--job: goes with the record of a dispute ('isobit dispute --out') or what a spot check found ('isobit audit "
+    "--spot "
+    "--out')";
 
 struct Options {
   std::string run, other, out, trace_root, job;
@@ -104,7 +111,11 @@ Expected<int> verify_file(const Options& o, Deadline& deadline, Console& console
     ISOBIT_TRY(const Trusted named, trusted_if_named(o.trust));
     return verify_dispute(o.run, bytes, o.job, o.overrides, named, console);
   }
-  if (!o.job.empty()) return usage_error("--job: goes with the record of a dispute ('isobit dispute --out')");
+  if (has_tag(bytes, dispute::kSpotRecordTag)) {
+    ISOBIT_TRY(const Trusted named, trusted_if_named(o.trust));
+    return verify_spot_finding(o.run, bytes, o.job, o.overrides, named, console);
+  }
+  if (!o.job.empty()) return usage_error(kJobGoesWith);
   if (has_tag(bytes, verify::kValueOpeningTag)) return verify_opening(o, bytes, console);
   if (!o.trace_root.empty()) return usage_error("--trace-root: goes with a shown value ('isobit open --out')");
   ISOBIT_TRY(const Trusted named, trusted_if_named(o.trust));
@@ -130,7 +141,7 @@ Expected<int> run(const Options& o, Console& console) {
     return usage_error("--trace-root: goes with a shown value ('isobit open --out')");
   }
   if (!o.job.empty() && !of_file) {
-    return usage_error("--job: goes with the record of a dispute ('isobit dispute --out')");
+    return usage_error(kJobGoesWith);
   }
   if (o.other.empty() && !of_file) return verify_run(o, deadline, console);
   if (!o.audited.verdict.empty())
@@ -153,13 +164,15 @@ void add_verify(Commands& commands) {
                             "  isobit verify theirs.run what-they-gave-others.run --out fork.evidence\n"
                             "  isobit verify fork.evidence\n"
                             "  isobit verify fc.opening --trace-root 1f3c...\n"
-                            "  isobit verify settled.dispute --job digits.toml\n");
-  c.positional("RUN|FILE", o->run,
-               "folder of a run, or a file of a verdict, of evidence, of a shown value or of a dispute");
+                            "  isobit verify settled.dispute --job digits.toml\n"
+                            "  isobit verify found --job digits.toml\n");
+  c.positional(
+      "RUN|FILE", o->run,
+      "folder of a run, or a file of a verdict, of evidence, of a shown value, of a dispute or of a spot check");
   c.positional("RUN", o->other, "another copy of the same run: did its trainer sign two histories?", false);
   c.option("-o,--out", "FILE", o->out, "where to write what convicts the signer of two histories");
   c.option("--trace-root", "HEX", o->trace_root, "of a shown value: the trace that it must be of");
-  c.option("--job", "JOB.toml", o->job, "of a dispute: the job that it is about");
+  c.option("--job", "JOB.toml", o->job, "of a dispute, or of what a spot check found: the job that it is about");
   c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of that job; may be repeated");
   add_trust_options(c, o->trust);
   add_audited_options(c, o->audited);

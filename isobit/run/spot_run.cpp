@@ -28,11 +28,12 @@ Expected<std::unique_ptr<SpotSide>> SpotSide::open(const DisputeSide& side) {
 }
 
 Status run_spot_check(dispute::SpotCheck& check, const std::function<Expected<Bytes>(const Bytes& question)>& ask,
-                      const std::function<void()>& progress) {
+                      const std::function<void()>& progress, std::vector<Bytes>* messages) {
   while (!check.done()) {
-    ISOBIT_TRY(const Bytes message, ask(check.question()));
+    ISOBIT_TRY(Bytes message, ask(check.question()));
     const dispute::SpotCheck::Receipt receipt = check.receive(message);
     if (!receipt.counts) return unavailable(text_of("the trainer's answer does not count: ", receipt.why_not));
+    if (messages != nullptr) messages->push_back(std::move(message));
     if (progress) progress();
   }
   return {};

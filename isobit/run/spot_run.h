@@ -36,8 +36,8 @@ class SpotSide {
 };
 
 // Asks until the check is done. kUnavailable where an answer does not count; else the errors of `ask`, which gives the
-// message that answers a question. progress: after each answer.
+// message that answers a question. progress: after each answer. messages: where those that counted go, unless null.
 Status run_spot_check(dispute::SpotCheck& check, const std::function<Expected<Bytes>(const Bytes& question)>& ask,
-                      const std::function<void()>& progress = nullptr);
+                      const std::function<void()>& progress = nullptr, std::vector<Bytes>* messages = nullptr);
 
 }  // namespace isobit::run

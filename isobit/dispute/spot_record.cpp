@@ -1,0 +1,94 @@
+#include "isobit/dispute/spot_record.h"
+
+#include <algorithm>
+
+#include "isobit/base/frame.h"
+#include "isobit/base/text.h"
+#include "isobit/verify/auditor.h"
+
+namespace isobit::dispute {
+namespace {
+
+constexpr uint32_t kVersion = 1;
+constexpr uint64_t kMaxEngagement = 1 << 14;
+constexpr std::string_view kFileTag = "isobit.spot.file";
+
+}  // namespace
+
+Bytes encode(const SpotRecord& record) {
+  ByteWriter w;
+  write_frame(w, kSpotRecordTag, kVersion);
+  w.bytes(verify::encode(record.engagement));
+  w.bytes(record.seed);
+  w.u64(record.draws);
+  w.boolean(record.step.has_value());
+  if (record.step) w.u64(*record.step);
+  w.u64(record.messages.size());
+  for (const Bytes& message : record.messages) w.bytes(message);
+  return w.take();
+}
+
+Expected<SpotRecord> decode_spot_record(ByteView data, const std::string& what) {
+  ByteReader r(data, what);
+  if (data.size() > kMaxSpotRecordBytes) return r.fail("size", text_of("is over ", kMaxSpotRecordBytes, " bytes"));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kSpotRecordTag, kVersion));
+  SpotRecord record;
+  ISOBIT_TRY(const ByteView engagement, r.bytes("engagement", kMaxEngagement));
+  ISOBIT_TRY(record.engagement, verify::decode_engagement(engagement, what + ", engagement"));
+  ISOBIT_TRY(const ByteView seed, r.bytes("seed", verify::kMaxSeedBytes));
+  if (seed.size() < verify::kMinSeedBytes) {
+    return r.fail("seed", text_of("has ", seed.size(), " bytes, expected at least ", verify::kMinSeedBytes));
+  }
+  record.seed.assign(seed.begin(), seed.end());
+  ISOBIT_TRY(record.draws, r.u64("draws"));
+  if (record.draws < 1 || record.draws > kMaxSpotDraws) {
+    return r.fail("draws", text_of("found ", record.draws, ", expected 1 to ", kMaxSpotDraws));
+  }
+  ISOBIT_TRY(const bool named, r.boolean("step"));
+  if (named) {
+    ISOBIT_TRY(record.step, r.u64("step"));
+  }
+  ISOBIT_TRY(const uint64_t count, r.u64("messages"));
+  for (uint64_t i = 0; i < count; ++i) {
+    ISOBIT_TRY(const ByteView message, r.bytes("message", kMaxSpotRecordBytes));
+    record.messages.emplace_back(message.begin(), message.end());
+  }
+  ISOBIT_RETURN_IF_ERROR(r.finish());
+  return record;
+}
+
+Expected<SpotProof> prove(const SpotRecord& record, const Subject& subject) {
+  const uint64_t steps = subject.rules.steps;
+  if (record.step && (*record.step < 1 || *record.step > steps)) {
+    return rejected(text_of("it is of step ", *record.step, ", the job has ", steps));
+  }
+  SpotCheck check(subject, record.seed, record.draws, record.step);
+  for (size_t i = 0; i < record.messages.size(); ++i) {
+    const SpotCheck::Receipt receipt = check.receive(record.messages[i]);
+    if (!receipt.counts) return rejected(text_of("message ", i, " does not count: ", receipt.why_not));
+  }
+  if (!check.finding()) return rejected("nothing that the trainer showed is false");
+  return SpotProof{*check.finding(), check.transcript_root(), check.checked().size()};
+}
+
+Bytes seal_spot_file(ByteView content) {
+  ByteWriter w;
+  write_frame(w, kFileTag, kVersion);
+  w.bytes(content);
+  const commit::Digest sum = commit::sha256(w.view());
+  w.fixed(sum);
+  return w.take();
+}
+
+Expected<Bytes> open_spot_file(ByteView file, const std::string& what) {
+  ByteReader r(file, what);
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kFileTag, kVersion));
+  ISOBIT_TRY(const ByteView content, r.bytes("content", file.size()));
+  const commit::Digest sum = commit::sha256(file.first(r.offset()));
+  ISOBIT_TRY(const commit::Digest found, commit::read_digest(r, "checksum"));
+  ISOBIT_RETURN_IF_ERROR(r.finish());
+  if (found != sum) return unreadable(text_of(what, ": is not whole: its checksum is not that of its bytes"));
+  return Bytes(content.begin(), content.end());
+}
+
+}  // namespace isobit::dispute
