@@ -22,6 +22,7 @@ void add_pack(Commands& commands);  // and unpack
 void add_cheat(Commands& commands);
 void add_answer(Commands& commands);
 void add_dispute(Commands& commands);
+void add_serve(Commands& commands);
 void add_costs(Commands& commands);
 void add_compare(Commands& commands);
 void add_explain(Commands& commands);

@@ -1,12 +1,11 @@
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/conduct.h"
+#include "isobit/cli/dispute_connect.h"
 #include "isobit/cli/dispute_report.h"
-#include "isobit/cli/json_text.h"
 #include "isobit/cli/limits.h"
 #include "isobit/cli/own_files.h"
 #include "isobit/cli/trust.h"
-#include "isobit/dispute/record.h"
 #include "isobit/run/dispute_run.h"
 
 namespace isobit::cli {
@@ -18,7 +17,37 @@ struct Options {
   std::vector<std::string> overrides;
   Trust trust;
   LimitOptions limits;
+  ConnectOptions connect;
 };
+
+// What is given to the wrong one of the two kinds of dispute.
+Status check_kind(const Options& o) {
+  const bool here = !o.trainer.empty() || !o.challenger.empty();
+  if (o.connect.addresses.empty()) {
+    if (o.trainer.empty() || o.challenger.empty()) {
+      return usage_error("dispute: name two runs, RUN RUN; or the parties' addresses, with --connect");
+    }
+    for (const auto& [option, value] : {std::pair("--certificate", &o.connect.certificate),
+                                        {"--key", &o.connect.key},
+                                        {"--job", &o.connect.job},
+                                        {"--authority", &o.connect.authority},
+                                        {"--state", &o.connect.state},
+                                        {"--challenger", &o.connect.challenger},
+                                        {"--referee-key", &o.connect.referee_key}}) {
+      if (!value->empty()) return usage_error(text_of(option, ": is of a dispute over a network (--connect)"));
+    }
+    return {};
+  }
+  if (here) return usage_error("--connect: the parties have their runs; name no RUN");
+  for (const auto& [option, value] : {std::pair("--trainer-key", &o.trainer_key),
+                                      {"--challenger-key", &o.challenger_key},
+                                      {"--cheat", &o.cheat},
+                                      {"--challenger-cheat", &o.other_cheat},
+                                      {"--data", &o.data}}) {
+    if (!value->empty()) return usage_error(text_of(option, ": is the party's, which has it where it serves"));
+  }
+  return {};
+}
 
 Expected<run::DisputeSide> side_of(const Options& o, const std::string& path, const std::string& platform) {
   ISOBIT_TRY(const Trusted named, trusted(o.trust));
@@ -50,41 +79,19 @@ Expected<run::DisputeRequest> request_of(const Options& o) {
   return request;
 }
 
-std::string asked_for(const dispute::Question& q) {
-  switch (q.kind) {
-    case dispute::Kind::kChallenge:
-      return "challenge";
-    case dispute::Kind::kSteps:
-      return text_of("steps ", q.first_step + 1, " to ", q.last_step);
-    case dispute::Kind::kValues:
-      return text_of("values of step ", q.step);
-    case dispute::Kind::kBatch:
-      return text_of("samples of step ", q.step);
-    case dispute::Kind::kSample:
-      return text_of("a sample of step ", q.step);
-    case dispute::Kind::kLog:
-      return text_of("log entry of element ", q.element, " of value ", q.entry);
-    case dispute::Kind::kEntry:
-      return text_of("an entry of the log of step ", q.step);
-    case dispute::Kind::kLoss:
-      return text_of("loss of step ", q.step);
-    case dispute::Kind::kTiles:
-    case dispute::Kind::kParts:
-    case dispute::Kind::kLeaf:
-      return text_of(q.of_states ? "partial sums" : "tiles", " of value ", q.entry);
-    case dispute::Kind::kNode:
-    case dispute::Kind::kStates:
-    case dispute::Kind::kGrounds:
-      return text_of("element ", q.element, " of value ", q.entry);
-  }
-  return "";
-}
-
 Expected<int> run(const Options& o, Console& console) {
+  ISOBIT_RETURN_IF_ERROR(check_kind(o));
   if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(check_output(o.out, true));
   std::vector<std::string> read = values_of(o.overrides);
   read.insert(read.end(), {o.data, o.trust.client_key, o.trust.engagement, o.trainer_key, o.challenger_key});
+  read.insert(read.end(), {o.connect.referee_key, o.connect.challenger, o.connect.certificate, o.connect.key,
+                           o.connect.authority, o.connect.job});
   ISOBIT_RETURN_IF_ERROR(check_apart({{"--out", o.out}}, read));
+  if (!o.connect.addresses.empty()) {
+    ConnectOptions connect = o.connect;
+    connect.overrides = o.overrides;
+    return connect_dispute(connect, o.trust, o.out, console);
+  }
   ISOBIT_TRY(run::DisputeRequest request, request_of(o));
   request.seconds = monotonic_seconds;
   request.progress = [&](const dispute::Question& q) {
@@ -95,23 +102,8 @@ Expected<int> run(const Options& o, Console& console) {
   console.end_progress();
   if (!result) return tl::unexpected<Error>(result.error());
   deadline.finish();
-  print_dispute(result->verdict, console);
-  const dispute::Referee::Counts& counts = result->counts;
-  char time[32];
-  std::snprintf(time, sizeof time, "%.3f s", result->referee_seconds);
-  console.line(text_of("referee       ", time, ", ", result->turns, " rounds, ", human_bytes(counts.bytes),
-                       " of which ", human_bytes(counts.list_bytes), " are the parties' lists"));
-  if (!o.out.empty()) {
-    const Bytes record = encode(dispute::Record{result->engagement, result->record, {}});
-    ISOBIT_RETURN_IF_ERROR(write_file_durably(o.out, record));
-    console.line(text_of("wrote         ", o.out, ", ", human_bytes(record.size()), ": check it with 'isobit verify'"));
-  }
-  nlohmann::ordered_json document = dispute_json(result->verdict);
-  document["rounds"] = result->turns;
-  document["referee_seconds"] = result->referee_seconds;
-  document["referee_bytes"] = counts.bytes;
-  document["list_bytes"] = counts.list_bytes;
-  console.document(json_text(document));
+  ISOBIT_RETURN_IF_ERROR(report_dispute({result->verdict, result->counts, result->turns, result->referee_seconds},
+                                        {result->engagement, result->record, {}}, o.out, console));
   return exit_code_of(result->verdict);
 }
 
@@ -119,12 +111,16 @@ Expected<int> run(const Options& o, Console& console) {
 
 void add_dispute(Commands& commands) {
   auto o = std::make_shared<Options>();
-  Command& c = commands.add("dispute", "settle which of two runs of a job is false: step, operator and element",
-                            "  isobit dispute theirs.run mine.run\n"
-                            "  isobit dispute theirs.run mine.run --out settled.dispute\n"
-                            "  isobit verify settled.dispute --job digits.toml\n");
-  c.positional("RUN", o->trainer, "the run in doubt, whose trainer's key is at hand");
-  c.positional("RUN", o->challenger, "the run of whoever doubts it");
+  Command& c =
+      commands.add("dispute", "settle which of two runs of a job is false: step, operator and element",
+                   "  isobit dispute theirs.run mine.run\n"
+                   "  isobit dispute theirs.run mine.run --out settled.dispute\n"
+                   "  isobit verify settled.dispute --job digits.toml\n"
+                   "  isobit dispute --connect trainer.example:7420 --connect doubter.example:7420 --job "
+                   "digits.toml\n"
+                   "      --certificate me.crt --key me.key --authority authority.crt --out settled.dispute\n");
+  c.positional("RUN", o->trainer, "the run in doubt, whose trainer's key is at hand", false);
+  c.positional("OTHER", o->challenger, "the run of whoever doubts it", false);
   c.option("-p,--platform", "P", o->platform, "where the trainer computes again (default: ordered)");
   c.option("--challenger-platform", "P", o->other_platform, "where the other one does (default: ordered)");
   c.option("--trainer-key", "FILE", o->trainer_key, "secret key of the run's trainer (default: your own)");
@@ -135,6 +131,18 @@ void add_dispute(Commands& commands) {
   c.option("-o,--out", "FILE", o->out, "write the record of the dispute, from which anybody gets the verdict");
   c.option("--data", "PATH", o->data, "where your copy of the data lies, like --set data.path=PATH");
   c.list("--set", "T.KEY=VALUE", o->overrides, "where other files of the job lie; may be repeated");
+  c.list("--connect", "HOST:PORT", o->connect.addresses,
+         "twice, the trainer's and the challenger's address: be their referee ('isobit serve')");
+  c.option("--job", "JOB.toml", o->connect.job, "the job that the dispute is about (--connect)");
+  c.option("--referee-key", "FILE", o->connect.referee_key,
+           "secret key of the engaged referee (default: your own; --connect)");
+  c.option("--challenger", "FILE", o->connect.challenger,
+           "public key of who challenges (default: the one that it has; --connect)");
+  c.option("--certificate", "FILE", o->connect.certificate, "your certificate, in PEM (--connect)");
+  c.option("--key", "FILE", o->connect.key, "its private key, in PEM (--connect)");
+  c.option("--authority", "FILE", o->connect.authority, "whose certificates the parties must have, in PEM (--connect)");
+  c.option("--state", "FOLDER", o->connect.state,
+           "where what counted is kept, so that the same command goes on after it was stopped (--connect)");
   add_trust_options(c, o->trust);
   add_memory_option(c, o->limits);
   add_time_option(c, o->limits);

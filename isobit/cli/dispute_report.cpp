@@ -90,6 +90,56 @@ void print_dispute(const Verdict& v, Console& console) {
   console.line("reason        " + printable(v.reason));
 }
 
+std::string asked_for(const dispute::Question& q) {
+  switch (q.kind) {
+    case dispute::Kind::kChallenge:
+      return "challenge";
+    case dispute::Kind::kSteps:
+      return text_of("steps ", q.first_step + 1, " to ", q.last_step);
+    case dispute::Kind::kValues:
+      return text_of("values of step ", q.step);
+    case dispute::Kind::kBatch:
+      return text_of("samples of step ", q.step);
+    case dispute::Kind::kSample:
+      return text_of("a sample of step ", q.step);
+    case dispute::Kind::kLog:
+      return text_of("log entry of element ", q.element, " of value ", q.entry);
+    case dispute::Kind::kEntry:
+      return text_of("an entry of the log of step ", q.step);
+    case dispute::Kind::kLoss:
+      return text_of("loss of step ", q.step);
+    case dispute::Kind::kTiles:
+    case dispute::Kind::kParts:
+    case dispute::Kind::kLeaf:
+      return text_of(q.of_states ? "partial sums" : "tiles", " of value ", q.entry);
+    case dispute::Kind::kNode:
+    case dispute::Kind::kStates:
+    case dispute::Kind::kGrounds:
+      return text_of("element ", q.element, " of value ", q.entry);
+  }
+  return "";
+}
+
+Status report_dispute(const Settled& settled, const dispute::Record& record, const std::string& out, Console& console) {
+  print_dispute(settled.verdict, console);
+  char time[32];
+  std::snprintf(time, sizeof time, "%.3f s", settled.referee_seconds);
+  console.line(text_of("referee       ", time, ", ", settled.turns, " rounds, ", human_bytes(settled.counts.bytes),
+                       " of which ", human_bytes(settled.counts.list_bytes), " are the parties' lists"));
+  if (!out.empty()) {
+    const Bytes bytes = encode(record);
+    ISOBIT_RETURN_IF_ERROR(write_file_durably(out, bytes));
+    console.line(text_of("wrote         ", out, ", ", human_bytes(bytes.size()), ": check it with 'isobit verify'"));
+  }
+  nlohmann::ordered_json document = dispute_json(settled.verdict);
+  document["rounds"] = settled.turns;
+  document["referee_seconds"] = settled.referee_seconds;
+  document["referee_bytes"] = settled.counts.bytes;
+  document["list_bytes"] = settled.counts.list_bytes;
+  console.document(json_text(document));
+  return {};
+}
+
 int exit_code_of(const Verdict& v) {
   using dispute::Outcome;
   const bool failed = v.outcome == Outcome::kChallengerWrong || v.outcome == Outcome::kChallengerForfeits ||

@@ -6,6 +6,7 @@
 
 #include "isobit/cli/console.h"
 #include "isobit/cli/trust.h"
+#include "isobit/dispute/record.h"
 #include "isobit/dispute/referee.h"
 #include "isobit/train/job.h"
 
@@ -18,6 +19,18 @@ std::string value_text(judge::Bits bits, DType dtype);
 // What the verdict comes to, by name: outcome, level, step, node, operator, value, element and its bits in hex.
 nlohmann::ordered_json dispute_json(const dispute::Verdict& verdict);
 void print_dispute(const dispute::Verdict& verdict, Console& console);
+
+// "values of step 7", for people who wait.
+std::string asked_for(const dispute::Question& question);
+
+// A dispute that ended here: prints it, writes the record to `out` unless that is empty, and gives the document.
+struct Settled {
+  dispute::Verdict verdict;
+  dispute::Referee::Counts counts;
+  uint64_t turns = 0;
+  double referee_seconds = 0;
+};
+Status report_dispute(const Settled& settled, const dispute::Record& record, const std::string& out, Console& console);
 
 // 1 where the trainer was found wrong or did not answer, or nobody knows; 0 where the challenge failed.
 int exit_code_of(const dispute::Verdict& verdict);

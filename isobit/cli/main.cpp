@@ -69,6 +69,7 @@ int main(int argc, char** argv) {
   cli::add_keygen(commands);
   cli::add_answer(commands);
   cli::add_dispute(commands);
+  cli::add_serve(commands);
   cli::add_cheat(commands);
   cli::add_costs(commands);
   cli::add_reveal(commands);

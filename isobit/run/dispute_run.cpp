@@ -1,53 +1,12 @@
 #include "isobit/run/dispute_run.h"
 
-#include <algorithm>
-
 #include "isobit/base/text.h"
+#include "isobit/run/party_side.h"
 
 namespace isobit::run {
 namespace {
 
 using dispute::Party;
-
-// Where two transcripts part: the last state of the smallest interval around it, or what is handed out in the end.
-struct Doubt {
-  uint64_t last = 0;
-  bool handed_out = false;
-};
-
-constexpr const char* kNothing = "the runs have the same leaves as far as both go: there is nothing to dispute";
-constexpr const char* kEvaluation = "the runs differ in their evaluation alone, which no dispute settles step by step";
-
-Doubt doubt_of_step(const verify::TranscriptRules& rules, uint64_t step) {
-  const uint64_t t = std::max<uint64_t>(1, step), every = rules.commit_every;
-  return {std::min((t + every - 1) / every * every, rules.steps), false};
-}
-
-Doubt doubt_of_last_state(const verify::TranscriptRules& rules) { return {rules.steps, rules.has_state(rules.steps)}; }
-
-Expected<Doubt> first_doubt(const verify::Transcript& a, const verify::Transcript& b) {
-  const verify::TranscriptRules& rules = a.rules();
-  const uint64_t both = std::min(a.size(), b.size());
-  uint64_t leaf = 0;
-  while (leaf < both && a.leaf(leaf) == b.leaf(leaf)) ++leaf;
-  if (leaf == both) return usage_error(kNothing);
-  if (leaf <= rules.steps) return doubt_of_step(rules, leaf);
-  if (a.final().state_root == b.final().state_root) return usage_error(kEvaluation);
-  return doubt_of_last_state(rules);
-}
-
-// The challenger's own transcript does not say what it makes of the trainer's log.
-Expected<Doubt> first_doubt_under_the_log(const verify::Transcript& a, RunWitness& challenger) {
-  const verify::TranscriptRules& rules = a.rules();
-  if (a.leaf(0) != challenger.reader().transcript().leaf(0)) return doubt_of_step(rules, 0);
-  ISOBIT_TRY(const auto differs, challenger.first_difference(a, 0));
-  if (differs) return doubt_of_step(rules, *differs);
-  if (!a.complete()) return usage_error(kNothing);
-  ISOBIT_TRY(const commit::Digest state, challenger.state_root());
-  if (a.final().state_root != state) return doubt_of_last_state(rules);
-  ISOBIT_TRY(const verify::Evaluation evaluation, challenger.evaluation());
-  return usage_error(a.final().evaluation == evaluation ? kNothing : kEvaluation);
-}
 
 class LocalGame {
  public:
@@ -132,24 +91,14 @@ Expected<DisputeResult> dispute_runs(const DisputeRequest& request) {
   ISOBIT_RETURN_IF_ERROR(check_trainer_key(*a.key, engagement));
   ISOBIT_RETURN_IF_ERROR(dispute::Referee::check_challenger(b.key->public_key(), engagement));
   const train::Job& job = trainer->session().job;
-  const bool logs = arithmetic_of(job).logs;
-  if (logs && job.rounding.log == log::Kind::kOvt) {
-    return usage_error(
-        "rounding.log: found 'ovt', whose decisions nobody can judge one by one; what can be disputed is "
-        "'sparse'");
-  }
-  const RunWitness* judged = logs && !b.conduct ? trainer.get() : nullptr;
+  ISOBIT_RETURN_IF_ERROR(check_disputable(job));
+  const RunWitness* judged = arithmetic_of(job).logs && !b.conduct ? trainer.get() : nullptr;
   ISOBIT_TRY(const std::unique_ptr<RunWitness> challenger,
              RunWitness::open(b.open, b.platform, {false, b.conduct, judged}));
   if (challenger->session().root != trainer->session().root) {
     return usage_error("the runs are of different jobs, or of different data");
   }
-  const verify::Transcript& transcript = trainer->reader().transcript();
-  ISOBIT_TRY(const Doubt doubt, judged != nullptr ? first_doubt_under_the_log(transcript, *challenger)
-                                                  : first_doubt(transcript, challenger->reader().transcript()));
-  ISOBIT_TRY(const verify::SignedHead head, last_head(trainer->reader()));
-  ISOBIT_TRY(const dispute::Challenge challenge,
-             dispute::make_challenge(trainer->session().parts, transcript, head, doubt.last, doubt.handed_out));
+  ISOBIT_TRY(const dispute::Challenge challenge, find_challenge(trainer->reader(), *challenger));
   LocalGame game(request, *trainer, *challenger);
   return game.play(challenge);
 }

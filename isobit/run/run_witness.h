@@ -48,6 +48,7 @@ class RunWitness final : public dispute::Witness {
   Expected<verify::LogTree> log(uint64_t step) override;
   Expected<std::optional<runtime::EntryPlace>> illegal_entry(uint64_t step) override;
 
+  bool judges_a_log() const { return as_.judged != nullptr; }
   // The first step after `after`, where both have one state, in which the transcript says something else than is
   // computed here; nothing where there is none among its steps. Stands behind its last step then.
   Expected<std::optional<uint64_t>> first_difference(const verify::Transcript& theirs, uint64_t after);

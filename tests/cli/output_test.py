@@ -8,7 +8,7 @@ import subprocess
 from isobit_cli import DIGITS, JOBS, SHORT, Case, contents, main, overrides
 
 COMMANDS = ["train", "engage offer", "engage accept", "engage show", "audit", "verify", "open", "info", "eval", "export", "pack", "unpack",
-            "job check", "platforms", "thresholds", "keygen", "cheat", "answer", "dispute", "costs", "run", "reveal", "measure", "compare",
+            "job check", "platforms", "thresholds", "keygen", "cheat", "answer", "dispute", "serve", "costs", "run", "reveal", "measure", "compare",
             "explain", "lab export", "lab merge", "completion", "man"]
 ESCAPE = "\x1b["
 

@@ -1,0 +1,128 @@
+#include "isobit/run/party_side.h"
+
+#include <algorithm>
+
+#include "isobit/base/text.h"
+
+namespace isobit::run {
+namespace {
+
+using dispute::Party;
+
+// Where two transcripts part: the last state of the smallest interval around it, or what is handed out in the end.
+struct Doubt {
+  uint64_t last = 0;
+  bool handed_out = false;
+};
+
+constexpr const char* kNothing = "the runs have the same leaves as far as both go: there is nothing to dispute";
+constexpr const char* kEvaluation = "the runs differ in their evaluation alone, which no dispute settles step by step";
+
+Doubt doubt_of_step(const verify::TranscriptRules& rules, uint64_t step) {
+  const uint64_t t = std::max<uint64_t>(1, step), every = rules.commit_every;
+  return {std::min((t + every - 1) / every * every, rules.steps), false};
+}
+
+Doubt doubt_of_last_state(const verify::TranscriptRules& rules) { return {rules.steps, rules.has_state(rules.steps)}; }
+
+Expected<Doubt> first_doubt(const verify::Transcript& a, const verify::Transcript& b) {
+  const verify::TranscriptRules& rules = a.rules();
+  const uint64_t both = std::min(a.size(), b.size());
+  uint64_t leaf = 0;
+  while (leaf < both && a.leaf(leaf) == b.leaf(leaf)) ++leaf;
+  if (leaf == both) return usage_error(kNothing);
+  if (leaf <= rules.steps) return doubt_of_step(rules, leaf);
+  if (a.final().state_root == b.final().state_root) return usage_error(kEvaluation);
+  return doubt_of_last_state(rules);
+}
+
+// The challenger's own transcript does not say what it makes of the trainer's log.
+Expected<Doubt> first_doubt_under_the_log(const verify::Transcript& a, RunWitness& challenger) {
+  const verify::TranscriptRules& rules = a.rules();
+  if (a.leaf(0) != challenger.reader().transcript().leaf(0)) return doubt_of_step(rules, 0);
+  ISOBIT_TRY(const auto differs, challenger.first_difference(a, 0));
+  if (differs) return doubt_of_step(rules, *differs);
+  if (!a.complete()) return usage_error(kNothing);
+  ISOBIT_TRY(const commit::Digest state, challenger.state_root());
+  if (a.final().state_root != state) return doubt_of_last_state(rules);
+  ISOBIT_TRY(const verify::Evaluation evaluation, challenger.evaluation());
+  return usage_error(a.final().evaluation == evaluation ? kNothing : kEvaluation);
+}
+
+Status check_referee(const verify::Engagement& engagement) {
+  if (engagement.terms.referee_key) return {};
+  return usage_error(
+      "the run's engagement names no referee, so that nobody may ask about it over a network: client and trainer agree "
+      "on one with 'isobit engage offer --referee FILE'");
+}
+
+}  // namespace
+
+Status check_disputable(const train::Job& job) {
+  if (!arithmetic_of(job).logs || job.rounding.log != log::Kind::kOvt) return {};
+  return usage_error(
+      "rounding.log: found 'ovt', whose decisions nobody can judge one by one; what can be disputed is 'sparse'");
+}
+
+Expected<dispute::Challenge> find_challenge(const bundle::BundleReader& doubted, RunWitness& challenger) {
+  const verify::Transcript& transcript = doubted.transcript();
+  ISOBIT_TRY(const Doubt doubt, challenger.judges_a_log() ? first_doubt_under_the_log(transcript, challenger)
+                                                          : first_doubt(transcript, challenger.reader().transcript()));
+  ISOBIT_TRY(const verify::SignedHead head, last_head(doubted));
+  return dispute::make_challenge(challenger.session().parts, transcript, head, doubt.last, doubt.handed_out);
+}
+
+Status PartySide::open(const DisputeSide& side) {
+  ISOBIT_TRY(computed_,
+             RunWitness::open(side.open, side.platform, {party_ == Party::kTrainer, side.conduct, judged_.get()}));
+  if (side.speaks) speaking_ = side.speaks(*computed_);
+  return {};
+}
+
+Expected<std::unique_ptr<PartySide>> PartySide::trainer(const DisputeSide& side) {
+  std::unique_ptr<PartySide> made(new PartySide(Party::kTrainer, side));
+  ISOBIT_RETURN_IF_ERROR(made->open(side));
+  const verify::Engagement& engagement = made->computed_->reader().engagement();
+  ISOBIT_RETURN_IF_ERROR(check_trainer_key(*side.key, engagement));
+  ISOBIT_RETURN_IF_ERROR(check_referee(engagement));
+  ISOBIT_RETURN_IF_ERROR(check_disputable(made->computed_->session().job));
+  ISOBIT_RETURN_IF_ERROR(last_head(made->computed_->reader()));
+  made->subject_.emplace(dispute_subject(made->computed_->session().job, engagement));
+  return made;
+}
+
+Expected<std::unique_ptr<PartySide>> PartySide::challenger(const DisputeSide& side, const OpenRequest& doubted) {
+  OpenRequest request = doubted;
+  request.checkpoints = bundle::Checkpoints::kLeave;  // none is needed
+  ISOBIT_TRY(const OpenedRun theirs, open_run(request));
+  const verify::Engagement& engagement = theirs.reader.engagement();
+  ISOBIT_RETURN_IF_ERROR(check_referee(engagement));
+  ISOBIT_RETURN_IF_ERROR(check_disputable(theirs.job));
+  std::unique_ptr<PartySide> made(new PartySide(Party::kChallenger, side));
+  if (arithmetic_of(theirs.job).logs && !side.conduct) {
+    ISOBIT_TRY(made->judged_, RunWitness::open(doubted, side.platform, {true}));
+  }
+  ISOBIT_RETURN_IF_ERROR(made->open(side));
+  const Session& session = made->computed_->session();
+  if (session.root != engagement.terms.job_root) {
+    return usage_error("the run in doubt and your own are of different jobs, or of different data");
+  }
+  ISOBIT_TRY(made->challenge_, find_challenge(theirs.reader, *made->computed_));
+  made->subject_.emplace(dispute_subject(session.job, engagement));
+  return made;
+}
+
+dispute::PartyNode::Answer PartySide::new_game(const commit::SecretKey& key) const {
+  dispute::Witness& witness = speaking_ ? *speaking_ : *computed_;
+  const verify::Transcript* transcript = party_ == Party::kTrainer ? &computed_->reader().transcript() : nullptr;
+  const auto player = std::make_shared<dispute::Player>(*subject_, computed_->session().parts, party_, witness,
+                                                        transcript, key, computed_->engine().pool());
+  player->forge_states(forge_states_);
+  return [this, player](const dispute::Question& question) -> Expected<dispute::Body> {
+    if (question.kind != dispute::Kind::kChallenge) return player->answer(question);
+    if (challenge_) return *challenge_;
+    return usage_error("a trainer challenges nobody");
+  };
+}
+
+}  // namespace isobit::run

@@ -1,0 +1,25 @@
+#!/usr/bin/env python3
+"""A dispute between three processes over TLS ends as the one on one machine."""
+
+from disputing import AT, Disputing, main
+
+
+class Settle(Disputing):
+    def test_the_verdict_is_that_of_one_machine(self):
+        self.assertEqual((self.local["verdict"], self.local["level"], self.local["step"]), ("trainer wrong", "element", AT))
+        trainer, challenger = self.trainer(), self.challenger()
+        record = self.fresh("dispute")
+        told = self.settle(trainer.address, challenger.address, "--out", record, "--state", self.fresh("state"))
+        self.assert_same(told)
+        again = self.run_isobit("--json", "verify", record, "--job", "job.toml", home="stranger", code=1).stdout
+        self.assertIn('"genuine": true', again)
+        for server in (trainer, challenger):
+            self.assertEqual(server.stop(), 0)
+            ended = server.events("ended")
+            self.assertEqual([e["outcome"] for e in ended], ["trainer wrong"])
+            self.assertEqual(server.events("stopped")[0]["finished"], True)
+
+
+
+if __name__ == "__main__":
+    main()
