@@ -10,10 +10,13 @@
 
 #include "isobit/base/machine_cannot.h"
 #include "isobit/base/text.h"
+#include "isobit/service/grpc_log.h"
 #include "isobit/service/party.grpc.pb.h"
 
 namespace isobit::service {
 namespace {
+
+constexpr auto kAboutTime = std::chrono::milliseconds(5'000);
 
 grpc::ChannelArguments arguments_of(std::chrono::milliseconds call_time) {
   grpc::ChannelArguments arguments;
@@ -96,6 +99,7 @@ struct PartyCaller::Impl {
 
 PartyCaller::PartyCaller(const std::string& address, const Tls& tls, std::chrono::milliseconds call_time, Hear hear)
     : impl_(std::make_unique<Impl>()) {
+  set_grpc_log(nullptr);  // what matters comes with each call
   grpc::SslCredentialsOptions options;
   options.pem_root_certs = tls.authority;
   options.pem_private_key = tls.key;
@@ -123,14 +127,19 @@ PartyCaller::~PartyCaller() {
 }
 
 Expected<About> PartyCaller::about() {
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + impl_->call_time);
-  AboutReply reply;
-  const grpc::Status status = impl_->stub->About(&context, {}, &reply);
-  if (!status.ok()) {
-    return unavailable(text_of(impl_->address, ": cannot be asked which run it is for: ", status.error_message()));
+  const auto begin = std::chrono::steady_clock::now();
+  while (true) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + impl_->call_time);
+    AboutReply reply;
+    const grpc::Status status = impl_->stub->About(&context, {}, &reply);
+    if (status.ok()) return decode_about(as_bytes(reply.SerializeAsString()), impl_->address);
+    // One connection that was cut says nothing of the next.
+    if (std::chrono::steady_clock::now() - begin > kAboutTime) {
+      return unavailable(text_of(impl_->address, ": cannot be asked which run it is for: ", status.error_message()));
+    }
+    std::this_thread::sleep_for(kAboutTime / 10);
   }
-  return decode_about(as_bytes(reply.SerializeAsString()), impl_->address);
 }
 
 void PartyCaller::say(Bytes message, uint64_t most) {

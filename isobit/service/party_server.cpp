@@ -7,6 +7,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/service/acceptor.h"
+#include "isobit/service/grpc_log.h"
 #include "isobit/service/party.grpc.pb.h"
 
 namespace isobit::service {
@@ -18,7 +19,9 @@ constexpr const char* kServiceName = "isobit.service.Party";
 constexpr int kHandshakeMilliseconds = 10'000;
 constexpr int kIdleMilliseconds = 300'000;
 constexpr int kCallsOfConnection = 16;
-constexpr size_t kBufferBytes = 64 << 20;  // of all connections together
+// Of all connections together. gRPC 1.51 finds out that a message is too long when all of it has arrived: this is what
+// ends the call before.
+constexpr size_t kBufferBytes = 16 << 20;
 
 grpc::StatusCode status_of(Reply::Code code) {
   switch (code) {
@@ -183,6 +186,7 @@ void PartyServer::tick() { impl_->service.tick(); }
 
 Expected<std::unique_ptr<PartyServer>> PartyServer::start(const ServerSettings& settings, Games& games,
                                                           const service::About& about, EventLog& log) {
+  set_grpc_log(&log);
   grpc::EnableDefaultHealthCheckService(true);
   auto impl = std::make_unique<Impl>(games, about, settings.call_time);
   grpc::ServerBuilder builder;
@@ -218,6 +222,7 @@ void PartyServer::stop() {
   impl_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2));
   impl_->server->Wait();
   impl_->server.reset();
+  set_grpc_log(nullptr);
 }
 
 }  // namespace isobit::service
