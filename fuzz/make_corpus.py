@@ -258,6 +258,18 @@ def sized(data):
 
 engagement = frame("isobit.engagement", 2) + one_key + bytes(64) + b"\1" * 32 + bytes(64)
 consistency = proof("isobit.consistency-proof", [6, 8], 3)
+
+
+def varint(n):
+    return bytes([n & 127 | 128]) + varint(n >> 7) if n > 127 else bytes([n])
+
+
+about = b"\x08\1\x10\2\x1a" + varint(len(engagement)) + engagement
+put("service_fuzz", "trainer", about.replace(b"\x10\2", b"\x10\1", 1))
+put("service_fuzz", "challenger", about + (b"\x22\x20" + b"\4" * 32) * 2)
+put("service_fuzz", "pieces", b"\6abc\7def" + b"\1" * 2 + b"\5gh")
+put("service_fuzz", "too_many", b"\1" * 5)
+put("service_fuzz", "too_long", (b"\xfe" + bytes(127)) * 8)
 fork = frame("isobit.evidence") + b"\1" + sized(engagement) + sized(head) * 2 + bytes(32)
 first = checked(u64(4, 20) + bytes(64))
 second = checked(u64(6, 21) + b"\1" * 64)
