@@ -236,6 +236,16 @@ put("verdict_fuzz", "rejected", frame("isobit.verdict", 2) + names + b"\1\0" + u
 put("verdict_fuzz", "version_1", frame("isobit.verdict", 1) + bytes(34) + b"\1\0" + u64(0) + b"\0" + text("") + text("") + u64(0) + b"\0\0")
 put("verdict_fuzz", "at_once", frame("isobit.verdict", 2) + bytes(34) + b"\2\0" + u64(0) + b"\0" + text("") + text("") + u64(0) + b"\0\0")
 
+tensor = b"\1" + u64(2, 1, 3) + bytes(32)
+computation = bytes(64) + b"\1" + bytes(32) + text("ordered-1") + u64(2) + text("x") + tensor + text("z") + b"\3" + u64(0)
+computation += bytes(32) + u64(1) + text("y")
+rest = u64(16) + bytes(16) + text("isobit") + bytes(96)
+put("receipt_fuzz", "traced", frame("isobit.receipt") + computation + tensor + b"\1" + bytes(32) + rest)
+put("receipt_fuzz", "plain", frame("isobit.receipt") + computation + tensor + b"\0" + rest)
+put("receipt_fuzz", "no_schema", frame("isobit.receipt") + bytes(64) + b"\0" + text("correct-1") + u64(0, 0) + b"\0" + rest)
+put("receipt_fuzz", "trace_of_nothing",
+    frame("isobit.receipt") + bytes(64) + b"\0" + text("correct-1") + u64(0, 0) + b"\1" + bytes(32) + rest)
+
 leaf = frame("isobit.leaf", 2)
 run = [leaf + b"\0" + bytes(64), leaf + b"\1" + u64(1) + bytes(32) + b"\1" + u64(5) + b"\0\0",
        leaf + b"\1" + u64(2) + bytes(32) + b"\1" + u64(6) + b"\0\1" + bytes(32),

@@ -4,6 +4,7 @@
 #include "isobit/base/new_file.h"
 #include "isobit/base/random.h"
 #include "isobit/base/text.h"
+#include "isobit/cli/audit_receipt.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/evidence.h"
 #include "isobit/cli/follow.h"
@@ -25,6 +26,7 @@ namespace {
 struct Options {
   std::string run, platform = "ordered", job, data, seed, verdict, sign, out, through, trainer_key, cheat;
   Trust trust;
+  AuditReceiptOptions receipt;
   std::vector<std::string> overrides;
   std::optional<uint64_t> from, sample, spot, step;
   bool follow = false;
@@ -205,7 +207,29 @@ Expected<std::optional<run::AuditSummary>> audit(const Options& o, run::AuditReq
   return summary;
 }
 
+// What belongs to runs is refused, not ignored.
+Expected<int> run_receipt(const Options& o, Console& console) {
+  const bool of_runs = o.from || o.sample || o.follow || !o.out.empty() || !o.through.empty() || o.spot || o.step ||
+                       !o.seed.empty() || !o.job.empty() || !o.data.empty() || !o.verdict.empty() || !o.sign.empty() ||
+                       !o.trainer_key.empty() || !o.cheat.empty() || !o.overrides.empty() ||
+                       !o.trust.client_key.empty() || !o.trust.engagement.empty();
+  if (of_runs) {
+    return usage_error(
+        text_of("audit: '", o.run,
+                "' is a receipt, which goes with --model, --input, --output, "
+                "--server-key, --challenge, --arithmetic and --platform; the other options are of runs"));
+  }
+  return audit_receipt(o.receipt, o.run, o.platform, o.trust.key_folder, o.limits, console);
+}
+
 Expected<int> run(const Options& o, Console& console) {
+  if (is_receipt_file(o.run)) return run_receipt(o, console);
+  if (o.receipt.any()) {
+    return usage_error(
+        text_of("audit: --model, --input, --dim, --output, --server-key, --challenge and --arithmetic go "
+                "with a receipt ('isobit run --receipt'), and '",
+                o.run, "' is none"));
+  }
   ISOBIT_RETURN_IF_ERROR(check(o));
   run::AuditRequest request;
   request.run = o.run;
@@ -249,17 +273,19 @@ Expected<int> run(const Options& o, Console& console) {
 
 void add_audit(Commands& commands) {
   auto o = std::make_shared<Options>();
-  Command& c = commands.add("audit", "replay a run on this machine and compare every commitment; verdict",
-                            "  isobit audit digits.run\n"
-                            "  isobit audit digits.run --platform ordered@portable/1t\n"
-                            "  isobit audit theirs.run --engagement engagement --job job.toml\n"
-                            "  isobit audit theirs.run --client-key client.pub --data /my/mnist\n"
-                            "  isobit audit digits.run --sample 5\n"
-                            "  isobit audit digits.run --follow --max-time 86400 --out fork.evidence\n"
-                            "  isobit audit digits.run --spot 200 --step 7\n"
-                            "  isobit audit theirs.run --spot 200 --through shared/check --out found\n"
-                            "  isobit audit digits.run --verdict digits.verdict --sign ~/.config/isobit/auditor.key\n");
-  c.positional("RUN", o->run, "folder of the run");
+  Command& c =
+      commands.add("audit", "replay a run, or an inference with a receipt, on this machine and compare; verdict",
+                   "  isobit audit digits.run\n"
+                   "  isobit audit digits.run --platform ordered@portable/1t\n"
+                   "  isobit audit theirs.run --engagement engagement --job job.toml\n"
+                   "  isobit audit theirs.run --client-key client.pub --data /my/mnist\n"
+                   "  isobit audit digits.run --sample 5\n"
+                   "  isobit audit digits.run --follow --max-time 86400 --out fork.evidence\n"
+                   "  isobit audit digits.run --spot 200 --step 7\n"
+                   "  isobit audit theirs.run --spot 200 --through shared/check --out found\n"
+                   "  isobit audit image.receipt --model model.onnx --input image.npy --server-key server.pub\n"
+                   "  isobit audit digits.run --verdict digits.verdict --sign ~/.config/isobit/auditor.key\n");
+  c.positional("RUN|RECEIPT", o->run, "folder of the run; or the receipt of an inference ('isobit run --receipt')");
   c.option("-p,--platform", "P", o->platform, "where to replay it (default: ordered, see 'isobit platforms')");
   add_trust_options(c, o->trust);
   c.option("--job", "JOB.toml", o->job, "the job that is wanted, with your own copy of the data");
@@ -285,6 +311,7 @@ void add_audit(Commands& commands) {
   c.option("--seed", "HEX", o->seed, "seed of the draw, at least 16 bytes (default: the system's randomness)");
   c.list("--set", "T.KEY=VALUE", o->overrides,
          "where your copies lie (data.path, data.salt, model.onnx); with --job, override any of its fields");
+  add_audit_receipt_options(c, o->receipt);
   c.action([o](Console& console) { return run(*o, console); });
 }
 

@@ -31,7 +31,7 @@ Expected<int> make_salt(const fs::path& path, Console& console) {
 // What the files of the pair start with.
 Expected<std::string> name_of_keys(const Options& o) {
   if (o.role.empty()) return o.out;
-  const std::vector<std::string> roles = {"client", "trainer", "referee", "auditor"};
+  const std::vector<std::string> roles = {"client", "trainer", "referee", "auditor", "server"};
   if (std::find(roles.begin(), roles.end(), o.role) == roles.end()) {
     return usage_error(text_of("--role ", o.role, ": expected ", join_or(roles)));
   }
@@ -75,7 +75,7 @@ void add_keygen(Commands& commands) {
       "keygen", "make a pair of Ed25519 keys, or a salt for private data",
       "  isobit keygen --role trainer\n  isobit keygen --out keys/referee\n  isobit keygen --salt mydata.salt\n");
   c.option("--role", "ROLE", o->role,
-           "client, trainer, referee or auditor: write ROLE.key and ROLE.pub among your keys");
+           "client, trainer, referee, auditor or server: write ROLE.key and ROLE.pub among your keys");
   c.option("--keys", "FOLDER", o->key_folder, kKeysHelp);
   c.option("-o,--out", "NAME", o->out, "write NAME.key and NAME.pub");
   c.option("--salt", "FILE", o->salt, "write 256 random bits that salt the hashes of a dataset's samples");

@@ -8,21 +8,6 @@
 namespace isobit::cli {
 namespace {
 
-// "NAME=X.npy" or "X.npy". A file of that very name goes before a name of an input.
-Expected<std::vector<NamedTensor>> read_inputs(const ModelInputOptions& o, uint64_t max_bytes) {
-  std::vector<NamedTensor> inputs;
-  for (const std::string& text : o.inputs) {
-    const size_t equals = text.find('=');
-    std::error_code ignored;
-    const bool named = equals != text.npos && !fs::exists(text, ignored);
-    const std::string file = named ? text.substr(equals + 1) : text;
-    if (file.empty()) return usage_error(text_of("--input: found '", text, "', expected [NAME=]FILE.npy"));
-    ISOBIT_TRY(Tensor tensor, formats::read_npy(file, std::min(max_bytes, formats::kNpyMaxBytes)));
-    inputs.push_back({named ? text.substr(0, equals) : std::string(), std::move(tensor)});
-  }
-  return inputs;
-}
-
 Expected<std::map<std::string, int64_t>> read_dims(const ModelInputOptions& o) {
   std::map<std::string, int64_t> extents;
   for (const std::string& text : o.dims) {
@@ -39,6 +24,22 @@ Expected<std::map<std::string, int64_t>> read_dims(const ModelInputOptions& o) {
 
 }  // namespace
 
+// A file of that very name goes before a name of a tensor.
+Expected<std::vector<NamedTensor>> read_named_tensors(const char* option, const std::vector<std::string>& texts,
+                                                      uint64_t max_bytes) {
+  std::vector<NamedTensor> tensors;
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    std::error_code ignored;
+    const bool named = equals != text.npos && !fs::exists(text, ignored);
+    const std::string file = named ? text.substr(equals + 1) : text;
+    if (file.empty()) return usage_error(text_of(option, ": found '", text, "', expected [NAME=]FILE.npy"));
+    ISOBIT_TRY(Tensor tensor, formats::read_npy(file, std::min(max_bytes, formats::kNpyMaxBytes)));
+    tensors.push_back({named ? text.substr(0, equals) : std::string(), std::move(tensor)});
+  }
+  return tensors;
+}
+
 void add_model_input_options(Command& command, ModelInputOptions& o) {
   command.list("-i,--input", "[NAME=]X.npy", o.inputs, "an input; those that are not given are drawn");
   command.list("--dim", "NAME=N", o.dims,
@@ -49,7 +50,7 @@ void add_model_input_options(Command& command, ModelInputOptions& o) {
 Status read_model_inputs(const ModelInputOptions& o, uint64_t max_bytes, lab::InferenceRequest& request) {
   request.seed = o.seed.value_or(1);
   ISOBIT_TRY(request.extents, read_dims(o));
-  ISOBIT_TRY(request.inputs, read_inputs(o, max_bytes));
+  ISOBIT_TRY(request.inputs, read_named_tensors("--input", o.inputs, max_bytes));
   return {};
 }
 

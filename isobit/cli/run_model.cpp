@@ -6,6 +6,8 @@
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/limits.h"
 #include "isobit/cli/model_inputs.h"
+#include "isobit/cli/own_files.h"
+#include "isobit/cli/receipt.h"
 #include "isobit/commit/tensor_root.h"
 #include "isobit/formats/npy.h"
 #include "isobit/kernels/elementwise/unary.h"
@@ -17,6 +19,7 @@ namespace {
 struct Options {
   std::string model, out, platform = "ordered", arithmetic = "ordered-1";
   ModelInputOptions inputs;
+  ReceiptOptions receipt;
   std::string max_tensor;
   std::optional<uint64_t> repeat, max_trips;
   LimitOptions limits;
@@ -137,11 +140,21 @@ Expected<int> run(const Options& o, Console& console) {
   ISOBIT_TRY(const run::Limits limits, limits_of(o.limits));
   ISOBIT_TRY(const lab::InferenceRequest request, request_of(o, limits));
   if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(check_folder(o.out));
+  ISOBIT_TRY(const std::optional<ReceiptWriter> writer, receipt_writer(o.receipt, o.arithmetic, console));
   Deadline deadline(o.limits, console);
   platform::Engine engine(p);
-  ISOBIT_TRY(const lab::Inference done, lab::infer(request, engine));
+  std::optional<verify::InferenceReceipt> receipt;
+  lab::Inference done;
+  if (writer) {
+    ISOBIT_TRY(lab::Receipted both, lab::infer_with_receipt(request, writer->terms, writer->key, engine));
+    receipt = std::move(both.receipt);
+    done = std::move(both.inference);
+  } else {
+    ISOBIT_TRY(done, lab::infer(request, engine));
+  }
   deadline.finish();
   if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(write_outputs(o.out, done.outputs, engine.pool()));
+  if (receipt) ISOBIT_RETURN_IF_ERROR(write_file_durably(o.receipt.file, verify::encode(*receipt), {.replace = false}));
   nlohmann::ordered_json document;
   document["model"] = o.model;
   document["inputs"] = described(done.inputs, engine.pool());
@@ -157,6 +170,7 @@ Expected<int> run(const Options& o, Console& console) {
     document["inner_products"] = done.repairs.elements;
     document["repaired"] = done.repairs.repaired;
   }
+  if (receipt) document["receipt"] = receipt_json(*receipt, o.receipt.file);
   if (!p.algorithm.empty()) document["chosen"] = described(done.chosen);
   console.document(json_text(document));
   print_tensors("input         ", document["inputs"], console);
@@ -169,6 +183,7 @@ Expected<int> run(const Options& o, Console& console) {
                        done.seconds.size() > 1 ? text_of(", median of ", done.seconds.size()) : std::string(), " on ",
                        p.text(), ", ", o.arithmetic));
   if (!o.out.empty()) console.line(text_of("wrote         ", done.outputs.size(), " files in ", o.out));
+  if (receipt) print_receipt(*receipt, o.receipt.file, console);
   return kAgreed;
 }
 
@@ -179,6 +194,7 @@ void add_run(Commands& commands) {
   Command& c = commands.add("run", "run an ONNX model: the same bits on every platform",
                             "  isobit run model.onnx --input image.npy\n"
                             "  isobit run model.onnx --input ids=ids.npy --input mask=mask.npy --out outputs\n"
+                            "  isobit run model.onnx --input image.npy --out outputs --receipt image.receipt\n"
                             "  isobit run model.onnx --dim batch=8 --seed 3 --platform ordered@portable --repeat 5\n"
                             "  isobit run model.onnx --arithmetic float32 --platform openblas/1t+winograd4\n");
   c.positional("MODEL.onnx", o->model, "the model");
@@ -186,6 +202,7 @@ void add_run(Commands& commands) {
   c.option("-p,--platform", "P", o->platform, "where to run it (default: ordered)");
   c.option("-a,--arithmetic", "A", o->arithmetic, "ordered-1 (default), correct-1 or float32");
   c.option("-o,--out", "FOLDER", o->out, "write the outputs there as .npy files");
+  add_receipt_options(c, o->receipt);
   c.option("--repeat", "N", o->repeat, "run it N times, check that the bits stay, and say the median time");
   c.option("--max-tensor", "BYTES", o->max_tensor,
            "refuse a larger tensor, given, drawn or made by a node (default: --max-memory)");

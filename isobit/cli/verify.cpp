@@ -2,6 +2,7 @@
 
 #include "isobit/base/frame.h"
 #include "isobit/base/text.h"
+#include "isobit/cli/audit_receipt.h"
 #include "isobit/cli/audited.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/dispute_report.h"
@@ -28,7 +29,7 @@ constexpr const char* kJobGoesWith =
     "--out')";
 
 struct Options {
-  std::string run, other, out, trace_root, job;
+  std::string run, other, out, trace_root, job, server_key;
   std::vector<std::string> overrides;
   Trust trust;
   AuditedOptions audited;
@@ -116,13 +117,16 @@ Expected<int> verify_file(const Options& o, Deadline& deadline, Console& console
     return verify_spot_finding(o.run, bytes, o.job, o.overrides, named, console);
   }
   if (!o.job.empty()) return usage_error(kJobGoesWith);
+  if (has_tag(bytes, verify::kReceiptTag)) return verify_receipt_file(o.run, o.server_key, console);
+  if (!o.server_key.empty()) return usage_error("--server-key: goes with a receipt ('isobit run --receipt')");
   if (has_tag(bytes, verify::kValueOpeningTag)) return verify_opening(o, bytes, console);
   if (!o.trace_root.empty()) return usage_error("--trace-root: goes with a shown value ('isobit open --out')");
   ISOBIT_TRY(const Trusted named, trusted_if_named(o.trust));
   if (!has_tag(bytes, verify::kEvidenceTag)) {
     if (!verify::is_verdict(bytes)) {
-      return unreadable(
-          text_of(o.run, ": is neither the folder of a run, nor evidence, nor a verdict ('isobit audit --verdict')"));
+      return unreadable(text_of(
+          o.run,
+          ": is neither the folder of a run, nor evidence, nor a verdict ('isobit audit --verdict'), nor a receipt"));
     }
     return check_verdict(o.run, named, o.audited.auditor_key, deadline, console);
   }
@@ -143,6 +147,9 @@ Expected<int> run(const Options& o, Console& console) {
   if (!o.job.empty() && !of_file) {
     return usage_error(kJobGoesWith);
   }
+  if (!o.server_key.empty() && !of_file) {
+    return usage_error("--server-key: goes with a receipt ('isobit run --receipt')");
+  }
   if (o.other.empty() && !of_file) return verify_run(o, deadline, console);
   if (!o.audited.verdict.empty())
     return usage_error("verify: --verdict goes with one run; a verdict's file stands alone");
@@ -157,22 +164,25 @@ Expected<int> run(const Options& o, Console& console) {
 
 void add_verify(Commands& commands) {
   auto o = std::make_shared<Options>();
-  Command& c = commands.add("verify", "check what was signed without replaying it: a run, a verdict, evidence",
-                            "  isobit verify digits.run\n"
-                            "  isobit verify digits.verdict --auditor-key auditor.pub\n"
-                            "  isobit verify digits.run --verdict digits.verdict --auditor-key auditor.pub\n"
-                            "  isobit verify theirs.run what-they-gave-others.run --out fork.evidence\n"
-                            "  isobit verify fork.evidence\n"
-                            "  isobit verify fc.opening --trace-root 1f3c...\n"
-                            "  isobit verify settled.dispute --job digits.toml\n"
-                            "  isobit verify found --job digits.toml\n");
-  c.positional(
-      "RUN|FILE", o->run,
-      "folder of a run, or a file of a verdict, of evidence, of a shown value, of a dispute or of a spot check");
+  Command& c =
+      commands.add("verify", "check what was signed without replaying it: a run, a verdict, evidence, a receipt",
+                   "  isobit verify digits.run\n"
+                   "  isobit verify digits.verdict --auditor-key auditor.pub\n"
+                   "  isobit verify digits.run --verdict digits.verdict --auditor-key auditor.pub\n"
+                   "  isobit verify theirs.run what-they-gave-others.run --out fork.evidence\n"
+                   "  isobit verify fork.evidence\n"
+                   "  isobit verify fc.opening --trace-root 1f3c...\n"
+                   "  isobit verify image.receipt --server-key server.pub\n"
+                   "  isobit verify settled.dispute --job digits.toml\n"
+                   "  isobit verify found --job digits.toml\n");
+  c.positional("RUN|FILE", o->run,
+               "folder of a run, or a file of a verdict, of evidence, of a shown value, of a dispute or of a spot "
+               "check, or a receipt");
   c.positional("RUN", o->other, "another copy of the same run: did its trainer sign two histories?", false);
   c.option("-o,--out", "FILE", o->out, "where to write what convicts the signer of two histories");
   c.option("--trace-root", "HEX", o->trace_root, "of a shown value: the trace that it must be of");
   c.option("--job", "JOB.toml", o->job, "of a dispute, or of what a spot check found: the job that it is about");
+  c.option("--server-key", "FILE", o->server_key, "of a receipt: public key of the server whose it must be");
   c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of that job; may be repeated");
   add_trust_options(c, o->trust);
   add_audited_options(c, o->audited);

@@ -142,6 +142,7 @@ struct Brought {
   // By place among the graph's inputs, undefined where nothing is given: its names are not always the file's.
   std::vector<Tensor> given;
   uint64_t bytes = 0;  // that the model takes in memory
+  std::vector<std::string> external;
 };
 
 Expected<Brought> bring(const InferenceRequest& request) {
@@ -158,6 +159,7 @@ Expected<Brought> bring(const InferenceRequest& request) {
   brought.bytes = model.bytes + 3 * imported.bytes;
   brought.graph = std::move(imported.graph);
   ISOBIT_CHECK(brought.graph.inputs().size() == open.size());
+  brought.external = model.external;
   for (const onnx::ValueDef& input : open) brought.given.push_back(std::move(given[input.name]));
   return brought;
 }
@@ -247,12 +249,17 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Asks, after every convolution, what computed it.
+// Asks, after every convolution, what computed it. Passes everything on to another observer, if there is one.
 class KernelsSeen final : public runtime::Observer {
  public:
-  explicit KernelsSeen(std::vector<ChosenKernel>& chosen) : chosen_(chosen) {}
+  KernelsSeen(std::vector<ChosenKernel>& chosen, runtime::Observer* next) : chosen_(chosen), next_(next) {}
 
+  bool wants_statistics() const override { return next_ != nullptr && next_->wants_statistics(); }
+  Status before_stage(const runtime::NodeRun& run) override {
+    return next_ == nullptr ? Status() : next_->before_stage(run);
+  }
   Status after_stage(const runtime::NodeRun& run) override {
+    if (next_ != nullptr) ISOBIT_RETURN_IF_ERROR(next_->after_stage(run));
     const kernels::ConvKernel kernel = conv_kernel_of(run);
     if (kernel.name.empty()) return {};
     const auto shape_of = [&](size_t i) { return run.input(i) == nullptr ? "" : run.input(i)->shape().text(); };
@@ -262,6 +269,7 @@ class KernelsSeen final : public runtime::Observer {
 
  private:
   std::vector<ChosenKernel>& chosen_;
+  runtime::Observer* const next_;
 };
 
 }  // namespace
@@ -272,6 +280,7 @@ struct ReadyInference::Impl {
   const platform::Context context;
   const std::string file;  // of the model, for messages
   Graph graph;
+  std::vector<std::string> external;
   std::vector<NamedTensor> inputs;
   std::unique_ptr<backends::Program> program;  // of the graph
 
@@ -286,6 +295,7 @@ ReadyInference::~ReadyInference() = default;
 
 const Graph& ReadyInference::graph() const { return impl_->graph; }
 const std::vector<NamedTensor>& ReadyInference::inputs() const { return impl_->inputs; }
+const std::vector<std::string>& ReadyInference::external() const { return impl_->external; }
 platform::Repairs ReadyInference::repairs() const { return impl_->context.repairs(); }
 
 Expected<ReadyInference> ReadyInference::prepare(const InferenceRequest& request, platform::Engine& engine) {
@@ -298,6 +308,7 @@ Expected<ReadyInference> ReadyInference::prepare(const InferenceRequest& request
   auto inputs = complete_inputs(std::move(values), brought.given, request, brought.bytes, impl->context.kernels());
   if (!inputs) return impl->in_file(inputs.error());
   impl->inputs = *std::move(inputs);
+  impl->external = std::move(brought.external);
   // What follows from the shapes that are now known.
   std::vector<Shape> shapes;
   for (const NamedTensor& input : impl->inputs) shapes.push_back(input.tensor.shape());
@@ -311,13 +322,13 @@ Expected<ReadyInference> ReadyInference::prepare(const InferenceRequest& request
   return ReadyInference(std::move(impl));
 }
 
-Expected<ReadyInference::Run> ReadyInference::run(runtime::Observer* observer) {
+Expected<ReadyInference::Run> ReadyInference::run(runtime::Observer* observer, runtime::Stage* stage) {
   std::vector<backends::Program::Feed> feeds;
   for (size_t i = 0; i < inputs().size(); ++i) feeds.emplace_back(graph().inputs()[i], inputs()[i].tensor);
   std::vector<Tensor> outputs(graph().outputs().size());
   Run done;
   const double begin = seconds_now();
-  const Status ran = impl_->program->run(feeds, outputs, {.observer = observer});
+  const Status ran = impl_->program->run(feeds, outputs, {.observer = observer, .stage = stage});
   done.seconds = seconds_now() - begin;
   if (!ran) return impl_->in_file(ran.error());
   for (size_t o = 0; o < outputs.size(); ++o) {
@@ -365,13 +376,18 @@ Expected<std::vector<NamedTensor>> inputs_of(const InferenceRequest& request, co
 }
 
 Expected<Inference> infer(const InferenceRequest& request, platform::Engine& engine) {
-  ISOBIT_CHECK(request.repeat >= 1);
   ISOBIT_TRY(ReadyInference ready, ReadyInference::prepare(request, engine));
+  return infer(request, ready, nullptr);
+}
+
+Expected<Inference> infer(const InferenceRequest& request, ReadyInference& ready, runtime::Observer* observer,
+                          runtime::Stage* stage) {
+  ISOBIT_CHECK(request.repeat >= 1);
   Inference out;
   out.inputs = ready.inputs();
   for (int r = 0; r < request.repeat; ++r) {
-    KernelsSeen seen(out.chosen);
-    ISOBIT_TRY(ReadyInference::Run done, ready.run(r == 0 ? &seen : nullptr));
+    KernelsSeen seen(out.chosen, observer);
+    ISOBIT_TRY(ReadyInference::Run done, ready.run(r == 0 ? &seen : nullptr, stage));
     out.seconds.push_back(done.seconds);
     if (r == 0) out.outputs = std::move(done.outputs);
     for (size_t o = 0; r > 0 && o < done.outputs.size(); ++o) {

@@ -70,13 +70,15 @@ class ReadyInference {
   const graph::Graph& graph() const;
   const std::vector<NamedTensor>& inputs() const;  // as they are fed, under the names of the graph
   platform::Repairs repairs() const;               // so far
+  // Files that the model's tensors were read from, beside its own: relative to its folder, sorted.
+  const std::vector<std::string>& external() const;
 
   struct Run {
     std::vector<NamedTensor> outputs;  // in the model's order
     double seconds = 0;
   };
-  // The observer is not owned; null: none.
-  Expected<Run> run(runtime::Observer* observer = nullptr);
+  // Nothing is owned; null: none. A stage makes another inference of it than the model's.
+  Expected<Run> run(runtime::Observer* observer = nullptr, runtime::Stage* stage = nullptr);
 
  private:
   struct Impl;
@@ -95,5 +97,8 @@ kernels::ConvKernel conv_kernel_of(const runtime::NodeRun& run);
 // the limits allow, and when two runs of one input differ in a bit, which no platform may do. Determinism class: that
 // of the arithmetic.
 Expected<Inference> infer(const InferenceRequest& request, platform::Engine& engine);
+// The same of one that was prepared for this request. observer: of the first run; not owned, null: none.
+Expected<Inference> infer(const InferenceRequest& request, ReadyInference& ready, runtime::Observer* observer,
+                          runtime::Stage* stage = nullptr);
 
 }  // namespace isobit::lab

@@ -23,7 +23,7 @@ struct OwnKey {
   commit::SecretKey key;
   bool created = false;  // by this call
 };
-// NAME.key and NAME.pub of that folder ("client", "trainer", "referee", "auditor"); makes what is missing.
+// NAME.key and NAME.pub of that folder ("client", "trainer", "referee", "auditor", "server"); makes what is missing.
 Expected<OwnKey> own_key(const fs::path& folder, const std::string& name);
 
 // NAME.key of that folder; kUnreadable with what to do when it is not there.

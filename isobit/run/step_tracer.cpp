@@ -41,6 +41,10 @@ void StepTracer::take_feeds(const train::Trainer& trainer, const runtime::Execut
   for (const auto& [id, tensor] : feeds) take(next++, tensor, pool);
 }
 
+void StepTracer::take_inputs(const std::vector<NamedTensor>& inputs, ThreadPool& pool) {
+  for (size_t i = 0; i < inputs.size(); ++i) take(i, inputs[i].tensor, pool);
+}
+
 void StepTracer::take_state_after(const train::Trainer& trainer, ThreadPool& pool) {
   for (size_t i = 0; i < trainer.state().size(); ++i) {
     const auto entry = outputs_.find(step_.graph.value(step_.slots[i].out).name);

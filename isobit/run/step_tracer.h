@@ -29,6 +29,8 @@ class StepTracer : public runtime::Observer {
 
   // What the step is fed, before it runs. The entries come first, in the order of the step graph's parts.
   void take_feeds(const train::Trainer& trainer, const runtime::Executor::Feeds& feeds, ThreadPool& pool);
+  // The same of an inference, whose entries begin with its inputs.
+  void take_inputs(const std::vector<NamedTensor>& inputs, ThreadPool& pool);
   // In place of what was seen: the state after the step, where that is not what its operators made.
   void take_state_after(const train::Trainer& trainer, ThreadPool& pool);
 

@@ -44,7 +44,7 @@ Roles roles_of(const StepGraph& step) {
 
 class Schema {
  public:
-  explicit Schema(const StepGraph& step) : graph_(step.graph), roles_(roles_of(step)) {}
+  Schema(const graph::Graph& graph, Roles roles) : graph_(graph), roles_(std::move(roles)) {}
 
   void value(Kind kind, ValueId id, int64_t node = -1, int64_t place = -1) {
     const graph::Value& value = graph_.value(id);
@@ -63,6 +63,21 @@ class Schema {
     const int split = rank < 2 ? 0 : rank < 3 ? 1 : rank - 1;
     entries.push_back({Kind::kStatistic, index, place, text_of(first_output(node), "#", s.name),
                        graph_.value(node.inputs[0]).dtype, s.dims, split});
+  }
+
+  void nodes() {
+    const auto& nodes = graph_.nodes();
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      const auto index = static_cast<int64_t>(n);
+      const auto statistics = graph::statistics_of(graph_, nodes[n]);
+      for (size_t s = 0; s < statistics.size(); ++s) {
+        statistic(nodes[n], statistics[s], index, static_cast<int64_t>(s));
+      }
+      for (size_t o = 0; o < nodes[n].outputs.size(); ++o) {
+        const ValueId id = nodes[n].outputs[o];
+        if (id != kNoValue) value(Kind::kOutput, id, index, static_cast<int64_t>(o));
+      }
+    }
   }
 
   std::vector<TraceEntry> entries;
@@ -97,25 +112,40 @@ const char* name_of(TraceEntry::Kind kind) {
 }
 
 std::vector<TraceEntry> trace_schema(const StepGraph& step) {
-  Schema schema(step);
+  Schema schema(step.graph, roles_of(step));
   for (const StateSlot& slot : step.slots) schema.value(Kind::kState, slot.in);
   for (ValueId id : step.inputs) schema.value(Kind::kBatch, id);
   if (step.target != kNoValue) schema.value(Kind::kBatch, step.target);
   for (ValueId id : {step.lr, step.step, step.beta1_power, step.beta2_power}) {
     if (id != kNoValue) schema.value(Kind::kRate, id);
   }
-  const auto& nodes = step.graph.nodes();
-  for (size_t n = 0; n < nodes.size(); ++n) {
-    const auto index = static_cast<int64_t>(n);
-    const auto statistics = graph::statistics_of(step.graph, nodes[n]);
-    for (size_t s = 0; s < statistics.size(); ++s) {
-      schema.statistic(nodes[n], statistics[s], index, static_cast<int64_t>(s));
-    }
-    for (size_t o = 0; o < nodes[n].outputs.size(); ++o) {
-      const ValueId id = nodes[n].outputs[o];
-      if (id != kNoValue) schema.value(Kind::kOutput, id, index, static_cast<int64_t>(o));
-    }
+  schema.nodes();
+  return std::move(schema.entries);
+}
+
+StepGraph inference_step(const graph::Graph& graph) {
+  StepGraph step;
+  step.graph = graph;
+  step.inputs = graph.inputs();
+  std::set<ValueId> made(step.inputs.begin(), step.inputs.end());
+  for (const graph::Node& node : graph.nodes()) {
+    made.insert(node.outputs.begin(), node.outputs.end());
+    step.disputable = step.disputable && !graph::op_of(node).runs_graphs;
   }
+  for (const ValueId id : made) {
+    if (id != kNoValue) step.disputable = step.disputable && graph.value(id).is_static();
+  }
+  for (const ValueId id : graph.outputs()) step.disputable = step.disputable && made.contains(id);
+  return step;
+}
+
+std::vector<TraceEntry> inference_schema(const StepGraph& inference) {
+  Roles roles = roles_of(inference);
+  roles.like_state.insert(inference.inputs.begin(), inference.inputs.end());
+  roles.like_state.insert(inference.graph.outputs().begin(), inference.graph.outputs().end());
+  Schema schema(inference.graph, std::move(roles));
+  for (const ValueId id : inference.inputs) schema.value(Kind::kBatch, id);
+  schema.nodes();
   return std::move(schema.entries);
 }
 

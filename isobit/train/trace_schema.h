@@ -42,6 +42,15 @@ const char* name_of(TraceEntry::Kind kind);
 // more after the second, so that the terms of one output of a convolution lie in few tiles. REQUIRES a static graph.
 std::vector<TraceEntry> trace_schema(const StepGraph& step);
 
+// An inference as a step without state and rates: its inputs are the batch (StepGraph::inputs), and `disputable` says
+// whether its values have a schema: every shape is known, no node has graphs within it, and each output is an input or
+// made by a node.
+StepGraph inference_step(const graph::Graph& graph);
+// In the order of the trace: the inputs, then of every node its statistics and its outputs. Splits as of a step, but
+// for 1 of the graph's inputs and outputs, whose roots anybody can compute who has but these. REQUIRES a disputable
+// inference_step.
+std::vector<TraceEntry> inference_schema(const StepGraph& inference);
+
 // The canonical bytes of entry `index`.
 Bytes trace_entry_bytes(const TraceEntry& entry, uint64_t index);
 

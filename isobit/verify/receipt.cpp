@@ -1,0 +1,199 @@
+#include "isobit/verify/receipt.h"
+
+#include <algorithm>
+#include <set>
+
+#include "isobit/base/frame.h"
+#include "isobit/base/text.h"
+#include "isobit/commit/tensor_root.h"
+#include "isobit/verify/step_trace.h"
+
+namespace isobit::verify {
+namespace {
+
+constexpr std::string_view kComputationTag = "isobit.computation", kSignedTag = "isobit.receipt.server",
+                           kFilesTag = "isobit.model-files";
+constexpr uint32_t kVersion = 1;
+constexpr uint64_t kMaxRank = 64, kMaxArithmetic = 64, kMaxMadeBy = 100;
+
+void write(ByteWriter& w, const std::optional<commit::Digest>& digest) {
+  w.boolean(digest.has_value());
+  if (digest) w.fixed(*digest);
+}
+
+Expected<std::optional<commit::Digest>> read_optional(ByteReader& r, const char* field) {
+  ISOBIT_TRY(const bool there, r.boolean(field));
+  if (!there) return std::nullopt;
+  ISOBIT_TRY(const commit::Digest digest, commit::read_digest(r, field));
+  return digest;
+}
+
+// Without the name.
+void write_value(ByteWriter& w, const ReceiptTensor& t) {
+  w.u8(static_cast<uint8_t>(t.dtype));
+  w.u64(t.dims.size());
+  for (const int64_t d : t.dims) w.i64(d);
+  w.fixed(t.root);
+}
+
+Expected<ReceiptTensor> read_value(ByteReader& r) {
+  ReceiptTensor t;
+  ISOBIT_TRY(const uint8_t dtype, r.u8("dtype"));
+  const std::optional<DType> known = dtype_of_number(dtype);
+  if (!known) return r.fail("dtype", text_of("found ", int{dtype}, ", expected the number of a type (1 to 13)"));
+  t.dtype = *known;
+  ISOBIT_TRY(const uint64_t rank, r.u64("rank"));
+  if (rank > kMaxRank) return r.fail("rank", text_of("found ", rank, ", expected at most ", kMaxRank));
+  for (uint64_t i = 0; i < rank; ++i) {
+    ISOBIT_TRY(const int64_t dim, r.i64("dimension"));
+    t.dims.push_back(dim);
+  }
+  if (const auto elements = checked_elements(t.dims, t.dtype, INT64_MAX); !elements) {
+    return r.fail("dimension", elements.error().message);
+  }
+  ISOBIT_TRY(t.root, commit::read_digest(r, "root"));
+  return t;
+}
+
+Expected<uint64_t> read_count(ByteReader& r, const char* field) {
+  ISOBIT_TRY(const uint64_t count, r.u64(field));
+  if (count > kMaxReceiptTensors) {
+    return r.fail(field, text_of("found ", count, ", expected at most ", kMaxReceiptTensors));
+  }
+  return count;
+}
+
+void write_computation(ByteWriter& w, const Computation& c) {
+  w.fixed(c.files);
+  w.fixed(c.graph);
+  write(w, c.schema);
+  w.text(c.arithmetic);
+  w.u64(c.inputs.size());
+  for (const ReceiptTensor& t : c.inputs) {
+    w.text(t.name);
+    write_value(w, t);
+  }
+  w.u64(c.outputs.size());
+  for (const std::string& name : c.outputs) w.text(name);
+}
+
+Expected<Computation> read_computation(ByteReader& r) {
+  Computation c;
+  ISOBIT_TRY(c.files, commit::read_digest(r, "files"));
+  ISOBIT_TRY(c.graph, commit::read_digest(r, "graph"));
+  ISOBIT_TRY(c.schema, read_optional(r, "schema"));
+  ISOBIT_TRY(c.arithmetic, r.text("arithmetic", kMaxArithmetic));
+  ISOBIT_TRY(const uint64_t inputs, read_count(r, "inputs"));
+  std::set<std::string> names;
+  for (uint64_t i = 0; i < inputs; ++i) {
+    ISOBIT_TRY(std::string name, r.text("input", kMaxReceiptName));
+    ISOBIT_TRY(ReceiptTensor t, read_value(r));
+    if (!names.insert(name).second) return r.fail("input", text_of("'", name, "' is there twice"));
+    t.name = std::move(name);
+    c.inputs.push_back(std::move(t));
+  }
+  ISOBIT_TRY(const uint64_t outputs, read_count(r, "outputs"));
+  for (uint64_t i = 0; i < outputs; ++i) {
+    ISOBIT_TRY(std::string name, r.text("output", kMaxReceiptName));
+    c.outputs.push_back(std::move(name));
+  }
+  return c;
+}
+
+// Everything but the signature.
+void write_claim(ByteWriter& w, const InferenceReceipt& receipt) {
+  write_computation(w, receipt.of);
+  for (const ReceiptTensor& t : receipt.outputs) write_value(w, t);
+  write(w, receipt.trace);
+  w.bytes(receipt.challenge);
+  w.text(receipt.made_by);
+  w.fixed(receipt.server.bytes);
+}
+
+Bytes signed_bytes(const InferenceReceipt& receipt) {
+  ByteWriter w;
+  write_frame(w, kSignedTag, kVersion);
+  write_claim(w, receipt);
+  return w.take();
+}
+
+}  // namespace
+
+ReceiptTensor ReceiptTensor::of(const NamedTensor& t, ThreadPool& pool) {
+  return {t.name, t.tensor.dtype(), t.tensor.shape().dims(), commit::tensor_root(t.name, t.tensor, {}, pool).digest()};
+}
+
+commit::Digest Computation::digest() const {
+  ByteWriter w;
+  write_computation(w, *this);
+  return commit::tagged_hash(kComputationTag, kVersion, w.view());
+}
+
+void InferenceReceipt::sign(const commit::SecretKey& key) {
+  ISOBIT_CHECK(outputs.size() == of.outputs.size());
+  server = key.public_key();
+  signature = key.sign(signed_bytes(*this));
+}
+
+commit::RunId InferenceReceipt::id() const {
+  const commit::Digest digest = commit::tagged_hash(kReceiptTag, kVersion, signed_bytes(*this));
+  commit::RunId id{};
+  std::copy_n(digest.begin(), id.size(), id.begin());
+  return id;
+}
+
+Status verify_receipt(const InferenceReceipt& receipt) {
+  if (commit::verify(receipt.server, signed_bytes(receipt), receipt.signature)) return {};
+  return rejected("receipt: field 'signature': is not valid for these words and the server's key that they name");
+}
+
+commit::Digest model_files_digest(const std::vector<ModelFile>& files) {
+  ByteWriter w;
+  w.u64(files.size());
+  for (const ModelFile& file : files) {
+    w.text(file.name);
+    w.fixed(file.sha256);
+  }
+  return commit::tagged_hash(kFilesTag, kVersion, w.view());
+}
+
+commit::Digest inference_trace_root(const Computation& of, const std::vector<commit::Digest>& tensor_roots) {
+  return TraceList{of.digest(), 1, tensor_roots, std::nullopt}.root().digest();
+}
+
+Bytes encode(const InferenceReceipt& receipt) {
+  ISOBIT_CHECK(receipt.outputs.size() == receipt.of.outputs.size());
+  ByteWriter w;
+  write_frame(w, kReceiptTag, kVersion);
+  write_claim(w, receipt);
+  w.fixed(receipt.signature.bytes);
+  return w.take();
+}
+
+Expected<InferenceReceipt> decode_receipt(ByteView data, const std::string& what) {
+  ByteReader r(data, what);
+  if (data.size() > kMaxReceiptBytes) return r.fail("size", text_of("is over ", kMaxReceiptBytes, " bytes"));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kReceiptTag, kVersion));
+  InferenceReceipt receipt;
+  ISOBIT_TRY(receipt.of, read_computation(r));
+  for (const std::string& name : receipt.of.outputs) {
+    ISOBIT_TRY(ReceiptTensor t, read_value(r));
+    t.name = name;
+    receipt.outputs.push_back(std::move(t));
+  }
+  ISOBIT_TRY(receipt.trace, read_optional(r, "trace"));
+  if (receipt.trace && !receipt.of.schema) return r.fail("trace", "is of values that have no schema");
+  ISOBIT_TRY(const ByteView challenge, r.bytes("challenge", kMaxChallenge));
+  if (challenge.size() < kMinChallenge) {
+    return r.fail("challenge",
+                  text_of("has ", challenge.size(), " bytes, expected ", kMinChallenge, " to ", kMaxChallenge));
+  }
+  receipt.challenge.assign(challenge.begin(), challenge.end());
+  ISOBIT_TRY(receipt.made_by, r.text("made_by", kMaxMadeBy));
+  ISOBIT_TRY(receipt.server, commit::read_key(r, "server"));
+  ISOBIT_TRY(receipt.signature, commit::read_signature(r, "signature"));
+  ISOBIT_RETURN_IF_ERROR(r.finish());
+  return receipt;
+}
+
+}  // namespace isobit::verify
