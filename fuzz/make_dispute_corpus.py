@@ -44,6 +44,7 @@ chunk = (frame("isobit.log-chunk") + b"\0" + u32(3, 0) + u64(0, 2, 5) + b"\1" + 
 in_tree = sized(chunk) + sized(frame("isobit.inclusion-proof") + u64(0, 1))
 put("log", 12, frame("isobit.dispute.log") + sized(frame("isobit.log-absence-proof") + b"\1" + in_tree + b"\0"))
 put("entry", 13, frame("isobit.dispute.entry") + sized(frame("isobit.log-chunk-proof") + in_tree) + u32(1))
+put("outputs", BODIES + 6, frame("isobit.dispute.outputs") + u64(2) + digest(1) + digest(2))
 put("message", BODIES, frame("isobit.dispute-message") + u64(3) + digest(1) + digest(2) + digest(3) * 2 + sized(b"body"))
 put("question", BODIES + 2, frame("isobit.dispute-question") + digest(9) + question + u64(2) + b"\1" + digest(5) + b"\0"
     + digest(6) + digest(7) * 2)

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "isobit/dispute/claims.h"
+#include "isobit/dispute/inference.h"
 #include "isobit/dispute/spot_record.h"
 
 using namespace isobit;
@@ -23,6 +24,13 @@ void look_at(const dispute::SpotAnswer& answer) {
     }
     (void)dispute::problem_of_values(values->schema, values->list.tensor_roots, 1, {}, {});
   }
+  if (const auto* inference = std::get_if<dispute::SpotInference>(&answer)) {
+    const verify::Computation of;
+    (void)dispute::spot_units(inference->schema, true);
+    if (dispute::check_inference_schema(inference->schema, of)) {
+      (void)dispute::problem_of_inference(inference->schema, inference->list.tensor_roots, of, {});
+    }
+  }
   if (const auto* element = std::get_if<dispute::SpotElement>(&answer)) {
     (void)dispute::ShownTensor::open({"t", DType::kFloat32, {64, 64}, 1}, {}, element->claimed);
     if (element->states) (void)dispute::check_state_tree(*element->states, 3);
@@ -34,8 +42,9 @@ void look_at(const dispute::SpotAnswer& answer) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const ByteView input(data + 1, size - 1);
-  constexpr size_t kStages = std::variant_size_v<dispute::SpotAnswer>;
-  const size_t as = data[0] % (kStages + 3);
+  // A stage that came later is read as the last number, so that a kept input means what it meant.
+  constexpr size_t kStages = 4, kInference = kStages + 3;
+  const size_t as = data[0] % (kInference + 1);
   if (as == kStages + 1) {
     const auto record = dispute::decode_spot_record(input, "input");
     if (record) ISOBIT_CHECK(std::ranges::equal(dispute::encode(*record), input));
@@ -53,7 +62,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const verify::TranscriptRules rules{
       .steps = 8, .commit_every = 2, .loss_dtype = DType::kFloat32, .logged = data[0] >= 128};
-  const auto answer = dispute::decode_spot_answer(input, static_cast<dispute::SpotStage>(as), rules, "input");
+  const auto answer = dispute::decode_spot_answer(
+      input, static_cast<dispute::SpotStage>(as == kInference ? kStages : as), rules, "input");
   if (!answer) return 0;
   ISOBIT_CHECK(std::ranges::equal(dispute::encode(*answer), input));
   look_at(*answer);

@@ -209,17 +209,25 @@ Expected<std::optional<run::AuditSummary>> audit(const Options& o, run::AuditReq
 
 // What belongs to runs is refused, not ignored.
 Expected<int> run_receipt(const Options& o, Console& console) {
-  const bool of_runs = o.from || o.sample || o.follow || !o.out.empty() || !o.through.empty() || o.spot || o.step ||
-                       !o.seed.empty() || !o.job.empty() || !o.data.empty() || !o.verdict.empty() || !o.sign.empty() ||
-                       !o.trainer_key.empty() || !o.cheat.empty() || !o.overrides.empty() ||
-                       !o.trust.client_key.empty() || !o.trust.engagement.empty();
+  const bool of_runs = o.from || o.sample || o.follow || !o.out.empty() || !o.through.empty() || o.step ||
+                       !o.job.empty() || !o.data.empty() || !o.verdict.empty() || !o.sign.empty() ||
+                       !o.overrides.empty() || !o.trust.client_key.empty() || !o.trust.engagement.empty();
   if (of_runs) {
     return usage_error(
         text_of("audit: '", o.run,
-                "' is a receipt, which goes with --model, --input, --output, "
-                "--server-key, --challenge, --arithmetic and --platform; the other options are of runs"));
+                "' is a receipt, which goes with --model, --input, --output, --server-key, --challenge, --arithmetic, "
+                "--platform and --spot; the other options are of runs"));
   }
-  return audit_receipt(o.receipt, o.run, o.platform, o.trust.key_folder, o.limits, console);
+  const WhichReceipt which{o.run, o.platform, o.trust.key_folder};
+  if (o.spot) {
+    ReceiptSpotOptions spot{*o.spot, {}, o.trainer_key, o.cheat};
+    ISOBIT_TRY(spot.seed, seed_of(o));
+    return spot_receipt(o.receipt, which, spot, o.limits, console);
+  }
+  if (!o.seed.empty() || !o.trainer_key.empty() || !o.cheat.empty()) {
+    return usage_error("audit: of a receipt, --seed, --trainer-key and --cheat go with --spot");
+  }
+  return audit_receipt(o.receipt, which, o.limits, console);
 }
 
 Expected<int> run(const Options& o, Console& console) {
@@ -303,11 +311,14 @@ void add_audit(Commands& commands) {
            "folder ('isobit answer')");
   c.option("--from", "STEP", o->from, "begin at the checkpoint of this step instead of the initial state");
   c.option("--sample", "N", o->sample, "replay the last interval and N drawn at random instead of all");
-  c.option("--spot", "N", o->spot,
-           "replay nothing: check N elements of a step, drawn at random, against what the trainer shows of them");
+  c.option(
+      "--spot", "N", o->spot,
+      "replay nothing: check N elements of a step, or of an inference, drawn at random, against what is shown of them");
   c.option("--step", "T", o->step, "of --spot: the step (default: drawn, too)");
-  c.option("--trainer-key", "FILE", o->trainer_key, "of --spot: secret key of the run's trainer (default: your own)");
-  c.option("--cheat", "KIND@STEP", o->cheat, "of --spot: the trainer answers as the cheat that it is");
+  c.option("--trainer-key", "FILE", o->trainer_key,
+           "of --spot: secret key of the run's trainer or the receipt's server (default: your own)");
+  c.option("--cheat", "KIND@STEP", o->cheat,
+           "of --spot: the trainer answers as the cheat that it is; of a receipt value@NODE");
   c.option("--seed", "HEX", o->seed, "seed of the draw, at least 16 bytes (default: the system's randomness)");
   c.list("--set", "T.KEY=VALUE", o->overrides,
          "where your copies lie (data.path, data.salt, model.onnx); with --job, override any of its fields");

@@ -4,8 +4,11 @@
 
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
+#include "isobit/cli/conduct.h"
 #include "isobit/cli/json_text.h"
-#include "isobit/lab/receipt.h"
+#include "isobit/cli/spot.h"
+#include "isobit/dispute/inference.h"
+#include "isobit/lab/receipt_game.h"
 #include "isobit/run/keys.h"
 
 namespace isobit::cli {
@@ -65,6 +68,23 @@ void report(const InferenceReceipt& receipt, const std::string& file, const std:
   print_receipt(receipt, file, console);
 }
 
+// What everybody wants of a receipt, whatever they check it by.
+Expected<lab::ReceiptWanted> wanted_by(const AuditReceiptOptions& o, const std::string& key_folder) {
+  lab::ReceiptWanted wanted;
+  ISOBIT_TRY(wanted.server, trusted_server(o.server_key, key_folder));
+  if (!o.challenge.empty()) {
+    ISOBIT_TRY(wanted.challenge, challenge_of(o.challenge));
+  }
+  if (o.arithmetic.empty()) return wanted;
+  if (platform::find_arithmetic(o.arithmetic) == nullptr) {
+    return usage_error(text_of("--arithmetic: ", platform::named_arithmetic(o.arithmetic).error().message));
+  }
+  wanted.arithmetic = o.arithmetic;
+  return wanted;
+}
+
+}  // namespace
+
 Expected<lab::InferenceRequest> request_of(const AuditReceiptOptions& o, uint64_t max_memory) {
   if (o.model.empty()) {
     return usage_error(
@@ -80,8 +100,6 @@ Expected<lab::InferenceRequest> request_of(const AuditReceiptOptions& o, uint64_
   return request;
 }
 
-}  // namespace
-
 void add_audit_receipt_options(Command& c, AuditReceiptOptions& o) {
   c.option("--model", "MODEL.onnx", o.model, "of a receipt: the model that it is to be of");
   c.list("-i,--input", "[NAME=]X.npy", o.inputs, "of a receipt: an input; others are drawn as 'isobit run' draws them");
@@ -93,22 +111,12 @@ void add_audit_receipt_options(Command& c, AuditReceiptOptions& o) {
   c.option("-a,--arithmetic", "A", o.arithmetic, "of a receipt: the arithmetic that it must be of");
 }
 
-Expected<int> audit_receipt(const AuditReceiptOptions& o, const std::string& file, const std::string& platform,
-                            const std::string& key_folder, const LimitOptions& limit_options, Console& console) {
-  ISOBIT_TRY(const platform::Platform p, platform::parse_platform(platform));
+Expected<int> audit_receipt(const AuditReceiptOptions& o, const WhichReceipt& which, const LimitOptions& limit_options,
+                            Console& console) {
+  ISOBIT_TRY(const platform::Platform p, platform::parse_platform(which.platform));
   ISOBIT_TRY(const run::Limits limits, limits_of(limit_options));
-  lab::ReceiptWanted wanted;
-  ISOBIT_TRY(wanted.server, trusted_server(o.server_key, key_folder));
-  if (!o.challenge.empty()) {
-    ISOBIT_TRY(wanted.challenge, challenge_of(o.challenge));
-  }
-  if (!o.arithmetic.empty()) {
-    if (platform::find_arithmetic(o.arithmetic) == nullptr) {
-      return usage_error(text_of("--arithmetic: ", platform::named_arithmetic(o.arithmetic).error().message));
-    }
-    wanted.arithmetic = o.arithmetic;
-  }
-  ISOBIT_TRY(const InferenceReceipt receipt, read_receipt(file));
+  ISOBIT_TRY(const lab::ReceiptWanted wanted, wanted_by(o, which.key_folder));
+  ISOBIT_TRY(const InferenceReceipt receipt, read_receipt(which.file));
   ISOBIT_TRY(const lab::InferenceRequest request, request_of(o, limits.max_memory));
   ISOBIT_TRY(const auto given, read_named_tensors("--output", o.outputs, limits.max_memory));
   Deadline deadline(limit_options, console);
@@ -121,8 +129,60 @@ Expected<int> audit_receipt(const AuditReceiptOptions& o, const std::string& fil
     ISOBIT_TRY(audit, lab::audit_receipt(receipt, request, engine));
   }
   deadline.finish();
-  report(receipt, file, audit.finding, audit.ran, p.text(), audit.seconds, given.size(), console);
+  report(receipt, which.file, audit.finding, audit.ran, p.text(), audit.seconds, given.size(), console);
   return audit.finding ? kDisagreed : kAgreed;
+}
+
+Expected<commit::SecretKey> server_secret(const std::string& file, const std::string& key_folder) {
+  if (!file.empty()) return commit::read_secret_key(file);
+  ISOBIT_TRY(const fs::path home, run::key_folder(key_folder, environment));
+  return run::existing_key(home, "server");
+}
+
+Expected<int> spot_receipt(const AuditReceiptOptions& o, const WhichReceipt& which, const ReceiptSpotOptions& spot,
+                           const LimitOptions& limit_options, Console& console) {
+  if (spot.draws < 1 || spot.draws > dispute::kMaxSpotDraws) {
+    return usage_error(text_of("--spot ", spot.draws, ": expected 1 to ", dispute::kMaxSpotDraws));
+  }
+  ISOBIT_TRY(const run::Limits limits, limits_of(limit_options));
+  ISOBIT_TRY(const lab::ReceiptWanted wanted, wanted_by(o, which.key_folder));
+  ISOBIT_TRY(const InferenceReceipt receipt, read_receipt(which.file));
+  ISOBIT_TRY(const std::unique_ptr<adversary::FalseValue> lie, false_value_of("--cheat", spot.cheat));
+  ISOBIT_TRY(const platform::Platform p, platform::parse_platform(which.platform));
+  ISOBIT_TRY(lab::InferenceRequest request, request_of(o, limits.max_memory));
+  if (auto finding = lab::check_receipt(receipt, wanted)) {
+    report(receipt, which.file, finding, false, "", 0, 0, console);
+    return kDisagreed;
+  }
+  ISOBIT_TRY(dispute::Subject subject, dispute::subject_of(receipt));
+  // Before this process has threads.
+  std::unique_ptr<lab::ReceiptSpotSide> side;  // over there
+  ISOBIT_TRY(OtherSide server, OtherSide::start([&]() -> Expected<OtherSide::Answer> {
+               lab::ReceiptSide computes{receipt, request, p, std::nullopt, lie.get()};
+               ISOBIT_TRY(computes.key, server_secret(spot.server_secret, which.key_folder));
+               ISOBIT_TRY(side, lab::ReceiptSpotSide::open(computes));
+               return OtherSide::Answer([&](ByteView question) { return side->answer(question); });
+             }));
+  const double begin = monotonic_seconds();
+  std::optional<lab::ReceiptFinding> finding;
+  size_t given_outputs = 0;
+  {
+    platform::Engine engine(p);
+    ISOBIT_TRY(const auto given, read_named_tensors("--output", o.outputs, limits.max_memory));
+    given_outputs = given.size();
+    finding = lab::check_given_outputs(receipt, given, engine.pool());
+    if (!finding) {
+      request.arithmetic = receipt.of.arithmetic;
+      ISOBIT_TRY(const lab::ComputationReady own, lab::ComputationReady::prepare(request, engine));
+      finding = lab::check_computation(receipt, own.computation());
+    }
+  }
+  if (finding) {
+    report(receipt, which.file, finding, false, "", 0, given_outputs, console);
+    return kDisagreed;
+  }
+  dispute::SpotCheck check(std::move(subject), spot.seed, spot.draws);
+  return finish_spot_check(check, server, spot.draws, spot.seed, monotonic_seconds() - begin, limit_options, console);
 }
 
 Expected<int> verify_receipt_file(const std::string& file, const std::string& server_key, Console& console) {

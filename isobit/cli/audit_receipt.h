@@ -20,9 +20,28 @@ struct AuditReceiptOptions {
 };
 void add_audit_receipt_options(Command& command, AuditReceiptOptions& options);
 
+struct WhichReceipt {
+  std::string file, platform, key_folder;
+};
 // Exit codes as of an audit of a run.
-Expected<int> audit_receipt(const AuditReceiptOptions& options, const std::string& file, const std::string& platform,
-                            const std::string& key_folder, const LimitOptions& limits, Console& console);
+Expected<int> audit_receipt(const AuditReceiptOptions& options, const WhichReceipt& which, const LimitOptions& limits,
+                            Console& console);
+
+struct ReceiptSpotOptions {
+  uint64_t draws = 0;
+  Bytes seed;
+  std::string server_secret, cheat;  // of who answers
+};
+// Elements against what the server shows of them, instead of a run of the model: the auditor reads model and inputs to
+// compare what they are, and computes nothing but the elements. The server's side runs the same model, in a process of
+// its own.
+Expected<int> spot_receipt(const AuditReceiptOptions& options, const WhichReceipt& which,
+                           const ReceiptSpotOptions& spot, const LimitOptions& limits, Console& console);
+
+// The secret key of a server: that of the file, if one is named, else one's own.
+Expected<commit::SecretKey> server_secret(const std::string& file, const std::string& key_folder);
+// A request for the model and the inputs of these options.
+Expected<lab::InferenceRequest> request_of(const AuditReceiptOptions& options, uint64_t max_memory);
 
 // The signature alone, and whose it is: --server-key, else whoever signed, which is said. kDisagreed where it is not
 // genuine.

@@ -6,6 +6,7 @@
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/json_text.h"
+#include "isobit/dispute/inference.h"
 #include "isobit/dispute/record.h"
 #include "isobit/judge/question.h"
 #include "isobit/run/dispute_run.h"
@@ -93,6 +94,7 @@ void print_dispute(const Verdict& v, Console& console) {
 std::string asked_for(const dispute::Question& q) {
   switch (q.kind) {
     case dispute::Kind::kChallenge:
+    case dispute::Kind::kOutputs:
       return "challenge";
     case dispute::Kind::kSteps:
       return text_of("steps ", q.first_step + 1, " to ", q.last_step);
@@ -155,10 +157,54 @@ Expected<dispute::Subject> dispute_subject(const train::Job& job, const verify::
   return run::dispute_subject(job, engagement);
 }
 
+namespace {
+
+int told_no_dispute(const std::string& reason, Console& console) {
+  console.line("verdict       " + console.bad("no dispute"));
+  console.line("reason        " + printable(reason));
+  console.document(json_text({{"genuine", false}, {"reason", reason}}));
+  return kDisagreed;
+}
+
+// Nothing but the record is needed: what was computed is named by the receipt in it.
+Expected<int> verify_receipt_dispute(const dispute::Record& record, const std::optional<commit::PublicKey>& server,
+                                     Console& console) {
+  const verify::InferenceReceipt& receipt = *record.receipt;
+  if (server && receipt.server != *server) {
+    return told_no_dispute("the receipt is by another server's key than the one that is trusted", console);
+  }
+  const auto subject = dispute::subject_of(receipt);
+  const auto replayed = subject ? dispute::replay(record, *subject) : tl::unexpected<Error>(subject.error());
+  if (!replayed && replayed.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(replayed.error());
+  if (!replayed) return told_no_dispute(replayed.error().message, console);
+  print_dispute(replayed->verdict, console);
+  console.line("trainer       " + hex_of(receipt.server) + ", the receipt's server");
+  console.line("challenger    " + hex_of(replayed->challenger));
+  console.line("receipt       " + to_hex(receipt.id()));
+  console.line("computation   " + commit::hex_of(receipt.of.digest()));
+  nlohmann::ordered_json document = dispute_json(replayed->verdict);
+  document["genuine"] = true;
+  document["server"] = hex_of(receipt.server);
+  document["challenger"] = hex_of(replayed->challenger);
+  document["receipt"] = to_hex(receipt.id());
+  document["computation"] = commit::hex_of(receipt.of.digest());
+  document["rounds"] = replayed->turns;
+  console.document(json_text(document));
+  return exit_code_of(replayed->verdict);
+}
+
+}  // namespace
+
 Expected<int> verify_dispute(const std::string& file, const Bytes& bytes, const std::string& job,
-                             const std::vector<std::string>& overrides, const Trusted& trusted, Console& console) {
-  if (job.empty()) return usage_error("--job: is missing; a dispute is judged by the job that it is about");
+                             const std::vector<std::string>& overrides, const Trusted& trusted,
+                             const std::optional<commit::PublicKey>& server, Console& console) {
   ISOBIT_TRY(const dispute::Record record, dispute::decode_record(bytes, file));
+  if (record.receipt) {
+    if (!job.empty()) return usage_error("--job: goes with a dispute about a run; this one is about a receipt");
+    return verify_receipt_dispute(record, server, console);
+  }
+  if (server) return usage_error("--server-key: goes with a dispute about a receipt; this one is about a run");
+  if (job.empty()) return usage_error("--job: is missing; a dispute is judged by the job that it is about");
   ISOBIT_TRY(const train::Job named, run::load_job(job, overrides, {}));
   ISOBIT_TRY(const dispute::Subject subject, dispute_subject(named, record.engagement));
   const verify::EngagementTerms& terms = record.engagement.terms;
@@ -168,12 +214,7 @@ Expected<int> verify_dispute(const std::string& file, const Bytes& bytes, const 
   }();
   const auto replayed = check ? dispute::replay(record, subject) : tl::unexpected<Error>(check.error());
   if (!replayed && replayed.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(replayed.error());
-  if (!replayed) {
-    console.line("verdict       " + console.bad("no dispute"));
-    console.line("reason        " + printable(replayed.error().message));
-    console.document(json_text({{"genuine", false}, {"reason", replayed.error().message}}));
-    return kDisagreed;
-  }
+  if (!replayed) return told_no_dispute(replayed.error().message, console);
   print_dispute(replayed->verdict, console);
   console.line("trainer       " + hex_of(record.engagement.trainer_key));
   console.line("challenger    " + hex_of(replayed->challenger));

@@ -38,9 +38,11 @@ int exit_code_of(const dispute::Verdict& verdict);
 // What a referee knows of a dispute under this engagement. kUsage for a job of another digest than the engaged one.
 Expected<dispute::Subject> dispute_subject(const train::Job& job, const verify::Engagement& engagement);
 
-// Plays a record again. `job`: a job file; the one that the engagement is of. kDisagreed where it is no record of a
-// dispute under the client that is trusted.
+// Plays a record again. `job`: a job file; the one that the engagement is of. server: of a record about a receipt,
+// which needs no job, whose receipt it must be. kDisagreed where it is no record of a dispute under the client that is
+// trusted.
 Expected<int> verify_dispute(const std::string& file, const Bytes& bytes, const std::string& job,
-                             const std::vector<std::string>& overrides, const Trusted& trusted, Console& console);
+                             const std::vector<std::string>& overrides, const Trusted& trusted,
+                             const std::optional<commit::PublicKey>& server, Console& console);
 
 }  // namespace isobit::cli

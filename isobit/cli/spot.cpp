@@ -40,8 +40,10 @@ struct Costs {
 // What is missed where one in a hundred elements is false.
 constexpr double kFraction = 0.01;
 
-void print_finding(const SpotFinding& f, Console& console) {
-  std::string where = text_of("step ", f.step);
+std::string whole(bool of_inference, uint64_t step) { return of_inference ? "the inference" : text_of("step ", step); }
+
+void print_finding(const SpotFinding& f, bool of_inference, Console& console) {
+  std::string where = whole(of_inference, f.step);
   if (f.entry) where += text_of(", '", printable(f.value), "'");
   if (f.node) where += text_of(", node ", *f.node, f.op.empty() ? "" : " (" + f.op + ")");
   if (f.element) where += text_of(", element ", *f.element);
@@ -65,10 +67,11 @@ void print(const SpotCheck& check, uint64_t draws, const Bytes& seed, const Cost
     long_sums += c.chunks > 1 ? 1 : 0;
     most_bytes = std::max(most_bytes, c.bytes);
   }
-  console.line(text_of("checked       ", check.checked().size(), " elements of step ", check.step(), ", of ",
-                       places.size(), " of its ", check.units(), " nodes and inputs; of ", long_sums,
-                       " long sums one part each"));
-  if (finding) print_finding(*finding, console);
+  const bool of_inference = check.of_inference();
+  console.line(text_of("checked       ", check.checked().size(), " elements of ", whole(of_inference, check.step()),
+                       ", of ", places.size(), " of its ", check.units(), of_inference ? " nodes" : " nodes and inputs",
+                       "; of ", long_sums, " long sums one part each"));
+  if (finding) print_finding(*finding, of_inference, console);
   if (check.units() > 0) {
     char line[240];
     std::snprintf(line, sizeof line,
@@ -85,7 +88,7 @@ void print(const SpotCheck& check, uint64_t draws, const Bytes& seed, const Cost
   console.line(text_of(
       "auditor       ", seconds, ", ", human_bytes(costs.memory), " at most",
       costs.trainer_memory ? text_of("; who answered had ", human_bytes(*costs.trainer_memory)) : std::string()));
-  console.line("transcript    " + commit::hex_of(check.transcript_root()));
+  if (!of_inference) console.line("transcript    " + commit::hex_of(check.transcript_root()));
   console.line("seed          " + to_hex(seed));
 }
 
@@ -105,11 +108,15 @@ void document(const SpotCheck& check, uint64_t draws, const Bytes& seed, const s
               Console& console) {
   nlohmann::ordered_json json = {{"verdict", check.finding() ? "rejected" : "accepted"},
                                  {"complete", false},
-                                 {"step", check.step()},
-                                 {"transcript_root", commit::hex_of(check.transcript_root())},
+                                 {"step", nullptr},
+                                 {"transcript_root", nullptr},
                                  {"finding", nullptr},
                                  {"elements", nlohmann::ordered_json::array()},
                                  {"nodes", check.units()}};
+  if (!check.of_inference()) {
+    json["step"] = check.step();
+    json["transcript_root"] = commit::hex_of(check.transcript_root());
+  }
   if (check.finding()) json["finding"] = finding_json(*check.finding());
   for (size_t i = 0; i < check.checked().size(); ++i) {
     const SpotCheck::Checked& c = check.checked()[i];
@@ -173,6 +180,35 @@ class Answerer {
   std::optional<Questions> there_;
 };
 
+// Asks until the check is done, and says what it cost; seconds: of the auditor's side so far. messages: as
+// run_spot_check.
+Expected<Costs> ask_all(SpotCheck& check, const std::function<Expected<Bytes>(const Bytes& question)>& ask,
+                        uint64_t draws, double seconds, std::vector<Bytes>* messages, const LimitOptions& limits,
+                        Console& console) {
+  Costs costs;
+  costs.seconds = seconds;
+  Deadline deadline(limits, console);
+  double since = monotonic_seconds();
+  const auto timed = [&](const Bytes& question) {
+    costs.seconds += monotonic_seconds() - since;
+    auto answer = ask(question);
+    since = monotonic_seconds();
+    return answer;
+  };
+  const auto progress = [&] {
+    costs.of_elements.resize(check.checked().size());
+    if (!costs.of_elements.empty()) costs.of_elements.back() += monotonic_seconds() - since;
+    if (!check.done()) console.progress(text_of("checked ", check.checked().size(), "/", draws, " elements"));
+  };
+  const Status asked = run::run_spot_check(check, timed, progress, messages);
+  costs.seconds += monotonic_seconds() - since;
+  console.end_progress();
+  ISOBIT_RETURN_IF_ERROR(asked);
+  deadline.finish();
+  costs.memory = peak_memory();
+  return costs;
+}
+
 // The seed is one that the trainer has not seen: a draw that was made before is no draw.
 Status check_options(const SpotOptions& o, uint64_t steps) {
   if (o.step && (*o.step < 1 || *o.step > steps)) {
@@ -188,33 +224,16 @@ Status check_options(const SpotOptions& o, uint64_t steps) {
 
 Expected<int> spot_audit(const SpotOptions& o, const run::OpenRequest& open, const LimitOptions& limits,
                          Console& console) {
-  double since = monotonic_seconds();
-  Costs costs;
+  const double begin = monotonic_seconds();
   ISOBIT_TRY(run::SpotKnown known, run::spot_known(open));
   ISOBIT_RETURN_IF_ERROR(check_options(o, known.subject.rules.steps));
   dispute::SpotRecord record{known.subject.engagement, o.seed, o.draws, o.step, {}};
   SpotCheck check(std::move(known.subject), o.seed, o.draws, o.step, known.transcript);
-  costs.seconds += monotonic_seconds() - since;
+  const double seconds = monotonic_seconds() - begin;
   ISOBIT_TRY(Answerer trainer, Answerer::start(o, open));
-  Deadline deadline(limits, console);
-  const auto ask = [&](const Bytes& question) {
-    costs.seconds += monotonic_seconds() - since;
-    auto answer = trainer.ask(question, console);
-    since = monotonic_seconds();
-    return answer;
-  };
-  since = monotonic_seconds();
-  const auto progress = [&] {
-    costs.of_elements.resize(check.checked().size());
-    if (!costs.of_elements.empty()) costs.of_elements.back() += monotonic_seconds() - since;
-    if (!check.done()) console.progress(text_of("checked ", check.checked().size(), "/", o.draws, " elements"));
-  };
-  const Status asked = run::run_spot_check(check, ask, progress, o.out.empty() ? nullptr : &record.messages);
-  costs.seconds += monotonic_seconds() - since;
-  console.end_progress();
-  ISOBIT_RETURN_IF_ERROR(asked);
-  deadline.finish();
-  costs.memory = peak_memory();
+  ISOBIT_TRY(Costs costs, ask_all(
+                              check, [&](const Bytes& question) { return trainer.ask(question, console); }, o.draws,
+                              seconds, o.out.empty() ? nullptr : &record.messages, limits, console));
   ISOBIT_TRY(costs.trainer_memory, trainer.end());
   const bool writes = check.finding() && !o.out.empty();
   // What was found is told even where it cannot be written.
@@ -224,6 +243,16 @@ Expected<int> spot_audit(const SpotOptions& o, const run::OpenRequest& open, con
   ISOBIT_RETURN_IF_ERROR(written);
   if (writes) console.line(text_of("wrote         ", o.out, "   (check it: isobit verify ", o.out, " --job JOB.toml)"));
   if (check.finding() && !writes) console.line("              --out FILE writes it down for others to check");
+  return check.finding() ? kDisagreed : kAgreed;
+}
+
+Expected<int> finish_spot_check(SpotCheck& check, OtherSide& server, uint64_t draws, const Bytes& seed, double seconds,
+                                const LimitOptions& limits, Console& console) {
+  const auto ask = [&](const Bytes& question) { return server.ask(question); };
+  ISOBIT_TRY(Costs costs, ask_all(check, ask, draws, seconds, nullptr, limits, console));
+  costs.trainer_memory = server.end();
+  document(check, draws, seed, "", costs, console);
+  print(check, draws, seed, costs, console);
   return check.finding() ? kDisagreed : kAgreed;
 }
 
@@ -249,7 +278,7 @@ Expected<int> verify_spot_finding(const std::string& file, const Bytes& bytes, c
     console.document(json_text(document));
     return kDisagreed;
   }
-  print_finding(proved->finding, console);
+  print_finding(proved->finding, false, console);
   console.line("signed by     " + commit::hex_of(record.engagement.trainer_key));
   console.line("run id        " + to_hex(terms.run_id));
   console.line("transcript    " + commit::hex_of(proved->transcript_root));

@@ -7,7 +7,9 @@
 
 #include "isobit/base/bytes.h"
 #include "isobit/cli/limits.h"
+#include "isobit/cli/other_side.h"
 #include "isobit/cli/trust.h"
+#include "isobit/dispute/spot.h"
 #include "isobit/run/open_run.h"
 
 namespace isobit::cli {
@@ -31,5 +33,10 @@ Expected<int> spot_audit(const SpotOptions& options, const run::OpenRequest& ope
 // something false, kDisagreed where it does not, or is of another client's run than the trusted one's.
 Expected<int> verify_spot_finding(const std::string& file, const Bytes& bytes, const std::string& job,
                                   const std::vector<std::string>& overrides, const Trusted& trusted, Console& console);
+
+// Of a check that somebody else began: asks over there until it is done, and tells what came of it. seconds: of the
+// auditor's side so far. Exit code as of an audit.
+Expected<int> finish_spot_check(dispute::SpotCheck& check, OtherSide& other, uint64_t draws, const Bytes& seed,
+                                double seconds, const LimitOptions& limits, Console& console);
 
 }  // namespace isobit::cli

@@ -108,9 +108,13 @@ Expected<int> verify_opening(const Options& o, const Bytes& bytes, Console& cons
 // named.
 Expected<int> verify_file(const Options& o, Deadline& deadline, Console& console) {
   ISOBIT_TRY(const Bytes bytes, read_file(o.run, dispute::kMaxRecordBytes));
-  if (has_tag(bytes, dispute::kRecordTag)) {
+  if (has_tag(bytes, dispute::kRecordTag) || has_tag(bytes, dispute::kReceiptRecordTag)) {
     ISOBIT_TRY(const Trusted named, trusted_if_named(o.trust));
-    return verify_dispute(o.run, bytes, o.job, o.overrides, named, console);
+    std::optional<commit::PublicKey> server;
+    if (!o.server_key.empty()) {
+      ISOBIT_TRY(server, commit::read_public_key(o.server_key));
+    }
+    return verify_dispute(o.run, bytes, o.job, o.overrides, named, server, console);
   }
   if (has_tag(bytes, dispute::kSpotRecordTag)) {
     ISOBIT_TRY(const Trusted named, trusted_if_named(o.trust));
@@ -176,13 +180,13 @@ void add_verify(Commands& commands) {
                    "  isobit verify settled.dispute --job digits.toml\n"
                    "  isobit verify found --job digits.toml\n");
   c.positional("RUN|FILE", o->run,
-               "folder of a run, or a file of a verdict, of evidence, of a shown value, of a dispute or of a spot "
-               "check, or a receipt");
+               "folder of a run, or a file: verdict, evidence, shown value, dispute, spot check, receipt");
   c.positional("RUN", o->other, "another copy of the same run: did its trainer sign two histories?", false);
   c.option("-o,--out", "FILE", o->out, "where to write what convicts the signer of two histories");
   c.option("--trace-root", "HEX", o->trace_root, "of a shown value: the trace that it must be of");
   c.option("--job", "JOB.toml", o->job, "of a dispute, or of what a spot check found: the job that it is about");
-  c.option("--server-key", "FILE", o->server_key, "of a receipt: public key of the server whose it must be");
+  c.option("--server-key", "FILE", o->server_key,
+           "of a receipt, or a dispute about one: public key of the server whose it must be");
   c.list("--set", "T.KEY=VALUE", o->overrides, "override a field of that job; may be repeated");
   add_trust_options(c, o->trust);
   add_audited_options(c, o->audited);

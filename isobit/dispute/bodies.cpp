@@ -14,7 +14,7 @@ constexpr auto kTags = std::to_array<std::string_view>(
     {"isobit.dispute.challenge", "isobit.dispute.steps", "isobit.dispute.values", "isobit.dispute.tiles",
      "isobit.dispute.parts", "isobit.dispute.leaf", "isobit.dispute.node", "isobit.dispute.states",
      "isobit.dispute.grounds", "isobit.dispute.loss", "isobit.dispute.batch", "isobit.dispute.sample",
-     "isobit.dispute.log", "isobit.dispute.entry"});
+     "isobit.dispute.log", "isobit.dispute.entry", "isobit.dispute.outputs"});
 static_assert(kTags.size() == std::variant_size_v<Body>);
 constexpr std::string_view kStateTag = "isobit.dispute.state";
 constexpr uint64_t kMaxProof = 1 << 13, kMaxMultiProof = 1 << 26, kMaxLeaf = 1 << 16, kMaxPart = 1 << 20,
@@ -112,6 +112,7 @@ void write_body(ByteWriter& w, const ValueList& list) {
 
 void write_body(ByteWriter& w, const TileTree& tree) { write(w, tree.tiles); }
 void write_body(ByteWriter& w, const PartRoots& parts) { write(w, parts.roots); }
+void write_body(ByteWriter& w, const OutputClaims& b) { write(w, b.roots); }
 void write_body(ByteWriter& w, const LeafShowing& leaf) { w.bytes(leaf.leaf); }
 
 void write_body(ByteWriter& w, const NodeShowing& showing) {
@@ -268,6 +269,8 @@ Expected<Body> read_body(ByteReader& r, size_t expected, const verify::Transcrip
         return Body(BatchShowing{std::move(shown)});
       });
     }
+    case 14:
+      return read_roots(r).map([](std::vector<commit::Digest> roots) { return Body(OutputClaims{std::move(roots)}); });
     case 11: {
       ISOBIT_TRY(const ByteView sample, r.bytes("sample", verify::kMaxShownSampleBytes));
       return verify::decode_shown_sample(sample, what).map([](auto shown) {

@@ -131,8 +131,14 @@ struct Accusation {
   bool operator==(const Accusation&) const = default;
 };
 
+// The challenger's first word about a receipt: the outputs that it claims instead, in the receipt's order.
+struct OutputClaims {
+  std::vector<commit::Digest> roots;
+  bool operator==(const OutputClaims&) const = default;
+};
+
 using Body = std::variant<Challenge, StepList, ValueList, TileTree, PartRoots, LeafShowing, NodeShowing, StateTree,
-                          Grounds, LossShowing, BatchShowing, SampleShowing, LogShowing, Accusation>;
+                          Grounds, LossShowing, BatchShowing, SampleShowing, LogShowing, Accusation, OutputClaims>;
 
 Bytes encode(const Body& body);
 // Accepts exactly what encode() writes of the alternative that is expected; kUnreadable for anything else. Checks no

@@ -27,6 +27,26 @@ std::string hex_word(judge::Bits bits) {
   return text;
 }
 
+// Whoever signed for a schema may have written anything into it: an entry that is none of the node has no elements that
+// the node could be asked for.
+Status check_entry(const ResolvedNode& node, const train::TraceEntry& entry) {
+  const auto place = static_cast<size_t>(entry.place);  // a negative one is too large
+  bool same = false;
+  if (entry.kind == train::TraceEntry::Kind::kOutput && place < node.node().outputs.size()) {
+    const graph::ValueId id = node.node().outputs[place];
+    if (id != graph::kNoValue) {
+      const graph::Value& value = node.graph->value(id);
+      same = value.dtype == entry.dtype && value.dims == entry.dims;
+    }
+  } else if (entry.kind == train::TraceEntry::Kind::kStatistic) {
+    const auto statistics = graph::statistics_of(*node.graph, node.node());
+    same = place < statistics.size() && statistics[place].dims == entry.dims &&
+           node.operands[0].identity.dtype == entry.dtype;
+  }
+  if (same) return {};
+  return rejected(text_of("the schema says of '", entry.name, "' what the node that makes it does not"));
+}
+
 }  // namespace
 
 const char* name_of(Party party) { return party == Party::kTrainer ? "trainer" : "challenger"; }
@@ -97,6 +117,11 @@ Expected<std::unique_ptr<Element>> Element::open(const Subject& subject, Resolve
 }
 
 Status Element::prepare(int64_t element, const std::vector<ShownPart>& guides) {
+  ISOBIT_RETURN_IF_ERROR(check_entry(node_, schema_[entry_]));
+  for (const uint64_t statistic : node_.statistics) ISOBIT_RETURN_IF_ERROR(check_entry(node_, schema_[statistic]));
+  if (element < 0 || element >= Shape(schema_[entry_].dims).elements()) {
+    return rejected(text_of("'", schema_[entry_].name, "' has no element ", element));
+  }
   wholes_.resize(node_.operands.size());
   for (size_t i = 0; i < node_.operands.size(); ++i) wholes_[i] = node_.operands[i].whole;
   for (const ShownPart& part : guides) {

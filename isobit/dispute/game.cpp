@@ -4,6 +4,13 @@
 
 namespace isobit::dispute {
 
+Game::Game(const Subject& subject) : subject_(subject) {
+  question_.kind = subject.receipt ? Kind::kOutputs : Kind::kChallenge;
+  if (!subject.receipt) return;
+  challenge_.parts = parts_of(subject);
+  trainer().outputs = InferenceClaim::of(*subject.receipt);
+}
+
 Status Game::take(Party party, Body body) {
   return std::visit([&](auto& b) { return take_body(party, std::move(b)); }, body);
 }
@@ -38,6 +45,8 @@ void Game::end_turn() {
       return settle_by_log();
     case Kind::kEntry:
       return begin_accusation();
+    case Kind::kOutputs:
+      return begin_inference();
   }
 }
 
@@ -51,7 +60,7 @@ void Game::conclude(Outcome outcome, Level level, std::string reason) {
   verdict.outcome = outcome;
   verdict.level = level;
   verdict.reason = std::move(reason);
-  if (question_.step > 0) verdict.step = question_.step;
+  if (question_.step > 0 && !subject_.receipt) verdict.step = question_.step;
   if (has_entry_) {
     const train::TraceEntry& e = entry();
     verdict.entry = question_.entry;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "isobit/dispute/inference.h"
 #include "isobit/dispute/question.h"
 #include "isobit/dispute/verdict.h"
 
@@ -15,7 +16,7 @@ namespace isobit::dispute {
 
 class Game {
  public:
-  explicit Game(const Subject& subject) : subject_(subject) { question_.kind = Kind::kChallenge; }
+  explicit Game(const Subject& subject);
 
   Question& question() { return question_; }
   const std::optional<Verdict>& verdict() const { return verdict_; }
@@ -31,6 +32,7 @@ class Game {
  private:
   struct Side {
     std::vector<StepPoint> points;
+    InferenceClaim outputs;  // of an inference
     std::vector<commit::Digest> roots;
     commit::SizedRoot tiles, states;
     commit::Digest going_down{};  // the root of the subtree in question
@@ -63,10 +65,12 @@ class Game {
   Status take_body(Party party, SampleShowing body);
   Status take_body(Party party, LogShowing body);
   Status take_body(Party party, Accusation body);
+  Status take_body(Party party, OutputClaims body);
 
   // What follows from a turn's answers.
   void compare_runs();
   void compare_steps();
+  void begin_inference();
   void compare_values();
   void settle_rate();
   void settle_loss();

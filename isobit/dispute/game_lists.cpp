@@ -47,6 +47,21 @@ Status Game::take_body(Party party, StepList body) {
   return {};
 }
 
+// Of an inference there is nothing to go through but its values.
+Status Game::take_body(Party party, OutputClaims body) {
+  const size_t expected = subject_.receipt->outputs.size();
+  if (body.roots.size() != expected) {
+    return rejected(text_of("found ", body.roots.size(), " outputs, expected ", expected));
+  }
+  side(party).outputs.outputs = std::move(body.roots);
+  return {};
+}
+
+void Game::begin_inference() {
+  question_.step = 1;
+  ask(Kind::kValues, true, true);
+}
+
 // The log is the trainer's, and both compute by it: a challenger that names another one says that some entry of it may
 // not stand.
 void Game::compare_steps() {
@@ -69,6 +84,9 @@ Status Game::take_body(Party party, ValueList body) {
   if (body.schema && verify::schema_root(*body.schema) != *challenge_.parts.trace_schema) {
     return rejected("the schema is not the job's");
   }
+  if (body.schema && subject_.receipt) {
+    ISOBIT_RETURN_IF_ERROR(check_inference_schema(*body.schema, subject_.receipt->of));
+  }
   if (body.schema) schema_ = std::move(*body.schema);
   side(party).roots = std::move(body.roots);
   return {};
@@ -76,6 +94,7 @@ Status Game::take_body(Party party, ValueList body) {
 
 // Why a list is none of a step from the agreed state to the state that its party claims; "" where it may be one.
 std::string Game::problem_of_list(const Side& side) const {
+  if (subject_.receipt) return problem_of_inference(schema_, side.roots, subject_.receipt->of, side.outputs);
   const uint64_t t = question_.step;
   return problem_of_values(schema_, side.roots, t, state_before_, side.points[t - question_.first_step - 1].state_root);
 }
@@ -88,6 +107,9 @@ void Game::compare_values() {
   }
   const auto found = std::ranges::mismatch(trainer().roots, challenger().roots).in1;
   if (found == trainer().roots.end()) {
+    if (subject_.receipt) {
+      return conclude(false, true, Level::kTrace, "the challenger has the same values as the trainer");
+    }
     // The steps differ, their batches, states and values do not.
     const uint64_t at = question_.step - question_.first_step - 1;
     const bool loss = trainer().points[at].loss != challenger().points[at].loss;

@@ -29,6 +29,12 @@ Expected<Challenge> make_challenge(const verify::JobRootParts& parts, const veri
   return Challenge{parts, head, show_leaf(transcript, head, before), show_leaf(transcript, head, behind)};
 }
 
+OutputClaims make_challenge(const std::vector<verify::ReceiptTensor>& outputs) {
+  OutputClaims claims;
+  for (const verify::ReceiptTensor& t : outputs) claims.roots.push_back(t.root);
+  return claims;
+}
+
 commit::MultiProof prove_steps(const verify::Transcript& transcript, uint64_t leaves, uint64_t first, uint64_t last) {
   std::vector<uint64_t> indices;
   for (uint64_t t = first + 1; t <= last; ++t) indices.push_back(t);
@@ -43,6 +49,9 @@ Bytes Player::sign(const Question& q, const Body& body) const {
 Status Player::check(const Question& q) const {
   const auto none = [](const char* what) { return unavailable(text_of("the question is of ", what)); };
   const uint64_t steps = subject_.rules.steps;
+  const bool of_run =
+      q.kind == Kind::kSteps || q.kind == Kind::kLoss || q.kind == Kind::kBatch || q.kind == Kind::kSample;
+  if (subject_.receipt && of_run) return none("what an inference has not");
   if (q.kind == Kind::kSteps) {
     const bool fit = q.first_step < q.last_step && q.last_step <= steps;
     return fit ? Status() : none("steps that there are not");
@@ -62,9 +71,10 @@ Status Player::check(const Question& q) const {
 }
 
 Expected<Body> Player::answer(const Question& q) {
-  if (q.kind != Kind::kChallenge) ISOBIT_RETURN_IF_ERROR(check(q));
+  if (q.kind != Kind::kChallenge && q.kind != Kind::kOutputs) ISOBIT_RETURN_IF_ERROR(check(q));
   switch (q.kind) {
     case Kind::kChallenge:
+    case Kind::kOutputs:
       break;
     case Kind::kSteps:
       return steps(q);

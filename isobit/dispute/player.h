@@ -23,6 +23,9 @@ Expected<Challenge> make_challenge(const verify::JobRootParts& parts, const veri
 // That the leaves of the steps first + 1 .. last are among the first `leaves` of the transcript. REQUIRES them to be.
 commit::MultiProof prove_steps(const verify::Transcript& transcript, uint64_t leaves, uint64_t first, uint64_t last);
 
+// The challenge to a receipt, by who has these outputs instead.
+OutputClaims make_challenge(const std::vector<verify::ReceiptTensor>& outputs);
+
 class Player {
  public:
   // parts: of the engaged job root. transcript: the trainer's, for the trainer alone; else null. Nothing is owned but

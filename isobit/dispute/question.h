@@ -26,7 +26,8 @@ enum class Kind : uint8_t {
   kBatch,
   kSample,
   kLog,
-  kEntry
+  kEntry,
+  kOutputs  // of an inference, in place of kChallenge and kSteps
 };
 // Whether a body is one of the lists that grow with the interval, the network or the batch.
 inline bool is_list(Kind kind) { return kind == Kind::kSteps || kind == Kind::kValues || kind == Kind::kBatch; }

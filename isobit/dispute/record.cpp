@@ -32,8 +32,8 @@ Status end_by(const Closing& closing, Referee& referee) {
 
 Bytes encode(const Record& record) {
   ByteWriter w;
-  write_frame(w, kRecordTag, kVersion);
-  w.bytes(verify::encode(record.engagement));
+  write_frame(w, record.receipt ? kReceiptRecordTag : kRecordTag, kVersion);
+  w.bytes(record.receipt ? verify::encode(*record.receipt) : verify::encode(record.engagement));
   w.u64(record.messages.size());
   for (const Bytes& message : record.messages) w.bytes(message);
   w.u8(static_cast<uint8_t>(record.ending.index()));
@@ -45,10 +45,16 @@ Bytes encode(const Record& record) {
 Expected<Record> decode_record(ByteView data, const std::string& what) {
   ByteReader r(data, what);
   if (data.size() > kMaxRecordBytes) return r.fail("size", text_of("is over ", kMaxRecordBytes, " bytes"));
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kRecordTag, kVersion));
+  const bool of_receipt = has_tag(data, kReceiptRecordTag);
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, of_receipt ? kReceiptRecordTag : kRecordTag, kVersion));
   Record record;
-  ISOBIT_TRY(const ByteView engagement, r.bytes("engagement", kMaxEngagement));
-  ISOBIT_TRY(record.engagement, verify::decode_engagement(engagement, what + ", engagement"));
+  if (of_receipt) {
+    ISOBIT_TRY(const ByteView receipt, r.bytes("receipt", verify::kMaxReceiptBytes));
+    ISOBIT_TRY(record.receipt, verify::decode_receipt(receipt, what + ", receipt"));
+  } else {
+    ISOBIT_TRY(const ByteView engagement, r.bytes("engagement", kMaxEngagement));
+    ISOBIT_TRY(record.engagement, verify::decode_engagement(engagement, what + ", engagement"));
+  }
   ISOBIT_TRY(const uint64_t count, r.u64("messages"));
   for (uint64_t i = 0; i < count; ++i) {
     ISOBIT_TRY(const ByteView message, r.bytes("message", kMaxRecordBytes));

@@ -17,12 +17,14 @@
 namespace isobit::dispute {
 
 inline constexpr std::string_view kRecordTag = "isobit.dispute-record";
+inline constexpr std::string_view kReceiptRecordTag = "isobit.receipt-dispute-record";
 inline constexpr uint64_t kMaxRecordBytes = uint64_t{256} << 20;
 
 struct Record {
-  verify::Engagement engagement;
-  std::vector<Bytes> messages;                                 // Referee::record()
-  std::variant<std::monostate, Closing, Equivocation> ending;  // a forfeit; two answers of one party; else nothing
+  verify::Engagement engagement;                                   // of a run
+  std::vector<Bytes> messages;                                     // Referee::record()
+  std::variant<std::monostate, Closing, Equivocation> ending;      // a forfeit; two answers of one party; else nothing
+  std::optional<verify::InferenceReceipt> receipt = std::nullopt;  // of an inference, in place of an engagement
   bool operator==(const Record&) const = default;
 };
 

@@ -4,6 +4,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/dispute/claims.h"
+#include "isobit/dispute/inference.h"
 #include "isobit/verify/schema.h"
 
 namespace isobit::dispute {
@@ -16,11 +17,12 @@ constexpr uint32_t kVersion = 1;
 
 }  // namespace
 
-std::vector<std::vector<uint64_t>> spot_units(const std::vector<Entry>& schema) {
+std::vector<std::vector<uint64_t>> spot_units(const std::vector<Entry>& schema, bool is_fed_known) {
   std::vector<std::vector<uint64_t>> units;
   int64_t node = -1;
   for (uint64_t i = 0; i < schema.size(); ++i) {
     const Entry& e = schema[i];
+    if (is_fed_known && e.kind == Entry::Kind::kBatch) continue;
     if (e.kind == Entry::Kind::kState || e.kind == Entry::Kind::kRate || Shape(e.dims).elements() == 0) continue;
     if (e.node < 0 || e.node != node) units.emplace_back();
     units.back().push_back(i);
@@ -65,6 +67,13 @@ SpotCheck::SpotCheck(Subject subject, Bytes seed, uint64_t draws, std::optional<
       wanted_transcript_(transcript) {
   const verify::TranscriptRules& rules = subject_.rules;
   question_.history = first_spot_history(subject_.engagement.terms);
+  if (subject_.receipt) {
+    question_.stage = SpotStage::kInference;
+    question_.step = 1;
+    leaves_.parts = parts_of(subject_);
+    asked_ = encode(question_);
+    return;
+  }
   const uint64_t in_interval = step ? *step : 1 + draw_.below(rules.steps, question_.history);
   first_step_ = rules.committed_step_at_or_before(in_interval - 1);
   last_step_ = std::min(first_step_ + rules.commit_every, rules.steps);
@@ -81,7 +90,7 @@ SpotCheck::Receipt SpotCheck::receive(ByteView message) {
 
 Status SpotCheck::take(ByteView bytes) {
   if (done_) return rejected("all is answered");
-  const bool is_list = question_.stage == SpotStage::kSteps || question_.stage == SpotStage::kValues;
+  const bool is_list = question_.stage != SpotStage::kElement && question_.stage != SpotStage::kChunk;
   const uint64_t most = is_list ? verify::kMaxSchemaBytes * 2 : subject_.engagement.terms.message_bytes;
   if (bytes.size() > most) return rejected(text_of("the message has ", bytes.size(), " bytes, at most ", most));
   ISOBIT_TRY(const Message message, decode_message(bytes, "message"));
@@ -111,9 +120,14 @@ void SpotCheck::ask(ByteView last_answer) {
       question_.stage = SpotStage::kValues;
       question_.step = wanted_step_.value_or(first_step_ + 1 + draw_.below(last_step_ - first_step_, history));
       break;
-    case SpotStage::kValues: {
-      const auto units = spot_units(schema_);
+    case SpotStage::kValues:
+    case SpotStage::kInference: {
+      const auto units = spot_units(schema_, subject_.receipt.has_value());
       units_ = units.size();
+      if (units.empty()) {  // an inference without a node has nothing to be drawn
+        done_ = true;
+        return;
+      }
       for (uint64_t i = 0; i < draws_; ++i) question_.places.push_back(draw_.place(units, schema_, history));
       question_.stage = SpotStage::kElement;
       break;
@@ -212,6 +226,25 @@ Status SpotCheck::take_answer(SpotValues answer) {
     if (schema_[i].kind != Entry::Kind::kRate || rate_root(schema_, i, subject_.job, t) == roots_[i]) continue;
     finding_ = finding_at(Level::kValue, text_of("'", schema_[i].name, "' is another one by the job's schedule"));
   }
+  return {};
+}
+
+Status SpotCheck::take_answer(SpotInference answer) {
+  const verify::TraceList& list = answer.list;
+  if (list.step != 1) return rejected("the list is of another step");
+  ISOBIT_RETURN_IF_ERROR(verify::verify_trace_list(list, subject_.engagement));
+  if (verify::schema_root(answer.schema) != *leaves_.parts.trace_schema) {
+    return rejected("the schema is not that of the receipt");
+  }
+  const verify::Computation& of = subject_.receipt->of;
+  ISOBIT_RETURN_IF_ERROR(check_inference_schema(answer.schema, of));
+  if (list.tensor_roots.size() != answer.schema.size()) {
+    return rejected(text_of("the list has ", list.tensor_roots.size(), " values, expected ", answer.schema.size()));
+  }
+  schema_ = std::move(answer.schema);
+  roots_ = list.tensor_roots;
+  std::string problem = problem_of_inference(schema_, roots_, of, InferenceClaim::of(*subject_.receipt));
+  if (!problem.empty()) finding_ = finding_at(Level::kTrace, "the server: " + problem);
   return {};
 }
 

@@ -1,7 +1,8 @@
 // A spot check: an auditor who runs no step draws elements of one step of a run, and recomputes each of them from what
 // the run's trainer shows. The trainer signs what it stands by before it knows what is drawn of it: the steps of an
 // interval between two states of its transcript, then all values of one of these steps, then, of an element that is a
-// long sum, the states of that sum. Pure: questions out, messages in. Byte layout: docs/formats/dispute.md.
+// long sum, the states of that sum. Of an inference with a receipt the same is done, whose trainer is the server: it
+// signs all values first. Pure: questions out, messages in. Byte layout: docs/formats/dispute.md.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,9 @@ struct SpotPlace {
 };
 
 // What elements are drawn from, all alike: each node of the step with its outputs and statistics, and each part of the
-// batch by itself. Entries without elements are left out. State and rates are checked as a whole.
-std::vector<std::vector<uint64_t>> spot_units(const std::vector<train::TraceEntry>& schema);
+// batch by itself. Entries without elements are left out. State and rates are checked as a whole, and so is what an
+// inference is fed (is_fed_known).
+std::vector<std::vector<uint64_t>> spot_units(const std::vector<train::TraceEntry>& schema, bool is_fed_known = false);
 
 // Numbers that nobody knows who does not know the seed. REQUIRES a seed that verify::check_seed takes.
 class SpotDraw {
@@ -52,7 +54,8 @@ double spot_miss_probability(uint64_t units, uint64_t false_units, uint64_t draw
 
 // --- What is asked ---
 
-enum class SpotStage : uint8_t { kSteps = 0, kValues = 1, kElement = 2, kChunk = 3 };
+// Of a run kSteps and kValues come first, of an inference kInference.
+enum class SpotStage : uint8_t { kSteps = 0, kValues = 1, kElement = 2, kChunk = 3, kInference = 4 };
 
 struct SpotQuestion {
   uint64_t turn = 0;
@@ -98,8 +101,12 @@ struct SpotChunk {
   Bytes behind;                      // the leaf of the state behind, as state_leaf() has it
   commit::InclusionProof inclusion;  // of that
 };
+struct SpotInference {
+  verify::TraceList list;  // signed
+  std::vector<train::TraceEntry> schema;
+};
 // In the order of SpotStage.
-using SpotAnswer = std::variant<SpotSteps, SpotValues, SpotElement, SpotChunk>;
+using SpotAnswer = std::variant<SpotSteps, SpotValues, SpotElement, SpotChunk, SpotInference>;
 
 Bytes encode(const SpotAnswer& answer);
 // Accepts exactly what encode() writes of an answer at that stage; kUnreadable otherwise. Checks no proof, and
@@ -128,9 +135,9 @@ struct SpotFinding {
 class SpotCheck {
  public:
   // seed: as of SpotDraw, unknown to the trainer until all is answered. step: the one that is checked; else one is
-  // drawn. transcript: the root (verify::transcript_root) of the one that the states must be shown in; else of any that
-  // the trainer signed, which is to be compared (transcript_root()). REQUIRES 1 <= step <= the job's steps,
-  // 0 < draws <= kMaxSpotDraws.
+  // drawn; of an inference there is one alone. transcript: the root (verify::transcript_root) of the one that the
+  // states must be shown in; else of any that the trainer signed, which is to be compared (transcript_root()). REQUIRES
+  // 1 <= step <= the job's steps, 0 < draws <= kMaxSpotDraws.
   SpotCheck(Subject subject, Bytes seed, uint64_t draws, std::optional<uint64_t> step = std::nullopt,
             std::optional<commit::Digest> transcript = std::nullopt);
   ~SpotCheck();
@@ -149,6 +156,7 @@ class SpotCheck {
 
   // All was drawn and is right, or something is false. A check that is not done says nothing.
   bool done() const { return done_; }
+  bool of_inference() const { return subject_.receipt.has_value(); }
   const std::optional<SpotFinding>& finding() const { return finding_; }
 
   // One that was checked.
@@ -160,7 +168,7 @@ class SpotCheck {
   };
   const std::vector<Checked>& checked() const { return checked_; }
   uint64_t step() const { return question_.step; }
-  // Of the transcript in which the states were shown. REQUIRES a first answer that counted.
+  // Of the transcript in which the states were shown. REQUIRES a first answer that counted, about a run.
   commit::Digest transcript_root() const { return verify::transcript_root(leaves_.head.tree); }
   uint64_t units() const { return units_; }
   const std::vector<train::TraceEntry>& schema() const { return schema_; }
@@ -174,6 +182,7 @@ class SpotCheck {
   Status take_answer(SpotValues answer);
   Status take_answer(SpotElement answer);
   Status take_answer(SpotChunk answer);
+  Status take_answer(SpotInference answer);
   Status take_fed(const SpotElement& answer);
   Status take_made(const SpotElement& answer);
   void ask(ByteView last_answer);

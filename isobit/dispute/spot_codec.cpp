@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kQuestionTag = "isobit.spot.question", kHistoryTag = "isobit.spot.history";
 constexpr std::array<std::string_view, std::variant_size_v<SpotAnswer>> kTags = {
-    "isobit.spot.steps", "isobit.spot.values", "isobit.spot.element", "isobit.spot.chunk"};
+    "isobit.spot.steps", "isobit.spot.values", "isobit.spot.element", "isobit.spot.chunk", "isobit.spot.inference"};
 constexpr uint32_t kVersion = 1;
 constexpr uint64_t kMaxLeaf = 1 << 16, kMaxProof = 1 << 13;
 
@@ -76,6 +76,22 @@ void write_answer(ByteWriter& w, const SpotChunk& a) {
   w.bytes(commit::encode(a.inclusion));
 }
 
+void write_answer(ByteWriter& w, const SpotInference& a) {
+  w.bytes(verify::encode(a.list));
+  w.bytes(verify::encode_schema(a.schema));
+}
+
+// A list that is signed, and the schema that it is of.
+template <class Answer>
+Status read_list(ByteReader& r, const std::string& what, Answer& a) {
+  ISOBIT_TRY(const ByteView list, r.bytes("list", verify::kMaxTraceListBytes));
+  ISOBIT_TRY(a.list, verify::decode_trace_list(list, what + ", list"));
+  if (!a.list.signed_by) return r.fail("list", "is not signed");
+  ISOBIT_TRY(const ByteView schema, r.bytes("schema", verify::kMaxSchemaBytes));
+  ISOBIT_TRY(a.schema, verify::decode_schema(schema, what + ", schema"));
+  return {};
+}
+
 Expected<SpotAnswer> read_steps(PartReader& parts) {
   SpotSteps a;
   ISOBIT_TRY(a.leaves, parts.read<Challenge>(Kind::kChallenge, "leaves"));
@@ -85,11 +101,7 @@ Expected<SpotAnswer> read_steps(PartReader& parts) {
 
 Expected<SpotAnswer> read_values(ByteReader& r, PartReader& parts, const std::string& what) {
   SpotValues a;
-  ISOBIT_TRY(const ByteView list, r.bytes("list", verify::kMaxTraceListBytes));
-  ISOBIT_TRY(a.list, verify::decode_trace_list(list, what + ", list"));
-  if (!a.list.signed_by) return r.fail("list", "is not signed");
-  ISOBIT_TRY(const ByteView schema, r.bytes("schema", verify::kMaxSchemaBytes));
-  ISOBIT_TRY(a.schema, verify::decode_schema(schema, what + ", schema"));
+  ISOBIT_RETURN_IF_ERROR(read_list(r, what, a));
   ISOBIT_TRY(a.loss, parts.read<LossShowing>(Kind::kLoss, "loss"));
   ISOBIT_TRY(a.batch, parts.read<BatchShowing>(Kind::kBatch, "batch"));
   return a;
@@ -125,6 +137,11 @@ Expected<SpotAnswer> read_answer(ByteReader& r, SpotStage stage, const verify::T
       return read_values(r, parts, what);
     case SpotStage::kElement:
       return read_element(r, parts, what);
+    case SpotStage::kInference: {
+      SpotInference a;
+      ISOBIT_RETURN_IF_ERROR(read_list(r, what, a));
+      return a;
+    }
     case SpotStage::kChunk:
       break;
   }
@@ -160,8 +177,8 @@ Expected<SpotQuestion> decode_spot_question(ByteView data, const std::string& wh
   ISOBIT_TRY(q.turn, r.u64("turn"));
   ISOBIT_TRY(q.history, commit::read_digest(r, "history"));
   ISOBIT_TRY(const uint8_t stage, r.u8("stage"));
-  if (stage > static_cast<uint8_t>(SpotStage::kChunk))
-    return r.fail("stage", text_of("found ", stage, ", expected 0 to 3"));
+  if (stage > static_cast<uint8_t>(SpotStage::kInference))
+    return r.fail("stage", text_of("found ", int{stage}, ", expected 0 to 4"));
   q.stage = static_cast<SpotStage>(stage);
   ISOBIT_TRY(q.step, r.u64("step"));
   if (asks_of_a_place(q.stage)) {

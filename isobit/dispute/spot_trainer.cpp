@@ -66,8 +66,18 @@ SpotTrainer::SpotTrainer(const Subject& subject, const verify::JobRootParts& par
     : subject_(subject),
       parts_(parts),
       witness_(witness),
-      transcript_(transcript),
+      transcript_(&transcript),
       head_(head),
+      key_(std::move(key)),
+      pool_(pool) {}
+
+SpotTrainer::SpotTrainer(const Subject& subject, const verify::JobRootParts& parts, Witness& witness,
+                         commit::SecretKey key, ThreadPool& pool)
+    : subject_(subject),
+      parts_(parts),
+      witness_(witness),
+      transcript_(nullptr),
+      head_{},
       key_(std::move(key)),
       pool_(pool) {}
 
@@ -84,6 +94,8 @@ Expected<Bytes> SpotTrainer::answer(ByteView question) {
         return values(q);
       case SpotStage::kElement:
         return element(q);
+      case SpotStage::kInference:
+        return inference(q);
       case SpotStage::kChunk:
         break;
     }
@@ -94,6 +106,10 @@ Expected<Bytes> SpotTrainer::answer(ByteView question) {
 }
 
 Status SpotTrainer::check(const SpotQuestion& q) const {
+  const bool of_run = q.stage == SpotStage::kSteps || q.stage == SpotStage::kValues;
+  if (subject_.receipt ? of_run : q.stage == SpotStage::kInference) {
+    return usage_error("question: is none about what is checked, a run or an inference");
+  }
   if (q.step < 1 || q.step > subject_.rules.steps) return usage_error(text_of("question: there is no step ", q.step));
   const std::vector<train::TraceEntry>& schema = witness_.schema();
   for (const SpotPlace& p : q.places) {
@@ -107,37 +123,58 @@ Status SpotTrainer::check(const SpotQuestion& q) const {
 }
 
 Expected<SpotAnswer> SpotTrainer::steps(const SpotQuestion& q) {
-  if (!transcript_.committed_state(q.step)) return usage_error(text_of("question: no interval ends at step ", q.step));
+  if (!transcript_->committed_state(q.step)) return usage_error(text_of("question: no interval ends at step ", q.step));
   SpotSteps answer;
-  ISOBIT_TRY(answer.leaves, make_challenge(parts_, transcript_, head_, q.step));
+  ISOBIT_TRY(answer.leaves, make_challenge(parts_, *transcript_, head_, q.step));
   const uint64_t first = state_of(answer.leaves.before.leaf)->step;
   ISOBIT_TRY(answer.steps.points, witness_.points(first, q.step));
-  answer.steps.in_transcript = prove_steps(transcript_, head_.tree.size, first, q.step);
+  answer.steps.in_transcript = prove_steps(*transcript_, head_.tree.size, first, q.step);
   return answer;
 }
 
 Expected<SpotAnswer> SpotTrainer::values(const SpotQuestion& q) {
   const std::vector<train::TraceEntry>& schema = witness_.schema();
   ISOBIT_TRY(const LossNode of_loss, loss_node(witness_.graph(), schema));
-  std::set<uint64_t> all;
-  for (uint64_t i = 0; i < schema.size(); ++i) all.insert(all.end(), i);
-  std::vector<commit::Digest> roots(schema.size());
   ShownTiles loss;
-  ISOBIT_RETURN_IF_ERROR(witness_.visit(q.step, all, [&](uint64_t entry, const Tensor& value) {
-    const train::TraceEntry& e = schema[entry];
-    roots[entry] = commit::tensor_root(e.name, value, verify::layout_of(e), pool_).digest();
-    if (entry == of_loss.entry) loss = ShownTiles::of(TensorIdentity::of(e), value, {0}, pool_);
-  }));
+  ISOBIT_TRY(auto roots, all_roots(q.step, [&](uint64_t entry, const Tensor& value) {
+               if (entry != of_loss.entry) return;
+               loss = ShownTiles::of(TensorIdentity::of(schema[entry]), value, {0}, pool_);
+             }));
   SpotValues answer{{subject_.engagement.terms.job_root, q.step, roots},
                     schema,
                     {witness_.graph().prove(of_loss.node), witness_.graph().head(), std::move(loss)},
                     {}};
   answer.list.sign(subject_.engagement.terms.run_id, key_);
   ISOBIT_TRY(answer.batch.leaves, witness_.batch(q.step));
-  step_ = q.step;
+  stand_by(q.step, std::move(roots));
+  return answer;
+}
+
+Expected<SpotAnswer> SpotTrainer::inference(const SpotQuestion& q) {
+  ISOBIT_TRY(auto roots, all_roots(q.step, [](uint64_t, const Tensor&) {}));
+  SpotInference answer{{subject_.engagement.terms.job_root, q.step, roots}, witness_.schema()};
+  answer.list.sign(subject_.engagement.terms.run_id, key_);
+  stand_by(q.step, std::move(roots));
+  return answer;
+}
+
+Expected<std::vector<commit::Digest>> SpotTrainer::all_roots(uint64_t step, const Witness::See& see) {
+  const std::vector<train::TraceEntry>& schema = witness_.schema();
+  std::set<uint64_t> all;
+  for (uint64_t i = 0; i < schema.size(); ++i) all.insert(all.end(), i);
+  std::vector<commit::Digest> roots(schema.size());
+  ISOBIT_RETURN_IF_ERROR(witness_.visit(step, all, [&](uint64_t entry, const Tensor& value) {
+    const train::TraceEntry& e = schema[entry];
+    roots[entry] = commit::tensor_root(e.name, value, verify::layout_of(e), pool_).digest();
+    see(entry, value);
+  }));
+  return roots;
+}
+
+void SpotTrainer::stand_by(uint64_t step, std::vector<commit::Digest> roots) {
+  step_ = step;
   roots_ = std::move(roots);
   prepared_.clear();
-  return answer;
 }
 
 // --- What was drawn ---

@@ -23,6 +23,9 @@ class SpotTrainer {
   SpotTrainer(const Subject& subject, const verify::JobRootParts& parts, Witness& witness,
               const verify::Transcript& transcript, const verify::SignedHead& head, commit::SecretKey key,
               ThreadPool& pool);
+  // Of an inference: its server.
+  SpotTrainer(const Subject& subject, const verify::JobRootParts& parts, Witness& witness, commit::SecretKey key,
+              ThreadPool& pool);
   ~SpotTrainer();
 
   // The message that answers. kUnreadable for what is no question, kUsage for one that nobody with this job asks,
@@ -40,6 +43,10 @@ class SpotTrainer {
   Expected<SpotAnswer> values(const SpotQuestion& q);
   Expected<SpotAnswer> element(const SpotQuestion& q);
   Expected<SpotAnswer> chunk(const SpotQuestion& q);
+  Expected<SpotAnswer> inference(const SpotQuestion& q);
+  // Of all values of the step, each of which `see` is shown.
+  Expected<std::vector<commit::Digest>> all_roots(uint64_t step, const Witness::See& see);
+  void stand_by(uint64_t step, std::vector<commit::Digest> roots);
 
   Status check(const SpotQuestion& q) const;
   Status prepare(const SpotQuestion& q);
@@ -53,7 +60,7 @@ class SpotTrainer {
   const Subject& subject_;
   const verify::JobRootParts& parts_;
   Witness& witness_;
-  const verify::Transcript& transcript_;
+  const verify::Transcript* const transcript_;  // null, and the head nobody's, of an inference
   const verify::SignedHead head_;
   const commit::SecretKey key_;
   ThreadPool& pool_;

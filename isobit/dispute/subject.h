@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "isobit/platform/arithmetic.h"
 #include "isobit/runtime/stages/rounding_stage.h"
 #include "isobit/train/job.h"
 #include "isobit/verify/engagement.h"
+#include "isobit/verify/receipt.h"
 #include "isobit/verify/transcript.h"
 
 namespace isobit::dispute {
@@ -22,6 +24,9 @@ struct Subject {
   platform::Arithmetic arithmetic;
   runtime::RoundingRules rounding;  // where the arithmetic rounds
   train::Job job;                   // for the rates of its steps
+  // Of an inference (inference.h): what its server signed. It has no transcript and no job; the engagement is nobody's
+  // and says what messages are bound to.
+  std::optional<verify::InferenceReceipt> receipt = std::nullopt;
 };
 
 }  // namespace isobit::dispute

@@ -8,27 +8,18 @@ namespace {
 
 using dispute::Party;
 
+// What is said goes to the referee as bytes.
 class LocalGame {
  public:
-  LocalGame(const DisputeRequest& request, RunWitness& trainer, RunWitness& challenger)
-      : request_(request),
-        speaking_{request.trainer.speaks ? request.trainer.speaks(trainer) : nullptr,
-                  request.challenger->speaks ? request.challenger->speaks(challenger) : nullptr},
-        subject_(dispute_subject(trainer.session().job, trainer.reader().engagement())),
-        referee_(subject_, request.challenger->key->public_key()),
-        players_{dispute::Player(subject_, trainer.session().parts, Party::kTrainer, speaker(0, trainer),
-                                 &trainer.reader().transcript(), *request.trainer.key, trainer.engine().pool()),
-                 dispute::Player(subject_, challenger.session().parts, Party::kChallenger, speaker(1, challenger),
-                                 nullptr, *request.challenger->key, challenger.engine().pool())} {
-    players_[0].forge_states(request.trainer.forge_states);
-    players_[1].forge_states(request.challenger->forge_states);
-  }
+  LocalGame(dispute::Referee& referee, std::array<dispute::Player, 2>& players,
+            const std::function<void(const dispute::Question&)>& progress, const std::function<double()>& seconds)
+      : referee_(referee), players_(players), progress_(progress), seconds_(seconds) {}
 
-  Expected<DisputeResult> play(const dispute::Challenge& challenge) {
-    ISOBIT_RETURN_IF_ERROR(send(Party::kChallenger, challenge));
+  Expected<DisputeResult> play(const dispute::Body& challenge) {
+    ISOBIT_RETURN_IF_ERROR(send(Party::kChallenger, challenge, referee_.question()));
     while (!referee_.verdict()) {
       const dispute::Question question = referee_.question();
-      if (request_.progress) request_.progress(question);
+      if (progress_) progress_(question);
       for (const Party party : {Party::kTrainer, Party::kChallenger}) {
         if (!question.asked[static_cast<size_t>(party)]) continue;
         const auto answer = players_[static_cast<size_t>(party)].answer(question);
@@ -36,7 +27,7 @@ class LocalGame {
         ISOBIT_RETURN_IF_ERROR(send(party, *answer, question));
       }
     }
-    result_.engagement = subject_.engagement;
+    result_.engagement = referee_.subject().engagement;
     result_.verdict = *referee_.verdict();
     result_.counts = referee_.counts();
     result_.turns = referee_.question().turn;
@@ -45,10 +36,8 @@ class LocalGame {
   }
 
  private:
-  dispute::Witness& speaker(size_t side, RunWitness& computed) { return speaking_[side] ? *speaking_[side] : computed; }
-  double now() const { return request_.seconds ? request_.seconds() : 0.0; }
+  double now() const { return seconds_ ? seconds_() : 0.0; }
 
-  Status send(Party party, const dispute::Body& body) { return send(party, body, referee_.question()); }
   Status send(Party party, const dispute::Body& body, const dispute::Question& question) {
     const Bytes message = players_[static_cast<size_t>(party)].sign(question, body);
     const double begin = now();
@@ -58,11 +47,10 @@ class LocalGame {
     return unavailable(text_of("the ", name_of(party), "'s answer does not count: ", receipt.why_not));
   }
 
-  const DisputeRequest& request_;
-  const std::array<std::unique_ptr<dispute::Witness>, 2> speaking_;
-  const dispute::Subject subject_;
-  dispute::Referee referee_;
-  std::array<dispute::Player, 2> players_;
+  dispute::Referee& referee_;
+  std::array<dispute::Player, 2>& players_;
+  const std::function<void(const dispute::Question&)>& progress_;
+  const std::function<double()>& seconds_;
   DisputeResult result_;
 };
 
@@ -99,8 +87,28 @@ Expected<DisputeResult> dispute_runs(const DisputeRequest& request) {
     return usage_error("the runs are of different jobs, or of different data");
   }
   ISOBIT_TRY(const dispute::Challenge challenge, find_challenge(trainer->reader(), *challenger));
-  LocalGame game(request, *trainer, *challenger);
-  return game.play(challenge);
+  const std::array<std::unique_ptr<dispute::Witness>, 2> speaking = {a.speaks ? a.speaks(*trainer) : nullptr,
+                                                                     b.speaks ? b.speaks(*challenger) : nullptr};
+  const dispute::Subject subject = dispute_subject(trainer->session().job, engagement);
+  dispute::Referee referee(subject, b.key->public_key());
+  const auto player = [&](Party party, RunWitness& computed, const DisputeSide& side) {
+    const auto& speaker = speaking[static_cast<size_t>(party)];
+    return dispute::Player(subject, computed.session().parts, party, speaker ? *speaker : computed,
+                           party == Party::kTrainer ? &computed.reader().transcript() : nullptr, *side.key,
+                           computed.engine().pool());
+  };
+  std::array<dispute::Player, 2> players = {player(Party::kTrainer, *trainer, a),
+                                            player(Party::kChallenger, *challenger, b)};
+  players[0].forge_states(a.forge_states);
+  players[1].forge_states(b.forge_states);
+  return play_locally(referee, players, challenge, request.progress, request.seconds);
+}
+
+Expected<DisputeResult> play_locally(dispute::Referee& referee, std::array<dispute::Player, 2>& players,
+                                     const dispute::Body& challenge,
+                                     const std::function<void(const dispute::Question&)>& progress,
+                                     const std::function<double()>& seconds) {
+  return LocalGame(referee, players, progress, seconds).play(challenge);
 }
 
 }  // namespace isobit::run

@@ -2,6 +2,7 @@
 // says goes through the same messages as between strangers.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -48,6 +49,13 @@ struct DisputeResult {
   double referee_seconds = 0;
   std::vector<Bytes> record;  // the messages, from which the verdict follows
 };
+
+// From the challenger's first word to the verdict. players: the trainer's, the challenger's. progress, seconds: as in
+// DisputeRequest. kUnavailable where a party could not answer.
+Expected<DisputeResult> play_locally(dispute::Referee& referee, std::array<dispute::Player, 2>& players,
+                                     const dispute::Body& challenge,
+                                     const std::function<void(const dispute::Question&)>& progress = nullptr,
+                                     const std::function<double()>& seconds = nullptr);
 
 // Of two runs of one job: the earliest step in which they differ. Of a logged job an honest challenger computes by the
 // log of the run that is in doubt, whatever its own run's log decided, and by the exact values where that log says what

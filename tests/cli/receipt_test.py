@@ -105,6 +105,66 @@ class Receipts(Case):
         made = self.isobit(*self.run_arguments, "--receipt", self.path("first"), "--keys", self.path("new"))
         self.assertIn("server.key", made.err)
 
+    def cheat(self, node, *more):
+        file = self.path(f"false{node}.receipt")
+        self.isobit("cheat", self.model, "--input", self.x, "--kind", "value", "--at", str(node), "--out", file, *more)
+        return file
+
+    def test_spot_checks(self):
+        spot = ["--spot", "60", "--seed", "07" * 16]
+        told = self.isobit_json(*self.audit, *spot, "--platform", "ordered@portable/1t")
+        self.assertEqual((told["verdict"], told["nodes"], told["step"]), ("accepted", 3, None))
+        self.assertEqual({e["operator"] for e in told["elements"]}, {"MatMul", "Add", "Softmax"})
+        self.assertAlmostEqual(told["missed_in_one_node"], (1 - 0.01 / 3) ** 60)
+        self.assertIn("60 elements of the inference, of 3 of its 3 nodes", self.isobit(*self.audit, *spot).out)
+        for node, operator in ((0, "MatMul"), (1, "Add"), (2, "Softmax")):
+            file = self.cheat(node)
+            told = self.isobit_json("audit", file, *self.audit[2:], *spot, "--cheat", f"value@{node}", code=1)
+            self.assertEqual((told["finding"]["operator"], told["finding"]["element"]), (operator, 0))
+            trace = self.isobit_json("audit", file, *self.audit[2:], *spot, code=1)["finding"]
+            self.assertEqual(trace["level"], "trace", "honest answers do not lead to a false receipt")
+            self.rejected("output", "audit", file, *self.audit[2:])
+        other = self.write("other.onnx", OTHER)
+        self.rejected("model", "audit", self.receipt, "--model", other, "--input", self.x, *spot, "--output", self.y)
+        self.fails("audit", self.receipt, *self.audit[2:], "--spot", "0", code=2, says=["--spot 0"])
+        self.fails(*self.audit, "--seed", "07" * 16, code=2, says=["--spot"])
+        self.fails(*self.audit, "--cheat", "value@1", code=2, says=["--spot"])
+        self.fails(*self.audit, "--spot", "1", "--cheat", "rate@1", code=2, says=["value@NODE"])
+
+    def test_disputes(self):
+        mine = self.path("mine.receipt")
+        self.isobit(*self.run_arguments, "--receipt", mine, "--keys", self.path("me"))
+        with_model = ["--model", self.model, "--input", self.x]
+        for node, operator in ((0, "MatMul"), (1, "Add"), (2, "Softmax")):
+            file, record = self.cheat(node, "--trace"), self.path(f"{node}.dispute")
+            told = self.isobit_json("dispute", file, mine, *with_model, "--cheat", f"value@{node}", "--out", record, code=1)
+            self.assertEqual((told["verdict"], told["level"], told["operator"], told["node"], told["element"]["element"]),
+                             ("trainer wrong", "element", operator, node, 0))
+            checked = self.isobit_json("verify", record, "--server-key", self.path("keys", "server.pub"), code=1)
+            self.assertTrue(checked["genuine"])
+            self.assertEqual(checked["element"], told["element"])
+            no = self.isobit_json("verify", record, "--server-key", self.path("me", "server.pub"), code=1)
+            self.assertFalse(no["genuine"])
+            lost = self.isobit_json("dispute", self.receipt, file, *with_model, "--challenger-cheat", f"value@{node}")
+            self.assertEqual(lost["verdict"], "challenger wrong")
+        with open(record, "rb") as f:
+            good = f.read()
+        for at in range(40, len(good), len(good) // 40):
+            bad = self.write("bad.dispute", good[:at] + bytes([good[at] ^ 1]) + good[at + 1:])
+            self.assertNotIn("trainer wrong", self.isobit("verify", bad, code=(1, 3)).out, at)
+        self.fails("dispute", self.receipt, mine, *with_model, code=2, says=["nothing to dispute"])
+        self.fails("dispute", self.receipt, mine, code=2, says=["--model"])
+        self.fails("dispute", "a.run", "b.run", *with_model, code=2, says=["receipts"])
+        self.fails("verify", record, "--job", "x.toml", code=2, says=["--job"])
+
+    def test_false_receipts_are_asked_for_in_full(self):
+        said = ["cheat", self.model, "--input", self.x, "--out", self.path("f")]
+        self.fails(*said, "--kind", "rate", code=2, says=["--kind value"])
+        self.fails(*said, "--kind", "value", code=2, says=["--at NODE"])
+        self.fails(*said, "--kind", "value", "--at", "99", code=2, says=["--at 99"])
+        self.assertFalse(os.path.exists(self.path("f")))
+        self.fails("cheat", "job.toml", "--trace", "--kind", "rate", "--out", "r", code=2, says=["--trace"])
+
     def test_what_does_not_go_together_is_said(self):
         self.fails(*self.run_arguments, "--trace", code=2, says=["--receipt"])
         self.fails(*self.run_arguments, "--challenge", "00" * 16, code=2, says=["--receipt"])
