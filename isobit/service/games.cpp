@@ -203,7 +203,7 @@ void Games::take_question(ByteView message, const std::shared_ptr<Call>& call) {
       lock.unlock();
       return refuse(call, Reply::Code::kBusy, text_of("as many calls wait as may: ", limits_.calls));
     }
-    if (running_ == game && std::ranges::equal(work_.message, message)) {
+    if (running_ == game && takes_more_ && std::ranges::equal(work_.message, message)) {
       work_.calls.push_back(call);
       return;
     }
@@ -231,6 +231,7 @@ void Games::run() {
     work_ = std::move(waiting_.at(challenger));
     waiting_.erase(challenger);
     running_ = challenger;
+    takes_more_ = true;
     counts_.waiting = waiting_.size();
     Work work{work_.message, {}};
     lock.unlock();
@@ -346,10 +347,11 @@ std::shared_ptr<const Reply> Games::ask(Game& game, ByteView message) {
 }
 
 void Games::work_on(const commit::PublicKey& challenger, Work& work) {
-  const auto finish = [&](const std::shared_ptr<const Reply>& said) {
+  const auto finish = [&](const std::shared_ptr<const Reply>& said, bool is_last = true) {
     std::vector<std::shared_ptr<Call>> calls;
     {
       const std::scoped_lock lock(mutex_);
+      takes_more_ = !is_last;
       calls = std::exchange(work_.calls, {});
     }
     for (const auto& call : calls) call->finish(said);
@@ -364,7 +366,7 @@ void Games::work_on(const commit::PublicKey& challenger, Work& work) {
   if (std::exchange((*game)->announced, false)) {
     // The word that it started again must be there before the time to answer is over, and computing takes long: it is
     // given to who waits now, the answer to who asks again.
-    finish(said);
+    finish(said, false);
     said = ask(**game, work.message);
   }
   finish(said);

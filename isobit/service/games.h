@@ -111,7 +111,8 @@ class Games {
   std::deque<commit::PublicKey> order_;        // of the work that waits
   std::map<commit::PublicKey, Work> waiting_;  // one of a game; what comes later takes its place
   std::optional<commit::PublicKey> running_;
-  Work work_;  // the running one
+  Work work_;                // the running one
+  bool takes_more_ = false;  // who asks the same may still wait for it
   bool ended_while_running_ = false, stopping_ = false;
   Counts counts_;
 

@@ -178,6 +178,16 @@ TEST_F(GamesTest, WhoAsksTheSameWaitsForOneAnswer) {
   EXPECT_EQ(began_, 1);
 }
 
+// The next question comes while the worker still puts away what it did for the one before.
+TEST_F(GamesTest, NobodyIsForgottenWhoAsksJustWhenAnAnswerIsHandedOut) {
+  const Said first = send(question()).get();
+  for (int i = 0; i < 3000; ++i) {
+    auto again = send(question());
+    ASSERT_EQ(again.wait_for(std::chrono::seconds(60)), std::future_status::ready) << i;
+    ASSERT_EQ(again.get()->messages, first->messages) << i;
+  }
+}
+
 TEST_F(GamesTest, CallsBeyondTheLimitAreRefusedAndThoseThatLeftDoNotCount) {
   start({.calls = 3});
   let_go(0);

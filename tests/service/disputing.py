@@ -76,6 +76,7 @@ class Server:
 
 class Disputing(unittest.TestCase):
     response, restart = "20s", "20s"
+    liar = "trainer"  # or the challenger
 
     @classmethod
     def setUpClass(cls):
@@ -96,16 +97,17 @@ class Disputing(unittest.TestCase):
                        "referee.home/referee.pub", "--response", cls.response, "--restart", cls.restart, "--out", "offer",
                        home="client")
         cls.run_isobit("engage", "accept", "offer", "--job", "job.toml", "--out", "engagement", home="trainer")
-        cls.run_isobit("cheat", "job.toml", "--kind", CHEAT.split("@")[0], "--at", str(AT), "--engagement", "engagement",
-                       "--out", "theirs.run", home="trainer")
-        cls.run_isobit("train", "job.toml", "--out", "mine.run", home="challenger")
+        for home, name, more in (("trainer", "theirs.run", ["--engagement", "engagement"]), ("challenger", "mine.run", [])):
+            made = ["cheat", "--kind", CHEAT.split("@")[0], "--at", str(AT)] if home == cls.liar else ["train"]
+            cls.run_isobit(*made, "job.toml", "--out", name, *more, home=home)
         # What a challenger needs of the trainer's run.
         os.makedirs(os.path.join(cls.dir, "doubted"))
         for name in ("engagement", "job.toml", "transcript", "heads"):
             shutil.copy(os.path.join(cls.dir, "theirs.run", name), os.path.join(cls.dir, "doubted", name))
         # The homes have one client's key each or none: without one, both runs are taken at their own word.
-        cls.local = json.loads(cls.run_isobit("--json", "dispute", "theirs.run", "mine.run", "--cheat", CHEAT, "--trainer-key",
-                                              "trainer.home/trainer.key", home="trainer", code=1).stdout)
+        lies = ["--cheat" if cls.liar == "trainer" else "--challenger-cheat", CHEAT]
+        cls.local = json.loads(cls.run_isobit("--json", "dispute", "theirs.run", "mine.run", *lies,
+                                              home="trainer", code=(0, 1)).stdout)
 
     @classmethod
     def environment(cls, home):
@@ -135,14 +137,18 @@ class Disputing(unittest.TestCase):
     def tls(self, name, authority):
         return ["--certificate", f"tls/{name}.crt", "--key", f"tls/{name}.key", authority, "tls/authority.crt"]
 
+    def lie(self, party):
+        return ["--cheat", CHEAT] if party == self.liar else []
+
     def trainer(self, *more, state="trainer.games", **rest):
-        return Server(self, "trainer", ["theirs.run", "--cheat", CHEAT, "--state", os.path.join(self.own, state), *more],
+        return Server(self, "trainer", ["theirs.run", *self.lie("trainer"), "--state", os.path.join(self.own, state), *more],
                       **rest)
 
     def challenger(self, *more, state="challenger.games", keys=("doubt.key",), **rest):
         named = [word for key in keys for word in ("--challenger-key", key)]
-        return Server(self, "challenger", ["mine.run", "--as", "challenger", "--doubts", "doubted", "--engagement",
-                                           "engagement", *named, "--state", os.path.join(self.own, state), *more], **rest)
+        whose = ["--as", "challenger", "--doubts", "doubted", "--engagement", "engagement", *named]
+        return Server(self, "challenger", ["mine.run", *whose, *self.lie("challenger"), "--state",
+                                           os.path.join(self.own, state), *more], **rest)
 
     def referee_words(self, trainer, challenger, *more):
         return ["dispute", "--connect", trainer, "--connect", challenger, "--job", "job.toml",

@@ -21,5 +21,14 @@ class Settle(Disputing):
 
 
 
+class FalseAlarm(Disputing):
+    liar = "challenger"
+
+    def test_who_doubts_falsely_is_wrong(self):
+        self.assertEqual((self.local["verdict"], self.local["step"]), ("challenger wrong", AT))
+        trainer, challenger = self.trainer(), self.challenger()
+        self.assert_same(self.settle(trainer.address, challenger.address, code=0))
+
+
 if __name__ == "__main__":
     main()
