@@ -6,6 +6,7 @@
 
 #include "isobit/adversary/decorators.h"
 #include "isobit/adversary/log_cheat.h"
+#include "isobit/adversary/run_cheat.h"
 #include "isobit/base/text.h"
 #include "isobit/data/batch.h"
 #include "isobit/graph/op.h"
@@ -201,6 +202,7 @@ const std::vector<Cheat>& cheats() {
         {"skip", "the step left out: the state stays", skip_step},
         {"overwrite", "the weights overwritten after the last step", overwrite_at_the_end},
     };
+    all.insert(all.end(), run_cheats().begin(), run_cheats().end());
     all.insert(all.end(), log_cheats().begin(), log_cheats().end());
     return all;
   }();

@@ -101,6 +101,32 @@ run::EvaluateFunction with_last_state(std::function<void(std::vector<NamedTensor
   };
 }
 
+run::EvaluateFunction with_scores(std::function<void(train::SampleScores&)> change, run::EvaluateFunction honest) {
+  return [=](train::Trainer& trainer) -> Expected<train::SampleScores> {
+    ISOBIT_TRY(train::SampleScores scores, honest(trainer));
+    change(scores);
+    return scores;
+  };
+}
+
+run::StepFunction with_other_inputs(std::function<bool(int64_t step)> at, OtherInputs others,
+                                    run::StepFunction honest) {
+  return [=](train::Trainer& trainer, runtime::RunOptions options) -> Expected<train::StepResult> {
+    if (!at(trainer.step() + 1)) return honest(trainer, options);
+    ISOBIT_TRY(train::StepInputs inputs, others(trainer));
+    return trainer.advance(std::move(inputs), options);
+  };
+}
+
+Expected<train::StepInputs> inputs_of_step(train::Trainer& trainer, int64_t step) {
+  const int64_t stands_at = trainer.step();
+  const auto stand_at = [&](int64_t at) { return trainer.restore(trainer.state(), at); };
+  ISOBIT_RETURN_IF_ERROR(stand_at(step - 1));
+  ISOBIT_TRY(train::StepInputs inputs, trainer.inputs());
+  ISOBIT_RETURN_IF_ERROR(stand_at(stands_at));
+  return inputs;
+}
+
 void ForgingRecorder::begin_step(uint64_t step) {
   step_ = step;
   honest_->begin_step(step);

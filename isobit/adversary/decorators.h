@@ -35,6 +35,17 @@ run::StepFunction with_state_kept(int64_t step, std::function<bool(const std::st
 run::EvaluateFunction with_last_state(std::function<void(std::vector<NamedTensor>&)> change,
                                       run::EvaluateFunction honest);
 
+// Exchanges what the samples score, before it is committed to.
+run::EvaluateFunction with_scores(std::function<void(train::SampleScores&)> change, run::EvaluateFunction honest);
+
+// At the steps for which `at` holds computes on what `others` gives, and reports the samples that it says.
+using OtherInputs = std::function<Expected<train::StepInputs>(train::Trainer& trainer)>;
+run::StepFunction with_other_inputs(std::function<bool(int64_t step)> at, OtherInputs others, run::StepFunction honest);
+
+// Takes the inputs of another step of the trainer's own job, or of a trainer of another one, from which nothing but the
+// step is needed.
+Expected<train::StepInputs> inputs_of_step(train::Trainer& trainer, int64_t step);
+
 // An honest recorder of which a forger may change the outputs and entries of every node afterwards.
 class ForgingRecorder final : public runtime::LogRecorder {
  public:

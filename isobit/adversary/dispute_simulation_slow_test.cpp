@@ -8,6 +8,14 @@ TEST(DisputeSimulationAtLength, NoVerdictIsWrong) {
   const Played played = play_scenarios(120);
   EXPECT_GE(played.trainer_dishonest.games, 1000U);
   EXPECT_GE(played.challenger_dishonest.games, 1000U);
+  // Beyond the deadlines some games are lost by who did not answer, the honest among them, and others end in a verdict.
+  for (const char* liar : {"trainer", "challenger"}) {
+    const auto& ended = played.by_scenario.at(text_of(liar, "-lies-beyond-deadlines"));
+    const auto games = [&](const std::string& how) { return ended.contains(how) ? ended.at(how) : 0; };
+    const char* honest = std::string(liar) == "trainer" ? "challenger" : "trainer";
+    EXPECT_GE(games(text_of(liar, " wrong")), 30U) << liar;
+    EXPECT_GE(games(text_of("forfeit (", honest, ")")), 5U) << liar;
+  }
   // The faults reach what they are to reach: answers are judged, and not just dropped at the door.
   for (const Totals* t : {&played.trainer_dishonest, &played.challenger_dishonest}) {
     EXPECT_GT(t->counted, 5 * t->games);

@@ -29,6 +29,10 @@ const std::map<std::string, Found> kFound = {
     {"freeze", {Level::kElement, "isobit.Sgd"}},
     {"skip", {Level::kElement, "isobit.RunningUpdate"}},
     {"overwrite", {Level::kRun, ""}},
+    {"initial", {Level::kRun, ""}},
+    {"repeat", {Level::kStep, ""}},
+    {"dataset", {Level::kElement, "Conv"}},
+    {"gradient", {Level::kElement, "isobit.ConvGradWeights"}},
 };
 
 TEST_F(Disputes, EveryCheatIsFoundInItsOperator) {
@@ -54,6 +58,24 @@ TEST_F(Disputes, EveryCheatIsFoundInItsOperator) {
       EXPECT_EQ(turned.outcome, Outcome::kChallengerWrong) << turned.reason;
       EXPECT_EQ(turned.op, where.op) << turned.reason;
     }
+  }
+}
+
+// Beyond the steps that are false both go on as the job says.
+TEST_F(Disputes, RunsThatBeginOtherwiseAreFoundWhereTheyBegin) {
+  for (const char* arithmetic : {"ordered-1", "logged-1"}) {
+    const train::Job job = small_job({std::string("job.arithmetic=") + arithmetic, "job.steps=5"});
+    const Made honest = make(text_of("honest_", arithmetic), job);
+    const Made prefix = make(text_of("prefix_", arithmetic), job, "prefix", 3);
+    const Made initial = make(text_of("initial_", arithmetic), job, "initial", 1);
+    const Verdict of_prefix = settle(prefix, honest).verdict, of_initial = settle(initial, honest).verdict;
+    EXPECT_EQ(of_prefix.outcome, Outcome::kTrainerWrong) << of_prefix.reason;
+    EXPECT_EQ(of_prefix.level, Level::kStep) << of_prefix.reason;
+    EXPECT_EQ(of_prefix.step, uint64_t{1});
+    EXPECT_EQ(of_initial.outcome, Outcome::kTrainerWrong) << of_initial.reason;
+    EXPECT_NE(of_initial.reason.find("begins"), std::string::npos) << of_initial.reason;
+    EXPECT_EQ(settle(honest, prefix).verdict.outcome, Outcome::kChallengerWrong);
+    EXPECT_EQ(settle(honest, initial).verdict.outcome, Outcome::kChallengerWrong);
   }
 }
 

@@ -156,7 +156,10 @@ Expected<std::unique_ptr<verify::Replayer>> BundleReplays::open(uint64_t step) {
 
 Status BundleReplays::go_to(uint64_t step) {
   // A trainer on which something failed may stand at step 0 without the initial state.
-  if (step == 0) return session_.trainer->revision() == 0 ? Status() : session_.begin_anew(engine_);
+  if (step == 0) {
+    if (session_.trainer->revision() != 0) ISOBIT_RETURN_IF_ERROR(session_.begin_anew(engine_));
+    return begin_ ? begin_(*session_.trainer) : Status();
+  }
   const auto contents = read_checkpoint_into(reader_, step, *session_.trainer, engine_.pool());
   if (!contents) return tl::unexpected<Error>(since_it_was_whole(contents.error()));
   if (!contents->state_root) return rejected(contents->problem);

@@ -73,14 +73,16 @@ class BundleReplays : public verify::ReplayerSource {
  public:
   // Nothing is owned. `seconds`: as above.
   BundleReplays(const bundle::BundleReader& reader, Session& session, platform::Engine& engine, ReplayTally& tally,
-                std::function<double()> seconds = nullptr, StepFunction step = take_step, LogUse log = {})
+                std::function<double()> seconds = nullptr, StepFunction step = take_step, LogUse log = {},
+                BeginFunction begin = nullptr)
       : reader_(reader),
         session_(session),
         engine_(engine),
         tally_(tally),
         seconds_(std::move(seconds)),
         step_(std::move(step)),
-        log_(std::move(log)) {}
+        log_(std::move(log)),
+        begin_(std::move(begin)) {}
 
   std::vector<uint64_t> starts() const override;
   Expected<std::unique_ptr<verify::Replayer>> open(uint64_t step) override;
@@ -97,6 +99,7 @@ class BundleReplays : public verify::ReplayerSource {
   const std::function<double()> seconds_;
   const StepFunction step_;
   const LogUse log_;
+  const BeginFunction begin_;  // of somebody whose first state is not the job's
 };
 
 }  // namespace isobit::run

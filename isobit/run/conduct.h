@@ -21,9 +21,14 @@ using LogWriterFactory =
 Expected<train::StepResult> take_step(train::Trainer& trainer, runtime::RunOptions options);
 Expected<train::SampleScores> score(train::Trainer& trainer);
 
+// What a run begins with, at step 0: nothing is changed where the job says it.
+using BeginFunction = std::function<Status(train::Trainer& trainer)>;
+
 // What computes a run; the loop calls these and writes down what they give. To watch, measure or end a training, wrap
 // one of these functions in another.
 struct Conduct {
+  // Called once, before the first leaf commits to the state.
+  BeginFunction begin = [](train::Trainer&) { return Status(); };
   StepFunction step = take_step;
   EvaluateFunction evaluate = [](train::Trainer& trainer) { return score(trainer); };
   // Called once, for a logged job.

@@ -35,7 +35,8 @@ Status RunWitness::prepare(const Limits& limits) {
     log = {&as_.judged->reader(), runtime::OnIllegal::kTakeExact, nullptr};
   }
   replays_ = std::make_unique<BundleReplays>(opened_.reader, session_, engine_, tally_, nullptr,
-                                             as_.conduct ? as_.conduct->step : take_step, log);
+                                             as_.conduct ? as_.conduct->step : take_step, log,
+                                             as_.conduct ? as_.conduct->begin : nullptr);
   schema_ = train::trace_schema(step);
   tree_.emplace(step.graph, engine_.pool());
   for (const NamedTensor& t : session_.trainer->frozen()) {

@@ -25,7 +25,9 @@ class Loop {
   Expected<TrainSummary> run() {
     train::Trainer& trainer = *session_.trainer;
     if (writer_.position() == 0) {
-      ISOBIT_RETURN_IF_ERROR(writer_.append(verify::InitialLeaf{session_.root, session_.initial_state}));
+      ISOBIT_RETURN_IF_ERROR(request_.conduct.begin(trainer));
+      ISOBIT_TRY(const commit::Digest state, session_.state_root(engine_.pool()));
+      ISOBIT_RETURN_IF_ERROR(writer_.append(verify::InitialLeaf{session_.root, state}));
       ISOBIT_RETURN_IF_ERROR(writer_.sign_head());
     }
     const int64_t first = first_step_ = trainer.step();

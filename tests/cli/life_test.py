@@ -200,8 +200,10 @@ class Cheats(Case):
 
     def test_found_at_its_step(self):
         for kind in self.kinds():
-            step = STEPS if kind == "overwrite" else 7
-            at = [] if kind == "overwrite" else ["--at", str(step)]
+            at_the_end = kind in ("overwrite", "inflate")
+            step = STEPS if at_the_end else 7
+            at = [] if at_the_end else ["--at", str(step)]
+            step = {"initial": 0, "prefix": 1}.get(kind, step)  # where it is found
             self.isobit("cheat", DIGITS, *SHORT, "--kind", kind, *at, "--out", kind)
             if kind == "overwrite":  # the last step and the final leaf contradict each other: no replay is needed
                 self.assertIn("different states", self.isobit_json("verify", kind, code=1)["reason"])

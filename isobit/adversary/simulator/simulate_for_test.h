@@ -90,6 +90,7 @@ inline void expect_ending(const Scenario& s, const dispute::Verdict& verdict) {
 // So many games of each scenario; returns how many there were with an honest challenger and an honest trainer.
 struct Played {
   Totals trainer_dishonest, challenger_dishonest, both;
+  std::map<std::string, std::map<std::string, uint64_t>> by_scenario;  // outcomes
 };
 inline Played play_scenarios(uint64_t games) {
   const auto scenarios = read_scenarios(ISOBIT_SCENARIOS);
@@ -97,6 +98,7 @@ inline Played play_scenarios(uint64_t games) {
   std::map<std::string, std::unique_ptr<Material>> materials;
   Played played;
   for (const Scenario& s : *scenarios) {
+    std::map<std::string, uint64_t> outcomes;
     for (uint64_t game = 0; game < games; ++game) {
       const std::string& arithmetic = s.arithmetic[game % s.arithmetic.size()];
       auto& material = materials[arithmetic];
@@ -119,8 +121,13 @@ inline Played play_scenarios(uint64_t games) {
       }
       const bool trainer = s.is_honest(dispute::Party::kTrainer), challenger = s.is_honest(dispute::Party::kChallenger);
       (challenger ? played.trainer_dishonest : trainer ? played.challenger_dishonest : played.both).add(end);
+      ++outcomes[name_of(end.verdict.outcome)];
       if (::testing::Test::HasFailure()) return played;
     }
+    std::string text = s.name + ":";
+    for (const auto& [name, n] : outcomes) text += text_of(" ", name, " ", n, ";");
+    std::printf("%s\n", text.c_str());
+    played.by_scenario[s.name] = std::move(outcomes);
   }
   played.trainer_dishonest.print("dishonest trainers, honest challengers");
   played.challenger_dishonest.print("honest trainers, dishonest challengers");
