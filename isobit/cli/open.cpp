@@ -1,5 +1,6 @@
 #include <charconv>
 
+#include "isobit/base/frame.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
 #include "isobit/cli/json_text.h"
@@ -207,11 +208,27 @@ Status show(const Options& o, const run::TracedStep& traced, Console& console) {
   return {};
 }
 
+// An older list or shown value may be replaced; anything else, such as a key, was not meant.
+Status check_out(const Options& o) {
+  if (o.out.empty()) return {};
+  ISOBIT_RETURN_IF_ERROR(check_output(o.out, true));
+  std::error_code error;
+  if (!fs::exists(o.out, error)) return {};
+  const auto file = PlainFile::open(o.out, Links::kFollow);
+  Bytes begin(64);
+  const auto got = file ? file->read_at(0, begin) : tl::unexpected<Error>(file.error());
+  if (got) begin.resize(*got);
+  if (got && (has_tag(begin, verify::kTraceListTag) || has_tag(begin, verify::kValueOpeningTag))) return {};
+  return usage_error(text_of("--out: ", o.out,
+                             " is there already, and is neither a list nor a shown value; name "
+                             "another file"));
+}
+
 Expected<int> run(const Options& o, Console& console) {
   ISOBIT_RETURN_IF_ERROR(check(o));
-  if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(check_output(o.out, true));
+  ISOBIT_RETURN_IF_ERROR(check_out(o));
   std::vector<std::string> read = values_of(o.overrides);
-  read.insert(read.end(), {o.data, o.trust.client_key, o.trust.engagement});
+  read.insert(read.end(), {o.data, o.trust.client_key, o.trust.engagement, o.against, o.sign});
   ISOBIT_RETURN_IF_ERROR(check_apart({{"--out", o.out}}, read));
   ISOBIT_TRY(const Trusted named, trusted(o.trust));
   run::TraceRequest request;

@@ -5,7 +5,7 @@ import json
 import os
 import struct
 
-from isobit_cli import SHORT, Case, main
+from isobit_cli import SHORT, Case, contents, main
 
 
 def sha(data):
@@ -199,6 +199,18 @@ class Open(Case):
                                 (["--step", "1", "--node", "0", "--output", "0", "--statistic", "0"], "--statistic")):
             self.fails("open", "d.run", *arguments, code=2, says=[says])
         self.fails("verify", "d.run", "--trace-root", "00", code=2, says=["--trace-root"])
+
+    def test_nothing_is_replaced_that_was_not_meant(self):
+        key = self.path("keys", "trainer.key")
+        self.isobit("open", "d.run", "--step", "3", "--out", "a.trace", "--sign", key)
+        self.isobit("open", "d.run", "--step", "3", "--out", "a.trace", "--sign", key)  # once more is no matter
+        before = contents(self.dir)
+        step = ["open", "d.run", "--step", "3"]
+        self.fails(*step, "--against", "a.trace", "--out", "a.trace", code=2, says=["--out", "which is read"])
+        self.fails(*step, "--sign", key, "--out", key, code=2, says=["--out", "trainer.key"])
+        for value in ([], ["--node", "4"]):
+            self.fails(*step, *value, "--out", key, code=2, says=["neither a list nor a shown value"])
+        self.assertEqual(contents(self.dir), before)
 
 
 if __name__ == "__main__":
