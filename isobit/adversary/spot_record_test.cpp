@@ -66,8 +66,8 @@ TEST_F(SpotRecords, WhatIsFalseIsProvedAndNothingElse) {
     other.messages.push_back(record.messages.back());
     EXPECT_NE(problem(other, checked.subject), "");
     other = record;
-    other.messages.erase(other.messages.begin() + 2);
-    EXPECT_NE(problem(other, checked.subject).find("message 2 does not count"), std::string::npos);
+    other.messages.erase(other.messages.begin() + 1);
+    EXPECT_NE(problem(other, checked.subject).find("message 1 does not count"), std::string::npos);
     other = record;
     other.seed[0] ^= 1;
     EXPECT_NE(problem(other, checked.subject), "");

@@ -47,7 +47,8 @@ Expected<int> run_inference(const Options& o, Console& console) {
   adversary::FalseValue lie(*o.at);
   ISOBIT_TRY(const lab::Receipted made, lab::infer_with_receipt(request, writer->terms, writer->key, engine, &lie));
   if (!lie.applied()) return usage_error(text_of("--at ", *o.at, ": no operator computes something there"));
-  console.note(text_of("a dishonest receipt: the first value of node ", *o.at, " is another one"));
+  console.note(text_of("a dishonest receipt: the first value of node ", *o.at,
+                       " is another one, whether or not an output follows from it"));
   ISOBIT_RETURN_IF_ERROR(write_file_durably(o.out, verify::encode(made.receipt), {.replace = false}));
   console.document(json_text(nlohmann::ordered_json{{"receipt", receipt_json(made.receipt, o.out)}}));
   print_receipt(made.receipt, o.out, console);

@@ -128,7 +128,9 @@ Expected<int> run(const Options& o, Console& console) {
     return connect_dispute(connect, o.trust, o.out, console);
   }
   if (is_receipt_file(o.trainer)) return run_receipts(o, console);
-  if (o.receipt.any()) return usage_error("dispute: --model, --input and --dim go with receipts");
+  if (o.receipt.any())
+    return usage_error(text_of("dispute: --model, --input and --dim go with receipts ('isobit run --receipt'), and '",
+                               o.trainer, "' is none"));
   ISOBIT_TRY(run::DisputeRequest request, request_of(o));
   request.seconds = monotonic_seconds;
   request.progress = [&](const dispute::Question& q) {

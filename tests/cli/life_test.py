@@ -196,7 +196,7 @@ class Cheats(Case):
     def kinds(self):
         kinds = re.findall(r"(?m)^ +(\w+): ", self.isobit("cheat", "--help").out)
         self.assertGreaterEqual(len(kinds), 5, kinds)
-        return kinds
+        return [kind for kind in kinds if kind != "value"]  # of a receipt: receipt_test.py
 
     def test_found_at_its_step(self):
         for kind in self.kinds():
