@@ -3,6 +3,7 @@
 #include <random>
 
 #include "isobit/adversary/dispute_for_test.h"
+#include "isobit/dispute/claims.h"
 #include "isobit/dispute/record.h"
 
 namespace isobit::adversary {
@@ -29,6 +30,23 @@ TEST_F(DisputeMessages, WhatNobodySignedYetIsNotDisputed) {
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::kUsage);
   EXPECT_NE(result.error().message.find("signed for 5 leaves"), std::string::npos) << result.error().message;
+}
+
+// What a step must be follows from the job of the engaged digest, what it was made for from the engaged root: who
+// signed terms in which these are of two jobs is not judged by either.
+TEST_F(DisputeMessages, TermsOfTwoJobsConvictNobody) {
+  const train::Job job = small_job({"job.steps=4"});
+  const run::DisputeSide of = side(make("honest", job), kTrainerSeed);
+  const auto witness = run::RunWitness::open(of.open, of.platform, {}).value();
+  dispute::Subject subject = run::dispute_subject(job, witness->reader().engagement());
+  const dispute::Challenge challenge = dispute::make_challenge(witness->session().parts, witness->reader().transcript(),
+                                                               run::last_head(witness->reader()).value(), 4)
+                                           .value();
+  EXPECT_TRUE(dispute::check_challenge(challenge, subject));
+  subject.engagement.terms.job_digest[0] ^= 1;
+  const Status checked = dispute::check_challenge(challenge, subject);
+  ASSERT_FALSE(checked);
+  EXPECT_NE(checked.error().message.find("of another job"), std::string::npos) << checked.error().message;
 }
 
 // A referee may ask for anything.

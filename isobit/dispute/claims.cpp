@@ -63,6 +63,10 @@ Status check_challenge(const Challenge& challenge, const Subject& subject) {
   if (verify::job_root(challenge.parts) != engagement.terms.job_root) {
     return rejected("the parts shown are not those of the engaged job root");
   }
+  // Rates, batches and losses are held against the job of the digest: it must be the one that the root is of.
+  if (challenge.parts.job != engagement.terms.job_digest) {
+    return rejected("the engaged job root is of another job than the engaged digest");
+  }
   if (!challenge.parts.trace_schema) {
     return rejected("the job's steps have no schema: its network cannot be disputed value by value");
   }

@@ -128,7 +128,8 @@ def cells(row):
     values = f"{element['element']}: {element['trainer']}, {element['right']}"
     return [row["network"], row["arithmetic"], row["kind"], where, values,
             f"{told['referee_seconds']:.3f} s, {told['referee_bytes'] / 1e6:.2f} MB, {told['list_bytes'] / 1e6:.2f} MB",
-            f"{row['spot_seconds']:.0f} s", f"{spot['auditor_seconds']:.2f} s, {spot['auditor_memory'] / 1e6:.0f} MB", f"{spot['bytes'] / 1e6:.1f} MB",
+            f"{row['spot_seconds']:.0f} s" if "spot_seconds" in row else "",
+            f"{spot['auditor_seconds']:.2f} s, {spot['auditor_memory'] / 1e6:.0f} MB", f"{spot['bytes'] / 1e6:.1f} MB",
             f"{spot['trainer_memory'] / row['memory']:.2f}"]
 
 
