@@ -279,6 +279,34 @@ TEST_F(SpotChecks, ChangedAnswersDoNotCount) {
   EXPECT_FALSE(check->finding());
 }
 
+// Who asks computes nothing and has samples and weights shown: of one draw, and no others.
+TEST_F(SpotChecks, NobodyHasMoreShownThanOneDraw) {
+  const Made honest = make("honest", digits_job({}));
+  const auto trainer = run::SpotSide::open(side(honest, kTrainerSeed)).value();
+  const auto check = check_of(honest, 20, 2);
+  const auto refused = [&](const std::function<void(dispute::SpotQuestion&)>& change) {
+    dispute::SpotQuestion q = dispute::decode_spot_question(check->question(), "test").value();
+    change(q);
+    return !trainer->answer(encode(q));
+  };
+  using dispute::SpotStage;
+  EXPECT_TRUE(refused([](auto& q) { q.stage = SpotStage::kValues; }));
+  for (int turn = 0; !check->done(); ++turn) {
+    EXPECT_TRUE(refused([](auto& q) { ++q.turn; }));
+    EXPECT_TRUE(refused([](auto& q) { q.history[0] ^= 1; }));
+    EXPECT_TRUE(turn <= 0 || refused([](auto& q) { q.stage = SpotStage::kSteps; }));
+    EXPECT_TRUE(turn <= 1 || refused([](auto& q) { q.stage = SpotStage::kValues; }));
+    EXPECT_TRUE(turn <= 2 || refused([](auto& q) { q.places[0].element ^= 1; }));
+    EXPECT_TRUE(turn <= 2 || refused([](auto& q) { q.at = q.at == 0 ? 1 : q.at - 1; }));
+    const Bytes question = check->question();
+    const auto answer = trainer->answer(question);
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_FALSE(trainer->answer(question)) << "asked twice";
+    EXPECT_TRUE(check->receive(*answer).counts);
+  }
+  EXPECT_FALSE(check->finding());
+}
+
 TEST_F(SpotChecks, NobodyElseAnswers) {
   const Made honest = make("honest", digits_job({}));
   EXPECT_FALSE(run::SpotSide::open(side(honest, 77)));

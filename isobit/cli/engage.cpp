@@ -221,7 +221,7 @@ void add_offer(Commands& commands) {
   c.option("--response", "TIME", o->response, "time to answer in a dispute, at most 30d (default: 10m)");
   c.option("--restart", "TIME", o->restart, "that time after an announced restart, at most 30d (default: 1h)");
   c.option("--message-bytes", "N", o->message_bytes,
-           "longest message of a dispute, 1024 to 1048576 (default: 1048576)");
+           "longest message of a dispute, 786432 to 1048576 (default: 1048576)");
   c.option("--head-every", "STEPS", o->head_every,
            "sign a head at the first committed state in every so many steps (default: 1, at every committed state)");
   c.option("--checkpoints", "WHO:TIME", o->checkpoints,

@@ -269,8 +269,6 @@ Expected<Body> read_body(ByteReader& r, size_t expected, const verify::Transcrip
         return Body(BatchShowing{std::move(shown)});
       });
     }
-    case 14:
-      return read_roots(r).map([](std::vector<commit::Digest> roots) { return Body(OutputClaims{std::move(roots)}); });
     case 11: {
       ISOBIT_TRY(const ByteView sample, r.bytes("sample", verify::kMaxShownSampleBytes));
       return verify::decode_shown_sample(sample, what).map([](auto shown) {
@@ -283,17 +281,24 @@ Expected<Body> read_body(ByteReader& r, size_t expected, const verify::Transcrip
         return Body(LogShowing{std::move(shown)});
       });
     }
-    default: {
+    case 13: {
       Accusation accusation;
       ISOBIT_TRY(const ByteView chunk, r.bytes("chunk", kMaxChunkProof));
       ISOBIT_TRY(accusation.chunk, verify::decode_log_chunk_proof(chunk, what));
       ISOBIT_TRY(accusation.place, r.u32("place"));
       return accusation;
     }
+    default:
+      return read_roots(r).map([](std::vector<commit::Digest> roots) { return Body(OutputClaims{std::move(roots)}); });
   }
 }
 
 }  // namespace
+
+std::string_view name_of_body(size_t alternative) {
+  const std::string_view tag = kTags[alternative];
+  return tag.substr(tag.rfind('.') + 1);
+}
 
 Bytes encode(const Body& body) {
   ByteWriter w;

@@ -140,6 +140,9 @@ struct OutputClaims {
 using Body = std::variant<Challenge, StepList, ValueList, TileTree, PartRoots, LeafShowing, NodeShowing, StateTree,
                           Grounds, LossShowing, BatchShowing, SampleShowing, LogShowing, Accusation, OutputClaims>;
 
+// Of an alternative, as its tag has it behind "isobit.dispute.": "challenge", "steps", ...
+std::string_view name_of_body(size_t alternative);
+
 Bytes encode(const Body& body);
 // Accepts exactly what encode() writes of the alternative that is expected; kUnreadable for anything else. Checks no
 // proof and allocates nothing that the data do not hold. rules: of the leaves of a Challenge.

@@ -17,6 +17,7 @@ TEST(Bodies, EachBeginsWithATagOfItsOwn) {
   ASSERT_EQ(bodies.size(), std::variant_size_v<Body>);
   for (size_t i = 0; i < bodies.size(); ++i) {
     EXPECT_EQ(bodies[i].first.index(), i);
+    EXPECT_EQ(name_of_body(i), bodies[i].second);
     EXPECT_TRUE(has_tag(encode(bodies[i].first), "isobit.dispute." + bodies[i].second)) << bodies[i].second;
   }
 }

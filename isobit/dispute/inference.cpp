@@ -8,6 +8,10 @@ namespace isobit::dispute {
 
 using Entry = train::TraceEntry;
 
+bool is_checkable(const platform::Arithmetic& a) {
+  return a.promises && !a.rounds && !a.logs && a.computes_in == DType::kFloat32;
+}
+
 Expected<Subject> subject_of(const verify::InferenceReceipt& receipt) {
   ISOBIT_RETURN_IF_ERROR(verify::verify_receipt(receipt));
   if (!receipt.of.schema) {
@@ -16,7 +20,7 @@ Expected<Subject> subject_of(const verify::InferenceReceipt& receipt) {
         "has graphs within it, or an output is a constant");
   }
   ISOBIT_TRY(const platform::Arithmetic* arithmetic, platform::named_arithmetic(receipt.of.arithmetic));
-  if (!arithmetic->promises || arithmetic->rounds || arithmetic->logs || arithmetic->computes_in != DType::kFloat32) {
+  if (!is_checkable(*arithmetic)) {
     return unreadable(text_of("the receipt is of ", arithmetic->name, ", expected ordered-1 or correct-1"));
   }
   Subject subject{};

@@ -11,6 +11,9 @@
 
 namespace isobit::dispute {
 
+// Whether anybody else can compute an inference's bits: without a log, in the types that the model has.
+bool is_checkable(const platform::Arithmetic& arithmetic);
+
 // The server is the trainer, the computation the job, the receipt the run: messages are bound to both. kRejected for a
 // receipt that is not validly signed; kUnreadable for one whose values have no schema, and of an arithmetic under which
 // nobody else can compute the same bits. That graph and schema are those of the model the receipt says, and nothing

@@ -29,6 +29,7 @@ enum class Kind : uint8_t {
   kEntry,
   kOutputs  // of an inference, in place of kChallenge and kSteps
 };
+inline std::string_view name_of(Kind kind) { return name_of_body(static_cast<size_t>(kind)); }
 // Whether a body is one of the lists that grow with the interval, the network or the batch.
 inline bool is_list(Kind kind) { return kind == Kind::kSteps || kind == Kind::kValues || kind == Kind::kBatch; }
 

@@ -3,19 +3,18 @@
 #include "isobit/base/frame.h"
 #include "isobit/base/text.h"
 #include "isobit/dispute/shown_node.h"
+#include "isobit/verify/tensor_type.h"
 
 namespace isobit::dispute {
 namespace {
 
 constexpr std::string_view kTag = "isobit.shown-node";
 constexpr uint32_t kVersion = 1;
-constexpr uint64_t kMaxPart = 1 << 20, kMaxName = 1 << 16, kMaxRank = 64;
+constexpr uint64_t kMaxPart = 1 << 20, kMaxName = 1 << 16;
 
 void write(ByteWriter& w, const ShownConstant& c) {
   w.text(c.identity.name);
-  w.u8(static_cast<uint8_t>(c.identity.dtype));
-  w.u64(c.identity.dims.size());
-  for (const int64_t d : c.identity.dims) w.i64(d);
+  verify::write_tensor_type(w, c.identity.dtype, c.identity.dims);
   w.u64(c.tiles.size);
   w.fixed(c.tiles.root);
   w.boolean(c.whole.has_value());
@@ -25,25 +24,16 @@ void write(ByteWriter& w, const ShownConstant& c) {
 Expected<ShownConstant> read_constant(ByteReader& r) {
   ShownConstant c;
   ISOBIT_TRY(c.identity.name, r.text("name of a constant", kMaxName));
-  ISOBIT_TRY(const uint8_t dtype, r.u8("dtype"));
-  const std::optional<DType> known = dtype_of_number(dtype);
-  if (!known) return r.fail("dtype", text_of("found ", dtype, ", expected the number of a type (1 to 13)"));
-  c.identity.dtype = *known;
-  ISOBIT_TRY(const uint64_t rank, r.u64("rank"));
-  if (rank > kMaxRank) return r.fail("rank", text_of("found ", rank, ", expected at most ", kMaxRank));
-  for (uint64_t i = 0; i < rank; ++i) {
-    ISOBIT_TRY(const int64_t dim, r.i64("dimension"));
-    c.identity.dims.push_back(dim);
-  }
-  c.identity.split = rank < 2 ? 0 : 1;
-  const auto elements = checked_elements(c.identity.dims, c.identity.dtype, INT64_MAX);
-  if (!elements) return r.fail("dimension", elements.error().message);
+  ISOBIT_TRY(verify::TensorType type, verify::read_tensor_type(r));
+  c.identity.dtype = type.dtype;
+  c.identity.dims = std::move(type.dims);
+  c.identity.split = c.identity.dims.size() < 2 ? 0 : 1;
   ISOBIT_TRY(c.tiles.size, r.u64("number of tiles"));
   ISOBIT_TRY(c.tiles.root, commit::read_digest(r, "root of the tiles"));
   ISOBIT_TRY(const bool whole, r.boolean("whole"));
   if (!whole) return c;
   ISOBIT_TRY(const ByteView bytes, r.bytes("elements", ShownConstant::kMaxWhole));
-  const uint64_t expected = static_cast<uint64_t>(*elements) * size_of(c.identity.dtype);
+  const uint64_t expected = static_cast<uint64_t>(type.elements) * size_of(c.identity.dtype);
   if (bytes.size() != expected) {
     return r.fail("elements", text_of("found ", bytes.size(), " bytes, expected ", expected));
   }

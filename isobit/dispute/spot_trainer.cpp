@@ -69,7 +69,8 @@ SpotTrainer::SpotTrainer(const Subject& subject, const verify::JobRootParts& par
       transcript_(&transcript),
       head_(head),
       key_(std::move(key)),
-      pool_(pool) {}
+      pool_(pool),
+      history_(first_spot_history(subject.engagement.terms)) {}
 
 SpotTrainer::SpotTrainer(const Subject& subject, const verify::JobRootParts& parts, Witness& witness,
                          commit::SecretKey key, ThreadPool& pool)
@@ -79,13 +80,15 @@ SpotTrainer::SpotTrainer(const Subject& subject, const verify::JobRootParts& par
       transcript_(nullptr),
       head_{},
       key_(std::move(key)),
-      pool_(pool) {}
+      pool_(pool),
+      history_(first_spot_history(subject.engagement.terms)) {}
 
 SpotTrainer::~SpotTrainer() = default;
 
 Expected<Bytes> SpotTrainer::answer(ByteView question) {
   ISOBIT_TRY(const SpotQuestion q, decode_spot_question(question, "question"));
   ISOBIT_RETURN_IF_ERROR(check(q));
+  ISOBIT_RETURN_IF_ERROR(check_turn(q));
   auto answered = [&]() -> Expected<SpotAnswer> {
     switch (q.stage) {
       case SpotStage::kSteps:
@@ -102,7 +105,23 @@ Expected<Bytes> SpotTrainer::answer(ByteView question) {
     return chunk(q);
   }();
   if (!answered) return tl::unexpected<Error>(std::move(answered).error());
-  return encode(sign_message(q.turn, spot_history_of(question), encode(*answered), subject_.engagement.terms, key_));
+  const Bytes body = encode(*answered);
+  last_ = q;
+  history_ = spot_history_after(question, body);
+  return encode(sign_message(q.turn, spot_history_of(question), body, subject_.engagement.terms, key_));
+}
+
+Status SpotTrainer::check_turn(const SpotQuestion& q) const {
+  const auto refused = [](const char* why) { return usage_error(text_of("question: ", why)); };
+  if (q.turn != (last_ ? last_->turn + 1 : 0) || q.history != history_) return refused("is none of this check's next");
+  using enum SpotStage;
+  if (!last_) return q.stage == kSteps || q.stage == kInference ? Status() : refused("is not how a check begins");
+  if (last_->stage == kSteps) return q.stage == kValues ? Status() : refused("the values of a step come next");
+  const bool begins = last_->stage == kValues || last_->stage == kInference;
+  const bool same_place = q.stage == kChunk && last_->stage == kElement && q.at == last_->at;
+  const bool next_place = q.stage == kElement && q.at == (begins ? 0 : last_->at + 1);
+  if (!same_place && !next_place) return refused("is not about the next of the elements that were drawn");
+  return begins || q.places == last_->places ? Status() : refused("has other elements than were drawn");
 }
 
 Status SpotTrainer::check(const SpotQuestion& q) const {

@@ -28,8 +28,9 @@ class SpotTrainer {
               ThreadPool& pool);
   ~SpotTrainer();
 
-  // The message that answers. kUnreadable for what is no question, kUsage for one that nobody with this job asks,
-  // kUnavailable: this machine cannot tell.
+  // The message that answers. Of one check: each question must follow from the answers before it, so that nobody has
+  // more computed, or shown, than one draw. kUnreadable for what is no question, kUsage for one that nobody with this
+  // job asks, or not then, kUnavailable: this machine cannot tell.
   Expected<Bytes> answer(ByteView question);
 
   // Of a dishonest trainer: changes the states of a sum that it commits to.
@@ -49,6 +50,7 @@ class SpotTrainer {
   void stand_by(uint64_t step, std::vector<commit::Digest> roots);
 
   Status check(const SpotQuestion& q) const;
+  Status check_turn(const SpotQuestion& q) const;
   Status prepare(const SpotQuestion& q);
   Expected<std::vector<ResolvedNode>> find_guides(const SpotQuestion& q);
   Status open_elements(const SpotQuestion& q, std::vector<ResolvedNode> nodes);
@@ -65,6 +67,9 @@ class SpotTrainer {
   const commit::SecretKey key_;
   ThreadPool& pool_;
   ForgeStates forge_states_;
+
+  std::optional<SpotQuestion> last_;  // that was answered
+  commit::Digest history_;            // which the next question has
 
   uint64_t step_ = 0;  // of the roots
   std::vector<commit::Digest> roots_;

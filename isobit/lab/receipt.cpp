@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "isobit/base/text.h"
-#include "isobit/bundle/disk.h"
 #include "isobit/commit/tensor_root.h"
+#include "isobit/dispute/inference.h"
+#include "isobit/lab/measure/watched_files.h"
 #include "isobit/verify/graph_tree.h"
 #include "isobit/verify/schema.h"
 
@@ -12,25 +13,18 @@ namespace isobit::lab {
 namespace {
 
 using commit::hex_of;
+using dispute::is_checkable;
 
 Expected<commit::Digest> digest_of_model(const fs::path& model, const std::vector<std::string>& external) {
   std::vector<verify::ModelFile> files;
   const auto add = [&](const std::string& name, const fs::path& path) -> Status {
-    std::error_code error;
-    const fs::path real = fs::canonical(path, error);
-    if (error) return unavailable(text_of(path.string(), ": ", error.message()));
-    ISOBIT_TRY(const bundle::FileEntry entry, bundle::digest_of_file(real, UINT64_MAX));
-    files.push_back({name, entry.sha256});
+    ISOBIT_TRY(const commit::Digest digest, measure::sha256_of_file(path));
+    files.push_back({name, digest});
     return {};
   };
   ISOBIT_RETURN_IF_ERROR(add("", model));
   for (const std::string& name : external) ISOBIT_RETURN_IF_ERROR(add(name, model.parent_path() / name));
   return verify::model_files_digest(files);
-}
-
-// Whether anybody else can compute the same bits: without a log, in the types that the model has.
-bool is_checkable(const platform::Arithmetic& a) {
-  return a.promises && !a.rounds && !a.logs && a.computes_in == DType::kFloat32;
 }
 
 Status check_names(const verify::Computation& of) {

@@ -141,7 +141,9 @@ TEST_P(ReceiptGame, OnlyTheServersAnswersCount) {
   other.receipt.sign(key_of(1));
   auto answers = ReceiptSpotSide::open(other).value();
   dispute::SpotCheck check(dispute::subject_of(server.receipt).value(), Bytes(16, 1), 3);
-  const auto answer = answers->answer(check.question());
+  EXPECT_FALSE(answers->answer(check.question())) << "a question about another receipt";
+  const dispute::SpotCheck of_other(dispute::subject_of(other.receipt).value(), Bytes(16, 1), 3);
+  const auto answer = answers->answer(of_other.question());
   ASSERT_TRUE(answer);
   EXPECT_FALSE(check.receive(*answer).counts);
   EXPECT_FALSE(check.done());
@@ -229,7 +231,7 @@ TEST_P(ReceiptGame, AnEntryThatIsNoneOfItsNodeIsRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Arithmetics, ReceiptGame, ::testing::Values("ordered-1", "correct-1"),
-                         [](const auto& info) { return std::string(info.param[0] == 'o' ? "ordered" : "correct"); });
+                         [](const auto& with) { return std::string(with.param[0] == 'o' ? "ordered" : "correct"); });
 
 }  // namespace
 }  // namespace isobit::lab

@@ -1,7 +1,6 @@
 #include "isobit/run/follow_run.h"
 
-#include <sys/stat.h>
-
+#include "isobit/base/file_identity.h"
 #include "isobit/base/text.h"
 #include "isobit/bundle/layout.h"
 #include "isobit/run/audit_internal.h"
@@ -43,19 +42,14 @@ class PatientReplay : public verify::Replayer {
 // Changes whenever a head was written, or the run has ended.
 struct Stamp {
   bool finished = false;
-  int64_t bytes = -1, seconds = 0, nanoseconds = 0;
-  uint64_t file = 0;
+  std::optional<FileIdentity> heads;
   bool operator==(const Stamp&) const = default;
 
-  static Stamp of(const fs::path& run) {
+  static Expected<Stamp> of(const fs::path& run) {
     Stamp stamp;
-    struct stat info {};
-    stamp.finished = ::lstat((run / bundle::kManifestFile).c_str(), &info) == 0;
-    if (::lstat((run / bundle::kHeadsFile).c_str(), &info) != 0) return stamp;
-    stamp.bytes = info.st_size;
-    stamp.seconds = info.st_mtim.tv_sec;
-    stamp.nanoseconds = info.st_mtim.tv_nsec;
-    stamp.file = info.st_ino;
+    ISOBIT_TRY(const auto manifest, FileIdentity::of(run / bundle::kManifestFile, Links::kRefuse));
+    ISOBIT_TRY(stamp.heads, FileIdentity::of(run / bundle::kHeadsFile, Links::kRefuse));
+    stamp.finished = manifest.has_value();
     return stamp;
   }
 };
@@ -68,7 +62,7 @@ class Follower {
     if (!request_.wait) return usage_error("a run is followed with something that waits");
     for (;;) {
       if (is_stopped()) return summary();
-      const Stamp stamp = Stamp::of(request_.audit.run);
+      ISOBIT_TRY(const Stamp stamp, Stamp::of(request_.audit.run));
       if (stamp.finished) {
         ISOBIT_TRY(AuditSummary ended, finish_audit(request_.audit, engine_, run_.get()));
         return with(std::move(ended));

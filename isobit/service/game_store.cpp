@@ -40,7 +40,7 @@ Expected<GameStore> GameStore::open(const fs::path& folder, const commit::RunId&
   ISOBIT_RETURN_IF_ERROR(make_folder_durably(folder, kPrivate));
   GameStore store;
   store.folder_ = folder;
-  store.run_ = to_hex(run);
+  store.run_ = run;
   store.ending_ = std::move(ending);
   const fs::path path = folder / lock;
   store.lock_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
@@ -58,7 +58,7 @@ Expected<GameStore> GameStore::open(const fs::path& folder, const commit::RunId&
 }
 
 fs::path GameStore::file_of(const commit::PublicKey& challenger, const std::string& ending) const {
-  return folder_ / (run_ + "-" + hex_of(challenger) + "." + ending);
+  return folder_ / (game_name(run_, challenger) + "." + ending);
 }
 
 Expected<std::optional<Bytes>> GameStore::read(const commit::PublicKey& challenger) const {
@@ -93,7 +93,7 @@ size_t GameStore::count_open() const {
   size_t began = 0;
   for (const auto& entry : fs::directory_iterator(folder_, error)) {
     const fs::path& path = entry.path();
-    if (path.extension() != "." + ending_ || !path.stem().string().starts_with(run_)) continue;
+    if (path.extension() != "." + ending_ || !path.stem().string().starts_with(to_hex(run_))) continue;
     fs::path closing = path;
     closing.replace_extension(kClosing);
     if (!fs::exists(closing, error)) ++began;

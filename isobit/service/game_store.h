@@ -51,7 +51,8 @@ class GameStore {
   fs::path file_of(const commit::PublicKey& challenger, const std::string& ending) const;
 
   fs::path folder_;
-  std::string run_, ending_;
+  commit::RunId run_{};
+  std::string ending_;
   Descriptor lock_;
 };
 

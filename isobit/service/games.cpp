@@ -38,12 +38,6 @@ Reply::Code code_of(Ignored why) {
   return Reply::Code::kNotNow;
 }
 
-const char* name_of(dispute::Kind kind) {
-  constexpr std::array<const char*, std::variant_size_v<dispute::Body>> kNames = {
-      "challenge", "steps", "values", "tiles", "parts", "leaf", "node", "states", "grounds", "loss", "batch", "sample"};
-  return kNames[static_cast<size_t>(kind)];
-}
-
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }

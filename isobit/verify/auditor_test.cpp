@@ -10,23 +10,15 @@ namespace isobit::verify {
 namespace {
 
 using testing::Cheat;
+using testing::fake_options;
+using testing::fake_rules;
 using testing::fake_transcript;
 using testing::FakeReplayer;
 using testing::FakeSource;
 
-TranscriptRules rules_of(uint64_t every) { return {25, every, DType::kFloat32, false}; }
-
-AuditOptions options_of(const TranscriptRules& rules) {
-  AuditOptions options;
-  options.rules = rules;
-  options.job_root = testing::fake_job_root();
-  options.batch = [](uint64_t step) -> Expected<commit::Digest> { return testing::digest_of(text_of("batch ", step)); };
-  return options;
-}
-
 AuditVerdict audit_of(const TranscriptRules& rules, const Cheat& cheat) {
   FakeReplayer replayer(rules);
-  auto verdict = audit(fake_transcript(rules, cheat), replayer, options_of(rules));
+  auto verdict = audit(fake_transcript(rules, cheat), replayer, fake_options(rules));
   ISOBIT_CHECK(verdict.has_value());
   EXPECT_EQ(verdict->accepted(), !verdict->first_difference.has_value());
   return *verdict;
@@ -54,7 +46,7 @@ Found found_in(const AuditVerdict& verdict) {
 TEST(Audit, HonestRunIsAccepted) {
   for (uint64_t every : {1, 10, 25, 100}) {
     for (bool logged : {false, true}) {
-      TranscriptRules rules = rules_of(every);
+      TranscriptRules rules = fake_rules(every);
       rules.logged = logged;
       const AuditVerdict verdict = audit_of(rules, {});
       EXPECT_TRUE(verdict.accepted()) << verdict.reason;
@@ -65,7 +57,7 @@ TEST(Audit, HonestRunIsAccepted) {
 }
 
 TEST(Audit, EveryStepCommittedLocatesTheStep) {
-  const TranscriptRules rules = rules_of(1);
+  const TranscriptRules rules = fake_rules(1);
   for (uint64_t t = 1; t <= 25; ++t) {
     EXPECT_EQ(found_in(audit_of(rules, {.swapped_batch_at = t})), (Found{t, t, t, "batch"}));
     EXPECT_EQ(found_in(audit_of(rules, {.wrong_loss_at = t})), (Found{t, t, t, "loss"}));
@@ -75,7 +67,7 @@ TEST(Audit, EveryStepCommittedLocatesTheStep) {
 }
 
 TEST(Audit, EveryTenthStepCommittedLocatesTheInterval) {
-  const TranscriptRules rules = rules_of(10);
+  const TranscriptRules rules = fake_rules(10);
   EXPECT_EQ(found_in(audit_of(rules, {.swapped_batch_at = 14})), (Found{14, 14, 14, "batch"}));
   EXPECT_EQ(found_in(audit_of(rules, {.wrong_loss_at = 11})), (Found{11, 11, 11, "loss"}));
   EXPECT_EQ(found_in(audit_of(rules, {.wrong_loss_at = 14})), (Found{14, 11, 14, "loss"}));
@@ -93,21 +85,21 @@ TEST(Audit, EveryTenthStepCommittedLocatesTheInterval) {
 
 TEST(Audit, EndsAreCompared) {
   for (uint64_t every : {1, 10}) {
-    const TranscriptRules rules = rules_of(every);
+    const TranscriptRules rules = fake_rules(every);
     EXPECT_EQ(found_in(audit_of(rules, {.wrong_start = true})), (Found{0, 0, 0, "initial_state"}));
     EXPECT_EQ(found_in(audit_of(rules, {.wrong_evaluation = true})), (Found{25, 25, 25, "evaluation"}));
   }
-  EXPECT_EQ(found_in(audit_of(rules_of(1), {.replaced_at_end = true})), (Found{25, 25, 25, "state"}));
-  EXPECT_EQ(found_in(audit_of(rules_of(10), {.replaced_at_end = true})), (Found{25, 21, 25, "state"}));
+  EXPECT_EQ(found_in(audit_of(fake_rules(1), {.replaced_at_end = true})), (Found{25, 25, 25, "state"}));
+  EXPECT_EQ(found_in(audit_of(fake_rules(10), {.replaced_at_end = true})), (Found{25, 21, 25, "state"}));
 }
 
 TEST(Audit, FirstOfSeveralDifferencesIsTold) {
-  EXPECT_EQ(found_in(audit_of(rules_of(1), {.swapped_batch_at = 9, .wrong_loss_at = 4, .wrong_state_at = 6})),
+  EXPECT_EQ(found_in(audit_of(fake_rules(1), {.swapped_batch_at = 9, .wrong_loss_at = 4, .wrong_state_at = 6})),
             (Found{4, 4, 4, "loss"}));
 }
 
 TEST(Audit, LogIsCompared) {
-  TranscriptRules rules = rules_of(1);
+  TranscriptRules rules = fake_rules(1);
   rules.logged = true;
   Transcript claimed(rules);
   for (Leaf leaf : testing::fake_leaves(rules)) {
@@ -115,29 +107,29 @@ TEST(Audit, LogIsCompared) {
     ASSERT_TRUE(claimed.append(leaf));
   }
   FakeReplayer replayer(rules);
-  EXPECT_EQ(found_in(*audit(claimed, replayer, options_of(rules))), (Found{7, 7, 7, "log"}));
+  EXPECT_EQ(found_in(*audit(claimed, replayer, fake_options(rules))), (Found{7, 7, 7, "log"}));
 }
 
 TEST(Audit, OtherJobOrRulesAreRejectedBeforeAnyStep) {
-  const TranscriptRules rules = rules_of(5);
+  const TranscriptRules rules = fake_rules(5);
   FakeReplayer replayer(rules);
-  AuditOptions options = options_of(rules);
+  AuditOptions options = fake_options(rules);
   options.job_root[0] ^= 1;
   EXPECT_EQ(found_in(*audit(fake_transcript(rules), replayer, options)), (Found{0, 0, 0, "job"}));
-  options = options_of(rules_of(6));
+  options = fake_options(fake_rules(6));
   EXPECT_EQ(found_in(*audit(fake_transcript(rules), replayer, options)), (Found{0, 0, 0, "structure"}));
   Transcript cut(rules);
   for (uint64_t i = 0; i < 8; ++i) ASSERT_TRUE(cut.append(fake_transcript(rules).leaf(i)));
-  EXPECT_EQ(found_in(*audit(cut, replayer, options_of(rules))).part, "structure");
+  EXPECT_EQ(found_in(*audit(cut, replayer, fake_options(rules))).part, "structure");
   EXPECT_EQ(replayer.step(), 0u);
 }
 
 TEST(Audit, PartOfARun) {
-  const TranscriptRules rules = rules_of(10);
+  const TranscriptRules rules = fake_rules(10);
   const Transcript claimed = fake_transcript(rules, {.wrong_state_at = 10});
   auto run = [&](uint64_t from, std::optional<uint64_t> until, const Cheat& checkpoint) {
     auto replayer = *FakeSource(rules, {}, checkpoint).open(from);
-    AuditOptions options = options_of(rules);
+    AuditOptions options = fake_options(rules);
     options.from_step = from;
     options.until_step = until;
     return audit(claimed, *replayer, options);
@@ -165,9 +157,9 @@ TEST(Audit, ProgressAndErrorsPassThrough) {
       return FakeReplayer::advance();
     }
   };
-  const TranscriptRules rules = rules_of(1);
+  const TranscriptRules rules = fake_rules(1);
   Failing replayer(rules);
-  AuditOptions options = options_of(rules);
+  AuditOptions options = fake_options(rules);
   std::vector<uint64_t> done;
   options.progress = [&](uint64_t d, uint64_t total) {
     done.push_back(d);
@@ -180,15 +172,15 @@ TEST(Audit, ProgressAndErrorsPassThrough) {
 }
 
 TEST(Sample, IntervalsCoverTheRun) {
-  EXPECT_EQ(intervals_of(rules_of(10)), (std::vector<Interval>{{1, 10}, {11, 20}, {21, 25}}));
-  EXPECT_EQ(intervals_of(rules_of(5)).size(), 5u);
-  EXPECT_EQ(intervals_of(rules_of(1)).size(), 25u);
-  EXPECT_EQ(intervals_of(rules_of(100)), (std::vector<Interval>{{1, 25}}));
+  EXPECT_EQ(intervals_of(fake_rules(10)), (std::vector<Interval>{{1, 10}, {11, 20}, {21, 25}}));
+  EXPECT_EQ(intervals_of(fake_rules(5)).size(), 5u);
+  EXPECT_EQ(intervals_of(fake_rules(1)).size(), 25u);
+  EXPECT_EQ(intervals_of(fake_rules(100)), (std::vector<Interval>{{1, 25}}));
   EXPECT_TRUE(intervals_of({0, 1, DType::kFloat32, false}).empty());
 }
 
 TEST(Sample, DrawDependsOnSeedAndTranscriptOnly) {
-  const Transcript claimed = fake_transcript(rules_of(1));
+  const Transcript claimed = fake_transcript(fake_rules(1));
   const Bytes seed(kMinSeedBytes, 3), other(kMinSeedBytes, 4);
   const auto drawn = draw_intervals(claimed, 6, seed);
   EXPECT_EQ(drawn.size(), 7u) << "six, and the last";
@@ -196,13 +188,13 @@ TEST(Sample, DrawDependsOnSeedAndTranscriptOnly) {
   EXPECT_EQ(draw_intervals(claimed, 0, seed), (std::vector<Interval>{{25, 25}}));
   EXPECT_EQ(drawn, draw_intervals(claimed, 6, seed));
   EXPECT_NE(drawn, draw_intervals(claimed, 6, other));
-  EXPECT_NE(drawn, draw_intervals(fake_transcript(rules_of(1), {.wrong_loss_at = 3}), 6, seed));
-  EXPECT_EQ(draw_intervals(claimed, 100, seed), intervals_of(rules_of(1)));
+  EXPECT_NE(drawn, draw_intervals(fake_transcript(fake_rules(1), {.wrong_loss_at = 3}), 6, seed));
+  EXPECT_EQ(draw_intervals(claimed, 100, seed), intervals_of(fake_rules(1)));
   for (size_t i = 1; i < drawn.size(); ++i) EXPECT_LT(drawn[i - 1].last_step, drawn[i].first_step);
 }
 
 TEST(Sample, DrawIsEven) {
-  const Transcript claimed = fake_transcript(rules_of(1));
+  const Transcript claimed = fake_transcript(fake_rules(1));
   std::vector<int> hits(26);
   for (uint8_t a = 0; a < 250; ++a) {
     for (uint8_t b = 0; b < 20; ++b) {
@@ -241,7 +233,7 @@ TEST(Sample, ProbabilityOfWhatIsDrawn) {
 
 // Whatever is drawn: inflated results, exchanged weights, other data and another beginning are found.
 TEST(Sample, AlwaysChecksWhatMatters) {
-  const TranscriptRules rules = rules_of(5);
+  const TranscriptRules rules = fake_rules(5);
   const std::vector<std::pair<Cheat, Found>> cheats = {{{.wrong_evaluation = true}, {25, 25, 25, "evaluation"}},
                                                        {{.replaced_at_end = true}, {25, 25, 25, "state"}},
                                                        {{.swapped_batch_at = 7}, {7, 7, 7, "batch"}},
@@ -252,7 +244,7 @@ TEST(Sample, AlwaysChecksWhatMatters) {
     for (uint8_t seed = 0; seed < 20; ++seed) {
       FakeSource source(rules, {0, 5, 10, 15, 20});
       const auto drawn = draw_intervals(claimed, 0, Bytes(kMinSeedBytes, seed));
-      const auto verdict = audit_sample(claimed, source, drawn, options_of(rules));
+      const auto verdict = audit_sample(claimed, source, drawn, fake_options(rules));
       ASSERT_TRUE(verdict);
       EXPECT_EQ(found_in(*verdict), found) << verdict->reason;
     }
@@ -260,10 +252,10 @@ TEST(Sample, AlwaysChecksWhatMatters) {
 }
 
 TEST(Sample, ReplaysFromTheNearestStart) {
-  const TranscriptRules rules = rules_of(5);
+  const TranscriptRules rules = fake_rules(5);
   FakeSource source(rules, {0, 10, 13, 20});
   const std::vector<Interval> intervals{{6, 10}, {11, 15}, {21, 25}};
-  auto verdict = audit_sample(fake_transcript(rules), source, intervals, options_of(rules));
+  auto verdict = audit_sample(fake_transcript(rules), source, intervals, fake_options(rules));
   ASSERT_TRUE(verdict);
   EXPECT_TRUE(verdict->accepted()) << verdict->reason;
   EXPECT_FALSE(verdict->complete);
@@ -271,13 +263,13 @@ TEST(Sample, ReplaysFromTheNearestStart) {
   EXPECT_EQ(source.opened(), (std::vector<uint64_t>{0, 20}));
   // Nothing drawn: the initial state is looked at all the same, and the last interval.
   FakeSource again(rules, {0, 10, 13, 20});
-  verdict = audit_sample(fake_transcript(rules), again, {}, options_of(rules));
+  verdict = audit_sample(fake_transcript(rules), again, {}, fake_options(rules));
   EXPECT_EQ(verdict->steps_checked, 5u);
   EXPECT_EQ(again.opened(), (std::vector<uint64_t>{0, 20}));
 }
 
 TEST(Sample, FindsTheWrongIntervalIffItIsDrawn) {
-  const TranscriptRules rules = rules_of(5);
+  const TranscriptRules rules = fake_rules(5);
   const Cheat cheat{.wrong_state_at = 15};
   const Transcript claimed = fake_transcript(rules, cheat);
   // The cheater's own checkpoints; what follows step 15 is computed honestly from a state that was jumped to.
@@ -286,11 +278,11 @@ TEST(Sample, FindsTheWrongIntervalIffItIsDrawn) {
       using FakeSource::FakeSource;
       Expected<std::unique_ptr<Replayer>> open(uint64_t step) override {
         if (step >= 15) return FakeSource::open(step);
-        FakeSource honest(rules_of(5), {0});
+        FakeSource honest(fake_rules(5), {0});
         return honest.open(step);
       }
     } source(rules, {0, 5, 10, 15, 20}, cheat);
-    return *audit_sample(claimed, source, intervals, options_of(rules));
+    return *audit_sample(claimed, source, intervals, fake_options(rules));
   };
   EXPECT_TRUE(run({{6, 10}, {16, 20}, {21, 25}}).accepted());
   EXPECT_EQ(found_in(run({{6, 10}, {11, 15}})), (Found{15, 11, 15, "state"}));
@@ -301,7 +293,7 @@ TEST(Sample, FindsTheWrongIntervalIffItIsDrawn) {
 }
 
 TEST(WithoutReplay, Contradictions) {
-  const TranscriptRules rules = rules_of(5);
+  const TranscriptRules rules = fake_rules(5);
   EXPECT_FALSE(self_contradiction(fake_transcript(rules)));
   EXPECT_TRUE(self_contradiction(fake_transcript(rules, {.replaced_at_end = true})));
   const Transcript claimed = fake_transcript(rules);

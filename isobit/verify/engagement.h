@@ -17,7 +17,7 @@ namespace isobit::verify {
 inline constexpr uint32_t kProtocolVersion = 1;
 inline constexpr size_t kMaxTrainerKeys = 64;
 inline constexpr uint64_t kMaxDeadlineSeconds = uint64_t{30} * 86400;
-inline constexpr uint64_t kMinMessageBytes = 1 << 10;
+inline constexpr uint64_t kMinMessageBytes = 768 << 10;  // what an honest party may have to say at least
 inline constexpr uint64_t kMaxMessageBytes = 1 << 20;
 inline constexpr uint64_t kMaxUnixSeconds = 253402300799;  // the last second of the year 9999
 

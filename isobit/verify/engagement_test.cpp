@@ -38,7 +38,7 @@ EngagementTerms full_terms() {
   terms.referee_key = key_of(6).public_key();
   terms.response_seconds = 60;
   terms.restart_seconds = kMaxDeadlineSeconds;
-  terms.message_bytes = 65536;
+  terms.message_bytes = 800000;
   terms.head_every = 20;
   terms.accept_until = 1800000000;
   terms.checkpoints = {Keeper::kTrainer, 1900000000};
@@ -68,7 +68,7 @@ TEST(Engagement, LayoutIsTheDocumentedOne) {
   // The bits of these objects, fixed for good: Ed25519 is deterministic.
   EXPECT_EQ(commit::hex_of(commit::sha256(bytes)), "b22364a4420dd5b188c60f09455af269261adc4efcb886681a25560ef33a949d");
   EXPECT_EQ(commit::hex_of(commit::sha256(encode(*make_engagement(full_terms(), key_of(1), key_of(4))))),
-            "65f67ff516306ecbee721ade9722de9bed0934c83f5a021f365fd8c942239aea");
+            "79526d6ac891888fc027ff287e96761f40c8bde23d08b7e69b0fe761689d653f");
 }
 
 TEST(Engagement, OfferRoundTripsAndIsAccepted) {
@@ -169,7 +169,7 @@ TEST(Engagement, InvalidTermsAreUsageErrorsThatNameTheField) {
       {"response_seconds is 2592001", [](auto& t) { t.response_seconds = kMaxDeadlineSeconds + 1; }},
       {"restart_seconds is 0", [](auto& t) { t.restart_seconds = 0; }},
       {"restart_seconds is 2592001", [](auto& t) { t.restart_seconds = kMaxDeadlineSeconds + 1; }},
-      {"message_bytes is 1023", [](auto& t) { t.message_bytes = kMinMessageBytes - 1; }},
+      {"message_bytes is 786431", [](auto& t) { t.message_bytes = kMinMessageBytes - 1; }},
       {"message_bytes is 1048577", [](auto& t) { t.message_bytes = kMaxMessageBytes + 1; }},
       {"head_every is 0", [](auto& t) { t.head_every = 0; }},
       {"head_every is 4194305", [](auto& t) { t.head_every = kMaxSteps + 1; }},

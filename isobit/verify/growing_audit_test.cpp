@@ -9,24 +9,17 @@ namespace {
 
 using testing::Cheat;
 using testing::fake_leaves;
+using testing::fake_options;
+using testing::fake_rules;
 using testing::fake_transcript;
 using testing::FakeReplayer;
-
-TranscriptRules rules_of(uint64_t every) { return {25, every, DType::kFloat32, false}; }
-
-AuditOptions options_of(const TranscriptRules& rules) {
-  AuditOptions options;
-  options.rules = rules;
-  options.job_root = testing::fake_job_root();
-  return options;
-}
 
 // Leaves come `at_once` at a time, and as many of them as there are get compared.
 AuditVerdict follow(const TranscriptRules& rules, const Cheat& cheat, uint64_t at_once) {
   const std::vector<Leaf> leaves = fake_leaves(rules, cheat);
   Transcript claimed(rules);
   FakeReplayer replayer(rules);
-  GrowingAudit audit(claimed, replayer, options_of(rules));
+  GrowingAudit audit(claimed, replayer, fake_options(rules));
   while (!claimed.complete()) {
     for (uint64_t i = 0; i < at_once && !claimed.complete(); ++i) {
       ISOBIT_CHECK(claimed.append(leaves[claimed.size()]).has_value());
@@ -48,10 +41,10 @@ TEST(GrowingAudit, SaysWhatTheAuditOfTheWholeSays) {
                                      {.wrong_evaluation = true},
                                      {.replaced_at_end = true}};
   for (const uint64_t every : {1, 10, 100}) {
-    const TranscriptRules rules = rules_of(every);
+    const TranscriptRules rules = fake_rules(every);
     for (const Cheat& cheat : cheats) {
       FakeReplayer replayer(rules);
-      const AuditVerdict whole = *audit(fake_transcript(rules, cheat), replayer, options_of(rules));
+      const AuditVerdict whole = *audit(fake_transcript(rules, cheat), replayer, fake_options(rules));
       for (const uint64_t at_once : {1, 4, 27}) {
         const AuditVerdict followed = follow(rules, cheat, at_once);
         EXPECT_EQ(followed.reason, whole.reason);
@@ -64,8 +57,8 @@ TEST(GrowingAudit, SaysWhatTheAuditOfTheWholeSays) {
 }
 
 TEST(GrowingAudit, OfAnotherJobNothingIsCompared) {
-  const TranscriptRules rules = rules_of(1);
-  AuditOptions options = options_of(rules);
+  const TranscriptRules rules = fake_rules(1);
+  AuditOptions options = fake_options(rules);
   options.job_root[3] ^= 1;
   const Transcript claimed = fake_transcript(rules);
   FakeReplayer replayer(rules);
@@ -88,10 +81,10 @@ TEST(GrowingAudit, AfterAnErrorTheSameStepComesAgain) {
    private:
     bool fails_ = true;
   };
-  const TranscriptRules rules = rules_of(1);
+  const TranscriptRules rules = fake_rules(1);
   const Transcript claimed = fake_transcript(rules, {.wrong_loss_at = 3});
   Failing replayer(rules);
-  GrowingAudit audit(claimed, replayer, options_of(rules));
+  GrowingAudit audit(claimed, replayer, fake_options(rules));
   ASSERT_TRUE(*audit.compare_next());
   for (uint64_t step = 1; step <= 3; ++step) {
     EXPECT_EQ(audit.compare_next().error().code, ErrorCode::kUnavailable);

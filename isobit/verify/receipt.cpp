@@ -7,6 +7,7 @@
 #include "isobit/base/text.h"
 #include "isobit/commit/tensor_root.h"
 #include "isobit/verify/step_trace.h"
+#include "isobit/verify/tensor_type.h"
 
 namespace isobit::verify {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 constexpr std::string_view kComputationTag = "isobit.computation", kSignedTag = "isobit.receipt.server",
                            kFilesTag = "isobit.model-files";
 constexpr uint32_t kVersion = 1;
-constexpr uint64_t kMaxRank = 64, kMaxArithmetic = 64, kMaxMadeBy = 100;
+constexpr uint64_t kMaxArithmetic = 64, kMaxMadeBy = 100;
 
 void write(ByteWriter& w, const std::optional<commit::Digest>& digest) {
   w.boolean(digest.has_value());
@@ -30,27 +31,13 @@ Expected<std::optional<commit::Digest>> read_optional(ByteReader& r, const char*
 
 // Without the name.
 void write_value(ByteWriter& w, const ReceiptTensor& t) {
-  w.u8(static_cast<uint8_t>(t.dtype));
-  w.u64(t.dims.size());
-  for (const int64_t d : t.dims) w.i64(d);
+  write_tensor_type(w, t.dtype, t.dims);
   w.fixed(t.root);
 }
 
 Expected<ReceiptTensor> read_value(ByteReader& r) {
-  ReceiptTensor t;
-  ISOBIT_TRY(const uint8_t dtype, r.u8("dtype"));
-  const std::optional<DType> known = dtype_of_number(dtype);
-  if (!known) return r.fail("dtype", text_of("found ", int{dtype}, ", expected the number of a type (1 to 13)"));
-  t.dtype = *known;
-  ISOBIT_TRY(const uint64_t rank, r.u64("rank"));
-  if (rank > kMaxRank) return r.fail("rank", text_of("found ", rank, ", expected at most ", kMaxRank));
-  for (uint64_t i = 0; i < rank; ++i) {
-    ISOBIT_TRY(const int64_t dim, r.i64("dimension"));
-    t.dims.push_back(dim);
-  }
-  if (const auto elements = checked_elements(t.dims, t.dtype, INT64_MAX); !elements) {
-    return r.fail("dimension", elements.error().message);
-  }
+  ISOBIT_TRY(TensorType type, read_tensor_type(r));
+  ReceiptTensor t{"", type.dtype, std::move(type.dims), {}};
   ISOBIT_TRY(t.root, commit::read_digest(r, "root"));
   return t;
 }

@@ -2,13 +2,14 @@
 
 #include "isobit/base/frame.h"
 #include "isobit/base/text.h"
+#include "isobit/verify/tensor_type.h"
 
 namespace isobit::verify {
 namespace {
 
 constexpr std::string_view kSchemaTag = "isobit.trace-schema", kEntryTag = "isobit.trace-entry";
 constexpr uint32_t kVersion = 1;
-constexpr uint64_t kMaxEntryBytes = 1 << 17, kMaxName = 1 << 16, kMaxRank = 64;
+constexpr uint64_t kMaxEntryBytes = 1 << 17, kMaxName = 1 << 16;
 
 }  // namespace
 
@@ -43,21 +44,13 @@ Expected<train::TraceEntry> decode_trace_entry(ByteView data, uint64_t index, co
   ISOBIT_TRY(entry.node, r.i64("node"));
   ISOBIT_TRY(entry.place, r.i64("place"));
   ISOBIT_TRY(entry.name, r.text("name", kMaxName));
-  ISOBIT_TRY(const uint8_t dtype, r.u8("dtype"));
-  const std::optional<DType> known = dtype_of_number(dtype);
-  if (!known) return r.fail("dtype", text_of("found ", dtype, ", expected the number of a type (1 to 13)"));
-  entry.dtype = *known;
-  ISOBIT_TRY(const uint64_t rank, r.u64("rank"));
-  if (rank > kMaxRank) return r.fail("rank", text_of("found ", rank, ", expected at most ", kMaxRank));
-  for (uint64_t i = 0; i < rank; ++i) {
-    ISOBIT_TRY(const int64_t dim, r.i64("dimension"));
-    entry.dims.push_back(dim);
-  }
-  if (const auto elements = checked_elements(entry.dims, entry.dtype, INT64_MAX); !elements) {
-    return r.fail("dimension", elements.error().message);
-  }
+  ISOBIT_TRY(TensorType type, read_tensor_type(r));
+  entry.dtype = type.dtype;
+  entry.dims = std::move(type.dims);
   ISOBIT_TRY(const uint32_t split, r.u32("split"));
-  if (split > rank) return r.fail("split", text_of("found ", split, ", expected at most the rank, ", rank));
+  if (split > entry.dims.size()) {
+    return r.fail("split", text_of("found ", split, ", expected at most the rank, ", entry.dims.size()));
+  }
   entry.split = static_cast<int>(split);
   ISOBIT_RETURN_IF_ERROR(r.finish());
   return entry;

@@ -11,6 +11,7 @@
 #include "isobit/base/text.h"
 #include "isobit/commit/hash.h"
 #include "isobit/commit/signature.h"
+#include "isobit/verify/auditor.h"
 #include "isobit/verify/engagement.h"
 #include "isobit/verify/replay.h"
 #include "isobit/verify/transcript.h"
@@ -81,6 +82,14 @@ class FakeReplayer : public Replayer {
 };
 
 inline commit::Digest fake_job_root() { return digest_of("job"); }
+inline TranscriptRules fake_rules(uint64_t every) { return {25, every, DType::kFloat32, false}; }
+inline AuditOptions fake_options(const TranscriptRules& rules) {
+  AuditOptions options;
+  options.rules = rules;
+  options.job_root = fake_job_root();
+  options.batch = [](uint64_t step) -> Expected<commit::Digest> { return digest_of(text_of("batch ", step)); };
+  return options;
+}
 
 // The leaves of a run, as a trainer makes them.
 inline std::vector<Leaf> fake_leaves(const TranscriptRules& rules, const Cheat& cheat = {}) {

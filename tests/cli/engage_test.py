@@ -173,14 +173,14 @@ class Refused(Parties):
 class Terms(Parties):
     def test_what_is_signed_is_shown(self):
         self.client("keygen", "--out", "referee")
-        made = self.offer("--referee", "referee.pub", "--response", "5m", "--restart", "2h", "--message-bytes", "65536",
+        made = self.offer("--referee", "referee.pub", "--response", "5m", "--restart", "2h", "--message-bytes", "800000",
                           "--head-every", "4", "--accept-within", "0", "--checkpoints", "client:30d", "--salts", "nobody")
         terms = self.client.json("engage", "show", "offer")["terms"]
         self.assertEqual(terms, made["terms"])
         with open(self.client.path("referee.pub")) as f:
             self.assertEqual(terms["referee_key"], f.read().split()[-1])
         self.assertEqual([terms[key] for key in ("response_seconds", "restart_seconds", "message_bytes", "head_every",
-                                                 "accept_until")], [300, 7200, 65536, 4, None])
+                                                 "accept_until")], [300, 7200, 800000, 4, None])
         self.assertEqual(terms["checkpoints"]["kept_by"], "client")
         self.assertAlmostEqual(terms["checkpoints"]["until"]["unix"], time.time() + 30 * 86400, delta=600)
         self.assertRegex(terms["checkpoints"]["until"]["utc"], r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$")

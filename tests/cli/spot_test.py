@@ -156,6 +156,14 @@ class TwoMachines(Case):
         asking.kill()
         asking.communicate()
 
+    def test_what_no_copying_makes_whole(self):
+        for name, make, says in (("pipe", os.mkfifo, "no plain file"), ("folder", os.makedirs, "no plain file"),
+                                 ("link", lambda path: os.symlink("/dev/zero", path), "no plain file"),
+                                 ("long", lambda path: self.write(path, bytes(3 << 20)), "at most")):
+            os.makedirs(self.path(name))
+            make(self.path(name, "0.question"))
+            self.fails("answer", "d.run", "--through", name, "--max-time", "60", code=3, says=["0.question", says])
+
     def test_what_is_false_is_found_from_afar(self):
         self.isobit("-q", "cheat", DIGITS, *SHORT, "--kind", "rate", "--at", "7", "--out", "false.run")
         shutil.copytree(self.path("false.run"), self.path("there", "false.run"))

@@ -17,7 +17,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "cli"))
 from isobit_cli import DIGITS, PROGRAM, SOURCE, heeds_signals  # noqa: E402
 
 STEPS, AT = 12, 7
-CHEAT = f"sample@{AT}"
 # What a verdict is, whoever carried the messages.
 VERDICT = ("verdict", "level", "step", "node", "operator", "value", "entry", "element", "chunk", "rounds")
 
@@ -77,6 +76,10 @@ class Server:
 class Disputing(unittest.TestCase):
     response, restart = "20s", "20s"
     liar = "trainer"  # or the challenger
+    cheat = f"sample@{AT}"
+    files = ["engagement", "job.toml", "transcript", "heads"]  # what a challenger needs of the trainer's run
+    settings = {}  # of the job: fields that it has, by their names alone
+    tables = ""    # that it has besides
 
     @classmethod
     def setUpClass(cls):
@@ -84,10 +87,10 @@ class Disputing(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.dir, ignore_errors=True)
         with open(DIGITS) as f:
             text = f.read()
-        for key, value in (("steps", STEPS), ("warmup", 2)):
+        for key, value in {"steps": STEPS, "warmup": 2, **cls.settings}.items():
             text = re.sub(rf"(?m)^{key} *=.*$", f"{key} = {value}", text)
         with open(os.path.join(cls.dir, "job.toml"), "w") as f:
-            f.write(text)
+            f.write(text + cls.tables)
         subprocess.run([os.path.join(SOURCE, "scripts", "dev_certificates"), "tls"], cwd=cls.dir, check=True,
                        stdout=subprocess.DEVNULL)
         for role, home in (("trainer", "trainer"), ("referee", "referee")):
@@ -98,14 +101,14 @@ class Disputing(unittest.TestCase):
                        home="client")
         cls.run_isobit("engage", "accept", "offer", "--job", "job.toml", "--out", "engagement", home="trainer")
         for home, name, more in (("trainer", "theirs.run", ["--engagement", "engagement"]), ("challenger", "mine.run", [])):
-            made = ["cheat", "--kind", CHEAT.split("@")[0], "--at", str(AT)] if home == cls.liar else ["train"]
+            made = ["cheat", "--kind", cls.cheat.split("@")[0], "--at", str(AT)] if home == cls.liar else ["train"]
             cls.run_isobit(*made, "job.toml", "--out", name, *more, home=home)
-        # What a challenger needs of the trainer's run.
         os.makedirs(os.path.join(cls.dir, "doubted"))
-        for name in ("engagement", "job.toml", "transcript", "heads"):
-            shutil.copy(os.path.join(cls.dir, "theirs.run", name), os.path.join(cls.dir, "doubted", name))
+        for name in cls.files:
+            theirs, copy = os.path.join(cls.dir, "theirs.run", name), os.path.join(cls.dir, "doubted", name)
+            shutil.copytree(theirs, copy) if os.path.isdir(theirs) else shutil.copy(theirs, copy)
         # The homes have one client's key each or none: without one, both runs are taken at their own word.
-        lies = ["--cheat" if cls.liar == "trainer" else "--challenger-cheat", CHEAT]
+        lies = ["--cheat" if cls.liar == "trainer" else "--challenger-cheat", cls.cheat]
         cls.local = json.loads(cls.run_isobit("--json", "dispute", "theirs.run", "mine.run", *lies,
                                               home="trainer", code=(0, 1)).stdout)
 
@@ -138,7 +141,7 @@ class Disputing(unittest.TestCase):
         return ["--certificate", f"tls/{name}.crt", "--key", f"tls/{name}.key", authority, "tls/authority.crt"]
 
     def lie(self, party):
-        return ["--cheat", CHEAT] if party == self.liar else []
+        return ["--cheat", self.cheat] if party == self.liar else []
 
     def trainer(self, *more, state="trainer.games", **rest):
         return Server(self, "trainer", ["theirs.run", *self.lie("trainer"), "--state", os.path.join(self.own, state), *more],

@@ -151,8 +151,8 @@ class Forfeits(Network):
                                            code=1 if of == "trainer" else 0).stdout)
         self.assertEqual((shown["verdict"], shown["genuine"]), (told["verdict"], True))
 
-    @unittest.skipUnless(SLOW, "with --slow")
-    def test_killed_for_good(self):
+    def silenced(self, silence):
+        """Each party is silenced in turn, in the middle of a game, and forfeits."""
         for party in ("trainer", "challenger"):
             with self.subTest(party=party):
                 servers = {"trainer": self.trainer(state=f"t{party}"), "challenger": self.challenger(state=f"c{party}")}
@@ -160,20 +160,16 @@ class Forfeits(Network):
                 record = self.fresh("dispute")
                 referee = self.start_referee(proxies["trainer"].address, proxies["challenger"].address, "--out", record)
                 wait_for(lambda: len(servers[party].events("answered")) >= 2)
-                servers[party].kill()
+                silence(servers[party], proxies[party])
                 self.forfeit(referee, party, record)
 
     @unittest.skipUnless(SLOW, "with --slow")
+    def test_killed_for_good(self):
+        self.silenced(lambda server, proxy: server.kill())
+
+    @unittest.skipUnless(SLOW, "with --slow")
     def test_stalls(self):
-        for party in ("trainer", "challenger"):
-            with self.subTest(party=party):
-                servers = {"trainer": self.trainer(state=f"t{party}"), "challenger": self.challenger(state=f"c{party}")}
-                proxies = {name: self.proxied(server, delay=0.05) for name, server in servers.items()}
-                record = self.fresh("dispute")
-                referee = self.start_referee(proxies["trainer"].address, proxies["challenger"].address, "--out", record)
-                wait_for(lambda: len(servers[party].events("answered")) >= 2)
-                proxies[party].stalled = True
-                self.forfeit(referee, party, record)
+        self.silenced(lambda server, proxy: setattr(proxy, "stalled", True))
 
     @unittest.skipUnless(SLOW, "with --slow")
     def test_stopped_processes(self):

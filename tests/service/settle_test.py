@@ -20,7 +20,6 @@ class Settle(Disputing):
             self.assertEqual(server.events("stopped")[0]["finished"], True)
 
 
-
 class FalseAlarm(Disputing):
     liar = "challenger"
 
@@ -28,6 +27,20 @@ class FalseAlarm(Disputing):
         self.assertEqual((self.local["verdict"], self.local["step"]), ("challenger wrong", AT))
         trainer, challenger = self.trainer(), self.challenger()
         self.assert_same(self.settle(trainer.address, challenger.address, code=0))
+
+
+class AFalseLog(Disputing):
+    """Of a logged job, where the challenger judges by the trainer's log and names an entry of it."""
+    cheat = f"log-foreign@{AT}"
+    files = [*Disputing.files, "log"]
+    settings = {"arithmetic": '"logged-1"'}
+    tables = "\n[rounding]\ndivergence = 65536\n"  # so that steps have entries
+
+    def test_an_entry_that_may_not_stand(self):
+        self.assertEqual((self.local["verdict"], self.local["level"], self.local["step"]), ("trainer wrong", "log", AT))
+        trainer, challenger = self.trainer(), self.challenger()
+        self.assert_same(self.settle(trainer.address, challenger.address))
+        self.assertIn("entry", [e["question"] for e in challenger.events("answered")])
 
 
 if __name__ == "__main__":

@@ -1,9 +1,6 @@
 #include "isobit/lab/measure/watched_files.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 
 #include "isobit/base/text.h"
 
@@ -15,39 +12,26 @@ tl::unexpected<Error> changed(const fs::path& path) {
                             "kept; leave the file alone and measure it again"));
 }
 
-bool same(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
-
 }  // namespace
-
-bool WatchedFiles::Identity::operator==(const Identity& other) const {
-  // The second time tells of a file that was moved away and back.
-  return device == other.device && inode == other.inode && size == other.size && same(written, other.written) &&
-         same(noted, other.noted);
-}
-
-Expected<WatchedFiles::Identity> WatchedFiles::identity_of(const fs::path& path) {
-  struct stat found {};
-  if (::stat(path.c_str(), &found) != 0) return cannot("look at", path, errno);
-  return Identity{found.st_dev, found.st_ino, found.st_size, found.st_mtim, found.st_ctim};
-}
 
 Expected<commit::Digest> WatchedFiles::add(const fs::path& path) {
   std::error_code error;
   Watched file{fs::absolute(path, error), {}, {}};
   if (error) return unavailable(text_of(path.string(), ": ", error.message()));
-  const auto identity = identity_of(file.path);
+  const auto identity = FileIdentity::of(file.path, Links::kFollow);
   // Hashing says best what is wrong with a file that cannot be read.
   ISOBIT_TRY(file.digest, sha256_of_file(path));
   if (!identity) return tl::unexpected<Error>(identity.error());
-  file.identity = *identity;
+  if (!*identity) return changed(path);
+  file.identity = **identity;
   files_.push_back(std::move(file));
   return files_.back().digest;
 }
 
 Status WatchedFiles::check_same() const {
   for (const Watched& file : files_) {
-    const auto now = identity_of(file.path);
-    if (!now || !(*now == file.identity)) return changed(file.path);
+    const auto now = FileIdentity::of(file.path, Links::kFollow);
+    if (!now || *now != file.identity) return changed(file.path);
   }
   return {};
 }

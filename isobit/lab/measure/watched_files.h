@@ -1,12 +1,9 @@
 // Files that other processes read while a sweep goes on: that they are still what was hashed.
 #pragma once
 
-#include <sys/types.h>
-
-#include <ctime>
 #include <vector>
 
-#include "isobit/base/file.h"
+#include "isobit/base/file_identity.h"
 #include "isobit/commit/hash.h"
 
 namespace isobit::lab::measure {
@@ -23,20 +20,11 @@ class WatchedFiles {
   Status check_bytes() const;
 
  private:
-  struct Identity {
-    dev_t device = 0;
-    ino_t inode = 0;
-    off_t size = 0;
-    timespec written{}, noted{};
-    bool operator==(const Identity& other) const;
-  };
   struct Watched {
     fs::path path;
-    Identity identity;
+    FileIdentity identity;
     commit::Digest digest{};
   };
-  static Expected<Identity> identity_of(const fs::path& path);
-
   std::vector<Watched> files_;
 };
 
