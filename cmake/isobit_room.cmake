@@ -3,8 +3,10 @@
 # isobit_by_isa(NAME FILE [FOR ISA FILE ...])  adds FILE to that library once for every instruction set of this machine,
 #                                             each time with its flags and with its enumerator of Isa as ISOBIT_ISA; for
 #                                             the sets behind FOR the file that follows, in place of the first
-# isobit_test(NAME SOURCES ... DEPS ... [LABELS ...] [TIMEOUT s])   a GoogleTest binary registered with CTest; its room
-#                                             (the folder under isobit/) is a label too
+# isobit_test(NAME SOURCES ... DEPS ... [LABELS ...] [TIMEOUT s] [WHOLE])   a GoogleTest binary registered with CTest;
+#                                             its room (the folder under isobit/) is a label too. WHOLE: it is registered
+#                                             once more, slow, as NAME_whole, and then tries everything
+#                                             (isobit/base/whole_for_test.h)
 # isobit_fuzz(NAME SOURCE file DEPS ...)      a libFuzzer target when ISOBIT_FUZZ, else a replay of its corpus
 include(CMakeParseArguments)
 
@@ -67,7 +69,7 @@ function(isobit_test NAME)
   if(NOT ISOBIT_TESTS)
     return()
   endif()
-  cmake_parse_arguments(A "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(A "WHOLE" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${NAME} ${A_SOURCES})
   target_link_libraries(${NAME} PRIVATE isobit_options ${A_DEPS} GTest::gtest_main)
   isobit_plain(${NAME})  # what it tests keeps its own options
@@ -85,6 +87,12 @@ function(isobit_test NAME)
   add_test(NAME ${NAME} COMMAND ${NAME})
   set_tests_properties(${NAME} PROPERTIES LABELS "${A_LABELS}" TIMEOUT ${A_TIMEOUT}
     ENVIRONMENT "${ISOBIT_TEST_ENVIRONMENT}")
+  if(A_WHOLE)
+    list(TRANSFORM A_LABELS REPLACE "^fast$" slow)
+    add_test(NAME ${NAME}_whole COMMAND ${NAME})
+    set_tests_properties(${NAME}_whole PROPERTIES LABELS "${A_LABELS}" TIMEOUT 7200
+      ENVIRONMENT "${ISOBIT_TEST_ENVIRONMENT};ISOBIT_WHOLE=1")
+  endif()
 endfunction()
 
 # Without ISOBIT_FUZZ a fuzz target is an ordinary test: fuzz/replay_main.cpp feeds it its corpus and seeded mutations

@@ -87,12 +87,13 @@ class DisputeTest : public ::testing::Test {
     size_t found = 0;
     std::set<std::string> unchanged;
   };
-  Planted plant_in_every_node(const train::Job& job) {
+  Planted plant_in_every_node(const train::Job& job, const std::function<bool(size_t)>& chosen = nullptr) {
     const Made honest = make("honest", job);
     platform::Engine engine(platform::parse_platform("ordered/1t").value());
     const graph::Graph graph = run::open_session(job, engine).value().trainer->step_graph().graph;
     Planted planted;
     for (size_t node = 0; node < graph.nodes().size(); ++node) {
+      if (chosen && !chosen(node)) continue;
       SCOPED_TRACE(text_of("node ", node, " ", graph.nodes()[node].op));
       run::TrainRequest request = train_request(folder_ / text_of("planted_", node), job);
       request.conduct.step = planted_at(node);

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "isobit/adversary/dispute_for_test.h"
+#include "isobit/base/whole_for_test.h"
 #include "isobit/dispute/claims.h"
 #include "isobit/dispute/record.h"
 
@@ -110,7 +111,7 @@ TEST_F(DisputeMessages, ARecordGivesTheVerdictAgainAndNoOther) {
   const Bytes bytes = encode(record);
   EXPECT_EQ(dispute::decode_record(bytes, "test").value(), record);
   std::mt19937 random(1);
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < (whole_test() ? 2000 : 700); ++i) {
     Bytes changed = bytes;
     const size_t bit = random() % (bytes.size() * 8);
     changed[bit / 8] = static_cast<uint8_t>(changed[bit / 8] ^ (1 << bit % 8));
@@ -198,7 +199,7 @@ TEST_F(DisputeMessages, NothingThatOnePartySignsConvictsTheOther) {
     for (size_t i = 0; i < replays.size(); ++i) {
       const dispute::Message m = replays.message(i);
       if (m.key != run::testing::key(liar).public_key()) continue;
-      for (int n = 0; n < 150; ++n) {
+      for (int n = 0; n < (whole_test() ? 150 : 50); ++n) {
         dispute::Message other = m;
         for (size_t flips = 1 + random() % 3; flips > 0; --flips) {
           other.body[random() % other.body.size()] ^= static_cast<uint8_t>(1 << random() % 8);

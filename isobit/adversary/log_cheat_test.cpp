@@ -1,6 +1,7 @@
 // What dishonest rounding logs come to in whole runs: a value that no honest platform could have is never accepted, and
 // what an honest log does not have is counted.
 #include "isobit/adversary/cheat_for_test.h"
+#include "isobit/base/whole_for_test.h"
 
 namespace isobit::adversary {
 namespace {
@@ -82,6 +83,7 @@ TEST_F(LogCheatTest, AnEntryTooManyIsFoundAndManyAreRefused) {
 TEST_F(LogCheatTest, ARemovedEntryIsReportedOrRefused) {
   int refused = 0;
   for (int64_t at = 1; at <= kSteps; ++at) {
+    if (at != kAt && !whole_test()) continue;
     const run::AuditSummary exact = audit_of_cheat("log-remove", at, near_tie_job());
     EXPECT_TRUE(exact.verdict.accepted()) << "step " << at << ": " << exact.verdict.reason;
     EXPECT_EQ(total(exact.log_counts).missing, 1u) << "step " << at;
@@ -97,7 +99,7 @@ TEST_F(LogCheatTest, ARemovedEntryIsReportedOrRefused) {
     EXPECT_NE(other.verdict.reason.find("calls no value illegal"), std::string::npos) << other.verdict.reason;
     ++refused;
   }
-  EXPECT_EQ(refused, 2);  // the bits are the same on every machine, and so is this number
+  EXPECT_EQ(refused, whole_test() ? 2 : 1);  // the bits are the same on every machine, and so is this number
 }
 
 // Results of a platform lie farther from the exact ones than 1.0005 units.

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "isobit/adversary/cheat_for_test.h"
+#include "isobit/base/whole_for_test.h"
 #include "isobit/log/compression_internal.h"
 #include "isobit/log/payload_internal.h"
 
@@ -60,6 +61,7 @@ TEST_F(SignedDamage, CutShortOrLonger) {
 
 TEST_F(SignedDamage, AnyFieldOfTheHeader) {
   for (size_t at = 0; at < 40; ++at) {
+    if (at % 3 != 0 && !whole_test()) continue;
     rejected(text_of("byte ", at), [=](Bytes& s) { s[at] ^= 1; });
     if (at >= 26)
       rejected(

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <optional>
 
+#include "isobit/base/whole_for_test.h"
 #include "isobit/bundle/layout.h"
 #include "isobit/bundle/log_file.h"
 #include "isobit/bundle/manifest.h"
@@ -124,6 +125,7 @@ TEST_F(LogFileDamage, EveryByteOfARecordButItsChecksum) {
     Bytes changed = file;
     changed[at] ^= 0x55;
     const size_t within = at - second;
+    if (within >= bundle::kRecordOverhead && within % 4 != 0 && !whole_test()) continue;
     if (within >= sizeof(uint32_t) && within < bundle::kRecordOverhead) {
       // Of a finished run the signed digest of the file is compared; checksums are against accidents before that.
       const auto audited = audit_with(changed);

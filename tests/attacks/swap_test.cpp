@@ -6,12 +6,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <mutex>
 
+#include "isobit/base/whole_for_test.h"
 #include "isobit/run/audit_run.h"
 #include "isobit/run/testing.h"
 #include "tests/attacks/mutants.h"
@@ -118,8 +121,11 @@ TEST_P(Swap, TheTwoRunsAreWhatTheyAreMeantToBe) {
 }
 
 TEST_P(Swap, AnHonestFileInTimeDoesNotSaveAFalseRun) {
+  uint64_t number = 0;  // each file after one of the steps, in turn; the whole test after each
   for (const auto& [name, data] : honest_->files) {
+    ++number;
     for (uint64_t at = 1; at <= 5; at += 2) {
+      if (at / 2 != number % 3 && !whole_test()) continue;
       EXPECT_FALSE(accepted(false_, at, [&] { swap(name, honest_->files); })) << name << " after step " << at;
     }
   }
@@ -166,15 +172,23 @@ TEST_P(SwapInASample, ACheckpointExchangedBetweenTwoReplaysAccusesNobody) {
 }
 
 TEST_P(Swap, AFileThatIsNoFileAnyMoreNeitherHangsNorCrashes) {
+  const std::vector<std::function<void(const fs::path&, size_t)>> all = {
+      [](const fs::path& path, size_t) { fs::remove(path); },
+      [](const fs::path& path, size_t) { fs::resize_file(path, 0); },
+      [](const fs::path& path, size_t size) { fs::resize_file(path, size / 2); },
+      [](const fs::path& path, size_t) { fs::resize_file(path, uint64_t{1} << 40); },
+      [](const fs::path& path, size_t) { fs::remove(path), fs::create_directory(path); },
+      [](const fs::path& path, size_t) { fs::remove(path), fs::create_symlink("/dev/zero", path); },
+      [](const fs::path& path, size_t) { fs::remove(path), ISOBIT_CHECK(mkfifo(path.c_str(), 0600) == 0); }};
+  // Every file by two of the seven in each way to audit, by six of them in all three; the whole test by all in each.
+  size_t number =
+      static_cast<size_t>(std::ranges::find(run::testing::kWays, way()) - std::begin(run::testing::kWays)) * 2;
   for (const auto& [name, data] : honest_->files) {
     const fs::path path = folder_ / "run" / name;
-    accepted(honest_->files, 1, [&] { fs::remove(path); });
-    accepted(honest_->files, 1, [&] { fs::resize_file(path, 0); });
-    accepted(honest_->files, 1, [&] { fs::resize_file(path, data.size() / 2); });
-    accepted(honest_->files, 1, [&] { fs::resize_file(path, uint64_t{1} << 40); });
-    accepted(honest_->files, 1, [&] { fs::remove(path), fs::create_directory(path); });
-    accepted(honest_->files, 1, [&] { fs::remove(path), fs::create_symlink("/dev/zero", path); });
-    accepted(honest_->files, 1, [&] { fs::remove(path), ISOBIT_CHECK(mkfifo(path.c_str(), 0600) == 0); });
+    for (size_t i = 0; i < (whole_test() ? all.size() : 2); ++i) {
+      accepted(honest_->files, 1, [&, at = (number + i) % all.size()] { all[at](path, data.size()); });
+    }
+    ++number;
   }
 }
 

@@ -53,7 +53,7 @@ def main():
         tasks = [("mutations", [os.path.abspath(options.mutation_test)], {"ISOBIT_MUTATIONS": str(options.mutations)})]
         tasks += [(a, script("attack_test.py", "--whole", "--arithmetic", a, "--counts", os.path.join(folder, a)), {})
                   for a in ARITHMETICS]
-        tasks += [("swaps", [os.path.abspath(options.swap_test)], {"ISOBIT_SWAPS": "200"}),
+        tasks += [("swaps", [os.path.abspath(options.swap_test)], {"ISOBIT_SWAPS": "200", "ISOBIT_WHOLE": "1"}),
                   ("files", script("files_test.py"), {}), ("encoder", script("encoder_test.py"), {})]
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             running = [pool.submit(run, name, command, folder, more) for name, command, more in tasks]

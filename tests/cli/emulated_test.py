@@ -5,7 +5,6 @@ import os
 import platform
 import shutil
 import sqlite3
-import sys
 import unittest
 
 from isobit_cli import PROGRAM, Case, main
@@ -88,5 +87,4 @@ class Emulated(Case):
 
 
 if __name__ == "__main__":
-    sys.argv = [a for a in sys.argv if a != "--slow"]
     main()

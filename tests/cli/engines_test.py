@@ -4,7 +4,6 @@ import os
 import re
 import sqlite3
 import subprocess
-import sys
 import time
 import unittest
 
@@ -85,5 +84,4 @@ class Engines(Case):
 
 
 if __name__ == "__main__":
-    sys.argv = [a for a in sys.argv if a != "--slow"]
     main()

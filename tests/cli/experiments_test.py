@@ -134,5 +134,4 @@ def by_text(a, b):
 
 
 if __name__ == "__main__":
-    sys.argv = [a for a in sys.argv if a != "--slow"]
     main()

@@ -206,7 +206,7 @@ class Explain(Case):
         self.assertIn("With winograd4 in place of its own as its convolution algorithm and nothing else changed", words)
 
     def test_a_training_names_the_operator_and_the_kind(self):
-        here = [v["platform"] for v in self.isobit_json("platforms", "--vendors") if v.get("float32_digest")]
+        here = [v["platform"] for v in self.vendors() if v.get("float32_digest")]
         if not {"onednn@sse41", "onednn@avx2"} <= set(here):
             self.skipTest("skipped: no oneDNN with both instruction sets")
         lab, changes = self.path("t.lab"), ["--set", "job.arithmetic=float32", "--set", "data.batch=8"]

@@ -80,7 +80,7 @@ class Memory(Case):
     def test_of_the_trial_of_a_library(self):
         self.assertEqual(self.isobit_json("job", "check", DIGITS)["memory_of_trial"], 0)
         self.assertNotIn("child process", self.isobit("job", "check", DIGITS).out)
-        for entry in self.isobit_json("platforms", "--vendors"):
+        for entry in self.vendors():
             if entry.get("float64_digest"):
                 break
         else:

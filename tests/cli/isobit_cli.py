@@ -14,6 +14,11 @@ import sys
 import tempfile
 import unittest
 
+# With --slow a test tries everything; else a part, the same each time.
+SLOW = "--slow" in sys.argv
+if SLOW:
+    sys.argv.remove("--slow")
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.environ.get("ISOBIT_SOURCE_DIR", os.path.dirname(os.path.dirname(HERE)))
 PROGRAM = os.environ.get("ISOBIT", "isobit")
@@ -94,6 +99,15 @@ class Case(unittest.TestCase):
 
     def isobit_json(self, *arguments, **more):
         return self.isobit("--json", *arguments, **more).json()
+
+    def vendors(self):
+        """What `platforms --vendors` says. Every setting of every library is tried for it, which takes seconds: CTest has
+        it asked once for all tests (vendors_test.py)."""
+        asked = os.environ.get("ISOBIT_VENDORS_LISTED")
+        if not asked:
+            return self.isobit_json("platforms", "--vendors")
+        with open(asked, encoding="utf-8") as f:
+            return json.load(f)
 
     def train(self, name, *arguments, job=DIGITS, **more):
         """The short job into self.dir/name; the JSON that train prints."""

@@ -4,13 +4,9 @@ import os
 import random
 import shutil
 import signal
-import sys
 
-from isobit_cli import DIGITS, SHORT, Case, contents, leaves_of, main, overrides
+from isobit_cli import DIGITS, SHORT, SLOW, Case, contents, leaves_of, main, overrides
 
-SLOW = "--slow" in sys.argv
-if SLOW:
-    sys.argv.remove("--slow")
 KILLS = 20 if SLOW else 8
 JOB = [DIGITS] if SLOW else [DIGITS] + overrides("job.steps=40", "schedule.warmup=2", "commit.every=3",
                                                   "checkpoint.every=7", "checkpoint.keep=2")

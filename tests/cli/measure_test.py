@@ -368,7 +368,7 @@ class Training(Case):
         self.assertIn(f"first fork      Conv '{fork['name']}' of step 1", self.isobit("compare", lab, code=1).out)
 
     def test_float32_trainings_fork(self):
-        here = [v["platform"] for v in self.isobit_json("platforms", "--vendors") if v.get("float32_digest")]
+        here = [v["platform"] for v in self.vendors() if v.get("float32_digest")]
         if not here:
             self.skipTest("skipped: no vendor's library")
         lab = self.path("t.lab")
@@ -403,7 +403,7 @@ def wide_matmul(size):
 
 class ManyResults(Case):
     def test_a_library_that_is_not_asked_is_not_named(self):
-        here = [v["platform"] for v in self.isobit_json("platforms", "--vendors") if v.get("float32_digest")]
+        here = [v["platform"] for v in self.vendors() if v.get("float32_digest")]
         if not here:
             self.skipTest("skipped: no product library here")
         for kind, ours in ((FLOAT, False), (DOUBLE, True)):
@@ -417,7 +417,7 @@ class ManyResults(Case):
 
     def test_one_product_has_many_results(self):
         # One of each product that is known to be another one.
-        here = {v["float32_digest"]: v["platform"] for v in self.isobit_json("platforms", "--vendors")
+        here = {v["float32_digest"]: v["platform"] for v in self.vendors()
                 if v.get("float32_digest")}
         if len(here) < 12:
             self.skipTest(f"skipped: libraries here have {len(here)} different products")

@@ -6,14 +6,10 @@ import os
 import random
 import shutil
 import signal
-import sys
 from collections import Counter
 
-from isobit_cli import DIGITS, Case, files_of, leaves_of, main, overrides
+from isobit_cli import DIGITS, SLOW, Case, files_of, leaves_of, main, overrides
 
-SLOW = "--slow" in sys.argv
-if SLOW:
-    sys.argv.remove("--slow")
 KILLS, FLIPS = (300, 100) if SLOW else (6, 6)
 SEED = int(os.environ.get("ISOBIT_TEST_SEED", "27"))
 # Heads, committed states and checkpoints at steps of their own, so that kept checkpoints are of both kinds.

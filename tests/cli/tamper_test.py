@@ -5,13 +5,9 @@ import os
 import random
 import re
 import shutil
-import sys
 
-from isobit_cli import DIGITS, SHORT, Case, contents, files_of, main
+from isobit_cli import DIGITS, SHORT, SLOW, Case, contents, files_of, main
 
-SLOW = "--slow" in sys.argv
-if SLOW:
-    sys.argv.remove("--slow")
 FLIPS = 150 if SLOW else 6  # of each file
 
 

@@ -9,7 +9,7 @@ ORDERED = "ordered@portable/1t,ordered/2t,ordered@reference/1t"
 class Thresholds(Case):
     def vendor(self):
         """A setting of a library here with a float64 product."""
-        for entry in self.isobit_json("platforms", "--vendors"):
+        for entry in self.vendors():
             if entry.get("float64_digest"):
                 return entry["platform"] + "/1t"
         self.skipTest("skipped: no vendor library")

@@ -7,19 +7,15 @@ import socket
 import ssl
 import struct
 import subprocess
-import sys
 import threading
 import time
 import unittest
 
-from disputing import SOURCE, Disputing, main, resident, wait_for
+from disputing import SLOW, SOURCE, Disputing, main, resident, wait_for
 from http2 import DATA, Connection
 
 SAY = "/isobit.service.Party/Say"
 MIB = 1 << 20
-SLOW = "--slow" in sys.argv
-if SLOW:
-    sys.argv.remove("--slow")
 
 
 class Hostile(Disputing):

@@ -2,14 +2,10 @@
 """Many disputes with the same two services, one behind the other: their memory does not grow with them, nor do their open
 files. --slow: 1,000 of them; else 20."""
 import os
-import sys
 import time
 
-from disputing import Disputing, main, resident
+from disputing import SLOW, Disputing, main, resident
 
-SLOW = "--slow" in sys.argv
-if SLOW:
-    sys.argv.remove("--slow")
 DISPUTES = 1000 if SLOW else 20
 # Before, allocator, thread pools and gRPC reach what they need.
 WARM = 10

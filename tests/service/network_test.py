@@ -4,16 +4,11 @@ verdict is that of one machine, or a forfeit, as docs/disputes.md says. --slow: 
 import json
 import os
 import signal
-import sys
 import time
 import unittest
 
-from disputing import Disputing, main, wait_for
+from disputing import SLOW, Disputing, main, wait_for
 from proxy import Proxy
-
-SLOW = "--slow" in sys.argv
-if SLOW:
-    sys.argv.remove("--slow")
 
 
 class Network(Disputing):

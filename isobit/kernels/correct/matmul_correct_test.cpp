@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "isobit/base/whole_for_test.h"
 #include "isobit/kernels/correct/bound_check_for_test.h"
 #include "isobit/kernels/correct/engine.h"
 #include "isobit/kernels/correct/matmul.h"
@@ -118,7 +119,7 @@ TEST(CorrectMatmul, IsMpfrsRoundingOfRandomAndSpecialValues) {
 }
 
 TEST(CorrectMatmul, SparseOperandsAndCancellingOnes) {
-  for (uint64_t seed = 0; seed < 8; ++seed) {
+  for (uint64_t seed = 0; seed < (whole_test() ? 8 : 3); ++seed) {
     Case x = random_case(40, 50, 130, Values::kUnit, seed + 8);
     std::mt19937_64 random(seed);
     for (std::vector<float>* v : {&x.a, &x.b}) {
@@ -206,13 +207,13 @@ TEST(CorrectMatmul, StridesBatchesAndTilesBeyondOne) {
   EXPECT_TRUE(same_bits(expected, c));
   EXPECT_EQ(statistics.elements, 3 * 8 * 9);
   // Several tiles both ways.
-  const Case x = random_case(1100, 1030, 12, Values::kUnit, 4);
+  const Case x = random_case(1100, 1030, whole_test() ? 12 : 3, Values::kUnit, 4);
   matmul(ctx, x.args(c));
   std::vector<float> slow;
   reference::matmul(x.args(slow));
   EXPECT_TRUE(same_bits(slow, c));
   // Several blocks of terms.
-  const Case y = random_case(12, 1030, 9000, Values::kUnit, 5);
+  const Case y = random_case(whole_test() ? 12 : 2, 1030, 9000, Values::kUnit, 5);
   matmul(ctx, y.args(c));
   reference::matmul(y.args(slow));
   EXPECT_TRUE(same_bits(slow, c));

@@ -172,18 +172,21 @@ TEST_P(EachVendor, ProbeRepeats) {
 
 INSTANTIATE_TEST_SUITE_P(Vendors, EachVendor, ::testing::ValuesIn(vendor_libraries()), testing::test_name_of_library);
 
-// The settings of a library that this machine runs, by name.
-std::map<std::string, VendorProbe> working(const std::string& library) {
-  std::map<std::string, VendorProbe> probes;
-  for (const VendorId& id : known_vendors(library)) {
-    if (auto probe = probe_vendor(id)) probes[id.core] = std::move(*probe);
-  }
-  return probes;
+// The settings of OpenBLAS that this machine runs, by name; each is asked once.
+const std::map<std::string, VendorProbe>& working() {
+  static const std::map<std::string, VendorProbe> all = [] {
+    std::map<std::string, VendorProbe> probes;
+    for (const VendorId& id : known_vendors("openblas")) {
+      if (auto probe = probe_vendor(id)) probes[id.core] = std::move(*probe);
+    }
+    return probes;
+  }();
+  return all;
 }
 
 TEST(OpenBlas, CoreTypesDiffer) {
   if (!vendor_installed("openblas")) GTEST_SKIP() << "skipped: no OpenBLAS";
-  const auto probes = working("openblas");
+  const auto& probes = working();
   if (probes.size() < 2) GTEST_SKIP() << "skipped: OpenBLAS has " << probes.size() << " core types here";
   std::set<std::string> f32, f64;
   for (const auto& [core, probe] : probes) {
@@ -196,7 +199,7 @@ TEST(OpenBlas, CoreTypesDiffer) {
 
 TEST(OpenBlas, SecondCoreTypeInOneProcessIsRefused) {
   if (!vendor_installed("openblas")) GTEST_SKIP() << "skipped: no OpenBLAS";
-  const auto probes = working("openblas");
+  const auto& probes = working();
   if (probes.size() < 2) GTEST_SKIP() << "skipped: OpenBLAS has " << probes.size() << " core types here";
   const std::string one = probes.begin()->first, other = std::next(probes.begin())->first;
   EXPECT_EQ(in_child([&]() -> std::string {
