@@ -5,10 +5,6 @@
 # file of the library is seen to include what it uses.
 set(_isobit_std_headers <algorithm> <cmath> <cstdint> <cstring> <filesystem> <functional> <map> <memory> <optional>
   <span> <string> <utility> <vector> <tl/expected.hpp>)
-if(NOT ISOBIT_CORE_ONLY)
-  list(APPEND _isobit_std_headers <nlohmann/json.hpp>)
-endif()
-
 # What ccache asks for.
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   set(_isobit_pch_options "SHELL:-Xclang -fno-pch-timestamp")
@@ -30,6 +26,10 @@ endfunction()
 if(ISOBIT_PCH OR NOT ISOBIT_CORE_ONLY)
   _isobit_parsed_headers(ROOM "")
 endif()
+# For those alone that use it: GCC reads all that was parsed into every file, which of JSON takes half a second.
+if(NOT ISOBIT_CORE_ONLY)
+  _isobit_parsed_headers(CLI nlohmann_json::nlohmann_json <nlohmann/json.hpp>)
+endif()
 if(ISOBIT_TESTS)
   _isobit_parsed_headers(TEST GTest::gtest <random> <set> <gtest/gtest.h>)
 endif()
@@ -38,7 +38,7 @@ function(isobit_precompiled TARGET KIND)
   if(KIND STREQUAL "ROOM" AND NOT ISOBIT_PCH)
     return()
   endif()
-  if(KIND STREQUAL "CLI" OR KIND STREQUAL "FUZZ")
+  if(KIND STREQUAL "FUZZ")
     set(KIND ROOM)
   endif()
   target_compile_options(${TARGET} PRIVATE ${_isobit_pch_options})

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "isobit/base/file.h"
