@@ -5,6 +5,7 @@
 # file of the library is seen to include what it uses.
 set(_isobit_std_headers <algorithm> <cmath> <cstdint> <cstring> <filesystem> <functional> <map> <memory> <optional>
   <span> <string> <utility> <vector> <tl/expected.hpp>)
+
 # What ccache asks for.
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   set(_isobit_pch_options "SHELL:-Xclang -fno-pch-timestamp")
