@@ -129,7 +129,7 @@ class FrontOpener {
   Status unfinished() {
     const fs::path& folder = front_.folder_;
     ISOBIT_RETURN_IF_ERROR(check_unfinished_names(folder, front_.listing_));
-    ISOBIT_TRY(const Bytes engagement, read_plain_file(folder / kEngagementFile, kMaxEngagementBytes));
+    ISOBIT_TRY(const Bytes engagement, read_plain_file(folder / kEngagementFile, verify::kMaxEngagementBytes));
     ISOBIT_TRY(front_.engagement_, verify::decode_engagement(engagement, name_in(folder, kEngagementFile)));
     ISOBIT_RETURN_IF_ERROR(check_engagement(front_.engagement_, options_, folder));
     ISOBIT_TRY(front_.job_toml_, read_plain_file(folder / kJobFile, kMaxJobBytes));
@@ -139,10 +139,11 @@ class FrontOpener {
   Status finished() {
     const fs::path& folder = front_.folder_;
     ISOBIT_RETURN_IF_ERROR(check_finished_names(folder, front_.listing_));
-    ISOBIT_TRY(const Bytes engagement, or_rejected(read_plain_file(folder / kEngagementFile, kMaxEngagementBytes)));
+    ISOBIT_TRY(const Bytes engagement,
+               or_rejected(read_plain_file(folder / kEngagementFile, verify::kMaxEngagementBytes)));
     ISOBIT_TRY(const Bytes manifest, or_rejected(read_plain_file(folder / kManifestFile, kMaxManifestBytes)));
     ISOBIT_TRY(const Bytes signature,
-               or_rejected(read_plain_file(folder / kManifestSignatureFile, kMaxEngagementBytes)));
+               or_rejected(read_plain_file(folder / kManifestSignatureFile, verify::kMaxEngagementBytes)));
     ISOBIT_TRY(SignedFront front, open_signed_front(folder, engagement, manifest, signature, options_));
     front_.engagement_ = std::move(front.engagement);
     front_.manifest_ = std::move(front.manifest);

@@ -25,7 +25,6 @@ inline constexpr std::string_view kManifestSignatureFile = "manifest.sig";
 inline constexpr std::string_view kLockFile = "lock";
 
 inline constexpr uint64_t kMaxJobBytes = 1 << 16;
-inline constexpr uint64_t kMaxEngagementBytes = 1 << 14;
 inline constexpr uint64_t kMaxRecordFileBytes = uint64_t{1} << 30;    // transcript, heads
 inline constexpr uint64_t kMaxLogSegmentBytes = uint64_t{256} << 20;  // of one step
 inline constexpr uint64_t kMaxLogBytes = uint64_t{1} << 42;           // of all steps

@@ -211,7 +211,7 @@ Expected<PackSummary> pack_run(const fs::path& folder, const fs::path& out, bool
   if (!front.finished()) return unreadable(text_of(folder.string(), ": the run is unfinished; resume it first"));
   const Bytes engagement = verify::encode(front.engagement());
   const Bytes manifest = encode(*front.manifest());
-  ISOBIT_TRY(const Bytes signature, read_plain_file(folder / kManifestSignatureFile, kMaxEngagementBytes));
+  ISOBIT_TRY(const Bytes signature, read_plain_file(folder / kManifestSignatureFile, verify::kMaxEngagementBytes));
   // Once more, of the bytes that are packed.
   ISOBIT_TRY(const SignedFront checked, open_signed_front(folder, engagement, manifest, signature, options));
   ISOBIT_RETURN_IF_ERROR(check_entry(folder, kEngagementFile, entry_of(engagement), checked.manifest));
@@ -234,9 +234,10 @@ Expected<PackSummary> unpack_run(const fs::path& pack, const fs::path& out, cons
   ISOBIT_TRY(const ReadFile file, ReadFile::open(pack, Links::kFollow));
   ISOBIT_TRY(const std::vector<PackEntry> entries, list_pack(file, pack.string()));
   if (entries.size() < 4) return unreadable(text_of(pack.string(), ": has ", entries.size(), " files, no whole run"));
-  ISOBIT_TRY(const Bytes engagement, small_file(file, entries[0], kEngagementFile, kMaxEngagementBytes, pack));
+  ISOBIT_TRY(const Bytes engagement, small_file(file, entries[0], kEngagementFile, verify::kMaxEngagementBytes, pack));
   ISOBIT_TRY(const Bytes manifest, small_file(file, entries[1], kManifestFile, kMaxManifestBytes, pack));
-  ISOBIT_TRY(const Bytes signature, small_file(file, entries[2], kManifestSignatureFile, kMaxEngagementBytes, pack));
+  ISOBIT_TRY(const Bytes signature,
+             small_file(file, entries[2], kManifestSignatureFile, verify::kMaxEngagementBytes, pack));
   ISOBIT_TRY(const SignedFront front, open_signed_front(pack, engagement, manifest, signature, options));
   ISOBIT_TRY(const Manifest files, all_files(front.manifest, manifest, signature, pack));
   ISOBIT_RETURN_IF_ERROR(check_entries(entries, files, pack));

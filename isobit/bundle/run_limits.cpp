@@ -48,7 +48,7 @@ uint64_t RunLimits::log_bytes() const {
 
 uint64_t RunLimits::file_bytes(std::string_view path) const {
   if (path == kJobFile) return kMaxJobBytes;
-  if (path == kEngagementFile) return kMaxEngagementBytes;
+  if (path == kEngagementFile) return verify::kMaxEngagementBytes;
   if (path == kTranscriptFile) return transcript_bytes();
   if (path == kHeadsFile) return heads_bytes();
   if (path == kLogFile) return log_bytes();

@@ -100,7 +100,7 @@ struct Stored {
 
 Expected<Stored> read_stored(const fs::path& folder) {
   ISOBIT_TRY(Bytes job_toml, read_plain_file(folder / kJobFile, kMaxJobBytes));
-  ISOBIT_TRY(const Bytes signed_terms, read_plain_file(folder / kEngagementFile, kMaxEngagementBytes));
+  ISOBIT_TRY(const Bytes signed_terms, read_plain_file(folder / kEngagementFile, verify::kMaxEngagementBytes));
   ISOBIT_TRY(verify::Engagement engagement, verify::decode_engagement(signed_terms, name_in(folder, kEngagementFile)));
   ISOBIT_RETURN_IF_ERROR(check_engagement(engagement, {}, folder));
   ISOBIT_TRY(const Bytes leaves, read_plain_file(folder / kTranscriptFile, kMaxRecordFileBytes));

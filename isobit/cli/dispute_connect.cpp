@@ -32,7 +32,7 @@ Expected<verify::Engagement> engagement_of(const ConnectOptions& o, const Trust&
   ISOBIT_TRY(const Trusted named, trusted(trust));
   verify::Engagement engagement;
   if (!trust.engagement.empty()) {
-    ISOBIT_TRY(const Bytes bytes, read_file(trust.engagement, kMaxSmallFile));
+    ISOBIT_TRY(const Bytes bytes, read_file(trust.engagement, verify::kMaxEngagementBytes));
     ISOBIT_TRY(engagement, verify::decode_engagement(bytes, trust.engagement));
   } else {
     ISOBIT_TRY(const service::About about, ask(o, tls, Party::kTrainer));

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "isobit/base/frame.h"
 #include "isobit/base/new_file.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
@@ -122,7 +123,7 @@ Expected<int> accept(const AcceptOptions& o, Console& console) {
   ISOBIT_RETURN_IF_ERROR(check_output(o.out, false));
   run::AcceptRequest request;
   ISOBIT_TRY(request.limits, limits_of(o.limits));
-  ISOBIT_TRY(const Bytes bytes, read_file(o.offer, kMaxSmallFile));
+  ISOBIT_TRY(const Bytes bytes, read_file(o.offer, verify::kMaxEngagementBytes));
   ISOBIT_TRY(request.offer, verify::decode_offer(bytes, o.offer));
   ISOBIT_TRY(request.home, run::key_folder(o.key_folder, environment));
   ISOBIT_TRY(request.trainer, run::existing_key(request.home, "trainer"));
@@ -171,13 +172,12 @@ struct Shown {
 };
 
 Expected<Shown> read_either(const std::string& file) {
-  ISOBIT_TRY(const Bytes bytes, read_file(file, kMaxSmallFile));
-  const std::string_view tag = "isobit.engagement";
-  const bool engaged = bytes.size() >= 8 + tag.size() && std::equal(tag.begin(), tag.end(), bytes.begin() + 8);
-  if (engaged) {
+  ISOBIT_TRY(const Bytes bytes, read_file(file, verify::kMaxEngagementBytes));
+  if (has_tag(bytes, verify::kEngagementTag)) {
     ISOBIT_TRY(const verify::Engagement e, verify::decode_engagement(bytes, file));
     return Shown{e.terms, e.trainer_key, verify::verify_engagement(e, e.terms.client_key)};
   }
+  if (!has_tag(bytes, verify::kOfferTag)) return unreadable(file + ": is neither an offer nor an engagement");
   ISOBIT_TRY(const verify::Offer offer, verify::decode_offer(bytes, file));
   return Shown{offer.terms, std::nullopt, verify::verify_offer(offer)};
 }

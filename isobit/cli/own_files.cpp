@@ -111,7 +111,7 @@ Status sign_with_own_keys(const std::string& key_folder, const std::string& enga
   ISOBIT_TRY(request.home, run::key_folder(key_folder, environment));
   if (!engagement.empty()) {
     ISOBIT_TRY(request.trainer, run::existing_key(request.home, "trainer"));
-    ISOBIT_TRY(const Bytes bytes, read_file(engagement, kMaxSmallFile));
+    ISOBIT_TRY(const Bytes bytes, read_file(engagement, verify::kMaxEngagementBytes));
     ISOBIT_TRY(request.engagement, verify::decode_engagement(bytes, engagement));
     return {};
   }

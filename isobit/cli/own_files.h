@@ -13,8 +13,6 @@ class Console;
 
 inline constexpr const char* kKeysHelp =
     "folder of your own keys and registers (default: $ISOBIT_HOME or ~/.config/isobit)";
-// The most of an offer, an engagement or a verdict.
-inline constexpr uint64_t kMaxSmallFile = 1 << 14;
 
 // `overrides`, and `path` (unless it is empty) as data.path.
 std::vector<std::string> with_data_path(std::vector<std::string> overrides, const std::string& path);

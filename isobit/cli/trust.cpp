@@ -21,7 +21,7 @@ Expected<Trusted> trusted(const Trust& trust) {
     ISOBIT_TRY(out.client, commit::read_public_key(trust.client_key));
   }
   if (!trust.engagement.empty()) {
-    ISOBIT_TRY(const Bytes bytes, read_file(trust.engagement, kMaxSmallFile));
+    ISOBIT_TRY(const Bytes bytes, read_file(trust.engagement, verify::kMaxEngagementBytes));
     ISOBIT_TRY(const verify::Engagement engagement, verify::decode_engagement(bytes, trust.engagement));
     const commit::PublicKey& client = engagement.terms.client_key;
     // One's own copy: what is wrong with it is no finding about anybody's run.

@@ -1,6 +1,7 @@
 #include "isobit/cli/verdict_report.h"
 
 #include "isobit/base/file.h"
+#include "isobit/base/frame.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/command.h"
 #include "isobit/cli/json_text.h"
@@ -41,7 +42,7 @@ Json sample_json(const std::optional<verify::SampleNames>& sample) {
 
 Expected<verify::Verdict> read_verdict(const std::string& file) {
   ISOBIT_TRY(const Bytes bytes, read_file(file, verify::kMaxVerdictBytes));
-  if (verify::is_verdict(bytes)) return verify::decode_verdict(bytes, file);
+  if (has_tag(bytes, verify::kVerdictTag)) return verify::decode_verdict(bytes, file);
   return unreadable(text_of(file, ": is no verdict ('isobit audit --verdict' writes one)"));
 }
 

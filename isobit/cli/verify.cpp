@@ -24,9 +24,12 @@ namespace isobit::cli {
 namespace {
 
 constexpr const char* kJobGoesWith =
-    "--job: goes with the record of a dispute ('isobit dispute --out') or what a spot check found ('isobit audit "
-    "--spot "
-    "--out')";
+    "--job: goes with the record of a dispute ('isobit dispute --out') or what a spot check found "
+    "('isobit audit --spot --out')";
+constexpr const char* kKindsOfFiles = "verdict, evidence, shown value, dispute, spot check or receipt";
+constexpr const char* kTraceRootGoesWith = "--trace-root: goes with a shown value ('isobit open --out')";
+constexpr const char* kServerKeyGoesWith =
+    "--server-key: goes with a receipt ('isobit run --receipt') or a dispute about one";
 
 struct Options {
   std::string run, other, out, trace_root, job, server_key;
@@ -122,17 +125,18 @@ Expected<int> verify_file(const Options& o, Deadline& deadline, Console& console
   }
   if (!o.job.empty()) return usage_error(kJobGoesWith);
   if (has_tag(bytes, verify::kReceiptTag)) return verify_receipt_file(o.run, o.server_key, console);
-  if (!o.server_key.empty()) return usage_error("--server-key: goes with a receipt ('isobit run --receipt')");
+  if (!o.server_key.empty()) return usage_error(kServerKeyGoesWith);
   if (has_tag(bytes, verify::kValueOpeningTag)) return verify_opening(o, bytes, console);
-  if (!o.trace_root.empty()) return usage_error("--trace-root: goes with a shown value ('isobit open --out')");
+  if (!o.trace_root.empty()) return usage_error(kTraceRootGoesWith);
   ISOBIT_TRY(const Trusted named, trusted_if_named(o.trust));
-  if (!has_tag(bytes, verify::kEvidenceTag)) {
-    if (!verify::is_verdict(bytes)) {
-      return unreadable(text_of(
-          o.run,
-          ": is neither the folder of a run, nor evidence, nor a verdict ('isobit audit --verdict'), nor a receipt"));
-    }
+  if (has_tag(bytes, verify::kVerdictTag)) {
     return check_verdict(o.run, named, o.audited.auditor_key, deadline, console);
+  }
+  if (!has_tag(bytes, verify::kEvidenceTag)) {
+    return unreadable(text_of(o.run, ": is no ", kKindsOfFiles,
+                              has_tag(bytes, verify::kTraceListTag)
+                                  ? "; a list of values is compared with 'isobit open RUN --step T --against FILE'"
+                                  : ""));
   }
   if (!o.audited.auditor_key.empty()) return usage_error("verify: --auditor-key goes with a verdict");
   return verify_evidence_file(o.run, bytes, named, deadline, console);
@@ -144,16 +148,14 @@ Expected<int> run(const Options& o, Console& console) {
   }
   Deadline deadline(o.limits, console);
   std::error_code error;
+  if (fs::status(o.run, error).type() == fs::file_type::not_found) {
+    return unreadable(
+        text_of(o.run, ": No such file or directory", "; expected the folder of a run, or a file: ", kKindsOfFiles));
+  }
   const bool of_file = o.other.empty() && fs::is_regular_file(o.run, error);
-  if (!o.trace_root.empty() && !of_file) {
-    return usage_error("--trace-root: goes with a shown value ('isobit open --out')");
-  }
-  if (!o.job.empty() && !of_file) {
-    return usage_error(kJobGoesWith);
-  }
-  if (!o.server_key.empty() && !of_file) {
-    return usage_error("--server-key: goes with a receipt ('isobit run --receipt')");
-  }
+  if (!o.trace_root.empty() && !of_file) return usage_error(kTraceRootGoesWith);
+  if (!o.job.empty() && !of_file) return usage_error(kJobGoesWith);
+  if (!o.server_key.empty() && !of_file) return usage_error(kServerKeyGoesWith);
   if (o.other.empty() && !of_file) return verify_run(o, deadline, console);
   if (!o.audited.verdict.empty())
     return usage_error("verify: --verdict goes with one run; a verdict's file stands alone");

@@ -157,6 +157,13 @@ Expected<Signature> read_signature(ByteReader& reader, const char* field) {
   return signature;
 }
 
+Expected<RunId> read_run_id(ByteReader& reader, const char* field) {
+  RunId id;
+  ISOBIT_TRY(const ByteView bytes, reader.fixed(field, id.size()));
+  std::copy(bytes.begin(), bytes.end(), id.begin());
+  return id;
+}
+
 Bytes signed_payload(std::string_view tag, const Digest& job_root, const RunId& run_id, const PublicKey& key,
                      uint64_t size, const Digest& root) {
   ByteWriter out;

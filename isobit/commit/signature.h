@@ -56,12 +56,13 @@ class SecretKey {
 // 64 lower-case hex digits.
 std::string hex_of(const PublicKey& key);
 
+// A name for one run of a job, chosen by whoever runs it.
+using RunId = std::array<uint8_t, 16>;
+
 // Their bytes alone, of whatever value.
 Expected<PublicKey> read_key(ByteReader& reader, const char* field);
 Expected<Signature> read_signature(ByteReader& reader, const char* field);
-
-// A name for one run of a job, chosen by whoever runs it.
-using RunId = std::array<uint8_t, 16>;
+Expected<RunId> read_run_id(ByteReader& reader, const char* field);
 
 // The canonical bytes a signature on a tree head covers. Everything a head could be confused with is inside: what kind
 // of head (tag), which job, which run, whose key, how many leaves.

@@ -7,7 +7,7 @@ namespace isobit::dispute {
 namespace {
 
 constexpr uint32_t kVersion = 1;
-constexpr uint64_t kMaxEngagement = 1 << 14, kMaxEnding = 1 << 10;
+constexpr uint64_t kMaxEnding = 1 << 10;
 
 // Whose game it is, by whatever the record holds that says so.
 Expected<commit::PublicKey> challenger_of(const Record& record) {
@@ -52,7 +52,7 @@ Expected<Record> decode_record(ByteView data, const std::string& what) {
     ISOBIT_TRY(const ByteView receipt, r.bytes("receipt", verify::kMaxReceiptBytes));
     ISOBIT_TRY(record.receipt, verify::decode_receipt(receipt, what + ", receipt"));
   } else {
-    ISOBIT_TRY(const ByteView engagement, r.bytes("engagement", kMaxEngagement));
+    ISOBIT_TRY(const ByteView engagement, r.bytes("engagement", verify::kMaxEngagementBytes));
     ISOBIT_TRY(record.engagement, verify::decode_engagement(engagement, what + ", engagement"));
   }
   ISOBIT_TRY(const uint64_t count, r.u64("messages"));

@@ -10,7 +10,6 @@ namespace isobit::dispute {
 namespace {
 
 constexpr uint32_t kVersion = 1;
-constexpr uint64_t kMaxEngagement = 1 << 14;
 constexpr std::string_view kFileTag = "isobit.spot.file";
 
 }  // namespace
@@ -33,7 +32,7 @@ Expected<SpotRecord> decode_spot_record(ByteView data, const std::string& what) 
   if (data.size() > kMaxSpotRecordBytes) return r.fail("size", text_of("is over ", kMaxSpotRecordBytes, " bytes"));
   ISOBIT_RETURN_IF_ERROR(read_frame(r, kSpotRecordTag, kVersion));
   SpotRecord record;
-  ISOBIT_TRY(const ByteView engagement, r.bytes("engagement", kMaxEngagement));
+  ISOBIT_TRY(const ByteView engagement, r.bytes("engagement", verify::kMaxEngagementBytes));
   ISOBIT_TRY(record.engagement, verify::decode_engagement(engagement, what + ", engagement"));
   ISOBIT_TRY(const ByteView seed, r.bytes("seed", verify::kMaxSeedBytes));
   if (seed.size() < verify::kMinSeedBytes) {

@@ -160,7 +160,7 @@ OpenRequest open_request(const AuditRequest& request) {
 
 std::optional<verify::EngagedNames> names_in_engagement(const AuditRequest& request) {
   const fs::path file = request.run / bundle::kEngagementFile;
-  const auto bytes = bundle::read_plain_file(file, bundle::kMaxEngagementBytes);
+  const auto bytes = bundle::read_plain_file(file, verify::kMaxEngagementBytes);
   if (!bytes) return std::nullopt;
   const auto engagement = verify::decode_engagement(*bytes, file.string());
   if (!engagement || !verify::verify_engagement(*engagement, request.client)) return std::nullopt;

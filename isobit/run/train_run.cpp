@@ -94,7 +94,7 @@ bool same_folder(const fs::path& a, const fs::path& b) {
 }
 
 bool holds_run(const fs::path& folder, const commit::RunId& run_id) {
-  const auto bytes = read_file(folder / bundle::kEngagementFile, bundle::kMaxEngagementBytes);
+  const auto bytes = read_file(folder / bundle::kEngagementFile, verify::kMaxEngagementBytes);
   if (!bytes) return false;
   const auto engagement = verify::decode_engagement(*bytes, folder.string());
   return engagement && engagement->terms.run_id == run_id;

@@ -7,8 +7,6 @@
 namespace isobit::verify {
 namespace {
 
-constexpr std::string_view kTag = "isobit.engagement";
-constexpr std::string_view kOfferTag = "isobit.offer";
 constexpr std::string_view kClientTag = "isobit.engagement.client";
 constexpr std::string_view kTrainerTag = "isobit.engagement.trainer";
 constexpr uint32_t kVersion = 2;  // of offers too
@@ -131,7 +129,7 @@ Expected<Offer> decode_offer(ByteView data, const std::string& what) {
 
 Bytes encode(const Engagement& engagement) {
   ByteWriter writer;
-  write_frame(writer, kTag, kVersion);
+  write_frame(writer, kEngagementTag, kVersion);
   write_terms(writer, engagement.terms);
   writer.fixed(engagement.client_signature.bytes);
   writer.fixed(engagement.trainer_key.bytes);
@@ -141,7 +139,7 @@ Bytes encode(const Engagement& engagement) {
 
 Expected<Engagement> decode_engagement(ByteView data, const std::string& what) {
   ByteReader reader(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kEngagementTag, kVersion));
   Engagement engagement;
   ISOBIT_TRY(engagement.terms, read_terms(reader));
   ISOBIT_TRY(engagement.client_signature, commit::read_signature(reader, "client_signature"));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "isobit/base/bytes.h"
@@ -14,11 +15,13 @@
 
 namespace isobit::verify {
 
+inline constexpr std::string_view kOfferTag = "isobit.offer", kEngagementTag = "isobit.engagement";
 inline constexpr uint32_t kProtocolVersion = 1;
 inline constexpr size_t kMaxTrainerKeys = 64;
 inline constexpr uint64_t kMaxDeadlineSeconds = uint64_t{30} * 86400;
 inline constexpr uint64_t kMinMessageBytes = 768 << 10;  // what an honest party may have to say at least
 inline constexpr uint64_t kMaxMessageBytes = 1 << 20;
+inline constexpr uint64_t kMaxEngagementBytes = 1 << 14;   // and of an offer
 inline constexpr uint64_t kMaxUnixSeconds = 253402300799;  // the last second of the year 9999
 
 enum class Keeper : uint8_t { kNobody = 0, kTrainer = 1, kClient = 2 };

@@ -106,8 +106,7 @@ Expected<EngagementTerms> read_terms(ByteReader& reader) {
   if (terms.protocol_version != kProtocolVersion) return reader.fail("protocol_version", problem_of(terms));
   ISOBIT_TRY(terms.job_root, commit::read_digest(reader, "job_root"));
   ISOBIT_TRY(terms.job_digest, commit::read_digest(reader, "job_digest"));
-  ISOBIT_TRY(const ByteView run_id, reader.fixed("run_id", terms.run_id.size()));
-  std::copy(run_id.begin(), run_id.end(), terms.run_id.begin());
+  ISOBIT_TRY(terms.run_id, commit::read_run_id(reader, "run_id"));
   ISOBIT_TRY(terms.client_key, commit::read_key(reader, "client_key"));
   ISOBIT_TRY(const uint64_t count, reader.u64("trainer_keys"));
   if (count > kMaxTrainerKeys) {

@@ -1,7 +1,5 @@
 #include "isobit/verify/head.h"
 
-#include <algorithm>
-
 #include "isobit/base/frame.h"
 #include "isobit/base/text.h"
 
@@ -120,8 +118,7 @@ Expected<SignedHead> decode_head(ByteView data, const std::string& what) {
   }
   ISOBIT_TRY(head.tree.root, commit::read_digest(reader, "root"));
   ISOBIT_TRY(head.job_root, commit::read_digest(reader, "job_root"));
-  ISOBIT_TRY(const ByteView run_id, reader.fixed("run_id", head.run_id.size()));
-  std::copy(run_id.begin(), run_id.end(), head.run_id.begin());
+  ISOBIT_TRY(head.run_id, commit::read_run_id(reader, "run_id"));
   ISOBIT_TRY(head.key, commit::read_key(reader, "key"));
   ISOBIT_TRY(head.signature, commit::read_signature(reader, "signature"));
   ISOBIT_RETURN_IF_ERROR(reader.finish());

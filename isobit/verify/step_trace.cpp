@@ -199,8 +199,7 @@ Expected<TraceList> decode_trace_list(ByteView data, const std::string& what) {
   ISOBIT_TRY(const bool is_signed, r.boolean("signed"));
   if (is_signed) {
     TraceSignature& by = list.signed_by.emplace();
-    ISOBIT_TRY(const ByteView run_id, r.fixed("run id", by.run_id.size()));
-    std::copy(run_id.begin(), run_id.end(), by.run_id.begin());
+    ISOBIT_TRY(by.run_id, commit::read_run_id(r, "run id"));
     ISOBIT_TRY(by.key, commit::read_key(r, "key"));
     ISOBIT_TRY(by.signature, commit::read_signature(r, "signature"));
   }

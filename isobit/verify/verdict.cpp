@@ -1,14 +1,11 @@
 #include "isobit/verify/verdict.h"
 
-#include <algorithm>
-
 #include "isobit/base/frame.h"
 #include "isobit/base/text.h"
 
 namespace isobit::verify {
 namespace {
 
-constexpr std::string_view kTag = "isobit.verdict";
 constexpr std::string_view kAuditorTag = "isobit.verdict.auditor";
 constexpr uint32_t kVersion = 2;
 constexpr Part kParts[] = {Part::kSignature, Part::kStructure, Part::kJob,   Part::kInitialState, Part::kBatch,
@@ -86,29 +83,23 @@ Bytes auditor_message(const Verdict& v, const commit::PublicKey& auditor) {
   return writer.take();
 }
 
-template <class Array>
-Status read_into(ByteReader& reader, const char* field, Array& array) {
-  ISOBIT_TRY(const ByteView bytes, reader.fixed(field, array.size()));
-  std::copy(bytes.begin(), bytes.end(), array.begin());
-  return {};
-}
-
 Status read_names(ByteReader& reader, Verdict& v) {
-  ISOBIT_RETURN_IF_ERROR(read_into(reader, "client_key", v.client_key.bytes));
+  ISOBIT_TRY(v.client_key, commit::read_key(reader, "client_key"));
   ISOBIT_TRY(const bool engaged, reader.boolean("engaged"));
   if (engaged) {
     v.engaged.emplace();
-    ISOBIT_RETURN_IF_ERROR(read_into(reader, "job_root", v.engaged->job_root));
-    ISOBIT_RETURN_IF_ERROR(read_into(reader, "run_id", v.engaged->run_id));
+    ISOBIT_TRY(v.engaged->job_root, commit::read_digest(reader, "job_root"));
+    ISOBIT_TRY(v.engaged->run_id, commit::read_run_id(reader, "run_id"));
   }
   ISOBIT_TRY(const bool finished, reader.boolean("finished"));
   if (!finished) return {};
   if (!engaged) return reader.fail("finished", "names a transcript of no engagement");
   FinishedNames& f = v.finished.emplace();
-  ISOBIT_RETURN_IF_ERROR(read_into(reader, "transcript_root", f.transcript_root));
-  ISOBIT_RETURN_IF_ERROR(read_into(reader, "final_state_root", f.final_state_root));
+  ISOBIT_TRY(f.transcript_root, commit::read_digest(reader, "transcript_root"));
+  ISOBIT_TRY(f.final_state_root, commit::read_digest(reader, "final_state_root"));
   ISOBIT_TRY(f.last_head.size, reader.u64("last_head.size"));
-  return read_into(reader, "last_head.root", f.last_head.root);
+  ISOBIT_TRY(f.last_head.root, commit::read_digest(reader, "last_head.root"));
+  return {};
 }
 
 Expected<Part> read_part(ByteReader& reader) {
@@ -256,7 +247,7 @@ Status check_accepts(const Verdict& verdict, const EngagedNames& engaged, const 
 
 Bytes encode(const Verdict& verdict) {
   ByteWriter writer;
-  write_frame(writer, kTag, kVersion);
+  write_frame(writer, kVerdictTag, kVersion);
   write_body(writer, verdict);
   writer.boolean(verdict.signature.has_value());
   if (verdict.signature) {
@@ -268,7 +259,7 @@ Bytes encode(const Verdict& verdict) {
 
 Expected<Verdict> decode_verdict(ByteView data, const std::string& what) {
   ByteReader reader(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, kVerdictTag, kVersion));
   Verdict v;
   ISOBIT_RETURN_IF_ERROR(read_names(reader, v));
   ISOBIT_RETURN_IF_ERROR(read_audit(reader, v.audit));
@@ -281,18 +272,11 @@ Expected<Verdict> decode_verdict(ByteView data, const std::string& what) {
   ISOBIT_TRY(const bool is_signed, reader.boolean("signature"));
   if (is_signed) {
     v.signature.emplace();
-    ISOBIT_RETURN_IF_ERROR(read_into(reader, "auditor_key", v.signature->auditor_key.bytes));
-    ISOBIT_RETURN_IF_ERROR(read_into(reader, "signature", v.signature->signature.bytes));
+    ISOBIT_TRY(v.signature->auditor_key, commit::read_key(reader, "auditor_key"));
+    ISOBIT_TRY(v.signature->signature, commit::read_signature(reader, "signature"));
   }
   ISOBIT_RETURN_IF_ERROR(reader.finish());
   return v;
-}
-
-bool is_verdict(ByteView data) {
-  ByteWriter writer;
-  writer.text(kTag);
-  const Bytes& start = writer.view();
-  return data.size() >= start.size() && std::equal(start.begin(), start.end(), data.begin());
 }
 
 }  // namespace isobit::verify

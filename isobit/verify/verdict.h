@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "isobit/base/bytes.h"
@@ -15,6 +16,7 @@
 
 namespace isobit::verify {
 
+inline constexpr std::string_view kVerdictTag = "isobit.verdict";
 inline constexpr size_t kMaxVerdictBytes = 1 << 16;
 inline constexpr size_t kMaxVerdictFindings = 256;
 
@@ -90,7 +92,5 @@ Status check_accepts(const Verdict& verdict, const EngagedNames& engaged, const 
 Bytes encode(const Verdict& verdict);
 // Accepts exactly what encode() writes; checks no signature. `what` starts the messages.
 Expected<Verdict> decode_verdict(ByteView data, const std::string& what);
-// Whether the bytes begin as a verdict does, whatever version.
-bool is_verdict(ByteView data);
 
 }  // namespace isobit::verify

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "isobit/base/frame.h"
 #include "isobit/verify/testing.h"
 
 namespace isobit::verify {
@@ -52,7 +53,7 @@ TEST(VerdictDocument, RoundTripsSignedAndUnsigned) {
     for (bool is_signed : {false, true}) {
       if (is_signed) sign(v, key_of(5));
       const Bytes bytes = encode(v);
-      EXPECT_TRUE(is_verdict(bytes));
+      EXPECT_TRUE(has_tag(bytes, kVerdictTag));
       const auto back = decode_verdict(bytes, "verdict");
       ASSERT_TRUE(back) << back.error().message;
       EXPECT_EQ(*back, v);
@@ -61,7 +62,7 @@ TEST(VerdictDocument, RoundTripsSignedAndUnsigned) {
       EXPECT_EQ(back->signature.has_value(), is_signed);
     }
   }
-  EXPECT_FALSE(is_verdict(as_bytes("isobit.verdict")));
+  EXPECT_FALSE(has_tag(as_bytes("isobit.verdict"), kVerdictTag));
 }
 
 TEST(VerdictDocument, LayoutIsTheDocumentedOne) {

@@ -222,7 +222,7 @@ class Terms(Parties):
         self.client.fails(*offer[:3], "--out", "offer", code=2, says=["--trainer"])
         self.assertNotIn("offer", files_of(self.client.path()))
         self.write("client/other", "not an offer\n")
-        self.client.fails("engage", "show", "other", code=3, says=["other", "isobit.offer"])
+        self.client.fails("engage", "show", "other", code=3, says=["other: is neither an offer", "nor an engagement"])
 
 
 class NoHome(Case):

@@ -156,6 +156,7 @@ class Open(Case):
         self.fails("open", "d.run", "--step", "8", "--against", "theirs.trace", code=2, says=["step 7", "step 8"])
         self.write("cut.trace", bytes(data[:-1]))
         self.fails("open", "d.run", "--step", "7", "--against", "cut.trace", code=3, says=["cut.trace"])
+        self.fails("verify", "here.trace", code=3, says=["here.trace", "isobit open", "--against"])
 
     def test_a_signed_list_names_its_trainer(self):
         key = self.path("keys", "trainer.key")
@@ -199,6 +200,11 @@ class Open(Case):
                                 (["--step", "1", "--node", "0", "--output", "0", "--statistic", "0"], "--statistic")):
             self.fails("open", "d.run", *arguments, code=2, says=[says])
         self.fails("verify", "d.run", "--trace-root", "00", code=2, says=["--trace-root"])
+        # What is not there is said before what its options would be of.
+        for option, value in (("--trace-root", "00"), ("--job", "job.toml"), ("--server-key", "server.pub")):
+            self.fails("verify", "nothing", option, value, code=3, says=["nothing: No such file"])
+        self.write("words", "only words\n")
+        self.fails("verify", "words", code=3, says=["words: is no verdict"])
 
     def test_nothing_is_replaced_that_was_not_meant(self):
         key = self.path("keys", "trainer.key")
