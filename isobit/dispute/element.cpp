@@ -49,8 +49,6 @@ Status check_entry(const ResolvedNode& node, const train::TraceEntry& entry) {
 
 }  // namespace
 
-const char* name_of(Party party) { return party == Party::kTrainer ? "trainer" : "challenger"; }
-
 void write(ByteWriter& w, const std::vector<ShownPart>& parts) {
   w.u64(parts.size());
   for (const ShownPart& p : parts) {

@@ -37,8 +37,8 @@ class Element {
  public:
   // schema and roots (tensor roots of the step's trace by entry, agreed on before `entry`) must outlive it, and so must
   // subject. `entry` is an output or statistic of the node. guides: of the operands that say where others are read, at
-  // least what guide_tiles() names. Errors as
-  // ShownTensor::open; kUnreadable where the element cannot be judged from what is shown.
+  // least what guide_tiles() names. Errors as ShownTensor::open; kUnreadable where the element cannot be judged from
+  // what is shown.
   static Expected<std::unique_ptr<Element>> open(const Subject& subject, ResolvedNode node,
                                                  const std::vector<train::TraceEntry>& schema,
                                                  const std::vector<commit::Digest>& roots, uint64_t entry,

@@ -1,6 +1,7 @@
 #include "isobit/dispute/message.h"
 
 #include "isobit/base/frame.h"
+#include "isobit/verify/schema.h"
 
 namespace isobit::dispute {
 namespace {
@@ -67,6 +68,10 @@ Message sign_message(uint64_t turn, const commit::Digest& history, Bytes body, c
 
 bool verify_message(const Message& m, const verify::EngagementTerms& terms) {
   return verify_statement(statement_of(m), terms);
+}
+
+uint64_t max_message_bytes(bool is_list, const verify::EngagementTerms& terms) {
+  return is_list ? verify::kMaxSchemaBytes * 2 : terms.message_bytes;  // a schema, and as much beside it
 }
 
 Bytes encode(const Message& m) {

@@ -47,6 +47,10 @@ Message sign_message(uint64_t turn, const commit::Digest& history, Bytes body, c
                      const commit::SecretKey& key);
 [[nodiscard]] bool verify_message(const Message& message, const verify::EngagementTerms& terms);
 
+// The longest message that counts, of those of a dispute and of a spot check: a list grows with the interval, the
+// network or the batch, and may be longer than the engagement says.
+uint64_t max_message_bytes(bool is_list, const verify::EngagementTerms& terms);
+
 Bytes encode(const Message& message);
 // Accepts exactly what encode() writes; kUnreadable otherwise. Checks no signature.
 Expected<Message> decode_message(ByteView data, const std::string& what);

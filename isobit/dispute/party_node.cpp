@@ -2,6 +2,7 @@
 
 #include "isobit/base/frame.h"
 #include "isobit/base/text.h"
+#include "isobit/dispute/saved.h"
 
 namespace isobit::dispute {
 namespace {
@@ -26,17 +27,14 @@ Expected<PartyNode> PartyNode::open(const verify::EngagementTerms& terms, Role r
   return node;
 }
 
-// One answer after the other: u64 length, then text tag, u32 version, bytes question, bytes message.
+// One answer after the other: text tag, u32 version, bytes question, bytes message.
 Status PartyNode::restore(ByteView saved) {
-  while (true) {
-    uint64_t length = 0;
-    if (saved.size() - whole_ < sizeof length) return {};
-    std::memcpy(&length, saved.data() + whole_, sizeof length);
-    if (length > saved.size() - whole_ - sizeof length) return {};
-    ByteReader r(saved.subspan(whole_ + sizeof length, length), text_of("saved answer ", given_.size()));
+  ByteView rest = saved;
+  while (const auto entry = take_saved_entry(rest)) {
+    ByteReader r(*entry, text_of("saved answer ", given_.size()));
     ISOBIT_RETURN_IF_ERROR(read_frame(r, kGivenTag, kVersion));
-    ISOBIT_TRY(const ByteView asked, r.bytes("question", length));
-    ISOBIT_TRY(const ByteView bytes, r.bytes("answer", length));
+    ISOBIT_TRY(const ByteView asked, r.bytes("question", entry->size()));
+    ISOBIT_TRY(const ByteView bytes, r.bytes("answer", entry->size()));
     ISOBIT_RETURN_IF_ERROR(r.finish());
     ISOBIT_TRY(const Asked question, decode_question(asked, "saved question"));
     ISOBIT_TRY(const Message message, decode_message(bytes, "saved answer"));
@@ -44,8 +42,9 @@ Status PartyNode::restore(ByteView saved) {
       return unreadable("the saved answers are not in the order of the turns: they are of another game, or changed");
     }
     given_.push_back({question.question, Bytes(bytes.begin(), bytes.end()), commit::sha256(message.body)});
-    whole_ += sizeof length + length;
+    whole_ = saved.size() - rest.size();
   }
+  return {};
 }
 
 std::vector<Bytes> PartyNode::ignore(Ignored why) {
@@ -89,13 +88,12 @@ std::vector<Bytes> PartyNode::take_question(const Asked& asked) {
   write_frame(entry, kGivenTag, kVersion);
   entry.bytes(encode(asked));
   entry.bytes(given.message);
-  ByteWriter framed;
-  framed.bytes(entry.view());
-  if (!save_(framed.view())) {
+  const Bytes kept = saved_entry(entry.view());
+  if (!save_(kept)) {
     ignore(Ignored::kNotSaved);
     return out;
   }
-  whole_ += framed.size();
+  whole_ += kept.size();
   ++counts_.answered;
   announces_ = false;
   out.push_back(given.message);

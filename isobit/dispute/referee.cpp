@@ -2,7 +2,6 @@
 
 #include "isobit/base/text.h"
 #include "isobit/dispute/game.h"
-#include "isobit/verify/schema.h"
 
 namespace isobit::dispute {
 
@@ -78,7 +77,7 @@ Referee::Receipt Referee::dropped(Drop drop, std::string why) {
 Referee::Receipt Referee::receive(ByteView bytes) {
   if (verdict()) return dropped(Drop::kOver, "the game is over");
   const Kind kind = question().kind;
-  const uint64_t most = is_list(kind) ? verify::kMaxSchemaBytes * 2 : subject_.engagement.terms.message_bytes;
+  const uint64_t most = max_message_bytes(is_list(kind), subject_.engagement.terms);
   if (bytes.size() > most) {
     return dropped(Drop::kTooLong, text_of("the message has ", bytes.size(), " bytes, at most ", most));
   }

@@ -9,7 +9,7 @@
 // wrong or silent; every game ends.
 //
 // Source: the verification game of Teutsch and Reitwiessner (TrueBit), its descent to one operator after Verde
-// (Arun et al.); ../design pages name what is added.
+// (Arun et al.).
 #pragma once
 
 #include <array>

@@ -2,6 +2,7 @@
 
 #include "isobit/base/frame.h"
 #include "isobit/base/text.h"
+#include "isobit/dispute/saved.h"
 
 namespace isobit::dispute {
 namespace {
@@ -35,17 +36,14 @@ Expected<std::unique_ptr<RefereeNode>> RefereeNode::open(Subject subject, const 
   return node;
 }
 
-// One after the other: u64 length, then text tag, u32 version, u8 kind, bytes.
+// One after the other: text tag, u32 version, u8 kind, bytes.
 Status RefereeNode::restore(ByteView saved) {
-  while (true) {
-    uint64_t length = 0;
-    if (saved.size() - whole_ < sizeof length) return {};
-    std::memcpy(&length, saved.data() + whole_, sizeof length);
-    if (length > saved.size() - whole_ - sizeof length) return {};
-    ByteReader r(saved.subspan(whole_ + sizeof length, length), "saved dispute");
+  ByteView rest = saved;
+  while (const auto entry = take_saved_entry(rest)) {
+    ByteReader r(*entry, "saved dispute");
     ISOBIT_RETURN_IF_ERROR(read_frame(r, kKeptTag, kVersion));
     ISOBIT_TRY(const uint8_t kind, r.u8("kind"));
-    ISOBIT_TRY(const ByteView bytes, r.bytes("what counted", length));
+    ISOBIT_TRY(const ByteView bytes, r.bytes("what counted", entry->size()));
     ISOBIT_RETURN_IF_ERROR(r.finish());
     if (referee_.verdict()) return unreadable("saved dispute: something follows its end");
     if (kind == static_cast<uint8_t>(Kept::kMessage)) {
@@ -60,8 +58,9 @@ Status RefereeNode::restore(ByteView saved) {
     } else {
       return r.fail("kind", text_of("is ", int{kind}, ", at most 2"));
     }
-    whole_ += sizeof length + length;
+    whole_ = saved.size() - rest.size();
   }
+  return {};
 }
 
 void RefereeNode::keep(Kept kind, ByteView bytes) {
@@ -69,9 +68,8 @@ void RefereeNode::keep(Kept kind, ByteView bytes) {
   write_frame(entry, kKeptTag, kVersion);
   entry.u8(static_cast<uint8_t>(kind));
   entry.bytes(bytes);
-  ByteWriter framed;
-  framed.bytes(entry.view());
-  unsaved_.insert(unsaved_.end(), framed.view().begin(), framed.view().end());
+  const Bytes more = saved_entry(entry.view());
+  unsaved_.insert(unsaved_.end(), more.begin(), more.end());
 }
 
 // Whether all that counted is; tries to.

@@ -1,8 +1,8 @@
 // A referee on a network: asks until it is answered, sees to deadlines, and tells both parties how the game ended. A
 // state machine still: messages, the time and saved bytes come in, messages and bytes to save go out. What counted is
 // saved before anything follows from it, so that a referee that starts again goes on where it was, with deadlines that
-// begin anew. Time is in seconds since any moment and never
-// goes back; what is due is done in tick(), so that a clock that stops only makes the game longer.
+// begin anew. Time is in seconds since any moment and never goes back; what is due is done in tick(), so that a clock
+// that stops only makes the game longer.
 //
 // Who is asked has response_seconds of the engagement for each turn, or restart_seconds from the moment at which its
 // word that it started again came in, once in a turn; who has not answered then forfeits. So a game of n turns ends

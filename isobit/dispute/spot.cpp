@@ -91,7 +91,7 @@ SpotCheck::Receipt SpotCheck::receive(ByteView message) {
 Status SpotCheck::take(ByteView bytes) {
   if (done_) return rejected("all is answered");
   const bool is_list = question_.stage != SpotStage::kElement && question_.stage != SpotStage::kChunk;
-  const uint64_t most = is_list ? verify::kMaxSchemaBytes * 2 : subject_.engagement.terms.message_bytes;
+  const uint64_t most = max_message_bytes(is_list, subject_.engagement.terms);
   if (bytes.size() > most) return rejected(text_of("the message has ", bytes.size(), " bytes, at most ", most));
   ISOBIT_TRY(const Message message, decode_message(bytes, "message"));
   if (message.key != subject_.engagement.trainer_key) return rejected("the key is not that of the run's trainer");

@@ -16,7 +16,7 @@ namespace isobit::dispute {
 
 enum class Party : uint8_t { kTrainer = 0, kChallenger = 1 };
 inline Party other(Party p) { return p == Party::kTrainer ? Party::kChallenger : Party::kTrainer; }
-const char* name_of(Party party);  // "trainer", "challenger"
+inline const char* name_of(Party p) { return p == Party::kTrainer ? "trainer" : "challenger"; }
 
 struct Subject {
   verify::Engagement engagement;  // verified

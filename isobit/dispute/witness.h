@@ -25,7 +25,7 @@ class Witness {
   virtual Expected<std::vector<StepPoint>> points(uint64_t first, uint64_t last) = 0;
   // Of every value of a step, in the order of the schema.
   virtual Expected<std::vector<commit::TensorRoot>> roots(uint64_t step) = 0;
-  // These values of it, each of which the roots are of.
+  // These values of it, by entry of the schema.
   virtual Expected<std::map<uint64_t, Tensor>> values(uint64_t step, const std::set<uint64_t>& entries) = 0;
   // The same one at a time, as the step makes them: what is said of a value last counts. Holds no tensor longer than
   // that, where the witness can do without.
@@ -35,10 +35,10 @@ class Witness {
     for (const auto& [entry, value] : values) see(entry, value);
     return {};
   }
-  // A node of the step's graph; and what it reads of constants, and of what is frozen.
-  virtual ShownNode node(uint64_t index) = 0;
   // The step's graph as a tree, for its head and single nodes.
   virtual const verify::GraphTree& graph() const = 0;
+  // A node of it as it is shown to others; and an operand that is a constant or a frozen parameter.
+  virtual ShownNode node(uint64_t index) = 0;
   virtual Expected<Tensor> given(const Operand& operand) = 0;
   // The leaves of the batch of a step in the dataset; and the sample at a position of it.
   virtual Expected<verify::ShownLeaves> batch(uint64_t step) = 0;

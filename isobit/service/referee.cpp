@@ -8,7 +8,6 @@
 #include "isobit/base/text.h"
 #include "isobit/service/game_store.h"
 #include "isobit/service/party_caller.h"
-#include "isobit/verify/schema.h"
 
 namespace isobit::service {
 namespace {
@@ -132,8 +131,7 @@ class Play {
       shown_ = open.turn;
       request_.progress(open);
     }
-    const uint64_t most =
-        is_list(open.kind) ? verify::kMaxSchemaBytes * 2 : request_.subject.engagement.terms.message_bytes;
+    const uint64_t most = dispute::max_message_bytes(is_list(open.kind), request_.subject.engagement.terms);
     for (dispute::Outgoing& o : out) {
       const auto p = static_cast<size_t>(o.to);
       if (!(node_->closing() && told_[p])) callers_[p]->say(std::move(o.bytes), most + kRestartBytes);
