@@ -57,7 +57,9 @@ void report(const InferenceReceipt& receipt, const std::string& file, const std:
                          receipt.of.arithmetic));
   }
   if (outputs_compared > 0 && !finding) {
-    console.line(text_of("              ", outputs_compared, " files of outputs have the receipt's digests"));
+    console.line(text_of("              ", outputs_compared,
+                         outputs_compared == 1 ? " file of an output has the receipt's digest"
+                                               : " files of outputs have the receipt's digests"));
   }
   if (finding) {
     console.line(text_of("differs       ", printable(finding->what)));
@@ -88,7 +90,7 @@ Expected<lab::ReceiptWanted> wanted_by(const AuditReceiptOptions& o, const std::
 Expected<lab::InferenceRequest> request_of(const AuditReceiptOptions& o, uint64_t max_memory) {
   if (o.model.empty()) {
     return usage_error(
-        "--model: is missing; an audit runs the model again ('isobit verify' checks the signature alone)");
+        "--model: is missing; name the model that the receipt is of ('isobit verify' checks the signature without it)");
   }
   lab::InferenceRequest request;
   request.model = o.model;

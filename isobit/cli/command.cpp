@@ -101,8 +101,7 @@ Commands::Commands() : impl_(std::make_unique<Impl>()) {
       });
   app.footer(
       "Exit codes: 0 agreed or done; 1 disagreed or rejected; 2 usage; 3 unreadable or unsupported input;\n"
-      "4 this machine cannot, or the audit is inconclusive; 130 train, cheat, pack, unpack or\n"
-      "costs was interrupted (a run of train can be resumed).\n"
+      "4 this machine cannot, or the audit is inconclusive; 130 interrupted (a run of train can be resumed).\n"
       "'isobit COMMAND --help' shows a command's options and examples.");
 }
 

@@ -57,7 +57,7 @@ std::string manual_page(const std::vector<CommandInfo>& commands) {
   }
   return out +
          ".SH EXIT STATUS\n0 agreed or done; 1 disagreed or rejected; 2 usage; 3 unreadable or unsupported input; 4 "
-         "this machine cannot, or an audit is inconclusive; 130 train, cheat, pack, unpack or costs was interrupted.\n"
+         "this machine cannot, or an audit is inconclusive; 130 interrupted.\n"
          ".SH ENVIRONMENT\n.TP\nISOBIT_HOME\nfolder of your keys\n.TP\nNO_COLOR\nno colour\n";
 }
 

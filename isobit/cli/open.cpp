@@ -268,7 +268,7 @@ void add_open(Commands& commands) {
   Command& c = commands.add("open", "compute a step of a run again and show values of it, each with its proof",
                             "  isobit open digits.run --step 12\n"
                             "  isobit open digits.run --step 12 --node 4\n"
-                            "  isobit open digits.run --step 12 --value fc.weight --tile 0,1 --out fc.opening\n"
+                            "  isobit open digits.run --step 12 --value fc1.weight --tile 0,1 --out fc.opening\n"
                             "  isobit verify fc.opening\n"
                             "  isobit open digits.run --step 12 --out here.trace\n"
                             "  isobit open digits.run --step 12 --against theirs.trace\n");

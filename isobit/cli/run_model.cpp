@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdio>
 
 #include "isobit/base/text.h"
 #include "isobit/bundle/disk.h"
@@ -179,10 +180,14 @@ Expected<int> run(const Options& o, Console& console) {
     console.line(text_of("convolution   ", c.node, " ", c.src, " by ", c.weights, "  ", c.kernel,
                          c.why.empty() ? "" : " (" + c.why + ")"));
   }
-  console.line(text_of("time          ", median(done.seconds), " s",
+  char time[32];
+  std::snprintf(time, sizeof time, "%.3g s", median(done.seconds));
+  console.line(text_of("time          ", time,
                        done.seconds.size() > 1 ? text_of(", median of ", done.seconds.size()) : std::string(), " on ",
                        p.text(), ", ", o.arithmetic));
-  if (!o.out.empty()) console.line(text_of("wrote         ", done.outputs.size(), " files in ", o.out));
+  if (!o.out.empty())
+    console.line(
+        text_of("wrote         ", done.outputs.size(), done.outputs.size() == 1 ? " file in " : " files in ", o.out));
   if (receipt) print_receipt(*receipt, o.receipt.file, console);
   return kAgreed;
 }

@@ -1,4 +1,3 @@
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <thread>
@@ -10,6 +9,7 @@
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/limits.h"
 #include "isobit/cli/moments.h"
+#include "isobit/cli/other_side.h"
 #include "isobit/cli/own_files.h"
 #include "isobit/cli/trust.h"
 #include "isobit/run/party_side.h"
@@ -103,12 +103,9 @@ Expected<fs::path> state_of(const Options& o) {
 }
 
 service::EventLog::Fields counts_of(const service::Games::Counts& c, size_t connections) {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  return {{"answered", c.answered},     {"repeated", c.repeated},
-          {"refused", c.refused},       {"ended", c.ended},
-          {"in_memory", c.in_memory},   {"waiting", c.waiting},
-          {"connections", connections}, {"peak_memory", static_cast<uint64_t>(used.ru_maxrss) << 10}};
+  return {{"answered", c.answered},     {"repeated", c.repeated},      {"refused", c.refused},
+          {"ended", c.ended},           {"in_memory", c.in_memory},    {"waiting", c.waiting},
+          {"connections", connections}, {"peak_memory", peak_memory()}};
 }
 
 Expected<int> run(const Options& o, Console& console) {

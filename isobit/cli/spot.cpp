@@ -70,7 +70,9 @@ void print(const SpotCheck& check, uint64_t draws, const Bytes& seed, const Cost
   const bool of_inference = check.of_inference();
   console.line(text_of("checked       ", check.checked().size(), " elements of ", whole(of_inference, check.step()),
                        ", of ", places.size(), " of its ", check.units(), of_inference ? " nodes" : " nodes and inputs",
-                       "; of ", long_sums, " long sums one part each"));
+                       long_sums == 1  ? "; of one long sum one part"
+                       : long_sums > 1 ? text_of("; of ", long_sums, " long sums one part each")
+                                       : std::string()));
   if (finding) print_finding(*finding, of_inference, console);
   if (check.units() > 0) {
     char line[240];
