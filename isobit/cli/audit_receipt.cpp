@@ -143,9 +143,7 @@ Expected<commit::SecretKey> server_secret(const std::string& file, const std::st
 
 Expected<int> spot_receipt(const AuditReceiptOptions& o, const WhichReceipt& which, const ReceiptSpotOptions& spot,
                            const LimitOptions& limit_options, Console& console) {
-  if (spot.draws < 1 || spot.draws > dispute::kMaxSpotDraws) {
-    return usage_error(text_of("--spot ", spot.draws, ": expected 1 to ", dispute::kMaxSpotDraws));
-  }
+  ISOBIT_RETURN_IF_ERROR(check_draws(spot.draws));
   ISOBIT_TRY(const run::Limits limits, limits_of(limit_options));
   ISOBIT_TRY(const lab::ReceiptWanted wanted, wanted_by(o, which.key_folder));
   ISOBIT_TRY(const InferenceReceipt receipt, read_receipt(which.file));

@@ -216,13 +216,16 @@ Status check_options(const SpotOptions& o, uint64_t steps) {
   if (o.step && (*o.step < 1 || *o.step > steps)) {
     return usage_error(text_of("--step ", *o.step, ": expected 1 to ", steps, ", the steps of this job"));
   }
-  if (o.draws < 1 || o.draws > dispute::kMaxSpotDraws) {
-    return usage_error(text_of("--spot ", o.draws, ": expected 1 to ", dispute::kMaxSpotDraws));
-  }
+  ISOBIT_RETURN_IF_ERROR(check_draws(o.draws));
   return o.out.empty() ? Status() : check_output(o.out, false);
 }
 
 }  // namespace
+
+Status check_draws(uint64_t draws) {
+  if (draws >= 1 && draws <= dispute::kMaxSpotDraws) return {};
+  return usage_error(text_of("--spot ", draws, ": expected 1 to ", dispute::kMaxSpotDraws));
+}
 
 Expected<int> spot_audit(const SpotOptions& o, const run::OpenRequest& open, const LimitOptions& limits,
                          Console& console) {

@@ -9,7 +9,7 @@
 #include "isobit/cli/limits.h"
 #include "isobit/cli/other_side.h"
 #include "isobit/cli/trust.h"
-#include "isobit/dispute/spot.h"
+#include "isobit/dispute/spot_check.h"
 #include "isobit/run/open_run.h"
 
 namespace isobit::cli {
@@ -23,6 +23,9 @@ struct SpotOptions {
   std::string through;  // the folder of a trainer on another machine (exchange.h); empty: see spot_audit
   std::string out;      // where to write what proves a finding, unless empty
 };
+
+// kUsage for another number of draws than a check may have.
+Status check_draws(uint64_t draws);
 
 // open: as an auditor opens the run, with its client. Without a folder to ask through, the trainer's side computes from
 // the folder of the run, in a process of its own. Exit code as of an audit.

@@ -9,7 +9,7 @@
 
 #include "isobit/base/bytes.h"
 #include "isobit/base/status.h"
-#include "isobit/dispute/spot.h"
+#include "isobit/dispute/spot_check.h"
 
 namespace isobit::dispute {
 

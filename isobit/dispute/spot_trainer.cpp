@@ -1,55 +1,11 @@
 #include "isobit/dispute/spot_trainer.h"
 
-#include <cstring>
-
 #include "isobit/base/text.h"
 #include "isobit/dispute/claims.h"
 #include "isobit/dispute/player.h"
 #include "isobit/verify/schema.h"
 
 namespace isobit::dispute {
-
-// Of a tensor its tree, and those of its tiles that are wanted.
-class SpotTrainer::Kept {
- public:
-  void want(uint64_t tile) { wanted_.insert(tile); }
-
-  void take(const TensorIdentity& identity, const Tensor& tensor, ThreadPool& pool) {
-    const commit::Digest header = identity.header();
-    hashes_ = commit::tile_hashes(header, tensor, identity.layout(), pool);
-    root_ = commit::merkle_root(hashes_, &pool);
-    grid_.emplace(identity.grid());
-    size_ = size_of(identity.dtype);
-    tiles_.assign(hashes_.size(), {});
-    for (const uint64_t tile : wanted_) {
-      tiles_[tile] = commit::tile_bytes(header, tensor, identity.layout(), static_cast<int64_t>(tile));
-    }
-  }
-
-  // REQUIRES tiles that were wanted.
-  ShownTiles show(const std::set<uint64_t>& tiles) const {
-    ShownTiles shown{{hashes_.size(), root_}, {}, {}};
-    if (tiles.empty()) return shown;
-    shown.proof = commit::prove_several(hashes_, std::vector<uint64_t>(tiles.begin(), tiles.end()));
-    for (const uint64_t tile : tiles) shown.opened.push_back(tiles_[tile]);
-    return shown;
-  }
-  judge::Bits bits(int64_t element) const {
-    const commit::TileGrid::Place place = grid_->place_of(element);
-    const ByteView elements = commit::tile_elements(tiles_[static_cast<size_t>(place.tile)]);
-    judge::Bits bits = 0;
-    std::memcpy(&bits, elements.data() + static_cast<size_t>(place.element) * size_, size_);
-    return bits;
-  }
-
- private:
-  std::set<uint64_t> wanted_;
-  std::vector<commit::Digest> hashes_;
-  commit::Digest root_{};
-  std::optional<commit::TileGrid> grid_;
-  size_t size_ = 0;
-  std::vector<Bytes> tiles_;  // empty where not wanted
-};
 
 // One that was drawn, as the auditor will see it. No element: of the batch.
 struct SpotTrainer::Place {
@@ -61,24 +17,11 @@ struct SpotTrainer::Place {
 };
 
 SpotTrainer::SpotTrainer(const Subject& subject, const verify::JobRootParts& parts, Witness& witness,
-                         const verify::Transcript& transcript, const verify::SignedHead& head, commit::SecretKey key,
-                         ThreadPool& pool)
+                         std::optional<SignedRun> run, commit::SecretKey key, ThreadPool& pool)
     : subject_(subject),
       parts_(parts),
       witness_(witness),
-      transcript_(&transcript),
-      head_(head),
-      key_(std::move(key)),
-      pool_(pool),
-      history_(first_spot_history(subject.engagement.terms)) {}
-
-SpotTrainer::SpotTrainer(const Subject& subject, const verify::JobRootParts& parts, Witness& witness,
-                         commit::SecretKey key, ThreadPool& pool)
-    : subject_(subject),
-      parts_(parts),
-      witness_(witness),
-      transcript_(nullptr),
-      head_{},
+      run_(run),
       key_(std::move(key)),
       pool_(pool),
       history_(first_spot_history(subject.engagement.terms)) {}
@@ -142,12 +85,13 @@ Status SpotTrainer::check(const SpotQuestion& q) const {
 }
 
 Expected<SpotAnswer> SpotTrainer::steps(const SpotQuestion& q) {
-  if (!transcript_->committed_state(q.step)) return usage_error(text_of("question: no interval ends at step ", q.step));
+  if (!run_->transcript.committed_state(q.step))
+    return usage_error(text_of("question: no interval ends at step ", q.step));
   SpotSteps answer;
-  ISOBIT_TRY(answer.leaves, make_challenge(parts_, *transcript_, head_, q.step));
+  ISOBIT_TRY(answer.leaves, make_challenge(parts_, run_->transcript, run_->head, q.step));
   const uint64_t first = state_of(answer.leaves.before.leaf)->step;
   ISOBIT_TRY(answer.steps.points, witness_.points(first, q.step));
-  answer.steps.in_transcript = prove_steps(*transcript_, head_.tree.size, first, q.step);
+  answer.steps.in_transcript = prove_steps(run_->transcript, run_->head.tree.size, first, q.step);
   return answer;
 }
 
@@ -233,45 +177,50 @@ Expected<std::vector<ResolvedNode>> SpotTrainer::find_guides(const SpotQuestion&
   for (;;) {
     std::set<uint64_t> missing;
     for (size_t i = 0; i < places_.size(); ++i) {
-      const ResolvedNode& node = nodes[i];
-      if (found[i] || !node.graph) continue;
-      const size_t before = missing.size();
-      bool waits = false;
-      const auto operand = [&](int input) -> const Tensor* {
-        const Operand& from = node.operands[static_cast<size_t>(input)];
-        if (from.from == Operand::From::kAbsent) return nullptr;
-        if (from.from != Operand::From::kTrace) {
-          auto given = given_.find(from.identity.name);
-          if (given == given_.end()) {
-            auto tensor = witness_.given(from);
-            if (!tensor) return nullptr;
-            given = given_.emplace(from.identity.name, std::move(*tensor)).first;
-          }
-          return &given->second;
-        }
-        const auto guide = guides_.find(from.entry);
-        if (guide != guides_.end()) return &guide->second;
-        missing.insert(from.entry);
-        waits = true;
-        return nullptr;
-      };
-      const auto tiles = Element::guide_tiles(node, schema[places_[i].of.entry], places_[i].of.element, operand);
-      if (!tiles && !waits) return tl::unexpected<Error>(tiles.error());
-      if (!tiles) continue;
-      for (const auto& [input, wanted] : *tiles) operand(static_cast<int>(input));
-      if (missing.size() != before || waits) continue;
-      for (const auto& [input, wanted] : *tiles) {
-        places_[i].showing.guides.push_back(
-            {false, input,
-             ShownTiles::of(node.operands[input].identity, *operand(static_cast<int>(input)),
-                            {wanted.begin(), wanted.end()}, pool_)});
-      }
-      found[i] = true;
+      if (found[i] || !nodes[i].graph) continue;
+      ISOBIT_TRY(found[i], find_guides_of(places_[i], nodes[i], missing));
     }
     if (missing.empty()) return nodes;
     ISOBIT_RETURN_IF_ERROR(
         witness_.visit(q.step, missing, [&](uint64_t entry, const Tensor& value) { guides_[entry] = value.clone(); }));
   }
+}
+
+// False: it takes values that are now in `missing` to say which tiles these are.
+Expected<bool> SpotTrainer::find_guides_of(Place& place, const ResolvedNode& node, std::set<uint64_t>& missing) {
+  std::set<uint64_t> waits_for;
+  const auto operand = [&](int input) { return operand_at_hand(node.operands[static_cast<size_t>(input)], waits_for); };
+  const auto tiles = Element::guide_tiles(node, witness_.schema()[place.of.entry], place.of.element, operand);
+  for (const auto& [input, wanted] : tiles ? *tiles : std::map<uint32_t, std::set<uint64_t>>()) {
+    operand(static_cast<int>(input));
+  }
+  missing.insert(waits_for.begin(), waits_for.end());
+  if (!waits_for.empty()) return false;
+  if (!tiles) return tl::unexpected<Error>(tiles.error());
+  for (const auto& [input, wanted] : *tiles) {
+    place.showing.guides.push_back({false, input,
+                                    ShownTiles::of(node.operands[input].identity, *operand(static_cast<int>(input)),
+                                                   {wanted.begin(), wanted.end()}, pool_)});
+  }
+  return true;
+}
+
+// Null: there is no such operand, or it is a value of the step that is now in `missing`.
+const Tensor* SpotTrainer::operand_at_hand(const Operand& operand, std::set<uint64_t>& missing) {
+  if (operand.from == Operand::From::kAbsent) return nullptr;
+  if (operand.from == Operand::From::kTrace) {
+    const auto guide = guides_.find(operand.entry);
+    if (guide != guides_.end()) return &guide->second;
+    missing.insert(operand.entry);
+    return nullptr;
+  }
+  auto given = given_.find(operand.identity.name);
+  if (given == given_.end()) {
+    auto tensor = witness_.given(operand);
+    if (!tensor) return nullptr;
+    given = given_.emplace(operand.identity.name, std::move(*tensor)).first;
+  }
+  return &given->second;
 }
 
 Status SpotTrainer::open_elements(const SpotQuestion& q, std::vector<ResolvedNode> nodes) {
@@ -289,8 +238,8 @@ Status SpotTrainer::open_elements(const SpotQuestion& q, std::vector<ResolvedNod
       for (const auto& [part, tiles] : place.element->tiles_needed(chunk)) {
         const auto& [of_statistic, index] = part;
         const bool of_trace = of_statistic || node.operands[index].from == Operand::From::kTrace;
-        Kept& kept = of_trace ? of_trace_[of_statistic ? node.statistics[index] : node.operands[index].entry]
-                              : of_given_[node.operands[index].identity.name];
+        KeptTiles& kept = of_trace ? of_trace_[of_statistic ? node.statistics[index] : node.operands[index].entry]
+                                   : of_given_[node.operands[index].identity.name];
         for (const uint64_t tile : tiles) kept.want(tile);
       }
     }
@@ -319,7 +268,7 @@ Status SpotTrainer::collect(const SpotQuestion& q) {
   return {};
 }
 
-const SpotTrainer::Kept& SpotTrainer::kept(const Place& place, bool of_statistic, uint32_t index) const {
+const KeptTiles& SpotTrainer::kept(const Place& place, bool of_statistic, uint32_t index) const {
   const ResolvedNode& node = place.element->node();
   if (of_statistic) return of_trace_.at(node.statistics[index]);
   const Operand& operand = node.operands[index];

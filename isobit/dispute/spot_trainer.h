@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "isobit/commit/signature.h"
-#include "isobit/dispute/spot.h"
+#include "isobit/dispute/kept_tiles.h"
+#include "isobit/dispute/spot_message.h"
 #include "isobit/dispute/witness.h"
 #include "isobit/verify/head.h"
 #include "isobit/verify/transcript.h"
@@ -19,13 +20,14 @@ namespace isobit::dispute {
 
 class SpotTrainer {
  public:
-  // Nothing is owned but the key and the head, which is one that covers the transcript.
-  SpotTrainer(const Subject& subject, const verify::JobRootParts& parts, Witness& witness,
-              const verify::Transcript& transcript, const verify::SignedHead& head, commit::SecretKey key,
-              ThreadPool& pool);
-  // Of an inference: its server.
-  SpotTrainer(const Subject& subject, const verify::JobRootParts& parts, Witness& witness, commit::SecretKey key,
-              ThreadPool& pool);
+  // What was signed of a run; the head is one that covers the transcript.
+  struct SignedRun {
+    const verify::Transcript& transcript;
+    verify::SignedHead head;
+  };
+  // Nothing is owned but the key and the head. run: none of an inference, whose server answers.
+  SpotTrainer(const Subject& subject, const verify::JobRootParts& parts, Witness& witness, std::optional<SignedRun> run,
+              commit::SecretKey key, ThreadPool& pool);
   ~SpotTrainer();
 
   // The message that answers. Of one check: each question must follow from the answers before it, so that nobody has
@@ -38,7 +40,6 @@ class SpotTrainer {
   void forge_states(ForgeStates forge) { forge_states_ = std::move(forge); }
 
  private:
-  class Kept;
   struct Place;
   Expected<SpotAnswer> steps(const SpotQuestion& q);
   Expected<SpotAnswer> values(const SpotQuestion& q);
@@ -53,17 +54,18 @@ class SpotTrainer {
   Status check_turn(const SpotQuestion& q) const;
   Status prepare(const SpotQuestion& q);
   Expected<std::vector<ResolvedNode>> find_guides(const SpotQuestion& q);
+  Expected<bool> find_guides_of(Place& place, const ResolvedNode& node, std::set<uint64_t>& missing);
+  const Tensor* operand_at_hand(const Operand& operand, std::set<uint64_t>& missing);
   Status open_elements(const SpotQuestion& q, std::vector<ResolvedNode> nodes);
   Status collect(const SpotQuestion& q);
   Status add_up(Place& place);
-  const Kept& kept(const Place& place, bool of_statistic, uint32_t index) const;
+  const KeptTiles& kept(const Place& place, bool of_statistic, uint32_t index) const;
   std::vector<ShownPart> shown(const Place& place, int64_t chunk) const;
 
   const Subject& subject_;
   const verify::JobRootParts& parts_;
   Witness& witness_;
-  const verify::Transcript* const transcript_;  // null, and the head nobody's, of an inference
-  const verify::SignedHead head_;
+  const std::optional<SignedRun> run_;
   const commit::SecretKey key_;
   ThreadPool& pool_;
   ForgeStates forge_states_;
@@ -75,10 +77,10 @@ class SpotTrainer {
   std::vector<commit::Digest> roots_;
   std::vector<SpotPlace> prepared_;  // for which the rest is
   std::vector<Place> places_;
-  std::map<uint64_t, Tensor> guides_;     // values that say where, by entry
-  std::map<std::string, Tensor> given_;   // operands that are no values of the step, by name
-  std::map<uint64_t, Kept> of_trace_;     // by entry
-  std::map<std::string, Kept> of_given_;  // by name
+  std::map<uint64_t, Tensor> guides_;          // values that say where, by entry
+  std::map<std::string, Tensor> given_;        // operands that are no values of the step, by name
+  std::map<uint64_t, KeptTiles> of_trace_;     // by entry
+  std::map<std::string, KeptTiles> of_given_;  // by name
 };
 
 }  // namespace isobit::dispute

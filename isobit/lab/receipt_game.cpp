@@ -32,7 +32,7 @@ Expected<std::unique_ptr<ReceiptSpotSide>> ReceiptSpotSide::open(const ReceiptSi
   ISOBIT_RETURN_IF_ERROR(check_key(side));
   opened->parts_ = dispute::parts_of(opened->subject_);
   ISOBIT_TRY(opened->witness_, witness_of(side, side.receipt));
-  opened->server_.emplace(opened->subject_, opened->parts_, *opened->witness_, *side.key,
+  opened->server_.emplace(opened->subject_, opened->parts_, *opened->witness_, std::nullopt, *side.key,
                           opened->witness_->engine().pool());
   return opened;
 }

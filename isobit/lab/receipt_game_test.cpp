@@ -9,7 +9,7 @@
 #include "isobit/adversary/false_value.h"
 #include "isobit/dispute/inference.h"
 #include "isobit/dispute/record.h"
-#include "isobit/dispute/spot.h"
+#include "isobit/dispute/spot_check.h"
 #include "isobit/onnx/model_for_test.h"
 #include "isobit/run/spot_run.h"
 

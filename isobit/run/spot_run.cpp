@@ -21,8 +21,9 @@ Expected<std::unique_ptr<SpotSide>> SpotSide::open(const DisputeSide& side) {
   if (side.speaks) opened->speaking_ = side.speaks(computed);
   opened->subject_ = dispute_subject(computed.session().job, engagement);
   dispute::Witness& witness = opened->speaking_ ? *opened->speaking_ : computed;
-  opened->trainer_.emplace(*opened->subject_, computed.session().parts, witness, computed.reader().transcript(), head,
-                           *side.key, computed.engine().pool());
+  opened->trainer_.emplace(*opened->subject_, computed.session().parts, witness,
+                           dispute::SpotTrainer::SignedRun{computed.reader().transcript(), head}, *side.key,
+                           computed.engine().pool());
   opened->trainer_->forge_states(side.forge_states);
   return opened;
 }

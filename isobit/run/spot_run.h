@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "isobit/dispute/spot.h"
+#include "isobit/dispute/spot_check.h"
 #include "isobit/dispute/spot_trainer.h"
 #include "isobit/run/dispute_run.h"
 

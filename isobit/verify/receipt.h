@@ -1,6 +1,6 @@
 // What a server says of one inference, signed: this network, on these inputs, under this arithmetic, gives these
 // outputs. Whoever has model and inputs can compute the same bits anywhere and compare; who has neither the time nor
-// the memory for that has elements shown (dispute/spot.h). Byte layout: docs/formats/receipt.md.
+// the memory for that has elements shown (dispute/spot_check.h). Byte layout: docs/formats/receipt.md.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,4 @@
-#include "isobit/dispute/spot.h"
-
-#include <cmath>
+#include "isobit/dispute/spot_check.h"
 
 #include "isobit/base/text.h"
 #include "isobit/dispute/claims.h"
@@ -8,55 +6,8 @@
 #include "isobit/verify/schema.h"
 
 namespace isobit::dispute {
-namespace {
 
 using Entry = train::TraceEntry;
-
-constexpr std::string_view kDrawTag = "isobit.spot-draw";
-constexpr uint32_t kVersion = 1;
-
-}  // namespace
-
-std::vector<std::vector<uint64_t>> spot_units(const std::vector<Entry>& schema, bool is_fed_known) {
-  std::vector<std::vector<uint64_t>> units;
-  int64_t node = -1;
-  for (uint64_t i = 0; i < schema.size(); ++i) {
-    const Entry& e = schema[i];
-    if (is_fed_known && e.kind == Entry::Kind::kBatch) continue;
-    if (e.kind == Entry::Kind::kState || e.kind == Entry::Kind::kRate || Shape(e.dims).elements() == 0) continue;
-    if (e.node < 0 || e.node != node) units.emplace_back();
-    units.back().push_back(i);
-    node = e.node;
-  }
-  return units;
-}
-
-uint64_t SpotDraw::below(uint64_t n, const commit::Digest& history) {
-  const uint64_t fair = UINT64_MAX - UINT64_MAX % n;  // as many of each below it
-  for (;;) {
-    ByteWriter w;
-    w.bytes(seed_);
-    w.fixed(history);
-    w.u64(next_++);
-    const commit::Digest digest = commit::tagged_hash(kDrawTag, kVersion, w.view());
-    uint64_t x = 0;
-    for (size_t i = 0; i < 8; ++i) x |= uint64_t{digest[i]} << (8 * i);
-    if (x < fair) return x % n;
-  }
-}
-
-SpotPlace SpotDraw::place(const std::vector<std::vector<uint64_t>>& units, const std::vector<Entry>& schema,
-                          const commit::Digest& history) {
-  const std::vector<uint64_t>& unit = units[below(units.size(), history)];
-  const uint64_t entry = unit[below(unit.size(), history)];
-  const auto elements = static_cast<uint64_t>(Shape(schema[entry].dims).elements());
-  return {entry, static_cast<int64_t>(below(elements, history))};
-}
-
-double spot_miss_probability(uint64_t units, uint64_t false_units, uint64_t draws, double fraction, double found) {
-  const double hit = fraction * found * static_cast<double>(false_units) / static_cast<double>(units);
-  return std::pow(1 - hit, static_cast<double>(draws));
-}
 
 SpotCheck::SpotCheck(Subject subject, Bytes seed, uint64_t draws, std::optional<uint64_t> step,
                      std::optional<commit::Digest> transcript)
@@ -197,19 +148,24 @@ Status SpotCheck::take_answer(SpotSteps answer) {
   return {};
 }
 
+Status SpotCheck::check_list(const verify::TraceList& list, const std::vector<Entry>& schema) const {
+  if (list.step != question_.step) return rejected("the list is of another step");
+  ISOBIT_RETURN_IF_ERROR(verify::verify_trace_list(list, subject_.engagement));
+  if (list.signed_by->key != subject_.engagement.trainer_key) return rejected("the list is not signed by the trainer");
+  if (verify::schema_root(schema) != *leaves_.parts.trace_schema) {
+    return rejected(text_of("the schema is not that of the ", of_inference() ? "receipt" : "job"));
+  }
+  if (list.tensor_roots.size() == schema.size()) return {};
+  return rejected(text_of("the list has ", list.tensor_roots.size(), " values, expected ", schema.size()));
+}
+
 Status SpotCheck::take_answer(SpotValues answer) {
   const uint64_t t = question_.step;
   const verify::TraceList& list = answer.list;
-  if (list.step != t) return rejected("the list is of another step");
-  ISOBIT_RETURN_IF_ERROR(verify::verify_trace_list(list, subject_.engagement));
-  if (list.signed_by->key != subject_.engagement.trainer_key) return rejected("the list is not signed by the trainer");
-  if (verify::schema_root(answer.schema) != *leaves_.parts.trace_schema) return rejected("the schema is not the job's");
+  ISOBIT_RETURN_IF_ERROR(check_list(list, answer.schema));
   const StepPoint& point = points_[t - first_step_ - 1];
   const commit::Digest before =
       t == first_step_ + 1 ? state_of(leaves_.before.leaf)->root : points_[t - first_step_ - 2].state_root;
-  if (list.tensor_roots.size() != answer.schema.size()) {
-    return rejected(text_of("the list has ", list.tensor_roots.size(), " values, expected ", answer.schema.size()));
-  }
   // What is shown must be what it says before anything is held against the trainer.
   ISOBIT_TRY(const commit::Digest batch, batch_of(answer.batch, subject_.job, leaves_.parts, t));
   ISOBIT_TRY(const LossOfValues loss, loss_of_values(answer.loss, leaves_.parts, answer.schema, list.tensor_roots));
@@ -230,19 +186,11 @@ Status SpotCheck::take_answer(SpotValues answer) {
 }
 
 Status SpotCheck::take_answer(SpotInference answer) {
-  const verify::TraceList& list = answer.list;
-  if (list.step != 1) return rejected("the list is of another step");
-  ISOBIT_RETURN_IF_ERROR(verify::verify_trace_list(list, subject_.engagement));
-  if (verify::schema_root(answer.schema) != *leaves_.parts.trace_schema) {
-    return rejected("the schema is not that of the receipt");
-  }
+  ISOBIT_RETURN_IF_ERROR(check_list(answer.list, answer.schema));
   const verify::Computation& of = subject_.receipt->of;
   ISOBIT_RETURN_IF_ERROR(check_inference_schema(answer.schema, of));
-  if (list.tensor_roots.size() != answer.schema.size()) {
-    return rejected(text_of("the list has ", list.tensor_roots.size(), " values, expected ", answer.schema.size()));
-  }
   schema_ = std::move(answer.schema);
-  roots_ = list.tensor_roots;
+  roots_ = std::move(answer.list.tensor_roots);
   std::string problem = problem_of_inference(schema_, roots_, of, InferenceClaim::of(*subject_.receipt));
   if (!problem.empty()) finding_ = finding_at(Level::kTrace, "the server: " + problem);
   return {};

@@ -1,10 +1,10 @@
-// Questions and answers of a spot check as bytes. docs/formats/dispute.md.
+#include "isobit/dispute/spot_message.h"
+
 #include <array>
 
 #include "isobit/base/frame.h"
 #include "isobit/base/text.h"
 #include "isobit/dispute/question.h"
-#include "isobit/dispute/spot.h"
 #include "isobit/verify/schema.h"
 
 namespace isobit::dispute {
