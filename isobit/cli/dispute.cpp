@@ -150,15 +150,14 @@ Expected<int> run(const Options& o, Console& console) {
 
 void add_dispute(Commands& commands) {
   auto o = std::make_shared<Options>();
-  Command& c =
-      commands.add("dispute", "settle which of two runs or receipts is false: step, operator and element",
-                   "  isobit dispute theirs.run mine.run\n"
-                   "  isobit dispute theirs.run mine.run --out settled.dispute\n"
-                   "  isobit verify settled.dispute --job digits.toml\n"
-                   "  isobit dispute theirs.receipt mine.receipt --model model.onnx --input image.npy\n"
-                   "  isobit dispute --connect trainer.example:7420 --connect doubter.example:7420 --job "
-                   "digits.toml\n"
-                   "      --certificate me.crt --key me.key --authority authority.crt --out settled.dispute\n");
+  Command& c = commands.add(
+      "dispute", "settle which of two runs or receipts is false: step, operator and element",
+      "  isobit dispute theirs.run mine.run\n"
+      "  isobit dispute theirs.run mine.run --out settled.dispute\n"
+      "  isobit verify settled.dispute --job digits.toml\n"
+      "  isobit dispute theirs.receipt mine.receipt --model model.onnx --input image.npy\n"
+      "  isobit dispute --connect trainer.example:7420 --connect challenger.example:7421 --job digits.toml\n"
+      "      --certificate tls/referee.crt --key tls/referee.key --authority tls/authority.crt\n");
   c.positional("RUN|RECEIPT", o->trainer, "the run or receipt in doubt, whose trainer's or server's key is at hand",
                false);
   c.positional("OTHER", o->challenger, "that of whoever doubts it", false);

@@ -165,10 +165,10 @@ void add_serve(Commands& commands) {
   auto o = std::make_shared<Options>();
   Command& c = commands.add(
       "serve", "answer in disputes over a network: a trainer's or a challenger's side",
-      "  isobit serve digits.run --listen 0.0.0.0:7420 --certificate trainer.crt --key trainer.key --client-authority "
-      "authority.crt\n"
+      "  isobit serve digits.run --listen 0.0.0.0:7420\n"
+      "      --certificate tls/trainer.crt --key tls/trainer.key --client-authority tls/authority.crt\n"
       "  isobit serve mine.run --as challenger --doubts theirs.run --challenger-key doubt.key --listen 0.0.0.0:7421\n"
-      "      --certificate me.crt --key me.key --client-authority authority.crt\n");
+      "      --certificate tls/challenger.crt --key tls/challenger.key --client-authority tls/authority.crt\n");
   c.positional("RUN", o->run, "the run that answers are computed from");
   c.option("--listen", "HOST:PORT", o->listen, "where to listen; port 0: any that is free", true);
   c.option("--certificate", "FILE", o->certificate, "this party's certificate for that host, in PEM", true);
