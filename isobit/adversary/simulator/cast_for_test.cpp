@@ -10,16 +10,6 @@ namespace {
 
 using dispute::Party;
 
-// The last step of the interval in which the claims part; of a false alarm the job's last.
-dispute::Challenge challenge_to(const Material& material, const verify::Transcript& claimed, const Lie& lie) {
-  const verify::TranscriptRules& rules = claimed.rules();
-  const uint64_t step = lie.points.empty() ? rules.steps : std::min(lie.step, rules.steps);
-  const uint64_t last =
-      std::min((step + rules.commit_every - 1) / rules.commit_every * rules.commit_every, rules.steps);
-  const auto head = verify::sign_head(claimed.sized_root(), material.terms(), run::testing::key(kTrainerSeed));
-  return dispute::make_challenge(material.parts(), claimed, head, last).value();
-}
-
 verify::Transcript transcript_of(const Material& material, const Tale& tale, const Lie& lie) {
   return tale.honest == Party::kTrainer ? material.transcript() : claimed_transcript(material, lie);
 }
@@ -53,7 +43,7 @@ Cast::Cast(Material& material, const Tale& tale)
       random_(tale.seed),
       lie_(make_lie(tale.lie, material, random_)),
       claimed_(transcript_of(material, tale, lie_)),
-      challenge_(challenge_to(material, claimed_, lie_)),
+      challenge_(challenge_to(material, claimed_, doubted_step(claimed_.rules(), {&lie_}), claimed_.size())),
       lying_(material.honest(), lie_, tale.honest == Party::kTrainer ? truth_ : lie_),
       truthful_(material.honest(), truth_, tale.honest == Party::kTrainer ? truth_ : lie_) {}
 

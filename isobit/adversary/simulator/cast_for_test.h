@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "isobit/adversary/simulator/explorer_for_test.h"
+#include "isobit/adversary/simulator/schedule_for_test.h"
 #include "isobit/dispute/party_node.h"
 #include "isobit/dispute/referee_node.h"
 

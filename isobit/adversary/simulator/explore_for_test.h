@@ -32,8 +32,7 @@ inline Explored explore_and_print(Material& material, const Tale& tale, const Bo
   for (const auto& [outcome, n] : e.outcomes) text += text_of(outcome, " ", n, "; ");
   std::printf("%s%.3g schedules\n", text.c_str(), e.schedules);
   std::fflush(stdout);
-  const std::string name =
-      text_of(name_of(tale.honest), "-", static_cast<int>(tale.lie), bounds.timely ? "" : "-any-time");
+  const std::string name = text_of(name_of(tale.honest), "-", name_of(tale.lie), bounds.timely ? "" : "-any-time");
   for (const auto& [kind, schedule] : {std::pair("longest", &e.longest), std::pair("repeats", &e.most_repeats),
                                        std::pair("crashes", &e.most_crashes)}) {
     EXPECT_EQ(replay_schedule(material, *schedule), "") << text_of_schedule(*schedule);

@@ -9,38 +9,12 @@
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
 #include <string>
 #include <vector>
 
-#include "isobit/adversary/simulator/lie_for_test.h"
+#include "isobit/adversary/simulator/schedule_for_test.h"
 
 namespace isobit::adversary::simulator {
-
-// The game: one party is the production's, on what it computed; the other may say at each turn any of `variants`.
-struct Tale {
-  dispute::Party honest = dispute::Party::kTrainer;
-  LieKind lie = LieKind::kState;  // what the other one has
-  uint64_t seed = 1;              // of the lie
-  bool mixes = true;              // it may also say what it would say without its lie, and what is no answer
-};
-
-struct Bounds {
-  // Whether time passes only while nothing is under way: then whoever is honest answers in time. Else it may pass
-  // whenever it likes, and all that is promised is that nobody honest is found wrong.
-  bool timely = true;
-  int lost = 0, twice = 0, party_crashes = 0, referee_crashes = 0;
-};
-
-// A schedule as data: a line for each action, in words, and how it ends.
-struct Schedule {
-  Tale tale;
-  Bounds bounds;
-  std::vector<std::string> actions;
-  std::string ending;  // name_of(Outcome)
-};
-std::string text_of_schedule(const Schedule& schedule);
-Expected<Schedule> parse_schedule(const std::string& text, const std::string& what);
 
 struct Explored {
   uint64_t states = 0;                                     // of referee, honest party and what is under way, together
@@ -56,8 +30,5 @@ struct Explored {
 // back, so that every game ends; where time is `timely`, a game ends with the other wrong or its forfeit; the record
 // leads to the same verdict.
 Explored explore(Material& material, const Tale& tale, const Bounds& bounds);
-
-// Runs a schedule on nodes that live from the beginning to the end; "" or what is different from what it says.
-std::string replay_schedule(Material& material, const Schedule& schedule);
 
 }  // namespace isobit::adversary::simulator

@@ -12,6 +12,9 @@ namespace {
 using Entry = train::TraceEntry;
 using Kind = Entry::Kind;
 
+constexpr std::array<const char*, 13> kLieNames = {"honest", "false-alarm", "state", "values", "fed",   "rate", "sum",
+                                                   "tree",   "tile",        "list",  "loss",   "batch", "log"};
+
 class Liar {
  public:
   Liar(Lie& lie, Material& material, Random& random)
@@ -224,12 +227,12 @@ class Liar {
 
 }  // namespace
 
-std::optional<LieKind> lie_kind(const std::string& name) {
-  constexpr std::array<std::string_view, 13> kNames = {
-      "honest", "false-alarm", "state", "values", "fed", "rate", "sum", "tree", "tile", "list", "loss", "batch", "log"};
-  const auto found = std::ranges::find(kNames, name);
-  if (found == kNames.end()) return std::nullopt;
-  return static_cast<LieKind>(found - kNames.begin());
+const char* name_of(LieKind kind) { return kLieNames[static_cast<size_t>(kind)]; }
+
+std::optional<LieKind> lie_kind(std::string_view name) {
+  const auto found = std::ranges::find(kLieNames, name);
+  if (found == kLieNames.end()) return std::nullopt;
+  return static_cast<LieKind>(found - kLieNames.begin());
 }
 
 std::vector<commit::Digest> leaves_with_no_tile(Material& material, const Lie& lie, uint64_t entry) {
@@ -259,6 +262,22 @@ Lie lie_about(Material& material, uint64_t step, uint64_t entry, int64_t element
   liar.claim_points();
   lie.forge = [](std::vector<judge::State>& states) { states.back()[0] ^= 1; };
   return lie;
+}
+
+uint64_t doubted_step(const verify::TranscriptRules& rules, std::initializer_list<const Lie*> lies) {
+  uint64_t step = rules.steps;
+  for (const Lie* lie : lies) {
+    if (!lie->points.empty()) step = std::min(step, lie->step);
+  }
+  const uint64_t every = rules.commit_every;
+  return std::min((step + every - 1) / every * every, rules.steps);
+}
+
+dispute::Challenge challenge_to(const Material& material, const verify::Transcript& claimed, uint64_t last,
+                                uint64_t leaves) {
+  const verify::SignedHead head =
+      verify::sign_head(claimed.sized_root(leaves), material.terms(), run::testing::key(kTrainerSeed));
+  return dispute::make_challenge(material.parts(), claimed, head, last).value();
 }
 
 verify::Transcript claimed_transcript(const Material& material, const Lie& lie) {

@@ -21,8 +21,9 @@ enum class LieKind : uint8_t {
   kBatch,       // the samples of a step
   kLog,         // of a trainer: an entry of a step's log that may not stand; of a challenger: that there is one
 };
-// By its name in a scenario: "honest", "false-alarm", "state", ...
-std::optional<LieKind> lie_kind(const std::string& name);
+// As scenarios and schedules have it: "honest", "false-alarm", "state", ...
+const char* name_of(LieKind kind);
+std::optional<LieKind> lie_kind(std::string_view name);
 
 struct Lie {
   LieKind kind = LieKind::kNone;
@@ -50,6 +51,13 @@ Lie lie_about(Material& material, uint64_t step, uint64_t entry, int64_t element
 
 // The transcript of a trainer who lies so.
 verify::Transcript claimed_transcript(const Material& material, const Lie& lie);
+
+// The last step of the first interval between committed states in which one of these lies shows; the job's where none
+// does.
+uint64_t doubted_step(const verify::TranscriptRules& rules, std::initializer_list<const Lie*> lies);
+// The challenge to the interval that ends there, under the head over so many leaves.
+dispute::Challenge challenge_to(const Material& material, const verify::Transcript& claimed, uint64_t last,
+                                uint64_t leaves);
 
 class LyingWitness final : public dispute::Witness {
  public:

@@ -1,4 +1,5 @@
-// Schedules as data, and their replay on nodes that live from the beginning to the end.
+#include "isobit/adversary/simulator/schedule_for_test.h"
+
 #include <algorithm>
 #include <sstream>
 
@@ -9,15 +10,6 @@ namespace isobit::adversary::simulator {
 namespace {
 
 using dispute::Party;
-
-constexpr std::array<std::pair<const char*, LieKind>, 8> kLies = {{{"false-alarm", LieKind::kFalseAlarm},
-                                                                   {"state", LieKind::kState},
-                                                                   {"values", LieKind::kValues},
-                                                                   {"rate", LieKind::kRate},
-                                                                   {"sum", LieKind::kSum},
-                                                                   {"list", LieKind::kList},
-                                                                   {"loss", LieKind::kLoss},
-                                                                   {"batch", LieKind::kBatch}}};
 
 // The nodes, the clock and what is under way.
 class Stage {
@@ -113,12 +105,9 @@ class Stage {
 }  // namespace
 
 std::string text_of_schedule(const Schedule& s) {
-  std::string lie = "?";
-  for (const auto& [name, kind] : kLies) {
-    if (kind == s.tale.lie) lie = name;
-  }
-  std::string text = text_of("honest ", name_of(s.tale.honest), "\nlie ", lie, "\nseed ", s.tale.seed, "\nmixes ",
-                             s.tale.mixes ? 1 : 0, "\ntimely ", s.bounds.timely ? 1 : 0, "\nends ", s.ending, "\n\n");
+  std::string text =
+      text_of("honest ", name_of(s.tale.honest), "\nlie ", name_of(s.tale.lie), "\nseed ", s.tale.seed, "\nmixes ",
+              s.tale.mixes ? 1 : 0, "\ntimely ", s.bounds.timely ? 1 : 0, "\nends ", s.ending, "\n\n");
   for (const std::string& action : s.actions) text += action + "\n";
   return text;
 }
@@ -136,10 +125,10 @@ Expected<Schedule> parse_schedule(const std::string& text, const std::string& wh
   for (const char* name : {"honest", "lie", "seed", "mixes", "timely", "ends"}) {
     if (!fields.contains(name)) return unreadable(text_of(what, ": field '", name, "' is missing"));
   }
-  const auto lie = std::ranges::find_if(kLies, [&](const auto& known) { return known.first == fields["lie"]; });
-  if (lie == kLies.end()) return unreadable(text_of(what, ": field 'lie': found '", fields["lie"], "'"));
-  s.tale = {fields["honest"] == "trainer" ? Party::kTrainer : Party::kChallenger, lie->second,
-            std::stoull(fields["seed"]), fields["mixes"] == "1"};
+  const auto lie = lie_kind(fields["lie"]);
+  if (!lie) return unreadable(text_of(what, ": field 'lie': found '", fields["lie"], "'"));
+  s.tale = {fields["honest"] == "trainer" ? Party::kTrainer : Party::kChallenger, *lie, std::stoull(fields["seed"]),
+            fields["mixes"] == "1"};
   s.bounds.timely = fields["timely"] == "1";
   s.ending = fields["ends"];
   while (std::getline(lines, line)) s.actions.push_back(line);

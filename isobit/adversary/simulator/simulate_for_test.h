@@ -87,11 +87,12 @@ inline void expect_ending(const Scenario& s, const dispute::Verdict& verdict) {
   }
 }
 
-// So many games of each scenario; returns how many there were with an honest challenger and an honest trainer.
+// By who of the two was dishonest.
 struct Played {
   Totals trainer_dishonest, challenger_dishonest, both;
   std::map<std::string, std::map<std::string, uint64_t>> by_scenario;  // outcomes
 };
+// So many games of each scenario, each of which must end as that says.
 inline Played play_scenarios(uint64_t games) {
   const auto scenarios = read_scenarios(ISOBIT_SCENARIOS);
   EXPECT_TRUE(scenarios) << scenarios.error().message;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "isobit/adversary/simulator/failures_for_test.h"
 #include "isobit/adversary/simulator/network_for_test.h"
 #include "isobit/base/frame.h"
 #include "isobit/base/text.h"
@@ -19,8 +20,7 @@ class Machine {
  public:
   Machine(const Scenario& scenario, Party party, Material& material, const Lie& lie, const Lie& of_trainer,
           const verify::Transcript& transcript, dispute::Challenge challenge, Random& random, Traffic& traffic)
-      : faults_(scenario.machines),
-        conduct_(party == Party::kTrainer ? scenario.trainer_conduct : scenario.challenger_conduct),
+      : conduct_(party == Party::kTrainer ? scenario.trainer_conduct : scenario.challenger_conduct),
         party_(party),
         key_(run::testing::key(party == Party::kTrainer ? kTrainerSeed : kChallengerSeed)),
         material_(material),
@@ -29,7 +29,7 @@ class Machine {
         transcript_(transcript),
         challenge_(std::move(challenge)),
         random_(random),
-        traffic_(traffic),
+        failures_(scenario.machines, scenario.machines.crash, random, traffic),
         misbehaves_from_(1 + random.below(8)) {
     start(false);
   }
@@ -38,7 +38,7 @@ class Machine {
   std::vector<Bytes> receive(ByteView message, uint64_t now) {
     if (!node_) return {};
     std::vector<Bytes> out = node_->receive(message, now);
-    if (dies_) {  // while it saved
+    if (failures_.dies()) {
       crash(now);
       return {};
     }
@@ -47,21 +47,12 @@ class Machine {
 
   std::vector<Bytes> tick(uint64_t now) {
     if (!node_) {
-      if (now < down_until_) return {};
+      if (failures_.is_down(now)) return {};
       start(true);
     }
-    if (now >= full_until_ && random_.chance(faults_.full_disk)) {
-      ++traffic_.full_disks;
-      full_until_ = now + 1 + random_.below(faults_.full_disk_seconds);
-    }
-    is_full_ = now < full_until_;
-    if (random_.chance(faults_.crash)) {
-      if (random_.below(4) == 0) {
-        torn_next_ = true;
-      } else {
-        crash(now);
-        return {};
-      }
+    if (failures_.tick(now)) {
+      crash(now);
+      return {};
     }
     std::vector<Bytes> out = misbehave(node_->tick(now, kSilence));
     if (conduct_ == Conduct::kFloods) flood(out);
@@ -103,19 +94,12 @@ class Machine {
       if (conduct_ == Conduct::kShowsMore && node != nullptr) ISOBIT_RETURN_IF_ERROR(show_all(q, *node));
       return body;
     };
-    const auto save = [this](ByteView more) -> Status {
-      if (is_full_) return unavailable("the disk is full");
-      const size_t kept = torn_next_ ? random_.below(more.size()) : more.size();
-      disk_.insert(disk_.end(), more.begin(), more.begin() + static_cast<std::ptrdiff_t>(kept));
-      dies_ = torn_next_;
-      if (dies_) ++traffic_.torn_saves;
-      return {};
-    };
+    const auto save = [this](ByteView more) { return failures_.save(more); };
     node_.emplace(dispute::PartyNode::open(material_.terms(),
                                            {party_, run::testing::key(kChallengerSeed).public_key(), key_}, answer,
-                                           save, disk_, again)
+                                           save, failures_.disk(), again)
                       .value());
-    disk_.resize(node_->whole());
+    failures_.disk().resize(node_->whole());
   }
 
   // All tiles of all operands, where those that say where an element is from would do.
@@ -137,12 +121,10 @@ class Machine {
   }
 
   void crash(uint64_t now) {
-    ++traffic_.crashes;
     add(before_, node_->counts());
     node_.reset();
     player_.reset();
-    dies_ = torn_next_ = false;
-    down_until_ = now + 1 + random_.below(faults_.crash_seconds);
+    failures_.crash(now);
   }
 
   Bytes signed_anew(const dispute::Message& m, Bytes body, const commit::SecretKey& key) const {
@@ -205,7 +187,6 @@ class Machine {
     out.push_back(encode(dispute::sign_restart(last_->turn + 1, last_->history, material_.terms(), key_)));
   }
 
-  const MachineFaults& faults_;
   const Conduct conduct_;
   const Party party_;
   const commit::SecretKey key_;
@@ -215,41 +196,19 @@ class Machine {
   const verify::Transcript& transcript_;
   const dispute::Challenge challenge_;
   Random& random_;
-  Traffic& traffic_;
+  Failures failures_;
   const uint64_t misbehaves_from_;  // the turn
   std::unique_ptr<dispute::Player> player_;
   std::optional<dispute::PartyNode> node_;
-  Bytes disk_;
-  bool is_full_ = false, torn_next_ = false, dies_ = false;
-  uint64_t down_until_ = 0, full_until_ = 0;
   std::optional<dispute::Message> last_;
   dispute::PartyNode::Counts before_;  // of the nodes that crashed
 };
-
-// The last step of the interval in which both claims part; of a false alarm any.
-uint64_t doubted(const verify::Transcript& claimed, const std::array<Lie, 2>& lies) {
-  const verify::TranscriptRules& rules = claimed.rules();
-  uint64_t step = rules.steps;
-  for (const Lie& lie : lies) {
-    if (!lie.points.empty()) step = std::min(step, lie.step);
-  }
-  const uint64_t every = rules.commit_every;
-  return std::min((step + every - 1) / every * every, rules.steps);
-}
-
-// Under the head of a tree of this size.
-dispute::Challenge challenge_to(const Material& material, const verify::Transcript& claimed, uint64_t last,
-                                uint64_t size) {
-  const verify::SignedHead head =
-      verify::sign_head(claimed.sized_root(size), material.terms(), run::testing::key(kTrainerSeed));
-  return dispute::make_challenge(material.parts(), claimed, head, last).value();
-}
 
 // The referee's, which fails as theirs do.
 class RefereeMachine {
  public:
   RefereeMachine(const MachineFaults& faults, Material& material, Random& random, Traffic& traffic)
-      : faults_(faults), material_(material), random_(random), traffic_(traffic) {
+      : material_(material), failures_(faults, faults.referee_crash, random, traffic) {
     start(0);
   }
 
@@ -259,21 +218,12 @@ class RefereeMachine {
   }
   std::vector<dispute::Outgoing> tick(uint64_t now) {
     if (!node_) {
-      if (now < down_until_) return {};
+      if (failures_.is_down(now)) return {};
       start(now);
     }
-    if (now >= full_until_ && random_.chance(faults_.full_disk)) {
-      ++traffic_.full_disks;
-      full_until_ = now + 1 + random_.below(faults_.full_disk_seconds);
-    }
-    is_full_ = now < full_until_;
-    if (random_.chance(faults_.referee_crash)) {
-      if (random_.below(4) == 0) {
-        torn_next_ = true;
-      } else {
-        crash(now);
-        return {};
-      }
+    if (failures_.tick(now)) {
+      crash(now);
+      return {};
     }
     return unless_it_died(node_->tick(now), now);
   }
@@ -289,42 +239,28 @@ class RefereeMachine {
 
  private:
   void start(uint64_t now) {
-    const auto save = [this](ByteView more) -> Status {
-      if (is_full_) return unavailable("the disk is full");
-      const size_t kept = torn_next_ ? random_.below(more.size()) : more.size();
-      disk_.insert(disk_.end(), more.begin(), more.begin() + static_cast<std::ptrdiff_t>(kept));
-      dies_ = torn_next_;
-      if (dies_) ++traffic_.torn_saves;
-      return {};
-    };
+    const auto save = [this](ByteView more) { return failures_.save(more); };
     node_ = dispute::RefereeNode::open(material_.subject(), run::testing::key(kChallengerSeed).public_key(),
-                                       run::testing::key(kRefereeSeed), kRepeatEvery, save, disk_, now)
+                                       run::testing::key(kRefereeSeed), kRepeatEvery, save, failures_.disk(), now)
                 .value();
-    disk_.resize(node_->whole());
+    failures_.disk().resize(node_->whole());
   }
   std::vector<dispute::Outgoing> unless_it_died(std::vector<dispute::Outgoing> out, uint64_t now) {
-    if (!dies_) return out;
+    if (!failures_.dies()) return out;
     crash(now);
     return {};
   }
   void crash(uint64_t now) {
-    ++traffic_.crashes;
     const dispute::Referee::Counts& counts = node_->referee().counts();
     before_.dropped += counts.dropped;
     for (size_t i = 0; i < counts.by_reason.size(); ++i) before_.by_reason[i] += counts.by_reason[i];
     node_.reset();
-    dies_ = torn_next_ = false;
-    down_until_ = now + 1 + random_.below(faults_.crash_seconds);
+    failures_.crash(now);
   }
 
-  const MachineFaults& faults_;
   Material& material_;
-  Random& random_;
-  Traffic& traffic_;
+  Failures failures_;
   std::unique_ptr<dispute::RefereeNode> node_;
-  Bytes disk_;
-  bool is_full_ = false, torn_next_ = false, dies_ = false;
-  uint64_t down_until_ = 0, full_until_ = 0;
   dispute::Referee::Counts before_;
 };
 
@@ -351,7 +287,8 @@ GameEnd play(const Scenario& scenario, Material& material, uint64_t seed) {
   const std::array<Lie, 2> lies = {lie(scenario.trainer), lie(scenario.challenger)};
   const verify::Transcript claimed = claimed_transcript(material, lies[0]);
   // Of the heads that the trainer signed, any that covers the interval.
-  const uint64_t last = doubted(claimed, lies), least = claimed.rules().has_state(last) ? last + 1 : claimed.size();
+  const uint64_t last = doubted_step(claimed.rules(), {&lies[0], &lies[1]}),
+                 least = claimed.rules().has_state(last) ? last + 1 : claimed.size();
   const dispute::Challenge challenge =
       challenge_to(material, claimed, last, least + random.below(claimed.size() - least + 1));
   Network network(scenario.network, random, end.traffic);
@@ -415,7 +352,9 @@ Settled settle(Material& material, const std::array<Lie, 2>& lies, std::optional
     const auto receipt = referee.receive(players[p].sign(q, body));
     ISOBIT_CHECK(receipt.counts);
   };
-  say(1, referee.question(), challenge_to(material, claimed, doubted(claimed, lies), head.value_or(claimed.size())));
+  say(1, referee.question(),
+      challenge_to(material, claimed, doubted_step(claimed.rules(), {&lies[0], &lies[1]}),
+                   head.value_or(claimed.size())));
   while (!referee.verdict()) {
     const dispute::Question q = referee.question();
     for (size_t p = 0; p < 2; ++p) {
