@@ -1,4 +1,3 @@
-
 #include <cstdio>
 
 #include "isobit/base/new_file.h"
@@ -46,8 +45,9 @@ Status read_wanted(const Options& o, run::AuditRequest& request) {
   return {};
 }
 
-void report(const run::AuditSummary& s, const verify::Verdict& verdict, const Bytes& seed, double seconds,
-            const std::string& out, Console& console) {
+// out: the file that convicts the signer of two histories, if it was written.
+nlohmann::ordered_json document_of(const run::AuditSummary& s, const verify::Verdict& verdict, const Bytes& seed,
+                                   double seconds, const std::string& out) {
   const verify::AuditVerdict& v = s.verdict;
   nlohmann::ordered_json document = {{"verdict", verify::name_of(v.outcome)},
                                      {"complete", v.complete},
@@ -70,8 +70,24 @@ void report(const run::AuditSummary& s, const verify::Verdict& verdict, const By
   }
   if (s.fork) document["fork"] = fork_json(*s.fork);
   if (s.fork && !out.empty()) document["file"] = out;
-  console.document(json_text(document));
+  return document;
+}
 
+void print_difference(const verify::FirstDifference& d, const std::string& reason, Console& console) {
+  console.line(text_of("first differs ", verify::name_of(d.part), " at step ", d.step,
+                       d.first_step == d.last_step
+                           ? ""
+                           : text_of(" (the wrong step is one of ", d.first_step, " to ", d.last_step, ")")));
+  if (!d.claimed.empty()) console.line(text_of("  claimed     ", d.claimed));
+  if (!d.found.empty() && (!d.claimed.empty() || reason.find(d.found) == std::string::npos)) {
+    console.line(text_of("  found       ", printable(d.found)));
+  }
+  if (d.op) console.line(text_of("  operator    ", printable(*d.op)));
+}
+
+void print(const run::AuditSummary& s, const verify::Verdict& verdict, const Bytes& seed, double seconds,
+           const std::string& out, Console& console) {
+  const verify::AuditVerdict& v = s.verdict;
   console.line(text_of("verdict       ",
                        v.accepted() ? console.good("accepted") : console.bad(verify::name_of(v.outcome)),
                        v.accepted() && !v.complete ? " (the part that was checked)" : ""));
@@ -87,20 +103,7 @@ void report(const run::AuditSummary& s, const verify::Verdict& verdict, const By
     console.line(text_of("sample seed   ", to_hex(seed)));
   }
   for (const std::string& line : followed_lines(s.log_counts, v.steps_checked)) console.line(line);
-  if (v.first_difference) {
-    const verify::FirstDifference& d = *v.first_difference;
-    console.line(text_of("first differs ", verify::name_of(d.part), " at step ", d.step,
-                         d.first_step == d.last_step
-                             ? ""
-                             : text_of(" (the wrong step is one of ", d.first_step, " to ", d.last_step, ")")));
-    if (!d.claimed.empty()) console.line(text_of("  claimed     ", d.claimed));
-    if (!d.found.empty() && (!d.claimed.empty() || v.reason.find(d.found) == std::string::npos)) {
-      console.line(text_of("  found       ", printable(d.found)));
-    }
-  }
-  if (v.first_difference && v.first_difference->op) {
-    console.line(text_of("  operator    ", printable(*v.first_difference->op)));
-  }
+  if (v.first_difference) print_difference(*v.first_difference, v.reason, console);
   // Nothing is said twice.
   const bool said = v.first_difference && !v.first_difference->claimed.empty() &&
                     v.reason.find(v.first_difference->claimed) != std::string::npos;
@@ -268,7 +271,10 @@ Expected<int> run(const Options& o, Console& console) {
   // What was computed is told even where the document cannot be written.
   const Status written =
       summary.fork && !o.out.empty() ? create_file_durably(o.out, verify::encode(*summary.fork)) : Status();
-  report(summary, verdict, request.sample_seed, monotonic_seconds() - begin, written ? o.out : "", console);
+  const double seconds = monotonic_seconds() - begin;
+  const std::string evidence = written ? o.out : "";
+  console.document(json_text(document_of(summary, verdict, request.sample_seed, seconds, evidence)));
+  print(summary, verdict, request.sample_seed, seconds, evidence, console);
   ISOBIT_RETURN_IF_ERROR(written);
   if (!o.verdict.empty()) {
     ISOBIT_RETURN_IF_ERROR(create_file_durably(o.verdict, verify::encode(verdict)));

@@ -3,7 +3,6 @@
 #include <cstdio>
 
 #include "isobit/base/text.h"
-#include "isobit/cli/commands.h"
 #include "isobit/cli/conduct.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/spot.h"

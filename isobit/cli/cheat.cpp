@@ -1,8 +1,8 @@
 #include "isobit/adversary/cheat.h"
 
+#include "isobit/adversary/false_value.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/commands.h"
-#include "isobit/cli/conduct.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/cli/model_inputs.h"
 #include "isobit/cli/own_files.h"

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "isobit/base/text.h"
-#include "isobit/cli/commands.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/dispute/inference.h"
 #include "isobit/dispute/record.h"

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "isobit/base/frame.h"
 #include "isobit/base/new_file.h"
 #include "isobit/base/text.h"

@@ -1,7 +1,5 @@
 #include "isobit/cli/onnx_info.h"
 
-#include <algorithm>
-
 #include "isobit/base/text.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/onnx/import.h"

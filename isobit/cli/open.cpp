@@ -1,4 +1,5 @@
 #include <charconv>
+#include <cstdio>
 
 #include "isobit/base/frame.h"
 #include "isobit/base/text.h"

@@ -6,7 +6,6 @@
 
 #include "isobit/base/text.h"
 #include "isobit/data/augment.h"
-#include "isobit/data/batch.h"
 #include "isobit/data/order.h"
 #include "isobit/data/shown_sample.h"
 #include "isobit/dispute/claims.h"

@@ -1,7 +1,5 @@
 #include "isobit/dispute/spot_record.h"
 
-#include <algorithm>
-
 #include "isobit/base/frame.h"
 #include "isobit/base/text.h"
 #include "isobit/verify/auditor.h"

@@ -1,7 +1,6 @@
 #include "isobit/judge/alone.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "isobit/base/text.h"
 #include "isobit/graph/ops/sources.h"

@@ -1,6 +1,5 @@
 #include "isobit/judge/fold.h"
 
-#include <algorithm>
 #include <limits>
 #include <type_traits>
 

@@ -25,7 +25,7 @@ class FormulaRun {
   int64_t terms() const { return terms_; }
   size_t once() const { return once_; }
   size_t each() const { return each_; }
-  // values: of what is taken once.
+  // once: the values of what is taken once.
   FoldState<T> begin(std::span<const Bits> once);
   // Of the next term, number p: which elements it takes, each() of them, and their values.
   void add(FoldState<T>& state, int64_t p, const graph::ElementSource* from, std::span<const Bits> values);

@@ -1,7 +1,5 @@
 #include "isobit/judge/judge.h"
 
-#include <type_traits>
-
 #include "isobit/base/text.h"
 #include "isobit/judge/alone.h"
 #include "isobit/judge/formula.h"
@@ -13,7 +11,7 @@ namespace {
 template <class State, class T>
 Bits product_of(const ProductTerms& terms, std::span<const Bits> values) {
   State state;
-  add_terms<State, T>(state, terms, values, 0, terms.count());
+  add_terms<State, T>(state, terms, values, 0, terms.count);
   if (terms.bias < 0) return word_of(state.value(nullptr));
   const T bias = from_word<T>(values.back());
   return word_of(state.value(&bias));

@@ -72,7 +72,7 @@ Expected<LoggedProduct> LoggedProduct::of(const Question& q) {
   LoggedProduct product;
   product.terms_ = plan.product;
   // Every line in the order of its elements.
-  product.terms_.order = {.periods = 1, .period = std::max<int64_t>(1, plan.product.count())};
+  product.terms_.order = {.periods = 1, .period = std::max<int64_t>(1, plan.product.count)};
   return product;
 }
 

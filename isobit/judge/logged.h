@@ -37,7 +37,7 @@ class LoggedProduct {
   // kUnreadable for anything else.
   static Expected<LoggedProduct> of(const Question& q);
 
-  int64_t terms() const { return terms_.count(); }
+  int64_t terms() const { return terms_.count; }
   int64_t chunks() const { return (terms() + Reduction::kMostTerms - 1) / Reduction::kMostTerms; }
   int64_t chunk_begin(int64_t chunk) const { return std::min(chunk * Reduction::kMostTerms, terms()); }
   // The bias, if there is one: needed at the end alone.

@@ -46,7 +46,7 @@ ProductTerms product_terms(const Question& q) {
   const Geometry g = product.geometry();
   ProductTerms terms;
   terms.order = g.order;
-  terms.terms = g.k;
+  terms.count = g.k;
   if (product.is_matmul) {
     const graph::ops::Coordinates at = graph::ops::coordinates_of(out, q.where.element);
     const int64_t j = at.back();
@@ -64,7 +64,7 @@ ProductTerms product_terms(const Question& q) {
 }
 
 std::vector<graph::ElementSource> sources_of(const ProductTerms& terms) {
-  std::vector<graph::ElementSource> sources = sources_of(terms, 0, terms.count());
+  std::vector<graph::ElementSource> sources = sources_of(terms, 0, terms.count);
   if (terms.bias >= 0) sources.push_back({2, terms.bias});
   return sources;
 }

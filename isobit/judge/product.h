@@ -31,11 +31,10 @@ struct ProductLine {
 // Pair l is element l of both lines; the written order is another. However many there are, nobody lists them.
 struct ProductTerms {
   ProductLine first, second;
-  int64_t terms = 0;
+  int64_t count = 0;
   kernels::product::Order order;
   int64_t bias = -1;  // of input 2; -1: there is none
 
-  int64_t count() const { return terms; }
   ProductPair pair(int64_t l) const { return {first.element(l), second.element(l)}; }
 };
 
@@ -93,7 +92,7 @@ template <class State, class T>
 void add_terms(State& state, const ProductTerms& terms, std::span<const Bits> values, int64_t begin, int64_t end) {
   for_each_term<T>(terms, values, begin, end, [&](int64_t p, T first, T second) {
     state.add(first, second);
-    const bool last = p + 1 == terms.count();
+    const bool last = p + 1 == terms.count;
     if (last || terms.order.chunk_of(p + 1) != terms.order.chunk_of(p)) state.end_chunk();
   });
 }

@@ -1,7 +1,6 @@
 #include "isobit/judge/question.h"
 
 #include <algorithm>
-#include <cstring>
 #include <type_traits>
 #include <utility>
 

@@ -88,12 +88,12 @@ class ProductReduction final : public Chunked {
   explicit ProductReduction(Plan plan) : plan_(std::move(plan)) {
     const ProductTerms& terms = plan_.product;
     int64_t end_of_written = 0;
-    while (begins_.back() < terms.count()) {
-      const int64_t most = std::min(begins_.back() + kMostTerms, terms.count());
+    while (begins_.back() < terms.count) {
+      const int64_t most = std::min(begins_.back() + kMostTerms, terms.count);
       int64_t end = begins_.back();
       while (end < most) {
         end_of_written = end;
-        while (end_of_written < terms.count() && terms.order.chunk_of(end_of_written) == terms.order.chunk_of(end)) {
+        while (end_of_written < terms.count && terms.order.chunk_of(end_of_written) == terms.order.chunk_of(end)) {
           ++end_of_written;
         }
         if (end_of_written > most) break;

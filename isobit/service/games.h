@@ -116,7 +116,7 @@ class Games {
   bool ended_while_running_ = false, stopping_ = false;
   Counts counts_;
 
-  // The worker's own.
+  // Under the lock, too. A game itself is used by the worker alone.
   std::map<commit::PublicKey, std::unique_ptr<Game>> games_;
   std::set<commit::PublicKey> known_;  // that this process opened before, and that did not end
   size_t open_ = 0;

@@ -1,7 +1,5 @@
 #include "isobit/verify/auditor.h"
 
-#include <algorithm>
-
 #include "isobit/base/text.h"
 #include "isobit/verify/walk_internal.h"
 

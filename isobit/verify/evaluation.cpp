@@ -1,7 +1,6 @@
 #include "isobit/verify/evaluation.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 
 #include "isobit/base/frame.h"

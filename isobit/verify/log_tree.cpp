@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "isobit/base/frame.h"
 #include "isobit/base/text.h"
 
 namespace isobit::verify {

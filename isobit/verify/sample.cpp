@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 
 #include "isobit/base/text.h"
 #include "isobit/verify/auditor.h"

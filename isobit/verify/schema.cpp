@@ -27,9 +27,6 @@ commit::Digest schema_root(const std::vector<train::TraceEntry>& schema) {
 
 commit::TensorLayout layout_of(const train::TraceEntry& entry) { return {entry.split}; }
 Shape shape_of(const train::TraceEntry& entry) { return Shape(entry.dims); }
-commit::Digest header_of(const train::TraceEntry& entry) {
-  return commit::tensor_header(entry.name, entry.dtype, shape_of(entry), layout_of(entry));
-}
 
 Expected<train::TraceEntry> decode_trace_entry(ByteView data, uint64_t index, const std::string& what) {
   ByteReader r(data, what);

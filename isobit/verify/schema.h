@@ -22,7 +22,6 @@ commit::Digest schema_root(const std::vector<train::TraceEntry>& schema);
 // How a value is cut into tiles, which are numbered row by row.
 commit::TensorLayout layout_of(const train::TraceEntry& entry);
 Shape shape_of(const train::TraceEntry& entry);
-commit::Digest header_of(const train::TraceEntry& entry);  // of its tensor root
 
 // Accepts exactly what train::trace_entry_bytes writes of entry `index`; kUnreadable otherwise. `what` starts the
 // messages.

@@ -5,7 +5,6 @@
 
 #include "isobit/adversary/simulator/failures_for_test.h"
 #include "isobit/adversary/simulator/network_for_test.h"
-#include "isobit/base/frame.h"
 #include "isobit/base/text.h"
 
 namespace isobit::adversary::simulator {
