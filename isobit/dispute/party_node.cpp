@@ -82,8 +82,8 @@ std::vector<Bytes> PartyNode::take_question(const Asked& asked) {
     ignore(Ignored::kCannot);
     return out;
   }
-  Given given{q, encode(sign_message(q.turn, q.history, encode(*body), terms_, role_.key)),
-              commit::sha256(encode(*body))};
+  const Bytes said = encode(*body);
+  Given given{q, encode(sign_message(q.turn, q.history, said, terms_, role_.key)), commit::sha256(said)};
   ByteWriter entry;
   write_frame(entry, kGivenTag, kVersion);
   entry.bytes(encode(asked));

@@ -62,21 +62,21 @@ fs::path GameStore::file_of(const commit::PublicKey& challenger, const std::stri
 }
 
 Expected<std::optional<Bytes>> GameStore::read(const commit::PublicKey& challenger) const {
-  const fs::path path = file_of(challenger, ending_);
-  std::error_code error;
-  if (fs::symlink_status(path, error).type() == fs::file_type::not_found) return std::nullopt;
-  ISOBIT_TRY(Bytes kept, read_file(path, dispute::kMaxRecordBytes, Links::kRefuse));
+  if (!has_begun(challenger)) return std::nullopt;
+  ISOBIT_TRY(Bytes kept, read_file(file_of(challenger, ending_), dispute::kMaxRecordBytes, Links::kRefuse));
   return std::optional(std::move(kept));
 }
 
 Expected<std::unique_ptr<GameFile>> GameStore::append_to(const commit::PublicKey& challenger, uint64_t whole) const {
   const fs::path path = file_of(challenger, ending_);
-  std::error_code error;
-  if (fs::symlink_status(path, error).type() == fs::file_type::not_found) {
-    ISOBIT_RETURN_IF_ERROR(create_file_durably(path, {}, 0600));
-  }
+  if (!has_begun(challenger)) ISOBIT_RETURN_IF_ERROR(create_file_durably(path, {}, 0600));
   ISOBIT_TRY(bundle::AppendFile file, bundle::AppendFile::open(path, whole));
   return std::unique_ptr<GameFile>(new GameFile(std::make_unique<GameFile::Impl>(GameFile::Impl{std::move(file)})));
+}
+
+bool GameStore::has_begun(const commit::PublicKey& challenger) const {
+  std::error_code error;
+  return fs::symlink_status(file_of(challenger, ending_), error).type() != fs::file_type::not_found;
 }
 
 bool GameStore::is_closed(const commit::PublicKey& challenger) const {

@@ -39,6 +39,7 @@ class GameStore {
   // For more, of which the first `whole` bytes stay; makes it where it is not there.
   Expected<std::unique_ptr<GameFile>> append_to(const commit::PublicKey& challenger, uint64_t whole) const;
 
+  bool has_begun(const commit::PublicKey& challenger) const;
   bool is_closed(const commit::PublicKey& challenger) const;
   Status close(const dispute::Closing& closing) const;
 

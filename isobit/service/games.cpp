@@ -136,9 +136,8 @@ void Games::take_closing(ByteView message, const std::shared_ptr<Call>& call) {
   std::vector<std::shared_ptr<Call>> calls;
   {
     std::unique_lock lock(mutex_);
-    const auto kept = store_.read(closing->challenger);
     // Of a game in which nothing was asked of this party there is nothing to keep.
-    if (kept && *kept && !store_.is_closed(closing->challenger)) {
+    if (store_.has_begun(closing->challenger) && !store_.is_closed(closing->challenger)) {
       if (const Status closed = store_.close(*closing); !closed) {
         lock.unlock();
         return refuse(call, Reply::Code::kCannot, closed.error().message);
@@ -258,9 +257,8 @@ Expected<Games::Game*> Games::find(const commit::PublicKey& challenger) {
       found->second->used = ++uses_;
       return found->second.get();
     }
-    if (open_ >= limits_.open && !known_.contains(challenger)) {
-      ISOBIT_TRY(const auto kept, store_.read(challenger));
-      if (!kept) return usage_error(text_of("as many games are open as may be: ", limits_.open));
+    if (open_ >= limits_.open && !known_.contains(challenger) && !store_.has_begun(challenger)) {
+      return usage_error(text_of("as many games are open as may be: ", limits_.open));
     }
   }
   ISOBIT_TRY(const auto kept, store_.read(challenger));
