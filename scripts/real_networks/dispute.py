@@ -3,7 +3,7 @@
 
   dispute.py FOLDER --isobit build/release/bin/isobit
   dispute.py FOLDER --isobit ... --only gpt2 --arithmetic logged-1 --kind precision
-  dispute.py FOLDER --table docs/disputes.md           the table of what is known so far
+  dispute.py FOLDER --table docs/disputes-measured.md           the table of what is known so far
 
 FOLDER has the exports of `export.py FOLDER --only resnet18 --only gpt2 --exporter legacy`. Of each network three steps
 are trained with SGD and momentum on random samples, honestly and by somebody who cheats at step 2; the two runs
