@@ -1,7 +1,5 @@
 #include "isobit/dispute/kept_tiles.h"
 
-#include <cstring>
-
 namespace isobit::dispute {
 
 void KeptTiles::take(const TensorIdentity& identity, const Tensor& tensor, ThreadPool& pool) {
@@ -26,10 +24,7 @@ ShownTiles KeptTiles::show(const std::set<uint64_t>& tiles) const {
 
 judge::Bits KeptTiles::bits(int64_t element) const {
   const commit::TileGrid::Place place = grid_->place_of(element);
-  const ByteView elements = commit::tile_elements(tiles_[static_cast<size_t>(place.tile)]);
-  judge::Bits bits = 0;
-  std::memcpy(&bits, elements.data() + static_cast<size_t>(place.element) * size_, size_);
-  return bits;
+  return bits_in_tile(tiles_[static_cast<size_t>(place.tile)], place.element, size_);
 }
 
 }  // namespace isobit::dispute

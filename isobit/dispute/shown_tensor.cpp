@@ -3,31 +3,27 @@
 #include <cstring>
 
 #include "isobit/base/text.h"
+#include "isobit/dispute/kept_tiles.h"
 
 namespace isobit::dispute {
 namespace {
 
 constexpr uint64_t kMaxTileBytes = 1 << 12, kMaxProofBytes = 1 << 20;
 
-judge::Bits word_at(ByteView elements, int64_t index, size_t size) {
+}  // namespace
+
+judge::Bits bits_in_tile(ByteView tile, int64_t place, size_t size) {
   judge::Bits bits = 0;
-  std::memcpy(&bits, elements.data() + static_cast<size_t>(index) * size, size);
+  std::memcpy(&bits, commit::tile_elements(tile).data() + static_cast<size_t>(place) * size, size);
   return bits;
 }
 
-}  // namespace
-
 ShownTiles ShownTiles::of(const TensorIdentity& identity, const Tensor& tensor, const std::vector<uint64_t>& wanted,
                           ThreadPool& pool) {
-  const commit::Digest header = identity.header();
-  const auto leaves = commit::tile_hashes(header, tensor, identity.layout(), pool);
-  ShownTiles shown{{leaves.size(), commit::merkle_root(leaves)}, {}, {}};
-  if (wanted.empty()) return shown;
-  shown.proof = commit::prove_several(leaves, wanted);
-  for (const uint64_t tile : wanted) {
-    shown.opened.push_back(commit::tile_bytes(header, tensor, identity.layout(), static_cast<int64_t>(tile)));
-  }
-  return shown;
+  KeptTiles kept;
+  for (const uint64_t tile : wanted) kept.want(tile);
+  kept.take(identity, tensor, pool);
+  return kept.show({wanted.begin(), wanted.end()});
 }
 
 void write(ByteWriter& w, const ShownTiles& shown) {
@@ -90,7 +86,7 @@ Expected<judge::Bits> ShownTensor::bits(int64_t element) const {
     return unreadable(
         text_of("tensor '", identity_.name, "': tile ", place.tile, " with element ", element, " is not shown"));
   }
-  return word_at(commit::tile_elements(tile->second), place.element, size_of(identity_.dtype));
+  return bits_in_tile(tile->second, place.element, size_of(identity_.dtype));
 }
 
 Expected<Tensor> ShownTensor::whole() const {

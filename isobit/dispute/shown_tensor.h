@@ -43,6 +43,10 @@ struct ShownTiles {
                        ThreadPool& pool);
 };
 
+// The element at this place of a tile (commit::TileGrid::Place) whose elements have so many bytes. REQUIRES a tile that
+// commit::check_tile takes.
+judge::Bits bits_in_tile(ByteView tile, int64_t place, size_t size);
+
 void write(ByteWriter& writer, const ShownTiles& shown);
 Expected<ShownTiles> read_shown_tiles(ByteReader& reader, const std::string& what);
 

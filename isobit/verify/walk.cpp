@@ -138,7 +138,7 @@ Expected<bool> Walk::advance_to(uint64_t step) {
 Expected<bool> Walk::compare_step(const StepOutcome& outcome) {
   const uint64_t t = outcome.step;
   const StepLeaf& leaf = claimed_.step(t);
-  // The batch is a function of job and step alone, so its difference is at home here.
+  // The batch is a function of job and step alone: a difference of it belongs to exactly this step.
   if (leaf.batch != outcome.batch) {
     return differ({t, t, t, Part::kBatch, commit::hex_of(leaf.batch), commit::hex_of(outcome.batch), {}});
   }
