@@ -8,6 +8,7 @@
 #include "isobit/cli/limits.h"
 #include "isobit/cli/log_report.h"
 #include "isobit/cli/own_files.h"
+#include "isobit/cli/profile_report.h"
 #include "isobit/cli/train_result.h"
 #include "isobit/run/job_file.h"
 #include "isobit/run/keys.h"
@@ -18,14 +19,21 @@ namespace isobit::cli {
 namespace {
 
 struct Options {
-  std::string job, out, platform = "ordered", resume, engagement, data, key_folder, metrics;
+  std::string job, out, platform = "ordered", resume, engagement, data, key_folder, metrics, trace;
   std::vector<std::string> overrides;
-  bool moved = false;
+  bool moved = false, profile = false;
   LimitOptions limits;
 };
 
 Expected<int> run(const Options& o, Console& console) {
   run::TrainRequest request;
+  std::unique_ptr<ProfileReport> profile;
+  const auto profiled = [&]() -> Status {
+    if (!o.profile && o.trace.empty()) return {};
+    ISOBIT_TRY(profile, ProfileReport::begin(request.platform, o.trace));
+    profile->watch(request.conduct);
+    return {};
+  };
   ISOBIT_TRY(request.platform, platform::parse_platform(o.platform));
   ISOBIT_TRY(request.limits, limits_of(o.limits));
   if (o.resume.empty() == o.job.empty())
@@ -46,12 +54,14 @@ Expected<int> run(const Options& o, Console& console) {
                                 "--keys"));
     }
     ISOBIT_TRY(request.trainer, run::existing_key(request.home, "trainer"));
-    return train_and_report(std::move(request), true, console);
+    ISOBIT_RETURN_IF_ERROR(profiled());
+    return train_and_report(std::move(request), true, console, profile.get());
   }
   ISOBIT_TRY(request.job, run::load_job(o.job, request.overrides, request.limits));
   request.out = o.out.empty() ? request.job.name + ".run" : o.out;
   ISOBIT_RETURN_IF_ERROR(sign_with_own_keys(o.key_folder, o.engagement, request, console));
-  return train_and_report(std::move(request), false, console);
+  ISOBIT_RETURN_IF_ERROR(profiled());
+  return train_and_report(std::move(request), false, console, profile.get());
 }
 
 std::string progress_line(const run::TrainProgress& p, double seconds) {
@@ -63,7 +73,8 @@ std::string progress_line(const run::TrainProgress& p, double seconds) {
   return line;
 }
 
-nlohmann::ordered_json json_of(const run::TrainSummary& s, double seconds, const run::TrainRequest& request) {
+nlohmann::ordered_json json_of(const run::TrainSummary& s, double seconds, const run::TrainRequest& request,
+                               const ProfileReport* profile) {
   nlohmann::ordered_json document = {{"final_state_root", commit::hex_of(s.final_state_root)},
                                      {"transcript_root", commit::hex_of(s.transcript_root)},
                                      {"job_root", commit::hex_of(s.job_root)},
@@ -78,6 +89,7 @@ nlohmann::ordered_json json_of(const run::TrainSummary& s, double seconds, const
                                      {"notes", s.notes},
                                      {"run", request.out.string()}};
   add_evaluation(s.evaluation.samples, s.evaluation.metrics, "test_", document);
+  if (profile != nullptr) profile->add_to(document);
   return document;
 }
 
@@ -111,7 +123,7 @@ void print(const run::TrainSummary& s, double seconds, const run::TrainRequest& 
 
 }  // namespace
 
-Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& console) {
+Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& console, const ProfileReport* profile) {
   const double begin = monotonic_seconds();
   request.seconds = monotonic_seconds;
   const Interruptible interruptible;
@@ -138,8 +150,12 @@ Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& 
     return kInterrupted;
   }
   const double seconds = monotonic_seconds() - begin;
-  console.document(json_text(json_of(*done, seconds, request)));
+  console.document(json_text(json_of(*done, seconds, request, profile)));
   print(*done, seconds, request, console);
+  if (profile != nullptr) {
+    profile->print(console);
+    ISOBIT_RETURN_IF_ERROR(profile->write_trace());
+  }
   return kAgreed;
 }
 
@@ -156,6 +172,7 @@ void add_train(Commands& commands) {
       "  isobit train examples/jobs/digits.toml --out digits.run\n"
       "  isobit train job.toml --platform ordered@avx2/1t --set job.steps=50\n"
       "  isobit train job.toml --metrics metrics.jsonl --set evaluate.every=100\n"
+      "  isobit train job.toml --profile --trace steps.json\n"
       "  isobit train job.toml --engagement engagement --out job.run\n"
       "  isobit train --resume digits.run\n");
   Command& c = commands.add("train", "train a job and write a run that others can audit", examples.c_str());
@@ -167,6 +184,8 @@ void add_train(Commands& commands) {
   c.flag("--moved", o->moved, "with --resume: the run was moved to this folder, and no copy of it goes on elsewhere");
   c.option("--metrics", "FILE", o->metrics,
            "write a line of JSON for each step: loss, rate, time, and scores as evaluate.every asks for them");
+  c.flag("--profile", o->profile, "show where the time of the steps goes, by operator and by kernel");
+  c.option("--trace", "FILE", o->trace, "as --profile, and write what happened when for ui.perfetto.dev to a new file");
   c.option("--engagement", "FILE", o->engagement, "train under this engagement, which you have accepted");
   c.option("--data", "PATH", o->data, "where the data lie, like --set data.path=PATH");
   c.option("--keys", "FOLDER", o->key_folder, kKeysHelp);

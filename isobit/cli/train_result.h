@@ -6,6 +6,10 @@
 
 namespace isobit::cli {
 
-Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& console);
+class ProfileReport;
+
+// `profile`: what was measured of it is part of the result; null: nothing was.
+Expected<int> train_and_report(run::TrainRequest request, bool resume, Console& console,
+                               const ProfileReport* profile = nullptr);
 
 }  // namespace isobit::cli

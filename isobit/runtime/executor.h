@@ -55,6 +55,8 @@ class Observer {
   virtual ~Observer() = default;
   // Whether kernels are to give out their statistics (graph::statistics_of) as well, which costs time: for a trace.
   virtual bool wants_statistics() const { return false; }
+  // A run of the graph begins: its feeds lie ready.
+  virtual void begin_run(const graph::Graph&) {}
   // What the kernel computed. Not called for views, which compute nothing.
   virtual Status before_stage(const NodeRun&) { return {}; }
   // What every later node reads.

@@ -315,6 +315,7 @@ Status PlannedRun::compute_node(Step& step, size_t n, const RunOptions& options)
 }
 
 Status PlannedRun::compute(const RunOptions& options) {
+  if (options.observer != nullptr) options.observer->begin_run(graph_);
   if (options.stage != nullptr) options.stage->begin_run(graph_);
   for (size_t s = 0; s < steps_.size(); ++s) {
     ISOBIT_RETURN_IF_ERROR(compute_node(steps_[s], plan_.steps[s].node, options));

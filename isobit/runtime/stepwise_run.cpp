@@ -102,6 +102,7 @@ Status StepwiseRun::run(const kernels::KernelContext& ctx, std::span<Feed> feeds
   const AtEnd forgotten([&] { forget(); });
   Holding holding(around_.ledger);
   ISOBIT_RETURN_IF_ERROR(take(feeds, holding));
+  if (options.observer != nullptr) options.observer->begin_run(graph_);
   if (options.stage != nullptr) options.stage->begin_run(graph_);
   for (size_t s = 0; s < steps_.size(); ++s) ISOBIT_RETURN_IF_ERROR(compute(s, ctx, options, holding));
   if (around_.whole) ISOBIT_RETURN_IF_ERROR(check_fp_environment(*ctx.pool));

@@ -43,6 +43,36 @@ class Watched(Case):
             self.assertEqual(plain[root], done[root], root)
         self.assertEqual(self.isobit_json("audit", "watched")["verdict"], "accepted")
 
+    def test_a_profile_accounts_for_the_steps(self):
+        arguments = ["train", DIGITS, *SHORT, *overrides("job.arithmetic=logged-1"), "-p", "ordered/1t"]
+        done = self.isobit_json(*arguments, "--profile", "--trace", "steps.json", "--out", "profiled")
+        plain = self.isobit_json(*arguments, "--out", "plain")
+        self.assertEqual(done["final_state_root"], plain["final_state_root"])
+        profile, seconds = done["profile"], done["profile"]["seconds"]
+        self.assertNotIn("profile", plain)
+        self.assertEqual((profile["steps"], profile["threads"]), (STEPS - 1, 1))
+        self.assertAlmostEqual(sum(seconds[p] for p in ("batch", "kernels", "stages", "rest")), seconds["step"])
+        for rows in (profile["operators"], profile["kernels"]):
+            self.assertAlmostEqual(sum(r["seconds"] for r in rows), seconds["kernels"] + seconds["stages"])
+            self.assertEqual(sum(r["nodes"] for r in rows), len(profile["nodes"]))
+        # 32 images of 8 x 8, 1 > 16 > 32 channels by 3 x 3.
+        forward = 2 * 32 * 9 * 64 * (16 + 16 * 32)
+        operations = {r["name"]: r["operations"] for r in profile["operators"]}
+        self.assertEqual((operations["Conv"], operations["ConvGradWeights"]), (forward, forward))
+        self.assertEqual(operations["Relu"], 0)
+        with open(self.path("steps.json")) as f:
+            events = [e for e in json.load(f)["traceEvents"] if e["ph"] == "X"]
+        steps = [e for e in events if e["cat"] == "step"]
+        self.assertEqual([e["args"]["step"] for e in steps], list(range(1, STEPS + 1)))
+        for e in events:
+            of = steps[e["args"]["step"] - 1]
+            self.assertGreaterEqual(e["ts"], of["ts"] - 1e-3)
+            self.assertLessEqual(e["ts"] + e["dur"], of["ts"] + of["dur"] + 1e-3)
+        self.assertEqual(sum(e["cat"] == "operator" for e in events), STEPS * len(profile["nodes"]))
+        self.assertIn("of the peak", self.isobit("train", DIGITS, *SHORT, "--profile", "--out", "told").out)
+        self.fails("train", DIGITS, *SHORT, "--trace", "steps.json", "--out", "again", code=2, says=["steps.json"])
+        self.assertFalse(os.path.exists(self.path("again")))
+
     def test_scores_are_told(self):
         told = self.isobit("train", DIGITS, *SHORT, *overrides("evaluate.every=5"), "--out", "told", code=0)
         for step in (5, 10):

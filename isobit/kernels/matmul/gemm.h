@@ -48,6 +48,7 @@ struct Operand {
 inline constexpr int kMaxVectors = 3;
 inline constexpr int kMaxRows = 24;
 inline constexpr int kMaxWidth = 64;  // of a packed panel, in elements
+inline constexpr int kFmaChains = 12;
 
 // One chunk of one tile. Element (r, k) of the left panel is left[k * rows + r] (`tile`) or left[r * left_row_stride +
 // k] (`rows`); row k of the right panel has vectors * lanes elements. block and result are the tile's running totals,
@@ -83,6 +84,11 @@ template <class T>
 using PackRows = void (*)(const Operand<T>&, T* dst, int64_t row_stride, int64_t i0, int64_t count, int64_t k0,
                           int64_t terms);
 
+// kFmaChains chains of fmas in registers that do not wait for each other, each of `rounds` vectors: what the machine's
+// units can do at most. The result says nothing, but that it has been computed.
+template <class T>
+using ChainFmas = T (*)(int64_t rounds);
+
 template <class T>
 struct Table {
   int lanes;
@@ -91,6 +97,7 @@ struct Table {
   TileKernel<T> rows[kMaxVectors][kMaxRows];  // the same, left panel row by row
   PackPanel<T> pack;
   PackRows<T> pack_rows;
+  ChainFmas<T> chain_fmas;
 };
 
 // One for every instruction set, T: float, double. A set without a file of its own has the portable one, compiled for

@@ -3,8 +3,6 @@
 #include <fstream>
 
 #include "isobit/base/text.h"
-#include "isobit/graph/op.h"
-#include "isobit/lab/inference.h"
 
 namespace isobit::lab::measure {
 
@@ -35,9 +33,7 @@ ValueRecord value_record(const std::string& name, const Tensor& tensor) {
 
 Recorder::Recorder(const graph::Graph& graph, const platform::Platform& platform, Keeper& keeper, int64_t step)
     : graph_(graph),
-      own_(text_of("isobit ", kernels::name_of(platform.isa))),
-      products_(platform.is_ordered() ? own_
-                                      : text_of(platform.library, platform.core.empty() ? "" : "@", platform.core)),
+      names_(platform),
       keeper_(keeper),
       step_(step),
       outputs_(graph.outputs().begin(), graph.outputs().end()),
@@ -46,17 +42,8 @@ Recorder::Recorder(const graph::Graph& graph, const platform::Platform& platform
   values_.reserve(graph.nodes().size());
 }
 
-std::string Recorder::kernel_of(const runtime::NodeRun& run) const {
-  if (run.is_view) return "";
-  if (!graph::op_of(run.node).is_inner_product()) return own_;
-  // Products in float64 are the library's under arithmetics that open it for them alone.
-  if (run.outputs[0].dtype() == DType::kFloat64 && run.ctx.products_f64 == nullptr) return own_;
-  const kernels::ConvKernel conv = conv_kernel_of(run);
-  return conv.name.empty() || conv.name == "own" ? products_ : conv.name;
-}
-
 Status Recorder::after_stage(const runtime::NodeRun& run) {
-  std::string kernel = kernel_of(run);
+  const std::string kernel = names_.of(run);
   for (size_t o = 0; o < run.outputs.size(); ++o) {
     const Tensor& tensor = run.outputs[o];
     if (!tensor.defined()) continue;

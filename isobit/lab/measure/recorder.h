@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "isobit/lab/kernel_name.h"
 #include "isobit/lab/measure/protocol.h"
 #include "isobit/platform/platform.h"
 #include "isobit/runtime/executor.h"
@@ -36,10 +37,8 @@ class Recorder final : public runtime::Observer {
   std::vector<records::ValueRecord> take() { return std::move(values_); }
 
  private:
-  std::string kernel_of(const runtime::NodeRun& run) const;
-
   const graph::Graph& graph_;
-  const std::string own_, products_;  // what computes: our kernels, and inner products
+  const KernelNames names_;
   Keeper& keeper_;
   const int64_t step_;
   std::set<graph::ValueId> outputs_;

@@ -1,0 +1,39 @@
+// 'isobit train --profile': where the time of the steps goes, as a table, as JSON and as a trace.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "isobit/base/file.h"
+#include "isobit/cli/console.h"
+#include "isobit/lab/profile/machine_pace.h"
+#include "isobit/lab/profile/profiler.h"
+#include "isobit/run/conduct.h"
+
+namespace isobit::cli {
+
+class ProfileReport {
+ public:
+  // Measures the machine. `trace`: a file for what happened when (the trace event format, which Perfetto and Chromium
+  // open); empty: none. kUsage where that is there already.
+  static Expected<std::unique_ptr<ProfileReport>> begin(const platform::Platform& platform, const std::string& trace);
+
+  // Every step of this conduct is observed. REQUIRES that this outlives it.
+  void watch(run::Conduct& conduct);
+
+  void add_to(nlohmann::ordered_json& document) const;  // "profile"
+  void print(const Console& console) const;
+  // Errors: those of create_file_durably.
+  Status write_trace() const;
+
+ private:
+  ProfileReport(const platform::Platform& platform, const std::string& trace);
+
+  const int threads_;
+  const fs::path trace_;
+  const lab::profile::MachinePace pace_;
+  lab::profile::Profiler profiler_;
+};
+
+}  // namespace isobit::cli
