@@ -28,9 +28,11 @@ void add_at_places(const KernelContext& ctx, const PlaneSizes& s, const T* diff_
     }
   };
   bool own = true;
-  for (int64_t o = 0; o < s.planes * s.windows; ++o) {
-    const int64_t first = o / s.windows * s.places;
-    own = own && (indices[o] < 0 || (indices[o] >= first && indices[o] - first < s.places));
+  for (int64_t plane = 0; plane < s.planes; ++plane) {
+    const int64_t *of_plane = indices + plane * s.windows, first = plane * s.places;
+    for (int64_t o = 0; o < s.windows; ++o) {
+      own &= (of_plane[o] < 0) | ((of_plane[o] >= first) & (of_plane[o] - first < s.places));
+    }
   }
   if (!own) return add(0, s.planes);
   parallel_items(ctx, s.planes, s.windows + s.places, add);

@@ -120,6 +120,16 @@ void count_from(int64_t first, int64_t n, int64_t* indices) {
   for (int64_t i = 0; i < n; ++i) indices[i] += indices[i] < 0 ? 0 : first;
 }
 
+void halve(const KernelContext& ctx, const pool::Table& isa, const PoolShape& p, const float* src, float* dst,
+           int64_t* indices) {
+  const int64_t in = p.ih * p.iw, out = p.oh * p.ow;
+  parallel_items(ctx, p.n * p.c, in, [&](int64_t begin, int64_t end) {
+    for (int64_t plane = begin; plane < end; ++plane) {
+      isa.max_halved(p, plane * in, src + plane * in, dst + plane * out, indices ? indices + plane * out : nullptr);
+    }
+  });
+}
+
 template <class T>
 void global_grad(const KernelContext& ctx, int64_t planes, int64_t s, const T* diff_dst, T* diff_src) {
   parallel_items(ctx, planes, s, [=](int64_t begin, int64_t end) {
@@ -132,6 +142,7 @@ void global_grad(const KernelContext& ctx, int64_t planes, int64_t s, const T* d
 void max_pool(const KernelContext& ctx, const PoolShape& p, const float* src, float* dst, int64_t* indices) {
   if (ctx.isa == Isa::kReference || p.ih * p.iw > INT32_MAX) return reference::max_pool(p, src, dst, indices);
   const pool::Table& isa = pool::table_of(ctx.isa);
+  if (pool::is_halving(p)) return halve(ctx, isa, p, src, dst, indices);
   const ScratchVector<pool::TapRange> taps = tap_ranges(p);
   parallel_items(ctx, p.n * p.c, p.oh * p.ow * p.kh * p.kw, [&](int64_t begin, int64_t end) {
     const PoolMemory scratch(p);

@@ -38,6 +38,8 @@ std::vector<PoolShape> shapes() {
     add(9, 3, 2, 1, 1, flag, !flag);
     add(12, 3, 1, 1, 2, flag, flag);
     add(40, 3, 3, 2, 1, flag, flag);
+    add(40, 2, 2, 0, 1, flag, flag);
+    add(6, 2, 2, 0, 2, flag, flag);
     add(65, 2, 2, 1, 1, flag, flag);
     add(5, 7, 5, 4, 1, flag, flag);
     add(1, 2, 1, 1, 2, flag, flag);  // windows of padding alone

@@ -29,11 +29,20 @@ constexpr int64_t scratch_size(const PoolShape& p) {
   return phases > p.ow ? phases : p.ow;
 }
 
+// Windows of 2 x 2 taps beside each other, all of them inside the image: no tap is in two windows.
+constexpr bool is_halving(const PoolShape& p) {
+  return p.kh == 2 && p.kw == 2 && p.stride_h == 2 && p.stride_w == 2 && p.dilation_h == 1 && p.dilation_w == 1 &&
+         p.pad_top == 0 && p.pad_left == 0 && 2 * p.oh <= p.ih && 2 * p.ow <= p.iw;
+}
+
 // taps: kw of them.
 struct Table {
   // Row oh of one plane. indices may be null. REQUIRES ih * iw < 2^31.
   void (*max_row)(const PoolShape&, const TapRange* taps, int64_t oh, const float* image, const Scratch&, float* dst,
                   int64_t* indices);
+  // One plane, whose windows are halving; indices as max_pool's, the plane being at `first` of src. indices may be
+  // null.
+  void (*max_halved)(const PoolShape&, int64_t first, const float* image, float* dst, int64_t* indices);
   // Sum / divisor[ow]; undecided[ow] = 1 where only an exact addition can tell the Sum. Returns how many those are.
   int64_t (*average_row)(const PoolShape&, const TapRange* taps, int64_t oh, const float* image, const float* divisor,
                          const Scratch&, float* dst, uint8_t* undecided);
