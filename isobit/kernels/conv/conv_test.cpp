@@ -217,6 +217,13 @@ std::vector<ConvShape> edge_shapes() {
   shapes.push_back({20, 2, 14, 14, 2, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1});  // more than one block
   shapes.push_back({1, 600, 2, 3, 2, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1});   // more than one block of channels
   shapes.push_back({1, 2, 3, 3, 600, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1});   // the same for the gradient of src
+  // Read from planes with a border: whole vectors of rows, rows that end within one, vectors over several rows, each on
+  // machines of other vectors; one channel and several chunks; images that do not fit a block together.
+  shapes.push_back({3, 16, 6, 32, 8, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1});
+  shapes.push_back({2, 48, 5, 21, 3, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1});
+  shapes.push_back({5, 1, 10, 10, 8, 5, 5, 1, 1, 2, 2, 2, 2, 1, 1, 1});
+  shapes.push_back({2, 32, 9, 10, 4, 3, 2, 1, 1, 0, 2, 1, 0, 2, 3, 2});
+  shapes.push_back({2, 32, 64, 68, 1, 2, 2, 1, 1, 1, 0, 0, 1, 1, 1, 1});
   return shapes;
 }
 

@@ -6,6 +6,7 @@
 #include "isobit/base/status.h"
 #include "isobit/kernels/matmul/matmul.h"
 #include "isobit/kernels/matmul/problem.h"
+#include "isobit/kernels/matmul/tiling.h"
 
 namespace isobit::kernels::gemm {
 namespace {
@@ -19,79 +20,6 @@ constexpr int64_t kTotalRows = 2048;  // bounds the running totals kept per thre
 constexpr int64_t kSerialWork = 1 << 15;
 // An operand whose panels are used this often or less is read in place where its layout allows.
 constexpr int64_t kDirectPanels = 4;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// How the outputs are cut into tiles, and whether the operands are exchanged first because that fits the vectors
-// better.
-template <class T>
-struct Tiling {
-  bool swapped = false;
-  int vectors = 1;
-  int64_t mr = 1;  // most rows of a tile; its columns, nr, are vectors * lanes
-};
-
-template <class T>
-double packing_cost(const Operand<T>& op, bool right) {
-  switch (op.kind) {
-    case SideKind::kStrided:
-      if (op.strides.line == 1) return 0.1;
-      return op.strides.inner == 1 ? (right ? 0.4 : 0.1) : 1.5;
-    case SideKind::kPositions:
-      return 0.3;
-    case SideKind::kTaps:
-      return 1.2;
-  }
-  return 1;
-}
-
-// Estimated cycles per term with two fma and two load units; only the comparison matters.
-double tile_cost(int64_t rows, int64_t vectors) {
-  return std::max({0.5 * static_cast<double>(rows * vectors), 0.5 * static_cast<double>(rows + vectors), 4.0});
-}
-
-// Splits `size` into `parts` whose sizes differ by at most one: how many have the larger size, and the smaller size.
-struct Even {
-  int64_t parts, small, larger_count;
-  Even(int64_t size, int64_t most) : parts(ceil_div(size, most)), small(size / parts), larger_count(size % parts) {}
-};
-
-template <class T>
-double grid_cost(const Table<T>& kernels, int64_t m, int64_t n, int vectors) {
-  const Even r(m, kernels.max_rows[vectors - 1]), c(ceil_div(n, kernels.lanes), vectors);
-  double sum = 0;
-  for (int i = 0; i < 2; ++i) {
-    for (int j = 0; j < 2; ++j) {
-      const int64_t tiles =
-          (i ? r.larger_count : r.parts - r.larger_count) * (j ? c.larger_count : c.parts - c.larger_count);
-      if (tiles) sum += static_cast<double>(tiles) * tile_cost(r.small + i, c.small + j);
-    }
-  }
-  return sum;
-}
-
-template <class T>
-Tiling<T> tiling_of(const Table<T>& kernels, const Problem<T>& p, int64_t m, int64_t n) {
-  Tiling<T> best;
-  double least = 0;
-  const double terms = static_cast<double>(std::max<int64_t>(1, p.order.periods * p.order.period));
-  for (int swap = 0; swap < 2; ++swap) {
-    const Operand<T>& left = swap ? p.right : p.left;
-    const Operand<T>& right = swap ? p.left : p.right;
-    const double rows = static_cast<double>(swap ? n : m), columns = static_cast<double>(swap ? m : n);
-    double fixed = rows * packing_cost(left, false) + columns * packing_cost(right, true);
-    if (swap) fixed += rows * columns / terms;
-    for (int vectors = 1; vectors <= kMaxVectors; ++vectors) {
-      if (!kernels.max_rows[vectors - 1]) continue;
-      const double cost = fixed + grid_cost(kernels, swap ? n : m, swap ? m : n, vectors);
-      if (least == 0 || cost < least) {
-        least = cost;
-        best = {swap != 0, vectors, kernels.max_rows[vectors - 1]};
-      }
-    }
-  }
-  return best;
-}
 
 // Of the outputs of one batch entry, after the exchange, if there was one.
 struct Rectangle {
@@ -120,7 +48,7 @@ class Part {
   void run(const Rectangle& share) {
     const int64_t nr = tiling_.vectors * kernels_.lanes, size = static_cast<int64_t>(sizeof(T));
     const int64_t kc = std::max<int64_t>(1, longest_);
-    const int64_t nc = std::max(nr, kRightBytes / (kc * size) / nr * nr);
+    const int64_t nc = p_.padded ? padded_columns(kc) : std::max(nr, kRightBytes / (kc * size) / nr * nr);
     mc_ = std::max(tiling_.mr, kLeftBytes / (kc * size) / tiling_.mr * tiling_.mr);
     const int64_t most_columns = std::min(nc, ceil_div(share.columns, kernels_.lanes) * kernels_.lanes);
     const int64_t most_rows = std::min(kTotalRows, share.rows);
@@ -139,7 +67,8 @@ class Part {
   void reserve(int64_t rows, int64_t columns, int64_t terms) {
     const int64_t lines = 64 / static_cast<int64_t>(sizeof(T));
     auto round = [&](int64_t elements) { return ceil_div(elements, lines) * lines; };
-    const int64_t right = round(columns * terms), left = round(std::min(rows, mc_) * row_stride(terms));
+    const int64_t right = round(p_.padded ? padded_elements(columns, terms) : columns * terms),
+                  left = round(std::min(rows, mc_) * row_stride(terms));
     const int64_t totals = chunk_count_ > 1 ? round(rows * columns) : 0;
     const int64_t results = chunk_count_ > kChunksPerBlock ? totals : 0;
     const int64_t staging = round(kMaxWidth * (terms + kMaxWidth));
@@ -149,6 +78,17 @@ class Part {
     block_totals_ = packed_left_ + left;
     results_ = block_totals_ + totals;
     staging_ = results_ + results;
+  }
+
+  // Columns whose planes fit the block of the right side, and what they take: an image at either end has some of them.
+  int64_t padded_columns(int64_t terms) const {
+    const int64_t channels = terms / right_.grid.tap_count, lanes = kernels_.lanes;
+    const int64_t room = kRightBytes / static_cast<int64_t>(sizeof(T)) / (channels * p_.padded->plane());
+    return std::max<int64_t>(1, room) * p_.padded->vectors() * lanes;
+  }
+  int64_t padded_elements(int64_t columns, int64_t terms) const {
+    const int64_t vectors = ceil_div(columns, kernels_.lanes), images = vectors / p_.padded->vectors() + 2;
+    return images * terms / right_.grid.tap_count * p_.padded->plane();
   }
 
   // Of a left block packed as rows; a power of two would crowd the rows into few sets of the cache.
@@ -162,8 +102,9 @@ class Part {
       const int64_t k0 = chunk / per_period * p_.order.period + begin;
       const int64_t terms = p_.order.periods ? std::min(p_.order.chunk, p_.order.period - begin) : 0;
       step_.terms = terms;
-      direct_right_ = ceil_div(whole.rows, tiling_.mr) <= kDirectPanels && readable_columns(right_, k0);
-      pack_right(whole.column, whole.columns, k0, terms);
+      direct_right_ = !p_.padded && ceil_div(whole.rows, tiling_.mr) <= kDirectPanels && readable_columns(right_, k0);
+      p_.padded ? pad_right(whole.column, whole.columns, k0, terms)
+                : pack_right(whole.column, whole.columns, k0, terms);
       step_.load_block = chunk % kChunksPerBlock != 0;
       step_.load_result = chunk >= kChunksPerBlock;
       step_.last = chunk + 1 == chunk_count_;
@@ -183,6 +124,17 @@ class Part {
     }
   }
 
+  void pad_right(int64_t j0, int64_t columns, int64_t k0, int64_t terms) {
+    const int64_t taps = right_.grid.tap_count, first = j0 / kernels_.lanes;
+    channels_ = terms / taps;
+    first_image_ = p_.padded->image_of(first);
+    p_.padded->fill(kernels_, right_, first, first + ceil_div(columns, kernels_.lanes), k0 / taps, channels_,
+                    packed_right_);
+    step_.run_count = p_.padded->runs(channels_, runs_, step_.run_terms);
+    step_.runs = runs_.data();
+    step_.right_k_stride = p_.padded->plane();
+  }
+
   // Whether the elements of this chunk are contiguous along k.
   bool readable_rows(const Operand<T>& op, int64_t k0) const {
     return op.kind == SideKind::kStrided && op.strides.inner == 1 &&
@@ -199,7 +151,8 @@ class Part {
   void sweep(const Rectangle& whole, int64_t i, int64_t rows, int64_t k0) {
     const int64_t i0 = whole.row, j0 = whole.column, columns = whole.columns;
     const int64_t terms = step_.terms, lanes = kernels_.lanes;
-    const bool direct = ceil_div(columns, lanes * tiling_.vectors) <= kDirectPanels && readable_rows(left_, k0);
+    const bool direct =
+        !p_.padded && ceil_div(columns, lanes * tiling_.vectors) <= kDirectPanels && readable_rows(left_, k0);
     const int64_t row_panels = ceil_div(rows, tiling_.mr);
     const bool as_rows = left_.kind == SideKind::kTaps;
     if (as_rows) {
@@ -214,7 +167,12 @@ class Part {
     for (int64_t panel = 0; panel < panels; ++panel) {
       const int64_t begin = vectors * panel / panels, wide = vectors * (panel + 1) / panels - begin;
       const int64_t first = begin * lanes, width = wide * lanes;
-      if (direct_right_ && first + width <= columns) {
+      if (p_.padded) {
+        for (int64_t v = 0; v < wide; ++v) {
+          const int64_t vector = (j0 + first) / lanes + v, image = p_.padded->image_of(vector) - first_image_;
+          step_.windows[v] = packed_right_ + image * channels_ * p_.padded->plane() + p_.padded->offset_of(vector);
+        }
+      } else if (direct_right_ && first + width <= columns) {
         step_.right = right_.data + j0 + first + right_.strides.offset(k0);
         step_.right_k_stride = right_.strides.inner;
       } else {
@@ -236,7 +194,8 @@ class Part {
         } else {
           step_.left = packed_left_ + row * terms;
         }
-        call((direct || as_rows ? kernels_.rows : kernels_.tile)[wide - 1][count - 1], i0 + i + row, count, j0 + first);
+        const auto& kernel = p_.padded ? kernels_.windows : direct || as_rows ? kernels_.rows : kernels_.tile;
+        call(kernel[wide - 1][count - 1], i0 + i + row, count, j0 + first);
       }
     }
   }
@@ -250,7 +209,7 @@ class Part {
     step_.column_bias = column_bias_ ? column_bias_ + j : nullptr;
     const product::Placement& o = p_.out;
     const bool one_line = j / o.columns == (j + step_.columns - 1) / o.columns;
-    if (!tiling_.swapped && o.column_stride == 1 && one_line) {
+    if (!tiling_.swapped && in_order_ && o.column_stride == 1 && one_line) {
       step_.c = out_ + i * o.row_stride + p_.out.column(j);
       step_.c_row_stride = o.row_stride;
       kernel(step_);
@@ -260,7 +219,26 @@ class Part {
     step_.c = tile;
     step_.c_row_stride = kMaxWidth;
     kernel(step_);
-    scatter(tile, i, rows, j);
+    p_.padded ? scatter_pieces(tile, i, rows, j) : scatter(tile, i, rows, j);
+  }
+
+  void scatter_pieces(const T* tile, int64_t i, int64_t rows, int64_t j) {
+    typename Padded<T>::Piece pieces[kMaxWidth];
+    const product::Placement& o = p_.out;
+    for (int64_t first = 0; first < step_.columns; first += kernels_.lanes) {
+      const int64_t count = p_.padded->pieces((j + first) / kernels_.lanes, pieces);
+      for (int64_t piece = 0; piece < count; ++piece) {
+        const T* from = tile + first + pieces[piece].lane;
+        T* to = out_ + i * o.row_stride + o.column(pieces[piece].position);
+        if (o.column_stride == 1) {
+          kernels_.copy_rows(from, kMaxWidth, to, o.row_stride, rows, pieces[piece].count);
+          continue;
+        }
+        for (int64_t r = 0; r < rows; ++r, from += kMaxWidth, to += o.row_stride) {
+          for (int64_t l = 0; l < pieces[piece].count; ++l) to[l * o.column_stride] = from[l];
+        }
+      }
+    }
   }
 
   void scatter(const T* tile, int64_t i, int64_t rows, int64_t j) {
@@ -290,6 +268,9 @@ class Part {
   T *packed_right_ = nullptr, *packed_left_ = nullptr, *block_totals_ = nullptr, *results_ = nullptr;
   T* staging_ = nullptr;
   bool direct_right_ = false;
+  const bool in_order_ = !p_.padded || p_.padded->is_dense();  // columns are the outputs' own
+  ScratchVector<int64_t> runs_;                                // of a padded right side, in this chunk
+  int64_t channels_ = 0, first_image_ = 0;
   TileStep<T> step_{};
 };
 
@@ -317,7 +298,6 @@ Grid cut(int64_t m, int64_t n, int64_t parts, int64_t lanes) {
 
 template <class T>
 void execute(const KernelContext& ctx, const Problem<T>& p) {
-  if (p.m == 0 || p.n == 0 || p.batch == 0) return;
   const Table<T>& kernels = table_of<T>(ctx.isa);
   const int64_t terms = std::max<int64_t>(1, p.order.periods * p.order.period);
   const double work = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(terms);
@@ -347,11 +327,23 @@ void execute(const KernelContext& ctx, const Problem<T>& p) {
   });
 }
 
+template <class T>
+void execute_as_fits(const KernelContext& ctx, const Problem<T>& p) {
+  if (p.m == 0 || p.n == 0 || p.batch == 0) return;
+  const int64_t lanes = table_of<T>(ctx.isa).lanes;
+  if (!Padded<T>::worthwhile(p.right, lanes, p.m)) return execute(ctx, p);
+  const Padded<T> padded(p.right, lanes);
+  Problem<T> of_vectors = p;
+  of_vectors.padded = &padded;
+  of_vectors.n = p.n / (p.right.grid.grid_h * p.right.grid.grid_w) * padded.vectors() * lanes;
+  execute(ctx, of_vectors);
+}
+
 }  // namespace
 
 void* scratch(Slot slot, size_t bytes) { return isobit::scratch::growing_block(static_cast<int>(slot), bytes); }
 
-void compute(const KernelContext& ctx, const Problem<float>& problem) { execute(ctx, problem); }
-void compute(const KernelContext& ctx, const Problem<double>& problem) { execute(ctx, problem); }
+void compute(const KernelContext& ctx, const Problem<float>& problem) { execute_as_fits(ctx, problem); }
+void compute(const KernelContext& ctx, const Problem<double>& problem) { execute_as_fits(ctx, problem); }
 
 }  // namespace isobit::kernels::gemm

@@ -1,8 +1,8 @@
 // The ordered products behind matmul and convolution; internal to the kernels room.
 //
 // It computes a product (product/geometry.h): a grid of m x n inner products of lines of the left side with lines of
-// the right one, in chunks along k. Operands are read only through pack(), which knows each kind of side, so that no
-// window matrix exists in memory.
+// the right one, in chunks along k. Operands are read in place, through pack(), which knows each kind of side, or as
+// windows of planes with a border (padded.h), so that no window matrix exists in memory.
 //
 // The driver (gemm.cpp, baseline machine) splits the grid over threads, cuts each part into tiles of `rows` x
 // `vectors`, and walks the chunks; one call of a tile kernel does one chunk of one tile. The kernels come in a table
@@ -50,9 +50,10 @@ inline constexpr int kMaxRows = 24;
 inline constexpr int kMaxWidth = 64;  // of a packed panel, in elements
 inline constexpr int kFmaChains = 12;
 
-// One chunk of one tile. Element (r, k) of the left panel is left[k * rows + r] (`tile`) or left[r * left_row_stride +
-// k] (`rows`); row k of the right panel has vectors * lanes elements. block and result are the tile's running totals,
-// row after row.
+// One chunk of one tile. Element (r, k) of the left panel is left[k * rows + r] (`tile`, `windows`) or
+// left[r * left_row_stride + k] (`rows`); row k of the right panel has vectors * lanes elements. Of `windows`, vector v
+// of term k = run * run_terms + i lies at windows[v] + runs[run] + i * right_k_stride. block and result are the tile's
+// running totals, row after row.
 template <class T>
 struct TileStep {
   int64_t terms;
@@ -60,6 +61,9 @@ struct TileStep {
   int64_t left_row_stride;
   const T* right;
   int64_t right_k_stride;
+  const T* windows[kMaxVectors];
+  const int64_t* runs;
+  int64_t run_count, run_terms;  // their product is `terms`
   T *block, *result;
   bool load_block;   // not the first chunk of its block
   bool end_block;    // the last chunk of its block, or of all
@@ -84,6 +88,16 @@ template <class T>
 using PackRows = void (*)(const Operand<T>&, T* dst, int64_t row_stride, int64_t i0, int64_t count, int64_t k0,
                           int64_t terms);
 
+// Rows of a plane with a border: to[r * width + x] = from[r * from_stride + x - before] where 0 <= x - before < inside,
+// else +0, for x < width.
+template <class T>
+using PadRows = void (*)(const T* from, int64_t from_stride, int64_t before, int64_t inside, T* to, int64_t width,
+                         int64_t rows);
+
+// to[r * to_stride + l] = from[r * from_stride + l] for l < count. REQUIRES count <= lanes.
+template <class T>
+using CopyRows = void (*)(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t rows, int64_t count);
+
 // kFmaChains chains of fmas in registers that do not wait for each other, each of `rounds` vectors: what the machine's
 // units can do at most. The result says nothing, but that it has been computed.
 template <class T>
@@ -92,11 +106,14 @@ using ChainFmas = T (*)(int64_t rounds);
 template <class T>
 struct Table {
   int lanes;
-  int max_rows[kMaxVectors];                  // for 1, 2, 3 vectors; 0: not provided
-  TileKernel<T> tile[kMaxVectors][kMaxRows];  // [vectors - 1][rows - 1]: left panel packed
-  TileKernel<T> rows[kMaxVectors][kMaxRows];  // the same, left panel row by row
+  int max_rows[kMaxVectors];                     // for 1, 2, 3 vectors; 0: not provided
+  TileKernel<T> tile[kMaxVectors][kMaxRows];     // [vectors - 1][rows - 1]: left panel packed
+  TileKernel<T> rows[kMaxVectors][kMaxRows];     // the same, left panel row by row
+  TileKernel<T> windows[kMaxVectors][kMaxRows];  // the same, left panel packed, right side as windows
   PackPanel<T> pack;
   PackRows<T> pack_rows;
+  PadRows<T> pad_rows;
+  CopyRows<T> copy_rows;
   ChainFmas<T> chain_fmas;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "isobit/kernels/matmul/gemm.h"
+#include "isobit/kernels/matmul/padded.h"
 #include "isobit/kernels/product/geometry.h"
 
 namespace isobit::kernels::gemm {
@@ -18,6 +19,8 @@ struct Problem {
   bool bias_per_row = false;  // else one per column
   int64_t bias_batch_stride = 0;
   int64_t batch = 1;
+  // Set by the driver, where the right side is read so: n then counts lanes of its vectors.
+  const Padded<T>* padded = nullptr;
 };
 
 void compute(const KernelContext& ctx, const Problem<float>& problem);

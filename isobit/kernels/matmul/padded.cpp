@@ -1,0 +1,139 @@
+#include "isobit/kernels/matmul/padded.h"
+
+#include <algorithm>
+
+#include "isobit/kernels/conv/conv.h"
+#include "isobit/kernels/matmul/tiling.h"
+
+namespace isobit::kernels::gemm {
+namespace {
+
+// Where taps lie, from the least to the greatest displacement.
+struct Span {
+  int64_t least_y = 0, least_x = 0, height = 0, width = 0;
+
+  explicit Span(const product::WindowGrid& grid) {
+    int64_t most_y = INT64_MIN, most_x = INT64_MIN;
+    least_y = least_x = INT64_MAX;
+    for (int64_t t = 0; t < grid.tap_count; ++t) {
+      least_y = std::min(least_y, grid.taps[t].y), most_y = std::max(most_y, grid.taps[t].y);
+      least_x = std::min(least_x, grid.taps[t].x), most_x = std::max(most_x, grid.taps[t].x);
+    }
+    height = most_y - least_y, width = most_x - least_x;
+  }
+};
+
+// Vectors of an image: by rows, and from end to end of a plane whose rows are `width` apart.
+struct Count {
+  int64_t by_rows, end_to_end;
+
+  Count(const product::WindowGrid& grid, int64_t width, int64_t lanes)
+      : by_rows(grid.grid_h * ceil_div(grid.grid_w, lanes)),
+        end_to_end(ceil_div((grid.grid_h - 1) * width + grid.grid_w, lanes)) {}
+};
+
+}  // namespace
+
+template <class T>
+bool Padded<T>::worthwhile(const Operand<T>& op, int64_t lanes, int64_t rows) {
+  const product::WindowGrid& grid = op.grid;
+  if (op.kind != product::SideKind::kPositions || grid.step_h != 1 || grid.step_w != 1 || grid.tap_count < 2)
+    return false;
+  if (grid.channels > kChannelBlock && grid.channels % kChannelBlock != 0) return false;
+  const int64_t positions = grid.grid_h * grid.grid_w;
+  const Span span(grid);
+  if (positions == 0 || grid.channels == 0 || span.height > 2 * grid.grid_h + 16 || span.width > 2 * grid.grid_w + 16)
+    return false;
+  const Count count(grid, grid.grid_w + span.width, lanes);
+  // Half cycles of one element of a vector of positions, by measurement, free to change. Packing costs some for the
+  // element, and some for the tap, which its channels share; without it vectors cross cache lines, some lanes are no
+  // positions, and outputs that are not neighbours are copied once more.
+  const auto fmas = static_cast<double>(rows), channels = static_cast<double>(grid.channels);
+  const double packed = fmas + 7 + 40 / std::min(channels, 16.0);
+  const double wide =
+      static_cast<double>(std::min(count.by_rows, count.end_to_end) * lanes) / static_cast<double>(positions);
+  const double pieces =
+      grid.grid_w % lanes == 0 ? 0 : 1 + static_cast<double>(lanes) / static_cast<double>(grid.grid_w);
+  return 1.04 * fmas * wide + 6 * fmas * pieces / (static_cast<double>(grid.tap_count) * channels) < packed;
+}
+
+template <class T>
+Padded<T>::Padded(const Operand<T>& op, int64_t lanes)
+    : lanes_(lanes), grid_h_(op.grid.grid_h), grid_w_(op.grid.grid_w) {
+  const Span span(op.grid);
+  first_y_ = span.least_y, first_x_ = span.least_x;
+  height_ = grid_h_ + span.height, width_ = grid_w_ + span.width;
+  reach_ = span.height * width_ + span.width;
+  // The last vector reads beyond the plane.
+  plane_ = ceil_div(height_ * width_ + lanes, lanes) * lanes;
+  const Count count(op.grid, width_, lanes);
+  if (count.by_rows <= count.end_to_end) row_vectors_ = ceil_div(grid_w_, lanes);
+  vectors_ = std::min(count.by_rows, count.end_to_end);
+  for (int64_t t = 0; t < op.grid.tap_count; ++t) {
+    const product::Tap& tap = op.grid.taps[t];
+    displacements_.push_back((tap.y - first_y_) * width_ + tap.x - first_x_);
+  }
+}
+
+template <class T>
+int64_t Padded<T>::runs(int64_t channels, ScratchVector<int64_t>& offsets, int64_t& terms_of_run) const {
+  offsets.clear();
+  terms_of_run = std::min(channels, kChannelBlock);
+  for (int64_t block = 0; block < channels; block += kChannelBlock) {
+    for (const int64_t d : displacements_) offsets.push_back(block * plane_ + d);
+  }
+  return static_cast<int64_t>(offsets.size());
+}
+
+template <class T>
+int64_t Padded<T>::offset_of(int64_t vector) const {
+  const int64_t v = vector % vectors_;
+  return row_vectors_ > 0 ? v / row_vectors_ * width_ + v % row_vectors_ * lanes_ : v * lanes_;
+}
+
+template <class T>
+void Padded<T>::fill(const Table<T>& kernels, const Operand<T>& op, int64_t first, int64_t last, int64_t channel,
+                     int64_t channels, T* to) const {
+  const product::WindowGrid& grid = op.grid;
+  const int64_t before = std::min(width_, std::max<int64_t>(0, -first_x_));
+  const int64_t from_x = first_x_ + before;  // the element of the plane behind the border
+  const int64_t inside = std::max<int64_t>(0, std::min(width_ - before, grid.plane_w - from_x));
+  for (int64_t image = image_of(first); image <= image_of(last - 1); ++image, to += channels * plane_) {
+    const int64_t begin = std::max(first, image * vectors_), end = std::min(last, (image + 1) * vectors_) - 1;
+    const int64_t top = offset_of(begin) / width_, bottom = (offset_of(end) + lanes_ - 1 + reach_) / width_ + 1;
+    const int64_t end_row = std::min(bottom, height_);
+    // Rows of the copy that lie on rows of the plane: [in, out).
+    const int64_t in = std::clamp<int64_t>(-first_y_, top, end_row),
+                  out = std::clamp(grid.plane_h - first_y_, in, end_row);
+    for (int64_t c = 0; c < channels; ++c) {
+      const T* plane = op.data + image * grid.image_stride + (channel + c) * grid.channel_stride;
+      T* const copy = to + c * plane_;
+      std::fill(copy + top * width_, copy + in * width_, T(0));
+      kernels.pad_rows(plane + (in + first_y_) * grid.plane_w + from_x, grid.plane_w, before, inside,
+                       copy + in * width_, width_, out - in);
+      std::fill(copy + out * width_, bottom > height_ ? copy + plane_ : copy + end_row * width_, T(0));
+    }
+  }
+}
+
+template <class T>
+int64_t Padded<T>::pieces(int64_t vector, Piece* pieces) const {
+  const int64_t start = image_of(vector) * grid_h_ * grid_w_, v = vector % vectors_;
+  if (row_vectors_ > 0) {
+    const int64_t y = v / row_vectors_, x = v % row_vectors_ * lanes_;
+    pieces[0] = {0, std::min(lanes_, grid_w_ - x), start + y * grid_w_ + x};
+    return 1;
+  }
+  int64_t count = 0, y = v * lanes_ / width_, x = v * lanes_ % width_;
+  for (int64_t lane = 0; lane < lanes_ && y < grid_h_; ++y, x = 0) {
+    const int64_t wide = std::min(lanes_ - lane, width_ - x);
+    if (x < grid_w_) pieces[count++] = {lane, std::min(wide, grid_w_ - x), start + y * grid_w_ + x};
+    lane += wide;
+  }
+  return count;
+}
+
+template class Padded<float>;
+template class Padded<double>;
+
+}  // namespace isobit::kernels::gemm

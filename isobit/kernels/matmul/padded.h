@@ -1,0 +1,59 @@
+// Windows with a step of one, read from copies of their planes with a border around them.
+//
+// There every tap is one displacement of the whole plane. So a vector of positions is read in place under each tap, and
+// an element is copied once for a chunk, where packing would copy it once for each tap. Positions are taken a vector at
+// a time: the rows of an image one after another, each from a vector of its own on, or the padded plane from end to end
+// with what lies beyond the rows computed and thrown away, whichever is fewer vectors. Internal to the driver.
+#pragma once
+
+#include "isobit/base/scratch.h"
+#include "isobit/kernels/matmul/gemm.h"
+
+namespace isobit::kernels::gemm {
+
+template <class T>
+class Padded {
+ public:
+  // REQUIRES worthwhile(op, lanes, rows) on a machine with these lanes.
+  Padded(const Operand<T>& op, int64_t lanes);
+
+  // Whether reading the windows so is expected to take less time than packing them, for so many rows of outputs.
+  static bool worthwhile(const Operand<T>& op, int64_t lanes, int64_t rows);
+
+  int64_t vectors() const { return vectors_; }  // of one image
+  int64_t plane() const { return plane_; }      // elements from one channel's copy to the next
+  // Elements of a copy that a vector of positions stands for, on average.
+  int64_t elements_of(int64_t vectors) const { return (vectors * plane_ + vectors_ - 1) / vectors_; }
+
+  // Runs of terms of a chunk of so many channels: within one they are a plane apart. Returns how many runs there are
+  // and sets the terms of each; offsets: of each run, counted from where a vector lies.
+  int64_t runs(int64_t channels, ScratchVector<int64_t>& offsets, int64_t& terms_of_run) const;
+
+  // Whether the lanes of all vectors, one after another, are the positions in their order.
+  bool is_dense() const { return row_vectors_ * lanes_ == grid_w_; }
+
+  // Copies what the vectors [first, last), counted over all images, meet in the channels [channel, channel + channels);
+  // image i of those that have some of the vectors comes i * channels planes behind `to`.
+  void fill(const Table<T>& kernels, const Operand<T>& op, int64_t first, int64_t last, int64_t channel,
+            int64_t channels, T* to) const;
+  int64_t image_of(int64_t vector) const { return vector / vectors_; }
+  // Where a vector of an image lies in each of its copies.
+  int64_t offset_of(int64_t vector) const;
+
+  // Lanes of a vector that are neighbouring positions: of them all, those of image 0 first.
+  struct Piece {
+    int64_t lane, count, position;
+  };
+  // At most `lanes` of them; lanes that stand for no position are in none.
+  int64_t pieces(int64_t vector, Piece* pieces) const;
+
+ private:
+  int64_t lanes_, grid_h_, grid_w_;
+  int64_t first_y_, first_x_;             // of the plane, under the first element of its copy
+  int64_t height_, width_, plane_;        // of a copy
+  int64_t row_vectors_ = 0, vectors_;     // row_vectors_ = 0: the padded plane from end to end
+  int64_t reach_;                         // the greatest displacement
+  ScratchVector<int64_t> displacements_;  // by tap
+};
+
+}  // namespace isobit::kernels::gemm

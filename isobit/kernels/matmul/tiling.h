@@ -1,0 +1,83 @@
+// Which tiles of an instruction set's table a product is cut into. Internal to the driver: no bit depends on it.
+#pragma once
+
+#include <algorithm>
+
+#include "isobit/kernels/matmul/problem.h"
+
+namespace isobit::kernels::gemm {
+
+inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// How the outputs are cut into tiles, and whether the operands are exchanged first because that fits the vectors
+// better.
+template <class T>
+struct Tiling {
+  bool swapped = false;
+  int vectors = 1;
+  int64_t mr = 1;  // most rows of a tile; its columns, nr, are vectors * lanes
+};
+
+template <class T>
+double packing_cost(const Operand<T>& op, bool right) {
+  switch (op.kind) {
+    case product::SideKind::kStrided:
+      if (op.strides.line == 1) return 0.1;
+      return op.strides.inner == 1 ? (right ? 0.4 : 0.1) : 1.5;
+    case product::SideKind::kPositions:
+      return 0.3;
+    case product::SideKind::kTaps:
+      return 1.2;
+  }
+  return 1;
+}
+
+// Estimated cycles per term with two fma and two load units; only the comparison matters.
+inline double tile_cost(int64_t rows, int64_t vectors) {
+  return std::max({0.5 * static_cast<double>(rows * vectors), 0.5 * static_cast<double>(rows + vectors), 4.0});
+}
+
+// Splits `size` into `parts` whose sizes differ by at most one: how many have the larger size, and the smaller size.
+struct Even {
+  int64_t parts, small, larger_count;
+  Even(int64_t size, int64_t most) : parts(ceil_div(size, most)), small(size / parts), larger_count(size % parts) {}
+};
+
+template <class T>
+double grid_cost(const Table<T>& kernels, int64_t m, int64_t n, int vectors) {
+  const Even r(m, kernels.max_rows[vectors - 1]), c(ceil_div(n, kernels.lanes), vectors);
+  double sum = 0;
+  for (int i = 0; i < 2; ++i) {
+    for (int j = 0; j < 2; ++j) {
+      const int64_t tiles =
+          (i ? r.larger_count : r.parts - r.larger_count) * (j ? c.larger_count : c.parts - c.larger_count);
+      if (tiles) sum += static_cast<double>(tiles) * tile_cost(r.small + i, c.small + j);
+    }
+  }
+  return sum;
+}
+
+template <class T>
+Tiling<T> tiling_of(const Table<T>& kernels, const Problem<T>& p, int64_t m, int64_t n) {
+  Tiling<T> best;
+  double least = 0;
+  const double terms = static_cast<double>(std::max<int64_t>(1, p.order.periods * p.order.period));
+  for (int swap = 0; swap < (p.padded ? 1 : 2); ++swap) {
+    const Operand<T>& left = swap ? p.right : p.left;
+    const Operand<T>& right = swap ? p.left : p.right;
+    const double rows = static_cast<double>(swap ? n : m), columns = static_cast<double>(swap ? m : n);
+    double fixed = rows * packing_cost(left, false) + columns * packing_cost(right, true);
+    if (swap) fixed += rows * columns / terms;
+    for (int vectors = 1; vectors <= kMaxVectors; ++vectors) {
+      if (!kernels.max_rows[vectors - 1]) continue;
+      const double cost = fixed + grid_cost(kernels, swap ? n : m, swap ? m : n, vectors);
+      if (least == 0 || cost < least) {
+        least = cost;
+        best = {swap != 0, vectors, kernels.max_rows[vectors - 1]};
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace isobit::kernels::gemm
