@@ -230,13 +230,7 @@ class Part {
       for (int64_t piece = 0; piece < count; ++piece) {
         const T* from = tile + first + pieces[piece].lane;
         T* to = out_ + i * o.row_stride + o.column(pieces[piece].position);
-        if (o.column_stride == 1) {
-          kernels_.copy_rows(from, kMaxWidth, to, o.row_stride, rows, pieces[piece].count);
-          continue;
-        }
-        for (int64_t r = 0; r < rows; ++r, from += kMaxWidth, to += o.row_stride) {
-          for (int64_t l = 0; l < pieces[piece].count; ++l) to[l * o.column_stride] = from[l];
-        }
+        kernels_.copy_rows(from, kMaxWidth, to, o.row_stride, o.column_stride, rows, pieces[piece].count);
       }
     }
   }

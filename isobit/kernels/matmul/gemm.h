@@ -94,9 +94,10 @@ template <class T>
 using PadRows = void (*)(const T* from, int64_t from_stride, int64_t before, int64_t inside, T* to, int64_t width,
                          int64_t rows);
 
-// to[r * to_stride + l] = from[r * from_stride + l] for l < count. REQUIRES count <= lanes.
+// to[r * to_stride + l * step] = from[r * from_stride + l] for l < count. REQUIRES count <= lanes.
 template <class T>
-using CopyRows = void (*)(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t rows, int64_t count);
+using CopyRows = void (*)(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t step, int64_t rows,
+                          int64_t count);
 
 // kFmaChains chains of fmas in registers that do not wait for each other, each of `rounds` vectors: what the machine's
 // units can do at most. The result says nothing, but that it has been computed.

@@ -29,6 +29,13 @@ struct F32 {
   }
   ISOBIT_INLINE_MEMBER static Reg load_first(const float* p, int64_t n) { return _mm256_maskload_ps(p, first(n)); }
   ISOBIT_INLINE_MEMBER static void store_first(float* p, Reg v, int64_t n) { _mm256_maskstore_ps(p, first(n), v); }
+  ISOBIT_INLINE_MEMBER static void store_even(float* p, Reg v, int64_t n) {
+    const __m256i low = _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3), even = _mm256_setr_epi32(-1, 0, -1, 0, -1, 0, -1, 0);
+    _mm256_maskstore_ps(p, _mm256_and_si256(first(2 * n), even), _mm256_permutevar8x32_ps(v, low));
+    if (n <= 4) return;
+    const __m256i high = _mm256_add_epi32(low, _mm256_set1_epi32(4));
+    _mm256_maskstore_ps(p + 8, _mm256_and_si256(first(2 * n - 8), even), _mm256_permutevar8x32_ps(v, high));
+  }
   ISOBIT_INLINE_MEMBER static __m256i lanes_of(uint64_t bits) {
     const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
     return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(bits)), lane), lane);

@@ -29,6 +29,14 @@ struct F32 {
   }
   ISOBIT_INLINE_MEMBER static Reg load_first(const float* p, int64_t n) { return _mm512_maskz_loadu_ps(first(n), p); }
   ISOBIT_INLINE_MEMBER static void store_first(float* p, Reg v, int64_t n) { _mm512_mask_storeu_ps(p, first(n), v); }
+  ISOBIT_INLINE_MEMBER static void store_even(float* p, Reg v, int64_t n) {
+    const __m512i low = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+    const auto even = [](int64_t lanes) { return static_cast<__mmask16>(first(2 * lanes) & 0x5555u); };
+    _mm512_mask_storeu_ps(p, even(n), _mm512_permutexvar_ps(low, v));
+    if (n <= 8) return;
+    const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
+    _mm512_mask_storeu_ps(p + 16, even(n - 8), _mm512_permutexvar_ps(high, v));
+  }
   ISOBIT_INLINE_MEMBER static Reg load_masked(const float* base, int64_t offset, uint64_t bits, Reg other) {
     return _mm512_mask_loadu_ps(other, static_cast<__mmask16>(bits), base + offset);
   }
