@@ -27,7 +27,7 @@ double packing_cost(const Operand<T>& op, bool right) {
     case product::SideKind::kPositions:
       return 0.3;
     case product::SideKind::kTaps:
-      return 1.2;
+      return right ? 1.2 : 0.7;  // as rows it is only copied
   }
   return 1;
 }
