@@ -66,7 +66,9 @@ TEST_F(LogDisputes, ALegalEntryDecidesAndConvictsNobody) {
   const Made nudged = make("nudged", job, "log-nudge", kAt);
   const auto followed = dispute(nudged, honest);
   ASSERT_FALSE(followed);
-  EXPECT_NE(followed.error().message.find("nothing to dispute"), std::string::npos) << followed.error().message;
+  EXPECT_NE(followed.error().message.find("what its own log leads to, as far as it goes: there is nothing to dispute"),
+            std::string::npos)
+      << followed.error().message;
   honest.conduct = run::Conduct();  // computes, and looks at no log
   const Verdict v = settle(nudged, honest).verdict;
   EXPECT_EQ(v.outcome, Outcome::kNobodyWrong) << v.reason;

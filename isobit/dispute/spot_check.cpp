@@ -69,7 +69,9 @@ void SpotCheck::ask(ByteView last_answer) {
   switch (question_.stage) {
     case SpotStage::kSteps:
       question_.stage = SpotStage::kValues;
-      question_.step = wanted_step_.value_or(first_step_ + 1 + draw_.below(last_step_ - first_step_, history));
+      // Drawn whether or not a step is named: the draws behind it are the same (docs/formats/dispute.md).
+      question_.step = first_step_ + 1 + draw_.below(last_step_ - first_step_, history);
+      if (wanted_step_) question_.step = *wanted_step_;
       break;
     case SpotStage::kValues:
     case SpotStage::kInference: {

@@ -16,6 +16,10 @@ struct Doubt {
 };
 
 constexpr const char* kNothing = "the runs have the same leaves as far as both go: there is nothing to dispute";
+constexpr const char* kNothingByItsLog =
+    "the run in doubt is what its own log leads to, as far as it goes: there is nothing to dispute (entries that "
+    "change "
+    "nothing are counted by 'isobit audit')";
 constexpr const char* kEvaluation = "the runs differ in their evaluation alone, which no dispute settles step by step";
 
 Doubt doubt_of_step(const verify::TranscriptRules& rules, uint64_t step) {
@@ -42,11 +46,11 @@ Expected<Doubt> first_doubt_under_the_log(const verify::Transcript& a, RunWitnes
   if (a.leaf(0) != challenger.reader().transcript().leaf(0)) return doubt_of_step(rules, 0);
   ISOBIT_TRY(const auto differs, challenger.first_difference(a, 0));
   if (differs) return doubt_of_step(rules, *differs);
-  if (!a.complete()) return usage_error(kNothing);
+  if (!a.complete()) return usage_error(kNothingByItsLog);
   ISOBIT_TRY(const commit::Digest state, challenger.state_root());
   if (a.final().state_root != state) return doubt_of_last_state(rules);
   ISOBIT_TRY(const verify::Evaluation evaluation, challenger.evaluation());
-  return usage_error(a.final().evaluation == evaluation ? kNothing : kEvaluation);
+  return usage_error(a.final().evaluation == evaluation ? kNothingByItsLog : kEvaluation);
 }
 
 Status check_referee(const verify::Engagement& engagement) {
