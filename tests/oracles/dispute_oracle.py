@@ -395,8 +395,8 @@ def main():
         for named in (None, 6):
             seed, folder = bytes(range(16)), f"{work}/{arithmetic}-{named}"
             step = ["--step", str(named)] if named else []
-            with subprocess.Popen([isobit, "audit", honest, "--spot", str(DRAWS), *step, "--seed", seed.hex(), "--through", folder,
-                                   "--json"], stdout=subprocess.PIPE, text=True, cwd=work) as audit:
+            words = ["--spot", str(DRAWS), *step, "--seed", seed.hex(), "--through", folder, "--max-time", "200", "--json"]
+            with subprocess.Popen([isobit, "audit", honest, *words], stdout=subprocess.PIPE, text=True, cwd=work) as audit:
                 while not os.path.isdir(folder):
                     assert audit.poll() is None, "the audit has ended"
                     time.sleep(0.01)
@@ -404,8 +404,8 @@ def main():
                 told = json.loads(audit.communicate()[0])
             sizes = spot(folder, engagement, seed, DRAWS, named, arithmetic)
             assert told["verdict"] == "accepted" and [e["bytes"] for e in told["elements"]] == sizes
-    # What is drawn differs from run to run; 67 products are expected.
-    assert sum(seen[op] for op in PRODUCTS) >= 20 and seen["batches"] == 5, seen
+    # What is drawn differs from run to run; some 45 products are expected.
+    assert sum(seen[op] for op in PRODUCTS) >= 12 and seen["batches"] == 5, seen
     print("the same:", ", ".join(f"{n} {what}" for what, n in sorted(seen.items())))
 
 
