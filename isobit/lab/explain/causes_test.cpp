@@ -144,6 +144,27 @@ TEST_F(CausesTest, AnArithmeticIsAThingInWhichPlatformsDiffer) {
   EXPECT_EQ(asked->problem, "kernels are asked in float32, and not under correct-1");
 }
 
+// That orders differ where bits do is one thing, that they make all of the difference another.
+TEST_F(CausesTest, OrdersAccountForADifferenceOnlyWhereTheyMakeAllOfIt) {
+  record("ordered@portable/1t");
+  record("ordered@portable/1t+direct");
+  look();
+  ASSERT_EQ(causes_.diagnoses.front().replay, *causes_.first);
+  ASSERT_TRUE(causes_.diagnoses.front().diagnosis.confirmed) << said();
+  const std::string accounts =
+      "That accounts for the difference between ordered@portable/1t and ordered@portable/1t+direct.\n";
+  EXPECT_NE(said().find("those of different bits add in different ways"), std::string::npos) << said();
+  EXPECT_NE(said().find(accounts), std::string::npos) << said();
+  causes_.diagnoses.front().diagnosis.confirmed = false;
+  EXPECT_EQ(said().find("That accounts"), std::string::npos) << said();
+  EXPECT_NE(said().find("It is not shown that this accounts for the whole difference between ordered@portable/1t and "
+                        "ordered@portable/1t+direct.\n"),
+            std::string::npos)
+      << said();
+  causes_.diagnoses.front().diagnosis.together = true;
+  EXPECT_NE(said().find(accounts), std::string::npos) << said();
+}
+
 // Exact products, and what is added on top, rounded once: nothing of it is rounded before.
 TEST_F(CausesTest, ASumThatIsRoundedOnceIsConfirmed) {
   const auto confirmed = [&] {

@@ -242,6 +242,24 @@ class CauseWords {
     }
   }
 
+  // That two kernels add in different ways accounts for their difference where it makes all of it.
+  void accounted() {
+    std::vector<size_t> whole, part;
+    size_t like = 0;
+    for (const DiagnosedPair& pair : c_.diagnoses) {
+      if (pair.replay != *c_.first) continue;
+      like = pair.a;  // of all of them
+      (pair.diagnosis.confirmed || pair.diagnosis.together ? whole : part).push_back(pair.b);
+    }
+    const auto between = [&](const std::vector<size_t>& others) {
+      return text_of("between ", label(like), " and ", others.size() == 1 ? "" : "each of ", names(others));
+    };
+    if (!whole.empty()) said_.push_back(text_of("That accounts for the difference ", between(whole), "."));
+    if (!part.empty()) {
+      said_.push_back(text_of("It is not shown that this accounts for the whole difference ", between(part), "."));
+    }
+  }
+
   // What kernels answer and what the records say of the operator itself need not fit.
   void contradictions() {
     again();
@@ -259,9 +277,9 @@ class CauseWords {
     };
     if (found.same_bits.empty() && found.same_order.empty() && found.compared > 1) {
       said_.push_back(
-          "That accounts for the difference: of the kernels that were asked and had the same inputs, those of "
-          "different "
-          "bits add in different ways or round products differently, and those of the same bits alike.");
+          "Of the kernels that were asked and had the same inputs, those of different bits add in different ways or "
+          "round products differently, and those of the same bits alike.");
+      accounted();
     }
     const char* const end = ". At least one of each two computes this operator otherwise than what was asked of it.";
     say_list("Recorded with the same bits at this operator, though they add in different ways when they are asked: ",

@@ -28,6 +28,7 @@ struct Diagnosis {
   // The change alone, evaluated on the operands that the network had, makes every bit of the other one that was
   // compared.
   bool confirmed = false;
+  bool together = false;   // where no single change does: all of `kind` and `also`, changed at once, makes every bit
   int64_t compared = 0;    // elements
   std::string words = {};  // what was found, of a and b: whole sentences
 };

@@ -191,17 +191,17 @@ class Sums {
                          change.of_a ? e_.names.b : e_.names.a, " that were compared",
                          d.confirmed ? "." : ": the others are not made by that alone.");
     }
-    if (!d.confirmed && differences_.size() > 1) d.words += together(places);
+    if (!d.confirmed && differences_.size() > 1 && can_be_modelled(a_) && can_be_modelled(b_)) change_all(places, d);
     return d;
   }
 
-  std::string together(const std::vector<SumPlace>& places) const {
-    if (!can_be_modelled(a_) || !can_be_modelled(b_)) return "";
+  void change_all(const std::vector<SumPlace>& places, Diagnosis& d) const {
     SumModel changed = a_.model;
     for (const Difference& difference : differences_) difference.apply(changed, b_.model);
     const size_t makes = made_anyhow(changed, e_.out_b(), places);
-    return text_of(" All of it, changed in the sums of ", e_.names.a, ", makes ", makes, " of the ", places.size(),
-                   " elements of ", e_.names.b, " that were compared.");
+    d.together = makes == places.size();
+    d.words += text_of(" All of it, changed in the sums of ", e_.names.a, ", makes ", makes, " of the ", places.size(),
+                       " elements of ", e_.names.b, " that were compared.");
   }
 
   const Evidence& e_;
