@@ -159,25 +159,31 @@ class Words {
     for (size_t p = 0; p < value.classes.size(); ++p) {
       if (value.classes[p] != 0) groups[value.classes[p]].push_back(p);
     }
-    std::vector<std::string> throughout;
+    std::vector<std::string> throughout, from_here;
     size_t said = 0;
     for (const auto& [k, members] : groups) {
-      if (members.size() < 2 || said++ == kFew) continue;
-      const TracedFork* parts = parting(members, at);
-      if (parts == nullptr)
-        throughout.push_back(names(members));
-      else
-        said_.push_back(text_of(names(members), " agree up to ", place(e_.trace.values[parts->value]), "."));
+      if (members.size() < 2 || said == kFew) continue;
+      ++said;
+      if (const TracedFork* parts = parting(members, at + 1, e_.forks.size())) {
+        said_.push_back(text_of("Alike at this operator, ", names(members), " first differ behind it at ",
+                                place(e_.trace.values[parts->value]), "."));
+      } else {
+        (parting(members, 0, at) == nullptr ? throughout : from_here).push_back(names(members));
+      }
     }
-    if (throughout.empty()) return;
-    std::string text = "Alike in every value that was recorded: ";
-    for (size_t i = 0; i < throughout.size(); ++i) text += (i == 0 ? "" : "; ") + throughout[i];
-    said_.push_back(text + ".");
+    groups_said("Alike in every value that was recorded: ", throughout);
+    groups_said("Alike at this operator and in every value behind it, though not before: ", from_here);
   }
 
-  // The first fork behind `at` where these platforms are not alike; null: there is none.
-  const TracedFork* parting(const std::vector<size_t>& members, size_t at) const {
-    for (size_t f = at + 1; f < e_.forks.size(); ++f) {
+  void groups_said(const char* begin, const std::vector<std::string>& groups) {
+    std::string text = begin;
+    for (size_t i = 0; i < groups.size(); ++i) text += (i == 0 ? "" : "; ") + groups[i];
+    if (!groups.empty()) said_.push_back(text + ".");
+  }
+
+  // The first of these forks where the platforms are not alike; null: there is none.
+  const TracedFork* parting(const std::vector<size_t>& members, size_t begin, size_t end) const {
+    for (size_t f = begin; f < end; ++f) {
       int seen = 0;
       for (const size_t p : members) {
         const int k = e_.trace.values[e_.forks[f].value].classes[p];
@@ -220,7 +226,8 @@ class Words {
       if (best.partial > 0) text += "; that a platform records none counts as a value";
       text += ".";
       if (s.sets.size() > 1)
-        text += text_of(" So does ", set_words(s.sets[1]), s.sets.size() > 2 ? ", among others." : ".");
+        text += text_of(s.sets[1].fields.size() == 1 ? " So does " : " So do ", set_words(s.sets[1]),
+                        s.sets.size() > 2 ? ", among others." : ".");
       said_.push_back(text + " That is what the records show, and no proof of a cause.");
     } else {
       said_.push_back(text_of(where, ", no set of up to three recorded fields separates the ", s.classes,
@@ -232,14 +239,19 @@ class Words {
   void contrasts(const Separation& s, const std::vector<size_t>& platforms) {
     size_t said = 0;
     for (const Contrast& c : s.contrasts) {
-      if (c.differing == 0 || said++ == kFew) continue;
+      if (c.differing == 0 || said == kFew) continue;
+      ++said;
       const auto [a, b] = c.differing_pair;
-      std::string text = text_of(names({platforms[a]}), " and ", names({platforms[b]}), " differ in ",
-                                 set_words({.fields = {c.fields}}), " alone, and in their results");
-      if (c.differing > 1)
-        text += text_of(c.differing == 2 ? "; so does " : "; so do ",
+      std::string text = text_of(names({platforms[a]}), " and ", names({platforms[b]}),
+                                 " have different results and differ in ", set_words({.fields = {c.fields}}), " alone");
+      if (c.differing > 1) {
+        text += text_of(c.differing == 2 ? ", as does " : ", as do ",
                         counted(c.differing - 1, "other pair", "other pairs"));
-      if (c.agreeing > 0) text += text_of("; ", counted(c.agreeing, "such pair agrees", "such pairs agree"));
+      }
+      if (c.agreeing > 0) {
+        text += text_of("; the results of ", counted(c.agreeing, "pair that differs", "pairs that differ"),
+                        " in nothing else agree");
+      }
       said_.push_back(text + ".");
     }
   }
