@@ -41,6 +41,16 @@ const Adapter* find_adapter(const std::string& library) {
   return nullptr;
 }
 
+// Those with a core type that have a file in one of the usual places.
+std::vector<std::string> settings_here(const Adapter& adapter) {
+  std::vector<std::string> here;
+  for (const std::string& core : adapter.cores) {
+    const VendorId id{adapter.library, core};
+    if (!adapter.locate(id).empty()) here.push_back(id.text());
+  }
+  return here;
+}
+
 // A setting that can be tried: known, its file found, its thread count sensible.
 struct Request {
   const Adapter* adapter;
@@ -60,7 +70,11 @@ Expected<Request> request_of(const VendorId& id, VendorOptions options) {
   }
   if (options.path.empty()) options.path = adapter->locate(id);
   if (options.path.empty()) {
-    return unavailable(text_of(id.text(), ": not in any of the usual places; install it, or give its path"));
+    // Eigen's core types are a file each, and none is what a name without one means.
+    const std::vector<std::string> here = settings_here(*adapter);
+    return unavailable(text_of(id.text(), here.empty()
+                                              ? ": not in any of the usual places; install it, or give its path"
+                                              : ": expected a core type that is here: " + join_or(here)));
   }
   return Request{adapter, id, std::move(options)};
 }

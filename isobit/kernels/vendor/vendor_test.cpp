@@ -262,6 +262,21 @@ TEST(Eigen, BuildsLiveSideBySide) {
   EXPECT_GE(opened, 1);
 }
 
+// Each core type is a file of its own: that none is found does not mean that Eigen is not here.
+TEST(Eigen, NamesWithoutACoreTypeThatIsHereAreAnsweredByThoseThatAre) {
+  if (!vendor_installed("eigen")) GTEST_SKIP() << "skipped: no Eigen";
+  for (const char* core : {"", "avx3"}) {
+    const auto product = open_vendor({"eigen", core}, {1, "", false});
+    ASSERT_FALSE(product);
+    EXPECT_EQ(product.error().code, ErrorCode::kUnavailable);
+    const std::string& message = product.error().message;
+    EXPECT_EQ(message.find("usual places"), std::string::npos) << message;
+    for (const VendorId& id : known_vendors("eigen")) {
+      EXPECT_NE(message.find(id.text()), std::string::npos) << message;
+    }
+  }
+}
+
 TEST(OneDnn, HasNoFloat64) {
   if (!vendor_installed("onednn")) GTEST_SKIP() << "skipped: no oneDNN";
   EXPECT_EQ(in_child([]() -> std::string {
