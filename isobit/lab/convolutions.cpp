@@ -1,7 +1,5 @@
 #include "isobit/lab/convolutions.h"
 
-#include <memory>
-
 #include "isobit/base/bytes.h"
 #include "isobit/kernels/inner_products.h"
 #include "isobit/kernels/vendor/algorithms/catalogue.h"

@@ -91,6 +91,23 @@ Expected<WorkerRun> train(train::Trainer& trainer, const platform::Platform& p, 
   return run;
 }
 
+Expected<WorkerAnswer> trained(const train::Job& job, const WorkerRequest& request, platform::Engine& engine,
+                               const fs::path& folder) {
+  ISOBIT_RETURN_IF_ERROR(check_steps(job, request.steps));
+  ISOBIT_TRY(run::Session session, run::open_session(job, engine, {request.max_memory}));
+  Keeper keeper(folder, request.keep, request.keep_bytes);
+  WorkerAnswer answer;
+  for (const bool tapped : {false, true}) {
+    if (tapped ? !request.tapped : !request.untapped) continue;
+    if (!answer.runs.empty()) ISOBIT_RETURN_IF_ERROR(session.begin_anew(engine));
+    ISOBIT_TRY(WorkerRun run, train(*session.trainer, engine.platform(), request.steps, tapped, keeper));
+    answer.runs.push_back(std::move(run));
+  }
+  answer.kept = keeper.kept();
+  answer.job_root = commit::hex_of(session.root);
+  return answer;
+}
+
 std::vector<records::GraphNode> nodes_of(const graph::Graph& graph) {
   const auto names_of = [&](const std::vector<graph::ValueId>& values) {
     std::vector<std::string> names;
@@ -106,24 +123,6 @@ std::vector<records::GraphNode> nodes_of(const graph::Graph& graph) {
 
 }  // namespace
 
-Expected<WorkerAnswer> train_worker(const WorkerRequest& request, platform::Engine& engine, const fs::path& folder) {
-  const run::Limits limits{request.max_memory};
-  ISOBIT_TRY(const train::Job job, run::load_job(request.model.string(), request.overrides, limits));
-  ISOBIT_RETURN_IF_ERROR(check_steps(job, request.steps));
-  ISOBIT_TRY(run::Session session, run::open_session(job, engine, limits));
-  Keeper keeper(folder, request.keep, request.keep_bytes);
-  WorkerAnswer answer;
-  for (const bool tapped : {false, true}) {
-    if (tapped ? !request.tapped : !request.untapped) continue;
-    if (!answer.runs.empty()) ISOBIT_RETURN_IF_ERROR(session.begin_anew(engine));
-    ISOBIT_TRY(WorkerRun run, train(*session.trainer, engine.platform(), request.steps, tapped, keeper));
-    answer.runs.push_back(std::move(run));
-  }
-  answer.kept = keeper.kept();
-  answer.job_root = commit::hex_of(session.root);
-  return answer;
-}
-
 WorkerAnswer training_answer(const WorkerRequest& request, platform::Engine& engine, const fs::path& folder,
                              std::string& arithmetic) {
   const auto job = run::load_job(request.model.string(), request.overrides, {request.max_memory});
@@ -133,7 +132,7 @@ WorkerAnswer training_answer(const WorkerRequest& request, platform::Engine& eng
   if (const auto context = engine.context_for(platform::arithmetic_of(arithmetic)); !context) {
     return silent(WorkerAnswer::Outcome::kUnavailable, context.error().message);
   }
-  const auto answer = train_worker(request, engine, folder);
+  const auto answer = trained(*job, request, engine, folder);
   return answer ? *answer : silent(answer.error());
 }
 

@@ -4,8 +4,10 @@
 // permission, somebody else is writing).
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "isobit/base/file.h"
 
