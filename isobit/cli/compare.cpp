@@ -16,26 +16,28 @@ struct Options {
   LimitOptions limits;
 };
 
-// That some platform has the field.
-Status check_field(const std::string& field, const std::vector<lab::deviation::Comparison>& subjects) {
-  std::set<std::string> known;
+// By what classes are counted where nothing is said: records of the study have devices, those of isobit none.
+constexpr const char* kDeviceField = "device";
+
+// A field that some platform has.
+Expected<std::string> field_of(const std::string& asked, const std::vector<lab::deviation::Comparison>& subjects) {
+  std::set<std::string> known = {kEngineField};
   for (const auto& subject : subjects) {
     for (const auto& platform : subject.platforms) {
       for (const auto& [name, unused] : platform.record.fields) known.insert(name);
     }
   }
-  if (known.contains(field)) return {};
+  if (asked.empty()) return std::string(known.contains(kDeviceField) ? kDeviceField : kEngineField);
+  if (known.contains(asked)) return asked;
   const std::vector<std::string> names(known.begin(), known.end());
-  return usage_error(text_of("--by: found '", field, "', a field of no platform here, expected ",
-                             names.empty() ? "none: they have no fields" : join_or(names)));
+  return usage_error(text_of("--by: found '", asked, "', a field of no platform here, expected ", join_or(names)));
 }
 
 Expected<int> run(const Options& o, Console& console) {
   Deadline deadline(o.limits, console);
   ISOBIT_TRY(auto labs, lab::deviation::open_labs(o.labs));
   ISOBIT_TRY(const auto comparison, lab::deviation::compare_labs(labs));
-  if (!o.by.empty()) ISOBIT_RETURN_IF_ERROR(check_field(o.by, comparison.subjects));
-  const std::string by = o.by.empty() ? "device" : o.by;
+  ISOBIT_TRY(const std::string by, field_of(o.by, comparison.subjects));
   const std::string document = json_text(comparison_json(comparison, by));
   deadline.finish();
   console.document(document);
@@ -53,7 +55,8 @@ void add_compare(Commands& commands) {
                    "  isobit compare here.lab elsewhere.lab --json\n"
                    "  isobit compare equivalence_classes.tar.zst --by place\n");
   c.positionals("LAB...", o->labs, "labs, or folders or archives with the JSON records of the published study");
-  c.option("--by", "FIELD", o->by, "count classes for each value of this field of the platforms (default: device)");
+  c.option("--by", "FIELD", o->by,
+           "count classes for each value of this field of the platforms (default: device, or else engine)");
   c.flag("--details", o->details, "show the members of all classes, however many subjects there are");
   add_time_option(c, o->limits);
   c.action([o](Console& console) { return run(*o, console); });

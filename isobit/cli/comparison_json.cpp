@@ -72,7 +72,7 @@ ordered_json subject_json(const Comparison& c, const std::string& by) {
   for (size_t k = 0; k < c.classes.size(); ++k) {
     s["classes"][k]["outputs"] = outputs_json(c.platforms[c.classes[k].front()]);
   }
-  if (!by.empty()) s["classes_by"] = {{"field", by}, {"counts", classes_by(c, by)}};
+  s["classes_by"] = {{"field", by}, {"counts", classes_by(c, by)}};
   s["flag_clusters"] = cohorts_json(c);
   s["operators"] = operators_json(c);
   return s;
@@ -80,11 +80,17 @@ ordered_json subject_json(const Comparison& c, const std::string& by) {
 
 }  // namespace
 
+std::optional<std::string> value_of(const lab::records::PlatformRecord& platform, const std::string& field) {
+  if (field == kEngineField) return platform.engine;
+  const auto found = platform.fields.find(field);
+  return found == platform.fields.end() ? std::nullopt : std::optional(found->second);
+}
+
 std::map<std::string, size_t> classes_by(const Comparison& c, const std::string& field) {
   std::map<std::string, std::set<int>> classes;
   for (const auto& p : c.platforms) {
-    const auto value = p.record.fields.find(field);
-    if (p.equivalence_class > 0 && value != p.record.fields.end()) classes[value->second].insert(p.equivalence_class);
+    const auto value = value_of(p.record, field);
+    if (p.equivalence_class > 0 && value) classes[*value].insert(p.equivalence_class);
   }
   std::map<std::string, size_t> counts;
   for (const auto& [value, of_value] : classes) counts[value] = of_value.size();

@@ -140,7 +140,7 @@ void print_table(const std::vector<Comparison>& subjects, const std::string& by,
   std::map<std::string, size_t> values;
   size_t width = 8;
   for (const Comparison& c : subjects) {
-    if (!by.empty()) values.merge(classes_by(c, by));
+    values.merge(classes_by(c, by));
     width = std::max(width, brief(title_of(c.subject)).size() + 2);
   }
   std::string head = padded("subject", width) + padded("platforms", 11) + padded("classes", 9);

@@ -141,12 +141,23 @@ class Compare(Case):
     def test_classes_are_counted_by_a_field_that_platforms_have(self):
         one = os.path.join(self.records(), "equivalence_classes", "local")
         refused = self.isobit("compare", one, "--by", "colour", code=2)
-        for words in ("--by: found 'colour'", "device", "place"):
+        for words in ("--by: found 'colour'", "device", "engine", "place"):
             self.assertIn(words, refused.err)
         subject = next(s for s in self.compare(one, "--by", "place")["subjects"])
         lines = self.isobit("compare", one, "--by", "place", "--details", code=1).out.splitlines()
         counts = ", ".join(f"{value}: {n}" for value, n in subject["classes_by"]["counts"].items())
         self.assertIn(f"  classes by place  {counts}", lines)
+        subject = next(s for s in self.compare(one, "--by", "engine")["subjects"])
+        self.assertEqual(subject["classes_by"], {"field": "engine", "counts": {"tensorflow": len(subject["classes"])}})
+
+    def test_without_a_field_classes_are_counted_by_device_or_else_by_engine(self):
+        study = next(s for s in self.compare(os.path.join(self.records(), "equivalence_classes", "local"))["subjects"])
+        self.assertEqual((study["classes_by"]["field"], set(study["classes_by"]["counts"])), ("device", {"CPU", "GPU"}))
+        ones = bytes([0x11]) * 32
+        one, other = (self.hashed(f"{name}.lab", ones, ones, name) for name in ("p", "q"))
+        subject = self.isobit_json("compare", one, other)["subjects"][0]
+        self.assertEqual(subject["classes_by"], {"field": "engine", "counts": {"e": 1}})
+        self.assertIn("  classes by engine  e: 1\n", self.isobit("compare", one, other).out)
 
     def test_what_is_no_lab_is_refused(self):
         junk = self.write("junk.lab", b"SQLite format 3\0 not really")
