@@ -22,9 +22,17 @@ tl::unexpected<Error> failure(const std::string& what, int code, const std::stri
     case SQLITE_LOCKED:
       return unavailable(text_of(what, ": another process is writing it; try again when that has ended"));
     case SQLITE_READONLY:
+      if (code == SQLITE_READONLY_DBMOVED) {
+        return unavailable(text_of(what,
+                                   ": the file was moved, replaced or removed while it was in use; what was "
+                                   "written before is in that file: leave it where it is, and try again"));
+      }
+      [[fallthrough]];
     case SQLITE_PERM:
       return unavailable(text_of(what, ": it cannot be written (", detail, "); check its permissions"));
     case SQLITE_IOERR:
+      return unavailable(
+          text_of(what, ": ", detail, "; check the disk, and limits of the size of files (ulimit -f), and try again"));
     case SQLITE_CANTOPEN:
     case SQLITE_NOMEM:
     case SQLITE_NOLFS:
@@ -209,6 +217,8 @@ Status Database::execute(const char* sql) const {
 }
 
 bool Database::writable() const { return sqlite3_db_readonly(handle_, "main") == 0; }
+
+bool Database::is_busy() const { return (sqlite3_errcode(handle_) & 0xff) == SQLITE_BUSY; }
 
 Expected<Transaction> Transaction::begin(const Database& database) {
   ISOBIT_RETURN_IF_ERROR(database.execute("BEGIN IMMEDIATE"));

@@ -71,6 +71,8 @@ class Database {
   // Statements of our own without parameters or rows.
   Status execute(const char* sql) const;
   bool writable() const;
+  // Whether what was asked last failed because another process was writing.
+  bool is_busy() const;
 
  private:
   Database(sqlite3* handle, std::string what);

@@ -110,7 +110,7 @@ Expected<LabFile> LabFile::open(const fs::path& path, Mode mode) {
   Expected<Database> opened = Database::open(path, write ? Database::Access::kWrite : Database::Access::kRead);
   if (!opened) return tl::unexpected<Error>(opened.error());
   Status whole = check_schema(*opened);
-  if (!whole && !write && whole.error().code == ErrorCode::kUnavailable) {
+  if (!whole && !write && whole.error().code == ErrorCode::kUnavailable && !opened->is_busy()) {
     // A process was killed while it wrote: the journal must be rolled back, for which the file is opened to be written.
     // The journal names no other file (check_safe), so that nothing but the lab is changed.
     ISOBIT_RETURN_IF_ERROR(check_safe(file, path));

@@ -38,6 +38,29 @@ TEST_F(LabJournalTest, AKilledWriterLeavesAWholeLab) {
   EXPECT_EQ(lab->kept()->size(), 1u);
 }
 
+// Whoever has it open would write a journal beside another file, which takes that for its own.
+TEST_F(LabJournalTest, ALabThatIsMovedOrReplacedIsWrittenNoMore) {
+  make_example();
+  auto lab = LabFile::open(path_, LabFile::Mode::kWrite);
+  ASSERT_TRUE(lab) << lab.error().message;
+  const fs::path moved = folder_ / "moved.lab";
+  fs::rename(path_, moved);
+  const auto refused = [&] {
+    const Status added = lab->add_run(example_run(2));
+    ASSERT_FALSE(added);
+    EXPECT_EQ(added.error().code, ErrorCode::kUnavailable);
+    EXPECT_THAT(added.error().message, HasSubstr("a.lab: the file was moved, replaced or removed"));
+  };
+  refused();
+  EXPECT_FALSE(fs::exists(path_));
+  make_example();  // another one of that name
+  refused();
+  EXPECT_EQ(complaint(), "");
+  fs::rename(moved, path_);
+  EXPECT_EQ(complaint(), "");
+  EXPECT_TRUE(lab->add_run(example_run(2)));
+}
+
 // A journal as SQLite writes it, whose last record names another file: `victim`.
 Bytes journal_naming(const fs::path& lab, const std::string& victim) {
   ByteWriter out;

@@ -3,6 +3,7 @@
 #include "isobit/base/text.h"
 #include "isobit/lab/records/encoding.h"
 #include "isobit/lab/records/lab_file_internal.h"
+#include "isobit/lab/records/lab_safety.h"
 
 namespace isobit::lab::records {
 
@@ -37,18 +38,29 @@ Expected<MergeReport> LabFile::merge(LabFile& other, bool with_tensors) {
 
 Status LabFile::extend(const fs::path& path, const std::function<Status(LabFile&)>& fill) {
   std::error_code ignored;
-  if (!fs::exists(path, ignored)) return make(path, fill);
-  ISOBIT_TRY(LabFile lab, open(path, Mode::kWrite));
+  const bool is_new = !fs::exists(path, ignored);
+  if (is_new) {
+    ISOBIT_RETURN_IF_ERROR(check_writable_name(path, false));
+    ISOBIT_RETURN_IF_ERROR(check_nothing_beside(path));
+  } else {
+    ISOBIT_RETURN_IF_ERROR(open(path, Mode::kWrite).map([](auto&&) {}));  // before anything is read
+  }
   ISOBIT_TRY(const std::string random, random_name());
   fs::path beside = path;
   beside += text_of(".", random, ".tmp");
   ISOBIT_RETURN_IF_ERROR(make(beside, fill));
-  const Status merged = [&]() -> Status {
+  const Status done = [&]() -> Status {
+    if (is_new) {
+      const Status renamed = rename_durably(beside, path);
+      // Somebody else may have been faster.
+      if (renamed || renamed.error().code != ErrorCode::kUsage || !fs::exists(path, ignored)) return renamed;
+    }
+    ISOBIT_TRY(LabFile lab, open(path, Mode::kWrite));
     ISOBIT_TRY(LabFile more, open(beside, Mode::kRead));
     return lab.merge(more).map([](auto&&) {});
   }();
   fs::remove(beside, ignored);
-  return merged;
+  return done;
 }
 
 Status LabFile::export_to(const fs::path& path, bool with_tensors) {

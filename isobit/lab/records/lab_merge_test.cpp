@@ -38,6 +38,17 @@ TEST_F(LabMergeTest, AnExportIsTheSameLab) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 2);
 }
 
+TEST_F(LabMergeTest, TwoThatBeginOneLabAtOnceBothCome) {
+  const auto add = [](int number) { return [=](LabFile& lab) { return lab.add_run(example_run(number)); }; };
+  const Status done = LabFile::extend(path_, [&](LabFile& lab) -> Status {
+    EXPECT_TRUE(LabFile::extend(path_, add(1)));  // somebody else, who is faster
+    return add(0)(lab);
+  });
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(LabFile::open(path_, LabFile::Mode::kRead)->runs(example_run(0).subject)->size(), 2u);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);
+}
+
 TEST_F(LabMergeTest, TwoGraphsOfOneModelAreTold) {
   make_example();
   auto lab = LabFile::open(path_, LabFile::Mode::kWrite);
