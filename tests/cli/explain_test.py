@@ -8,7 +8,7 @@ import struct
 import subprocess
 
 import onnx_by_hand as onnx
-from isobit_cli import DIGITS, Case, main, shared_data
+from isobit_cli import DIGITS, SOURCE, Case, main, shared_data
 
 
 class Explain(Case):
@@ -109,6 +109,26 @@ class Explain(Case):
         for key in set(told) & set(compared) - {"classes"}:
             self.assertEqual(told[key], compared[key], key)
         self.assertEqual([dict(k, outputs=None) for k in told["classes"]], [dict(k, outputs=None) for k in compared["classes"]])
+
+    def test_the_page_names_every_key_and_the_json_has_every_one_that_it_names(self):
+        with open(os.path.join(SOURCE, "docs", "lab-report.md"), encoding="utf-8") as f:
+            rows = re.findall(r"^\| (`.*?) \| (.*) \|$", f.read().split("## The JSON")[1], re.M)
+        page = {key: text for keys, text in rows for key in re.findall(r"`(\w+)`", keys)}
+        lab, model = self.measured("ordered@portable/1t", "ordered@portable/2t+winograd4", "ordered@portable/1t+direct")
+        documents = [self.isobit_json("explain", lab, "--model", model, code=1),
+                     self.isobit_json("explain", self.lab("network", "60"), code=1)]
+
+        def keys_within(told):
+            if isinstance(told, list):
+                return set().union(*map(keys_within, told))
+            if not isinstance(told, dict):
+                return set()
+            return set(told) | keys_within([v for k, v in told.items() if k != "fields"])
+        for told in documents:
+            self.assertEqual(set(told), set(page))
+            for key, text in page.items():
+                unnamed = {k for k in keys_within(told[key]) if not re.search(rf"\b{k}\b", text)}
+                self.assertEqual(unnamed, set(), key)
 
     def test_node_data_for_model_explorer(self):
         lab = self.lab("network", "60")
