@@ -152,7 +152,9 @@ TEST_F(CausesTest, OrdersAccountForADifferenceOnlyWhereTheyMakeAllOfIt) {
   ASSERT_EQ(causes_.diagnoses.front().replay, *causes_.first);
   ASSERT_TRUE(causes_.diagnoses.front().diagnosis.confirmed) << said();
   const std::string accounts =
-      "That accounts for the difference between ordered@portable/1t and ordered@portable/1t+direct.\n";
+      "That accounts for the difference between ordered@portable/1t and ordered@portable/1t+direct in every element "
+      "that "
+      "was compared.\n";
   EXPECT_NE(said().find("those of different bits add in different ways"), std::string::npos) << said();
   EXPECT_NE(said().find(accounts), std::string::npos) << said();
   causes_.diagnoses.front().diagnosis.confirmed = false;
@@ -163,6 +165,10 @@ TEST_F(CausesTest, OrdersAccountForADifferenceOnlyWhereTheyMakeAllOfIt) {
       << said();
   causes_.diagnoses.front().diagnosis.together = true;
   EXPECT_NE(said().find(accounts), std::string::npos) << said();
+  // Nor where a kernel, asked for another element, adds otherwise there.
+  causes_.again.push_back({causes_.asked, causes_.trees});
+  ASSERT_TRUE(causes_.again.back().is_settled());
+  EXPECT_EQ(said().find("That accounts"), std::string::npos) << said();
 }
 
 // Exact products, and what is added on top, rounded once: nothing of it is rounded before.

@@ -242,19 +242,28 @@ class CauseWords {
     }
   }
 
-  // That two kernels add in different ways accounts for their difference where it makes all of it.
+  // That two kernels add in different ways accounts for their difference where it makes all of it. Who was asked again
+  // adds otherwise elsewhere, though the elements that were compared may not show it.
   void accounted() {
+    std::set<size_t> elsewhere;
+    for (const AskedAgain& again : c_.again) {
+      for (const KernelTree& tree : again.trees) elsewhere.insert(tree.platform);
+    }
     std::vector<size_t> whole, part;
     size_t like = 0;
     for (const DiagnosedPair& pair : c_.diagnoses) {
       if (pair.replay != *c_.first) continue;
       like = pair.a;  // of all of them
-      (pair.diagnosis.confirmed || pair.diagnosis.together ? whole : part).push_back(pair.b);
+      const bool made = pair.diagnosis.confirmed || pair.diagnosis.together;
+      (made && !elsewhere.contains(pair.b) ? whole : part).push_back(pair.b);
     }
     const auto between = [&](const std::vector<size_t>& others) {
       return text_of("between ", label(like), " and ", others.size() == 1 ? "" : "each of ", names(others));
     };
-    if (!whole.empty()) said_.push_back(text_of("That accounts for the difference ", between(whole), "."));
+    if (!whole.empty()) {
+      said_.push_back(
+          text_of("That accounts for the difference ", between(whole), " in every element that was compared."));
+    }
     if (!part.empty()) {
       said_.push_back(text_of("It is not shown that this accounts for the whole difference ", between(part), "."));
     }
