@@ -83,10 +83,12 @@ def run(context):
               "; ".join(f"{t}: {', '.join(names) or 'none'}" for t, names in close.items())
               + " lie farther from all others than half the significand.", ""),
     ]
-    rows = [[t, len(program.ran(s)), len(s["classes"]), s["remaining_precision"]["least"], MOST[t],
+    rows = [[t, len(program.ran(s)), len(s["classes"]), f"{s['remaining_precision']['least']} of {MOST[t]} bits",
              counts["engines"][t], counts["libraries"][t]] for t, s in subjects.items()]
-    table = Table("Classes by type.", ["type", "platforms that ran", "classes", "least precision", "of bits", "classes of engines",
-                                       "classes of isobit over libraries"], rows)
+    everywhere = "that ran in every type: their classes"
+    table = Table("Classes by type.", ["type", "platforms that ran", "classes of these", "least precision between two of them",
+                                       f"the {len(engines)} platforms of engines {everywhere}",
+                                       f"the {len(libraries)} of isobit over libraries {everywhere}"], rows)
     members = Table("Members.", ["type", "class", "platforms"],
                     [[t, c["class"], ", ".join(c["platforms"])] for t, s in subjects.items() for c in s["classes"]])
     return Result(claims, [_figure(context, subjects)], [table, members],
