@@ -9,9 +9,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -42,6 +44,24 @@ Expected<HostPort> split(const std::string& address) {
   return out;
 }
 
+// Of a connection's other end, as gRPC writes it (grpc_sockaddr_to_uri).
+std::string peer_of(int fd) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  char host[NI_MAXHOST] = "", port[NI_MAXSERV] = "";
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0 ||
+      getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, host, sizeof host, port, sizeof port,
+                  NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return "";
+  }
+  constexpr std::string_view kMapped = "::ffff:";
+  std::string_view name = host;
+  const bool mapped = name.starts_with(kMapped) && name.find('.') != name.npos;
+  if (mapped) name.remove_prefix(kMapped.size());
+  const bool is_four = mapped || address.ss_family == AF_INET;
+  return is_four ? text_of("ipv4:", name, ":", port) : text_of("ipv6:%5B", name, "%5D:", port);
+}
+
 std::string text_of_address(const sockaddr_storage& bound) {
   char host[NI_MAXHOST] = "?", port[NI_MAXSERV] = "?";
   getnameinfo(reinterpret_cast<const sockaddr*>(&bound), sizeof bound, host, sizeof host, port, sizeof port,
@@ -52,12 +72,20 @@ std::string text_of_address(const sockaddr_storage& bound) {
 }  // namespace
 
 // A second descriptor of each connection tells when it ends: whoever has the first shuts it down before closing it.
+// Only the thread changes what is taken; who is heard is marked by others.
 struct Acceptor::Impl {
   Descriptor listener, wake;
   std::string address;
   size_t most = 0;
   Take take;
-  std::vector<Descriptor> taken;
+  struct Taken {
+    Descriptor fd;
+    std::string peer;
+    std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
+    bool heard = false;
+  };
+  std::mutex mutex;
+  std::vector<Taken> taken;  // as they came
   std::atomic<size_t> count{0};
   std::atomic<bool> stop{false};
   std::thread thread;
@@ -75,24 +103,58 @@ struct Acceptor::Impl {
     ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     const int handed = ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0);
     if (handed < 0) return;
+    std::string peer = peer_of(handed);
     fd.close();
-    taken.push_back(std::move(watch));
-    count = taken.size();
+    {
+      const std::scoped_lock lock(mutex);
+      taken.push_back({std::move(watch), std::move(peer)});
+      count = taken.size();
+    }
     take(handed);
+  }
+
+  std::vector<Taken>::iterator oldest_silent() {
+    return std::ranges::find_if(taken, [](const Taken& t) { return !t.heard; });
+  }
+
+  // Whether one more may come, now or in how many milliseconds; -1: when one of the others ends.
+  int room_in() {
+    const std::scoped_lock lock(mutex);
+    if (taken.size() < most) return 0;
+    const auto oldest = oldest_silent();
+    if (oldest == taken.end()) return -1;
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(oldest->since + kSilence - std::chrono::steady_clock::now());
+    return static_cast<int>(std::max<int64_t>(0, left.count()));
+  }
+
+  // That one comes makes room: whoever has the connection finds out that it is over.
+  void make_room() {
+    const std::scoped_lock lock(mutex);
+    if (taken.size() < most) return;
+    const auto oldest = oldest_silent();
+    if (oldest == taken.end()) return;
+    ::shutdown(oldest->fd.get(), SHUT_RDWR);
+    taken.erase(oldest);
   }
 
   void run() {
     std::vector<pollfd> polled;
     while (!stop) {
-      polled.assign(
-          {{wake.get(), POLLIN, 0}, {listener.get(), static_cast<short>(taken.size() < most ? POLLIN : 0), 0}});
-      for (const Descriptor& fd : taken) polled.push_back({fd.get(), POLLRDHUP, 0});
-      if (::poll(polled.data(), polled.size(), -1) < 0) continue;
-      for (size_t i = polled.size(); i > 2; --i) {
-        if (polled[i - 1].revents != 0) taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(i - 3));
+      const int wait = room_in();
+      polled.assign({{wake.get(), POLLIN, 0}, {listener.get(), static_cast<short>(wait == 0 ? POLLIN : 0), 0}});
+      for (const Taken& t : taken) polled.push_back({t.fd.get(), POLLRDHUP, 0});
+      if (::poll(polled.data(), polled.size(), wait == 0 ? -1 : wait) < 0) continue;
+      {
+        const std::scoped_lock lock(mutex);
+        for (size_t i = polled.size(); i > 2; --i) {
+          if (polled[i - 1].revents != 0) taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(i - 3));
+        }
+        count = taken.size();
       }
-      count = taken.size();
-      if (!stop && taken.size() < most && (polled[1].revents & POLLIN) != 0) accept_one();
+      if (stop || (polled[1].revents & POLLIN) == 0) continue;
+      make_room();
+      if (taken.size() < most) accept_one();
     }
   }
 };
@@ -108,6 +170,11 @@ Acceptor::~Acceptor() {
 
 const std::string& Acceptor::address() const { return impl_->address; }
 size_t Acceptor::connections() const { return impl_->count; }
+
+void Acceptor::heard(const std::string& peer) {
+  const std::scoped_lock lock(impl_->mutex);
+  for (Impl::Taken& t : impl_->taken) t.heard |= t.peer == peer;
+}
 
 Expected<std::unique_ptr<Acceptor>> Acceptor::listen(const std::string& address, size_t most, Take take) {
   ISOBIT_TRY(const HostPort at, split(address));

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "isobit/base/file.h"
+#include "isobit/base/text.h"
 #include "isobit/service/acceptor.h"
 #include "isobit/service/event_log.h"
 #include "isobit/service/pieces.h"
@@ -103,6 +104,39 @@ TEST(Acceptor, ThoseBeyondTheLimitWaitUntilOneEnds) {
   char byte = 0;
   EXPECT_EQ(::read(clients[1].get(), &byte, 1), 0);  // which is over for its caller, too
   EXPECT_EQ(acceptor->connections(), 2u);
+}
+
+TEST(Acceptor, WhoSaysNothingGivesWayToWhoWaits) {
+  std::mutex mutex;
+  std::vector<Descriptor> taken;
+  const auto take = [&](int fd) {
+    const std::scoped_lock lock(mutex);
+    taken.emplace_back(fd);
+  };
+  const auto count = [&] {
+    const std::scoped_lock lock(mutex);
+    return taken.size();
+  };
+  const auto acceptor = Acceptor::listen("127.0.0.1:0", 2, take).value();
+  std::vector<Descriptor> clients;
+  for (size_t i = 0; i < 2; ++i) {
+    clients.push_back(connect_to(acceptor->address()));
+    EXPECT_TRUE(soon([&] { return count() == i + 1; }));
+  }
+  sockaddr_in own{};
+  socklen_t length = sizeof own;
+  ASSERT_EQ(::getsockname(clients[0].get(), reinterpret_cast<sockaddr*>(&own), &length), 0);
+  acceptor->heard(text_of("ipv4:127.0.0.1:", ntohs(own.sin_port)));
+  std::this_thread::sleep_for(Acceptor::kSilence + std::chrono::milliseconds(50));
+  EXPECT_EQ(acceptor->connections(), 2u) << "nobody waits";
+  clients.push_back(connect_to(acceptor->address()));
+  EXPECT_TRUE(soon([&] { return count() == 3; }));
+  char byte = 0;
+  EXPECT_EQ(::read(clients[1].get(), &byte, 1), 0) << "the oldest of those that said nothing";
+  EXPECT_EQ(::recv(clients[0].get(), &byte, 1, MSG_DONTWAIT), -1) << "who called is there";
+  clients.push_back(connect_to(acceptor->address()));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(count(), 3u) << "the other one has not been silent for long";
 }
 
 TEST(Acceptor, AddressesThatAreNone) {

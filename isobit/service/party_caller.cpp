@@ -17,6 +17,7 @@ namespace isobit::service {
 namespace {
 
 constexpr auto kAboutTime = std::chrono::milliseconds(5'000);
+constexpr auto kLookEvery = std::chrono::milliseconds(200);  // whether to go on connecting
 
 grpc::ChannelArguments arguments_of(std::chrono::milliseconds call_time) {
   grpc::ChannelArguments arguments;
@@ -39,6 +40,7 @@ struct PartyCaller::Impl {
   std::string address;
   std::chrono::milliseconds call_time{};
   Hear hear;
+  std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<Party::Stub> stub;
 
   std::mutex mutex;
@@ -74,10 +76,24 @@ struct PartyCaller::Impl {
     return assembly.finish();
   }
 
+  // gRPC goes on with a connection only while somebody waits for it, and a call that fails at once waits for nothing:
+  // after one that failed a party that is there again would not be reached.
+  void connect(std::unique_lock<std::mutex>& lock) {
+    const auto until = std::chrono::system_clock::now() + call_time;
+    bool connected = false;
+    while (!stop && !connected && std::chrono::system_clock::now() < until) {
+      lock.unlock();
+      connected = channel->WaitForConnected(std::chrono::system_clock::now() + kLookEvery);
+      lock.lock();
+    }
+  }
+
   void run() {
     std::unique_lock lock(mutex);
+    bool failed = false;
     while (true) {
       wake.wait(lock, [&] { return stop || next; });
+      if (failed) connect(lock);
       if (stop) return;
       const Next what = std::move(*next);
       next.reset();
@@ -90,6 +106,7 @@ struct PartyCaller::Impl {
       context = nullptr;
       saying.clear();
       if (stop) return;
+      failed = !said;
       lock.unlock();
       hear({what.message, std::move(said)});
       lock.lock();
@@ -107,8 +124,8 @@ PartyCaller::PartyCaller(const std::string& address, const Tls& tls, std::chrono
   impl_->address = address;
   impl_->call_time = call_time;
   impl_->hear = std::move(hear);
-  impl_->stub =
-      Party::NewStub(grpc::CreateCustomChannel(address, grpc::SslCredentials(options), arguments_of(call_time)));
+  impl_->channel = grpc::CreateCustomChannel(address, grpc::SslCredentials(options), arguments_of(call_time));
+  impl_->stub = Party::NewStub(impl_->channel);
   try {
     impl_->thread = std::thread([impl = impl_.get()] { impl->run(); });
   } catch (const std::system_error&) {
@@ -138,7 +155,8 @@ Expected<About> PartyCaller::about() {
     if (std::chrono::steady_clock::now() - begin > kAboutTime) {
       return unavailable(text_of(impl_->address, ": cannot be asked which run it is for: ", status.error_message()));
     }
-    std::this_thread::sleep_for(kAboutTime / 10);
+    const auto soon = std::chrono::system_clock::now() + kAboutTime / 10;
+    if (impl_->channel->WaitForConnected(soon)) std::this_thread::sleep_until(soon);
   }
 }
 

@@ -91,18 +91,22 @@ class Saying final : public grpc::ServerWriteReactor<Piece> {
 
 class Service final : public Party::CallbackService {
  public:
-  Service(Games& games, std::string about, std::chrono::milliseconds call_time)
-      : games_(games), about_(std::move(about)), call_time_(call_time) {}
+  // heard: told from where each call comes.
+  Service(Games& games, std::string about, std::chrono::milliseconds call_time,
+          std::function<void(const std::string& peer)> heard)
+      : games_(games), about_(std::move(about)), call_time_(call_time), heard_(std::move(heard)) {}
 
   grpc::ServerUnaryReactor* About(grpc::CallbackServerContext* context, const AboutRequest*,
                                   AboutReply* reply) override {
+    heard_(context->peer());
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     reactor->Finish(reply->ParseFromString(about_) ? grpc::Status::OK
                                                    : grpc::Status(grpc::StatusCode::INTERNAL, "no description"));
     return reactor;
   }
 
-  grpc::ServerWriteReactor<Piece>* Say(grpc::CallbackServerContext*, const Words* words) override {
+  grpc::ServerWriteReactor<Piece>* Say(grpc::CallbackServerContext* context, const Words* words) override {
+    heard_(context->peer());
     auto* saying = new Saying;
     const std::shared_ptr<Call> call = saying->start();
     {
@@ -135,6 +139,7 @@ class Service final : public Party::CallbackService {
   Games& games_;
   const std::string about_;
   const std::chrono::milliseconds call_time_;
+  const std::function<void(const std::string& peer)> heard_;
   std::mutex mutex_;
   std::vector<Waiting> waiting_;
 };
@@ -168,11 +173,22 @@ void set_limits(grpc::ServerBuilder& builder) {
 
 struct PartyServer::Impl {
   Impl(Games& games, const service::About& about, std::chrono::milliseconds call_time)
-      : service(games, encode(about), call_time) {}
+      : service(games, encode(about), call_time, [this](const std::string& peer) {
+          const std::scoped_lock lock(mutex);
+          if (acceptor) acceptor->heard(peer);
+        }) {}
+
+  // No connection is taken any more.
+  void close() {
+    std::unique_ptr<Acceptor> closed;
+    const std::scoped_lock lock(mutex);
+    closed.swap(acceptor);
+  }
 
   Service service;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> hands_over;
   std::unique_ptr<grpc::Server> server;
+  mutable std::mutex mutex;
   std::unique_ptr<Acceptor> acceptor;
   std::string address;
 };
@@ -181,7 +197,10 @@ PartyServer::PartyServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 PartyServer::~PartyServer() { stop(); }
 
 const std::string& PartyServer::address() const { return impl_->address; }
-size_t PartyServer::connections() const { return impl_->acceptor ? impl_->acceptor->connections() : 0; }
+size_t PartyServer::connections() const {
+  const std::scoped_lock lock(impl_->mutex);
+  return impl_->acceptor ? impl_->acceptor->connections() : 0;
+}
 void PartyServer::tick() { impl_->service.tick(); }
 
 Expected<std::unique_ptr<PartyServer>> PartyServer::start(const ServerSettings& settings, Games& games,
@@ -203,8 +222,12 @@ Expected<std::unique_ptr<PartyServer>> PartyServer::start(const ServerSettings& 
     parameters.fd = connection;
     hands_over->HandleNewConnection(&parameters);
   };
-  ISOBIT_TRY(impl->acceptor, Acceptor::listen(settings.listen, settings.connections, take));
-  impl->address = impl->acceptor->address();
+  ISOBIT_TRY(auto acceptor, Acceptor::listen(settings.listen, settings.connections, take));
+  impl->address = acceptor->address();
+  {
+    const std::scoped_lock lock(impl->mutex);
+    impl->acceptor = std::move(acceptor);
+  }
   impl->server->GetHealthCheckService()->SetServingStatus(kServiceName, true);
   log.event("listening", {{"address", impl->address}, {"connections", settings.connections}});
   return std::unique_ptr<PartyServer>(new PartyServer(std::move(impl)));
@@ -212,7 +235,7 @@ Expected<std::unique_ptr<PartyServer>> PartyServer::start(const ServerSettings& 
 
 void PartyServer::drain() {
   if (impl_->server) impl_->server->GetHealthCheckService()->SetServingStatus(false);
-  impl_->acceptor.reset();
+  impl_->close();
 }
 
 void PartyServer::stop() {

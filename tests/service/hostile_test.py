@@ -130,6 +130,34 @@ class Hostile(Disputing):
             for connection in idle:
                 connection.close()
 
+    @unittest.skipUnless(SLOW, "with --slow")
+    def test_who_holds_all_connections_and_says_nothing_gives_way(self):
+        """Strangers that fill a service several times over, and come again as soon as they are cut."""
+        trainer, challenger = self.trainer("--connections", "8"), self.challenger()
+        stop = threading.Event()
+
+        def hold():
+            while not stop.is_set():
+                with socket.create_connection(("127.0.0.1", trainer.port)) as held:
+                    held.settimeout(0.2)
+                    while not stop.is_set():
+                        try:
+                            if not held.recv(100):
+                                break
+                        except socket.timeout:
+                            pass
+                        except ConnectionError:
+                            break
+        threads = [threading.Thread(target=hold) for _ in range(24)]
+        for thread in threads:
+            thread.start()
+        try:
+            self.assert_same(self.settle(trainer.address, challenger.address, "--engagement", "engagement"))
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+
     def test_a_game_goes_on_among_strangers(self):
         trainer, challenger = self.trainer(), self.challenger()
         stop = threading.Event()

@@ -64,6 +64,21 @@ class Honest(Network):
         self.assertEqual(turns, sorted(set(turns)), "no turn was answered twice")
         self.assertEqual(again.stop(), 0)
 
+    def test_a_party_whose_port_was_closed_for_a_while_goes_on(self):
+        """Nothing in between takes connections while it is down: they are refused, and it is called again."""
+        for party in ("trainer", "challenger"):
+            with self.subTest(party=party):
+                servers = {name: getattr(self, name)(state=name[0] + party) for name in ("trainer", "challenger")}
+                other = next(name for name in servers if name != party)
+                proxy = self.proxied(servers[other], delay=0.05)
+                addresses = {party: servers[party].address, other: proxy.address}
+                referee = self.start_referee(addresses["trainer"], addresses["challenger"])
+                wait_for(lambda: len(servers[party].events("answered")) >= 2)
+                servers[party].kill()
+                time.sleep(1)
+                getattr(self, party)(state=party[0] + party, listen=servers[party].address)
+                self.assert_same(self.finish(referee))
+
     def test_a_trainer_that_was_killed_goes_on(self):
         self.kill_and_restart("trainer", 2)
 
