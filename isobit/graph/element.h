@@ -56,7 +56,9 @@ struct ElementQuery {
 // extreme; of an inner product the pairs whose products are added, pair by pair, and what is added to them. What is
 // made with statistics names first what its formula takes once, then what each of its terms takes, term by term in the
 // order of the sum. REQUIRES a node that shape inference accepts. Where a guide names no element (an index outside its
-// axis) there is one that no tensor has: number -1.
+// axis) there is one that no tensor has: number -1. Likewise kMoreThanListed alone, where they are more than
+// kMostListed, or looking for them takes more: shapes and attributes may be anybody's.
+inline constexpr int64_t kMostListed = int64_t{1} << 23, kMoreThanListed = -2;
 using SourceRule = std::function<std::vector<ElementSource>(const ElementQuery&)>;
 
 // The same of what may be made of so many elements that nobody wants a list of all: how many, and which one has the

@@ -117,6 +117,10 @@ Status check_elements(const Question& q, const std::vector<graph::ElementSource>
   for (const auto& dims : q.where.inputs) inputs.push_back(Shape(dims).elements());
   for (const auto& dims : q.where.statistics) statistics.push_back(Shape(dims).elements());
   for (const graph::ElementSource& s : elements) {
+    if (s.element == graph::kMoreThanListed) {
+      return unreadable(text_of("node '", q.where.node.name, "': an element of it is made of more than ",
+                                graph::kMostListed, " others that nothing numbers, more than are listed"));
+    }
     const int64_t count = (s.of_statistic ? statistics : inputs)[static_cast<size_t>(s.input)];
     if (s.element >= 0 && s.element < count) continue;
     return unreadable(text_of("node '", q.where.node.name, "': an element is asked for that ",

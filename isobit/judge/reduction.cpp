@@ -19,23 +19,14 @@ Status check_count(size_t values, size_t needs) {
   return unreadable(text_of(values, " values, expected ", needs));
 }
 
-// What both kinds share: chunks as the terms that they begin with, the last entry behind all.
-class Chunked : public Reduction {
- public:
-  int64_t terms() const override { return begins_.back(); }
-  int64_t chunks() const override { return static_cast<int64_t>(begins_.size()) - 1; }
-  int64_t chunk_begin(int64_t chunk) const override { return begins_[static_cast<size_t>(chunk)]; }
-
- protected:
-  std::vector<int64_t> begins_ = {0};
-};
-
 template <class T>
-class FormulaReduction final : public Chunked {
+class FormulaReduction final : public Reduction {
  public:
-  FormulaReduction(const Question& q, Plan plan) : plan_(std::move(plan)), shape_(q, plan_), q_(q) {
-    while (begins_.back() < shape_.terms()) begins_.push_back(std::min(begins_.back() + kMostTerms, shape_.terms()));
-  }
+  FormulaReduction(const Question& q, Plan plan) : plan_(std::move(plan)), shape_(q, plan_), q_(q) {}
+
+  int64_t terms() const override { return shape_.terms(); }
+  int64_t chunks() const override { return terms() / kMostTerms + (terms() % kMostTerms == 0 ? 0 : 1); }
+  int64_t chunk_begin(int64_t chunk) const override { return std::min(chunk * kMostTerms, terms()); }
 
   Sources once() const override { return needs_between(plan_, 0, first_need(0)); }
   Sources needs(int64_t chunk) const override {
@@ -81,27 +72,25 @@ class FormulaReduction final : public Chunked {
   const Question& q_;
 };
 
+// More terms than any inner product of a network has: where chunks begin is listed.
+constexpr int64_t kMostOfProduct = int64_t{1} << 32;
+
 // The number of terms so far stands before the words of the sum.
 template <class Sum, class T>
-class ProductReduction final : public Chunked {
+class ProductReduction final : public Reduction {
  public:
   explicit ProductReduction(Plan plan) : plan_(std::move(plan)) {
-    const ProductTerms& terms = plan_.product;
-    int64_t end_of_written = 0;
-    while (begins_.back() < terms.count) {
-      const int64_t most = std::min(begins_.back() + kMostTerms, terms.count);
-      int64_t end = begins_.back();
-      while (end < most) {
-        end_of_written = end;
-        while (end_of_written < terms.count && terms.order.chunk_of(end_of_written) == terms.order.chunk_of(end)) {
-          ++end_of_written;
-        }
-        if (end_of_written > most) break;
-        end = end_of_written;
-      }
-      begins_.push_back(end == begins_.back() ? most : end);
+    const int64_t all = plan_.product.count;
+    while (begins_.back() < all) {
+      const int64_t begin = begins_.back(), most = std::min(begin + kMostTerms, all);
+      const int64_t end = plan_.product.order.end_of_chunks(begin, most);
+      begins_.push_back(end == begin ? most : end);
     }
   }
+
+  int64_t terms() const override { return begins_.back(); }
+  int64_t chunks() const override { return static_cast<int64_t>(begins_.size()) - 1; }
+  int64_t chunk_begin(int64_t chunk) const override { return begins_[static_cast<size_t>(chunk)]; }
 
   Sources once() const override { return plan_.product.bias >= 0 ? Sources{{2, plan_.product.bias}} : Sources{}; }
   Sources needs(int64_t chunk) const override {
@@ -142,6 +131,7 @@ class ProductReduction final : public Chunked {
   }
 
   const Plan plan_;
+  std::vector<int64_t> begins_ = {0};  // of each chunk its first term, the last entry behind all
 };
 
 }  // namespace
@@ -150,6 +140,10 @@ Expected<std::unique_ptr<Reduction>> Reduction::of(const Question& q, const plat
   ISOBIT_TRY(Plan plan, plan_for(q, Needs::kWhereTheyMust));
   std::unique_ptr<Reduction> found;
   if (plan.way == Way::kProduct) {
+    if (plan.product.count > kMostOfProduct) {
+      return unreadable(text_of("node '", q.where.node.name, "': an inner product of ", plan.product.count,
+                                " terms, at most ", kMostOfProduct));
+    }
     if (q.type() == DType::kFloat64) {
       found = std::make_unique<ProductReduction<OrderedState<double>, double>>(std::move(plan));
     } else if (arithmetic.corrects) {

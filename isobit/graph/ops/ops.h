@@ -58,6 +58,7 @@ inline Statistic made_of(SourceRule sources, Statistic statistic) {
 inline SourceRule listed(SourceRange range) {
   return [range = std::move(range)](const ElementQuery& q) {
     const NumberedSources numbered = range(q);
+    if (numbered.count > kMostListed) return std::vector<ElementSource>{{0, kMoreThanListed}};
     return sources_between(numbered, 0, numbered.count);
   };
 }

@@ -35,6 +35,17 @@ int64_t integer_at(const ElementQuery& q, int i, int64_t element) { return q.gui
 
 Sources no_such_element() { return {{0, -1}}; }
 
+bool too_many(std::span<const int64_t> extents) {
+  int64_t count = 1;
+  for (const int64_t n : extents) {
+    if (n <= 0) return false;
+    if (too_many(n) || too_many(count *= n)) return std::ranges::none_of(extents, [](int64_t m) { return m <= 0; });
+  }
+  return false;
+}
+
+Sources more_than_listed() { return {{0, kMoreThanListed}}; }
+
 size_t axis_of(const ElementQuery& q, int64_t fallback, size_t rank) {
   const int64_t axis = q.node.attributes.integer("axis", fallback);
   return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);

@@ -26,6 +26,11 @@ std::optional<std::vector<int64_t>> parameter_of(const ElementQuery& q, const ch
 int64_t integer_at(const ElementQuery& q, int i, int64_t element);
 // The element that an integer which names none stands for (SourceRule).
 Sources no_such_element();
+// More than can be listed, whatever the numbers of a shape or an attribute say (kMostListed): what stands for the list.
+inline bool too_many(int64_t count) { return count > kMostListed; }
+// Whether there are more combinations of one place for each axis.
+bool too_many(std::span<const int64_t> extents);
+Sources more_than_listed();
 // An attribute of the node that names an axis of `rank`.
 size_t axis_of(const ElementQuery& q, int64_t fallback, size_t rank);
 

@@ -75,6 +75,7 @@ SourceRule indices_of_line(int input, int64_t fallback_axis) {
     for (size_t a = 0; a < at.size(); ++a) {
       if (a != axis && at[a] >= indices[a]) return sources;
     }
+    if (too_many(indices[axis])) return more_than_listed();
     for (at[axis] = 0; at[axis] < indices[axis]; ++at[axis]) sources.push_back({input, element_at(indices, at)});
     return sources;
   };
@@ -204,6 +205,7 @@ Sources in_window(const ElementQuery& q) {
     sizes.push_back(w.size);
     taps *= w.size;
   }
+  if (too_many(sizes)) return more_than_listed();
   Sources sources;
   for (int64_t t = 0; t < taps; ++t) {
     const Coordinates tap = coordinates_of(sizes, t);
@@ -221,6 +223,7 @@ Sources in_window(const ElementQuery& q) {
 Sources of_plane(const ElementQuery& q) {
   int64_t area = 1;
   for (const int64_t d : image_of(src_dims(q))) area *= d;
+  if (too_many(area)) return more_than_listed();
   Sources sources;
   for (int64_t i = 0; i < area; ++i) sources.push_back({0, q.element * area + i});
   return sources;

@@ -88,6 +88,7 @@ int64_t visible(const ElementQuery& q, int64_t row) {
 Sources over_first_of_row(const ElementQuery& q, const Parts& once, const Parts& each, int64_t count) {
   const Rows rows(q);
   const int64_t first = q.element * rows.length;
+  if (too_many(count)) return more_than_listed();
   Sources sources;
   add_parts(sources, q, rows, once, first);
   for (int64_t e = first; e < first + count; ++e) add_parts(sources, q, rows, each, e);
@@ -224,6 +225,7 @@ Sources of_channel_window(const ElementQuery& q) {
   const int64_t size = q.node.attributes.integer("size", 1), channel = at.group(q.element);
   const int64_t first = channel - std::min(channel, (size - 1) / 2);
   const int64_t last = channel + std::min(at.channels - 1 - channel, size / 2);
+  if (too_many(last - first)) return more_than_listed();
   Sources sources;
   for (int64_t c = first; c <= last; ++c) sources.push_back({0, q.element + (c - channel) * at.places});
   return sources;
@@ -249,6 +251,7 @@ SourceRule of_line(int64_t fallback_axis) {
     const size_t axis = axis_of(q, fallback_axis, src.size());
     Coordinates at = coordinates_of(q.dims(), q.element);
     if (at.size() < src.size()) at.insert(at.begin() + static_cast<std::ptrdiff_t>(axis), 0);
+    if (too_many(src[axis])) return more_than_listed();
     Sources sources;
     for (at[axis] = 0; at[axis] < src[axis]; ++at[axis]) sources.push_back({0, element_at(src, at)});
     return sources;

@@ -18,6 +18,7 @@ Sources combined(int input, std::span<const int64_t> dims, const std::vector<std
     counts.push_back(static_cast<int64_t>(of_axis.size()));
     total *= counts.back();
   }
+  if (too_many(counts)) return more_than_listed();
   Sources sources;
   for (int64_t i = 0; i < total; ++i) {
     Coordinates at = coordinates_of(counts, i);
@@ -33,14 +34,14 @@ std::vector<int64_t> all_below(int64_t n) {
   return all;
 }
 
-// Axes 0 .. dims.size() - 1, of which these have all their places and the others the one of `at`.
-std::vector<std::vector<int64_t>> all_on(std::span<const int64_t> dims, const Coordinates& at,
-                                         const std::vector<bool>& all) {
+// Every place of axes 0 .. dims.size() - 1, of which these have all their places and the others the one of `at`.
+Sources all_on(int input, std::span<const int64_t> dims, const Coordinates& at, const std::vector<bool>& all) {
   std::vector<std::vector<int64_t>> choices;
   for (size_t a = 0; a < dims.size(); ++a) {
+    if (all[a] && too_many(dims[a])) return more_than_listed();
     choices.push_back(all[a] ? all_below(dims[a]) : std::vector<int64_t>{at[a]});
   }
-  return choices;
+  return combined(input, dims, choices);
 }
 
 // An index that may count from the end.
@@ -93,6 +94,7 @@ Sources windows_over(const ElementQuery& q, int input) {
   const Coordinates at = place_of(q);
   std::vector<std::vector<int64_t>> choices = {{at[0]}, {at[1]}};
   for (size_t a = 0; a < windows.size(); ++a) {
+    if (too_many(diff[a + 2])) return more_than_listed();
     const AxisWindow& w = windows[a];
     choices.emplace_back();
     for (int64_t o = 0; o < diff[a + 2]; ++o) {
@@ -113,6 +115,7 @@ Sources summed_up_to(const ElementQuery& q) {
   const int64_t own = q.node.attributes.integer("exclusive", 0) != 0 ? 0 : 1, here = at[axis];
   const bool backward = q.node.attributes.integer("reverse", 0) != 0;
   const int64_t begin = backward ? here + 1 - own : 0, end = backward ? src[axis] : here + own;
+  if (too_many(end - begin)) return more_than_listed();
   Sources sources;
   for (at[axis] = begin; at[axis] < end; ++at[axis]) sources.push_back({0, element_at(src, at)});
   if (backward) std::reverse(sources.begin(), sources.end());
@@ -131,6 +134,7 @@ Sources folded(const ElementQuery& q) {
     counts.push_back(windows[a].count(image[a]));
     taps *= windows[a].size;
   }
+  if (too_many(sizes)) return more_than_listed();
   Sources sources;
   for (int64_t t = 0; t < taps; ++t) {
     const Coordinates tap = coordinates_of(sizes, t);
@@ -152,7 +156,7 @@ Sources places_of_windows_over(const ElementQuery& q) { return windows_over(q, 1
 // (diff_dst[, places]): the windows over this place; with places those whose place it is.
 Sources of_windows_over(const ElementQuery& q) {
   Sources sources = windows_over(q, 0);
-  if (!q.has(1)) return sources;
+  if (!q.has(1) || sources == more_than_listed()) return sources;
   const Coordinates at = place_of(q);
   // A place counts over the planes of all images, in either order within a plane.
   int64_t here = q.element;
@@ -199,6 +203,7 @@ Sources of_padded_places(const ElementQuery& q) {
   const Coordinates at = place_of(q);
   std::vector<std::vector<int64_t>> choices(src.size());
   for (size_t a = 0; a < src.size(); ++a) {
+    if (too_many(diff[a])) return more_than_listed();
     for (int64_t i = 0; i < diff[a]; ++i) {
       if (place_before_padding(mode, i, src[a], pads.before[a], pads.after[a]) == at[a]) choices[a].push_back(i);
     }
@@ -224,13 +229,14 @@ Sources of_whole_row(const ElementQuery& q) {
   std::fill_n(all.begin(), q.dims().size(), false);
   Coordinates at = place_of(q);
   at.resize(src.size(), 0);
-  return combined(0, src, all_on(src, at, all));
+  return all_on(0, src, at, all);
 }
 
 // (theta [n, rank, rank + 1]) -> [n, points .., rank]
 Sources of_map_row(const ElementQuery& q) {
   const Coordinates at = place_of(q);
   const int64_t columns = q.inputs[0][2];
+  if (too_many(columns)) return more_than_listed();
   Sources sources;
   for (int64_t j = 0; j < columns; ++j) sources.push_back({0, (at.front() * q.inputs[0][1] + at.back()) * columns + j});
   return sources;
@@ -246,7 +252,8 @@ Sources of_others(const ElementQuery& q) {
     all[a] = true;
     cell[a] = 0;
   }
-  Sources sources = combined(0, src, all_on(src, at, all));
+  Sources sources = all_on(0, src, at, all);
+  if (sources == more_than_listed()) return sources;
   std::erase(sources, ElementSource{0, q.element});
   sources.push_back({1, element_at(q.inputs[1], cell)});
   return sources;

@@ -63,6 +63,20 @@ int64_t Order::element(int64_t p) const {
   return (block * kChannelBlock + rest % size) * taps + rest / size;
 }
 
+int64_t Order::end_of_chunks(int64_t p, int64_t most) const {
+  while (p < most) {
+    const int64_t within = p % period, end_of_period = p - within + period;
+    if (within == 0 && period <= most - p) {
+      p += (most - p) / period * period;
+      continue;
+    }
+    const int64_t end = std::min(p - within % chunk + chunk, end_of_period);
+    if (end > most) break;
+    p = end + (std::min(most, end_of_period) - end) / chunk * chunk;
+  }
+  return p;
+}
+
 Order channel_order(int64_t channels, int64_t kernel_taps, int64_t taps) {
   const int64_t chunk = channel_blocks_per_chunk(kernel_taps) * kChannelBlock * taps;
   return {.periods = 1,

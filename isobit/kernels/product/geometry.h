@@ -67,6 +67,9 @@ struct Order {
   int64_t chunks_of_period() const { return (period + chunk - 1) / chunk; }
   int64_t element(int64_t p) const;
   int64_t chunk_of(int64_t p) const { return p / period * chunks_of_period() + p % period / chunk; }
+  // From term p on: where the last chunk ends that has no term from `most` on; p where the first one has. The work is
+  // that of a period, however many there are. REQUIRES p <= most <= k.
+  int64_t end_of_chunks(int64_t p, int64_t most) const;
 };
 
 // Of a sum over channels and `taps` of the kernel_taps taps, the others being left out.

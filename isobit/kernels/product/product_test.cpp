@@ -364,6 +364,32 @@ TEST(ContractsDeathTest, WindowsThatNothingComputesAreRefused) {
 }
 
 // So that the test above is known to have seen what it is about.
+// Against term by term, from every term to every limit.
+TEST(Orders, WholeChunksEndWhereTheyDoTermByTerm) {
+  Random random(5);
+  for (int i = 0; i < 300; ++i) {
+    Order order;
+    order.period = random.in(1, 40);
+    order.periods = random.in(1, 5);
+    order.chunk = random.in(1, 50);
+    const int64_t k = order.periods * order.period;
+    for (int64_t p = 0; p <= k; ++p) {
+      for (int64_t most = p; most <= k; ++most) {
+        int64_t whole = p;
+        for (int64_t end = p + 1; end <= most; ++end) {
+          if (end == k || order.chunk_of(end) != order.chunk_of(end - 1)) whole = end;
+        }
+        ASSERT_EQ(order.end_of_chunks(p, most), whole)
+            << p << " " << most << " of " << order.periods << " x " << order.period << " in " << order.chunk;
+      }
+    }
+  }
+  Order huge{.periods = 1, .period = int64_t{1} << 60, .chunk = 64};
+  EXPECT_EQ(huge.end_of_chunks(5, huge.period - 1), huge.period - 64);
+  huge = {.periods = int64_t{1} << 60, .period = 1, .chunk = 64};
+  EXPECT_EQ(huge.end_of_chunks(5, huge.periods - 1), huge.periods - 1);
+}
+
 TEST(Shapes, AreOfEveryKind) {
   int empty = 0, strided = 0, grouped = 0, blocks = 0, dilated = 0, padded = 0, short_chunks = 0;
   for (int q = 0; q < kShapes; ++q) {

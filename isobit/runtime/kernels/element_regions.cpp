@@ -20,6 +20,10 @@ using Sources = std::vector<ElementSource>;
 using Coordinates = graph::ops::Coordinates;
 
 void append_range(Sources& sources, int input, int64_t begin, int64_t count) {
+  if (graph::ops::too_many(count) || graph::ops::too_many(static_cast<int64_t>(sources.size()) + count)) {
+    sources = graph::ops::more_than_listed();
+    return;
+  }
   for (int64_t i = 0; i < count; ++i) sources.push_back({input, begin + i});
 }
 
@@ -33,6 +37,8 @@ struct AlignedRegion {
         columns(number(q, region, 0), number(q, region, 2), s.pooled_w, s.w, rule) {}
   bool is_finite() const { return rows.is_finite() && columns.is_finite(); }
   double count() const { return static_cast<double>(std::max<int64_t>(rows.samples * columns.samples, 1)); }
+  // More samples than anybody looks at.
+  bool too_many() const { return graph::ops::too_many(std::array{rows.samples, columns.samples}); }
 
  private:
   static double number(const ElementQuery& q, int64_t region, int64_t i) { return q.guide_at(1, region * 4 + i).real; }
@@ -83,6 +89,7 @@ Sampled aligned(const ElementQuery& q) {
   Sampled sampled;
   if (image < 0 || image >= q.inputs[0][0]) return {.sources = {{0, -1}}, .weights = {0}};
   if (!a.region.is_finite()) return sampled;
+  if (a.region.too_many()) return {.sources = graph::ops::more_than_listed(), .weights = {0}};
   const int64_t first = (image * a.shape.c + a.at[1]) * a.shape.h * a.shape.w;
   a.for_each_sample([&](const auto& y, const auto& x) {
     if (y.outside || x.outside) return;
@@ -146,6 +153,11 @@ Sampled given_by_regions(const ElementQuery& q) {
     if (q.guide_at(2, r).integer != at[0]) continue;
     const AlignedRegion region(q, s, rule, r);
     if (!region.is_finite()) continue;
+    if (region.too_many() || graph::ops::too_many(std::array{s.pooled_h, s.pooled_w}) ||
+        graph::ops::too_many(std::array{s.pooled_h, region.rows.samples}) ||
+        graph::ops::too_many(std::array{s.pooled_w, region.columns.samples})) {
+      return {.sources = graph::ops::more_than_listed(), .weights = {0}};
+    }
     const auto rows = samples_at(region.rows, s.pooled_h, at[2]),
                columns = samples_at(region.columns, s.pooled_w, at[3]);
     const auto add_bin = [&](size_t ph, size_t pw) {

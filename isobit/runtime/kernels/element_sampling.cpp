@@ -25,6 +25,7 @@ int64_t product_of(std::span<const int64_t> dims) {
 }
 
 Sources range_of(int input, int64_t begin, int64_t count) {
+  if (graph::ops::too_many(count)) return graph::ops::more_than_listed();
   Sources sources;
   for (int64_t i = 0; i < count; ++i) sources.push_back({input, begin + i});
   return sources;
@@ -109,8 +110,22 @@ ResizedPlace resized_place(const ElementQuery& q, const Dims& src, bool back) {
   return place;
 }
 
+// Whether the taps of all places are more than anybody lists: of an axis with that many places, or of a place.
+bool has_too_many_taps(const ElementQuery& q, const Dims& src, bool back) {
+  constexpr int64_t kMostPlaces = int64_t{1} << 20;
+  const Dims& other = back ? q.inputs[0] : q.dims();
+  std::vector<int64_t> taps;
+  for (size_t a = 0; a < src.size(); ++a) {
+    if (std::max(src[a], other[a]) > kMostPlaces) return true;
+    if (src[a] != other[a])
+      taps.push_back(4 + 2 * (std::max(src[a], other[a]) / std::max<int64_t>(1, std::min(src[a], other[a]))));
+  }
+  return graph::ops::too_many(taps);
+}
+
 // For each tap along the last axis those of its lines.
 Sampled resized_from(const ElementQuery& q, const Dims& src, bool back) {
+  if (has_too_many_taps(q, src, back)) return {.sources = graph::ops::more_than_listed()};
   const ResizedPlace place = resized_place(q, src, back);
   Sampled sampled;
   for (const k::WeightedPlace& tap : place.last) {
@@ -227,6 +242,7 @@ Point own_point(const ElementQuery& q) {
 Sampled of_channels(const Point& point, int64_t channels, int64_t first_diff, int64_t diff_step, int64_t first_plane) {
   Sampled sampled;
   if (!point.is_finite()) return sampled;
+  if (graph::ops::too_many(channels)) return {.sources = graph::ops::more_than_listed()};
   const int64_t area = product_of(point.extents);
   for (int64_t c = 0; c < channels; ++c) {
     sampled.sources.push_back({0, first_diff + c * diff_step});
