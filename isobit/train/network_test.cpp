@@ -314,5 +314,22 @@ TEST(Networks, NamesThatACheckpointHasForTheOptimizerAreRefused) {
   }
 }
 
+// The trace of a step would begin with another state than the one before it, whoever computed it.
+TEST(Networks, ValuesThatAreCalledAsTheOptimizersTensorsAreRefused) {
+  const data::DataShape data = samples(data::TargetKind::kClass);
+  for (const char* name : {"w/momentum", "b/momentum", "b/m", "w/v"}) {
+    const Affine network([&](models::Model& m) { m.output = m.graph.emit("Relu", {m.output}, {}, name); });
+    const std::string wanted = text_of("has the name of a tensor of the state, '", name, "'");
+    for (const char* optimizer : {"sgd", "adamw"}) {
+      const bool clashes = (std::string_view(name).ends_with("momentum")) == (std::string_view(optimizer) == "sgd");
+      std::vector<std::string> set = {text_of("optimizer.name=", optimizer)};
+      if (std::string_view(optimizer) == "sgd") set.emplace_back("optimizer.momentum=0.9");
+      const auto built = build_step_graph(job_of("", set), data, network);
+      EXPECT_EQ(message(built).find(wanted) != std::string::npos, clashes) << message(built);
+      EXPECT_EQ(built.has_value(), !clashes);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace isobit::train

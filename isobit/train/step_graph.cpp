@@ -128,6 +128,11 @@ Status check_state(const StepGraph& step) {
       return unreadable(text_of("the network: '", slot.name, "' names two tensors of the state, or is a name that ",
                                 "files of weights keep for themselves; rename the parameter"));
     }
+    // A trace tells values apart by the names that the graph has for them.
+    if (const std::string& in_graph = step.graph.value(slot.in).name; in_graph != slot.name) {
+      return unreadable(text_of("the network: a value in it has the name of a tensor of the state, '", slot.name,
+                                "'; rename that value"));
+    }
     const int rank = step.graph.value(slot.in).shape().rank();
     if (rank > formats::kSafetensorsMaxRank) {
       return unreadable(text_of("the network: '", slot.name, "' has ", rank, " axes, and files of weights at most ",
