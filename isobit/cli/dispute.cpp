@@ -115,7 +115,7 @@ Expected<int> run_receipts(const Options& o, Console& console) {
 
 Expected<int> run(const Options& o, Console& console) {
   ISOBIT_RETURN_IF_ERROR(check_kind(o));
-  if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(check_output(o.out, true));
+  if (!o.out.empty()) ISOBIT_RETURN_IF_ERROR(check_output(o.out, false));
   std::vector<std::string> read = values_of(o.overrides);
   read.insert(read.end(), {o.data, o.trust.client_key, o.trust.engagement, o.trainer_key, o.challenger_key});
   read.insert(read.end(), {o.connect.referee_key, o.connect.challenger, o.connect.certificate, o.connect.key,

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "isobit/base/new_file.h"
 #include "isobit/base/text.h"
 #include "isobit/cli/json_text.h"
 #include "isobit/dispute/inference.h"
@@ -129,7 +130,7 @@ Status report_dispute(const Settled& settled, const dispute::Record& record, con
                        " of which ", human_bytes(settled.counts.list_bytes), " are the parties' lists"));
   if (!out.empty()) {
     const Bytes bytes = encode(record);
-    ISOBIT_RETURN_IF_ERROR(write_file_durably(out, bytes));
+    ISOBIT_RETURN_IF_ERROR(create_file_durably(out, bytes));
     console.line(text_of("wrote         ", out, ", ", human_bytes(bytes.size()), ": check it with 'isobit verify'"));
   }
   nlohmann::ordered_json document = dispute_json(settled.verdict);
@@ -181,9 +182,11 @@ Expected<int> verify_receipt_dispute(const dispute::Record& record, const std::o
   console.line("challenger    " + hex_of(replayed->challenger));
   console.line("receipt       " + to_hex(receipt.id()));
   console.line("computation   " + commit::hex_of(receipt.of.digest()));
+  if (!server) console.line("              whose key that is nobody has said: name the server's with --server-key");
   nlohmann::ordered_json document = dispute_json(replayed->verdict);
   document["genuine"] = true;
   document["server"] = hex_of(receipt.server);
+  document["server_pinned"] = server.has_value();
   document["challenger"] = hex_of(replayed->challenger);
   document["receipt"] = to_hex(receipt.id());
   document["computation"] = commit::hex_of(receipt.of.digest());
@@ -227,6 +230,7 @@ Expected<int> verify_dispute(const std::string& file, const Bytes& bytes, const 
   document["trainer"] = hex_of(record.engagement.trainer_key);
   document["challenger"] = hex_of(replayed->challenger);
   document["client"] = hex_of(terms.client_key);
+  document["client_pinned"] = trusted.client.has_value();
   document["referee"] = is_word ? or_null(hex_of(*terms.referee_key)) : nullptr;
   document["job_root"] = commit::hex_of(terms.job_root);
   document["run_id"] = to_hex(terms.run_id);

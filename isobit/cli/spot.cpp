@@ -294,6 +294,7 @@ Expected<int> verify_spot_finding(const std::string& file, const Bytes& bytes, c
   document["run_id"] = to_hex(terms.run_id);
   document["job_root"] = commit::hex_of(terms.job_root);
   document["client_key"] = commit::hex_of(terms.client_key);
+  document["client_pinned"] = trusted.client.has_value();
   document["transcript_root"] = commit::hex_of(proved->transcript_root);
   console.document(json_text(document));
   return kAgreed;

@@ -99,6 +99,7 @@ class Dispute(Case):
             self.assertEqual(before, history)
             said.append((0 if key.hex() == again["trainer"] else 1, body))
         self.assertEqual(turn + 1, told["rounds"])
+        self.fails("dispute", "false.run", "honest.run", "--out", "settled.dispute", code=2, says=["is there already"])
         for place in (40, len(record) // 2, len(record) - 1):
             bent = bytearray(record)
             bent[place] ^= 1
@@ -109,13 +110,13 @@ class Dispute(Case):
         self.fails("verify", "cut.dispute", "--job", self.job, code=3, says=["cut.dispute"])
 
     def test_whose_engagement_and_which_job_it_is(self):
-        self.settle("--out", "settled.dispute")
+        self.settle("--out", "whose.dispute")
         self.isobit("keygen", "--role", "client", "--keys", self.path("other"))
-        told = self.isobit_json("verify", "settled.dispute", "--job", self.job, "--client-key",
+        told = self.isobit_json("verify", "whose.dispute", "--job", self.job, "--client-key",
                                 self.path("other", "client.pub"), code=1)
         self.assertFalse(told["genuine"])
-        self.fails("verify", "settled.dispute", "--job", DIGITS, code=2, says=["engagement is of", "name that job"])
-        self.fails("verify", "settled.dispute", code=2, says=["--job"])
+        self.fails("verify", "whose.dispute", "--job", DIGITS, code=2, says=["engagement is of", "name that job"])
+        self.fails("verify", "whose.dispute", code=2, says=["--job"])
         self.fails("verify", "honest.run", "--job", self.job, code=2, says=["--job"])
 
     def test_a_log_convicts_by_its_entry(self):
@@ -141,10 +142,10 @@ class Dispute(Case):
         self.fails("dispute", "false.run", "honest.run", "--trainer-key", self.path("other", "trainer.key"), code=2,
                    says=["trainer"])
         self.fails("dispute", "false.run", "nothing.run", code=3, says=["nothing.run"])
-        self.fails("dispute", "false.run", "honest.run", "--out", self.path("honest.run", "job.toml"), code=2,
+        self.fails("dispute", "false.run", "honest.run", "--out", self.path("honest.run", "settled.dispute"), code=2,
                    says=["lies in the run"])
         self.fails("dispute", "false.run", "honest.run", "--trainer-key", self.path("keys", "trainer.key"), "--out",
-                   self.path("keys", "trainer.key"), code=2, says=["--out"])
+                   self.path("keys", "trainer.key"), code=2, says=["is there already and is not overwritten"])
 
 
 if __name__ == "__main__":

@@ -143,8 +143,11 @@ class Receipts(Case):
             self.assertEqual((told["verdict"], told["level"], told["operator"], told["node"], told["element"]["element"]),
                              ("trainer wrong", "element", operator, node, 0))
             checked = self.isobit_json("verify", record, "--server-key", self.path("keys", "server.pub"), code=1)
-            self.assertTrue(checked["genuine"])
+            self.assertTrue(checked["genuine"] and checked["server_pinned"])
             self.assertEqual(checked["element"], told["element"])
+            said = self.isobit("verify", record, code=1).out
+            self.assertIn("whose key that is nobody has said", said, "anybody can be server and challenger at once")
+            self.fails("dispute", file, mine, *with_model, "--out", record, code=2, says=["is there already"])
             no = self.isobit_json("verify", record, "--server-key", self.path("me", "server.pub"), code=1)
             self.assertFalse(no["genuine"])
             lost = self.isobit_json("dispute", self.receipt, file, *with_model, "--challenger-cheat", f"value@{node}")
