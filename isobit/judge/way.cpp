@@ -77,8 +77,8 @@ Expected<Plan> plan_for(const Question& q, Needs needs) {
   } else if (way == Way::kProduct) {
     plan.product = product_terms(q);
     if (!listed) return plan;
-    if (plan.product.count() > graph::kMostListed) {
-      return not_alone(q, text_of("it has ", plan.product.count(), " terms, more than are listed"));
+    if (plan.product.count > graph::kMostListed) {
+      return not_alone(q, text_of("it has ", plan.product.count, " terms, more than are listed"));
     }
     plan.needs = sources_of(plan.product);
   } else if (plan.formula != nullptr && plan.formula->sampled) {
