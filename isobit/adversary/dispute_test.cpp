@@ -69,6 +69,34 @@ TEST_F(Disputes, EveryCheatIsFoundInItsOperator) {
   }
 }
 
+// Who doubts by a run that a machine once computed wrongly computes it rightly now: it is told so, and signs nothing by
+// which it would be wrong.
+TEST_F(Disputes, AChallengerWhoseOwnRunIsTheFalseOneIsToldSo) {
+  for (const char* arithmetic : {"ordered-1", "logged-1"}) {
+    const train::Job job = small_job({std::string("job.arithmetic=") + arithmetic, "job.steps=5", "commit.every=2"});
+    const Made honest = make(text_of("honest_", arithmetic), job);
+    for (const auto& [cheat, step] : std::map<std::string, int64_t>{
+             {"gradient", 3}, {"gradient_at_the_end", 5}, {"sample", 2}, {"overwrite", 5}, {"initial", 1}}) {
+      SCOPED_TRACE(text_of(arithmetic, " ", cheat));
+      const std::string kind = cheat.substr(0, cheat.find('_'));
+      Made mistaken = make(text_of(arithmetic, "_", cheat), job, kind, step);
+      const Made liar = mistaken;
+      mistaken.conduct.reset();
+      const auto result = run::dispute_runs({side(honest, kTrainerSeed), side(mistaken, 77), {}, {}});
+      ASSERT_FALSE(result) << result->verdict.reason;
+      EXPECT_EQ(result.error().code, ErrorCode::kUsage);
+      EXPECT_NE(result.error().message.find("nothing to dispute"), std::string::npos) << result.error().message;
+      // Of a trainer who lies it finds that all the same.
+      EXPECT_EQ(settle(liar, honest).verdict.outcome, Outcome::kTrainerWrong);
+    }
+    // Its own error takes nothing from the trainer's.
+    Made mistaken = make(text_of(arithmetic, "_mistaken"), job, "gradient", 3);
+    mistaken.conduct.reset();
+    EXPECT_EQ(settle(make(text_of(arithmetic, "_liar"), job, "rate", 3), mistaken).verdict.outcome,
+              Outcome::kTrainerWrong);
+  }
+}
+
 // Beyond the steps that are false both go on as the job says.
 TEST_F(Disputes, RunsThatBeginOtherwiseAreFoundWhereTheyBegin) {
   for (const char* arithmetic : {"ordered-1", "logged-1"}) {

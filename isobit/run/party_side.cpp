@@ -53,6 +53,34 @@ Expected<Doubt> first_doubt_under_the_log(const verify::Transcript& a, RunWitnes
   return usage_error(a.final().evaluation == evaluation ? kNothingByItsLog : kEvaluation);
 }
 
+// What the steps of the interval say, computed now, against what the trainer signed. Who doubts by a run that a machine
+// once computed wrongly, or that was changed since, is told so before it signs anything: it would be wrong.
+Status check_ground(const verify::Transcript& doubted, const Doubt& doubt, RunWitness& challenger) {
+  const verify::TranscriptRules& rules = doubted.rules();
+  if (doubted.initial().state_root != challenger.session().parts.initial_state) return {};
+  bool differs = false;
+  if (doubt.handed_out) {
+    differs = doubted.final().state_root != doubted.step(doubt.last).state_root;
+  } else {
+    const uint64_t before = rules.committed_step_at_or_before(doubt.last - 1);
+    const uint64_t last = std::min(doubt.last, doubted.steps());
+    ISOBIT_TRY(const auto points, challenger.points(before, last));
+    for (uint64_t t = before + 1; t <= last; ++t) {
+      const dispute::StepPoint& own = points[t - before - 1];
+      const verify::StepLeaf& leaf = doubted.step(t);
+      const auto state = doubted.committed_state(t);
+      differs |= leaf.batch != own.batch || leaf.loss != own.loss || leaf.log_segment != own.log_segment;
+      differs |= state.has_value() && *state != own.state_root;
+    }
+  }
+  if (differs) return {};
+  return usage_error(
+      text_of("the runs differ at or before step ", doubt.last,
+              ", and what is computed there now is what the other run says: your own run is the one that "
+              "was computed or stored wrongly ('isobit audit' says where), and there is nothing to "
+              "dispute"));
+}
+
 Status check_referee(const verify::Engagement& engagement) {
   if (engagement.terms.referee_key) return {};
   return usage_error(
@@ -72,6 +100,7 @@ Expected<dispute::Challenge> find_challenge(const bundle::BundleReader& doubted,
   const verify::Transcript& transcript = doubted.transcript();
   ISOBIT_TRY(const Doubt doubt, challenger.judges_a_log() ? first_doubt_under_the_log(transcript, challenger)
                                                           : first_doubt(transcript, challenger.reader().transcript()));
+  if (!challenger.misbehaves()) ISOBIT_RETURN_IF_ERROR(check_ground(transcript, doubt, challenger));
   ISOBIT_TRY(const verify::SignedHead head, last_head(doubted));
   return dispute::make_challenge(challenger.session().parts, transcript, head, doubt.last, doubt.handed_out);
 }

@@ -73,6 +73,7 @@ Expected<std::unique_ptr<RunReplay>> RunWitness::stand_after(uint64_t step) {
 }
 
 Expected<std::vector<dispute::StepPoint>> RunWitness::points(uint64_t first, uint64_t last) {
+  if (points_of_ == std::pair(first, last)) return points_;
   const verify::Transcript& transcript = reader().transcript();
   std::unique_ptr<RunReplay> replay;  // none where the transcript says all
   for (uint64_t t = first + 1; t <= last && !replay; ++t) {
@@ -94,6 +95,8 @@ Expected<std::vector<dispute::StepPoint>> RunWitness::points(uint64_t first, uin
     }
     points.push_back(point);
   }
+  points_of_ = {first, last};
+  points_ = points;
   return points;
 }
 

@@ -49,6 +49,7 @@ class RunWitness final : public dispute::Witness {
   Expected<std::optional<runtime::EntryPlace>> illegal_entry(uint64_t step) override;
 
   bool judges_a_log() const { return as_.judged != nullptr; }
+  bool misbehaves() const { return as_.conduct.has_value(); }
   // The first step after `after`, where both have one state, in which the transcript says something else than is
   // computed here; nothing where there is none among its steps. Stands behind its last step then.
   Expected<std::optional<uint64_t>> first_difference(const verify::Transcript& theirs, uint64_t after);
@@ -73,6 +74,9 @@ class RunWitness final : public dispute::Witness {
   std::vector<train::TraceEntry> schema_;
   std::optional<verify::GraphTree> tree_;
   std::vector<commit::StateEntry> frozen_;  // by name
+  // What was computed last: who asks whether there is ground for a dispute answers its first question next.
+  std::pair<uint64_t, uint64_t> points_of_{};
+  std::vector<dispute::StepPoint> points_;
 };
 
 }  // namespace isobit::run
