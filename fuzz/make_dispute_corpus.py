@@ -53,7 +53,7 @@ put("closing", BODIES + 4, frame("isobit.dispute-closing") + digest(9) + u64(3) 
 put("equivocation", BODIES + 5, frame("isobit.dispute-equivocation") + statement(5) + statement(6))
 
 engagement = (CORPUS.parent / "engagement_fuzz" / "one_key").read_bytes()
-record = frame("isobit.spot.record") + sized(engagement) + sized(digest(3))
+record = frame("isobit.spot.record", 2) + sized(engagement) + sized(digest(3))
 put("record_steps", 5, record + u64(40) + b"\0" + u64(1) + sized(b"message"), "spot_fuzz")
 put("record_values", 5, record + u64(1) + b"\1" + u64(7, 2) + sized(b"one") + sized(b"two"), "spot_fuzz")
 content = frame("isobit.spot.file") + sized(b"a question")

@@ -81,11 +81,13 @@ void SpotCheck::ask(ByteView last_answer) {
         done_ = true;
         return;
       }
-      for (uint64_t i = 0; i < draws_; ++i) question_.places.push_back(draw_.place(units, schema_, history));
+      for (uint64_t i = 0; i < draws_; ++i) places_.push_back(draw_.place(units, schema_, history));
+      question_.places = places_;
       question_.stage = SpotStage::kElement;
       break;
     }
     case SpotStage::kElement:
+      question_.places.clear();
       if (!element_) {
         next_place();
       } else {
@@ -105,7 +107,7 @@ void SpotCheck::next_place() {
   question_.stage = SpotStage::kElement;
   question_.chunk = 0;
   ++question_.at;
-  done_ = question_.at == question_.places.size();
+  done_ = question_.at == places_.size();
 }
 
 SpotFinding SpotCheck::finding_at(Level level, std::string reason) const {
@@ -114,7 +116,7 @@ SpotFinding SpotCheck::finding_at(Level level, std::string reason) const {
   f.reason = std::move(reason);
   f.step = question_.step;
   if (question_.stage != SpotStage::kElement && question_.stage != SpotStage::kChunk) return f;
-  const SpotPlace& place = question_.places[question_.at];
+  const SpotPlace& place = places_[question_.at];
   const Entry& e = schema_[place.entry];
   f.entry = place.entry;
   f.value = e.name;
@@ -199,7 +201,7 @@ Status SpotCheck::take_answer(SpotInference answer) {
 }
 
 Status SpotCheck::take_answer(SpotElement answer) {
-  const SpotPlace& place = question_.places[question_.at];
+  const SpotPlace& place = places_[question_.at];
   const Entry& e = schema_[place.entry];
   ISOBIT_TRY(const ShownTensor claimed,
              ShownTensor::open(TensorIdentity::of(e), roots_[place.entry], std::move(answer.claimed)));
@@ -209,7 +211,7 @@ Status SpotCheck::take_answer(SpotElement answer) {
 
 Status SpotCheck::take_fed(const SpotElement& answer) {
   if (!answer.sample || answer.node || answer.grounds || answer.states) return rejected("a sample is to be shown");
-  const SpotPlace& place = question_.places[question_.at];
+  const SpotPlace& place = places_[question_.at];
   ISOBIT_TRY(const judge::Bits fed, fed_element(*answer.sample, schema_, place.entry, place.element, subject_.job,
                                                 leaves_.parts, question_.step));
   judge({claimed_ == fed, fed, "the step is fed something else than the job's sample"}, Level::kElement);
@@ -219,7 +221,7 @@ Status SpotCheck::take_fed(const SpotElement& answer) {
 
 Status SpotCheck::take_made(const SpotElement& answer) {
   if (!answer.node || answer.sample) return rejected("a node is to be shown");
-  const SpotPlace& place = question_.places[question_.at];
+  const SpotPlace& place = places_[question_.at];
   ISOBIT_TRY(ResolvedNode node,
              resolve(answer.node->node, static_cast<uint64_t>(schema_[place.entry].node), leaves_.parts, schema_));
   ISOBIT_TRY(std::unique_ptr<Element> element, Element::open(subject_, std::move(node), schema_, roots_, place.entry,

@@ -100,6 +100,7 @@ class SpotCheck {
   const std::optional<uint64_t> wanted_step_;
   const std::optional<commit::Digest> wanted_transcript_;
   SpotQuestion question_;
+  std::vector<SpotPlace> places_;  // all that was drawn
   Bytes asked_;
   bool done_ = false;
   std::optional<SpotFinding> finding_;

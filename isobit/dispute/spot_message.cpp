@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kQuestionTag = "isobit.spot.question", kHistoryTag = "isobit.spot.history";
 constexpr std::array<std::string_view, std::variant_size_v<SpotAnswer>> kTags = {
     "isobit.spot.steps", "isobit.spot.values", "isobit.spot.element", "isobit.spot.chunk", "isobit.spot.inference"};
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 1, kQuestionVersion = 2;
 constexpr uint64_t kMaxLeaf = 1 << 16, kMaxProof = 1 << 13;
 
 void write_part(ByteWriter& w, const Body& body) { w.bytes(encode(body)); }
@@ -149,30 +149,48 @@ Expected<SpotAnswer> read_answer(ByteReader& r, SpotStage stage, const verify::T
 }
 
 bool asks_of_a_place(SpotStage stage) { return stage == SpotStage::kElement || stage == SpotStage::kChunk; }
+// Once: each later question has all before it in its history.
+bool lists_places(const SpotQuestion& q) { return q.stage == SpotStage::kElement && q.at == 0; }
+
+Status read_places(ByteReader& r, SpotQuestion& q) {
+  ISOBIT_TRY(const uint64_t places, r.u64("places"));
+  if (places < 1 || places > kMaxSpotDraws || places > r.remaining() / 16) {
+    return r.fail("places", text_of("found ", places, ", expected 1 to ", kMaxSpotDraws, " of 16 bytes"));
+  }
+  for (uint64_t i = 0; i < places; ++i) {
+    SpotPlace p;
+    ISOBIT_TRY(p.entry, r.u64("entry"));
+    ISOBIT_TRY(p.element, r.i64("element"));
+    q.places.push_back(p);
+  }
+  return {};
+}
 
 }  // namespace
 
 Bytes encode(const SpotQuestion& q) {
   ByteWriter w;
-  write_frame(w, kQuestionTag, kVersion);
+  write_frame(w, kQuestionTag, kQuestionVersion);
   w.u64(q.turn);
   w.fixed(q.history);
   w.u8(static_cast<uint8_t>(q.stage));
   w.u64(q.step);
   if (!asks_of_a_place(q.stage)) return w.take();
-  w.u64(q.places.size());
-  for (const SpotPlace& p : q.places) {
-    w.u64(p.entry);
-    w.i64(p.element);
-  }
   w.u64(q.at);
+  if (lists_places(q)) {
+    w.u64(q.places.size());
+    for (const SpotPlace& p : q.places) {
+      w.u64(p.entry);
+      w.i64(p.element);
+    }
+  }
   if (q.stage == SpotStage::kChunk) w.u64(q.chunk);
   return w.take();
 }
 
 Expected<SpotQuestion> decode_spot_question(ByteView data, const std::string& what) {
   ByteReader r(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kQuestionTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kQuestionTag, kQuestionVersion));
   SpotQuestion q;
   ISOBIT_TRY(q.turn, r.u64("turn"));
   ISOBIT_TRY(q.history, commit::read_digest(r, "history"));
@@ -182,18 +200,9 @@ Expected<SpotQuestion> decode_spot_question(ByteView data, const std::string& wh
   q.stage = static_cast<SpotStage>(stage);
   ISOBIT_TRY(q.step, r.u64("step"));
   if (asks_of_a_place(q.stage)) {
-    ISOBIT_TRY(const uint64_t places, r.u64("places"));
-    if (places > kMaxSpotDraws || places > r.remaining() / 16) {
-      return r.fail("places", text_of("found ", places, ", expected at most ", kMaxSpotDraws, " of 16 bytes"));
-    }
-    for (uint64_t i = 0; i < places; ++i) {
-      SpotPlace p;
-      ISOBIT_TRY(p.entry, r.u64("entry"));
-      ISOBIT_TRY(p.element, r.i64("element"));
-      q.places.push_back(p);
-    }
     ISOBIT_TRY(q.at, r.u64("at"));
-    if (q.at >= places) return r.fail("at", text_of("found ", q.at, " of ", places, " places"));
+    if (q.at >= kMaxSpotDraws) return r.fail("at", text_of("found ", q.at, ", expected less than ", kMaxSpotDraws));
+    if (lists_places(q)) ISOBIT_RETURN_IF_ERROR(read_places(r, q));
   }
   if (q.stage == SpotStage::kChunk) {
     ISOBIT_TRY(q.chunk, r.u64("chunk"));

@@ -28,8 +28,8 @@ struct SpotQuestion {
   commit::Digest history{};  // of all questions and answers before
   SpotStage stage = SpotStage::kSteps;
   uint64_t step = 0;              // of kSteps: the last one of the interval; else the step that is checked
-  std::vector<SpotPlace> places;  // of kElement and kChunk: all that was drawn
-  uint64_t at = 0;                // which of them is to be shown
+  std::vector<SpotPlace> places;  // of the first kElement, whose `at` is 0: all that was drawn; else empty
+  uint64_t at = 0;                // of kElement and kChunk: which of them is to be shown
   uint64_t chunk = 0;             // of kChunk
   bool operator==(const SpotQuestion&) const = default;
 };

@@ -7,14 +7,14 @@
 namespace isobit::dispute {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 1, kRecordVersion = 2;  // of records: with questions that list what is drawn once
 constexpr std::string_view kFileTag = "isobit.spot.file";
 
 }  // namespace
 
 Bytes encode(const SpotRecord& record) {
   ByteWriter w;
-  write_frame(w, kSpotRecordTag, kVersion);
+  write_frame(w, kSpotRecordTag, kRecordVersion);
   w.bytes(verify::encode(record.engagement));
   w.bytes(record.seed);
   w.u64(record.draws);
@@ -28,7 +28,7 @@ Bytes encode(const SpotRecord& record) {
 Expected<SpotRecord> decode_spot_record(ByteView data, const std::string& what) {
   ByteReader r(data, what);
   if (data.size() > kMaxSpotRecordBytes) return r.fail("size", text_of("is over ", kMaxSpotRecordBytes, " bytes"));
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kSpotRecordTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kSpotRecordTag, kRecordVersion));
   SpotRecord record;
   ISOBIT_TRY(const ByteView engagement, r.bytes("engagement", verify::kMaxEngagementBytes));
   ISOBIT_TRY(record.engagement, verify::decode_engagement(engagement, what + ", engagement"));

@@ -50,6 +50,7 @@ Expected<Bytes> SpotTrainer::answer(ByteView question) {
   if (!answered) return tl::unexpected<Error>(std::move(answered).error());
   const Bytes body = encode(*answered);
   last_ = q;
+  last_->places.clear();  // in places_
   history_ = spot_history_after(question, body);
   return encode(sign_message(q.turn, spot_history_of(question), body, subject_.engagement.terms, key_));
 }
@@ -64,7 +65,7 @@ Status SpotTrainer::check_turn(const SpotQuestion& q) const {
   const bool same_place = q.stage == kChunk && last_->stage == kElement && q.at == last_->at;
   const bool next_place = q.stage == kElement && q.at == (begins ? 0 : last_->at + 1);
   if (!same_place && !next_place) return refused("is not about the next of the elements that were drawn");
-  return begins || q.places == last_->places ? Status() : refused("has other elements than were drawn");
+  return begins || q.at < places_.size() ? Status() : refused("is about more elements than were drawn");
 }
 
 Status SpotTrainer::check(const SpotQuestion& q) const {
@@ -137,15 +138,14 @@ Expected<std::vector<commit::Digest>> SpotTrainer::all_roots(uint64_t step, cons
 void SpotTrainer::stand_by(uint64_t step, std::vector<commit::Digest> roots) {
   step_ = step;
   roots_ = std::move(roots);
-  prepared_.clear();
+  is_prepared_ = false;
 }
 
 // --- What was drawn ---
 
 Status SpotTrainer::prepare(const SpotQuestion& q) {
   if (step_ != q.step) return usage_error("question: the values of this step were not asked for");
-  if (!prepared_.empty() && prepared_ == q.places) return {};
-  prepared_.clear();
+  if (is_prepared_) return {};
   places_.clear();
   guides_.clear();
   of_trace_.clear();
@@ -154,7 +154,7 @@ Status SpotTrainer::prepare(const SpotQuestion& q) {
   ISOBIT_RETURN_IF_ERROR(open_elements(q, std::move(nodes)));
   ISOBIT_RETURN_IF_ERROR(collect(q));
   for (Place& place : places_) ISOBIT_RETURN_IF_ERROR(add_up(place));
-  prepared_ = q.places;
+  is_prepared_ = true;
   return {};
 }
 
@@ -255,12 +255,13 @@ Status SpotTrainer::collect(const SpotQuestion& q) {
   ISOBIT_RETURN_IF_ERROR(witness_.visit(q.step, wanted, [&](uint64_t entry, const Tensor& value) {
     of_trace_.at(entry).take(TensorIdentity::of(schema[entry]), value, pool_);
   }));
+  std::set<std::string> taken;
   for (const Place& place : places_) {
     if (!place.element) continue;
     for (const Operand& operand : place.element->node().operands) {
       const auto kept = of_given_.find(operand.identity.name);
       const bool is_given = operand.from == Operand::From::kConstant || operand.from == Operand::From::kFrozen;
-      if (!is_given || kept == of_given_.end()) continue;
+      if (!is_given || kept == of_given_.end() || !taken.insert(operand.identity.name).second) continue;
       ISOBIT_TRY(const Tensor tensor, witness_.given(operand));
       kept->second.take(operand.identity, tensor, pool_);
     }

@@ -75,7 +75,7 @@ class SpotTrainer {
 
   uint64_t step_ = 0;  // of the roots
   std::vector<commit::Digest> roots_;
-  std::vector<SpotPlace> prepared_;  // for which the rest is
+  bool is_prepared_ = false;  // the rest is for what was drawn
   std::vector<Place> places_;
   std::map<uint64_t, Tensor> guides_;          // values that say where, by entry
   std::map<std::string, Tensor> given_;        // operands that are no values of the step, by name

@@ -58,8 +58,8 @@ def unopened(indices, begin, leaves):
     return unopened(indices, begin, leaves[:k]) + unopened(indices, begin + k, leaves[k:])
 
 
-def frame(tag):
-    return text(tag) + struct.pack("<I", 1)
+def frame(tag, version=1):
+    return text(tag) + struct.pack("<I", version)
 
 
 def salt(index):
