@@ -56,5 +56,8 @@ engagement = (CORPUS.parent / "engagement_fuzz" / "one_key").read_bytes()
 record = frame("isobit.spot.record", 2) + sized(engagement) + sized(digest(3))
 put("record_steps", 5, record + u64(40) + b"\0" + u64(1) + sized(b"message"), "spot_fuzz")
 put("record_values", 5, record + u64(1) + b"\1" + u64(7, 2) + sized(b"one") + sized(b"two"), "spot_fuzz")
+receipt = (CORPUS.parent / "receipt_fuzz" / "plain").read_bytes()
+put("record_receipt", 5, frame("isobit.receipt-spot.record", 2) + sized(receipt) + sized(digest(3)) + u64(40) + b"\0"
+    + u64(1) + sized(b"message"), "spot_fuzz")
 content = frame("isobit.spot.file") + sized(b"a question")
 put("file", 6, content + hashlib.sha256(content).digest(), "spot_fuzz")

@@ -212,23 +212,26 @@ Expected<std::optional<run::AuditSummary>> audit(const Options& o, run::AuditReq
 
 // What belongs to runs is refused, not ignored.
 Expected<int> run_receipt(const Options& o, Console& console) {
-  const bool of_runs = o.from || o.sample || o.follow || !o.out.empty() || !o.through.empty() || o.step ||
-                       !o.job.empty() || !o.data.empty() || !o.verdict.empty() || !o.sign.empty() ||
-                       !o.overrides.empty() || !o.trust.client_key.empty() || !o.trust.engagement.empty();
+  const bool of_runs = o.from || o.sample || o.follow || o.step || !o.job.empty() ||
+                       !o.data.empty() || !o.verdict.empty() || !o.sign.empty() || !o.overrides.empty() ||
+                       !o.trust.client_key.empty() || !o.trust.engagement.empty();
   if (of_runs) {
     return usage_error(
         text_of("audit: '", o.run,
                 "' is a receipt, which goes with --model, --input, --output, --server-key, --challenge, --arithmetic, "
-                "--platform and --spot; the other options are of runs"));
+                "--platform, --spot, --through and --out; the other options are of runs"));
   }
   const WhichReceipt which{o.run, o.platform, o.trust.key_folder};
   if (o.spot) {
-    ReceiptSpotOptions spot{*o.spot, {}, o.trainer_key, o.cheat};
+    if (!o.through.empty() && (!o.trainer_key.empty() || !o.cheat.empty())) {
+      return usage_error("audit: --through: the server, who answers elsewhere, brings its own key");
+    }
+    ReceiptSpotOptions spot{*o.spot, {}, o.trainer_key, o.cheat, o.through, o.out};
     ISOBIT_TRY(spot.seed, seed_of(o));
     return spot_receipt(o.receipt, which, spot, o.limits, console);
   }
-  if (!o.seed.empty() || !o.trainer_key.empty() || !o.cheat.empty()) {
-    return usage_error("audit: of a receipt, --seed, --trainer-key and --cheat go with --spot");
+  if (!o.seed.empty() || !o.trainer_key.empty() || !o.cheat.empty() || !o.through.empty() || !o.out.empty()) {
+    return usage_error("audit: of a receipt, --seed, --trainer-key, --cheat, --through and --out go with --spot");
   }
   return audit_receipt(o.receipt, which, o.limits, console);
 }

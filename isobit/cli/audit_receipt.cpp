@@ -5,6 +5,7 @@
 #include "isobit/base/text.h"
 #include "isobit/cli/conduct.h"
 #include "isobit/cli/json_text.h"
+#include "isobit/cli/own_files.h"
 #include "isobit/cli/spot.h"
 #include "isobit/dispute/inference.h"
 #include "isobit/lab/receipt_game.h"
@@ -154,9 +155,10 @@ Expected<int> spot_receipt(const AuditReceiptOptions& o, const WhichReceipt& whi
     return kDisagreed;
   }
   ISOBIT_TRY(dispute::Subject subject, dispute::subject_of(receipt));
+  if (!spot.out.empty()) ISOBIT_RETURN_IF_ERROR(check_output(spot.out, false));
   // Before this process has threads.
   std::unique_ptr<lab::ReceiptSpotSide> side;  // over there
-  ISOBIT_TRY(OtherSide server, OtherSide::start([&]() -> Expected<OtherSide::Answer> {
+  ISOBIT_TRY(Answerer server, Answerer::start(spot.through, [&]() -> Expected<OtherSide::Answer> {
                lab::ReceiptSide computes{receipt, request, p, std::nullopt, lie.get()};
                ISOBIT_TRY(computes.key, server_secret(spot.server_secret, which.key_folder));
                ISOBIT_TRY(side, lab::ReceiptSpotSide::open(computes));
@@ -180,8 +182,10 @@ Expected<int> spot_receipt(const AuditReceiptOptions& o, const WhichReceipt& whi
     report(receipt, which.file, finding, false, "", 0, given_outputs, console);
     return kDisagreed;
   }
+  dispute::SpotRecord record{subject.engagement, spot.seed, spot.draws, std::nullopt, {}, receipt};
   dispute::SpotCheck check(std::move(subject), spot.seed, spot.draws);
-  return finish_spot_check(check, server, spot.draws, spot.seed, monotonic_seconds() - begin, limit_options, console);
+  return finish_spot_check(check, server, std::move(record), spot.out, monotonic_seconds() - begin, limit_options,
+                           console);
 }
 
 Expected<int> verify_receipt_file(const std::string& file, const std::string& server_key, Console& console) {

@@ -30,11 +30,13 @@ Expected<int> audit_receipt(const AuditReceiptOptions& options, const WhichRecei
 struct ReceiptSpotOptions {
   uint64_t draws = 0;
   Bytes seed;
-  std::string server_secret, cheat;  // of who answers
+  std::string server_secret, cheat;  // of who answers here
+  std::string through;               // the folder of a server on another machine; empty: see spot_receipt
+  std::string out;                   // where to write what proves a finding, unless empty
 };
 // Elements against what the server shows of them, instead of a run of the model: the auditor reads model and inputs to
-// compare what they are, and computes nothing but the elements. The server's side runs the same model, in a process of
-// its own.
+// compare what they are, and computes nothing but the elements. Without a folder to ask through, the server's side runs
+// the same model, in a process of its own.
 Expected<int> spot_receipt(const AuditReceiptOptions& options, const WhichReceipt& which,
                            const ReceiptSpotOptions& spot, const LimitOptions& limits, Console& console);
 

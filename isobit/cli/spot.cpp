@@ -7,11 +7,9 @@
 #include "isobit/base/text.h"
 #include "isobit/cli/conduct.h"
 #include "isobit/cli/dispute_report.h"
-#include "isobit/cli/exchange.h"
 #include "isobit/cli/json_text.h"
-#include "isobit/cli/other_side.h"
 #include "isobit/cli/own_files.h"
-#include "isobit/dispute/spot_record.h"
+#include "isobit/dispute/inference.h"
 #include "isobit/run/job_file.h"
 #include "isobit/run/spot_run.h"
 
@@ -149,39 +147,6 @@ void document(const SpotCheck& check, uint64_t draws, const Bytes& seed, const s
   console.document(json_text(json));
 }
 
-// Who answers, here or there, as one function.
-class Answerer {
- public:
-  static Expected<Answerer> start(const SpotOptions& o, const run::OpenRequest& open) {
-    Answerer answerer;
-    if (!o.through.empty()) {
-      ISOBIT_TRY(answerer.there_, Questions::begin(o.through));
-      return answerer;
-    }
-    const auto side = std::make_shared<std::unique_ptr<run::SpotSide>>();  // over there
-    ISOBIT_TRY(OtherSide here, OtherSide::start([side, o, open]() -> Expected<OtherSide::Answer> {
-                 ISOBIT_TRY(const run::DisputeSide computes, trainer_side(o, open));
-                 ISOBIT_TRY(*side, run::SpotSide::open(computes));
-                 return OtherSide::Answer([side](ByteView question) { return (*side)->answer(question); });
-               }));
-    answerer.here_.emplace(std::move(here));
-    return answerer;
-  }
-  Expected<Bytes> ask(const Bytes& question, Console& console) {
-    return here_ ? here_->ask(question) : there_->ask(question, console);
-  }
-  // The most memory of one that answered here.
-  Expected<std::optional<uint64_t>> end() {
-    if (here_) return here_->end();
-    ISOBIT_RETURN_IF_ERROR(there_->end());
-    return std::nullopt;
-  }
-
- private:
-  std::optional<OtherSide> here_;
-  std::optional<Questions> there_;
-};
-
 // Asks until the check is done, and says what it cost; seconds: of the auditor's side so far. messages: as
 // run_spot_check.
 Expected<Costs> ask_all(SpotCheck& check, const std::function<Expected<Bytes>(const Bytes& question)>& ask,
@@ -235,36 +200,88 @@ Expected<int> spot_audit(const SpotOptions& o, const run::OpenRequest& open, con
   dispute::SpotRecord record{known.subject.engagement, o.seed, o.draws, o.step, {}};
   SpotCheck check(std::move(known.subject), o.seed, o.draws, o.step, known.transcript);
   const double seconds = monotonic_seconds() - begin;
-  ISOBIT_TRY(Answerer trainer, Answerer::start(o, open));
-  ISOBIT_TRY(Costs costs, ask_all(
-                              check, [&](const Bytes& question) { return trainer.ask(question, console); }, o.draws,
-                              seconds, o.out.empty() ? nullptr : &record.messages, limits, console));
-  ISOBIT_TRY(costs.trainer_memory, trainer.end());
-  const bool writes = check.finding() && !o.out.empty();
+  const auto side = std::make_shared<std::unique_ptr<run::SpotSide>>();  // over there
+  ISOBIT_TRY(Answerer trainer, Answerer::start(o.through, [&]() -> Expected<OtherSide::Answer> {
+               ISOBIT_TRY(const run::DisputeSide computes, trainer_side(o, open));
+               ISOBIT_TRY(*side, run::SpotSide::open(computes));
+               return OtherSide::Answer([side](ByteView question) { return (*side)->answer(question); });
+             }));
+  return finish_spot_check(check, trainer, std::move(record), o.out, seconds, limits, console);
+}
+
+Expected<int> finish_spot_check(SpotCheck& check, Answerer& other, dispute::SpotRecord record, const std::string& out,
+                                double seconds, const LimitOptions& limits, Console& console) {
+  const uint64_t draws = record.draws;
+  const auto ask = [&](const Bytes& question) { return other.ask(question, console); };
+  ISOBIT_TRY(Costs costs,
+             ask_all(check, ask, draws, seconds, out.empty() ? nullptr : &record.messages, limits, console));
+  ISOBIT_TRY(costs.trainer_memory, other.end());
+  const bool writes = check.finding() && !out.empty();
   // What was found is told even where it cannot be written.
-  const Status written = writes ? create_file_durably(o.out, dispute::encode(record)) : Status();
-  document(check, o.draws, o.seed, writes && written ? o.out : "", costs, console);
-  print(check, o.draws, o.seed, costs, console);
+  const Status written = writes ? create_file_durably(out, dispute::encode(record)) : Status();
+  document(check, draws, record.seed, writes && written ? out : "", costs, console);
+  print(check, draws, record.seed, costs, console);
   ISOBIT_RETURN_IF_ERROR(written);
-  if (writes) console.line(text_of("wrote         ", o.out, "   (check it: isobit verify ", o.out, " --job JOB.toml)"));
+  const char* how = check.of_inference() ? " --server-key server.pub)" : " --job JOB.toml)";
+  if (writes) console.line(text_of("wrote         ", out, "   (check it: isobit verify ", out, how));
   if (check.finding() && !writes) console.line("              --out FILE writes it down for others to check");
   return check.finding() ? kDisagreed : kAgreed;
 }
 
-Expected<int> finish_spot_check(SpotCheck& check, OtherSide& server, uint64_t draws, const Bytes& seed, double seconds,
-                                const LimitOptions& limits, Console& console) {
-  const auto ask = [&](const Bytes& question) { return server.ask(question); };
-  ISOBIT_TRY(Costs costs, ask_all(check, ask, draws, seconds, nullptr, limits, console));
-  costs.trainer_memory = server.end();
-  document(check, draws, seed, "", costs, console);
-  print(check, draws, seed, costs, console);
-  return check.finding() ? kDisagreed : kAgreed;
+namespace {
+
+// Whether something false is proved; if not, that is told.
+bool tell_proved(const Expected<dispute::SpotProof>& proved, const char* of_what, Console& console) {
+  console.line(text_of("verdict       ", proved ? console.good("accepted") : console.bad("rejected"),
+                       " (what a spot check found false in ", of_what, ")"));
+  if (proved) return true;
+  console.line("reason        " + printable(proved.error().message));
+  console.document(json_text({{"verdict", "rejected"}, {"reason", proved.error().message}}));
+  return false;
 }
 
+nlohmann::ordered_json proved_json(const dispute::SpotProof& proved) {
+  return {{"verdict", "accepted"}, {"reason", ""}, {"finding", finding_json(proved.finding)}};
+}
+
+// Nothing but the file is needed: what was computed is named by the receipt in it.
+Expected<int> verify_receipt_finding(const dispute::SpotRecord& record, const std::optional<commit::PublicKey>& server,
+                                     Console& console) {
+  const verify::InferenceReceipt& receipt = *record.receipt;
+  const auto proved = [&]() -> Expected<dispute::SpotProof> {
+    if (server && receipt.server != *server) {
+      return rejected("the receipt is by another server's key than the one that is trusted");
+    }
+    ISOBIT_TRY(const dispute::Subject subject, dispute::subject_of(receipt));
+    return dispute::prove(record, subject);
+  }();
+  if (!proved && proved.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(proved.error());
+  if (!tell_proved(proved, "an inference", console)) return kDisagreed;
+  print_finding(proved->finding, true, console);
+  console.line("signed by     " + commit::hex_of(receipt.server));
+  console.line("receipt       " + to_hex(receipt.id()));
+  console.line("computation   " + commit::hex_of(receipt.of.digest()));
+  if (!server) console.line("              whose key that is nobody has said: name the server's with --server-key");
+  nlohmann::ordered_json document = proved_json(*proved);
+  document["signer"] = commit::hex_of(receipt.server);
+  document["receipt"] = to_hex(receipt.id());
+  document["computation"] = commit::hex_of(receipt.of.digest());
+  console.document(json_text(document));
+  return kAgreed;
+}
+
+}  // namespace
+
 Expected<int> verify_spot_finding(const std::string& file, const Bytes& bytes, const std::string& job,
-                                  const std::vector<std::string>& overrides, const Trusted& trusted, Console& console) {
-  if (job.empty()) return usage_error("--job: is missing; what a spot check found is judged by the job that it is of");
+                                  const std::vector<std::string>& overrides, const Trusted& trusted,
+                                  const std::optional<commit::PublicKey>& server, Console& console) {
   ISOBIT_TRY(const dispute::SpotRecord record, dispute::decode_spot_record(bytes, file));
+  if (record.receipt) {
+    if (!job.empty()) return usage_error("--job: goes with what was found in a run; this was found in an inference");
+    return verify_receipt_finding(record, server, console);
+  }
+  if (server) return usage_error("--server-key: goes with what was found in an inference; this was found in a run");
+  if (job.empty()) return usage_error("--job: is missing; what a spot check found is judged by the job that it is of");
   ISOBIT_TRY(const train::Job named, run::load_job(job, overrides, {}));
   ISOBIT_TRY(const dispute::Subject subject, dispute_subject(named, record.engagement));
   const verify::EngagementTerms& terms = record.engagement.terms;
@@ -274,28 +291,20 @@ Expected<int> verify_spot_finding(const std::string& file, const Bytes& bytes, c
     return dispute::prove(record, subject);
   }();
   if (!proved && proved.error().code != ErrorCode::kRejected) return tl::unexpected<Error>(proved.error());
-  nlohmann::ordered_json document = {{"verdict", proved ? "accepted" : "rejected"},
-                                     {"reason", proved ? "" : proved.error().message}};
-  console.line(text_of("verdict       ", proved ? console.good("accepted") : console.bad("rejected"),
-                       " (what a spot check found false in a run)"));
-  if (!proved) {
-    console.line("reason        " + printable(proved.error().message));
-    console.document(json_text(document));
-    return kDisagreed;
-  }
+  if (!tell_proved(proved, "a run", console)) return kDisagreed;
   print_finding(proved->finding, false, console);
   console.line("signed by     " + commit::hex_of(record.engagement.trainer_key));
   console.line("run id        " + to_hex(terms.run_id));
-  console.line("transcript    " + commit::hex_of(proved->transcript_root));
+  console.line("transcript    " + commit::hex_of(*proved->transcript_root));
   console.line("client        " + commit::hex_of(terms.client_key));
   note_unpinned(trusted.client.has_value(), console);
-  document["finding"] = finding_json(proved->finding);
+  nlohmann::ordered_json document = proved_json(*proved);
   document["signer"] = commit::hex_of(record.engagement.trainer_key);
   document["run_id"] = to_hex(terms.run_id);
   document["job_root"] = commit::hex_of(terms.job_root);
   document["client_key"] = commit::hex_of(terms.client_key);
   document["client_pinned"] = trusted.client.has_value();
-  document["transcript_root"] = commit::hex_of(proved->transcript_root);
+  document["transcript_root"] = commit::hex_of(*proved->transcript_root);
   console.document(json_text(document));
   return kAgreed;
 }

@@ -111,17 +111,15 @@ Expected<int> verify_opening(const Options& o, const Bytes& bytes, Console& cons
 // named.
 Expected<int> verify_file(const Options& o, Deadline& deadline, Console& console) {
   ISOBIT_TRY(const Bytes bytes, read_file(o.run, dispute::kMaxRecordBytes));
-  if (has_tag(bytes, dispute::kRecordTag) || has_tag(bytes, dispute::kReceiptRecordTag)) {
+  const bool of_dispute = has_tag(bytes, dispute::kRecordTag) || has_tag(bytes, dispute::kReceiptRecordTag);
+  if (of_dispute || has_tag(bytes, dispute::kSpotRecordTag) || has_tag(bytes, dispute::kReceiptSpotRecordTag)) {
     ISOBIT_TRY(const Trusted named, trusted_if_named(o.trust));
     std::optional<commit::PublicKey> server;
     if (!o.server_key.empty()) {
       ISOBIT_TRY(server, commit::read_public_key(o.server_key));
     }
-    return verify_dispute(o.run, bytes, o.job, o.overrides, named, server, console);
-  }
-  if (has_tag(bytes, dispute::kSpotRecordTag)) {
-    ISOBIT_TRY(const Trusted named, trusted_if_named(o.trust));
-    return verify_spot_finding(o.run, bytes, o.job, o.overrides, named, console);
+    const auto verify = of_dispute ? verify_dispute : verify_spot_finding;
+    return verify(o.run, bytes, o.job, o.overrides, named, server, console);
   }
   if (!o.job.empty()) return usage_error(kJobGoesWith);
   if (has_tag(bytes, verify::kReceiptTag)) return verify_receipt_file(o.run, o.server_key, console);

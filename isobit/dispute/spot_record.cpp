@@ -14,8 +14,8 @@ constexpr std::string_view kFileTag = "isobit.spot.file";
 
 Bytes encode(const SpotRecord& record) {
   ByteWriter w;
-  write_frame(w, kSpotRecordTag, kRecordVersion);
-  w.bytes(verify::encode(record.engagement));
+  write_frame(w, record.receipt ? kReceiptSpotRecordTag : kSpotRecordTag, kRecordVersion);
+  w.bytes(record.receipt ? verify::encode(*record.receipt) : verify::encode(record.engagement));
   w.bytes(record.seed);
   w.u64(record.draws);
   w.boolean(record.step.has_value());
@@ -28,10 +28,16 @@ Bytes encode(const SpotRecord& record) {
 Expected<SpotRecord> decode_spot_record(ByteView data, const std::string& what) {
   ByteReader r(data, what);
   if (data.size() > kMaxSpotRecordBytes) return r.fail("size", text_of("is over ", kMaxSpotRecordBytes, " bytes"));
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kSpotRecordTag, kRecordVersion));
+  const bool of_receipt = has_tag(data, kReceiptSpotRecordTag);
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, of_receipt ? kReceiptSpotRecordTag : kSpotRecordTag, kRecordVersion));
   SpotRecord record;
-  ISOBIT_TRY(const ByteView engagement, r.bytes("engagement", verify::kMaxEngagementBytes));
-  ISOBIT_TRY(record.engagement, verify::decode_engagement(engagement, what + ", engagement"));
+  if (of_receipt) {
+    ISOBIT_TRY(const ByteView receipt, r.bytes("receipt", verify::kMaxReceiptBytes));
+    ISOBIT_TRY(record.receipt, verify::decode_receipt(receipt, what + ", receipt"));
+  } else {
+    ISOBIT_TRY(const ByteView engagement, r.bytes("engagement", verify::kMaxEngagementBytes));
+    ISOBIT_TRY(record.engagement, verify::decode_engagement(engagement, what + ", engagement"));
+  }
   ISOBIT_TRY(const ByteView seed, r.bytes("seed", verify::kMaxSeedBytes));
   if (seed.size() < verify::kMinSeedBytes) {
     return r.fail("seed", text_of("has ", seed.size(), " bytes, expected at least ", verify::kMinSeedBytes));
@@ -55,6 +61,7 @@ Expected<SpotRecord> decode_spot_record(ByteView data, const std::string& what) 
 }
 
 Expected<SpotProof> prove(const SpotRecord& record, const Subject& subject) {
+  ISOBIT_CHECK(record.receipt == subject.receipt);
   const uint64_t steps = subject.rules.steps;
   if (record.step && (*record.step < 1 || *record.step > steps)) {
     return rejected(text_of("it is of step ", *record.step, ", the job has ", steps));
@@ -65,7 +72,9 @@ Expected<SpotProof> prove(const SpotRecord& record, const Subject& subject) {
     if (!receipt.counts) return rejected(text_of("message ", i, " does not count: ", receipt.why_not));
   }
   if (!check.finding()) return rejected("nothing that the trainer showed is false");
-  return SpotProof{*check.finding(), check.transcript_root(), check.checked().size()};
+  SpotProof proof{*check.finding(), std::nullopt, check.checked().size()};
+  if (!record.receipt) proof.transcript_root = check.transcript_root();
+  return proof;
 }
 
 Bytes seal_spot_file(ByteView content) {

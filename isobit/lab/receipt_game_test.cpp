@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <random>
 
 #include "isobit/adversary/false_value.h"
 #include "isobit/dispute/inference.h"
 #include "isobit/dispute/record.h"
 #include "isobit/dispute/spot_check.h"
+#include "isobit/dispute/spot_record.h"
 #include "isobit/onnx/model_for_test.h"
 #include "isobit/run/spot_run.h"
 
@@ -73,14 +75,43 @@ class ReceiptGame : public ::testing::TestWithParam<const char*> {
     EXPECT_EQ(replayed.value().verdict, result.verdict);
     return result;
   }
-  // The server of `side` answers about its receipt.
+  // The server of `side` answers about its receipt. What is found its messages prove, to who has nothing but these.
   static std::unique_ptr<dispute::SpotCheck> spot(const ReceiptSide& side, uint64_t draws, uint8_t seed = 1) {
     auto server = ReceiptSpotSide::open(side).value();
     auto check =
         std::make_unique<dispute::SpotCheck>(dispute::subject_of(side.receipt).value(), Bytes(16, seed), draws);
-    const Status done = run::run_spot_check(*check, [&](const Bytes& q) { return server->answer(q); });
+    dispute::SpotRecord record{{}, Bytes(16, seed), draws, std::nullopt, {}, side.receipt};
+    const auto ask = [&](const Bytes& q) { return server->answer(q); };
+    const Status done = run::run_spot_check(*check, ask, nullptr, &record.messages);
     EXPECT_TRUE(done) << done.error().message;
+    expect_proof(record, check->finding());
     return check;
+  }
+  static void expect_proof(const dispute::SpotRecord& record, const std::optional<dispute::SpotFinding>& finding) {
+    const Bytes bytes = encode(record);
+    const dispute::SpotRecord read = dispute::decode_spot_record(bytes, "record").value();
+    EXPECT_TRUE(read.receipt == record.receipt && read.messages == record.messages);
+    const dispute::Subject subject = dispute::subject_of(*read.receipt).value();
+    const auto proved = dispute::prove(read, subject);
+    EXPECT_EQ(proved.has_value(), finding.has_value());
+    if (!finding || !proved) return;
+    EXPECT_EQ(proved->finding.reason, finding->reason);
+    EXPECT_EQ(proved->finding.node, finding->node);
+    EXPECT_EQ(proved->finding.right, finding->right);
+    EXPECT_FALSE(proved->transcript_root);
+    // No bit of it can be another, and none of its messages missing.
+    std::mt19937 random(1);
+    for (int i = 0; i < 40; ++i) {
+      Bytes changed = bytes;
+      changed[random() % changed.size()] ^= static_cast<uint8_t>(1 << random() % 8);
+      const auto other = dispute::decode_spot_record(changed, "record");
+      if (!other || !other->receipt) continue;
+      const auto of = dispute::subject_of(*other->receipt);
+      EXPECT_FALSE(of && dispute::prove(*other, *of));
+    }
+    dispute::SpotRecord shorter = read;
+    shorter.messages.pop_back();
+    EXPECT_FALSE(dispute::prove(shorter, subject));
   }
 
   const fs::path folder_;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Receipts as a person makes and audits them: isobit run --receipt, audit RECEIPT, verify RECEIPT."""
+import json
 import os
 import struct
 
@@ -132,6 +133,49 @@ class Receipts(Case):
         self.fails(*self.audit, "--seed", "07" * 16, code=2, says=["--spot"])
         self.fails(*self.audit, "--cheat", "value@1", code=2, says=["--spot"])
         self.fails(*self.audit, "--spot", "1", "--cheat", "rate@1", code=2, says=["value@NODE"])
+
+    def test_what_a_spot_check_finds_convinces_others(self):
+        file, found = self.cheat(1), self.path("found")
+        spot = ["--spot", "60", "--seed", "07" * 16, "--out", found]
+        told = self.isobit_json("audit", file, *self.audit[2:], *spot, "--cheat", "value@1", code=1)
+        self.assertEqual(told["file"], found)
+        # Nothing but the file: no model, no input, no key.
+        proved = self.isobit_json("verify", found)
+        self.assertEqual((proved["verdict"], proved["finding"]), ("accepted", told["finding"]))
+        self.assertEqual(proved["receipt"], self.isobit_json("verify", file)["receipt"]["id"])
+        text = self.isobit("verify", found).out
+        for words in ("false in an inference", "(Add), element 0", "name the server's with --server-key"):
+            self.assertIn(words, text)
+        self.isobit("verify", found, "--server-key", self.path("keys", "server.pub"))
+        self.isobit("keygen", "--out", self.path("stranger"))
+        told = self.isobit_json("verify", found, "--server-key", self.path("stranger.pub"), code=1)
+        self.assertIn("another server's key", told["reason"])
+        self.fails("verify", found, "--job", file, code=2, says=["--job"])
+        self.fails("audit", file, *self.audit[2:], *spot, "--cheat", "value@1", code=2, says=["found"])
+        self.isobit(*self.audit, "--spot", "20", "--out", self.path("none"))
+        self.assertFalse(os.path.exists(self.path("none")), "an honest receipt gives no such file")
+
+    def test_the_server_answers_from_another_machine(self):
+        file, found = self.cheat(2), self.path("found")
+        for receipt, cheat, code in ((self.receipt, [], 0), (file, ["--cheat", "value@2"], 1)):
+            between = self.path(f"between{code}")
+            os.makedirs(between)
+            asking = self.start("--json", "audit", receipt, *self.audit[2:], "--spot", "40", "--through", between, "--out",
+                                found)
+            answered = self.isobit_json("answer", receipt, *self.audit[2:], *cheat, "--through", between)["answered"]
+            out = asking.communicate(timeout=120)[0]
+            self.assertEqual(asking.returncode, code, out)
+            told = json.loads(out)
+            self.assertEqual((len(told["elements"]), told["trainer_memory"]), (answered - 1, None))
+        self.assertEqual(self.isobit_json("verify", found)["finding"]["operator"], "Softmax")
+        self.fails(*self.audit, "--spot", "4", "--through", self.path("between0"), code=2, says=["not empty"])
+        self.fails(*self.audit, "--spot", "4", "--through", "b", "--cheat", "value@1", code=2, says=["--through"])
+        self.fails(*self.audit, "--through", "b", code=2, says=["--spot"])
+        other = self.write("other.onnx", OTHER)
+        self.fails("answer", self.receipt, "--model", other, "--input", self.x, "--through", self.path("between0"), code=2,
+                   says=["not of this model"])
+        self.fails("answer", self.receipt, *self.audit[2:], "--data", "x", "--through", self.path("between0"), code=2,
+                   says=["--data"])
 
     def test_disputes(self):
         mine = self.path("mine.receipt")
