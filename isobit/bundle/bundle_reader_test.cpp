@@ -320,6 +320,112 @@ class Replayer : public verify::testing::FakeReplayer {
   }
 };
 
+Status begin_run(const fs::path& run, const Plan& plan, uint64_t leaves = UINT64_MAX) {
+  ISOBIT_TRY(BundleWriter writer, testing::create(run, plan));
+  return testing::drive(writer, plan, leaves);
+}
+
+// Opened behind every leaf and read on behind every later one: as if it were opened there.
+TEST_P(Reader, ReadingOnIsOpeningLater) {
+  plan_.rules.steps = 12;
+  const RunLimits limits = testing::limits_of(plan_);
+  const fs::path now = run_.string() + ".now";
+  const auto grow_to = [&](const fs::path& run, uint64_t leaves) {
+    const Status grown = fs::exists(run) ? testing::resume_run(run, plan_, leaves) : begin_run(run, plan_, leaves);
+    ASSERT_TRUE(grown) << grown.error().message;
+  };
+  int read_on = 0;
+  for (uint64_t from = 1; from <= 13; ++from) {
+    fs::remove_all(now);
+    grow_to(now, from);
+    auto reader = testing::open_bundle(now, kPinned, plan_);
+    ASSERT_TRUE(reader) << reader.error().message;
+    for (uint64_t leaves = from; leaves <= 13; leaves += 1 + leaves % 3) {
+      SCOPED_TRACE(text_of(from, " leaves, then ", leaves));
+      grow_to(now, leaves);
+      const auto front = BundleFront::open(now, kPinned);
+      const size_t heads = reader->heads().size();
+      const auto grown = reader->read_on(*front, limits);
+      ASSERT_TRUE(grown) << grown.error().message;
+      EXPECT_EQ(*grown, heads > 0);
+      if (!*grown) continue;
+      const auto again = testing::open_bundle(now, kPinned, plan_);
+      ASSERT_TRUE(again) << again.error().message;
+      EXPECT_EQ(reader->heads(), again->heads());
+      EXPECT_EQ(reader->checkpoints(), again->checkpoints());
+      const uint64_t covered = reader->heads().back().tree.size;
+      EXPECT_EQ(reader->transcript().sized_root(covered), again->transcript().sized_root(covered));
+      for (uint64_t t = 1; GetParam() && t < covered; ++t) {
+        EXPECT_EQ(*reader->read_log_segment(t), testing::fake_segment(t)) << t;
+      }
+      read_on += reader->heads().size() > heads ? 1 : 0;
+    }
+  }
+  EXPECT_GT(read_on, 10);
+}
+
+// What is not the same files with more at their ends is not taken over, and what was read stays.
+TEST_P(Reader, ReadingOnTakesNothingElse) {
+  plan_.rules.steps = 12;
+  const RunLimits limits = testing::limits_of(plan_);
+  const fs::path now = run_.string() + ".now";
+  ASSERT_TRUE(begin_run(now, plan_, 5));
+  auto reader = testing::open_bundle(now, kPinned, plan_);
+  ASSERT_TRUE(reader);
+  const auto root = reader->transcript().sized_root(4);
+  ASSERT_TRUE(testing::resume_run(now, plan_, 10));  // the last leaf is one that a head covers
+  const Files grown = files_of(now);
+  const std::vector<verify::SignedHead> heads = testing::open_bundle(now, kPinned, plan_)->heads();
+  ASSERT_EQ(heads.size(), 3u);
+  const auto read_on = [&] {
+    const auto front = BundleFront::open(now, kPinned);
+    const auto taken = front ? reader->read_on(*front, limits) : Expected<bool>(false);
+    // Those that are whole.
+    EXPECT_TRUE(std::equal(reader->heads().begin(), reader->heads().end(), heads.begin()));
+    EXPECT_EQ(reader->transcript().sized_root(4), root);
+    return taken && *taken;
+  };
+  for (const char* name : {"transcript", "heads", "log/segments"}) {
+    if (!grown.contains(name)) continue;
+    const std::string& good = grown.at(name);
+    for (size_t n = 0; n < good.size(); n += 5) {
+      put_file(now / name, good.substr(0, n));
+      const auto before = *reader;
+      read_on();
+      *reader = before;
+    }
+    put_file(now / name, good);
+  }
+  // Bits of what is new, each of which breaks a checksum, a root or a signature.
+  for (const char* name : {"transcript", "heads"}) {
+    std::string bytes = grown.at(name);
+    for (size_t at = bytes.size() - 100; at < bytes.size(); ++at) {
+      bytes[at] = static_cast<char>(bytes[at] ^ 2);
+      put_file(now / name, bytes);
+      const auto before = *reader;
+      if (read_on()) {
+        EXPECT_LT(reader->heads().size(), 3u) << name << " byte " << at;
+      }
+      *reader = before;
+      bytes[at] = static_cast<char>(bytes[at] ^ 2);
+    }
+    put_file(now / name, bytes);
+  }
+  // Another history of the same run, as its trainer might sign it.
+  const Files files = files_of(now);
+  Plan other = plan_;
+  other.cheat.wrong_loss_at = 2;
+  fs::remove_all(now);
+  ASSERT_TRUE(begin_run(now, other, 11));
+  EXPECT_FALSE(read_on());
+  fs::remove_all(now);
+  ASSERT_TRUE(begin_run(now, plan_));
+  EXPECT_FALSE(read_on()) << "it has ended";
+  put_files(now, files);
+  EXPECT_TRUE(read_on());
+  EXPECT_EQ(reader->heads().size(), 3u);
+}
+
 TEST_P(Reader, BundleAndAuditTogether) {
   const auto reader = open();
   ASSERT_TRUE(reader);

@@ -29,6 +29,12 @@ Expected<LogScanner> LogScanner::begin(const ByteSource& source, const std::stri
   return scanner;
 }
 
+LogScanner LogScanner::go_on(const ByteSource& source, LogIndex index) {
+  LogScanner scanner(source);
+  scanner.index_ = std::move(index);
+  return scanner;
+}
+
 bool LogScanner::tear(std::string_view problem) {
   torn_ = text_of("record ", index_.segments(), " at byte ", index_.bytes(), " ", problem);
   return false;

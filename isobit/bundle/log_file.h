@@ -48,6 +48,8 @@ class LogScanner {
  public:
   // kUnreadable when it is no log or from a newer version. `what` starts the messages. `source` must stay.
   static Expected<LogScanner> begin(const ByteSource& source, const std::string& what);
+  // Behind what the index has, of a log that has grown since. It has no digest.
+  static LogScanner go_on(const ByteSource& source, LogIndex index);
 
   // Both add the next record to the index. False when no whole one follows. Errors only when reading fails.
   Expected<bool> skip();                                                           // by its length alone

@@ -28,6 +28,9 @@ Expected<T> or_rejected(Expected<T> value) {
   return rejected(std::move(value).error().message);
 }
 
+// Steps, increasing.
+std::vector<uint64_t> checkpoints_in(const Listing& listing);
+
 struct Parts {
   TranscriptFile transcript;
   HeadsFile heads;

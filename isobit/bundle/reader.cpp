@@ -7,7 +7,6 @@
 #include "isobit/bundle/parts_internal.h"
 
 namespace isobit::bundle {
-namespace {
 
 std::vector<uint64_t> checkpoints_in(const Listing& listing) {
   std::vector<uint64_t> steps;
@@ -19,6 +18,8 @@ std::vector<uint64_t> checkpoints_in(const Listing& listing) {
   std::sort(steps.begin(), steps.end());
   return steps;
 }
+
+namespace {
 
 Status check_sizes(const fs::path& folder, const Listing& listing, const RunLimits& limits) {
   for (const auto& [name, size] : listing.files) {
@@ -162,7 +163,18 @@ class BundleOpener {
     reader.checkpoints_ = checkpoints_in(front_.listing_);
     reader.checkpoint_bytes_ = limits_.checkpoint_bytes;
     reader.log_ = std::move(log);
+    if (!reader.finished() && !reader.heads_.empty()) reader.covered_ = covered(reader, parts.heads.good_bytes);
     return reader;
+  }
+
+  static BundleReader::Covered covered(const BundleReader& reader, uint64_t heads_bytes) {
+    const verify::Transcript& transcript = reader.transcript_;
+    BundleReader::Covered c{transcript_header(transcript.rules()).size(), heads_bytes, {}};
+    for (uint64_t i = 0; i < reader.heads_.back().tree.size; ++i) {
+      c.transcript_bytes += kRecordOverhead + verify::encode(transcript.leaf(i)).size();
+      c.tree.append(transcript.leaf_hashes()[i]);
+    }
+    return c;
   }
 
   BundleFront front_;

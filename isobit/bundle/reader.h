@@ -63,6 +63,7 @@ class BundleFront {
 
   friend class FrontOpener;
   friend class BundleOpener;
+  friend class BundleContinuer;
 };
 
 // What is done about the checkpoints of a finished run when it is opened.
@@ -80,6 +81,13 @@ class BundleReader {
   // lacks leaves which a head covers. A trainer may write to it meanwhile.
   static Expected<BundleReader> open(BundleFront front, const RunLimits& limits,
                                      Checkpoints checkpoints = Checkpoints::kCompare);
+
+  // Of an unfinished run with a head, some time later: takes over what heads cover that were signed since, and reads
+  // nothing again that the last one covers. What it finds has been checked as open() would, and extends what was there.
+  // False where that cannot be: the run has ended, or the files are not those with something at their ends (one that
+  // lost its end, another run, an older copy, something that open() refuses). Then nothing has changed here, and only
+  // opening it anew says what it is now.
+  Expected<bool> read_on(const BundleFront& front, const RunLimits& limits);
 
   bool finished() const { return manifest_.has_value(); }
   // kUnreadable "resume it first" unless it is finished; an audit starts with this.
@@ -110,6 +118,11 @@ class BundleReader {
 
  private:
   BundleReader() : transcript_(verify::TranscriptRules{}) {}
+  // Up to where the last head covers the files.
+  struct Covered {
+    uint64_t transcript_bytes = 0, heads_bytes = 0;
+    commit::MerkleTree tree;
+  };
 
   fs::path folder_;
   bool client_pinned_ = false;
@@ -121,8 +134,10 @@ class BundleReader {
   std::vector<uint64_t> checkpoints_;
   uint64_t checkpoint_bytes_ = 0;   // the most of one
   std::shared_ptr<const Log> log_;  // none unless the job is logged
+  std::optional<Covered> covered_;  // of an unfinished run with a head
 
   friend class BundleOpener;
+  friend class BundleContinuer;
 };
 
 }  // namespace isobit::bundle

@@ -23,7 +23,7 @@ namespace isobit::cli {
 namespace {
 
 struct Options {
-  std::string run, platform = "ordered", job, data, seed, verdict, sign, out, through, trainer_key, cheat;
+  std::string run, platform = "ordered", job, data, seed, verdict, sign, out, keep, through, trainer_key, cheat;
   Trust trust;
   AuditReceiptOptions receipt;
   std::vector<std::string> overrides;
@@ -68,6 +68,7 @@ nlohmann::ordered_json document_of(const run::AuditSummary& s, const verify::Ver
     document["detection_probability"] = s.detection_probability;
     document["seed"] = to_hex(seed);
   }
+  if (s.before > 0) document["before"] = s.before;
   if (s.fork) document["fork"] = fork_json(*s.fork);
   if (s.fork && !out.empty()) document["file"] = out;
   return document;
@@ -150,6 +151,7 @@ Status check(const Options& o) {
   if (o.follow && (o.from || o.sample || o.spot)) {
     return usage_error("audit: --follow checks every step as it comes: it excludes --from, --sample and --spot");
   }
+  if (!o.keep.empty() && !o.follow) return usage_error("audit: --keep goes with --follow");
   if (!o.through.empty() && (!o.spot || !o.trainer_key.empty() || !o.cheat.empty())) {
     return usage_error("audit: --through goes with --spot; the trainer, who answers elsewhere, brings its own key");
   }
@@ -201,7 +203,7 @@ Expected<std::optional<run::AuditSummary>> audit(const Options& o, run::AuditReq
   const auto standing_text = [&standing] { return standing.text(); };
   Deadline deadline(o.limits, console, o.follow ? standing_text : std::function<std::string()>());
   if (o.follow) {
-    ISOBIT_TRY(run::FollowSummary followed, follow(request, standing, console));
+    ISOBIT_TRY(run::FollowSummary followed, follow(request, o.keep, standing, console));
     return std::move(followed.ended);
   }
   show_progress(request, console);
@@ -212,7 +214,7 @@ Expected<std::optional<run::AuditSummary>> audit(const Options& o, run::AuditReq
 
 // What belongs to runs is refused, not ignored.
 Expected<int> run_receipt(const Options& o, Console& console) {
-  const bool of_runs = o.from || o.sample || o.follow || o.step || !o.job.empty() ||
+  const bool of_runs = o.from || o.sample || o.follow || !o.keep.empty() || o.step || !o.job.empty() ||
                        !o.data.empty() || !o.verdict.empty() || !o.sign.empty() || !o.overrides.empty() ||
                        !o.trust.client_key.empty() || !o.trust.engagement.empty();
   if (of_runs) {
@@ -313,6 +315,8 @@ void add_audit(Commands& commands) {
   add_time_option(c, o->limits);
   c.flag("--follow", o->follow,
          "audit a run that is still training: step by step as it is signed for, until it has ended");
+  c.option("--keep", "FILE", o->keep,
+           "of --follow: where the state is kept from which a follower that starts again goes on");
   c.option("-o,--out", "FILE", o->out,
            "where to write what convicts the trainer: two histories of the run, or what --spot finds");
   c.option("--through", "FOLDER", o->through,

@@ -6,6 +6,7 @@
 #include "isobit/base/text.h"
 #include "isobit/cli/interrupt.h"
 #include "isobit/cli/json_text.h"
+#include "isobit/cli/own_files.h"
 
 namespace isobit::cli {
 namespace {
@@ -28,9 +29,13 @@ std::string progress_text(const run::FollowProgress& p) {
 
 void report_stopped(const run::FollowSummary& s, const Standing& standing, Console& console) {
   const std::string reason = text_of("stopped before the run had ended: ", standing.text());
-  nlohmann::ordered_json document = {{"verdict", "inconclusive"},     {"complete", false},
-                                     {"steps_checked", s.at.checked}, {"signed_for", s.at.signed_for},
-                                     {"steps", s.at.steps},           {"reason", reason}};
+  nlohmann::ordered_json document = {{"verdict", "inconclusive"},
+                                     {"complete", false},
+                                     {"steps_checked", s.at.checked},
+                                     {"signed_for", s.at.signed_for},
+                                     {"steps", s.at.steps},
+                                     {"before", s.at.before},
+                                     {"reason", reason}};
   if (s.last_head) {
     document["last_head"] = {{"leaves", s.last_head->tree.size}, {"root", commit::hex_of(s.last_head->tree.root)}};
   }
@@ -49,14 +54,18 @@ std::string Standing::text() const {
   return text_of("checked up to step ", checked.load(), " of ", steps.load());
 }
 
-Expected<run::FollowSummary> follow(const run::AuditRequest& audit, Standing& standing, Console& console) {
+Expected<run::FollowSummary> follow(const run::AuditRequest& audit, const std::string& keep, Standing& standing,
+                                    Console& console) {
+  if (!keep.empty()) ISOBIT_RETURN_IF_ERROR(check_output(keep, true));
   const Interruptible interruptible;
   run::FollowRequest request;
   request.audit = audit;
+  request.keep = keep;
   request.stop = &interruptible.stop();
   request.wait = [&] { return pause(interruptible.stop()); };
   double shown = 0;
   std::string told;
+  bool told_before = false;
   request.progress = [&](const run::FollowProgress& p) {
     standing.checked = p.checked;
     standing.steps = p.steps;
@@ -65,6 +74,10 @@ Expected<run::FollowSummary> follow(const run::AuditRequest& audit, Standing& st
       console.note(text_of("waiting for ", p.waits_for, ": ", p.problem));
     }
     told = p.problem;
+    if (p.before > 0 && !std::exchange(told_before, true)) {
+      console.end_progress();
+      console.note(text_of("goes on after step ", p.before, ", whose state is in ", keep));
+    }
     const double now = monotonic_seconds();
     if (!console.shows_progress() || (p.waits_for.empty() && now - shown < 0.1)) return;
     shown = now;

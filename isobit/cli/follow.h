@@ -15,7 +15,8 @@ struct Standing {
   std::string text() const;  // "checked up to step 12 of 300"
 };
 
-// Until the run has ended or Ctrl-C was pressed, in which case what is checked is reported.
-Expected<run::FollowSummary> follow(const run::AuditRequest& audit, Standing& standing, Console& console);
+// Until the run has ended or Ctrl-C was pressed, in which case what is checked is reported. keep: as in FollowRequest.
+Expected<run::FollowSummary> follow(const run::AuditRequest& audit, const std::string& keep, Standing& standing,
+                                    Console& console);
 
 }  // namespace isobit::cli

@@ -18,6 +18,10 @@ struct Followed {
       : reader(std::move(opened)), session(std::move(session_of_it)), last(reader.heads().back()) {}
   Followed(const Followed&) = delete;
   Followed& operator=(const Followed&) = delete;
+  platform::Repairs repairs() const {
+    const platform::Repairs now = session.trainer->context().repairs();
+    return {repaired_before.elements + now.elements, repaired_before.repaired + now.repaired};
+  }
   // The counts of the log are in the tally after this.
   void end_replay() {
     audit.reset();
@@ -28,7 +32,8 @@ struct Followed {
   bundle::BundleReader reader;  // as it was looked at last
   Session session;
   ReplayTally tally;
-  verify::SignedHead last;  // the largest that was seen
+  platform::Repairs repaired_before;  // by a replay that this one goes on from
+  verify::SignedHead last;            // the largest that was seen
   std::unique_ptr<RunReplay> replay;
   std::unique_ptr<verify::Replayer> patient;  // around the replay
   std::unique_ptr<verify::GrowingAudit> audit;

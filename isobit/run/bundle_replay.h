@@ -45,6 +45,8 @@ class RunReplay : public verify::Replayer {
   Expected<verify::Evaluation> evaluate() override;
   // Of the step that was taken last: the first entry of its log that may not stand (OnIllegal::kTakeExact).
   std::optional<runtime::EntryPlace> first_illegal() const { return first_illegal_; }
+  // Of the log, so far; in the tally when it ends.
+  log::CountsByOperator log_counts() const { return log_ ? log_->counts() : log::CountsByOperator(); }
 
  private:
   double now() const { return seconds_ ? seconds_() : 0.0; }

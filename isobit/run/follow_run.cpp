@@ -4,6 +4,7 @@
 #include "isobit/base/text.h"
 #include "isobit/bundle/layout.h"
 #include "isobit/run/audit_internal.h"
+#include "isobit/run/kept_replay.h"
 #include "isobit/run/registers.h"
 
 namespace isobit::run {
@@ -60,20 +61,24 @@ class Follower {
 
   Expected<FollowSummary> run() {
     if (!request_.wait) return usage_error("a run is followed with something that waits");
+    if (!request_.keep.empty() && request_.audit.home.empty()) {
+      return usage_error("what is kept of a replay is believed by what a home says of it, and there is none");
+    }
     for (;;) {
-      if (is_stopped()) return summary();
+      if (is_stopped()) return stopped();
       ISOBIT_TRY(const Stamp stamp, Stamp::of(request_.audit.run));
       if (stamp.finished) {
+        if (!run_) ISOBIT_RETURN_IF_ERROR(go_on_with_the_ended());
         ISOBIT_TRY(AuditSummary ended, finish_audit(request_.audit, engine_, run_.get()));
         return with(std::move(ended));
       }
       if (looks_again_ || stamp != stamp_) ISOBIT_RETURN_IF_ERROR(look());
       if (!ended_) ISOBIT_RETURN_IF_ERROR(replay());
       if (ended_) return with(*std::move(ended_));
-      if (is_stopped()) return summary();
+      if (is_stopped()) return stopped();
       stamp_ = stamp;
       tell();
-      if (!request_.wait()) return summary();
+      if (!request_.wait()) return stopped();
     }
   }
 
@@ -89,6 +94,10 @@ class Follower {
     at_.problem = std::move(problem);
   }
 
+  Expected<FollowSummary> stopped() {
+    if (at_.checked > kept_at_) ISOBIT_RETURN_IF_ERROR(keep());
+    return summary();
+  }
   FollowSummary summary() const {
     FollowSummary s{std::nullopt, at_, std::nullopt};
     if (run_) s.last_head = run_->last;
@@ -97,6 +106,7 @@ class Follower {
   FollowSummary with(AuditSummary ended) const {
     FollowSummary s = summary();
     s.at.waits_for = s.at.problem = "";
+    ended.before = at_.before;
     s.ended = std::move(ended);
     return s;
   }
@@ -113,12 +123,14 @@ class Follower {
     run_->end_replay();
     ended_->log_counts = run_->tally.log_counts;
     ended_->step_seconds = run_->tally.step_seconds;
-    ended_->repairs = run_->session.trainer->context().repairs();
+    ended_->repairs = run_->repairs();
   }
 
   // Opens the run as it is now, and takes over what is new and signed.
   Status look() {
     looks_again_ = true;  // until all of it was taken
+    ISOBIT_TRY(const bool taken, read_on());
+    if (taken) return note();
     auto opened = open_run(open_request(request_.audit));
     if (!opened) return not_opened(std::move(opened).error());
     times_ = 0;
@@ -143,6 +155,23 @@ class Follower {
     return run_ ? go_on(std::move(opened->reader)) : begin(*std::move(opened));
   }
 
+  // What was signed since, where the run is what it was with something at its end; else it is opened anew, which says
+  // what it is. The register may know of more than this follower has seen.
+  Expected<bool> read_on() {
+    if (!run_ || std::exchange(opens_anew_, false)) return false;
+    const auto front = open_front(open_request(request_.audit));
+    if (!front) return false;
+    const uint64_t seen_size = run_->last.tree.size;
+    ISOBIT_TRY(const bool taken, run_->reader.read_on(front->front, *limits_));
+    if (!taken) return false;
+    ISOBIT_TRY(const auto seen, seen_before(request_.audit, run_->reader));
+    const uint64_t now = run_->reader.heads().back().tree.size;
+    if (seen && seen->tree.size > seen_size && seen->tree.size <= now) return false;
+    times_ = 0;
+    run_->last = run_->reader.heads().back();
+    return true;
+  }
+
   // Who is not there yet may come; what is signed and wrong must be so for a while.
   Status not_opened(Error error) {
     if (error.code != ErrorCode::kRejected && error.code != ErrorCode::kUnreadable) {
@@ -156,23 +185,82 @@ class Follower {
     return {};
   }
 
+  // A run that ended while nobody followed it: from the state that was kept of it. Whatever is wrong with it is the
+  // whole audit's to say.
+  Status go_on_with_the_ended() {
+    if (request_.keep.empty()) return {};
+    auto opened = open_run(open_request(request_.audit));
+    if (!opened || opened->reader.heads().empty()) return {};
+    ISOBIT_TRY(const auto newest, kept_of(opened->reader).newest());
+    if (!newest) return {};
+    ISOBIT_RETURN_IF_ERROR(begin(*std::move(opened)));
+    if (ended_) run_.reset();
+    ended_.reset();
+    if (run_) tell();
+    return {};
+  }
+
+  KeptReplays& kept_of(const bundle::BundleReader& reader) {
+    const verify::Engagement& engagement = reader.engagement();
+    return kept_.emplace(request_.keep, request_.audit.home,
+                         JudgedRun{request_.audit.client, engagement.trainer_key, engagement.terms.run_id});
+  }
+
   Status begin(OpenedRun opened) {
+    if (!request_.keep.empty()) {
+      ISOBIT_TRY(const auto newest, kept_of(opened.reader).newest());
+      const uint64_t covered = opened.reader.heads().back().tree.size;
+      if (newest && covered <= *newest) {
+        wait_for("the trainer", text_of("the run has signed heads of at most ", covered, " leaves now, and was ",
+                                        "replayed up to step ", *newest, " before"));
+        return {};  // looked at again until they are back
+      }
+    }
     ISOBIT_TRY(Session session, open_session(opened.job, engine_, request_.audit.limits, Purpose::kAudit));
     const Status same = check_job_root(session, opened.reader.engagement().terms.job_root);
+    ISOBIT_TRY(limits_, run_limits(opened.job, request_.audit.limits));
     run_ = std::make_unique<Followed>(std::move(opened.reader), std::move(session));
     if (!same) {
       end(verify::rejected_verdict(verify::Part::kJob, same.error().message));
       return {};
     }
     Followed& r = *run_;
+    ISOBIT_TRY(const uint64_t from, take_up());
     r.replay = std::make_unique<RunReplay>(r.session, r.reader, engine_, r.tally, request_.audit.seconds);
     auto patient = std::make_unique<PatientReplay>(*r.replay, r.reader, r.session);
     patient_ = patient.get();
     r.patient = std::move(patient);
     r.audit = std::make_unique<verify::GrowingAudit>(r.reader.transcript(), *r.patient,
-                                                     audit_options(request_.audit, r.session));
+                                                     audit_options(request_.audit, r.session), from);
     at_.steps = r.reader.transcript().rules().steps;
+    const auto every = static_cast<uint64_t>(std::max<int64_t>(r.session.job.checkpoint_every, 0));
+    keep_every_ = every > 0 ? every : std::max<uint64_t>(1, at_.steps / 20);
     return note();
+  }
+
+  // Where the kept state stands, which becomes the session's; 0 where nothing was kept.
+  Expected<uint64_t> take_up() {
+    if (!kept_) return 0;
+    Followed& r = *run_;
+    ISOBIT_TRY(const auto kept, kept_->take_up(r.reader.transcript(), r.session, engine_));
+    if (!kept) return 0;
+    r.tally = {kept->log_counts, kept->step_seconds};
+    r.repaired_before = kept->repairs;
+    at_.before = at_.checked = kept_at_ = kept->step;
+    return kept->step;
+  }
+
+  // Only a state that agreed with a committed one.
+  Status keep() {
+    if (!kept_ || !run_) return {};
+    const Followed& r = *run_;
+    if (!r.reader.transcript().rules().has_state(at_.checked)) return {};
+    KeptReplay kept{at_.checked, r.reader.transcript().sized_root(at_.checked + 1).root, r.tally.step_seconds,
+                    r.repairs(), r.tally.log_counts};
+    for (const auto& [op, counts] : r.replay->log_counts()) kept.log_counts[op] += counts;
+    ISOBIT_RETURN_IF_ERROR(kept_->keep(kept, *r.session.trainer));
+    kept_at_ = at_.checked;
+    return {};
   }
 
   Status go_on(bundle::BundleReader reader) {
@@ -206,7 +294,7 @@ class Follower {
         std::string torn = patient_->take_torn();
         if (torn.empty()) return tl::unexpected<Error>(agrees.error());
         wait_for("the trainer", std::move(torn));
-        looks_again_ = true;
+        looks_again_ = opens_anew_ = true;
         return {};
       }
       if (!*agrees) {
@@ -214,6 +302,7 @@ class Follower {
         return {};
       }
       at_.checked = run_->audit->leaves() - 1;
+      if (at_.checked >= kept_at_ + keep_every_) ISOBIT_RETURN_IF_ERROR(keep());
       wait_for("");
       tell();
     }
@@ -225,10 +314,14 @@ class Follower {
   const FollowRequest& request_;
   platform::Engine& engine_;
   std::unique_ptr<Followed> run_;  // none until a head was seen
+  std::optional<KeptReplays> kept_;
+  uint64_t kept_at_ = 0, keep_every_ = 1;  // steps
   PatientReplay* patient_ = nullptr;
   std::optional<AuditSummary> ended_;
   Stamp stamp_;
   bool looks_again_ = true;
+  bool opens_anew_ = false;  // something was damaged in what was read
+  std::optional<bundle::RunLimits> limits_;
   int times_ = 0;  // that the same was wrong
   FollowProgress at_;
 };

@@ -22,11 +22,15 @@ struct FollowProgress {
   uint64_t steps = 0;       // of the job; 0 until that is known
   std::string waits_for;    // in words; "" while steps are replayed
   std::string problem;      // what could not be read, where that is why it waits
+  uint64_t before = 0;      // of those that agreed, replayed by the follower that kept the state it goes on from
   bool operator==(const FollowProgress&) const = default;
 };
 
 struct FollowRequest {
   AuditRequest audit;  // REQUIRES neither from_step nor sample
+  // Where the state is kept that a follower from audit.home goes on from when it starts again; empty: it begins at the
+  // first step. Written now and then behind committed steps, and where it is stopped.
+  fs::path keep;
   // Called whenever there is nothing to do: returns when it is time to look again; false to stop.
   std::function<bool()> wait;
   std::function<void(const FollowProgress&)> progress;  // after each step, and before each wait
@@ -41,7 +45,8 @@ struct FollowSummary {
 };
 
 // The newest head is noted in audit.home, so that whoever follows or audits the run later from there notices a fork.
-// Errors as audit_run; kUsage without a function that waits.
+// Errors as audit_run; kUsage without a function that waits, with `keep` and without a home, or where `keep` names a
+// file that is something else; kUnavailable where it cannot be written.
 Expected<FollowSummary> follow_run(const FollowRequest& request);
 
 }  // namespace isobit::run

@@ -2,6 +2,8 @@
 // how far. Two processes at once: tests/cli/follow_test.py.
 #include "isobit/run/follow_run.h"
 
+#include <random>
+
 #include "isobit/bundle/layout.h"
 #include "isobit/run/engaged_for_test.h"
 #include "isobit/run/registers.h"
@@ -102,6 +104,110 @@ TEST_F(Follow, ALoggedRun) {
   EXPECT_TRUE(summary.ended->verdict.accepted()) << summary.ended->verdict.reason;
   EXPECT_EQ(log::total(summary.ended->log_counts).entries,
             log::total(audit_run(testing::audit_request(folder_ / "run"))->log_counts).entries);
+}
+
+// Stopped after every few steps and started again, each time as if by another process.
+TEST_F(Follow, AFollowerThatKeepsItsStateGoesOnFromIt) {
+  const std::vector<std::vector<std::string>> jobs = {
+      {"commit.every=2"},
+      {"job.arithmetic=correct-1", "commit.every=3", "checkpoint.every=0"},
+      {"job.arithmetic=logged-1", "rounding.log=sparse", "rounding.divergence=65536", "commit.every=2"},
+      {"job.arithmetic=logged-1", "rounding.log=ovt", "commit.every=2"}};
+  for (const auto& set : jobs) {
+    const std::string run = text_of("run", &set - jobs.data());
+    SCOPED_TRACE(run);
+    use(small_job(set));
+    FollowRequest request = follow(run, never);
+    request.keep = folder_ / (run + ".kept");
+    const uint64_t every = set[0] == "commit.every=2" || set.size() > 3 || set[1] == "rounding.log=ovt" ? 2 : 3;
+    uint64_t before = 0;
+    for (int64_t step = 1; step < kSteps; ++step) {
+      train_to(training(run), step);
+      const FollowSummary summary = followed(request);
+      ASSERT_FALSE(summary.ended) << summary.ended->verdict.reason;
+      EXPECT_EQ(summary.at.before, before);
+      EXPECT_EQ(summary.at.checked, summary.at.signed_for);
+      if (summary.at.checked % every == 0) before = summary.at.checked;
+    }
+    EXPECT_GE(before, 8u);
+    train_to(training(run), kSteps);
+    const FollowSummary summary = followed(request);
+    ASSERT_TRUE(summary.ended);
+    EXPECT_EQ(summary.at.before, before) << "the rest alone was replayed";
+    const auto whole = audit_run(testing::audit_request(folder_ / run));
+    EXPECT_EQ(summary.ended->verdict.reason, whole->verdict.reason);
+    EXPECT_EQ(summary.ended->verdict.steps_checked, whole->verdict.steps_checked);
+    EXPECT_EQ(summary.ended->log_counts.size(), whole->log_counts.size());
+    const log::Counts counts = log::total(summary.ended->log_counts), expected = log::total(whole->log_counts);
+    EXPECT_EQ(counts.elements, expected.elements);
+    EXPECT_EQ(counts.entries, expected.entries);
+    EXPECT_EQ(counts.corrections, expected.corrections);
+    EXPECT_EQ(counts.findings(), expected.findings());
+    EXPECT_EQ(summary.ended->repairs.elements, whole->repairs.elements);
+  }
+}
+
+// What nobody of this home has noted is no state to go on from, and stays what it is.
+TEST_F(Follow, AStateFromElsewhereIsNotBelieved) {
+  train_to(training("run"), 8);
+  train_to(training("other", 4), 8);
+  FollowRequest request = follow("run", never), other = follow("other", never);
+  request.keep = other.keep = folder_ / "kept";
+  other.audit.home = folder_ / "other auditor";
+  EXPECT_EQ(followed(request).at.checked, 8u);
+  const Bytes good = read_file(folder_ / "kept", 1 << 26).value();
+  const auto refused = [&](const FollowRequest& r, const Bytes& file) {
+    EXPECT_TRUE(write_file_durably(folder_ / "kept", file));
+    const auto summary = follow_run(r);
+    EXPECT_FALSE(summary);
+    EXPECT_EQ(read_file(folder_ / "kept", 1 << 26).value(), file);
+    return summary ? "" : summary.error().message;
+  };
+  EXPECT_NE(refused(other, good).find("is not what was kept"), std::string::npos) << "of another run and home";
+  std::mt19937 random(1);
+  for (int i = 0; i < 20; ++i) {
+    Bytes bad = good;
+    bad[bad.size() / 2 + random() % (bad.size() / 2)] ^= static_cast<uint8_t>(1 << random() % 8);
+    refused(request, bad);
+    bad.resize(random() % bad.size());
+    refused(request, bad);
+  }
+  refused(request, Bytes{1, 2, 3});
+  ASSERT_TRUE(write_file_durably(folder_ / "kept", good));
+  EXPECT_EQ(followed(request).at.before, 8u);
+  // The state of a step that was noted is that, whoever wrote it.
+  ASSERT_TRUE(write_file_durably(
+      folder_ / "kept",
+      read_file(folder_ / "run" / bundle::kCheckpointFolder / bundle::checkpoint_name(8), 1 << 26).value()));
+  EXPECT_EQ(followed(request).at.before, 8u);
+  // The history that was replayed is no longer there: an older copy is waited for, another history is evidence.
+  train_to(training("short"), 3);
+  replace(folder_ / "run", folder_ / "short");
+  const FollowSummary waits = followed(request);
+  EXPECT_FALSE(waits.ended);
+  EXPECT_NE(waits.at.problem.find("was replayed up to step 8"), std::string::npos) << waits.at.problem;
+  train_to(training("other", 4), 10);
+  replace(folder_ / "run", folder_ / "other");
+  EXPECT_TRUE(followed(request).ended->fork);
+  FollowRequest homeless = request;
+  homeless.audit.home.clear();
+  EXPECT_EQ(follow_run(homeless).error().code, ErrorCode::kUsage);
+}
+
+// Cut short between the entry and the file, the file is still one that is noted.
+TEST_F(Follow, WhateverIsCutShortTheKeptStateIsOneOfTheNoted) {
+  train_to(training("run"), 4);
+  FollowRequest request = follow("run", never);
+  request.keep = folder_ / "kept";
+  EXPECT_EQ(followed(request).at.checked, 4u);
+  const Bytes first = read_file(request.keep, 1 << 26).value();
+  train_to(training("run"), 8);
+  for (int times = 0; times < 3; ++times) {
+    EXPECT_EQ(followed(request).at.before, 4u);
+    ASSERT_TRUE(write_file_durably(request.keep, first));
+  }
+  EXPECT_EQ(followed(request).at.before, 4u);
+  EXPECT_EQ(followed(request).at.before, 8u);
 }
 
 TEST_F(Follow, WhoLiesIsFoundWhileItTrains) {

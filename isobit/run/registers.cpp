@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cerrno>
 #include <system_error>
 
@@ -289,6 +291,84 @@ Status note_followed(const fs::path& home, const JudgedRun& run, const verify::S
   ISOBIT_TRY(const auto seen, find_followed(home, run));
   if (seen && seen->tree.size >= head.tree.size) return {};
   return write_file_durably(home / name, sealed(entry()));
+}
+
+namespace {
+
+constexpr uint64_t kMaxOperatorBytes = 1 << 8, kMaxOperators = 1 << 10;
+
+// The numbers of one operator, in the order in which they are written.
+template <class CountsOf>
+auto numbers(CountsOf& c) {
+  return std::array{&c.elements, &c.entries, &c.needed,  &c.corrections, &c.moved, &c.evaluated,
+                    &c.sampled,  &c.checked, &c.missing, &c.superfluous, &c.beyond};
+}
+
+void write(ByteWriter& w, const KeptReplay& replay) {
+  w.u64(replay.step);
+  w.fixed(replay.history);
+  w.u64(std::bit_cast<uint64_t>(replay.step_seconds));
+  w.i64(replay.repairs.elements);
+  w.i64(replay.repairs.repaired);
+  w.u64(replay.log_counts.size());
+  for (const auto& [op, counts] : replay.log_counts) {
+    w.text(op);
+    for (const uint64_t* number : numbers(counts)) w.u64(*number);
+  }
+}
+
+Expected<KeptReplay> read_kept(ByteReader& r) {
+  KeptReplay replay;
+  ISOBIT_TRY(replay.step, r.u64("step"));
+  ISOBIT_TRY(replay.history, commit::read_digest(r, "history"));
+  ISOBIT_TRY(const uint64_t seconds, r.u64("step seconds"));
+  replay.step_seconds = std::bit_cast<double>(seconds);
+  ISOBIT_TRY(replay.repairs.elements, r.i64("elements"));
+  ISOBIT_TRY(replay.repairs.repaired, r.i64("repaired"));
+  ISOBIT_TRY(const uint64_t operators, r.u64("operators"));
+  if (operators > kMaxOperators) return r.fail("operators", text_of("found ", operators, ", at most ", kMaxOperators));
+  for (uint64_t i = 0; i < operators; ++i) {
+    ISOBIT_TRY(const std::string op, r.text("operator", kMaxOperatorBytes));
+    log::Counts& counts = replay.log_counts[op];
+    for (uint64_t* number : numbers(counts)) {
+      ISOBIT_TRY(*number, r.u64("count"));
+    }
+  }
+  return replay;
+}
+
+}  // namespace
+
+Expected<std::vector<KeptReplay>> find_kept(const fs::path& home, const JudgedRun& run) {
+  const fs::path path = home / name_of("kept", run);
+  ISOBIT_TRY(const bool kept, is_there(path));
+  std::vector<KeptReplay> found;
+  if (!kept) return found;
+  ISOBIT_TRY(const Bytes bytes, read_entry(path));
+  ByteReader reader(bytes, path.string());
+  ISOBIT_RETURN_IF_ERROR(read_frame(reader, "isobit.kept", kVersion));
+  ISOBIT_TRY(const uint64_t count, reader.u64("replays"));
+  if (count < 1 || count > 2) return reader.fail("replays", text_of("found ", count, ", expected 1 or 2"));
+  for (uint64_t i = 0; i < count; ++i) {
+    ISOBIT_TRY(KeptReplay replay, read_kept(reader));
+    found.push_back(std::move(replay));
+  }
+  ISOBIT_RETURN_IF_ERROR(reader.finish());
+  return found;
+}
+
+Status note_kept(const fs::path& home, const JudgedRun& run, const std::vector<KeptReplay>& replays) {
+  ISOBIT_CHECK(replays.size() == 1 || replays.size() == 2);
+  const fs::path name = name_of("kept", run);
+  const auto entry = [&] {
+    ByteWriter writer;
+    write_frame(writer, "isobit.kept", kVersion);
+    writer.u64(replays.size());
+    for (const KeptReplay& replay : replays) write(writer, replay);
+    return writer;
+  };
+  ISOBIT_TRY(const bool made, make_entry(home, name, entry()));
+  return made ? Status() : write_file_durably(home / name, sealed(entry()));
 }
 
 }  // namespace isobit::run

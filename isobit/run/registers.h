@@ -1,6 +1,7 @@
 // What one has begun, offered and judged, by run id, in one's own folder of keys (docs/formats/home.md): a run id
 // stands for one run, and only a memory that outlives the process can see to that. Each entry is a file that appears
-// whole or not at all; two processes cannot both make one. None is ever changed but by note_moved and note_followed.
+// whole or not at all; two processes cannot both make one. None is ever changed but by note_moved, note_followed and
+// note_kept.
 // Where it cannot be seen whether there is an entry, all of these fail with kUnavailable: what is not seen may still be
 // there.
 #pragma once
@@ -10,6 +11,8 @@
 #include "isobit/base/file.h"
 #include "isobit/commit/hash.h"
 #include "isobit/commit/signature.h"
+#include "isobit/log/counts.h"
+#include "isobit/platform/platform.h"
 #include "isobit/train/job_paths.h"
 #include "isobit/verify/head.h"
 
@@ -52,5 +55,18 @@ Expected<std::optional<verify::SignedHead>> find_followed(const fs::path& home, 
 // In the place of a smaller one; a larger one, or another one of this size, stays. Durable before it returns. REQUIRES
 // a head by run.trainer of run.run_id, whose signature is valid.
 Status note_followed(const fs::path& home, const JudgedRun& run, const verify::SignedHead& head);
+
+// How far a run was replayed while it was followed, and what that came to.
+struct KeptReplay {
+  uint64_t step = 0;                 // all up to it agreed, and the state behind it
+  commit::Digest history{};          // the root over the leaves up to that of the step
+  double step_seconds = 0;           // in the steps alone
+  platform::Repairs repairs;         // of arithmetic correct-1
+  log::CountsByOperator log_counts;  // of arithmetic logged-1
+};
+// Those that were noted last, in order.
+Expected<std::vector<KeptReplay>> find_kept(const fs::path& home, const JudgedRun& run);
+// In the place of those before. Durable before it returns. REQUIRES one or two.
+Status note_kept(const fs::path& home, const JudgedRun& run, const std::vector<KeptReplay>& replays);
 
 }  // namespace isobit::run

@@ -23,6 +23,8 @@ class Walk {
   Expected<bool> compare_batches();
   // Steps to be replayed, for the progress callback.
   void plan(uint64_t steps) { planned_ = steps; }
+  // Of a walk that goes on after steps that were compared before.
+  void count_as_checked(uint64_t steps) { verdict_.steps_checked = steps; }
   // Takes a replayer that stands after `step`.
   Expected<bool> begin(Replayer& replayer, uint64_t step);
   Expected<bool> advance_to(uint64_t step);

@@ -82,6 +82,35 @@ class Follow(Case):
         self.assertGreaterEqual(head_noted(self.path("keys")), seen)
         self.assertIn("accepted", self.isobit("verify", "v").out)
 
+    def test_it_goes_on_from_what_it_kept(self):
+        trainer = self.train_until(7)
+        follower = self.follow("r", "--keep", "kept")
+        end = time.monotonic() + 120
+        while not os.path.exists(self.path("kept")):
+            self.assertLess(time.monotonic(), end, "it keeps nothing")
+            time.sleep(0.02)
+        follower.process.send_signal(signal.SIGTERM)
+        stopped = follower.ends(130)
+        self.assertEqual(stopped["before"], 0)
+        again = self.follow("r", "--keep", "kept", "--verdict", "v")
+        trainer.kill()
+        trainer.communicate()
+        self.isobit("train", "--resume", "r")
+        out, err = again.process.communicate(timeout=300)
+        told = json.loads(out)
+        self.assertEqual((again.process.returncode, told["verdict"], told["complete"], told["steps_checked"]),
+                         (0, "accepted", True, STEPS), err)
+        self.assertIn(told["before"], (4, 5, 6, 7))
+        self.assertEqual(told["reason"], self.isobit_json("audit", "r")["reason"])
+        # After the end, too; a file that is something else is left alone, and so is one without its home.
+        self.assertRegex(self.isobit("audit", "r", "--follow", "--keep", "kept").err,
+                         r"goes on after step \d+, whose state is in kept")
+        self.write("mine", b"a letter")
+        self.fails("audit", "r", "--follow", "--keep", "mine", code=2, says=["mine", "is not what was kept"])
+        shutil.rmtree(self.path("keys", "kept"))
+        self.assertNotIn("goes on", self.isobit("audit", "r", "--follow", "--keep", "kept").err)
+        self.fails("audit", "r", "--keep", "kept", code=2, says=["--keep goes with --follow"])
+
     def test_ctrl_c_says_how_far_it_came(self):
         trainer = self.train_until(7)
         for how in (signal.SIGINT, signal.SIGTERM):
