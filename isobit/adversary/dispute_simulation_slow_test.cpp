@@ -1,4 +1,5 @@
-// At least a thousand disputes with a dishonest trainer, and a thousand with an honest one, under faults.
+// Under faults of network and machines: at least a thousand disputes with a dishonest trainer, a thousand with a
+// dishonest challenger, and a thousand in which both are honest. No verdict is wrong.
 #include "isobit/adversary/simulator/simulate_for_test.h"
 
 namespace isobit::adversary::simulator {
@@ -6,8 +7,9 @@ namespace {
 
 TEST(DisputeSimulationAtLength, NoVerdictIsWrong) {
   const Played played = play_scenarios(120);
-  EXPECT_GE(played.trainer_dishonest.games, 1000U);
-  EXPECT_GE(played.challenger_dishonest.games, 1000U);
+  for (const Totals* t : {&played.trainer_dishonest, &played.challenger_dishonest, &played.none}) {
+    EXPECT_GE(t->under_faults, 1000U);
+  }
   // Beyond the deadlines some games are lost by who did not answer, the honest among them, and others end in a verdict.
   for (const char* liar : {"trainer", "challenger"}) {
     const auto& ended = played.by_scenario.at(text_of(liar, "-lies-beyond-deadlines"));
@@ -25,6 +27,11 @@ TEST(DisputeSimulationAtLength, NoVerdictIsWrong) {
     EXPECT_GT(t->traffic.torn_saves, 30U);
     EXPECT_GT(t->restarts, 50U);
   }
+  // Honest parties differ at an element, and that is where it ends.
+  const Totals& none = played.none;
+  EXPECT_GE(none.outcomes.at("nobody wrong"), 1000U);
+  EXPECT_EQ(none.levels.at("element"), none.outcomes.at("nobody wrong"));
+  EXPECT_GT(none.traffic.rotten_disks, 5U);
 }
 
 }  // namespace

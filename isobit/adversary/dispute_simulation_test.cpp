@@ -9,6 +9,7 @@ TEST(DisputeSimulation, EveryScenarioEndsAsItMust) {
   EXPECT_GE(played.trainer_dishonest.games, 100U);
   EXPECT_GE(played.challenger_dishonest.games, 100U);
   EXPECT_GE(played.both.games, 10U);
+  EXPECT_GE(played.none.games, 100U);
 }
 
 TEST(DisputeSimulation, ASeedIsAGame) {

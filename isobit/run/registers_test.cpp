@@ -237,5 +237,39 @@ TEST(Registers, ARunThatMovedKeepsTheRestOfItsEntry) {
   EXPECT_FALSE(note_begun(home, run_id(1), {"/runs/a", {}}));
 }
 
+// What makes a kept state worth believing: it is the same after another process read it, and a byte that rotted is an
+// error, never another step.
+TEST(Registers, HowFarAReplayHasCome) {
+  Folder folder("kept");
+  const fs::path home = folder / "home";
+  const JudgedRun run{testing::key(1).public_key(), testing::key(2).public_key(), run_id(1)};
+  EXPECT_TRUE(find_kept(home, run).value().empty());
+  KeptReplay older{8, digest(1), 1.5, {7, 3}, {}}, newer{12, digest(2), -0.25, {}, {}};
+  newer.log_counts["Conv"] = {.elements = 40, .entries = 5, .beyond = 1};
+  newer.log_counts["MatMul"] = {.needed = 2, .missing = 3};
+  ASSERT_TRUE(note_kept(home, run, {older}));
+  ASSERT_TRUE(note_kept(home, run, {older, newer}));
+  const auto found = find_kept(home, run).value();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].step, 8u);
+  EXPECT_EQ(found[0].step_seconds, 1.5);
+  EXPECT_EQ(found[0].repairs.repaired, 3);
+  EXPECT_EQ(found[1].history, digest(2));
+  EXPECT_EQ(found[1].log_counts.at("Conv").entries, 5u);
+  EXPECT_EQ(found[1].log_counts.at("Conv").beyond, 1u);
+  EXPECT_EQ(found[1].log_counts.at("MatMul").missing, 3u);
+  JudgedRun other = run;
+  other.trainer = testing::key(3).public_key();
+  EXPECT_TRUE(find_kept(home, other).value().empty());
+  const fs::path entry = home / "kept" / commit::hex_of(run.client) / commit::hex_of(run.trainer) / to_hex(run.run_id);
+  const Bytes good = read_file(entry, 1 << 20).value();
+  for (size_t at = 0; at < good.size(); ++at) {
+    Bytes bad = good;
+    bad[at] ^= 1;
+    ASSERT_TRUE(write_file_durably(entry, bad));
+    EXPECT_EQ(find_kept(home, run).error().code, ErrorCode::kUnreadable) << at;
+  }
+}
+
 }  // namespace
 }  // namespace isobit::run

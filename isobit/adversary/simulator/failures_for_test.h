@@ -1,6 +1,7 @@
-// The machine of a simulated node: it crashes, also while it saves, and its disk is full for a while.
+// The machine of a simulated node: it crashes, also while it saves, its disk is full for a while, or rots.
 #pragma once
 
+#include "isobit/adversary/simulator/network_for_test.h"
 #include "isobit/adversary/simulator/world_for_test.h"
 
 namespace isobit::adversary::simulator {
@@ -21,6 +22,16 @@ class Failures {
     if (dies_) ++traffic_.torn_saves;
     return {};
   }
+
+  // The machine starts again: now and then other bits are on its disk than were saved.
+  void rot() {
+    if (disk_.empty() || !random_.chance(faults_.rot)) return;
+    ++traffic_.rotten_disks;
+    has_rotted_ = true;
+    flip_bits(disk_, random_);
+  }
+  bool has_rotted() const { return has_rotted_; }
+  void stay_down() { down_until_ = UINT64_MAX; }
 
   // Whether it died while it saved; then crash() is to follow.
   bool dies() const { return dies_; }
@@ -49,7 +60,7 @@ class Failures {
   Random& random_;
   Traffic& traffic_;
   Bytes disk_;
-  bool is_full_ = false, torn_next_ = false, dies_ = false;
+  bool is_full_ = false, torn_next_ = false, dies_ = false, has_rotted_ = false;
   uint64_t down_until_ = 0, full_until_ = 0;
 };
 

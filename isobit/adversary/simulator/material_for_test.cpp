@@ -1,6 +1,11 @@
 #include "isobit/adversary/simulator/material_for_test.h"
 
+#include <algorithm>
+#include <fstream>
+
+#include "isobit/adversary/cheat.h"
 #include "isobit/base/text.h"
+#include "isobit/bundle/layout.h"
 #include "isobit/run/dispute_run.h"
 
 namespace isobit::adversary::simulator {
@@ -19,6 +24,25 @@ std::string text_of_all(const std::vector<std::string>& texts) {
   std::string all;
   for (const std::string& text : texts) all += text + "\n";
   return all;
+}
+
+// What makes near-ties common, so that every step has some.
+std::vector<std::string> with_near_ties(std::vector<std::string> overrides, Difference difference) {
+  if (difference == Difference::kNone) return overrides;
+  overrides.emplace_back("rounding.bits=32");
+  overrides.emplace_back(difference == Difference::kBeyond ? "rounding.divergence=8" : "rounding.divergence=65536");
+  return overrides;
+}
+
+constexpr std::array<const char*, 4> kAsIf = {"", "log-nudge", "log-hide", "log-beyond"};
+
+// Some bytes of every segment are others, in a file that somebody has open.
+void damage_log(const fs::path& run) {
+  const fs::path file = run / bundle::kLogFile;
+  const auto size = static_cast<std::streamoff>(fs::file_size(file));
+  std::fstream log(file, std::ios::binary | std::ios::in | std::ios::out);
+  for (std::streamoff at = 40; at < size; at += 50) log.seekp(at).put('!');
+  ISOBIT_CHECK(log.flush().good());
 }
 
 }  // namespace
@@ -81,18 +105,64 @@ Expected<std::optional<runtime::EntryPlace>> CachedWitness::illegal_entry(uint64
   return computed_.illegal_entry(step);
 }
 
-Material::Material(const std::vector<std::string>& overrides)
-    : folder_(text_of("simulated_", to_hex(commit::sha256(as_bytes(text_of_all(overrides)))))) {
-  const train::Job job = job_of(overrides);
+std::unique_ptr<Material> Material::of_honest_parties(const std::vector<std::string>& overrides, Difference difference,
+                                                      uint64_t step) {
+  // Where a search would end: most near-ties of the first product are lost in what comes behind it.
+  static const std::map<std::pair<Difference, uint64_t>, int> kFound = {
+      {{Difference::kEntry, 2}, 8},  {{Difference::kMissing, 2}, 3}, {{Difference::kBeyond, 2}, 8},
+      {{Difference::kEntry, 4}, 51}, {{Difference::kMissing, 4}, 4}, {{Difference::kBeyond, 4}, 20}};
+  const auto found = kFound.find({difference, step});
+  for (int seed = found == kFound.end() ? 3 : found->second;; ++seed) {
+    ISOBIT_CHECK(seed < 100);
+    std::vector<std::string> all = overrides;
+    all.push_back(text_of("job.seed=", seed));
+    std::unique_ptr<Material> material(new Material(all, difference, step));
+    if (material->differs()) return material;
+  }
+}
+
+bool Material::differs() {
+  if (!run_) return false;
+  const uint64_t steps = subject_->rules.steps;
+  const auto trainer = honest_->points(0, steps).value(), challenger = challenger_->points(0, steps).value();
+  return std::ranges::mismatch(trainer, challenger).in1 - trainer.begin() == static_cast<int64_t>(*differs_at_) - 1;
+}
+
+// The challenger follows its copy of the trainer's log, as far as it can be read.
+void Material::differ(run::OpenRequest open, Difference difference) {
+  const fs::path copy = folder_ / "copy";
+  fs::copy(open.run, copy, fs::copy_options::recursive);
+  open.run = copy;
+  const platform::Platform platform = platform::parse_platform("ordered/1t").value();
+  copy_ = run::RunWitness::open(open, platform, {true}).value();
+  challenger_run_ = run::RunWitness::open(open, platform, {false, std::nullopt, copy_.get()}).value();
+  if (difference != Difference::kMissing) damage_log(copy);
+  challenger_ = std::make_unique<CachedWitness>(*challenger_run_);
+}
+
+Material::Material(const std::vector<std::string>& overrides, Difference difference, uint64_t step)
+    : folder_(text_of("simulated_", static_cast<int>(difference), "_", step, "_",
+                      to_hex(commit::sha256(as_bytes(text_of_all(overrides)))))) {
+  const train::Job job = job_of(with_near_ties(overrides, difference));
   const fs::path path = folder_ / "run";
-  const auto trained = run::train_run(run::testing::train_request(path, job));
+  run::TrainRequest request = run::testing::train_request(path, job);
+  // An honest platform whose sums fall so is not at hand: what it would have written is made.
+  if (difference != Difference::kNone) {
+    differs_at_ = step;
+    ISOBIT_CHECK(apply_cheat(kAsIf[static_cast<size_t>(difference)], static_cast<int64_t>(step), request).has_value());
+  }
+  const auto trained = run::train_run(request);
+  if (!trained && difference != Difference::kNone) return;  // no near-tie for that
   ISOBIT_CHECK(trained.has_value());
   run::OpenRequest open;
   open.run = path;
   open.client = run::testing::key(kClientSeed).public_key();
   open.job = job;
-  run_ = run::RunWitness::open(open, platform::parse_platform("ordered/1t").value(), {}).value();
+  run::RunWitness::As as;
+  if (difference == Difference::kMissing) as.conduct = request.conduct;
+  run_ = run::RunWitness::open(open, platform::parse_platform("ordered/1t").value(), as).value();
   honest_ = std::make_unique<CachedWitness>(*run_);
+  if (difference != Difference::kNone) differ(open, difference);
   // The same run under an engagement with a referee.
   verify::EngagementTerms terms = run_->reader().engagement().terms;
   terms.referee_key = run::testing::key(kRefereeSeed).public_key();

@@ -54,13 +54,30 @@ class CachedWitness final : public dispute::Witness {
 
 inline constexpr uint8_t kClientSeed = 1, kTrainerSeed = 2, kRefereeSeed = 3, kChallengerSeed = 77, kStrangerSeed = 99;
 
+// Why two honest parties have other values of one step: under logged arithmetic near-ties are decided by the log alone.
+enum class Difference : uint8_t {
+  kNone,
+  kEntry,    // an entry decides as the exact value does not; the challenger's copy of it was damaged on its disk
+  kMissing,  // the trainer's platform was beyond the calibrated bound at a near-tie, and wrote no entry
+  kBeyond,   // ... and wrote one; the challenger's copy was damaged
+};
+
 class Material {
  public:
   // Of digits-cnn: four steps, of which the third and the last one's states are committed, on 40 samples each, so that
   // there are sums of several chunks. overrides: of fields of the job.
-  explicit Material(const std::vector<std::string>& overrides);
+  explicit Material(const std::vector<std::string>& overrides) : Material(overrides, Difference::kNone, 0) {}
+  // One whose honest parties differ first at `step`: not every near-tie reaches a state.
+  static std::unique_ptr<Material> of_honest_parties(const std::vector<std::string>& overrides, Difference difference,
+                                                     uint64_t step);
 
+  // The trainer's, and the challenger's where they differ.
   dispute::Witness& honest() { return *honest_; }
+  dispute::Witness& honest(dispute::Party party) {
+    return party == dispute::Party::kChallenger && challenger_ ? *challenger_ : *honest_;
+  }
+  // The step at which two honest parties differ.
+  std::optional<uint64_t> differs_at() const { return differs_at_; }
   const dispute::Subject& subject() const { return *subject_; }
   const verify::EngagementTerms& terms() const { return subject_->engagement.terms; }
   const verify::JobRootParts& parts() const { return run_->session().parts; }
@@ -69,11 +86,18 @@ class Material {
   ThreadPool& pool() { return pool_; }
 
  private:
+  Material(const std::vector<std::string>& overrides, Difference difference, uint64_t step);
+  bool differs();
+  void differ(run::OpenRequest open, Difference difference);
+
   run::testing::Folder folder_;
   ThreadPool pool_{1};
   std::unique_ptr<run::RunWitness> run_;
   std::unique_ptr<CachedWitness> honest_;
   std::optional<dispute::Subject> subject_;
+  std::optional<uint64_t> differs_at_;
+  std::unique_ptr<run::RunWitness> copy_, challenger_run_;
+  std::unique_ptr<CachedWitness> challenger_;
 };
 
 }  // namespace isobit::adversary::simulator

@@ -35,11 +35,11 @@ class Table {
     out = *value;
     return {};
   }
-  Status seconds(const char* key, uint64_t& out) {
+  Status number(const char* key, uint64_t& out, const char* expected = "a number of seconds from 1 to 100000") {
     const toml::node* node = take(key);
     if (node == nullptr) return {};
     const auto value = node->value_exact<int64_t>();
-    if (!value || *value < 1 || *value > 100'000) return wrong(key, "a number of seconds from 1 to 100000");
+    if (!value || *value < 1 || *value > 100'000) return wrong(key, expected);
     out = static_cast<uint64_t>(*value);
     return {};
   }
@@ -99,17 +99,34 @@ Status read_faults(Table& table, const std::string& where, NetworkFaults& n, Mac
   ISOBIT_RETURN_IF_ERROR(network.chance("drop", n.drop));
   ISOBIT_RETURN_IF_ERROR(network.chance("duplicate", n.duplicate));
   ISOBIT_RETURN_IF_ERROR(network.chance("corrupt", n.corrupt));
-  ISOBIT_RETURN_IF_ERROR(network.seconds("delay", n.delay));
+  ISOBIT_RETURN_IF_ERROR(network.number("delay", n.delay));
   ISOBIT_RETURN_IF_ERROR(network.chance("partition", n.partition));
-  ISOBIT_RETURN_IF_ERROR(network.seconds("partition_seconds", n.partition_seconds));
+  ISOBIT_RETURN_IF_ERROR(network.number("partition_seconds", n.partition_seconds));
   ISOBIT_RETURN_IF_ERROR(network.finish());
   Table machines = part("machines");
   ISOBIT_RETURN_IF_ERROR(machines.chance("crash", m.crash));
   ISOBIT_RETURN_IF_ERROR(machines.chance("referee_crash", m.referee_crash));
-  ISOBIT_RETURN_IF_ERROR(machines.seconds("crash_seconds", m.crash_seconds));
+  ISOBIT_RETURN_IF_ERROR(machines.number("crash_seconds", m.crash_seconds));
   ISOBIT_RETURN_IF_ERROR(machines.chance("full_disk", m.full_disk));
-  ISOBIT_RETURN_IF_ERROR(machines.seconds("full_disk_seconds", m.full_disk_seconds));
+  ISOBIT_RETURN_IF_ERROR(machines.number("full_disk_seconds", m.full_disk_seconds));
+  ISOBIT_RETURN_IF_ERROR(machines.chance("rot", m.rot));
   return machines.finish();
+}
+
+Status read_difference(Table& table, Scenario& s) {
+  constexpr std::array<std::string_view, 4> kDifferences = {"", "entry", "missing", "beyond"};
+  s.difference.clear();
+  for (const std::string& name : table.texts("difference", "")) {
+    const auto place = place_in(kDifferences, name);
+    const bool may = s.arithmetic == std::vector<std::string>{"logged-1"} && s.is_honest();
+    if (!place || (*place != 0 && !may)) {
+      return table.wrong("difference",
+                         "entry, missing or beyond, of honest parties under logged-1 alone: elsewhere two "
+                         "honest parties have one value");
+    }
+    s.difference.push_back(static_cast<Difference>(*place));
+  }
+  return s.difference.empty() ? table.wrong("difference", "a name, or a list of them") : Status();
 }
 
 }  // namespace
@@ -134,11 +151,15 @@ Expected<Scenario> read_scenario(const fs::path& file) {
   }
   ISOBIT_RETURN_IF_ERROR(read_party(table, "trainer", s.trainer, s.trainer_conduct));
   ISOBIT_RETURN_IF_ERROR(read_party(table, "challenger", s.challenger, s.challenger_conduct));
-  constexpr std::array<std::string_view, 5> kEnds = {"ends", "trainer wrong", "challenger wrong", "trainer loses",
-                                                     "challenger loses"};
+  constexpr std::array<std::string_view, 6> kEnds = {"ends",          "trainer wrong",    "challenger wrong",
+                                                     "trainer loses", "challenger loses", "nobody wrong"};
   const auto expected = place_in(kEnds, table.text("expected", ""));
-  if (!expected) return table.wrong("expected", "ends, trainer wrong, challenger wrong, trainer or challenger loses");
+  if (!expected) {
+    return table.wrong("expected", "ends, nobody wrong, trainer wrong, challenger wrong, trainer or challenger loses");
+  }
   s.expected = static_cast<Ending>(*expected);
+  ISOBIT_RETURN_IF_ERROR(read_difference(table, s));
+  ISOBIT_RETURN_IF_ERROR(table.number("weight", s.weight, "a number from 1 to 100000"));
   ISOBIT_RETURN_IF_ERROR(read_faults(table, where, s.network, s.machines));
   ISOBIT_RETURN_IF_ERROR(table.finish());
   return s;

@@ -17,6 +17,7 @@ enum class Ending : uint8_t {
   kChallengerWrong,  //
   kTrainerLoses,     // it is wrong, or forfeits; alone
   kChallengerLoses,  //
+  kNobodyWrong,      // with the finding that the parties' difference has
 };
 
 // Of a dishonest party, beside its lie.
@@ -44,6 +45,7 @@ struct MachineFaults {
   uint64_t crash_seconds = 1;
   double full_disk = 0;  // chance in a second
   uint64_t full_disk_seconds = 1;
+  double rot = 0;  // chance that some bits of what a party saved are others when it starts again
 };
 
 struct Scenario {
@@ -54,7 +56,10 @@ struct Scenario {
   NetworkFaults network;
   MachineFaults machines;
   Ending expected = Ending::kEnds;
+  std::vector<Difference> difference = {Difference::kNone};  // of two honest parties; games take turns
+  uint64_t weight = 1;                                       // so many times as many games as others have
 
+  bool is_honest() const { return is_honest(dispute::Party::kTrainer) && is_honest(dispute::Party::kChallenger); }
   bool is_honest(dispute::Party party) const {
     const bool of_trainer = party == dispute::Party::kTrainer;
     return (of_trainer ? trainer : challenger) == std::vector{LieKind::kNone} &&

@@ -4,15 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <functional>
+#include <tuple>
 
 #include "isobit/adversary/simulator/world_for_test.h"
 #include "isobit/base/text.h"
 
 namespace isobit::adversary::simulator {
 
-// Of the games in which one side is honest, or none is.
+// Of the games in which one side is honest, or none is, or both are.
 struct Totals {
-  uint64_t games = 0, seconds = 0, turns = 0;
+  uint64_t games = 0, under_faults = 0, seconds = 0, turns = 0;
   std::map<std::string, uint64_t> outcomes, levels;
   Traffic traffic;
   uint64_t counted = 0, restarts = 0, dropped_restarts = 0;
@@ -22,6 +24,7 @@ struct Totals {
 
   void add(const GameEnd& end) {
     ++games;
+    under_faults += end.traffic.has_faults() ? 1 : 0;
     seconds += end.seconds;
     turns += end.turns;
     ++outcomes[name_of(end.verdict.outcome)];
@@ -37,30 +40,78 @@ struct Totals {
       repeated += party.repeated;
     }
   }
-
-  void print(const std::string& title) const {
-    std::string text = text_of(title, ": ", games, " games, ", turns, " turns, ", seconds, " seconds of game\n  ");
-    for (const auto& [name, n] : outcomes) text += text_of(name, " ", n, "; ");
-    text += "\n  wrong by: ";
-    for (const auto& [name, n] : levels) text += text_of(name, " ", n, "; ");
-    text += text_of("\n  messages: sent ", traffic.sent, ", delivered ", traffic.delivered, ", lost ", traffic.lost,
-                    ", cut off ", traffic.cut_off, ", repeated ", traffic.repeated, ", changed ", traffic.corrupted);
-    text +=
-        text_of("\n  machines: crashes ", traffic.crashes, ", saves cut short ", traffic.torn_saves, ", full disks ",
-                traffic.full_disks, ", restarts granted ", restarts, ", not granted ", dropped_restarts);
-    text += text_of("\n  referee: counted ", counted, "; dropped: ");
-    for (size_t i = 0; i < dropped.size(); ++i) {
-      text += text_of(name_of(static_cast<dispute::Drop>(i)), " ", dropped[i], ", ");
-    }
-    text += text_of("\n  parties: answered ", answered, ", said again ", repeated, "; ignored: ");
-    for (size_t i = 0; i < ignored.size(); ++i) {
-      text += text_of(name_of(static_cast<dispute::Ignored>(i)), " ", ignored[i], ", ");
-    }
-    std::printf("%s\n", text.c_str());
-  }
 };
 
-inline void expect_ending(const Scenario& s, const dispute::Verdict& verdict) {
+using Columns = std::vector<std::pair<std::string, const Totals*>>;
+
+// A row of the table in docs/disputes.md; none where all of it is 0.
+inline void print_row(const std::string& name, const Columns& columns,
+                      const std::function<uint64_t(const Totals&)>& of) {
+  std::string text = text_of("| ", name, " |");
+  uint64_t sum = 0;
+  for (const auto& [title, totals] : columns) {
+    std::string number = std::to_string(of(*totals));
+    sum += of(*totals);
+    for (auto at = static_cast<int64_t>(number.size()) - 3; at > 0; at -= 3) {
+      number.insert(static_cast<size_t>(at), ",");
+    }
+    text += text_of(" ", number, " |");
+  }
+  if (sum > 0) std::printf("%s\n", text.c_str());
+}
+
+inline void print_table(const Columns& columns) {
+  std::string head = "| `dispute_simulation_slow_test` |", line = "|---|";
+  for (const auto& [title, totals] : columns) {
+    head += text_of(" ", title, " |");
+    line += "---:|";
+  }
+  std::printf("%s\n%s\n", head.c_str(), line.c_str());
+  const auto row = [&](const std::string& name, auto&& of) { print_row(name, columns, of); };
+  const auto named = [](const std::map<std::string, uint64_t>& counts, const std::string& name) {
+    return counts.contains(name) ? counts.at(name) : 0;
+  };
+  row("games", [](const Totals& t) { return t.games; });
+  row("of these under faults", [](const Totals& t) { return t.under_faults; });
+  row("turns", [](const Totals& t) { return t.turns; });
+  for (uint8_t i = 0; i <= static_cast<uint8_t>(dispute::Outcome::kNobodyWrong); ++i) {
+    const std::string name = name_of(static_cast<dispute::Outcome>(i));
+    row(name, [&](const Totals& t) { return named(t.outcomes, name); });
+  }
+  for (uint8_t i = 0; i <= static_cast<uint8_t>(dispute::Level::kLog); ++i) {
+    const std::string name = name_of(static_cast<dispute::Level>(i));
+    row("decided by: " + name, [&](const Totals& t) { return named(t.levels, name); });
+  }
+  row("messages sent", [](const Totals& t) { return t.traffic.sent; });
+  row("messages delivered", [](const Totals& t) { return t.traffic.delivered; });
+  row("messages lost", [](const Totals& t) { return t.traffic.lost; });
+  row("messages cut off", [](const Totals& t) { return t.traffic.cut_off; });
+  row("messages repeated", [](const Totals& t) { return t.traffic.repeated; });
+  row("messages changed", [](const Totals& t) { return t.traffic.corrupted; });
+  row("crashes", [](const Totals& t) { return t.traffic.crashes; });
+  row("saves cut short", [](const Totals& t) { return t.traffic.torn_saves; });
+  row("full disks", [](const Totals& t) { return t.traffic.full_disks; });
+  row("disks with other bits", [](const Totals& t) { return t.traffic.rotten_disks; });
+  row("restarts granted", [](const Totals& t) { return t.restarts; });
+  row("referee: counted", [](const Totals& t) { return t.counted; });
+  for (size_t i = 0; i < dispute::kDrops; ++i) {
+    row(text_of("referee dropped: ", name_of(static_cast<dispute::Drop>(i))),
+        [i](const Totals& t) { return t.dropped[i]; });
+  }
+  row("parties: answered", [](const Totals& t) { return t.answered; });
+  row("parties: same answer again", [](const Totals& t) { return t.repeated; });
+  for (size_t i = 0; i < dispute::kIgnored; ++i) {
+    row(text_of("parties ignored: ", name_of(static_cast<dispute::Ignored>(i))),
+        [i](const Totals& t) { return t.ignored[i]; });
+  }
+}
+
+inline const char* finding_of(Difference difference) {
+  constexpr std::array<const char*, 4> kFindings = {"", "", "missing", "beyond_bound"};
+  return kFindings[static_cast<size_t>(difference)];
+}
+
+inline void expect_ending(const Scenario& s, Difference difference, const dispute::Verdict& verdict) {
   using dispute::Outcome;
   const Outcome o = verdict.outcome;
   const bool trainer_wrong = o == Outcome::kTrainerWrong || o == Outcome::kBothWrong;
@@ -84,55 +135,97 @@ inline void expect_ending(const Scenario& s, const dispute::Verdict& verdict) {
       EXPECT_TRUE(o == Outcome::kChallengerWrong || o == Outcome::kChallengerForfeits)
           << name_of(o) << ": " << verdict.reason;
       break;
+    case Ending::kNobodyWrong:
+      EXPECT_EQ(o, Outcome::kNobodyWrong) << verdict.reason;
+      break;
+  }
+  if (o == Outcome::kNobodyWrong) {
+    EXPECT_EQ(verdict.finding, finding_of(difference)) << verdict.reason;
   }
 }
 
-// By who of the two was dishonest.
-struct Played {
-  Totals trainer_dishonest, challenger_dishonest, both;
-  std::map<std::string, std::map<std::string, uint64_t>> by_scenario;  // outcomes
+// The runs over which games are played, each made when first needed.
+class Materials {
+ public:
+  Material& of(const std::string& arithmetic, Difference difference, uint64_t step) {
+    auto& made = made_[{arithmetic, difference, step}];
+    const std::vector<std::string> overrides = {"job.arithmetic=" + arithmetic};
+    if (made) return *made;
+    made = difference == Difference::kNone ? std::make_unique<Material>(overrides)
+                                           : Material::of_honest_parties(overrides, difference, step);
+    return *made;
+  }
+
+ private:
+  std::map<std::tuple<std::string, Difference, uint64_t>, std::unique_ptr<Material>> made_;
 };
-// So many games of each scenario, each of which must end as that says.
+
+// What an honest party is said to have said, it said; and what it is asked it can answer.
+inline void expect_no_surprise(const Scenario& s, const GameEnd& end) {
+  for (const dispute::Party party : {dispute::Party::kTrainer, dispute::Party::kChallenger}) {
+    if (!s.is_honest(party) || s.machines.rot > 0) continue;
+    const auto& ignored = end.parties[static_cast<size_t>(party)].ignored;
+    EXPECT_EQ(ignored[static_cast<size_t>(dispute::Ignored::kOther)], 0U);
+    EXPECT_EQ(ignored[static_cast<size_t>(dispute::Ignored::kCannot)], 0U);
+  }
+}
+
+struct Played {
+  Totals trainer_dishonest, challenger_dishonest, both, none;
+  std::map<std::string, std::map<std::string, uint64_t>> by_scenario;  // outcomes
+
+  Totals& of(const Scenario& s) {
+    const bool trainer = s.is_honest(dispute::Party::kTrainer), challenger = s.is_honest(dispute::Party::kChallenger);
+    if (trainer && challenger) return none;
+    return challenger ? trainer_dishonest : trainer ? challenger_dishonest : both;
+  }
+  void print() const {
+    print_table({{"trainer dishonest", &trainer_dishonest},
+                 {"challenger dishonest", &challenger_dishonest},
+                 {"both", &both},
+                 {"none", &none}});
+  }
+};
+
+// One game of the scenario.
+inline void play_one(const Scenario& s, uint64_t game, Materials& materials, Played& played) {
+  const std::string& arithmetic = s.arithmetic[game % s.arithmetic.size()];
+  const Difference difference = s.difference[game % s.difference.size()];
+  // Honest parties differ in the middle of an interval, or in its only step.
+  const uint64_t step = difference == Difference::kNone ? 0 : game / s.difference.size() % 2 == 0 ? 2 : 4;
+  const uint64_t seed = game * 1000003 + 17;
+  SCOPED_TRACE(
+      text_of(s.name, ", ", arithmetic, ", difference ", static_cast<int>(difference), " at ", step, ", seed ", seed));
+  Material& material = materials.of(arithmetic, difference, step);
+  const GameEnd end = play(s, material, seed);
+  expect_ending(s, difference, end.verdict);
+  expect_no_surprise(s, end);
+  // Anybody gets the same verdict from the record.
+  const auto again = dispute::replay(end.record, material.subject());
+  EXPECT_TRUE(again) << again.error().message;
+  if (again) {
+    EXPECT_EQ(again->verdict, end.verdict);
+  }
+  played.of(s).add(end);
+  ++played.by_scenario[s.name][name_of(end.verdict.outcome)];
+}
+
+// So many games of each scenario, of some a multiple.
 inline Played play_scenarios(uint64_t games) {
   const auto scenarios = read_scenarios(ISOBIT_SCENARIOS);
   EXPECT_TRUE(scenarios) << scenarios.error().message;
-  std::map<std::string, std::unique_ptr<Material>> materials;
+  Materials materials;
   Played played;
   for (const Scenario& s : *scenarios) {
-    std::map<std::string, uint64_t> outcomes;
-    for (uint64_t game = 0; game < games; ++game) {
-      const std::string& arithmetic = s.arithmetic[game % s.arithmetic.size()];
-      auto& material = materials[arithmetic];
-      if (!material) material = std::make_unique<Material>(std::vector{"job.arithmetic=" + arithmetic});
-      const uint64_t seed = game * 1000003 + 17;
-      SCOPED_TRACE(text_of(s.name, ", ", arithmetic, ", seed ", seed));
-      const GameEnd end = play(s, *material, seed);
-      expect_ending(s, end.verdict);
-      for (const dispute::Party party : {dispute::Party::kTrainer, dispute::Party::kChallenger}) {
-        // What an honest party is said to have said, it said; and what it is asked it can answer.
-        const auto& ignored = end.parties[static_cast<size_t>(party)].ignored;
-        EXPECT_TRUE(!s.is_honest(party) || ignored[static_cast<size_t>(dispute::Ignored::kOther)] == 0);
-        EXPECT_TRUE(!s.is_honest(party) || ignored[static_cast<size_t>(dispute::Ignored::kCannot)] == 0);
-      }
-      // Anybody gets the same verdict from the record.
-      const auto again = dispute::replay(end.record, material->subject());
-      EXPECT_TRUE(again) << again.error().message;
-      if (again) {
-        EXPECT_EQ(again->verdict, end.verdict);
-      }
-      const bool trainer = s.is_honest(dispute::Party::kTrainer), challenger = s.is_honest(dispute::Party::kChallenger);
-      (challenger ? played.trainer_dishonest : trainer ? played.challenger_dishonest : played.both).add(end);
-      ++outcomes[name_of(end.verdict.outcome)];
+    for (uint64_t game = 0; game < games * s.weight; ++game) {
+      play_one(s, game, materials, played);
       if (::testing::Test::HasFailure()) return played;
     }
     std::string text = s.name + ":";
-    for (const auto& [name, n] : outcomes) text += text_of(" ", name, " ", n, ";");
+    for (const auto& [name, n] : played.by_scenario[s.name]) text += text_of(" ", name, " ", n, ";");
     std::printf("%s\n", text.c_str());
-    played.by_scenario[s.name] = std::move(outcomes);
   }
-  played.trainer_dishonest.print("dishonest trainers, honest challengers");
-  played.challenger_dishonest.print("honest trainers, dishonest challengers");
-  played.both.print("both dishonest");
+  played.print();
   return played;
 }
 

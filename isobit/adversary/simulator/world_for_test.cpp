@@ -24,7 +24,7 @@ class Machine {
         key_(run::testing::key(party == Party::kTrainer ? kTrainerSeed : kChallengerSeed)),
         material_(material),
         lie_(lie),
-        witness_(material.honest(), lie, of_trainer),
+        witness_(material.honest(party), lie, of_trainer),
         transcript_(transcript),
         challenge_(std::move(challenge)),
         random_(random),
@@ -48,6 +48,7 @@ class Machine {
     if (!node_) {
       if (failures_.is_down(now)) return {};
       start(true);
+      if (!node_) return {};
     }
     if (failures_.tick(now)) {
       crash(now);
@@ -72,7 +73,7 @@ class Machine {
     for (size_t i = 0; i < sum.ignored.size(); ++i) sum.ignored[i] += more.ignored[i];
   }
 
-  // With an empty memory, and what is on the disk.
+  // With an empty memory, and what is on the disk. What is no longer what was saved may be nothing to go on from.
   void start(bool again) {
     player_ =
         std::make_unique<dispute::Player>(material_.subject(), material_.parts(), party_, witness_,
@@ -94,10 +95,16 @@ class Machine {
       return body;
     };
     const auto save = [this](ByteView more) { return failures_.save(more); };
-    node_.emplace(dispute::PartyNode::open(material_.terms(),
-                                           {party_, run::testing::key(kChallengerSeed).public_key(), key_}, answer,
-                                           save, failures_.disk(), again)
-                      .value());
+    if (again) failures_.rot();
+    auto node = dispute::PartyNode::open(material_.terms(),
+                                         {party_, run::testing::key(kChallengerSeed).public_key(), key_}, answer, save,
+                                         failures_.disk(), again);
+    if (!node) {
+      ISOBIT_CHECK(failures_.has_rotted());
+      failures_.stay_down();
+      return;
+    }
+    node_.emplace(*std::move(node));
     failures_.disk().resize(node_->whole());
   }
 
@@ -203,6 +210,15 @@ class Machine {
   dispute::PartyNode::Counts before_;  // of the nodes that crashed
 };
 
+// The last step of the interval in which both claims part; of a false alarm any.
+uint64_t doubted(const Material& material, const verify::Transcript& claimed, const std::array<Lie, 2>& lies) {
+  const uint64_t last = doubted_step(claimed.rules(), {&lies[0], &lies[1]});
+  const std::optional<uint64_t> differs_at = material.differs_at();
+  if (!differs_at) return last;
+  const uint64_t every = claimed.rules().commit_every;
+  return std::min((*differs_at + every - 1) / every * every, last);
+}
+
 // The referee's, which fails as theirs do.
 class RefereeMachine {
  public:
@@ -275,6 +291,7 @@ void Traffic::operator+=(const Traffic& o) {
   crashes += o.crashes;
   torn_saves += o.torn_saves;
   full_disks += o.full_disks;
+  rotten_disks += o.rotten_disks;
 }
 
 GameEnd play(const Scenario& scenario, Material& material, uint64_t seed) {
@@ -286,7 +303,7 @@ GameEnd play(const Scenario& scenario, Material& material, uint64_t seed) {
   const std::array<Lie, 2> lies = {lie(scenario.trainer), lie(scenario.challenger)};
   const verify::Transcript claimed = claimed_transcript(material, lies[0]);
   // Of the heads that the trainer signed, any that covers the interval.
-  const uint64_t last = doubted_step(claimed.rules(), {&lies[0], &lies[1]}),
+  const uint64_t last = doubted(material, claimed, lies),
                  least = claimed.rules().has_state(last) ? last + 1 : claimed.size();
   const dispute::Challenge challenge =
       challenge_to(material, claimed, last, least + random.below(claimed.size() - least + 1));
@@ -339,8 +356,8 @@ GameEnd play(const Scenario& scenario, Material& material, uint64_t seed) {
 Settled settle(Material& material, const std::array<Lie, 2>& lies, std::optional<uint64_t> head) {
   const verify::Transcript claimed = claimed_transcript(material, lies[0]);
   const std::array<commit::SecretKey, 2> keys = {run::testing::key(kTrainerSeed), run::testing::key(kChallengerSeed)};
-  std::array<LyingWitness, 2> witnesses = {LyingWitness(material.honest(), lies[0], lies[0]),
-                                           LyingWitness(material.honest(), lies[1], lies[0])};
+  std::array<LyingWitness, 2> witnesses = {LyingWitness(material.honest(Party::kTrainer), lies[0], lies[0]),
+                                           LyingWitness(material.honest(Party::kChallenger), lies[1], lies[0])};
   std::array<dispute::Player, 2> players = {dispute::Player(material.subject(), material.parts(), Party::kTrainer,
                                                             witnesses[0], &claimed, keys[0], material.pool()),
                                             dispute::Player(material.subject(), material.parts(), Party::kChallenger,
@@ -351,9 +368,8 @@ Settled settle(Material& material, const std::array<Lie, 2>& lies, std::optional
     const auto receipt = referee.receive(players[p].sign(q, body));
     ISOBIT_CHECK(receipt.counts);
   };
-  say(1, referee.question(),
-      challenge_to(material, claimed, doubted_step(claimed.rules(), {&lies[0], &lies[1]}),
-                   head.value_or(claimed.size())));
+  const uint64_t last = doubted(material, claimed, lies);
+  say(1, referee.question(), challenge_to(material, claimed, last, head.value_or(claimed.size())));
   while (!referee.verdict()) {
     const dispute::Question q = referee.question();
     for (size_t p = 0; p < 2; ++p) {

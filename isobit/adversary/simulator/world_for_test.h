@@ -10,7 +10,10 @@ namespace isobit::adversary::simulator {
 
 struct Traffic {
   uint64_t sent = 0, lost = 0, repeated = 0, corrupted = 0, cut_off = 0, delivered = 0;
-  uint64_t crashes = 0, torn_saves = 0, full_disks = 0;
+  uint64_t crashes = 0, torn_saves = 0, full_disks = 0, rotten_disks = 0;
+  bool has_faults() const {
+    return lost + repeated + corrupted + cut_off + crashes + torn_saves + full_disks + rotten_disks > 0;
+  }
   void operator+=(const Traffic& o);
 };
 
