@@ -16,12 +16,24 @@ void read_body(ByteView input, size_t kind, bool logged) {
   ISOBIT_CHECK(std::ranges::equal(dispute::encode(*body), input));
   if (const auto* node = std::get_if<dispute::NodeShowing>(&*body)) {
     verify::JobRootParts parts;
-    (void)dispute::resolve(node->node, node->node.node.node.index, parts, {});
+    (void)dispute::resolve(node->node, node->node.node.node.index, dispute::GraphParts::of(parts), {});
   }
   if (const auto* grounds = std::get_if<dispute::Grounds>(&*body)) {
     for (const dispute::ShownPart& part : grounds->shown) {
       (void)dispute::ShownTensor::open({"t", DType::kFloat32, {64, 64}, 1}, {}, part.tiles);
     }
+  }
+  if (const auto* sums = std::get_if<dispute::SumsShowing>(&*body)) {
+    const size_t each = sums->parts.empty() ? 0 : sums->parts.front().sums.size();
+    for (const uint64_t size : {uint64_t{1}, sums->parts.size(), uint64_t{1000}}) {
+      if (size > 0) (void)dispute::claimed_sums({0, size}, *sums, each);
+    }
+  }
+  if (const auto* graph = std::get_if<dispute::GraphShowing>(&*body)) {
+    // Under its own root, so that it is made again.
+    std::vector<verify::GraphNode> nodes;
+    for (const auto& node : graph->nodes) nodes.push_back(node.node);
+    (void)dispute::graph_of(*graph, verify::graph_root(graph->head, nodes));
   }
   if (const auto* log = std::get_if<dispute::LogShowing>(&*body)) {
     for (const auto& side : {log->entry.before, log->entry.after}) {

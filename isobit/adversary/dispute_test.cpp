@@ -3,6 +3,7 @@
 #include <map>
 
 #include "isobit/adversary/dispute_for_test.h"
+#include "isobit/adversary/passing_witness_for_test.h"
 #include "isobit/base/whole_for_test.h"
 #include "isobit/run/onnx_for_test.h"
 
@@ -183,54 +184,6 @@ TEST_F(Disputes, AFalseLossIsFound) {
   EXPECT_EQ(settle(honest, {request.out, request.conduct, job}).verdict.outcome, Outcome::kChallengerWrong);
 }
 
-// Says that its step was fed something else: the values of its batch are not those of the job's samples.
-class FalseBatch : public dispute::Witness {
- public:
-  FalseBatch(dispute::Witness& computed, uint64_t entry, int64_t element)
-      : computed_(computed), entry_(entry), element_(element) {}
-  const std::vector<train::TraceEntry>& schema() const override { return computed_.schema(); }
-  Expected<std::vector<dispute::StepPoint>> points(uint64_t first, uint64_t last) override {
-    ISOBIT_TRY(auto points, computed_.points(first, last));
-    return points;
-  }
-  Expected<std::vector<commit::TensorRoot>> roots(uint64_t step) override {
-    ISOBIT_TRY(auto roots, computed_.roots(step));
-    ISOBIT_TRY(const auto changed, values(step, {entry_}));
-    ThreadPool pool(1);
-    const dispute::TensorIdentity identity = dispute::TensorIdentity::of(schema()[entry_]);
-    roots[entry_] = commit::tensor_root(identity.name, changed.at(entry_), identity.layout(), pool);
-    return roots;
-  }
-  Expected<std::map<uint64_t, Tensor>> values(uint64_t step, const std::set<uint64_t>& entries) override {
-    ISOBIT_TRY(auto values, computed_.values(step, entries));
-    const auto found = values.find(entry_);
-    if (found == values.end()) return values;
-    Tensor& tensor = found->second;
-    const size_t size = size_of(tensor.dtype());
-    static_cast<uint8_t*>(tensor.raw())[static_cast<size_t>(element_ % tensor.elements()) * size] ^= 1;
-    return values;
-  }
-  dispute::ShownNode node(uint64_t index) override { return computed_.node(index); }
-  const verify::GraphTree& graph() const override { return computed_.graph(); }
-  Expected<Tensor> given(const dispute::Operand& operand) override { return computed_.given(operand); }
-  Expected<verify::ShownLeaves> batch(uint64_t step) override { return computed_.batch(step); }
-  Expected<verify::ShownSample> sample(uint64_t step, int64_t position) override {
-    return computed_.sample(step, position);
-  }
-  Expected<verify::LogTree> log(uint64_t step) override { return computed_.log(step); }
-  Expected<std::optional<runtime::EntryPlace>> illegal_entry(uint64_t step) override {
-    return computed_.illegal_entry(step);
-  }
-
- protected:
-  dispute::Witness& computed() { return computed_; }
-
- private:
-  dispute::Witness& computed_;
-  const uint64_t entry_;
-  const int64_t element_;
-};
-
 TEST_F(Disputes, WhoSaysThatItsStepWasFedOtherSamplesIsFound) {
   for (const char* arithmetic : {"ordered-1", "logged-1"}) {
     const train::Job job = small_job({std::string("job.arithmetic=") + arithmetic, "job.steps=4"});
@@ -244,7 +197,7 @@ TEST_F(Disputes, WhoSaysThatItsStepWasFedOtherSamplesIsFound) {
       ++batch_entries;
       for (const int64_t element : {0, 5, 300}) {
         const auto lie = [=](dispute::Witness& computed) {
-          return std::make_unique<FalseBatch>(computed, entry, element);
+          return std::make_unique<FalseValueWitness>(computed, entry, element);
         };
         run::DisputeRequest both{side(false_run, kTrainerSeed), side(honest, 77), {}, {}};
         both.trainer.speaks = lie;
@@ -263,9 +216,9 @@ TEST_F(Disputes, WhoSaysThatItsStepWasFedOtherSamplesIsFound) {
 }
 
 // Stands by a tree of the tiles of a value that has none.
-class FalseTree final : public FalseBatch {
+class FalseTree final : public FalseValueWitness {
  public:
-  FalseTree(dispute::Witness& computed, uint64_t entry) : FalseBatch(computed, entry, 0), entry_(entry) {}
+  FalseTree(dispute::Witness& computed, uint64_t entry) : FalseValueWitness(computed, entry, 0), entry_(entry) {}
   Expected<std::vector<commit::TensorRoot>> roots(uint64_t step) override {
     ISOBIT_TRY(auto roots, computed().roots(step));
     roots[entry_].tiles.root[0] ^= 1;

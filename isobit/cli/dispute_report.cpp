@@ -63,6 +63,8 @@ nlohmann::ordered_json dispute_json(const Verdict& v) {
           {"level", name_of(v.level)},
           {"reason", v.reason},
           {"step", or_null(v.step)},
+          {"sample", or_null(v.sample)},
+          {"metric", or_null(v.metric)},
           {"node", or_null(v.node)},
           {"operator", or_null(v.op)},
           {"value", or_null(v.value)},
@@ -78,6 +80,9 @@ void print_dispute(const Verdict& v, Console& console) {
   const std::string outcome = name_of(v.outcome);
   console.line("verdict       " + (accused ? console.bad(outcome) : console.good(outcome)));
   if (v.step) console.line(text_of("step          ", *v.step));
+  if (v.sample) {
+    console.line(text_of("evaluation    sample ", *v.sample, v.metric.empty() ? "" : ", ", printable(v.metric)));
+  }
   if (v.node) console.line(text_of("operator      ", v.op.empty() ? "" : printable(v.op) + ", ", "node ", *v.node));
   if (v.entry) console.line(text_of("value         ", printable(v.value), ", ", name_of(v.dtype)));
   if (v.element) {
@@ -92,6 +97,7 @@ void print_dispute(const Verdict& v, Console& console) {
 }
 
 std::string asked_for(const dispute::Question& q) {
+  const std::string where = q.of_evaluation ? text_of("sample ", q.sample) : text_of("step ", q.step);
   switch (q.kind) {
     case dispute::Kind::kChallenge:
     case dispute::Kind::kOutputs:
@@ -99,11 +105,11 @@ std::string asked_for(const dispute::Question& q) {
     case dispute::Kind::kSteps:
       return text_of("steps ", q.first_step + 1, " to ", q.last_step);
     case dispute::Kind::kValues:
-      return text_of("values of step ", q.step);
+      return "values of " + where;
     case dispute::Kind::kBatch:
       return text_of("samples of step ", q.step);
     case dispute::Kind::kSample:
-      return text_of("a sample of step ", q.step);
+      return "a sample of " + where;
     case dispute::Kind::kLog:
       return text_of("log entry of element ", q.element, " of value ", q.entry);
     case dispute::Kind::kEntry:
@@ -118,6 +124,12 @@ std::string asked_for(const dispute::Question& q) {
     case dispute::Kind::kStates:
     case dispute::Kind::kGrounds:
       return text_of("element ", q.element, " of value ", q.entry);
+    case dispute::Kind::kSums:
+      return text_of(q.of_items ? "scores within " + where : "scores", " from ", q.part.begin);
+    case dispute::Kind::kGraph:
+      return "graph of the evaluation";
+    case dispute::Kind::kScore:
+      return "score of " + where;
   }
   return "";
 }

@@ -14,7 +14,8 @@ constexpr auto kTags = std::to_array<std::string_view>(
     {"isobit.dispute.challenge", "isobit.dispute.steps", "isobit.dispute.values", "isobit.dispute.tiles",
      "isobit.dispute.parts", "isobit.dispute.leaf", "isobit.dispute.node", "isobit.dispute.states",
      "isobit.dispute.grounds", "isobit.dispute.loss", "isobit.dispute.batch", "isobit.dispute.sample",
-     "isobit.dispute.log", "isobit.dispute.entry", "isobit.dispute.outputs"});
+     "isobit.dispute.log", "isobit.dispute.entry", "isobit.dispute.outputs", "isobit.dispute.sums",
+     "isobit.dispute.graph", "isobit.dispute.score"});
 static_assert(kTags.size() == std::variant_size_v<Body>);
 constexpr std::string_view kStateTag = "isobit.dispute.state";
 constexpr uint64_t kMaxProof = 1 << 13, kMaxMultiProof = 1 << 26, kMaxLeaf = 1 << 16, kMaxPart = 1 << 20,
@@ -88,6 +89,13 @@ void write_body(ByteWriter& w, const Challenge& c) {
   w.bytes(verify::encode(c.head));
   write(w, c.before);
   write(w, c.behind);
+  if (!c.evaluation) return;
+  verify::write_evaluation(w, c.evaluation->evaluation);
+  w.u64(c.evaluation->graphs.size());
+  for (const verify::ScoredGraph& g : c.evaluation->graphs) {
+    w.i64(g.batch);
+    w.fixed(g.root);
+  }
 }
 
 void write_body(ByteWriter& w, const StepList& list) {
@@ -143,6 +151,10 @@ void write_body(ByteWriter& w, const LossShowing& showing) {
 void write_body(ByteWriter& w, const BatchShowing& showing) { w.bytes(verify::encode(showing.leaves)); }
 void write_body(ByteWriter& w, const SampleShowing& showing) { w.bytes(verify::encode(showing.sample)); }
 
+void write_body(ByteWriter& w, const SumsShowing& showing) { write(w, showing); }
+void write_body(ByteWriter& w, const GraphShowing& showing) { write(w, showing); }
+void write_body(ByteWriter& w, const ScoreShowing& showing) { write(w, showing.shown); }
+
 void write_body(ByteWriter& w, const LogShowing& showing) { w.bytes(verify::encode(showing.entry)); }
 
 void write_body(ByteWriter& w, const Accusation& accusation) {
@@ -158,6 +170,19 @@ Expected<Body> read_challenge(ByteReader& r, const verify::TranscriptRules& rule
   ISOBIT_TRY(c.head, verify::decode_head(head, what + ", head"));
   ISOBIT_TRY(c.before, read_leaf(r, rules, what));
   ISOBIT_TRY(c.behind, read_leaf(r, rules, what));
+  if (r.remaining() == 0) return c;
+  c.evaluation.emplace();
+  ISOBIT_TRY(c.evaluation->evaluation, verify::read_evaluation(r));
+  ISOBIT_TRY(const uint64_t graphs, r.u64("graphs"));
+  if (graphs > r.remaining() / 40) {
+    return r.fail("graphs", text_of("found ", r.remaining(), " bytes, expected ", graphs, " graphs of 40"));
+  }
+  for (uint64_t i = 0; i < graphs; ++i) {
+    verify::ScoredGraph g;
+    ISOBIT_TRY(g.batch, r.i64("batch"));
+    ISOBIT_TRY(g.root, commit::read_digest(r, "graph"));
+    c.evaluation->graphs.push_back(g);
+  }
   return c;
 }
 
@@ -288,6 +313,12 @@ Expected<Body> read_body(ByteReader& r, size_t expected, const verify::Transcrip
       ISOBIT_TRY(accusation.place, r.u32("place"));
       return accusation;
     }
+    case 15:
+      return read_sums_showing(r, what).map([](SumsShowing shown) { return Body(std::move(shown)); });
+    case 16:
+      return read_graph_showing(r, what).map([](GraphShowing shown) { return Body(std::move(shown)); });
+    case 17:
+      return read_parts(r, what).map([](auto shown) { return Body(ScoreShowing{std::move(shown)}); });
     default:
       return read_roots(r).map([](std::vector<commit::Digest> roots) { return Body(OutputClaims{std::move(roots)}); });
   }

@@ -10,6 +10,8 @@
 #include "isobit/base/bytes.h"
 #include "isobit/commit/merkle.h"
 #include "isobit/dispute/element.h"
+#include "isobit/dispute/shown_graph.h"
+#include "isobit/dispute/sums.h"
 #include "isobit/judge/reduction.h"
 #include "isobit/verify/head.h"
 #include "isobit/verify/job_parts.h"
@@ -26,12 +28,21 @@ struct ShownLeaf {
   bool operator==(const ShownLeaf&) const = default;
 };
 
+// What the challenger says that the evaluation comes to, where both have the last state. graphs: what
+// JobRootParts::graphs_scored is of; of a network that is no file's none.
+struct EvaluationClaim {
+  verify::Evaluation evaluation;
+  std::vector<verify::ScoredGraph> graphs;
+  bool operator==(const EvaluationClaim&) const = default;
+};
+
 // The challenger's first word: which signed claim of the trainer it doubts. The state before is one that both have; the
-// one behind is where the next state is committed.
+// one behind is where the next state is committed. With an evaluation it doubts that of the last leaf, the one behind.
 struct Challenge {
   verify::JobRootParts parts;
   verify::SignedHead head;
   ShownLeaf before, behind;
+  std::optional<EvaluationClaim> evaluation = std::nullopt;
   bool operator==(const Challenge&) const = default;
 };
 
@@ -137,8 +148,16 @@ struct OutputClaims {
   bool operator==(const OutputClaims&) const = default;
 };
 
+// The challenger's: what the values of a score are read from, as ShownPart::index has it: 0 the losses, 1 the output, 2
+// the target.
+struct ScoreShowing {
+  std::vector<ShownPart> shown;
+  bool operator==(const ScoreShowing&) const = default;
+};
+
 using Body = std::variant<Challenge, StepList, ValueList, TileTree, PartRoots, LeafShowing, NodeShowing, StateTree,
-                          Grounds, LossShowing, BatchShowing, SampleShowing, LogShowing, Accusation, OutputClaims>;
+                          Grounds, LossShowing, BatchShowing, SampleShowing, LogShowing, Accusation, OutputClaims,
+                          SumsShowing, GraphShowing, ScoreShowing>;
 
 // Of an alternative, as its tag has it behind "isobit.dispute.": "challenge", "steps", ...
 std::string_view name_of_body(size_t alternative);

@@ -86,6 +86,7 @@ Status check_challenge(const Challenge& challenge, const Subject& subject) {
     return rejected(text_of("the leaves shown are ", verify::describe(before), " and ", verify::describe(behind),
                             "; expected neighbours among those with a state"));
   }
+  if (challenge.evaluation && !last_leaf) return rejected("an evaluation is doubted, and the last leaf is not shown");
   return {};
 }
 

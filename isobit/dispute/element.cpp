@@ -7,6 +7,7 @@
 #include "isobit/judge/words.h"
 #include "isobit/kernels/context.h"
 #include "isobit/kernels/rounding/round_to_bits.h"
+#include "isobit/tensor/convert.h"
 
 namespace isobit::dispute {
 namespace {
@@ -102,7 +103,7 @@ std::optional<judge::Bits> Element::known(uint32_t input, int64_t element) const
   const auto guide = guides_.find(input);
   if (guide == guides_.end()) return std::nullopt;
   const auto bits = guide->second.bits(element);
-  return bits ? std::optional(*bits) : std::nullopt;
+  return bits ? std::optional(node_.operands[input].read(*bits)) : std::nullopt;
 }
 
 Expected<std::unique_ptr<Element>> Element::open(const Subject& subject, ResolvedNode node,
@@ -125,7 +126,9 @@ Status Element::prepare(int64_t element, const std::vector<ShownPart>& guides) {
   for (const ShownPart& part : guides) {
     if (part.of_statistic) return rejected("a statistic says nowhere");
     ISOBIT_TRY(ShownTensor shown, open_part(part));
-    if (auto whole = shown.whole()) wholes_[part.index] = std::move(*whole);
+    if (auto whole = shown.whole()) {
+      wholes_[part.index] = node_.operands[part.index].narrows ? converted(*whole, DType::kFloat32) : std::move(*whole);
+    }
     guides_.emplace(part.index, std::move(shown));
   }
   const auto operand = [this](int i) -> const Tensor* {
@@ -223,7 +226,7 @@ Expected<Element::Values> Element::values(int64_t chunk, const std::vector<Shown
             text_of(s.of_statistic ? "statistic " : "operand ", index, " of node ", node_.index, " is not shown"));
       }
       ISOBIT_TRY(const judge::Bits bits, found->second.bits(s.element));
-      out.push_back(bits);
+      out.push_back(s.of_statistic ? bits : node_.operands[index].read(bits));
     }
     return {};
   };

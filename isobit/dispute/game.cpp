@@ -8,6 +8,7 @@ Game::Game(const Subject& subject) : subject_(subject) {
   question_.kind = subject.receipt ? Kind::kOutputs : Kind::kChallenge;
   if (!subject.receipt) return;
   challenge_.parts = parts_of(subject);
+  graph_parts_ = GraphParts::of(challenge_.parts);
   trainer().outputs = InferenceClaim::of(*subject.receipt);
 }
 
@@ -47,6 +48,12 @@ void Game::end_turn() {
       return begin_accusation();
     case Kind::kOutputs:
       return begin_inference();
+    case Kind::kSums:
+      return compare_sums();
+    case Kind::kGraph:
+      return begin_scoring();
+    case Kind::kScore:
+      return settle_score();
   }
 }
 
@@ -61,6 +68,10 @@ void Game::conclude(Outcome outcome, Level level, std::string reason) {
   verdict.level = level;
   verdict.reason = std::move(reason);
   if (question_.step > 0 && !subject_.receipt) verdict.step = question_.step;
+  if (question_.of_evaluation) {
+    verdict.sample = question_.sample;
+    verdict.metric = metric_;
+  }
   if (has_entry_) {
     const train::TraceEntry& e = entry();
     verdict.entry = question_.entry;

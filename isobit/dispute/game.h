@@ -10,6 +10,7 @@
 
 #include "isobit/dispute/inference.h"
 #include "isobit/dispute/question.h"
+#include "isobit/dispute/scoring.h"
 #include "isobit/dispute/verdict.h"
 
 namespace isobit::dispute {
@@ -33,6 +34,11 @@ class Game {
   struct Side {
     std::vector<StepPoint> points;
     InferenceClaim outputs;  // of an inference
+    verify::Evaluation evaluation;
+    SumsShowing sums;                        // of the subtree in question
+    verify::EvaluationNode going_down_sums;  // that subtree
+    ClaimedSums claimed_sums;                // what is shown of it
+    std::vector<train::MetricSum> scores;    // of the disputed sample; then of the disputed value of it
     std::vector<commit::Digest> roots;
     commit::SizedRoot tiles, states;
     commit::Digest going_down{};  // the root of the subtree in question
@@ -50,7 +56,7 @@ class Game {
   void conclude(Outcome outcome, Level level, std::string reason);
 
   // One for each kind of body: whether it counts, and it is kept. game_lists.cpp, game_batch.cpp, game_value.cpp,
-  // game_element.cpp, game_log.cpp.
+  // game_element.cpp, game_log.cpp, game_evaluation.cpp.
   Status take_body(Party party, Challenge body);
   Status take_body(Party party, StepList body);
   Status take_body(Party party, ValueList body);
@@ -66,6 +72,9 @@ class Game {
   Status take_body(Party party, LogShowing body);
   Status take_body(Party party, Accusation body);
   Status take_body(Party party, OutputClaims body);
+  Status take_body(Party party, SumsShowing body);
+  Status take_body(Party party, GraphShowing body);
+  Status take_body(Party party, ScoreShowing body);
 
   // What follows from a turn's answers.
   void compare_runs();
@@ -87,11 +96,17 @@ class Game {
   void settle_by_log();
   void begin_accusation();
   void settle_accusation();
+  void begin_evaluation();
+  void compare_sums();
+  void begin_scoring();
+  void begin_score();
+  void settle_score();
 
   bool states_differ() const;
   std::array<bool, 2> false_states() const;
   const commit::Digest& log_root() const;
   std::string problem_of_list(const Side& side) const;
+  std::string problem_of_sums(const Side& side) const;
   const train::TraceEntry& entry() const { return schema_[question_.entry]; }
 
   const Subject& subject_;
@@ -105,6 +120,13 @@ class Game {
   commit::Digest batch_{};         // by the job
   judge::Bits fed_ = 0;            // of the disputed element, by the sample
   std::vector<train::TraceEntry> schema_;
+  GraphParts graph_parts_;                  // what nodes lead to
+  std::optional<Subject> scoring_subject_;  // of values of an evaluation
+  std::optional<Scoring> scoring_;          // of the disputed sample
+  ScoredSamples samples_;
+  std::string metric_;        // in which its scores differ, where its values do not
+  uint64_t items_ = 0;        // of that metric
+  train::MetricSum score_;    // of the disputed one
   bool has_entry_ = false;    // whether the dispute has come to question_.entry,
   bool has_element_ = false;  // and to question_.element
   std::string op_;            // of the node that makes the value, once it was shown

@@ -19,6 +19,10 @@ void Game::settle_batch() {
 }
 
 Status Game::take_body(Party, SampleShowing body) {
+  if (scoring_) {
+    ISOBIT_TRY(fed_, scored_element(body, *scoring_, question_.entry, question_.element, challenge_.parts));
+    return {};
+  }
   ISOBIT_TRY(fed_, fed_element(body, schema_, question_.entry, question_.element, subject_.job, challenge_.parts,
                                question_.step));
   return {};
@@ -27,7 +31,8 @@ Status Game::take_body(Party, SampleShowing body) {
 void Game::settle_sample() {
   const bool a = trainer().claim != fed_, b = challenger().claim != fed_;
   conclude(a, b, Level::kElement,
-           text_of("the ", a ? "trainer" : "challenger", " feeds its step something else than ", "the job's sample"));
+           text_of("the ", a ? "trainer" : "challenger", " feeds ", scoring_ ? "the evaluation" : "its step",
+                   " something else than the job's sample"));
   verdict_->element->right = fed_;
 }
 

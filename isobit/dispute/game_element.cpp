@@ -7,9 +7,9 @@
 namespace isobit::dispute {
 
 Status Game::take_body(Party, NodeShowing body) {
-  ISOBIT_TRY(ResolvedNode node, resolve(body.node, static_cast<uint64_t>(entry().node), challenge_.parts, schema_));
-  ISOBIT_TRY(element_, Element::open(subject_, std::move(node), schema_, trainer().roots, question_.entry,
-                                     question_.element, body.guides));
+  ISOBIT_TRY(ResolvedNode node, resolve(body.node, static_cast<uint64_t>(entry().node), graph_parts_, schema_));
+  ISOBIT_TRY(element_, Element::open(scoring_subject_ ? *scoring_subject_ : subject_, std::move(node), schema_,
+                                     trainer().roots, question_.entry, question_.element, body.guides));
   op_ = element_->node().node().op;
   return {};
 }
@@ -112,7 +112,8 @@ void Game::settle_element() {
   }
   if (!wrong[0] && !wrong[1]) {
     // Of a rounded product more than one value may be right: which of them the trainer has, its log says.
-    if (subject_.rules.logged && subject_.rounding.log == log::Kind::kSparse) return ask(Kind::kLog, true, false);
+    if (!scoring_ && subject_.rules.logged && subject_.rounding.log == log::Kind::kSparse)
+      return ask(Kind::kLog, true, false);
     return conclude(Outcome::kNobodyWrong, level, "both values are ones that an honest party may have");
   }
   conclude(wrong[0], wrong[1], level, std::move(why));

@@ -12,7 +12,11 @@ using Entry = train::TraceEntry;
 
 Status Game::take_body(Party, Challenge body) {
   ISOBIT_RETURN_IF_ERROR(check_challenge(body, subject_));
+  if (body.evaluation) {
+    ISOBIT_TRY(samples_, scored_samples(subject_.job, body.parts, body.evaluation->graphs));
+  }
   challenge_ = std::move(body);
+  graph_parts_ = GraphParts::of(challenge_.parts);
   return {};
 }
 
@@ -21,6 +25,7 @@ void Game::compare_runs() {
   if (std::string problem = problem_of_beginning(challenge_, subject_); !problem.empty()) {
     return conclude(true, false, Level::kRun, std::move(problem));
   }
+  if (challenge_.evaluation && (before.step != behind.step || before.root == behind.root)) return begin_evaluation();
   if (before.step == behind.step) {
     const bool same = before.root == behind.root;
     return conclude(!same, same, Level::kRun,
@@ -78,8 +83,9 @@ void Game::compare_steps() {
 }
 
 Status Game::take_body(Party party, ValueList body) {
-  if (body.schema.has_value() != (party == Party::kChallenger)) {
-    return rejected("the challenger's list, and no other, comes with the schema");
+  // That of an evaluation follows from the graph.
+  if (body.schema.has_value() != (party == Party::kChallenger && !scoring_)) {
+    return rejected("the challenger's list of a step, and no other, comes with the schema");
   }
   if (body.schema && verify::schema_root(*body.schema) != *challenge_.parts.trace_schema) {
     return rejected("the schema is not the job's");
@@ -95,6 +101,10 @@ Status Game::take_body(Party party, ValueList body) {
 // Why a list is none of a step from the agreed state to the state that its party claims; "" where it may be one.
 std::string Game::problem_of_list(const Side& side) const {
   if (subject_.receipt) return problem_of_inference(schema_, side.roots, subject_.receipt->of, side.outputs);
+  if (scoring_) {
+    const size_t found = side.roots.size(), expected = schema_.size();
+    return found == expected ? "" : text_of("its list has ", found, " values, expected ", expected);
+  }
   const uint64_t t = question_.step;
   return problem_of_values(schema_, side.roots, t, state_before_, side.points[t - question_.first_step - 1].state_root);
 }
@@ -110,6 +120,7 @@ void Game::compare_values() {
     if (subject_.receipt) {
       return conclude(false, true, Level::kTrace, "the challenger has the same values as the trainer");
     }
+    if (scoring_) return begin_score();
     // The steps differ, their batches, states and values do not.
     const uint64_t at = question_.step - question_.first_step - 1;
     const bool loss = trainer().points[at].loss != challenger().points[at].loss;

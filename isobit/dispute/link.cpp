@@ -6,7 +6,7 @@
 namespace isobit::dispute {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2, kRestartVersion = 1;
 
 void write_question(ByteWriter& w, const Question& q) {
   w.u64(q.turn);
@@ -14,6 +14,10 @@ void write_question(ByteWriter& w, const Question& q) {
   w.u8(static_cast<uint8_t>(q.kind));
   for (const bool asked : q.asked) w.boolean(asked);
   for (const uint64_t n : {q.first_step, q.last_step, q.leaves, q.step, q.entry}) w.u64(n);
+  w.boolean(q.of_evaluation);
+  w.u64(q.sample);
+  w.u64(q.metric);
+  w.boolean(q.of_items);
   w.boolean(q.of_states);
   w.u64(q.part.begin);
   w.u64(q.part.size);
@@ -35,6 +39,10 @@ Expected<Question> read_question(ByteReader& r) {
   for (uint64_t* n : {&q.first_step, &q.last_step, &q.leaves, &q.step, &q.entry}) {
     ISOBIT_TRY(*n, r.u64("step or value"));
   }
+  ISOBIT_TRY(q.of_evaluation, r.boolean("of the evaluation"));
+  ISOBIT_TRY(q.sample, r.u64("sample"));
+  ISOBIT_TRY(q.metric, r.u64("metric"));
+  ISOBIT_TRY(q.of_items, r.boolean("of the values of a sum"));
   ISOBIT_TRY(q.of_states, r.boolean("of states"));
   ISOBIT_TRY(q.part.begin, r.u64("part"));
   ISOBIT_TRY(q.part.size, r.u64("part"));
@@ -64,7 +72,7 @@ Bytes signed_bytes(const Asked& a, const verify::EngagementTerms& terms) {
 
 Bytes signed_bytes(const Restart& s, const verify::EngagementTerms& terms) {
   return commit::signed_payload(kRestartTag, terms.job_root, terms.run_id, s.key, s.turn,
-                                commit::tagged_hash(kRestartTag, kVersion, s.history));
+                                commit::tagged_hash(kRestartTag, kRestartVersion, s.history));
 }
 
 }  // namespace
@@ -126,7 +134,7 @@ Expected<Asked> decode_question(ByteView data, const std::string& what) {
 
 Bytes encode(const Restart& s) {
   ByteWriter w;
-  write_frame(w, kRestartTag, kVersion);
+  write_frame(w, kRestartTag, kRestartVersion);
   w.u64(s.turn);
   w.fixed(s.history);
   w.fixed(s.key.bytes);
@@ -136,7 +144,7 @@ Bytes encode(const Restart& s) {
 
 Expected<Restart> decode_restart(ByteView data, const std::string& what) {
   ByteReader r(data, what);
-  ISOBIT_RETURN_IF_ERROR(read_frame(r, kRestartTag, kVersion));
+  ISOBIT_RETURN_IF_ERROR(read_frame(r, kRestartTag, kRestartVersion));
   Restart s;
   ISOBIT_TRY(s.turn, r.u64("turn"));
   ISOBIT_TRY(s.history, commit::read_digest(r, "history"));

@@ -1,10 +1,12 @@
 #include "isobit/dispute/player.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "isobit/base/text.h"
 #include "isobit/dispute/claims.h"
+#include "isobit/tensor/convert.h"
 
 namespace isobit::dispute {
 namespace {
@@ -27,6 +29,14 @@ Expected<Challenge> make_challenge(const verify::JobRootParts& parts, const veri
                                last, " is that of leaf ", behind, ": wait until it signs for that"));
   }
   return Challenge{parts, head, show_leaf(transcript, head, before), show_leaf(transcript, head, behind)};
+}
+
+Expected<Challenge> make_challenge(const verify::JobRootParts& parts, const verify::Transcript& transcript,
+                                   const verify::SignedHead& head, EvaluationClaim claim) {
+  const verify::TranscriptRules& rules = transcript.rules();
+  ISOBIT_TRY(Challenge challenge, make_challenge(parts, transcript, head, rules.steps, rules.has_state(rules.steps)));
+  challenge.evaluation = std::move(claim);
+  return challenge;
 }
 
 OutputClaims make_challenge(const std::vector<verify::ReceiptTensor>& outputs) {
@@ -56,13 +66,19 @@ Status Player::check(const Question& q) const {
     const bool fit = q.first_step < q.last_step && q.last_step <= steps;
     return fit ? Status() : none("steps that there are not");
   }
-  if (q.step < 1 || q.step > steps) return none("a step that there is not");
+  if (q.kind == Kind::kSums) return {};
+  const bool of_a_step =
+      q.kind == Kind::kLoss || q.kind == Kind::kBatch || q.kind == Kind::kLog || q.kind == Kind::kEntry;
+  const bool of_scores = q.kind == Kind::kGraph || q.kind == Kind::kScore;
+  if (q.of_evaluation ? of_a_step : of_scores) return none("what there is not");
+  if (of_scores) return {};
+  if (!q.of_evaluation && (q.step < 1 || q.step > steps)) return none("a step that there is not");
   if (q.kind == Kind::kValues || q.kind == Kind::kLoss || q.kind == Kind::kBatch) return {};
   if ((q.kind == Kind::kLog || q.kind == Kind::kEntry) && !subject_.rules.logged)
     return none("a log that there is not");
   if (q.kind == Kind::kEntry) return {};
-  if (q.entry >= witness_.schema().size()) return none("a value that there is not");
-  const train::TraceEntry& e = witness_.schema()[q.entry];
+  if (q.entry >= at_->schema().size()) return none("a value that there is not");
+  const train::TraceEntry& e = at_->schema()[q.entry];
   const bool of_batch = e.kind == train::TraceEntry::Kind::kBatch;
   if (q.kind == Kind::kTiles || (!q.of_states && (q.kind == Kind::kParts || q.kind == Kind::kLeaf))) return {};
   if (q.element < 0 || q.element >= Shape(e.dims).elements()) return none("an element that there is not");
@@ -70,8 +86,29 @@ Status Player::check(const Question& q) const {
   return fits ? Status() : none("a value that is not made so");
 }
 
+// Where the values of the question are.
+Status Player::go_to(const Question& q) {
+  if (!q.of_evaluation || scoring_) return {};
+  if (subject_.receipt) return unavailable("the question is of what an inference has not");
+  ISOBIT_TRY(Witness * scored, witness_.scored(q.sample));
+  ISOBIT_TRY(graphs_, witness_.scored_graphs());
+  ISOBIT_TRY(const GraphShowing shown, scored->shown_graph());
+  // What the witness says of its own graph is bound by the same parts as what is sent.
+  ISOBIT_TRY(const commit::StateRoot state, commit::state_root(shown.state, subject_.rules.steps));
+  ISOBIT_TRY(Scoring scoring, scoring_of(shown, subject_, parts_, graphs_, state.digest(), q.sample));
+  if (scoring.schema != scored->schema()) return unavailable("the sample's values are others than its graph has");
+  graph_parts_ = scoring.parts;
+  scoring_.emplace(std::move(scoring));
+  scoring_subject_.emplace(scoring_subject(subject_));
+  at_ = scored;
+  return {};
+}
+
 Expected<Body> Player::answer(const Question& q) {
-  if (q.kind != Kind::kChallenge && q.kind != Kind::kOutputs) ISOBIT_RETURN_IF_ERROR(check(q));
+  if (q.kind != Kind::kChallenge && q.kind != Kind::kOutputs) {
+    ISOBIT_RETURN_IF_ERROR(go_to(q));
+    ISOBIT_RETURN_IF_ERROR(check(q));
+  }
   switch (q.kind) {
     case Kind::kChallenge:
     case Kind::kOutputs:
@@ -95,21 +132,26 @@ Expected<Body> Player::answer(const Question& q) {
     case Kind::kLoss:
       return loss(q);
     case Kind::kBatch:
-      return witness_.batch(q.step).map(
-          [](verify::ShownLeaves leaves) { return Body(BatchShowing{std::move(leaves)}); });
+      return at_->batch(q.step).map([](verify::ShownLeaves leaves) { return Body(BatchShowing{std::move(leaves)}); });
     case Kind::kSample:
       return sample(q);
     case Kind::kLog:
       return log(q);
     case Kind::kEntry:
       return accusation(q);
+    case Kind::kSums:
+      return sums(q);
+    case Kind::kGraph:
+      return at_->shown_graph().map([](GraphShowing shown) { return Body(std::move(shown)); });
+    case Kind::kScore:
+      return score(q);
   }
   return usage_error("a challenge is made, and not asked for");
 }
 
 Expected<Body> Player::steps(const Question& q) {
   StepList list;
-  ISOBIT_TRY(list.points, witness_.points(q.first_step, q.last_step));
+  ISOBIT_TRY(list.points, at_->points(q.first_step, q.last_step));
   if (party_ == Party::kTrainer) {
     if (q.leaves > transcript_->size() || q.leaves <= q.last_step) {
       return unavailable("the question is of another transcript");
@@ -121,7 +163,7 @@ Expected<Body> Player::steps(const Question& q) {
 
 Status Player::prepare_roots(const Question& q) {
   if (!roots_.empty()) return {};
-  ISOBIT_TRY(roots_, witness_.roots(q.step));
+  ISOBIT_TRY(roots_, at_->roots(q.step));
   for (const commit::TensorRoot& root : roots_) digests_.push_back(root.digest());
   return {};
 }
@@ -129,15 +171,15 @@ Status Player::prepare_roots(const Question& q) {
 Expected<Body> Player::values(const Question& q) {
   ISOBIT_RETURN_IF_ERROR(prepare_roots(q));
   ValueList list{digests_, std::nullopt};
-  if (party_ == Party::kChallenger) list.schema = witness_.schema();
+  if (party_ == Party::kChallenger && !scoring_) list.schema = at_->schema();
   return list;
 }
 
 Status Player::prepare_value(const Question& q) {
   if (!tile_hashes_.empty()) return {};
-  ISOBIT_TRY(auto values, witness_.values(q.step, {q.entry}));
+  ISOBIT_TRY(auto values, at_->values(q.step, {q.entry}));
   value_ = std::move(values.at(q.entry));
-  const TensorIdentity identity = TensorIdentity::of(witness_.schema()[q.entry]);
+  const TensorIdentity identity = TensorIdentity::of(at_->schema()[q.entry]);
   tile_hashes_ = commit::tile_hashes(identity.header(), value_, identity.layout(), pool_);
   return {};
 }
@@ -162,7 +204,7 @@ Expected<Body> Player::leaf(const Question& q) {
     return unavailable("the question is of a leaf that there is not");
   }
   if (q.of_states) return LeafShowing{state_leaf(q.part.begin, states_[q.part.begin])};
-  const TensorIdentity identity = TensorIdentity::of(witness_.schema()[q.entry]);
+  const TensorIdentity identity = TensorIdentity::of(at_->schema()[q.entry]);
   return LeafShowing{
       commit::tile_bytes(identity.header(), value_, identity.layout(), static_cast<int64_t>(q.part.begin))};
 }
@@ -175,44 +217,50 @@ const Tensor& Player::tensor(bool of_statistic, uint32_t index) const {
 }
 
 judge::Bits Player::value_of(const graph::ElementSource& s) const {
-  return judge::bits_of(tensor(s.of_statistic, static_cast<uint32_t>(s.input)), s.element);
+  const auto index = static_cast<uint32_t>(s.input);
+  const judge::Bits bits = judge::bits_of(tensor(s.of_statistic, index), s.element);
+  return s.of_statistic ? bits : element_->node().operands[index].read(bits);
 }
 
 // The node with its operands' and statistics' tensors, and the element as a referee will see it.
 Status Player::prepare_node(const Question& q) {
   if (element_) return {};
   ISOBIT_RETURN_IF_ERROR(prepare_roots(q));
-  const std::vector<train::TraceEntry>& schema = witness_.schema();
+  const std::vector<train::TraceEntry>& schema = at_->schema();
   const auto index = static_cast<uint64_t>(schema[q.entry].node);
-  showing_ = NodeShowing{witness_.node(index), {}};
+  showing_ = NodeShowing{at_->node(index), {}};
   // What the witness says of its own graph is bound by the same parts as what is sent.
-  ISOBIT_TRY(ResolvedNode node, resolve(showing_->node, index, parts_, schema));
+  ISOBIT_TRY(ResolvedNode node, resolve(showing_->node, index, graph_parts_, schema));
   std::set<uint64_t> wanted(node.statistics.begin(), node.statistics.end());
+  std::map<uint32_t, Tensor> narrow;
   for (uint32_t i = 0; i < node.operands.size(); ++i) {
     const Operand& operand = node.operands[i];
     if (operand.from == Operand::From::kTrace) {
       wanted.insert(operand.entry);
     } else if (operand.from != Operand::From::kAbsent) {
-      ISOBIT_TRY(given_[i], witness_.given(operand));
+      ISOBIT_TRY(given_[i], at_->given(operand));
+      if (operand.narrows) narrow[i] = converted(given_[i], DType::kFloat32);
     }
   }
   // A statistic behind the disputed one is nobody's ground.
   std::erase_if(wanted, [&](uint64_t entry) { return entry >= q.entry; });
-  ISOBIT_TRY(of_trace_, witness_.values(q.step, wanted));
+  ISOBIT_TRY(of_trace_, at_->values(q.step, wanted));
   const auto operand = [&](int i) -> const Tensor* {
     const auto at = static_cast<uint32_t>(i);
     const Operand& from = node.operands[at];
     if (from.from == Operand::From::kAbsent) return nullptr;
-    return from.from == Operand::From::kTrace ? &of_trace_.at(from.entry) : &given_.at(at);
+    if (from.from == Operand::From::kTrace) return &of_trace_.at(from.entry);
+    return from.narrows ? &narrow.at(at) : &given_.at(at);
   };
   ISOBIT_TRY(const auto tiles, Element::guide_tiles(node, schema[q.entry], q.element, operand));
   for (const auto& [i, wanted_tiles] : tiles) {
     showing_->guides.push_back({false, i,
-                                ShownTiles::of(node.operands[i].identity, *operand(static_cast<int>(i)),
+                                ShownTiles::of(node.operands[i].identity,
+                                               node.operands[i].narrows ? given_.at(i) : *operand(static_cast<int>(i)),
                                                {wanted_tiles.begin(), wanted_tiles.end()}, pool_)});
   }
-  ISOBIT_TRY(element_,
-             Element::open(subject_, std::move(node), schema, digests_, q.entry, q.element, showing_->guides));
+  ISOBIT_TRY(element_, Element::open(scoring_subject_ ? *scoring_subject_ : subject_, std::move(node), schema, digests_,
+                                     q.entry, q.element, showing_->guides));
   return {};
 }
 
@@ -261,21 +309,23 @@ Expected<Body> Player::grounds(const Question& q) {
 }
 
 Expected<Body> Player::sample(const Question& q) {
-  const int64_t position = position_in_batch(witness_.schema()[q.entry], q.element, subject_.job);
-  ISOBIT_TRY(verify::ShownSample sample, witness_.sample(q.step, position));
+  const train::TraceEntry& entry = at_->schema()[q.entry];
+  const int64_t position =
+      scoring_ ? position_in_range(entry, q.element, *scoring_) : position_in_batch(entry, q.element, subject_.job);
+  ISOBIT_TRY(verify::ShownSample sample, at_->sample(q.step, position));
   return SampleShowing{std::move(sample)};
 }
 
 Expected<Body> Player::log(const Question& q) {
-  ISOBIT_TRY(const verify::LogTree tree, witness_.log(q.step));
-  const auto node = static_cast<uint32_t>(witness_.schema()[q.entry].node);
+  ISOBIT_TRY(const verify::LogTree tree, at_->log(q.step));
+  const auto node = static_cast<uint32_t>(at_->schema()[q.entry].node);
   return LogShowing{tree.prove_entry(node, static_cast<uint64_t>(q.element))};
 }
 
 Expected<Body> Player::accusation(const Question& q) {
-  ISOBIT_TRY(const auto illegal, witness_.illegal_entry(q.step));
+  ISOBIT_TRY(const auto illegal, at_->illegal_entry(q.step));
   if (!illegal) return unavailable("every entry of the log may stand");
-  ISOBIT_TRY(const verify::LogTree tree, witness_.log(q.step));
+  ISOBIT_TRY(const verify::LogTree tree, at_->log(q.step));
   const verify::LogAbsenceProof shown = tree.prove_entry(illegal->node, illegal->position);
   if (!shown.before) return unavailable("the entry is none of the log");
   const auto& entries = std::get<std::vector<log::SparseEntry>>(shown.before->chunk.log);
@@ -284,11 +334,59 @@ Expected<Body> Player::accusation(const Question& q) {
 }
 
 Expected<Body> Player::loss(const Question& q) {
-  ISOBIT_TRY(const LossNode loss, loss_node(witness_.graph(), witness_.schema()));
-  ISOBIT_TRY(const auto values, witness_.values(q.step, {loss.entry}));
-  return LossShowing{
-      witness_.graph().prove(loss.node), witness_.graph().head(),
-      ShownTiles::of(TensorIdentity::of(witness_.schema()[loss.entry]), values.at(loss.entry), {0}, pool_)};
+  ISOBIT_TRY(const LossNode loss, loss_node(at_->graph(), at_->schema()));
+  ISOBIT_TRY(const auto values, at_->values(q.step, {loss.entry}));
+  return LossShowing{at_->graph().prove(loss.node), at_->graph().head(),
+                     ShownTiles::of(TensorIdentity::of(at_->schema()[loss.entry]), values.at(loss.entry), {0}, pool_)};
+}
+
+Expected<Body> Player::sums(const Question& q) {
+  const verify::EvaluationTree* tree = nullptr;
+  if (q.of_items) {
+    ISOBIT_RETURN_IF_ERROR(prepare_items(q));
+    tree = &*items_;
+  } else {
+    ISOBIT_TRY(tree, witness_.evaluation());
+  }
+  if (q.part.size < 1 || q.part.begin >= tree->samples() || q.part.size > tree->samples() - q.part.begin) {
+    return unavailable("the question is of samples that there are not");
+  }
+  return SumsShowing::of(*tree, q.part);
+}
+
+Status Player::prepare_items(const Question& q) {
+  if (items_) return {};
+  if (!scoring_ || q.metric >= train::metric_names(subject_.job.loss).size()) {
+    return unavailable("the question is of a metric that there is not");
+  }
+  ISOBIT_TRY(auto items, at_->items(q.metric));
+  items_.emplace(train::SampleScores{{train::metric_names(subject_.job.loss)[q.metric]}, std::move(items)});
+  return {};
+}
+
+// The element that is asked for is the item: the one value that is added.
+Expected<Body> Player::score(const Question& q) {
+  const train::Job& job = subject_.job;
+  if (!scoring_ || q.metric >= train::metric_names(job.loss).size() || q.element < 0 ||
+      q.element >= scoring_->items(job, q.metric)) {
+    return unavailable("the question is of a score that there is not");
+  }
+  const train::ItemParts parts = scoring_->parts_of(job, q.metric, q.element);
+  const std::array<train::ItemParts::Range, 3> ranges = {parts.losses, parts.output, parts.target};
+  ScoreShowing shown;
+  for (uint32_t i = 0; i < ranges.size(); ++i) {
+    if (ranges[i].count == 0) continue;
+    const uint64_t entry = *scoring_->entry(i);
+    const TensorIdentity identity = TensorIdentity::of(at_->schema()[entry]);
+    ISOBIT_TRY(const auto values, at_->values(q.step, {entry}));
+    const commit::TileGrid grid = identity.grid();
+    std::set<uint64_t> tiles;
+    for (int64_t e = 0; e < ranges[i].count; ++e) {
+      tiles.insert(static_cast<uint64_t>(grid.place_of(ranges[i].first + e).tile));
+    }
+    shown.shown.push_back({false, i, ShownTiles::of(identity, values.at(entry), {tiles.begin(), tiles.end()}, pool_)});
+  }
+  return shown;
 }
 
 }  // namespace isobit::dispute

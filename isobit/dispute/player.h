@@ -9,6 +9,7 @@
 #include "isobit/commit/signature.h"
 #include "isobit/dispute/message.h"
 #include "isobit/dispute/question.h"
+#include "isobit/dispute/scoring.h"
 #include "isobit/dispute/witness.h"
 #include "isobit/verify/transcript.h"
 
@@ -23,6 +24,10 @@ Expected<Challenge> make_challenge(const verify::JobRootParts& parts, const veri
 // That the leaves of the steps first + 1 .. last are among the first `leaves` of the transcript. REQUIRES them to be.
 commit::MultiProof prove_steps(const verify::Transcript& transcript, uint64_t leaves, uint64_t first, uint64_t last);
 
+// The challenge to the evaluation, by who has another one. Errors as above.
+Expected<Challenge> make_challenge(const verify::JobRootParts& parts, const verify::Transcript& transcript,
+                                   const verify::SignedHead& head, EvaluationClaim claim);
+
 // The challenge to a receipt, by who has these outputs instead.
 OutputClaims make_challenge(const std::vector<verify::ReceiptTensor>& outputs);
 
@@ -36,9 +41,11 @@ class Player {
         parts_(parts),
         party_(party),
         witness_(witness),
+        at_(&witness),
         transcript_(transcript),
         key_(std::move(key)),
-        pool_(pool) {}
+        pool_(pool),
+        graph_parts_(GraphParts::of(parts)) {}
 
   // What the answer says; the same for the same question, whatever was asked before, so that a party that lost its
   // memory goes on with a player that never answered. One player, one game. REQUIRES a question that this party is
@@ -52,6 +59,7 @@ class Player {
   void forge_states(ForgeStates forge) { forge_states_ = std::move(forge); }
 
  private:
+  Status go_to(const Question& q);
   Status check(const Question& q) const;
   Expected<Body> steps(const Question& q);
   Expected<Body> values(const Question& q);
@@ -65,12 +73,15 @@ class Player {
   Expected<Body> sample(const Question& q);
   Expected<Body> log(const Question& q);
   Expected<Body> accusation(const Question& q);
+  Expected<Body> sums(const Question& q);
+  Expected<Body> score(const Question& q);
 
   // What answers are made of, computed when first needed.
   Status prepare_roots(const Question& q);
   Status prepare_value(const Question& q);
   Status prepare_node(const Question& q);
   Status prepare_states(const Question& q);
+  Status prepare_items(const Question& q);
   const Tensor& tensor(bool of_statistic, uint32_t index) const;
   judge::Bits value_of(const graph::ElementSource& source) const;
 
@@ -78,9 +89,16 @@ class Player {
   const verify::JobRootParts& parts_;
   const Party party_;
   Witness& witness_;
+  Witness* at_;  // of the values that are asked for
   const verify::Transcript* transcript_;
   const commit::SecretKey key_;
   ThreadPool& pool_;
+  GraphParts graph_parts_;  // what nodes lead to
+  // Of a sample of the evaluation.
+  std::vector<verify::ScoredGraph> graphs_;
+  std::optional<Scoring> scoring_;
+  std::optional<Subject> scoring_subject_;
+  std::optional<verify::EvaluationTree> items_;
 
   std::vector<commit::TensorRoot> roots_;  // of the disputed step
   std::vector<commit::Digest> digests_;    // theirs

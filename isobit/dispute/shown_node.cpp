@@ -1,6 +1,7 @@
 #include "isobit/dispute/shown_node.h"
 
 #include <algorithm>
+#include <bit>
 #include <set>
 
 #include "isobit/base/text.h"
@@ -33,16 +34,16 @@ std::optional<uint64_t> fed_as(const std::vector<train::TraceEntry>& schema, con
 // One reading of what is shown.
 class Resolver {
  public:
-  Resolver(const ShownNode& shown, const verify::JobRootParts& parts, const std::vector<train::TraceEntry>& schema)
+  Resolver(const ShownNode& shown, const GraphParts& parts, const std::vector<train::TraceEntry>& schema)
       : shown_(shown), parts_(parts), schema_(schema) {}
 
   Status check(uint64_t index) {
     if (shown_.node.node.index != index) {
       return rejected(text_of("the node shown is ", shown_.node.node.index, ", expected ", index));
     }
-    ISOBIT_RETURN_IF_ERROR(verify::verify_graph_node(shown_.node, parts_.step_graph));
+    ISOBIT_RETURN_IF_ERROR(verify::verify_graph_node(shown_.node, parts_.graph));
     for (const verify::GraphNodeProof& producer : shown_.producers) {
-      ISOBIT_RETURN_IF_ERROR(verify::verify_graph_node(producer, parts_.step_graph));
+      ISOBIT_RETURN_IF_ERROR(verify::verify_graph_node(producer, parts_.graph));
       for (size_t p = 0; p < producer.node.outputs.size(); ++p) {
         const int64_t id = producer.node.outputs[p].id;
         if (id != kNoValue) made_[id] = {producer.node.index, static_cast<int64_t>(p)};
@@ -81,6 +82,13 @@ class Resolver {
 
   Expected<Operand> fed(const verify::GraphValue& input) const {
     if (const auto entry = fed_as(schema_, input.name)) return traced(entry, input.id);
+    if (const auto given = parts_.given.find(input.name); given != parts_.given.end()) {
+      const bool narrows = parts_.narrows && input.dtype == DType::kFloat32;
+      const DType dtype = narrows ? DType::kFloat64 : input.dtype;
+      return Operand{Operand::From::kFrozen, 0,
+                     given->second,          {input.name, dtype, input.dims, input.dims.size() < 2 ? 0 : 1},
+                     std::nullopt,           narrows};
+    }
     const auto shown = shown_.frozen.find(input.id);
     if (shown == shown_.frozen.end() || !parts_.frozen) {
       return unreadable(text_of("frozen parameter '", input.name, "' is not shown"));
@@ -98,20 +106,45 @@ class Resolver {
   }
 
   const ShownNode& shown_;
-  const verify::JobRootParts& parts_;
+  const GraphParts& parts_;
   const std::vector<train::TraceEntry>& schema_;
   std::map<int64_t, std::pair<uint64_t, int64_t>> made_;  // value -> node and place
 };
 
-Expected<graph::Attributes> attributes_of(const ShownNode& shown) {
+// The operands as inputs and constants of a graph of their own.
+Expected<std::vector<graph::ValueId>> feed(graph::Graph& graph, const verify::GraphNode& node,
+                                           const std::vector<Operand>& operands) {
+  std::map<int64_t, graph::ValueId> known;
+  std::vector<graph::ValueId> ids;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Operand& operand = operands[i];
+    if (operand.from == Operand::From::kAbsent) {
+      ids.push_back(kNoValue);
+      continue;
+    }
+    const auto [at, is_new] = known.try_emplace(node.inputs[i], kNoValue);
+    if (is_new) {
+      const std::string name = text_of("operand ", i);
+      at->second = operand.whole ? graph.add_initializer(name, *operand.whole)
+                                 : graph.add_input(name, operand.dtype(), operand.identity.dims);
+    }
+    ids.push_back(at->second);
+  }
+  return ids;
+}
+
+}  // namespace
+
+Expected<graph::Attributes> attributes_of(const verify::GraphNode& node,
+                                          const std::map<std::string, ShownConstant>& tensors) {
   graph::Attributes attributes;
-  for (const auto& [name, attribute] : shown.node.node.attributes) {
+  for (const auto& [name, attribute] : node.attributes) {
     if (std::holds_alternative<verify::SubgraphAttribute>(attribute)) {
       return unreadable(text_of("attribute '", name, "' is a graph"));
     }
     if (const auto* tensor = std::get_if<verify::TensorAttribute>(&attribute)) {
-      const auto found = shown.tensors.find(name);
-      if (found == shown.tensors.end() || !found->second.whole) {
+      const auto found = tensors.find(name);
+      if (found == tensors.end() || !found->second.whole) {
         return unreadable(text_of("the tensor of attribute '", name, "' is not shown"));
       }
       ISOBIT_RETURN_IF_ERROR(found->second.check(tensor->root));
@@ -130,28 +163,6 @@ Expected<graph::Attributes> attributes_of(const ShownNode& shown) {
   return attributes;
 }
 
-// The operands as inputs and constants of a graph of their own.
-Expected<std::vector<graph::ValueId>> feed(graph::Graph& graph, const verify::GraphNode& node,
-                                           const std::vector<Operand>& operands) {
-  std::map<int64_t, graph::ValueId> known;
-  std::vector<graph::ValueId> ids;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const Operand& operand = operands[i];
-    if (operand.from == Operand::From::kAbsent) {
-      ids.push_back(kNoValue);
-      continue;
-    }
-    const auto [at, is_new] = known.try_emplace(node.inputs[i], kNoValue);
-    if (is_new) {
-      const std::string name = text_of("operand ", i);
-      at->second = operand.whole ? graph.add_initializer(name, *operand.whole)
-                                 : graph.add_input(name, operand.identity.dtype, operand.identity.dims);
-    }
-    ids.push_back(at->second);
-  }
-  return ids;
-}
-
 Status check_outputs(const graph::Graph& graph, const verify::GraphNode& node,
                      const std::vector<graph::ValueId>& made) {
   for (size_t o = 0; o < node.outputs.size(); ++o) {
@@ -165,7 +176,18 @@ Status check_outputs(const graph::Graph& graph, const verify::GraphNode& node,
   return {};
 }
 
-}  // namespace
+judge::Bits Operand::read(judge::Bits bits) const {
+  if (!narrows) return bits;
+  return std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(bits)));
+}
+
+std::map<std::string, ShownConstant> shown_tensors(const graph::Node& node) {
+  std::map<std::string, ShownConstant> tensors;
+  for (const auto& [name, attribute] : node.attributes.items()) {
+    if (const auto* tensor = std::get_if<Tensor>(&attribute)) tensors.emplace(name, ShownConstant::of(name, *tensor));
+  }
+  return tensors;
+}
 
 Status ShownConstant::check(const commit::Digest& root) const {
   const commit::TensorRoot said{identity.header(), tiles};
@@ -216,15 +238,11 @@ ShownNode show_node(const graph::Graph& graph, const verify::GraphTree& tree, ui
     const auto place = static_cast<uint64_t>(at - frozen.begin());
     shown.frozen.emplace(id, ShownFrozen{at->tensor_root, commit::prove_inclusion(leaves, place)});
   }
-  for (const auto& [name, attribute] : of.attributes.items()) {
-    if (const auto* tensor = std::get_if<Tensor>(&attribute)) {
-      shown.tensors.emplace(name, ShownConstant::of(name, *tensor));
-    }
-  }
+  shown.tensors = shown_tensors(of);
   return shown;
 }
 
-Expected<ResolvedNode> resolve(const ShownNode& shown, uint64_t index, const verify::JobRootParts& parts,
+Expected<ResolvedNode> resolve(const ShownNode& shown, uint64_t index, const GraphParts& parts,
                                const std::vector<train::TraceEntry>& schema) {
   Resolver resolver(shown, parts, schema);
   ISOBIT_RETURN_IF_ERROR(resolver.check(index));
@@ -235,7 +253,7 @@ Expected<ResolvedNode> resolve(const ShownNode& shown, uint64_t index, const ver
     resolved.operands.push_back(std::move(operand));
   }
   ISOBIT_TRY(const std::vector<graph::ValueId> ids, feed(*resolved.graph, node, resolved.operands));
-  ISOBIT_TRY(graph::Attributes attributes, attributes_of(shown));
+  ISOBIT_TRY(graph::Attributes attributes, attributes_of(node, shown.tensors));
   std::vector<std::string> names;
   for (const verify::GraphValue& output : node.outputs) names.push_back(output.id == kNoValue ? "" : output.name);
   ISOBIT_TRY(const std::vector<graph::ValueId> made,

@@ -31,6 +31,9 @@ struct ShownConstant {
   static ShownConstant of(std::string name, const Tensor& tensor);
 };
 
+void write(ByteWriter& writer, const ShownConstant& constant);
+Expected<ShownConstant> read_constant(ByteReader& reader);
+
 // A frozen parameter's place among those that the job root's parts commit to.
 struct ShownFrozen {
   commit::Digest tensor_root{};
@@ -51,6 +54,14 @@ struct ShownNode {
 ShownNode show_node(const graph::Graph& graph, const verify::GraphTree& tree, uint64_t node,
                     const std::vector<commit::StateEntry>& frozen);
 
+// Of the attributes of a node, those that are tensors.
+std::map<std::string, ShownConstant> shown_tensors(const graph::Node& node);
+// The attributes of a node, with these tensors among them.
+Expected<graph::Attributes> attributes_of(const verify::GraphNode& node,
+                                          const std::map<std::string, ShownConstant>& tensors);
+// kRejected unless the values that the node made have the types that it says.
+Status check_outputs(const graph::Graph& graph, const verify::GraphNode& node, const std::vector<graph::ValueId>& made);
+
 Bytes encode(const ShownNode& shown);
 // Accepts exactly what encode() writes; checks no proof.
 Expected<ShownNode> decode_shown_node(ByteView data, const std::string& what);
@@ -63,6 +74,10 @@ struct Operand {
   commit::Digest root{};  // kConstant, kFrozen: of the tensor
   TensorIdentity identity;
   std::optional<Tensor> whole = std::nullopt;  // kConstant, where it was shown
+  // Its elements are float64, and the node takes them as float32.
+  bool narrows = false;
+  DType dtype() const { return narrows ? DType::kFloat32 : identity.dtype; }
+  judge::Bits read(judge::Bits bits) const;  // an element as the node takes it
 };
 
 // The node alone in a graph of its own, with what is known of its operands.
@@ -74,9 +89,22 @@ struct ResolvedNode {
   const graph::Node& node() const { return graph->nodes()[0]; }
 };
 
+// What single nodes and their operands lead to.
+struct GraphParts {
+  commit::Digest graph{};
+  std::optional<verify::FrozenParameters> frozen;
+  // Inputs that are no values of the trace, by name, with their tensor roots: of an evaluation the state, and what is
+  // frozen.
+  std::map<std::string, commit::Digest> given;
+  bool narrows = false;  // where these are float64, they are taken as float32
+
+  // Of a step.
+  static GraphParts of(const verify::JobRootParts& parts) { return {parts.step_graph, parts.frozen, {}}; }
+};
+
 // kRejected where the parts do not show it to be node `index` of the step's graph, with operands that are what they are
 // shown to be; kUnreadable for a node that cannot stand alone. `schema`: the whole of it, as the parts bind it.
-Expected<ResolvedNode> resolve(const ShownNode& shown, uint64_t index, const verify::JobRootParts& parts,
+Expected<ResolvedNode> resolve(const ShownNode& shown, uint64_t index, const GraphParts& parts,
                                const std::vector<train::TraceEntry>& schema);
 
 }  // namespace isobit::dispute

@@ -135,6 +135,7 @@ void SpotCheck::judge(const ElementRuling& ruling, Level level) {
 }
 
 Status SpotCheck::take_answer(SpotSteps answer) {
+  if (answer.leaves.evaluation) return rejected("the leaves come with an evaluation, and are asked for without one");
   ISOBIT_RETURN_IF_ERROR(check_challenge(answer.leaves, subject_));
   if (wanted_transcript_ && verify::transcript_root(answer.leaves.head.tree) != *wanted_transcript_) {
     return rejected("the states shown are of another transcript than the run's");
@@ -222,8 +223,8 @@ Status SpotCheck::take_fed(const SpotElement& answer) {
 Status SpotCheck::take_made(const SpotElement& answer) {
   if (!answer.node || answer.sample) return rejected("a node is to be shown");
   const SpotPlace& place = places_[question_.at];
-  ISOBIT_TRY(ResolvedNode node,
-             resolve(answer.node->node, static_cast<uint64_t>(schema_[place.entry].node), leaves_.parts, schema_));
+  ISOBIT_TRY(ResolvedNode node, resolve(answer.node->node, static_cast<uint64_t>(schema_[place.entry].node),
+                                        GraphParts::of(leaves_.parts), schema_));
   ISOBIT_TRY(std::unique_ptr<Element> element, Element::open(subject_, std::move(node), schema_, roots_, place.entry,
                                                              place.element, answer.node->guides));
   const bool is_long = element->chunks() > 1;

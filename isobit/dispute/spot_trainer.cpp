@@ -169,7 +169,7 @@ Expected<std::vector<ResolvedNode>> SpotTrainer::find_guides(const SpotQuestion&
     if (schema[p.entry].node >= 0) {
       const auto index = static_cast<uint64_t>(schema[p.entry].node);
       place.showing.node = witness_.node(index);
-      ISOBIT_TRY(nodes.back(), resolve(place.showing.node, index, parts_, schema));
+      ISOBIT_TRY(nodes.back(), resolve(place.showing.node, index, GraphParts::of(parts_), schema));
     }
     places_.push_back(std::move(place));
   }

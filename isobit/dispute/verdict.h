@@ -50,13 +50,15 @@ struct DisputedElement {
 struct Verdict {
   Outcome outcome = Outcome::kBothWrong;
   Level level = Level::kRun;
-  std::string reason;             // one sentence for people
-  std::optional<uint64_t> step;   // 1 for the first
-  std::optional<uint64_t> entry;  // of the schema
-  std::string value;              // its name; "" without an entry
-  std::optional<uint64_t> node;   // of the step's graph, where one makes it
-  std::string op;                 // that node's operator, where the dispute came to it
-  DType dtype = DType::kFloat32;  // of the value
+  std::string reason;              // one sentence for people
+  std::optional<uint64_t> step;    // 1 for the first
+  std::optional<uint64_t> sample;  // of the evaluation, where it is about that and not about a step
+  std::string metric;              // of the sample, where the dispute came to one
+  std::optional<uint64_t> entry;   // of the schema
+  std::string value;               // its name; "" without an entry
+  std::optional<uint64_t> node;    // of the step's graph, where one makes it
+  std::string op;                  // that node's operator, where the dispute came to it
+  DType dtype = DType::kFloat32;   // of the value
   std::optional<DisputedElement> element;
   std::optional<int64_t> chunk;  // of the element's sum
   // What of the trainer's rounding log no honest trainer has, and nobody is wrong by: "missing" (no entry, although the

@@ -43,6 +43,16 @@ class Witness {
   // The leaves of the batch of a step in the dataset; and the sample at a position of it.
   virtual Expected<verify::ShownLeaves> batch(uint64_t step) = 0;
   virtual Expected<verify::ShownSample> sample(uint64_t step, int64_t position) = 0;
+  // The evaluation of the last state, as this party has it; and what shows the graphs that it may run.
+  virtual Expected<const verify::EvaluationTree*> evaluation() { return unavailable("there is no evaluation"); }
+  virtual Expected<std::vector<verify::ScoredGraph>> scored_graphs() { return unavailable("there is no evaluation"); }
+  // The witness of the values of one sample of it: there the step does not matter. It lives as long as this one, or
+  // until it is asked for another sample.
+  virtual Expected<Witness*> scored(uint64_t) { return unavailable("there is no evaluation"); }
+  // Of such a witness: the graph. Of any other there is none.
+  virtual Expected<GraphShowing> shown_graph() { return unavailable("the graph of a step is not shown whole"); }
+  // ... and the values that a metric of the sample adds up.
+  virtual Expected<std::vector<train::MetricSum>> items(uint64_t) { return unavailable("a step has no scores"); }
   // Of a job that keeps a rounding log: that of the trainer of the run, of a step; and the first of its entries that
   // may not stand, if there is one.
   virtual Expected<verify::LogTree> log(uint64_t step) = 0;

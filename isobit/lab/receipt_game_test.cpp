@@ -241,7 +241,9 @@ TEST_P(ReceiptGame, AnEntryThatIsNoneOfItsNodeIsRefused) {
   const std::vector<train::TraceEntry> schema = witness->schema();
   const std::vector<commit::Digest> roots(schema.size());
   const auto opened = [&](const std::vector<train::TraceEntry>& said, uint64_t node, uint64_t entry, int64_t element) {
-    auto resolved = dispute::resolve(witness->node(node), node, dispute::parts_of(subject), schema).value();
+    auto resolved =
+        dispute::resolve(witness->node(node), node, dispute::GraphParts::of(dispute::parts_of(subject)), schema)
+            .value();
     const auto made = dispute::Element::open(subject, std::move(resolved), said, roots, entry, element, {});
     return made ? std::string() : made.error().message;
   };

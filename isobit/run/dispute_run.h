@@ -57,12 +57,12 @@ Expected<DisputeResult> play_locally(dispute::Referee& referee, std::array<dispu
                                      const std::function<void(const dispute::Question&)>& progress = nullptr,
                                      const std::function<double()>& seconds = nullptr);
 
-// Of two runs of one job: the earliest step in which they differ. Of a logged job an honest challenger computes by the
-// log of the run that is in doubt, whatever its own run's log decided, and by the exact values where that log says what
-// it may not, or cannot be read. kUsage: they do not differ, or in nothing that is disputed step by step (the
-// evaluation), or an honest challenger computes now what the trainer says, so that its own run is the false one; they
-// are of different jobs; a key that is not the trainer's; a log of kind ovt, whose decisions nobody can judge one by
-// one. Errors: those of RunWitness::open; kUnavailable where a party could not answer.
+// Of two runs of one job: the earliest step in which they differ, or their evaluation. Of a logged job an honest
+// challenger computes by the log of the run that is in doubt, whatever its own run's log decided, and by the exact
+// values where that log says what it may not, or cannot be read. kUsage: they do not differ, or an honest challenger
+// computes now what the trainer says, so that its own run is the false one; they are of different jobs; a key that is
+// not the trainer's; a log of kind ovt, whose decisions nobody can judge one by one. Errors: those of RunWitness::open;
+// kUnavailable where a party could not answer.
 Expected<DisputeResult> dispute_runs(const DisputeRequest& request);
 
 }  // namespace isobit::run

@@ -88,24 +88,16 @@ Expected<std::optional<verify::FrozenParameters>> frozen_parameters(const train:
   return verify::FrozenParameters{trainer.frozen().size(), root.digest()};
 }
 
-namespace {
-
-// The graphs of inference that a network from a file becomes for every batch that is scored or exported. One that it
-// cannot become is zeros: nothing is scored or exported by it either. kUnavailable where that is not known, for want of
-// memory.
-Expected<commit::Digest> scored_graphs(const train::Job& job, const data::Dataset& dataset,
-                                       const models::Network& network, ThreadPool& pool) {
-  ByteWriter w;
+Expected<std::vector<verify::ScoredGraph>> scored_graphs(const train::Job& job, const data::Dataset& dataset,
+                                                         const models::Network& network, ThreadPool& pool) {
+  std::vector<verify::ScoredGraph> graphs;
   for (const int64_t batch : train::committed_batches(job, dataset.test_count(), network)) {
     const auto eval = train::build_eval_graph(job, data::shape_of(dataset), batch, network);
     if (!eval && eval.error().code == ErrorCode::kUnavailable) return tl::unexpected(eval.error());
-    w.i64(batch);
-    w.fixed(eval ? verify::graph_root(eval->graph, pool) : commit::Digest{});
+    graphs.push_back({batch, eval ? verify::graph_root(eval->graph, pool) : commit::Digest{}});
   }
-  return commit::tagged_hash("isobit.scored-graphs", 1, w.view());
+  return graphs;
 }
-
-}  // namespace
 
 Expected<verify::JobRootParts> job_root_parts(const train::Trainer& trainer, const DatasetCommitment& commitment,
                                               const commit::Digest& initial_state, const models::Network& network,
@@ -125,7 +117,8 @@ Expected<verify::JobRootParts> job_root_parts(const train::Trainer& trainer, con
   if (step.disputable) parts.trace_schema = verify::schema_root(train::trace_schema(step));
   ISOBIT_TRY(parts.frozen, frozen_parameters(trainer, pool));
   if (!declares_network(job)) {
-    ISOBIT_TRY(parts.graphs_scored, scored_graphs(job, dataset, network, pool));
+    ISOBIT_TRY(const auto graphs, scored_graphs(job, dataset, network, pool));
+    parts.graphs_scored = verify::scored_graphs_digest(graphs);
   }
   return parts;
 }

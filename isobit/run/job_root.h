@@ -47,6 +47,12 @@ commit::Digest batch_digest(const DatasetCommitment& dataset, int64_t step, std:
 // Of a trainer; nothing where it freezes nothing.
 Expected<std::optional<verify::FrozenParameters>> frozen_parameters(const train::Trainer& trainer, ThreadPool& pool);
 
+// The graphs of inference that a network from a file becomes for every batch that is scored or exported. One that it
+// cannot become is zeros: nothing is scored or exported by it either. kUnavailable where that is not known, for want of
+// memory.
+Expected<std::vector<verify::ScoredGraph>> scored_graphs(const train::Job& job, const data::Dataset& dataset,
+                                                         const models::Network& network, ThreadPool& pool);
+
 // What the job root of a trainer at step 0 with that state is made of. kUnreadable: the network cannot be evaluated.
 // kUnavailable: this process may not take the memory that telling takes.
 Expected<verify::JobRootParts> job_root_parts(const train::Trainer& trainer, const DatasetCommitment& commitment,

@@ -13,14 +13,13 @@ using dispute::Party;
 struct Doubt {
   uint64_t last = 0;
   bool handed_out = false;
+  bool of_evaluation = false;
 };
 
 constexpr const char* kNothing = "the runs have the same leaves as far as both go: there is nothing to dispute";
 constexpr const char* kNothingByItsLog =
     "the run in doubt is what its own log leads to, as far as it goes: there is nothing to dispute (entries that "
-    "change "
-    "nothing are counted by 'isobit audit')";
-constexpr const char* kEvaluation = "the runs differ in their evaluation alone, which no dispute settles step by step";
+    "change nothing are counted by 'isobit audit')";
 
 Doubt doubt_of_step(const verify::TranscriptRules& rules, uint64_t step) {
   const uint64_t t = std::max<uint64_t>(1, step), every = rules.commit_every;
@@ -36,8 +35,8 @@ Expected<Doubt> first_doubt(const verify::Transcript& a, const verify::Transcrip
   while (leaf < both && a.leaf(leaf) == b.leaf(leaf)) ++leaf;
   if (leaf == both) return usage_error(kNothing);
   if (leaf <= rules.steps) return doubt_of_step(rules, leaf);
-  if (a.final().state_root == b.final().state_root) return usage_error(kEvaluation);
-  return doubt_of_last_state(rules);
+  if (a.final().state_root != b.final().state_root) return doubt_of_last_state(rules);
+  return Doubt{rules.steps, false, true};
 }
 
 // The challenger's own transcript does not say what it makes of the trainer's log.
@@ -49,8 +48,9 @@ Expected<Doubt> first_doubt_under_the_log(const verify::Transcript& a, RunWitnes
   if (!a.complete()) return usage_error(kNothingByItsLog);
   ISOBIT_TRY(const commit::Digest state, challenger.state_root());
   if (a.final().state_root != state) return doubt_of_last_state(rules);
-  ISOBIT_TRY(const verify::Evaluation evaluation, challenger.evaluation());
-  return usage_error(a.final().evaluation == evaluation ? kNothingByItsLog : kEvaluation);
+  ISOBIT_TRY(const verify::EvaluationTree* evaluation, challenger.evaluation());
+  if (a.final().evaluation == evaluation->evaluation()) return usage_error(kNothingByItsLog);
+  return Doubt{rules.steps, false, true};
 }
 
 // What the steps of the interval say, computed now, against what the trainer signed. Who doubts by a run that a machine
@@ -59,7 +59,10 @@ Status check_ground(const verify::Transcript& doubted, const Doubt& doubt, RunWi
   const verify::TranscriptRules& rules = doubted.rules();
   if (doubted.initial().state_root != challenger.session().parts.initial_state) return {};
   bool differs = false;
-  if (doubt.handed_out) {
+  if (doubt.of_evaluation) {
+    ISOBIT_TRY(const verify::EvaluationTree* evaluation, challenger.evaluation());
+    differs = doubted.final().evaluation != evaluation->evaluation();
+  } else if (doubt.handed_out) {
     differs = doubted.final().state_root != doubted.step(doubt.last).state_root;
   } else {
     const uint64_t before = rules.committed_step_at_or_before(doubt.last - 1);
@@ -74,11 +77,10 @@ Status check_ground(const verify::Transcript& doubted, const Doubt& doubt, RunWi
     }
   }
   if (differs) return {};
-  return usage_error(
-      text_of("the runs differ at or before step ", doubt.last,
-              ", and what is computed there now is what the other run says: your own run is the one that "
-              "was computed or stored wrongly ('isobit audit' says where), and there is nothing to "
-              "dispute"));
+  return usage_error(text_of(
+      "the runs differ ", doubt.of_evaluation ? "in their evaluation" : text_of("at or before step ", doubt.last),
+      ", and what is computed there now is what the other run says: your own run is the one that was computed "
+      "or stored wrongly ('isobit audit' says where), and there is nothing to dispute"));
 }
 
 Status check_referee(const verify::Engagement& engagement) {
@@ -102,6 +104,12 @@ Expected<dispute::Challenge> find_challenge(const bundle::BundleReader& doubted,
                                                           : first_doubt(transcript, challenger.reader().transcript()));
   if (!challenger.misbehaves()) ISOBIT_RETURN_IF_ERROR(check_ground(transcript, doubt, challenger));
   ISOBIT_TRY(const verify::SignedHead head, last_head(doubted));
+  if (doubt.of_evaluation) {
+    ISOBIT_TRY(const verify::EvaluationTree* evaluation, challenger.evaluation());
+    ISOBIT_TRY(auto graphs, challenger.scored_graphs());
+    return dispute::make_challenge(challenger.session().parts, transcript, head,
+                                   {evaluation->evaluation(), std::move(graphs)});
+  }
   return dispute::make_challenge(challenger.session().parts, transcript, head, doubt.last, doubt.handed_out);
 }
 

@@ -14,9 +14,8 @@ namespace isobit::run {
 Status check_disputable(const train::Job& job);
 
 // What the challenger doubts first of this run, of which no more is looked at than transcript and heads: the earliest
-// step in which they differ; of a logged job under the run's own log, where the challenger judges by that. kUsage: they
-// do not differ, or in nothing that is disputed step by step (the evaluation), or the trainer has not signed for it
-// yet. REQUIRES runs of one job.
+// step in which they differ, or the evaluation; of a logged job under the run's own log, where the challenger judges by
+// that. kUsage: they do not differ, or the trainer has not signed for it yet. REQUIRES runs of one job.
 Expected<dispute::Challenge> find_challenge(const bundle::BundleReader& doubted, RunWitness& challenger);
 
 class PartySide {

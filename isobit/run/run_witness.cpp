@@ -161,9 +161,27 @@ Expected<std::optional<uint64_t>> RunWitness::first_difference(const verify::Tra
   return std::nullopt;
 }
 
-Expected<verify::Evaluation> RunWitness::evaluation() {
-  ISOBIT_TRY(const train::SampleScores scored, session_.trainer->evaluate());
-  return verify::EvaluationTree(scored).evaluation();
+Expected<const verify::EvaluationTree*> RunWitness::evaluation() {
+  if (!evaluation_) {
+    ISOBIT_RETURN_IF_ERROR(stand_after(static_cast<uint64_t>(session_.job.steps)).map([](auto&&) {}));
+    ISOBIT_TRY(const train::SampleScores scored,
+               as_.conduct ? as_.conduct->evaluate(*session_.trainer) : session_.trainer->evaluate());
+    evaluation_.emplace(scored);
+  }
+  return &*evaluation_;
+}
+
+Expected<std::vector<verify::ScoredGraph>> RunWitness::scored_graphs() {
+  if (!session_.parts.graphs_scored) return std::vector<verify::ScoredGraph>();
+  return run::scored_graphs(session_.job, *session_.dataset, *session_.network, engine_.pool());
+}
+
+Expected<dispute::Witness*> RunWitness::scored(uint64_t sample) {
+  if (!scored_ || scored_->sample_number() != sample) {
+    ISOBIT_RETURN_IF_ERROR(stand_after(static_cast<uint64_t>(session_.job.steps)).map([](auto&&) {}));
+    ISOBIT_TRY(scored_, EvaluationWitness::open(session_, engine_, sample));
+  }
+  return scored_.get();
 }
 
 dispute::ShownNode RunWitness::node(uint64_t index) {

@@ -8,6 +8,7 @@
 #include "isobit/dispute/witness.h"
 #include "isobit/platform/platform.h"
 #include "isobit/run/bundle_replay.h"
+#include "isobit/run/evaluation_witness.h"
 #include "isobit/run/open_run.h"
 #include "isobit/run/step_tracer.h"
 #include "isobit/verify/graph_tree.h"
@@ -55,7 +56,9 @@ class RunWitness final : public dispute::Witness {
   Expected<std::optional<uint64_t>> first_difference(const verify::Transcript& theirs, uint64_t after);
   // Of where that left off.
   Expected<commit::Digest> state_root() { return session_.state_root(engine_.pool()); }
-  Expected<verify::Evaluation> evaluation();
+  Expected<const verify::EvaluationTree*> evaluation() override;
+  Expected<std::vector<verify::ScoredGraph>> scored_graphs() override;
+  Expected<dispute::Witness*> scored(uint64_t sample) override;
 
  private:
   RunWitness(OpenedRun opened, const platform::Platform& platform, const As& as);
@@ -77,6 +80,8 @@ class RunWitness final : public dispute::Witness {
   // What was computed last: who asks whether there is ground for a dispute answers its first question next.
   std::pair<uint64_t, uint64_t> points_of_{};
   std::vector<dispute::StepPoint> points_;
+  std::optional<verify::EvaluationTree> evaluation_;
+  std::unique_ptr<EvaluationWitness> scored_;
 };
 
 }  // namespace isobit::run

@@ -55,7 +55,7 @@ const platform::Arithmetic& scoring_arithmetic(const Job& job) {
 
 // Rows do not meet before the exact sums, so the batch size is free.
 Expected<std::vector<SampleRange>> scored_ranges(const Job& job, int64_t test_count, const models::Network& network) {
-  const int64_t count = evaluation_samples(job, test_count, network), only = network.only_batch();
+  const int64_t only = network.only_batch(), count = evaluation_samples(job, test_count, only);
   std::vector<SampleRange> ranges;
   if (count == 0) return ranges;
   if (count < only) {
@@ -63,17 +63,22 @@ Expected<std::vector<SampleRange>> scored_ranges(const Job& job, int64_t test_co
                               " test samples are to be scored; take more (evaluate.samples), or export it with an ",
                               "open batch"));
   }
-  const int64_t batch = evaluation_batch(job, count, network);
-  int64_t first = 0;
-  for (; first + batch <= count; first += batch) ranges.push_back({first, batch, 0});
-  if (first == count) return ranges;
-  // The rest is a smaller batch or, where there are none, the end of one that has samples from before.
-  if (only > 0) {
-    ranges.push_back({count - batch, batch, first - (count - batch)});
-  } else {
-    ranges.push_back({first, count - first, 0});
+  for (int64_t next = 0; next < count;) {
+    const SampleRange range = range_of_sample(job, test_count, only, next);
+    ranges.push_back(range);
+    next = range.first + range.count;
   }
   return ranges;
+}
+
+SampleRange range_of_sample(const Job& job, int64_t test_count, int64_t only_batch, int64_t sample) {
+  const int64_t count = evaluation_samples(job, test_count, only_batch),
+                batch = evaluation_batch(job, count, only_batch);
+  const int64_t first = sample - sample % batch, rest = count - first;
+  if (rest >= batch) return {first, batch, 0};
+  // The rest is a smaller batch or, where there are none, the end of one that has samples from before.
+  if (only_batch > 0) return {count - batch, batch, batch - rest};
+  return {first, rest, 0};
 }
 
 std::vector<NamedTensor> in_float32(const std::vector<NamedTensor>& state) {

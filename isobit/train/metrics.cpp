@@ -106,6 +106,63 @@ std::vector<std::string> metric_names(Loss loss) { return metrics_of(loss).names
 
 bool is_share(std::string_view metric) { return metric == "top1" || metric == "top5" || metric == "accuracy"; }
 
+namespace {
+
+bool is_loss(const MetricSet& set, size_t metric) { return set.names[metric] == "loss"; }
+
+}  // namespace
+
+bool can_be_scored(Loss loss, const ScoredBatch& batch) {
+  const MetricSet& set = metrics_of(loss);
+  const auto fits = [&](const Tensor& t, DType dtype) {
+    return t.dtype() == dtype && t.elements() > 0 && t.elements() % batch.samples == 0;
+  };
+  if (!fits(batch.losses, DType::kFloat32)) return false;
+  if (!set.compares_classes && !set.compares_numbers) return true;
+  if (!fits(*batch.output, DType::kFloat32)) return false;
+  if (set.compares_classes) {
+    return fits(*batch.target, DType::kInt64) && batch.output->elements() % batch.target->elements() == 0;
+  }
+  return fits(*batch.target, DType::kFloat32) && batch.output->elements() == batch.target->elements();
+}
+
+int64_t items_of(Loss loss, size_t metric, const ScoredBatch& batch) {
+  const MetricSet& set = metrics_of(loss);
+  if (is_loss(set, metric)) return batch.losses.elements() / batch.samples;
+  return (set.compares_classes ? batch.target : batch.output)->elements() / batch.samples;
+}
+
+ItemParts parts_of_item(Loss loss, size_t metric, const ScoredBatch& batch, int64_t sample, int64_t item) {
+  const MetricSet& set = metrics_of(loss);
+  const int64_t at = sample * items_of(loss, metric, batch) + item;
+  if (is_loss(set, metric)) return {{at, 1}, {}, {}};
+  if (set.compares_numbers) return {{}, {at, 1}, {at, 1}};
+  const int64_t classes = batch.output->elements() / batch.target->elements();
+  return {{}, {at * classes, classes}, {at, 1}};
+}
+
+std::optional<MetricSum> score_of_item(Loss loss, size_t metric, const Tensor& losses, const Tensor& output,
+                                       const Tensor& target) {
+  const MetricSet& set = metrics_of(loss);
+  std::vector<MetricSum> sums(set.names.size());
+  Sample sample{losses.span<float>(), {}, {}, {}};
+  if (!is_loss(set, metric)) {
+    sample.output = output.span<float>();
+    if (set.compares_classes) {
+      sample.labels = target.span<int64_t>();
+      if (sample.labels[0] < 0 || sample.labels[0] >= output.elements()) return std::nullopt;
+    } else {
+      sample.target = target.span<float>();
+    }
+  }
+  if (is_loss(set, metric)) {
+    add_losses(sample, sums[metric]);
+  } else {
+    set.score(sample, sums);
+  }
+  return sums[metric];
+}
+
 void add_scores(Loss loss, const ScoredBatch& batch, std::vector<MetricSum>& sums) {
   const MetricSet& set = metrics_of(loss);
   for (int64_t i = 0; i < batch.samples; ++i) {

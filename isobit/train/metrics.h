@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,26 @@ struct ScoredBatch {
   const Tensor* output = nullptr;  // cross-entropy: [rows, classes]; output: not looked at; else [samples, ...]
   const Tensor* target = nullptr;  // cross-entropy: a class of each row; output: not looked at; else as the output
 };
+
+// Whether add_scores may be asked of a batch of these types and shapes.
+bool can_be_scored(Loss loss, const ScoredBatch& batch);
+
+// How many values a metric adds up for each sample of a batch. REQUIRES as add_scores.
+int64_t items_of(Loss loss, size_t metric, const ScoredBatch& batch);
+
+// Which elements such a value is made of, by number: of the losses, the output and the target.
+struct ItemParts {
+  struct Range {
+    int64_t first = 0, count = 0;
+  };
+  Range losses, output, target;
+};
+// REQUIRES sample and item of the batch.
+ItemParts parts_of_item(Loss loss, size_t metric, const ScoredBatch& batch, int64_t sample, int64_t item);
+// The value of an item, as add_scores adds it, from these parts alone: tensors without an element where there is none.
+// None for labels of classes that the output has not.
+std::optional<MetricSum> score_of_item(Loss loss, size_t metric, const Tensor& losses, const Tensor& output,
+                                       const Tensor& target);
 
 // Appends the sums of each sample, in the order of metric_names. Every value that is added is a float32 one:
 //   loss      the row's, or the sample's, as the graph has it

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace isobit::train {
@@ -110,6 +112,61 @@ TEST(Metrics, PerplexityIsThatOfTokens) {
   std::vector<Metric> beyond = metrics;
   beyond[0].total = sum_of({1000, 1000});
   EXPECT_EQ(perplexity_of(1, beyond), std::numeric_limits<double>::infinity());
+}
+
+// A part of a tensor as a tensor of its own.
+Tensor part(const Tensor& from, const ItemParts::Range& range) {
+  Tensor out = Tensor::zeros(from.dtype(), {range.count});
+  const size_t size = size_of(from.dtype());
+  const auto* data = static_cast<const uint8_t*>(from.raw()) + static_cast<size_t>(range.first) * size;
+  if (range.count > 0) std::memcpy(out.raw(), data, static_cast<size_t>(range.count) * size);
+  return out;
+}
+
+// What a sample scores is the sum of what its values do, each from a few elements.
+TEST(Metrics, ItemsAddUpToTheScoresOfTheirSample) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const Loss loss : kLosses) {
+    const bool of_classes = loss == Loss::kCrossEntropy;
+    const Tensor losses = of_classes ? reals({4}, {0.5f, nan, 2, 1e-30f}) : reals({2}, {0.25f, 3});
+    const Tensor output = reals({4, 3}, {1, 5, 5, -0.0f, 0, 0, 9, 8, 7, nan, 1, 0.5f});
+    const Tensor target =
+        of_classes ? classes({4}, {1, 2, 0, 1}) : reals({4, 3}, {0, 1, 0.5f, 1, 0, 0, 1, 1, -2, 1e30f, 0, 1});
+    const ScoredBatch batch{2, losses, &output, &target};
+    ASSERT_TRUE(can_be_scored(loss, batch));
+    std::vector<MetricSum> sums;
+    add_scores(loss, batch, sums);
+    const size_t metrics = metric_names(loss).size();
+    for (int64_t sample = 0; sample < 2; ++sample) {
+      for (size_t m = 0; m < metrics; ++m) {
+        MetricSum sum;
+        for (int64_t i = 0; i < items_of(loss, m, batch); ++i) {
+          const ItemParts of = parts_of_item(loss, m, batch, sample, i);
+          const auto score =
+              score_of_item(loss, m, part(losses, of.losses), part(output, of.output), part(target, of.target));
+          ASSERT_TRUE(score);
+          EXPECT_EQ(score->count, 1u);
+          EXPECT_TRUE(sum.sum.add(score->sum));
+          ++sum.count;
+        }
+        EXPECT_EQ(sum, sums[static_cast<size_t>(sample) * metrics + m]) << metric_names(loss)[m];
+      }
+    }
+  }
+}
+
+TEST(Metrics, AreNotAskedOfBatchesThatDoNotFit) {
+  const Tensor three = reals({3}, {1, 2, 3}), four = reals({4}, {1, 2, 3, 4}), none = reals({0}, {});
+  const Tensor labels = classes({4}, {0, 0, 0, 0}), two = classes({2}, {0, 7});
+  EXPECT_FALSE(can_be_scored(Loss::kOutput, {2, three, nullptr, nullptr}));
+  EXPECT_FALSE(can_be_scored(Loss::kOutput, {2, none, nullptr, nullptr}));
+  EXPECT_FALSE(can_be_scored(Loss::kOutput, {2, labels, nullptr, nullptr}));
+  EXPECT_FALSE(can_be_scored(Loss::kCrossEntropy, {2, four, &three, &labels}));
+  EXPECT_FALSE(can_be_scored(Loss::kCrossEntropy, {2, four, &four, &four}));
+  EXPECT_FALSE(can_be_scored(Loss::kMse, {2, four, &four, &labels}));
+  EXPECT_TRUE(can_be_scored(Loss::kMse, {2, four, &four, &four}));
+  // A class that the output does not have.
+  EXPECT_FALSE(score_of_item(Loss::kCrossEntropy, 1, none, reals({2}, {1, 2}), classes({1}, {7})));
 }
 
 }  // namespace

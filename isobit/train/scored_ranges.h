@@ -20,6 +20,10 @@ struct SampleRange {
 // kUnreadable where the network takes batches of more samples than there are.
 Expected<std::vector<SampleRange>> scored_ranges(const Job& job, int64_t test_count, const models::Network& network);
 
+// The one of these that has a sample, for who knows of the network its models::Network::only_batch() alone. REQUIRES a
+// sample that is scored, and as many samples as a batch has.
+SampleRange range_of_sample(const Job& job, int64_t test_count, int64_t only_batch, int64_t sample);
+
 // What computes the scores: the job's arithmetic, or the one that stands in for it.
 const platform::Arithmetic& scoring_arithmetic(const Job& job);
 

@@ -247,12 +247,20 @@ Expected<EvalGraph> build_eval_graph(const Job& job, const data::DataShape& data
 }
 
 int64_t evaluation_samples(const Job& job, int64_t test_count, const models::Network& network) {
-  if (job.loss == Loss::kOutput && network.only_batch() > 1) return 0;
+  return evaluation_samples(job, test_count, network.only_batch());
+}
+
+int64_t evaluation_samples(const Job& job, int64_t test_count, int64_t only_batch) {
+  if (job.loss == Loss::kOutput && only_batch > 1) return 0;
   return job.evaluate_samples == 0 ? test_count : std::min(job.evaluate_samples, test_count);
 }
 
 int64_t evaluation_batch(const Job& job, int64_t samples, const models::Network& network) {
-  if (network.only_batch() > 0) return network.only_batch();
+  return evaluation_batch(job, samples, network.only_batch());
+}
+
+int64_t evaluation_batch(const Job& job, int64_t samples, int64_t only_batch) {
+  if (only_batch > 0) return only_batch;
   if (job.loss == Loss::kOutput) return 1;
   return std::min<int64_t>(samples, std::max<int64_t>(job.batch, 32));
 }

@@ -81,6 +81,9 @@ Expected<EvalGraph> build_eval_graph(const Job& job, const data::DataShape& data
 // output is that of one sample, where batches may have one; where they have another size none is scored.
 int64_t evaluation_samples(const Job& job, int64_t test_count, const models::Network& network = *models::built_in());
 int64_t evaluation_batch(const Job& job, int64_t samples, const models::Network& network = *models::built_in());
+// The same for who knows of the network its models::Network::only_batch() alone.
+int64_t evaluation_samples(const Job& job, int64_t test_count, int64_t only_batch);
+int64_t evaluation_batch(const Job& job, int64_t samples, int64_t only_batch);
 
 // A number of samples that graphs are built for to see what in them counts samples: extents that are none of samples
 // are seldom a multiple of it (7, say, many feature maps have).

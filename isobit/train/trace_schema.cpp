@@ -19,6 +19,7 @@ struct Roles {
   std::map<ValueId, std::string> replaces;  // what a slot becomes -> the name of the slot
   std::set<ValueId> like_state;             // read or made where state is replaced
   std::set<ValueId> matrices;               // read or made by an operator on matrices
+  std::set<ValueId> in_one_row;             // not cut at all
 };
 
 Roles roles_of(const StepGraph& step) {
@@ -54,7 +55,8 @@ class Schema {
     const bool like_state = roles_.like_state.contains(id);
     const int rank = static_cast<int>(value.dims.size());
     const bool matrix = rank == 3 || roles_.matrices.contains(id);
-    const int split = rank < 2 ? 0 : like_state || rank < 3 ? 1 : matrix ? rank - 1 : 2;
+    const bool uncut = rank < 2 || roles_.in_one_row.contains(id);
+    const int split = uncut ? 0 : like_state || rank < 3 ? 1 : matrix ? rank - 1 : 2;
     entries.push_back({kind, node, place, name, value.dtype, value.dims, split});
   }
 
@@ -123,10 +125,11 @@ std::vector<TraceEntry> trace_schema(const StepGraph& step) {
   return std::move(schema.entries);
 }
 
-StepGraph inference_step(const graph::Graph& graph) {
-  StepGraph step;
-  step.graph = graph;
-  step.inputs = graph.inputs();
+namespace {
+
+// Of a step that is inference alone, and has its graph and its inputs.
+void find_disputable(StepGraph& step) {
+  const graph::Graph& graph = step.graph;
   std::set<ValueId> made(step.inputs.begin(), step.inputs.end());
   for (const graph::Node& node : graph.nodes()) {
     made.insert(node.outputs.begin(), node.outputs.end());
@@ -136,7 +139,35 @@ StepGraph inference_step(const graph::Graph& graph) {
     if (id != kNoValue) step.disputable = step.disputable && graph.value(id).is_static();
   }
   for (const ValueId id : graph.outputs()) step.disputable = step.disputable && made.contains(id);
+}
+
+}  // namespace
+
+StepGraph inference_step(const graph::Graph& graph) {
+  StepGraph step;
+  step.graph = graph;
+  step.inputs = graph.inputs();
+  find_disputable(step);
   return step;
+}
+
+StepGraph evaluation_step(const graph::Graph& graph, const std::function<bool(const std::string&)>& given) {
+  StepGraph step;
+  step.graph = graph;
+  for (const ValueId id : graph.inputs()) {
+    if (!given(graph.value(id).name)) step.inputs.push_back(id);
+  }
+  find_disputable(step);
+  return step;
+}
+
+std::vector<TraceEntry> evaluation_schema(const StepGraph& evaluation) {
+  Roles roles = roles_of(evaluation);
+  roles.in_one_row.insert(evaluation.graph.outputs().begin(), evaluation.graph.outputs().end());
+  Schema schema(evaluation.graph, std::move(roles));
+  for (const ValueId id : evaluation.inputs) schema.value(Kind::kBatch, id);
+  schema.nodes();
+  return std::move(schema.entries);
 }
 
 std::vector<TraceEntry> inference_schema(const StepGraph& inference) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,13 @@ StepGraph inference_step(const graph::Graph& graph);
 // for 1 of the graph's inputs and outputs, whose roots anybody can compute who has but these. REQUIRES a disputable
 // inference_step.
 std::vector<TraceEntry> inference_schema(const StepGraph& inference);
+
+// An evaluation of some samples as a step without rates: its inputs are those of the graph that are not `given`, by
+// name, as state and what is frozen are.
+StepGraph evaluation_step(const graph::Graph& graph, const std::function<bool(const std::string&)>& given);
+// In the order of the trace: the inputs, then of every node its statistics and its outputs. Splits as of a step, but
+// for 0 of the graph's outputs, so that the scores of one row lie side by side. REQUIRES a disputable evaluation_step.
+std::vector<TraceEntry> evaluation_schema(const StepGraph& evaluation);
 
 // The canonical bytes of entry `index`.
 Bytes trace_entry_bytes(const TraceEntry& entry, uint64_t index);

@@ -25,13 +25,9 @@ void write_sum(ByteWriter& writer, const MetricSum& sum) {
   writer.u64(sum.count);
 }
 
-void write_sums(ByteWriter& writer, const std::vector<MetricSum>& sums) {
-  for (const MetricSum& sum : sums) write_sum(writer, sum);
-}
-
 void write_node(ByteWriter& writer, const EvaluationNode& node) {
   writer.fixed(node.hash);
-  write_sums(writer, node.sums);
+  for (const MetricSum& sum : node.sums) write_sum(writer, sum);
 }
 
 Expected<MetricSum> read_sum(ByteReader& reader) {
@@ -47,25 +43,7 @@ Expected<MetricSum> read_sum(ByteReader& reader) {
   return MetricSum{*total, count};
 }
 
-Expected<std::vector<MetricSum>> read_sums(ByteReader& reader, uint64_t count) {
-  std::vector<MetricSum> sums;
-  for (uint64_t i = 0; i < count; ++i) {
-    ISOBIT_TRY(const MetricSum sum, read_sum(reader));
-    sums.push_back(sum);
-  }
-  return sums;
-}
-
 bool is_plain(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-'; }
-
-commit::Digest tree_digest(uint64_t samples, const std::vector<std::string>& names, const EvaluationNode& root) {
-  ByteWriter writer;
-  writer.u64(samples);
-  writer.u64(names.size());
-  for (const std::string& name : names) writer.text(name);
-  write_node(writer, root);
-  return commit::tagged_hash(kTreeTag, kVersion, writer.view());
-}
 
 // From the sample upwards: whether each sibling stands on the left. REQUIRES sample < samples.
 std::vector<bool> left_siblings(uint64_t sample, uint64_t samples) {
@@ -135,10 +113,32 @@ std::string text_of_evaluation(const Evaluation& evaluation) {
   return out + ", tree " + commit::hex_of(evaluation.tree);
 }
 
+void write(ByteWriter& writer, const std::vector<MetricSum>& sums) {
+  for (const MetricSum& sum : sums) write_sum(writer, sum);
+}
+
+Expected<std::vector<MetricSum>> read_sums(ByteReader& reader, uint64_t count) {
+  std::vector<MetricSum> sums;
+  for (uint64_t i = 0; i < count; ++i) {
+    ISOBIT_TRY(const MetricSum sum, read_sum(reader));
+    sums.push_back(sum);
+  }
+  return sums;
+}
+
+commit::Digest tree_digest(uint64_t samples, const std::vector<std::string>& names, const EvaluationNode& root) {
+  ByteWriter writer;
+  writer.u64(samples);
+  writer.u64(names.size());
+  for (const std::string& name : names) writer.text(name);
+  write_node(writer, root);
+  return commit::tagged_hash(kTreeTag, kVersion, writer.view());
+}
+
 EvaluationNode sample_node(uint64_t sample, std::vector<MetricSum> sums) {
   ByteWriter writer;
   writer.u64(sample);
-  write_sums(writer, sums);
+  write(writer, sums);
   return {commit::tagged_hash(kSampleTag, kVersion, writer.view()), std::move(sums)};
 }
 
@@ -154,11 +154,15 @@ Expected<EvaluationNode> joined(const EvaluationNode& left, const EvaluationNode
       return rejected(text_of("evaluation: sum ", i, " of a node is larger than any scores add up to"));
     }
   }
+  node.hash = hash_above(left, right);
+  return node;
+}
+
+commit::Digest hash_above(const EvaluationNode& left, const EvaluationNode& right) {
   ByteWriter writer;
   write_node(writer, left);
   write_node(writer, right);
-  node.hash = commit::tagged_hash(kNodeTag, kVersion, writer.view());
-  return node;
+  return commit::tagged_hash(kNodeTag, kVersion, writer.view());
 }
 
 EvaluationTree::EvaluationTree(const train::SampleScores& evaluation)
@@ -202,6 +206,11 @@ SampleProof EvaluationTree::prove(uint64_t sample) const {
   return proof;
 }
 
+const EvaluationNode& EvaluationTree::node(uint64_t begin, uint64_t size) const {
+  const auto level = static_cast<size_t>(std::bit_width(size - 1));
+  return levels_[level][begin >> level];
+}
+
 Status verify_sample(const SampleProof& proof, const Evaluation& evaluation) {
   constexpr const char* kWhat = "sample proof";
   if (proof.samples != evaluation.samples || proof.sample >= proof.samples) {
@@ -235,7 +244,7 @@ Bytes encode(const SampleProof& proof) {
   writer.u64(proof.sample);
   writer.u64(proof.samples);
   writer.u64(proof.sums.size());
-  write_sums(writer, proof.sums);
+  write(writer, proof.sums);
   for (const EvaluationNode& node : proof.path) write_node(writer, node);
   return writer.take();
 }

@@ -42,9 +42,17 @@ struct EvaluationNode {
   bool operator==(const EvaluationNode&) const = default;
 };
 
+// Sums as write_evaluation has them; a node is its hash and they.
+void write(ByteWriter& writer, const std::vector<train::MetricSum>& sums);
+Expected<std::vector<train::MetricSum>> read_sums(ByteReader& reader, uint64_t count);
+
 EvaluationNode sample_node(uint64_t sample, std::vector<train::MetricSum> sums);
 // kRejected when the nodes have different numbers of sums, or sums that no scores add up to (beyond 384 bits).
 Expected<EvaluationNode> joined(const EvaluationNode& left, const EvaluationNode& right);
+// The hash of a node above two, whatever sums it claims.
+commit::Digest hash_above(const EvaluationNode& left, const EvaluationNode& right);
+// Evaluation::tree of so many samples, these metrics and this root.
+commit::Digest tree_digest(uint64_t samples, const std::vector<std::string>& names, const EvaluationNode& root);
 
 // That a sample stands in the tree with these sums. path: siblings from the sample upwards (the tree has the shape of
 // RFC 6962).
@@ -64,6 +72,8 @@ class EvaluationTree {
   uint64_t samples() const { return samples_; }
   // REQUIRES sample < samples().
   SampleProof prove(uint64_t sample) const;
+  // Of the samples [begin, begin + size). REQUIRES a subtree.
+  const EvaluationNode& node(uint64_t begin, uint64_t size) const;
 
  private:
   std::vector<std::string> names_;

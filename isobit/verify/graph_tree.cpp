@@ -265,6 +265,12 @@ GraphNodeProof GraphTree::prove(uint64_t index) const {
 
 commit::Digest graph_root(const Graph& graph, ThreadPool& pool) { return GraphTree(graph, pool).root(); }
 
+commit::Digest graph_root(const GraphHead& head, const std::vector<GraphNode>& nodes) {
+  std::vector<commit::Digest> hashes;
+  for (const GraphNode& node : nodes) hashes.push_back(commit::leaf_hash(encode(node)));
+  return root_of(digest_of(head), {hashes.size(), commit::merkle_root(hashes)});
+}
+
 Status verify_graph_node(const GraphNodeProof& proof, const commit::Digest& root) {
   constexpr const char* kWhat = "graph node proof";
   if (proof.node.index != proof.inclusion.index) {

@@ -87,6 +87,7 @@ class GraphTree {
 };
 
 commit::Digest graph_root(const graph::Graph& graph, ThreadPool& pool);
+commit::Digest graph_root(const GraphHead& head, const std::vector<GraphNode>& nodes);
 
 // kRejected with the reason unless the proof leads to `root`, and its node stands where its index says.
 Status verify_graph_node(const GraphNodeProof& proof, const commit::Digest& root);

@@ -46,6 +46,15 @@ commit::Digest job_root(const JobRootParts& parts) {
   return commit::tagged_hash("isobit.job-root", 2, w.bytes());
 }
 
+commit::Digest scored_graphs_digest(const std::vector<ScoredGraph>& graphs) {
+  ByteWriter w;
+  for (const ScoredGraph& g : graphs) {
+    w.i64(g.batch);
+    w.fixed(g.root);
+  }
+  return commit::tagged_hash("isobit.scored-graphs", 1, w.view());
+}
+
 Bytes encode(const JobRootParts& parts) {
   ByteWriter w;
   write_frame(w, kTag, kVersion);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "isobit/base/bytes.h"
 #include "isobit/base/status.h"
@@ -31,6 +32,15 @@ struct JobRootParts {
   bool operator==(const JobRootParts&) const = default;
 };
 commit::Digest job_root(const JobRootParts& parts);
+
+// The graph that an evaluation by batches of so many samples runs, where the network is from a file.
+struct ScoredGraph {
+  int64_t batch = 0;
+  commit::Digest root{};  // zeros: the network takes no such batch
+  bool operator==(const ScoredGraph&) const = default;
+};
+// JobRootParts::graphs_scored; ascending by batch.
+commit::Digest scored_graphs_digest(const std::vector<ScoredGraph>& graphs);
 
 // Canonical bytes; the decoder takes no others.
 Bytes encode(const JobRootParts& parts);

@@ -110,19 +110,21 @@ Expected<commit::Digest> batch_commitment(const ShownLeaves& shown, const commit
 }
 
 ShownSample ShownSample::of(DatasetTrees trees, std::span<const commit::Digest> leaves, uint64_t index,
-                            const commit::Salt& dataset, Bytes sample) {
-  return {std::move(trees), sample_salt(dataset, data::Split::kTrain, static_cast<int64_t>(index)), std::move(sample),
+                            const commit::Salt& dataset, Bytes sample, data::Split split) {
+  return {std::move(trees), sample_salt(dataset, split, static_cast<int64_t>(index)), std::move(sample),
           commit::prove_inclusion(leaves, index)};
 }
 
-Status verify_sample(const ShownSample& shown, uint64_t index, const commit::Digest& dataset_root) {
+Status verify_sample(const ShownSample& shown, uint64_t index, const commit::Digest& dataset_root, data::Split split) {
   constexpr const char* kWhat = "shown sample";
+  const bool trains = split == data::Split::kTrain;
   if (shown.index() != index) {
-    return rejected(text_of(kWhat, ": found training sample ", shown.index(), ", expected ", index));
+    return rejected(
+        text_of(kWhat, ": found ", trains ? "training" : "test", " sample ", shown.index(), ", expected ", index));
   }
   ISOBIT_RETURN_IF_ERROR(check_root(shown.trees, dataset_root, kWhat));
   return commit::verify_inclusion(shown.inclusion, commit::sample_leaf(shown.salt, index, shown.sample),
-                                  shown.trees.train);
+                                  trains ? shown.trees.train : shown.trees.test);
 }
 
 Bytes encode(const ShownLeaves& shown) {

@@ -1,4 +1,4 @@
-// Training samples shown to who has no data: that they are those of a dataset root, alone or as the batch of a step.
+// Samples shown to who has no data: that they are those of a dataset root, alone or as the batch of a step.
 // What a step was fed of one: data/shown_sample.h. Byte layout: docs/formats/job.md.
 #pragma once
 
@@ -45,21 +45,22 @@ struct ShownLeaves {
 Expected<commit::Digest> batch_commitment(const ShownLeaves& shown, const commit::Digest& dataset_root, int64_t step,
                                           std::span<const int64_t> indices);
 
-// One training sample. It discloses the sample, and by its salt nothing else.
+// One sample. It discloses the sample, and by its salt nothing else.
 struct ShownSample {
   DatasetTrees trees;
   commit::Salt salt{};               // of the sample
   Bytes sample;                      // data::Dataset::sample_bytes
-  commit::InclusionProof inclusion;  // in trees.train
+  commit::InclusionProof inclusion;  // in trees.train, or trees.test
   bool operator==(const ShownSample&) const = default;
   uint64_t index() const { return inclusion.index; }
 
-  // `leaves`: of all training samples; `dataset`: the salt of the dataset. REQUIRES index < leaves.size().
+  // `leaves`: of all samples of the split; `dataset`: the salt of the dataset. REQUIRES index < leaves.size().
   static ShownSample of(DatasetTrees trees, std::span<const commit::Digest> leaves, uint64_t index,
-                        const commit::Salt& dataset, Bytes sample);
+                        const commit::Salt& dataset, Bytes sample, data::Split split = data::Split::kTrain);
 };
-// kRejected with the reason unless it is training sample `index` of the dataset with that root.
-Status verify_sample(const ShownSample& shown, uint64_t index, const commit::Digest& dataset_root);
+// kRejected with the reason unless it is sample `index` of that split of the dataset with that root.
+Status verify_sample(const ShownSample& shown, uint64_t index, const commit::Digest& dataset_root,
+                     data::Split split = data::Split::kTrain);
 
 inline constexpr std::string_view kShownSampleTag = "isobit.shown-sample", kShownLeavesTag = "isobit.shown-leaves";
 inline constexpr uint64_t kMaxShownSampleBytes = 1 << 20;

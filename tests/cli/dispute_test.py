@@ -4,7 +4,7 @@ import hashlib
 import os
 import struct
 
-from isobit_cli import DIGITS, SHORT, Case, main
+from isobit_cli import DIGITS, SHORT, STEPS, Case, main
 
 
 def tagged(tag, version, payload):
@@ -77,6 +77,19 @@ class Dispute(Case):
     def test_a_cheat_that_answers_honestly_is_found_at_its_step(self):
         told = self.isobit_json("dispute", "false.run", "honest.run", code=1)
         self.assertEqual((told["verdict"], told["step"]), ("trainer wrong", 7))
+
+    def test_an_inflated_evaluation_is_found_at_its_sample(self):
+        self.isobit("cheat", DIGITS, *SHORT, "--kind", "inflate", "--out", "inflated.run")
+        cheat = ("dispute", "inflated.run", "honest.run", "--cheat", f"inflate@{STEPS}")
+        told = self.isobit_json(*cheat, "--out", "inflated.dispute", code=1)
+        self.assertEqual((told["verdict"], told["level"], told["sample"], told["metric"], told["operator"]),
+                         ("trainer wrong", "element", 0, "loss", "isobit.CrossEntropy"))
+        self.assertEqual(told["element"]["right"], told["element"]["challenger"])
+        self.assertIn("evaluation    sample 0, loss", self.isobit(*cheat, code=1).out)
+        again = self.isobit_json("verify", "inflated.dispute", "--job", self.job, code=1)
+        self.assertEqual((again["verdict"], again["sample"]), ("trainer wrong", 0))
+        self.assertEqual(self.isobit_json("dispute", "honest.run", "inflated.run", "--challenger-cheat",
+                                          f"inflate@{STEPS}", code=0)["verdict"], "challenger wrong")
 
     def test_the_record_gives_the_verdict_to_anybody(self):
         told = self.settle("--out", "settled.dispute")

@@ -43,5 +43,19 @@ class AFalseLog(Disputing):
         self.assertIn("entry", [e["question"] for e in challenger.events("answered")])
 
 
+class AnInflatedEvaluation(Disputing):
+    """The steps are the same; the challenger says what the evaluation comes to instead."""
+    cheat = f"inflate@{AT}"
+
+    def test_the_sample_is_found(self):
+        self.assertEqual((self.local["verdict"], self.local["sample"], self.local["metric"]), ("trainer wrong", 0, "loss"))
+        trainer, challenger = self.trainer(), self.challenger()
+        told = self.settle(trainer.address, challenger.address)
+        self.assert_same(told)
+        self.assertEqual((told["sample"], told["metric"]), (0, "loss"))
+        asked = [e["question"] for e in challenger.events("answered")]
+        self.assertEqual([asked[0], asked[1], asked[-1]], ["challenge", "sums", "score"])
+
+
 if __name__ == "__main__":
     main()

@@ -96,9 +96,9 @@ class Machine {
     };
     const auto save = [this](ByteView more) { return failures_.save(more); };
     if (again) failures_.rot();
-    auto node = dispute::PartyNode::open(material_.terms(),
-                                         {party_, run::testing::key(kChallengerSeed).public_key(), key_}, answer, save,
-                                         failures_.disk(), again);
+    auto node =
+        dispute::PartyNode::open(material_.terms(), {party_, run::testing::key(kChallengerSeed).public_key(), key_},
+                                 answer, save, failures_.disk(), again);
     if (!node) {
       ISOBIT_CHECK(failures_.has_rotted());
       failures_.stay_down();
@@ -112,7 +112,8 @@ class Machine {
   Status show_all(const dispute::Question& q, dispute::NodeShowing& showing) {
     const auto& schema = witness_.schema();
     const auto index = static_cast<uint64_t>(schema[q.entry].node);
-    ISOBIT_TRY(const auto node, dispute::resolve(showing.node, index, material_.parts(), schema));
+    ISOBIT_TRY(const auto node,
+               dispute::resolve(showing.node, index, dispute::GraphParts::of(material_.parts()), schema));
     showing.guides.clear();
     for (uint32_t i = 0; i < node.operands.size(); ++i) {
       const dispute::Operand& operand = node.operands[i];
