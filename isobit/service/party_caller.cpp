@@ -16,7 +16,8 @@
 namespace isobit::service {
 namespace {
 
-constexpr auto kAboutTime = std::chrono::milliseconds(5'000);
+// For how long a party is asked who it is: one that has never been reached, and one whose connections are cut.
+constexpr auto kAboutTime = std::chrono::milliseconds(5'000), kAboutTimeReached = std::chrono::milliseconds(30'000);
 constexpr auto kLookEvery = std::chrono::milliseconds(200);  // whether to go on connecting
 
 grpc::ChannelArguments arguments_of(std::chrono::milliseconds call_time) {
@@ -145,6 +146,7 @@ PartyCaller::~PartyCaller() {
 
 Expected<About> PartyCaller::about() {
   const auto begin = std::chrono::steady_clock::now();
+  bool reached = false;
   while (true) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + impl_->call_time);
@@ -152,11 +154,14 @@ Expected<About> PartyCaller::about() {
     const grpc::Status status = impl_->stub->About(&context, {}, &reply);
     if (status.ok()) return decode_about(as_bytes(reply.SerializeAsString()), impl_->address);
     // One connection that was cut says nothing of the next.
-    if (std::chrono::steady_clock::now() - begin > kAboutTime) {
+    const bool is_cut = reached && status.error_code() == grpc::StatusCode::UNAVAILABLE;
+    if (std::chrono::steady_clock::now() - begin > (is_cut ? kAboutTimeReached : kAboutTime)) {
       return unavailable(text_of(impl_->address, ": cannot be asked which run it is for: ", status.error_message()));
     }
     const auto soon = std::chrono::system_clock::now() + kAboutTime / 10;
-    if (impl_->channel->WaitForConnected(soon)) std::this_thread::sleep_until(soon);
+    if (!impl_->channel->WaitForConnected(soon)) continue;
+    reached = true;
+    std::this_thread::sleep_until(soon);
   }
 }
 

@@ -31,7 +31,7 @@ class PartyCaller {
   PartyCaller(const PartyCaller&) = delete;
   PartyCaller& operator=(const PartyCaller&) = delete;
 
-  // Tries for 5 seconds. kUnavailable: nobody there who says what it is.
+  // Tries for 5 seconds, and for 30 where connections are made and cut. kUnavailable: nobody there who says what it is.
   Expected<About> about();
 
   // Says it when the call before is over; in place of what else waits. Of what comes back `most` bytes are held. What

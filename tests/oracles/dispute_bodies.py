@@ -154,10 +154,12 @@ def read_file(path):
 
 def read_question(b):
     q, r = Thing(), Reader(b)
-    r.tag("isobit.spot.question")
+    r.tag("isobit.spot.question", 2)
     q.turn, q.history, q.stage, q.step, q.bytes = r.u64(), r.digest(), r.u8(), r.u64(), b
     if q.stage in (2, 3):
-        q.places, q.number = r.many(lambda: (r.u64(), r.i64())), r.u64()
+        q.number = r.u64()
+    if q.stage == 2 and q.number == 0:
+        q.places = r.many(lambda: (r.u64(), r.i64()))
     if q.stage == 3:
         q.part = r.u64()
     r.end()
