@@ -43,7 +43,7 @@ Cast::Cast(Material& material, const Tale& tale)
       random_(tale.seed),
       lie_(make_lie(tale.lie, material, random_)),
       claimed_(transcript_of(material, tale, lie_)),
-      challenge_(challenge_to(material, claimed_, doubted_step(claimed_.rules(), {&lie_}), claimed_.size())),
+      challenge_(challenge_to(material, claimed_, doubted_step(material, {&lie_}), claimed_.size())),
       lying_(material.honest(), lie_, tale.honest == Party::kTrainer ? truth_ : lie_),
       truthful_(material.honest(), truth_, tale.honest == Party::kTrainer ? truth_ : lie_) {}
 

@@ -264,8 +264,9 @@ Lie lie_about(Material& material, uint64_t step, uint64_t entry, int64_t element
   return lie;
 }
 
-uint64_t doubted_step(const verify::TranscriptRules& rules, std::initializer_list<const Lie*> lies) {
-  uint64_t step = rules.steps;
+uint64_t doubted_step(const Material& material, std::initializer_list<const Lie*> lies) {
+  const verify::TranscriptRules& rules = material.transcript().rules();
+  uint64_t step = material.differs_at().value_or(rules.steps);
   for (const Lie* lie : lies) {
     if (!lie->points.empty()) step = std::min(step, lie->step);
   }

@@ -52,9 +52,9 @@ Lie lie_about(Material& material, uint64_t step, uint64_t entry, int64_t element
 // The transcript of a trainer who lies so.
 verify::Transcript claimed_transcript(const Material& material, const Lie& lie);
 
-// The last step of the first interval between committed states in which one of these lies shows; the job's where none
-// does.
-uint64_t doubted_step(const verify::TranscriptRules& rules, std::initializer_list<const Lie*> lies);
+// The last step of the first interval between committed states in which one of these lies shows, or in which honest
+// parties differ; the job's where neither does.
+uint64_t doubted_step(const Material& material, std::initializer_list<const Lie*> lies);
 // The challenge to the interval that ends there, under the head over so many leaves.
 dispute::Challenge challenge_to(const Material& material, const verify::Transcript& claimed, uint64_t last,
                                 uint64_t leaves);

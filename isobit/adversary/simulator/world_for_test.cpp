@@ -211,15 +211,6 @@ class Machine {
   dispute::PartyNode::Counts before_;  // of the nodes that crashed
 };
 
-// The last step of the interval in which both claims part; of a false alarm any.
-uint64_t doubted(const Material& material, const verify::Transcript& claimed, const std::array<Lie, 2>& lies) {
-  const uint64_t last = doubted_step(claimed.rules(), {&lies[0], &lies[1]});
-  const std::optional<uint64_t> differs_at = material.differs_at();
-  if (!differs_at) return last;
-  const uint64_t every = claimed.rules().commit_every;
-  return std::min((*differs_at + every - 1) / every * every, last);
-}
-
 // The referee's, which fails as theirs do.
 class RefereeMachine {
  public:
@@ -304,7 +295,7 @@ GameEnd play(const Scenario& scenario, Material& material, uint64_t seed) {
   const std::array<Lie, 2> lies = {lie(scenario.trainer), lie(scenario.challenger)};
   const verify::Transcript claimed = claimed_transcript(material, lies[0]);
   // Of the heads that the trainer signed, any that covers the interval.
-  const uint64_t last = doubted(material, claimed, lies),
+  const uint64_t last = doubted_step(material, {&lies[0], &lies[1]}),
                  least = claimed.rules().has_state(last) ? last + 1 : claimed.size();
   const dispute::Challenge challenge =
       challenge_to(material, claimed, last, least + random.below(claimed.size() - least + 1));
@@ -369,7 +360,7 @@ Settled settle(Material& material, const std::array<Lie, 2>& lies, std::optional
     const auto receipt = referee.receive(players[p].sign(q, body));
     ISOBIT_CHECK(receipt.counts);
   };
-  const uint64_t last = doubted(material, claimed, lies);
+  const uint64_t last = doubted_step(material, {&lies[0], &lies[1]});
   say(1, referee.question(), challenge_to(material, claimed, last, head.value_or(claimed.size())));
   while (!referee.verdict()) {
     const dispute::Question q = referee.question();
