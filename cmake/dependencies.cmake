@@ -23,6 +23,7 @@ if(NOT ISOBIT_CORE_ONLY)
   find_package(ZLIB REQUIRED)
   find_package(PNG REQUIRED)
   find_package(JPEG REQUIRED)
+  find_package(ICU 72 REQUIRED COMPONENTS uc)  # the first of Unicode 15.0
   find_path(ISOBIT_ZSTD_INCLUDE zstd.h REQUIRED)
   find_library(ISOBIT_ZSTD zstd REQUIRED)
   add_library(isobit_zstd INTERFACE)

@@ -34,6 +34,7 @@ def proof(tag, numbers, digests):
 pixels = dataset_header(1, "digits", b"\1\5\1", dims(1, 2, 3), u64(10, 9, 4), text("u8/16"))
 colours = dataset_header(1, "cifar10", b"\1\5\1", dims(3, 2, 1), u64(10, 9, 4), text("cifar10-standardized-1"))
 tokens = dataset_header(1, "text", b"\2\5\3", dims(4), u64(256, 9, 4), text("bytes"))
+words = dataset_header(3, "text", text("gpt2"), bytes(64), b"\2\4\3", dims(2), u64(300, 9, 4), text("tokens"))
 labels = dataset_header(2, "npy", struct.pack("<I", 2), text("a"), b"\5\1", dims(2), text("u8"), text("b"), b"\x0c\x0c", dims(),
                         text("as-stored"), b"\3\1", dims(2), u64(2, 5, 0))
 numbers = dataset_header(2, "npy", struct.pack("<I", 1), text("a"), b"\6\6", dims(3), text("as-stored"), b"\4\1", dims(),
@@ -42,6 +43,8 @@ put("shown_sample_fuzz", "pixels", b"\3" + pixels + u64(7) + bytes(range(6)))
 put("shown_sample_fuzz", "colours", b"\0" + colours + u64(9) + bytes(range(6)))
 put("shown_sample_fuzz", "bad_label", b"\1" + pixels + u64(10) + bytes(range(6)))
 put("shown_sample_fuzz", "tokens", b"\0" + tokens + b"hello")
+put("shown_sample_fuzz", "words", b"\0" + words + struct.pack("<3i", 5, 299, 0))
+put("shown_sample_fuzz", "bad_word", b"\0" + words + struct.pack("<3i", 5, 299, 300))
 put("shown_sample_fuzz", "labels", b"\0" + labels + struct.pack("<ff", 0, 1) + bytes(4))
 put("shown_sample_fuzz", "numbers", b"\0" + numbers + struct.pack("<f", 0.5) + bytes([1, 0, 1]))
 put("shown_sample_fuzz", "short", b"\0" + numbers + struct.pack("<f", 0.5) + bytes([1, 0]))

@@ -33,7 +33,7 @@ void JsonCursor::skip_space() {
 }
 
 tl::unexpected<Error> JsonCursor::fail(std::string_view problem) const {
-  return unreadable(text_of(what_, ": header at byte ", at_, ": ", problem));
+  return unreadable(text_of(what_, ": at byte ", at_, ": ", problem));
 }
 
 bool JsonCursor::take(char c) {

@@ -1,5 +1,5 @@
-// The part of JSON (RFC 8259) a safetensors header uses: objects, arrays, strings and non-negative integers. Strict:
-// valid UTF-8, no duplicate handling (that is the caller's), no fractions, no literals.
+// The part of JSON (RFC 8259) a safetensors header or a vocabulary uses: objects, arrays, strings and non-negative
+// integers. Strict: valid UTF-8, no duplicate handling (that is the caller's), no fractions, no literals.
 #pragma once
 
 #include <cstdint>

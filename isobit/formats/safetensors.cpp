@@ -91,7 +91,7 @@ struct Header {
 Expected<Header> read_header(std::string_view text, const std::string& name) {
   Header out;
   std::set<std::string> seen;
-  JsonCursor in(text, name);
+  JsonCursor in(text, name + ": header");
   if (!text.starts_with('{')) return in.fail("found no '{', which must be the first byte of the header");
   auto read_one = [&]() -> Status {
     ISOBIT_TRY(std::string key, in.string());
