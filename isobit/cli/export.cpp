@@ -104,7 +104,9 @@ Expected<Written> write_network(const Options& o, const std::string& out, const 
 
 Expected<Written> write_weights(const Options& o, const std::string& out, const run::Weights& weights) {
   const std::vector<NamedTensor> tensors = o.all ? weights.state : run::inference_tensors(weights.state);
-  const formats::Safetensors file{tensors, {{"builder", weights.job.model.builder}, {"step", text_of(weights.step)}}};
+  // Readers of Hugging Face ask for a format; this is what theirs of plain tensors have.
+  const formats::Safetensors file{
+      tensors, {{"builder", weights.job.model.builder}, {"format", "pt"}, {"step", text_of(weights.step)}}};
   ISOBIT_RETURN_IF_ERROR(formats::write_safetensors(out, file, {.replace = o.force}));
   Written written{tensors.size()};
   for (const NamedTensor& t : tensors) written.bytes += t.tensor.bytes();

@@ -23,7 +23,8 @@ struct DataShape {
 DataShape shape_of(const Dataset& dataset);
 
 // What the configuration alone says, without opening a file: counts and bytes are 0. None for "npy" and
-// "images", whose samples have whatever shape the files have, for "text" without a context, and for an unknown name.
+// "images", whose samples have whatever shape the files have, for "text" without a context or with a tokenizer, whose
+// vocabulary a file has, and for an unknown name.
 std::optional<DataShape> declared_shape(const DataConfig& config);
 
 // The shape of classified float32 samples, of one input.

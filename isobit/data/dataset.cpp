@@ -19,7 +19,7 @@ const std::vector<DatasetEntry>& entries() {
        {"path", "labels_path", "test_path", "test_labels_path", "inputs", "test_inputs", "augment", "target", "classes",
         "bytes"}},
       {"images", open_images, shape_of_images, {"path", "augment", "bytes", "height", "width", "channels"}},
-      {"text", open_text, shape_of_text, {"path", "context"}},
+      {"text", open_text, shape_of_text, {"path", "context", "tokenizer", "encoder", "merges", "token_cache"}},
   };
   return kEntries;
 }
@@ -33,6 +33,10 @@ Status check_fields(const DataConfig& config, const DatasetEntry& entry) {
       {"files", !config.files.empty()},
       {"test_files", !config.test_files.empty()},
       {"context", config.context != 0},
+      {"tokenizer", config.tokenizer != Tokenizer::kBytes},
+      {"encoder", !config.encoder.empty()},
+      {"merges", !config.merges.empty()},
+      {"token_cache", !config.token_cache.empty()},
       {"inputs", !config.inputs.empty()},
       {"test_inputs", !config.test_inputs.empty()},
       {"target", config.target != TargetRule::kByType},
@@ -94,6 +98,11 @@ const std::vector<std::string>& target_rule_names() {
 std::optional<TargetKind> kind_of(TargetRule rule) {
   if (rule == TargetRule::kByType) return std::nullopt;
   return static_cast<TargetKind>(static_cast<int>(rule) - 1);
+}
+
+const std::vector<std::string>& tokenizer_names() {
+  static const std::vector<std::string> kNames = {"bytes", "gpt2"};
+  return kNames;
 }
 
 const std::vector<std::string>& byte_rule_names() {

@@ -25,6 +25,10 @@ const std::vector<std::string>& target_rule_names();  // "by-type", "none", "cla
 enum class ByteRule : uint8_t { kScaled, kFloat32, kAsStored };
 const std::vector<std::string>& byte_rule_names();  // "scaled", "float32", "as-stored"
 
+// What a text becomes: its bytes, or tokens of GPT-2's kind by a vocabulary and merges of the user's own.
+enum class Tokenizer : uint8_t { kBytes, kGpt2 };
+const std::vector<std::string>& tokenizer_names();  // "bytes", "gpt2"
+
 // Files by the name of the input that they are of.
 using InputFiles = std::map<std::string, std::string>;
 
@@ -41,7 +45,7 @@ struct DataConfig {
   //           for each input), labels.npy, test_inputs.npy (test_inputs.NAME.npy) and test_labels.npy. What is of the
   //           test may be absent, and the labels are where target is kNone.
   // images    path: a folder with train/CLASS/*.png or .jpg and the same under test/, which may be absent.
-  // text      path: any file, read as bytes.
+  // text      path: any file, read as bytes; or in UTF-8, with encoder and merges: the files of a tokenizer.
   std::string path;
   std::string labels_path;
   std::string test_path;
@@ -51,6 +55,9 @@ struct DataConfig {
   InputFiles inputs, test_inputs;
 
   int64_t context = 0;                      // text: tokens per sample, >= 1
+  Tokenizer tokenizer = Tokenizer::kBytes;  // text
+  std::string encoder, merges;              // text, of kGpt2: formats/byte_pairs.h
+  std::string token_cache;                  // the same: a file that keeps the tokens; made when there is none
   std::vector<std::string> augment;         // any of "crop", "flip"; images only
   TargetRule target = TargetRule::kByType;  // npy
   int64_t classes = 0;                      // npy: labels are in [0, classes); 0: as many as are found

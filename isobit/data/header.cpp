@@ -27,12 +27,13 @@ const std::vector<NamedRules>& known() {
       {"cifar10", {"cifar10-standardized-1"}},
       {"npy", {"f32", "u8/255", "u8", "as-stored"}},
       {"images", {"u8/255", "u8", "as-stored"}},
-      {"text", {"bytes"}},
+      {"text", {"bytes", "tokens"}},
   };
   return kKnown;
 }
 
 uint32_t version_of(const DatasetHeader& header) {
+  if (header.tokenizer) return 3;
   if (header.name != "npy") return 1;
   const bool old = header.inputs.size() == 1 && header.inputs[0].name == "input" &&
                    (header.stored[0].preprocessing == "f32" || header.stored[0].preprocessing == "u8/255") &&
@@ -97,6 +98,27 @@ Expected<std::vector<int64_t>> read_dims(ByteReader& reader, const char* field) 
     return reader.fail(field, text_of("found ", Shape(dims).text(), ", expected a smaller sample"));
   }
   return dims;
+}
+
+void write_tokenizer(ByteWriter& writer, const TokenizerFiles& tokenizer) {
+  writer.text(tokenizer.name);
+  writer.fixed(tokenizer.encoder);
+  writer.fixed(tokenizer.merges);
+}
+
+Status read_tokenizer(ByteReader& reader, DatasetHeader& header) {
+  TokenizerFiles tokenizer;
+  ISOBIT_TRY(tokenizer.name, reader.text("tokenizer", kMaxName));
+  const auto& names = tokenizer_names();
+  if (std::find(names.begin() + 1, names.end(), tokenizer.name) == names.end()) {
+    return reader.fail("tokenizer", text_of("found \"", tokenizer.name, "\", expected \"", names[1], "\""));
+  }
+  for (auto* digest : {&tokenizer.encoder, &tokenizer.merges}) {
+    ISOBIT_TRY(const ByteView bytes, reader.fixed("digest of a tokenizer's file", digest->size()));
+    std::ranges::copy(bytes, digest->begin());
+  }
+  header.tokenizer = std::move(tokenizer);
+  return {};
 }
 
 Status read_counts(ByteReader& reader, DatasetHeader& header) {
@@ -177,7 +199,8 @@ Status check_rules(ByteReader& reader, const DatasetHeader& header) {
                                                   header.name, "\" that makes ", name_of(input.dtype), " of ",
                                                   name_of(stored.stored), " ", Shape(input.shape).text()));
     }
-    const bool bytes = stored.stored == DType::kUint8, ranks = input.shape.size() == (text ? 1u : 3u);
+    const DType wanted = header.tokenizer ? DType::kInt32 : DType::kUint8;
+    const bool bytes = stored.stored == wanted, ranks = input.shape.size() == (text ? 1u : 3u);
     if ((!npy && (!bytes || !ranks)) || stored.stored == DType::kBfloat16) {
       return reader.fail("dimensions",
                          text_of("found samples of ", name_of(stored.stored), " ", Shape(input.shape).text(),
@@ -201,6 +224,7 @@ Status check_target(ByteReader& reader, const DatasetHeader& header) {
   if (target.kind == TargetKind::kMultiLabel) least = most = Shape(target.shape).elements();
   if (classes) least = 1, most = kMaxClasses;
   if (header.name == "text") least = most = kTextClasses;
+  if (header.tokenizer) most = kMaxClasses;
   if (target.classes < least || target.classes > most) {
     return reader.fail("classes", text_of("found ", target.classes, ", expected ", least, " to ", most));
   }
@@ -216,7 +240,8 @@ Bytes encode(const DatasetHeader& header) {
   writer.fixed(as_bytes(kMagic));
   writer.u32(version);
   writer.text(header.name);
-  if (version == 1) {
+  if (header.tokenizer) write_tokenizer(writer, *header.tokenizer);
+  if (version != 2) {
     write_one_input(writer, header);
   } else {
     write_inputs_and_target(writer, header);
@@ -232,18 +257,20 @@ Expected<DatasetHeader> decode_dataset_header(ByteView data, const std::string& 
   ISOBIT_TRY(const ByteView magic, reader.fixed("magic", kMagic.size()));
   if (!std::ranges::equal(magic, as_bytes(kMagic))) return reader.fail("magic", "is not that of a dataset header");
   ISOBIT_TRY(const uint32_t version, reader.u32("version"));
-  if (version < 1 || version > 2) {
-    return reader.fail("version", text_of("found ", version, ", expected 1 or 2; a newer isobit may read it"));
+  if (version < 1 || version > 3) {
+    return reader.fail("version", text_of("found ", version, ", expected 1 to 3; a newer isobit may read it"));
   }
   DatasetHeader header;
   ISOBIT_TRY(header.name, reader.text("name", kMaxName));
   if (std::ranges::find(known(), header.name, &NamedRules::name) == known().end()) {
     return reader.fail("name", text_of("found \"", header.name, "\", expected ", join_or(dataset_names())));
   }
-  if (version == 2 && header.name != "npy") {
-    return reader.fail("name", text_of("found \"", header.name, "\", expected npy in version 2"));
+  const std::string only = version == 2 ? "npy" : version == 3 ? "text" : header.name;
+  if (header.name != only) {
+    return reader.fail("name", text_of("found \"", header.name, "\", expected ", only, " in version ", version));
   }
-  ISOBIT_RETURN_IF_ERROR(version == 1 ? read_one_input(reader, header) : read_inputs_and_target(reader, header));
+  if (version == 3) ISOBIT_RETURN_IF_ERROR(read_tokenizer(reader, header));
+  ISOBIT_RETURN_IF_ERROR(version == 2 ? read_inputs_and_target(reader, header) : read_one_input(reader, header));
   ISOBIT_RETURN_IF_ERROR(reader.finish());
   ISOBIT_RETURN_IF_ERROR(check_rules(reader, header));
   ISOBIT_RETURN_IF_ERROR(check_target(reader, header));
@@ -253,9 +280,9 @@ Expected<DatasetHeader> decode_dataset_header(ByteView data, const std::string& 
   return header;
 }
 
-Bytes dataset_header(const Dataset& dataset, std::vector<StoredInput> stored) {
+Bytes dataset_header(const Dataset& dataset, std::vector<StoredInput> stored, std::optional<TokenizerFiles> tokenizer) {
   return encode(DatasetHeader{dataset.name(), dataset.inputs(), std::move(stored), dataset.target(),
-                              dataset.train_count(), dataset.test_count()});
+                              dataset.train_count(), dataset.test_count(), std::move(tokenizer)});
 }
 
 }  // namespace isobit::data

@@ -2,6 +2,8 @@
 // Dataset::sample_bytes, and what the model is fed of them.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,14 @@ struct StoredInput {
   bool operator==(const StoredInput&) const = default;
 };
 
+// Which tokens those of a text are: the tokenizer's name, as tokenizer_names() has it, and the SHA-256 of its files.
+struct TokenizerFiles {
+  using Digest = std::array<uint8_t, 32>;
+  std::string name;
+  Digest encoder = {}, merges = {};
+  bool operator==(const TokenizerFiles&) const = default;
+};
+
 struct DatasetHeader {
   std::string name;  // as in DataConfig::dataset
   std::vector<SampleInput> inputs = {};
@@ -23,14 +33,15 @@ struct DatasetHeader {
   Target target = {};
   int64_t train_count = 0;
   int64_t test_count = 0;
+  std::optional<TokenizerFiles> tokenizer = {};  // of "text" that is no bytes
   bool operator==(const DatasetHeader&) const = default;
 };
 
 inline constexpr size_t kMaxHeaderBytes = 1 << 16;
 inline constexpr uint32_t kMaxSampleRank = 32;  // of an input or a target of one sample
 
-// In version 1 what could be said before there was a second one, so that old commitments stay; else in version 2, which
-// only "npy" needs. REQUIRES one of `stored` for each input.
+// In version 1 what could be said before there was a second one, so that old commitments stay; in version 2 what else
+// "npy" has, in version 3 the tokens of a text. REQUIRES one of `stored` for each input.
 Bytes encode(const DatasetHeader& header);
 // Accepts exactly what encode() writes of a dataset that there can be: of a known name, with rules that this name and
 // the types have, a target that is one of its kind, and at least one training sample. The header may come from
@@ -39,6 +50,7 @@ Bytes encode(const DatasetHeader& header);
 Expected<DatasetHeader> decode_dataset_header(ByteView data, const std::string& what);
 
 // The header bytes of a dataset. REQUIRES one of `stored` for each input.
-Bytes dataset_header(const Dataset& dataset, std::vector<StoredInput> stored);
+Bytes dataset_header(const Dataset& dataset, std::vector<StoredInput> stored,
+                     std::optional<TokenizerFiles> tokenizer = std::nullopt);
 
 }  // namespace isobit::data

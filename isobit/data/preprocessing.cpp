@@ -46,8 +46,16 @@ void Preprocessing::apply(ByteView elements, void* to) const {
     std::memcpy(to, elements.data(), elements.size());
     return;
   }
-  if (tables.empty()) {  // "bytes"
+  if (tables.empty()) {  // "bytes", "tokens"
     auto* numbers = static_cast<int64_t*>(to);
+    if (stored == DType::kInt32) {
+      for (size_t i = 0; i < elements.size(); i += sizeof(int32_t)) {
+        int32_t v;
+        std::memcpy(&v, elements.data() + i, sizeof v);
+        *numbers++ = v;
+      }
+      return;
+    }
     for (const uint8_t v : elements) *numbers++ = v;
     return;
   }
@@ -77,6 +85,8 @@ std::optional<Preprocessing> preprocessing_named(const std::string& name, DType 
     fits = stored != DType::kFloat32 && fed == stored;
   } else if (name == "bytes") {
     fits = stored == DType::kUint8 && fed == DType::kInt64;
+  } else if (name == "tokens") {
+    fits = stored == DType::kInt32 && fed == DType::kInt64;
   }
   if (!fits) return std::nullopt;
   return rule;

@@ -10,7 +10,7 @@
 namespace isobit::data {
 namespace {
 
-// Of tokens the target is the same bytes, one further.
+// Of tokens the target is the same ones, one further.
 bool is_text(const DatasetHeader& header) { return header.name == "text"; }
 
 size_t size_of_elements(const std::vector<int64_t>& shape, DType dtype) {
@@ -49,7 +49,7 @@ Expected<ShownSamples> ShownSamples::open(ByteView header, const std::string& wh
     shown.sample_size_ += shown.input_sizes_.back();
   }
   if (is_text(h)) {
-    shown.sample_size_ += 1;
+    shown.sample_size_ += size_of(h.stored[0].stored);
   } else if (h.target.kind != TargetKind::kNone) {
     shown.target_size_ = size_of_elements(h.target.shape, h.target.dtype);
     shown.sample_size_ += shown.target_size_;
@@ -68,11 +68,18 @@ Expected<AugmentDraw> ShownSamples::draw(const BatchOptions& options, int64_t st
   return draw_augment(options.seed, step, position, options.augment, shape[1], shape[2]);
 }
 
+Status ShownSamples::check_tokens(const int64_t* tokens) const {
+  const Target& target = header_.target;
+  const int64_t bad = first_bad_class(tokens, Shape(target.shape).elements(), target.classes);
+  if (bad < 0) return {};
+  return fail(text_of("token ", bad, ": found ", tokens[bad], ", expected 0 to ", target.classes - 1));
+}
+
 Status ShownSamples::fill_target(ByteView stored, void* to) const {
   const Target& target = header_.target;
   if (is_text(header_)) {
     rules_[0].apply(stored, to);
-    return {};
+    return check_tokens(static_cast<const int64_t*>(to));
   }
   if (stored.empty()) return {};
   std::memcpy(to, stored.data(), stored.size());
@@ -101,6 +108,7 @@ Status ShownSamples::fill_target(ByteView stored, void* to) const {
 Status ShownSamples::fill_input(size_t input, ByteView stored, void* to) const {
   const Preprocessing& rule = rules_[input];
   rule.apply(stored, to);
+  if (is_text(header_)) return check_tokens(static_cast<const int64_t*>(to));
   if (!rule.passes()) return {};
   const std::string& name = header_.inputs[input].name;
   if (rule.fed == DType::kBool && !std::ranges::all_of(stored, [](uint8_t b) { return b <= 1; })) {
@@ -120,7 +128,8 @@ Status ShownSamples::fill(ByteView sample, const AugmentDraw& draw, std::span<vo
   }
   if (!draw.identity() && !takes_augmentation()) return fail("found a draw for what is not augmented");
   const bool text = is_text(header_);
-  ISOBIT_RETURN_IF_ERROR(fill_target(text ? sample.subspan(1) : sample.first(target_size_), to_target));
+  const size_t token = size_of(header_.stored[0].stored);
+  ISOBIT_RETURN_IF_ERROR(fill_target(text ? sample.subspan(token) : sample.first(target_size_), to_target));
   ByteView left = text ? sample : sample.subspan(target_size_);
   for (size_t i = 0; i < inputs().size(); ++i) {
     const ByteView stored = left.first(input_sizes_[i]);

@@ -42,6 +42,7 @@ class ShownSamples {
   Status fill(ByteView sample, const AugmentDraw& draw, std::span<void* const> to_inputs, void* to_target) const;
 
  private:
+  Status check_tokens(const int64_t* tokens) const;
   Status fill_target(ByteView stored, void* to) const;
   Status fill_input(size_t input, ByteView stored, void* to) const;
   tl::unexpected<Error> fail(const std::string& problem) const;

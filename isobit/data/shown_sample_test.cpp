@@ -348,6 +348,13 @@ std::vector<DatasetHeader> good_headers() {
        {TargetKind::kMultiLabel, DType::kFloat32, {2, 2}, 4},
        3,
        2},
+      {"text",
+       {{"input", DType::kInt64, {64}}},
+       {{DType::kInt32, "tokens"}},
+       {TargetKind::kClassPerToken, DType::kInt64, {64}, 50257},
+       9,
+       1,
+       TokenizerFiles{"gpt2", {1, 2, 3}, {4}}},
   };
 }
 
@@ -421,8 +428,10 @@ TEST(HostileHeader, SaysWhatIsWrong) {
 TEST(HostileHeader, InTheOtherVersion) {
   Bytes second = encode(good_headers()[4]);
   const auto put = [&](size_t at, uint8_t v) { second[at] = v; };
+  put(15, 4);
+  EXPECT_TRUE(contains(decode_dataset_header(second, "header").error().message, "found 4, expected 1 to 3"));
   put(15, 3);
-  EXPECT_TRUE(contains(decode_dataset_header(second, "header").error().message, "found 3, expected 1 or 2"));
+  EXPECT_TRUE(contains(decode_dataset_header(second, "header").error().message, "expected text in version 3"));
   // One input called "input" of float32 with a class, written as version 2 would.
   DatasetHeader old = good_headers()[3];
   old.inputs[0].name = "inpuu";

@@ -13,6 +13,17 @@ using graph::kNoValue;
 using Ints = std::vector<int64_t>;
 using V = Layers::V;
 
+Expected<V> image_input(const ModelConfig& config, Model& model, int64_t smallest_side) {
+  const Ints& s = config.input_shape;
+  if (s.size() != 3 || s[1] < smallest_side || s[2] < smallest_side || s[0] < 1) {
+    return unreadable(text_of("model '", config.builder, "': found samples of shape ", Shape(s).text(),
+                              ", expected [channels, height, width] of at least ", smallest_side, " by ",
+                              smallest_side));
+  }
+  model.inputs = {model.graph.add_input("input", DType::kFloat32, {config.batch, s[0], s[1], s[2]})};
+  return model.inputs[0];
+}
+
 V Layers::parameter(const std::string& name, Ints dims, Init init) {
   const bool matrix = dims.size() >= 2;
   const V value = graph().add_input(name, DType::kFloat32, std::move(dims));
@@ -39,12 +50,14 @@ V Layers::linear(const std::string& name, V x, int64_t out, bool bias) {
   return graph().emit("Gemm", inputs, {{"transB", int64_t{1}}}, name);
 }
 
-V Layers::linear_normal(const std::string& name, V x, int64_t out, float deviation, bool bias) {
+V Layers::linear_normal(const std::string& name, V x, int64_t out, float deviation, bool in_first) {
   const int64_t in = graph().value(x).dims[1];
-  const V weights = parameter(name + ".weight", {out, in}, {Init::Kind::kNormal, deviation});
-  std::vector<V> inputs = {x, weights};
-  if (bias) inputs.push_back(parameter(name + ".bias", {out}, kZero));
-  return graph().emit("Gemm", inputs, {{"transB", int64_t{1}}}, name);
+  const Ints dims = in_first ? Ints{in, out} : Ints{out, in};
+  const V weights = parameter(name + ".weight", dims, {Init::Kind::kNormal, deviation});
+  const V bias = parameter(name + ".bias", {out}, kZero);
+  Attributes attributes;
+  if (!in_first) attributes.set("transB", int64_t{1});
+  return graph().emit("Gemm", {x, weights, bias}, attributes, name);
 }
 
 V Layers::conv(const std::string& name, V x, const ConvOptions& options) {
@@ -95,9 +108,11 @@ V Layers::layer_norm(const std::string& name, V x) {
 
 V Layers::relu(V x) { return graph().emit("Relu", {x}, {}, "relu"); }
 
-V Layers::max_pool(V x, int64_t kernel) {
-  return graph().emit_all("MaxPool", {x}, {{"kernel_shape", Ints{kernel, kernel}}, {"strides", Ints{kernel, kernel}}},
-                          {"pool", "pool.indices"})[0];
+V Layers::max_pool(V x, int64_t kernel, int64_t stride, int64_t pad) {
+  if (stride == 0) stride = kernel;
+  Attributes attributes = {{"kernel_shape", Ints{kernel, kernel}}, {"strides", Ints{stride, stride}}};
+  if (pad > 0) attributes.set("pads", Ints{pad, pad, pad, pad});
+  return graph().emit_all("MaxPool", {x}, attributes, {"pool", "pool.indices"})[0];
 }
 
 V Layers::flatten(V x) { return graph().emit("Flatten", {x}, {}, "flatten"); }
@@ -119,9 +134,8 @@ V Layers::heads_of(const std::string& name, V qkv, int64_t part, int64_t context
   return graph().emit("Transpose", {split}, {{"perm", Ints{0, 2, 1, 3}}}, name);
 }
 
-V Layers::causal_attention(const std::string& name, V x, int64_t context) {
-  const int64_t rows = graph().value(x).dims[0], c = config_.channels;
-  const V qkv = linear_normal(name + ".qkv", x, 3 * c, 0.02f);
+V Layers::causal_attention(const std::string& name, V qkv, int64_t context) {
+  const int64_t rows = graph().value(qkv).dims[0], c = config_.channels;
   const V q = heads_of(name + ".q", qkv, 0, context), k = heads_of(name + ".k", qkv, 1, context),
           v = heads_of(name + ".v", qkv, 2, context);
   const V scores = graph().emit("MatMul", {q, k}, {{"transB", int64_t{1}}}, name + ".scores");

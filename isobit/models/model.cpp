@@ -1,11 +1,12 @@
 #include "isobit/models/model.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "isobit/base/text.h"
+#include "isobit/models/gpt.h"
 #include "isobit/models/layers.h"
+#include "isobit/models/vision.h"
 
 namespace isobit::models {
 namespace {
@@ -13,23 +14,10 @@ namespace {
 using Ints = std::vector<int64_t>;
 using V = graph::ValueId;
 
-std::string shape_text(const Ints& dims) { return Shape(dims).text(); }
-
-Expected<V> image_input(const ModelConfig& config, Model& model, int64_t smallest_side) {
-  const Ints& s = config.input_shape;
-  if (s.size() != 3 || s[1] < smallest_side || s[2] < smallest_side || s[0] < 1) {
-    return unreadable(text_of("model '", config.builder, "': found samples of shape ", shape_text(s),
-                              ", expected [channels, height, width] of at least ", smallest_side, " by ",
-                              smallest_side));
-  }
-  return model.graph.add_input("input", DType::kFloat32, {config.batch, s[0], s[1], s[2]});
-}
-
 // Two convolutions, a pooling after each where `pools`, two linear layers.
 Status small_cnn(const ModelConfig& config, Model& model, int64_t pools) {
   Layers layers(config, model);
   ISOBIT_TRY(V x, image_input(config, model, 4));
-  model.inputs = {x};
   x = layers.relu(layers.conv("conv1", x, {.channels = 16, .kernel = 3, .pad = 1}));
   if (pools > 1) x = layers.max_pool(x, 2);
   x = layers.relu(layers.conv("conv2", x, {.channels = 32, .kernel = 3, .pad = 1}));
@@ -47,7 +35,6 @@ Status resnet(const ModelConfig& config, Model& model) {
   }
   Layers layers(config, model);
   ISOBIT_TRY(V x, image_input(config, model, 8));
-  model.inputs = {x};
   x = layers.conv("conv0", x, {.channels = config.width, .kernel = 3, .pad = 1, .bias = false});
   x = layers.relu(layers.batch_norm("bn0", x));
   for (int64_t stage = 0; stage < 3; ++stage) {
@@ -89,44 +76,6 @@ Status logistic(const ModelConfig& config, Model& model) {
   return {};
 }
 
-// Radford et al. 2019 in small: learned positions, pre-norm blocks, GELU (tanh form), output weights tied to the
-// embedding.
-Status gpt(const ModelConfig& config, Model& model) {
-  if (config.input_shape.size() != 1) {
-    return unreadable(text_of("model 'gpt': found samples of shape ", shape_text(config.input_shape),
-                              ", expected [context]: token sequences"));
-  }
-  if (config.layers < 1 || config.layers > 200 || config.heads < 1 || config.channels < 1 ||
-      config.channels > 1 << 16 || config.channels % config.heads != 0) {
-    return unreadable("model 'gpt': layers must be 1 to 200 and channels a multiple of heads");
-  }
-  if (!(config.dropout >= 0 && config.dropout < 1)) return unreadable("model 'gpt': dropout must be in [0, 1)");
-  const int64_t context = config.input_shape[0], rows = config.batch * context, c = config.channels;
-  // Residual branches start smaller, so that their sum over the layers starts at unit scale.
-  const auto branch = static_cast<float>(0.02 / std::sqrt(2.0 * static_cast<double>(config.layers)));
-  Layers layers(config, model);
-  auto& g = model.graph;
-  const V input = g.add_input("input", DType::kInt64, {config.batch, context});
-  model.inputs = {input};
-  const V tokens = layers.parameter("wte.weight", {config.classes, c}, {Init::Kind::kNormal, 0.02f});
-  const V positions = layers.parameter("wpe.weight", {context, c}, {Init::Kind::kNormal, 0.02f});
-  V x = g.emit("Add", {g.emit("Gather", {tokens, input}, {}, "embedded"), positions}, {}, "positioned");
-  x = layers.dropout(g.emit("Reshape", {x}, {{"shape", Ints{rows, c}}}, "rows"));
-  for (int64_t l = 0; l < config.layers; ++l) {
-    const std::string name = text_of("h", l);
-    V y = layers.causal_attention(name + ".attn", layers.layer_norm(name + ".ln1", x), context);
-    y = layers.dropout(layers.linear_normal(name + ".attn.proj", y, c, branch));
-    x = g.emit("Add", {x, y}, {}, name + ".mid");
-    y = layers.linear_normal(name + ".mlp.fc", layers.layer_norm(name + ".ln2", x), 4 * c, 0.02f);
-    y = g.emit("Gelu", {y}, {{"approximate", std::string("tanh")}}, name + ".mlp.gelu");
-    y = layers.dropout(layers.linear_normal(name + ".mlp.proj", y, c, branch));
-    x = g.emit("Add", {x, y}, {}, name);
-  }
-  x = layers.layer_norm("ln_f", x);
-  model.output = g.emit("Gemm", {x, tokens}, {{"transB", int64_t{1}}}, "logits");
-  return {};
-}
-
 double elements_of_sample(const ModelConfig& config) {
   double elements = 1;
   for (int64_t d : config.input_shape) elements *= static_cast<double>(d);
@@ -145,18 +94,34 @@ double largest_of_resnet(const ModelConfig& config) {
   return largest_of_images(config, 4 * static_cast<double>(config.width));
 }
 
-double largest_of_gpt(const ModelConfig& config) {
-  const double sample = elements_of_sample(config), c = static_cast<double>(config.channels);
-  const double rows = static_cast<double>(config.batch) * sample;
-  return std::max({rows * 4 * c, rows * sample * static_cast<double>(config.heads),
-                   rows * static_cast<double>(config.classes), 4 * c * c, static_cast<double>(config.classes) * c});
-}
-
 struct Builder {
   Status (*build)(const ModelConfig&, Model&);
   double (*largest_tensor)(const ModelConfig&);
   BuilderTraits traits = {};
+  WeightNames weight_names = {};
 };
+
+// What files of transformers hold beside the parameters: constants of older ones, and the tied matrix twice.
+const WeightNames& names_of_gpt2() {
+  static const WeightNames kNames = {.prefix = "transformer.",
+                                     .passed_over = {"transformer.h.*.attn.bias", "transformer.h.*.attn.masked_bias"},
+                                     .tied = {{"lm_head.weight", "transformer.wte.weight"}}};
+  return kNames;
+}
+
+template <const GptForm& kForm>
+Builder transformer(WeightNames names = {}) {
+  return {[](const ModelConfig& c, Model& m) { return gpt(c, kForm, m); },
+          largest_of_gpt,
+          {.takes_tokens = true, .sized_by_layers = true, .may_drop = true},
+          std::move(names)};
+}
+template <const ResnetPlan& kPlan>
+Builder residual() {
+  return {[](const ModelConfig& c, Model& m) { return residual_network(c, kPlan, m); },
+          largest_of_vision,
+          {.has_forms = true, .may_normalise = true}};
+}
 
 const std::map<std::string, Builder>& builders() {
   static const std::map<std::string, Builder> kBuilders = {
@@ -164,7 +129,12 @@ const std::map<std::string, Builder>& builders() {
       {"mnist-cnn", {[](const ModelConfig& c, Model& m) { return small_cnn(c, m, 2); }, largest_of_small}},
       {"resnet", {resnet, largest_of_resnet, {.sized_by_blocks = true, .may_normalise = true}}},
       {"logistic", {logistic, largest_of_small}},
-      {"gpt", {gpt, largest_of_gpt, {.takes_tokens = true, .sized_by_layers = true}}},
+      {"gpt", transformer<kOwnGpt>()},
+      {"gpt2", transformer<kGpt2>(names_of_gpt2())},
+      {"resnet18", residual<kResnet18>()},
+      {"resnet34", residual<kResnet34>()},
+      {"resnet50", residual<kResnet50>()},
+      {"vgg11-bn", {vgg11_bn, largest_of_vision, {.may_drop = true, .has_forms = true, .may_normalise = true}}},
   };
   return kBuilders;
 }
@@ -197,6 +167,11 @@ BuilderTraits traits_of(const std::string& builder) {
   if (builder == kFromFile) return {.may_normalise = true, .is_file = true};
   const auto found = builders().find(builder);
   return found == builders().end() ? BuilderTraits{} : found->second.traits;
+}
+
+WeightNames weight_names_of(const std::string& builder) {
+  const auto found = builders().find(builder);
+  return found == builders().end() ? WeightNames{} : found->second.weight_names;
 }
 
 Expected<Model> build_model(const ModelConfig& config) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,10 @@ enum class RunningVariance { kBiased, kUnbiased };
 // the running ones, which stay as they are.
 enum class BatchNorm { kTrain, kFrozen };
 
+// What a network of torchvision begins with: a step from images of 224 by 224 to maps of 56 by 56, or none, which is
+// how it is trained on images of 32 by 32.
+enum class Form { kImagenet, kSmall };
+
 // One thing that a network is fed, without the batch.
 struct ModelInput {
   std::string name;
@@ -67,7 +72,7 @@ struct ModelInput {
 inline constexpr const char* kFromFile = "onnx";
 
 struct ModelConfig {
-  std::string builder;  // "digits-cnn", "mnist-cnn", "resnet", "logistic", "gpt", or kFromFile
+  std::string builder;  // one of builder_names(), or kFromFile
   int64_t batch = 1;
   std::vector<int64_t> input_shape;     // of builders, without the batch: [C, H, W], or [context] for gpt
   std::vector<ModelInput> inputs = {};  // of networks from files; a target, if there is one, is the last
@@ -78,11 +83,14 @@ struct ModelConfig {
   int64_t blocks = 1;
   int64_t width = 16;
   RunningVariance running_variance = RunningVariance::kBiased;
-  // gpt: layers, heads and channels (a multiple of heads).
+  // gpt, gpt2: layers, heads and channels (a multiple of heads).
   int64_t layers = 2;
   int64_t heads = 4;
   int64_t channels = 64;
-  double dropout = 0;  // gpt only
+  int64_t positions = 0;  // that have an embedding, at least as many as a sample has tokens; 0: as many
+  double dropout = 0;     // of builders that may drop
+  // of builders that have both forms
+  Form form = Form::kImagenet;
   // Of a file: where it lies, and which of its outputs is learnt from (at most one; none: the first).
   std::string onnx = {};
   std::vector<std::string> outputs = {};
@@ -101,12 +109,22 @@ struct ModelConfig {
 struct BuilderTraits {
   bool takes_tokens = false;     // int64 sequences; else float32 samples
   bool sized_by_blocks = false;  // blocks, width
-  bool sized_by_layers = false;  // layers, heads, channels; and it reads dropout
+  bool sized_by_layers = false;  // layers, heads, channels, positions
+  bool may_drop = false;         // it reads dropout
+  bool has_forms = false;        // it reads form
   bool may_normalise = false;    // by batch norm: it reads running_variance and batch_norm
   bool is_file = false;          // kFromFile: it reads onnx and outputs
 };
 // Of an unknown builder: none.
 BuilderTraits traits_of(const std::string& builder);
+
+// How files that the library of a builder's names writes may differ from what parameters and buffers are called.
+struct WeightNames {
+  std::string prefix = {};                       // of every name, which files of a part of the network leave out
+  std::vector<std::string> passed_over = {};     // globs over whole names: constants, not parameters
+  std::map<std::string, std::string> tied = {};  // a second name, and the parameter that it must be equal to
+};
+WeightNames weight_names_of(const std::string& builder);
 
 // Errors: kUnreadable for an unknown builder (with the nearest one) or sizes that do not fit it.
 Expected<Model> build_model(const ModelConfig& config);

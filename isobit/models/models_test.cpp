@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "isobit/models/model.h"
@@ -69,6 +70,78 @@ TEST(Models, GptHasTheParametersOfItsFormula) {
   EXPECT_NE(build_model(config).value().step, graph::kNoValue);
 }
 
+std::vector<std::string> names_of(const Model& model) {
+  std::vector<std::string> names;
+  for (const Parameter& p : model.parameters) names.push_back(p.name);
+  for (const Buffer& b : model.buffers) names.push_back(b.name);
+  return names;
+}
+
+// The numbers that torchvision's own pages give, and the usual one of a ResNet-18 for images of 32 by 32.
+TEST(Models, TorchvisionsNetworksHaveItsParameters) {
+  ModelConfig config{.builder = "", .batch = 2, .input_shape = {3, 224, 224}, .classes = 1000};
+  const std::pair<const char*, int64_t> of_imagenet[] = {
+      {"resnet18", 11689512}, {"resnet34", 21797672}, {"resnet50", 25557032}, {"vgg11-bn", 132868840}};
+  for (const auto& [builder, count] : of_imagenet) {
+    config.builder = builder;
+    EXPECT_EQ(parameter_count(build_model(config).value()), count) << builder;
+  }
+  config = {.builder = "resnet18", .batch = 2, .input_shape = {3, 32, 32}};
+  config.form = Form::kSmall;
+  EXPECT_EQ(parameter_count(build_model(config).value()), 11173962);
+  config.builder = "vgg11-bn";
+  const Model vgg = build_model(config).value();
+  EXPECT_EQ(parameter_count(vgg), 9231114);
+  EXPECT_EQ(vgg.graph.value(vgg.output).dims, (std::vector<int64_t>{2, 10}));
+}
+
+TEST(Models, MapsOfTorchvisionsNetworksHaveItsSizes) {
+  ModelConfig config{.builder = "resnet50", .batch = 2, .input_shape = {3, 224, 224}};
+  const auto sides = [&] {
+    std::map<std::string, std::vector<int64_t>> found;
+    const Model model = build_model(config).value();
+    for (const graph::Node& n : model.graph.nodes()) {
+      const graph::Value& value = model.graph.value(n.outputs[0]);
+      if (value.dims.size() == 4) found[value.name] = value.dims;
+    }
+    return found;
+  };
+  using Dims = std::vector<int64_t>;
+  auto found = sides();
+  EXPECT_EQ(found.at("conv1"), (Dims{2, 64, 112, 112}));
+  EXPECT_EQ(found.at("layer1.0"), (Dims{2, 256, 56, 56}));
+  EXPECT_EQ(found.at("layer2.0.conv1"), (Dims{2, 128, 56, 56}));  // the 3x3 convolution strides
+  EXPECT_EQ(found.at("layer4.2"), (Dims{2, 2048, 7, 7}));
+  config.form = Form::kSmall;
+  config.input_shape = {3, 32, 32};
+  found = sides();
+  EXPECT_EQ(found.at("layer1.0"), (Dims{2, 256, 32, 32}));
+  EXPECT_EQ(found.at("layer4.2"), (Dims{2, 2048, 4, 4}));
+}
+
+TEST(Models, NamesAreThoseOfTheLibraries) {
+  ModelConfig config{.builder = "resnet18", .batch = 2, .input_shape = {3, 64, 64}};
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  const auto resnet = names_of(build_model(config).value());
+  for (const char* name : {"conv1.weight", "bn1.running_var", "layer1.0.conv1.weight", "layer2.0.downsample.0.weight",
+                           "layer2.0.downsample.1.bias", "layer4.1.bn2.running_mean", "fc.bias"}) {
+    EXPECT_TRUE(has(resnet, name)) << name;
+  }
+  config = {.builder = "gpt2", .batch = 2, .input_shape = {8}, .classes = 50257};
+  config.layers = config.heads = 12;
+  config.channels = 768;
+  config.positions = 1024;
+  const Model gpt2 = build_model(config).value();
+  EXPECT_EQ(parameter_count(gpt2), 124439808);
+  const auto names = names_of(gpt2);
+  EXPECT_TRUE(has(names, "transformer.h.11.attn.c_attn.weight"));
+  EXPECT_EQ(gpt2.graph.value(gpt2.graph.find("transformer.h.11.attn.c_attn.weight")).dims,
+            (std::vector<int64_t>{768, 2304}));
+  EXPECT_EQ(gpt2.graph.value(gpt2.output).dims, (std::vector<int64_t>{16, 50257}));
+}
+
 TEST(Models, BadConfigurationsAreRefused) {
   ModelConfig config{.builder = "resnett", .input_shape = {3, 32, 32}};
   const auto unknown = build_model(config);
@@ -83,6 +156,23 @@ TEST(Models, BadConfigurationsAreRefused) {
   config.heads = 1024;
   config.channels = 1 << 16;
   EXPECT_FALSE(build_model(config)) << "products of these sizes overflow";
+
+  const auto refused = [&](const std::string& words) {
+    const auto model = build_model(config);
+    ASSERT_FALSE(model) << words;
+    EXPECT_NE(model.error().message.find(words), std::string::npos) << model.error().message;
+  };
+  config = {.builder = "gpt2", .input_shape = {8}};
+  config.positions = 7;
+  refused("has 7 positions (model.positions), and samples of 8 tokens");
+  config = {.builder = "vgg11-bn", .input_shape = {3, 64, 64}};
+  refused("become maps of 2 by 2, expected multiples of 7");
+  config.dropout = 1;
+  refused("dropout must be in [0, 1)");
+  config = {.builder = "resnet50", .input_shape = {3, 7, 7}};
+  refused("at least 8 by 8");
+  config = {.builder = "resnet50", .batch = 1 << 20, .input_shape = {3, 1 << 20, 1 << 20}};
+  refused("make data.batch or the model smaller");
 }
 
 }  // namespace

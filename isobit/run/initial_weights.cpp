@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "isobit/base/text.h"
+#include "isobit/commit/hash.h"
 #include "isobit/formats/safetensors.h"
 
 namespace isobit::run {
@@ -37,24 +38,52 @@ bool is_count(const std::string& name, DType dtype) {
 
 Expected<std::shared_ptr<const models::Network>> InitialWeights::open(const fs::path& file,
                                                                       std::shared_ptr<const models::Network> network,
-                                                                      const Limits& limits) {
+                                                                      const Limits& limits, models::WeightNames names) {
   const uint64_t most = std::min(limits.max_memory, formats::kSafetensorsMaxBytes);
-  std::shared_ptr<InitialWeights> weights(new InitialWeights(file, std::move(network), most));
+  std::shared_ptr<InitialWeights> weights(new InitialWeights(file, std::move(network), most, std::move(names)));
   ISOBIT_RETURN_IF_ERROR(weights->read_types());
   return weights;
+}
+
+std::optional<std::string> InitialWeights::own_name(const std::string& in_file) const {
+  const bool whole = in_file.starts_with(names_.prefix) || names_.tied.contains(in_file);
+  std::string name = whole ? in_file : names_.prefix + in_file;
+  const auto matches = [&](const std::string& pattern) { return matches_glob(pattern, name); };
+  if (std::ranges::any_of(names_.passed_over, matches)) return std::nullopt;
+  return name;
+}
+
+Status InitialWeights::note(const std::string& name, DType dtype, const Shape& shape) {
+  const auto own = own_name(name);
+  if (!own || types_.emplace(*own, Type{dtype, shape}).second) return {};
+  return unreadable(text_of("model.weights: ", file_.string(), " has '", *own, "' twice, with '", names_.prefix,
+                            "' before its name and without"));
 }
 
 Status InitialWeights::read_types() {
   ISOBIT_TRY(const PlainFile file, PlainFile::open(file_, Links::kFollow));
   bytes_ = file.size();
   const auto read = [&](uint64_t offset, std::span<uint8_t> to) { return file.read_exactly(offset, to); };
-  const auto note = [&](const std::string& name, DType dtype, const Shape& shape) -> Status {
-    types_[name] = {dtype, shape};
-    return {};
+  const auto note_type = [&](const std::string& name, DType dtype, const Shape& shape) {
+    return note(name, dtype, shape);
   };
-  const auto check = [&](NamedTensor tensor) { return check_finite(tensor, file_); };
+  std::map<std::string, commit::Digest> digests;  // of what is tied
+  const auto tied = [&](const std::string& name) {
+    return std::ranges::any_of(names_.tied, [&](const auto& t) { return t.first == name || t.second == name; });
+  };
+  const auto check = [&](NamedTensor tensor) -> Status {
+    const auto own = own_name(tensor.name);
+    if (!own) return {};
+    if (tied(*own)) digests[*own] = commit::sha256(tensor.tensor.byte_view());
+    return check_finite(tensor, file_);
+  };
   ISOBIT_RETURN_IF_ERROR(
-      formats::stream_safetensors(bytes_, read, {note, check}, file_.string(), max_bytes_).map([](auto&&) {}));
+      formats::stream_safetensors(bytes_, read, {note_type, check}, file_.string(), max_bytes_).map([](auto&&) {}));
+  for (const auto& [second, first] : names_.tied) {
+    if (types_.erase(second) == 0 || digests[second] == digests[first]) continue;
+    return unreadable(text_of("model.weights: ", file_.string(), ": '", second, "' is not equal to '", first,
+                              "', and the network has one matrix for both; leave it out, or tie them where you train"));
+  }
   return file.check_unchanged();
 }
 
@@ -99,8 +128,14 @@ Expected<models::Model> InitialWeights::build(const models::ModelConfig& config)
 
 Expected<std::vector<NamedTensor>> InitialWeights::given_values() const {
   ISOBIT_TRY(formats::Safetensors file, formats::read_safetensors(file_, max_bytes_));
-  for (const NamedTensor& t : file.tensors) ISOBIT_RETURN_IF_ERROR(check_finite(t, file_));
-  return std::move(file.tensors);
+  std::vector<NamedTensor> values;
+  for (NamedTensor& t : file.tensors) {
+    const auto own = own_name(t.name);
+    if (!own || names_.tied.contains(*own)) continue;
+    ISOBIT_RETURN_IF_ERROR(check_finite(t, file_));
+    values.push_back({*own, std::move(t.tensor)});
+  }
+  return values;
 }
 
 }  // namespace isobit::run

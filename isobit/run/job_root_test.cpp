@@ -99,6 +99,9 @@ TEST(JobPaths, AreTakenOutAndPutBack) {
   job.salt_path = "/s";
   job.model.onnx = "/m.onnx";
   job.model.weights = "/w";
+  job.data.encoder = "/v";
+  job.data.merges = "/b";
+  job.data.token_cache = "/t";
   const train::JobPaths paths = train::paths_of(job);
   const train::Job bare = train::without_paths(job);
   EXPECT_EQ(train::paths_of(bare), train::JobPaths{});

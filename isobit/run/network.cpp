@@ -19,7 +19,8 @@ Expected<std::shared_ptr<const models::Network>> open_network(const train::Job& 
     return tl::unexpected<Error>(network->build(job.model).error());  // says what to do
   }
   if (job.model.weights.empty()) return network;
-  ISOBIT_TRY(network, InitialWeights::open(job.model.weights, std::move(network), limits));
+  ISOBIT_TRY(network, InitialWeights::open(job.model.weights, std::move(network), limits,
+                                           models::weight_names_of(job.model.builder)));
   return network;
 }
 

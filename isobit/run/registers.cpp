@@ -18,7 +18,8 @@ namespace isobit::run {
 namespace {
 
 constexpr uint32_t kVersion = 1, kWithInputs = 2;
-constexpr uint32_t kWithNetwork = 3;  // of a begun run
+constexpr uint32_t kWithNetwork = 3;    // of a begun run
+constexpr uint32_t kWithTokenizer = 4;  // of a begun run
 constexpr uint64_t kMaxEntryBytes = 1 << 20;
 constexpr uint64_t kMaxPathBytes = 1 << 14;
 constexpr uint64_t kMaxPaths = 1 << 10;
@@ -132,11 +133,13 @@ Expected<data::InputFiles> read_inputs(ByteReader& reader, const char* field) {
   return files;
 }
 
-// Inputs by name and files of the network are younger than version 1; the oldest version is written that says all.
+// Inputs by name, files of the network and a tokenizer are younger than version 1; the oldest version is written that
+// says all.
 bool names_inputs(const train::JobPaths& paths) { return !paths.inputs.empty() || !paths.test_inputs.empty(); }
 bool names_network(const train::JobPaths& paths) { return !paths.onnx.empty() || !paths.weights.empty(); }
 
 uint32_t version_of(const train::JobPaths& paths) {
+  if (paths.names_tokenizer()) return kWithTokenizer;
   return names_network(paths) ? kWithNetwork : names_inputs(paths) ? kWithInputs : kVersion;
 }
 
@@ -156,13 +159,15 @@ ByteWriter encode(const BegunRun& run) {
   if (version_of(p) == kWithInputs) return writer;
   writer.text(p.onnx);
   writer.text(p.weights);
+  if (version_of(p) == kWithNetwork) return writer;
+  for (const std::string* path : {&p.encoder, &p.merges, &p.token_cache}) writer.text(*path);
   return writer;
 }
 
 Expected<BegunRun> decode_begun(ByteView bytes, const std::string& what) {
   ByteReader reader(bytes, what);
   uint32_t version = kVersion;
-  for (const uint32_t newer : {kWithInputs, kWithNetwork}) {
+  for (const uint32_t newer : {kWithInputs, kWithNetwork, kWithTokenizer}) {
     ByteReader tried(bytes, what);
     if (read_frame(tried, "isobit.begun", newer)) version = newer;
   }
@@ -182,6 +187,11 @@ Expected<BegunRun> decode_begun(ByteView bytes, const std::string& what) {
   if (version >= kWithNetwork) {
     ISOBIT_TRY(p.onnx, reader.text("onnx", kMaxPathBytes));
     ISOBIT_TRY(p.weights, reader.text("weights", kMaxPathBytes));
+  }
+  if (version >= kWithTokenizer) {
+    for (std::string* path : {&p.encoder, &p.merges, &p.token_cache}) {
+      ISOBIT_TRY(*path, reader.text("tokenizer", kMaxPathBytes));
+    }
   }
   if (version_of(p) != version) {
     return reader.fail("version", text_of("found ", version, ", expected ", version_of(p), ", which says all of this"));

@@ -39,6 +39,21 @@ TEST(Registers, NamedInputsAreKeptAndTakeAVersionOfTheirOwn) {
   EXPECT_EQ(read_file(home / "begun" / to_hex(run_id(1)), 1 << 20).value()[8 + 12], 2);
 }
 
+TEST(Registers, AsDoFilesOfANetworkAndOfATokenizer) {
+  Folder folder("begun_files");
+  const fs::path home = folder / "home";
+  BegunRun run{"/runs/a", {}};
+  run.paths.weights = "/w";
+  ASSERT_TRUE(note_begun(home, run_id(1), run));
+  run.paths.encoder = "/encoder.json";
+  run.paths.merges = "/vocab.bpe";
+  run.paths.token_cache = "/tokens";
+  ASSERT_TRUE(note_begun(home, run_id(2), run));
+  EXPECT_EQ(find_begun(home, run_id(2)).value(), run);
+  EXPECT_EQ(read_file(home / "begun" / to_hex(run_id(1)), 1 << 20).value()[8 + 12], 3);
+  EXPECT_EQ(read_file(home / "begun" / to_hex(run_id(2)), 1 << 20).value()[8 + 12], 4);
+}
+
 TEST(Registers, ARunIdIsBegunOnce) {
   Folder folder("begun");
   const fs::path home = folder / "home";

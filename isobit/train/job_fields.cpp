@@ -19,13 +19,19 @@ constexpr double kAny = std::numeric_limits<double>::infinity();
 bool is_of_text(const Job& job) { return data::dataset_takes(job.data.dataset, "context"); }
 
 constexpr Which kResnet = {[](const Job& j) { return models::traits_of(j.model.builder).sized_by_blocks; }, "resnet"};
-constexpr Which kGpt = {[](const Job& j) { return models::traits_of(j.model.builder).sized_by_layers; }, "gpt"};
+constexpr Which kGpt = {[](const Job& j) { return models::traits_of(j.model.builder).sized_by_layers; }, "gpt, gpt2"};
 constexpr Which kFile = {[](const Job& j) { return models::traits_of(j.model.builder).is_file; }, "onnx"};
+constexpr Which kDrops = {[](const Job& j) { return models::traits_of(j.model.builder).may_drop; },
+                          "gpt, gpt2, vgg11-bn"};
+constexpr Which kFormed = {[](const Job& j) { return models::traits_of(j.model.builder).has_forms; },
+                           "resnet18 to resnet50, vgg11-bn"};
 constexpr Which kNormed = {[](const Job& j) { return models::traits_of(j.model.builder).may_normalise; },
-                           "resnet, onnx"};
+                           "the resnets, vgg11-bn, onnx"};
 constexpr Which kCrossEntropy = {[](const Job& j) { return j.loss == Loss::kCrossEntropy; }, "cross-entropy"};
 constexpr Which kHuber = {[](const Job& j) { return j.loss == Loss::kHuber; }, "huber"};
 constexpr Which kText = {is_of_text, "dataset text"};
+constexpr Which kTokenized = {[](const Job& j) { return is_of_text(j) && j.data.tokenizer != data::Tokenizer::kBytes; },
+                              "a tokenizer"};
 constexpr Which kNoText = {[](const Job& j) { return !is_of_text(j); }, "the other datasets"};
 constexpr Which kTargets = {[](const Job& j) { return data::dataset_takes(j.data.dataset, "target"); }, "npy"};
 constexpr Which kBytes = {[](const Job& j) { return data::dataset_takes(j.data.dataset, "bytes"); }, "npy, images"};
@@ -54,12 +60,14 @@ Names optimizer_names() { return {"sgd", "adam", "adamw"}; }
 Names schedule_names() { return {"constant", "step", "cosine", "linear"}; }
 Names running_variance_names() { return {"biased", "unbiased"}; }
 Names batch_norm_names() { return {"train", "frozen"}; }
+Names form_names() { return {"imagenet", "small"}; }
 Names loss_names() { return {"cross-entropy", "mse", "l1", "huber", "bce-with-logits", "output"}; }
 Names log_names() { return {name_of(log::Kind::kSparse), name_of(log::Kind::kOvt)}; }
 Names bound_names() { return {"calibrated", "sound"}; }
 
 Names dataset_names() { return data::dataset_names(); }
 Names target_names() { return data::target_rule_names(); }
+Names tokenizer_names() { return data::tokenizer_names(); }
 Names byte_names() { return data::byte_rule_names(); }
 
 Names arithmetic_names() {

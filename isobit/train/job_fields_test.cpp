@@ -50,11 +50,17 @@ std::set<std::string_view> committed_names(const Job& job) {
                                       "optimizer.name", "optimizer.lr",     "optimizer.weight_decay",
                                       "schedule.name",  "schedule.warmup",  "optimizer.clip_norm"};
   if (job.model.builder == "resnet") names.insert({"model.blocks", "model.width"});
-  if (job.model.builder == "resnet" && job.model.running_variance != models::RunningVariance::kBiased) {
+  const bool normed = job.model.builder == "resnet" || job.model.builder == "vgg11-bn";
+  if (normed && job.model.running_variance != models::RunningVariance::kBiased) {
     names.insert("model.running_variance");
   }
-  if (job.model.builder == "gpt") names.insert({"model.layers", "model.heads", "model.channels", "model.dropout"});
+  const bool gpt = job.model.builder == "gpt2";
+  if (gpt) names.insert({"model.layers", "model.heads", "model.channels"});
+  if (gpt && job.model.positions != 0) names.insert("model.positions");
+  if (job.model.builder == "vgg11-bn") names.insert("model.form");
+  if (gpt || job.model.builder == "vgg11-bn") names.insert("model.dropout");
   names.insert(job.data.dataset == "text" ? "data.context" : "data.augment");
+  if (job.data.dataset == "text" && job.data.tokenizer != data::Tokenizer::kBytes) names.insert("data.tokenizer");
   if (job.optimizer == Optimizer::kSgd) {
     names.insert({"optimizer.momentum", "optimizer.nesterov"});
   } else {
@@ -79,7 +85,7 @@ std::set<std::string_view> committed_names(const Job& job) {
 
 TEST(JobFields, WhatAJobCommitsToIsWhatThePageSays) {
   for (const char* arithmetic : {"ordered-1", "correct-1", "rounded", "logged-1"}) {
-    for (const char* builder : {"resnet", "gpt", "logistic"}) {
+    for (const char* builder : {"resnet", "gpt2", "logistic", "vgg11-bn"}) {
       for (int choice = 0; choice < 72; ++choice) {
         Job job;
         job.arithmetic = arithmetic;
@@ -87,6 +93,8 @@ TEST(JobFields, WhatAJobCommitsToIsWhatThePageSays) {
         job.model.running_variance =
             choice % 5 < 2 ? models::RunningVariance::kUnbiased : models::RunningVariance::kBiased;
         job.data.dataset = choice % 2 ? "text" : "digits";
+        job.data.tokenizer = choice % 4 < 2 ? data::Tokenizer::kBytes : data::Tokenizer::kGpt2;
+        job.model.positions = choice % 3 == 0 ? 0 : 1024;
         job.optimizer = static_cast<Optimizer>(choice % 3);
         job.schedule = static_cast<Schedule>(choice / 3 % 4);
         job.micro_batches = choice % 7 < 3 ? 1 : 2;
@@ -121,9 +129,10 @@ TEST(JobFields, ThePageSaysWhatIsDeclared) {
 TEST(JobFields, HelpNamesEveryField) {
   EXPECT_EQ(job_fields_help(), R"(  job         name, seed, epochs, steps, arithmetic
   model       onnx, builder, outputs, weights, loss, label_smoothing, huber_delta, freeze, batch_norm, blocks,
-              width, running_variance, layers, heads, channels, dropout
-  data        dataset, batch, micro_batches, context, augment, target, classes, bytes, height, width, channels,
-              path, labels_path, test_path, test_labels_path, inputs, test_inputs, salt, files, test_files
+              width, form, running_variance, layers, heads, channels, positions, dropout
+  data        dataset, batch, micro_batches, context, tokenizer, augment, target, classes, bytes, height,
+              width, channels, path, labels_path, test_path, test_labels_path, inputs, test_inputs, encoder,
+              merges, token_cache, salt, files, test_files
   optimizer   name, lr, weight_decay, clip_norm, momentum, nesterov, beta1, beta2, epsilon, group
   schedule    name, warmup, every, factor, min_lr
   rounding    bits, log, bound, divergence, divergences, distance, threshold, thresholds

@@ -25,19 +25,23 @@ data::InputFiles absolute(data::InputFiles files) {
 bool JobPaths::names_data() const {
   const auto named = [](const std::string& p) { return !p.empty(); };
   return named(path) || named(labels_path) || named(test_path) || named(test_labels_path) || !files.empty() ||
-         !test_files.empty() || !inputs.empty() || !test_inputs.empty();
+         !test_files.empty() || !inputs.empty() || !test_inputs.empty() || names_tokenizer();
 }
+
+bool JobPaths::names_tokenizer() const { return !encoder.empty() || !merges.empty() || !token_cache.empty(); }
 
 JobPaths paths_of(const Job& job) {
   const data::DataConfig& d = job.data;
-  return {absolute(d.path),        absolute(d.labels_path),  absolute(d.test_path),      absolute(d.test_labels_path),
-          absolute(d.files),       absolute(d.test_files),   absolute(job.salt_path),    absolute(d.inputs),
-          absolute(d.test_inputs), absolute(job.model.onnx), absolute(job.model.weights)};
+  return {absolute(d.path),        absolute(d.labels_path),  absolute(d.test_path),       absolute(d.test_labels_path),
+          absolute(d.files),       absolute(d.test_files),   absolute(job.salt_path),     absolute(d.inputs),
+          absolute(d.test_inputs), absolute(job.model.onnx), absolute(job.model.weights), absolute(d.encoder),
+          absolute(d.merges),      absolute(d.token_cache)};
 }
 
 Job without_paths(Job job) {
   data::DataConfig& d = job.data;
   d.path = d.labels_path = d.test_path = d.test_labels_path = job.salt_path = "";
+  d.encoder = d.merges = d.token_cache = "";
   d.files.clear();
   d.test_files.clear();
   job.model.onnx = job.model.weights = "";
@@ -57,6 +61,9 @@ Job with_paths(Job job, const JobPaths& paths) {
     d.test_files = paths.test_files;
     d.inputs = paths.inputs;
     d.test_inputs = paths.test_inputs;
+    d.encoder = paths.encoder;
+    d.merges = paths.merges;
+    d.token_cache = paths.token_cache;
   }
   if (job.salt_path.empty()) job.salt_path = paths.salt;
   if (job.model.onnx.empty()) job.model.onnx = paths.onnx;

@@ -16,9 +16,11 @@ struct JobPaths {
   std::string salt;
   data::InputFiles inputs, test_inputs;
   std::string onnx = {}, weights = {};
+  std::string encoder = {}, merges = {}, token_cache = {};
   bool operator==(const JobPaths&) const = default;
   // Whether data are named; the salt and the files of the network are apart from them.
   bool names_data() const;
+  bool names_tokenizer() const;
 };
 
 // Those of the job, absolute.

@@ -44,7 +44,16 @@ TEST_F(JudgedSteps, OfGpt) {
       }
     }
   }
+  // More positions than tokens, and matrices that lie the other way.
+  const std::string other = "builder = \"gpt2\"\nlayers = 1\nheads = 2\nchannels = 16\npositions = 11";
+  EXPECT_GT(judge_a_step(job_of(other, data, kAdamW, "ordered-1")).elements, 100);
   fs::remove(path);
+}
+
+// Windows that overlap and are padded are their stem's.
+TEST_F(JudgedSteps, OfTorchvisionsResnet) {
+  const std::string data = "dataset = \"digits\"\nbatch = 2";
+  EXPECT_GT(judge_a_step(job_of("builder = \"resnet18\"", data, kPlain, "ordered-1")).elements, 100);
 }
 
 }  // namespace

@@ -77,7 +77,10 @@ def job_fields(job):
            "commit.every": i64(get("commit", "every", 1))}
     if builder == "resnet":
         out |= {"model.blocks": i64(get("model", "blocks", 1)), "model.width": i64(get("model", "width", 16))}
-    if builder in ("resnet", "onnx"):
+    torchvisions = ("resnet18", "resnet34", "resnet50", "vgg11-bn")
+    if builder in torchvisions:
+        out["model.form"] = text_field(get("model", "form", "imagenet"))
+    if builder in ("resnet", "onnx", *torchvisions):
         for key, default in (("running_variance", "biased"), ("batch_norm", "train")):
             if get("model", key, default) != default:
                 out["model." + key] = text_field(get("model", key))
@@ -92,11 +95,16 @@ def job_fields(job):
         out["model.huber_delta"] = f64(get("model", "huber_delta"))
     if get("model", "freeze", []):
         out["model.freeze"] = texts(sorted(get("model", "freeze")))
-    if builder == "gpt":
+    if builder in ("gpt", "gpt2"):
         out |= {"model." + k: i64(get("model", k, d)) for k, d in (("layers", 2), ("heads", 4), ("channels", 64))}
+        if get("model", "positions", 0) != 0:
+            out["model.positions"] = i64(get("model", "positions"))
+    if builder in ("gpt", "gpt2", "vgg11-bn"):
         out["model.dropout"] = f64(get("model", "dropout", 0.0))
     if dataset == "text":
         out["data.context"] = i64(get("data", "context"))
+        if get("data", "tokenizer", "bytes") != "bytes":
+            out["data.tokenizer"] = text_field(get("data", "tokenizer"))
     else:
         out["data.augment"] = texts(sorted(get("data", "augment", [])))
     if dataset == "npy" and get("data", "target", "by-type") != "by-type":
