@@ -72,6 +72,20 @@ def vision(name, size=224, settle=True, **more):
     return build
 
 
+def vision_transformer(size, classes, **sizes):
+    """torchvision's; without other sizes ViT-S/16 (Touvron et al. 2021)."""
+    torch = torch_of()
+    from torchvision.models import VisionTransformer
+    small = dict(patch_size=16, num_layers=12, num_heads=6, hidden_dim=384, mlp_dim=1536)
+    module = VisionTransformer(image_size=size, num_classes=classes, **{**small, **sizes})
+    torch.nn.init.normal_(module.heads.head.weight, std=0.02)  # else zeros
+    return module
+
+
+def vit_s_16(batch):
+    return Network(vision_transformer(224, 1000).eval(), {"image": image(batch, 224)}, ["logits"])
+
+
 @contextlib.contextmanager
 def float32_scale_of_windows():
     """Queries are scaled by the root of the head's size, which both exporters of PyTorch write in float32."""
@@ -222,6 +236,7 @@ NETWORKS = {
     "densenet121": vision("densenet121"),
     "convnext_tiny": vision("convnext_tiny", settle=False),
     "vit_b_16": vision("vit_b_16", settle=False),
+    "vit_s_16": vit_s_16,
     "swin_t": vision("swin_t", settle=False),
     "deeplabv3_mobilenet_v3_large": segmentation("deeplabv3_mobilenet_v3_large"),
     "fcn_resnet50": segmentation("fcn_resnet50"),
