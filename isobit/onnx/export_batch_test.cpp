@@ -102,6 +102,7 @@ models::ModelConfig config_of(const std::string& builder, int64_t batch) {
     config.input_shape = {6};
     config.classes = 11;
     config.channels = 8;
+    config.positions = builder == "gpt2" ? 9 : 0;
   }
   if (models::traits_of(builder).has_forms) config.input_shape = {3, 32, 32};
   config.form = models::Form::kSmall;

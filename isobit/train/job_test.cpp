@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 
+#include "isobit/base/file.h"
 #include "isobit/base/text.h"
 
 namespace isobit::train {
@@ -165,6 +167,53 @@ TEST(Job, ANetworkIsABuildersOrThatOfAFile) {
   EXPECT_NE(message({"model.freeze=[\"" + std::string(5000, 'a') + "\"]"}).find("at most 4096"), std::string::npos);
   EXPECT_NE(message({"model.batch_norm=frozen"}).find("batch_norm"), std::string::npos);
   EXPECT_EQ(message({"model.builder=resnet", "model.batch_norm=frozen"}), "accepted");
+}
+
+TEST(Job, FormsPositionsAndTokenizersStandWhereTheyMeanSomething) {
+  const auto message = [&](std::vector<std::string> overrides) {
+    const auto job = parse_job(kSmall, "job.toml", "", overrides);
+    if (!job) return job.error().message;
+    const Job again = parse(job_to_toml(*job)).value();
+    EXPECT_EQ(canonical_job_bytes(again), canonical_job_bytes(*job));
+    return std::string("accepted");
+  };
+  const auto refuses = [&](const std::vector<std::string>& overrides, const std::string& words) {
+    EXPECT_NE(message(overrides).find(words), std::string::npos) << message(overrides);
+  };
+  for (const char* builder : {"resnet18", "resnet34", "resnet50", "vgg11-bn"}) {
+    EXPECT_EQ(message({text_of("model.builder=", builder), "model.form=small", "model.running_variance=unbiased"}),
+              "accepted");
+  }
+  refuses({"model.builder=resnet", "model.form=small"}, "has no key 'form'");
+  refuses({"model.builder=resnet50", "model.form=tiny"}, "found 'tiny', expected imagenet or small");
+  refuses({"model.builder=resnet50", "model.dropout=0.5"}, "has no key 'dropout'");
+  refuses({"model.builder=logistic", "model.positions=8"}, "has no key 'positions'");
+  const std::vector<std::string> text = {"model.builder=gpt2", "model.positions=64", "data.dataset=text",
+                                         "data.context=16"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), text.begin(), text.end());
+    return more;
+  };
+  EXPECT_EQ(message(with({"data.tokenizer=gpt2", "data.encoder=e.json", "data.merges=m.bpe"})), "accepted");
+  refuses(with({"data.encoder=e.json"}), "has no key 'encoder'");
+  refuses({"data.tokenizer=gpt2"}, "has no key 'tokenizer'");
+  // What bytes commit to did not change when there was something else.
+  EXPECT_EQ(canonical_job_bytes(parse(kSmall, with({"data.tokenizer=bytes"})).value()),
+            canonical_job_bytes(parse(kSmall, text).value()));
+  EXPECT_NE(canonical_job_bytes(parse(kSmall, with({"data.tokenizer=gpt2"})).value()),
+            canonical_job_bytes(parse(kSmall, text).value()));
+}
+
+TEST(Job, EveryExampleIsRead) {
+  const char* source = std::getenv("ISOBIT_SOURCE_DIR");
+  int jobs = 0;
+  for (const auto& entry : fs::directory_iterator(std::string(source ? source : ".") + "/examples/jobs")) {
+    if (entry.path().extension() != ".toml") continue;
+    const auto job = load_job(entry.path());
+    EXPECT_TRUE(job) << (job ? "" : job.error().message);
+    ++jobs;
+  }
+  EXPECT_GE(jobs, 15);
 }
 
 TEST(Job, ABoundByProofTakesNoMeasurement) {
