@@ -1,6 +1,8 @@
 #include "isobit/data/tokens.h"
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
 #include <unordered_map>
 
 #include "isobit/base/file.h"

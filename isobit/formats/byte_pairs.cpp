@@ -1,5 +1,6 @@
 #include "isobit/formats/byte_pairs.h"
 
+#include <algorithm>
 #include <queue>
 
 #include "isobit/base/text.h"
