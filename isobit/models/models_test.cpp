@@ -142,6 +142,27 @@ TEST(Models, NamesAreThoseOfTheLibraries) {
   EXPECT_EQ(gpt2.graph.value(gpt2.output).dims, (std::vector<int64_t>{16, 50257}));
 }
 
+// Behind the first two of three linear layers; the form with one has none.
+TEST(Models, VggDropsWhereTorchvisionDoes) {
+  ModelConfig config{.builder = "vgg11-bn", .batch = 2, .input_shape = {3, 224, 224}};
+  config.dropout = 0.5;
+  const auto dropouts = [&] {
+    const Model model = build_model(config).value();
+    std::vector<std::string> before;
+    for (const graph::Node& n : model.graph.nodes()) {
+      if (n.op != "isobit.Dropout") continue;
+      before.push_back(Shape(model.graph.value(n.inputs[0]).dims).text());
+    }
+    EXPECT_EQ(model.step != graph::kNoValue, !before.empty());
+    return before;
+  };
+  EXPECT_EQ(dropouts(), (std::vector<std::string>{"[2, 4096]", "[2, 4096]"}));
+  config.input_shape = {3, 448, 448};  // maps of 14 by 14 are averaged to 7 by 7
+  EXPECT_EQ(dropouts().size(), 2u);
+  config.form = Form::kSmall;
+  EXPECT_TRUE(dropouts().empty());
+}
+
 TEST(Models, BadConfigurationsAreRefused) {
   ModelConfig config{.builder = "resnett", .input_shape = {3, 32, 32}};
   const auto unknown = build_model(config);
