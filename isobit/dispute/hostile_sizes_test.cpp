@@ -47,7 +47,7 @@ std::string opened(const Case& c, const char* arithmetic, bool statistic) {
   Subject subject{};
   subject.receipt = receipt;
   subject.arithmetic = *platform::named_arithmetic(arithmetic).value();
-  auto node = resolve(show_node(graph, tree, 0, {}), 0, parts_of(subject), schema);
+  auto node = resolve(show_node(graph, tree, 0, {}), 0, GraphParts::of(parts_of(subject)), schema);
   if (!node) return "not resolved: " + node.error().message;
   const auto kind = statistic ? train::TraceEntry::Kind::kStatistic : train::TraceEntry::Kind::kOutput;
   const auto entry = std::ranges::find_if(
@@ -57,7 +57,7 @@ std::string opened(const Case& c, const char* arithmetic, bool statistic) {
   const auto element = Element::open(subject, std::move(*node), schema, roots,
                                      static_cast<uint64_t>(entry - schema.begin()), c.element, {});
   if (!element) return "not opened: " + element.error().message;
-  for (const int64_t chunk : {int64_t{0}, (*element)->chunks() - 1})
+  for (const int64_t chunk : {int64_t{0}, (*element)->chunks() - int64_t{1}})
     EXPECT_FALSE((*element)->values(chunk, std::vector<ShownPart>()));
   return text_of((*element)->chunks(), " chunks");
 }
