@@ -130,7 +130,7 @@ class NoEvidence(Case):
         self.assertFalse(os.path.exists(self.path("fork")), "nothing to write down")
         self.fails("verify", "a", "--out", "fork", code=2, says=["--out"])
         self.write("text", "not evidence\n")
-        self.fails("verify", "text", code=3, says=["text", "nor evidence"])
+        self.fails("verify", "text", code=3, says=["text", "is no verdict, evidence"])
 
 
 if __name__ == "__main__":

@@ -163,7 +163,8 @@ class Tampered(Case):
             more = ["--out", "w"] if command == "export" else []
             self.fails(command, "nowhere", *more, code=3, says=["nowhere"])
             self.fails(command, "empty", *more, code=3, says=["empty", "not a bundle"])
-            self.fails(command, DIGITS, *more, code=3, says=[DIGITS, "folder of a run"])
+            what = "is no verdict, evidence" if command == "verify" else "folder of a run"
+            self.fails(command, DIGITS, *more, code=3, says=[DIGITS, what])
             self.assertFalse(os.path.exists(self.path("w")))
 
     def test_export_and_eval_of_a_changed_run(self):

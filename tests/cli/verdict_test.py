@@ -81,7 +81,7 @@ class Verdicts(Audited):
         self.assertIn("not signed", unsigned["problem"])
         self.auditor.fails("audit", "run", "--client-key", "client.pub", "--sign", "x", code=2, says=["--verdict"])
         self.auditor.fails("verify", "run", "--auditor-key", "client.pub", code=2, says=["--auditor-key"])
-        self.auditor.fails("verify", "job.toml", code=3, says=["job.toml", "nor a verdict"])
+        self.auditor.fails("verify", "job.toml", code=3, says=["job.toml", "is no verdict"])
 
 
 class Taken(Audited):
