@@ -136,7 +136,7 @@ class Receipts(Case):
 
     def test_what_a_spot_check_finds_convinces_others(self):
         file, found = self.cheat(1), self.path("found")
-        spot = ["--spot", "60", "--seed", "07" * 16, "--out", found]
+        spot = ["--spot", "400", "--seed", "07" * 16, "--out", found]
         told = self.isobit_json("audit", file, *self.audit[2:], *spot, "--cheat", "value@1", code=1)
         self.assertEqual(told["file"], found)
         # Nothing but the file: no model, no input, no key.
@@ -157,10 +157,11 @@ class Receipts(Case):
 
     def test_the_server_answers_from_another_machine(self):
         file, found = self.cheat(2), self.path("found")
-        for receipt, cheat, code in ((self.receipt, [], 0), (file, ["--cheat", "value@2"], 1)):
+        # What is false is one of eight elements of one node of three.
+        for receipt, cheat, code, draws in ((self.receipt, [], 0, "40"), (file, ["--cheat", "value@2"], 1, "400")):
             between = self.path(f"between{code}")
             os.makedirs(between)
-            asking = self.start("--json", "audit", receipt, *self.audit[2:], "--spot", "40", "--through", between, "--out",
+            asking = self.start("--json", "audit", receipt, *self.audit[2:], "--spot", draws, "--through", between, "--out",
                                 found)
             answered = self.isobit_json("answer", receipt, *self.audit[2:], *cheat, "--through", between)["answered"]
             out = asking.communicate(timeout=120)[0]
