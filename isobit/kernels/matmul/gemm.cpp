@@ -48,7 +48,8 @@ class Part {
   void run(const Rectangle& share) {
     const int64_t nr = tiling_.vectors * kernels_.lanes, size = static_cast<int64_t>(sizeof(T));
     const int64_t kc = std::max<int64_t>(1, longest_);
-    const int64_t nc = p_.padded ? padded_columns(kc) : std::max(nr, kRightBytes / (kc * size) / nr * nr);
+    const int64_t nc = p_.padded ? padded_columns(kc, std::min(kTotalRows, share.rows), nr)
+                                 : std::max(nr, kRightBytes / (kc * size) / nr * nr);
     mc_ = std::max(tiling_.mr, kLeftBytes / (kc * size) / tiling_.mr * tiling_.mr);
     const int64_t most_columns = std::min(nc, ceil_div(share.columns, kernels_.lanes) * kernels_.lanes);
     const int64_t most_rows = std::min(kTotalRows, share.rows);
@@ -80,14 +81,18 @@ class Part {
     staging_ = results_ + results;
   }
 
-  // Columns whose planes fit the block of the right side, and what they take: an image at either end has some of them.
-  int64_t padded_columns(int64_t terms) const {
+  // Columns whose planes, and whose running totals in so many rows, fit a block each; and what planes take: an image at
+  // either end has some of the columns.
+  int64_t padded_columns(int64_t terms, int64_t rows, int64_t nr) const {
     const int64_t channels = terms / right_.grid.tap_count, lanes = kernels_.lanes;
     const int64_t room = kRightBytes / static_cast<int64_t>(sizeof(T)) / (channels * p_.padded->plane());
-    return std::max<int64_t>(1, room) * p_.padded->vectors() * lanes;
+    const int64_t images = std::max<int64_t>(1, room) * p_.padded->vectors() * lanes;
+    if (chunk_count_ == 1) return images;
+    return std::max(nr, std::min(images, kRightBytes / static_cast<int64_t>(sizeof(T)) / rows / nr * nr));
   }
   int64_t padded_elements(int64_t columns, int64_t terms) const {
-    const int64_t vectors = ceil_div(columns, kernels_.lanes), images = vectors / p_.padded->vectors() + 2;
+    const int64_t vectors = ceil_div(columns, kernels_.lanes), all = p_.n / kernels_.lanes / p_.padded->vectors();
+    const int64_t images = std::min(all, vectors / p_.padded->vectors() + 2);
     return images * terms / right_.grid.tap_count * p_.padded->plane();
   }
 

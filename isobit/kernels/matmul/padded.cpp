@@ -8,6 +8,9 @@
 namespace isobit::kernels::gemm {
 namespace {
 
+// Of an image, for a chunk: it has to stay in a cache from one tap to the next.
+constexpr int64_t kMostCopied = 4 << 20;
+
 // Where taps lie, from the least to the greatest displacement.
 struct Span {
   int64_t least_y = 0, least_x = 0, height = 0, width = 0;
@@ -45,6 +48,9 @@ bool Padded<T>::worthwhile(const Operand<T>& op, int64_t lanes, int64_t rows) {
   if (positions == 0 || grid.channels == 0 || span.height > 2 * grid.grid_h + 16 || span.width > 2 * grid.grid_w + 16)
     return false;
   const Count count(grid, grid.grid_w + span.width, lanes);
+  const int64_t of_chunk = std::min(grid.channels, channel_blocks_per_chunk(grid.tap_count) * kChannelBlock);
+  const int64_t copied = of_chunk * (grid.grid_h + span.height) * (grid.grid_w + span.width);
+  if (copied > kMostCopied / static_cast<int64_t>(sizeof(T))) return false;
   // Half cycles of one element of a vector of positions, by measurement, free to change. Packing costs some for the
   // element, and some for the tap, which its channels share; without it vectors cross cache lines, some lanes are no
   // positions, and outputs that are not neighbours are copied once more.
