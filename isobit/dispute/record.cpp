@@ -2,6 +2,7 @@
 
 #include "isobit/base/frame.h"
 #include "isobit/base/text.h"
+#include "isobit/dispute/recorded.h"
 
 namespace isobit::dispute {
 namespace {
@@ -33,9 +34,8 @@ Status end_by(const Closing& closing, Referee& referee) {
 Bytes encode(const Record& record) {
   ByteWriter w;
   write_frame(w, record.receipt ? kReceiptRecordTag : kRecordTag, kVersion);
-  w.bytes(record.receipt ? verify::encode(*record.receipt) : verify::encode(record.engagement));
-  w.u64(record.messages.size());
-  for (const Bytes& message : record.messages) w.bytes(message);
+  write_agreement(w, record.engagement, record.receipt);
+  write_messages(w, record.messages);
   w.u8(static_cast<uint8_t>(record.ending.index()));
   if (const auto* closing = std::get_if<Closing>(&record.ending)) w.bytes(encode(*closing));
   if (const auto* two = std::get_if<Equivocation>(&record.ending)) w.bytes(encode(*two));
@@ -48,18 +48,8 @@ Expected<Record> decode_record(ByteView data, const std::string& what) {
   const bool of_receipt = has_tag(data, kReceiptRecordTag);
   ISOBIT_RETURN_IF_ERROR(read_frame(r, of_receipt ? kReceiptRecordTag : kRecordTag, kVersion));
   Record record;
-  if (of_receipt) {
-    ISOBIT_TRY(const ByteView receipt, r.bytes("receipt", verify::kMaxReceiptBytes));
-    ISOBIT_TRY(record.receipt, verify::decode_receipt(receipt, what + ", receipt"));
-  } else {
-    ISOBIT_TRY(const ByteView engagement, r.bytes("engagement", verify::kMaxEngagementBytes));
-    ISOBIT_TRY(record.engagement, verify::decode_engagement(engagement, what + ", engagement"));
-  }
-  ISOBIT_TRY(const uint64_t count, r.u64("messages"));
-  for (uint64_t i = 0; i < count; ++i) {
-    ISOBIT_TRY(const ByteView message, r.bytes("message", kMaxRecordBytes));
-    record.messages.emplace_back(message.begin(), message.end());
-  }
+  ISOBIT_RETURN_IF_ERROR(read_agreement(r, of_receipt, what, record.engagement, record.receipt));
+  ISOBIT_TRY(record.messages, read_messages(r));
   ISOBIT_TRY(const uint8_t ending, r.u8("ending"));
   if (ending > 2) return r.fail("ending", text_of("is ", int{ending}, ", at most 2"));
   if (ending > 0) {

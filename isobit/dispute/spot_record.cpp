@@ -2,6 +2,7 @@
 
 #include "isobit/base/frame.h"
 #include "isobit/base/text.h"
+#include "isobit/dispute/recorded.h"
 #include "isobit/verify/auditor.h"
 
 namespace isobit::dispute {
@@ -15,13 +16,12 @@ constexpr std::string_view kFileTag = "isobit.spot.file";
 Bytes encode(const SpotRecord& record) {
   ByteWriter w;
   write_frame(w, record.receipt ? kReceiptSpotRecordTag : kSpotRecordTag, kRecordVersion);
-  w.bytes(record.receipt ? verify::encode(*record.receipt) : verify::encode(record.engagement));
+  write_agreement(w, record.engagement, record.receipt);
   w.bytes(record.seed);
   w.u64(record.draws);
   w.boolean(record.step.has_value());
   if (record.step) w.u64(*record.step);
-  w.u64(record.messages.size());
-  for (const Bytes& message : record.messages) w.bytes(message);
+  write_messages(w, record.messages);
   return w.take();
 }
 
@@ -31,13 +31,7 @@ Expected<SpotRecord> decode_spot_record(ByteView data, const std::string& what) 
   const bool of_receipt = has_tag(data, kReceiptSpotRecordTag);
   ISOBIT_RETURN_IF_ERROR(read_frame(r, of_receipt ? kReceiptSpotRecordTag : kSpotRecordTag, kRecordVersion));
   SpotRecord record;
-  if (of_receipt) {
-    ISOBIT_TRY(const ByteView receipt, r.bytes("receipt", verify::kMaxReceiptBytes));
-    ISOBIT_TRY(record.receipt, verify::decode_receipt(receipt, what + ", receipt"));
-  } else {
-    ISOBIT_TRY(const ByteView engagement, r.bytes("engagement", verify::kMaxEngagementBytes));
-    ISOBIT_TRY(record.engagement, verify::decode_engagement(engagement, what + ", engagement"));
-  }
+  ISOBIT_RETURN_IF_ERROR(read_agreement(r, of_receipt, what, record.engagement, record.receipt));
   ISOBIT_TRY(const ByteView seed, r.bytes("seed", verify::kMaxSeedBytes));
   if (seed.size() < verify::kMinSeedBytes) {
     return r.fail("seed", text_of("has ", seed.size(), " bytes, expected at least ", verify::kMinSeedBytes));
@@ -51,11 +45,7 @@ Expected<SpotRecord> decode_spot_record(ByteView data, const std::string& what) 
   if (named) {
     ISOBIT_TRY(record.step, r.u64("step"));
   }
-  ISOBIT_TRY(const uint64_t count, r.u64("messages"));
-  for (uint64_t i = 0; i < count; ++i) {
-    ISOBIT_TRY(const ByteView message, r.bytes("message", kMaxSpotRecordBytes));
-    record.messages.emplace_back(message.begin(), message.end());
-  }
+  ISOBIT_TRY(record.messages, read_messages(r));
   ISOBIT_RETURN_IF_ERROR(r.finish());
   return record;
 }
