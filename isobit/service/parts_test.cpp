@@ -75,53 +75,53 @@ bool soon(const std::function<bool()>& condition) {
   return condition();
 }
 
+// The connections that an acceptor handed on, in their order.
+class Taken {
+ public:
+  void take(int fd) {
+    const std::scoped_lock lock(mutex_);
+    taken_.emplace_back(fd);
+  }
+  size_t count() const {
+    const std::scoped_lock lock(mutex_);
+    return taken_.size();
+  }
+  void end(size_t i) {
+    const std::scoped_lock lock(mutex_);
+    ::shutdown(taken_[i].get(), SHUT_RDWR);
+    taken_[i].close();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<Descriptor> taken_;
+};
+
 TEST(Acceptor, ThoseBeyondTheLimitWaitUntilOneEnds) {
-  std::mutex mutex;
-  std::vector<Descriptor> taken;
-  const auto take = [&](int fd) {
-    const std::scoped_lock lock(mutex);
-    taken.emplace_back(fd);
-  };
-  const auto count = [&] {
-    const std::scoped_lock lock(mutex);
-    return taken.size();
-  };
-  const auto acceptor = Acceptor::listen("127.0.0.1:0", 2, take).value();
+  Taken taken;
+  const auto acceptor = Acceptor::listen("127.0.0.1:0", 2, [&](int fd) { taken.take(fd); }).value();
   std::vector<Descriptor> clients;
   for (int i = 0; i < 4; ++i) clients.push_back(connect_to(acceptor->address()));
-  EXPECT_TRUE(soon([&] { return count() == 2; }));
+  EXPECT_TRUE(soon([&] { return taken.count() == 2; }));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  EXPECT_EQ(count(), 2u);
+  EXPECT_EQ(taken.count(), 2u);
   EXPECT_EQ(acceptor->connections(), 2u);
   clients[0].close();  // the caller ends one
-  EXPECT_TRUE(soon([&] { return count() == 3; }));
-  {
-    const std::scoped_lock lock(mutex);
-    ::shutdown(taken[1].get(), SHUT_RDWR);  // and whoever has it another
-    taken[1].close();
-  }
-  EXPECT_TRUE(soon([&] { return count() == 4; }));
+  EXPECT_TRUE(soon([&] { return taken.count() == 3; }));
+  taken.end(1);  // and whoever has it another
+  EXPECT_TRUE(soon([&] { return taken.count() == 4; }));
   char byte = 0;
   EXPECT_EQ(::read(clients[1].get(), &byte, 1), 0);  // which is over for its caller, too
   EXPECT_EQ(acceptor->connections(), 2u);
 }
 
 TEST(Acceptor, WhoSaysNothingGivesWayToWhoWaits) {
-  std::mutex mutex;
-  std::vector<Descriptor> taken;
-  const auto take = [&](int fd) {
-    const std::scoped_lock lock(mutex);
-    taken.emplace_back(fd);
-  };
-  const auto count = [&] {
-    const std::scoped_lock lock(mutex);
-    return taken.size();
-  };
-  const auto acceptor = Acceptor::listen("127.0.0.1:0", 2, take).value();
+  Taken taken;
+  const auto acceptor = Acceptor::listen("127.0.0.1:0", 2, [&](int fd) { taken.take(fd); }).value();
   std::vector<Descriptor> clients;
   for (size_t i = 0; i < 2; ++i) {
     clients.push_back(connect_to(acceptor->address()));
-    EXPECT_TRUE(soon([&] { return count() == i + 1; }));
+    EXPECT_TRUE(soon([&] { return taken.count() == i + 1; }));
   }
   sockaddr_in own{};
   socklen_t length = sizeof own;
@@ -130,13 +130,13 @@ TEST(Acceptor, WhoSaysNothingGivesWayToWhoWaits) {
   std::this_thread::sleep_for(Acceptor::kSilence + std::chrono::milliseconds(50));
   EXPECT_EQ(acceptor->connections(), 2u) << "nobody waits";
   clients.push_back(connect_to(acceptor->address()));
-  EXPECT_TRUE(soon([&] { return count() == 3; }));
+  EXPECT_TRUE(soon([&] { return taken.count() == 3; }));
   char byte = 0;
   EXPECT_EQ(::read(clients[1].get(), &byte, 1), 0) << "the oldest of those that said nothing";
   EXPECT_EQ(::recv(clients[0].get(), &byte, 1, MSG_DONTWAIT), -1) << "who called is there";
   clients.push_back(connect_to(acceptor->address()));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  EXPECT_EQ(count(), 3u) << "the other one has not been silent for long";
+  EXPECT_EQ(taken.count(), 3u) << "the other one has not been silent for long";
 }
 
 TEST(Acceptor, AddressesThatAreNone) {

@@ -302,7 +302,7 @@ verify::Transcript claimed_transcript(const Material& material, const Lie& lie) 
 }
 
 Expected<std::vector<dispute::StepPoint>> LyingWitness::points(uint64_t first, uint64_t last) {
-  ISOBIT_TRY(auto points, honest_.points(first, last));
+  ISOBIT_TRY(auto points, computed().points(first, last));
   for (uint64_t t = first + 1; t <= last; ++t) {
     if (lie_.points.contains(t)) points[t - first - 1] = lie_.points.at(t);
   }
@@ -310,7 +310,7 @@ Expected<std::vector<dispute::StepPoint>> LyingWitness::points(uint64_t first, u
 }
 
 Expected<std::vector<commit::TensorRoot>> LyingWitness::roots(uint64_t step) {
-  ISOBIT_TRY(auto roots, honest_.roots(step));
+  ISOBIT_TRY(auto roots, computed().roots(step));
   if (step != lie_.step) return roots;
   for (const auto& [entry, root] : lie_.roots) roots[entry] = root;
   if (lie_.drops_value) roots.pop_back();
@@ -318,7 +318,7 @@ Expected<std::vector<commit::TensorRoot>> LyingWitness::roots(uint64_t step) {
 }
 
 Expected<std::map<uint64_t, Tensor>> LyingWitness::values(uint64_t step, const std::set<uint64_t>& entries) {
-  ISOBIT_TRY(auto values, honest_.values(step, entries));
+  ISOBIT_TRY(auto values, computed().values(step, entries));
   if (step != lie_.step) return values;
   for (auto& [entry, tensor] : values) {
     if (lie_.values.contains(entry)) tensor = lie_.values.at(entry);
@@ -328,7 +328,7 @@ Expected<std::map<uint64_t, Tensor>> LyingWitness::values(uint64_t step, const s
 
 Expected<verify::LogTree> LyingWitness::log(uint64_t step) {
   if (of_trainer_.log && of_trainer_.step == step) return *of_trainer_.log;
-  ISOBIT_TRY(verify::LogTree tree, honest_.log(step));
+  ISOBIT_TRY(verify::LogTree tree, computed().log(step));
   return tree;
 }
 

@@ -2,6 +2,7 @@
 // they can.
 #pragma once
 
+#include "isobit/adversary/passing_witness_for_test.h"
 #include "isobit/adversary/simulator/material_for_test.h"
 
 namespace isobit::adversary::simulator {
@@ -59,27 +60,18 @@ uint64_t doubted_step(const Material& material, std::initializer_list<const Lie*
 dispute::Challenge challenge_to(const Material& material, const verify::Transcript& claimed, uint64_t last,
                                 uint64_t leaves);
 
-class LyingWitness final : public dispute::Witness {
+class LyingWitness final : public adversary::testing::PassingWitness {
  public:
   // of_trainer: whose log a challenger has before it.
   LyingWitness(dispute::Witness& honest, const Lie& lie, const Lie& of_trainer)
-      : honest_(honest), lie_(lie), of_trainer_(of_trainer) {}
-  const std::vector<train::TraceEntry>& schema() const override { return honest_.schema(); }
+      : PassingWitness(honest), lie_(lie), of_trainer_(of_trainer) {}
   Expected<std::vector<dispute::StepPoint>> points(uint64_t first, uint64_t last) override;
   Expected<std::vector<commit::TensorRoot>> roots(uint64_t step) override;
   Expected<std::map<uint64_t, Tensor>> values(uint64_t step, const std::set<uint64_t>& entries) override;
-  dispute::ShownNode node(uint64_t index) override { return honest_.node(index); }
-  const verify::GraphTree& graph() const override { return honest_.graph(); }
-  Expected<Tensor> given(const dispute::Operand& operand) override { return honest_.given(operand); }
-  Expected<verify::ShownLeaves> batch(uint64_t step) override { return honest_.batch(step); }
-  Expected<verify::ShownSample> sample(uint64_t step, int64_t position) override {
-    return honest_.sample(step, position);
-  }
   Expected<verify::LogTree> log(uint64_t step) override;
   Expected<std::optional<runtime::EntryPlace>> illegal_entry(uint64_t step) override;
 
  private:
-  dispute::Witness& honest_;
   const Lie& lie_;
   const Lie& of_trainer_;
 };
