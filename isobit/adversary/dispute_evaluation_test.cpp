@@ -6,6 +6,7 @@
 #include "isobit/adversary/passing_witness_for_test.h"
 #include "isobit/run/evaluation_witness.h"
 #include "isobit/run/onnx_for_test.h"
+#include "isobit/run/run_witness.h"
 
 namespace isobit::adversary {
 namespace {
@@ -250,6 +251,44 @@ TEST_F(DisputedEvaluations, OfANetworkFromAFile) {
             .value();
     EXPECT_GE(expect_each_element_found(job, 37), 6U);
   }
+}
+
+// One party plays many games at a time, and each of them may have come to another sample.
+TEST_F(DisputedEvaluations, GamesOfOtherSamplesKeepTheirOwn) {
+  using dispute::Kind;
+  const Made honest = make("honest", small_job({"job.steps=4", "evaluate.samples=20"}));
+  const run::DisputeSide of = side(honest, kTrainerSeed);
+  const auto witness = run::RunWitness::open(of.open, of.platform, {}).value();
+  const dispute::Subject subject = run::dispute_subject(witness->session().job, witness->reader().engagement());
+  const auto new_player = [&] {
+    return dispute::Player(subject, witness->session().parts, dispute::Party::kTrainer, *witness,
+                           &witness->reader().transcript(), *of.key, witness->engine().pool());
+  };
+  const auto asked = [](Kind kind, uint64_t sample, uint64_t entry = 0) {
+    dispute::Question q;
+    q.kind = kind;
+    q.of_evaluation = true;
+    q.sample = sample;
+    q.entry = entry;
+    q.part = {0, 1};
+    return q;
+  };
+  const auto said = [](dispute::Player& player, const dispute::Question& q) {
+    const auto body = player.answer(q);
+    EXPECT_TRUE(body) << body.error().message;
+    return body ? dispute::encode(*body) : Bytes();
+  };
+  dispute::Player alone = new_player();
+  const Bytes values = said(alone, asked(Kind::kValues, 0)), leaf = said(alone, asked(Kind::kLeaf, 0));
+  dispute::Player first = new_player(), second = new_player();
+  said(first, asked(Kind::kGraph, 0));
+  EXPECT_NE(said(second, asked(Kind::kValues, 1)), values);
+  EXPECT_EQ(said(first, asked(Kind::kValues, 0)), values);
+  EXPECT_NE(said(second, asked(Kind::kLeaf, 1)), leaf);
+  EXPECT_EQ(said(first, asked(Kind::kLeaf, 0)), leaf);
+  // A game goes to one sample, and to one value of it.
+  EXPECT_FALSE(first.answer(asked(Kind::kValues, 1)));
+  EXPECT_FALSE(first.answer(asked(Kind::kLeaf, 0, 1)));
 }
 
 }  // namespace

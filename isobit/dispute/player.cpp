@@ -86,21 +86,32 @@ Status Player::check(const Question& q) const {
   return fits ? Status() : none("a value that is not made so");
 }
 
+// What is prepared is of one step or sample, value and element: a game goes to no other.
+template <class T>
+Status Player::stay(std::optional<T>& known, T asked) {
+  if (known.value_or(asked) != asked) return unavailable("the question is of something else than the dispute came to");
+  known = asked;
+  return {};
+}
+
 // Where the values of the question are.
 Status Player::go_to(const Question& q) {
-  if (!q.of_evaluation || scoring_) return {};
+  at_ = &witness_;
+  if (!q.of_evaluation) return {};
   if (subject_.receipt) return unavailable("the question is of what an inference has not");
-  ISOBIT_TRY(Witness * scored, witness_.scored(q.sample));
-  ISOBIT_TRY(graphs_, witness_.scored_graphs());
-  ISOBIT_TRY(const GraphShowing shown, scored->shown_graph());
+  ISOBIT_RETURN_IF_ERROR(stay(sample_, q.sample));
+  // Anew for every question: another game of this witness may have asked for another sample.
+  ISOBIT_TRY(at_, witness_.scored(q.sample));
+  if (scoring_) return {};
+  ISOBIT_TRY(const auto graphs, witness_.scored_graphs());
+  ISOBIT_TRY(const GraphShowing shown, at_->shown_graph());
   // What the witness says of its own graph is bound by the same parts as what is sent.
   ISOBIT_TRY(const commit::StateRoot state, commit::state_root(shown.state, subject_.rules.steps));
-  ISOBIT_TRY(Scoring scoring, scoring_of(shown, subject_, parts_, graphs_, state.digest(), q.sample));
-  if (scoring.schema != scored->schema()) return unavailable("the sample's values are others than its graph has");
+  ISOBIT_TRY(Scoring scoring, scoring_of(shown, subject_, parts_, graphs, state.digest(), q.sample));
+  if (scoring.schema != at_->schema()) return unavailable("the sample's values are others than its graph has");
   graph_parts_ = scoring.parts;
   scoring_.emplace(std::move(scoring));
   scoring_subject_.emplace(scoring_subject(subject_));
-  at_ = scored;
   return {};
 }
 
@@ -162,6 +173,7 @@ Expected<Body> Player::steps(const Question& q) {
 }
 
 Status Player::prepare_roots(const Question& q) {
+  ISOBIT_RETURN_IF_ERROR(stay(step_, q.step));
   if (!roots_.empty()) return {};
   ISOBIT_TRY(roots_, at_->roots(q.step));
   for (const commit::TensorRoot& root : roots_) digests_.push_back(root.digest());
@@ -176,6 +188,7 @@ Expected<Body> Player::values(const Question& q) {
 }
 
 Status Player::prepare_value(const Question& q) {
+  ISOBIT_RETURN_IF_ERROR(stay(entry_, q.entry));
   if (!tile_hashes_.empty()) return {};
   ISOBIT_TRY(auto values, at_->values(q.step, {q.entry}));
   value_ = std::move(values.at(q.entry));
@@ -224,6 +237,8 @@ judge::Bits Player::value_of(const graph::ElementSource& s) const {
 
 // The node with its operands' and statistics' tensors, and the element as a referee will see it.
 Status Player::prepare_node(const Question& q) {
+  ISOBIT_RETURN_IF_ERROR(stay(entry_, q.entry));
+  ISOBIT_RETURN_IF_ERROR(stay(element_asked_, q.element));
   if (element_) return {};
   ISOBIT_RETURN_IF_ERROR(prepare_roots(q));
   const std::vector<train::TraceEntry>& schema = at_->schema();
@@ -270,8 +285,8 @@ Expected<Body> Player::node(const Question& q) {
 }
 
 Status Player::prepare_states(const Question& q) {
-  if (!states_.empty()) return {};
   ISOBIT_RETURN_IF_ERROR(prepare_node(q));
+  if (!states_.empty()) return {};
   if (element_->chunks() == 1) return unavailable("the question is of the parts of a sum that has one alone");
   const Element::ValueOf value = [this](const graph::ElementSource& s) { return value_of(s); };
   ISOBIT_TRY(states_, element_->states(value));
@@ -355,6 +370,7 @@ Expected<Body> Player::sums(const Question& q) {
 }
 
 Status Player::prepare_items(const Question& q) {
+  ISOBIT_RETURN_IF_ERROR(stay(metric_, q.metric));
   if (items_) return {};
   if (!scoring_ || q.metric >= train::metric_names(subject_.job.loss).size()) {
     return unavailable("the question is of a metric that there is not");
@@ -373,12 +389,16 @@ Expected<Body> Player::score(const Question& q) {
   }
   const train::ItemParts parts = scoring_->parts_of(job, q.metric, q.element);
   const std::array<train::ItemParts::Range, 3> ranges = {parts.losses, parts.output, parts.target};
+  std::set<uint64_t> wanted;
+  for (uint32_t i = 0; i < ranges.size(); ++i) {
+    if (ranges[i].count > 0) wanted.insert(*scoring_->entry(i));
+  }
+  ISOBIT_TRY(const auto values, at_->values(q.step, wanted));
   ScoreShowing shown;
   for (uint32_t i = 0; i < ranges.size(); ++i) {
     if (ranges[i].count == 0) continue;
     const uint64_t entry = *scoring_->entry(i);
     const TensorIdentity identity = TensorIdentity::of(at_->schema()[entry]);
-    ISOBIT_TRY(const auto values, at_->values(q.step, {entry}));
     const commit::TileGrid grid = identity.grid();
     std::set<uint64_t> tiles;
     for (int64_t e = 0; e < ranges[i].count; ++e) {

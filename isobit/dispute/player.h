@@ -59,6 +59,8 @@ class Player {
   void forge_states(ForgeStates forge) { forge_states_ = std::move(forge); }
 
  private:
+  template <class T>
+  static Status stay(std::optional<T>& known, T asked);
   Status go_to(const Question& q);
   Status check(const Question& q) const;
   Expected<Body> steps(const Question& q);
@@ -94,8 +96,10 @@ class Player {
   const commit::SecretKey key_;
   ThreadPool& pool_;
   GraphParts graph_parts_;  // what nodes lead to
+  // Where the dispute came to.
+  std::optional<uint64_t> sample_, step_, entry_, metric_;
+  std::optional<int64_t> element_asked_;
   // Of a sample of the evaluation.
-  std::vector<verify::ScoredGraph> graphs_;
   std::optional<Scoring> scoring_;
   std::optional<Subject> scoring_subject_;
   std::optional<verify::EvaluationTree> items_;

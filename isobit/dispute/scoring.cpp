@@ -21,15 +21,6 @@ Status take_names(const std::vector<commit::StateEntry>& entries, uint64_t step,
   return {};
 }
 
-// The entry of a value: of a node's output, or of what is fed.
-Expected<uint64_t> entry_of(const graph::Graph& graph, graph::ValueId id, const std::vector<Entry>& schema) {
-  const std::string& name = graph.value(id).name;
-  const auto found =
-      std::ranges::find_if(schema, [&](const Entry& e) { return e.kind != Entry::Kind::kStatistic && e.name == name; });
-  if (found == schema.end()) return unreadable(text_of("'", name, "' is no value of the evaluation's graph"));
-  return static_cast<uint64_t>(found - schema.begin());
-}
-
 Tensor without_elements(const Entry& entry) { return Tensor::without_storage(entry.dtype, Shape(entry.dims)); }
 
 // The elements of one operand of a score, or of none.
@@ -49,6 +40,14 @@ Expected<Tensor> read_elements(const ScoreShowing& shown, uint32_t index, const 
 }
 
 }  // namespace
+
+Expected<uint64_t> entry_of(const graph::Graph& graph, graph::ValueId id, const std::vector<Entry>& schema) {
+  const std::string& name = graph.value(id).name;
+  const auto found =
+      std::ranges::find_if(schema, [&](const Entry& e) { return e.kind != Entry::Kind::kStatistic && e.name == name; });
+  if (found == schema.end()) return unreadable(text_of("'", name, "' is no value of the evaluation's graph"));
+  return static_cast<uint64_t>(found - schema.begin());
+}
 
 Subject scoring_subject(const Subject& subject) {
   Subject scoring = subject;

@@ -56,6 +56,9 @@ Expected<Scoring> scoring_of(const GraphShowing& shown, const Subject& subject, 
                              const std::vector<verify::ScoredGraph>& graphs, const commit::Digest& last_state,
                              uint64_t sample);
 
+// The entry of a value of the evaluation's graph: of a node's output, or of what is fed. kUnreadable where it has none.
+Expected<uint64_t> entry_of(const graph::Graph& graph, graph::ValueId id, const std::vector<train::TraceEntry>& schema);
+
 // What element `element` of `entry`, a part of the batch that is scored, is by the sample that is shown. Errors as
 // fed_element.
 Expected<judge::Bits> scored_element(const SampleShowing& shown, const Scoring& scoring, uint64_t entry,

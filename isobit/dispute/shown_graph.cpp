@@ -104,13 +104,6 @@ Expected<std::vector<commit::StateEntry>> read_entries(ByteReader& r) {
   return entries;
 }
 
-template <class Key>
-Status put_next(ByteReader& r, std::map<Key, ShownConstant>& map, Key key, ShownConstant constant) {
-  if (!map.empty() && map.rbegin()->first >= key) return r.fail("key", "the keys are not strictly increasing");
-  map.emplace_hint(map.end(), std::move(key), std::move(constant));
-  return {};
-}
-
 }  // namespace
 
 GraphShowing show_graph(const graph::Graph& graph, const verify::GraphTree& tree) {
@@ -165,7 +158,7 @@ Expected<GraphShowing> read_graph_showing(ByteReader& r, const std::string& what
     for (uint64_t i = 0; i < tensors; ++i) {
       ISOBIT_TRY(std::string name, r.text("attribute", kMaxName));
       ISOBIT_TRY(ShownConstant tensor, read_constant(r));
-      ISOBIT_RETURN_IF_ERROR(put_next(r, node.tensors, std::move(name), std::move(tensor)));
+      ISOBIT_RETURN_IF_ERROR(insert_next(r, node.tensors, std::move(name), std::move(tensor)));
     }
     shown.nodes.push_back(std::move(node));
   }
@@ -173,7 +166,7 @@ Expected<GraphShowing> read_graph_showing(ByteReader& r, const std::string& what
   for (uint64_t i = 0; i < constants; ++i) {
     ISOBIT_TRY(const int64_t id, r.i64("constant"));
     ISOBIT_TRY(ShownConstant constant, read_constant(r));
-    ISOBIT_RETURN_IF_ERROR(put_next(r, shown.constants, id, std::move(constant)));
+    ISOBIT_RETURN_IF_ERROR(insert_next(r, shown.constants, id, std::move(constant)));
   }
   ISOBIT_TRY(shown.state, read_entries(r));
   ISOBIT_TRY(shown.frozen, read_entries(r));

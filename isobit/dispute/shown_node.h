@@ -33,6 +33,13 @@ struct ShownConstant {
 
 void write(ByteWriter& writer, const ShownConstant& constant);
 Expected<ShownConstant> read_constant(ByteReader& reader);
+// Of the entries of a map as they come: whether the next key is above the last one.
+template <class Map, class Key>
+Status insert_next(ByteReader& reader, Map& map, Key key, typename Map::mapped_type value) {
+  if (!map.empty() && map.rbegin()->first >= key) return reader.fail("key", "the keys are not strictly increasing");
+  map.emplace_hint(map.end(), std::move(key), std::move(value));
+  return {};
+}
 
 // A frozen parameter's place among those that the job root's parts commit to.
 struct ShownFrozen {

@@ -12,14 +12,6 @@ constexpr std::string_view kTag = "isobit.shown-node";
 constexpr uint32_t kVersion = 1;
 constexpr uint64_t kMaxPart = 1 << 20, kMaxName = 1 << 16;
 
-// Of the entries of a map as they come: whether the next key is above the last one.
-template <class Map, class Key>
-Status insert_next(ByteReader& r, Map& map, Key key, typename Map::mapped_type value) {
-  if (!map.empty() && map.rbegin()->first >= key) return r.fail("key", "the keys are not strictly increasing");
-  map.emplace_hint(map.end(), std::move(key), std::move(value));
-  return {};
-}
-
 }  // namespace
 
 void write(ByteWriter& w, const ShownConstant& c) {

@@ -4,6 +4,7 @@
 
 #include "isobit/base/text.h"
 #include "isobit/data/batch.h"
+#include "isobit/dispute/scoring.h"
 #include "isobit/train/metrics.h"
 
 namespace isobit::run {
@@ -130,15 +131,13 @@ Expected<dispute::GraphShowing> EvaluationWitness::shown_graph() {
 
 Expected<std::vector<train::MetricSum>> EvaluationWitness::items(uint64_t metric) {
   const train::Loss loss = session_.job.loss;
-  const auto entry = [this](graph::ValueId id) {
-    const std::string& name = eval_.graph.value(id).name;
-    const auto found = std::ranges::find_if(schema_, [&](const train::TraceEntry& e) {
-      return e.kind != train::TraceEntry::Kind::kStatistic && e.name == name;
-    });
-    return static_cast<uint64_t>(found - schema_.begin());
-  };
-  std::vector<uint64_t> entries = {entry(eval_.graph.outputs()[0]), entry(eval_.graph.outputs()[1])};
-  if (eval_.target != graph::kNoValue) entries.push_back(entry(eval_.target));
+  std::vector<graph::ValueId> read = {eval_.graph.outputs()[0], eval_.graph.outputs()[1]};
+  if (eval_.target != graph::kNoValue) read.push_back(eval_.target);
+  std::vector<uint64_t> entries;
+  for (const graph::ValueId id : read) {
+    ISOBIT_TRY(const uint64_t entry, dispute::entry_of(eval_.graph, id, schema_));
+    entries.push_back(entry);
+  }
   ISOBIT_TRY(const auto values, this->values(0, {entries.begin(), entries.end()}));
   const Tensor none = Tensor::zeros(DType::kFloat32, {0});
   const Tensor& target = entries.size() > 2 ? values.at(entries[2]) : none;

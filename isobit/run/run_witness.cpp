@@ -173,7 +173,10 @@ Expected<const verify::EvaluationTree*> RunWitness::evaluation() {
 
 Expected<std::vector<verify::ScoredGraph>> RunWitness::scored_graphs() {
   if (!session_.parts.graphs_scored) return std::vector<verify::ScoredGraph>();
-  return run::scored_graphs(session_.job, *session_.dataset, *session_.network, engine_.pool());
+  if (graphs_.empty()) {
+    ISOBIT_TRY(graphs_, run::scored_graphs(session_.job, *session_.dataset, *session_.network, engine_.pool()));
+  }
+  return graphs_;
 }
 
 Expected<dispute::Witness*> RunWitness::scored(uint64_t sample) {

@@ -81,6 +81,7 @@ class RunWitness final : public dispute::Witness {
   std::pair<uint64_t, uint64_t> points_of_{};
   std::vector<dispute::StepPoint> points_;
   std::optional<verify::EvaluationTree> evaluation_;
+  std::vector<verify::ScoredGraph> graphs_;
   std::unique_ptr<EvaluationWitness> scored_;
 };
 
