@@ -84,48 +84,52 @@ void append(Bytes& bytes, const std::vector<int32_t>& tokens) {
 }
 
 // Most words of a text are among few.
-Expected<Bytes> tokenized(ByteView text, const std::string& name, const formats::BytePairs& pairs) {
+Expected<Bytes> tokenized(ByteView text, const std::string& name, const formats::BytePairs& pairs,
+                          const FileBudget& budget) {
   constexpr size_t kMostKept = 1 << 18, kLongest = 64;
+  const uint64_t most = text.size() * sizeof(int32_t);  // a token for each byte
+  ISOBIT_RETURN_IF_ERROR(budget.allow(name, most));
   std::unordered_map<std::string, std::vector<int32_t>> kept;
   std::vector<int32_t> tokens;
   Bytes out;
-  ISOBIT_RETURN_IF_ERROR(formats::for_each_gpt2_word(text, name, [&](std::string_view word) {
-    const auto known = word.size() > kLongest ? kept.end() : kept.find(std::string(word));
-    if (known != kept.end()) return append(out, known->second);
+  const auto add = [&](std::string_view word) -> Status {
+    const bool is_long = word.size() > kLongest;
+    const auto known = is_long ? kept.end() : kept.find(std::string(word));
+    if (known != kept.end()) {
+      append(out, known->second);
+      return {};
+    }
+    // A text may be a single word.
+    if (is_long) ISOBIT_RETURN_IF_ERROR(budget.allow(name, most + word.size() * formats::BytePairs::kWorkOfByte));
     tokens.clear();
     pairs.encode(word, tokens);
     append(out, tokens);
-    if (word.size() <= kLongest && kept.size() < kMostKept) kept.emplace(word, tokens);
-  }));
+    if (!is_long && kept.size() < kMostKept) kept.emplace(word, tokens);
+    return {};
+  };
+  ISOBIT_RETURN_IF_ERROR(formats::for_each_gpt2_word(text, name, add));
   return out;
-}
-
-Expected<Bytes> read_some(const std::string& path, uint64_t most, const FileBudget& budget) {
-  ISOBIT_TRY(const PlainFile opened, PlainFile::open(path, Links::kFollow));
-  if (opened.size() <= most) ISOBIT_RETURN_IF_ERROR(budget.allow(path, opened.size()));
-  return read_file(path, most);
 }
 
 }  // namespace
 
 Expected<Tokens> read_tokens(const DataConfig& config, uint64_t most, FileBudget& budget) {
-  ISOBIT_TRY(const Bytes encoder, read_some(config.encoder, formats::kMaxVocabularyFile, budget));
-  ISOBIT_TRY(const Bytes merges, read_some(config.merges, formats::kMaxVocabularyFile, budget));
+  FileBudget meanwhile = budget;  // less what is held until the tokens are there
+  ISOBIT_TRY(const Bytes encoder, meanwhile.read(config.encoder, formats::kMaxVocabularyFile));
+  ISOBIT_TRY(const Bytes merges, meanwhile.read(config.merges, formats::kMaxVocabularyFile));
   ISOBIT_TRY(const formats::BytePairs pairs, formats::BytePairs::parse(encoder, config.encoder, merges, config.merges));
-  ISOBIT_TRY(const Bytes text, read_some(config.path, most, budget));
+  ISOBIT_TRY(const Bytes text, meanwhile.read(config.path, most));
   const Origin origin = {commit::sha256(text), commit::sha256(encoder), commit::sha256(merges)};
   const auto& name = tokenizer_names()[static_cast<size_t>(config.tokenizer)];
   Tokens tokens{{}, pairs.vocabulary(), {name, origin.encoder, origin.merges}};
   std::optional<Bytes> kept;
   if (!config.token_cache.empty()) {
-    ISOBIT_TRY(kept, read_cache(config.token_cache, origin, pairs.vocabulary(), budget));
+    ISOBIT_TRY(kept, read_cache(config.token_cache, origin, pairs.vocabulary(), meanwhile));
   }
   if (kept) {
     tokens.bytes = *std::move(kept);
   } else {
-    // At most one token for each byte.
-    ISOBIT_RETURN_IF_ERROR(budget.allow(config.path, text.size() * (1 + sizeof(int32_t))));
-    ISOBIT_TRY(tokens.bytes, tokenized(text, config.path, pairs));
+    ISOBIT_TRY(tokens.bytes, tokenized(text, config.path, pairs, meanwhile));
     if (!config.token_cache.empty()) ISOBIT_RETURN_IF_ERROR(write_cache(config.token_cache, origin, tokens.bytes));
   }
   ISOBIT_RETURN_IF_ERROR(budget.take(config.path, tokens.bytes.size()));

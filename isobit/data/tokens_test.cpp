@@ -186,5 +186,21 @@ TEST_F(Tokenized, WhatIsMissingOrMalformedIsSaid) {
   EXPECT_EQ(tokens.error().code, ErrorCode::kUnavailable);
 }
 
+// To merge the pairs of a word takes much more than its tokens do.
+TEST_F(Tokenized, ALongWordTakesMemoryThatIsAllowed) {
+  const auto needs = [&](const std::string& text, uint64_t bytes) {
+    config_.path = folder_.write("long.txt", as_bytes(text));
+    FileBudget budget(bytes);
+    const auto tokens = read_tokens(config_, 1 << 16, budget);
+    EXPECT_TRUE(tokens || tokens.error().code == ErrorCode::kUnavailable);
+    return tokens.has_value();
+  };
+  std::string words;
+  for (int i = 0; i < 5000; ++i) words += " h";
+  EXPECT_TRUE(needs(words, 100000));
+  EXPECT_FALSE(needs(std::string(10000, 'h'), 100000));
+  EXPECT_TRUE(needs(std::string(10000, 'h'), 2000000));
+}
+
 }  // namespace
 }  // namespace isobit::data

@@ -114,7 +114,11 @@ class BytePairs::Word {
   }
 
   void run(std::vector<int32_t>& out) {
-    for (; !due_.empty(); due_.pop()) merge(due_.top());
+    while (!due_.empty()) {
+      const Due due = due_.top();
+      due_.pop();
+      merge(due);
+    }
     for (int64_t at = 0; at < size(); at = part(at).next) out.push_back(part(at).token);
   }
 
@@ -142,7 +146,7 @@ class BytePairs::Word {
     if (found != pairs_.merges_.end()) due_.push({found->second.rank, at, left, right, found->second.token});
   }
 
-  void merge(const Due due) {
+  void merge(const Due& due) {
     Part& left = part(due.at);
     // What it was noted of may have become part of another token meanwhile.
     if (left.token != due.left || left.next >= size() || part(left.next).token != due.right) return;

@@ -28,9 +28,11 @@ class BytePairs {
   static Expected<BytePairs> parse(ByteView vocabulary, const std::string& vocabulary_name, ByteView merges,
                                    const std::string& merges_name);
 
+  static constexpr uint64_t kWorkOfByte = 128;
+
   int64_t vocabulary() const { return vocabulary_; }
   // Appends the tokens of one word: of its bytes the first merge of the list that applies is done, wherever it does
-  // from left to right, until none does. Takes n log n for n bytes.
+  // from left to right, until none does. Takes n log n for n bytes, and kWorkOfByte of memory for each.
   void encode(std::string_view word, std::vector<int32_t>& out) const;
 
  private:

@@ -27,10 +27,10 @@ class Cutter {
  public:
   Cutter(ByteView text, const std::string& name) : text_(text), name_(name) {}
 
-  Status run(const std::function<void(std::string_view)>& word) {
+  Status run(const std::function<Status(std::string_view)>& word) {
     while (at_ < text_.size()) {
       ISOBIT_TRY(const size_t end, end_of_word());
-      word({reinterpret_cast<const char*>(text_.data()) + at_, end - at_});
+      ISOBIT_RETURN_IF_ERROR(word({reinterpret_cast<const char*>(text_.data()) + at_, end - at_}));
       at_ = end;
     }
     return {};
@@ -103,7 +103,7 @@ class Cutter {
 
 }  // namespace
 
-Status for_each_gpt2_word(ByteView text, const std::string& name, const std::function<void(std::string_view)>& word) {
+Status for_each_gpt2_word(ByteView text, const std::string& name, const std::function<Status(std::string_view)>& word) {
   return Cutter(text, name).run(word);
 }
 

@@ -3,7 +3,7 @@
 
 namespace isobit::formats {
 
-Status for_each_gpt2_word(ByteView, const std::string& name, const std::function<void(std::string_view)>&) {
+Status for_each_gpt2_word(ByteView, const std::string& name, const std::function<Status(std::string_view)>&) {
   return unavailable(text_of(name, ": this build has no tokenizer; give it tokens as .npy files"));
 }
 

@@ -10,7 +10,10 @@ using Words = std::vector<std::string>;
 
 Expected<Words> cut(const std::string& text) {
   Words words;
-  ISOBIT_RETURN_IF_ERROR(for_each_gpt2_word(as_bytes(text), "a.txt", [&](auto word) { words.emplace_back(word); }));
+  ISOBIT_RETURN_IF_ERROR(for_each_gpt2_word(as_bytes(text), "a.txt", [&](auto word) {
+    words.emplace_back(word);
+    return Status();
+  }));
   return words;
 }
 
@@ -58,6 +61,18 @@ TEST(Gpt2Words, WhatIsNoUtf8IsRefused) {
     EXPECT_EQ(words.error().code, ErrorCode::kUnreadable);
     EXPECT_NE(words.error().message.find("a.txt: byte 4: is not UTF-8"), std::string::npos) << words.error().message;
   }
+}
+
+TEST(Gpt2Words, NoneComesBehindOneThatIsRefused) {
+  Words words;
+  const Status status = for_each_gpt2_word(as_bytes("a b c"), "a.txt", [&](auto word) -> Status {
+    words.emplace_back(word);
+    if (words.size() == 2) return unavailable("enough");
+    return {};
+  });
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "enough");
+  EXPECT_EQ(words, (Words{"a", " b"}));
 }
 
 RC_GTEST_PROP(Gpt2Words, TogetherAreTheText, ()) {

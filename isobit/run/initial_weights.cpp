@@ -80,7 +80,8 @@ Status InitialWeights::read_types() {
   ISOBIT_RETURN_IF_ERROR(
       formats::stream_safetensors(bytes_, read, {note_type, check}, file_.string(), max_bytes_).map([](auto&&) {}));
   for (const auto& [second, first] : names_.tied) {
-    if (types_.erase(second) == 0 || digests[second] == digests[first]) continue;
+    // A file with the second name alone lacks the parameter, which check() says.
+    if (types_.erase(second) == 0 || !types_.contains(first) || digests[second] == digests[first]) continue;
     return unreadable(text_of("model.weights: ", file_.string(), ": '", second, "' is not equal to '", first,
                               "', and the network has one matrix for both; leave it out, or tie them where you train"));
   }

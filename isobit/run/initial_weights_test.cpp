@@ -97,6 +97,9 @@ TEST_F(Gpt2Weights, ConstantsArePassedOverAndWhatIsTiedMustBeEqual) {
   more.back().tensor.data<float>()[0] += 1;
   const std::string said = read_back(more);
   EXPECT_NE(said.find("'lm_head.weight' is not equal to 'transformer.wte.weight'"), std::string::npos) << said;
+  std::erase_if(more, [](const NamedTensor& t) { return t.name == "transformer.wte.weight"; });
+  const std::string alone = read_back(more);
+  EXPECT_NE(alone.find("missing: 'transformer.wte.weight'"), std::string::npos) << alone;
 }
 
 TEST_F(Gpt2Weights, OtherNamesAreStillUnknown) {

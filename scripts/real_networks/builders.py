@@ -2,7 +2,7 @@
 """Networks as they are trained, against the libraries that they are from: isobit's builders of their names, and two files.
 
   builders.py FOLDER --program build/release/tests/oracles/training_dump           every one
-  builders.py FOLDER --program ... --only resnet18-small --only gpt2-small         some
+  builders.py FOLDER --program ... --only "resnet18, 32x32" --only "gpt2, small"   some
   builders.py FOLDER --program ... --table docs/real-networks.md                   and the table of that page
 
 Every network begins with weights that its library drew: a builder's with those that it wrote to a safetensors file

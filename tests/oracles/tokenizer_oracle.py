@@ -3,7 +3,8 @@
 
 usage: tokenizer_oracle.py TOKEN_DUMP FOLDER WORK_FOLDER [TEXT...]
 
-FOLDER has encoder.json and vocab.bpe. The texts: those named, and random Unicode, of characters that this Python knows.
+FOLDER has encoder.json and vocab.bpe. The texts: those named, and random Unicode, of characters that this Python knows and
+that are not younger than Unicode 15.0.
 Exit status 77 where the files are not there.
 """
 import array
@@ -89,7 +90,10 @@ def library(encoder, merges):
 
 def random_text(length):
     chance = random.Random(5)
-    known = [chr(c) for c in range(0x110000) if unicodedata.category(chr(c)) not in ("Cn", "Cs", "Co")]
+    # Python does not say since when a character has been there, but which were in Unicode 3.2.
+    version = tuple(map(int, unicodedata.unidata_version.split(".")))
+    category = (unicodedata if version <= (15, 0, 0) else unicodedata.ucd_3_2_0).category
+    known = [chr(c) for c in range(0x110000) if category(chr(c)) not in ("Cn", "Cs", "Co")]
     often = list(" \n\t'stredlvma   aeiou 019.,!?\u00a0\u00e9\u4f60")
     return "".join(chance.choice(often if chance.random() < 0.6 else known) for _ in range(length))
 
